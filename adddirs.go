@@ -43,7 +43,8 @@ func (s *Setup) chooseDirs(c *config, was *agent.State) error {
 		}
 		if err != nil {
 			d.gone = append(d.gone, dir)
-			s.warnings.add("add_dir", fmt.Sprintf("The session goes on without the directory %s: %v", names.Shown(dir), err))
+			s.warnings.add("add_dir", fmt.Sprintf("The session goes on without the directory %s: %v", names.Shown(dir),
+				err))
 			continue
 		}
 		d.add(dir)
@@ -115,7 +116,8 @@ func (s *Setup) tellDirs(ctx context.Context) error {
 		return err
 	}
 	text := ""
-	if prompted := !s.Resumed && env.ConfinementOf(s.Machine).Writable != nil; !prompted { // a shell there does not confine, so the prompt says nothing
+	// a shell there does not confine, so the prompt says nothing
+	if prompted := !s.Resumed && env.ConfinementOf(s.Machine).Writable != nil; !prompted {
 		var added []string
 		for _, dir := range d.list {
 			if !slices.Contains(d.had, dir) {
@@ -126,7 +128,8 @@ func (s *Setup) tellDirs(ctx context.Context) error {
 			text = "You may now also read and change files in " + shownDirs(added) + "."
 		}
 		if len(d.gone) > 0 {
-			text += " These directories are not there any more, so you cannot use their files: " + shownDirs(d.gone) + "."
+			text += " These directories are not there any more, so you cannot use their files: " + shownDirs(d.gone) +
+				"."
 		}
 	}
 	return s.session.Note(ctx, dirsNote, data, strings.TrimSpace(text))

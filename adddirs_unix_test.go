@@ -25,16 +25,21 @@ func TestN8_ModesAddDir(t *testing.T) {
 	put(t, other, "secrets.pem", "x")
 	put(t, other, "AGENTS.md", "Speak Latin here.")
 	put(t, elsewhere, "a.txt", "x")
-	put(t, other, ".claude/settings.json", `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch `+other+`/started"}]}]}, "permissions": {"allow": ["Bash(touch:*)"]}}`)
+	put(t, other, ".claude/settings.json",
+		`{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch `+other+
+			`/started"}]}]}, "permissions": {"allow": ["Bash(touch:*)"]}}`)
 	put(t, other, ".mcp.json", `{"mcpServers": {"theirs": {"command": "touch", "args": ["`+other+`/started"]}}}`)
 	edit := func(name string) fakellm.Turn {
 		return calls(t, "write_file", object{"file_path": name, "content": "two\n"})
 	}
-	turns := []fakellm.Turn{calls(t, "read_file", object{"file_path": other + "/a.txt"}), calls(t, "shell", object{"command": "cat " + other + "/a.txt"}),
-		edit(other + "/a.txt"), edit(other + "/.envrc"), edit(other + "/.git/config"), calls(t, "read_file", object{"file_path": other + "/secrets.pem"}),
+	turns := []fakellm.Turn{calls(t, "read_file", object{"file_path": other + "/a.txt"}),
+		calls(t, "shell", object{"command": "cat " + other + "/a.txt"}),
+		edit(other + "/a.txt"), edit(other + "/.envrc"), edit(other + "/.git/config"),
+		calls(t, "read_file", object{"file_path": other + "/secrets.pem"}),
 		edit(elsewhere + "/a.txt"), calls(t, "shell", object{"command": "touch " + other + "/touched"})}
 	want := "rrrqeqeq"
-	b := newTeam(t, nil, append(slices.Clone(turns), fakellm.Turn{Text: "done"}, edit(other+"/b.txt"), fakellm.Turn{Text: "done"}, edit(other+"/c.txt"), fakellm.Turn{Text: "done"})...)
+	b := newTeam(t, nil, append(slices.Clone(turns), fakellm.Turn{Text: "done"}, edit(other+"/b.txt"),
+		fakellm.Turn{Text: "done"}, edit(other+"/c.txt"), fakellm.Turn{Text: "done"})...)
 	b.config.Mode, b.config.AddDirs = permit.ModeAcceptEdits, []string{other, other + "/."}
 	asked := map[string]bool{}
 	b.config.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
@@ -62,13 +67,15 @@ func TestN8_ModesAddDir(t *testing.T) {
 			t.Errorf("the document is %d times in request %d", n, i)
 		}
 	}
-	if _, named, _ := strings.Cut(b.server.Requests()[0].System, "Writable directories: "); !strings.Contains(named, b.dir+", ") || !strings.Contains(named, other+"\n") {
+	if _, named, _ := strings.Cut(b.server.Requests()[0].System, "Writable directories: "); !strings.Contains(named,
+		b.dir+", ") || !strings.Contains(named, other+"\n") {
 		t.Errorf("the prompt does not name the directory: %s", named)
 	}
 
 	b.config.Resume, b.config.AddDirs = id, nil
 	b.open(submit)
-	if data, err := os.ReadFile(filepath.Join(other, "b.txt")); string(data) != "two\n" || strings.Contains(b.lastRequest(), "You may now also") {
+	if data, err := os.ReadFile(filepath.Join(other, "b.txt")); string(data) != "two\n" ||
+		strings.Contains(b.lastRequest(), "You may now also") {
 		t.Errorf("resumed: %q, %v", data, err)
 	}
 	if err := os.RemoveAll(other); err != nil {
@@ -76,7 +83,8 @@ func TestN8_ModesAddDir(t *testing.T) {
 	}
 	b.config.AddDirs = []string{elsewhere}
 	b.open(submit)
-	for _, part := range []string{"You may now also read and change files in " + elsewhere, "not there any more, so you cannot use their files: " + other} {
+	for _, part := range []string{"You may now also read and change files in " + elsewhere,
+		"not there any more, so you cannot use their files: " + other} {
 		if !strings.Contains(b.lastRequest(), part) {
 			t.Errorf("%q is not in %s", part, b.lastRequest())
 		}
@@ -93,8 +101,10 @@ func TestN8_ModesAddDir(t *testing.T) {
 // Rules of the command line count as the user's. A tool that is denied as a whole is not offered,
 // also not one of a server.
 func TestN8_ModesToolRules(t *testing.T) {
-	b := newTeam(t, nil, calls(t, "shell", object{"command": "sleep 0"}), calls(t, "shell", object{"command": "sleep 0.001"}),
-		calls(t, "edit_file", object{"file_path": "x", "old_string": "", "new_string": "y"}), fakellm.Turn{Text: "done"})
+	b := newTeam(t, nil, calls(t, "shell", object{"command": "sleep 0"}),
+		calls(t, "shell", object{"command": "sleep 0.001"}),
+		calls(t, "edit_file", object{"file_path": "x", "old_string": "", "new_string": "y"}),
+		fakellm.Turn{Text: "done"})
 	b.config.Mode, b.config.MCP = permit.ModeAsk, []string{b.trustedMill()}
 	b.config.AllowTools = []string{"Bash(sleep:*)"}
 	b.config.DenyTools = []string{"Bash(sleep 0.001)", "Edit", "mcp__mill__grind", "write_fil"}
@@ -106,7 +116,8 @@ func TestN8_ModesToolRules(t *testing.T) {
 		for _, tool := range session.Tools() {
 			names = append(names, tool.Name)
 		}
-		for name, offered := range map[string]bool{"edit_file": false, "write_file": false, "shell": true, "read_file": true, "mcp__mill__grind": false, "mcp__mill__look": true} {
+		for name, offered := range map[string]bool{"edit_file": false, "write_file": false, "shell": true,
+			"read_file": true, "mcp__mill__grind": false, "mcp__mill__look": true} {
 			if slices.Contains(names, name) != offered {
 				t.Errorf("%s: the session has %v", name, names)
 			}
@@ -152,16 +163,19 @@ func TestN8_ModesDeniedLater(t *testing.T) {
 func TestN8_ModesAddDirNested(t *testing.T) {
 	for name, added := range map[string]string{"the same": ".", "inside": "sub", "around": ".."} {
 		t.Run(name, func(t *testing.T) {
-			b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "sub/made", "content": "x"}), fakellm.Turn{Text: "done"})
+			b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "sub/made", "content": "x"}),
+				fakellm.Turn{Text: "done"})
 			b.dir = filepath.Join(b.dir, "work")
 			put(t, b.dir, "sub/AGENTS.md", "Speak Latin here.")
-			b.config.Dir, b.config.Mode, b.config.AddDirs = b.dir, permit.ModeAcceptEdits, []string{filepath.Join(b.dir, added)}
+			b.config.Dir, b.config.Mode, b.config.AddDirs = b.dir, permit.ModeAcceptEdits,
+				[]string{filepath.Join(b.dir, added)}
 			b.open(func(s *Setup, session *agent.Session) {
 				if _, err := session.Submit(t.Context(), "the task"); err != nil {
 					t.Error(err)
 				}
 			})
-			if _, err := os.Stat(filepath.Join(b.dir, "sub/made")); err != nil || strings.Count(b.lastRequest(), "Speak Latin here.") != 1 || len(b.told) > 0 {
+			if _, err := os.Stat(filepath.Join(b.dir, "sub/made")); err != nil || strings.Count(b.lastRequest(),
+				"Speak Latin here.") != 1 || len(b.told) > 0 {
 				t.Errorf("%v, told %q: %s", err, b.told, b.lastRequest())
 			}
 		})

@@ -27,11 +27,13 @@ type spawned struct {
 func spawnTurns(t *testing.T, name, profile string, native bool) []fakellm.Turn {
 	switch {
 	case native && profile == "anthropic":
-		return []fakellm.Turn{calls(t, "Agent", object{"description": "x", "prompt": "THE TASK", "subagent_type": name})}
+		return []fakellm.Turn{calls(t, "Agent", object{"description": "x", "prompt": "THE TASK",
+			"subagent_type": name})}
 	case native && profile == "gemini":
 		return []fakellm.Turn{calls(t, "invoke_agent", object{"agent_name": name, "prompt": "THE TASK"})}
 	}
-	return []fakellm.Turn{calls(t, "spawn_agent", object{"task": "THE TASK", "agent": name}), calls(t, "wait", object{"agent_id": "agent-1"})}
+	return []fakellm.Turn{calls(t, "spawn_agent", object{"task": "THE TASK", "agent": name}),
+		calls(t, "wait", object{"agent_id": "agent-1"})}
 }
 
 // spawnWith runs a session that starts the agent of a name in the team's project. In the end the
@@ -121,7 +123,8 @@ func TestM8_AgentsInAllDialects(t *testing.T) {
 			if !slices.Equal(s.tools, want) {
 				t.Errorf("the agent has %q, want %q", s.tools, want)
 			}
-			if prompt := map[string]string{"reviewer": "REVIEWER", "writer": "WRITER", "all": "ALL", "planner": "PLAN", "careful": "CAREFUL"}[c.agent]; !strings.Contains(s.system, prompt) {
+			if prompt := map[string]string{"reviewer": "REVIEWER", "writer": "WRITER", "all": "ALL", "planner": "PLAN",
+				"careful": "CAREFUL"}[c.agent]; !strings.Contains(s.system, prompt) {
 				t.Errorf("the agent's prompt is %s", s.system)
 			}
 			if !strings.Contains(s.offered, "reviewer: Reviews a change for mistakes.") {
@@ -136,9 +139,12 @@ func TestM8_AgentsInAllDialects(t *testing.T) {
 
 // An agent's calls are judged like the session's, and it has no tool that its file does not name.
 func TestM8_AgentsAreNarrow(t *testing.T) {
-	b := newTeam(t, map[string]string{".claude/agents/reviewer.md": reviewer, "secrets/key": "TREASURE", ".attractor/rules.json": `{"permissions": {"deny": ["Read(./secrets/**)"]}}`})
-	s := b.spawnWith("reviewer", "anthropic", false, calls(t, "shell", object{"command": "touch made"}), calls(t, "read_file", object{"file_path": "secrets/key"}))
-	if b.read("made") != "-" || strings.Contains(s.results, "TREASURE") || !strings.Contains(s.results, `unknown tool "shell"`) || !strings.Contains(s.results, "a rule denies it") {
+	b := newTeam(t, map[string]string{".claude/agents/reviewer.md": reviewer, "secrets/key": "TREASURE",
+		".attractor/rules.json": `{"permissions": {"deny": ["Read(./secrets/**)"]}}`})
+	s := b.spawnWith("reviewer", "anthropic", false, calls(t, "shell", object{"command": "touch made"}),
+		calls(t, "read_file", object{"file_path": "secrets/key"}))
+	if b.read("made") != "-" || strings.Contains(s.results, "TREASURE") || !strings.Contains(s.results,
+		`unknown tool "shell"`) || !strings.Contains(s.results, "a rule denies it") {
 		t.Errorf("the results are %s", s.results)
 	}
 }
@@ -146,11 +152,14 @@ func TestM8_AgentsAreNarrow(t *testing.T) {
 // Models of agents are those of the provider; others, and tools that are not there, are told.
 func TestM8_Models(t *testing.T) {
 	b := newTeam(t, map[string]string{".claude/agents/a.md": "---\nname: a\ndescription: b\nmodel: haiku\neffort: low\ntools: Read, WebSearch, mcp__x__y, Task\n---\nA",
-		".claude/agents/b.md": "---\nname: b\ndescription: b\nmodel: gpt-4\n---\nB", "~/.claude/agents/c.md": "---\nname: a\ndescription: c\n---\nMINE", "~/.claude/agents/d.md": "---\nname: d\n---\nx"})
+		".claude/agents/b.md":   "---\nname: b\ndescription: b\nmodel: gpt-4\n---\nB",
+		"~/.claude/agents/c.md": "---\nname: a\ndescription: c\n---\nMINE",
+		"~/.claude/agents/d.md": "---\nname: d\n---\nx"})
 	if s := b.spawnWith("b", "anthropic", false); len(s.models) != 1 || strings.Contains(s.models[0], "gpt") {
 		t.Errorf("the models are %q", s.models)
 	}
-	if !b.warned("the session", "b (gpt-4)") || !b.warned("there is another agent a") || !b.warned("it has no description") {
+	if !b.warned("the session", "b (gpt-4)") || !b.warned("there is another agent a") ||
+		!b.warned("it has no description") {
 		t.Errorf("warnings: %q", b.told)
 	}
 	if s := b.spawnWith("a", "anthropic", false); !strings.Contains(s.system, "MINE") {

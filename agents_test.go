@@ -25,7 +25,8 @@ func TestL11_ParallelAgentsAskOneAtATime(t *testing.T) {
 	var spawn, wait []any
 	for i := range agents {
 		b.write(fmt.Sprintf("dir%d/x", i), "")
-		spawn = append(spawn, "spawn_agent", object{"task": fmt.Sprintf("task %d", i), "working_dir": fmt.Sprintf("dir%d", i)})
+		spawn = append(spawn, "spawn_agent", object{"task": fmt.Sprintf("task %d", i),
+			"working_dir": fmt.Sprintf("dir%d", i)})
 		wait = append(wait, "wait", object{"agent_id": fmt.Sprintf("agent-%d", i+1)})
 	}
 	task := regexp.MustCompile(`^task (\d)$`)
@@ -33,7 +34,8 @@ func TestL11_ParallelAgentsAskOneAtATime(t *testing.T) {
 		turns := []fakellm.Turn{calls(t, spawn...), calls(t, wait...), {Text: "done"}}
 		for _, m := range r.Messages {
 			if n := task.FindStringSubmatch(m.Parts.Text()); n != nil {
-				turns = []fakellm.Turn{calls(t, "shell", object{"command": "mkdir made" + n[1]}), calls(t, "shell", object{"command": "touch common"}), {Text: "done"}}
+				turns = []fakellm.Turn{calls(t, "shell", object{"command": "mkdir made" + n[1]}),
+					calls(t, "shell", object{"command": "touch common"}), {Text: "done"}}
 			}
 		}
 		return turns[min(r.Turn(), len(turns)-1)]
@@ -64,7 +66,8 @@ func TestL11_ParallelAgentsAskOneAtATime(t *testing.T) {
 			continue
 		}
 		var n int
-		if _, err := fmt.Sscanf(q.Access.Command, "mkdir made%d", &n); err != nil || filepath.Base(q.CommandDir) != fmt.Sprintf("dir%d", n) {
+		if _, err := fmt.Sscanf(q.Access.Command, "mkdir made%d", &n); err != nil ||
+			filepath.Base(q.CommandDir) != fmt.Sprintf("dir%d", n) {
 			t.Errorf("the command %q is said to run in %s", q.Access.Command, q.CommandDir)
 		}
 		if b.read(filepath.Join(fmt.Sprintf("dir%d", n), "common")) != "" {

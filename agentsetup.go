@@ -26,10 +26,13 @@ func (s *Setup) openAgents(c *config) {
 	chooser := &agentTools{agents: map[string]*ext.Agent{}, tools: func() []tool.Tool { return s.session.Tools() }}
 	var models, lacking []string
 	for _, a := range s.Agents.List {
-		def := agent.AgentDefinition{Name: a.Name, Description: a.Description, Instructions: a.Prompt, MaxTurns: a.MaxTurns, ExtraTools: added(a, o.Profile.Tools)}
+		def := agent.AgentDefinition{Name: a.Name, Description: a.Description, Instructions: a.Prompt,
+			MaxTurns: a.MaxTurns, ExtraTools: added(a, o.Profile.Tools)}
 		var known bool
 		if def.Model, def.Effort, known = s.modelFor(a.Model, a.Effort); !known {
-			models = append(models, fmt.Sprintf("%s (%s)", a.Name, strings.Join(slices.DeleteFunc([]string{a.Model, a.Effort}, func(s string) bool { return s == "" }), ", ")))
+			models = append(models, fmt.Sprintf("%s (%s)", a.Name,
+				strings.Join(slices.DeleteFunc([]string{a.Model, a.Effort}, func(s string) bool { return s == "" }),
+					", ")))
 		}
 		if missing := missingTools(a, o.Profile.Tools); len(missing) > 0 {
 			lacking = append(lacking, fmt.Sprintf("%s (%s)", a.Name, shortList(missing)))
@@ -40,7 +43,8 @@ func (s *Setup) openAgents(c *config) {
 	shortenDescriptions(o.Subagents.Definitions, maxKinds)
 	o.Middleware = append(o.Middleware, chooser.middleware)
 	if len(models) > 0 {
-		s.warnings.add("agents", fmt.Sprintf("These agents use the model and effort of the session, because %s is not known to have those that they name: %s", o.Provider, shortList(models)))
+		s.warnings.add("agents",
+			fmt.Sprintf("These agents use the model and effort of the session, because %s is not known to have those that they name: %s", o.Provider, shortList(models)))
 	}
 	if len(lacking) > 0 {
 		s.warnings.add("agents", fmt.Sprintf("These agents name tools that are not there: %s", shortList(lacking)))
@@ -76,7 +80,8 @@ func missingTools(a *ext.Agent, tools []tool.Tool) []string {
 	_, missing := choose(a, slices.Concat(tools, added(a, tools)))
 	return slices.DeleteFunc(missing, func(entry string) bool {
 		return strings.HasPrefix(entry, "mcp__") || a.Plans && a.AllTools ||
-			slices.Contains([]string{"Agent", "Skill", "TodoWrite", "AskUserQuestion", "TaskOutput", "TaskStop", "ExitPlanMode", "EnterPlanMode", "SlashCommand"}, claudeName(entry))
+			slices.Contains([]string{"Agent", "Skill", "TodoWrite", "AskUserQuestion", "TaskOutput", "TaskStop",
+				"ExitPlanMode", "EnterPlanMode", "SlashCommand"}, claudeName(entry))
 	})
 }
 

@@ -80,7 +80,10 @@ func wanted(a *ext.Agent) (list []string, all bool) {
 	case a.AllTools:
 		return nil, true
 	case a.Plans:
-		list = slices.DeleteFunc(list, func(name string) bool { return !slices.Contains(readingTools(), claudeName(name)) })
+		list = slices.DeleteFunc(list, func(name string) bool {
+			return !slices.Contains(readingTools(),
+				claudeName(name))
+		})
 	}
 	return list, false
 }
@@ -102,7 +105,8 @@ func choose(a *ext.Agent, tools []tool.Tool) (chosen, missing []string) {
 	}
 	for _, entry := range a.Without {
 		for i := range tools {
-			if name := tools[i].Name; stands(entry, name) || claudeName(entry) != "Read" && rules.Covers(claudeName(entry), name) {
+			if name := tools[i].Name; stands(entry, name) || claudeName(entry) != "Read" &&
+				rules.Covers(claudeName(entry), name) {
 				stand[name] = false
 			}
 		}
@@ -111,7 +115,8 @@ func choose(a *ext.Agent, tools []tool.Tool) (chosen, missing []string) {
 	for i := range tools {
 		t := &tools[i]
 		has, known := stand[t.Name]
-		has = has || all && !known || t.Name == tool.ReadOutput || finds && (t.Finds || t.Forwards) // which reach only what the agent has
+		// which reach only what the agent has
+		has = has || all && !known || t.Name == tool.ReadOutput || finds && (t.Finds || t.Forwards)
 		if has && !slices.Contains(a.Without, t.Name) {
 			chosen = append(chosen, t.Name)
 		}
@@ -169,13 +174,17 @@ func claudeName(entry string) string {
 func added(a *ext.Agent, tools []tool.Tool) (extra []tool.Tool) {
 	list, _ := wanted(a)
 	for _, entry := range list {
-		if len(standFor(entry, tools)) > 0 && claudeName(entry) != "Read" || slices.ContainsFunc(a.Without, func(w string) bool { return claudeName(w) == claudeName(entry) }) {
+		if len(standFor(entry, tools)) > 0 && claudeName(entry) != "Read" || slices.ContainsFunc(a.Without,
+			func(w string) bool { return claudeName(w) == claudeName(entry) }) {
 			continue
 		}
 		var t tool.Tool
 		switch claudeName(entry) {
 		case "Read":
-			if t = coding.ReadFile(); slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Name == "Read" || t.Name == "read_file" }) {
+			if t = coding.ReadFile(); slices.ContainsFunc(tools, func(t tool.Tool) bool {
+				return t.Name == "Read" ||
+					t.Name == "read_file"
+			}) {
 				continue
 			}
 		case "Grep":

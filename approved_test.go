@@ -122,24 +122,35 @@ func TestL11_FilesThatChangeAfterTheQuestion(t *testing.T) {
 		"unchanged new":       {create, nil, map[string]string{"new/f": "two\n"}, ""},
 		"unchanged removal":   {remove, nil, map[string]string{"f": "-"}, ""},
 		"unchanged link":      {throughLink, nil, map[string]string{"f": "two\n"}, ""},
-		"content":             {edit, func(b *bench) { b.write("f", "one, and more\n") }, map[string]string{"f": "one, and more\n"}, "f has changed since"},
-		"content overwritten": {overwrite, func(b *bench) { b.write("f", "more\n") }, map[string]string{"f": "more\n"}, "f has changed since this session read"},
-		"content patched":     {patch, func(b *bench) { b.write("f", "zero\none\n") }, map[string]string{"f": "zero\none\n"}, "f has changed since"},
-		"content removed":     {remove, func(b *bench) { b.write("f", "more\n") }, map[string]string{"f": "more\n"}, "f has changed since"},
-		"created":             {create, func(b *bench) { b.write("new/f", "mine\n") }, map[string]string{"new/f": "mine\n"}, "new/f exists"},
+		"content": {edit, func(b *bench) { b.write("f", "one, and more\n") },
+			map[string]string{"f": "one, and more\n"}, "f has changed since"},
+		"content overwritten": {overwrite, func(b *bench) { b.write("f", "more\n") }, map[string]string{"f": "more\n"},
+			"f has changed since this session read"},
+		"content patched": {patch, func(b *bench) { b.write("f", "zero\none\n") },
+			map[string]string{"f": "zero\none\n"}, "f has changed since"},
+		"content removed": {remove, func(b *bench) { b.write("f", "more\n") }, map[string]string{"f": "more\n"},
+			"f has changed since"},
+		"created": {create, func(b *bench) { b.write("new/f", "mine\n") },
+			map[string]string{"new/f": "mine\n"}, "new/f exists"},
 		"removed": {overwrite, func(b *bench) {
 			if err := os.Remove(filepath.Join(b.dir, "f")); err != nil {
 				b.Error(err)
 			}
 		}, map[string]string{"f": "-"}, "f has changed since"},
-		"file becomes a link":            {overwrite, func(b *bench) { b.link("other", "f") }, map[string]string{"other": "one\n"}, "leads to"},
-		"link leads elsewhere":           {throughLink, func(b *bench) { b.link("other", "link") }, map[string]string{"other": "one\n", "f": "one\n"}, "leads to"},
-		"directory becomes a link":       {create, func(b *bench) { b.write("dir/f", "mine\n"); b.link("dir", "new") }, map[string]string{"dir/f": "mine\n"}, "new/f exists"},
-		"empty directory becomes a link": {create, func(b *bench) { b.write("dir/x", ""); b.link("dir", "new") }, map[string]string{"dir/f": "-"}, "leads to"},
-		"link with the same target":      {throughLink, func(b *bench) { b.link("./f", "link") }, map[string]string{"f": "two\n"}, ""},
+		"file becomes a link": {overwrite, func(b *bench) { b.link("other", "f") },
+			map[string]string{"other": "one\n"}, "leads to"},
+		"link leads elsewhere": {throughLink, func(b *bench) { b.link("other", "link") },
+			map[string]string{"other": "one\n", "f": "one\n"}, "leads to"},
+		"directory becomes a link": {create, func(b *bench) { b.write("dir/f", "mine\n"); b.link("dir", "new") },
+			map[string]string{"dir/f": "mine\n"}, "new/f exists"},
+		"empty directory becomes a link": {create, func(b *bench) { b.write("dir/x", ""); b.link("dir", "new") },
+			map[string]string{"dir/f": "-"}, "leads to"},
+		"link with the same target": {throughLink, func(b *bench) { b.link("./f", "link") },
+			map[string]string{"f": "two\n"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, calls(t, "read_file", object{"file_path": "f"}, "read_file", object{"file_path": "link"}), calls(t, c.call...), fakellm.Turn{Text: "done"})
+			b := newBench(t, calls(t, "read_file", object{"file_path": "f"}, "read_file", object{"file_path": "link"}),
+				calls(t, c.call...), fakellm.Turn{Text: "done"})
 			b.write("f", "one\n", "other", "one\n")
 			b.link("f", "link")
 			asked := 0
@@ -163,7 +174,8 @@ func TestL11_FilesThatChangeAfterTheQuestion(t *testing.T) {
 				}
 			}
 			results := b.lastResults()
-			if refused := strings.Contains(results, "Error"); refused != (c.told != "") || !strings.Contains(results, c.told) {
+			if refused := strings.Contains(results, "Error"); refused != (c.told != "") ||
+				!strings.Contains(results, c.told) {
 				t.Errorf("the model is told %q, want %q", results, c.told)
 			}
 		})
@@ -203,7 +215,8 @@ func TestL11_TheApprovedCommandRuns(t *testing.T) {
 		t.Errorf("the command ran in %q; results %q", got, b.lastResults())
 	}
 	b, _ = run(t, func(b *bench) { b.link("other", "link") })
-	if b.read("dir/ran") != "-" || b.read("other/ran") != "-" || !strings.Contains(b.lastResults(), "the command's directory led to") {
+	if b.read("dir/ran") != "-" || b.read("other/ran") != "-" || !strings.Contains(b.lastResults(),
+		"the command's directory led to") {
 		t.Errorf("the command ran although its directory is another one; results %q", b.lastResults())
 	}
 }

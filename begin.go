@@ -12,7 +12,8 @@ import (
 // [agent.Session.Continue]. When it returns nil, the input is in the journal. If the line is a
 // command that asks for a model, the session has it until restore is called, which the caller does
 // when the session is at rest.
-func (s *Setup) Begin(ctx context.Context, session *agent.Session, line string, more ...agent.SendOption) (restore func() error, err error) {
+func (s *Setup) Begin(ctx context.Context, session *agent.Session, line string,
+	more ...agent.SendOption) (restore func() error, err error) {
 	restore = func() error { return nil }
 	c, text, parts, err := s.message(ctx, line)
 	if err != nil {

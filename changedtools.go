@@ -25,7 +25,8 @@ func (c *changedTools) hook(_ context.Context, req tool.Request) (permit.Opinion
 	if hash == "" {
 		return permit.Opinion{}, nil
 	}
-	return permit.Opinion{Says: permit.Asks, Value: changedTool(hash), Reason: "the MCP server describes this tool otherwise than before. To see the tool and to accept it as it is now, run: attractor mcp tools SERVER"}, nil
+	return permit.Opinion{Says: permit.Asks, Value: changedTool(hash),
+		Reason: "the MCP server describes this tool otherwise than before. To see the tool and to accept it as it is now, run: attractor mcp tools SERVER"}, nil
 }
 
 // middleware accepts a tool when a call of it runs, because a person was asked about it. A call

@@ -63,7 +63,8 @@ func TestM12_ChangedToolsAreAskedAboutOnce(t *testing.T) {
 func TestM12_ToolsThatChangeAfterTheAnswer(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"}, nil)
 	describe := func(text string) {
-		sdk.AddTool(server, &sdk.Tool{Name: "look", Description: text}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		sdk.AddTool(server, &sdk.Tool{Name: "look", Description: text}, func(context.Context, *sdk.CallToolRequest,
+			struct{}) (*sdk.CallToolResult, any, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "seen"}}}, nil, nil
 		})
 	}
@@ -72,7 +73,8 @@ func TestM12_ToolsThatChangeAfterTheAnswer(t *testing.T) {
 	defer web.Close()
 	list := []mcp.Server{{Name: "lab", URL: web.URL, Required: true}}
 	told := make(chan struct{}, 10)
-	s := mcp.Start(t.Context(), mcp.Options{Servers: list, Pins: newPins(t.TempDir(), "", list), Warn: func(string, error) { told <- struct{}{} }})
+	s := mcp.Start(t.Context(), mcp.Options{Servers: list, Pins: newPins(t.TempDir(), "", list),
+		Warn: func(string, error) { told <- struct{}{} }})
 	defer s.Close()
 	if err := s.Ready(t.Context()); err != nil {
 		t.Fatal(err)
@@ -84,7 +86,8 @@ func TestM12_ToolsThatChangeAfterTheAnswer(t *testing.T) {
 		before, during string // what changes before the call runs, and during the question
 		asked          int
 		runs           bool
-	}{{"", "", 0, true}, {"Looks at all.", "", 0, false}, {"", "Sends all.", 1, false}, {"", "", 2, true}, {"", "", 2, true}} {
+	}{{"", "", 0, true}, {"Looks at all.", "", 0, false}, {"", "Sends all.", 1, false}, {"", "", 2, true},
+		{"", "", 2, true}} {
 		b.during = func() {
 			if c.during != "" {
 				change(c.during)
@@ -111,7 +114,8 @@ type changedBench struct {
 
 func newChanged(t *testing.T, s *mcp.Servers) *changedBench {
 	t.Helper()
-	set, err := rules.Load(rules.Dirs{Work: t.TempDir(), Resolve: rules.RealPath}, rules.Source{Name: "r", Data: []byte(`{"permissions":{"allow":["mcp__lab"]}}`)})
+	set, err := rules.Load(rules.Dirs{Work: t.TempDir(), Resolve: rules.RealPath},
+		rules.Source{Name: "r", Data: []byte(`{"permissions":{"allow":["mcp__lab"]}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +143,8 @@ func newChanged(t *testing.T, s *mcp.Servers) *changedBench {
 	}
 	c := tool.Call{Env: local, SessionID: "s", Session: new(tool.Plain)}
 	b.permit = func() *tool.Prepared {
-		p, asks := registry.Authorize(t.Context(), registry.Prepare(llm.ToolCall{ID: "1", Name: "mcp__lab__look", Args: "{}"}), c, g.Authorize)
+		p, asks := registry.Authorize(t.Context(), registry.Prepare(llm.ToolCall{ID: "1", Name: "mcp__lab__look",
+			Args: "{}"}), c, g.Authorize)
 		if asks {
 			p, _ = registry.Authorize(t.Context(), p, c, g.Approve)
 		}

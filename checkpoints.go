@@ -39,7 +39,8 @@ func (s *Setup) openCheckpoints(ctx context.Context, c *config) error {
 	workspace := undo.Workspace(s.EnvCommand(), s.Machine.WorkDir())
 	owner := cmp.Or(s.Options.ID, "a session that is not kept")
 	points, err := enterWorkspace(ctx, c.Checkpoints, workspace, owner, func(owner string) {
-		s.warnings.add("checkpoints", "the store of checkpoints was full, so the changes of the session "+sessions.ShortID(owner)+" can no longer be taken back")
+		s.warnings.add("checkpoints", "the store of checkpoints was full, so the changes of the session "+
+			sessions.ShortID(owner)+" can no longer be taken back")
 	})
 	var used *checkpoint.InUseError
 	switch {
@@ -51,7 +52,8 @@ func (s *Setup) openCheckpoints(ctx context.Context, c *config) error {
 	}
 	s.checkpoints = points
 	if len(undo.Unfinished(c.Checkpoints, workspace)) > 0 {
-		s.warnings.add("checkpoints", "an undo in this directory was interrupted; to finish it, end the session and run: attractor undo")
+		s.warnings.add("checkpoints",
+			"an undo in this directory was interrupted; to finish it, end the session and run: attractor undo")
 	}
 	if c.NoCheckpoints || c.Store == nil || c.Mode == permit.ModeReadOnly {
 		return nil
@@ -78,7 +80,9 @@ func (s *Setup) repository(r *checkpoint.Recorder) func(context.Context) *checkp
 		state, err := r.GitState(ctx, s.Machine)
 		if err != nil {
 			if ctx.Err() == nil && told.CompareAndSwap(false, true) {
-				s.warnings.add("checkpoints", "attractor undo --git will not put the repository back, because its state is not recorded: "+err.Error())
+				s.warnings.add("checkpoints",
+					"attractor undo --git will not put the repository back, because its state is not recorded: "+
+						err.Error())
 			}
 			return nil
 		}
@@ -87,7 +91,8 @@ func (s *Setup) repository(r *checkpoint.Recorder) func(context.Context) *checkp
 }
 
 // enterWorkspace opens the store in a directory and says that an owner uses a workspace.
-func enterWorkspace(ctx context.Context, dir, workspace, owner string, evicted func(owner string)) (*checkpoints, error) {
+func enterWorkspace(ctx context.Context, dir, workspace, owner string, evicted func(owner string)) (*checkpoints,
+	error) {
 	store, err := checkpoint.OpenDir(dir, checkpoint.DirOptions{Evicted: evicted})
 	if err != nil {
 		return nil, err
@@ -110,7 +115,10 @@ func (p *checkpoints) goOn(ctx context.Context, c *config, was *agent.State, o *
 	if err := json.Unmarshal(note.Data, o.Last); err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(was.Calls, func(call agent.OpenCall) bool { return call.Intended && call.Result == nil }); i >= 0 {
+	if i := slices.IndexFunc(was.Calls, func(call agent.OpenCall) bool {
+		return call.Intended &&
+			call.Result == nil
+	}); i >= 0 {
 		o.Killed = was.Calls[i].ID
 	}
 	if c.Fork == "" {
@@ -130,7 +138,8 @@ func (s *Setup) noteKilled(ctx context.Context) {
 		return
 	}
 	if err := s.checkpoints.tracker.Resumed(ctx); err != nil {
-		s.warnings.add("checkpoints", "what a call changed that was ended by a kill will look like changes by somebody else: "+err.Error())
+		s.warnings.add("checkpoints",
+			"what a call changed that was ended by a kill will look like changes by somebody else: "+err.Error())
 	}
 }
 

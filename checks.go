@@ -69,8 +69,9 @@ func (s *Setup) placeChecks() (err error) {
 }
 
 func (s *Setup) checkOptions(c *sessionChecks) check.Options {
-	return check.Options{Commands: s.wantedChecks.Commands, Rounds: s.wantedChecks.Rounds, Timeout: s.wantedChecks.Timeout,
-		Env: s.Machine, Mask: s.Secrets.String, Resumed: check.Last(s.Options.State),
+	return check.Options{Commands: s.wantedChecks.Commands, Rounds: s.wantedChecks.Rounds,
+		Timeout: s.wantedChecks.Timeout,
+		Env:     s.Machine, Mask: s.Secrets.String, Resumed: check.Last(s.Options.State),
 		Tree: func(ctx context.Context) (checkpoint.Tree, error) { return c.recorder.Record(ctx, s.Machine) },
 		Changed: func(ctx context.Context, before, after env.Hash) (list []string, err error) {
 			changes, err := checkpoint.Changes(ctx, c.store, before, after)

@@ -38,7 +38,8 @@ type promptRun struct {
 
 // fillCommand returns the message for a command with arguments: the line that a person wrote, the
 // prompt, and the files that it names.
-func (s *Setup) fillCommand(ctx context.Context, c *ext.Command, arguments string, limit time.Duration) (llm.Parts, error) {
+func (s *Setup) fillCommand(ctx context.Context, c *ext.Command, arguments string, limit time.Duration) (llm.Parts,
+	error) {
 	pieces, err := c.Fill(arguments)
 	if err != nil {
 		return nil, fail(ErrConfig, "the command /%s: %w", c.Name, err)
@@ -66,7 +67,8 @@ func (s *Setup) fillSkill(ctx context.Context, skill *ext.Skill, arguments strin
 
 // runPieces returns the message of a prompt: the line that a person wrote, and the pieces with what
 // their commands print and their files have.
-func (s *Setup) runPieces(ctx context.Context, name, arguments string, pieces []ext.Piece, limit time.Duration) (llm.Parts, error) {
+func (s *Setup) runPieces(ctx context.Context, name, arguments string, pieces []ext.Piece,
+	limit time.Duration) (llm.Parts, error) {
 	tools, err := tool.NewRegistry(coding.Shell(limit), coding.ReadFile())
 	if err != nil {
 		return nil, err
@@ -139,7 +141,8 @@ func (r *promptRun) shell(ctx context.Context, p ext.Piece) (string, error) {
 	}
 	text := o.Model.Text()
 	if refused {
-		return "", fail(ErrRefused, "the command /%s was not used, because it runs %s: %s", r.command, oneLine(p.Text), strings.TrimPrefix(text, "Error: "))
+		return "", fail(ErrRefused, "the command /%s was not used, because it runs %s: %s", r.command, oneLine(p.Text),
+			strings.TrimPrefix(text, "Error: "))
 	}
 	return strings.TrimSuffix(text, "\n"), nil
 }
@@ -186,6 +189,8 @@ func (r *promptRun) include(ctx context.Context, name string) error {
 
 // leaveOut tells of a file that is not part of the message.
 func (r *promptRun) leaveOut(name, why string) {
-	r.files = append(r.files, llm.Text{Text: fmt.Sprintf("\n%s is not part of this message: %s\n", names.Shown(name), why)})
-	r.warnings.add("commands", fmt.Sprintf("The command /%s mentions @%s, which is not part of the message: %s", r.command, names.Shown(name), why))
+	r.files = append(r.files, llm.Text{Text: fmt.Sprintf("\n%s is not part of this message: %s\n", names.Shown(name),
+		why)})
+	r.warnings.add("commands", fmt.Sprintf("The command /%s mentions @%s, which is not part of the message: %s",
+		r.command, names.Shown(name), why))
 }

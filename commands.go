@@ -85,7 +85,8 @@ func (s *Setup) readCommands() {
 func withFiles(skills []Command, files *load.CommandFiles) []Command {
 	all := slices.Clone(skills)
 	for _, f := range files.List {
-		c := Command{Name: f.Name, Description: f.Description, Hint: f.Hint, Kind: FileCommand, Origin: f.Origin, File: f.File, Model: f.Model, Effort: f.Effort,
+		c := Command{Name: f.Name, Description: f.Description, Hint: f.Hint, Kind: FileCommand, Origin: f.Origin,
+			File: f.File, Model: f.Model, Effort: f.Effort,
 			problems: files.ProblemsOf[f.Name]}
 		i := slices.IndexFunc(all, func(has Command) bool { return has.Name == c.Name })
 		if i < 0 {
@@ -96,7 +97,9 @@ func withFiles(skills []Command, files *load.CommandFiles) []Command {
 		if kept.Origin == ext.Project && c.Origin == ext.User {
 			*kept, other = c, *kept
 		}
-		problem := ext.Mistake{File: other.File, Text: fmt.Sprintf("the %s is not used, because there is another /%s: %s", other.Kind, c.Name, names.Shown(kept.File))}
+		problem := ext.Mistake{File: other.File,
+			Text: fmt.Sprintf("the %s is not used, because there is another /%s: %s", other.Kind, c.Name,
+				names.Shown(kept.File))}
 		kept.problems = append(slices.Clip(kept.problems), problem)
 		files.Problems = append(files.Problems, problem)
 	}
@@ -157,7 +160,10 @@ func (s *Setup) find(line string) (c *Command, arguments string, err error) {
 		alone = arguments == ""
 	}
 	if strings.HasPrefix(name, "mcp__") {
-		return &Command{Name: name, fill: func(ctx context.Context, arguments string) (llm.Parts, error) { return s.prompt(ctx, name, arguments) }}, arguments, nil
+		return &Command{Name: name, fill: func(ctx context.Context, arguments string) (llm.Parts,
+			error) {
+			return s.prompt(ctx, name, arguments)
+		}}, arguments, nil
 	}
 	s.readCommands()
 	if i := slices.IndexFunc(s.commands, func(c Command) bool { return c.Name == name }); i >= 0 {
@@ -182,7 +188,8 @@ func (s *Setup) unknownCommand(name string, alone bool) error {
 	}
 	for _, problem := range s.unusable {
 		var m ext.Mistake
-		if errors.As(problem, &m) && ext.CommandName(filepath.Base(m.File)) == name[strings.LastIndexByte(name, ':')+1:] {
+		if errors.As(problem, &m) && ext.CommandName(filepath.Base(m.File)) == name[strings.LastIndexByte(name,
+			':')+1:] {
 			return fail(ErrConfig, "there is no command /%s: %w%s", name, problem, asText)
 		}
 	}
@@ -204,7 +211,8 @@ func (s *Setup) unknownCommand(name string, alone bool) error {
 
 // Submit gives a session what a person has written, which may be a command, and returns the result.
 // The parts follow it. If the command asks for a model, the session has it for this input.
-func (s *Setup) Submit(ctx context.Context, session *agent.Session, line string, more ...llm.Part) (result *agent.Result, err error) {
+func (s *Setup) Submit(ctx context.Context, session *agent.Session, line string,
+	more ...llm.Part) (result *agent.Result, err error) {
 	c, text, parts, err := s.message(ctx, line)
 	switch {
 	case err != nil:
@@ -226,8 +234,9 @@ func (s *Setup) changeModel(ctx context.Context, session *agent.Session, c *Comm
 	id, effort, known := s.modelFor(c.Model, c.Effort)
 	if !known {
 		provider, _, _ := s.Model()
-		s.warnings.add("commands", fmt.Sprintf("The command /%s uses the model and effort of the session where %s is not known to have those that it names: %s",
-			c.Name, provider, strings.TrimSpace(c.Model+" "+c.Effort)))
+		s.warnings.add("commands",
+			fmt.Sprintf("The command /%s uses the model and effort of the session where %s is not known to have those that it names: %s",
+				c.Name, provider, strings.TrimSpace(c.Model+" "+c.Effort)))
 	}
 	s.choosing.Lock()
 	defer s.choosing.Unlock()

@@ -188,7 +188,8 @@ func (c *Config) Set(key, from string, values ...string) {
 
 // Unset removes the settings with the keys.
 func (c *Config) Unset(keys ...string) {
-	c.Settings = slices.DeleteFunc(slices.Clone(c.Settings), func(s Setting) bool { return slices.Contains(keys, s.Key) })
+	c.Settings = slices.DeleteFunc(slices.Clone(c.Settings),
+		func(s Setting) bool { return slices.Contains(keys, s.Key) })
 }
 
 // Load says whose files count. Zero means nobody's; LoadUser | LoadProject means all.
@@ -216,7 +217,8 @@ func (c *Config) Check(ctx context.Context) error {
 		return err
 	}
 	c.read = w.users
-	c.Resume, c.Dir, c.EnvCommand, c.Continue, c.continued, c.inUse = w.Resume, w.Dir, w.EnvCommand, w.Continue, w.continued, w.inUse
+	c.Resume, c.Dir, c.EnvCommand, c.Continue, c.continued, c.inUse = w.Resume, w.Dir, w.EnvCommand, w.Continue,
+		w.continued, w.inUse
 	return nil
 }
 
@@ -239,10 +241,14 @@ func (c *Config) contradiction() error {
 		return fail(ErrConfig, "the configuration has several sessions: leave all but one of ID, Resume, Fork and Continue out")
 	case c.Env != nil && len(c.EnvCommand) > 0:
 		return fail(ErrConfig, "the configuration has both Env and EnvCommand: leave one out")
-	case slices.ContainsFunc(c.Providers, func(p llm.Provider) bool { return p == nil || p.Name() == "" || strings.Contains(p.Name(), "/") }):
+	case slices.ContainsFunc(c.Providers, func(p llm.Provider) bool {
+		return p == nil || p.Name() == "" ||
+			strings.Contains(p.Name(), "/")
+	}):
 		return fail(ErrConfig, "one of the Providers of the configuration has no name, or one with a slash, which no model can follow")
 	case c.Unasked != "" && c.Unasked != sandbox.Off && c.Unasked != sandbox.Observe:
-		return fail(ErrConfig, "Unasked of the configuration is %q; it can be %q or %q", c.Unasked, sandbox.Off, sandbox.Observe)
+		return fail(ErrConfig, "Unasked of the configuration is %q; it can be %q or %q", c.Unasked, sandbox.Off,
+			sandbox.Observe)
 	case c.Turn != 0 && c.Fork == "":
 		return fail(ErrConfig, "the configuration has a Turn and no Fork that it belongs to")
 	case (c.Resume != "" || c.Fork != "") && c.Store == nil:
@@ -288,12 +294,16 @@ func (c *Config) fields() (*config, error) {
 		return nil, err
 	}
 	w := &config{
-		Store: c.Store, ID: c.ID, Resume: c.Resume, Fork: c.Fork, Turn: c.Turn, Continue: c.Continue, continued: c.continued, inUse: c.inUse,
-		Dir: c.Dir, Env: c.Env, EnvCommand: c.EnvCommand, EnvHelper: c.EnvHelper, Here: c.Here, AddDirs: slices.Clip(c.AddDirs), Limits: c.Limits, Sandbox: c.Sandbox, Unasked: c.Unasked,
+		Store: c.Store, ID: c.ID, Resume: c.Resume, Fork: c.Fork, Turn: c.Turn, Continue: c.Continue,
+		continued: c.continued, inUse: c.inUse,
+		Dir: c.Dir, Env: c.Env, EnvCommand: c.EnvCommand, EnvHelper: c.EnvHelper, Here: c.Here,
+		AddDirs: slices.Clip(c.AddDirs), Limits: c.Limits, Sandbox: c.Sandbox, Unasked: c.Unasked,
 		WithoutUser: c.Load&LoadUser == 0, WithoutProject: c.Load&LoadProject == 0, TrustProject: c.TrustProject,
-		Mode: c.Mode, Asker: c.Ask, AllowTools: slices.Clip(c.Allow), DenyTools: slices.Clip(c.Deny), Rules: slices.Clip(c.RuleFiles),
+		Mode: c.Mode, Asker: c.Ask, AllowTools: slices.Clip(c.Allow), DenyTools: slices.Clip(c.Deny),
+		Rules:       slices.Clip(c.RuleFiles),
 		Interactive: c.Interactive || c.Inbox != nil,
-		Providers:   c.Providers, Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, Profile: c.Profile, IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
+		Providers:   c.Providers, Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, Profile: c.Profile,
+		IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
 		Web: c.Web, Servers: c.Servers, LanguageServers: c.LanguageServers, MCPWait: cmp.Or(c.MCPWait, DefaultMCPWait),
 		Checks: c.Checks, Checkpoints: c.Checkpoints, Instrument: c.Instrument,
 		Secrets: c.Secrets, Environ: os.Environ(), Getenv: func(name string) string {

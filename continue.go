@@ -32,7 +32,8 @@ func (c *config) lastSession(ctx context.Context) error {
 	}
 	c.Resume, c.Dir, c.Continue, c.continued = found.ID, "", false, dir
 	if busy != nil {
-		c.inUse = fmt.Sprintf("the newest session of %s is %s, but %s has it open; this is the one before, %s", dir, busy.ID, writer(busy), found.ID)
+		c.inUse = fmt.Sprintf("the newest session of %s is %s, but %s has it open; this is the one before, %s", dir,
+			busy.ID, writer(busy), found.ID)
 	}
 	return nil
 }
@@ -45,7 +46,8 @@ func (c *config) ofDir() (dir string, is func(*sessions.Summary) bool, err error
 	if c.elsewhere() {
 		place := sessions.Place{Command: c.EnvCommand, Dir: c.Dir}
 		return place.String(), func(s *sessions.Summary) bool {
-			return s.Environment != nil && slices.Equal(s.Environment.Command, c.EnvCommand) && (c.Dir == "" || path.Clean(c.Dir) == path.Clean(s.Dir))
+			return s.Environment != nil && slices.Equal(s.Environment.Command, c.EnvCommand) &&
+				(c.Dir == "" || path.Clean(c.Dir) == path.Clean(s.Dir))
 		}, nil
 	}
 	if dir, err = filepath.Abs(c.Dir); err != nil {
@@ -67,7 +69,8 @@ func (c *config) ofDir() (dir string, is func(*sessions.Summary) bool, err error
 // newest returns the newest session of a directory that has an input and that nobody has open.
 // Subagents do not count. Busy is the newest session that somebody has open, if it is newer than
 // that. It reads only the beginnings of journals, the newest first.
-func newest(ctx context.Context, store journal.Store, dir string, is func(*sessions.Summary) bool) (found sessions.Summary, busy *sessions.Summary, err error) {
+func newest(ctx context.Context, store journal.Store, dir string,
+	is func(*sessions.Summary) bool) (found sessions.Summary, busy *sessions.Summary, err error) {
 	if store == nil {
 		return found, nil, fail(sessions.ErrNoStore, "there is no session to continue: sessions are not kept")
 	}
@@ -92,7 +95,9 @@ func newest(ctx context.Context, store journal.Store, dir string, is func(*sessi
 		}
 	}
 	if busy != nil {
-		return found, nil, fail(sessions.ErrNotFound, "the session %s of %s cannot be continued: %s has it open, and there is no other", busy.ID, dir, writer(busy))
+		return found, nil, fail(sessions.ErrNotFound,
+			"the session %s of %s cannot be continued: %s has it open, and there is no other", busy.ID, dir,
+			writer(busy))
 	}
 	return found, nil, fail(sessions.ErrNotFound, "there is no session of %s to continue", dir)
 }
@@ -108,7 +113,8 @@ func writer(s *sessions.Summary) string {
 // checkContinued returns an error if the session to continue has been moved to another directory
 // since it began.
 func (c *config) checkContinued(was *agent.State) error {
-	if c.continued == "" || was == nil || c.elsewhere() || sessions.PlaceOf(was.Notes) != nil || userfiles.RealPath(was.Dir()) == userfiles.RealPath(c.continued) {
+	if c.continued == "" || was == nil || c.elsewhere() || sessions.PlaceOf(was.Notes) != nil ||
+		userfiles.RealPath(was.Dir()) == userfiles.RealPath(c.continued) {
 		return nil
 	}
 	return fail(ErrConfig, "the newest session of %s is %s, which works in %s now; to continue it there, resume it by its id", c.continued, c.Resume, was.Dir())

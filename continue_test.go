@@ -31,7 +31,8 @@ func (b *bench) touch(id string, n int) {
 // an input, one that is damaged, one of another directory, or one that somebody has open. The last
 // is told.
 func TestN8_ContinueChooses(t *testing.T) {
-	b := newBench(t, calls(t, "spawn_agent", object{"task": "count"}, "wait", object{"agent_id": "agent-1"}), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
+	b := newBench(t, calls(t, "spawn_agent", object{"task": "count"}, "wait", object{"agent_id": "agent-1"}),
+		fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	c := b.config()
 	id, _ := b.submit(c, "the task")
 	list, err := sessions.List(t.Context(), b.store, 0)
@@ -62,7 +63,8 @@ func TestN8_ContinueChooses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(b.kept, "damaged.jsonl"), []byte(strings.ReplaceAll(string(text), "the task", "the tusk")), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(b.kept, "damaged.jsonl"),
+		[]byte(strings.ReplaceAll(string(text), "the task", "the tusk")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b.touch("damaged", 6)
@@ -88,13 +90,15 @@ func TestN8_ContinueChooses(t *testing.T) {
 			}
 		}
 	})
-	if got != id || len(told) != 1 || !strings.Contains(told[0], session.ID()) || !strings.Contains(told[0], fmt.Sprintf("process %d has it open", os.Getpid())) {
+	if got != id || len(told) != 1 || !strings.Contains(told[0], session.ID()) ||
+		!strings.Contains(told[0], fmt.Sprintf("process %d has it open", os.Getpid())) {
 		t.Errorf("the session %s was continued, and told was %q", got, told)
 	}
 	if err := b.store.Remove(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := prepare(t.Context(), again); !errors.Is(err, sessions.ErrNotFound) || !strings.Contains(err.Error(), session.ID()) {
+	if _, err := prepare(t.Context(), again); !errors.Is(err, sessions.ErrNotFound) || !strings.Contains(err.Error(),
+		session.ID()) {
 		t.Errorf("with nothing but an open session: %v", err)
 	}
 	end()
@@ -110,12 +114,14 @@ func TestN8_ContinueOfMovedSession(t *testing.T) {
 	moved.Resume, moved.Dir = id, t.TempDir()
 	b.submit(moved, "go on")
 	c.Continue = true
-	if _, err := prepare(t.Context(), c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "works in "+moved.Dir+" now") {
+	if _, err := prepare(t.Context(), c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(),
+		"works in "+moved.Dir+" now") {
 		t.Errorf("Open returns %v", err)
 	}
 	moved.Dir = ""
 	b.submit(moved, "nobody has it open")
-	if _, err := prepare(t.Context(), config{Dir: b.dir, Continue: true, Getenv: c.Getenv}); !errors.Is(err, sessions.ErrNoStore) {
+	if _, err := prepare(t.Context(), config{Dir: b.dir, Continue: true, Getenv: c.Getenv}); !errors.Is(err,
+		sessions.ErrNoStore) {
 		t.Errorf("without a store: %v", err)
 	}
 }

@@ -31,7 +31,8 @@ func (s *Setup) hookRan() func(hooks.Run) {
 		return nil
 	}
 	return func(r hooks.Run) {
-		level, attrs := slog.LevelInfo, []any{"event", string(r.Hook.Event), "about", r.About, "matcher", r.Hook.Matcher, "command", r.Hook.String(), "code", r.Code, "duration", r.Duration,
+		level, attrs := slog.LevelInfo, []any{"event", string(r.Hook.Event), "about", r.About, "matcher",
+			r.Hook.Matcher, "command", r.Hook.String(), "code", r.Code, "duration", r.Duration,
 			"stdout", r.Stdout, "stderr", r.Stderr}
 		if r.Err != nil {
 			level, attrs = slog.LevelWarn, append(attrs, "error", r.Err.Error())

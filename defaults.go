@@ -20,5 +20,6 @@ func DefaultLimits() agent.Limits {
 // DefaultPolicy returns the policy of a session for which nobody has said anything else: with a
 // limit of rounds, and with compaction.
 func DefaultPolicy() agent.Policy {
-	return agent.Policy{MaxToolRounds: settings.DefaultRounds, Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}}
+	return agent.Policy{MaxToolRounds: settings.DefaultRounds,
+		Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}}
 }

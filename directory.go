@@ -29,7 +29,8 @@ func OpenDir(dir string, limits env.Limits, confine sandbox.Options) (*env.Local
 
 // openDirs is OpenDir with further directories: those in which tools and commands may change files,
 // and those that they may read. Launch of the options counts without a sandbox.
-func openDirs(dir string, options env.LocalOptions, confine sandbox.Options, roots, readable []string) (*env.Local, *sandbox.Sandbox, error) {
+func openDirs(dir string, options env.LocalOptions, confine sandbox.Options, roots, readable []string) (*env.Local,
+	*sandbox.Sandbox, error) {
 	if err := checkDir(dir); err != nil {
 		return nil, nil, err
 	}
@@ -84,7 +85,8 @@ func (c *config) project(dir string) (*load.Project, error) {
 
 // servers reads the MCP servers that are configured for a directory.
 func (c *config) servers(dir string, project *load.Project) (*load.Servers, error) {
-	return load.ReadServers(load.ServerOptions{Dir: dir, Project: project, Given: c.Servers, Files: c.MCP, Getenv: c.getenv, WithoutUser: c.WithoutUser})
+	return load.ReadServers(load.ServerOptions{Dir: dir, Project: project, Given: c.Servers, Files: c.MCP,
+		Getenv: c.getenv, WithoutUser: c.WithoutUser})
 }
 
 // openDir opens the directory of the session, unless that is on another machine, and protects its
@@ -134,7 +136,8 @@ func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
 		for _, name := range files.Named(ctx, tops[0], c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME")) {
 			name = userfiles.RealPath(name)
 			in := func(root string) bool { return strings.HasPrefix(name, strings.TrimSuffix(root, "/")+"/") }
-			if name != tops[0] && name != os.DevNull && slices.ContainsFunc(roots, in) && !slices.Contains(names, name) {
+			if name != tops[0] && name != os.DevNull && slices.ContainsFunc(roots, in) &&
+				!slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

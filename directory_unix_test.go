@@ -99,21 +99,29 @@ func TestM6_M10_ATeamsDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ofAgent := map[string]string{"anthropic": "glob grep read_file read_output", "anthropic native": "Read glob grep read_output", "openai": "glob grep read_file read_output",
-		"openai native": "glob grep read_file read_output view_image", "gemini": "glob grep read_file read_many_files read_output", "gemini native": "glob grep_search read_file read_output"}
-	allowed := map[string]string{"anthropic": "shell for Bash(git diff:*), read_file for Read, grep for Grep", "anthropic native": "Bash(git diff:*), Read, Bash for Grep",
-		"openai": "shell for Bash(git diff:*), read_file for Read, grep for Grep", "openai native": "exec_command for Bash(git diff:*), exec_command for Read, exec_command for Grep",
-		"gemini": "shell for Bash(git diff:*), read_file for Read, grep for Grep", "gemini native": "run_shell_command for Bash(git diff:*), read_file for Read, grep_search for Grep"}
+	ofAgent := map[string]string{"anthropic": "glob grep read_file read_output",
+		"anthropic native": "Read glob grep read_output", "openai": "glob grep read_file read_output",
+		"openai native": "glob grep read_file read_output view_image",
+		"gemini":        "glob grep read_file read_many_files read_output",
+		"gemini native": "glob grep_search read_file read_output"}
+	allowed := map[string]string{"anthropic": "shell for Bash(git diff:*), read_file for Read, grep for Grep",
+		"anthropic native": "Bash(git diff:*), Read, Bash for Grep",
+		"openai":           "shell for Bash(git diff:*), read_file for Read, grep for Grep",
+		"openai native":    "exec_command for Bash(git diff:*), exec_command for Read, exec_command for Grep",
+		"gemini":           "shell for Bash(git diff:*), read_file for Read, grep for Grep",
+		"gemini native":    "run_shell_command for Bash(git diff:*), read_file for Read, grep_search for Grep"}
 	for _, d := range dialects() {
 		name := d.profile + map[bool]string{true: " native"}[d.native]
 		t.Run(name, func(t *testing.T) {
-			turns := slices.Concat([]fakellm.Turn{calls(t, "skill", object{"name": "release"}), d.shell(t, "rm -rf src"), d.write(t, "docs/new.md", "fine"), d.write(t, ".env", "KEY=1")},
+			turns := slices.Concat([]fakellm.Turn{calls(t, "skill", object{"name": "release"}),
+				d.shell(t, "rm -rf src"), d.write(t, "docs/new.md", "fine"), d.write(t, ".env", "KEY=1")},
 				spawnTurns(t, "reviewer", d.profile, d.native), []fakellm.Turn{{Text: "done"}, {Text: "really done"}})
 			s := inDirectory(t, d, true, []string{"/review src/price.py 'float errors'"}, turns...)
 			if s.result.Text != "really done" || len(s.refused) > 0 {
 				t.Fatalf("%+v, %v", s.result, s.refused)
 			}
-			contains(t, "the prompt", s.first.System, "  - `release`: Makes a release of the shop.", "  - `sql-migrations`: Writes migrations")
+			contains(t, "the prompt", s.first.System, "  - `release`: Makes a release of the shop.",
+				"  - `sql-migrations`: Writes migrations")
 			for _, once := range []string{"Amounts are whole cents", "Write short sentences"} {
 				if strings.Count(s.first.System, once) != 1 {
 					t.Errorf("%q is not once in the prompt:\n%s", once, s.first.System)
@@ -123,12 +131,17 @@ func TestM6_M10_ATeamsDirectory(t *testing.T) {
 			for _, m := range s.first.Messages {
 				sent += m.Parts.Text() + "\n"
 			}
-			contains(t, "the message", sent, "/review src/price.py 'float errors'\n\nReview src/price.py and look for float errors.\n\nThe files of the shop: price.py", allowed[name]+". That permits nothing",
+			contains(t, "the message", sent,
+				"/review src/price.py 'float errors'\n\nReview src/price.py and look for float errors.\n\nThe files of the shop: price.py", allowed[name]+". That permits nothing",
 				"The branch is frozen until Monday.", "Nobody is on call.")
-			contains(t, "the definition of tools", string(s.first.Body), "migrator: Moves code", "reviewer: Reviews a change for mistakes.")
+			contains(t, "the definition of tools", string(s.first.Body), "migrator: Moves code",
+				"reviewer: Reviews a change for mistakes.")
 			results := strings.Join(s.outputs(), "\n")
-			contains(t, "the results", results, "# Release", "Its files: checklist.md, scripts/notes.sh", "Directories are removed by hand.", "The linter has nothing to say.", "Nobody changes .env.", "THE REPORT")
-			contains(t, "the last request", s.lastRequest(), "Run sh check.sh before you stop.", "Pages have one heading.")
+			contains(t, "the results", results, "# Release", "Its files: checklist.md, scripts/notes.sh",
+				"Directories are removed by hand.", "The linter has nothing to say.", "Nobody changes .env.",
+				"THE REPORT")
+			contains(t, "the last request", s.lastRequest(), "Run sh check.sh before you stop.",
+				"Pages have one heading.")
 			if s.agentWith == nil {
 				t.Fatal("no agent was started")
 			}
@@ -136,13 +149,15 @@ func TestM6_M10_ATeamsDirectory(t *testing.T) {
 			if got := strings.Join(tools, " "); got != ofAgent[name] {
 				t.Errorf("the agent has %s", got)
 			}
-			contains(t, "the agent's prompt", s.agentWith.System, "You look for mistakes in a change.", "Amounts are whole cents")
+			contains(t, "the agent's prompt", s.agentWith.System, "You look for mistakes in a change.",
+				"Amounts are whole cents")
 			if s.read("src/price.py") == "-" || s.read("docs/new.md") != "fine\n" || s.read(".env") != "-" {
 				t.Errorf("docs/new.md %q, .env %q", s.read("docs/new.md"), s.read(".env"))
 			}
 			var warnings []string
 			if d.profile != "anthropic" {
-				warnings = []string{fmt.Sprintf("agents: These agents use the model and effort of the session, because %s is not known to have those that they name: reviewer (haiku)", d.profile)}
+				warnings = []string{fmt.Sprintf(
+					"agents: These agents use the model and effort of the session, because %s is not known to have those that they name: reviewer (haiku)", d.profile)}
 			}
 			if diff := cmp.Diff(warnings, s.warned()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
@@ -160,12 +175,14 @@ func TestM6_M10_ATeamsDirectory(t *testing.T) {
 func TestM6_M10_ATeamsDirectoryUntrusted(t *testing.T) {
 	for _, d := range dialects() {
 		t.Run(fmt.Sprintf("%s native %v", d.profile, d.native), func(t *testing.T) {
-			s := inDirectory(t, d, false, []string{"/review src/price.py bugs", "/git:commit 1 x", "go"}, d.shell(t, "echo rm -rf src"), d.write(t, "docs/new.md", "fine"), fakellm.Turn{Text: "done"})
+			s := inDirectory(t, d, false, []string{"/review src/price.py bugs", "/git:commit 1 x", "go"},
+				d.shell(t, "echo rm -rf src"), d.write(t, "docs/new.md", "fine"), fakellm.Turn{Text: "done"})
 			if s.result == nil || s.result.Text != "done" || len(s.refused) != 2 || len(s.server.Requests()) != 3 {
 				t.Fatalf("%+v, %v", s.result, s.refused)
 			}
 			for _, err := range s.refused {
-				contains(t, "the error", err.Error(), "is not used, because the project is not trusted", "attractor trust")
+				contains(t, "the error", err.Error(), "is not used, because the project is not trusted",
+					"attractor trust")
 			}
 			contains(t, "the prompt", s.first.System, "Amounts are whole cents", "Write short sentences")
 			contains(t, "the last request", s.lastRequest(), "Pages have one heading.")
@@ -177,7 +194,8 @@ func TestM6_M10_ATeamsDirectoryUntrusted(t *testing.T) {
 			if slices.Contains(s.first.Tools, "skill") {
 				t.Error("there is a tool for skills")
 			}
-			if got := strings.Join(s.outputs(), "\n"); strings.Contains(got, "by hand") || strings.Contains(got, "linter") || s.read("docs/new.md") != "fine\n" || s.read("hooks.log") != "-" {
+			if got := strings.Join(s.outputs(), "\n"); strings.Contains(got, "by hand") ||
+				strings.Contains(got, "linter") || s.read("docs/new.md") != "fine\n" || s.read("hooks.log") != "-" {
 				t.Errorf("the results are %s, hooks got %s", got, s.read("hooks.log"))
 			}
 			const want = "untrusted: These parts of the project are not used, because the project is not trusted: skills: release, sql-migrations; commands: explain, git:commit, review; " +

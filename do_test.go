@@ -15,7 +15,8 @@ func TestT1_Do(t *testing.T) {
 	type answer struct {
 		Number int `json:"number" jsonschema:"the answer"`
 	}
-	o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("read_file", `{"file_path":"notes.txt"}`)}}, fakellm.Turn{Text: "It is 42."}, fakellm.Turn{Text: `{"number":42}`})
+	o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("read_file", `{"file_path":"notes.txt"}`)}},
+		fakellm.Turn{Text: "It is 42."}, fakellm.Turn{Text: `{"number":42}`})
 	o.write("notes.txt", "The answer is 42.\n")
 	c := o.config()
 	asked := false
@@ -25,16 +26,20 @@ func TestT1_Do(t *testing.T) {
 		t.Errorf("%+v, %+v, %v; its own options were asked: %v", got, result, err, asked)
 	}
 
-	limited := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("read_file", `{"file_path":"notes.txt"}`)}}, fakellm.Turn{Text: `{"number":42}`})
+	limited := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("read_file", `{"file_path":"notes.txt"}`)}},
+		fakellm.Turn{Text: `{"number":42}`})
 	c = limited.config()
 	c.Options = func(o *agent.Options) { o.Policy.MaxTurns = 1 }
-	if _, result, err := attractor.Do[answer](t.Context(), c, "What is the answer?"); err == nil || !strings.Contains(err.Error(), string(result.Reason)) {
+	if _, result, err := attractor.Do[answer](t.Context(), c, "What is the answer?"); err == nil ||
+		!strings.Contains(err.Error(), string(result.Reason)) {
 		t.Errorf("at a limit: %+v, %v", result, err)
 	}
-	if _, result, err := attractor.Do[func()](t.Context(), o.config(), "x"); err == nil || result == nil || !strings.Contains(err.Error(), "the type") {
+	if _, result, err := attractor.Do[func()](t.Context(), o.config(), "x"); err == nil || result == nil ||
+		!strings.Contains(err.Error(), "the type") {
 		t.Errorf("a type that is no struct: %v", err)
 	}
-	if _, result, err := attractor.Do[answer](t.Context(), attractor.Config{Dir: t.TempDir() + "/none", Vars: o.vars}, "x"); err == nil || result == nil {
+	if _, result, err := attractor.Do[answer](t.Context(), attractor.Config{Dir: t.TempDir() + "/none", Vars: o.vars},
+		"x"); err == nil || result == nil {
 		t.Errorf("a directory that is not there: %v", err)
 	}
 }

@@ -71,9 +71,11 @@ func (s *Setup) openDocuments(ctx context.Context, c *config) error {
 	d.Refuse, d.Reads, d.Warn = s.refusesDocument, s.reads, s.warnOnce("instructions")
 	if s.far != nil {
 		d.Env = s.far.documents()
-	} else if roots := git.Roots(s.Local.WorkDir()); slices.ContainsFunc(roots, func(root string) bool { return root != s.Local.WorkDir() }) {
+	} else if roots := git.Roots(s.Local.WorkDir()); slices.ContainsFunc(roots,
+		func(root string) bool { return root != s.Local.WorkDir() }) {
 		var err error
-		if s.reader, err = env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Containment: env.ContainGroup, Roots: roots}); err != nil {
+		if s.reader, err = env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Containment: env.ContainGroup,
+			Roots: roots}); err != nil {
 			return cannotWork(s.Local.WorkDir(), err)
 		}
 		d.Env = env.ReadOnly(s.reader)
@@ -108,7 +110,8 @@ func (s *Setup) refusesDocument(file string) string {
 
 // mayReadFile decides about reading a file.
 func (s *Setup) mayReadFile(file string) rules.Decision {
-	req := tool.Request{Call: llm.ToolCall{Name: "read_file"}, Access: tool.Access{Effect: tool.ReadOnly, Paths: []string{file}}, Dir: s.Machine.WorkDir()}
+	req := tool.Request{Call: llm.ToolCall{Name: "read_file"}, Access: tool.Access{Effect: tool.ReadOnly,
+		Paths: []string{file}}, Dir: s.Machine.WorkDir()}
 	return s.Rules.Decide(context.Background(), s.Machine, req)
 }
 
@@ -120,7 +123,8 @@ func (s *Setup) reads(ctx context.Context, call *tool.Call) []string {
 	if s.Rules == nil {
 		return nil
 	}
-	return s.Rules.Files(ctx, call.Env, tool.Request{Call: llm.ToolCall{Name: call.Name, Args: call.Args}, Access: call.Access, Dir: call.Env.WorkDir()})
+	return s.Rules.Files(ctx, call.Env, tool.Request{Call: llm.ToolCall{Name: call.Name, Args: call.Args},
+		Access: call.Access, Dir: call.Env.WorkDir()})
 }
 
 // warnOnce returns a function that tells of mistakes, of each once: subagents read the same

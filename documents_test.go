@@ -48,7 +48,8 @@ func later(r *fakellm.Request) (texts []string) {
 // Each profile has the documents of its vendor's agent, those of its user first, and those of a
 // directory below when its tools read a file there. Nothing that was sent changes.
 func TestM10_DocumentsInAllProfiles(t *testing.T) {
-	of := map[string][2]string{"anthropic": {".claude/CLAUDE.md", "CLAUDE.md"}, "openai": {".codex/AGENTS.md", ".codex/instructions.md"}, "gemini": {".gemini/GEMINI.md", "GEMINI.md"}}
+	of := map[string][2]string{"anthropic": {".claude/CLAUDE.md", "CLAUDE.md"}, "openai": {".codex/AGENTS.md",
+		".codex/instructions.md"}, "gemini": {".gemini/GEMINI.md", "GEMINI.md"}}
 	for _, family := range profiles.Names() {
 		for _, native := range []bool{false, true} {
 			name := family + map[bool]string{true: " native"}[native]
@@ -67,9 +68,11 @@ func TestM10_DocumentsInAllProfiles(t *testing.T) {
 				put(t, s.dir, "y.go", "package y")
 				read := readers()[name]
 				call := func(file string) fakellm.Turn {
-					return fakellm.Turn{Calls: []fakellm.Call{{Name: read[0], Args: fmt.Appendf(nil, read[1], filepath.Join(s.dir, file))}}}
+					return fakellm.Turn{Calls: []fakellm.Call{{Name: read[0], Args: fmt.Appendf(nil, read[1],
+						filepath.Join(s.dir, file))}}}
 				}
-				meter := s.metered(fakellm.Script(call("y.go"), call("sub/x.go"), call("sub/x.go"), fakellm.Turn{Text: "done"}))
+				meter := s.metered(fakellm.Script(call("y.go"), call("sub/x.go"), call("sub/x.go"),
+					fakellm.Turn{Text: "done"}))
 				s.submit(s.config(family, native), "the task", s.listen)
 				requests := s.server.Requests()
 				var lines []string
@@ -78,7 +81,8 @@ func TestM10_DocumentsInAllProfiles(t *testing.T) {
 						lines = append(lines, strings.TrimSpace(line))
 					}
 				}
-				if want := []string{"MINE FOR ALL", "MINE FOR " + family, "TOP FOR ALL", "TOP FOR " + family}; !slices.Equal(lines, want) {
+				if want := []string{"MINE FOR ALL", "MINE FOR " + family, "TOP FOR ALL",
+					"TOP FOR " + family}; !slices.Equal(lines, want) {
 					t.Errorf("the prompt has %q, want %q", lines, want)
 				}
 				if got := later(requests[1]); len(got) != 1 {
@@ -86,7 +90,8 @@ func TestM10_DocumentsInAllProfiles(t *testing.T) {
 				}
 				for _, r := range requests[2:] {
 					text := strings.Join(later(r)[1:], "\n")
-					if strings.Count(text, "SUB FOR ALL") != 1 || strings.Count(text, "SUB FOR "+family) != 1 || strings.Count(text, " FOR ") != 2 {
+					if strings.Count(text, "SUB FOR ALL") != 1 || strings.Count(text, "SUB FOR "+family) != 1 ||
+						strings.Count(text, " FOR ") != 2 {
 						t.Errorf("after a file of the directory below: %q", text)
 					}
 				}
@@ -120,7 +125,9 @@ func TestM10_DocumentsAboveTheWorkingDirectory(t *testing.T) {
 		case n == 0:
 			return fakellm.Turn{Text: "no task"}
 		}
-		return []fakellm.Turn{calls(t, "spawn_agent", object{"task": "the part"}), calls(t, "wait", object{"agent_id": "agent-1"}), calls(t, "read_file", object{"file_path": "x.go"}), {Text: "done"}}[min(r.Turn(), 3)]
+		return []fakellm.Turn{calls(t, "spawn_agent", object{"task": "the part"}),
+			calls(t, "wait", object{"agent_id": "agent-1"}), calls(t, "read_file", object{"file_path": "x.go"}),
+			{Text: "done"}}[min(r.Turn(), 3)]
 	})
 	s.submit(s.config("anthropic", false), "the task", s.listen)
 	agents := map[bool]int{}
@@ -146,7 +153,8 @@ func TestM10_MistakesInDocumentsAreTold(t *testing.T) {
 		if strings.Contains(r.System, "You work for another agent") {
 			return fakellm.Turn{Text: "part"}
 		}
-		return []fakellm.Turn{calls(t, "spawn_agent", object{"task": "the part"}), calls(t, "wait", object{"agent_id": "agent-1"}), {Text: "done"}}[min(r.Turn(), 2)]
+		return []fakellm.Turn{calls(t, "spawn_agent", object{"task": "the part"}),
+			calls(t, "wait", object{"agent_id": "agent-1"}), {Text: "done"}}[min(r.Turn(), 2)]
 	})
 	put(t, s.dir, "AGENTS.md", "See @missing.md and @secrets.json and @private/x.md and @ok.md")
 	put(t, s.dir, "secrets.json", "SECRET")
@@ -162,8 +170,10 @@ func TestM10_MistakesInDocumentsAreTold(t *testing.T) {
 		}
 	}
 	told := strings.Join(s.warnings("instructions"), "\n")
-	for _, want := range []string{"HOME/.claude/CLAUDE.md, line 1: @~/none.md is not imported: there is no such file", "DIR/AGENTS.md, line 1: @missing.md is not imported: there is no such file",
-		"DIR/AGENTS.md, line 1: @secrets.json is not imported: it usually holds secrets", "DIR/AGENTS.md, line 1: @private/x.md is not imported: the rule "} {
+	for _, want := range []string{"HOME/.claude/CLAUDE.md, line 1: @~/none.md is not imported: there is no such file",
+		"DIR/AGENTS.md, line 1: @missing.md is not imported: there is no such file",
+		"DIR/AGENTS.md, line 1: @secrets.json is not imported: it usually holds secrets",
+		"DIR/AGENTS.md, line 1: @private/x.md is not imported: the rule "} {
 		if strings.Count(told, want) != 1 {
 			t.Errorf("%q is not there once in\n%s", want, told)
 		}
@@ -183,13 +193,18 @@ func TestM10_SecretsInDocumentsAreMasked(t *testing.T) {
 		if strings.Contains(r.System, "You work for another agent") {
 			return fakellm.Turn{Text: "part"}
 		}
-		return []fakellm.Turn{calls(t, "spawn_agent", object{"task": "the part"}), calls(t, "wait", object{"agent_id": "agent-1"}), calls(t, "read_file", object{"file_path": "sub/x"}), {Text: "done"}}[min(r.Turn(), 3)]
+		return []fakellm.Turn{calls(t, "spawn_agent", object{"task": "the part"}),
+			calls(t, "wait", object{"agent_id": "agent-1"}), calls(t, "read_file", object{"file_path": "sub/x"}),
+			{Text: "done"}}[min(r.Turn(), 3)]
 	})
 	c := s.config("anthropic", false)
 	c.Secrets = map[string]string{"KEY": key}
 	s.submit(c, "the task", s.listen)
 	requests := s.server.Requests()
-	if !slices.ContainsFunc(requests, func(r *fakellm.Request) bool { return strings.Contains(r.System, "You work for another agent") }) {
+	if !slices.ContainsFunc(requests, func(r *fakellm.Request) bool {
+		return strings.Contains(r.System,
+			"You work for another agent")
+	}) {
 		t.Error("no subagent has worked")
 	}
 	for _, r := range requests {

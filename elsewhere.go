@@ -119,7 +119,9 @@ func (s *Setup) reach(ctx context.Context, c *config, o remote.Options) (far, er
 	if o.Limits != (env.Limits{}) {
 		lacks += ", and without limits for commands"
 	}
-	s.warnings.add("environment", fmt.Sprintf("The session works through a shell, which is slow and without %s, because of this: %v.", lacks, without))
+	s.warnings.add("environment",
+		fmt.Sprintf("The session works through a shell, which is slow and without %s, because of this: %v.", lacks,
+			without))
 	return e, nil
 }
 
@@ -198,7 +200,8 @@ func (f *elsewhere) place(given, own []rules.Source) {
 // ruleDirs returns what the patterns of rules are about over there.
 func (f *elsewhere) ruleDirs(readable []string) rules.Dirs {
 	p := f.machine.Platform()
-	d := rules.Dirs{Work: f.machine.WorkDir(), Home: f.home, Roots: slices.Concat([]string{f.machine.WorkDir()}, readable), Vars: f.vars,
+	d := rules.Dirs{Work: f.machine.WorkDir(), Home: f.home, Roots: slices.Concat([]string{f.machine.WorkDir()},
+		readable), Vars: f.vars,
 		FoldCase: p.OS == "darwin" || p.OS == "windows"}
 	if _, ok := f.machine.(env.Resolver); ok {
 		d.Resolve = func(name string) (string, error) {

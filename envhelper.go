@@ -56,8 +56,10 @@ func findHelper(goos, goarch string, self bool) (string, error) {
 	if dynamic != "" {
 		return dynamic, nil
 	}
-	unfit = append(unfit, fmt.Sprintf("there is no helper for %s/%s: make one and put it as %s beside this program, or into the directory $%s, or put it "+
-		"into PATH on the other machine as attractor-env: CGO_ENABLED=0 GOOS=%s GOARCH=%s %s", goos, goarch, name, envHelpers, goos, goarch, version.Install("cmd/attractor-env")))
+	unfit = append(unfit, fmt.Sprintf(
+		"there is no helper for %s/%s: make one and put it as %s beside this program, or into the directory $%s, or put it "+
+			"into PATH on the other machine as attractor-env: CGO_ENABLED=0 GOOS=%s GOARCH=%s %s", goos, goarch, name,
+		envHelpers, goos, goarch, version.Install("cmd/attractor-env")))
 	return "", errors.New(strings.Join(unfit, "; "))
 }
 
@@ -70,7 +72,8 @@ func envHelperPaths(name, goos, goarch string, self bool) (paths []string) {
 	own, err := os.Executable()
 	if err == nil {
 		dir := filepath.Dir(own)
-		paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, goos+"_"+goarch, "attractor-env")) // the second by go install
+		// the second by go install
+		paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, goos+"_"+goarch, "attractor-env"))
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		paths = append(paths, filepath.Join(cache, "attractor", "helpers", name))
@@ -101,7 +104,8 @@ func runsOn(path, goos, goarch string) error {
 		return notFor(goos, err)
 	}
 	defer f.Close() // it was only read
-	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64, "386": elf.EM_386, "arm": elf.EM_ARM, "riscv64": elf.EM_RISCV,
+	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64, "386": elf.EM_386,
+		"arm": elf.EM_ARM, "riscv64": elf.EM_RISCV,
 		"ppc64le": elf.EM_PPC64, "s390x": elf.EM_S390, "loong64": elf.EM_LOONGARCH}[goarch]
 	if f.Machine != machine {
 		return fmt.Errorf("it is for another processor, %v", f.Machine)

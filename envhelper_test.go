@@ -15,8 +15,10 @@ import (
 // program returns the beginning of a program for Linux.
 func program(t *testing.T, machine elf.Machine, dynamic bool) []byte {
 	t.Helper()
-	head := elf.Header64{Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
-		Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: uint32(elf.EV_CURRENT), Ehsize: 64, Phentsize: 56, Phoff: 64, Phnum: 1}
+	head := elf.Header64{Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB),
+		byte(elf.EV_CURRENT)},
+		Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: uint32(elf.EV_CURRENT), Ehsize: 64, Phentsize: 56,
+		Phoff: 64, Phnum: 1}
 	segment := elf.Prog64{Type: uint32(elf.PT_LOAD)}
 	if dynamic {
 		segment.Type = uint32(elf.PT_INTERP)
@@ -54,7 +56,8 @@ func TestO1_EnvHelperForAPlatform(t *testing.T) {
 		if err == nil {
 			t.Fatalf("found %s", path)
 		}
-		for _, text := range append(texts, "GOOS=linux GOARCH=riscv64 go install", "attractor-env-linux-riscv64", envHelpers) {
+		for _, text := range append(texts, "GOOS=linux GOARCH=riscv64 go install", "attractor-env-linux-riscv64",
+			envHelpers) {
 			if !strings.Contains(err.Error(), text) {
 				t.Errorf("error %q lacks %q", err, text)
 			}
@@ -94,7 +97,8 @@ func TestO1_EnvHelperWithLibraries(t *testing.T) {
 	t.Setenv("PATH", path)
 	dynamic := filepath.Join(path, "attractor-env")
 	static := filepath.Join(cache, "attractor", "helpers", "attractor-env-linux-"+runtime.GOARCH)
-	if err := errors.Join(os.WriteFile(dynamic, program(t, machine, true), 0o700), os.MkdirAll(filepath.Dir(static), 0o700)); err != nil {
+	if err := errors.Join(os.WriteFile(dynamic, program(t, machine, true), 0o700), os.MkdirAll(filepath.Dir(static),
+		0o700)); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := EnvHelper(t.Context(), "linux", runtime.GOARCH); got != dynamic || err != nil {
@@ -110,7 +114,8 @@ func TestO1_EnvHelperWithLibraries(t *testing.T) {
 	if got, err := EnvHelper(t.Context(), "linux", runtime.GOARCH); got != static || err != nil {
 		t.Errorf("of two with libraries: %q, %v, want %s", got, err, static)
 	}
-	if err := errors.Join(os.Rename(dynamic, static), os.WriteFile(dynamic, program(t, machine, false), 0o700)); err != nil {
+	if err := errors.Join(os.Rename(dynamic, static), os.WriteFile(dynamic, program(t, machine, false),
+		0o700)); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := EnvHelper(t.Context(), "linux", runtime.GOARCH); got != dynamic || err != nil {

@@ -16,7 +16,8 @@ import (
 // to a server with a script in place of the vendor's; a real program leaves out Vars.
 func Example() {
 	server := httptest.NewServer(fakellm.New(fakellm.Script(
-		fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: []byte(`{"command":"echo 'Hello, world!' > greet.txt"}`)}}},
+		fakellm.Turn{Calls: []fakellm.Call{{Name: "shell",
+			Args: []byte(`{"command":"echo 'Hello, world!' > greet.txt"}`)}}},
 		fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: []byte(`{"command":"rm -r ."}`)}}},
 		fakellm.Turn{Text: "greet.txt has a greeting."},
 	), fakellm.Options{}))

@@ -34,11 +34,13 @@ func OpenExtensions(of Config) (*Extensions, error) {
 	if err != nil {
 		return nil, err
 	}
-	skills, files, agents := load.ReadSkills(project, c.usersEnv), load.ReadCommands(project, c.usersEnv), load.ReadAgents(project, c.usersEnv)
+	skills, files, agents := load.ReadSkills(project, c.usersEnv), load.ReadCommands(project, c.usersEnv),
+		load.ReadAgents(project, c.usersEnv)
 	e := &Extensions{Agents: agents.List}
 	for _, s := range skills.List {
 		if s.ForUser {
-			e.Commands = append(e.Commands, Command{Name: s.Name, Description: s.Description, Hint: s.Hint, Kind: SkillCommand, Origin: s.Origin, File: s.File})
+			e.Commands = append(e.Commands, Command{Name: s.Name, Description: s.Description, Hint: s.Hint,
+				Kind: SkillCommand, Origin: s.Origin, File: s.File})
 		}
 	}
 	e.Commands = withFiles(e.Commands, files)

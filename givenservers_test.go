@@ -13,7 +13,8 @@ import (
 // Servers that a host is given are used before configured ones with their names, which is told.
 // What they get as secrets is masked.
 func TestN1_GivenServers(t *testing.T) {
-	b := newBench(t, calls(t, "mcp__here__grind", object{}), calls(t, "shell", object{"command": "echo given-token-$((40+2))-value"}), fakellm.Turn{Text: "done"})
+	b := newBench(t, calls(t, "mcp__here__grind", object{}),
+		calls(t, "shell", object{"command": "echo given-token-$((40+2))-value"}), fakellm.Turn{Text: "done"})
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +23,8 @@ func TestN1_GivenServers(t *testing.T) {
 	c.MCP = []string{b.mills(map[string]string{"here": "127.0.0.1:9", "other": open})}
 	good := mcp.Server{Name: "here", File: "the editor", Origin: mcp.Project, Command: self, Required: true,
 		Env: map[string]string{serverVar: open, "GOCOVERDIR": t.TempDir(), "GIVEN_TOKEN": "given-token-42-value"}}
-	c.Servers = []mcp.Server{good, {Name: "two\nlines", File: "the editor", Command: self}, {Name: "empty", File: "the editor"}, good}
+	c.Servers = []mcp.Server{good, {Name: "two\nlines", File: "the editor", Command: self},
+		{Name: "empty", File: "the editor"}, good}
 	var warned []string
 	results := ""
 	collect := func(o *agent.Options) {
@@ -43,7 +45,8 @@ func TestN1_GivenServers(t *testing.T) {
 		t.Errorf("the secret of the given server is not masked: %s", results)
 	}
 	all := strings.Join(warned, "\n")
-	for _, want := range []string{"the server here of " + c.MCP[0] + " is not used, because the editor has one with the same name", "visible characters",
+	for _, want := range []string{"the server here of " + c.MCP[0] +
+		" is not used, because the editor has one with the same name", "visible characters",
 		"the server empty: it has neither", "the server here of the editor is not used, because the editor has one"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the warnings do not say %q:\n%s", want, all)

@@ -118,14 +118,17 @@ func (s *Setup) openHooks(c *config) error {
 		return nil
 	}
 	s.hooks.own = &lazyLocal{dir: s.here}
-	o := hooks.Options{Hooks: s.hooks.list, Env: s.hookEnv, Project: s.projectHere(), Dir: s.here, Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
+	o := hooks.Options{Hooks: s.hooks.list, Env: s.hookEnv, Project: s.projectHere(), Dir: s.here,
+		Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
 		Check: s.checkHook, Mask: s.Secrets, Warn: s.warnings.add, Ran: s.hookRan()}
 	conditions := &ruleCache{dirs: s.ruleDirs(c), env: s.Options.Env}
 	o.Applies = conditions.applies
 	for i := range s.hooks.list {
 		h := &s.hooks.list[i]
 		if err := conditions.check(h.If); err != nil {
-			s.warnings.add("hook_config", fmt.Sprintf("%s, line %d: if: %v. The hook runs for every call that its matcher chooses", h.File, h.Line, err))
+			s.warnings.add("hook_config",
+				fmt.Sprintf("%s, line %d: if: %v. The hook runs for every call that its matcher chooses", h.File,
+					h.Line, err))
 			h.If = ""
 		}
 	}
@@ -143,7 +146,8 @@ func (s *Setup) placeHooks() {
 	if h.Has(hooks.PermissionRequest) {
 		s.Gate.BeforeQuestion = append(s.Gate.BeforeQuestion, opinion(h.BeforeQuestion))
 	}
-	if h.Has(hooks.PreToolUse, hooks.PermissionRequest, hooks.PostToolUse, hooks.PostToolUseFailure, hooks.SubagentStart, hooks.SubagentStop, hooks.PreCompact) {
+	if h.Has(hooks.PreToolUse, hooks.PermissionRequest, hooks.PostToolUse, hooks.PostToolUseFailure,
+		hooks.SubagentStart, hooks.SubagentStop, hooks.PreCompact) {
 		o.Middleware = append([]tool.Middleware{h.Middleware}, o.Middleware...)
 	}
 	if h.Has(hooks.UserPromptSubmit) {

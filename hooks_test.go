@@ -37,10 +37,12 @@ var hooked = map[string]string{
 		"PostToolUseFailure": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "sh .claude/hooks/log.sh"}]}],
 		"Stop": [{"hooks": [{"type": "command", "command": "sh .claude/hooks/stop.sh"}]}],
 		"SessionEnd": [{"hooks": [{"type": "command", "command": "sh .claude/hooks/log.sh"}]}]}}`,
-	".claude/hooks/log.sh":   `cat >>log`,
-	".claude/hooks/bash.sh":  `tee -a log | grep -q 'rm -rf' && { echo "no rm here" >&2; exit 2; }` + "\n" + `tail -n 1 log | grep -q 'echo old' && echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": {"command": "echo new"}}}'; exit 0`,
-	".claude/hooks/files.sh": "#!/bin/sh\n" + `tee -a log | grep -q '"file_path":"[^"]*/.env"' && { echo "leave .env alone" >&2; exit 2; }; exit 0`,
-	".claude/hooks/stop.sh":  `tee -a log | grep -q '"stop_hook_active":true' && exit 0; echo "run the tests first" >&2; exit 2`,
+	".claude/hooks/log.sh": `cat >>log`,
+	".claude/hooks/bash.sh": `tee -a log | grep -q 'rm -rf' && { echo "no rm here" >&2; exit 2; }` + "\n" +
+		`tail -n 1 log | grep -q 'echo old' && echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": {"command": "echo new"}}}'; exit 0`,
+	".claude/hooks/files.sh": "#!/bin/sh\n" +
+		`tee -a log | grep -q '"file_path":"[^"]*/.env"' && { echo "leave .env alone" >&2; exit 2; }; exit 0`,
+	".claude/hooks/stop.sh": `tee -a log | grep -q '"stop_hook_active":true' && exit 0; echo "run the tests first" >&2; exit 2`,
 }
 
 // dialect holds how a profile calls what the model of a test wants to do.
@@ -61,7 +63,8 @@ func dialects() (all []dialect) {
 		}
 	}
 	patch := func(_ *testing.T, file, text string) fakellm.Turn {
-		return fakellm.Turn{Calls: []fakellm.Call{{Name: "apply_patch", Raw: "*** Begin Patch\n*** Add File: " + file + "\n+" + text + "\n*** End Patch\n"}}}
+		return fakellm.Turn{Calls: []fakellm.Call{{Name: "apply_patch",
+			Raw: "*** Begin Patch\n*** Add File: " + file + "\n+" + text + "\n*** End Patch\n"}}}
 	}
 	return []dialect{
 		{"anthropic", false, shell("shell", "command"), write("write_file")},
@@ -163,7 +166,8 @@ func TestM9_SameInAllDialects(t *testing.T) {
 	var first []string
 	for _, d := range dialects() {
 		t.Run(fmt.Sprintf("%s native %v", d.profile, d.native), func(t *testing.T) {
-			w := newWatched(t, d.shell(t, "rm -rf everything"), d.shell(t, "echo old"), d.write(t, ".env", "KEY=1"), d.write(t, "ok.txt", "fine"), d.shell(t, "exit 3"),
+			w := newWatched(t, d.shell(t, "rm -rf everything"), d.shell(t, "echo old"), d.write(t, ".env", "KEY=1"),
+				d.write(t, "ok.txt", "fine"), d.shell(t, "exit 3"),
 				fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "really done"})
 			for name, text := range hooked {
 				w.write(name, text)
@@ -184,7 +188,8 @@ func TestM9_SameInAllDialects(t *testing.T) {
 				}
 			}
 			begun := string(w.server.Requests()[0].Body)
-			if !strings.Contains(begun, "The branch is frozen.") || !strings.Contains(begun, "It is Sunday.") || !strings.Contains(w.lastRequest(), "run the tests first") {
+			if !strings.Contains(begun, "The branch is frozen.") || !strings.Contains(begun, "It is Sunday.") ||
+				!strings.Contains(w.lastRequest(), "run the tests first") {
 				t.Errorf("the model read %s\nand %s", begun, w.lastRequest())
 			}
 			if w.read(".env") != "-" || w.read("ok.txt") != "fine\n" {
@@ -227,7 +232,10 @@ func hasLine(texts []string, part string) bool {
 // The hooks of a project that nobody trusts do not run, which is told once, and the session works.
 func TestM9_Untrusted(t *testing.T) {
 	for name, change := range map[string]func(*config){
-		"untrusted": func(*config) {}, "trusted, but no hooks": func(c *config) { c.TrustProject, c.NoHooks = true, true },
+		"untrusted": func(*config) {}, "trusted, but no hooks": func(c *config) {
+			c.TrustProject, c.NoHooks = true,
+				true
+		},
 	} {
 		w := newWatched(t, calls(t, "shell", object{"command": "rm -rf everything"}), fakellm.Turn{Text: "done"})
 		for name, text := range hooked {
@@ -238,7 +246,9 @@ func TestM9_Untrusted(t *testing.T) {
 		if _, result := w.submit(c, "go", w.see); result.Text != "done" || w.read("log") != "-" {
 			t.Errorf("%s: %+v, log %s", name, result, w.read("log"))
 		}
-		if got := w.warned(); !c.NoHooks && (len(got) != 1 || !strings.Contains(got[0], "hooks: PostToolUse, PostToolUseFailure, PreToolUse, SessionEnd, SessionStart, Stop, UserPromptSubmit") || !strings.Contains(got[0], "attractor trust")) {
+		if got := w.warned(); !c.NoHooks &&
+			(len(got) != 1 || !strings.Contains(got[0],
+				"hooks: PostToolUse, PostToolUseFailure, PreToolUse, SessionEnd, SessionStart, Stop, UserPromptSubmit") || !strings.Contains(got[0], "attractor trust")) {
 			t.Errorf("%s: warned of %q", name, got)
 		}
 	}
@@ -251,7 +261,8 @@ func TestM9_RelativeDirectoriesOfUsers(t *testing.T) {
 	for _, name := range []string{".claude/settings.json", ".codex/hooks.json", "attractor/hooks.json"} {
 		put(t, dir, name, hookSettings(t, "Stop", "", "true"))
 	}
-	getenv := variables("HOME", t.TempDir(), "XDG_CONFIG_HOME", ".", "CLAUDE_CONFIG_DIR", ".claude", "CODEX_HOME", ".codex")
+	getenv := variables("HOME", t.TempDir(), "XDG_CONFIG_HOME", ".", "CLAUDE_CONFIG_DIR", ".claude", "CODEX_HOME",
+		".codex")
 	project, err := load.ReadProject(dir, getenv, false)
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +292,9 @@ func TestM9_MistakesAreTold(t *testing.T) {
 	c := w.config()
 	c.TrustProject = true
 	w.submit(c, "go", w.see)
-	if got := w.warned(); len(got) != 1 || !strings.Contains(got[0], "hooks.json, line 2: hooks of the type agent are not supported") || w.read("ended") == "-" {
+	if got := w.warned(); len(got) != 1 ||
+		!strings.Contains(got[0], "hooks.json, line 2: hooks of the type agent are not supported") ||
+		w.read("ended") == "-" {
 		t.Errorf("warned of %q, ended: %q", got, w.read("ended"))
 	}
 	c.StrictHooks = true
@@ -308,18 +321,22 @@ func TestM9_WhereHooksRun(t *testing.T) {
 	t.Setenv("SOME_TOKEN", "a-secret-of-the-user")
 	outside, home := t.TempDir(), t.TempDir()
 	w := newWatched(t, calls(t, "shell", object{"command": "true"}), fakellm.Turn{Text: "done"})
-	put(t, home, ".claude/settings.json", hookSettings(t, "PreToolUse", "Bash", "env >"+outside+"/user; pwd >>"+outside+"/user"))
+	put(t, home, ".claude/settings.json", hookSettings(t, "PreToolUse", "Bash",
+		"env >"+outside+"/user; pwd >>"+outside+"/user"))
 	w.write("sub/x", "")
-	w.write(".claude/settings.json", hookSettings(t, "PreToolUse", "Bash", "env >ran; touch "+outside+"/project; ls "+home+" && touch seen; true"))
+	w.write(".claude/settings.json", hookSettings(t, "PreToolUse", "Bash",
+		"env >ran; touch "+outside+"/project; ls "+home+" && touch seen; true"))
 	c := w.config()
 	c.TrustProject, c.Sandbox = true, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir(), Cache: t.TempDir()}
 	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", w.url, "HOME", home)
 	w.submit(c, "go", w.see)
 	user, err := os.ReadFile(filepath.Join(outside, "user"))
-	if err != nil || !strings.Contains(string(user), "CLAUDE_PROJECT_DIR="+w.dir) || !strings.HasSuffix(string(user), w.dir+"\n") {
+	if err != nil || !strings.Contains(string(user), "CLAUDE_PROJECT_DIR="+w.dir) || !strings.HasSuffix(string(user),
+		w.dir+"\n") {
 		t.Errorf("the user's hook: %s, %v", user, err)
 	}
-	if project := w.read("ran"); !strings.Contains(project, "CLAUDE_PROJECT_DIR="+w.dir) || strings.Contains(project+string(user), "a-secret-of-the-user") {
+	if project := w.read("ran"); !strings.Contains(project, "CLAUDE_PROJECT_DIR="+w.dir) ||
+		strings.Contains(project+string(user), "a-secret-of-the-user") {
 		t.Errorf("the project's hook: %s; %q", project, w.warned())
 	}
 	if _, err := os.Stat(filepath.Join(outside, "project")); err == nil || w.read("seen") != "-" {
@@ -331,7 +348,8 @@ func TestM9_WhereHooksRun(t *testing.T) {
 func TestM9_ChangedScripts(t *testing.T) {
 	for name, strict := range map[string]bool{"has no effect": false, "blocks": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newWatched(t, calls(t, "shell", object{"command": "echo touch stolen >check.sh"}), calls(t, "shell", object{"command": "touch made"}), fakellm.Turn{Text: "done"})
+			w := newWatched(t, calls(t, "shell", object{"command": "echo touch stolen >check.sh"}),
+				calls(t, "shell", object{"command": "touch made"}), fakellm.Turn{Text: "done"})
 			w.write(".claude/settings.json", hookSettings(t, "PreToolUse", "Bash", "sh ./check.sh"))
 			w.write("check.sh", "echo x >>checked\n")
 			c := w.config()
@@ -351,11 +369,14 @@ func TestM9_ChangedScripts(t *testing.T) {
 // or asks.
 func TestM9_AllowBeatsNoRule(t *testing.T) {
 	const allow = `echo '{"hookSpecificOutput": {"hookEventName": "%s", "%s}}'`
-	for event, says := range map[string]string{"PreToolUse": `permissionDecision": "allow"`, "PermissionRequest": `decision": {"behavior": "allow"}`} {
-		w := newWatched(t, calls(t, "shell", object{"command": "touch free"}), calls(t, "shell", object{"command": "touch asked"}), calls(t, "shell", object{"command": "touch denied"}),
+	for event, says := range map[string]string{"PreToolUse": `permissionDecision": "allow"`,
+		"PermissionRequest": `decision": {"behavior": "allow"}`} {
+		w := newWatched(t, calls(t, "shell", object{"command": "touch free"}),
+			calls(t, "shell", object{"command": "touch asked"}), calls(t, "shell", object{"command": "touch denied"}),
 			fakellm.Turn{Text: "done"})
 		w.write(".claude/settings.json", hookSettings(t, event, "Bash", fmt.Sprintf(allow, event, says)))
-		w.write(".attractor/rules.json", `{"permissions": {"ask": ["Bash(touch asked)"], "deny": ["Bash(touch denied)"]}}`)
+		w.write(".attractor/rules.json",
+			`{"permissions": {"ask": ["Bash(touch asked)"], "deny": ["Bash(touch denied)"]}}`)
 		asked := 0
 		c := w.asking(func(context.Context, permit.Question) (permit.Answer, error) {
 			asked++
@@ -364,7 +385,8 @@ func TestM9_AllowBeatsNoRule(t *testing.T) {
 		c.TrustProject = true
 		w.submit(c, "go", w.see)
 		if asked != 1 || w.read("free") == "-" || w.read("asked") != "-" || w.read("denied") != "-" {
-			t.Errorf("%s: %d questions, free %q, asked %q, denied %q", event, asked, w.read("free"), w.read("asked"), w.read("denied"))
+			t.Errorf("%s: %d questions, free %q, asked %q, denied %q", event, asked, w.read("free"), w.read("asked"),
+				w.read("denied"))
 		}
 	}
 }
@@ -374,7 +396,8 @@ func TestM9_AllowBeatsNoRule(t *testing.T) {
 func TestM9_Subagents(t *testing.T) {
 	w := newWatched(t)
 	web := httptest.NewServer(fakellm.New(func(r *fakellm.Request) fakellm.Turn {
-		turns := []fakellm.Turn{calls(t, "spawn_agent", object{"task": "count the files"}), calls(t, "wait", object{"agent_id": "agent-1"}), {Text: "done"}}
+		turns := []fakellm.Turn{calls(t, "spawn_agent", object{"task": "count the files"}),
+			calls(t, "wait", object{"agent_id": "agent-1"}), {Text: "done"}}
 		if strings.Contains(string(r.Body), "You work for another agent") {
 			if !strings.Contains(string(r.Body), "Be quick.") {
 				t.Error("the agent was not instructed")
@@ -408,7 +431,8 @@ func TestM9_Subagents(t *testing.T) {
 		got = append(got, fmt.Sprint(p["hook_event_name"], " ", p["tool_name"], " ", p["agent_type"]))
 	}
 	slices.Sort(got)
-	want := []string{"PreToolUse Agent <nil>", "PreToolUse Bash general-purpose", "PreToolUse wait <nil>", "SubagentStart <nil> general-purpose",
+	want := []string{"PreToolUse Agent <nil>", "PreToolUse Bash general-purpose", "PreToolUse wait <nil>",
+		"SubagentStart <nil> general-purpose",
 		"SubagentStop <nil> general-purpose", "SubagentStop <nil> general-purpose"}
 	if diff := cmp.Diff(want, got); diff != "" || len(agents) != 1 {
 		t.Errorf("%d agents (-want +got):\n%s", len(agents), diff)
@@ -417,7 +441,8 @@ func TestM9_Subagents(t *testing.T) {
 
 // A resumed session tells its hooks so. A replay runs none.
 func TestM9_ResumeAndReplay(t *testing.T) {
-	w := newWatched(t, calls(t, "shell", object{"command": "true"}), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
+	w := newWatched(t, calls(t, "shell", object{"command": "true"}), fakellm.Turn{Text: "one"},
+		fakellm.Turn{Text: "two"})
 	w.write(".claude/settings.json", `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "sed 's/.*\"source\":\"\\([a-z]*\\)\".*/\\1/' >>log"}]}],
 		"PreToolUse": [{"hooks": [{"type": "command", "command": "echo call >>log"}]}], "UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo prompt >>log"}]}]}}`)
 	c := w.config()
@@ -447,7 +472,9 @@ func TestM9_ResumeAndReplay(t *testing.T) {
 // Hooks can end the input, prevent a compaction, and hear that a person is needed. A condition
 // chooses calls as a rule does.
 func TestM9_OtherEvents(t *testing.T) {
-	w := newWatched(t, calls(t, "shell", object{"command": "cd . && git push origin"}), calls(t, "shell", object{"command": "touch x"}), calls(t, "shell", object{"command": "touch y"}), fakellm.Turn{Text: "done"})
+	w := newWatched(t, calls(t, "shell", object{"command": "cd . && git push origin"}),
+		calls(t, "shell", object{"command": "touch x"}), calls(t, "shell", object{"command": "touch y"}),
+		fakellm.Turn{Text: "done"})
 	w.write(".claude/settings.json", `{"hooks": {
 		"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "exit 2", "if": "Bash(git push *)"}]}],
 		"Notification": [{"matcher": "permission_prompt", "hooks": [{"type": "command", "command": "cat >>noted"}]}],
@@ -462,7 +489,9 @@ func TestM9_OtherEvents(t *testing.T) {
 	if result.Reason != agent.ReasonInterrupted || asked != 1 || w.read("x") != "" || w.read("y") != "-" {
 		t.Errorf("%+v, %d questions, x %q, y %q", result, asked, w.read("x"), w.read("y"))
 	}
-	if !hasLine(w.outputs(), "a hook for PreToolUse blocks it") || !hasLine(w.warned(), "hook_message: a word to the person") || strings.Count(w.read("noted"), "permission_prompt") != 1 {
+	if !hasLine(w.outputs(), "a hook for PreToolUse blocks it") ||
+		!hasLine(w.warned(), "hook_message: a word to the person") || strings.Count(w.read("noted"),
+		"permission_prompt") != 1 {
 		t.Errorf("outputs %q, warned of %q, noted %q", w.outputs(), w.warned(), w.read("noted"))
 	}
 }

@@ -123,13 +123,15 @@ func ptr(s string) *string { return &s }
 
 // writeTurn returns a turn that calls write_file.
 func writeTurn(name, content string) fakellm.Turn {
-	return fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file", Args: []byte(`{"file_path":"` + name + `","content":"` + content + `"}`)}}}
+	return fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file",
+		Args: []byte(`{"file_path":"` + name + `","content":"` + content + `"}`)}}}
 }
 
 // A session is stored with its directory, prompt and instructions, and can be resumed by the
 // beginning of its id.
 func TestJ12_OpenAndResume(t *testing.T) {
-	b := newBench(t, writeTurn("made", "x"), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
+	b := newBench(t, writeTurn("made", "x"), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"},
+		fakellm.Turn{Text: "three"})
 	if err := os.WriteFile(filepath.Join(b.dir, "AGENTS.md"), []byte("Speak in rhymes."), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +215,8 @@ func TestJ12_OpenFork(t *testing.T) {
 	b.submit(c, "the second task")
 	c.Resume, c.Fork, c.Turn = "", source, 2
 	id, _ := b.submit(c, "another second task")
-	if id == source || strings.Contains(b.lastRequest(), "the second task") || !strings.Contains(b.lastRequest(), "the first task") {
+	if id == source || strings.Contains(b.lastRequest(), "the second task") || !strings.Contains(b.lastRequest(),
+		"the first task") {
 		t.Errorf("the fork %s of %s sent %s", id, source, b.lastRequest())
 	}
 	c.Turn = 99
@@ -235,7 +238,8 @@ func TestJ12_Permissions(t *testing.T) {
 		{permission: permit.ModeAsk, verdict: tool.Allow, asked: 1, written: true},
 		{permission: permit.ModeAsk, verdict: tool.Deny, asked: 1},
 	} {
-		b := newBench(t, fakellm.Turn{Calls: []fakellm.Call{{Name: "glob", Args: []byte(`{"pattern":"*"}`)}}}, writeTurn("made", "x"), fakellm.Turn{Text: "done"})
+		b := newBench(t, fakellm.Turn{Calls: []fakellm.Call{{Name: "glob", Args: []byte(`{"pattern":"*"}`)}}},
+			writeTurn("made", "x"), fakellm.Turn{Text: "done"})
 		config, asked := b.config(), 0
 		config.Mode = c.permission
 		config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
@@ -268,23 +272,29 @@ func TestJ12_ErrorKinds(t *testing.T) {
 		kind   error
 		text   string
 	}{
-		"no key":                   {func(c *config) { c.Getenv = variables() }, ErrNoKey, "ANTHROPIC_API_KEY"},
-		"no key for the provider":  {func(c *config) { c.Provider = ptr("gemini") }, ErrNoKey, "GEMINI_API_KEY"},
-		"several keys":             {func(c *config) { c.Getenv = keys }, ErrNoProvider, "anthropic, openai"},
-		"a URL without a provider": {func(c *config) { c.Getenv, c.BaseURL = variables(), b.url }, ErrNoProvider, "base URL"},
-		"no server":                {func(c *config) { c.Provider = ptr("openai-compatible") }, ErrNoServer, "OPENAI_COMPATIBLE_BASE_URL"},
-		"an unknown provider":      {func(c *config) { c.Provider = ptr("nobody") }, ErrConfig, "anthropic"},
-		"an unknown profile":       {func(c *config) { c.Profile = "nobody" }, ErrConfig, "anthropic, openai, gemini"},
-		"no directory":             {func(c *config) { c.Dir = filepath.Join(b.dir, "none") }, ErrConfig, "cannot work in"},
-		"an unknown session":       {func(c *config) { c.Resume = "zzz" }, sessions.ErrNotFound, `"zzz"`},
-		"no store":                 {func(c *config) { c.Store, c.Resume = nil, ids[0] }, sessions.ErrNoStore, "not kept"},
-		"another provider":         {func(c *config) { c.Resume, c.Provider = ids[0], ptr("openai") }, ErrNoModel, "openai needs a model"},
+		"no key":                  {func(c *config) { c.Getenv = variables() }, ErrNoKey, "ANTHROPIC_API_KEY"},
+		"no key for the provider": {func(c *config) { c.Provider = ptr("gemini") }, ErrNoKey, "GEMINI_API_KEY"},
+		"several keys":            {func(c *config) { c.Getenv = keys }, ErrNoProvider, "anthropic, openai"},
+		"a URL without a provider": {func(c *config) { c.Getenv, c.BaseURL = variables(), b.url }, ErrNoProvider,
+			"base URL"},
+		"no server": {func(c *config) { c.Provider = ptr("openai-compatible") }, ErrNoServer,
+			"OPENAI_COMPATIBLE_BASE_URL"},
+		"an unknown provider": {func(c *config) { c.Provider = ptr("nobody") }, ErrConfig, "anthropic"},
+		"an unknown profile":  {func(c *config) { c.Profile = "nobody" }, ErrConfig, "anthropic, openai, gemini"},
+		"no directory": {func(c *config) { c.Dir = filepath.Join(b.dir, "none") }, ErrConfig,
+			"cannot work in"},
+		"an unknown session": {func(c *config) { c.Resume = "zzz" }, sessions.ErrNotFound, `"zzz"`},
+		"no store": {func(c *config) { c.Store, c.Resume = nil, ids[0] }, sessions.ErrNoStore,
+			"not kept"},
+		"another provider": {func(c *config) { c.Resume, c.Provider = ids[0], ptr("openai") }, ErrNoModel,
+			"openai needs a model"},
 		"no default model": {func(c *config) { c.Provider, c.BaseURL = ptr("openai-compatible"), b.url }, ErrNoModel,
 			"openai-compatible"},
 	} {
 		config := b.config()
 		c.change(&config)
-		if setup, err := prepare(t.Context(), config); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) || setup != nil {
+		if setup, err := prepare(t.Context(), config); !errors.Is(err, c.kind) || !strings.Contains(err.Error(),
+			c.text) || setup != nil {
 			t.Errorf("%s: %v, want the kind %q and %q", name, err, c.kind, c.text)
 		}
 	}
@@ -312,7 +322,8 @@ func TestJ12_ProfileByProvider(t *testing.T) {
 		{"anthropic", "gemini", false, "gemini", "list_dir"},
 	} {
 		config := b.config()
-		config.Provider, config.Model, config.Profile, config.Native, config.BaseURL = &c.provider, ptr("m"), c.profile, &c.native, b.url
+		config.Provider, config.Model, config.Profile, config.Native, config.BaseURL = &c.provider, ptr("m"), c.profile,
+			&c.native, b.url
 		setup, err := prepare(t.Context(), config)
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)

@@ -81,7 +81,8 @@ func (l *leftBehind) look() {
 	defer l.mu.Unlock()
 	err := l.walk(func(dir string) {
 		if why, config := l.startsProgram(dir); why != "" {
-			l.warnOnce(dir, fmt.Sprintf("a command has left a repository in %s in which git may run a program (%s); look at it by: git --no-pager config --file %s --list",
+			l.warnOnce(dir, fmt.Sprintf(
+				"a command has left a repository in %s in which git may run a program (%s); look at it by: git --no-pager config --file %s --list",
 				dir, why, shquote.Shown(config)))
 		}
 	})

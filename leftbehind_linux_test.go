@@ -78,7 +78,8 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 	git("init", "-q", "pager")
 	git("init", "-q", "pipe")
 	git("-C", "pager", "config", "core.pager", "./x")
-	if err := errors.Join(os.Remove(filepath.Join(dir, "pipe/.git/config")), syscall.Mkfifo(filepath.Join(dir, "pipe/.git/config"), 0o600)); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(dir, "pipe/.git/config")),
+		syscall.Mkfifo(filepath.Join(dir, "pipe/.git/config"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	hook := filepath.Join(dir, "harmless/.git/hooks/post-index-change")
@@ -89,9 +90,13 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 		l.look()
 	}
 	want := []string{"bare.git in which git may run a program (it has include.path); look at it by: git --no-pager config --file " + dir + "/bare.git/config --list",
-		"common in which git may run a program (it has diff.external)", "fixture in which git may run a program (it has core.fsmonitor)",
-		"harmless in which git may run a program (it has the hook post-index-change)", "hidden in which git may run a program (it has interactive.difffilter)", "node_modules/deep/filter in which git may run a program (it has core.fsmonitor)",
-		"pager in which git may run a program (it has core.pager)", "pipe in which git may run a program (config is no ordinary file)"}
+		"common in which git may run a program (it has diff.external)",
+		"fixture in which git may run a program (it has core.fsmonitor)",
+		"harmless in which git may run a program (it has the hook post-index-change)",
+		"hidden in which git may run a program (it has interactive.difffilter)",
+		"node_modules/deep/filter in which git may run a program (it has core.fsmonitor)",
+		"pager in which git may run a program (it has core.pager)",
+		"pipe in which git may run a program (config is no ordinary file)"}
 	if len(told) != len(want) {
 		t.Fatalf("told was %q", told)
 	}
@@ -106,10 +111,12 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 func TestU16_SessionsTell(t *testing.T) {
 	peer.Need(t, "bwrap")
 	peer.Need(t, "git")
-	b := newBench(t, calls(t, "shell", object{"command": "git init -q made && git -C made config core.fsmonitor ./x"}), fakellm.Turn{Text: "done"})
+	b := newBench(t, calls(t, "shell", object{"command": "git init -q made && git -C made config core.fsmonitor ./x"}),
+		fakellm.Turn{Text: "done"})
 	var told []string
 	config := b.config()
-	config.Mode, config.Sandbox = permit.ModeFull, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir(), Cache: t.TempDir()}
+	config.Mode, config.Sandbox = permit.ModeFull, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir(),
+		Cache: t.TempDir()}
 	b.submit(config, "make it", func(o *agent.Options) {
 		o.OnEvent = func(ev agent.Event) {
 			if w, ok := ev.(*agent.Warning); ok && w.Code == "repository" {

@@ -72,7 +72,8 @@ func lookAround(ctx context.Context, e env.Environment) (s surroundings, err err
 // of the session's directories.
 func readThere(ctx context.Context, e env.Environment, name string) ([]byte, error) {
 	const absent = 41
-	out, exit, err := runThere(ctx, e, fmt.Sprintf("[ -e %s ] || exit %d\n[ -f %[1]s ] || exit 1\nexec cat <%[1]s", shquote.Words(name), absent), rules.MaxFile+1)
+	out, exit, err := runThere(ctx, e, fmt.Sprintf("[ -e %s ] || exit %d\n[ -f %[1]s ] || exit 1\nexec cat <%[1]s",
+		shquote.Words(name), absent), rules.MaxFile+1)
 	switch {
 	case err != nil:
 	case exit.Code == absent:

@@ -51,7 +51,8 @@ func (s *Setup) openLanguageServers(c *config) error {
 	for i := range list {
 		list[i].Refused = s.refuseLanguageServer(c, &list[i])
 	}
-	s.Languages = lsp.New(lsp.Options{Env: s.Machine, Servers: list, Warn: func(err error) { s.warnings.add("lsp", err.Error()) }})
+	s.Languages = lsp.New(lsp.Options{Env: s.Machine, Servers: list,
+		Warn: func(err error) { s.warnings.add("lsp", err.Error()) }})
 	o := &s.Options
 	o.Closers = append(o.Closers, s.Languages)
 	// It is outside of the gate and of hooks, which may change files after a call.
@@ -119,7 +120,8 @@ func chooseLanguageServers(list []lsp.Server, chosen string) (found []lsp.Server
 		name = strings.TrimSpace(name)
 		i := slices.Index(known, name)
 		if i < 0 {
-			return nil, fail(ErrConfig, "there is no language server %s; choose %s or %s, or some of %s", names.Shown(name), AllLanguageServers,
+			return nil, fail(ErrConfig, "there is no language server %s; choose %s or %s, or some of %s",
+				names.Shown(name), AllLanguageServers,
 				NoLanguageServers, strings.Join(known, ", "))
 		}
 		s := list[i]
@@ -133,7 +135,8 @@ func chooseLanguageServers(list []lsp.Server, chosen string) (found []lsp.Server
 // build files, and some run programs of the project. In a sandbox all may, because commands can do
 // that too.
 func (s *Setup) refuseLanguageServer(c *config, server *lsp.Server) string {
-	remedy, decide := "; let it run in a sandbox with --sandbox workspace, or pass --trust-project", ", or run: attractor trust"
+	remedy, decide := "; let it run in a sandbox with --sandbox workspace, or pass --trust-project",
+		", or run: attractor trust"
 	if s.far != nil {
 		remedy, decide = "; pass --trust-project", ""
 	}
@@ -143,9 +146,11 @@ func (s *Setup) refuseLanguageServer(c *config, server *lsp.Server) string {
 	case s.Project.Unread:
 		return "it reads the project's build files without a sandbox, and nobody has said that they trust the project: confine commands by a sandbox, or trust it"
 	case !s.Project.Trusted:
-		return fmt.Sprintf("it reads the project's build files without a sandbox, and %s%s%s", s.Project.Because(), remedy, decide)
+		return fmt.Sprintf("it reads the project's build files without a sandbox, and %s%s%s", s.Project.Because(),
+			remedy, decide)
 	case server.RunsProject && s.Project.Empty():
-		return "it may run programs of the project without a sandbox, and nobody has said that they trust the project" + remedy
+		return "it may run programs of the project without a sandbox, and nobody has said that they trust the project" +
+			remedy
 	}
 	return ""
 }

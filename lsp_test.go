@@ -36,12 +36,17 @@ func TestM11_InSessions(t *testing.T) {
 		edit            fakellm.Turn
 		shell, argument string
 	}{
-		"anthropic":        {calls(t, "edit_file", object{"file_path": "a.go", "old_string": "(a int)", "new_string": "(a, b int)"}), "shell", "command"},
-		"anthropic native": {calls(t, "Edit", object{"file_path": "DIR/a.go", "old_string": "(a int)", "new_string": "(a, b int)"}), "Bash", "command"},
-		"openai":           {calls(t, "apply_patch", object{"patch": patch}), "shell", "command"},
-		"openai native":    {calls(t, "exec_command", object{"cmd": "apply_patch <<'EOF'\n" + patch + "EOF"}), "exec_command", "cmd"},
-		"gemini":           {calls(t, "write_file", object{"file_path": "a.go", "content": edited}), "shell", "command"},
-		"gemini native":    {calls(t, "replace", object{"file_path": "DIR/a.go", "old_string": "(a int)", "new_string": "(a, b int)", "instruction": "add one"}), "run_shell_command", "command"},
+		"anthropic": {calls(t, "edit_file", object{"file_path": "a.go", "old_string": "(a int)",
+			"new_string": "(a, b int)"}), "shell", "command"},
+		"anthropic native": {calls(t, "Edit", object{"file_path": "DIR/a.go", "old_string": "(a int)",
+			"new_string": "(a, b int)"}), "Bash", "command"},
+		"openai": {calls(t, "apply_patch", object{"patch": patch}), "shell", "command"},
+		"openai native": {calls(t, "exec_command", object{"cmd": "apply_patch <<'EOF'\n" + patch + "EOF"}),
+			"exec_command", "cmd"},
+		"gemini": {calls(t, "write_file", object{"file_path": "a.go", "content": edited}), "shell",
+			"command"},
+		"gemini native": {calls(t, "replace", object{"file_path": "DIR/a.go", "old_string": "(a int)",
+			"new_string": "(a, b int)", "instruction": "add one"}), "run_shell_command", "command"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSkillful(t)
@@ -49,7 +54,8 @@ func TestM11_InSessions(t *testing.T) {
 			edit := c.edit
 			edit.Calls[0].Args = []byte(strings.ReplaceAll(string(edit.Calls[0].Args), "DIR", s.dir))
 			var read fakellm.Turn
-			if tool := map[string]string{"anthropic native": "Read", "gemini native": "read_file", "gemini": "read_file"}[name]; tool != "" {
+			if tool := map[string]string{"anthropic native": "Read", "gemini native": "read_file",
+				"gemini": "read_file"}[name]; tool != "" {
 				read = calls(t, tool, object{"file_path": s.dir + "/a.go"}) // they must have read what they edit
 			} else {
 				read = calls(t, c.shell, object{c.argument: "cat a.go"})
@@ -85,7 +91,9 @@ func (s *skillful) module() {
 func (s *skillful) toldOfTheCaller() {
 	s.Helper()
 	got := s.lastResults()
-	if !strings.Contains(got, "reported by gopls:]\nb.go:3:15: error: not enough arguments in call to F have (number) want (int, int)") || strings.Contains(got, "undefined: missing") {
+	if !strings.Contains(got,
+		"reported by gopls:]\nb.go:3:15: error: not enough arguments in call to F have (number) want (int, int)") ||
+		strings.Contains(got, "undefined: missing") {
 		s.Errorf("the results:\n%s", got)
 	}
 	if warnings := s.warnings("lsp"); warnings != nil {
@@ -113,15 +121,21 @@ func TestM11_WhichServersStart(t *testing.T) {
 		started         bool
 		lsp, untrusted  string // the warnings
 	}{
-		"off":          {chosen: "off", project: ours},
-		"empty":        {},
-		"nobody asked": {chosen: "auto", lsp: refused + "it may run programs of the project without a sandbox, and nobody has said that they trust the project"},
-		"untrusted": {chosen: "auto", project: ours, lsp: refused + "it reads the project's build files without a sandbox, and ",
+		"off":   {chosen: "off", project: ours},
+		"empty": {},
+		"nobody asked": {chosen: "auto",
+			lsp: refused + "it may run programs of the project without a sandbox, and nobody has said that they trust the project"},
+		"untrusted": {chosen: "auto", project: ours,
+			lsp:       refused + "it reads the project's build files without a sandbox, and ",
 			untrusted: "language servers: ours. To see the files"},
-		"trusted":              {chosen: "auto", project: ours, change: func(c *config) { c.TrustProject = true }, started: true, lsp: "mine is off"},
-		"the project's":        {chosen: "ours", project: ours, change: func(c *config) { c.TrustProject = true }, started: true, lsp: "ours is off"},
-		"by name":              {chosen: "mine", change: func(c *config) { c.TrustProject = true }, started: true, lsp: "mine is off"},
-		"untrusted in sandbox": {chosen: "auto", project: ours, change: boxed(t), started: true, lsp: "mine is off", untrusted: "language servers: ours"},
+		"trusted": {chosen: "auto", project: ours, change: func(c *config) { c.TrustProject = true },
+			started: true, lsp: "mine is off"},
+		"the project's": {chosen: "ours", project: ours, change: func(c *config) { c.TrustProject = true },
+			started: true, lsp: "ours is off"},
+		"by name": {chosen: "mine", change: func(c *config) { c.TrustProject = true }, started: true,
+			lsp: "mine is off"},
+		"untrusted in sandbox": {chosen: "auto", project: ours, change: boxed(t), started: true, lsp: "mine is off",
+			untrusted: "language servers: ours"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSkillful(t)
@@ -142,7 +156,8 @@ func TestM11_WhichServersStart(t *testing.T) {
 			}
 			n := 0
 			var off atomic.Bool // the user has been told that it is off
-			wait := until(t, "IT HAS 42", "shell", "command", command, calls(t, "write_file", object{"file_path": "a.txt", "content": "0"}))
+			wait := until(t, "IT HAS 42", "shell", "command", command,
+				calls(t, "write_file", object{"file_path": "a.txt", "content": "0"}))
 			s.serve(func(r *fakellm.Request) fakellm.Turn {
 				if n = r.Turn(); !c.started && n > 1 {
 					return fakellm.Turn{Text: "done"}
@@ -167,7 +182,8 @@ func TestM11_WhichServersStart(t *testing.T) {
 				t.Errorf("started: %t", got)
 			}
 			for code, want := range map[string]string{"lsp": c.lsp, "untrusted": c.untrusted} {
-				if got := strings.Join(s.warnings(code), "\n"); (got == "") != (want == "") || !strings.Contains(got, want) {
+				if got := strings.Join(s.warnings(code), "\n"); (got == "") != (want == "") ||
+					!strings.Contains(got, want) {
 					t.Errorf("%s: %q, want %q", code, got, want)
 				}
 			}
@@ -193,7 +209,8 @@ func TestM11_ChoosingServers(t *testing.T) {
 	}
 	config.LanguageServers = "gopls, pyright"
 	s.submit(config, "the task", s.listen)
-	if got := strings.Join(s.warnings("lsp_config"), "\n"); got != "HOME/.config/attractor/lsp.json, line 1: the language server mine: command must not be or have a JSON number" {
+	if got := strings.Join(s.warnings("lsp_config"),
+		"\n"); got != "HOME/.config/attractor/lsp.json, line 1: the language server mine: command must not be or have a JSON number" {
 		t.Error(got)
 	}
 }

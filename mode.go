@@ -127,7 +127,8 @@ func (s *Setup) modeText(m permit.Mode) string {
 	case permit.ModeFull:
 		return "The user changed the permission mode: calls run without a question, unless a rule or a hook denies them." + s.planOver()
 	}
-	return "The user changed the permission mode: the user is asked about calls that change or run something." + s.planOver()
+	return "The user changed the permission mode: the user is asked about calls that change or run something." +
+		s.planOver()
 }
 
 // planOver returns the end of the text for a model that was planning.

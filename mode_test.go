@@ -19,7 +19,8 @@ import (
 // The mode changes while a session works. The model is told once of each change, and nothing of
 // what was sent before changes.
 func TestN8_ModesChange(t *testing.T) {
-	b := newBench(t, writeTurn("one", "x"), writeTurn("two", "x"), fakellm.Turn{Text: "done"}, writeTurn("three", "x"), fakellm.Turn{Text: "done"})
+	b := newBench(t, writeTurn("one", "x"), writeTurn("two", "x"), fakellm.Turn{Text: "done"}, writeTurn("three", "x"),
+		fakellm.Turn{Text: "done"})
 	meter := llmtest.NewMeter(b.server)
 	web := httptest.NewServer(meter)
 	t.Cleanup(web.Close)
@@ -69,20 +70,23 @@ func TestN8_ModesChange(t *testing.T) {
 	if err := errors.Join(session.Close(), setup.Close()); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(filepath.Join(b.dir, "three")); err != nil || !slices.Equal(told, []permit.Mode{permit.ModePlan, permit.ModeFull}) || setup.Mode() != permit.ModeFull {
+	if _, err := os.Stat(filepath.Join(b.dir, "three")); err != nil ||
+		!slices.Equal(told, []permit.Mode{permit.ModePlan, permit.ModeFull}) || setup.Mode() != permit.ModeFull {
 		t.Errorf("%v; told %v, then %s", err, told, setup.Mode())
 	}
 	c.Mode = permit.ModeReadOnly
 	if setup, err = prepare(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if err := setup.SetMode(t.Context(), permit.ModeFull); !errors.Is(err, ErrConfig) || setup.Mode() != permit.ModeReadOnly {
+	if err := setup.SetMode(t.Context(), permit.ModeFull); !errors.Is(err, ErrConfig) ||
+		setup.Mode() != permit.ModeReadOnly {
 		t.Errorf("a read-only session is now in the mode %s: %v", setup.Mode(), err)
 	}
 	if err := setup.Close(); err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(b.lastRequest(), "The session is in plan mode."); n != 1 || !strings.Contains(b.lastRequest(), "Plan mode is over.") || len(meter.Breaks()) > 0 {
+	if n := strings.Count(b.lastRequest(), "The session is in plan mode."); n != 1 || !strings.Contains(b.lastRequest(),
+		"Plan mode is over.") || len(meter.Breaks()) > 0 {
 		t.Errorf("told %d times; %v; %s", n, meter.Breaks(), b.lastRequest())
 	}
 }
@@ -148,10 +152,12 @@ func TestN8_ModesOnResume(t *testing.T) {
 // A person changes model and effort, also to another provider's. What a command changes for an
 // input does not undo that.
 func TestN8_ModesSetModel(t *testing.T) {
-	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"}, fakellm.Turn{Text: "four"})
+	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"},
+		fakellm.Turn{Text: "four"})
 	c := b.config()
 	c.Interactive, c.Provider = true, ptr("anthropic")
-	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "OPENAI_API_KEY", "k", "OPENAI_BASE_URL", b.url+"/v1")
+	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "OPENAI_API_KEY", "k",
+		"OPENAI_BASE_URL", b.url+"/v1")
 	setup, err := prepare(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -166,13 +172,15 @@ func TestN8_ModesSetModel(t *testing.T) {
 		}
 	}
 	submit()
-	if list := setup.Models(); !slices.ContainsFunc(list, func(m Model) bool { return m.Provider == "openai" }) || list[0].Provider != "anthropic" {
+	if list := setup.Models(); !slices.ContainsFunc(list, func(m Model) bool { return m.Provider == "openai" }) ||
+		list[0].Provider != "anthropic" {
 		t.Errorf("the models are %+v", list)
 	}
 	if slices.ContainsFunc(setup.Models(), func(m Model) bool { return m.Provider == "gemini" }) {
 		t.Error("a provider without a key is offered")
 	}
-	for _, err := range []error{setup.SetModel(t.Context(), "", ""), setup.SetModel(t.Context(), "nobody", "m"), setup.SetModel(t.Context(), "gemini", "m"), setup.SetEffort(t.Context(), "enormous")} {
+	for _, err := range []error{setup.SetModel(t.Context(), "", ""), setup.SetModel(t.Context(), "nobody", "m"),
+		setup.SetModel(t.Context(), "gemini", "m"), setup.SetEffort(t.Context(), "enormous")} {
 		if err == nil {
 			t.Error("a wrong choice is no error")
 		}
@@ -181,12 +189,16 @@ func TestN8_ModesSetModel(t *testing.T) {
 		t.Error(err)
 	}
 	level := setup.Efforts()[len(setup.Efforts())-1]
-	lacking := slices.IndexFunc(setup.Models(), func(m Model) bool { return m.Efforts != nil && !slices.Contains(m.Efforts, level) })
+	lacking := slices.IndexFunc(setup.Models(), func(m Model) bool {
+		return m.Efforts != nil &&
+			!slices.Contains(m.Efforts, level)
+	})
 	if lacking < 0 {
 		t.Fatalf("every model has the effort %s", level)
 	}
 	m := setup.Models()[lacking]
-	if err := errors.Join(setup.SetEffort(t.Context(), level), setup.SetModel(t.Context(), m.Provider, m.ID)); err != nil {
+	if err := errors.Join(setup.SetEffort(t.Context(), level), setup.SetModel(t.Context(), m.Provider,
+		m.ID)); err != nil {
 		t.Error(err)
 	}
 	if provider, model, effort := setup.Model(); provider != m.Provider || model != m.ID || effort != "" {
@@ -217,7 +229,8 @@ func TestN8_ModesSetModel(t *testing.T) {
 
 // A compaction does not let the model forget that it plans.
 func TestN8_ModesAfterCompaction(t *testing.T) {
-	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"}, fakellm.Turn{Text: "four"})
+	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"},
+		fakellm.Turn{Text: "four"})
 	c := b.config()
 	c.Mode = permit.ModePlan
 	setup, err := prepare(t.Context(), c)
@@ -241,7 +254,8 @@ func TestN8_ModesAfterCompaction(t *testing.T) {
 		t.Error(err)
 	}
 	submit()
-	if last := b.lastRequest(); strings.Count(last, "The session is in plan mode.") != 1 || !strings.Contains(last, "was replaced by this summary") {
+	if last := b.lastRequest(); strings.Count(last, "The session is in plan mode.") != 1 ||
+		!strings.Contains(last, "was replaced by this summary") {
 		t.Errorf("after the compaction: %s", last)
 	}
 	if err := errors.Join(session.Close(), setup.Close()); err != nil {
@@ -251,7 +265,8 @@ func TestN8_ModesAfterCompaction(t *testing.T) {
 
 // A model that a person chooses while a command's model works stays when the command is done.
 func TestN8_ModesSetModelDuringACommand(t *testing.T) {
-	b := newTeam(t, map[string]string{".claude/commands/do.md": "---\nmodel: haiku\n---\nDo it."}, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
+	b := newTeam(t, map[string]string{".claude/commands/do.md": "---\nmodel: haiku\n---\nDo it."},
+		fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
 	b.config.Interactive = true
 	setup, err := prepare(t.Context(), b.config)
 	if err != nil {
@@ -278,7 +293,8 @@ func TestN8_ModesSetModelDuringACommand(t *testing.T) {
 		requests := b.server.Requests()
 		used = append(used, requests[len(requests)-1].Model)
 	}
-	if _, model, _ := setup.Model(); !strings.Contains(used[0], "haiku") || used[1] != "claude-chosen" || used[2] != used[0] || model != "claude-chosen" {
+	if _, model, _ := setup.Model(); !strings.Contains(used[0], "haiku") || used[1] != "claude-chosen" ||
+		used[2] != used[0] || model != "claude-chosen" {
 		t.Errorf("%v, then %s", used, model)
 	}
 	if err := errors.Join(session.Close(), setup.Close()); err != nil {

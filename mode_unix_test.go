@@ -23,7 +23,10 @@ import (
 
 // answering lets the model ask questions, without which it is not offered the tool that leaves plan
 // mode.
-var answering = &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer, error) { return tool.Answer{}, tool.ErrNobody }}
+var answering = &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer,
+	error) {
+	return tool.Answer{}, tool.ErrNobody
+}}
 
 // sessionCalls are the calls of the test of all modes, by what they do.
 var sessionCalls = []struct {
@@ -35,7 +38,8 @@ var sessionCalls = []struct {
 }{
 	{"reads a file", "read_file", object{"file_path": "ordinary.txt"}, "rrrrr"},
 	{"searches", "grep", object{"pattern": "x", "path": "src"}, "rrrrr"},
-	{"changes a file", "edit_file", object{"file_path": "ordinary.txt", "old_string": "one", "new_string": "two"}, "qrdrd"},
+	{"changes a file", "edit_file", object{"file_path": "ordinary.txt", "old_string": "one", "new_string": "two"},
+		"qrdrd"},
 	{"makes a file", "write_file", object{"file_path": "sub/made.txt", "content": "x"}, "qrdrd"},
 	{"makes a hook of git", "write_file", object{"file_path": ".git/hooks/pre-commit", "content": "x"}, "eeded"},
 	{"makes a file that starts servers", "write_file", object{"file_path": ".mcp.json", "content": "x"}, "qqdrd"},
@@ -84,10 +88,14 @@ func TestN8_ModesDecide(t *testing.T) {
 			if err := os.Symlink(t.TempDir(), filepath.Join(b.dir, "out")); err != nil {
 				t.Fatal(err)
 			}
-			put(t, b.home, ".claude/settings.json", `{"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "sh `+b.home+`/hook.sh"}]}]}}`)
+			put(t, b.home, ".claude/settings.json",
+				`{"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "sh `+
+					b.home+`/hook.sh"}]}]}}`)
 			b.model(func(r *fakellm.Request) fakellm.Turn {
 				if !strings.Contains(r.Messages[0].Parts.Text(), "the task") {
-					return []fakellm.Turn{{Calls: []fakellm.Call{{ID: partCall, Name: "write_file", Args: json.RawMessage(`{"file_path":"part.txt","content":"x"}`)}}}, {Text: "done"}}[min(r.Turn(), 1)]
+					return []fakellm.Turn{{Calls: []fakellm.Call{{ID: partCall, Name: "write_file",
+						Args: json.RawMessage(`{"file_path":"part.txt","content":"x"}`)}}},
+						{Text: "done"}}[min(r.Turn(), 1)]
 				}
 				n := r.Turn()
 				if n < len(sessionCalls) {
@@ -113,7 +121,8 @@ func TestN8_ModesDecide(t *testing.T) {
 					t.Fatal(err)
 				}
 			})
-			if inputs, err := os.ReadFile(filepath.Join(b.home, "hook.sh.inputs")); err != nil || !strings.Contains(string(inputs), `"permission_mode":"`+claudeModes[m]+`"`) {
+			if inputs, err := os.ReadFile(filepath.Join(b.home, "hook.sh.inputs")); err != nil ||
+				!strings.Contains(string(inputs), `"permission_mode":"`+claudeModes[m]+`"`) {
 				t.Errorf("the hooks got %s, %v", inputs, err)
 			}
 			for i, c := range sessionCalls {
@@ -124,7 +133,8 @@ func TestN8_ModesDecide(t *testing.T) {
 			}
 			if m < len(partFate) {
 				if got := fate(b.results()[partCall], asked["agent-1"+partCall]); got != partFate[m:m+1] {
-					t.Errorf("the agent's call: %s, want %c; %q", got, partFate[m], b.results()[partCall].Content.Text())
+					t.Errorf("the agent's call: %s, want %c; %q", got, partFate[m],
+						b.results()[partCall].Content.Text())
 				}
 			}
 		})
@@ -198,7 +208,8 @@ func (b *bench) trustedMill() string {
 // decides about the plan.
 func planning(t *testing.T, answer permit.Asker) *team {
 	b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "early.txt", "content": "x"}),
-		calls(t, permit.ExitPlanMode, object{"plan": "1. Make late.txt."}, "write_file", object{"file_path": "late.txt", "content": "x"}), fakellm.Turn{Text: "done"})
+		calls(t, permit.ExitPlanMode, object{"plan": "1. Make late.txt."}, "write_file", object{"file_path": "late.txt",
+			"content": "x"}), fakellm.Turn{Text: "done"})
 	b.config.Mode, b.config.Asker = permit.ModePlan, answer
 	return b
 }
@@ -233,12 +244,17 @@ func TestN8_ModesLeavingPlan(t *testing.T) {
 		late   string // its fate
 		want   string // in the result
 	}{
-		"yes":               {permit.Answer{Verdict: tool.Allow}, []permit.Mode{permit.ModeAsk}, 1, "q", "The user approved the plan."},
-		"yes, accept edits": {permit.Answer{Verdict: tool.Allow, Mode: permit.ModeAcceptEdits}, []permit.Mode{permit.ModeAcceptEdits}, 0, "r", "without a question"},
-		"yes, full":         {permit.Answer{Verdict: tool.Allow, Mode: permit.ModeFull}, []permit.Mode{permit.ModeFull}, 0, "r", "without a question"},
-		"yes, changed": {permit.Answer{Verdict: tool.Allow, Args: `{"plan": "1. Make it small."}`}, []permit.Mode{permit.ModeAsk}, 1, "q",
+		"yes": {permit.Answer{Verdict: tool.Allow}, []permit.Mode{permit.ModeAsk}, 1, "q",
+			"The user approved the plan."},
+		"yes, accept edits": {permit.Answer{Verdict: tool.Allow, Mode: permit.ModeAcceptEdits},
+			[]permit.Mode{permit.ModeAcceptEdits}, 0, "r", "without a question"},
+		"yes, full": {permit.Answer{Verdict: tool.Allow, Mode: permit.ModeFull}, []permit.Mode{permit.ModeFull},
+			0, "r", "without a question"},
+		"yes, changed": {permit.Answer{Verdict: tool.Allow, Args: `{"plan": "1. Make it small."}`},
+			[]permit.Mode{permit.ModeAsk}, 1, "q",
 			"The user has changed it. It is now:\n\n1. Make it small."},
-		"no": {permit.Answer{Reason: "too big"}, nil, 0, "d", "the user does not approve the plan: too big. The session is still in plan mode"},
+		"no": {permit.Answer{Reason: "too big"}, nil, 0, "d",
+			"the user does not approve the plan: too big. The session is still in plan mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var plans []string
@@ -285,7 +301,8 @@ func TestN8_ModesPlanIsKept(t *testing.T) {
 	if err := errors.Join(err, session.Compact(t.Context()), session.Close(), setup.Close()); err != nil {
 		t.Error(err)
 	}
-	if last := b.lastRequest(); !strings.Contains(last, "repeat the newest plan word for word") || !strings.Contains(last, "1. Make late.txt.") {
+	if last := b.lastRequest(); !strings.Contains(last, "repeat the newest plan word for word") ||
+		!strings.Contains(last, "1. Make late.txt.") {
 		t.Errorf("the request for the summary: %s", last)
 	}
 }

@@ -60,7 +60,8 @@ func TestN8_ModesAddDirOfALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.open(func(*Setup, *agent.Session) {})
-	if len(b.told) != 1 || !strings.Contains(b.told[0], "goes on without the directory "+other+": it leads to "+elsewhere+" now") {
+	if len(b.told) != 1 || !strings.Contains(b.told[0], "goes on without the directory "+other+": it leads to "+
+		elsewhere+" now") {
 		t.Errorf("told %q", b.told)
 	}
 }
@@ -73,15 +74,23 @@ func TestN8_ModesEditsOfOwnFiles(t *testing.T) {
 		dir, add   string // below the home directory
 		asked, not []string
 	}{
-		"in the home directory": {".", "", []string{".config/attractor/config.json", ".config/attractor/skills/x/SKILL.md", ".vimrc", ".config/autostart/x.desktop", ".local/bin/git", "bin/git", "out/.vimrc"},
+		"in the home directory": {".", "", []string{".config/attractor/config.json",
+			".config/attractor/skills/x/SKILL.md", ".vimrc", ".config/autostart/x.desktop", ".local/bin/git", "bin/git",
+			"out/.vimrc"},
 			[]string{"notes.txt", "work/.eslintrc"}},
-		"above it": {"..", "", []string{"home/.vimrc", "other/notes.txt", "home/.config/attractor/hooks.json"}, []string{"home/notes.txt"}},
-		"in a directory of it": {"work", "", []string{"CLAUDE.MD", ".GitHub/workflows/x.yml", ".Husky/pre-commit", ".cargo/config.toml", ".ENV", "Key.PEM", "sub/.vscode/tasks.json", "sub/.BashRC"},
+		"above it": {"..", "", []string{"home/.vimrc", "other/notes.txt", "home/.config/attractor/hooks.json"},
+			[]string{"home/notes.txt"}},
+		"in a directory of it": {"work", "", []string{"CLAUDE.MD", ".GitHub/workflows/x.yml", ".Husky/pre-commit",
+			".cargo/config.toml", ".ENV", "Key.PEM", "sub/.vscode/tasks.json", "sub/.BashRC"},
 			[]string{"notes.txt", ".eslintrc", "bin/x"}},
-		"in its configuration":  {".config", "", []string{"attractor/hooks.json", "Attractor/mcp.json"}, []string{"nvim/init.lua"}},
-		"with it added":         {"work", ".", []string{"../.vimrc", "../.config/attractor/config.json"}, []string{"../notes.txt", ".eslintrc"}},
-		"with the state added":  {"work", ".state", []string{"../.state/attractor/rules.json", "../.state/attractor/trust.json"}, nil},
-		"in what is above work": {"work", "..", []string{"../../other/notes.txt"}, []string{".eslintrc", "../notes.txt"}},
+		"in its configuration": {".config", "", []string{"attractor/hooks.json", "Attractor/mcp.json"},
+			[]string{"nvim/init.lua"}},
+		"with it added": {"work", ".", []string{"../.vimrc", "../.config/attractor/config.json"},
+			[]string{"../notes.txt", ".eslintrc"}},
+		"with the state added": {"work", ".state", []string{"../.state/attractor/rules.json",
+			"../.state/attractor/trust.json"}, nil},
+		"in what is above work": {"work", "..", []string{"../../other/notes.txt"},
+			[]string{".eslintrc", "../notes.txt"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newTeam(t, nil)
@@ -104,7 +113,10 @@ func TestN8_ModesEditsOfOwnFiles(t *testing.T) {
 			if c.add != "" {
 				b.config.AddDirs = []string{filepath.Join(b.home, c.add)}
 			}
-			b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) { return permit.Answer{Reason: "no"}, nil }
+			b.config.Asker = func(context.Context, permit.Question) (permit.Answer,
+				error) {
+				return permit.Answer{Reason: "no"}, nil
+			}
 			b.open(func(_ *Setup, session *agent.Session) {
 				if _, err := session.Submit(t.Context(), "the task"); err != nil {
 					t.Error(err)
@@ -131,7 +143,8 @@ func TestN8_ModesEditsOfOwnFiles(t *testing.T) {
 // What a person approves counts for the mode that the session has then: a call that changes
 // something does not run when the session has begun to plan while the question was open.
 func TestN8_ModesPlanWhileAQuestionIsOpen(t *testing.T) {
-	b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "one", "content": "x"}, "read_file", object{"file_path": "key.pem"}, "shell", object{"command": "touch two"}), fakellm.Turn{Text: "done"})
+	b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "one", "content": "x"}, "read_file",
+		object{"file_path": "key.pem"}, "shell", object{"command": "touch two"}), fakellm.Turn{Text: "done"})
 	put(t, b.dir, "key.pem", "the key")
 	b.config.Mode, b.config.Interactive = permit.ModeAsk, true
 	var setup *Setup
@@ -152,7 +165,8 @@ func TestN8_ModesPlanWhileAQuestionIsOpen(t *testing.T) {
 	if b.read("one") != "-" || b.read("two") != "-" || !slices.Equal(asked, []string{"write_file", "read_file"}) {
 		t.Errorf("asked about %v; %s", asked, b.lastResults())
 	}
-	if results := b.lastResults(); strings.Count(results, "the session is in plan mode") != 2 || !strings.Contains(results, "the key") {
+	if results := b.lastResults(); strings.Count(results, "the session is in plan mode") != 2 ||
+		!strings.Contains(results, "the key") {
 		t.Errorf("the results are %s", results)
 	}
 }
@@ -160,9 +174,11 @@ func TestN8_ModesPlanWhileAQuestionIsOpen(t *testing.T) {
 // A person who leaves plan mode otherwise, while the plan is shown, stays in the mode that they
 // chose, whatever they say to the plan.
 func TestN8_ModesLeftWhileAPlanIsShown(t *testing.T) {
-	for name, answer := range map[string]permit.Answer{"yes": {Verdict: tool.Allow, Mode: permit.ModeFull}, "no": {Reason: "no"}} {
+	for name, answer := range map[string]permit.Answer{"yes": {Verdict: tool.Allow, Mode: permit.ModeFull},
+		"no": {Reason: "no"}} {
 		t.Run(name, func(t *testing.T) {
-			b := newTeam(t, nil, calls(t, permit.ExitPlanMode, object{"plan": "1. Make it."}), fakellm.Turn{Text: "done"})
+			b := newTeam(t, nil, calls(t, permit.ExitPlanMode, object{"plan": "1. Make it."}),
+				fakellm.Turn{Text: "done"})
 			b.config.Mode, b.config.Interactive = permit.ModePlan, true
 			var setup *Setup
 			b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
@@ -185,7 +201,8 @@ func TestN8_ModesLeftWhileAPlanIsShown(t *testing.T) {
 			if setup.Mode() != permit.ModeAcceptEdits || strings.Contains(results, "still in plan mode") {
 				t.Errorf("the mode is %s; %s", setup.Mode(), results)
 			}
-			if answer.Verdict == tool.Allow && !strings.Contains(results, "is not in plan mode, so there is nothing to leave") {
+			if answer.Verdict == tool.Allow &&
+				!strings.Contains(results, "is not in plan mode, so there is nothing to leave") {
 				t.Errorf("the model is told that its plan was approved: %s", results)
 			}
 		})
@@ -206,7 +223,8 @@ func realTemp(t *testing.T) string {
 // that it runs, whatever the names of these files are.
 func TestU17_WhatGitRunsByOtherNames(t *testing.T) {
 	peer.Need(t, "git")
-	asked := []string{"store.git/config", "store.git/hooks/pre-commit", "team.gitconfig", "more.gitconfig", "build/hooks/pre-push", "fixtures/old/config", "tools/mon.sh", "scripts/ph"}
+	asked := []string{"store.git/config", "store.git/hooks/pre-commit", "team.gitconfig", "more.gitconfig",
+		"build/hooks/pre-push", "fixtures/old/config", "tools/mon.sh", "scripts/ph"}
 	not := []string{"main.go", "build/x.go", "fixtures/new/config"}
 	var turns []fakellm.Turn
 	for _, name := range slices.Concat(asked, not) {
@@ -214,21 +232,27 @@ func TestU17_WhatGitRunsByOtherNames(t *testing.T) {
 	}
 	b := newTeam(t, nil, append(turns, fakellm.Turn{Text: "done"})...)
 	dir := b.config.Dir
-	for _, args := range [][]string{{"init", "-q", "--separate-git-dir", "store.git"}, {"config", "include.path", "../team.gitconfig"},
-		{"config", "core.hooksPath", "build/hooks"}, {"config", "core.fsmonitor", "tools/mon.sh"}, {"init", "-q", "--bare", "fixtures/old"}} {
+	for _, args := range [][]string{{"init", "-q", "--separate-git-dir", "store.git"},
+		{"config", "include.path", "../team.gitconfig"},
+		{"config", "core.hooksPath", "build/hooks"}, {"config", "core.fsmonitor", "tools/mon.sh"},
+		{"init", "-q", "--bare", "fixtures/old"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "store.git/hooks"), 0o755), os.Symlink("../../scripts/ph", filepath.Join(dir, "store.git/hooks/post-commit"))); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "store.git/hooks"), 0o755), os.Symlink("../../scripts/ph",
+		filepath.Join(dir, "store.git/hooks/post-commit"))); err != nil {
 		t.Fatal(err)
 	}
 	put(t, dir, "HEAD", "notes\n") // which git does not take for a repository's
 	put(t, dir, "team.gitconfig", "[includeIf \"onbranch:x\"]\n\tpath = more.gitconfig\n")
 	b.config.Mode = permit.ModeAcceptEdits
-	b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) { return permit.Answer{Reason: "no"}, nil }
+	b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+		return permit.Answer{Reason: "no"},
+			nil
+	}
 	b.open(func(_ *Setup, session *agent.Session) {
 		if _, err := session.Submit(t.Context(), "the task"); err != nil {
 			t.Error(err)

@@ -92,7 +92,8 @@ func (s *Setup) SetModel(ctx context.Context, provider, model string) error {
 	if _, err := s.Options.Client.Provider(next.provider); err != nil {
 		return s.unreachable(next.provider)
 	}
-	if facts, _ := lookUp(s.Options.Client, next.provider, next.model); facts.Efforts != nil && !slices.Contains(facts.Efforts, next.effort) {
+	if facts, _ := lookUp(s.Options.Client, next.provider, next.model); facts.Efforts != nil &&
+		!slices.Contains(facts.Efforts, next.effort) {
 		next.effort = ""
 	}
 	return s.choose(ctx, next)
@@ -104,7 +105,8 @@ func (s *Setup) unreachable(provider string) error {
 	if err != nil {
 		return err
 	}
-	return fail(ErrNoKey, "the session cannot use %s: start it with %s set", provider, strings.Join(slices.Concat(kind.KeyVars, []string{kind.BaseURLVar}), " or "))
+	return fail(ErrNoKey, "the session cannot use %s: start it with %s set", provider,
+		strings.Join(slices.Concat(kind.KeyVars, []string{kind.BaseURLVar}), " or "))
 }
 
 // SetEffort changes the effort of the session from its next model call on. Empty means the

@@ -44,25 +44,33 @@ func TestU14_WhatRunsWithoutAQuestionChangesNothing(t *testing.T) {
 		done   bool
 		told   string // to the model
 	}{
-		"a person says yes":      {permit.ModeAsk, allows, changes, 1, true, "allowed this command, once, to run outside the sandbox"},
-		"a person says no":       {permit.ModeAsk, denies, changes, 1, false, "Commands that run without a question cannot change DIR/canary."},
-		"in accept-edits":        {permit.ModeAcceptEdits, denies, changes, 1, false, "cannot change DIR/canary."},
-		"in plan":                {permit.ModePlan, allows, changes, 0, false, "cannot change DIR/canary. This is no fault of the machine, and there is no way around it"},
-		"nobody is there":        {permit.ModeAsk, nil, changes, 0, false, "cannot change DIR/canary. This is no fault of the machine, and there is no way around it: work without it, or say what you need. Say --yes."},
-		"in full":                {permit.ModeFull, nil, changes, 0, true, "exit"},
-		"a key, and no":          {permit.ModeAsk, denies, reads, 1, false, "Commands that run without a question cannot read KEY."},
-		"the network, and no":    {permit.ModeAsk, denies, "curl -sS http://example.invalid/", 1, false, "Commands that run without a question have no network."},
+		"a person says yes": {permit.ModeAsk, allows, changes, 1, true,
+			"allowed this command, once, to run outside the sandbox"},
+		"a person says no": {permit.ModeAsk, denies, changes, 1, false,
+			"Commands that run without a question cannot change DIR/canary."},
+		"in accept-edits": {permit.ModeAcceptEdits, denies, changes, 1, false, "cannot change DIR/canary."},
+		"in plan": {permit.ModePlan, allows, changes, 0, false,
+			"cannot change DIR/canary. This is no fault of the machine, and there is no way around it"},
+		"nobody is there": {permit.ModeAsk, nil, changes, 0, false,
+			"cannot change DIR/canary. This is no fault of the machine, and there is no way around it: work without it, or say what you need. Say --yes."},
+		"in full": {permit.ModeFull, nil, changes, 0, true, "exit"},
+		"a key, and no": {permit.ModeAsk, denies, reads, 1, false,
+			"Commands that run without a question cannot read KEY."},
+		"the network, and no": {permit.ModeAsk, denies, "curl -sS http://example.invalid/", 1, false,
+			"Commands that run without a question have no network."},
 		"what it may do is told": {permit.ModeAsk, denies, "chmod 777 notes", 1, false, "cannot change DIR/notes."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, calls(t, "shell", object{"command": "ls"}), fakellm.Turn{Text: "done"})
 			b.write("notes", "x")
 			names := strings.NewReplacer("DIR", b.dir, "KEY", key)
-			if err := peer.WriteProgram(filepath.Join(bin, "ls"), []byte("#!/bin/sh\n"+names.Replace(c.script)+" && echo exit\n")); err != nil {
+			if err := peer.WriteProgram(filepath.Join(bin, "ls"),
+				[]byte("#!/bin/sh\n"+names.Replace(c.script)+" && echo exit\n")); err != nil {
 				t.Fatal(err)
 			}
 			asked, config := 0, b.config()
-			config.Mode, config.Getenv = c.mode, variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "HOME", home)
+			config.Mode, config.Getenv = c.mode, variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url,
+				"HOME", home)
 			if c.ask != nil {
 				config.Asker = func(ctx context.Context, q permit.Question) (permit.Answer, error) {
 					if asked++; len(q.Refused) != 1 {
@@ -79,7 +87,8 @@ func TestU14_WhatRunsWithoutAQuestionChangesNothing(t *testing.T) {
 			if err := errors.Join(session.Close(), setup.Close()); err != nil {
 				t.Error(err)
 			}
-			if text := b.lastResults(); !strings.Contains(text, names.Replace(c.told)) || c.script == reads && strings.Contains(text, "the key") {
+			if text := b.lastResults(); !strings.Contains(text, names.Replace(c.told)) || c.script == reads &&
+				strings.Contains(text, "the key") {
 				t.Errorf("the model reads\n%s", text)
 			}
 			if _, err := os.Stat(filepath.Join(b.dir, "canary")); (err == nil) != c.done {
@@ -107,14 +116,16 @@ func needObserve(t *testing.T) {
 // once.
 func TestU14_WithoutTheLevel(t *testing.T) {
 	var warnings []string
-	o := &observing{open: func() (*sandbox.Sandbox, error) { return nil, errors.New("no Landlock") }, warn: func(code, text string) { warnings = append(warnings, code+": "+text) }}
+	o := &observing{open: func() (*sandbox.Sandbox, error) { return nil, errors.New("no Landlock") },
+		warn: func(code, text string) { warnings = append(warnings, code+": "+text) }}
 	for range 2 {
 		l, err := o.launch(env.Observing(t.Context(), true), env.Launch{Args: []string{"ls"}})
 		if err != nil || l.Thread != nil || len(l.Env) > 0 {
 			t.Errorf("it is launched as %+v, %v", l, err)
 		}
 	}
-	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "observe: ") || !strings.HasSuffix(warnings[0], "(no Landlock)") {
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "observe: ") || !strings.HasSuffix(warnings[0],
+		"(no Landlock)") {
 		t.Errorf("warned %q", warnings)
 	}
 	if err := o.close(); err != nil {
@@ -134,15 +145,20 @@ func TestU21_Unasked(t *testing.T) {
 	}{
 		"a command that the table does not know": {permit.ModeAsk, "", "sh ./counts", nil, "1"},
 		"without a question about edits":         {permit.ModeAcceptEdits, "", "sh ./counts", nil, "1"},
-		"one that writes asks":                   {permit.ModeAsk, "", "sh -c 'echo x >made'", []string{"cannot change DIR/made."}, "cannot change DIR/made."},
-		"one that reads a secret asks":           {permit.ModeAsk, "", "sh ./reads", []string{"cannot read DIR/.env."}, "cannot read DIR/.env."},
-		"one that names a secret asks before":    {permit.ModeAsk, "", "sh -c 'cat .env'", []string{""}, "no"},
-		"one that a rule denies is denied":       {permit.ModeAsk, "Bash(sh:*)", "sh ./counts", nil, "a rule denies it"},
-		"in plan it does not run":                {permit.ModePlan, "", "sh ./counts", nil, "the session is in plan mode"},
+		"one that writes asks": {permit.ModeAsk, "", "sh -c 'echo x >made'",
+			[]string{"cannot change DIR/made."}, "cannot change DIR/made."},
+		"one that reads a secret asks": {permit.ModeAsk, "", "sh ./reads", []string{"cannot read DIR/.env."},
+			"cannot read DIR/.env."},
+		"one that names a secret asks before": {permit.ModeAsk, "", "sh -c 'cat .env'", []string{""}, "no"},
+		"one that a rule denies is denied": {permit.ModeAsk, "Bash(sh:*)", "sh ./counts", nil,
+			"a rule denies it"},
+		"in plan it does not run": {permit.ModePlan, "", "sh ./counts", nil,
+			"the session is in plan mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, calls(t, "shell", object{"command": c.runs}), fakellm.Turn{Text: "done"})
-			b.write("notes", "x\n", ".env", "SECRET=hidden-from-commands\n", "reads", "cat .e*v\n", "counts", "wc -l <notes\n")
+			b.write("notes", "x\n", ".env", "SECRET=hidden-from-commands\n", "reads", "cat .e*v\n", "counts",
+				"wc -l <notes\n")
 			var asked []string
 			config := b.asking(func(_ context.Context, q permit.Question) (permit.Answer, error) {
 				asked = append(asked, strings.Join(q.Refused, " "))
@@ -154,7 +170,8 @@ func TestU21_Unasked(t *testing.T) {
 			}
 			b.submit(config, "look")
 			inDir := strings.NewReplacer("DIR", b.dir)
-			if text := b.lastResults(); !strings.Contains(text, inDir.Replace(c.told)) || strings.Contains(text, "hidden-from-commands") {
+			if text := b.lastResults(); !strings.Contains(text, inDir.Replace(c.told)) ||
+				strings.Contains(text, "hidden-from-commands") {
 				t.Errorf("the model reads\n%s", text)
 			}
 			if len(asked) != len(c.asked) || len(asked) == 1 && !strings.Contains(asked[0], inDir.Replace(c.asked[0])) {
@@ -169,11 +186,13 @@ func TestU21_Unasked(t *testing.T) {
 
 func TestU21_Contradictions(t *testing.T) {
 	for want, c := range map[string]Config{
-		`it can be "off" or "observe"`:     {Unasked: sandbox.Workspace},
-		"choose one of the two":            {Unasked: sandbox.Observe, Sandbox: sandbox.Options{Level: sandbox.ReadOnly}},
+		`it can be "off" or "observe"`: {Unasked: sandbox.Workspace},
+		"choose one of the two": {Unasked: sandbox.Observe,
+			Sandbox: sandbox.Options{Level: sandbox.ReadOnly}},
 		"the session works on another one": {Unasked: sandbox.Observe, EnvCommand: []string{"ssh", "host"}},
 	} {
-		if _, err := Open(t.Context(), c); err == nil || !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+		if _, err := Open(t.Context(), c); err == nil || !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(),
+			want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -183,7 +202,8 @@ func TestU21_Contradictions(t *testing.T) {
 func TestU21_InputAsks(t *testing.T) {
 	needObserve(t)
 	b := newBench(t, calls(t, "shell", object{"command": "sh -s", "run_in_background": true}),
-		calls(t, "process", object{"id": "1", "action": "write", "input": "touch made\n", "wait_ms": 100}), fakellm.Turn{Text: "done"})
+		calls(t, "process", object{"id": "1", "action": "write", "input": "touch made\n", "wait_ms": 100}),
+		fakellm.Turn{Text: "done"})
 	asked := 0
 	config := b.asking(func(context.Context, permit.Question) (permit.Answer, error) {
 		asked++
@@ -204,9 +224,11 @@ func TestU14_CommandsOfSubagents(t *testing.T) {
 	b := newBench(t)
 	web := httptest.NewServer(fakellm.New(func(r *fakellm.Request) fakellm.Turn {
 		if slices.ContainsFunc(r.Messages, func(m llm.Message) bool { return m.Parts.Text() == "CHILDTASK" }) {
-			return []fakellm.Turn{calls(t, "Bash", object{"command": "touch made", "description": "x"}), {Text: "REPORT"}}[min(r.Turn(), 1)]
+			return []fakellm.Turn{calls(t, "Bash", object{"command": "touch made", "description": "x"}),
+				{Text: "REPORT"}}[min(r.Turn(), 1)]
 		}
-		return []fakellm.Turn{calls(t, "Agent", object{"description": "d", "prompt": "CHILDTASK"}), {Text: "done"}}[min(r.Turn(), 1)]
+		return []fakellm.Turn{calls(t, "Agent", object{"description": "d", "prompt": "CHILDTASK"}),
+			{Text: "done"}}[min(r.Turn(), 1)]
 	}, fakellm.Options{}))
 	t.Cleanup(web.Close)
 	config := b.asking(yes)
@@ -235,7 +257,8 @@ func TestU15_UnclearCommandsAreObserved(t *testing.T) {
 		asked++
 		return permit.Answer{Reason: "no"}, nil
 	}), "look")
-	if text := b.lastResults(); !strings.Contains(text, "?? notes") || strings.Contains(text, "?? canary") || asked != 0 {
+	if text := b.lastResults(); !strings.Contains(text, "?? notes") || strings.Contains(text, "?? canary") ||
+		asked != 0 {
 		t.Errorf("%d questions; the model reads\n%s", asked, text)
 	}
 	if _, err := os.Stat(filepath.Join(b.dir, "canary")); err == nil {
@@ -250,7 +273,8 @@ func TestU8_TreesWithDeniedFiles(t *testing.T) {
 	for rule, asked := range map[string]int{"Read(./private/**)": 0, "Read(**/*.private)": 0, "Edit(./notes)": 0} {
 		t.Run(rule, func(t *testing.T) {
 			b := newBench(t, calls(t, "shell", object{"command": "grep -rn needle ."}), fakellm.Turn{Text: "done"})
-			b.write("notes", "needle in notes\n", "private/key", "needle in private\n", "private/key.private", "needle in private\n")
+			b.write("notes", "needle in notes\n", "private/key", "needle in private\n", "private/key.private",
+				"needle in private\n")
 			n := 0
 			config := b.asking(func(_ context.Context, q permit.Question) (permit.Answer, error) {
 				n++
@@ -289,7 +313,10 @@ func TestU14_SecretsOfTheProjectAreCovered(t *testing.T) {
 				}
 				b.write(".git/config", config)
 			}
-			b.submit(b.asking(func(context.Context, permit.Question) (permit.Answer, error) { return permit.Answer{Reason: "no"}, nil }), "look")
+			b.submit(b.asking(func(context.Context, permit.Question) (permit.Answer,
+				error) {
+				return permit.Answer{Reason: "no"}, nil
+			}), "look")
 			if text := b.lastResults(); strings.Contains(text, "hidden-from-commands") {
 				t.Errorf("the model reads\n%s", text)
 			}
@@ -300,7 +327,8 @@ func TestU14_SecretsOfTheProjectAreCovered(t *testing.T) {
 // In accept-edits the file tools make no repository without a work tree, of which the user's next
 // git command would take the configuration.
 func TestU17_NoRepositoryOfFiles(t *testing.T) {
-	b := newBench(t, calls(t, "write_file", object{"file_path": "sub/HEAD", "content": "ref: refs/heads/main\n"}), fakellm.Turn{Text: "done"})
+	b := newBench(t, calls(t, "write_file", object{"file_path": "sub/HEAD", "content": "ref: refs/heads/main\n"}),
+		fakellm.Turn{Text: "done"})
 	asked := 0
 	config := b.asking(func(context.Context, permit.Question) (permit.Answer, error) {
 		asked++
@@ -318,7 +346,8 @@ func TestU14_ALevelThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		var warnings []string
-		o := &observing{open: func() (*sandbox.Sandbox, error) { <-hang; return nil, nil }, warn: func(_, text string) { warnings = append(warnings, text) }}
+		o := &observing{open: func() (*sandbox.Sandbox, error) { <-hang; return nil, nil },
+			warn: func(_, text string) { warnings = append(warnings, text) }}
 		for range 2 {
 			if o.sandbox() != nil {
 				t.Error("there is a sandbox")

@@ -41,7 +41,8 @@ type opened struct {
 
 func newOpened(t *testing.T, turns ...fakellm.Turn) *opened {
 	t.Helper()
-	o := &opened{T: t, dir: t.TempDir(), home: t.TempDir(), server: fakellm.New(fakellm.Script(turns...), fakellm.Options{}), results: map[string]string{}}
+	o := &opened{T: t, dir: t.TempDir(), home: t.TempDir(), server: fakellm.New(fakellm.Script(turns...),
+		fakellm.Options{}), results: map[string]string{}}
 	web := httptest.NewServer(o.server)
 	t.Cleanup(web.Close)
 	for _, kind := range providers.Kinds() {
@@ -49,7 +50,8 @@ func newOpened(t *testing.T, turns ...fakellm.Turn) *opened {
 			t.Setenv(name, "")
 		}
 	}
-	o.vars = map[string]string{"ANTHROPIC_API_KEY": "the-key-of-this-test", "ANTHROPIC_BASE_URL": web.URL, "HOME": o.home}
+	o.vars = map[string]string{"ANTHROPIC_API_KEY": "the-key-of-this-test", "ANTHROPIC_BASE_URL": web.URL,
+		"HOME": o.home}
 	return o
 }
 
@@ -108,12 +110,14 @@ func TestT2_SafeAsItComes(t *testing.T) {
 		call("shell", `{"command":"cat notes.txt"}`),
 		call("shell", `{"command":"env"}`),
 	}}, fakellm.Turn{Text: "done"})
-	hook := `{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch ` + o.dir + `/hooked"}]}]},"permissions":{"allow":["Bash","Edit"]}}`
+	hook := `{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch ` + o.dir +
+		`/hooked"}]}]},"permissions":{"allow":["Bash","Edit"]}}`
 	server := `{"mcpServers":{"s":{"command":"touch","args":["` + o.dir + `/served"]}}}`
 	for name, text := range map[string]string{
 		"notes.txt": "a note, the-key-of-this-test\n", ".env": "SECRET=1\n", "AGENTS.md": "Say please.\n",
 		".claude/settings.json": hook, ".mcp.json": server, ".attractor/rules.json": hook, ".claude/commands/c.md": "x",
-		"~/.claude/settings.json": hook, "~/.config/attractor/mcp.json": server, "~/.claude/commands/d.md": "x", "~/.claude/CLAUDE.md": "Mine.\n",
+		"~/.claude/settings.json": hook, "~/.config/attractor/mcp.json": server, "~/.claude/commands/d.md": "x",
+		"~/.claude/CLAUDE.md": "Mine.\n",
 	} {
 		o.write(name, text)
 	}
@@ -182,7 +186,8 @@ func TestT1_WhatAllows(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("shell", `{"command":"touch made"}`)}}, fakellm.Turn{Text: "done"})
+			o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("shell", `{"command":"touch made"}`)}},
+				fakellm.Turn{Text: "done"})
 			c := o.config()
 			change(&c)
 			o.submit(c)
@@ -245,11 +250,14 @@ func TestT1_Settings(t *testing.T) {
 		confined, mode string
 		set            string // max_rounds
 	}{
-		"nobody's":                            {0, 0, "", settings.DefaultRounds, 16 << 20, 0, "", "ask", ""},
-		"the user's":                          {attractor.LoadUser, 0, "", 30, 7, 5, "workspace", "accept-edits", ""},
-		"all":                                 {attractor.LoadUser | attractor.LoadProject, 0, "", 20, 7, 5, "read-only", "accept-edits", ""},
-		"all, and the program's":              {attractor.LoadUser | attractor.LoadProject, 0, "", 50, 7, 5, "read-only", "accept-edits", "50"},
-		"the project's, beside the program's": {attractor.LoadProject, 3, sandbox.Workspace, 20, 16 << 20, 3, "workspace", "ask", ""},
+		"nobody's":   {0, 0, "", settings.DefaultRounds, 16 << 20, 0, "", "ask", ""},
+		"the user's": {attractor.LoadUser, 0, "", 30, 7, 5, "workspace", "accept-edits", ""},
+		"all": {attractor.LoadUser | attractor.LoadProject, 0, "", 20, 7, 5,
+			"read-only", "accept-edits", ""},
+		"all, and the program's": {attractor.LoadUser | attractor.LoadProject, 0, "", 50, 7, 5,
+			"read-only", "accept-edits", "50"},
+		"the project's, beside the program's": {attractor.LoadProject, 3, sandbox.Workspace, 20, 16 << 20, 3,
+			"workspace", "ask", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOpened(t, fakellm.Turn{Text: "done"})
@@ -266,7 +274,8 @@ func TestT1_Settings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Policy.MaxToolRounds != c.rounds || got.Policy.Budget.USD != c.usd || int(got.Limits.KeepOutputs) != c.kept || string(session.Mode()) != c.mode {
+			if got.Policy.MaxToolRounds != c.rounds || got.Policy.Budget.USD != c.usd ||
+				int(got.Limits.KeepOutputs) != c.kept || string(session.Mode()) != c.mode {
 				t.Errorf("the options are %+v, %+v, the mode is %s", got.Policy, got.Limits, session.Mode())
 			}
 			if _, err := session.Submit(t.Context(), "work"); err != nil {
@@ -289,7 +298,8 @@ func TestT1_WrongSettings(t *testing.T) {
 	o.write("~/.config/attractor/config.json", "{\n\"mode\": \"yolo\"}")
 	c := o.config()
 	c.Load = attractor.LoadUser
-	if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "config.json, line 2: mode must be") {
+	if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(),
+		"config.json, line 2: mode must be") {
 		t.Error(err)
 	}
 }
@@ -337,7 +347,8 @@ func TestT1_AsInTheCommand(t *testing.T) {
 // Nothing is started that reads the build files of a project which nobody trusts.
 func TestT2_LanguageServersNeedTrust(t *testing.T) {
 	for trusted, want := range map[bool]bool{false: true, true: false} {
-		o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("write_file", `{"file_path":"main.go","content":"package main\n"}`)}}, fakellm.Turn{Text: "done"})
+		o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("write_file",
+			`{"file_path":"main.go","content":"package main\n"}`)}}, fakellm.Turn{Text: "done"})
 		o.write("go.mod", "module example.com/m\n")
 		c := o.config()
 		c.LanguageServers, c.Allow, c.TrustProject = "gopls", []string{"Edit"}, trusted
@@ -351,7 +362,8 @@ func TestT2_LanguageServersNeedTrust(t *testing.T) {
 		if err := session.Close(); err != nil {
 			t.Error(err)
 		}
-		if got := strings.Contains(strings.Join(session.Warnings(), "\n"), "nobody has said that they trust the project"); got != want {
+		if got := strings.Contains(strings.Join(session.Warnings(), "\n"),
+			"nobody has said that they trust the project"); got != want {
 			t.Errorf("trusted %v: %q", trusted, session.Warnings())
 		}
 	}
@@ -401,7 +413,8 @@ func TestT1_ResumedWithAnotherModel(t *testing.T) {
 	if err := session.SetMode(t.Context(), permit.ModeFull); err != nil {
 		t.Error(err)
 	}
-	if err := session.SetModel(t.Context(), "openai/gpt"); err == nil || !strings.Contains(err.Error(), "OPENAI_API_KEY") {
+	if err := session.SetModel(t.Context(), "openai/gpt"); err == nil || !strings.Contains(err.Error(),
+		"OPENAI_API_KEY") {
 		t.Error(err)
 	}
 	if result, err := session.SubmitCommand(t.Context(), "go on"); err != nil || result.Text != "two" {
@@ -421,7 +434,8 @@ func TestT1_EnvInPlaceOfTheMachine(t *testing.T) {
 	o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{
 		call("read_file", `{"file_path":"notes.txt"}`), call("write_file", `{"file_path":"new.txt","content":"x"}`),
 	}}, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
-	memory := envtest.NewMemory(map[string]string{"notes.txt": "in memory\n", "AGENTS.md": "Say please.\n", ".mcp.json": `{"mcpServers":{"s":{"command":"x"}}}`})
+	memory := envtest.NewMemory(map[string]string{"notes.txt": "in memory\n", "AGENTS.md": "Say please.\n",
+		".mcp.json": `{"mcpServers":{"s":{"command":"x"}}}`})
 	c := o.config()
 	c.Dir, c.Env, c.Allow, c.Load = "", memory, []string{"Edit"}, attractor.LoadProject
 	c.Store, c.ID = journal.NewDir(t.TempDir()), "s"
@@ -432,7 +446,8 @@ func TestT1_EnvInPlaceOfTheMachine(t *testing.T) {
 	if _, err := memory.Stat(t.Context(), "new.txt"); err != nil {
 		t.Errorf("%v: %s", err, o.results["call_0_1"])
 	}
-	if system := o.server.Requests()[0].System; !strings.Contains(system, "Say please.") || strings.Contains(system, o.dir) {
+	if system := o.server.Requests()[0].System; !strings.Contains(system, "Say please.") ||
+		strings.Contains(system, o.dir) {
 		t.Errorf("the prompt is about another place: %s", system)
 	}
 	c.ID, c.Resume = "", "s"
@@ -440,7 +455,8 @@ func TestT1_EnvInPlaceOfTheMachine(t *testing.T) {
 		t.Errorf("%+v", result)
 	}
 	c.Sandbox.Level = sandbox.Workspace
-	if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "confine commands there") {
+	if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(),
+		"confine commands there") {
 		t.Error(err)
 	}
 }
@@ -460,8 +476,14 @@ func TestT1_Mistakes(t *testing.T) {
 		},
 		"no Store": func(c *attractor.Config) { c.Resume = "s" },
 		"no Fork":  func(c *attractor.Config) { c.Turn = 3 },
-		"the bot: there is no setting max_round; do you mean max_rounds": func(c *attractor.Config) { c.Set("max_round", "the bot", "3") },
-		`the bot: budget_usd must be a number from 0 on, not "much"`:     func(c *attractor.Config) { c.Set("budget_usd", "the bot", "much") },
+		"the bot: there is no setting max_round; do you mean max_rounds": func(c *attractor.Config) {
+			c.Set("max_round",
+				"the bot", "3")
+		},
+		`the bot: budget_usd must be a number from 0 on, not "much"`: func(c *attractor.Config) {
+			c.Set(
+				"budget_usd", "the bot", "much")
+		},
 		"leave the Store out": func(c *attractor.Config) { c.Set("no_journal", "the bot", "true") },
 	} {
 		c := o.config()
@@ -484,12 +506,14 @@ func TestT1_OwnProviders(t *testing.T) {
 	acme := llmtest.NewProvider("acme", llmtest.Text("from acme"), llmtest.Text("from acme again"))
 	c := o.config()
 	c.Providers = []llm.Provider{acme}
-	c.Model, c.Fallbacks = "anthropic/claude-sonnet-5-5", []agent.FallbackModel{{Provider: "acme", Model: "writer/small"}}
+	c.Model, c.Fallbacks = "anthropic/claude-sonnet-5-5",
+		[]agent.FallbackModel{{Provider: "acme", Model: "writer/small"}}
 	session, err := attractor.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, step := range []struct{ model, want string }{{"", "one"}, {"acme/writer/large", "from acme"}, {"anthropic/claude-haiku-4-5", "two"}} {
+	for _, step := range []struct{ model, want string }{{"", "one"}, {"acme/writer/large", "from acme"},
+		{"anthropic/claude-haiku-4-5", "two"}} {
 		if step.model != "" {
 			if err := session.SetModel(t.Context(), step.model); err != nil {
 				t.Fatal(err)
@@ -520,7 +544,8 @@ func TestT1_OwnProviders(t *testing.T) {
 
 // What waits for an answer, the skills, and an undo of the changes are there for programs, too.
 func TestT1_AsksSkillsAndUndo(t *testing.T) {
-	o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("write_file", `{"file_path":"a.txt","content":"new\n"}`)}}, fakellm.Turn{Text: "done"})
+	o := newOpened(t, fakellm.Turn{Calls: []fakellm.Call{call("write_file",
+		`{"file_path":"a.txt","content":"new\n"}`)}}, fakellm.Turn{Text: "done"})
 	o.write("~/.claude/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Deploys.\n---\nRun make.")
 	asks := make(chan permit.Ask, 1)
 	c := o.config()
@@ -530,7 +555,8 @@ func TestT1_AsksSkillsAndUndo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if skills := session.Setup().Skills.List; len(skills) != 1 || skills[0].Name != "deploy" || len(session.Asks()) > 0 {
+	if skills := session.Setup().Skills.List; len(skills) != 1 || skills[0].Name != "deploy" ||
+		len(session.Asks()) > 0 {
 		t.Errorf("the skills are %+v, the asks %+v", skills, session.Asks())
 	}
 	answered := make(chan error)

@@ -29,7 +29,8 @@ func (s *Setup) planApproved(ctx context.Context, call *tool.Call, plan permit.P
 	case m == permit.ModePlan:
 		return tool.Result{}, errors.New("the user has put the session into plan mode again; go on planning")
 	case s.told != permit.ModePlan:
-		return tool.Result{}, errors.New("the session is not in plan mode, so there is nothing to leave; go on with the task")
+		return tool.Result{}, errors.New(
+			"the session is not in plan mode, so there is nothing to leave; go on with the task")
 	}
 	if err := call.Session.Note(ctx, modeNote, noteOf(m), ""); err != nil {
 		return tool.Result{}, err
@@ -62,7 +63,8 @@ func keepPlan(about *agent.Compacting) string {
 	for i := range about.Turns {
 		for _, part := range about.Turns[i].Message.Parts {
 			if call, ok := part.(llm.ToolCall); ok && call.Name == permit.ExitPlanMode {
-				return "The agent has shown the user a plan, by " + permit.ExitPlanMode + ". Say whether the user approved it, and repeat the newest plan word for word, as far as " +
+				return "The agent has shown the user a plan, by " + permit.ExitPlanMode +
+					". Say whether the user approved it, and repeat the newest plan word for word, as far as " +
 					"it is not carried out."
 			}
 		}

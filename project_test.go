@@ -80,11 +80,14 @@ func TestL10_ProjectIsTheRepository(t *testing.T) {
 		root  string
 		state trust.State
 	}{
-		repo: {repo, trust.Trusted}, repo + "/sub/deep": {repo, trust.Trusted}, repo + "/nested": {repo + "/nested", trust.Undecided},
-		top + "/other": {top + "/other", trust.Undecided}, plain: {plain, trust.Undecided}, plain + "/sub": {plain + "/sub", trust.Trusted},
+		repo: {repo, trust.Trusted}, repo + "/sub/deep": {repo, trust.Trusted}, repo + "/nested": {repo + "/nested",
+			trust.Undecided},
+		top + "/other": {top + "/other", trust.Undecided}, plain: {plain, trust.Undecided},
+		plain + "/sub": {plain + "/sub", trust.Trusted},
 	} {
 		p, err := load.ReadProject(dir, getenv, false)
-		if err != nil || p.Root != want.root || p.Decision.State != want.state || p.Trusted != (want.state == trust.Trusted) {
+		if err != nil || p.Root != want.root || p.Decision.State != want.state ||
+			p.Trusted != (want.state == trust.Trusted) {
 			t.Errorf("%s: %+v, %v; want %+v", dir, p, err, want)
 		}
 	}
@@ -116,7 +119,8 @@ func TestL10_ProjectChoosesNothing(t *testing.T) {
 	times := regexp.MustCompile(`\d+(\.\d+)? m?s\b|\d{4}-\d\d-\d\dT[^"\\ ]*`)
 	outside := t.TempDir()
 	run := func(files map[string]string, trusted bool) (requests []string, asked int) {
-		b := newBench(t, shell("export -p | grep -v -e PWD -e ATTRACTOR_PROCESS"), writeTurn("made", "x"), writeTurn(outside+"/made", "x"), fakellm.Turn{Text: "done"})
+		b := newBench(t, shell("export -p | grep -v -e PWD -e ATTRACTOR_PROCESS"), writeTurn("made", "x"),
+			writeTurn(outside+"/made", "x"), fakellm.Turn{Text: "done"})
 		dir, err := filepath.EvalSymlinks(b.dir)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +151,8 @@ func TestL10_ProjectChoosesNothing(t *testing.T) {
 			if trusted && name == "served" { // the servers of a trusted project are started
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != (trusted && name == "hooked") { // as its hooks are
+			// as its hooks are
+			if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != (trusted && name == "hooked") {
 				t.Errorf("trusted %v: %s: %v", trusted, name, err)
 			}
 		}
@@ -160,7 +165,8 @@ func TestL10_ProjectChoosesNothing(t *testing.T) {
 	for _, trusted := range []bool{false, true} {
 		got, asked := run(greedy, trusted)
 		if asked != questions || len(got) != len(want) {
-			t.Fatalf("trusted %v: %d questions and %d requests, without the files %d and %d", trusted, asked, len(got), questions, len(want))
+			t.Fatalf("trusted %v: %d questions and %d requests, without the files %d and %d", trusted, asked, len(got),
+				questions, len(want))
 		}
 		for i := range got {
 			if got[i] != want[i] {
@@ -191,7 +197,8 @@ func TestL10_UntrustedProject(t *testing.T) {
 	check := func(trusted, want bool, line string) *load.Project {
 		t.Helper()
 		p, err := open(dir, trusted)
-		if err != nil || p.Trusted != want || (line == "") != (p.Untrusted() == "") || !strings.Contains(p.Untrusted(), line) {
+		if err != nil || p.Trusted != want || (line == "") != (p.Untrusted() == "") || !strings.Contains(p.Untrusted(),
+			line) {
 			t.Fatalf("trusted %v, %q, %v; want %v, %q", p.Trusted, p.Untrusted(), err, want, line)
 		}
 		return p
@@ -229,7 +236,8 @@ func TestL10_UntrustedProject(t *testing.T) {
 
 // The file tools cannot make a decision, even if the user's state is in the working directory.
 func TestL10_NoTrustByTools(t *testing.T) {
-	b := newBench(t, writeTurn("state/attractor/trust/x.json", "x"), writeTurn("state/other", "x"), fakellm.Turn{Text: "done"})
+	b := newBench(t, writeTurn("state/attractor/trust/x.json", "x"), writeTurn("state/other", "x"),
+		fakellm.Turn{Text: "done"})
 	c := b.config()
 	getenv, state := c.Getenv, filepath.Join(b.dir, "state")
 	c.Getenv = func(name string) string {
@@ -258,7 +266,8 @@ func TestL10_RulesOfAProject(t *testing.T) {
 		b := newBench(t, shell("touch allowed"), shell("mkdir denied"), fakellm.Turn{Text: "done"})
 		c := b.config()
 		c.Dir, c.Mode, c.TrustProject = dir, permit.ModeAsk, trusted
-		c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "XDG_STATE_HOME", state, "HOME", state)
+		c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "XDG_STATE_HOME", state, "HOME",
+			state)
 		c.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
 			asked++
 			return permit.Answer{Verdict: tool.Allow}, nil
@@ -305,9 +314,11 @@ func TestL10_HomeIsTheProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, home, ".claude/settings.json", `{"permissions": {"allow": ["Bash(touch:*)", "Bash(node -e \":*)"], "deny": ["Bash(mkdir:*)"]}}`)
+	put(t, home, ".claude/settings.json",
+		`{"permissions": {"allow": ["Bash(touch:*)", "Bash(node -e \":*)"], "deny": ["Bash(mkdir:*)"]}}`)
 	put(t, home, ".claude/settings.local.json", `{"permissions": {"allow": ["Bash(make:*)"]}}`)
-	put(t, home, ".attractor/rules.json", `{"permissions": {"allow": ["Bash(npm test)"], "deny": ["Bash(npm publish:*)"]}}`)
+	put(t, home, ".attractor/rules.json",
+		`{"permissions": {"allow": ["Bash(npm test)"], "deny": ["Bash(npm publish:*)"]}}`)
 	link := filepath.Join(t.TempDir(), "home")
 	if err := os.Symlink(home, link); err != nil {
 		t.Fatal(err)
@@ -335,11 +346,13 @@ func TestL10_HomeIsTheProject(t *testing.T) {
 			if got := len(set.Warnings()); got != 1 {
 				t.Errorf("%d warnings: %q", got, set.Warnings())
 			}
-			if line := p.UnusedRules(home, getenv); strings.Contains(line, "touch") || strings.Contains(line, "make") == trusted {
+			if line := p.UnusedRules(home, getenv); strings.Contains(line, "touch") ||
+				strings.Contains(line, "make") == trusted {
 				t.Errorf("HOME=%s, trusted %v: unused: %q", name, trusted, line)
 			}
 			allowed := map[bool]tool.Verdict{false: tool.Ask, true: tool.Allow}[trusted]
-			for command, want := range map[string]tool.Verdict{"touch x": tool.Allow, "mkdir x": tool.Deny, "make": allowed, "npm test": allowed, "npm publish": tool.Deny} {
+			for command, want := range map[string]tool.Verdict{"touch x": tool.Allow, "mkdir x": tool.Deny,
+				"make": allowed, "npm test": allowed, "npm publish": tool.Deny} {
 				req, err := rules.Query{Command: command}.Request()
 				if err != nil {
 					t.Fatal(err)

@@ -26,18 +26,21 @@ func TestK2_ThePromptIsReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	repository, below := filepath.Join(dir, "repository"), filepath.Join(dir, "repository/below")
-	if out, err := exec.Command(peer.Need(t, "git"), "init", "-q", "-b", "main", repository).CombinedOutput(); err != nil {
+	if out, err := exec.Command(peer.Need(t, "git"), "init", "-q", "-b", "main",
+		repository).CombinedOutput(); err != nil {
 		t.Fatalf("git init: %v\n%s", err, out)
 	}
 	if err := os.Mkdir(below, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, at := range []string{dir, repository, below} {
-		if err := os.WriteFile(filepath.Join(at, "AGENTS.md"), []byte("DOCUMENT OF "+filepath.Base(at)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(at, "AGENTS.md"), []byte("DOCUMENT OF "+filepath.Base(at)),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for at, want := range map[string]string{dir: "Is git repository: no", repository: "Git status: 0 modified, 2 untracked", below: "DOCUMENT OF repository"} {
+	for at, want := range map[string]string{dir: "Is git repository: no",
+		repository: "Git status: 0 modified, 2 untracked", below: "DOCUMENT OF repository"} {
 		local, err := env.NewLocal(at, env.LocalOptions{Containment: env.ContainGroup})
 		if err != nil {
 			t.Fatal(err)

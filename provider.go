@@ -59,7 +59,8 @@ func (c *config) knows(name string) error {
 func (c *config) provider(name, baseURL string) (llm.Provider, error) {
 	switch own := c.own(name); {
 	case own != nil && baseURL != "":
-		return nil, fail(ErrConfig, "the provider %s is the program's own, which knows its server: leave the base URL out", name)
+		return nil, fail(ErrConfig,
+			"the provider %s is the program's own, which knows its server: leave the base URL out", name)
 	case own != nil:
 		return own, nil
 	}
@@ -88,7 +89,8 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 	case kind.NeedsURL && config.BaseURL == "":
 		return nil, fail(ErrNoServer, "the provider %s needs the URL of its server: set %s", kind.Name, kind.BaseURLVar)
 	case config.APIKey == "" && config.BaseURL == "":
-		return nil, fail(ErrNoKey, "no API key: set %s, or %s for a server that needs none", strings.Join(kind.KeyVars, " or "), kind.BaseURLVar)
+		return nil, fail(ErrNoKey, "no API key: set %s, or %s for a server that needs none",
+			strings.Join(kind.KeyVars, " or "), kind.BaseURLVar)
 	}
 	provider, err := kind.New(config)
 	if err != nil {
@@ -126,7 +128,8 @@ func (c *config) chooseProvider() (string, error) {
 		return "", fail(ErrNoProvider, "a base URL needs a provider: %s", strings.Join(providers.Names(), ", "))
 	}
 	if len(c.Providers) > 0 {
-		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor", c.Providers[0].Name())
+		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor",
+			c.Providers[0].Name())
 	}
 	return "", fail(ErrNoKey, "no API key: set %s", strings.Join(providers.Variables(), ", or "))
 }
@@ -135,7 +138,9 @@ func (c *config) chooseProvider() (string, error) {
 func findProvider(name string) (providers.Kind, error) {
 	kind, err := providers.Find(name)
 	if err != nil {
-		return kind, fail(ErrConfig, "unknown provider %q; the providers are %s. Any server of Chat Completions is openai-compatible", name, strings.Join(providers.Names(), ", "))
+		return kind, fail(ErrConfig,
+			"unknown provider %q; the providers are %s. Any server of Chat Completions is openai-compatible", name,
+			strings.Join(providers.Names(), ", "))
 	}
 	return kind, nil
 }

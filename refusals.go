@@ -53,7 +53,8 @@ func (r *refusals) middleware(next tool.Handler) tool.Handler {
 func (r *refusals) way(box *sandbox.Sandbox) string {
 	const none = "This is no fault of the machine, and there is no way around it: work without it, or say what you need."
 	if box.Level() == sandbox.Observe && r.gate.Ask == nil {
-		return none + " " + cmp.Or(r.gate.HowToAllow, "A rule of the user's that allows the command lets it run outside these limits") + "."
+		return none + " " + cmp.Or(r.gate.HowToAllow,
+			"A rule of the user's that allows the command lets it run outside these limits") + "."
 	}
 	return none
 }
@@ -79,15 +80,19 @@ func (r *refusals) refused(box *sandbox.Sandbox, dir string, result *tool.Result
 func (r *refusals) again(ctx context.Context, call *tool.Call, first tool.Result) (tool.Result, error) {
 	local, err := r.outside()
 	if err != nil {
-		return coding.AppendText(first, "[A person allowed the command to run outside the sandbox, but it could not start: "+err.Error()+"]"), nil
+		return coding.AppendText(first,
+			"[A person allowed the command to run outside the sandbox, but it could not start: "+err.Error()+"]"), nil
 	}
 	within := *call
 	within.Env, within.Session = local, nil // without a session, what it leaves running is not kept
-	second := coding.RunCommand(ctx, &within, env.Command{Script: call.Access.Command, Dir: call.Env.WorkDir()}, env.MaxTimeout)
+	second := coding.RunCommand(ctx, &within, env.Command{Script: call.Access.Command, Dir: call.Env.WorkDir()},
+		env.MaxTimeout)
 	if err := local.Close(); err != nil {
 		first = coding.AppendText(first, "[What the command left running outside could not be ended: "+err.Error()+"]")
 	}
-	first = coding.AppendText(first, "[A person allowed this command, once, to run outside the sandbox. This is what it printed there:]\n"+second.Content.Text())
+	first = coding.AppendText(first,
+		"[A person allowed this command, once, to run outside the sandbox. This is what it printed there:]\n"+
+			second.Content.Text())
 	if code := coding.ExitCode(second.Ran); code != "" {
 		first = coding.AppendText(first, "Exit code: "+code)
 	} else if second.Ran.Failed() {

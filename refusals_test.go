@@ -29,7 +29,8 @@ func TestL5_RefusalsAreTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const script = "echo made >.mcp.json; mkdir -p .codex && touch .codex/f"
-			b := newBench(t, calls(t, "shell", object{"command": script}), calls(t, "shell", object{"command": "touch .vscode/x"}), fakellm.Turn{Text: "done"})
+			b := newBench(t, calls(t, "shell", object{"command": script}),
+				calls(t, "shell", object{"command": "touch .vscode/x"}), fakellm.Turn{Text: "done"})
 			if err := os.Mkdir(filepath.Join(b.dir, ".vscode"), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -44,10 +45,12 @@ func TestL5_RefusalsAreTold(t *testing.T) {
 				asked = append(asked, q.Refused)
 				return permit.Answer{Reason: "no"}, nil
 			})
-			config.Mode, config.Sandbox = c.permission, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir(), Cache: t.TempDir()}
+			config.Mode, config.Sandbox = c.permission, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir(),
+				Cache: t.TempDir()}
 			b.submit(config, "make it")
 			text := b.lastRequest()
-			for _, want := range []string{"The sandbox lets commands only read", "/.vscode/x.", "work without it, or say what you need"} {
+			for _, want := range []string{"The sandbox lets commands only read", "/.vscode/x.",
+				"work without it, or say what you need"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("the model does not read %q:\n%s", want, text)
 				}

@@ -287,7 +287,8 @@ func (c *config) fillIn(was *agent.State) error {
 		provider, model = was.Fallback.Chosen.Provider, was.Fallback.Chosen.Model
 	}
 	if c.Provider != nil && *c.Provider != provider && c.Model == nil {
-		return fail(ErrNoModel, "the session's model is %s of %s: %s needs a model of its own", model, provider, *c.Provider)
+		return fail(ErrNoModel, "the session's model is %s of %s: %s needs a model of its own", model, provider,
+			*c.Provider)
 	}
 	if c.Provider == nil {
 		c.Provider = &provider
@@ -296,7 +297,8 @@ func (c *config) fillIn(was *agent.State) error {
 		c.Model = &model
 	}
 	if c.Fallbacks == nil {
-		c.Fallbacks = slices.DeleteFunc(slices.Clone(was.Policy.Fallbacks.Models), func(m agent.FallbackModel) bool { return !c.reaches(m.Provider) })
+		c.Fallbacks = slices.DeleteFunc(slices.Clone(was.Policy.Fallbacks.Models),
+			func(m agent.FallbackModel) bool { return !c.reaches(m.Provider) })
 	}
 	if c.BaseURL == "" && c.Defaults.Provider == *c.Provider {
 		c.BaseURL = c.Defaults.BaseURL

@@ -14,7 +14,8 @@ import (
 func openSandbox(dir string, o sandbox.Options) (*sandbox.Sandbox, error) {
 	o.Level = cmp.Or(o.Level, sandbox.Off)
 	if o.Level == sandbox.Off && (o.Network || len(o.AllowHosts) > 0 || len(o.AllowSockets) > 0) {
-		return nil, fail(ErrConfig, "without a sandbox commands reach the whole network and all sockets; choose one to limit them")
+		return nil, fail(ErrConfig,
+			"without a sandbox commands reach the whole network and all sockets; choose one to limit them")
 	}
 	if o.Cache == "" && o.Level != sandbox.Off {
 		o.Cache = sandboxCache(dir)

@@ -63,12 +63,14 @@ func isSetting(value string) bool {
 // isPath reports whether a value is an absolute path, such as of a socket or of a file with keys.
 func isPath(value string) bool {
 	_, err := os.Stat(value)
-	return (strings.HasPrefix(value, "/") || strings.HasPrefix(value, "~/") || err == nil) && !strings.ContainsAny(value, " \n") && strings.Contains(value, "/")
+	return (strings.HasPrefix(value, "/") || strings.HasPrefix(value, "~/") || err == nil) &&
+		!strings.ContainsAny(value, " \n") && strings.Contains(value, "/")
 }
 
 // isWord reports whether a value is a short word.
 func isWord(value string) bool {
-	return len(value) >= secret.MinLength && len(value) <= 12 && strings.Trim(strings.ToLower(value), "abcdefghijklmnopqrstuvwxyz") == ""
+	return len(value) >= secret.MinLength && len(value) <= 12 && strings.Trim(strings.ToLower(value),
+		"abcdefghijklmnopqrstuvwxyz") == ""
 }
 
 // secretPart returns the password of a URL that has a long one, else the value.
@@ -104,7 +106,8 @@ func maskServers(m *secret.Masker, servers []mcp.Server) (unmasked []error) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 			value := s.Headers[name]
-			if env.LooksSecret(strings.ToUpper(strings.ReplaceAll(name, "-", "_")), value) || strings.HasSuffix(strings.ToLower(name), "authorization") {
+			if env.LooksSecret(strings.ToUpper(strings.ReplaceAll(name, "-", "_")), value) ||
+				strings.HasSuffix(strings.ToLower(name), "authorization") {
 				if _, rest, ok := strings.Cut(value, " "); ok { // of Bearer, Basic or Token
 					value = rest
 				}

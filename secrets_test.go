@@ -19,14 +19,16 @@ func TestL7_PlaceholdersOfAnEarlierProcess(t *testing.T) {
 		return calls(t, "write_file", object{"file_path": "conf", "content": text})
 	}
 	b := newBench(t, calls(t, "read_file", object{"file_path": "conf"}), fakellm.Turn{Text: "one"},
-		overwrite("TOKEN=[secret CANARY]\n"), fakellm.Turn{Text: "two"}, overwrite("TOKEN=[secret OTHER]\n"), fakellm.Turn{Text: "three"})
+		overwrite("TOKEN=[secret CANARY]\n"), fakellm.Turn{Text: "two"}, overwrite("TOKEN=[secret OTHER]\n"),
+		fakellm.Turn{Text: "three"})
 	b.write("conf", "TOKEN="+canary+"\n")
 	c := b.config()
 	c.Secrets = map[string]string{"CANARY": canary}
 	id, _ := b.submit(c, "read")
 	c.Resume, c.Dir = id, ""
 	b.submit(c, "write")
-	if text := b.read("conf"); text != "TOKEN="+canary+"\n" || !strings.Contains(b.lastResults(), "nothing was changed: [secret CANARY]") {
+	if text := b.read("conf"); text != "TOKEN="+canary+"\n" || !strings.Contains(b.lastResults(),
+		"nothing was changed: [secret CANARY]") {
 		t.Errorf("the file has %q, the model got %s", text, b.lastResults())
 	}
 	b.submit(c, "write another")
@@ -37,7 +39,8 @@ func TestL7_PlaceholdersOfAnEarlierProcess(t *testing.T) {
 
 // The journals of subagents have no secret of the project's documents.
 func TestL7_JournalsOfSubagents(t *testing.T) {
-	turns := []fakellm.Turn{calls(t, "spawn_agent", object{"task": "do it"}), calls(t, "wait", object{"agent_id": "agent-1"}), {Text: "done"}}
+	turns := []fakellm.Turn{calls(t, "spawn_agent", object{"task": "do it"}),
+		calls(t, "wait", object{"agent_id": "agent-1"}), {Text: "done"}}
 	b := newBench(t)
 	web := httptest.NewServer(fakellm.New(func(r *fakellm.Request) fakellm.Turn {
 		for _, m := range r.Messages {

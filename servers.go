@@ -21,7 +21,8 @@ import (
 func (s *Setup) openServers(ctx context.Context, c *config) (err error) {
 	if c.NoMCP {
 		if n := len(c.Servers); n > 0 {
-			s.warnings.add("mcp_config", fmt.Sprintf("%d MCP servers of the editor are not started, because attractor was told to start none (--no-mcp)", n))
+			s.warnings.add("mcp_config",
+				fmt.Sprintf("%d MCP servers of the editor are not started, because attractor was told to start none (--no-mcp)", n))
 		}
 		return nil
 	}
@@ -79,8 +80,9 @@ func (s *Setup) awaitServers(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	if len(starting) > 0 {
-		s.warnings.add("mcp_server", fmt.Sprintf("after %s these MCP servers are still starting: %s. Their tools join the "+
-			"session when they are ready; --mcp-wait waits longer, or not at all", s.mcpWait, names.Some(starting)))
+		s.warnings.add("mcp_server",
+			fmt.Sprintf("after %s these MCP servers are still starting: %s. Their tools join the "+
+				"session when they are ready; --mcp-wait waits longer, or not at all", s.mcpWait, names.Some(starting)))
 	}
 	return nil
 }
@@ -146,7 +148,8 @@ func oneLine(text string) string {
 // serverEnviron returns the variables that every server gets: where programs are, the home
 // directory and the language.
 func serverEnviron(c *config) (environ []string) {
-	for _, name := range []string{"PATH", "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME"} {
+	for _, name := range []string{"PATH", "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES",
+		"LC_MONETARY", "LC_NUMERIC", "LC_TIME"} {
 		if value := c.getenv(name); value != "" {
 			environ = append(environ, name+"="+value)
 		}

@@ -40,7 +40,8 @@ func mill(gate string) error {
 	type nothing struct{}
 	s := sdk.NewServer(&sdk.Implementation{Name: "mill", Version: "1"}, nil)
 	add := func(name string, run func() string) {
-		sdk.AddTool(s, &sdk.Tool{Name: name}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+		sdk.AddTool(s, &sdk.Tool{Name: name}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult,
+			any, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: run()}}}, nil, nil
 		})
 	}
@@ -54,9 +55,10 @@ func mill(gate string) error {
 			return result, err
 		}
 	})
-	sdk.AddTool(s, &sdk.Tool{Name: "look", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "a mill"}}}, nil, nil
-	})
+	sdk.AddTool(s, &sdk.Tool{Name: "look", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "a mill"}}}, nil, nil
+		})
 	ground := 0
 	add("grind", func() string { ground++; return fmt.Sprintf("ground %d in %d", ground, os.Getpid()) })
 	add("retool", func() string {
@@ -126,7 +128,8 @@ func (b *bench) mills(servers map[string]string) string {
 	}
 	all := object{}
 	for name, gate := range servers {
-		all[name] = object{"command": self, "env": object{serverVar: gate, "GOCOVERDIR": b.TempDir()}, "required": gate == open, "startTimeout": 3_600_000}
+		all[name] = object{"command": self, "env": object{serverVar: gate, "GOCOVERDIR": b.TempDir()},
+			"required": gate == open, "startTimeout": 3_600_000}
 	}
 	data, err := json.Marshal(object{"mcpServers": all})
 	if err != nil {
@@ -177,7 +180,8 @@ func (b *bench) joined(id string, tools ...string) (changes int) {
 	for _, name := range tools {
 		missing[name] = true
 	}
-	for rec, err := range b.store.Follow(b.Context(), id, 2) { // after the first record, which has those of the beginning
+	// after the first record, which has those of the beginning
+	for rec, err := range b.store.Follow(b.Context(), id, 2) {
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -220,7 +224,8 @@ func TestM2_EpochsOfASession(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "hello"}, fakellm.Turn{Text: "again"},
 		calls(t, "mcp__one__grind", object{}), fakellm.Turn{Text: "ground"},
 		calls(t, "mcp__two__retool", object{}), calls(t, "mcp__two__sieve", object{}), fakellm.Turn{Text: "sieved"},
-		calls(t, "mcp__one__break", object{}), calls(t, "mcp__one__grind", object{}), fakellm.Turn{Text: "ground again"})
+		calls(t, "mcp__one__break", object{}), calls(t, "mcp__one__grind", object{}),
+		fakellm.Turn{Text: "ground again"})
 	meter, late := b.metered(), newServerGate(t)
 	c := b.config()
 	c.MCP = []string{b.mills(map[string]string{"here": open, "one": late.Addr().String(), "two": late.Addr().String()})}
@@ -234,17 +239,20 @@ func TestM2_EpochsOfASession(t *testing.T) {
 	}
 	submit := func(task, want string, breaks int) {
 		t.Helper()
-		if result, err := session.Submit(t.Context(), task); err != nil || result.Reason != agent.ReasonCompleted || !strings.Contains(b.lastResults(), want) {
+		if result, err := session.Submit(t.Context(), task); err != nil || result.Reason != agent.ReasonCompleted ||
+			!strings.Contains(b.lastResults(), want) {
 			t.Fatalf("%s: %+v, %v, results %s", task, result, err, b.lastResults())
 		}
 		if got := meter.Breaks(); len(got) != breaks {
-			t.Errorf("after %q, %d of %d requests begin differently, want %d: %q", task, len(got), meter.Requests(), breaks, got)
+			t.Errorf("after %q, %d of %d requests begin differently, want %d: %q", task, len(got), meter.Requests(),
+				breaks, got)
 		}
 	}
 	submit("hello", "", 0)
 	submit("are they there?", "", 0)
 	late.open(t, 2)
-	if n := b.joined(session.ID(), "mcp__one__grind", "mcp__two__grind"); n != 1 && n != 2 { // two where the first are not waited for any longer just between them
+	// two where the first are not waited for any longer just between them
+	if n := b.joined(session.ID(), "mcp__one__grind", "mcp__two__grind"); n != 1 && n != 2 {
 		t.Errorf("the late servers have changed the session %d times", n)
 	}
 	submit("grind", "ground 1 in ", 1)
@@ -256,7 +264,8 @@ func TestM2_EpochsOfASession(t *testing.T) {
 	if err := errors.Join(session.Close(), setup.Close()); err != nil {
 		t.Error(err)
 	}
-	if b.offers(1, "mcp__one__grind") || !b.offers(1, "mcp__here__grind") || !b.offers(2, "mcp__one__grind") || b.offers(5, "mcp__two__grind") || !b.offers(5, "mcp__two__sieve") {
+	if b.offers(1, "mcp__one__grind") || !b.offers(1, "mcp__here__grind") || !b.offers(2, "mcp__one__grind") ||
+		b.offers(5, "mcp__two__grind") || !b.offers(5, "mcp__two__sieve") {
 		t.Error("the tools are not those of the servers")
 	}
 	if changes := b.changesBesidesTools(); changes != nil {
@@ -269,7 +278,8 @@ func TestM2_EpochsOfASession(t *testing.T) {
 func TestM1_SubagentsShareServers(t *testing.T) {
 	b := newBench(t)
 	web := httptest.NewServer(fakellm.New(func(r *fakellm.Request) fakellm.Turn {
-		turns := []fakellm.Turn{calls(t, "mcp__here__grind", object{}), calls(t, "spawn_agent", object{"task": "the subtask"}), calls(t, "wait", object{"agent_id": "agent-1"}),
+		turns := []fakellm.Turn{calls(t, "mcp__here__grind", object{}),
+			calls(t, "spawn_agent", object{"task": "the subtask"}), calls(t, "wait", object{"agent_id": "agent-1"}),
 			calls(t, "mcp__here__grind", object{}), {Text: "done"}}
 		for _, m := range r.Messages {
 			if m.Parts.Text() == "the subtask" {

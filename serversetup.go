@@ -108,7 +108,10 @@ func (s *ServerSetup) Warnings() (texts []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, err := range s.warns {
-		if !slices.ContainsFunc(s.Status(), func(st mcp.Status) bool { return st.Err != nil && errors.Is(err, st.Err) }) {
+		if !slices.ContainsFunc(s.Status(), func(st mcp.Status) bool {
+			return st.Err != nil &&
+				errors.Is(err, st.Err)
+		}) {
 			texts = append(texts, describe(err))
 		}
 	}

@@ -13,7 +13,8 @@ import (
 // A session that works in the home directory does not choose what later sessions may do, even if
 // nothing is asked.
 func TestN8_ConfigIsNotChanged(t *testing.T) {
-	b := newBench(t, writeTurn(".config/attractor/config.json", "{}"), writeTurn(".config/attractor/hooks.json", "{}"), fakellm.Turn{Text: "done"})
+	b := newBench(t, writeTurn(".config/attractor/config.json", "{}"), writeTurn(".config/attractor/hooks.json", "{}"),
+		fakellm.Turn{Text: "done"})
 	for mode, want := range map[permit.Mode]map[string]bool{
 		permit.ModeFull:        {"config.json": false, "hooks.json": true},
 		permit.ModeAcceptEdits: {"config.json": false, "hooks.json": false},

@@ -27,15 +27,19 @@ func TestM6_SkillsInASandbox(t *testing.T) {
 			put(t, s.home, "elsewhere/linked/data", "LINKED DATA")
 			s.linkIn(s.home, "../../elsewhere/linked", ".claude/skills/linked")
 			put(t, s.home, "secret", "TOP SECRET")
-			script := "sh " + skill + "/run.sh; cat " + s.home + "/elsewhere/linked/data; echo; cat " + s.home + "/secret; echo x > " + skill + "/run.sh; rm " + skill + "/SKILL.md; touch " +
+			script := "sh " + skill + "/run.sh; cat " + s.home + "/elsewhere/linked/data; echo; cat " + s.home +
+				"/secret; echo x > " + skill + "/run.sh; rm " + skill + "/SKILL.md; touch " +
 				skill + "/new; echo the end"
-			s.serve(fakellm.Script(calls(t, "shell", object{"command": script}), calls(t, "write_file", object{"file_path": skill + "/new", "content": "x"}),
-				calls(t, "read_file", object{"file_path": s.home + "/elsewhere/linked/data"}), fakellm.Turn{Text: "done"}))
+			s.serve(fakellm.Script(calls(t, "shell", object{"command": script}),
+				calls(t, "write_file", object{"file_path": skill + "/new", "content": "x"}),
+				calls(t, "read_file", object{"file_path": s.home + "/elsewhere/linked/data"}),
+				fakellm.Turn{Text: "done"}))
 			c := s.config("anthropic", false)
 			c.Mode, c.Asker, c.Sandbox = permit.ModeFull, nil, sandbox.Options{Level: level, Cache: t.TempDir()}
 			s.submit(c, "the task", s.listen)
 			results := s.lastResults()
-			if !strings.Contains(results, "the script runs") || strings.Count(results, "LINKED DATA") != 2 || strings.Contains(results, "TOP SECRET") || !strings.Contains(results, "the end") {
+			if !strings.Contains(results, "the script runs") || strings.Count(results, "LINKED DATA") != 2 ||
+				strings.Contains(results, "TOP SECRET") || !strings.Contains(results, "the end") {
 				t.Errorf("the results:\n%s", results)
 			}
 			if entries, err := os.ReadDir(skill); err != nil || len(entries) != 2 {

@@ -49,7 +49,8 @@ func (s *skillful) config(family string, native bool) config {
 		return permit.Answer{}, errors.New("nobody is there")
 	})
 	c.Profile, c.Native, c.Provider = family, &native, ptr(family)
-	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", s.url, "OPENAI_API_KEY", "k", "OPENAI_BASE_URL", s.url+"/v1", "GEMINI_API_KEY", "k",
+	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", s.url, "OPENAI_API_KEY", "k",
+		"OPENAI_BASE_URL", s.url+"/v1", "GEMINI_API_KEY", "k",
 		"GEMINI_BASE_URL", s.url, "HOME", s.home)
 	return c
 }
@@ -84,9 +85,12 @@ func readers() map[string][2]string {
 // The model loads skills of the user and of a trusted project and reads their files, in each
 // profile and dialect, without a question. The beginning of its requests stays as it was.
 func TestM6_SkillsInAllProfiles(t *testing.T) {
-	expected := map[string]string{"anthropic": "shell for Bash(git diff:*), write_file for Write, mcp__x__y", "anthropic native": "Bash(git diff:*), Write, mcp__x__y",
-		"openai": "shell for Bash(git diff:*), write_file for Write, mcp__x__y", "openai native": "exec_command for Bash(git diff:*), apply_patch for Write, mcp__x__y",
-		"gemini": "shell for Bash(git diff:*), write_file for Write, mcp__x__y", "gemini native": "run_shell_command for Bash(git diff:*), write_file for Write, mcp__x__y"}
+	expected := map[string]string{"anthropic": "shell for Bash(git diff:*), write_file for Write, mcp__x__y",
+		"anthropic native": "Bash(git diff:*), Write, mcp__x__y",
+		"openai":           "shell for Bash(git diff:*), write_file for Write, mcp__x__y",
+		"openai native":    "exec_command for Bash(git diff:*), apply_patch for Write, mcp__x__y",
+		"gemini":           "shell for Bash(git diff:*), write_file for Write, mcp__x__y",
+		"gemini native":    "run_shell_command for Bash(git diff:*), write_file for Write, mcp__x__y"}
 	for _, family := range profiles.Names() {
 		for _, native := range []bool{false, true} {
 			name := family + map[bool]string{true: " native"}[native]
@@ -94,11 +98,13 @@ func TestM6_SkillsInAllProfiles(t *testing.T) {
 				s := newSkillful(t)
 				put(t, s.home, ".claude/skills/review/SKILL.md", reviewSkill)
 				put(t, s.home, ".claude/skills/review/reference.md", "THE REFERENCE")
-				put(t, s.dir, ".agents/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Deploys the program\n---\nRun scripts/deploy.sh.\n")
+				put(t, s.dir, ".agents/skills/deploy/SKILL.md",
+					"---\nname: deploy\ndescription: Deploys the program\n---\nRun scripts/deploy.sh.\n")
 				put(t, s.dir, ".agents/skills/deploy/scripts/deploy.sh", "echo deployed\n")
 				read := readers()[name]
 				script := fakellm.Script(calls(t, "skill", object{"name": "review"}, "skill", object{"name": "deploy"}),
-					fakellm.Turn{Calls: []fakellm.Call{{Name: read[0], Args: fmt.Appendf(nil, read[1], filepath.Join(s.home, ".claude/skills/review/reference.md"))}}}, fakellm.Turn{Text: "done"})
+					fakellm.Turn{Calls: []fakellm.Call{{Name: read[0], Args: fmt.Appendf(nil, read[1],
+						filepath.Join(s.home, ".claude/skills/review/reference.md"))}}}, fakellm.Turn{Text: "done"})
 				s.serve(script)
 				c := s.config(family, native)
 				c.TrustProject = true
@@ -111,12 +117,15 @@ func TestM6_SkillsInAllProfiles(t *testing.T) {
 					}
 				}
 				for _, r := range requests {
-					if r.System != first.System || !slices.Equal(r.Tools, first.Tools) || !slices.Contains(r.Tools, "skill") {
+					if r.System != first.System || !slices.Equal(r.Tools, first.Tools) ||
+						!slices.Contains(r.Tools, "skill") {
 						t.Error("the beginning of a request has changed")
 					}
 				}
 				results := s.lastResults()
-				for _, want := range []string{"Read reference.md first.", "directory: " + s.home + "/.claude/skills/review", "Its files: reference.md", expected[name] + ". That permits nothing",
+				for _, want := range []string{"Read reference.md first.",
+					"directory: " + s.home + "/.claude/skills/review", "Its files: reference.md",
+					expected[name] + ". That permits nothing",
 					"Run scripts/deploy.sh.", "Its files: scripts/deploy.sh", "THE REFERENCE"} {
 					if !strings.Contains(results, want) {
 						t.Errorf("the results lack %q:\n%s", want, results)
@@ -147,7 +156,8 @@ func TestM6_SkillsOfAnUntrustedProject(t *testing.T) {
 		put(t, s.dir, place+"/skills/evil"+place+"/SKILL.md", "---\ndescription: DO EVIL\n---\nEvil.")
 	}
 	_, result := s.submit(s.config("anthropic", false), "the task", s.listen)
-	if first := s.server.Requests()[0]; strings.Contains(string(first.Body), "EVIL") || slices.Contains(first.Tools, "skill") || result.Text != "done" {
+	if first := s.server.Requests()[0]; strings.Contains(string(first.Body), "EVIL") ||
+		slices.Contains(first.Tools, "skill") || result.Text != "done" {
 		t.Errorf("%q with the request %s", result.Text, first.Body)
 	}
 	want := []string{"These parts of the project are not used, because the project is not trusted: skills: evil.attractor, evil.agents, evil.claude. " +
@@ -160,7 +170,8 @@ func TestM6_SkillsOfAnUntrustedProject(t *testing.T) {
 // Of skills with one name the user's counts, and warnings name the others. A copy, and a link to
 // the same skill, are not worth one. A skill with a mistake costs no other skill.
 func TestM6_SkillsWithMistakes(t *testing.T) {
-	s := newSkillful(t, calls(t, "skill", object{"name": "deploy"}, "skill", object{"name": "linked"}), fakellm.Turn{Text: "done"})
+	s := newSkillful(t, calls(t, "skill", object{"name": "deploy"}, "skill", object{"name": "linked"}),
+		fakellm.Turn{Text: "done"})
 	skill := func(text string) string { return "---\ndescription: " + text + "\n---\nTEXT " + text }
 	put(t, s.dir, ".claude/skills/deploy/SKILL.md", skill("of the project"))
 	put(t, s.home, ".agents/skills/deploy/SKILL.md", skill("of the user"))
@@ -169,7 +180,8 @@ func TestM6_SkillsWithMistakes(t *testing.T) {
 	put(t, s.home, ".claude/skills/copy/SKILL.md", skill("a copy"))
 	put(t, s.home, "elsewhere/linked/SKILL.md", skill("linked: by an installer"))
 	put(t, s.home, ".claude/skills/big/SKILL.md", strings.Repeat("x", 2<<20))
-	put(t, s.home, ".claude/skills/quoted/SKILL.md", "---\ndescription: \"Reads\" and: writes\nusr-invocable: no\n---\nText")
+	put(t, s.home, ".claude/skills/quoted/SKILL.md",
+		"---\ndescription: \"Reads\" and: writes\nusr-invocable: no\n---\nText")
 	put(t, s.home, ".claude/skills/small/skill.md", skill("small"))
 	put(t, s.home, ".claude/skills/out/other.md", "x")
 	put(t, s.home, "secret", "TOP SECRET")
@@ -198,12 +210,14 @@ func TestM6_SkillsWithMistakes(t *testing.T) {
 		t.Error(diff)
 	}
 	requests := s.server.Requests()
-	for _, line := range []string{"`copy`: a copy", "`deploy`: of the user", "`inner`: inner", "`linked`: linked: by an installer", "`quoted`: \"Reads\" and: writes"} {
+	for _, line := range []string{"`copy`: a copy", "`deploy`: of the user", "`inner`: inner",
+		"`linked`: linked: by an installer", "`quoted`: \"Reads\" and: writes"} {
 		if !strings.Contains(requests[0].System, "\n  - "+line) {
 			t.Errorf("the prompt lacks %q:\n%s", line, requests[0].System)
 		}
 	}
-	if results := s.lastResults(); !strings.Contains(results, "TEXT of the user") || !strings.Contains(results, "TEXT linked") || strings.Contains(s.lastRequest(), "SECRET") {
+	if results := s.lastResults(); !strings.Contains(results, "TEXT of the user") ||
+		!strings.Contains(results, "TEXT linked") || strings.Contains(s.lastRequest(), "SECRET") {
 		t.Error(results)
 	}
 }
@@ -231,7 +245,8 @@ func (s *skillful) serve(model fakellm.Model) {
 // A person uses a skill by its name. What only looks like a command is text.
 func TestM6_APersonUsesASkill(t *testing.T) {
 	s := newSkillful(t)
-	put(t, s.home, ".agents/skills/deploy/SKILL.md", "---\ndescription: Deploys\ndisable-model-invocation: true\nargument-hint: [where]\n---\nDeploy to $ARGUMENTS.")
+	put(t, s.home, ".agents/skills/deploy/SKILL.md",
+		"---\ndescription: Deploys\ndisable-model-invocation: true\nargument-hint: [where]\n---\nDeploy to $ARGUMENTS.")
 	put(t, s.home, ".agents/skills/style/SKILL.md", "---\ndescription: Style\nuser-invocable: false\n---\nText")
 	setup, err := prepare(t.Context(), s.config("openai", true))
 	if err != nil {
@@ -257,10 +272,12 @@ func TestM6_APersonUsesASkill(t *testing.T) {
 		}
 	}
 	list := setup.Commands()
-	if len(list) != 1 || list[0].Name != "deploy" || list[0].Hint != "[where]" || list[0].Kind != SkillCommand || list[0].Origin != ext.User {
+	if len(list) != 1 || list[0].Name != "deploy" || list[0].Hint != "[where]" || list[0].Kind != SkillCommand ||
+		list[0].Origin != ext.User {
 		t.Errorf("%+v", list)
 	}
-	if !strings.Contains(guidance(setup.Options.Profile), "`style`") || strings.Contains(guidance(setup.Options.Profile), "`deploy`") {
+	if !strings.Contains(guidance(setup.Options.Profile), "`style`") ||
+		strings.Contains(guidance(setup.Options.Profile), "`deploy`") {
 		t.Error("the model has the wrong skills")
 	}
 }
@@ -282,7 +299,8 @@ func TestM6_CommandsInASkill(t *testing.T) {
 	if err != nil || !is || !strings.Contains(parts.Text(), "There: 42 a b\n") {
 		t.Errorf("%q, %v, %v", parts.Text(), is, err)
 	}
-	if _, is, err := setup.Command(t.Context(), "/denied"); !is || !errors.Is(err, ErrRefused) || s.read("made") != "-" {
+	if _, is, err := setup.Command(t.Context(), "/denied"); !is || !errors.Is(err, ErrRefused) ||
+		s.read("made") != "-" {
 		t.Errorf("a denied command: %v, %v", is, err)
 	}
 	if err := setup.Close(); err != nil {
@@ -306,7 +324,8 @@ func guidance(p profile.Profile) string {
 
 // A rule that denies a skill counts, and one that asks about it asks.
 func TestM6_RulesForSkills(t *testing.T) {
-	s := newSkillful(t, calls(t, "skill", object{"name": "one"}, "skill", object{"name": "two"}, "skill", object{"name": "three"}), fakellm.Turn{Text: "done"})
+	s := newSkillful(t, calls(t, "skill", object{"name": "one"}, "skill", object{"name": "two"}, "skill",
+		object{"name": "three"}), fakellm.Turn{Text: "done"})
 	for _, name := range []string{"one", "two", "three"} {
 		put(t, s.home, ".claude/skills/"+name+"/SKILL.md", "---\ndescription: x\n---\nTEXT OF "+name)
 	}
@@ -319,7 +338,8 @@ func TestM6_RulesForSkills(t *testing.T) {
 	}
 	s.submit(c, "the task", s.listen)
 	results := s.lastResults()
-	if strings.Contains(results, "TEXT OF one") || strings.Contains(results, "TEXT OF two") || !strings.Contains(results, "TEXT OF three") || len(asked) != 1 || !strings.Contains(asked[0], "two") {
+	if strings.Contains(results, "TEXT OF one") || strings.Contains(results, "TEXT OF two") ||
+		!strings.Contains(results, "TEXT OF three") || len(asked) != 1 || !strings.Contains(asked[0], "two") {
 		t.Errorf("asked about %q:\n%s", asked, results)
 	}
 }
@@ -327,7 +347,8 @@ func TestM6_RulesForSkills(t *testing.T) {
 // A rule that denies a skill counts however a model writes the name.
 func TestM6_RulesForSkillsByOtherNames(t *testing.T) {
 	var loads []fakellm.Call
-	for _, args := range []string{`{"name":"/one"}`, `{"name":" one\n"}`, `{"name":"//one"}`, `{"name":"ONE"}`, `{"skill":"two","name":"one"}`, `{"NAME":"two","name":"one"}`, `{"name":"two"}`} {
+	for _, args := range []string{`{"name":"/one"}`, `{"name":" one\n"}`, `{"name":"//one"}`, `{"name":"ONE"}`,
+		`{"skill":"two","name":"one"}`, `{"NAME":"two","name":"one"}`, `{"name":"two"}`} {
 		loads = append(loads, fakellm.Call{Name: "skill", Args: []byte(args)})
 	}
 	s := newSkillful(t, fakellm.Turn{Calls: loads}, fakellm.Turn{Text: "done"})
@@ -336,7 +357,8 @@ func TestM6_RulesForSkillsByOtherNames(t *testing.T) {
 	}
 	put(t, s.home, ".claude/settings.json", `{"permissions": {"deny": ["Skill(one)"]}}`)
 	s.submit(s.config("anthropic", false), "the task", s.listen)
-	if results := s.lastResults(); strings.Contains(results, "TEXT OF one") || !strings.Contains(results, "TEXT OF two") {
+	if results := s.lastResults(); strings.Contains(results, "TEXT OF one") ||
+		!strings.Contains(results, "TEXT OF two") {
 		t.Errorf("a denied skill was loaded:\n%s", results)
 	}
 }
@@ -344,7 +366,8 @@ func TestM6_RulesForSkillsByOtherNames(t *testing.T) {
 // A session that is resumed with other skills has the requests that it would have had, and its
 // model can load the new ones.
 func TestM6_ResumedWithOtherSkills(t *testing.T) {
-	s := newSkillful(t, fakellm.Turn{Text: "one"}, calls(t, "skill", object{"name": "new"}, "skill", object{"name": "old"}), fakellm.Turn{Text: "two"})
+	s := newSkillful(t, fakellm.Turn{Text: "one"}, calls(t, "skill", object{"name": "new"}, "skill",
+		object{"name": "old"}), fakellm.Turn{Text: "two"})
 	put(t, s.home, ".claude/skills/old/SKILL.md", "---\ndescription: Old\n---\nTEXT OF old")
 	c := s.config("gemini", false)
 	id, _ := s.submit(c, "the task")
@@ -355,24 +378,30 @@ func TestM6_ResumedWithOtherSkills(t *testing.T) {
 	c.Resume = id
 	s.submit(c, "go on", s.listen)
 	requests := s.server.Requests()
-	if first, last := requests[0], requests[len(requests)-1]; first.System != last.System || !slices.Equal(first.Tools, last.Tools) {
+	if first, last := requests[0], requests[len(requests)-1]; first.System != last.System ||
+		!slices.Equal(first.Tools, last.Tools) {
 		t.Error("the beginning of the requests has changed")
 	}
-	if results := s.lastResults(); !strings.Contains(results, "TEXT OF new") || !strings.Contains(results, "There is no skill old. The skills are: new") {
+	if results := s.lastResults(); !strings.Contains(results, "TEXT OF new") ||
+		!strings.Contains(results, "There is no skill old. The skills are: new") {
 		t.Error(results)
 	}
 }
 
 // A summary that replaces the text of a skill has to say so, and what else a program wants to keep.
 func TestM6_SkillsAfterACompaction(t *testing.T) {
-	s := newSkillful(t, calls(t, "skill", object{"name": "review"}, "skill", object{"name": "unknown"}), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"},
+	s := newSkillful(t, calls(t, "skill", object{"name": "review"}, "skill", object{"name": "unknown"}),
+		fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"},
 		fakellm.Turn{Text: "SUMMARY"}, fakellm.Turn{Text: "three"})
 	put(t, s.home, ".claude/skills/review/SKILL.md", reviewSkill)
 	setup, err := prepare(t.Context(), s.config("anthropic", false))
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup.Options.BeforeCompact = func(context.Context, agent.Compacting) (string, error) { return "KEEP THE NUMBERS", nil }
+	setup.Options.BeforeCompact = func(context.Context, agent.Compacting) (string, error) {
+		return "KEEP THE NUMBERS",
+			nil
+	}
 	setup.Options.Policy.Compaction = agent.CompactionPolicy{Threshold: 0.9, KeepTurns: 1}
 	session, err := setup.Start(t.Context())
 	if err != nil {
@@ -386,7 +415,8 @@ func TestM6_SkillsAfterACompaction(t *testing.T) {
 	if err := errors.Join(session.Compact(t.Context()), session.Close(), setup.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.server.Requests()[3]; !strings.Contains(r.System, "KEEP THE NUMBERS\n\nThe text of these skills is replaced as well: review. Name those") {
+	if r := s.server.Requests()[3]; !strings.Contains(r.System,
+		"KEEP THE NUMBERS\n\nThe text of these skills is replaced as well: review. Name those") {
 		t.Errorf("the request for the summary: %s", s.server.Requests()[3].Body)
 	}
 }
@@ -403,12 +433,14 @@ func TestM6_SkillsAboveTheDirectory(t *testing.T) {
 	put(t, s.dir, ".claude/skills/build/rules.md", "THE RULES")
 	put(t, s.dir, "above.md", "ABOVE")
 	put(t, s.dir, "sub/x", "")
-	s.serve(fakellm.Script(calls(t, "skill", object{"name": "build"}), calls(t, "read_file", object{"file_path": filepath.Join(s.dir, ".claude/skills/build/rules.md")},
-		"read_file", object{"file_path": "../above.md"}), fakellm.Turn{Text: "done"}))
+	s.serve(fakellm.Script(calls(t, "skill", object{"name": "build"}),
+		calls(t, "read_file", object{"file_path": filepath.Join(s.dir, ".claude/skills/build/rules.md")},
+			"read_file", object{"file_path": "../above.md"}), fakellm.Turn{Text: "done"}))
 	c := s.config("anthropic", false)
 	c.TrustProject, c.Dir, c.Mode = true, filepath.Join(s.dir, "sub"), permit.ModeFull
 	s.submit(c, "the task")
-	if results := s.lastResults(); !strings.Contains(results, "THE RULES") || strings.Contains(results, "ABOVE") || !strings.Contains(results, "See rules.md.") {
+	if results := s.lastResults(); !strings.Contains(results, "THE RULES") || strings.Contains(results, "ABOVE") ||
+		!strings.Contains(results, "See rules.md.") {
 		t.Error(results)
 	}
 }
@@ -418,7 +450,8 @@ func TestM6_SkillsOfSubagents(t *testing.T) {
 	s := newSkillful(t)
 	put(t, s.home, ".claude/skills/review/SKILL.md", reviewSkill)
 	s.serve(func(r *fakellm.Request) fakellm.Turn {
-		turns := []fakellm.Turn{calls(t, "spawn_agent", object{"task": "part"}), calls(t, "wait", object{"agent_id": "agent-1"}), {Text: "done"}}
+		turns := []fakellm.Turn{calls(t, "spawn_agent", object{"task": "part"}),
+			calls(t, "wait", object{"agent_id": "agent-1"}), {Text: "done"}}
 		if r.Messages[0].Parts.Text() == "part" {
 			if !strings.Contains(r.System, "`review`: Reviews") {
 				t.Error("the agent's prompt does not list the skills")

@@ -31,7 +31,8 @@ func (s *Setup) openSkills(c *config) {
 	}
 	for _, skill := range s.Skills.List {
 		if skill.ForUser {
-			s.addCommand(Command{Name: skill.Name, Description: skill.Description, Hint: skill.Hint, Kind: SkillCommand, Origin: skill.Origin, File: skill.File,
+			s.addCommand(Command{Name: skill.Name, Description: skill.Description, Hint: skill.Hint, Kind: SkillCommand,
+				Origin: skill.Origin, File: skill.File,
 				fill: func(ctx context.Context, arguments string) (llm.Parts, error) {
 					return s.fillSkill(ctx, skill, arguments)
 				}})
@@ -42,7 +43,8 @@ func (s *Setup) openSkills(c *config) {
 // WithExtensions returns a profile with what files bring into a session in a directory: the tool
 // that loads skills, and the agents in the tools that start agents. It also returns what their user
 // should know.
-func WithExtensions(p profile.Profile, dir string, getenv func(string) string, trustProject bool) (profile.Profile, []error, error) {
+func WithExtensions(p profile.Profile, dir string, getenv func(string) string, trustProject bool) (profile.Profile,
+	[]error, error) {
 	project, err := load.ReadProject(dir, getenv, trustProject)
 	if err != nil {
 		return p, nil, err
@@ -73,7 +75,8 @@ func (s *Setup) warnAll(code string, problems []error) {
 		s.warnings.add(code, problem.Error())
 	}
 	if n := len(problems) - maxTold; n > 0 {
-		s.warnings.add(code, fmt.Sprintf("There are %d more problems of this kind. To see all, run: attractor prompt", n))
+		s.warnings.add(code, fmt.Sprintf("There are %d more problems of this kind. To see all, run: attractor prompt",
+			n))
 	}
 }
 
@@ -117,7 +120,8 @@ func keepSkills(s *load.Skills, about *agent.Compacting) string {
 				continue
 			}
 			var args struct{ Name string }
-			if json.Unmarshal([]byte(call.Args), &args) == nil && hasSkill(s, args.Name) && !slices.Contains(loaded, args.Name) {
+			if json.Unmarshal([]byte(call.Args), &args) == nil && hasSkill(s, args.Name) &&
+				!slices.Contains(loaded, args.Name) {
 				loaded = append(loaded, args.Name)
 			}
 		}

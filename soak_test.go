@@ -23,7 +23,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-var soakFor = flag.Duration("soak", 0, "how long TestL9_SoakTrusted runs sessions with faults, kills and floods; at least some")
+var soakFor = flag.Duration("soak", 0,
+	"how long TestL9_SoakTrusted runs sessions with faults, kills and floods; at least some")
 
 // soakSecret is in a file that the model reads again and again. It must not be in a request nor in
 // a journal.
@@ -42,11 +43,15 @@ func TestL9_SoakTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := append(soak.Calls(group), soak.Call{Tool: "shell", Args: func(dice *rand.Rand) any {
-		scripts := []string{"cat secret.txt", "base64 secret.txt", "xxd -p secret.txt || od -c secret.txt", "cat secret.txt secret.txt | rev", "for i in 1 2 3 4 5 6 7 8 9; do cat secret.txt; done; yes flood | head -c 200000",
-			"ls .git ~ /", "touch ../outside /etc/soak .claude/settings.json; rm -rf .claude", "git push; rm x", "sudo ls", "curl -m 1 http://127.0.0.1:1"}
+		scripts := []string{"cat secret.txt", "base64 secret.txt", "xxd -p secret.txt || od -c secret.txt",
+			"cat secret.txt secret.txt | rev",
+			"for i in 1 2 3 4 5 6 7 8 9; do cat secret.txt; done; yes flood | head -c 200000",
+			"ls .git ~ /", "touch ../outside /etc/soak .claude/settings.json; rm -rf .claude", "git push; rm x",
+			"sudo ls", "curl -m 1 http://127.0.0.1:1"}
 		return map[string]any{"command": scripts[dice.IntN(len(scripts))]}
 	}}, soak.Call{Tool: "read_file", Args: func(*rand.Rand) any { return map[string]any{"file_path": "secret.txt"} }})
-	soak.Run(t, soak.Config{For: *soakFor, Seed: seed.Number(t), Open: openSoak, Calls: calls, Secret: soakSecret, Check: noSecret})
+	soak.Run(t, soak.Config{For: *soakFor, Seed: seed.Number(t), Open: openSoak, Calls: calls, Secret: soakSecret,
+		Check: noSecret})
 }
 
 // noSecret looks for the secret in the journals of a trial.
@@ -73,8 +78,10 @@ func openSoak(ctx context.Context, l *soak.Life) (*agent.Session, func() error, 
 		}
 	}
 	provider := "anthropic"
-	c := config{Store: l.Store, Dir: l.Dir, BaseURL: l.URL, Provider: &provider, IdleTimeout: l.IdleTimeout, Secrets: map[string]string{"SOAK": soakSecret}, Getenv: keyed,
-		TrustProject: l.Dice.IntN(2) == 0, Mode: []permit.Mode{permit.ModeFull, permit.ModeFull, permit.ModeFull, permit.ModeAsk, permit.ModeReadOnly}[l.Dice.IntN(5)]}
+	c := config{Store: l.Store, Dir: l.Dir, BaseURL: l.URL, Provider: &provider, IdleTimeout: l.IdleTimeout,
+		Secrets: map[string]string{"SOAK": soakSecret}, Getenv: keyed,
+		TrustProject: l.Dice.IntN(2) == 0, Mode: []permit.Mode{permit.ModeFull, permit.ModeFull, permit.ModeFull,
+			permit.ModeAsk, permit.ModeReadOnly}[l.Dice.IntN(5)]}
 	if l.Resume {
 		c.Resume = l.ID
 	}

@@ -23,7 +23,8 @@ func (c *config) toolRules() (sources []rules.Source) {
 			if err != nil {
 				continue // strings can be marshaled
 			}
-			sources = append(sources, rules.Source{Name: cmp.Or(c.ruleFrom[list+" "+text], theProgram), Data: data, Lineless: true})
+			sources = append(sources, rules.Source{Name: cmp.Or(c.ruleFrom[list+" "+text], theProgram), Data: data,
+				Lineless: true})
 		}
 	}
 	rulesOf("allow", c.AllowTools)
@@ -38,7 +39,8 @@ const oneByOne = "the flag is repeated for each rule, and in a file of settings 
 func (c *config) checkToolRules() error {
 	given := slices.Concat(c.AllowTools, c.DenyTools)
 	if i := slices.IndexFunc(given, rules.IsList); i >= 0 {
-		return fail(ErrConfig, "%s looks like a list of rules: "+oneByOne+"; a single rule that looks like one belongs in a file for --rules", names.Shown(given[i]))
+		return fail(ErrConfig, "%s looks like a list of rules: "+oneByOne+
+			"; a single rule that looks like one belongs in a file for --rules", names.Shown(given[i]))
 	}
 	if _, err := rules.Load(rules.Dirs{Work: "/", Home: "/"}, c.toolRules()...); err != nil {
 		if strings.Contains(strings.Join(given, ""), ",") {
@@ -73,8 +75,10 @@ func (s *Setup) withoutDenied() {
 	o := &s.Options
 	for _, rule := range s.denied {
 		is := func(t tool.Tool) bool { return rules.Covers(rule, t.Name) }
-		if !strings.HasPrefix(rule, "mcp__") && !slices.ContainsFunc(o.Profile.Tools, is) && !slices.ContainsFunc(o.Tools, is) {
-			s.warnings.add("deny_tool", fmt.Sprintf("The rule %s denies nothing, because the session has no such tool", names.Shown(rule)))
+		if !strings.HasPrefix(rule, "mcp__") && !slices.ContainsFunc(o.Profile.Tools, is) &&
+			!slices.ContainsFunc(o.Tools, is) {
+			s.warnings.add("deny_tool", fmt.Sprintf("The rule %s denies nothing, because the session has no such tool",
+				names.Shown(rule)))
 		}
 	}
 	denied := func(t tool.Tool) bool { return s.isDenied(t.Name) }

@@ -32,13 +32,15 @@ func (s *Setup) Diff(ctx context.Context, from agent.Records, o checkpoint.DiffO
 func (s *Setup) PlanUndo(ctx context.Context, c undo.Options) (*undo.Undo, error) {
 	p := s.checkpoints
 	if p == nil || p.recorder == nil {
-		return nil, fail(undo.ErrNothing, "the changes of this session are not recorded (--no-checkpoints, --no-journal or --read-only)")
+		return nil, fail(undo.ErrNothing,
+			"the changes of this session are not recorded (--no-checkpoints, --no-journal or --read-only)")
 	}
 	points, err := undo.ReadStored(ctx, s.store, p.owner)
 	if err != nil {
 		return nil, err
 	}
-	place, closeIt, err := openAnyNames(ctx, s.EnvCommand(), s.helper, s.Machine.WorkDir(), func(string) {}) // the session has told it
+	// the session has told it
+	place, closeIt, err := openAnyNames(ctx, s.EnvCommand(), s.helper, s.Machine.WorkDir(), func(string) {})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +71,8 @@ func (s *Setup) RunUndo(ctx context.Context, u *undo.Undo) (checkpoint.Result, e
 // OpenPoints opens the directory of a session, on the machine where it is, as the session did. The
 // caller closes it. Tell is told if that machine is reached only through a shell, and why. Helper
 // is that of [Config].EnvHelper.
-func OpenPoints(ctx context.Context, p *undo.Points, helper Helper, tell func(string)) (e env.Environment, closeIt func() error, err error) {
+func OpenPoints(ctx context.Context, p *undo.Points, helper Helper, tell func(string)) (e env.Environment,
+	closeIt func() error, err error) {
 	var command []string
 	if p.Place.Elsewhere() {
 		command = p.Place.Command
@@ -79,7 +82,8 @@ func OpenPoints(ctx context.Context, p *undo.Points, helper Helper, tell func(st
 
 // openAnyNames opens a directory in which files of any names can be made, given the command that
 // leads to its machine.
-func openAnyNames(ctx context.Context, command []string, helper Helper, dir string, tell func(string)) (e env.Environment, closeIt func() error, err error) {
+func openAnyNames(ctx context.Context, command []string, helper Helper, dir string,
+	tell func(string)) (e env.Environment, closeIt func() error, err error) {
 	if len(command) == 0 {
 		local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, AnyNames: true})
 		if err != nil {
@@ -87,7 +91,8 @@ func openAnyNames(ctx context.Context, command []string, helper Helper, dir stri
 		}
 		return local, local.Close, nil
 	}
-	there, without, err := reach(ctx, command, remote.DialOptions{Helper: helper, Options: remote.Options{Dir: dir, AnyNames: true}})
+	there, without, err := reach(ctx, command, remote.DialOptions{Helper: helper, Options: remote.Options{Dir: dir,
+		AnyNames: true}})
 	if err != nil {
 		return nil, nil, unreachable(command, err)
 	}

@@ -14,7 +14,8 @@ import (
 // session comes back to the model, also after a command with a model of its own and when the
 // session is resumed.
 func TestN8_WindowsBelongToTheirModels(t *testing.T) {
-	b := newTeam(t, map[string]string{".claude/commands/do.md": "---\nmodel: haiku\n---\nDo it."}, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
+	b := newTeam(t, map[string]string{".claude/commands/do.md": "---\nmodel: haiku\n---\nDo it."},
+		fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	mine, other := "mine", "claude-sonnet-4-5"
 	b.config.Interactive, b.config.Model, b.config.ContextWindow = true, &mine, &Window{Tokens: 40_000, Model: mine}
 	var windows []int

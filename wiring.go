@@ -72,8 +72,9 @@ type capability struct {
 // result as they are in the end; the others append.
 func capabilities() []capability {
 	return []capability{
-		{(*Setup).openSession, (*Setup).discard}, // the journal, the project, and settings: what the session was, and is to be
-		{nil, (*Setup).closeCheckpoints},         // when nothing changes the directory any more
+		// the journal, the project, and settings: what the session was, and is to be
+		{(*Setup).openSession, (*Setup).discard},
+		{nil, (*Setup).closeCheckpoints}, // when nothing changes the directory any more
 		{nil, (*Setup).waitForWarnings},
 		{nil, (*Setup).closeLeftBehind}, // when nothing runs any more
 		{surely((*Setup).openSecrets), nil},
@@ -215,7 +216,8 @@ func (s *Setup) openSession(ctx context.Context, c *config) (err error) {
 			return err
 		}
 	case c.Fork != "" && c.Turn > 0 && c.Dir != "" && c.elsewhere():
-		s.warnings.add("checkpoints", fmt.Sprintf("the files of turn %d are not written on another machine: the fork works with those that are in %s", c.Turn, c.Dir))
+		s.warnings.add("checkpoints",
+			fmt.Sprintf("the files of turn %d are not written on another machine: the fork works with those that are in %s", c.Turn, c.Dir))
 	}
 	if c.was, err = s.openJournal(ctx, c); err != nil {
 		return err

@@ -16,7 +16,8 @@ import (
 // Around a call the parts of the wiring stand in the order that wiring.go says.
 func TestT5_OrderAroundACall(t *testing.T) {
 	o := newOpened(t, fakellm.Turn{Text: "done"})
-	o.write("~/.claude/settings.json", `{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"true"}]}]}}`)
+	o.write("~/.claude/settings.json",
+		`{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"true"}]}]}}`)
 	o.write("go.mod", "module example.com/m\n")
 	c := o.config()
 	c.Load, c.TrustProject, c.LanguageServers = attractor.LoadUser, true, "gopls"
@@ -34,7 +35,8 @@ func TestT5_OrderAroundACall(t *testing.T) {
 	if err := session.Close(); err != nil {
 		t.Error(err)
 	}
-	order := []string{"masked|maskDoors", "lsp|LanguageServers", "checkpoint|Checkpoints", "hooks|Hooks", "instructions|Documents", "permit|openGate", "refusals|openGate"} // in the names of the functions
+	order := []string{"masked|maskDoors", "lsp|LanguageServers", "checkpoint|Checkpoints", "hooks|Hooks",
+		"instructions|Documents", "permit|openGate", "refusals|openGate"} // in the names of the functions
 	if len(parts) != len(order) {
 		t.Fatalf("the calls pass %q, want %q", parts, order)
 	}

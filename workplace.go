@@ -42,7 +42,8 @@ func (s *Setup) choosePlace(c *config, was *agent.State) {
 		c.Dir = cmp.Or(c.Dir, c.Here.Dir)
 		c.AddDirs = slices.Concat(c.AddDirs, c.Here.AddDirs)
 	}
-	s.place.moved = was != nil && c.elsewhere() != had.Elsewhere() || had.Elsewhere() && !slices.Equal(c.EnvCommand, had.Command)
+	s.place.moved = was != nil && c.elsewhere() != had.Elsewhere() || had.Elsewhere() &&
+		!slices.Equal(c.EnvCommand, had.Command)
 	s.moved = was != nil && c.Dir != "" || s.place.moved
 	if was != nil && !s.moved {
 		c.Dir = was.Dir()

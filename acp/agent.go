@@ -209,7 +209,8 @@ func (s *server) initialize(params json.RawMessage) (work, error) {
 // capabilities returns the result of initialize.
 func (s *server) capabilities() any {
 	sessions := map[string]any{"close": empty{}}
-	for name, has := range map[string]bool{"list": s.List != nil, "delete": s.Delete != nil, "resume": s.Resumes, "additionalDirectories": s.Dirs} {
+	for name, has := range map[string]bool{"list": s.List != nil, "delete": s.Delete != nil, "resume": s.Resumes,
+		"additionalDirectories": s.Dirs} {
 		if has {
 			sessions[name] = empty{}
 		}

@@ -134,7 +134,8 @@ func (v *view) callEnded(by string, e *agent.ToolCallEnd) {
 	c, known := v.callOf(by, e.CallID)
 	c.stop()
 	delete(v.calls, by+"/"+e.CallID)
-	u := callUpdate{Kind: "tool_call_update", ID: c.id, Status: "completed", Content: resultContent(e), Locations: changedPlaces(e.Changes), Output: outcome(e)}
+	u := callUpdate{Kind: "tool_call_update", ID: c.id, Status: "completed", Content: resultContent(e),
+		Locations: changedPlaces(e.Changes), Output: outcome(e)}
 	if e.IsError {
 		u.Status = "failed"
 	}
@@ -182,7 +183,8 @@ func (v *view) shownCall(by, name string, args json.RawMessage, access *tool.Acc
 		subject = cmp.Or(a.Question, a.Path)
 	}
 	u.Title = oneLine(name)
-	if verb := map[string]string{"read": "Read", "edit": "Edit", "search": "Search", "fetch": "Fetch", "execute": "Run"}[u.ToolKind]; verb != "" {
+	if verb := map[string]string{"read": "Read", "edit": "Edit", "search": "Search", "fetch": "Fetch",
+		"execute": "Run"}[u.ToolKind]; verb != "" {
 		u.Title = verb
 	}
 	if subject != "" {
@@ -248,7 +250,8 @@ func resultContent(e *agent.ToolCallEnd) []callContent {
 	}
 	for _, m := range e.Media {
 		if strings.HasPrefix(m.MIME, "image/") && len(m.Data) > 0 && len(m.Data) <= maxContent {
-			content = append(content, callContent{Type: "content", Content: &sentBlock{Type: "image", Data: m.Data, MIME: m.MIME}})
+			content = append(content, callContent{Type: "content", Content: &sentBlock{Type: "image", Data: m.Data,
+				MIME: m.MIME}})
 		}
 	}
 	return content

@@ -67,7 +67,8 @@ type conn struct {
 
 // newConn returns a connection whose requests have the values of ctx.
 func newConn(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) *conn {
-	c := &conn{in: newLines(in, maxMessage), out: out, log: log, wait: make(chan []byte, maxWaiting), open: map[string]chan<- *message{},
+	c := &conn{in: newLines(in, maxMessage), out: out, log: log, wait: make(chan []byte, maxWaiting),
+		open:    map[string]chan<- *message{},
 		running: map[string]context.CancelCauseFunc{}}
 	c.ctx, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	return c
@@ -326,7 +327,8 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 		}
 		return nil
 	case <-ctx.Done():
-		if c.ctx.Err() == nil && !errors.Is(context.Cause(ctx), errCancelled) { // the editor ends by itself what it has cancelled
+		// the editor ends by itself what it has cancelled
+		if c.ctx.Err() == nil && !errors.Is(context.Cause(ctx), errCancelled) {
 			// This fails only if the connection is over.
 			_ = c.notify(methodCancelRequest, members{"requestId": json.RawMessage(id)})
 		}

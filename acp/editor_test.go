@@ -37,8 +37,10 @@ func (p *program) open(ctx context.Context, o acp.Opening) (*acp.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	options := agent.Options{Client: &llm.Client{Providers: []llm.Provider{p.model}}, Env: local, Provider: "test", OnEvent: o.Client.Event,
-		Profile:   profile.Profile{Name: "test", Model: "m", Prompt: "Work.", Tools: []tool.Tool{coding.Shell(time.Minute), coding.WriteFile(), coding.EditFile(), coding.AskUser()}},
+	options := agent.Options{Client: &llm.Client{Providers: []llm.Provider{p.model}}, Env: local, Provider: "test",
+		OnEvent: o.Client.Event,
+		Profile: profile.Profile{Name: "test", Model: "m", Prompt: "Work.",
+			Tools: []tool.Tool{coding.Shell(time.Minute), coding.WriteFile(), coding.EditFile(), coding.AskUser()}},
 		Questions: o.Client.Questions()}
 	options.Policy.OnFailure = agent.StayOnFailure
 	options.Limits.Diffs = 1 << 20
@@ -93,7 +95,8 @@ func connectWith(ctx context.Context, t *testing.T, a *acp.Agent) *editor {
 	t.Helper()
 	toAgent, in := io.Pipe()
 	out, fromAgent := io.Pipe()
-	e := &editor{T: t, in: in, out: bufio.NewReader(out), gone: out, read: toAgent, over: make(chan error, 1), dir: t.TempDir(), other: map[string]*received{}}
+	e := &editor{T: t, in: in, out: bufio.NewReader(out), gone: out, read: toAgent, over: make(chan error, 1),
+		dir: t.TempDir(), other: map[string]*received{}}
 	go func() {
 		err := a.Serve(ctx, toAgent, fromAgent)
 		_ = fromAgent.Close() // never fails
@@ -185,7 +188,8 @@ func (e *editor) open(capabilities string) string {
 	e.Helper()
 	e.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": json.RawMessage(capabilities)})
 	var s struct{ SessionID string }
-	if err := json.Unmarshal(e.call("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}}), &s); err != nil {
+	if err := json.Unmarshal(e.call("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}}),
+		&s); err != nil {
 		e.Fatal(err)
 	}
 	return s.SessionID

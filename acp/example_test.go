@@ -22,12 +22,14 @@ import (
 // for, and asks the editor before anything is changed. Its main function passes os.Stdin and
 // os.Stdout.
 func serveEditor(ctx context.Context, client *llm.Client, in io.Reader, out io.Writer) error {
-	a := &acp.Agent{Name: "example", Version: "1.0", Open: func(ctx context.Context, o acp.Opening) (*acp.Session, error) {
+	a := &acp.Agent{Name: "example", Version: "1.0", Open: func(ctx context.Context, o acp.Opening) (*acp.Session,
+		error) {
 		local, err := env.NewLocal(o.Dir, env.LocalOptions{})
 		if err != nil {
 			return nil, err
 		}
-		s, err := agent.New(ctx, agent.Options{Client: client, Profile: anthropic.Profile(), Env: local, OnEvent: o.Client.Event,
+		s, err := agent.New(ctx, agent.Options{Client: client, Profile: anthropic.Profile(), Env: local,
+			OnEvent:   o.Client.Event,
 			Questions: o.Client.Questions(), Hooks: agent.Hooks{Authorize: askAboutChanges, Approve: o.Client.Approve}})
 		if err != nil {
 			return nil, err
@@ -52,7 +54,8 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	model := llmtest.NewProvider("anthropic", // in a real program, a client of llm/providers
-		llmtest.Calls(llmtest.Call("write_file", `{"file_path":"greet.txt","content":"Hello!\n"}`)), llmtest.Text("Written."))
+		llmtest.Calls(llmtest.Call("write_file", `{"file_path":"greet.txt","content":"Hello!\n"}`)),
+		llmtest.Text("Written."))
 	toAgent, editorOut := io.Pipe()
 	editorIn, fromAgent := io.Pipe()
 	served := make(chan error, 1)
@@ -62,8 +65,10 @@ func Example() {
 
 	e := editorLines{editorOut, bufio.NewScanner(editorIn)}
 	e.call(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`)
-	opened := e.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, dir))
-	fmt.Println(e.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"greet"}]}}`,
+	opened := e.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`,
+		dir))
+	fmt.Println(e.call(fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"greet"}]}}`,
 		opened["sessionId"])))
 	editorOut.Close()
 	fmt.Println(<-served)
@@ -103,7 +108,8 @@ func (e editorLines) call(request string) map[string]any {
 		switch {
 		case m.Method == "session/request_permission":
 			fmt.Println("allow?", m.Params.ToolCall["title"])
-			fmt.Fprintf(e.to, `{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":"yes"}}}`+"\n", m.ID)
+			fmt.Fprintf(e.to, `{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":"yes"}}}`+
+				"\n", m.ID)
 		case m.Method != "":
 			fmt.Println(m.Params.Update["sessionUpdate"], m.Params.Update["status"])
 		default:

@@ -168,7 +168,9 @@ func (f *editorFiles) ask(ctx context.Context, name string) (string, error) {
 		err = fmt.Errorf("no answer within %v", readTime)
 	}
 	if f.tell("reads") {
-		f.client.Warn(fmt.Sprintf("The editor did not give the text of %s: %s. Such files are read from the disk, without unsaved changes.", name, complaint(err)))
+		f.client.Warn(fmt.Sprintf(
+			"The editor did not give the text of %s: %s. Such files are read from the disk, without unsaved changes.",
+			name, complaint(err)))
 	}
 	return "", err
 }
@@ -324,7 +326,8 @@ func (f *editorFiles) write(ctx context.Context, name string, v sharedFile, data
 		}
 	}
 	if v.dirty() {
-		return &fs.PathError{Op: "write", Path: name, Err: fmt.Errorf("the editor has unsaved changes in the file, which would be lost, and it was not written through the editor (%s). Ask the user to save it, and read it again", complaint(err))}
+		return &fs.PathError{Op: "write", Path: name,
+			Err: fmt.Errorf("the editor has unsaved changes in the file, which would be lost, and it was not written through the editor (%s). Ask the user to save it, and read it again", complaint(err))}
 	}
 	return env.Replace(ctx, f.Environment, name, env.HashOf(v.disk), data, perm)
 }
@@ -355,7 +358,8 @@ func (f *editorFiles) create(ctx context.Context, name string, v sharedFile, dat
 // notWritten tells the person, once, that the editor has not written a file.
 func (f *editorFiles) notWritten(name string, err error) {
 	if f.tell("writes") {
-		f.client.Warn(fmt.Sprintf("The editor did not write %s: %s. Such files are written to the disk.", name, complaint(err)))
+		f.client.Warn(fmt.Sprintf("The editor did not write %s: %s. Such files are written to the disk.", name,
+			complaint(err)))
 	}
 }
 

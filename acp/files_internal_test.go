@@ -27,7 +27,8 @@ func FuzzN1_EditorTexts(f *testing.F) {
 		}
 		edited := strings.ReplaceAll(strings.TrimPrefix(disk, bom), "\r\n", "\n") // as editors have it
 		texts := []string{disk, edited}
-		if lines := strings.TrimSuffix(edited, "\n"); !strings.HasSuffix(lines, "\n") { // an editor of lines; a blank last one cannot be told from none
+		// an editor of lines; a blank last one cannot be told from none
+		if lines := strings.TrimSuffix(edited, "\n"); !strings.HasSuffix(lines, "\n") {
 			texts = append(texts, lines)
 		}
 		for _, text := range texts {

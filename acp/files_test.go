@@ -69,9 +69,12 @@ func newBuffers(t *testing.T, dir string, answers ...llmtest.Step) *buffers {
 			return nil, err
 		}
 		b.local, b.agentEnv = local, o.Client.Files(ctx, local, o.Dir)
-		s, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", answers...)}}, Env: b.agentEnv,
-			Profile: profile.Profile{Name: "test", Provider: "test", Model: "m", Prompt: "p", Tools: []tool.Tool{coding.ReadFile(), coding.EditFile(), coding.WriteFile(), coding.Grep()}},
-			OnEvent: o.Client.Event})
+		s, err := agent.New(ctx,
+			agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", answers...)}},
+				Env: b.agentEnv,
+				Profile: profile.Profile{Name: "test", Provider: "test", Model: "m", Prompt: "p",
+					Tools: []tool.Tool{coding.ReadFile(), coding.EditFile(), coding.WriteFile(), coding.Grep()}},
+				OnEvent: o.Client.Event})
 		return &acp.Session{Agent: s, Close: local.Close}, err
 	}}
 	served := make(chan error, 1)
@@ -87,9 +90,11 @@ func newBuffers(t *testing.T, dir string, answers ...llmtest.Step) *buffers {
 			t.Error(err)
 		}
 	})
-	b.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{"fs": map[string]bool{"readTextFile": true, "writeTextFile": true}}})
+	b.call("initialize", map[string]any{"protocolVersion": 1,
+		"clientCapabilities": map[string]any{"fs": map[string]bool{"readTextFile": true, "writeTextFile": true}}})
 	var opened struct{ SessionID string }
-	if err := json.Unmarshal(b.call("session/new", map[string]any{"cwd": dir, "mcpServers": []any{}}), &opened); err != nil {
+	if err := json.Unmarshal(b.call("session/new", map[string]any{"cwd": dir, "mcpServers": []any{}}),
+		&opened); err != nil {
 		t.Fatal(err)
 	}
 	b.session = opened.SessionID
@@ -309,19 +314,26 @@ func TestN1_UnsavedChanges(t *testing.T) {
 		format              func(string) string
 	}{
 		{name: "saved", disk: "a\nb\n", seen: "a\nb\n", written: "A\nb\n", saved: "A\nb\n"},
-		{name: "unsaved", disk: "a\n", unsaved: "a\nmine\n", seen: "a\nmine\n", written: "A\nmine\n", saved: "A\nmine\n"},
+		{name: "unsaved", disk: "a\n", unsaved: "a\nmine\n", seen: "a\nmine\n", written: "A\nmine\n",
+			saved: "A\nmine\n"},
 		{name: "carriage returns", disk: "a\r\nb\r\n", seen: "a\r\nb\r\n", written: "A\r\nb\r\n", saved: "A\r\nb\r\n"},
-		{name: "carriage returns, unsaved", disk: "a\r\nb\r\n", unsaved: "a\nmine\nb\n", seen: "a\r\nmine\r\nb\r\n", written: "A\r\nmine\r\nb\r\n", saved: "A\r\nmine\r\nb\r\n"},
+		{name: "carriage returns, unsaved", disk: "a\r\nb\r\n", unsaved: "a\nmine\nb\n", seen: "a\r\nmine\r\nb\r\n",
+			written: "A\r\nmine\r\nb\r\n", saved: "A\r\nmine\r\nb\r\n"},
 		{name: "mixed line endings", disk: "a\r\nb\nc", seen: "a\r\nb\nc", written: "a\r\nb\nC", saved: "a\r\nb\nC"},
-		{name: "a byte order mark, unsaved", disk: "\ufeffa\n", unsaved: "b\n", seen: "\ufeffb\n", written: "\ufeffc\n", saved: "\ufeffc\n"},
+		{name: "a byte order mark, unsaved", disk: "\ufeffa\n", unsaved: "b\n", seen: "\ufeffb\n", written: "\ufeffc\n",
+			saved: "\ufeffc\n"},
 		{name: "no final newline", disk: "a", seen: "a", written: "b", saved: "b"},
 		{name: "no final newline, unsaved", disk: "a", unsaved: "a\nb", seen: "a\nb", written: "c", saved: "c"},
 		{name: "an editor of lines", disk: "a\nb\n", seen: "a\nb\n", written: "c\n", saved: "c\n", dropsFinal: true},
-		{name: "an editor of lines, unsaved", disk: "a\r\nb\r\n", unsaved: "x\ny\n", seen: "x\r\ny\r\n", written: "c\r\n", saved: "c\r\n", dropsFinal: true},
-		{name: "an editor that does not save", disk: "a\n", unsaved: "b\n", seen: "b\n", written: "c\n", saved: "c\n", keeps: true},
-		{name: "an editor that saves with its own line endings", disk: "a\r\n", seen: "a\r\n", written: "b\r\nc\r\n", saved: "b\r\nc\r\n",
+		{name: "an editor of lines, unsaved", disk: "a\r\nb\r\n", unsaved: "x\ny\n", seen: "x\r\ny\r\n",
+			written: "c\r\n", saved: "c\r\n", dropsFinal: true},
+		{name: "an editor that does not save", disk: "a\n", unsaved: "b\n", seen: "b\n", written: "c\n", saved: "c\n",
+			keeps: true},
+		{name: "an editor that saves with its own line endings", disk: "a\r\n", seen: "a\r\n", written: "b\r\nc\r\n",
+			saved:  "b\r\nc\r\n",
 			format: func(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }},
-		{name: "a formatter", disk: "a\n", seen: "a\n", written: "  b\n", saved: "b\n", format: func(text string) string { return strings.TrimLeft(text, " ") }},
+		{name: "a formatter", disk: "a\n", seen: "a\n", written: "  b\n", saved: "b\n",
+			format: func(text string) string { return strings.TrimLeft(text, " ") }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBuffers(t, t.TempDir())
@@ -333,7 +345,8 @@ func TestN1_UnsavedChanges(t *testing.T) {
 			if got := b.reads("f"); got != tt.seen {
 				t.Errorf("read %q, want %q", got, tt.seen)
 			}
-			if err := env.Replace(t.Context(), b.agentEnv, "f", env.HashOf([]byte("another")), []byte("x"), 0o644); !errors.Is(err, env.ErrChanged) {
+			if err := env.Replace(t.Context(), b.agentEnv, "f", env.HashOf([]byte("another")), []byte("x"),
+				0o644); !errors.Is(err, env.ErrChanged) {
 				t.Errorf("with another hash: %v", err)
 			}
 			if got := b.disk("f"); got != tt.disk {
@@ -356,7 +369,8 @@ func TestN1_UnsavedChanges(t *testing.T) {
 func TestN1_FilesOfTheDisk(t *testing.T) {
 	b := newBuffers(t, t.TempDir())
 	large := strings.Repeat("line\n", 2<<20)
-	files := map[string]string{"binary": "a\x00b", "latin1": "caf\xe9\n", "large": large, "repo/.git/config": "[core]\n"}
+	files := map[string]string{"binary": "a\x00b", "latin1": "caf\xe9\n", "large": large,
+		"repo/.git/config": "[core]\n"}
 	for name, data := range files {
 		if err := os.MkdirAll(filepath.Join(b.dir, filepath.Dir(name)), 0o755); err != nil {
 			t.Fatal(err)
@@ -389,7 +403,8 @@ func TestN1_FilesOfTheDisk(t *testing.T) {
 	// Unsaved changes are not lost: a content that the editor cannot take is refused.
 	b.put("f", "a\n")
 	b.edit("f", "b\n")
-	if err := b.replace("f", "a\x00b"); err == nil || !strings.Contains(err.Error(), "unsaved changes") || b.disk("f") != "a\n" {
+	if err := b.replace("f", "a\x00b"); err == nil || !strings.Contains(err.Error(), "unsaved changes") ||
+		b.disk("f") != "a\n" {
 		t.Errorf("a binary content over unsaved changes: %v, %q", err, b.disk("f"))
 	}
 	// A deletion asks for the content that the session has seen.
@@ -404,7 +419,8 @@ func TestN1_FilesOfTheDisk(t *testing.T) {
 // A directory that the editor names through a link is asked for by that name.
 func TestN1_FilesBehindALink(t *testing.T) {
 	at := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(at, "real"), 0o755), os.Symlink("real", filepath.Join(at, "link"))); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(at, "real"), 0o755),
+		os.Symlink("real", filepath.Join(at, "link"))); err != nil {
 		t.Fatal(err)
 	}
 	b := newBuffers(t, filepath.Join(at, "link"))
@@ -437,16 +453,19 @@ func TestN1_FailingEditor(t *testing.T) {
 		if err := b.replace("f", text); err != nil || b.disk("f") != text {
 			t.Errorf("%v, %q", err, b.disk("f"))
 		}
-		if err := b.agentEnv.WriteFile(t.Context(), "new "+text[:1], []byte(text), 0o644); err != nil || b.disk("new "+text[:1]) != text {
+		if err := b.agentEnv.WriteFile(t.Context(), "new "+text[:1], []byte(text), 0o644); err != nil ||
+			b.disk("new "+text[:1]) != text {
 			t.Errorf("a new file: %v", err)
 		}
 	}
 	b.edit("f", "mine\n")
-	if err := b.replace("f", "x\n"); err == nil || !strings.Contains(err.Error(), "in the project") || b.disk("f") != "d\n" {
+	if err := b.replace("f", "x\n"); err == nil || !strings.Contains(err.Error(), "in the project") ||
+		b.disk("f") != "d\n" {
 		t.Errorf("unsaved changes: %v, %q", err, b.disk("f"))
 	}
 	b.call("session/close", map[string]any{"sessionId": b.session}) // all that was shown has been sent
-	if said := b.said(); strings.Count(said, "did not give") != 1 || strings.Count(said, "did not write") != 1 || strings.Contains(said, `\u001b`) {
+	if said := b.said(); strings.Count(said, "did not give") != 1 || strings.Count(said, "did not write") != 1 ||
+		strings.Contains(said, `\u001b`) {
 		t.Errorf("said %s", said)
 	}
 }
@@ -498,12 +517,16 @@ func TestN1_SessionWithUnsavedChanges(t *testing.T) {
 			return step
 		})
 	}
-	b := newBuffers(t, t.TempDir(), then(llmtest.Calls(llmtest.Call("read_file", `{"file_path":"f"}`), llmtest.Call("grep", `{"pattern":"unsaved"}`))),
-		then(llmtest.Calls(llmtest.Call("edit_file", `{"file_path":"f","old_string":"unsaved","new_string":"edited"}`))),
-		then(llmtest.Calls(llmtest.Call("write_file", `{"file_path":"dir/new","content":"new\n"}`))), then(llmtest.Text("done")))
+	b := newBuffers(t, t.TempDir(), then(llmtest.Calls(llmtest.Call("read_file", `{"file_path":"f"}`),
+		llmtest.Call("grep", `{"pattern":"unsaved"}`))),
+		then(llmtest.Calls(llmtest.Call("edit_file",
+			`{"file_path":"f","old_string":"unsaved","new_string":"edited"}`))),
+		then(llmtest.Calls(llmtest.Call("write_file", `{"file_path":"dir/new","content":"new\n"}`))),
+		then(llmtest.Text("done")))
 	b.put("f", "saved\n")
 	b.edit("f", "unsaved\n")
-	b.call("session/prompt", map[string]any{"sessionId": b.session, "prompt": []any{map[string]string{"type": "text", "text": "go"}}})
+	b.call("session/prompt", map[string]any{"sessionId": b.session,
+		"prompt": []any{map[string]string{"type": "text", "text": "go"}}})
 	if b.disk("f") != "edited\n" || b.disk("dir/new") != "new\n" || len(b.unsaved) > 0 {
 		t.Errorf("on the disk %q and %q, unsaved %q", b.disk("f"), b.disk("dir/new"), b.unsaved)
 	}

@@ -18,13 +18,17 @@ func FuzzN1_Messages(f *testing.F) {
 	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}` + "\n"
 	for _, line := range []string{`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/tmp","mcpServers":[{"name":"a","command":"b","args":[],"env":[]}]}}`,
 		`{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"a","prompt":[{"type":"text","text":"hi"},{"type":"resource","resource":{"uri":"file:///a","text":"b"}}]}}`,
-		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"a"}}`, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":2}}`,
+		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"a"}}`,
+		`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":2}}`,
 		`{"jsonrpc":"2.0","id":3,"method":"session/set_config_option","params":{"sessionId":"a","configId":"mode","value":true}}`, `[`, `{"id":null}`, `{"jsonrpc":"2.0","id":1,"result":{}}`,
 		`{"jsonrpc":"2.0","id":4,"method":"session/list","params":{"cwd":"x"}}`} {
 		f.Add(begin + line)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		a := &Agent{Name: "a", Version: "1", Resumes: true, Open: func(context.Context, Opening) (*Session, error) { return nil, Errorf(CodeAuthRequired, "no key") },
+		a := &Agent{Name: "a", Version: "1", Resumes: true, Open: func(context.Context, Opening) (*Session,
+			error) {
+			return nil, Errorf(CodeAuthRequired, "no key")
+		},
 			List:   func(context.Context, string, string) ([]Listed, string, error) { return nil, "", nil },
 			Delete: func(context.Context, string) error { return errors.ErrUnsupported }}
 		var out bytes.Buffer
@@ -33,7 +37,8 @@ func FuzzN1_Messages(f *testing.F) {
 		}
 		for line := range strings.Lines(out.String()) {
 			var m message
-			if err := json.Unmarshal([]byte(line), &m); err != nil || m.Version != "2.0" || m.ID == nil || (m.Error == nil) == (m.Result == nil) || m.Method != "" {
+			if err := json.Unmarshal([]byte(line), &m); err != nil || m.Version != "2.0" || m.ID == nil ||
+				(m.Error == nil) == (m.Result == nil) || m.Method != "" {
 				t.Errorf("%q: %v", line, err)
 			}
 		}
@@ -68,7 +73,8 @@ func FuzzN1_Lines(f *testing.F) {
 			switch {
 			case long != errors.Is(err, errTooLong), err != nil && !long:
 				t.Errorf("line %d of %d bytes: %v", i, len(want[i]), err)
-			case long && (len(line) > keptMessage || !strings.HasPrefix(want[i], string(line))), !long && string(line) != want[i]:
+			case long && (len(line) > keptMessage || !strings.HasPrefix(want[i], string(line))), !long &&
+				string(line) != want[i]:
 				t.Errorf("line %d: %q", i, line)
 			}
 		}
@@ -81,7 +87,8 @@ func FuzzN1_Hunks(f *testing.F) {
 	f.Add("", "new\n")
 	f.Add("a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\n", "A\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nL\n")
 	f.Fuzz(func(t *testing.T, old, now string) {
-		if old != "" && !strings.HasSuffix(old, "\n") || now != "" && !strings.HasSuffix(now, "\n") || strings.ContainsAny(old+now, "\r") {
+		if old != "" && !strings.HasSuffix(old, "\n") || now != "" && !strings.HasSuffix(now, "\n") ||
+			strings.ContainsAny(old+now, "\r") {
 			return
 		}
 		text := old
@@ -101,7 +108,8 @@ func FuzzN1_Hunks(f *testing.F) {
 
 // The id of a request is found in the beginning of one that is too long.
 func TestN1_IDOfALongRequest(t *testing.T) {
-	for beginning, want := range map[string]string{`{"jsonrpc":"2.0","id":5,"method":"x","params":{"a":"bbb`: "5", `{"id":"a\"b","me`: `"a\"b"`, `{"jsonrpc":"2.0","method":"x","params":{"id":7`: "null",
+	for beginning, want := range map[string]string{`{"jsonrpc":"2.0","id":5,"method":"x","params":{"a":"bbb`: "5",
+		`{"id":"a\"b","me`: `"a\"b"`, `{"jsonrpc":"2.0","method":"x","params":{"id":7`: "null",
 		`{"id":{}`: "null", `{"id":`: "null", ``: "null", `[1`: "null", `{"params":{"id":1},"id":2}`: "2"} {
 		if got, isResponse := headOf([]byte(beginning)); string(got) != want || isResponse {
 			t.Errorf("%s: %s, want %s", beginning, got, want)

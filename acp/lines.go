@@ -90,5 +90,6 @@ func headOf(beginning []byte) (id json.RawMessage, isResponse bool) {
 
 // validID reports whether a JSON value can be the id of a request.
 func validID(id json.RawMessage) bool {
-	return len(id) > 0 && len(id) <= 1<<10 && id[0] != '{' && id[0] != '[' && id[0] != 't' && id[0] != 'f' && utf8.Valid(id)
+	return len(id) > 0 && len(id) <= 1<<10 && id[0] != '{' && id[0] != '[' && id[0] != 't' && id[0] != 'f' &&
+		utf8.Valid(id)
 }

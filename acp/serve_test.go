@@ -30,9 +30,11 @@ func TestN1_PermissionAnswers(t *testing.T) {
 		respond func(e *editor, id string)
 		allowed bool
 	}{
-		"yes":            {func(e *editor, id string) { e.respond(id, selected("yes")) }, true},
-		"yes, then no":   {func(e *editor, id string) { e.respond(id, selected("yes")); e.respond(id, selected("no")) }, true},
-		"no, then yes":   {func(e *editor, id string) { e.respond(id, selected("no")); e.respond(id, selected("yes")) }, false},
+		"yes": {func(e *editor, id string) { e.respond(id, selected("yes")) }, true},
+		"yes, then no": {func(e *editor, id string) { e.respond(id, selected("yes")); e.respond(id, selected("no")) },
+			true},
+		"no, then yes": {func(e *editor, id string) { e.respond(id, selected("no")); e.respond(id, selected("yes")) },
+			false},
 		"unknown option": {func(e *editor, id string) { e.respond(id, selected("maybe")) }, false},
 		"unknown outcome": {func(e *editor, id string) {
 			e.respond(id, map[string]any{"outcome": map[string]any{"outcome": "sulks"}})
@@ -45,9 +47,16 @@ func TestN1_PermissionAnswers(t *testing.T) {
 		"error": {func(e *editor, id string) {
 			e.send(`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"no window"}}`)
 		}, false},
-		"error that is none": {func(e *editor, id string) { e.send(`{"jsonrpc":"2.0","id":` + id + `,"error":"no"}`) }, false},
-		"not UTF-8":          {func(e *editor, id string) { e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":"` + "\xff" + `"}`) }, false},
-		"not JSON":           {func(e *editor, id string) { e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"outcome":}}`) }, false},
+		"error that is none": {func(e *editor, id string) { e.send(`{"jsonrpc":"2.0","id":` + id + `,"error":"no"}`) },
+			false},
+		"not UTF-8": {func(e *editor,
+			id string) {
+			e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":"` + "\xff" + `"}`)
+		}, false},
+		"not JSON": {func(e *editor,
+			id string) {
+			e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"outcome":}}`)
+		}, false},
 		"too long": {func(e *editor, id string) {
 			e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":"` + strings.Repeat("x", 33<<20) + `"}`)
 		}, false},
@@ -78,7 +87,8 @@ func TestN1_LatePermission(t *testing.T) {
 	e.onAsk = func(id, _ string, _ json.RawMessage) {
 		if first == "" {
 			first = id
-			e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "session/cancel", "params": map[string]any{"sessionId": session}})
+			e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "session/cancel",
+				"params": map[string]any{"sessionId": session}})
 			return
 		}
 		e.respond(first, selected("yes"))
@@ -141,7 +151,8 @@ func TestN1_CancelUnread(t *testing.T) {
 		session := e.open(`{}`)
 		id := e.request("session/prompt", prompt(session, "talk"))
 		synctest.Wait() // nothing moves
-		e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "session/cancel", "params": map[string]any{"sessionId": session}})
+		e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "session/cancel",
+			"params": map[string]any{"sessionId": session}})
 		synctest.Wait()
 		e.stops(e.response(id), "cancelled")
 		e.end()
@@ -178,11 +189,13 @@ func TestN1_ContextEnds(t *testing.T) {
 // A request can be cancelled by its id, and a prompt by that of its request.
 func TestN1_CancelRequest(t *testing.T) {
 	started := make(chan struct{})
-	e := connect(t, newProgram(llmtest.Gate(started, make(chan struct{}), llmtest.Text("never")), llmtest.Text("Done.")).agent())
+	e := connect(t, newProgram(llmtest.Gate(started, make(chan struct{}), llmtest.Text("never")),
+		llmtest.Text("Done.")).agent())
 	session := e.open(`{}`)
 	id := e.request("session/prompt", prompt(session, "wait"))
 	<-started
-	e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "$/cancel_request", "params": map[string]any{"requestId": json.RawMessage(id)}})
+	e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "$/cancel_request",
+		"params": map[string]any{"requestId": json.RawMessage(id)}})
 	e.stops(e.response(id), "cancelled")
 	e.stops(e.response(e.request("session/prompt", prompt(session, "go on"))), "end_turn")
 	e.end()
@@ -190,17 +203,20 @@ func TestN1_CancelRequest(t *testing.T) {
 
 // A model that fails gives the prompt an error, and the next prompt goes on.
 func TestN1_ModelFails(t *testing.T) {
-	p := newProgram(llmtest.Error(&llm.Error{Kind: llm.ErrAuthentication, Message: "bad key"}), llmtest.Error(&llm.Error{Kind: llm.ErrInvalidRequest, Message: "no such thing"}),
+	p := newProgram(llmtest.Error(&llm.Error{Kind: llm.ErrAuthentication, Message: "bad key"}),
+		llmtest.Error(&llm.Error{Kind: llm.ErrInvalidRequest, Message: "no such thing"}),
 		llmtest.Text("Done."))
 	p.more = func(o *agent.Options) { o.Retry.Max = -1 }
 	e := connect(t, p.agent())
 	session := e.open(`{}`)
 	for code, text := range map[int]string{-32000: "API key"} {
-		if m := e.response(e.request("session/prompt", prompt(session, "one"))); m.Error == nil || m.Error.Code != code || !strings.Contains(m.Error.Message, text) {
+		if m := e.response(e.request("session/prompt", prompt(session, "one"))); m.Error == nil ||
+			m.Error.Code != code || !strings.Contains(m.Error.Message, text) {
 			t.Errorf("%v, want %d: %s", m.Error, code, text)
 		}
 	}
-	if m := e.response(e.request("session/prompt", prompt(session, "two"))); m.Error == nil || m.Error.Code != -32603 || !strings.Contains(m.Error.Message, "no such thing") {
+	if m := e.response(e.request("session/prompt", prompt(session, "two"))); m.Error == nil || m.Error.Code != -32603 ||
+		!strings.Contains(m.Error.Message, "no such thing") {
 		t.Error(m.Error)
 	}
 	e.stops(e.response(e.request("session/prompt", prompt(session, "three"))), "end_turn")
@@ -210,7 +226,8 @@ func TestN1_ModelFails(t *testing.T) {
 // A session that is being opened when the connection ends is given up.
 func TestN1_EndWhileOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := connect(t, &acp.Agent{Name: "a", Version: "1", Open: func(ctx context.Context, _ acp.Opening) (*acp.Session, error) {
+		e := connect(t, &acp.Agent{Name: "a", Version: "1", Open: func(ctx context.Context,
+			_ acp.Opening) (*acp.Session, error) {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}})
@@ -270,7 +287,8 @@ func TestN1_PromptRightAfterOpening(t *testing.T) {
 	e := connect(t, a)
 	session := e.open(`{}`)
 	e.stops(e.response(e.request("session/prompt", prompt(session, "hello"))), "end_turn")
-	if said, err := json.Marshal(e.shown("agent_message_chunk")); err != nil || !strings.Contains(string(said), "Here.") {
+	if said, err := json.Marshal(e.shown("agent_message_chunk")); err != nil || !strings.Contains(string(said),
+		"Here.") {
 		t.Errorf("%s, %v", said, err)
 	}
 	close(over)
@@ -280,7 +298,8 @@ func TestN1_PromptRightAfterOpening(t *testing.T) {
 // The model's questions are forms where the editor has these. Otherwise the prompt ends with the
 // question, and the next one answers it.
 func TestN1_Questions(t *testing.T) {
-	ask := llmtest.Calls(llmtest.Call("ask_user", map[string]any{"question": "Red or blue?", "options": []string{"red", "blue"}}))
+	ask := llmtest.Calls(llmtest.Call("ask_user", map[string]any{"question": "Red or blue?",
+		"options": []string{"red", "blue"}}))
 	told := func(t *testing.T, p *program, want string) {
 		t.Helper()
 		requests := p.model.Requests()
@@ -294,7 +313,8 @@ func TestN1_Questions(t *testing.T) {
 		e := connect(t, p.agent())
 		session := e.open(`{}`)
 		e.stops(e.response(e.request("session/prompt", prompt(session, "paint"))), "end_turn")
-		if said, err := json.Marshal(e.shown("agent_message_chunk")); err != nil || !strings.Contains(string(said), "Red or blue?") || !strings.Contains(string(said), "2. blue") {
+		if said, err := json.Marshal(e.shown("agent_message_chunk")); err != nil || !strings.Contains(string(said),
+			"Red or blue?") || !strings.Contains(string(said), "2. blue") {
 			t.Errorf("%s, %v", said, err)
 		}
 		e.stops(e.response(e.request("session/prompt", prompt(session, "green, please"))), "end_turn")
@@ -329,7 +349,8 @@ func TestN1_Questions(t *testing.T) {
 // An option that looks like another one is shown with escapes, and the model is told the option.
 func TestU20_OptionsOfForms(t *testing.T) {
 	p := newProgram(
-		llmtest.Calls(llmtest.Call("ask_user", map[string]any{"question": "Which?", "options": []string{"x", "x\u2800"}})),
+		llmtest.Calls(llmtest.Call("ask_user", map[string]any{"question": "Which?",
+			"options": []string{"x", "x\u2800"}})),
 		llmtest.Text("Done."),
 	)
 	e := connect(t, p.agent())
@@ -359,23 +380,27 @@ func TestN1_ManyRequests(t *testing.T) {
 	sessions := []string{e.open(`{}`)}
 	for range 63 {
 		var s struct{ SessionID string }
-		if err := json.Unmarshal(e.call("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}}), &s); err != nil {
+		if err := json.Unmarshal(e.call("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}}),
+			&s); err != nil {
 			t.Fatal(err)
 		}
 		sessions = append(sessions, s.SessionID)
 	}
-	if m := e.response(e.request("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}})); m.Error == nil || !strings.Contains(m.Error.Message, "close one") {
+	if m := e.response(e.request("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}})); m.Error == nil ||
+		!strings.Contains(m.Error.Message, "close one") {
 		t.Error(m.Error)
 	}
 	var prompts []string
 	for _, s := range sessions {
 		prompts = append(prompts, e.request("session/prompt", prompt(s, "wait")))
 	}
-	if m := e.response(e.request("session/close", map[string]any{"sessionId": sessions[0]})); m.Error == nil || !strings.Contains(m.Error.Message, "wait for one") {
+	if m := e.response(e.request("session/close", map[string]any{"sessionId": sessions[0]})); m.Error == nil ||
+		!strings.Contains(m.Error.Message, "wait for one") {
 		t.Error(m.Error)
 	}
 	for _, s := range sessions {
-		e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "session/cancel", "params": map[string]any{"sessionId": s}})
+		e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "session/cancel",
+			"params": map[string]any{"sessionId": s}})
 	}
 	for _, id := range prompts {
 		e.stops(e.response(id), "cancelled")
@@ -390,14 +415,17 @@ func TestN1_UnreadableMessages(t *testing.T) {
 	e.open(`{}`)
 	e.send(`{"jsonrpc":"2.0","id":1,"error":"no"}`)
 	e.send(`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 33<<20) + `"}`)
-	for _, line := range []string{`{"jsonrpc":"2.0","id":"` + "\xff" + `","method":"session/list","params":{}}`, `{"jsonrpc":"2.0","id":9,"method":"session/close","params":{"sessionId":"` + "\xff" + `"}}`,
-		`{"jsonrpc":"2.0","id":10,"method":"session/close","params":{"sessionId":` + strings.Repeat("1", 100_000) + `}}`} {
+	for _, line := range []string{`{"jsonrpc":"2.0","id":"` + "\xff" + `","method":"session/list","params":{}}`,
+		`{"jsonrpc":"2.0","id":9,"method":"session/close","params":{"sessionId":"` + "\xff" + `"}}`,
+		`{"jsonrpc":"2.0","id":10,"method":"session/close","params":{"sessionId":` + strings.Repeat("1",
+			100_000) + `}}`} {
 		e.send(line)
 		answer, err := e.out.ReadBytes('\n')
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !utf8.Valid(answer) || len(answer) > 5<<10 || !strings.Contains(string(answer), `"error"`) || strings.Contains(string(answer), `"id":1,`) {
+		if !utf8.Valid(answer) || len(answer) > 5<<10 || !strings.Contains(string(answer), `"error"`) ||
+			strings.Contains(string(answer), `"id":1,`) {
 			t.Errorf("%.60q is answered with %d bytes: %.100q", line, len(answer), answer)
 		}
 	}

@@ -136,7 +136,8 @@ func (o *session) take(stop context.CancelCauseFunc) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.stop != nil {
-		return Errorf(CodeInvalidRequest, "the session runs a prompt already; wait for its end, or cancel it with session/cancel")
+		return Errorf(CodeInvalidRequest,
+			"the session runs a prompt already; wait for its end, or cancel it with session/cancel")
 	}
 	o.stop = stop
 	return nil
@@ -162,7 +163,8 @@ func (o *session) submit(ctx context.Context, text string, more []llm.Part) (*ag
 
 // stopReason returns the protocol's reason for the end of a prompt.
 func stopReason(ctx context.Context, result *agent.Result, err error) (string, error) {
-	if context.Cause(ctx) != nil && (err == nil || errors.Is(err, errCancelled) || errors.Is(err, agent.ErrClosed) || errors.Is(err, context.Canceled)) {
+	if context.Cause(ctx) != nil && (err == nil || errors.Is(err, errCancelled) || errors.Is(err, agent.ErrClosed) ||
+		errors.Is(err, context.Canceled)) {
 		return "cancelled", nil
 	}
 	if errors.Is(err, llm.ErrAuthentication) || errors.Is(err, llm.ErrAccessDenied) {
@@ -237,7 +239,8 @@ func (o *session) choose(ctx context.Context, member, id, value string) error {
 		return Errorf(CodeInvalidParams, "the session has no option %q", shortened(id, 100))
 	}
 	if !slices.ContainsFunc(options[i].Choices, func(c Choice) bool { return c.Value == value }) {
-		return Errorf(CodeInvalidParams, "%s must be one of the values of the option %s, not %q", member, id, shortened(value, 100))
+		return Errorf(CodeInvalidParams, "%s must be one of the values of the option %s, not %q", member, id,
+			shortened(value, 100))
 	}
 	if err := o.host.Set(ctx, id, value); err != nil {
 		return err

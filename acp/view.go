@@ -200,14 +200,17 @@ func (v *view) told(ev agent.Event, past bool) {
 	switch e := ev.(type) {
 	case *agent.InputRequested:
 		if !v.forms || past {
-			v.say(questionText(tool.Question{Text: e.Question, Options: e.Options, Form: e.Form, Source: e.Source, Problem: e.Problem}))
+			v.say(questionText(tool.Question{Text: e.Question, Options: e.Options, Form: e.Form, Source: e.Source,
+				Problem: e.Problem}))
 		}
 	case *agent.Compaction:
-		v.notice("info", fmt.Sprintf("The beginning of the conversation was summarized for the model: %d turns.", e.TurnsReplaced))
+		v.notice("info", fmt.Sprintf("The beginning of the conversation was summarized for the model: %d turns.",
+			e.TurnsReplaced))
 	case *agent.Warning:
 		v.notice("warning", e.Text)
 	case *agent.LLMRetry:
-		v.notice("info", fmt.Sprintf("The model could not be reached (%s); the next attempt is in %v.", oneLine(e.Text), (time.Duration(e.DelayMS)*time.Millisecond).Round(100*time.Millisecond)))
+		v.notice("info", fmt.Sprintf("The model could not be reached (%s); the next attempt is in %v.", oneLine(e.Text),
+			(time.Duration(e.DelayMS)*time.Millisecond).Round(100*time.Millisecond)))
 	case *agent.ModelChanged:
 		v.notice("info", fmt.Sprintf("The model is now %s.", oneLine(e.To.String())))
 	case *agent.Error:
@@ -266,7 +269,8 @@ func (v *view) tellUsage() {
 func (v *view) ended(e *agent.ProcessingEnd, past bool) {
 	switch {
 	case e.Reason.Limit():
-		v.notice("warning", fmt.Sprintf("Stopped at the limit %s; the task may be unfinished. The next prompt goes on.", e.Reason))
+		v.notice("warning", fmt.Sprintf("Stopped at the limit %s; the task may be unfinished. The next prompt goes on.",
+			e.Reason))
 	case e.Reason == agent.ReasonIncomplete:
 		v.notice("warning", "The model's last answer was cut off or empty, so the task may be unfinished.")
 	}

@@ -30,7 +30,8 @@ func TestN1_LiveOutput(t *testing.T) {
 		if n < 18 || n > 21 {
 			t.Errorf("%d updates in ten seconds", n)
 		}
-		if text := *last.Content[0].Content.Text; len(text) > maxLive+100 || !strings.HasPrefix(text, "```\n…\nline ") || strings.Contains(text, "\x1b") {
+		if text := *last.Content[0].Content.Text; len(text) > maxLive+100 ||
+			!strings.HasPrefix(text, "```\n…\nline ") || strings.Contains(text, "\x1b") {
 			t.Errorf("%d bytes: %.100q", len(text), text)
 		}
 		v.event(&agent.ToolCallEnd{CallID: "c", Name: "shell", Output: "all"}, false)
@@ -99,13 +100,15 @@ func TestN1_RawInput(t *testing.T) {
 // Characters that look blank are escapes in what an editor shows of a question and of a call that a person decides about.
 func TestU20_BlanksInQuestions(t *testing.T) {
 	v := newView(&initializeParams{}, func(any) {})
-	u := v.asked(&Permission{Call: llm.ToolCall{ID: "c", Name: "shell", Args: "{}"}, Access: tool.Access{Command: "ls\u2800"}, Text: "run ls\u2800"})
+	u := v.asked(&Permission{Call: llm.ToolCall{ID: "c", Name: "shell", Args: "{}"},
+		Access: tool.Access{Command: "ls\u2800"}, Text: "run ls\u2800"})
 	shown, err := json.Marshal(u)
 	if err != nil {
 		t.Fatal(err)
 	}
 	question := questionText(tool.Question{Text: "Red?\u2800", Options: []string{"yes\uffa0"}})
-	if strings.Count(string(shown), `ls\\u{2800}`) != 2 || strings.Contains(string(shown)+question, "\u2800") || !strings.Contains(question, `yes\u{ffa0}`) {
+	if strings.Count(string(shown), `ls\\u{2800}`) != 2 || strings.Contains(string(shown)+question, "\u2800") ||
+		!strings.Contains(question, `yes\u{ffa0}`) {
 		t.Errorf("%s\n%s", shown, question)
 	}
 }

@@ -53,7 +53,8 @@ func (s *shelf) take() {
 
 // program is what Open and a Key are for: it does not ask what an earlier process has done.
 func (s *shelf) program(ctx context.Context) (results []*agent.Result, history []agent.Turn, err error) {
-	session, err := agent.Open(ctx, s, agent.Options{ID: "session", Client: s.client, Env: s.env, System: "You are being tested.",
+	session, err := agent.Open(ctx, s, agent.Options{ID: "session", Client: s.client, Env: s.env,
+		System:  "You are being tested.",
 		Profile: profile.Profile{Name: "test", Provider: "anthropic", Model: "claude-sonnet-5-5", Tools: s.tools()},
 		Retry:   llm.RetryPolicy{Base: time.Millisecond, Jitter: func() float64 { return 0 }}})
 	if err != nil {
@@ -128,7 +129,8 @@ func TestQ2_AProgramThatIsKilledAnywhereAndRunAgain(t *testing.T) {
 }
 
 // openAgain opens the session of a store with answers of the model.
-func openAgain(t *testing.T, store journal.Store, o agent.Options, steps ...llmtest.Step) (*agent.Session, *llmtest.Provider) {
+func openAgain(t *testing.T, store journal.Store, o agent.Options, steps ...llmtest.Step) (*agent.Session,
+	*llmtest.Provider) {
 	t.Helper()
 	model := llmtest.NewProvider("test", steps...)
 	o.ID, o.Client, o.System = "s", &llm.Client{Providers: []llm.Provider{model}}, "You are being tested."

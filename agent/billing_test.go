@@ -22,7 +22,8 @@ var (
 	counts  = llmtest.Error(&llm.Error{Kind: llm.ErrServer, Usage: llm.Usage{Input: 3000, Output: 300}})
 	torn    = llmtest.Torn(string(slices.Repeat([]byte("w"), 400)), llm.Errorf(llm.ErrStream, "cut"))
 	refused = llmtest.Error(&llm.Error{Kind: llm.ErrOverloaded, Status: 529})
-	invalid = llmtest.Error(&llm.Error{Kind: llm.ErrInvalidRequest, Status: 400, Usage: llm.Usage{Input: 50, Output: 5}})
+	invalid = llmtest.Error(&llm.Error{Kind: llm.ErrInvalidRequest, Status: 400,
+		Usage: llm.Usage{Input: 50, Output: 5}})
 )
 
 // checkSpent compares the session's usage with the sum in its results, in its journal and in a
@@ -30,7 +31,8 @@ var (
 func checkSpent(t *testing.T, h *host, log *journal.Memory, atLeast, atMost llm.Usage) {
 	t.Helper()
 	used := h.Usage()
-	if used.Input < atLeast.Input || used.Output < atLeast.Output || used.Input > atMost.Input || used.Output > atMost.Output {
+	if used.Input < atLeast.Input || used.Output < atLeast.Output || used.Input > atMost.Input ||
+		used.Output > atMost.Output {
 		t.Errorf("used %+v, want %+v to %+v", used, atLeast, atMost)
 	}
 	state, err := agent.Load(context.Background(), log)
@@ -53,22 +55,27 @@ func TestI13_FailedCompactions(t *testing.T) {
 		output      int // of the side calls
 		input       int
 	}{
-		"tried again":  {[]llmtest.Step{counts, torn, refused, answerWithUsage(1000, 10, llm.Text{Text: "sum"})}, 1, false, 300 + 100 + 10, 4000},
-		"given up":     {[]llmtest.Step{counts, invalid}, 0, false, 305, 3050},
-		"no answer":    {[]llmtest.Step{answerWithUsage(700, 7, llm.Text{Text: "  "})}, 0, false, 7, 700},
-		"interrupted":  {[]llmtest.Step{counts, llmtest.HangAfter(llm.Text{Text: "well, 'tis so"})}, 0, true, 304, 3000},
+		"tried again": {[]llmtest.Step{counts, torn, refused, answerWithUsage(1000, 10, llm.Text{Text: "sum"})}, 1,
+			false, 300 + 100 + 10, 4000},
+		"given up":  {[]llmtest.Step{counts, invalid}, 0, false, 305, 3050},
+		"no answer": {[]llmtest.Step{answerWithUsage(700, 7, llm.Text{Text: "  "})}, 0, false, 7, 700},
+		"interrupted": {[]llmtest.Step{counts, llmtest.HangAfter(llm.Text{Text: "well, 'tis so"})}, 0, true, 304,
+			3000},
 		"never began":  {[]llmtest.Step{llmtest.Hang()}, 0, true, 0, 1},
 		"never at all": {[]llmtest.Step{refused, refused, refused, refused, refused, refused}, 0, false, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := new(journal.Memory)
-				h := open(t, setup{models: pricedModel(1_000), tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log,
-					Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: append([]llmtest.Step{answerWithUsage(100, 10, llm.Text{Text: "hello"})}, c.steps...)})
+				h := open(t, setup{models: pricedModel(1_000), tools: []tool.Tool{echo("work")},
+					options: agent.Options{Journal: log,
+						Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+					steps: append([]llmtest.Step{answerWithUsage(100, 10, llm.Text{Text: "hello"})}, c.steps...)})
 				h.submit(t, "go", agent.ReasonCompleted)
 				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 				defer cancel()
-				if err := h.Compact(ctx); (err != nil) != c.interrupt || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				if err := h.Compact(ctx); (err != nil) != c.interrupt || err != nil &&
+					!errors.Is(err, context.DeadlineExceeded) {
 					t.Fatal(err)
 				}
 				if n := len(only[*agent.Compaction](h)); n != c.compactions {
@@ -78,7 +85,8 @@ func TestI13_FailedCompactions(t *testing.T) {
 				if c.input == 0 {
 					estimated = 0
 				}
-				checkSpent(t, h, log, llm.Usage{Input: 100 + c.input, Output: 10 + c.output}, llm.Usage{Input: 100 + c.input + estimated, Output: 10 + c.output})
+				checkSpent(t, h, log, llm.Usage{Input: 100 + c.input, Output: 10 + c.output},
+					llm.Usage{Input: 100 + c.input + estimated, Output: 10 + c.output})
 				if err := h.Close(); err != nil {
 					t.Fatal(err)
 				}
@@ -102,8 +110,11 @@ func TestI13_FailedSideCalls(t *testing.T) {
 			}
 			return answerWithUsage(10, 1, call("print"))
 		})
-		h := open(t, setup{models: model(llm.Model{Window: size, MaxOutput: 1_000, Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{printTool(34_000)},
-			steps: slices.Repeat([]llmtest.Step{step}, 20), options: agent.Options{Journal: log, Policy: agent.Policy{MaxToolRounds: 2, OnLimit: agent.SummarizeOnLimit, Compaction: agent.CompactionPolicy{Threshold: 0.85}}}})
+		h := open(t, setup{models: model(llm.Model{Window: size, MaxOutput: 1_000,
+			Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{printTool(34_000)},
+			steps: slices.Repeat([]llmtest.Step{step}, 20), options: agent.Options{Journal: log,
+				Policy: agent.Policy{MaxToolRounds: 2, OnLimit: agent.SummarizeOnLimit,
+					Compaction: agent.CompactionPolicy{Threshold: 0.85}}}})
 		result := h.submit(t, "go", agent.ReasonMaxToolRounds)
 		if n != len(side) || result.Usage != h.Usage() {
 			t.Errorf("%d side calls, %+v of %+v", n, result.Usage, h.Usage())
@@ -135,7 +146,8 @@ func TestI13_CallsThatMayHaveBeenBilled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := new(journal.Memory)
-			h := open(t, setup{steps: []llmtest.Step{llmtest.Error(c.err)}, options: agent.Options{Journal: log, Retry: llm.RetryPolicy{Max: -1}}})
+			h := open(t, setup{steps: []llmtest.Step{llmtest.Error(c.err)}, options: agent.Options{Journal: log,
+				Retry: llm.RetryPolicy{Max: -1}}})
 			result, err := h.Submit(context.Background(), "a task of some length, for which something is paid")
 			if err == nil {
 				t.Fatalf("%+v", result)
@@ -151,7 +163,10 @@ func TestI13_CallsThatMayHaveBeenBilled(t *testing.T) {
 // Failed attempts of a side call count against the budget.
 func TestI13_FailedSideCallsCountAgainstTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 7_000}, Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: []llmtest.Step{answerWithUsage(100, 10, llm.Text{Text: "hello"}), counts, counts, counts}})
+		h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000}),
+			options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 7_000},
+				Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+			steps: []llmtest.Step{answerWithUsage(100, 10, llm.Text{Text: "hello"}), counts, counts, counts}})
 		h.submit(t, "go", agent.ReasonCompleted)
 		if err := h.Compact(context.Background()); err != nil {
 			t.Fatal(err)
@@ -177,8 +192,9 @@ func TestI13_ReservesTheHighestPrice(t *testing.T) {
 		"dear to write":  {llm.Price{Input: 1, Output: 10, CacheWrite: 20}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000, Prices: []llm.Price{c.price}}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 0.03}}},
-				steps: []llmtest.Step{answerWithUsage(10_000, 100, llm.Text{Text: "hello"})}})
+			h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000, Prices: []llm.Price{c.price}}),
+				options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 0.03}}},
+				steps:   []llmtest.Step{answerWithUsage(10_000, 100, llm.Text{Text: "hello"})}})
 			task := string(slices.Repeat([]byte("wort"), 10_000))
 			result, err := h.Submit(context.Background(), task)
 			if err != nil || len(h.model.Requests()) != c.calls {
@@ -195,11 +211,13 @@ func TestI13_KilledParentKnowsChildUsage(t *testing.T) {
 		log := new(journal.Memory)
 		var left *journal.Memory // the journal after a kill in the middle of the child's second call
 		h := openSpawning(t, agent.Options{Journal: log}, map[string][]llmtest.Step{
-			"go": {answerWithUsage(100, 10, spawn("part")), answerWithUsage(200, 20, wait("agent-1")), answerWithUsage(400, 40, llm.Text{Text: "done"})},
-			"part": {answerWithUsage(1_000, 100, call("work")), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
-				left = journal.NewMemory(all(t, log)...)
-				return answerWithUsage(2_000, 200, llm.Text{Text: "ready"})
-			})},
+			"go": {answerWithUsage(100, 10, spawn("part")), answerWithUsage(200, 20, wait("agent-1")),
+				answerWithUsage(400, 40, llm.Text{Text: "done"})},
+			"part": {answerWithUsage(1_000, 100, call("work")),
+				llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
+					left = journal.NewMemory(all(t, log)...)
+					return answerWithUsage(2_000, 200, llm.Text{Text: "ready"})
+				})},
 		}, echo("work"))
 		h.submit(t, "go", agent.ReasonCompleted)
 		if want := (llm.Usage{Input: 3_700, Output: 370}); h.Usage() != want {

@@ -27,13 +27,15 @@ func pricedModel(maxOutput int) llm.Lookup {
 // makes a call.
 func openSpending(t *testing.T, in, out int, models llm.Lookup, o agent.Options) *host {
 	t.Helper()
-	return open(t, setup{models: models, tools: []tool.Tool{echo("work")}, options: o, steps: slices.Repeat([]llmtest.Step{answerWithUsage(in, out, call("work"))}, 99)})
+	return open(t, setup{models: models, tools: []tool.Tool{echo("work")}, options: o,
+		steps: slices.Repeat([]llmtest.Step{answerWithUsage(in, out, call("work"))}, 99)})
 }
 
 // All calls together stay within the token budget, because the largest possible call is reserved
 // before it is made.
 func TestA18_TokenBudget(t *testing.T) {
-	h := openSpending(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}})
+	h := openSpending(t, 1000, 500, model(llm.Model{MaxOutput: 500}),
+		agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}})
 	result := h.submit(t, "go", agent.ReasonBudgetTokens)
 	if total := result.Usage.Total(); total > 10_000 || total < 7_500 || result.Usage != h.Usage() {
 		t.Errorf("used %d of 10000", total)
@@ -53,13 +55,15 @@ func TestA18_TokenBudget(t *testing.T) {
 
 // Near its end the budget shortens answers, until an answer would be too short to be useful.
 func TestA18_ShortensTheLastAnswers(t *testing.T) {
-	h := openSpending(t, 100, 500, model(llm.Model{MaxOutput: 2_000}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 3_200}}})
+	h := openSpending(t, 100, 500, model(llm.Model{MaxOutput: 2_000}),
+		agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 3_200}}})
 	h.submit(t, "go", agent.ReasonBudgetTokens)
 	var most []int
 	for _, r := range h.model.Requests() {
 		most = append(most, r.MaxTokens)
 	}
-	if len(most) < 3 || most[0] != 0 || !slices.IsSortedFunc(most[2:], func(a, b int) int { return b - a }) || most[len(most)-1] < 512 {
+	if len(most) < 3 || most[0] != 0 || !slices.IsSortedFunc(most[2:], func(a, b int) int { return b - a }) ||
+		most[len(most)-1] < 512 {
 		t.Errorf("asked for at most %v", most)
 	}
 	for i, n := range most[1:] {
@@ -71,7 +75,8 @@ func TestA18_ShortensTheLastAnswers(t *testing.T) {
 
 // A model with a smaller output limit is not refused for tokens that it can never write.
 func TestA18_SmallAnswers(t *testing.T) {
-	h := openSpending(t, 100, 50, nil, agent.Options{Request: agent.RequestOptions{MaxTokens: 100}, Policy: agent.Policy{Budget: agent.Budget{Tokens: 1_000}}})
+	h := openSpending(t, 100, 50, nil, agent.Options{Request: agent.RequestOptions{MaxTokens: 100},
+		Policy: agent.Policy{Budget: agent.Budget{Tokens: 1_000}}})
 	if result := h.submit(t, "go", agent.ReasonBudgetTokens); result.Turns < 5 {
 		t.Errorf("%+v", result)
 	}
@@ -79,7 +84,8 @@ func TestA18_SmallAnswers(t *testing.T) {
 
 // All calls together stay within the money budget, and the events have the cost.
 func TestA18_MoneyBudget(t *testing.T) {
-	h := openSpending(t, 10_000, 1_000, pricedModel(1_000), agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 0.1}}})
+	h := openSpending(t, 10_000, 1_000, pricedModel(1_000),
+		agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 0.1}}})
 	result := h.submit(t, "go", agent.ReasonBudgetUSD)
 	if result.CostUSD > 0.1 || result.CostUSD < 0.06 || math.Abs(result.CostUSD-0.02*float64(result.Turns)) > 1e-9 {
 		t.Errorf("%d turns cost %f", result.Turns, result.CostUSD)
@@ -102,15 +108,23 @@ func TestA18_BudgetsThatCannotBeKept(t *testing.T) {
 		o  agent.Options
 		ok bool
 	}{
-		"known prices":                  {agent.Options{Model: "known", Policy: agent.Policy{Budget: agent.Budget{USD: 1}}}, true},
-		"unknown prices":                {agent.Options{Model: "unknown", Policy: agent.Policy{Budget: agent.Budget{USD: 1}}}, false},
-		"unknown prices, but tokens":    {agent.Options{Model: "unknown", Policy: agent.Policy{Budget: agent.Budget{USD: 1, Tokens: 1}}}, true},
-		"unknown prices of the summary": {agent.Options{Model: "known", Policy: agent.Policy{Budget: agent.Budget{USD: 1}, Compaction: agent.CompactionPolicy{Model: "unknown"}}}, false},
-		"negative":                      {agent.Options{Model: "known", Policy: agent.Policy{Budget: agent.Budget{Tokens: -1}}}, false},
-		"no money at all":               {agent.Options{Model: "unknown", Policy: agent.Policy{Budget: agent.Budget{Time: time.Hour}}}, true},
+		"known prices": {agent.Options{Model: "known",
+			Policy: agent.Policy{Budget: agent.Budget{USD: 1}}}, true},
+		"unknown prices": {agent.Options{Model: "unknown",
+			Policy: agent.Policy{Budget: agent.Budget{USD: 1}}}, false},
+		"unknown prices, but tokens": {agent.Options{Model: "unknown",
+			Policy: agent.Policy{Budget: agent.Budget{USD: 1, Tokens: 1}}}, true},
+		"unknown prices of the summary": {agent.Options{Model: "known",
+			Policy: agent.Policy{Budget: agent.Budget{USD: 1}, Compaction: agent.CompactionPolicy{Model: "unknown"}}},
+			false},
+		"negative": {agent.Options{Model: "known",
+			Policy: agent.Policy{Budget: agent.Budget{Tokens: -1}}}, false},
+		"no money at all": {agent.Options{Model: "unknown",
+			Policy: agent.Policy{Budget: agent.Budget{Time: time.Hour}}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.o.Client, c.o.Env, c.o.System = &llm.Client{Providers: []llm.Provider{provider}, Models: known}, emptyEnv(t), "You are being tested."
+			c.o.Client, c.o.Env, c.o.System = &llm.Client{Providers: []llm.Provider{provider}, Models: known},
+				emptyEnv(t), "You are being tested."
 			c.o.Provider = "test"
 			s, err := agent.New(context.Background(), c.o)
 			if (err == nil) != c.ok {
@@ -143,7 +157,8 @@ func TestA18_TimeBudget(t *testing.T) {
 					time.Sleep(20 * time.Second)
 					return llmtest.Text("hello")
 				})
-				h := open(t, setup{tools: []tool.Tool{slow}, steps: []llmtest.Step{hello, step}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
+				h := open(t, setup{tools: []tool.Tool{slow}, steps: []llmtest.Step{hello, step},
+					options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
 				h.submit(t, "hi", agent.ReasonCompleted)
 				time.Sleep(time.Hour)
 				start := time.Now()
@@ -151,7 +166,8 @@ func TestA18_TimeBudget(t *testing.T) {
 				if took := time.Since(start); took != 40*time.Second {
 					t.Errorf("it went on for %v, want what the first input left of a minute", took)
 				}
-				if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.ReasonBudgetTime || l[0].Value != 60 {
+				if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.ReasonBudgetTime ||
+					l[0].Value != 60 {
 					t.Errorf("%+v", l)
 				}
 				if h.Status() != agent.StatusIdle {
@@ -166,7 +182,8 @@ func TestA18_TimeBudget(t *testing.T) {
 // If an interrupt comes before the end of the time budget, the reason is the interrupt.
 func TestA18_InterruptBeforeTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, setup{steps: []llmtest.Step{llmtest.Hang()}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
+		h := open(t, setup{steps: []llmtest.Step{llmtest.Hang()},
+			options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
 		time.AfterFunc(time.Second, h.Interrupt)
 		h.submit(t, "go", agent.ReasonInterrupted)
 	})
@@ -177,13 +194,17 @@ func TestA18_InterruptBeforeTheTimeout(t *testing.T) {
 func TestA18_CountsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{models: pricedModel(1_000), tools: []tool.Tool{echo("work")},
-			options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.SummarizeOnLimit, Compaction: agent.CompactionPolicy{KeepTurns: 1}, Budget: agent.Budget{Tokens: 100_000}}},
-			steps: []llmtest.Step{llmtest.Torn(strings.Repeat("word", 100), llm.Errorf(llm.ErrStream, "cut")), llmtest.Error(llm.Errorf(llm.ErrOverloaded, "busy")),
-				llmtest.Error(&llm.Error{Kind: llm.ErrServer, Usage: llm.Usage{Input: 30, Output: 3}}), answerWithUsage(1_000, 10, call("work")), answerWithUsage(2_000, 20, llm.Text{Text: "the end"}),
+			options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.SummarizeOnLimit,
+				Compaction: agent.CompactionPolicy{KeepTurns: 1}, Budget: agent.Budget{Tokens: 100_000}}},
+			steps: []llmtest.Step{llmtest.Torn(strings.Repeat("word", 100), llm.Errorf(llm.ErrStream, "cut")),
+				llmtest.Error(llm.Errorf(llm.ErrOverloaded, "busy")),
+				llmtest.Error(&llm.Error{Kind: llm.ErrServer, Usage: llm.Usage{Input: 30, Output: 3}}),
+				answerWithUsage(1_000, 10, call("work")), answerWithUsage(2_000, 20, llm.Text{Text: "the end"}),
 				answerWithUsage(4_000, 40, llm.Text{Text: "the summary"})}})
 		result := h.submit(t, "go", agent.ReasonMaxToolRounds)
 		torn := llm.Usage{Input: result.Usage.Input - 3_030, Output: 100}
-		if want := (llm.Usage{Input: 3_030 + torn.Input, Output: 33 + 100}); result.Usage != want || torn.Input < 10 || torn.Input > 100 {
+		if want := (llm.Usage{Input: 3_030 + torn.Input, Output: 33 + 100}); result.Usage != want || torn.Input < 10 ||
+			torn.Input > 100 {
 			t.Errorf("usage %+v, want %+v and a little input of the torn answer", result.Usage, want)
 		}
 		if err := h.Compact(context.Background()); err != nil {
@@ -202,14 +223,16 @@ func TestA18_CountsEverything(t *testing.T) {
 // A call that the host interrupts has begun, and is paid for.
 func TestA18_CountsInterruptedCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Thinking{Text: strings.Repeat("hm", 40)}), llmtest.Hang()}})
+		h := open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Thinking{Text: strings.Repeat("hm", 40)}),
+			llmtest.Hang()}})
 		time.AfterFunc(time.Second, h.Interrupt)
 		first := h.submit(t, "go", agent.ReasonInterrupted)
 		if first.Usage.Input == 0 || first.Usage.Output != 20 {
 			t.Errorf("usage %+v", first.Usage)
 		}
 		time.AfterFunc(time.Second, h.Interrupt)
-		if second := h.submit(t, "go", agent.ReasonInterrupted); second.Usage.Input < first.Usage.Input || second.Usage.Output != 0 {
+		if second := h.submit(t, "go", agent.ReasonInterrupted); second.Usage.Input < first.Usage.Input ||
+			second.Usage.Output != 0 {
 			t.Errorf("usage of a call that was sent and never answered: %+v", second.Usage)
 		}
 	})
@@ -229,7 +252,8 @@ func TestA18_AfterAResume(t *testing.T) {
 				return llmtest.Hang()
 			}
 		})
-		s := setup{models: model(llm.Model{MaxOutput: 1_000}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{work}, 9),
+		s := setup{models: model(llm.Model{MaxOutput: 1_000}), tools: []tool.Tool{echo("work")},
+			steps:   slices.Repeat([]llmtest.Step{work}, 9),
 			options: agent.Options{Policy: agent.Policy{Budget: budget}, Journal: log}}
 		whole := open(t, s)
 		if result := whole.submit(t, "go", agent.ReasonBudgetTokens); result.Turns != 3 {
@@ -237,16 +261,19 @@ func TestA18_AfterAResume(t *testing.T) {
 		}
 		records := all(t, log)
 		time.Sleep(time.Hour)
-		s.options.Journal = journal.NewMemory(records[:len(records)-3]...) // without the end and the last round's result
+		// without the end and the last round's result
+		s.options.Journal = journal.NewMemory(records[:len(records)-3]...)
 		rest := open(t, s)
-		if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.ReasonBudgetTokens || result.Turns != 0 {
+		if result, err := rest.Continue(context.Background()); err != nil ||
+			result.Reason != agent.ReasonBudgetTokens || result.Turns != 0 {
 			t.Errorf("Continue = %+v, %v", result, err)
 		}
 		upTo := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "result" }) + 1
 		s.options.Journal, s.options.Budget.Tokens = journal.NewMemory(records[:upTo]...), 0
 		timed := open(t, s)
 		start := time.Now()
-		if result, err := timed.Continue(context.Background()); err != nil || result.Reason != agent.ReasonBudgetTime || time.Since(start) != 49*time.Second {
+		if result, err := timed.Continue(context.Background()); err != nil || result.Reason != agent.ReasonBudgetTime ||
+			time.Since(start) != 49*time.Second {
 			t.Errorf("Continue = %+v, %v after %v", result, err, time.Since(start))
 		}
 	})
@@ -268,14 +295,16 @@ func TestA18_GreedyModel(t *testing.T) {
 				}
 				return answerWithUsage(100*len(req.Messages), most, call("work"))
 			})
-			h := open(t, setup{models: pricedModel(3_000), tools: []tool.Tool{wideTool("work", 700)}, options: agent.Options{Policy: agent.Policy{Budget: budget}},
-				steps: slices.Repeat([]llmtest.Step{greedy}, 99)})
+			h := open(t, setup{models: pricedModel(3_000), tools: []tool.Tool{wideTool("work", 700)},
+				options: agent.Options{Policy: agent.Policy{Budget: budget}},
+				steps:   slices.Repeat([]llmtest.Step{greedy}, 99)})
 			reason := agent.ReasonBudgetUSD
 			if budget.USD == 0 {
 				reason = agent.ReasonBudgetTokens
 			}
 			result := h.submit(t, "go", reason)
-			if budget.Tokens > 0 && result.Usage.Total() > budget.Tokens || budget.USD > 0 && (result.CostUSD > budget.USD || result.CostUSD < 0.8*budget.USD) {
+			if budget.Tokens > 0 && result.Usage.Total() > budget.Tokens || budget.USD > 0 &&
+				(result.CostUSD > budget.USD || result.CostUSD < 0.8*budget.USD) {
 				t.Errorf("used %d tokens and %f dollars", result.Usage.Total(), result.CostUSD)
 			}
 			asked := h.model.Requests()
@@ -288,8 +317,11 @@ func TestA18_GreedyModel(t *testing.T) {
 
 // Side calls count against the budget like any other.
 func TestA18_SideCallsCount(t *testing.T) {
-	h := open(t, setup{models: model(llm.Model{MaxOutput: 600}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 5_000}, Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
-		steps: []llmtest.Step{answerWithUsage(100, 10, llm.Text{Text: "hello"}), answerWithUsage(4_500, 10, llm.Text{Text: "the summary"}), llmtest.Text("never")}})
+	h := open(t, setup{models: model(llm.Model{MaxOutput: 600}),
+		options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 5_000},
+			Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+		steps: []llmtest.Step{answerWithUsage(100, 10, llm.Text{Text: "hello"}),
+			answerWithUsage(4_500, 10, llm.Text{Text: "the summary"}), llmtest.Text("never")}})
 	h.submit(t, "hi", agent.ReasonCompleted)
 	if err := h.Compact(context.Background()); err != nil {
 		t.Fatal(err)
@@ -300,13 +332,15 @@ func TestA18_SideCallsCount(t *testing.T) {
 // A session may be resumed with a larger budget.
 func TestA18_ResumeWithMore(t *testing.T) {
 	log := new(journal.Memory)
-	s := setup{models: model(llm.Model{MaxOutput: 600}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{answerWithUsage(2_000, 600, call("work"))}, 9),
+	s := setup{models: model(llm.Model{MaxOutput: 600}), tools: []tool.Tool{echo("work")},
+		steps:   slices.Repeat([]llmtest.Step{answerWithUsage(2_000, 600, call("work"))}, 9),
 		options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 3_000}}, Journal: log}}
 	h := open(t, s)
 	h.submit(t, "go", agent.ReasonBudgetTokens)
 	s.options.Journal, s.options.Budget.Tokens = journal.NewMemory(all(t, log)...), 6_000
 	rest := open(t, s)
-	if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.ReasonBudgetTokens || result.Turns != 1 {
+	if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.ReasonBudgetTokens ||
+		result.Turns != 1 {
 		t.Errorf("Continue = %+v, %v", result, err)
 	}
 	if l := only[*agent.TurnLimit](rest); len(l) != 1 || l[0].Value != 6_000 {
@@ -316,14 +350,16 @@ func TestA18_ResumeWithMore(t *testing.T) {
 
 // Answers without reported usage still use up the budget.
 func TestA18_UncountedAnswers(t *testing.T) {
-	h := open(t, setup{models: model(llm.Model{MaxOutput: 512}), tools: []tool.Tool{wideTool("work", 400)}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}},
-		steps: append(slices.Repeat([]llmtest.Step{answerWithoutUsage(call("work"))}, 30), llmtest.Text("never"))})
+	h := open(t, setup{models: model(llm.Model{MaxOutput: 512}), tools: []tool.Tool{wideTool("work", 400)},
+		options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}},
+		steps:   append(slices.Repeat([]llmtest.Step{answerWithoutUsage(call("work"))}, 30), llmtest.Text("never"))})
 	h.submit(t, "go", agent.ReasonBudgetTokens)
 }
 
 // No summary is requested at the end of a budget: there is nothing left for it, and the input ends.
 func TestA18_NoSummaryBeyondTheBudget(t *testing.T) {
-	h := openSpending(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{OnLimit: agent.SummarizeOnLimit, Budget: agent.Budget{Tokens: 3_000}}})
+	h := openSpending(t, 1000, 500, model(llm.Model{MaxOutput: 500}),
+		agent.Options{Policy: agent.Policy{OnLimit: agent.SummarizeOnLimit, Budget: agent.Budget{Tokens: 3_000}}})
 	before := h.submit(t, "go", agent.ReasonBudgetTokens)
 	if n := len(h.model.Requests()); n != before.Turns {
 		t.Errorf("%d requests for %d turns", n, before.Turns)
@@ -332,7 +368,8 @@ func TestA18_NoSummaryBeyondTheBudget(t *testing.T) {
 
 // An error that has nothing to do with the budget is reported as a failure, not as a limit.
 func TestA18_FailureIsNotALimit(t *testing.T) {
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no"))}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000, Time: time.Minute}}}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no"))},
+		options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000, Time: time.Minute}}}})
 	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrAuthentication) {
 		t.Errorf("Submit = %v", err)
 	}

@@ -71,17 +71,20 @@ func TestJ14_RequestCaller(t *testing.T) {
 		var bill spend
 		ids := []string{"first", "second"}
 		h := open(t, setup{tools: append(coding.Agents(), echo("work")), around: []llm.Middleware{bill.middleware},
-			options: agent.Options{Subagents: &agent.Subagents{}, Policy: agent.Policy{MaxToolRounds: 2, OnLimit: agent.SummarizeOnLimit, Compaction: agent.CompactionPolicy{KeepTurns: 1}},
+			options: agent.Options{Subagents: &agent.Subagents{}, Policy: agent.Policy{MaxToolRounds: 2,
+				OnLimit: agent.SummarizeOnLimit, Compaction: agent.CompactionPolicy{KeepTurns: 1}},
 				NewID: func() string { id := ids[0]; ids = ids[1:]; return id }},
 			steps: byTask(map[string][]llmtest.Step{
-				"go":     {overloaded, paid(1, spawn("a part")), paid(2, wait("agent-1")), overloaded, paid(4, llm.Text{Text: "that was it"}), paid(8, llm.Text{Text: "on"})},
+				"go": {overloaded, paid(1, spawn("a part")), paid(2, wait("agent-1")), overloaded,
+					paid(4, llm.Text{Text: "that was it"}), paid(8, llm.Text{Text: "on"})},
 				"a part": {overloaded, overloaded, paid(16, llm.Text{Text: "done"})},
 			}), wrap: summarizes(overloaded, paid(32, llm.Text{Text: "THE SUMMARY"}))})
 		h.submit(t, "go", agent.ReasonMaxToolRounds)
 		if err := h.Compact(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		slices.SortStableFunc(bill.calls, func(a, b string) int { return strings.Compare(a[:5], b[:5]) }) // the two agents work in parallel
+		// the two agents work in parallel
+		slices.SortStableFunc(bill.calls, func(a, b string) int { return strings.Compare(a[:5], b[:5]) })
 		want := "agent-1 turn 1.1, agent-1 turn 1.2, agent-1 turn 1.3, main turn 1.1, main turn 1.2, main turn 2.1, " +
 			"main last_text 3.1, main last_text 3.2, main compaction 3.1, main compaction 3.2"
 		if got := strings.Join(bill.calls, ", "); got != want {
@@ -155,16 +158,19 @@ func TestJ14_SubagentContextValues(t *testing.T) {
 		})
 		gate := make(chan struct{})
 		h := open(t, setup{tools: append(coding.Agents(), look), around: []llm.Middleware{around},
-			options: agent.Options{Subagents: &agent.Subagents{}, Hooks: agent.Hooks{Middleware: []tool.Middleware{spans}, BeforeStop: func(ctx context.Context, stop agent.Stop) (string, error) {
-				if stop.Agent != "" {
-					see(ctx, "stop")
-				}
-				return "", nil
-			}}},
+			options: agent.Options{Subagents: &agent.Subagents{},
+				Hooks: agent.Hooks{Middleware: []tool.Middleware{spans}, BeforeStop: func(ctx context.Context,
+					stop agent.Stop) (string, error) {
+					if stop.Agent != "" {
+						see(ctx, "stop")
+					}
+					return "", nil
+				}}},
 			steps: byTask(map[string][]llmtest.Step{
 				"go": {llmtest.Calls(spawn("a part")), llmtest.Text("later"), llmtest.Calls(send("agent-1", "and?")),
 					llmtest.Calls(wait("agent-1")), llmtest.Text("now")},
-				"a part": {llmtest.Gate(nil, gate, llmtest.Calls(call("look"))), llmtest.Text("done"), llmtest.Text("more")},
+				"a part": {llmtest.Gate(nil, gate, llmtest.Calls(call("look"))), llmtest.Text("done"),
+					llmtest.Text("more")},
 			})})
 		ctx, cancel := context.WithTimeout(within(t.Context(), "first"), 1<<40)
 		if _, err := h.Submit(ctx, "go"); err != nil {
@@ -176,8 +182,10 @@ func TestJ14_SubagentContextValues(t *testing.T) {
 		if _, err := h.Submit(within(t.Context(), "second"), "go on"); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"/first/spawn_agent step 1 false <nil>", "/first/spawn_agent/look tool false <nil>", "/first/spawn_agent step 2 false <nil>",
-			"/first/spawn_agent stop false <nil>", "/second/send_input step 3 false <nil>", "/second/send_input stop false <nil>"}
+		want := []string{"/first/spawn_agent step 1 false <nil>", "/first/spawn_agent/look tool false <nil>",
+			"/first/spawn_agent step 2 false <nil>",
+			"/first/spawn_agent stop false <nil>", "/second/send_input step 3 false <nil>",
+			"/second/send_input stop false <nil>"}
 		if !slices.Equal(seen, want) {
 			t.Errorf("the agent saw\n%s, want\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
 		}

@@ -28,7 +28,8 @@ func (o *Options) check() error {
 	case o.Request.Temperature != nil && (*o.Request.Temperature < 0 || math.IsNaN(*o.Request.Temperature)):
 		return fmt.Errorf("agent: Options.Request.Temperature is %v; it is a number from 0 on, or nil for the provider's default", *o.Request.Temperature)
 	}
-	for name, raw := range map[string]json.RawMessage{"Request.ProviderOptions": o.Request.ProviderOptions, "Profile.Options": o.Profile.Options} {
+	for name, raw := range map[string]json.RawMessage{"Request.ProviderOptions": o.Request.ProviderOptions,
+		"Profile.Options": o.Profile.Options} {
 		if raw != nil && !isObject(raw) {
 			return fmt.Errorf("agent: Options.%s has to be one JSON object, and is %s", name, shortened(raw))
 		}
@@ -51,7 +52,8 @@ func (p *Policy) check(of string, provider func(name string) (llm.Provider, erro
 	case p.OnFailure != CloseOnFailure && p.OnFailure != StayOnFailure:
 		return fmt.Errorf("agent: %s.OnFailure is %q; it can be empty or %q", of, p.OnFailure, StayOnFailure)
 	case p.Compaction.Threshold < 0 || p.Compaction.Threshold > 1:
-		return fmt.Errorf("agent: %s.Compaction.Threshold is %v; it is a share of the window, from 0 to 1", of, p.Compaction.Threshold)
+		return fmt.Errorf("agent: %s.Compaction.Threshold is %v; it is a share of the window, from 0 to 1", of,
+			p.Compaction.Threshold)
 	}
 	if p.Result != nil {
 		if _, err := checker(p.Result.Schema); err != nil {
@@ -68,8 +70,9 @@ func (p *Policy) check(of string, provider func(name string) (llm.Provider, erro
 
 // numbers returns the numbers of a policy that cannot be negative, by their names.
 func (p *Policy) numbers() map[string]float64 {
-	return map[string]float64{"MaxToolRounds": float64(p.MaxToolRounds), "MaxTurns": float64(p.MaxTurns), "Budget.Tokens": float64(p.Budget.Tokens),
-		"Budget.USD": p.Budget.USD, "Budget.Time": float64(p.Budget.Time), "Loops.Window": float64(p.Loops.Window),
+	return map[string]float64{"MaxToolRounds": float64(p.MaxToolRounds), "MaxTurns": float64(p.MaxTurns),
+		"Budget.Tokens": float64(p.Budget.Tokens),
+		"Budget.USD":    p.Budget.USD, "Budget.Time": float64(p.Budget.Time), "Loops.Window": float64(p.Loops.Window),
 		"Compaction.KeepTurns": float64(p.Compaction.KeepTurns)}
 }
 
@@ -83,7 +86,8 @@ func (o *Options) checkLimits() error {
 		if err := o.Subagents.check(); err != nil {
 			return err
 		}
-		limits["Subagents.Depth"], limits["Subagents.MaxRunning"] = float64(o.Subagents.Depth), float64(o.Subagents.MaxRunning)
+		limits["Subagents.Depth"], limits["Subagents.MaxRunning"] = float64(o.Subagents.Depth),
+			float64(o.Subagents.MaxRunning)
 	}
 	return notNegative("Options", limits)
 }
@@ -173,7 +177,8 @@ func checker(schema json.RawMessage) (func(text string) error, error) {
 		return nil, err
 	}
 	if bad := badType(raw); bad != "" {
-		return nil, fmt.Errorf("%q is no type of JSON Schema; the types are%s", bad, strings.ReplaceAll(strings.TrimRight(types, " "), " ", ", ")[1:])
+		return nil, fmt.Errorf("%q is no type of JSON Schema; the types are%s", bad,
+			strings.ReplaceAll(strings.TrimRight(types, " "), " ", ", ")[1:])
 	}
 	resolved, err := s.Resolve(nil)
 	if err != nil {
@@ -223,7 +228,8 @@ func badType(schema any) string {
 			}
 		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
 			below = slices.AppendSeq(below, maps.Values(named))
-		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "anyOf", "oneOf", "allOf", "prefixItems":
+		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "anyOf",
+			"oneOf", "allOf", "prefixItems":
 			below = append(append(below, value), list...)
 		}
 	}

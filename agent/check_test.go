@@ -20,7 +20,8 @@ import (
 
 // validOptions returns valid options.
 func validOptions() agent.Options {
-	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test"), llmtest.NewProvider("other")}},
+	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test"),
+		llmtest.NewProvider("other")}},
 		Env: envtest.NewMemory(nil), Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}}
 }
 
@@ -43,44 +44,72 @@ func TestI15_NewRefusesInvalidOptions(t *testing.T) {
 		"nothing wrong":  {func(*agent.Options) {}, ""},
 		"no client":      {func(o *agent.Options) { o.Client = nil }, "Options.Client is missing"},
 		"no environment": {func(o *agent.Options) { o.Env = nil }, "Options.Env is missing"},
-		"no profile":     {func(o *agent.Options) { o.Profile, o.Model = profile.Profile{}, "m" }, "take one of the packages profile/anthropic"},
+		"no profile": {func(o *agent.Options) { o.Profile, o.Model = profile.Profile{}, "m" },
+			"take one of the packages profile/anthropic"},
 		"tools instead": {func(o *agent.Options) {
 			o.Profile, o.Provider, o.Model, o.Tools = profile.Profile{}, "test", "m", named("x")
 		}, ""},
 		"system instead": {func(o *agent.Options) {
 			o.Profile, o.Provider, o.Model, o.System = profile.Profile{}, "test", "m", "Work."
 		}, ""},
-		"no model":                {func(o *agent.Options) { o.Profile.Model = "" }, "set Options.Model"},
-		"unknown provider":        {func(o *agent.Options) { o.Profile.Provider = "elsewhere" }, `or else the profile's: unknown provider "elsewhere"; the client has test, other`},
-		"no provider":             {func(o *agent.Options) { o.Profile.Provider = "" }, "the client has no default: set Provider to one of test, other"},
-		"a client without any":    {func(o *agent.Options) { o.Client = &llm.Client{} }, "the client has no providers"},
-		"provider of compactions": {func(o *agent.Options) { o.Compaction.Provider = "elsewhere" }, `Options.Compaction: unknown provider "elsewhere"`},
-		"fallback of no provider": {addFallback("elsewhere", "m", 0), `Options.Fallbacks.Models[0]: unknown provider "elsewhere"; the client has test, other`},
-		"fallback of no model":    {addFallback("test", "", 0), "Options.Fallbacks.Models[0] names no model"},
-		"fallback's window":       {addFallback("test", "m", -1), "Options.Fallbacks.Models[0]: Window cannot be negative"},
-		"fallback":                {addFallback("", "m", 0), ""},
+		"no model": {func(o *agent.Options) { o.Profile.Model = "" }, "set Options.Model"},
+		"unknown provider": {func(o *agent.Options) { o.Profile.Provider = "elsewhere" },
+			`or else the profile's: unknown provider "elsewhere"; the client has test, other`},
+		"no provider": {func(o *agent.Options) { o.Profile.Provider = "" },
+			"the client has no default: set Provider to one of test, other"},
+		"a client without any": {func(o *agent.Options) { o.Client = &llm.Client{} }, "the client has no providers"},
+		"provider of compactions": {func(o *agent.Options) { o.Compaction.Provider = "elsewhere" },
+			`Options.Compaction: unknown provider "elsewhere"`},
+		"fallback of no provider": {addFallback("elsewhere", "m", 0),
+			`Options.Fallbacks.Models[0]: unknown provider "elsewhere"; the client has test, other`},
+		"fallback of no model": {addFallback("test", "", 0), "Options.Fallbacks.Models[0] names no model"},
+		"fallback's window": {addFallback("test", "m", -1),
+			"Options.Fallbacks.Models[0]: Window cannot be negative"},
+		"fallback": {addFallback("", "m", 0), ""},
 		"fallback without a price": {func(o *agent.Options) {
 			addFallback("other", "m", 0)(o)
 			o.Budget.USD = 1
-			o.Client.Models = func(p, _ string) (llm.Model, bool) { return llm.Model{Prices: []llm.Price{{Input: 1}}}, p == "test" }
+			o.Client.Models = func(p, _ string) (llm.Model, bool) {
+				return llm.Model{Prices: []llm.Price{{Input: 1}}},
+					p == "test"
+			}
 		}, "(of the fallback other/m)"},
-		"tool with a space":       {func(o *agent.Options) { o.Tools = named("read file") }, `tool "read file": its name has to begin with a letter`},
-		"tool with a dot":         {func(o *agent.Options) { o.Profile.Tools = named("fs.read") }, `tool "fs.read": its name`},
+		"tool with a space": {func(o *agent.Options) { o.Tools = named("read file") },
+			`tool "read file": its name has to begin with a letter`},
+		"tool with a dot": {func(o *agent.Options) { o.Profile.Tools = named("fs.read") },
+			`tool "fs.read": its name`},
 		"tool with a digit first": {func(o *agent.Options) { o.Tools = named("7zip") }, `tool "7zip": its name`},
 		"tool with a dash first":  {func(o *agent.Options) { o.Tools = named("-x") }, `tool "-x": its name`},
 		"tool beyond ASCII":       {func(o *agent.Options) { o.Tools = named("größe") }, `its name`},
 		"tool of 65":              {func(o *agent.Options) { o.Tools = named(strings.Repeat("x", 65)) }, `at most 64`},
 		"tool of 64":              {func(o *agent.Options) { o.Tools = named("_" + strings.Repeat("X-1", 21)) }, ""},
-		"an array as schema":      {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":"array"}`)} }, `"type": "object"`},
-		"a string as schema":      {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":"string"}`)} }, `"type": "object"`},
-		"several types":           {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":["object","null"]}`)} }, `"type": "object"`},
-		"no type":                 {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`{"properties":{}}`)} }, `"type": "object"`},
-		"true as schema":          {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`true`)} }, `a JSON object, and is "true"`},
-		"null as schema":          {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`null`)} }, `a JSON object, and is "null"`},
-		"a schema of no JSON":     {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`{`)} }, `a JSON object, and is "{"`},
-		"an empty schema":         {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte{}} }, `a JSON object, and is ""`},
+		"an array as schema": {func(o *agent.Options) {
+			o.Result = &agent.ResultPolicy{Schema: []byte(
+				`{"type":"array"}`)}
+		}, `"type": "object"`},
+		"a string as schema": {func(o *agent.Options) {
+			o.Result = &agent.ResultPolicy{Schema: []byte(
+				`{"type":"string"}`)}
+		}, `"type": "object"`},
+		"several types": {func(o *agent.Options) {
+			o.Result = &agent.ResultPolicy{Schema: []byte(
+				`{"type":["object","null"]}`)}
+		}, `"type": "object"`},
+		"no type": {func(o *agent.Options) {
+			o.Result = &agent.ResultPolicy{Schema: []byte(
+				`{"properties":{}}`)}
+		}, `"type": "object"`},
+		"true as schema": {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`true`)} },
+			`a JSON object, and is "true"`},
+		"null as schema": {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`null`)} },
+			`a JSON object, and is "null"`},
+		"a schema of no JSON": {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`{`)} },
+			`a JSON object, and is "{"`},
+		"an empty schema": {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte{}} },
+			`a JSON object, and is ""`},
 		"a type that is none": {func(o *agent.Options) {
-			o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"str"}}}}`)}
+			o.Result = &agent.ResultPolicy{Schema: []byte(
+				`{"type":"object","properties":{"a":{"type":"array","items":{"type":"str"}}}}`)}
 		}, `"str" is no type of JSON Schema; the types are object, array`},
 		"a property that is no schema": {func(o *agent.Options) {
 			o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":"object","properties":{"a":3}}`)}
@@ -92,29 +121,43 @@ func TestI15_NewRefusesInvalidOptions(t *testing.T) {
 		"a property named type": {func(o *agent.Options) {
 			o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":"object","properties":{"type":{"type":"string"}}}`)}
 		}, ""},
-		"options that are a list":   {func(o *agent.Options) { o.Request.ProviderOptions = []byte(`[1]`) }, `Options.Request.ProviderOptions has to be one JSON object, and is "[1]"`},
-		"options that are null":     {func(o *agent.Options) { o.Request.ProviderOptions = []byte(`null`) }, "one JSON object"},
-		"options that are two":      {func(o *agent.Options) { o.Request.ProviderOptions = []byte(`{} {}`) }, "one JSON object"},
-		"options of the profile":    {func(o *agent.Options) { o.Profile.Options = []byte(`"x"`) }, "Options.Profile.Options has to be one JSON object"},
-		"negative rounds":           {func(o *agent.Options) { o.MaxToolRounds = -1 }, "Options.MaxToolRounds cannot be negative"},
-		"negative turns and tokens": {func(o *agent.Options) { o.MaxTurns, o.Request.MaxTokens = -1, -1 }, "Options.MaxTurns, Options.Request.MaxTokens cannot be negative"},
-		"negative budgets":          {func(o *agent.Options) { o.Budget = agent.Budget{Tokens: -1, USD: -1, Time: -1} }, "Options.Budget.Time, Options.Budget.Tokens, Options.Budget.USD"},
-		"a budget of NaN":           {func(o *agent.Options) { o.Budget.USD = math.NaN() }, "Options.Budget.USD"},
-		"negative grace":            {func(o *agent.Options) { o.Grace = -time.Second }, "Options.Grace"},
-		"negative delays":           {func(o *agent.Options) { o.Retry = llm.RetryPolicy{Base: -1, Cap: -1} }, "Options.Retry.Base, Options.Retry.Cap"},
-		"no retries":                {func(o *agent.Options) { o.Retry.Max = -1 }, ""},
-		"negative window of loops":  {func(o *agent.Options) { o.Loops.Window = -1 }, "Options.Loops.Window"},
-		"negative turns to keep":    {func(o *agent.Options) { o.Compaction.KeepTurns = -1 }, "Options.Compaction.KeepTurns"},
-		"negative depth":            {func(o *agent.Options) { o.Subagents = &agent.Subagents{Depth: -1, MaxRunning: -1} }, "Options.Subagents.Depth, Options.Subagents.MaxRunning"},
-		"a threshold of 85":         {func(o *agent.Options) { o.Compaction.Threshold = 85 }, "a share of the window"},
-		"negative temperature":      {func(o *agent.Options) { o.Request.Temperature = number(-0.1) }, "Options.Request.Temperature"},
-		"temperature 0":             {func(o *agent.Options) { o.Request.Temperature = number(0) }, ""},
-		"an unknown limit":          {func(o *agent.Options) { o.OnLimit = "stop" }, "Options.OnLimit"},
+		"options that are a list": {func(o *agent.Options) { o.Request.ProviderOptions = []byte(`[1]`) },
+			`Options.Request.ProviderOptions has to be one JSON object, and is "[1]"`},
+		"options that are null": {func(o *agent.Options) { o.Request.ProviderOptions = []byte(`null`) },
+			"one JSON object"},
+		"options that are two": {func(o *agent.Options) { o.Request.ProviderOptions = []byte(`{} {}`) },
+			"one JSON object"},
+		"options of the profile": {func(o *agent.Options) { o.Profile.Options = []byte(`"x"`) },
+			"Options.Profile.Options has to be one JSON object"},
+		"negative rounds": {func(o *agent.Options) { o.MaxToolRounds = -1 },
+			"Options.MaxToolRounds cannot be negative"},
+		"negative turns and tokens": {func(o *agent.Options) { o.MaxTurns, o.Request.MaxTokens = -1, -1 },
+			"Options.MaxTurns, Options.Request.MaxTokens cannot be negative"},
+		"negative budgets": {func(o *agent.Options) { o.Budget = agent.Budget{Tokens: -1, USD: -1, Time: -1} },
+			"Options.Budget.Time, Options.Budget.Tokens, Options.Budget.USD"},
+		"a budget of NaN": {func(o *agent.Options) { o.Budget.USD = math.NaN() }, "Options.Budget.USD"},
+		"negative grace":  {func(o *agent.Options) { o.Grace = -time.Second }, "Options.Grace"},
+		"negative delays": {func(o *agent.Options) { o.Retry = llm.RetryPolicy{Base: -1, Cap: -1} },
+			"Options.Retry.Base, Options.Retry.Cap"},
+		"no retries":               {func(o *agent.Options) { o.Retry.Max = -1 }, ""},
+		"negative window of loops": {func(o *agent.Options) { o.Loops.Window = -1 }, "Options.Loops.Window"},
+		"negative turns to keep": {func(o *agent.Options) { o.Compaction.KeepTurns = -1 },
+			"Options.Compaction.KeepTurns"},
+		"negative depth": {func(o *agent.Options) {
+			o.Subagents = &agent.Subagents{Depth: -1,
+				MaxRunning: -1}
+		}, "Options.Subagents.Depth, Options.Subagents.MaxRunning"},
+		"a threshold of 85": {func(o *agent.Options) { o.Compaction.Threshold = 85 }, "a share of the window"},
+		"negative temperature": {func(o *agent.Options) { o.Request.Temperature = number(-0.1) },
+			"Options.Request.Temperature"},
+		"temperature 0":    {func(o *agent.Options) { o.Request.Temperature = number(0) }, ""},
+		"an unknown limit": {func(o *agent.Options) { o.OnLimit = "stop" }, "Options.OnLimit"},
 		"a choice of no tool": {func(o *agent.Options) {
 			o.Tools, o.Request.ToolChoice = named("x"), llm.ToolChoice{Mode: llm.ToolNamed, Name: "y"}
 		}, `the tool "y", which the session does not have; it has x`},
 		"MaxConfirms alone": {func(o *agent.Options) { o.MaxConfirms = 2 }, "Options.BeforeStop, which is missing"},
-		"another directory": {func(o *agent.Options) { o.Dir = "/elsewhere" }, "Options.Dir is /elsewhere, but Options.Env works in " + envtest.MemoryDir},
+		"another directory": {func(o *agent.Options) { o.Dir = "/elsewhere" },
+			"Options.Dir is /elsewhere, but Options.Env works in " + envtest.MemoryDir},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, log, events := validOptions(), new(journal.Memory), 0
@@ -130,7 +173,8 @@ func TestI15_NewRefusesInvalidOptions(t *testing.T) {
 				}
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "agent: ") || strings.Contains(err.Error(), "\n") {
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "agent: ") ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("New = %v, want %s", err, c.want)
 			}
 			if log.Len() != 0 || events != 0 {
@@ -154,7 +198,8 @@ func TestI15_ResumeChecksThePolicy(t *testing.T) {
 	}
 	records := log.Len()
 	o.Compaction.Provider = "elsewhere"
-	if _, err := agent.Resume(context.Background(), o); err == nil || !strings.Contains(err.Error(), `Options.Compaction: unknown provider "elsewhere"`) {
+	if _, err := agent.Resume(context.Background(), o); err == nil || !strings.Contains(err.Error(),
+		`Options.Compaction: unknown provider "elsewhere"`) {
 		t.Errorf("Resume = %v", err)
 	}
 	if log.Len() != records {
@@ -168,7 +213,8 @@ func TestI15_SetAProviderWithoutAModel(t *testing.T) {
 	h := open(t, setup{more: []llm.Provider{other}, steps: []llmtest.Step{llmtest.Text("hi")}})
 	same, provider := "test", "other"
 	for range 2 { // before the first record, and after it
-		if err := h.Set(context.Background(), agent.Settings{Provider: &provider}); err == nil || !strings.Contains(err.Error(), "Settings.Model") {
+		if err := h.Set(context.Background(), agent.Settings{Provider: &provider}); err == nil ||
+			!strings.Contains(err.Error(), "Settings.Model") {
 			t.Errorf("Set = %v", err)
 		}
 		if err := h.Set(context.Background(), agent.Settings{Provider: &same}); err != nil {
@@ -182,7 +228,8 @@ func TestI15_SetAProviderWithoutAModel(t *testing.T) {
 func shortJournal(t *testing.T) *journal.Memory {
 	t.Helper()
 	log := new(journal.Memory)
-	h := open(t, setup{tools: []tool.Tool{echo("x")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("hi")}})
+	h := open(t, setup{tools: []tool.Tool{echo("x")}, options: agent.Options{Journal: log},
+		steps: []llmtest.Step{llmtest.Text("hi")}})
 	h.submit(t, "hello", agent.ReasonCompleted)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
@@ -201,8 +248,11 @@ func TestI15_ResumeAnother(t *testing.T) {
 		change func(o *agent.Options)
 		want   string
 	}{
-		"another id":                {func(o *agent.Options) { o.ID = "another" }, "the journal holds the session " + state.Header.ID + ", not another"},
-		"another directory":         {func(o *agent.Options) { o.Env = envtest.NewMemory(nil) }, "the session worked in " + state.Header.Dir + ", and Options.Env works in " + envtest.MemoryDir + ": set Options.Dir"},
+		"another id": {func(o *agent.Options) { o.ID = "another" },
+			"the journal holds the session " + state.Header.ID + ", not another"},
+		"another directory": {func(o *agent.Options) { o.Env = envtest.NewMemory(nil) },
+			"the session worked in " + state.Header.Dir + ", and Options.Env works in " + envtest.MemoryDir +
+				": set Options.Dir"},
 		"not that directory":        {func(o *agent.Options) { o.Dir = "/elsewhere" }, "Options.Dir is /elsewhere"},
 		"an option that is no good": {func(o *agent.Options) { o.MaxTurns = -1 }, "Options.MaxTurns"},
 		"no environment":            {func(o *agent.Options) { o.Env = nil }, "Options.Env is missing"},
@@ -223,7 +273,8 @@ func TestI15_ResumeAnother(t *testing.T) {
 func TestI15_AnotherDirectory(t *testing.T) {
 	log := shortJournal(t)
 	resume := func(dir string, steps ...llmtest.Step) *host {
-		return open(t, setup{tools: []tool.Tool{echo("x")}, steps: steps, options: agent.Options{Journal: log, Dir: dir, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}})
+		return open(t, setup{tools: []tool.Tool{echo("x")}, steps: steps, options: agent.Options{Journal: log, Dir: dir,
+			Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}})
 	}
 	h := resume("/elsewhere", llmtest.Text("done"), llmtest.Text("a summary"), llmtest.Text("again"))
 	if start := only[*agent.SessionStart](h)[0]; start.Dir != "/elsewhere" {
@@ -234,7 +285,8 @@ func TestI15_AnotherDirectory(t *testing.T) {
 	}
 	h.submit(t, "go", agent.ReasonCompleted)
 	messages := h.model.Requests()[0].Messages
-	if len(messages) != 5 || messages[3].Parts.Text() != "go" || !strings.Contains(messages[4].Parts.Text(), "Working directory: /elsewhere\n") {
+	if len(messages) != 5 || messages[3].Parts.Text() != "go" || !strings.Contains(messages[4].Parts.Text(),
+		"Working directory: /elsewhere\n") {
 		t.Errorf("messages %+v", messages)
 	}
 	if err := h.Compact(context.Background()); err != nil {
@@ -242,7 +294,8 @@ func TestI15_AnotherDirectory(t *testing.T) {
 	}
 	h.submit(t, "go on", agent.ReasonCompleted)
 	request := h.model.Requests()[2]
-	if text := request.Messages[1].Parts.Text(); !strings.Contains(text, "a summary") || !strings.Contains(text, "Working directory: /elsewhere\n") {
+	if text := request.Messages[1].Parts.Text(); !strings.Contains(text, "a summary") ||
+		!strings.Contains(text, "Working directory: /elsewhere\n") {
 		t.Errorf("after a compaction: %s", text)
 	}
 	if err := h.Close(); err != nil {
@@ -256,7 +309,8 @@ func TestI15_AnotherDirectory(t *testing.T) {
 	h = resume("", llmtest.Text("still there")) // in its latest directory
 	h.submit(t, "go", agent.ReasonCompleted)
 	state, err := agent.Load(context.Background(), log)
-	if err != nil || state.Dir() != "/elsewhere" || strings.Count(h.turns(), "note") != strings.Count(h.turns()[:strings.LastIndex(h.turns(), "user")], "note") {
+	if err != nil || state.Dir() != "/elsewhere" ||
+		strings.Count(h.turns(), "note") != strings.Count(h.turns()[:strings.LastIndex(h.turns(), "user")], "note") {
 		t.Errorf("%v, %s, %s", err, state.Dir(), h.turns())
 	}
 }
@@ -265,10 +319,12 @@ func TestI15_AnotherDirectory(t *testing.T) {
 func TestI15_IgnoredOptions(t *testing.T) {
 	log := shortJournal(t)
 	hot := 0.5
-	h := open(t, setup{options: agent.Options{Journal: log, Instructions: "Be brief.", Request: agent.RequestOptions{MaxTokens: 7, Temperature: &hot, NoCache: true,
-		ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired}, ProviderOptions: json.RawMessage(`{"a":1}`)}}})
+	h := open(t, setup{options: agent.Options{Journal: log, Instructions: "Be brief.",
+		Request: agent.RequestOptions{MaxTokens: 7, Temperature: &hot, NoCache: true,
+			ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired}, ProviderOptions: json.RawMessage(`{"a":1}`)}}})
 	w := only[*agent.Warning](h)
-	if len(w) != 2 || w[0].Code != "options_ignored" || !strings.HasSuffix(w[0].Text, ": Request.ToolChoice, Request.MaxTokens, Request.Temperature, Request.ProviderOptions, Request.NoCache.") ||
+	if len(w) != 2 || w[0].Code != "options_ignored" || !strings.HasSuffix(w[0].Text,
+		": Request.ToolChoice, Request.MaxTokens, Request.Temperature, Request.ProviderOptions, Request.NoCache.") ||
 		w[1].Code != "tools_missing" || !strings.Contains(w[1].Text, ": x.") {
 		t.Errorf("warnings %+v %+v", w[0], w[1:])
 	}
@@ -322,7 +378,8 @@ func TestI15_ResumeWithOtherSettings(t *testing.T) {
 		}
 	}
 	o.Next = agent.Settings{Provider: &nobody, Model: &model}
-	if _, err := agent.Resume(context.Background(), o); err == nil || !strings.Contains(err.Error(), `unknown provider "nobody"`) {
+	if _, err := agent.Resume(context.Background(), o); err == nil || !strings.Contains(err.Error(),
+		`unknown provider "nobody"`) {
 		t.Errorf("Resume: %v", err)
 	}
 	warned, o.Next.Provider = nil, &provider

@@ -143,7 +143,8 @@ func (c *child) outcome(result *Result, err error) (status string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	said, why := result.Text, ""
-	c.cut = errors.Is(err, ErrClosed) || errors.Is(err, ErrAborted) || errors.Is(err, ErrReleased) || errors.Is(err, ErrTakenOver)
+	c.cut = errors.Is(err, ErrClosed) || errors.Is(err, ErrAborted) || errors.Is(err, ErrReleased) ||
+		errors.Is(err, ErrTakenOver)
 	switch {
 	case errors.Is(err, ErrClosed) || errors.Is(err, ErrAborted):
 		status, why = childClosed, "The agent was closed before it had finished."
@@ -154,7 +155,8 @@ func (c *child) outcome(result *Result, err error) (status string) {
 	default:
 		status = childCompleted
 	}
-	c.result = tool.AgentResult{Output: strings.TrimSpace(said + "\n\n" + why), Success: status == childCompleted, TurnsUsed: turns}
+	c.result = tool.AgentResult{Output: strings.TrimSpace(said + "\n\n" + why), Success: status == childCompleted,
+		TurnsUsed: turns}
 	return status
 }
 

@@ -29,7 +29,8 @@ func TestJ6_ClosersCloseWithTheSession(t *testing.T) {
 	running := false
 	closes := func(name string) io.Closer {
 		return closer(func() error {
-			closed = append(closed, fmt.Sprint(name, running, h.kinds()[strings.LastIndex(h.kinds(), " "):], h.Status()))
+			closed = append(closed, fmt.Sprint(name, running, h.kinds()[strings.LastIndex(h.kinds(), " "):],
+				h.Status()))
 			return nil
 		})
 	}
@@ -70,7 +71,8 @@ func TestJ6_ClosersThatFail(t *testing.T) {
 		start := time.Now()
 		err := h.Close()
 		var broken *agent.HostError
-		if !errors.Is(err, errDisk) || !errors.Is(err, agent.ErrStuck) || !errors.As(err, &broken) || broken.Value != "a bug" {
+		if !errors.Is(err, errDisk) || !errors.Is(err, agent.ErrStuck) || !errors.As(err, &broken) ||
+			broken.Value != "a bug" {
 			t.Errorf("Close = %v", err)
 		}
 		for _, name := range []string{"Closers[1]", "Closers[2]", "Closers[3]"} {
@@ -114,7 +116,8 @@ func TestJ6_ClosersNotOwned(t *testing.T) {
 	}
 	o.Subagents = new(agent.Subagents)
 	h := open(t, setup{tools: coding.Agents(), options: o, steps: byTask(map[string][]llmtest.Step{
-		"go": {llmtest.Calls(spawn("help")), llmtest.Calls(closing("agent-1")), llmtest.Text("done")}, "help": {llmtest.Text("here")}})})
+		"go":   {llmtest.Calls(spawn("help")), llmtest.Calls(closing("agent-1")), llmtest.Text("done")},
+		"help": {llmtest.Text("here")}})})
 	h.submit(t, "go", agent.ReasonCompleted)
 	if closed != 0 {
 		t.Error("a subagent closed what is its parent's")
@@ -127,8 +130,9 @@ func TestJ6_ClosersNotOwned(t *testing.T) {
 // Release closes the closers of a session.
 func TestJ6_ClosersAfterRelease(t *testing.T) {
 	closed := 0
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, silent: true, options: agent.Options{Journal: new(journal.Memory),
-		Closers: []io.Closer{closer(func() error { closed++; return nil })}}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, silent: true,
+		options: agent.Options{Journal: new(journal.Memory),
+			Closers: []io.Closer{closer(func() error { closed++; return nil })}}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	if err := h.Release(context.Background()); err != nil || closed != 1 || strings.Contains(h.kinds(), "SESSION_END") {
 		t.Errorf("Release = %v, closed %d times, events %s", err, closed, h.kinds())

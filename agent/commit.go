@@ -57,7 +57,8 @@ func (s *Session) lockWrites(ctx context.Context) error {
 	select {
 	case <-s.writeLock:
 	default:
-		if _, err := awaitJournal(ctx, s, "the journal's Append", s.writeLock); err != nil { // whose caller holds the lock
+		// whose caller holds the lock
+		if _, err := awaitJournal(ctx, s, "the journal's Append", s.writeLock); err != nil {
 			return err
 		}
 	}
@@ -200,7 +201,8 @@ type besideSync struct {
 // returns, and so does cancel, which must be called. A request may travel meanwhile, because it has
 // no effect on what a resumed session finds. Nothing of its answer may be shown, committed or run
 // before the sync has returned.
-func (s *Session) syncBeside(ctx context.Context) (run context.Context, beside besideSync, cancel context.CancelCauseFunc) {
+func (s *Session) syncBeside(ctx context.Context) (run context.Context, beside besideSync,
+	cancel context.CancelCauseFunc) {
 	run, cancel = context.WithCancelCause(ctx)
 	beside = besideSync{returned: make(chan struct{}), wait: func() error { return nil }}
 	call, after := s.syncCall()
@@ -241,7 +243,8 @@ func (s *Session) write(ctx context.Context, what string, call func(context.Cont
 }
 
 // startWrite is the part of write that does not wait.
-func (s *Session) startWrite(what string, call func(context.Context) error, after func(error)) (<-chan guard.Result[struct{}], error) {
+func (s *Session) startWrite(what string, call func(context.Context) error,
+	after func(error)) (<-chan guard.Result[struct{}], error) {
 	if lost := s.journalLost.Load(); lost != nil {
 		after(*lost)
 		return nil, *lost

@@ -56,7 +56,8 @@ func (s *State) compactionDue() bool {
 	if s.Queued(LaneCompactions) != nil {
 		return true
 	}
-	return p.Compaction.on() && p.Window > 0 && float64(s.Context.Tokens()) >= p.Compaction.Threshold*float64(p.Window) && s.compacts()
+	return p.Compaction.on() && p.Window > 0 &&
+		float64(s.Context.Tokens()) >= p.Compaction.Threshold*float64(p.Window) && s.compacts()
 }
 
 // compacts reports whether a compaction makes sense: there is something to replace, and none has
@@ -208,7 +209,8 @@ func (s *Session) summary(ctx context.Context, job *summaryJob) (sideAnswer, err
 func (s *Session) keep(job *summaryJob) []archived {
 	written, err := s.archive.write(job.replaced)
 	if err != nil {
-		s.events.emit(&Warning{Code: "turns_not_kept", Text: fmt.Sprintf("The turns that were replaced cannot be kept for read_output: %v.", err)})
+		s.events.emit(&Warning{Code: "turns_not_kept",
+			Text: fmt.Sprintf("The turns that were replaced cannot be kept for read_output: %v.", err)})
 		job.readable = false
 	}
 	return written
@@ -235,7 +237,8 @@ func (s *Session) summaryJob(first int) summaryJob {
 	st := &s.state
 	rooms := st.rooms()
 	job := summaryJob{replaced: st.Turns[:first:first], before: st.summary, plan: string(st.Notes[tool.PlanNote].Data),
-		outputs: slices.Clone(st.outputs), readable: st.offersTool(tool.ReadOutput), room: rooms.turn, caller: s.callerOf(PurposeCompaction)}
+		outputs: slices.Clone(st.outputs), readable: st.offersTool(tool.ReadOutput), room: rooms.turn,
+		caller: s.callerOf(PurposeCompaction)}
 	if dir := st.Dir(); dir != st.Header.Dir {
 		job.dir = dir
 	}
@@ -319,7 +322,8 @@ func (j *summaryJob) turn(summary string, outputs []outputMark) (text string, me
 		}
 		names += name
 	}
-	return b.String() + "\n\nWhole outputs of earlier calls can still be read with read_output, the newest first:" + names, media
+	return b.String() + "\n\nWhole outputs of earlier calls can still be read with read_output, the newest first:" +
+		names, media
 }
 
 // lastReplaced returns the number of the newest replaced turn that is not itself a summary.
@@ -379,5 +383,6 @@ func limited(text string, most int) string {
 		return text
 	}
 	head, tail := text[:most/4], text[len(text)-most*3/4:]
-	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", strings.ToValidUTF8(head, ""), len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
+	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", strings.ToValidUTF8(head, ""),
+		len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
 }

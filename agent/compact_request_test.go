@@ -29,8 +29,10 @@ func compactTwice(t *testing.T, h *host) {
 
 // A compaction that the host requests at rest is done at once. Follow-ups wait for their input.
 func TestA16_OnRequestAtRest(t *testing.T) {
-	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 2}}},
-		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), summaryAnswer, llmtest.Text("more")}})
+	h := open(t, setup{tools: []tool.Tool{echo("work")},
+		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 2}}},
+		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), summaryAnswer,
+			llmtest.Text("more")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	history := h.History()
 	if err := h.FollowUp(context.Background(), "later"); err != nil {
@@ -83,8 +85,9 @@ func TestA16_OnRequestWhileTheModelWorks(t *testing.T) {
 			compactTwice(t, h)
 			return tool.Text("ok"), nil
 		})
-		h = open(t, setup{tools: []tool.Tool{work}, options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 2}}},
-			steps: []llmtest.Step{llmtest.Calls(call("work")), summaryAnswer, llmtest.Text("done")}})
+		h = open(t, setup{tools: []tool.Tool{work},
+			options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 2}}},
+			steps:   []llmtest.Step{llmtest.Calls(call("work")), summaryAnswer, llmtest.Text("done")}})
 		h.submit(t, "go", agent.ReasonCompleted)
 		if h.turns() != "compaction:context assistant:model tool_results:tools assistant:model" || h.warned() != "" {
 			t.Errorf("history %s, warned %q", h.turns(), h.warned())

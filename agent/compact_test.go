@@ -62,7 +62,8 @@ func worker(calls int, text, summary llmtest.Step) []llmtest.Step {
 }
 
 // summaryAnswer is an answer with a summary and reported usage.
-var summaryAnswer = llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: "THE SUMMARY"}}}, Usage: llm.Usage{Input: 7000, Output: 70}})
+var summaryAnswer = llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: "THE SUMMARY"}}},
+	Usage: llm.Usage{Input: 7000, Output: 70}})
 
 // openLong opens a session whose tool prints 2000 tokens a call, with compaction at 85 % of the
 // window.
@@ -71,12 +72,16 @@ func openLong(t *testing.T, o agent.Options, steps []llmtest.Step) *host {
 	if o.Compaction.Threshold == 0 {
 		o.Compaction.Threshold = agent.DefaultCompaction
 	}
-	return open(t, setup{models: window(size), tools: []tool.Tool{printTool(8_000), coding.ReadOutput()}, steps: steps, options: o})
+	return open(t, setup{models: window(size), tools: []tool.Tool{printTool(8_000), coding.ReadOutput()}, steps: steps,
+		options: o})
 }
 
 // printTool returns a tool that prints n characters.
 func printTool(n int) tool.Tool {
-	t := newTool("print", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(strings.Repeat("x", n)), nil })
+	t := newTool("print", readOnly, func(context.Context, *tool.Call) (tool.Result,
+		error) {
+		return tool.Text(strings.Repeat("x", n)), nil
+	})
 	t.Limit = tool.Limit{Chars: -1}
 	return t
 }
@@ -140,8 +145,10 @@ func TestA16_AtTheThreshold(t *testing.T) {
 		checkPaired(t, req.Messages)
 		switch {
 		case len(req.Tools) == 0: // the side call
-			if before := tokensOf(requests[i-1]) + 2000; before < 85*size/100 || len(req.Messages) != 2 || tokensOf(req) > size/2+500 {
-				t.Errorf("a summary was asked for at %d tokens, with %d messages of %d tokens", before, len(req.Messages), tokensOf(req))
+			if before := tokensOf(requests[i-1]) + 2000; before < 85*size/100 || len(req.Messages) != 2 ||
+				tokensOf(req) > size/2+500 {
+				t.Errorf("a summary was asked for at %d tokens, with %d messages of %d tokens", before,
+					len(req.Messages), tokensOf(req))
 			}
 		case i > 0 && len(requests[i-1].Tools) == 0: // the request after it
 			if n := tokensOf(req); n >= size/2 {
@@ -152,7 +159,8 @@ func TestA16_AtTheThreshold(t *testing.T) {
 				t.Errorf("the summary's turn: %s", text)
 			}
 			kept := req.Messages[2:]
-			if diff := gocmp.Diff(sent[len(sent)+2-len(kept):], kept[:len(kept)-2]); diff != "" { // all but the newest round had been sent before
+			// all but the newest round had been sent before
+			if diff := gocmp.Diff(sent[len(sent)+2-len(kept):], kept[:len(kept)-2]); diff != "" {
 				t.Errorf("what stays has changed:\n%s", diff)
 			}
 		case i > 0:
@@ -180,10 +188,15 @@ func TestA16_AtTheThreshold(t *testing.T) {
 // read.
 func TestA16_NamesTheOutputs(t *testing.T) {
 	long := strings.Repeat("some output\n", 3_000)
-	big := newTool("big", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(long), nil })
+	big := newTool("big", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
+		return tool.Text(long),
+			nil
+	})
 	log := new(journal.Memory)
-	s := setup{models: window(40_000), tools: []tool.Tool{big, coding.ReadOutput()}, options: agent.Options{Journal: log},
-		steps: []llmtest.Step{llmtest.Calls(call("big")), llmtest.Calls(call("big")), llmtest.Text("done"), summaryAnswer, llmtest.Text("more")}}
+	s := setup{models: window(40_000), tools: []tool.Tool{big, coding.ReadOutput()},
+		options: agent.Options{Journal: log},
+		steps: []llmtest.Step{llmtest.Calls(call("big")), llmtest.Calls(call("big")), llmtest.Text("done"),
+			summaryAnswer, llmtest.Text("more")}}
 	s.options.Compaction.KeepTurns = 1
 	h := open(t, s)
 	h.submit(t, "the task", agent.ReasonCompleted)
@@ -202,12 +215,14 @@ func TestA16_NamesTheOutputs(t *testing.T) {
 	}
 	records := all(t, log)
 	upTo := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "compact" }) - 1
-	s.options.Journal, s.steps = journal.NewMemory(records[:upTo]...), []llmtest.Step{summaryAnswer, llmtest.Text("more")}
+	s.options.Journal, s.steps = journal.NewMemory(records[:upTo]...), []llmtest.Step{summaryAnswer,
+		llmtest.Text("more")}
 	rest := open(t, s)
 	if err := rest.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if text := rest.History()[0].Message.Parts.Text(); !strings.Contains(text, "THE SUMMARY") || strings.Contains(text, "Whole outputs") {
+	if text := rest.History()[0].Message.Parts.Text(); !strings.Contains(text, "THE SUMMARY") ||
+		strings.Contains(text, "Whole outputs") {
 		t.Errorf("a resumed session names outputs that are gone: %q", text)
 	}
 }
@@ -216,9 +231,11 @@ func TestA16_NamesTheOutputs(t *testing.T) {
 // without tools.
 func TestA16_AnotherModelSummarizes(t *testing.T) {
 	other := llmtest.NewProvider("other", summaryAnswer)
-	h := open(t, setup{models: model(llm.Model{Window: size, Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{echo("work")},
-		more: []llm.Provider{other}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")},
-		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1, Provider: "other", Model: "small"}}}})
+	h := open(t, setup{models: model(llm.Model{Window: size, Prices: []llm.Price{{Input: 1, Output: 10}}}),
+		tools: []tool.Tool{echo("work")},
+		more:  []llm.Provider{other}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")},
+		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1, Provider: "other",
+			Model: "small"}}}})
 	before := h.submit(t, "go", agent.ReasonCompleted)
 	if err := h.Compact(context.Background()); err != nil {
 		t.Fatal(err)
@@ -255,7 +272,8 @@ func TestA16_FailedCompaction(t *testing.T) {
 					answered++
 				}
 			}
-			if asked < 2 || strings.Count(h.warned(), "compaction_failed") != asked || len(only[*agent.Compaction](h)) != 0 {
+			if asked < 2 || strings.Count(h.warned(), "compaction_failed") != asked ||
+				len(only[*agent.Compaction](h)) != 0 {
 				t.Errorf("%d attempts, warned %q", asked, h.warned())
 			}
 			if len(h.History()) != 14 {
@@ -300,7 +318,8 @@ func TestA16_UnderHalfTheWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tools := []tool.Tool{printTool(c.print), coding.ReadOutput()}
 			tools[0].Description += c.instructions // sent with every request, like the system prompt
-			h := open(t, setup{models: window(size), tools: tools, steps: worker(5, llmtest.Text("done"), llmtest.Text(c.summary)),
+			h := open(t, setup{models: window(size), tools: tools, steps: worker(5, llmtest.Text("done"),
+				llmtest.Text(c.summary)),
 				options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.85}}}})
 			h.submit(t, c.task, agent.ReasonCompleted)
 			requests := h.model.Requests()
@@ -349,7 +368,8 @@ func TestA16_ResumesAfterACompaction(t *testing.T) {
 		if !compacted || r.Kind != "result" && r.Kind != "compact" {
 			continue
 		}
-		rest := openLong(t, agent.Options{Journal: journal.NewMemory(records[:n+1]...)}, []llmtest.Step{llmtest.Text("done")})
+		rest := openLong(t, agent.Options{Journal: journal.NewMemory(records[:n+1]...)},
+			[]llmtest.Step{llmtest.Text("done")})
 		want := asked[count(records[:n+1], "answer")]
 		if next := records[n+1].Kind; next == "compact" || want == nil {
 			continue // the next call is the summary's
@@ -397,7 +417,8 @@ func TestA16_Interrupted(t *testing.T) {
 		h := openLong(t, agent.Options{}, worker(9, llmtest.Text("done"), llmtest.Hang()))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if result, err := h.Submit(ctx, "go"); !errors.Is(err, context.DeadlineExceeded) || result.Reason != agent.ReasonInterrupted {
+		if result, err := h.Submit(ctx, "go"); !errors.Is(err, context.DeadlineExceeded) ||
+			result.Reason != agent.ReasonInterrupted {
 			t.Errorf("Submit = %+v, %v", result, err)
 		}
 		if h.Status() != agent.StatusIdle || h.warned() != "" {

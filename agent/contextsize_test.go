@@ -52,7 +52,10 @@ func window(n int) llm.Lookup { return model(llm.Model{Window: n}) }
 
 // wideTool returns a tool that prints n characters of two bytes each.
 func wideTool(name string, n int) tool.Tool {
-	return newTool(name, readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(strings.Repeat("é", n)), nil })
+	return newTool(name, readOnly, func(context.Context, *tool.Call) (tool.Result,
+		error) {
+		return tool.Text(strings.Repeat("é", n)), nil
+	})
 }
 
 // The context size is the reported usage plus a token for every four characters after it, here
@@ -86,7 +89,8 @@ func TestA10_ByCharacters(t *testing.T) {
 	h.submit(t, "go", agent.ReasonCompleted)
 	got := only[*agent.ContextWarning](h)
 	if len(got) != 2 || got[0].Tokens != tokens(before+100) || got[1].Tokens != tokens(before+100+4*size/10) {
-		t.Errorf("warnings %q, want them at %d and %d", h.windowWarnings(), tokens(before+100), tokens(before+100+4*size/10))
+		t.Errorf("warnings %q, want them at %d and %d", h.windowWarnings(), tokens(before+100),
+			tokens(before+100+4*size/10))
 	}
 }
 
@@ -94,7 +98,8 @@ func TestA10_ByCharacters(t *testing.T) {
 func TestA10_EachLevelOnce(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{models: window(1000), options: agent.Options{Journal: log}, steps: []llmtest.Step{
-		answerWithUsage(820, 0, llm.Text{Text: "a"}), answerWithUsage(700, 0, llm.Text{Text: "b"}), answerWithUsage(830, 0, llm.Text{Text: "c"})}})
+		answerWithUsage(820, 0, llm.Text{Text: "a"}), answerWithUsage(700, 0, llm.Text{Text: "b"}),
+		answerWithUsage(830, 0, llm.Text{Text: "c"})}})
 	for range 3 {
 		h.submit(t, "go", agent.ReasonCompleted)
 	}
@@ -102,7 +107,8 @@ func TestA10_EachLevelOnce(t *testing.T) {
 		t.Errorf("warnings %q", got)
 	}
 	rest := open(t, setup{models: window(1000), options: agent.Options{Journal: journal.NewMemory(all(t, log)...)},
-		steps: []llmtest.Step{answerWithUsage(840, 0, llm.Text{Text: "d"}), answerWithUsage(850, 0, llm.Text{Text: "e"})}})
+		steps: []llmtest.Step{answerWithUsage(840, 0, llm.Text{Text: "d"}),
+			answerWithUsage(850, 0, llm.Text{Text: "e"})}})
 	rest.submit(t, "go", agent.ReasonCompleted)
 	rest.submit(t, "go", agent.ReasonCompleted)
 	if got := rest.windowWarnings(); !slices.Equal(got, []string{"85.0% 850/1000"}) {
@@ -112,7 +118,8 @@ func TestA10_EachLevelOnce(t *testing.T) {
 
 // Without a known window there are no warnings.
 func TestA10_UnknownWindow(t *testing.T) {
-	h := open(t, setup{models: model(llm.Model{}), steps: []llmtest.Step{answerWithUsage(1_000_000_000, 0, llm.Text{Text: "a"})}})
+	h := open(t, setup{models: model(llm.Model{}),
+		steps: []llmtest.Step{answerWithUsage(1_000_000_000, 0, llm.Text{Text: "a"})}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	if got := h.windowWarnings(); got != nil {
 		t.Errorf("warnings %q", got)
@@ -123,14 +130,16 @@ func TestA10_UnknownWindow(t *testing.T) {
 func TestA10_AnotherModelsWindow(t *testing.T) {
 	sizes := map[string]int{"model-1": 1000, "model-2": 2000}
 	h := open(t, setup{models: func(_, id string) (llm.Model, bool) { return llm.Model{Window: sizes[id]}, true },
-		steps: []llmtest.Step{answerWithUsage(900, 0, llm.Text{Text: "a"}), answerWithUsage(1_600, 0, llm.Text{Text: "b"}), answerWithUsage(1_600, 0, llm.Text{Text: "c"})}})
+		steps: []llmtest.Step{answerWithUsage(900, 0, llm.Text{Text: "a"}),
+			answerWithUsage(1_600, 0, llm.Text{Text: "b"}), answerWithUsage(1_600, 0, llm.Text{Text: "c"})}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	two, one := "model-2", "model-1"
 	set(t, h, agent.Settings{Model: &two})
 	h.submit(t, "go", agent.ReasonCompleted)
 	set(t, h, agent.Settings{Model: &one})
 	h.submit(t, "go", agent.ReasonCompleted)
-	if got, want := h.windowWarnings(), []string{"90.0% 900/1000", "80.0% 1600/2000", "160.0% 1600/1000"}; !slices.Equal(got, want) {
+	if got, want := h.windowWarnings(), []string{"90.0% 900/1000", "80.0% 1600/2000",
+		"160.0% 1600/1000"}; !slices.Equal(got, want) {
 		t.Errorf("warnings %q, want %q", got, want)
 	}
 }
@@ -138,7 +147,8 @@ func TestA10_AnotherModelsWindow(t *testing.T) {
 // Replaced tools are counted in place of the old ones.
 func TestA10_OtherTools(t *testing.T) {
 	log := new(journal.Memory)
-	h := open(t, setup{tools: []tool.Tool{echo("a")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{answerWithoutUsage(llm.Text{Text: "one"})}})
+	h := open(t, setup{tools: []tool.Tool{echo("a")}, options: agent.Options{Journal: log},
+		steps: []llmtest.Step{answerWithoutUsage(llm.Text{Text: "one"})}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	before := h.FoldedState().Context.Chars
 	long := echo("a")

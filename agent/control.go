@@ -50,12 +50,14 @@ func (s *Session) FollowUp(ctx context.Context, text string, more ...SendOption)
 func (s *Session) enqueue(ctx context.Context, lane Lane, text string, more []SendOption) error {
 	m, err := send(text, more)
 	if err == nil {
-		err = s.admit(ctx, m, Message{Kind: map[Lane]MessageKind{LaneSteering: MessageSteering, LaneFollowUps: MessageFollowUp}[lane]})
+		err = s.admit(ctx, m, Message{Kind: map[Lane]MessageKind{LaneSteering: MessageSteering,
+			LaneFollowUps: MessageFollowUp}[lane]})
 	}
 	if err != nil {
 		return err
 	}
-	return s.commitDurably(ctx, queuedRecord{Lane: lane, Text: m.text, More: m.parts, Context: m.context, Source: sourceHost, Key: m.key})
+	return s.commitDurably(ctx, queuedRecord{Lane: lane, Text: m.text, More: m.parts, Context: m.context,
+		Source: sourceHost, Key: m.key})
 }
 
 // Set changes settings from the next model call on. Another model gets the whole history, also a
@@ -71,7 +73,8 @@ func (s *Session) Set(ctx context.Context, set Settings) error {
 			return fmt.Errorf("agent: %w", err)
 		}
 		if set.Model == nil && *set.Provider != s.chosen().Provider {
-			return fmt.Errorf("agent: another provider (%s) has other models: set Settings.Model with it", *set.Provider)
+			return fmt.Errorf("agent: another provider (%s) has other models: set Settings.Model with it",
+				*set.Provider)
 		}
 	}
 	return s.set(ctx, set)
@@ -98,7 +101,8 @@ func (s *Session) commitDurably(ctx context.Context, rec record) error {
 // Advance. In an idle session Interrupt does nothing.
 func (s *Session) Interrupt() {
 	s.interrupted.Store(true)
-	if now := s.working.Load(); now != nil { // without the lock: whoever holds it may be waiting for a journal that does not return
+	// without the lock: whoever holds it may be waiting for a journal that does not return
+	if now := s.working.Load(); now != nil {
 		now.cancel(errInterrupt)
 	}
 }

@@ -129,7 +129,8 @@ const firstTask, secondTask, steering = "the first task", "the second task", "lo
 // crashScript has parallel calls with effects, calls that wait for each other, a single call, and
 // answers without calls with effects. The second request fails at first.
 var crashScript = []fakellm.Turn{
-	{Thinking: "I think.", Text: "I begin.", Calls: []fakellm.Call{useTool("change", "a"), useTool("change", "b"), useTool("look", "a")}},
+	{Thinking: "I think.", Text: "I begin.", Calls: []fakellm.Call{useTool("change", "a"), useTool("change", "b"),
+		useTool("look", "a")}},
 	{Calls: []fakellm.Call{useTool("change", "a"), useTool("change", "a"), useTool("alone", "")}},
 	{Calls: []fakellm.Call{useTool("look", "a")}},
 	{Text: "The first is done."},
@@ -143,7 +144,8 @@ func useTool(name, path string) fakellm.Call {
 
 func newUniverse(t *testing.T, local env.Environment) *universe {
 	t.Helper()
-	server := fakellm.New(fakellm.Script(crashScript...), fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultCut, After: 1}}})
+	server := fakellm.New(fakellm.Script(crashScript...),
+		fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultCut, After: 1}}})
 	w := &universe{t: t, server: server, env: local, log: new(journal.Memory), runs: map[string]int{}}
 	client := llmtest.PipeClient(t, server)
 	client.Transport = stamped{client.Transport, w}
@@ -193,7 +195,8 @@ func (w *universe) tools() []tool.Tool {
 			return tool.Text("ran " + c.ID), nil
 		}
 	}
-	return []tool.Tool{newTool("look", readOnly, run(false)), newTool("change", writes, run(true)), newTool("alone", tool.Access{}, run(true))}
+	return []tool.Tool{newTool("look", readOnly, run(false)), newTool("change", writes, run(true)),
+		newTool("alone", tool.Access{}, run(true))}
 }
 
 // process holds the state of one process: the session, and what the host told it.
@@ -363,7 +366,8 @@ func (w *universe) check(whole *universe, history, want []agent.Turn) {
 			w.t.Errorf("the outcome of the read-only call %s is unknown", id)
 		}
 	}
-	if diff := gocmp.Diff(blanked(want, unknown), blanked(history, unknown), cmpopts.IgnoreFields(agent.Turn{}, "Time", "ResponseID", "Usage")); diff != "" {
+	if diff := gocmp.Diff(blanked(want, unknown), blanked(history, unknown), cmpopts.IgnoreFields(agent.Turn{}, "Time",
+		"ResponseID", "Usage")); diff != "" {
 		w.t.Errorf("-uninterrupted +resumed:\n%s", diff)
 	}
 	uninterrupted := whole.bodies()

@@ -143,7 +143,8 @@ func (c *cursor) pass(ctx context.Context, ev Event, yield func(Event) bool) boo
 func (c *cursor) take(l *eventLog) Event {
 	var oldest *streamed
 	for _, r := range l.open {
-		if r.newest != nil && r.newest.Head().Seq > c.at && (oldest == nil || r.newest.Head().Seq < oldest.newest.Head().Seq) {
+		if r.newest != nil && r.newest.Head().Seq > c.at &&
+			(oldest == nil || r.newest.Head().Seq < oldest.newest.Head().Seq) {
 			oldest = r
 		}
 	}

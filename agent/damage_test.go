@@ -49,10 +49,13 @@ func everyKind(t *testing.T, log journal.Log) {
 		next++
 		return steps[next-1]
 	})
-	h = open(t, setup{tools: append(coding.Agents(), coding.AskUser(), echo("change"), newTool("look", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
-		return tool.Text("looked"), nil
-	})), steps: repeated(model, 20), options: agent.Options{ID: "every", Journal: log, Questions: &agent.Questions{}, Subagents: &agent.Subagents{},
-		Retry: llm.RetryPolicy{Base: 1}, Policy: agent.Policy{MaxTurns: 100}}})
+	h = open(t, setup{tools: append(coding.Agents(), coding.AskUser(), echo("change"),
+		newTool("look", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
+			return tool.Text("looked"), nil
+		})), steps: repeated(model, 20), options: agent.Options{ID: "every", Journal: log,
+		Questions: &agent.Questions{},
+		Subagents: &agent.Subagents{},
+		Retry:     llm.RetryPolicy{Base: 1}, Policy: agent.Policy{MaxTurns: 100}}})
 	if err := h.Steer(context.Background(), "to the left"); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +82,8 @@ func repeated(step llmtest.Step, n int) []llmtest.Step {
 }
 
 // kinds lists the kinds of records that a session can have.
-var kinds = []string{"header", "input", "queued", "turn", "answer", "intent", "await", "result", "fault", "setting", "compact", "child", "stop", "end"}
+var kinds = []string{"header", "input", "queued", "turn", "answer", "intent", "await", "result", "fault", "setting",
+	"compact", "child", "stop", "end"}
 
 // version2 writes a journal with each kind of record in the current format, in a directory of its
 // own.
@@ -202,8 +206,10 @@ func (r *reader) use(t testing.TB, records []journal.Record) error {
 	if broken != nil && replayed == nil {
 		t.Errorf("Load = %v, and the replay came to the same records", broken)
 	}
-	s, err := agent.Resume(ctx, agent.Options{Journal: log, Env: r.env, Retry: llm.RetryPolicy{Base: 1}, Questions: &agent.Questions{},
-		Client:  &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", repeated(llmtest.Text("done"), 20)...)}},
+	s, err := agent.Resume(ctx, agent.Options{Journal: log, Env: r.env, Retry: llm.RetryPolicy{Base: 1},
+		Questions: &agent.Questions{},
+		Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", repeated(llmtest.Text("done"),
+			20)...)}},
 		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{echo("change")}}})
 	switch {
 	case err == nil:
@@ -270,25 +276,42 @@ func TestI8_MisfitsAreDivergences(t *testing.T) {
 		replace bool
 		want    string // "" if the replay gives the same records
 	}{
-		"a result without its call":         {2, journal.Record{Kind: "result", Data: []byte(`{"call_id":"x","name":"look","done":true}`)}, false, `record 3 on: result record out of place: no call "x" is open`},
-		"a result after its turn":           {20, records[7], false, "no call"},
-		"a result after the end":            {at("await") + 2, journal.Record{Kind: "result", Data: []byte(`{"call_id":"call_9_0","done":true}`)}, false, "no input is open"},
-		"an end without an input":           {2, journal.Record{Kind: "end", Data: []byte(`{"reason":"completed"}`)}, false, "no input is open"},
-		"a question's end without an input": {2, journal.Record{Kind: "end", Data: []byte(`{"reason":"awaiting_input"}`)}, false, "no input is open"},
-		"an end that waits for nothing":     {3, journal.Record{Kind: "end", Data: []byte(`{"reason":"awaiting_input"}`)}, false, "no question waits"},
-		"an intent of no call":              {4, journal.Record{Kind: "intent", Data: []byte(`{"calls":[{"id":"x"}]}`)}, false, `no call "x"`},
-		"a question that no call asks":      {4, journal.Record{Kind: "await", Data: []byte(`{"call_id":"x"}`)}, false, `no call "x"`},
-		"a loop of no calls":                {4, journal.Record{Kind: "turn", Data: []byte(`{"origin":"loop","loop":{"period":0,"repeats":5}}`)}, false, "no 0 calls"},
-		"a loop of more calls than there":   {4, journal.Record{Kind: "turn", Data: []byte(`{"origin":"loop","loop":{"period":2,"repeats":5}}`)}, false, "no 2 calls"},
-		"a warning of no loop":              {4, journal.Record{Kind: "turn", Data: []byte(`{"origin":"loop"}`)}, false, "no loop"},
-		"steering that nobody queued":       {4, journal.Record{Kind: "turn", Data: []byte(`{"origin":"steer","queued":9}`)}, false, "no entry 9"},
-		"a follow-up that nobody queued":    {16, journal.Record{Kind: "input", Data: []byte(`{"text":"x","queued":-1}`)}, false, "no entry -1"},
-		"a summary of turns that are none":  {16, journal.Record{Kind: "compact", Data: []byte(`{"summary":"x","first":99}`)}, false, "no turn 99"},
-		"a summary from a turn before all":  {16, journal.Record{Kind: "compact", Data: []byte(`{"summary":"x","first":-1}`)}, false, "no turn -1"},
-		"a second header":                   {5, records[0], false, "a second header"},
-		"no header":                         {0, records[1], false, "record 1 on: queued record out of place: the header is missing"},
-		"a header and nothing else":         {1, journal.Record{Kind: "end", Data: []byte(`{"reason":"completed"}`)}, false, "no input is open"},
-		"an attempt that is never due":      {at("fault"), future, true, ""},
+		"a result without its call": {2, journal.Record{Kind: "result",
+			Data: []byte(`{"call_id":"x","name":"look","done":true}`)}, false,
+			`record 3 on: result record out of place: no call "x" is open`},
+		"a result after its turn": {20, records[7], false, "no call"},
+		"a result after the end": {at("await") + 2, journal.Record{Kind: "result",
+			Data: []byte(`{"call_id":"call_9_0","done":true}`)}, false, "no input is open"},
+		"an end without an input": {2, journal.Record{Kind: "end", Data: []byte(`{"reason":"completed"}`)},
+			false, "no input is open"},
+		"a question's end without an input": {2,
+			journal.Record{Kind: "end", Data: []byte(`{"reason":"awaiting_input"}`)}, false, "no input is open"},
+		"an end that waits for nothing": {3,
+			journal.Record{Kind: "end", Data: []byte(`{"reason":"awaiting_input"}`)}, false, "no question waits"},
+		"an intent of no call": {4, journal.Record{Kind: "intent", Data: []byte(`{"calls":[{"id":"x"}]}`)},
+			false, `no call "x"`},
+		"a question that no call asks": {4, journal.Record{Kind: "await", Data: []byte(`{"call_id":"x"}`)}, false,
+			`no call "x"`},
+		"a loop of no calls": {4, journal.Record{Kind: "turn",
+			Data: []byte(`{"origin":"loop","loop":{"period":0,"repeats":5}}`)}, false, "no 0 calls"},
+		"a loop of more calls than there": {4, journal.Record{Kind: "turn",
+			Data: []byte(`{"origin":"loop","loop":{"period":2,"repeats":5}}`)}, false, "no 2 calls"},
+		"a warning of no loop": {4, journal.Record{Kind: "turn", Data: []byte(`{"origin":"loop"}`)}, false,
+			"no loop"},
+		"steering that nobody queued": {4, journal.Record{Kind: "turn",
+			Data: []byte(`{"origin":"steer","queued":9}`)}, false, "no entry 9"},
+		"a follow-up that nobody queued": {16, journal.Record{Kind: "input",
+			Data: []byte(`{"text":"x","queued":-1}`)}, false, "no entry -1"},
+		"a summary of turns that are none": {16, journal.Record{Kind: "compact",
+			Data: []byte(`{"summary":"x","first":99}`)}, false, "no turn 99"},
+		"a summary from a turn before all": {16, journal.Record{Kind: "compact",
+			Data: []byte(`{"summary":"x","first":-1}`)}, false, "no turn -1"},
+		"a second header": {5, records[0], false, "a second header"},
+		"no header": {0, records[1], false,
+			"record 1 on: queued record out of place: the header is missing"},
+		"a header and nothing else": {1, journal.Record{Kind: "end", Data: []byte(`{"reason":"completed"}`)},
+			false, "no input is open"},
+		"an attempt that is never due": {at("fault"), future, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rest := records[c.at:]
@@ -328,7 +351,8 @@ func TestI8_RetryDelayIsBounded(t *testing.T) {
 	log := journal.NewMemory(slices.Concat(records[:at], []journal.Record{future})...)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	h := open(t, setup{options: agent.Options{Journal: log, Subagents: &agent.Subagents{}}, steps: []llmtest.Step{llmtest.Text("done")}})
+	h := open(t, setup{options: agent.Options{Journal: log, Subagents: &agent.Subagents{}},
+		steps: []llmtest.Step{llmtest.Text("done")}})
 	if result, err := h.Continue(ctx); err != nil || result.Text != "done" {
 		t.Errorf("Continue = %+v, %v", result, err)
 	}
@@ -358,7 +382,8 @@ func TestI8_LoopAfterItsWarning(t *testing.T) {
 	records := recordsOf(version1(t))[:1]
 	call := func(id string) []string {
 		return []string{
-			`{"k":"answer","d":{"message":{"role":"assistant","parts":[{"tool_call":{"id":"` + id + `","name":"look","args":"{}"}}]},"usage":{"input":0,"output":0},"finish":{"reason":""}}}`,
+			`{"k":"answer","d":{"message":{"role":"assistant","parts":[{"tool_call":{"id":"` + id +
+				`","name":"look","args":"{}"}}]},"usage":{"input":0,"output":0},"finish":{"reason":""}}}`,
 			`{"k":"result","d":{"call_id":"` + id + `","name":"look","content":[{"text":{"text":"looked"}}]}}`,
 		}
 	}

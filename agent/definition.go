@@ -45,7 +45,8 @@ func (s *Subagents) check() error {
 		case names[def.Name]:
 			return fmt.Errorf("agent: two of Options.Subagents.Definitions have the name %q", def.Name)
 		case def.MaxTurns < 0:
-			return fmt.Errorf("agent: MaxTurns of the agent %q cannot be negative; 0 means the session's limit", def.Name)
+			return fmt.Errorf("agent: MaxTurns of the agent %q cannot be negative; 0 means the session's limit",
+				def.Name)
 		}
 		names[def.Name] = true
 	}
@@ -77,7 +78,8 @@ func (s *Session) describing(tools []tool.Tool) ([]tool.Tool, error) {
 		if t.ForAgents == nil {
 			continue
 		}
-		def, err := host(s.running(), s, "ForAgents of the tool "+t.Name, s.grace, func() (llm.ToolDefinition, error) { return t.ForAgents(kinds), nil })
+		def, err := host(s.running(), s, "ForAgents of the tool "+t.Name, s.grace,
+			func() (llm.ToolDefinition, error) { return t.ForAgents(kinds), nil })
 		if err != nil {
 			return nil, err
 		}

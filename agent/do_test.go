@@ -30,23 +30,27 @@ func do[T any](o agent.Options, steps ...llmtest.Step) (T, *agent.Result, *llmte
 
 // A task has a result of a Go type, and the model gets its schema.
 func TestJ10_TypedResults(t *testing.T) {
-	value, result, model, err := do[verdict](agent.Options{}, llmtest.Text("They do not."), llmtest.Text(`{"passed":false,"failed":["TestA"]}`))
+	value, result, model, err := do[verdict](agent.Options{}, llmtest.Text("They do not."),
+		llmtest.Text(`{"passed":false,"failed":["TestA"]}`))
 	if err != nil || value.Passed || !slices.Equal(value.Failed, []string{"TestA"}) || result.Turns != 2 {
 		t.Errorf("%+v, %+v, %v", value, result, err)
 	}
 	tools := model.Requests()[0].Tools
-	if schema := string(tools[len(tools)-1].Parameters); !strings.Contains(schema, "whether the tests pass") || !strings.Contains(schema, `"required":["passed"]`) {
+	if schema := string(tools[len(tools)-1].Parameters); !strings.Contains(schema, "whether the tests pass") ||
+		!strings.Contains(schema, `"required":["passed"]`) {
 		t.Errorf("the schema is %s", schema)
 	}
 }
 
 // A task without a valid result returns an error, together with the Result.
 func TestJ10_NoTypedResult(t *testing.T) {
-	if _, result, _, err := do[verdict](agent.Options{}, slices.Repeat([]llmtest.Step{llmtest.Text("no")}, 9)...); !errors.Is(err, llm.ErrNoObject) || result.Turns == 0 {
+	if _, result, _, err := do[verdict](agent.Options{}, slices.Repeat([]llmtest.Step{llmtest.Text("no")},
+		9)...); !errors.Is(err, llm.ErrNoObject) || result.Turns == 0 {
 		t.Errorf("%+v, %v", result, err)
 	}
 	limited := agent.Options{Policy: agent.Policy{MaxTurns: 1}}
-	if _, result, _, err := do[verdict](limited, llmtest.Text("not yet")); err == nil || !strings.Contains(err.Error(), "max_turns") || result.Reason != agent.ReasonMaxTurns {
+	if _, result, _, err := do[verdict](limited, llmtest.Text("not yet")); err == nil || !strings.Contains(err.Error(),
+		"max_turns") || result.Reason != agent.ReasonMaxTurns {
 		t.Errorf("%+v, %v", result, err)
 	}
 	if _, _, _, err := do[[]string](agent.Options{}); err == nil || !strings.Contains(err.Error(), "object") {

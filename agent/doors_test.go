@@ -35,7 +35,8 @@ func (l *auditLog) around(next tool.Handler) tool.Handler {
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.lines = append(l.lines, fmt.Sprintf("%s/%s %s %s %s: %s", c.SessionID, c.AgentID, c.Name, c.Args, c.Access.Effect, outcome))
+		l.lines = append(l.lines, fmt.Sprintf("%s/%s %s %s %s: %s", c.SessionID, c.AgentID, c.Name, c.Args,
+			c.Access.Effect, outcome))
 		return result, err
 	}
 }
@@ -43,13 +44,19 @@ func (l *auditLog) around(next tool.Handler) tool.Handler {
 // An audit log can be written as a middleware.
 func TestJ3_DoorAuditLog(t *testing.T) {
 	l := new(auditLog)
-	fails := newTool("fails", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Errorf("no such thing"), nil })
-	h := openSpawning(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{l.around}}}, map[string][]llmtest.Step{
-		"go":   {llmtest.Calls(call("work", `"path":"x"`), call("fails")), llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
-		"help": {llmtest.Calls(call("work")), llmtest.Text("helped")},
-	}, echo("work"), fails)
+	fails := newTool("fails", readOnly, func(context.Context, *tool.Call) (tool.Result,
+		error) {
+		return tool.Errorf("no such thing"), nil
+	})
+	h := openSpawning(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{l.around}}},
+		map[string][]llmtest.Step{
+			"go": {llmtest.Calls(call("work", `"path":"x"`), call("fails")), llmtest.Calls(spawn("help")),
+				llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
+			"help": {llmtest.Calls(call("work")), llmtest.Text("helped")},
+		}, echo("work"), fails)
 	h.submit(t, "go", agent.ReasonCompleted)
-	for _, want := range []string{h.ID() + `/ work {"path":"x"} writes: ok`, h.ID() + `/ fails {} read_only: failed`, `/agent-1 work {} writes: ok`} {
+	for _, want := range []string{h.ID() + `/ work {"path":"x"} writes: ok`, h.ID() + `/ fails {} read_only: failed`,
+		`/agent-1 work {} writes: ok`} {
 		if !slices.ContainsFunc(l.lines, func(line string) bool { return strings.HasSuffix(line, want) }) {
 			t.Errorf("no %q in %q", want, l.lines)
 		}
@@ -75,7 +82,8 @@ func TestJ3_DoorDryRun(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("f", "before\n")
 	o := agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{dryRun}}}
-	w.results(w.runCalls(o, reading("f"), writing("f", "after\n")), "before", "dry run: nothing was done. The call would change ")
+	w.results(w.runCalls(o, reading("f"), writing("f", "after\n")), "before",
+		"dry run: nothing was done. The call would change ")
 	w.want("f", "before\n")
 }
 
@@ -101,10 +109,11 @@ func (s *callSpans) around(next tool.Handler) tool.Handler {
 // Spans can be recorded by a middleware, with their parents from the context.
 func TestJ3_DoorSpans(t *testing.T) {
 	s := new(callSpans)
-	h := openSpawning(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{s.around}}}, map[string][]llmtest.Step{
-		"go":   {llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
-		"help": {llmtest.Calls(call("work")), llmtest.Text("helped")},
-	}, echo("work"))
+	h := openSpawning(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{s.around}}},
+		map[string][]llmtest.Step{
+			"go":   {llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
+			"help": {llmtest.Calls(call("work")), llmtest.Text("helped")},
+		}, echo("work"))
 	ctx := context.WithValue(context.Background(), callSpanKey{}, "host")
 	if _, err := h.Submit(ctx, "go"); err != nil {
 		t.Fatal(err)
@@ -136,7 +145,8 @@ func TestJ3_DoorFence(t *testing.T) {
 		steps := []llmtest.Step{threeWrites, llmtest.Text("done")}
 		for life := 0; ; life++ { // each process lives an hour
 			h := open(t, setup{tools: tools, silent: true, steps: steps[min(life, 1):],
-				options: agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: []tool.Middleware{until(time.Now().Add(time.Hour))}}}})
+				options: agent.Options{Journal: log,
+					Hooks: agent.Hooks{Middleware: []tool.Middleware{until(time.Now().Add(time.Hour))}}}})
 			submit := func() (*agent.Result, error) { return h.Submit(context.Background(), "go") }
 			if life > 0 {
 				submit = func() (*agent.Result, error) { return h.Continue(context.Background()) }
@@ -172,8 +182,9 @@ func TestJ3_ReleaseWhileCallsWait(t *testing.T) {
 				return next(ctx, c)
 			}
 		}
-		h := open(t, setup{tools: append(coding.Agents(), d.slowTool("write", writes, 0)), silent: true, steps: []llmtest.Step{llmtest.Calls(
-			named("a", "write", "a"), named("b", "write", "b"))},
+		h := open(t, setup{tools: append(coding.Agents(), d.slowTool("write", writes, 0)), silent: true,
+			steps: []llmtest.Step{llmtest.Calls(
+				named("a", "write", "a"), named("b", "write", "b"))},
 			options: agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: []tool.Middleware{slow},
 				Authorize: d.slowHook("ask", nil, map[string]tool.Decision{"b": {Verdict: tool.Ask}}),
 				Approve:   d.slowHook("approve", map[string]time.Duration{"b": 100 * time.Hour}, nil)}}})
@@ -201,7 +212,8 @@ func TestJ5_StepsOfCallsThatBeginInAnotherOrder(t *testing.T) {
 				return next(ctx, c)
 			}
 		}
-		h := runAnswer(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{delay}}}, []tool.Tool{d.slowTool("write", writes, time.Minute)},
+		h := runAnswer(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{delay}}},
+			[]tool.Tool{d.slowTool("write", writes, time.Minute)},
 			named("a", "write", "a"), named("b", "write", "b"))
 		d.inOrder(t, "end b", "run a")
 		var steps []string

@@ -49,7 +49,8 @@ func (h *host) steps(t *testing.T) string {
 
 // Nothing happens between two steps, and messages that the host sends there take effect.
 func TestJ2_StepByStep(t *testing.T) {
-	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), llmtest.Text("more")}})
+	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")),
+		llmtest.Text("done"), llmtest.Text("more")}})
 	if act := h.step(t); act != agent.ActRest || h.Result() != nil {
 		t.Fatalf("a new session: %s, %+v", act, h.Result())
 	}
@@ -57,13 +58,15 @@ func TestJ2_StepByStep(t *testing.T) {
 	if len(h.model.Requests()) != 0 || h.Status() != agent.StatusProcessing || h.turns() != "user:user" {
 		t.Errorf("after Begin: %d requests, %s, %s", len(h.model.Requests()), h.Status(), h.turns())
 	}
-	if err := h.Begin(context.Background(), "another"); !errors.Is(err, agent.ErrBusy) || !strings.Contains(err.Error(), "Advance") {
+	if err := h.Begin(context.Background(), "another"); !errors.Is(err, agent.ErrBusy) || !strings.Contains(err.Error(),
+		"Advance") {
 		t.Errorf("Begin with an open input: %v", err)
 	}
 	if act := h.step(t); act != agent.ActCallModel {
 		t.Fatal(act)
 	}
-	if err := errors.Join(h.Steer(context.Background(), "look"), h.FollowUp(context.Background(), "and then")); err != nil {
+	if err := errors.Join(h.Steer(context.Background(), "look"), h.FollowUp(context.Background(),
+		"and then")); err != nil {
 		t.Fatal(err)
 	}
 	if len(only[*agent.ToolCallStart](h)) != 0 || h.Result() != nil {
@@ -72,7 +75,8 @@ func TestJ2_StepByStep(t *testing.T) {
 	if acts := h.steps(t); acts != "run_calls inject call_model end_input begin_input call_model end_input rest" {
 		t.Error(acts)
 	}
-	if got := h.Result(); got == nil || got.Text != "more" || got.Reason != agent.ReasonCompleted || got.Turns != 1 || got.Usage == (llm.Usage{}) {
+	if got := h.Result(); got == nil || got.Text != "more" || got.Reason != agent.ReasonCompleted || got.Turns != 1 ||
+		got.Usage == (llm.Usage{}) {
 		t.Errorf("%+v", got)
 	}
 	if h.Status() != agent.StatusIdle || h.step(t) != agent.ActRest {
@@ -90,7 +94,8 @@ func TestJ2_WaitIsReturned(t *testing.T) {
 		h.step(t)
 		for range 3 {
 			step, err := h.Advance(context.Background())
-			if err != nil || step.Act != agent.ActWait || !step.Until.Equal(start.Add(5*time.Second)) || time.Since(start) != 0 {
+			if err != nil || step.Act != agent.ActWait || !step.Until.Equal(start.Add(5*time.Second)) ||
+				time.Since(start) != 0 {
 				t.Fatalf("%v after %v, %v", step, time.Since(start), err)
 			}
 		}
@@ -103,14 +108,16 @@ func TestJ2_WaitIsReturned(t *testing.T) {
 
 // An interrupt between two steps takes effect with the next one. At rest it has no effect.
 func TestJ2_InterruptBetweenSteps(t *testing.T) {
-	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("one"), llmtest.Text("two")}})
+	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")),
+		llmtest.Text("one"), llmtest.Text("two")}})
 	h.Interrupt()
 	h.begin(t, "go")
 	if act := h.step(t); act != agent.ActCallModel {
 		t.Fatal(act)
 	}
 	h.Interrupt()
-	if acts := h.steps(t); acts != "run_calls end_input rest" || h.Result().Reason != agent.ReasonInterrupted || len(only[*agent.ToolCallEnd](h)) != 1 {
+	if acts := h.steps(t); acts != "run_calls end_input rest" || h.Result().Reason != agent.ReasonInterrupted ||
+		len(only[*agent.ToolCallEnd](h)) != 1 {
 		t.Errorf("%s, %+v, %s", acts, h.Result(), h.kinds())
 	}
 	if out := only[*agent.ToolCallEnd](h)[0]; !out.IsError {
@@ -132,7 +139,8 @@ func TestJ2_InterruptInAStep(t *testing.T) {
 		<-ctx.Done()
 		return tool.Text("cut short"), nil
 	})
-	for name, where := range map[string][]llmtest.Step{"a model call": {llmtest.HangAfter(llm.Text{Text: "well"})}, "a tool": {llmtest.Calls(call("work"))}} {
+	for name, where := range map[string][]llmtest.Step{"a model call": {llmtest.HangAfter(llm.Text{Text: "well"})},
+		"a tool": {llmtest.Calls(call("work"))}} {
 		for _, by := range []string{"the context", "Interrupt"} {
 			t.Run(name+" "+by, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -173,11 +181,13 @@ func TestJ2_InterruptInAStep(t *testing.T) {
 func TestJ2_TimeBudget(t *testing.T) {
 	for name, steps := range map[string][]llmtest.Step{
 		"a call": {llmtest.Calls(call("work")), llmtest.HangAfter(llm.Text{Text: "well"})},
-		"a wait": {llmtest.Calls(call("work")), llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 59 * time.Second})},
+		"a wait": {llmtest.Calls(call("work")),
+			llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 59 * time.Second})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
+				h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps,
+					options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
 				h.begin(t, "go")
 				start := time.Now()
 				h.step(t)
@@ -209,19 +219,23 @@ func TestJ2_TimeBudget(t *testing.T) {
 func TestJ2_Failures(t *testing.T) {
 	for _, policy := range []agent.OnFailure{agent.CloseOnFailure, agent.StayOnFailure} {
 		t.Run("on failure "+string(policy), func(t *testing.T) {
-			h := open(t, setup{steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no")), llmtest.Text("done")},
+			h := open(t, setup{steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no")),
+				llmtest.Text("done")},
 				options: agent.Options{Policy: agent.Policy{OnFailure: policy}}})
 			h.begin(t, "go")
 			h.step(t)
 			step, err := h.Advance(context.Background())
-			if !errors.Is(err, llm.ErrAuthentication) || step.Act != agent.ActEndInput || step.Reason != agent.ReasonFailed || h.Result().Reason != agent.ReasonFailed {
+			if !errors.Is(err, llm.ErrAuthentication) || step.Act != agent.ActEndInput ||
+				step.Reason != agent.ReasonFailed || h.Result().Reason != agent.ReasonFailed {
 				t.Fatalf("%v, %v, %+v", step, err, h.Result())
 			}
 			if policy == agent.CloseOnFailure {
-				if _, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrClosed) || !errors.Is(err, llm.ErrAuthentication) {
+				if _, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrClosed) ||
+					!errors.Is(err, llm.ErrAuthentication) {
 					t.Errorf("Advance = %v", err)
 				}
-				if err := h.Begin(context.Background(), "again"); !errors.Is(err, agent.ErrClosed) || h.Status() != agent.StatusClosed {
+				if err := h.Begin(context.Background(), "again"); !errors.Is(err, agent.ErrClosed) ||
+					h.Status() != agent.StatusClosed {
 					t.Errorf("Begin = %v, %s", err, h.Status())
 				}
 				return
@@ -253,7 +267,8 @@ func TestJ2_BusyAndAborted(t *testing.T) {
 			}
 			h.Abort()
 		})
-		if step, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrAborted) || h.Result().Reason != agent.ReasonAborted {
+		if step, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrAborted) ||
+			h.Result().Reason != agent.ReasonAborted {
 			t.Errorf("%v, %v, %+v", step, err, h.Result())
 		}
 		if !strings.HasSuffix(h.kinds(), " PROCESSING_END SESSION_END") || h.Status() != agent.StatusClosed {
@@ -266,7 +281,8 @@ func TestJ2_BusyAndAborted(t *testing.T) {
 func TestJ2_BeginAnswers(t *testing.T) {
 	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(ask("really?")), llmtest.Text("done"))
 	h.begin(t, "go")
-	if acts := h.steps(t); acts != "call_model run_calls end_input rest" || h.Result().Reason != agent.ReasonAwaitingInput || h.Status() != agent.StatusAwaiting {
+	if acts := h.steps(t); acts != "call_model run_calls end_input rest" ||
+		h.Result().Reason != agent.ReasonAwaitingInput || h.Status() != agent.StatusAwaiting {
 		t.Fatalf("%s, %+v, %s", acts, h.Result(), h.Status())
 	}
 	h.begin(t, "no")
@@ -277,7 +293,8 @@ func TestJ2_BeginAnswers(t *testing.T) {
 
 // Submit ends an input that was left open, and Continue continues it.
 func TestJ2_SubmitAndContinueAfterAdvance(t *testing.T) {
-	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("one"), llmtest.Text("two")}})
+	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")),
+		llmtest.Text("one"), llmtest.Text("two")}})
 	h.begin(t, "go")
 	h.step(t)
 	if result, err := h.Continue(context.Background()); err != nil || result.Text != "one" {
@@ -285,7 +302,8 @@ func TestJ2_SubmitAndContinueAfterAdvance(t *testing.T) {
 	}
 	h.begin(t, "to be left")
 	h.submit(t, "another", agent.ReasonCompleted)
-	if ends := only[*agent.ProcessingEnd](h); len(ends) != 3 || ends[1].Reason != agent.ReasonInterrupted || ends[2].Text != "two" {
+	if ends := only[*agent.ProcessingEnd](h); len(ends) != 3 || ends[1].Reason != agent.ReasonInterrupted ||
+		ends[2].Text != "two" {
 		t.Errorf("%s", h.kinds())
 	}
 }
@@ -297,7 +315,8 @@ func TestJ2_CompactionAtRest(t *testing.T) {
 	h.begin(t, "go")
 	h.step(t)
 	h.step(t)
-	if err := h.Compact(context.Background()); err != nil || h.turns() != "compaction:context assistant:model" || h.step(t) != agent.ActRest {
+	if err := h.Compact(context.Background()); err != nil || h.turns() != "compaction:context assistant:model" ||
+		h.step(t) != agent.ActRest {
 		t.Errorf("%v, %s", err, h.turns())
 	}
 }
@@ -305,14 +324,17 @@ func TestJ2_CompactionAtRest(t *testing.T) {
 // A step prints in a log in words.
 func TestJ2_StepsInLogs(t *testing.T) {
 	step := agent.Step{Act: agent.ActRunCalls, Reason: agent.ReasonInterrupted,
-		Calls: []agent.OpenCall{{ToolCall: llm.ToolCall{ID: "c1", Name: "shell", Args: `{"command":"secret"}`}}, {ToolCall: llm.ToolCall{ID: "c2", Name: "grep"}}}}
+		Calls: []agent.OpenCall{{ToolCall: llm.ToolCall{ID: "c1", Name: "shell", Args: `{"command":"secret"}`}},
+			{ToolCall: llm.ToolCall{ID: "c2", Name: "grep"}}}}
 	var text, lines bytes.Buffer
 	slog.New(slog.NewTextHandler(&text, nil)).Info("step", "step", step)
 	slog.New(slog.NewJSONHandler(&lines, nil)).Info("step", "step", step)
-	if want := `step.act=run_calls step.calls="shell c1, grep c2" step.reason=interrupted`; !strings.Contains(text.String(), want) {
+	if want := `step.act=run_calls step.calls="shell c1, grep c2" step.reason=interrupted`; !strings.Contains(
+		text.String(), want) {
 		t.Errorf("%s, want %s", text.String(), want)
 	}
-	if want := `"step":{"act":"run_calls","calls":"shell c1, grep c2","reason":"interrupted"}`; !strings.Contains(lines.String(), want) {
+	if want := `"step":{"act":"run_calls","calls":"shell c1, grep c2","reason":"interrupted"}`; !strings.Contains(
+		lines.String(), want) {
 		t.Errorf("%s, want %s", lines.String(), want)
 	}
 	if got := step.String(); got != "[act=run_calls calls=shell c1, grep c2 reason=interrupted]" {
@@ -354,7 +376,8 @@ func TestJ2_TimeBetweenProcesses(t *testing.T) {
 		time.Sleep(time.Hour)
 		h = process(llmtest.Hang())
 		start := time.Now()
-		if acts := h.steps(t); acts != "call_model end_input rest" || h.Result().Reason != agent.ReasonBudgetTime || time.Since(start) != 30*time.Second {
+		if acts := h.steps(t); acts != "call_model end_input rest" || h.Result().Reason != agent.ReasonBudgetTime ||
+			time.Since(start) != 30*time.Second {
 			t.Errorf("%s after %v: %+v", acts, time.Since(start), h.Result())
 		}
 		release(h)
@@ -384,11 +407,12 @@ func TestJ2_BeginWithAKey(t *testing.T) {
 func TestJ2_BeginWhileSubmitWorks(t *testing.T) {
 	var h *host
 	var err error
-	h = open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{OnEvent: func(ev agent.Event) {
-		if _, ended := ev.(*agent.ProcessingEnd); ended {
-			err = h.Begin(context.Background(), "another")
-		}
-	}}})
+	h = open(t, setup{steps: []llmtest.Step{llmtest.Text("done")},
+		options: agent.Options{OnEvent: func(ev agent.Event) {
+			if _, ended := ev.(*agent.ProcessingEnd); ended {
+				err = h.Begin(context.Background(), "another")
+			}
+		}}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	if !errors.Is(err, agent.ErrBusy) || len(h.History()) != 2 {
 		t.Errorf("Begin = %v, %s", err, h.turns())
@@ -410,10 +434,12 @@ func TestJ2_OpenQuestions(t *testing.T) {
 	if len(open) != 1 || open[0].Question() == nil {
 		t.Fatalf("%+v", open)
 	}
-	if q := open[0].Question(); q.Text != "really?" || q.CallID != open[0].ID || strings.Join(q.Options, ",") != "yes,no" {
+	if q := open[0].Question(); q.Text != "really?" || q.CallID != open[0].ID ||
+		strings.Join(q.Options, ",") != "yes,no" {
 		t.Errorf("%+v", q)
 	}
-	if next := agent.Next(state, time.Now()); next.Act != agent.ActEndInput || next.Reason != agent.ReasonAwaitingInput {
+	if next := agent.Next(state, time.Now()); next.Act != agent.ActEndInput ||
+		next.Reason != agent.ReasonAwaitingInput {
 		t.Errorf("%v", next)
 	}
 	h.steps(t)
@@ -428,7 +454,8 @@ func TestJ2_ReleaseInAStep(t *testing.T) {
 			<-over
 			return tool.Text("worked"), nil
 		})
-		h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, silent: true, steps: []llmtest.Step{llmtest.Calls(call("work"))}})
+		h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, silent: true,
+			steps: []llmtest.Step{llmtest.Calls(call("work"))}})
 		h.begin(t, "go")
 		h.step(t)
 		released := make(chan error, 1)
@@ -438,7 +465,8 @@ func TestJ2_ReleaseInAStep(t *testing.T) {
 			synctest.Wait()
 			close(over)
 		}()
-		if step, err := h.Advance(context.Background()); step.Act != agent.ActRunCalls || !errors.Is(err, agent.ErrReleased) {
+		if step, err := h.Advance(context.Background()); step.Act != agent.ActRunCalls ||
+			!errors.Is(err, agent.ErrReleased) {
 			t.Errorf("%v, %v", step, err)
 		}
 		if err := <-released; err != nil {
@@ -447,7 +475,8 @@ func TestJ2_ReleaseInAStep(t *testing.T) {
 		if _, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrReleased) {
 			t.Errorf("Advance = %v", err)
 		}
-		rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Text("done")}})
+		rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work},
+			steps: []llmtest.Step{llmtest.Text("done")}})
 		if acts := rest.steps(t); acts != "call_model end_input rest" || rest.Result().Text != "done" {
 			t.Errorf("%s, %+v", acts, rest.Result())
 		}
@@ -500,7 +529,8 @@ func TestJ1_SameModelSetDuringACall(t *testing.T) {
 		}
 		return llmtest.Text("one")
 	})
-	h = open(t, setup{options: agent.Options{Journal: log, Model: model}, steps: []llmtest.Step{first, llmtest.Text("two")}})
+	h = open(t, setup{options: agent.Options{Journal: log, Model: model},
+		steps: []llmtest.Step{first, llmtest.Text("two")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	if state, err := agent.Load(ctx, log); err != nil || state.Epoch != 0 {
 		t.Errorf("epoch %d, %v", state.Epoch, err)
@@ -514,7 +544,8 @@ func TestJ1_SameModelSetDuringACall(t *testing.T) {
 // event.
 func TestJ2_CloseBetweenSteps(t *testing.T) {
 	busy := llmtest.Error(&llm.Error{Kind: llm.ErrServer, Message: "busy"})
-	for name, steps := range map[string][]llmtest.Step{"after Begin": nil, "before calls": {llmtest.Calls(call("work"))}, "before an attempt": {busy},
+	for name, steps := range map[string][]llmtest.Step{"after Begin": nil,
+		"before calls": {llmtest.Calls(call("work"))}, "before an attempt": {busy},
 		"before the end": {llmtest.Text("done")}} {
 		t.Run(name, func(t *testing.T) {
 			log := new(journal.Memory)
@@ -529,15 +560,19 @@ func TestJ2_CloseBetweenSteps(t *testing.T) {
 			if err := h.Close(); err != nil {
 				t.Error(err)
 			}
-			if !strings.HasSuffix(h.kinds(), " PROCESSING_END SESSION_END") || h.Result().Reason != agent.ReasonAborted {
+			if !strings.HasSuffix(h.kinds(), " PROCESSING_END SESSION_END") ||
+				h.Result().Reason != agent.ReasonAborted {
 				t.Errorf("%s, %+v", h.kinds(), h.Result())
 			}
-			if _, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrClosed) || !errors.Is(err, agent.ErrAborted) {
+			if _, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrClosed) ||
+				!errors.Is(err, agent.ErrAborted) {
 				t.Errorf("Advance = %v", err)
 			}
 			replays(t, log)
-			rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Text("more")}})
-			if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.ReasonCompleted {
+			rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{echo("work")},
+				steps: []llmtest.Step{llmtest.Text("more")}})
+			if result, err := rest.Continue(context.Background()); err != nil ||
+				result.Reason != agent.ReasonCompleted {
 				t.Errorf("%+v, %v", result, err)
 			}
 		})

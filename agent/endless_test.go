@@ -18,16 +18,19 @@ import (
 // the session, and is billed.
 func TestI9_EndlessAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fakellm.New(fakellm.Script(fakellm.Turn{Text: strings.Repeat("word or other... ", 1<<20)}), fakellm.Options{Words: 30_000})
+		server := fakellm.New(fakellm.Script(fakellm.Turn{Text: strings.Repeat("word or other... ", 1<<20)}),
+			fakellm.Options{Words: 30_000})
 		h := open(t, setup{wrap: func(llm.Provider) llm.Provider {
-			p, err := anthropic.New(anthropic.Options{Name: "test", APIKey: "k", BaseURL: "http://model.test", HTTPClient: llmtest.PipeClient(t, server)})
+			p, err := anthropic.New(anthropic.Options{Name: "test", APIKey: "k", BaseURL: "http://model.test",
+				HTTPClient: llmtest.PipeClient(t, server)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return p
 		}})
 		result, err := h.Submit(context.Background(), "go")
-		if !errors.Is(err, llm.ErrStream) || !strings.Contains(err.Error(), "16 MiB") || result.Reason != agent.ReasonFailed {
+		if !errors.Is(err, llm.ErrStream) || !strings.Contains(err.Error(), "16 MiB") ||
+			result.Reason != agent.ReasonFailed {
 			t.Errorf("Submit = %v, %v", result.Reason, err)
 		}
 		if n := len(server.Requests()); n != 1 || len(only[*agent.LLMRetry](h)) != 0 {

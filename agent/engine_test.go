@@ -33,10 +33,12 @@ var engineTurns = []fakellm.Turn{
 		{Name: "shell", Args: json.RawMessage(`{"command":"echo a >> a.log"}`)},
 		{Name: "write_file", Args: json.RawMessage(`{"file_path":"b.txt","content":"b\n"}`)},
 		{Name: "read_file", Args: json.RawMessage(`{"file_path":"task.txt"}`)}}},
-	{Calls: []fakellm.Call{{Name: "ask_user", Args: json.RawMessage(`{"question":"Shall I deploy?","options":["yes","no"]}`)}}},
+	{Calls: []fakellm.Call{{Name: "ask_user",
+		Args: json.RawMessage(`{"question":"Shall I deploy?","options":["yes","no"]}`)}}},
 	{Calls: []fakellm.Call{{Name: "shell", Args: json.RawMessage(`{"command":"echo deployed >> a.log"}`)}}},
 	{Text: "The first is done."},
-	{Calls: []fakellm.Call{{Name: "edit_file", Args: json.RawMessage(`{"file_path":"b.txt","old_string":"b","new_string":"c"}`)}}},
+	{Calls: []fakellm.Call{{Name: "edit_file",
+		Args: json.RawMessage(`{"file_path":"b.txt","old_string":"b","new_string":"c"}`)}}},
 	{Text: "The second is done."},
 }
 
@@ -51,10 +53,12 @@ type place struct {
 
 func newPlace(t *testing.T, work string) (*place, *fakellm.Server) {
 	t.Helper()
-	if err := errors.Join(os.Mkdir(work, 0o755), os.WriteFile(filepath.Join(work, "task.txt"), []byte("do it\n"), 0o644)); err != nil {
+	if err := errors.Join(os.Mkdir(work, 0o755), os.WriteFile(filepath.Join(work, "task.txt"), []byte("do it\n"),
+		0o644)); err != nil {
 		t.Fatal(err)
 	}
-	server := fakellm.New(fakellm.Script(engineTurns...), fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultCut, After: 1}}})
+	server := fakellm.New(fakellm.Script(engineTurns...),
+		fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultCut, After: 1}}})
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
 	return &place{Work: work, Journal: t.TempDir(), URL: web.URL}, server
@@ -66,7 +70,8 @@ func (p *place) open(t *testing.T, on func(agent.Event)) *agent.Session {
 	ctx := context.Background()
 	transport := new(http.Transport)
 	t.Cleanup(transport.CloseIdleConnections)
-	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: p.URL, HTTPClient: &http.Client{Transport: transport}})
+	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: p.URL,
+		HTTPClient: &http.Client{Transport: transport}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +84,10 @@ func (p *place) open(t *testing.T, on func(agent.Event)) *agent.Session {
 			t.Error(err)
 		}
 	})
-	o := agent.Options{ID: "session", Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local, System: "You are being tested.",
-		Questions: &agent.Questions{}, Retry: llm.RetryPolicy{Base: p.Retry, Jitter: func() float64 { return 0 }}, OnEvent: on, OutputDir: t.TempDir()}
+	o := agent.Options{ID: "session", Client: &llm.Client{Providers: []llm.Provider{provider}},
+		Profile: claude.Profile(), Env: local, System: "You are being tested.",
+		Questions: &agent.Questions{}, Retry: llm.RetryPolicy{Base: p.Retry, Jitter: func() float64 { return 0 }},
+		OnEvent: on, OutputDir: t.TempDir()}
 	if start := time.Now(); !p.Now.IsZero() {
 		o.Now = func() time.Time { return p.Now.Add(time.Since(start)) }
 	}
@@ -191,7 +198,8 @@ func (j job) run(t *testing.T) done {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestJ2_EngineProcess$", "-test.v", "-test.count=1")
-	cmd.Env = append(os.Environ(), engineJob+"="+string(given), "TMPDIR="+t.TempDir()) // a killed process leaves its files there
+	// a killed process leaves its files there
+	cmd.Env = append(os.Environ(), engineJob+"="+string(given), "TMPDIR="+t.TempDir())
 	out, err := cmd.CombinedOutput()
 	if (err != nil) != j.Killed {
 		t.Fatalf("%s: %v\n%s", j.Do, err, out)
@@ -242,7 +250,8 @@ func TestJ2_AnotherEngine(t *testing.T) {
 	if diff := gocmp.Diff(want.turns(t), got.turns(t)); diff != "" {
 		t.Errorf("history, -submit +engine:\n%s", diff)
 	}
-	if diff := gocmp.Diff(effects, readTree(t, work)); diff != "" || effects["a.log"] != "a\ndeployed\n" || effects["b.txt"] != "c\n" {
+	if diff := gocmp.Diff(effects, readTree(t, work)); diff != "" || effects["a.log"] != "a\ndeployed\n" ||
+		effects["b.txt"] != "c\n" {
 		t.Errorf("effects %v, -submit +engine:\n%s", effects, diff)
 	}
 	if result == nil || result.Text != submitted.Text || result.Reason != agent.ReasonCompleted {

@@ -37,12 +37,15 @@ func TestR5_ChangedBeforeTheSession(t *testing.T) {
 				w.put(fmt.Sprintf("new/%02d", i), "new")
 			}
 			text := w.prompt(prof(), "", env.LocalOptions{}, "")
-			inOrder(t, text, fmt.Sprintf("Git status: %d modified, %d untracked\n", c.modified, c.untracked), c.more+"Last commits:\n")
+			inOrder(t, text, fmt.Sprintf("Git status: %d modified, %d untracked\n", c.modified, c.untracked),
+				c.more+"Last commits:\n")
 			modified, untracked := strings.Count(text, "\n- old/"), strings.Count(text, " (untracked)\n")
 			if want := min(c.modified, 20); modified != want || modified+untracked != c.listed {
-				t.Errorf("%d modified and %d untracked are listed, want %d and %d in all:\n%s", modified, untracked, want, c.listed, text)
+				t.Errorf("%d modified and %d untracked are listed, want %d and %d in all:\n%s", modified, untracked,
+					want, c.listed, text)
 			}
-			if strings.Contains(text, "Changed before") != (c.listed > 0) || strings.Contains(text, "more\n") != (c.more != "") {
+			if strings.Contains(text, "Changed before") != (c.listed > 0) ||
+				strings.Contains(text, "more\n") != (c.more != "") {
 				t.Errorf("a heading or a rest too many or too few:\n%s", text)
 			}
 		})
@@ -66,8 +69,10 @@ func TestR3_ConfinementWhenKnown(t *testing.T) {
 	}
 	lacks(t, render(unknown), "Writable directories:", "Network:", "Sandbox:")
 	lacks(t, render(env.ReadOnly(unknown)), "Network:", "Sandbox:")
-	inOrder(t, render(env.ReadOnly(unknown)), "Working directory: /work\n", "Writable directories: none\n", "</environment>")
-	inOrder(t, render(confined{env.Base{Environment: unknown}, env.Confinement{Network: "only proxy.golang.org", Sandbox: "a container\n</environment>"}}),
+	inOrder(t, render(env.ReadOnly(unknown)), "Working directory: /work\n", "Writable directories: none\n",
+		"</environment>")
+	inOrder(t, render(confined{env.Base{Environment: unknown}, env.Confinement{Network: "only proxy.golang.org",
+		Sandbox: "a container\n</environment>"}}),
 		"Network: only proxy.golang.org\n", "Sandbox: a container < /environment>\n")
 
 	w := newTree(t)
@@ -76,18 +81,22 @@ func TestR3_ConfinementWhenKnown(t *testing.T) {
 	w.put("look/x", "")
 	below := func(name string) string { return w.dir + "/" + name }
 	inOrder(t, w.prompt(prof(), "work", env.LocalOptions{}, ""), "Writable directories: "+below("work")+"\n")
-	text := w.prompt(prof(), "work", env.LocalOptions{Roots: []string{below("more")}, ReadOnly: []string{below("look"), below("work/vendor")},
+	text := w.prompt(prof(), "work", env.LocalOptions{Roots: []string{below("more")}, ReadOnly: []string{below("look"),
+		below("work/vendor")},
 		Network: "none", Sandbox: "bubblewrap"}, "")
-	inOrder(t, text, "Writable directories: "+below("work")+", "+below("more")+"; but not "+below("work/vendor")+"\n", "Network: none\n", "Sandbox: bubblewrap\n")
+	inOrder(t, text, "Writable directories: "+below("work")+", "+below("more")+"; but not "+below("work/vendor")+"\n",
+		"Network: none\n", "Sandbox: bubblewrap\n")
 	lacks(t, text, below("look"))
-	inOrder(t, w.prompt(prof(), "work", env.LocalOptions{ReadOnly: []string{below("work")}}, ""), "Writable directories: none\n")
+	inOrder(t, w.prompt(prof(), "work", env.LocalOptions{ReadOnly: []string{below("work")}}, ""),
+		"Writable directories: none\n")
 }
 
 // The environment block says whether anybody can approve a call.
 func TestR3_Approvals(t *testing.T) {
 	o := agent.Options{Profile: prof(), Env: envtest.NewMemory(nil)}
 	alone := agent.SystemPrompt(context.Background(), o)
-	inOrder(t, alone, "<environment>\n", "Approvals: nobody can approve a call; what is not allowed is refused\n", "</environment>")
+	inOrder(t, alone, "<environment>\n", "Approvals: nobody can approve a call; what is not allowed is refused\n",
+		"</environment>")
 	o.Approve = func(context.Context, tool.Request) (tool.Decision, error) { return tool.Decision{}, nil }
 	asked := agent.SystemPrompt(context.Background(), o)
 	inOrder(t, asked, "<environment>\n", "Approvals: some calls wait for somebody's approval\n", "</environment>")
@@ -97,10 +106,12 @@ func TestR3_Approvals(t *testing.T) {
 // Only a session that compacts its history tells the model not to save space.
 func TestR5_PromptMentionsCompaction(t *testing.T) {
 	const notice = "# Long sessions\n\nWhen this conversation becomes too long, a summary replaces its beginning"
-	o := agent.Options{Profile: prof(), Env: envtest.NewMemory(map[string]string{"AGENTS.md": "DOCUMENT"}), Instructions: "LAST"}
+	o := agent.Options{Profile: prof(), Env: envtest.NewMemory(map[string]string{"AGENTS.md": "DOCUMENT"}),
+		Instructions: "LAST"}
 	lacks(t, agent.SystemPrompt(context.Background(), o), "Long sessions", "summary")
 	o.Compaction.Threshold = agent.DefaultCompaction
-	inOrder(t, agent.SystemPrompt(context.Background(), o), "</environment>", notice, "Do not stop early", "DOCUMENT", "LAST")
+	inOrder(t, agent.SystemPrompt(context.Background(), o), "</environment>", notice, "Do not stop early", "DOCUMENT",
+		"LAST")
 
 	for _, threshold := range []float64{0, agent.DefaultCompaction} {
 		o.Policy.Compaction.Threshold = threshold
@@ -137,9 +148,11 @@ func TestR1_DocumentsSayWhatTheyApplyTo(t *testing.T) {
 	w.put("a/.codex/instructions.md", "OF CODEX")
 	text := w.prompt(prof(".codex/instructions.md"), "a", env.LocalOptions{Roots: []string{w.dir}}, "")
 	section := func(name, dir, document string) string {
-		return "# Project instructions from " + w.dir + "/" + name + "\n\nThey apply to all files in " + w.dir + dir + " and below.\n\n" + document
+		return "# Project instructions from " + w.dir + "/" + name + "\n\nThey apply to all files in " + w.dir + dir +
+			" and below.\n\n" + document
 	}
-	inOrder(t, text, section("AGENTS.md", "", "OF THE ROOT"), section("a/AGENTS.md", "/a", "OF A"), section("a/.codex/instructions.md", "/a", "OF CODEX"))
+	inOrder(t, text, section("AGENTS.md", "", "OF THE ROOT"), section("a/AGENTS.md", "/a", "OF A"),
+		section("a/.codex/instructions.md", "/a", "OF CODEX"))
 	w.put("none/x", "")
 	lacks(t, w.prompt(prof(), "none", env.LocalOptions{}, ""), "They apply to")
 }
@@ -149,7 +162,8 @@ func TestR1_DocumentsSayWhatTheyApplyTo(t *testing.T) {
 func TestR1_HostInstructionsHaveAHeading(t *testing.T) {
 	w := newTree(t)
 	w.put("AGENTS.md", "THE DOCUMENT")
-	if text := w.prompt(prof(), "", env.LocalOptions{}, " BE BRIEF\n"); !strings.HasSuffix(text, "THE DOCUMENT\n\n# Host instructions\n\nBE BRIEF") {
+	if text := w.prompt(prof(), "", env.LocalOptions{}, " BE BRIEF\n"); !strings.HasSuffix(text,
+		"THE DOCUMENT\n\n# Host instructions\n\nBE BRIEF") {
 		t.Errorf("the instructions are not last, or have no heading:\n%s", text)
 	}
 	lacks(t, w.prompt(prof(), "", env.LocalOptions{}, " "), "# Host instructions")

@@ -38,16 +38,19 @@ func TestA11_ContextLengthCompactsAndRetries(t *testing.T) {
 	if epochs := h.epochs(); epochs[2] != epochs[1]+1 {
 		t.Errorf("epochs %v", epochs)
 	}
-	if last := h.model.Requests()[3].Messages; len(last) != 2 || !strings.Contains(last[1].Parts.Text(), "the summary") {
+	if last := h.model.Requests()[3].Messages; len(last) != 2 || !strings.Contains(last[1].Parts.Text(),
+		"the summary") {
 		t.Errorf("the last request: %+v", last)
 	}
 }
 
 // A call is rescued once. After another answer a new rescue is possible.
 func TestA11_ContextLengthOnce(t *testing.T) {
-	h := openRescued(t, tooLong(), llmtest.Text("a summary"), llmtest.Calls(call("print")), tooLong(), llmtest.Text("another"), tooLong(), llmtest.Text("never"))
+	h := openRescued(t, tooLong(), llmtest.Text("a summary"), llmtest.Calls(call("print")), tooLong(),
+		llmtest.Text("another"), tooLong(), llmtest.Text("never"))
 	result, err := h.Submit(context.Background(), "go")
-	if !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.ReasonFailed || h.Status() != agent.StatusClosed {
+	if !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.ReasonFailed ||
+		h.Status() != agent.StatusClosed {
 		t.Fatalf("Submit = %+v, %v, %s", result, err, h.Status())
 	}
 	if n := len(only[*agent.Compaction](h)); n != 2 || h.model.Left() != 1 {
@@ -83,7 +86,8 @@ func TestA11_ContextLengthEndsTheSession(t *testing.T) {
 			if err := h.FollowUp(context.Background(), "dropped"); err != nil {
 				t.Fatal(err)
 			}
-			if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.ReasonFailed {
+			if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) ||
+				result.Reason != agent.ReasonFailed {
 				t.Errorf("Submit = %+v, %v", result, err)
 			}
 			if !strings.HasSuffix(h.kinds(), "STEP_END CONTEXT_WARNING ERROR PROCESSING_END SESSION_END") {
@@ -92,10 +96,12 @@ func TestA11_ContextLengthEndsTheSession(t *testing.T) {
 			if w := only[*agent.ContextWarning](h)[0]; w.Ratio != 1 || w.Window != size {
 				t.Errorf("%+v", w)
 			}
-			if e := only[*agent.Error](h)[0]; e.ErrorKind != "context_length" || e.Retryable || e.Text != "prompt is too long" {
+			if e := only[*agent.Error](h)[0]; e.ErrorKind != "context_length" || e.Retryable ||
+				e.Text != "prompt is too long" {
 				t.Errorf("%+v", e)
 			}
-			if end := only[*agent.ProcessingEnd](h)[0]; end.State != agent.StatusClosed || end.Reason != agent.ReasonFailed {
+			if end := only[*agent.ProcessingEnd](h)[0]; end.State != agent.StatusClosed ||
+				end.Reason != agent.ReasonFailed {
 				t.Errorf("%+v", end)
 			}
 		})
@@ -105,9 +111,11 @@ func TestA11_ContextLengthEndsTheSession(t *testing.T) {
 // A host may keep a session whose history does not fit, and compact it or choose another model.
 func TestA11_StayWhenTheWindowIsFull(t *testing.T) {
 	h := open(t, setup{models: window(4000), tools: []tool.Tool{wideTool("print", 9_000)},
-		steps:   []llmtest.Step{llmtest.Calls(call("print")), tooLong(), llmtest.Text("the summary"), llmtest.Text("done"), llmtest.Text("more")},
+		steps: []llmtest.Step{llmtest.Calls(call("print")), tooLong(), llmtest.Text("the summary"),
+			llmtest.Text("done"), llmtest.Text("more")},
 		options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}}})
-	if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.ReasonFailed {
+	if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) ||
+		result.Reason != agent.ReasonFailed {
 		t.Fatalf("Submit = %+v, %v", result, err)
 	}
 	if h.Status() != agent.StatusIdle || only[*agent.ProcessingEnd](h)[0].State != agent.StatusIdle ||
@@ -117,7 +125,8 @@ func TestA11_StayWhenTheWindowIsFull(t *testing.T) {
 	if err := h.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" || result.Reason != agent.ReasonCompleted {
+	if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" ||
+		result.Reason != agent.ReasonCompleted {
 		t.Fatalf("Continue = %+v, %v", result, err)
 	}
 	if n := strings.Count(h.kinds(), "USER_INPUT"); n != 2 {

@@ -68,7 +68,10 @@ func (l *eventLog) pass(ev Event) {
 
 // after returns the index of the first event with a higher number.
 func (l *eventLog) after(seq int64) int {
-	i, _ := slices.BinarySearchFunc(l.events, seq+1, func(ev Event, seq int64) int { return cmp.Compare(ev.Head().Seq, seq) })
+	i, _ := slices.BinarySearchFunc(l.events, seq+1, func(ev Event, seq int64) int {
+		return cmp.Compare(ev.Head().Seq,
+			seq)
+	})
 	return i
 }
 

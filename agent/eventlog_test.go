@@ -79,7 +79,8 @@ func TestB_CursorKeepsTheStreamedText(t *testing.T) {
 	p.stream.emit(&StepStart{}, &AssistantTextStart{}, &AssistantTextDelta{Text: "a secret"})
 	c.readAll()
 	p.stream.emit(&AssistantTextDelta{Text: " key"}, &AssistantTextEnd{Text: "-"}, &StepEnd{})
-	if got, want := summary(c.readAll()), "4 ASSISTANT_TEXT_DELTA \" key\"\n5 ASSISTANT_TEXT_END\n6 STEP_END\n"; got != want {
+	if got, want := summary(c.readAll()),
+		"4 ASSISTANT_TEXT_DELTA \" key\"\n5 ASSISTANT_TEXT_END\n6 STEP_END\n"; got != want {
 		t.Errorf("saw\n%swant\n%s", got, want)
 	}
 }
@@ -138,7 +139,8 @@ func TestB_CursorLiveOutputFromTheMiddle(t *testing.T) {
 	c, late := &cursor{stream: p.stream}, &cursor{stream: p.stream}
 	p.call()
 	printed, got := "", ""
-	for _, text := range []string{"x" + strings.Repeat("é", liveKept*3/4), strings.Repeat("yé", 100), strings.Repeat("é", 3*liveKept) + "z"} {
+	for _, text := range []string{"x" + strings.Repeat("é", liveKept*3/4), strings.Repeat("yé", 100),
+		strings.Repeat("é", 3*liveKept) + "z"} {
 		printed += text
 		p.stream.emit(&ToolCallOutputDelta{CallID: "call_1", Stream: "stdout", Text: text})
 		for _, ev := range c.readAll() {
@@ -149,7 +151,8 @@ func TestB_CursorLiveOutputFromTheMiddle(t *testing.T) {
 	all := late.readAll()
 	_, once, _ := deltaOf(all[len(all)-1])
 	for name, parts := range map[string]string{"step by step": got, "at once": once} {
-		if at := follow(printed, parts); at != len(printed) || strings.Count(parts, "left out") < 1 || strings.Contains(parts, "\uFFFD") {
+		if at := follow(printed, parts); at != len(printed) || strings.Count(parts, "left out") < 1 ||
+			strings.Contains(parts, "\uFFFD") {
 			t.Errorf("%s: the parts lead to %d of %d", name, at, len(printed))
 		}
 		if !utf8.ValidString(parts) {
@@ -207,8 +210,9 @@ func TestB_LogSharesWithTheHistory(t *testing.T) {
 			held[Kind(e.CallID)] = e.Output
 		}
 	}
-	for name, want := range map[Kind]string{"ASSISTANT_TEXT_DELTA": parts[0].(llm.Text).Text, "ASSISTANT_TEXT_END": parts[0].(llm.Text).Text,
-		"a": result.Content[0].(llm.Text).Text} {
+	for name, want := range map[Kind]string{"ASSISTANT_TEXT_DELTA": parts[0].(llm.Text).Text,
+		"ASSISTANT_TEXT_END": parts[0].(llm.Text).Text,
+		"a":                  result.Content[0].(llm.Text).Text} {
 		if got := held[name]; got != want || unsafe.StringData(got) != unsafe.StringData(want) {
 			t.Errorf("%s has %d bytes of its own, want the %d of the history", name, len(got), len(want))
 		}
@@ -223,7 +227,8 @@ func TestI9_CursorsThatFallBehind(t *testing.T) {
 	for range keptEvents + keptEvents/10 + 1 {
 		p.stream.emit(&Warning{Code: "x"})
 	}
-	if gap, ok := c.nextUpTo(1 << 40).(*Gap); !ok || gap.First != 1 || gap.Last != keptEvents/10+1 || gap.Kind != KindGap {
+	if gap, ok := c.nextUpTo(1 << 40).(*Gap); !ok || gap.First != 1 || gap.Last != keptEvents/10+1 ||
+		gap.Kind != KindGap {
 		t.Errorf("the first event is %+v", gap)
 	}
 	for n := range int64(keptEvents) {

@@ -111,7 +111,8 @@ func (p *eventPlayer) print(i, n int) {
 	if len(p.calls) == 0 {
 		p.call()
 	}
-	p.stream.emit(&ToolCallOutputDelta{CallID: p.calls[i%len(p.calls)], Stream: []string{"stdout", "stderr"}[n%2], Text: p.say(n)})
+	p.stream.emit(&ToolCallOutputDelta{CallID: p.calls[i%len(p.calls)], Stream: []string{"stdout", "stderr"}[n%2],
+		Text: p.say(n)})
 }
 
 func (p *eventPlayer) end(i, n int) {
@@ -120,7 +121,8 @@ func (p *eventPlayer) end(i, n int) {
 	}
 	i %= len(p.calls)
 	full := p.say(n)
-	p.commit(resultRecord{CallID: p.calls[i], Name: "shell", Content: llm.TextParts(full[:min(len(full), 5000)]), full: full, Bytes: int64(len(full))})
+	p.commit(resultRecord{CallID: p.calls[i], Name: "shell", Content: llm.TextParts(full[:min(len(full), 5000)]),
+		full: full, Bytes: int64(len(full))})
 	p.calls = slices.Delete(p.calls, i, i+1)
 }
 

@@ -16,7 +16,8 @@ func ExampleOptions_history() {
 	o := scripted(llmtest.Calls(fixCall), llmtest.Text("Fixed."))
 	o.History = []llm.Message{
 		llm.User("is the greeting spelled right?"),
-		{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: "call-1", Name: "read_file", Args: `{"file_path":"greet.txt"}`}}},
+		{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: "call-1", Name: "read_file",
+			Args: `{"file_path":"greet.txt"}`}}},
 		llm.ToolResults(llm.ToolResult{CallID: "call-1", Name: "read_file", Content: llm.TextParts("Hello, wrold!")}),
 		llm.Assistant("No, it says wrold."),
 	}

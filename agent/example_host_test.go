@@ -14,7 +14,7 @@ import (
 // docs/hosts.md has this code.
 func Example_host() {
 	ctx := context.Background()
-	o := scripted(llmtest.Calls(readCall), llmtest.Calls(fixCall), llmtest.Text("Fixed.")) // the client, the profile and the environment
+	o := scripted(llmtest.Calls(readCall), llmtest.Calls(fixCall), llmtest.Text("Fixed."))
 	o.OnEvent = func(ev agent.Event) {
 		if e, ok := ev.(*agent.ToolCallEnd); ok {
 			fmt.Println(e.Name, "has run")

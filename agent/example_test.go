@@ -40,7 +40,8 @@ var (
 func Example() {
 	ctx := context.Background()
 	s, err := agent.New(ctx, agent.Options{
-		Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", llmtest.Calls(readCall), llmtest.Calls(fixCall), llmtest.Text("Fixed."))}},
+		Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", llmtest.Calls(readCall),
+			llmtest.Calls(fixCall), llmtest.Text("Fixed."))}},
 		Profile: profile.Profile{Provider: "test", Model: "model-1", Prompt: "You fix spelling.",
 			Tools: []tool.Tool{coding.ReadFile(), coding.EditFile()}},
 		Env:    envtest.NewMemory(map[string]string{"greet.txt": "Hello, wrold!\n"}),
@@ -157,7 +158,8 @@ func ExampleDo() {
 		Text    string `json:"text" jsonschema:"the greeting as it is now"`
 		Correct bool   `json:"correct"`
 	}
-	o := scripted(llmtest.Calls(readCall), llmtest.Calls(llmtest.Call("final_result", `{"text":"Hello, wrold!","correct":false}`)))
+	o := scripted(llmtest.Calls(readCall),
+		llmtest.Calls(llmtest.Call("final_result", `{"text":"Hello, wrold!","correct":false}`)))
 	found, result, err := agent.Do[greeting](context.Background(), o, "is the greeting spelled right?")
 	if err != nil {
 		log.Fatal(err)

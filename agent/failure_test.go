@@ -30,8 +30,9 @@ func TestI16_StayAfterAFailedCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				steps := append([]llmtest.Step{llmtest.Calls(call("work"))}, failed...)
-				h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}},
-					steps: append(append(steps, failed...), llmtest.Text("one"), llmtest.Text("two"))})
+				h := open(t, setup{tools: []tool.Tool{echo("work")},
+					options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}},
+					steps:   append(append(steps, failed...), llmtest.Text("one"), llmtest.Text("two"))})
 				if err := h.FollowUp(context.Background(), "and then"); err != nil {
 					t.Fatal(err)
 				}
@@ -56,7 +57,8 @@ func TestI16_StayAfterAFailedCall(t *testing.T) {
 					t.Errorf("%s, %s", h.kinds(), h.turns())
 				}
 				result, err := h.Continue(context.Background())
-				if err != nil || result.Text != "two" || h.turns() != "user:user assistant:model tool_results:tools assistant:model user:user assistant:model" {
+				if err != nil || result.Text != "two" ||
+					h.turns() != "user:user assistant:model tool_results:tools assistant:model user:user assistant:model" {
 					t.Errorf("%+v, %v, %s", result, err, h.turns())
 				}
 				requests := h.model.Requests()
@@ -70,7 +72,8 @@ func TestI16_StayAfterAFailedCall(t *testing.T) {
 
 // A journal that cannot be written ends the session, whatever OnFailure says.
 func TestI16_StayOnlyForModelCalls(t *testing.T) {
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one")}, options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}, Journal: &failing{left: 1}}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one")},
+		options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}, Journal: &failing{left: 1}}})
 	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, errDisk) || h.Status() != agent.StatusClosed {
 		t.Errorf("%v, %s", err, h.Status())
 	}
@@ -80,12 +83,14 @@ func TestI16_StayOnlyForModelCalls(t *testing.T) {
 func TestI16_ResultWithEveryError(t *testing.T) {
 	ctx := context.Background()
 	begun := []llmtest.Step{llmtest.Answer(llm.Text{Text: "I begin."}, llm.ToolCall{ID: "a", Name: "work", Args: "{}"})}
-	want := func(t *testing.T, h *host, result *agent.Result, err error, reason agent.Reason, turns, rounds int, text string) {
+	want := func(t *testing.T, h *host, result *agent.Result, err error, reason agent.Reason, turns, rounds int,
+		text string) {
 		t.Helper()
 		if err == nil || result == nil {
 			t.Fatalf("%+v, %v", result, err)
 		}
-		if result.Reason != reason || result.Turns != turns || result.ToolRounds != rounds || result.Text != text || turns > 0 && result.Usage != h.Usage() {
+		if result.Reason != reason || result.Turns != turns || result.ToolRounds != rounds || result.Text != text ||
+			turns > 0 && result.Usage != h.Usage() {
 			t.Errorf("%+v, %v, want %s with %d turns, %d rounds and %q", result, err, reason, turns, rounds, text)
 		}
 	}
@@ -94,8 +99,11 @@ func TestI16_ResultWithEveryError(t *testing.T) {
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
 		for name, f := range map[string]func() (*agent.Result, error){
-			"no prompt":        func() (*agent.Result, error) { return h.Submit(ctx, " ") },
-			"a strange part":   func() (*agent.Result, error) { return h.Submit(ctx, "go", agent.Attach(llm.Thinking{})) },
+			"no prompt": func() (*agent.Result, error) { return h.Submit(ctx, " ") },
+			"a strange part": func() (*agent.Result, error) {
+				return h.Submit(ctx, "go",
+					agent.Attach(llm.Thinking{}))
+			},
 			"an ended context": func() (*agent.Result, error) { return h.Submit(ended, "go") },
 			"nothing to do":    func() (*agent.Result, error) { return h.Continue(ctx) },
 		} {
@@ -128,18 +136,20 @@ func TestI16_ResultWithEveryError(t *testing.T) {
 		})
 	})
 	t.Run("a failed call", func(t *testing.T) {
-		h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: append(begun, llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no")))})
+		h := open(t, setup{tools: []tool.Tool{echo("work")},
+			steps: append(begun, llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no")))})
 		result, err := h.Submit(ctx, "go")
 		want(t, h, result, err, agent.ReasonFailed, 1, 1, "I begin.")
 	})
 	t.Run("a panic", func(t *testing.T) {
-		h := open(t, setup{tools: []tool.Tool{echo("work")}, fails: true, steps: append(begun, llmtest.Text("x")), options: agent.Options{
-			Journal: new(journal.Memory),
-			OnEvent: func(ev agent.Event) {
-				if _, ok := ev.(*agent.ToolCallEnd); ok {
-					panic("a host's mistake")
-				}
-			}}})
+		h := open(t, setup{tools: []tool.Tool{echo("work")}, fails: true, steps: append(begun, llmtest.Text("x")),
+			options: agent.Options{
+				Journal: new(journal.Memory),
+				OnEvent: func(ev agent.Event) {
+					if _, ok := ev.(*agent.ToolCallEnd); ok {
+						panic("a host's mistake")
+					}
+				}}})
 		result, err := h.Submit(ctx, "go")
 		var host *agent.HostError
 		if want(t, h, result, err, agent.ReasonFailed, 1, 1, "I begin."); !errors.As(err, &host) {
@@ -154,7 +164,8 @@ func TestI16_ResultWithEveryError(t *testing.T) {
 		text          string
 	}{{}, {}, {1, 0, "I begin."}, {1, 0, "I begin."}, {1, 1, "I begin."}, {2, 1, "done"}} {
 		t.Run(fmt.Sprint("a full disk after append ", left), func(t *testing.T) {
-			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: append(begun, llmtest.Text("done")), options: agent.Options{Journal: &failing{left: left + 1}}})
+			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: append(begun, llmtest.Text("done")),
+				options: agent.Options{Journal: &failing{left: left + 1}}})
 			result, err := h.Submit(ctx, "go")
 			want(t, h, result, err, agent.ReasonFailed, at.turns, at.rounds, at.text)
 		})
@@ -170,8 +181,10 @@ func TestI16_ErrClosedHasTheReason(t *testing.T) {
 		end func(h *host) error
 		why error
 	}{
-		"a failed call": {agent.Options{}, func(h *host) error { return second(h.Submit(ctx, "go")) }, llm.ErrAuthentication},
-		"a full disk":   {agent.Options{Journal: &failing{left: 2}}, func(h *host) error { return second(h.Submit(ctx, "go")) }, errDisk},
+		"a failed call": {agent.Options{}, func(h *host) error { return second(h.Submit(ctx, "go")) },
+			llm.ErrAuthentication},
+		"a full disk": {agent.Options{Journal: &failing{left: 2}},
+			func(h *host) error { return second(h.Submit(ctx, "go")) }, errDisk},
 		"an abort": {agent.Options{}, func(h *host) error {
 			h.model.Then(llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 				h.Abort()
@@ -191,13 +204,16 @@ func TestI16_ErrClosedHasTheReason(t *testing.T) {
 				t.Fatal(err)
 			}
 			model := "other"
-			for use, err := range map[string]error{"Submit": second(h.Submit(ctx, "more")), "Continue": second(h.Continue(ctx)), "Steer": h.Steer(context.Background(), "x"),
-				"FollowUp": h.FollowUp(context.Background(), "x"), "Set": h.Set(context.Background(), agent.Settings{Model: &model}), "Compact": h.Compact(ctx)} {
+			for use, err := range map[string]error{"Submit": second(h.Submit(ctx, "more")),
+				"Continue": second(h.Continue(ctx)), "Steer": h.Steer(context.Background(), "x"),
+				"FollowUp": h.FollowUp(context.Background(), "x"), "Set": h.Set(context.Background(),
+					agent.Settings{Model: &model}), "Compact": h.Compact(ctx)} {
 				if use == "Continue" && name == "Close" { // there is nothing to continue
 					continue
 				}
 				var e *llm.Error
-				if !errors.Is(err, agent.ErrClosed) || c.why != nil && !errors.Is(err, c.why) || c.why == llm.ErrAuthentication && !errors.As(err, &e) {
+				if !errors.Is(err, agent.ErrClosed) || c.why != nil && !errors.Is(err, c.why) ||
+					c.why == llm.ErrAuthentication && !errors.As(err, &e) {
 					t.Errorf("%s: %v, want that it is closed, and %v", use, err, c.why)
 				}
 				if strings.Count(err.Error(), "agent: ") > 1 {
@@ -217,10 +233,14 @@ func TestI16_ResultAsText(t *testing.T) {
 		want   string
 		nudges int
 	}{
-		"at once":          {person, []llmtest.Step{llmtest.Text(`{"name":"Ada","age":36}`)}, `{"name":"Ada","age":36}`, 0},
-		"after work":       {person, []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text(`{"name":"Ada","age":36}`)}, `{"name":"Ada","age":36}`, 0},
-		"another schema's": {person, []llmtest.Step{llmtest.Text(`{"name":"Ada"}`), final(`{"name":"Ada","age":36}`)}, `{"name":"Ada","age":36}`, 1},
-		"in words":         {person, []llmtest.Step{llmtest.Text(`It is {"name":"Ada","age":36}.`), final(`{"name":"Ada","age":36}`)}, `{"name":"Ada","age":36}`, 1},
+		"at once": {person, []llmtest.Step{llmtest.Text(`{"name":"Ada","age":36}`)}, `{"name":"Ada","age":36}`,
+			0},
+		"after work": {person, []llmtest.Step{llmtest.Calls(call("work")),
+			llmtest.Text(`{"name":"Ada","age":36}`)}, `{"name":"Ada","age":36}`, 0},
+		"another schema's": {person, []llmtest.Step{llmtest.Text(`{"name":"Ada"}`), final(`{"name":"Ada","age":36}`)},
+			`{"name":"Ada","age":36}`, 1},
+		"in words": {person, []llmtest.Step{llmtest.Text(`It is {"name":"Ada","age":36}.`),
+			final(`{"name":"Ada","age":36}`)}, `{"name":"Ada","age":36}`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := openStructured(t, c.schema, false, c.steps...)
@@ -235,7 +255,8 @@ func TestI16_ResultAsText(t *testing.T) {
 // Continue.
 func TestI16_MissingResultEndsTheInput(t *testing.T) {
 	const ada = `{"name":"Ada","age":36}`
-	h := openStructured(t, person, false, llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), final(ada), final(ada))
+	h := openStructured(t, person, false, llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), final(ada),
+		final(ada))
 	if err := h.FollowUp(context.Background(), "and then"); err != nil {
 		t.Fatal(err)
 	}
@@ -275,8 +296,10 @@ func TestA7_AbortDropsFollowUps(t *testing.T) {
 	if err != nil || state.Queued(agent.LaneFollowUps) != nil || state.Queued(agent.LaneSteering) == nil {
 		t.Errorf("%v, queued %+v", err, state.Queue)
 	}
-	rest := open(t, setup{options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}, steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}})
-	if result, err := rest.Continue(context.Background()); err != nil || result.Text != "one" || rest.model.Left() != 1 {
+	rest := open(t, setup{options: agent.Options{Journal: journal.NewMemory(all(t, log)...)},
+		steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}})
+	if result, err := rest.Continue(context.Background()); err != nil || result.Text != "one" ||
+		rest.model.Left() != 1 {
 		t.Errorf("%+v, %v: the follow-up ran", result, err)
 	}
 }
@@ -294,13 +317,15 @@ func TestB_StepEndLatency(t *testing.T) {
 		down := llmtest.Error(llm.Errorf(llm.ErrServer, "down"))
 		log := new(journal.Memory)
 		h := open(t, setup{steps: []llmtest.Step{takes(7*time.Second, down), takes(3*time.Second, llmtest.Text("one")),
-			takes(2*time.Second, llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no")))}, options: agent.Options{Journal: log}})
+			takes(2*time.Second, llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no")))},
+			options: agent.Options{Journal: log}})
 		h.submit(t, "go", agent.ReasonCompleted)
 		if _, err := h.Submit(context.Background(), "more"); err == nil {
 			t.Error("no failure")
 		}
 		var projected []agent.Event
-		if err := agent.Project(context.Background(), log, func(ev agent.Event) { projected = append(projected, ev) }); err != nil {
+		if err := agent.Project(context.Background(), log,
+			func(ev agent.Event) { projected = append(projected, ev) }); err != nil {
 			t.Fatal(err)
 		}
 		for name, events := range map[string][]agent.Event{"live": h.events, "projected": projected} {
@@ -310,7 +335,8 @@ func TestB_StepEndLatency(t *testing.T) {
 					got = append(got, fmt.Sprintf("%d ms, %d attempts", e.LatencyMS, e.Attempts))
 				}
 			}
-			if text, err := json.Marshal(got); err != nil || string(text) != `["3000 ms, 2 attempts","2000 ms, 1 attempts"]` {
+			if text, err := json.Marshal(got); err != nil ||
+				string(text) != `["3000 ms, 2 attempts","2000 ms, 1 attempts"]` {
 				t.Errorf("%s: %s, %v", name, text, err)
 			}
 		}

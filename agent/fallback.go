@@ -82,7 +82,8 @@ func (e *ModelsFailed) Error() string {
 	b.WriteString("every model failed")
 	for i := range e.Failures {
 		f := &e.Failures[i]
-		fmt.Fprintf(&b, "%s %s: %s (%s)", map[bool]string{true: ":", false: ";"}[i == 0], f.Model, f.Fault.Text, strings.ReplaceAll(f.Fault.Kind, "_", " "))
+		fmt.Fprintf(&b, "%s %s: %s (%s)", map[bool]string{true: ":", false: ";"}[i == 0], f.Model, f.Fault.Text,
+			strings.ReplaceAll(f.Fault.Kind, "_", " "))
 	}
 	return b.String()
 }
@@ -130,7 +131,8 @@ func (s *State) failures() []ModelFailure {
 // model may not have it.
 func (f *Fault) leadsToFallback() bool {
 	switch llm.KindNamed(f.Kind) {
-	case llm.ErrOverloaded, llm.ErrServer, llm.ErrQuota, llm.ErrRateLimit, llm.ErrNetwork, llm.ErrTimeout, llm.ErrStream:
+	case llm.ErrOverloaded, llm.ErrServer, llm.ErrQuota, llm.ErrRateLimit, llm.ErrNetwork, llm.ErrTimeout,
+		llm.ErrStream:
 		return true
 	}
 	return false
@@ -148,7 +150,8 @@ func (s *State) fallbackStep() (step Step, ok bool) {
 		return Step{}, false
 	}
 	models := append([]FallbackModel{s.chosen()}, s.Policy.Fallbacks.Models...)
-	at := slices.IndexFunc(models, func(m FallbackModel) bool { return m.name() == s.askedModel() }) // -1 leads to the first
+	// -1 leads to the first
+	at := slices.IndexFunc(models, func(m FallbackModel) bool { return m.name() == s.askedModel() })
 	for i := range models {
 		m := models[(at+1+i)%len(models)]
 		tried := slices.ContainsFunc(s.Failed, func(f ModelFailure) bool { return f.Model == m.name() })

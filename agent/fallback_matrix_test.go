@@ -45,7 +45,8 @@ func matrixVendors() []matrixVendor {
 		return fakellm.Fault{Kind: fakellm.FaultStatus, Status: status, Error: code}
 	}
 	return []matrixVendor{
-		{"anthropic", "claude-opus-5-5", "claude-sonnet-5-5", "", 3, status(402, "billing_error"), status(529, "overloaded_error")},
+		{"anthropic", "claude-opus-5-5", "claude-sonnet-5-5", "", 3, status(402, "billing_error"),
+			status(529, "overloaded_error")},
 		{"openai", "gpt-5.2", "gpt-5.5", "/v1", 3, status(429, "insufficient_quota"), status(503, "")},
 		{"gemini", "gemini-3.1-pro-preview", "gemini-3.5-flash", "", 1, status(402, ""), status(503, "UNAVAILABLE")},
 		{"openai-compatible", "one-model", "other-model", "/v1", 3, status(429, "insufficient_quota"), status(503, "")},
@@ -55,8 +56,10 @@ func matrixVendors() []matrixVendor {
 // matrixScript has reasoning, text and two calls in each answer except the last, which has no
 // calls. Each text has two deltas.
 var matrixScript = []fakellm.Turn{
-	{Thinking: "I have to begin with something.", Text: "I will begin with two.", Calls: []fakellm.Call{countCall("aa"), countCall("ab")}},
-	{Thinking: "I have to go on now.", Text: "I will do two more.", Calls: []fakellm.Call{countCall("ba"), countCall("bb")}},
+	{Thinking: "I have to begin with something.", Text: "I will begin with two.", Calls: []fakellm.Call{countCall("aa"),
+		countCall("ab")}},
+	{Thinking: "I have to go on now.", Text: "I will do two more.", Calls: []fakellm.Call{countCall("ba"),
+		countCall("bb")}},
 	{Thinking: "I have to come to an end.", Text: "All of it is done."},
 }
 
@@ -86,10 +89,13 @@ func matrixPoints() []matrixPoint {
 	return []matrixPoint{
 		{"connection refused", 1, []error{llm.ErrNetwork}, nil, false},
 		{"rate limit with a long Retry-After", 1, []error{llm.ErrRateLimit},
-			always(fakellm.Fault{Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "3600"}}), false},
+			always(fakellm.Fault{Kind: fakellm.FaultStatus, Status: 429,
+				Header: map[string]string{"Retry-After": "3600"}}), false},
 		{"quota", 1, []error{llm.ErrQuota}, func(v matrixVendor) fakellm.Fault { return v.quota }, false},
-		{"server error", 1, []error{llm.ErrServer}, always(fakellm.Fault{Kind: fakellm.FaultStatus, Status: 500}), false},
-		{"overloaded on the first call", 0, []error{llm.ErrOverloaded, llm.ErrServer}, func(v matrixVendor) fakellm.Fault { return v.overloaded }, false},
+		{"server error", 1, []error{llm.ErrServer}, always(fakellm.Fault{Kind: fakellm.FaultStatus, Status: 500}),
+			false},
+		{"overloaded on the first call", 0, []error{llm.ErrOverloaded, llm.ErrServer},
+			func(v matrixVendor) fakellm.Fault { return v.overloaded }, false},
 		{"after the headers", 1, broken, after(0, 0), true},
 		{"in reasoning", 1, broken, after(1, 0), true},
 		{"in text", 1, broken, after(3, 0), true},
@@ -190,18 +196,22 @@ func (c matrixCase) world(t *testing.T, log *journal.Memory) *matrixWorld {
 	for n := good + 1; c.fault != nil && n <= good+2; n++ {
 		faults[n] = c.fault(c.chosen)
 	}
-	w.servers = [2]*fakellm.Server{fakellm.New(fakellm.Script(matrixScript...), fakellm.Options{Faults: faults}), fakellm.New(fakellm.Script(matrixScript...), fakellm.Options{})}
+	w.servers = [2]*fakellm.Server{fakellm.New(fakellm.Script(matrixScript...), fakellm.Options{Faults: faults}),
+		fakellm.New(fakellm.Script(matrixScript...), fakellm.Options{})}
 	client := llmtest.PipeClient(t, w)
 	if c.fault == nil {
-		client.Transport = &refusing{RoundTripper: client.Transport, world: w, closed: closedPort(t), after: int32(good)}
+		client.Transport = &refusing{RoundTripper: client.Transport, world: w, closed: closedPort(t),
+			after: int32(good)}
 	}
 	var all []llm.Provider
-	for _, v := range slices.CompactFunc([]matrixVendor{c.chosen, c.fallback}, func(a, b matrixVendor) bool { return a.name == b.name }) {
+	for _, v := range slices.CompactFunc([]matrixVendor{c.chosen, c.fallback},
+		func(a, b matrixVendor) bool { return a.name == b.name }) {
 		kind, err := providers.Find(v.name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		provider, err := kind.New(providers.Config{APIKey: "key", BaseURL: "http://x.test" + v.version, HTTPClient: client})
+		provider, err := kind.New(providers.Config{APIKey: "key", BaseURL: "http://x.test" + v.version,
+			HTTPClient: client})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,9 +228,11 @@ func (w *matrixWorld) open(t *testing.T, client *llm.Client) {
 		w.claims = append(w.claims, c)
 		return c.Output, nil
 	}
-	o := agent.Options{ID: "session", Client: client, Env: inDir{w.local, "/work"}, System: "You are being tested.", Journal: w.log, Ledger: w.ledger,
-		Profile: profile.Profile{Name: "test", Provider: w.chosen.name, Model: w.chosen.chosen, Tools: []tool.Tool{newTool("count", writes, w.count)}},
-		Effort:  "high", Retry: llm.RetryPolicy{Max: 1, Base: time.Nanosecond},
+	o := agent.Options{ID: "session", Client: client, Env: inDir{w.local, "/work"}, System: "You are being tested.",
+		Journal: w.log, Ledger: w.ledger,
+		Profile: profile.Profile{Name: "test", Provider: w.chosen.name, Model: w.chosen.chosen,
+			Tools: []tool.Tool{newTool("count", writes, w.count)}},
+		Effort: "high", Retry: llm.RetryPolicy{Max: 1, Base: time.Nanosecond},
 		OnEvent: func(ev agent.Event) { w.events = append(w.events, ev) }}
 	o.Fallbacks.Models = []agent.FallbackModel{{Provider: w.fallback.name, Model: w.fallback.fallback}}
 	var err error
@@ -377,8 +389,10 @@ func (w *matrixWorld) checkChange(t *testing.T) {
 		t.Fatalf("%d changes", len(changed))
 	}
 	e := changed[0]
-	from, to := agent.ModelName{Provider: w.chosen.name, Model: w.chosen.chosen}, agent.ModelName{Provider: w.fallback.name, Model: w.fallback.fallback}
-	if e.From != from || e.To != to || e.Reason != agent.ModelFailed || !e.UntilInput || !slices.Contains(w.kinds, llm.KindNamed(e.ErrorKind)) {
+	from, to := agent.ModelName{Provider: w.chosen.name, Model: w.chosen.chosen},
+		agent.ModelName{Provider: w.fallback.name, Model: w.fallback.fallback}
+	if e.From != from || e.To != to || e.Reason != agent.ModelFailed || !e.UntilInput ||
+		!slices.Contains(w.kinds, llm.KindNamed(e.ErrorKind)) {
 		t.Errorf("%+v, want one of %v", e, w.kinds)
 	}
 	var by []string
@@ -387,7 +401,8 @@ func (w *matrixWorld) checkChange(t *testing.T) {
 			by = append(by, turn.Message.Model)
 		}
 	}
-	want := slices.Concat(slices.Repeat([]string{from.Model}, w.answers), slices.Repeat([]string{to.Model}, len(matrixScript)-w.answers))
+	want := slices.Concat(slices.Repeat([]string{from.Model}, w.answers), slices.Repeat([]string{to.Model},
+		len(matrixScript)-w.answers))
 	if !slices.Equal(by, want) {
 		t.Errorf("answers of %v, want %v", by, want)
 	}
@@ -402,7 +417,8 @@ func (w *matrixWorld) checkSent(t *testing.T) {
 		for _, r := range server.Requests() {
 			sent := canonical(r.Messages)
 			if len(sent) > len(history) || !slices.Equal(sent, history[:len(sent)]) {
-				t.Errorf("request %d of %s has other messages (-history +sent):\n%s", r.N, r.Model, gocmp.Diff(history, sent))
+				t.Errorf("request %d of %s has other messages (-history +sent):\n%s", r.N, r.Model,
+					gocmp.Diff(history, sent))
 			}
 		}
 	}
@@ -441,8 +457,10 @@ func (w *matrixWorld) checkBill(t *testing.T) {
 		}
 		usage, cost, attempts = usage.Add(rec.Usage), cost+rec.Cost, attempts+1
 	}
-	if attempts != len(w.claims) || usage != w.Usage() || usage != w.ledger.took.Usage || math.Abs(cost-w.ledger.took.USD) > 1e-12 {
-		t.Errorf("%d attempts took %+v for %v; %d claims, the session has %+v, the ledger %+v", attempts, usage, cost, len(w.claims), w.Usage(), w.ledger.took)
+	if attempts != len(w.claims) || usage != w.Usage() || usage != w.ledger.took.Usage ||
+		math.Abs(cost-w.ledger.took.USD) > 1e-12 {
+		t.Errorf("%d attempts took %+v for %v; %d claims, the session has %+v, the ledger %+v", attempts, usage, cost,
+			len(w.claims), w.Usage(), w.ledger.took)
 	}
 }
 
@@ -469,7 +487,8 @@ func (c matrixCase) resume(t *testing.T, records []journal.Record) {
 			t.Errorf("cut after %d (%s): calls (-want +ran):\n%s", n, records[n-1].Kind, diff)
 		}
 		for i, said := range canonical(historyOf(w.Session)) {
-			if want := matrixSaid()[i]; said != want && !slices.ContainsFunc(begun, func(id string) bool { return strings.HasPrefix(said, "result "+id) }) {
+			if want := matrixSaid()[i]; said != want &&
+				!slices.ContainsFunc(begun, func(id string) bool { return strings.HasPrefix(said, "result "+id) }) {
 				t.Errorf("cut after %d (%s): %q, want %q", n, records[n-1].Kind, said, want)
 			}
 		}

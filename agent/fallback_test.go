@@ -30,7 +30,8 @@ func openWithFallbacks(t *testing.T, s setup, two, three []llmtest.Step) *fallba
 	b := &fallbackHost{two: llmtest.NewProvider("two", two...), three: llmtest.NewProvider("three", three...)}
 	s.more = []llm.Provider{b.two, b.three}
 	if s.options.Fallbacks.Models == nil {
-		s.options.Fallbacks.Models = []agent.FallbackModel{{Provider: "two", Model: "model-2"}, {Provider: "three", Model: "model-3"}}
+		s.options.Fallbacks.Models = []agent.FallbackModel{{Provider: "two", Model: "model-2"},
+			{Provider: "three", Model: "model-3"}}
 	}
 	b.host = open(t, s)
 	return b
@@ -40,7 +41,8 @@ func openWithFallbacks(t *testing.T, s setup, two, three []llmtest.Step) *fallba
 func (h *host) changes() string {
 	var changes []string
 	for _, e := range only[*agent.ModelChanged](h) {
-		changes = append(changes, fmt.Sprintf("%s>%s:%s", e.From.Provider, e.To.Provider, first(e.ErrorKind, string(e.Reason))))
+		changes = append(changes, fmt.Sprintf("%s>%s:%s", e.From.Provider, e.To.Provider,
+			first(e.ErrorKind, string(e.Reason))))
 	}
 	return strings.Join(changes, " ")
 }
@@ -58,12 +60,15 @@ var once = llm.RetryPolicy{Max: -1}
 
 // Only failures that another model may not have lead to a fallback.
 func TestJ13_Kinds(t *testing.T) {
-	leads := []error{llm.ErrOverloaded, llm.ErrServer, llm.ErrQuota, llm.ErrRateLimit, llm.ErrNetwork, llm.ErrTimeout, llm.ErrStream}
-	for _, kind := range []error{llm.ErrAuthentication, llm.ErrAccessDenied, llm.ErrNotFound, llm.ErrInvalidRequest, llm.ErrRateLimit, llm.ErrQuota,
+	leads := []error{llm.ErrOverloaded, llm.ErrServer, llm.ErrQuota, llm.ErrRateLimit, llm.ErrNetwork, llm.ErrTimeout,
+		llm.ErrStream}
+	for _, kind := range []error{llm.ErrAuthentication, llm.ErrAccessDenied, llm.ErrNotFound, llm.ErrInvalidRequest,
+		llm.ErrRateLimit, llm.ErrQuota,
 		llm.ErrServer, llm.ErrOverloaded, llm.ErrContextLength, llm.ErrTimeout, llm.ErrNetwork, llm.ErrStream,
 		llm.ErrConfiguration, llm.ErrNoObject, llm.ErrUnsupported} {
 		t.Run(kind.Error(), func(t *testing.T) {
-			b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(kind)}, options: agent.Options{Retry: once}}, []llmtest.Step{llmtest.Text("two")}, nil)
+			b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(kind)}, options: agent.Options{Retry: once}},
+				[]llmtest.Step{llmtest.Text("two")}, nil)
 			result, err := b.Submit(context.Background(), "go")
 			if slices.Contains(leads, kind) {
 				if err != nil || result.Text != "two" || b.changes() != "test>two:"+kind.Error() {
@@ -83,11 +88,14 @@ func TestJ13_Kinds(t *testing.T) {
 // A fallback that fails, for whatever reason, is followed by the next. The answer of the last one
 // is in the history.
 func TestJ13_NextFallback(t *testing.T) {
-	for _, kind := range []error{llm.ErrOverloaded, llm.ErrAuthentication, llm.ErrNotFound, llm.ErrInvalidRequest, llm.ErrContextLength} {
+	for _, kind := range []error{llm.ErrOverloaded, llm.ErrAuthentication, llm.ErrNotFound, llm.ErrInvalidRequest,
+		llm.ErrContextLength} {
 		t.Run(kind.Error(), func(t *testing.T) {
-			b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{fails(kind)},
+			b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)},
+				options: agent.Options{Retry: once}}, []llmtest.Step{fails(kind)},
 				[]llmtest.Step{llmtest.Text("three")})
-			if got := b.submit(t, "go", agent.ReasonCompleted); got.Text != "three" || b.changes() != "test>two:server two>three:"+kind.Error() {
+			if got := b.submit(t, "go", agent.ReasonCompleted); got.Text != "three" ||
+				b.changes() != "test>two:server two>three:"+kind.Error() {
 				t.Errorf("%+v, %s", got, b.changes())
 			}
 			if turns := b.History(); turns[1].Message.Provider != "three" || turns[1].Message.Model != "model-3" {
@@ -95,7 +103,8 @@ func TestJ13_NextFallback(t *testing.T) {
 			}
 		})
 	}
-	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{fails(llm.ErrContentFilter)}, nil)
+	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}},
+		[]llmtest.Step{fails(llm.ErrContentFilter)}, nil)
 	if b.submit(t, "go", agent.ReasonRefused); b.changes() != "test>two:server" {
 		t.Error(b.changes())
 	}
@@ -103,7 +112,8 @@ func TestJ13_NextFallback(t *testing.T) {
 
 // If all models fail, the error and the event name each failure, in the order of the attempts.
 func TestJ13_AllFailed(t *testing.T) {
-	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrOverloaded)}, options: agent.Options{Retry: once}}, []llmtest.Step{fails(llm.ErrAuthentication)},
+	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrOverloaded)},
+		options: agent.Options{Retry: once}}, []llmtest.Step{fails(llm.ErrAuthentication)},
 		[]llmtest.Step{fails(llm.ErrQuota)})
 	result, err := b.Submit(context.Background(), "go")
 	var all *agent.ModelsFailed
@@ -131,7 +141,8 @@ func TestJ13_Attempts(t *testing.T) {
 		down, late := fails(llm.ErrServer), llm.Errorf(llm.ErrRateLimit, "later")
 		late.RetryAfter = time.Hour
 		begun := time.Now()
-		b := openWithFallbacks(t, setup{steps: []llmtest.Step{down, down, down}, options: agent.Options{Retry: llm.RetryPolicy{Max: 2}}},
+		b := openWithFallbacks(t, setup{steps: []llmtest.Step{down, down, down},
+			options: agent.Options{Retry: llm.RetryPolicy{Max: 2}}},
 			[]llmtest.Step{down, llmtest.Error(late)}, []llmtest.Step{down, down, llmtest.Text("three")})
 		b.submit(t, "go", agent.ReasonCompleted)
 		if took := time.Since(begun); took != 7*time.Second { // 1 s and 2 s, 1 s, 1 s and 2 s
@@ -175,8 +186,10 @@ func TestJ13_Return(t *testing.T) {
 				})
 				answers := func() []llmtest.Step { return slices.Repeat([]llmtest.Step{napThenEnd()}, 5) }
 				log := new(journal.Memory)
-				s := setup{steps: append([]llmtest.Step{fails(llm.ErrServer)}, answers()...), tools: []tool.Tool{nap}, options: agent.Options{
-					Journal: log, Retry: once, Policy: agent.Policy{Fallbacks: agent.FallbackPolicy{ReturnAfter: c.after}}}}
+				s := setup{steps: append([]llmtest.Step{fails(llm.ErrServer)}, answers()...), tools: []tool.Tool{nap},
+					options: agent.Options{
+						Journal: log, Retry: once,
+						Policy: agent.Policy{Fallbacks: agent.FallbackPolicy{ReturnAfter: c.after}}}}
 				b := openWithFallbacks(t, s, answers(), nil)
 				b.submit(t, "nap", agent.ReasonCompleted)
 				changed := only[*agent.ModelChanged](b.host)[0]
@@ -241,7 +254,8 @@ func TestJ13_SetWins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := agent.Options{Retry: once, Policy: agent.Policy{Fallbacks: agent.FallbackPolicy{ReturnAfter: -1}}}
-			b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("b"), fails(llm.ErrServer)}, options: o},
+			b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("b"),
+				fails(llm.ErrServer)}, options: o},
 				[]llmtest.Step{llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c")}, nil)
 			b.submit(t, "go", agent.ReasonCompleted)
 			set(t, b.host, c.set)
@@ -258,7 +272,8 @@ func TestJ13_SetWins(t *testing.T) {
 			}
 		})
 	}
-	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{llmtest.Text("a")}, nil)
+	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}},
+		[]llmtest.Step{llmtest.Text("a")}, nil)
 	b.submit(t, "go", agent.ReasonCompleted)
 	if err := b.Set(context.Background(), agent.Settings{Provider: &two}); err == nil {
 		t.Error("another provider than the chosen one needs a model")
@@ -276,7 +291,8 @@ func TestJ13_SetDuringTheFailure(t *testing.T) {
 		set(t, b.host, agent.Settings{Model: &other})
 		return fails(llm.ErrServer)
 	}), llmtest.Text("chosen"))
-	if got := b.submit(t, "go", agent.ReasonCompleted); got.Text != "chosen" || b.changes() != "" || b.model.Requests()[1].Model != other {
+	if got := b.submit(t, "go", agent.ReasonCompleted); got.Text != "chosen" || b.changes() != "" ||
+		b.model.Requests()[1].Model != other {
 		t.Errorf("%+v, %s", got, b.changes())
 	}
 }
@@ -286,14 +302,17 @@ func TestJ13_SmallerWindow(t *testing.T) {
 	windows := map[string]int{"model-1": 100_000, "model-2": 2_000, "model-3": 100_000}
 	models := func(_, id string) (llm.Model, bool) { return llm.Model{Window: windows[id]}, true }
 	long := answerWithUsage(5_000, 10, llm.Text{Text: strings.Repeat("long ", 100)})
-	o := agent.Options{Retry: once, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.8, KeepTurns: 1}}}
+	o := agent.Options{Retry: once, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.8,
+		KeepTurns: 1}}}
 	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{long, fails(llm.ErrServer)}, options: o},
 		[]llmtest.Step{llmtest.Text("a summary"), llmtest.Text("two")}, nil)
 	b.submit(t, "go", agent.ReasonCompleted)
-	if got := b.submit(t, "more", agent.ReasonCompleted); got.Text != "two" || len(only[*agent.Compaction](b.host)) != 1 {
+	if got := b.submit(t, "more", agent.ReasonCompleted); got.Text != "two" ||
+		len(only[*agent.Compaction](b.host)) != 1 {
 		t.Fatalf("%+v, %s", got, b.kinds())
 	}
-	if r := b.two.Requests(); len(r) != 2 || r[0].Caller.Purpose != agent.PurposeCompaction || !strings.Contains(r[1].Messages[1].Parts.Text(), "a summary") {
+	if r := b.two.Requests(); len(r) != 2 || r[0].Caller.Purpose != agent.PurposeCompaction ||
+		!strings.Contains(r[1].Messages[1].Parts.Text(), "a summary") {
 		t.Errorf("%d requests", len(r))
 	}
 	if got := b.FoldedState().Policy.Window; got != 2_000 {
@@ -303,11 +322,15 @@ func TestJ13_SmallerWindow(t *testing.T) {
 
 // A compaction that failed with the model that is down is tried again with the fallback.
 func TestJ13_CompactionOfTheFallback(t *testing.T) {
-	o := agent.Options{Retry: once, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.8, KeepTurns: 1}}}
-	b := openWithFallbacks(t, setup{models: window(1_000), steps: []llmtest.Step{answerWithUsage(900, 10, llm.Text{Text: "long"}), fails(llm.ErrServer), fails(llm.ErrServer)},
-		options: o}, []llmtest.Step{llmtest.Text("a summary"), llmtest.Text("two")}, nil)
+	o := agent.Options{Retry: once, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.8,
+		KeepTurns: 1}}}
+	b := openWithFallbacks(t,
+		setup{models: window(1_000), steps: []llmtest.Step{answerWithUsage(900, 10, llm.Text{Text: "long"}),
+			fails(llm.ErrServer), fails(llm.ErrServer)},
+			options: o}, []llmtest.Step{llmtest.Text("a summary"), llmtest.Text("two")}, nil)
 	b.submit(t, "go", agent.ReasonCompleted)
-	if got := b.submit(t, "more", agent.ReasonCompleted); got.Text != "two" || len(only[*agent.Compaction](b.host)) != 1 || b.warned() != "compaction_failed" {
+	if got := b.submit(t, "more", agent.ReasonCompleted); got.Text != "two" ||
+		len(only[*agent.Compaction](b.host)) != 1 || b.warned() != "compaction_failed" {
 		t.Errorf("%+v, %s", got, b.kinds())
 	}
 }
@@ -317,7 +340,8 @@ func TestJ13_CompactionOfTheFallback(t *testing.T) {
 func TestJ13_Budget(t *testing.T) {
 	prices := map[string]float64{"model-1": 1, "model-2": 100, "model-3": 1}
 	models := func(_, id string) (llm.Model, bool) {
-		return llm.Model{Window: 100_000, MaxOutput: 1_000, Prices: []llm.Price{{Input: prices[id], Output: prices[id]}}}, prices[id] > 0
+		return llm.Model{Window: 100_000, MaxOutput: 1_000,
+			Prices: []llm.Price{{Input: prices[id], Output: prices[id]}}}, prices[id] > 0
 	}
 	ledger := new(testLedger)
 	var claims []agent.Claim
@@ -325,17 +349,20 @@ func TestJ13_Budget(t *testing.T) {
 		claims = append(claims, c)
 		return c.Output, nil
 	}
-	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once, Ledger: ledger}},
+	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)},
+		options: agent.Options{Retry: once, Ledger: ledger}},
 		[]llmtest.Step{answerWithUsage(10, 10, llm.Text{Text: "two"})}, nil)
 	result := b.submit(t, "go", agent.ReasonCompleted)
-	if ledger.check(t); len(claims) != 2 || claims[0].OutputUSD != 1e-6 || claims[1].OutputUSD != 100e-6 || claims[1].Model != "model-2" {
+	if ledger.check(t); len(claims) != 2 || claims[0].OutputUSD != 1e-6 || claims[1].OutputUSD != 100e-6 ||
+		claims[1].Model != "model-2" {
 		t.Errorf("claims %+v", claims)
 	}
 	if result.CostUSD != 20*100e-6 || ledger.took.USD != result.CostUSD {
 		t.Errorf("cost %v, the ledger has %v", result.CostUSD, ledger.took.USD)
 	}
 	o := agent.Options{Retry: once, Policy: agent.Policy{Budget: agent.Budget{USD: 0.01}}}
-	b = openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: o}, []llmtest.Step{llmtest.Text("two")}, nil)
+	b = openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: o},
+		[]llmtest.Step{llmtest.Text("two")}, nil)
 	if b.submit(t, "go", agent.ReasonBudgetUSD); len(b.two.Requests()) != 0 {
 		t.Error("the fallback was asked beyond the budget")
 	}
@@ -345,7 +372,8 @@ func TestJ13_Budget(t *testing.T) {
 func TestJ13_MaxTokens(t *testing.T) {
 	most := map[string]int{"model-1": 9_000, "model-2": 4_000}
 	models := func(_, id string) (llm.Model, bool) { return llm.Model{MaxOutput: most[id]}, true }
-	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once, Request: agent.RequestOptions{MaxTokens: 8_000}}},
+	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)},
+		options: agent.Options{Retry: once, Request: agent.RequestOptions{MaxTokens: 8_000}}},
 		[]llmtest.Step{llmtest.Text("two")}, nil)
 	b.submit(t, "go", agent.ReasonCompleted)
 	if one, two := b.model.Requests()[0].MaxTokens, b.two.Requests()[0].MaxTokens; one != 8_000 || two != 4_000 {
@@ -386,7 +414,8 @@ func TestJ13_Resume(t *testing.T) {
 	log := new(journal.Memory)
 	o := agent.Options{Journal: log, Retry: once, Policy: agent.Policy{Window: 50_000, Fallbacks: agent.FallbackPolicy{
 		Models: []agent.FallbackModel{{Provider: "two", Model: "model-2", Window: 9_000}}}}}
-	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: o, tools: []tool.Tool{echo("work")}},
+	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: o,
+		tools: []tool.Tool{echo("work")}},
 		[]llmtest.Step{llmtest.Calls(call("work")), fails(llm.ErrAuthentication)}, nil)
 	b.model.Then(fails(llm.ErrServer))
 	if _, err := b.Submit(context.Background(), "go"); err == nil {
@@ -395,8 +424,10 @@ func TestJ13_Resume(t *testing.T) {
 	records := all(t, log)
 	at := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "result" })
 	o.Journal = journal.NewMemory(records[:at+1]...)
-	rest := openWithFallbacks(t, setup{steps: []llmtest.Step{llmtest.Text("one")}, options: o, tools: []tool.Tool{echo("work")}}, []llmtest.Step{llmtest.Text("two")}, nil)
-	if state := rest.FoldedState(); state.Policy.Window != 9_000 || state.Fallback == nil || len(state.Policy.Fallbacks.Models) != 1 {
+	rest := openWithFallbacks(t, setup{steps: []llmtest.Step{llmtest.Text("one")}, options: o,
+		tools: []tool.Tool{echo("work")}}, []llmtest.Step{llmtest.Text("two")}, nil)
+	if state := rest.FoldedState(); state.Policy.Window != 9_000 || state.Fallback == nil ||
+		len(state.Policy.Fallbacks.Models) != 1 {
 		t.Errorf("%+v, %+v", state.Policy, state.Fallback)
 	}
 	if o.Journal.Len() != int64(at+1) {
@@ -408,7 +439,8 @@ func TestJ13_Resume(t *testing.T) {
 	if result, err := rest.Continue(context.Background()); err != nil || result.Text != "two" || rest.changes() != "" {
 		t.Errorf("%+v, %v, %s", result, err, rest.changes())
 	}
-	if got := rest.submit(t, "more", agent.ReasonCompleted); got.Text != "one" || rest.changes() != "two>test:returned" {
+	if got := rest.submit(t, "more", agent.ReasonCompleted); got.Text != "one" ||
+		rest.changes() != "two>test:returned" {
 		t.Errorf("%+v, %s", got, rest.changes())
 	}
 	if state := rest.FoldedState(); state.Policy.Window != 50_000 || state.Fallback != nil {
@@ -419,9 +451,11 @@ func TestJ13_Resume(t *testing.T) {
 // Continue after a failure of all models starts with the chosen one again.
 func TestJ13_StayOnFailure(t *testing.T) {
 	o := agent.Options{Retry: once, Policy: agent.Policy{OnFailure: agent.StayOnFailure}}
-	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("one")}, options: o}, []llmtest.Step{fails(llm.ErrServer)},
+	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("one")}, options: o},
+		[]llmtest.Step{fails(llm.ErrServer)},
 		[]llmtest.Step{fails(llm.ErrServer)})
-	if _, err := b.Submit(context.Background(), "go"); !errors.As(err, new(*agent.ModelsFailed)) || b.Status() != agent.StatusIdle {
+	if _, err := b.Submit(context.Background(), "go"); !errors.As(err, new(*agent.ModelsFailed)) ||
+		b.Status() != agent.StatusIdle {
 		t.Fatal(err)
 	}
 	result, err := b.Continue(context.Background())
@@ -437,7 +471,8 @@ func TestJ13_StructuredResult(t *testing.T) {
 	s := setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: o, tools: []tool.Tool{echo("work")},
 		wrap: formats}
 	b := openWithFallbacks(t, s, []llmtest.Step{final(`{"name":"Ada","age":36}`)}, nil)
-	if got := b.submit(t, "who?", agent.ReasonDone); got.Text != `{"name":"Ada","age":36}` || b.model.Requests()[0].Format != nil {
+	if got := b.submit(t, "who?", agent.ReasonDone); got.Text != `{"name":"Ada","age":36}` ||
+		b.model.Requests()[0].Format != nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -445,18 +480,22 @@ func TestJ13_StructuredResult(t *testing.T) {
 // The model that writes summaries is one of the chosen provider's, also while a fallback of another
 // provider is asked. Its price is looked up there.
 func TestJ13_CompactionModelOfTheChosenProvider(t *testing.T) {
-	o := agent.Options{Retry: once, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.8, KeepTurns: 1, Model: "small"}, Budget: agent.Budget{USD: 10}}}
+	o := agent.Options{Retry: once, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.8,
+		KeepTurns: 1, Model: "small"}, Budget: agent.Budget{USD: 10}}}
 	o.Fallbacks = agent.FallbackPolicy{ReturnAfter: -1}
 	models := func(provider, id string) (llm.Model, bool) {
-		return llm.Model{Window: 1_000, MaxOutput: 100, Prices: []llm.Price{{Input: 1, Output: 1}}}, provider == "test" || id != "small"
+		return llm.Model{Window: 1_000, MaxOutput: 100, Prices: []llm.Price{{Input: 1, Output: 1}}},
+			provider == "test" || id != "small"
 	}
-	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("a summary")}, options: o},
+	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer),
+		llmtest.Text("a summary")}, options: o},
 		[]llmtest.Step{answerWithUsage(900, 10, llm.Text{Text: "long"}), llmtest.Text("done")}, nil)
 	b.submit(t, "go", agent.ReasonCompleted)
 	low := "low"
 	set(t, b.host, agent.Settings{Effort: &low})
 	b.submit(t, "more", agent.ReasonCompleted)
-	if asked := b.model.Requests(); len(asked) != 2 || asked[1].Model != "small" || len(only[*agent.Compaction](b.host)) != 1 {
+	if asked := b.model.Requests(); len(asked) != 2 || asked[1].Model != "small" ||
+		len(only[*agent.Compaction](b.host)) != 1 {
 		t.Errorf("the chosen provider got %d requests; %s", len(asked), b.kinds())
 	}
 }

@@ -112,7 +112,8 @@ func TestA19_SettingsOnAFullDisk(t *testing.T) {
 					}
 					return true, nil
 				})
-				if err := call(p.Session); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "cannot keep the session") {
+				if err := call(p.Session); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(),
+					"cannot keep the session") {
 					t.Errorf("%s = %v", name, err)
 				}
 				if err := p.Close(); err != nil {

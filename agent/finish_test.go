@@ -36,13 +36,18 @@ func TestA14_RequireDone(t *testing.T) {
 		reason agent.Reason
 	}{
 		{"done at once", []llmtest.Step{llmtest.Calls(call("submit"))}, 0, "the final text", agent.ReasonDone},
-		{"done after a nudge", []llmtest.Step{llmtest.Text("1"), llmtest.Calls(call("submit"))}, 1, "the final text", agent.ReasonDone},
-		{"never done", []llmtest.Step{llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3"), llmtest.Text("4")}, 3, "4", agent.ReasonCompleted},
-		{"in a row only", []llmtest.Step{llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3"), llmtest.Calls(call("work")),
-			llmtest.Text("4"), llmtest.Text("5"), llmtest.Calls(call("submit"))}, 5, "the final text", agent.ReasonDone},
+		{"done after a nudge", []llmtest.Step{llmtest.Text("1"), llmtest.Calls(call("submit"))}, 1, "the final text",
+			agent.ReasonDone},
+		{"never done", []llmtest.Step{llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3"), llmtest.Text("4")}, 3,
+			"4", agent.ReasonCompleted},
+		{"in a row only", []llmtest.Step{llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3"),
+			llmtest.Calls(call("work")),
+			llmtest.Text("4"), llmtest.Text("5"), llmtest.Calls(call("submit"))}, 5, "the final text",
+			agent.ReasonDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: c.steps, options: agent.Options{Policy: agent.Policy{RequireDone: true}}})
+			h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: c.steps,
+				options: agent.Options{Policy: agent.Policy{RequireDone: true}}})
 			result := h.submit(t, "go", c.reason)
 			if result.Text != c.text || strings.Count(h.turns(), "steering:nudge") != c.nudges || h.model.Left() != 0 {
 				t.Errorf("%+v, %s, %d steps left", result, h.turns(), h.model.Left())
@@ -59,19 +64,23 @@ func TestA14_RequireDone(t *testing.T) {
 // The result of a done tool stays in the history. The other calls of its answer have run, and no
 // model call follows.
 func TestA14_DoneTool(t *testing.T) {
-	h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: []llmtest.Step{llmtest.Calls(call("submit"), call("work")), llmtest.Text("more")}})
+	h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()},
+		steps: []llmtest.Step{llmtest.Calls(call("submit"), call("work")), llmtest.Text("more")}})
 	if err := h.Steer(context.Background(), "later"); err != nil {
 		t.Fatal(err)
 	}
 	result := h.submit(t, "go", agent.ReasonDone)
-	if result.Text != "the final text" || result.ToolRounds != 1 || h.turns() != "user:user steering:steer assistant:model tool_results:tools" {
+	if result.Text != "the final text" || result.ToolRounds != 1 ||
+		h.turns() != "user:user steering:steer assistant:model tool_results:tools" {
 		t.Errorf("%+v, %s", result, h.turns())
 	}
 	parts := h.History()[3].Message.Parts
-	if parts[0].(llm.ToolResult).Content.Text() != "accepted" || parts[1].(llm.ToolResult).Content.Text() != "work ran" {
+	if parts[0].(llm.ToolResult).Content.Text() != "accepted" ||
+		parts[1].(llm.ToolResult).Content.Text() != "work ran" {
 		t.Errorf("results %+v", parts)
 	}
-	if end := only[*agent.ProcessingEnd](h)[0]; end.Text != "the final text" || end.Reason != agent.ReasonDone || end.State != agent.StatusIdle {
+	if end := only[*agent.ProcessingEnd](h)[0]; end.Text != "the final text" || end.Reason != agent.ReasonDone ||
+		end.State != agent.StatusIdle {
 		t.Errorf("%+v", end)
 	}
 	if h.submit(t, "and now", agent.ReasonCompleted).Text != "more" {
@@ -118,19 +127,26 @@ func TestA14_BeforeStop(t *testing.T) {
 			for i := range c.back {
 				steps = append(steps, llmtest.Text(fmt.Sprint(i+1)))
 			}
-			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps, options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask}, Policy: agent.Policy{MaxConfirms: c.max}}})
+			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps,
+				options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask},
+					Policy: agent.Policy{MaxConfirms: c.max}}})
 			result := h.submit(t, "go", agent.ReasonCompleted)
-			if result.Text != fmt.Sprint(c.back) || strings.Count(h.turns(), "steering:before_stop") != c.back || len(a.asked) != c.asks {
+			if result.Text != fmt.Sprint(c.back) || strings.Count(h.turns(), "steering:before_stop") != c.back ||
+				len(a.asked) != c.asks {
 				t.Errorf("%+v, %s, asked %+v", result, h.turns(), a.asked)
 			}
 			unconfirmed := c.back > 0 && c.back == c.asks // the last answer was not shown to it
-			if end := only[*agent.ProcessingEnd](h)[0]; result.Unconfirmed != unconfirmed || end.Unconfirmed != unconfirmed || h.Result().Unconfirmed != unconfirmed {
-				t.Errorf("unconfirmed: %v in the result, %v in the event, %v afterwards, want %v", result.Unconfirmed, end.Unconfirmed, h.Result().Unconfirmed, unconfirmed)
+			if end := only[*agent.ProcessingEnd](h)[0]; result.Unconfirmed != unconfirmed ||
+				end.Unconfirmed != unconfirmed || h.Result().Unconfirmed != unconfirmed {
+				t.Errorf("unconfirmed: %v in the result, %v in the event, %v afterwards, want %v", result.Unconfirmed,
+					end.Unconfirmed, h.Result().Unconfirmed, unconfirmed)
 			}
-			if c.asks > 0 && a.asked[0] != (agent.Stop{Session: h.ID(), Text: "0", Reason: agent.ReasonCompleted, Turns: 2, ToolRounds: 1}) {
+			if c.asks > 0 && a.asked[0] != (agent.Stop{Session: h.ID(), Text: "0", Reason: agent.ReasonCompleted,
+				Turns: 2, ToolRounds: 1}) {
 				t.Errorf("asked %+v", a.asked[0])
 			}
-			if s := only[*agent.SteeringInjected](h); c.back > 0 && (s[0].Text != c.prompts[0] || s[0].Source != "hook") {
+			if s := only[*agent.SteeringInjected](h); c.back > 0 && (s[0].Text != c.prompts[0] ||
+				s[0].Source != "hook") {
 				t.Errorf("%+v", s[0])
 			}
 		})
@@ -141,7 +157,8 @@ func TestA14_BeforeStop(t *testing.T) {
 // tool is called again.
 func TestA14_BeforeStopAfterADoneTool(t *testing.T) {
 	a := &asker{prompts: []string{"the tests fail"}}
-	h := open(t, setup{tools: []tool.Tool{submitTool()}, options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask}, Policy: agent.Policy{RequireDone: true}},
+	h := open(t, setup{tools: []tool.Tool{submitTool()}, options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask},
+		Policy: agent.Policy{RequireDone: true}},
 		steps: []llmtest.Step{llmtest.Calls(call("submit")), llmtest.Calls(call("submit"))}})
 	if result := h.submit(t, "go", agent.ReasonDone); result.Text != "the final text" || result.Turns != 2 {
 		t.Errorf("%+v", result)
@@ -165,12 +182,17 @@ func TestA14_BeforeStopOnlyAtTheNaturalEnd(t *testing.T) {
 // A BeforeStop that fails causes a warning, and the input ends.
 func TestA14_BeforeStopFails(t *testing.T) {
 	for name, hook := range map[string]func(context.Context, agent.Stop) (string, error){
-		"error": func(context.Context, agent.Stop) (string, error) { return "ignored", errors.New("the checker is down") },
+		"error": func(context.Context, agent.Stop) (string, error) {
+			return "ignored",
+				errors.New("the checker is down")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Hooks: agent.Hooks{BeforeStop: hook}}})
+			h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")},
+				options: agent.Options{Hooks: agent.Hooks{BeforeStop: hook}}})
 			h.submit(t, "go", agent.ReasonCompleted)
-			if w := only[*agent.Warning](h); len(w) != 1 || w[0].Code != "before_stop_failed" || !strings.Contains(w[0].Text, "the checker is down") {
+			if w := only[*agent.Warning](h); len(w) != 1 || w[0].Code != "before_stop_failed" ||
+				!strings.Contains(w[0].Text, "the checker is down") {
 				t.Errorf("warnings %+v", w)
 			}
 		})
@@ -208,7 +230,8 @@ func TestA14_InterruptDuringBeforeStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one")},
-			options: agent.Options{Hooks: agent.Hooks{BeforeStop: func(ctx context.Context, _ agent.Stop) (string, error) {
+			options: agent.Options{Hooks: agent.Hooks{BeforeStop: func(ctx context.Context, _ agent.Stop) (string,
+				error) {
 				if asked++; asked == 1 {
 					<-ctx.Done()
 					return "too late", nil
@@ -217,10 +240,12 @@ func TestA14_InterruptDuringBeforeStop(t *testing.T) {
 			}}}})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.ReasonInterrupted || result.Text != "one" {
+		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.ReasonInterrupted ||
+			result.Text != "one" {
 			t.Fatalf("Submit = %+v, %v", result, err)
 		}
-		if result, err := h.Continue(context.Background()); err != nil || result.Text != "one" || result.Reason != agent.ReasonCompleted || asked != 2 {
+		if result, err := h.Continue(context.Background()); err != nil || result.Text != "one" ||
+			result.Reason != agent.ReasonCompleted || asked != 2 {
 			t.Errorf("Continue = %+v, %v, asked %d times", result, err, asked)
 		}
 	})
@@ -232,7 +257,8 @@ func TestA15_Approve(t *testing.T) {
 	type args struct {
 		Path string `json:"path"`
 	}
-	work := tool.WithAccess(tool.New(llm.ToolDefinition{Name: "work"}, func(_ context.Context, _ *tool.Call, a args) (tool.Result, error) {
+	work := tool.WithAccess(tool.New(llm.ToolDefinition{Name: "work"}, func(_ context.Context, _ *tool.Call,
+		a args) (tool.Result, error) {
 		return tool.Text("wrote " + a.Path), nil
 	}), func(a args) tool.Access { return tool.Access{Effect: tool.Writes, Paths: []string{a.Path}} })
 	var seen []string
@@ -246,7 +272,8 @@ func TestA15_Approve(t *testing.T) {
 		return tool.Decision{Verdict: tool.Ask}, nil
 	}
 	approve := func(_ context.Context, r tool.Request) (tool.Decision, error) {
-		seen = append(seen, fmt.Sprintf("%s %s %s %v", r.Call.Name, r.Call.Args, r.Access.Effect, baseNames(t, r.Access.Paths)))
+		seen = append(seen, fmt.Sprintf("%s %s %s %v", r.Call.Name, r.Call.Args, r.Access.Effect,
+			baseNames(t, r.Access.Paths)))
 		switch {
 		case strings.Contains(r.Call.Args, "deny"):
 			return tool.Decision{Reason: "not that file"}, nil
@@ -269,19 +296,22 @@ func TestA15_Approve(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(calls...), llmtest.Text("done")},
 		options: agent.Options{Hooks: agent.Hooks{Authorize: asks, Approve: approve}}})
 	h.submit(t, "go", agent.ReasonCompleted)
-	want := []string{"wrote free", "wrote plain", "not that file", "wrote edited", "invalid arguments", "the terminal is gone", "approval", "wrote moved"}
+	want := []string{"wrote free", "wrote plain", "not that file", "wrote edited", "invalid arguments",
+		"the terminal is gone", "approval", "wrote moved"}
 	for i, part := range h.History()[2].Message.Parts {
 		r := part.(llm.ToolResult)
 		if !strings.Contains(r.Content.Text(), want[i]) || r.IsError == strings.HasPrefix(want[i], "wrote") {
 			t.Errorf("%s: %+v, want %q", names[i], r, want[i])
 		}
 	}
-	if len(seen) != 7 || seen[0] != `work {"path":"plain"} writes [plain]` || seen[6] != `work {"path":"moved"} writes [moved]` {
+	if len(seen) != 7 || seen[0] != `work {"path":"plain"} writes [plain]` ||
+		seen[6] != `work {"path":"moved"} writes [moved]` {
 		t.Errorf("the host was shown %q", seen)
 	}
 	for _, e := range only[*agent.ToolCallStart](h) {
-		effective := map[string]string{`{"path":"edit"}`: `{"path":"edited"}`, `{"path":"rewritten"}`: `{"path":"moved"}`,
-			`{"path":"break"}`: `{"file":1}`}[string(e.Arguments)]
+		effective := map[string]string{`{"path":"edit"}`: `{"path":"edited"}`,
+			`{"path":"rewritten"}`: `{"path":"moved"}`,
+			`{"path":"break"}`:     `{"file":1}`}[string(e.Arguments)]
 		if string(e.Effective) != effective {
 			t.Errorf("the event has the arguments %s, and as effective ones %s", e.Arguments, e.Effective)
 		}
@@ -305,7 +335,8 @@ func TestA15_InterruptDuringApproval(t *testing.T) {
 		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.ReasonInterrupted {
 			t.Fatalf("Submit = %+v, %v", result, err)
 		}
-		if r := h.History()[2].Message.Parts[0].(llm.ToolResult); !r.IsError || !strings.Contains(r.Content.Text(), "interrupted") {
+		if r := h.History()[2].Message.Parts[0].(llm.ToolResult); !r.IsError || !strings.Contains(r.Content.Text(),
+			"interrupted") {
 			t.Errorf("result %+v", r)
 		}
 	})
@@ -321,9 +352,11 @@ func TestJ14_BeforeStopOfSubagents(t *testing.T) {
 			return "look again", nil
 		}
 		ids := []string{"first", "second"}
-		h := openSpawning(t, agent.Options{Hooks: agent.Hooks{BeforeStop: hook}, Policy: agent.Policy{MaxConfirms: 1}, NewID: func() string { id := ids[0]; ids = ids[1:]; return id }},
+		h := openSpawning(t, agent.Options{Hooks: agent.Hooks{BeforeStop: hook}, Policy: agent.Policy{MaxConfirms: 1},
+			NewID: func() string { id := ids[0]; ids = ids[1:]; return id }},
 			map[string][]llmtest.Step{
-				"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done"), llmtest.Text("really done")},
+				"go": {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done"),
+					llmtest.Text("really done")},
 				"a part": {llmtest.Text("part done"), llmtest.Text("part really done")},
 			})
 		h.submit(t, "go", agent.ReasonCompleted)

@@ -108,7 +108,8 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 	case r.Continue:
 		s.inputs++
 		last := cmp.Or(s.Last, &Input{}) // there is one unless records are missing
-		s.Input = &Input{Text: last.Text, Key: last.Key, Final: last.Final, Finish: last.Finish, Done: last.Done && last.Reason != ReasonDone, Began: at}
+		s.Input = &Input{Text: last.Text, Key: last.Key, Final: last.Final, Finish: last.Finish, Done: last.Done &&
+			last.Reason != ReasonDone, Began: at}
 		return
 	}
 	s.inputs++
@@ -168,7 +169,8 @@ func (s *State) foldTurn(r turnRecord, at time.Time) {
 }
 
 func (s *State) foldAnswer(r answerRecord, at time.Time) {
-	answer := Turn{Kind: TurnAssistant, Origin: OriginModel, Time: at, Message: r.Message, Usage: r.Usage, Finish: r.Finish,
+	answer := Turn{Kind: TurnAssistant, Origin: OriginModel, Time: at, Message: r.Message, Usage: r.Usage,
+		Finish:     r.Finish,
 		ResponseID: r.ResponseID}
 	text := r.Message.Parts.Text()
 	if s.continues() {
@@ -193,7 +195,8 @@ func (s *State) foldAnswer(r answerRecord, at time.Time) {
 // right after the calls and in their order.
 func (s *State) foldResult(r resultRecord, at time.Time) {
 	call := s.open(r.CallID)
-	call.Result = &llm.ToolResult{CallID: r.CallID, Name: r.Name, Content: r.Content, IsError: r.IsError, Free: call.Free}
+	call.Result = &llm.ToolResult{CallID: r.CallID, Name: r.Name, Content: r.Content, IsError: r.IsError,
+		Free: call.Free}
 	if r.Done {
 		s.Input.Done, s.Input.Final = true, r.Final
 	}

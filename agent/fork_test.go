@@ -21,10 +21,12 @@ func TestJ8_ForkInOneCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := open(t, setup{options: agent.Options{ID: "source", Journal: log}, steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}})
+	h := open(t, setup{options: agent.Options{ID: "source", Journal: log}, steps: []llmtest.Step{llmtest.Text("one"),
+		llmtest.Text("two")}})
 	h.submit(t, "first", agent.ReasonCompleted)
 	h.submit(t, "second", agent.ReasonCompleted)
-	for turn, want := range map[int]string{0: "first one second two", 1: "first", 2: "first one", 3: "first one second"} {
+	for turn, want := range map[int]string{0: "first one second two", 1: "first", 2: "first one",
+		3: "first one second"} {
 		id := "fork-" + string(rune('0'+turn))
 		fork, err := agent.Fork(ctx, store, "source", turn, id)
 		if err != nil {
@@ -45,7 +47,8 @@ func TestJ8_ForkInOneCall(t *testing.T) {
 		from, to string
 		turn     int
 		want     error
-	}{{"source", "new", 5, agent.ErrNoTurn}, {"source", "new", -1, agent.ErrNoTurn}, {"none", "new", 0, fs.ErrNotExist}, {"source", "source", 0, journal.ErrLocked}} {
+	}{{"source", "new", 5, agent.ErrNoTurn}, {"source", "new", -1, agent.ErrNoTurn}, {"none", "new", 0, fs.ErrNotExist},
+		{"source", "source", 0, journal.ErrLocked}} {
 		if _, err := agent.Fork(ctx, store, c.from, c.turn, c.to); !errors.Is(err, c.want) {
 			t.Errorf("Fork of %s behind turn %d to %s = %v, want %v", c.from, c.turn, c.to, err, c.want)
 		}

@@ -44,27 +44,33 @@ func TestJ6_FormIsAnsweredAtOnce(t *testing.T) {
 	var asked []tool.Question
 	log := new(journal.Memory)
 	spacious := json.RawMessage(strings.ReplaceAll(ageForm, ":", ": "))
-	h := open(t, setup{tools: []tool.Tool{formTool(tool.Question{Text: "How old?", Form: spacious, Source: "registry", Now: true})},
-		options: agent.Options{Journal: log, Questions: scriptedAnswers(&asked, content(`{"age":-1}`), content(`{"age":"41"}`)), Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
-		steps:   answerSummaries(llmtest.Calls(call("register")), llmtest.Text("done"), llmtest.Text("more"))})
+	h := open(t, setup{tools: []tool.Tool{formTool(tool.Question{Text: "How old?", Form: spacious, Source: "registry",
+		Now: true})},
+		options: agent.Options{Journal: log, Questions: scriptedAnswers(&asked, content(`{"age":-1}`),
+			content(`{"age":"41"}`)), Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+		steps: answerSummaries(llmtest.Calls(call("register")), llmtest.Text("done"), llmtest.Text("more"))})
 	h.submit(t, "go", agent.ReasonCompleted)
 	if h.results() != `accept: {"age":41} ` {
 		t.Errorf("results %q", h.results())
 	}
 	id := h.History()[1].Message.Parts.ToolCalls()[0].ID
-	if len(asked) != 2 || asked[0].CallID != id || asked[0].Problem != "" || !strings.Contains(asked[1].Problem, `"age" must be 0 or more`) || asked[1].Source != "registry" {
+	if len(asked) != 2 || asked[0].CallID != id || asked[0].Problem != "" || !strings.Contains(asked[1].Problem,
+		`"age" must be 0 or more`) || asked[1].Source != "registry" {
 		t.Errorf("asked %+v", asked)
 	}
 	events := only[*agent.InputRequested](h)
-	if len(events) != 2 || events[0].CallID != id || string(events[0].Form) != ageForm || events[0].Source != "registry" || events[1].Problem != asked[1].Problem {
+	if len(events) != 2 || events[0].CallID != id || string(events[0].Form) != ageForm ||
+		events[0].Source != "registry" || events[1].Problem != asked[1].Problem {
 		t.Errorf("events %+v", events)
 	}
 	compactAll(t, h) // the person's words are kept as they were; the tool's version of them is not
 	h.submit(t, "more", agent.ReasonCompleted)
-	if last := h.lastRequestText(); !strings.Contains(last, "To the question: How old?\n{\"age\":41}\n") || strings.Contains(last, "accept:") {
+	if last := h.lastRequestText(); !strings.Contains(last, "To the question: How old?\n{\"age\":41}\n") ||
+		strings.Contains(last, "accept:") {
 		t.Errorf("the model has %q", last)
 	}
-	rest := open(t, setup{tools: []tool.Tool{formTool(tool.Question{})}, options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}, steps: []llmtest.Step{llmtest.Text("hi")}})
+	rest := open(t, setup{tools: []tool.Tool{formTool(tool.Question{})},
+		options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}, steps: []llmtest.Step{llmtest.Text("hi")}})
 	rest.submit(t, "hello", agent.ReasonCompleted)
 	if !strings.Contains(rest.lastRequestText(), `{"age":41}`) {
 		t.Errorf("after a resume the model has %q", rest.lastRequestText())
@@ -79,13 +85,19 @@ func TestJ6_FormThatCannotBeFilled(t *testing.T) {
 		asked     int
 		result    string
 	}{
-		"no form fits":   {tool.Question{Form: json.RawMessage(ageForm)}, func(q *[]tool.Question) *agent.Questions { return scriptedAnswers(q, tool.Answer{Text: "41"}) }, 3, "asked 3 times"},
-		"broken form":    {tool.Question{Form: json.RawMessage(`{"type":"string"}`)}, func(q *[]tool.Question) *agent.Questions { return scriptedAnswers(q, tool.Answer{}) }, 0, "the question's form"},
-		"answered later": {tool.Question{Now: true}, func(*[]tool.Question) *agent.Questions { return &agent.Questions{} }, 0, "nobody can answer"},
+		"no form fits": {tool.Question{Form: json.RawMessage(ageForm)},
+			func(q *[]tool.Question) *agent.Questions { return scriptedAnswers(q, tool.Answer{Text: "41"}) }, 3,
+			"asked 3 times"},
+		"broken form": {tool.Question{Form: json.RawMessage(`{"type":"string"}`)},
+			func(q *[]tool.Question) *agent.Questions { return scriptedAnswers(q, tool.Answer{}) }, 0,
+			"the question's form"},
+		"answered later": {tool.Question{Now: true},
+			func(*[]tool.Question) *agent.Questions { return &agent.Questions{} }, 0, "nobody can answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []tool.Question
-			h := open(t, setup{tools: []tool.Tool{formTool(c.question)}, steps: []llmtest.Step{llmtest.Calls(call("register")), llmtest.Text("done")},
+			h := open(t, setup{tools: []tool.Tool{formTool(c.question)},
+				steps:   []llmtest.Step{llmtest.Calls(call("register")), llmtest.Text("done")},
 				options: agent.Options{Questions: c.questions(&asked)}})
 			h.submit(t, "go", agent.ReasonCompleted)
 			end := only[*agent.ToolCallEnd](h)[0]
@@ -98,12 +110,17 @@ func TestJ6_FormThatCannotBeFilled(t *testing.T) {
 
 // A person may decline or cancel. The tool sees which, and the model reads what to do then.
 func TestJ6_DeclinedAtOnce(t *testing.T) {
-	for action, words := range map[tool.Action]string{tool.ActionDecline: "The user declined to answer", tool.ActionCancel: "The user closed this question"} {
+	for action, words := range map[tool.Action]string{tool.ActionDecline: "The user declined to answer",
+		tool.ActionCancel: "The user closed this question"} {
 		t.Run(string(action), func(t *testing.T) {
 			var questions []tool.Question
-			h := open(t, setup{tools: []tool.Tool{coding.AskUser(), formTool(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm)})},
-				options: agent.Options{Questions: scriptedAnswers(&questions, tool.Answer{Action: action, Content: json.RawMessage(`{"age":1}`)}), Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
-				steps:   answerSummaries(llmtest.Calls(ask("Which?")), llmtest.Calls(call("register")), llmtest.Text("done"), llmtest.Text("more"))})
+			h := open(t, setup{tools: []tool.Tool{coding.AskUser(),
+				formTool(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm)})},
+				options: agent.Options{Questions: scriptedAnswers(&questions,
+					tool.Answer{Action: action, Content: json.RawMessage(`{"age":1}`)}),
+					Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+				steps: answerSummaries(llmtest.Calls(ask("Which?")), llmtest.Calls(call("register")),
+					llmtest.Text("done"), llmtest.Text("more"))})
 			h.submit(t, "go", agent.ReasonCompleted)
 			ends := only[*agent.ToolCallEnd](h)
 			if !strings.HasPrefix(ends[0].Output, words) || ends[0].IsError || ends[1].Output != string(action)+":  " {
@@ -128,11 +145,14 @@ func TestJ6_FormIsAnsweredWithTheNextInput(t *testing.T) {
 	h := open(t, setup{tools: tools, steps: steps, options: agent.Options{Journal: log, Questions: &agent.Questions{}}})
 	h.submit(t, "go", agent.ReasonAwaitingInput)
 	before := log.Len()
-	if result, err := h.Submit(context.Background(), "forty"); err == nil || result.Reason != "" || h.Status() != agent.StatusAwaiting || log.Len() != before {
+	if result, err := h.Submit(context.Background(), "forty"); err == nil || result.Reason != "" ||
+		h.Status() != agent.StatusAwaiting || log.Len() != before {
 		t.Fatalf("Submit = %+v, %v; %s with %d records", result, err, h.Status(), log.Len()-before)
 	}
-	rest := open(t, setup{tools: tools, steps: steps[1:], options: agent.Options{Journal: journal.NewMemory(all(t, log)...), Questions: &agent.Questions{}}})
-	if q := only[*agent.InputRequested](rest); len(q) != 1 || string(q[0].Form) != ageForm || q[0].Source != "registry" {
+	rest := open(t, setup{tools: tools, steps: steps[1:],
+		options: agent.Options{Journal: journal.NewMemory(all(t, log)...), Questions: &agent.Questions{}}})
+	if q := only[*agent.InputRequested](rest); len(q) != 1 || string(q[0].Form) != ageForm ||
+		q[0].Source != "registry" {
 		t.Errorf("after a resume asked %+v", q)
 	}
 	for _, s := range []*host{h, rest} {
@@ -162,20 +182,25 @@ func TestJ6_AnsweredLater(t *testing.T) {
 		input  agent.UserInput
 		result string
 	}{
-		"declined": {tool.Answer{Action: tool.ActionDecline, Text: "too private"}, agent.UserInput{Action: tool.ActionDecline, Text: "too private"},
+		"declined": {tool.Answer{Action: tool.ActionDecline, Text: "too private"},
+			agent.UserInput{Action: tool.ActionDecline, Text: "too private"},
 			"The user declined to answer this question. Do not ask it again: go on without the answer, and say what you assumed instead. The user said: too private"},
 		"canceled": {tool.Answer{Action: tool.ActionCancel}, agent.UserInput{Action: tool.ActionCancel},
 			"The user closed this question without answering it. Go on without the answer if you can; ask again only if there is no other way."},
 		"filled": {content(`{"age": 41}`), agent.UserInput{Text: `{"age":41}`}, `{"age":41}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, setup{tools: []tool.Tool{formTool(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm)})},
-				options: agent.Options{Questions: &agent.Questions{}}, steps: []llmtest.Step{llmtest.Calls(call("register")), llmtest.Text("done")}})
+			h := open(t, setup{tools: []tool.Tool{formTool(tool.Question{Text: "How old?",
+				Form: json.RawMessage(ageForm)})},
+				options: agent.Options{Questions: &agent.Questions{}},
+				steps:   []llmtest.Step{llmtest.Calls(call("register")), llmtest.Text("done")}})
 			h.submit(t, "go", agent.ReasonAwaitingInput)
 			before := h.FoldedState().Records
 			for _, wrong := range []tool.Answer{content(`{"age":-1}`), {Text: "forty"}, {Action: "perhaps"}} {
-				if err := h.Answer(context.Background(), wrong); err == nil || h.Status() != agent.StatusAwaiting || h.FoldedState().Records != before {
-					t.Errorf("Answer(%+v) = %v; %s with %d more records", wrong, err, h.Status(), h.FoldedState().Records-before)
+				if err := h.Answer(context.Background(), wrong); err == nil || h.Status() != agent.StatusAwaiting ||
+					h.FoldedState().Records != before {
+					t.Errorf("Answer(%+v) = %v; %s with %d more records", wrong, err, h.Status(),
+						h.FoldedState().Records-before)
 				}
 			}
 			if err := h.Answer(context.Background(), c.answer); err != nil {

@@ -37,8 +37,9 @@ func isFull(err error) bool {
 }
 
 func (s *Session) journalFull(wanted string) error {
-	return &fullError{fmt.Sprintf("the journal has %d bytes, the limit is %d (Options.MaxJournal), and there is no room for %s: resume the session with a "+
-		"higher limit, or go on in a new one", s.state.size, s.maxJournal, wanted)}
+	return &fullError{fmt.Sprintf(
+		"the journal has %d bytes, the limit is %d (Options.MaxJournal), and there is no room for %s: resume the session with a "+
+			"higher limit, or go on in a new one", s.state.size, s.maxJournal, wanted)}
 }
 
 // checkRoom returns an error if the journal has no room for the lines of these records. Records

@@ -25,7 +25,8 @@ func endlessPrinter() []llmtest.Step { return repeated(llmtest.Calls(call("print
 // checkFull checks how a session ended at a size limit.
 func checkFull(t *testing.T, h *host, result *agent.Result, err error, option string) {
 	t.Helper()
-	if !errors.Is(err, agent.ErrFull) || !strings.Contains(err.Error(), option) || !strings.Contains(err.Error(), "resume") {
+	if !errors.Is(err, agent.ErrFull) || !strings.Contains(err.Error(), option) || !strings.Contains(err.Error(),
+		"resume") {
 		t.Errorf("Submit = %v, want an ErrFull that names Options.%s and says what to do", err, option)
 	}
 	if result == nil || result.Reason != agent.ReasonLogFull || result.Turns == 0 {
@@ -40,7 +41,8 @@ func checkFull(t *testing.T, h *host, result *agent.Result, err error, option st
 	if !ok || last.Reason != agent.ReasonLogFull {
 		t.Errorf("the last event is %+v, want SESSION_END", h.events[len(h.events)-1])
 	}
-	if done := only[*agent.ProcessingEnd](h); len(done) != 1 || done[0].Reason != agent.ReasonLogFull || done[0].State != agent.StatusClosed {
+	if done := only[*agent.ProcessingEnd](h); len(done) != 1 || done[0].Reason != agent.ReasonLogFull ||
+		done[0].State != agent.StatusClosed {
 		t.Errorf("PROCESSING_END %+v", done)
 	}
 }
@@ -55,7 +57,8 @@ func TestI9_JournalLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	tools := []tool.Tool{printTool(2_000)}
-	h := open(t, setup{tools: tools, steps: endlessPrinter(), options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: limit}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
+	h := open(t, setup{tools: tools, steps: endlessPrinter(), options: agent.Options{Journal: log,
+		Limits: agent.Limits{MaxJournal: limit}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
 	result, err := h.Submit(context.Background(), "go")
 	checkFull(t, h, result, err, "MaxJournal")
 	if info, err := os.Stat(filepath.Join(at, "s.jsonl")); err != nil || info.Size() > limit || info.Size() < limit/2 {
@@ -76,7 +79,8 @@ func TestI9_JournalLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := newReader(t).env
-	if _, err := agent.Resume(context.Background(), agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: limit}, Client: &llm.Client{}, Env: e, Dir: e.WorkDir()}); !errors.Is(err, agent.ErrFull) {
+	if _, err := agent.Resume(context.Background(), agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: limit},
+		Client: &llm.Client{}, Env: e, Dir: e.WorkDir()}); !errors.Is(err, agent.ErrFull) {
 		t.Errorf("Resume with the same limit = %v, want ErrFull", err)
 	}
 	h = open(t, setup{tools: tools, steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log}})
@@ -92,18 +96,23 @@ func TestI9_RecordsThatDoNotFit(t *testing.T) {
 		steps  []llmtest.Step
 		submit string
 	}{
-		"an answer":            {[]llmtest.Step{llmtest.Calls(call("print")), llmtest.Text(huge)}, "go"},
-		"a result":             {[]llmtest.Step{llmtest.Calls(call("print"), call("huge"), call("print"))}, "go"},
-		"the last of many":     {[]llmtest.Step{llmtest.Calls(slices.Repeat([]llm.ToolCall{call("print")}, 60)...)}, "go"},
+		"an answer": {[]llmtest.Step{llmtest.Calls(call("print")), llmtest.Text(huge)}, "go"},
+		"a result":  {[]llmtest.Step{llmtest.Calls(call("print"), call("huge"), call("print"))}, "go"},
+		"the last of many": {[]llmtest.Step{llmtest.Calls(slices.Repeat([]llm.ToolCall{call("print")}, 60)...)},
+			"go"},
 		"a result with effect": {[]llmtest.Step{llmtest.Calls(call("print"), call("change"), call("print"))}, "go"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := new(journal.Memory)
 			long := printTool(100_000)
 			long.Name = "huge"
-			change := newTool("change", writes, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(huge), nil })
+			change := newTool("change", writes, func(context.Context, *tool.Call) (tool.Result,
+				error) {
+				return tool.Text(huge), nil
+			})
 			change.Limit = tool.Limit{Chars: -1}
-			h := open(t, setup{tools: []tool.Tool{printTool(2_000), long, change}, steps: c.steps, options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}}})
+			h := open(t, setup{tools: []tool.Tool{printTool(2_000), long, change}, steps: c.steps,
+				options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}}})
 			result, err := h.Submit(context.Background(), c.submit)
 			if !errors.Is(err, agent.ErrFull) || result == nil || result.Reason != agent.ReasonLogFull {
 				t.Errorf("Submit = %+v, %v", result, err)
@@ -125,7 +134,8 @@ func TestI9_RecordsThatDoNotFit(t *testing.T) {
 func TestI9_InputsThatDoNotFit(t *testing.T) {
 	huge := strings.Repeat("x", 100_000)
 	log := new(journal.Memory)
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log,
+		Limits: agent.Limits{MaxJournal: 80_000}}})
 	if err := h.Steer(context.Background(), huge); !errors.Is(err, agent.ErrFull) {
 		t.Errorf("Steer = %v", err)
 	}
@@ -164,7 +174,8 @@ func TestI9_FactsBehindTheLog(t *testing.T) {
 	facts := func(list []agent.Event) (all []string) {
 		for _, ev := range list {
 			switch ev.(type) {
-			case *agent.ToolCallStart, *agent.ToolCallEnd, *agent.StepEnd, *agent.UserInput, *agent.ProcessingEnd, *agent.SessionEnd:
+			case *agent.ToolCallStart, *agent.ToolCallEnd, *agent.StepEnd, *agent.UserInput, *agent.ProcessingEnd,
+				*agent.SessionEnd:
 				all = append(all, fmt.Sprint(ev.Head().Seq, " ", ev.Head().Kind))
 			}
 		}
@@ -187,7 +198,8 @@ func TestI9_FactsBehindTheLog(t *testing.T) {
 func TestI9_KilledWhenFull(t *testing.T) {
 	log, cut := new(journal.Memory), new(journal.Memory)
 	tools := []tool.Tool{printTool(2_000)}
-	h := open(t, setup{tools: tools, steps: endlessPrinter(), options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
+	h := open(t, setup{tools: tools, steps: endlessPrinter(), options: agent.Options{Journal: log,
+		Limits: agent.Limits{MaxJournal: 80_000}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
 	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrFull) {
 		t.Fatal(err)
 	}

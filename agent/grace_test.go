@@ -33,16 +33,20 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var cleaned atomic.Bool
-				e := &envtest.Memory{Grace: 6 * time.Second, Commands: func(ctx context.Context, _ *envtest.MemoryCommand) env.Exit {
+				e := &envtest.Memory{Grace: 6 * time.Second, Commands: func(ctx context.Context,
+					_ *envtest.MemoryCommand) env.Exit {
 					<-ctx.Done()
 					time.Sleep(c.cleanup)
 					cleaned.Store(true)
 					return env.Exit{}
 				}}
-				model := llmtest.NewProvider("test", llmtest.Calls(llmtest.Call("shell", `{"command":"serve","timeout_ms":600000}`)))
+				model := llmtest.NewProvider("test",
+					llmtest.Calls(llmtest.Call("shell", `{"command":"serve","timeout_ms":600000}`)))
 				s, err := agent.New(context.Background(), agent.Options{
-					Client: &llm.Client{Providers: []llm.Provider{model}}, Env: env.Protect(env.Sub(e, "."), env.DefaultProtection()), Limits: agent.Limits{Grace: c.grace},
-					Profile:   profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.Shell(time.Minute)}},
+					Client: &llm.Client{Providers: []llm.Provider{model}}, Env: env.Protect(env.Sub(e, "."),
+						env.DefaultProtection()), Limits: agent.Limits{Grace: c.grace},
+					Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1",
+						Tools: []tool.Tool{coding.Shell(time.Minute)}},
 					OutputDir: t.TempDir(),
 				})
 				if err != nil {
@@ -59,7 +63,8 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 				}
 				history := s.History()
 				result := history[len(history)-1].Message.Parts[0].(llm.ToolResult)
-				if strings.Contains(result.Content.Text(), "abandoned") || cleaned.Load() != (c.cleanup < 6*time.Second) {
+				if strings.Contains(result.Content.Text(), "abandoned") ||
+					cleaned.Load() != (c.cleanup < 6*time.Second) {
 					t.Errorf("cleaned up: %t, and the result is %q", cleaned.Load(), result.Content.Text())
 				}
 				if err := s.Close(); err != nil {
@@ -78,15 +83,19 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 // own grace time.
 func TestJ9_CloseFollowsTheEnvironmentsGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &envtest.Memory{Grace: time.Minute, Commands: func(ctx context.Context, _ *envtest.MemoryCommand) env.Exit {
+		e := &envtest.Memory{Grace: time.Minute, Commands: func(ctx context.Context,
+			_ *envtest.MemoryCommand) env.Exit {
 			<-ctx.Done()
 			time.Sleep(40 * time.Second)
 			return env.Exit{}
 		}}
-		model := llmtest.NewProvider("test", llmtest.Calls(llmtest.Call("shell", `{"command":"serve","run_in_background":true}`)), llmtest.Text("started"))
+		model := llmtest.NewProvider("test",
+			llmtest.Calls(llmtest.Call("shell", `{"command":"serve","run_in_background":true}`)),
+			llmtest.Text("started"))
 		s, err := agent.New(context.Background(), agent.Options{
 			Client: &llm.Client{Providers: []llm.Provider{model}}, Env: e,
-			Profile:   profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.Shell(time.Minute)}},
+			Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1",
+				Tools: []tool.Tool{coding.Shell(time.Minute)}},
 			OutputDir: t.TempDir(),
 		})
 		if err != nil {

@@ -47,7 +47,8 @@ func checkDuration(t *testing.T, what string, least time.Duration, f func()) {
 // messages arrive once.
 func TestJ7_HangingJournalAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, setup{options: agent.Options{Journal: &slowLog{kind: "queued"}}, steps: []llmtest.Step{llmtest.Text("done")}})
+		h := open(t, setup{options: agent.Options{Journal: &slowLog{kind: "queued"}},
+			steps: []llmtest.Step{llmtest.Text("done")}})
 		steer := func(limit time.Duration) error {
 			ctx, stop := context.WithTimeout(context.Background(), limit)
 			defer stop()
@@ -60,7 +61,8 @@ func TestJ7_HangingJournalAtRest(t *testing.T) {
 		})
 		checkDuration(t, "reading", 0, func() {
 			h.Interrupt()
-			if h.Status() != agent.StatusIdle || len(h.History()) != 0 || h.Usage() != (llm.Usage{}) || len(h.Definitions()) != 0 {
+			if h.Status() != agent.StatusIdle || len(h.History()) != 0 || h.Usage() != (llm.Usage{}) ||
+				len(h.Definitions()) != 0 {
 				t.Error("the session is not as it was")
 			}
 		})
@@ -89,10 +91,12 @@ func TestJ7_HangingJournalAtRest(t *testing.T) {
 func TestJ7_HangingJournalInAStep(t *testing.T) {
 	const bound = 20 * time.Second // ten times the grace time
 	for _, kind := range []string{"answer", "intent", "result", "end"} {
-		for name, stop := range map[string]func(*host){"interrupt": func(h *host) { h.Interrupt() }, "close": func(h *host) { _ = h.Close() }} {
+		for name, stop := range map[string]func(*host){"interrupt": func(h *host) { h.Interrupt() },
+			"close": func(h *host) { _ = h.Close() }} {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					h := open(t, setup{options: agent.Options{Journal: &slowLog{kind: kind}}, tools: []tool.Tool{echo("work")}, fails: true,
+					h := open(t, setup{options: agent.Options{Journal: &slowLog{kind: kind}},
+						tools: []tool.Tool{echo("work")}, fails: true,
 						steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")}})
 					ended := make(chan error)
 					go func() { ended <- second(h.Submit(context.Background(), "go")) }()
@@ -183,7 +187,8 @@ func TestJ7_TakenOver(t *testing.T) {
 			if !log.closed.Load() || h.Status() != agent.StatusClosed || log.Len() != from-1 {
 				t.Errorf("closed %v, %s, %d records", log.closed.Load(), h.Status(), log.Len())
 			}
-			if err := h.Steer(context.Background(), "x"); !errors.Is(err, agent.ErrClosed) || !errors.Is(err, agent.ErrTakenOver) {
+			if err := h.Steer(context.Background(), "x"); !errors.Is(err, agent.ErrClosed) ||
+				!errors.Is(err, agent.ErrTakenOver) {
 				t.Errorf("Steer = %v", err)
 			}
 		})
@@ -196,13 +201,15 @@ func TestJ7_ReleaseAfterTheStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, begun, over := new(journal.Memory), make(chan struct{}), make(chan struct{})
 		ran := 0
-		work := tool.New(llm.ToolDefinition{Name: "work", Description: "Works."}, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+		work := tool.New(llm.ToolDefinition{Name: "work", Description: "Works."}, func(context.Context, *tool.Call,
+			struct{}) (tool.Result, error) {
 			ran++
 			close(begun)
 			<-over
 			return tool.Text("worked"), nil
 		})
-		h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, silent: true, steps: []llmtest.Step{llmtest.Calls(call("work"))}})
+		h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, silent: true,
+			steps: []llmtest.Step{llmtest.Calls(call("work"))}})
 		ended := make(chan error, 1)
 		go func() { ended <- second(h.Submit(context.Background(), "go")) }()
 		<-begun
@@ -222,7 +229,8 @@ func TestJ7_ReleaseAfterTheStep(t *testing.T) {
 		if err := h.Close(); err != nil {
 			t.Errorf("Close = %v", err)
 		}
-		rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Text("done")}})
+		rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work},
+			steps: []llmtest.Step{llmtest.Text("done")}})
 		if result, err := rest.Continue(context.Background()); err != nil || result.Text != "done" || ran != 1 {
 			t.Errorf("%+v, %v; the tool ran %d times", result, err, ran)
 		}
@@ -249,12 +257,14 @@ func resultTexts(turns []agent.Turn) string {
 // is unknown.
 func TestJ7_ReleaseCutsTheStep(t *testing.T) {
 	log, begun := new(journal.Memory), make(chan struct{})
-	work := tool.New(llm.ToolDefinition{Name: "work", Description: "Works."}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
+	work := tool.New(llm.ToolDefinition{Name: "work", Description: "Works."}, func(ctx context.Context, _ *tool.Call,
+		_ struct{}) (tool.Result, error) {
 		close(begun)
 		<-ctx.Done()
 		return tool.Text("interrupted"), nil
 	})
-	h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, silent: true, steps: []llmtest.Step{llmtest.Calls(call("work"))}})
+	h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, silent: true,
+		steps: []llmtest.Step{llmtest.Calls(call("work"))}})
 	ended := make(chan error, 1)
 	go func() { ended <- second(h.Submit(context.Background(), "go")) }()
 	<-begun
@@ -269,7 +279,8 @@ func TestJ7_ReleaseCutsTheStep(t *testing.T) {
 	if c := endEvents(h.events); c != "" {
 		t.Errorf("events claim %s", c)
 	}
-	rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Text("done")}})
+	rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work},
+		steps: []llmtest.Step{llmtest.Text("done")}})
 	if result, err := rest.Continue(context.Background()); err != nil || result.Text != "done" {
 		t.Errorf("%+v, %v", result, err)
 	}
@@ -287,7 +298,8 @@ func TestJ7_ReleaseAtRest(t *testing.T) {
 	if err := h.Release(context.Background()); err != nil || log.Len() != before {
 		t.Errorf("Release = %v, %d records more", err, log.Len()-before)
 	}
-	if _, err := h.Submit(context.Background(), "more"); !errors.Is(err, agent.ErrClosed) || !errors.Is(err, agent.ErrReleased) {
+	if _, err := h.Submit(context.Background(), "more"); !errors.Is(err, agent.ErrClosed) ||
+		!errors.Is(err, agent.ErrReleased) {
 		t.Errorf("Submit = %v", err)
 	}
 	rest := open(t, setup{options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("two")}})
@@ -299,7 +311,8 @@ func TestJ7_KeysAreTakenOnce(t *testing.T) {
 	ctx, log := context.Background(), new(journal.Memory)
 	send := func(h *host) {
 		for range 2 {
-			if err := errors.Join(h.Steer(ctx, "left", agent.Key("a")), h.FollowUp(ctx, "and then", agent.Key("b"))); err != nil {
+			if err := errors.Join(h.Steer(ctx, "left", agent.Key("a")),
+				h.FollowUp(ctx, "and then", agent.Key("b"))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -309,7 +322,8 @@ func TestJ7_KeysAreTakenOnce(t *testing.T) {
 	if err := h.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
-	h = open(t, setup{options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}})
+	h = open(t, setup{options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("one"),
+		llmtest.Text("two")}})
 	send(h)
 	h.submit(t, "go", agent.ReasonCompleted)
 	send(h)
@@ -333,7 +347,8 @@ func TestJ7_Attachments(t *testing.T) {
 	ctx := context.Background()
 	image := llm.Media{MIME: "image/png", Data: []byte(llmtest.PNG)}
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}})
-	if err := errors.Join(h.Steer(ctx, "look", agent.Attach(image)), h.FollowUp(ctx, "and here", agent.Attach(image))); err != nil {
+	if err := errors.Join(h.Steer(ctx, "look", agent.Attach(image)),
+		h.FollowUp(ctx, "and here", agent.Attach(image))); err != nil {
 		t.Fatal(err)
 	}
 	h.submit(t, "go", agent.ReasonCompleted)
@@ -345,7 +360,8 @@ func TestJ7_Attachments(t *testing.T) {
 			t.Errorf("%q has no image", text)
 		}
 	}
-	if err := h.Steer(ctx, "x", agent.Attach(llm.ToolResult{})); err == nil || !strings.Contains(err.Error(), "llm.ToolResult") {
+	if err := h.Steer(ctx, "x", agent.Attach(llm.ToolResult{})); err == nil || !strings.Contains(err.Error(),
+		"llm.ToolResult") {
 		t.Errorf("a part that is no attachment: %v", err)
 	}
 }
@@ -354,7 +370,8 @@ func TestJ7_Attachments(t *testing.T) {
 func TestJ7_AnswerOnce(t *testing.T) {
 	ctx := context.Background()
 	h := open(t, setup{tools: []tool.Tool{coding.AskUser()}, options: agent.Options{Questions: &agent.Questions{}},
-		steps: []llmtest.Step{llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which?"}`)), llmtest.Text("thanks")}})
+		steps: []llmtest.Step{llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which?"}`)),
+			llmtest.Text("thanks")}})
 	h.submit(t, "go", agent.ReasonAwaitingInput)
 	for range 2 {
 		if err := h.Answer(ctx, tool.Answer{Text: "blue"}, agent.Key("k")); err != nil {

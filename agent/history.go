@@ -135,7 +135,8 @@ func checkMessage(m *llm.Message) string {
 		}
 		if call, ok := part.(llm.ToolCall); ok {
 			if call.ID == "" || ids[call.ID] {
-				return fmt.Sprintf("its call of %s has the id %q: give each call of a message an id of its own", call.Name, call.ID)
+				return fmt.Sprintf("its call of %s has the id %q: give each call of a message an id of its own",
+					call.Name, call.ID)
 			}
 			ids[call.ID] = true
 		}
@@ -159,7 +160,8 @@ func belongs(role llm.Role, part llm.Part) bool {
 	case llm.Thinking, llm.ToolCall, llm.Opaque:
 		return role == llm.RoleAssistant
 	case llm.ToolResult:
-		return role == llm.RoleTool && !slices.ContainsFunc(p.Content, func(c llm.Part) bool { return !belongsInResult(c) })
+		return role == llm.RoleTool && !slices.ContainsFunc(p.Content,
+			func(c llm.Part) bool { return !belongsInResult(c) })
 	}
 	return false
 }
@@ -187,7 +189,8 @@ func checkPlace(messages []llm.Message, i int) string {
 	case len(calls) > 0:
 		return fmt.Sprintf("the call %q of History[%d] has no result: put a message of the role tool with the results of its calls before this one", calls[0].ID, i-1)
 	case m.Role == llm.RoleAssistant && before.Role == llm.RoleAssistant:
-		return fmt.Sprintf("it has the role assistant, as History[%d] does: join the parts of both into one message", i-1)
+		return fmt.Sprintf("it has the role assistant, as History[%d] does: join the parts of both into one message",
+			i-1)
 	}
 	return ""
 }
@@ -202,7 +205,8 @@ func checkResults(calls []llm.ToolCall, m *llm.Message, before int) string {
 		}
 		at := slices.IndexFunc(calls, func(c llm.ToolCall) bool { return c.ID == result.CallID })
 		if at < 0 {
-			return fmt.Sprintf("the result of %q answers no open call of History[%d]: leave it out", result.CallID, before)
+			return fmt.Sprintf("the result of %q answers no open call of History[%d]: leave it out", result.CallID,
+				before)
 		}
 		calls = slices.Delete(calls, at, at+1)
 	}

@@ -75,7 +75,8 @@ func (s *Session) askToCompact(ctx context.Context, job *summaryJob) (keep strin
 	if s.beforeCompact == nil {
 		return "", nil
 	}
-	about := Compacting{Session: s.ID(), Agent: s.agentID, Turns: job.replaced, Tokens: job.record.Before, Requested: job.record.Queued != 0}
+	about := Compacting{Session: s.ID(), Agent: s.agentID, Turns: job.replaced, Tokens: job.record.Before,
+		Requested: job.record.Queued != 0}
 	keep, err = host(ctx, s, "BeforeCompact", s.grace, func() (string, error) { return s.beforeCompact(ctx, about) })
 	s.warnOfStuck(err)
 	switch {
@@ -179,7 +180,8 @@ func (s *Session) hadKey(key string) bool {
 func (s *Session) askToStop(ctx context.Context, step Step) error {
 	s.mu.Lock()
 	in := s.state.Input
-	stop := Stop{Session: s.ID(), Agent: s.agentID, Text: in.Final, Reason: step.Reason, Turns: in.Turns, ToolRounds: in.Rounds, Confirms: in.Confirms}
+	stop := Stop{Session: s.ID(), Agent: s.agentID, Text: in.Final, Reason: step.Reason, Turns: in.Turns,
+		ToolRounds: in.Rounds, Confirms: in.Confirms}
 	s.mu.Unlock()
 	prompt, err := host(ctx, s, "BeforeStop", s.grace, func() (string, error) { return s.confirm(ctx, stop) })
 	switch {

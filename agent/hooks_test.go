@@ -24,7 +24,9 @@ func TestJ14_BeforeCompact(t *testing.T) {
 		asked = append(asked, about)
 		return " Keep the number of the ticket: 4711.\n", nil
 	}
-	h := openLong(t, agent.Options{Hooks: agent.Hooks{BeforeCompact: hook}, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, worker(5, llmtest.Text("done"), summaryAnswer))
+	h := openLong(t, agent.Options{Hooks: agent.Hooks{BeforeCompact: hook},
+		Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, worker(5, llmtest.Text("done"),
+		summaryAnswer))
 	h.submit(t, "go", agent.ReasonCompleted)
 	h.submit(t, "on", agent.ReasonCompleted)
 	compactAll(t, h)
@@ -34,13 +36,16 @@ func TestJ14_BeforeCompact(t *testing.T) {
 	}
 	for i, req := range side {
 		prompt := req.Messages[0].Parts.Text()
-		if !strings.HasPrefix(prompt, "You write the memory of a coding agent") || !strings.HasSuffix(prompt, "\nKeep the number of the ticket: 4711.") {
+		if !strings.HasPrefix(prompt, "You write the memory of a coding agent") ||
+			!strings.HasSuffix(prompt, "\nKeep the number of the ticket: 4711.") {
 			t.Errorf("summary %d was asked for with %q", i+1, prompt)
 		}
 		about := asked[i]
 		events := only[*agent.Compaction](h)
-		if len(about.Turns) != events[i].TurnsReplaced || about.Tokens != events[i].TokensBefore || about.Requested != (i == 1) || about.Session != h.ID() || about.Agent != "" {
-			t.Errorf("asked about %d turns, %d tokens, requested %v; was %+v", len(about.Turns), about.Tokens, about.Requested, events[i])
+		if len(about.Turns) != events[i].TurnsReplaced || about.Tokens != events[i].TokensBefore ||
+			about.Requested != (i == 1) || about.Session != h.ID() || about.Agent != "" {
+			t.Errorf("asked about %d turns, %d tokens, requested %v; was %+v", len(about.Turns), about.Tokens,
+				about.Requested, events[i])
 		}
 	}
 	if about := asked[0]; about.Turns[0].Message.Parts.Text() != "go" {
@@ -67,7 +72,9 @@ func TestJ14_BeforeCompactPrevents(t *testing.T) {
 				}
 				return c.keep, c.err
 			}
-			h := openLong(t, agent.Options{Hooks: agent.Hooks{BeforeCompact: hook}, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.5}}}, worker(5, llmtest.Text("done"), summaryAnswer))
+			h := openLong(t, agent.Options{Hooks: agent.Hooks{BeforeCompact: hook},
+				Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.5}}},
+				worker(5, llmtest.Text("done"), summaryAnswer))
 			h.submit(t, "go", agent.ReasonCompleted)
 			var failed []string
 			for _, w := range only[*agent.Warning](h) {
@@ -93,9 +100,13 @@ func TestJ14_BeforeCompactPrevents(t *testing.T) {
 
 // If BeforeCompact prevents the rescue of a history that does not fit, the input ends.
 func TestJ14_BeforeCompactPreventsTheRescue(t *testing.T) {
-	h := open(t, setup{models: window(4000), tools: []tool.Tool{wideTool("print", 9_000)}, steps: []llmtest.Step{llmtest.Calls(call("print")), tooLong()}, fails: true,
+	h := open(t, setup{models: window(4000), tools: []tool.Tool{wideTool("print", 9_000)},
+		steps: []llmtest.Step{llmtest.Calls(call("print")), tooLong()}, fails: true,
 		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 1}},
-			Hooks: agent.Hooks{BeforeCompact: func(context.Context, agent.Compacting) (string, error) { return "", errors.New("never") }}}})
+			Hooks: agent.Hooks{BeforeCompact: func(context.Context, agent.Compacting) (string, error) {
+				return "",
+					errors.New("never")
+			}}}})
 	_, err := h.Submit(t.Context(), "go")
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Kind != llm.ErrContextLength || !strings.Contains(h.warned(), "compaction_failed") {
@@ -112,12 +123,14 @@ func TestJ14_BeforeCompactOfSubagents(t *testing.T) {
 			return "", errors.New("no")
 		}
 		ids := []string{"first", "second"}
-		h := open(t, setup{models: window(size), tools: append(coding.Agents(), printTool(20_000)), options: agent.Options{Hooks: agent.Hooks{BeforeCompact: hook},
-			NewID: func() string { id := ids[0]; ids = ids[1:]; return id }, Subagents: &agent.Subagents{},
-			Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.4, KeepTurns: 1}}}, steps: byTask(map[string][]llmtest.Step{
-			"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
-			"a part": {llmtest.Calls(call("print")), llmtest.Text("part done")},
-		})})
+		h := open(t, setup{models: window(size), tools: append(coding.Agents(), printTool(20_000)),
+			options: agent.Options{Hooks: agent.Hooks{BeforeCompact: hook},
+				NewID: func() string { id := ids[0]; ids = ids[1:]; return id }, Subagents: &agent.Subagents{},
+				Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.4, KeepTurns: 1}}},
+			steps: byTask(map[string][]llmtest.Step{
+				"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
+				"a part": {llmtest.Calls(call("print")), llmtest.Text("part done")},
+			})})
 		h.submit(t, "go", agent.ReasonCompleted)
 		if want := []string{`second "agent-1"`}; !slices.Equal(asked, want) {
 			t.Errorf("asked about %q, want %q", asked, want)

@@ -164,7 +164,8 @@ func (r *rig) checkPanic(place string, nth int, way string, err error, opened ch
 		}
 		return ""
 	case errors.As(err, &broken):
-		if !strings.Contains(broken.Stack, "trap).spring") || strings.Contains(err.Error(), ".go:") || (broken.Value == nil) != (way == "Goexit") {
+		if !strings.Contains(broken.Stack, "trap).spring") || strings.Contains(err.Error(), ".go:") ||
+			(broken.Value == nil) != (way == "Goexit") {
 			return fmt.Sprintf("error %v, value %v, stack %s", err, broken.Value, broken.Stack)
 		}
 	case !r.contained(place):
@@ -181,7 +182,8 @@ func (r *rig) checkPanic(place string, nth int, way string, err error, opened ch
 	}
 	for range len(opened) {
 		s := <-opened
-		if err := s.Steer(context.Background(), "x"); !errors.Is(err, agent.ErrClosed) || s.Status() != agent.StatusClosed {
+		if err := s.Steer(context.Background(), "x"); !errors.Is(err, agent.ErrClosed) ||
+			s.Status() != agent.StatusClosed {
 			return fmt.Sprintf("it is %s, Steer = %v", s.Status(), err)
 		}
 		var last agent.Event
@@ -198,7 +200,8 @@ func (r *rig) checkPanic(place string, nth int, way string, err error, opened ch
 // contained reports whether a failure at a place becomes an error result for the model and a
 // warning for the host, as for a tool, its environment and a subagent.
 func (r *rig) contained(place string) bool {
-	for _, prefix := range []string{"Run of a tool", "Access of a tool", "the Middleware of a tool", "the handler of the Middleware of a tool", "env ", "process ", "child's ", "Subagents.Journal", "NewID"} {
+	for _, prefix := range []string{"Run of a tool", "Access of a tool", "the Middleware of a tool",
+		"the handler of the Middleware of a tool", "env ", "process ", "child's ", "Subagents.Journal", "NewID"} {
 		if strings.HasPrefix(place, prefix) {
 			return true
 		}
@@ -226,13 +229,15 @@ func TestI7_AbandonedProvider(t *testing.T) {
 				}
 			}
 		}
-		h := open(t, setup{steps: []llmtest.Step{deaf, llmtest.Text("done")}, options: agent.Options{Journal: new(journal.Memory)}})
+		h := open(t, setup{steps: []llmtest.Step{deaf, llmtest.Text("done")},
+			options: agent.Options{Journal: new(journal.Memory)}})
 		go func() {
 			<-streams
 			h.Interrupt()
 		}()
 		h.submit(t, "go", agent.ReasonInterrupted)
-		if w := only[*agent.Warning](h); len(w) != 1 || w[0].Code != "host_abandoned" || !strings.Contains(w[0].Text, "provider test") {
+		if w := only[*agent.Warning](h); len(w) != 1 || w[0].Code != "host_abandoned" || !strings.Contains(w[0].Text,
+			"provider test") {
 			t.Errorf("warnings %+v", w)
 		}
 		if result := h.submit(t, "go on", agent.ReasonCompleted); result.Text != "done" {
@@ -253,11 +258,12 @@ func TestI7_AbandonedProvider(t *testing.T) {
 func TestI7_SlowOnEventLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one two three")}, options: agent.Options{OnEvent: func(ev agent.Event) {
-			if ev.Head().Kind == "ASSISTANT_TEXT_START" {
-				<-release
-			}
-		}}})
+		h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one two three")},
+			options: agent.Options{OnEvent: func(ev agent.Event) {
+				if ev.Head().Kind == "ASSISTANT_TEXT_START" {
+					<-release
+				}
+			}}})
 		over := make(chan error, 1)
 		go func() {
 			_, err := h.Submit(context.Background(), "go")
@@ -265,7 +271,8 @@ func TestI7_SlowOnEventLosesNothing(t *testing.T) {
 		}()
 		synctest.Wait()
 		err := h.Close()
-		if !errors.Is(err, agent.ErrStuck) || !errors.Is(err, agent.ErrUndelivered) || !strings.Contains(err.Error(), "ASSISTANT_TEXT_START") {
+		if !errors.Is(err, agent.ErrStuck) || !errors.Is(err, agent.ErrUndelivered) || !strings.Contains(err.Error(),
+			"ASSISTANT_TEXT_START") {
 			t.Errorf("Close = %v", err)
 		}
 		if err := <-over; !errors.Is(err, agent.ErrAborted) {
@@ -311,12 +318,13 @@ func TestI7_CloseFromOnEvent(t *testing.T) {
 		var h *host
 		var closed error
 		back := make(chan struct{})
-		h = open(t, setup{steps: []llmtest.Step{llmtest.Text("hello")}, options: agent.Options{OnEvent: func(ev agent.Event) {
-			if ev.Head().Kind == "STEP_END" {
-				closed = h.Close()
-				close(back)
-			}
-		}}})
+		h = open(t, setup{steps: []llmtest.Step{llmtest.Text("hello")},
+			options: agent.Options{OnEvent: func(ev agent.Event) {
+				if ev.Head().Kind == "STEP_END" {
+					closed = h.Close()
+					close(back)
+				}
+			}}})
 		if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrAborted) {
 			t.Errorf("Submit = %v", err)
 		}

@@ -43,11 +43,14 @@ func TestJ14_BeforeInputRefuses(t *testing.T) {
 		}
 		return tool.Text("ok"), h.Steer(ctx, "hurry")
 	})
-	h = open(t, setup{tools: []tool.Tool{steer, coding.AskUser()}, options: agent.Options{Journal: log, Hooks: agent.Hooks{BeforeInput: guarded}, Questions: &agent.Questions{}},
-		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Calls(ask("which?")), llmtest.Text("done"), llmtest.Text("more")}})
+	h = open(t, setup{tools: []tool.Tool{steer, coding.AskUser()}, options: agent.Options{Journal: log,
+		Hooks: agent.Hooks{BeforeInput: guarded}, Questions: &agent.Questions{}},
+		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Calls(ask("which?")), llmtest.Text("done"),
+			llmtest.Text("more")}})
 	refused := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, errSecret) || !strings.HasPrefix(err.Error(), "agent: BeforeInput refused the message: this has a key") {
+		if !errors.Is(err, errSecret) || !strings.HasPrefix(err.Error(),
+			"agent: BeforeInput refused the message: this has a key") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -62,7 +65,8 @@ func TestJ14_BeforeInputRefuses(t *testing.T) {
 	refused("Submit of a part", submit("see", llm.Text{Text: secret}))
 	refused("FollowUp", h.FollowUp(t.Context(), secret))
 	refused("Begin", h.Begin(t.Context(), secret))
-	if len(all(t, log)) != 1 && len(all(t, log)) != 0 || h.Status() != agent.StatusIdle || h.kinds() != "SESSION_START" {
+	if len(all(t, log)) != 1 && len(all(t, log)) != 0 || h.Status() != agent.StatusIdle ||
+		h.kinds() != "SESSION_START" {
 		t.Errorf("%d records, %s, events %s", len(all(t, log)), h.Status(), h.kinds())
 	}
 	h.submit(t, "go", agent.ReasonAwaitingInput)
@@ -107,8 +111,10 @@ func TestJ14_BeforeInputChanges(t *testing.T) {
 	work := newTool("work", readOnly, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 		return tool.Text("ok"), h.Steer(ctx, "steer "+secret)
 	})
-	s := setup{tools: []tool.Tool{work, coding.AskUser()}, options: agent.Options{Journal: log, Hooks: agent.Hooks{BeforeInput: masking(&asked)}, Questions: &agent.Questions{}},
-		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Calls(ask("which?")), llmtest.Text("done"), llmtest.Text("later")}}
+	s := setup{tools: []tool.Tool{work, coding.AskUser()}, options: agent.Options{Journal: log,
+		Hooks: agent.Hooks{BeforeInput: masking(&asked)}, Questions: &agent.Questions{}},
+		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Calls(ask("which?")), llmtest.Text("done"),
+			llmtest.Text("later")}}
 	h = open(t, s)
 	if err := h.FollowUp(t.Context(), "later "+secret, agent.Key("k")); err != nil {
 		t.Fatal(err)
@@ -124,16 +130,20 @@ func TestJ14_BeforeInputChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.submit(t, "answer "+secret, agent.ReasonCompleted)
-	want := []string{`follow_up "" later ` + secret, `task "" go ` + secret, `steering "" steer ` + secret, `answer "which?" answer ` + secret}
+	want := []string{`follow_up "" later ` + secret, `task "" go ` + secret, `steering "" steer ` + secret,
+		`answer "which?" answer ` + secret}
 	if !slices.Equal(asked, want) {
 		t.Errorf("asked about %q, want %q", asked, want)
 	}
 	var texts []string
 	for _, turn := range h.History() {
-		texts = append(texts, fmt.Sprintf("%s %s", turn.Kind, strings.ReplaceAll(turn.Message.Parts.Text(), "A key was masked in: ", "-> ")))
+		texts = append(texts, fmt.Sprintf("%s %s", turn.Kind, strings.ReplaceAll(turn.Message.Parts.Text(),
+			"A key was masked in: ", "-> ")))
 	}
-	wantTexts := []string{"user go [masked]", "steering -> go [masked]", "assistant ", "tool_results ", "steering steer [masked]", "steering -> steer [masked]",
-		"assistant ", "tool_results ", "steering -> answer [masked]", "assistant done", "user later [masked]", "steering -> later [masked]", "assistant later"}
+	wantTexts := []string{"user go [masked]", "steering -> go [masked]", "assistant ", "tool_results ",
+		"steering steer [masked]", "steering -> steer [masked]",
+		"assistant ", "tool_results ", "steering -> answer [masked]", "assistant done", "user later [masked]",
+		"steering -> later [masked]", "assistant later"}
 	if !slices.Equal(texts, wantTexts) {
 		t.Errorf("turns\n%s, want\n%s", strings.Join(texts, "\n"), strings.Join(wantTexts, "\n"))
 	}
@@ -153,7 +163,8 @@ func TestJ14_BeforeInputChanges(t *testing.T) {
 // An input that is only begun is checked once, however often it is sent.
 func TestJ14_BeforeInputWithBegin(t *testing.T) {
 	var asked []string
-	h := open(t, setup{options: agent.Options{Hooks: agent.Hooks{BeforeInput: masking(&asked)}}, steps: []llmtest.Step{llmtest.Text("done")}})
+	h := open(t, setup{options: agent.Options{Hooks: agent.Hooks{BeforeInput: masking(&asked)}},
+		steps: []llmtest.Step{llmtest.Text("done")}})
 	for range 2 {
 		if err := h.Begin(t.Context(), "go "+secret, agent.Key("k")); err != nil {
 			t.Fatal(err)
@@ -165,7 +176,8 @@ func TestJ14_BeforeInputWithBegin(t *testing.T) {
 	if err := h.Begin(t.Context(), "go "+secret, agent.Key("k")); err != nil {
 		t.Fatal(err)
 	}
-	if len(asked) != 1 || h.turns() != "user:user steering:note assistant:model" || h.History()[0].Message.Parts.Text() != "go [masked]" {
+	if len(asked) != 1 || h.turns() != "user:user steering:note assistant:model" ||
+		h.History()[0].Message.Parts.Text() != "go [masked]" {
 		t.Errorf("asked about %q, turns %s", asked, h.turns())
 	}
 }
@@ -174,7 +186,8 @@ func TestJ14_BeforeInputWithBegin(t *testing.T) {
 func TestJ14_BeforeInputSurvivesACrash(t *testing.T) {
 	var asked []string
 	log := new(journal.Memory)
-	s := setup{options: agent.Options{Journal: log, Hooks: agent.Hooks{BeforeInput: masking(&asked)}}, steps: []llmtest.Step{llmtest.Text("done")}}
+	s := setup{options: agent.Options{Journal: log, Hooks: agent.Hooks{BeforeInput: masking(&asked)}},
+		steps: []llmtest.Step{llmtest.Text("done")}}
 	h := open(t, s)
 	h.submit(t, "go "+secret, agent.ReasonCompleted)
 	records := all(t, log)
@@ -186,7 +199,8 @@ func TestJ14_BeforeInputSurvivesACrash(t *testing.T) {
 	}
 	sent := rest.model.Requests()[0]
 	checkSameRequest(t, h.model.Requests()[0], sent)
-	if last := sent.Messages[len(sent.Messages)-1].Parts.Text(); len(asked) != 1 || last != "A key was masked in: go [masked]" {
+	if last := sent.Messages[len(sent.Messages)-1].Parts.Text(); len(asked) != 1 ||
+		last != "A key was masked in: go [masked]" {
 		t.Errorf("asked about %q, sent %s", asked, last)
 	}
 }
@@ -197,8 +211,13 @@ func TestJ14_BeforeInputFails(t *testing.T) {
 		hook func(m agent.Message) agent.Message
 		want string
 	}{
-		"nothing left":     {func(agent.Message) agent.Message { return agent.Message{} }, "left nothing of the message"},
-		"too much context": {func(m agent.Message) agent.Message { m.Context = strings.Repeat("x", 64<<10+1); return m }, "it can have 65536"},
+		"nothing left": {func(agent.Message) agent.Message { return agent.Message{} },
+			"left nothing of the message"},
+		"too much context": {func(m agent.Message) agent.Message {
+			m.Context = strings.Repeat("x",
+				64<<10+1)
+			return m
+		}, "it can have 65536"},
 		"a part that is none": {func(m agent.Message) agent.Message {
 			m.Parts = append(m.Parts, llm.Thinking{Text: "x"})
 			return m
@@ -244,7 +263,8 @@ func TestJ14_BeforeInputWaits(t *testing.T) {
 		for text, want := range map[string]error{"patient": context.DeadlineExceeded, "deaf": agent.ErrStuck} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			began := time.Now()
-			if _, err := h.Submit(ctx, text); !errors.Is(err, want) || strings.Contains(err.Error(), "refused") || time.Since(began) > 4*time.Second {
+			if _, err := h.Submit(ctx, text); !errors.Is(err, want) || strings.Contains(err.Error(), "refused") ||
+				time.Since(began) > 4*time.Second {
 				t.Errorf("Submit(%q) after %v: %v", text, time.Since(began), err)
 			}
 			if err := h.Steer(ctx, text); !errors.Is(err, want) && !errors.Is(err, context.DeadlineExceeded) {
@@ -265,10 +285,14 @@ func TestJ14_BeforeInputWaits(t *testing.T) {
 // A broken hook ends the session, like other host code.
 func TestJ14_BeforeInputPanics(t *testing.T) {
 	h := open(t, setup{fails: true, options: agent.Options{Journal: new(journal.Memory),
-		Hooks: agent.Hooks{BeforeInput: func(context.Context, agent.Message) (agent.Message, error) { panic("boom") }}}})
+		Hooks: agent.Hooks{BeforeInput: func(context.Context, agent.Message) (agent.Message,
+			error) {
+			panic("boom")
+		}}}})
 	_, err := h.Submit(t.Context(), "go")
 	var broken *agent.HostError
-	if !errors.As(err, &broken) || broken.What != "BeforeInput" || h.Status() != agent.StatusClosed || h.History() != nil {
+	if !errors.As(err, &broken) || broken.What != "BeforeInput" || h.Status() != agent.StatusClosed ||
+		h.History() != nil {
 		t.Errorf("%v, %s, %s", err, h.Status(), h.turns())
 	}
 }
@@ -278,7 +302,8 @@ func TestJ14_BeforeInputNotForSubagents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		h := openSpawning(t, agent.Options{Hooks: agent.Hooks{BeforeInput: masking(&asked)}}, map[string][]llmtest.Step{
-			"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Calls(send("agent-1", "more")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
+			"go": {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")),
+				llmtest.Calls(send("agent-1", "more")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 			"a part": {llmtest.Text("part done"), llmtest.Text("more done")},
 		})
 		h.submit(t, "go", agent.ReasonCompleted)
@@ -300,13 +325,14 @@ func TestJ14_BrokenHookDuringAnInput(t *testing.T) {
 			return tool.Text("ok"), nil
 		})
 		h := open(t, setup{fails: true, tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
-			options: agent.Options{Journal: new(journal.Memory), Hooks: agent.Hooks{BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
-				if m.Text == "second" {
-					<-broken
-					panic("broken")
-				}
-				return m, nil
-			}}}})
+			options: agent.Options{Journal: new(journal.Memory),
+				Hooks: agent.Hooks{BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
+					if m.Text == "second" {
+						<-broken
+						panic("broken")
+					}
+					return m, nil
+				}}}})
 		go func() { _, _ = h.Submit(context.Background(), "second") }()
 		synctest.Wait()
 		go func() { _, _ = h.Submit(context.Background(), "first") }()

@@ -78,8 +78,9 @@ func TestI14_CrashBetweenSequentialWrites(t *testing.T) {
 			break
 		}
 		before := all(t, log)
-		rest := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: agent.Options{Journal: journal.NewMemory(before...)},
-			steps: []llmtest.Step{threeWrites, llmtest.Text("done")}[count(before, "answer"):]})
+		rest := open(t, setup{tools: []tool.Tool{calls.tool("write")},
+			options: agent.Options{Journal: journal.NewMemory(before...)},
+			steps:   []llmtest.Step{threeWrites, llmtest.Text("done")}[count(before, "answer"):]})
 		if _, err := rest.Continue(context.Background()); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +124,8 @@ func TestI14_OneIntentForCallsThatBeginTogether(t *testing.T) {
 		h := open(t, setup{tools: []tool.Tool{calls.tool("write"), waits, newTool("look", readOnly,
 			func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text("seen"), nil })},
 			options: agent.Options{Journal: synced},
-			steps: []llmtest.Step{llmtest.Calls(named("a", "slow", "x"), named("b", "slow", "y"), named("c", "look", "z"),
+			steps: []llmtest.Step{llmtest.Calls(named("a", "slow", "x"), named("b", "slow", "y"),
+				named("c", "look", "z"),
 				named("d", "write", "x")), llmtest.Text("done")}})
 		go func() {
 			synctest.Wait()
@@ -173,7 +175,8 @@ func TestI14_IntentOfSeveralCallsInAnOldJournal(t *testing.T) {
 	var old []journal.Record
 	for _, r := range all(t, log) {
 		if r.Kind == "intent" {
-			r.Data = json.RawMessage(`{"seq":5,"calls":[{"id":"a","name":"write"},{"id":"b","name":"write"},{"id":"c","name":"write"}]}`)
+			r.Data = json.RawMessage(
+				`{"seq":5,"calls":[{"id":"a","name":"write"},{"id":"b","name":"write"},{"id":"c","name":"write"}]}`)
 		}
 		r.N = int64(len(old)) + 1
 		if old = append(old, r); r.Kind == "result" {
@@ -181,8 +184,9 @@ func TestI14_IntentOfSeveralCallsInAnOldJournal(t *testing.T) {
 		}
 	}
 	calls.ran = nil
-	rest := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: agent.Options{Journal: journal.NewMemory(old...)},
-		steps: []llmtest.Step{llmtest.Text("done")}})
+	rest := open(t, setup{tools: []tool.Tool{calls.tool("write")},
+		options: agent.Options{Journal: journal.NewMemory(old...)},
+		steps:   []llmtest.Step{llmtest.Text("done")}})
 	if _, err := rest.Continue(context.Background()); err != nil {
 		t.Fatal(err)
 	}

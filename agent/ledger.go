@@ -114,7 +114,8 @@ func (b Budget) Grant(c Claim, tokens int, usd float64) (output int, err error) 
 	}
 	if b.USD > 0 && (c.InputUSD > 0 || c.OutputUSD > 0) {
 		left := b.USD - usd - float64(c.Input)*c.InputUSD
-		if affordable := left / c.OutputUSD; c.OutputUSD > 0 && affordable < float64(output) { // more might not fit into an int
+		// more might not fit into an int
+		if affordable := left / c.OutputUSD; c.OutputUSD > 0 && affordable < float64(output) {
 			output = int(affordable)
 		}
 		if left < 0 || output < c.Least {
@@ -140,7 +141,8 @@ func claimOf(req *llm.Request, input int) Claim {
 	if dearest, known := highestPrices(req.Facts); known {
 		price = dearest
 	}
-	return Claim{Caller: req.Caller, Provider: req.Provider, Model: req.Model, Input: input, Output: most, Least: min(leastAnswer, most),
+	return Claim{Caller: req.Caller, Provider: req.Provider, Model: req.Model, Input: input, Output: most,
+		Least:    min(leastAnswer, most),
 		InputUSD: price.Input, OutputUSD: price.Output}
 }
 
@@ -207,13 +209,16 @@ func (s *Session) settleShared(ctx context.Context, c Claim, took Spent) {
 	case isHostError(err):
 		s.breakDown(err)
 	case err != nil:
-		s.events.emit(&Warning{Code: "ledger_failed", Text: fmt.Sprintf("What a model call took could not be told to the ledger, where its claim stays: %v", err)})
+		s.events.emit(&Warning{Code: "ledger_failed",
+			Text: fmt.Sprintf("What a model call took could not be told to the ledger, where its claim stays: %v",
+				err)})
 	}
 }
 
 // withinBudget makes an attempt of a model call between reserve and settle. An answer without usage
 // counts as estimated.
-func (s *Session) withinBudget(ctx context.Context, req *llm.Request, input int, a *attemptStream, attempt func() (*llm.Response, error)) (
+func (s *Session) withinBudget(ctx context.Context, req *llm.Request, input int, a *attemptStream,
+	attempt func() (*llm.Response, error)) (
 	resp *llm.Response, used llm.Usage, cost float64, err error) {
 	held, err := s.reserve(ctx, req, input)
 	if err != nil {

@@ -170,22 +170,26 @@ func TestJ9_LedgerProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := open(t, setup{models: model(llm.Model{MaxOutput: 2_000}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{greedy}, 99),
-		options: agent.Options{Journal: log, Request: agent.RequestOptions{MaxTokens: 2_000}, Ledger: remoteLedger{url}}})
+	h := open(t, setup{models: model(llm.Model{MaxOutput: 2_000}), tools: []tool.Tool{echo("work")},
+		steps: slices.Repeat([]llmtest.Step{greedy}, 99),
+		options: agent.Options{Journal: log, Request: agent.RequestOptions{MaxTokens: 2_000},
+			Ledger: remoteLedger{url}}})
 	h.submit(t, "go", agent.ReasonBudgetTokens)
 }
 
 // Sessions in several processes share a budget and do not overspend it together. The claim of a
 // killed session counts as soon as its session is resumed.
 func TestJ9_LedgerOfAFleet(t *testing.T) {
-	f := &sharedBudget{tokens: 30_000, open: map[string]agent.Claim{}, came: map[string]bool{}, held: make(chan agent.Claim, 99)}
+	f := &sharedBudget{tokens: 30_000, open: map[string]agent.Claim{}, came: map[string]bool{},
+		held: make(chan agent.Claim, 99)}
 	f.settled.L = &f.mu
 	server := httptest.NewServer(f)
 	defer server.Close()
 	dir := t.TempDir()
 	process := func(name string, more ...string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestJ9_LedgerProcess$", "-test.v")
-		cmd.Env = append(append(os.Environ(), ledgerURL+"="+server.URL, ledgerLog+"="+filepath.Join(dir, name), "TMPDIR="+dir), more...)
+		cmd.Env = append(append(os.Environ(), ledgerURL+"="+server.URL, ledgerLog+"="+filepath.Join(dir, name),
+			"TMPDIR="+dir), more...)
 		return cmd
 	}
 	killed := process("b", ledgerNew+"=1")

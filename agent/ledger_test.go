@@ -43,7 +43,8 @@ func (b *testLedger) Reserve(ctx context.Context, c agent.Claim) (int, error) {
 	if _, held := b.open[c.Caller.Session]; held {
 		b.wrong = append(b.wrong, "a second claim of "+c.Caller.Session)
 	}
-	if c.Caller.Session == "" || c.Model == "" || c.Provider == "" || c.Input <= 0 || c.Least <= 0 || c.Output < c.Least {
+	if c.Caller.Session == "" || c.Model == "" || c.Provider == "" || c.Input <= 0 || c.Least <= 0 ||
+		c.Output < c.Least {
 		b.wrong = append(b.wrong, fmt.Sprintf("a claim of %+v", c))
 	}
 	if err == nil {
@@ -92,8 +93,10 @@ func TestJ9_LedgerSeesEveryAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := new(testLedger)
 		h := open(t, setup{models: pricedModel(1_000), tools: []tool.Tool{echo("work")},
-			options: agent.Options{Ledger: b, Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.SummarizeOnLimit, Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
-			steps: []llmtest.Step{llmtest.Torn(strings.Repeat("word", 100), llm.Errorf(llm.ErrStream, "cut")), llmtest.Error(llm.Errorf(llm.ErrOverloaded, "busy")),
+			options: agent.Options{Ledger: b, Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.SummarizeOnLimit,
+				Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+			steps: []llmtest.Step{llmtest.Torn(strings.Repeat("word", 100), llm.Errorf(llm.ErrStream, "cut")),
+				llmtest.Error(llm.Errorf(llm.ErrOverloaded, "busy")),
 				answerWithUsage(1_000, 10, call("work")), answerWithUsage(2_000, 20, llm.Text{Text: "the end"}),
 				answerWithUsage(4_000, 40, llm.Text{Text: "the summary"}), llmtest.HangAfter(llm.Text{Text: "well"})}})
 		h.submit(t, "go", agent.ReasonMaxToolRounds)
@@ -103,11 +106,13 @@ func TestJ9_LedgerSeesEveryAttempt(t *testing.T) {
 		time.AfterFunc(time.Second, h.Interrupt)
 		h.submit(t, "go on", agent.ReasonInterrupted)
 		b.check(t)
-		if want := "turn 1.1, turn 1.2, turn 1.3, last_text 2.1, compaction 2.1, turn 2.1"; strings.Join(b.lines, ", ") != want {
+		if want := "turn 1.1, turn 1.2, turn 1.3, last_text 2.1, compaction 2.1, turn 2.1"; strings.Join(b.lines,
+			", ") != want {
 			t.Errorf("claims %s\nwant   %s", strings.Join(b.lines, ", "), want)
 		}
 		if b.took.Usage != h.Usage() || math.Abs(b.took.USD-h.FoldedState().Cost) > 1e-9 {
-			t.Errorf("the ledger was told %+v, and the session used %+v for %f", b.took, h.Usage(), h.FoldedState().Cost)
+			t.Errorf("the ledger was told %+v, and the session used %+v for %f", b.took, h.Usage(),
+				h.FoldedState().Cost)
 		}
 	})
 }
@@ -124,8 +129,9 @@ func TestJ9_LedgerRefuses(t *testing.T) {
 				}
 				return c.Output - 100, nil
 			}}
-			h := open(t, setup{models: pricedModel(2_000), tools: []tool.Tool{echo("work")}, options: agent.Options{Ledger: b},
-				steps: slices.Repeat([]llmtest.Step{answerWithUsage(100, 10, call("work"))}, 9)})
+			h := open(t, setup{models: pricedModel(2_000), tools: []tool.Tool{echo("work")},
+				options: agent.Options{Ledger: b},
+				steps:   slices.Repeat([]llmtest.Step{answerWithUsage(100, 10, call("work"))}, 9)})
 			h.submit(t, "go", limit)
 			if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != limit || l[0].Value != 12.5 {
 				t.Errorf("%+v", l)
@@ -170,15 +176,18 @@ func TestJ9_LedgerAndOwnBudget(t *testing.T) {
 // An error of the ledger fails the model call before it is sent. A retryable error is tried again.
 func TestJ9_LedgerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fail := []error{llm.Errorf(llm.ErrOverloaded, "busy"), llm.Errorf(llm.ErrNetwork, "no line"), nil, errors.New("no such fleet")}
+		fail := []error{llm.Errorf(llm.ErrOverloaded, "busy"), llm.Errorf(llm.ErrNetwork, "no line"), nil,
+			errors.New("no such fleet")}
 		b := &testLedger{reserve: func(_ context.Context, c agent.Claim) (int, error) {
 			err := fail[0]
 			fail = fail[1:]
 			return c.Output, err
 		}}
-		h := open(t, setup{fails: true, tools: []tool.Tool{echo("work")}, options: agent.Options{Ledger: b}, steps: []llmtest.Step{answerWithUsage(10, 1, call("work"))}})
+		h := open(t, setup{fails: true, tools: []tool.Tool{echo("work")}, options: agent.Options{Ledger: b},
+			steps: []llmtest.Step{answerWithUsage(10, 1, call("work"))}})
 		result, err := h.Submit(context.Background(), "go")
-		if err == nil || !strings.Contains(err.Error(), "no such fleet") || result.Reason != agent.ReasonFailed || result.Turns != 1 {
+		if err == nil || !strings.Contains(err.Error(), "no such fleet") || result.Reason != agent.ReasonFailed ||
+			result.Turns != 1 {
 			t.Errorf("Submit = %+v, %v", result, err)
 		}
 		if want := (llm.Usage{Input: 10, Output: 1}); result.Usage != want || len(h.model.Requests()) != 1 {
@@ -204,9 +213,11 @@ func TestJ9_LedgerGrantsNonsense(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &testLedger{reserve: func(context.Context, agent.Claim) (int, error) { return c.output, c.err }}
-			h := open(t, setup{fails: !c.ok, models: model(llm.Model{MaxOutput: 600}), options: agent.Options{Ledger: b}, steps: []llmtest.Step{llmtest.Text("hi")}})
+			h := open(t, setup{fails: !c.ok, models: model(llm.Model{MaxOutput: 600}),
+				options: agent.Options{Ledger: b}, steps: []llmtest.Step{llmtest.Text("hi")}})
 			_, err := h.Submit(context.Background(), "go")
-			if asked := h.model.Requests(); (err == nil) != c.ok || c.ok != (len(asked) == 1) || c.ok && asked[0].MaxTokens != 0 {
+			if asked := h.model.Requests(); (err == nil) != c.ok || c.ok != (len(asked) == 1) || c.ok &&
+				asked[0].MaxTokens != 0 {
 				t.Errorf("Submit = %v, %+v", err, asked)
 			}
 			b.check(t)
@@ -242,18 +253,24 @@ func TestJ9_LedgerHangs(t *testing.T) {
 				}
 				b := new(testLedger)
 				if when == "Reserve" {
-					b.reserve = func(_ context.Context, c agent.Claim) (int, error) { hang(); return c.Output, errors.New("too late") }
+					b.reserve = func(_ context.Context, c agent.Claim) (int, error) {
+						hang()
+						return c.Output,
+							errors.New("too late")
+					}
 				} else {
 					b.settle = func(context.Context, agent.Claim) error { hang(); return errors.New("too late") }
 				}
-				h := open(t, setup{steps: []llmtest.Step{answerWithUsage(10, 1, llm.Text{Text: "hi"}), answerWithUsage(10, 1, llm.Text{Text: "hi"})}, options: agent.Options{Ledger: b}})
+				h := open(t, setup{steps: []llmtest.Step{answerWithUsage(10, 1, llm.Text{Text: "hi"}),
+					answerWithUsage(10, 1, llm.Text{Text: "hi"})}, options: agent.Options{Ledger: b}})
 				time.AfterFunc(time.Minute, h.Interrupt)
 				start := time.Now()
 				result, err := h.Submit(context.Background(), "go")
 				if took := time.Since(start); err != nil || took != time.Minute+2*time.Second {
 					t.Errorf("Submit = %+v, %v after %v", result, err, took)
 				}
-				if w := h.warned(); !strings.Contains(w, map[string]string{"Reserve": "host_abandoned", "Settle": "ledger_failed"}[when]) {
+				if w := h.warned(); !strings.Contains(w, map[string]string{"Reserve": "host_abandoned",
+					"Settle": "ledger_failed"}[when]) {
 					t.Errorf("warnings %q", w)
 				}
 				close(free)
@@ -273,12 +290,15 @@ func TestJ9_LedgerPanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := new(journal.Memory)
-			h := open(t, setup{fails: true, steps: []llmtest.Step{answerWithUsage(10, 1, llm.Text{Text: "hi"})}, options: agent.Options{Journal: log, Ledger: b}})
+			h := open(t, setup{fails: true, steps: []llmtest.Step{answerWithUsage(10, 1, llm.Text{Text: "hi"})},
+				options: agent.Options{Journal: log, Ledger: b}})
 			var broken *agent.HostError
-			if _, err := h.Submit(context.Background(), "go"); !errors.As(err, &broken) || broken.What != "Options.Ledger" {
+			if _, err := h.Submit(context.Background(), "go"); !errors.As(err, &broken) ||
+				broken.What != "Options.Ledger" {
 				t.Errorf("Submit = %v", err)
 			}
-			again := open(t, setup{steps: []llmtest.Step{llmtest.Text("hello")}, options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}})
+			again := open(t, setup{steps: []llmtest.Step{llmtest.Text("hello")},
+				options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}})
 			again.submit(t, "again", agent.ReasonCompleted)
 		})
 	}

@@ -144,7 +144,8 @@ func (s *Session) shutdown() {
 	}
 	defer s.closed.Done()
 	s.endLife(errAbort)
-	err := errors.Join(s.agents.close(), s.hostErr(s.life, "the environment's Kill", journalPatience*s.killGrace, s.processes.Close))
+	err := errors.Join(s.agents.close(), s.hostErr(s.life, "the environment's Kill", journalPatience*s.killGrace,
+		s.processes.Close))
 	err = errors.Join(err, s.writeEnd(), s.outputs.Close())
 	s.events.flush()
 	closing := s.closeOthers()
@@ -184,7 +185,8 @@ func (s *Session) writeEnd() error {
 	var err, failure error
 	if s.givenAway() != nil {
 		if !s.severed.Load() {
-			if s.lockWrites(context.Background()) == nil { // a write that is under way comes to its end, and so do its events
+			// a write that is under way comes to its end, and so do its events
+			if s.lockWrites(context.Background()) == nil {
 				s.unlockWrites()
 			}
 			err = s.sync(context.Background())
@@ -197,7 +199,8 @@ func (s *Session) writeEnd() error {
 	}
 	s.events.add(&SessionEnd{State: StatusClosed, Reason: s.reason()}) // dropped if the record has made one
 	if s.journal != nil {
-		closed := s.write(context.Background(), "Close", func(context.Context) error { return s.journal.Close() }, func(error) {})
+		closed := s.write(context.Background(), "Close", func(context.Context) error { return s.journal.Close() },
+			func(error) {})
 		if closed != nil && closed != failure && closed != s.givenAway() {
 			err = errors.Join(err, closed)
 		}
@@ -236,7 +239,8 @@ func (s *Session) addFailureEvents() {
 	}
 	s.events.add(&Error{ErrorKind: kind, Text: failure.Error()})
 	if in := s.state.Input; in != nil {
-		s.events.add(&ProcessingEnd{Reason: ReasonFailed, Finish: in.Finish, Text: in.Final, Usage: in.Usage, Turns: in.Turns, ToolRounds: in.Rounds,
+		s.events.add(&ProcessingEnd{Reason: ReasonFailed, Finish: in.Finish, Text: in.Final, Usage: in.Usage,
+			Turns: in.Turns, ToolRounds: in.Rounds,
 			State: StatusClosed})
 	}
 }

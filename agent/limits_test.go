@@ -27,7 +27,8 @@ func openLimited(t *testing.T, o agent.Options, summary ...llmtest.Step) *host {
 // At a limit the model may be asked for a final text. Tools are still defined but cannot be called,
 // the history is unchanged, and the call is billed.
 func TestA4_SummarizesAtALimit(t *testing.T) {
-	summary := llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: " half is done \n"}, call("work")}},
+	summary := llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: " half is done \n"},
+		call("work")}},
 		Usage: llm.Usage{Input: 70, Output: 7}})
 	h := openLimited(t, agent.Options{}, summary, llmtest.Text("more"))
 	result := h.submit(t, "go", agent.ReasonMaxToolRounds)
@@ -41,14 +42,16 @@ func TestA4_SummarizesAtALimit(t *testing.T) {
 	if len(asked) != 2 {
 		t.Fatalf("%d requests", len(asked))
 	}
-	if diff := gocmp.Diff(asked[0].Tools, asked[1].Tools); diff != "" || len(asked[1].Tools) != 1 || asked[1].ToolChoice.Mode != llm.ToolNone {
+	if diff := gocmp.Diff(asked[0].Tools, asked[1].Tools); diff != "" || len(asked[1].Tools) != 1 ||
+		asked[1].ToolChoice.Mode != llm.ToolNone {
 		t.Errorf("tools %v, choice %v: %s", asked[1].Tools, asked[1].ToolChoice, diff)
 	}
 	if n := len(asked[1].Messages); n != 5 || asked[1].Messages[4].Role != llm.RoleUser {
 		t.Errorf("%d messages, the last: %+v", n, asked[1].Messages[n-1])
 	}
 	first := h.History()[1].Usage
-	if want := first.Add(llm.Usage{Input: 70, Output: 7}); result.Usage != want || h.Usage() != want || only[*agent.ProcessingEnd](h)[0].Usage != want {
+	if want := first.Add(llm.Usage{Input: 70, Output: 7}); result.Usage != want || h.Usage() != want ||
+		only[*agent.ProcessingEnd](h)[0].Usage != want {
 		t.Errorf("usage %+v and %+v, want %+v", result.Usage, h.Usage(), want)
 	}
 	if !strings.HasSuffix(h.kinds(), "TOOL_CALL_START TOOL_CALL_END TURN_LIMIT PROCESSING_END") {
@@ -58,7 +61,8 @@ func TestA4_SummarizesAtALimit(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	h.submit(t, "go on", agent.ReasonCompleted)
-	if last := h.model.Requests()[2]; len(last.Messages) != 5 || last.ToolChoice.Mode == llm.ToolNone || last.Messages[4].Parts.Text() != "go on" {
+	if last := h.model.Requests()[2]; len(last.Messages) != 5 || last.ToolChoice.Mode == llm.ToolNone ||
+		last.Messages[4].Parts.Text() != "go on" {
 		t.Errorf("the next request has %d messages and the choice %v", len(last.Messages), last.ToolChoice)
 	}
 }
@@ -72,13 +76,16 @@ func TestA4_SummaryThatFails(t *testing.T) {
 		o     agent.Options
 		want  string
 	}{
-		"refused":             {[]llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrInvalidRequest, "no"))}, agent.Options{}, fixed},
-		"too long":            {[]llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrContextLength, "no"))}, agent.Options{}, fixed},
-		"empty":               {[]llmtest.Step{llmtest.Answer(call("work"))}, agent.Options{}, fixed},
-		"down for too long":   {[]llmtest.Step{down, down}, agent.Options{Retry: llm.RetryPolicy{Max: 1}}, fixed},
-		"tried again":         {[]llmtest.Step{down, llmtest.Text("here")}, agent.Options{}, "here"},
-		"beyond the budget":   {nil, agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 560}}}, fixed},
-		"torn, then complete": {[]llmtest.Step{llmtest.Torn("he", llm.Errorf(llm.ErrStream, "cut")), llmtest.Text("here")}, agent.Options{}, "here"},
+		"refused": {[]llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrInvalidRequest, "no"))}, agent.Options{},
+			fixed},
+		"too long": {[]llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrContextLength, "no"))}, agent.Options{},
+			fixed},
+		"empty":             {[]llmtest.Step{llmtest.Answer(call("work"))}, agent.Options{}, fixed},
+		"down for too long": {[]llmtest.Step{down, down}, agent.Options{Retry: llm.RetryPolicy{Max: 1}}, fixed},
+		"tried again":       {[]llmtest.Step{down, llmtest.Text("here")}, agent.Options{}, "here"},
+		"beyond the budget": {nil, agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 560}}}, fixed},
+		"torn, then complete": {[]llmtest.Step{llmtest.Torn("he", llm.Errorf(llm.ErrStream, "cut")),
+			llmtest.Text("here")}, agent.Options{}, "here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -114,7 +121,8 @@ func TestA4_SummaryInterrupted(t *testing.T) {
 
 // The limit of turns counts the answers of all inputs. It ends an input before the model is called.
 func TestA4_MaxTurns(t *testing.T) {
-	h := open(t, setup{options: agent.Options{Policy: agent.Policy{MaxTurns: 1}}, steps: []llmtest.Step{llmtest.Text("one")}})
+	h := open(t, setup{options: agent.Options{Policy: agent.Policy{MaxTurns: 1}},
+		steps: []llmtest.Step{llmtest.Text("one")}})
 	h.submit(t, "one", agent.ReasonCompleted)
 	h.submit(t, "two", agent.ReasonMaxTurns)
 	if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.ReasonMaxTurns || l[0].Value != 1 {
@@ -123,7 +131,8 @@ func TestA4_MaxTurns(t *testing.T) {
 	if n := len(h.model.Requests()); n != 1 || h.Status() != agent.StatusIdle {
 		t.Errorf("%d requests, %s", n, h.Status())
 	}
-	if _, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{h.model}}, Env: emptyEnv(t), Policy: agent.Policy{OnLimit: "stops"}}); err == nil {
+	if _, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{h.model}},
+		Env: emptyEnv(t), Policy: agent.Policy{OnLimit: "stops"}}); err == nil {
 		t.Error("an unknown OnLimit was accepted")
 	}
 }

@@ -64,20 +64,24 @@ func (l *logLine) set(level slog.Level, text string, attrs ...slog.Attr) {
 func (l *logLine) ofSession(ev Event) {
 	switch e := ev.(type) {
 	case *SessionStart:
-		l.set(slog.LevelInfo, "session started", slog.String("provider", e.Provider), slog.String("model", e.Model), slog.String("profile", e.Profile),
+		l.set(slog.LevelInfo, "session started", slog.String("provider", e.Provider), slog.String("model", e.Model),
+			slog.String("profile", e.Profile),
 			slog.String("dir", e.Dir), slog.String("containment", e.Containment), slog.Bool("resumed", e.Resumed))
 		if e.ParentID != "" {
 			l.attrs = append(l.attrs, slog.String("parent", e.ParentID))
 		}
 	case *SessionEnd:
-		l.set(slog.LevelInfo, "session ended", slog.String("state", string(e.State)), slog.String("reason", string(e.Reason)))
+		l.set(slog.LevelInfo, "session ended", slog.String("state", string(e.State)),
+			slog.String("reason", string(e.Reason)))
 	case *HistoryLoaded:
 		l.set(slog.LevelDebug, "history loaded", slog.Int("messages", len(e.Messages)))
 	case *UserInput:
 		l.set(slog.LevelInfo, "input started", slog.Int("bytes", len(e.Text)))
 	case *ProcessingEnd:
-		l.set(slog.LevelInfo, "input ended", slog.String("reason", string(e.Reason)), slog.Int("turns", e.Turns), slog.Int("tool_rounds", e.ToolRounds),
-			slog.Int("input_tokens", e.Usage.Input), slog.Int("output_tokens", e.Usage.Output), slog.Float64("cost_usd", e.CostUSD))
+		l.set(slog.LevelInfo, "input ended", slog.String("reason", string(e.Reason)), slog.Int("turns", e.Turns),
+			slog.Int("tool_rounds", e.ToolRounds),
+			slog.Int("input_tokens", e.Usage.Input), slog.Int("output_tokens", e.Usage.Output),
+			slog.Float64("cost_usd", e.CostUSD))
 	case *SteeringInjected:
 		l.set(slog.LevelInfo, "steering injected", slog.String("source", e.Source), slog.Int("bytes", len(e.Text)))
 	case *InputRequested:
@@ -95,19 +99,24 @@ func (l *logLine) ofCalls(ev Event) {
 	case *StepStart:
 		l.set(slog.LevelDebug, "step started", slog.Int("step", e.Step), slog.Int("epoch", e.Epoch))
 	case *StepEnd:
-		l.set(slog.LevelInfo, "step ended", slog.Int("step", e.Step), slog.Int("attempts", e.Attempts), slog.Duration("duration", millis(e.LatencyMS)),
-			slog.String("finish", string(e.FinishReason)), slog.Int("input_tokens", e.Usage.Input), slog.Int("cache_read_tokens", e.Usage.CacheRead),
+		l.set(slog.LevelInfo, "step ended", slog.Int("step", e.Step), slog.Int("attempts", e.Attempts),
+			slog.Duration("duration", millis(e.LatencyMS)),
+			slog.String("finish", string(e.FinishReason)), slog.Int("input_tokens", e.Usage.Input),
+			slog.Int("cache_read_tokens", e.Usage.CacheRead),
 			slog.Int("output_tokens", e.Usage.Output))
 	case *ToolCallStart:
-		l.set(slog.LevelDebug, "tool call started", slog.String("call", e.CallID), slog.String("tool", e.Name), slog.Int("bytes", len(e.Arguments)))
+		l.set(slog.LevelDebug, "tool call started", slog.String("call", e.CallID), slog.String("tool", e.Name),
+			slog.Int("bytes", len(e.Arguments)))
 	case *ToolCallEnd:
-		l.set(slog.LevelInfo, "tool call ended", slog.String("call", e.CallID), slog.String("tool", e.Name), slog.Duration("duration", millis(e.DurationMS)),
+		l.set(slog.LevelInfo, "tool call ended", slog.String("call", e.CallID), slog.String("tool", e.Name),
+			slog.Duration("duration", millis(e.DurationMS)),
 			slog.Bool("failed", e.IsError), slog.Int64("bytes", e.OutputBytes), slog.Int("changes", len(e.Changes)))
 		if e.Ran != nil && e.Ran.Exit != nil {
 			l.attrs = append(l.attrs, slog.Int("code", e.Ran.Exit.Code))
 		}
 	case *Compaction:
-		l.set(slog.LevelInfo, "history compacted", slog.Int("turns", e.TurnsReplaced), slog.Int("tokens_before", e.TokensBefore), slog.Int("tokens_after", e.TokensAfter))
+		l.set(slog.LevelInfo, "history compacted", slog.Int("turns", e.TurnsReplaced),
+			slog.Int("tokens_before", e.TokensBefore), slog.Int("tokens_after", e.TokensAfter))
 	}
 }
 
@@ -115,20 +124,25 @@ func (l *logLine) ofCalls(ev Event) {
 func (l *logLine) ofTrouble(ev Event) {
 	switch e := ev.(type) {
 	case *Error:
-		l.set(slog.LevelError, "input failed", slog.String("error_kind", e.ErrorKind), slog.String("error", shortText(e.Text)), slog.String("provider", e.Provider),
+		l.set(slog.LevelError, "input failed", slog.String("error_kind", e.ErrorKind),
+			slog.String("error", shortText(e.Text)), slog.String("provider", e.Provider),
 			slog.Int("status", e.Status), slog.Bool("retryable", e.Retryable), slog.String("request_id", e.RequestID))
 	case *LLMRetry:
-		l.set(slog.LevelWarn, "attempt failed", slog.Int("attempt", e.Attempt), slog.String("error_kind", e.ErrorKind), slog.String("error", shortText(e.Text)),
+		l.set(slog.LevelWarn, "attempt failed", slog.Int("attempt", e.Attempt), slog.String("error_kind", e.ErrorKind),
+			slog.String("error", shortText(e.Text)),
 			slog.Int("status", e.Status), slog.Duration("delay", millis(e.DelayMS)))
 	case *ModelChanged:
-		l.set(slog.LevelWarn, "model changed", slog.String("from", e.From.String()), slog.String("to", e.To.String()), slog.String("reason", string(e.Reason)),
-			slog.String("error_kind", e.ErrorKind), slog.String("error", shortText(e.Text)), slog.Int("status", e.Status))
+		l.set(slog.LevelWarn, "model changed", slog.String("from", e.From.String()), slog.String("to", e.To.String()),
+			slog.String("reason", string(e.Reason)),
+			slog.String("error_kind", e.ErrorKind), slog.String("error", shortText(e.Text)),
+			slog.Int("status", e.Status))
 	case *TurnLimit:
 		l.set(slog.LevelWarn, "limit reached", slog.String("limit", string(e.Limit)), slog.Float64("value", e.Value))
 	case *LoopDetection:
 		l.set(slog.LevelWarn, "calls repeat", slog.Int("period", e.Period), slog.Int("repeats", e.Repeats))
 	case *ContextWarning:
-		l.set(slog.LevelWarn, "window is filling up", slog.Float64("ratio", e.Ratio), slog.Int("tokens", e.Tokens), slog.Int("window", e.Window))
+		l.set(slog.LevelWarn, "window is filling up", slog.Float64("ratio", e.Ratio), slog.Int("tokens", e.Tokens),
+			slog.Int("window", e.Window))
 	case *Warning:
 		l.set(slog.LevelWarn, "warning", slog.String("code", e.Code), slog.String("error", shortText(e.Text)))
 	}

@@ -19,7 +19,8 @@ import (
 // lines returns a logger and a function that returns what was logged, without times.
 func lines(level slog.Level) (*slog.Logger, func() string) {
 	var b bytes.Buffer
-	handler := slog.NewTextHandler(&b, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	handler := slog.NewTextHandler(&b, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string,
+		a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
@@ -40,7 +41,8 @@ func TestN7_LogOfASessionAndItsAgents(t *testing.T) {
 			ids = ids[1:]
 			return id
 		}}, map[string][]llmtest.Step{
-			canary:          {llmtest.Error(&llm.Error{Kind: llm.ErrServer, Message: "down", Status: 503}), llmtest.Calls(spawn("sub " + canary)), llmtest.Text(canary)},
+			canary: {llmtest.Error(&llm.Error{Kind: llm.ErrServer, Message: "down", Status: 503}),
+				llmtest.Calls(spawn("sub " + canary)), llmtest.Text(canary)},
 			"sub " + canary: {llmtest.Text(canary)},
 		})
 		h.submit(t, canary, agent.ReasonCompleted)
@@ -86,7 +88,8 @@ func TestN7_LogOfFailures(t *testing.T) {
 		t.Fatal("no error")
 	}
 	text := got()
-	if want := "level=ERROR msg=\"input failed\" session=s error_kind=authentication error=\""; !strings.HasPrefix(text, want) || strings.Count(text, "\n") != 1 {
+	if want := "level=ERROR msg=\"input failed\" session=s error_kind=authentication error=\""; !strings.HasPrefix(text,
+		want) || strings.Count(text, "\n") != 1 {
 		t.Errorf("got %q, want %q", text, want)
 	}
 	if len(text) > 9000 || !strings.Contains(text, "bytes in all]") {
@@ -96,8 +99,10 @@ func TestN7_LogOfFailures(t *testing.T) {
 
 // A panic of the logger's handler ends the session as one of OnEvent does.
 func TestN7_HandlerPanics(t *testing.T) {
-	s, err := agent.New(t.Context(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", llmtest.Text("done"))}},
-		Provider: "test", Model: "m", System: "x", Env: envtest.NewMemory(nil), Logger: slog.New(brokenHandler{slog.DiscardHandler})})
+	s, err := agent.New(t.Context(),
+		agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", llmtest.Text("done"))}},
+			Provider: "test", Model: "m", System: "x", Env: envtest.NewMemory(nil),
+			Logger: slog.New(brokenHandler{slog.DiscardHandler})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +128,8 @@ func (brokenHandler) Handle(_ context.Context, r slog.Record) error {
 // drops everything.
 func BenchmarkN7_Log(b *testing.B) {
 	const rounds = 50
-	noop := tool.New(llm.ToolDefinition{Name: "noop", Description: "Does nothing."}, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+	noop := tool.New(llm.ToolDefinition{Name: "noop", Description: "Does nothing."}, func(context.Context, *tool.Call,
+		struct{}) (tool.Result, error) {
 		return tool.Result{}, nil
 	})
 	run := func(b *testing.B, log *slog.Logger) {
@@ -134,7 +140,8 @@ func BenchmarkN7_Log(b *testing.B) {
 				steps = append(steps, llmtest.Calls(llm.ToolCall{Name: "noop", Args: "{}"}))
 			}
 			model := llmtest.NewProvider("test", append(steps, llmtest.Text("done"))...)
-			s, err := agent.New(b.Context(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}}, Provider: "test", Model: "m", System: "x",
+			s, err := agent.New(b.Context(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}},
+				Provider: "test", Model: "m", System: "x",
 				Env: envtest.NewMemory(nil), Tools: []tool.Tool{noop}, Logger: log})
 			if err != nil {
 				b.Fatal(err)

@@ -111,7 +111,8 @@ func BenchmarkK5(b *testing.B) {
 	for _, rounds := range []int{2500, 10_000} {
 		b.Run(fmt.Sprint(rounds), func(b *testing.B) {
 			l := newLong(b, rounds)
-			for name, do := range map[string]func() error{"Resume": l.resume, "Replay": l.replay, "Project": l.project, "Load": l.load, "Fork": l.fork} {
+			for name, do := range map[string]func() error{"Resume": l.resume, "Replay": l.replay, "Project": l.project,
+				"Load": l.load, "Fork": l.fork} {
 				b.Run(name, func(b *testing.B) { l.compare(b, do) })
 			}
 		})
@@ -122,7 +123,8 @@ func BenchmarkK5(b *testing.B) {
 func (l *long) compare(b *testing.B, do func() error) {
 	best := [3]time.Duration{1 << 62, 1 << 62, 1 << 62}
 	for b.Loop() {
-		for i, run := range []func() error{do, func() error { return pass[any](l.lines) }, func() error { return pass[json.RawMessage](l.lines) }} {
+		for i, run := range []func() error{do, func() error { return pass[any](l.lines) },
+			func() error { return pass[json.RawMessage](l.lines) }} {
 			best[i] = min(best[i], used(b, run))
 		}
 	}

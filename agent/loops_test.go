@@ -18,9 +18,11 @@ import (
 func openLooping(t *testing.T, letters string, o agent.Options) *host {
 	t.Helper()
 	n := 0
-	tick := newTool("tick", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { // the result has another time and id, but nothing new
+	// the result has another time and id, but nothing new
+	tick := newTool("tick", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
 		n++
-		return tool.Text(fmt.Sprintf("2026-01-02T03:04:%02dZ nothing, after 1.%ds, as 0123456%d-89ab-cdef-0123-456789abcdef", n, n, n%10)), nil
+		return tool.Text(fmt.Sprintf(
+			"2026-01-02T03:04:%02dZ nothing, after 1.%ds, as 0123456%d-89ab-cdef-0123-456789abcdef", n, n, n%10)), nil
 	})
 	poll := newTool("poll", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
 		n++
@@ -34,7 +36,8 @@ func openLooping(t *testing.T, letters string, o agent.Options) *host {
 		}
 		steps = append(steps, llmtest.Calls(call(name)))
 	}
-	h := open(t, setup{tools: []tool.Tool{echo("a"), echo("b"), echo("c"), echo("d"), tick, poll}, options: o, steps: append(steps, llmtest.Text("done"))})
+	h := open(t, setup{tools: []tool.Tool{echo("a"), echo("b"), echo("c"), echo("d"), tick, poll}, options: o,
+		steps: append(steps, llmtest.Text("done"))})
 	h.submit(t, "go", agent.ReasonCompleted)
 	return h
 }
@@ -107,10 +110,12 @@ func TestA9_Warns(t *testing.T) {
 			}
 		}}
 		h = open(t, setup{tools: []tool.Tool{echo("a")}, options: o,
-			steps: append(slices.Repeat([]llmtest.Step{llmtest.Calls(call("a", `"path":"x"`))}, 5), llmtest.Text("done"))})
+			steps: append(slices.Repeat([]llmtest.Step{llmtest.Calls(call("a", `"path":"x"`))}, 5),
+				llmtest.Text("done"))})
 		h.submit(t, "go", agent.ReasonCompleted)
 		last := h.model.Requests()[5].Messages
-		if n := len(last); last[n-2].Parts.Text() != "look elsewhere" || !strings.Contains(last[n-1].Parts.Text(), "5 times in a row") || last[n-1].Role != "user" {
+		if n := len(last); last[n-2].Parts.Text() != "look elsewhere" || !strings.Contains(last[n-1].Parts.Text(),
+			"5 times in a row") || last[n-1].Role != "user" {
 			t.Errorf("the last messages: %+v", last[n-2:])
 		}
 		if want := "TOOL_CALL_END STEERING_INJECTED LOOP_DETECTION STEP_START"; !strings.Contains(h.kinds(), want) {
@@ -128,7 +133,10 @@ func TestA9_CanonicalArguments(t *testing.T) {
 	type args struct {
 		A, B string `json:",omitempty"`
 	}
-	work := tool.New(echo("work").ToolDefinition, func(context.Context, *tool.Call, args) (tool.Result, error) { return tool.Text("ok"), nil })
+	work := tool.New(echo("work").ToolDefinition, func(context.Context, *tool.Call, args) (tool.Result,
+		error) {
+		return tool.Text("ok"), nil
+	})
 	work.Parameters = []byte(`{"type":"object"}`)
 	play := func(texts ...string) *host {
 		var steps []llmtest.Step
@@ -139,10 +147,12 @@ func TestA9_CanonicalArguments(t *testing.T) {
 		h.submit(t, "go", agent.ReasonCompleted)
 		return h
 	}
-	if got := play(`{"A":"1","B":"2"}`, `{"B":"2","A":"1"}`, ` { "A": "1", "B":"2" } `, "{\"A\":\"1\",\n\"B\":\"\\u0032\"}", `{"A":"1","B":"2"}`).loops(); got != "5:1x5" {
+	if got := play(`{"A":"1","B":"2"}`, `{"B":"2","A":"1"}`, ` { "A": "1", "B":"2" } `,
+		"{\"A\":\"1\",\n\"B\":\"\\u0032\"}", `{"A":"1","B":"2"}`).loops(); got != "5:1x5" {
 		t.Errorf("found %q", got)
 	}
-	if got := play(`{"A":"1"}`, `{"A":"2"}`, `{"A":"3"}`, `{"A":"4"}`, `{"A":"5"}`, "no json", "nor this", "nor that", "or that", "or this").loops(); got != "" {
+	if got := play(`{"A":"1"}`, `{"A":"2"}`, `{"A":"3"}`, `{"A":"4"}`, `{"A":"5"}`, "no json", "nor this", "nor that",
+		"or that", "or this").loops(); got != "" {
 		t.Errorf("found %q", got)
 	}
 }
@@ -165,7 +175,8 @@ func TestA9_NewTaskResetsDetection(t *testing.T) {
 // Several calls of one answer count like calls of several answers.
 func TestA9_CallsOfOneAnswer(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("a")},
-		steps: []llmtest.Step{llmtest.Calls(call("a"), call("a"), call("a"), call("a"), call("a")), llmtest.Text("done")}})
+		steps: []llmtest.Step{llmtest.Calls(call("a"), call("a"), call("a"), call("a"), call("a")),
+			llmtest.Text("done")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	if h.loops() != "5:1x5" {
 		t.Errorf("found %q", h.loops())
@@ -176,14 +187,17 @@ func TestA9_CallsOfOneAnswer(t *testing.T) {
 func TestJ10_LoopsStop(t *testing.T) {
 	work := echo("work")
 	again := slices.Repeat([]llmtest.Step{llmtest.Calls(call("work"))}, 5)
-	h := open(t, setup{tools: []tool.Tool{work}, steps: slices.Concat(again, []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")}),
+	h := open(t, setup{tools: []tool.Tool{work}, steps: slices.Concat(again, []llmtest.Step{llmtest.Calls(call("work")),
+		llmtest.Text("done")}),
 		options: agent.Options{Policy: agent.Policy{Loops: agent.LoopPolicy{EndInput: true}}}})
 	result := h.submit(t, "go", agent.ReasonLoop)
 	limit := only[*agent.TurnLimit](h)
-	if result.ToolRounds != 5 || len(limit) != 1 || limit[0].Limit != agent.ReasonLoop || limit[0].Value != 5 || len(only[*agent.LoopDetection](h)) != 0 {
+	if result.ToolRounds != 5 || len(limit) != 1 || limit[0].Limit != agent.ReasonLoop || limit[0].Value != 5 ||
+		len(only[*agent.LoopDetection](h)) != 0 {
 		t.Errorf("%+v, %+v", result, limit)
 	}
-	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.ReasonCompleted || result.Text != "done" {
+	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.ReasonCompleted ||
+		result.Text != "done" {
 		t.Errorf("%+v, %v", result, err)
 	}
 }

@@ -24,13 +24,14 @@ func TestU20_AnswerOfManyCalls(t *testing.T) {
 	for i := range many {
 		parts = append(parts, calls(fmt.Sprint("c", i), "print"))
 	}
-	h := open(t, setup{steps: []llmtest.Step{answers(parts...)}, tools: []tool.Tool{printTool(1)}, options: agent.Options{
-		OnEvent: func(ev agent.Event) {
-			if _, ended := ev.(*agent.ToolCallEnd); ended {
-				cancel(ran)
-			}
-		},
-	}})
+	h := open(t, setup{steps: []llmtest.Step{answers(parts...)}, tools: []tool.Tool{printTool(1)},
+		options: agent.Options{
+			OnEvent: func(ev agent.Event) {
+				if _, ended := ev.(*agent.ToolCallEnd); ended {
+					cancel(ran)
+				}
+			},
+		}})
 	result, err := h.Submit(ctx, "go")
 	if !errors.Is(err, ran) || result.Reason != agent.ReasonInterrupted {
 		t.Errorf("Submit = %v, %v", result.Reason, err)

@@ -30,8 +30,10 @@ import (
 )
 
 var (
-	sessionCount = flag.Int("sessions", 100, "sessions of TestA19_ManySessions, which holds 1000 and more to their memory")
-	heapProfile  = flag.String("sessions.heap", "", "write the heap of TestA19_ManySessions, with its sessions at rest, to this file")
+	sessionCount = flag.Int("sessions", 100,
+		"sessions of TestA19_ManySessions, which holds 1000 and more to their memory")
+	heapProfile = flag.String("sessions.heap", "",
+		"write the heap of TestA19_ManySessions, with its sessions at rest, to this file")
 )
 
 // idleSession is the memory limit of a session at rest in addition to its history, in bytes. It
@@ -126,7 +128,8 @@ func newFleet(t testing.TB, turns ...fakellm.Turn) *fleet {
 	if err := os.WriteFile(filepath.Join(local.WorkDir(), "a.txt"), []byte("hello\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return &fleet{TB: t, turns: turns, rounds: rounds, atOnce: math.MaxInt, env: local, dir: journal.NewDir(t.TempDir()), outputs: t.TempDir(), client: new(llm.Client), profile: claude.Profile()}
+	return &fleet{TB: t, turns: turns, rounds: rounds, atOnce: math.MaxInt, env: local,
+		dir: journal.NewDir(t.TempDir()), outputs: t.TempDir(), client: new(llm.Client), profile: claude.Profile()}
 }
 
 // run starts sessions that run the script each, and waits until they are at rest.
@@ -144,7 +147,8 @@ func (f *fleet) serve() (stop func()) {
 	goroutines := runtime.NumGoroutine()
 	web := httptest.NewServer(fakellm.New(fakellm.Script(f.turns...), fakellm.Options{}))
 	transport := &http.Transport{MaxConnsPerHost: 64, MaxIdleConnsPerHost: 64}
-	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: web.URL, HTTPClient: &http.Client{Transport: transport}})
+	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: web.URL,
+		HTTPClient: &http.Client{Transport: transport}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -252,7 +256,8 @@ type remains struct{ goroutines, descriptors, processes, files int }
 // moreThan reports whether anything was added. Fewer of something belonged to earlier tests, whose
 // ends may still be under way.
 func (r remains) moreThan(before remains) bool {
-	return r.goroutines > before.goroutines || r.descriptors > before.descriptors || r.processes > before.processes || r.files > before.files
+	return r.goroutines > before.goroutines || r.descriptors > before.descriptors || r.processes > before.processes ||
+		r.files > before.files
 }
 
 // left counts what exists now.

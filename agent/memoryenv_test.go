@@ -43,14 +43,18 @@ func spell(ctx context.Context, c *envtest.MemoryCommand) env.Exit {
 func TestD1_SessionInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := envtest.NewMemory(map[string]string{"greet.txt": "Hello, wrold!\n", "AGENTS.md": "Mind your spelling.\n"})
-		e.Commands = envtest.Scripts{"spell greet.txt": spell, "serve": func(ctx context.Context, _ *envtest.MemoryCommand) env.Exit {
+		e.Commands = envtest.Scripts{"spell greet.txt": spell, "serve": func(ctx context.Context,
+			_ *envtest.MemoryCommand) env.Exit {
 			<-ctx.Done()
 			return env.Exit{}
 		}}.Run
 		model := llmtest.NewProvider("test",
-			llmtest.Calls(llmtest.Call("read_file", `{"file_path":"greet.txt"}`), llmtest.Call("shell", `{"command":"spell greet.txt"}`)),
-			llmtest.Calls(llmtest.Call("edit_file", `{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)),
-			llmtest.Calls(llmtest.Call("shell", `{"command":"spell greet.txt"}`), llmtest.Call("grep", `{"pattern":"world"}`)),
+			llmtest.Calls(llmtest.Call("read_file", `{"file_path":"greet.txt"}`),
+				llmtest.Call("shell", `{"command":"spell greet.txt"}`)),
+			llmtest.Calls(llmtest.Call("edit_file",
+				`{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)),
+			llmtest.Calls(llmtest.Call("shell", `{"command":"spell greet.txt"}`),
+				llmtest.Call("grep", `{"pattern":"world"}`)),
 			llmtest.Calls(llmtest.Call("shell", `{"command":"serve","timeout_ms":600000}`)),
 			llmtest.Text("done"))
 		s, err := agent.New(context.Background(), agent.Options{
@@ -86,7 +90,8 @@ func TestD1_SessionInMemory(t *testing.T) {
 				}
 			}
 		}
-		for i, part := range []string{"Hello, wrold!", "wrold: unknown word\nExit code: 1", "line 1", "(no output)", "greet.txt", "timed out after 600000ms"} {
+		for i, part := range []string{"Hello, wrold!", "wrold: unknown word\nExit code: 1", "line 1", "(no output)",
+			"greet.txt", "timed out after 600000ms"} {
 			if i >= len(results) || !strings.Contains(results[i], part) {
 				t.Errorf("result %d of %q lacks %q", i, results, part)
 			}

@@ -89,7 +89,10 @@ func (s *State) shortenMessages() {
 	_, short := s.splitMessages(s.turnCount+1, windowOr(s.Policy.Window)*charsPerToken/4)
 	left := make([]message, 0, len(s.said))
 	for _, m := range s.said {
-		at := slices.IndexFunc(short, func(o message) bool { return o.Turn == m.Turn && o.Kind == m.Kind && o.Asked == m.Asked })
+		at := slices.IndexFunc(short, func(o message) bool {
+			return o.Turn == m.Turn && o.Kind == m.Kind &&
+				o.Asked == m.Asked
+		})
 		switch {
 		case at < 0:
 			left = append(left, m)

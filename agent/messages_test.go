@@ -18,7 +18,8 @@ import (
 )
 
 // briefSummary is a summary without any details.
-var briefSummary = llmtest.Respond(llm.Response{Message: llm.Assistant("something was done"), Usage: llm.Usage{Input: 10, Output: 4}})
+var briefSummary = llmtest.Respond(llm.Response{Message: llm.Assistant("something was done"),
+	Usage: llm.Usage{Input: 10, Output: 4}})
 
 // answerSummaries returns a model that answers requests for a summary with briefSummary and all
 // others with its script.
@@ -64,7 +65,8 @@ func compactAll(t *testing.T, h *host) {
 // The user's messages, first and later ones, are in the last request word for word, even after many
 // summaries without them.
 func TestI12_UserMessagesStay(t *testing.T) {
-	const rule, steer = "Clean up the  module.\nNever touch vendor/legacy.go, whatever happens!", "\tuse tabs, \"please\"\n"
+	const rule, steer = "Clean up the  module.\nNever touch vendor/legacy.go, whatever happens!",
+		"\tuse tabs, \"please\"\n"
 	script := slices.Repeat([]llmtest.Step{llmtest.Calls(call("print"))}, 22)
 	script[10], script[21] = llmtest.Text("half"), llmtest.Text("all of it")
 	h := openLong(t, agent.Options{}, answerSummaries(script...))
@@ -101,7 +103,8 @@ func TestI12_TheTaskStaysWhole(t *testing.T) {
 	if n := len(only[*agent.Compaction](h)); n < 3 || result.ToolRounds != 12 {
 		t.Fatalf("%d compactions, %+v", n, result)
 	}
-	if sent := h.lastRequestText(); strings.Count(sent, task.String()) != 1 || !strings.Contains(sent, "being worked on is that of turn 1.") {
+	if sent := h.lastRequestText(); strings.Count(sent, task.String()) != 1 ||
+		!strings.Contains(sent, "being worked on is that of turn 1.") {
 		t.Errorf("the task is not whole:\n%s", sent)
 	}
 	for _, e := range only[*agent.Compaction](h) {
@@ -120,7 +123,8 @@ func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 	log := new(journal.Memory)
 	o := agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
 	steps := slices.Repeat([]llmtest.Step{llmtest.Text("ok")}, 8)
-	read := llmtest.Calls(llmtest.Call("read_output", `{"turns":"3"}`), llmtest.Call("read_output", `{"pattern":"detail [0-9]"}`))
+	read := llmtest.Calls(llmtest.Call("read_output", `{"turns":"3"}`),
+		llmtest.Call("read_output", `{"pattern":"detail [0-9]"}`))
 	h := openLong(t, o, answerSummaries(append(steps, read, llmtest.Text("seen"))...))
 	for n := range 8 {
 		h.submit(t, message(n+1), agent.ReasonCompleted)
@@ -133,7 +137,8 @@ func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 		h.submit(t, "and now?", agent.ReasonCompleted)
 		sent := h.lastRequestText()
 		for n := 1; n <= 8; n++ {
-			if whole := strings.Contains(sent, message(n)); whole != (n > 5) { // a quarter of the window is 10,000 characters
+			// a quarter of the window is 10,000 characters
+			if whole := strings.Contains(sent, message(n)); whole != (n > 5) {
 				t.Errorf("message %d is whole: %v", n, whole)
 			}
 			if !strings.Contains(sent, fmt.Sprintf("Wish %d of many", n)) {
@@ -153,8 +158,12 @@ func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 	}
 	check(t, h)
 	records := all(t, log)
-	records = records[:slices.IndexFunc(records, func(r journal.Record) bool { return strings.Contains(string(r.Data), "and now?") })]
-	for name, records := range map[string][]journal.Record{"resumed": records, "forked": forkOf(t, "other", records...)} {
+	records = records[:slices.IndexFunc(records, func(r journal.Record) bool {
+		return strings.Contains(string(r.Data),
+			"and now?")
+	})]
+	for name, records := range map[string][]journal.Record{"resumed": records, "forked": forkOf(t, "other",
+		records...)} {
 		t.Run(name, func(t *testing.T) {
 			o.Journal = journal.NewMemory(records...)
 			check(t, openLong(t, o, answerSummaries(read, llmtest.Text("seen"))))
@@ -186,11 +195,16 @@ func forkOf(t *testing.T, id string, records ...journal.Record) []journal.Record
 func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 	log := new(journal.Memory)
 	o := agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
-	say := newTool("say", readOnly, func(_ context.Context, c *tool.Call) (tool.Result, error) { return tool.Text("said " + c.Args), nil })
-	read := llmtest.Calls(llmtest.Call("read_output", `{"turns":"2-8"}`), llmtest.Call("read_output", `{"pattern":"^said .*second"}`),
+	say := newTool("say", readOnly, func(_ context.Context, c *tool.Call) (tool.Result,
+		error) {
+		return tool.Text("said " + c.Args), nil
+	})
+	read := llmtest.Calls(llmtest.Call("read_output", `{"turns":"2-8"}`),
+		llmtest.Call("read_output", `{"pattern":"^said .*second"}`),
 		llmtest.Call("read_output", `{"turns":"99"}`))
 	s := setup{models: window(size), tools: []tool.Tool{say, coding.ReadOutput()}, options: o, steps: answerSummaries(
-		llmtest.Calls(call("say", `"path":"first"`)), llmtest.Text("one"), llmtest.Calls(call("say", `"path":"second"`)), llmtest.Text("two"),
+		llmtest.Calls(call("say", `"path":"first"`)), llmtest.Text("one"),
+		llmtest.Calls(call("say", `"path":"second"`)), llmtest.Text("two"),
 		llmtest.Text("three"), read, llmtest.Text("seen"))}
 	h := open(t, s)
 	for _, task := range []string{"a", "b", "c"} {
@@ -207,24 +221,30 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 		if outputs[0] != want {
 			t.Errorf("read\n%s\nwant\n%s", outputs[0], want)
 		}
-		if !strings.Contains(outputs[1], "No line matches") || !strings.Contains(outputs[2], "no summary has replaced one of these turns") {
+		if !strings.Contains(outputs[1], "No line matches") || !strings.Contains(outputs[2],
+			"no summary has replaced one of these turns") {
 			t.Errorf("%q", outputs[1:])
 		}
 	}
 	check(h)
 	records := all(t, log)
-	last := slices.IndexFunc(records, func(r journal.Record) bool { return strings.Contains(string(r.Data), "look back") })
+	last := slices.IndexFunc(records, func(r journal.Record) bool {
+		return strings.Contains(string(r.Data),
+			"look back")
+	})
 	s.options.Journal, s.steps = journal.NewMemory(records[:last]...), answerSummaries(read, llmtest.Text("seen"))
 	check(open(t, s))
 	s.options.Journal = journal.NewMemory(records[:last]...)
-	s.steps = answerSummaries(llmtest.Text("four"), read, llmtest.Text("seen"), llmtest.Calls(llmtest.Call("read_output", `{"pattern":"^(a|d)$"}`)),
+	s.steps = answerSummaries(llmtest.Text("four"), read, llmtest.Text("seen"),
+		llmtest.Calls(llmtest.Call("read_output", `{"pattern":"^(a|d)$"}`)),
 		llmtest.Text("seen")) // turns replaced by one run come before those replaced by the next
 	again := open(t, s)
 	again.submit(t, "d", agent.ReasonCompleted)
 	compactAll(t, again)
 	check(again)
 	again.submit(t, "once more", agent.ReasonCompleted)
-	if got := again.outputs(); !strings.HasPrefix(got[len(got)-1], "[turn 1, user]\n  1 | a\n[turn ") || !strings.HasSuffix(got[len(got)-1], " | d\n") {
+	if got := again.outputs(); !strings.HasPrefix(got[len(got)-1], "[turn 1, user]\n  1 | a\n[turn ") ||
+		!strings.HasSuffix(got[len(got)-1], " | d\n") {
 		t.Errorf("the turns of both runs are %q", got[len(got)-1])
 	}
 }
@@ -233,8 +253,10 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 func TestI12_ImagesAndAnswersStay(t *testing.T) {
 	image := llm.Media{MIME: "image/png", Data: []byte(llmtest.PNG)}
 	h := open(t, setup{models: window(size), tools: []tool.Tool{coding.AskUser()},
-		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Questions: &agent.Questions{}}, steps: answerSummaries(
-			llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which database?"}`)), llmtest.Text("ok"), llmtest.Text("done"))})
+		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}},
+			Questions: &agent.Questions{}}, steps: answerSummaries(
+			llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which database?"}`)), llmtest.Text("ok"),
+			llmtest.Text("done"))})
 	if _, err := h.Submit(context.Background(), "like this", agent.Attach(image)); err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +269,8 @@ func TestI12_ImagesAndAnswersStay(t *testing.T) {
 	h.submit(t, "go on", agent.ReasonCompleted)
 	sent := h.model.Requests()[len(h.model.Requests())-1].Messages[1]
 	text := sent.Parts.Text()
-	if !strings.Contains(text, "To the question: Which database?\nPostgres, and only version 17\n") || !strings.Contains(text, "like this\n[image/png") {
+	if !strings.Contains(text, "To the question: Which database?\nPostgres, and only version 17\n") ||
+		!strings.Contains(text, "like this\n[image/png") {
 		t.Errorf("sent %s", text)
 	}
 	if m, ok := sent.Parts[len(sent.Parts)-1].(llm.Media); !ok || string(m.Data) != llmtest.PNG {
@@ -261,8 +284,10 @@ func TestI12_AnswersAtOnceStay(t *testing.T) {
 		return tool.Answer{Text: "the green one"}, nil
 	}
 	h := open(t, setup{models: window(size), tools: []tool.Tool{coding.AskUser()},
-		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Questions: &agent.Questions{Answer: answer}}, steps: answerSummaries(
-			llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which door?"}`)), llmtest.Text("ok"), llmtest.Text("done"))})
+		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}},
+			Questions: &agent.Questions{Answer: answer}}, steps: answerSummaries(
+			llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which door?"}`)), llmtest.Text("ok"),
+			llmtest.Text("done"))})
 	h.submit(t, "go", agent.ReasonCompleted)
 	compactAll(t, h)
 	h.submit(t, "on", agent.ReasonCompleted)
@@ -275,8 +300,10 @@ func TestI12_AnswersAtOnceStay(t *testing.T) {
 func TestI12_TheTodoListStays(t *testing.T) {
 	const plan = `{"plan":[{"step":"Look at <all> \"places\"","status":"completed"},{"step":"Change them","status":"in_progress"}]}`
 	log := new(journal.Memory)
-	s := setup{models: window(size), tools: []tool.Tool{coding.UpdatePlan()}, options: agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
-		steps: answerSummaries(llmtest.Calls(llmtest.Call("update_plan", `{"plan":[{"step":"old","status":"pending"}]}`)), llmtest.Calls(llmtest.Call("update_plan", plan)),
+	s := setup{models: window(size), tools: []tool.Tool{coding.UpdatePlan()}, options: agent.Options{Journal: log,
+		Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+		steps: answerSummaries(llmtest.Calls(llmtest.Call("update_plan",
+			`{"plan":[{"step":"old","status":"pending"}]}`)), llmtest.Calls(llmtest.Call("update_plan", plan)),
 			llmtest.Text("planned"), llmtest.Text("more"))}
 	h := open(t, s)
 	h.submit(t, "go", agent.ReasonCompleted)
@@ -284,9 +311,11 @@ func TestI12_TheTodoListStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkReplay(t, log, h.events)
-	for name, records := range map[string][]journal.Record{"resumed": all(t, log), "forked": forkOf(t, "other", all(t, log)...)} {
+	for name, records := range map[string][]journal.Record{"resumed": all(t, log), "forked": forkOf(t, "other",
+		all(t, log)...)} {
 		t.Run(name, func(t *testing.T) {
-			s.options.Journal, s.steps = journal.NewMemory(records...), answerSummaries(llmtest.Text("more"), llmtest.Text("and more"))
+			s.options.Journal, s.steps = journal.NewMemory(records...), answerSummaries(llmtest.Text("more"),
+				llmtest.Text("and more"))
 			rest := open(t, s)
 			if got := rest.FoldedState().Notes[tool.PlanNote]; string(got.Data) != plan {
 				t.Errorf("the note is %s", got.Data)
@@ -305,12 +334,14 @@ func TestI12_TheTodoListStays(t *testing.T) {
 // If the store cannot keep the turns, only the reference to them is missing; the compaction
 // succeeds.
 func TestI12_WithoutAStore(t *testing.T) {
-	o := agent.Options{OutputDir: t.TempDir() + "/missing", Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
+	o := agent.Options{OutputDir: t.TempDir() + "/missing",
+		Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
 	h := openLong(t, o, answerSummaries(llmtest.Text("ok"), llmtest.Text("more")))
 	h.submit(t, "go", agent.ReasonCompleted)
 	compactAll(t, h)
 	h.submit(t, "on", agent.ReasonCompleted)
-	if sent := h.lastRequestText(); h.warned() != "turns_not_kept" || strings.Contains(sent, "read_output") || !strings.Contains(sent, "\ngo\n") {
+	if sent := h.lastRequestText(); h.warned() != "turns_not_kept" || strings.Contains(sent, "read_output") ||
+		!strings.Contains(sent, "\ngo\n") {
 		t.Errorf("warned %q, sent %s", h.warned(), sent)
 	}
 }
@@ -319,9 +350,11 @@ func TestI12_WithoutAStore(t *testing.T) {
 func TestI12_Notes(t *testing.T) {
 	log := new(journal.Memory)
 	noting := newTool("noting", readOnly, func(_ context.Context, c *tool.Call) (tool.Result, error) {
-		return tool.Text("ok"), c.Session.Note(context.Background(), "weather", json.RawMessage(`{ "sky" : "<grey>" }`), "It rains.")
+		return tool.Text("ok"), c.Session.Note(context.Background(), "weather", json.RawMessage(`{ "sky" : "<grey>" }`),
+			"It rains.")
 	})
-	s := setup{tools: []tool.Tool{noting}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Calls(call("noting")), llmtest.Text("done")}}
+	s := setup{tools: []tool.Tool{noting}, options: agent.Options{Journal: log},
+		steps: []llmtest.Step{llmtest.Calls(call("noting")), llmtest.Text("done")}}
 	h := open(t, s)
 	if err := h.Note(context.Background(), "weather", json.RawMessage(`"sun"`), ""); err != nil {
 		t.Fatal(err)
@@ -334,7 +367,8 @@ func TestI12_Notes(t *testing.T) {
 		t.Errorf("sent %v", m)
 	}
 	for name, err := range map[string]error{
-		"no kind": h.Note(context.Background(), " ", json.RawMessage(`1`), ""), "no JSON": h.Note(context.Background(), "x", json.RawMessage(`{`), ""), "nothing": h.Note(context.Background(), "x", nil, ""),
+		"no kind": h.Note(context.Background(), " ", json.RawMessage(`1`), ""), "no JSON": h.Note(context.Background(),
+			"x", json.RawMessage(`{`), ""), "nothing": h.Note(context.Background(), "x", nil, ""),
 		"too long": h.Note(context.Background(), "x", json.RawMessage(`"`+strings.Repeat("x", 1<<20)+`"`), ""),
 	} {
 		if err == nil {
@@ -352,7 +386,8 @@ func TestI12_Notes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := state.Notes["weather"]; string(got.Data) != `{"sky":"<grey>"}` || got.Text != "It rains." || len(state.Notes) != 1 {
+	if got := state.Notes["weather"]; string(got.Data) != `{"sky":"<grey>"}` || got.Text != "It rains." ||
+		len(state.Notes) != 1 {
 		t.Errorf("notes %v", state.Notes)
 	}
 }

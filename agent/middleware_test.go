@@ -94,7 +94,8 @@ func (d *diary) slowTool(name string, access tool.Access, long time.Duration) to
 
 // slowHook returns a permission hook that takes a given time for some calls, and edits or asks
 // about others.
-func (d *diary) slowHook(what string, takes map[string]time.Duration, decisions map[string]tool.Decision) tool.Authorize {
+func (d *diary) slowHook(what string, takes map[string]time.Duration,
+	decisions map[string]tool.Decision) tool.Authorize {
 	return func(ctx context.Context, r tool.Request) (tool.Decision, error) {
 		d.note("%s %s", what, r.Call.ID)
 		defer d.note("%s %s over", what, r.Call.ID)
@@ -134,7 +135,8 @@ func passThrough(next tool.Handler) tool.Handler { return next }
 func TestJ5_AuthorizeWaitsForEarlierCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
-		runAnswer(t, agent.Options{Hooks: agent.Hooks{Authorize: d.slowHook("ask", nil, nil)}}, []tool.Tool{d.slowTool("write", writes, time.Hour)},
+		runAnswer(t, agent.Options{Hooks: agent.Hooks{Authorize: d.slowHook("ask", nil, nil)}},
+			[]tool.Tool{d.slowTool("write", writes, time.Hour)},
 			named("a", "write", "x"), named("b", "write", "x"), named("c", "write", "y"))
 		d.inOrder(t, "ask a", "ask a over", "ask c", "run c", "end c")
 		d.inOrder(t, "ask c", "end a", "ask b", "run b")
@@ -150,14 +152,20 @@ func TestJ5_OneApprovalAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
 		ask := tool.Decision{Verdict: tool.Ask}
-		h := runAnswer(t, agent.Options{Hooks: agent.Hooks{Authorize: d.slowHook("ask", nil, map[string]tool.Decision{"a": ask, "c": ask, "d": ask}),
-			Approve: d.slowHook("approve", map[string]time.Duration{"a": time.Hour, "c": time.Hour}, map[string]tool.Decision{"c": {Reason: "no"}})}},
+		h := runAnswer(t, agent.Options{Hooks: agent.Hooks{Authorize: d.slowHook("ask", nil,
+			map[string]tool.Decision{"a": ask, "c": ask, "d": ask}),
+			Approve: d.slowHook("approve", map[string]time.Duration{"a": time.Hour, "c": time.Hour},
+				map[string]tool.Decision{"c": {Reason: "no"}})}},
 			[]tool.Tool{d.slowTool("write", writes, time.Minute), d.slowTool("look", readOnly, time.Minute)},
-			named("a", "write", "a"), named("b", "look", "b"), named("c", "write", "c"), named("d", "look", "d"), named("e", "write", "a"))
-		d.inOrder(t, "ask a", "ask b", "ask c", "ask d", "end b", "approve a over", "approve c", "approve c over", "approve d", "end d")
+			named("a", "write", "a"), named("b", "look", "b"), named("c", "write", "c"), named("d", "look", "d"),
+			named("e", "write", "a"))
+		d.inOrder(t, "ask a", "ask b", "ask c", "ask d", "end b", "approve a over", "approve c", "approve c over",
+			"approve d", "end d")
 		d.inOrder(t, "approve a over", "run a", "end a", "ask e", "run e")
-		if d.at("run b") != 0 || d.at("approve a") != 0 || d.at("approve c") != time.Hour || d.at("approve d") != 2*time.Hour {
-			t.Errorf("b ran after %v, it was asked about a after %v, about c after %v, about d after %v", d.at("run b"), d.at("approve a"), d.at("approve c"),
+		if d.at("run b") != 0 || d.at("approve a") != 0 || d.at("approve c") != time.Hour ||
+			d.at("approve d") != 2*time.Hour {
+			t.Errorf("b ran after %v, it was asked about a after %v, about c after %v, about d after %v", d.at("run b"),
+				d.at("approve a"), d.at("approve c"),
 				d.at("approve d"))
 		}
 		if n := d.atOnce("approve"); n != 1 {
@@ -174,8 +182,10 @@ func TestJ5_OneApprovalAtATime(t *testing.T) {
 func TestJ5_SlowHookBlocksNoOtherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
-		runAnswer(t, agent.Options{Hooks: agent.Hooks{Authorize: d.slowHook("ask", map[string]time.Duration{"b": time.Hour}, nil)}},
-			[]tool.Tool{d.slowTool("write", writes, time.Minute)}, named("a", "write", "a"), named("b", "write", "b"), named("c", "write", "c"))
+		runAnswer(t, agent.Options{Hooks: agent.Hooks{Authorize: d.slowHook("ask",
+			map[string]time.Duration{"b": time.Hour}, nil)}},
+			[]tool.Tool{d.slowTool("write", writes, time.Minute)}, named("a", "write", "a"), named("b", "write", "b"),
+			named("c", "write", "c"))
 		d.inOrder(t, "ask a over", "ask b", "run a", "end a", "ask b over", "ask c")
 		if d.at("run a") != 0 || d.at("ask c") != time.Hour {
 			t.Errorf("a ran after %v, c was asked about after %v", d.at("run a"), d.at("ask c"))
@@ -187,7 +197,9 @@ func TestJ5_SlowHookBlocksNoOtherCall(t *testing.T) {
 func TestJ5_AllowedCallsShareAnIntent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log := new(diary), new(journal.Memory)
-		runAnswer(t, agent.Options{Journal: log, Hooks: agent.Hooks{Authorize: d.slowHook("ask", map[string]time.Duration{"a": time.Millisecond, "b": time.Millisecond}, nil)}},
+		runAnswer(t, agent.Options{Journal: log,
+			Hooks: agent.Hooks{Authorize: d.slowHook("ask", map[string]time.Duration{"a": time.Millisecond,
+				"b": time.Millisecond}, nil)}},
 			[]tool.Tool{d.slowTool("write", writes, time.Minute)}, named("a", "write", "a"), named("b", "write", "b"))
 		if got := order(t, all(t, log)); !strings.HasPrefix(got, "intent(a,b)") {
 			t.Errorf("the records are %s", got)
@@ -206,22 +218,29 @@ func TestJ5_EditedArgumentsAreRescheduled(t *testing.T) {
 		paths              [2]string
 		want               []string
 	}{
-		"the second gets the file of the first": {map[string]tool.Decision{"b": to("x")}, nil, [2]string{"x", "y"}, []string{"end a", "run b"}},
-		"the first gets the file of the second, which runs": {map[string]tool.Decision{"a": {Verdict: tool.Ask}}, map[string]tool.Decision{"a": to("y")},
+		"the second gets the file of the first": {map[string]tool.Decision{"b": to("x")}, nil, [2]string{"x", "y"},
+			[]string{"end a", "run b"}},
+		"the first gets the file of the second, which runs": {map[string]tool.Decision{"a": {Verdict: tool.Ask}},
+			map[string]tool.Decision{"a": to("y")},
 			[2]string{"x", "y"}, []string{"run b", "approve a over", "end b", "run a"}},
-		"the first gets the file of the second, which does not yet": {map[string]tool.Decision{"a": to("y")}, nil, [2]string{"x", "y"},
+		"the first gets the file of the second, which does not yet": {map[string]tool.Decision{"a": to("y")}, nil,
+			[2]string{"x", "y"},
 			[]string{"end a", "ask b", "run b"}},
-		"the first lets go of the second's": {map[string]tool.Decision{"a": to("z")}, nil, [2]string{"x", "x"}, []string{"run b", "end a"}},
+		"the first lets go of the second's": {map[string]tool.Decision{"a": to("z")}, nil, [2]string{"x", "x"},
+			[]string{"run b", "end a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := new(diary)
-				h := runAnswer(t, agent.Options{Hooks: agent.Hooks{Authorize: d.slowHook("ask", nil, c.authorize), Approve: d.slowHook("approve", map[string]time.Duration{"a": time.Minute}, c.approve)}},
-					[]tool.Tool{d.slowTool("write", writes, time.Hour)}, named("a", "write", c.paths[0]), named("b", "write", c.paths[1]))
+				h := runAnswer(t, agent.Options{Hooks: agent.Hooks{Authorize: d.slowHook("ask", nil, c.authorize),
+					Approve: d.slowHook("approve", map[string]time.Duration{"a": time.Minute}, c.approve)}},
+					[]tool.Tool{d.slowTool("write", writes, time.Hour)}, named("a", "write", c.paths[0]),
+					named("b", "write", c.paths[1]))
 				d.inOrder(t, c.want...)
 				for _, start := range only[*agent.ToolCallStart](h) {
 					edited := c.authorize[start.CallID].Args + c.approve[start.CallID].Args
-					if string(start.Effective) != edited || edited != "" && !strings.HasSuffix(start.Access.Paths[0], "/"+edited[len(`{"path":"`):len(edited)-2]) {
+					if string(start.Effective) != edited || edited != "" && !strings.HasSuffix(start.Access.Paths[0],
+						"/"+edited[len(`{"path":"`):len(edited)-2]) {
 						t.Errorf("call %s began with %s, %+v", start.CallID, start.Effective, start.Access)
 					}
 				}
@@ -240,10 +259,13 @@ func TestJ5_StartHasArgumentsAndAccess(t *testing.T) {
 	}), func(struct {
 		Times int `json:"times"`
 	}) tool.Access {
-		return tool.Access{Effect: tool.Writes, Command: "fetch", Hosts: []string{"example.com:443"}, Paths: []string{"f"}}
+		return tool.Access{Effect: tool.Writes, Command: "fetch", Hosts: []string{"example.com:443"},
+			Paths: []string{"f"}}
 	})
-	h := runAnswer(t, agent.Options{}, []tool.Tool{fetch}, call("fetch", `"times":"2"`), call("fetch", `"times":2`), call("fetch", `"times":"many"`), call("fitch"))
-	for i, want := range []string{`{"times":"2"} {"times":2} writes fetch [example.com:443]`, `{"times":2}  writes fetch [example.com:443]`,
+	h := runAnswer(t, agent.Options{}, []tool.Tool{fetch}, call("fetch", `"times":"2"`), call("fetch", `"times":2`),
+		call("fetch", `"times":"many"`), call("fitch"))
+	for i, want := range []string{`{"times":"2"} {"times":2} writes fetch [example.com:443]`,
+		`{"times":2}  writes fetch [example.com:443]`,
 		`{"times":"many"}  nothing`, `{}  nothing`} {
 		start := only[*agent.ToolCallStart](h)[i]
 		got := fmt.Sprintf("%s %s nothing", start.Arguments, start.Effective)
@@ -293,8 +315,11 @@ func TestJ3_IntentsInsideOfMiddleware(t *testing.T) {
 			}
 		}
 		time.AfterFunc(time.Minute, func() { close(slow.gate) })
-		runAnswer(t, agent.Options{Journal: slow, Hooks: agent.Hooks{Middleware: []tool.Middleware{delay, passThrough}}}, []tool.Tool{d.slowTool("write", writes, time.Minute), d.slowTool("look", readOnly, 0)},
-			named("d", "write", "d"), named("a", "write", "a"), named("b", "write", "b"), named("c", "write", "c"), named("r", "look", "x"), named("e", "write", "c"))
+		runAnswer(t, agent.Options{Journal: slow,
+			Hooks: agent.Hooks{Middleware: []tool.Middleware{delay, passThrough}}},
+			[]tool.Tool{d.slowTool("write", writes, time.Minute), d.slowTool("look", readOnly, 0)},
+			named("d", "write", "d"), named("a", "write", "a"), named("b", "write", "b"), named("c", "write", "c"),
+			named("r", "look", "x"), named("e", "write", "c"))
 		got := order(t, all(t, log))
 		for _, want := range []string{"intent(a) ", " intent(b,c) ", " intent(e) ", " intent(d) "} {
 			if !strings.Contains(got+" ", want) {
@@ -315,8 +340,10 @@ func TestJ3_IntentsInsideOfMiddleware(t *testing.T) {
 func TestJ3_CrashInsideOfMiddleware(t *testing.T) {
 	for at := 2; ; at++ { // the first call of the journal belongs to New
 		log, calls := new(journal.Memory), new(runLog)
-		o := agent.Options{Journal: &unreliable{Log: log, fault: crash{at: at, effect: true}.fault}, Hooks: agent.Hooks{Middleware: []tool.Middleware{passThrough}}}
-		h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: o, steps: []llmtest.Step{threeWrites, llmtest.Text("done")}})
+		o := agent.Options{Journal: &unreliable{Log: log, fault: crash{at: at, effect: true}.fault},
+			Hooks: agent.Hooks{Middleware: []tool.Middleware{passThrough}}}
+		h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: o, steps: []llmtest.Step{threeWrites,
+			llmtest.Text("done")}})
 		_, err := h.Submit(context.Background(), "go")
 		h.Abort()
 		if err == nil {
@@ -325,13 +352,15 @@ func TestJ3_CrashInsideOfMiddleware(t *testing.T) {
 		before := all(t, log)
 		ran := len(calls.ran)
 		o.Journal = journal.NewMemory(before...)
-		rest := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: o, steps: []llmtest.Step{threeWrites, llmtest.Text("done")}[count(before, "answer"):]})
+		rest := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: o, steps: []llmtest.Step{threeWrites,
+			llmtest.Text("done")}[count(before, "answer"):]})
 		if _, err := rest.Continue(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		intended := strings.Count(order(t, before), "intent")
 		if ran > intended || len(calls.ran)-ran != 3-intended || !slices.IsSorted(calls.ran) {
-			t.Errorf("%d calls were intended and %d ran before the crash; all that ran are %v", intended, ran, calls.ran)
+			t.Errorf("%d calls were intended and %d ran before the crash; all that ran are %v", intended, ran,
+				calls.ran)
 		}
 	}
 }
@@ -354,10 +383,13 @@ func TestJ3_BrokenMiddleware(t *testing.T) {
 					return next(ctx, c)
 				}
 			}
-			h := runAnswer(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{bad}}}, []tool.Tool{d.slowTool("write", writes, 0)}, named("a", "write", "a"))
+			h := runAnswer(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{bad}}},
+				[]tool.Tool{d.slowTool("write", writes, 0)}, named("a", "write", "a"))
 			text, warning := h.texts()[0], only[*agent.Warning](h)[0]
-			if (d.at("run a") >= 0) != (when == "after") || strings.Contains(text, "has run") != (when == "after") || !strings.Contains(text, "broken") ||
-				warning.Code != "tool_panic" || !strings.Contains(warning.Text, "middleware_test.go") || strings.Contains(text, ".go:") {
+			if (d.at("run a") >= 0) != (when == "after") || strings.Contains(text, "has run") != (when == "after") ||
+				!strings.Contains(text, "broken") ||
+				warning.Code != "tool_panic" || !strings.Contains(warning.Text, "middleware_test.go") ||
+				strings.Contains(text, ".go:") {
 				t.Errorf("%s %s: %q, %s", name, when, text, warning.Text)
 			}
 		}
@@ -376,8 +408,9 @@ func TestJ3_StuckMiddleware(t *testing.T) {
 				return tool.Result{}, late
 			}
 		}
-		h := open(t, setup{tools: []tool.Tool{d.slowTool("write", writes, 0)}, options: agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{stuck}}},
-			steps: []llmtest.Step{llmtest.Calls(named("a", "write", "a"))}})
+		h := open(t, setup{tools: []tool.Tool{d.slowTool("write", writes, 0)},
+			options: agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{stuck}}},
+			steps:   []llmtest.Step{llmtest.Calls(named("a", "write", "a"))}})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if _, err := h.Submit(ctx, "go"); !errors.Is(err, context.DeadlineExceeded) {
@@ -433,9 +466,11 @@ func TestJ3_LeftOpen(t *testing.T) {
 			}
 		}
 		tools := []tool.Tool{d.slowTool("write", writes, 3*time.Hour), d.slowTool("look", readOnly, time.Hour)}
-		calls := llmtest.Calls(named("a", "write", "a"), named("b", "write", "a"), named("c", "write", "c"), named("d", "write", "d"), named("e", "look", "c"),
+		calls := llmtest.Calls(named("a", "write", "a"), named("b", "write", "a"), named("c", "write", "c"),
+			named("d", "write", "d"), named("e", "look", "c"),
 			named("f", "write", "f"), named("g", "look", "g"))
-		o := agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: []tool.Middleware{slow("g", 90*time.Minute), f.around, slow("c", 2*time.Hour)},
+		o := agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: []tool.Middleware{slow("g", 90*time.Minute),
+			f.around, slow("c", 2*time.Hour)},
 			Authorize: d.slowHook("ask", nil, map[string]tool.Decision{"d": {Verdict: tool.Ask}}),
 			Approve:   d.slowHook("approve", map[string]time.Duration{"d": 100 * time.Hour}, nil)}}
 		h := open(t, setup{tools: tools, options: o, silent: true, steps: []llmtest.Step{calls}})
@@ -449,7 +484,8 @@ func TestJ3_LeftOpen(t *testing.T) {
 		got := order(t, all(t, log))
 		for _, id := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 			ran := id == "a" || id == "f"
-			if strings.Contains(got, "result("+id+")") != ran || (strings.Contains(got, "("+id) || strings.Contains(got, ","+id)) != ran {
+			if strings.Contains(got, "result("+id+")") != ran || (strings.Contains(got, "("+id) ||
+				strings.Contains(got, ","+id)) != ran {
 				t.Errorf("records of %s: %s", id, got)
 			}
 		}
@@ -490,7 +526,8 @@ func TestJ3_LeftOpenBySubagent(t *testing.T) {
 			"help": {llmtest.Calls(named("h1", "work", "a")), llmtest.Calls(named("h2", "work", "b"))},
 		}
 		h := open(t, setup{tools: append(coding.Agents(), work), silent: true, steps: byTask(scripts),
-			options: agent.Options{Journal: log, Subagents: &agent.Subagents{}, Hooks: agent.Hooks{Middleware: []tool.Middleware{f.around}}}})
+			options: agent.Options{Journal: log, Subagents: &agent.Subagents{},
+				Hooks: agent.Hooks{Middleware: []tool.Middleware{f.around}}}})
 		_, err := h.Submit(context.Background(), "go")
 		if !errors.Is(err, agent.ErrReleased) || d.at("end h1") != time.Hour || d.at("run h2") >= 0 {
 			t.Fatalf("%v; %q", err, d.lines)

@@ -76,7 +76,8 @@ func (s *Session) callModel(ctx context.Context) error {
 	a := attemptStream{events: s.events, ready: synced.returned}
 	var latency time.Duration
 	begun := &StepStart{Step: next.step, Epoch: next.epoch}
-	begin := sync.OnceFunc(func() { s.events.emit(begun) }) // the stream leaves it out if the step has begun in an earlier attempt
+	// the stream leaves it out if the step has begun in an earlier attempt
+	begin := sync.OnceFunc(func() { s.events.emit(begun) })
 	resp, used, cost, err := s.withinBudget(run, next.req, next.input, &a, func() (*llm.Response, error) {
 		begin()
 		start := s.now()
@@ -131,7 +132,8 @@ func (s *Session) nextModelCall() (c modelCall, due bool) {
 		s.mu.Unlock()
 		return c, false
 	}
-	c = modelCall{req: s.request(), step: s.state.Steps + 1, attempt: len(s.state.Faults) + 1, epoch: s.state.Epoch, input: s.state.Context.Tokens()}
+	c = modelCall{req: s.request(), step: s.state.Steps + 1, attempt: len(s.state.Faults) + 1, epoch: s.state.Epoch,
+		input: s.state.Context.Tokens()}
 	s.mu.Unlock()
 	s.addFacts(c.req)
 	if s.memo == nil {
@@ -155,7 +157,8 @@ func answerOf(resp *llm.Response, latency time.Duration, cost float64) answerRec
 	msg := resp.Message
 	msg.Role, msg.Provider, msg.Model = llm.RoleAssistant, resp.Provider, resp.Model
 	msg.Parts = uniqueCalls(msg.Parts)
-	return answerRecord{Message: msg, Usage: resp.Usage, Finish: resp.Finish, ResponseID: resp.ID, Latency: latency, Cost: cost}
+	return answerRecord{Message: msg, Usage: resp.Usage, Finish: resp.Finish, ResponseID: resp.ID, Latency: latency,
+		Cost: cost}
 }
 
 // uniqueCalls returns parts in which each tool call has an id of its own, because results are

@@ -30,16 +30,18 @@ const (
 // Step describes what to do next.
 type Step struct {
 	Act    Act
-	Calls  []OpenCall     // for ActRunCalls
-	Reason Reason         // why the input ends; for ActRunCalls, why the calls are not run but get error results
-	Value  float64        // the limit that was reached
-	Until  time.Time      // for ActWait
-	Origin Origin         // for ActInject
-	Text   string         // for ActInject, unless it is queued; for ActEndInput, a failure other than that of a model call
-	Loop   *Loop          // for ActInject with OriginLoop
-	First  int            // for ActCompact, the index of the first turn that stays
-	Model  *FallbackModel // for ActChangeModel
-	mend   *mendRecord    // for ActMend
+	Calls  []OpenCall // for ActRunCalls
+	Reason Reason     // why the input ends; for ActRunCalls, why the calls are not run but get error results
+	Value  float64    // the limit that was reached
+	Until  time.Time  // for ActWait
+	Origin Origin     // for ActInject
+	// for ActInject, unless it is queued; for ActEndInput, a failure other than that of a model
+	// call
+	Text  string
+	Loop  *Loop          // for ActInject with OriginLoop
+	First int            // for ActCompact, the index of the first turn that stays
+	Model *FallbackModel // for ActChangeModel
+	mend  *mendRecord    // for ActMend
 }
 
 // LogValue implements [slog.LogValuer]. It leaves out texts.
@@ -75,7 +77,8 @@ func (s Step) String() string { return s.LogValue().String() }
 func Next(s *State, now time.Time) Step {
 	in, p := s.Input, &s.Policy
 	if open := s.runnable(); len(open) > 0 {
-		return Step{Act: ActRunCalls, Calls: open, Reason: in.Ending} // nothing may come between calls and their results
+		// nothing may come between calls and their results
+		return Step{Act: ActRunCalls, Calls: open, Reason: in.Ending}
 	}
 	switch {
 	case s.compactsAtRest():
@@ -234,7 +237,8 @@ func (s *State) stepRecords(step Step) []record {
 		var turns []record
 		for _, q := range s.Queue {
 			if q.Lane == lane {
-				turns = append(turns, turnRecord{Origin: step.Origin, Text: q.Text, More: q.More, Queued: q.ID, Source: q.Source})
+				turns = append(turns, turnRecord{Origin: step.Origin, Text: q.Text, More: q.More, Queued: q.ID,
+					Source: q.Source})
 			}
 		}
 		return turns

@@ -12,7 +12,8 @@ import (
 var (
 	at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-	begun    = []record{headerRecord{Version: version, Header: Header{ID: "s", System: "sys"}}, inputRecord{Text: "task"}}
+	begun = []record{headerRecord{Version: version, Header: Header{ID: "s", System: "sys"}},
+		inputRecord{Text: "task"}}
 	said     = answerRecord{Message: llm.Assistant("done")}
 	steered  = queuedRecord{Lane: LaneSteering, Text: "left", Source: "host"}
 	followUp = queuedRecord{Lane: LaneFollowUps, Text: "and then", Source: "host"}
@@ -59,41 +60,62 @@ func TestNext(t *testing.T) {
 		want    Step
 	}{
 		{name: "a new input calls the model", want: Step{Act: ActCallModel}},
-		{name: "A3 an answer without calls ends it", records: []record{said}, want: Step{Act: ActEndInput, Reason: ReasonCompleted}},
-		{name: "calls run", records: []record{asked("a", "b")}, want: Step{Act: ActRunCalls, Calls: openCalls("a", "b")}},
-		{name: "the calls left run", records: []record{asked("a", "b"), got("b")}, want: Step{Act: ActRunCalls, Calls: openCalls("a")}},
+		{name: "A3 an answer without calls ends it", records: []record{said},
+			want: Step{Act: ActEndInput, Reason: ReasonCompleted}},
+		{name: "calls run", records: []record{asked("a", "b")},
+			want: Step{Act: ActRunCalls, Calls: openCalls("a", "b")}},
+		{name: "the calls left run", records: []record{asked("a", "b"), got("b")}, want: Step{Act: ActRunCalls,
+			Calls: openCalls("a")}},
 		{name: "results call the model", records: round, want: Step{Act: ActCallModel}},
 		{name: "A14 a done tool ends it", records: []record{asked("a"), resultRecord{CallID: "a", Done: true}},
 			want: Step{Act: ActEndInput, Reason: ReasonDone}},
-		{name: "A6 steering before the first call", records: []record{steered}, want: Step{Act: ActInject, Origin: OriginSteer}},
-		{name: "A6 steering after results", records: append(round[:2:2], steered), want: Step{Act: ActInject, Origin: OriginSteer}},
-		{name: "A6 steering keeps an answered input going", records: []record{said, steered}, want: Step{Act: ActInject, Origin: OriginSteer}},
-		{name: "nothing between calls and results", records: []record{asked("a"), steered}, want: Step{Act: ActRunCalls, Calls: openCalls("a")}},
-		{name: "injected steering calls the model", records: []record{steered, turnRecord{Origin: OriginSteer, Text: "left", Queued: 1}},
+		{name: "A6 steering before the first call", records: []record{steered},
+			want: Step{Act: ActInject, Origin: OriginSteer}},
+		{name: "A6 steering after results", records: append(round[:2:2], steered),
+			want: Step{Act: ActInject, Origin: OriginSteer}},
+		{name: "A6 steering keeps an answered input going", records: []record{said, steered},
+			want: Step{Act: ActInject, Origin: OriginSteer}},
+		{name: "nothing between calls and results", records: []record{asked("a"), steered},
+			want: Step{Act: ActRunCalls, Calls: openCalls("a")}},
+		{name: "injected steering calls the model", records: []record{steered, turnRecord{Origin: OriginSteer,
+			Text: "left", Queued: 1}},
 			want: Step{Act: ActCallModel}},
-		{name: "A4 the round limit", records: round, policy: limits, want: Step{Act: ActEndInput, Reason: ReasonMaxToolRounds, Value: 1}},
-		{name: "A4 the turn limit", records: append(round[:2:2], append(round, steered)...), policy: Policy{MaxTurns: 2},
-			want: Step{Act: ActEndInput, Reason: ReasonMaxTurns, Value: 2}},
+		{name: "A4 the round limit", records: round, policy: limits, want: Step{Act: ActEndInput,
+			Reason: ReasonMaxToolRounds, Value: 1}},
+		{name: "A4 the turn limit", records: append(round[:2:2], append(round, steered)...),
+			policy: Policy{MaxTurns: 2},
+			want:   Step{Act: ActEndInput, Reason: ReasonMaxTurns, Value: 2}},
 		{name: "A4 no limit on the answer itself", records: append(round[:2:2], said), policy: limits,
 			want: Step{Act: ActEndInput, Reason: ReasonCompleted}},
 		{name: "A5 an interrupt ends it", records: append(round[:2:2], stopRecord{Reason: ReasonInterrupted}),
 			want: Step{Act: ActEndInput, Reason: ReasonInterrupted}},
-		{name: "A5 an interrupt gives open calls their results first", records: []record{asked("a"), stopRecord{Reason: ReasonInterrupted}},
+		{name: "A5 an interrupt gives open calls their results first", records: []record{asked("a"),
+			stopRecord{Reason: ReasonInterrupted}},
 			want: Step{Act: ActRunCalls, Calls: openCalls("a"), Reason: ReasonInterrupted}},
-		{name: "A5 an abort", records: []record{stopRecord{Reason: ReasonAborted}}, want: Step{Act: ActEndInput, Reason: ReasonAborted}},
+		{name: "A5 an abort", records: []record{stopRecord{Reason: ReasonAborted}},
+			want: Step{Act: ActEndInput, Reason: ReasonAborted}},
 		{name: "A11 a failed attempt waits", records: []record{wait}, want: Step{Act: ActWait, Until: later}},
 		{name: "A11 then it is tried again", records: []record{wait}, now: later, want: Step{Act: ActCallModel}},
-		{name: "A11 with nothing in between", records: []record{wait, steered}, now: later, want: Step{Act: ActCallModel}},
-		{name: "A11 a final failure ends it", records: []record{wait, final}, want: Step{Act: ActEndInput, Reason: ReasonFailed}},
-		{name: "A11 an answer forgets the failures", records: []record{wait, asked("a"), got("a")}, want: Step{Act: ActCallModel}},
+		{name: "A11 with nothing in between", records: []record{wait, steered}, now: later,
+			want: Step{Act: ActCallModel}},
+		{name: "A11 a final failure ends it", records: []record{wait, final},
+			want: Step{Act: ActEndInput, Reason: ReasonFailed}},
+		{name: "A11 an answer forgets the failures", records: []record{wait, asked("a"), got("a")},
+			want: Step{Act: ActCallModel}},
 		{name: "at rest", records: ended(ReasonCompleted), want: Step{Act: ActRest}},
-		{name: "A6 steering waits while idle", records: append(ended(ReasonCompleted), steered), want: Step{Act: ActRest}},
-		{name: "A7 a follow-up after completion", records: append(ended(ReasonCompleted), followUp), want: Step{Act: ActBeginInput}},
-		{name: "A7 a follow-up after a limit", records: append([]record{followUp}, ended(ReasonMaxTurns)...), want: Step{Act: ActBeginInput}},
-		{name: "A7 none after an interrupt", records: append([]record{followUp}, ended(ReasonInterrupted)...), want: Step{Act: ActRest}},
-		{name: "A7 an abort drops it", records: append([]record{followUp}, ended(ReasonAborted)...), want: Step{Act: ActRest}},
+		{name: "A6 steering waits while idle", records: append(ended(ReasonCompleted), steered),
+			want: Step{Act: ActRest}},
+		{name: "A7 a follow-up after completion", records: append(ended(ReasonCompleted), followUp),
+			want: Step{Act: ActBeginInput}},
+		{name: "A7 a follow-up after a limit", records: append([]record{followUp}, ended(ReasonMaxTurns)...),
+			want: Step{Act: ActBeginInput}},
+		{name: "A7 none after an interrupt", records: append([]record{followUp}, ended(ReasonInterrupted)...),
+			want: Step{Act: ActRest}},
+		{name: "A7 an abort drops it", records: append([]record{followUp}, ended(ReasonAborted)...),
+			want: Step{Act: ActRest}},
 		{name: "A7 not before the end", records: []record{followUp}, want: Step{Act: ActCallModel}},
-		{name: "an unfinished input goes on", records: append(append(round[:2:2], endRecord{Reason: ReasonInterrupted}), inputRecord{Continue: true}),
+		{name: "an unfinished input goes on", records: append(append(round[:2:2], endRecord{Reason: ReasonInterrupted}),
+			inputRecord{Continue: true}),
 			want: Step{Act: ActCallModel}},
 	}
 	for _, tt := range tests {
@@ -139,7 +161,8 @@ func TestA2_ResultsInCallOrder(t *testing.T) {
 
 // A damaged journal must not make the fold panic: each record is refused where it is out of place.
 func TestFoldRefusesRecordsOutOfPlace(t *testing.T) {
-	all := []record{headerRecord{}, inputRecord{}, inputRecord{Continue: true}, queuedRecord{}, turnRecord{}, answerRecord{},
+	all := []record{headerRecord{}, inputRecord{}, inputRecord{Continue: true}, queuedRecord{}, turnRecord{},
+		answerRecord{},
 		intentRecord{}, resultRecord{}, faultRecord{}, settingRecord{}, stopRecord{}, endRecord{}}
 	idle := append(begun[:2:2], ended(ReasonCompleted)...)
 	tests := []struct {
@@ -149,9 +172,11 @@ func TestFoldRefusesRecordsOutOfPlace(t *testing.T) {
 	}{
 		{"nothing yet", nil, map[string]bool{"header": true}},
 		{"at rest", idle, map[string]bool{"input": true, "continue": true, "queued": true, "setting": true}},
-		{"an open input", begun, map[string]bool{"continue": true, "queued": true, "turn": true, "answer": true, "intent": true, "fault": true,
+		{"an open input", begun, map[string]bool{"continue": true, "queued": true, "turn": true, "answer": true,
+			"intent": true, "fault": true,
 			"setting": true, "stop": true, "end": true}},
-		{"an open call", append(begun[:2:2], asked("")), map[string]bool{"continue": true, "queued": true, "intent": true, "result": true, "setting": true,
+		{"an open call", append(begun[:2:2], asked("")), map[string]bool{"continue": true, "queued": true,
+			"intent": true, "result": true, "setting": true,
 			"stop": true}},
 	}
 	for _, tt := range tests {

@@ -175,7 +175,8 @@ func AddNote(ctx context.Context, log journal.Log, kind string, data json.RawMes
 	if err != nil {
 		return err
 	}
-	next := state.Records + 1                               // not log.Len()+1, so that a record that came since is a conflict
+	// not log.Len()+1, so that a record that came since is a conflict
+	next := state.Records + 1
 	at := place{Seq: state.seq + 1, Resumed: state.seq + 1} // of SESSION_START
 	records := []record{rec}
 	if state.Input == nil { // otherwise the session ends as after a kill, so that its input can go on

@@ -29,14 +29,16 @@ func (l *todo) tool() tool.Tool {
 	type args struct {
 		Done string `json:"done"`
 	}
-	t := tool.New(llm.ToolDefinition{Name: "tick", Description: "Ticks a task off."}, func(_ context.Context, c *tool.Call, a args) (tool.Result, error) {
-		if !slices.Contains(l.Open, a.Done) {
-			return tool.Errorf("There is no task %q; the open ones are %s.", a.Done, strings.Join(l.Open, ", ")), nil
-		}
-		l.Open = slices.DeleteFunc(slices.Clone(l.Open), func(task string) bool { return task == a.Done })
-		l.Done = append(slices.Clip(l.Done), a.Done)
-		return tool.Text("ticked"), l.keep(c.Session)
-	})
+	t := tool.New(llm.ToolDefinition{Name: "tick", Description: "Ticks a task off."},
+		func(_ context.Context, c *tool.Call, a args) (tool.Result, error) {
+			if !slices.Contains(l.Open, a.Done) {
+				return tool.Errorf("There is no task %q; the open ones are %s.", a.Done, strings.Join(l.Open, ", ")),
+					nil
+			}
+			l.Open = slices.DeleteFunc(slices.Clone(l.Open), func(task string) bool { return task == a.Done })
+			l.Done = append(slices.Clip(l.Done), a.Done)
+			return tool.Text("ticked"), l.keep(c.Session)
+		})
 	return tool.WithAccess(t, func(args) tool.Access { return readOnly })
 }
 
@@ -71,7 +73,8 @@ func TestJ14_TodoListInNotes(t *testing.T) {
 	tick := func(task string) llmtest.Step {
 		return llmtest.Calls(call("tick", fmt.Sprintf(`"done":%q`, task)))
 	}
-	s := setup{models: window(size), tools: []tool.Tool{list.tool()}, options: agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+	s := setup{models: window(size), tools: []tool.Tool{list.tool()}, options: agent.Options{Journal: log,
+		Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
 		steps: answerSummaries(tick("a"), llmtest.Text("ok"), tick("x"), llmtest.Text("none such"))}
 	h := open(t, s)
 	if err := list.keep(h); err != nil {
@@ -84,7 +87,8 @@ func TestJ14_TodoListInNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkReplay(t, log, h.events)
-	want := []string{`todo {"Open":["a","b","c"],"Done":null} Still to do: a, b, c`, `todo {"Open":["b","c"],"Done":["a"]} Still to do: b, c`}
+	want := []string{`todo {"Open":["a","b","c"],"Done":null} Still to do: a, b, c`,
+		`todo {"Open":["b","c"],"Done":["a"]} Still to do: b, c`}
 	if diff := gocmp.Diff(want, h.notes()); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
@@ -99,7 +103,8 @@ func TestJ14_TodoListInNotes(t *testing.T) {
 			copied := journal.NewMemory(way.records...)
 			rest := new(todo)
 			rest.load(t, copied)
-			s.tools, s.options.Journal, s.steps = []tool.Tool{rest.tool()}, copied, answerSummaries(tick(way.task), llmtest.Text("ok"))
+			s.tools, s.options.Journal, s.steps = []tool.Tool{rest.tool()}, copied, answerSummaries(tick(way.task),
+				llmtest.Text("ok"))
 			h := open(t, s)
 			h.submit(t, "on", agent.ReasonCompleted)
 			if got := h.notes(); len(got) != 1 || got[0] != way.want {
@@ -125,11 +130,13 @@ func (h *host) notes() []string {
 // accompanies it, and the events of a plain loop do not include it.
 func TestJ14_PlanEvent(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{coding.UpdatePlan()}, steps: []llmtest.Step{
-		llmtest.Calls(llmtest.Call("update_plan", `{"explanation":"why","plan":[{"step":"look","status":"in_progress"},{"step":"act <now>","status":"pending"}]}`)),
+		llmtest.Calls(llmtest.Call("update_plan",
+			`{"explanation":"why","plan":[{"step":"look","status":"in_progress"},{"step":"act <now>","status":"pending"}]}`)),
 		llmtest.Calls(llmtest.Call("update_plan", `{"plan":[]}`)), llmtest.Text("done")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	plans := only[*agent.PlanUpdated](h)
-	want := tool.Plan{Explanation: "why", Items: []tool.PlanItem{{Text: "look", Status: tool.PlanInProgress}, {Text: "act <now>", Status: tool.PlanPending}}}
+	want := tool.Plan{Explanation: "why", Items: []tool.PlanItem{{Text: "look", Status: tool.PlanInProgress},
+		{Text: "act <now>", Status: tool.PlanPending}}}
 	if len(plans) != 1 || h.notes() != nil {
 		t.Fatalf("%d plans, notes %q", len(plans), h.notes())
 	}
@@ -138,7 +145,8 @@ func TestJ14_PlanEvent(t *testing.T) {
 	}
 	data, err := json.Marshal(plans[0])
 	const tail = `,"explanation":"why","plan":[{"step":"look","status":"in_progress"},{"step":"act \u003cnow\u003e","status":"pending"}]}`
-	if err != nil || !strings.HasPrefix(string(data), `{"kind":"PLAN","session_id":`) || !strings.HasSuffix(string(data), tail) {
+	if err != nil || !strings.HasPrefix(string(data), `{"kind":"PLAN","session_id":`) ||
+		!strings.HasSuffix(string(data), tail) {
 		t.Errorf("%s, %v", data, err)
 	}
 	for step := range agent.Steps(slices.Values(h.events)) {
@@ -153,7 +161,8 @@ func TestJ14_PlanEvent(t *testing.T) {
 func TestJ14_PlansOfOldJournals(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{options: agent.Options{Journal: log}})
-	for _, data := range []string{`{"plan":[{"status":"pending","step":"a"}],"explanation":"","unknown":1}`, `{"todos":[]}`, `"a"`, `{"plan":"a"}`} {
+	for _, data := range []string{`{"plan":[{"status":"pending","step":"a"}],"explanation":"","unknown":1}`,
+		`{"todos":[]}`, `"a"`, `{"plan":"a"}`} {
 		if err := h.Note(context.Background(), tool.PlanNote, json.RawMessage(data), ""); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +172,8 @@ func TestJ14_PlansOfOldJournals(t *testing.T) {
 	}
 	want := []string{`plan {"todos":[]} `, `plan "a" `, `plan {"plan":"a"} `}
 	plans := only[*agent.PlanUpdated](h)
-	if diff := gocmp.Diff(want, h.notes()); diff != "" || len(plans) != 1 || plans[0].Items[0] != (tool.PlanItem{Text: "a", Status: "pending"}) {
+	if diff := gocmp.Diff(want, h.notes()); diff != "" || len(plans) != 1 ||
+		plans[0].Items[0] != (tool.PlanItem{Text: "a", Status: "pending"}) {
 		t.Errorf("%d plans, notes:\n%s", len(plans), diff)
 	}
 	checkReplay(t, log, h.events)
@@ -178,13 +188,16 @@ func TestJ14_MiddlewareWritesNotes(t *testing.T) {
 			result, err := next(ctx, c)
 			ran = append(ran, c.Name)
 			data, failed := json.Marshal(ran)
-			return result, errors.Join(err, failed, c.Session.Note(ctx, "ran", data, fmt.Sprintf("%d calls so far.", len(ran))))
+			return result, errors.Join(err, failed, c.Session.Note(ctx, "ran", data, fmt.Sprintf("%d calls so far.",
+				len(ran))))
 		}
 	}
-	h := open(t, setup{tools: []tool.Tool{echo("one"), echo("two")}, options: agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: []tool.Middleware{record}}},
+	h := open(t, setup{tools: []tool.Tool{echo("one"), echo("two")}, options: agent.Options{Journal: log,
+		Hooks: agent.Hooks{Middleware: []tool.Middleware{record}}},
 		steps: []llmtest.Step{llmtest.Calls(call("one")), llmtest.Calls(call("two")), llmtest.Text("done")}})
 	h.submit(t, "go", agent.ReasonCompleted)
-	if want := []string{`ran ["one"] 1 calls so far.`, `ran ["one","two"] 2 calls so far.`}; !slices.Equal(h.notes(), want) {
+	if want := []string{`ran ["one"] 1 calls so far.`, `ran ["one","two"] 2 calls so far.`}; !slices.Equal(h.notes(),
+		want) {
 		t.Errorf("notes %q, want %q", h.notes(), want)
 	}
 	if sent := h.model.Requests()[2].Messages; sent[len(sent)-1].Parts.Text() != "2 calls so far." {
@@ -200,11 +213,12 @@ func TestJ14_MiddlewareWritesNotes(t *testing.T) {
 func TestJ14_NotesAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // fails if no event comes
 		told := make(chan *agent.NoteWritten, 1)
-		h := open(t, setup{steps: []llmtest.Step{llmtest.Text("ok")}, options: agent.Options{OnEvent: func(ev agent.Event) {
-			if e, ok := ev.(*agent.NoteWritten); ok {
-				told <- e
-			}
-		}}})
+		h := open(t, setup{steps: []llmtest.Step{llmtest.Text("ok")},
+			options: agent.Options{OnEvent: func(ev agent.Event) {
+				if e, ok := ev.(*agent.NoteWritten); ok {
+					told <- e
+				}
+			}}})
 		h.submit(t, "go", agent.ReasonCompleted)
 		err := h.Note(context.Background(), "x", json.RawMessage(`1`), strings.Repeat("x", 64<<10+1))
 		if err == nil || !strings.Contains(err.Error(), "put the rest into a file") {

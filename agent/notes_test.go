@@ -29,7 +29,8 @@ func notedSession(t *testing.T) (setup, *journal.Memory, []agent.Event) {
 		return tool.Text("ok"), c.Session.Note(ctx, "count", json.RawMessage(fmt.Sprint(n)), "")
 	})
 	s := setup{tools: []tool.Tool{count}, options: agent.Options{Journal: log, Policy: agent.Policy{}},
-		steps: []llmtest.Step{llmtest.Calls(call("count")), llmtest.Calls(call("count")), llmtest.Text("done"), llmtest.Calls(call("count")), llmtest.Text("again")}}
+		steps: []llmtest.Step{llmtest.Calls(call("count")), llmtest.Calls(call("count")), llmtest.Text("done"),
+			llmtest.Calls(call("count")), llmtest.Text("again")}}
 	h := open(t, s)
 	h.submit(t, "go", agent.ReasonCompleted)
 	if err := h.Note(t.Context(), "other", json.RawMessage(`1`), ""); err != nil {
@@ -87,11 +88,13 @@ func TestO4_NoteOfAClosedSession(t *testing.T) {
 		s, log, events := notedSession(t)
 		records := all(t, log)
 		if killed {
-			records = records[:slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "note" })] // in the first call
+			// in the first call
+			records = records[:slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "note" })]
 			events = nil
 		}
 		log = journal.NewMemory(records...)
-		if err := agent.AddNote(t.Context(), log, "undone", []byte(`{"n": 1}`), "The user has taken it back."); err != nil {
+		if err := agent.AddNote(t.Context(), log, "undone", []byte(`{"n": 1}`),
+			"The user has taken it back."); err != nil {
 			t.Fatal(err)
 		}
 		state, err := agent.Load(t.Context(), log)

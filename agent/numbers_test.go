@@ -25,8 +25,9 @@ func TestJ8_NumbersAcrossResumes(t *testing.T) {
 		}
 		return tool.Text("worked"), nil
 	})
-	work := llmtest.Respond(llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Parts: llm.Parts{llm.Thinking{Text: "what to do?"}, llm.Text{Text: "both of it"},
-		llm.ToolCall{ID: "a", Name: "chatty", Args: "{}"}, llm.ToolCall{ID: "b", Name: "chatty", Args: "{}"}}}})
+	work := llmtest.Respond(llm.Response{Message: llm.Message{Role: llm.RoleAssistant,
+		Parts: llm.Parts{llm.Thinking{Text: "what to do?"}, llm.Text{Text: "both of it"},
+			llm.ToolCall{ID: "a", Name: "chatty", Args: "{}"}, llm.ToolCall{ID: "b", Name: "chatty", Args: "{}"}}}})
 	s := setup{tools: []tool.Tool{chatty}, steps: []llmtest.Step{work, llmtest.Text("done")}}
 	var live []agent.Event
 	run := func(records ...journal.Record) *journal.Memory {
@@ -58,7 +59,8 @@ func TestJ8_NumbersAcrossResumes(t *testing.T) {
 	for _, ev := range got {
 		kinds = append(kinds, string(ev.Head().Kind))
 	}
-	if all := strings.Join(kinds, " "); strings.Count(all, "SESSION_START") != 4 || strings.Count(all, "TOOL_CALL_START") != 6 || strings.Count(all, "THINKING_DELTA") != 3 {
+	if all := strings.Join(kinds, " "); strings.Count(all, "SESSION_START") != 4 ||
+		strings.Count(all, "TOOL_CALL_START") != 6 || strings.Count(all, "THINKING_DELTA") != 3 {
 		t.Errorf("the projection has %s", all)
 	}
 }
@@ -77,12 +79,16 @@ func TestJ8_NumbersDuringAnAppend(t *testing.T) {
 			close(log.write)
 			return tool.Text("said"), nil
 		})
-		quick := newTool("quick", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text("was quick"), nil })
+		quick := newTool("quick", readOnly, func(context.Context, *tool.Call) (tool.Result,
+			error) {
+			return tool.Text("was quick"), nil
+		})
 		h := open(t, setup{tools: []tool.Tool{live, quick}, options: agent.Options{Journal: log},
 			steps: []llmtest.Step{llmtest.Calls(call("live"), call("quick")), llmtest.Text("done")}})
 		h.submit(t, "go", agent.ReasonCompleted)
 		var got []agent.Event
-		if err := agent.Project(context.Background(), &log.Memory, func(ev agent.Event) { got = append(got, ev) }); err != nil {
+		if err := agent.Project(context.Background(), &log.Memory,
+			func(ev agent.Event) { got = append(got, ev) }); err != nil {
 			t.Fatal(err)
 		}
 		checkNumbers(t, h.events, got)
@@ -118,8 +124,9 @@ func TestJ8_BufferedOutputDoesNotBlockTheEnd(t *testing.T) {
 		c.Live(env.Stdout, []byte("meanwhile"))
 		return tool.Text("said"), nil
 	})
-	h := open(t, setup{tools: []tool.Tool{live}, fails: true, options: agent.Options{Limits: agent.Limits{Grace: shortGrace}, Journal: log},
-		steps: []llmtest.Step{llmtest.Calls(call("live")), llmtest.Text("done")}})
+	h := open(t, setup{tools: []tool.Tool{live}, fails: true,
+		options: agent.Options{Limits: agent.Limits{Grace: shortGrace}, Journal: log},
+		steps:   []llmtest.Step{llmtest.Calls(call("live")), llmtest.Text("done")}})
 	over := make(chan error, 1)
 	go func() { _, err := h.Submit(context.Background(), "go"); over <- err }()
 	<-begun

@@ -24,9 +24,11 @@ import (
 func New(ctx context.Context, o Options) (*Session, error) { return opened(ctx, o, "New", create) }
 
 // opened runs open, which calls code of the host, guarded as in [host].
-func opened(ctx context.Context, o Options, name string, open func(context.Context, Options) (*Session, error)) (*Session, error) {
+func opened(ctx context.Context, o Options, name string, open func(context.Context, Options) (*Session,
+	error)) (*Session, error) {
 	what := "what " + name + " calls of the host's"
-	s, err := await(guard.Start(what, func() (*Session, error) { return open(ctx, o) }), what, graceOf(o), ctx.Done(), nil)
+	s, err := await(guard.Start(what, func() (*Session, error) { return open(ctx, o) }), what, graceOf(o), ctx.Done(),
+		nil)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +54,8 @@ func create(ctx context.Context, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := newSession(o)
-	policy, err := s.policyOf(o.Policy, &State{Provider: cmp.Or(o.Provider, o.Profile.Provider), Model: cmp.Or(o.Model, o.Profile.Model)})
+	policy, err := s.policyOf(o.Policy, &State{Provider: cmp.Or(o.Provider, o.Profile.Provider),
+		Model: cmp.Or(o.Model, o.Profile.Model)})
 	if err != nil {
 		return nil, err
 	}
@@ -237,15 +240,18 @@ func (s *Session) warnOfTorn() {
 	if torn == nil {
 		return
 	}
-	s.events.emit(&Warning{Code: "journal_torn", Text: fmt.Sprintf("The end of the journal was damaged and has been cut off (%v). The session goes on "+
-		"from what came before; what a call in there did is not known here, so look at the current state.", torn)})
+	s.events.emit(&Warning{Code: "journal_torn",
+		Text: fmt.Sprintf("The end of the journal was damaged and has been cut off (%v). The session goes on "+
+			"from what came before; what a call in there did is not known here, so look at the current state.", torn)})
 }
 
 // newSession returns a session without state and tools.
 func newSession(o Options) *Session {
 	s := &Session{client: o.Client, agentID: o.agentID, env: o.Env,
-		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, closers: slices.Clone(o.Closers), dir: o.Env.WorkDir(),
-		maxJournal: cmp.Or(o.MaxJournal, defaultJournal), grace: graceOf(o), diffs: o.Diffs, outputs: &outputStore{DirOutputs: tool.NewOutputs(o.OutputDir), journal: o.Journal}, mayKeep: o.KeepOutputs}
+		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, closers: slices.Clone(o.Closers),
+		dir:        o.Env.WorkDir(),
+		maxJournal: cmp.Or(o.MaxJournal, defaultJournal), grace: graceOf(o), diffs: o.Diffs,
+		outputs: &outputStore{DirOutputs: tool.NewOutputs(o.OutputDir), journal: o.Journal}, mayKeep: o.KeepOutputs}
 	s.beforeInput, s.beforeCompact = o.BeforeInput, o.BeforeCompact
 	life := context.Background()
 	if o.parent != nil {
@@ -265,7 +271,8 @@ func newSession(o Options) *Session {
 		s.ledger = o.parent.ledger
 	}
 	s.agents = newSubagents(s, o)
-	s.authorize, s.approve, s.chain = s.guardHook("Authorize", o.Authorize), s.guardHook("Approve", o.Approve), o.Middleware
+	s.authorize, s.approve, s.chain = s.guardHook("Authorize", o.Authorize), s.guardHook("Approve", o.Approve),
+		o.Middleware
 	s.pause = s.sleep
 	id := o.ID
 	switch {

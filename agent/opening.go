@@ -83,7 +83,8 @@ func (o *Opening) readHeader(line journal.Record) bool {
 	if line.Kind != h.kind() {
 		return false
 	}
-	fields := map[string]any{"version": &h.Version, "id": &h.ID, "parent": &h.Parent, "fork_of": &h.ForkOf, "provider": &h.Provider, "model": &h.Model, "dir": &h.Dir}
+	fields := map[string]any{"version": &h.Version, "id": &h.ID, "parent": &h.Parent, "fork_of": &h.ForkOf,
+		"provider": &h.Provider, "model": &h.Model, "dir": &h.Dir}
 	dec := json.NewDecoder(bytes.NewReader(line.Data))
 	if begin, err := dec.Token(); err != nil || begin != json.Delim('{') {
 		return false
@@ -110,7 +111,8 @@ func (o *Opening) readHeader(line journal.Record) bool {
 }
 
 func (o *Opening) set(h *Header, created time.Time) {
-	*o = Opening{ID: h.ID, Parent: h.Parent, ForkOf: h.ForkOf, Dir: h.Dir, Provider: h.Provider, Model: h.Model, Created: created}
+	*o = Opening{ID: h.ID, Parent: h.Parent, ForkOf: h.ForkOf, Dir: h.Dir, Provider: h.Provider, Model: h.Model,
+		Created: created}
 }
 
 // readTask reads an input that begins the session.

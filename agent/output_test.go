@@ -21,7 +21,10 @@ import (
 // session ends.
 func TestAC12_2_TruncationEndToEnd(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
-	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(whole), nil })
+	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
+		return tool.Text(whole),
+			nil
+	})
 	dir := t.TempDir()
 	read := llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
 		last := req.Messages[len(req.Messages)-1].Parts[0].(llm.ToolResult)
@@ -38,11 +41,13 @@ func TestAC12_2_TruncationEndToEnd(t *testing.T) {
 			ends = append(ends, e)
 		}
 	}
-	if ends[0].Output != whole || ends[0].OutputBytes != int64(len(whole)) || !ends[0].OutputComplete || ends[0].OutputRef == "" {
+	if ends[0].Output != whole || ends[0].OutputBytes != int64(len(whole)) || !ends[0].OutputComplete ||
+		ends[0].OutputRef == "" {
 		t.Errorf("the event has %d of %d bytes, ref %q", len(ends[0].Output), len(whole), ends[0].OutputRef)
 	}
 	seen := h.History()[2].Message.Parts[0].(llm.ToolResult).Content.Text()
-	if len(seen) > 31_000 || !strings.Contains(seen, "[WARNING: Tool output was truncated. ") || !strings.Contains(seen, "call read_output") {
+	if len(seen) > 31_000 || !strings.Contains(seen, "[WARNING: Tool output was truncated. ") ||
+		!strings.Contains(seen, "call read_output") {
 		t.Errorf("the model sees %d bytes: %.300s", len(seen), seen)
 	}
 	if !strings.HasPrefix(ends[1].Output, "4000 | a line of some length\n") {
@@ -68,7 +73,8 @@ func TestB_LiveOutputIsClean(t *testing.T) {
 		}
 		return tool.Text("done"), nil
 	})
-	h := open(t, setup{tools: []tool.Tool{live}, steps: []llmtest.Step{llmtest.Calls(call("live")), llmtest.Text("done")}})
+	h := open(t, setup{tools: []tool.Tool{live}, steps: []llmtest.Step{llmtest.Calls(call("live")),
+		llmtest.Text("done")}})
 	if _, err := h.Submit(context.Background(), "go"); err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +97,12 @@ func TestB_LiveOutputIsClean(t *testing.T) {
 // when the session is at rest gets what the model saw, from the journal.
 func TestB_LateCursorHasTheOutput(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
-	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(whole), nil })
-	h := open(t, setup{tools: []tool.Tool{long, coding.ReadOutput()}, steps: []llmtest.Step{llmtest.Calls(call("long")), llmtest.Text("done")},
+	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
+		return tool.Text(whole),
+			nil
+	})
+	h := open(t, setup{tools: []tool.Tool{long, coding.ReadOutput()}, steps: []llmtest.Step{llmtest.Calls(call("long")),
+		llmtest.Text("done")},
 		options: agent.Options{Journal: new(journal.Memory)}})
 	if _, err := h.Submit(t.Context(), "go"); err != nil {
 		t.Fatal(err)

@@ -35,8 +35,12 @@ func TestJ8_OutputsAfterAResume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(whole), nil })
-			s := setup{tools: []tool.Tool{long, coding.ReadOutput()}, options: agent.Options{ID: "source", Journal: log, Limits: agent.Limits{KeepOutputs: c.keep}},
+			long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result,
+				error) {
+				return tool.Text(whole), nil
+			})
+			s := setup{tools: []tool.Tool{long, coding.ReadOutput()}, options: agent.Options{ID: "source", Journal: log,
+				Limits: agent.Limits{KeepOutputs: c.keep}},
 				steps: []llmtest.Step{llmtest.Calls(call("long")), llmtest.Calls(call("long")), llmtest.Text("done")}}
 			h := open(t, s)
 			h.submit(t, "go", agent.ReasonCompleted)
@@ -59,7 +63,8 @@ func TestJ8_OutputsAfterAResume(t *testing.T) {
 			}
 			for _, log := range []journal.Log{log, fork} {
 				s.options.ID, s.options.Journal = "", log
-				s.steps = []llmtest.Step{llmtest.Calls(call("read_output", `"id":"`+ref+`"`, `"offset":4000`, `"limit":1`)), llmtest.Text("seen")}
+				s.steps = []llmtest.Step{llmtest.Calls(call("read_output", `"id":"`+ref+`"`, `"offset":4000`,
+					`"limit":1`)), llmtest.Text("seen")}
 				rest := open(t, s)
 				rest.submit(t, "read it", agent.ReasonCompleted)
 				if got := rest.outputs(); !strings.Contains(got[len(got)-1], c.want) {
@@ -98,8 +103,12 @@ func TestJ8_PartiallyReadOutputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(whole), nil })
-	s := setup{tools: []tool.Tool{long, coding.ReadOutput()}, options: agent.Options{ID: "s", Journal: log, Limits: agent.Limits{KeepOutputs: 1 << 20}},
+	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
+		return tool.Text(whole),
+			nil
+	})
+	s := setup{tools: []tool.Tool{long, coding.ReadOutput()}, options: agent.Options{ID: "s", Journal: log,
+		Limits: agent.Limits{KeepOutputs: 1 << 20}},
 		steps: []llmtest.Step{llmtest.Calls(llm.ToolCall{ID: "same", Name: "long", Args: `{}`}), llmtest.Text("done")}}
 	h := open(t, s)
 	h.submit(t, "go", agent.ReasonCompleted)
@@ -112,7 +121,8 @@ func TestJ8_PartiallyReadOutputs(t *testing.T) {
 	read := llmtest.Calls(call("read_output", `"id":"same"`, `"offset":4000`, `"limit":1`))
 	s.options.ID, s.options.Journal = "", &breaking{Log: log}
 	// A server that restarts its numbering reuses an id.
-	s.steps = []llmtest.Step{llmtest.Calls(llm.ToolCall{ID: "same", Name: "long", Args: `{}`}), read, read, llmtest.Text("seen")}
+	s.steps = []llmtest.Step{llmtest.Calls(llm.ToolCall{ID: "same", Name: "long", Args: `{}`}), read, read,
+		llmtest.Text("seen")}
 	rest := open(t, s)
 	rest.submit(t, "read it", agent.ReasonCompleted)
 	got := rest.outputs()
@@ -143,7 +153,10 @@ func TestJ8_ProjectedOutputsAreMarkedIncomplete(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := new(journal.Memory)
-			print := newTool("print", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(c.output), nil })
+			print := newTool("print", readOnly, func(context.Context, *tool.Call) (tool.Result,
+				error) {
+				return tool.Text(c.output), nil
+			})
 			h := open(t, setup{tools: append(c.tools, print), options: agent.Options{Journal: log},
 				steps: []llmtest.Step{llmtest.Calls(call("print")), llmtest.Text("done")}})
 			h.submit(t, "go", agent.ReasonCompleted)

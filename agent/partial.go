@@ -69,7 +69,8 @@ func (s *State) hides(rec record) bool {
 	case modelRecord, mendRecord:
 		return s.unsettled
 	case endRecord:
-		return !r.Session && (s.unsettled || s.partial && r.Reason == ReasonFailed && r.Fault == nil && s.fault() == nil)
+		return !r.Session && (s.unsettled || s.partial && r.Reason == ReasonFailed && r.Fault == nil &&
+			s.fault() == nil)
 	}
 	return false
 }

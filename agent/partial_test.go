@@ -56,12 +56,18 @@ func lateProblems(records []journal.Record, normal func([]agent.Event) []string)
 		for i := begin; i < len(records); i++ {
 			want := normal(whole[i])
 			for _, ev := range normal(late[i]) {
-				if !slices.ContainsFunc(want, func(w string) bool { return w == ev || strings.HasPrefix(w, textless(ev)) }) {
-					problems = append(problems, fmt.Sprintf("begun at record %d, record %d (%s) has\n%s\nand not one of\n%s", begin+1, i+1, records[i].Kind, ev, strings.Join(want, "\n")))
+				if !slices.ContainsFunc(want, func(w string) bool {
+					return w == ev ||
+						strings.HasPrefix(w, textless(ev))
+				}) {
+					problems = append(problems,
+						fmt.Sprintf("begun at record %d, record %d (%s) has\n%s\nand not one of\n%s", begin+1, i+1,
+							records[i].Kind, ev, strings.Join(want, "\n")))
 				}
 			}
 			if len(normal(late[i])) < len(want) && settled(records[begin:i]) {
-				problems = append(problems, fmt.Sprintf("begun at record %d, record %d (%s) lacks some of\n%s", begin+1, i+1, records[i].Kind, strings.Join(want, "\n")))
+				problems = append(problems, fmt.Sprintf("begun at record %d, record %d (%s) lacks some of\n%s", begin+1,
+					i+1, records[i].Kind, strings.Join(want, "\n")))
 			}
 		}
 	}
@@ -100,7 +106,8 @@ func seqOf(r journal.Record) int64 {
 func settled(records []journal.Record) bool {
 	input, answer := false, false
 	for _, r := range records {
-		input = input || r.Kind == "input" && !strings.Contains(string(r.Data), `"continue":true`) && !strings.Contains(string(r.Data), `"answers":`)
+		input = input || r.Kind == "input" && !strings.Contains(string(r.Data), `"continue":true`) &&
+			!strings.Contains(string(r.Data), `"answers":`)
 		answer = answer || input && r.Kind == "answer"
 	}
 	return answer
@@ -114,7 +121,8 @@ func known(events []agent.Event) (texts []string) {
 		case *agent.ContextWarning:
 			continue
 		case *agent.SessionStart:
-			ev = &agent.SessionStart{EventHeader: e.EventHeader, Profile: e.Profile, Resumed: e.Resumed, ParentID: e.ParentID}
+			ev = &agent.SessionStart{EventHeader: e.EventHeader, Profile: e.Profile, Resumed: e.Resumed,
+				ParentID: e.ParentID}
 		case *agent.StepStart:
 			ev = &agent.StepStart{EventHeader: e.EventHeader}
 		case *agent.StepEnd:
@@ -128,7 +136,8 @@ func known(events []agent.Event) (texts []string) {
 		case *agent.ProcessingEnd:
 			ev = &agent.ProcessingEnd{EventHeader: e.EventHeader, Reason: e.Reason}
 		case *agent.Compaction:
-			ev = &agent.Compaction{EventHeader: e.EventHeader, TurnsReplaced: e.TurnsReplaced, TokensBefore: e.TokensBefore}
+			ev = &agent.Compaction{EventHeader: e.EventHeader, TurnsReplaced: e.TurnsReplaced,
+				TokensBefore: e.TokensBefore}
 		case *agent.ModelChanged:
 			ev = &agent.ModelChanged{EventHeader: e.EventHeader, To: e.To}
 		case *agent.Error:
@@ -174,7 +183,8 @@ func TestN5_LateProjection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, records := range map[string][]journal.Record{"version 1": recordsOf(version1(t)), "version 2": recordsOf(string(content))} {
+	for name, records := range map[string][]journal.Record{"version 1": recordsOf(version1(t)),
+		"version 2": recordsOf(string(content))} {
 		for _, problem := range lateProblems(records, unnumbered) {
 			t.Errorf("%s: %s", name, problem)
 		}
@@ -215,7 +225,8 @@ func TestN5_ProjectionOfOneCall(t *testing.T) {
 // The ends of model calls have the costs of their answers, live and in the projection.
 func TestN5_CostOfSteps(t *testing.T) {
 	log := new(journal.Memory)
-	h := open(t, setup{models: model(llm.Model{Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{echo("change")}, options: agent.Options{Journal: log},
+	h := open(t, setup{models: model(llm.Model{Prices: []llm.Price{{Input: 1, Output: 10}}}),
+		tools: []tool.Tool{echo("change")}, options: agent.Options{Journal: log},
 		steps: []llmtest.Step{llmtest.Calls(call("change", `"path":"a"`)), llmtest.Text("done")}})
 	result := h.submit(t, "go", agent.ReasonCompleted)
 	costs := func(events []agent.Event) (costs []float64) {

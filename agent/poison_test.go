@@ -51,7 +51,8 @@ func TestU2_PicturesThatEnter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const scaled, out = "[The image has 9000 x 16 pixels and is shown scaled down to 2000 x 3.]", "[An image was left out: it is a damaged image, which cannot be decoded.]"
+	const scaled, out = "[The image has 9000 x 16 pixels and is shown scaled down to 2000 x 3.]",
+		"[An image was left out: it is a damaged image, which cannot be decoded.]"
 	if strings.Count(string(text), scaled) != 3 || strings.Count(string(text), out) != 2 ||
 		strings.Count(string(text), `{"media":`) != 4 {
 		t.Errorf("%s", text)

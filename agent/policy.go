@@ -126,7 +126,8 @@ func (s *Session) formats(provider, model string) bool {
 	if !ok {
 		return false
 	}
-	formats, err := host(s.running(), s, "the provider's FormatsWithTools", s.grace, func() (bool, error) { return f.FormatsWithTools(model), nil })
+	formats, err := host(s.running(), s, "the provider's FormatsWithTools", s.grace,
+		func() (bool, error) { return f.FormatsWithTools(model), nil })
 	if err != nil {
 		s.breakDown(err)
 	}
@@ -166,7 +167,8 @@ func (p *Policy) textIsResult() bool { return p.Result != nil && p.Result.Tool =
 func (p *Policy) missing(in *Input) string {
 	switch {
 	case p.resultTool() != "" && !in.Done && p.Result.check(in.Final) != nil: // JSON as text counts, too
-		return fmt.Sprintf("The task ends with a call of the tool %s, whose arguments are the result. Call it now.", p.Result.Tool)
+		return fmt.Sprintf("The task ends with a call of the tool %s, whose arguments are the result. Call it now.",
+			p.Result.Tool)
 	case p.Result != nil:
 		if err := p.Result.check(in.Final); err != nil {
 			return fmt.Sprintf("The result has to be one JSON value of the given schema and nothing else, and it is not: %v. Give it again.", err)

@@ -44,19 +44,29 @@ func TestJ10_LimitsWhileRunning(t *testing.T) {
 		value  float64
 		turns  int
 	}{
-		"fewer turns":       {agent.Policy{}, func(p *agent.Policy) { p.MaxTurns = 2 }, agent.ReasonMaxTurns, 2, 2},
-		"more turns":        {agent.Policy{MaxTurns: 2}, func(p *agent.Policy) { p.MaxTurns = 0 }, agent.ReasonCompleted, 0, 3},
-		"fewer rounds":      {agent.Policy{MaxToolRounds: 9}, func(p *agent.Policy) { p.MaxToolRounds = 1 }, agent.ReasonMaxToolRounds, 1, 1},
-		"more rounds":       {agent.Policy{MaxToolRounds: 1}, func(p *agent.Policy) { p.MaxToolRounds = 0 }, agent.ReasonCompleted, 0, 3},
-		"a budget":          {agent.Policy{}, func(p *agent.Policy) { p.Budget.Tokens = 1 }, agent.ReasonBudgetTokens, 1, 1},
-		"a larger budget":   {agent.Policy{Budget: agent.Budget{Tokens: 8_000}}, func(p *agent.Policy) { p.Budget.Tokens = 60_000 }, agent.ReasonCompleted, 0, 3},
-		"a last text":       {agent.Policy{}, func(p *agent.Policy) { p.MaxTurns, p.OnLimit = 2, agent.SummarizeOnLimit }, agent.ReasonMaxTurns, 2, 2},
+		"fewer turns": {agent.Policy{}, func(p *agent.Policy) { p.MaxTurns = 2 }, agent.ReasonMaxTurns, 2, 2},
+		"more turns": {agent.Policy{MaxTurns: 2}, func(p *agent.Policy) { p.MaxTurns = 0 },
+			agent.ReasonCompleted, 0, 3},
+		"fewer rounds": {agent.Policy{MaxToolRounds: 9}, func(p *agent.Policy) { p.MaxToolRounds = 1 },
+			agent.ReasonMaxToolRounds, 1, 1},
+		"more rounds": {agent.Policy{MaxToolRounds: 1}, func(p *agent.Policy) { p.MaxToolRounds = 0 },
+			agent.ReasonCompleted, 0, 3},
+		"a budget": {agent.Policy{}, func(p *agent.Policy) { p.Budget.Tokens = 1 }, agent.ReasonBudgetTokens,
+			1, 1},
+		"a larger budget": {agent.Policy{Budget: agent.Budget{Tokens: 8_000}},
+			func(p *agent.Policy) { p.Budget.Tokens = 60_000 }, agent.ReasonCompleted, 0, 3},
+		"a last text": {agent.Policy{}, func(p *agent.Policy) {
+			p.MaxTurns, p.OnLimit = 2,
+				agent.SummarizeOnLimit
+		}, agent.ReasonMaxTurns, 2, 2},
 		"nothing different": {agent.Policy{}, func(*agent.Policy) {}, agent.ReasonCompleted, 0, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var h *host
-			h = open(t, setup{tools: []tool.Tool{echo("work"), policySetter(t, &h, c.change)}, options: agent.Options{Policy: c.before},
-				steps: []llmtest.Step{answerWithUsage(2_000, 1_000, call("set")), answerWithUsage(2_000, 1_000, call("work")), llmtest.Text("done")}})
+			h = open(t, setup{tools: []tool.Tool{echo("work"), policySetter(t, &h, c.change)},
+				options: agent.Options{Policy: c.before},
+				steps: []llmtest.Step{answerWithUsage(2_000, 1_000, call("set")), answerWithUsage(2_000, 1_000,
+					call("work")), llmtest.Text("done")}})
 			r := h.submit(t, "go", c.reason)
 			if r.Turns != c.turns {
 				t.Errorf("%d turns, want %d", r.Turns, c.turns)
@@ -75,7 +85,8 @@ func TestJ10_LimitsWhileRunning(t *testing.T) {
 // limit.
 func TestJ10_RaisedBudgetGoesOn(t *testing.T) {
 	log := new(journal.Memory)
-	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log, Policy: agent.Policy{Budget: agent.Budget{Tokens: 2_000}}},
+	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log,
+		Policy: agent.Policy{Budget: agent.Budget{Tokens: 2_000}}},
 		steps: []llmtest.Step{answerWithUsage(1_500, 400, call("work")), llmtest.Text("done")}})
 	h.submit(t, "go", agent.ReasonBudgetTokens)
 	setPolicy(t, h, func(p *agent.Policy) { p.Budget.Tokens = 20_000 })
@@ -117,7 +128,8 @@ func TestJ10_TimeBudgetWhileRunning(t *testing.T) {
 						}
 						return llmtest.Text("done")
 					})}})
-				time.AfterFunc(time.Minute, func() { setPolicy(t, h, func(p *agent.Policy) { p.Budget.Time = c.then }) })
+				time.AfterFunc(time.Minute,
+					func() { setPolicy(t, h, func(p *agent.Policy) { p.Budget.Time = c.then }) })
 				h.submit(t, "go", c.reason)
 				if took := time.Since(began); took != c.took {
 					t.Errorf("it took %v, want %v", took, c.took)
@@ -131,7 +143,8 @@ func TestJ10_TimeBudgetWhileRunning(t *testing.T) {
 func TestJ10_PolicyOfChildren(t *testing.T) {
 	var h *host
 	h = openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
-		"go":   {llmtest.Calls(call("set")), llmtest.Calls(spawn("part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
+		"go": {llmtest.Calls(call("set")), llmtest.Calls(spawn("part")), llmtest.Calls(wait("agent-1")),
+			llmtest.Text("done")},
 		"part": slices.Repeat([]llmtest.Step{llmtest.Calls(call("work"))}, 9),
 	}, echo("work"), policySetter(t, &h, func(p *agent.Policy) { p.MaxTurns = 4 }))
 	h.submit(t, "go", agent.ReasonCompleted)
@@ -165,10 +178,12 @@ func TestJ10_BudgetOfRunningChildren(t *testing.T) {
 // with the policy.
 func TestJ10_ResultWhileRunning(t *testing.T) {
 	final := llmtest.Call("final_result", `{"n":1}`)
-	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Text("hello"), llmtest.Calls(final), llmtest.Calls(final), llmtest.Text("as text")}})
+	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Text("hello"),
+		llmtest.Calls(final), llmtest.Calls(final), llmtest.Text("as text")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	setPolicy(t, h, func(p *agent.Policy) {
-		p.Result = &agent.ResultPolicy{Schema: json.RawMessage(`{"type": "object", "properties": {"n": {"type": "integer"}}}`)}
+		p.Result = &agent.ResultPolicy{Schema: json.RawMessage(
+			`{"type": "object", "properties": {"n": {"type": "integer"}}}`)}
 	})
 	if r := h.submit(t, "a number", agent.ReasonDone); r.Text != `{"n":1}` {
 		t.Errorf("the result is %q", r.Text)
@@ -188,21 +203,30 @@ func TestJ10_InvalidPolicy(t *testing.T) {
 		change func(*agent.Policy)
 		want   string
 	}{
-		"negative":                    {func(p *agent.Policy) { p.MaxTurns, p.Budget.USD = -1, -1 }, "Settings.Policy.Budget.USD, Settings.Policy.MaxTurns cannot be negative"},
-		"an unknown limit":            {func(p *agent.Policy) { p.OnLimit = "x" }, "Settings.Policy.OnLimit"},
-		"confirms without a hook":     {func(p *agent.Policy) { p.MaxConfirms = 1 }, "Settings.Policy.MaxConfirms limits Options.BeforeStop"},
-		"an unknown provider":         {func(p *agent.Policy) { p.Compaction.Provider = "elsewhere" }, `the provider of Settings.Policy.Compaction: unknown provider "elsewhere"`},
-		"a fallback nowhere":          {func(p *agent.Policy) { p.Fallbacks.Models = []agent.FallbackModel{{Provider: "elsewhere", Model: "m"}} }, "Settings.Policy.Fallbacks.Models[0]"},
-		"dollars without prices":      {func(p *agent.Policy) { p.Budget.USD = 1 }, "the model's prices are not known"},
-		"a result that is no object":  {func(p *agent.Policy) { p.Result = &agent.ResultPolicy{Schema: json.RawMessage(`{"type":"string"}`)} }, "Settings.Policy.Result.Schema"},
-		"a threshold above the whole": {func(p *agent.Policy) { p.Compaction.Threshold = 2 }, "Settings.Policy.Compaction.Threshold"},
+		"negative": {func(p *agent.Policy) { p.MaxTurns, p.Budget.USD = -1, -1 },
+			"Settings.Policy.Budget.USD, Settings.Policy.MaxTurns cannot be negative"},
+		"an unknown limit": {func(p *agent.Policy) { p.OnLimit = "x" }, "Settings.Policy.OnLimit"},
+		"confirms without a hook": {func(p *agent.Policy) { p.MaxConfirms = 1 },
+			"Settings.Policy.MaxConfirms limits Options.BeforeStop"},
+		"an unknown provider": {func(p *agent.Policy) { p.Compaction.Provider = "elsewhere" },
+			`the provider of Settings.Policy.Compaction: unknown provider "elsewhere"`},
+		"a fallback nowhere":     {func(p *agent.Policy) { p.Fallbacks.Models = []agent.FallbackModel{{Provider: "elsewhere", Model: "m"}} }, "Settings.Policy.Fallbacks.Models[0]"},
+		"dollars without prices": {func(p *agent.Policy) { p.Budget.USD = 1 }, "the model's prices are not known"},
+		"a result that is no object": {func(p *agent.Policy) {
+			p.Result = &agent.ResultPolicy{Schema: json.RawMessage(
+				`{"type":"string"}`)}
+		}, "Settings.Policy.Result.Schema"},
+		"a threshold above the whole": {func(p *agent.Policy) { p.Compaction.Threshold = 2 },
+			"Settings.Policy.Compaction.Threshold"},
 	} {
 		p := h.Policy()
 		c.change(&p)
-		if err := h.Set(context.Background(), agent.Settings{Policy: &p}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := h.Set(context.Background(), agent.Settings{Policy: &p}); err == nil || !strings.Contains(err.Error(),
+			c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
-		if now := h.Policy(); now.MaxTurns != was.MaxTurns || now.Result != nil || now.Window != 1_000 || len(now.Fallbacks.Models) != 0 {
+		if now := h.Policy(); now.MaxTurns != was.MaxTurns || now.Result != nil || now.Window != 1_000 ||
+			len(now.Fallbacks.Models) != 0 {
 			t.Errorf("%s: the policy is %+v", name, now)
 		}
 	}
@@ -234,14 +258,18 @@ func (p brokenProvider) FormatsWithTools(string) bool {
 func TestJ10_PolicyOfABrokenProvider(t *testing.T) {
 	for _, name := range []bool{true, false} {
 		var armed atomic.Bool
-		h := open(t, setup{fails: true, silent: true, wrap: func(p llm.Provider) llm.Provider { return brokenProvider{p, &armed, name} }})
+		h := open(t, setup{fails: true, silent: true, wrap: func(p llm.Provider) llm.Provider {
+			return brokenProvider{p,
+				&armed, name}
+		}})
 		p := h.Policy()
 		p.Fallbacks.Models = []agent.FallbackModel{{Provider: "test", Model: "model-2"}}
 		p.Result = &agent.ResultPolicy{Schema: json.RawMessage(`{"type": "object"}`)}
 		armed.Store(true)
 		_ = h.Set(context.Background(), agent.Settings{Policy: &p}) // it may be set before the session ends
 		var broken *agent.HostError
-		if err := h.Close(); !errors.As(err, &broken) || !strings.Contains(err.Error(), "no name") && !strings.Contains(err.Error(), "no formats") {
+		if err := h.Close(); !errors.As(err, &broken) || !strings.Contains(err.Error(), "no name") &&
+			!strings.Contains(err.Error(), "no formats") {
 			t.Errorf("Close: %v", err)
 		}
 	}

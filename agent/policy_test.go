@@ -60,10 +60,14 @@ func TestJ1_HeaderFromTheBeginning(t *testing.T) {
 
 // A policy survives JSON unchanged.
 func TestJ1_PolicyIsData(t *testing.T) {
-	p := agent.Policy{MaxToolRounds: 1, MaxTurns: 2, OnLimit: agent.SummarizeOnLimit, Budget: agent.Budget{Tokens: 3, USD: 4, Time: 5}, RequireDone: true,
-		Continues: -1, MaxConfirms: 6, Loops: agent.LoopPolicy{Off: true}, Compaction: agent.CompactionPolicy{Threshold: 0.5, KeepTurns: 7},
-		OnFailure: agent.StayOnFailure, Result: &agent.ResultPolicy{Schema: json.RawMessage(`{"type":"object"}`), Tool: "x"}, Window: 8,
-		Fallbacks: agent.FallbackPolicy{Models: []agent.FallbackModel{{Provider: "p", Model: "m", Window: 9}}, ReturnAfter: 10}}
+	p := agent.Policy{MaxToolRounds: 1, MaxTurns: 2, OnLimit: agent.SummarizeOnLimit, Budget: agent.Budget{Tokens: 3,
+		USD: 4, Time: 5}, RequireDone: true,
+		Continues: -1, MaxConfirms: 6, Loops: agent.LoopPolicy{Off: true},
+		Compaction: agent.CompactionPolicy{Threshold: 0.5, KeepTurns: 7},
+		OnFailure:  agent.StayOnFailure, Result: &agent.ResultPolicy{Schema: json.RawMessage(`{"type":"object"}`),
+			Tool: "x"}, Window: 8,
+		Fallbacks: agent.FallbackPolicy{Models: []agent.FallbackModel{{Provider: "p", Model: "m", Window: 9}},
+			ReturnAfter: 10}}
 	v := reflect.ValueOf(p)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {

@@ -51,7 +51,8 @@ func project(rec record, before *State) []Event {
 		if r.RetryAt.IsZero() {
 			return nil
 		}
-		return []Event{&LLMRetry{Attempt: r.Attempt, DelayMS: r.Delay.Milliseconds(), ErrorKind: r.Kind, Status: r.Status, Text: r.Text}}
+		return []Event{&LLMRetry{Attempt: r.Attempt, DelayMS: r.Delay.Milliseconds(), ErrorKind: r.Kind,
+			Status: r.Status, Text: r.Text}}
 	case endRecord:
 		if r.Session {
 			return []Event{&SessionEnd{State: StatusClosed, Reason: r.Reason}}
@@ -145,7 +146,8 @@ func projectCompaction(r compactRecord, before *State) []Event {
 	for _, t := range before.Turns[r.First:] {
 		after.add(t.Message)
 	}
-	return append(failedStep(before), &Compaction{TurnsReplaced: r.First, TokensBefore: r.Before, TokensAfter: after.Tokens()})
+	return append(failedStep(before), &Compaction{TurnsReplaced: r.First, TokensBefore: r.Before,
+		TokensAfter: after.Tokens()})
 }
 
 // failedStep returns the events that end a failed model call, if there is one.
@@ -192,7 +194,8 @@ func projectEnd(r endRecord, before *State) []Event {
 		state = StatusProcessing
 	}
 	in := before.Input
-	return append(events, &ProcessingEnd{Reason: r.Reason, Finish: r.finish(before), Text: cmp.Or(r.Summary, in.Final), Usage: in.Usage.Add(r.Usage),
+	return append(events, &ProcessingEnd{Reason: r.Reason, Finish: r.finish(before), Text: cmp.Or(r.Summary, in.Final),
+		Usage:   in.Usage.Add(r.Usage),
 		CostUSD: in.Cost + r.Cost, Turns: in.Turns, ToolRounds: in.Rounds,
 		Unconfirmed: before.unconfirmed(r.Reason), State: state})
 }
@@ -200,7 +203,8 @@ func projectEnd(r endRecord, before *State) []Event {
 // fullWindow returns the warning that a request did not fit into the window, with the provider's
 // numbers if it gave any.
 func fullWindow(f *Fault, before *State) *ContextWarning {
-	w := &ContextWarning{Ratio: 1, Tokens: cmp.Or(f.Tokens, before.Context.Tokens()), Window: cmp.Or(f.Window, before.Policy.Window)}
+	w := &ContextWarning{Ratio: 1, Tokens: cmp.Or(f.Tokens, before.Context.Tokens()),
+		Window: cmp.Or(f.Window, before.Policy.Window)}
 	if w.Window > 0 {
 		w.Ratio = max(1, float64(w.Tokens)/float64(w.Window))
 	}

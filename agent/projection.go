@@ -114,8 +114,9 @@ func (p *Projection) earlier(ev numbered) {
 
 // started returns the SESSION_START of a session in a directory.
 func (s *State) started(dir string, resumed bool) *SessionStart {
-	return &SessionStart{Model: s.Model, Provider: s.Provider, Profile: s.Header.Profile, Dir: dir, Containment: cmp.Or(s.Machine.Containment, "unknown"),
-		HidesHost: s.Machine.HidesHost, Resumed: resumed, ParentID: s.Header.Parent}
+	return &SessionStart{Model: s.Model, Provider: s.Provider, Profile: s.Header.Profile, Dir: dir,
+		Containment: cmp.Or(s.Machine.Containment, "unknown"),
+		HidesHost:   s.Machine.HidesHost, Resumed: resumed, ParentID: s.Header.Parent}
 }
 
 // resumedBy returns the SESSION_START of a resume whose first record is rec, which names another
@@ -150,7 +151,8 @@ func preceding(rec record, before *State) []numbered {
 			return []numbered{{began(r.CallID, r.Name, r.Args, r.Access, before), r.Start}}
 		}
 	case resultRecord:
-		if call := before.open(r.CallID); call == nil || call.awaits == nil && !call.unseen { // otherwise it began before the question
+		// otherwise it began before the question
+		if call := before.open(r.CallID); call == nil || call.awaits == nil && !call.unseen {
 			return []numbered{{began(r.CallID, r.Name, r.Args, r.Access, before), r.Start}}
 		}
 	}

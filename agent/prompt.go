@@ -19,13 +19,16 @@ import (
 
 // newHeader returns the first record of a session, with all that is part of each request and the
 // policy of the host.
-func newHeader(ctx context.Context, o Options, id string, policy Policy, registry *tool.Registry, now time.Time) (headerRecord, error) {
+func newHeader(ctx context.Context, o Options, id string, policy Policy, registry *tool.Registry,
+	now time.Time) (headerRecord, error) {
 	p := o.Profile
 	h := headerRecord{Version: version, Machine: machineOf(o.Env), Policy: policy}
-	h.Header = Header{ID: id, Profile: p.Name, Dialect: p.Dialect, Provider: cmp.Or(o.Provider, p.Provider), Model: cmp.Or(o.Model, p.Model),
+	h.Header = Header{ID: id, Profile: p.Name, Dialect: p.Dialect, Provider: cmp.Or(o.Provider, p.Provider),
+		Model:  cmp.Or(o.Model, p.Model),
 		Effort: o.Effort, Dir: o.Env.WorkDir(), System: o.System, Tools: registry.Definitions(),
-		Params: Params{ToolChoice: o.Request.ToolChoice, Sequential: p.Sequential, MaxTokens: o.Request.MaxTokens, Temperature: o.Request.Temperature,
-			Options: o.Request.ProviderOptions, NoCache: o.Request.NoCache}}
+		Params: Params{ToolChoice: o.Request.ToolChoice, Sequential: p.Sequential, MaxTokens: o.Request.MaxTokens,
+			Temperature: o.Request.Temperature,
+			Options:     o.Request.ProviderOptions, NoCache: o.Request.NoCache}}
 	if o.parent != nil {
 		h.Parent = o.parent.ID()
 		if _, ok := registry.Get(o.Request.ToolChoice.Name); o.Request.ToolChoice.Mode == llm.ToolNamed && !ok {
@@ -52,7 +55,8 @@ func written(h headerRecord) (headerRecord, error) {
 	if err != nil {
 		return h, err
 	}
-	for _, p := range [][2]*string{{&same.ID, &h.ID}, {&same.Profile, &h.Profile}, {&same.Dialect, &h.Dialect}, {&same.Provider, &h.Provider},
+	for _, p := range [][2]*string{{&same.ID, &h.ID}, {&same.Profile, &h.Profile}, {&same.Dialect, &h.Dialect},
+		{&same.Provider, &h.Provider},
 		{&same.Model, &h.Model}, {&same.Dir, &h.Dir}, {&same.Parent, &h.Parent}, {&same.System, &h.System}} {
 		if mine, other := p[0], p[1]; *mine == *other { // as it is unless it was not UTF-8
 			*mine = *other

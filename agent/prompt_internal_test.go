@@ -37,7 +37,8 @@ func draw(t *rapid.T, v reflect.Value) {
 	case reflect.Float64:
 		v.SetFloat(rapid.SampledFrom([]float64{0, 0, 0.1, -1e300}).Draw(t, "float"))
 	case reflect.String:
-		v.SetString(rapid.SampledFrom([]string{"", "a", "a", "<é>\u2028\n", "\xff"}[:rapid.SampledFrom([]int{4, 4, 4, 4, 4, 4, 4, 5}).Draw(t, "texts")]).Draw(t, "text"))
+		v.SetString(rapid.SampledFrom([]string{"", "a", "a", "<é>\u2028\n",
+			"\xff"}[:rapid.SampledFrom([]int{4, 4, 4, 4, 4, 4, 4, 5}).Draw(t, "texts")]).Draw(t, "text"))
 	case reflect.Struct:
 		for i := range v.NumField() {
 			draw(t, v.Field(i))
@@ -49,7 +50,8 @@ func draw(t *rapid.T, v reflect.Value) {
 		}
 	case reflect.Slice:
 		if raw, ok := v.Addr().Interface().(*json.RawMessage); ok {
-			*raw = json.RawMessage(rapid.SampledFrom([]string{`{}`, `{"a":"<"}`, `[1,null]`, `{"a":1}`, `{ }`, ``}).Draw(t, "raw"))
+			*raw = json.RawMessage(rapid.SampledFrom([]string{`{}`, `{"a":"<"}`, `[1,null]`, `{"a":1}`, `{ }`,
+				``}).Draw(t, "raw"))
 			return
 		}
 		if n := rapid.IntRange(-1, 2).Draw(t, "len"); n >= 0 {

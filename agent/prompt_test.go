@@ -61,7 +61,8 @@ func (w *tree) link(target, name string) {
 func (w *tree) git(args ...string) {
 	w.Helper()
 	peer.Need(w, "git")
-	cmd := exec.Command("git", append([]string{"-C", w.dir, "-c", "user.name=T", "-c", "user.email=t@example.org"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-C", w.dir, "-c", "user.name=T", "-c", "user.email=t@example.org"},
+		args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.Fatalf("git %q: %v\n%s", args, err, out)
 	}
@@ -79,12 +80,14 @@ func (w *tree) prompt(p profile.Profile, below string, opts env.LocalOptions, in
 			w.Error(err)
 		}
 	}()
-	return agent.SystemPrompt(context.Background(), agent.Options{Profile: p, Env: e, Model: "model-1", Instructions: instructions,
-		Now: func() time.Time { return time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC) }})
+	return agent.SystemPrompt(context.Background(), agent.Options{Profile: p, Env: e, Model: "model-1",
+		Instructions: instructions,
+		Now:          func() time.Time { return time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC) }})
 }
 
 func prof(documents ...string) profile.Profile {
-	return profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "BASE PROMPT", Documents: documents}
+	return profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "BASE PROMPT",
+		Documents: documents}
 }
 
 // inOrder fails the test unless the text contains all of wants, in this order.
@@ -119,8 +122,10 @@ func TestE4_AC9_1_AC9_2_AC9_6_LayersInOrder(t *testing.T) {
 	guided.Guidance = "GUIDANCE"
 	p.Tools = []tool.Tool{coding.WriteFile(), guided}
 	text := w.prompt(p, "", env.LocalOptions{}, "USER INSTRUCTIONS")
-	inOrder(t, text, "BASE PROMPT", "<environment>\n", "Working directory: "+w.dir+"\n", "Is git repository: yes\n", "Git branch: feature/x\n",
-		"Git status: 0 modified, 1 untracked\n", "Platform: ", "OS version: ", "Today's date: 2026-11-20\n", "Model: model-1\n", "</environment>\n\n",
+	inOrder(t, text, "BASE PROMPT", "<environment>\n", "Working directory: "+w.dir+"\n", "Is git repository: yes\n",
+		"Git branch: feature/x\n",
+		"Git status: 0 modified, 1 untracked\n", "Platform: ", "OS version: ", "Today's date: 2026-11-20\n",
+		"Model: model-1\n", "</environment>\n\n",
 		"- `read_file`: GUIDANCE", "PROJECT DOCUMENT", "USER INSTRUCTIONS")
 	if !strings.HasSuffix(text, "USER INSTRUCTIONS") {
 		t.Errorf("the instructions are not last:\n%s", text)
@@ -134,7 +139,8 @@ func TestE4_GuidanceOfOfferedToolsOnly(t *testing.T) {
 	p.Tools = coding.Agents()
 	for _, spawns := range []bool{false, true} {
 		model := llmtest.NewProvider("test", llmtest.Text("done"))
-		o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}}, Env: envtest.NewMemory(nil), Profile: p}
+		o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}}, Env: envtest.NewMemory(nil),
+			Profile: p}
 		if spawns {
 			o.Subagents = &agent.Subagents{}
 		}
@@ -189,7 +195,8 @@ func TestE4_RenderedOnce(t *testing.T) {
 	}
 	submit("two")
 	requests := model.Requests()
-	if requests[1].Messages[0].Parts.Text() != requests[0].Messages[0].Parts.Text() || !strings.Contains(requests[0].Messages[0].Parts.Text(), "FIRST VERSION") {
+	if requests[1].Messages[0].Parts.Text() != requests[0].Messages[0].Parts.Text() ||
+		!strings.Contains(requests[0].Messages[0].Parts.Text(), "FIRST VERSION") {
 		t.Errorf("before:\n%s\nafter:\n%s", requests[0].Messages[0].Parts.Text(), requests[1].Messages[0].Parts.Text())
 	}
 }
@@ -222,7 +229,8 @@ func TestE5_AC9_3_AC9_4_FromTheRootDown(t *testing.T) {
 	}
 	roots := env.LocalOptions{Roots: []string{w.dir}}
 	text := w.prompt(prof("CLAUDE.md"), "a/b", roots, "")
-	inOrder(t, text, "agents of <>", "claude of <>", "agents of <a/>", "claude of <a/>", "agents of <a/b/>", "claude of <a/b/>")
+	inOrder(t, text, "agents of <>", "claude of <>", "agents of <a/>", "claude of <a/>", "agents of <a/b/>",
+		"claude of <a/b/>")
 	lacks(t, text, "codex of", "gemini of", "<a/b/c/>", "<other/>")
 	text = w.prompt(prof(".codex/instructions.md"), "a/b", roots, "")
 	inOrder(t, text, "agents of <>", "codex of <>", "agents of <a/b/>", "codex of <a/b/>")
@@ -290,8 +298,9 @@ func TestI2_DocumentsOfTheProjectOnly(t *testing.T) {
 	w.git("-C", "top", "config", "remote.origin.url", "https://SECRET@example.org")
 	w.put("beside/file", "SECRET")
 	w.put("top/real.md", "THE DOCUMENT")
-	for target, name := range map[string]string{".git/config": "top/AGENTS.md", "../beside/file": "top/BESIDE.md", w.dir + "/top/.git/config": "top/sub/ABSOLUTE.md",
-		"../.git": "top/sub/dir", "../real.md": "top/sub/REAL.md"} {
+	for target, name := range map[string]string{".git/config": "top/AGENTS.md", "../beside/file": "top/BESIDE.md",
+		w.dir + "/top/.git/config": "top/sub/ABSOLUTE.md",
+		"../.git":                  "top/sub/dir", "../real.md": "top/sub/REAL.md"} {
 		if err := os.MkdirAll(filepath.Join(w.dir, "top/sub"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +308,8 @@ func TestI2_DocumentsOfTheProjectOnly(t *testing.T) {
 	}
 	w.link("top", "link")
 	for _, below := range []string{"top/sub", "link/sub"} {
-		roots := env.LocalOptions{Roots: []string{filepath.Join(w.dir, "top"), filepath.Join(w.dir, "link"), filepath.Join(w.dir, "beside")}}
+		roots := env.LocalOptions{Roots: []string{filepath.Join(w.dir, "top"), filepath.Join(w.dir, "link"),
+			filepath.Join(w.dir, "beside")}}
 		text := w.prompt(prof("BESIDE.md", "ABSOLUTE.md", "dir/config", "REAL.md"), below, roots, "")
 		inOrder(t, text, "Is git repository: yes", "THE DOCUMENT")
 		lacks(t, text, "SECRET")
@@ -364,7 +374,8 @@ func TestE6_Snapshot(t *testing.T) {
 		w.git("commit", "-q", "-m", "commit number "+strconv.Itoa(i)+".\n\nand its body")
 	}
 	clean := w.prompt(prof(), "", env.LocalOptions{}, "")
-	inOrder(t, clean, "Git branch: main\n", "Git status: 0 modified, 0 untracked\n", "Last commits:\n- commit number 11.\n- commit number 10.\n", "- commit number 2.\n</environment>")
+	inOrder(t, clean, "Git branch: main\n", "Git status: 0 modified, 0 untracked\n",
+		"Last commits:\n- commit number 11.\n- commit number 10.\n", "- commit number 2.\n</environment>")
 	lacks(t, clean, "commit number 1.", "commit number 0.", "and its body", "Changed before")
 
 	w.put("file0", "changed")
@@ -377,7 +388,8 @@ func TestE6_Snapshot(t *testing.T) {
 	w.put("new/ignored", "x")
 	w.put(".gitignore", "ignored\n")
 	for _, below := range []string{"", "new"} {
-		inOrder(t, w.prompt(prof(), below, env.LocalOptions{Roots: []string{w.dir}}, ""), "Git status: 4 modified, 3 untracked\n",
+		inOrder(t, w.prompt(prof(), below, env.LocalOptions{Roots: []string{w.dir}}, ""),
+			"Git status: 4 modified, 3 untracked\n",
 			"Changed before this session began (paths from the repository's root):\n- file0\n- file1\n- file2\n- \"moved\\nwith a newline\"\n- .gitignore (untracked)\n- new/one (untracked)\n- ",
 			"quoted", " (untracked)\nLast commits:\n")
 	}
@@ -419,7 +431,8 @@ func TestE6_LookingHasNoEffects(t *testing.T) {
 		t.Error("a program from the repository's configuration ran")
 	}
 	w.git("config", "core.fsmonitor", "touch "+filepath.Join(w.dir, "ran")+" #")
-	inOrder(t, w.prompt(prof(), "", env.LocalOptions{}, ""), "Git branch: master\n", "Git status: not known: the configuration of git has core.fsmonitor, which may run a program\n")
+	inOrder(t, w.prompt(prof(), "", env.LocalOptions{}, ""), "Git branch: master\n",
+		"Git status: not known: the configuration of git has core.fsmonitor, which may run a program\n")
 }
 
 // Without git, and where no commands run, the branch is told.
@@ -428,7 +441,8 @@ func TestI2_E6_NoGitNoCommands(t *testing.T) {
 	w.git("init", "-q", "-b", "main")
 	w.put("AGENTS.md", "DOCUMENT")
 	text := w.prompt(prof(), "", env.LocalOptions{Env: []string{"PATH=/nonexistent"}}, "")
-	inOrder(t, text, "Is git repository: yes\n", "Git branch: main\n", "Git status: not known: git is not installed\n", "</environment>", "DOCUMENT")
+	inOrder(t, text, "Is git repository: yes\n", "Git branch: main\n", "Git status: not known: git is not installed\n",
+		"</environment>", "DOCUMENT")
 	e := envtest.NewMemory(map[string]string{"AGENTS.md": "DOCUMENT"}) // an environment that runs no commands
 	text = agent.SystemPrompt(context.Background(), agent.Options{Profile: prof(), Env: e})
 	inOrder(t, text, "Working directory: /work\n", "Is git repository: no\n", "DOCUMENT")

@@ -60,7 +60,8 @@ func (t *toolSession) Ask(ctx context.Context, q tool.Question) (tool.Answer, er
 		}
 		q.Problem = err.Error()
 	}
-	return tool.Answer{}, fmt.Errorf("the question was asked %d times and not answered in its form (the last time: %s)", mostAsked, q.Problem)
+	return tool.Answer{}, fmt.Errorf("the question was asked %d times and not answered in its form (the last time: %s)",
+		mostAsked, q.Problem)
 }
 
 // questionOf returns the record of a question.
@@ -158,7 +159,8 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 			return nil, err
 		}
 		asked := s.state.awaiting()
-		if asked == nil || s.state.Input != nil || question == nil || question.ID != asked.ID { // BeforeInput was asked about another question, or about none
+		// BeforeInput was asked about another question, or about none
+		if asked == nil || s.state.Input != nil || question == nil || question.ID != asked.ID {
 			return nil, errors.New("agent: no question waits for an answer; use Submit, Steer or FollowUp")
 		}
 		s.interrupted.Store(false) // it came before this answer
@@ -197,5 +199,6 @@ func (c *OpenCall) answered(input inputRecord, content json.RawMessage) ([]recor
 	}
 	input.Text, input.Answers = answer.Text, c.ID
 	parts := append(llm.TextParts(answer.String()), input.More...)
-	return []record{input, resultRecord{CallID: c.ID, Name: c.Name, Content: parts, Bytes: int64(len(parts.Text()))}}, nil
+	return []record{input, resultRecord{CallID: c.ID, Name: c.Name, Content: parts, Bytes: int64(len(parts.Text()))}},
+		nil
 }

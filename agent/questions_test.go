@@ -23,7 +23,8 @@ func ask(question string) llm.ToolCall {
 // openAsking opens a session whose model may ask questions and has another tool.
 func openAsking(t *testing.T, questions *agent.Questions, log journal.Log, steps ...llmtest.Step) *host {
 	t.Helper()
-	return open(t, setup{tools: []tool.Tool{coding.AskUser(), echo("work")}, steps: steps, options: agent.Options{Questions: questions, Journal: log}})
+	return open(t, setup{tools: []tool.Tool{coding.AskUser(), echo("work")}, steps: steps,
+		options: agent.Options{Questions: questions, Journal: log}})
 }
 
 // results returns the texts of the results in the last tool_results turn.
@@ -69,11 +70,13 @@ func TestA1_QuestionIsAnsweredAtOnce(t *testing.T) {
 			return tool.Answer{Text: "no"}, nil
 		}}, nil, llmtest.Calls(call("work"), ask("really?")), llmtest.Text("done"))
 		h.submit(t, "go", agent.ReasonCompleted)
-		if h.results() != "work ran|no" || asked.Text != "really?" || strings.Join(asked.Options, ",") != "yes,no" || h.Status() != agent.StatusIdle {
+		if h.results() != "work ran|no" || asked.Text != "really?" || strings.Join(asked.Options, ",") != "yes,no" ||
+			h.Status() != agent.StatusIdle {
 			t.Errorf("results %q, asked %+v, %s", h.results(), asked, h.Status())
 		}
 		q := only[*agent.InputRequested](h)
-		if len(q) != 1 || q[0].Question != "really?" || len(q[0].Options) != 2 || q[0].CallID != h.History()[1].Message.Parts.ToolCalls()[1].ID {
+		if len(q) != 1 || q[0].Question != "really?" || len(q[0].Options) != 2 ||
+			q[0].CallID != h.History()[1].Message.Parts.ToolCalls()[1].ID {
 			t.Errorf("%+v", q)
 		}
 	})
@@ -133,7 +136,8 @@ func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
 	if h.Status() != agent.StatusAwaiting || result.Turns != 1 {
 		t.Errorf("%s, %+v", h.Status(), result)
 	}
-	if !strings.Contains(h.kinds(), "INPUT_REQUESTED") || !strings.HasSuffix(h.kinds(), " PROCESSING_END") || only[*agent.ProcessingEnd](h)[0].State != agent.StatusAwaiting {
+	if !strings.Contains(h.kinds(), "INPUT_REQUESTED") || !strings.HasSuffix(h.kinds(), " PROCESSING_END") ||
+		only[*agent.ProcessingEnd](h)[0].State != agent.StatusAwaiting {
 		t.Errorf("events %s", h.kinds())
 	}
 	if len(only[*agent.ToolCallEnd](h)) != 1 {
@@ -182,7 +186,8 @@ func TestA1_SeveralQuestions(t *testing.T) {
 func TestA1_AnswerWithAnImage(t *testing.T) {
 	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(ask("how does it look?")), llmtest.Text("done"))
 	h.submit(t, "go", agent.ReasonAwaitingInput)
-	if result, err := h.Submit(context.Background(), "so", agent.Attach(llm.Media{MIME: "image/png", Data: []byte(llmtest.PNG)})); err != nil || result.Text != "done" {
+	if result, err := h.Submit(context.Background(), "so",
+		agent.Attach(llm.Media{MIME: "image/png", Data: []byte(llmtest.PNG)})); err != nil || result.Text != "done" {
 		t.Fatalf("Submit = %+v, %v", result, err)
 	}
 	if parts := h.History()[2].Message.Parts[0].(llm.ToolResult).Content; len(parts) != 2 {
@@ -217,8 +222,9 @@ func TestA1_InterruptWithAQuestionAndACall(t *testing.T) {
 			<-ctx.Done()
 			return tool.Result{}, ctx.Err()
 		})
-		h := open(t, setup{tools: []tool.Tool{coding.AskUser(), hang}, options: agent.Options{Questions: &agent.Questions{}},
-			steps: []llmtest.Step{llmtest.Calls(ask("really?"), call("hang")), llmtest.Text("done")}})
+		h := open(t, setup{tools: []tool.Tool{coding.AskUser(), hang},
+			options: agent.Options{Questions: &agent.Questions{}},
+			steps:   []llmtest.Step{llmtest.Calls(ask("really?"), call("hang")), llmtest.Text("done")}})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.ReasonInterrupted {
@@ -250,7 +256,8 @@ func TestA1_ResumesWaiting(t *testing.T) {
 	records := all(t, log)
 	for n := len(records); n > len(records)-2; n-- { // with and without the record of the session's end
 		rest := openAsking(t, &agent.Questions{}, journal.NewMemory(records[:n]...), steps[1])
-		if q := only[*agent.InputRequested](rest); rest.Status() != agent.StatusAwaiting || len(q) != 1 || q[0].Question != "really?" {
+		if q := only[*agent.InputRequested](rest); rest.Status() != agent.StatusAwaiting || len(q) != 1 ||
+			q[0].Question != "really?" {
 			t.Errorf("%s, events %s", rest.Status(), rest.kinds())
 		}
 		rest.submit(t, "no", agent.ReasonCompleted)
@@ -294,12 +301,13 @@ func TestJ7_AnswerToAnEarlierQuestion(t *testing.T) {
 		return llmtest.Calls(llmtest.Call("ask_user", `{"question":"`+question+`"}`))
 	}
 	h = open(t, setup{tools: []tool.Tool{coding.AskUser()}, steps: []llmtest.Step{ask("Which?"), ask("Delete all?")},
-		options: agent.Options{Questions: &agent.Questions{}, Hooks: agent.Hooks{BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
-			if m.Text == "yes" { // meanwhile another caller answers
-				h.submit(t, "blue", agent.ReasonAwaitingInput)
-			}
-			return m, nil
-		}}}})
+		options: agent.Options{Questions: &agent.Questions{},
+			Hooks: agent.Hooks{BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
+				if m.Text == "yes" { // meanwhile another caller answers
+					h.submit(t, "blue", agent.ReasonAwaitingInput)
+				}
+				return m, nil
+			}}}})
 	h.submit(t, "go", agent.ReasonAwaitingInput)
 	if err := h.Answer(ctx, tool.Answer{Text: "yes"}); err == nil {
 		t.Error("the answer was taken for one to another question")
@@ -313,7 +321,8 @@ func TestJ7_AnswerToAnEarlierQuestion(t *testing.T) {
 func TestJ2_InterruptBeforeAnAnswer(t *testing.T) {
 	ctx := context.Background()
 	h := open(t, setup{tools: []tool.Tool{coding.AskUser()}, options: agent.Options{Questions: &agent.Questions{}},
-		steps: []llmtest.Step{llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which?"}`)), llmtest.Text("thanks")}})
+		steps: []llmtest.Step{llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which?"}`)),
+			llmtest.Text("thanks")}})
 	h.submit(t, "go", agent.ReasonAwaitingInput)
 	h.Interrupt()
 	if err := h.Answer(ctx, tool.Answer{Text: "blue"}); err != nil {

@@ -70,11 +70,12 @@ type Params struct {
 
 // inputRecord begins an input, with a user turn or as the last input again.
 type inputRecord struct {
-	Text     string    `json:"text,omitempty"`
-	More     llm.Parts `json:"more,omitempty"`
-	Queued   int       `json:"queued,omitempty"`   // the id of the follow-up
-	Continue bool      `json:"continue,omitempty"` // goes on with the last input, or after a crash with the open one; adds no turn
-	Answers  string    `json:"answers,omitempty"`  // the call whose question the text answers; adds no turn
+	Text   string    `json:"text,omitempty"`
+	More   llm.Parts `json:"more,omitempty"`
+	Queued int       `json:"queued,omitempty"` // the id of the follow-up
+	// goes on with the last input, or after a crash with the open one; adds no turn
+	Continue bool   `json:"continue,omitempty"`
+	Answers  string `json:"answers,omitempty"` // the call whose question the text answers; adds no turn
 	// Action is set if the person declined or canceled the question.
 	Action tool.Action `json:"action,omitempty"`
 	Key    string      `json:"key,omitempty"` // the host's
@@ -130,23 +131,25 @@ type intentRecord struct {
 
 // resultRecord holds the result of a call.
 type resultRecord struct {
-	CallID    string        `json:"call_id"`
-	Name      string        `json:"name"`
-	Args      string        `json:"args,omitempty"` // the effective ones, if they differ from those that were sent
-	Access    *tool.Access  `json:"access,omitempty"`
-	Content   llm.Parts     `json:"content"` // as the model sees it
-	IsError   bool          `json:"is_error,omitempty"`
-	Done      bool          `json:"done,omitempty"`
-	Final     string        `json:"final,omitempty"`
-	OutputRef string        `json:"output_ref,omitempty"`
-	Kept      *keptOutput   `json:"kept,omitempty"`      // the whole output, if the journal has it
-	Asked     string        `json:"asked,omitempty"`     // the question that Content answers, if a person did while the call ran
-	Answers   []exchange    `json:"answers,omitempty"`   // other answers that people gave while the call ran
-	Bytes     int64         `json:"bytes"`               // of the whole output
-	Truncated bool          `json:"truncated,omitempty"` // Content has a part of the output
-	Seen      []tool.Seen   `json:"seen,omitempty"`      // files that the call has read whole; up to version 2 also those that it wrote
-	Duration  time.Duration `json:"duration"`
-	Start     int64         `json:"start,omitempty"` // the number of TOOL_CALL_START
+	CallID    string       `json:"call_id"`
+	Name      string       `json:"name"`
+	Args      string       `json:"args,omitempty"` // the effective ones, if they differ from those that were sent
+	Access    *tool.Access `json:"access,omitempty"`
+	Content   llm.Parts    `json:"content"` // as the model sees it
+	IsError   bool         `json:"is_error,omitempty"`
+	Done      bool         `json:"done,omitempty"`
+	Final     string       `json:"final,omitempty"`
+	OutputRef string       `json:"output_ref,omitempty"`
+	Kept      *keptOutput  `json:"kept,omitempty"` // the whole output, if the journal has it
+	// the question that Content answers, if a person did while the call ran
+	Asked     string     `json:"asked,omitempty"`
+	Answers   []exchange `json:"answers,omitempty"`   // other answers that people gave while the call ran
+	Bytes     int64      `json:"bytes"`               // of the whole output
+	Truncated bool       `json:"truncated,omitempty"` // Content has a part of the output
+	// files that the call has read whole; up to version 2 also those that it wrote
+	Seen     []tool.Seen   `json:"seen,omitempty"`
+	Duration time.Duration `json:"duration"`
+	Start    int64         `json:"start,omitempty"` // the number of TOOL_CALL_START
 
 	Changes    []tool.Change   `json:"changes,omitempty"`
 	Ran        *tool.Ran       `json:"ran,omitempty"`
@@ -361,14 +364,16 @@ func placeOf(data []byte) (at place) {
 func decodeRecord(line journal.Record) (record, place, error) {
 	decode := decoderOf(line.Kind)
 	if decode == nil {
-		return nil, place{}, fmt.Errorf("agent: record %d: unknown kind %q; the journal was written by a newer version", line.N, line.Kind)
+		return nil, place{}, fmt.Errorf("agent: record %d: unknown kind %q; the journal was written by a newer version",
+			line.N, line.Kind)
 	}
 	rec, err := decode(line.Data)
 	if err != nil {
 		return nil, place{}, fmt.Errorf("agent: record %d (%s): %w", line.N, line.Kind, err)
 	}
 	if h, ok := rec.(headerRecord); ok && h.Version > version {
-		return nil, place{}, fmt.Errorf("agent: the journal has version %d, this program reads up to %d", h.Version, version)
+		return nil, place{}, fmt.Errorf("agent: the journal has version %d, this program reads up to %d", h.Version,
+			version)
 	}
 	return rec, placeOf(line.Data), nil
 }

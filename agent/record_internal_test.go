@@ -30,8 +30,10 @@ func encodedPlainly(t *testing.T, rec record, at place) string {
 
 // What encodeRecord has returned does not change with the next records, whatever their size.
 func TestK8_EncodedRecordsStay(t *testing.T) {
-	records := []record{inputRecord{Text: "<go> & \u2028"}, endRecord{Reason: ReasonDone}, turnRecord{}, stopRecord{}, spentRecord{}, awaitRecord{},
-		noteRecord{Note: "n", Data: json.RawMessage(`{"a":1}`)}, inputRecord{Text: string(make([]byte, 128<<10))}, inputRecord{}}
+	records := []record{inputRecord{Text: "<go> & \u2028"}, endRecord{Reason: ReasonDone}, turnRecord{}, stopRecord{},
+		spentRecord{}, awaitRecord{},
+		noteRecord{Note: "n", Data: json.RawMessage(`{"a":1}`)}, inputRecord{Text: string(make([]byte, 128<<10))},
+		inputRecord{}}
 	var got [][]byte
 	var want []string
 	for i, rec := range append(records, records...) {
@@ -52,18 +54,26 @@ func TestK8_EncodedRecordsStay(t *testing.T) {
 // frequent holds records of the kinds that every round has, with every field set.
 func frequent() []record {
 	epoch := 3
-	parts := llm.Parts{llm.Text{Text: "<é>\u2028\n", Signature: "s"}, llm.Thinking{Text: "t", ID: "i"}, llm.Media{MIME: "image/png", Data: []byte{0, 1}}}
-	access := &tool.Access{Effect: tool.ReadOnly, Paths: []string{"/a", "/b"}, Command: "ls\t", Hosts: []string{"h:1"}, Guarded: []tool.Guarded{{Path: "/p", Why: "w"}}}
+	parts := llm.Parts{llm.Text{Text: "<é>\u2028\n", Signature: "s"}, llm.Thinking{Text: "t", ID: "i"},
+		llm.Media{MIME: "image/png", Data: []byte{0, 1}}}
+	access := &tool.Access{Effect: tool.ReadOnly, Paths: []string{"/a", "/b"}, Command: "ls\t", Hosts: []string{"h:1"},
+		Guarded: []tool.Guarded{{Path: "/p", Why: "w"}}}
 	call := llm.ToolCall{ID: "1", Name: "n", Args: `{"a":"\n"}`, Free: true, Signature: "s"}
 	return []record{
 		answerRecord{}, resultRecord{}, intentRecord{},
-		answerRecord{modelCallEpoch: modelCallEpoch{Epoch: &epoch}, Message: llm.Message{Role: llm.RoleAssistant, Parts: append(parts, call), Provider: "p", Model: "m"},
-			Usage: llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Reasoning: 5}, Finish: llm.Finish{Reason: llm.FinishStop, Raw: "end"}, ResponseID: "r",
-			Latency: time.Second, Cost: 0.25, Shown: shown{Step: 1, Thoughts: []int64{2}, Texts: [][2]int64{{3, 4}, {5, 6}}}},
+		answerRecord{modelCallEpoch: modelCallEpoch{Epoch: &epoch}, Message: llm.Message{Role: llm.RoleAssistant,
+			Parts: append(parts, call), Provider: "p", Model: "m"},
+			Usage:  llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Reasoning: 5},
+			Finish: llm.Finish{Reason: llm.FinishStop, Raw: "end"}, ResponseID: "r",
+			Latency: time.Second, Cost: 0.25, Shown: shown{Step: 1, Thoughts: []int64{2},
+				Texts: [][2]int64{{3, 4}, {5, 6}}}},
 		intentRecord{Calls: []llm.ToolCall{call, {ID: "2"}}},
-		resultRecord{CallID: "1", Name: "n", Args: "{}", Access: access, Content: parts, IsError: true, Done: true, Final: "f", OutputRef: "o", Kept: &keptOutput{Hash: "h", Size: 7},
-			Asked: "q", Answers: []exchange{{Question: "q"}}, Bytes: 1 << 40, Truncated: true, Seen: []tool.Seen{{Path: "/a", Hash: env.Hash("h")}}, Duration: -1, Start: 9,
-			Changes: []tool.Change{{Kind: "create", Path: "/a"}}, Ran: &tool.Ran{}, Structured: json.RawMessage(`{"a":[1]}`)},
+		resultRecord{CallID: "1", Name: "n", Args: "{}", Access: access, Content: parts, IsError: true, Done: true,
+			Final: "f", OutputRef: "o", Kept: &keptOutput{Hash: "h", Size: 7},
+			Asked: "q", Answers: []exchange{{Question: "q"}}, Bytes: 1 << 40, Truncated: true,
+			Seen: []tool.Seen{{Path: "/a", Hash: env.Hash("h")}}, Duration: -1, Start: 9,
+			Changes: []tool.Change{{Kind: "create", Path: "/a"}}, Ran: &tool.Ran{},
+			Structured: json.RawMessage(`{"a":[1]}`)},
 	}
 }
 
@@ -83,7 +93,8 @@ func TestK5_SameMembers(t *testing.T) {
 			t.Errorf("%s is the same in another kind", body)
 		}
 	}
-	a, b := journal.Record{Kind: "turn", Data: json.RawMessage(`{"seq":1,"text":"a"}`)}, journal.Record{Kind: "turn", Data: json.RawMessage(`{"text":"a","seq":2}`)}
+	a, b := journal.Record{Kind: "turn", Data: json.RawMessage(`{"seq":1,"text":"a"}`)}, journal.Record{Kind: "turn",
+		Data: json.RawMessage(`{"text":"a","seq":2}`)}
 	if !equal(a, b) {
 		t.Error("the order of members makes a difference")
 	}

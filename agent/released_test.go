@@ -22,11 +22,12 @@ import (
 func TestJ7_ReleaseWhileOnEventBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
-		h := open(t, setup{silent: true, options: agent.Options{Journal: new(journal.Memory), OnEvent: func(ev agent.Event) {
-			if _, ok := ev.(*agent.NoteWritten); ok {
-				<-block
-			}
-		}}})
+		h := open(t, setup{silent: true, options: agent.Options{Journal: new(journal.Memory),
+			OnEvent: func(ev agent.Event) {
+				if _, ok := ev.(*agent.NoteWritten); ok {
+					<-block
+				}
+			}}})
 		if err := h.Note(context.Background(), "k", []byte(`1`), ""); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +61,8 @@ func TestJ7_TakenOverAtRest(t *testing.T) {
 			}
 			return tool.Text("ok"), nil
 		})
-		h := open(t, setup{silent: true, tools: append(coding.Agents(), work), options: agent.Options{Journal: log, Subagents: &agent.Subagents{}},
+		h := open(t, setup{silent: true, tools: append(coding.Agents(), work), options: agent.Options{Journal: log,
+			Subagents: &agent.Subagents{}},
 			steps: byTask(map[string][]llmtest.Step{
 				"go":    {llmtest.Calls(spawn("child")), llmtest.Text("done")},
 				"child": slices.Repeat([]llmtest.Step{llmtest.Calls(call("work"))}, 100),
@@ -86,15 +88,18 @@ func TestJ7_ClosedWhileTakenOver(t *testing.T) {
 			<-ctx.Done()
 			return tool.Text("ended"), nil
 		})
-		h := open(t, setup{silent: true, tools: append(coding.Agents(), slow), options: agent.Options{Journal: log, Subagents: &agent.Subagents{}},
-			steps: byTask(map[string][]llmtest.Step{"go": {llmtest.Calls(spawn("child")), llmtest.Text("done")}, "child": {llmtest.Calls(call("work"))}})})
+		h := open(t, setup{silent: true, tools: append(coding.Agents(), slow), options: agent.Options{Journal: log,
+			Subagents: &agent.Subagents{}},
+			steps: byTask(map[string][]llmtest.Step{"go": {llmtest.Calls(spawn("child")), llmtest.Text("done")},
+				"child": {llmtest.Calls(call("work"))}})})
 		h.submit(t, "go", agent.ReasonCompleted)
 		synctest.Wait()
 		log.from.Store(1)
 		if err := h.Close(); !errors.Is(err, agent.ErrTakenOver) {
 			t.Errorf("Close = %v", err)
 		}
-		if err := h.Steer(context.Background(), "x"); !errors.Is(err, agent.ErrClosed) || !errors.Is(err, agent.ErrTakenOver) {
+		if err := h.Steer(context.Background(), "x"); !errors.Is(err, agent.ErrClosed) ||
+			!errors.Is(err, agent.ErrTakenOver) {
 			t.Errorf("Steer = %v", err)
 		}
 	})
@@ -167,7 +172,8 @@ func TestJ7_ReleaseWaitsForASubagent(t *testing.T) {
 		if err := <-ended; !errors.Is(err, agent.ErrReleased) {
 			t.Error(err)
 		}
-		rest := open(t, setup{tools: tools, options: o, steps: byTask(map[string][]llmtest.Step{"go": {llmtest.Text("done")}})})
+		rest := open(t, setup{tools: tools, options: o,
+			steps: byTask(map[string][]llmtest.Step{"go": {llmtest.Text("done")}})})
 		if _, err := rest.Continue(context.Background()); err != nil {
 			t.Error(err)
 		}
@@ -184,7 +190,8 @@ func TestJ7_ReleaseWhileAnIntentIsWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := &slowLog{kind: "intent"}
-				h := open(t, setup{silent: true, options: agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: around}}, tools: []tool.Tool{echo("work")},
+				h := open(t, setup{silent: true, options: agent.Options{Journal: log,
+					Hooks: agent.Hooks{Middleware: around}}, tools: []tool.Tool{echo("work")},
 					steps: []llmtest.Step{llmtest.Calls(call("work"))}})
 				ended := make(chan error, 1)
 				go func() { ended <- second(h.Submit(context.Background(), "go")) }()
@@ -195,7 +202,8 @@ func TestJ7_ReleaseWhileAnIntentIsWritten(t *testing.T) {
 				if err := <-ended; !errors.Is(err, agent.ErrReleased) {
 					t.Error(err)
 				}
-				rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Text("done")}})
+				rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{echo("work")},
+					steps: []llmtest.Step{llmtest.Text("done")}})
 				if _, err := rest.Continue(context.Background()); err != nil {
 					t.Error(err)
 				}
@@ -215,7 +223,8 @@ func TestJ7_ReleaseReportsAFailure(t *testing.T) {
 			time.Sleep(time.Minute)
 			return tool.Text("ok"), nil
 		})
-		h := open(t, setup{silent: true, options: agent.Options{Journal: log}, tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(call("work"))}})
+		h := open(t, setup{silent: true, options: agent.Options{Journal: log}, tools: []tool.Tool{work},
+			steps: []llmtest.Step{llmtest.Calls(call("work"))}})
 		ended := make(chan error, 1)
 		go func() { ended <- second(h.Submit(context.Background(), "go")) }()
 		time.Sleep(time.Second)
@@ -257,7 +266,9 @@ func TestJ7_SlowSyncDuringAnInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(slowSync)
 		begun, over := make(chan struct{}), make(chan struct{})
-		h := open(t, setup{options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Gate(begun, over, llmtest.Text("done")), llmtest.Text("again"), llmtest.Text("more")}})
+		h := open(t, setup{options: agent.Options{Journal: log},
+			steps: []llmtest.Step{llmtest.Gate(begun, over, llmtest.Text("done")), llmtest.Text("again"),
+				llmtest.Text("more")}})
 		ended := make(chan error, 1)
 		go func() { ended <- second(h.Submit(context.Background(), "go")) }()
 		<-begun
@@ -334,8 +345,9 @@ func TestJ7_ReleaseDuringASideCallsWait(t *testing.T) {
 func TestJ7_EndedContext(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{options: agent.Options{Journal: log}})
-	for what, err := range map[string]error{"Steer": h.Steer(ended(), "x"), "FollowUp": h.FollowUp(ended(), "x"), "Begin": h.Begin(ended(), "x"),
-		"Note": h.Note(ended(), "k", []byte(`1`), ""), "Set": h.Set(ended(), agent.Settings{})} {
+	for what, err := range map[string]error{"Steer": h.Steer(ended(), "x"), "FollowUp": h.FollowUp(ended(), "x"),
+		"Begin": h.Begin(ended(), "x"),
+		"Note":  h.Note(ended(), "k", []byte(`1`), ""), "Set": h.Set(ended(), agent.Settings{})} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s = %v", what, err)
 		}

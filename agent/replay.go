@@ -37,7 +37,8 @@ type Divergence struct {
 // Error describes the first difference.
 func (d *Divergence) Error() string {
 	if d.Problem != "" {
-		return fmt.Sprintf("the journal cannot be replayed from record %d on: %s\nit is %s", d.Record, d.Problem, d.Want)
+		return fmt.Sprintf("the journal cannot be replayed from record %d on: %s\nit is %s", d.Record, d.Problem,
+			d.Want)
 	}
 	return fmt.Sprintf("the replay diverges at record %d:\nwant %s\n got %s", d.Record, d.Want, d.Got)
 }
@@ -92,7 +93,8 @@ func (r *replay) read(ctx context.Context, from Records) (misfit *Divergence, er
 			return nil, err
 		}
 		if err := state.accepts(rec); err != nil {
-			return &Divergence{Record: line.N, Want: comparable(line), Got: json.RawMessage("null"), Problem: err.Error()}, nil
+			return &Divergence{Record: line.N, Want: comparable(line), Got: json.RawMessage("null"),
+				Problem: err.Error()}, nil
 		}
 		state.fold(rec, line.Time)
 		if id := callOf(rec); id != "" {
@@ -130,7 +132,8 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	if client == nil {
 		client = &llm.Client{Providers: r.providers(h.Provider)}
 	}
-	s := newSession(Options{Client: client, Env: nowhere{dir: h.Dir, machine: h.Machine}, ID: h.ID, Journal: (*replayLog)(r), OnEvent: o.OnEvent,
+	s := newSession(Options{Client: client, Env: nowhere{dir: h.Dir, machine: h.Machine}, ID: h.ID,
+		Journal: (*replayLog)(r), OnEvent: o.OnEvent,
 		Limits: Limits{MaxJournal: math.MaxInt64}, Subagents: &Subagents{}, Questions: &Questions{}})
 	var err error
 	if s.registry, err = s.registryOf(&h.Policy, r.tools(h.Tools)); err != nil {

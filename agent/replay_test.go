@@ -26,7 +26,8 @@ func checkReplay(t *testing.T, log *journal.Memory, saw []agent.Event) {
 	t.Helper()
 	checkOpening(t, log)
 	var got []agent.Event
-	err := agent.Replay(context.Background(), log, agent.ReplayOptions{OnEvent: func(ev agent.Event) { got = append(got, ev) }})
+	err := agent.Replay(context.Background(), log,
+		agent.ReplayOptions{OnEvent: func(ev agent.Event) { got = append(got, ev) }})
 	if err != nil {
 		t.Errorf("replay: %v", err)
 		return
@@ -59,7 +60,8 @@ func openingProblems(records []journal.Record) (problems []string) {
 		got, err := agent.ReadOpening(first)
 		want, wrong := agent.FoldOpening(first)
 		if !reflect.DeepEqual(got, want) || fmt.Sprint(err) != fmt.Sprint(wrong) {
-			problems = append(problems, fmt.Sprintf("after %d records the opening is %+v, %v, want %+v, %v", n+1, got, err, want, wrong))
+			problems = append(problems, fmt.Sprintf("after %d records the opening is %+v, %v, want %+v, %v", n+1, got,
+				err, want, wrong))
 		}
 	}
 	return problems
@@ -101,7 +103,8 @@ func comparableEvents(t *testing.T, events []agent.Event) []string {
 			if answeredAtOnce(ev.CallID, events[i:]) { // the journal has it as an ordinary call
 				continue
 			}
-		case *agent.AssistantTextDelta, *agent.ThinkingDelta, *agent.ToolCallOutputDelta, *agent.Warning, *agent.SubagentEvent:
+		case *agent.AssistantTextDelta, *agent.ThinkingDelta, *agent.ToolCallOutputDelta, *agent.Warning,
+			*agent.SubagentEvent:
 			continue
 		}
 		data, err := json.Marshal(ev)
@@ -112,7 +115,8 @@ func comparableEvents(t *testing.T, events []agent.Event) []string {
 		if err := json.Unmarshal(data, &members); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"seq", "time", "latency_ms", "duration_ms", "delay_ms", "output", "output_bytes", "output_complete",
+		for _, name := range []string{"seq", "time", "latency_ms", "duration_ms", "delay_ms", "output", "output_bytes",
+			"output_complete",
 			"output_ref", "cost_usd"} {
 			delete(members, name)
 		}
@@ -163,7 +167,8 @@ func TestA19_ReplayShowsTheFirstDivergence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := new(journal.Memory)
-			h := open(t, setup{tools: []tool.Tool{echo("say")}, options: agent.Options{Journal: log, Policy: agent.Policy{MaxTurns: 9}},
+			h := open(t, setup{tools: []tool.Tool{echo("say")}, options: agent.Options{Journal: log,
+				Policy: agent.Policy{MaxTurns: 9}},
 				steps: []llmtest.Step{llmtest.Calls(call("say")), llmtest.Calls(call("say")), llmtest.Text("done")}})
 			if err := h.Steer(context.Background(), "left"); err != nil {
 				t.Fatal(err)
@@ -216,7 +221,8 @@ func TestI17_ContainmentIsProjected(t *testing.T) {
 		}
 	}
 	for i, level := range []string{env.ContainCgroupPIDNS, "group", "group"} {
-		o := agent.Options{Client: client, Env: otherContainment{r.env, level}, Journal: log, OnEvent: started(&live), System: "x",
+		o := agent.Options{Client: client, Env: otherContainment{r.env, level}, Journal: log, OnEvent: started(&live),
+			System:  "x",
 			Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1"}}
 		start := agent.Resume
 		if i == 0 {
@@ -243,7 +249,8 @@ func TestI17_ContainmentIsProjected(t *testing.T) {
 	if err := agent.Replay(context.Background(), log, agent.ReplayOptions{OnEvent: started(&replayed)}); err != nil {
 		t.Error(err)
 	}
-	if want := []string{"cgroup+pidns true", "group false", "group false"}; !slices.Equal(live, want) || !slices.Equal(projected, want) || !slices.Equal(replayed, want) {
+	if want := []string{"cgroup+pidns true", "group false", "group false"}; !slices.Equal(live, want) ||
+		!slices.Equal(projected, want) || !slices.Equal(replayed, want) {
 		t.Errorf("live %q, projected %q, replayed %q, want %q", live, projected, replayed, want)
 	}
 	settings := 0

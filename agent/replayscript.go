@@ -69,7 +69,8 @@ func (p script) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Stre
 			return
 		}
 		for block, part := range resp.Message.Parts {
-			if t, ok := part.(llm.Text); ok && !yield(llm.StreamEvent{Type: llm.EventTextDelta, Block: block, Delta: t.Text}, nil) {
+			if t, ok := part.(llm.Text); ok && !yield(llm.StreamEvent{Type: llm.EventTextDelta, Block: block,
+				Delta: t.Text}, nil) {
 				return
 			}
 		}
@@ -88,14 +89,17 @@ func (p script) answer(ctx context.Context) (resp *llm.Response, discarded []str
 	})
 	switch rec := rec.(type) {
 	case answerRecord:
-		return &llm.Response{ID: rec.ResponseID, Provider: rec.Message.Provider, Model: rec.Message.Model, Message: rec.Message, Usage: rec.Usage,
+		return &llm.Response{ID: rec.ResponseID, Provider: rec.Message.Provider, Model: rec.Message.Model,
+			Message: rec.Message, Usage: rec.Usage,
 			Finish: rec.Finish}, nil, nil
 	case faultRecord:
 		f := rec.Fault
 		failure := llm.Errorf(llm.KindNamed(f.Kind), "%s", f.Text)
-		failure.Provider, failure.Code, failure.Status, failure.RequestID, failure.Usage = f.Provider, f.Code, f.Status, f.RequestID, f.Usage
+		failure.Provider, failure.Code, failure.Status, failure.RequestID, failure.Usage = f.Provider, f.Code, f.Status,
+			f.RequestID, f.Usage
 		failure.Final = !f.Retryable
-		failure.Tokens, failure.Window, failure.Rejected, failure.Undecoded = f.Tokens, f.Window, f.Rejected, f.Undecoded
+		failure.Tokens, failure.Window, failure.Rejected, failure.Undecoded = f.Tokens, f.Window, f.Rejected,
+			f.Undecoded
 		failure.Unsent = true // the record has its usage
 		return nil, f.Discarded, failure
 	case compactRecord:
@@ -176,7 +180,8 @@ func (r *replay) tools(definitions []llm.ToolDefinition) []tool.Tool {
 	nothing := func(string) (tool.Access, error) { return tool.Access{Effect: tool.ReadOnly}, nil }
 	var tools []tool.Tool
 	for _, def := range definitions {
-		tools = append(tools, tool.Tool{ToolDefinition: def, Limit: tool.Limit{Chars: -1}, RawInput: true, Run: r.runTool, Access: nothing})
+		tools = append(tools, tool.Tool{ToolDefinition: def, Limit: tool.Limit{Chars: -1}, RawInput: true,
+			Run: r.runTool, Access: nothing})
 	}
 	return tools
 }
@@ -184,7 +189,8 @@ func (r *replay) tools(definitions []llm.ToolDefinition) []tool.Tool {
 func (r *replay) runTool(_ context.Context, call *tool.Call) (tool.Result, error) {
 	switch rec := r.result(call.ID).(type) {
 	case resultRecord:
-		return tool.Result{Content: rec.Content, IsError: rec.IsError, Done: rec.Done, Final: rec.Final, OutputRef: rec.OutputRef}, nil
+		return tool.Result{Content: rec.Content, IsError: rec.IsError, Done: rec.Done, Final: rec.Final,
+			OutputRef: rec.OutputRef}, nil
 	case awaitRecord:
 		r.mu.Lock()
 		r.asked[call.ID] = true

@@ -29,13 +29,15 @@ func (s *Session) Result() *Result {
 
 // result returns the outcome of an input that has ended.
 func (in *Input) result() *Result {
-	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: in.Usage, CostUSD: in.Cost, Turns: in.Turns, ToolRounds: in.Rounds,
+	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: in.Usage, CostUSD: in.Cost,
+		Turns: in.Turns, ToolRounds: in.Rounds,
 		Unconfirmed: in.Unconfirmed}
 }
 
 // result returns the Result of the work since before, whose last input is in.
 func (s *Session) result(in *Input, before totals) *Result {
 	now := s.state.totals()
-	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: now.usage.Sub(before.usage), CostUSD: now.cost - before.cost,
-		Turns: now.turns - before.turns, ToolRounds: now.rounds - before.rounds, Unconfirmed: in.Unconfirmed}
+	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: now.usage.Sub(before.usage),
+		CostUSD: now.cost - before.cost,
+		Turns:   now.turns - before.turns, ToolRounds: now.rounds - before.rounds, Unconfirmed: in.Unconfirmed}
 }

@@ -28,7 +28,8 @@ const person = `{"type":"object","properties":{"name":{"type":"string"},"age":{"
 // openStructured opens a session that must give a result with a schema.
 func openStructured(t *testing.T, schema string, native bool, steps ...llmtest.Step) *host {
 	t.Helper()
-	s := setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: steps, options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(schema)}}}}
+	s := setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: steps,
+		options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(schema)}}}}
 	if native {
 		s.wrap = formats
 	}
@@ -45,12 +46,15 @@ func TestA21_NativeFormat(t *testing.T) {
 		want  string // empty if the result is an error
 		nudge int
 	}{
-		"at once":              {[]llmtest.Step{llmtest.Text(ada)}, ada, 0},
-		"after some work":      {[]llmtest.Step{llmtest.Calls(call("work")), llmtest.Text(ada)}, ada, 0},
-		"corrected once":       {[]llmtest.Step{llmtest.Text(`{"name":"Ada"}`), llmtest.Text(ada)}, ada, 1},
-		"corrected twice":      {[]llmtest.Step{llmtest.Text("Ada, 36"), llmtest.Text(`{"name":"Ada","age":-1}`), llmtest.Text(ada)}, ada, 2},
-		"corrected too often":  {[]llmtest.Step{llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), llmtest.Text(ada)}, "", 2},
-		"with work in between": {[]llmtest.Step{llmtest.Text("a"), llmtest.Calls(call("work")), llmtest.Text("b"), llmtest.Calls(call("work")), llmtest.Text("c")}, "", 2},
+		"at once":         {[]llmtest.Step{llmtest.Text(ada)}, ada, 0},
+		"after some work": {[]llmtest.Step{llmtest.Calls(call("work")), llmtest.Text(ada)}, ada, 0},
+		"corrected once":  {[]llmtest.Step{llmtest.Text(`{"name":"Ada"}`), llmtest.Text(ada)}, ada, 1},
+		"corrected twice": {[]llmtest.Step{llmtest.Text("Ada, 36"), llmtest.Text(`{"name":"Ada","age":-1}`),
+			llmtest.Text(ada)}, ada, 2},
+		"corrected too often": {[]llmtest.Step{llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"),
+			llmtest.Text(ada)}, "", 2},
+		"with work in between": {[]llmtest.Step{llmtest.Text("a"), llmtest.Calls(call("work")), llmtest.Text("b"),
+			llmtest.Calls(call("work")), llmtest.Text("c")}, "", 2},
 		"by another done tool": {[]llmtest.Step{llmtest.Calls(call("submit")), llmtest.Text(ada)}, ada, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,14 +102,18 @@ func TestA21_ByATool(t *testing.T) {
 		want  string
 		nudge int
 	}{
-		"at once":                        {[]llmtest.Step{final(ada)}, ada, 0},
-		"after some work":                {[]llmtest.Step{llmtest.Calls(call("work")), final(ada)}, ada, 0},
-		"after a nudge":                  {[]llmtest.Step{llmtest.Text("It is Ada."), final(ada)}, ada, 1},
-		"after an invalid call":          {[]llmtest.Step{final(`{"name":"Ada"}`), final(ada)}, ada, 0},
-		"after two mistakes":             {[]llmtest.Step{final(`Ada`), llmtest.Text("It is Ada."), final(ada)}, ada, 1},
-		"three invalid calls":            {[]llmtest.Step{final(`{}`), final(`{"name":1}`), final(`{"age":-1,"name":"x"}`), final(ada)}, "", 0},
-		"mistakes with work in betweeen": {[]llmtest.Step{final(`{}`), llmtest.Calls(call("work")), final(`{}`), llmtest.Calls(call("work")), final(`{}`), final(ada)}, "", 0},
-		"never called":                   {[]llmtest.Step{llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), final(ada)}, "", 2},
+		"at once":               {[]llmtest.Step{final(ada)}, ada, 0},
+		"after some work":       {[]llmtest.Step{llmtest.Calls(call("work")), final(ada)}, ada, 0},
+		"after a nudge":         {[]llmtest.Step{llmtest.Text("It is Ada."), final(ada)}, ada, 1},
+		"after an invalid call": {[]llmtest.Step{final(`{"name":"Ada"}`), final(ada)}, ada, 0},
+		"after two mistakes": {[]llmtest.Step{final(`Ada`), llmtest.Text("It is Ada."), final(ada)}, ada,
+			1},
+		"three invalid calls": {[]llmtest.Step{final(`{}`), final(`{"name":1}`),
+			final(`{"age":-1,"name":"x"}`), final(ada)}, "", 0},
+		"mistakes with work in betweeen": {[]llmtest.Step{final(`{}`), llmtest.Calls(call("work")), final(`{}`),
+			llmtest.Calls(call("work")), final(`{}`), final(ada)}, "", 0},
+		"never called": {[]llmtest.Step{llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"),
+			final(ada)}, "", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := openStructured(t, person, false, c.steps...)
@@ -124,7 +132,8 @@ func TestA21_ByATool(t *testing.T) {
 
 // A schema may have definitions.
 func TestA21_Definitions(t *testing.T) {
-	h := openStructured(t, `{"$defs":{"n":{"type":"integer"}},"type":"object","properties":{"n":{"$ref":"#/$defs/n"}}}`, false, final(`{"n":"x"}`), final(`{"n":3}`))
+	h := openStructured(t, `{"$defs":{"n":{"type":"integer"}},"type":"object","properties":{"n":{"$ref":"#/$defs/n"}}}`,
+		false, final(`{"n":"x"}`), final(`{"n":3}`))
 	checkResult(t, h, `{"n":3}`)
 }
 
@@ -150,7 +159,8 @@ func TestA21_TheResultIsChecked(t *testing.T) {
 
 // Every input has its own result and its own corrections.
 func TestA21_EveryInput(t *testing.T) {
-	h := openStructured(t, number, true, llmtest.Text("one"), llmtest.Text(`{"value":1}`), llmtest.Text("two"), llmtest.Text("zwei"), llmtest.Text(`{"value":2}`))
+	h := openStructured(t, number, true, llmtest.Text("one"), llmtest.Text(`{"value":1}`), llmtest.Text("two"),
+		llmtest.Text("zwei"), llmtest.Text(`{"value":2}`))
 	checkResult(t, h, `{"value":1}`)
 	checkResult(t, h, `{"value":2}`)
 }
@@ -168,7 +178,8 @@ func TestA21_Resume(t *testing.T) {
 	plain, log := new(journal.Memory), new(journal.Memory)
 	s := setup{steps: []llmtest.Step{llmtest.Text("hello")}, options: agent.Options{Journal: plain}}
 	open(t, s).submit(t, "hi", agent.ReasonCompleted)
-	s.options.Result, s.options.Journal = &agent.ResultPolicy{Schema: json.RawMessage(number)}, journal.NewMemory(all(t, plain)...)
+	s.options.Result, s.options.Journal = &agent.ResultPolicy{Schema: json.RawMessage(number)},
+		journal.NewMemory(all(t, plain)...)
 	s.steps = []llmtest.Step{llmtest.Text("one"), final(`{"value":1}`)}
 	checkResult(t, open(t, s), `{"value":1}`)
 	s.options.Journal = log
@@ -180,20 +191,25 @@ func TestA21_Resume(t *testing.T) {
 	if again.epochs()[0] != 0 {
 		t.Errorf("epochs %v", again.epochs())
 	}
-	s.options.Result, s.options.Journal = &agent.ResultPolicy{Schema: json.RawMessage(strings.ReplaceAll(number, "integer", "string"))}, journal.NewMemory(all(t, log)...)
+	s.options.Result, s.options.Journal = &agent.ResultPolicy{Schema: json.RawMessage(strings.ReplaceAll(number,
+		"integer", "string"))}, journal.NewMemory(all(t, log)...)
 	s.steps = []llmtest.Step{final(`{"value":"three"}`)}
 	other := open(t, s)
 	checkResult(t, other, `{"value":"three"}`)
-	if tools := other.model.Requests()[0].Tools; len(tools) != 1 || !strings.Contains(string(tools[0].Parameters), "string") {
+	if tools := other.model.Requests()[0].Tools; len(tools) != 1 || !strings.Contains(string(tools[0].Parameters),
+		"string") {
 		t.Errorf("tools %+v", tools)
 	}
 }
 
 // A limit ends the input as usual. The text at the limit is not the result.
 func TestA21_AtALimit(t *testing.T) {
-	h := open(t, setup{wrap: formats, tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("half is done")},
-		options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(person)}, MaxToolRounds: 1, OnLimit: agent.SummarizeOnLimit}}})
-	if result := h.submit(t, "go", agent.ReasonMaxToolRounds); result.Text != "half is done" || h.model.Requests()[1].Format != nil {
+	h := open(t, setup{wrap: formats, tools: []tool.Tool{echo("work")},
+		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("half is done")},
+		options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(person)},
+			MaxToolRounds: 1, OnLimit: agent.SummarizeOnLimit}}})
+	if result := h.submit(t, "go", agent.ReasonMaxToolRounds); result.Text != "half is done" ||
+		h.model.Requests()[1].Format != nil {
 		t.Errorf("%+v", result)
 	}
 }
@@ -202,8 +218,10 @@ func TestA21_AtALimit(t *testing.T) {
 func TestA21_BadSchemas(t *testing.T) {
 	for _, schema := range []string{`{`, `{"type":1}`, `"x"`, `{"$ref":"#/nowhere"}`} {
 		h := llmtest.NewProvider("test")
-		_, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{h}}, Model: "m", Env: emptyEnv(t),
-			System: "You are being tested.", Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(schema)}}})
+		_, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{h}},
+			Model: "m", Env: emptyEnv(t),
+			System: "You are being tested.",
+			Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(schema)}}})
 		if err == nil || !strings.Contains(err.Error(), "Result.Schema") {
 			t.Errorf("schema %s: %v", schema, err)
 		}

@@ -28,7 +28,8 @@ func (s *Session) registryFor(p *Policy) (*tool.Registry, error) {
 	case p.resultTool() != "":
 		return registry, registry.Register(resultToolOf(p.Result.Schema))
 	case s.state.Policy.resultTool() != "":
-		registry.Retire(resultTool, "is not there any more, because no structured result is asked for; give the result as text")
+		registry.Retire(resultTool,
+			"is not there any more, because no structured result is asked for; give the result as text")
 	}
 	return registry, nil
 }
@@ -40,7 +41,8 @@ func (s *Session) toolsFor(p *Policy, registry *tool.Registry) ([]llm.ToolDefini
 	if !ok {
 		return nil, nil
 	}
-	others := slices.DeleteFunc(slices.Clone(s.state.tools), func(d llm.ToolDefinition) bool { return d.Name == t.Name })
+	others := slices.DeleteFunc(slices.Clone(s.state.tools),
+		func(d llm.ToolDefinition) bool { return d.Name == t.Name })
 	tools, err := writtenTools(append(others, t.ToolDefinition))
 	if err != nil {
 		return nil, err

@@ -42,13 +42,17 @@ func byAnswerCount(steps ...llmtest.Step) []llmtest.Step {
 // A session resumes from any prefix of its records and comes to the same end: the same history and
 // the same next request, except for results with an unknown outcome.
 func TestA19_EveryPrefixResumesToTheSameEnd(t *testing.T) {
-	look := newTool("look", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text("a view"), nil })
+	look := newTool("look", readOnly, func(context.Context, *tool.Call) (tool.Result,
+		error) {
+		return tool.Text("a view"), nil
+	})
 	session := func(log journal.Log) setup {
 		return setup{
 			tools: []tool.Tool{look, echo("change")},
 			steps: byAnswerCount(
 				llmtest.Calls(call("look"), call("change")),
-				llmtest.Answer(llm.Thinking{Text: "hm", Signature: "sig"}, llm.Text{Text: "and"}, llm.ToolCall{ID: "x", Name: "look", Args: "{}"}),
+				llmtest.Answer(llm.Thinking{Text: "hm", Signature: "sig"}, llm.Text{Text: "and"},
+					llm.ToolCall{ID: "x", Name: "look", Args: "{}"}),
 				llmtest.Text("the first is done"),
 				llmtest.Text("the second is done")),
 			options: agent.Options{Journal: log, Retry: llm.RetryPolicy{Max: -1}},
@@ -66,7 +70,8 @@ func TestA19_EveryPrefixResumesToTheSameEnd(t *testing.T) {
 	if err := whole.FollowUp(context.Background(), "the second task"); err != nil {
 		t.Fatal(err)
 	}
-	if result, err := whole.Submit(context.Background(), "the first task"); err != nil || result.Text != "the second is done" {
+	if result, err := whole.Submit(context.Background(), "the first task"); err != nil ||
+		result.Text != "the second is done" {
 		t.Fatalf("Submit = %+v, %v", result, err)
 	}
 	if err := whole.Close(); err != nil {
@@ -193,7 +198,9 @@ func (unreadable) Records(context.Context, int64) iter.Seq2[journal.Record, erro
 // one that reads it.
 func TestK5_ResumeOfALoadedState(t *testing.T) {
 	session := func(log journal.Log, loaded *agent.State) setup {
-		return setup{tools: []tool.Tool{echo("change")}, steps: byAnswerCount(llmtest.Calls(call("change"), call("change")), llmtest.Text("done"), llmtest.Text("again")),
+		return setup{tools: []tool.Tool{echo("change")},
+			steps: byAnswerCount(llmtest.Calls(call("change"), call("change")), llmtest.Text("done"),
+				llmtest.Text("again")),
 			options: agent.Options{Journal: log, State: loaded}}
 	}
 	var log journal.Memory
@@ -230,10 +237,12 @@ func TestK5_ResumeOfALoadedState(t *testing.T) {
 			}
 			ends = append(ends, h)
 		}
-		if diff := gocmp.Diff(ends[0].History(), ends[1].History(), cmpopts.IgnoreFields(agent.Turn{}, "Time")); diff != "" {
+		if diff := gocmp.Diff(ends[0].History(), ends[1].History(), cmpopts.IgnoreFields(agent.Turn{},
+			"Time")); diff != "" {
 			t.Errorf("after %d records -read +loaded:\n%s", n, diff)
 		}
-		if diff := gocmp.Diff(all(t, logs[0]), all(t, logs[1]), cmpopts.IgnoreFields(journal.Record{}, "Time", "Data")); diff != "" {
+		if diff := gocmp.Diff(all(t, logs[0]), all(t, logs[1]), cmpopts.IgnoreFields(journal.Record{}, "Time",
+			"Data")); diff != "" {
 			t.Errorf("after %d records -read +loaded:\n%s", n, diff)
 		}
 		if len(ends[0].model.Requests()) > 0 {
@@ -329,10 +338,13 @@ func TestA19_TheJournalHoldsTheState(t *testing.T) {
 		h := open(t, setup{
 			tools: []tool.Tool{odd},
 			steps: []llmtest.Step{llmtest.Torn("half", llm.Errorf(llm.ErrServer, "bad\xff")),
-				llmtest.Answer(llm.Text{Text: "<i>"}, llm.ToolCall{Name: "odd", Args: `{"a": "<&>"}`}, llm.ToolCall{Name: "odd"})},
-			options: agent.Options{Journal: log, Request: agent.RequestOptions{ProviderOptions: []byte(`{ "x" : "<&>" }`)}},
+				llmtest.Answer(llm.Text{Text: "<i>"}, llm.ToolCall{Name: "odd", Args: `{"a": "<&>"}`},
+					llm.ToolCall{Name: "odd"})},
+			options: agent.Options{Journal: log,
+				Request: agent.RequestOptions{ProviderOptions: []byte(`{ "x" : "<&>" }`)}},
 		})
-		if _, err := h.Submit(context.Background(), "go \xff", agent.Attach(llm.Text{Text: "and \xff"}, llm.Media{MIME: "image/png", Data: []byte(llmtest.PNG)})); err != nil {
+		if _, err := h.Submit(context.Background(), "go \xff", agent.Attach(llm.Text{Text: "and \xff"},
+			llm.Media{MIME: "image/png", Data: []byte(llmtest.PNG)})); err != nil {
 			t.Fatal(err)
 		}
 		read := new(agent.State)
@@ -342,7 +354,8 @@ func TestA19_TheJournalHoldsTheState(t *testing.T) {
 			}
 		}
 		live := h.FoldedState()
-		if diff := gocmp.Diff(&live, read, gocmp.AllowUnexported(agent.State{}), cmpopts.IgnoreFields(agent.State{}, "seq")); diff != "" {
+		if diff := gocmp.Diff(&live, read, gocmp.AllowUnexported(agent.State{}), cmpopts.IgnoreFields(agent.State{},
+			"seq")); diff != "" {
 			t.Errorf("-live +read:\n%s", diff)
 		}
 	})
@@ -360,7 +373,8 @@ func TestA19_ResumesBetweenAttempts(t *testing.T) {
 		}
 		records := all(t, log)
 		upToFault := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "fault" }) + 1
-		rest := open(t, setup{steps: []llmtest.Step{llmtest.Text("up")}, options: agent.Options{Journal: journal.NewMemory(records[:upToFault]...)}})
+		rest := open(t, setup{steps: []llmtest.Step{llmtest.Text("up")},
+			options: agent.Options{Journal: journal.NewMemory(records[:upToFault]...)}})
 		if result, err := rest.Continue(context.Background()); err != nil || result.Text != "up" {
 			t.Fatalf("Continue = %+v, %v", result, err)
 		}
@@ -380,10 +394,12 @@ func TestA19_AJournalThatHoldsASessionIsNotANewOne(t *testing.T) {
 	if _, err := h.Submit(context.Background(), "go"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{}, Env: env.ReadOnly(nil), Journal: log}); err == nil || !strings.Contains(err.Error(), "Resume") {
+	if _, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{}, Env: env.ReadOnly(nil),
+		Journal: log}); err == nil || !strings.Contains(err.Error(), "Resume") {
 		t.Errorf("New on a journal that is in use: %v", err)
 	}
-	if _, err := agent.Resume(context.Background(), agent.Options{Client: &llm.Client{}, Env: env.ReadOnly(nil), Journal: new(journal.Memory)}); err == nil {
+	if _, err := agent.Resume(context.Background(), agent.Options{Client: &llm.Client{}, Env: env.ReadOnly(nil),
+		Journal: new(journal.Memory)}); err == nil {
 		t.Error("an empty journal was resumed")
 	}
 }

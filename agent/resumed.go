@@ -81,9 +81,11 @@ func (s *Session) commitDifferences(policy Policy) error {
 // names the old one.
 func movedNote(was, dir string) (noteRecord, error) {
 	data, err := marshal(dir)
-	return noteRecord{Note: dirNote, Data: data, Text: fmt.Sprintf("The session goes on in another directory.\nWorking directory: %s\n"+
-		"It was %s, which the beginning of this conversation names. Relative paths start from the new one now, and files there may differ from "+
-		"those that were read or changed before: look before you rely on them.", sanitize.Line(dir), sanitize.Line(was))}, err
+	return noteRecord{Note: dirNote, Data: data,
+		Text: fmt.Sprintf("The session goes on in another directory.\nWorking directory: %s\n"+
+			"It was %s, which the beginning of this conversation names. Relative paths start from the new one now, and files there may differ from "+
+			"those that were read or changed before: look before you rely on them.", sanitize.Line(dir),
+			sanitize.Line(was))}, err
 }
 
 // warnOfIgnored emits a warning that names the options of a resumed session that differ from the
@@ -100,16 +102,20 @@ func (s *Session) warnOfIgnored(o Options) {
 	note("Instructions", o.System == "" && !strings.Contains(h.System, validText(strings.TrimSpace(o.Instructions))))
 	note("Request.ToolChoice", o.Request.ToolChoice.Mode != "" && o.Request.ToolChoice != h.Params.ToolChoice)
 	note("Request.MaxTokens", o.Request.MaxTokens != 0 && o.Request.MaxTokens != h.Params.MaxTokens)
-	note("Request.Temperature", o.Request.Temperature != nil && (h.Params.Temperature == nil || *o.Request.Temperature != *h.Params.Temperature))
-	note("Request.ProviderOptions", o.Request.ProviderOptions != nil && !sameJSON(o.Request.ProviderOptions, h.Params.Options))
+	note("Request.Temperature", o.Request.Temperature != nil && (h.Params.Temperature == nil ||
+		*o.Request.Temperature != *h.Params.Temperature))
+	note("Request.ProviderOptions", o.Request.ProviderOptions != nil && !sameJSON(o.Request.ProviderOptions,
+		h.Params.Options))
 	note("Request.NoCache", o.Request.NoCache && !h.Params.NoCache)
 	if len(ignored) > 0 {
-		s.events.emit(&Warning{Code: "options_ignored", Text: fmt.Sprintf("A session that is resumed keeps what it began with; these options are "+
-			"something else and have no effect: %s.", strings.Join(ignored, ", "))})
+		s.events.emit(&Warning{Code: "options_ignored",
+			Text: fmt.Sprintf("A session that is resumed keeps what it began with; these options are "+
+				"something else and have no effect: %s.", strings.Join(ignored, ", "))})
 	}
 	if _, err := s.provider(s.state.Provider); err != nil && o.Next.Provider == nil {
-		s.events.emit(&Warning{Code: "provider_missing", Text: fmt.Sprintf("The session asks a provider that the client does not have (%v): every model call "+
-			"fails until Set has changed provider and model.", err)})
+		s.events.emit(&Warning{Code: "provider_missing",
+			Text: fmt.Sprintf("The session asks a provider that the client does not have (%v): every model call "+
+				"fails until Set has changed provider and model.", err)})
 	}
 	var missing []string
 	for _, t := range s.state.tools {
@@ -118,8 +124,9 @@ func (s *Session) warnOfIgnored(o Options) {
 		}
 	}
 	if len(missing) > 0 {
-		s.events.emit(&Warning{Code: "tools_missing", Text: fmt.Sprintf("The model knows tools that the session does not have; calls of them get "+
-			"error results until they are added: %s.", strings.Join(missing, ", "))})
+		s.events.emit(&Warning{Code: "tools_missing",
+			Text: fmt.Sprintf("The model knows tools that the session does not have; calls of them get "+
+				"error results until they are added: %s.", strings.Join(missing, ", "))})
 	}
 }
 

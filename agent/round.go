@@ -295,7 +295,8 @@ func (r *round) execute(c *call) *tool.Outcome {
 		}
 	}
 	if o.Panic != "" {
-		s.events.emit(&Warning{Code: "tool_panic", Text: fmt.Sprintf("The call of %s panicked:\n%s", c.Call.Name, o.Panic)})
+		s.events.emit(&Warning{Code: "tool_panic", Text: fmt.Sprintf("The call of %s panicked:\n%s", c.Call.Name,
+			o.Panic)})
 	}
 	return o
 }
@@ -303,11 +304,13 @@ func (r *round) execute(c *call) *tool.Outcome {
 // abandon returns the outcome of a call that does not end, and emits a warning.
 func (r *round) abandon(c *call) *tool.Outcome {
 	if !c.started.Load() {
-		r.s.events.emit(&Warning{Code: "tool_abandoned", Text: fmt.Sprintf("The middleware around the call of %s did not stop within %v and was abandoned.",
-			c.Call.Name, r.s.killGrace)})
+		r.s.events.emit(&Warning{Code: "tool_abandoned",
+			Text: fmt.Sprintf("The middleware around the call of %s did not stop within %v and was abandoned.",
+				c.Call.Name, r.s.killGrace)})
 		return tool.Refuse(c.Call, notRun).Outcome
 	}
-	r.s.events.emit(&Warning{Code: "tool_abandoned", Text: fmt.Sprintf("The tool %s did not stop within %v and was abandoned.", c.Call.Name, r.s.killGrace)})
+	r.s.events.emit(&Warning{Code: "tool_abandoned",
+		Text: fmt.Sprintf("The tool %s did not stop within %v and was abandoned.", c.Call.Name, r.s.killGrace)})
 	return tool.Refuse(c.Call, abandoned).Outcome
 }
 
@@ -339,7 +342,8 @@ func (r *round) commitOutcome(c *call, o *tool.Outcome) error {
 func (s *Session) commitResult(ctx context.Context, result resultRecord) error {
 	err := s.commitStep(ctx, result)
 	if err != nil && !errors.Is(err, errJournalEnds) {
-		s.events.add(&ToolCallEnd{CallID: result.CallID, Name: result.Name, Output: err.Error(), OutputBytes: int64(len(err.Error())),
+		s.events.add(&ToolCallEnd{CallID: result.CallID, Name: result.Name, Output: err.Error(),
+			OutputBytes:    int64(len(err.Error())),
 			OutputComplete: true, IsError: true})
 	}
 	s.events.flush()
@@ -349,9 +353,11 @@ func (s *Session) commitResult(ctx context.Context, result resultRecord) error {
 // result returns the record of an outcome.
 func (c *call) result(o *tool.Outcome) resultRecord {
 	full, cut := headAndTail(o.Content.Text())
-	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Args: c.effective(), Content: o.Model, IsError: o.IsError, Done: o.Done,
+	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Args: c.effective(), Content: o.Model, IsError: o.IsError,
+		Done:  o.Done,
 		Final: o.Final, OutputRef: o.OutputRef, Bytes: o.Bytes, Truncated: o.Truncated, Seen: o.Seen,
-		Changes: o.Changes, Ran: o.Ran, Structured: o.Structured, Duration: o.Duration, full: full, cut: cut || o.Gap.Bytes > 0}
+		Changes: o.Changes, Ran: o.Ran, Structured: o.Structured, Duration: o.Duration, full: full, cut: cut ||
+			o.Gap.Bytes > 0}
 	r.Asked, r.Answers = c.answers.of(o)
 	return r
 }

@@ -162,10 +162,15 @@ func benchSession(b *testing.B, url string, log journal.Log, rounds int, on func
 	if err != nil {
 		b.Fatal(err)
 	}
-	change := newTool("change", writes, func(_ context.Context, c *tool.Call) (tool.Result, error) { return tool.Text("changed " + c.ID), nil })
-	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Env: local, Journal: log,
+	change := newTool("change", writes, func(_ context.Context, c *tool.Call) (tool.Result,
+		error) {
+		return tool.Text("changed " + c.ID), nil
+	})
+	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}},
+		Env: local, Journal: log,
 		OnEvent: on, System: "You are being measured.", Policy: agent.Policy{MaxToolRounds: rounds},
-		Profile: profile.Profile{Name: "test", Provider: "anthropic", Model: "claude-sonnet-5-5", Tools: []tool.Tool{change}}})
+		Profile: profile.Profile{Name: "test", Provider: "anthropic", Model: "claude-sonnet-5-5",
+			Tools: []tool.Tool{change}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -355,7 +360,8 @@ func BenchmarkK8_Event(b *testing.B) {
 	for range b.N {
 		s := benchSession(b, url, nil, 1, func(agent.Event) { events++ })
 		used.by(func() {
-			if result, err := s.Submit(context.Background(), "Write."); err != nil || len(result.Text) != benchDeltas*len("twenty bytes of text") {
+			if result, err := s.Submit(context.Background(), "Write."); err != nil ||
+				len(result.Text) != benchDeltas*len("twenty bytes of text") {
 				b.Fatalf("%d bytes of text, %v", len(result.Text), err)
 			}
 		})

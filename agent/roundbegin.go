@@ -146,7 +146,9 @@ func (r *round) intend(calls []*call) error {
 	failed := r.failed
 	r.mu.Unlock()
 	if r.ctx.Err() == nil && failed == nil {
-		return nil // even if the session was given away meanwhile: whoever resumes it assumes that intended calls have begun
+		// even if the session was given away meanwhile: whoever resumes it assumes that intended
+		// calls have begun
+		return nil
 	}
 	return r.checkMayBegin()
 }

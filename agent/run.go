@@ -36,7 +36,8 @@ func (s *Session) Run(ctx context.Context, prompt string, more ...SendOption) it
 		}()
 		defer func() { <-working.Done() }() // also if the loop panics
 		defer interrupt()
-		if from, ok := <-begun; ok && !s.events.yieldWhile(working, from, func(ev Event) bool { return yield(ev, nil) }) {
+		if from, ok := <-begun; ok && !s.events.yieldWhile(working, from,
+			func(ev Event) bool { return yield(ev, nil) }) {
 			return
 		}
 		if <-working.Done(); err != nil {

@@ -45,7 +45,8 @@ func isDelta(ev agent.Event) bool {
 // session.
 func TestQ2_RunYieldsTheEventsOfOneInput(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{
-		llmtest.Calls(call("work")), llmtest.Text("one"), llmtest.Text("two"), llmtest.Text("more"), llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no key"))}})
+		llmtest.Calls(call("work")), llmtest.Text("one"), llmtest.Text("two"), llmtest.Text("more"),
+		llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no key"))}})
 	since := func(n int) (kinds []string) {
 		for _, ev := range h.events[n:] {
 			if !isDelta(ev) {
@@ -84,7 +85,8 @@ func TestQ2_RunYieldsTheEventsOfOneInput(t *testing.T) {
 // A loop that is left, by break or by a panic, has interrupted its input, and the session goes on.
 // The suite finds goroutines that are left.
 func TestQ2_LeavingARunInterruptsIt(t *testing.T) {
-	h := open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Text{Text: "I begin"}), llmtest.HangAfter(llm.Text{Text: "again"}), llmtest.Text("done")}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Text{Text: "I begin"}),
+		llmtest.HangAfter(llm.Text{Text: "again"}), llmtest.Text("done")}})
 	leave := func(how func()) {
 		for ev, err := range h.Run(t.Context(), "go") {
 			if err != nil {
@@ -152,7 +154,8 @@ func TestQ2_ASlowRunAndASecondOne(t *testing.T) {
 		}
 		if first {
 			first = false
-			if kinds, err := taken(t, h.Run(t.Context(), "beside it")); len(kinds) > 0 || !errors.Is(err, agent.ErrBusy) {
+			if kinds, err := taken(t, h.Run(t.Context(), "beside it")); len(kinds) > 0 ||
+				!errors.Is(err, agent.ErrBusy) {
 				t.Errorf("a second run: %v, %s", err, kinds)
 			}
 			close(going)

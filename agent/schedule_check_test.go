@@ -37,7 +37,8 @@ func checkPairs(w *world, messages []llm.Message) {
 // checkError checks that an error of a host's call is one of the allowed ones.
 func (w *world) checkError(what string, err error) {
 	var e *llm.Error
-	for _, known := range []error{nil, context.Canceled, agent.ErrAborted, agent.ErrClosed, agent.ErrBusy, agent.ErrReleased, agent.ErrTakenOver, errSevered,
+	for _, known := range []error{nil, context.Canceled, agent.ErrAborted, agent.ErrClosed, agent.ErrBusy,
+		agent.ErrReleased, agent.ErrTakenOver, errSevered,
 		errRefused} {
 		if errors.Is(err, known) {
 			return
@@ -253,8 +254,10 @@ func (w *world) checkRecords(state *agent.State) {
 				break
 			}
 			heard[m]++
-			if m.let != "" && (m.let != r.Text || m.context != r.Context) || m.let == "" && len(w.s.Host.BeforeInput) > 0 {
-				w.problem("record %d has %q and %q, BeforeInput let through %q and %q", line.N, r.Text, r.Context, m.let, m.context)
+			if m.let != "" && (m.let != r.Text || m.context != r.Context) || m.let == "" &&
+				len(w.s.Host.BeforeInput) > 0 {
+				w.problem("record %d has %q and %q, BeforeInput let through %q and %q", line.N, r.Text, r.Context,
+					m.let, m.context)
 			}
 			if m.by != "submit" && r.Key != m.key {
 				w.problem("record %d has the key %q, not %q", line.N, r.Key, m.key)

@@ -19,12 +19,16 @@ import (
 func (w *world) options(p *incarnation) agent.Options {
 	policy := w.s.Policy
 	p.ledger = &heldClaims{w: w, held: map[string]agent.Claim{}}
-	o := agent.Options{Client: w.client(), Env: w.env, Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: w.tools()},
-		System: "You are being tested.", Retry: llm.RetryPolicy{Max: policy.Retries, Jitter: func() float64 { return 0 }}, OnEvent: p.hear, Journal: p.log,
+	o := agent.Options{Client: w.client(), Env: w.env, Profile: profile.Profile{Name: "test", Provider: "test",
+		Model: "model-1", Tools: w.tools()},
+		System: "You are being tested.", Retry: llm.RetryPolicy{Max: policy.Retries,
+			Jitter: func() float64 { return 0 }}, OnEvent: p.hear, Journal: p.log,
 		Ledger: p.ledger,
-		Policy: agent.Policy{MaxToolRounds: policy.MaxRounds, MaxTurns: policy.MaxTurns, RequireDone: policy.RequireDone,
-			OnFailure: map[bool]agent.OnFailure{true: agent.StayOnFailure}[policy.StayOnFailure], Budget: agent.Budget{Tokens: policy.Budget},
-			Fallbacks: fallbacksTo(policy.ReturnAfter, policy.Fallbacks...)},
+		Policy: agent.Policy{MaxToolRounds: policy.MaxRounds, MaxTurns: policy.MaxTurns,
+			RequireDone: policy.RequireDone,
+			OnFailure:   map[bool]agent.OnFailure{true: agent.StayOnFailure}[policy.StayOnFailure],
+			Budget:      agent.Budget{Tokens: policy.Budget},
+			Fallbacks:   fallbacksTo(policy.ReturnAfter, policy.Fallbacks...)},
 		Questions: &agent.Questions{}}
 	if policy.Summarize {
 		o.OnLimit = agent.SummarizeOnLimit
@@ -33,12 +37,16 @@ func (w *world) options(p *incarnation) agent.Options {
 		o.Compaction.Threshold = 0.5
 	}
 	if len(w.s.Agents) > 0 {
-		o.Subagents = &agent.Subagents{Definitions: []agent.AgentDefinition{{Name: "reviewer", Tools: []string{"look", "change"}, Model: "model-2"},
+		o.Subagents = &agent.Subagents{Definitions: []agent.AgentDefinition{{Name: "reviewer",
+			Tools: []string{"look", "change"}, Model: "model-2"},
 			{Name: "other", Provider: "two", Model: "model-2", MaxTurns: 2, Instructions: "Be quick."}}}
 	}
 	if policy.History && p.before == 0 {
-		o.History = []llm.Message{llm.User("before"), {Role: llm.RoleAssistant, Parts: llm.Parts{llm.Text{Text: "looking"}, llm.ToolCall{ID: "h", Name: "look", Args: "{}"}}},
-			llm.ToolResults(llm.ToolResult{CallID: "h", Name: "look", Content: llm.TextParts("seen")}), llm.Assistant("it is there")}
+		o.History = []llm.Message{llm.User("before"),
+			{Role: llm.RoleAssistant, Parts: llm.Parts{llm.Text{Text: "looking"}, llm.ToolCall{ID: "h", Name: "look",
+				Args: "{}"}}},
+			llm.ToolResults(llm.ToolResult{CallID: "h", Name: "look", Content: llm.TextParts("seen")}),
+			llm.Assistant("it is there")}
 	}
 	w.hooks(&o)
 	return o
@@ -55,8 +63,9 @@ func fallbacksTo(after time.Duration, providers ...string) agent.FallbackPolicy 
 
 func (w *world) client() *llm.Client {
 	c := &llm.Client{Models: func(provider, model string) (llm.Model, bool) {
-		return llm.Model{ID: model, Window: map[string]int{"test": 2_000, "two": 1_500, "three": 4_000}[provider], MaxOutput: 500,
-			Efforts: []string{"low", "high"}}, true
+		return llm.Model{ID: model, Window: map[string]int{"test": 2_000, "two": 1_500, "three": 4_000}[provider],
+			MaxOutput: 500,
+			Efforts:   []string{"low", "high"}}, true
 	}}
 	for _, name := range []string{"test", "two", "three"} {
 		c.Providers = append(c.Providers, llmtest.NewProvider(name, repeatStep(llmtest.Func(w.step), 200)...))
@@ -87,7 +96,8 @@ func (p *incarnation) setPolicy(what string) error {
 			policy.Result = nil
 			break
 		}
-		policy.Result = &agent.ResultPolicy{Schema: json.RawMessage(`{"type": "object", "properties": {"path": {"type": "string"}}}`)}
+		policy.Result = &agent.ResultPolicy{Schema: json.RawMessage(
+			`{"type": "object", "properties": {"path": {"type": "string"}}}`)}
 	}
 	policy.Compaction.Threshold = max(policy.Compaction.Threshold, 0)
 	return p.Set(context.Background(), agent.Settings{Policy: &policy})
@@ -183,13 +193,17 @@ func (a *modelAnswer) parts(req *llm.Request, prefix string, n int) (parts []llm
 func (w *world) cuts(action string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cut = w.cut || slices.Contains([]string{"interrupt", "cancel", "abort", "close", "crash", "release", "release now", "take over", "time"}, action)
+	w.cut = w.cut || slices.Contains([]string{"interrupt", "cancel", "abort", "close", "crash", "release",
+		"release now", "take over", "time"}, action)
 }
 
 // checkUsage checks that the usage of each answer is counted once. The check is exact if no answer
 // can have been cut off.
 func (w *world) checkUsage(state *agent.State) {
-	fenced := slices.ContainsFunc(w.s.Host.Fates, func(fate string) bool { return fate == "fence" || fate == "slow fence" })
+	fenced := slices.ContainsFunc(w.s.Host.Fates, func(fate string) bool {
+		return fate == "fence" ||
+			fate == "slow fence"
+	})
 	if got := state.Usage.Reasoning; got > w.counted || got < w.counted && !w.cut && !w.lost && !fenced {
 		w.problem("the usage of %d answers is counted, want %d", got, w.counted)
 	}

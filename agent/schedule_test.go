@@ -33,10 +33,12 @@ type schedule struct {
 }
 
 type modelAnswer struct {
-	Fault  string // kind of the failure before the answer, or "too late" for a Retry-After above the cap; empty for none
-	Again  bool   // the failure also comes at the second attempt
-	Torn   bool   // the failure comes after some text
-	Counts bool   // the answer has its usage
+	// kind of the failure before the answer, or "too late" for a Retry-After above the cap; empty
+	// for none
+	Fault  string
+	Again  bool // the failure also comes at the second attempt
+	Torn   bool // the failure comes after some text
+	Counts bool // the answer has its usage
 	Text   bool
 	Calls  []string
 	Finish llm.FinishReason // the reason to stop; empty for the natural one
@@ -78,44 +80,58 @@ type hostDraw struct {
 }
 
 func drawSchedule(t *rapid.T) schedule {
-	duration := rapid.SampledFrom([]time.Duration{0, time.Millisecond, 20 * time.Millisecond, time.Second, 3 * time.Second})
-	tools := rapid.SampledFrom([]string{"look", "change", "slow", "stubborn", "fail", "finish", "unknown", "broken", "ask", "spawn", "spawn", "spawn reviewer",
+	duration := rapid.SampledFrom([]time.Duration{0, time.Millisecond, 20 * time.Millisecond, time.Second,
+		3 * time.Second})
+	tools := rapid.SampledFrom([]string{"look", "change", "slow", "stubborn", "fail", "finish", "unknown", "broken",
+		"ask", "spawn", "spawn", "spawn reviewer",
 		"spawn other", "wait", "send", "close", "final_result"})
 	answer := rapid.Custom(func(t *rapid.T) modelAnswer {
 		return modelAnswer{
-			Fault: rapid.SampledFrom([]string{"", "", "", "", "", "", "", "server", "rate_limit", "stream", "context_length", "authentication", "overloaded", "quota",
+			Fault: rapid.SampledFrom([]string{"", "", "", "", "", "", "", "server", "rate_limit", "stream",
+				"context_length", "authentication", "overloaded", "quota",
 				"network", "timeout", "too late", "rejected", "rejected"}).Draw(t, "fault"),
 			Again: rapid.Bool().Draw(t, "again"), Counts: rapid.Bool().Draw(t, "counts"),
 			Torn: rapid.Bool().Draw(t, "torn"), Text: rapid.Bool().Draw(t, "text"),
 			Calls: rapid.SliceOfN(tools, 0, 3).Draw(t, "calls"), Takes: duration.Draw(t, "takes"),
-			Finish: rapid.SampledFrom([]llm.FinishReason{"", "", "", "", llm.FinishLength, llm.FinishContentFilter, llm.FinishPause,
+			Finish: rapid.SampledFrom([]llm.FinishReason{"", "", "", "", llm.FinishLength, llm.FinishContentFilter,
+				llm.FinishPause,
 				llm.FinishContextLength, llm.FinishOther}).Draw(t, "finish")}
 	})
 	action := rapid.Custom(func(t *rapid.T) hostAction {
-		return hostAction{After: duration.Draw(t, "after"), What: rapid.SampledFrom([]string{"steer", "steer", "follow up", "interrupt",
-			"interrupt", "cancel", "abort", "close", "effort", "model", "tools", "add tools", "remove tools", "compact", "note", "note text", "answer",
-			"limits", "more", "budget", "time", "fallbacks", "no fallbacks", "fallback", "compaction", "result", "crash", "crash", "release", "release", "release now", "take over", "take over"}).Draw(t, "what")}
+		return hostAction{After: duration.Draw(t, "after"),
+			What: rapid.SampledFrom([]string{"steer", "steer", "follow up", "interrupt",
+				"interrupt", "cancel", "abort", "close", "effort", "model", "tools", "add tools", "remove tools",
+				"compact",
+				"note", "note text", "answer",
+				"limits", "more", "budget", "time", "fallbacks", "no fallbacks", "fallback", "compaction", "result",
+				"crash", "crash", "release", "release", "release now", "take over", "take over"}).Draw(t, "what")}
 	})
 	return schedule{
 		Answers: rapid.SliceOfN(answer, 1, 8).Draw(t, "answers"),
 		Agents:  rapid.SliceOfN(answer, 0, 3).Draw(t, "agents"),
 		Actions: rapid.SliceOfN(action, 0, 6).Draw(t, "actions"),
 		Drives:  rapid.SliceOfN(rapid.Custom(drawDrive), 1, 3).Draw(t, "drives"),
-		Policy: policyDraw{MaxRounds: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "rounds"), MaxTurns: rapid.SampledFrom([]int{0, 0, 2, 6}).Draw(t, "turns"),
-			RequireDone: rapid.Bool().Draw(t, "done"), Confirms: rapid.IntRange(0, 2).Draw(t, "confirms"), Compaction: rapid.Bool().Draw(t, "compaction"),
-			Summarize: rapid.Bool().Draw(t, "summarize"), StayOnFailure: rapid.Bool().Draw(t, "stay"),
-			Budget:    rapid.SampledFrom([]int{0, 0, 20_000}).Draw(t, "budget"),
-			Fallbacks: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"two", "three"}), 0, 2, rapid.ID).Draw(t, "fallbacks"),
-			Retries:   rapid.SampledFrom([]int{0, 1, -1}).Draw(t, "retries"), History: rapid.Bool().Draw(t, "history"),
-			ReturnAfter: rapid.SampledFrom([]time.Duration{0, 0, 20 * time.Millisecond, 3 * time.Second, -1}).Draw(t, "return after")},
+		Policy: policyDraw{MaxRounds: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "rounds"),
+			MaxTurns:    rapid.SampledFrom([]int{0, 0, 2, 6}).Draw(t, "turns"),
+			RequireDone: rapid.Bool().Draw(t, "done"), Confirms: rapid.IntRange(0, 2).Draw(t, "confirms"),
+			Compaction: rapid.Bool().Draw(t, "compaction"),
+			Summarize:  rapid.Bool().Draw(t, "summarize"), StayOnFailure: rapid.Bool().Draw(t, "stay"),
+			Budget: rapid.SampledFrom([]int{0, 0, 20_000}).Draw(t, "budget"),
+			Fallbacks: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"two", "three"}), 0, 2, rapid.ID).Draw(t,
+				"fallbacks"),
+			Retries: rapid.SampledFrom([]int{0, 1, -1}).Draw(t, "retries"), History: rapid.Bool().Draw(t, "history"),
+			ReturnAfter: rapid.SampledFrom([]time.Duration{0, 0, 20 * time.Millisecond, 3 * time.Second, -1}).Draw(t,
+				"return after")},
 		Host: drawHost(t),
 	}
 }
 
 func drawDrive(t *rapid.T) drive {
-	return drive{How: rapid.SampledFrom([]string{"submit", "submit", "continue", "steps", "steps", "steps, continue", "steps, submit", "some steps"}).Draw(t, "how"),
+	return drive{How: rapid.SampledFrom([]string{"submit", "submit", "continue", "steps", "steps", "steps, continue",
+		"steps, submit", "some steps"}).Draw(t, "how"),
 		Steps: rapid.IntRange(0, 4).Draw(t, "steps"),
-		Pause: rapid.SampledFrom([]time.Duration{0, time.Millisecond, 20 * time.Millisecond, time.Second}).Draw(t, "pause")}
+		Pause: rapid.SampledFrom([]time.Duration{0, time.Millisecond, 20 * time.Millisecond, time.Second}).Draw(t,
+			"pause")}
 }
 
 func drawHost(t *rapid.T) hostDraw {
@@ -134,7 +150,8 @@ func drawHost(t *rapid.T) hostDraw {
 	}
 }
 
-var schedules = flag.Int("schedules", 0, "random schedules of TestA_RandomSchedules, instead of rapid's number of checks")
+var schedules = flag.Int("schedules", 0,
+	"random schedules of TestA_RandomSchedules, instead of rapid's number of checks")
 
 // TestA_RandomSchedules runs sessions with random answers, calls, steering, interrupts, aborts,
 // faults, fallbacks, subagents, compactions, changes of the policy, crashes, releases and resumes,

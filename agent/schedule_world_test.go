@@ -43,7 +43,8 @@ type world struct {
 }
 
 func newWorld(s schedule, e env.Environment) *world {
-	return &world{s: s, env: e, log: new(journal.Memory), actions: s.Actions, drives: s.Drives, answered: map[string]int{}, ran: map[string]int{}, fenced: map[string]bool{},
+	return &world{s: s, env: e, log: new(journal.Memory), actions: s.Actions, drives: s.Drives,
+		answered: map[string]int{}, ran: map[string]int{}, fenced: map[string]bool{},
 		asked: map[string]int{}, live: map[int64]agent.Kind{}, claims: map[int64]agent.Kind{}}
 }
 
@@ -92,7 +93,8 @@ func (p *incarnation) send(ctx context.Context, m *hostMessage) (err error) {
 func (p *incarnation) resend() {
 	w := p.w
 	w.mu.Lock()
-	said, taken := w.said, make([]bool, len(w.said)) // before this, because a process before this one may still be sending
+	// before this, because a process before this one may still be sending
+	said, taken := w.said, make([]bool, len(w.said))
 	for i, m := range said {
 		taken[i] = m.taken
 	}
@@ -258,7 +260,8 @@ func (w *world) beforeInput(_ context.Context, m agent.Message) (agent.Message, 
 		return m, nil
 	}
 	if said.taken {
-		w.problems = append(w.problems, fmt.Errorf("BeforeInput is asked again about %s, which the session has", said.key))
+		w.problems = append(w.problems, fmt.Errorf("BeforeInput is asked again about %s, which the session has",
+			said.key))
 	}
 	switch what {
 	case "refuse":

@@ -194,7 +194,8 @@ func (sc *script) play(t *testing.T, server *fakellm.Server, dir string, log jou
 	}
 	session, err = agent.New(context.Background(), agent.Options{
 		ID: "session", Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local,
-		System: "You are being tested.", OnEvent: onEvent, Policy: agent.Policy{MaxToolRounds: sc.MaxToolRounds, MaxTurns: sc.MaxTurns},
+		System: "You are being tested.", OnEvent: onEvent, Policy: agent.Policy{MaxToolRounds: sc.MaxToolRounds,
+			MaxTurns: sc.MaxTurns},
 		Retry: llm.RetryPolicy{Base: time.Millisecond}, Journal: log,
 	})
 	if err != nil {
@@ -260,7 +261,8 @@ func formatEvents(t *testing.T, events []agent.Event) string {
 		if err := json.Unmarshal(data, &fields); err != nil {
 			t.Fatal(err)
 		}
-		for _, volatile := range []string{"kind", "session_id", "seq", "time", "duration_ms", "latency_ms", "delay_ms", "containment", "hides_host"} {
+		for _, volatile := range []string{"kind", "session_id", "seq", "time", "duration_ms", "latency_ms", "delay_ms",
+			"containment", "hides_host"} {
 			delete(fields, volatile)
 		}
 		if ran, ok := fields["ran"].(map[string]any); ok {
@@ -288,7 +290,10 @@ func groupCalls(events []agent.Event) []agent.Event {
 			}
 		}
 		batch := slices.Clone(events[i : i+max(n, 1)])
-		slices.SortStableFunc(batch, func(a, b agent.Event) int { return cmp.Compare(order[callOf(a)], order[callOf(b)]) })
+		slices.SortStableFunc(batch, func(a, b agent.Event) int {
+			return cmp.Compare(order[callOf(a)],
+				order[callOf(b)])
+		})
 		grouped = append(grouped, batch...)
 		i += len(batch)
 	}
@@ -313,7 +318,8 @@ func joinOutput(events []agent.Event) []agent.Event {
 	for _, ev := range events {
 		d, ok := ev.(*agent.ToolCallOutputDelta)
 		if ok && len(joined) > 0 {
-			if last, ok := joined[len(joined)-1].(*agent.ToolCallOutputDelta); ok && last.CallID == d.CallID && last.Stream == d.Stream {
+			if last, ok := joined[len(joined)-1].(*agent.ToolCallOutputDelta); ok && last.CallID == d.CallID &&
+				last.Stream == d.Stream {
 				whole := *last
 				whole.Text += d.Text
 				joined[len(joined)-1] = &whole
@@ -400,7 +406,10 @@ func readTree(t *testing.T, dir string) map[string]string {
 // compare checks the golden parts of the archive, or rewrites them with -update.
 func compare(t *testing.T, file string, archive *txtar.Archive, golden map[string]string) {
 	t.Helper()
-	isGolden := func(name string) bool { return strings.HasSuffix(name, ".golden") || strings.HasPrefix(name, "after/") }
+	isGolden := func(name string) bool {
+		return strings.HasSuffix(name, ".golden") ||
+			strings.HasPrefix(name, "after/")
+	}
 	if *update {
 		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return isGolden(f.Name) })
 		names := slices.Sorted(maps.Keys(golden))

@@ -47,7 +47,8 @@ func (w *workplace) session(o agent.Options, steps ...llmtest.Step) *host {
 		w.Fatal(err)
 	}
 	h := &host{model: llmtest.NewProvider("test", steps...)}
-	tools := append([]tool.Tool{coding.ReadFile(), coding.WriteFile(), coding.EditFile(), coding.ApplyPatch()}, coding.Agents()...)
+	tools := append([]tool.Tool{coding.ReadFile(), coding.WriteFile(), coding.EditFile(), coding.ApplyPatch()},
+		coding.Agents()...)
 	o.Client, o.Env = &llm.Client{Providers: []llm.Provider{h.model}}, local
 	if o.Profile.Tools == nil {
 		o.Profile = profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: tools}
@@ -115,7 +116,8 @@ func TestI6_WriteOverWhatTheSessionHasNotSeen(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("f", "theirs, first\n")
 	w.results(w.runCalls(agent.Options{},
-		writing("f", "ours\n"), reading("f"), writing("f", "ours\n"), writing("./f", "ours again\n"), writing("new", "n")),
+		writing("f", "ours\n"), reading("f"), writing("f", "ours\n"), writing("./f", "ours again\n"),
+		writing("new", "n")),
 		notRead, "theirs, first", "Replaced f", "Replaced ./f", "Created new")
 	w.want("f", "ours again\n")
 	w.results(w.runCalls(agent.Options{}, writing("f", "another session\n")), notRead)
@@ -131,11 +133,13 @@ func TestI6_ResumedSessionsKnowWhatWasSeen(t *testing.T) {
 	w.put("edited", "e\n")
 	log := new(journal.Memory)
 	w.results(w.runCalls(agent.Options{Journal: log}, reading("read"), reading("changed"),
-		llmtest.Call("edit_file", map[string]any{"file_path": "edited", "old_string": "e", "new_string": "E"}), writing("made", "m")),
+		llmtest.Call("edit_file", map[string]any{"file_path": "edited", "old_string": "e", "new_string": "E"}),
+		writing("made", "m")),
 		"r", "c", "Edited", "Created")
 	w.put("changed", "by somebody else\n")
 	w.put("never", "n")
-	after := []llm.ToolCall{writing("read", "R"), writing("changed", "C"), writing("edited", "EE"), writing("made", "M"), writing("never", "N")}
+	after := []llm.ToolCall{writing("read", "R"), writing("changed", "C"), writing("edited", "EE"),
+		writing("made", "M"), writing("never", "N")}
 	want := []string{"Replaced", hasOther, "Replaced", "Replaced", notRead}
 
 	forked := forkOf(t, "the-fork", all(t, log)...)
@@ -156,7 +160,9 @@ func TestI6_ResumedSessionsKnowWhatWasSeen(t *testing.T) {
 			w.put(name, content)
 		}
 		log := journal.NewMemory(all(t, log)...)
-		h := w.session(agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, llmtest.Text("a summary"), llmtest.Text("go on"))
+		h := w.session(agent.Options{Journal: log,
+			Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, llmtest.Text("a summary"),
+			llmtest.Text("go on"))
 		if err := h.Compact(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -203,14 +209,17 @@ func TestI6_SubagentsSeeForThemselves(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("f", "first\n")
 	h := w.session(agent.Options{Subagents: &agent.Subagents{}}, byTask(map[string][]llmtest.Step{
-		"go":    {llmtest.Calls(reading("f")), llmtest.Calls(spawn("child")), llmtest.Calls(wait("agent-1")), llmtest.Calls(writing("f", "parent\n")), llmtest.Text("done")},
-		"child": {llmtest.Calls(writing("f", "blind\n")), llmtest.Calls(reading("f")), llmtest.Calls(writing("f", "child\n")), llmtest.Text("done")},
+		"go": {llmtest.Calls(reading("f")), llmtest.Calls(spawn("child")), llmtest.Calls(wait("agent-1")),
+			llmtest.Calls(writing("f", "parent\n")), llmtest.Text("done")},
+		"child": {llmtest.Calls(writing("f", "blind\n")), llmtest.Calls(reading("f")),
+			llmtest.Calls(writing("f", "child\n")), llmtest.Text("done")},
 	})...)
 	h.submit(t, "go", agent.ReasonCompleted)
 	wantOutputs(t, h, "first", "agent-1", "success", hasOther)
 	w.want("f", "child\n")
 	blind := h.requests("child")[1]
-	if last := blind.Messages[len(blind.Messages)-1]; !strings.Contains(last.Parts[0].(llm.ToolResult).Content.Text(), notRead) {
+	if last := blind.Messages[len(blind.Messages)-1]; !strings.Contains(last.Parts[0].(llm.ToolResult).Content.Text(),
+		notRead) {
 		t.Errorf("the child's first write: %+v", last)
 	}
 }
@@ -233,8 +242,10 @@ func TestI6_ReadOnlyFilesAreAskedAbout(t *testing.T) {
 		{"nobody", agent.Options{}, 0, "needs a person's approval, and nobody is there to give it. "},
 		{"no", agent.Options{Hooks: agent.Hooks{Approve: approve(tool.Deny)}}, 1, "was not permitted"},
 		{"yes", agent.Options{Hooks: agent.Hooks{Approve: approve(tool.Allow)}}, 1, "Replaced"},
-		{"a hook that leaves it open", agent.Options{Hooks: agent.Hooks{Authorize: tool.AllowUnguarded, Approve: approve(tool.Allow)}}, 1, "Replaced"},
-		{"a hook that allows it", agent.Options{Hooks: agent.Hooks{Authorize: approve(tool.Allow)}}, 2, "Replaced"}, // it is called for every call
+		{"a hook that leaves it open", agent.Options{Hooks: agent.Hooks{Authorize: tool.AllowUnguarded,
+			Approve: approve(tool.Allow)}}, 1, "Replaced"},
+		// it is called for every call
+		{"a hook that allows it", agent.Options{Hooks: agent.Hooks{Authorize: approve(tool.Allow)}}, 2, "Replaced"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			asked = nil

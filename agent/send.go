@@ -66,7 +66,8 @@ func (m *sending) check() error {
 			}
 			parts = append(parts, fitted)
 		default:
-			return fmt.Errorf("agent: part %d beside the text is of type %T; llm.Text and llm.Media go with a text", i, part)
+			return fmt.Errorf("agent: part %d beside the text is of type %T; llm.Text and llm.Media go with a text", i,
+				part)
 		}
 	}
 	m.parts = parts

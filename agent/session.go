@@ -57,8 +57,9 @@ type Session struct {
 	agents    *subagents
 	delay     func(attempt int, err error) (time.Duration, bool) // before a retry
 	pause     func(ctx context.Context, until time.Time)
-	inOrder   func(ctx context.Context, rec record) record // decides what a step commits, and when; nil except in a replay
-	accessOf  func(callID string) *tool.Access             // returns what a call would touch; nil except in a replay
+	// decides what a step commits, and when; nil except in a replay
+	inOrder   func(ctx context.Context, rec record) record
+	accessOf  func(callID string) *tool.Access // returns what a call would touch; nil except in a replay
 	grace     time.Duration
 	killGrace time.Duration // for tools: at least as long as the environment lets a command end
 	diffs     int           // most bytes of a call's diffs
@@ -90,11 +91,15 @@ type Session struct {
 	full        atomic.Pointer[error] // set when a log has reached its limit
 	maxJournal  int64                 // in bytes
 
-	shutting    atomic.Bool // shutdown has begun; no sync.Once, because those who wait for that stop the clock of testing/synctest
+	// shutdown has begun; no sync.Once, because those who wait for that stop the clock of
+	// testing/synctest
+	shutting    atomic.Bool
 	interrupted atomic.Bool // Interrupt was called since the last step
 	inherited   *Input      // the input that was open when the session was resumed, until it goes on
 
-	writeLock   chan struct{}   // a lock, empty while it is held: while records are committed; only its holder changes the state
+	// a lock, empty while it is held: while records are committed; only its holder changes the
+	// state
+	writeLock   chan struct{}
 	journalCtx  context.Context // for calls of the journal; ends when that is given up or closed
 	stopJournal context.CancelFunc
 

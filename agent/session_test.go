@@ -68,9 +68,11 @@ func open(t *testing.T, s setup) *host {
 	if s.wrap != nil {
 		provider = s.wrap(provider)
 	}
-	o.Client = &llm.Client{Providers: append([]llm.Provider{provider}, s.more...), Models: s.models, Middleware: s.around}
+	o.Client = &llm.Client{Providers: append([]llm.Provider{provider}, s.more...), Models: s.models,
+		Middleware: s.around}
 	o.Env = local
-	o.Profile = profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.tools, Sequential: s.serial, Options: s.options.Profile.Options}
+	o.Profile = profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.tools, Sequential: s.serial,
+		Options: s.options.Profile.Options}
 	o.System = "You are being tested."
 	if o.Retry.Jitter == nil {
 		o.Retry.Jitter = func() float64 { return 0 }
@@ -105,7 +107,8 @@ func open(t *testing.T, s setup) *host {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(h.Close(), local.Close()); err != nil && !s.fails && !s.silent && !errors.Is(err, errDisk) && !errors.Is(err, errKilled) {
+		if err := errors.Join(h.Close(), local.Close()); err != nil && !s.fails && !s.silent &&
+			!errors.Is(err, errDisk) && !errors.Is(err, errKilled) {
 			t.Error(err)
 		}
 		if s.silent {
@@ -243,7 +246,8 @@ type pathArgs struct {
 	Path string `json:"path,omitempty"`
 }
 
-func newTool(name string, access tool.Access, run func(ctx context.Context, call *tool.Call) (tool.Result, error)) tool.Tool {
+func newTool(name string, access tool.Access, run func(ctx context.Context, call *tool.Call) (tool.Result,
+	error)) tool.Tool {
 	t := tool.New(llm.ToolDefinition{Name: name, Description: "Does " + name + "."},
 		func(ctx context.Context, call *tool.Call, _ pathArgs) (tool.Result, error) { return run(ctx, call) })
 	return tool.WithAccess(t, func(args pathArgs) tool.Access {
@@ -260,7 +264,10 @@ var (
 )
 
 func echo(name string) tool.Tool {
-	return newTool(name, writes, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(name + " ran"), nil })
+	return newTool(name, writes, func(context.Context, *tool.Call) (tool.Result,
+		error) {
+		return tool.Text(name + " ran"), nil
+	})
 }
 
 func call(name string, args ...string) llm.ToolCall {
@@ -299,7 +306,8 @@ func TestA1_Lifecycle(t *testing.T) {
 		}
 		close(gate)
 		result := <-done
-		want := &agent.Result{Text: "hello", Reason: agent.ReasonCompleted, Finish: llm.Finish{Reason: llm.FinishStop}, Turns: 1, Usage: h.Usage()}
+		want := &agent.Result{Text: "hello", Reason: agent.ReasonCompleted, Finish: llm.Finish{Reason: llm.FinishStop},
+			Turns: 1, Usage: h.Usage()}
 		if diff := gocmp.Diff(want, result); diff != "" {
 			t.Error(diff)
 		}
@@ -312,7 +320,8 @@ func TestA1_Lifecycle(t *testing.T) {
 		if h.Status() != agent.StatusClosed {
 			t.Errorf("a closed session is %s", h.Status())
 		}
-		for name, err := range map[string]error{"Submit": second(h.Submit(context.Background(), "more")), "Steer": h.Steer(context.Background(), "x"),
+		for name, err := range map[string]error{"Submit": second(h.Submit(context.Background(), "more")),
+			"Steer":    h.Steer(context.Background(), "x"),
 			"FollowUp": h.FollowUp(context.Background(), "x"), "Set": h.Set(context.Background(), agent.Settings{})} {
 			if !errors.Is(err, agent.ErrClosed) {
 				t.Errorf("%s on a closed session: %v, want ErrClosed", name, err)
@@ -327,7 +336,8 @@ func second[T any](_ T, err error) error { return err }
 // session usable.
 func TestA5_SubmitsContextInterrupts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Text{Text: "thinking of"}), llmtest.Text("fine")}})
+		h := open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Text{Text: "thinking of"}),
+			llmtest.Text("fine")}})
 		why := errors.New("the user lost patience")
 		ctx, cancel := context.WithTimeoutCause(context.Background(), time.Minute, why)
 		defer cancel()
@@ -357,7 +367,8 @@ func TestA5_AbandonsATool(t *testing.T) {
 			c.Live(env.Stdout, []byte("too late"))
 			return tool.Text("too late"), nil
 		})
-		h := open(t, setup{tools: []tool.Tool{deaf, echo("other")}, steps: []llmtest.Step{llmtest.Calls(call("deaf"), call("other"))},
+		h := open(t, setup{tools: []tool.Tool{deaf, echo("other")},
+			steps:   []llmtest.Step{llmtest.Calls(call("deaf"), call("other"))},
 			options: agent.Options{Limits: agent.Limits{Grace: 2 * time.Second}}})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -411,7 +422,8 @@ func TestA5_AbortEndsTheSession(t *testing.T) {
 func TestA11_RetriesWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := llm.Errorf(llm.ErrServer, "down")
-		h := open(t, setup{steps: []llmtest.Step{llmtest.Error(down), llmtest.Torn("half", llm.Errorf(llm.ErrStream, "cut")),
+		h := open(t, setup{steps: []llmtest.Step{llmtest.Error(down),
+			llmtest.Torn("half", llm.Errorf(llm.ErrStream, "cut")),
 			llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 20 * time.Second}), llmtest.Text("at last")}})
 		start := time.Now()
 		if result, err := h.Submit(context.Background(), "go"); err != nil || result.Text != "at last" {
@@ -423,7 +435,8 @@ func TestA11_RetriesWithBackoff(t *testing.T) {
 		var retries []string
 		for _, ev := range h.events {
 			if r, ok := ev.(*agent.LLMRetry); ok {
-				retries = append(retries, fmt.Sprintf("%d %d %s %v", r.Attempt, r.DelayMS, r.ErrorKind, r.TextDiscarded))
+				retries = append(retries, fmt.Sprintf("%d %d %s %v", r.Attempt, r.DelayMS, r.ErrorKind,
+					r.TextDiscarded))
 			}
 		}
 		want := []string{"1 1000 server false", "2 2000 stream true", "3 20000 rate_limit false"}
@@ -437,7 +450,8 @@ func TestA11_RetriesWithBackoff(t *testing.T) {
 func TestA11_RetryDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps := slices.Repeat([]llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrServer, "down"))}, 9)
-		h := open(t, setup{steps: steps, options: agent.Options{Retry: llm.RetryPolicy{Jitter: func() float64 { return 0 }}}})
+		h := open(t, setup{steps: steps,
+			options: agent.Options{Retry: llm.RetryPolicy{Jitter: func() float64 { return 0 }}}})
 		if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrServer) {
 			t.Errorf("error %v", err)
 		}
@@ -463,14 +477,16 @@ func TestA11_ErrorsThatEndTheSession(t *testing.T) {
 	}{
 		{"a refused key is not retried", llm.Errorf(llm.ErrAuthentication, "no"), 1, llm.ErrAuthentication},
 		{"retries are used up", llm.Errorf(llm.ErrServer, "down"), 3, llm.ErrServer},
-		{"Retry-After beyond the cap is final", &llm.Error{Kind: llm.ErrRateLimit, RetryAfter: time.Hour}, 1, llm.ErrRateLimit},
+		{"Retry-After beyond the cap is final", &llm.Error{Kind: llm.ErrRateLimit, RetryAfter: time.Hour}, 1,
+			llm.ErrRateLimit},
 		{"the context is too long", llm.Errorf(llm.ErrContextLength, "too long"), 1, llm.ErrContextLength},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				steps := slices.Repeat([]llmtest.Step{llmtest.Error(tt.err)}, 9)
-				h := open(t, setup{steps: steps, options: agent.Options{Retry: llm.RetryPolicy{Max: 2, Jitter: func() float64 { return 0 }}}})
+				h := open(t, setup{steps: steps,
+					options: agent.Options{Retry: llm.RetryPolicy{Max: 2, Jitter: func() float64 { return 0 }}}})
 				result, err := h.Submit(context.Background(), "go")
 				if !errors.Is(err, tt.kind) || result.Reason != agent.ReasonFailed {
 					t.Errorf("Submit = %+v, %v, want %v", result, err, tt.kind)
@@ -478,7 +494,8 @@ func TestA11_ErrorsThatEndTheSession(t *testing.T) {
 				if n := len(h.model.Requests()); n != tt.calls {
 					t.Errorf("%d calls of the model, want %d", n, tt.calls)
 				}
-				if h.Status() != agent.StatusClosed || !strings.HasSuffix(h.kinds(), " ERROR PROCESSING_END SESSION_END") {
+				if h.Status() != agent.StatusClosed || !strings.HasSuffix(h.kinds(),
+					" ERROR PROCESSING_END SESSION_END") {
 					t.Errorf("%s, events %s", h.Status(), h.kinds())
 				}
 			})
@@ -521,7 +538,8 @@ func TestC2_Scheduling(t *testing.T) {
 			t.Fatal(err)
 		}
 		slices.Sort(log)
-		want := []string{"0s a starts", "0s c starts", "1s b starts", "1s d starts", "2s e starts", "3s f starts", "3s i starts",
+		want := []string{"0s a starts", "0s c starts", "1s b starts", "1s d starts", "2s e starts", "3s f starts",
+			"3s i starts",
 			"4s g starts", "4s h starts"}
 		if !slices.Equal(log, want) {
 			t.Errorf("ran %q, want %q", log, want)
@@ -550,8 +568,10 @@ func TestA15_AuthorizeSeesTheCallAndDecides(t *testing.T) {
 		var seen []string
 		h := open(t, setup{
 			tools: []tool.Tool{echo("allowed"), echo("denied"), echo("asked")},
-			steps: []llmtest.Step{llmtest.Calls(call("allowed", `"path":"x"`), call("denied"), call("asked")), llmtest.Text("done")},
-			options: agent.Options{Hooks: agent.Hooks{Authorize: func(_ context.Context, r tool.Request) (tool.Decision, error) {
+			steps: []llmtest.Step{llmtest.Calls(call("allowed", `"path":"x"`), call("denied"), call("asked")),
+				llmtest.Text("done")},
+			options: agent.Options{Hooks: agent.Hooks{Authorize: func(_ context.Context, r tool.Request) (tool.Decision,
+				error) {
 				seen = append(seen, fmt.Sprintf("%s %s %v", r.Call.Name, r.Access.Effect, baseNames(t, r.Access.Paths)))
 				switch r.Call.Name {
 				case "allowed":
@@ -572,7 +592,8 @@ func TestA15_AuthorizeSeesTheCallAndDecides(t *testing.T) {
 		for _, p := range h.History()[2].Message.Parts {
 			results = append(results, p.(llm.ToolResult).Content.Text())
 		}
-		if results[0] != "allowed ran" || !strings.Contains(results[1], "not on a Sunday") || !strings.Contains(results[2], "approval") {
+		if results[0] != "allowed ran" || !strings.Contains(results[1], "not on a Sunday") ||
+			!strings.Contains(results[2], "approval") {
 			t.Errorf("results %q", results)
 		}
 	})
@@ -669,8 +690,10 @@ func TestA8_SettingsHoldFromTheNextCall(t *testing.T) {
 			t.Fatal(err)
 		}
 		requests := h.model.Requests()
-		if requests[0].Model != "model-1" || requests[0].Effort != "" || requests[1].Model != other || requests[1].Effort != high {
-			t.Errorf("asked %q with effort %q, then %q with %q", requests[0].Model, requests[0].Effort, requests[1].Model, requests[1].Effort)
+		if requests[0].Model != "model-1" || requests[0].Effort != "" || requests[1].Model != other ||
+			requests[1].Effort != high {
+			t.Errorf("asked %q with effort %q, then %q with %q", requests[0].Model, requests[0].Effort,
+				requests[1].Model, requests[1].Effort)
 		}
 	})
 }
@@ -719,7 +742,8 @@ func TestA19_JournalFailureEndsTheSession(t *testing.T) {
 // An abort that comes as an input ends drops the follow-ups, an interrupt keeps them. Neither
 // begins one.
 func TestA7_NoFollowUpAfterAStop(t *testing.T) {
-	for name, stop := range map[string]func(*agent.Session){"abort": (*agent.Session).Abort, "interrupt": (*agent.Session).Interrupt} {
+	for name, stop := range map[string]func(*agent.Session){"abort": (*agent.Session).Abort,
+		"interrupt": (*agent.Session).Interrupt} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var h *host
@@ -757,7 +781,8 @@ func TestA7_FollowUpAcceptedAtTheLastMoment(t *testing.T) {
 					}
 				}
 			}}})
-		if result, err := h.Submit(context.Background(), "go"); err != nil || result.Text != "two" || result.Turns != 2 {
+		if result, err := h.Submit(context.Background(), "go"); err != nil || result.Text != "two" ||
+			result.Turns != 2 {
 			t.Errorf("Submit = %+v, %v", result, err)
 		}
 	})
@@ -785,7 +810,8 @@ func TestB_SteerUnderTheHostsLock(t *testing.T) {
 			<-steered
 			return tool.Text("ok"), nil
 		})
-		h = open(t, setup{tools: []tool.Tool{busy}, steps: []llmtest.Step{llmtest.Calls(call("busy")), llmtest.Text("done")},
+		h = open(t, setup{tools: []tool.Tool{busy}, steps: []llmtest.Step{llmtest.Calls(call("busy")),
+			llmtest.Text("done")},
 			options: agent.Options{OnEvent: func(agent.Event) { mu.Lock(); defer mu.Unlock() }}})
 		if _, err := h.Submit(context.Background(), "go"); err != nil {
 			t.Fatal(err)
@@ -829,11 +855,14 @@ func TestA2_RepeatedCallIDs(t *testing.T) {
 		named := func(id, path string) llm.ToolCall {
 			return llm.ToolCall{ID: id, Name: "say", Args: fmt.Sprintf(`{"path":%q}`, path)}
 		}
-		sayPath := tool.New(llm.ToolDefinition{Name: "say"}, func(_ context.Context, _ *tool.Call, a pathArgs) (tool.Result, error) {
+		sayPath := tool.New(llm.ToolDefinition{Name: "say"}, func(_ context.Context, _ *tool.Call,
+			a pathArgs) (tool.Result, error) {
 			return tool.Text(a.Path), nil
 		})
-		answer := llm.Response{Message: llm.Message{Parts: llm.Parts{named("x", "1"), named("x", "2"), named("x_2", "3")}}}
-		h := open(t, setup{tools: []tool.Tool{sayPath}, steps: []llmtest.Step{llmtest.Respond(answer), llmtest.Text("done")}})
+		answer := llm.Response{Message: llm.Message{Parts: llm.Parts{named("x", "1"), named("x", "2"),
+			named("x_2", "3")}}}
+		h := open(t, setup{tools: []tool.Tool{sayPath}, steps: []llmtest.Step{llmtest.Respond(answer),
+			llmtest.Text("done")}})
 		if _, err := h.Submit(context.Background(), "go"); err != nil {
 			t.Fatal(err)
 		}
@@ -862,7 +891,8 @@ func TestB_TextsWithoutDeltas(t *testing.T) {
 		if _, err := h.Submit(context.Background(), "go"); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(h.kinds(), "STEP_START ASSISTANT_TEXT_START ASSISTANT_TEXT_DELTA ASSISTANT_TEXT_END STEP_END") {
+		if !strings.Contains(h.kinds(),
+			"STEP_START ASSISTANT_TEXT_START ASSISTANT_TEXT_DELTA ASSISTANT_TEXT_END STEP_END") {
 			t.Errorf("events %s", h.kinds())
 		}
 	})

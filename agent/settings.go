@@ -150,8 +150,9 @@ func (s *Session) warnOfSetting(rec settingRecord) {
 	waits := s.state.Input != nil || s.state.awaiting() != nil
 	s.mu.Unlock()
 	if rec.EffortNext && waits {
-		s.events.add(&Warning{Code: "effort_later", Text: "The provider does not let the effort change while its calls are being answered: it " +
-			"holds from the next input on."})
+		s.events.add(&Warning{Code: "effort_later",
+			Text: "The provider does not let the effort change while its calls are being answered: it " +
+				"holds from the next input on."})
 	}
 	if rec.namesModel() {
 		s.warnOfModels(s.current())
@@ -174,7 +175,8 @@ func (s *Session) effortIsFixed() bool {
 		return false
 	}
 	facts := s.facts(s.state.Provider, s.state.Model)
-	fixes, err := host(s.running(), s, "the provider's FixesEffort", s.grace, func() (bool, error) { return fixed.FixesEffort(facts), nil })
+	fixes, err := host(s.running(), s, "the provider's FixesEffort", s.grace,
+		func() (bool, error) { return fixed.FixesEffort(facts), nil })
 	if err != nil {
 		s.breakDown(err)
 	}
@@ -204,10 +206,12 @@ func (s *Session) warnOfEffort() {
 	s.mu.Unlock()
 	facts := s.facts(provider, model)
 	if sent, same := fitEffort(asked, facts); !same {
-		s.events.add(&Warning{Code: "effort_clamped", Text: fmt.Sprintf("%s does not take the effort %q; it gets %q.", model, asked, sent)})
+		s.events.add(&Warning{Code: "effort_clamped", Text: fmt.Sprintf("%s does not take the effort %q; it gets %q.",
+			model, asked, sent)})
 	} else if asked != "" && !slices.Contains(knownEfforts(facts), asked) {
-		s.events.add(&Warning{Code: "effort_unknown", Text: fmt.Sprintf("The effort %q is unknown; it is sent as it is. The known ones are %s.", asked,
-			strings.Join(knownEfforts(facts), ", "))})
+		s.events.add(&Warning{Code: "effort_unknown",
+			Text: fmt.Sprintf("The effort %q is unknown; it is sent as it is. The known ones are %s.", asked,
+				strings.Join(knownEfforts(facts), ", "))})
 	}
 }
 

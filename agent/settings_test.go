@@ -67,8 +67,9 @@ func TestA8_SettingsInTheMiddle(t *testing.T) {
 	}{
 		"effort": {effort("high"), []string{"model-1//set", "model-1/high/set"}, []int{0, 0}},
 		"model":  {agent.Settings{Model: &other}, []string{"model-1//set", "model-2//set"}, []int{0, 1}},
-		"tools":  {agent.Settings{Tools: []tool.Tool{echo("new")}}, []string{"model-1//set", "model-1//new"}, []int{0, 1}},
-		"none":   {agent.Settings{Tools: []tool.Tool{}}, []string{"model-1//set", "model-1//"}, []int{0, 1}},
+		"tools": {agent.Settings{Tools: []tool.Tool{echo("new")}}, []string{"model-1//set", "model-1//new"},
+			[]int{0, 1}},
+		"none": {agent.Settings{Tools: []tool.Tool{}}, []string{"model-1//set", "model-1//"}, []int{0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -78,13 +79,16 @@ func TestA8_SettingsInTheMiddle(t *testing.T) {
 					steps: []llmtest.Step{llmtest.Calls(call("set")), llmtest.Text("done")}})
 				h.submit(t, "go", agent.ReasonCompleted)
 				if !slices.Equal(h.requestSettings(), c.asks) || !slices.Equal(h.epochs(), c.epochs) {
-					t.Errorf("asked %q in the epochs %v, want %q in %v", h.requestSettings(), h.epochs(), c.asks, c.epochs)
+					t.Errorf("asked %q in the epochs %v, want %q in %v", h.requestSettings(), h.epochs(), c.asks,
+						c.epochs)
 				}
 				state, err := agent.Load(context.Background(), log)
-				if live := h.FoldedState(); err != nil || state.Epoch != live.Epoch || state.Effort != live.Effort || state.Model != live.Model {
+				if live := h.FoldedState(); err != nil || state.Epoch != live.Epoch || state.Effort != live.Effort ||
+					state.Model != live.Model {
 					t.Errorf("the journal has %+v, %v", state, err)
 				}
-				rest := open(t, setup{tools: []tool.Tool{setter(t, &h, c.set), echo("new")}, steps: []llmtest.Step{llmtest.Text("more")},
+				rest := open(t, setup{tools: []tool.Tool{setter(t, &h, c.set), echo("new")},
+					steps:   []llmtest.Step{llmtest.Text("more")},
 					options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}})
 				rest.submit(t, "more", agent.ReasonCompleted)
 				if got := rest.requestSettings(); got[0] != c.asks[1] {
@@ -99,13 +103,16 @@ func TestA8_SettingsInTheMiddle(t *testing.T) {
 func TestA8_ToolsRunAsTheyAreOffered(t *testing.T) {
 	var h *host
 	h = open(t, setup{tools: []tool.Tool{setter(t, &h, agent.Settings{Tools: []tool.Tool{echo("new")}})},
-		steps: []llmtest.Step{llmtest.Calls(call("set")), llmtest.Calls(call("set"), call("new")), llmtest.Text("done")}})
+		steps: []llmtest.Step{llmtest.Calls(call("set")), llmtest.Calls(call("set"), call("new")),
+			llmtest.Text("done")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	ends := only[*agent.ToolCallEnd](h)
-	if !ends[1].IsError && !ends[2].IsError || !strings.Contains(ends[1].Output+ends[2].Output, "unknown tool") || !strings.Contains(ends[1].Output+ends[2].Output, "new ran") {
+	if !ends[1].IsError && !ends[2].IsError || !strings.Contains(ends[1].Output+ends[2].Output, "unknown tool") ||
+		!strings.Contains(ends[1].Output+ends[2].Output, "new ran") {
 		t.Errorf("results %q and %q", ends[1].Output, ends[2].Output)
 	}
-	twice := agent.Settings{Tools: []tool.Tool{{ToolDefinition: llm.ToolDefinition{Name: "no schema", Parameters: []byte("x")}}}}
+	twice := agent.Settings{Tools: []tool.Tool{{ToolDefinition: llm.ToolDefinition{Name: "no schema",
+		Parameters: []byte("x")}}}}
 	if err := h.Set(context.Background(), twice); err == nil {
 		t.Error("a broken tool was accepted")
 	}
@@ -132,7 +139,8 @@ func TestA8_ClampsTheEffort(t *testing.T) {
 		{[]string{"special"}, "low", "low", false},
 	} {
 		t.Run(fmt.Sprint(c.takes, c.asked), func(t *testing.T) {
-			h := open(t, setup{models: model(llm.Model{Efforts: c.takes}), options: agent.Options{Effort: c.asked}, steps: []llmtest.Step{llmtest.Text("hi")}})
+			h := open(t, setup{models: model(llm.Model{Efforts: c.takes}), options: agent.Options{Effort: c.asked},
+				steps: []llmtest.Step{llmtest.Text("hi")}})
 			h.submit(t, "go", agent.ReasonCompleted)
 			if got := h.model.Requests()[0].Effort; got != c.sent {
 				t.Errorf("sent %q, want %q", got, c.sent)
@@ -154,7 +162,8 @@ func TestA8_ClampedForTheCurrentModel(t *testing.T) {
 	two := "model-2"
 	set(t, h, agent.Settings{Model: &two})
 	h.submit(t, "two", agent.ReasonCompleted)
-	if want := []string{"model-1/high/", "model-2/max/"}; !slices.Equal(h.requestSettings(), want) || h.warned() != "effort_clamped" {
+	if want := []string{"model-1/high/", "model-2/max/"}; !slices.Equal(h.requestSettings(), want) ||
+		h.warned() != "effort_clamped" {
 		t.Errorf("asked %q, warned %q", h.requestSettings(), h.warned())
 	}
 }
@@ -170,8 +179,10 @@ func fixes(p llm.Provider) llm.Provider { return fixing{p} }
 // a warning.
 func TestA8_EffortFixedInAToolRound(t *testing.T) {
 	var h *host
-	h = open(t, setup{wrap: fixes, tools: []tool.Tool{setter(t, &h, effort("max"))}, models: model(llm.Model{Efforts: []string{"low", "high"}}),
-		steps: []llmtest.Step{llmtest.Calls(call("set")), llmtest.Calls(call("set")), llmtest.Text("done"), llmtest.Text("more"), llmtest.Text("even more")}})
+	h = open(t, setup{wrap: fixes, tools: []tool.Tool{setter(t, &h, effort("max"))},
+		models: model(llm.Model{Efforts: []string{"low", "high"}}),
+		steps: []llmtest.Step{llmtest.Calls(call("set")), llmtest.Calls(call("set")), llmtest.Text("done"),
+			llmtest.Text("more"), llmtest.Text("even more")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	h.submit(t, "more", agent.ReasonCompleted)
 	want := []string{"model-1//set", "model-1//set", "model-1//set", "model-1/high/set"}
@@ -195,7 +206,8 @@ func TestA8_EffortFixedUntilTheRoundIsOver(t *testing.T) {
 		var h *host
 		h = open(t, setup{wrap: fixes, tools: []tool.Tool{echo("work")},
 			steps: []llmtest.Step{llmtest.Calls(call("work")),
-				llmtest.Func(func(context.Context, *llm.Request) llmtest.Step { // results and steering are in the request
+				// results and steering are in the request
+				llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 					set(t, h, effort("high"))
 					h.Interrupt()
 					return llmtest.Hang()
@@ -225,10 +237,11 @@ func TestA8_EffortFixedUntilTheRoundIsOver(t *testing.T) {
 func TestA8_EffortFreeBetweenAnswers(t *testing.T) {
 	var h *host
 	h = open(t, setup{wrap: fixes, steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")},
-		options: agent.Options{Policy: agent.Policy{MaxConfirms: 1}, Hooks: agent.Hooks{BeforeStop: func(context.Context, agent.Stop) (string, error) {
-			set(t, h, effort("high"))
-			return "more", nil
-		}}}})
+		options: agent.Options{Policy: agent.Policy{MaxConfirms: 1},
+			Hooks: agent.Hooks{BeforeStop: func(context.Context, agent.Stop) (string, error) {
+				set(t, h, effort("high"))
+				return "more", nil
+			}}}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	if want := []string{"model-1//", "model-1/high/"}; !slices.Equal(h.requestSettings(), want) || h.warned() != "" {
 		t.Errorf("asked %q, warned %q", h.requestSettings(), h.warned())
@@ -237,12 +250,14 @@ func TestA8_EffortFreeBetweenAnswers(t *testing.T) {
 
 // A model without a known price is refused if there is a money budget, and nothing changes.
 func TestA18_SetRefusesAModelWithoutPrices(t *testing.T) {
-	h := open(t, setup{options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 1}}}, steps: []llmtest.Step{llmtest.Text("hi")},
+	h := open(t, setup{options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 1}}},
+		steps: []llmtest.Step{llmtest.Text("hi")},
 		models: func(_, id string) (llm.Model, bool) {
 			return llm.Model{Prices: []llm.Price{{Input: 1, Output: 1}}}, id == "model-1"
 		}})
 	unknown := "model-2"
-	if err := h.Set(context.Background(), agent.Settings{Model: &unknown}); err == nil || errors.Is(err, agent.ErrClosed) {
+	if err := h.Set(context.Background(), agent.Settings{Model: &unknown}); err == nil ||
+		errors.Is(err, agent.ErrClosed) {
 		t.Errorf("Set = %v", err)
 	}
 	h.submit(t, "go", agent.ReasonCompleted)

@@ -17,7 +17,8 @@ import (
 	claude "github.com/attractor-go/attractor/profile/anthropic"
 )
 
-var soakFor = flag.Duration("soak", 0, "how long TestL9_Soak runs sessions with faults, kills and floods; at least some")
+var soakFor = flag.Duration("soak", 0,
+	"how long TestL9_Soak runs sessions with faults, kills and floods; at least some")
 
 // Sessions with faults of providers, journals and hooks, with killed commands and processes, and
 // with floods of output, processes and files come to their ends, and leave nothing behind.
@@ -30,7 +31,8 @@ func TestL9_Soak(t *testing.T) {
 	if err := local.Close(); err != nil {
 		t.Fatal(err)
 	}
-	soak.Run(t, soak.Config{For: *soakFor, Seed: seed.Number(t), Open: openSoak, Calls: soak.Calls(group), KillAny: true})
+	soak.Run(t, soak.Config{For: *soakFor, Seed: seed.Number(t), Open: openSoak, Calls: soak.Calls(group),
+		KillAny: true})
 }
 
 // openSoak starts or resumes a session of the soak with a real environment and a real provider.
@@ -49,11 +51,13 @@ func openSoak(ctx context.Context, l *soak.Life) (s *agent.Session, _ func() err
 			err = errors.Join(err, done())
 		}
 	}()
-	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: l.URL, HTTPClient: &http.Client{Transport: transport}, IdleTimeout: l.IdleTimeout})
+	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: l.URL,
+		HTTPClient: &http.Client{Transport: transport}, IdleTimeout: l.IdleTimeout})
 	if err != nil {
 		return nil, nil, err
 	}
-	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local, ID: l.ID,
+	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local,
+		ID:        l.ID,
 		Subagents: &agent.Subagents{Journal: l.Store.Create}, Limits: agent.Limits{KeepOutputs: 1 << 20, Diffs: 10_000}}
 	start := agent.New
 	if l.Resume {

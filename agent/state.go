@@ -51,9 +51,11 @@ type State struct {
 	// of the requests' prefix.
 	Steps, Rounds, Epoch int
 
-	keys       map[string]*Result // of all messages with a key: how an input with it has ended; nil for another message, and before
-	recent     []callMark         // the newest calls, for the detection of loops
-	loopWarned *Loop              // the model was warned of it, and it goes on
+	// of all messages with a key: how an input with it has ended; nil for another message, and
+	// before
+	keys       map[string]*Result
+	recent     []callMark // the newest calls, for the detection of loops
+	loopWarned *Loop      // the model was warned of it, and it goes on
 
 	mended             map[ModelName]mended // what requests to a model leave out; replaced, never changed
 	accepted           []accepted           // what each model has answered to last; replaced, never changed
@@ -65,19 +67,21 @@ type State struct {
 	said               []message             // messages of people, in the order of their turns
 	summary            string                // of the last compaction
 	compacted          int                   // how many compactions there were
-	noteTurns          map[string]int        // by kind, the number of the turn with the text of the newest note; replaced, never changed
-	warnWindow         bool                  // the last record filled the window to a level without a warning
-	at                 time.Time             // the time of the last record of the loop
-	askedSince         int                   // the first epoch of the current model
-	failedIn           int                   // the epoch of the last failed attempt
-	turnCount          int                   // how many turns there ever were
-	inputs             int                   // how many inputs have begun
-	seq                int64                 // of the newest event, where a resume goes on
-	size               int64                 // about how many bytes the journal has
-	queued             int                   // how many entries were ever queued; the newest id
-	partial            bool                  // records are missing, see [Projection]
-	unsettled          bool                  // there may have been failed attempts of the current model call among them
-	messages           []llm.Message         // the system prompt and those of the turns, nil at rest; appended to, never changed
+	// by kind, the number of the turn with the text of the newest note; replaced, never changed
+	noteTurns  map[string]int
+	warnWindow bool      // the last record filled the window to a level without a warning
+	at         time.Time // the time of the last record of the loop
+	askedSince int       // the first epoch of the current model
+	failedIn   int       // the epoch of the last failed attempt
+	turnCount  int       // how many turns there ever were
+	inputs     int       // how many inputs have begun
+	seq        int64     // of the newest event, where a resume goes on
+	size       int64     // about how many bytes the journal has
+	queued     int       // how many entries were ever queued; the newest id
+	partial    bool      // records are missing, see [Projection]
+	unsettled  bool      // there may have been failed attempts of the current model call among them
+	// the system prompt and those of the turns, nil at rest; appended to, never changed
+	messages []llm.Message
 }
 
 // Turn holds an entry of the history.
@@ -218,13 +222,14 @@ const (
 	ReasonBudgetUSD     Reason = "budget_usd"      // a limit
 	ReasonBudgetTime    Reason = "budget_time"     // a limit
 	ReasonAwaitingInput Reason = "awaiting_input"  // the next input answers a question
-	ReasonIncomplete    Reason = "incomplete"      // the answer was cut off or empty, and asking the model to go on did not help
-	ReasonRefused       Reason = "refused"         // by the model, or by a filter of its provider
-	ReasonInterrupted   Reason = "interrupted"
-	ReasonAborted       Reason = "aborted"
-	ReasonLogFull       Reason = "log_full" // the journal or the log of events has reached its limit
-	ReasonFailed        Reason = "error"
-	ReasonClosed        Reason = "closed" // of a session: Close
+	// the answer was cut off or empty, and asking the model to go on did not help
+	ReasonIncomplete  Reason = "incomplete"
+	ReasonRefused     Reason = "refused" // by the model, or by a filter of its provider
+	ReasonInterrupted Reason = "interrupted"
+	ReasonAborted     Reason = "aborted"
+	ReasonLogFull     Reason = "log_full" // the journal or the log of events has reached its limit
+	ReasonFailed      Reason = "error"
+	ReasonClosed      Reason = "closed" // of a session: Close
 )
 
 // Limit reports whether the reason is a limit.

@@ -135,8 +135,10 @@ type stepper struct {
 	texts    []string
 
 	calls []*stepCall // not yet complete, in order
-	next  int         // the index of the current call in its answer; -1 after a resume, where some calls already have results
-	step  int         // how many calls have begun in this input
+	// the index of the current call in its answer; -1 after a resume, where some calls already have
+	// results
+	next int
+	step int // how many calls have begun in this input
 }
 
 type stepCall struct {
@@ -252,7 +254,8 @@ func (s *stepper) skip() {
 func (s *stepper) endCall(e *ToolCallEnd) {
 	c := s.find(e.CallID)
 	if c == nil { // the call began before a resume
-		c = &stepCall{start: &ToolCallStart{CallID: e.CallID, Index: max(s.next, 0), Name: e.Name, Arguments: json.RawMessage("null")}}
+		c = &stepCall{start: &ToolCallStart{CallID: e.CallID, Index: max(s.next, 0), Name: e.Name,
+			Arguments: json.RawMessage("null")}}
 		s.next = c.start.Index
 		s.calls = slices.Insert(s.calls, 0, c)
 	}
@@ -281,8 +284,10 @@ func (s *stepper) advance() {
 		if c.end.IsError {
 			status = StepError
 		}
-		s.emit(&StepResult{Kind: StepKindResult, CallID: c.end.CallID, Name: c.end.Name, Result: c.end.Output, IsError: c.end.IsError})
-		s.emit(&StepComplete{Kind: StepKindComplete, Step: c.step, CallID: c.end.CallID, Status: status, DurationMS: c.end.DurationMS})
+		s.emit(&StepResult{Kind: StepKindResult, CallID: c.end.CallID, Name: c.end.Name, Result: c.end.Output,
+			IsError: c.end.IsError})
+		s.emit(&StepComplete{Kind: StepKindComplete, Step: c.step, CallID: c.end.CallID, Status: status,
+			DurationMS: c.end.DurationMS})
 	}
 }
 

@@ -114,35 +114,54 @@ func TestB_Steps(t *testing.T) {
 		{name: "thoughts, text, call and result", setup: setup{tools: []tool.Tool{echo("look")}, steps: []llmtest.Step{
 			answers(thought("hm, "), thought("well"), saidText("I look"), thought("so"), calls("a", "look")),
 			answers(thought("good"), saidText("it is done"))}},
-			want: "reasoning \"hm, well\"\nreasoning \"so\"\ntext \"I look\"\n" + called(1, "a", "look", "look ran", 0) +
+			want: "reasoning \"hm, well\"\nreasoning \"so\"\ntext \"I look\"\n" + called(1, "a", "look", "look ran",
+				0) +
 				"reasoning \"good\"\nfinal \"it is done\" completed\n"},
 		{name: "results in the order of the calls", setup: setup{
-			tools: []tool.Tool{slowTool("slow", 3*time.Second, readOnly), slowTool("fast", time.Second, readOnly), breaks},
-			steps: []llmtest.Step{answers(calls("a", "slow"), calls("b", "fast"), calls("c", "breaks")), answers(calls("d", "fast")), answers(saidText("ok"))}},
+			tools: []tool.Tool{slowTool("slow", 3*time.Second, readOnly), slowTool("fast", time.Second, readOnly),
+				breaks},
+			steps: []llmtest.Step{answers(calls("a", "slow"), calls("b", "fast"), calls("c", "breaks")),
+				answers(calls("d", "fast")), answers(saidText("ok"))}},
 			want: called(1, "a", "slow", "slow ran", 3000) + called(2, "b", "fast", "fast ran", 1000) +
-				failed(3, "c", "breaks", "{}", "Error: it is broken", 0) + called(4, "d", "fast", "fast ran", 1000) + "final \"ok\" completed\n"},
-		{name: "a call that waits for another", setup: setup{tools: []tool.Tool{slowTool("write", 2*time.Second, writes), slowTool("read", time.Second, readOnly)},
-			steps: []llmtest.Step{answers(onFile("a", "write", "x"), onFile("b", "read", "x"), onFile("c", "read", "y")), answers(saidText("ok"))}},
-			want: strings.NewReplacer("tool_call a write {}", `tool_call a write {"path":"x"}`, "tool_call b read {}", `tool_call b read {"path":"x"}`,
-				"tool_call c read {}", `tool_call c read {"path":"y"}`).Replace(called(1, "a", "write", "write ran", 2000)+
-				called(2, "b", "read", "read ran", 1000)+called(3, "c", "read", "read ran", 1000)) + "final \"ok\" completed\n"},
+				failed(3, "c", "breaks", "{}", "Error: it is broken", 0) + called(4, "d", "fast", "fast ran",
+				1000) + "final \"ok\" completed\n"},
+		{name: "a call that waits for another",
+			setup: setup{tools: []tool.Tool{slowTool("write", 2*time.Second, writes), slowTool("read", time.Second,
+				readOnly)},
+				steps: []llmtest.Step{answers(onFile("a", "write", "x"), onFile("b", "read", "x"),
+					onFile("c", "read", "y")), answers(saidText("ok"))}},
+			want: strings.NewReplacer("tool_call a write {}", `tool_call a write {"path":"x"}`, "tool_call b read {}",
+				`tool_call b read {"path":"x"}`,
+				"tool_call c read {}", `tool_call c read {"path":"y"}`).Replace(called(1, "a", "write", "write ran",
+				2000)+
+				called(2, "b", "read", "read ran", 1000)+called(3, "c", "read", "read ran", 1000)) +
+				"final \"ok\" completed\n"},
 		{name: "a torn attempt is not told", setup: setup{steps: []llmtest.Step{
-			llmtest.TornParts(down, thought("wrong"), saidText("half of it")), llmtest.TornParts(down, thought("wrong again")),
+			llmtest.TornParts(down, thought("wrong"), saidText("half of it")),
+			llmtest.TornParts(down, thought("wrong again")),
 			answers(thought("right"), saidText("whole"))}},
 			want: "reasoning \"right\"\nfinal \"whole\" completed\n"},
-		{name: "an answer that steering goes on from", setup: setup{steps: []llmtest.Step{answers(saidText("one")), answers(saidText("two"))}},
-			on:   map[agent.Kind]func(*agent.Session){"ASSISTANT_TEXT_START": func(s *agent.Session) { _ = s.Steer(context.Background(), "more") }},
+		{name: "an answer that steering goes on from", setup: setup{steps: []llmtest.Step{answers(saidText("one")),
+			answers(saidText("two"))}},
+			on: map[agent.Kind]func(*agent.Session){"ASSISTANT_TEXT_START": func(s *agent.Session) {
+				_ = s.Steer(
+					context.Background(), "more")
+			}},
 			want: "text \"one\"\nfinal \"two\" completed\n"},
-		{name: "a limit", setup: setup{tools: []tool.Tool{echo("look")}, options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1}},
-			steps: []llmtest.Step{answers(saidText("on it"), calls("a", "look"))}},
+		{name: "a limit", setup: setup{tools: []tool.Tool{echo("look")},
+			options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1}},
+			steps:   []llmtest.Step{answers(saidText("on it"), calls("a", "look"))}},
 			want: "text \"on it\"\n" + called(1, "a", "look", "look ran", 0) + "final \"on it\" max_tool_rounds\n"},
 		{name: "a limit with a summary", setup: setup{tools: []tool.Tool{echo("look")},
 			options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.SummarizeOnLimit}},
 			steps:   []llmtest.Step{answers(calls("a", "look")), answers(saidText("so far"))}},
 			want: called(1, "a", "look", "look ran", 0) + "final \"so far\" max_tool_rounds\n"},
-		{name: "a tool that is done", setup: setup{tools: []tool.Tool{finish, echo("look")}, options: agent.Options{Policy: agent.Policy{RequireDone: true}},
-			steps: []llmtest.Step{answers(thought("done?"), saidText("I am done")), answers(calls("a", "finish"), calls("b", "look"))}},
-			want: "reasoning \"done?\"\ntext \"I am done\"\n" + called(1, "a", "finish", "noted", 0) + called(2, "b", "look", "look ran", 0) +
+		{name: "a tool that is done", setup: setup{tools: []tool.Tool{finish, echo("look")},
+			options: agent.Options{Policy: agent.Policy{RequireDone: true}},
+			steps: []llmtest.Step{answers(thought("done?"), saidText("I am done")), answers(calls("a", "finish"),
+				calls("b", "look"))}},
+			want: "reasoning \"done?\"\ntext \"I am done\"\n" + called(1, "a", "finish", "noted", 0) + called(2, "b",
+				"look", "look ran", 0) +
 				"final \"all done\" done\n"},
 		{name: "unknown tools and bad arguments", setup: setup{tools: []tool.Tool{echo("look")},
 			steps: []llmtest.Step{answers(llm.ToolCall{ID: "a", Name: "look", Args: "{"}), answers(saidText("ok"))}},
@@ -156,17 +175,23 @@ func TestB_Steps(t *testing.T) {
 			llmtest.HangAfter(thought("hm"), saidText("I am")), answers(saidText("again"))}},
 			on:   map[agent.Kind]func(*agent.Session){"ASSISTANT_TEXT_DELTA": (*agent.Session).Interrupt},
 			want: "final \"again\" completed\n"},
-		{name: "a failure", setup: setup{steps: []llmtest.Step{llmtest.TornParts(llm.Errorf(llm.ErrAuthentication, "no"), thought("hm"))}}, want: ""},
+		{name: "a failure", setup: setup{steps: []llmtest.Step{llmtest.TornParts(llm.Errorf(llm.ErrAuthentication,
+			"no"), thought("hm"))}}, want: ""},
 		{name: "a follow-up", setup: setup{tools: []tool.Tool{echo("look")}, steps: []llmtest.Step{
-			answers(calls("a", "look")), answers(saidText("one")), answers(calls("b", "look")), answers(saidText("two"))}},
-			on: map[agent.Kind]func(*agent.Session){"USER_INPUT": func(s *agent.Session) { _ = s.FollowUp(context.Background(), "more") }},
+			answers(calls("a", "look")), answers(saidText("one")), answers(calls("b", "look")),
+			answers(saidText("two"))}},
+			on: map[agent.Kind]func(*agent.Session){"USER_INPUT": func(s *agent.Session) {
+				_ = s.FollowUp(
+					context.Background(), "more")
+			}},
 			want: called(1, "a", "look", "look ran", 0) + "final \"one\" completed\n" +
 				called(1, "b", "look", "look ran", 0) + "final \"two\" completed\n"},
 		{name: "a question to the host", prompts: 2, setup: setup{tools: []tool.Tool{ask, echo("look")},
 			options: agent.Options{Questions: &agent.Questions{}},
 			steps:   []llmtest.Step{answers(calls("a", "ask"), calls("b", "look")), answers(saidText("ok"))}},
 			want: "step_start 1 a ask\ntool_call a ask {}\nfinal \"\" awaiting_input\n" +
-				"tool_result a ask \"go\" false\nstep_complete 1 a completed 0ms\n" + called(2, "b", "look", "look ran", 0) + "final \"ok\" completed\n"},
+				"tool_result a ask \"go\" false\nstep_complete 1 a completed 0ms\n" + called(2, "b", "look", "look ran",
+				0) + "final \"ok\" completed\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -208,7 +233,8 @@ func runSteps(t *testing.T, s setup, prompts int, on map[agent.Kind]func(*agent.
 func wildcards(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(w), len(g)) {
-		if before, after, ok := strings.Cut(w[i], `"*"`); ok && strings.HasPrefix(g[i], before+`"Error: `) && strings.HasSuffix(g[i], after) {
+		if before, after, ok := strings.Cut(w[i], `"*"`); ok && strings.HasPrefix(g[i], before+`"Error: `) &&
+			strings.HasSuffix(g[i], after) {
 			w[i] = g[i]
 		}
 	}
@@ -218,8 +244,10 @@ func wildcards(want, got string) string {
 // Steps are yielded as soon as their turn is certain, and breaking off stops reading.
 func TestB_StepsAreYieldedAtOnce(t *testing.T) {
 	start := func(id string, i int) agent.Event { return &agent.ToolCallStart{CallID: id, Index: i, Name: "look"} }
-	events := []agent.Event{&agent.StepStart{}, &agent.ThinkingDelta{Text: "hm"}, &agent.StepEnd{}, start("a", 0), start("b", 1),
-		&agent.ToolCallEnd{CallID: "b"}, &agent.ToolCallEnd{CallID: "a"}, &agent.ProcessingEnd{Reason: agent.ReasonCompleted}}
+	events := []agent.Event{&agent.StepStart{}, &agent.ThinkingDelta{Text: "hm"}, &agent.StepEnd{}, start("a", 0),
+		start("b", 1),
+		&agent.ToolCallEnd{CallID: "b"}, &agent.ToolCallEnd{CallID: "a"},
+		&agent.ProcessingEnd{Reason: agent.ReasonCompleted}}
 	var at []int
 	read := 0
 	for range agent.Steps(func(yield func(agent.Event) bool) {
@@ -242,7 +270,8 @@ func TestB_StepsAreYieldedAtOnce(t *testing.T) {
 
 // The final text consists of the texts of the last answer.
 func TestB_StepsOfSeveralTexts(t *testing.T) {
-	two := []agent.Event{&agent.StepStart{}, &agent.AssistantTextEnd{Text: "one, "}, &agent.AssistantTextEnd{Block: 1, Text: "two"}, &agent.StepEnd{}}
+	two := []agent.Event{&agent.StepStart{}, &agent.AssistantTextEnd{Text: "one, "}, &agent.AssistantTextEnd{Block: 1,
+		Text: "two"}, &agent.StepEnd{}}
 	events := append(slices.Concat(two, two), &agent.ProcessingEnd{Text: "one, two", Reason: agent.ReasonCompleted})
 	if got, want := stepLines(t, events), "text \"one, \"\ntext \"two\"\nfinal \"one, two\" completed\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -263,9 +292,11 @@ func TestB_StepsOfTheCallsLeft(t *testing.T) {
 		return &agent.ToolCallStart{CallID: id, Index: i, Name: "look", Arguments: json.RawMessage("{}")}
 	}
 	end := func(id string) agent.Event { return &agent.ToolCallEnd{CallID: id, Name: "look", Output: id} }
-	got := stepLines(t, []agent.Event{&agent.SessionStart{}, start("c", 2), start("f", 5), start("d", 3), end("f"), end("d"), end("c"),
+	got := stepLines(t, []agent.Event{&agent.SessionStart{}, start("c", 2), start("f", 5), start("d", 3), end("f"),
+		end("d"), end("c"),
 		&agent.ProcessingEnd{Reason: agent.ReasonCompleted}})
-	want := called(1, "c", "look", "c", 0) + called(2, "d", "look", "d", 0) + called(3, "f", "look", "f", 0) + "final \"\" completed\n"
+	want := called(1, "c", "look", "c", 0) + called(2, "d", "look", "d", 0) + called(3, "f", "look", "f",
+		0) + "final \"\" completed\n"
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
@@ -275,7 +306,8 @@ func TestB_StepsOfTheCallsLeft(t *testing.T) {
 func TestB_StepsOfACallThatStartsTwice(t *testing.T) {
 	start := &agent.ToolCallStart{CallID: "a", Name: "ask", Arguments: json.RawMessage("{}")}
 	got := stepLines(t, []agent.Event{start, start, &agent.ToolCallEnd{CallID: "a", Name: "ask", Output: "yes"},
-		&agent.ToolCallStart{CallID: "b", Index: 1, Name: "look", Arguments: json.RawMessage("{}")}, &agent.ToolCallEnd{CallID: "b", Name: "look"}})
+		&agent.ToolCallStart{CallID: "b", Index: 1, Name: "look", Arguments: json.RawMessage("{}")},
+		&agent.ToolCallEnd{CallID: "b", Name: "look"}})
 	if want := called(1, "a", "ask", "yes", 0) + called(2, "b", "look", "", 0); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
@@ -284,7 +316,8 @@ func TestB_StepsOfACallThatStartsTwice(t *testing.T) {
 // Step events have a JSON form.
 func TestB_StepsJSON(t *testing.T) {
 	events := []agent.Event{&agent.ToolCallStart{CallID: "a", Name: "look", Arguments: json.RawMessage(`{"path":"x"}`)},
-		&agent.ToolCallEnd{CallID: "a", Name: "look", Output: "no", IsError: true}, &agent.ProcessingEnd{Text: "ok", Reason: agent.ReasonCompleted}}
+		&agent.ToolCallEnd{CallID: "a", Name: "look", Output: "no", IsError: true}, &agent.ProcessingEnd{Text: "ok",
+			Reason: agent.ReasonCompleted}}
 	data, err := json.Marshal(slices.Collect(agent.Steps(slices.Values(events))))
 	if err != nil {
 		t.Fatal(err)

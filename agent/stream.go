@@ -17,9 +17,10 @@ type eventStream struct {
 	session string
 	now     func() time.Time
 	on      func(Event)
-	earlier func(ctx context.Context) iter.Seq[Event] // the facts in the journal, for cursors that have fallen behind; may be nil
-	unread  bool                                      // there are no cursors, so that the log keeps no events
-	direct  func(Event)                               // gets each event as it is added, in place of on; may be nil
+	// the facts in the journal, for cursors that have fallen behind; may be nil
+	earlier func(ctx context.Context) iter.Seq[Event]
+	unread  bool        // there are no cursors, so that the log keeps no events
+	direct  func(Event) // gets each event as it is added, in place of on; may be nil
 
 	mu      sync.Mutex
 	changed sync.Cond

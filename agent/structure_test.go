@@ -30,7 +30,8 @@ func structureProfile() profile.Profile {
 		result.Structured = json.RawMessage(`{ "score": 7 }`)
 		return result, nil
 	})
-	return profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.ReadFile(), coding.EditFile(), coding.ApplyPatch(),
+	return profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.ReadFile(),
+		coding.EditFile(), coding.ApplyPatch(),
 		coding.Shell(time.Minute), coding.Process(), score}}
 }
 
@@ -63,9 +64,11 @@ func TestJ4_EventsHaveTheStructure(t *testing.T) {
 	w.put("moved", "1\n")
 	log := new(journal.Memory)
 	var live []agent.Event
-	w.runCalls(agent.Options{Journal: log, Profile: structureProfile(), Limits: agent.Limits{Diffs: 1 << 20}, OnEvent: func(ev agent.Event) { live = append(live, ev) }},
+	w.runCalls(agent.Options{Journal: log, Profile: structureProfile(), Limits: agent.Limits{Diffs: 1 << 20},
+		OnEvent: func(ev agent.Event) { live = append(live, ev) }},
 		llmtest.Call("edit_file", map[string]any{"file_path": "edited", "old_string": "before", "new_string": "after"}),
-		llmtest.Call("apply_patch", map[string]any{"patch": "*** Begin Patch\n*** Update File: moved\n*** Move to: there\n-1\n+2\n*** End Patch"}),
+		llmtest.Call("apply_patch",
+			map[string]any{"patch": "*** Begin Patch\n*** Update File: moved\n*** Move to: there\n-1\n+2\n*** End Patch"}),
 		llmtest.Call("shell", map[string]any{"command": "echo out; exit 3"}),
 		llmtest.Call("shell", map[string]any{"command": "sleep 600", "run_in_background": true}),
 		llmtest.Call("score", map[string]any{}),
@@ -76,20 +79,24 @@ func TestJ4_EventsHaveTheStructure(t *testing.T) {
 	}
 	hash := func(text string) env.Hash { return env.HashOf([]byte(text)) }
 	want := []agent.ToolCallEnd{
-		{Changes: []tool.Change{{Kind: tool.Modified, Path: dir + "/edited", Before: hash("before\n"), After: hash("after\n"),
-			Diff: "--- a/edited\n+++ b/edited\n@@ -1,1 +1,1 @@\n-before\n+after\n"}}},
-		{Changes: []tool.Change{{Kind: tool.Moved, Path: dir + "/there", From: dir + "/moved", Before: hash("1\n"), After: hash("2\n"),
-			Diff: "diff --git a/moved b/there\nrename from moved\nrename to there\n--- a/moved\n+++ b/there\n@@ -1,1 +1,1 @@\n-1\n+2\n"}}},
+		{Changes: []tool.Change{{Kind: tool.Modified, Path: dir + "/edited", Before: hash("before\n"),
+			After: hash("after\n"),
+			Diff:  "--- a/edited\n+++ b/edited\n@@ -1,1 +1,1 @@\n-before\n+after\n"}}},
+		{Changes: []tool.Change{{Kind: tool.Moved, Path: dir + "/there", From: dir + "/moved", Before: hash("1\n"),
+			After: hash("2\n"),
+			Diff:  "diff --git a/moved b/there\nrename from moved\nrename to there\n--- a/moved\n+++ b/there\n@@ -1,1 +1,1 @@\n-1\n+2\n"}}},
 		{Ran: &tool.Ran{Exit: &env.Exit{Code: 3}, Bytes: 4, Lines: 1}},
 		{Ran: &tool.Ran{ID: "2"}},
 		{Structured: json.RawMessage(`{"score":7}`)},
 		{Media: []llm.Media{{MIME: "image/png", Name: "image.png", Data: []byte(llmtest.PNG)}}},
 	}
 	replayed := []agent.Event{}
-	if err := agent.Replay(t.Context(), log, agent.ReplayOptions{OnEvent: func(ev agent.Event) { replayed = append(replayed, ev) }}); err != nil {
+	if err := agent.Replay(t.Context(), log,
+		agent.ReplayOptions{OnEvent: func(ev agent.Event) { replayed = append(replayed, ev) }}); err != nil {
 		t.Fatal(err)
 	}
-	for name, events := range map[string][]agent.Event{"live": live, "from the journal": projected(t, log), "replayed": replayed} {
+	for name, events := range map[string][]agent.Event{"live": live, "from the journal": projected(t, log),
+		"replayed": replayed} {
 		got := callEnds(events)
 		if len(got) != len(want) {
 			t.Fatalf("%s: %d results, want %d", name, len(got), len(want))
@@ -113,13 +120,15 @@ func TestJ4_NoDiffsUnlessAskedFor(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("edited", "before\n")
 	log := new(journal.Memory)
-	w.runCalls(agent.Options{Journal: log, Profile: structureProfile()}, llmtest.Call("edit_file", map[string]any{"file_path": "edited", "old_string": "before", "new_string": "after"}))
+	w.runCalls(agent.Options{Journal: log, Profile: structureProfile()},
+		llmtest.Call("edit_file", map[string]any{"file_path": "edited", "old_string": "before", "new_string": "after"}))
 	for _, e := range callEnds(projected(t, log)) {
 		if len(e.Changes) != 1 || e.Changes[0].Diff != "" || e.Changes[0].After == "" {
 			t.Errorf("%+v", e.Changes)
 		}
 	}
-	if _, err := agent.New(t.Context(), agent.Options{Client: &llm.Client{}, Env: env.ReadOnly(nil), Limits: agent.Limits{Diffs: -1}}); err == nil || !strings.Contains(err.Error(), "Options.Diffs") {
+	if _, err := agent.New(t.Context(), agent.Options{Client: &llm.Client{}, Env: env.ReadOnly(nil),
+		Limits: agent.Limits{Diffs: -1}}); err == nil || !strings.Contains(err.Error(), "Options.Diffs") {
 		t.Errorf("a negative number: %v", err)
 	}
 }
@@ -130,11 +139,13 @@ func TestJ4_MediaOfEventsHaveALimit(t *testing.T) {
 	album := newTool("album", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
 		result := tool.Text("three images")
 		for range 3 {
-			result.Content = append(result.Content, llm.Media{MIME: "application/pdf", Data: bytes.Repeat([]byte("x"), size)})
+			result.Content = append(result.Content, llm.Media{MIME: "application/pdf", Data: bytes.Repeat([]byte("x"),
+				size)})
 		}
 		return result, nil
 	})
-	h := open(t, setup{tools: []tool.Tool{album}, steps: []llmtest.Step{llmtest.Calls(call("album")), llmtest.Text("done")}})
+	h := open(t, setup{tools: []tool.Tool{album}, steps: []llmtest.Step{llmtest.Calls(call("album")),
+		llmtest.Text("done")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	var got []int
 	for _, m := range callEnds(h.events)[0].Media {
@@ -169,13 +180,17 @@ func TestJ4_ChangesOfOtherToolsAreSeen(t *testing.T) {
 				return result, err
 			}
 		}
-		result.Changes = []tool.Change{{Kind: tool.Modified, Path: real + "/told", After: env.HashOf([]byte("formatted\n"))}, {Kind: tool.Modified, Path: real + "/untold"},
+		result.Changes = []tool.Change{{Kind: tool.Modified, Path: real + "/told",
+			After: env.HashOf([]byte("formatted\n"))}, {Kind: tool.Modified, Path: real + "/untold"},
 			{Kind: tool.Deleted, Path: real + "/gone"}}
 		return result, os.Remove(filepath.Join(w.dir, "gone"))
 	})
-	tools := profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.ReadFile(), coding.WriteFile(), format}}
-	w.results(w.runCalls(agent.Options{Profile: tools}, reading("told"), reading("untold"), llmtest.Call("format", map[string]any{}),
-		writing("told", "ours\n"), writing("untold", "ours\n"), writing("gone", "again\n")), "x", "x", "formatted", "Replaced", notRead, "Created")
+	tools := profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.ReadFile(),
+		coding.WriteFile(), format}}
+	w.results(w.runCalls(agent.Options{Profile: tools}, reading("told"), reading("untold"),
+		llmtest.Call("format", map[string]any{}),
+		writing("told", "ours\n"), writing("untold", "ours\n"), writing("gone", "again\n")), "x", "x", "formatted",
+		"Replaced", notRead, "Created")
 	w.want("untold", "formatted\n")
 }
 
@@ -194,7 +209,8 @@ func TestJ4_JournalsOfVersion2(t *testing.T) {
 		t.Fatal(err)
 	}
 	hash := func(text string) env.Hash { return env.HashOf([]byte(text)) }
-	if diff := gocmp.Diff(map[string]env.Hash{"/project/read": hash("r\n"), "/project/edited": hash("E\n"), "/project/made": hash("m\n"), "/project/gone": env.NoFile}, state.Seen); diff != "" {
+	if diff := gocmp.Diff(map[string]env.Hash{"/project/read": hash("r\n"), "/project/edited": hash("E\n"),
+		"/project/made": hash("m\n"), "/project/gone": env.NoFile}, state.Seen); diff != "" {
 		t.Error(diff)
 	}
 	for _, e := range callEnds(projected(t, journal.NewMemory(records...))) {

@@ -65,7 +65,11 @@ func TestI7_StuckJournalOfASubagent(t *testing.T) {
 	log := newStuckLog(t, "queued")
 	h := open(t, setup{tools: coding.Agents(), fails: true, steps: byTask(map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("help")), llmtest.Calls(send("agent-1", "faster"))}, "help": {llmtest.Hang()}}),
-		options: agent.Options{Limits: agent.Limits{Grace: shortGrace}, Subagents: &agent.Subagents{Journal: func(context.Context, string) (journal.Log, error) { return log, nil }}}})
+		options: agent.Options{Limits: agent.Limits{Grace: shortGrace},
+			Subagents: &agent.Subagents{Journal: func(context.Context, string) (journal.Log, error) {
+				return log,
+					nil
+			}}}})
 	over := make(chan error, 1)
 	go func() { _, err := h.Submit(context.Background(), "go"); over <- err }()
 	<-log.stuck
@@ -80,7 +84,8 @@ func TestI7_StuckJournalOfASubagent(t *testing.T) {
 // Interrupt ends an input that waits for its journal.
 func TestI7_InterruptWithAStuckJournal(t *testing.T) {
 	log := newStuckLog(t, "answer")
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Journal: log, Limits: agent.Limits{Grace: shortGrace}}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Journal: log,
+		Limits: agent.Limits{Grace: shortGrace}}})
 	over := make(chan error, 1)
 	go func() { _, err := h.Submit(context.Background(), "go"); over <- err }()
 	<-log.stuck
@@ -95,12 +100,14 @@ func TestI7_InterruptWithAStuckJournal(t *testing.T) {
 // The end of the time budget also ends the wait for OnEvent.
 func TestI7_TimeBudgetAndStuckOnEvent(t *testing.T) {
 	free := make(chan struct{})
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Limits: agent.Limits{Grace: shortGrace}, Policy: agent.Policy{Budget: agent.Budget{Time: 50 * time.Millisecond}},
-		OnEvent: func(ev agent.Event) {
-			if _, ok := ev.(*agent.StepStart); ok {
-				<-free
-			}
-		}}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true,
+		options: agent.Options{Limits: agent.Limits{Grace: shortGrace},
+			Policy: agent.Policy{Budget: agent.Budget{Time: 50 * time.Millisecond}},
+			OnEvent: func(ev agent.Event) {
+				if _, ok := ev.(*agent.StepStart); ok {
+					<-free
+				}
+			}}})
 	returns(t, "Submit", func() {
 		if result, err := h.Submit(context.Background(), "go"); result.Reason != agent.ReasonBudgetTime {
 			t.Errorf("Submit = %+v, %v", result, err)
@@ -124,9 +131,11 @@ func (l *fullLog) Append(ctx context.Context, next int64, records ...journal.Rec
 
 // A journal that reports itself as full cannot be written: the session ends at once.
 func TestI9_JournalWithItsOwnLimit(t *testing.T) {
-	h := open(t, setup{steps: repeated(llmtest.Text("hi"), 50), fails: true, options: agent.Options{Journal: &fullLog{most: 2}}})
+	h := open(t, setup{steps: repeated(llmtest.Text("hi"), 50), fails: true,
+		options: agent.Options{Journal: &fullLog{most: 2}}})
 	returns(t, "Submit", func() {
-		if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrFull) || result.Reason != agent.ReasonFailed {
+		if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrFull) ||
+			result.Reason != agent.ReasonFailed {
 			t.Errorf("Submit = %+v, %v", result, err)
 		}
 	})
@@ -155,13 +164,16 @@ func (l *stuckReads) Records(ctx context.Context, from int64) iter.Seq2[journal.
 func TestI12_StuckRecall(t *testing.T) {
 	t.Parallel()
 	log, short := new(journal.Memory), agent.CompactionPolicy{Threshold: 0.9, KeepTurns: 1}
-	h := openLong(t, agent.Options{Journal: log, Policy: agent.Policy{Compaction: short}}, answerSummaries(llmtest.Text("one"), llmtest.Text("two")))
+	h := openLong(t, agent.Options{Journal: log, Policy: agent.Policy{Compaction: short}},
+		answerSummaries(llmtest.Text("one"), llmtest.Text("two")))
 	h.submit(t, "first", agent.ReasonCompleted)
 	compactAll(t, h)
 	_ = h.Close()
 	reads := &stuckReads{Memory: log, stuck: make(chan struct{}), free: make(chan struct{})}
 	defer close(reads.free)
-	h = openLong(t, agent.Options{Journal: reads, Limits: agent.Limits{Grace: shortGrace}, Policy: agent.Policy{Compaction: short}}, answerSummaries(llmtest.Calls(llmtest.Call("read_output", `{"pattern":"one"}`)), llmtest.Text("end")))
+	h = openLong(t, agent.Options{Journal: reads, Limits: agent.Limits{Grace: shortGrace},
+		Policy: agent.Policy{Compaction: short}},
+		answerSummaries(llmtest.Calls(llmtest.Call("read_output", `{"pattern":"one"}`)), llmtest.Text("end")))
 	reads.on.Store(true)
 	over := make(chan error, 1)
 	go func() { _, err := h.Submit(context.Background(), "second"); over <- err }()
@@ -206,10 +218,13 @@ func TestK3_StuckEnvironmentAtThePermission(t *testing.T) {
 	})
 	muted := mutedEnv{local, make(chan struct{}), make(chan struct{})}
 	t.Cleanup(func() { close(muted.free) })
-	provider := llmtest.NewProvider("test", llmtest.Calls(llm.ToolCall{ID: "c1", Name: "change", Args: `{"path":"silent.txt"}`}))
+	provider := llmtest.NewProvider("test",
+		llmtest.Calls(llm.ToolCall{ID: "c1", Name: "change", Args: `{"path":"silent.txt"}`}))
 	var outputs []string
-	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Env: muted, System: "You are being tested.",
-		Limits: agent.Limits{Grace: shortGrace}, Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{echo("change")}},
+	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}},
+		Env: muted, System: "You are being tested.",
+		Limits: agent.Limits{Grace: shortGrace}, Profile: profile.Profile{Name: "test", Provider: "test",
+			Model: "model-1", Tools: []tool.Tool{echo("change")}},
 		OnEvent: func(ev agent.Event) {
 			if end, ok := ev.(*agent.ToolCallEnd); ok {
 				outputs = append(outputs, end.Output)

@@ -53,8 +53,10 @@ type Child struct {
 	ID      string // for the model
 	Session string // the id of its session and journal
 	Task    string
-	Started tool.AgentTask // what it was started with, its definition included; journals of older versions have the Task only
-	Status  string         // running until it has ended
+	// what it was started with, its definition included; journals of older versions have the Task
+	// only
+	Started tool.AgentTask
+	Status  string // running until it has ended
 	// Usage and Cost, in US dollars, are what it has spent as far as its parent knows.
 	Usage llm.Usage
 	Cost  float64
@@ -63,7 +65,8 @@ type Child struct {
 func (s *State) foldChild(r childRecord) {
 	switch r.Event {
 	case childSpawned:
-		s.Children = append(s.Children, Child{ID: r.ID, Session: r.Journal, Task: r.Task, Started: r.started(), Status: childRunning})
+		s.Children = append(s.Children, Child{ID: r.ID, Session: r.Journal, Task: r.Task, Started: r.started(),
+			Status: childRunning})
 	case childSpent:
 		s.spend(r.Usage, r.Cost)
 		if c := s.child(r.ID); c != nil {
@@ -158,7 +161,8 @@ func (a *subagents) spawn(ctx context.Context, task tool.AgentTask, callID strin
 		return tool.AgentStatus{}, err
 	}
 	if err = context.Cause(ctx); err == nil { // the agent of an ended call would have no owner
-		err = a.parent.commitDurably(ctx, childRecord{ID: id, Event: childSpawned, Task: validText(task.Task), Model: c.session.state.Header.Model, Journal: c.session.ID(), Started: startedWith(c.task)})
+		err = a.parent.commitDurably(ctx, childRecord{ID: id, Event: childSpawned, Task: validText(task.Task),
+			Model: c.session.state.Header.Model, Journal: c.session.ID(), Started: startedWith(c.task)})
 	}
 	if err == nil {
 		err = a.enter(ctx, c, task.Task)

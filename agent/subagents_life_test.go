@@ -24,11 +24,13 @@ func TestAC7_5_Depth(t *testing.T) {
 	for depth, want := range map[int]string{0: "spawn_agent", 1: "spawn_agent", 2: `"agent-1","status":"running"`} {
 		t.Run(fmt.Sprint(depth), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := openSpawning(t, agent.Options{Subagents: &agent.Subagents{Depth: depth}}, map[string][]llmtest.Step{
-					"go":         {llmtest.Calls(spawn("child")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
-					"child":      {llmtest.Calls(spawn("grandchild")), llmtest.Calls(wait("agent-1")), llmtest.Text("child")},
-					"grandchild": {llmtest.Calls(spawn("too deep")), llmtest.Text("grandchild")},
-				})
+				h := openSpawning(t, agent.Options{Subagents: &agent.Subagents{Depth: depth}},
+					map[string][]llmtest.Step{
+						"go": {llmtest.Calls(spawn("child")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
+						"child": {llmtest.Calls(spawn("grandchild")), llmtest.Calls(wait("agent-1")),
+							llmtest.Text("child")},
+						"grandchild": {llmtest.Calls(spawn("too deep")), llmtest.Text("grandchild")},
+					})
 				h.submit(t, "go", agent.ReasonCompleted)
 				wantOutputs(t, h, "", `{"output":"child","success":true,"turns_used":3}`)
 				requests := h.requests("child")
@@ -36,11 +38,13 @@ func TestAC7_5_Depth(t *testing.T) {
 				if !strings.Contains(r.Content.Text(), want) || r.IsError != (depth < 2) {
 					t.Errorf("the child's call of spawn_agent: %+v", r)
 				}
-				offered := slices.ContainsFunc(requests[0].Tools, func(d llm.ToolDefinition) bool { return d.Name == "spawn_agent" })
+				offered := slices.ContainsFunc(requests[0].Tools,
+					func(d llm.ToolDefinition) bool { return d.Name == "spawn_agent" })
 				if offered != (depth == 2) {
 					t.Errorf("spawn_agent was offered to the child: %v", offered)
 				}
-				if grand := h.requests("grandchild"); (len(grand) == 2) != (depth == 2) || len(grand) > 0 && len(grand[0].Tools) > 0 {
+				if grand := h.requests("grandchild"); (len(grand) == 2) != (depth == 2) || len(grand) > 0 &&
+					len(grand[0].Tools) > 0 {
 					t.Errorf("%d calls of the grandchild", len(grand))
 				}
 				var used llm.Usage // of all three agents
@@ -81,14 +85,17 @@ func TestF_NoSubagents(t *testing.T) {
 func TestF_MaxRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := openSpawning(t, agent.Options{Subagents: &agent.Subagents{MaxRunning: 1}}, map[string][]llmtest.Step{
-			"go": {llmtest.Calls(spawn("a")), llmtest.Calls(wait("agent-1")), llmtest.Calls(spawn("b")), llmtest.Calls(spawn("c")),
-				llmtest.Calls(send("agent-1", "go on")), llmtest.Calls(closing("agent-2")), llmtest.Calls(send("agent-1", "go on")),
+			"go": {llmtest.Calls(spawn("a")), llmtest.Calls(wait("agent-1")), llmtest.Calls(spawn("b")),
+				llmtest.Calls(spawn("c")),
+				llmtest.Calls(send("agent-1", "go on")), llmtest.Calls(closing("agent-2")),
+				llmtest.Calls(send("agent-1", "go on")),
 				llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 			"a": {llmtest.Text("first"), llmtest.Text("second")},
 			"b": {llmtest.Hang()},
 		})
 		h.submit(t, "go", agent.ReasonCompleted)
-		wantOutputs(t, h, "agent-1", "first", "agent-2", "1 agents are working, which is the limit", "which is the limit", "closed", "running", "second")
+		wantOutputs(t, h, "agent-1", "first", "agent-2", "1 agents are working, which is the limit",
+			"which is the limit", "closed", "running", "second")
 	})
 }
 
@@ -97,12 +104,15 @@ func TestF_SpawnThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs := &childLogs{}
 		h := open(t, setup{tools: coding.Agents(),
-			options: agent.Options{Subagents: &agent.Subagents{MaxRunning: 1, Journal: logs.open}, Policy: agent.Policy{Budget: agent.Budget{USD: 100}}},
+			options: agent.Options{Subagents: &agent.Subagents{MaxRunning: 1, Journal: logs.open},
+				Policy: agent.Policy{Budget: agent.Budget{USD: 100}}},
 			models: func(provider, id string) (llm.Model, bool) {
-				return llm.Model{Provider: provider, ID: id, Prices: []llm.Price{{Input: 1, Output: 1}}}, id == "model-1"
+				return llm.Model{Provider: provider, ID: id, Prices: []llm.Price{{Input: 1, Output: 1}}},
+					id == "model-1"
 			},
 			steps: byTask(map[string][]llmtest.Step{
-				"go": {llmtest.Calls(spawn("x", "model", "model-2")), llmtest.Calls(spawn("x", "working_dir", "nowhere")), llmtest.Calls(spawn("b")),
+				"go": {llmtest.Calls(spawn("x", "model", "model-2")),
+					llmtest.Calls(spawn("x", "working_dir", "nowhere")), llmtest.Calls(spawn("b")),
 					llmtest.Calls(wait("agent-3")), llmtest.Text("done")},
 				"b": {llmtest.Text("ready")},
 			})})
@@ -169,19 +179,22 @@ func (c *childLogs) check(t *testing.T, want int) {
 // Children outlive an input and end with the session: Close and Abort end their work, and their
 // events come in order and before the session's end.
 func TestF_ChildrenEndWithTheSession(t *testing.T) {
-	for name, end := range map[string]func(*host) error{"close": (*host).close, "abort": func(h *host) error { h.Abort(); return h.close() }} {
+	for name, end := range map[string]func(*host) error{"close": (*host).close,
+		"abort": func(h *host) error { h.Abort(); return h.close() }} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				logs := &childLogs{}
-				h := openSpawning(t, agent.Options{Subagents: &agent.Subagents{Journal: logs.open}}, map[string][]llmtest.Step{
-					"go": {llmtest.Calls(spawn("a"), spawn("b"), spawn("c")), llmtest.Calls(wait("agent-3")), llmtest.Text("done")},
-					"a":  {llmtest.HangAfter(llm.Text{Text: "I am"})},
-					"b":  {llmtest.Calls(call("blocks"))},
-					"c":  {llmtest.Hang()},
-				}, newTool("blocks", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
-					<-ctx.Done()
-					return tool.Result{}, context.Cause(ctx)
-				}))
+				h := openSpawning(t, agent.Options{Subagents: &agent.Subagents{Journal: logs.open}},
+					map[string][]llmtest.Step{
+						"go": {llmtest.Calls(spawn("a"), spawn("b"), spawn("c")), llmtest.Calls(wait("agent-3")),
+							llmtest.Text("done")},
+						"a": {llmtest.HangAfter(llm.Text{Text: "I am"})},
+						"b": {llmtest.Calls(call("blocks"))},
+						"c": {llmtest.Hang()},
+					}, newTool("blocks", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
+						<-ctx.Done()
+						return tool.Result{}, context.Cause(ctx)
+					}))
 				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 				defer cancel()
 				if _, err := h.Submit(ctx, "go"); !errors.Is(err, context.DeadlineExceeded) {
@@ -236,7 +249,8 @@ func TestA18_ChildrenSpendTheBudget(t *testing.T) {
 			return llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: text}}}, Usage: u})
 		}
 		h := open(t, setup{tools: append(coding.Agents(), echo("say")), models: priced(1, 2),
-			options: agent.Options{Subagents: &agent.Subagents{}, Policy: agent.Policy{Budget: agent.Budget{Tokens: 140_000}}},
+			options: agent.Options{Subagents: &agent.Subagents{},
+				Policy: agent.Policy{Budget: agent.Budget{Tokens: 140_000}}},
 			steps: byTask(map[string][]llmtest.Step{
 				"go": {llmtest.Calls(spawn("a")), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 					close(gate)
@@ -249,7 +263,8 @@ func TestA18_ChildrenSpendTheBudget(t *testing.T) {
 		if r.Usage != h.Usage() || r.Usage.Input <= 100_000 || r.Usage.Output <= 50_000 {
 			t.Errorf("used %+v, the session %+v", r.Usage, h.Usage())
 		}
-		if want := (float64(r.Usage.Input) + 2*float64(r.Usage.Output)) / 1e6; r.CostUSD < 0.2 || r.CostUSD < want-1e-6 || r.CostUSD > want+1e-6 {
+		if want := (float64(r.Usage.Input) + 2*float64(r.Usage.Output)) / 1e6; r.CostUSD < 0.2 ||
+			r.CostUSD < want-1e-6 || r.CostUSD > want+1e-6 {
 			t.Errorf("cost %v, want %v", r.CostUSD, want)
 		}
 	})
@@ -264,14 +279,18 @@ func TestA18_ConcurrentChildrenReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, started := make(chan struct{}), make(chan struct{})
 		h := open(t, setup{
-			tools: append(coding.Agents(), newTool("until", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
+			tools: append(coding.Agents(), newTool("until", readOnly, func(context.Context, *tool.Call) (tool.Result,
+				error) {
 				<-started
 				return tool.Text("the child's call has begun"), nil
 			})),
-			options: agent.Options{Subagents: &agent.Subagents{}, Policy: agent.Policy{Budget: agent.Budget{Tokens: 20_000}}, Request: agent.RequestOptions{MaxTokens: 90_000}},
+			options: agent.Options{Subagents: &agent.Subagents{},
+				Policy:  agent.Policy{Budget: agent.Budget{Tokens: 20_000}},
+				Request: agent.RequestOptions{MaxTokens: 90_000}},
 			steps: byTask(map[string][]llmtest.Step{
-				"go": {llmtest.Calls(spawn("a"), call("until")), llmtest.Calls(wait("agent-1")), llmtest.Text("now there is room")},
-				"a":  {llmtest.Gate(started, gate, llmtest.Text("ready"))},
+				"go": {llmtest.Calls(spawn("a"), call("until")), llmtest.Calls(wait("agent-1")),
+					llmtest.Text("now there is room")},
+				"a": {llmtest.Gate(started, gate, llmtest.Text("ready"))},
 			})})
 		h.submit(t, "go", agent.ReasonBudgetTokens)
 		close(gate)
@@ -288,7 +307,8 @@ func TestF_HookSeesChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var seen []string
-		h := openSpawning(t, agent.Options{Hooks: agent.Hooks{Authorize: func(_ context.Context, r tool.Request) (tool.Decision, error) {
+		h := openSpawning(t, agent.Options{Hooks: agent.Hooks{Authorize: func(_ context.Context,
+			r tool.Request) (tool.Decision, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, r.Call.Name)
@@ -304,7 +324,8 @@ func TestF_HookSeesChildren(t *testing.T) {
 		if slices.Sort(seen); !slices.Equal(seen, []string{"say", "spawn_agent", "wait"}) {
 			t.Errorf("the hook saw %q", seen)
 		}
-		if r := h.requests("task")[1].Messages[3].Parts[0].(llm.ToolResult); !r.IsError || !strings.Contains(r.Content.Text(), "not you") {
+		if r := h.requests("task")[1].Messages[3].Parts[0].(llm.ToolResult); !r.IsError ||
+			!strings.Contains(r.Content.Text(), "not you") {
 			t.Errorf("the child's result %+v", r)
 		}
 	})
@@ -350,8 +371,10 @@ func TestF_JournalsAndResume(t *testing.T) {
 			}
 		}
 		scripts := map[string][]llmtest.Step{
-			"go": {llmtest.Calls(spawn("x", "working_dir", "nowhere")), llmtest.Calls(spawn("a")), llmtest.Calls(wait("agent-2")), llmtest.Text("done"),
-				llmtest.Calls(wait("agent-2")), llmtest.Calls(spawn("b")), llmtest.Calls(wait("agent-3")), llmtest.Text("done again")},
+			"go": {llmtest.Calls(spawn("x", "working_dir", "nowhere")), llmtest.Calls(spawn("a")),
+				llmtest.Calls(wait("agent-2")), llmtest.Text("done"),
+				llmtest.Calls(wait("agent-2")), llmtest.Calls(spawn("b")), llmtest.Calls(wait("agent-3")),
+				llmtest.Text("done again")},
 			"a": {llmtest.Text("ready")},
 			"b": {llmtest.Text("ready too")},
 		}
@@ -370,7 +393,8 @@ func TestF_JournalsAndResume(t *testing.T) {
 			t.Errorf("resumed with the usage %+v, want %+v", again.Usage(), used)
 		}
 		again.submit(t, "again", agent.ReasonCompleted)
-		wantOutputs(t, again, "working_dir", "agent-2", "ready", "agent agent-2 belonged to an earlier run of this session and ended with it", "agent-3", "ready too")
+		wantOutputs(t, again, "working_dir", "agent-2", "ready",
+			"agent agent-2 belonged to an earlier run of this session and ended with it", "agent-3", "ready too")
 		if err := again.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -378,7 +402,8 @@ func TestF_JournalsAndResume(t *testing.T) {
 		logs.check(t, 2)
 		for i, c := range children {
 			child, err := agent.Load(context.Background(), logs.logs[c.Session])
-			if err != nil || child.Header.Parent != h.ID() || child.Header.ID != c.Session || c.Task != []string{"a", "b"}[i] || c.Status != "completed" {
+			if err != nil || child.Header.Parent != h.ID() || child.Header.ID != c.Session ||
+				c.Task != []string{"a", "b"}[i] || c.Status != "completed" {
 				t.Errorf("child %+v, its journal %+v, %v", c, child, err)
 			}
 			if err := agent.Replay(context.Background(), logs.logs[c.Session], agent.ReplayOptions{}); err != nil {
@@ -395,11 +420,12 @@ func TestF_JournalsAndResume(t *testing.T) {
 func TestF_CloseWhileSpawning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs, opening, goOn := &childLogs{}, make(chan struct{}), make(chan struct{})
-		h := openSpawning(t, agent.Options{Limits: agent.Limits{Grace: time.Second}, Subagents: &agent.Subagents{Journal: func(ctx context.Context, id string) (journal.Log, error) {
-			close(opening)
-			<-goOn
-			return logs.open(ctx, id)
-		}}}, map[string][]llmtest.Step{"go": {llmtest.Calls(spawn("a"))}})
+		h := openSpawning(t, agent.Options{Limits: agent.Limits{Grace: time.Second},
+			Subagents: &agent.Subagents{Journal: func(ctx context.Context, id string) (journal.Log, error) {
+				close(opening)
+				<-goOn
+				return logs.open(ctx, id)
+			}}}, map[string][]llmtest.Step{"go": {llmtest.Calls(spawn("a"))}})
 		go func() {
 			<-opening
 			h.Abort()

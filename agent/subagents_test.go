@@ -122,11 +122,14 @@ func TestAC7_1_ChildrenWorkAtTheSameTime(t *testing.T) {
 					return llmtest.Calls(wait("agent-1"), wait("agent-2"), wait("agent-2"))
 				}),
 				llmtest.Calls(llmtest.Call("read_file", `{"file_path":"made.txt"}`)), llmtest.Text("done")},
-			"one": {llmtest.Gate(nil, gate, llmtest.Calls(llmtest.Call("write_file", `{"file_path":"made.txt","content":"by a child"}`))), llmtest.Text("<one>")},
+			"one": {llmtest.Gate(nil, gate,
+				llmtest.Calls(llmtest.Call("write_file", `{"file_path":"made.txt","content":"by a child"}`))),
+				llmtest.Text("<one>")},
 			"two": {llmtest.Gate(nil, gate, llmtest.Text("second"))},
 		}, coding.WriteFile(), coding.ReadFile())
 		h.submit(t, "go", agent.ReasonCompleted)
-		one, two := `{"output":"<one>","success":true,"turns_used":2}`, `{"output":"second","success":true,"turns_used":1}`
+		one, two := `{"output":"<one>","success":true,"turns_used":2}`,
+			`{"output":"second","success":true,"turns_used":1}`
 		got := h.outputs()
 		if fmt.Sprint(got[:2]) != `[{"agent_id":"agent-1","status":"running"} {"agent_id":"agent-2","status":"running"}]` {
 			t.Errorf("spawned %q", got[:2])
@@ -136,7 +139,8 @@ func TestAC7_1_ChildrenWorkAtTheSameTime(t *testing.T) {
 		}
 		for _, task := range []string{"one", "two"} {
 			first := h.requests(task)[0]
-			if len(first.Messages) != 2 || !strings.Contains(first.Messages[0].Parts.Text(), "You work for another agent") {
+			if len(first.Messages) != 2 || !strings.Contains(first.Messages[0].Parts.Text(),
+				"You work for another agent") {
 				t.Errorf("%s began with %d messages: %v", task, len(first.Messages), first.Messages)
 			}
 			for _, d := range first.Tools {
@@ -158,13 +162,17 @@ func TestF_SpawnArguments(t *testing.T) {
 			"go": {llmtest.Calls(llmtest.Call("write_file", `{"file_path":"sub/here.txt","content":"x"}`)),
 				llmtest.Calls(spawn("a", "working_dir", "./sub/", "model", "model-2")), llmtest.Calls(wait("agent-1")),
 				llmtest.Calls(spawn("b", "max_turns", 2)), llmtest.Calls(wait("agent-2")),
-				llmtest.Calls(spawn("x", "working_dir", "..")), llmtest.Calls(spawn("x", "working_dir", "/")), llmtest.Calls(spawn("x", "working_dir", "nowhere")),
-				llmtest.Calls(spawn("x", "working_dir", "sub/here.txt")), llmtest.Calls(spawn(" ")), llmtest.Calls(spawn("x", "max_turns", -1)), llmtest.Text("done")},
+				llmtest.Calls(spawn("x", "working_dir", "..")), llmtest.Calls(spawn("x", "working_dir", "/")),
+				llmtest.Calls(spawn("x", "working_dir", "nowhere")),
+				llmtest.Calls(spawn("x", "working_dir", "sub/here.txt")), llmtest.Calls(spawn(" ")),
+				llmtest.Calls(spawn("x", "max_turns", -1)), llmtest.Text("done")},
 			"a": {llmtest.Calls(llmtest.Call("read_file", `{"file_path":"here.txt"}`)), llmtest.Text("found")},
-			"b": {llmtest.Calls(call("say")), llmtest.Answer(llm.Text{Text: "on it"}, llm.ToolCall{ID: "x", Name: "say", Args: "{}"})},
+			"b": {llmtest.Calls(call("say")), llmtest.Answer(llm.Text{Text: "on it"}, llm.ToolCall{ID: "x", Name: "say",
+				Args: "{}"})},
 		}, coding.WriteFile(), coding.ReadFile(), echo("say"))
 		h.submit(t, "go", agent.ReasonCompleted)
-		wantOutputs(t, h, "", `"agent-1","status":"running"`, `{"output":"found","success":true,"turns_used":2}`, `"agent-2"`,
+		wantOutputs(t, h, "", `"agent-1","status":"running"`, `{"output":"found","success":true,"turns_used":2}`,
+			`"agent-2"`,
 			`{"output":"on it\n\nThe agent was stopped before it had finished: max_turns.","success":false,"turns_used":2}`,
 			"working_dir", "working_dir", "working_dir", "not a directory", "task is empty", "max_turns is -1")
 		requests := h.requests("a")
@@ -192,11 +200,14 @@ func TestAC7_3_SendInput(t *testing.T) {
 			}), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 				close(gate)
 				return llmtest.Calls(wait("agent-1"))
-			}), llmtest.Calls(send("agent-1", "and now?"), wait("agent-1")), llmtest.Calls(send("agent-1", " ")), llmtest.Text("done")},
-			"task": {llmtest.Gate(started, gate, llmtest.Calls(call("say"))), llmtest.Text("first"), llmtest.Text("second")},
+			}), llmtest.Calls(send("agent-1", "and now?"), wait("agent-1")), llmtest.Calls(send("agent-1", " ")),
+				llmtest.Text("done")},
+			"task": {llmtest.Gate(started, gate, llmtest.Calls(call("say"))), llmtest.Text("first"),
+				llmtest.Text("second")},
 		}, echo("say"))
 		h.submit(t, "go", agent.ReasonCompleted)
-		wantOutputs(t, h, "agent-1", `"status":"running"`, `{"output":"first","success":true,"turns_used":2}`, `"status":"running"`,
+		wantOutputs(t, h, "agent-1", `"status":"running"`, `{"output":"first","success":true,"turns_used":2}`,
+			`"status":"running"`,
 			`{"output":"second","success":true,"turns_used":3}`, "message is empty")
 		requests := h.requests("task")
 		if m := requests[1].Messages; len(m) != 5 || m[4].Parts.Text() != "hurry" {
@@ -229,7 +240,8 @@ func TestF_SendAtTheVeryEnd(t *testing.T) {
 				}
 			}
 		}}, map[string][]llmtest.Step{
-			"go":   {llmtest.Calls(call("agents")), llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
+			"go": {llmtest.Calls(call("agents")), llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")),
+				llmtest.Text("done")},
 			"task": {llmtest.Text("first"), llmtest.Text("second")},
 		}, agents(&table))
 		h.submit(t, "go", agent.ReasonCompleted)
@@ -251,7 +263,8 @@ func TestF_SendFromEverywhere(t *testing.T) {
 	for s := range senders {
 		sending.Go(func() {
 			for n := range each {
-				if _, err := table.Send(context.Background(), "agent-1", fmt.Sprintf("message %d-%d.", s, n)); err != nil {
+				if _, err := table.Send(context.Background(), "agent-1", fmt.Sprintf("message %d-%d.", s,
+					n)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -281,13 +294,14 @@ func TestF_SendToAChildWithoutTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, started := make(chan struct{}), make(chan struct{})
 		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
-			"go": {llmtest.Calls(spawn("task", "max_turns", 1)), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
-				<-started
-				return llmtest.Calls(send("agent-1", "hurry"))
-			}), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
-				close(gate)
-				return llmtest.Calls(wait("agent-1"))
-			}), llmtest.Text("done")},
+			"go": {llmtest.Calls(spawn("task", "max_turns", 1)),
+				llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
+					<-started
+					return llmtest.Calls(send("agent-1", "hurry"))
+				}), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
+					close(gate)
+					return llmtest.Calls(wait("agent-1"))
+				}), llmtest.Text("done")},
 			"task": {llmtest.Gate(started, gate, llmtest.Calls(call("say")))},
 		}, echo("say"))
 		h.submit(t, "go", agent.ReasonCompleted)
@@ -300,13 +314,15 @@ func TestF_InterruptedWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
-			"go":   {llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
+			"go": {llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")), llmtest.Calls(wait("agent-1")),
+				llmtest.Text("done")},
 			"task": {llmtest.Gate(nil, gate, llmtest.Text("ready"))},
 		})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 		defer cancel()
 		began := time.Now()
-		if r, err := h.Submit(ctx, "go"); !errors.Is(err, context.DeadlineExceeded) || r.Reason != agent.ReasonInterrupted {
+		if r, err := h.Submit(ctx, "go"); !errors.Is(err, context.DeadlineExceeded) ||
+			r.Reason != agent.ReasonInterrupted {
 			t.Fatalf("Submit = %+v, %v", r, err)
 		}
 		if took := time.Since(began); took != time.Hour {
@@ -322,16 +338,20 @@ func TestF_InterruptedWait(t *testing.T) {
 func TestAC7_4_CloseAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
-			"go": {llmtest.Calls(spawn("hangs")), llmtest.Calls(closing("agent-1"), closing("agent-1"), wait("agent-1"), send("agent-1", "hello?")),
-				llmtest.Calls(spawn("ends")), llmtest.Calls(wait("agent-2")), llmtest.Calls(closing("agent-2"), wait("agent-2"), send("agent-2", "hello?")),
+			"go": {llmtest.Calls(spawn("hangs")), llmtest.Calls(closing("agent-1"), closing("agent-1"), wait("agent-1"),
+				send("agent-1", "hello?")),
+				llmtest.Calls(spawn("ends")), llmtest.Calls(wait("agent-2")), llmtest.Calls(closing("agent-2"),
+					wait("agent-2"), send("agent-2", "hello?")),
 				llmtest.Calls(wait("agent-9")), llmtest.Text("done")},
 			"hangs": {llmtest.HangAfter(llm.Text{Text: "I am"})},
 			"ends":  {llmtest.Text("ended")},
 		})
 		h.submit(t, "go", agent.ReasonCompleted)
-		wantOutputs(t, h, "", `{"agent_id":"agent-1","status":"closed"}`, `{"agent_id":"agent-1","status":"closed"}`, `closed before it had finished`,
+		wantOutputs(t, h, "", `{"agent_id":"agent-1","status":"closed"}`, `{"agent_id":"agent-1","status":"closed"}`,
+			`closed before it had finished`,
 			"agent agent-1 has ended", "", `"success":true`, `{"agent_id":"agent-2","status":"completed"}`,
-			`{"output":"ended","success":true,"turns_used":1}`, "agent agent-2 has ended", `there is no agent "agent-9"; the ids are agent-1, agent-2`)
+			`{"output":"ended","success":true,"turns_used":1}`, "agent agent-2 has ended",
+			`there is no agent "agent-9"; the ids are agent-1, agent-2`)
 		for i, c := range h.FoldedState().Children {
 			if want := []string{"closed", "completed"}[i]; c.Status != want {
 				t.Errorf("%s is recorded as %s", c.ID, c.Status)
@@ -344,7 +364,8 @@ func TestAC7_4_CloseAgent(t *testing.T) {
 func TestF_ChildThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
-			"go":   {llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")), llmtest.Calls(send("agent-1", "x"), closing("agent-1")), llmtest.Text("done")},
+			"go": {llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")), llmtest.Calls(send("agent-1", "x"),
+				closing("agent-1")), llmtest.Text("done")},
 			"task": {llmtest.Error(llm.Errorf(llm.ErrAuthentication, "the key is wrong"))},
 		})
 		h.submit(t, "go", agent.ReasonCompleted)
@@ -358,7 +379,8 @@ func TestF_ChildThatFails(t *testing.T) {
 // The events of a subagent name the call that started it, also while it works on a later message.
 func TestQ2_EventsNameTheCallThatStartedTheAgent(t *testing.T) {
 	h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
-		"go": {llmtest.Calls(spawn("one"), spawn("two")), llmtest.Calls(wait("agent-1"), wait("agent-2")), llmtest.Calls(send("agent-2", "more")),
+		"go": {llmtest.Calls(spawn("one"), spawn("two")), llmtest.Calls(wait("agent-1"), wait("agent-2")),
+			llmtest.Calls(send("agent-2", "more")),
 			llmtest.Calls(wait("agent-2")), llmtest.Text("done")},
 		"one": {llmtest.Text("first")},
 		"two": {llmtest.Text("second"), llmtest.Text("third")},

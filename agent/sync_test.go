@@ -52,7 +52,8 @@ var syncScript = []fakellm.Turn{
 func syncSession(t *testing.T, log journal.Log, tools ...tool.Tool) (*agent.Session, *fakellm.Server, *[]agent.Event) {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(syncScript...), fakellm.Options{})
-	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, server)})
+	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t,
+		server)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,8 @@ func syncSession(t *testing.T, log journal.Log, tools ...tool.Tool) (*agent.Sess
 		t.Fatal(err)
 	}
 	events := new([]agent.Event)
-	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Env: local, Journal: log,
+	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}},
+		Env: local, Journal: log,
 		System: "You are being tested.", OnEvent: func(ev agent.Event) { *events = append(*events, ev) },
 		Profile: profile.Profile{Name: "test", Provider: "anthropic", Model: "claude-sonnet-5-5", Tools: tools}})
 	if err != nil {
@@ -88,7 +90,8 @@ func TestK3_SyncWhileTheRequestTravels(t *testing.T) {
 	}{
 		"returns": {outcome: func() error { return nil }},
 		"fails": {outcome: func() error { return disk }, check: func(t *testing.T, err, closed error) {
-			if !errors.Is(err, disk) || !strings.Contains(err.Error(), "cannot keep the session") || !errors.Is(closed, disk) {
+			if !errors.Is(err, disk) || !strings.Contains(err.Error(), "cannot keep the session") ||
+				!errors.Is(closed, disk) {
 				t.Errorf("Submit = %v, Close = %v", err, closed)
 			}
 		}},
@@ -101,7 +104,8 @@ func TestK3_SyncWhileTheRequestTravels(t *testing.T) {
 		"panics": {outcome: func() error { panic("broken") }, check: checkBrokenSync},
 		"exits":  {outcome: func() error { runtime.Goexit(); return nil }, check: checkBrokenSync},
 		"hangs": {then: func(s *agent.Session) { s.Interrupt() }, check: func(t *testing.T, err, closed error) {
-			if !errors.Is(err, agent.ErrStuck) || !strings.Contains(err.Error(), "the journal's Sync") || !errors.Is(closed, agent.ErrStuck) {
+			if !errors.Is(err, agent.ErrStuck) || !strings.Contains(err.Error(), "the journal's Sync") ||
+				!errors.Is(closed, agent.ErrStuck) {
 				t.Errorf("Submit = %v, Close = %v", err, closed)
 			}
 		}},
@@ -144,7 +148,8 @@ func TestK3_SyncWhileTheRequestTravels(t *testing.T) {
 					}
 					for _, ev := range (*events)[seen:] {
 						switch ev.(type) {
-						case *agent.AssistantTextStart, *agent.AssistantTextDelta, *agent.ThinkingDelta, *agent.AssistantTextEnd, *agent.ToolCallStart:
+						case *agent.AssistantTextStart, *agent.AssistantTextDelta, *agent.ThinkingDelta,
+							*agent.AssistantTextEnd, *agent.ToolCallStart:
 							t.Errorf("%T was emitted", ev)
 						}
 					}
@@ -179,17 +184,20 @@ func TestK3_NoSyncWithoutRecords(t *testing.T) {
 		drive  func(s *agent.Session) error
 		want   int64
 	}{
-		"Submit, with effects": {writes, func(s *agent.Session) error { return second(s.Submit(context.Background(), "go")) }, 4},
-		"Submit, read-only":    {readOnly, func(s *agent.Session) error { return second(s.Submit(context.Background(), "go")) }, 3},
+		"Submit, with effects": {writes,
+			func(s *agent.Session) error { return second(s.Submit(context.Background(), "go")) }, 4},
+		"Submit, read-only": {readOnly,
+			func(s *agent.Session) error { return second(s.Submit(context.Background(), "go")) }, 3},
 		// Each step but the last has records. No request has any left to wait for.
 		"Advance, with effects": {writes, advanceToRest, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := new(heldLog)
-				s, server, events := syncSession(t, log, newTool("change", c.access, func(context.Context, *tool.Call) (tool.Result, error) {
-					return tool.Text("changed"), nil
-				}))
+				s, server, events := syncSession(t, log,
+					newTool("change", c.access, func(context.Context, *tool.Call) (tool.Result, error) {
+						return tool.Text("changed"), nil
+					}))
 				if err := c.drive(s); err != nil {
 					t.Error(err)
 				}
@@ -199,7 +207,11 @@ func TestK3_NoSyncWithoutRecords(t *testing.T) {
 				if err := s.Close(); err != nil {
 					t.Error(err)
 				}
-				if !slices.ContainsFunc(*events, func(ev agent.Event) bool { _, ok := ev.(*agent.ThinkingDelta); return ok }) {
+				if !slices.ContainsFunc(*events, func(ev agent.Event) bool {
+					_,
+						ok := ev.(*agent.ThinkingDelta)
+					return ok
+				}) {
 					t.Error("the thought was not shown")
 				}
 			})

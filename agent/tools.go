@@ -82,7 +82,8 @@ func (s *Session) putTools(rec *settingRecord, tools []tool.Tool) error {
 		at := slices.IndexFunc(rec.Tools, func(d llm.ToolDefinition) bool { return d.Name == def.Name })
 		switch {
 		case def.Name == s.state.Policy.resultTool():
-			return fmt.Errorf("the tool %q is the one by which the session gets its result: give yours another name", def.Name)
+			return fmt.Errorf("the tool %q is the one by which the session gets its result: give yours another name",
+				def.Name)
 		case !s.satisfies(&tools[i]):
 		case at >= 0:
 			rec.Tools[at] = def
@@ -183,7 +184,8 @@ func (s *State) runOnly(registry *tool.Registry, resultTool string) {
 	}
 	for _, def := range s.tools {
 		if _, ok := registry.Get(def.Name); !ok {
-			registry.Retire(def.Name, "is not there now, because what provides it is not connected; use another way, or try again later")
+			registry.Retire(def.Name,
+				"is not there now, because what provides it is not connected; use another way, or try again later")
 		}
 	}
 }

@@ -73,7 +73,8 @@ func (h *host) offered() string {
 func openOverWire(t *testing.T, turns []fakellm.Turn, o agent.Options, tools ...tool.Tool) (*host, *fakellm.Server) {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
-	provider, err := wire.New(wire.Options{Name: "test", APIKey: "test", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, server)})
+	provider, err := wire.New(wire.Options{Name: "test", APIKey: "test", BaseURL: "http://x.test",
+		HTTPClient: llmtest.PipeClient(t, server)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,13 +102,15 @@ func TestJ6_ToolsComeAndGo(t *testing.T) {
 	var h *host
 	step := 0
 	changes := []func(){
-		func() { add(t, h, textTool("late", "one"), echo("later"), textTool("work", "new work")) }, // before a call of late
+		// before a call of late
+		func() { add(t, h, textTool("late", "one"), echo("later"), textTool("work", "new work")) },
 		func() { add(t, h, textTool("late", "two")) },
 		func() { add(t, h, described(textTool("late", "three"), "Is another tool now.")) },
 		func() { remove(t, h, "late", "unheard of") },
 	}
 	change := callbackTool("change", func() { changes[step](); step++ })
-	h, server := openOverWire(t, []fakellm.Turn{callsTo("change"), callsTo("late", "work"), callsTo("change"), callsTo("late"), callsTo("change"), callsTo("late"),
+	h, server := openOverWire(t, []fakellm.Turn{callsTo("change"), callsTo("late", "work"), callsTo("change"),
+		callsTo("late"), callsTo("change"), callsTo("late"),
 		callsTo("change"), callsTo("late"), {Text: "done"}}, agent.Options{}, change, echo("work"))
 	h.submit(t, "go", agent.ReasonCompleted)
 	if want := []int{0, 1, 1, 1, 1, 2, 2, 3, 3}; !slices.Equal(h.epochs(), want) {
@@ -119,7 +122,8 @@ func TestJ6_ToolsComeAndGo(t *testing.T) {
 	}
 	delete(outputs, "change")
 	want := map[string][]string{"work": {"new work"},
-		"late": {"one", "two", "three", `Error: the tool "late" was removed from this session; use another way. The tools are: change, work, later.`}}
+		"late": {"one", "two", "three",
+			`Error: the tool "late" was removed from this session; use another way. The tools are: change, work, later.`}}
 	if diff := gocmp.Diff(want, outputs); diff != "" {
 		t.Error(diff)
 	}
@@ -129,10 +133,13 @@ func TestJ6_ToolsComeAndGo(t *testing.T) {
 	requests, steps := server.Requests(), only[*agent.StepEnd](h)
 	for i, r := range requests[1:] {
 		same := h.epochs()[i] == h.epochs()[i+1]
-		if before := head(requests[i].Body); strings.HasPrefix(head(r.Body), before) != same || !strings.Contains(before, `"messages"`) {
-			t.Errorf("request %d begins as the one before: %v, want %v\n%s\n%s", i+2, !same, same, requests[i].Body, r.Body)
+		if before := head(requests[i].Body); strings.HasPrefix(head(r.Body), before) != same ||
+			!strings.Contains(before, `"messages"`) {
+			t.Errorf("request %d begins as the one before: %v, want %v\n%s\n%s", i+2, !same, same, requests[i].Body,
+				r.Body)
 		}
-		if read, written := steps[i+1].Usage.CacheRead, steps[i].Usage.CacheRead+steps[i].Usage.CacheWrite; (read == written) != same {
+		if read, written := steps[i+1].Usage.CacheRead,
+			steps[i].Usage.CacheRead+steps[i].Usage.CacheWrite; (read == written) != same {
 			t.Errorf("request %d reads %d tokens from the cache, of %d that are there", i+2, read, written)
 		}
 	}
@@ -140,7 +147,8 @@ func TestJ6_ToolsComeAndGo(t *testing.T) {
 
 // head returns a request up to the end of its messages, without the cache marks.
 func head(body []byte) string {
-	head, _, _ := strings.Cut(strings.ReplaceAll(string(body), `,"cache_control":{"type":"ephemeral"}`, ""), `],"max_tokens"`)
+	head, _, _ := strings.Cut(strings.ReplaceAll(string(body), `,"cache_control":{"type":"ephemeral"}`, ""),
+		`],"max_tokens"`)
 	return head
 }
 
@@ -149,7 +157,8 @@ func head(body []byte) string {
 func TestJ6_RemovedWhileItRuns(t *testing.T) {
 	var h *host
 	work := callbackTool("work", func() { remove(t, h, "work", "set") })
-	h = open(t, setup{tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Calls(call("work")), llmtest.Text("done")}})
+	h = open(t, setup{tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(call("work")),
+		llmtest.Calls(call("work")), llmtest.Text("done")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	ends := only[*agent.ToolCallEnd](h)
 	if ends[0].Output != "ok" || !strings.Contains(ends[1].Output, `the tool "work" was removed`) || !ends[1].IsError {
@@ -191,7 +200,8 @@ func TestJ6_ToolsComeBackAfterAResume(t *testing.T) {
 	h.submit(t, "more", agent.ReasonCompleted)
 
 	log = journal.NewMemory(records...)
-	rest, again := openOverWire(t, []fakellm.Turn{callsTo("server"), {Text: "done"}, {Text: "more"}}[2:], agent.Options{Journal: log}, echo("work"), echo("unknown"))
+	rest, again := openOverWire(t, []fakellm.Turn{callsTo("server"), {Text: "done"}, {Text: "more"}}[2:],
+		agent.Options{Journal: log}, echo("work"), echo("unknown"))
 	if rest.warned() != "tools_missing" || rest.offered() != "work,server work" {
 		t.Errorf("warned %q, offered %s", rest.warned(), rest.offered())
 	}
@@ -215,16 +225,20 @@ func TestJ6_ToolsComeBackAfterAResume(t *testing.T) {
 // has come.
 func TestJ6_CallsOfAMissingTool(t *testing.T) {
 	log := new(journal.Memory)
-	h := open(t, setup{tools: []tool.Tool{echo("work"), echo("server")}, steps: []llmtest.Step{llmtest.Text("hi")}, options: agent.Options{Journal: log}})
+	h := open(t, setup{tools: []tool.Tool{echo("work"), echo("server")}, steps: []llmtest.Step{llmtest.Text("hi")},
+		options: agent.Options{Journal: log}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	log = journal.NewMemory(all(t, log)...)
 	var rest *host
-	rest = open(t, setup{tools: []tool.Tool{callbackTool("work", func() { add(t, rest, echo("server")) }), echo("unknown")}, options: agent.Options{Journal: log},
-		steps: []llmtest.Step{llmtest.Calls(call("server"), call("unknown")), llmtest.Calls(call("work")), llmtest.Calls(call("server")), llmtest.Text("done")}})
+	rest = open(t, setup{tools: []tool.Tool{callbackTool("work", func() { add(t, rest, echo("server")) }),
+		echo("unknown")}, options: agent.Options{Journal: log},
+		steps: []llmtest.Step{llmtest.Calls(call("server"), call("unknown")), llmtest.Calls(call("work")),
+			llmtest.Calls(call("server")), llmtest.Text("done")}})
 	rest.submit(t, "go on", agent.ReasonCompleted)
 	ends := only[*agent.ToolCallEnd](rest)
 	first := ends[0].Output + ends[1].Output
-	if !strings.Contains(first, `the tool "server" is not there now`) || !strings.Contains(first, `unknown tool "unknown"`) || ends[3].Output != "server ran" {
+	if !strings.Contains(first, `the tool "server" is not there now`) ||
+		!strings.Contains(first, `unknown tool "unknown"`) || ends[3].Output != "server ran" {
 		t.Errorf("results %q and %q", first, ends[3].Output)
 	}
 	if want := []int{0, 0, 0, 0}; !slices.Equal(rest.epochs(), want) {
@@ -236,20 +250,23 @@ func TestJ6_CallsOfAMissingTool(t *testing.T) {
 // Added tools are written as they are sent, and a session that is resumed with the same tools
 // continues.
 func TestJ6_AddedToolsAreInTheJournal(t *testing.T) {
-	loose := tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "loose", Description: "<b>", Parameters: []byte(`{ "type": "object",  "properties": {} }`)}, Run: echo("loose").Run}
+	loose := tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "loose", Description: "<b>",
+		Parameters: []byte(`{ "type": "object",  "properties": {} }`)}, Run: echo("loose").Run}
 	for name, change := range map[string]func(h *host){
 		"AddTools": func(h *host) { add(t, h, loose) },
 		"Set":      func(h *host) { set(t, h, agent.Settings{Tools: []tool.Tool{echo("work"), loose}}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := new(journal.Memory)
-			h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("1"), llmtest.Text("2")}})
+			h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log},
+				steps: []llmtest.Step{llmtest.Text("1"), llmtest.Text("2")}})
 			change(h) // before anything else
 			h.submit(t, "go", agent.ReasonCompleted)
 			records := all(t, log)
 			h.submit(t, "more", agent.ReasonCompleted)
 			log = journal.NewMemory(records...)
-			rest := open(t, setup{tools: []tool.Tool{echo("work"), loose}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("2")}})
+			rest := open(t, setup{tools: []tool.Tool{echo("work"), loose}, options: agent.Options{Journal: log},
+				steps: []llmtest.Step{llmtest.Text("2")}})
 			before := log.Len()
 			add(t, rest, loose)
 			if log.Len() != before || rest.warned() != "" {
@@ -266,16 +283,19 @@ func TestJ6_AddedToolsAreInTheJournal(t *testing.T) {
 // is invalid, nothing changes.
 func TestJ6_ReplacedInOneRecord(t *testing.T) {
 	log := new(journal.Memory)
-	h := open(t, setup{tools: []tool.Tool{echo("work"), echo("old")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("1"), llmtest.Text("2")}})
+	h := open(t, setup{tools: []tool.Tool{echo("work"), echo("old")}, options: agent.Options{Journal: log},
+		steps: []llmtest.Step{llmtest.Text("1"), llmtest.Text("2")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	before := log.Len()
-	if err := h.ReplaceTools(context.Background(), []string{"old"}, tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "broken", Parameters: []byte("x")}}); err == nil {
+	if err := h.ReplaceTools(context.Background(), []string{"old"},
+		tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "broken", Parameters: []byte("x")}}); err == nil {
 		t.Error("a broken tool was added")
 	}
 	if log.Len() != before || h.offered() != "work,old work,old" {
 		t.Errorf("%d more records; offered %s", log.Len()-before, h.offered())
 	}
-	if err := h.ReplaceTools(context.Background(), []string{"old", "unheard of"}, echo("new"), described(echo("work"), "Works.")); err != nil {
+	if err := h.ReplaceTools(context.Background(), []string{"old", "unheard of"}, echo("new"),
+		described(echo("work"), "Works.")); err != nil {
 		t.Fatal(err)
 	}
 	if log.Len() != before+1 || h.offered() != "work,new work,new" {
@@ -294,14 +314,31 @@ func TestJ6_InvalidToolChanges(t *testing.T) {
 		change  func(h *host) error
 		says    string
 	}{
-		"a broken tool":   {agent.Options{}, func(h *host) error { return h.AddTools(context.Background(), echo("new"), echo("work"), broken) }, "broken"},
-		"the result's":    {withResult(schema), func(h *host) error { return h.AddTools(context.Background(), echo("new"), echo("final_result")) }, "another name"},
-		"not the result":  {withResult(schema), func(h *host) error { return h.RemoveTools(context.Background(), "work", "final_result") }, "cannot be removed"},
-		"the chosen":      {agent.Options{Request: agent.RequestOptions{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "work"}}}, func(h *host) error { return h.RemoveTools(context.Background(), "work") }, "ToolChoice"},
-		"an ended wait":   {agent.Options{}, func(h *host) error { return h.AddTools(ended(), echo("new")) }, "canceled"},
-		"a full disk":     {agent.Options{Journal: &failing{left: 1}}, func(h *host) error { return h.AddTools(context.Background(), echo("new"), textTool("work", "no")) }, errDisk.Error()},
-		"a closed one":    {agent.Options{}, func(h *host) error { _ = h.Close(); return h.AddTools(context.Background(), echo("new")) }, "closed"},
-		"a needless one":  {agent.Options{}, func(h *host) error { return h.AddTools(context.Background(), coding.AskUser()) }, ""},
+		"a broken tool": {agent.Options{}, func(h *host) error {
+			return h.AddTools(context.Background(), echo("new"),
+				echo("work"), broken)
+		}, "broken"},
+		"the result's": {withResult(schema), func(h *host) error {
+			return h.AddTools(context.Background(),
+				echo("new"), echo("final_result"))
+		}, "another name"},
+		"not the result": {withResult(schema), func(h *host) error {
+			return h.RemoveTools(context.Background(), "work",
+				"final_result")
+		}, "cannot be removed"},
+		"the chosen": {agent.Options{Request: agent.RequestOptions{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed,
+			Name: "work"}}}, func(h *host) error { return h.RemoveTools(context.Background(), "work") }, "ToolChoice"},
+		"an ended wait": {agent.Options{}, func(h *host) error { return h.AddTools(ended(), echo("new")) },
+			"canceled"},
+		"a full disk": {agent.Options{Journal: &failing{left: 1}},
+			func(h *host) error { return h.AddTools(context.Background(), echo("new"), textTool("work", "no")) },
+			errDisk.Error()},
+		"a closed one": {agent.Options{},
+			func(h *host) error { _ = h.Close(); return h.AddTools(context.Background(), echo("new")) }, "closed"},
+		"a needless one": {agent.Options{}, func(h *host) error {
+			return h.AddTools(context.Background(),
+				coding.AskUser())
+		}, ""},
 		"nothing is less": {agent.Options{}, func(h *host) error { return h.RemoveTools(context.Background()) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -317,7 +354,8 @@ func TestJ6_InvalidToolChanges(t *testing.T) {
 			if h.offered() != before || h.FoldedState().Epoch != 0 {
 				t.Errorf("offered %s, before %s", h.offered(), before)
 			}
-			if run, err := h.Tools()[0].Run(context.Background(), &tool.Call{Args: "{}"}); err != nil || run.Content.Text() != "work ran" {
+			if run, err := h.Tools()[0].Run(context.Background(), &tool.Call{Args: "{}"}); err != nil ||
+				run.Content.Text() != "work ran" {
 				t.Errorf("the tool is another one: %q, %v", run.Content.Text(), err)
 			}
 		})
@@ -356,9 +394,11 @@ func TestJ6_ConcurrentToolChanges(t *testing.T) {
 func TestJ6_SubagentsHaveTheCurrentTools(t *testing.T) {
 	var h *host
 	change := callbackTool("change", func() { add(t, h, echo("late")); remove(t, h, "early") })
-	h = open(t, setup{tools: append(coding.Agents(), change, echo("early")), options: agent.Options{Subagents: &agent.Subagents{}}, steps: byTask(map[string][]llmtest.Step{
-		"go":   {llmtest.Calls(call("change")), llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
-		"help": {llmtest.Calls(call("late")), llmtest.Text("here")}})})
+	h = open(t, setup{tools: append(coding.Agents(), change, echo("early")),
+		options: agent.Options{Subagents: &agent.Subagents{}}, steps: byTask(map[string][]llmtest.Step{
+			"go": {llmtest.Calls(call("change")), llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")),
+				llmtest.Text("done")},
+			"help": {llmtest.Calls(call("late")), llmtest.Text("here")}})})
 	h.submit(t, "go", agent.ReasonCompleted)
 	for _, r := range h.requests("help") {
 		if got := names(r.Tools, func(d llm.ToolDefinition) string { return d.Name }); got != "change,late" {
@@ -374,10 +414,11 @@ func TestJ6_SubagentsHaveTheCurrentTools(t *testing.T) {
 // call are in the one after it.
 func TestJ6_ToolsAddedByOnEvent(t *testing.T) {
 	var h *host
-	h = open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
-		add(t, h, echo("later"))
-		return llmtest.Calls(call("late"))
-	}), llmtest.Text("done"), llmtest.Text("done again")},
+	h = open(t, setup{tools: []tool.Tool{echo("work")},
+		steps: []llmtest.Step{llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
+			add(t, h, echo("later"))
+			return llmtest.Calls(call("late"))
+		}), llmtest.Text("done"), llmtest.Text("done again")},
 		options: agent.Options{OnEvent: func(ev agent.Event) {
 			if input, ok := ev.(*agent.UserInput); ok {
 				add(t, h, echo(input.Text))
@@ -386,7 +427,8 @@ func TestJ6_ToolsAddedByOnEvent(t *testing.T) {
 		}}})
 	h.submit(t, "late", agent.ReasonCompleted)
 	h.submit(t, "again", agent.ReasonCompleted)
-	if want := []string{"model-1//late", "model-1//late,later", "model-1//late,later,again"}; !slices.Equal(h.requestSettings(), want) || h.results() != "late ran" {
+	if want := []string{"model-1//late", "model-1//late,later",
+		"model-1//late,later,again"}; !slices.Equal(h.requestSettings(), want) || h.results() != "late ran" {
 		t.Errorf("asked %q, results %q", h.requestSettings(), h.results())
 	}
 	if want := []int{2, 3, 4}; !slices.Equal(h.epochs(), want) {
@@ -398,7 +440,8 @@ func TestJ6_ToolsAddedByOnEvent(t *testing.T) {
 func TestJ6_RemovedBeforeItBegins(t *testing.T) {
 	var h *host
 	ran := false
-	first := newTool("first", tool.Access{Effect: tool.Exclusive}, func(context.Context, *tool.Call) (tool.Result, error) {
+	first := newTool("first", tool.Access{Effect: tool.Exclusive}, func(context.Context, *tool.Call) (tool.Result,
+		error) {
 		remove(t, h, "work")
 		return tool.Text("ok"), nil
 	})
@@ -406,7 +449,8 @@ func TestJ6_RemovedBeforeItBegins(t *testing.T) {
 		ran = true
 		return tool.Text("ran"), nil
 	})
-	h = open(t, setup{tools: []tool.Tool{first, work}, steps: []llmtest.Step{llmtest.Calls(call("first"), call("work")), llmtest.Text("done")}})
+	h = open(t, setup{tools: []tool.Tool{first, work}, steps: []llmtest.Step{llmtest.Calls(call("first"), call("work")),
+		llmtest.Text("done")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	if texts := resultTexts(h.History()); ran || !strings.Contains(texts, "was removed") {
 		t.Errorf("ran %v, results %s", ran, texts)

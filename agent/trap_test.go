@@ -73,7 +73,8 @@ type rig struct {
 }
 
 func newRig(at string, nth int, bad func()) *rig {
-	r := &rig{trap: &trap{at: at, nth: nth, bad: bad, count: map[string]int{}, sprung: make(chan struct{})}, log: new(journal.Memory), grace: [2]time.Duration{patience, patience}}
+	r := &rig{trap: &trap{at: at, nth: nth, bad: bad, count: map[string]int{}, sprung: make(chan struct{})},
+		log: new(journal.Memory), grace: [2]time.Duration{patience, patience}}
 	r.memory = envtest.NewMemory(map[string]string{"file": "text", "AGENTS.md": "Be kind."})
 	r.memory.Commands = envtest.Scripts{"serve": func(ctx context.Context, _ *envtest.MemoryCommand) env.Exit {
 		<-ctx.Done()
@@ -84,9 +85,12 @@ func newRig(at string, nth int, bad func()) *rig {
 
 // options returns options in which all host code passes the trap.
 func (r *rig) options(grace time.Duration) agent.Options {
-	client := &llm.Client{Providers: []llm.Provider{rigProvider{r}}, Middleware: []llm.Middleware{r.middleware}, Models: r.models}
-	return agent.Options{Client: client, Env: rigEnv{r.memory, r}, Journal: rigJournal{r.log, r, ""}, Limits: agent.Limits{Grace: grace},
-		Profile: profile.Profile{Name: "test", Provider: "rig", Model: "m", Prompt: "You are being tested.", Tools: r.tools()},
+	client := &llm.Client{Providers: []llm.Provider{rigProvider{r}}, Middleware: []llm.Middleware{r.middleware},
+		Models: r.models}
+	return agent.Options{Client: client, Env: rigEnv{r.memory, r}, Journal: rigJournal{r.log, r, ""},
+		Limits: agent.Limits{Grace: grace},
+		Profile: profile.Profile{Name: "test", Provider: "rig", Model: "m", Prompt: "You are being tested.",
+			Tools: r.tools()},
 		OnEvent: r.onEvent,
 		Hooks: agent.Hooks{Authorize: func(context.Context, tool.Request) (tool.Decision, error) {
 			r.pass("Authorize")
@@ -96,9 +100,17 @@ func (r *rig) options(grace time.Duration) agent.Options {
 				r.pass("Approve")
 				return tool.Decision{Verdict: tool.Allow}, nil
 			},
-			BeforeStop:    func(context.Context, agent.Stop) (string, error) { r.pass("BeforeStop"); return "", nil },
-			BeforeInput:   func(_ context.Context, m agent.Message) (agent.Message, error) { r.pass("BeforeInput"); return m, nil },
-			BeforeCompact: func(context.Context, agent.Compacting) (string, error) { r.pass("BeforeCompact"); return "", nil },
+			BeforeStop: func(context.Context, agent.Stop) (string, error) { r.pass("BeforeStop"); return "", nil },
+			BeforeInput: func(_ context.Context, m agent.Message) (agent.Message,
+				error) {
+				r.pass("BeforeInput")
+				return m, nil
+			},
+			BeforeCompact: func(context.Context, agent.Compacting) (string, error) {
+				r.pass("BeforeCompact")
+				return "",
+					nil
+			},
 			Middleware: []tool.Middleware{func(next tool.Handler) tool.Handler {
 				r.pass("the Middleware of a tool")
 				return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
@@ -114,10 +126,11 @@ func (r *rig) options(grace time.Duration) agent.Options {
 			r.pass("Subagents.Journal")
 			return rigJournal{new(journal.Memory), r, "child's "}, nil
 		}},
-		Retry:  llm.RetryPolicy{Base: time.Nanosecond, Jitter: func() float64 { r.pass("Retry.Jitter"); return 0 }},
-		Now:    func() time.Time { r.pass("Now"); return time.Now() },
-		Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}, Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object"}`)}},
-		NewID:  func() string { r.pass("NewID"); return "id" },
+		Retry: llm.RetryPolicy{Base: time.Nanosecond, Jitter: func() float64 { r.pass("Retry.Jitter"); return 0 }},
+		Now:   func() time.Time { r.pass("Now"); return time.Now() },
+		Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1},
+			Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object"}`)}},
+		NewID: func() string { r.pass("NewID"); return "id" },
 	}
 }
 
@@ -254,7 +267,8 @@ func (p rigProvider) step(req *llm.Request) (step llmtest.Step, of string) {
 		p.failed = true
 		return llmtest.Torn("torn", &llm.Error{Kind: llm.ErrOverloaded}), ""
 	case answers == 0:
-		return llmtest.Answer(llm.Thinking{Text: "hm"}, llm.Text{Text: "I will"}, llm.ToolCall{ID: "1", Name: "work", Args: "{}"},
+		return llmtest.Answer(llm.Thinking{Text: "hm"}, llm.Text{Text: "I will"}, llm.ToolCall{ID: "1", Name: "work",
+			Args: "{}"},
 			llm.ToolCall{ID: "2", Name: "ask", Args: "{}"}, llm.ToolCall{ID: "3", Name: "spawn", Args: "{}"}), ""
 	}
 	return llmtest.Text("{}"), ""
@@ -290,7 +304,8 @@ func (r *rig) work(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	}
 	_, err = io.ReadAll(f)
 	high := "high"
-	err = errors.Join(err, f.Close(), c.Env.WriteFile(ctx, "other", nil, 0o600), c.Env.Remove(ctx, "other"), r.session.Set(context.Background(), agent.Settings{Effort: &high}))
+	err = errors.Join(err, f.Close(), c.Env.WriteFile(ctx, "other", nil, 0o600), c.Env.Remove(ctx, "other"),
+		r.session.Set(context.Background(), agent.Settings{Effort: &high}))
 	if err != nil {
 		return tool.Result{}, err
 	}

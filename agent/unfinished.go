@@ -70,7 +70,8 @@ func (s *State) last() *Turn {
 // refused reports whether the last answer was refused and no turn has come since.
 func (s *State) refused() bool {
 	last := s.last()
-	return last != nil && (last.Kind == TurnAssistant || last.Kind == TurnToolResults) && s.Input.Finish.Reason == llm.FinishContentFilter
+	return last != nil && (last.Kind == TurnAssistant || last.Kind == TurnToolResults) &&
+		s.Input.Finish.Reason == llm.FinishContentFilter
 }
 
 // modelDone reports whether the model is done: its last answer has no calls, or none that may run,
@@ -145,7 +146,8 @@ func contextFull(resp *llm.Response) error {
 	if resp.Finish.Reason != llm.FinishContextLength {
 		return nil
 	}
-	return &llm.Error{Kind: llm.ErrContextLength, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage, Final: true,
+	return &llm.Error{Kind: llm.ErrContextLength, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage,
+		Final:   true,
 		Message: "the model's window was full before its answer was finished"}
 }
 
@@ -153,7 +155,8 @@ func contextFull(resp *llm.Response) error {
 // window was too small.
 func uselessAnswer(resp *llm.Response) error {
 	if resp.Finish.Reason == llm.FinishContentFilter {
-		return &llm.Error{Kind: llm.ErrContentFilter, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage, Final: true,
+		return &llm.Error{Kind: llm.ErrContentFilter, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage,
+			Final:   true,
 			Message: "the model or its provider refused to answer"}
 	}
 	return contextFull(resp)

@@ -44,7 +44,8 @@ func TestI17_UnknownEffortsAndModels(t *testing.T) {
 		"a client that knows none":     {nil, "high", "high", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, setup{models: c.models, options: agent.Options{Effort: c.effort}, steps: []llmtest.Step{llmtest.Text("ok")}})
+			h := open(t, setup{models: c.models, options: agent.Options{Effort: c.effort},
+				steps: []llmtest.Step{llmtest.Text("ok")}})
 			h.submit(t, "go", agent.ReasonCompleted)
 			if sent := h.model.Requests()[0].Effort; h.warned() != c.want || sent != c.sent {
 				t.Errorf("warned %q and sent %q, want %q and %q", h.warned(), sent, c.want, c.sent)
@@ -54,7 +55,8 @@ func TestI17_UnknownEffortsAndModels(t *testing.T) {
 	t.Run("set later", func(t *testing.T) {
 		h := open(t, setup{models: knows(one), steps: []llmtest.Step{llmtest.Text("ok")}})
 		effort, model := "hgih", "model-2"
-		if err := errors.Join(h.Set(context.Background(), agent.Settings{Effort: &effort}), h.Set(context.Background(), agent.Settings{Model: &model})); err != nil {
+		if err := errors.Join(h.Set(context.Background(), agent.Settings{Effort: &effort}),
+			h.Set(context.Background(), agent.Settings{Model: &model})); err != nil {
 			t.Fatal(err)
 		}
 		h.submit(t, "go", agent.ReasonCompleted)
@@ -73,8 +75,10 @@ func TestI17_ContextWarningHasTheNumbers(t *testing.T) {
 		tokens, atMost int
 		of             int
 	}{
-		"the provider's":              {llm.Error{Tokens: 250_000, Window: 200_000}, 0, 1.25, 250_000, 250_000, 200_000},
-		"the provider's come first":   {llm.Error{Tokens: 250_000, Window: 200_000}, 100_000, 1.25, 250_000, 250_000, 200_000},
+		"the provider's": {llm.Error{Tokens: 250_000, Window: 200_000}, 0, 1.25, 250_000, 250_000,
+			200_000},
+		"the provider's come first": {llm.Error{Tokens: 250_000, Window: 200_000}, 100_000, 1.25, 250_000, 250_000,
+			200_000},
 		"the provider's window":       {llm.Error{Window: 8_192}, 0, 1, 5, 50, 8_192},
 		"ours":                        {llm.Error{Status: 413}, 100_000, 1, 5, 50, 100_000},
 		"an estimate, without window": {llm.Error{Status: 413}, 0, 1, 5, 50, 0},
@@ -88,7 +92,8 @@ func TestI17_ContextWarningHasTheNumbers(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			w := only[*agent.ContextWarning](h)
-			if len(w) != 1 || w[0].Ratio != c.ratio || w[0].Tokens < c.tokens || w[0].Tokens > c.atMost || w[0].Window != c.of {
+			if len(w) != 1 || w[0].Ratio != c.ratio || w[0].Tokens < c.tokens || w[0].Tokens > c.atMost ||
+				w[0].Window != c.of {
 				t.Errorf("%+v", w)
 			}
 		})
@@ -120,9 +125,11 @@ func TestI17_NoDoubledPrefixes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broken := journal.NewMemory(journal.Record{Kind: "header", Data: []byte(`{"version":1}`)}, journal.Record{Kind: "nonsense", Data: []byte(`{}`)})
+	broken := journal.NewMemory(journal.Record{Kind: "header", Data: []byte(`{"version":1}`)},
+		journal.Record{Kind: "nonsense", Data: []byte(`{}`)})
 	errs := map[string]error{}
-	h, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test")}}, Env: emptyEnv(t), System: "x",
+	h, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test")}},
+		Env: emptyEnv(t), System: "x",
 		Journal: closed, Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -136,8 +143,10 @@ func TestI17_NoDoubledPrefixes(t *testing.T) {
 	errs["replay"] = agent.Replay(ctx, broken, agent.ReplayOptions{})
 	_, errs["resume"] = agent.Resume(ctx, agent.Options{Journal: broken, Env: emptyEnv(t), Client: &llm.Client{}})
 	other, model := "other", ""
-	good := open(t, setup{options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object"}`)}}}})
-	errs["an unknown provider"], errs["no model"] = good.Set(context.Background(), agent.Settings{Provider: &other, Model: &other}), good.Set(context.Background(), agent.Settings{Model: &model})
+	good := open(t, setup{options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(
+		`{"type":"object"}`)}}}})
+	errs["an unknown provider"], errs["no model"] = good.Set(context.Background(), agent.Settings{Provider: &other,
+		Model: &other}), good.Set(context.Background(), agent.Settings{Model: &model})
 	errs["a bad note"] = good.Note(context.Background(), "x", []byte("{"), "")
 	errs["a tool twice"] = good.Set(context.Background(), agent.Settings{Tools: []tool.Tool{newTool("", writes, nil)}})
 	for name, err := range errs {

@@ -31,15 +31,18 @@ func (b *bench) agents() (all []agent, missing []string, err error) {
 	all = append(all, agent{name: ourName, tool: "shell", task: func(_, dir, url string) *exec.Cmd {
 		return exec.Command(ours, "run", "--yes", "--dir", dir, "--base-url", url, "go")
 	}})
-	for _, a := range []struct{ program, name string }{{"loop", "a bare loop"}, {"fantasy", "fantasy"}, {"anthropic", "anthropic-sdk-go"},
+	for _, a := range []struct{ program, name string }{{"loop", "a bare loop"}, {"fantasy", "fantasy"},
+		{"anthropic", "anthropic-sdk-go"},
 		{"openai", "openai-go"}, {"gemini", "genai"}} {
 		path, err := b.program(a.program)
 		if err != nil {
 			return nil, nil, err
 		}
-		all = append(all, agent{name: a.name, tool: "bash", task: func(_, _, url string) *exec.Cmd { return exec.Command(path, url, "go") }})
+		all = append(all, agent{name: a.name, tool: "bash",
+			task: func(_, _, url string) *exec.Cmd { return exec.Command(path, url, "go") }})
 	}
-	for _, a := range []agent{{name: "codex", tool: "exec_command", task: codex, every: 4, optional: true}, {name: "claude", tool: "Bash", task: claude, every: 4, optional: true}} {
+	for _, a := range []agent{{name: "codex", tool: "exec_command", task: codex, every: 4, optional: true},
+		{name: "claude", tool: "Bash", task: claude, every: 4, optional: true}} {
 		if _, err := exec.LookPath(a.name); err != nil {
 			missing = append(missing, a.name)
 			continue
@@ -65,7 +68,8 @@ env_key = "OPENAI_API_KEY"
 request_max_retries = 0
 supports_websockets = false
 `, url)
-	cmd := exec.Command("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--cd", dir, "go")
+	cmd := exec.Command("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--cd",
+		dir, "go")
 	cmd.Env = append(environment(home), "OPENAI_API_KEY=k", "CODEX_HOME="+filepath.Join(home, ".codex"))
 	err := os.MkdirAll(filepath.Join(home, ".codex"), 0o700)
 	if err == nil {
@@ -79,7 +83,8 @@ supports_websockets = false
 func claude(home, dir, url string) *exec.Cmd {
 	cmd := exec.Command("claude", "-p", "go", "--model", "claude-sonnet-4-5", "--allowed-tools", "Bash")
 	cmd.Dir = dir
-	cmd.Env = append(environment(home), "ANTHROPIC_BASE_URL="+url, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1",
+	cmd.Env = append(environment(home), "ANTHROPIC_BASE_URL="+url, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1",
 		"DISABLE_ERROR_REPORTING=1")
 	return cmd
 }

@@ -27,7 +27,8 @@ func TestQ4_FantasyInDocs(t *testing.T) {
 		turns []fakellm.Turn
 		want  string
 	}{
-		{[]fakellm.Turn{called("I look.", "ticket", `{"key":"OPS-17"}`), {Text: "Saving large orders times out."}, {Text: "Timeouts."}},
+		{[]fakellm.Turn{called("I look.", "ticket", `{"key":"OPS-17"}`), {Text: "Saving large orders times out."},
+			{Text: "Timeouts."}},
 			"I look.[ticket]\nSaving large orders times out.\nTimeouts.\n"},
 		{[]fakellm.Turn{called("", "generate_object", `{"name":"Alice","age":30}`)}, "Alice 30\n"},
 	} {

@@ -26,7 +26,8 @@ func (b *bench) benchmarks(dir, pattern string, times int) (metrics, error) {
 	}
 	all := metrics{}
 	for range times {
-		cmd := exec.CommandContext(b.ctx, binary, "-test.run", "^$", "-test.bench", pattern, "-test.benchtime", b.sizes.benchtime)
+		cmd := exec.CommandContext(b.ctx, binary, "-test.run", "^$", "-test.bench", pattern, "-test.benchtime",
+			b.sizes.benchtime)
 		cmd.Dir = dir
 		out, err := cmd.Output()
 		if err != nil {
@@ -61,7 +62,8 @@ func (m metrics) add(out string) {
 func (m metrics) figure(name, unit string, scale float64, as string) (figure, error) {
 	values := slices.Sorted(slices.Values(m[name][unit]))
 	if len(values) == 0 {
-		return figure{}, fmt.Errorf("no benchmark %s reports %s; there are %s", name, unit, strings.Join(slices.Sorted(maps.Keys(m)), ", "))
+		return figure{}, fmt.Errorf("no benchmark %s reports %s; there are %s", name, unit,
+			strings.Join(slices.Sorted(maps.Keys(m)), ", "))
 	}
 	return figure{values[len(values)/2] / scale, values[0] / scale, as}, nil
 }

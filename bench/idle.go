@@ -37,7 +37,10 @@ func (b *bench) idle() (result, error) {
 		}
 	}
 	return result{rows: []row{
-		{id: "K9", what: fmt.Sprintf("sessions at rest in one process with 1,024 descriptors, of %d", b.sizes.idle), ours: exact(many.Sessions, ""), goal: float64(b.sizes.idle), atLeast: true},
-		{id: "K9", what: "memory of a session at rest", ours: exact(at.Memory/1000, "kB"), goal: 6},
-		{id: "K9", what: "descriptors of a session at rest", ours: exact(at.Descriptors/at.Sessions, ""), goal: 0.1}}}, nil
+			{id: "K9", what: fmt.Sprintf("sessions at rest in one process with 1,024 descriptors, of %d", b.sizes.idle),
+				ours: exact(many.Sessions, ""), goal: float64(b.sizes.idle), atLeast: true},
+			{id: "K9", what: "memory of a session at rest", ours: exact(at.Memory/1000, "kB"), goal: 6},
+			{id: "K9", what: "descriptors of a session at rest", ours: exact(at.Descriptors/at.Sessions, ""),
+				goal: 0.1}}},
+		nil
 }

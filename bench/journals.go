@@ -57,10 +57,12 @@ func (b *bench) journals() (result, error) {
 		if err != nil {
 			return result{}, err
 		}
-		r.rows = append(r.rows, row{id: "K5", what: fmt.Sprintf("%s %d rounds, CPU", x.name, rounds[1]), ours: long, against: &pass,
-			of: "decoding each line with encoding/json", goal: x.goal})
-		growth := row{id: "K5", what: fmt.Sprintf("what grows most with the rounds: %s, CPU", x.name), ours: long, against: &short,
-			of: fmt.Sprintf("%d rounds", rounds[0]), goal: 4.4}
+		r.rows = append(r.rows, row{id: "K5", what: fmt.Sprintf("%s %d rounds, CPU", x.name, rounds[1]), ours: long,
+			against: &pass,
+			of:      "decoding each line with encoding/json", goal: x.goal})
+		growth := row{id: "K5", what: fmt.Sprintf("what grows most with the rounds: %s, CPU", x.name), ours: long,
+			against: &short,
+			of:      fmt.Sprintf("%d rounds", rounds[0]), goal: 4.4}
 		if worst.against == nil || growth.ratio() > worst.ratio() {
 			worst = growth
 		}
@@ -112,7 +114,8 @@ func (b *bench) write(rounds, journals int) (state string, err error) {
 		return "", err
 	}
 	state = filepath.Join(b.temp, fmt.Sprintf("state-%d-%d", rounds, journals))
-	cmd := exec.CommandContext(b.ctx, session, "write", filepath.Join(state, "attractor", "sessions"), strconv.Itoa(rounds), strconv.Itoa(journals))
+	cmd := exec.CommandContext(b.ctx, session, "write", filepath.Join(state, "attractor", "sessions"),
+		strconv.Itoa(rounds), strconv.Itoa(journals))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
 	}
@@ -145,7 +148,8 @@ func (b *bench) list() (result, error) {
 		if n := strings.Count(string(s[0].out), "\n"); n != b.sizes.journals+1 {
 			return r, fmt.Errorf("%s printed %d lines", c.name, n)
 		}
-		r.rows = append(r.rows, row{id: "K6", what: c.name, ours: figureOf(s, func(c cost) float64 { return c.cpu.Seconds() }, "s"), goal: 0.2})
+		r.rows = append(r.rows, row{id: "K6", what: c.name,
+			ours: figureOf(s, func(c cost) float64 { return c.cpu.Seconds() }, "s"), goal: 0.2})
 	}
 	return r, nil
 }

@@ -14,7 +14,8 @@ func (b *bench) long() (result, error) {
 	id := ""
 	session, err := b.session("session", func(dir string) []string {
 		id = filepath.Base(dir)
-		return []string{"round", b.url + "/noop/" + id + "/" + rounds, rounds, strconv.Itoa(s.early), strconv.Itoa(s.late), strconv.Itoa(s.around)}
+		return []string{"round", b.url + "/noop/" + id + "/" + rounds, rounds, strconv.Itoa(s.early),
+			strconv.Itoa(s.late), strconv.Itoa(s.around)}
 	})
 	if err != nil {
 		return result{}, err
@@ -25,7 +26,8 @@ func (b *bench) long() (result, error) {
 			if err := b.get(fmt.Sprintf("/sizes/%s?round=%d", id, round), &size); err != nil {
 				size = -1 // which program session refuses
 			}
-			return []string{"post", b.url + "/noop/" + filepath.Base(dir) + "/0", strconv.Itoa(size), strconv.Itoa(2 * s.around)}
+			return []string{"post", b.url + "/noop/" + filepath.Base(dir) + "/0", strconv.Itoa(size),
+				strconv.Itoa(2 * s.around)}
 		})
 	}
 	early, err := post(s.early)
@@ -53,5 +55,6 @@ func (b *bench) long() (result, error) {
 	}
 	first := less(func(f figures) float64 { return f.Early }, early.name)
 	return result{rows: []row{{id: "K4", what: fmt.Sprintf("round %d, less posting the same bytes, CPU", s.late),
-		ours: less(func(f figures) float64 { return f.Late }, late.name), against: &first, of: fmt.Sprintf("round %d", s.early), goal: 1.1}}}, nil
+		ours: less(func(f figures) float64 { return f.Late }, late.name), against: &first,
+		of: fmt.Sprintf("round %d", s.early), goal: 1.1}}}, nil
 }

@@ -88,7 +88,8 @@ func newBench(ctx context.Context, quick bool) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{ctx: ctx, meter: newMeter(), temp: temp, module: module, sizes: whole, built: map[string]string{}, left: map[string]error{}}
+	b := &bench{ctx: ctx, meter: newMeter(), temp: temp, module: module, sizes: whole, built: map[string]string{},
+		left: map[string]error{}}
 	if quick {
 		b.sizes = small
 	}

@@ -17,7 +17,8 @@ func TestK12_EveryRow(t *testing.T) {
 	peer.Need(t, "rg")
 	peer.Need(t, "git")
 	readme := filepath.Join(t.TempDir(), "README.md")
-	if err := os.WriteFile(readme, []byte("before\n<!-- bench:begin goals -->\nold\n<!-- bench:end -->\nafter\n"), 0o600); err != nil {
+	if err := os.WriteFile(readme, []byte("before\n<!-- bench:begin goals -->\nold\n<!-- bench:end -->\nafter\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -36,7 +37,8 @@ func TestK12_EveryRow(t *testing.T) {
 		if !number.MatchString(cells[2]) || (cells[3] != "  ") != number.MatchString(cells[4]) {
 			t.Errorf("a row lacks a figure or a ratio: %s", line)
 		}
-		if verdict := strings.TrimSpace(cells[6]); number.MatchString(cells[5]) != (verdict == "met" || verdict == "not met") {
+		if verdict := strings.TrimSpace(cells[6]); number.MatchString(cells[5]) != (verdict == "met" ||
+			verdict == "not met") {
 			t.Errorf("a row with a goal has no verdict, or one without a goal has one: %s", line)
 		}
 	}
@@ -49,13 +51,15 @@ func TestK12_EveryRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(data); strings.Contains(text, "old") || !strings.Contains(text, "| K1 |") || !strings.HasSuffix(text, "<!-- bench:end -->\nafter\n") {
+	if text := string(data); strings.Contains(text, "old") || !strings.Contains(text, "| K1 |") ||
+		!strings.HasSuffix(text, "<!-- bench:end -->\nafter\n") {
 		t.Errorf("the README was not rewritten:\n%s", text)
 	}
 }
 
 // rowsOf holds how many rows the table has for each row of the requirements.
-var rowsOf = map[string]int{"K1": 5, "K2": 3, "K3": 4, "K4": 1, "K5": 6, "K6": 2, "K7": 4, "K8": 2, "K9": 3, "K10": 18, "K11": 2}
+var rowsOf = map[string]int{"K1": 5, "K2": 3, "K3": 4, "K4": 1, "K5": 6, "K6": 2, "K7": 4, "K8": 2, "K9": 3, "K10": 18,
+	"K11": 2}
 
 func TestK12_Verdicts(t *testing.T) {
 	yard := exact(10, "ms")

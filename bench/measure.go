@@ -104,7 +104,8 @@ func (b *bench) once(c contestant) (cost, error) {
 		one.rss = b.peak()
 	}
 	if err != nil && !c.fails {
-		return one, fmt.Errorf("%s: %w\n%s%s", strings.Join(cmd.Args, " "), err, tail(stdout.Bytes()), tail(stderr.Bytes()))
+		return one, fmt.Errorf("%s: %w\n%s%s", strings.Join(cmd.Args, " "), err, tail(stdout.Bytes()),
+			tail(stderr.Bytes()))
 	}
 	if c.check != nil {
 		if err := c.check(); err != nil {
@@ -164,7 +165,8 @@ func memories(all []contestant) []contestant {
 // environment returns the variables of a contestant: a home of its own, a key that opens nothing,
 // and no calls to anybody.
 func environment(home string) []string {
-	return []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "ANTHROPIC_API_KEY=k"}
+	return []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8",
+		"ANTHROPIC_API_KEY=k"}
 }
 
 func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }

@@ -22,11 +22,14 @@ type sizes struct {
 	endless                 int      // wire formats of endless answers
 }
 
-var whole = sizes{runs: 11, rounds: 20, round: 2000, early: 1000, late: 8000, around: 500, journal: 10_000, journals: 5000, long: 100,
-	hunks: 1000, lines: 50_000, megabytes: 100, idle: 20_000, trees: 7, files: 100_000, times: 3, benchtime: "500ms", outputs: []string{"zeros", "ascii", "cyrillic", "noise"}, endless: 4}
+var whole = sizes{runs: 11, rounds: 20, round: 2000, early: 1000, late: 8000, around: 500, journal: 10_000,
+	journals: 5000, long: 100,
+	hunks: 1000, lines: 50_000, megabytes: 100, idle: 20_000, trees: 7, files: 100_000, times: 3, benchtime: "500ms",
+	outputs: []string{"zeros", "ascii", "cyrillic", "noise"}, endless: 4}
 
 var small = sizes{runs: 1, rounds: 2, round: 20, early: 20, late: 60, around: 10, journal: 40, journals: 20, long: 5,
-	hunks: 10, lines: 500, megabytes: 1, idle: 20, trees: 1, files: 200, times: 1, benchtime: "1x", outputs: []string{"zeros"}, endless: 1}
+	hunks: 10, lines: 500, megabytes: 1, idle: 20, trees: 1, files: 200, times: 1, benchtime: "1x",
+	outputs: []string{"zeros"}, endless: 1}
 
 // part measures one subject.
 type part struct {

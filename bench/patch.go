@@ -23,9 +23,12 @@ func (b *bench) patch() (result, error) {
 		return result{}, err
 	}
 	all := []contestant{b.applied("exact", attractor, func(line string) string { return line }),
-		b.applied("other white space", attractor, func(line string) string { return "  " + strings.TrimSpace(line) + " " }),
-		b.large("edit_file", attractor, large, map[string]string{"file_path": "large.txt", "old_string": "no line of it", "new_string": "x"}),
-		b.large("apply_patch", attractor, large, map[string]string{"patch": "*** Begin Patch\n*** Update File: large.txt\n@@\n-no line of it\n+x\n*** End Patch\n"})}
+		b.applied("other white space", attractor,
+			func(line string) string { return "  " + strings.TrimSpace(line) + " " }),
+		b.large("edit_file", attractor, large, map[string]string{"file_path": "large.txt",
+			"old_string": "no line of it", "new_string": "x"}),
+		b.large("apply_patch", attractor, large,
+			map[string]string{"patch": "*** Begin Patch\n*** Update File: large.txt\n@@\n-no line of it\n+x\n*** End Patch\n"})}
 	costs, err := b.interleave(b.sizes.runs, all...)
 	if err != nil {
 		return result{}, err
@@ -37,7 +40,8 @@ func (b *bench) patch() (result, error) {
 	for _, c := range all[2:4] {
 		s := costs[c.name]
 		size := exact(float64(b.sizes.megabytes), "MiB")
-		r.rows = append(r.rows, row{id: "K7", what: fmt.Sprintf("%s, a file of %d MiB: peak memory", c.name, b.sizes.megabytes),
+		r.rows = append(r.rows, row{id: "K7", what: fmt.Sprintf("%s, a file of %d MiB: peak memory", c.name,
+			b.sizes.megabytes),
 			ours: figureOf(s, rssMB, "MiB"), against: &size, of: "the file", goal: 0.5})
 	}
 	return r, nil
@@ -54,10 +58,12 @@ func (b *bench) applied(name, attractor string, copied func(string) string) cont
 	patch.WriteString("*** Begin Patch\n*** Update File: f\n")
 	for n := range b.sizes.hunks {
 		i := n * b.sizes.lines / b.sizes.hunks
-		fmt.Fprintf(&patch, "@@\n %s\n-%s\n+%s\n %s\n", copied(line(i)), copied(line(i+1)), copied(line(-i)), copied(line(i+2)))
+		fmt.Fprintf(&patch, "@@\n %s\n-%s\n+%s\n %s\n", copied(line(i)), copied(line(i+1)), copied(line(-i)),
+			copied(line(i+2)))
 	}
 	patch.WriteString("*** End Patch\n")
-	return contestant{name: fmt.Sprintf("`attractor patch`, %d hunks, %d lines, %s, CPU", b.sizes.hunks, b.sizes.lines, name), command: func(dir string) *exec.Cmd {
+	return contestant{name: fmt.Sprintf("`attractor patch`, %d hunks, %d lines, %s, CPU", b.sizes.hunks, b.sizes.lines,
+		name), command: func(dir string) *exec.Cmd {
 		cmd := exec.Command(attractor, "patch")
 		cmd.Stdin = strings.NewReader(patch.String())
 		cmd.Err = os.WriteFile(filepath.Join(dir, "f"), []byte(content.String()), 0o600)

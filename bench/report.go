@@ -80,7 +80,8 @@ func (r row) cells() []string {
 	if r.note != "" {
 		return []string{r.id, r.what, r.note, "", "", "", "not measured"}
 	}
-	cells := []string{r.id, r.what, r.ours.String(), "", "", "≤ " + strings.TrimSpace(number(r.goal)+" "+r.ours.unit), "not met"}
+	cells := []string{r.id, r.what, r.ours.String(), "", "", "≤ " + strings.TrimSpace(number(r.goal)+" "+r.ours.unit),
+		"not met"}
 	if r.against != nil {
 		cells[3], cells[4], cells[5] = r.of+": "+r.against.String(), number(r.ratio()), "≤ "+number(r.goal)+" x"
 	}
@@ -190,7 +191,8 @@ func (b *bench) machine() string {
 	}
 	return fmt.Sprintf("Measured on %s with %s on %s/%s, %d cores%s. Everything ran in turns, %s, slow contestants less often; "+
 		"a figure is the median, with the minimum in parentheses, and ratios are those of the minima, because noise only adds. Processor time is that of "+
-		"whole process trees (%s).", time.Now().Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(),
+		"whole process trees (%s).", time.Now().Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), processor(),
 		often, b.meter.how())
 }
 

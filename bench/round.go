@@ -76,12 +76,17 @@ func (b *bench) round() (result, error) {
 	}
 	off := figureOf(by["off"], func(f figures) float64 { return f.Wall / 1000 }, "ms")
 	r := result{rows: []row{
-		{id: "K3", what: "a round, journal off, CPU", ours: figureOf(by["off"], func(f figures) float64 { return f.CPU / 1000 }, "ms"), goal: 1.5},
-		{id: "K3", what: "a round, journal on disk, CPU", ours: figureOf(by["disk"], func(f figures) float64 { return f.CPU / 1000 }, "ms"), goal: 1.5},
-		{id: "K3", what: "a round, journal on disk, wall", ours: figureOf(by["disk"], func(f figures) float64 { return f.Wall / 1000 }, "ms"),
+		{id: "K3", what: "a round, journal off, CPU",
+			ours: figureOf(by["off"], func(f figures) float64 { return f.CPU / 1000 }, "ms"), goal: 1.5},
+		{id: "K3", what: "a round, journal on disk, CPU",
+			ours: figureOf(by["disk"], func(f figures) float64 { return f.CPU / 1000 }, "ms"), goal: 1.5},
+		{id: "K3", what: "a round, journal on disk, wall",
+			ours:    figureOf(by["disk"], func(f figures) float64 { return f.Wall / 1000 }, "ms"),
 			against: &off, of: "journal off", open: true},
-		{id: "K8", what: "allocation of a round", ours: figureOf(by["disk"], func(f figures) float64 { return f.Bytes / 1000 }, "kB")},
-		{id: "K8", what: "allocation of an event, in rounds with a text", ours: figureOf(by["talk"], func(f figures) float64 { return f.Bytes / f.Events / 1000 }, "kB"), goal: 2}}}
+		{id: "K8", what: "allocation of a round",
+			ours: figureOf(by["disk"], func(f figures) float64 { return f.Bytes / 1000 }, "kB")},
+		{id: "K8", what: "allocation of an event, in rounds with a text",
+			ours: figureOf(by["talk"], func(f figures) float64 { return f.Bytes / f.Events / 1000 }, "kB"), goal: 2}}}
 	agents, err := b.rounds()
 	r.rows = append(r.rows, agents.rows...)
 	r.sections = agents.sections
@@ -110,7 +115,8 @@ func (b *bench) rounds() (result, error) {
 		return figure{(last.median - first.median) / d, (last.least - first.least) / d, "ms"}
 	}
 	loop := added("a bare loop", cpuMS)
-	r := result{rows: []row{{id: "K3", what: "a round of the command with one shell command, CPU", ours: added(ourName, cpuMS), against: &loop, of: "a bare loop", open: true}}}
+	r := result{rows: []row{{id: "K3", what: "a round of the command with one shell command, CPU",
+		ours: added(ourName, cpuMS), against: &loop, of: "a bare loop", open: true}}}
 	var rows [][]string
 	for _, a := range all {
 		if len(costs[fmt.Sprint(a.name, " ", many)]) == 0 || len(costs[fmt.Sprint(a.name, " ", few)]) == 0 {
@@ -118,8 +124,10 @@ func (b *bench) rounds() (result, error) {
 			continue
 		}
 		cpu := added(a.name, cpuMS)
-		rows = append(rows, []string{a.name, cpu.String(), number(cpu.least / loop.least), exact(added(a.name, wallMS).median, "ms").String()})
+		rows = append(rows, []string{a.name, cpu.String(), number(cpu.least / loop.least),
+			exact(added(a.name, wallMS).median, "ms").String()})
 	}
-	r.sections = []section{{"round", table([]string{"a round with one shell command", "CPU", "x bare loop", "wall (median)"}, rows) + notFound(missing)}}
+	r.sections = []section{{"round", table([]string{"a round with one shell command", "CPU", "x bare loop",
+		"wall (median)"}, rows) + notFound(missing)}}
 	return r, nil
 }

@@ -40,7 +40,8 @@ func (b *bench) search() (result, error) {
 		return result{}, err
 	}
 	var r result
-	for _, tree := range []struct{ name, dir string }{{"Go's sources", filepath.Join(strings.TrimSpace(string(goroot)), "src")},
+	for _, tree := range []struct{ name, dir string }{{"Go's sources", filepath.Join(strings.TrimSpace(string(goroot)),
+		"src")},
 		{fmt.Sprintf("%d small files", b.sizes.files), small}} {
 		rows, err := b.tree(find, tree.name, tree.dir)
 		if err != nil {
@@ -74,7 +75,8 @@ func (b *bench) tree(find, name, dir string) ([]row, error) {
 	var all []contestant
 	for _, s := range searches {
 		all = append(all, in(s.name, false, append([]string{find, "grep", s.pattern}, s.flags...)...),
-			in("rg "+s.name, true, append(append(rg[:len(rg):len(rg)], s.flags...), "--line-number", "-e", s.pattern, ".")...)) // exits with 1 without a match
+			in("rg "+s.name, true, append(append(rg[:len(rg):len(rg)], s.flags...), "--line-number", "-e", s.pattern,
+				".")...)) // exits with 1 without a match
 	}
 	fd := b.fd()
 	for glob, pattern := range globs {
@@ -82,7 +84,8 @@ func (b *bench) tree(find, name, dir string) ([]row, error) {
 		all = append(all, in(glob, false, find, "glob", pattern), in("rg "+glob, false, list...),
 			in("rg sorted "+glob, false, append(list[:len(list):len(list)], "--sortr", "modified")...))
 		if fd != "" {
-			all = append(all, in("fd "+glob, false, fd, "--hidden", "--exclude", ".git", "--type", "f", "--glob", strings.TrimPrefix(pattern, "**/")))
+			all = append(all, in("fd "+glob, false, fd, "--hidden", "--exclude", ".git", "--type", "f", "--glob",
+				strings.TrimPrefix(pattern, "**/")))
 		}
 	}
 	costs, err := b.interleave(b.sizes.trees, all...)
@@ -92,7 +95,8 @@ func (b *bench) tree(find, name, dir string) ([]row, error) {
 	var rows []row
 	for _, s := range searches {
 		against := figureOf(costs["rg "+s.name], cpuMS, "ms")
-		rows = append(rows, row{id: "K10", what: fmt.Sprintf("grep, %s, %s, CPU", s.name, name), ours: figureOf(costs[s.name], cpuMS, "ms"), against: &against, of: "rg", goal: s.goal})
+		rows = append(rows, row{id: "K10", what: fmt.Sprintf("grep, %s, %s, CPU", s.name, name),
+			ours: figureOf(costs[s.name], cpuMS, "ms"), against: &against, of: "rg", goal: s.goal})
 	}
 	for _, glob := range []string{"by suffix", "everything"} {
 		best, of := figureOf(costs["rg "+glob], cpuMS, "ms"), "rg --files"
@@ -100,7 +104,8 @@ func (b *bench) tree(find, name, dir string) ([]row, error) {
 			best, of = figureOf(s, cpuMS, "ms"), "fd"
 		}
 		sorted := figureOf(costs["rg sorted "+glob], cpuMS, "ms")
-		ours := row{id: "K10", what: fmt.Sprintf("glob, %s, %s, CPU", glob, name), ours: figureOf(costs[glob], cpuMS, "ms"), goal: 1}
+		ours := row{id: "K10", what: fmt.Sprintf("glob, %s, %s, CPU", glob, name), ours: figureOf(costs[glob], cpuMS,
+			"ms"), goal: 1}
 		unlike, alike := ours, ours
 		unlike.against, unlike.of = &best, of+", unsorted"
 		alike.against, alike.of = &sorted, "rg --files --sortr modified" // newest first, like ours

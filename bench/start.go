@@ -26,7 +26,8 @@ func (b *bench) start() (result, error) {
 	var r result
 	for _, c := range all[1:] {
 		against := figureOf(costs["empty"], cpuMS, "ms")
-		r.rows = append(r.rows, row{id: "K1", what: "`attractor " + c.name + "`, CPU", ours: figureOf(costs[c.name], cpuMS, "ms"),
+		r.rows = append(r.rows, row{id: "K1", what: "`attractor " + c.name + "`, CPU", ours: figureOf(costs[c.name],
+			cpuMS, "ms"),
 			against: &against, of: "an empty program with net/http", goal: 1.5})
 	}
 	return r, nil

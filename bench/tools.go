@@ -29,19 +29,23 @@ func (b *bench) tools() (result, error) {
 		rows = append(rows, []string{what, against, f.String()})
 		return err
 	}
-	for _, level := range []struct{ name, what string }{{"cgroup+pidns", "a command, in a cgroup and a shared PID namespace"}, {"cgroup", "in a cgroup"}, {"group", "in a process group"},
+	for _, level := range []struct{ name, what string }{{"cgroup+pidns",
+		"a command, in a cgroup and a shared PID namespace"}, {"cgroup", "in a cgroup"},
+		{"group", "in a process group"},
 		{"pidns", "in a PID namespace of its own"}} {
 		if err := add(shell, "Shell/"+level.name, "ratio", level.what, "a bare `bash -c`"); err != nil {
 			return result{}, err
 		}
 	}
 	for _, kind := range b.sizes.outputs {
-		if err := add(capture, "Capture/"+kind, "ratio", "1 GiB of output ("+kind+") kept as head, tail and exact counts", "discarding it"); err != nil {
+		if err := add(capture, "Capture/"+kind, "ratio",
+			"1 GiB of output ("+kind+") kept as head, tail and exact counts", "discarding it"); err != nil {
 			return result{}, err
 		}
 	}
 	for _, kind := range []string{"exact", "exact-utf8"} {
-		if err := add(edit, "C5_Edit/"+kind, "times-copy", "edit_file's matching in 10 MB ("+kind+")", "copying them"); err != nil {
+		if err := add(edit, "C5_Edit/"+kind, "times-copy", "edit_file's matching in 10 MB ("+kind+")",
+			"copying them"); err != nil {
 			return result{}, err
 		}
 	}

@@ -39,9 +39,12 @@ func (b *bench) turn() (result, error) {
 	}
 	loop := figureOf(costs["a bare loop 0"], cpuMS, "ms")
 	r := result{rows: []row{
-		{id: "K2", what: "a text turn outside a repository, CPU", ours: figureOf(costs[ourName+" 0"], cpuMS, "ms"), against: &loop, of: "a bare loop", goal: 1.6},
-		{id: "K2", what: "a text turn inside a repository, CPU", ours: figureOf(costs["inside"], cpuMS, "ms"), against: &loop, of: "a bare loop", goal: 2.5},
-		{id: "K2", what: "the first text turn in a new home, CPU", ours: figureOf(costs["first"], cpuMS, "ms"), against: &loop, of: "a bare loop", open: true}}}
+		{id: "K2", what: "a text turn outside a repository, CPU", ours: figureOf(costs[ourName+" 0"], cpuMS, "ms"),
+			against: &loop, of: "a bare loop", goal: 1.6},
+		{id: "K2", what: "a text turn inside a repository, CPU", ours: figureOf(costs["inside"], cpuMS, "ms"),
+			against: &loop, of: "a bare loop", goal: 2.5},
+		{id: "K2", what: "the first text turn in a new home, CPU", ours: figureOf(costs["first"], cpuMS, "ms"),
+			against: &loop, of: "a bare loop", open: true}}}
 	var rows [][]string
 	for _, a := range all {
 		s := costs[a.name+" 0"]
@@ -53,7 +56,8 @@ func (b *bench) turn() (result, error) {
 		rows = append(rows, []string{a.name, cpu.String(), number(cpu.least / loop.least),
 			figureOf(s, wallMS, "ms").String(), figureOf(memory[a.name+" 0"], rssMB, "MiB").String()})
 	}
-	r.sections = []section{{"turn", table([]string{"a text turn", "CPU", "x bare loop", "wall", "peak memory of the largest process"}, rows) + notFound(missing)}}
+	r.sections = []section{{"turn", table([]string{"a text turn", "CPU", "x bare loop", "wall",
+		"peak memory of the largest process"}, rows) + notFound(missing)}}
 	return r, nil
 }
 
@@ -71,13 +75,15 @@ func (b *bench) repository() (string, error) {
 	if path, ok := b.built[dir]; ok {
 		return path, nil
 	}
-	if out, err := exec.CommandContext(b.ctx, "git", "clone", "-q", filepath.Dir(b.module), dir).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(b.ctx, "git", "clone", "-q", filepath.Dir(b.module),
+		dir).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("git clone: %w\n%s", err, out)
 	}
 	if err := aged(dir); err != nil {
 		return "", err
 	}
-	if out, err := exec.CommandContext(b.ctx, "git", "-C", dir, "update-index", "-q", "--refresh").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(b.ctx, "git", "-C", dir, "update-index", "-q",
+		"--refresh").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("git update-index: %w\n%s", err, out)
 	}
 	b.built[dir] = dir

@@ -7,7 +7,8 @@ func (b *bench) wire() (result, error) {
 		return result{}, err
 	}
 	var rows [][]string
-	for _, format := range []struct{ name, title string }{{"anthropic", "Anthropic Messages"}, {"openai", "OpenAI Responses"}, {"gemini", "Gemini"}, {"openaichat", "Chat Completions"}} {
+	for _, format := range []struct{ name, title string }{{"anthropic", "Anthropic Messages"},
+		{"openai", "OpenAI Responses"}, {"gemini", "Gemini"}, {"openaichat", "Chat Completions"}} {
 		cells := []string{format.title}
 		for _, who := range []string{"ours", "sdk"} {
 			ns, err := m.figure("TextDelta/"+format.name+"/"+who+"/2000", "ns/delta", 1000, "µs")
@@ -29,5 +30,6 @@ func (b *bench) wire() (result, error) {
 		}
 		rows = append(rows, cells)
 	}
-	return result{sections: []section{{"wire", table([]string{"", "a text delta, in an answer of 2,000: here", "SDK", "encoding turn 1,000 of a session: here", "SDK"}, rows)}}}, nil
+	return result{sections: []section{{"wire", table([]string{"", "a text delta, in an answer of 2,000: here", "SDK",
+		"encoding turn 1,000 of a session: here", "SDK"}, rows)}}}, nil
 }

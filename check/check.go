@@ -91,7 +91,8 @@ func (c *Checks) MaxConfirms(others int) int { return c.o.Rounds + others + 1 }
 // BeforeStop returns a function for [agent.Hooks]. It asks next first, which may be nil and may
 // send the agent back at most others times an input; the checks run when next lets the input end,
 // since next may have changed files. Subagents are only asked about by next.
-func (c *Checks) BeforeStop(next func(context.Context, agent.Stop) (string, error), others int) func(context.Context, agent.Stop) (string, error) {
+func (c *Checks) BeforeStop(next func(context.Context, agent.Stop) (string, error), others int) func(context.Context,
+	agent.Stop) (string, error) {
 	return func(ctx context.Context, stop agent.Stop) (string, error) {
 		asked := c.begin(stop)
 		var problem error
@@ -107,7 +108,9 @@ func (c *Checks) BeforeStop(next func(context.Context, agent.Stop) (string, erro
 			return "", problem
 		}
 		prompt, err := c.stop(ctx)
-		if prompt != "" { // an error would let the input end; what is wrong with next is wrong again when it is asked again
+		// an error would let the input end; what is wrong with next is wrong again when it is asked
+		// again
+		if prompt != "" {
 			return prompt, nil
 		}
 		return "", errors.Join(problem, err)
@@ -174,7 +177,8 @@ func (c *Checks) keep(ctx context.Context, report *Report) error {
 // sentBack returns what the agent is told about a check that failed.
 func sentBack(run *Run) string {
 	return fmt.Sprintf("The task is not done: a check that the user has set fails. It ran when you wanted to stop.\n\nCommand: %s\nResult: %s\nOutput:\n%s\n\n"+
-		"Fix the cause. Do not weaken or bypass the check. If it cannot pass, say why.", run.Command, run.outcome(), strings.TrimRight(run.Output, "\n"))
+		"Fix the cause. Do not weaken or bypass the check. If it cannot pass, say why.", run.Command, run.outcome(),
+		strings.TrimRight(run.Output, "\n"))
 }
 
 // End says what the checks know about an input that has ended for a reason, and keeps that as a
@@ -209,10 +213,14 @@ func (c *Checks) Again(ctx context.Context, report *Report) {
 	now, err := c.o.Tree(ctx)
 	switch {
 	case err != nil:
-		report.Status, report.Why = Unverified, "the tree cannot be compared with the one that was checked: "+err.Error()
+		report.Status, report.Why = Unverified, "the tree cannot be compared with the one that was checked: "+
+			err.Error()
 	case now.Root == report.Tree && now.Left.Unsteady.Count > 0:
-		report.Status, report.Why = Unverified, fmt.Sprintf("files were changing when the tree was compared with the one that was checked: %q", now.Left.Unsteady.First)
+		report.Status, report.Why = Unverified,
+			fmt.Sprintf("files were changing when the tree was compared with the one that was checked: %q",
+				now.Left.Unsteady.First)
 	case now.Root != report.Tree:
-		report.Status, report.Why = Unverified, "the tree has changed since the checks passed"+c.names(ctx, report.Tree, now.Root)
+		report.Status, report.Why = Unverified, "the tree has changed since the checks passed"+c.names(ctx, report.Tree,
+			now.Root)
 	}
 }

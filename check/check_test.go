@@ -26,13 +26,15 @@ func TestO6_PassedChecksVerify(t *testing.T) {
 }
 
 func TestO6_FailingChecksSendTheAgentBack(t *testing.T) {
-	w := newWorld(t, commands("cat done", "echo never"), llmtest.Text("All tests pass."), shell("echo x > done"), llmtest.Text("Now they do."))
+	w := newWorld(t, commands("cat done", "echo never"), llmtest.Text("All tests pass."), shell("echo x > done"),
+		llmtest.Text("Now they do."))
 	got := w.submit("do it")
 	want(t, got, check.Verified, "")
 	if got.Rounds != 1 {
 		t.Errorf("%d rounds", got.Rounds)
 	}
-	if told := w.told(1); !strings.Contains(told, "cat done") || !strings.Contains(told, "No such file") || !strings.Contains(told, "exit code 1") {
+	if told := w.told(1); !strings.Contains(told, "cat done") || !strings.Contains(told, "No such file") ||
+		!strings.Contains(told, "exit code 1") {
 		t.Errorf("the model was told: %s", told)
 	}
 }
@@ -84,7 +86,8 @@ func TestO6_CheckThatChangesTheTree(t *testing.T) {
 }
 
 func TestO6_CheckThatTakesTooLong(t *testing.T) {
-	w := newWorld(t, check.Options{Commands: []string{"echo begun; sleep 1000"}, Timeout: 50 * time.Millisecond, Rounds: -1}, llmtest.Text("done"))
+	w := newWorld(t, check.Options{Commands: []string{"echo begun; sleep 1000"}, Timeout: 50 * time.Millisecond,
+		Rounds: -1}, llmtest.Text("done"))
 	got := w.submit("do it")
 	want(t, got, check.Failed, "its time was over")
 	if !got.Runs[0].TimedOut {
@@ -124,10 +127,12 @@ func TestO6_WhatACheckLeavesEnds(t *testing.T) {
 }
 
 func TestO6_LongOutputIsBounded(t *testing.T) {
-	w := newWorld(t, commands("echo first; yes word | head -c 3000000; printf 'last\\033[31m'; exit 1"), llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), llmtest.Text("d"))
+	w := newWorld(t, commands("echo first; yes word | head -c 3000000; printf 'last\\033[31m'; exit 1"),
+		llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), llmtest.Text("d"))
 	got := w.submit("do it")
 	output := got.Runs[0].Output
-	if len(output) > 20<<10 || !strings.HasPrefix(output, "first\n") || !strings.Contains(output, "\nlast") || strings.Contains(output, "\x1b") || !strings.Contains(output, "omitted") {
+	if len(output) > 20<<10 || !strings.HasPrefix(output, "first\n") || !strings.Contains(output, "\nlast") ||
+		strings.Contains(output, "\x1b") || !strings.Contains(output, "omitted") {
 		t.Errorf("%d bytes of output: %.20q ... %q", len(output), output, output[max(0, len(output)-20):])
 	}
 	if got.Rounds != check.DefaultRounds {
@@ -141,7 +146,8 @@ func TestO6_SecretsInOutputAreMasked(t *testing.T) {
 	o.Rounds = 1
 	w := newWorld(t, o, llmtest.Text("a"), llmtest.Text("b"))
 	got := w.submit("do it")
-	if strings.Contains(w.told(1)+got.String()+string(w.noted), "hunter2\n") || !strings.Contains(got.Runs[0].Output, "[masked]") {
+	if strings.Contains(w.told(1)+got.String()+string(w.noted), "hunter2\n") || !strings.Contains(got.Runs[0].Output,
+		"[masked]") {
 		t.Errorf("told: %s; report: %s", w.told(1), got.String())
 	}
 }
@@ -241,11 +247,13 @@ func TestO6_AnotherBeforeStopIsAskedFirst(t *testing.T) {
 	if got := w.checks.MaxConfirms(2); got != 4 {
 		t.Errorf("MaxConfirms is %d", got)
 	}
-	if prompt, err := before(t.Context(), agent.Stop{Session: "s", Agent: "sub", Confirms: 0}); err != nil || prompt != "the other one" {
+	if prompt, err := before(t.Context(), agent.Stop{Session: "s", Agent: "sub", Confirms: 0}); err != nil ||
+		prompt != "the other one" {
 		t.Errorf("a subagent: %q, %v", prompt, err)
 	}
 	w.noted = nil
-	if prompt, err := before(t.Context(), agent.Stop{Session: "s", Agent: "sub", Confirms: 2}); err != nil || prompt != "" || w.noted != nil {
+	if prompt, err := before(t.Context(), agent.Stop{Session: "s", Agent: "sub", Confirms: 2}); err != nil ||
+		prompt != "" || w.noted != nil {
 		t.Errorf("a subagent was checked: %q, %v", prompt, err)
 	}
 }
@@ -260,14 +268,19 @@ func TestO6_OptionsThatCannotWork(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	good := check.Options{Commands: []string{"true"}, Env: e, Tree: func(context.Context) (checkpoint.Tree, error) { return checkpoint.Tree{}, nil },
+	good := check.Options{Commands: []string{"true"}, Env: e, Tree: func(context.Context) (checkpoint.Tree,
+		error) {
+		return checkpoint.Tree{}, nil
+	},
 		Note: func(context.Context, string, json.RawMessage, string) error { return nil }}
 	if _, err := check.New(good); err != nil {
 		t.Fatal(err)
 	}
 	for name, spoil := range map[string]func(*check.Options){
-		"no commands": func(o *check.Options) { o.Commands = nil }, "an empty one": func(o *check.Options) { o.Commands = []string{"true", " "} },
-		"no environment": func(o *check.Options) { o.Env = nil }, "a long timeout": func(o *check.Options) { o.Timeout = time.Hour },
+		"no commands":        func(o *check.Options) { o.Commands = nil },
+		"an empty one":       func(o *check.Options) { o.Commands = []string{"true", " "} },
+		"no environment":     func(o *check.Options) { o.Env = nil },
+		"a long timeout":     func(o *check.Options) { o.Timeout = time.Hour },
 		"a negative timeout": func(o *check.Options) { o.Timeout = -1 },
 	} {
 		o := good

@@ -30,7 +30,8 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	work := filepath.Join(dir, "work") // in a real program, a project
-	if err := errors.Join(os.Mkdir(work, 0o755), os.WriteFile(filepath.Join(work, "greet.txt"), []byte("Hello, wrold!\n"), 0o644)); err != nil {
+	if err := errors.Join(os.Mkdir(work, 0o755), os.WriteFile(filepath.Join(work, "greet.txt"),
+		[]byte("Hello, wrold!\n"), 0o644)); err != nil {
 		log.Fatal(err)
 	}
 	local, err := env.NewLocal(work, env.LocalOptions{})
@@ -61,11 +62,12 @@ func Example() {
 		llmtest.Calls(llmtest.Call("edit_file", `{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)),
 		llmtest.Text("Now it is."))
 	s, err = agent.New(ctx, agent.Options{
-		Client:  &llm.Client{Providers: []llm.Provider{model}},
-		Profile: profile.Profile{Provider: "test", Model: "model-1", Prompt: "You fix.", Tools: []tool.Tool{coding.EditFile()}},
-		Env:     local,
-		Hooks:   agent.Hooks{BeforeStop: checks.BeforeStop(nil, 0)},
-		Policy:  agent.Policy{MaxConfirms: checks.MaxConfirms(0)},
+		Client: &llm.Client{Providers: []llm.Provider{model}},
+		Profile: profile.Profile{Provider: "test", Model: "model-1", Prompt: "You fix.",
+			Tools: []tool.Tool{coding.EditFile()}},
+		Env:    local,
+		Hooks:  agent.Hooks{BeforeStop: checks.BeforeStop(nil, 0)},
+		Policy: agent.Policy{MaxConfirms: checks.MaxConfirms(0)},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -81,7 +81,8 @@ func (c *Checks) run(ctx context.Context, command string) Run {
 	result, err := env.Run(ctx, c.o.Env, env.Command{Script: command, Output: output.Write}, c.o.Timeout)
 	run := Run{Command: command, Exit: result.Exit, TimedOut: result.TimedOut}
 	if err == nil && result.Process != nil && !result.TimedOut {
-		err = result.Process.Kill(context.WithoutCancel(ctx)) // a server that goes on would change the tree, or hold a port at the next run
+		// a server that goes on would change the tree, or hold a port at the next run
+		err = result.Process.Kill(context.WithoutCancel(ctx))
 	}
 	if err != nil {
 		run.Error = err.Error()

@@ -108,7 +108,8 @@ func (w *world) start(o check.Options) {
 		w.t.Fatal(err)
 	}
 	w.options.ID, w.options.Client = "s", &llm.Client{Providers: []llm.Provider{w.model}}
-	w.options.Profile = profile.Profile{Name: "coder", Provider: "test", Model: "m", Tools: []tool.Tool{coding.Shell(10 * time.Second)}}
+	w.options.Profile = profile.Profile{Name: "coder", Provider: "test", Model: "m",
+		Tools: []tool.Tool{coding.Shell(10 * time.Second)}}
 	w.options.Env, w.options.System, w.options.Journal = w.env, "You are a test.", log
 	w.options.Middleware = []tool.Middleware{func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
@@ -142,7 +143,8 @@ func (w *world) end(reason agent.Reason) check.Report {
 		w.t.Fatal(err)
 	}
 	var noted check.Report
-	if err := json.Unmarshal(w.noted, &noted); err != nil || noted.Status != report.Status || !noted.Final || noted.Why != report.Why {
+	if err := json.Unmarshal(w.noted, &noted); err != nil || noted.Status != report.Status || !noted.Final ||
+		noted.Why != report.Why {
 		w.t.Errorf("the note is %+v, %v; the report %+v", noted, err, report)
 	}
 	return report

@@ -70,7 +70,8 @@ func (w Workspace) finish(ctx context.Context, r Result, file string) error {
 
 // carryOut takes all steps and records what they changed.
 func (w Workspace) carryOut(ctx context.Context, p *Plan, resumed bool) (Result, error) {
-	u := &undo{Workspace: w, tree: env.TreeOf(w.Env), left: map[Name]Kept{}, made: map[Name]fs.FileMode{}, resumed: resumed}
+	u := &undo{Workspace: w, tree: env.TreeOf(w.Env), left: map[Name]Kept{}, made: map[Name]fs.FileMode{},
+		resumed: resumed}
 	var err error
 	if u.top, err = env.Resolve(ctx, w.Env, "."); err != nil {
 		return Result{}, err

@@ -179,13 +179,15 @@ func (b *dirBatch) putLarge(head []byte, rest io.Reader) (hash env.Hash, size in
 	if _, err := temp.Seek(0, io.SeekStart); err != nil {
 		return "", 0, err
 	}
-	h := header{kind: recordObject, coding: codingZstd, object: digest(sum.Sum(nil)), size: content.n, length: payload.n, sum: payload.sum}
+	h := header{kind: recordObject, coding: codingZstd, object: digest(sum.Sum(nil)), size: content.n,
+		length: payload.n, sum: payload.sum}
 	return h.object.hash(), h.size, b.write(h, temp)
 }
 
 // compress streams a content.
 func compress(to io.Writer, content io.Reader) error {
-	encoder, err := zstd.NewWriter(to, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(4<<20))
+	encoder, err := zstd.NewWriter(to, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(4<<20))
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,8 @@ func shown(t testing.TB, store checkpoint.Store, e *checkpoint.Entry) string {
 
 // TestO3_Changes compares trees.
 func TestO3_Changes(t *testing.T) {
-	e, dir := newLocal(t, map[string]string{"a": "1", "dir/b": "2", "dir/c": "3", "empty/": "", "l": "->a", "dir.x": "4", "d2/x": "5", "d2/y/z": "6"})
+	e, dir := newLocal(t, map[string]string{"a": "1", "dir/b": "2", "dir/c": "3", "empty/": "", "l": "->a",
+		"dir.x": "4", "d2/x": "5", "d2/y/z": "6"})
 	store := newMemory()
 	r := newRecorder(t, checkpoint.RecorderOptions{Store: store})
 	first := record(t, r, e)
@@ -176,7 +177,8 @@ func step(t *rapid.T, dir string) []string {
 	paths := []string{one}
 	content := rapid.SampledFrom([]string{"", "1", "2", "12345678"}).Draw(t, "content")
 	// Errors are of things that cannot be done, such as a file in a file.
-	switch rapid.SampledFrom([]string{"write", "write", "write", "mkdir", "remove", "link", "rename", "chmod", "hardlink", "append", "touch"}).Draw(t, "what") {
+	switch rapid.SampledFrom([]string{"write", "write", "write", "mkdir", "remove", "link", "rename", "chmod",
+		"hardlink", "append", "touch"}).Draw(t, "what") {
 	case "write":
 		_ = os.MkdirAll(filepath.Dir(at), 0o755)
 		_ = os.Remove(at) // it may have other names

@@ -15,12 +15,14 @@ import (
 
 // Collected says what a collection has found and done.
 type Collected struct {
-	Owners  int      // whose trees are kept
-	Evicted []string // owners whose trees were dropped because the store was full, beginning with the one that was not used for longest
-	Objects int      // that are kept
-	Removed int      // objects
-	Bytes   int64    // of the packs that are left
-	Freed   int64    // bytes
+	Owners int // whose trees are kept
+	// owners whose trees were dropped because the store was full, beginning with the one that was
+	// not used for longest
+	Evicted []string
+	Objects int   // that are kept
+	Removed int   // objects
+	Bytes   int64 // of the packs that are left
+	Freed   int64 // bytes
 }
 
 // Collect removes the objects that no owner's tree reaches. If the store has more bytes than it may

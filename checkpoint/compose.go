@@ -20,7 +20,8 @@ func Compose(ctx context.Context, s Store, points []Point, now env.Hash) ([]Chan
 	c := composition{changes: map[string]*composed{}}
 	var left env.Hash // the tree that the previous point left
 	for i, p := range points {
-		if p.Before == env.NoFile || i > 0 && p.again(&points[i-1]) { // without a beginning, all files would look like the session's
+		// without a beginning, all files would look like the session's
+		if p.Before == env.NoFile || i > 0 && p.again(&points[i-1]) {
 			continue
 		}
 		if left != env.NoFile && left != p.Before {

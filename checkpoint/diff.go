@@ -102,7 +102,8 @@ func NewDiff(ctx context.Context, s Store, changes []Change, o DiffOptions) (*Di
 func renames(changes []Change) map[string]*Change {
 	gone := map[env.Hash][]*Change{}
 	for i := range changes {
-		if c := &changes[i]; c.After == nil && c.Before.Mode.IsRegular() && c.Before.Size > 0 && c.Before.Object != env.NoFile {
+		if c := &changes[i]; c.After == nil && c.Before.Mode.IsRegular() && c.Before.Size > 0 &&
+			c.Before.Object != env.NoFile {
 			gone[c.Before.Object] = append(gone[c.Before.Object], c)
 		}
 	}
@@ -126,7 +127,8 @@ func (f *FileDiff) show(ctx context.Context, s Store, limit int64) error {
 	if old == nil || now == nil || old.Mode.Type() == now.Mode.Type() {
 		return f.showPart(ctx, s, limit)
 	}
-	gone, made := FileDiff{Change: Change{Path: f.Path, Before: old}}, FileDiff{Change: Change{Path: f.Path, After: now}}
+	gone, made := FileDiff{Change: Change{Path: f.Path, Before: old}},
+		FileDiff{Change: Change{Path: f.Path, After: now}}
 	if err := errors.Join(gone.showPart(ctx, s, limit), made.showPart(ctx, s, limit)); err != nil {
 		return err
 	}
@@ -148,7 +150,8 @@ func (f *FileDiff) showPart(ctx context.Context, s Store, limit int64) error {
 	case !f.Before.Recorded() || !f.After.Recorded():
 		b.WriteString("The content was not recorded: the file is too large, cannot be read, or is no regular file\n")
 	case f.Large:
-		fmt.Fprintf(&b, "The content is too large to be shown: %d bytes before, %d bytes now\n", sizeOf(f.Before), sizeOf(f.After))
+		fmt.Fprintf(&b, "The content is too large to be shown: %d bytes before, %d bytes now\n", sizeOf(f.Before),
+			sizeOf(f.After))
 	case !bytes.Equal(old, now):
 		_, text, _ := strings.Cut(string(diff.Diff(f.label("a/", f.Before), old, f.label("b/", f.After), now)), "\n")
 		f.count(text)
@@ -229,7 +232,8 @@ func (f *FileDiff) head(b *strings.Builder) {
 		fmt.Fprintf(b, "old mode %s\nnew mode %s\n", gitMode(old), gitMode(now))
 	}
 	if f.From != "" {
-		fmt.Fprintf(b, "similarity index 100%%\nrename from %s\nrename to %s\n", names.Shown(f.From), names.Shown(f.Path))
+		fmt.Fprintf(b, "similarity index 100%%\nrename from %s\nrename to %s\n", names.Shown(f.From),
+			names.Shown(f.Path))
 	}
 }
 

@@ -29,11 +29,13 @@ func (w *world) diff(o checkpoint.DiffOptions, points ...checkpoint.Point) *chec
 func TestO4_GitAppliesTheDiff(t *testing.T) {
 	git := peer.Need(t, "git")
 	w := testWorld(t)
-	for _, name := range []string{"edited", "gone", "dir/moved", "dir/stays", "mode", "with space", "swapped", "file", "ends"} {
+	for _, name := range []string{"edited", "gone", "dir/moved", "dir/stays", "mode", "with space", "swapped", "file",
+		"ends"} {
 		w.put(name, strings.Repeat("line of "+name+"\n", 20))
 	}
 	w.put("ends", "no newline")
-	w.must(os.Symlink("edited", w.path("link")), os.Symlink("gone", w.path("moved-link")), os.MkdirAll(w.path("empty/inner"), 0o755))
+	w.must(os.Symlink("edited", w.path("link")), os.Symlink("gone", w.path("moved-link")),
+		os.MkdirAll(w.path("empty/inner"), 0o755))
 	before := w.record()
 	p := w.session(func() {
 		w.put("edited", strings.Replace(w.get("edited"), "line", "first line", 1)+"last line\n")
@@ -41,8 +43,10 @@ func TestO4_GitAppliesTheDiff(t *testing.T) {
 		w.put("ends", "no newline at all")
 		w.put("made/deep/new", "new\n")
 		w.put("made/empty", "")
-		w.must(os.Remove(w.path("gone")), os.Rename(w.path("dir/moved"), w.path("renamed")), os.Chmod(w.path("mode"), 0o755),
-			os.Remove(w.path("swapped")), os.Symlink("made", w.path("swapped")), os.Remove(w.path("link")), os.Symlink("made", w.path("link")),
+		w.must(os.Remove(w.path("gone")), os.Rename(w.path("dir/moved"), w.path("renamed")),
+			os.Chmod(w.path("mode"), 0o755),
+			os.Remove(w.path("swapped")), os.Symlink("made", w.path("swapped")), os.Remove(w.path("link")),
+			os.Symlink("made", w.path("link")),
 			os.Remove(w.path("file")), os.RemoveAll(w.path("empty")))
 		w.put("file/inside", "now a directory\n")
 	})
@@ -61,7 +65,8 @@ func TestO4_GitAppliesTheDiff(t *testing.T) {
 	if diff := gocmp.Diff(w.flat(p.After), w.flat(w.record())); diff != "" {
 		t.Errorf("the tree differs (-after the session +after git apply):\n%s\n%s", diff, text)
 	}
-	for _, want := range []string{"rename from dir/moved\nrename to renamed\n", "deleted directory empty/inner/, mode 755\n", "new directory made/, mode 755\n",
+	for _, want := range []string{"rename from dir/moved\nrename to renamed\n",
+		"deleted directory empty/inner/, mode 755\n", "new directory made/, mode 755\n",
 		"old mode 100644\nnew mode 100755\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the diff lacks %q:\n%s", want, text)
@@ -87,11 +92,13 @@ func TestO4_DiffIsBounded(t *testing.T) {
 		w.put("z2", "x")
 	})
 	d := w.diff(checkpoint.DiffOptions{MaxFile: 1000, MaxFiles: 5}, p)
-	if len(d.Files) != 5 || d.More != 1 || !d.Files[0].Binary || !d.Files[1].Large || d.Files[2].Added != 2 || d.Files[2].Removed != 1 {
+	if len(d.Files) != 5 || d.More != 1 || !d.Files[0].Binary || !d.Files[1].Large || d.Files[2].Added != 2 ||
+		d.Files[2].Removed != 1 {
 		t.Errorf("%+v", d)
 	}
 	text := d.Text()
-	for _, want := range []string{"Binary files a/binary and b/binary differ\n", "too large to be shown: 4000 bytes before, 4000 bytes now\n",
+	for _, want := range []string{"Binary files a/binary and b/binary differ\n",
+		"too large to be shown: 4000 bytes before, 4000 bytes now\n",
 		`+++ "b/name\x1b[2J\n"` + "\n", "and 1 more changed path, which is not shown\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the diff lacks %q:\n%s", want, text)
@@ -107,7 +114,8 @@ func TestO4_DiffIsBounded(t *testing.T) {
 
 // A diff does not say that what was not recorded is too large to be shown: it may be a FIFO.
 func TestO4_DiffOfWhatWasNotRecorded(t *testing.T) {
-	changes := []checkpoint.Change{{Path: "pipe", After: &checkpoint.Entry{Name: "pipe", Mode: fs.ModeNamedPipe | 0o600}}}
+	changes := []checkpoint.Change{{Path: "pipe", After: &checkpoint.Entry{Name: "pipe",
+		Mode: fs.ModeNamedPipe | 0o600}}}
 	d, err := checkpoint.NewDiff(t.Context(), newMemory(), changes, checkpoint.DiffOptions{})
 	if err != nil || len(d.Files) != 1 {
 		t.Fatalf("%+v, %v", d, err)

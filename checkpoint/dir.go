@@ -73,7 +73,10 @@ func OpenDir(path string, o DirOptions) (*Dir, error) {
 		d.max = 4 << 30
 	}
 	d.encoder = sync.OnceValue(func() *zstd.Encoder { return must(zstd.NewWriter(nil, zstd.WithEncoderLevel(level))) })
-	d.decoder = sync.OnceValue(func() *zstd.Decoder { return must(zstd.NewReader(nil, zstd.WithDecoderMaxMemory(smallObject))) })
+	d.decoder = sync.OnceValue(func() *zstd.Decoder {
+		return must(zstd.NewReader(nil,
+			zstd.WithDecoderMaxMemory(smallObject)))
+	})
 	d.buffers.New = func() any { return new(make([]byte, smallObject+1)) }
 	return d, nil
 }

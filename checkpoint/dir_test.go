@@ -218,7 +218,8 @@ func TestO3_StoreNamesDamage(t *testing.T) {
 					t.Fatalf("byte %d: another content without an error", at)
 				}
 				small := len(content) <= smallObject
-				if err == nil && small && s == d && at < len(whole)-headerSize { // in a large one, some bits do not matter
+				// in a large one, some bits do not matter
+				if err == nil && small && s == d && at < len(whole)-headerSize {
 					t.Fatalf("byte %d: no error", at)
 				}
 			}
@@ -242,7 +243,8 @@ func TestO3_StoreReliesOnNoOpenBatch(t *testing.T) {
 	d, other := openDir(t, path, DirOptions{}), openDir(t, path, DirOptions{})
 	first := begin(t, d).(*dirBatch)
 	h := put(t, first, "content")
-	if err := errors.Join(first.out.add(header{kind: recordEnd}, strings.NewReader("")), first.out.buf.Flush()); err != nil {
+	if err := errors.Join(first.out.add(header{kind: recordEnd}, strings.NewReader("")),
+		first.out.buf.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	second := begin(t, other)

@@ -44,7 +44,8 @@ var errNoDirectory = errors.New("not the object of a directory")
 func EncodeDir(entries []Entry) ([]byte, error) {
 	data := []byte(dirMagic)
 	for i, e := range entries {
-		if e.Name == "" || e.Name == "." || e.Name == ".." || strings.ContainsAny(e.Name, "/\x00") || i > 0 && e.Name <= entries[i-1].Name {
+		if e.Name == "" || e.Name == "." || e.Name == ".." || strings.ContainsAny(e.Name, "/\x00") || i > 0 &&
+			e.Name <= entries[i-1].Name {
 			return nil, fmt.Errorf("checkpoint: %q cannot be the next name in a directory: %w", e.Name, fs.ErrInvalid)
 		}
 		var err error
@@ -202,7 +203,8 @@ func Walk(ctx context.Context, store Store, root env.Hash, visit func(path strin
 	return walkTree(ctx, store, root, "", visit)
 }
 
-func walkTree(ctx context.Context, store Store, dir env.Hash, prefix string, visit func(path string, e Entry) error) error {
+func walkTree(ctx context.Context, store Store, dir env.Hash, prefix string,
+	visit func(path string, e Entry) error) error {
 	entries, err := ReadDirObject(ctx, store, dir)
 	if err != nil {
 		return err

@@ -42,7 +42,8 @@ func TestO3_DirectoryObjects(t *testing.T) {
 	sum, err := hex.DecodeString(string(env.HashOf([]byte("x"))))
 	must(t, err)
 	x := string(sum)
-	want := "attractor directory 1\n" + "f\xa4\x03\x01\x01\x01" + x + "d\xc0\x03\x03dir" + x + "x\x80\x83\x80\x10\x04fifo" + "x\x80\x03\x05large" + "l\x00\x04link\x04to\n\xff" +
+	want := "attractor directory 1\n" + "f\xa4\x03\x01\x01\x01" + x + "d\xc0\x03\x03dir" + x +
+		"x\x80\x83\x80\x10\x04fifo" + "x\x80\x03\x05large" + "l\x00\x04link\x04to\n\xff" +
 		"x\x80\x80\x80\x80\x08\x0aunreadable" + "f\x00\x02\xff\xfe\x80\x80\x80\x80\x80\x20" + x
 	if string(data) != want {
 		t.Errorf("%q, want\n%q", data, want)
@@ -53,9 +54,12 @@ func TestO3_DirectoryObjects(t *testing.T) {
 func TestO3_WrongDirectories(t *testing.T) {
 	object := env.HashOf(nil)
 	for name, entries := range map[string][]checkpoint.Entry{
-		"twice": {{Name: "a", Object: object}, {Name: "a", Object: object}}, "order": {{Name: "b", Object: object}, {Name: "a", Object: object}},
-		"empty": {{Object: object}}, "dot": {{Name: ".", Object: object}}, "dots": {{Name: "..", Object: object}}, "slash": {{Name: "a/b", Object: object}},
-		"nul": {{Name: "a\x00", Object: object}}, "hash": {{Name: "a", Object: "abc"}}, "no hash": {{Name: "a", Object: env.Hash(strings.Repeat("x", 64))}},
+		"twice": {{Name: "a", Object: object}, {Name: "a", Object: object}}, "order": {{Name: "b", Object: object},
+			{Name: "a", Object: object}},
+		"empty": {{Object: object}}, "dot": {{Name: ".", Object: object}}, "dots": {{Name: "..", Object: object}},
+		"slash": {{Name: "a/b", Object: object}},
+		"nul":   {{Name: "a\x00", Object: object}}, "hash": {{Name: "a", Object: "abc"}},
+		"no hash": {{Name: "a", Object: env.Hash(strings.Repeat("x", 64))}},
 	} {
 		if data, err := checkpoint.EncodeDir(entries); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("%s: %q, %v", name, data, err)
@@ -73,9 +77,13 @@ func TestO3_WrongDirectories(t *testing.T) {
 			}
 		}
 	}
-	for name, text := range map[string]string{"other": "text", "version": "attractor directory 2\n", "not minimal": "attractor directory 1\nl\x80\x00\x01a\x01b",
-		"a mode of a link": "attractor directory 1\nl\x01\x01a\x01b", "kind": "attractor directory 1\nz\x00\x01a", "a size below zero": "attractor directory 1\nf\x00\x01a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01" + strings.Repeat("h", 32),
-		"a mode with a kind": "attractor directory 1\nf\x80\x80\x80\x80\x08\x01a\x01" + strings.Repeat("h", 32), "long": "attractor directory 1\nl\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7fa"} {
+	for name, text := range map[string]string{"other": "text", "version": "attractor directory 2\n",
+		"not minimal":      "attractor directory 1\nl\x80\x00\x01a\x01b",
+		"a mode of a link": "attractor directory 1\nl\x01\x01a\x01b", "kind": "attractor directory 1\nz\x00\x01a",
+		"a size below zero": "attractor directory 1\nf\x00\x01a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01" +
+			strings.Repeat("h", 32),
+		"a mode with a kind": "attractor directory 1\nf\x80\x80\x80\x80\x08\x01a\x01" + strings.Repeat("h", 32),
+		"long":               "attractor directory 1\nl\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7fa"} {
 		if got, err := checkpoint.DecodeDir([]byte(text)); err == nil {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -87,7 +95,8 @@ func TestO3_Lookup(t *testing.T) {
 	e, _ := newLocal(t, map[string]string{"a": "1", "d/e/f": "2", "l": "->d"})
 	store := newMemory()
 	tree := record(t, newRecorder(t, checkpoint.RecorderOptions{Store: store}), e)
-	for name, want := range map[string]bool{"a": true, "d": true, "d/e": true, "d/e/f": true, "l": true, "b": false, "d/e/g": false, "a/b": false, "l/e": false, "x/y": false} {
+	for name, want := range map[string]bool{"a": true, "d": true, "d/e": true, "d/e/f": true, "l": true, "b": false,
+		"d/e/g": false, "a/b": false, "l/e": false, "x/y": false} {
 		got, err := checkpoint.Lookup(t.Context(), store, tree.Root, name)
 		if err != nil || (got != nil) != want || got != nil && got.Name != filepath.Base(name) {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -96,7 +105,8 @@ func TestO3_Lookup(t *testing.T) {
 	if _, err := checkpoint.Lookup(t.Context(), store, env.HashOf([]byte("1")), "a"); err == nil {
 		t.Error("a file was taken for a directory")
 	}
-	if _, err := checkpoint.ReadDirObject(t.Context(), store, env.HashOf([]byte("unknown"))); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := checkpoint.ReadDirObject(t.Context(), store, env.HashOf([]byte("unknown"))); !errors.Is(err,
+		fs.ErrNotExist) {
 		t.Errorf("an unknown object: %v", err)
 	}
 }

@@ -157,10 +157,11 @@ func ExampleTracker() {
 		llmtest.Calls(llmtest.Call("edit_file", `{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)),
 		llmtest.Text("Fixed."))
 	s, err = agent.New(ctx, agent.Options{
-		Client:  &llm.Client{Providers: []llm.Provider{model}},
-		Profile: profile.Profile{Provider: "test", Model: "model-1", Prompt: "You fix.", Tools: []tool.Tool{coding.ReadFile(), coding.EditFile()}},
-		Env:     files,
-		Hooks:   agent.Hooks{Middleware: []tool.Middleware{tracker.Middleware}},
+		Client: &llm.Client{Providers: []llm.Provider{model}},
+		Profile: profile.Profile{Provider: "test", Model: "model-1", Prompt: "You fix.",
+			Tools: []tool.Tool{coding.ReadFile(), coding.EditFile()}},
+		Env:   files,
+		Hooks: agent.Hooks{Middleware: []tool.Middleware{tracker.Middleware}},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -40,7 +40,8 @@ func tryHold(path string, shared bool) (heldFile, error) {
 	}
 	held := heldFile{file}
 	if there, err := held.named(); err != nil || !there {
-		return heldFile{}, errors.Join(cmp.Or(err, errBusy), held.Close()) // the last holder has removed it: there will be a new one
+		// the last holder has removed it: there will be a new one
+		return heldFile{}, errors.Join(cmp.Or(err, errBusy), held.Close())
 	}
 	return held, nil
 }
@@ -60,7 +61,8 @@ func (f heldFile) named() (bool, error) {
 
 // hold waits for a lock, at most as long as given.
 func hold(ctx context.Context, path string, shared bool, wait time.Duration) (heldFile, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("%s stayed locked by another process: %w", path, errBusy))
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("%s stayed locked by another process: %w", path,
+		errBusy))
 	defer cancel()
 	for pause := lockPause; ; pause = min(2*pause, maxLockPause) {
 		if err := context.Cause(ctx); err != nil {

@@ -257,7 +257,8 @@ func (v *view) unrecorded(k known) {
 
 // subdirectory adds a directory.
 func (v *view) subdirectory(k known, all, within bool) error {
-	f := &folder{run: v.run, up: v.folder, prefix: v.prefix + k.name + "/", base: v.base, rules: v.rules, all: all, within: within}
+	f := &folder{run: v.run, up: v.folder, prefix: v.prefix + k.name + "/", base: v.base, rules: v.rules, all: all,
+		within: within}
 	if old, at := v.match(k.name); old != nil && old.dir != nil && old.mode == k.mode {
 		f.old = old.dir
 		f.at = v.repeat(old, at)

@@ -22,7 +22,8 @@ func FuzzO3_Store(f *testing.F) {
 		d := openDir(t, path, DirOptions{})
 		stem := d.file(packsName, "P")
 		for name, data := range map[string][]byte{
-			stem + packExt: pack, stem + indexExt: resummed(index), d.ownerFile("s"): owner, d.file(usesName, "u"+useExt): used,
+			stem + packExt: pack, stem + indexExt: resummed(index), d.ownerFile("s"): owner,
+			d.file(usesName, "u"+useExt): used,
 		} {
 			if err := os.WriteFile(name, data, 0o600); err != nil {
 				t.Fatal(err)

@@ -97,7 +97,8 @@ func (w Workspace) planGit(ctx context.Context, points []Point, force bool) (*Gi
 	if !m.moved || m.first == m.last {
 		return nil, nil
 	}
-	g := &gitPlanner{Workspace: w, moves: m, force: force, plan: GitPlan{ID: rand.Text(), Dir: m.first.Dir, From: m.last, To: m.first}}
+	g := &gitPlanner{Workspace: w, moves: m, force: force, plan: GitPlan{ID: rand.Text(), Dir: m.first.Dir,
+		From: m.last, To: m.first}}
 	now, err := readFile(ctx, w.Env, path.Join(m.first.Dir, "HEAD"), maxGitSmall)
 	if ends(err) {
 		return nil, err
@@ -130,8 +131,10 @@ func (m *gitMoves) forbidden(head []byte, err error, force bool) string {
 		return "HEAD was moved by somebody else since: it is " + names.Shown(now)
 	}
 	for _, head := range []string{m.first.Head, m.last.Head} {
-		if ref, ok := refOf(head); ok && (!strings.HasPrefix(ref, "refs/") || path.Clean(ref) != ref || path.Base(ref) == ".invalid") {
-			return "the repository keeps its refs in a form that is not known here (" + names.Shown(ref) + "): use git reset"
+		if ref, ok := refOf(head); ok && (!strings.HasPrefix(ref, "refs/") || path.Clean(ref) != ref ||
+			path.Base(ref) == ".invalid") {
+			return "the repository keeps its refs in a form that is not known here (" + names.Shown(ref) +
+				"): use git reset"
 		}
 	}
 	return ""
@@ -167,7 +170,8 @@ func (g *gitPlanner) head(ctx context.Context) error {
 	if commit := g.moves.last.Commit; commit != "" && commit != g.moves.first.Commit {
 		note += "; the commit that was checked out is " + commit
 	}
-	g.plan.Steps = append(g.plan.Steps, GitStep{Kind: GitHead, File: file, Was: env.HashOf(raw), Text: to + "\n", Note: note})
+	g.plan.Steps = append(g.plan.Steps, GitStep{Kind: GitHead, File: file, Was: env.HashOf(raw), Text: to + "\n",
+		Note: note})
 	return nil
 }
 
@@ -202,7 +206,8 @@ func (g *gitPlanner) ref(ctx context.Context) error {
 	case want == "": // it may only have been unreadable
 		return fmt.Errorf("%s had no commit before: git update-ref -d %[1]s removes it", names.Shown(ref))
 	case now == "" && !loose: // making it again takes nothing from anybody
-		g.plan.Steps = append(g.plan.Steps, GitStep{Kind: GitRef, File: file, Text: want + "\n", Note: fmt.Sprintf("%s is there again, at %s", names.Shown(ref), want)})
+		g.plan.Steps = append(g.plan.Steps, GitStep{Kind: GitRef, File: file, Text: want + "\n",
+			Note: fmt.Sprintf("%s is there again, at %s", names.Shown(ref), want)})
 		return nil
 	case !known && !g.force:
 		return fmt.Errorf("%s was moved by somebody else, or by the session in a call that left it: it is at %s; git update-ref %[1]s %s puts it back",
@@ -210,8 +215,9 @@ func (g *gitPlanner) ref(ctx context.Context) error {
 	case now != left && !g.force:
 		return fmt.Errorf("%s was moved by somebody else since: it is at %s", names.Shown(ref), names.Shown(now))
 	}
-	step := GitStep{Kind: GitRef, File: file, Text: want + "\n", Note: fmt.Sprintf("%s is at %s again; what the session committed stays in the "+
-		"repository: git branch NAME %s names it", names.Shown(ref), want, names.Shown(now))}
+	step := GitStep{Kind: GitRef, File: file, Text: want + "\n",
+		Note: fmt.Sprintf("%s is at %s again; what the session committed stays in the "+
+			"repository: git branch NAME %s names it", names.Shown(ref), want, names.Shown(now))}
 	if loose {
 		step.Was = env.HashOf(raw)
 	}
@@ -274,7 +280,8 @@ func (g *gitPlanner) index(ctx context.Context) error {
 	case (now != from || g.moves.staged) && !g.force:
 		return errors.New("the index was changed by somebody else since")
 	}
-	g.plan.Steps = append(g.plan.Steps, GitStep{Kind: GitIndex, File: file, Was: now, Object: to, Note: "the index is as before"})
+	g.plan.Steps = append(g.plan.Steps, GitStep{Kind: GitIndex, File: file, Was: now, Object: to,
+		Note: "the index is as before"})
 	return nil
 }
 

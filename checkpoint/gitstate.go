@@ -65,7 +65,8 @@ func (r *Recorder) storeIndex(ctx context.Context, e env.Environment, name strin
 	if err != nil {
 		return "", err
 	}
-	if r.direct && state.changedAt() < at.Add(-resolution).UnixNano() { // otherwise it may change without a trace in its times
+	// otherwise it may change without a trace in its times
+	if r.direct && state.changedAt() < at.Add(-resolution).UnixNano() {
 		r.git = gitIndex{name, state, object}
 	}
 	return object, r.keepFile(ctx, batch, Entry{Name: "index", Mode: 0o600, Object: object, Size: size})

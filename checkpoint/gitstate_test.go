@@ -19,7 +19,8 @@ func gitIn(t testing.TB, dir string, args ...string) string {
 	peer.Need(t, "git")
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org",
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=T",
+		"GIT_AUTHOR_EMAIL=t@example.org",
 		"GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -52,7 +53,8 @@ func TestO3_GitState(t *testing.T) {
 		t.Helper()
 		index, err := os.ReadFile(filepath.Join(dotGit, "index"))
 		must(t, err)
-		want := checkpoint.GitState{Dir: dotGit, Head: head, Commit: gitIn(t, dir, "rev-parse", "HEAD"), Index: env.HashOf(index)}
+		want := checkpoint.GitState{Dir: dotGit, Head: head, Commit: gitIn(t, dir, "rev-parse", "HEAD"),
+			Index: env.HashOf(index)}
 		if got := state(e); *got != want {
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}

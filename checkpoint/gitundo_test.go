@@ -129,7 +129,12 @@ func TestO4_Repository(t *testing.T) {
 		},
 		"staged": func(r *repository) { r.call(func() { r.put("file", "two\n"); r.run("add", "file") }) },
 		"reset": func(r *repository) {
-			r.call(func() { r.put("file", "two\n"); r.commit("second"); r.run("commit", "-q", "--amend", "-m", "amended") })
+			r.call(func() {
+				r.put("file", "two\n")
+				r.commit("second")
+				r.run("commit", "-q", "--amend", "-m",
+					"amended")
+			})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -163,12 +168,18 @@ func TestO4_RepositoryOfOthers(t *testing.T) {
 		others func(r *repository)
 		told   string
 	}{
-		"a later commit":   {func(r *repository) { r.put("other", "x"); r.commit("by somebody") }, "refs/heads/main was moved by somebody else"},
-		"another branch":   {func(r *repository) { r.run("switch", "-q", "-c", "theirs") }, "HEAD was moved by somebody else"},
-		"staged":           {func(r *repository) { r.put("other", "x"); r.run("add", "other") }, "the index was changed by somebody else"},
-		"a lock":           {func(r *repository) { r.put(".git/refs/heads/main.lock", "") }, "git is running, or was ended by a kill"},
-		"no commit before": {func(r *repository) { r.points[0].Git.Commit = "" }, "refs/heads/main had no commit before"},
-		"reftable":         {func(r *repository) { r.put(".git/HEAD", "ref: refs/heads/.invalid\n"); r.inReftable() }, "a form that is not known here"},
+		"a later commit": {func(r *repository) { r.put("other", "x"); r.commit("by somebody") },
+			"refs/heads/main was moved by somebody else"},
+		"another branch": {func(r *repository) { r.run("switch", "-q", "-c", "theirs") },
+			"HEAD was moved by somebody else"},
+		"staged": {func(r *repository) { r.put("other", "x"); r.run("add", "other") },
+			"the index was changed by somebody else"},
+		"a lock": {func(r *repository) { r.put(".git/refs/heads/main.lock", "") },
+			"git is running, or was ended by a kill"},
+		"no commit before": {func(r *repository) { r.points[0].Git.Commit = "" },
+			"refs/heads/main had no commit before"},
+		"reftable": {func(r *repository) { r.put(".git/HEAD", "ref: refs/heads/.invalid\n"); r.inReftable() },
+			"a form that is not known here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t)
@@ -194,7 +205,12 @@ func TestO4_HeadStaysWithItsBranch(t *testing.T) {
 		session func(r *repository)
 		told    string
 	}{
-		"moved": {func(r *repository) { r.put("file", "two\n"); r.commit("second"); r.run("switch", "-q", "-c", "topic") }, "git update-ref refs/heads/main "},
+		"moved": {func(r *repository) {
+			r.put("file", "two\n")
+			r.commit("second")
+			r.run("switch", "-q", "-c",
+				"topic")
+		}, "git update-ref refs/heads/main "},
 		"taken": {func(r *repository) {
 			r.run("switch", "-q", "-c", "topic")
 			r.run("branch", "-q", "-m", "main", "main/x")
@@ -205,7 +221,8 @@ func TestO4_HeadStaysWithItsBranch(t *testing.T) {
 			r.call(func() { c.session(r) })
 			state := *r.state()
 			result := r.undo(checkpoint.PlanOptions{Git: r.points}, r.points...)
-			if now, told := *r.state(), strings.Join(result.Git, "\n"); now != state || !strings.Contains(told, c.told) || !strings.Contains(told, "HEAD is left, too") {
+			if now, told := *r.state(), strings.Join(result.Git, "\n"); now != state ||
+				!strings.Contains(told, c.told) || !strings.Contains(told, "HEAD is left, too") {
 				t.Errorf("%+v, want %+v; told: %s", now, state, told)
 			}
 		})

@@ -41,7 +41,8 @@ type known struct {
 
 // knownFrom returns an entry that was not read yet.
 func knownFrom(node *env.Node) known {
-	k := known{name: node.Name, size: node.Size, modified: node.ModTime.UnixNano(), inode: node.Inode, device: node.Device, mode: entryMode(node.Mode)}
+	k := known{name: node.Name, size: node.Size, modified: node.ModTime.UnixNano(), inode: node.Inode,
+		device: node.Device, mode: entryMode(node.Mode)}
 	if !node.Changed.IsZero() {
 		k.changed = node.Changed.UnixNano()
 	}
@@ -69,7 +70,8 @@ func (k *known) changedAt() int64 {
 
 // sameFile reports whether a file is in the same state.
 func (k *known) sameFile(now *known) bool {
-	return k.mode == now.mode && k.size == now.size && k.modified == now.modified && k.changed == now.changed && k.inode == now.inode && k.device == now.device
+	return k.mode == now.mode && k.size == now.size && k.modified == now.modified && k.changed == now.changed &&
+		k.inode == now.inode && k.device == now.device
 }
 
 // forget removes the content.
@@ -93,5 +95,6 @@ func (k *known) entry() Entry {
 // knownEntry returns what an entry of a tree tells. It matches no file.
 func knownEntry(e Entry) known {
 	object, _ := digestOf(e.Object)
-	return known{name: e.Name, target: e.Target, object: object, stored: e.Size, mode: e.Mode, read: e.Recorded(), changed: -1, young: true}
+	return known{name: e.Name, target: e.Target, object: object, stored: e.Size, mode: e.Mode, read: e.Recorded(),
+		changed: -1, young: true}
 }

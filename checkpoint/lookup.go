@@ -50,7 +50,10 @@ func (l *lookup) at(ctx context.Context, name string) (*Entry, error) {
 // searchEntry returns where an entry is among those of a directory, or where it would be, and
 // whether it is there.
 func searchEntry(entries []Entry, name string) (at int, ok bool) {
-	return slices.BinarySearchFunc(entries, name, func(e Entry, name string) int { return strings.Compare(e.Name, name) })
+	return slices.BinarySearchFunc(entries, name, func(e Entry, name string) int {
+		return strings.Compare(e.Name,
+			name)
+	})
 }
 
 // dir returns the entries of a directory's object, sorted by name.

@@ -36,7 +36,8 @@ func (d *Dir) open(path string, object digest, at place) (io.ReadCloser, error) 
 	disk := &failing{from: payload}
 	large := &largeObject{file: file, from: disk, disk: disk, object: object, sum: sha256.New()}
 	if h.coding == codingZstd {
-		if large.decoder, err = zstd.NewReader(disk, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20)); err != nil {
+		if large.decoder, err = zstd.NewReader(disk, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxWindow(8<<20)); err != nil {
 			return nil, damaged(object, errors.Join(err, file.Close()))
 		}
 		large.from = large.decoder

@@ -50,7 +50,8 @@ func NewPlan(ctx context.Context, w Workspace, changes []Change, o PlanOptions) 
 	if err != nil {
 		return nil, fmt.Errorf("recording the tree before the undo: %w", err)
 	}
-	p := &planner{Workspace: w, options: o, now: newLookup(w.Store, tree.Root), back: map[string]*reversal{}, rules: map[string]*Entry{}}
+	p := &planner{Workspace: w, options: o, now: newLookup(w.Store, tree.Root), back: map[string]*reversal{},
+		rules: map[string]*Entry{}}
 	p.plan = Plan{Version: planVersion, Now: tree.Root}
 	for i := range changes {
 		if err := p.consider(ctx, &changes[i]); err != nil {
@@ -85,7 +86,8 @@ type reversal struct{ want, now *Entry }
 // removes reports whether the path holds something that has to go before what is wanted can be
 // made.
 func (r *reversal) removes() bool {
-	return r.now != nil && (r.want == nil || r.want.Mode.Type() != r.now.Mode.Type() || r.want.Mode.Type() == fs.ModeSymlink)
+	return r.now != nil && (r.want == nil || r.want.Mode.Type() != r.now.Mode.Type() ||
+		r.want.Mode.Type() == fs.ModeSymlink)
 }
 
 // keep leaves a path alone.
@@ -278,5 +280,6 @@ func namesOf(list []env.Info) string {
 
 // ends reports whether an error is about the whole undo and not about one path.
 func ends(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, env.ErrLost) || errors.Is(err, ErrFull)
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, env.ErrLost) || errors.Is(err, ErrFull)
 }

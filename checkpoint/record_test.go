@@ -23,8 +23,10 @@ import (
 // TestO3_Everything records every kind of file, and compares with what the standard library sees.
 func TestO3_Everything(t *testing.T) {
 	e, dir := newLocal(t, map[string]string{
-		"a": "1", "dir/b": "2", "dir/sub/c": "", "empty/inner/": "", "link": "->dir/b", "dangling": "->no/where", "out": "->/", "dirlink": "->dir",
-		"caf\xe9": "latin1", "line\nbreak": "x", "tab\t\x1b": "y", "~": "home", "-e": "z", "dir/\xff/\xfe": "bytes", ".hidden/.f": "h", "A": "upper",
+		"a": "1", "dir/b": "2", "dir/sub/c": "", "empty/inner/": "", "link": "->dir/b", "dangling": "->no/where",
+		"out": "->/", "dirlink": "->dir",
+		"caf\xe9": "latin1", "line\nbreak": "x", "tab\t\x1b": "y", "~": "home", "-e": "z", "dir/\xff/\xfe": "bytes",
+		".hidden/.f": "h", "A": "upper",
 		"big": strings.Repeat("0123456789", 300_000),
 	})
 	must(t, os.Chmod(filepath.Join(dir, "a"), 0o755))
@@ -65,10 +67,12 @@ func TestO3_EmptyTree(t *testing.T) {
 // RecorderOptions.Include leave out.
 func TestO3_Ignored(t *testing.T) {
 	files := map[string]string{
-		".gitignore": "*.log\n!keep.log\n/build/\nsecret\n", "x.log": "", "keep.log": "", "build/out": "", "build/deep/bin/tool": "", "secret": "",
+		".gitignore": "*.log\n!keep.log\n/build/\nsecret\n", "x.log": "", "keep.log": "", "build/out": "",
+		"build/deep/bin/tool": "", "secret": "",
 		"src/.gitignore": "!x.log\ngen\n", "src/x.log": "", "src/gen/a": "", "src/build/kept": "",
 		".git/info/exclude": "excluded\n", ".git/HEAD": "ref: refs/heads/main", "excluded": "", "src/excluded": "",
-		"nested/.git/HEAD": "", "nested/.git/info/exclude": "own\n", "nested/y.log": "", "nested/own": "", "nested/.gitignore": "rule\n", "nested/rule": "",
+		"nested/.git/HEAD": "", "nested/.git/info/exclude": "own\n", "nested/y.log": "", "nested/own": "",
+		"nested/.gitignore": "rule\n", "nested/rule": "",
 		"sub/.git": "gitdir: ../.git/modules/sub", "sub/f": "", "sub/z.log": "",
 	}
 	e, _ := newLocal(t, files)
@@ -76,16 +80,20 @@ func TestO3_Ignored(t *testing.T) {
 		include []string
 		left    []string
 	}{
-		"all": {nil, []string{"build/", "excluded", "nested/own", "nested/rule", "secret", "src/excluded", "src/gen/", "x.log"}},
-		"included": {[]string{"/build/deep/bin", "secret", "src/gen/", "*.none", ""}, []string{"build/out", "excluded", "nested/own", "nested/rule", "src/excluded",
+		"all": {nil, []string{"build/", "excluded", "nested/own", "nested/rule", "secret", "src/excluded", "src/gen/",
 			"x.log"}},
-		"anywhere": {[]string{"**/tool", "build/**/nothing"}, []string{"build/out", "excluded", "nested/own", "nested/rule", "secret", "src/excluded", "src/gen/a",
+		"included": {[]string{"/build/deep/bin", "secret", "src/gen/", "*.none", ""}, []string{"build/out", "excluded",
+			"nested/own", "nested/rule", "src/excluded",
+			"x.log"}},
+		"anywhere": {[]string{"**/tool", "build/**/nothing"}, []string{"build/out", "excluded", "nested/own",
+			"nested/rule", "secret", "src/excluded", "src/gen/a",
 			"x.log"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newMemory()
 			tree := record(t, newRecorder(t, checkpoint.RecorderOptions{Store: store, Include: test.include}), e)
-			if diff := gocmp.Diff(checkpoint.Names{First: test.left, Count: len(test.left)}, tree.Left.Ignored); diff != "" {
+			if diff := gocmp.Diff(checkpoint.Names{First: test.left, Count: len(test.left)},
+				tree.Left.Ignored); diff != "" {
 				t.Errorf("ignored: %s", diff)
 			}
 			got := plain(t, store, tree.Root)
@@ -109,7 +117,8 @@ func TestO3_Ignored(t *testing.T) {
 func TestO3_IgnoredFromAbove(t *testing.T) {
 	_, dir := newLocal(t, map[string]string{".git/HEAD": "", ".gitignore": "*.tmp\n", "work/a.tmp": "", "work/a": ""})
 	store := newMemory()
-	e, err := env.NewLocal(filepath.Join(dir, "work"), env.LocalOptions{Roots: []string{dir}, Containment: env.ContainGroup})
+	e, err := env.NewLocal(filepath.Join(dir, "work"), env.LocalOptions{Roots: []string{dir},
+		Containment: env.ContainGroup})
 	must(t, err)
 	t.Cleanup(func() { must(t, e.Close()) })
 	tree := record(t, newRecorder(t, checkpoint.RecorderOptions{Store: store}), e)
@@ -144,8 +153,14 @@ func TestO3_Limits(t *testing.T) {
 		options checkpoint.RecorderOptions
 		reached func(*checkpoint.TooLargeError) bool
 	}{
-		{checkpoint.RecorderOptions{MaxFiles: 3}, func(e *checkpoint.TooLargeError) bool { return e.Files == 4 && e.MaxFiles == 3 }},
-		{checkpoint.RecorderOptions{MaxBytes: 15}, func(e *checkpoint.TooLargeError) bool { return e.Bytes == 16 && e.MaxBytes == 15 }},
+		{checkpoint.RecorderOptions{MaxFiles: 3}, func(e *checkpoint.TooLargeError) bool {
+			return e.Files == 4 &&
+				e.MaxFiles == 3
+		}},
+		{checkpoint.RecorderOptions{MaxBytes: 15}, func(e *checkpoint.TooLargeError) bool {
+			return e.Bytes == 16 &&
+				e.MaxBytes == 15
+		}},
 	} {
 		store := newMemory()
 		test.options.Store = store
@@ -158,7 +173,8 @@ func TestO3_Limits(t *testing.T) {
 	store := newMemory()
 	r := newRecorder(t, checkpoint.RecorderOptions{Store: store, MaxFiles: 4, MaxBytes: 16, MaxFile: 9})
 	tree := record(t, r, e)
-	if diff := gocmp.Diff(checkpoint.Names{First: []string{"b/c"}, Count: 1}, tree.Left.Large); diff != "" || tree.Files != 3 || tree.Bytes != 6 {
+	if diff := gocmp.Diff(checkpoint.Names{First: []string{"b/c"}, Count: 1}, tree.Left.Large); diff != "" ||
+		tree.Files != 3 || tree.Bytes != 6 {
 		t.Errorf("%+v\n%s", tree, diff)
 	}
 	c, err := checkpoint.Lookup(t.Context(), store, tree.Root, "b/c")
@@ -169,7 +185,8 @@ func TestO3_Limits(t *testing.T) {
 	again := record(t, r, e)
 	changes, err := checkpoint.Changes(t.Context(), store, tree.Root, again.Root)
 	must(t, err)
-	if again.Left.Large.Count != 0 || len(changes) != 1 || changes[0].Path != "b/c" || changes[0].Before.Recorded() || !changes[0].After.Recorded() {
+	if again.Left.Large.Count != 0 || len(changes) != 1 || changes[0].Path != "b/c" || changes[0].Before.Recorded() ||
+		!changes[0].After.Recorded() {
 		t.Errorf("%+v\n%+v", again, changes)
 	}
 }
@@ -178,7 +195,8 @@ func TestO3_Limits(t *testing.T) {
 func TestO3_Skip(t *testing.T) {
 	e, dir := newLocal(t, map[string]string{"a": "1", "state/checkpoints/pack": "x", "state/other": "y"})
 	store := newMemory()
-	tree := record(t, newRecorder(t, checkpoint.RecorderOptions{Store: store, Skip: []string{filepath.Join(dir, "state/checkpoints"), "/elsewhere"}}), e)
+	tree := record(t, newRecorder(t, checkpoint.RecorderOptions{Store: store,
+		Skip: []string{filepath.Join(dir, "state/checkpoints"), "/elsewhere"}}), e)
 	if got := plain(t, store, tree.Root); len(got) != 3 || got["state/other"] == "" || tree.Left.Ignored.Count != 0 {
 		t.Errorf("%v, %+v", got, tree.Left)
 	}
@@ -191,7 +209,8 @@ func TestO3_Memory(t *testing.T) {
 	store := newMemory()
 	r := newRecorder(t, checkpoint.RecorderOptions{Store: store})
 	first := record(t, r, e)
-	want := map[string]string{".gitignore": "-rw-r--r-- *.tmp", "a": "-rw-r--r-- 1", "dir": "drwxr-xr-x ", "dir/b": "-rw-r--r-- 2", "empty": "drwx------ "}
+	want := map[string]string{".gitignore": "-rw-r--r-- *.tmp", "a": "-rw-r--r-- 1", "dir": "drwxr-xr-x ",
+		"dir/b": "-rw-r--r-- 2", "empty": "drwx------ "}
 	if diff := gocmp.Diff(want, plain(t, store, first.Root)); diff != "" {
 		t.Error(diff)
 	}
@@ -287,7 +306,8 @@ func TestO3_WrongInclude(t *testing.T) {
 	e, _ := newLocal(t, map[string]string{"!x": "1", "#y": "2", ".gitignore": "*"})
 	store := newMemory()
 	for _, pattern := range []string{"!x", "#y"} {
-		if _, err := newRecorder(t, checkpoint.RecorderOptions{Store: store, Include: []string{"a", pattern}}).Record(t.Context(), e); !errors.Is(err, fs.ErrInvalid) {
+		if _, err := newRecorder(t, checkpoint.RecorderOptions{Store: store,
+			Include: []string{"a", pattern}}).Record(t.Context(), e); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("%s: %v", pattern, err)
 		}
 	}
@@ -303,7 +323,8 @@ func TestO3_FullStoreMakesRoom(t *testing.T) {
 	noise := make([]byte, 1_200_000)
 	rand.NewChaCha8([32]byte{}).Read(noise)
 	var evicted []string
-	store, err := checkpoint.OpenDir(t.TempDir(), checkpoint.DirOptions{Max: 1 << 20, Evicted: func(owner string) { evicted = append(evicted, owner) }})
+	store, err := checkpoint.OpenDir(t.TempDir(), checkpoint.DirOptions{Max: 1 << 20,
+		Evicted: func(owner string) { evicted = append(evicted, owner) }})
 	must(t, err)
 	first, _ := newLocal(t, map[string]string{"a": string(noise[:600_000])})
 	record(t, newRecorder(t, checkpoint.RecorderOptions{Store: store, Owner: "first"}), first)

@@ -160,7 +160,8 @@ func (f *folder) failed(ctx context.Context, at int, counted int64, k known, rea
 func (f *folder) replaced(at int, counted int64, k known) error {
 	if k.mode.IsDir() {
 		f.set(at, k)
-		below := &folder{run: f.run, up: f, at: at, prefix: f.abs(k.name) + "/", base: f.base, rules: f.rules, all: f.all, within: f.within}
+		below := &folder{run: f.run, up: f, at: at, prefix: f.abs(k.name) + "/", base: f.base, rules: f.rules,
+			all: f.all, within: f.within}
 		f.mu.Lock()
 		f.open++
 		f.bytes -= counted

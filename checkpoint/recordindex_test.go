@@ -102,7 +102,8 @@ func TestO3_OnlyChangesAreRead(t *testing.T) {
 
 	data, err := os.ReadFile(index)
 	must(t, err)
-	for name, text := range map[string][]byte{"empty": nil, "cut": data[:len(data)-1], "flipped": flip(data, len(data)/2), "version": flip(data, 3), "long": append(slices.Clip(data), 0)} {
+	for name, text := range map[string][]byte{"empty": nil, "cut": data[:len(data)-1],
+		"flipped": flip(data, len(data)/2), "version": flip(data, 3), "long": append(slices.Clip(data), 0)} {
 		must(t, os.WriteFile(index, text, 0o600))
 		record(t, newRecorder(t, o), e)
 		if got := read.take(); len(got) != 4 {
@@ -128,7 +129,8 @@ func flip(data []byte, at int) []byte {
 // ever.
 func TestO3_SettledAfterAWhile(t *testing.T) {
 	local, _ := newLocal(t, map[string]string{"a": "a1"})
-	e := hooked{Local: local, lstat: func(node *env.Node) { node.Changed = node.Changed.Add(time.Hour) }} // its clock is ahead
+	// its clock is ahead
+	e := hooked{Local: local, lstat: func(node *env.Node) { node.Changed = node.Changed.Add(time.Hour) }}
 	store := newMemory()
 	read := watch(store)
 	index := filepath.Join(t.TempDir(), "index")
@@ -149,7 +151,8 @@ func TestO3_SettledAfterAWhile(t *testing.T) {
 func TestO3_ChangesWhileItIsRead(t *testing.T) {
 	e, dir := newLocal(t, map[string]string{"a": "a0", "b": "b0", "gone": "x"})
 	store := newMemory()
-	again := map[string]string{"a0": "a1", "a1": "a2", "b0": "b1", "b1": "b2", "b2": "b3", "b3": "b4", "b4": "b5", "b5": "b6"}
+	again := map[string]string{"a0": "a1", "a1": "a2", "b0": "b1", "b1": "b2", "b2": "b3", "b3": "b4", "b4": "b5",
+		"b5": "b6"}
 	store.stored = func(content string) {
 		if next := again[content]; next != "" {
 			put(t, dir, next[:1], next)
@@ -163,7 +166,8 @@ func TestO3_ChangesWhileItIsRead(t *testing.T) {
 	if diff := gocmp.Diff(map[string]string{"a": "-rw-r--r-- a2", "b": "-rw-r--r-- b3"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := gocmp.Diff(checkpoint.Left{Unsteady: checkpoint.Names{First: []string{"b"}, Count: 1}}, tree.Left); diff != "" {
+	if diff := gocmp.Diff(checkpoint.Left{Unsteady: checkpoint.Names{First: []string{"b"}, Count: 1}},
+		tree.Left); diff != "" {
 		t.Error(diff)
 	}
 	if tree.Files != 2 || tree.Bytes != 4 {

@@ -208,5 +208,6 @@ func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // fatal reports whether an error says more about the environment than about a file.
 func fatal(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, env.ErrLost) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return ctx.Err() != nil || errors.Is(err, env.ErrLost) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded)
 }

@@ -16,7 +16,8 @@ import (
 // TestO3_OnlySomePaths records paths of a tree, and checks that everything else stays as it was in
 // the tree.
 func TestO3_OnlySomePaths(t *testing.T) {
-	files := map[string]string{"a": "1", "dir/b": "2", "dir/c": "3", "dir/sub/d": "4", "other/e": "5", "gone/f": "6", "gone/g/h": "7", "swap/x": "8", "file": "9",
+	files := map[string]string{"a": "1", "dir/b": "2", "dir/c": "3", "dir/sub/d": "4", "other/e": "5", "gone/f": "6",
+		"gone/g/h": "7", "swap/x": "8", "file": "9",
 		"link": "->dir", ".gitignore": "*.o\n"}
 	for name, test := range map[string]struct {
 		paths  []string
@@ -31,8 +32,12 @@ func TestO3_OnlySomePaths(t *testing.T) {
 			put(t, dir, "a", "n")
 			put(t, dir, "dir/sub/d", "n")
 		}},
-		"a new file":    {paths: []string{"new/deep/f"}, do: func(t *testing.T, dir string) { put(t, dir, "new/deep/f", "new") }},
-		"a deleted one": {paths: []string{"dir/b"}, do: func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, "dir/b"))) }},
+		"a new file": {paths: []string{"new/deep/f"}, do: func(t *testing.T, dir string) {
+			put(t, dir, "new/deep/f",
+				"new")
+		}},
+		"a deleted one": {paths: []string{"dir/b"},
+			do: func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, "dir/b"))) }},
 		"a deleted tree": {paths: []string{"gone/f", "gone/g/h"}, do: func(t *testing.T, dir string) {
 			must(t, os.RemoveAll(filepath.Join(dir, "gone/g")))
 			must(t, os.Remove(filepath.Join(dir, "gone/f")))
@@ -41,7 +46,10 @@ func TestO3_OnlySomePaths(t *testing.T) {
 			must(t, os.RemoveAll(filepath.Join(dir, "gone")))
 			put(t, dir, "gone/z/z", "zz")
 		}},
-		"within a tree": {paths: []string{"gone/g", "gone"}, do: func(t *testing.T, dir string) { put(t, dir, "gone/z", "zz") }},
+		"within a tree": {paths: []string{"gone/g", "gone"}, do: func(t *testing.T, dir string) {
+			put(t, dir, "gone/z",
+				"zz")
+		}},
 		"dir to file": {paths: []string{"swap"}, do: func(t *testing.T, dir string) {
 			must(t, os.RemoveAll(filepath.Join(dir, "swap")))
 			put(t, dir, "swap", "f")
@@ -50,12 +58,23 @@ func TestO3_OnlySomePaths(t *testing.T) {
 			must(t, os.Remove(filepath.Join(dir, "file")))
 			put(t, dir, "file/x", "f")
 		}},
-		"a mode":         {paths: []string{"dir/b"}, do: func(t *testing.T, dir string) { must(t, os.Chmod(filepath.Join(dir, "dir/b"), 0o755)) }},
-		"ignored":        {paths: []string{"dir/b.o"}, do: func(t *testing.T, dir string) { put(t, dir, "dir/b.o", "object") }},
-		"outside":        {paths: []string{"../x", "/etc/passwd", ".git/config"}, do: func(*testing.T, string) {}},
-		"through a link": {paths: []string{"link/b"}, do: func(t *testing.T, dir string) { put(t, dir, "dir/b", "new") }, beside: true},
-		"the rules":      {paths: []string{".gitignore"}, do: func(t *testing.T, dir string) { put(t, dir, ".gitignore", "other\n") }, beside: true},
-		"the whole":      {paths: []string{"."}, do: func(t *testing.T, dir string) { put(t, dir, "dir/b", "new") }, beside: true},
+		"a mode": {paths: []string{"dir/b"},
+			do: func(t *testing.T, dir string) { must(t, os.Chmod(filepath.Join(dir, "dir/b"), 0o755)) }},
+		"ignored": {paths: []string{"dir/b.o"}, do: func(t *testing.T, dir string) {
+			put(t, dir, "dir/b.o",
+				"object")
+		}},
+		"outside": {paths: []string{"../x", "/etc/passwd", ".git/config"}, do: func(*testing.T, string) {}},
+		"through a link": {paths: []string{"link/b"}, do: func(t *testing.T, dir string) {
+			put(t, dir, "dir/b",
+				"new")
+		}, beside: true},
+		"the rules": {paths: []string{".gitignore"}, do: func(t *testing.T, dir string) {
+			put(t, dir, ".gitignore",
+				"other\n")
+		}, beside: true},
+		"the whole": {paths: []string{"."}, do: func(t *testing.T, dir string) { put(t, dir, "dir/b", "new") },
+			beside: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, dir := newLocal(t, files)
@@ -82,7 +101,8 @@ func TestO3_OnlySomePaths(t *testing.T) {
 			if got.Root != whole.Root || got.Files != whole.Files || got.Bytes != whole.Bytes {
 				t.Errorf("%+v, want %+v", got, whole)
 			}
-			if diff := gocmp.Diff(walked(t, dir), plain(t, store, record(t, r, e).Root)); diff != "" && name != "ignored" && name != "the rules" {
+			if diff := gocmp.Diff(walked(t, dir), plain(t, store, record(t, r, e).Root)); diff != "" &&
+				name != "ignored" && name != "the rules" {
 				t.Errorf("the next recording: %s", diff)
 			}
 		})
@@ -111,7 +131,8 @@ func TestO3_LeftIsCountedOnce(t *testing.T) {
 // TestO3_IncludedAndWritten checks that what is ignored and included gets to another place with the
 // tree, and nothing else that is ignored.
 func TestO3_IncludedAndWritten(t *testing.T) {
-	e, _ := newLocal(t, map[string]string{".gitignore": "out/\n.env\n", "out/report.txt": "r", "out/junk": "j", ".env": "K", "src/a.go": "a", "empty/": ""})
+	e, _ := newLocal(t, map[string]string{".gitignore": "out/\n.env\n", "out/report.txt": "r", "out/junk": "j",
+		".env": "K", "src/a.go": "a", "empty/": ""})
 	o := checkpoint.RecorderOptions{Store: newMemory(), Include: []string{"out/report.txt", ".env"}}
 	tree := record(t, newRecorder(t, o), e)
 	there, dir := newLocal(t, nil)

@@ -17,7 +17,8 @@ import (
 // TestO3_OverAStream records a tree through an environment behind a stream. It is the tree that is
 // recorded here, and what has not changed is not read again.
 func TestO3_OverAStream(t *testing.T) {
-	local, dir := newLocal(t, map[string]string{".gitignore": "*.o\n", "a": "1", "dir/b": "2", "dir/x.o": "", "empty/": "", "l": "->dir", "caf\xe9": "3", "line\nbreak": "4", "~": "5"})
+	local, dir := newLocal(t, map[string]string{".gitignore": "*.o\n", "a": "1", "dir/b": "2", "dir/x.o": "",
+		"empty/": "", "l": "->dir", "caf\xe9": "3", "line\nbreak": "4", "~": "5"})
 	must(t, os.Chmod(filepath.Join(dir, "a"), 0o755))
 	near, far := net.Pipe()
 	served := make(chan error, 1)
@@ -41,7 +42,8 @@ func TestO3_OverAStream(t *testing.T) {
 	must(t, err)
 	sameReads(t, "a path", read, "changed")
 	must(t, os.Remove(filepath.Join(dir, "a")))
-	if got, want := changed(t, store, paths.Root, record(t, r, e).Root), []string{`"a": "-rwxr-xr-x 1" ""`}; gocmp.Diff(want, got) != "" {
+	if got, want := changed(t, store, paths.Root, record(t, r, e).Root),
+		[]string{`"a": "-rwxr-xr-x 1" ""`}; gocmp.Diff(want, got) != "" {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

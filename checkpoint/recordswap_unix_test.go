@@ -31,7 +31,8 @@ func TestO3_SpecialFilesAreLeftAlone(t *testing.T) {
 	store := newMemory()
 	r := newRecorder(t, checkpoint.RecorderOptions{Store: store})
 	tree := record(t, r, e)
-	if diff := gocmp.Diff(checkpoint.Left{Special: checkpoint.Names{First: []string{"d/fifo", "socket"}, Count: 2}}, tree.Left); diff != "" {
+	if diff := gocmp.Diff(checkpoint.Left{Special: checkpoint.Names{First: []string{"d/fifo", "socket"}, Count: 2}},
+		tree.Left); diff != "" {
 		t.Error(diff)
 	}
 	fifo, err := checkpoint.Lookup(t.Context(), store, tree.Root, "d/fifo")
@@ -43,7 +44,8 @@ func TestO3_SpecialFilesAreLeftAlone(t *testing.T) {
 		t.Errorf("%+v after %+v", again, tree)
 	}
 	must(t, os.Remove(filepath.Join(dir, "d/fifo")))
-	if changes, err := checkpoint.Changes(t.Context(), store, tree.Root, record(t, r, e).Root); err != nil || len(changes) != 1 || changes[0].Path != "d/fifo" || changes[0].After != nil {
+	if changes, err := checkpoint.Changes(t.Context(), store, tree.Root, record(t, r, e).Root); err != nil ||
+		len(changes) != 1 || changes[0].Path != "d/fifo" || changes[0].After != nil {
 		t.Errorf("%+v, %v", changes, err)
 	}
 }
@@ -63,7 +65,8 @@ func TestO3_UnreadableIsNamed(t *testing.T) {
 	store := newMemory()
 	r := newRecorder(t, checkpoint.RecorderOptions{Store: store})
 	tree := record(t, r, e)
-	want := checkpoint.Names{First: []string{"d/: permission denied", "f: permission denied", "l: permission denied", "search/y: permission denied"}, Count: 4}
+	want := checkpoint.Names{First: []string{"d/: permission denied", "f: permission denied", "l: permission denied",
+		"search/y: permission denied"}, Count: 4}
 	if diff := gocmp.Diff(want, tree.Left.Unreadable); diff != "" || tree.Files != 2 || tree.Bytes != 1 {
 		t.Errorf("%+v\n%s", tree, diff)
 	}
@@ -85,12 +88,17 @@ func TestO3_UnreadableIsNamed(t *testing.T) {
 func TestO3_SwappedDuringTheWalk(t *testing.T) {
 	outside := t.TempDir()
 	put(t, outside, "secret", "SECRET")
-	e, dir := newLocal(t, map[string]string{"file": "1", "filelink": "2", "filedir": "3", "dir/x": "4", "dirfile/x": "5", "dirlink/x": "6",
+	e, dir := newLocal(t, map[string]string{"file": "1", "filelink": "2", "filedir": "3", "dir/x": "4",
+		"dirfile/x": "5", "dirlink/x": "6",
 		"dirgone/x": "7", "link": "->file", "steady": "8", "dirdir/x": "9"})
 	at := func(name string) string { return filepath.Join(dir, name) }
 	swaps := map[string]func(){
-		"open file":       func() { must(t, os.Remove(at("file"))); must(t, unix.Mkfifo(at("file"), 0o600)) },
-		"open filelink":   func() { must(t, os.Remove(at("filelink"))); put(t, dir, "filelink", "->"+outside+"/secret") },
+		"open file": func() { must(t, os.Remove(at("file"))); must(t, unix.Mkfifo(at("file"), 0o600)) },
+		"open filelink": func() {
+			must(t, os.Remove(at("filelink")))
+			put(t, dir, "filelink",
+				"->"+outside+"/secret")
+		},
 		"open filedir":    func() { must(t, os.Remove(at("filedir"))); put(t, dir, "filedir/new/y", "10") },
 		"opendir dirfile": func() { must(t, os.RemoveAll(at("dirfile"))); put(t, dir, "dirfile", "11") },
 		"opendir dirlink": func() { must(t, os.RemoveAll(at("dirlink"))); put(t, dir, "dirlink", "->"+outside) },
@@ -116,7 +124,8 @@ func TestO3_SwappedDuringTheWalk(t *testing.T) {
 	if len(done) != len(swaps) {
 		t.Fatalf("only these were swapped: %v", done)
 	}
-	if diff := gocmp.Diff(checkpoint.Left{Special: checkpoint.Names{First: []string{"file"}, Count: 1}}, tree.Left); diff != "" {
+	if diff := gocmp.Diff(checkpoint.Left{Special: checkpoint.Names{First: []string{"file"}, Count: 1}},
+		tree.Left); diff != "" {
 		t.Error(diff)
 	}
 	got := plain(t, store, tree.Root)
@@ -147,7 +156,8 @@ func TestO3_TooDeepIsNamed(t *testing.T) {
 	must(t, at.Close())
 	store := newMemory()
 	tree := record(t, newRecorder(t, checkpoint.RecorderOptions{Store: store}), e)
-	if tree.Files != 1+20 || tree.Left.Unreadable.Count != 1 || !strings.Contains(tree.Left.Unreadable.First[0], "4096 bytes") {
+	if tree.Files != 1+20 || tree.Left.Unreadable.Count != 1 || !strings.Contains(tree.Left.Unreadable.First[0],
+		"4096 bytes") {
 		t.Errorf("%d files, %d left out", tree.Files, tree.Left.Unreadable.Count)
 	}
 }

@@ -49,7 +49,8 @@ func (w Workspace) sweep(ctx context.Context, p *Plan) error {
 
 // sweepFile removes a file that holds the beginning of what one of the steps writes.
 func (w Workspace) sweepFile(ctx context.Context, name string, steps []Step) error {
-	data, err := readFile(ctx, w.Env, "./"+name, slices.MaxFunc(steps, func(a, b Step) int { return cmp.Compare(a.Want.Size, b.Want.Size) }).Want.Size)
+	data, err := readFile(ctx, w.Env, "./"+name,
+		slices.MaxFunc(steps, func(a, b Step) int { return cmp.Compare(a.Want.Size, b.Want.Size) }).Want.Size)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

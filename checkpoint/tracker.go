@@ -170,16 +170,20 @@ const afterInterrupt = 1500 * time.Millisecond
 func (t *Tracker) after(ctx context.Context, call *tool.Call, result tool.Result) {
 	ctx, cancel := outlast(ctx, afterInterrupt)
 	defer cancel()
-	t.busy <- struct{}{} // also after ctx: the call would count as running for ever. Others have it as long as their contexts last.
+	// also after ctx: the call would count as running for ever. Others have it as long as their
+	// contexts last.
+	t.busy <- struct{}{}
 	defer t.unlock()
 	t.running--
-	if t.off() || t.noted == env.NoFile { // a recording has failed while the call ran, and a point without After was noted then
+	// a recording has failed while the call ran, and a point without After was noted then
+	if t.off() || t.noted == env.NoFile {
 		return
 	}
 	files := filesOf(call, result.Changes)
 	point := Point{Call: call.ID, Before: t.noted}
 	if err := t.record(ctx, files); err != nil {
-		noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterInterrupt) // ctx may be why it has failed
+		// ctx may be why it has failed
+		noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterInterrupt)
 		defer cancel()
 		t.fail(errors.Join(err, t.note(noting, point)))
 		return

@@ -48,7 +48,8 @@ func newTracked(t *testing.T) *tracked {
 		t.Fatal(err)
 	}
 	w := &tracked{T: t, env: local, store: store}
-	w.options = checkpoint.TrackerOptions{Env: local, Note: w.note, Warn: func(err error) { w.warnings = append(w.warnings, err.Error()) },
+	w.options = checkpoint.TrackerOptions{Env: local, Note: w.note,
+		Warn:     func(err error) { w.warnings = append(w.warnings, err.Error()) },
 		Recorder: checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: store, Owner: "test"})}
 	w.Tracker = checkpoint.NewTracker(w.options)
 	return w
@@ -83,7 +84,8 @@ func (w *tracked) call(ctx context.Context, id string, access tool.Access, do fu
 // command is a call that writes a file, as a command.
 func (w *tracked) command(id, name, text string) {
 	w.Helper()
-	w.call(w.Context(), id, tool.Access{Effect: tool.Writes, Command: "x"}, func() tool.Result { w.write(name, text); return tool.Text("") })
+	w.call(w.Context(), id, tool.Access{Effect: tool.Writes, Command: "x"},
+		func() tool.Result { w.write(name, text); return tool.Text("") })
 }
 
 // edit is a call of a file tool that writes a file and says so.
@@ -141,7 +143,8 @@ func (w *tracked) composed() (lines []string) {
 func TestO3_TrackerPoints(t *testing.T) {
 	w := newTracked(t)
 	w.write("a", "1")
-	w.call(t.Context(), "looks", tool.Access{Effect: tool.ReadOnly}, func() tool.Result { w.write("b", "by nobody"); return tool.Text("") })
+	w.call(t.Context(), "looks", tool.Access{Effect: tool.ReadOnly},
+		func() tool.Result { w.write("b", "by nobody"); return tool.Text("") })
 	w.want()
 	w.command("c1", "a", "two")
 	w.command("c2", "a", "two")
@@ -154,7 +157,8 @@ func TestO3_TrackerPoints(t *testing.T) {
 	if left := w.points[0].Left; left == nil || w.points[1].Left != nil {
 		t.Errorf("the first points say %v and %v of what is left out", left, w.points[1].Left)
 	}
-	if diff := gocmp.Diff([]string{"a mixed false unknown false", "new mixed false unknown false"}, w.composed()); diff != "" {
+	if diff := gocmp.Diff([]string{"a mixed false unknown false", "new mixed false unknown false"},
+		w.composed()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -220,7 +224,8 @@ func TestO3_TrackerFailure(t *testing.T) {
 	w.NextInput()
 	w.command("c5", "b", "1")
 	w.want("c1 begins", "c1 a", "c2 begins", "c5 begins", "c5 b")
-	if diff := gocmp.Diff([]string{"a mixed false unknown true", "b mixed false unknown false"}, w.composed()); diff != "" {
+	if diff := gocmp.Diff([]string{"a mixed false unknown true", "b mixed false unknown false"},
+		w.composed()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	broken.err = errors.New("again")
@@ -289,7 +294,8 @@ func (r *stuckRecorder) Record(ctx context.Context, _ env.Environment) (checkpoi
 	return checkpoint.Tree{Root: env.HashOf([]byte(strconv.FormatInt(r.n.Load(), 10)))}, nil
 }
 
-func (r *stuckRecorder) RecordPaths(ctx context.Context, e env.Environment, _ checkpoint.Tree, _ ...string) (checkpoint.Tree, error) {
+func (r *stuckRecorder) RecordPaths(ctx context.Context, e env.Environment, _ checkpoint.Tree,
+	_ ...string) (checkpoint.Tree, error) {
 	return r.Record(ctx, e)
 }
 
@@ -307,14 +313,16 @@ func TestO3_TrackerInterruptedRecording(t *testing.T) {
 			lines = append(lines, fmt.Sprintf("%s ended %v", p.Call, p.After != env.NoFile))
 			return nil
 		}
-		tracker := checkpoint.NewTracker(checkpoint.TrackerOptions{Recorder: recorder, Note: note, Warn: func(error) {}})
+		tracker := checkpoint.NewTracker(checkpoint.TrackerOptions{Recorder: recorder, Note: note,
+			Warn: func(error) {}})
 		call := func(ctx context.Context, id string, do func()) {
 			run := tracker.Middleware(func(context.Context, *tool.Call) (tool.Result, error) {
 				do()
 				recorder.n.Add(1) // the call has changed something
 				return tool.Result{}, nil
 			})
-			if _, err := run(ctx, &tool.Call{ID: id, Access: tool.Access{Effect: tool.Writes, Command: "x"}}); err != nil {
+			if _, err := run(ctx, &tool.Call{ID: id, Access: tool.Access{Effect: tool.Writes,
+				Command: "x"}}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -337,7 +345,8 @@ func TestO3_TrackerInterruptedRecording(t *testing.T) {
 		call(t.Context(), "next", func() {})
 		recorder.n.Add(1) // somebody else
 		call(t.Context(), "last", func() {})
-		want := []string{"first ended false", "first ended true", "recorded ended false", "next ended false", "next ended true", "last ended false", "last ended true"}
+		want := []string{"first ended false", "first ended true", "recorded ended false", "next ended false",
+			"next ended true", "last ended false", "last ended true"}
 		if diff := gocmp.Diff(want, lines); diff != "" {
 			t.Errorf("points (-want +got):\n%s", diff)
 		}
@@ -368,7 +377,8 @@ func TestO3_TrackerLeftAfterAFailedNote(t *testing.T) {
 func TestO3_TrackerInterruptedCall(t *testing.T) {
 	w := newTracked(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	w.call(ctx, "c1", tool.Access{}, func() tool.Result { w.write("half", "done"); cancel(); return tool.Errorf("interrupted") })
+	w.call(ctx, "c1", tool.Access{},
+		func() tool.Result { w.write("half", "done"); cancel(); return tool.Errorf("interrupted") })
 	w.want("c1 begins", "c1 half")
 	w.call(ctx, "c2", tool.Access{}, func() tool.Result { return tool.Text("") }) // it would be refused
 	if len(w.warnings) > 0 {
@@ -428,11 +438,13 @@ func TestO5_Write(t *testing.T) {
 	w := newTracked(t)
 	w.write("a", "1")
 	dir := w.env.WorkDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "locked"), 0o755), os.Symlink("../nowhere", filepath.Join(dir, "link")), os.Chmod(filepath.Join(dir, "a"), 0o606)); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "locked"), 0o755),
+		os.Symlink("../nowhere", filepath.Join(dir, "link")), os.Chmod(filepath.Join(dir, "a"), 0o606)); err != nil {
 		t.Fatal(err)
 	}
 	w.write("locked/inner", "2")
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "locked/empty"), 0o700), os.Chmod(filepath.Join(dir, "locked"), 0o555)); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "locked/empty"), 0o700), os.Chmod(filepath.Join(dir, "locked"),
+		0o555)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "locked"), 0o755) })
@@ -455,13 +467,15 @@ func TestO5_Write(t *testing.T) {
 // What was not recorded and what belongs to a repository itself are left out of a tree that is made
 // again.
 func TestO5_WriteLeavesOut(t *testing.T) {
-	e, _ := newLocal(t, map[string]string{"a": "1", "large": strings.Repeat("x", 100), "d/large": strings.Repeat("y", 100)})
+	e, _ := newLocal(t, map[string]string{"a": "1", "large": strings.Repeat("x", 100), "d/large": strings.Repeat("y",
+		100)})
 	store := newMemory()
 	r := newRecorder(t, checkpoint.RecorderOptions{Store: store, MaxFile: 99})
 	tree := record(t, r, e)
 	entries, err := checkpoint.ReadDirObject(t.Context(), store, tree.Root)
 	must(t, err)
-	hostile := []checkpoint.Entry{{Name: ".GIT", Mode: fs.ModeDir | 0o755, Object: tree.Root}, {Name: ".git", Mode: fs.ModeDir | 0o755, Object: tree.Root}}
+	hostile := []checkpoint.Entry{{Name: ".GIT", Mode: fs.ModeDir | 0o755, Object: tree.Root},
+		{Name: ".git", Mode: fs.ModeDir | 0o755, Object: tree.Root}}
 	data, err := checkpoint.EncodeDir(append(hostile, entries...))
 	must(t, err)
 	batch, err := store.Begin(t.Context())
@@ -493,7 +507,8 @@ func BenchmarkO3_Round(b *testing.B) {
 			}
 			defer local.Close()
 			for i := range 2000 {
-				if err := local.WriteFile(b.Context(), fmt.Sprintf("dir%d/file%d.go", i%100, i), []byte(strings.Repeat(fmt.Sprint(i, "\n"), 500)), 0o644); err != nil {
+				if err := local.WriteFile(b.Context(), fmt.Sprintf("dir%d/file%d.go", i%100, i),
+					[]byte(strings.Repeat(fmt.Sprint(i, "\n"), 500)), 0o644); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -506,9 +521,11 @@ func BenchmarkO3_Round(b *testing.B) {
 				return tool.Result{}, err
 			})
 			if with {
-				run = checkpoint.NewTracker(checkpoint.TrackerOptions{Env: local, Warn: func(err error) { b.Error(err) },
-					Note:     func(context.Context, string, json.RawMessage, string) error { return nil },
-					Recorder: checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: store, Owner: "test"})}).Middleware(run)
+				run = checkpoint.NewTracker(checkpoint.TrackerOptions{Env: local,
+					Warn: func(err error) { b.Error(err) },
+					Note: func(context.Context, string, json.RawMessage, string) error { return nil },
+					Recorder: checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: store,
+						Owner: "test"})}).Middleware(run)
 			}
 			call := &tool.Call{ID: "c", Access: tool.Access{Effect: tool.Writes, Command: "x"}, Env: local}
 			if _, err := run(b.Context(), call); err != nil { // the first recording is another benchmark's

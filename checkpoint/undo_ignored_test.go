@@ -39,7 +39,8 @@ func TestO7_FilesThatWereIgnored(t *testing.T) {
 	if got := left(r.Left); got != want {
 		t.Errorf("left alone\n%s\nwant\n%s", got, want)
 	}
-	for name, content := range map[string]string{".gitignore": "*.log\n/build/\n", "sub/.gitignore": "!kept.log\nsecret\n", "a.log": "theirs",
+	for name, content := range map[string]string{".gitignore": "*.log\n/build/\n",
+		"sub/.gitignore": "!kept.log\nsecret\n", "a.log": "theirs",
 		"build/out": "theirs", "sub/secret": "theirs", "sub/kept.log": "theirs", "made/perhaps.log": "by the session"} {
 		if got := w.get(name); got != content {
 			t.Errorf("%s is %q, want %q", name, got, content)
@@ -68,7 +69,8 @@ func TestO7_FilesThatAreIgnoredNow(t *testing.T) {
 	if got := left(r.Left); got != "edited.txt unrecorded\nmade/deep not-empty" {
 		t.Errorf("left alone: %s", got)
 	}
-	if got := w.get("same.txt") + w.get("edited.txt") + w.get("gone.txt") + w.get("made/deep/new.txt"); got != "oldnewoldnew" {
+	if got := w.get("same.txt") + w.get("edited.txt") + w.get("gone.txt") + w.get(
+		"made/deep/new.txt"); got != "oldnewoldnew" {
 		t.Errorf("the files are %q", got)
 	}
 	if w.has(".gitignore") || w.has("made/new") {

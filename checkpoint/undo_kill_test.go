@@ -107,8 +107,10 @@ func (w *world) changed() (before env.Hash, p checkpoint.Point) {
 		w.put("edited", "new\n")
 		w.put("made/new", "new\n")
 		w.put("theirs", "new\n")
-		w.must(os.Remove(w.path("gone")), os.RemoveAll(w.path("dir")), os.RemoveAll(w.path("swapped")), os.Remove(w.path("empty")),
-			os.Remove(w.path("link")), os.Symlink("made", w.path("link")), os.Chmod(w.path("mode"), 0o755), os.Symlink("made", w.path("swapped")))
+		w.must(os.Remove(w.path("gone")), os.RemoveAll(w.path("dir")), os.RemoveAll(w.path("swapped")),
+			os.Remove(w.path("empty")),
+			os.Remove(w.path("link")), os.Symlink("made", w.path("link")), os.Chmod(w.path("mode"), 0o755),
+			os.Symlink("made", w.path("swapped")))
 	})
 }
 
@@ -184,7 +186,8 @@ func TestO7_UndoKilledAroundEachChange(t *testing.T) {
 			}
 			return
 		}
-		if _, err := checkpoint.Undo(t.Context(), w.workspace(), &checkpoint.Plan{}, w.plan); !errors.Is(err, checkpoint.ErrUnfinished) {
+		if _, err := checkpoint.Undo(t.Context(), w.workspace(), &checkpoint.Plan{}, w.plan); !errors.Is(err,
+			checkpoint.ErrUnfinished) {
 			t.Errorf("another undo: %v, want ErrUnfinished", err)
 		}
 		got, err := checkpoint.Resume(t.Context(), w.workspace(), w.plan)
@@ -245,10 +248,12 @@ func TestO7_OthersAfterAKill(t *testing.T) {
 	w.put(others, "by somebody\n")
 	r, err := checkpoint.Resume(t.Context(), w.workspace(), w.plan)
 	w.must(err)
-	if got, want := left(r.Left), "dir changed\ndir/gone blocked\nmade not-empty\nmade/new changed\ntheirs changed"; got != want {
+	if got, want := left(r.Left),
+		"dir changed\ndir/gone blocked\nmade not-empty\nmade/new changed\ntheirs changed"; got != want {
 		t.Errorf("left alone\n%s\nwant\n%s", got, want)
 	}
-	if got := w.get("theirs") + w.get("made/new") + w.get("dir") + w.get(others); got != strings.Repeat("by somebody\n", 4) {
+	if got := w.get("theirs") + w.get("made/new") + w.get("dir") + w.get(others); got != strings.Repeat("by somebody\n",
+		4) {
 		t.Errorf("what somebody else has changed is %q", got)
 	}
 	if w.has(ours) {
@@ -278,7 +283,8 @@ func TestO7_PointIsNotedBeforeTheEnd(t *testing.T) {
 	_, err := checkpoint.Resume(t.Context(), s, w.plan)
 	w.must(err)
 	w.checkFinished(before)
-	if changes, err := checkpoint.Compose(t.Context(), w.store, noted, env.NoFile); len(noted) != 3 || err != nil || len(changes) > 0 {
+	if changes, err := checkpoint.Compose(t.Context(), w.store, noted, env.NoFile); len(noted) != 3 || err != nil ||
+		len(changes) > 0 {
 		t.Errorf("%d points have the changes %+v, %v", len(noted), changes, err)
 	}
 	changes, err := checkpoint.Compose(t.Context(), w.store, noted[1:], env.NoFile)

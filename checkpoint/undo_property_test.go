@@ -79,8 +79,10 @@ func (a *actor) chmod(name string) {
 // expect allows the errors of changes that are not possible.
 func (a *actor) expect(errs ...error) {
 	for _, err := range errs {
-		possible := err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) ||
-			errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.ELOOP)
+		possible := err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) ||
+			errors.Is(err, syscall.ENOTDIR) ||
+			errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTEMPTY) ||
+			errors.Is(err, syscall.ELOOP)
 		if !possible {
 			a.t.Fatal(err)
 		}
@@ -89,7 +91,8 @@ func (a *actor) expect(errs ...error) {
 
 // actors returns the session and somebody else.
 func (w *world) actors(t *rapid.T) (session, others *actor) {
-	return &actor{w: w, t: t, who: "session", modes: []fs.FileMode{0o644, 0o600, 0o755}, dirs: []fs.FileMode{0o755, 0o700, 0o500}},
+	return &actor{w: w, t: t, who: "session", modes: []fs.FileMode{0o644, 0o600, 0o755},
+			dirs: []fs.FileMode{0o755, 0o700, 0o500}},
 		&actor{w: w, t: t, who: "others", modes: []fs.FileMode{0o640, 0o666}, dirs: []fs.FileMode{0o711, 0o750}}
 }
 
@@ -97,7 +100,8 @@ func (w *world) actors(t *rapid.T) (session, others *actor) {
 func rapidWorld(t *testing.T, check func(*rapid.T, *world)) {
 	t.Helper()
 	parent := t.TempDir()
-	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue { // the default would take too long
+	// the default would take too long
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		if err := checks.Value.Set("25"); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +144,8 @@ func TestO4_RandomChanges(t *testing.T) {
 		after := w.record()
 		first := w.undo(checkpoint.PlanOptions{}, w.points...)
 		if now := w.record(); now != before || len(first.Left) > 0 {
-			t.Fatalf("left alone: %v; the tree differs (-before +after the undo):\n%s", first.Left, gocmp.Diff(w.flat(before), w.flat(now)))
+			t.Fatalf("left alone: %v; the tree differs (-before +after the undo):\n%s", first.Left,
+				gocmp.Diff(w.flat(before), w.flat(now)))
 		}
 		if first.Point.Before != after || first.Point.After != before {
 			t.Errorf("the point of the undo is %+v, want from %s to %s", first.Point, after, before)
@@ -213,7 +218,8 @@ func (l *theirs) by(others bool, do func()) {
 		switch {
 		case entry == was[name]:
 		case others:
-			if old, there := was[name]; there && old.Mode.IsRegular() && old.Object == entry.Object && l.last[name].Object != entry.Object {
+			if old, there := was[name]; there && old.Mode.IsRegular() && old.Object == entry.Object &&
+				l.last[name].Object != entry.Object {
 				entry.Object = "" // only the permissions are theirs
 			}
 			l.last[name] = entry
@@ -292,11 +298,13 @@ func (w *world) checkUndo(t *rapid.T, written *theirs, points ...checkpoint.Poin
 		named[string(kept.Path)] = true
 	}
 	for _, c := range changes {
-		made := c.Before == nil && now[c.Path].Mode.IsDir() && slices.ContainsFunc(r.Restored, func(below checkpoint.Name) bool {
-			_, there := now[string(below)] // the session has removed it after somebody else had put it there
-			return there && strings.HasPrefix(string(below), c.Path+"/")
-		})
-		if got, there := now[c.Path]; !named[c.Path] && !written.touched[c.Path] && !made && !isEntry(c.Before, got, there) {
+		made := c.Before == nil && now[c.Path].Mode.IsDir() && slices.ContainsFunc(r.Restored,
+			func(below checkpoint.Name) bool {
+				_, there := now[string(below)] // the session has removed it after somebody else had put it there
+				return there && strings.HasPrefix(string(below), c.Path+"/")
+			})
+		if got, there := now[c.Path]; !named[c.Path] && !written.touched[c.Path] && !made &&
+			!isEntry(c.Before, got, there) {
 			t.Errorf("%q is neither as before (%+v, now %+v) nor named", c.Path, c.Before, got)
 		}
 	}

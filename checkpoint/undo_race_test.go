@@ -66,8 +66,10 @@ func (b *busy) edit(round int) error {
 // build writes a new file into one of the directories that the session has made, and again into one
 // file.
 func (b *busy) build(round int) error {
-	for name, text := range map[string]string{fmt.Sprintf("out/%d/%d.o", round%busyFiles, round): "object", "out/log": fmt.Sprint(round)} {
-		err := errors.Join(os.MkdirAll(filepath.Dir(b.w.path(name)), 0o755), os.WriteFile(b.w.path(name), []byte(text), 0o644))
+	for name, text := range map[string]string{fmt.Sprintf("out/%d/%d.o", round%busyFiles, round): "object",
+		"out/log": fmt.Sprint(round)} {
+		err := errors.Join(os.MkdirAll(filepath.Dir(b.w.path(name)), 0o755), os.WriteFile(b.w.path(name), []byte(text),
+			0o644))
 		switch {
 		case err == nil:
 			b.last[name] = text
@@ -120,7 +122,8 @@ func TestO7_EditorAndBuildDuringUndo(t *testing.T) {
 	}
 	for i := range busyFiles {
 		src, made := fmt.Sprintf("src/%d", i), fmt.Sprintf("out/%d/made", i)
-		if _, edited := editor.last[src]; !edited && w.get(src) != "old" || w.get(fmt.Sprintf("other/%d", i)) != "old" || w.has(made) && !named[made] {
+		if _, edited := editor.last[src]; !edited && w.get(src) != "old" ||
+			w.get(fmt.Sprintf("other/%d", i)) != "old" || w.has(made) && !named[made] {
 			t.Errorf("the session's changes number %d are neither taken back nor edited since", i)
 		}
 	}
@@ -134,7 +137,8 @@ func TestO7_LinksAndPermissionsOfOthers(t *testing.T) {
 	w.put("gone/file", "old")
 	w.must(os.Symlink("old", w.path("link")), os.Symlink("old", w.path("lost")), os.Chmod(w.path("gone"), 0o755))
 	p := w.session(func() {
-		w.must(os.RemoveAll(w.path("gone")), os.Remove(w.path("link")), os.Symlink("by the session", w.path("link")), os.Remove(w.path("lost")))
+		w.must(os.RemoveAll(w.path("gone")), os.Remove(w.path("link")), os.Symlink("by the session", w.path("link")),
+			os.Remove(w.path("lost")))
 	})
 	plan := w.planFor(checkpoint.PlanOptions{}, p)
 	w.must(os.Remove(w.path("link")), os.Symlink("theirs", w.path("link")), os.Symlink("theirs", w.path("lost")))

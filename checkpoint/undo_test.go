@@ -39,12 +39,16 @@ func TestO4_UndoElsewhere(t *testing.T) {
 
 func undoEverything(t *testing.T, w *world) {
 	t.Helper()
-	for _, name := range []string{"src/a.go", "src/deep/b.go", "run.sh", "gone/x", "swap", "case", "~", "new\nline", "bad\xff", "tree/in/tree"} {
+	for _, name := range []string{"src/a.go", "src/deep/b.go", "run.sh", "gone/x", "swap", "case", "~", "new\nline",
+		"bad\xff", "tree/in/tree"} {
 		w.put(name, "old "+name)
 	}
-	w.must(os.Chmod(w.path("run.sh"), 0o755), os.MkdirAll(w.path("empty/inner"), 0o700), os.Chmod(w.path("empty"), 0o500),
-		os.Symlink("src/a.go", w.path("link")), os.Symlink("nowhere\xff", w.path("dangling")), os.Symlink("/", w.path("outside")),
-		os.Mkdir(w.path("closed"), 0o755), os.WriteFile(w.path("closed/x"), nil, 0o400), os.Chmod(w.path("closed"), 0o555))
+	w.must(os.Chmod(w.path("run.sh"), 0o755), os.MkdirAll(w.path("empty/inner"), 0o700),
+		os.Chmod(w.path("empty"), 0o500),
+		os.Symlink("src/a.go", w.path("link")), os.Symlink("nowhere\xff", w.path("dangling")),
+		os.Symlink("/", w.path("outside")),
+		os.Mkdir(w.path("closed"), 0o755), os.WriteFile(w.path("closed/x"), nil, 0o400),
+		os.Chmod(w.path("closed"), 0o555))
 	t.Cleanup(func() {
 		w.must(os.Chmod(w.path("closed"), 0o700)) // so that it can be removed
 		if w.has("empty") {
@@ -53,9 +57,12 @@ func undoEverything(t *testing.T, w *world) {
 	})
 	before := w.record()
 	p := w.session(func() {
-		w.must(os.RemoveAll(w.path("gone")), os.Chmod(w.path("empty"), 0o700), os.RemoveAll(w.path("empty")), os.Remove(w.path("link")), os.Remove(w.path("swap")),
-			os.Remove(w.path("new\nline")), os.Remove(w.path("bad\xff")), os.Remove(w.path("dangling")), os.RemoveAll(w.path("src/deep")),
-			os.Rename(w.path("case"), w.path("Case")), os.Remove(w.path("~")), os.Chmod(w.path("run.sh"), 0o600), os.Remove(w.path("outside")),
+		w.must(os.RemoveAll(w.path("gone")), os.Chmod(w.path("empty"), 0o700), os.RemoveAll(w.path("empty")),
+			os.Remove(w.path("link")), os.Remove(w.path("swap")),
+			os.Remove(w.path("new\nline")), os.Remove(w.path("bad\xff")), os.Remove(w.path("dangling")),
+			os.RemoveAll(w.path("src/deep")),
+			os.Rename(w.path("case"), w.path("Case")), os.Remove(w.path("~")), os.Chmod(w.path("run.sh"), 0o600),
+			os.Remove(w.path("outside")),
 			os.Chmod(w.path("closed"), 0o755), os.RemoveAll(w.path("closed/x")), os.Chmod(w.path("closed"), 0o555))
 		w.put("swap/inner/file", "new")
 		w.put("outside/file", "new")
@@ -63,7 +70,8 @@ func undoEverything(t *testing.T, w *world) {
 		w.put("src/deep", "a file now")
 		w.put("made/by/session", "new")
 		w.put("~", "home")
-		w.must(os.Symlink("made", w.path("link")), os.Symlink("elsewhere", w.path("dangling")), os.RemoveAll(w.path("tree/in")),
+		w.must(os.Symlink("made", w.path("link")), os.Symlink("elsewhere", w.path("dangling")),
+			os.RemoveAll(w.path("tree/in")),
 			os.Symlink("../src", w.path("tree/in")))
 	})
 	first := w.undo(checkpoint.PlanOptions{}, p)
@@ -75,7 +83,8 @@ func undoEverything(t *testing.T, w *world) {
 	}
 	second := w.undo(checkpoint.PlanOptions{}, first.Point)
 	if now := w.record(); now != p.After || len(second.Left) > 0 {
-		t.Errorf("after the undo of the undo, left alone: %v\n%s", second.Left, gocmp.Diff(w.flat(p.After), w.flat(now)))
+		t.Errorf("after the undo of the undo, left alone: %v\n%s", second.Left,
+			gocmp.Diff(w.flat(p.After), w.flat(now)))
 	}
 }
 
@@ -114,8 +123,10 @@ func TestO4_ChangesOfOthersStay(t *testing.T) {
 	if got := left(r.Left); got != want {
 		t.Errorf("left alone\n%s\nwant\n%s", got, want)
 	}
-	for name, content := range map[string]string{"same": "old same", "edited": "by somebody", "between": "by the session again",
-		"mode": "by the session mode", "dir": "by somebody", "new/other": "by somebody", "unrelated": "by somebody"} {
+	for name, content := range map[string]string{"same": "old same", "edited": "by somebody",
+		"between": "by the session again",
+		"mode":    "by the session mode", "dir": "by somebody", "new/other": "by somebody",
+		"unrelated": "by somebody"} {
 		if got := w.get(name); got != content {
 			t.Errorf("%s is %q, want %q", name, got, content)
 		}
@@ -156,7 +167,8 @@ func TestO4_KilledCall(t *testing.T) {
 			t.Errorf("%s: %+v", name, changes)
 		}
 	}
-	if changes, err := checkpoint.Compose(t.Context(), w.store, []checkpoint.Point{killed}, env.NoFile); err != nil || len(changes) > 0 {
+	if changes, err := checkpoint.Compose(t.Context(), w.store, []checkpoint.Point{killed}, env.NoFile); err != nil ||
+		len(changes) > 0 {
 		t.Errorf("without a tree to compare: %v, %v", changes, err)
 	}
 	if r := w.undo(checkpoint.PlanOptions{}, killed); left(r.Left) != "a unknown" || w.get("a") != "half" {
@@ -180,7 +192,8 @@ func TestO4_Compose(t *testing.T) {
 	w.put("edited", "3")
 	changes, err := checkpoint.Compose(t.Context(), w.store, w.points, w.record())
 	w.must(err)
-	if len(changes) != 1 || changes[0].Path != "edited" || changes[0].Mixed || changes[0].Before.Object != env.HashOf([]byte("0")) ||
+	if len(changes) != 1 || changes[0].Path != "edited" || changes[0].Mixed ||
+		changes[0].Before.Object != env.HashOf([]byte("0")) ||
 		changes[0].After.Object != env.HashOf([]byte("2")) {
 		t.Errorf("%+v", changes)
 	}
@@ -195,7 +208,8 @@ func TestO7_PathsThatAreNeverTouched(t *testing.T) {
 	w.put("../secret", "theirs")
 	e := &checkpoint.Entry{Mode: 0o644, Object: env.HashOf([]byte("theirs")), Size: 6}
 	var changes []checkpoint.Change
-	for _, name := range []string{".git/config", ".git", "sub/.GIT/config", "../secret", "a/../../secret", w.path("x"), "", ".", "a\x00b"} {
+	for _, name := range []string{".git/config", ".git", "sub/.GIT/config", "../secret", "a/../../secret", w.path("x"),
+		"", ".", "a\x00b"} {
 		changes = append(changes, checkpoint.Change{Path: name, After: e})
 	}
 	plan, err := checkpoint.NewPlan(t.Context(), w.workspace(), changes, checkpoint.PlanOptions{Force: true})
@@ -204,12 +218,14 @@ func TestO7_PathsThatAreNeverTouched(t *testing.T) {
 		t.Errorf("%+v", plan)
 	}
 	// Nor does an undo that gets such a plan.
-	plan.Steps = []checkpoint.Step{{Op: checkpoint.OpRemove, Path: ".git/config", Was: &checkpoint.State{Mode: 0o644, Object: e.Object}},
+	plan.Steps = []checkpoint.Step{{Op: checkpoint.OpRemove, Path: ".git/config", Was: &checkpoint.State{Mode: 0o644,
+		Object: e.Object}},
 		{Op: checkpoint.OpRemove, Path: "../secret", Was: &checkpoint.State{Mode: 0o644, Object: e.Object}}}
 	plan.Left = nil
 	r, err := checkpoint.Undo(t.Context(), w.workspace(), plan, w.plan)
 	w.must(err)
-	if got := left(r.Left); got != "../secret repository\n.git/config repository" || w.get(".git/config")+w.get("../secret") != "theirstheirs" {
+	if got := left(r.Left); got != "../secret repository\n.git/config repository" ||
+		w.get(".git/config")+w.get("../secret") != "theirstheirs" {
 		t.Errorf("left alone: %s", got)
 	}
 }
@@ -266,7 +282,8 @@ Left alone: 1 path
 	if text != want {
 		t.Errorf("%s\nwant\n%s", text, want)
 	}
-	if all := w.planFor(checkpoint.PlanOptions{}, p).Text(10); strings.Contains(all, "\x1b") || !strings.Contains(all, `"evil\x1b[31m\nname"`) {
+	if all := w.planFor(checkpoint.PlanOptions{}, p).Text(10); strings.Contains(all, "\x1b") ||
+		!strings.Contains(all, `"evil\x1b[31m\nname"`) {
 		t.Errorf("%q", all)
 	}
 }
@@ -306,10 +323,12 @@ func TestO4_BelowAnUnrecordedDirectory(t *testing.T) {
 // A plan whose steps lack something is refused before anything is done.
 func TestO7_DamagedPlan(t *testing.T) {
 	w := testWorld(t)
-	for _, step := range []string{`{"op":"write","path":"f"}`, `{"op":"mkdir","path":"f"}`, `{"op":"link","path":"f","was":{"mode":420}}`, `{"op":"chmod","path":"f"}`,
+	for _, step := range []string{`{"op":"write","path":"f"}`, `{"op":"mkdir","path":"f"}`,
+		`{"op":"link","path":"f","was":{"mode":420}}`, `{"op":"chmod","path":"f"}`,
 		`{"op":"remove","path":"f","want":{"mode":420}}`, `{"op":"open","path":"f"}`} {
 		w.must(os.WriteFile(w.plan, []byte(`{"version":1,"steps":[`+step+`]}`), 0o600))
-		if _, err := checkpoint.Resume(t.Context(), w.workspace(), w.plan); err == nil || !strings.Contains(err.Error(), "remove the file") {
+		if _, err := checkpoint.Resume(t.Context(), w.workspace(), w.plan); err == nil || !strings.Contains(err.Error(),
+			"remove the file") {
 			t.Errorf("%s: %v", step, err)
 		}
 	}

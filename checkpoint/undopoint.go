@@ -106,7 +106,8 @@ func (g *graft) entry(ctx context.Context, s Store, batch Batch, name string, wa
 	case g.isSet && g.state == nil:
 		return nil, nil
 	case g.isSet:
-		now = Entry{Name: name, Mode: g.state.Mode, Object: g.state.Object, Size: g.state.Size, Target: string(g.state.Target)}
+		now = Entry{Name: name, Mode: g.state.Mode, Object: g.state.Object, Size: g.state.Size,
+			Target: string(g.state.Target)}
 	case was != nil:
 		now = *was
 	case !g.holds():

@@ -22,7 +22,8 @@ func TestO7_WorkspacesInUseCannotBeClaimed(t *testing.T) {
 	for _, w := range []string{"/w/repo", "/w", "/", "/w/repo/sub"} {
 		_, err := other.Claim(t.Context(), w, "undo")
 		var inUse *InUseError
-		if !errors.As(err, &inUse) || inUse.PID != os.Getpid() || inUse.Owner == "undo" || inUse.Workspace != "/w/repo" || inUse.Claimed {
+		if !errors.As(err, &inUse) || inUse.PID != os.Getpid() || inUse.Owner == "undo" ||
+			inUse.Workspace != "/w/repo" || inUse.Claimed {
 			t.Errorf("claiming %s: %v", w, err)
 		}
 	}
@@ -50,7 +51,8 @@ func TestO7_WorkspacesInUseCannotBeClaimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var inUse *InUseError
-	if _, err := other.Use(t.Context(), "/w/repo/sub", "third"); !errors.As(err, &inUse) || !inUse.Claimed || inUse.Owner != "undo" {
+	if _, err := other.Use(t.Context(), "/w/repo/sub", "third"); !errors.As(err, &inUse) || !inUse.Claimed ||
+		inUse.Owner != "undo" {
 		t.Errorf("using what is claimed: %v", err)
 	}
 	if err := claim(); err != nil {

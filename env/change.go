@@ -174,9 +174,11 @@ type readOnlyRoot struct {
 func (e *readOnlyRoot) Error() string {
 	writable := slices.DeleteFunc(slices.Clone(e.roots), func(r *root) bool { return r.readOnly })
 	if len(writable) == 0 {
-		return fmt.Sprintf("%s/ is read-only, and so is every allowed directory: files can be read but not changed", e.root.given)
+		return fmt.Sprintf("%s/ is read-only, and so is every allowed directory: files can be read but not changed",
+			e.root.given)
 	}
-	return fmt.Sprintf("%s/ is read-only: files there can be read but not changed; choose a path in %s", e.root.given, dirList(writable))
+	return fmt.Sprintf("%s/ is read-only: files there can be read but not changed; choose a path in %s", e.root.given,
+		dirList(writable))
 }
 
 func (e *readOnlyRoot) Unwrap() error { return fs.ErrPermission }

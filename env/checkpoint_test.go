@@ -91,7 +91,8 @@ func (s snapshot) restore(ctx context.Context, e env.Environment) error {
 	names := slices.Sorted(maps.Keys(now.nodes))
 	slices.Reverse(names) // a directory's entries are removed before it
 	for _, name := range names {
-		if old, ok := s.nodes[name]; !ok || old.Mode.Type() != now.nodes[name].Mode.Type() || old.Target != now.nodes[name].Target {
+		if old, ok := s.nodes[name]; !ok || old.Mode.Type() != now.nodes[name].Mode.Type() ||
+			old.Target != now.nodes[name].Target {
 			if err := e.Remove(ctx, name); err != nil {
 				return err
 			}
@@ -146,7 +147,8 @@ func TestJ9_CheckpointOfALocal(t *testing.T) {
 	for _, name := range []string{"src/a.go", "src/deep/b.go", "run.sh", "gone/x", "swap"} {
 		write(t, filepath.Join(dir, name), "old "+name)
 	}
-	if err := errors.Join(os.Chmod(filepath.Join(dir, "run.sh"), 0o755), os.Chmod(filepath.Join(dir, "empty"), 0o700)); err != nil {
+	if err := errors.Join(os.Chmod(filepath.Join(dir, "run.sh"), 0o755), os.Chmod(filepath.Join(dir, "empty"),
+		0o700)); err != nil {
 		t.Fatal(err)
 	}
 	symlink(t, "src/a.go", filepath.Join(dir, "link"))
@@ -194,7 +196,8 @@ func TestJ9_CheckpointInMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(e.WriteFile(t.Context(), "a", []byte("3"), 0), e.Remove(t.Context(), "dir/b"), e.Remove(t.Context(), "dir"),
+	if err := errors.Join(e.WriteFile(t.Context(), "a", []byte("3"), 0), e.Remove(t.Context(), "dir/b"),
+		e.Remove(t.Context(), "dir"),
 		e.Remove(t.Context(), "empty/inner"), e.WriteFile(t.Context(), "dir", nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}

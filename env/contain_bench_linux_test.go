@@ -30,7 +30,8 @@ func BenchmarkD4_Command(b *testing.B) {
 			b.ReportAllocs()
 			before := cpuTime(b)
 			for b.Loop() {
-				if result, err := env.Run(b.Context(), l, env.Command{Script: "true"}, 0); err != nil || result.Code != 0 {
+				if result, err := env.Run(b.Context(), l, env.Command{Script: "true"}, 0); err != nil ||
+					result.Code != 0 {
 					b.Fatal(result, err)
 				}
 			}

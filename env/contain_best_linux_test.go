@@ -35,7 +35,8 @@ func TestD4_TheBestLevelIsUsed(t *testing.T) {
 		t.Fatalf("%s works, but Containment is %q", want, levelOf(l))
 	}
 	var out capture.Buffer
-	if _, err := env.Run(t.Context(), l, env.Command{Script: "cat /proc/self/cgroup; echo /proc/[0-9]*", Output: out.Write}, 0); err != nil {
+	if _, err := env.Run(t.Context(), l, env.Command{Script: "cat /proc/self/cgroup; echo /proc/[0-9]*",
+		Output: out.Write}, 0); err != nil {
 		t.Fatal(err)
 	}
 	_, v2, _ := strings.Cut(out.Text(), "0::/")
@@ -62,7 +63,8 @@ func TestD4_LesserLevels(t *testing.T) {
 			if err := probePIDNS(t); err != nil {
 				t.Skipf("needs the privilege to change mounts: %v", err)
 			}
-			cmd := exec.Command("sh", "-c", c.wrap, os.Args[0], "-test.run=^TestD4_TheBestLevelIsUsed$", "-test.v", "-test.count=1")
+			cmd := exec.Command("sh", "-c", c.wrap, os.Args[0], "-test.run=^TestD4_TheBestLevelIsUsed$", "-test.v",
+				"-test.count=1")
 			out, err := cmd.CombinedOutput()
 			if err != nil || !strings.Contains(string(out), `Containment is "`+c.want+`"`) {
 				t.Errorf("want %s: %v\n%s", c.want, err, out)

@@ -143,7 +143,8 @@ func TestD4_MarksNest(t *testing.T) {
 	t.Setenv(env.MarkVar, "OUTER")
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Vars: env.VarsNone})
 	var out capture.Buffer
-	if _, err := env.Run(context.Background(), l, env.Command{Script: "echo $" + env.MarkVar, Output: out.Write}, 0); err != nil {
+	if _, err := env.Run(context.Background(), l, env.Command{Script: "echo $" + env.MarkVar, Output: out.Write},
+		0); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.TrimSpace(out.Text()); !strings.HasPrefix(got, "OUTER/") || len(got) < len("OUTER/")+26 {

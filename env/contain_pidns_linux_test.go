@@ -78,7 +78,8 @@ func TestD4_ExitsAreExact(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 		for script, want := range map[string]env.Exit{
-			"exit 0": {}, "exit 255": {Code: 255}, "kill -KILL $$": {Code: -1, Signal: "SIGKILL"}, "kill -USR1 $$": {Code: -1, Signal: "SIGUSR1"},
+			"exit 0": {}, "exit 255": {Code: 255}, "kill -KILL $$": {Code: -1, Signal: "SIGKILL"},
+			"kill -USR1 $$": {Code: -1, Signal: "SIGUSR1"},
 			"kill -TERM $$": {Code: -1, Signal: "SIGTERM"}, "trap 'exit 5' TERM; kill -TERM $$": {Code: 5},
 		} {
 			_, result := run(t, l, env.Command{Script: script})
@@ -142,7 +143,8 @@ func TestD4_NamespacesNest(t *testing.T) {
 	l := inNamespaces(t, env.LocalOptions{})
 	tag, out := newTag(), watch()
 	p := start(t, l, env.Command{
-		Script: `setsid unshare -p -f sh -c 'echo ready; sleep 1000; :' >/proc/$$/fd/1 & read x`, Env: []string{tag}, Stdin: true, Output: out.Write})
+		Script: `setsid unshare -p -f sh -c 'echo ready; sleep 1000; :' >/proc/$$/fd/1 & read x`, Env: []string{tag},
+		Stdin: true, Output: out.Write})
 	out.until(t, "ready\n")
 	if err := p.Stdin().Close(); err != nil {
 		t.Error(err)
@@ -173,7 +175,8 @@ func againIn(t *testing.T, prepare string) bool {
 		t.Skipf("needs the privilege to change mounts: %v", err)
 	}
 	peer.Need(t, "unshare")
-	cmd := exec.Command("unshare", "-m", "sh", "-e", "-c", prepare+` && exec "$0" "$@"`, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")
+	cmd := exec.Command("unshare", "-m", "sh", "-e", "-c", prepare+` && exec "$0" "$@"`, os.Args[0],
+		"-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")
 	cmd.Env = append(os.Environ(), inside+"="+t.TempDir())
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS: "+t.Name()) {
 		t.Errorf("%v\n%s", err, out)
@@ -227,7 +230,8 @@ func TestD4_ProcIsLikeTheHosts(t *testing.T) {
 	}
 	text, _ := run(t, inNamespaces(t, env.LocalOptions{}), env.Command{Script: script})
 	// The old /proc and the mounts in it are still listed, below the new one.
-	if want := string(own); !strings.HasPrefix(text, "covered\n") || !strings.Contains(want, "hidepid=") || lastLine(text) != lastLine(want) {
+	if want := string(own); !strings.HasPrefix(text, "covered\n") || !strings.Contains(want, "hidepid=") ||
+		lastLine(text) != lastLine(want) {
 		t.Errorf("%s\nand outside\n%s", text, want)
 	}
 	if !strings.Contains(text, "Read-only file system") || strings.Contains(text, "file-max") {
@@ -260,7 +264,8 @@ func killHost(t *testing.T, level, script string, env ...string) (said string, h
 		t.Fatal(err)
 	}
 	host := exec.Command(os.Args[0], "-test.run=^TestHost$")
-	host.Env = append(append(os.Environ(), "TMPDIR="+dir /* which it cannot clean up */, "ATTRACTOR_TEST_LEVEL="+level, "ATTRACTOR_TEST_SCRIPT=exec >"+fifo+"; "+script), env...)
+	host.Env = append(append(os.Environ(), "TMPDIR="+dir /* which it cannot clean up */, "ATTRACTOR_TEST_LEVEL="+level,
+		"ATTRACTOR_TEST_SCRIPT=exec >"+fifo+"; "+script), env...)
 	if err := host.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +300,9 @@ func killHost(t *testing.T, level, script string, env ...string) (said string, h
 func TestD4_NoOrphansInNamespaces(t *testing.T) {
 	inNamespaces(t, env.LocalOptions{})
 	tag := newTag()
-	_, held := killHost(t, env.ContainPIDNS, `trap '' TERM HUP; setsid sh -c 'trap "" TERM HUP; echo ready; sleep 1000; :' & setsid sleep 1000 & sleep 1000`, tag)
+	_, held := killHost(t, env.ContainPIDNS,
+		`trap '' TERM HUP; setsid sh -c 'trap "" TERM HUP; echo ready; sleep 1000; :' & setsid sleep 1000 & sleep 1000`,
+		tag)
 	if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 { // returns when no process holds the other end
 		t.Errorf("%q, %v", rest, err)
 	}

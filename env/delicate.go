@@ -16,26 +16,35 @@ type Delicate struct {
 func DelicateFiles() (all []Delicate) {
 	for _, name := range []string{
 		".mcp.json", ".claude", ".codex", ".agents", ".attractor", ".gemini", ".githooks", ".husky", ".vscode",
-		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
+		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile",
+		".zlogin",
 		".zlogout", ".envrc", ".gitconfig",
 	} {
 		all = append(all, Delicate{name, true})
 	}
 	for _, name := range []string{
-		".git", ".idea", ".github", ".gitlab-ci.yml", ".devcontainer", ".pre-commit-config.yaml", "agents.md", "agents.override.md",
-		"claude.md", "claude.local.md", "gemini.md", ".cursorrules", ".cursor", ".gitmodules", ".yarnrc.yml", ".pnpmfile.cjs",
+		".git", ".idea", ".github", ".gitlab-ci.yml", ".devcontainer", ".pre-commit-config.yaml", "agents.md",
+		"agents.override.md",
+		"claude.md", "claude.local.md", "gemini.md", ".cursorrules", ".cursor", ".gitmodules", ".yarnrc.yml",
+		".pnpmfile.cjs",
 		".cargo", ".circleci", ".devcontainer.json", ".zed", ".exrc", ".nvim.lua", ".gdbinit", ".lldbinit", "mise.toml",
-		".mise.toml", "lefthook.yml", "opencode.json", ".opencode", ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".kiro",
+		".mise.toml", "lefthook.yml", "opencode.json", ".opencode", ".windsurf", ".windsurfrules", ".clinerules",
+		".roo", ".kiro",
 		".aider.conf.yml",
 		".hg", ".hgrc", ".jj", ".svn", ".bzr", // other version controls
-		".vim", ".vimrc", ".nvimrc", ".dir-locals.el", ".emacs.d", ".helix", ".vs", ".fleet", ".nova", ".nova.json", // editors
-		".amazonq", ".amp", ".augment", ".augment-guidelines", ".continue", ".continuerc.json", ".crush", ".crush.json", "crush.json", "crush.md",
-		".factory", ".goose", ".goosehints", ".iflow", "iflow.md", ".junie", ".kilocode", ".kilocoderules", ".openhands", ".openhands_instructions",
+		// editors
+		".vim", ".vimrc", ".nvimrc", ".dir-locals.el", ".emacs.d", ".helix", ".vs", ".fleet", ".nova", ".nova.json",
+		".amazonq", ".amp", ".augment", ".augment-guidelines", ".continue", ".continuerc.json", ".crush", ".crush.json",
+		"crush.json", "crush.md",
+		".factory", ".goose", ".goosehints", ".iflow", "iflow.md", ".junie", ".kilocode", ".kilocoderules",
+		".openhands", ".openhands_instructions",
 		".qwen", "qwen.md", ".rovodev", ".rules", ".tabnine", ".trae", "agent.md", "warp.md", // agents
 		".lefthook.yml", ".lefthook.yaml", "lefthook.yaml", "lefthook-local.yml", ".overcommit.yml", ".mise", ".asdfrc",
 		".tool-versions", ".direnv", // hooks and task runners
-		".travis.yml", ".drone.yml", ".woodpecker", ".woodpecker.yml", ".buildkite", ".gitea", ".forgejo", "jenkinsfile", "azure-pipelines.yml",
-		"bitbucket-pipelines.yml",                                                              // services that run on each push
+		".travis.yml", ".drone.yml", ".woodpecker", ".woodpecker.yml", ".buildkite", ".gitea", ".forgejo",
+		"jenkinsfile", "azure-pipelines.yml",
+		// services that run on each push
+		"bitbucket-pipelines.yml",
 		".bundle", ".mvn", ".yarn", ".yarnrc", "bunfig.toml", "pip.conf", ".gemrc", ".condarc", // package managers
 	} {
 		all = append(all, Delicate{name, false})

@@ -112,7 +112,8 @@ func (d *namedDir) Lstat(ctx context.Context, name string) (Node, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := slices.BinarySearchFunc(d.listed, name, func(info Info, name string) int { return strings.Compare(info.Name, name) })
+	i, ok := slices.BinarySearchFunc(d.listed, name,
+		func(info Info, name string) int { return strings.Compare(info.Name, name) })
 	if !ok {
 		return Node{}, &fs.PathError{Op: "lstat", Path: path.Join(d.name, name), Err: fs.ErrNotExist}
 	}

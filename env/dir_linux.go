@@ -69,7 +69,8 @@ func duplicateDir(f *os.File) (*localDir, error) {
 
 // checkEntry refuses names that are not a single element.
 func checkEntry(name string) error {
-	if name == "" || name == "." || name == ".." || strings.IndexByte(name, '/') >= 0 || strings.IndexByte(name, 0) >= 0 {
+	if name == "" || name == "." || name == ".." || strings.IndexByte(name, '/') >= 0 ||
+		strings.IndexByte(name, 0) >= 0 {
 		return &nameError{"not the name of a directory entry"}
 	}
 	return nil

@@ -29,7 +29,8 @@ func TestD2_DirHasNoWayOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"", ".", "..", "../../secret", "link", "up/secret", "./f", "fifo", "up", "missing", "f\x00"} {
+	for _, name := range []string{"", ".", "..", "../../secret", "link", "up/secret", "./f", "fifo", "up", "missing",
+		"f\x00"} {
 		if f, err := d.Open(t.Context(), name); err == nil {
 			t.Errorf("%q was opened", name)
 			_ = f.Close()

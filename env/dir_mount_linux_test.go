@@ -18,7 +18,8 @@ func TestD2_DirRefusesMountedKernelFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fd, _, _, err := d.(*localDir).openat("proc", unix.O_RDONLY|unix.O_DIRECTORY, unix.S_IFDIR); !errors.Is(err, fs.ErrPermission) {
+	if fd, _, _, err := d.(*localDir).openat("proc", unix.O_RDONLY|unix.O_DIRECTORY, unix.S_IFDIR); !errors.Is(err,
+		fs.ErrPermission) {
 		t.Errorf("descriptor %d, %v", fd, err)
 	}
 	if err := errors.Join(d.Close(), l.Close()); err != nil {

@@ -30,12 +30,14 @@ func TestD1_DirSeesWhatTheEnvironmentSees(t *testing.T) {
 	dir := t.TempDir()
 	mkdir(t, dir+"/d/sub")
 	big := strings.Repeat("0123456789", 100_000)
-	for name, text := range map[string]string{"f": "text", "empty": "", "big": big, "hidden": "x", "sub/g": "below", "ä\n": "odd"} {
+	for name, text := range map[string]string{"f": "text", "empty": "", "big": big, "hidden": "x", "sub/g": "below",
+		"ä\n": "odd"} {
 		write(t, dir+"/d/"+name, text)
 	}
 	symlink(t, "f", dir+"/d/link")
 	l := newLocal(t, dir, env.LocalOptions{})
-	for name, e := range map[string]env.Environment{"local": l, "read-only": env.ReadOnly(l), "sub": env.Sub(l, "."), "wrapped": wrapped{l}} {
+	for name, e := range map[string]env.Environment{"local": l, "read-only": env.ReadOnly(l), "sub": env.Sub(l, "."),
+		"wrapped": wrapped{l}} {
 		t.Run(name, func(t *testing.T) {
 			d, err := env.OpenDir(t.Context(), e, "d")
 			if err != nil {
@@ -44,7 +46,8 @@ func TestD1_DirSeesWhatTheEnvironmentSees(t *testing.T) {
 			if got, want := env.Direct(d), runtime.GOOS == "linux" && name != "wrapped"; got != want {
 				t.Errorf("Direct is %v", got)
 			}
-			want := []env.Entry{{Name: "big"}, {Name: "empty"}, {Name: "f"}, {Name: "hidden"}, {Name: "link", Type: fs.ModeSymlink}, {Name: "sub", Type: fs.ModeDir}, {Name: "ä\n"}}
+			want := []env.Entry{{Name: "big"}, {Name: "empty"}, {Name: "f"}, {Name: "hidden"},
+				{Name: "link", Type: fs.ModeSymlink}, {Name: "sub", Type: fs.ModeDir}, {Name: "ä\n"}}
 			for range 2 {
 				if got, err := d.List(t.Context()); err != nil || cmp.Diff(want, got) != "" {
 					t.Fatalf("%v\n%s", err, cmp.Diff(want, got))

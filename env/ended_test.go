@@ -16,7 +16,8 @@ func TestD1_EndedStreams(t *testing.T) {
 	}
 	defer e.Close()
 	ended := make(chan int, 10)
-	p, err := e.Start(t.Context(), env.Command{Script: "echo one; exec >&-; read go; exit 7", Stdin: true, Ended: func(stream int) { ended <- stream }})
+	p, err := e.Start(t.Context(), env.Command{Script: "echo one; exec >&-; read go; exit 7", Stdin: true,
+		Ended: func(stream int) { ended <- stream }})
 	if err != nil {
 		t.Fatal(err)
 	}

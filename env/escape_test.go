@@ -36,7 +36,8 @@ var decidedElsewhere = map[string]string{
 }
 
 // protected holds the cases that only an environment made by Protect refuses.
-var protected = map[string]bool{"x_case_git": true, "x_git_config": true, "x_git_hooks": true, "x_gitfile_pointer": true, "patch_add_git_hook": true}
+var protected = map[string]bool{"x_case_git": true, "x_git_config": true, "x_git_hooks": true,
+	"x_gitfile_pointer": true, "patch_add_git_hook": true}
 
 // decidedDifferently maps cases with another outcome in this package to the reasons.
 var decidedDifferently = map[string]string{

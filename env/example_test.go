@@ -56,7 +56,8 @@ func ExampleOutput() {
 	ctx := context.Background()
 	local, end := workspace()
 	defer end()
-	output, result, err := env.Output(ctx, local, env.Command{Script: "echo hello; echo there >&2; exit 3"}, time.Minute)
+	output, result, err := env.Output(ctx, local, env.Command{Script: "echo hello; echo there >&2; exit 3"},
+		time.Minute)
 	fmt.Printf("%s%d %v\n", output, result.Code, err)
 	// Output:
 	// hello
@@ -68,7 +69,8 @@ func ExampleOutput() {
 func ExampleRun() {
 	local, end := workspace()
 	defer end()
-	run, err := env.Run(context.Background(), local, env.Command{Script: "sleep 1000 & sleep 2000"}, 50*time.Millisecond)
+	run, err := env.Run(context.Background(), local, env.Command{Script: "sleep 1000 & sleep 2000"},
+		50*time.Millisecond)
 	fmt.Println(run.TimedOut, err)
 	// Output:
 	// true <nil>

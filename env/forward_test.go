@@ -21,8 +21,10 @@ import (
 // optional returns the interfaces that an environment may implement.
 func optional() []reflect.Type {
 	return []reflect.Type{
-		reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](), reflect.TypeFor[env.Graceful](), reflect.TypeFor[env.Guard](),
-		reflect.TypeFor[env.Replacer](), reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver](), reflect.TypeFor[env.Tree](),
+		reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](), reflect.TypeFor[env.Graceful](),
+		reflect.TypeFor[env.Guard](),
+		reflect.TypeFor[env.Replacer](), reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver](),
+		reflect.TypeFor[env.Tree](),
 		reflect.TypeFor[env.View](), reflect.TypeFor[env.Confined](), reflect.TypeFor[env.DirOpener](),
 	}
 }
@@ -40,7 +42,8 @@ func wrappers(e env.Environment) map[string]env.Environment {
 func exceptions() map[string]string {
 	const refused = "refused"
 	return map[string]string{
-		"ReadOnly.Replace": refused, "ReadOnly.Delete": refused, "ReadOnly.Symlink": refused, "ReadOnly.Mkdir": refused, "ReadOnly.Chmod": refused,
+		"ReadOnly.Replace": refused, "ReadOnly.Delete": refused, "ReadOnly.Symlink": refused, "ReadOnly.Mkdir": refused,
+		"ReadOnly.Chmod":  refused,
 		"ReadOnly.Lock":   "nothing is changed, so nobody has to be kept from changing it",
 		"Sub.Below":       "names mean something else below",
 		"Logging.OpenDir": "each file is logged by its name",
@@ -130,7 +133,8 @@ func TestJ9_WrappersForwardOptionalInterfaces(t *testing.T) {
 
 // Base forwards what the environment reports about itself, and no access to its files.
 func TestJ9_BaseForwardsReports(t *testing.T) {
-	said := []reflect.Type{reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](), reflect.TypeFor[env.Graceful](), reflect.TypeFor[env.Guard](),
+	said := []reflect.Type{reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](),
+		reflect.TypeFor[env.Graceful](), reflect.TypeFor[env.Guard](),
 		reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver](), reflect.TypeFor[env.Confined]()}
 	var called []string
 	base := env.Base{Environment: whole{newLocal(t, t.TempDir(), env.LocalOptions{}), &called}}
@@ -227,7 +231,8 @@ func makers(file *ast.File) (names []string) {
 		return ok && name.Name == "Environment"
 	}
 	for _, decl := range file.Decls {
-		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && isEnvironment(f.Type.Params) && isEnvironment(f.Type.Results) {
+		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && isEnvironment(f.Type.Params) &&
+			isEnvironment(f.Type.Results) {
 			names = append(names, f.Name.Name)
 		}
 	}

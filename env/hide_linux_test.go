@@ -45,7 +45,8 @@ func asHost(t *testing.T, level, script string, attr *syscall.SysProcAttr, more 
 	// Not by its name, so that another user does not need access to the directory.
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestHideHost$", "-test.count=1")
 	cmd.Dir = "/"
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp", hostKey + "=" + hostSecret, "ATTRACTOR_TEST_LEVEL=" + level,
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp", hostKey + "=" + hostSecret,
+		"ATTRACTOR_TEST_LEVEL=" + level,
 		"ATTRACTOR_TEST_SCRIPT=" + script}, more...)
 	cmd.SysProcAttr = attr
 	out, err := cmd.CombinedOutput()
@@ -138,7 +139,8 @@ func TestI4_OtherMountsOfProc(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, _ := run(t, l, env.Command{Script: "cd " + place + ` && ls -d [0-9]* | wc -l; cd /; umount -l ` + place + "; ls " + place + ` | wc -l; umount -l /proc; ls /proc | wc -l`})
+		text, _ := run(t, l, env.Command{Script: "cd " + place + ` && ls -d [0-9]* | wc -l; cd /; umount -l ` + place +
+			"; ls " + place + ` | wc -l; umount -l /proc; ls /proc | wc -l`})
 		if f := strings.Fields(text); len(f) != 3 || len(f[0]) > 1 || f[1] != "0" || f[2] != "0" {
 			t.Errorf("%s: processes there, and what is below it and below /proc: %q", level, f)
 		}
@@ -189,7 +191,8 @@ func TestI4_AConcealedHost(t *testing.T) {
 
 // A command of a concealed host that uses this package is still found by its mark.
 func TestI4_AMarkIsNotConcealed(t *testing.T) {
-	got := asHost(t, env.ContainGroup, `tr '\0' '\n' </proc/$PPID/environ`, nil, "ATTRACTOR_TEST_CONCEAL=1", env.MarkVar+"=OUTER")
+	got := asHost(t, env.ContainGroup, `tr '\0' '\n' </proc/$PPID/environ`, nil, "ATTRACTOR_TEST_CONCEAL=1",
+		env.MarkVar+"=OUTER")
 	if strings.TrimLeft(got, "\n") != env.MarkVar+"=OUTER\n" && strings.Trim(got, "\n") != env.MarkVar+"=OUTER" {
 		t.Errorf("%q", got)
 	}

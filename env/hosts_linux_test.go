@@ -26,7 +26,8 @@ func TestI5_WhatAKilledHostLeft(t *testing.T) {
 		mine := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 		start(t, mine, env.Command{Script: "echo ready; exec sleep 1000", Env: []string{tag}, Output: other.Write})
 		other.until(t, "ready\n")
-		_, held := killHost(t, level, `trap '' TERM; sleep 1000 & setsid sh -c 'trap "" TERM; echo ready; while :; do sleep 1000; done' & wait`)
+		_, held := killHost(t, level,
+			`trap '' TERM; sleep 1000 & setsid sh -c 'trap "" TERM; echo ready; while :; do sleep 1000; done' & wait`)
 		unasked := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 		if lines, err := unasked.Abandoned(); err != nil || len(lines) > 0 {
 			t.Errorf("unasked: %q, %v", lines, err)
@@ -57,7 +58,8 @@ func TestI5_AKilledHostLeavesNothing(t *testing.T) {
 			t.Skip("no namespace here: TestI5_WhatAKilledHostLeft")
 		}
 		tag := newTag()
-		_, held := killHost(t, level, `trap '' TERM HUP; setsid sh -c 'trap "" TERM HUP; echo ready; sleep 1000; :' & env -i setsid sleep 1000 & sleep 1000`, tag)
+		_, held := killHost(t, level,
+			`trap '' TERM HUP; setsid sh -c 'trap "" TERM HUP; echo ready; sleep 1000; :' & env -i setsid sleep 1000 & sleep 1000`, tag)
 		if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 {
 			t.Errorf("%q, %v", rest, err)
 		}
@@ -102,20 +104,24 @@ func TestI5_OwnCommandIsKept(t *testing.T) {
 // A host in other namespaces, which shares the directory of locks and does not see what a killed
 // host left, or may not look into it, leaves that to one who does.
 func TestI5_HostInOtherNamespaces(t *testing.T) {
-	for name, apart := range map[string][]string{"user": {"unshare", "-r"}, "processes": {"unshare", "-rpf", "--mount-proc"}} {
+	for name, apart := range map[string][]string{"user": {"unshare", "-r"}, "processes": {"unshare", "-rpf",
+		"--mount-proc"}} {
 		t.Run(name, func(t *testing.T) {
 			if out, err := exec.Command(apart[0], append(apart[1:], "true")...).CombinedOutput(); err != nil {
 				t.Skipf("not run: %s is not possible here: %v: %s", strings.Join(apart, " "), err, out)
 			}
 			t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 			_, held := killHost(t, env.ContainGroup, "echo ready; exec sleep 1000")
-			cmd := exec.Command(apart[0], append(apart[1:], os.Args[0], "-test.run=^TestI5_NestedHost$", "-test.count=1")...)
+			cmd := exec.Command(apart[0], append(apart[1:], os.Args[0], "-test.run=^TestI5_NestedHost$",
+				"-test.count=1")...)
 			cmd.Env = append(os.Environ(), "ATTRACTOR_TEST_ABANDONED=0")
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS") {
 				t.Errorf("%v: %s", err, out)
 			}
-			l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup, EndAbandoned: true, Grace: -1})
-			if lines, err := l.Abandoned(); err != nil || len(lines) != 1 || !strings.HasSuffix(lines[0], " sleep 1000") {
+			l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup, EndAbandoned: true,
+				Grace: -1})
+			if lines, err := l.Abandoned(); err != nil || len(lines) != 1 || !strings.HasSuffix(lines[0],
+				" sleep 1000") {
 				t.Fatalf("%q, %v", lines, err)
 			}
 			if _, err := io.ReadAll(held); err != nil {
@@ -181,7 +187,8 @@ func TestI5_NoFileIsLeft(t *testing.T) {
 		}
 		return list
 	}
-	if list := files(); !ok || len(list) != 1 || !strings.HasPrefix(filepath.Base(list[0]), host+".") || filepath.Ext(list[0]) != ".host" {
+	if list := files(); !ok || len(list) != 1 || !strings.HasPrefix(filepath.Base(list[0]), host+".") ||
+		filepath.Ext(list[0]) != ".host" {
 		t.Errorf("%s: %q", text, files())
 	}
 	if err := errors.Join(l.Close(), l.Close()); err != nil || len(files()) != 0 {

@@ -38,7 +38,8 @@ func runs(t *testing.T, pid int) bool {
 	return err == nil && !strings.Contains(string(stat[bytes.LastIndexByte(stat, ')'):]), " Z ")
 }
 
-var killTimed = flag.Bool("kill.timed", false, "hold Kill to its time, half a second after the grace time: for a machine with nothing else to do")
+var killTimed = flag.Bool("kill.timed", false,
+	"hold Kill to its time, half a second after the grace time: for a machine with nothing else to do")
 
 // inTime fails the test if Kill took too long, on machines where that can be expected.
 func inTime(t *testing.T, took, grace time.Duration) {
@@ -86,7 +87,8 @@ func TestD4_TermIsEnough(t *testing.T) { atLevels(t, termIsEnough) }
 func termIsEnough(t *testing.T, level string) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Grace: time.Hour})
 	out := watch()
-	p := start(t, l, env.Command{Script: `trap 'echo bye; exit 9' TERM; echo ready; while :; do sleep 0.01; done`, Output: out.Write})
+	p := start(t, l, env.Command{Script: `trap 'echo bye; exit 9' TERM; echo ready; while :; do sleep 0.01; done`,
+		Output: out.Write})
 	out.until(t, "ready")
 	if err := p.Kill(t.Context()); err != nil {
 		t.Fatal(err)
@@ -109,7 +111,8 @@ func TestD4_KillReturnsThoughAPipeIsHeld(t *testing.T) {
 	out := watch()
 	wait(t, start(t, l, env.Command{Script: "true"}))
 	before := descriptors(t)
-	p := start(t, l, env.Command{Script: `env -i setsid bash -c 'echo "away $$"; exec sleep 1000' & sleep 1000`, Output: out.Write})
+	p := start(t, l, env.Command{Script: `env -i setsid bash -c 'echo "away $$"; exec sleep 1000' & sleep 1000`,
+		Output: out.Write})
 	away := pidAfter(t, out.until(t, "away "), "away ")
 	defer func() {
 		if err := syscall.Kill(away, syscall.SIGKILL); err != nil {
@@ -167,7 +170,8 @@ func leftOutputIsDropped(t *testing.T, level string) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "done"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := start(t, l, env.Command{Script: `(read x <go; head -c 300000 /dev/zero; echo "ended $?" >done) &`, Output: func(int, []byte) {}})
+	p := start(t, l, env.Command{Script: `(read x <go; head -c 300000 /dev/zero; echo "ended $?" >done) &`,
+		Output: func(int, []byte) {}})
 	if exit := wait(t, p); len(exit.Left) == 0 {
 		t.Errorf("Left is empty in %+v", exit)
 	}
@@ -197,7 +201,9 @@ name" & read x`,
 		t.Fatal(err)
 	}
 	exit := wait(t, p)
-	if len(exit.Left) == 0 || exit.Left[0] != strconv.Itoa(pid)+` sh -c echo "left $$"; exec >/dev/null 2>&1; while :; do sleep 0.1; done a name` {
+	if len(exit.Left) == 0 ||
+		exit.Left[0] != strconv.Itoa(pid)+
+			` sh -c echo "left $$"; exec >/dev/null 2>&1; while :; do sleep 0.1; done a name` {
 		t.Errorf("Left is %q", exit.Left)
 	}
 	if err := l.Close(); err != nil {
@@ -235,7 +241,8 @@ func TestD4_KillNowDoesNotWait(t *testing.T) { atLevels(t, killNowDoesNotWait) }
 func killNowDoesNotWait(t *testing.T, level string) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Grace: time.Hour})
 	out, tag := watch(), newTag()
-	p := start(t, l, env.Command{Script: `trap '' TERM; sleep 1000 & echo "child $!"; wait`, Env: []string{tag}, Output: out.Write})
+	p := start(t, l, env.Command{Script: `trap '' TERM; sleep 1000 & echo "child $!"; wait`, Env: []string{tag},
+		Output: out.Write})
 	child := pidAfter(t, out.until(t, "\n"), "child ")
 	if err := l.KillNow(); err != nil {
 		t.Fatal(err)

@@ -30,25 +30,29 @@ func TestJ9_LaunchIsExact(t *testing.T) { atLevels(t, launchIsExact) }
 
 func launchIsExact(t *testing.T, level string) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Launch: inPlace, Containment: level})
-	for script, want := range map[string]env.Exit{"exit 37": {Code: 37}, "kill -9 $$": {Code: -1, Signal: "SIGKILL"}, "kill -SEGV $$": {Code: -1, Signal: "SIGSEGV"}} {
+	for script, want := range map[string]env.Exit{"exit 37": {Code: 37}, "kill -9 $$": {Code: -1, Signal: "SIGKILL"},
+		"kill -SEGV $$": {Code: -1, Signal: "SIGSEGV"}} {
 		exit := wait(t, start(t, l, env.Command{Script: script}))
 		if exit.Code != want.Code || exit.Signal != want.Signal {
 			t.Errorf("%s: %+v, want %+v", script, exit, want)
 		}
 	}
 	out := watch()
-	p := start(t, l, env.Command{Script: `read -r x; echo "$x $WRAPPED $ADDED"; pwd; echo err >&2`, Stdin: true, Output: out.Write, Env: []string{"ADDED=1"}})
+	p := start(t, l, env.Command{Script: `read -r x; echo "$x $WRAPPED $ADDED"; pwd; echo err >&2`, Stdin: true,
+		Output: out.Write, Env: []string{"ADDED=1"}})
 	if _, err := io.WriteString(p.Stdin(), "in\n"); err != nil {
 		t.Fatal(err)
 	}
-	if wait(t, p); out.String() != "in yes 1\n"+l.WorkDir()+"\nerr\n" && out.String() != "err\nin yes 1\n"+l.WorkDir()+"\n" {
+	if wait(t, p); out.String() != "in yes 1\n"+l.WorkDir()+"\nerr\n" &&
+		out.String() != "err\nin yes 1\n"+l.WorkDir()+"\n" {
 		t.Errorf("output %q", out)
 	}
 	if runtime.GOOS != "linux" {
 		return // terminals are not supported
 	}
 	out = watch()
-	p = start(t, l, env.Command{Script: `stty size; tty >/dev/null && echo terminal`, TTY: &env.Size{Rows: 20, Cols: 50}, Output: out.Write})
+	p = start(t, l, env.Command{Script: `stty size; tty >/dev/null && echo terminal`,
+		TTY: &env.Size{Rows: 20, Cols: 50}, Output: out.Write})
 	if wait(t, p); out.String() != "20 50\r\nterminal\r\n" {
 		t.Errorf("in a terminal: %q", out)
 	}
@@ -70,24 +74,28 @@ func launchDecidesEverything(t *testing.T, level string) {
 	elsewhere := t.TempDir()
 	var seen env.Launch
 	var files []*os.File
-	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Env: []string{"MORE=1"}, Launch: func(_ context.Context, given env.Launch) (env.Launch, error) {
-		seen = given
-		files = nil
-		for range 2 {
-			r, w, err := os.Pipe()
-			if err == nil {
-				_, err = io.WriteString(w, "from a file\n")
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Env: []string{"MORE=1"},
+		Launch: func(_ context.Context, given env.Launch) (env.Launch, error) {
+			seen = given
+			files = nil
+			for range 2 {
+				r, w, err := os.Pipe()
+				if err == nil {
+					_, err = io.WriteString(w, "from a file\n")
+				}
+				if err = errors.Join(err, w.Close()); err != nil {
+					return given, err
+				}
+				files = append(files, r)
 			}
-			if err = errors.Join(err, w.Close()); err != nil {
-				return given, err
-			}
-			files = append(files, r)
-		}
-		return env.Launch{Args: []string{"/bin/sh", "-c", `pwd; cat <&3; cat <&4; echo "${OF_THE_HOST-none} ${MORE-none} ${PATH:+path} ${` + env.MarkVar + `:+mark}"; ls /dev/fd/5 2>/dev/null`},
-			Dir: elsewhere, Files: files}, nil
-	}})
+			return env.Launch{Args: []string{"/bin/sh", "-c",
+				`pwd; cat <&3; cat <&4; echo "${OF_THE_HOST-none} ${MORE-none} ${PATH:+path} ${` + env.MarkVar +
+					`:+mark}"; ls /dev/fd/5 2>/dev/null`},
+				Dir: elsewhere, Files: files}, nil
+		}})
 	out := watch()
-	if exit := wait(t, start(t, l, env.Command{Script: "exit 3", Env: []string{"OF_THE_COMMAND=1"}, Output: out.Write})); exit.Code == 3 {
+	if exit := wait(t, start(t, l, env.Command{Script: "exit 3", Env: []string{"OF_THE_COMMAND=1"},
+		Output: out.Write})); exit.Code == 3 {
 		t.Error("the command itself was started")
 	}
 	mark := ""
@@ -95,7 +103,8 @@ func launchDecidesEverything(t *testing.T, level string) {
 		mark = "mark"
 	}
 	text := out.String()
-	if want := "from a file\nfrom a file\nnone none path " + mark + "\n"; !strings.HasSuffix(text, want) || !strings.Contains(text, filepath.Base(elsewhere)) {
+	if want := "from a file\nfrom a file\nnone none path " + mark + "\n"; !strings.HasSuffix(text, want) ||
+		!strings.Contains(text, filepath.Base(elsewhere)) {
 		t.Errorf("output %q, want suffix %q", text, want)
 	}
 	for _, f := range files {
@@ -103,7 +112,8 @@ func launchDecidesEverything(t *testing.T, level string) {
 			t.Errorf("a file that the command got was left open: %v", err)
 		}
 	}
-	if !slices.Equal(seen.Args, []string{l.Platform().Shell, "-c", "exit 3"}) || seen.Dir != l.WorkDir() || !slices.Contains(seen.Env, "MORE=1") ||
+	if !slices.Equal(seen.Args, []string{l.Platform().Shell, "-c", "exit 3"}) || seen.Dir != l.WorkDir() ||
+		!slices.Contains(seen.Env, "MORE=1") ||
 		!slices.Contains(seen.Env, "OF_THE_COMMAND=1") {
 		t.Errorf("Launch received %+v", seen)
 	}
@@ -116,10 +126,16 @@ func TestJ9_LaunchRefuses(t *testing.T) {
 		launch func(context.Context, env.Launch) (env.Launch, error)
 		want   string
 	}{
-		"an error":   {func(_ context.Context, l env.Launch) (env.Launch, error) { return l, why }, why.Error()},
-		"a panic":    {func(context.Context, env.Launch) (env.Launch, error) { panic("broken") }, "LocalOptions.Launch panicked: broken"},
-		"Goexit":     {func(context.Context, env.Launch) (env.Launch, error) { runtime.Goexit(); return env.Launch{}, nil }, "LocalOptions.Launch called runtime.Goexit"},
-		"no program": {func(context.Context, env.Launch) (env.Launch, error) { return env.Launch{}, nil }, "no program"},
+		"an error": {func(_ context.Context, l env.Launch) (env.Launch, error) { return l, why }, why.Error()},
+		"a panic": {func(context.Context, env.Launch) (env.Launch, error) { panic("broken") },
+			"LocalOptions.Launch panicked: broken"},
+		"Goexit": {func(context.Context, env.Launch) (env.Launch, error) {
+			runtime.Goexit()
+			return env.Launch{},
+				nil
+		}, "LocalOptions.Launch called runtime.Goexit"},
+		"no program": {func(context.Context, env.Launch) (env.Launch, error) { return env.Launch{}, nil },
+			"no program"},
 		"not there": {func(_ context.Context, l env.Launch) (env.Launch, error) {
 			l.Args = append([]string{"no-such-sandbox"}, l.Args...)
 			return l, nil
@@ -170,7 +186,8 @@ func TestJ9_LaunchHangs(t *testing.T) {
 
 // A file may be listed twice, or closed by whoever opened it: the command runs anyway.
 func TestJ9_LaunchGivesAFileTwice(t *testing.T) {
-	l := newLocal(t, t.TempDir(), env.LocalOptions{Launch: func(_ context.Context, given env.Launch) (env.Launch, error) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Launch: func(_ context.Context, given env.Launch) (env.Launch,
+		error) {
 		f, err := os.Open("/dev/null")
 		given.Files = []*os.File{f, f}
 		return given, err
@@ -196,7 +213,8 @@ func TestJ9_LaunchEnded(t *testing.T) {
 		}
 		return l, nil
 	}})
-	if result, err := env.Run(t.Context(), l, env.Command{Script: "exit 3"}, 0); err != nil || result.Code != 3 || ended.Load() != 1 {
+	if result, err := env.Run(t.Context(), l, env.Command{Script: "exit 3"}, 0); err != nil || result.Code != 3 ||
+		ended.Load() != 1 {
 		t.Errorf("%+v %v, ended %d times", result, err, ended.Load())
 	}
 	program = "/nowhere"

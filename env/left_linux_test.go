@@ -14,8 +14,10 @@ func TestI1_LeftIsNamed(t *testing.T) {
 		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 		out := watch()
 		exit := wait(t, start(t, l, env.Command{
-			Script: `sleep 4321 >/dev/null 2>&1 & until grep -qzx sleep /proc/$!/cmdline; do :; done; echo "left $!"`, Output: out.Write}))
-		if want := strconv.Itoa(pidAfter(t, out.String(), "left ")) + " sleep 4321"; len(exit.Left) != 1 || exit.Left[0] != want {
+			Script: `sleep 4321 >/dev/null 2>&1 & until grep -qzx sleep /proc/$!/cmdline; do :; done; echo "left $!"`,
+			Output: out.Write}))
+		if want := strconv.Itoa(pidAfter(t, out.String(), "left ")) + " sleep 4321"; len(exit.Left) != 1 ||
+			exit.Left[0] != want {
 			t.Errorf("left %q, want %q", exit.Left, want)
 		}
 	})

@@ -113,7 +113,8 @@ func noCgroup(t *testing.T, text string) {
 // probePIDNS makes a namespace with its own /proc.
 func probePIDNS(t *testing.T) error {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", `mount --make-rslave / && umount -l /proc && mount -t proc proc /proc && read -r pid rest </proc/self/stat && echo "$pid $$"`)
+	cmd := exec.Command("sh", "-c",
+		`mount --make-rslave / && umount -l /proc && mount -t proc proc /proc && read -r pid rest </proc/self/stat && echo "$pid $$"`)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

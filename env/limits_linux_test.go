@@ -46,7 +46,8 @@ func TestL6_ForkBomb(t *testing.T) {
 		if err := result.Process.Kill(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if text, result := run(t, l, env.Command{Script: "/bin/true && echo fine"}); text != "fine\n" || len(result.Exit.Limits) > 0 {
+		if text, result := run(t, l, env.Command{Script: "/bin/true && echo fine"}); text != "fine\n" ||
+			len(result.Exit.Limits) > 0 {
 			t.Errorf("the next command: %q, %+v", text, result)
 		}
 	})
@@ -119,11 +120,13 @@ func TestL6_Memory(t *testing.T) {
 		}
 		const hog = `head -c 300M /dev/zero | tail | wc -c; [ ${PIPESTATUS[1]} = 0 ]` // tail keeps what has no line end
 		text, result := run(t, l, env.Command{Script: hog})
-		if result.Code == 0 || strings.Contains(text, "314572800") || !slices.Equal(result.Exit.Limits, []string{"memory 64 MiB"}) {
+		if result.Code == 0 || strings.Contains(text, "314572800") || !slices.Equal(result.Exit.Limits,
+			[]string{"memory 64 MiB"}) {
 			t.Errorf("%+v\n%s", result.Exit, text)
 		}
 		free := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
-		if text, result := run(t, free, env.Command{Script: hog}); strings.TrimSpace(text) != "314572800" || len(result.Exit.Limits) > 0 {
+		if text, result := run(t, free, env.Command{Script: hog}); strings.TrimSpace(text) != "314572800" ||
+			len(result.Exit.Limits) > 0 {
 			t.Errorf("without a limit: %+v\n%s", result.Exit, text)
 		}
 	})
@@ -143,7 +146,8 @@ func TestL6_NoCgroupIsLeft(t *testing.T) {
 				continue
 			}
 			found, err := filepath.Glob("/sys/fs/cgroup/*/attractor-" + at)
-			if more, _ := filepath.Glob("/sys/fs/cgroup/*/*/*/attractor-" + at); err != nil || len(found)+len(more) > 0 {
+			if more, _ := filepath.Glob("/sys/fs/cgroup/*/*/*/attractor-" + at); err != nil ||
+				len(found)+len(more) > 0 {
 				t.Errorf("left %q %q: %v", found, more, err)
 			}
 		}
@@ -154,7 +158,8 @@ func TestL6_NoCgroupIsLeft(t *testing.T) {
 func TestL6_FilesOfEachProcess(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		dir := t.TempDir()
-		l := newLocal(t, dir, env.LocalOptions{Containment: level, Limits: env.Limits{Processes: -1, FileSize: 1 << 20, OpenFiles: 40}})
+		l := newLocal(t, dir, env.LocalOptions{Containment: level, Limits: env.Limits{Processes: -1, FileSize: 1 << 20,
+			OpenFiles: 40}})
 		if want := level + "; processes unlimited, memory unlimited, files up to 1 MiB, 40 open files"; l.Containment() != want {
 			t.Errorf("Containment is %q, want %q", l.Containment(), want)
 		}
@@ -163,14 +168,16 @@ func TestL6_FilesOfEachProcess(t *testing.T) {
 		if err != nil || info.Size() != 1<<20 || !slices.Equal(result.Exit.Limits, []string{"files up to 1 MiB"}) {
 			t.Errorf("%+v, %+v, %v", result.Exit, info, err)
 		}
-		text, result := run(t, l, env.Command{Script: `for n in $(seq 4 60); do eval "exec $n</dev/null" || exit 7; done; echo all`})
+		text, result := run(t, l,
+			env.Command{Script: `for n in $(seq 4 60); do eval "exec $n</dev/null" || exit 7; done; echo all`})
 		if result.Code == 0 || strings.Contains(text, "all") {
 			t.Errorf("60 files were open: %+v\n%s", result.Exit, text)
 		}
 		// The command is the shell as before: the limits leave no process and no variable.
 		text, _ = run(t, l, env.Command{Script: `echo "$0"; echo $PPID; ulimit -n; ps -o args= -p $$ 2>/dev/null | head -c 9`})
 		free := newLocal(t, dir, env.LocalOptions{Containment: level})
-		plain, _ := run(t, free, env.Command{Script: `echo "$0"; echo $PPID; echo 40; ps -o args= -p $$ 2>/dev/null | head -c 9`})
+		plain, _ := run(t, free,
+			env.Command{Script: `echo "$0"; echo $PPID; echo 40; ps -o args= -p $$ 2>/dev/null | head -c 9`})
 		if text != plain {
 			t.Errorf("with limits %q, without %q", text, plain)
 		}

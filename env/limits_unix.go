@@ -33,8 +33,10 @@ func (l *limits) eachProcess(wanted Limits, userNamespaces bool) error {
 		l.set = append(l.set, command(strconv.FormatInt(units, 10)))
 		return units * unit
 	}
-	l.hold.FileSize = set(unix.RLIMIT_FSIZE, wanted.FileSize, func(value string) string { return "ulimit -f " + value }, 512)
-	l.hold.OpenFiles = set(unix.RLIMIT_NOFILE, wanted.OpenFiles, func(value string) string { return "ulimit -n " + value }, 1)
+	l.hold.FileSize = set(unix.RLIMIT_FSIZE, wanted.FileSize, func(value string) string { return "ulimit -f " + value },
+		512)
+	l.hold.OpenFiles = set(unix.RLIMIT_NOFILE, wanted.OpenFiles,
+		func(value string) string { return "ulimit -n " + value }, 1)
 	if userNamespaces && os.Getuid() != 0 && l.hold.Processes == 0 { // the kernel does not count root's
 		l.hold.Processes = set(unix.RLIMIT_NPROC, wanted.Processes, func(value string) string {
 			return "{ ulimit -u " + value + " 2>/dev/null || ulimit -p " + value + "; }" // shells differ

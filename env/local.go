@@ -157,9 +157,11 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Local{dir: filepath.ToSlash(abs), shell: shell, launch: opts.Launch, network: opts.Network, sandbox: opts.Sandbox,
-		anyNames: opts.AnyNames, confined: slices.Clone(opts.Confined), hides: opts.HidesHost, grace: opts.Grace, settle: contain.SettleTime,
-		locks: newLocks(opts.Locks)}
+	l := &Local{dir: filepath.ToSlash(abs), shell: shell, launch: opts.Launch, network: opts.Network,
+		sandbox:  opts.Sandbox,
+		anyNames: opts.AnyNames, confined: slices.Clone(opts.Confined), hides: opts.HidesHost, grace: opts.Grace,
+		settle: contain.SettleTime,
+		locks:  newLocks(opts.Locks)}
 	switch {
 	case opts.Grace == 0:
 		l.grace = DefaultGrace
@@ -172,7 +174,8 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 	}
 	l.environ = append(unattended(FilterVars(opts.Vars, environ, opts.DropVars)), opts.Env...)
 	wanted := opts.Limits.withDefaults()
-	if l.level, err = contain.Find(opts.Containment, shell, contain.Limits{Processes: wanted.Processes, Memory: wanted.Memory}); err != nil {
+	if l.level, err = contain.Find(opts.Containment, shell, contain.Limits{Processes: wanted.Processes,
+		Memory: wanted.Memory}); err != nil {
 		return nil, err
 	}
 	if l.limits, err = newLimits(wanted, l.level.Limits(), opts.UserNamespaces && opts.Launch != nil); err != nil {
@@ -249,7 +252,10 @@ func (l *Local) Containment() string {
 func (l *Local) Confinement() Confinement {
 	c := Confinement{Writable: []string{}, Network: l.network, Sandbox: l.sandbox, Limits: l.limits.hold}
 	for _, r := range l.roots {
-		inside := slices.ContainsFunc(l.roots, func(o *root) bool { return o != r && !o.readOnly && below(r.real, o.real) })
+		inside := slices.ContainsFunc(l.roots, func(o *root) bool {
+			return o != r && !o.readOnly &&
+				below(r.real, o.real)
+		})
 		switch dir := cmp.Or(r.given, "/"); {
 		case !r.readOnly && !slices.Contains(c.Writable, dir):
 			c.Writable = append(c.Writable, dir)

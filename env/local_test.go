@@ -134,7 +134,8 @@ func TestD2_ExtraRoots(t *testing.T) {
 	symlink(t, base+"/work/abs", base+"/extra/back")
 	symlink(t, base+"/other", base+"/work/out")
 	l := newLocal(t, base+"/work", env.LocalOptions{Roots: []string{base + "/extra"}})
-	for _, name := range []string{base + "/extra/sub/f", "abs/f", "rel/f", "../extra/sub/f", "sub/../../extra/back/f", "abs/../sub/f"} {
+	for _, name := range []string{base + "/extra/sub/f", "abs/f", "rel/f", "../extra/sub/f", "sub/../../extra/back/f",
+		"abs/../sub/f"} {
 		f, err := l.Open(t.Context(), name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -145,7 +146,8 @@ func TestD2_ExtraRoots(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}
-	for _, name := range []string{base + "/other/f", "../other/f", "out/f", "rel/../../other/f", base + "/extra/../other/f", base + "/extrafalse"} {
+	for _, name := range []string{base + "/other/f", "../other/f", "out/f", "rel/../../other/f",
+		base + "/extra/../other/f", base + "/extrafalse"} {
 		_, err := l.Open(t.Context(), name)
 		if !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("%s: error %v, want a refusal", name, err)

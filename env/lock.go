@@ -157,7 +157,9 @@ func openLock(dir, name string) (*os.File, error) {
 		return nil, err
 	}
 	if !info.IsDir() || !ownedByUser(info) {
-		return nil, &fs.PathError{Op: "lock", Path: dir, Err: fmt.Errorf("not a directory that belongs to this user and that only this user can write to: %w", fs.ErrPermission)}
+		return nil, &fs.PathError{Op: "lock", Path: dir,
+			Err: fmt.Errorf("not a directory that belongs to this user and that only this user can write to: %w",
+				fs.ErrPermission)}
 	}
 	return os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 }

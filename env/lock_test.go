@@ -113,7 +113,8 @@ func TestI6_WhereLocksAre(t *testing.T) {
 	replace := func(t *testing.T) (string, error) {
 		dir := outer.TempDir() // independent of TMPDIR, which changes
 		write(t, dir+"/f", "x")
-		err := newLocal(t, dir, env.LocalOptions{}).Replace(t.Context(), "f", env.HashOf([]byte("x")), []byte("y"), 0o644)
+		err := newLocal(t, dir, env.LocalOptions{}).Replace(t.Context(), "f", env.HashOf([]byte("x")), []byte("y"),
+			0o644)
 		return read(t, dir+"/f"), err
 	}
 	t.Run("state", func(t *testing.T) {
@@ -160,7 +161,8 @@ func TestI6_WhereLocksAre(t *testing.T) {
 	t.Run("nowhere", func(t *testing.T) {
 		t.Setenv("XDG_STATE_HOME", file)
 		t.Setenv("TMPDIR", file)
-		if content, err := replace(t); err == nil || content != "x" || !strings.Contains(err.Error(), "set XDG_STATE_HOME") {
+		if content, err := replace(t); err == nil || content != "x" || !strings.Contains(err.Error(),
+			"set XDG_STATE_HOME") {
 			t.Errorf("content %q, %v", content, err)
 		}
 	})

@@ -17,7 +17,8 @@ func lockName(kind string, _ int64) string { return kind }
 // tryLock takes the lock of a byte of an open file, or returns errBusy. Closing the file ends it.
 func tryLock(f *os.File, at int64) error {
 	where := &windows.Overlapped{Offset: uint32(at), OffsetHigh: uint32(at >> 32)}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, where)
+	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
+		0, 1, 0, where)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return errBusy
 	}

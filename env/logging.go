@@ -55,7 +55,8 @@ type logging struct {
 }
 
 // record logs an operation that has ended, unless the environment does not support it.
-func (l logging) record(ctx context.Context, level slog.Level, op string, took time.Duration, err error, attrs ...slog.Attr) {
+func (l logging) record(ctx context.Context, level slog.Level, op string, took time.Duration, err error,
+	attrs ...slog.Attr) {
 	if op != "start" && errors.Is(err, errors.ErrUnsupported) {
 		return
 	}
@@ -81,11 +82,13 @@ func (l logging) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	began := time.Now()
 	f, err := l.Environment.Open(ctx, name)
 	if err != nil {
-		l.record(ctx, slog.LevelDebug, "open", time.Since(began), err, slog.String("name", name), slog.Int64("bytes", 0))
+		l.record(ctx, slog.LevelDebug, "open", time.Since(began), err, slog.String("name", name),
+			slog.Int64("bytes", 0))
 		return nil, err
 	}
 	return watchReader(f, func(read int64, err error) {
-		l.record(ctx, slog.LevelDebug, "open", time.Since(began), err, slog.String("name", name), slog.Int64("bytes", read))
+		l.record(ctx, slog.LevelDebug, "open", time.Since(began), err, slog.String("name", name),
+			slog.Int64("bytes", read))
 	}), nil
 }
 
@@ -101,7 +104,8 @@ func read[T any](ctx context.Context, l logging, op, name string, do func() (T, 
 func (l logging) change(ctx context.Context, op, name string, do func() error, attrs ...slog.Attr) error {
 	began := time.Now()
 	err := do()
-	l.record(ctx, slog.LevelInfo, op, time.Since(began), err, append([]slog.Attr{slog.String("name", name)}, attrs...)...)
+	l.record(ctx, slog.LevelInfo, op, time.Since(began), err, append([]slog.Attr{slog.String("name", name)},
+		attrs...)...)
 	return err
 }
 
@@ -172,7 +176,8 @@ func (l logging) Stat(ctx context.Context, name string) (Info, error) {
 func (l logging) ReadDir(ctx context.Context, name string) ([]Info, error) {
 	began := time.Now()
 	list, err := l.Environment.ReadDir(ctx, name)
-	l.record(ctx, slog.LevelDebug, "readdir", time.Since(began), err, slog.String("name", name), slog.Int("entries", len(list)))
+	l.record(ctx, slog.LevelDebug, "readdir", time.Since(began), err, slog.String("name", name),
+		slog.Int("entries", len(list)))
 	return list, err
 }
 
@@ -211,7 +216,8 @@ func (l logging) Start(ctx context.Context, cmd Command) (Process, error) {
 	if w := p.Process.Stdin(); w != nil {
 		p.stdin = &countedWriter{WriteCloser: w}
 	}
-	l.record(ctx, slog.LevelInfo, "start", time.Since(began), nil, append([]slog.Attr{slog.String("process", p.ID())}, attrs...)...)
+	l.record(ctx, slog.LevelInfo, "start", time.Since(began), nil, append([]slog.Attr{slog.String("process", p.ID())},
+		attrs...)...)
 	return p, nil
 }
 
@@ -252,7 +258,8 @@ func (p *loggedProcess) Wait(ctx context.Context) (Exit, error) {
 		if p.stdin != nil {
 			attrs = append(attrs, slog.Int64("stdin", p.stdin.written.Load()))
 		}
-		attrs = append(attrs, slog.Int64("stdout", p.printed[Stdout].Load()), slog.Int64("stderr", p.printed[Stderr].Load()))
+		attrs = append(attrs, slog.Int64("stdout", p.printed[Stdout].Load()),
+			slog.Int64("stderr", p.printed[Stderr].Load()))
 		if len(exit.Left) > 0 {
 			attrs = append(attrs, slog.Int("left", len(exit.Left)))
 		}

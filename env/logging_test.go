@@ -117,14 +117,16 @@ func TestD7_LoggingLogsErrors(t *testing.T) {
 		_, statErr := e.Stat(ctx, "no")
 		_, openErr := e.Open(ctx, "../no")
 		_, startErr := e.Start(ctx, env.Command{Script: "true", Dir: "no"})
-		for op, err := range map[string]error{"stat": statErr, "open": openErr, "remove": e.Remove(ctx, "no"), "start": startErr} {
+		for op, err := range map[string]error{"stat": statErr, "open": openErr, "remove": e.Remove(ctx, "no"),
+			"start": startErr} {
 			if err == nil {
 				t.Errorf("%s worked", op)
 			}
 		}
 	}
 	lines := log.lines(t)
-	for i, want := range []string{"DEBUG stat ", "WARN open bytes=0 ", "WARN start ", "WARN remove ", "DEBUG stat ", "DEBUG open ", "INFO start ", "INFO remove "} {
+	for i, want := range []string{"DEBUG stat ", "WARN open bytes=0 ", "WARN start ", "WARN remove ", "DEBUG stat ",
+		"DEBUG open ", "INFO start ", "INFO remove "} {
 		if line := lines[i]; !strings.HasPrefix(line, want) || !strings.Contains(line, "error=") {
 			t.Errorf("%s\nwant %s... error=...", line, want)
 		}
@@ -138,7 +140,8 @@ func TestN7_LookingAboveIsNoFailure(t *testing.T) {
 	if _, err := e.Stat(t.Context(), "../.git"); err == nil {
 		t.Error("it worked")
 	}
-	if lines := log.lines(t); len(lines) != 1 || !strings.HasPrefix(lines[0], "DEBUG stat ") || !strings.Contains(lines[0], "outside of the allowed") {
+	if lines := log.lines(t); len(lines) != 1 || !strings.HasPrefix(lines[0], "DEBUG stat ") ||
+		!strings.Contains(lines[0], "outside of the allowed") {
 		t.Errorf("the log has %q", lines)
 	}
 }
@@ -240,7 +243,8 @@ func (searches) Glob(context.Context, string, string) (search.Listing, error) {
 func TestD7_ViewsKeepTheSearch(t *testing.T) {
 	local := newLocal(t, t.TempDir(), env.LocalOptions{})
 	var inner, outer logged
-	e := env.Logging(env.ReadOnly(env.Logging(searches{local}, inner.logger(slog.LevelDebug))), outer.logger(slog.LevelDebug))
+	e := env.Logging(env.ReadOnly(env.Logging(searches{local}, inner.logger(slog.LevelDebug))),
+		outer.logger(slog.LevelDebug))
 	if r, err := search.Grep(t.Context(), e, search.Query{Pattern: "x", Path: "dir"}); err != nil || r.Searched != 42 {
 		t.Errorf("Grep: %+v, %v", r, err)
 	}
@@ -251,7 +255,8 @@ func TestD7_ViewsKeepTheSearch(t *testing.T) {
 		log.want(t, `DEBUG grep name="dir"`, `WARN glob error="no index" name=""`)
 	}
 	// A Sub has another working directory, so the search engine searches its files itself.
-	if r, err := search.Grep(t.Context(), env.Sub(searches{local}, "."), search.Query{Pattern: "x"}); err != nil || r.Searched != 0 {
+	if r, err := search.Grep(t.Context(), env.Sub(searches{local}, "."), search.Query{Pattern: "x"}); err != nil ||
+		r.Searched != 0 {
 		t.Errorf("Grep in Sub: %+v, %v", r, err)
 	}
 }

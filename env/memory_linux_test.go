@@ -21,7 +21,8 @@ var captureMiB = flag.Int("capture.mib", 300, "how many MiB of output TestD5_Pea
 // amount of output.
 func maxGrowth() int64 {
 	const limit = 16 << 20
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race",
+		Value: "true"}) {
 		return 4 * limit // the race detector adds memory of its own
 	}
 	return limit
@@ -58,7 +59,8 @@ func TestD5_PeakMemory(t *testing.T) {
 func growth(t *testing.T) int64 {
 	t.Helper()
 	l := newLocal(t, t.TempDir(), env.LocalOptions{})
-	if _, err := env.Run(t.Context(), l, env.Command{Script: "true", Output: new(capture.Buffer).Write}, 0); err != nil {
+	if _, err := env.Run(t.Context(), l, env.Command{Script: "true", Output: new(capture.Buffer).Write},
+		0); err != nil {
 		t.Fatal(err) // loads what the first command needs
 	}
 	before := memory(t, "VmRSS")

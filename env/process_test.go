@@ -96,7 +96,8 @@ func TestD3_OwnProcessGroupAndBash(t *testing.T) { atLevels(t, ownProcessGroupAn
 func ownProcessGroupAndBash(t *testing.T, level string) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 	out := watch()
-	wait(t, start(t, l, env.Command{Script: `echo "pid $$"; ps -o pgid= -p $$; echo "shell $BASH_VERSION"`, Output: out.Write}))
+	wait(t, start(t, l, env.Command{Script: `echo "pid $$"; ps -o pgid= -p $$; echo "shell $BASH_VERSION"`,
+		Output: out.Write}))
 	lines := strings.Fields(out.String())
 	if len(lines) < 4 || lines[1] != lines[2] {
 		t.Errorf("process and group differ: %q", out)
@@ -220,7 +221,8 @@ func TestD3_ArrivalOrderOfABurst(t *testing.T) {
 func TestD3_OneStreamEndsBeforeTheOther(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{})
 	out := watch()
-	p := start(t, l, env.Command{Script: `exec >&-; echo 1 >&2; read x; echo 2 >&2; read x`, Stdin: true, Output: out.Write})
+	p := start(t, l, env.Command{Script: `exec >&-; echo 1 >&2; read x; echo 2 >&2; read x`, Stdin: true,
+		Output: out.Write})
 	out.until(t, "1\n") // the end of the other stream came before
 	if _, err := p.Stdin().Write([]byte("\n")); err != nil {
 		t.Fatal(err)

@@ -61,7 +61,8 @@ func (p protected) check(ctx context.Context, op, name string, follow bool) erro
 		}
 	}
 	if _, ok := p.Environment.(Resolver); !ok && p.linked(ctx, name) {
-		return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w (the name goes through a symbolic link whose target is unknown; use a name without links)", ErrProtected)}
+		return &fs.PathError{Op: op, Path: name,
+			Err: fmt.Errorf("%w (the name goes through a symbolic link whose target is unknown; use a name without links)", ErrProtected)}
 	}
 	return nil
 }
@@ -146,7 +147,8 @@ func plainName(elem string) string {
 // Resolver.
 func (p protected) linked(ctx context.Context, name string) bool {
 	dir, rest := "/", strings.Trim(p.absolute(name), "/")
-	if in, ok := strings.CutPrefix(p.absolute(name), strings.TrimSuffix(p.WorkDir(), "/")+"/"); ok { // the directories above are not the model's
+	// the directories above are not the model's
+	if in, ok := strings.CutPrefix(p.absolute(name), strings.TrimSuffix(p.WorkDir(), "/")+"/"); ok {
 		dir, rest = p.WorkDir(), in
 	}
 	for elem := range strings.SplitSeq(rest, "/") {

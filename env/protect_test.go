@@ -22,10 +22,12 @@ func repository(t *testing.T) string {
 	for _, d := range []string{".git/hooks", "sub/.git", "linked", ".claude"} {
 		mkdir(t, filepath.Join(dir, d))
 	}
-	for name, content := range map[string]string{".git/config": "c", ".git/hooks/pre-commit": "h", "sub/.git/config": "s", "f": "f", "worktree": "w", ".claude/settings.json": "{}"} {
+	for name, content := range map[string]string{".git/config": "c", ".git/hooks/pre-commit": "h",
+		"sub/.git/config": "s", "f": "f", "worktree": "w", ".claude/settings.json": "{}"} {
 		write(t, filepath.Join(dir, name), content)
 	}
-	for link, to := range map[string]string{"in": ".git", "linked/up": "..", "hook": ".git/hooks/pre-commit", "abs": dir + "/.git/hooks", "linked/.git": "../f",
+	for link, to := range map[string]string{"in": ".git", "linked/up": "..", "hook": ".git/hooks/pre-commit",
+		"abs": dir + "/.git/hooks", "linked/.git": "../f",
 		"settings": ".claude/settings.json"} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
@@ -67,19 +69,24 @@ func TestI2_ProtectRefusesGit(t *testing.T) {
 		"of plain": env.Protect(plainEnvironment{local}, env.DefaultProtection()),
 	} {
 		t.Run(kind, func(t *testing.T) {
-			for _, name := range []string{".git/config", ".git/hooks/pre-commit", ".git/hooks/new", "./x/../.git/config", dir + "/.git/config", "sub/.git/config", ".git",
-				"new/.git", "in/config", "in/hooks/new", "linked/up/.git/config", "linked/up/in/config", "hook", "abs/new", "linked/.git",
-				".GIT/config", ".Git/new", ".g\u200cit/config", ".git./config", ".git /x", "git~1/config", ".git::$INDEX_ALLOCATION/x"} {
+			for _, name := range []string{".git/config", ".git/hooks/pre-commit", ".git/hooks/new",
+				"./x/../.git/config", dir + "/.git/config", "sub/.git/config", ".git",
+				"new/.git", "in/config", "in/hooks/new", "linked/up/.git/config", "linked/up/in/config", "hook",
+				"abs/new", "linked/.git",
+				".GIT/config", ".Git/new", ".g\u200cit/config", ".git./config", ".git /x", "git~1/config",
+				".git::$INDEX_ALLOCATION/x"} {
 				for op, err := range map[string]error{
 					"write":   e.WriteFile(t.Context(), name, []byte("x"), 0o644),
 					"replace": env.Replace(t.Context(), e, name, env.HashOf([]byte("c")), []byte("x"), 0o644),
 					"make":    env.Replace(t.Context(), e, name, env.NoFile, []byte("x"), 0o644),
 				} {
-					if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, env.ErrChanged) || kind != "of plain" && !errors.Is(err, env.ErrProtected) {
+					if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, env.ErrChanged) || kind != "of plain" &&
+						!errors.Is(err, env.ErrProtected) {
 						t.Errorf("%s %s: %v", op, name, err)
 					}
 				}
-				if err := e.Remove(t.Context(), name); name != "hook" && !errors.Is(err, env.ErrProtected) && !(kind == "of plain" && errors.Is(err, fs.ErrPermission)) {
+				if err := e.Remove(t.Context(), name); name != "hook" && !errors.Is(err, env.ErrProtected) &&
+					!(kind == "of plain" && errors.Is(err, fs.ErrPermission)) {
 					t.Errorf("remove %s: %v", name, err)
 				} else if err == nil { // the link itself is not a hook
 					if err := os.Symlink(".git/hooks/pre-commit", filepath.Join(dir, "hook")); err != nil {
@@ -122,7 +129,8 @@ func TestI2_ProtectReportsWhatNeedsApproval(t *testing.T) {
 		"read-only": env.ReadOnly(env.Protect(local, protection)),
 	} {
 		t.Run(kind, func(t *testing.T) {
-			for _, name := range []string{".mcp.json", "deep/down/.mcp.json", ".claude/settings.json", ".Claude/x", "settings", ".codex/hooks.json", ".agents/skills/x/SKILL.md",
+			for _, name := range []string{".mcp.json", "deep/down/.mcp.json", ".claude/settings.json", ".Claude/x",
+				"settings", ".codex/hooks.json", ".agents/skills/x/SKILL.md",
 				".attractor/hooks.json", "scripts/hooks/x", "abs-hooks/x", dir + "/.mcp.json", "readonly"} {
 				if why := env.Guarded(t.Context(), e, name); why == "" {
 					t.Errorf("%s does not need approval", name)

@@ -31,7 +31,8 @@ var swapFor = flag.Duration("swap.for", time.Second, "how long TestD2_SwappedLin
 func swap(paths, asides [2]string, file, target string, stop <-chan struct{}) (rounds int, err error) {
 	for {
 		for i := range paths {
-			if err := unix.Renameat2(unix.AT_FDCWD, paths[i], unix.AT_FDCWD, asides[i], unix.RENAME_EXCHANGE); err != nil {
+			if err := unix.Renameat2(unix.AT_FDCWD, paths[i], unix.AT_FDCWD, asides[i],
+				unix.RENAME_EXCHANGE); err != nil {
 				return rounds, err
 			}
 		}
@@ -90,7 +91,8 @@ func TestD2_SwappedLinkNeverEscapes(t *testing.T) {
 	rounds := 0
 	go func() {
 		var err error
-		rounds, err = swap([2]string{work + "/d", work + "/abs"}, [2]string{base + "/swap1", base + "/swap2"}, work+"/plain", outside+"/e/f", stop)
+		rounds, err = swap([2]string{work + "/d", work + "/abs"}, [2]string{base + "/swap1", base + "/swap2"},
+			work+"/plain", outside+"/e/f", stop)
 		swapped <- err
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), *swapFor)
@@ -277,7 +279,8 @@ func (u *swapUser) makeParents(dir string) error {
 		return err
 	}
 	for _, name := range []string{"made/g", "made"} {
-		if err := u.l.Remove(ctx, dir+name); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
+		if err := u.l.Remove(ctx, dir+name); err != nil && !errors.Is(err, fs.ErrPermission) &&
+			!errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
 			return err
 		}
 	}

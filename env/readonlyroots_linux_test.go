@@ -31,7 +31,8 @@ func TestJ9_SwappedLinkDoesNotLeadIntoReadOnly(t *testing.T) {
 				swapped <- err
 				return
 			default:
-				err = unix.Renameat2(unix.AT_FDCWD, filepath.Join(dir, "d"), unix.AT_FDCWD, filepath.Join(dir, "aside"), unix.RENAME_EXCHANGE)
+				err = unix.Renameat2(unix.AT_FDCWD, filepath.Join(dir, "d"), unix.AT_FDCWD, filepath.Join(dir, "aside"),
+					unix.RENAME_EXCHANGE)
 			}
 		}
 		swapped <- err

@@ -22,12 +22,14 @@ func readOnlyDirs(t *testing.T) (l *env.Local, dir string) {
 	for _, name := range []string{"work/sub", "work/ro/deep", "work/ro/rw/inner", "beside/sub"} {
 		mkdir(t, filepath.Join(dir, name))
 	}
-	for _, name := range []string{"work/f", "work/ro/f", "work/ro/deep/f", "work/ro/rw/f", "work/ro/rw/inner/f", "beside/f"} {
+	for _, name := range []string{"work/f", "work/ro/f", "work/ro/deep/f", "work/ro/rw/f", "work/ro/rw/inner/f",
+		"beside/f"} {
 		write(t, filepath.Join(dir, name), "old")
 	}
 	work := filepath.Join(dir, "work")
 	l = newLocal(t, work, env.LocalOptions{Roots: []string{filepath.Join(work, "ro/rw")},
-		ReadOnly: []string{filepath.Join(work, "ro"), filepath.Join(dir, "beside"), filepath.Join(work, "ro/rw/inner")}})
+		ReadOnly: []string{filepath.Join(work, "ro"), filepath.Join(dir, "beside"),
+			filepath.Join(work, "ro/rw/inner")}})
 	return l, dir
 }
 
@@ -59,8 +61,10 @@ func TestJ9_ReadOnlyRootsAreOnlyRead(t *testing.T) {
 	symlink(t, filepath.Join(dir, "beside"), filepath.Join(dir, "work/out"))
 	symlink(t, "../ro/deep/f", filepath.Join(dir, "work/sub/flink"))
 	for name, root := range map[string]string{
-		"ro/f": "work/ro", "ro/deep/f": "work/ro", "sub/../ro/deep/f": "work/ro", "link/f": "work/ro", filepath.Join(dir, "beside/f"): "beside",
-		filepath.Join(dir, "work/ro/f"): "work/ro", "out/f": "beside", "ro/rw/inner/f": "work/ro/rw/inner", "ro/rw/../deep/f": "work/ro",
+		"ro/f": "work/ro", "ro/deep/f": "work/ro", "sub/../ro/deep/f": "work/ro", "link/f": "work/ro",
+		filepath.Join(dir, "beside/f"):  "beside",
+		filepath.Join(dir, "work/ro/f"): "work/ro", "out/f": "beside", "ro/rw/inner/f": "work/ro/rw/inner",
+		"ro/rw/../deep/f": "work/ro",
 	} {
 		for op, err := range changes(t, l, name) {
 			var of *fs.PathError
@@ -69,7 +73,8 @@ func TestJ9_ReadOnlyRootsAreOnlyRead(t *testing.T) {
 				continue
 			}
 			if text := err.Error(); !strings.Contains(text, filepath.Join(dir, root)+"/ is read-only") ||
-				!strings.Contains(text, "choose a path in "+filepath.Join(dir, "work")+"/, "+filepath.Join(dir, "work/ro/rw")+"/") {
+				!strings.Contains(text, "choose a path in "+filepath.Join(dir, "work")+"/, "+filepath.Join(dir,
+					"work/ro/rw")+"/") {
 				t.Errorf("%s of %s: %q does not name the directory and say what to do", op, name, text)
 			}
 		}
@@ -84,7 +89,8 @@ func TestJ9_ReadOnlyRootsAreOnlyRead(t *testing.T) {
 	if err := l.Remove(t.Context(), "sub/flink"); err != nil {
 		t.Errorf("remove a link into a read-only directory: %v", err)
 	}
-	for _, name := range []string{"ro", "ro/rw", "ro/rw/inner", filepath.Join(dir, "work"), filepath.Join(dir, "beside"), "."} {
+	for _, name := range []string{"ro", "ro/rw", "ro/rw/inner", filepath.Join(dir, "work"),
+		filepath.Join(dir, "beside"), "."} {
 		if err := l.Remove(t.Context(), name); err == nil {
 			t.Errorf("the root %s was removed", name)
 		}
@@ -135,7 +141,8 @@ func TestJ9_WritableInsideOfReadOnly(t *testing.T) {
 			t.Errorf("%s is %q, %v", name, data, err)
 		}
 	}
-	if err := errors.Join(l.Remove(t.Context(), "ro/rw/new/f"), l.Remove(t.Context(), "ro/rw/new"), l.Remove(t.Context(), "sub")); err != nil {
+	if err := errors.Join(l.Remove(t.Context(), "ro/rw/new/f"), l.Remove(t.Context(), "ro/rw/new"),
+		l.Remove(t.Context(), "sub")); err != nil {
 		t.Error(err)
 	}
 	_, err := l.Stat(t.Context(), "/etc/passwd")
@@ -169,7 +176,8 @@ func TestJ9_LocalWithReadOnlyDirPassesTheSuite(t *testing.T) {
 		dir := t.TempDir()
 		mkdir(t, filepath.Join(dir, "ro"))
 		mkdir(t, filepath.Join(dir, "work"))
-		return newLocal(t, filepath.Join(dir, "work"), env.LocalOptions{ReadOnly: []string{dir}, Roots: []string{filepath.Join(dir, "work")}})
+		return newLocal(t, filepath.Join(dir, "work"), env.LocalOptions{ReadOnly: []string{dir},
+			Roots: []string{filepath.Join(dir, "work")}})
 	})
 }
 

@@ -139,7 +139,8 @@ func Lock(ctx context.Context, e Environment, names ...string) (unlock func(), e
 
 // unsupported returns a wrapper's error for an operation that its environment does not support.
 func unsupported(op, name string) error {
-	return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("this environment does not support it: %w", errors.ErrUnsupported)}
+	return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("this environment does not support it: %w",
+		errors.ErrUnsupported)}
 }
 
 // replaceBelow and deleteBelow call the wrapped environment's Replacer, if it is one.

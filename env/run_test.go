@@ -43,8 +43,10 @@ func TestAC4_5_TimeoutKillsTheTree(t *testing.T) { atLevels(t, timeoutKillsTheTr
 func timeoutKillsTheTree(t *testing.T, level string) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Grace: -1})
 	out, tag := watch(), newTag()
-	for timeout := time.Second; !strings.Contains(out.String(), "child "); timeout *= 4 { // on a busy machine a second may be over before the child runs
-		result, err := env.Run(t.Context(), l, env.Command{Script: `sleep 1000 & echo "child $!"; wait`, Env: []string{tag}, Output: out.Write}, timeout)
+	// on a busy machine a second may be over before the child runs
+	for timeout := time.Second; !strings.Contains(out.String(), "child "); timeout *= 4 {
+		result, err := env.Run(t.Context(), l, env.Command{Script: `sleep 1000 & echo "child $!"; wait`,
+			Env: []string{tag}, Output: out.Write}, timeout)
 		if err != nil || !result.TimedOut || result.Signal == "" || result.Duration < timeout || timeout > await.Limit {
 			t.Fatalf("Run: %+v, %v", result, err)
 		}
@@ -93,7 +95,8 @@ func (b *broken) Kill(context.Context) error                              { b.ki
 
 func TestD3_RunWithAFailingEnvironment(t *testing.T) {
 	b := &broken{}
-	if result, err := env.Run(t.Context(), b, env.Command{}, 0); !errors.Is(err, errLost) || result.TimedOut || !b.killed {
+	if result, err := env.Run(t.Context(), b, env.Command{}, 0); !errors.Is(err, errLost) || result.TimedOut ||
+		!b.killed {
 		t.Errorf("Run: %+v, %v, killed %v", result, err, b.killed)
 	}
 	if _, err := env.Run(t.Context(), env.ReadOnly(b), env.Command{}, 0); !errors.Is(err, env.ErrReadOnly) {

@@ -27,7 +27,8 @@ func sandboxed(t *testing.T, dir string) func(context.Context, env.Launch) (env.
 		args = append(args, "--ro-bind-try", system, system)
 	}
 	args = append(args, "--bind", dir, dir)
-	if out, err := exec.Command(args[0], append(args[1:], "--", "/bin/sh", "-c", "true")...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(args[0], append(args[1:], "--", "/bin/sh", "-c",
+		"true")...).CombinedOutput(); err != nil {
 		t.Skipf("bubblewrap does not work here: %v: %s", err, out)
 	}
 	return func(_ context.Context, l env.Launch) (env.Launch, error) {
@@ -44,11 +45,14 @@ func sandboxByLaunch(t *testing.T, level string) {
 	write(t, filepath.Join(dir, "f"), "inside\n")
 	write(t, filepath.Join(outside, "secret"), "secret\n")
 	l := newLocal(t, dir, env.LocalOptions{Launch: sandboxed(t, dir), Containment: level})
-	text, result := run(t, l, env.Command{Script: `cat f; echo made >made; cat ` + outside + `/secret; echo x >` + outside + `/secret; touch /usr/new; exit 37`})
-	if result.Code != 37 || strings.Contains(text, "secret\nx") || !strings.HasPrefix(text, "inside\n") || strings.Count(text, "No such file") < 2 {
+	text, result := run(t, l, env.Command{Script: `cat f; echo made >made; cat ` + outside + `/secret; echo x >` +
+		outside + `/secret; touch /usr/new; exit 37`})
+	if result.Code != 37 || strings.Contains(text, "secret\nx") || !strings.HasPrefix(text, "inside\n") ||
+		strings.Count(text, "No such file") < 2 {
 		t.Errorf("%+v\n%s", result, text)
 	}
-	if readFile(t, filepath.Join(outside, "secret")) != "secret\n" || readFile(t, filepath.Join(dir, "made")) != "made\n" {
+	if readFile(t, filepath.Join(outside, "secret")) != "secret\n" ||
+		readFile(t, filepath.Join(dir, "made")) != "made\n" {
 		t.Error("the sandbox allowed a write outside or refused one inside")
 	}
 	if _, err := os.Stat("/usr/new"); !errors.Is(err, fs.ErrNotExist) {
@@ -98,16 +102,22 @@ func TestJ9_SandboxPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	unshare, outside := peer.Need(t, "unshare"), t.TempDir()
 	write(t, filepath.Join(outside, "secret"), "secret")
-	if out, err := exec.Command(unshare, "--mount", "mount", "-t", "tmpfs", "none", outside).CombinedOutput(); err != nil {
+	if out, err := exec.Command(unshare, "--mount", "mount", "-t", "tmpfs", "none",
+		outside).CombinedOutput(); err != nil {
 		t.Skipf("no mount namespace here: %v: %s", err, out)
 	}
 	hiding := func(_ context.Context, l env.Launch) (env.Launch, error) {
-		l.Args = append([]string{unshare, "--mount", "/bin/sh", "-c", `mount -t tmpfs none "$0" && exec "$@"`, outside}, l.Args...)
+		l.Args = append([]string{unshare, "--mount", "/bin/sh", "-c", `mount -t tmpfs none "$0" && exec "$@"`, outside},
+			l.Args...)
 		return l, nil
 	}
-	text, result := run(t, newLocal(t, t.TempDir(), env.LocalOptions{Launch: hiding}), env.Command{Script: "ls -A " + outside})
+	text, result := run(t, newLocal(t, t.TempDir(), env.LocalOptions{Launch: hiding}),
+		env.Command{Script: "ls -A " + outside})
 	if text != "" || result.Code != 0 {
 		t.Errorf("files outside are visible: %q, %+v", text, result)
 	}
-	envtest.Suite(t, func(t *testing.T) env.Environment { return newLocal(t, t.TempDir(), env.LocalOptions{Launch: hiding}) })
+	envtest.Suite(t, func(t *testing.T) env.Environment {
+		return newLocal(t, t.TempDir(),
+			env.LocalOptions{Launch: hiding})
+	})
 }

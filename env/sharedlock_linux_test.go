@@ -62,7 +62,8 @@ func TestU11_SessionsLoseNoEdit(t *testing.T) {
 	const times = 150
 	nobody := []string{peer.Need(t, "setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups"}
 	container := []string{
-		peer.Need(t, "bwrap"), "--dev-bind", "/", "/", "--tmpfs", "/mnt", "--bind", "DIR", "/mnt/elsewhere", "--unshare-pid", "--proc", "/proc",
+		peer.Need(t, "bwrap"), "--dev-bind", "/", "/", "--tmpfs", "/mnt", "--bind", "DIR", "/mnt/elsewhere",
+		"--unshare-pid", "--proc", "/proc",
 	}
 	for name, wrap := range map[string][]string{"another home": nil, "another user": nobody, "a container": container} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +161,8 @@ func TestU11_HolderIsNamed(t *testing.T) {
 		"Delete":  l.Delete(t.Context(), "f", env.HashOf([]byte("x"))),
 		"Lock":    lockErr(t, l, "f"),
 	} {
-		if !errors.Is(err, env.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("is locked by process %d (", os.Getpid())) {
+		if !errors.Is(err, env.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("is locked by process %d (",
+			os.Getpid())) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -20,7 +20,8 @@ func TestJ9_LaunchOnAThread(t *testing.T) { atLevels(t, launchOnAThread) }
 
 func launchOnAThread(t *testing.T, level string) {
 	called := 0
-	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Launch: func(_ context.Context, l env.Launch) (env.Launch, error) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Launch: func(_ context.Context,
+		l env.Launch) (env.Launch, error) {
 		l.Thread = func() error {
 			called++
 			return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -50,11 +51,13 @@ func launchOnAThread(t *testing.T, level string) {
 		}
 	}
 
-	refusing := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Launch: func(_ context.Context, l env.Launch) (env.Launch, error) {
+	refusing := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Launch: func(_ context.Context,
+		l env.Launch) (env.Launch, error) {
 		l.Thread = func() error { return errors.New("not on this thread") }
 		return l, nil
 	}})
-	if _, err := refusing.Start(t.Context(), env.Command{Script: "touch made"}); err == nil || !strings.Contains(err.Error(), "not on this thread") {
+	if _, err := refusing.Start(t.Context(), env.Command{Script: "touch made"}); err == nil ||
+		!strings.Contains(err.Error(), "not on this thread") {
 		t.Errorf("a refusal gives %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(refusing.WorkDir(), "made")); err == nil {

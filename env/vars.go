@@ -86,7 +86,8 @@ func isProviderKey(name string) bool {
 // directories of tool chains.
 func isCore(name string) bool {
 	switch name {
-	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "COLORTERM", "NO_COLOR", "TZ", "TMPDIR", "TMP", "TEMP",
+	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "COLORTERM", "NO_COLOR", "TZ", "TMPDIR", "TMP",
+		"TEMP",
 		"LANG", "LANGUAGE", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
 		// Windows
 		"SYSTEMROOT", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA",
@@ -95,7 +96,8 @@ func isCore(name string) bool {
 		"GOROOT", "GOPATH", "GOBIN", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPRIVATE", "GOTOOLCHAIN", "GOOS", "GOARCH",
 		"CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME", "NVM_DIR", "NVM_BIN", "NODE_PATH", "PNPM_HOME", "BUN_INSTALL",
 		"DENO_DIR", "VOLTA_HOME", "FNM_DIR", "VIRTUAL_ENV", "PYTHONPATH", "PYENV_ROOT", "CONDA_PREFIX", "CONDA_EXE",
-		"UV_CACHE_DIR", "JAVA_HOME", "JDK_HOME", "MAVEN_HOME", "M2_HOME", "GRADLE_HOME", "GRADLE_USER_HOME", "SDKMAN_DIR",
+		"UV_CACHE_DIR", "JAVA_HOME", "JDK_HOME", "MAVEN_HOME", "M2_HOME", "GRADLE_HOME", "GRADLE_USER_HOME",
+		"SDKMAN_DIR",
 		"ANDROID_HOME", "GEM_HOME", "GEM_PATH", "RBENV_ROOT", "RVM_PATH", "BUNDLE_PATH", "DOTNET_ROOT", "PERL5LIB",
 		"GHCUP_INSTALL_BASE_PREFIX", "OPAMROOT", "ASDF_DIR", "ASDF_DATA_DIR", "MISE_DATA_DIR", "HOMEBREW_PREFIX",
 		"PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH":
@@ -107,7 +109,8 @@ func isCore(name string) bool {
 // looksSecret reports whether a name in upper case suggests a secret. It compares whole words or
 // their ends, so that MONKEY, XKB_KEYMAP and TOKENIZERS_PARALLELISM are not secrets.
 func looksSecret(name string) bool {
-	if strings.HasPrefix(name, "OTEL_EXPORTER_OTLP_") && strings.HasSuffix(name, "HEADERS") { // they have the key of the receiver
+	// they have the key of the receiver
+	if strings.HasPrefix(name, "OTEL_EXPORTER_OTLP_") && strings.HasSuffix(name, "HEADERS") {
 		return true
 	}
 	words := strings.FieldsFunc(name, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
@@ -133,7 +136,8 @@ func isSecretWord(word string) bool {
 
 // hasSecretEnd reports whether a word ends like a secret: PGPASSWORD, GITHUBTOKEN, apiKey.
 func hasSecretEnd(word string) bool {
-	for _, end := range [...]string{"PASSWORD", "PASSWD", "PASSPHRASE", "TOKEN", "SECRET", "APIKEY", "ACCESSKEY", "SECRETKEY",
+	for _, end := range [...]string{"PASSWORD", "PASSWD", "PASSPHRASE", "TOKEN", "SECRET", "APIKEY", "ACCESSKEY",
+		"SECRETKEY",
 		"PRIVATEKEY", "AUTHKEY", "CREDENTIAL", "CREDENTIALS"} {
 		if strings.HasSuffix(word, end) {
 			return true
@@ -153,9 +157,12 @@ func isConnection(words []string) bool {
 	default:
 		return false
 	}
-	stores := []string{"DATABASE", "DB", "SQL", "POSTGRES", "POSTGRESQL", "PG", "MYSQL", "MARIADB", "MSSQL", "ORACLE", "JDBC",
-		"REDIS", "VALKEY", "MONGO", "MONGODB", "COUCHDB", "CASSANDRA", "CLICKHOUSE", "ELASTIC", "ELASTICSEARCH", "NEO4J",
-		"AMQP", "RABBITMQ", "KAFKA", "NATS", "CELERY", "BROKER", "MQTT", "SMTP", "LDAP", "CONNECTION", "STORAGE", "SENTRY"}
+	stores := []string{"DATABASE", "DB", "SQL", "POSTGRES", "POSTGRESQL", "PG", "MYSQL", "MARIADB", "MSSQL", "ORACLE",
+		"JDBC",
+		"REDIS", "VALKEY", "MONGO", "MONGODB", "COUCHDB", "CASSANDRA", "CLICKHOUSE", "ELASTIC", "ELASTICSEARCH",
+		"NEO4J",
+		"AMQP", "RABBITMQ", "KAFKA", "NATS", "CELERY", "BROKER", "MQTT", "SMTP", "LDAP", "CONNECTION", "STORAGE",
+		"SENTRY"}
 	return slices.ContainsFunc(words[:len(words)-1], func(w string) bool { return slices.Contains(stores, w) })
 }
 

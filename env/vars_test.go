@@ -10,7 +10,8 @@ import (
 )
 
 func TestAC4_6_Corpus(t *testing.T) {
-	others := map[string]string{"secret_sink": "read by the tests of secret/masked", "model_supplied_env": "waits for rules for the variables that a model sets"}
+	others := map[string]string{"secret_sink": "read by the tests of secret/masked",
+		"model_supplied_env": "waits for rules for the variables that a model sets"}
 	left := map[string]int{}
 	ran := 0
 	for _, c := range corpus[struct {
@@ -41,7 +42,8 @@ func TestAC4_6_Corpus(t *testing.T) {
 }
 
 func TestD6_Policies(t *testing.T) {
-	environ := []string{"PATH=/bin", "EDITOR=vi", "STRIPE_KEY=sk", "ANTHROPIC_API_KEY=a", "openai_api_key=b", "LC_ALL=C", "MINE=m", "GOPATH=/go", "=C:=C:\\", "junk"}
+	environ := []string{"PATH=/bin", "EDITOR=vi", "STRIPE_KEY=sk", "ANTHROPIC_API_KEY=a", "openai_api_key=b",
+		"LC_ALL=C", "MINE=m", "GOPATH=/go", "=C:=C:\\", "junk"}
 	for policy, want := range map[env.VarPolicy]string{
 		env.VarsDefault:   "PATH EDITOR LC_ALL GOPATH",
 		env.VarsAll:       "PATH EDITOR STRIPE_KEY LC_ALL GOPATH",
@@ -74,23 +76,28 @@ func TestI17_WhatEveryCommandNeeds(t *testing.T) {
 }
 
 func TestD6_DropVarsBeatsCore(t *testing.T) {
-	if got := env.FilterVars(env.VarsAll, []string{"PATH=/bin", "HOME=/h"}, []string{"Path"}); !slices.Equal(got, []string{"HOME=/h"}) {
+	if got := env.FilterVars(env.VarsAll, []string{"PATH=/bin", "HOME=/h"}, []string{"Path"}); !slices.Equal(got,
+		[]string{"HOME=/h"}) {
 		t.Errorf("passes on %q", got)
 	}
 }
 
 func TestD6_Names(t *testing.T) {
 	for _, name := range []string{
-		"GITHUB_PAT", "npm_config__authToken", "apiKey", "MYSQL_PWD", "DB_PASS", "GITHUBTOKEN", "SLACK_WEBHOOK_URL", "SESSION_COOKIE",
-		"AZURE_STORAGE_CONNECTION_STRING", "AWS_SHARED_CREDENTIALS_FILE", "spring.datasource.password", "SSH_PRIVATE_KEY", "PGPASSFILE", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+		"GITHUB_PAT", "npm_config__authToken", "apiKey", "MYSQL_PWD", "DB_PASS", "GITHUBTOKEN", "SLACK_WEBHOOK_URL",
+		"SESSION_COOKIE",
+		"AZURE_STORAGE_CONNECTION_STRING", "AWS_SHARED_CREDENTIALS_FILE", "spring.datasource.password",
+		"SSH_PRIVATE_KEY", "PGPASSFILE", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
 	} {
 		if got := env.FilterVars(env.VarsDefault, []string{name + "=x"}, nil); len(got) != 0 {
 			t.Errorf("%s is passed on", name)
 		}
 	}
 	for _, name := range []string{
-		"OLDPWD", "PWD", "MAX_TOKENS", "TOKENIZERS_PARALLELISM", "GIT_AUTHOR_NAME", "KEYBOARD", "PUBLIC_URL", "GOPRIVATE", "CI",
-		"OTP_VERSION", "PASSENGER_ENV", "COMPASS", "SECRETARY", "BASE_URL", "HTTP_PROXY", "npm_config_registry", "PATHEXT",
+		"OLDPWD", "PWD", "MAX_TOKENS", "TOKENIZERS_PARALLELISM", "GIT_AUTHOR_NAME", "KEYBOARD", "PUBLIC_URL",
+		"GOPRIVATE", "CI",
+		"OTP_VERSION", "PASSENGER_ENV", "COMPASS", "SECRETARY", "BASE_URL", "HTTP_PROXY", "npm_config_registry",
+		"PATHEXT",
 	} {
 		if got := env.FilterVars(env.VarsDefault, []string{name + "=https://host:80/a@b:c"}, nil); len(got) != 1 {
 			t.Errorf("%s is dropped", name)
@@ -122,18 +129,21 @@ func TestD6_CommandsSeeTheFilteredVariables(t *testing.T) {
 		Env:      []string{"ADDED_TOKEN=t", "LATER=yes"},
 	})
 	var out capture.Buffer
-	if _, err := env.Run(t.Context(), l, env.Command{Script: "env", Env: []string{"PER_COMMAND=c", "PLAIN=q"}, Output: out.Write}, 0); err != nil {
+	if _, err := env.Run(t.Context(), l, env.Command{Script: "env", Env: []string{"PER_COMMAND=c", "PLAIN=q"},
+		Output: out.Write}, 0); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for line := range strings.Lines(out.Text()) {
 		name, _, _ := strings.Cut(line, "=")
-		if name != env.MarkVar && name != "_" && name != "SHLVL" && name != "PWD" && name != "OLDPWD" { // set by the shell itself
+		// set by the shell itself
+		if name != env.MarkVar && name != "_" && name != "SHLVL" && name != "PWD" && name != "OLDPWD" {
 			got = append(got, strings.TrimSpace(line))
 		}
 	}
 	slices.Sort(got)
-	want := []string{"ADDED_TOKEN=t", "GIT_EDITOR=" + noEditor, "GIT_SEQUENCE_EDITOR=" + noEditor, "GIT_TERMINAL_PROMPT=0", "LATER=yes", "PAGER=cat", "PATH=/usr/bin:/bin",
+	want := []string{"ADDED_TOKEN=t", "GIT_EDITOR=" + noEditor, "GIT_SEQUENCE_EDITOR=" + noEditor,
+		"GIT_TERMINAL_PROMPT=0", "LATER=yes", "PAGER=cat", "PATH=/usr/bin:/bin",
 		"PER_COMMAND=c", "PLAIN=q", "SSH_ASKPASS=false"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the command sees %q, want %q", got, want)

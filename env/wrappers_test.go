@@ -17,7 +17,8 @@ func TestD7_ReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "f"), "x")
 	l := newLocal(t, dir, env.LocalOptions{})
-	for name, e := range map[string]env.Environment{"plain": env.ReadOnly(l), "of sub": env.ReadOnly(env.Sub(l, ".")), "in sub": env.Sub(env.ReadOnly(l), ".")} {
+	for name, e := range map[string]env.Environment{"plain": env.ReadOnly(l), "of sub": env.ReadOnly(env.Sub(l, ".")),
+		"in sub": env.Sub(env.ReadOnly(l), ".")} {
 		t.Run(name, func(t *testing.T) {
 			_, startErr := e.Start(t.Context(), env.Command{Script: "rm f"})
 			for op, err := range map[string]error{
@@ -74,7 +75,8 @@ func TestD7_SubMovesNamesAndCommands(t *testing.T) {
 	}
 	for cmdDir, want := range map[string]string{"": "f\n", "..": "b\n", l.WorkDir() + "/a": "b\n"} {
 		var out capture.Buffer
-		if _, err := env.Run(t.Context(), s, env.Command{Script: "ls", Dir: cmdDir, Output: out.Write}, 0); err != nil || out.Text() != want {
+		if _, err := env.Run(t.Context(), s, env.Command{Script: "ls", Dir: cmdDir, Output: out.Write},
+			0); err != nil || out.Text() != want {
 			t.Errorf("ls in %q: %q, %v", cmdDir, out.Text(), err)
 		}
 	}
@@ -126,7 +128,8 @@ func (hiding) HidesHost() bool { return true }
 func TestI4_WrappersForwardHidesHost(t *testing.T) {
 	e := hiding{newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})}
 	for name, wrapped := range map[string]env.Environment{
-		"ReadOnly": env.ReadOnly(e), "Sub": env.Sub(e, "."), "Logging": env.Logging(e, slog.New(slog.DiscardHandler)), "Protect": env.Protect(e, env.Protection{}),
+		"ReadOnly": env.ReadOnly(e), "Sub": env.Sub(e, "."), "Logging": env.Logging(e, slog.New(slog.DiscardHandler)),
+		"Protect": env.Protect(e, env.Protection{}),
 	} {
 		if !env.HidesHost(wrapped) {
 			t.Errorf("%s: not hidden", name)

@@ -49,7 +49,8 @@ func (l *Local) write(ctx context.Context, p place, name string, f file) error {
 	if p.rel == "." || strings.HasSuffix(name, "/") {
 		return notRegular(fs.ModeDir)
 	}
-	err := l.inDirectory(p, f.was == nil || *f.was == NoFile, func(dir *os.Root, base string) error { return f.replace(ctx, dir, base) })
+	err := l.inDirectory(p, f.was == nil || *f.was == NoFile,
+		func(dir *os.Root, base string) error { return f.replace(ctx, dir, base) })
 	return f.asChanged(err)
 }
 
@@ -74,7 +75,8 @@ const (
 func IsTemporary(name string) bool {
 	random, isTemp := strings.CutPrefix(name, tempPrefix)
 	random, hasExt := strings.CutSuffix(random, tempExt)
-	return isTemp && hasExt && len(random) == tempRandom && strings.Trim(random, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+	return isTemp && hasExt && len(random) == tempRandom &&
+		strings.Trim(random, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
 // replace writes a file by way of a temporary one, and removes that after a failure.

@@ -43,7 +43,8 @@ func TestD2_WriteThroughLinks(t *testing.T) {
 	symlink(t, "new", dir+"/dangling")
 	symlink(t, extra+"/x", dir+"/other")
 	l := newLocal(t, dir, env.LocalOptions{Roots: []string{extra}})
-	for name, target := range map[string]string{"rel": dir + "/target", "abs": dir + "/target", "dangling": dir + "/new", "other": extra + "/x"} {
+	for name, target := range map[string]string{"rel": dir + "/target", "abs": dir + "/target",
+		"dangling": dir + "/new", "other": extra + "/x"} {
 		if err := l.WriteFile(t.Context(), name, []byte(name), 0o600); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -108,7 +109,8 @@ func TestD2_WriteRefusesAndLeavesNothing(t *testing.T) {
 	symlink(t, "d", dir+"/ld")
 	l := newLocal(t, dir, env.LocalOptions{})
 	long := strings.Repeat("n", 256)
-	for _, name := range []string{"d", "ld", "fifo", ".", dir, "f/", "f/g", "x/", "no/../g", "f/../g", long, "line\nbreak", "nul\x00", "d/\x1b[31m", "~/f", "~"} {
+	for _, name := range []string{"d", "ld", "fifo", ".", dir, "f/", "f/g", "x/", "no/../g", "f/../g", long,
+		"line\nbreak", "nul\x00", "d/\x1b[31m", "~/f", "~"} {
 		if err := l.WriteFile(t.Context(), name, []byte("y"), 0o644); err == nil {
 			t.Errorf("%q was written", name)
 		}
@@ -185,7 +187,8 @@ func TestD2_OpenRefusesNonFiles(t *testing.T) {
 	symlink(t, "/proc/self/environ", dir+"/environ")
 	up := strings.Repeat("../", strings.Count(dir, "/"))
 	symlink(t, up+"proc/self/environ", dir+"/relative") // os.Root follows this one itself
-	for _, name := range []string{"/dev/zero", "/proc/self/environ", "/sys/kernel/notes", "environ", dir + "/relative", up + "proc/self/environ", "/etc/../proc/1/stat"} {
+	for _, name := range []string{"/dev/zero", "/proc/self/environ", "/sys/kernel/notes", "environ", dir + "/relative",
+		up + "proc/self/environ", "/etc/../proc/1/stat"} {
 		f, err := l.Open(t.Context(), name)
 		if err == nil {
 			t.Errorf("%s was opened (%v)", name, f.Close())

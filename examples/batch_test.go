@@ -25,7 +25,8 @@ func TestQ2_Batch(t *testing.T) {
 	for _, name := range []string{"api", "web", "cli"} {
 		args = append(args, filepath.Join(root, name))
 	}
-	read := fakellm.Turn{Calls: []fakellm.Call{{Name: "read_file", Args: []byte(`{"file_path":"README.md"}`)}}, Usage: &llm.Usage{Input: 2000, Output: 500}}
+	read := fakellm.Turn{Calls: []fakellm.Call{{Name: "read_file", Args: []byte(`{"file_path":"README.md"}`)}},
+		Usage: &llm.Usage{Input: 2000, Output: 500}}
 	example(t, "batch", nil, func(r *fakellm.Request) fakellm.Turn {
 		if r.Turn() == 0 {
 			return read

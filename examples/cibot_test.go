@@ -20,18 +20,22 @@ func TestQ2_Cibot(t *testing.T) {
 	shell(t, checkout, setup)
 	shell(t, checkout, `git clone -q . "$0"`, clone)
 	edit := func(from, to string) []fakellm.Call {
-		return []fakellm.Call{{Name: "edit_file", Args: []byte(`{"file_path":"greet.sh","old_string":"` + from + `","new_string":"` + to + `"}`)}}
+		return []fakellm.Call{{Name: "edit_file",
+			Args: []byte(`{"file_path":"greet.sh","old_string":"` + from + `","new_string":"` + to + `"}`)}}
 	}
 	prints(t, "cibot", command(t, "cibot", dir, fakellm.Script(
-		fakellm.Turn{Calls: append([]fakellm.Call{{Name: "read_file", Args: []byte(`{"file_path":"greet.sh"}`)}}, edit("Hello", "Hello:")...)},
+		fakellm.Turn{Calls: append([]fakellm.Call{{Name: "read_file", Args: []byte(`{"file_path":"greet.sh"}`)}},
+			edit("Hello", "Hello:")...)},
 		fakellm.Turn{Text: "It should greet now."},
-		fakellm.Turn{Calls: append(edit("Hello:", "Hello,"), fakellm.Call{Name: "write_file", Args: []byte(`{"file_path":"NOTES","content":"A comma.\n"}`)})},
+		fakellm.Turn{Calls: append(edit("Hello:", "Hello,"), fakellm.Call{Name: "write_file",
+			Args: []byte(`{"file_path":"NOTES","content":"A comma.\n"}`)})},
 		fakellm.Turn{Text: "The comma was missing."},
 	), checkout, "sh test.sh", "fix.patch"))
 	if t.Failed() {
 		return
 	}
-	shell(t, clone, `! sh test.sh && git apply "$0" && sh test.sh && grep -q comma NOTES`, filepath.Join(dir, "fix.patch"))
+	shell(t, clone, `! sh test.sh && git apply "$0" && sh test.sh && grep -q comma NOTES`,
+		filepath.Join(dir, "fix.patch"))
 }
 
 // shell runs a script in a directory without the user's configuration of git, and fails the test if

@@ -39,7 +39,8 @@ func TestQ2_Customenv(t *testing.T) {
 		}
 		return script(r)
 	}
-	example(t, "customenv", map[string]string{"main.go": "package main\n"}, model, "Write a guide, and mention it in main.go.")
+	example(t, "customenv", map[string]string{"main.go": "package main\n"}, model,
+		"Write a guide, and mention it in main.go.")
 }
 
 func toolResults(r *fakellm.Request) (results []llm.ToolResult) {

@@ -60,7 +60,8 @@ func command(t *testing.T, name, dir string, model fakellm.Model, args ...string
 	t.Cleanup(server.Close)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(programs, name), args...)
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "ANTHROPIC_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=key-for-a-test"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "ANTHROPIC_BASE_URL=" + server.URL,
+		"ANTHROPIC_API_KEY=key-for-a-test"}
 	return cmd
 }
 
@@ -127,7 +128,8 @@ func promised(t *testing.T, source []byte) string {
 func TestQ2_Minimal(t *testing.T) {
 	t.Parallel()
 	example(t, "minimal", map[string]string{"README.md": "Greets whoever runs it.\n"}, fakellm.Script(
-		fakellm.Turn{Text: "I'll read the README.", Calls: []fakellm.Call{{Name: "read_file", Args: []byte(`{"file_path":"README.md"}`)}}},
+		fakellm.Turn{Text: "I'll read the README.",
+			Calls: []fakellm.Call{{Name: "read_file", Args: []byte(`{"file_path":"README.md"}`)}}},
 		fakellm.Turn{Text: "It greets whoever runs it."},
 	), "What does this project do?")
 }

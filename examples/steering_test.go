@@ -10,8 +10,10 @@ import (
 
 func TestQ2_Steering(t *testing.T) {
 	t.Parallel()
-	greeting := fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file", Args: []byte(`{"file_path":"greeting.txt","content":"Hello, dear reader!\n"}`)}}}
-	changelog := fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file", Args: []byte(`{"file_path":"CHANGELOG.md","content":"- A friendlier greeting\n"}`)}}}
+	greeting := fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file",
+		Args: []byte(`{"file_path":"greeting.txt","content":"Hello, dear reader!\n"}`)}}}
+	changelog := fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file",
+		Args: []byte(`{"file_path":"CHANGELOG.md","content":"- A friendlier greeting\n"}`)}}}
 	example(t, "steering", nil, func(r *fakellm.Request) fakellm.Turn {
 		switch {
 		case r.Turn() == 0:

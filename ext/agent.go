@@ -46,8 +46,10 @@ var agentName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // none.
 func ParseAgent(f File, name string) (*Agent, []Mistake) {
 	p := ParseFront(f)
-	a := &Agent{Name: p.Text("name"), Description: strings.Join(strings.Fields(p.Text("description")), " "), Tools: p.Words("tools"), Without: p.Words("disallowedTools"),
-		AllTools: p.find("tools") == nil, Model: p.Text("model"), Effort: p.Text("effort"), Prompt: strings.TrimSpace(p.Body), File: f.Name, Origin: f.Origin}
+	a := &Agent{Name: p.Text("name"), Description: strings.Join(strings.Fields(p.Text("description")), " "),
+		Tools: p.Words("tools"), Without: p.Words("disallowedTools"),
+		AllTools: p.find("tools") == nil, Model: p.Text("model"), Effort: p.Text("effort"),
+		Prompt: strings.TrimSpace(p.Body), File: f.Name, Origin: f.Origin}
 	if len(a.Tools) == 1 && a.Tools[0] == "*" {
 		a.AllTools, a.Tools = true, nil
 	}
@@ -69,7 +71,8 @@ func ParseAgent(f File, name string) (*Agent, []Mistake) {
 	}
 	switch {
 	case len(a.Name) > maxName || !agentName().MatchString(a.Name):
-		p.refuse(p.Line("name"), "the agent is not used, because its name %s has other characters than letters, digits, -, _, . and :, or more than %d bytes", shown(a.Name), maxName)
+		p.refuse(p.Line("name"),
+			"the agent is not used, because its name %s has other characters than letters, digits, -, _, . and :, or more than %d bytes", shown(a.Name), maxName)
 	case a.Name == generalPurpose || a.Name == generalist:
 		p.refuse(p.Line("name"), "the agent is not used, because there is always an agent %s", a.Name)
 	case a.Description == "":
@@ -83,7 +86,8 @@ func ParseAgent(f File, name string) (*Agent, []Mistake) {
 		return nil, p.Mistakes()
 	}
 	if n := utf8.RuneCountInString(a.Description); n > maxDescription {
-		p.Mistake(p.Line("description"), "the description has %d characters, of which the model reads %d", n, maxDescription)
+		p.Mistake(p.Line("description"), "the description has %d characters, of which the model reads %d", n,
+			maxDescription)
 		a.Description = cut(a.Description, maxDescription)
 	}
 	return a, p.Mistakes()
@@ -99,7 +103,8 @@ func (p *Front) patterns(field string, tools []string, meaning string) {
 		}
 	}
 	if len(found) > 0 {
-		p.Mistake(p.Line(field), "in %s, the pattern of %s has no effect: %s", field, strings.Join(found[:min(len(found), 10)], ", "), meaning)
+		p.Mistake(p.Line(field), "in %s, the pattern of %s has no effect: %s", field,
+			strings.Join(found[:min(len(found), 10)], ", "), meaning)
 	}
 }
 
@@ -110,7 +115,9 @@ func (a *Agent) mode(p *Front) {
 	case "plan":
 		a.Plans = true
 	default:
-		p.Mistake(p.Line("permissionMode"), "permissionMode %s has no effect: an agent may do what the session may, or with plan only read", shown(mode))
+		p.Mistake(p.Line("permissionMode"),
+			"permissionMode %s has no effect: an agent may do what the session may, or with plan only read",
+			shown(mode))
 	}
 }
 
@@ -122,7 +129,8 @@ func (p *Front) count(name string) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > 100_000 {
-		p.Mistake(p.Line(name), "%s has to be a number from 1 to 100000, not %s, so it has no effect", name, shown(text))
+		p.Mistake(p.Line(name), "%s has to be a number from 1 to 100000, not %s, so it has no effect", name,
+			shown(text))
 		return 0
 	}
 	return n

@@ -43,14 +43,16 @@ const (
 // MaxCommandName limits the bytes of the name of a command.
 const MaxCommandName = 100
 
-var commandName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN_][\pL\pN_.-]*(:[\pL\pN_][\pL\pN_.-]*)*$`) })
+var commandName = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN_][\pL\pN_.-]*(:[\pL\pN_][\pL\pN_.-]*)*$`) })
 
 // CommandName returns the name of the command in a file, by the file's path below a directory of
 // commands. It is empty if the file is not one or if nobody could type the name.
 func CommandName(file string) string {
 	name := strings.TrimSuffix(strings.TrimSuffix(file, ".md"), ".toml")
 	name = strings.ReplaceAll(name, "/", ":")
-	if path.Ext(file) != ".md" && path.Ext(file) != ".toml" || len(name) > MaxCommandName || !commandName().MatchString(name) {
+	if path.Ext(file) != ".md" && path.Ext(file) != ".toml" || len(name) > MaxCommandName ||
+		!commandName().MatchString(name) {
 		return ""
 	}
 	return name
@@ -63,13 +65,15 @@ func ParseCommand(f File, name string) (*Command, []Mistake) {
 		return parseTOMLCommand(f, name)
 	}
 	p := ParseFront(f)
-	c := &Command{Name: name, File: f.Name, Origin: f.Origin, Description: p.Text("description"), Hint: p.Text("argument-hint"), Model: p.Text("model"),
+	c := &Command{Name: name, File: f.Name, Origin: f.Origin, Description: p.Text("description"),
+		Hint: p.Text("argument-hint"), Model: p.Text("model"),
 		Effort: p.Text("effort"), Tools: p.Words("allowed-tools"), names: p.argumentNames()}
 	p.Unsupported("a command runs in the session itself", "context", "agent", "subtask")
 	p.Unsupported("commands run with the shell of the session", "shell")
 	p.Unsupported("hooks are configured in settings files", "hooks")
 	p.Unsupported("allowed-tools and this allow and forbid nothing here; permission rules do", "disallowed-tools")
-	p.ignore("name", "version", "author", "category", "tags", "disable-model-invocation", "user-invocable", "when_to_use")
+	p.ignore("name", "version", "author", "category", "tags", "disable-model-invocation", "user-invocable",
+		"when_to_use")
 	if strings.TrimSpace(p.Body) == "" {
 		p.refuse(0, "there is no prompt in it, so there is no command /%s", name)
 		return nil, p.Mistakes()
@@ -90,7 +94,8 @@ func (p *Front) argumentNames() []string {
 	list := p.Words("arguments")
 	for _, n := range list {
 		if !isName(n) || n == "ARGUMENTS" {
-			p.Mistake(p.Line("arguments"), "%s cannot be the name of an argument, which begins with a letter and goes on with letters, digits and _", shown(n))
+			p.Mistake(p.Line("arguments"),
+				"%s cannot be the name of an argument, which begins with a letter and goes on with letters, digits and _", shown(n))
 		}
 	}
 	return list
@@ -141,7 +146,10 @@ func firstLine(body string) string {
 
 // isName reports whether an argument can have a name.
 func isName(s string) bool {
-	return s != "" && (s[0] < '0' || s[0] > '9') && strings.IndexFunc(s, func(r rune) bool { return r > 0x7f || !isWord(byte(r)) }) < 0
+	return s != "" && (s[0] < '0' || s[0] > '9') && strings.IndexFunc(s, func(r rune) bool {
+		return r > 0x7f ||
+			!isWord(byte(r))
+	}) < 0
 }
 
 var pairName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$([A-Z][A-Z0-9_]*)`) })

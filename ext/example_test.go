@@ -12,8 +12,9 @@ import (
 // A host reads the files of skills and adds a tool to its profile. The tool's guidance, which
 // becomes part of the system prompt, lists the skills.
 func ExampleSkillTool() {
-	file := ext.File{Name: ".agents/skills/release/SKILL.md", Origin: ext.Project, Data: []byte("---\nname: release\ndescription: Makes a release. Use it when a version is to be published.\n---\n" +
-		"1. Run the tests.\n2. Write the changelog.\n")}
+	file := ext.File{Name: ".agents/skills/release/SKILL.md", Origin: ext.Project,
+		Data: []byte("---\nname: release\ndescription: Makes a release. Use it when a version is to be published.\n---\n" +
+			"1. Run the tests.\n2. Write the changelog.\n")}
 	skill, mistakes := ext.ParseSkill(file, "release")
 	for _, m := range mistakes {
 		fmt.Println(m.Error())
@@ -29,8 +30,9 @@ func ExampleSkillTool() {
 // A person calls a command with arguments. The host runs the script, and puts its output and the
 // file in their places.
 func ExampleCommand_Fill() {
-	command, mistakes := ext.ParseCommand(ext.File{Name: ".claude/commands/review.md", Origin: ext.Project, Data: []byte(
-		"---\ndescription: Reviews a branch.\nargument-hint: <branch>\n---\nReview $1 by @docs/style.md:\n!`git diff main...$1`\n")},
+	command, mistakes := ext.ParseCommand(ext.File{Name: ".claude/commands/review.md", Origin: ext.Project,
+		Data: []byte(
+			"---\ndescription: Reviews a branch.\nargument-hint: <branch>\n---\nReview $1 by @docs/style.md:\n!`git diff main...$1`\n")},
 		ext.CommandName("review.md"))
 	for _, m := range mistakes {
 		log.Print(m.Error())

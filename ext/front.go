@@ -124,7 +124,8 @@ func (p *Front) parse(front string, line int) {
 		if own, err := parseYAML(c.text); err == nil && len(own) == 1 {
 			f.node = own[0].node
 		} else if c.meantAsYAML() {
-			p.Mistake(c.line, "the value of %s is not valid YAML (%s), so it is read as it is written", shown(c.name), why(err))
+			p.Mistake(c.line, "the value of %s is not valid YAML (%s), so it is read as it is written", shown(c.name),
+				why(err))
 		}
 		p.add(f)
 	}
@@ -193,7 +194,8 @@ func (c *chunk) meantAsYAML() bool {
 	if value == "" || strings.Count(value, "[") != strings.Count(value, "]") {
 		return true
 	}
-	return value[0] == '"' || value[0] == '\'' || strings.ContainsAny(value[:1], "|>") && strings.Contains(strings.TrimSpace(c.text), "\n")
+	return value[0] == '"' || value[0] == '\'' || strings.ContainsAny(value[:1], "|>") &&
+		strings.Contains(strings.TrimSpace(c.text), "\n")
 }
 
 // value returns the text after the name and the colon, on one line.
@@ -315,7 +317,8 @@ func (p *Front) Mistakes() []Mistake {
 		if len(p.asked) > 0 {
 			supported = "; the supported fields are " + strings.Join(p.asked, ", ")
 		}
-		all = append(all, Mistake{p.file, line, "unknown fields have no effect: " + strings.Join(unknown, ", ") + supported})
+		all = append(all, Mistake{p.file, line, "unknown fields have no effect: " + strings.Join(unknown,
+			", ") + supported})
 	}
 	return all
 }

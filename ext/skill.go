@@ -68,7 +68,8 @@ func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	p.Unsupported("the skill is listed whatever files are in use", "paths")
 	p.Unsupported("write a rule that denies them (attractor rules --help)", "disallowed-tools")
 	p.Unsupported("commands run with the shell of the session", "shell")
-	p.Unsupported("rules and the person at the terminal decide about calls", "permissionMode", "permission-mode", "tools")
+	p.Unsupported("rules and the person at the terminal decide about calls", "permissionMode", "permission-mode",
+		"tools")
 	p.ignore("version", "author", "category", "tags")
 	if s.Body == "" {
 		p.Mistake(0, "the skill has no text behind its front matter")
@@ -82,7 +83,11 @@ func ParseSkill(f File, name string) (*Skill, []Mistake) {
 // usableName reports whether a name can be that of a skill. It allows more than the specification,
 // as others do. A person calls prompts of MCP servers by names that begin with mcp__.
 func usableName(name string) bool {
-	return name != "" && len(name) <= maxName && !strings.HasPrefix(name, "mcp__") && !strings.ContainsFunc(name, func(r rune) bool { return !isNameRune(r) && (r < 'A' || r > 'Z') && r != '_' && r != '.' })
+	return name != "" && len(name) <= maxName && !strings.HasPrefix(name, "mcp__") &&
+		!strings.ContainsFunc(name, func(r rune) bool {
+			return !isNameRune(r) && (r < 'A' || r > 'Z') && r != '_' &&
+				r != '.'
+		})
 }
 
 // isNameRune reports whether the specification allows a character in a name.
@@ -94,7 +99,8 @@ func (p *Front) checkName(dir string) {
 	given := p.Text("name")
 	switch {
 	case given != "" && given != dir:
-		p.Mistake(p.Line("name"), "the name %s is not that of the directory, so the skill is called %s", shown(given), dir)
+		p.Mistake(p.Line("name"), "the name %s is not that of the directory, so the skill is called %s", shown(given),
+			dir)
 	case strings.ContainsFunc(dir, func(r rune) bool { return !isNameRune(r) }) || strings.Trim(dir, "-") != dir:
 		p.Mistake(0, "other programs may refuse the name %s: the specification allows a-z, 0-9 and - between them", dir)
 	}
@@ -111,7 +117,8 @@ func (p *Front) description(body string) string {
 		text = firstParagraph(body)
 	}
 	if n := utf8.RuneCountInString(text); n > maxDescription {
-		p.Mistake(p.Line("description"), "the description has %d characters, of which the model reads %d", n, maxDescription)
+		p.Mistake(p.Line("description"), "the description has %d characters, of which the model reads %d", n,
+			maxDescription)
 	}
 	return cut(text, maxDescription)
 }
@@ -212,7 +219,10 @@ func (s *Skill) place(body template) (err error) {
 			continue
 		}
 		dir := word(cmp.Or(s.Dir, "."))
-		if p.Text, err = script.Fill(p.Text, func(name string) (script.Value, bool) { return dir, name == dirName }); err != nil {
+		if p.Text, err = script.Fill(p.Text, func(name string) (script.Value, bool) {
+			return dir,
+				name == dirName
+		}); err != nil {
 			return fmt.Errorf("%s cannot be run in the directory %s: %w", p.Written, names.Shown(s.Dir), err)
 		}
 	}

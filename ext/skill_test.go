@@ -29,48 +29,70 @@ func TestM6_SkillFiles(t *testing.T) {
 		want            *ext.Skill
 		mistakes        []string
 	}{
-		{"as the specification has it", "pdf-forms", "---\nname: pdf-forms\ndescription: Fills PDF forms. Use when the user mentions PDFs or forms.\nlicense: Apache-2.0\n" +
-			"compatibility: Needs python3\nmetadata:\n  author: example\n  version: \"1.0\"\nallowed-tools: Bash(python3:*) Read\n---\n\n# PDF forms\n\nRun scripts/fill.py.\n",
-			&ext.Skill{Name: "pdf-forms", Description: "Fills PDF forms. Use when the user mentions PDFs or forms.", ForModel: true, ForUser: true,
+		{"as the specification has it", "pdf-forms",
+			"---\nname: pdf-forms\ndescription: Fills PDF forms. Use when the user mentions PDFs or forms.\nlicense: Apache-2.0\n" +
+				"compatibility: Needs python3\nmetadata:\n  author: example\n  version: \"1.0\"\nallowed-tools: Bash(python3:*) Read\n---\n\n# PDF forms\n\nRun scripts/fill.py.\n",
+			&ext.Skill{Name: "pdf-forms", Description: "Fills PDF forms. Use when the user mentions PDFs or forms.",
+				ForModel: true, ForUser: true,
 				AllowedTools: []string{"Bash(python3:*)", "Read"}, Body: "# PDF forms\n\nRun scripts/fill.py."}, nil},
-		{"for people alone", "deploy", "---\nname: deploy\ndescription: Deploys\ndisable-model-invocation: true\nargument-hint: [environment]\n---\nDeploy $ARGUMENTS.",
-			&ext.Skill{Name: "deploy", Description: "Deploys", Hint: "[environment]", ForUser: true, Body: "Deploy $ARGUMENTS."}, nil},
-		{"for models alone", "style", "---\ndescription: >\n  How code looks here.\n\n  Use always.\nuser-invocable: false\n---\nText", &ext.Skill{Name: "style",
-			Description: "How code looks here. Use always.", ForModel: true, Body: "Text"}, nil},
-		{"fields of another program", "research", "---\nname: research\ndescription: Looks around\ncontext: fork\nagent: Explore\nmodel: opus\nhooks:\n  Stop: []\nversion: 2\ntriggers: [a, b]\n---\nText",
-			&ext.Skill{Name: "research", Description: "Looks around", ForModel: true, ForUser: true, Body: "Text"}, []string{
+		{"for people alone", "deploy",
+			"---\nname: deploy\ndescription: Deploys\ndisable-model-invocation: true\nargument-hint: [environment]\n---\nDeploy $ARGUMENTS.",
+			&ext.Skill{Name: "deploy", Description: "Deploys", Hint: "[environment]", ForUser: true,
+				Body: "Deploy $ARGUMENTS."}, nil},
+		{"for models alone", "style",
+			"---\ndescription: >\n  How code looks here.\n\n  Use always.\nuser-invocable: false\n---\nText",
+			&ext.Skill{Name: "style",
+				Description: "How code looks here. Use always.", ForModel: true, Body: "Text"}, nil},
+		{"fields of another program", "research",
+			"---\nname: research\ndescription: Looks around\ncontext: fork\nagent: Explore\nmodel: opus\nhooks:\n  Stop: []\nversion: 2\ntriggers: [a, b]\n---\nText",
+			&ext.Skill{Name: "research", Description: "Looks around", ForModel: true, ForUser: true, Body: "Text"},
+			[]string{
 				"SKILL.md, line 4: context has no effect: skills are read by the session's own agent",
 				"SKILL.md, line 5: agent has no effect: skills are read by the session's own agent",
 				"SKILL.md, line 6: model has no effect: a skill does not change the session's model",
 				"SKILL.md, line 7: hooks has no effect: write hooks into .claude/settings.json",
 				"SKILL.md, line 10: unknown fields have no effect: triggers; the supported fields are name, description, when_to_use, argument-hint, " +
 					"disable-model-invocation, user-invocable, arguments, allowed-tools, license, compatibility, metadata"}},
-		{"another name, and a colon", "code-review", "---\nname: Code Review\ndescription: Reviews code: style, tests. Triggers on: 'review'\nwhen_to_use: Before a commit\n---\nText",
-			&ext.Skill{Name: "code-review", Description: "Reviews code: style, tests. Triggers on: 'review' Before a commit", ForModel: true, ForUser: true, Body: "Text"},
+		{"another name, and a colon", "code-review",
+			"---\nname: Code Review\ndescription: Reviews code: style, tests. Triggers on: 'review'\nwhen_to_use: Before a commit\n---\nText",
+			&ext.Skill{Name: "code-review",
+				Description: "Reviews code: style, tests. Triggers on: 'review' Before a commit", ForModel: true,
+				ForUser: true, Body: "Text"},
 			[]string{"SKILL.md, line 2: the name Code Review is not that of the directory, so the skill is called code-review"}},
-		{"no front matter", "notes", "# Notes\n\nHow we write\nnotes.\n\nMore.", &ext.Skill{Name: "notes", Description: "How we write notes.", ForModel: true, ForUser: true,
-			Body: "# Notes\n\nHow we write\nnotes.\n\nMore."}, []string{"SKILL.md, line 1: the skill has no description, so the model reads its first paragraph instead"}},
-		{"a heading and no empty line", "notes", "# Notes\nHow we write.\n## More", &ext.Skill{Name: "notes", Description: "How we write.", ForModel: true, ForUser: true,
-			Body: "# Notes\nHow we write.\n## More"}, []string{"SKILL.md, line 1: the skill has no description, so the model reads its first paragraph instead"}},
+		{"no front matter", "notes", "# Notes\n\nHow we write\nnotes.\n\nMore.",
+			&ext.Skill{Name: "notes", Description: "How we write notes.", ForModel: true, ForUser: true,
+				Body: "# Notes\n\nHow we write\nnotes.\n\nMore."},
+			[]string{"SKILL.md, line 1: the skill has no description, so the model reads its first paragraph instead"}},
+		{"a heading and no empty line", "notes", "# Notes\nHow we write.\n## More",
+			&ext.Skill{Name: "notes", Description: "How we write.", ForModel: true, ForUser: true,
+				Body: "# Notes\nHow we write.\n## More"},
+			[]string{"SKILL.md, line 1: the skill has no description, so the model reads its first paragraph instead"}},
 		{"nothing in it", "empty", "", &ext.Skill{Name: "empty", ForModel: true, ForUser: true}, []string{
 			"SKILL.md: the skill has no text behind its front matter",
 			"SKILL.md, line 1: the skill has no description, so the model reads its first paragraph instead"}},
-		{"a command for another program", "status", "---\ndescription: Says what changed\n---\nText\n\nThe changes: !`git status`\n", &ext.Skill{Name: "status", Description: "Says what changed",
-			ForModel: true, ForUser: true, Body: "Text\n\nThe changes: !`git status`"},
+		{"a command for another program", "status",
+			"---\ndescription: Says what changed\n---\nText\n\nThe changes: !`git status`\n",
+			&ext.Skill{Name: "status", Description: "Says what changed",
+				ForModel: true, ForUser: true, Body: "Text\n\nThe changes: !`git status`"},
 			[]string{"SKILL.md, line 6: a command such as !`ls` runs only if a person uses the skill; a model that loads it reads the command"}},
-		{"a long description", "long", "---\ndescription: " + strings.Repeat("é", 1030) + "\n---\nText", &ext.Skill{Name: "long", Description: strings.Repeat("é", 1021) + "...",
-			ForModel: true, ForUser: true, Body: "Text"}, []string{"SKILL.md, line 2: the description has 1030 characters, of which the model reads 1024"}},
-		{"capital letters", "My_Skill", "---\ndescription: x\n---\nText", &ext.Skill{Name: "My_Skill", Description: "x", ForModel: true, ForUser: true, Body: "Text"},
+		{"a long description", "long", "---\ndescription: " + strings.Repeat("é", 1030) + "\n---\nText",
+			&ext.Skill{Name: "long", Description: strings.Repeat("é", 1021) + "...",
+				ForModel: true, ForUser: true, Body: "Text"},
+			[]string{"SKILL.md, line 2: the description has 1030 characters, of which the model reads 1024"}},
+		{"capital letters", "My_Skill", "---\ndescription: x\n---\nText", &ext.Skill{Name: "My_Skill", Description: "x",
+			ForModel: true, ForUser: true, Body: "Text"},
 			[]string{"SKILL.md: other programs may refuse the name My_Skill: the specification allows a-z, 0-9 and - between them"}},
 		{"no name", "a b", "---\ndescription: x\n---\nText", nil,
 			[]string{"SKILL.md: the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, has more than 64, or begins with mcp__",
 				"SKILL.md, line 2: unknown fields have no effect: description"}},
 		{"the name of a prompt", "mcp__x__y", "Text", nil,
 			[]string{"SKILL.md: the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, has more than 64, or begins with mcp__"}},
-		{"two megabytes", "big", "---\ndescription: x\n---\n" + strings.Repeat("x", 2<<20), nil, []string{"SKILL.md: the file has more than 1024 KiB, so it is not used"}},
+		{"two megabytes", "big", "---\ndescription: x\n---\n" + strings.Repeat("x", 2<<20), nil,
+			[]string{"SKILL.md: the file has more than 1024 KiB, so it is not used"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, mistakes := ext.ParseSkill(ext.File{Name: "SKILL.md", Data: []byte(c.data), Origin: ext.Project}, c.dir)
+			got, mistakes := ext.ParseSkill(ext.File{Name: "SKILL.md", Data: []byte(c.data), Origin: ext.Project},
+				c.dir)
 			if c.want != nil {
 				c.want.File, c.want.Origin = "SKILL.md", ext.Project
 			}
@@ -97,11 +119,13 @@ func newSkill(t *testing.T, name string, files ...string) *ext.Skill {
 	}
 	for i := 0; i < len(files); i += 2 {
 		file := filepath.Join(dir, files[i])
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(files[i+1]), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(files[i+1]),
+			0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return &ext.Skill{Name: name, Description: "Does " + name, ForModel: true, ForUser: true, Body: "Text of " + name + ", see ${CLAUDE_SKILL_DIR}/x", Dir: dir}
+	return &ext.Skill{Name: name, Description: "Does " + name, ForModel: true, ForUser: true,
+		Body: "Text of " + name + ", see ${CLAUDE_SKILL_DIR}/x", Dir: dir}
 }
 
 // loadSkill calls the tool for skills.
@@ -112,7 +136,8 @@ func loadSkill(t *testing.T, args string, skills ...*ext.Skill) *tool.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return registry.Run(context.Background(), llm.ToolCall{ID: "1", Name: ext.SkillToolName, Args: args}, tool.Call{Session: new(tool.Plain)},
+	return registry.Run(context.Background(), llm.ToolCall{ID: "1", Name: ext.SkillToolName, Args: args},
+		tool.Call{Session: new(tool.Plain)},
 		func(_ context.Context, req tool.Request) (tool.Decision, error) {
 			if req.Access.Effect != tool.ReadOnly {
 				t.Error("loading a skill is said to have effects")
@@ -127,14 +152,16 @@ func TestM6_LoadingASkill(t *testing.T) {
 	hidden := newSkill(t, "hidden")
 	hidden.ForModel = false
 	got := loadSkill(t, `{"name": "fill"}`, s, hidden)
-	want := "These are the instructions of the skill fill.\nFile names in them are relative to its directory: " + s.Dir + "\n" +
+	want := "These are the instructions of the skill fill.\nFile names in them are relative to its directory: " +
+		s.Dir + "\n" +
 		"Its author expects it to use these tools: Read, Bash(python3:*). That permits nothing: calls are decided about as always.\n" +
 		"Its files: reference.md, scripts/fill.py\n\nText of fill, see " + s.Dir + "/x\n"
 	if diff := cmp.Diff(want, got.Model.Text()); diff != "" || got.IsError {
 		t.Error(diff)
 	}
 	var loaded ext.LoadedSkill
-	if err := json.Unmarshal(got.Structured, &loaded); err != nil || !slices.Equal(loaded.Files, []string{"reference.md", "scripts/fill.py"}) || loaded.Dir != s.Dir {
+	if err := json.Unmarshal(got.Structured, &loaded); err != nil ||
+		!slices.Equal(loaded.Files, []string{"reference.md", "scripts/fill.py"}) || loaded.Dir != s.Dir {
 		t.Errorf("for programs: %s, %v", got.Structured, err)
 	}
 	for args, want := range map[string]string{
@@ -170,7 +197,8 @@ func TestM6_TheDirectoryIsAWord(t *testing.T) {
 		cmd := exec.Command(peer.Need(t, "sh"), "-c", strings.Replace(script, "cat", "printf '<%s>'", 1))
 		cmd.Dir = t.TempDir()
 		out, err := cmd.CombinedOutput()
-		if want := "<" + s.Dir + "/x><" + s.Dir + "/y>"; err != nil || !strings.HasPrefix(string(out), want) || (args != "") != strings.HasSuffix(string(out), "<z>") {
+		if want := "<" + s.Dir + "/x><" + s.Dir + "/y>"; err != nil || !strings.HasPrefix(string(out), want) ||
+			(args != "") != strings.HasSuffix(string(out), "<z>") {
 			t.Errorf("%s\n%s, %v, want %s", script, out, err, want)
 		}
 	}
@@ -189,7 +217,8 @@ func TestM6_ArgumentsOfASkill(t *testing.T) {
 		{"", "Of @$1:\n!`git log $1 ${CLAUDE_SKILL_DIR}`", "'a;b'", "Of @a;b:\nRUN git log 'a;b' .\n"},
 		{"", "!`git log $1`", "", "RUN git log \n"},
 	} {
-		s, mistakes := ext.ParseSkill(ext.File{Data: []byte("---\ndescription: x\ndisable-model-invocation: true\n" + c.front + "---\n" + c.body)}, "deploy")
+		s, mistakes := ext.ParseSkill(ext.File{Data: []byte("---\ndescription: x\ndisable-model-invocation: true\n" +
+			c.front + "---\n" + c.body)}, "deploy")
 		if len(mistakes) > 0 {
 			t.Error(mistakes)
 		}
@@ -215,7 +244,8 @@ func TestM6_LinksOutOfASkill(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("TOP SECRET"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]string{"out": filepath.Join(outside, "secret"), "outdir": outside, "inside": "a.md", "sub/up": "..", "gone": "nothing"} {
+	for name, target := range map[string]string{"out": filepath.Join(outside, "secret"), "outdir": outside,
+		"inside": "a.md", "sub/up": "..", "gone": "nothing"} {
 		if err := os.Symlink(target, filepath.Join(s.Dir, name)); err != nil {
 			t.Skipf("cannot make symbolic links here: %v", err)
 		}
@@ -257,15 +287,18 @@ func TestM6_ManyFilesOfASkill(t *testing.T) {
 		}
 	}
 	text := loadSkill(t, `{"name": "many"}`, s).Model.Text()
-	if n := strings.Count(text, ", f") + 1; n != 100 || strings.Count(text, "the skill has more files than are listed here") != 1 {
+	if n := strings.Count(text, ", f") + 1; n != 100 ||
+		strings.Count(text, "the skill has more files than are listed here") != 1 {
 		t.Errorf("%d files are listed:\n%s", n, text)
 	}
 	s.Body = strings.Repeat("0123456789\n", 10_000)
-	if text := loadSkill(t, `{"name": "many"}`, s).Model.Text(); len(text) > 62_000 || !strings.Contains(text, "The rest is in the file SKILL.md in "+s.Dir) {
+	if text := loadSkill(t, `{"name": "many"}`, s).Model.Text(); len(text) > 62_000 ||
+		!strings.Contains(text, "The rest is in the file SKILL.md in "+s.Dir) {
 		t.Errorf("the text has %d bytes and ends with %s", len(text), text[len(text)-300:])
 	}
 	s.Dir = filepath.Join(s.Dir, "gone")
-	if text := loadSkill(t, `{"name": "many"}`, s).Model.Text(); !strings.Contains(text, "Note: the directory of the skill cannot be read") {
+	if text := loadSkill(t, `{"name": "many"}`, s).Model.Text(); !strings.Contains(text,
+		"Note: the directory of the skill cannot be read") {
 		t.Error(text[:300])
 	}
 }
@@ -278,21 +311,27 @@ func TestM6_TheListHasABudget(t *testing.T) {
 		shortened, line             string
 	}{
 		{3, 100, ext.DefaultListing, "", "  - `skill-000`: 0 " + strings.Repeat("x", 98) + "\n"},
-		{50, 1000, ext.DefaultListing, "the list of 50 skills does not fit into 8192 bytes, so descriptions are cut after", "...\n"},
-		{50, 1000, 1000, "the list of 50 skills does not fit into 1000 bytes, so it has no descriptions", "  - `skill-000`\n"},
+		{50, 1000, ext.DefaultListing,
+			"the list of 50 skills does not fit into 8192 bytes, so descriptions are cut after", "...\n"},
+		{50, 1000, 1000, "the list of 50 skills does not fit into 1000 bytes, so it has no descriptions",
+			"  - `skill-000`\n"},
 		{100, 1000, 500, "it has no descriptions, and not these skills: skill-", " more\n"},
 	} {
 		var skills []*ext.Skill
 		for i := range c.skills {
-			skills = append(skills, &ext.Skill{Name: fmt.Sprintf("skill-%03d", c.skills-1-i), Description: fmt.Sprintf("%d %s", c.skills-1-i, strings.Repeat("x", c.description-2)), ForModel: true})
+			skills = append(skills, &ext.Skill{Name: fmt.Sprintf("skill-%03d", c.skills-1-i),
+				Description: fmt.Sprintf("%d %s", c.skills-1-i, strings.Repeat("x", c.description-2)), ForModel: true})
 		}
-		skills = append(skills, &ext.Skill{Name: "zz", Description: "short", ForModel: true}, &ext.Skill{Name: "user", Description: "of the user alone", ForUser: true})
+		skills = append(skills, &ext.Skill{Name: "zz", Description: "short", ForModel: true},
+			&ext.Skill{Name: "user", Description: "of the user alone", ForUser: true})
 		made, shortened := ext.SkillTool(skills, c.budget)
 		_, list, _ := strings.Cut(made.Guidance, "The skills:\n")
-		if len(list) > c.budget || !strings.Contains(list, c.line) || !utf8.ValidString(list) || strings.Contains(list, "alone") {
+		if len(list) > c.budget || !strings.Contains(list, c.line) || !utf8.ValidString(list) ||
+			strings.Contains(list, "alone") {
 			t.Errorf("the list of %d skills has %d bytes of %d:\n%s", c.skills, len(list), c.budget, list)
 		}
-		want := strings.ReplaceAll(strings.ReplaceAll(c.shortened, "50 skills", "51 skills"), "100 skills", "101 skills")
+		want := strings.ReplaceAll(strings.ReplaceAll(c.shortened, "50 skills", "51 skills"), "100 skills",
+			"101 skills")
 		if (shortened == "") != (want == "") || !strings.Contains(shortened, want) {
 			t.Errorf("%q, want %q", shortened, want)
 		}

@@ -140,7 +140,8 @@ func (l *lister) entry(name string, depth int) {
 	case info.Mode().IsRegular():
 		l.list = append(l.list, name)
 	case info.IsDir() && depth < maxDepth:
-		if link, err := l.root.Lstat(name); err == nil && link.Mode()&fs.ModeSymlink == 0 { // a link may lead to a directory above it
+		// a link may lead to a directory above it
+		if link, err := l.root.Lstat(name); err == nil && link.Mode()&fs.ModeSymlink == 0 {
 			l.dir(name, depth+1)
 		}
 	}

@@ -45,12 +45,16 @@ func SkillTool(skills []*Skill, budget int) (t tool.Tool, shortened string) {
 			mine = append(mine, s)
 		}
 	}
-	t = tool.New(llm.ToolDefinition{Name: SkillToolName, Description: "Loads a skill: instructions for a kind of task, and the names of the files that " +
-		"they use. The system prompt lists the skills. Load the skill that fits a task before you begin, and follow it."},
+	t = tool.New(llm.ToolDefinition{Name: SkillToolName,
+		Description: "Loads a skill: instructions for a kind of task, and the names of the files that " +
+			"they use. The system prompt lists the skills. Load the skill that fits a task before you begin, and follow it."},
 		func(_ context.Context, _ *tool.Call, args skillArguments) (tool.Result, error) {
 			return load(skills, args.Name), nil
 		})
-	t = tool.WithAccess(t, func(args skillArguments) tool.Access { return tool.Access{Effect: tool.ReadOnly, About: args.Name} })
+	t = tool.WithAccess(t, func(args skillArguments) tool.Access {
+		return tool.Access{Effect: tool.ReadOnly,
+			About: args.Name}
+	})
 	t.Limit = tool.Limit{Chars: maxSkillText, Keep: tool.KeepHead}
 	t.Instead = []tool.Instead{{Of: []string{"activate_skill", "load_skill", "use_skill"}}}
 	list, shortened := listing(mine, budget)
@@ -112,16 +116,21 @@ func listing(skills []*Skill, budget int) (list, shortened string) {
 		line := s.line(length)
 		if b.Len()+len(line)+len(moreSkills) > budget && b.Len()+sizeWith(skills[i:], length) > budget {
 			fmt.Fprintf(&b, moreSkills, len(skills)-i)
-			return b.String(), fmt.Sprintf("the list of %d skills does not fit into %d bytes, so it has no descriptions, and not these skills: %s", len(skills), budget,
+			return b.String(), fmt.Sprintf(
+				"the list of %d skills does not fit into %d bytes, so it has no descriptions, and not these skills: %s",
+				len(skills), budget,
 				namesOf(skills[i:]))
 		}
 		b.WriteString(line)
 	}
 	switch {
 	case length == 0:
-		shortened = fmt.Sprintf("the list of %d skills does not fit into %d bytes, so it has no descriptions", len(skills), budget)
+		shortened = fmt.Sprintf("the list of %d skills does not fit into %d bytes, so it has no descriptions",
+			len(skills), budget)
 	case length < maxDescription:
-		shortened = fmt.Sprintf("the list of %d skills does not fit into %d bytes, so descriptions are cut after %d characters", len(skills), budget, length)
+		shortened = fmt.Sprintf(
+			"the list of %d skills does not fit into %d bytes, so descriptions are cut after %d characters",
+			len(skills), budget, length)
 	}
 	return b.String(), shortened
 }

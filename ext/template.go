@@ -49,12 +49,17 @@ func parseTemplate(text string) template {
 			}
 			p.inline(lines[i])
 		case mark != "" && info == "!":
-			end := slices.IndexFunc(lines[i+1:], func(l string) bool { m, info := fence(l); return strings.HasPrefix(m, mark) && info == "" })
+			end := slices.IndexFunc(lines[i+1:], func(l string) bool {
+				m, info := fence(l)
+				return strings.HasPrefix(m,
+					mark) && info == ""
+			})
 			if end < 0 {
 				end = len(lines) - i - 1
 			}
 			last := min(i+1+end, len(lines)-1)
-			p.add(Piece{PieceShell, strings.TrimSpace(strings.Join(lines[i+1:i+1+end], "")), strings.Join(lines[i:last+1], "")})
+			p.add(Piece{PieceShell, strings.TrimSpace(strings.Join(lines[i+1:i+1+end], "")),
+				strings.Join(lines[i:last+1], "")})
 			i = last
 		default:
 			p.fence = mark
@@ -64,7 +69,8 @@ func parseTemplate(text string) template {
 	return p.flush()
 }
 
-var fenceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^\\s*(`{3,}|~{3,})\\s*([^`]*?)\\s*$") })
+var fenceForm = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile("^\\s*(`{3,}|~{3,})\\s*([^`]*?)\\s*$") })
 
 // fence returns the mark with which a line begins or ends a code block, and what follows it. It
 // returns "" for other lines.
@@ -155,7 +161,10 @@ func fileAt(text string) (Piece, int) {
 		length := end + len(`@""`)
 		return Piece{PieceFile, quoted[:end], text[:length]}, length
 	}
-	end := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("`\"'<>|,;", r) })
+	end := strings.IndexFunc(rest, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("`\"'<>|,;",
+			r)
+	})
 	if end < 0 {
 		end = len(rest)
 	}
@@ -166,7 +175,8 @@ func fileAt(text string) (Piece, int) {
 	for {
 		shorter := strings.TrimRight(name, ".:!?*")
 		for _, pair := range []string{"()", "[]", "{}"} {
-			if strings.HasSuffix(shorter, pair[1:]) && strings.Count(shorter, pair[:1]) < strings.Count(shorter, pair[1:]) {
+			if strings.HasSuffix(shorter, pair[1:]) && strings.Count(shorter, pair[:1]) < strings.Count(shorter,
+				pair[1:]) {
 				shorter = shorter[:len(shorter)-1]
 			}
 		}
@@ -217,7 +227,10 @@ var placeForm = sync.OnceValue(func() *regexp.Regexp {
 // at the end.
 func (t template) fill(a *arguments) ([]Piece, error) {
 	a.first = 1
-	if slices.ContainsFunc(t, func(p Piece) bool { return slices.Contains(placeForm().FindAllString(p.Text, -1), "$0") }) {
+	if slices.ContainsFunc(t, func(p Piece) bool {
+		return slices.Contains(placeForm().FindAllString(p.Text, -1),
+			"$0")
+	}) {
 		a.first = 0
 	}
 	var filled []Piece

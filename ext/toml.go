@@ -41,7 +41,8 @@ func parseTOMLCommand(f File, name string) (*Command, []Mistake) {
 		add(0, "there is no prompt in it, so there is no command /%s", name)
 		return nil, mistakes
 	}
-	c := &Command{Name: name, File: f.Name, Origin: f.Origin, Description: strings.TrimSpace(sanitize.Text(values["description"])), style: oneWord}
+	c := &Command{Name: name, File: f.Name, Origin: f.Origin,
+		Description: strings.TrimSpace(sanitize.Text(values["description"])), style: oneWord}
 	if c.prompt, err = parseBraces(prompt + "\n"); err == nil {
 		err = c.prompt.check()
 	}

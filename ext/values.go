@@ -19,7 +19,8 @@ func (p *Front) Text(name string) string {
 	switch {
 	case n == nil:
 		return sanitize.Text(f.raw)
-	case n.Kind == yaml.ScalarNode && n.Anchor == "" && (n.Style&yaml.TaggedStyle == 0 || strings.HasPrefix(n.Tag, "!!")):
+	case n.Kind == yaml.ScalarNode && n.Anchor == "" && (n.Style&yaml.TaggedStyle == 0 ||
+		strings.HasPrefix(n.Tag, "!!")):
 		if n.Tag == "!!null" && n.Style == 0 {
 			return ""
 		}
@@ -95,7 +96,8 @@ func (p *Front) Map(name string) map[string]string {
 	}
 	values := map[string]string{}
 	for i := 0; i+1 < len(f.node.Content); i += 2 {
-		if key, value := f.node.Content[i], f.node.Content[i+1]; key.Kind == yaml.ScalarNode && value.Kind == yaml.ScalarNode {
+		if key, value := f.node.Content[i], f.node.Content[i+1]; key.Kind == yaml.ScalarNode &&
+			value.Kind == yaml.ScalarNode {
 			values[sanitize.Text(key.Value)] = sanitize.Text(value.Value)
 		}
 	}

@@ -201,7 +201,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := b.r.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("the artifacts of the task have more than %d bytes: %w", int64(mostArtifactBytes), fs.ErrInvalid)
+		return 0, fmt.Errorf("the artifacts of the task have more than %d bytes: %w", int64(mostArtifactBytes),
+			fs.ErrInvalid)
 	}
 	return n, err
 }

@@ -15,7 +15,8 @@ import (
 // call that waits has not begun, so its ask, and an answer that comes while nobody has the task,
 // count for the next owner, too.
 func (j *Job) Approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
-	ask := Ask{Task: j.Task.ID, ID: askID(req.AgentID, req.Call.ID), Kind: AskApproval, Agent: req.AgentID, Tool: req.Call.Name,
+	ask := Ask{Task: j.Task.ID, ID: askID(req.AgentID, req.Call.ID), Kind: AskApproval, Agent: req.AgentID,
+		Tool: req.Call.Name,
 		Args: argsOf(req.Call.Args), Text: approvalText(req), At: time.Now().UTC()}
 	answer, err := j.ask(ctx, ask)
 	switch {
@@ -136,7 +137,8 @@ func (j *Job) answerQuestion(ctx context.Context, s *agent.Session) (bool, error
 		case errors.Is(err, agent.ErrClosed), errors.Is(err, agent.ErrReleased), errors.Is(err, agent.ErrTakenOver):
 			return false, err
 		case n == mostAsked:
-			return true, s.Answer(ctx, tool.Answer{Action: tool.ActionCancel, Text: "No answer fitted the question's form."})
+			return true, s.Answer(ctx, tool.Answer{Action: tool.ActionCancel,
+				Text: "No answer fitted the question's form."})
 		}
 		problem = err.Error()
 	}

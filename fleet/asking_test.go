@@ -14,7 +14,8 @@ import (
 func TestP4_AsksFitIntoAMessage(t *testing.T) {
 	t.Parallel()
 	const message = 1<<20 - 1024
-	for _, args := range []string{strings.Repeat("\x01", 2<<20), `"` + strings.Repeat("<", 2<<20) + `"`, `"` + strings.Repeat("<", mostAsk-2) + `"`} {
+	for _, args := range []string{strings.Repeat("\x01", 2<<20), `"` + strings.Repeat("<", 2<<20) + `"`,
+		`"` + strings.Repeat("<", mostAsk-2) + `"`} {
 		req := tool.Request{Call: llm.ToolCall{Name: "shell", Args: args}}
 		req.Access.Command = args
 		data, err := json.Marshal(Ask{Args: argsOf(req.Call.Args), Text: approvalText(req)})

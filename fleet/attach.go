@@ -76,7 +76,8 @@ func Sessions(options func(ctx context.Context, j *Job) (agent.Options, error)) 
 			return Hosted{}, err
 		}
 		if len(j.Task.Agent.Checks) > 0 && o.BeforeStop == nil {
-			return Hosted{}, &PermanentError{errors.New("the task has checks, and this worker runs none: submit it without agent.checks")}
+			return Hosted{}, &PermanentError{errors.New(
+				"the task has checks, and this worker runs none: submit it without agent.checks")}
 		}
 		o.Journal = j.Journal
 		if o.Env == nil {
@@ -98,7 +99,8 @@ func Sessions(options func(ctx context.Context, j *Job) (agent.Options, error)) 
 // describe sets what the task says about its agent.
 func (j *Job) describe(o *agent.Options) {
 	spec := j.Task.Agent
-	for field, value := range map[*string]string{&o.Provider: spec.Provider, &o.Model: spec.Model, &o.Effort: spec.Effort} {
+	for field, value := range map[*string]string{&o.Provider: spec.Provider, &o.Model: spec.Model,
+		&o.Effort: spec.Effort} {
 		if *field == "" {
 			*field = value
 		}

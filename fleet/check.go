@@ -62,7 +62,8 @@ func (t Task) check(local bool) error {
 	if data, err := json.Marshal(t); err != nil {
 		bad("task", "%w", err)
 	} else if len(data) > mostTask {
-		bad("task", "it has %d bytes of JSON, and may have %d: put long texts into files of the repository", len(data), mostTask)
+		bad("task", "it has %d bytes of JSON, and may have %d: put long texts into files of the repository", len(data),
+			mostTask)
 	}
 	return errors.Join(errs...)
 }
@@ -78,8 +79,10 @@ func (t Task) checkNames(bad func(field, format string, args ...any)) {
 		bad("labels", "it has %d labels, and may have %d", len(t.Labels), mostLabels)
 	}
 	for key, value := range t.Labels {
-		if key == "" || len(key) > mostLabelKey || len(value) > mostLabel || !utf8.ValidString(key) || !utf8.ValidString(value) {
-			bad("labels", "the label %.40q: a key has 1 to %d bytes and a value at most %d, both of UTF-8", key, mostLabelKey, mostLabel)
+		if key == "" || len(key) > mostLabelKey || len(value) > mostLabel || !utf8.ValidString(key) ||
+			!utf8.ValidString(value) {
+			bad("labels", "the label %.40q: a key has 1 to %d bytes and a value at most %d, both of UTF-8", key,
+				mostLabelKey, mostLabel)
 		}
 	}
 }
@@ -121,7 +124,8 @@ func nameProblem(name string) string {
 
 // check checks what a repository is cloned from.
 func (r *Repo) check(local bool, bad func(field, format string, args ...any)) {
-	for _, f := range []struct{ field, name string }{{"repo.url", r.URL}, {"repo.ref", r.Ref}, {"repo.credential", r.Credential}} {
+	for _, f := range []struct{ field, name string }{{"repo.url", r.URL}, {"repo.ref", r.Ref},
+		{"repo.credential", r.Credential}} {
 		checkName(bad, f.field, f.name)
 		if strings.HasPrefix(f.name, "-") {
 			bad(f.field, "it begins with a hyphen")
@@ -150,7 +154,8 @@ func hasPassword(u *url.URL) bool {
 func isSCP(text string) bool {
 	host, path, ok := strings.Cut(text, ":")
 	user, name, at := strings.Cut(host, "@")
-	return ok && at && user != "" && name != "" && path != "" && !strings.HasPrefix(path, ":") && !strings.ContainsAny(host, "/ \\") &&
+	return ok && at && user != "" && name != "" && path != "" && !strings.HasPrefix(path, ":") &&
+		!strings.ContainsAny(host, "/ \\") &&
 		!strings.HasPrefix(name, "-") && !strings.HasPrefix(path, "//")
 }
 

@@ -136,7 +136,8 @@ func TestP4_SteerAndInterrupt(t *testing.T) {
 	h := newHeld(1)
 	var f *field
 	f = newField(t, memfleet.Options{}, func(r *fakellm.Request) fakellm.Turn {
-		return h.answer(r, []fakellm.Turn{f.effect("one"), f.effect("two"), shell("echo three >> "+f.out, "sleep 60"), {Text: "Done."}})
+		return h.answer(r, []fakellm.Turn{f.effect("one"), f.effect("two"), shell("echo three >> "+f.out, "sleep 60"),
+			{Text: "Done."}})
 	}, fakellm.Options{})
 	c := f.client()
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
@@ -144,7 +145,8 @@ func TestP4_SteerAndInterrupt(t *testing.T) {
 	go func() { steered <- c.Steer(t.Context(), "t1", "Be careful.", "key1") }() // before there is an owner
 	f.start(f.worker("w1"))
 	<-h.came
-	if err := errors.Join(<-steered, c.Steer(t.Context(), "t1", "Be careful.", "key1"), c.Steer(t.Context(), "t1", "Be quick.", "key2")); err != nil {
+	if err := errors.Join(<-steered, c.Steer(t.Context(), "t1", "Be careful.", "key1"),
+		c.Steer(t.Context(), "t1", "Be quick.", "key2")); err != nil {
 		t.Fatal(err)
 	}
 	close(h.letGo)
@@ -162,7 +164,8 @@ func TestP4_SteerAndInterrupt(t *testing.T) {
 			said = append(said, e.Text)
 		}
 	}
-	if text := strings.Join(said, "|"); strings.Count(text, "Be careful.") != 1 || strings.Count(text, "Be quick.") != 1 {
+	if text := strings.Join(said, "|"); strings.Count(text, "Be careful.") != 1 ||
+		strings.Count(text, "Be quick.") != 1 {
 		t.Errorf("steered: %q", said)
 	}
 	if err := c.Steer(t.Context(), "t1", "Too late.", "key3"); !errors.Is(err, fs.ErrClosed) {
@@ -226,7 +229,8 @@ func TestP4_AnswersSurviveTheAsker(t *testing.T) {
 	var f *field
 	f = newField(t, memfleet.Options{}, func(r *fakellm.Request) fakellm.Turn {
 		return fakellm.Script(f.effect("approved"),
-			fakellm.Turn{Calls: []fakellm.Call{{Name: "ask_user", Args: json.RawMessage(`{"question":"Which color?"}`)}}},
+			fakellm.Turn{Calls: []fakellm.Call{{Name: "ask_user",
+				Args: json.RawMessage(`{"question":"Which color?"}`)}}},
 			f.effect("denied"), fakellm.Turn{Text: "Done."})(r)
 	}, fakellm.Options{})
 	c := f.client()
@@ -304,7 +308,8 @@ func TestP2_SteerWithoutAnEngine(t *testing.T) {
 	patience := errors.New("no worker has answered")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, patience)
 	defer cancel()
-	if err := fleet.NewClient(downTasks{}).Steer(ctx, "t1", "Be careful.", ""); !errors.Is(err, patience) || !errors.Is(err, errDown) {
+	if err := fleet.NewClient(downTasks{}).Steer(ctx, "t1", "Be careful.", ""); !errors.Is(err, patience) ||
+		!errors.Is(err, errDown) {
 		t.Errorf("steering without an engine: %v", err)
 	}
 }

@@ -34,13 +34,16 @@ func TestP2_InterruptedAtAnError(t *testing.T) {
 		state  State
 		reason agent.Reason
 	}{
-		"in order":       {&agent.Result{Reason: agent.ReasonInterrupted}, errInterrupted, Done, agent.ReasonInterrupted},
-		"cut off":        {nil, errInterrupted, Done, agent.ReasonInterrupted},
-		"an outage":      {nil, overloaded, Done, agent.ReasonInterrupted},
-		"aborted":        {nil, &llm.Error{Kind: llm.ErrAborted, Provider: "p"}, Done, agent.ReasonInterrupted},
-		"another error":  {&agent.Result{Reason: agent.ReasonFailed}, errors.New("the disk is full"), Done, agent.ReasonInterrupted},
-		"a final error":  {&agent.Result{Reason: agent.ReasonFailed}, refused, Failed, agent.ReasonFailed},
-		"not verified":   {&agent.Result{Reason: agent.ReasonCompleted}, &unverifiedError{errors.New("make test failed")}, Failed, agent.ReasonCompleted},
+		"in order": {&agent.Result{Reason: agent.ReasonInterrupted}, errInterrupted, Done,
+			agent.ReasonInterrupted},
+		"cut off":   {nil, errInterrupted, Done, agent.ReasonInterrupted},
+		"an outage": {nil, overloaded, Done, agent.ReasonInterrupted},
+		"aborted":   {nil, &llm.Error{Kind: llm.ErrAborted, Provider: "p"}, Done, agent.ReasonInterrupted},
+		"another error": {&agent.Result{Reason: agent.ReasonFailed}, errors.New("the disk is full"), Done,
+			agent.ReasonInterrupted},
+		"a final error": {&agent.Result{Reason: agent.ReasonFailed}, refused, Failed, agent.ReasonFailed},
+		"not verified": {&agent.Result{Reason: agent.ReasonCompleted},
+			&unverifiedError{errors.New("make test failed")}, Failed, agent.ReasonCompleted},
 		"came to an end": {&agent.Result{Reason: agent.ReasonCompleted}, nil, Done, agent.ReasonCompleted},
 	} {
 		r := &running{Worker: Worker{TTL: time.Second}, life: t.Context()}

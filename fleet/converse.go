@@ -43,7 +43,8 @@ func (j *Job) finished() *outcome {
 	}
 	last := j.state.Last
 	switch {
-	case completed(last.Reason), last.Reason == agent.ReasonAwaitingInput, last.Reason == agent.ReasonAborted, last.Reason == agent.ReasonClosed:
+	case completed(last.Reason), last.Reason == agent.ReasonAwaitingInput, last.Reason == agent.ReasonAborted,
+		last.Reason == agent.ReasonClosed:
 		return nil
 	case last.Reason == agent.ReasonFailed && (last.Fault == nil || last.Fault.Retryable):
 		return nil
@@ -66,7 +67,8 @@ func resultOf(s *agent.State) *agent.Result {
 	if s.Last == nil {
 		return nil
 	}
-	return &agent.Result{Text: s.Last.Final, Reason: s.Last.Reason, Finish: s.Last.Finish, Usage: s.Usage, CostUSD: s.Cost, Turns: s.Steps,
+	return &agent.Result{Text: s.Last.Final, Reason: s.Last.Reason, Finish: s.Last.Finish, Usage: s.Usage,
+		CostUSD: s.Cost, Turns: s.Steps,
 		ToolRounds: s.Rounds}
 }
 
@@ -81,7 +83,8 @@ func (j *Job) open(ctx context.Context) (Hosted, error) {
 	}
 	if !j.attached.Load() { // the host has not called Attach: nothing would hold back a session that is somebody else's
 		j.dropHosted(hosted)
-		return Hosted{}, &PermanentError{errors.New("the host has not called Job.Attach with the options of the session")}
+		return Hosted{}, &PermanentError{errors.New(
+			"the host has not called Job.Attach with the options of the session")}
 	}
 	j.session.Store(hosted.Session)
 	return hosted, nil
@@ -137,7 +140,8 @@ func (j *Job) drive(h Hosted) (*agent.Result, error) {
 		select {
 		case e := <-ended:
 			cause := context.Cause(watch)
-			if failed, ok := errors.AsType[*unverifiedError](e.Value.err); ok { // the session had come to its end, and that does not count
+			// the session had come to its end, and that does not count
+			if failed, ok := errors.AsType[*unverifiedError](e.Value.err); ok {
 				cause = failed
 			}
 			return j.endSession(h.Session, e.Value.result, cause)
@@ -308,5 +312,6 @@ type was struct {
 
 // wasOf looks at a session before the state becomes the session's.
 func wasOf(s *agent.State) was {
-	return was{begun: s.Input != nil || s.Last != nil, over: atRest(s) && completed(s.Last.Reason), asks: s.Input == nil && questionOf(s) != nil}
+	return was{begun: s.Input != nil || s.Last != nil, over: atRest(s) && completed(s.Last.Reason),
+		asks: s.Input == nil && questionOf(s) != nil}
 }

@@ -41,7 +41,10 @@ func (j *Job) survivors() {
 		s.Deaths = slices.Clone(s.Deaths)
 		changed := false
 		for i, d := range s.Deaths[:last] {
-			back := slices.ContainsFunc(alive, func(w WorkerInfo) bool { return w.Name == d.Worker && w.Since.Before(d.From) })
+			back := slices.ContainsFunc(alive, func(w WorkerInfo) bool {
+				return w.Name == d.Worker &&
+					w.Since.Before(d.From)
+			})
 			if back && !d.Survived {
 				s.Deaths[i].Survived, changed = true, true
 			}

@@ -223,7 +223,8 @@ type Bus interface {
 	Listen(ctx context.Context, id string) iter.Seq2[[]byte, error]
 	// Serve answers the requests for a task, each on a goroutine of its own, until stop is called,
 	// which waits for them. What handle returns is the reply.
-	Serve(ctx context.Context, id string, handle func(ctx context.Context, request []byte) []byte) (stop func(), err error)
+	Serve(ctx context.Context, id string, handle func(ctx context.Context, request []byte) []byte) (stop func(),
+		err error)
 	// Request asks the owner of a task. The error is ErrNoOwner if nobody serves the task.
 	Request(ctx context.Context, id string, request []byte) (reply []byte, err error)
 }

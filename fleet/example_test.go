@@ -23,7 +23,8 @@ import (
 // reached from other machines, too.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
-	model := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "The tests pass now."}), fakellm.Options{}))
+	model := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "The tests pass now."}),
+		fakellm.Options{}))
 	defer model.Close()
 	provider, err := wire.New(wire.Options{APIKey: "key", BaseURL: model.URL})
 	if err != nil {
@@ -41,9 +42,11 @@ func Example() {
 	engine := memfleet.New(memfleet.Options{})
 	defer engine.Close()
 
-	worker := fleet.Worker{Engine: engine, Workspaces: workspaces, Host: fleet.Sessions(func(context.Context, *fleet.Job) (agent.Options, error) {
-		return agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile()}, nil
-	})}
+	worker := fleet.Worker{Engine: engine, Workspaces: workspaces,
+		Host: fleet.Sessions(func(context.Context, *fleet.Job) (agent.Options, error) {
+			return agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile()},
+				nil
+		})}
 	ended := make(chan error)
 	go func() { ended <- worker.Run(ctx) }()
 
@@ -84,13 +87,14 @@ func work(engine fleet.Engine, turns ...fakellm.Turn) (end func() error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	worker := fleet.Worker{Engine: engine, Workspaces: workspaces, Host: fleet.Sessions(func(context.Context, *fleet.Job) (agent.Options, error) {
-		o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile()}
-		o.Authorize = func(context.Context, tool.Request) (tool.Decision, error) {
-			return tool.Decision{Verdict: tool.Ask}, nil
-		}
-		return o, nil
-	})}
+	worker := fleet.Worker{Engine: engine, Workspaces: workspaces,
+		Host: fleet.Sessions(func(context.Context, *fleet.Job) (agent.Options, error) {
+			o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile()}
+			o.Authorize = func(context.Context, tool.Request) (tool.Decision, error) {
+				return tool.Decision{Verdict: tool.Ask}, nil
+			}
+			return o, nil
+		})}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- worker.Run(ctx) }()
@@ -108,7 +112,8 @@ func ExampleClient_Watch() {
 	ctx := context.Background()
 	engine := memfleet.New(memfleet.Options{})
 	defer engine.Close()
-	end := work(engine, fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: []byte(`{"command":"echo It is live."}`)}}}, fakellm.Turn{Text: "Published."})
+	end := work(engine, fakellm.Turn{Calls: []fakellm.Call{{Name: "shell",
+		Args: []byte(`{"command":"echo It is live."}`)}}}, fakellm.Turn{Text: "Published."})
 
 	space, err := engine.Open(ctx, fleet.DefaultTenant)
 	if err != nil {

@@ -25,7 +25,8 @@ func TestP6_OutagePausesTasks(t *testing.T) {
 	}
 	var f *field
 	f = newField(t, memfleet.Options{}, func(r *fakellm.Request) fakellm.Turn {
-		return fakellm.Script(f.effect(strings.SplitN(r.Messages[0].Parts.Text(), ".", 2)[0]), fakellm.Turn{Text: "Done."})(r)
+		return fakellm.Script(f.effect(strings.SplitN(r.Messages[0].Parts.Text(), ".", 2)[0]),
+			fakellm.Turn{Text: "Done."})(r)
 	}, fakellm.Options{Faults: faults})
 	f.ttl = short
 	f.start(f.worker("w1", func(w *fleet.Worker, _ *agent.Options) { w.Slots = 2 }))
@@ -112,7 +113,8 @@ func TestP6_PauseOfAnotherWorker(t *testing.T) {
 		paused = s
 		return err == nil && (s.State == fleet.Paused || s.State.Final())
 	})
-	if paused.State != fleet.Paused || !strings.Contains(paused.Reason, "it burns") || paused.NotBefore.IsZero() || len(f.model.Requests()) != 0 {
+	if paused.State != fleet.Paused || !strings.Contains(paused.Reason, "it burns") || paused.NotBefore.IsZero() ||
+		len(f.model.Requests()) != 0 {
 		t.Errorf("status: %+v, %d requests", paused, len(f.model.Requests()))
 	}
 	if s := f.wait("t1"); s.State != fleet.Done {
@@ -125,7 +127,8 @@ func TestP6_Weights(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var order []string
-	f := newField(t, memfleet.Options{Tenants: []fleet.Tenant{{Name: "big", Weight: 3}, {Name: "small"}, {Name: "idle", Weight: 9}}},
+	f := newField(t, memfleet.Options{Tenants: []fleet.Tenant{{Name: "big", Weight: 3}, {Name: "small"},
+		{Name: "idle", Weight: 9}}},
 		func(r *fakellm.Request) fakellm.Turn {
 			mu.Lock()
 			defer mu.Unlock()
@@ -160,12 +163,13 @@ func TestP6_Weights(t *testing.T) {
 func TestP6_TenantAtItsLimit(t *testing.T) {
 	t.Parallel()
 	letGo := make(chan struct{})
-	f := newField(t, memfleet.Options{Tenants: []fleet.Tenant{{Name: "a", Limit: 1, Weight: 9}, {Name: "b"}}}, func(r *fakellm.Request) fakellm.Turn {
-		if r.Messages[0].Parts.Text() == "a" {
-			<-letGo
-		}
-		return fakellm.Turn{Text: "Done."}
-	}, fakellm.Options{})
+	f := newField(t, memfleet.Options{Tenants: []fleet.Tenant{{Name: "a", Limit: 1, Weight: 9}, {Name: "b"}}},
+		func(r *fakellm.Request) fakellm.Turn {
+			if r.Messages[0].Parts.Text() == "a" {
+				<-letGo
+			}
+			return fakellm.Turn{Text: "Done."}
+		}, fakellm.Options{})
 	for _, tenant := range []string{"a", "b"} {
 		for n := range 3 {
 			task := fleet.Task{ID: fmt.Sprintf("t%d", n), Prompt: tenant}
@@ -188,18 +192,21 @@ func TestP6_TenantAtItsLimit(t *testing.T) {
 func TestP6_TenantsBudget(t *testing.T) {
 	t.Parallel()
 	var f *field
-	f = newField(t, memfleet.Options{Tenants: []fleet.Tenant{{Name: fleet.DefaultTenant, Budget: fleet.Budget{Tokens: 20_000}}}},
+	f = newField(t, memfleet.Options{Tenants: []fleet.Tenant{{Name: fleet.DefaultTenant,
+		Budget: fleet.Budget{Tokens: 20_000}}}},
 		func(r *fakellm.Request) fakellm.Turn {
 			return f.effect("again")
 		}, fakellm.Options{})
 	f.start(f.worker("w1", func(_ *fleet.Worker, o *agent.Options) { o.Request.MaxTokens = 1000 }))
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	s := f.wait("t1")
-	if s.State != fleet.Done || s.Result.Reason != agent.ReasonBudgetTokens || s.Result.Usage.Total() > 20_000 || s.Result.Turns == 0 {
+	if s.State != fleet.Done || s.Result.Reason != agent.ReasonBudgetTokens || s.Result.Usage.Total() > 20_000 ||
+		s.Result.Turns == 0 {
 		t.Errorf("status: %+v, result %+v", s, s.Result)
 	}
 	f.submit(fleet.Task{ID: "t2", Prompt: "Do it, too."})
-	if s := f.wait("t2"); s.State != fleet.Done || s.Result.Reason != agent.ReasonBudgetTokens || s.Result.Usage.Total() > 5_000 {
+	if s := f.wait("t2"); s.State != fleet.Done || s.Result.Reason != agent.ReasonBudgetTokens ||
+		s.Result.Usage.Total() > 5_000 {
 		t.Errorf("status: %+v, result %+v", s, s.Result)
 	}
 }
@@ -231,7 +238,8 @@ func TestP6_WorkspacesThatCannotBeOpened(t *testing.T) {
 	for _, id := range []string{"never", "panics", "later"} {
 		f.submit(fleet.Task{ID: id, Prompt: "Do it."})
 	}
-	if s := f.wait("never"); s.State != fleet.Failed || !strings.Contains(s.Reason, "the repository does not exist") || s.Attempt != 1 {
+	if s := f.wait("never"); s.State != fleet.Failed || !strings.Contains(s.Reason, "the repository does not exist") ||
+		s.Attempt != 1 {
 		t.Errorf("status: %+v", s)
 	}
 	if s := f.wait("panics"); s.State != fleet.Failed || !strings.Contains(s.Reason, "a bug") || s.Attempt != 1 {
@@ -255,11 +263,13 @@ func TestP6_Deadline(t *testing.T) {
 	if s.State != fleet.Failed || !strings.Contains(s.Reason, "deadline") || s.Result == nil || s.Result.Turns != 1 {
 		t.Errorf("status: %+v, result %+v", s, s.Result)
 	}
-	_, _, err := f.client().Submit(context.Background(), fleet.Task{ID: "t2", Prompt: "Do it.", Deadline: time.Now().Add(-time.Second)})
+	_, _, err := f.client().Submit(context.Background(), fleet.Task{ID: "t2", Prompt: "Do it.",
+		Deadline: time.Now().Add(-time.Second)})
 	if err == nil || !strings.Contains(err.Error(), "deadline") {
 		t.Errorf("a task behind its deadline: %v", err)
 	}
-	if _, isNew, err := f.client().Submit(context.Background(), fleet.Task{ID: "t1", Prompt: "Do it.", Deadline: s.Submitted.Add(-time.Hour)}); isNew || err == nil {
+	if _, isNew, err := f.client().Submit(context.Background(), fleet.Task{ID: "t1", Prompt: "Do it.",
+		Deadline: s.Submitted.Add(-time.Hour)}); isNew || err == nil {
 		t.Errorf("another task under the same id: %v, %v", isNew, err)
 	}
 }
@@ -269,9 +279,10 @@ func TestP6_Deadline(t *testing.T) {
 func TestP6_SlotsOfAllWorkers(t *testing.T) {
 	t.Parallel()
 	h := newHeld(0)
-	f := newField(t, memfleet.Options{Limits: []fleet.SlotLimit{{Provider: "anthropic", Slots: 1}}}, func(r *fakellm.Request) fakellm.Turn {
-		return h.answer(r, []fakellm.Turn{{Text: "Done."}})
-	}, fakellm.Options{})
+	f := newField(t, memfleet.Options{Limits: []fleet.SlotLimit{{Provider: "anthropic", Slots: 1}}},
+		func(r *fakellm.Request) fakellm.Turn {
+			return h.answer(r, []fakellm.Turn{{Text: "Done."}})
+		}, fakellm.Options{})
 	f.submit(fleet.Task{ID: "holds", Prompt: "Do it."})
 	f.start(f.worker("w1"))
 	<-h.came
@@ -284,7 +295,10 @@ func TestP6_SlotsOfAllWorkers(t *testing.T) {
 		}
 		return s
 	}
-	f.until("the session", func() bool { return status("waits").State == fleet.Running && len(f.projected("waits")) > 2 })
+	f.until("the session", func() bool {
+		return status("waits").State == fleet.Running &&
+			len(f.projected("waits")) > 2
+	})
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}

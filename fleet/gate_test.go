@@ -93,7 +93,8 @@ func TestP4_ClosedGateLetsNothingThrough(t *testing.T) {
 	if _, err := runs(ctx, nil); err != nil || !ran {
 		t.Fatalf("a tool behind the open gate: %v", err)
 	}
-	if err := errors.Join(log.Append(ctx, 1, journal.Record{Kind: "a"}), effects["write"](), os.Remove(filepath.Join(dir, "w"))); err != nil {
+	if err := errors.Join(log.Append(ctx, 1, journal.Record{Kind: "a"}), effects["write"](),
+		os.Remove(filepath.Join(dir, "w"))); err != nil {
 		t.Fatalf("behind the open gate: %v", err)
 	}
 	g.close()
@@ -109,7 +110,11 @@ func TestP4_ClosedGateLetsNothingThrough(t *testing.T) {
 	if err := log.Append(ctx, 2, journal.Record{Kind: "a"}); !errors.Is(err, journal.ErrConflict) || log.Len() != 1 {
 		t.Errorf("a record was written: %v", err)
 	}
-	handler := g.middleware(func(context.Context, *tool.Call) (tool.Result, error) { ran = true; return tool.Result{}, nil })
+	handler := g.middleware(func(context.Context, *tool.Call) (tool.Result, error) {
+		ran = true
+		return tool.Result{},
+			nil
+	})
 	if _, err := handler(ctx, new(tool.Call)); !errors.Is(err, tool.ErrNotBegun) || ran {
 		t.Errorf("a call began: %v", err)
 	}
@@ -126,7 +131,8 @@ func TestP4_ClosedGateLetsNothingThrough(t *testing.T) {
 func TestP6_SharesByWeight(t *testing.T) {
 	t.Parallel()
 	s := newShares(time.Second)
-	s.set(map[string]Space{}, []Tenant{{Name: "a", Weight: 5}, {Name: "b", Weight: 2}, {Name: "c"}, {Name: "empty", Weight: 100}})
+	s.set(map[string]Space{}, []Tenant{{Name: "a", Weight: 5}, {Name: "b", Weight: 2}, {Name: "c"},
+		{Name: "empty", Weight: 100}})
 	got, asked := map[string]int{}, 0
 	for range 2000 {
 		sh, wait, _ := s.next()
@@ -146,7 +152,8 @@ func TestP6_SharesByWeight(t *testing.T) {
 			t.Errorf("%s has %d of %v turns", name, got[name], total)
 		}
 	}
-	if asked > 1001 || asked < 500 { // the tenant without tasks is asked between the turns of the others, and never twice in a row
+	// the tenant without tasks is asked between the turns of the others, and never twice in a row
+	if asked > 1001 || asked < 500 {
 		t.Errorf("the tenant without tasks was asked %d times", asked)
 	}
 	// One that comes back has saved up nothing.
@@ -177,7 +184,8 @@ func TestP6_ChainedLedgersHoldTheSame(t *testing.T) {
 		return agent.Claim{Caller: llm.Caller{Session: session}, Input: 10, Output: 100, Least: 5}
 	}
 	wide, narrow := agent.NewLedger(agent.Budget{Tokens: 200}), agent.NewLedger(agent.Budget{Tokens: 60})
-	for name, l := range map[string]agent.Ledger{"narrow last": chain(wide, narrow), "narrow first": chain(narrow, wide)} {
+	for name, l := range map[string]agent.Ledger{"narrow last": chain(wide, narrow), "narrow first": chain(narrow,
+		wide)} {
 		c := claim("a")
 		granted, err := l.Reserve(ctx, c)
 		if err != nil || granted != 50 {
@@ -207,7 +215,8 @@ func TestP6_ChainedLedgersHoldTheSame(t *testing.T) {
 
 func TestP3_TaskCheck(t *testing.T) {
 	t.Parallel()
-	if err := (Task{ID: "t", Prompt: "Do it.", Repo: &Repo{URL: "https://example.com/a.git", Ref: "main"}, Artifacts: []string{"dist/**"}}).Check(); err != nil {
+	if err := (Task{ID: "t", Prompt: "Do it.", Repo: &Repo{URL: "https://example.com/a.git", Ref: "main"},
+		Artifacts: []string{"dist/**"}}).Check(); err != nil {
 		t.Fatal(err)
 	}
 	for _, url := range []string{"ssh://git@example.com/a", "git@example.com:a/b.git"} {
@@ -238,11 +247,13 @@ func TestP3_TaskCheck(t *testing.T) {
 	} {
 		err := task.Check()
 		var all interface{ Unwrap() []error }
-		if err == nil || !errors.As(err, &all) || len(all.Unwrap()) != 1 || !strings.HasPrefix(err.Error(), "fleet: "+field+": ") {
+		if err == nil || !errors.As(err, &all) || len(all.Unwrap()) != 1 || !strings.HasPrefix(err.Error(),
+			"fleet: "+field+": ") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	for _, url := range []string{"http://h/a", "file:///a", "/a", "", "https://user:word@h/a", "https://token@h/a", "-a@h:b", "git@-oProxy=x:a", "a@h:b\n"} {
+	for _, url := range []string{"http://h/a", "file:///a", "/a", "", "https://user:word@h/a", "https://token@h/a",
+		"-a@h:b", "git@-oProxy=x:a", "a@h:b\n"} {
 		if err := (Task{ID: "t", Prompt: "x", Repo: &Repo{URL: url}}).Check(); err == nil {
 			t.Errorf("%q is allowed", url)
 		}
@@ -308,7 +319,8 @@ func TestP5_ArtifactsBesideWhatCannotBeRead(t *testing.T) {
 	g, _ := openGate()
 	g.close() // so that what is found is not stored, which is said
 	var log strings.Builder
-	c := &collection{env: half{}, job: &Job{gate: g, log: slog.New(slog.NewTextHandler(&log, nil)), Task: Task{Artifacts: []string{"**/*.txt"}}}}
+	c := &collection{env: half{}, job: &Job{gate: g, log: slog.New(slog.NewTextHandler(&log, nil)),
+		Task: Task{Artifacts: []string{"**/*.txt"}}}}
 	if err := c.walk(t.Context(), "."); err != nil {
 		t.Error(err)
 	}
@@ -340,9 +352,11 @@ func (e *someTenants) Open(_ context.Context, tenant string) (Space, error) {
 func TestP6_TenantsDoNotHoldUpEachOther(t *testing.T) {
 	t.Parallel()
 	e := &someTenants{all: []Tenant{{Name: "a"}, {Name: "b"}, {Name: "c", Limit: 3}, {Name: "other"}}, broken: "b"}
-	r := &running{Worker: Worker{Engine: e, Tenants: []string{"gone", "a", "b", "c"}}, spaces: map[string]Space{}, shares: newShares(time.Second)}
+	r := &running{Worker: Worker{Engine: e, Tenants: []string{"gone", "a", "b", "c"}}, spaces: map[string]Space{},
+		shares: newShares(time.Second)}
 	err := r.loadTenants(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `no tenant "gone"`) || !strings.Contains(err.Error(), "tenant b: its account is broken") {
+	if err == nil || !strings.Contains(err.Error(), `no tenant "gone"`) || !strings.Contains(err.Error(),
+		"tenant b: its account is broken") {
 		t.Errorf("loadTenants: %v", err)
 	}
 	served := func() (names []string) {

@@ -24,7 +24,8 @@ func TestP4_HostsThatAreWrong(t *testing.T) {
 	for name, wrong := range map[string]func(next fleet.Host) fleet.Host{
 		"not called Job.Attach": func(fleet.Host) fleet.Host {
 			return func(ctx context.Context, j *fleet.Job) (fleet.Hosted, error) {
-				s, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{nothing{}}}, Model: "m", Env: j.Workspace.Env(), System: "x",
+				s, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{nothing{}}},
+					Model: "m", Env: j.Workspace.Env(), System: "x",
 					Journal: j.Journal})
 				return fleet.Hosted{Session: s}, err
 			}
@@ -157,7 +158,8 @@ func TestP4_AnswerThatDoesNotFit(t *testing.T) {
 				Form: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)})
 			return tool.Result{}, err
 		})
-	f := newField(t, memfleet.Options{}, fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{{Name: "count"}}}, fakellm.Turn{Text: "Done."}), fakellm.Options{})
+	f := newField(t, memfleet.Options{}, fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{{Name: "count"}}},
+		fakellm.Turn{Text: "Done."}), fakellm.Options{})
 	f.start(f.worker("w1", func(_ *fleet.Worker, o *agent.Options) {
 		o.Questions, o.Tools = &agent.Questions{}, append(o.Tools, count)
 	}))
@@ -167,7 +169,8 @@ func TestP4_AnswerThatDoesNotFit(t *testing.T) {
 		f.until("the ask", func() bool { return len(f.asked("t1")) == 1 })
 		ask := f.asked("t1")[0]
 		ids = append(ids, ask.ID)
-		if wrong := strings.Contains(ask.Text, "did not fit"); wrong != (len(ids) == 2) || ask.Kind != fleet.AskQuestion {
+		if wrong := strings.Contains(ask.Text, "did not fit"); wrong != (len(ids) == 2) ||
+			ask.Kind != fleet.AskQuestion {
 			t.Errorf("ask %d: %+v", len(ids), ask)
 		}
 		if err := f.client().Answer(t.Context(), "t1", ask.ID, answer); err != nil {
@@ -196,7 +199,8 @@ func TestP4_WorkerOfTheSameName(t *testing.T) {
 	if err := f.worker("w1", patient).Run(t.Context()); !errors.Is(err, fleet.ErrLost) {
 		t.Errorf("the second worker: %v", err)
 	}
-	if err := f.worker("w2", func(w *fleet.Worker, _ *agent.Options) { w.Tenants = []string{"nobody"} }).Run(t.Context()); err == nil ||
+	if err := f.worker("w2",
+		func(w *fleet.Worker, _ *agent.Options) { w.Tenants = []string{"nobody"} }).Run(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), `no tenant "nobody"`) {
 		t.Errorf("a worker of an unknown tenant: %v", err)
 	}

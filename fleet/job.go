@@ -72,7 +72,8 @@ var (
 
 // newJob returns a job for a claim.
 func newJob(r *running, s Space, t Tenant, claim Claim) *Job {
-	j := &Job{Task: claim.Task(), Space: s, worker: r, claim: claim, gate: &gate{lease: r.lease}, status: claim.Status(),
+	j := &Job{Task: claim.Task(), Space: s, worker: r, claim: claim, gate: &gate{lease: r.lease},
+		status:   claim.Status(),
 		pointing: make(chan struct{}, 1)}
 	j.gate.extend(time.Now().Add(r.TTL)) // until run knows better
 	j.log = r.Logger.With("task", j.Task.ID, "tenant", t.Name, "worker", r.Name)
@@ -326,7 +327,8 @@ func (j *Job) again(err error) outcome {
 	if failures >= mostFailures {
 		return outcome{state: Failed, reason: fmt.Sprintf("%v (tried %d times)", err, failures)}
 	}
-	return outcome{state: Paused, reason: err.Error(), due: time.Now().Add(backoff(j.worker.TTL/2, failures)), fails: true}
+	return outcome{state: Paused, reason: err.Error(), due: time.Now().Add(backoff(j.worker.TTL/2, failures)),
+		fails: true}
 }
 
 // longestPause bounds the time between two attempts.
@@ -443,7 +445,8 @@ func (j *Job) persist(what string, op func(ctx context.Context) error) error {
 		switch {
 		case err == nil:
 			return nil
-		case permanent, errors.Is(err, ErrLost), errors.Is(err, fs.ErrInvalid), !j.gate.open(), j.worker.life.Err() != nil,
+		case permanent, errors.Is(err, ErrLost), errors.Is(err, fs.ErrInvalid), !j.gate.open(),
+			j.worker.life.Err() != nil,
 			time.Since(began) > persistTime:
 			j.log.Warn(what, "error", err)
 			return err

@@ -54,7 +54,8 @@ func (p *publisher) around(onEvent func(agent.Event)) func(agent.Event) {
 // isLive reports whether an event comes before its fact is in the journal.
 func isLive(e agent.Event) bool {
 	switch e := e.(type) {
-	case *agent.AssistantTextDelta, *agent.ThinkingDelta, *agent.ToolCallStart, *agent.ToolCallOutputDelta, *agent.StepStart:
+	case *agent.AssistantTextDelta, *agent.ThinkingDelta, *agent.ToolCallStart, *agent.ToolCallOutputDelta,
+		*agent.StepStart:
 		return true
 	case *agent.SubagentEvent:
 		return isLive(e.Event)

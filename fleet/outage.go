@@ -138,7 +138,8 @@ func (j *Job) admit(ctx context.Context, req *llm.Request) (leave func(), slot S
 	if err := j.gate.check(); err != nil {
 		return nil, nil, aborted(err)
 	}
-	if req.Caller.Agent == "" { // no call of the session runs meanwhile: if the task is given away, nobody has to wait for this
+	// no call of the session runs meanwhile: if the task is given away, nobody has to wait for this
+	if req.Caller.Agent == "" {
 		sent := context.AfterFunc(j.stop, func() {
 			if errors.Is(context.Cause(j.stop), errDrained) {
 				j.endHold(errDrained)

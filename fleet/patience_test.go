@@ -28,7 +28,8 @@ func TestP4_CodeThatHangs(t *testing.T) {
 		if err := closeInTime("Close", func() error { return failed }); !errors.Is(err, failed) {
 			t.Errorf("closing: %v", err)
 		}
-		if err := closeInTime("Close", func() error { panic("a bug") }); err == nil || !strings.Contains(err.Error(), "a bug") {
+		if err := closeInTime("Close", func() error { panic("a bug") }); err == nil || !strings.Contains(err.Error(),
+			"a bug") {
 			t.Errorf("closing: %v", err)
 		}
 	})

@@ -101,8 +101,9 @@ func (r *running) info() WorkerInfo {
 	if err != nil {
 		host = ""
 	}
-	return WorkerInfo{Name: r.Name, Host: host, Slots: r.Slots, Running: int(r.busy.Load()), Draining: r.claiming != nil && r.claiming.Err() != nil,
-		Since: r.since}
+	return WorkerInfo{Name: r.Name, Host: host, Slots: r.Slots, Running: int(r.busy.Load()),
+		Draining: r.claiming != nil && r.claiming.Err() != nil,
+		Since:    r.since}
 }
 
 // run keeps the lease and fills the seats until claiming has ended and every seat is empty.

@@ -19,11 +19,13 @@ import (
 // written.
 type wrongPlaces struct {
 	fleet.Workspaces
-	point func(ctx context.Context, next func(context.Context) (*fleet.WorkspacePoint, error)) (*fleet.WorkspacePoint, error)
+	point func(ctx context.Context, next func(context.Context) (*fleet.WorkspacePoint, error)) (*fleet.WorkspacePoint,
+		error)
 	patch func(ctx context.Context, w io.Writer) error
 }
 
-func (p wrongPlaces) Open(ctx context.Context, t fleet.Task, o fleet.Objects, last *fleet.WorkspacePoint) (fleet.Workspace, error) {
+func (p wrongPlaces) Open(ctx context.Context, t fleet.Task, o fleet.Objects,
+	last *fleet.WorkspacePoint) (fleet.Workspace, error) {
 	w, err := p.Workspaces.Open(ctx, t, o, last)
 	return wrongPlace{w, p}, err
 }
@@ -55,13 +57,15 @@ func TestP4_EndedWhileTheWorkspaceHangs(t *testing.T) {
 		fleet.Done:     func(c *fleet.Client) error { return c.Interrupt(t.Context(), "t1") },
 	} {
 		var f *field
-		f = newField(t, memfleet.Options{}, func(*fakellm.Request) fakellm.Turn { return f.effect("one") }, fakellm.Options{})
+		f = newField(t, memfleet.Options{}, func(*fakellm.Request) fakellm.Turn { return f.effect("one") },
+			fakellm.Options{})
 		var points atomic.Int64
 		hangs := make(chan struct{})
 		f.start(f.worker("w1", func(w *fleet.Worker, _ *agent.Options) {
 			w.Grace = 100 * time.Millisecond
 			w.Workspaces = wrongPlaces{Workspaces: w.Workspaces,
-				point: func(ctx context.Context, next func(context.Context) (*fleet.WorkspacePoint, error)) (*fleet.WorkspacePoint, error) {
+				point: func(ctx context.Context, next func(context.Context) (*fleet.WorkspacePoint,
+					error)) (*fleet.WorkspacePoint, error) {
 					if points.Add(1) == 2 {
 						close(hangs)
 						<-ctx.Done()
@@ -89,27 +93,31 @@ func TestP4_EndedWhileTheWorkspaceHangs(t *testing.T) {
 func TestP4_ClaimIsKeptToTheEnd(t *testing.T) {
 	t.Parallel()
 	var f *field
-	f = newField(t, memfleet.Options{}, func(*fakellm.Request) fakellm.Turn { return f.effect("one") }, fakellm.Options{})
+	f = newField(t, memfleet.Options{}, func(*fakellm.Request) fakellm.Turn { return f.effect("one") },
+		fakellm.Options{})
 	engine := &cutEngine{Engine: f.engine.Share()}
 	var points atomic.Int64
 	f.ttl = short
 	f.start(f.workerOn(engine, "w1", func(w *fleet.Worker, _ *agent.Options) {
 		w.Workspaces = wrongPlaces{Workspaces: w.Workspaces,
-			point: func(ctx context.Context, next func(context.Context) (*fleet.WorkspacePoint, error)) (*fleet.WorkspacePoint, error) {
+			point: func(ctx context.Context, next func(context.Context) (*fleet.WorkspacePoint,
+				error)) (*fleet.WorkspacePoint, error) {
 				if points.Add(1) == 2 {
 					return nil, &fleet.PermanentError{Err: errors.New("too many files")}
 				}
 				return next(ctx)
 			},
 			patch: func(context.Context, io.Writer) error { // to when the claim would have ended
-				for before, bound := engine.extended.Load(), time.Now().Add(3*short); engine.extended.Load() < before+4 && time.Now().Before(bound); {
+				for before, bound := engine.extended.Load(),
+					time.Now().Add(3*short); engine.extended.Load() < before+4 && time.Now().Before(bound); {
 					time.Sleep(5 * time.Millisecond)
 				}
 				return nil
 			}}
 	}))
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
-	if s := f.wait("t1"); s.State != fleet.Failed || s.Attempt != 1 || !strings.Contains(s.Reason, "the workspace cannot be recorded: too many files") {
+	if s := f.wait("t1"); s.State != fleet.Failed || s.Attempt != 1 ||
+		!strings.Contains(s.Reason, "the workspace cannot be recorded: too many files") {
 		t.Errorf("status: %+v", s)
 	}
 }
@@ -119,7 +127,10 @@ func TestP4_PatchThatPanics(t *testing.T) {
 	t.Parallel()
 	f := newField(t, memfleet.Options{}, fakellm.Script(fakellm.Turn{Text: "Done."}), fakellm.Options{})
 	f.start(f.worker("w1", func(w *fleet.Worker, _ *agent.Options) {
-		w.Workspaces = wrongPlaces{Workspaces: w.Workspaces, patch: func(context.Context, io.Writer) error { panic("a bug") }}
+		w.Workspaces = wrongPlaces{Workspaces: w.Workspaces, patch: func(context.Context,
+			io.Writer) error {
+			panic("a bug")
+		}}
 	}))
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	if s := f.wait("t1"); s.State != fleet.Done || !strings.Contains(s.Reason, "a bug") {

@@ -43,7 +43,8 @@ func TestP4_ZombieAppendsNothing(t *testing.T) {
 	h := newHeld(1)
 	var f *field
 	f = newField(t, memfleet.Options{}, func(r *fakellm.Request) fakellm.Turn {
-		return h.answer(r, []fakellm.Turn{f.effect("one", "echo kept > a.txt"), f.effect("two", "cat a.txt"), {Text: "Done."}})
+		return h.answer(r, []fakellm.Turn{f.effect("one", "echo kept > a.txt"), f.effect("two", "cat a.txt"),
+			{Text: "Done."}})
 	}, fakellm.Options{})
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	cut := &cutEngine{Engine: f.engine.Share()}
@@ -64,10 +65,12 @@ func TestP4_ZombieAppendsNothing(t *testing.T) {
 	if err := stop(); !errors.Is(err, fleet.ErrLost) {
 		t.Errorf("the zombie's Run: %v", err)
 	}
-	if err := log.Append(t.Context(), log.Len()+1, journal.Record{Kind: "zombie"}); !errors.Is(err, journal.ErrConflict) {
+	if err := log.Append(t.Context(), log.Len()+1, journal.Record{Kind: "zombie"}); !errors.Is(err,
+		journal.ErrConflict) {
 		t.Errorf("the zombie's append: %v", err)
 	}
-	if s.State != fleet.Done || s.Worker != "w2" || s.Attempt != 2 || len(s.Deaths) != 1 || s.Deaths[0].Worker != "w1" || len(s.Deaths[0].Left) != 0 {
+	if s.State != fleet.Done || s.Worker != "w2" || s.Attempt != 2 || len(s.Deaths) != 1 ||
+		s.Deaths[0].Worker != "w1" || len(s.Deaths[0].Left) != 0 {
 		t.Errorf("status: %+v", s)
 	}
 	if got := f.effects(); got["one"] != 1 || got["two"] != 1 {
@@ -134,7 +137,8 @@ func TestP4_StoppedBetweenRecordAndEffect(t *testing.T) {
 	}
 	f.start(f.worker("w2"))
 	s := f.wait("t1")
-	if s.State != fleet.Done || len(s.Deaths) != 1 || len(s.Deaths[0].Left) != 1 || !strings.HasPrefix(s.Deaths[0].Left[0], "shell {") {
+	if s.State != fleet.Done || len(s.Deaths) != 1 || len(s.Deaths[0].Left) != 1 ||
+		!strings.HasPrefix(s.Deaths[0].Left[0], "shell {") {
 		t.Errorf("status: %+v", s)
 	}
 	if got := f.effects(); len(got) != 0 { // the model is told that the outcome is unknown, and goes on
@@ -151,7 +155,8 @@ func TestP4_TakeoverInACall(t *testing.T) {
 	t.Parallel()
 	var f *field
 	f = newField(t, memfleet.Options{}, func(r *fakellm.Request) fakellm.Turn {
-		return fakellm.Script(f.effect("one"), shell("echo two >> "+f.out, "sleep 60"), f.effect("three"), fakellm.Turn{Text: "Done."})(r)
+		return fakellm.Script(f.effect("one"), shell("echo two >> "+f.out, "sleep 60"), f.effect("three"),
+			fakellm.Turn{Text: "Done."})(r)
 	}, fakellm.Options{})
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	cut := &cutEngine{Engine: f.engine.Share()}
@@ -164,7 +169,8 @@ func TestP4_TakeoverInACall(t *testing.T) {
 	if err := stop(); !errors.Is(err, fleet.ErrLost) {
 		t.Errorf("the zombie's Run: %v", err)
 	}
-	if s.State != fleet.Done || s.Result.Text != "Done." || s.Result.ToolRounds != 3 || len(s.Deaths) != 1 || len(s.Deaths[0].Left) != 1 {
+	if s.State != fleet.Done || s.Result.Text != "Done." || s.Result.ToolRounds != 3 || len(s.Deaths) != 1 ||
+		len(s.Deaths[0].Left) != 1 {
 		t.Errorf("status: %+v, result %+v", s, s.Result)
 	}
 	if got := f.effects(); got["one"] != 1 || got["two"] != 1 || got["three"] != 1 {
@@ -181,7 +187,8 @@ func TestP4_DrainLeavesNothingUnknown(t *testing.T) {
 	t.Parallel()
 	var f *field
 	f = newField(t, memfleet.Options{}, func(r *fakellm.Request) fakellm.Turn {
-		return fakellm.Script(shell("echo begun >> "+f.out, "sleep 3", "echo ended >> "+f.out, "echo kept > a.txt"), f.effect("next", "cat a.txt"),
+		return fakellm.Script(shell("echo begun >> "+f.out, "sleep 3", "echo ended >> "+f.out, "echo kept > a.txt"),
+			f.effect("next", "cat a.txt"),
 			fakellm.Turn{Text: "Done."})(r)
 	}, fakellm.Options{})
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
@@ -206,7 +213,8 @@ func TestP4_DrainLeavesNothingUnknown(t *testing.T) {
 	if got := f.effects(); got["begun"] != 1 || got["ended"] != 1 || got["next"] != 1 {
 		t.Errorf("effects: %v", got)
 	}
-	if results := f.results("t1"); len(results) != 2 || strings.Contains(results[0], "unknown") || !strings.Contains(results[1], "kept") {
+	if results := f.results("t1"); len(results) != 2 || strings.Contains(results[0], "unknown") ||
+		!strings.Contains(results[1], "kept") {
 		t.Errorf("the model was told: %q", results)
 	}
 	f.replays("t1")
@@ -234,7 +242,8 @@ func TestP4_Poisoned(t *testing.T) {
 	}
 	f.start(f.worker("last", func(w *fleet.Worker, _ *agent.Options) { w.MaxDeaths = 2 }))
 	s := f.wait("t1")
-	if s.State != fleet.Poisoned || len(s.Deaths) != 2 || len(s.Deaths[1].Left) != 1 || !strings.Contains(s.Deaths[1].Left[0], "sleep 60") {
+	if s.State != fleet.Poisoned || len(s.Deaths) != 2 || len(s.Deaths[1].Left) != 1 ||
+		!strings.Contains(s.Deaths[1].Left[0], "sleep 60") {
 		t.Errorf("status: %+v", s)
 	}
 	if got := f.effects(); got["begun"] != 2 {
@@ -311,7 +320,8 @@ func TestP4_DiedBeforeTheLastStatus(t *testing.T) {
 	if err := stop(); !errors.Is(err, fleet.ErrLost) {
 		t.Error(err)
 	}
-	if s.State != fleet.Done || s.Worker != "w2" || s.Result.Text != "Done." || s.Result.Turns != 2 || len(s.Artifacts) != 1 || s.Artifacts[0].Name != "patch" {
+	if s.State != fleet.Done || s.Worker != "w2" || s.Result.Text != "Done." || s.Result.Turns != 2 ||
+		len(s.Artifacts) != 1 || s.Artifacts[0].Name != "patch" {
 		t.Errorf("status: %+v, result %+v", s, s.Result)
 	}
 	if n := len(f.model.Requests()); n != 2 || verified.Load() != 2 || f.effects()["one"] != 1 {

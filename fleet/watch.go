@@ -33,7 +33,8 @@ type Update struct {
 func (c *Client) Watch(ctx context.Context, id string, from int64) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		w := &watch{client: c, id: id, from: from, updates: make(chan watched), started: make(chan struct{}), ended: make(chan struct{})}
+		w := &watch{client: c, id: id, from: from, updates: make(chan watched), started: make(chan struct{}),
+			ended: make(chan struct{})}
 		w.readers.Go(func() { w.statuses(ctx) })
 		w.readers.Go(func() { w.facts(ctx) })
 		w.readers.Go(func() { w.live(ctx) })

@@ -129,5 +129,7 @@ type WorkspacePoint struct {
 	Root string `json:"root,omitempty"` // of the tree, see package checkpoint
 	Pack string `json:"pack,omitempty"` // the object that leads to all those that hold the tree
 	Head string `json:"head,omitempty"` // what is checked out: a branch, such as refs/heads/main, or a commit
-	Git  string `json:"git,omitempty"`  // the object that has the branches and tags, if they are not as they were cloned, and their commits
+	// the object that has the branches and tags, if they are not as they were cloned, and their
+	// commits
+	Git string `json:"git,omitempty"`
 }

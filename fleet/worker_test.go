@@ -29,12 +29,14 @@ func TestP4_TaskToItsResult(t *testing.T) {
 	t.Parallel()
 	var f *field
 	f = newField(t, memfleet.Options{}, func(r *fakellm.Request) fakellm.Turn {
-		return fakellm.Script(f.effect("one", "echo hello > a.txt"), f.effect("two", "cat a.txt"), fakellm.Turn{Text: "All done."})(r)
+		return fakellm.Script(f.effect("one", "echo hello > a.txt"), f.effect("two", "cat a.txt"),
+			fakellm.Turn{Text: "All done."})(r)
 	}, fakellm.Options{})
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it.", Artifacts: []string{"*.txt"}, Labels: map[string]string{"a": "b"}})
 	f.start(f.worker("w1"))
 	s := f.wait("t1")
-	if s.State != fleet.Done || s.Result == nil || s.Result.Text != "All done." || s.Result.Reason != agent.ReasonCompleted || s.Attempt != 1 {
+	if s.State != fleet.Done || s.Result == nil || s.Result.Text != "All done." ||
+		s.Result.Reason != agent.ReasonCompleted || s.Attempt != 1 {
 		t.Fatalf("status: %+v, result %+v", s, s.Result)
 	}
 	if got := f.effects(); got["one"] != 1 || got["two"] != 1 {

@@ -13,7 +13,8 @@ import (
 // that they skip.
 var readBy = map[string]string{
 	"apply_patch": "patch", "edit_matching": "tool/coding", "glob_gitignore": "search", "path_escape": "env",
-	"provider_errors": "llm/internal/api", "provider_streams": "llm/gemini", "secrets_env": "env", "shell_safety": "rules", "sse": "llm/internal/sse",
+	"provider_errors": "llm/internal/api", "provider_streams": "llm/gemini", "secrets_env": "env",
+	"shell_safety": "rules", "sse": "llm/internal/sse",
 	"ssrf":            "tool/webfetch",
 	"terminal_escape": "sanitize", "tool_call_json": "tool",
 }

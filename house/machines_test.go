@@ -54,7 +54,8 @@ func TestT14_PromisesByMachine(t *testing.T) {
 		if err == nil {
 			err = box.Close()
 		}
-		if promised := !strings.HasPrefix(cell, "no"); promised != (err == nil) || err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		if promised := !strings.HasPrefix(cell, "no"); promised != (err == nil) || err != nil &&
+			!errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: the table has %q, the machine says %v", name, cell, err)
 		}
 	}

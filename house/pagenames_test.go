@@ -19,7 +19,8 @@ func TestQ4_NamesInDocsExist(t *testing.T) {
 	known := exportedNames(t)
 	for _, name := range pageNames(t) {
 		// What was there once, prompts, and names of other programs.
-		if name == "CHANGELOG.md" || strings.HasPrefix(name, "profile/") || strings.HasPrefix(name, "docs/coming-from/") {
+		if name == "CHANGELOG.md" || strings.HasPrefix(name, "profile/") ||
+			strings.HasPrefix(name, "docs/coming-from/") {
 			continue
 		}
 		p := readPage(t, name)

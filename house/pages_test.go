@@ -55,7 +55,8 @@ func pageNames(t *testing.T) []string {
 		switch name := d.Name(); {
 		case err != nil:
 			return err
-		case d.IsDir() && (name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") && name != "." && name != ".github"):
+		case d.IsDir() && (name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") &&
+			name != "." && name != ".github"):
 			return filepath.SkipDir
 		case filepath.Ext(name) == ".md":
 			names = append(names, filepath.ToSlash(path))

@@ -21,17 +21,21 @@ type group struct {
 // and those for tests, are not in it.
 func groups() []group {
 	return []group{
-		{"hosts", []string{"command", "cmd/attractor", "internal/cli", "internal/chat", "internal/tty", "internal/render", "internal/protocol", "acp", "web"}},
+		{"hosts", []string{"command", "cmd/attractor", "internal/cli", "internal/chat", "internal/tty",
+			"internal/render", "internal/protocol", "acp", "web"}},
 		{"wiring", []string{"", "internal/debuglog"}},
 		{"files of users", []string{"load", "internal/settings"}},
 		{"extensions", []string{"mcp", "ext", "ext/hooks", "lsp"}},
 		{"back in time", []string{"checkpoint", "undo", "check", "sessions"}},
 		{"judgement", []string{"permit", "rules", "rules/shell", "trust", "secret", "secret/masked"}},
 		{"sessions", []string{"agent", "journal"}},
-		{"model families", []string{"profile", "profile/anthropic", "profile/openai", "profile/gemini", "profile/profiles", "instructions"}},
+		{"model families", []string{"profile", "profile/anthropic", "profile/openai", "profile/gemini",
+			"profile/profiles", "instructions"}},
 		{"tools", []string{"tool", "tool/coding", "tool/webfetch", "patch"}},
-		{"machine", []string{"env", "env/sandbox", "env/remote", "env/remote/serve", "env/remote/internal/wire", "env/capture", "internal/contain", "internal/proxy", "search"}},
-		{"models", []string{"llm", "llm/anthropic", "llm/openai", "llm/gemini", "llm/openaichat", "llm/providers", "llm/catalog", "llm/generate", "llm/internal/api", "llm/internal/sse"}},
+		{"machine", []string{"env", "env/sandbox", "env/remote", "env/remote/serve", "env/remote/internal/wire",
+			"env/capture", "internal/contain", "internal/proxy", "search"}},
+		{"models", []string{"llm", "llm/anthropic", "llm/openai", "llm/gemini", "llm/openaichat", "llm/providers",
+			"llm/catalog", "llm/generate", "llm/internal/api", "llm/internal/sse"}},
 	}
 }
 
@@ -77,7 +81,10 @@ func picture(all []group, imports [][]bool) string {
 	b.WriteString("```mermaid\nflowchart TD\n")
 	for i := range all {
 		for j := range all {
-			follows := slices.ContainsFunc(reached(imports, i), func(k int) bool { return k != j && slices.Contains(reached(imports, k), j) })
+			follows := slices.ContainsFunc(reached(imports, i), func(k int) bool {
+				return k != j &&
+					slices.Contains(reached(imports, k), j)
+			})
 			if imports[i][j] && !follows {
 				fmt.Fprintf(&b, "    %s --> %s\n", node(all[i]), node(all[j]))
 			}
@@ -126,7 +133,8 @@ func drawn(t *testing.T, want string) {
 
 // The papers that everybody opens first can be read in a few minutes.
 func TestT13_PapersAreShort(t *testing.T) {
-	for name, most := range map[string]int64{"README.md": 9_000, "DESIGN.md": 12_000, "AGENTS.md": 6_000, "SECURITY.md": 12_000} {
+	for name, most := range map[string]int64{"README.md": 9_000, "DESIGN.md": 12_000, "AGENTS.md": 6_000,
+		"SECURITY.md": 12_000} {
 		info, err := os.Stat(name)
 		if err != nil {
 			t.Fatal(err)

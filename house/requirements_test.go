@@ -34,7 +34,8 @@ func TestS7_Requirements(t *testing.T) {
 		for _, id := range idsOf(name) {
 			borne[id] = true
 			if rows[id] == "" && !parts[id] {
-				t.Errorf("%s: %s begins with the id %s, which has no row in %s", files[name], name, id, requirementsPage)
+				t.Errorf("%s: %s begins with the id %s, which has no row in %s", files[name], name, id,
+					requirementsPage)
 			}
 		}
 	}
@@ -42,7 +43,8 @@ func TestS7_Requirements(t *testing.T) {
 		command := byHand.FindStringSubmatch(rows[id])
 		switch {
 		case command == nil && !borne[id]:
-			t.Errorf("%s: no test bears the id %s: name one so, or end the row with \"by hand: `command`\"", requirementsPage, id)
+			t.Errorf("%s: no test bears the id %s: name one so, or end the row with \"by hand: `command`\"",
+				requirementsPage, id)
 		case command != nil && borne[id]:
 			t.Errorf("%s: tests bear the id %s, so its row needs no command", requirementsPage, id)
 		case command != nil && !runsOneOf(t, command[1], files):

@@ -22,8 +22,9 @@ func TestD8_CompilesOnOtherSystems(t *testing.T) {
 	for _, system := range []string{"darwin", "windows"} {
 		t.Run(system, func(t *testing.T) {
 			list, err := packages.Load(&packages.Config{
-				Mode: packages.LoadAllSyntax, Context: t.Context(), Tests: true, Dir: root, ParseFile: withoutOthersBodies(root),
-				Env: append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0"),
+				Mode: packages.LoadAllSyntax, Context: t.Context(), Tests: true, Dir: root,
+				ParseFile: withoutOthersBodies(root),
+				Env:       append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0"),
 			}, "./...")
 			if err != nil {
 				t.Fatal(err)

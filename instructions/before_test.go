@@ -27,7 +27,8 @@ func TestM10_TheSamePromptAsBefore(t *testing.T) {
 		files := map[string]string{}
 		for _, dir := range []string{"", "a/", "a/b/", "c/"} {
 			for _, name := range []string{"AGENTS.md", "CLAUDE.md", ".codex/instructions.md", "GEMINI.md"} {
-				text := rapid.SampledFrom([]string{"", "one", " one\n", "two\r\n\r\n", "\ufeffone", "\u202eä\x1b[31m", "`@AGENTS.md`\n", strings.Repeat("lang ", 2_000),
+				text := rapid.SampledFrom([]string{"", "one", " one\n", "two\r\n\r\n", "\ufeffone", "\u202eä\x1b[31m",
+					"`@AGENTS.md`\n", strings.Repeat("lang ", 2_000),
 					strings.Repeat("ä", 17_000), "\xff\xfe", "me@example.org @somebody"}).Draw(rt, dir+name)
 				if rapid.Bool().Draw(rt, "is there") {
 					files[dir+name] = text
@@ -40,7 +41,8 @@ func TestM10_TheSamePromptAsBefore(t *testing.T) {
 			e = envtest.NewMemory(files)
 		}
 		root := rapid.SampledFrom([]string{"", envtest.MemoryDir}).Draw(rt, "root")
-		names := rapid.SampledFrom([][]string{nil, {"CLAUDE.md"}, {".codex/instructions.md"}, {"GEMINI.md"}}).Draw(rt, "names")
+		names := rapid.SampledFrom([][]string{nil, {"CLAUDE.md"}, {".codex/instructions.md"}, {"GEMINI.md"}}).Draw(rt,
+			"names")
 		want := documentsBefore(rt.Context(), e, root, append([]string{"AGENTS.md"}, names...))
 		if got := instructions.Find(rt.Context(), e, root, instructions.Options{Names: names}).Text; got != want {
 			rt.Fatalf("%q\nwant\n%q", got, want)
@@ -68,7 +70,8 @@ func documentsBefore(ctx context.Context, e env.Environment, root string, names 
 			section := fmt.Sprintf("# Project instructions from %s\n\nThey apply to all files in %s and below.\n\n%s\n\n",
 				sanitize.Line(path.Join(dir, name)), sanitize.Line(dir), text)
 			if left := budget - b.Len(); !whole || len(strings.TrimSpace(section)) > left {
-				return b.String() + strings.TrimSpace(cutBefore(section, left)) + "\n[Project instructions truncated at 32KB]"
+				return b.String() + strings.TrimSpace(cutBefore(section, left)) +
+					"\n[Project instructions truncated at 32KB]"
 			}
 			b.WriteString(section)
 		}

@@ -199,7 +199,8 @@ func (b *below) due(ctx context.Context, call *tool.Call, o *Options, from *proj
 
 // without returns the documents of a directory without those that the prompt has: all but rules for
 // certain files in a directory above, and what others import.
-func (b *below) without(ctx context.Context, e env.Environment, o *Options, dir string, documents []Document) []Document {
+func (b *below) without(ctx context.Context, e env.Environment, o *Options, dir string,
+	documents []Document) []Document {
 	inPrompt := slices.Contains(b.above, dir)
 	return slices.DeleteFunc(documents, func(d Document) bool {
 		if inPrompt && len(d.Globs) == 0 {

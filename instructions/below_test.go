@@ -57,9 +57,12 @@ func (s *session) open(steps ...llmtest.Step) (*agent.Session, *llmtest.Provider
 	s.Helper()
 	s.options.Warn = func(m instructions.Mistake) { s.told = append(s.told, m.String()) }
 	model := llmtest.NewProvider("test", steps...)
-	tools := append(coding.Agents(), coding.ReadFile(), coding.WriteFile(), coding.EditFile(), coding.Grep(), coding.ReadOutput())
-	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}}, Env: s.env, Journal: s.log, Documents: s.options,
-		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "BASE PROMPT", Tools: tools}}
+	tools := append(coding.Agents(), coding.ReadFile(), coding.WriteFile(), coding.EditFile(), coding.Grep(),
+		coding.ReadOutput())
+	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}}, Env: s.env, Journal: s.log,
+		Documents: s.options,
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "BASE PROMPT",
+			Tools: tools}}
 	o.Middleware = []tool.Middleware{instructions.Below(s.options)}
 	if s.change != nil {
 		s.change(&o)
@@ -121,21 +124,28 @@ func read(name string) llm.ToolCall {
 }
 
 func section(w *tree, name, dir, text string) string {
-	return fmt.Sprintf("# Project instructions from %s/%s\n\nThey apply to all files in %s/%s and below.\n\n%s", w.dir, name, w.dir, dir, text)
+	return fmt.Sprintf("# Project instructions from %s/%s\n\nThey apply to all files in %s/%s and below.\n\n%s", w.dir,
+		name, w.dir, dir, text)
 }
 
 // The documents of all directories between the working directory and a file come behind the result
 // of the call that has read it, once.
 func TestM10_DocumentsBelow(t *testing.T) {
-	w := newTree(t, "AGENTS.md", "OF TOP", "x.go", "package x", "a/AGENTS.md", "OF A", "a/b/CLAUDE.md", "OF B @more.md @../../AGENTS.md", "a/b/more.md", "MORE", "a/b/x.go", "package b",
-		"a/c/AGENTS.md", "OF C", "a/c/x.go", "package c", "a/y.go", "package a", "d/AGENTS.md", "OF D", "d/x.go", "needle")
+	w := newTree(t, "AGENTS.md", "OF TOP", "x.go", "package x", "a/AGENTS.md", "OF A", "a/b/CLAUDE.md",
+		"OF B @more.md @../../AGENTS.md", "a/b/more.md", "MORE", "a/b/x.go", "package b",
+		"a/c/AGENTS.md", "OF C", "a/c/x.go", "package c", "a/y.go", "package a", "d/AGENTS.md", "OF D", "d/x.go",
+		"needle")
 	s := w.works("")
-	requests := s.run(llmtest.Calls(read("x.go")), llmtest.Calls(read("a/b/x.go"), read("a/y.go")), llmtest.Calls(read("a/b/x.go"), llmtest.Call("grep", map[string]string{"pattern": "needle"})),
-		llmtest.Calls(llmtest.Call("write_file", map[string]string{"file_path": "a/c/new.go", "content": "package c"})), llmtest.Text("done"))
+	requests := s.run(llmtest.Calls(read("x.go")), llmtest.Calls(read("a/b/x.go"), read("a/y.go")),
+		llmtest.Calls(read("a/b/x.go"), llmtest.Call("grep", map[string]string{"pattern": "needle"})),
+		llmtest.Calls(llmtest.Call("write_file", map[string]string{"file_path": "a/c/new.go", "content": "package c"})),
+		llmtest.Text("done"))
 	has(t, requests[0].Messages[0].Parts.Text(), "OF TOP")
 	lacks(t, requests[0].Messages[0].Parts.Text(), "OF A", "OF B")
-	for i, want := range [][]string{nil, nil, {section(w, "a/AGENTS.md", "a", "OF A"), section(w, "a/b/CLAUDE.md", "a/b", "OF B @more.md @../../AGENTS.md"),
-		"# Project instructions from " + w.dir + "/a/b/more.md\n\nImported by " + w.dir + "/a/b/CLAUDE.md. They apply to all files in " + w.dir + "/a/b and below.\n\nMORE"},
+	for i, want := range [][]string{nil, nil, {section(w, "a/AGENTS.md", "a", "OF A"),
+		section(w, "a/b/CLAUDE.md", "a/b", "OF B @more.md @../../AGENTS.md"),
+		"# Project instructions from " + w.dir + "/a/b/more.md\n\nImported by " + w.dir +
+			"/a/b/CLAUDE.md. They apply to all files in " + w.dir + "/a/b and below.\n\nMORE"},
 		nil, {section(w, "a/c/AGENTS.md", "a/c", "OF C")}} {
 		if got := later(requests[i]); i > 0 && !slices.Equal(got, want) {
 			t.Errorf("request %d ends with %q, want %q", i, got, want)
@@ -177,15 +187,19 @@ func TestM10_DocumentsBelowOfParallelCalls(t *testing.T) {
 // A rule for certain files comes when the first of them is read or changed, also one of a directory
 // above.
 func TestM10_RulesForSomeFiles(t *testing.T) {
-	w := newTree(t, ".claude/rules/ts.md", "---\npaths: \"**/*.ts\"\n---\nFOR TS @../ts-more.md", ".claude/ts-more.md", "MORE", "a/x.ts", "", "a/x.go", "", "a/.claude/rules/go.md", "---\npaths: [\"*.go\"]\n---\nFOR GO",
+	w := newTree(t, ".claude/rules/ts.md", "---\npaths: \"**/*.ts\"\n---\nFOR TS @../ts-more.md", ".claude/ts-more.md",
+		"MORE", "a/x.ts", "", "a/x.go", "", "a/.claude/rules/go.md", "---\npaths: [\"*.go\"]\n---\nFOR GO",
 		"a/b/x.go", "package b")
-	requests := w.works("a").run(llmtest.Calls(read("b/x.go")), llmtest.Calls(read("x.go")), llmtest.Calls(read("x.ts")), llmtest.Text("done"))
+	requests := w.works("a").run(llmtest.Calls(read("b/x.go")), llmtest.Calls(read("x.go")),
+		llmtest.Calls(read("x.ts")), llmtest.Text("done"))
 	lacks(t, requests[0].Messages[0].Parts.Text(), "FOR")
 	scoped := func(name, by, dir, glob, text string) string {
-		return fmt.Sprintf("# Project instructions from %s/%s\n\n%sThey apply to the files in %s that match %s.\n\n%s", w.dir, name, by, w.dir+dir, glob, text)
+		return fmt.Sprintf("# Project instructions from %s/%s\n\n%sThey apply to the files in %s that match %s.\n\n%s",
+			w.dir, name, by, w.dir+dir, glob, text)
 	}
 	for i, want := range [][]string{1: nil, 2: {scoped("a/.claude/rules/go.md", "", "/a", "*.go", "FOR GO")},
-		3: {scoped(".claude/rules/ts.md", "", "", "**/*.ts", "FOR TS @../ts-more.md"), scoped(".claude/ts-more.md", "Imported by "+w.dir+"/.claude/rules/ts.md. ", "", "**/*.ts", "MORE")}} {
+		3: {scoped(".claude/rules/ts.md", "", "", "**/*.ts", "FOR TS @../ts-more.md"), scoped(".claude/ts-more.md",
+			"Imported by "+w.dir+"/.claude/rules/ts.md. ", "", "**/*.ts", "MORE")}} {
 		if got := later(requests[i]); i > 0 && !slices.Equal(got, want) {
 			t.Errorf("request %d ends with %q, want %q", i, got, want)
 		}
@@ -240,7 +254,8 @@ func TestM10_DocumentsBelowAfterACompaction(t *testing.T) {
 	w := newTree(t, "a/AGENTS.md", "OF A", "a/x", "", "b/AGENTS.md", "OF B", "b/x", "", "x", "")
 	s := w.works("")
 	s.change = func(o *agent.Options) { o.Compaction = agent.CompactionPolicy{Threshold: 0.9, KeepTurns: 5} }
-	opened, _ := s.open(llmtest.Calls(read("a/x")), llmtest.Calls(read("x")), llmtest.Calls(read("b/x")), llmtest.Text("done"), llmtest.Text("THE SUMMARY"),
+	opened, _ := s.open(llmtest.Calls(read("a/x")), llmtest.Calls(read("x")), llmtest.Calls(read("b/x")),
+		llmtest.Text("done"), llmtest.Text("THE SUMMARY"),
 		llmtest.Calls(read("b/x")), llmtest.Calls(read("a/x")), llmtest.Calls(read("a/x")), llmtest.Text("done"))
 	submit := func() {
 		if _, err := opened.Submit(t.Context(), "the task"); err != nil {
@@ -256,7 +271,8 @@ func TestM10_DocumentsBelowAfterACompaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes := state.Notes
-	if a, b := notes["instructions:"+w.dir+"/a/AGENTS.md"], notes["instructions:"+w.dir+"/b/AGENTS.md"]; !a.Replaced || b.Replaced || b.Text == "" {
+	if a, b := notes["instructions:"+w.dir+"/a/AGENTS.md"], notes["instructions:"+w.dir+"/b/AGENTS.md"]; !a.Replaced ||
+		b.Replaced || b.Text == "" {
 		t.Errorf("%+v, %+v", a, b)
 	}
 	if err := opened.Close(); err != nil {
@@ -266,7 +282,8 @@ func TestM10_DocumentsBelowAfterACompaction(t *testing.T) {
 	opened, model := s.open(steps, llmtest.Calls(read("a/x")), llmtest.Calls(read("a/x")), llmtest.Text("done"))
 	submit()
 	requests := model.Requests()
-	if first := all(requests[0]); strings.Contains(first, "OF A") || !strings.Contains(first, "OF B") || !strings.Contains(first, "THE SUMMARY") {
+	if first := all(requests[0]); strings.Contains(first, "OF A") || !strings.Contains(first, "OF B") ||
+		!strings.Contains(first, "THE SUMMARY") {
 		t.Fatalf("the compaction did not replace what it should have:\n%s", first)
 	}
 	for i, want := range [][]string{1: nil, 2: {section(w, "a/AGENTS.md", "a", "OF A")}, 3: nil} {
@@ -285,15 +302,18 @@ func TestM10_DocumentsBelowAfterACompaction(t *testing.T) {
 // The documents of directories below have 32 KiB together. One that is too long is cut, and of the
 // others the model learns that they are there.
 func TestM10_DocumentsBelowHaveABudget(t *testing.T) {
-	w := newTree(t, "a/AGENTS.md", strings.Repeat("a", 30_000), "b/AGENTS.md", strings.Repeat("b", 30_000), "c/AGENTS.md", "OF C", "a/x", "", "b/x", "", "c/x", "")
-	requests := w.works("").run(llmtest.Calls(read("a/x")), llmtest.Calls(read("b/x")), llmtest.Calls(read("c/x")), llmtest.Calls(read("c/x")), llmtest.Text("done"))
+	w := newTree(t, "a/AGENTS.md", strings.Repeat("a", 30_000), "b/AGENTS.md", strings.Repeat("b", 30_000),
+		"c/AGENTS.md", "OF C", "a/x", "", "b/x", "", "c/x", "")
+	requests := w.works("").run(llmtest.Calls(read("a/x")), llmtest.Calls(read("b/x")), llmtest.Calls(read("c/x")),
+		llmtest.Calls(read("c/x")), llmtest.Text("done"))
 	first, second, third := later(requests[1]), later(requests[2]), later(requests[3])
 	if len(first) != 1 || len(second) != 1 || len(third) != 1 || len(later(requests[4])) != 0 {
 		t.Fatalf("%d, %d and %d texts", len(first), len(second), len(third))
 	}
 	has(t, first[0], "aaa")
 	has(t, second[0], "bbb", "\n[Project instructions truncated at 32KB]")
-	has(t, third[0], "The project instructions in "+w.dir+"/c/AGENTS.md are not shown, because those of other directories fill their 32KB.")
+	has(t, third[0], "The project instructions in "+w.dir+
+		"/c/AGENTS.md are not shown, because those of other directories fill their 32KB.")
 	if n := len(first[0] + second[0] + third[0]); n > 33_500 {
 		t.Errorf("%d bytes", n)
 	}
@@ -302,7 +322,8 @@ func TestM10_DocumentsBelowHaveABudget(t *testing.T) {
 // A subagent has the documents of its own directories: in its prompt down to its working directory,
 // later those below.
 func TestM10_DocumentsBelowOfASubagent(t *testing.T) {
-	w := newTree(t, "AGENTS.md", "OF TOP", "a/AGENTS.md", "OF A", "a/b/AGENTS.md", "OF B", "a/b/x", "", "home.md", "OF THE USER")
+	w := newTree(t, "AGENTS.md", "OF TOP", "a/AGENTS.md", "OF A", "a/b/AGENTS.md", "OF B", "a/b/x", "", "home.md",
+		"OF THE USER")
 	s := w.works("")
 	s.options.User, s.options.UserMistakes = instructions.ReadUser(t.Context(), w.dir, []string{w.dir + "/home.md"})
 	s.change = func(o *agent.Options) { o.Subagents = &agent.Subagents{} }
@@ -345,11 +366,14 @@ func TestM10_DocumentsBelowOfASubagent(t *testing.T) {
 // Documents of an environment that is no directory of this machine.
 func TestM10_DocumentsBelowElsewhere(t *testing.T) {
 	w := &tree{t, envtest.MemoryDir}
-	s := &session{TB: t, log: new(journal.Memory), options: claude(), env: envtest.NewMemory(map[string]string{"AGENTS.md": "OF TOP @more.md", "more.md": "MORE", "a/CLAUDE.md": "OF A", "a/x": "x",
-		".claude/rules/x.md": "---\npaths: a/*\n---\nFOR X"})}
+	s := &session{TB: t, log: new(journal.Memory), options: claude(),
+		env: envtest.NewMemory(map[string]string{"AGENTS.md": "OF TOP @more.md", "more.md": "MORE",
+			"a/CLAUDE.md": "OF A", "a/x": "x",
+			".claude/rules/x.md": "---\npaths: a/*\n---\nFOR X"})}
 	requests := s.run(llmtest.Calls(read("a/x")), llmtest.Text("done"))
 	has(t, requests[0].Messages[0].Parts.Text(), "OF TOP", "MORE")
-	if got := later(requests[1]); len(got) != 2 || !strings.HasSuffix(got[0], "FOR X") || got[1] != section(w, "a/CLAUDE.md", "a", "OF A") {
+	if got := later(requests[1]); len(got) != 2 || !strings.HasSuffix(got[0], "FOR X") ||
+		got[1] != section(w, "a/CLAUDE.md", "a", "OF A") {
 		t.Errorf("%q", got)
 	}
 }
@@ -359,7 +383,8 @@ func TestM10_MistakesBelowAreTold(t *testing.T) {
 	w := newTree(t, "a/AGENTS.md", "OF A\n@missing.md", "a/x", "")
 	s := w.works("")
 	s.run(llmtest.Calls(read("a/x")), llmtest.Calls(read("a/x")), llmtest.Text("done"))
-	if want := []string{w.dir + "/a/AGENTS.md, line 2: @missing.md is not imported: there is no such file"}; !slices.Equal(s.told, want) {
+	if want := []string{w.dir +
+		"/a/AGENTS.md, line 2: @missing.md is not imported: there is no such file"}; !slices.Equal(s.told, want) {
 		t.Errorf("%q, want %q", s.told, want)
 	}
 }

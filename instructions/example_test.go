@@ -25,7 +25,8 @@ func ExampleFind() {
 		"docs/style.md": "Short functions.\n",
 		"web/AGENTS.md": "No frameworks.\n",
 	})
-	found := instructions.Find(context.Background(), project, project.WorkDir(), instructions.Options{Names: []string{"CLAUDE.md"}})
+	found := instructions.Find(context.Background(), project, project.WorkDir(),
+		instructions.Options{Names: []string{"CLAUDE.md"}})
 	for _, d := range found.Documents {
 		fmt.Printf("%s %s %q\n", d.Path, d.State, d.By)
 	}
@@ -43,11 +44,14 @@ func ExampleFind() {
 // gets those of a directory below, when it first reads a file there.
 func ExampleBelow() {
 	ctx := context.Background()
-	model := llmtest.NewProvider("test", llmtest.Calls(llmtest.Call("read_file", map[string]any{"file_path": "web/page.js"})), llmtest.Text("Read."))
+	model := llmtest.NewProvider("test",
+		llmtest.Calls(llmtest.Call("read_file", map[string]any{"file_path": "web/page.js"})), llmtest.Text("Read."))
 	options := agent.Options{
-		Client:    &llm.Client{Providers: []llm.Provider{model}},
-		Profile:   profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You read.", Tools: []tool.Tool{coding.ReadFile()}},
-		Env:       envtest.NewMemory(map[string]string{"AGENTS.md": "Run the tests.\n", "web/AGENTS.md": "No frameworks.\n", "web/page.js": "let x\n"}),
+		Client: &llm.Client{Providers: []llm.Provider{model}},
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You read.",
+			Tools: []tool.Tool{coding.ReadFile()}},
+		Env: envtest.NewMemory(map[string]string{"AGENTS.md": "Run the tests.\n",
+			"web/AGENTS.md": "No frameworks.\n", "web/page.js": "let x\n"}),
 		Documents: instructions.Options{Names: []string{"CLAUDE.md"}},
 	}
 	options.Middleware = append(options.Middleware, instructions.Below(options.Documents))
@@ -64,7 +68,8 @@ func ExampleBelow() {
 		for _, m := range req.Messages {
 			sent.WriteString(m.Parts.Text())
 		}
-		fmt.Println(n+1, strings.Contains(sent.String(), "Run the tests."), strings.Contains(sent.String(), "No frameworks."))
+		fmt.Println(n+1, strings.Contains(sent.String(), "Run the tests."), strings.Contains(sent.String(),
+			"No frameworks."))
 	}
 	// Output:
 	// 1 true false

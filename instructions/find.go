@@ -166,7 +166,8 @@ func (f *finder) named(ctx context.Context, dir, name string, first int) bool {
 // shadowed lists the AGENTS.md that an override replaces.
 func (f *finder) shadowed(ctx context.Context, dir string) {
 	d := Document{Path: path.Join(dir, agents), Dir: dir}
-	if info, err := f.from.env.Stat(ctx, d.Path); err == nil && info.Mode.IsRegular() && isInProject(ctx, f.from.env, f.from.top, d.Path) {
+	if info, err := f.from.env.Stat(ctx, d.Path); err == nil && info.Mode.IsRegular() && isInProject(ctx, f.from.env,
+		f.from.top, d.Path) {
 		d.Size, d.State, d.Other = info.Size, Shadowed, path.Join(dir, override)
 		f.documents = append(f.documents, d)
 	}

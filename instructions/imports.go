@@ -47,7 +47,8 @@ func (l *list) follow(ctx context.Context, from source, by *Document, depth int)
 		}
 		if l.tried++; l.tried > maxTries {
 			if l.tried == maxTries+1 {
-				l.mistake(by.Path, line, "@%s is not imported, and what follows neither: there are more than %d imports", ref.name, maxTries)
+				l.mistake(by.Path, line,
+					"@%s is not imported, and what follows neither: there are more than %d imports", ref.name, maxTries)
 			}
 			return
 		}
@@ -135,7 +136,8 @@ func imports(text string) (refs []reference) {
 			line++
 		case c == '@' && (i == 0 || strings.IndexByte(" \t\n(", text[i-1]) >= 0):
 			name, n := importedName(text[i+1:])
-			if name != "" && len(refs) < maxDocuments && !slices.ContainsFunc(refs, func(r reference) bool { return r.name == name }) {
+			if name != "" && len(refs) < maxDocuments &&
+				!slices.ContainsFunc(refs, func(r reference) bool { return r.name == name }) {
 				refs = append(refs, reference{name, line})
 			}
 			i += n
@@ -171,7 +173,8 @@ func withoutCode(text string) string {
 			continue
 		case fence == "":
 			fence = mark
-		case mark != "" && mark[0] == fence[0] && len(mark) >= len(fence) && strings.TrimSpace(trimmed[len(mark):]) == "":
+		case mark != "" && mark[0] == fence[0] && len(mark) >= len(fence) &&
+			strings.TrimSpace(trimmed[len(mark):]) == "":
 			fence = ""
 		}
 		b.WriteString(blank(line))

@@ -74,16 +74,19 @@ func TestM10_ImportsAreLimited(t *testing.T) {
 	if c.looked > 1_100 {
 		t.Errorf("%d files were looked for", c.looked)
 	}
-	w.expect("mistakes", w.told(found), "6.md, line 95: @name93 is not imported, and what follows neither: there are more than 1000 imports\n")
+	w.expect("mistakes", w.told(found),
+		"6.md, line 95: @name93 is not imported, and what follows neither: there are more than 1000 imports\n")
 }
 
 // A file that is no text is no document. UTF-16, in which some editors write, is told.
 func TestM10_DocumentsAreText(t *testing.T) {
-	w := newTree(t, "AGENTS.md", "@a.png @ok.md", "a.png", "\x89PNG\x00\x00\x01PIXELS", "ok.md", "FINE", "CLAUDE.md", "\xff\xfeH\x00I\x00")
+	w := newTree(t, "AGENTS.md", "@a.png @ok.md", "a.png", "\x89PNG\x00\x00\x01PIXELS", "ok.md", "FINE", "CLAUDE.md",
+		"\xff\xfeH\x00I\x00")
 	found := w.find("", claude())
 	lacks(t, found.Text, "PIXELS", "H", `\u{0}`)
 	has(t, found.Text, "FINE")
-	w.expect("mistakes", w.told(found), "AGENTS.md, line 1: @a.png is not imported: it is not text in UTF-8\nCLAUDE.md: it is not used: it is not text in UTF-8\n")
+	w.expect("mistakes", w.told(found),
+		"AGENTS.md, line 1: @a.png is not imported: it is not text in UTF-8\nCLAUDE.md: it is not used: it is not text in UTF-8\n")
 }
 
 // On a file system that ignores case, .GIT is git's directory.
@@ -100,7 +103,8 @@ func TestM10_GitsDirectoryInCapitals(t *testing.T) {
 func TestM10_PatternsAreLimited(t *testing.T) {
 	w := newTree(t)
 	for i := range 40 {
-		w.put(fmt.Sprintf(".claude/rules/%02d.md", i), fmt.Sprintf("---\npaths: \"%d{a,b}{a,b}{a,b}{a,b}{a,b}\"\n---\nRULE %d", i, i))
+		w.put(fmt.Sprintf(".claude/rules/%02d.md", i),
+			fmt.Sprintf("---\npaths: \"%d{a,b}{a,b}{a,b}{a,b}{a,b}\"\n---\nRULE %d", i, i))
 	}
 	found := w.find("", claude())
 	later := 0

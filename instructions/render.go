@@ -46,7 +46,8 @@ func render(documents []Document, ending string) string {
 func (d *Document) section() string {
 	name := sanitize.Line(d.Path)
 	if d.Dir == "" {
-		return fmt.Sprintf("# User instructions from %s\n\n%sThey apply to all projects.\n\n%s\n\n", name, d.imported(), d.text)
+		return fmt.Sprintf("# User instructions from %s\n\n%sThey apply to all projects.\n\n%s\n\n", name, d.imported(),
+			d.text)
 	}
 	scope := "all files in " + sanitize.Line(d.Dir) + " and below"
 	if len(d.Globs) > 0 {
@@ -56,7 +57,8 @@ func (d *Document) section() string {
 		}
 		scope = "the files in " + sanitize.Line(d.Dir) + " that match " + strings.Join(globs, ", ")
 	}
-	return fmt.Sprintf("# Project instructions from %s\n\n%sThey apply to %s.\n\n%s\n\n", name, d.imported(), scope, d.text)
+	return fmt.Sprintf("# Project instructions from %s\n\n%sThey apply to %s.\n\n%s\n\n", name, d.imported(), scope,
+		d.text)
 }
 
 func (d *Document) imported() string {
@@ -75,5 +77,6 @@ func cutWarning(d *Document) string {
 	if d.State == LeftOut {
 		return fmt.Sprintf("it is left out, because %s instructions can have %d bytes in all", whose, budget)
 	}
-	return fmt.Sprintf("it has %d bytes and is cut, because %s instructions can have %d bytes in all", d.Size, whose, budget)
+	return fmt.Sprintf("it has %d bytes and is cut, because %s instructions can have %d bytes in all", d.Size, whose,
+		budget)
 }

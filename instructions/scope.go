@@ -44,7 +44,9 @@ func (f *finder) scope(d *Document) {
 			f.globs(d, items, at+2)
 		case "description", "name", "title", "alwaysApply":
 		default:
-			f.mistake(d.Path, d.line+at+2, "the field %s is not supported; a rule can have paths, or globs, with the files that it applies to", strings.TrimSpace(key))
+			f.mistake(d.Path, d.line+at+2,
+				"the field %s is not supported; a rule can have paths, or globs, with the files that it applies to",
+				strings.TrimSpace(key))
 		}
 	}
 	d.line += strings.Count(d.text[:len(d.text)-len(body)], "\n")
@@ -89,9 +91,12 @@ func (f *finder) globs(d *Document, items []string, line int) {
 				f.mistake(d.Path, d.line+line+i, "only the first %d patterns are used", maxGlobs)
 				return
 			case len(all) == 0:
-				f.mistake(d.Path, d.line+line+i, "the pattern %s cannot be used: it has to be a path from %s, such as src/**/*.ts", glob, d.Dir)
+				f.mistake(d.Path, d.line+line+i,
+					"the pattern %s cannot be used: it has to be a path from %s, such as src/**/*.ts", glob, d.Dir)
 			case f.patterns+len(all) > maxPatterns:
-				f.mistake(d.Path, d.line+line+i, "the pattern %s and those behind it are not used: the rules in %s have more than %d", glob, d.Dir, maxPatterns)
+				f.mistake(d.Path, d.line+line+i,
+					"the pattern %s and those behind it are not used: the rules in %s have more than %d", glob, d.Dir,
+					maxPatterns)
 				return
 			default:
 				f.patterns += len(all)
@@ -196,7 +201,8 @@ func (d *Document) appliesTo(file string) bool {
 	}
 	rel, ok := relative(d.Dir, file)
 	elems := strings.Split(rel, "/")
-	return ok && len(elems) <= maxDepth && slices.ContainsFunc(d.patterns, func(p []string) bool { return matches(p, elems) })
+	return ok && len(elems) <= maxDepth && slices.ContainsFunc(d.patterns,
+		func(p []string) bool { return matches(p, elems) })
 }
 
 // matches reports whether the elements of a pattern match those of a path. An element ** matches

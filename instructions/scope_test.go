@@ -17,16 +17,22 @@ func TestM10_RulesNameTheirFiles(t *testing.T) {
 	}{
 		{"# No front matter", "# No front matter", nil, ""},
 		{"---\npaths:\n  - \"src/**/*.ts\"\n  - 'lib/**'\n---\n\n# T", "# T", []string{"src/**/*.ts", "lib/**"}, ""},
-		{"---\npaths:\n- src/api/**\n# a comment\n\n- ./docs/*.md\n---\nT", "T", []string{"src/api/**", "docs/*.md"}, ""},
+		{"---\npaths:\n- src/api/**\n# a comment\n\n- ./docs/*.md\n---\nT", "T", []string{"src/api/**", "docs/*.md"},
+			""},
 		{"---\npaths: **/*.cs, **/Controllers/**\n---\nT", "T", []string{"**/*.cs", "**/Controllers/**"}, ""},
 		{"---\nglobs: \"**/*.{ts,tsx}\"\n---\nT", "T", []string{"**/*.{ts,tsx}"}, ""},
 		{"---\npaths: [\"a/*.go\", b/*.{c,h}, '/c/'] \n---\nT", "T", []string{"a/*.go", "b/*.{c,h}", "c/**"}, ""},
-		{"---\ndescription: For: tests\nalwaysApply: false\npaths: a/** # only there\n---\nT", "T", []string{"a/**"}, ""},
+		{"---\ndescription: For: tests\nalwaysApply: false\npaths: a/** # only there\n---\nT", "T", []string{"a/**"},
+			""},
 		{"---\r\npaths: a/**\r\n---\r\nT", "T", []string{"a/**"}, ""},
-		{"---\napplyTo: \"**/*.ts\"\n---\nT", "T", nil, "/r/x.md, line 2: the field applyTo is not supported; a rule can have paths, or globs, with the files that it applies to"},
-		{"---\npaths: \"a/[\"\n---\nT", "T", nil, "/r/x.md, line 2: the pattern a/[ cannot be used: it has to be a path from /r, such as src/**/*.ts; /r/x.md: it has no usable pattern in paths, so it applies to all files"},
-		{"---\nx: 1\npaths:\n  - a\n  - ../b\n---\nT", "T", []string{"a"}, "/r/x.md, line 2: the field x is not supported; a rule can have paths, or globs, with the files that it applies to; /r/x.md, line 5: the pattern ../b cannot be used: it has to be a path from /r, such as src/**/*.ts"},
-		{"---\npaths: {a,{b,c}}{d,e}{f,g}{h,i}{j,k}{l,m}{n,o}\n---\nT", "T", nil, "/r/x.md, line 2: the pattern {a,{b,c}}{d,e}{f,g}{h,i}{j,k}{l,m}{n,o} cannot be used: it has to be a path from /r, such as src/**/*.ts; /r/x.md: it has no usable pattern in paths, so it applies to all files"},
+		{"---\napplyTo: \"**/*.ts\"\n---\nT", "T", nil,
+			"/r/x.md, line 2: the field applyTo is not supported; a rule can have paths, or globs, with the files that it applies to"},
+		{"---\npaths: \"a/[\"\n---\nT", "T", nil,
+			"/r/x.md, line 2: the pattern a/[ cannot be used: it has to be a path from /r, such as src/**/*.ts; /r/x.md: it has no usable pattern in paths, so it applies to all files"},
+		{"---\nx: 1\npaths:\n  - a\n  - ../b\n---\nT", "T", []string{"a"},
+			"/r/x.md, line 2: the field x is not supported; a rule can have paths, or globs, with the files that it applies to; /r/x.md, line 5: the pattern ../b cannot be used: it has to be a path from /r, such as src/**/*.ts"},
+		{"---\npaths: {a,{b,c}}{d,e}{f,g}{h,i}{j,k}{l,m}{n,o}\n---\nT", "T", nil,
+			"/r/x.md, line 2: the pattern {a,{b,c}}{d,e}{f,g}{h,i}{j,k}{l,m}{n,o} cannot be used: it has to be a path from /r, such as src/**/*.ts; /r/x.md: it has no usable pattern in paths, so it applies to all files"},
 		{"---\npaths:\n---\nT", "T", nil, "/r/x.md: it has no usable pattern in paths, so it applies to all files"},
 		{"---\nA line and no end\n\nT", "---\nA line and no end\n\nT", nil, ""},
 		{"---\n---\nT", "T", nil, ""},
@@ -37,7 +43,8 @@ func TestM10_RulesNameTheirFiles(t *testing.T) {
 			told = append(told, m.String())
 		}
 		if body != c.body || !slices.Equal(d.Globs, c.globs) || strings.Join(told, "; ") != c.told {
-			t.Errorf("%q:\n%q %q\n%s\nwant\n%q %q\n%s", c.text, body, d.Globs, strings.Join(told, "; "), c.body, c.globs, c.told)
+			t.Errorf("%q:\n%q %q\n%s\nwant\n%q %q\n%s", c.text, body, d.Globs, strings.Join(told, "; "), c.body,
+				c.globs, c.told)
 		}
 	}
 }
@@ -76,21 +83,25 @@ func TestM10_RulesMatchPaths(t *testing.T) {
 
 // A rule for certain files is not in the prompt. Its patterns are in the list.
 func TestM10_RulesForSomeFilesComeLater(t *testing.T) {
-	w := newTree(t, ".claude/rules/all.md", "---\ndescription: x\n---\nFOR ALL", ".claude/rules/ts.md", "---\npaths: **/*.ts\n---\nFOR TS @more.md", ".claude/rules/more.md", "MORE", "x.ts", "")
+	w := newTree(t, ".claude/rules/all.md", "---\ndescription: x\n---\nFOR ALL", ".claude/rules/ts.md",
+		"---\npaths: **/*.ts\n---\nFOR TS @more.md", ".claude/rules/more.md", "MORE", "x.ts", "")
 	found := w.find("", claude())
-	w.expect("documents", w.listed(found), ".claude/rules/all.md whole\n.claude/rules/more.md whole\n.claude/rules/ts.md later [\"**/*.ts\"]\n")
+	w.expect("documents", w.listed(found),
+		".claude/rules/all.md whole\n.claude/rules/more.md whole\n.claude/rules/ts.md later [\"**/*.ts\"]\n")
 	has(t, found.Text, "They apply to all files", "\n\nFOR ALL")
 	lacks(t, found.Text, "FOR TS", "description")
 }
 
 // Arbitrary front matter has usable patterns, and nothing of it is lost silently.
 func FuzzM10_Rules(f *testing.F) {
-	for _, seed := range []string{"---\npaths: a\n---\nx", "---\npaths:\n- {a,b}\n---\n", "---\nglobs: [a,\"b\"]\n---\nx", "---\nx", "---\n---\n"} {
+	for _, seed := range []string{"---\npaths: a\n---\nx", "---\npaths:\n- {a,b}\n---\n",
+		"---\nglobs: [a,\"b\"]\n---\nx", "---\nx", "---\n---\n"} {
 		f.Add(seed, "a/b.ts")
 	}
 	f.Fuzz(func(t *testing.T, text, file string) {
 		d, body, mistakes := instructions.Scope(text)
-		if !strings.Contains(strings.ReplaceAll(text, "\r\n", "\n"), strings.ReplaceAll(body, "\r\n", "\n")) || len(d.Globs) > 100 || len(mistakes) > 50 {
+		if !strings.Contains(strings.ReplaceAll(text, "\r\n", "\n"), strings.ReplaceAll(body, "\r\n", "\n")) ||
+			len(d.Globs) > 100 || len(mistakes) > 50 {
 			t.Errorf("%q: %q, %d patterns, %d mistakes", text, body, len(d.Globs), len(mistakes))
 		}
 		d.AppliesTo("/r/" + file)

@@ -29,7 +29,8 @@ func TestK6_BeginReadsTheBeginning(t *testing.T) {
 			return nil
 		},
 		"a long line": func(f Log) error {
-			return f.Append(ctx, f.Len()+1, Record{Kind: "result", Data: json.RawMessage(`"` + strings.Repeat("x", 8<<20) + `"`)})
+			return f.Append(ctx, f.Len()+1,
+				Record{Kind: "result", Data: json.RawMessage(`"` + strings.Repeat("x", 8<<20) + `"`)})
 		},
 	} {
 		for _, cut := range []int64{0, 1, 500} {
@@ -72,7 +73,8 @@ func TestK6_BeginReusesBuffers(t *testing.T) {
 	dir := NewDir(t.TempDir())
 	f := created(t, dir, "s")
 	long := Record{Kind: "b", Data: json.RawMessage(`"` + strings.Repeat("b", 50_000) + `"`)} // longer than the buffer
-	if err := f.Append(ctx, 1, ofKilobyte("a"), long, Record{Kind: "c", Data: json.RawMessage(`{"own":1}`)}); err != nil {
+	if err := f.Append(ctx, 1, ofKilobyte("a"), long,
+		Record{Kind: "c", Data: json.RawMessage(`{"own":1}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Append(ctx, 4, Record{Kind: "d", Data: json.RawMessage(`{"own":2}`)}); err != nil {
@@ -128,8 +130,10 @@ func TestK6_BeginOfNothing(t *testing.T) {
 // FuzzK6_Begin checks that Begin, whatever is in the file, yields what Records does. It may only
 // stop before an append that is damaged, where Records stops within it.
 func FuzzK6_Begin(f *testing.F) {
-	for _, seed := range []string{"", one, one + two, oneOfTwo + two, oneOfTwo, one + two[:20], one + "\n" + two, one + "\x00\x00", one + three, one + twoOfThree + three[:30] + "\n", oldOne + oldTwo,
-		oldOne + two, one + oldTwo, one + flip(two), one + flip(two) + three, `{"n":1,"t":null}` + "\r\n", oneOfTwo + flip(two) + three} {
+	for _, seed := range []string{"", one, one + two, oneOfTwo + two, oneOfTwo, one + two[:20], one + "\n" + two,
+		one + "\x00\x00", one + three, one + twoOfThree + three[:30] + "\n", oldOne + oldTwo,
+		oldOne + two, one + oldTwo, one + flip(two), one + flip(two) + three, `{"n":1,"t":null}` + "\r\n",
+		oneOfTwo + flip(two) + three} {
 		f.Add([]byte(seed))
 	}
 	ctx := context.Background()
@@ -167,7 +171,8 @@ func FuzzK6_Begin(f *testing.F) {
 				}
 				break
 			}
-			if have := got[n]; have.N != want.N || have.Kind != want.Kind || !have.Time.Equal(want.Time) || !bytes.Equal(have.Data, want.Data) {
+			if have := got[n]; have.N != want.N || have.Kind != want.Kind || !have.Time.Equal(want.Time) ||
+				!bytes.Equal(have.Data, want.Data) {
 				t.Fatalf("Begin of %q has %+v, Records %+v", content, have, want)
 			}
 			n++

@@ -40,7 +40,8 @@ func measured(b *testing.B, body func()) {
 }
 
 func kilobyte(kind string) Record {
-	return Record{Time: time.Unix(1, 2), Kind: kind, Data: json.RawMessage(`{"text":"` + strings.Repeat("x", 1000) + `"}`)}
+	return Record{Time: time.Unix(1, 2), Kind: kind,
+		Data: json.RawMessage(`{"text":"` + strings.Repeat("x", 1000) + `"}`)}
 }
 
 // Eight records of 1 KB are made durable, one by one and together.

@@ -118,7 +118,8 @@ func (s *scenario) read(f Log) {
 }
 
 func (s *scenario) fork() {
-	fork, err := s.dir.Fork(context.Background(), "s", "t", 3, func(r *Record) error { r.Kind = strings.ToUpper(r.Kind); return nil })
+	fork, err := s.dir.Fork(context.Background(), "s", "t", 3,
+		func(r *Record) error { r.Kind = strings.ToUpper(r.Kind); return nil })
 	if !s.note(err) {
 		if _, err := os.Stat(s.dir.file("t", linesExt)); err == nil && !s.sys.down && !s.failed("remove") {
 			s.t.Error("Fork has failed, and there is a copy")
@@ -139,7 +140,10 @@ func (s *scenario) fork() {
 
 // failed reports whether the fault hit a call of that kind.
 func (s *scenario) failed(op string) bool {
-	return s.sys.fail != nil && slices.ContainsFunc(s.sys.calls, func(c call) bool { return c.op == op && s.sys.fail(c).err != nil })
+	return s.sys.fail != nil && slices.ContainsFunc(s.sys.calls, func(c call) bool {
+		return c.op == op &&
+			s.sys.fail(c).err != nil
+	})
 }
 
 // check opens the journal as the next process would. It must consist of complete Appends, at least
@@ -195,7 +199,8 @@ func (s *scenario) checkFork(dir *Dir) {
 	}
 	defer r.Close()
 	want := slices.Concat(s.acked...)[:3]
-	if got := kindsOf(s.t, r.Records(context.Background(), 1)); strings.ToLower(strings.Join(got, " ")) != strings.Join(want, " ") {
+	if got := kindsOf(s.t, r.Records(context.Background(), 1)); strings.ToLower(strings.Join(got,
+		" ")) != strings.Join(want, " ") {
 		s.t.Errorf("the copy has %q, want %q", got, want)
 	}
 }
@@ -233,9 +238,10 @@ func TestA19_FullOrBrokenDisk(t *testing.T) {
 	for _, keep := range keeps {
 		for _, bad := range calls(t, keep) {
 			for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
-				t.Run(fmt.Sprintf("keep_%d/%d_%s_%s_%v", keep, bad.n, bad.op, filepath.Base(bad.path), errno), func(t *testing.T) {
-					fullOrBroken(t, keep, bad, errno)
-				})
+				t.Run(fmt.Sprintf("keep_%d/%d_%s_%s_%v", keep, bad.n, bad.op, filepath.Base(bad.path), errno),
+					func(t *testing.T) {
+						fullOrBroken(t, keep, bad, errno)
+					})
 			}
 		}
 	}
@@ -274,7 +280,8 @@ func fullOrBroken(t *testing.T, keep int, bad call, errno syscall.Errno) {
 // harmless reports whether a call may fail without an error: reading a blob that is about to be
 // written anyway, and a link that a copy can replace.
 func harmless(c call) bool {
-	return c.op == "link" || strings.Contains(c.path, blobsExt+string(filepath.Separator)) && (c.op == "open" || c.op == "fstat" || c.op == "read")
+	return c.op == "link" || strings.Contains(c.path, blobsExt+string(filepath.Separator)) &&
+		(c.op == "open" || c.op == "fstat" || c.op == "read")
 }
 
 // everyByte makes the tests of crashes try each byte at which a call may end; by default they try
@@ -307,7 +314,8 @@ func TestA19_KilledAtEveryCallAndByte(t *testing.T) {
 				s.check(s.real(), len(s.acked))
 				s.checkFork(s.real())
 				if t.Failed() {
-					t.Fatalf("killed at call %d (%s %s) after %d bytes, keep %d", last.n, last.op, filepath.Base(last.path), short, keep)
+					t.Fatalf("killed at call %d (%s %s) after %d bytes, keep %d", last.n, last.op,
+						filepath.Base(last.path), short, keep)
 				}
 			}
 		}
@@ -345,7 +353,8 @@ func machineDownAtEveryCall(t *testing.T, keep int) {
 		for _, kept := range ends(int(s.sys.durable[lines]), len(content)) {
 			for _, rest := range []int{0, len(content) - kept} {
 				left := append(slices.Clone(content[:kept]), make([]byte, rest)...)
-				if err := errors.Join(after.discard(after.file("s", linesExt)), os.WriteFile(after.file("s", linesExt), left, 0o600)); err != nil {
+				if err := errors.Join(after.discard(after.file("s", linesExt)), os.WriteFile(after.file("s", linesExt),
+					left, 0o600)); err != nil {
 					t.Fatal(err)
 				}
 				s.check(after, s.safe)

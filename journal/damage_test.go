@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-var flipAll = flag.Bool("flip.all", false, "flip every bit of the journal in TestI8, not one of 31, and cut it at every byte")
+var flipAll = flag.Bool("flip.all", false,
+	"flip every bit of the journal in TestI8, not one of 31, and cut it at every byte")
 
 // version1 returns a directory with the journal s in version 1 of the format. It has each kind of
 // record that sessions had then.
@@ -59,7 +60,8 @@ func TestI8_EveryBitFlip(t *testing.T) {
 		case err != nil:
 			t.Fatalf("bit %d: %v", bit, err)
 		case problem == nil || good.size > int64(bit/8):
-			t.Fatalf("bit %d of byte %d (%q) has changed without notice", bit%8, bit/8, content[max(0, bit/8-20):min(len(content), bit/8+20)])
+			t.Fatalf("bit %d of byte %d (%q) has changed without notice", bit%8, bit/8,
+				content[max(0, bit/8-20):min(len(content), bit/8+20)])
 		default:
 			torn++
 		}
@@ -83,7 +85,8 @@ func TestI8_CutAndExchanged(t *testing.T) {
 	}
 	for end := 0; end < len(content); end += stride {
 		good, problem, err := survey(ctx, strings.NewReader(content[:end]))
-		if err != nil || (problem == nil) != (good.size == int64(end)) || int64(strings.LastIndex(content[:end], "\n")+1) < good.size {
+		if err != nil || (problem == nil) != (good.size == int64(end)) ||
+			int64(strings.LastIndex(content[:end], "\n")+1) < good.size {
 			t.Fatalf("cut after %d bytes: good %+v, problem %v, %v", end, good, problem, err)
 		}
 	}
@@ -92,7 +95,8 @@ func TestI8_CutAndExchanged(t *testing.T) {
 	for i := range len(lines) - 1 {
 		exchanged := slices.Clone(lines)
 		exchanged[i], exchanged[i+1] = lines[i+1], lines[i]
-		for name, changed := range map[string][]string{"missing": slices.Delete(slices.Clone(lines), i, i+1), "exchanged": exchanged, "twice": slices.Insert(slices.Clone(lines), i, lines[i])} {
+		for name, changed := range map[string][]string{"missing": slices.Delete(slices.Clone(lines), i, i+1),
+			"exchanged": exchanged, "twice": slices.Insert(slices.Clone(lines), i, lines[i])} {
 			if _, _, err := survey(ctx, strings.NewReader(strings.Join(changed, ""))); !errors.Is(err, ErrCorrupt) {
 				t.Errorf("line %d is %s: %v", i+1, name, err)
 			}
@@ -164,7 +168,8 @@ func TestI8_CopiesAreTheLines(t *testing.T) {
 	}
 	old := strings.SplitAfter(content, "\n")
 	for i, line := range strings.SplitAfter(strings.TrimSuffix(string(got), "\n"), "\n") {
-		if !strings.HasPrefix(line, sumBegin) || strings.TrimSuffix(withoutSum(line), "\n") != strings.TrimSuffix(old[i], "\n") {
+		if !strings.HasPrefix(line, sumBegin) || strings.TrimSuffix(withoutSum(line),
+			"\n") != strings.TrimSuffix(old[i], "\n") {
 			t.Errorf("line %d of the copy is\n%s, want\n%s with a checksum", i+1, line, old[i])
 		}
 	}

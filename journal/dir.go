@@ -47,7 +47,8 @@ type Dir struct {
 // NewDir returns the store in the directory at path, which is made absolute. Create makes the
 // directory if necessary, with mode 0700.
 func NewDir(path string) *Dir {
-	if whole, err := filepath.Abs(path); err == nil { // files are opened again later, whatever the working directory is then
+	// files are opened again later, whatever the working directory is then
+	if whole, err := filepath.Abs(path); err == nil {
 		path = whole
 	}
 	return &Dir{path: path, sys: disk{}, files: openFiles{keep: keptOpen}}
@@ -123,7 +124,8 @@ func (d *Dir) openFile(ctx context.Context, id string, lock *lockFile, flag int)
 		}
 		return nil, err
 	}
-	f := &fileLog{view: view{dir: d, id: id, torn: torn}, lock: lock, file: h, users: 1, good: good, checked: good.size == 0}
+	f := &fileLog{view: view{dir: d, id: id, torn: torn}, lock: lock, file: h, users: 1, good: good,
+		checked: good.size == 0}
 	f.end(false)
 	return f, nil
 }

@@ -28,7 +28,8 @@ func created(t testing.TB, dir *Dir, id string, kinds ...string) Log {
 		}
 	})
 	for i, kind := range kinds {
-		if err := f.Append(context.Background(), int64(i)+1, Record{Kind: kind, Data: json.RawMessage(`{}`)}); err != nil {
+		if err := f.Append(context.Background(), int64(i)+1,
+			Record{Kind: kind, Data: json.RawMessage(`{}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +49,8 @@ func TestA19_LinesAndModes(t *testing.T) {
 	dir := NewDir(filepath.Join(t.TempDir(), "state", "sessions"))
 	f := created(t, dir, "s")
 	at := time.Date(2026, 3, 4, 5, 6, 7, 890, time.UTC)
-	if err := f.Append(ctx, 1, Record{Time: at, Kind: "a", Data: json.RawMessage("{\"b\" :\n \"<é>\"}")}, Record{Time: at, Kind: "c"}); err != nil {
+	if err := f.Append(ctx, 1, Record{Time: at, Kind: "a", Data: json.RawMessage("{\"b\" :\n \"<é>\"}")},
+		Record{Time: at, Kind: "c"}); err != nil {
 		t.Fatal(err)
 	}
 	hash, err := f.PutBlob(ctx, strings.NewReader("large"))
@@ -65,8 +67,10 @@ func TestA19_LinesAndModes(t *testing.T) {
 		return
 	}
 	for path, mode := range map[string]fs.FileMode{
-		filepath.Dir(dir.path): fs.ModeDir | 0o700, dir.path: fs.ModeDir | 0o700, dir.file("s", blobsExt): fs.ModeDir | 0o700,
-		dir.file("s", linesExt): 0o600, dir.file("s", lockExt): 0o600, filepath.Join(dir.file("s", blobsExt), hash): 0o600,
+		filepath.Dir(dir.path): fs.ModeDir | 0o700, dir.path: fs.ModeDir | 0o700,
+		dir.file("s", blobsExt): fs.ModeDir | 0o700,
+		dir.file("s", linesExt): 0o600, dir.file("s", lockExt): 0o600, filepath.Join(dir.file("s", blobsExt),
+			hash): 0o600,
 	} {
 		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 			t.Errorf("%s has mode %v, %v, want %v", path, info.Mode(), err, mode)
@@ -79,7 +83,8 @@ func TestA19_IdsStayInTheDirectory(t *testing.T) {
 	outside := t.TempDir()
 	dir := NewDir(filepath.Join(outside, "in"))
 	created(t, dir, "good")
-	for _, id := range []string{"", ".", "..", "../x", "a/b", `a\b`, "/x", ".hidden", "-rf", "a b", "a\x00", "a\n", "é", "a:b", strings.Repeat("a", 129)} {
+	for _, id := range []string{"", ".", "..", "../x", "a/b", `a\b`, "/x", ".hidden", "-rf", "a b", "a\x00", "a\n", "é",
+		"a:b", strings.Repeat("a", 129)} {
 		_, createErr := dir.Create(ctx, id)
 		_, openErr := dir.Open(ctx, id)
 		_, readErr := dir.Read(ctx, id)
@@ -128,7 +133,8 @@ func TestA19_CreateOpenRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed(t, f)
-	for _, err := range []error{f.Append(ctx, 3, Record{}), f.Sync(ctx), ignore(f.PutBlob(ctx, strings.NewReader(""))), f.Close()} {
+	for _, err := range []error{f.Append(ctx, 3, Record{}), f.Sync(ctx), ignore(f.PutBlob(ctx, strings.NewReader(""))),
+		f.Close()} {
 		if !errors.Is(err, fs.ErrClosed) {
 			t.Errorf("after Close: %v, want fs.ErrClosed", err)
 		}
@@ -268,7 +274,8 @@ func TestA19_Remove(t *testing.T) {
 	}
 	kept := created(t, dir, "c", "x")
 	err := dir.Remove(ctx, "a", "c", "none", "b")
-	if !errors.Is(err, ErrLocked) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), fmt.Sprintf("session c is being written by process %d", os.Getpid())) {
+	if !errors.Is(err, ErrLocked) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(),
+		fmt.Sprintf("session c is being written by process %d", os.Getpid())) {
 		t.Errorf("Remove = %v, want the names of c's writer, and that there is no session none", err)
 	}
 	closed(t, kept)
@@ -334,7 +341,8 @@ func TestA19_SyncsOnlyWhatIsNew(t *testing.T) {
 // can be used.
 func TestI17_EmptyFilesAreNoJournals(t *testing.T) {
 	ctx := context.Background()
-	for name, left := range map[string]string{"nothing": "", "half a line": one[:20], "half an append": oneOfTwo, "a line that is not what it was": flip(one)} {
+	for name, left := range map[string]string{"nothing": "", "half a line": one[:20], "half an append": oneOfTwo,
+		"a line that is not what it was": flip(one)} {
 		t.Run(name, func(t *testing.T) {
 			dir := journalOf(t, left)
 			created(t, dir, "other", "a")

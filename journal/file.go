@@ -74,7 +74,8 @@ type Torn struct {
 
 // String describes the broken end in a sentence without a period.
 func (t *Torn) String() string {
-	return fmt.Sprintf("the last %d bytes, from line %d at byte %d on, are broken: %s", t.Bytes, t.Line, t.At, t.Problem)
+	return fmt.Sprintf("the last %d bytes, from line %d at byte %d on, are broken: %s", t.Bytes, t.Line, t.At,
+		t.Problem)
 }
 
 // TornEnd describes the broken end that the file of a [Dir]'s log had when it was opened. Open has
@@ -110,7 +111,8 @@ func (f *fileLog) Append(ctx context.Context, next int64, records ...Record) err
 	case f.failure != nil:
 		return f.failure
 	case next != f.good.records+1:
-		return fmt.Errorf("%w: session %s: expected to write record %d, the log has %d", ErrConflict, f.id, next, f.good.records)
+		return fmt.Errorf("%w: session %s: expected to write record %d, the log has %d", ErrConflict, f.id, next,
+			f.good.records)
 	case len(records) == 0:
 		return nil
 	}
@@ -141,7 +143,8 @@ func (f *fileLog) untouched(file handle) error {
 	case links(info) == 0:
 		return f.errorf("%w", errRemoved)
 	case info.Size() != f.good.size:
-		return fmt.Errorf("%w: session %s: the file has %d bytes, %d of them written here", ErrConflict, f.id, info.Size(), f.good.size)
+		return fmt.Errorf("%w: session %s: the file has %d bytes, %d of them written here", ErrConflict, f.id,
+			info.Size(), f.good.size)
 	}
 	return nil
 }

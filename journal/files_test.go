@@ -85,9 +85,13 @@ func TestK9_ChangedWhileClosed(t *testing.T) {
 		"replaced": {func(path string, content []byte) error {
 			return errors.Join(os.WriteFile(path+".new", content, 0o600), os.Rename(path+".new", path))
 		}, fs.ErrNotExist},
-		"cut":      {func(path string, content []byte) error { return os.Truncate(path, int64(len(content)-1)) }, ErrConflict},
-		"extended": {func(path string, content []byte) error { return os.WriteFile(path, append(content, content...), 0o600) }, ErrConflict},
-		"touched":  {func(path string, content []byte) error { return os.WriteFile(path, content, 0o600) }, nil},
+		"cut": {func(path string, content []byte) error { return os.Truncate(path, int64(len(content)-1)) },
+			ErrConflict},
+		"extended": {func(path string, content []byte) error {
+			return os.WriteFile(path, append(content, content...),
+				0o600)
+		}, ErrConflict},
+		"touched": {func(path string, content []byte) error { return os.WriteFile(path, content, 0o600) }, nil},
 	} {
 		for _, keep := range keeps {
 			t.Run(fmt.Sprintf("%s/keep_%d", name, keep), func(t *testing.T) {
@@ -103,7 +107,8 @@ func TestK9_ChangedWhileClosed(t *testing.T) {
 				}
 				if err := f.Append(context.Background(), 2, Record{Kind: "b"}); !errors.Is(err, c.want) {
 					t.Errorf("Append = %v, want %v", err, c.want)
-				} else if err != nil && !strings.HasPrefix(err.Error(), "journal: session s: ") && !errors.Is(err, ErrConflict) {
+				} else if err != nil && !strings.HasPrefix(err.Error(), "journal: session s: ") &&
+					!errors.Is(err, ErrConflict) {
 					t.Errorf("Append = %v, want an error that names the session", err)
 				}
 			})

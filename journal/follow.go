@@ -89,7 +89,8 @@ func (f *follower) read(ctx context.Context, yield func(Record, error) bool) (wa
 	case links(info) == 0:
 		return true, f.errorf("its file was removed while it was followed: %w", fs.ErrNotExist)
 	case info.Size() < f.good.size:
-		return true, f.errorf("%w: the file was cut to %d bytes, of which %d were read before", ErrCorrupt, info.Size(), f.good.size)
+		return true, f.errorf("%w: the file was cut to %d bytes, of which %d were read before", ErrCorrupt, info.Size(),
+			f.good.size)
 	case info.Size() == f.good.size:
 		return true, nil
 	}

@@ -64,7 +64,8 @@ func TestJ8_FollowsOtherProcesses(t *testing.T) {
 
 // An incomplete end, which is being written or which the next writer cuts off, is not yielded.
 func TestJ8_FollowsOverTornEnds(t *testing.T) {
-	for name, torn := range map[string]string{"half a line": two[:20], "a broken line": two[:20] + "\n", "half an append": lineOf(2, true), "NUL bytes": "\x00\x00\x00"} {
+	for name, torn := range map[string]string{"half a line": two[:20], "a broken line": two[:20] + "\n",
+		"half an append": lineOf(2, true), "NUL bytes": "\x00\x00\x00"} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			dir := journalOf(t, one+torn)
@@ -104,9 +105,11 @@ func TestJ8_FollowTellsOfDamage(t *testing.T) {
 		want error
 		text string
 	}{
-		"cut":     {func(path string) error { return os.Truncate(path, 10) }, ErrCorrupt, "the file was cut to 10 bytes"},
+		"cut": {func(path string) error { return os.Truncate(path, 10) }, ErrCorrupt,
+			"the file was cut to 10 bytes"},
 		"removed": {os.Remove, fs.ErrNotExist, "its file was removed while it was followed"},
-		"damaged": {func(path string) error { return appendTo(path, "{\n"+lineOf(4, false)) }, ErrCorrupt, "line 3, at byte"},
+		"damaged": {func(path string) error { return appendTo(path, "{\n"+lineOf(4, false)) }, ErrCorrupt,
+			"line 3, at byte"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "removed" && !unlinkLocked {
@@ -122,7 +125,8 @@ func TestJ8_FollowTellsOfDamage(t *testing.T) {
 			if err := c.do(dir.file("s", linesExt)); err != nil {
 				t.Fatal(err)
 			}
-			if r, err := next(); !errors.Is(err, c.want) || !strings.Contains(err.Error(), "session s: ") || !strings.Contains(err.Error(), c.text) {
+			if r, err := next(); !errors.Is(err, c.want) || !strings.Contains(err.Error(), "session s: ") ||
+				!strings.Contains(err.Error(), c.text) {
 				t.Errorf("Follow yields %+v, %v, want %v: %s", r, err, c.want, c.text)
 			}
 		})

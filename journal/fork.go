@@ -24,7 +24,8 @@ func (d *Dir) Fork(ctx context.Context, from, to string, n int64, edit func(*Rec
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		err := d.sys.removeAll(d.file(to, blobsExt)) // of a fork that was killed; without links, one of them may be incomplete
+		// of a fork that was killed; without links, one of them may be incomplete
+		err := d.sys.removeAll(d.file(to, blobsExt))
 		if err == nil {
 			err = d.copyAll(ctx, from, to, n, edit)
 		}
@@ -35,7 +36,8 @@ func (d *Dir) Fork(ctx context.Context, from, to string, n int64, edit func(*Rec
 				return f, nil
 			}
 		}
-		return nil, errors.Join(err, d.discard(d.file(to, tempExt)), d.discard(lines), d.sys.removeAll(d.file(to, blobsExt)))
+		return nil, errors.Join(err, d.discard(d.file(to, tempExt)), d.discard(lines),
+			d.sys.removeAll(d.file(to, blobsExt)))
 	})
 }
 
@@ -64,7 +66,8 @@ func (d *Dir) copyAll(ctx context.Context, from, to string, n int64, edit func(*
 }
 
 // copyLines writes the first n lines of a journal to a file.
-func (d *Dir) copyLines(ctx context.Context, source *fileReader, path string, n int64, edit func(*Record) error) (err error) {
+func (d *Dir) copyLines(ctx context.Context, source *fileReader, path string, n int64,
+	edit func(*Record) error) (err error) {
 	h, err := d.sys.open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err

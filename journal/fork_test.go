@@ -25,7 +25,8 @@ func TestA19_Fork(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := contentOf(t, dir)
-	fork, err := dir.Fork(ctx, "s", "t", 3, func(r *Record) error { // in the middle of the batch, while s is being written
+	// in the middle of the batch, while s is being written
+	fork, err := dir.Fork(ctx, "s", "t", 3, func(r *Record) error {
 		if r.N == 1 {
 			r.Data = json.RawMessage(`{"fork_of":"s"}`)
 		}

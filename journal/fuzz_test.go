@@ -16,8 +16,10 @@ import (
 // FuzzOpen checks that Open, whatever is in the file, does not panic, keeps every record that is
 // surely good, and cuts off only what a crash may have left.
 func FuzzOpen(f *testing.F) {
-	for _, seed := range []string{"", one, one + two, oneOfTwo + two, oneOfTwo, one + two[:20], one + "\n" + two, one + "\x00\x00", one + three,
-		one + twoOfThree + three[:30] + "\n", oldOne + oldTwo, oldOne + two, one + oldTwo, one + flip(two), `{"N":1}` + "\n", one + "{\n{\n", `{"n":1,"more":1}` + "\n", `{"n":1,"t":null}` + "\r\n",
+	for _, seed := range []string{"", one, one + two, oneOfTwo + two, oneOfTwo, one + two[:20], one + "\n" + two,
+		one + "\x00\x00", one + three,
+		one + twoOfThree + three[:30] + "\n", oldOne + oldTwo, oldOne + two, one + oldTwo, one + flip(two),
+		`{"N":1}` + "\n", one + "{\n{\n", `{"n":1,"more":1}` + "\n", `{"n":1,"t":null}` + "\r\n",
 		`{"n":1,"d":` + strings.Repeat("[", 50) + strings.Repeat("]", 50) + "}\n"} {
 		f.Add([]byte(seed))
 	}
@@ -55,7 +57,8 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		r := readOf(t, dir, "s")
-		if got := kindsOf(t, r.Records(ctx, 1)); int64(len(got)) != log.Len() || r.Len() != log.Len() || got[len(got)-1] != "next" {
+		if got := kindsOf(t, r.Records(ctx, 1)); int64(len(got)) != log.Len() || r.Len() != log.Len() ||
+			got[len(got)-1] != "next" {
 			t.Fatalf("after Append: %q, want %d", got, log.Len())
 		}
 	})
@@ -93,7 +96,8 @@ func surelyGood(content []byte) extent {
 		}
 		var kind string
 		var at time.Time
-		if string(fields["n"]) != strconv.FormatInt(now.records, 10) || fields["k"] != nil && json.Unmarshal(fields["k"], &kind) != nil ||
+		if string(fields["n"]) != strconv.FormatInt(now.records, 10) || fields["k"] != nil &&
+			json.Unmarshal(fields["k"], &kind) != nil ||
 			fields["t"] != nil && json.Unmarshal(fields["t"], &at) != nil {
 			break
 		}
@@ -123,9 +127,15 @@ func checkCut(t *testing.T, cut []byte) {
 // FuzzK5_Line checks that the fast way of decoding a line gives what encoding/json gives, and fails
 // where that fails.
 func FuzzK5_Line(f *testing.F) {
-	for _, seed := range []string{one, oneOfTwo, oldOne, three, `{"n":1,"t":"2026-01-02T03:04:05.000000006Z","k":"é\n<","d":{"a":[1,{}]}}`, `{"n":1,"t":null}`, `{"n":1,"t":"2026-01-02T03:04:05+01:00","k":"a","d":null}`,
-		`{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","more":false,"d":[1 ,2]}` + "\n", `{"n":1,"t":"2026-01-02 03:04:05Z","k":"a"}`, `{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","K":"b"}`, `{"t":"2026-01-02T03:04:05Z","n":1}`,
-		`{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","d":` + strings.Repeat("[", 9999) + strings.Repeat("]", 9999) + "}", `{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","d":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}"} {
+	for _, seed := range []string{one, oneOfTwo, oldOne, three,
+		`{"n":1,"t":"2026-01-02T03:04:05.000000006Z","k":"é\n<","d":{"a":[1,{}]}}`, `{"n":1,"t":null}`,
+		`{"n":1,"t":"2026-01-02T03:04:05+01:00","k":"a","d":null}`,
+		`{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","more":false,"d":[1 ,2]}` + "\n",
+		`{"n":1,"t":"2026-01-02 03:04:05Z","k":"a"}`, `{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","K":"b"}`,
+		`{"t":"2026-01-02T03:04:05Z","n":1}`,
+		`{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","d":` + strings.Repeat("[", 9999) + strings.Repeat("]", 9999) + "}",
+		`{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","d":` + strings.Repeat("[", 10_000) + strings.Repeat("]",
+			10_000) + "}"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -138,7 +148,9 @@ func FuzzK5_Line(f *testing.F) {
 		if wrong != nil {
 			return
 		}
-		if got.N != want.N || got.More != want.More || got.Kind != want.Kind || !got.Time.Equal(want.Time) || got.Time.String() != want.Time.String() || (got.Data == nil) != (want.Data == nil) || !bytes.Equal(got.Data, want.Data) {
+		if got.N != want.N || got.More != want.More || got.Kind != want.Kind || !got.Time.Equal(want.Time) ||
+			got.Time.String() != want.Time.String() || (got.Data == nil) != (want.Data == nil) ||
+			!bytes.Equal(got.Data, want.Data) {
 			t.Fatalf("decodeLine of %q = %+v, want %+v", text, got, want)
 		}
 	})

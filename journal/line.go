@@ -128,7 +128,8 @@ const dataBegin = `,"d":`
 func decodeLine(text []byte) (l line, err error) {
 	head, data, has := bytes.Cut(bytes.TrimSuffix(text, []byte("\n")), []byte(dataBegin))
 	data, closed := bytes.CutSuffix(data, []byte("}"))
-	if !has || !closed || brackets(data) >= deepest || !json.Valid(data) { // it is not of the form that encodeLine writes
+	// it is not of the form that encodeLine writes
+	if !has || !closed || brackets(data) >= deepest || !json.Valid(data) {
 		err = json.Unmarshal(text, &l)
 		return l, err
 	}

@@ -27,7 +27,8 @@ func longLog(t testing.TB, sizes func(i int) int, records int) (dir *journal.Dir
 		t.Fatal(err)
 	}
 	for i := range records {
-		r := journal.Record{Kind: "x", Data: json.RawMessage(fmt.Sprintf(`{"i":%d,"n":"%s"}`, i+1, strings.Repeat("x", sizes(i))))}
+		r := journal.Record{Kind: "x", Data: json.RawMessage(fmt.Sprintf(`{"i":%d,"n":"%s"}`, i+1,
+			strings.Repeat("x", sizes(i))))}
 		if err := log.Append(t.Context(), int64(i+1), r); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +109,8 @@ func TestN5_RecordsFromBehindDamage(t *testing.T) {
 	}
 	lines := bytes.SplitAfter(content, []byte("\n"))
 	spoiled := bytes.Replace(lines[19], []byte("xx"), []byte("xy"), 1)
-	if err := os.WriteFile(path, bytes.Join(slices.Concat(lines[:19], [][]byte{spoiled}, lines[20:]), nil), 0o600); err != nil {
+	if err := os.WriteFile(path, bytes.Join(slices.Concat(lines[:19], [][]byte{spoiled}, lines[20:]), nil),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := numbers(t, dir, 90); err != nil || len(got) != 11 {

@@ -22,7 +22,8 @@ func TestA19_FileRemovedUnderItsWriter(t *testing.T) {
 	if err := os.Remove(dir.file("s", linesExt)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Append(ctx, 2, Record{Kind: "b"}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "removed") {
+	if err := f.Append(ctx, 2, Record{Kind: "b"}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(),
+		"removed") {
 		t.Errorf("Append = %v, want an error that says that the file was removed", err)
 	}
 	if _, err := dir.Create(ctx, "s"); !errors.Is(err, ErrLocked) {
@@ -89,7 +90,8 @@ func TestA19_OneWriterInAProcess(t *testing.T) {
 	dir := NewDir(t.TempDir())
 	f := created(t, dir, "s", "a")
 	want := fmt.Sprintf("journal: session s is being written by process %d", os.Getpid())
-	for _, err := range []error{ignore(dir.Open(ctx, "s")), ignore(NewDir(dir.path).Open(ctx, "s")), dir.Remove(ctx, "s"),
+	for _, err := range []error{ignore(dir.Open(ctx, "s")), ignore(NewDir(dir.path).Open(ctx, "s")),
+		dir.Remove(ctx, "s"),
 		ignore(dir.Create(ctx, "s")), ignore(dir.Fork(ctx, "s", "s", 1, nil))} {
 		var locked *LockedError
 		if !errors.Is(err, ErrLocked) || err.Error() != want || !errors.As(err, &locked) || locked.PID != os.Getpid() {
@@ -124,7 +126,8 @@ func TestA19_LockThatCannotBeOpened(t *testing.T) {
 	}
 	_, openErr := d.Open(t.Context(), "s")
 	for call, err := range map[string]error{"Open": openErr, "Remove": d.Remove(t.Context(), "s")} {
-		if err == nil || !strings.HasPrefix(err.Error(), "journal: session s: cannot lock: ") || errors.Is(err, ErrLocked) {
+		if err == nil || !strings.HasPrefix(err.Error(), "journal: session s: cannot lock: ") ||
+			errors.Is(err, ErrLocked) {
 			t.Errorf("%s: %v", call, err)
 		}
 	}

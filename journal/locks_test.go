@@ -39,7 +39,8 @@ func skipWithoutLinks(t *testing.T) {
 func checkLocked(t *testing.T, dir *Dir, id string) {
 	t.Helper()
 	locked := (*LockedError)(nil)
-	if _, err := NewDir(dir.path).Open(context.Background(), id); !errors.As(err, &locked) || locked.PID != os.Getpid() {
+	if _, err := NewDir(dir.path).Open(context.Background(), id); !errors.As(err, &locked) ||
+		locked.PID != os.Getpid() {
 		t.Errorf("Open of %s = %v, want one that this process has", id, err)
 	}
 }

@@ -233,7 +233,8 @@ func (s *MemoryStore) Fork(ctx context.Context, from, to string, n int64, edit f
 	}
 	records := source.log.snapshot()
 	if n < 1 || n > int64(len(records)) {
-		return nil, fmt.Errorf("journal: session %s: cannot copy %d records of %d: %w", from, n, len(records), fs.ErrInvalid)
+		return nil, fmt.Errorf("journal: session %s: cannot copy %d records of %d: %w", from, n, len(records),
+			fs.ErrInvalid)
 	}
 	copied := make([]Record, 0, n)
 	for _, r := range records[:n] {

@@ -41,7 +41,8 @@ func TestJ8_ReadOnce(t *testing.T) {
 	dir := NewDir(t.TempDir())
 	f := created(t, dir, "s")
 	for n := range int64(500) {
-		if err := f.Append(ctx, n+1, Record{Kind: "result", Data: json.RawMessage(`"` + strings.Repeat("x", 2000) + `"`)}); err != nil {
+		if err := f.Append(ctx, n+1,
+			Record{Kind: "result", Data: json.RawMessage(`"` + strings.Repeat("x", 2000) + `"`)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -28,7 +28,8 @@ func journalOf(t testing.TB, content string) *Dir {
 // lineOf returns a line as Append writes it.
 func lineOf(n int64, more bool) string {
 	var b bytes.Buffer
-	if err := encodeLine(&b, n, Record{Kind: fmt.Sprint("k", n), Data: json.RawMessage(`{"x":"y"}`)}, more); err != nil {
+	if err := encodeLine(&b, n, Record{Kind: fmt.Sprint("k", n), Data: json.RawMessage(`{"x":"y"}`)},
+		more); err != nil {
 		panic(err)
 	}
 	return b.String()
@@ -55,33 +56,36 @@ func TestA19_TornEnds(t *testing.T) {
 		content string
 		whole   string
 	}{
-		"empty":                              {"", ""},
-		"whole":                              {one + two, one + two},
-		"half a line":                        {one + two[:20], one},
-		"a line without its line break":      {one + two[:len(two)-1], one},
-		"half a line with a line break":      {one + two[:20] + "\n", one},
-		"a blank line":                       {one + "\n", one},
-		"only half a line":                   {one[:9], ""},
-		"a batch without its last line":      {one + twoOfThree, one},
-		"a batch and half its last line":     {one + twoOfThree + three[:20], one},
-		"a batch from the beginning":         {oneOfTwo, ""},
-		"a whole batch":                      {oneOfTwo + two, oneOfTwo + two},
-		"NUL bytes":                          {one + nul, one},
-		"NUL bytes and a line break":         {one + nul + "\n", one},
-		"NUL bytes and the end of a line":    {one + nul + two[20:], one},
-		"half a line and NUL bytes":          {one + two[:20] + nul, one},
-		"a broken line and NUL bytes":        {one + two[:20] + "\n" + nul, one},
-		"a batch and NUL bytes":              {one + twoOfThree + nul, one},
-		"nothing but NUL bytes":              {nul, ""},
-		"a bit of the last line":             {one + strings.Replace(two, "k2", "k3", 1), one},
-		"the checksum of the last line":      {one + two[:9] + flip(two[9:]), one},
-		"a bit in the end of a batch":        {one + twoOfThree + strings.Replace(three, "k3", "k7", 1), one},
-		"a line break of another system":     {oldOne[:len(oldOne)-1] + "\r\n" + two, oldOne[:len(oldOne)-1] + "\r\n" + two},
-		"fields that nobody knows":           {oldOne[:len(oldOne)-2] + `,"x":[1]}` + "\n" + two, oldOne[:len(oldOne)-2] + `,"x":[1]}` + "\n" + two},
-		"a line that is not written in UTF8": {oldOne + `{"n":2,"k":"` + "\xff" + `"}` + "\n", oldOne + `{"n":2,"k":"` + "\xff" + `"}` + "\n"},
-		"version 1":                          {oldOne + oldTwo + "{", oldOne + oldTwo},
-		"version 1 that goes on in 2":        {oldOne + two + lineOf(3, true), oldOne + two},
-		"half a line of version 1":           {oldOne + oldTwo[:20] + "\n", oldOne},
+		"empty":                           {"", ""},
+		"whole":                           {one + two, one + two},
+		"half a line":                     {one + two[:20], one},
+		"a line without its line break":   {one + two[:len(two)-1], one},
+		"half a line with a line break":   {one + two[:20] + "\n", one},
+		"a blank line":                    {one + "\n", one},
+		"only half a line":                {one[:9], ""},
+		"a batch without its last line":   {one + twoOfThree, one},
+		"a batch and half its last line":  {one + twoOfThree + three[:20], one},
+		"a batch from the beginning":      {oneOfTwo, ""},
+		"a whole batch":                   {oneOfTwo + two, oneOfTwo + two},
+		"NUL bytes":                       {one + nul, one},
+		"NUL bytes and a line break":      {one + nul + "\n", one},
+		"NUL bytes and the end of a line": {one + nul + two[20:], one},
+		"half a line and NUL bytes":       {one + two[:20] + nul, one},
+		"a broken line and NUL bytes":     {one + two[:20] + "\n" + nul, one},
+		"a batch and NUL bytes":           {one + twoOfThree + nul, one},
+		"nothing but NUL bytes":           {nul, ""},
+		"a bit of the last line":          {one + strings.Replace(two, "k2", "k3", 1), one},
+		"the checksum of the last line":   {one + two[:9] + flip(two[9:]), one},
+		"a bit in the end of a batch":     {one + twoOfThree + strings.Replace(three, "k3", "k7", 1), one},
+		"a line break of another system": {oldOne[:len(oldOne)-1] + "\r\n" + two,
+			oldOne[:len(oldOne)-1] + "\r\n" + two},
+		"fields that nobody knows": {oldOne[:len(oldOne)-2] + `,"x":[1]}` + "\n" + two,
+			oldOne[:len(oldOne)-2] + `,"x":[1]}` + "\n" + two},
+		"a line that is not written in UTF8": {oldOne + `{"n":2,"k":"` + "\xff" + `"}` + "\n",
+			oldOne + `{"n":2,"k":"` + "\xff" + `"}` + "\n"},
+		"version 1":                   {oldOne + oldTwo + "{", oldOne + oldTwo},
+		"version 1 that goes on in 2": {oldOne + two + lineOf(3, true), oldOne + two},
+		"half a line of version 1":    {oldOne + oldTwo[:20] + "\n", oldOne},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
@@ -109,8 +113,10 @@ func TestA19_TornEnds(t *testing.T) {
 			for _, torn := range []*Torn{TornEnd(r), TornEnd(f)} {
 				if told := torn != nil; told != (c.content != c.whole) {
 					t.Errorf("it is told that %v", torn)
-				} else if told && (torn.At != int64(len(c.whole)) || torn.Bytes != int64(len(c.content)-len(c.whole)) || torn.Line != want+1 || torn.Problem == "") {
-					t.Errorf("it is told that %v, want %d bytes behind %d", torn, len(c.content)-len(c.whole), len(c.whole))
+				} else if told && (torn.At != int64(len(c.whole)) || torn.Bytes != int64(len(c.content)-len(c.whole)) ||
+					torn.Line != want+1 || torn.Problem == "") {
+					t.Errorf("it is told that %v, want %d bytes behind %d", torn, len(c.content)-len(c.whole),
+						len(c.whole))
 				}
 			}
 			if err := f.Append(ctx, want+1, Record{Kind: "next"}); err != nil {
@@ -144,26 +150,28 @@ func TestA19_CorruptIsNeverCut(t *testing.T) {
 		"a bad line before half a line":     {one + two[:20] + "\n" + three[:20], 2, len(one)},
 		"a blank line":                      {one + "\n" + two, 2, len(one)},
 		"NUL bytes before a line":           {one + "\x00\x00\n" + two, 2, len(one)},
-		"two lines in one":                  {one + strings.TrimSuffix(two, "\n") + three + lineOf(4, false), 2, len(one)},
-		"a gap":                             {one + three, 2, len(one)},
-		"a line twice":                      {one + two + two, 3, len(one + two)},
-		"not from 1":                        {two, 1, 0},
-		"no number":                         {oldOne + "{}\n", 2, len(oldOne)},
-		"a number that is none":             {oldOne + `{"n":2.5}` + "\n", 2, len(oldOne)},
-		"a time that is none":               {oldOne + `{"n":2,"t":"today"}` + "\n", 2, len(oldOne)},
-		"JSON of something else":            {oldOne + "17\n", 2, len(oldOne)},
-		"a line without a checksum":         {one + oldTwo, 2, len(one)},
-		"another name for the checksum":     {`{"C` + one[3:] + two, 1, 0},
-		"a bit of a line before others":     {one + strings.Replace(two, "k2", "k3", 1) + three, 2, len(one)},
-		"a bit of a line of an old file":    {oldOne + strings.Replace(two, "k2", "k3", 1) + three, 2, len(oldOne)},
-		"lines in another order":            {one + three + two, 2, len(one)},
-		"a gap in a batch":                  {oneOfTwo + three, 2, len(oneOfTwo)},
-		"a bad line in a batch":             {one + twoOfThree + "{\n" + lineOf(4, false), 3, len(one + twoOfThree)},
+		"two lines in one": {one + strings.TrimSuffix(two, "\n") + three + lineOf(4, false), 2,
+			len(one)},
+		"a gap":                          {one + three, 2, len(one)},
+		"a line twice":                   {one + two + two, 3, len(one + two)},
+		"not from 1":                     {two, 1, 0},
+		"no number":                      {oldOne + "{}\n", 2, len(oldOne)},
+		"a number that is none":          {oldOne + `{"n":2.5}` + "\n", 2, len(oldOne)},
+		"a time that is none":            {oldOne + `{"n":2,"t":"today"}` + "\n", 2, len(oldOne)},
+		"JSON of something else":         {oldOne + "17\n", 2, len(oldOne)},
+		"a line without a checksum":      {one + oldTwo, 2, len(one)},
+		"another name for the checksum":  {`{"C` + one[3:] + two, 1, 0},
+		"a bit of a line before others":  {one + strings.Replace(two, "k2", "k3", 1) + three, 2, len(one)},
+		"a bit of a line of an old file": {oldOne + strings.Replace(two, "k2", "k3", 1) + three, 2, len(oldOne)},
+		"lines in another order":         {one + three + two, 2, len(one)},
+		"a gap in a batch":               {oneOfTwo + three, 2, len(oneOfTwo)},
+		"a bad line in a batch":          {one + twoOfThree + "{\n" + lineOf(4, false), 3, len(one + twoOfThree)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := journalOf(t, c.content)
 			for _, err := range corruption(t, dir) {
-				if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprintf(" s: journal: corrupt: line %d, at byte %d: ", c.line, c.at)) {
+				if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(),
+					fmt.Sprintf(" s: journal: corrupt: line %d, at byte %d: ", c.line, c.at)) {
 					t.Errorf("%v, want ErrCorrupt of session s in line %d, at byte %d", err, c.line, c.at)
 				}
 			}
@@ -215,21 +223,24 @@ func failureOf(records func(func(Record, error) bool)) (failure error) {
 
 // Damage to an open file is reported when it is read.
 func TestA19_DamagedWhileOpen(t *testing.T) {
-	for _, damaged := range []string{one + "{" + two[1:], one, one + three + two, one + strings.Replace(two, `"y"`, `"z"`, 1)} {
+	for _, damaged := range []string{one + "{" + two[1:], one, one + three + two, one + strings.Replace(two, `"y"`,
+		`"z"`, 1)} {
 		dir := journalOf(t, one+two)
 		f, err := dir.Open(context.Background(), "s")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if err := os.WriteFile(dir.file("s", linesExt), []byte(strings.Replace(damaged, `"k2"`, `k2`, 1)), 0o600); err != nil {
+		if err := os.WriteFile(dir.file("s", linesExt), []byte(strings.Replace(damaged, `"k2"`, `k2`, 1)),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		var failure error
 		for _, err := range f.Records(context.Background(), 1) {
 			failure = err
 		}
-		if !errors.Is(failure, ErrCorrupt) || !strings.Contains(failure.Error(), fmt.Sprintf("session s: journal: corrupt: line 2, at byte %d", len(one))) {
+		if !errors.Is(failure, ErrCorrupt) || !strings.Contains(failure.Error(),
+			fmt.Sprintf("session s: journal: corrupt: line 2, at byte %d", len(one))) {
 			t.Errorf("Records = %v, want ErrCorrupt in line 2", failure)
 		}
 	}
@@ -317,8 +328,10 @@ func TestA19_OutOfUse(t *testing.T) {
 			for _, err := range f.Records(ctx, 1) {
 				readErr = err
 			}
-			for i, err := range []error{f.Append(ctx, 3, Record{Kind: "x"}), f.Sync(ctx), f.Sync(ctx), putErr, blobErr, readErr} {
-				if !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), "session s: out of use until it is opened again") {
+			for i, err := range []error{f.Append(ctx, 3, Record{Kind: "x"}), f.Sync(ctx), f.Sync(ctx), putErr, blobErr,
+				readErr} {
+				if !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(),
+					"session s: out of use until it is opened again") {
 					t.Errorf("later call %d = %v, want the failure", i, err)
 				}
 			}
@@ -349,7 +362,8 @@ func TestA19_DeepBodies(t *testing.T) {
 	nested := func(depth int) Record {
 		return Record{Kind: "deep", Data: json.RawMessage(strings.Repeat("[", depth) + strings.Repeat("]", depth))}
 	}
-	if err := f.Append(ctx, 1, nested(deepest-1), Record{Kind: "flat", Data: json.RawMessage(`"` + strings.Repeat("[", deepest) + `"`)}); err != nil {
+	if err := f.Append(ctx, 1, nested(deepest-1),
+		Record{Kind: "flat", Data: json.RawMessage(`"` + strings.Repeat("[", deepest) + `"`)}); err != nil {
 		t.Errorf("depth %d: %v", deepest-1, err)
 	}
 	if err := f.Append(ctx, 3, nested(deepest)); err == nil {
@@ -402,7 +416,8 @@ func TestA19_OpenStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	for r, err := range f.Records(ctx, count) {
-		if want := map[int64]json.RawMessage{count: body, count + 1: huge}[r.N]; err != nil || !bytes.Equal(r.Data, want) {
+		if want := map[int64]json.RawMessage{count: body, count + 1: huge}[r.N]; err != nil ||
+			!bytes.Equal(r.Data, want) {
 			t.Errorf("record %d has %d bytes, want %d, %v", r.N, len(r.Data), len(want), err)
 		}
 	}

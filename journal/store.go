@@ -64,7 +64,8 @@ const maxID = 128
 func CheckID(id string) error {
 	ok := id != "" && len(id) <= maxID && id[0] != '.' && id[0] != '-' && filepath.IsLocal(id+linesExt)
 	for _, c := range id {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.')
+		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' ||
+			c == '.')
 	}
 	if !ok {
 		return fmt.Errorf("journal: %.200q cannot be an id: 1 to %d letters, digits, -, _ and ., not beginning with - or .: %w",

@@ -98,9 +98,11 @@ func (c *Client) Provider(name string) (Provider, error) {
 	}
 	switch {
 	case len(names) == 0:
-		return nil, Errorf(ErrConfiguration, "the client has no providers: give it one, or set an API key in the environment")
+		return nil, Errorf(ErrConfiguration,
+			"the client has no providers: give it one, or set an API key in the environment")
 	case name == "":
-		return nil, Errorf(ErrConfiguration, "the request names no provider and the client has no default: set Provider to one of %s",
+		return nil, Errorf(ErrConfiguration,
+			"the request names no provider and the client has no default: set Provider to one of %s",
 			strings.Join(names, ", "))
 	}
 	return nil, Errorf(ErrConfiguration, "unknown provider %q; the client has %s", name, strings.Join(names, ", "))

@@ -34,10 +34,14 @@ func TestG2_Routing(t *testing.T) {
 		"by name, a default": {llm.Client{Providers: []llm.Provider{a, b}, Default: "a"}, "b", "b"},
 		"default":            {llm.Client{Providers: []llm.Provider{a, b}, Default: "b"}, "", "b"},
 		"the only one":       {llm.Client{Providers: []llm.Provider{a}}, "", "a"},
-		"no guess":           {llm.Client{Providers: []llm.Provider{a, b}}, "", "error: the request names no provider and the client has no default: set Provider to one of a, b"},
-		"unknown":            {llm.Client{Providers: []llm.Provider{a}}, "c", `error: unknown provider "c"; the client has a`},
-		"unknown default":    {llm.Client{Providers: []llm.Provider{a}, Default: "c"}, "", `error: unknown provider "c"; the client has a`},
-		"none":               {llm.Client{}, "", "error: the client has no providers: give it one, or set an API key in the environment"},
+		"no guess": {llm.Client{Providers: []llm.Provider{a, b}}, "",
+			"error: the request names no provider and the client has no default: set Provider to one of a, b"},
+		"unknown": {llm.Client{Providers: []llm.Provider{a}}, "c",
+			`error: unknown provider "c"; the client has a`},
+		"unknown default": {llm.Client{Providers: []llm.Provider{a}, Default: "c"}, "",
+			`error: unknown provider "c"; the client has a`},
+		"none": {llm.Client{}, "",
+			"error: the client has no providers: give it one, or set an API key in the environment"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := tt.client.Provider(tt.ask)
@@ -130,15 +134,23 @@ func TestRequestValidate(t *testing.T) {
 		req  *llm.Request
 		says string // empty: valid
 	}{
-		"plain":        {ask("hi"), ""},
-		"none":         {with(func(r *llm.Request) { r.ToolChoice.Mode = llm.ToolNone }), ""},
-		"named":        {with(func(r *llm.Request) { r.Tools, r.ToolChoice = tools, llm.ToolChoice{Mode: llm.ToolNamed, Name: "look"} }), ""},
-		"no model":     {with(func(r *llm.Request) { r.Model = "" }), "no model"},
-		"no messages":  {with(func(r *llm.Request) { r.Messages = nil }), "no messages"},
-		"unknown role": {with(func(r *llm.Request) { r.Messages[0].Role = "robot" }), `message 0: unknown role "robot"`},
-		"pointer part": {with(func(r *llm.Request) { r.Messages[0].Parts = llm.Parts{&llm.Text{}} }), "message 0: part 0"},
-		"required":     {with(func(r *llm.Request) { r.ToolChoice.Mode = llm.ToolRequired }), "has no tools"},
-		"unknown tool": {with(func(r *llm.Request) { r.Tools, r.ToolChoice = tools, llm.ToolChoice{Mode: llm.ToolNamed, Name: "see"} }), `"see"`},
+		"plain": {ask("hi"), ""},
+		"none":  {with(func(r *llm.Request) { r.ToolChoice.Mode = llm.ToolNone }), ""},
+		"named": {with(func(r *llm.Request) {
+			r.Tools, r.ToolChoice = tools, llm.ToolChoice{Mode: llm.ToolNamed,
+				Name: "look"}
+		}), ""},
+		"no model":    {with(func(r *llm.Request) { r.Model = "" }), "no model"},
+		"no messages": {with(func(r *llm.Request) { r.Messages = nil }), "no messages"},
+		"unknown role": {with(func(r *llm.Request) { r.Messages[0].Role = "robot" }),
+			`message 0: unknown role "robot"`},
+		"pointer part": {with(func(r *llm.Request) { r.Messages[0].Parts = llm.Parts{&llm.Text{}} }),
+			"message 0: part 0"},
+		"required": {with(func(r *llm.Request) { r.ToolChoice.Mode = llm.ToolRequired }), "has no tools"},
+		"unknown tool": {with(func(r *llm.Request) {
+			r.Tools, r.ToolChoice = tools, llm.ToolChoice{Mode: llm.ToolNamed,
+				Name: "see"}
+		}), `"see"`},
 		"unknown mode": {with(func(r *llm.Request) { r.ToolChoice.Mode = "maybe" }), `"maybe"`},
 	} {
 		err := tt.req.Validate()
@@ -150,7 +162,8 @@ func TestRequestValidate(t *testing.T) {
 		}
 		p := llmtest.NewProvider("p", llmtest.Text("x"))
 		client := llm.Client{Providers: []llm.Provider{p}}
-		if _, err := client.Complete(t.Context(), tt.req); !errors.Is(err, llm.ErrInvalidRequest) || len(p.Requests()) > 0 {
+		if _, err := client.Complete(t.Context(), tt.req); !errors.Is(err, llm.ErrInvalidRequest) ||
+			len(p.Requests()) > 0 {
 			t.Errorf("%s: sent, %v", name, err)
 		}
 	}
@@ -174,10 +187,12 @@ func TestCollect(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	broken := llm.Errorf(llm.ErrServer, "down")
-	if got, err := llm.Collect(events(llm.StreamEvent{Type: llm.EventStart}, broken)); got != nil || err != error(broken) {
+	if got, err := llm.Collect(events(llm.StreamEvent{Type: llm.EventStart}, broken)); got != nil ||
+		err != error(broken) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if got, err := llm.Collect(events(llm.StreamEvent{Type: llm.EventStart})); got != nil || !errors.Is(err, llm.ErrStream) {
+	if got, err := llm.Collect(events(llm.StreamEvent{Type: llm.EventStart})); got != nil ||
+		!errors.Is(err, llm.ErrStream) {
 		t.Errorf("silence: %v, %v", got, err)
 	}
 	if got, err := llm.Collect(llm.Fail(broken)); got != nil || err != error(broken) {
@@ -201,7 +216,8 @@ func TestG7_UsageArithmetic(t *testing.T) {
 }
 
 func TestG10_ModelCost(t *testing.T) {
-	m := &llm.Model{Input: []string{"text"}, Prices: []llm.Price{{Input: 2, Output: 10, CacheRead: 0.2, CacheWrite: 2.5},
+	m := &llm.Model{Input: []string{"text"}, Prices: []llm.Price{{Input: 2, Output: 10, CacheRead: 0.2,
+		CacheWrite: 2.5},
 		{Above: 1000, Input: 4, Output: 20, CacheRead: 0.4, CacheWrite: 5}}}
 	plain := &llm.Model{Prices: []llm.Price{{Input: 2, Output: 10}}}
 	for _, tt := range []struct {
@@ -212,10 +228,13 @@ func TestG10_ModelCost(t *testing.T) {
 	}{
 		{nil, llm.Usage{Input: 5}, "0.000000", false},
 		{&llm.Model{}, llm.Usage{Input: 5}, "0.000000", false},
-		{m, llm.Usage{Input: 1000, CacheRead: 500, CacheWrite: 100, Output: 100}, "0.002150", true}, // 400*2 + 500*.2 + 100*2.5 + 100*10
+		// 400*2 + 500*.2 + 100*2.5 + 100*10
+		{m, llm.Usage{Input: 1000, CacheRead: 500, CacheWrite: 100, Output: 100}, "0.002150", true},
 		{m, llm.Usage{Input: 1001, Output: 100}, "0.006004", true},
-		{plain, llm.Usage{Input: 1000, CacheRead: 500, CacheWrite: 100, Output: 100}, "0.003000", true}, // cached input is not free
-		{plain, llm.Usage{Input: 100, CacheRead: 500}, "0.001000", true},                                // the server counts in its own way
+		// cached input is not free
+		{plain, llm.Usage{Input: 1000, CacheRead: 500, CacheWrite: 100, Output: 100}, "0.003000", true},
+		// the server counts in its own way
+		{plain, llm.Usage{Input: 100, CacheRead: 500}, "0.001000", true},
 	} {
 		if usd, known := tt.m.Cost(tt.u); known != tt.known || fmt.Sprintf("%.6f", usd) != tt.usd {
 			t.Errorf("%+v: %.6f %v, want %s", tt.u, usd, known, tt.usd)
@@ -274,7 +293,8 @@ func TestMemo(t *testing.T) {
 		}
 	}
 	log = nil
-	if err := errors.Join(call(nil, "k", messages, nil), call(nil, "k", messages, nil)); err != nil || strings.Join(log, " ") != "0+4 0+4" {
+	if err := errors.Join(call(nil, "k", messages, nil), call(nil, "k", messages, nil)); err != nil ||
+		strings.Join(log, " ") != "0+4 0+4" {
 		t.Errorf("a nil memo: %v, %v", log, err)
 	}
 }
@@ -283,7 +303,8 @@ func TestRequestJSONLeavesOutWhatIsLocal(t *testing.T) {
 	req := ask("hi")
 	req.Facts, req.Memo = &llm.Model{ID: "secret"}, new(llm.Memo)
 	data, err := json.Marshal(req)
-	if want := `{"model":"m-1","messages":[{"role":"user","parts":[{"text":{"text":"hi"}}]}]}`; err != nil || string(data) != want {
+	if want := `{"model":"m-1","messages":[{"role":"user","parts":[{"text":{"text":"hi"}}]}]}`; err != nil ||
+		string(data) != want {
 		t.Errorf("%v\n got %s\nwant %s", err, data, want)
 	}
 }

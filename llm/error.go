@@ -152,8 +152,10 @@ func KindOf(err error) string {
 // KindNamed returns the kind with this name, or nil. It is the inverse of [KindOf], for errors that
 // were stored.
 func KindNamed(name string) error {
-	for _, k := range []error{ErrAuthentication, ErrAccessDenied, ErrNotFound, ErrInvalidRequest, ErrRateLimit, ErrQuota, ErrServer,
-		ErrOverloaded, ErrContentFilter, ErrContextLength, ErrTimeout, ErrAborted, ErrNetwork, ErrStream, ErrConfiguration,
+	for _, k := range []error{ErrAuthentication, ErrAccessDenied, ErrNotFound, ErrInvalidRequest, ErrRateLimit,
+		ErrQuota, ErrServer,
+		ErrOverloaded, ErrContentFilter, ErrContextLength, ErrTimeout, ErrAborted, ErrNetwork, ErrStream,
+		ErrConfiguration,
 		ErrNoObject, ErrUnsupported} {
 		if k.Error() == name {
 			return k

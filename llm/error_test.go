@@ -15,10 +15,14 @@ var kinds = []struct {
 	name  string
 	again bool
 }{
-	{llm.ErrAuthentication, "authentication", false}, {llm.ErrAccessDenied, "access_denied", false}, {llm.ErrNotFound, "not_found", false},
-	{llm.ErrInvalidRequest, "invalid_request", false}, {llm.ErrRateLimit, "rate_limit", true}, {llm.ErrQuota, "quota", false},
-	{llm.ErrServer, "server", true}, {llm.ErrOverloaded, "overloaded", true}, {llm.ErrContentFilter, "content_filter", false},
-	{llm.ErrContextLength, "context_length", false}, {llm.ErrTimeout, "timeout", true}, {llm.ErrAborted, "aborted", false},
+	{llm.ErrAuthentication, "authentication", false}, {llm.ErrAccessDenied, "access_denied", false},
+	{llm.ErrNotFound, "not_found", false},
+	{llm.ErrInvalidRequest, "invalid_request", false}, {llm.ErrRateLimit, "rate_limit", true},
+	{llm.ErrQuota, "quota", false},
+	{llm.ErrServer, "server", true}, {llm.ErrOverloaded, "overloaded", true}, {llm.ErrContentFilter, "content_filter",
+		false},
+	{llm.ErrContextLength, "context_length", false}, {llm.ErrTimeout, "timeout", true},
+	{llm.ErrAborted, "aborted", false},
 	{llm.ErrNetwork, "network", true}, {llm.ErrStream, "stream", true}, {llm.ErrConfiguration, "configuration", false},
 	{llm.ErrNoObject, "no_object", false}, {llm.ErrUnsupported, "unsupported", false},
 }
@@ -47,7 +51,8 @@ func TestG5_Kinds(t *testing.T) {
 			}
 		}
 	}
-	if llm.KindOf(io.EOF) != "error" || llm.KindOf(&llm.Error{}) != "error" || llm.KindNamed("error") != nil || llm.Retryable(io.EOF) || llm.Retryable(nil) {
+	if llm.KindOf(io.EOF) != "error" || llm.KindOf(&llm.Error{}) != "error" || llm.KindNamed("error") != nil ||
+		llm.Retryable(io.EOF) || llm.Retryable(nil) {
 		t.Error("errors of other packages")
 	}
 }
@@ -57,7 +62,8 @@ func TestG5_ErrorText(t *testing.T) {
 		err  llm.Error
 		want string
 	}{
-		{llm.Error{Kind: llm.ErrRateLimit, Provider: "p", Message: "slow down", Status: 429, Code: "rate_limit_error"}, "p: slow down (rate limit, HTTP 429)"},
+		{llm.Error{Kind: llm.ErrRateLimit, Provider: "p", Message: "slow down", Status: 429, Code: "rate_limit_error"},
+			"p: slow down (rate limit, HTTP 429)"},
 		{llm.Error{Kind: llm.ErrInvalidRequest, Message: "no", Code: "bad_image"}, "no (invalid request, bad_image)"},
 		{llm.Error{Kind: llm.ErrNetwork, Err: io.ErrUnexpectedEOF}, "unexpected EOF (network)"},
 		{llm.Error{}, "the call failed"},

@@ -40,7 +40,8 @@ func ExampleClient_Stream() {
 	defer server.Close()
 	client := claude(server.URL)
 
-	req := &llm.Request{Model: "claude-sonnet-4-5", Messages: []llm.Message{llm.User("One sentence about persistence.")}}
+	req := &llm.Request{Model: "claude-sonnet-4-5",
+		Messages: []llm.Message{llm.User("One sentence about persistence.")}}
 	for ev, err := range client.Stream(context.Background(), req) {
 		if err != nil {
 			log.Fatal(err)
@@ -124,7 +125,8 @@ func ExampleFormat() {
 // can read, here its thinking, and gives the open call a result.
 func ExampleRepair() {
 	server := scripted(
-		fakellm.Turn{Thinking: "I should look at the file.", Text: "I look.", Calls: []fakellm.Call{{Name: "read_file"}}},
+		fakellm.Turn{Thinking: "I should look at the file.", Text: "I look.",
+			Calls: []fakellm.Call{{Name: "read_file"}}},
 		fakellm.Turn{Text: "Never mind the file: it is about waves."})
 	defer server.Close()
 	client := claude(server.URL)
@@ -134,8 +136,9 @@ func ExampleRepair() {
 	}
 	client.Providers = append(client.Providers, gpt)
 
-	req := &llm.Request{Provider: "anthropic", Model: "claude-sonnet-4-5", Messages: []llm.Message{llm.User("What is it about?")},
-		Tools: []llm.ToolDefinition{{Name: "read_file", Parameters: []byte(`{"type":"object"}`)}}}
+	req := &llm.Request{Provider: "anthropic", Model: "claude-sonnet-4-5",
+		Messages: []llm.Message{llm.User("What is it about?")},
+		Tools:    []llm.ToolDefinition{{Name: "read_file", Parameters: []byte(`{"type":"object"}`)}}}
 	for _, next := range []struct{ provider, model string }{{"anthropic", "claude-sonnet-4-5"}, {"openai", "gpt-5.1"}} {
 		req.Provider, req.Model = next.provider, next.model
 		req.Messages = llm.Repair(req.Messages, next.provider)
@@ -161,8 +164,10 @@ func ExampleRepair() {
 // Wrap every request; the first middleware is outermost. Log writes a line for each attempt,
 // because Retry is outside of it. The other middleware is our own.
 func ExampleMiddleware() {
-	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "At last.", Usage: &llm.Usage{Input: 12, Output: 3}}),
-		fakellm.Options{Faults: map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: http.StatusServiceUnavailable}}}))
+	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "At last.", Usage: &llm.Usage{Input: 12,
+		Output: 3}}),
+		fakellm.Options{Faults: map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus,
+			Status: http.StatusServiceUnavailable}}}))
 	defer server.Close()
 	client := claude(server.URL)
 
@@ -185,7 +190,8 @@ func ExampleMiddleware() {
 		llm.Retry(llm.RetryPolicy{Base: time.Millisecond}, nil),
 		llm.Log(logger),
 	}
-	resp, err := client.Complete(context.Background(), &llm.Request{Model: "claude-sonnet-4-5", Messages: []llm.Message{llm.User("Are you there?")}})
+	resp, err := client.Complete(context.Background(), &llm.Request{Model: "claude-sonnet-4-5",
+		Messages: []llm.Message{llm.User("Are you there?")}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -202,12 +208,14 @@ func Example_localServer() {
 	server := scripted(fakellm.Turn{Text: "Hello from next door."})
 	defer server.Close()
 
-	local, err := openaichat.New(openaichat.Options{Name: "ollama", BaseURL: server.URL + "/v1"}) // http://localhost:11434/v1
+	// http://localhost:11434/v1
+	local, err := openaichat.New(openaichat.Options{Name: "ollama", BaseURL: server.URL + "/v1"})
 	if err != nil {
 		log.Fatal(err)
 	}
 	client := &llm.Client{Providers: []llm.Provider{local}}
-	resp, err := client.Complete(context.Background(), &llm.Request{Model: "qwen3", Messages: []llm.Message{llm.User("Hello?")}})
+	resp, err := client.Complete(context.Background(), &llm.Request{Model: "qwen3",
+		Messages: []llm.Message{llm.User("Hello?")}})
 	if err != nil {
 		log.Fatal(err)
 	}

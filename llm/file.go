@@ -58,7 +58,8 @@ func readFile(path string) (data []byte, err error) {
 	case len(data) == 0:
 		return nil, Errorf(ErrInvalidRequest, "%q is empty", path)
 	case len(data) > MaxFile:
-		return nil, Errorf(ErrInvalidRequest, "%q is larger than %d MiB: make it smaller, or send its text or a part of it", path, MaxFile>>20)
+		return nil, Errorf(ErrInvalidRequest,
+			"%q is larger than %d MiB: make it smaller, or send its text or a part of it", path, MaxFile>>20)
 	}
 	return data, nil
 }
@@ -155,7 +156,8 @@ func sniff(data []byte) (mime, refusal string) {
 			return "", s.refusal
 		}
 	}
-	return "", fmt.Sprintf("of a type that no model takes, it begins with % x: send an image, a pdf document or text", data[:min(len(data), 8)])
+	return "", fmt.Sprintf("of a type that no model takes, it begins with % x: send an image, a pdf document or text",
+		data[:min(len(data), 8)])
 }
 
 // isSVG reports whether the first element of a text is svg. A page or a program that contains a

@@ -19,7 +19,8 @@ func TestI17_FilePartOfAPipe(t *testing.T) {
 		t.Skip("no named pipes here: ", err)
 	}
 	for path, want := range map[string]string{path: "a pipe", "/dev/null": "a device"} {
-		if _, err := llm.FilePart(path); !errors.Is(err, llm.ErrInvalidRequest) || !strings.Contains(err.Error(), want) {
+		if _, err := llm.FilePart(path); !errors.Is(err, llm.ErrInvalidRequest) || !strings.Contains(err.Error(),
+			want) {
 			t.Errorf("%v", err)
 		}
 	}

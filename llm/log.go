@@ -43,7 +43,8 @@ func Log(logger *slog.Logger) Middleware {
 }
 
 func logCall(ctx context.Context, to *slog.Logger, req *Request, took time.Duration, resp *Response, failure error) {
-	attrs := append(req.Caller.attrs(), slog.String("provider", req.Provider), slog.String("model", req.Model), slog.Duration("duration", took))
+	attrs := append(req.Caller.attrs(), slog.String("provider", req.Provider), slog.String("model", req.Model),
+		slog.Duration("duration", took))
 	level := slog.LevelInfo
 	switch {
 	case failure != nil:

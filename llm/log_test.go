@@ -19,13 +19,15 @@ const secret = "sk-canary"
 // logged returns what Log writes about the requests of a client, without the time.
 func logged(t *testing.T, listen func(*testing.T, *llm.Client), steps ...llmtest.Step) string {
 	var b bytes.Buffer
-	logger := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
-	listen(t, &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("p", steps...)}, Middleware: []llm.Middleware{llm.Log(logger)}})
+	logger := slog.New(slog.NewTextHandler(&b,
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+	listen(t, &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("p", steps...)},
+		Middleware: []llm.Middleware{llm.Log(logger)}})
 	if strings.Contains(b.String(), secret) {
 		t.Errorf("content in the log: %s", b.String())
 	}
@@ -49,9 +51,11 @@ func TestG12_Log(t *testing.T) {
 		step   llmtest.Step
 		want   string
 	}{
-		"answer": {read, llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.TextParts(secret)}, Usage: llm.Usage{Input: 9, CacheRead: 4, Output: 2}}),
+		"answer": {read, llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.TextParts(secret)},
+			Usage: llm.Usage{Input: 9, CacheRead: 4, Output: 2}}),
 			"level=INFO msg=\"model call\" provider=p model=m-1 duration=1.5s finish=stop input_tokens=9 cache_read_tokens=4 output_tokens=2\n"},
-		"error": {read, llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, Message: secret, Raw: []byte(secret), Status: 429, Code: "slow_down", RequestID: "r1"}),
+		"error": {read, llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, Message: secret, Raw: []byte(secret),
+			Status: 429, Code: "slow_down", RequestID: "r1"}),
 			"level=WARN msg=\"model call\" provider=p model=m-1 duration=1.5s error_kind=rate_limit status=429 code=slow_down request_id=r1\n"},
 		"torn": {read, llmtest.Torn(secret, &llm.Error{Kind: llm.ErrStream, Message: secret}),
 			"level=WARN msg=\"model call\" provider=p model=m-1 duration=1.5s error_kind=stream\n"},
@@ -85,7 +89,8 @@ func TestLogWithoutALogger(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&b, nil)))
 	defer slog.SetDefault(before)
-	client := llm.Client{Providers: []llm.Provider{llmtest.NewProvider("p", llmtest.Text("x"))}, Middleware: []llm.Middleware{llm.Log(nil)}}
+	client := llm.Client{Providers: []llm.Provider{llmtest.NewProvider("p", llmtest.Text("x"))},
+		Middleware: []llm.Middleware{llm.Log(nil)}}
 	if _, err := client.Complete(t.Context(), ask("hi")); err != nil || strings.Count(b.String(), "\n") != 1 {
 		t.Errorf("%v, %q", err, b.String())
 	}

@@ -55,7 +55,8 @@ func (m *Model) Cost(u Usage) (float64, bool) {
 	}
 	fresh := float64(max(u.Input-u.CacheRead-u.CacheWrite, 0))
 	read, write := cmp.Or(price.CacheRead, price.Input), cmp.Or(price.CacheWrite, price.Input)
-	return (fresh*price.Input + float64(u.CacheRead)*read + float64(u.CacheWrite)*write + float64(u.Output)*price.Output) / 1e6, true
+	return (fresh*price.Input + float64(u.CacheRead)*read + float64(u.CacheWrite)*write + float64(
+		u.Output)*price.Output) / 1e6, true
 }
 
 // Takes reports whether the model accepts an input modality. A model without known modalities is

@@ -28,11 +28,14 @@ func leaf() *rapid.Generator[llm.Part] {
 		case 0:
 			return llm.Text{Text: draw("text"), Signature: draw("signature")}
 		case 1:
-			return llm.Media{MIME: draw("mime"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data"), URL: draw("url"), Name: draw("name"), Detail: draw("detail")}
+			return llm.Media{MIME: draw("mime"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data"), URL: draw("url"),
+				Name: draw("name"), Detail: draw("detail")}
 		case 2:
-			return llm.Thinking{Text: draw("text"), Signature: draw("signature"), Redacted: yes("redacted"), ID: draw("id")}
+			return llm.Thinking{Text: draw("text"), Signature: draw("signature"), Redacted: yes("redacted"),
+				ID: draw("id")}
 		case 3:
-			return llm.ToolCall{ID: draw("id"), Name: draw("name"), Args: draw("args"), Free: yes("free"), Signature: draw("signature")}
+			return llm.ToolCall{ID: draw("id"), Name: draw("name"), Args: draw("args"), Free: yes("free"),
+				Signature: draw("signature")}
 		}
 		return llm.Opaque{Provider: draw("provider"), Data: draw("data")}
 	})
@@ -43,7 +46,8 @@ func part() *rapid.Generator[llm.Part] {
 		if rapid.IntRange(0, 4).Draw(t, "nested") > 0 {
 			return leaf().Draw(t, "part")
 		}
-		return llm.ToolResult{CallID: text().Draw(t, "call"), Name: text().Draw(t, "name"), Content: rapid.SliceOf(leaf()).Draw(t, "content"),
+		return llm.ToolResult{CallID: text().Draw(t, "call"), Name: text().Draw(t, "name"),
+			Content: rapid.SliceOf(leaf()).Draw(t, "content"),
 			IsError: rapid.Bool().Draw(t, "error"), Free: rapid.Bool().Draw(t, "free")}
 	})
 }
@@ -51,7 +55,8 @@ func part() *rapid.Generator[llm.Part] {
 // Text must survive byte for byte, so that a journal returns what was sent.
 func TestPartsJSONIsLossless(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
-		want := llm.Message{Role: llm.RoleAssistant, Provider: "p", Model: "m", Parts: rapid.SliceOf(part()).Draw(t, "parts")}
+		want := llm.Message{Role: llm.RoleAssistant, Provider: "p", Model: "m", Parts: rapid.SliceOf(part()).Draw(t,
+			"parts")}
 		data, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +130,8 @@ func TestPartsJSONErrors(t *testing.T) {
 func TestAC8_3_PartsAccessors(t *testing.T) {
 	call := llm.ToolCall{ID: "1", Name: "look"}
 	other := llm.ToolCall{ID: "2", Name: "look"}
-	parts := llm.Parts{llm.Thinking{Text: "hm, "}, llm.Text{}, llm.Text{Text: "a"}, call, llm.Thinking{Text: "yes"}, llm.Text{Text: "b"},
+	parts := llm.Parts{llm.Thinking{Text: "hm, "}, llm.Text{}, llm.Text{Text: "a"}, call, llm.Thinking{Text: "yes"},
+		llm.Text{Text: "b"},
 		llm.ToolResult{Content: llm.TextParts("not mine")}, other, llm.Text{Text: "c"}}
 	resp := llm.Response{Message: llm.Message{Parts: parts}}
 	if got := resp.Text(); got != "abc" {

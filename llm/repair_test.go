@@ -36,7 +36,8 @@ func results(ids ...string) llm.Message {
 func show(messages []llm.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
-		b.WriteString(map[llm.Role]string{llm.RoleUser: "u", llm.RoleAssistant: "a", llm.RoleTool: "t", llm.RoleSystem: "s"}[m.Role] + "(")
+		b.WriteString(map[llm.Role]string{llm.RoleUser: "u", llm.RoleAssistant: "a", llm.RoleTool: "t",
+			llm.RoleSystem: "s"}[m.Role] + "(")
 		for i, p := range m.Parts {
 			if i > 0 {
 				b.WriteByte(' ')
@@ -72,42 +73,57 @@ func TestG11_Repair(t *testing.T) {
 	own := func(parts ...llm.Part) llm.Message {
 		return llm.Message{Role: llm.RoleAssistant, Provider: "here", Parts: parts}
 	}
-	signed := llm.Parts{llm.Thinking{Text: "hm", Signature: "s"}, llm.Text{Text: "x", Signature: "+s"}, llm.ToolCall{ID: "1", Signature: "+s"},
+	signed := llm.Parts{llm.Thinking{Text: "hm", Signature: "s"}, llm.Text{Text: "x", Signature: "+s"},
+		llm.ToolCall{ID: "1", Signature: "+s"},
 		llm.Opaque{Provider: "there", Data: "1"}, llm.Opaque{Provider: "here", Data: "2"}}
 	orphan := "Result of an earlier call of look: saw"
 	for name, tt := range map[string]struct {
 		in   []llm.Message
 		want string
 	}{
-		"in order":          {[]llm.Message{llm.System("s"), u("x"), calls("1", "2"), results("2", "1"), u("y")}, "s(s) u(x) a(?1 ?2) t(!2 !1) u(y)"},
-		"nothing":           {nil, ""},
-		"missing at end":    {[]llm.Message{u("x"), calls("1", "2")}, "u(x) a(?1 ?2) t(!1 missing !2 missing)"},
-		"missing":           {[]llm.Message{calls("1"), u("x"), llm.Assistant("y")}, "a(?1) t(!1 missing) u(x) a(y)"},
-		"one of two":        {[]llm.Message{calls("1", "2"), results("2"), llm.Assistant("y")}, "a(?1 ?2) t(!2) t(!1 missing) a(y)"},
-		"late":              {[]llm.Message{calls("1"), u("x"), results("1"), u("y")}, "a(?1) t(!1) u(x) u(y)"},
-		"partly late":       {[]llm.Message{calls("1", "2"), results("1"), u("x"), results("2"), u("y")}, "a(?1 ?2) t(!1) t(!2) u(x) u(y)"},
-		"one each":          {[]llm.Message{calls("1", "2"), results("1"), results("2")}, "a(?1 ?2) t(!1) t(!2)"},
-		"too late":          {[]llm.Message{calls("1"), llm.Assistant("y"), u("x"), llm.Assistant("z"), results("1")}, "a(?1) a(y) t(!1 missing) u(x) a(z) u(" + orphan + " 1)"},
-		"turn of two":       {[]llm.Message{calls("1"), calls("2"), results("1", "2")}, "a(?1) a(?2) t(!1 !2)"},
-		"no call":           {[]llm.Message{u("x"), results("1"), u("y")}, "u(x) u(" + orphan + " 1) u(y)"},
-		"twice":             {[]llm.Message{calls("1"), results("1"), results("1")}, "a(?1) t(!1) u(" + orphan + " 1)"},
-		"one with no call":  {[]llm.Message{calls("1"), results("0", "1")}, "a(?1) t(!1) u(" + orphan + " 0)"},
-		"no call, others":   {[]llm.Message{calls("1"), results("0"), results("1")}, "a(?1) t(!1) u(" + orphan + " 0)"},
-		"same id again":     {[]llm.Message{calls("1"), results("1"), calls("1"), results("1"), calls("1")}, "a(?1) t(!1) a(?1) t(!1) a(?1) t(!1 missing)"},
-		"same id at once":   {[]llm.Message{calls("1", "1"), results("1", "1")}, "a(?1 ?1) t(!1 !1)"},
-		"mixed":             {[]llm.Message{calls("1"), {Role: llm.RoleUser, Parts: llm.Parts{results("1").Parts[0], llm.Text{Text: "x"}}}}, "a(?1) u(!1 x)"},
-		"mixed, late":       {[]llm.Message{calls("1"), u("w"), {Role: llm.RoleUser, Parts: llm.Parts{llm.Text{Text: "x"}, results("1").Parts[0]}}}, "a(?1) t(!1) u(w) u(x)"},
-		"mixed, incomplete": {[]llm.Message{calls("1", "2"), {Role: llm.RoleUser, Parts: llm.Parts{results("1").Parts[0], llm.Text{Text: "x"}}}, results("2")}, "a(?1 ?2) t(!1) t(!2) u(x)"},
-		"text of a tool":    {[]llm.Message{calls("1"), {Role: llm.RoleTool, Parts: llm.Parts{llm.Text{Text: "x"}, results("1").Parts[0]}}}, "a(?1) t(!1) u(x)"},
-		"only text":         {[]llm.Message{u("w"), {Role: llm.RoleTool, Parts: llm.TextParts("x")}}, "u(w) u(x)"},
-		"foreign":           {[]llm.Message{foreign(signed...), results("1")}, "a(x ?1 #2) t(!1)"},
-		"own":               {[]llm.Message{own(signed...), results("1")}, "a(~hm x+s ?1+s #2) t(!1)"},
-		"nobody's":          {[]llm.Message{{Role: llm.RoleAssistant, Parts: signed[:2]}}, "a(x)"},
-		"foreign thought":   {[]llm.Message{u("x"), foreign(signed[0]), u("y")}, "u(x) u(y)"},
-		"empty":             {[]llm.Message{u("x"), own(), u(" \n"), llm.Assistant(""), {Role: llm.RoleTool}, u("y")}, "u(x) u(y)"},
-		"empty ends a turn": {[]llm.Message{calls("1"), u(" "), own(), results("1")}, "a(?1) t(!1 missing) u(" + orphan + " 1)"},
-		"signed blank":      {[]llm.Message{own(llm.Text{Signature: "+s"})}, "a(+s)"},
-		"media":             {[]llm.Message{{Role: llm.RoleUser, Parts: llm.Parts{llm.Media{MIME: "image/png"}}}}, "u(*image/png)"},
+		"in order": {[]llm.Message{llm.System("s"), u("x"), calls("1", "2"), results("2", "1"), u("y")},
+			"s(s) u(x) a(?1 ?2) t(!2 !1) u(y)"},
+		"nothing":        {nil, ""},
+		"missing at end": {[]llm.Message{u("x"), calls("1", "2")}, "u(x) a(?1 ?2) t(!1 missing !2 missing)"},
+		"missing":        {[]llm.Message{calls("1"), u("x"), llm.Assistant("y")}, "a(?1) t(!1 missing) u(x) a(y)"},
+		"one of two": {[]llm.Message{calls("1", "2"), results("2"), llm.Assistant("y")},
+			"a(?1 ?2) t(!2) t(!1 missing) a(y)"},
+		"late": {[]llm.Message{calls("1"), u("x"), results("1"), u("y")}, "a(?1) t(!1) u(x) u(y)"},
+		"partly late": {[]llm.Message{calls("1", "2"), results("1"), u("x"), results("2"), u("y")},
+			"a(?1 ?2) t(!1) t(!2) u(x) u(y)"},
+		"one each": {[]llm.Message{calls("1", "2"), results("1"), results("2")}, "a(?1 ?2) t(!1) t(!2)"},
+		"too late": {[]llm.Message{calls("1"), llm.Assistant("y"), u("x"), llm.Assistant("z"), results("1")},
+			"a(?1) a(y) t(!1 missing) u(x) a(z) u(" + orphan + " 1)"},
+		"turn of two":      {[]llm.Message{calls("1"), calls("2"), results("1", "2")}, "a(?1) a(?2) t(!1 !2)"},
+		"no call":          {[]llm.Message{u("x"), results("1"), u("y")}, "u(x) u(" + orphan + " 1) u(y)"},
+		"twice":            {[]llm.Message{calls("1"), results("1"), results("1")}, "a(?1) t(!1) u(" + orphan + " 1)"},
+		"one with no call": {[]llm.Message{calls("1"), results("0", "1")}, "a(?1) t(!1) u(" + orphan + " 0)"},
+		"no call, others":  {[]llm.Message{calls("1"), results("0"), results("1")}, "a(?1) t(!1) u(" + orphan + " 0)"},
+		"same id again": {[]llm.Message{calls("1"), results("1"), calls("1"), results("1"), calls("1")},
+			"a(?1) t(!1) a(?1) t(!1) a(?1) t(!1 missing)"},
+		"same id at once": {[]llm.Message{calls("1", "1"), results("1", "1")}, "a(?1 ?1) t(!1 !1)"},
+		"mixed": {[]llm.Message{calls("1"), {Role: llm.RoleUser, Parts: llm.Parts{results("1").Parts[0],
+			llm.Text{Text: "x"}}}}, "a(?1) u(!1 x)"},
+		"mixed, late": {[]llm.Message{calls("1"), u("w"),
+			{Role: llm.RoleUser, Parts: llm.Parts{llm.Text{Text: "x"}, results("1").Parts[0]}}},
+			"a(?1) t(!1) u(w) u(x)"},
+		"mixed, incomplete": {[]llm.Message{calls("1", "2"),
+			{Role: llm.RoleUser, Parts: llm.Parts{results("1").Parts[0], llm.Text{Text: "x"}}}, results("2")},
+			"a(?1 ?2) t(!1) t(!2) u(x)"},
+		"text of a tool": {[]llm.Message{calls("1"), {Role: llm.RoleTool, Parts: llm.Parts{llm.Text{Text: "x"},
+			results("1").Parts[0]}}}, "a(?1) t(!1) u(x)"},
+		"only text":       {[]llm.Message{u("w"), {Role: llm.RoleTool, Parts: llm.TextParts("x")}}, "u(w) u(x)"},
+		"foreign":         {[]llm.Message{foreign(signed...), results("1")}, "a(x ?1 #2) t(!1)"},
+		"own":             {[]llm.Message{own(signed...), results("1")}, "a(~hm x+s ?1+s #2) t(!1)"},
+		"nobody's":        {[]llm.Message{{Role: llm.RoleAssistant, Parts: signed[:2]}}, "a(x)"},
+		"foreign thought": {[]llm.Message{u("x"), foreign(signed[0]), u("y")}, "u(x) u(y)"},
+		"empty": {[]llm.Message{u("x"), own(), u(" \n"), llm.Assistant(""), {Role: llm.RoleTool}, u("y")},
+			"u(x) u(y)"},
+		"empty ends a turn": {[]llm.Message{calls("1"), u(" "), own(), results("1")},
+			"a(?1) t(!1 missing) u(" + orphan + " 1)"},
+		"signed blank": {[]llm.Message{own(llm.Text{Signature: "+s"})}, "a(+s)"},
+		"media": {[]llm.Message{{Role: llm.RoleUser, Parts: llm.Parts{llm.Media{MIME: "image/png"}}}},
+			"u(*image/png)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, show(llm.Repair(tt.in, "here"))); diff != "" {
@@ -119,13 +135,18 @@ func TestG11_Repair(t *testing.T) {
 
 func TestG11_LostResultKeepsItsContent(t *testing.T) {
 	picture := llm.Media{MIME: "image/png", Data: []byte{1}}
-	got := llm.Repair([]llm.Message{llm.ToolResults(llm.ToolResult{CallID: "1", IsError: true, Content: llm.Parts{llm.Text{Text: "no"}, picture}})}, "p")
-	want := []llm.Message{{Role: llm.RoleUser, Parts: llm.Parts{llm.Text{Text: "Error result of an earlier call of a tool:\n"}, llm.Text{Text: "no"}, picture}}}
+	got := llm.Repair([]llm.Message{llm.ToolResults(llm.ToolResult{CallID: "1", IsError: true,
+		Content: llm.Parts{llm.Text{Text: "no"}, picture}})}, "p")
+	want := []llm.Message{{Role: llm.RoleUser,
+		Parts: llm.Parts{llm.Text{Text: "Error result of an earlier call of a tool:\n"}, llm.Text{Text: "no"},
+			picture}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	missing := llm.Repair([]llm.Message{{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: "1", Name: "patch", Free: true}}}}, "p")
-	if r, ok := missing[1].Parts[0].(llm.ToolResult); !ok || r.Name != "patch" || !r.Free || !r.IsError || r.Content.Text() == "" {
+	missing := llm.Repair([]llm.Message{{Role: llm.RoleAssistant,
+		Parts: llm.Parts{llm.ToolCall{ID: "1", Name: "patch", Free: true}}}}, "p")
+	if r, ok := missing[1].Parts[0].(llm.ToolResult); !ok || r.Name != "patch" || !r.Free || !r.IsError ||
+		r.Content.Text() == "" {
 		t.Errorf("%+v", missing[1])
 	}
 }
@@ -136,11 +157,13 @@ func historyGen() *rapid.Generator[[]llm.Message] {
 	part := rapid.Custom(func(t *rapid.T) llm.Part {
 		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
-			return llm.Text{Text: rapid.SampledFrom([]string{"x", " ", ""}).Draw(t, "text"), Signature: rapid.SampledFrom([]string{"", "s"}).Draw(t, "signature")}
+			return llm.Text{Text: rapid.SampledFrom([]string{"x", " ", ""}).Draw(t, "text"),
+				Signature: rapid.SampledFrom([]string{"", "s"}).Draw(t, "signature")}
 		case 1:
 			return llm.Thinking{Text: "hm", Signature: "s"}
 		case 2:
-			return llm.Opaque{Provider: rapid.SampledFrom([]string{"anthropic", "there"}).Draw(t, "by"), Data: `{"type":"compaction"}`}
+			return llm.Opaque{Provider: rapid.SampledFrom([]string{"anthropic", "there"}).Draw(t, "by"),
+				Data: `{"type":"compaction"}`}
 		}
 		return llm.ToolCall{ID: id.Draw(t, "id"), Name: "look", Args: "{}"}
 	})
@@ -149,10 +172,12 @@ func historyGen() *rapid.Generator[[]llm.Message] {
 		case 0:
 			return llm.User(rapid.SampledFrom([]string{"x", "y", ""}).Draw(t, "text"))
 		case 1:
-			return llm.Message{Role: llm.RoleUser, Parts: llm.Parts{llm.Text{Text: "z"}, results(id.Draw(t, "id")).Parts[0]}}
+			return llm.Message{Role: llm.RoleUser, Parts: llm.Parts{llm.Text{Text: "z"},
+				results(id.Draw(t, "id")).Parts[0]}}
 		case 2:
-			return llm.Message{Role: llm.RoleAssistant, Provider: rapid.SampledFrom([]string{"anthropic", "there"}).Draw(t, "by"),
-				Parts: rapid.SliceOfN(part, 0, 3).Draw(t, "parts")}
+			return llm.Message{Role: llm.RoleAssistant,
+				Provider: rapid.SampledFrom([]string{"anthropic", "there"}).Draw(t, "by"),
+				Parts:    rapid.SliceOfN(part, 0, 3).Draw(t, "parts")}
 		}
 		return results(rapid.SliceOfN(id, 0, 3).Draw(t, "ids")...)
 	})
@@ -248,7 +273,8 @@ func unpaired(messages []llm.Message) string {
 // A correct history is returned unchanged, so that a memo recognizes it.
 func TestG11_RepairKeepsIdentity(t *testing.T) {
 	history := []llm.Message{llm.System("s"), llm.User("x"), calls("1", "2"), results("1"), results("2"), llm.User("y"),
-		{Role: llm.RoleAssistant, Provider: "here", Parts: llm.Parts{llm.Thinking{Text: "hm", Signature: "s"}, llm.Text{Text: "z"}}}}
+		{Role: llm.RoleAssistant, Provider: "here", Parts: llm.Parts{llm.Thinking{Text: "hm", Signature: "s"},
+			llm.Text{Text: "z"}}}}
 	for i, m := range llm.Repair(history, "here") {
 		if !same(m, history[i]) || m.Provider != history[i].Provider {
 			t.Errorf("message %d is another: %+v", i, m)
@@ -259,7 +285,8 @@ func TestG11_RepairKeepsIdentity(t *testing.T) {
 // Whatever history goes in, a server as strict as the API accepts what comes out.
 func TestG11_RepairedHistoriesAreAccepted(t *testing.T) {
 	server := fakellm.New(func(*fakellm.Request) fakellm.Turn { return fakellm.Turn{Text: "ok"} }, fakellm.Options{})
-	p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, server)})
+	p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t,
+		server)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +294,8 @@ func TestG11_RepairedHistoriesAreAccepted(t *testing.T) {
 	seed.Check(t, func(rt *rapid.T) {
 		history := append([]llm.Message{llm.User("begin")}, historyGen().Draw(rt, "history")...)
 		history = slices.DeleteFunc(history, func(m llm.Message) bool { // the server did not sign them
-			return m.Provider == "anthropic" && slices.ContainsFunc(m.Parts, func(p llm.Part) bool { _, ok := p.(llm.Thinking); return ok })
+			return m.Provider == "anthropic" && slices.ContainsFunc(m.Parts,
+				func(p llm.Part) bool { _, ok := p.(llm.Thinking); return ok })
 		})
 		var ids []string // within a turn: the API refuses duplicate ids, and no server sends them
 		for _, m := range history {

@@ -68,9 +68,11 @@ const (
 
 // Caller tells who makes a request and why. Package agent sets it; every field may be empty.
 type Caller struct {
-	Session string  // the session's id
-	Agent   string  // a subagent's id, as its parent knows it; empty for a session that no agent started
-	Step    int     // the number of the session's model call, from 1, as in STEP_START; a side call has the number of the next one
+	Session string // the session's id
+	Agent   string // a subagent's id, as its parent knows it; empty for a session that no agent started
+	// the number of the session's model call, from 1, as in STEP_START; a side call has the number
+	// of the next one
+	Step    int
 	Attempt int     // of this model call, from 1
 	Purpose Purpose // what the response is for
 }
@@ -154,11 +156,14 @@ func (r *Request) Validate() error {
 	case "", ToolAuto, ToolNone:
 	case ToolRequired:
 		if !r.offers(func(*ToolDefinition) bool { return true }) {
-			return Errorf(ErrInvalidRequest, "the tool choice is required, but the request has no tools that are not deferred")
+			return Errorf(ErrInvalidRequest,
+				"the tool choice is required, but the request has no tools that are not deferred")
 		}
 	case ToolNamed:
 		if !r.offers(func(t *ToolDefinition) bool { return t.Name == r.ToolChoice.Name }) {
-			return Errorf(ErrInvalidRequest, "the tool choice names %q, which is not among the request's tools that are not deferred", r.ToolChoice.Name)
+			return Errorf(ErrInvalidRequest,
+				"the tool choice names %q, which is not among the request's tools that are not deferred",
+				r.ToolChoice.Name)
 		}
 	default:
 		return Errorf(ErrInvalidRequest, "unknown tool choice %q; use auto, none, required or named", r.ToolChoice.Mode)

@@ -41,7 +41,8 @@ func TestG6_RetryDelay(t *testing.T) {
 		{many, 7, down, time.Minute, true},
 		{many, 1 << 30, down, time.Minute, true},
 		{llm.RetryPolicy{Base: time.Hour, Jitter: noJitter}, 1, down, time.Minute, true},
-		{llm.RetryPolicy{Max: 3, Base: 10 * time.Millisecond, Cap: 25 * time.Millisecond, Jitter: noJitter}, 3, down, 25 * time.Millisecond, true},
+		{llm.RetryPolicy{Max: 3, Base: 10 * time.Millisecond, Cap: 25 * time.Millisecond, Jitter: noJitter}, 3, down,
+			25 * time.Millisecond, true},
 		{llm.RetryPolicy{Jitter: func() float64 { return 0.5 }}, 1, down, 750 * time.Millisecond, true},
 		{llm.RetryPolicy{Jitter: func() float64 { return 0.5 }}, 1, limited(7 * time.Second), 7 * time.Second, true},
 		{exact, 3, down, 0, false},
@@ -66,7 +67,8 @@ func TestG6_RetryDelay(t *testing.T) {
 
 // attempt runs a script under Retry. It returns the events, the time that passed and the number of
 // requests.
-func attempt(t *testing.T, policy llm.RetryPolicy, steps ...llmtest.Step) (events []llm.StreamEvent, took time.Duration, calls int, err error) {
+func attempt(t *testing.T, policy llm.RetryPolicy, steps ...llmtest.Step) (events []llm.StreamEvent, took time.Duration,
+	calls int, err error) {
 	t.Helper()
 	policy.Jitter = noJitter
 	p := llmtest.NewProvider("p", steps...)
@@ -89,19 +91,28 @@ func TestG6_Retry(t *testing.T) {
 		calls  int
 		kind   error // nil: a response
 	}{
-		"no failure":            {steps: []llmtest.Step{llmtest.Text("ok")}, calls: 1},
-		"one":                   {steps: []llmtest.Step{fails, llmtest.Text("ok")}, took: time.Second, calls: 2},
-		"two by default":        {steps: []llmtest.Step{fails, fails, llmtest.Text("ok")}, took: 3 * time.Second, calls: 3},
-		"no more than two":      {steps: []llmtest.Step{fails, fails, fails, llmtest.Text("ok")}, took: 3 * time.Second, calls: 3, kind: llm.ErrServer},
-		"as many as said":       {policy: llm.RetryPolicy{Max: 1}, steps: []llmtest.Step{fails, fails}, took: time.Second, calls: 2, kind: llm.ErrServer},
-		"none when negative":    {policy: llm.RetryPolicy{Max: -1}, steps: []llmtest.Step{fails}, calls: 1, kind: llm.ErrServer},
-		"not retryable":         {steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no"))}, calls: 1, kind: llm.ErrAuthentication},
-		"retry-after":           {steps: []llmtest.Step{llmtest.Error(limited(9 * time.Second)), llmtest.Text("ok")}, took: 9 * time.Second, calls: 2},
-		"retry-after too long":  {steps: []llmtest.Step{llmtest.Error(limited(2 * time.Minute))}, calls: 1, kind: llm.ErrRateLimit},
+		"no failure": {steps: []llmtest.Step{llmtest.Text("ok")}, calls: 1},
+		"one":        {steps: []llmtest.Step{fails, llmtest.Text("ok")}, took: time.Second, calls: 2},
+		"two by default": {steps: []llmtest.Step{fails, fails, llmtest.Text("ok")}, took: 3 * time.Second,
+			calls: 3},
+		"no more than two": {steps: []llmtest.Step{fails, fails, fails, llmtest.Text("ok")}, took: 3 * time.Second,
+			calls: 3, kind: llm.ErrServer},
+		"as many as said": {policy: llm.RetryPolicy{Max: 1}, steps: []llmtest.Step{fails, fails},
+			took: time.Second, calls: 2, kind: llm.ErrServer},
+		"none when negative": {policy: llm.RetryPolicy{Max: -1}, steps: []llmtest.Step{fails}, calls: 1,
+			kind: llm.ErrServer},
+		"not retryable": {steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no"))},
+			calls: 1, kind: llm.ErrAuthentication},
+		"retry-after": {steps: []llmtest.Step{llmtest.Error(limited(9 * time.Second)), llmtest.Text("ok")},
+			took: 9 * time.Second, calls: 2},
+		"retry-after too long": {steps: []llmtest.Step{llmtest.Error(limited(2 * time.Minute))}, calls: 1,
+			kind: llm.ErrRateLimit},
 		"broken when opened":    {steps: []llmtest.Step{opened, llmtest.Text("ok")}, took: time.Second, calls: 2},
 		"broken when announced": {steps: []llmtest.Step{announced, llmtest.Text("ok")}, took: time.Second, calls: 2},
-		"torn after text":       {steps: []llmtest.Step{llmtest.Torn("some ", llm.Errorf(llm.ErrStream, "cut"))}, calls: 1, kind: llm.ErrStream},
-		"torn in the second go": {steps: []llmtest.Step{fails, llmtest.Torn("some ", llm.Errorf(llm.ErrStream, "cut"))}, took: time.Second, calls: 2, kind: llm.ErrStream},
+		"torn after text": {steps: []llmtest.Step{llmtest.Torn("some ", llm.Errorf(llm.ErrStream, "cut"))},
+			calls: 1, kind: llm.ErrStream},
+		"torn in the second go": {steps: []llmtest.Step{fails, llmtest.Torn("some ", llm.Errorf(llm.ErrStream, "cut"))},
+			took: time.Second, calls: 2, kind: llm.ErrStream},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -138,7 +149,8 @@ func TestG6_RetryTellsAndEndsWithTheContext(t *testing.T) {
 		defer cancel()
 		begin := time.Now()
 		_, err := providertest.Contract(t, client.Stream(ctx, ask("hi")))
-		if !errors.Is(err, llm.ErrAborted) || !errors.Is(err, enough) || llm.Retryable(err) || !strings.Contains(err.Error(), "down") {
+		if !errors.Is(err, llm.ErrAborted) || !errors.Is(err, enough) || llm.Retryable(err) ||
+			!strings.Contains(err.Error(), "down") {
 			t.Errorf("error %v", err)
 		}
 		if took := time.Since(begin); took != 5*time.Second {
@@ -153,7 +165,8 @@ func TestG6_RetryTellsAndEndsWithTheContext(t *testing.T) {
 func TestG6_RetryStopsWhenNobodyListens(t *testing.T) {
 	for stop, want := range map[llm.EventType]int{llm.EventStart: 1, llm.EventTextDelta: 3} {
 		p := llmtest.NewProvider("p", llmtest.Text("one two"))
-		client := llm.Client{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.Retry(llm.RetryPolicy{}, nil)}}
+		client := llm.Client{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.Retry(llm.RetryPolicy{},
+			nil)}}
 		n := 0
 		for ev := range client.Stream(t.Context(), ask("hi")) {
 			if n++; ev.Type == stop {
@@ -169,12 +182,14 @@ func TestG6_RetryStopsWhenNobodyListens(t *testing.T) {
 // Retry over a real connection: with a server's responses, headers and breaks.
 func TestG6_RetryOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "At last."}), fakellm.Options{Faults: map[int]fakellm.Fault{
-			1: {Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "7"}},
-			2: {Kind: fakellm.FaultReset},
-			3: {Kind: fakellm.FaultError}, // after the start of a block
-		}})
-		p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, server)})
+		server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "At last."}),
+			fakellm.Options{Faults: map[int]fakellm.Fault{
+				1: {Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "7"}},
+				2: {Kind: fakellm.FaultReset},
+				3: {Kind: fakellm.FaultError}, // after the start of a block
+			}})
+		p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test",
+			HTTPClient: llmtest.PipeClient(t, server)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,7 +70,10 @@ func (a *AgentFiles) add(f extFile) {
 	}
 	for _, other := range a.List {
 		if other.Name == agent.Name {
-			a.Problems = append(a.Problems, ext.Mistake{File: f.Name, Text: fmt.Sprintf("the agent is not used, because there is another agent %s: %s", agent.Name, names.Shown(other.File))})
+			a.Problems = append(a.Problems,
+				ext.Mistake{File: f.Name,
+					Text: fmt.Sprintf("the agent is not used, because there is another agent %s: %s", agent.Name,
+						names.Shown(other.File))})
 			return
 		}
 	}

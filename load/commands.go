@@ -96,8 +96,10 @@ func (c *CommandFiles) add(f extFile, parse func(ext.File, string) (*ext.Command
 	}
 	name := ext.CommandName(f.below)
 	if name == "" {
-		c.Problems = append(c.Problems, ext.Mistake{File: f.Name, Text: "nobody can call the command by its name: use letters, digits, -, _ and ., at most " +
-			fmt.Sprint(ext.MaxCommandName) + " in all"})
+		c.Problems = append(c.Problems,
+			ext.Mistake{File: f.Name,
+				Text: "nobody can call the command by its name: use letters, digits, -, _ and ., at most " +
+					fmt.Sprint(ext.MaxCommandName) + " in all"})
 		return
 	}
 	command, mistakes := parse(f.File, prefix+name)
@@ -107,7 +109,9 @@ func (c *CommandFiles) add(f extFile, parse func(ext.File, string) (*ext.Command
 	}
 	for _, other := range c.List {
 		if other.Name == command.Name {
-			err := ext.Mistake{File: f.Name, Text: fmt.Sprintf("the command is not used, because there is another /%s: %s", other.Name, names.Shown(other.File))}
+			err := ext.Mistake{File: f.Name,
+				Text: fmt.Sprintf("the command is not used, because there is another /%s: %s", other.Name,
+					names.Shown(other.File))}
 			c.Problems = append(c.Problems, err)
 			c.ProblemsOf[other.Name] = append(c.ProblemsOf[other.Name], err)
 			return
@@ -164,7 +168,8 @@ func userFiles(dir string, problem func(error)) (files []extFile) {
 		case entry.IsDir() && strings.Count(filepath.ToSlash(below), "/") >= maxExtDepth:
 			return fs.SkipDir
 		case len(files) >= maxExtFiles:
-			problem(ext.Mistake{File: dir, Text: fmt.Sprintf("there are more than %d files; the others are not used", maxExtFiles)})
+			problem(ext.Mistake{File: dir, Text: fmt.Sprintf("there are more than %d files; the others are not used",
+				maxExtFiles)})
 			return fs.SkipAll
 		case !entry.IsDir():
 			read(below)
@@ -193,7 +198,8 @@ func (p *Project) extFiles(places []string, getenv func(string) string) (files [
 		for i := range p.Files {
 			f := &p.Files[i]
 			if below, in := strings.CutPrefix(f.Name, place+"/"); in && (f.Link == "" || f.Data != nil) {
-				files = append(files, extFile{ext.File{Name: filepath.Join(p.Root, filepath.FromSlash(f.Name)), Data: f.Data, Origin: ext.Project}, below})
+				files = append(files, extFile{ext.File{Name: filepath.Join(p.Root, filepath.FromSlash(f.Name)),
+					Data: f.Data, Origin: ext.Project}, below})
 			}
 		}
 	}

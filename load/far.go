@@ -27,7 +27,8 @@ const (
 // have no effect but that of rules that deny or ask. Here is the directory of this machine for what
 // runs here.
 func Far(ctx context.Context, e env.Environment, root, here string) *Project {
-	s := &farScan{Snapshot: &trust.Snapshot{Root: root}, ctx: ctx, env: e, lists: map[string][]env.Info{}, room: maxFarBytes}
+	s := &farScan{Snapshot: &trust.Snapshot{Root: root}, ctx: ctx, env: e, lists: map[string][]env.Info{},
+		room: maxFarBytes}
 	for _, name := range projectRules() { // first, because those that deny count, however many other files there are
 		s.place(trust.Place{Name: name, Kind: trust.Settings})
 	}
@@ -35,7 +36,9 @@ func Far(ctx context.Context, e env.Environment, root, here string) *Project {
 		s.place(p)
 	}
 	if s.tooMany {
-		s.problem(".", fmt.Errorf("there are more than %d files that could start or allow something, so not all of them are named", maxFarFiles))
+		s.problem(".", fmt.Errorf(
+			"there are more than %d files that could start or allow something, so not all of them are named",
+			maxFarFiles))
 	}
 	slices.SortFunc(s.Files, func(a, b trust.File) int { return strings.Compare(a.Name, b.Name) })
 	return &Project{Snapshot: s.Snapshot, Trusted: s.Empty(), Here: here}

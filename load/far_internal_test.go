@@ -12,7 +12,8 @@ import (
 // all of them are named is told.
 func TestO1_RulesAmongManyFilesElsewhere(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{".attractor/rules.json": "{}", ".claude/settings.json": `{"permissions":{"deny":["Read(secret)"]}}`, ".claude/skills/a/b/c/d/e/SKILL.md": "x"}
+	files := map[string]string{".attractor/rules.json": "{}",
+		".claude/settings.json": `{"permissions":{"deny":["Read(secret)"]}}`, ".claude/skills/a/b/c/d/e/SKILL.md": "x"}
 	few := envtest.NewMemory(files)
 	for i := range maxFarFiles {
 		files[fmt.Sprintf(".attractor/agents/%03d.md", i)] = "x"

@@ -38,7 +38,8 @@ func userHooks(getenv func(string) string) (files []string) {
 	if err != nil {
 		config = "" // without a home directory there is none
 	}
-	for _, place := range [][2]string{{config, "hooks.json"}, {userfiles.ClaudeDir(getenv), "settings.json"}, {userfiles.CodexDir(getenv), "hooks.json"}} {
+	for _, place := range [][2]string{{config, "hooks.json"}, {userfiles.ClaudeDir(getenv), "settings.json"},
+		{userfiles.CodexDir(getenv), "hooks.json"}} {
 		if dir, name := place[0], place[1]; dir != "" {
 			files = append(files, filepath.Join(dir, name))
 		}
@@ -58,7 +59,8 @@ func ReadHooks(project *Project, getenv func(string) string) *ConfiguredHooks {
 			continue
 		}
 		if own = append(own, name); err != nil {
-			c.add(hooks.Parsed{Lost: []ext.Mistake{{File: name, Text: fmt.Sprintf("your hooks in it are not used: %v", err)}}})
+			c.add(hooks.Parsed{Lost: []ext.Mistake{{File: name, Text: fmt.Sprintf("your hooks in it are not used: %v",
+				err)}}})
 			continue
 		}
 		parsed := hooks.Parse(ext.File{Name: name, Data: data})

@@ -54,7 +54,9 @@ func TestL3_KeepRules(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v, %v", info.Mode(), err)
 	}
-	for content, kept := range map[string]bool{"\ufeff{}": true, `{"permissions":{"deny":["Bash(x)"]},"hooks":{}}`: true, "": true, "{": false, `{"permissions":null}`: false, `{"permissions":{"allow":3}}`: false} {
+	for content, kept := range map[string]bool{"\ufeff{}": true,
+		`{"permissions":{"deny":["Bash(x)"]},"hooks":{}}`: true, "": true, "{": false, `{"permissions":null}`: false,
+		`{"permissions":{"allow":3}}`: false} {
 		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +70,8 @@ func TestL3_KeepRules(t *testing.T) {
 		if !kept {
 			continue
 		}
-		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || !slices.Contains(read().Permissions.Allow, "Bash(y)") {
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 ||
+			!slices.Contains(read().Permissions.Allow, "Bash(y)") {
 			t.Errorf("%q: the rule was not added, or others can read the file: %v, %v", content, info.Mode(), err)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 // takes their place here.
 func otherMembers() map[string]string {
 	return map[string]string{
-		"model": "the setting model", "env": "the environment", "sandbox": "the setting sandbox", "effortLevel": "the setting effort",
+		"model": "the setting model", "env": "the environment", "sandbox": "the setting sandbox",
+		"effortLevel":  "the setting effort",
 		"apiKeyHelper": "a variable with the key", "disabledMcpjsonServers": `"disabled": true in a file of servers`,
 		"permissions.defaultMode": "the setting mode",
 	}
@@ -28,7 +29,8 @@ func otherMembers() map[string]string {
 func OtherSettings(project *Project, getenv func(string) string) (lines []string) {
 	add := func(name string, data []byte, others map[string]string) {
 		if unused := otherMembersOf(data, others); len(unused) > 0 {
-			lines = append(lines, fmt.Sprintf("%s: of its settings, these have no effect here: %s", name, strings.Join(unused, "; ")))
+			lines = append(lines, fmt.Sprintf("%s: of its settings, these have no effect here: %s", name,
+				strings.Join(unused, "; ")))
 		}
 	}
 	own := userfiles.ClaudeSettings(getenv)

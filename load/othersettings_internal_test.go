@@ -22,7 +22,8 @@ func TestQ4_OtherSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(home, "settings.json", `{"model": "opus", "permissions": {"allow": ["Read"], "defaultMode": "plan", "additionalDirectories": ["/a"]}, "hooks": {}, "statusLine": {}}`)
+	write(home, "settings.json",
+		`{"model": "opus", "permissions": {"allow": ["Read"], "defaultMode": "plan", "additionalDirectories": ["/a"]}, "hooks": {}, "statusLine": {}}`)
 	write(dir, "settings.json", `{"permissions": {"deny": ["Bash(curl:*)"], "additionalDirectories": ["../lib"]}}`)
 	write(dir, "settings.local.json", `{"env": {"A": "b"}, "permissions": 1}`)
 	project, err := ReadProject(dir, getenv, false)
@@ -30,9 +31,12 @@ func TestQ4_OtherSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := OtherSettings(project, getenv)
-	if len(lines) != 3 || !strings.HasSuffix(lines[0], ": model (here it is the setting model); permissions.defaultMode (here it is the setting mode)") ||
-		!strings.HasPrefix(lines[0], filepath.Join(home, ".claude", "settings.json")) || !strings.HasSuffix(lines[1], ": permissions.additionalDirectories (here it is the setting add_dir of your own)") ||
-		!strings.HasSuffix(lines[2], "settings.local.json: of its settings, these have no effect here: env (here it is the environment)") {
+	if len(lines) != 3 || !strings.HasSuffix(lines[0],
+		": model (here it is the setting model); permissions.defaultMode (here it is the setting mode)") ||
+		!strings.HasPrefix(lines[0], filepath.Join(home, ".claude", "settings.json")) || !strings.HasSuffix(lines[1],
+		": permissions.additionalDirectories (here it is the setting add_dir of your own)") ||
+		!strings.HasSuffix(lines[2],
+			"settings.local.json: of its settings, these have no effect here: env (here it is the environment)") {
 		t.Errorf("lines %q", lines)
 	}
 }

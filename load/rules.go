@@ -35,7 +35,8 @@ func projectRules() []string {
 // $CLAUDE_CONFIG_DIR or ~/.claude. The rules of a project that is not trusted can only deny and
 // ask. Reading needs no permission in the directory, and in those that are readable. The error
 // names every mistake in every file.
-func ReadRules(local *env.Local, project *Project, files []string, getenv func(string) string, readable ...string) (*rules.Set, error) {
+func ReadRules(local *env.Local, project *Project, files []string, getenv func(string) string,
+	readable ...string) (*rules.Set, error) {
 	given, own, err := UserSources(files, getenv)
 	if err != nil {
 		return nil, err
@@ -67,8 +68,10 @@ func ParseRules(dirs rules.Dirs, sources []rules.Source) (*rules.Set, error) {
 
 // RuleDirs returns what the patterns of rules are about on this machine.
 func RuleDirs(local *env.Local, getenv func(string) string, readable []string) rules.Dirs {
-	home := filepath.ToSlash(userfiles.HomeDir(getenv)) // without one, patterns that begin with ~ are mistakes, which are told
-	return rules.Dirs{Work: local.WorkDir(), Home: home, Roots: slices.Concat([]string{local.WorkDir()}, env.ConfinementOf(local).Writable, userfiles.Slashed(readable)), Resolve: rules.RealPath,
+	// without one, patterns that begin with ~ are mistakes, which are told
+	home := filepath.ToSlash(userfiles.HomeDir(getenv))
+	return rules.Dirs{Work: local.WorkDir(), Home: home, Roots: slices.Concat([]string{local.WorkDir()},
+		env.ConfinementOf(local).Writable, userfiles.Slashed(readable)), Resolve: rules.RealPath,
 		Vars: os.Environ(), Outside: outside, FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
 }
 
@@ -78,7 +81,8 @@ func ownRuleFiles(getenv func(string) string) []string {
 	if err != nil {
 		kept = "" // without a state directory nothing was kept
 	}
-	return slices.DeleteFunc([]string{kept, userfiles.ClaudeSettings(getenv)}, func(name string) bool { return name == "" })
+	return slices.DeleteFunc([]string{kept, userfiles.ClaudeSettings(getenv)},
+		func(name string) bool { return name == "" })
 }
 
 // ownRules returns the user's own files, as far as they exist.
@@ -135,7 +139,8 @@ func (p *Project) Rules(own []rules.Source) (sources []rules.Source) {
 			continue
 		}
 		if f := p.File(name); f != nil {
-			sources = append(sources, rules.Source{Name: file, Data: f.Data, Origin: origin, Dir: filepath.ToSlash(p.Root),
+			sources = append(sources, rules.Source{Name: file, Data: f.Data, Origin: origin,
+				Dir:     filepath.ToSlash(p.Root),
 				Foreign: name != projectRules()[0]})
 		}
 	}

@@ -211,7 +211,8 @@ func (r *serverReader) projects() []mcp.Server {
 		return nil
 	}
 	if r.unread {
-		r.Problems = append(r.Problems, errors.New("the MCP servers of the project are not used either, because they could take the names of yours, and your rules would count for them"))
+		r.Problems = append(r.Problems,
+			errors.New("the MCP servers of the project are not used either, because they could take the names of yours, and your rules would count for them"))
 		return nil
 	}
 	list, err := r.read(filepath.Join(r.project.Root, projectServers), f.Data, mcp.Project)
@@ -250,7 +251,8 @@ func (s *Servers) Named(name string) ([]mcp.Server, error) {
 		known = append(known, s.List[i].Name)
 	}
 	if slices.Contains(s.Untrusted, name) {
-		return nil, fault.Errorf(fault.ErrConfig, "the MCP server %s is not started, because %s; to see it and decide, run: attractor trust", name, s.Why)
+		return nil, fault.Errorf(fault.ErrConfig,
+			"the MCP server %s is not started, because %s; to see it and decide, run: attractor trust", name, s.Why)
 	}
 	hint := "to list the servers, run: attractor mcp list"
 	if near := names.Near(name, known); len(near) > 0 {

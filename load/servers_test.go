@@ -17,7 +17,8 @@ import (
 // project, also if that has nothing to trust. Each other one has a warning.
 func TestU18_WhichServersStartAway(t *testing.T) {
 	given := []mcp.Server{{Name: "plain", Command: "python3", Args: []string{"-um", "m"}},
-		{Name: "here", Command: "node", Dir: "."}, {Name: "off", Command: "sh", Off: true}, {Name: "web", URL: "https://example.com"}}
+		{Name: "here", Command: "node", Dir: "."}, {Name: "off", Command: "sh", Off: true},
+		{Name: "web", URL: "https://example.com"}}
 	for name, c := range map[string]struct {
 		decide  func(*trust.Store, *trust.Snapshot) error
 		trusted bool
@@ -65,7 +66,8 @@ func TestM12_UnreadServersKeepTheirNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(root, ".mcp.json"), []byte(`{"mcpServers":{"lab":{"command":"/bin/true"}}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(root, ".mcp.json"), []byte(`{"mcpServers":{"lab":{"command":"/bin/true"}}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	project, err := load.ReadProject(root, getenv, true)
@@ -76,7 +78,8 @@ func TestM12_UnreadServersKeepTheirNames(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(home, "attractor", "mcp.json"), []byte(mine), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := load.ReadServers(load.ServerOptions{Dir: root, Project: project, Getenv: getenv}); err != nil || len(s.List) != want || len(s.Problems) != 2*(1-want) {
+		if s, err := load.ReadServers(load.ServerOptions{Dir: root, Project: project, Getenv: getenv}); err != nil ||
+			len(s.List) != want || len(s.Problems) != 2*(1-want) {
 			t.Errorf("with %s there are %+v, %v, %v", mine, s.List, s.Problems, err)
 		}
 	}

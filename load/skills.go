@@ -103,7 +103,8 @@ func (r *skillReader) user(place, name string) {
 	data, err := ext.ReadSkillFile(real)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, lower := os.Lstat(filepath.Join(real, strings.ToLower(ext.SkillFile))); lower == nil {
-			r.problem(dir, fmt.Errorf("the skill is not used, because its file is called skill.md; rename it to %s", ext.SkillFile))
+			r.problem(dir, fmt.Errorf("the skill is not used, because its file is called skill.md; rename it to %s",
+				ext.SkillFile))
 		}
 		return
 	}
@@ -112,7 +113,8 @@ func (r *skillReader) user(place, name string) {
 		return
 	}
 	if r.bytes += len(data); r.bytes > maxSkillBytes {
-		r.problem(file, fmt.Errorf("the skill is not used, because your skills have more than %d MiB together", maxSkillBytes>>20))
+		r.problem(file, fmt.Errorf("the skill is not used, because your skills have more than %d MiB together",
+			maxSkillBytes>>20))
 		return
 	}
 	r.add(ext.File{Name: file, Data: data, Origin: ext.User}, name, place, real)
@@ -121,7 +123,8 @@ func (r *skillReader) user(place, name string) {
 // projects reads the project's skills, with the bytes on which its user has decided.
 func (r *skillReader) projects(p *Project) {
 	for _, place := range skillPlaces() {
-		if slices.ContainsFunc(r.places, func(own string) bool { return p.isOwn(own, filepath.Join(p.Root, filepath.FromSlash(place))) }) {
+		if slices.ContainsFunc(r.places,
+			func(own string) bool { return p.isOwn(own, filepath.Join(p.Root, filepath.FromSlash(place))) }) {
 			continue // the project is a home directory
 		}
 		for i := range p.Files {
@@ -171,7 +174,10 @@ func (r *skillReader) add(f ext.File, name, place, real string) {
 			continue
 		}
 		if same, err := ext.ReadSkillFile(other.Dir); other.Dir != real && (err != nil || !bytes.Equal(same, f.Data)) {
-			r.Problems = append(r.Problems, ext.Mistake{File: f.Name, Text: fmt.Sprintf("the skill is not used, because there is another skill %s: %s", name, names.Shown(other.File))})
+			r.Problems = append(r.Problems,
+				ext.Mistake{File: f.Name,
+					Text: fmt.Sprintf("the skill is not used, because there is another skill %s: %s", name,
+						names.Shown(other.File))})
 		}
 		return
 	}

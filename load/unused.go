@@ -33,5 +33,6 @@ func (u *Unused) Text(dir string) string {
 	if dir != "" && dir != "." {
 		command += " " + shquote.Shown(dir)
 	}
-	return fmt.Sprintf("These parts of the project are not used, because %s: %s. To see the files and decide, run: %s", u.Why, strings.Join(u.Parts, "; "), command)
+	return fmt.Sprintf("These parts of the project are not used, because %s: %s. To see the files and decide, run: %s",
+		u.Why, strings.Join(u.Parts, "; "), command)
 }

@@ -195,7 +195,8 @@ func (r *runner) showNew(f *file) error {
 		return err
 	}
 	if r.in.saves && !r.in.offers() { // some look for errors only then
-		return r.in.notify("textDocument/didSave", map[string]any{"textDocument": map[string]string{"uri": uriOf(f.path)}})
+		return r.in.notify("textDocument/didSave",
+			map[string]any{"textDocument": map[string]string{"uri": uriOf(f.path)}})
 	}
 	return nil
 }

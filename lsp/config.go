@@ -104,7 +104,9 @@ func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
 	for _, s := range slices.Concat(lists...) {
 		if used := first[s.Name]; used != nil {
 			if s.Origin == Project {
-				shadowed = append(shadowed, fmt.Errorf("the language server %s of %s is not used, because %s has one with the same name", s.Name, s.File, used.File))
+				shadowed = append(shadowed,
+					fmt.Errorf("the language server %s of %s is not used, because %s has one with the same name",
+						s.Name, s.File, used.File))
 			}
 			continue
 		}
@@ -133,7 +135,10 @@ func (p *parser) server(m *jsonlines.Entry, again bool) (s Server, ok bool) {
 	s.Name = m.Name
 	var wrong error
 	switch {
-	case s.Name == "" || len(s.Name) > maxName || strings.ContainsFunc(s.Name, func(r rune) bool { return !isWord(r) && r != '.' && r != '-' }):
+	case s.Name == "" || len(s.Name) > maxName || strings.ContainsFunc(s.Name, func(r rune) bool {
+		return !isWord(r) &&
+			r != '.' && r != '-'
+	}):
 		wrong = fmt.Errorf("its name must have letters, digits, _, - and dots only, at most %d", maxName)
 	case again:
 		wrong = errors.New("it is there twice: remove one")
@@ -152,7 +157,8 @@ func (p *parser) server(m *jsonlines.Entry, again bool) (s Server, ok bool) {
 		}
 	}
 	if ok && !s.Disabled && (s.Command == "" || len(s.Languages) == 0) {
-		p.problem(m.Line, s.Name, errors.New(`it needs a command and extensionToLanguage, such as {"command": "zls", "extensionToLanguage": {".zig": "zig"}}`))
+		p.problem(m.Line, s.Name,
+			errors.New(`it needs a command and extensionToLanguage, such as {"command": "zls", "extensionToLanguage": {".zig": "zig"}}`))
 		return s, false
 	}
 	return s, ok
@@ -203,8 +209,10 @@ func (s *Server) set(name string, raw json.RawMessage) error {
 func (s *Server) checkEndings() error {
 	for _, ending := range slices.Sorted(maps.Keys(s.Languages)) {
 		rest, dot := strings.CutPrefix(ending, ".")
-		if !dot || rest == "" || len(rest) > maxName || strings.ContainsFunc(rest, func(r rune) bool { return !isWord(r) && r != '-' && r != '+' }) {
-			return fmt.Errorf("extensionToLanguage: %s is no ending of file names, such as .zig", names.Shown(clean(ending, 100)))
+		if !dot || rest == "" || len(rest) > maxName ||
+			strings.ContainsFunc(rest, func(r rune) bool { return !isWord(r) && r != '-' && r != '+' }) {
+			return fmt.Errorf("extensionToLanguage: %s is no ending of file names, such as .zig",
+				names.Shown(clean(ending, 100)))
 		}
 	}
 	return nil
@@ -213,7 +221,9 @@ func (s *Server) checkEndings() error {
 // checkEnv returns an error if a variable cannot be set.
 func (s *Server) checkEnv() error {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		if name == "" || name[0] >= '0' && name[0] <= '9' || strings.ContainsFunc(name, func(r rune) bool { return !isWord(r) }) || strings.ContainsRune(s.Env[name], 0) {
+		if name == "" || name[0] >= '0' && name[0] <= '9' ||
+			strings.ContainsFunc(name, func(r rune) bool { return !isWord(r) }) || strings.ContainsRune(s.Env[name],
+			0) {
 			return fmt.Errorf("env: the variable %s cannot be set", names.Shown(clean(name, 100)))
 		}
 	}

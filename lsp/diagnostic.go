@@ -129,7 +129,8 @@ func describe(title string, list []diagnostic, dir string) string {
 	}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b diagnostic) int {
-		return cmp.Or(cmp.Compare(a.severity, b.severity), cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line), cmp.Compare(a.col, b.col))
+		return cmp.Or(cmp.Compare(a.severity, b.severity), cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line),
+			cmp.Compare(a.col, b.col))
 	})
 	var b strings.Builder
 	b.WriteString("[" + title + "]")

@@ -36,11 +36,13 @@ func ExampleNew() {
 	}
 	defer local.Close()
 	model := llmtest.NewProvider("test",
-		llmtest.Calls(llmtest.Call("edit_file", map[string]string{"file_path": "a.txt", "old_string": "two", "new_string": "BAD"})), llmtest.Text("Oh."))
+		llmtest.Calls(llmtest.Call("edit_file", map[string]string{"file_path": "a.txt", "old_string": "two",
+			"new_string": "BAD"})), llmtest.Text("Oh."))
 	options := agent.Options{
-		Client:  &llm.Client{Providers: []llm.Provider{model}},
-		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You edit.", Tools: []tool.Tool{coding.EditFile()}},
-		Env:     local,
+		Client: &llm.Client{Providers: []llm.Provider{model}},
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You edit.",
+			Tools: []tool.Tool{coding.EditFile()}},
+		Env: local,
 		OnEvent: func(event agent.Event) {
 			if e, ok := event.(*agent.ToolCallEnd); ok {
 				fmt.Println(e.Output)
@@ -48,7 +50,8 @@ func ExampleNew() {
 		},
 	}
 	servers := lsp.New(lsp.Options{Env: local, Wait: time.Minute, Servers: []lsp.Server{{
-		Name: "text", Command: os.Args[0], Env: map[string]string{"LSP_ROLE": "push"}, Languages: map[string]string{".txt": "plaintext"}}}})
+		Name: "text", Command: os.Args[0], Env: map[string]string{"LSP_ROLE": "push"},
+		Languages: map[string]string{".txt": "plaintext"}}}})
 	options.Middleware = append(options.Middleware, servers.Middleware)
 	options.Closers = append(options.Closers, servers)
 

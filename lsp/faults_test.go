@@ -23,7 +23,8 @@ func scripted(t testing.TB, role string, o lsp.Options, files ...string) *worksp
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Servers = []lsp.Server{{Name: "scripted", Command: program, Languages: map[string]string{".txt": "text"}, Env: map[string]string{"LSP_ROLE": role}, Origin: lsp.User}}
+	o.Servers = []lsp.Server{{Name: "scripted", Command: program, Languages: map[string]string{".txt": "text"},
+		Env: map[string]string{"LSP_ROLE": role}, Origin: lsp.User}}
 	w := newWorkspace(t, o, files...)
 	if !strings.Contains(role, "silent") {
 		w.servers.ExpectWords()
@@ -77,7 +78,9 @@ func TestM11_FailingServers(t *testing.T) {
 				}
 				w.want(w.edit("a.txt", fmt.Sprint(i), fmt.Sprint(i+1)))
 			}
-			if got := w.warned(); strings.Count(got, "\n") != 0 || !strings.HasPrefix(got, "the language server scripted is off for the rest of the session: ") || !strings.Contains(got, why) {
+			if got := w.warned(); strings.Count(got, "\n") != 0 ||
+				!strings.HasPrefix(got, "the language server scripted is off for the rest of the session: ") ||
+				!strings.Contains(got, why) {
 				t.Errorf("the warning: %q", got)
 			}
 		})
@@ -87,11 +90,13 @@ func TestM11_FailingServers(t *testing.T) {
 // A program that is not installed is not tried again. Nobody is told of an optional one.
 func TestM11_MissingProgram(t *testing.T) {
 	for _, optional := range []bool{true, false} {
-		missing := lsp.Server{Name: "missing", Command: "no-such-server", Languages: map[string]string{".txt": "text"}, Optional: optional}
+		missing := lsp.Server{Name: "missing", Command: "no-such-server", Languages: map[string]string{".txt": "text"},
+			Optional: optional}
 		w := newWorkspace(t, lsp.Options{Servers: []lsp.Server{missing}}, "a.txt", "0")
 		w.want(w.edit("a.txt", "0", "1"))
 		w.want(w.edit("a.txt", "1", "2"))
-		if got, want := w.warned(), "the language server missing is off for the rest of the session: there is no program no-such-server in the session's PATH"; got != "" && optional || got != want && !optional {
+		if got, want := w.warned(),
+			"the language server missing is off for the rest of the session: there is no program no-such-server in the session's PATH"; got != "" && optional || got != want && !optional {
 			t.Errorf("optional %t: %q", optional, got)
 		}
 	}
@@ -99,7 +104,8 @@ func TestM11_MissingProgram(t *testing.T) {
 
 // A server that is refused is not started, and whoever needs it is told once why.
 func TestM11_Refused(t *testing.T) {
-	w := newWorkspace(t, lsp.Options{Servers: []lsp.Server{{Name: "refused", Command: "touch", Args: []string{"started"}, Languages: map[string]string{".txt": "text"}, Refused: "for a reason"}}},
+	w := newWorkspace(t, lsp.Options{Servers: []lsp.Server{{Name: "refused", Command: "touch",
+		Args: []string{"started"}, Languages: map[string]string{".txt": "text"}, Refused: "for a reason"}}},
 		"a.txt", "0", "b.md", "0")
 	w.want(w.edit("b.md", "0", "1"))
 	if got := w.warned(); got != "" {
@@ -125,7 +131,8 @@ func TestM11_Flood(t *testing.T) {
 		lines[i] = fmt.Sprintf("BAD %d", i)
 	}
 	got := w.edit("a.txt", "two", strings.Join(lines, "\n"))
-	w.want(got, "a.txt:1:1: error: BAD 0\n", "a.txt:20:1: error: BAD 19", "[Not shown: 10 more errors and 0 warnings.]", "no BAD 20", "no flood")
+	w.want(got, "a.txt:1:1: error: BAD 0\n", "a.txt:20:1: error: BAD 19", "[Not shown: 10 more errors and 0 warnings.]",
+		"no BAD 20", "no flood")
 }
 
 // What comes too late for the result of an edit is part of the next result, if it is still true.

@@ -59,7 +59,8 @@ func newWorkspace(t testing.TB, o lsp.Options, files ...string) *workspace {
 		w.warnings = append(w.warnings, err.Error())
 	}
 	w.servers = lsp.New(o)
-	for _, tl := range []tool.Tool{coding.EditFile(), coding.WriteFile(), coding.ReadFile(), coding.ApplyPatch(), coding.Shell(time.Minute)} {
+	for _, tl := range []tool.Tool{coding.EditFile(), coding.WriteFile(), coding.ReadFile(), coding.ApplyPatch(),
+		coding.Shell(time.Minute)} {
 		if err := w.tools.Register(tl); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +109,8 @@ func (w *workspace) callAs(agent, name string, args map[string]any) string {
 	}
 	w.calls++
 	c := tool.Call{Env: w.env, Session: new(tool.Plain), SessionID: "s", AgentID: agent}
-	out := w.tools.Run(context.Background(), llm.ToolCall{ID: "c" + strconv.Itoa(w.calls), Name: name, Args: string(text)}, c, nil, w.servers.Middleware)
+	out := w.tools.Run(context.Background(), llm.ToolCall{ID: "c" + strconv.Itoa(w.calls), Name: name,
+		Args: string(text)}, c, nil, w.servers.Middleware)
 	if out.IsError {
 		w.Fatalf("%s: %s", name, out.Content.Text())
 	}
@@ -147,7 +149,8 @@ func problems(result string) string {
 func (w *workspace) want(got string, texts ...string) {
 	w.Helper()
 	for _, text := range texts {
-		if not, ok := strings.CutPrefix(text, "no "); ok == strings.Contains(got, not) && (ok || !strings.Contains(got, text)) {
+		if not, ok := strings.CutPrefix(text, "no "); ok == strings.Contains(got, not) &&
+			(ok || !strings.Contains(got, text)) {
 			w.Errorf("want %q in the result: %q", text, got)
 		}
 	}

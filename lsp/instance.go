@@ -66,15 +66,17 @@ func withSaid(err error, c *conn) error {
 func (in *instance) initialize(ctx context.Context) error {
 	supported := map[string]any{"dynamicRegistration": true}
 	capabilities := map[string]any{
-		"workspace": map[string]any{"configuration": true, "workspaceFolders": true, "didChangeWatchedFiles": supported},
+		"workspace": map[string]any{"configuration": true, "workspaceFolders": true,
+			"didChangeWatchedFiles": supported},
 		"textDocument": map[string]any{"synchronization": map[string]any{"didSave": true}, "diagnostic": supported,
 			"publishDiagnostics": map[string]any{"versionSupport": true}},
 		"window":  map[string]any{"workDoneProgress": true},
 		"general": map[string]any{"positionEncodings": []string{"utf-16"}},
 	}
 	params := map[string]any{"processId": nil, // in a sandbox it would name another process
-		"clientInfo": map[string]any{"name": "attractor"}, "rootUri": uriOf(in.root), "rootPath": in.root, "workspaceFolders": in.folders(),
-		"capabilities": capabilities}
+		"clientInfo": map[string]any{"name": "attractor"}, "rootUri": uriOf(in.root), "rootPath": in.root,
+		"workspaceFolders": in.folders(),
+		"capabilities":     capabilities}
 	if in.spec.Initialization != nil {
 		params["initializationOptions"] = in.spec.Initialization
 	}
@@ -99,7 +101,8 @@ func (in *instance) initialize(ctx context.Context) error {
 	var sync struct {
 		Save json.RawMessage `json:"save"`
 	}
-	in.saves = json.Unmarshal(answer.Capabilities.TextDocumentSync, &sync) == nil && len(sync.Save) > 0 && string(sync.Save) != "false"
+	in.saves = json.Unmarshal(answer.Capabilities.TextDocumentSync, &sync) == nil && len(sync.Save) > 0 &&
+		string(sync.Save) != "false"
 	if p := answer.Capabilities.DiagnosticProvider; p != nil {
 		in.pulls.Store(true)
 		in.id = p.Identifier
@@ -149,8 +152,10 @@ func (in *instance) asked(method string, params json.RawMessage) (any, bool) {
 		return map[string]any{"applied": false}, true
 	case "window/showDocument":
 		return map[string]any{"success": false}, true
-	case "client/unregisterCapability", "window/workDoneProgress/create", "window/showMessageRequest", "workspace/diagnostic/refresh",
-		"workspace/semanticTokens/refresh", "workspace/inlayHint/refresh", "workspace/codeLens/refresh", "workspace/inlineValue/refresh":
+	case "client/unregisterCapability", "window/workDoneProgress/create", "window/showMessageRequest",
+		"workspace/diagnostic/refresh",
+		"workspace/semanticTokens/refresh", "workspace/inlayHint/refresh", "workspace/codeLens/refresh",
+		"workspace/inlineValue/refresh":
 		return nil, true
 	}
 	return nil, false
@@ -194,8 +199,9 @@ func (in *instance) show(name, text string) (news bool, err error) {
 			return false, nil
 		}
 		doc.text, doc.version = text, doc.version+1
-		return true, in.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": uriOf(name), "version": doc.version},
-			"contentChanges": []map[string]string{{"text": text}}})
+		return true, in.notify("textDocument/didChange",
+			map[string]any{"textDocument": map[string]any{"uri": uriOf(name), "version": doc.version},
+				"contentChanges": []map[string]string{{"text": text}}})
 	}
 	in.docs[name] = &document{text: text, version: 1, used: in.clock}
 	return true, in.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": uriOf(name),
@@ -306,7 +312,8 @@ func (in *instance) pull(ctx context.Context, name string) ([]diagnostic, bool, 
 // that was and stays without errors.
 func (in *instance) compile(ctx context.Context, name string) (list []diagnostic, known bool, err error) {
 	for _, request := range []string{"syntacticDiagnosticsSync", "semanticDiagnosticsSync"} {
-		result, err := in.call(ctx, "workspace/executeCommand", map[string]any{"command": tsserver, "arguments": []any{request, map[string]string{"file": name}}})
+		result, err := in.call(ctx, "workspace/executeCommand", map[string]any{"command": tsserver,
+			"arguments": []any{request, map[string]string{"file": name}}})
 		var refused *responseError
 		if errors.As(err, &refused) {
 			return nil, false, nil // the file belongs to no project
@@ -326,7 +333,8 @@ func (in *instance) compile(ctx context.Context, name string) (list []diagnostic
 		}
 		for _, d := range answer.Body[:min(len(answer.Body), maxPerFile)] {
 			if kind := map[string]severity{"error": isError, "warning": isWarning}[d.Category]; kind != 0 {
-				list = append(list, diagnostic{path: name, line: d.Start.Line, col: d.Start.Offset, severity: kind, code: d.Code.String(),
+				list = append(list, diagnostic{path: name, line: d.Start.Line, col: d.Start.Offset, severity: kind,
+					code:    d.Code.String(),
 					message: clean(d.Text, maxMessageLen)})
 			}
 		}
@@ -352,7 +360,8 @@ func readDiagnostics(name string, items []json.RawMessage) (list []diagnostic) {
 		if d.Severity = cmp.Or(d.Severity, isError); d.Severity != isError && d.Severity != isWarning {
 			continue
 		}
-		list = append(list, diagnostic{path: name, line: max(d.Range.Start.Line, 0) + 1, col: max(d.Range.Start.Character, 0) + 1,
+		list = append(list, diagnostic{path: name, line: max(d.Range.Start.Line, 0) + 1,
+			col:      max(d.Range.Start.Character, 0) + 1,
 			severity: d.Severity, code: clean(string(d.Code), 100), message: clean(d.Message, maxMessageLen)})
 	}
 	return list

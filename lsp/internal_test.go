@@ -33,17 +33,20 @@ func TestM11_Added(t *testing.T) {
 		oldText, newText string
 		old, now, want   []string
 	}{
-		"nothing":                    {},
-		"a first one":                {"a\n", "b\n", nil, []string{"1 x"}, []string{"1 x"}},
-		"an old one":                 {"a\nb\n", "a\nc\n", []string{"1 x"}, []string{"1 x"}, nil},
-		"an old one that moved":      {"a\nb\n", "0\n0\na\nb\n", []string{"2 x"}, []string{"4 x"}, nil},
-		"one of two with one text":   {"a\nb\nc\n", "a\nnew\nb\nc\n", []string{"1 x", "3 x"}, []string{"1 x", "2 x", "4 x"}, []string{"2 x"}},
-		"the first of two":           {"b\n", "new\nb\n", []string{"1 x"}, []string{"1 x", "2 x"}, []string{"1 x"}},
-		"three where there was one":  {"a\n", "b\nc\nd\n", []string{"1 x"}, []string{"1 x", "2 x", "3 x"}, []string{"2 x", "3 x"}},
-		"one that is gone":           {"a\n", "b\n", []string{"1 x"}, nil, nil},
-		"a line number in a message": {"a\nb\n", "0\na\nb\n", []string{"2 x at a.go:1:2"}, []string{"3 x at a.go:2:2"}, nil},
-		"another message":            {"a\n", "b\n", []string{"1 x"}, []string{"1 y"}, []string{"1 y"}},
-		"wherever a line has moved":  {"a\nb\n", "b\na\n", []string{"1 x"}, []string{"2 x"}, nil},
+		"nothing":               {},
+		"a first one":           {"a\n", "b\n", nil, []string{"1 x"}, []string{"1 x"}},
+		"an old one":            {"a\nb\n", "a\nc\n", []string{"1 x"}, []string{"1 x"}, nil},
+		"an old one that moved": {"a\nb\n", "0\n0\na\nb\n", []string{"2 x"}, []string{"4 x"}, nil},
+		"one of two with one text": {"a\nb\nc\n", "a\nnew\nb\nc\n", []string{"1 x", "3 x"},
+			[]string{"1 x", "2 x", "4 x"}, []string{"2 x"}},
+		"the first of two": {"b\n", "new\nb\n", []string{"1 x"}, []string{"1 x", "2 x"}, []string{"1 x"}},
+		"three where there was one": {"a\n", "b\nc\nd\n", []string{"1 x"}, []string{"1 x", "2 x", "3 x"},
+			[]string{"2 x", "3 x"}},
+		"one that is gone": {"a\n", "b\n", []string{"1 x"}, nil, nil},
+		"a line number in a message": {"a\nb\n", "0\na\nb\n", []string{"2 x at a.go:1:2"}, []string{"3 x at a.go:2:2"},
+			nil},
+		"another message":           {"a\n", "b\n", []string{"1 x"}, []string{"1 y"}, []string{"1 y"}},
+		"wherever a line has moved": {"a\nb\n", "b\na\n", []string{"1 x"}, []string{"2 x"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := added(errorsAt(t, c.old...), errorsAt(t, c.now...), movedLines(c.oldText, c.newText))
@@ -98,7 +101,8 @@ func TestM11_OlderVersions(t *testing.T) {
 		var p published
 		p.init("/w", silentTime)
 		publish := func(version int, message string) {
-			p.put(json.RawMessage(fmt.Sprintf(`{"uri":"file:///w/a","version":%d,"diagnostics":[{"message":%q}]}`, version, message)))
+			p.put(json.RawMessage(fmt.Sprintf(`{"uri":"file:///w/a","version":%d,"diagnostics":[{"message":%q}]}`,
+				version, message)))
 		}
 		publish(1, "first")
 		since := p.last()
@@ -128,7 +132,8 @@ func TestM11_URIs(t *testing.T) {
 			t.Errorf("%s is %s and back %s", name, uriOf(name), got)
 		}
 	}
-	for uri, want := range map[string]string{"file:///c%3A/x.go": "C:/x.go", "file:///a/../b.go": "/b.go", "untitled:x": "", "file:": "", "%": ""} {
+	for uri, want := range map[string]string{"file:///c%3A/x.go": "C:/x.go", "file:///a/../b.go": "/b.go",
+		"untitled:x": "", "file:": "", "%": ""} {
 		if got := pathOf(uri); got != want {
 			t.Errorf("%s is %q, want %q", uri, got, want)
 		}
@@ -173,7 +178,8 @@ func FuzzM11_Messages(f *testing.F) {
 			}
 			i := &instance{spec: &Server{Settings: []byte(`{"a":1}`)}, root: "/w"}
 			i.published.init("/w", silentTime)
-			for _, method := range []string{"textDocument/publishDiagnostics", "$/progress", "workspace/configuration", "client/registerCapability"} {
+			for _, method := range []string{"textDocument/publishDiagnostics", "$/progress", "workspace/configuration",
+				"client/registerCapability"} {
 				i.notified(method, body)
 				i.asked(method, body)
 			}

@@ -94,7 +94,8 @@ func read(ctx context.Context, e env.Environment, name string) (c content, ok bo
 }
 
 // after appends the diagnostics to the result of a call, for which it waits no longer than a time.
-func (s *Servers) after(ctx context.Context, call *tool.Call, was map[string]content, result tool.Result, wait time.Duration) tool.Result {
+func (s *Servers) after(ctx context.Context, call *tool.Call, was map[string]content, result tool.Result,
+	wait time.Duration) tool.Result {
 	if len(result.Changes) == 0 && call.Access.Effect != tool.ReadOnly && len(call.Access.Paths) == 0 {
 		s.commands.Add(1)
 	}
@@ -132,7 +133,8 @@ func (s *Servers) after(ctx context.Context, call *tool.Call, was map[string]con
 }
 
 // files returns what a call has changed, by the servers for the files.
-func (s *Servers) files(ctx context.Context, call *tool.Call, was map[string]content, changes []tool.Change) map[*runner][]file {
+func (s *Servers) files(ctx context.Context, call *tool.Call, was map[string]content,
+	changes []tool.Change) map[*runner][]file {
 	if !s.changed(changes) {
 		return nil
 	}

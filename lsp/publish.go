@@ -57,7 +57,8 @@ func (p *published) put(params json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	old, known := p.files[name]
-	if !strings.HasPrefix(name, p.root) || !known && len(p.files) == maxPublished || m.Version != nil && old.version != nil && *m.Version < *old.version {
+	if !strings.HasPrefix(name, p.root) || !known && len(p.files) == maxPublished || m.Version != nil &&
+		old.version != nil && *m.Version < *old.version {
 		return
 	}
 	p.count++

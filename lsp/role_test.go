@@ -113,7 +113,8 @@ func (s *server) handle(m received) error {
 			capabilities["diagnosticProvider"] = map[string]any{}
 		}
 		s.send(map[string]any{"id": m.ID, "result": map[string]any{"capabilities": capabilities}})
-		s.send(map[string]any{"id": "q1", "method": "workspace/configuration", "params": map[string]any{"items": []any{map[string]any{"section": "s"}}}})
+		s.send(map[string]any{"id": "q1", "method": "workspace/configuration",
+			"params": map[string]any{"items": []any{map[string]any{"section": "s"}}}})
 		s.send(map[string]any{"id": "q2", "method": "unknown/request"})
 	case "shutdown":
 		if !s.has("stubborn") {
@@ -156,13 +157,16 @@ func (s *server) changed(uri string, version int) error {
 		fmt.Printf("Content-Length: %d\r\n\r\n", 200<<20)
 		_, _ = io.Copy(os.Stdout, io.LimitReader(zeros{}, 200<<20))
 	case s.has("floods"): // about an older version of the document, so that it is clear that more will come
-		s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": uri, "version": version - 1, "diagnostics": many(3_000)}})
+		s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": uri,
+			"version": version - 1, "diagnostics": many(3_000)}})
 		for i := range 500 {
-			s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": fmt.Sprintf("file:///flood/%d", i), "diagnostics": many(5)}})
+			s.send(map[string]any{"method": "textDocument/publishDiagnostics",
+				"params": map[string]any{"uri": fmt.Sprintf("file:///flood/%d", i), "diagnostics": many(5)}})
 			s.send(map[string]any{"method": "window/logMessage", "params": map[string]any{"message": "flood"}})
 		}
 	case s.has("older"):
-		s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": uri, "version": version - 1, "diagnostics": many(3)}})
+		s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": uri,
+			"version": version - 1, "diagnostics": many(3)}})
 	}
 	return nil
 }
@@ -207,5 +211,6 @@ func (s *server) publish(uri string, version int) {
 	if s.has("pull") || s.has("silent") {
 		return
 	}
-	s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": uri, "version": version, "diagnostics": s.diagnostics(uri)}})
+	s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": uri,
+		"version": version, "diagnostics": s.diagnostics(uri)}})
 }

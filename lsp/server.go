@@ -50,13 +50,17 @@ func Defaults() []Server {
 		{Name: "gopls", Command: "gopls", Languages: map[string]string{".go": "go"},
 			// Diagnostics that nobody waits for are not computed.
 			Initialization: json.RawMessage(`{"pullDiagnostics":true,"diagnosticsTrigger":"Save"}`)},
-		{Name: "typescript", Command: "typescript-language-server", Args: []string{"--stdio"}, RunsProject: true, // the project's own compiler
-			Languages: map[string]string{".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
-				".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact"}},
-		{Name: "pyright", Command: "pyright-langserver", Args: []string{"--stdio"}, Languages: map[string]string{".py": "python", ".pyi": "python"}},
+		// the project's own compiler
+		{Name: "typescript", Command: "typescript-language-server", Args: []string{"--stdio"}, RunsProject: true,
+			Languages: map[string]string{".ts": "typescript", ".mts": "typescript", ".cts": "typescript",
+				".tsx": "typescriptreact",
+				".js":  "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact"}},
+		{Name: "pyright", Command: "pyright-langserver", Args: []string{"--stdio"},
+			Languages: map[string]string{".py": "python", ".pyi": "python"}},
 		{Name: "rust-analyzer", Command: "rust-analyzer", RunsProject: true, // build scripts and macros
 			Languages: map[string]string{".rs": "rust"}},
-		{Name: "clangd", Command: "clangd", Languages: map[string]string{".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hh": "cpp", ".hpp": "cpp"}},
+		{Name: "clangd", Command: "clangd", Languages: map[string]string{".c": "c", ".h": "c", ".cc": "cpp",
+			".cpp": "cpp", ".cxx": "cpp", ".hh": "cpp", ".hpp": "cpp"}},
 	}
 	for i := range list {
 		list[i].Optional = true

@@ -71,8 +71,9 @@ const maxLate = 100
 
 // New returns the servers of a session. It starts nothing.
 func New(o Options) *Servers {
-	s := &Servers{env: o.Env, wait: cmp.Or(o.Wait, DefaultWait), idle: cmp.Or(o.Idle, DefaultIdle), timeout: cmp.Or(o.Timeout, DefaultTimeout),
-		silent: silentTime, warn: o.Warn, byEnding: map[string]*runner{}, late: map[agent][]lateDiagnostic{}}
+	s := &Servers{env: o.Env, wait: cmp.Or(o.Wait, DefaultWait), idle: cmp.Or(o.Idle, DefaultIdle),
+		timeout: cmp.Or(o.Timeout, DefaultTimeout),
+		silent:  silentTime, warn: o.Warn, byEnding: map[string]*runner{}, late: map[agent][]lateDiagnostic{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, spec := range o.Servers {
 		r := &runner{s: s, spec: &spec, wake: make(chan struct{}, 1)}

@@ -25,7 +25,8 @@ func gopls(t testing.TB, files ...string) *workspace {
 func TestM11_GoplsAddedDiagnostics(t *testing.T) {
 	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller)
 	w.want(w.edit("a.go", "// F adds one.", "// F adds one\n// to a number.")) // the old error moves
-	w.want(w.edit("a.go", "(a int)", "(a, b int)"), "b.go:3:15: error: not enough arguments in call to F", "no missing", "no a.go")
+	w.want(w.edit("a.go", "(a int)", "(a, b int)"), "b.go:3:15: error: not enough arguments in call to F", "no missing",
+		"no a.go")
 	w.want(w.edit("a.go", "a + 1", "a + nothing"), "a.go:5:35: error: undefined: nothing", "no missing", "no b.go")
 	w.want(w.edit("b.go", "F(1)", "F(1, 2)"))
 	w.want(w.edit("a.go", "nothing", "1"))
@@ -36,7 +37,8 @@ func TestM11_GoplsAddedDiagnostics(t *testing.T) {
 // the new content on the disk.
 func TestM11_GoplsFirstEdit(t *testing.T) {
 	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller)
-	w.want(w.edit("a.go", "(a int)", "(a, b int)"), "b.go:3:15: error: not enough arguments in call to F", "no missing", "no a.go")
+	w.want(w.edit("a.go", "(a int)", "(a, b int)"), "b.go:3:15: error: not enough arguments in call to F", "no missing",
+		"no a.go")
 }
 
 // A file that is created has only new problems, and so has what it breaks; files that are moved
@@ -45,15 +47,18 @@ func TestM11_GoplsCreatedAndMoved(t *testing.T) {
 	t.Parallel()
 	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller)
 	w.want(w.write("b.go", caller+"\nvar more = F(2)\n"))
-	w.want(w.write("c.go", "package m\n\nfunc F() {}\n\nvar c = alsoMissing\n"), "c.go:5:9: error: undefined: alsoMissing", "F redeclared", "no undefined: missing")
+	w.want(w.write("c.go", "package m\n\nfunc F() {}\n\nvar c = alsoMissing\n"),
+		"c.go:5:9: error: undefined: alsoMissing", "F redeclared", "no undefined: missing")
 	moved := "*** Begin Patch\n*** Update File: a.go\n*** Move to: d.go\n@@\n-var old = missing\n+var old = missing + fresh\n*** End Patch\n"
-	w.want(problems(w.call("apply_patch", map[string]any{"patch": moved})), "d.go:6:21: error: undefined: fresh", "no missing")
+	w.want(problems(w.call("apply_patch", map[string]any{"patch": moved})), "d.go:6:21: error: undefined: fresh",
+		"no missing")
 }
 
 // A change that nobody told the servers of is the old state, not what the next edit has added.
 func TestM11_GoplsChangesBesides(t *testing.T) {
 	t.Parallel()
-	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller, "sub/x.go", "package sub\n\nvar X = 1\n", "sub/y.go", "package sub\n\nvar Y = X\n")
+	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller, "sub/x.go", "package sub\n\nvar X = 1\n", "sub/y.go",
+		"package sub\n\nvar Y = X\n")
 	w.want(w.edit("a.go", "adds one", "adds 1"))
 	w.call("shell", map[string]any{"command": "printf 'package m\\n\\nvar used = F(1, 2, 3)\\n' >b.go; printf 'package sub\\n\\nvar X2 = 1\\n' >sub/x.go"})
 	w.want(w.edit("a.go", "adds 1", "adds one"))
@@ -64,7 +69,8 @@ func TestM11_GoplsChangesBesides(t *testing.T) {
 
 // What a command has written in another package can be used by the next edit.
 func TestM11_GoplsChangesElsewhere(t *testing.T) {
-	w := gopls(t, "go.mod", goMod, "a.go", "package m\n\nimport \"example.org/m/sub\"\n\nvar A = sub.X\n", "sub/x.go", "package sub\n\nvar X = 1\n")
+	w := gopls(t, "go.mod", goMod, "a.go", "package m\n\nimport \"example.org/m/sub\"\n\nvar A = sub.X\n", "sub/x.go",
+		"package sub\n\nvar X = 1\n")
 	w.want(w.edit("a.go", "var A", "var B"))
 	w.call("shell", map[string]any{"command": "printf '\nvar Y = 2\n' >>sub/x.go"})
 	w.want(w.edit("a.go", "sub.X", "sub.X + sub.Y"))
@@ -80,7 +86,8 @@ func TestM11_TypeScriptAddedDiagnostics(t *testing.T) {
 		"a.ts", "export function f(a: number): number { return a }\nconst old: string = 1\n",
 		"b.ts", "import { f } from './a'\nexport const x = f(1)\n")
 	w.want(w.edit("a.ts", "const old", "\nconst old"))
-	w.want(w.edit("a.ts", "(a: number)", "(a: number, b: number)"), "b.ts:2:18: error: Expected 2 arguments, but got 1.", "no string")
+	w.want(w.edit("a.ts", "(a: number)", "(a: number, b: number)"),
+		"b.ts:2:18: error: Expected 2 arguments, but got 1.", "no string")
 	w.want(w.edit("b.ts", "f(1)", "f(1, 2"), "b.ts:2:25: error: ')' expected", "no a.ts")
 	w.want(w.edit("b.ts", "f(1, 2", "f(1, 2)"))
 }

@@ -81,14 +81,16 @@ func tell(ctx context.Context, e env.Environment, in *instance, events []fileEve
 
 // beside lists the files of a server's languages in a directory. It tells the server what has
 // changed there, except for files for which skip is true, and reports whether anything has.
-func (t tree) beside(ctx context.Context, e env.Environment, in *instance, dir string, skip func(string) bool) (names []string, changed bool, err error) {
+func (t tree) beside(ctx context.Context, e env.Environment, in *instance, dir string,
+	skip func(string) bool) (names []string, changed bool, err error) {
 	infos, err := e.ReadDir(ctx, dir)
 	if err != nil {
 		return nil, false, nil // it may be gone
 	}
 	now := tree{}
 	for _, info := range infos {
-		if in.spec.Languages[path.Ext(info.Name)] == "" || info.Mode&(fs.ModeType&^fs.ModeSymlink) != 0 || strings.HasPrefix(info.Name, ".") {
+		if in.spec.Languages[path.Ext(info.Name)] == "" || info.Mode&(fs.ModeType&^fs.ModeSymlink) != 0 ||
+			strings.HasPrefix(info.Name, ".") {
 			continue
 		}
 		name := path.Join(dir, info.Name)

@@ -143,9 +143,11 @@ func drawTuple(rt *rapid.T, draft string) map[string]any {
 	if draft == "2020" {
 		first, rest = "prefixItems", "items"
 	}
-	element := rapid.SampledFrom([]any{map[string]any{"type": "string"}, map[string]any{"type": "number"}, true, map[string]any{"minLength": 1}})
+	element := rapid.SampledFrom([]any{map[string]any{"type": "string"}, map[string]any{"type": "number"}, true,
+		map[string]any{"minLength": 1}})
 	tuple := map[string]any{"type": "array", first: rapid.SliceOfN(element, 1, 3).Draw(rt, "tuple")}
-	if more := rapid.SampledFrom([]any{nil, false, true, map[string]any{"type": "string"}}).Draw(rt, "rest"); more != nil {
+	if more := rapid.SampledFrom([]any{nil, false, true, map[string]any{"type": "string"}}).Draw(rt,
+		"rest"); more != nil {
 		tuple[rest] = more
 	}
 	if n := rapid.IntRange(-1, 4).Draw(rt, "most"); n >= 0 {
@@ -172,12 +174,14 @@ func TestM1_SchemasForAjv(t *testing.T) {
 		if _, ref := original["$ref"]; ref && draft == "7" {
 			delete(original, "$ref") // whatever stands beside it would have no effect
 		}
-		original["$defs"] = map[string]any{"d": withoutReferences(drawSchema(rt, 1)), "e": map[string]any{"properties": map[string]any{"a": map[string]any{"$ref": "#/$defs/e"}}}}
+		original["$defs"] = map[string]any{"d": withoutReferences(drawSchema(rt, 1)),
+			"e": map[string]any{"properties": map[string]any{"a": map[string]any{"$ref": "#/$defs/e"}}}}
 		values := make([]any, 8)
 		for i := range values {
 			value := drawObject(rt, 2)
 			if values[i] = value; lists {
-				value["a"] = rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) any { return drawScalar(rt) }), 0, 4).Draw(rt, "list")
+				value["a"] = rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) any { return drawScalar(rt) }), 0,
+					4).Draw(rt, "list")
 			}
 		}
 		rewritten, err := parameters(original)
@@ -195,7 +199,8 @@ func TestM1_SchemasForAjv(t *testing.T) {
 			allowed++
 			args := must(json.Marshal(value))
 			if why := refuses(rewritten, string(args)); why != "" || !v.RewrittenAllows[i] {
-				rt.Fatalf("by draft %s, %s\nallows %s\nbut    %s\ndoes not: %s", draft, must(json.Marshal(original)), args, rewritten, why)
+				rt.Fatalf("by draft %s, %s\nallows %s\nbut    %s\ndoes not: %s", draft, must(json.Marshal(original)),
+					args, rewritten, why)
 			}
 		}
 	})

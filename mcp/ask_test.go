@@ -38,16 +38,19 @@ func TestM1_Questions(t *testing.T) {
 			p := &person{answer: func(context.Context, tool.Question) (tool.Answer, error) {
 				return tool.Answer{Content: json.RawMessage(`{"day":"Monday"}`)}, nil
 			}}
-			if o := run(t.Context(), t, s, "mcp__lab__book", `{}`, tool.Call{Session: p}); o.Model.Text() != "accept Monday" {
+			if o := run(t.Context(), t, s, "mcp__lab__book", `{}`,
+				tool.Call{Session: p}); o.Model.Text() != "accept Monday" {
 				t.Errorf("the result is %q", o.Model.Text())
 			}
-			if q := p.asked[0]; q.Text != `Which\u{202e} day?` || q.Source != "MCP server lab" || !q.Now || !strings.Contains(string(q.Form), `"day"`) {
+			if q := p.asked[0]; q.Text != `Which\u{202e} day?` || q.Source != "MCP server lab" || !q.Now ||
+				!strings.Contains(string(q.Form), `"day"`) {
 				t.Errorf("asked %+v", q)
 			}
 			p.answer = func(context.Context, tool.Question) (tool.Answer, error) {
 				return tool.Answer{Action: tool.ActionDecline}, nil
 			}
-			if o := run(t.Context(), t, s, "mcp__lab__book", `{}`, tool.Call{Session: p}); o.Model.Text() != "decline <nil>" {
+			if o := run(t.Context(), t, s, "mcp__lab__book", `{}`,
+				tool.Call{Session: p}); o.Model.Text() != "decline <nil>" {
 				t.Errorf("the result is %q", o.Model.Text())
 			}
 			if o := run(t.Context(), t, s, "mcp__lab__book", `{}`, tool.Call{}); o.Model.Text() != "decline <nil>" {
@@ -57,7 +60,8 @@ func TestM1_Questions(t *testing.T) {
 				return tool.Answer{Text: "I have opened it"}, nil
 			}
 			o := run(t.Context(), t, s, "mcp__lab__enter", `{}`, tool.Call{Session: p})
-			if q := p.asked[len(p.asked)-1]; o.Model.Text() != "accept" || !strings.Contains(q.Text, "at example.com: https://example.com/login?x=1") || q.Form != nil {
+			if q := p.asked[len(p.asked)-1]; o.Model.Text() != "accept" ||
+				!strings.Contains(q.Text, "at example.com: https://example.com/login?x=1") || q.Form != nil {
 				t.Errorf("the result is %q after %+v", o.Model.Text(), q)
 			}
 		})
@@ -67,7 +71,8 @@ func TestM1_Questions(t *testing.T) {
 // Without anybody who answers, servers are told so.
 func TestM1_NoQuestions(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}})
-	if o := run(t.Context(), t, s, "mcp__lab__book", `{}`, tool.Call{}); !o.IsError || !strings.Contains(o.Model.Text(), "does not support elicitation") {
+	if o := run(t.Context(), t, s, "mcp__lab__book", `{}`, tool.Call{}); !o.IsError || !strings.Contains(o.Model.Text(),
+		"does not support elicitation") {
 		t.Errorf("the result is %q", o.Model.Text())
 	}
 }
@@ -92,7 +97,8 @@ func TestM1_QuestionsOfSeveralCalls(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 2 {
 		calls.Go(func() {
-			if o := run(t.Context(), t, s, "mcp__lab__book", `{}`, tool.Call{Session: p}); o.Model.Text() != "accept Monday" {
+			if o := run(t.Context(), t, s, "mcp__lab__book", `{}`,
+				tool.Call{Session: p}); o.Model.Text() != "accept Monday" {
 				t.Errorf("the result is %q", o.Model.Text())
 			}
 		})
@@ -111,7 +117,8 @@ func TestM1_QuestionsOfSeveralCalls(t *testing.T) {
 
 func TestM1_Sampling(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "legacy")}})
-	if o := run(t.Context(), t, s, "mcp__lab__think", `{}`, tool.Call{}); !strings.Contains(o.Model.Text(), "servers get no access to the model") {
+	if o := run(t.Context(), t, s, "mcp__lab__think", `{}`, tool.Call{}); !strings.Contains(o.Model.Text(),
+		"servers get no access to the model") {
 		t.Errorf("the server says %q", o.Model.Text())
 	}
 }
@@ -119,7 +126,8 @@ func TestM1_Sampling(t *testing.T) {
 // Only addresses for a browser are shown.
 func TestM1_AddressesForPeople(t *testing.T) {
 	s := new(server)
-	for _, address := range []string{"file:///etc/passwd", "javascript:alert(1)", "https://", "data:text/html,x", "vscode://x/y"} {
+	for _, address := range []string{"file:///etc/passwd", "javascript:alert(1)", "https://", "data:text/html,x",
+		"vscode://x/y"} {
 		if q, err := s.question(params(address), 0); err == nil {
 			t.Errorf("%s is shown: %+v", address, q)
 		}
@@ -140,22 +148,30 @@ func TestM1_AddressBeforeACall(t *testing.T) {
 		asked  int
 		want   string
 	}{
-		"opened":         {`{"elicitations":[` + one("https://example.com/a") + `]}`, false, accept, 1, "in after 2 tries"},
-		"two":            {`{"elicitations":[` + one("https://example.com/a") + `,` + one("https://example.com/b") + `]}`, false, accept, 2, "in after 2 tries"},
-		"declined":       {`{"elicitations":[` + one("https://example.com/a") + `,` + one("https://example.com/b") + `]}`, false, decline, 1, `failed with error -32042: closed\u{202e}`},
-		"nobody":         {`{"elicitations":[` + one("https://example.com/a") + `]}`, true, accept, 0, "failed with error -32042"},
-		"no browser":     {`{"elicitations":[` + one("javascript:alert(1)") + `]}`, false, accept, 0, "failed with error -32042"},
-		"a form":         {`{"elicitations":[{"mode":"form","message":"Name?","requestedSchema":{"type":"object"}}]}`, false, accept, 0, "failed with error -32042"},
-		"none":           {`{"elicitations":[null]}`, false, accept, 0, "failed with error -32042"},
-		"no list":        {`{"elicitations":"x"}`, false, accept, 0, "failed with error -32042"},
-		"too many":       {`{"elicitations":[` + strings.Repeat(one("https://example.com/a")+",", maxRequests) + one("https://example.com/a") + `]}`, false, accept, 0, "failed with error -32042"},
+		"opened": {`{"elicitations":[` + one("https://example.com/a") + `]}`, false, accept, 1,
+			"in after 2 tries"},
+		"two": {`{"elicitations":[` + one("https://example.com/a") + `,` + one("https://example.com/b") +
+			`]}`, false, accept, 2, "in after 2 tries"},
+		"declined": {`{"elicitations":[` + one("https://example.com/a") + `,` + one("https://example.com/b") +
+			`]}`, false, decline, 1, `failed with error -32042: closed\u{202e}`},
+		"nobody": {`{"elicitations":[` + one("https://example.com/a") + `]}`, true, accept, 0,
+			"failed with error -32042"},
+		"no browser": {`{"elicitations":[` + one("javascript:alert(1)") + `]}`, false, accept, 0,
+			"failed with error -32042"},
+		"a form": {`{"elicitations":[{"mode":"form","message":"Name?","requestedSchema":{"type":"object"}}]}`,
+			false, accept, 0, "failed with error -32042"},
+		"none":    {`{"elicitations":[null]}`, false, accept, 0, "failed with error -32042"},
+		"no list": {`{"elicitations":"x"}`, false, accept, 0, "failed with error -32042"},
+		"too many": {`{"elicitations":[` + strings.Repeat(one("https://example.com/a")+",",
+			maxRequests) + one("https://example.com/a") + `]}`, false, accept, 0, "failed with error -32042"},
 		"something else": {`7`, false, accept, 0, "failed with error -32042"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := ready(t, Options{Servers: []Server{as(t, "door", "door")}, Answers: !c.nobody})
 			p := &person{answer: func(context.Context, tool.Question) (tool.Answer, error) { return c.answer, nil }}
 			o := run(t.Context(), t, s, "mcp__door__enter", `{"data":`+c.data+`}`, tool.Call{Session: p})
-			if !strings.Contains(o.Model.Text(), c.want) || len(p.asked) != c.asked || o.IsError != strings.Contains(c.want, "failed") {
+			if !strings.Contains(o.Model.Text(), c.want) || len(p.asked) != c.asked ||
+				o.IsError != strings.Contains(c.want, "failed") {
 				t.Errorf("asked %+v; the result is %q", p.asked, o.Model.Text())
 			}
 		})

@@ -171,13 +171,15 @@ func traced(ctx context.Context, meta sdk.Meta) sdk.Meta {
 }
 
 // do runs a request to the server for a call. Errors become error results.
-func (s *server) do(ctx context.Context, call *tool.Call, request func(context.Context, *conn, *running) (tool.Result, error)) (tool.Result, error) {
+func (s *server) do(ctx context.Context, call *tool.Call, request func(context.Context, *conn, *running) (tool.Result,
+	error)) (tool.Result, error) {
 	c, err := s.connected(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return tool.Result{}, err
 		}
-		return tool.Errorf("The MCP server %s is not running: %v. Go on without it, or tell the user.", s.Name, err), nil
+		return tool.Errorf("The MCP server %s is not running: %v. Go on without it, or tell the user.", s.Name, err),
+			nil
 	}
 	inner, r := s.begin(ctx, call)
 	defer s.over(r)
@@ -225,7 +227,8 @@ func (s *server) failed(ctx, inner context.Context, c *conn, r *running, err err
 			s.Name, r.allowed()), nil
 	case s.owner.life.Err() != nil:
 		return tool.Errorf("The MCP server %s was closed during the call, which may have had effects.", s.Name), nil
-	case c.stdio != nil && c.stdio.Reason() != nil, errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, sdk.ErrSessionMissing):
+	case c.stdio != nil && c.stdio.Reason() != nil, errors.Is(err, sdk.ErrConnectionClosed),
+		errors.Is(err, sdk.ErrSessionMissing):
 		return tool.Errorf("The MCP server %s ended during the call, which may have had effects: %v. The next call starts it again.",
 			s.Name, s.explain(context.Background(), c, err)), nil
 	case errors.As(err, &login):

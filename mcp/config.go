@@ -88,7 +88,8 @@ func (f *File) list() ([]jsonlines.Entry, error) {
 		return nil, err
 	}
 	if root.Kind != jsonlines.Object {
-		return nil, fmt.Errorf(`line %d: the file must be an object such as {"mcpServers": {...}}, not %s`, root.Line, root.Is())
+		return nil, fmt.Errorf(`line %d: the file must be an object such as {"mcpServers": {...}}, not %s`, root.Line,
+			root.Is())
 	}
 	var found []jsonlines.Entry
 	for i := range root.Members {
@@ -100,9 +101,11 @@ func (f *File) list() ([]jsonlines.Entry, error) {
 	case len(found) == 0:
 		return nil, noServers(&root)
 	case len(found) > 1:
-		return nil, fmt.Errorf("line %d: mcpServers is there twice, first on line %d: put all servers into one", found[1].Line, found[0].Line)
+		return nil, fmt.Errorf("line %d: mcpServers is there twice, first on line %d: put all servers into one",
+			found[1].Line, found[0].Line)
 	case found[0].Kind != jsonlines.Object:
-		return nil, fmt.Errorf(`line %d: mcpServers must be an object with a member for each server, not %s`, found[0].Line, found[0].Is())
+		return nil, fmt.Errorf(`line %d: mcpServers must be an object with a member for each server, not %s`,
+			found[0].Line, found[0].Is())
 	case len(found[0].Members) > maxServers:
 		return nil, fmt.Errorf("line %d: there are more than %d servers", found[0].Line, maxServers)
 	}
@@ -113,10 +116,13 @@ func (f *File) list() ([]jsonlines.Entry, error) {
 func noServers(root *jsonlines.Node) error {
 	for i := range root.Members {
 		switch m := &root.Members[i]; {
-		case m.Name == "servers" || m.Name == "mcp" || m.Name == "mcp_servers" || m.Name == "context_servers" || strings.EqualFold(m.Name, "mcpServers"):
+		case m.Name == "servers" || m.Name == "mcp" || m.Name == "mcp_servers" || m.Name == "context_servers" ||
+			strings.EqualFold(m.Name, "mcpServers"):
 			return fmt.Errorf("line %d: %s must be called mcpServers", m.Line, m.Name)
-		case m.Kind == jsonlines.Object && slices.ContainsFunc(m.Members, func(in jsonlines.Entry) bool { return in.Name == "command" || in.Name == "url" }):
-			return fmt.Errorf(`line %d: the server %s must stand inside of mcpServers: {"mcpServers": {...}}`, m.Line, clean(m.Name, 60))
+		case m.Kind == jsonlines.Object && slices.ContainsFunc(m.Members,
+			func(in jsonlines.Entry) bool { return in.Name == "command" || in.Name == "url" }):
+			return fmt.Errorf(`line %d: the server %s must stand inside of mcpServers: {"mcpServers": {...}}`, m.Line,
+				clean(m.Name, 60))
 		}
 	}
 	return errors.New(`it has no servers; write {"mcpServers": {"NAME": {"command": "PROGRAM", "args": []}}}`)
@@ -137,9 +143,12 @@ func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
 			}
 		case s.Off:
 		case used.Off:
-			shadowed = append(shadowed, fmt.Errorf("the server %s of %s is not used, because %s has one with the same name that is disabled or cannot be used", s.Name, s.File, used.File))
+			shadowed = append(shadowed,
+				fmt.Errorf("the server %s of %s is not used, because %s has one with the same name that is disabled or cannot be used", s.Name, s.File, used.File))
 		default:
-			shadowed = append(shadowed, fmt.Errorf("the server %s of %s is not used, because %s has one with the same name", s.Name, s.File, used.File))
+			shadowed = append(shadowed,
+				fmt.Errorf("the server %s of %s is not used, because %s has one with the same name", s.Name, s.File,
+					used.File))
 		}
 	}
 	return servers, shadowed

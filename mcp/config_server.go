@@ -72,7 +72,8 @@ func (p *serverParser) warn(line int, format string, args ...any) {
 
 // fieldNames lists the members of a server.
 func fieldNames() []string {
-	return []string{"type", "command", "args", "env", "cwd", "url", "headers", "hosts", "oauth", "timeout", "startTimeout", "callTimeout", "enabledTools",
+	return []string{"type", "command", "args", "env", "cwd", "url", "headers", "hosts", "oauth", "timeout",
+		"startTimeout", "callTimeout", "enabledTools",
 		"disabledTools", "required", "disabled", "trusted", "alwaysLoad"}
 }
 
@@ -182,7 +183,8 @@ func harmless() map[string]string {
 		"startup_timeout_sec": `write "startTimeout", in milliseconds`,
 		"startup_timeout_ms":  `write "startTimeout", in milliseconds`,
 		"tool_timeout_sec":    `write "callTimeout", in milliseconds`,
-		"description":         "", "name": "", "note": "", "version": "", "gallery": "", "icon": "", "$comment": "", "_comment": "",
+		"description":         "", "name": "", "note": "", "version": "", "gallery": "", "icon": "", "$comment": "",
+		"_comment": "",
 	}
 }
 
@@ -321,10 +323,12 @@ func (p *serverParser) table(m *jsonlines.Entry) map[string]string {
 			continue
 		case twice:
 			p.fail(in.Line, "%s: %s is there twice", m.Name, clean(in.Name, 60))
-		case in.Name == "" || m.Name == "env" && strings.ContainsAny(in.Name, "=\x00") || m.Name == "headers" && strings.ContainsAny(in.Name, " :\r\n\t\x00"):
+		case in.Name == "" || m.Name == "env" && strings.ContainsAny(in.Name, "=\x00") || m.Name == "headers" &&
+			strings.ContainsAny(in.Name, " :\r\n\t\x00"):
 			p.fail(in.Line, "%s: %q cannot be a name", m.Name, clean(in.Name, 60))
 		}
-		if m.Name == "env" && p.file.Origin == Project && !isVariable(in.Name) { // shells read functions from names such as BASH_FUNC_x%%
+		// shells read functions from names such as BASH_FUNC_x%%
+		if m.Name == "env" && p.file.Origin == Project && !isVariable(in.Name) {
 			p.fail(in.Line, "env: %q cannot be a name in a file of the project: it may have letters, digits and underscores", clean(in.Name, 60))
 		}
 		value := p.expand(in.Line, in.Name, text)

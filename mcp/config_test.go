@@ -107,10 +107,14 @@ func TestM2_AllMembers(t *testing.T) {
 		t.Fatal(err, problems)
 	}
 	want := []Server{
-		{Name: "local", File: "f", Command: "npx", Args: []string{"-y", "pkg@1", "$HOME"}, Env: map[string]string{"A": "pkg", "B": ""}, Dir: "sub", Hosts: []string{"10.0.0.1"},
-			CallTimeout: 90 * time.Second, StartTimeout: 5 * time.Second, Enabled: []string{"a"}, Disabled: []string{"b"}, Required: true, Trusted: true},
-		{Name: "away", File: "f", URL: "https://x.example/mcp", Headers: map[string]string{"X-Key": "pkg"}, CallTimeout: time.Second,
-			OAuth: OAuth{ClientID: "me", ClientSecretVar: "PKG", MetadataURL: "https://as.example", Scopes: []string{"a", "b"}, CallbackPort: 8080}},
+		{Name: "local", File: "f", Command: "npx", Args: []string{"-y", "pkg@1", "$HOME"},
+			Env: map[string]string{"A": "pkg", "B": ""}, Dir: "sub", Hosts: []string{"10.0.0.1"},
+			CallTimeout: 90 * time.Second, StartTimeout: 5 * time.Second, Enabled: []string{"a"},
+			Disabled: []string{"b"}, Required: true, Trusted: true},
+		{Name: "away", File: "f", URL: "https://x.example/mcp", Headers: map[string]string{"X-Key": "pkg"},
+			CallTimeout: time.Second,
+			OAuth: OAuth{ClientID: "me", ClientSecretVar: "PKG", MetadataURL: "https://as.example",
+				Scopes: []string{"a", "b"}, CallbackPort: 8080}},
 		{Name: "gone", File: "f", Off: true},
 	}
 	if diff := cmp.Diff(want, servers); diff != "" {
@@ -158,12 +162,14 @@ func TestM2_MistakesInServers(t *testing.T) {
 		`{"bearer_token_env_var": "X", "url": "https://x.example"}`:               `"Bearer ${NAME}"`,
 	} {
 		file := "{\"mcpServers\": {\n\"good\": {\"command\": \"x\"},\n\n\"bad\": " + text + "}}"
-		servers, problems, err := Parse(File{Name: "the.json", Data: []byte(file), Getenv: environment(map[string]string{"FORBIDDEN": "forbidden"})})
+		servers, problems, err := Parse(File{Name: "the.json", Data: []byte(file),
+			Getenv: environment(map[string]string{"FORBIDDEN": "forbidden"})})
 		if err != nil || len(servers) != 2 || servers[0].Off || !servers[1].Off || len(problems) == 0 {
 			t.Errorf("%s: %v, %v, %v", text, servers, problems, err)
 			continue
 		}
-		if got := errors.Join(problems...).Error(); !strings.Contains(got, want) || !strings.HasPrefix(got, "the.json, line 4: the server bad: ") {
+		if got := errors.Join(problems...).Error(); !strings.Contains(got, want) ||
+			!strings.HasPrefix(got, "the.json, line 4: the server bad: ") {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
@@ -207,22 +213,26 @@ func TestM2_MistakesInFiles(t *testing.T) {
 		strings.Repeat("[", 50):                     "inside each other",
 		`{"mcpServers": {"a": ` + strings.Repeat(`{"a":`, 100): "inside each other",
 	} {
-		if servers, _, err := Parse(File{Name: "the.json", Data: []byte(text)}); err == nil || !strings.HasPrefix(err.Error(), "the.json: ") || !strings.Contains(err.Error(), want) {
+		if servers, _, err := Parse(File{Name: "the.json", Data: []byte(text)}); err == nil ||
+			!strings.HasPrefix(err.Error(), "the.json: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v; want %q", text, servers, err, want)
 		}
 	}
-	if _, problems, err := Parse(File{Name: "f", Data: []byte(`{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}, "": {}, "b\u0007": {"command": "x"}}}`)}); err != nil || len(problems) < 4 {
+	if _, problems, err := Parse(File{Name: "f",
+		Data: []byte(`{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}, "": {}, "b\u0007": {"command": "x"}}}`)}); err != nil || len(problems) < 4 {
 		t.Errorf("%v, %v", problems, err)
 	}
 }
 
 // Of servers with one name the first counts, and the others are told.
 func TestM2_FirstNameWins(t *testing.T) {
-	servers, shadowed := Merge([]Server{{Name: "a", File: "1"}, {Name: "a", File: "2"}}, []Server{{Name: "b", File: "3"}, {Name: "a", File: "3"}})
+	servers, shadowed := Merge([]Server{{Name: "a", File: "1"}, {Name: "a", File: "2"}},
+		[]Server{{Name: "b", File: "3"}, {Name: "a", File: "3"}})
 	if len(servers) != 2 || servers[0].File != "1" || servers[1].Name != "b" {
 		t.Errorf("%+v", servers)
 	}
-	if len(shadowed) != 2 || shadowed[1].Error() != "the server a of 3 is not used, because 1 has one with the same name" {
+	if len(shadowed) != 2 ||
+		shadowed[1].Error() != "the server a of 3 is not used, because 1 has one with the same name" {
 		t.Errorf("%v", shadowed)
 	}
 }
@@ -230,16 +240,19 @@ func TestM2_FirstNameWins(t *testing.T) {
 // A server that its user has disabled, or that has a mistake, keeps its name from a project's
 // server, for which the user's rules would count.
 func TestM12_DisabledServersKeepTheirNames(t *testing.T) {
-	mine, problems, err := Parse(File{Name: "mine", Data: []byte(`{"mcpServers": {"off": {"command": "x", "disabled": true}, "broken": {"command": 7}, "twice": {"command": "x"}, "twice": {"command": "y"}}}`)})
+	mine, problems, err := Parse(File{Name: "mine",
+		Data: []byte(`{"mcpServers": {"off": {"command": "x", "disabled": true}, "broken": {"command": 7}, "twice": {"command": "x"}, "twice": {"command": "y"}}}`)})
 	if err != nil || len(problems) != 3 {
 		t.Fatal(err, problems)
 	}
-	theirs, problems, err := Parse(File{Name: "theirs", Origin: Project, Data: []byte(`{"mcpServers": {"off": {"command": "x"}, "broken": {"command": "x"}, "twice": {"command": "x"}, "other": {"command": "x"}}}`)})
+	theirs, problems, err := Parse(File{Name: "theirs", Origin: Project,
+		Data: []byte(`{"mcpServers": {"off": {"command": "x"}, "broken": {"command": "x"}, "twice": {"command": "x"}, "other": {"command": "x"}}}`)})
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}
 	servers, shadowed := Merge(mine, theirs)
-	if len(servers) != 1 || servers[0].Name != "other" || len(shadowed) != 3 || !strings.Contains(shadowed[0].Error(), "the server off of theirs is not used, because mine") {
+	if len(servers) != 1 || servers[0].Name != "other" || len(shadowed) != 3 || !strings.Contains(shadowed[0].Error(),
+		"the server off of theirs is not used, because mine") {
 		t.Errorf("%+v, %v", servers, shadowed)
 	}
 }
@@ -249,7 +262,8 @@ func FuzzM2_Parse(f *testing.F) {
 	f.Add([]byte(`{"mcpServers": {"a": null, "b": {"args": null, "env": [], "timeout": 1e9, "hosts": [""]}}}`))
 	f.Add([]byte("\xef\xbb\xbf{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		servers, problems, err := Parse(File{Name: "f", Data: data, Origin: Project, Getenv: environment(map[string]string{"A": "x"})})
+		servers, problems, err := Parse(File{Name: "f", Data: data, Origin: Project,
+			Getenv: environment(map[string]string{"A": "x"})})
 		if err != nil && len(servers)+len(problems) > 0 {
 			t.Fatal("both an error and servers")
 		}
@@ -292,7 +306,9 @@ func TestM2_ArgumentsOfPrompts(t *testing.T) {
 // A shell would read some names of variables as functions.
 func TestM12_NamesOfVariables(t *testing.T) {
 	for origin, off := range map[Origin]bool{User: false, Project: true} {
-		list, problems, err := Parse(File{Name: "f", Data: []byte(`{"mcpServers": {"s": {"command": "x", "env": {"BASH_FUNC_exec%%": "() { id; }"}}}}`), Origin: origin})
+		list, problems, err := Parse(File{Name: "f",
+			Data:   []byte(`{"mcpServers": {"s": {"command": "x", "env": {"BASH_FUNC_exec%%": "() { id; }"}}}}`),
+			Origin: origin})
 		if err != nil || len(list) != 1 || list[0].Off != off || (len(problems) > 0) != off {
 			t.Errorf("a server of the %v: %v, %v, %v", origin, list, problems, err)
 		}

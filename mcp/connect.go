@@ -128,7 +128,8 @@ func (s *server) client(c *conn, sent *probing) *sdk.Client {
 		},
 	}
 	if s.owner.o.Answers {
-		o.Capabilities.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
+		o.Capabilities.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{},
+			URL: &sdk.URLElicitationCapabilities{}}
 		o.ElicitationHandler = s.asked
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "attractor", Version: "1"}, o)
@@ -156,7 +157,8 @@ func (s *server) client(c *conn, sent *probing) *sdk.Client {
 func (s *server) explain(ctx context.Context, c *conn, err error) error {
 	if ctx.Err() != nil {
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			err = fmt.Errorf("it did not start within %s; give it more time, or see whether its command works", s.startTimeout())
+			err = fmt.Errorf("it did not start within %s; give it more time, or see whether its command works",
+				s.startTimeout())
 		} else {
 			err = context.Cause(ctx)
 		}

@@ -51,7 +51,8 @@ func discover(ctx context.Context, client *http.Client, s Server, refused *http.
 
 // resourceMetadata returns the metadata of the server, or nil if it has none: an older server is
 // its own authorization server.
-func resourceMetadata(ctx context.Context, client *http.Client, s Server, list []oauthex.Challenge) (*oauthex.ProtectedResourceMetadata, error) {
+func resourceMetadata(ctx context.Context, client *http.Client, s Server,
+	list []oauthex.Challenge) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := serverURL(s.URL)
 	if err != nil {
 		return nil, err
@@ -127,7 +128,8 @@ func covers(resource string, server *url.URL) bool {
 }
 
 // issuer returns the metadata of the authorization server.
-func issuer(ctx context.Context, client *http.Client, s Server, resource *oauthex.ProtectedResourceMetadata) (*oauthex.AuthServerMeta, error) {
+func issuer(ctx context.Context, client *http.Client, s Server,
+	resource *oauthex.ProtectedResourceMetadata) (*oauthex.AuthServerMeta, error) {
 	if place := s.OAuth.MetadataURL; place != "" {
 		name, err := issuerOf(place)
 		if err != nil {
@@ -167,7 +169,8 @@ func issuer(ctx context.Context, client *http.Client, s Server, resource *oauthe
 	return m, nil
 }
 
-var errNoOAuth = errors.New("the server does not say where one logs in: if it wants a key, put it into the headers of its configuration")
+var errNoOAuth = errors.New(
+	"the server does not say where one logs in: if it wants a key, put it into the headers of its configuration")
 
 // issuerOf returns the name of the issuer whose metadata is at a well-known place.
 func issuerOf(place string) (string, error) {
@@ -196,9 +199,11 @@ func check(s Server, m *oauthex.AuthServerMeta) error {
 		return fmt.Errorf("the authorization server %s does not support PKCE with S256, without which a login can be stolen", netguard.Shown(m.Issuer))
 	}
 	if m.AuthorizationEndpoint == "" || m.TokenEndpoint == "" {
-		return fmt.Errorf("the authorization server %s has no authorization_endpoint or no token_endpoint", netguard.Shown(m.Issuer))
+		return fmt.Errorf("the authorization server %s has no authorization_endpoint or no token_endpoint",
+			netguard.Shown(m.Issuer))
 	}
-	for _, endpoint := range []string{m.AuthorizationEndpoint, m.TokenEndpoint, m.RegistrationEndpoint, m.RevocationEndpoint} {
+	for _, endpoint := range []string{m.AuthorizationEndpoint, m.TokenEndpoint, m.RegistrationEndpoint,
+		m.RevocationEndpoint} {
 		if err := checkEndpoint(s, endpoint); endpoint != "" && err != nil {
 			return fmt.Errorf("the authorization server %s: %w", netguard.Shown(m.Issuer), err)
 		}

@@ -21,7 +21,8 @@ const maxQuestion = 4 << 10
 func refuseSampling(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if method == "sampling/createMessage" {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "sampling is not supported: servers get no access to the model of this client"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
+				Message: "sampling is not supported: servers get no access to the model of this client"}
 		}
 		return next(ctx, method, req)
 	}
@@ -83,7 +84,8 @@ func (s *server) question(p *sdk.ElicitParams, others int) (tool.Question, error
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 			return q, errors.New("only http and https addresses are shown to people")
 		}
-		q.Text += fmt.Sprintf("\nThe server asks you to open this address at %s: %s", u.Host, clean(u.String(), maxQuestion))
+		q.Text += fmt.Sprintf("\nThe server asks you to open this address at %s: %s", u.Host,
+			clean(u.String(), maxQuestion))
 		q.Options = []string{"I have opened it"}
 		return q, nil
 	}
@@ -110,7 +112,8 @@ func (s *server) opened(ctx context.Context, err error) bool {
 		return false
 	}
 	var data struct{ Elicitations []*sdk.ElicitParams }
-	if json.Unmarshal(refused.Data, &data) != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > maxRequests {
+	if json.Unmarshal(refused.Data, &data) != nil || len(data.Elicitations) == 0 ||
+		len(data.Elicitations) > maxRequests {
 		return false
 	}
 	for _, p := range data.Elicitations {

@@ -26,7 +26,8 @@ func trains() *httptest.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "trains", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "next", Description: "Says when the next train leaves a station."},
 		func(_ context.Context, _ *sdk.CallToolRequest, s station) (*sdk.CallToolResult, any, error) {
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "The next train leaves " + s.Name + " at 10:04."}}}, nil, nil
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "The next train leaves " + s.Name +
+				" at 10:04."}}}, nil, nil
 		})
 	return httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
 }
@@ -45,7 +46,8 @@ func ExampleStart() {
 	if err := servers.Ready(ctx); err != nil { // waits for the required ones
 		log.Fatal(err)
 	}
-	model := llmtest.NewProvider("test", llmtest.Calls(llmtest.Call("mcp__trains__next", map[string]string{"name": "Basel"})), llmtest.Text("At 10:04."))
+	model := llmtest.NewProvider("test",
+		llmtest.Calls(llmtest.Call("mcp__trains__next", map[string]string{"name": "Basel"})), llmtest.Text("At 10:04."))
 	session, err := agent.New(ctx, agent.Options{
 		Client:  &llm.Client{Providers: []llm.Provider{model}},
 		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You know trains."},

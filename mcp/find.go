@@ -32,7 +32,8 @@ func (s *Servers) Tool(server, name string) (tool.Tool, error) {
 	if near := names.Near(name, known); len(near) > 0 {
 		hint = "; did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return tool.Tool{}, fmt.Errorf("the MCP server %s has no tool %s among its %d%s", server, clean(name, 100), len(known), hint)
+	return tool.Tool{}, fmt.Errorf("the MCP server %s has no tool %s among its %d%s", server, clean(name, 100),
+		len(known), hint)
 }
 
 // Prompt returns the prompt with a name, mcp__SERVER__PROMPT. It waits for the server if that is
@@ -73,7 +74,8 @@ func (p *Prompt) Fill(line string) (map[string]string, error) {
 	args := map[string]string{}
 	next, last := 0, ""
 	for _, word := range names.Words(line) {
-		if name, value, ok := strings.Cut(word, "="); ok && slices.ContainsFunc(p.Arguments, func(a PromptArgument) bool { return a.Name == name }) {
+		if name, value, ok := strings.Cut(word, "="); ok && slices.ContainsFunc(p.Arguments,
+			func(a PromptArgument) bool { return a.Name == name }) {
 			args[name] = value
 			continue
 		}

@@ -74,7 +74,8 @@ func (l *Login) grant(ctx context.Context, client *http.Client, code, redirect s
 	case err != nil:
 		return nil, grantFailure(err)
 	case !strings.EqualFold(t.TokenType, "Bearer"):
-		return nil, fmt.Errorf("it gave a token of the type %q, and only bearer tokens are known", clean(t.TokenType, 40))
+		return nil, fmt.Errorf("it gave a token of the type %q, and only bearer tokens are known",
+			clean(t.TokenType, 40))
 	case strings.ContainsFunc(t.AccessToken, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("it gave a token that cannot be in a header")
 	}

@@ -34,10 +34,12 @@ func raw(deaf bool) error {
 		switch m.Method {
 		case "": // a response
 			if refused++; refused == manyQuestions-maxRequests {
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"refused"}]}}`+"\n", must(json.Marshal(asking)))
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"refused"}]}}`+"\n",
+					must(json.Marshal(asking)))
 			}
 		case "server/discover":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n", must(json.Marshal(m.ID)))
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n",
+				must(json.Marshal(m.ID)))
 		case "initialize":
 			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"0"}}`
 		case "tools/list":
@@ -87,7 +89,8 @@ func does() map[string]func(m *request) string {
 		"number": func(*request) string { return "7" },
 		"kind":   func(*request) string { return `{"content":[{"type":"hologram"}]}` },
 		"error": func(m *request) string {
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"bad\u001b[31m %s"}}`+"\n", must(json.Marshal(m.ID)), strings.Repeat("x", 1<<20))
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"bad\u001b[31m %s"}}`+"\n",
+				must(json.Marshal(m.ID)), strings.Repeat("x", 1<<20))
 			return ""
 		},
 		"version": func(m *request) string {
@@ -99,7 +102,8 @@ func does() map[string]func(m *request) string {
 			return ""
 		},
 		"other id": func(*request) string {
-			fmt.Println(`{"jsonrpc":"2.0","id":999999,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":"x","result":{}}` + "\n" + `{"jsonrpc":"2.0","id":null,"result":{}}`)
+			fmt.Println(`{"jsonrpc":"2.0","id":999999,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":"x","result":{}}` +
+				"\n" + `{"jsonrpc":"2.0","id":null,"result":{}}`)
 			return ok("other")
 		},
 		"stderr": func(*request) string {
@@ -116,7 +120,8 @@ func what(name string) string { return `{"what":` + string(must(json.Marshal(nam
 func TestM5_HostileMessages(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := ready(t, Options{Servers: []Server{as(t, "raw", "raw")}, Log: slog.New(slog.NewTextHandler(&log, nil)), Warn: func(string, error) {}})
+	s := ready(t, Options{Servers: []Server{as(t, "raw", "raw")}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Warn: func(string, error) {}})
 	for name, want := range map[string]string{
 		"notify":   "notified",
 		"null":     "",
@@ -183,7 +188,8 @@ func TestM1_RestartsEnd(t *testing.T) {
 	for range 2 + len(restartDelays()) {
 		run(t.Context(), t, s, "mcp__lab__die", `{}`, tool.Call{})
 	}
-	if o := run(t.Context(), t, s, "mcp__lab__look", `{}`, tool.Call{}); !strings.Contains(o.Model.Text(), "it was started 4 times and is not started again") {
+	if o := run(t.Context(), t, s, "mcp__lab__look", `{}`, tool.Call{}); !strings.Contains(o.Model.Text(),
+		"it was started 4 times and is not started again") {
 		t.Errorf("the result is %q", o.Model.Text())
 	}
 	if st := s.Status()[0]; st.State != Failed {
@@ -222,7 +228,8 @@ func TestM12_ChangedDefinitions(t *testing.T) {
 			t.Errorf("start %d: %s", i, w.all())
 		}
 		var changed *ChangedError
-		if want == 1 && (!errors.As(w.errs[0], &changed) || len(changed.Tools) != 1 || changed.Tools[0].Name != "mcp__lab__look") {
+		if want == 1 && (!errors.As(w.errs[0], &changed) || len(changed.Tools) != 1 ||
+			changed.Tools[0].Name != "mcp__lab__look") {
 			t.Errorf("start %d: %v", i, w.errs)
 		}
 		if err := s.Close(); err != nil {
@@ -233,7 +240,8 @@ func TestM12_ChangedDefinitions(t *testing.T) {
 		}
 	}
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Pins: p})
-	if s.Changed("mcp__lab__measure") != "" || s.Changed("mcp__lab__x") != "" || s.Changed("mcp__lab__look") == "" { // since the start before the last
+	// since the start before the last
+	if s.Changed("mcp__lab__measure") != "" || s.Changed("mcp__lab__x") != "" || s.Changed("mcp__lab__look") == "" {
 		t.Error("it is not remembered which tool has changed")
 	}
 	s.Accept("mcp__lab__look", "as it was before that")
@@ -241,7 +249,8 @@ func TestM12_ChangedDefinitions(t *testing.T) {
 		t.Error("another definition was accepted")
 	}
 	s.Accept("mcp__lab__look", s.Changed("mcp__lab__look"))
-	if s.Changed("mcp__lab__look") != "" || ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Pins: p}).Changed("mcp__lab__look") != "" {
+	if s.Changed("mcp__lab__look") != "" ||
+		ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Pins: p}).Changed("mcp__lab__look") != "" {
 		t.Error("a tool that was accepted counts as changed")
 	}
 	p.err = errors.New("the disk is gone")
@@ -288,7 +297,8 @@ func TestM1_CloseDuringACall(t *testing.T) {
 	if !o.IsError || !strings.Contains(o.Model.Text(), "was closed during the call") {
 		t.Errorf("the result is %q", o.Model.Text())
 	}
-	if o := run(t.Context(), t, s, "mcp__lab__look", `{}`, tool.Call{}); !strings.Contains(o.Model.Text(), "is not running: the servers are closed") {
+	if o := run(t.Context(), t, s, "mcp__lab__look", `{}`, tool.Call{}); !strings.Contains(o.Model.Text(),
+		"is not running: the servers are closed") {
 		t.Errorf("after that: %q", o.Model.Text())
 	}
 }
@@ -296,13 +306,16 @@ func TestM1_CloseDuringACall(t *testing.T) {
 // FuzzM5_Lines feeds what a process prints to the connection: it returns messages until the end,
 // and keeps a bounded part of the rest.
 func FuzzM5_Lines(f *testing.F) {
-	for _, seed := range []string{"hello\n", `{"jsonrpc":"2.0","id":1,"result":{}}`, `[{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}},1]`,
-		`{"jsonrpc":"2.0","id":null,"result":7}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":1,"result":`, "[[[[\xff\n\n{}"} {
+	for _, seed := range []string{"hello\n", `{"jsonrpc":"2.0","id":1,"result":{}}`,
+		`[{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}},1]`,
+		`{"jsonrpc":"2.0","id":null,"result":7}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n" +
+			`{"jsonrpc":"2.0","id":1,"result":`, "[[[[\xff\n\n{}"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := &stdio{inbox: &inbox{on: func(string, json.RawMessage) bool { return true }},
-			Process: &stdioproc.Process{Out: bufio.NewReaderSize(bytes.NewReader(data), 16), Closed: make(chan struct{})}}
+			Process: &stdioproc.Process{Out: bufio.NewReaderSize(bytes.NewReader(data), 16),
+				Closed: make(chan struct{})}}
 		for n := 0; ; n++ {
 			m, err := c.Read(t.Context())
 			if err != nil {
@@ -330,8 +343,10 @@ func padded() error {
 		case "initialize":
 			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"padded","version":"0"}}`
 		case "tools/list":
-			return `{"tools":[null,{"name":"meta","inputSchema":{"type":"object"},"_meta":{"x":"` + pad + `"},"annotations":{"title":"x","readOnlyHint":true}},` +
-				`{"name":"titled","title":"` + pad + `","inputSchema":{"type":"object"}},{"name":"late","inputSchema":{"type":"object"}}]}`
+			return `{"tools":[null,{"name":"meta","inputSchema":{"type":"object"},"_meta":{"x":"` + pad +
+				`"},"annotations":{"title":"x","readOnlyHint":true}},` +
+				`{"name":"titled","title":"` + pad +
+				`","inputSchema":{"type":"object"}},{"name":"late","inputSchema":{"type":"object"}}]}`
 		}
 		return ""
 	})
@@ -393,12 +408,15 @@ func TestM5_MuteServer(t *testing.T) {
 	one := as(t, "mute", "mute")
 	one.CallTimeout = time.Hour
 	s := ready(t, Options{Servers: []Server{one}, Warn: w.add})
-	if n := len(s.Tools()); n != 2 || !strings.Contains(w.all(), "the tools research of the MCP server mute are left out, because they run only as tasks") {
+	if n := len(s.Tools()); n != 2 ||
+		!strings.Contains(w.all(),
+			"the tools research of the MCP server mute are left out, because they run only as tasks") {
 		t.Errorf("there are %d tools; the warnings are %s", n, w.all())
 	}
 	for range 2 {
 		o := run(t.Context(), t, s, "mcp__mute__hush", `{}`, tool.Call{})
-		if !strings.Contains(o.Model.Text(), "ended during the call, which may have had effects: it closed its output and went on running") {
+		if !strings.Contains(o.Model.Text(),
+			"ended during the call, which may have had effects: it closed its output and went on running") {
 			t.Errorf("the result is %q", o.Model.Text())
 		}
 	}

@@ -58,7 +58,8 @@ func (n Network) Client(s Server) (*http.Client, error) {
 		config = n.TLS.Clone()
 	}
 	config.MinVersion = max(config.MinVersion, tls.VersionTLS12)
-	transport := &http.Transport{DialContext: r.dial, TLSClientConfig: config, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+	transport := &http.Transport{DialContext: r.dial, TLSClientConfig: config, TLSHandshakeTimeout: 10 * time.Second,
+		ForceAttemptHTTP2:      true,
 		MaxResponseHeaderBytes: maxHeader, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 4}
 	return &http.Client{Transport: &checked{r, transport}, CheckRedirect: sameOrigin}, nil
 }
@@ -101,9 +102,11 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	from := via[len(via)-1]
 	switch {
 	case origin(req.URL) != origin(from.URL):
-		return fmt.Errorf("it redirects to %s, which is not followed: a redirect must stay on %s", netguard.Shown(origin(req.URL)), origin(from.URL))
+		return fmt.Errorf("it redirects to %s, which is not followed: a redirect must stay on %s",
+			netguard.Shown(origin(req.URL)), origin(from.URL))
 	case req.Method != from.Method:
-		return fmt.Errorf("it redirects a %s request in a way that loses its content: use the URL %s", from.Method, netguard.Shown(req.URL.Redacted()))
+		return fmt.Errorf("it redirects a %s request in a way that loses its content: use the URL %s", from.Method,
+			netguard.Shown(req.URL.Redacted()))
 	case len(via) > maxRedirects:
 		return fmt.Errorf("it redirected more than %d times", maxRedirects)
 	}
@@ -166,7 +169,8 @@ func (r *reach) dial(ctx context.Context, network, address string) (net.Conn, er
 // address returns nil if the address to which a host leads may be connected to.
 func (r *reach) address(host netguard.Host, a netip.AddrPort) error {
 	port := strconv.Itoa(int(a.Port()))
-	if r.local && isLoopback(host.String()) && a.Addr().IsLoopback() || r.guard.Named.Names(host, a.Port()) && netguard.Private(a.Addr()) {
+	if r.local && isLoopback(host.String()) && a.Addr().IsLoopback() || r.guard.Named.Names(host, a.Port()) &&
+		netguard.Private(a.Addr()) {
 		return nil
 	}
 	if err := r.guard.Address(a); err != nil {
@@ -188,7 +192,8 @@ func unnamed(err error, host, port string) error {
 
 // dialRemote returns the transport of a connection to a remote server, and a function that ends it:
 // its requests end, and so do its goroutines. A nil client stands for [Network.Client].
-func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(name, value string), in *inbox) (sdk.Transport, func(), error) {
+func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(name, value string),
+	in *inbox) (sdk.Transport, func(), error) {
 	u, err := serverURL(s.URL)
 	if err != nil {
 		return nil, nil, err
@@ -203,9 +208,12 @@ func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(na
 		base = http.DefaultTransport
 	}
 	life, end := context.WithCancel(context.Background())
-	a := &authorizer{server: s, life: life, tokens: tokens, client: &http.Client{Transport: base, CheckRedirect: sameOrigin}, secret: secret}
-	t := &remote{server: s, at: origin(u), base: base, life: life, auth: a, listen: listening{wait: listenWait}, inbox: in}
-	return &sdk.StreamableClientTransport{Endpoint: u.String(), HTTPClient: &http.Client{Transport: t, CheckRedirect: sameOrigin}, OAuthHandler: a,
+	a := &authorizer{server: s, life: life, tokens: tokens, client: &http.Client{Transport: base,
+		CheckRedirect: sameOrigin}, secret: secret}
+	t := &remote{server: s, at: origin(u), base: base, life: life, auth: a, listen: listening{wait: listenWait},
+		inbox: in}
+	return &sdk.StreamableClientTransport{Endpoint: u.String(), HTTPClient: &http.Client{Transport: t,
+		CheckRedirect: sameOrigin}, OAuthHandler: a,
 		MaxEventSize: -1}, func() { end(); client.CloseIdleConnections() }, nil
 }
 
@@ -284,7 +292,8 @@ func (t *remote) judge(req *http.Request, sent jsonrpc.Message, resp *http.Respo
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return t.auth.judge(req, resp)
 	case status < 300 && kind != "application/json" && kind != "text/event-stream" && isCall(sent):
-		return fmt.Errorf("it answered with %s instead of MCP: check its URL", clean(cmp.Or(kind, "no content type"), 100))
+		return fmt.Errorf("it answered with %s instead of MCP: check its URL", clean(cmp.Or(kind, "no content type"),
+			100))
 	case status < 300 && resp.ContentLength > maxMessage:
 		return errTooLong
 	case status < 400 || status == http.StatusMethodNotAllowed || kind == "application/json":

@@ -38,10 +38,12 @@ type plain struct {
 func startPlain(t *testing.T) *plain {
 	p := &plain{}
 	server := sdk.NewServer(&sdk.Implementation{Name: "plain", Version: "1"}, nil)
-	sdk.AddTool(server, &sdk.Tool{Name: "whoami"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(server, &sdk.Tool{Name: "whoami"}, func(context.Context, *sdk.CallToolRequest,
+		struct{}) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "the user"}}}, nil, nil
 	})
-	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{EventStore: sdk.NewMemoryEventStore(nil)})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server },
+		&sdk.StreamableHTTPOptions{EventStore: sdk.NewMemoryEventStore(nil)})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -69,7 +71,8 @@ func startPlain(t *testing.T) *plain {
 func (p *plain) server() Server { return Server{Name: "plain", URL: p.URL} }
 
 func TestM12_WhereServersMayBe(t *testing.T) {
-	names := loopdns.Start(t, map[string][]string{"public.example": {"127.0.0.1"}, "work.example": {"10.255.255.1"}, "meta.example": {"169.254.169.254"}})
+	names := loopdns.Start(t, map[string][]string{"public.example": {"127.0.0.1"}, "work.example": {"10.255.255.1"},
+		"meta.example": {"169.254.169.254"}})
 	p := startPlain(t)
 	port := p.URL[strings.LastIndex(p.URL, ":")+1 : strings.LastIndex(p.URL, "/")]
 	for name, c := range map[string]struct {
@@ -77,18 +80,24 @@ func TestM12_WhereServersMayBe(t *testing.T) {
 		hosts []string
 		want  string // empty if the server is reached
 	}{
-		"loopback":                  {url: p.URL},
-		"loopback by name":          {url: "http://localhost:" + port + "/mcp"},
-		"http elsewhere":            {url: "http://mcp.example.com/mcp", want: "is not encrypted"},
-		"http, named":               {url: "http://mcp.example.com/mcp", hosts: []string{"mcp.example.com"}, want: "is not encrypted"},
-		"no scheme":                 {url: "mcp.example.com/mcp", want: "does not begin with https:// or http://"},
-		"a user":                    {url: "https://me:secret@mcp.example.com/", want: "put credentials into headers"},
-		"private address":           {url: "https://10.1.2.3/mcp", want: `10.1.2.3 is a private address: if it is meant, name it in the server's configuration: "hosts": ["10.1.2.3"]`},
-		"metadata address":          {url: "https://169.254.169.254/mcp", want: "metadata service"},
-		"metadata by name":          {url: "https://meta.example/mcp", want: "169.254.169.254 is the address of a cloud's metadata service"},
-		"metadata by a named host":  {url: "https://meta.example/mcp", hosts: []string{"meta.example"}, want: "metadata service"},
-		"a name that leads here":    {url: "https://public.example:" + port + "/mcp", want: "127.0.0.1 is a loopback address"},
-		"a named host leads here":   {url: "https://public.example:" + port + "/mcp", hosts: []string{"public.example:" + port}, want: "127.0.0.1 is a loopback address"},
+		"loopback":         {url: p.URL},
+		"loopback by name": {url: "http://localhost:" + port + "/mcp"},
+		"http elsewhere":   {url: "http://mcp.example.com/mcp", want: "is not encrypted"},
+		"http, named": {url: "http://mcp.example.com/mcp", hosts: []string{"mcp.example.com"},
+			want: "is not encrypted"},
+		"no scheme": {url: "mcp.example.com/mcp", want: "does not begin with https:// or http://"},
+		"a user":    {url: "https://me:secret@mcp.example.com/", want: "put credentials into headers"},
+		"private address": {url: "https://10.1.2.3/mcp",
+			want: `10.1.2.3 is a private address: if it is meant, name it in the server's configuration: "hosts": ["10.1.2.3"]`},
+		"metadata address": {url: "https://169.254.169.254/mcp", want: "metadata service"},
+		"metadata by name": {url: "https://meta.example/mcp",
+			want: "169.254.169.254 is the address of a cloud's metadata service"},
+		"metadata by a named host": {url: "https://meta.example/mcp", hosts: []string{"meta.example"},
+			want: "metadata service"},
+		"a name that leads here": {url: "https://public.example:" + port + "/mcp",
+			want: "127.0.0.1 is a loopback address"},
+		"a named host leads here": {url: "https://public.example:" + port + "/mcp",
+			hosts: []string{"public.example:" + port}, want: "127.0.0.1 is a loopback address"},
 		"a name that leads inside":  {url: "https://work.example/mcp", want: "10.255.255.1 is a private address"},
 		"an odd spelling":           {url: "https://0x7f000001/mcp", want: "unusual spelling"},
 		"a wrong host in the hosts": {url: p.URL, hosts: []string{"https://x"}, want: "hosts: "},
@@ -117,7 +126,8 @@ func TestM12_OtherURLsOfAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at, want := range map[string]string{"http://10.1.2.3/token": "is not encrypted", "http://127.0.0.1:9/token": "127.0.0.1 is a loopback address",
+	for at, want := range map[string]string{"http://10.1.2.3/token": "is not encrypted",
+		"http://127.0.0.1:9/token": "127.0.0.1 is a loopback address",
 		"http://localhost:9/token": "localhost is a name inside a private network"} {
 		_, err := client.Get(at)
 		wantError(t, err, want)
@@ -195,7 +205,8 @@ func TestM12_HeadersStay(t *testing.T) {
 	var other atomic.Int32
 	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { other.Add(1) }))
 	defer thief.Close()
-	for name, location := range map[string]string{"another port": thief.URL + "/mcp", "another host": strings.Replace(thief.URL, "127.0.0.1", "localhost", 1),
+	for name, location := range map[string]string{"another port": thief.URL + "/mcp",
+		"another host":  strings.Replace(thief.URL, "127.0.0.1", "localhost", 1),
 		"a public host": "https://evil.example/mcp", "the same host with https": "https://HOST/mcp"} {
 		for _, status := range []int{302, 307, 308} {
 			p := startPlain(t)
@@ -240,7 +251,8 @@ func TestM1_RedirectsThatStay(t *testing.T) {
 	if err := whoami(t, cs); err != nil {
 		t.Error(err)
 	}
-	for path, want := range map[string]string{"/loop": "it redirected more than 5 times", "/lost": "in a way that loses its content: use the URL"} {
+	for path, want := range map[string]string{"/loop": "it redirected more than 5 times",
+		"/lost": "in a way that loses its content: use the URL"} {
 		s := p.server()
 		s.URL = strings.Replace(s.URL, "/mcp", path, 1)
 		_, err := session(t, s, nil)
@@ -249,7 +261,10 @@ func TestM1_RedirectsThatStay(t *testing.T) {
 }
 
 func TestM12_TLS(t *testing.T) {
-	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+	}))
 	web.TLS = &tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}
 	web.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes
 	web.StartTLS()
@@ -261,7 +276,8 @@ func TestM12_TLS(t *testing.T) {
 		want string
 	}{
 		"an unknown certificate": {Network{}, "certificate"},
-		"an old version":         {Network{TLS: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS10}}, "protocol version"},
+		"an old version": {Network{TLS: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS10}},
+			"protocol version"},
 	} {
 		client, err := c.n.Client(Server{URL: web.URL})
 		if err != nil {
@@ -287,23 +303,35 @@ func TestM1_AnswersThatAreNotMCP(t *testing.T) {
 		answer func(w http.ResponseWriter)
 		want   string
 	}{
-		"a web page":   {func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/html"); io.WriteString(w, "<html>") }, "it answered with text/html instead of MCP: check its URL"},
-		"another type": {func(w http.ResponseWriter) { w.Header().Set("Content-Type", "image/png"); io.WriteString(w, "x") }, "it answered with image/png instead of MCP"},
-		"no type":      {func(w http.ResponseWriter) { w.Header()["Content-Type"] = nil; io.WriteString(w, "{}") }, "it answered with no content type instead of MCP"},
-		"an error":     {func(w http.ResponseWriter) { http.Error(w, "it\x1b[2J broke", 500) }, `it answered 500 Internal Server Error: it\u{1b}[2J broke`},
+		"a web page": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w,
+				"<html>")
+		}, "it answered with text/html instead of MCP: check its URL"},
+		"another type": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "image/png")
+			io.WriteString(w,
+				"x")
+		}, "it answered with image/png instead of MCP"},
+		"no type": {func(w http.ResponseWriter) { w.Header()["Content-Type"] = nil; io.WriteString(w, "{}") },
+			"it answered with no content type instead of MCP"},
+		"an error": {func(w http.ResponseWriter) { http.Error(w, "it\x1b[2J broke", 500) },
+			`it answered 500 Internal Server Error: it\u{1b}[2J broke`},
 		"a page of an error": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(502)
 			io.WriteString(w, "<html>")
 		}, "it answered 502 Bad Gateway"},
-		"not found": {func(w http.ResponseWriter) { http.Error(w, "no such page", 404) }, "it answered 404 Not Found: no such page"},
+		"not found": {func(w http.ResponseWriter) { http.Error(w, "no such page", 404) },
+			"it answered 404 Not Found: no such page"},
 		"a long error": {func(w http.ResponseWriter) {
 			w.WriteHeader(400)
 			for range 200 {
 				io.WriteString(w, long)
 			}
 		}, "it answered 400 Bad Request: xxx"},
-		"no login": {func(w http.ResponseWriter) { w.WriteHeader(401) }, "the MCP server plain needs a login: run attractor mcp login plain"},
+		"no login": {func(w http.ResponseWriter) { w.WriteHeader(401) },
+			"the MCP server plain needs a login: run attractor mcp login plain"},
 		"garbage": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, "{]")
@@ -338,7 +366,8 @@ func TestM1_AnswersThatAreNotMCP(t *testing.T) {
 				}
 			}
 		}, "it sent a message of more than 16 MiB"},
-		"a cut stream": {func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/event-stream") }, "request terminated without response"},
+		"a cut stream": {func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/event-stream") },
+			"request terminated without response"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := startPlain(t)
@@ -383,7 +412,8 @@ func TestM1_ResumedStream(t *testing.T) {
 		if last := r.Header.Get("Last-Event-ID"); r.Method == http.MethodGet && last != "" {
 			resumed.Store(&last)
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, `data: {"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"the user"}]}}`+"\n\n")
+			fmt.Fprint(w, `data: {"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"the user"}]}}`+
+				"\n\n")
 			return true
 		}
 		if !strings.Contains(body, "tools/call") {

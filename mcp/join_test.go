@@ -33,8 +33,10 @@ func fill(s *server, names ...string) {
 	s.mu.Lock()
 	s.offered = nil
 	for _, name := range names {
-		def := llm.ToolDefinition{Name: "mcp__" + s.safe + "__" + name, Parameters: json.RawMessage(`{"type":"object"}`)}
-		s.offered = append(s.offered, offered{name: name, hash: hashOf(def, false), tool: tool.Tool{ToolDefinition: def}})
+		def := llm.ToolDefinition{Name: "mcp__" + s.safe + "__" + name,
+			Parameters: json.RawMessage(`{"type":"object"}`)}
+		s.offered = append(s.offered, offered{name: name, hash: hashOf(def, false),
+			tool: tool.Tool{ToolDefinition: def}})
 	}
 	s.mu.Unlock()
 	s.owner.toolsChanged()

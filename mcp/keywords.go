@@ -120,13 +120,15 @@ func (r *rewriter) numbers(s, out map[string]any) {
 			}
 		}
 	}
-	for limit, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} { // of draft 4
+	// of draft 4
+	for limit, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
 		if s[exclusive] == true && out[limit] != nil {
 			out[exclusive] = out[limit]
 			delete(out, limit)
 		}
 	}
-	for _, name := range []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "multipleOf"} {
+	for _, name := range []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties",
+		"multipleOf"} {
 		n, ok := s[name].(json.Number)
 		if !ok {
 			continue
@@ -184,7 +186,8 @@ func (r *rewriter) object(s, out map[string]any, depth int) {
 		open = true
 	}
 	for _, name := range required {
-		if _, ok := theirs[name]; !ok && validProperty(name) { // some vendors refuse a required property without a schema
+		// some vendors refuse a required property without a schema
+		if _, ok := theirs[name]; !ok && validProperty(name) {
 			properties[name], has = map[string]any{}, true
 		}
 	}

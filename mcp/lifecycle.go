@@ -42,10 +42,12 @@ type server struct {
 	restarts    int
 	calls       calls
 	logs        logs
-	listed      bool              // the tools were listed at least once
-	recalled    bool              // offered has the tools of an earlier start
-	changed     map[string]string // hashes of the tools, by their names on the server, that describe themselves otherwise than before
-	closeErr    error             // for Close, when run is over
+	listed      bool // the tools were listed at least once
+	recalled    bool // offered has the tools of an earlier start
+	// hashes of the tools, by their names on the server, that describe themselves otherwise than
+	// before
+	changed  map[string]string
+	closeErr error // for Close, when run is over
 
 	// For run alone: how often the list has changed, when it was last read because it was said to
 	// have changed, whether it had not, and the hashes of the warnings about lists.
@@ -101,7 +103,8 @@ func (s *server) start(ctx context.Context) *conn {
 	}
 	s.set(c, err, err != nil)
 	if err != nil && s.owner.life.Err() == nil {
-		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s could not be started, so its tools are missing: %w", s.Name, err))
+		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s could not be started, so its tools are missing: %w", s.Name,
+			err))
 	}
 	return c
 }
@@ -117,7 +120,8 @@ const (
 // another reason or everything ends.
 func (s *server) startAfterLogin(token string) *conn {
 	for range maxLogins {
-		if _, wants := errors.AsType[*LoginError](s.problem()); !wants || s.owner.o.Tokens == nil || !s.awaitLogin(token) {
+		if _, wants := errors.AsType[*LoginError](s.problem()); !wants || s.owner.o.Tokens == nil ||
+			!s.awaitLogin(token) {
 			return nil
 		}
 		token = s.token()
@@ -208,7 +212,8 @@ func (s *server) again(c *conn) *conn {
 		}
 	}
 	for delays := restartDelays(); s.restarts < len(delays); {
-		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has ended: %w; the next call of one of its tools starts it again", s.Name, err))
+		s.owner.warn(s.Name, fmt.Errorf(
+			"the MCP server %s has ended: %w; the next call of one of its tools starts it again", s.Name, err))
 		select {
 		case <-s.owner.life.Done():
 			s.set(nil, errClosed, true)

@@ -29,10 +29,12 @@ func (l *listening) open(req *http.Request, base http.RoundTripper) (*http.Respo
 	switch {
 	case !inTime && req.Context().Err() == nil:
 	case err != nil && req.Context().Err() != nil: // the connection is over, and after an error the SDK would try again for seconds
-		return &http.Response{StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req, Body: http.NoBody}, nil
+		return &http.Response{StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+			Request: req, Body: http.NoBody}, nil
 	case err != nil:
 		return nil, err
-	case resp.StatusCode == http.StatusOK && strings.HasPrefix(strings.ToLower(resp.Header.Get("Content-Type")), "text/event-stream"),
+	case resp.StatusCode == http.StatusOK && strings.HasPrefix(strings.ToLower(resp.Header.Get("Content-Type")),
+		"text/event-stream"),
 		resp.StatusCode == http.StatusNotFound && n > 1, // the session has ended
 		resp.StatusCode == http.StatusMethodNotAllowed && n == 1:
 		return resp, nil
@@ -46,8 +48,9 @@ func (l *listening) open(req *http.Request, base http.RoundTripper) (*http.Respo
 
 // quiet returns the answer with a stream that ends with its request.
 func quiet(req *http.Request) *http.Response {
-	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-		Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: silence{req.Context()}, ContentLength: -1}
+	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Request: req,
+		Header:  http.Header{"Content-Type": {"text/event-stream"}}, Body: silence{req.Context()}, ContentLength: -1}
 }
 
 // silence reads nothing until a context ends.

@@ -56,7 +56,8 @@ func (s *server) logCalls(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		began := time.Now()
 		result, err := next(ctx, method, req)
-		attrs := []slog.Attr{slog.String("server", s.Name), slog.String("method", method), slog.String("params", shown(req.GetParams())),
+		attrs := []slog.Attr{slog.String("server", s.Name), slog.String("method", method),
+			slog.String("params", shown(req.GetParams())),
 			slog.String("result", shown(result)), slog.Duration("duration", time.Since(began))}
 		if err != nil {
 			attrs = append(attrs, slog.String("error", clean(err.Error(), maxLogged)))
@@ -97,7 +98,8 @@ const (
 // does not answer logs as it likes.
 func (s *server) askForLogs(ctx context.Context, c *conn) {
 	r, level := c.session.InitializeResult(), s.wanted()
-	if level == "" || r == nil || r.Capabilities == nil || r.Capabilities.Logging == nil || r.ProtocolVersion >= statelessVersion {
+	if level == "" || r == nil || r.Capabilities == nil || r.Capabilities.Logging == nil ||
+		r.ProtocolVersion >= statelessVersion {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
@@ -107,7 +109,8 @@ func (s *server) askForLogs(ctx context.Context, c *conn) {
 
 // logsOf says in a request which messages the server may send while it works on it.
 func (s *server) logsOf(c *conn, meta sdk.Meta) sdk.Meta {
-	if r, level := c.session.InitializeResult(), s.wanted(); level != "" && r != nil && r.ProtocolVersion >= statelessVersion {
+	if r, level := c.session.InitializeResult(), s.wanted(); level != "" && r != nil &&
+		r.ProtocolVersion >= statelessVersion {
 		if meta == nil {
 			meta = sdk.Meta{}
 		}

@@ -14,7 +14,8 @@ import (
 func TestN7_CallsAreLogged(t *testing.T) {
 	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {
 		var log bytes.Buffer
-		s := ready(t, Options{Servers: []Server{as(t, "raw", "raw")}, Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: level})), Warn: func(string, error) {}})
+		s := ready(t, Options{Servers: []Server{as(t, "raw", "raw")},
+			Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: level})), Warn: func(string, error) {}})
 		run(t.Context(), t, s, "mcp__raw__do", what("other id"), tool.Call{})
 		run(t.Context(), t, s, "mcp__raw__do", what(strings.Repeat("x", 100_000)), tool.Call{})
 		if err := s.Close(); err != nil {
@@ -25,7 +26,8 @@ func TestN7_CallsAreLogged(t *testing.T) {
 			if len(line) > 3*maxShown {
 				t.Errorf("a line of %d bytes", len(line))
 			}
-			if strings.Contains(line, `"msg":"mcp call","server":"raw","method":"tools/call","params":"{`) && strings.Contains(line, `"duration":`) {
+			if strings.Contains(line, `"msg":"mcp call","server":"raw","method":"tools/call","params":"{`) &&
+				strings.Contains(line, `"duration":`) {
 				got++
 			}
 		}

@@ -51,7 +51,8 @@ func LogIn(ctx context.Context, s Server, o LoginOptions) error {
 	if timeout == 0 {
 		timeout = 5 * time.Minute
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("nobody finished the login in %s: run the command again", timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout,
+		fmt.Errorf("nobody finished the login in %s: run the command again", timeout))
 	defer cancel()
 	err := logIn(ctx, s, o)
 	if err != nil && ctx.Err() != nil {
@@ -96,7 +97,8 @@ func logIn(ctx context.Context, s Server, o LoginOptions) error {
 // probe asks a server for a session, with a token or without, and returns the status and the header
 // of its answer.
 func probe(ctx context.Context, client *http.Client, s Server, token string) (*http.Response, error) {
-	const ask = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + statefulVersion + `","capabilities":{},` +
+	const ask = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + statefulVersion +
+		`","capabilities":{},` +
 		`"clientInfo":{"name":"attractor","version":"1"}}}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader(ask))
 	if err != nil {
@@ -131,20 +133,25 @@ type flow struct {
 // register sets the client as which the user logs in.
 func (f *flow) register(ctx context.Context) error {
 	m := f.found.issuer
-	f.login = Login{Server: f.server.URL, Resource: f.found.resource, Issuer: m.Issuer, TokenEndpoint: m.TokenEndpoint, RevocationEndpoint: m.RevocationEndpoint}
+	f.login = Login{Server: f.server.URL, Resource: f.found.resource, Issuer: m.Issuer, TokenEndpoint: m.TokenEndpoint,
+		RevocationEndpoint: m.RevocationEndpoint}
 	switch {
 	case f.server.OAuth.ClientID != "":
 		return f.configured()
 	case f.options.ClientMetadataURL != "" && m.ClientIDMetadataDocumentSupported:
 		f.login.ClientID = f.options.ClientMetadataURL
 	case m.RegistrationEndpoint != "":
-		made, err := oauthex.RegisterClient(ctx, m.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{ClientName: "Attractor",
-			RedirectURIs: []string{f.back.URL}, GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
-			TokenEndpointAuthMethod: "none", ApplicationType: "native"}, f.client)
+		made, err := oauthex.RegisterClient(ctx, m.RegistrationEndpoint,
+			&oauthex.ClientRegistrationMetadata{ClientName: "Attractor",
+				RedirectURIs: []string{f.back.URL}, GrantTypes: []string{"authorization_code", "refresh_token"},
+				ResponseTypes:           []string{"code"},
+				TokenEndpointAuthMethod: "none", ApplicationType: "native"}, f.client)
 		if err != nil {
-			return fmt.Errorf("the authorization server %s registers no client: %s", netguard.Shown(m.Issuer), clean(err.Error(), 400))
+			return fmt.Errorf("the authorization server %s registers no client: %s", netguard.Shown(m.Issuer),
+				clean(err.Error(), 400))
 		}
-		f.login.ClientID, f.login.ClientSecret, f.login.AuthMethod = made.ClientID, made.ClientSecret, made.TokenEndpointAuthMethod
+		f.login.ClientID, f.login.ClientSecret, f.login.AuthMethod = made.ClientID, made.ClientSecret,
+			made.TokenEndpointAuthMethod
 	default:
 		return fmt.Errorf("the authorization server %s wants to know its clients: register one there and put its id into the server's configuration (oauth.clientId)",
 			netguard.Shown(m.Issuer))
@@ -156,7 +163,8 @@ func (f *flow) register(ctx context.Context) error {
 func (f *flow) configured() error {
 	f.login.ClientID = f.server.OAuth.ClientID
 	f.login.AuthMethod = authBasic // what the standard takes for granted
-	if methods := f.found.issuer.TokenEndpointAuthMethodsSupported; slices.Contains(methods, authPost) && !slices.Contains(methods, authBasic) {
+	if methods := f.found.issuer.TokenEndpointAuthMethodsSupported; slices.Contains(methods, authPost) &&
+		!slices.Contains(methods, authBasic) {
 		f.login.AuthMethod = authPost
 	}
 	name := f.server.OAuth.ClientSecretVar
@@ -197,7 +205,8 @@ func (f *flow) authorize(ctx context.Context) (*Login, error) {
 		case answer.StatusCode != http.StatusForbidden:
 			return login, nil
 		case !lacks || n == maxAuthorizations:
-			return nil, fmt.Errorf("the server refuses the rights of the token (403), with the scopes %q", strings.Join(login.Scopes, " "))
+			return nil, fmt.Errorf("the server refuses the rights of the token (403), with the scopes %q",
+				strings.Join(login.Scopes, " "))
 		}
 		scopes = union(scopes, more)
 	}
@@ -291,12 +300,14 @@ func (f *flow) code(q url.Values) (string, error) {
 	}
 	switch iss := q.Get("iss"); {
 	case iss == "" && m.AuthorizationResponseIssParameterSupported:
-		return "", fmt.Errorf("the answer does not say that it is from %s, although that server always says so", netguard.Shown(m.Issuer))
+		return "", fmt.Errorf("the answer does not say that it is from %s, although that server always says so",
+			netguard.Shown(m.Issuer))
 	case iss != "" && iss != m.Issuer:
 		return "", fmt.Errorf("the answer is from %s, but you were sent to %s: somebody may be trying to get your login", netguard.Shown(iss), netguard.Shown(m.Issuer))
 	}
 	if code := q.Get("error"); code != "" {
-		return "", fmt.Errorf("the authorization server %s refused: %w", netguard.Shown(m.Issuer), &grantError{code, q.Get("error_description")})
+		return "", fmt.Errorf("the authorization server %s refused: %w", netguard.Shown(m.Issuer),
+			&grantError{code, q.Get("error_description")})
 	}
 	if q.Get("code") == "" {
 		return "", fmt.Errorf("the answer of %s has no code", netguard.Shown(m.Issuer))

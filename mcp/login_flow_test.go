@@ -97,7 +97,8 @@ func TestM3_ThePageHasNoScript(t *testing.T) {
 		if status != 200 || !strings.Contains(page, "Go back to the terminal") || strings.ContainsAny(page, "<>") {
 			t.Errorf("the page is %d %q", status, page)
 		}
-		for name, want := range map[string]string{"Content-Security-Policy": "default-src 'none'", "Content-Type": "text/plain", "Referrer-Policy": "no-referrer",
+		for name, want := range map[string]string{"Content-Security-Policy": "default-src 'none'",
+			"Content-Type": "text/plain", "Referrer-Policy": "no-referrer",
 			"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"} {
 			if !strings.Contains(header.Get(name), want) {
 				t.Errorf("%s is %q, want %q", name, header.Get(name), want)
@@ -125,19 +126,22 @@ func TestM3_Pasted(t *testing.T) {
 		}
 		return " " + resp.Header.Get("Location") + "\n", resp.Body.Close()
 	}
-	err := LogIn(t.Context(), p.server(), LoginOptions{Tokens: tokens, Show: func(at string) { shown <- at }, Paste: ended})
+	err := LogIn(t.Context(), p.server(), LoginOptions{Tokens: tokens, Show: func(at string) { shown <- at },
+		Paste: ended})
 	if err != nil {
 		t.Fatal(err)
 	}
 	wrong := func(context.Context) (string, error) { return "http://127.0.0.1/callback?code=x&state=y", nil }
-	wantError(t, LogIn(t.Context(), p.server(), LoginOptions{Tokens: tokens, Paste: wrong}), "what was pasted is not the URL")
+	wantError(t, LogIn(t.Context(), p.server(), LoginOptions{Tokens: tokens, Paste: wrong}),
+		"what was pasted is not the URL")
 }
 
 func TestM3_NobodyLogsIn(t *testing.T) {
 	t.Parallel()
 	p := startProtected(t)
 	closed := func(context.Context) (string, error) { return "", io.EOF } // no terminal
-	err := LogIn(t.Context(), p.server(), LoginOptions{Tokens: newTokens(t), Paste: closed, Timeout: 300 * time.Millisecond})
+	err := LogIn(t.Context(), p.server(), LoginOptions{Tokens: newTokens(t), Paste: closed,
+		Timeout: 300 * time.Millisecond})
 	wantError(t, err, "nobody finished the login in 300ms: run the command again")
 	ctx, cancel := context.WithCancel(t.Context())
 	err = LogIn(ctx, p.server(), LoginOptions{Tokens: newTokens(t), Show: func(string) { cancel() }})
@@ -156,7 +160,11 @@ func TestM3_Clients(t *testing.T) {
 		auth     string // of the request for tokens
 		form     string // the secret there
 	}{
-		"configured first": {set: func(s *Server, o *LoginOptions) { s.OAuth.ClientID = "mine"; o.ClientMetadataURL = document }, client: "mine"},
+		"configured first": {set: func(s *Server,
+			o *LoginOptions) {
+			s.OAuth.ClientID = "mine"
+			o.ClientMetadataURL = document
+		}, client: "mine"},
 		"with a secret": {set: func(s *Server, _ *LoginOptions) {
 			s.OAuth.ClientID, s.OAuth.ClientSecretVar = "confidential", "WORK_SECRET"
 		},
@@ -164,7 +172,8 @@ func TestM3_Clients(t *testing.T) {
 		"with a secret in the form": {set: func(s *Server, _ *LoginOptions) {
 			s.OAuth.ClientID, s.OAuth.ClientSecretVar = "confidential", "WORK_SECRET"
 		},
-			metadata: func(m map[string]any) { m["token_endpoint_auth_methods_supported"] = []string{authPost} }, client: "confidential", form: "s3cret&+"},
+			metadata: func(m map[string]any) { m["token_endpoint_auth_methods_supported"] = []string{authPost} },
+			client:   "confidential", form: "s3cret&+"},
 		"a document": {set: func(_ *Server, o *LoginOptions) { o.ClientMetadataURL = document },
 			metadata: func(m map[string]any) { m["client_id_metadata_document_supported"] = true }, client: document},
 	} {
@@ -176,7 +185,8 @@ func TestM3_Clients(t *testing.T) {
 			for id, secret := range map[string]string{"mine": "", "confidential": "s3cret&+", document: ""} {
 				p.Issuer.Know(id, authserver.Client{Secret: secret, Redirects: redirects})
 			}
-			o := LoginOptions{Tokens: newTokens(t), Open: browser, Getenv: func(name string) string { return map[string]string{"WORK_SECRET": "s3cret&+"}[name] }}
+			o := LoginOptions{Tokens: newTokens(t), Open: browser,
+				Getenv: func(name string) string { return map[string]string{"WORK_SECRET": "s3cret&+"}[name] }}
 			c.set(&s, &o)
 			if err := LogIn(t.Context(), s, o); err != nil {
 				t.Fatal(err)
@@ -184,7 +194,8 @@ func TestM3_Clients(t *testing.T) {
 			asked := p.Issuer.Requests("/token")
 			last := asked[len(asked)-1]
 			l, err := o.Tokens.Login(t.Context(), s.URL)
-			if err != nil || l.ClientID != c.client || !strings.HasPrefix(last.Header.Get("Authorization"), c.auth) || last.Form.Get("client_secret") != c.form {
+			if err != nil || l.ClientID != c.client || !strings.HasPrefix(last.Header.Get("Authorization"), c.auth) ||
+				last.Form.Get("client_secret") != c.form {
 				t.Errorf("the login is %+v (%v), the request for tokens %v %v", l, err, last.Header, last.Form)
 			}
 			if n := len(p.Issuer.Requests("/register")); n != 0 {
@@ -272,16 +283,27 @@ func TestM3_OneChangeAtATime(t *testing.T) {
 	other := NewFileTokens(tokens.dir) // as another process has it
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	wantError(t, other.Change(ctx, server, func(*Login) (*Login, error) { t.Error("two changes at a time"); return nil, nil }), "another process holds it")
+	wantError(t, other.Change(ctx, server, func(*Login) (*Login, error) {
+		t.Error("two changes at a time")
+		return nil,
+			nil
+	}), "another process holds it")
 	close(release)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
 	var was *Login
-	if err := other.Change(t.Context(), server, func(l *Login) (*Login, error) { was = l; return l, nil }); err != nil || was == nil || was.AccessToken != "first" {
+	if err := other.Change(t.Context(), server, func(l *Login) (*Login, error) {
+		was = l
+		return l,
+			nil
+	}); err != nil || was == nil || was.AccessToken != "first" {
 		t.Errorf("afterwards: %+v, %v", was, err)
 	}
-	if err := other.Change(t.Context(), "https://other.example/", func(*Login) (*Login, error) { return nil, errNoRefresh }); !errors.Is(err, errNoRefresh) {
+	if err := other.Change(t.Context(), "https://other.example/", func(*Login) (*Login, error) {
+		return nil,
+			errNoRefresh
+	}); !errors.Is(err, errNoRefresh) {
 		t.Errorf("the function's error: %v", err)
 	}
 }
@@ -332,7 +354,8 @@ func TestM3_ManyWantedScopes(t *testing.T) {
 			scopes[i] = scope
 		}
 		resp := &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody,
-			Header: http.Header{"Www-Authenticate": {`Bearer error="insufficient_scope", scope="` + strings.Join(scopes, " ") + `"`}}}
+			Header: http.Header{"Www-Authenticate": {`Bearer error="insufficient_scope", scope="` + strings.Join(scopes,
+				" ") + `"`}}}
 		wantError(t, a.Authorize(t.Context(), req, resp), "wants more rights")
 	}
 	l, err := tokens.Login(t.Context(), s.URL)
@@ -353,12 +376,17 @@ func TestM3_TokenFiles(t *testing.T) {
 		spoil func(file string) error
 		want  string
 	}{
-		"others can read it": {func(file string) error { return os.Chmod(file, 0o644) }, "others can read it (mode -rw-r--r--)"},
-		"garbage":            {func(file string) error { return os.WriteFile(file, []byte("{\"server\": 12"), 0o600) }, "unexpected end"},
+		"others can read it": {func(file string) error { return os.Chmod(file, 0o644) },
+			"others can read it (mode -rw-r--r--)"},
+		"garbage": {func(file string) error { return os.WriteFile(file, []byte("{\"server\": 12"), 0o600) },
+			"unexpected end"},
 		"another server's": {func(file string) error {
 			return os.WriteFile(file, []byte(`{"server":"https://other.example"}`), 0o600)
 		}, "another server"},
-		"a link": {func(file string) error { return errors.Join(os.Rename(file, file+"x"), os.Symlink(file+"x", file)) }, "not a regular file"},
+		"a link": {func(file string) error {
+			return errors.Join(os.Rename(file, file+"x"),
+				os.Symlink(file+"x", file))
+		}, "not a regular file"},
 		"a directory": {func(file string) error {
 			return errors.Join(os.Remove(file), os.Mkdir(file, 0o700), os.Remove(file), os.Symlink(os.TempDir(), file))
 		}, "not a regular file"},
@@ -402,7 +430,8 @@ func TestM3_LogOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		if broken {
-			p.Issuer.Before = only("/revoke", func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) })
+			p.Issuer.Before = only("/revoke",
+				func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) })
 		}
 		err = LogOut(t.Context(), p.server(), o)
 		if broken {

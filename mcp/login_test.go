@@ -45,7 +45,8 @@ func startProtected(t *testing.T) *protected {
 	p := &protected{Issuer: authserver.Start(t)}
 	p.Scopes.Store(new([]string))
 	server := sdk.NewServer(&sdk.Implementation{Name: "protected", Version: "1"}, nil)
-	sdk.AddTool(server, &sdk.Tool{Name: "whoami"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(server, &sdk.Tool{Name: "whoami"}, func(context.Context, *sdk.CallToolRequest,
+		struct{}) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "the user"}}}, nil, nil
 	})
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
@@ -70,11 +71,14 @@ func startProtected(t *testing.T) *protected {
 		p.mu.Unlock()
 		meta := strings.TrimSuffix(p.URL, "/mcp") + "/.well-known/oauth-protected-resource/mcp"
 		if scopes, _, ok := p.Issuer.Check(bearer(r), p.URL); ok && lack(scopes, *p.Scopes.Load()) {
-			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+strings.Join(*p.Scopes.Load(), " ")+`", resource_metadata="`+meta+`"`)
+			w.Header().Set("WWW-Authenticate",
+				`Bearer error="insufficient_scope", scope="`+strings.Join(*p.Scopes.Load(),
+					" ")+`", resource_metadata="`+meta+`"`)
 			http.Error(w, "more is needed", http.StatusForbidden)
 			return
 		}
-		auth.RequireBearerToken(check, &auth.RequireBearerTokenOptions{ResourceMetadataURL: meta})(handler).ServeHTTP(w, r)
+		auth.RequireBearerToken(check, &auth.RequireBearerTokenOptions{ResourceMetadataURL: meta})(handler).ServeHTTP(w,
+			r)
 	})
 	web := httptest.NewServer(mux)
 	t.Cleanup(func() {
@@ -179,7 +183,8 @@ func TestM3_FromLoginToCall(t *testing.T) {
 		}
 	}
 	ask := p.Issuer.Requests("/authorize")[0].Form
-	if ask.Get("code_challenge_method") != "S256" || len(ask.Get("code_challenge")) != 43 || len(ask.Get("state")) < 22 {
+	if ask.Get("code_challenge_method") != "S256" || len(ask.Get("code_challenge")) != 43 ||
+		len(ask.Get("state")) < 22 {
 		t.Errorf("the authorization request is %v", ask)
 	}
 	made := p.Issuer.Requests("/register")[0].Body
@@ -234,12 +239,14 @@ func TestM3_Refresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := p.Issuer.Requests("/token")
-	if len(list) != 3 || list[2].Form.Get("grant_type") != "refresh_token" || list[2].Form.Get("resource") != p.URL || list[1].Form.Get("refresh_token") == list[2].Form.Get("refresh_token") {
+	if len(list) != 3 || list[2].Form.Get("grant_type") != "refresh_token" || list[2].Form.Get("resource") != p.URL ||
+		list[1].Form.Get("refresh_token") == list[2].Form.Get("refresh_token") {
 		t.Errorf("the requests for tokens are %v", list)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n := len(slices.DeleteFunc(slices.Clone(p.seen), func(h http.Header) bool { return h.Get("Authorization") != "" })); n != 1 {
+	if n := len(slices.DeleteFunc(slices.Clone(p.seen),
+		func(h http.Header) bool { return h.Get("Authorization") != "" })); n != 1 {
 		t.Errorf("%d requests had no token, want 1: the login's first", n)
 	}
 }
@@ -292,7 +299,8 @@ func TestM3_Scopes(t *testing.T) {
 	if err := p.logIn(t, p.server(), tokens); err != nil {
 		t.Fatal(err)
 	}
-	if list := p.Issuer.Requests("/authorize"); len(list) != 2 || list[0].Form.Get("scope") != "read" || list[1].Form.Get("scope") != "read write" {
+	if list := p.Issuer.Requests("/authorize"); len(list) != 2 || list[0].Form.Get("scope") != "read" ||
+		list[1].Form.Get("scope") != "read write" {
 		t.Errorf("the authorization requests are %v", list)
 	}
 	cs, err := session(t, p.server(), tokens)
@@ -324,7 +332,8 @@ func TestM3_LoginsThatAreRefused(t *testing.T) {
 		set  func(p *protected, s *Server)
 		want string
 	}{
-		"iss is missing": {func(p *protected, _ *Server) { p.Issuer.Redirect = func(q url.Values) { q.Del("iss") } }, "does not say that it is from"},
+		"iss is missing": {func(p *protected, _ *Server) { p.Issuer.Redirect = func(q url.Values) { q.Del("iss") } },
+			"does not say that it is from"},
 		"iss of another": {func(p *protected, _ *Server) {
 			p.Issuer.Redirect = func(q url.Values) { q.Set("iss", "https://evil.example") }
 		}, "the answer is from https://evil.example"},
@@ -335,11 +344,26 @@ func TestM3_LoginsThatAreRefused(t *testing.T) {
 		"iss twice": {func(p *protected, _ *Server) {
 			p.Issuer.Redirect = func(q url.Values) { q.Add("iss", "https://evil.example") }
 		}, "several values of iss"},
-		"code twice":   {func(p *protected, _ *Server) { p.Issuer.Redirect = func(q url.Values) { q.Add("code", "x") } }, "several values of code"},
-		"no code":      {func(p *protected, _ *Server) { p.Issuer.Redirect = func(q url.Values) { q.Del("code") } }, "has no code"},
-		"another code": {func(p *protected, _ *Server) { p.Issuer.Redirect = func(q url.Values) { q.Set("code", "injected") } }, "invalid_grant"},
+		"code twice": {func(p *protected, _ *Server) {
+			p.Issuer.Redirect = func(q url.Values) {
+				q.Add("code",
+					"x")
+			}
+		}, "several values of code"},
+		"no code": {func(p *protected, _ *Server) { p.Issuer.Redirect = func(q url.Values) { q.Del("code") } },
+			"has no code"},
+		"another code": {func(p *protected, _ *Server) {
+			p.Issuer.Redirect = func(q url.Values) {
+				q.Set("code",
+					"injected")
+			}
+		}, "invalid_grant"},
 		"the user declines": {func(p *protected, _ *Server) {
-			p.Issuer.Redirect = func(q url.Values) { q.Set("error", "access_denied"); q.Set("error_description", "no\x1b[2Jthanks") }
+			p.Issuer.Redirect = func(q url.Values) {
+				q.Set("error", "access_denied")
+				q.Set("error_description",
+					"no\x1b[2Jthanks")
+			}
 		}, "access_denied: no\\u"},
 		"metadata of another": {func(p *protected, _ *Server) {
 			p.Issuer.Metadata = func(m map[string]any) { m["issuer"] = "https://evil.example" }
@@ -401,10 +425,15 @@ func TestM3_LoginsThatAreRefused(t *testing.T) {
 			})
 		}, "redirected more than 5 times"},
 		"redirect elsewhere": {func(p *protected, _ *Server) {
-			p.Issuer.Before = only("/.well-known/oauth-authorization-server", func(w http.ResponseWriter) { w.Header().Set("Location", "https://evil.example/"); w.WriteHeader(302) })
+			p.Issuer.Before = only("/.well-known/oauth-authorization-server",
+				func(w http.ResponseWriter) { w.Header().Set("Location", "https://evil.example/"); w.WriteHeader(302) })
 		}, "a redirect must stay on"},
 		"token redirected": {func(p *protected, _ *Server) {
-			p.Issuer.Before = only("/token", func(w http.ResponseWriter) { w.Header().Set("Location", "https://evil.example/"); w.WriteHeader(307) })
+			p.Issuer.Before = only("/token", func(w http.ResponseWriter) {
+				w.Header().Set("Location",
+					"https://evil.example/")
+				w.WriteHeader(307)
+			})
 		}, "a redirect must stay on"},
 		"token of a kind": {func(p *protected, _ *Server) {
 			p.Issuer.Answer = func(_ url.Values, m map[string]any) { m["token_type"] = "DPoP" }
@@ -421,7 +450,8 @@ func TestM3_LoginsThatAreRefused(t *testing.T) {
 		"metadata elsewhere": {func(p *protected, s *Server) {
 			s.OAuth.MetadataURL = "https://10.0.0.7/.well-known/openid-configuration"
 		}, "10.0.0.7"},
-		"metadata's place": {func(p *protected, s *Server) { s.OAuth.MetadataURL = p.Issuer.URL + "/metadata" }, "its path has to contain"},
+		"metadata's place": {func(p *protected, s *Server) { s.OAuth.MetadataURL = p.Issuer.URL + "/metadata" },
+			"its path has to contain"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, tokens := startProtected(t), newTokens(t)

@@ -42,7 +42,8 @@ func as(t *testing.T, name, program string) Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Server{Name: name, Command: self, Args: []string{"-test.run=^$", "it's"}, Env: map[string]string{role: program}, Required: true}
+	return Server{Name: name, Command: self, Args: []string{"-test.run=^$", "it's"},
+		Env: map[string]string{role: program}, Required: true}
 }
 
 // local returns an environment for processes.
@@ -133,7 +134,8 @@ func TestM1_Results(t *testing.T) {
 	if o := run(t.Context(), t, s, "mcp__lab__only-structure", `{}`, tool.Call{}); o.Model.Text() != `{"n":1}` {
 		t.Errorf("a structure without text is shown as %q", o.Model.Text())
 	}
-	if o := run(t.Context(), t, s, "mcp__lab__fail", `{}`, tool.Call{}); !o.IsError || o.Model.Text() != "the scale is broken" {
+	if o := run(t.Context(), t, s, "mcp__lab__fail", `{}`, tool.Call{}); !o.IsError ||
+		o.Model.Text() != "the scale is broken" {
 		t.Errorf("a failure is %v, %q", o.IsError, o.Model.Text())
 	}
 }
@@ -150,15 +152,18 @@ func TestM1_Definitions(t *testing.T) {
 	for _, one := range s.Tools() {
 		names = append(names, one.Name)
 	}
-	if !slices.Equal(names[len(names)-3:], []string{"mcp__trusted__look", ListResources, ReadResource}) || strings.Count(strings.Join(names, " "), "trusted") != 1 {
+	if !slices.Equal(names[len(names)-3:], []string{"mcp__trusted__look", ListResources, ReadResource}) ||
+		strings.Count(strings.Join(names, " "), "trusted") != 1 {
 		t.Errorf("the tools are %v", names)
 	}
-	for name, want := range map[string]tool.Effect{"mcp__lab__look": tool.Exclusive, "mcp__trusted__look": tool.ReadOnly} {
+	for name, want := range map[string]tool.Effect{"mcp__lab__look": tool.Exclusive,
+		"mcp__trusted__look": tool.ReadOnly} {
 		if a, err := toolNamed(t, s, name).Access(`{}`); err != nil || a.Effect != want {
 			t.Errorf("%s is %v, %v", name, a.Effect, err)
 		}
 	}
-	if st := s.Status(); st[0].State != Connected || st[0].Program != "lab 1" || st[0].Protocol != "2026-07-28" || st[0].Instructions != "Measure before you weigh." {
+	if st := s.Status(); st[0].State != Connected || st[0].Program != "lab 1" || st[0].Protocol != "2026-07-28" ||
+		st[0].Instructions != "Measure before you weigh." {
 		t.Errorf("the status is %+v", st[0])
 	}
 }
@@ -170,7 +175,8 @@ func TestM1_OldServers(t *testing.T) {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
 			s := ready(t, Options{Servers: []Server{as(t, "lab", program)}})
-			if o := run(t.Context(), t, s, "mcp__lab__echo", `{"big":12345678901234567890}`, tool.Call{}); o.Model.Text() != `{"big":12345678901234567890}` {
+			if o := run(t.Context(), t, s, "mcp__lab__echo", `{"big":12345678901234567890}`,
+				tool.Call{}); o.Model.Text() != `{"big":12345678901234567890}` {
 				t.Errorf("the server got %q", o.Model.Text())
 			}
 			if n := len(s.Tools()); n != 1 {
@@ -221,7 +227,8 @@ func TestM2_ServersThatDoNotStart(t *testing.T) {
 			w := new(warnings)
 			s := start(t, Options{Servers: []Server{c.server}, Warn: w.add})
 			err := s.Ready(t.Context())
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(w.all(), c.want) || len(s.Tools()) != 0 {
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(w.all(), c.want) ||
+				len(s.Tools()) != 0 {
 				t.Errorf("Ready = %v, want %q; warnings %s", err, c.want, w.all())
 			}
 			if st := s.Status()[0]; st.State != Failed || st.Err == nil {
@@ -246,7 +253,8 @@ func TestQ2_Open(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if s, err := Open(t.Context(), Options{Servers: []Server{as(t, "lab", "lab"), as(t, "other", "broken")}, Env: where}); s != nil || err == nil ||
+	if s, err := Open(t.Context(), Options{Servers: []Server{as(t, "lab", "lab"), as(t, "other", "broken")},
+		Env: where}); s != nil || err == nil ||
 		!strings.Contains(err.Error(), "the required MCP server other: ") {
 		t.Errorf("with a server that breaks: %v, %v", s, err)
 	}
@@ -259,7 +267,8 @@ func TestM1_DeadServers(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Warn: w.add})
 	for range 2 {
 		o := run(t.Context(), t, s, "mcp__lab__die", `{}`, tool.Call{})
-		if want := "exit code 7; the last line that it printed: out of mercury"; !o.IsError || !strings.Contains(o.Model.Text(), want) {
+		if want := "exit code 7; the last line that it printed: out of mercury"; !o.IsError ||
+			!strings.Contains(o.Model.Text(), want) {
 			t.Errorf("the result is %q, want %q", o.Model.Text(), want)
 		}
 		if o := run(t.Context(), t, s, "mcp__lab__look", `{}`, tool.Call{}); o.Model.Text() != "seen" {

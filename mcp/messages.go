@@ -161,7 +161,8 @@ func messages(text []byte) ([]jsonrpc.Message, error) {
 			found = append(found, m)
 		}
 	}
-	if len(found) == 0 && text[0] == '{' && bytes.Contains(text[:min(len(text), 100)], []byte(`"jsonrpc"`)) && !readable(text) {
+	if len(found) == 0 && text[0] == '{' && bytes.Contains(text[:min(len(text), 100)], []byte(`"jsonrpc"`)) &&
+		!readable(text) {
 		return nil, errUnreadable
 	}
 	return found, nil

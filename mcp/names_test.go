@@ -11,7 +11,8 @@ import (
 )
 
 func TestM1_Names(t *testing.T) {
-	servers := serverNames([]Server{{Name: "github"}, {Name: "a.b"}, {Name: "a b"}, {Name: "_x__y_"}, {Name: "a_b"}, {Name: "github"}, {Name: "€"}})
+	servers := serverNames([]Server{{Name: "github"}, {Name: "a.b"}, {Name: "a b"}, {Name: "_x__y_"}, {Name: "a_b"},
+		{Name: "github"}, {Name: "€"}})
 	want := []string{"github", "a_b_60e8ed7a", "a_b_c8687a08", "x_y", "a_b", "github_2", "server"}
 	for i, name := range servers {
 		if i < 3 && len(name) != len(want[i]) || i > 2 && i != 5 && name != want[i] {
@@ -19,7 +20,8 @@ func TestM1_Names(t *testing.T) {
 		}
 	}
 	tools := toolNames("github", []string{"get.me", "get_me", "search", strings.Repeat("long", 20)})
-	if tools[1] != "mcp__github__get_me" || !strings.HasPrefix(tools[0], "mcp__github__get_me_") || tools[2] != "mcp__github__search" || len(tools[3]) != maxName {
+	if tools[1] != "mcp__github__get_me" || !strings.HasPrefix(tools[0], "mcp__github__get_me_") ||
+		tools[2] != "mcp__github__search" || len(tools[3]) != maxName {
 		t.Errorf("the tools are %q", tools)
 	}
 }
@@ -28,7 +30,8 @@ func TestM1_Names(t *testing.T) {
 // whatever order they come.
 func TestM1_NamesAreDistinct(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
-		name := rapid.OneOf(rapid.StringMatching(`[a-b_.]{0,4}`), rapid.StringMatching(`[a-b_.€-]{50,70}`), rapid.String())
+		name := rapid.OneOf(rapid.StringMatching(`[a-b_.]{0,4}`), rapid.StringMatching(`[a-b_.€-]{50,70}`),
+			rapid.String())
 		servers := rapid.SliceOfN(name, 1, 4).Draw(t, "servers")
 		tools := rapid.SliceOfNDistinct(name, 1, 6, rapid.ID[string]).Draw(t, "tools")
 		list := make([]Server, len(servers))
@@ -59,7 +62,8 @@ func TestM1_NamesAreDistinct(t *testing.T) {
 // that belongs to the user's.
 func TestM12_NamesAreNotForged(t *testing.T) {
 	lab := toolNames("lab", []string{"a b", "a.b"})
-	forged := toolNames("lab", []string{"a b", "a.b", strings.TrimPrefix(lab[0], "mcp__lab__"), strings.TrimPrefix(lab[1], "mcp__lab__")})
+	forged := toolNames("lab", []string{"a b", "a.b", strings.TrimPrefix(lab[0], "mcp__lab__"),
+		strings.TrimPrefix(lab[1], "mcp__lab__")})
 	if slices.Sort(forged); len(slices.Compact(forged)) != 4 {
 		t.Errorf("the tools are %q", forged)
 	}

@@ -130,7 +130,8 @@ func (l *Login) register(server string, secret func(name, value string)) {
 	if l == nil || secret == nil {
 		return
 	}
-	for what, value := range map[string]string{"token": l.AccessToken, "refresh-token": l.RefreshToken, "client-secret": l.ClientSecret} {
+	for what, value := range map[string]string{"token": l.AccessToken, "refresh-token": l.RefreshToken,
+		"client-secret": l.ClientSecret} {
 		if value != "" {
 			secret(server+"-"+what, value)
 		}
@@ -237,7 +238,8 @@ func (a *authorizer) judge(req *http.Request, resp *http.Response) error {
 	case sent == "" || sent != a.unproven:
 		return nil
 	case resp.StatusCode == http.StatusUnauthorized:
-		return a.needs("needs a new login, because it refuses a token that its authorization server has just given", nil)
+		return a.needs("needs a new login, because it refuses a token that its authorization server has just given",
+			nil)
 	}
 	return a.forbidden(req.Context(), req, resp)
 }

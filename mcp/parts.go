@@ -121,7 +121,8 @@ func decodableResource(part json.RawMessage) []any {
 		delete(kept, "blob")
 	}
 	if kept["text"] == nil && kept["blob"] == nil {
-		kept["text"] = encoded(fmt.Sprintf("[A part of %d bytes of JSON was left out: it is unknown or malformed.]", len(part)))
+		kept["text"] = encoded(fmt.Sprintf("[A part of %d bytes of JSON was left out: it is unknown or malformed.]",
+			len(part)))
 	}
 	return []any{kept}
 }

@@ -122,7 +122,8 @@ func (s *server) pins(edit func(known map[string]string) map[string]string) {
 		return s.owner.o.Pins.Save(s.Name, now)
 	})
 	if err != nil {
-		s.owner.warn(s.Name, fmt.Errorf("the definitions of the MCP server %s could not be compared with earlier ones: %w", s.Name, err))
+		s.owner.warn(s.Name, fmt.Errorf(
+			"the definitions of the MCP server %s could not be compared with earlier ones: %w", s.Name, err))
 	}
 }
 

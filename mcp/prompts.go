@@ -86,11 +86,13 @@ func (s *server) prompts(ctx context.Context) ([]Prompt, error) {
 	names := toolNames(s.safe, originals)
 	prompts := make([]Prompt, len(found))
 	for i, p := range found {
-		prompts[i] = Prompt{Name: names[i], Server: s.Name, Description: clean(p.Description, maxDescription), original: p.Name, from: s}
+		prompts[i] = Prompt{Name: names[i], Server: s.Name, Description: clean(p.Description, maxDescription),
+			original: p.Name, from: s}
 		for _, a := range p.Arguments {
 			if a != nil {
 				prompts[i].Arguments = append(prompts[i].Arguments,
-					PromptArgument{Name: a.Name, Description: clean(a.Description, maxDescription), Required: a.Required})
+					PromptArgument{Name: a.Name, Description: clean(a.Description, maxDescription),
+						Required: a.Required})
 			}
 		}
 	}

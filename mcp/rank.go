@@ -109,7 +109,8 @@ func (l listing) texts() (all []indexed, average float64) {
 		for _, field := range []struct {
 			text   string
 			weight float64
-		}{{l.tools[i].Name, inName}, {strings.Join(parameterNames(l.tools[i].Parameters), " "), inParameters}, {l.tools[i].Description, inDescription}} {
+		}{{l.tools[i].Name, inName}, {strings.Join(parameterNames(l.tools[i].Parameters), " "), inParameters},
+			{l.tools[i].Description, inDescription}} {
 			for _, word := range wordsOf(field.text) {
 				t.weights[word] += field.weight
 				t.length++

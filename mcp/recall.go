@@ -32,7 +32,8 @@ func (s *server) recall() {
 		return json.Unmarshal([]byte(known[pinDefinitions]), &kept)
 	})
 	if err != nil {
-		s.owner.warn(s.Name, fmt.Errorf("the tools that the MCP server %s had when it was last used are not known: %w", s.Name, err))
+		s.owner.warn(s.Name, fmt.Errorf("the tools that the MCP server %s had when it was last used are not known: %w",
+			s.Name, err))
 	}
 	if err != nil || known[pinDefinitions] == "" {
 		return

@@ -40,7 +40,8 @@ func allAccepted(pinned map[string]string) map[string]string {
 // again starts the server anew. It answers after a time; negative means never.
 func (l *lastStart) again(takes time.Duration) *Servers {
 	l.t.Helper()
-	server := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"}, &sdk.ServerOptions{Instructions: "Look before you leap."})
+	server := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"},
+		&sdk.ServerOptions{Instructions: "Look before you leap."})
 	for _, name := range l.tools {
 		sdk.AddTool(server, &sdk.Tool{Name: name, Description: "Does " + name + "." + l.about},
 			func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
@@ -111,7 +112,8 @@ func TestU10_ToolsOfTheLastStart(t *testing.T) {
 		if left := second.Await(t.Context(), time.Minute); left != nil || time.Since(began) != 0 {
 			t.Errorf("%q were waited for, for %v", left, time.Since(began))
 		}
-		model := llmtest.NewProvider("test", llmtest.Calls(llmtest.Call("mcp__lab__look", nothing{})), llmtest.Text("done"))
+		model := llmtest.NewProvider("test", llmtest.Calls(llmtest.Call("mcp__lab__look", nothing{})),
+			llmtest.Text("done"))
 		session, err := agent.New(t.Context(), agent.Options{
 			Client: &llm.Client{Providers: []llm.Provider{model}}, Env: local(t), System: "You are a test.",
 			Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: second.Tools()},
@@ -126,7 +128,8 @@ func TestU10_ToolsOfTheLastStart(t *testing.T) {
 		}
 		requests := model.Requests()
 		for _, req := range requests {
-			if len(req.Tools) != 1 || !reflect.DeepEqual(req.Tools, requests[0].Tools) || !reflect.DeepEqual(req.Messages[0], requests[0].Messages[0]) {
+			if len(req.Tools) != 1 || !reflect.DeepEqual(req.Tools, requests[0].Tools) ||
+				!reflect.DeepEqual(req.Messages[0], requests[0].Messages[0]) {
 				t.Errorf("the tools are %+v, and the first message is %+v", req.Tools, req.Messages[0])
 			}
 		}

@@ -28,12 +28,15 @@ const callbackPath = "/callback"
 
 // listenForRedirect starts the server on a port, or on any if it is 0.
 func listenForRedirect(port int) (*receiver, error) {
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", net.JoinHostPort("127.0.0.1",
+		strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("cannot wait for the browser on this machine: %w", err)
 	}
-	r := &receiver{URL: "http://" + l.Addr().String() + callbackPath, got: make(chan url.Values, 1), done: make(chan struct{})}
-	r.server = &http.Server{Handler: http.HandlerFunc(r.serve), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	r := &receiver{URL: "http://" + l.Addr().String() + callbackPath, got: make(chan url.Values, 1),
+		done: make(chan struct{})}
+	r.server = &http.Server{Handler: http.HandlerFunc(r.serve), ReadTimeout: 10 * time.Second,
+		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
 	r.server.SetKeepAlivesEnabled(false)
 	go func() {
 		defer close(r.done)
@@ -78,7 +81,8 @@ func (r *receiver) serve(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "This answer belongs to no login that is going on.", http.StatusBadRequest)
 		return
 	}
-	_, _ = io.WriteString(w, "The answer has arrived. Go back to the terminal; you can close this page.\n") // nobody needs it
+	// nobody needs it
+	_, _ = io.WriteString(w, "The answer has arrived. Go back to the terminal; you can close this page.\n")
 }
 
 // Close ends the server. An answer that is being sent arrives.

@@ -68,7 +68,8 @@ func (r *rewriter) follow(s map[string]any, target any, depth int) map[string]an
 	t, ok := target.(map[string]any)
 	out := map[string]any{}
 	switch {
-	case slices.ContainsFunc(r.open, func(o any) bool { return sameMap(o, t) }) || depth > maxDepth || r.count >= maxSchemas:
+	case slices.ContainsFunc(r.open, func(o any) bool { return sameMap(o, t) }) || depth > maxDepth ||
+		r.count >= maxSchemas:
 		r.types(t, out)
 		if depth == 0 {
 			out = map[string]any{}

@@ -73,13 +73,15 @@ func TestM3_SessionsDoNotLogIn(t *testing.T) {
 	if told.Load() == 0 {
 		t.Error("the host was told no secret")
 	}
-	if got := run(t.Context(), t, s, "mcp__work__whoami", `{}`, tool.Call{}); got.IsError || got.Model.Text() != "the user" {
+	if got := run(t.Context(), t, s, "mcp__work__whoami", `{}`, tool.Call{}); got.IsError ||
+		got.Model.Text() != "the user" {
 		t.Errorf("the call returned %q", got.Model.Text())
 	}
 	asked := len(p.Issuer.Requests("/authorize"))
 	p.Issuer.End()
 	got := run(t.Context(), t, s, "mcp__work__whoami", `{}`, tool.Call{})
-	if !got.IsError || !strings.Contains(got.Model.Text(), "does not accept the old one any more: run attractor mcp login work") {
+	if !got.IsError || !strings.Contains(got.Model.Text(),
+		"does not accept the old one any more: run attractor mcp login work") {
 		t.Errorf("after the login ended, the call returned %q", got.Model.Text())
 	}
 	if n := len(p.Issuer.Requests("/authorize")); n != asked {
@@ -104,7 +106,8 @@ func TestM1_RemoteServerThatIgnoresTheProbe(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	}
-	s := ready(t, Options{Servers: []Server{{Name: "plain", URL: p.URL, Required: true, StartTimeout: 3 * time.Second}}})
+	s := ready(t, Options{Servers: []Server{{Name: "plain", URL: p.URL, Required: true,
+		StartTimeout: 3 * time.Second}}})
 	if o := run(t.Context(), t, s, "mcp__plain__whoami", `{}`, tool.Call{}); o.IsError || o.Model.Text() != "the user" {
 		t.Errorf("the call returned %q", o.Model.Text())
 	}

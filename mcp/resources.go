@@ -37,13 +37,17 @@ func (s *Servers) resourceTools() []tool.Tool {
 	if len(s.withResources()) == 0 {
 		return nil
 	}
-	list := tool.New(llm.ToolDefinition{Name: ListResources, Description: "Lists the resources of an MCP server: data that it offers for reading, by address."},
+	list := tool.New(llm.ToolDefinition{Name: ListResources,
+		Description: "Lists the resources of an MCP server: data that it offers for reading, by address."},
 		func(ctx context.Context, call *tool.Call, args listArgs) (tool.Result, error) {
 			one, err := s.resourceServer(args.Server)
 			if err != nil {
 				return tool.Result{}, err
 			}
-			return one.do(ctx, call, func(ctx context.Context, c *conn, _ *running) (tool.Result, error) { return one.resources(ctx, c) })
+			return one.do(ctx, call, func(ctx context.Context, c *conn, _ *running) (tool.Result,
+				error) {
+				return one.resources(ctx, c)
+			})
 		})
 	read := tool.New(llm.ToolDefinition{Name: ReadResource, Description: "Reads a resource of an MCP server."},
 		func(ctx context.Context, call *tool.Call, args readArgs) (tool.Result, error) {
@@ -51,7 +55,10 @@ func (s *Servers) resourceTools() []tool.Tool {
 			if err != nil {
 				return tool.Result{}, err
 			}
-			return one.do(ctx, call, func(ctx context.Context, c *conn, _ *running) (tool.Result, error) { return read(ctx, c, args.URI) })
+			return one.do(ctx, call, func(ctx context.Context, c *conn, _ *running) (tool.Result,
+				error) {
+				return read(ctx, c, args.URI)
+			})
 		})
 	return []tool.Tool{tool.WithAccess(list, func(a listArgs) tool.Access { return s.resourceAccess(a.Server) }),
 		tool.WithAccess(read, func(a readArgs) tool.Access { return s.resourceAccess(a.Server) })}
@@ -77,7 +84,8 @@ func (s *Servers) resourceServer(name string) (*server, error) {
 			return one, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no MCP server %q; the servers with resources are %s", name, strings.Join(s.withResources(), ", "))
+	return nil, fmt.Errorf("there is no MCP server %q; the servers with resources are %s", name,
+		strings.Join(s.withResources(), ", "))
 }
 
 // resourceAccess returns what a call for a server's resources touches.

@@ -48,20 +48,22 @@ func TestU10_StructuredContent(t *testing.T) {
 func oddResults() map[string]string {
 	const after, afterIt = `,{"type":"text","text":"after"}],"structuredContent":{"n":1}}`, "\nafter\n" + `{"n":1}`
 	left := func(kind string, size int) string {
-		return fmt.Sprintf("[A part of the type %s, %d bytes of JSON, was left out: it is unknown or malformed.]", kind, size)
+		return fmt.Sprintf("[A part of the type %s, %d bytes of JSON, was left out: it is unknown or malformed.]", kind,
+			size)
 	}
 	return map[string]string{
 		`{"content":[{"type":"blob","data":"AAAA"}` + after:                             left("blob", 29) + afterIt,
 		`{"content":[{"type":"a\nb"}` + after:                                           left("a b", 15) + afterIt,
 		`{"content":[{"type":"image","data":"%%"}` + after:                              left("image", 28) + afterIt,
 		`{"content":[{"type":"text","text":"before","annotations":7,"_meta":1}` + after: "before" + afterIt,
-		`{"content":["a word",{"n":2},null` + after:                                     "a word\n" + `{"n":2}` + afterIt,
-		`{"content":"a word","structuredContent":{"n":1}}`:                              "a word\n" + `{"n":1}`,
-		`{"content":{"type":"text","text":"alone"}}`:                                    "alone",
-		`{"content":[{"type":"text","text":null}]}`:                                     "The call succeeded and returned nothing.",
-		`{"toolResult":{"answer":42}}`:                                                  `{"answer":42}`,
-		`{"content":[{"type":"text","text":"all is well"}],"_meta":"x","isError":0}`:    "all is well",
-		`{"content":[{"type":"text","text":"broken"}],"isError":"true"}`:                "broken",
+		`{"content":["a word",{"n":2},null` + after: "a word\n" + `{"n":2}` +
+			afterIt,
+		`{"content":"a word","structuredContent":{"n":1}}`:                           "a word\n" + `{"n":1}`,
+		`{"content":{"type":"text","text":"alone"}}`:                                 "alone",
+		`{"content":[{"type":"text","text":null}]}`:                                  "The call succeeded and returned nothing.",
+		`{"toolResult":{"answer":42}}`:                                               `{"answer":42}`,
+		`{"content":[{"type":"text","text":"all is well"}],"_meta":"x","isError":0}`: "all is well",
+		`{"content":[{"type":"text","text":"broken"}],"isError":"true"}`:             "broken",
 	}
 }
 
@@ -74,7 +76,8 @@ func TestU10_UnknownParts(t *testing.T) {
 			t.Errorf("%s is shown as %q, want %q; error %v", result, got, want, o.IsError)
 		}
 	}
-	picture := fmt.Sprintf(`{"content":[{"type":"image","mimeType":"image/png","data":%s},{"type":"new"}]}`, encoded([]byte(png)))
+	picture := fmt.Sprintf(`{"content":[{"type":"image","mimeType":"image/png","data":%s},{"type":"new"}]}`,
+		encoded([]byte(png)))
 	o := run(t.Context(), t, s, "mcp__odd__give", `{"result":`+picture+`}`, tool.Call{})
 	if m, ok := o.Model[0].(llm.Media); !ok || string(m.Data) != png || o.IsError {
 		t.Errorf("an image beside an unknown part is %+v", o.Model)

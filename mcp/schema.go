@@ -88,11 +88,13 @@ func registers(schema json.RawMessage) bool {
 
 // rewriter rewrites the schemas of a document.
 type rewriter struct {
-	doc     map[string]any
-	brief   bool // leave out descriptions, for schemas that are too large
-	count   int  // of schemas
-	open    []any
-	foreign int // how many schemas around the present one have an id of their own, so that references mean something else
+	doc   map[string]any
+	brief bool // leave out descriptions, for schemas that are too large
+	count int  // of schemas
+	open  []any
+	// how many schemas around the present one have an id of their own, so that references mean
+	// something else
+	foreign int
 }
 
 // root rewrites the whole document. Anthropic and OpenAI refuse combinations of schemas at the

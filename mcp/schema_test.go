@@ -44,7 +44,8 @@ func TestM1_Schemas(t *testing.T) {
 			`{"properties":{"m":{"maximum":9},"n":{"exclusiveMinimum":0,"type":"number"}},"required":["n"],"type":"object"}`},
 		{"draft 7", `{"type":"object","properties":{"t":{"type":"array","items":[{"type":"string"},{"type":"number"}],"maxItems":2},"u":{"type":"array","items":[{"type":"string"}]},"v":{"type":"array","items":[{"type":"string"}],"additionalItems":false}},"dependencies":{"t":["u"]}}`,
 			`{"properties":{"t":{"items":{"anyOf":[{"type":"string"},{"type":"number"}]},"maxItems":2,"type":"array"},"u":{"items":{},"type":"array"},"v":{"items":{"type":"string"},"maxItems":1,"type":"array"}},"type":"object"}`},
-		{"draft 2019", `{"type":"object","properties":{"c":{"$recursiveRef":"#"}}}`, `{"properties":{"c":{}},"type":"object"}`},
+		{"draft 2019", `{"type":"object","properties":{"c":{"$recursiveRef":"#"}}}`,
+			`{"properties":{"c":{}},"type":"object"}`},
 		{"references", `{"type":"object","properties":{"a":{"$ref":"#/$defs/a","description":"Mine.","type":"never"},"far":{"$ref":"https://x.test/s.json"},"lost":{"$ref":"#/$defs/b"},"anchor":{"$ref":"#c"},"slash":{"$ref":"#/$defs/x~1y%20z"}},"$defs":{"a":{"type":"string","description":"Theirs."},"x/y z":{"type":"null"}}}`,
 			`{"properties":{"a":{"description":"Mine.","type":"string"},"anchor":{},"far":{},"lost":{},"slash":{"type":"null"}},"type":"object"}`},
 		{"a tree", `{"type":"object","properties":{"node":{"$ref":"#/$defs/node"}},"$defs":{"node":{"type":"object","properties":{"next":{"$ref":"#/$defs/node"}},"required":["next"]}}}`,
@@ -55,22 +56,27 @@ func TestM1_Schemas(t *testing.T) {
 			`{"properties":{"a":{},"b":{"pattern":"^[a-z]+$"},"c":{},"d":{}},"type":"object"}`},
 		{"nullable", `{"type":"object","properties":{"a":{"type":"string","enum":["x"],"nullable":true},"b":{"anyOf":[{"type":"integer"},{"type":"null"}],"default":5},"c":{"type":["string"]}}}`,
 			`{"properties":{"a":{"enum":["x",null],"type":["string","null"]},"b":{"default":5,"type":["integer","null"]},"c":{"type":"string"}},"type":"object"}`},
-		{"unknown types and formats", `{"type":"object","properties":{"a":{"type":"any"},"b":{"type":"file","format":"binary"},"c":{"format":"date-time"},"d":{"type":5},"e":"string","f":false}}`,
+		{"unknown types and formats",
+			`{"type":"object","properties":{"a":{"type":"any"},"b":{"type":"file","format":"binary"},"c":{"format":"date-time"},"d":{"type":5},"e":"string","f":false}}`,
 			`{"properties":{"a":{},"b":{},"c":{"format":"date-time"},"d":{},"e":{}},"type":"object"}`},
 		{"what gets stricter", `{"type":"object","not":{"required":["z"]},"if":{},"then":{"required":["a"]},"patternProperties":{"^x":{}},"additionalProperties":false,"properties":{"a":{"multipleOf":0.1,"minLength":2.0,"maxLength":-1}}}`,
 			`{"properties":{"a":{"minLength":2}},"type":"object"}`},
 		{"names of properties", `{"type":"object","properties":{"a b":{"type":"string"},"$filter":{},"ok":{}},"required":["a b","ok","other"],"additionalProperties":false}`,
 			`{"description":"It also takes \"$filter\", \"a b\".","properties":{"ok":{},"other":{}},"required":["ok","other"],"type":"object"}`},
-		{"arrays without items", `{"type":"object","properties":{"a":{"type":"array"}}}`, `{"properties":{"a":{"items":{},"type":"array"}},"type":"object"}`},
+		{"arrays without items", `{"type":"object","properties":{"a":{"type":"array"}}}`,
+			`{"properties":{"a":{"items":{},"type":"array"}},"type":"object"}`},
 		{"escapes", `{"type":"object","description":"\u001b[31mred\u200b","properties":{"a":{"description":"\ufffdx"}}}`, `{"description":"\\u{1b}[31mred\\u{200b}","properties":{"a":{"description":"�x"}},"type":"object"}`},
-		{"deep", `{"type":"object","properties":{"a":` + nested + `}}`, `{"properties":{"a":` + strings.Repeat(`{"items":`, 31) + `{"items":{},"type":"array"}` + strings.Repeat(`,"type":"array"}`, 31) + `},"type":"object"}`},
+		{"deep", `{"type":"object","properties":{"a":` + nested + `}}`,
+			`{"properties":{"a":` + strings.Repeat(`{"items":`, 31) + `{"items":{},"type":"array"}` +
+				strings.Repeat(`,"type":"array"}`, 31) + `},"type":"object"}`},
 	} {
 		got, err := parameters(json.RawMessage(c.in))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %v\n got %s\nwant %s", c.name, err, got, c.want)
 		}
 	}
-	for _, c := range [][2]string{{`{"type":"string"}`, "a value of type"}, {`false`, "no arguments"}, {`"x"`, `not an object: "x"`}, {`[]`, "not an object: []"}, {`5`, "not an object: 5"}} {
+	for _, c := range [][2]string{{`{"type":"string"}`, "a value of type"}, {`false`, "no arguments"},
+		{`"x"`, `not an object: "x"`}, {`[]`, "not an object: []"}, {`5`, "not an object: 5"}} {
 		if got, err := parameters(json.RawMessage(c[0])); err == nil || !strings.Contains(err.Error(), c[1]) {
 			t.Errorf("%s: %s, %v", c[0], got, err)
 		}
@@ -91,7 +97,8 @@ func TestM1_LargeSchemas(t *testing.T) {
 		}
 		return map[string]any{"type": "object", "properties": properties}
 	}
-	if got, err := parameters(many(strings.Repeat("long ", 100), 1000)); err != nil || !strings.Contains(string(got), `"p999":{"type":"string"}`) {
+	if got, err := parameters(many(strings.Repeat("long ", 100), 1000)); err != nil || !strings.Contains(string(got),
+		`"p999":{"type":"string"}`) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	if got, err := parameters(many("x", 20_000)); err != nil || string(got) != `{"properties":{},"type":"object"}` {
@@ -108,7 +115,8 @@ func TestM1_LargeSchemas(t *testing.T) {
 	bomb := map[string]any{}
 	for i := range 40 {
 		next := map[string]any{"$ref": fmt.Sprintf("#/$defs/d%d", i+1)}
-		bomb[fmt.Sprint("d", i)] = map[string]any{"type": "object", "properties": map[string]any{"a": next, "b": next, "c": next}}
+		bomb[fmt.Sprint("d", i)] = map[string]any{"type": "object", "properties": map[string]any{"a": next, "b": next,
+			"c": next}}
 	}
 	if got, err := parameters(map[string]any{"$ref": "#/$defs/d0", "$defs": bomb}); err != nil || len(got) > maxSchema {
 		t.Errorf("%d bytes, %v", len(got), err)
@@ -173,18 +181,21 @@ func TestM1_RealSchemas(t *testing.T) {
 // accepted fails the test unless servers of all formats take tools.
 func accepted(t *testing.T, tools []llm.ToolDefinition) {
 	t.Helper()
-	for name, version := range map[string]string{"anthropic": "", "openai": "/v1", "gemini": "", "openai-compatible": "/v1"} {
+	for name, version := range map[string]string{"anthropic": "", "openai": "/v1", "gemini": "",
+		"openai-compatible": "/v1"} {
 		server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "fine"}), fakellm.Options{})
 		http.DefaultClient.CloseIdleConnections()
 		kind, err := providers.Find(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := kind.New(providers.Config{APIKey: "k", BaseURL: "http://x.test" + version, HTTPClient: llmtest.PipeClient(t, server)})
+		p, err := kind.New(providers.Config{APIKey: "k", BaseURL: "http://x.test" + version,
+			HTTPClient: llmtest.PipeClient(t, server)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m", MaxTokens: 100, Messages: []llm.Message{llm.User("x")}, Tools: tools})); err != nil {
+		if _, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m", MaxTokens: 100,
+			Messages: []llm.Message{llm.User("x")}, Tools: tools})); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -209,7 +220,8 @@ func TestM1_SchemasAreOnlyLooser(t *testing.T) {
 	seed.Check(t, func(rt *rapid.T) {
 		original := drawSchema(rt, 3)
 		original["type"] = "object"
-		original["$defs"] = map[string]any{"d": withoutReferences(drawSchema(rt, 1)), "e": map[string]any{"properties": map[string]any{"a": map[string]any{"$ref": "#/$defs/e"}}}}
+		original["$defs"] = map[string]any{"d": withoutReferences(drawSchema(rt, 1)),
+			"e": map[string]any{"properties": map[string]any{"a": map[string]any{"$ref": "#/$defs/e"}}}}
 		data, err := json.Marshal(original)
 		if err != nil {
 			rt.Fatal(err)
@@ -316,15 +328,18 @@ func drawKeyword(rt *rapid.T, kind, depth int) (string, any) {
 	named := func() any { return map[string]any{drawName(rt): sub(), drawName(rt): sub()} }
 	switch kind {
 	case 0, 1, 2:
-		return "type", rapid.SampledFrom([]any{"object", "string", "number", "integer", "boolean", "null", "array", []any{"string", "null"}, []any{"object", "array"}}).Draw(rt, "type")
+		return "type", rapid.SampledFrom([]any{"object", "string", "number", "integer", "boolean", "null", "array",
+			[]any{"string", "null"}, []any{"object", "array"}}).Draw(rt, "type")
 	case 3:
 		return "enum", []any{drawScalar(rt), drawScalar(rt)}
 	case 4:
 		return "const", drawScalar(rt)
 	case 5:
-		return rapid.SampledFrom([]string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}).Draw(rt, "limit"), rapid.SampledFrom([]any{0.0, 1.0, 1.5}).Draw(rt, "n")
+		return rapid.SampledFrom([]string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}).Draw(rt,
+			"limit"), rapid.SampledFrom([]any{0.0, 1.0, 1.5}).Draw(rt, "n")
 	case 6:
-		return rapid.SampledFrom([]string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}).Draw(rt, "limit"), rapid.IntRange(0, 2).Draw(rt, "n")
+		return rapid.SampledFrom([]string{"minLength", "maxLength", "minItems", "maxItems", "minProperties",
+			"maxProperties"}).Draw(rt, "limit"), rapid.IntRange(0, 2).Draw(rt, "n")
 	case 7:
 		return "pattern", rapid.SampledFrom([]string{"^a", "b$", "^[a-z]*$", ".", `\d`, `\S`}).Draw(rt, "pattern")
 	case 8:
@@ -371,7 +386,8 @@ func FuzzM1_Schemas(f *testing.F) {
 			Properties map[string]json.RawMessage
 			AnyOf      json.RawMessage
 		}
-		if json.Unmarshal(schema, &root) != nil || root.Type != "object" || root.Properties == nil || root.AnyOf != nil || len(schema) > maxSchema ||
+		if json.Unmarshal(schema, &root) != nil || root.Type != "object" || root.Properties == nil ||
+			root.AnyOf != nil || len(schema) > maxSchema ||
 			!utf8.Valid(schema) {
 			t.Errorf("%s", schema)
 		}
@@ -384,8 +400,10 @@ func FuzzM1_Schemas(f *testing.F) {
 // A form that refers to itself would never be checked to its end.
 func TestM1_FormsHaveNoReferences(t *testing.T) {
 	s := &server{}
-	for _, form := range []string{`{"type":"object","allOf":[{"$ref":"#"}]}`, `{"type":"object","properties":{"a":{"$dynamicRef":"#"}}}`} {
-		if q, err := s.question(&sdk.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(form)}, 0); err == nil {
+	for _, form := range []string{`{"type":"object","allOf":[{"$ref":"#"}]}`,
+		`{"type":"object","properties":{"a":{"$dynamicRef":"#"}}}`} {
+		if q, err := s.question(&sdk.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(form)},
+			0); err == nil {
 			t.Errorf("%s is asked as %+v", form, q)
 		}
 	}

@@ -102,7 +102,8 @@ func (s *Servers) searchTool(list listing) tool.Tool {
 			"done. The words of the query are compared with the tools' names, descriptions and parameters; the name of a tool, or its beginning such as " +
 			"mcp__SERVER__, finds exactly those; an empty query lists the servers. Then call a tool by its name if it is among your tools, and otherwise " +
 			"with " + CallTool + ". The servers, with the number of their tools: " + list.describe() + ".",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"Words, or the name of a tool or its beginning."}}}`)}
+		Parameters: json.RawMessage(
+			`{"type":"object","properties":{"query":{"type":"string","description":"Words, or the name of a tool or its beginning."}}}`)}
 	t := tool.New(def, func(_ context.Context, _ *tool.Call, args struct {
 		Query string `json:"query"`
 	}) (tool.Result, error) {
@@ -115,9 +116,12 @@ func (s *Servers) searchTool(list listing) tool.Tool {
 
 // callTool returns the tool that calls deferred ones for models whose vendor does not load them.
 func callTool() tool.Tool {
-	def := llm.ToolDefinition{Name: CallTool, Description: "Calls a tool that " + SearchTool + " has found, if the tool is not among your tools. The call is " +
-		"checked and permitted as one of that tool.", Parameters: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":` +
-		`"The tool's full name, such as mcp__SERVER__TOOL."},"arguments":{"type":"object","description":"The tool's arguments, as its parameters say."}},"required":["name"]}`)}
+	def := llm.ToolDefinition{Name: CallTool,
+		Description: "Calls a tool that " + SearchTool +
+			" has found, if the tool is not among your tools. The call is " +
+			"checked and permitted as one of that tool.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":` +
+			`"The tool's full name, such as mcp__SERVER__TOOL."},"arguments":{"type":"object","description":"The tool's arguments, as its parameters say."}},"required":["name"]}`)}
 	t := tool.New(def, func(context.Context, *tool.Call, tool.Forwarded) (tool.Result, error) {
 		return tool.Result{}, errors.New("calls are run as those of the tool that they name")
 	})
@@ -129,7 +133,8 @@ func callTool() tool.Tool {
 func (l listing) search(query string) tool.Result {
 	query = strings.TrimSpace(query[:min(len(query), maxQuery)])
 	if query == "" {
-		return tool.Text("The servers, with the number of their tools: " + l.describe() + ". Search for words, or for mcp__SERVER__ to see the tools of one.")
+		return tool.Text("The servers, with the number of their tools: " + l.describe() +
+			". Search for words, or for mcp__SERVER__ to see the tools of one.")
 	}
 	matches := l.rank(query)
 	if len(matches) == 0 {
@@ -162,6 +167,7 @@ func (l listing) entry(i int) string {
 	if len(entry) <= maxResult*3/4 {
 		return entry
 	}
-	return fmt.Sprintf("%s\n%s\nParameters, as a list because their schema is long: %s\n\n", t.Name, clean(t.Description, maxResult/8),
+	return fmt.Sprintf("%s\n%s\nParameters, as a list because their schema is long: %s\n\n", t.Name,
+		clean(t.Description, maxResult/8),
 		clean(strings.Join(parameterNames(t.Parameters), ", "), maxResult/4))
 }

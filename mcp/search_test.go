@@ -24,8 +24,10 @@ import (
 func many(ctx context.Context) error {
 	s := sdk.NewServer(&sdk.Implementation{Name: "many", Version: "1"}, nil)
 	for i := range 500 {
-		s.AddTool(&sdk.Tool{Name: fmt.Sprint("pump_", i), Description: strings.Repeat("Moves the water. ", 50) + fmt.Sprint("Basin", i),
-			InputSchema: json.RawMessage(`{"type":"object","properties":{"liters":{"type":"integer"}},"required":["liters"]}`)},
+		s.AddTool(&sdk.Tool{Name: fmt.Sprint("pump_", i), Description: strings.Repeat("Moves the water. ",
+			50) + fmt.Sprint("Basin", i),
+			InputSchema: json.RawMessage(
+				`{"type":"object","properties":{"liters":{"type":"integer"}},"required":["liters"]}`)},
 			func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return said(r.Params.Name + " moved " + string(r.Params.Arguments)), nil
 			})
@@ -43,7 +45,8 @@ func catalog(t *testing.T) listing {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.tools = append(l.tools, tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "mcp__" + server + "__" + own, Deferred: true, Parameters: schema,
+		l.tools = append(l.tools, tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "mcp__" + server + "__" + own,
+			Deferred: true, Parameters: schema,
 			Description: "Does " + strings.ReplaceAll(own, "_", " ") + "."}})
 		l.servers = append(l.servers, server)
 	}
@@ -74,7 +77,8 @@ func TestM4_Search(t *testing.T) {
 	} {
 		r := l.search(c.query)
 		names, text := r.Content.ToolReferences(), r.Content.Text()
-		if c.n > 0 && len(names) != c.n || c.n < 0 && names != nil || c.n >= 0 && names[0] != c.first || !strings.Contains(text, c.says) {
+		if c.n > 0 && len(names) != c.n || c.n < 0 && names != nil || c.n >= 0 && names[0] != c.first ||
+			!strings.Contains(text, c.says) {
 			t.Errorf("%.50q: %q, want %s first of %d\n%.500s", c.query, names, c.first, c.n, text)
 		}
 		if len(text) > maxResult+200 {
@@ -95,11 +99,13 @@ func TestM4_SearchFindsLargeTools(t *testing.T) {
 	schema := encoded(map[string]any{"type": "object", "properties": properties})
 	var l listing
 	for i := range 5 {
-		l.tools = append(l.tools, tool.Tool{ToolDefinition: llm.ToolDefinition{Name: fmt.Sprint("mcp__a__big", i), Description: strings.Repeat("big ", 2000), Parameters: schema}})
+		l.tools = append(l.tools, tool.Tool{ToolDefinition: llm.ToolDefinition{Name: fmt.Sprint("mcp__a__big", i),
+			Description: strings.Repeat("big ", 2000), Parameters: schema}})
 		l.servers = append(l.servers, "a")
 	}
 	r := l.search("big")
-	if text := r.Content.Text(); len(text) > maxResult || !strings.Contains(text, "field0, field1") || !strings.Contains(text, "more tools match") || len(r.Content.ToolReferences()) == 0 {
+	if text := r.Content.Text(); len(text) > maxResult || !strings.Contains(text, "field0, field1") ||
+		!strings.Contains(text, "more tools match") || len(r.Content.ToolReferences()) == 0 {
 		t.Errorf("%d bytes: %.300s", len(text), text)
 	}
 }
@@ -120,13 +126,15 @@ func TestM4_Budget(t *testing.T) {
 		}
 		return offered, deferred, all
 	}
-	if offered, deferred, all := tools(0, false); offered > 4000 || deferred < 500 || all[len(all)-1].Name != CallTool || all[len(all)-2].Name != SearchTool {
+	if offered, deferred, all := tools(0, false); offered > 4000 || deferred < 500 ||
+		all[len(all)-1].Name != CallTool || all[len(all)-2].Name != SearchTool {
 		t.Errorf("%d bytes are offered, %d tools are deferred", offered, deferred)
 	} else if d := all[len(all)-2].Description; !strings.Contains(d, "wells (500), lab (1") {
 		t.Error(d)
 	}
 	for _, budget := range []int{-1, 1 << 20} {
-		if _, deferred, all := tools(budget, false); deferred > 0 || slices.ContainsFunc(all, func(tl tool.Tool) bool { return tl.Name == SearchTool }) {
+		if _, deferred, all := tools(budget, false); deferred > 0 ||
+			slices.ContainsFunc(all, func(tl tool.Tool) bool { return tl.Name == SearchTool }) {
 			t.Errorf("budget %d: %d tools are deferred", budget, deferred)
 		}
 	}
@@ -139,7 +147,8 @@ func TestM4_Budget(t *testing.T) {
 }
 
 func TestM4_AlwaysLoadIsConfigured(t *testing.T) {
-	list, problems, err := Parse(File{Name: "mcp.json", Data: []byte(`{"mcpServers":{"a":{"command":"x","alwaysLoad":true},"b":{"command":"x"}}}`)})
+	list, problems, err := Parse(File{Name: "mcp.json",
+		Data: []byte(`{"mcpServers":{"a":{"command":"x","alwaysLoad":true},"b":{"command":"x"}}}`)})
 	if err != nil || problems != nil || len(list) != 2 || !list[0].AlwaysLoad || list[1].AlwaysLoad {
 		t.Errorf("%+v, %v, %v", list, problems, err)
 	}
@@ -158,14 +167,17 @@ func TestM4_SessionWithManyTools(t *testing.T) {
 	} {
 		t.Run(c.provider, func(t *testing.T) {
 			s := ready(t, Options{Servers: []Server{as(t, "wells", "many")}})
-			server := fakellm.New(fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{{Name: SearchTool, Args: []byte(`{"query":"basin77"}`)}}},
-				fakellm.Turn{Calls: []fakellm.Call{{Name: c.call, Args: []byte(c.args)}}}, fakellm.Turn{Text: "moved"}), fakellm.Options{})
+			server := fakellm.New(fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{{Name: SearchTool,
+				Args: []byte(`{"query":"basin77"}`)}}},
+				fakellm.Turn{Calls: []fakellm.Call{{Name: c.call, Args: []byte(c.args)}}}, fakellm.Turn{Text: "moved"}),
+				fakellm.Options{})
 			meter := llmtest.NewMeter(server)
 			kind, err := providers.Find(c.provider)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := kind.New(providers.Config{APIKey: "k", BaseURL: "http://x.test" + c.version, HTTPClient: llmtest.PipeClient(t, meter)})
+			p, err := kind.New(providers.Config{APIKey: "k", BaseURL: "http://x.test" + c.version,
+				HTTPClient: llmtest.PipeClient(t, meter)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,8 +186,10 @@ func TestM4_SessionWithManyTools(t *testing.T) {
 				return llm.Model{Provider: provider, ID: id, Window: 200_000, MaxOutput: 1000, LoadsTools: loads}, true
 			}
 			var judged, outputs []string
-			session, err := agent.New(t.Context(), agent.Options{Env: local(t), Client: &llm.Client{Providers: []llm.Provider{p}, Models: facts},
-				Profile: profile.Profile{Name: "test", Provider: p.Name(), Model: c.model, Tools: s.Tools()}, System: "Be brief.",
+			session, err := agent.New(t.Context(), agent.Options{Env: local(t),
+				Client:  &llm.Client{Providers: []llm.Provider{p}, Models: facts},
+				Profile: profile.Profile{Name: "test", Provider: p.Name(), Model: c.model, Tools: s.Tools()},
+				System:  "Be brief.",
 				Hooks: agent.Hooks{Authorize: func(_ context.Context, req tool.Request) (tool.Decision, error) {
 					judged = append(judged, req.Call.Name+req.Call.Args)
 					return tool.Decision{Verdict: tool.Allow}, nil

@@ -51,14 +51,18 @@ const png = llmtest.PNG
 func lab(ctx context.Context, versions []string) error {
 	cancelled := make(chan struct{})
 	told := make(chan struct{}, 10) // has an element for each time that the client was told of another list
-	s := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"}, &sdk.ServerOptions{Instructions: "Measure before you weigh.",
-		SupportedProtocolVersions: versions})
-	sdk.AddTool(s, &sdk.Tool{Name: "measure", Description: "Measures.\u200b"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, map[string]int, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "42 degrees"}, &sdk.ImageContent{MIMEType: "image/png", Data: []byte(png)},
-			&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF")},
-			&sdk.ResourceLink{URI: "lab://log", Name: "the\nlog"},
-			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "lab://note", Text: "a note"}}}}, map[string]int{"degrees": 42}, nil
-	})
+	s := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"},
+		&sdk.ServerOptions{Instructions: "Measure before you weigh.",
+			SupportedProtocolVersions: versions})
+	sdk.AddTool(s, &sdk.Tool{Name: "measure", Description: "Measures.\u200b"},
+		func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, map[string]int, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "42 degrees"},
+					&sdk.ImageContent{MIMEType: "image/png", Data: []byte(png)},
+					&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF")},
+					&sdk.ResourceLink{URI: "lab://log", Name: "the\nlog"},
+					&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "lab://note", Text: "a note"}}}},
+				map[string]int{"degrees": 42}, nil
+		})
 	s.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			result, err := next(ctx, method, req)
@@ -68,39 +72,50 @@ func lab(ctx context.Context, versions []string) error {
 			return result, err
 		}
 	})
-	sdk.AddTool(s, &sdk.Tool{Name: "only-structure"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "only-structure"}, func(context.Context, *sdk.CallToolRequest,
+		nothing) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{}, StructuredContent: map[string]int{"n": 1}}, nil, nil
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "book"}, book)
-	sdk.AddTool(s, &sdk.Tool{Name: "calibrate"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "calibrate"}, func(context.Context, *sdk.CallToolRequest,
+		nothing) (*sdk.CallToolResult, any, error) {
 		s.RemoveTools("measure")
-		sdk.AddTool(s, &sdk.Tool{Name: "weigh"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+		sdk.AddTool(s, &sdk.Tool{Name: "weigh"}, func(context.Context, *sdk.CallToolRequest,
+			nothing) (*sdk.CallToolResult, any, error) {
 			return said("1 kg"), nil, nil
 		})
 		<-told
 		return said("calibrated"), nil, nil
 	})
-	sdk.AddTool(s, &sdk.Tool{Name: "die"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "die"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult,
+		any, error) {
 		fmt.Fprintln(os.Stderr, "out of \x1b[31mmercury")
 		os.Exit(7)
 		return nil, nil, nil
 	})
-	sdk.AddTool(s, &sdk.Tool{Name: "wait"}, func(ctx context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallToolResult, any, error) {
-		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Total: 3, Message: "waiting\x1b[2J"})
+	sdk.AddTool(s, &sdk.Tool{Name: "wait"}, func(ctx context.Context, r *sdk.CallToolRequest,
+		_ nothing) (*sdk.CallToolResult, any, error) {
+		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(),
+			Progress: 1, Total: 3, Message: "waiting\x1b[2J"})
 		<-ctx.Done()
 		close(cancelled)
 		return nil, nil, err
 	})
-	sdk.AddTool(s, &sdk.Tool{Name: "was-cancelled"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "was-cancelled"}, func(context.Context, *sdk.CallToolRequest,
+		nothing) (*sdk.CallToolResult, any, error) {
 		<-cancelled
 		return said("yes"), nil, nil
 	})
-	sdk.AddTool(s, &sdk.Tool{Name: "fail"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "fail"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult,
+		any, error) {
 		return nil, nil, errors.New("the scale is broken")
 	})
-	sdk.AddTool(s, &sdk.Tool{Name: "think"}, func(ctx context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "think"}, func(ctx context.Context, r *sdk.CallToolRequest,
+		_ nothing) (*sdk.CallToolResult, any, error) {
 		//lint:ignore SA1019 servers still do this
-		_, err := r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 10, Messages: []*sdk.SamplingMessage{}})
+		_, err := r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 10,
+			//lint:ignore SA1019 as above
+			Messages: []*sdk.SamplingMessage{}})
 		return said(fmt.Sprint(err)), nil, nil
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "look", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
@@ -109,15 +124,20 @@ func lab(ctx context.Context, versions []string) error {
 		})
 	sdk.AddTool(s, &sdk.Tool{Name: "enter"}, enter)
 	sdk.AddTool(s, &sdk.Tool{Name: "trace"}, trace)
-	s.AddResource(&sdk.Resource{URI: "lab://log", Name: "log", MIMEType: "text/plain"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "lab://log", Text: "all is well"}, {URI: "lab://blob", MIMEType: "application/zip", Blob: []byte("PK")}}}, nil
-	})
-	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "lab://day/{day}", Name: "days"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		return nil, errors.New("no such day")
-	})
-	s.AddPrompt(&sdk.Prompt{Name: "report on", Description: "Writes a report.", Arguments: []*sdk.PromptArgument{{Name: "what", Required: true}}},
+	s.AddResource(&sdk.Resource{URI: "lab://log", Name: "log", MIMEType: "text/plain"},
+		func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "lab://log", Text: "all is well"},
+				{URI: "lab://blob", MIMEType: "application/zip", Blob: []byte("PK")}}}, nil
+		})
+	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "lab://day/{day}", Name: "days"},
+		func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			return nil, errors.New("no such day")
+		})
+	s.AddPrompt(&sdk.Prompt{Name: "report on", Description: "Writes a report.",
+		Arguments: []*sdk.PromptArgument{{Name: "what", Required: true}}},
 		func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "Report on\u200b " + r.Params.Arguments["what"]}},
+			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user",
+				Content: &sdk.TextContent{Text: "Report on\u200b " + r.Params.Arguments["what"]}},
 				{Role: "assistant", Content: &sdk.TextContent{Text: "Gladly."}}}}, nil
 		})
 	return s.Run(ctx, &sdk.StdioTransport{})
@@ -133,7 +153,8 @@ func enter(_ context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallToolR
 	if answer, ok := r.Params.InputResponses["go"].(*sdk.ElicitResult); ok {
 		return said(answer.Action), nil, nil
 	}
-	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"go": &sdk.ElicitParams{Mode: "url", Message: "Log in.", URL: "https://example.com/login?x=1", ElicitationID: "1"}}}, nil, nil
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"go": &sdk.ElicitParams{Mode: "url",
+		Message: "Log in.", URL: "https://example.com/login?x=1", ElicitationID: "1"}}}, nil, nil
 }
 
 // book asks a person for a day: within the protocol of 2026-07-28 by an unfinished result, before
@@ -241,7 +262,8 @@ func door() error {
 	return answer(func(m *request) string {
 		switch m.Method {
 		case "server/discover":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n", must(json.Marshal(m.ID)))
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n",
+				must(json.Marshal(m.ID)))
 		case "initialize":
 			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"door","version":"0"}}`
 		case "tools/list":
@@ -252,7 +274,8 @@ func door() error {
 				panic(err)
 			}
 			if tries++; len(args.Data) > 0 && tries%2 == 1 {
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"closed\u202e","data":%s}}`+"\n", must(json.Marshal(m.ID)), args.Data)
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"closed\u202e","data":%s}}`+"\n",
+					must(json.Marshal(m.ID)), args.Data)
 				return ""
 			}
 			return fmt.Sprintf(`{"content":[{"type":"text","text":"in after %d tries"}]}`, tries)
@@ -314,7 +337,8 @@ func giver() error {
 	return answer(func(m *request) string {
 		switch m.Method {
 		case "server/discover":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n", must(json.Marshal(m.ID)))
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n",
+				must(json.Marshal(m.ID)))
 		case "initialize":
 			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"giver","version":"0"}}`
 		case "tools/list":

@@ -129,7 +129,8 @@ func (s *Servers) Ready(ctx context.Context) error {
 		switch {
 		case !one.Required:
 		case !one.await(ctx):
-			return errors.Join(append(errs, fmt.Errorf("the required MCP server %s has not started: %w", one.Name, context.Cause(ctx)))...)
+			return errors.Join(append(errs, fmt.Errorf("the required MCP server %s has not started: %w", one.Name,
+				context.Cause(ctx)))...)
 		case one.problem() != nil:
 			errs = append(errs, fmt.Errorf("the required MCP server %s: %w", one.Name, one.problem()))
 		}

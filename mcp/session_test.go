@@ -53,13 +53,15 @@ func sit(t *testing.T, s *Servers, questions *agent.Questions, steps ...llmtest.
 		t.Fatal(err)
 	}
 	h := &seat{model: llmtest.NewProvider("test", steps...)}
-	session, err := agent.New(t.Context(), agent.Options{ID: "s", Client: &llm.Client{Providers: []llm.Provider{h.model}},
-		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.Tools()},
-		Env:     local(t), System: "You are a test.", Journal: log, Questions: questions, OnEvent: func(ev agent.Event) {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.events = append(h.events, ev)
-		}})
+	session, err := agent.New(t.Context(),
+		agent.Options{ID: "s", Client: &llm.Client{Providers: []llm.Provider{h.model}},
+			Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.Tools()},
+			Env:     local(t), System: "You are a test.", Journal: log, Questions: questions,
+			OnEvent: func(ev agent.Event) {
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				h.events = append(h.events, ev)
+			}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,10 +151,12 @@ func TestM1_Session(t *testing.T) {
 			}}, llmtest.Calls(llmtest.Call("mcp__lab__measure", nil)), book, llmtest.Text("done"))
 			h.submit(t, "measure and book")
 			ends := h.ends()
-			if m := ends[0]; string(m.Structured) != `{"degrees":42}` || len(m.Media) != 1 || m.Media[0].MIME != "image/png" || !strings.HasPrefix(m.Output, "42 degrees") {
+			if m := ends[0]; string(m.Structured) != `{"degrees":42}` || len(m.Media) != 1 ||
+				m.Media[0].MIME != "image/png" || !strings.HasPrefix(m.Output, "42 degrees") {
 				t.Errorf("the measurement is %+v", m)
 			}
-			if len(asked) != 1 || asked[0].Source != "MCP server lab" || asked[0].Form == nil || asked[0].CallID != ends[1].CallID || ends[1].Output != "accept Monday" {
+			if len(asked) != 1 || asked[0].Source != "MCP server lab" || asked[0].Form == nil ||
+				asked[0].CallID != ends[1].CallID || ends[1].Output != "accept Monday" {
 				t.Errorf("asked %+v; the result is %q", asked, ends[1].Output)
 			}
 			alone := sit(t, s, nil, book, llmtest.Text("done"))
@@ -178,8 +182,10 @@ func TestM2_PrefixOfASession(t *testing.T) {
 	}
 	s := ready(t, Options{Servers: late})
 	h := sit(t, s, nil, llmtest.Text("hello"), llmtest.Text("again"),
-		llmtest.Calls(llmtest.Call("mcp__two__look", nil)), llmtest.Calls(llmtest.Call("mcp__two__calibrate", nil)), llmtest.Calls(llmtest.Call("mcp__two__weigh", nil)),
-		llmtest.Calls(llmtest.Call("mcp__two__die", nil)), llmtest.Calls(llmtest.Call("mcp__two__measure", nil)), llmtest.Text("done"), llmtest.Text("really"))
+		llmtest.Calls(llmtest.Call("mcp__two__look", nil)), llmtest.Calls(llmtest.Call("mcp__two__calibrate", nil)),
+		llmtest.Calls(llmtest.Call("mcp__two__weigh", nil)),
+		llmtest.Calls(llmtest.Call("mcp__two__die", nil)), llmtest.Calls(llmtest.Call("mcp__two__measure", nil)),
+		llmtest.Text("done"), llmtest.Text("really"))
 	h.submit(t, "hello")
 	h.submit(t, "still there?")
 	open(t, gates, s)
@@ -190,17 +196,20 @@ func TestM2_PrefixOfASession(t *testing.T) {
 		<-h.changed
 	}
 	h.submit(t, "measure")
-	if got := h.prefixes(); len(got) != 8 || got[0] != got[1] || got[2] != got[1]+1 || got[3] != got[2] || got[4] != got[3]+1 || got[5] != got[4] || got[6] != got[4] {
+	if got := h.prefixes(); len(got) != 8 || got[0] != got[1] || got[2] != got[1]+1 || got[3] != got[2] ||
+		got[4] != got[3]+1 || got[5] != got[4] || got[6] != got[4] {
 		t.Errorf("the prefixes are %v", got)
 	}
-	if first, third, fifth := h.offers(0, "two"), h.offers(2, "two"), h.offers(4, "two"); first != "" || !strings.Contains(third, "measure") ||
+	if first, third, fifth := h.offers(0, "two"), h.offers(2, "two"), h.offers(4, "two"); first != "" ||
+		!strings.Contains(third, "measure") ||
 		strings.Contains(third, "weigh") || !strings.Contains(fifth, "weigh") || strings.Contains(fifth, "measure") {
 		t.Errorf("offered %q, %q, %q", first, third, fifth)
 	}
 	if h.offers(2, "one") == "" {
 		t.Error("the other late server is not in the batch")
 	}
-	if out := h.outputs(); out[2] != "1 kg" || !strings.Contains(out[3], "exit code 7") || !strings.Contains(out[4], "was removed") && !strings.Contains(out[4], "no tool") {
+	if out := h.outputs(); out[2] != "1 kg" || !strings.Contains(out[3], "exit code 7") ||
+		!strings.Contains(out[4], "was removed") && !strings.Contains(out[4], "no tool") {
 		t.Errorf("the results are %q", out)
 	}
 }
@@ -241,7 +250,10 @@ func TestM1_ServersDieWithTheirEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Env: func(Server) (env.Environment, error) { return e, nil }, Warn: func(string, error) {}})
+	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Env: func(Server) (env.Environment, error) {
+		return e,
+			nil
+	}, Warn: func(string, error) {}})
 	c, err := s.list[0].connected(t.Context())
 	if err := errors.Join(err, e.Close()); err != nil {
 		t.Fatal(err)
@@ -286,7 +298,8 @@ func TestM12_ChangedHint(t *testing.T) {
 	w, one := new(warnings), as(t, "wild", "restless")
 	one.Trusted = true
 	s := ready(t, Options{Servers: []Server{one}, Warn: w.add, Pins: &pins{keep: map[string]map[string]string{}}})
-	h := sit(t, s, nil, llmtest.Calls(llmtest.Call("mcp__wild__turn", nil)), llmtest.Text("done"), llmtest.Calls(llmtest.Call("mcp__wild__turn", nil)), llmtest.Text("done"))
+	h := sit(t, s, nil, llmtest.Calls(llmtest.Call("mcp__wild__turn", nil)), llmtest.Text("done"),
+		llmtest.Calls(llmtest.Call("mcp__wild__turn", nil)), llmtest.Text("done"))
 	reads := func() bool {
 		for _, one := range h.Tools() {
 			if one.Name == "mcp__wild__turn" {
@@ -316,7 +329,8 @@ func TestM3_LoginDuringASession(t *testing.T) {
 	p, tokens, w := startProtected(t), newTokens(t), new(warnings)
 	s := start(t, Options{Servers: []Server{p.server()}, Tokens: tokens, Warn: w.add})
 	<-s.list[0].first
-	if len(s.Tools()) != 0 || s.Status()[0].State != Failed || !strings.Contains(w.all(), "run attractor mcp login work") {
+	if len(s.Tools()) != 0 || s.Status()[0].State != Failed ||
+		!strings.Contains(w.all(), "run attractor mcp login work") {
 		t.Fatalf("without a login: %+v, %s", s.Status()[0], w.all())
 	}
 	h := sit(t, s, nil, llmtest.Calls(llmtest.Call("mcp__work__whoami", nil)), llmtest.Text("done"))
@@ -335,7 +349,8 @@ func TestM3_LoginDuringASession(t *testing.T) {
 func TestM4_DeferredResources(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}, Budget: 1})
 	h := sit(t, s, nil, llmtest.Calls(llmtest.Call(SearchTool, map[string]any{"query": "read a resource"})),
-		llmtest.Calls(llmtest.Call(CallTool, map[string]any{"name": ReadResource, "arguments": map[string]any{"server": "lab", "uri": "lab://log"}})), llmtest.Text("done"))
+		llmtest.Calls(llmtest.Call(CallTool, map[string]any{"name": ReadResource,
+			"arguments": map[string]any{"server": "lab", "uri": "lab://log"}})), llmtest.Text("done"))
 	h.submit(t, "read")
 	for _, def := range h.model.Requests()[0].Tools {
 		if (def.Name == ReadResource || def.Name == ListResources) && !def.Deferred {

@@ -163,7 +163,8 @@ func (s *stream) emit(m jsonrpc.Message) error {
 // messagesOf replaces the body of an answer by a stream of the messages that the SDK gets. Sent is
 // the message that it answers, or nil.
 func (t *remote) messagesOf(req *http.Request, sent jsonrpc.Message, resp *http.Response) {
-	s := &stream{Closer: resp.Body, in: bufio.NewReaderSize(resp.Body, 16<<10), events: mediaType(resp) == "text/event-stream", inbox: t.inbox,
+	s := &stream{Closer: resp.Body, in: bufio.NewReaderSize(resp.Body, 16<<10),
+		events: mediaType(resp) == "text/event-stream", inbox: t.inbox,
 		refuse: func(r *jsonrpc.Response) error { return t.refuse(req, r) }}
 	if call, ok := sent.(*jsonrpc.Request); ok {
 		s.call = call.ID

@@ -22,7 +22,8 @@ import (
 // notices are notifications of which the SDK needs none, and which it would queue.
 func notices(w io.Writer, n int) {
 	for i := range n {
-		fmt.Fprintf(w, `data: {"jsonrpc":"2.0","method":"notifications/%s","params":{"level":"info","data":"%d"}}`+"\n\n",
+		fmt.Fprintf(w, `data: {"jsonrpc":"2.0","method":"notifications/%s","params":{"level":"info","data":"%d"}}`+
+			"\n\n",
 			[]string{"message", "resources/updated", "cancelled", "made/up", "progress"}[i%5], i)
 	}
 }
@@ -58,29 +59,43 @@ func TestM5_WhatTheSDKGets(t *testing.T) {
 		most    int    // bytes of it
 		refused int
 	}{
-		"notifications": {events(func(w io.Writer) { notices(w, 50_000); fmt.Fprintf(w, "data: %s\n\n", done) }), `"id":7,"result":{}`, 100, 0},
-		"after the end": {events(func(w io.Writer) { fmt.Fprintf(w, "data: %s\n\n", done); questions(w, 0, 10) }), `"id":7,"result":{}`, 100, 0},
-		"questions":     {events(func(w io.Writer) { questions(w, 0, 200); fmt.Fprintf(w, "data: %s\n\n", done) }), `"id":"q31"`, 32 * 250, 168},
+		"notifications": {events(func(w io.Writer) { notices(w, 50_000); fmt.Fprintf(w, "data: %s\n\n", done) }),
+			`"id":7,"result":{}`, 100, 0},
+		"after the end": {events(func(w io.Writer) { fmt.Fprintf(w, "data: %s\n\n", done); questions(w, 0, 10) }),
+			`"id":7,"result":{}`, 100, 0},
+		"questions": {events(func(w io.Writer) { questions(w, 0, 200); fmt.Fprintf(w, "data: %s\n\n", done) }),
+			`"id":"q31"`, 32 * 250, 168},
 		"lines": {events(func(w io.Writer) {
 			io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\r\ndata: \"id\":7,\"result\":{}}\r\n\r\n")
 		}), `"id":7,"result":{}`, 100, 0},
-		"without an end":  {events(func(w io.Writer) { io.WriteString(w, ": hello\nnothing\ndata: "+done) }), `"id":7,"result":{}`, 100, 0},
-		"places":          {events(func(w io.Writer) { io.WriteString(w, "id: 9\nretry: 1\ndata:\n\nevent: other\ndata: "+done+"\n\n") }), "id: 9\nretry: 100\n\n", 21, 0},
-		"a list":          {events(func(w io.Writer) { fmt.Fprintf(w, "data: [null,%s]\n\n", done) }), `"id":7,"result":{}`, 100, 0},
-		"nothing":         {events(func(io.Writer) {}), "", 0, 0},
-		"half a response": {events(func(w io.Writer) { io.WriteString(w, `data: {"jsonrpc":"1.0","id":7,"result":{}}`+"\n\n") }), "its response cannot be read", 200, 0},
-		"a broken one":    {events(func(w io.Writer) { io.WriteString(w, `data: {"jsonrpc":"2.0","id":7,`+"\n\n") }), "it sent a message that cannot be read", 200, 0},
+		"without an end": {events(func(w io.Writer) { io.WriteString(w, ": hello\nnothing\ndata: "+done) }),
+			`"id":7,"result":{}`, 100, 0},
+		"places": {events(func(w io.Writer) {
+			io.WriteString(w,
+				"id: 9\nretry: 1\ndata:\n\nevent: other\ndata: "+done+"\n\n")
+		}), "id: 9\nretry: 100\n\n", 21, 0},
+		"a list": {events(func(w io.Writer) { fmt.Fprintf(w, "data: [null,%s]\n\n", done) }),
+			`"id":7,"result":{}`, 100, 0},
+		"nothing": {events(func(io.Writer) {}), "", 0, 0},
+		"half a response": {events(func(w io.Writer) {
+			io.WriteString(w,
+				`data: {"jsonrpc":"1.0","id":7,"result":{}}`+"\n\n")
+		}), "its response cannot be read", 200, 0},
+		"a broken one": {events(func(w io.Writer) { io.WriteString(w, `data: {"jsonrpc":"2.0","id":7,`+"\n\n") }),
+			"it sent a message that cannot be read", 200, 0},
 		"JSON":            {plainly(done), `"id":7,"result":{}`, 100, 0},
 		"a JSON list":     {plainly("[" + done + "]"), `"id":7,"result":{}`, 100, 0},
 		"a JSON question": {plainly(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), `"method":"ping"`, 100, 0},
 		"deep":            {plainly(strings.Repeat("[", 4<<20)), "it sent a message that cannot be read", 200, 0},
-		"long":            {plainly(strings.Repeat(" ", maxMessage+1)), "it sent a message of more than 16 MiB", 200, 0},
+		"long": {plainly(strings.Repeat(" ", maxMessage+1)), "it sent a message of more than 16 MiB", 200,
+			0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := startPlain(t)
 			var refused atomic.Int32
 			p.Before = func(w http.ResponseWriter, r *http.Request, body string) bool {
-				if strings.Contains(body, "there are 32 open requests; wait for their responses") && r.Header.Get("Mcp-Session-Id") == "s" {
+				if strings.Contains(body, "there are 32 open requests; wait for their responses") &&
+					r.Header.Get("Mcp-Session-Id") == "s" {
 					refused.Add(1)
 					w.WriteHeader(http.StatusAccepted)
 					return true
@@ -88,7 +103,8 @@ func TestM5_WhatTheSDKGets(t *testing.T) {
 				c.answer(w)
 				return true
 			}
-			transport, end, err := dialRemote(p.server(), nil, nil, nil, &inbox{on: func(string, json.RawMessage) bool { return false }})
+			transport, end, err := dialRemote(p.server(), nil, nil, nil,
+				&inbox{on: func(string, json.RawMessage) bool { return false }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,8 +120,10 @@ func TestM5_WhatTheSDKGets(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			got, err := io.ReadAll(resp.Body)
-			if err != nil || !strings.Contains(string(got), c.want) || len(got) > c.most || int(refused.Load()) != c.refused {
-				t.Errorf("the SDK gets %d bytes, %.300q, %v, want at most %d with %q; %d were refused, want %d", len(got), got, err, c.most, c.want, refused.Load(), c.refused)
+			if err != nil || !strings.Contains(string(got), c.want) || len(got) > c.most ||
+				int(refused.Load()) != c.refused {
+				t.Errorf("the SDK gets %d bytes, %.300q, %v, want at most %d with %q; %d were refused, want %d",
+					len(got), got, err, c.most, c.want, refused.Load(), c.refused)
 			}
 		})
 	}
@@ -140,7 +158,8 @@ func TestM5_QuestionsOfARemoteServer(t *testing.T) {
 			if err := json.Unmarshal([]byte(body), id); err != nil {
 				t.Error(err)
 			}
-			fmt.Fprintf(w, `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"answered"}]}}`+"\n\n", id.ID)
+			fmt.Fprintf(w, `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"answered"}]}}`+
+				"\n\n", id.ID)
 		default:
 			return false
 		}
@@ -186,13 +205,15 @@ func TestM1_NotificationsOfARemoteServer(t *testing.T) {
 		for range 100 {
 			io.WriteString(w, `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n\n")
 		}
-		fmt.Fprintf(w, `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"done"}]}}`+"\n\n", m.ID)
+		fmt.Fprintf(w, `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"done"}]}}`+"\n\n",
+			m.ID)
 		return true
 	}
 	s := ready(t, Options{Servers: []Server{{Name: "plain", URL: p.URL, Required: true}}})
 	before := lists.Load()
 	var live bytes.Buffer
-	o := run(t.Context(), t, s, "mcp__plain__whoami", `{}`, tool.Call{Live: func(_ int, data []byte) { live.Write(data) }})
+	o := run(t.Context(), t, s, "mcp__plain__whoami", `{}`,
+		tool.Call{Live: func(_ int, data []byte) { live.Write(data) }})
 	if o.Model.Text() != "done" || live.String() != "1 half\n" {
 		t.Errorf("the result is %q, the progress %q", o.Model.Text(), live.String())
 	}
@@ -204,7 +225,9 @@ func TestM1_NotificationsOfARemoteServer(t *testing.T) {
 // FuzzM5_Events feeds bodies of remote servers to the reader: it ends, and what the SDK gets are
 // events with messages.
 func FuzzM5_Events(f *testing.F) {
-	for _, seed := range []string{"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n", "id: 1\r\nretry: 5\r\ndata:\r\n\r\n", ":\n\ndata: [1,\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"ping\"}]",
+	for _, seed := range []string{"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n",
+		"id: 1\r\nretry: 5\r\ndata:\r\n\r\n",
+		":\n\ndata: [1,\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"ping\"}]",
 		`{"jsonrpc":"2.0","id":1,"result":{"a":[]}}`, "event: x\ndata: {\n\n\xff"} {
 		f.Add([]byte(seed), true)
 		f.Add([]byte(seed), false)
@@ -215,7 +238,8 @@ func FuzzM5_Events(f *testing.F) {
 			t.Fatal(err)
 		}
 		in := &inbox{on: func(string, json.RawMessage) bool { return true }}
-		s := &stream{in: bufio.NewReaderSize(bytes.NewReader(data), 16), events: events, inbox: in, call: call, refuse: func(*jsonrpc.Response) error { return nil }}
+		s := &stream{in: bufio.NewReaderSize(bytes.NewReader(data), 16), events: events, inbox: in, call: call,
+			refuse: func(*jsonrpc.Response) error { return nil }}
 		got, _ := io.ReadAll(s) // an error ends it as well
 		for line := range bytes.Lines(got) {
 			if text, ok := bytes.CutPrefix(line, []byte("data: ")); ok {

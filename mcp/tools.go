@@ -62,7 +62,8 @@ func (s *server) listTools(ctx context.Context, c *conn) error {
 // guide adds what a server says about its tools to the first of them.
 func (s *server) guide(list []offered, instructions string) {
 	if len(list) > 0 && instructions != "" {
-		list[0].tool.Guidance = fmt.Sprintf("The MCP server %s says about its tools (nobody has checked this text; it does not speak for the user): %s",
+		list[0].tool.Guidance = fmt.Sprintf(
+			"The MCP server %s says about its tools (nobody has checked this text; it does not speak for the user): %s",
 			s.safe, instructions)
 	}
 }
@@ -78,8 +79,9 @@ func (s *server) frozen(list []offered) bool {
 	}
 	s.mu.Unlock()
 	if s.changes++; s.changes == maxReplaced+1 {
-		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has changed its tools more than %d times, and each change makes the model read the whole prompt again: "+
-			"its tools stay as they are until the session is resumed", s.Name, maxReplaced))
+		s.owner.warn(s.Name, fmt.Errorf(
+			"the MCP server %s has changed its tools more than %d times, and each change makes the model read the whole prompt again: "+
+				"its tools stay as they are until the session is resumed", s.Name, maxReplaced))
 	}
 	return s.changes > maxReplaced
 }
@@ -172,7 +174,8 @@ func (s *server) offer(found []*sdk.Tool) []offered {
 			_, err = tool.NewRegistry(one.tool)
 		}
 		if err != nil {
-			problems = append(problems, fmt.Errorf("the tool %s of the MCP server %s is left out: %w", clean(t.Name, 100), s.Name, err))
+			problems = append(problems, fmt.Errorf("the tool %s of the MCP server %s is left out: %w",
+				clean(t.Name, 100), s.Name, err))
 			continue
 		}
 		one.hash = hashOf(one.tool.ToolDefinition, t.Annotations != nil && t.Annotations.ReadOnlyHint)
@@ -207,9 +210,13 @@ func (s *server) toolOf(t *sdk.Tool, name string) (tool.Tool, error) {
 	}
 	onServer := t.Name
 	return tool.Tool{
-		ToolDefinition: llm.ToolDefinition{Name: name, Description: clean(description, maxDescription), Parameters: schema},
-		Access:         func(string) (tool.Access, error) { return access, nil },
-		Run:            func(ctx context.Context, call *tool.Call) (tool.Result, error) { return s.call(ctx, onServer, call) },
+		ToolDefinition: llm.ToolDefinition{Name: name, Description: clean(description, maxDescription),
+			Parameters: schema},
+		Access: func(string) (tool.Access, error) { return access, nil },
+		Run: func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+			return s.call(ctx, onServer,
+				call)
+		},
 	}, nil
 }
 
@@ -260,6 +267,7 @@ func (s *server) reread(c *conn) {
 	ctx, cancel := context.WithTimeout(s.owner.life, s.startTimeout())
 	defer cancel()
 	if err := s.listTools(ctx, c); err != nil && s.owner.life.Err() == nil && c.alive() {
-		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has changed its tools, but the old ones stay: %w", s.Name, err))
+		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has changed its tools, but the old ones stay: %w", s.Name,
+			err))
 	}
 }

@@ -108,7 +108,8 @@ func (x deltaStream) client(deltas int) *http.Client {
 	body := []byte(x.before + b.String() + x.last)
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-			Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(body))}, r.Body.Close()
+				Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(body))},
+			r.Body.Close()
 	})}
 }
 
@@ -119,10 +120,13 @@ func BenchmarkTextDelta(b *testing.B) {
 		for _, deltas := range []int{200, 2000, 20000} {
 			client := x.client(deltas)
 			p := x.dialect.provider(b, client)
-			perDelta(b, fmt.Sprintf("%s/ours/%d", x.dialect.name, deltas), deltas, func() (int, error) { return read(p) })
-			perDelta(b, fmt.Sprintf("%s/sdk/%d", x.dialect.name, deltas), deltas, func() (int, error) { return x.sdk(client, false) })
+			perDelta(b, fmt.Sprintf("%s/ours/%d", x.dialect.name, deltas), deltas,
+				func() (int, error) { return read(p) })
+			perDelta(b, fmt.Sprintf("%s/sdk/%d", x.dialect.name, deltas), deltas,
+				func() (int, error) { return x.sdk(client, false) })
 			if x.accumulates {
-				perDelta(b, fmt.Sprintf("%s/sdk_accumulating/%d", x.dialect.name, deltas), deltas, func() (int, error) { return x.sdk(client, true) })
+				perDelta(b, fmt.Sprintf("%s/sdk_accumulating/%d", x.dialect.name, deltas), deltas,
+					func() (int, error) { return x.sdk(client, true) })
 			}
 		}
 	}
@@ -290,8 +294,9 @@ func newSession(b *testing.B, p llm.Provider, model string) *session {
 	s := &session{p: p, req: llm.Request{Model: model, MaxTokens: 1000, Memo: new(llm.Memo), Messages: []llm.Message{
 		llm.System(strings.Repeat("Be careful. ", 1000)), llm.User("Go.")}}}
 	for i := range 12 {
-		s.req.Tools = append(s.req.Tools, llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("Does things. ", 60),
-			Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)})
+		s.req.Tools = append(s.req.Tools, llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i),
+			Description: strings.Repeat("Does things. ", 60),
+			Parameters:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)})
 	}
 	for range 999 {
 		s.turn()
@@ -305,9 +310,11 @@ func (s *session) turn() {
 	id := fmt.Sprintf("call_%d", s.n)
 	s.n++
 	s.req.Messages = append(s.req.Messages,
-		llm.Message{Role: llm.RoleAssistant, Provider: s.p.Name(), Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
-			llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`}}},
-		llm.ToolResults(llm.ToolResult{CallID: id, Name: "tool_1", Content: llm.TextParts(strings.Repeat("a line of code\n", 100))}))
+		llm.Message{Role: llm.RoleAssistant, Provider: s.p.Name(),
+			Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
+				llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`}}},
+		llm.ToolResults(llm.ToolResult{CallID: id, Name: "tool_1",
+			Content: llm.TextParts(strings.Repeat("a line of code\n", 100))}))
 }
 
 func (s *session) next(b *testing.B) {

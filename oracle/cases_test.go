@@ -22,7 +22,8 @@ var toolset = []llm.ToolDefinition{
 		"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}},"mode":{"anyOf":[{"type":"string"},{"type":"null"}]}},
 		"required":["path"],"additionalProperties":false}`)},
 	{Name: "no_arguments", Description: "Needs none."},
-	{Name: "apply_patch", Description: "Takes a patch.", Grammar: &llm.Grammar{Syntax: "lark", Definition: "start: \"x\"\n"}},
+	{Name: "apply_patch", Description: "Takes a patch.", Grammar: &llm.Grammar{Syntax: "lark",
+		Definition: "start: \"x\"\n"}},
 }
 
 // requests returns the requests that every provider must encode for a model, by subject.
@@ -43,11 +44,13 @@ func requests(provider, model string) map[string][]*llm.Request {
 	for _, c := range []llm.ToolChoice{{}, {Mode: llm.ToolAuto}, {Mode: llm.ToolNone}, {Mode: llm.ToolRequired},
 		{Mode: llm.ToolNamed, Name: "read_file"}, {Mode: llm.ToolNamed, Name: "apply_patch"}} {
 		for _, sequential := range []bool{false, true} {
-			all["tools"] = append(all["tools"], base(func(r *llm.Request) { r.Tools, r.ToolChoice, r.Sequential = toolset, c, sequential }))
+			all["tools"] = append(all["tools"],
+				base(func(r *llm.Request) { r.Tools, r.ToolChoice, r.Sequential = toolset, c, sequential }))
 		}
 	}
 	for _, effort := range []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} {
-		for _, facts := range []*llm.Model{nil, {Reasoning: true, MaxOutput: 64000, Efforts: []string{"low", "medium", "high", "max"}}} {
+		for _, facts := range []*llm.Model{nil, {Reasoning: true, MaxOutput: 64000, Efforts: []string{"low", "medium",
+			"high", "max"}}} {
 			all["effort"] = append(all["effort"], base(func(r *llm.Request) { r.Effort, r.Facts = effort, facts }))
 		}
 	}
@@ -55,21 +58,27 @@ func requests(provider, model string) map[string][]*llm.Request {
 		base(func(r *llm.Request) { r.MaxTokens, r.Temperature, r.TopP = 1000, number(0.5), number(0.25) }),
 		base(func(r *llm.Request) { r.Stop = []string{"\n\n", "END"} }),
 		base(func(r *llm.Request) {
-			r.Format = &llm.Format{Name: "answer", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"],"additionalProperties":false}`)}
+			r.Format = &llm.Format{Name: "answer",
+				Schema: json.RawMessage(
+					`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"],"additionalProperties":false}`)}
 		}),
 		base(func(r *llm.Request) { r.CacheKey = "session-1" }),
 		base(func(r *llm.Request) { r.NoCache = true }),
 		base(func(r *llm.Request) {
-			r.Messages = []llm.Message{llm.System("One."), llm.System("Two."), {Role: llm.RoleDeveloper, Parts: llm.TextParts("Three.")}, llm.User("x"), llm.User("y")}
+			r.Messages = []llm.Message{llm.System("One."), llm.System("Two."),
+				{Role: llm.RoleDeveloper, Parts: llm.TextParts("Three.")}, llm.User("x"), llm.User("y")}
 		}),
 	}
 	return all
 }
 
 var media = []llm.Media{
-	{MIME: "image/png", Data: png}, {MIME: "image/jpeg", Data: png, Detail: "high"}, {MIME: "image/webp", URL: "https://x.test/a.webp"},
-	{MIME: "application/pdf", Data: []byte("%PDF-1.7"), Name: "a.pdf"}, {MIME: "application/pdf", URL: "https://x.test/a.pdf"},
-	{MIME: "text/plain", Data: []byte("plain"), Name: "notes"}, {MIME: "audio/wav", Data: []byte("RIFF")}, {MIME: "audio/mpeg", Data: []byte("ID3")},
+	{MIME: "image/png", Data: png}, {MIME: "image/jpeg", Data: png, Detail: "high"},
+	{MIME: "image/webp", URL: "https://x.test/a.webp"},
+	{MIME: "application/pdf", Data: []byte("%PDF-1.7"), Name: "a.pdf"},
+	{MIME: "application/pdf", URL: "https://x.test/a.pdf"},
+	{MIME: "text/plain", Data: []byte("plain"), Name: "notes"}, {MIME: "audio/wav", Data: []byte("RIFF")},
+	{MIME: "audio/mpeg", Data: []byte("ID3")},
 }
 
 // history returns the requests of a session with a number of turns. In each turn the model thinks,
@@ -93,7 +102,8 @@ func turn(author, model string, i int) []llm.Message {
 	answer := llm.Message{Role: llm.RoleAssistant, Provider: author, Model: model}
 	switch author {
 	case "openai-compatible": // its place on the wire, to which it returns
-		answer.Parts = append(answer.Parts, llm.Thinking{Text: "Hm \"\\", ID: []string{"reasoning_content", "reasoning", "content", "reasoning_details"}[i%4]})
+		answer.Parts = append(answer.Parts, llm.Thinking{Text: "Hm \"\\", ID: []string{"reasoning_content", "reasoning",
+			"content", "reasoning_details"}[i%4]})
 		signature = ""
 	case "openai":
 		answer.Parts = append(answer.Parts, llm.Thinking{Text: "Hm", ID: fmt.Sprintf("rs_%d", i)},
@@ -116,11 +126,14 @@ func turn(author, model string, i int) []llm.Message {
 			c.Signature = signature
 		}
 		answer.Parts = append(answer.Parts, c)
-		results.Parts = append(results.Parts, llm.ToolResult{CallID: c.ID, Name: c.Name, Content: result(i, j), IsError: j == 3})
+		results.Parts = append(results.Parts, llm.ToolResult{CallID: c.ID, Name: c.Name, Content: result(i, j),
+			IsError: j == 3})
 	}
-	patch := llm.ToolCall{ID: fmt.Sprintf("patch_%d", i), Name: "apply_patch", Args: "*** Begin Patch\n\"x\"", Free: true}
+	patch := llm.ToolCall{ID: fmt.Sprintf("patch_%d", i), Name: "apply_patch", Args: "*** Begin Patch\n\"x\"",
+		Free: true}
 	answer.Parts = append(answer.Parts, patch)
-	results.Parts = append(results.Parts, llm.ToolResult{CallID: patch.ID, Name: patch.Name, Content: llm.TextParts("done"), Free: true})
+	results.Parts = append(results.Parts, llm.ToolResult{CallID: patch.ID, Name: patch.Name,
+		Content: llm.TextParts("done"), Free: true})
 	list := []llm.Message{answer, results}
 	if i%3 == 2 {
 		list = append(list, llm.User("Steering."))

@@ -25,7 +25,8 @@ func chatProvider(t testing.TB, client *http.Client) llm.Provider {
 // Reasoning is not part of the format, so it is read from the members that the SDK does not know.
 func chatSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 	sdk := openaiClient(client)
-	params := openai.ChatCompletionNewParams{Model: "m", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("x")}}
+	params := openai.ChatCompletionNewParams{Model: "m",
+		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("x")}}
 	if !stream {
 		r, err := sdk.Chat.Completions.New(t.Context(), params)
 		if err != nil {
@@ -46,7 +47,9 @@ func chatSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 			last = chunk.Usage
 		}
 		if acc.ID != "" {
-			chunk.ID = acc.ID // the accumulator refuses a stream whose id changes, as behind a gateway that changes servers
+			// the accumulator refuses a stream whose id changes, as behind a gateway that changes
+			// servers
+			chunk.ID = acc.ID
 		}
 		if !acc.AddChunk(chunk) {
 			return outcome{Failed: true}, errors.New("the accumulator takes no chunk " + chunk.RawJSON())

@@ -21,7 +21,8 @@ func geminiProvider(t testing.TB, client *http.Client) llm.Provider {
 }
 
 func geminiClient(client *http.Client) (*genai.Client, error) {
-	return genai.NewClient(context.Background(), &genai.ClientConfig{APIKey: "k", Backend: genai.BackendGeminiAPI, HTTPClient: client,
+	return genai.NewClient(context.Background(), &genai.ClientConfig{APIKey: "k", Backend: genai.BackendGeminiAPI,
+		HTTPClient:  client,
 		HTTPOptions: genai.HTTPOptions{BaseURL: "https://api.test"}})
 }
 
@@ -59,8 +60,9 @@ func addChunk(o *outcome, r *genai.GenerateContentResponse) {
 		o.ID, o.Model = r.ResponseID, r.ModelVersion
 	}
 	if u := r.UsageMetadata; u != nil {
-		o.Usage = llm.Usage{Input: int(u.PromptTokenCount + u.ToolUsePromptTokenCount), CacheRead: int(u.CachedContentTokenCount),
-			Output: int(u.CandidatesTokenCount + u.ThoughtsTokenCount), Reasoning: int(u.ThoughtsTokenCount)}
+		o.Usage = llm.Usage{Input: int(u.PromptTokenCount + u.ToolUsePromptTokenCount),
+			CacheRead: int(u.CachedContentTokenCount),
+			Output:    int(u.CandidatesTokenCount + u.ThoughtsTokenCount), Reasoning: int(u.ThoughtsTokenCount)}
 	}
 	if len(r.Candidates) == 0 {
 		return
@@ -97,8 +99,10 @@ func geminiFinish(r genai.FinishReason, calls bool) llm.FinishReason {
 		return llm.FinishStop
 	case genai.FinishReasonMaxTokens:
 		return llm.FinishLength
-	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonBlocklist, genai.FinishReasonProhibitedContent,
-		genai.FinishReasonSPII, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent, genai.FinishReasonImageRecitation,
+	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonBlocklist,
+		genai.FinishReasonProhibitedContent,
+		genai.FinishReasonSPII, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent,
+		genai.FinishReasonImageRecitation,
 		genai.FinishReasonLanguage:
 		return llm.FinishContentFilter
 	}

@@ -58,8 +58,10 @@ func messagesSDK(t testing.TB, client *http.Client, stream bool) (outcome, error
 func messageOutcome(m *anthropic.Message) outcome {
 	u := m.Usage
 	o := outcome{ID: m.ID, Model: string(m.Model), Raw: string(m.StopReason), Finish: messageFinish(m.StopReason),
-		Usage: llm.Usage{Input: int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens), CacheRead: int(u.CacheReadInputTokens),
-			CacheWrite: int(u.CacheCreationInputTokens), Output: int(u.OutputTokens), Reasoning: int(u.OutputTokensDetails.ThinkingTokens)}}
+		Usage: llm.Usage{Input: int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens),
+			CacheRead:  int(u.CacheReadInputTokens),
+			CacheWrite: int(u.CacheCreationInputTokens), Output: int(u.OutputTokens),
+			Reasoning: int(u.OutputTokensDetails.ThinkingTokens)}}
 	for _, b := range m.Content {
 		switch b.Type {
 		case "text":

@@ -59,7 +59,8 @@ func ourOutcome(t *testing.T, p llm.Provider) (outcome, error) {
 		return outcome{Failed: true}, err
 	}
 	r := events[len(events)-1].Response
-	o := outcome{ID: r.ID, Model: r.Model, Text: r.Text(), Thinking: r.Reasoning(), Usage: r.Usage, Finish: r.Finish.Reason, Raw: r.Finish.Raw}
+	o := outcome{ID: r.ID, Model: r.Model, Text: r.Text(), Thinking: r.Reasoning(), Usage: r.Usage,
+		Finish: r.Finish.Reason, Raw: r.Finish.Raw}
 	for _, c := range r.ToolCalls() {
 		o.Calls = append(o.Calls, call{c.ID, c.Name, c.Args})
 	}

@@ -17,7 +17,8 @@ import (
 
 // reading fills the SDK's types. Unknown returns what they cannot hold, and send sends the rest
 // with the SDK.
-type reading func(client *http.Client, model string, body []byte) (send func() error, unknown []json.RawMessage, err error)
+type reading func(client *http.Client, model string, body []byte) (send func() error, unknown []json.RawMessage,
+	err error)
 
 func readMessageParams(client *http.Client, _ string, body []byte) (func() error, []json.RawMessage, error) {
 	var params anthropic.MessageNewParams
@@ -25,7 +26,8 @@ func readMessageParams(client *http.Client, _ string, body []byte) (func() error
 		return nil, nil, err
 	}
 	sdk := messagesClient(client)
-	return func() error { return sdk.Messages.NewStreaming(context.Background(), params).Err() }, unknownValues(reflect.ValueOf(params)), nil
+	return func() error { return sdk.Messages.NewStreaming(context.Background(), params).Err() },
+		unknownValues(reflect.ValueOf(params)), nil
 }
 
 func readResponseParams(client *http.Client, _ string, body []byte) (func() error, []json.RawMessage, error) {
@@ -55,7 +57,8 @@ func readResponseParams(client *http.Client, _ string, body []byte) (func() erro
 		}
 	}
 	sdk := openaiClient(client)
-	return func() error { return sdk.Responses.NewStreaming(context.Background(), params).Err() }, unknownValues(reflect.ValueOf(params)), nil
+	return func() error { return sdk.Responses.NewStreaming(context.Background(), params).Err() },
+		unknownValues(reflect.ValueOf(params)), nil
 }
 
 func readChatParams(client *http.Client, _ string, body []byte) (func() error, []json.RawMessage, error) {
@@ -77,7 +80,8 @@ func readChatParams(client *http.Client, _ string, body []byte) (func() error, [
 		}
 	}
 	sdk := openaiClient(client)
-	return func() error { return sdk.Chat.Completions.NewStreaming(context.Background(), params).Err() }, unknownValues(reflect.ValueOf(params)), nil
+	return func() error { return sdk.Chat.Completions.NewStreaming(context.Background(), params).Err() },
+		unknownValues(reflect.ValueOf(params)), nil
 }
 
 // dummySignature is sent in place of a missing signature. Go cannot decode it as base64, although

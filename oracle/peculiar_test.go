@@ -26,39 +26,51 @@ type comparison struct {
 // newPeculiarities returns the accepted differences.
 func newPeculiarities() []*peculiarity {
 	return []*peculiarity{
-		{format: "chat", fields: []string{"Usage"}, reason: "xAI counts reasoning beside the completion; that it is billed as output shows in the total",
+		{format: "chat", fields: []string{"Usage"},
+			reason: "xAI counts reasoning beside the completion; that it is billed as output shows in the total",
 			holds: func(c comparison) bool {
 				u := c.sdk.last
 				u.Output += u.Reasoning
 				return u.Reasoning > 0 && u == c.ours.Usage && u.Total() == c.sdk.total
 			}},
-		{format: "chat", fields: []string{"Usage"}, reason: "Vercel's gateway counts Gemini's reasoning beside the completion too, and only its price shows it",
+		{format: "chat", fields: []string{"Usage"},
+			reason: "Vercel's gateway counts Gemini's reasoning beside the completion too, and only its price shows it",
 			holds: func(c comparison) bool {
 				u := c.sdk.last
 				u.Output += u.Reasoning
 				return u.Reasoning > c.sdk.last.Output && u == c.ours.Usage
 			}},
-		{format: "chat", fields: []string{"Usage"}, reason: "the SDK's accumulator adds up the counts of all chunks, but where several have some (Groq, Perplexity) they are totals so far",
-			holds: func(c comparison) bool { return c.sdk.last == c.ours.Usage && c.sdk.last != c.sdk.Usage }},
-		{format: "chat", fields: []string{"Usage"}, reason: "Kimi and DeepSeek have a name of their own for the cached input, and llama.cpp has it among its timings",
+		{format: "chat", fields: []string{"Usage"},
+			reason: "the SDK's accumulator adds up the counts of all chunks, but where several have some (Groq, Perplexity) they are totals so far",
+			holds:  func(c comparison) bool { return c.sdk.last == c.ours.Usage && c.sdk.last != c.sdk.Usage }},
+		{format: "chat", fields: []string{"Usage"},
+			reason: "Kimi and DeepSeek have a name of their own for the cached input, and llama.cpp has it among its timings",
 			holds: func(c comparison) bool {
 				u := c.sdk.last
 				u.CacheRead = c.ours.Usage.CacheRead
 				for _, member := range []string{"cached_tokens", "prompt_cache_hit_tokens", "cache_n"} {
-					if strings.Contains(strings.ReplaceAll(c.body, " ", ""), fmt.Sprintf(`"%s":%d`, member, u.CacheRead)) && u == c.ours.Usage {
+					if strings.Contains(strings.ReplaceAll(c.body, " ", ""), fmt.Sprintf(`"%s":%d`, member,
+						u.CacheRead)) && u == c.ours.Usage {
 						return true
 					}
 				}
 				return false
 			}},
-		{format: "chat", fields: []string{"Text", "Thinking"}, reason: "Mistral's content is a list of parts when it thinks, which the SDK hands on as text",
-			holds: func(c comparison) bool { return mistralText(c.sdk.Text) == [2]string{c.ours.Text, c.ours.Thinking} }},
-		{format: "chat", fields: []string{"Calls"}, reason: "a gateway numbers the calls of Claude from 1, after its text, and the SDK puts an empty call before them",
+		{format: "chat", fields: []string{"Text", "Thinking"},
+			reason: "Mistral's content is a list of parts when it thinks, which the SDK hands on as text",
 			holds: func(c comparison) bool {
-				return slices.Equal(c.ours.Calls, slices.DeleteFunc(slices.Clone(c.sdk.Calls), func(x call) bool { return x == call{} }))
+				return mistralText(c.sdk.Text) == [2]string{c.ours.Text,
+					c.ours.Thinking}
 			}},
-		{format: "gemini", fields: []string{"Failed"}, reason: "calls in pieces exist on Vertex AI only, and only for those who ask for them: we say that they are unsupported",
-			holds: func(c comparison) bool { return c.ours.Failed && strings.Contains(c.body, `"partialArgs"`) }},
+		{format: "chat", fields: []string{"Calls"},
+			reason: "a gateway numbers the calls of Claude from 1, after its text, and the SDK puts an empty call before them",
+			holds: func(c comparison) bool {
+				return slices.Equal(c.ours.Calls, slices.DeleteFunc(slices.Clone(c.sdk.Calls),
+					func(x call) bool { return x == call{} }))
+			}},
+		{format: "gemini", fields: []string{"Failed"},
+			reason: "calls in pieces exist on Vertex AI only, and only for those who ask for them: we say that they are unsupported",
+			holds:  func(c comparison) bool { return c.ours.Failed && strings.Contains(c.body, `"partialArgs"`) }},
 	}
 }
 

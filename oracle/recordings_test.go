@@ -100,7 +100,8 @@ func (c *count) check(t *testing.T, r providertest.Recording, list []*peculiarit
 		result = refused
 	}
 	c.add(r, result)
-	c.texts, c.calls, c.thoughts = c.texts+min(len(have.Text), 1), c.calls+min(len(have.Calls), 1), c.thoughts+min(len(have.Thinking), 1)
+	c.texts, c.calls, c.thoughts = c.texts+min(len(have.Text), 1), c.calls+min(len(have.Calls), 1),
+		c.thoughts+min(len(have.Thinking), 1)
 }
 
 // checkForeign checks that no provider accepts an answer in a foreign format.
@@ -226,7 +227,8 @@ type count struct {
 }
 
 func newCount() *count {
-	return &count{files: map[string]map[string]bool{}, bodies: map[string]map[verdict]int{}, verdicts: map[verdict]int{}}
+	return &count{files: map[string]map[string]bool{}, bodies: map[string]map[verdict]int{},
+		verdicts: map[verdict]int{}}
 }
 
 func (c *count) add(r providertest.Recording, v verdict) {
@@ -244,9 +246,11 @@ func (c *count) print() {
 	files := 0
 	for _, key := range slices.Sorted(maps.Keys(c.files)) {
 		files += len(c.files[key])
-		fmt.Printf("provider_streams %s: %d recordings; answers: %s\n", key, len(c.files[key]), sortedList(c.bodies[key]))
+		fmt.Printf("provider_streams %s: %d recordings; answers: %s\n", key, len(c.files[key]),
+			sortedList(c.bodies[key]))
 	}
-	fmt.Printf("provider_streams: %d recordings; answers: %s; %d with text, %d with calls, %d with thinking\n", files, sortedList(c.verdicts),
+	fmt.Printf("provider_streams: %d recordings; answers: %s; %d with text, %d with calls, %d with thinking\n", files,
+		sortedList(c.verdicts),
 		c.texts, c.calls, c.thoughts)
 }
 

@@ -31,19 +31,22 @@ const reasoningBack = "no part of OpenAI's format, but of the servers' that spea
 
 var dialects = []dialect{
 	{name: "anthropic", provider: messagesProvider, reads: readMessageParams, models: []string{"claude-sonnet-4-5"}},
-	{name: "openai", provider: responsesProvider, reads: readResponseParams, models: []string{"gpt-5.2"}, lost: map[string]string{
-		"type output_text": "the SDK has it only in messages with id and status, which nobody has who keeps nothing on the server; the API takes it without",
-	}},
-	{name: "gemini", provider: geminiProvider, reads: readGeminiParams, models: []string{"gemini-2.5-flash", "gemini-3-pro-preview"}, same: geminiSame},
-	{name: "openaichat", provider: chatProvider, reads: readChatParams, models: []string{"some-model"}, lost: map[string]string{
-		".messages[].reasoning_content":          reasoningBack,
-		".messages[].reasoning":                  reasoningBack,
-		".messages[].reasoning_details":          reasoningBack,
-		".messages[].tool_calls[].extra_content": "Gemini's thought signature, in the form of Google's own endpoint for this format",
-		"type thinking":                          reasoningBack + " (Mistral: among the content)",
-		".top_k":                                 "an option of the caller's",
-		".chat_template_kwargs":                  "an option of the caller's",
-	}},
+	{name: "openai", provider: responsesProvider, reads: readResponseParams, models: []string{"gpt-5.2"},
+		lost: map[string]string{
+			"type output_text": "the SDK has it only in messages with id and status, which nobody has who keeps nothing on the server; the API takes it without",
+		}},
+	{name: "gemini", provider: geminiProvider, reads: readGeminiParams, models: []string{"gemini-2.5-flash",
+		"gemini-3-pro-preview"}, same: geminiSame},
+	{name: "openaichat", provider: chatProvider, reads: readChatParams, models: []string{"some-model"},
+		lost: map[string]string{
+			".messages[].reasoning_content":          reasoningBack,
+			".messages[].reasoning":                  reasoningBack,
+			".messages[].reasoning_details":          reasoningBack,
+			".messages[].tool_calls[].extra_content": "Gemini's thought signature, in the form of Google's own endpoint for this format",
+			"type thinking":                          reasoningBack + " (Mistral: among the content)",
+			".top_k":                                 "an option of the caller's",
+			".chat_template_kwargs":                  "an option of the caller's",
+		}},
 }
 
 // sentRequest is a request as a server gets it.
@@ -76,7 +79,8 @@ func TestG1_WhatWeSend(t *testing.T) {
 			for _, model := range d.models {
 				for name, reqs := range requests(d.provider(t, nil).Name(), model) {
 					for i, req := range reqs {
-						t.Run(fmt.Sprintf("%s/%s/%d", model, name, i), func(t *testing.T) { ran += d.check(t, req, seen) })
+						t.Run(fmt.Sprintf("%s/%s/%d", model, name, i),
+							func(t *testing.T) { ran += d.check(t, req, seen) })
 					}
 				}
 			}
@@ -103,7 +107,8 @@ func (d dialect) check(t *testing.T, req *llm.Request, seen map[string]bool) int
 	var have, want sentRequest
 	_, err := llm.Collect(d.provider(t, recorder(&have)).Stream(t.Context(), req))
 	if have.body == nil {
-		if !errors.Is(err, llm.ErrUnsupported) && !errors.Is(err, llm.ErrInvalidRequest) && !errors.Is(err, llm.ErrConfiguration) {
+		if !errors.Is(err, llm.ErrUnsupported) && !errors.Is(err, llm.ErrInvalidRequest) &&
+			!errors.Is(err, llm.ErrConfiguration) {
 			t.Errorf("nothing was sent: %v", err)
 		}
 		return 0
@@ -144,9 +149,11 @@ func (d dialect) check(t *testing.T, req *llm.Request, seen map[string]bool) int
 // TestLossIsNoticed sends data that the SDKs do not know. The comparison must report it.
 func TestLossIsNoticed(t *testing.T) {
 	for _, d := range dialects {
-		for _, change := range [][2]string{{`"role":"user"`, `"xyzzy":1,"role":"user"`}, {`"text":`, `"xyzzy":`}, {`"content":"`, `"xyzzy":"`}} {
+		for _, change := range [][2]string{{`"role":"user"`, `"xyzzy":1,"role":"user"`}, {`"text":`, `"xyzzy":`},
+			{`"content":"`, `"xyzzy":"`}} {
 			var have, want sentRequest
-			req := history(&llm.Request{Model: d.models[0], Messages: []llm.Message{llm.System("x"), llm.User("y", media[0])}}, "a", 3)[2]
+			req := history(&llm.Request{Model: d.models[0], Messages: []llm.Message{llm.System("x"),
+				llm.User("y", media[0])}}, "a", 3)[2]
 			if _, err := llm.Collect(d.provider(t, recorder(&have)).Stream(t.Context(), req)); have.body == nil {
 				t.Fatal(err)
 			}

@@ -30,7 +30,8 @@ func openaiClient(client *http.Client) openai.Client {
 // accumulator (for the socket, whose events are the same), with the text joined from the deltas.
 func responsesSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 	sdk := openaiClient(client)
-	params := responses.ResponseNewParams{Model: "m", Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("x")}}
+	params := responses.ResponseNewParams{Model: "m",
+		Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("x")}}
 	if !stream {
 		r, err := sdk.Responses.New(t.Context(), params)
 		if err != nil {
@@ -69,8 +70,10 @@ func responsesSDK(t testing.TB, client *http.Client, stream bool) (outcome, erro
 // responseOutcome returns the outcome of a response as the SDK has it.
 func responseOutcome(r *responses.Response) outcome {
 	u := r.Usage
-	o := outcome{ID: r.ID, Model: r.Model, Usage: llm.Usage{Input: int(u.InputTokens), CacheRead: int(u.InputTokensDetails.CachedTokens),
-		CacheWrite: int(u.InputTokensDetails.CacheWriteTokens), Output: int(u.OutputTokens), Reasoning: int(u.OutputTokensDetails.ReasoningTokens)}}
+	o := outcome{ID: r.ID, Model: r.Model, Usage: llm.Usage{Input: int(u.InputTokens),
+		CacheRead:  int(u.InputTokensDetails.CachedTokens),
+		CacheWrite: int(u.InputTokensDetails.CacheWriteTokens), Output: int(u.OutputTokens),
+		Reasoning: int(u.OutputTokensDetails.ReasoningTokens)}}
 	refused := false
 	for _, item := range r.Output {
 		switch item.Type {

@@ -43,7 +43,8 @@ func BenchmarkN6_Round(b *testing.B) {
 	for b.Loop() {
 		without += processorTime(b, func() { readRepeatedly(b, rounds, nil) })
 		with += processorTime(b, func() {
-			readRepeatedly(b, rounds, func(o *agent.Options) { otel.Instrument(o, otel.Options{Tracers: tracers, Meters: meters}) })
+			readRepeatedly(b, rounds,
+				func(o *agent.Options) { otel.Instrument(o, otel.Options{Tracers: tracers, Meters: meters}) })
 		})
 	}
 	b.ReportMetric(float64(with.Microseconds())/float64(b.N*rounds), "µs/round")
@@ -55,12 +56,15 @@ func BenchmarkN6_Round(b *testing.B) {
 func readRepeatedly(b *testing.B, n int, more func(*agent.Options)) {
 	steps := make([]llmtest.Step, 0, n+1)
 	for i := range n {
-		steps = append(steps, llmtest.Calls(llm.ToolCall{ID: fmt.Sprint("c", i), Name: "read_file", Args: `{"file_path":"greet.txt"}`}))
+		steps = append(steps, llmtest.Calls(llm.ToolCall{ID: fmt.Sprint("c", i), Name: "read_file",
+			Args: `{"file_path":"greet.txt"}`}))
 	}
 	o := agent.Options{
-		Client:  &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", append(steps, llmtest.Text("Done."))...)}},
-		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You read.", Tools: []tool.Tool{coding.ReadFile()}},
-		Env:     envtest.NewMemory(map[string]string{"greet.txt": "Hello, world!\n"}),
+		Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test",
+			append(steps, llmtest.Text("Done."))...)}},
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You read.",
+			Tools: []tool.Tool{coding.ReadFile()}},
+		Env: envtest.NewMemory(map[string]string{"greet.txt": "Hello, world!\n"}),
 	}
 	if more != nil {
 		more(&o)

@@ -95,7 +95,8 @@ func (c *content) answer(r *llm.Response) attribute.KeyValue {
 	if r.Finish.Reason == llm.FinishToolCalls {
 		finish = "tool_call"
 	}
-	return keyOutputMessages.String(encode([]message{{Role: "assistant", Parts: c.parts(r.Message.Parts, c.limit), Finish: finish}}))
+	return keyOutputMessages.String(encode([]message{{Role: "assistant", Parts: c.parts(r.Message.Parts, c.limit),
+		Finish: finish}}))
 }
 
 // parts returns the parts of a message, with texts of a number of bytes in all. Media and encrypted
@@ -116,9 +117,11 @@ func (c *content) parts(list llm.Parts, room int) []part {
 				parts = append(parts, part{Type: "reasoning", Content: take(p.Text)})
 			}
 		case llm.ToolCall:
-			parts = append(parts, part{Type: "tool_call", ID: c.text(p.ID, maxName), Name: c.text(p.Name, maxName), Arguments: value(take(p.Args))})
+			parts = append(parts, part{Type: "tool_call", ID: c.text(p.ID, maxName), Name: c.text(p.Name, maxName),
+				Arguments: value(take(p.Args))})
 		case llm.ToolResult:
-			parts = append(parts, part{Type: "tool_call_response", ID: c.text(p.CallID, maxName), Response: take(p.Content.Text())})
+			parts = append(parts, part{Type: "tool_call_response", ID: c.text(p.CallID, maxName),
+				Response: take(p.Content.Text())})
 		case llm.Media:
 			parts = append(parts, part{Type: "blob", MIME: c.text(p.MIME, maxName)})
 		}

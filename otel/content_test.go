@@ -22,10 +22,13 @@ const (
 // secretive runs a session in which the input, an answer, arguments and results have secrets and a
 // word that stands for ordinary content.
 func secretive(t *testing.T, o otel.Options) (l *lab, reported string) {
-	l = newLab(t, fakellm.Options{}, fakellm.Turn{Text: "The word is marzipan, the password " + password, Calls: []fakellm.Call{
-		use("c1", "shell", object{"command": "echo marzipan; cat keys; echo " + password}), use("c2", "marzipan_"+password, object{"marzipan": password})}},
+	l = newLab(t, fakellm.Options{}, fakellm.Turn{Text: "The word is marzipan, the password " + password,
+		Calls: []fakellm.Call{
+			use("c1", "shell", object{"command": "echo marzipan; cat keys; echo " + password}),
+			use("c2", "marzipan_"+password, object{"marzipan": password})}},
 		fakellm.Turn{Text: "marzipan"})
-	if err := os.WriteFile(filepath.Join(l.dir, "keys"), []byte(apiKey+"\n\xff\xfe"+strings.Repeat("x", 200_000)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(l.dir, "keys"), []byte(apiKey+"\n\xff\xfe"+strings.Repeat("x", 200_000)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	l.submit(o)
@@ -52,8 +55,11 @@ func TestN6_ContentIsMaskedAndBounded(t *testing.T) {
 			t.Errorf("%q was reported:\n%s", text, reported)
 		}
 	}
-	for _, text := range []string{`gen_ai.input.messages=[{"role":"user","parts":[{"type":"text","content":"do it"}]}]`, "The word is marzipan, the password [secret PASSWORD]",
-		`gen_ai.tool.call.result=marzipan`, `"type":"tool_call","id":"c1","name":"shell","arguments":{"command":"echo marzipan`, "[...]", `"type":"tool_call_response"`} {
+	for _, text := range []string{`gen_ai.input.messages=[{"role":"user","parts":[{"type":"text","content":"do it"}]}]`,
+		"The word is marzipan, the password [secret PASSWORD]",
+		`gen_ai.tool.call.result=marzipan`,
+		`"type":"tool_call","id":"c1","name":"shell","arguments":{"command":"echo marzipan`, "[...]",
+		`"type":"tool_call_response"`} {
 		if !strings.Contains(reported, text) {
 			t.Errorf("%q was not reported:\n%s", text, reported)
 		}
@@ -77,10 +83,12 @@ func TestN6_ContentWithoutMasker(t *testing.T) {
 
 // What is not UTF-8 does not cost the other spans.
 func TestN6_InvalidText(t *testing.T) {
-	l := newLab(t, fakellm.Options{}, fakellm.Turn{Calls: []fakellm.Call{use("c1", "work", object{})}}, fakellm.Turn{Text: "Done."})
-	l.Tools = []tool.Tool{tool.New(llm.ToolDefinition{Name: "work", Description: "Works."}, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
-		return tool.Text("a\xffb"), nil
-	})}
+	l := newLab(t, fakellm.Options{}, fakellm.Turn{Calls: []fakellm.Call{use("c1", "work", object{})}},
+		fakellm.Turn{Text: "Done."})
+	l.Tools = []tool.Tool{tool.New(llm.ToolDefinition{Name: "work", Description: "Works."},
+		func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+			return tool.Text("a\xffb"), nil
+		})}
 	l.submit(otel.Options{Content: true})
 	if got := l.span("execute_tool work")["gen_ai.tool.call.result"]; got != "a\uFFFDb" {
 		t.Errorf("the result is %q", got)
@@ -102,7 +110,8 @@ func TestN6_FromEnvironment(t *testing.T) {
 		{"", "NO_CONTENT", false, ""},
 	} {
 		o := otel.FromEnvironment(func(name string) string {
-			return map[string]string{"OTEL_SEMCONV_STABILITY_OPT_IN": c.optIn, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": c.capture}[name]
+			return map[string]string{"OTEL_SEMCONV_STABILITY_OPT_IN": c.optIn,
+				"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": c.capture}[name]
 		})
 		if o.Content != c.content || o.Conventions != c.conventions {
 			t.Errorf("%+v gives content %v, conventions %q", c, o.Content, o.Conventions)

@@ -27,8 +27,9 @@ func Example() {
 	o := agent.Options{
 		Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test",
 			llmtest.Calls(llmtest.Call("read_file", `{"file_path":"greet.txt"}`)), llmtest.Text("It says hello."))}},
-		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You read.", Tools: []tool.Tool{coding.ReadFile()}},
-		Env:     envtest.NewMemory(map[string]string{"greet.txt": "Hello, world!\n"}),
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You read.",
+			Tools: []tool.Tool{coding.ReadFile()}},
+		Env: envtest.NewMemory(map[string]string{"greet.txt": "Hello, world!\n"}),
 	}
 	otel.Instrument(&o, otel.Options{Tracers: tracers})
 	s, err := agent.New(ctx, o)

@@ -67,7 +67,8 @@ func newLabFor(t *testing.T, o fakellm.Options, answers fakellm.Model) *lab {
 	t.Cleanup(server.Close)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	provider, err := anthropic.New(anthropic.Options{APIKey: "sk-none", BaseURL: server.URL, HTTPClient: &http.Client{Transport: transport}})
+	provider, err := anthropic.New(anthropic.Options{APIKey: "sk-none", BaseURL: server.URL,
+		HTTPClient: &http.Client{Transport: transport}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,8 @@ func newLabFor(t *testing.T, o fakellm.Options, answers fakellm.Model) *lab {
 			t.Error(err)
 		}
 	})
-	l.Options = agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}, Models: catalog.New().Get}, Profile: claude.Profile(), Env: local,
+	l.Options = agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}, Models: catalog.New().Get},
+		Profile: claude.Profile(), Env: local,
 		Model: model, Retry: llm.RetryPolicy{Base: time.Millisecond, Cap: 2 * time.Millisecond}}
 	spans, err := otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(l.receiver.URL+"/v1/traces"))
 	if err != nil {
@@ -167,7 +169,8 @@ func stable() func(key, value string) string {
 			return sessions[value]
 		case "server.port", "gen_ai.response.time_to_first_chunk", "attractor.delay_ms":
 			return "(some)"
-		case "gen_ai.usage.input_tokens", "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens", "attractor.cost_usd":
+		case "gen_ai.usage.input_tokens", "gen_ai.usage.cache_read.input_tokens",
+			"gen_ai.usage.cache_creation.input_tokens", "attractor.cost_usd":
 			return "(some)" // they depend on the length of the system prompt
 		case "gen_ai.system_instructions":
 			return "(the prompt)"

@@ -76,7 +76,8 @@ func newTelemetry(o Options) *telemetry {
 	if o.Meters == nil {
 		o.Meters = api.GetMeterProvider()
 	}
-	t := &telemetry{names: o.Conventions.names(), agent: cmp.Or(o.Agent, "attractor"), closed: o.Closed, parent: o.Parent, sessions: map[string]*session{}}
+	t := &telemetry{names: o.Conventions.names(), agent: cmp.Or(o.Agent, "attractor"), closed: o.Closed,
+		parent: o.Parent, sessions: map[string]*session{}}
 	t.tracer = o.Tracers.Tracer(scope, trace.WithSchemaURL(t.names.schema))
 	t.metrics = newMetrics(o.Meters, t.names)
 	if o.Content {
@@ -94,7 +95,8 @@ func (t *telemetry) session(id, agentID string) *session {
 	defer t.mu.Unlock()
 	s := t.sessions[id]
 	if s == nil {
-		s = &session{telemetry: t, id: id, agentID: agentID, calls: map[string]*toolCall{}, pending: map[llm.Purpose]*modelCall{},
+		s = &session{telemetry: t, id: id, agentID: agentID, calls: map[string]*toolCall{},
+			pending: map[llm.Purpose]*modelCall{},
 			running: map[*modelCall]bool{}, waits: map[*wait]bool{}, over: t.ended}
 		if !t.ended {
 			t.sessions[id] = s

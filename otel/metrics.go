@@ -52,9 +52,11 @@ func longBounds() []float64 {
 // handler, and counts nothing.
 func newMetrics(p metric.MeterProvider, names conventions) *metrics {
 	meter := p.Meter(scope, metric.WithSchemaURL(names.schema))
-	m := &metrics{names: names, known: newBounded(maxTools), models: newBounded(maxModels), counts: map[string]metric.Int64Counter{}}
+	m := &metrics{names: names, known: newBounded(maxTools), models: newBounded(maxModels),
+		counts: map[string]metric.Int64Counter{}}
 	seconds := func(name, what string, bounds []float64) metric.Float64Histogram {
-		h, err := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(what), metric.WithExplicitBucketBoundaries(bounds...))
+		h, err := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(what),
+			metric.WithExplicitBucketBoundaries(bounds...))
 		if err != nil {
 			api.Handle(err)
 			return noop.Float64Histogram{}
@@ -75,21 +77,24 @@ func newMetrics(p metric.MeterProvider, names conventions) *metrics {
 	m.inputTime = seconds(names.agentRun, "Duration of the work on an input.", longBounds())
 	m.askTime = seconds("attractor.wait.duration", "Time for which a person was waited for.", longBounds())
 	m.retries = count("attractor.model.retries", "{retry}", "Attempts of model calls that failed and were repeated.")
-	for _, name := range []string{names.inputTokens, names.outputTokens, names.readTokens, names.writeTokens, names.reasoningTokens} {
+	for _, name := range []string{names.inputTokens, names.outputTokens, names.readTokens, names.writeTokens,
+		names.reasoningTokens} {
 		if name != "" {
 			m.counts[name] = count(name, "{token}", "Tokens of model calls.")
 		}
 	}
 	var err error
 	if names.tokenUsage != "" {
-		m.tokens, err = meter.Int64Histogram(names.tokenUsage, metric.WithUnit("{token}"), metric.WithDescription("Number of input and output tokens used."),
+		m.tokens, err = meter.Int64Histogram(names.tokenUsage, metric.WithUnit("{token}"),
+			metric.WithDescription("Number of input and output tokens used."),
 			metric.WithExplicitBucketBoundaries(tokenBounds()...))
 		if err != nil {
 			api.Handle(err)
 			m.tokens = noop.Int64Histogram{}
 		}
 	}
-	if m.cost, err = meter.Float64Counter("attractor.cost", metric.WithUnit("{USD}"), metric.WithDescription("Cost of model calls by the prices of the catalog.")); err != nil {
+	if m.cost, err = meter.Float64Counter("attractor.cost", metric.WithUnit("{USD}"),
+		metric.WithDescription("Cost of model calls by the prices of the catalog.")); err != nil {
 		api.Handle(err)
 		m.cost = noop.Float64Counter{}
 	}
@@ -113,7 +118,8 @@ func (m *metrics) offered(tools []llm.ToolDefinition) {
 
 // ofCall returns the attributes of a model call.
 func (m *metrics) ofCall(c *modelCall, kind string, more ...attribute.KeyValue) metric.MeasurementOption {
-	attrs := append(more, keyOperation.String(opChat), keyProvider.String(c.attrs.provider), keyRequestModel.String(c.attrs.model))
+	attrs := append(more, keyOperation.String(opChat), keyProvider.String(c.attrs.provider),
+		keyRequestModel.String(c.attrs.model))
 	if c.response != nil {
 		attrs = append(attrs, keyResponseModel.String(m.models.of(c.response.Model)))
 	}
@@ -142,7 +148,8 @@ func (m *metrics) modelCall(c *modelCall, used llm.Usage, kind string) {
 		return
 	}
 	of := m.ofCall(c, "")
-	for name, n := range map[string]int{m.names.inputTokens: used.Input, m.names.outputTokens: used.Output, m.names.readTokens: used.CacheRead,
+	for name, n := range map[string]int{m.names.inputTokens: used.Input, m.names.outputTokens: used.Output,
+		m.names.readTokens:  used.CacheRead,
 		m.names.writeTokens: used.CacheWrite, m.names.reasoningTokens: used.Reasoning} {
 		if n > 0 {
 			m.counts[name].Add(ctx, int64(n), of)
@@ -181,7 +188,8 @@ func (m *metrics) input(begun time.Time, reason, kind string, subagent bool) {
 
 // asked reports how long a person was waited for.
 func (m *metrics) asked(what, decision string, d time.Duration) {
-	m.askTime.Record(context.Background(), d.Seconds(), metric.WithAttributes(keyKind.String(what), keyDecision.String(decision)))
+	m.askTime.Record(context.Background(), d.Seconds(), metric.WithAttributes(keyKind.String(what),
+		keyDecision.String(decision)))
 }
 
 // bounded is a set of names with a limit.

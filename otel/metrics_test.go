@@ -35,7 +35,8 @@ func points(m *metricspb.Metric) (list []string) {
 
 func measured(t *testing.T, o otel.Options) map[string]*metricspb.Metric {
 	l := newLab(t, fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultStatus, Status: 529}}},
-		fakellm.Turn{Calls: []fakellm.Call{use("c1", "shell", object{"command": "true"}), use("c2", "shell", object{"command": "exit 1"}), use("c3", "never_heard_of", object{})}},
+		fakellm.Turn{Calls: []fakellm.Call{use("c1", "shell", object{"command": "true"}),
+			use("c2", "shell", object{"command": "exit 1"}), use("c3", "never_heard_of", object{})}},
 		fakellm.Turn{Text: "Done."})
 	l.submit(o)
 	return l.receiver.Metrics()
@@ -43,7 +44,8 @@ func measured(t *testing.T, o otel.Options) map[string]*metricspb.Metric {
 
 func TestN6_Metrics(t *testing.T) {
 	got := measured(t, otel.Options{})
-	call := "gen_ai.operation.name:chat gen_ai.provider.name:anthropic gen_ai.request.model:" + model + " gen_ai.response.model:" + model
+	call := "gen_ai.operation.name:chat gen_ai.provider.name:anthropic gen_ai.request.model:" + model +
+		" gen_ai.response.model:" + model
 	for name, want := range map[string][]string{
 		genaiconv.ClientTokenUsage{}.Name(): {"2 map[" + call + " gen_ai.token.type:input server.address:127.0.0.1]",
 			"2 map[" + call + " gen_ai.token.type:output server.address:127.0.0.1]"},
@@ -77,9 +79,12 @@ func TestN6_NewestConventions(t *testing.T) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	want := []string{"attractor.cost", "attractor.model.retries", "gen_ai.client.inference.duration", "gen_ai.client.inference.time_to_first_chunk",
-		"gen_ai.client.inference.usage.cache_read.input_tokens", "gen_ai.client.inference.usage.cache_write.input_tokens",
-		"gen_ai.client.inference.usage.input_tokens", "gen_ai.client.inference.usage.output_tokens", "gen_ai.execute_tool.duration", "gen_ai.invoke_agent.duration"}
+	want := []string{"attractor.cost", "attractor.model.retries", "gen_ai.client.inference.duration",
+		"gen_ai.client.inference.time_to_first_chunk",
+		"gen_ai.client.inference.usage.cache_read.input_tokens",
+		"gen_ai.client.inference.usage.cache_write.input_tokens",
+		"gen_ai.client.inference.usage.input_tokens", "gen_ai.client.inference.usage.output_tokens",
+		"gen_ai.execute_tool.duration", "gen_ai.invoke_agent.duration"}
 	if !slices.Equal(names, want) {
 		t.Errorf("the metrics are %q", names)
 	}
@@ -88,13 +93,19 @@ func TestN6_NewestConventions(t *testing.T) {
 // All attributes are those of the conventions, or begin with the name of this project.
 func TestN6_NamesOfTheConventions(t *testing.T) {
 	known := map[string]bool{"mcp.method.name": true}
-	for _, key := range []attribute.Key{semconv.GenAIOperationNameKey, semconv.GenAIProviderNameKey, semconv.GenAIAgentNameKey, semconv.GenAIAgentIDKey,
-		semconv.GenAIConversationIDKey, semconv.GenAIRequestModelKey, semconv.GenAIRequestStreamKey, semconv.GenAIRequestMaxTokensKey,
-		semconv.GenAIResponseIDKey, semconv.GenAIResponseModelKey, semconv.GenAIResponseFinishReasonsKey, semconv.GenAIResponseTimeToFirstChunkKey,
+	for _, key := range []attribute.Key{semconv.GenAIOperationNameKey, semconv.GenAIProviderNameKey,
+		semconv.GenAIAgentNameKey, semconv.GenAIAgentIDKey,
+		semconv.GenAIConversationIDKey, semconv.GenAIRequestModelKey, semconv.GenAIRequestStreamKey,
+		semconv.GenAIRequestMaxTokensKey,
+		semconv.GenAIResponseIDKey, semconv.GenAIResponseModelKey, semconv.GenAIResponseFinishReasonsKey,
+		semconv.GenAIResponseTimeToFirstChunkKey,
 		semconv.GenAIUsageInputTokensKey, semconv.GenAIUsageOutputTokensKey, semconv.GenAIUsageCacheReadInputTokensKey,
-		semconv.GenAIUsageCacheCreationInputTokensKey, semconv.GenAIUsageReasoningOutputTokensKey, semconv.GenAIToolNameKey, semconv.GenAIToolCallIDKey,
-		semconv.GenAIToolTypeKey, semconv.GenAIToolCallArgumentsKey, semconv.GenAIToolCallResultKey, semconv.GenAISystemInstructionsKey,
-		semconv.GenAIInputMessagesKey, semconv.GenAIOutputMessagesKey, semconv.ErrorTypeKey, semconv.ServerAddressKey, semconv.ServerPortKey,
+		semconv.GenAIUsageCacheCreationInputTokensKey, semconv.GenAIUsageReasoningOutputTokensKey,
+		semconv.GenAIToolNameKey, semconv.GenAIToolCallIDKey,
+		semconv.GenAIToolTypeKey, semconv.GenAIToolCallArgumentsKey, semconv.GenAIToolCallResultKey,
+		semconv.GenAISystemInstructionsKey,
+		semconv.GenAIInputMessagesKey, semconv.GenAIOutputMessagesKey, semconv.ErrorTypeKey, semconv.ServerAddressKey,
+		semconv.ServerPortKey,
 		semconv.ProcessExitCodeKey, semconv.HTTPResponseStatusCodeKey} {
 		known[string(key)] = true
 	}

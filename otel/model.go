@@ -92,9 +92,11 @@ func (s *session) attempt(ctx context.Context, req *llm.Request) *modelCall {
 		}
 		s.settle(purpose)
 	}
-	c := &modelCall{telemetry: s.telemetry, model: req.Provider + "/" + req.Model, step: req.Caller.Step, begun: time.Now(), attempts: max(req.Caller.Attempt, 1),
+	c := &modelCall{telemetry: s.telemetry, model: req.Provider + "/" + req.Model, step: req.Caller.Step,
+		begun: time.Now(), attempts: max(req.Caller.Attempt, 1),
 		attrs: s.metrics.ofRequest(req)}
-	c.ctx, c.span = s.tracer.Start(of, opChat+" "+req.Model, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(c.begun),
+	c.ctx, c.span = s.tracer.Start(of, opChat+" "+req.Model, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithTimestamp(c.begun),
 		trace.WithAttributes(s.asked(req)...))
 	if s.content != nil && c.span.IsRecording() {
 		c.span.SetAttributes(s.content.prompt(req)...)
@@ -105,10 +107,12 @@ func (s *session) attempt(ctx context.Context, req *llm.Request) *modelCall {
 
 // asked returns the attributes of a request.
 func (s *session) asked(req *llm.Request) []attribute.KeyValue {
-	attrs := []attribute.KeyValue{keyOperation.String(opChat), keyProvider.String(providerName(req.Provider)), keyRequestModel.String(req.Model),
+	attrs := []attribute.KeyValue{keyOperation.String(opChat), keyProvider.String(providerName(req.Provider)),
+		keyRequestModel.String(req.Model),
 		keyRequestStream.Bool(true)}
 	if s.id != "" {
-		attrs = append(attrs, keyConversation.String(s.id), keySession.String(s.id), keyStep.Int(req.Caller.Step), keyPurpose.String(string(req.Caller.Purpose)))
+		attrs = append(attrs, keyConversation.String(s.id), keySession.String(s.id), keyStep.Int(req.Caller.Step),
+			keyPurpose.String(string(req.Caller.Purpose)))
 	}
 	if s.agentID != "" {
 		attrs = append(attrs, keyAgent.String(s.agentID))
@@ -145,7 +149,8 @@ func (c *modelCall) context(ctx context.Context) context.Context {
 
 // attempted takes the end of an attempt. A call whose attempt has failed stays open, because there
 // may be another.
-func (s *session) attempted(req *llm.Request, c *modelCall, response *llm.Response, first time.Duration, failure error) {
+func (s *session) attempted(req *llm.Request, c *modelCall, response *llm.Response, first time.Duration,
+	failure error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if delete(s.running, c); c.over { // it was abandoned
@@ -181,7 +186,8 @@ func (s *session) attempted(req *llm.Request, c *modelCall, response *llm.Respon
 func (s *session) retry(e *agent.LLMRetry) {
 	for _, purpose := range []llm.Purpose{agent.PurposeTurn, agent.PurposeLastText, agent.PurposeCompaction} {
 		if c := s.pending[purpose]; c != nil {
-			c.span.AddEvent(eventRetry, trace.WithAttributes(keyAttempt.Int(e.Attempt), keyDelay.Int64(e.DelayMS), keyErrorType.String(e.ErrorKind),
+			c.span.AddEvent(eventRetry, trace.WithAttributes(keyAttempt.Int(e.Attempt), keyDelay.Int64(e.DelayMS),
+				keyErrorType.String(e.ErrorKind),
 				keyDiscarded.Bool(e.TextDiscarded)))
 			s.metrics.retry(c, e.ErrorKind)
 			return
@@ -221,7 +227,8 @@ func (c *modelCall) end() {
 	used := c.usage
 	if r := c.response; r != nil && c.failure == nil {
 		used = used.Add(r.Usage)
-		attrs = append(attrs, keyResponseModel.String(short(r.Model)), keyFinishReasons.StringSlice([]string{string(r.Finish.Reason)}))
+		attrs = append(attrs, keyResponseModel.String(short(r.Model)),
+			keyFinishReasons.StringSlice([]string{string(r.Finish.Reason)}))
 		if r.ID != "" {
 			attrs = append(attrs, keyResponseID.String(short(r.ID)))
 		}

@@ -12,7 +12,8 @@ import (
 
 // A resumed session has the same id in its spans, and a compaction is a model call of its own.
 func TestN6_ResumedAndCompacted(t *testing.T) {
-	l := newLab(t, fakellm.Options{}, fakellm.Turn{Text: "One."}, fakellm.Turn{Text: "Two."}, fakellm.Turn{Text: "Three."}, fakellm.Turn{Text: "Four."})
+	l := newLab(t, fakellm.Options{}, fakellm.Turn{Text: "One."}, fakellm.Turn{Text: "Two."},
+		fakellm.Turn{Text: "Three."}, fakellm.Turn{Text: "Four."})
 	store := journal.NewDir(t.TempDir())
 	plain := l.Options
 	plain.ID = "one-session"

@@ -134,15 +134,19 @@ func (v Conventions) names() conventions {
 	if v == ConventionsGenAI0_1 {
 		return conventions{
 			cacheWrite: "gen_ai.usage.cache_write.input_tokens", effort: "gen_ai.request.reasoning.level",
-			inputTokens: "gen_ai.client.inference.usage.input_tokens", outputTokens: "gen_ai.client.inference.usage.output_tokens",
-			readTokens: "gen_ai.client.inference.usage.cache_read.input_tokens", writeTokens: "gen_ai.client.inference.usage.cache_write.input_tokens",
+			inputTokens:     "gen_ai.client.inference.usage.input_tokens",
+			outputTokens:    "gen_ai.client.inference.usage.output_tokens",
+			readTokens:      "gen_ai.client.inference.usage.cache_read.input_tokens",
+			writeTokens:     "gen_ai.client.inference.usage.cache_write.input_tokens",
 			reasoningTokens: "gen_ai.client.inference.usage.reasoning.output_tokens",
-			modelDuration:   "gen_ai.client.inference.duration", firstChunk: "gen_ai.client.inference.time_to_first_chunk",
-			toolDuration: "gen_ai.execute_tool.duration", agentRun: "gen_ai.invoke_agent.duration",
+			modelDuration:   "gen_ai.client.inference.duration",
+			firstChunk:      "gen_ai.client.inference.time_to_first_chunk",
+			toolDuration:    "gen_ai.execute_tool.duration", agentRun: "gen_ai.invoke_agent.duration",
 		}
 	}
 	return conventions{
-		schema: "https://opentelemetry.io/schemas/1.41.0", cacheWrite: "gen_ai.usage.cache_creation.input_tokens", effort: "attractor.effort",
+		schema: "https://opentelemetry.io/schemas/1.41.0", cacheWrite: "gen_ai.usage.cache_creation.input_tokens",
+		effort:  "attractor.effort",
 		agentID: "gen_ai.agent.id", tokenUsage: "gen_ai.client.token.usage",
 		modelDuration: "gen_ai.client.operation.duration", firstChunk: "gen_ai.client.operation.time_to_first_chunk",
 		toolDuration: "attractor.execute_tool.duration", agentRun: "attractor.invoke_agent.duration",

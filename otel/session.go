@@ -64,11 +64,13 @@ func (s *session) start(ctx context.Context) {
 	if s.agentID != "" {
 		name += ".subagent"
 	}
-	attrs := []attribute.KeyValue{keyOperation.String(opInvokeAgent), keyAgentName.String(name), keyConversation.String(s.id), keySession.String(s.id)}
+	attrs := []attribute.KeyValue{keyOperation.String(opInvokeAgent), keyAgentName.String(name),
+		keyConversation.String(s.id), keySession.String(s.id)}
 	for _, a := range []struct {
 		key   attribute.Key
 		value string
-	}{{keyProvider, providerName(s.provider)}, {keyRequestModel, s.model}, {keyAgent, s.agentID}, {s.names.agentID, s.agentID}, {keyParent, s.parentID}, {keyMode, s.mode}} {
+	}{{keyProvider, providerName(s.provider)}, {keyRequestModel, s.model}, {keyAgent, s.agentID},
+		{s.names.agentID, s.agentID}, {keyParent, s.parentID}, {keyMode, s.mode}} {
 		if a.value != "" && a.key != "" {
 			attrs = append(attrs, a.key.String(a.value))
 		}
@@ -79,7 +81,8 @@ func (s *session) start(ctx context.Context) {
 	if s.telemetry.parent.IsValid() && !trace.SpanContextFromContext(ctx).IsValid() {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, s.telemetry.parent)
 	}
-	_, s.span = s.tracer.Start(ctx, opInvokeAgent+" "+name, trace.WithTimestamp(s.begun), trace.WithAttributes(attrs...))
+	_, s.span = s.tracer.Start(ctx, opInvokeAgent+" "+name, trace.WithTimestamp(s.begun),
+		trace.WithAttributes(attrs...))
 }
 
 // hear takes an event of the session or of a subagent.
@@ -93,7 +96,8 @@ func (t *telemetry) hear(ev agent.Event) {
 		ev, agentID = sub.Event, sub.AgentID
 	}
 	switch ev.(type) {
-	case *agent.AssistantTextDelta, *agent.ThinkingDelta, *agent.ToolCallOutputDelta, *agent.AssistantTextStart, *agent.AssistantTextEnd:
+	case *agent.AssistantTextDelta, *agent.ThinkingDelta, *agent.ToolCallOutputDelta, *agent.AssistantTextStart,
+		*agent.AssistantTextEnd:
 		return // there are many, and no span needs them
 	}
 	s := t.session(ev.Head().SessionID, agentID)
@@ -151,7 +155,8 @@ func (s *session) endInput(e *agent.ProcessingEnd) {
 	if s.span == nil { // it ended before its first call
 		s.start(context.Background())
 	}
-	attrs := []attribute.KeyValue{keyReason.String(string(e.Reason)), keyTurns.Int(e.Turns), keyRounds.Int(e.ToolRounds)}
+	attrs := []attribute.KeyValue{keyReason.String(string(e.Reason)), keyTurns.Int(e.Turns),
+		keyRounds.Int(e.ToolRounds)}
 	attrs = s.names.usage(attrs, e.Usage)
 	if e.CostUSD > 0 {
 		attrs = append(attrs, keyCost.Float64(e.CostUSD))
@@ -216,7 +221,8 @@ func (s *session) remark(ev agent.Event) {
 	case *agent.Compaction:
 		add(eventCompact, keyReplaced.Int(e.TurnsReplaced), keyBefore.Int(e.TokensBefore), keyAfter.Int(e.TokensAfter))
 	case *agent.ModelChanged:
-		attrs := []attribute.KeyValue{keyFrom.String(e.From.Model), keyTo.String(e.To.Model), keyReason.String(string(e.Reason))}
+		attrs := []attribute.KeyValue{keyFrom.String(e.From.Model), keyTo.String(e.To.Model),
+			keyReason.String(string(e.Reason))}
 		if e.ErrorKind != "" {
 			attrs = append(attrs, keyErrorType.String(e.ErrorKind))
 		}

@@ -27,10 +27,15 @@ import (
 
 // A session with a retry, commands, an edit, refused calls and an approval, as a tree.
 func TestN6_Tree(t *testing.T) {
-	l := newLab(t, fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultStatus, Status: 529}, 3: {Kind: fakellm.FaultCut, After: 2}}},
-		fakellm.Turn{Text: "I look.", Calls: []fakellm.Call{use("c1", "shell", object{"command": "cat greeting; exit 3"}), use("c2", "read_file", object{"file_path": "greeting"})}},
-		fakellm.Turn{Text: "I edit it now, with care.", Calls: []fakellm.Call{use("c3", "edit_file", object{"file_path": "greeting", "old_string": "helo", "new_string": "hello"}),
-			use("c4", "summon", object{}), use("c5", "shell", object{})}},
+	l := newLab(t, fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultStatus, Status: 529},
+		3: {Kind: fakellm.FaultCut, After: 2}}},
+		fakellm.Turn{Text: "I look.",
+			Calls: []fakellm.Call{use("c1", "shell", object{"command": "cat greeting; exit 3"}),
+				use("c2", "read_file", object{"file_path": "greeting"})}},
+		fakellm.Turn{Text: "I edit it now, with care.",
+			Calls: []fakellm.Call{use("c3", "edit_file", object{"file_path": "greeting", "old_string": "helo",
+				"new_string": "hello"}),
+				use("c4", "summon", object{}), use("c5", "shell", object{})}},
 		fakellm.Turn{Text: "Done."})
 	if err := os.WriteFile(filepath.Join(l.dir, "greeting"), []byte("helo\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -64,8 +69,10 @@ func TestN6_Subagents(t *testing.T) {
 			return fakellm.Turn{Text: "It is done."}
 		}
 		return fakellm.Script(
-			fakellm.Turn{Calls: []fakellm.Call{use("c1", "spawn_agent", object{"task": "one"}), use("c2", "spawn_agent", object{"task": "two"})}},
-			fakellm.Turn{Calls: []fakellm.Call{use("c3", "wait", object{"agent_id": "agent-1"}), use("c4", "wait", object{"agent_id": "agent-2"})}},
+			fakellm.Turn{Calls: []fakellm.Call{use("c1", "spawn_agent", object{"task": "one"}),
+				use("c2", "spawn_agent", object{"task": "two"})}},
+			fakellm.Turn{Calls: []fakellm.Call{use("c3", "wait", object{"agent_id": "agent-1"}),
+				use("c4", "wait", object{"agent_id": "agent-2"})}},
 			fakellm.Turn{Text: "Both are done."})(r)
 	})
 	l.Options.Subagents = &agent.Subagents{}
@@ -86,7 +93,8 @@ func TestN6_Subagents(t *testing.T) {
 		}
 	}
 	slices.Sort(above)
-	if want := []string{"agent-1 below execute_tool spawn_agent c1", "agent-2 below execute_tool spawn_agent c2"}; !slices.Equal(above, want) {
+	if want := []string{"agent-1 below execute_tool spawn_agent c1",
+		"agent-2 below execute_tool spawn_agent c2"}; !slices.Equal(above, want) {
 		t.Errorf("the agents are %q in\n%s", above, l.receiver.Tree(stable()))
 	}
 	if n := len(spans); n != 1+3+4+2*(1+2+1) {
@@ -98,9 +106,14 @@ func TestN6_Subagents(t *testing.T) {
 func TestN6_Propagation(t *testing.T) {
 	for name, closed := range map[string]bool{"open": false, "closed": true} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t, fakellm.Options{}, fakellm.Turn{Calls: []fakellm.Call{use("c1", "mcp__lab__trace", object{}), use("c2", "shell", object{"command": "echo $TRACEPARENT > seen"})}},
+			l := newLab(t, fakellm.Options{}, fakellm.Turn{Calls: []fakellm.Call{use("c1", "mcp__lab__trace", object{}),
+				use("c2", "shell", object{"command": "echo $TRACEPARENT > seen"})}},
 				fakellm.Turn{Text: "Done."})
-			servers := mcp.Start(t.Context(), mcp.Options{Env: func(mcp.Server) (env.Environment, error) { return l.Env, nil }, Servers: []mcp.Server{{Name: "lab", Command: os.Args[0], Env: map[string]string{serverVar: "1"}, Required: true}}})
+			servers := mcp.Start(t.Context(), mcp.Options{Env: func(mcp.Server) (env.Environment, error) {
+				return l.Env,
+					nil
+			}, Servers: []mcp.Server{{Name: "lab", Command: os.Args[0], Env: map[string]string{serverVar: "1"},
+				Required: true}}})
 			defer servers.Close()
 			if err := servers.Ready(t.Context()); err != nil {
 				t.Fatal(err)
@@ -152,11 +165,13 @@ func TestN6_Parents(t *testing.T) {
 	}
 	l.flush()
 	for _, s := range l.receiver.Spans() {
-		if parent := span.SpanContext().SpanID(); s.Name == "invoke_agent attractor" && string(s.ParentSpanId) != string(parent[:]) {
+		if parent := span.SpanContext().SpanID(); s.Name == "invoke_agent attractor" &&
+			string(s.ParentSpanId) != string(parent[:]) {
 			t.Errorf("the parent is %x", s.ParentSpanId)
 		}
 	}
-	remote := trace.NewSpanContext(trace.SpanContextConfig{TraceID: [16]byte{1}, SpanID: [8]byte{2}, TraceFlags: trace.FlagsSampled})
+	remote := trace.NewSpanContext(trace.SpanContextConfig{TraceID: [16]byte{1}, SpanID: [8]byte{2},
+		TraceFlags: trace.FlagsSampled})
 	l = newLab(t, fakellm.Options{}, fakellm.Turn{Text: "Hello."})
 	l.submit(otel.Options{Parent: remote})
 	if s := l.receiver.Spans()[0]; s.Name != "invoke_agent attractor" || s.TraceId[0] != 1 || s.ParentSpanId[0] != 2 {
@@ -178,7 +193,8 @@ func TestN6_Ends(t *testing.T) {
 	}{
 		{"fatal", map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 401}}, calls("work"), nil,
 			map[string]string{"invoke_agent attractor": "authentication", "chat " + model: "authentication"}},
-		{"retries run out", map[int]fakellm.Fault{1: {Kind: fakellm.FaultReset}, 2: {Kind: fakellm.FaultReset}, 3: {Kind: fakellm.FaultReset}}, calls("work"), nil,
+		{"retries run out", map[int]fakellm.Fault{1: {Kind: fakellm.FaultReset}, 2: {Kind: fakellm.FaultReset},
+			3: {Kind: fakellm.FaultReset}}, calls("work"), nil,
 			map[string]string{"invoke_agent attractor": "network", "chat " + model: "network"}},
 		{"panic", nil, calls("work"), nil, map[string]string{"execute_tool work": "panic"}},
 		{"abandoned tool", nil, calls("work"), func(_ context.Context, s *agent.Session) (tool.Result, error) {
@@ -186,7 +202,10 @@ func TestN6_Ends(t *testing.T) {
 			<-late
 			return tool.Result{}, nil
 		}, map[string]string{"execute_tool work": "abandoned"}},
-		{"failing tool", nil, calls("work"), func(context.Context, *agent.Session) (tool.Result, error) { return tool.Result{}, errors.New("no") },
+		{"failing tool", nil, calls("work"), func(context.Context, *agent.Session) (tool.Result,
+			error) {
+			return tool.Result{}, errors.New("no")
+		},
 			map[string]string{"execute_tool work": "tool_error"}},
 		{"interrupt", nil, calls("work"), func(ctx context.Context, s *agent.Session) (tool.Result, error) {
 			s.Interrupt()
@@ -195,7 +214,10 @@ func TestN6_Ends(t *testing.T) {
 		}, map[string]string{"execute_tool work": "aborted"}},
 		{"hung model", nil, calls("work"), nil, map[string]string{"chat " + model: "aborted"}},
 		{"hung approval", nil, calls("work"), nil, map[string]string{"approve work": ""}},
-		{"release", nil, calls("work"), func(context.Context, *agent.Session) (tool.Result, error) { return tool.Result{}, tool.ErrNotBegun },
+		{"release", nil, calls("work"), func(context.Context, *agent.Session) (tool.Result,
+			error) {
+			return tool.Result{}, tool.ErrNotBegun
+		},
 			map[string]string{"execute_tool work": ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -213,9 +235,10 @@ func TestN6_Ends(t *testing.T) {
 					return next(ctx, call)
 				}
 			}}
-			l.Tools = []tool.Tool{tool.New(llm.ToolDefinition{Name: "work", Description: "Works."}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
-				return c.tool(ctx, s)
-			})}
+			l.Tools = []tool.Tool{tool.New(llm.ToolDefinition{Name: "work", Description: "Works."},
+				func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
+					return c.tool(ctx, s)
+				})}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			switch c.name {

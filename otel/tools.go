@@ -48,7 +48,8 @@ func (t *telemetry) tool(next tool.Handler) tool.Handler {
 
 // called returns the attributes of a tool call.
 func (s *session) called(name, id string) []attribute.KeyValue {
-	attrs := []attribute.KeyValue{keyOperation.String(opExecuteTool), keyToolName.String(name), keyToolCall.String(short(id)), keyToolType.String("function"),
+	attrs := []attribute.KeyValue{keyOperation.String(opExecuteTool), keyToolName.String(name),
+		keyToolCall.String(short(id)), keyToolType.String("function"),
 		keyConversation.String(s.id), keySession.String(s.id)}
 	if s.agentID != "" {
 		attrs = append(attrs, keyAgent.String(s.agentID))
@@ -140,9 +141,11 @@ func (s *session) callEnded(e *agent.ToolCallEnd) {
 	} else {
 		c.name = other
 	}
-	_, c.span = s.tracer.Start(of, name, trace.WithTimestamp(c.begun), trace.WithAttributes(append(s.called(c.name, e.CallID), keyRefused.Bool(true))...))
+	_, c.span = s.tracer.Start(of, name, trace.WithTimestamp(c.begun),
+		trace.WithAttributes(append(s.called(c.name, e.CallID), keyRefused.Bool(true))...))
 	if s.content != nil && c.span.IsRecording() {
-		c.span.SetAttributes(s.content.attribute(keyToolArguments, string(c.started.Arguments)), s.content.attribute(keyToolResult, e.Output))
+		c.span.SetAttributes(s.content.attribute(keyToolArguments, string(c.started.Arguments)),
+			s.content.attribute(keyToolResult, e.Output))
 	}
 	kind := ""
 	if e.IsError {

@@ -25,7 +25,8 @@ type wait struct {
 // await begins a span for a person's decision, so that a trace shows how long it has taken.
 func (s *session) await(ctx context.Context, what, name string, attrs ...attribute.KeyValue) (context.Context, *wait) {
 	w := &wait{of: s, what: what, begun: time.Now()}
-	ctx, w.span = s.tracer.Start(ctx, name, trace.WithTimestamp(w.begun), trace.WithAttributes(append(attrs, keyConversation.String(s.id))...))
+	ctx, w.span = s.tracer.Start(ctx, name, trace.WithTimestamp(w.begun),
+		trace.WithAttributes(append(attrs, keyConversation.String(s.id))...))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waits[w] = true
@@ -55,7 +56,8 @@ func (w *wait) end(decision string) {
 func (t *telemetry) approve(next tool.Authorize) tool.Authorize {
 	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
 		s := t.session(req.SessionID, req.AgentID)
-		ctx, w := s.await(s.within(ctx, true), spanApprove, spanApprove+" "+t.metrics.known.of(req.Call.Name), keyToolName.String(req.Call.Name),
+		ctx, w := s.await(s.within(ctx, true), spanApprove, spanApprove+" "+t.metrics.known.of(req.Call.Name),
+			keyToolName.String(req.Call.Name),
 			keyToolCall.String(short(req.Call.ID)))
 		decision := "error"
 		defer func() { w.decided(decision) }() // also if the hook panics
@@ -68,7 +70,8 @@ func (t *telemetry) approve(next tool.Authorize) tool.Authorize {
 }
 
 // answer returns the function with a span around it. It is called within the call that asks.
-func (t *telemetry) answer(next func(context.Context, tool.Question) (tool.Answer, error)) func(context.Context, tool.Question) (tool.Answer, error) {
+func (t *telemetry) answer(next func(context.Context, tool.Question) (tool.Answer, error)) func(context.Context,
+	tool.Question) (tool.Answer, error) {
 	return func(ctx context.Context, q tool.Question) (tool.Answer, error) {
 		s, ok := ctx.Value(sessionKey{}).(*session)
 		if !ok { // no call of the session asks

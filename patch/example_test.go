@@ -65,7 +65,8 @@ func Example() {
 
 // An error tells the model that wrote the patch what to do about it.
 func ExampleError() {
-	ops, err := patch.Parse("*** Begin Patch\n*** Update File: greet.py\n@@\n-print('Bye')\n+print('Hello')\n*** End Patch")
+	ops, err := patch.Parse(
+		"*** Begin Patch\n*** Update File: greet.py\n@@\n-print('Bye')\n+print('Hello')\n*** End Patch")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -81,7 +82,8 @@ func ExampleError() {
 
 // Models write patches as shell commands, although there is no such program.
 func ExampleFromScript() {
-	call, ok := patch.FromScript("cd src && apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: old.txt\n*** End Patch\nEOF\n")
+	call, ok := patch.FromScript(
+		"cd src && apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: old.txt\n*** End Patch\nEOF\n")
 	fmt.Println(ok, call.Dir)
 	fmt.Print(call.Patch)
 	_, ok = patch.FromScript("apply_patch < change.patch && go test ./...")

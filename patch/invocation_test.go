@@ -22,8 +22,10 @@ var invocations = []struct{ name, script, dir, patch string }{
 	{"no quotes", "apply_patch <<EOF\n" + hi + "EOF", "", hi},
 	{"the other name, white space around", "\n  applypatch   << 'PATCH_1'  \n" + hi + "PATCH_1\n\n", "", hi},
 	{"no space", "apply_patch<<'EOF'\n" + hi + "EOF", "", hi},
-	{"what a shell would expand, quoted", "apply_patch <<'EOF'\n+$HOME `id` \\\\ \"x\"\nEOF", "", "+$HOME `id` \\\\ \"x\"\n"},
-	{"an empty line, and the delimiter within a line", "apply_patch <<'EOF'\n\n+EOF\n EOF\nEOF\n", "", "\n+EOF\n EOF\n"},
+	{"what a shell would expand, quoted", "apply_patch <<'EOF'\n+$HOME `id` \\\\ \"x\"\nEOF", "",
+		"+$HOME `id` \\\\ \"x\"\n"},
+	{"an empty line, and the delimiter within a line", "apply_patch <<'EOF'\n\n+EOF\n EOF\nEOF\n", "",
+		"\n+EOF\n EOF\n"},
 	{"nothing", "apply_patch <<'EOF'\nEOF", "", ""},
 	{"an argument", "apply_patch '" + hi + "'", "", hi},
 	{"an argument in double quotes", "apply_patch \"" + hi + "\"", "", hi},
@@ -69,26 +71,41 @@ func TestC6_Invocations(t *testing.T) {
 func TestC6_NoInvocations(t *testing.T) {
 	here := " <<'EOF'\n" + hi + "EOF"
 	for _, script := range []string{
-		"", "apply_patch", "apply_patch --help", "apply_patch < file", "apply_patch_all" + here, "xapply_patch" + here, "./apply_patch" + here,
-		"apply_patch -v" + here, "echo x; apply_patch" + here, "x=1 apply_patch" + here, "# apply_patch" + here, "! apply_patch" + here,
-		"cat" + here + " | apply_patch", "cat <<'EOF' | apply_patch\n" + hi + "EOF", "apply_patch <<'EOF' | tee log\n" + hi + "EOF",
-		"apply_patch <<'EOF' && rm -rf x\n" + hi + "EOF", "apply_patch <<'EOF' > log\n" + hi + "EOF", "apply_patch <<-'EOF'\n" + hi + "EOF",
-		"apply_patch <<<'EOF'\n" + hi + "EOF", "apply_patch <<'EOF'\n" + hi, "apply_patch <<'EOF'\n" + hi + "EOF2", "apply_patch <<'EOF'\n" + hi + "EOF\nrm x",
-		"apply_patch" + here + "\n" + "apply_patch" + here, "apply_patch <<'EOF\"\n" + hi + "EOF", "apply_patch <<EOF'\n" + hi + "EOF",
-		"apply_patch <<EOF\n+$HOME\nEOF", "apply_patch <<EOF\n+`id`\nEOF", "apply_patch <<EOF\n+\\\nEOF", "apply_patch <<\\EOF\n" + hi + "EOF",
-		"apply_patch \"$(cat" + here + "\n)\"", "apply_patch \"$x\"", "apply_patch '" + hi + "' x", "apply_patch'" + hi + "'", "apply_patch " + hi,
-		"cd x; apply_patch" + here, "cd x\napply_patch" + here, "cd x || apply_patch" + here, "cd x | apply_patch" + here, "cd x & apply_patch" + here,
-		"cd && apply_patch" + here, "cd x y && apply_patch" + here, "cd x && cd y && apply_patch" + here, "(cd x && apply_patch" + here + ")",
-		"cd ~ && apply_patch" + here, "cd ~/x && apply_patch" + here, "cd $x && apply_patch" + here, "cd \"$x\" && apply_patch" + here,
-		"cd x* && apply_patch" + here, "cd {x,y} && apply_patch" + here, "cd - && apply_patch" + here, "cd '-' && apply_patch" + here, "cd -P x && apply_patch" + here,
-		"cd '' && apply_patch" + here, "cd a\\ b && apply_patch" + here, "cd `x` && apply_patch" + here, "pushd x && apply_patch" + here, "cdx && apply_patch" + here,
+		"", "apply_patch", "apply_patch --help", "apply_patch < file", "apply_patch_all" + here, "xapply_patch" + here,
+		"./apply_patch" + here,
+		"apply_patch -v" + here, "echo x; apply_patch" + here, "x=1 apply_patch" + here, "# apply_patch" + here,
+		"! apply_patch" + here,
+		"cat" + here + " | apply_patch", "cat <<'EOF' | apply_patch\n" + hi + "EOF",
+		"apply_patch <<'EOF' | tee log\n" + hi + "EOF",
+		"apply_patch <<'EOF' && rm -rf x\n" + hi + "EOF", "apply_patch <<'EOF' > log\n" + hi + "EOF",
+		"apply_patch <<-'EOF'\n" + hi + "EOF",
+		"apply_patch <<<'EOF'\n" + hi + "EOF", "apply_patch <<'EOF'\n" + hi, "apply_patch <<'EOF'\n" + hi + "EOF2",
+		"apply_patch <<'EOF'\n" + hi + "EOF\nrm x",
+		"apply_patch" + here + "\n" + "apply_patch" + here, "apply_patch <<'EOF\"\n" + hi + "EOF",
+		"apply_patch <<EOF'\n" + hi + "EOF",
+		"apply_patch <<EOF\n+$HOME\nEOF", "apply_patch <<EOF\n+`id`\nEOF", "apply_patch <<EOF\n+\\\nEOF",
+		"apply_patch <<\\EOF\n" + hi + "EOF",
+		"apply_patch \"$(cat" + here + "\n)\"", "apply_patch \"$x\"", "apply_patch '" + hi + "' x",
+		"apply_patch'" + hi + "'", "apply_patch " + hi,
+		"cd x; apply_patch" + here, "cd x\napply_patch" + here, "cd x || apply_patch" + here,
+		"cd x | apply_patch" + here, "cd x & apply_patch" + here,
+		"cd && apply_patch" + here, "cd x y && apply_patch" + here, "cd x && cd y && apply_patch" + here,
+		"(cd x && apply_patch" + here + ")",
+		"cd ~ && apply_patch" + here, "cd ~/x && apply_patch" + here, "cd $x && apply_patch" + here,
+		"cd \"$x\" && apply_patch" + here,
+		"cd x* && apply_patch" + here, "cd {x,y} && apply_patch" + here, "cd - && apply_patch" + here,
+		"cd '-' && apply_patch" + here, "cd -P x && apply_patch" + here,
+		"cd '' && apply_patch" + here, "cd a\\ b && apply_patch" + here, "cd `x` && apply_patch" + here,
+		"pushd x && apply_patch" + here, "cdx && apply_patch" + here,
 	} {
 		if inv, ok := patch.FromScript(script); ok {
 			t.Errorf("%q was taken for an invocation: %+v", script, inv)
 		}
 	}
-	for _, argv := range [][]string{nil, {"apply_patch"}, {"apply_patch", hi, "x"}, {"/bin/apply_patch", hi}, {"bash", "apply_patch" + here},
-		{"bash", "-x", "apply_patch" + here}, {"bash", "-c", "apply_patch" + here, "x"}, {"env", "-c", "apply_patch" + here}, {"apply_patch", "-c", hi}} {
+	for _, argv := range [][]string{nil, {"apply_patch"}, {"apply_patch", hi, "x"}, {"/bin/apply_patch", hi},
+		{"bash", "apply_patch" + here},
+		{"bash", "-x", "apply_patch" + here}, {"bash", "-c", "apply_patch" + here, "x"},
+		{"env", "-c", "apply_patch" + here}, {"apply_patch", "-c", hi}} {
 		if inv, ok := patch.FromArgv(argv); ok {
 			t.Errorf("%q was taken for an invocation: %+v", argv, inv)
 		}
@@ -103,18 +120,21 @@ func TestC6_ParseTakesAnInvocation(t *testing.T) {
 		{"cd ./d/.. && apply_patch <<'EOF'\n" + body, "a b /abs"},
 		{"apply_patch <<EOF\n" + body, "a b /abs"},
 		{"<<EOF\n" + body, "a b /abs"},
-		{"```sh\r\ncd d && apply_patch <<'EOF'\r\n" + strings.ReplaceAll(body, "\n", "\r\n") + "\r\n```\r\n", "d/a d/b /abs"},
+		{"```sh\r\ncd d && apply_patch <<'EOF'\r\n" + strings.ReplaceAll(body, "\n", "\r\n") + "\r\n```\r\n",
+			"d/a d/b /abs"},
 	} {
 		ops, err := patch.Parse(tt.text)
 		if err != nil {
 			t.Errorf("%q: %v", tt.text, err)
 			continue
 		}
-		if got := ops[0].Path + " " + ops[0].MoveTo + " " + ops[1].Path; got != tt.want || ops[0].Hunks[0].Lines[1].Text != "$x" {
+		if got := ops[0].Path + " " + ops[0].MoveTo + " " + ops[1].Path; got != tt.want ||
+			ops[0].Hunks[0].Lines[1].Text != "$x" {
 			t.Errorf("%q: paths %s, want %s; %+v", tt.text, got, tt.want, ops[0].Hunks)
 		}
 	}
-	if _, err := patch.Parse("cd link && apply_patch <<'EOF'\n" + wrap("*** Add File: ../a", "+x") + "\nEOF"); err == nil || !strings.Contains(err.Error(), "goes up") {
+	if _, err := patch.Parse("cd link && apply_patch <<'EOF'\n" + wrap("*** Add File: ../a",
+		"+x") + "\nEOF"); err == nil || !strings.Contains(err.Error(), "goes up") {
 		t.Errorf("a path that leads up from a directory: %v", err)
 	}
 }

@@ -36,7 +36,8 @@ func (d *document) hintNotFound(hint string, from int) *Error {
 	if at < 0 {
 		return &Error{Text: text + "Write a whole line of the file after @@, or @@ alone."}
 	}
-	return &Error{Text: text + fmt.Sprintf("The nearest line is line %d, which reads\n%sWrite the whole line after @@, or @@ alone.",
+	return &Error{Text: text + fmt.Sprintf(
+		"The nearest line is line %d, which reads\n%sWrite the whole line after @@, or @@ alone.",
 		from+at+1, quote(rest[at:at+1]))}
 }
 
@@ -62,7 +63,8 @@ func (d *document) notFound(h Hunk, from int) *Error {
 	text := fmt.Sprintf("these old lines are not %s:\n%s", where, quote(want))
 	switch {
 	case h.unifiedHeader():
-		return &Error{Text: text + "Leave out the lines --- and +++: " + strings.TrimSuffix(updFile, ":") + " names the file."}
+		return &Error{Text: text + "Leave out the lines --- and +++: " + strings.TrimSuffix(updFile,
+			":") + " names the file."}
 	case fuzzy.Numbered(want):
 		return &Error{Text: text + "They begin with line numbers, which are not part of the file: leave them out."}
 	case d.len() == 0:
@@ -90,13 +92,16 @@ func (d *document) nearest(h Hunk, want, have []string, at, from int) string {
 	case differs == len(want) && h.EndOfFile && at+len(want) < d.len():
 		return fmt.Sprintf("They are at line %d. Leave out %s.", at+1, endOfFile)
 	case differs == len(want):
-		return fmt.Sprintf("The same lines with other indentation are at line %d, where the file reads\n%s%s", at+1, quote(have), copyThem)
+		return fmt.Sprintf("The same lines with other indentation are at line %d, where the file reads\n%s%s", at+1,
+			quote(have), copyThem)
 	case differs == len(have):
-		return fmt.Sprintf("The nearest place begins at line %d, but the file ends with line %d. %s", at+1, d.len(), copyThem)
+		return fmt.Sprintf("The nearest place begins at line %d, but the file ends with line %d. %s", at+1, d.len(),
+			copyThem)
 	case len(want) == 1:
 		return fmt.Sprintf("The nearest line is line %d, which reads\n%s%s", at+1, quote(have), copyThem)
 	}
-	return fmt.Sprintf("The nearest place begins at line %d, but from line %d on the file reads\n%s%s", at+1, at+differs+1, quote(have[differs:]), copyThem)
+	return fmt.Sprintf("The nearest place begins at line %d, but from line %d on the file reads\n%s%s", at+1,
+		at+differs+1, quote(have[differs:]), copyThem)
 }
 
 // unifiedHeader reports whether the hunk begins with the lines --- and +++ of a unified diff.

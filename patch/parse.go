@@ -179,12 +179,14 @@ func (p *parser) path(name string) (string, error) {
 	case name == "":
 		return "", &Error{Line: p.line(), Text: "the path is missing"}
 	case strings.IndexFunc(p.dir+name, unicode.IsControl) >= 0:
-		return "", &Error{Line: p.line(), Text: fmt.Sprintf("the path %q has control characters in it", path.Join(p.dir, name))}
+		return "", &Error{Line: p.line(), Text: fmt.Sprintf("the path %q has control characters in it",
+			path.Join(p.dir, name))}
 	case p.dir == "" || path.IsAbs(name):
 		return name, nil
 	case slices.Contains(strings.Split(name, "/"), ".."): // dir may be a link, so path.Join could name another file
-		return "", &Error{Line: p.line(), Text: fmt.Sprintf("the path %q goes up from a directory that cd has changed to; leave the cd out and "+
-			"write paths from the working directory", name)}
+		return "", &Error{Line: p.line(),
+			Text: fmt.Sprintf("the path %q goes up from a directory that cd has changed to; leave the cd out and "+
+				"write paths from the working directory", name)}
 	}
 	return path.Join(p.dir, name), nil
 }
@@ -195,7 +197,8 @@ func (p *parser) content(op *Op) error {
 	for ; !p.done() && !p.header() && !p.blankToHeader(); p.at++ {
 		text, ok := strings.CutPrefix(p.lines[p.at], "+")
 		if !ok {
-			return &Error{Path: op.Path, Line: p.line(), Text: fmt.Sprintf("each line of a new file begins with +, got %.200q", p.lines[p.at])}
+			return &Error{Path: op.Path, Line: p.line(),
+				Text: fmt.Sprintf("each line of a new file begins with +, got %.200q", p.lines[p.at])}
 		}
 		b.WriteString(text + "\n")
 	}
@@ -232,7 +235,8 @@ func (p *parser) update(op *Op) error {
 		op.Hunks = append(op.Hunks, h)
 	}
 	if len(op.Hunks) == 0 {
-		return &Error{Path: op.Path, Line: op.Line, Text: "the update has no hunks. Write what changes, with @@ before it; to move a file unchanged, run mv"}
+		return &Error{Path: op.Path, Line: op.Line,
+			Text: "the update has no hunks. Write what changes, with @@ before it; to move a file unchanged, run mv"}
 	}
 	return nil
 }
@@ -271,7 +275,8 @@ func (p *parser) hunk(file string, number int) (Hunk, error) {
 		}
 	}
 	if !changed {
-		return h, &Error{Path: file, Hunk: number, Line: h.Line, Text: "the hunk changes nothing: it has no line with + or -"}
+		return h, &Error{Path: file, Hunk: number, Line: h.Line,
+			Text: "the hunk changes nothing: it has no line with + or -"}
 	}
 	return h, nil
 }

@@ -117,64 +117,93 @@ func TestC6_Rules(t *testing.T) {
 		{"add, update, delete", map[string]string{"u": "a\nb\n", "d": "x\n"},
 			wrap("*** Add File: n/new.txt", "+hi", "*** Update File: u", "@@", " a", "-b", "+c", "*** Delete File: d"),
 			map[string]string{"n/new.txt": "hi\n", "u": "a\nc\n"}, ""},
-		{"move and change", map[string]string{"a": "x\n", "b": "old\n"}, wrap("*** Update File: a", "*** Move to: b", "@@", "-x", "+y"),
+		{"move and change", map[string]string{"a": "x\n", "b": "old\n"}, wrap("*** Update File: a", "*** Move to: b",
+			"@@", "-x", "+y"),
 			map[string]string{"b": "y\n"}, ""},
 		{"a later operation sees an earlier one", map[string]string{"a": "1\n"},
-			wrap("*** Update File: a", "-1", "+2", "*** Update File: a", "-2", "+3", "*** Update File: a", "*** Move to: b", "-3", "+4", "*** Update File: b", "-4", "+5"),
+			wrap("*** Update File: a", "-1", "+2", "*** Update File: a", "-2", "+3", "*** Update File: a",
+				"*** Move to: b", "-3", "+4", "*** Update File: b", "-4", "+5"),
 			map[string]string{"b": "5\n"}, ""},
-		{"the same path in two spellings", map[string]string{"d/a": "1\n"}, wrap("*** Update File: d/a", "-1", "+2", "*** Update File: ./d//a", "-2", "+3"),
+		{"the same path in two spellings", map[string]string{"d/a": "1\n"}, wrap("*** Update File: d/a", "-1", "+2",
+			"*** Update File: ./d//a", "-2", "+3"),
 			map[string]string{"d/a": "3\n"}, ""},
-		{"all or nothing", map[string]string{"a": "1\n"}, wrap("*** Add File: n", "+x", "*** Update File: a", "-nope", "+2"), nil, "a, hunk 1"},
-		{"hunks in forward order", map[string]string{"a": "x\ny\nx\n"}, wrap("*** Update File: a", "@@", "-x", "+1", "@@", "-x", "+2"),
+		{"all or nothing", map[string]string{"a": "1\n"}, wrap("*** Add File: n", "+x", "*** Update File: a", "-nope",
+			"+2"), nil, "a, hunk 1"},
+		{"hunks in forward order", map[string]string{"a": "x\ny\nx\n"}, wrap("*** Update File: a", "@@", "-x", "+1",
+			"@@", "-x", "+2"),
 			map[string]string{"a": "1\ny\n2\n"}, ""},
-		{"a hunk before the last one", map[string]string{"a": "x\ny\n"}, wrap("*** Update File: a", "@@", "-y", "+1", "@@", "-x", "+2"), nil, "order of the file"},
+		{"a hunk before the last one", map[string]string{"a": "x\ny\n"}, wrap("*** Update File: a", "@@", "-y", "+1",
+			"@@", "-x", "+2"), nil, "order of the file"},
 		{"hints narrow down", map[string]string{"a": "class A\n  def f\n    1\nclass B\n  def g\n    1\n  def f\n    1\n"},
 			wrap("*** Update File: a", "@@ class B", "@@ def f", "-    1", "+    2"),
 			map[string]string{"a": "class A\n  def f\n    1\nclass B\n  def g\n    1\n  def f\n    2\n"}, ""},
-		{"a hint that the hunk repeats", map[string]string{"a": "class A\n  x\n"}, wrap("*** Update File: a", "@@ class A", " class A", "-  x", "+  y"),
+		{"a hint that the hunk repeats", map[string]string{"a": "class A\n  x\n"},
+			wrap("*** Update File: a", "@@ class A", " class A", "-  x", "+  y"),
 			map[string]string{"a": "class A\n  y\n"}, ""},
-		{"a hint that is not there", map[string]string{"a": "x\n"}, wrap("*** Update File: a", "@@ class Z", "-x", "+y"), nil, `"class Z"`},
-		{"an addition behind its hint", map[string]string{"a": "one\ntwo\n"}, wrap("*** Update File: a", "@@ one", "+1.5"), map[string]string{"a": "one\n1.5\ntwo\n"}, ""},
-		{"an addition without a place goes to the end", map[string]string{"a": "one"}, wrap("*** Update File: a", "@@", "+two"), map[string]string{"a": "one\ntwo\n"}, ""},
-		{"end of file", map[string]string{"a": "x\ny\nx\ny\n"}, wrap("*** Update File: a", " x", "-y", "+z", "*** End of File"), map[string]string{"a": "x\ny\nx\nz\n"}, ""},
-		{"not the end of file", map[string]string{"a": "x\ny\nz\n"}, wrap("*** Update File: a", "-x", "+1", "*** End of File"), nil, "end of the file"},
-		{"context keeps the file's own spaces", map[string]string{"a": "x  \ny\n"}, wrap("*** Update File: a", " x", "-y", "+z"), map[string]string{"a": "x  \nz\n"}, ""},
-		{"exact before fuzzy", map[string]string{"a": "x \nx\n"}, wrap("*** Update File: a", "-x", "+1"), map[string]string{"a": "x \n1\n"}, ""},
-		{"typographic characters", map[string]string{"a": "“a” – b\n"}, wrap("*** Update File: a", `-"a" - b`, "+c"), map[string]string{"a": "c\n"}, ""},
-		{"CRLF, and mixed", map[string]string{"a": "1\r\n2\r\n", "b": "1\r\n2\n3\r\n"}, wrap("*** Update File: a", " 1", "+x", "*** Update File: b", "-2", "+y"),
+		{"a hint that is not there", map[string]string{"a": "x\n"}, wrap("*** Update File: a", "@@ class Z", "-x",
+			"+y"), nil, `"class Z"`},
+		{"an addition behind its hint", map[string]string{"a": "one\ntwo\n"}, wrap("*** Update File: a", "@@ one",
+			"+1.5"), map[string]string{"a": "one\n1.5\ntwo\n"}, ""},
+		{"an addition without a place goes to the end", map[string]string{"a": "one"}, wrap("*** Update File: a", "@@",
+			"+two"), map[string]string{"a": "one\ntwo\n"}, ""},
+		{"end of file", map[string]string{"a": "x\ny\nx\ny\n"}, wrap("*** Update File: a", " x", "-y", "+z",
+			"*** End of File"), map[string]string{"a": "x\ny\nx\nz\n"}, ""},
+		{"not the end of file", map[string]string{"a": "x\ny\nz\n"}, wrap("*** Update File: a", "-x", "+1",
+			"*** End of File"), nil, "end of the file"},
+		{"context keeps the file's own spaces", map[string]string{"a": "x  \ny\n"}, wrap("*** Update File: a", " x",
+			"-y", "+z"), map[string]string{"a": "x  \nz\n"}, ""},
+		{"exact before fuzzy", map[string]string{"a": "x \nx\n"}, wrap("*** Update File: a", "-x", "+1"),
+			map[string]string{"a": "x \n1\n"}, ""},
+		{"typographic characters", map[string]string{"a": "“a” – b\n"}, wrap("*** Update File: a", `-"a" - b`, "+c"),
+			map[string]string{"a": "c\n"}, ""},
+		{"CRLF, and mixed", map[string]string{"a": "1\r\n2\r\n", "b": "1\r\n2\n3\r\n"}, wrap("*** Update File: a", " 1",
+			"+x", "*** Update File: b", "-2", "+y"),
 			map[string]string{"a": "1\r\nx\r\n2\r\n", "b": "1\r\ny\n3\r\n"}, ""},
-		{"a patch with CRLF", map[string]string{"a": "1\n"}, strings.ReplaceAll(wrap("*** Update File: a", "-1", "+2"), "\n", "\r\n"), map[string]string{"a": "2\n"}, ""},
-		{"the last line gets its end", map[string]string{"a": "1\n2"}, wrap("*** Update File: a", "-1", "+x"), map[string]string{"a": "x\n2\n"}, ""},
-		{"everything goes", map[string]string{"a": "1\n"}, wrap("*** Update File: a", "-1"), map[string]string{"a": ""}, ""},
-		{"a byte order mark", map[string]string{"a": "\uFEFF1\n2\n"}, wrap("*** Update File: a", "-1", "+x"), map[string]string{"a": "\uFEFFx\n2\n"}, ""},
-		{"in a heredoc", map[string]string{"a": "1\n"}, "apply_patch <<'EOF'\n" + wrap("*** Update File: a", "-1", "+2") + "\nEOF\n", map[string]string{"a": "2\n"}, ""},
-		{"in a code fence", map[string]string{"a": "1\n"}, "```diff\n" + wrap("*** Update File: a", "-1", "+2") + "\n```", map[string]string{"a": "2\n"}, ""},
+		{"a patch with CRLF", map[string]string{"a": "1\n"}, strings.ReplaceAll(wrap("*** Update File: a", "-1", "+2"),
+			"\n", "\r\n"), map[string]string{"a": "2\n"}, ""},
+		{"the last line gets its end", map[string]string{"a": "1\n2"}, wrap("*** Update File: a", "-1", "+x"),
+			map[string]string{"a": "x\n2\n"}, ""},
+		{"everything goes", map[string]string{"a": "1\n"}, wrap("*** Update File: a", "-1"), map[string]string{"a": ""},
+			""},
+		{"a byte order mark", map[string]string{"a": "\uFEFF1\n2\n"}, wrap("*** Update File: a", "-1", "+x"),
+			map[string]string{"a": "\uFEFFx\n2\n"}, ""},
+		{"in a heredoc", map[string]string{"a": "1\n"}, "apply_patch <<'EOF'\n" + wrap("*** Update File: a", "-1",
+			"+2") + "\nEOF\n", map[string]string{"a": "2\n"}, ""},
+		{"in a code fence", map[string]string{"a": "1\n"}, "```diff\n" + wrap("*** Update File: a", "-1",
+			"+2") + "\n```", map[string]string{"a": "2\n"}, ""},
 		{"an empty new file", nil, wrap("*** Add File: e"), map[string]string{"e": ""}, ""},
-		{"blank lines between operations", map[string]string{"a": "1\n"}, wrap("", "*** Add File: n", "+x", "", "*** Update File: a", "-1", "+2", "", "*** Add File: m", "+y", ""),
+		{"blank lines between operations", map[string]string{"a": "1\n"}, wrap("", "*** Add File: n", "+x", "",
+			"*** Update File: a", "-1", "+2", "", "*** Add File: m", "+y", ""),
 			map[string]string{"a": "2\n", "n": "x\n", "m": "y\n"}, ""},
-		{"add replaces", map[string]string{"a": "old\n"}, wrap("*** Add File: a", "+new"), map[string]string{"a": "new\n"}, ""},
+		{"add replaces", map[string]string{"a": "old\n"}, wrap("*** Add File: a", "+new"),
+			map[string]string{"a": "new\n"}, ""},
 		{"no begin", nil, "*** Add File: a\n+x\n*** End Patch", nil, "begins with"},
 		{"no end", nil, "*** Begin Patch\n*** Add File: a\n+x", nil, "cut"},
 		{"nothing in it", nil, "*** Begin Patch\n*** End Patch", nil, "empty"},
 		{"nothing at all", nil, "", nil, "begins with"},
 		{"an update without hunks", map[string]string{"a": "1\n"}, wrap("*** Update File: a"), nil, "no hunks"},
-		{"a hunk that changes nothing", map[string]string{"a": "1\n"}, wrap("*** Update File: a", "@@", " 1"), nil, "changes nothing"},
-		{"a line without a prefix", map[string]string{"a": "1\n"}, wrap("*** Update File: a", "-1", "oops"), nil, "line 4"},
+		{"a hunk that changes nothing", map[string]string{"a": "1\n"}, wrap("*** Update File: a", "@@", " 1"), nil,
+			"changes nothing"},
+		{"a line without a prefix", map[string]string{"a": "1\n"}, wrap("*** Update File: a", "-1", "oops"), nil,
+			"line 4"},
 		{"a new file's line without a prefix", nil, wrap("*** Add File: a", "oops"), nil, "begins with +"},
 		{"no path", nil, wrap("*** Add File:", "+x"), nil, "path is missing"},
 		{"a path with a NUL", nil, wrap("*** Add File: a\x00b", "+x"), nil, "control"},
 		{"a path that leads out", nil, wrap("*** Add File: ok", "+x", "*** Add File: ../b", "+x"), nil, "outside"},
 		{"a missing file", nil, wrap("*** Update File: a", "-1", "+2"), nil, "does not exist"},
-		{"deleted before", map[string]string{"a": "1\n"}, wrap("*** Delete File: a", "*** Update File: a", "-1", "+2"), nil, "does not exist"},
+		{"deleted before", map[string]string{"a": "1\n"}, wrap("*** Delete File: a", "*** Update File: a", "-1", "+2"),
+			nil, "does not exist"},
 		{"a directory", map[string]string{"d/a": "1\n"}, wrap("*** Delete File: d"), nil, "directory"},
 		{"a binary file", map[string]string{"a": "1\x00\n"}, wrap("*** Update File: a", "-1", "+2"), nil, "binary"},
-		{"the nearest place is shown", map[string]string{"a": "one\ntwo\nthree\n"}, wrap("*** Update File: a", " one", "-too", "+2"), nil, "from line 2 on the file reads\n  two"},
+		{"the nearest place is shown", map[string]string{"a": "one\ntwo\nthree\n"}, wrap("*** Update File: a", " one",
+			"-too", "+2"), nil, "from line 2 on the file reads\n  two"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := newTree(tt.before)
 			_, err := run(tr, tt.patch)
-			if tt.errors == "" && err != nil || tt.errors != "" && (err == nil || !strings.Contains(err.Error(), tt.errors)) {
+			if tt.errors == "" && err != nil || tt.errors != "" &&
+				(err == nil || !strings.Contains(err.Error(), tt.errors)) {
 				t.Fatalf("error %v, want %q", err, tt.errors)
 			}
 			want := tt.after
@@ -194,7 +223,8 @@ func equateEmpty() cmp.Option {
 
 func TestC6_ReportsItsChanges(t *testing.T) {
 	tr := newTree(map[string]string{"u": "1\n", "d": "1\n", "m": "1\n"})
-	changes, err := run(tr, wrap("*** Add File: a", "+x", "*** Update File: u", "-1", "+2", "*** Delete File: d", "*** Update File: m", "*** Move to: n", "-1", "+2"))
+	changes, err := run(tr, wrap("*** Add File: a", "+x", "*** Update File: u", "-1", "+2", "*** Delete File: d",
+		"*** Update File: m", "*** Move to: n", "-1", "+2"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,12 +243,14 @@ func TestC6_AFailedWritePutsBack(t *testing.T) {
 		before := map[string]string{"a.txt": "1\n", "gone": "x\n", "z": "1\n"}
 		tr := newTree(before)
 		tr.broken, tr.stuck = "z", stuck
-		_, err := run(tr, wrap("*** Update File: a.txt", "-1", "+2", "*** Delete File: gone", "*** Add File: new", "+n", "*** Update File: z", "-1", "+2"))
+		_, err := run(tr, wrap("*** Update File: a.txt", "-1", "+2", "*** Delete File: gone", "*** Add File: new", "+n",
+			"*** Update File: z", "-1", "+2"))
 		if !errors.Is(err, errDisk) {
 			t.Fatalf("error %v", err)
 		}
 		if !stuck {
-			if diff := cmp.Diff(before, tr.contents()); diff != "" || !strings.Contains(err.Error(), "Nothing was changed") {
+			if diff := cmp.Diff(before, tr.contents()); diff != "" || !strings.Contains(err.Error(),
+				"Nothing was changed") {
 				t.Errorf("%v\n%s", err, diff)
 			}
 		} else if !strings.Contains(err.Error(), "a.txt (") {
@@ -321,7 +353,8 @@ func FuzzPatch(f *testing.F) {
 	f.Add(wrap("*** Update File: a", "@@ x", " 1", "-2", "+3", "*** End of File"), "1\n2\n")
 	f.Add(wrap("*** Add File: ../a", "+x", "*** Update File: a", "*** Move to: /b", "-1", "+2"), "1")
 	f.Add("cd ../x && apply_patch <<'EOF'\n"+wrap("*** Add File: a", "+x")+"\nEOF", "")
-	f.Add("apply_patch <<'EOF'\n"+wrap("*** Delete File: a", "*** Add File: a", "+x", "@@")+"\nEOF", "\uFEFF1\r\n\r\r\n")
+	f.Add("apply_patch <<'EOF'\n"+wrap("*** Delete File: a", "*** Add File: a", "+x", "@@")+"\nEOF",
+		"\uFEFF1\r\n\r\r\n")
 	f.Fuzz(func(t *testing.T, text, content string) {
 		tr := newTree(map[string]string{"a": content})
 		before := maps.Clone(tr.files)
@@ -345,18 +378,21 @@ func TestI6_PatchMeetsAnotherWriter(t *testing.T) {
 		after map[string]string
 		torn  bool
 	}{
-		{"in the file that is next", func(tr *tree) { tr.files["z"] = file{"theirs", 0o644} }, map[string]string{"a": "1\n", "z": "theirs"}, false},
+		{"in the file that is next", func(tr *tree) { tr.files["z"] = file{"theirs", 0o644} },
+			map[string]string{"a": "1\n", "z": "theirs"}, false},
 		{"in a file that was written", func(tr *tree) {
 			tr.files["a"] = file{"theirs", 0o644}
 			tr.broken = "z"
 		}, map[string]string{"a": "theirs", "z": "1\n"}, true},
-		{"who adds a file", func(tr *tree) { tr.files["new"] = file{"theirs", 0o644} }, map[string]string{"a": "1\n", "z": "1\n", "new": "theirs"}, false},
+		{"who adds a file", func(tr *tree) { tr.files["new"] = file{"theirs", 0o644} }, map[string]string{"a": "1\n",
+			"z": "1\n", "new": "theirs"}, false},
 		{"who deletes a file", func(tr *tree) { delete(tr.files, "z") }, map[string]string{"a": "1\n"}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := &meddled{tree: newTree(map[string]string{"a": "1\n", "z": "1\n"}), spoil: tt.spoil}
-			ops, err := patch.Parse(wrap("*** Update File: a", "-1", "+2", "*** Add File: new", "+n", "*** Update File: z", "-1", "+2"))
+			ops, err := patch.Parse(wrap("*** Update File: a", "-1", "+2", "*** Add File: new", "+n",
+				"*** Update File: z", "-1", "+2"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -398,7 +434,10 @@ func TestI6_PatchOfReadOnlyFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := patch.NewPlan(context.Background(), tr, ops, func(name string) bool { return approved && name == "f" })
+		plan, err := patch.NewPlan(context.Background(), tr, ops, func(name string) bool {
+			return approved &&
+				name == "f"
+		})
 		if err == nil {
 			err = plan.Apply(context.Background())
 		}

@@ -53,7 +53,8 @@ func (f *plainFile) apply(hunks []Hunk) bool {
 			}
 		}
 		place, lines := f.locate(h, h.Lines, at)
-		if n := len(h.Lines); place < 0 && n > 1 && h.Lines[n-1].Op == ' ' && strings.TrimSpace(h.Lines[n-1].Text) == "" {
+		if n := len(h.Lines); place < 0 && n > 1 && h.Lines[n-1].Op == ' ' &&
+			strings.TrimSpace(h.Lines[n-1].Text) == "" {
 			place, lines = f.locate(h, h.Lines[:n-1], at)
 		}
 		if place < 0 {
@@ -153,7 +154,8 @@ func TestK7_AsThePlainWay(t *testing.T) {
 		text := rapid.SampledFrom([]string{"a", "b", "  b", "\tb", "a ", "“a”", "", "c", " "})
 		var content strings.Builder
 		for range rapid.IntRange(0, 30).Draw(t, "lines") {
-			content.WriteString(text.Draw(t, "line") + rapid.SampledFrom([]string{"\n", "\n", "\r\n"}).Draw(t, "ending"))
+			content.WriteString(text.Draw(t, "line") + rapid.SampledFrom([]string{"\n", "\n", "\r\n"}).Draw(t,
+				"ending"))
 		}
 		content.WriteString(rapid.SampledFrom([]string{"", "", "c"}).Draw(t, "last line"))
 		d, plain := newDocument(content.String()), &plainFile{newDocument(content.String()).lines}

@@ -137,7 +137,8 @@ func (p *Plan) load(ctx context.Context, op Op, name string) (*state, error) {
 	case err != nil:
 		return nil, &Error{Path: name, Line: op.Line, Text: err.Error(), Err: err}
 	case perm&0o222 == 0 && (p.mayWrite == nil || !p.mayWrite(name)):
-		return nil, &Error{Path: name, Line: op.Line, Text: fmt.Sprintf("the file is read-only (mode %v)", perm), Err: fs.ErrPermission}
+		return nil, &Error{Path: name, Line: op.Line, Text: fmt.Sprintf("the file is read-only (mode %v)", perm),
+			Err: fs.ErrPermission}
 	}
 	p.states[name] = s
 	p.order = append(p.order, name)

@@ -96,7 +96,8 @@ func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 		case call.Value == nil:
 			return next(ctx, call)
 		case !ok || p.gate != g:
-			return tool.Result{}, errors.New("the call was not run, because another hook of this program has replaced what the permission gate had decided")
+			return tool.Result{}, errors.New(
+				"the call was not run, because another hook of this program has replaced what the permission gate had decided")
 		}
 		ctx = env.Observing(ctx, p.observed)
 		if p.touches == nil || len(p.touches.leads) == 0 && p.touches.dir == "" {
@@ -136,7 +137,8 @@ func (a *approvedEnv) find(ctx context.Context, name string, others bool) (targe
 		return target, nil
 	}
 	if a.mu.Lock(); a.files[target] == "" && !a.has(target) {
-		err = fmt.Errorf("%s is none of the files for which the call was approved, so nothing was done", names.Shown(name))
+		err = fmt.Errorf("%s is none of the files for which the call was approved, so nothing was done",
+			names.Shown(name))
 	}
 	a.mu.Unlock()
 	return target, err
@@ -149,7 +151,8 @@ func (a *approvedEnv) has(target string) bool {
 
 // write calls do with the path without links and the content that the file must have, and keeps the
 // hash of the new content. Was is what the caller expects, or unseen.
-func (a *approvedEnv) write(ctx context.Context, name string, was, becomes env.Hash, do func(target string, was env.Hash) error) error {
+func (a *approvedEnv) write(ctx context.Context, name string, was, becomes env.Hash,
+	do func(target string, was env.Hash) error) error {
 	target, err := a.find(ctx, name, false)
 	if err != nil {
 		return err
@@ -234,7 +237,10 @@ func (a *approvedEnv) Remove(ctx context.Context, name string) error {
 
 // Delete implements env.Replacer. It removes the name, not what it leads to.
 func (a *approvedEnv) Delete(ctx context.Context, name string, was env.Hash) error {
-	return a.write(ctx, name, was, env.NoFile, func(_ string, was env.Hash) error { return env.Delete(ctx, a.Environment, name, was) })
+	return a.write(ctx, name, was, env.NoFile, func(_ string, was env.Hash) error {
+		return env.Delete(ctx,
+			a.Environment, name, was)
+	})
 }
 
 // Symlink implements env.Tree.

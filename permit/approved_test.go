@@ -21,7 +21,8 @@ func (g *gated) write(pairs ...string) {
 	g.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		name := filepath.Join(g.dir, pairs[i])
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(pairs[i+1]), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(pairs[i+1]),
+			0o644)); err != nil {
 			g.Fatal(err)
 		}
 	}
@@ -74,7 +75,8 @@ func TestL11_LinksThatChangeBeforeTheRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
-			p, asks := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "1", Name: c.tool, Args: string(data)}), call, g.Authorize)
+			p, asks := g.registry.Authorize(t.Context(),
+				g.registry.Prepare(llm.ToolCall{ID: "1", Name: c.tool, Args: string(data)}), call, g.Authorize)
 			if !asks {
 				t.Fatalf("%s: nobody is asked", name)
 			}
@@ -85,7 +87,8 @@ func TestL11_LinksThatChangeBeforeTheRead(t *testing.T) {
 				relink("other", "b")
 			}
 			result := p.Run(t.Context(), call, []tool.Middleware{g.Middleware}, nil).Model.Text()
-			if strings.Contains(result, "hidden") || !late && !strings.Contains(result, "leads to") || name == "file" && late && !strings.Contains(result, "shown") {
+			if strings.Contains(result, "hidden") || !late && !strings.Contains(result, "leads to") || name == "file" &&
+				late && !strings.Contains(result, "shown") {
 				t.Errorf("%s, late %v: %s", name, late, result)
 			}
 		}

@@ -50,7 +50,8 @@ func ExampleInbox() {
 		log.Fatal(err)
 	}
 	c := tool.Call{Env: local}
-	call, asked := registry.Authorize(ctx, registry.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"make release"}`}), c, gate.Authorize)
+	call, asked := registry.Authorize(ctx,
+		registry.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"make release"}`}), c, gate.Authorize)
 	if asked {
 		call, _ = registry.Authorize(ctx, call, c, gate.Approve)
 	}

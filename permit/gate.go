@@ -207,7 +207,8 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 		}
 		req, problem = edited, ""
 	}
-	return tool.Decision{Reason: fmt.Sprintf("its arguments, or what it would touch, were changed %d times without a decision", maxEdits)}, nil
+	return tool.Decision{Reason: fmt.Sprintf(
+		"its arguments, or what it would touch, were changed %d times without a decision", maxEdits)}, nil
 }
 
 // Outside asks a person whether the command of a call, which the sandbox has refused something, may
@@ -241,7 +242,8 @@ func (g *Gate) beforeQuestion(ctx context.Context, req tool.Request, p *passage)
 }
 
 // accept carries out a person's approval.
-func (g *Gate) accept(ctx context.Context, req tool.Request, sent string, j judgement, answer Answer, p *passage) (tool.Decision, error) {
+func (g *Gate) accept(ctx context.Context, req tool.Request, sent string, j judgement, answer Answer,
+	p *passage) (tool.Decision, error) {
 	if g.Mode() == ModePlan { // since the question appeared, perhaps
 		again := *p // which is bound to what was shown
 		if now := g.judge(ctx, req, &again); now.Verdict == tool.Deny {

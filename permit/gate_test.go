@@ -51,7 +51,8 @@ func newGate(t *testing.T, settings string) *gated {
 			t.Error(err)
 		}
 	})
-	set, err := rules.Load(rules.Dirs{Work: local.WorkDir(), Resolve: rules.RealPath}, rules.Source{Name: "rules.json", Data: []byte(settings)})
+	set, err := rules.Load(rules.Dirs{Work: local.WorkDir(), Resolve: rules.RealPath}, rules.Source{Name: "rules.json",
+		Data: []byte(settings)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,8 @@ func newGate(t *testing.T, settings string) *gated {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gated{T: t, Gate: permit.NewGate(permit.ModeAsk, set, env.Protect(local, env.DefaultProtection())), counter: &counter{answer: permit.Answer{Verdict: tool.Allow}}, dir: dir, registry: registry}
+	g := &gated{T: t, Gate: permit.NewGate(permit.ModeAsk, set, env.Protect(local, env.DefaultProtection())),
+		counter: &counter{answer: permit.Answer{Verdict: tool.Allow}}, dir: dir, registry: registry}
 	g.Gate.Ask = g.counter.ask
 	return g
 }
@@ -76,7 +78,8 @@ func (g *gated) call(name string, args map[string]any) string {
 		g.Fatal(err)
 	}
 	c := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
-	p, asks := g.registry.Authorize(g.Context(), g.registry.Prepare(llm.ToolCall{ID: "1", Name: name, Args: string(data)}), c, g.Authorize)
+	p, asks := g.registry.Authorize(g.Context(),
+		g.registry.Prepare(llm.ToolCall{ID: "1", Name: name, Args: string(data)}), c, g.Authorize)
 	if asks {
 		p, _ = g.registry.Authorize(g.Context(), p, c, g.Approve)
 	}
@@ -113,7 +116,8 @@ func TestL1_DeniedFilesInTrees(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(g.dir, "key"), []byte("hidden text"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if result := g.shell("grep -rn hid ."); strings.Contains(result, "hidden text") != c.runs || len(g.questions) != c.asks {
+			if result := g.shell("grep -rn hid ."); strings.Contains(result, "hidden text") != c.runs ||
+				len(g.questions) != c.asks {
 				t.Errorf("%d questions, result: %s", len(g.questions), result)
 			}
 		})
@@ -123,12 +127,15 @@ func TestL1_DeniedFilesInTrees(t *testing.T) {
 // A rule that denies changes of files counts with --yes for what known programs change, also in
 // directories.
 func TestL1_DeniedChanges(t *testing.T) {
-	for script, runs := range map[string]bool{"cp a prod/y": false, "echo x > prod/y": false, "echo x | tee prod/y": false, "mv a prod/y": false, "mv prod old": false,
-		"rm -rf ./*": false, "rm -r .": false, "git diff --no-index --output=prod/y a b": false, "sort -o prod/y a": false, "cp a b": true, "sort -o b a; rm a": true} {
+	for script, runs := range map[string]bool{"cp a prod/y": false, "echo x > prod/y": false,
+		"echo x | tee prod/y": false, "mv a prod/y": false, "mv prod old": false,
+		"rm -rf ./*": false, "rm -r .": false, "git diff --no-index --output=prod/y a b": false,
+		"sort -o prod/y a": false, "cp a b": true, "sort -o b a; rm a": true} {
 		g := newGate(t, `{"permissions": {"allow": ["Bash(git diff:*)"], "deny": ["Edit(prod/**)"]}}`)
 		g.SetMode(permit.ModeFull)
 		for name, text := range map[string]string{"a": "new", "prod/y": "old"} {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(g.dir, name)), 0o755), os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(g.dir, name)), 0o755),
+				os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -213,15 +220,18 @@ func TestL11_Order(t *testing.T) {
 // The model and the person learn which rule decided.
 func TestL11_RulesAreNamed(t *testing.T) {
 	g := newGate(t, someRules)
-	if result := g.shell("echo no more"); !strings.Contains(result, "say yes") || !strings.Contains(result, "Bash(echo no:*)") {
+	if result := g.shell("echo no more"); !strings.Contains(result, "say yes") ||
+		!strings.Contains(result, "Bash(echo no:*)") {
 		t.Errorf("the model is told %q", result)
 	}
 	g.shell("echo ask me")
-	if q := g.questions[0]; !strings.Contains(q.Rule, "Bash(echo ask:*) (rules.json:1)") || !strings.Contains(q.Reason, "ask first") {
+	if q := g.questions[0]; !strings.Contains(q.Rule, "Bash(echo ask:*) (rules.json:1)") ||
+		!strings.Contains(q.Reason, "ask first") {
 		t.Errorf("the question is %+v", q)
 	}
 	g.Gate.Ask = nil
-	if result := g.shell("echo ask me"); !strings.Contains(result, "ask first") || !strings.Contains(result, "nobody is there") {
+	if result := g.shell("echo ask me"); !strings.Contains(result, "ask first") ||
+		!strings.Contains(result, "nobody is there") {
 		t.Errorf("the model is told %q", result)
 	}
 }
@@ -248,12 +258,15 @@ func TestL11_ChangedArguments(t *testing.T) {
 		"request hook, to a harmless one":     {request: change("mkdir e; echo harmless"), want: "harmless"},
 		"person, to one that is denied":       {args: []string{"echo no"}, want: "say yes", questions: 1},
 		"person, to an allowed one":           {args: []string{"echo yes"}, want: "yes\n", questions: 1},
-		"person, twice":                       {args: []string{"mkdir e; echo once", "mkdir e; echo twice", "mkdir e; echo twice"}, want: "twice", questions: 3},
-		"person, without end":                 {args: []string{"mkdir 1", "mkdir 2", "mkdir 3", "mkdir 4", "mkdir 5", "mkdir 6", "mkdir 7", "mkdir 8", "mkdir 9", "mkdir 10"}, want: "changed 8 times", questions: 8},
+		"person, twice": {args: []string{"mkdir e; echo once", "mkdir e; echo twice",
+			"mkdir e; echo twice"}, want: "twice", questions: 3},
+		"person, without end": {args: []string{"mkdir 1", "mkdir 2", "mkdir 3", "mkdir 4", "mkdir 5",
+			"mkdir 6", "mkdir 7", "mkdir 8", "mkdir 9", "mkdir 10"}, want: "changed 8 times", questions: 8},
 		"failing hook": {before: func(context.Context, tool.Request) (permit.Opinion, error) {
 			return permit.Opinion{}, errors.New("broken")
 		}, want: "broken"},
-		"hook, and the person sees what it made": {before: change("mkdir f; echo hook"), args: []string{"mkdir f; echo hook"}, want: "hook\n"},
+		"hook, and the person sees what it made": {before: change("mkdir f; echo hook"),
+			args: []string{"mkdir f; echo hook"}, want: "hook\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGate(t, someRules)
@@ -294,7 +307,8 @@ func TestL11_InvalidEditIsAskedAgain(t *testing.T) {
 		}
 		return permit.Answer{Verdict: tool.Allow}, nil
 	}
-	if result := g.shell("mkdir d; echo done"); len(problems) != 2 || problems[0] != "" || !strings.Contains(problems[1], "invalid arguments") || !strings.Contains(result, "done") {
+	if result := g.shell("mkdir d; echo done"); len(problems) != 2 || problems[0] != "" ||
+		!strings.Contains(problems[1], "invalid arguments") || !strings.Contains(result, "done") {
 		t.Errorf("problems %q, result %q", problems, result)
 	}
 }
@@ -329,12 +343,14 @@ func TestL3_RememberedAnswers(t *testing.T) {
 // Only a person can allow a command to run outside the sandbox.
 func TestL5_OutsideTheSandbox(t *testing.T) {
 	g := newGate(t, `{"permissions": {"allow": ["Bash"]}}`)
-	call := &tool.Call{ID: "1", Name: "shell", Args: `{"command":"touch /etc/x"}`, Access: tool.Access{Command: "touch /etc/x"}, Env: g.Env, AgentID: "agent-1"}
+	call := &tool.Call{ID: "1", Name: "shell", Args: `{"command":"touch /etc/x"}`,
+		Access: tool.Access{Command: "touch /etc/x"}, Env: g.Env, AgentID: "agent-1"}
 	refused := []string{"writing /etc/x"}
 	if ok, err := g.Outside(t.Context(), call, refused); !ok || err != nil {
 		t.Errorf("yes: %v, %v", ok, err)
 	}
-	if q := g.questions[0]; q.Access.Command != "touch /etc/x" || q.AgentID != "agent-1" || !slices.Equal(q.Refused, refused) || q.Allow != nil {
+	if q := g.questions[0]; q.Access.Command != "touch /etc/x" || q.AgentID != "agent-1" ||
+		!slices.Equal(q.Refused, refused) || q.Allow != nil {
 		t.Errorf("the question is %+v", q)
 	}
 	g.answer = permit.Answer{Reason: "no"}
@@ -385,9 +401,10 @@ func TestT3_RulesDecideOnce(t *testing.T) {
 		answer    permit.Answer
 		want      int
 	}{
-		"nothing":        {func(*gated) {}, permit.Answer{Verdict: tool.Allow}, 1},
-		"a refusal":      {func(*gated) {}, permit.Answer{Reason: "no"}, 1},
-		"other rules":    {func(g *gated) { g.shell("touch other") }, permit.Answer{Verdict: tool.Allow, Remember: true}, 4}, // two of them about the command
+		"nothing":   {func(*gated) {}, permit.Answer{Verdict: tool.Allow}, 1},
+		"a refusal": {func(*gated) {}, permit.Answer{Reason: "no"}, 1},
+		"other rules": {func(g *gated) { g.shell("touch other") }, permit.Answer{Verdict: tool.Allow,
+			Remember: true}, 4}, // two of them about the command
 		"another target": {func(g *gated) { g.link("b", "link") }, permit.Answer{Verdict: tool.Allow}, 2},
 		"a mode":         {func(g *gated) { g.SetMode(permit.ModePlan) }, permit.Answer{Verdict: tool.Allow}, 1},
 	} {
@@ -401,7 +418,8 @@ func TestT3_RulesDecideOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
-			p, asks := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "2", Name: "write_file", Args: string(data)}), call, g.Authorize)
+			p, asks := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "2", Name: "write_file",
+				Args: string(data)}), call, g.Authorize)
 			if !asks {
 				t.Fatal("nobody is asked")
 			}
@@ -421,7 +439,8 @@ func TestT3_CommandsAreJudgedAgain(t *testing.T) {
 	g.write("a", "x", "prod/y", "x", "other/y", "x")
 	g.link("other", "x")
 	call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
-	p, asks := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"cp a x/y"}`}), call, g.Authorize)
+	p, asks := g.registry.Authorize(t.Context(),
+		g.registry.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"cp a x/y"}`}), call, g.Authorize)
 	if !asks {
 		t.Fatal("nobody is asked")
 	}
@@ -445,14 +464,18 @@ func TestT3_ForeignValues(t *testing.T) {
 		"another gate": tool.AuthorizeAll(g.Authorize, other.Authorize),
 	} {
 		call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
-		p, _ := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"touch made"}`}), call, hook)
+		p, _ := g.registry.Authorize(t.Context(),
+			g.registry.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"touch made"}`}), call, hook)
 		p, asks := g.registry.Authorize(t.Context(), p, call, g.Approve)
 		if len(g.questions) == 0 || asks {
 			t.Errorf("%s: nobody was asked", name)
 		}
 		p.Run(t.Context(), call, []tool.Middleware{g.Middleware}, nil)
-		p, _ = g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "2", Name: "shell", Args: `{"command":"touch lost"}`}), call, replace(name))
-		if text := p.Run(t.Context(), call, []tool.Middleware{g.Middleware}, nil).Model.Text(); !strings.Contains(text, "another hook of this program") {
+		p, _ = g.registry.Authorize(t.Context(),
+			g.registry.Prepare(llm.ToolCall{ID: "2", Name: "shell", Args: `{"command":"touch lost"}`}), call,
+			replace(name))
+		if text := p.Run(t.Context(), call, []tool.Middleware{g.Middleware}, nil).Model.Text(); !strings.Contains(text,
+			"another hook of this program") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
@@ -474,7 +497,8 @@ func TestT3_NoPlanWithoutAPerson(t *testing.T) {
 	}
 	for _, mode := range []permit.Mode{permit.ModeAsk, permit.ModeFull, permit.ModePlan} { // without LeavePlan
 		g.SetMode(mode)
-		if text := g.call(permit.ExitPlanMode, map[string]any{"plan": "p"}); !strings.Contains(text, "not in plan mode") {
+		if text := g.call(permit.ExitPlanMode, map[string]any{"plan": "p"}); !strings.Contains(text,
+			"not in plan mode") {
 			t.Errorf("%s: %s", mode, text)
 		}
 	}
@@ -492,7 +516,8 @@ func TestT3_ValuesOfHooks(t *testing.T) {
 	g.BeforeQuestion = []permit.Hook{hook("third", permit.NoOpinion)}
 	var got []any
 	call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
-	p, asks := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"echo"}`}), call, g.Authorize)
+	p, asks := g.registry.Authorize(t.Context(),
+		g.registry.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"echo"}`}), call, g.Authorize)
 	if !asks {
 		t.Fatal("nobody is asked")
 	}

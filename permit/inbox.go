@@ -97,7 +97,8 @@ func NewInbox(opened func(Ask), ended func(id string, how End)) *Inbox {
 	if ended == nil {
 		ended = func(string, End) {}
 	}
-	return &Inbox{opened: opened, ended: ended, prefix: strings.ToLower(rand.Text()[:6]), open: map[string]*waiting{}, ends: map[string]End{}}
+	return &Inbox{opened: opened, ended: ended, prefix: strings.ToLower(rand.Text()[:6]), open: map[string]*waiting{},
+		ends: map[string]End{}}
 }
 
 // Beside has a person at a terminal asked as well. The first answer counts. If it comes from
@@ -147,7 +148,9 @@ func (a *Inbox) Approve(ctx context.Context, q Question) (Answer, error) {
 	case end == EndAnswered:
 		return w.decision, nil
 	case end == EndTimedOut:
-		return Answer{Reason: fmt.Sprintf("nobody answered the question about it within %s. Do without it, or say what you would do and why", w.limit)}, nil
+		return Answer{Reason: fmt.Sprintf(
+			"nobody answered the question about it within %s. Do without it, or say what you would do and why",
+			w.limit)}, nil
 	}
 	if err := context.Cause(ctx); err != nil {
 		return Answer{}, err
@@ -176,7 +179,8 @@ func (a *Inbox) Question(ctx context.Context, q tool.Question) (tool.Answer, err
 	case end == EndAnswered:
 		return w.reply, nil
 	case end == EndTimedOut:
-		return tool.Answer{}, fmt.Errorf("nobody answered within %s; go on without the answer if you can, and say what you assumed", w.limit)
+		return tool.Answer{}, fmt.Errorf(
+			"nobody answered within %s; go on without the answer if you can, and say what you assumed", w.limit)
 	case ctx.Err() != nil:
 		return tool.Answer{}, context.Cause(ctx)
 	}
@@ -222,7 +226,8 @@ func (a *Inbox) Close(reason string) {
 	if a.refusal != "" {
 		return
 	}
-	a.refusal = "it needs a person's approval, and nobody is there to give it (" + reason + "). Do without it, or say what you would do and why"
+	a.refusal = "it needs a person's approval, and nobody is there to give it (" + reason +
+		"). Do without it, or say what you would do and why"
 	for _, w := range a.sorted() {
 		a.finish(w, EndCancelled)
 	}
@@ -244,7 +249,8 @@ func (a *Inbox) begin(ctx context.Context, asked Ask) *waiting {
 	}
 	a.last++
 	asked.ID = fmt.Sprintf("%s-%d", a.prefix, a.last)
-	w := &waiting{Ask: asked, limit: a.limit, canceled: func() bool { return ctx.Err() != nil }, done: make(chan struct{})}
+	w := &waiting{Ask: asked, limit: a.limit, canceled: func() bool { return ctx.Err() != nil },
+		done: make(chan struct{})}
 	a.open[asked.ID] = w
 	a.opened(asked)
 	return w

@@ -32,7 +32,8 @@ type ending struct {
 
 func newInbox() *inbox {
 	events := make(chan any, 1000)
-	return &inbox{permit.NewInbox(func(ask permit.Ask) { events <- ask }, func(id string, how permit.End) { events <- ending{id, how} }), events}
+	return &inbox{permit.NewInbox(func(ask permit.Ask) { events <- ask },
+		func(id string, how permit.End) { events <- ending{id, how} }), events}
 }
 
 // next returns the next event, which is an ask.
@@ -76,7 +77,8 @@ func TestN2_ApprovalsById(t *testing.T) {
 	result := make(chan string)
 	go func() { result <- g.call("write_file", map[string]any{"file_path": "a.txt", "content": "x"}) }()
 	ev := b.next(t)
-	if c := ev.Approval; c.Call.Name != "write_file" || c.Access.Effect != tool.Writes || !strings.Contains(c.Call.Args, `"file_path":"a.txt"`) || c.Call.ID != "1" {
+	if c := ev.Approval; c.Call.Name != "write_file" || c.Access.Effect != tool.Writes || !strings.Contains(c.Call.Args,
+		`"file_path":"a.txt"`) || c.Call.ID != "1" {
 		t.Errorf("%+v", ev)
 	}
 	if open := b.Open(); len(open) != 1 || open[0] != ev {
@@ -149,7 +151,8 @@ func TestN2_AskLimit(t *testing.T) {
 		id := b.asked(t)
 		b.SetLimit(0)
 		a := <-answer
-		if waited := time.Since(began); waited != 5*time.Minute || a.Verdict != tool.Deny || !strings.Contains(a.Reason, "nobody answered the question about it within 5m0s") {
+		if waited := time.Since(began); waited != 5*time.Minute || a.Verdict != tool.Deny ||
+			!strings.Contains(a.Reason, "nobody answered the question about it within 5m0s") {
 			t.Errorf("after %s: %+v", waited, a)
 		}
 		b.ended(t, id, permit.EndTimedOut)
@@ -322,7 +325,8 @@ func TestN5_AskedInTwoPlaces(t *testing.T) {
 	ask := func() chan error {
 		done := make(chan error, 1)
 		go func() {
-			answer, err := b.Approve(t.Context(), permit.Question{Request: tool.Request{Call: llm.ToolCall{Name: "shell", Args: "{}"}}})
+			answer, err := b.Approve(t.Context(),
+				permit.Question{Request: tool.Request{Call: llm.ToolCall{Name: "shell", Args: "{}"}}})
 			if err == nil && answer.Verdict != tool.Allow {
 				err = errors.New(answer.Reason)
 			}

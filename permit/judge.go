@@ -88,7 +88,8 @@ func (g *Gate) judge(ctx context.Context, req tool.Request, p *passage) judgemen
 		j = judgement{Verdict: tool.Ask, Reason: cmp.Or(wish.Reason, "a hook wants a person's approval")}
 	case j.Verdict == tool.Ask && j.Default && (wish.Says == Allows || mode == ModeAcceptEdits && j.Edits):
 		j.Verdict = tool.Allow
-	case j.Verdict == tool.Ask && j.Default && j.Script && !j.Secret && mode.asks() && len(g.BeforeQuestion) == 0 && g.Unasked != nil && g.Unasked():
+	case j.Verdict == tool.Ask && j.Default && j.Script && !j.Secret && mode.asks() && len(g.BeforeQuestion) == 0 &&
+		g.Unasked != nil && g.Unasked():
 		j.Verdict, j.Reads = tool.Allow, true // it can do nothing else where it runs
 	}
 	return j
@@ -99,7 +100,8 @@ const readOnlySession = "this session is read-only: you can read and search file
 // refusal returns why a call does not run, for the model.
 func (j *judgement) refusal() string {
 	if j.Verdict == tool.Ask {
-		return "it needs a person's approval" + j.because() + ", and nobody is there to give it. Do without it, or say what you would do and why"
+		return "it needs a person's approval" + j.because() +
+			", and nobody is there to give it. Do without it, or say what you would do and why"
 	}
 	return cmp.Or(j.Reason, "a hook denies it")
 }

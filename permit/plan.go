@@ -38,13 +38,15 @@ func ExitPlan(approved func(ctx context.Context, call *tool.Call, plan Plan) (to
 		func(ctx context.Context, call *tool.Call, args exitPlanArgs) (tool.Result, error) {
 			p, ok := call.Value.(*passage)
 			if !ok || !p.planned {
-				return tool.Result{}, errors.New("the session is not in plan mode, so there is nothing to leave; go on with the task")
+				return tool.Result{}, errors.New(
+					"the session is not in plan mode, so there is nothing to leave; go on with the task")
 			}
 			return approved(ctx, call, Plan{Text: args.Plan, Changed: p.changed})
 		})
 	t.Needs = tool.NeedsAnswers
 	t.Instead = []tool.Instead{{Of: []string{"ExitPlanMode"}}}
-	return tool.WithAccess(t, func(exitPlanArgs) tool.Access { return tool.Access{Effect: tool.Exclusive} }) // later calls are judged in the mode that follows
+	// later calls are judged in the mode that follows
+	return tool.WithAccess(t, func(exitPlanArgs) tool.Access { return tool.Access{Effect: tool.Exclusive} })
 }
 
 // PlanText returns what a model is told about plan mode: what it can do, and how it ends its
@@ -54,7 +56,8 @@ func (g *Gate) PlanText() string {
 	if g.Ask == nil || g.LeavePlan == nil {
 		return rules + " Work out a plan and give it as your answer."
 	}
-	return rules + " Work out a plan. When it is ready, call " + ExitPlanMode + " with it, and a person decides whether you carry it out."
+	return rules + " Work out a plan. When it is ready, call " + ExitPlanMode +
+		" with it, and a person decides whether you carry it out."
 }
 
 // planOf returns the plan of a call of exit_plan_mode that a person has to decide about. refusal
@@ -74,7 +77,8 @@ func (g *Gate) planOf(req tool.Request, ruled rules.Decision) (plan, refusal str
 	case strings.TrimSpace(args.Plan) == "":
 		return "", "the plan is empty; give the whole plan"
 	case len(args.Plan) > maxPlan:
-		return "", fmt.Sprintf("the plan has %d bytes; a person is to read it, so it can have %d", len(args.Plan), maxPlan)
+		return "", fmt.Sprintf("the plan has %d bytes; a person is to read it, so it can have %d", len(args.Plan),
+			maxPlan)
 	}
 	return args.Plan, ""
 }
@@ -106,7 +110,8 @@ func (g *Gate) approvePlan(ctx context.Context, req tool.Request, p *passage) (t
 		if refusal != "" {
 			return tool.Decision{Reason: refusal}, nil
 		}
-		answer, err := g.Ask(ctx, Question{Request: req, Plan: plan, Problem: problem, Reason: "the agent wants to leave plan mode"})
+		answer, err := g.Ask(ctx, Question{Request: req, Plan: plan, Problem: problem,
+			Reason: "the agent wants to leave plan mode"})
 		if err != nil {
 			return tool.Decision{}, err
 		}

@@ -24,7 +24,8 @@ func TestN8_ModesWhoLeavesPlan(t *testing.T) {
 		}
 	})
 	load := func(rule string) *rules.Set {
-		set, err := rules.Load(rules.Dirs{Work: local.WorkDir()}, rules.Source{Name: "r", Data: []byte(`{"permissions": {` + rule + `}}`)})
+		set, err := rules.Load(rules.Dirs{Work: local.WorkDir()},
+			rules.Source{Name: "r", Data: []byte(`{"permissions": {` + rule + `}}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,14 +38,17 @@ func TestN8_ModesWhoLeavesPlan(t *testing.T) {
 		hook              Stance
 		want              string
 	}{
-		"an agent":       {`"allow": ["ExitPlanMode"]`, `{"plan": "p"}`, "agent-1", none, NoOpinion, "only the agent that has the task"},
-		"a rule":         {`"allow": ["ExitPlanMode"]`, `{"plan": "p"}`, "", none, NoOpinion, "does not approve the plan: no"},
-		"a rule denies":  {`"deny": ["ExitPlanMode"]`, `{"plan": "p"}`, "", none, NoOpinion, "a rule denies it"},
-		"a hook":         {``, `{"plan": "p"}`, "", none, Allows, "does not approve the plan: no"},
-		"a hook denies":  {``, `{"plan": "p"}`, "", none, Denies, "the hook"},
-		"nobody":         {``, `{"plan": "p"}`, "", nil, NoOpinion, "nobody is there"},
-		"an empty plan":  {``, `{"plan": " \n"}`, "", none, NoOpinion, "the plan is empty"},
-		"a huge plan":    {``, `{"plan": "` + strings.Repeat("x", maxPlan+1) + `"}`, "", none, NoOpinion, "it can have 50000"},
+		"an agent": {`"allow": ["ExitPlanMode"]`, `{"plan": "p"}`, "agent-1", none, NoOpinion,
+			"only the agent that has the task"},
+		"a rule": {`"allow": ["ExitPlanMode"]`, `{"plan": "p"}`, "", none, NoOpinion,
+			"does not approve the plan: no"},
+		"a rule denies": {`"deny": ["ExitPlanMode"]`, `{"plan": "p"}`, "", none, NoOpinion, "a rule denies it"},
+		"a hook":        {``, `{"plan": "p"}`, "", none, Allows, "does not approve the plan: no"},
+		"a hook denies": {``, `{"plan": "p"}`, "", none, Denies, "the hook"},
+		"nobody":        {``, `{"plan": "p"}`, "", nil, NoOpinion, "nobody is there"},
+		"an empty plan": {``, `{"plan": " \n"}`, "", none, NoOpinion, "the plan is empty"},
+		"a huge plan": {``, `{"plan": "` + strings.Repeat("x", maxPlan+1) + `"}`, "", none, NoOpinion,
+			"it can have 50000"},
 		"broken":         {``, `{"plan": 3}`, "", none, NoOpinion, "cannot be read"},
 		"another broken": {``, `[`, "", none, NoOpinion, "cannot be read"},
 	} {
@@ -55,7 +59,8 @@ func TestN8_ModesWhoLeavesPlan(t *testing.T) {
 				return Opinion{Says: c.hook, Reason: "the hook"}, nil
 			}
 			g.BeforeRules, g.BeforeQuestion = []Hook{hook}, []Hook{hook}
-			req := tool.Request{SessionID: "s", AgentID: c.agent, Call: llm.ToolCall{ID: "c", Name: ExitPlanMode, Args: c.args}, Access: tool.Access{Effect: tool.Exclusive}}
+			req := tool.Request{SessionID: "s", AgentID: c.agent, Call: llm.ToolCall{ID: "c", Name: ExitPlanMode,
+				Args: c.args}, Access: tool.Access{Effect: tool.Exclusive}}
 			d, err := g.Authorize(t.Context(), req)
 			if err == nil && d.Verdict == tool.Ask {
 				d, err = g.Approve(t.Context(), req)

@@ -51,7 +51,8 @@ type Answer struct {
 
 // questionFor returns the question about a call.
 func (g *Gate) questionFor(ctx context.Context, req tool.Request, j judgement, problem string) Question {
-	q := Question{Request: req, Rule: j.Rule, Reason: j.Reason, Allow: j.Suggest, Links: links(ctx, g.Env, req.Access.Paths), Problem: problem}
+	q := Question{Request: req, Rule: j.Rule, Reason: j.Reason, Allow: j.Suggest,
+		Links: links(ctx, g.Env, req.Access.Paths), Problem: problem}
 	if req.Access.Command == "" {
 		return q
 	}

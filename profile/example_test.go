@@ -25,7 +25,8 @@ func Example() {
 		Tools:  []tool.Tool{coding.ReadFile(), coding.Grep(), coding.Glob()},
 	}
 	model := llmtest.NewProvider("test", // in a real program, one of llm/providers
-		llmtest.Calls(llmtest.Call("grep", `{"pattern":"wrold"}`)), llmtest.Text("greet.txt, line 1: world is misspelled."))
+		llmtest.Calls(llmtest.Call("grep", `{"pattern":"wrold"}`)),
+		llmtest.Text("greet.txt, line 1: world is misspelled."))
 	s, err := agent.New(ctx, agent.Options{
 		Client:  &llm.Client{Providers: []llm.Provider{model}},
 		Profile: reviewer,

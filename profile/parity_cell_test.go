@@ -45,7 +45,8 @@ func newCell(t *testing.T, m moves) *cell {
 	}
 	c.session, err = agent.New(context.Background(), agent.Options{
 		Client:  &llm.Client{Providers: []llm.Provider{c.provider(web.URL)}, Models: catalog.New().Get},
-		Profile: m.profile, Env: local, Effort: "low", Subagents: &agent.Subagents{}, Questions: &agent.Questions{}, OutputDir: t.TempDir(), OnEvent: c.keep,
+		Profile: m.profile, Env: local, Effort: "low", Subagents: &agent.Subagents{}, Questions: &agent.Questions{},
+		OutputDir: t.TempDir(), OnEvent: c.keep,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,8 @@ func update(path, before, after string) string {
 }
 
 func updateTwice(path, before, after string) string {
-	return fmt.Sprintf("*** Begin Patch\n*** Update File: %s\n@@\n-%s\n-%[2]s\n+%s\n+%[3]s\n*** End Patch\n", path, before, after)
+	return fmt.Sprintf("*** Begin Patch\n*** Update File: %s\n@@\n-%s\n-%[2]s\n+%s\n+%[3]s\n*** End Patch\n", path,
+		before, after)
 }
 
 // dialects returns the moves of all dialects, in the order of all.
@@ -76,10 +77,14 @@ func ownMoves() moves {
 			return say("edit_file", object{"file_path": path, "old_string": before, "new_string": after})
 		},
 		twice: func(path, before, after string) fakellm.Call {
-			return say("edit_file", object{"file_path": path, "old_string": before, "new_string": after, "replace_all": true})
+			return say("edit_file", object{"file_path": path, "old_string": before, "new_string": after,
+				"replace_all": true})
 		},
-		run:      func(command string) fakellm.Call { return say("shell", object{"command": command}) },
-		slow:     func(command string) fakellm.Call { return say("shell", object{"command": command, "timeout_ms": 1000}) },
+		run: func(command string) fakellm.Call { return say("shell", object{"command": command}) },
+		slow: func(command string) fakellm.Call {
+			return say("shell",
+				object{"command": command, "timeout_ms": 1000})
+		},
 		stopped:  "Command timed out after 1000ms",
 		search:   func(text string) fakellm.Call { return say("grep", object{"pattern": text}) },
 		list:     func(extension string) fakellm.Call { return say("glob", object{"pattern": "**/*." + extension}) },
@@ -103,14 +108,18 @@ func anthropicNative() moves {
 			return say("Edit", object{"file_path": path, "old_string": before, "new_string": after})
 		},
 		twice: func(path, before, after string) fakellm.Call {
-			return say("Edit", object{"file_path": path, "old_string": before, "new_string": after, "replace_all": true})
+			return say("Edit", object{"file_path": path, "old_string": before, "new_string": after,
+				"replace_all": true})
 		},
-		run:      bash,
-		slow:     func(command string) fakellm.Call { return say("Bash", object{"command": command, "timeout": 1000}) },
-		stopped:  "Command timed out after 1000ms",
-		search:   func(text string) fakellm.Call { return bash("grep -rn " + text + " .") },
-		list:     func(extension string) fakellm.Call { return bash("find . -name '*." + extension + "'") },
-		spawn:    func(task string) fakellm.Call { return say("Agent", object{"description": "A part", "prompt": task}) },
+		run:     bash,
+		slow:    func(command string) fakellm.Call { return say("Bash", object{"command": command, "timeout": 1000}) },
+		stopped: "Command timed out after 1000ms",
+		search:  func(text string) fakellm.Call { return bash("grep -rn " + text + " .") },
+		list:    func(extension string) fakellm.Call { return bash("find . -name '*." + extension + "'") },
+		spawn: func(task string) fakellm.Call {
+			return say("Agent", object{"description": "A part",
+				"prompt": task})
+		},
 		declared: `"name":"Edit"`,
 	}
 }
@@ -152,7 +161,8 @@ func geminiNative(own moves) moves {
 	m := own
 	m.profile = gemini.Native()
 	replace := func(path, before, after string, many bool) fakellm.Call {
-		return say("replace", object{"file_path": path, "instruction": "Change it.", "old_string": before, "new_string": after, "allow_multiple": many})
+		return say("replace", object{"file_path": path, "instruction": "Change it.", "old_string": before,
+			"new_string": after, "allow_multiple": many})
 	}
 	m.edit = func(path, before, after string) fakellm.Call { return replace(path, before, after, false) }
 	m.twice = func(path, before, after string) fakellm.Call { return replace(path, before, after, true) }

@@ -75,7 +75,8 @@ func editSeveral(c *cell) {
 	for _, name := range []string{"a.txt", "b.txt", "src/c.txt"} {
 		c.write(name, "one\ntwo\n")
 	}
-	c.script(calls(c.edit("a.txt", "two", "a")), calls(c.edit("b.txt", "two", "b"), c.edit("src/c.txt", "one", "c")), calls(c.edit("a.txt", "a", "A")))
+	c.script(calls(c.edit("a.txt", "two", "a")), calls(c.edit("b.txt", "two", "b"), c.edit("src/c.txt", "one", "c")),
+		calls(c.edit("a.txt", "a", "A")))
 	c.submit()
 	c.ends(false, false, false, false)
 	c.wantFile("a.txt", "one\nA\n")
@@ -162,7 +163,8 @@ func truncation(c *cell) {
 	}
 	end := c.ends(false)[0]
 	if !strings.Contains(end.Output, strings.TrimSuffix(whole.String(), "\n")) || !end.OutputComplete {
-		c.Errorf("the event has %d bytes, complete: %t; want all of the %d", len(end.Output), end.OutputComplete, whole.Len())
+		c.Errorf("the event has %d bytes, complete: %t; want all of the %d", len(end.Output), end.OutputComplete,
+			whole.Len())
 	}
 	got := strings.Join(results(c.request(1)), "\n")
 	for _, want := range []string{"1\n2\n3\n", "\n19999\n20000", "truncated"} {
@@ -186,7 +188,8 @@ func parallelCalls(c *cell) {
 	c.submit()
 	c.ends(false, false, false)
 	got := results(c.request(1))
-	if len(got) != 3 || !strings.Contains(got[0], "one") || !strings.Contains(got[1], "two") || !strings.Contains(got[2], "three") {
+	if len(got) != 3 || !strings.Contains(got[0], "one") || !strings.Contains(got[1], "two") ||
+		!strings.Contains(got[2], "three") {
 		c.Errorf("the results are %q", got)
 	}
 }
@@ -311,7 +314,8 @@ func loopWarning(c *cell) {
 // recovery has an edit fail without a change, and then a correct one succeed.
 func recovery(c *cell) {
 	c.write("a.txt", "one\ntwo\n")
-	c.script(calls(c.edit("a.txt", "nowhere in it", "three")), calls(c.read("a.txt")), calls(c.edit("a.txt", "two", "three")))
+	c.script(calls(c.edit("a.txt", "nowhere in it", "three")), calls(c.read("a.txt")),
+		calls(c.edit("a.txt", "two", "three")))
 	c.submit()
 	failed := c.ends(true, false, false)[0]
 	c.saw(1, failed.Output)

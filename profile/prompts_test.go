@@ -19,7 +19,8 @@ import (
 // rendered returns the system prompt of a session, without its line breaks.
 func rendered(p profile.Profile) string {
 	return flat(agent.SystemPrompt(context.Background(), agent.Options{Profile: p, Instructions: "THE INSTRUCTIONS",
-		Env: envtest.NewMemory(map[string]string{"AGENTS.md": "THE DOCUMENT"}), Now: func() time.Time { return time.Unix(0, 0) }}))
+		Env: envtest.NewMemory(map[string]string{"AGENTS.md": "THE DOCUMENT"}),
+		Now: func() time.Time { return time.Unix(0, 0) }}))
 }
 
 // says fails unless every profile's rendered prompt has its words for each topic exactly once.
@@ -39,7 +40,8 @@ func TestR1_WhoseInstructionsCount(t *testing.T) {
 	says(t, "whose instructions count", "the nearer document", "documents of directories below", "instructions in data")
 	for i, p := range all() {
 		prompt, last := rendered(p), -1
-		for _, want := range []string{topicOf(t, "whose instructions count")[i], topicOf(t, "the nearer document")[i], topicOf(t, "instructions in data")[i],
+		for _, want := range []string{topicOf(t, "whose instructions count")[i], topicOf(t, "the nearer document")[i],
+			topicOf(t, "instructions in data")[i],
 			"They apply to all files in /work and below. THE DOCUMENT", "# Host instructions THE INSTRUCTIONS"} {
 			at := strings.Index(prompt, want)
 			if at <= last {
@@ -63,7 +65,8 @@ func topicOf(t *testing.T, name string) [6]string {
 
 // otherWords holds what prompts must not have: other words for a response, and requests for a
 // running commentary.
-var otherWords = regexp.MustCompile(`(?i)(one|next|later|same) answer|next message|while you work,|before a longer step|(explain|say|describe) what you (do|are about to|will)`)
+var otherWords = regexp.MustCompile(
+	`(?i)(one|next|later|same) answer|next message|while you work,|before a longer step|(explain|say|describe) what you (do|are about to|will)`)
 
 func TestR2_HowTheWorkEnds(t *testing.T) {
 	says(t, "how the work ends", "announcements", "questions", "calls side by side")
@@ -72,7 +75,8 @@ func TestR2_HowTheWorkEnds(t *testing.T) {
 			t.Errorf("%s has the words %q", title(p), found)
 		}
 	}
-	if !otherWords.MatchString("Calls that need a result come in a later answer.") || !otherWords.MatchString("While you work, a sentence is enough.") {
+	if !otherWords.MatchString("Calls that need a result come in a later answer.") ||
+		!otherWords.MatchString("While you work, a sentence is enough.") {
 		t.Error("the expression finds nothing")
 	}
 }
@@ -80,7 +84,8 @@ func TestR2_HowTheWorkEnds(t *testing.T) {
 func TestR3_RefusedCalls(t *testing.T) {
 	says(t, "refused calls")
 	for _, p := range all() {
-		if prompt := rendered(p); !strings.Contains(prompt, "Approvals: ") || strings.Contains(prompt, "Network: ") || strings.Contains(prompt, "Sandbox: ") {
+		if prompt := rendered(p); !strings.Contains(prompt, "Approvals: ") || strings.Contains(prompt, "Network: ") ||
+			strings.Contains(prompt, "Sandbox: ") {
 			t.Errorf("%s: the environment block has too much or too little:\n%s", title(p), prompt)
 		}
 	}
@@ -127,7 +132,8 @@ func TestR10_Cost(t *testing.T) {
 		if p.Dialect == "" {
 			dialect = "own"
 			if prompt > maxPrompt || tools > maxTools {
-				t.Errorf("%s: the prompt has %d bytes and the tools %d; at most %d and %d", title(p), prompt, tools, maxPrompt, maxTools)
+				t.Errorf("%s: the prompt has %d bytes and the tools %d; at most %d and %d", title(p), prompt, tools,
+					maxPrompt, maxTools)
 			}
 		}
 		table += fmt.Sprintf("| %s | %s | %d | %d |\n", p.Name, dialect, prompt, tools)
@@ -149,6 +155,7 @@ func TestR10_Cost(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("the sizes in %s are not those of the profiles (rewrite with -update, and read the difference):\n%s", file, table)
+		t.Errorf("the sizes in %s are not those of the profiles (rewrite with -update, and read the difference):\n%s",
+			file, table)
 	}
 }

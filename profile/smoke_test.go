@@ -194,7 +194,8 @@ func (s *smoke) start(config providers.Config, model string, shell time.Duration
 	}
 	s.session, err = agent.New(context.Background(), agent.Options{
 		Client:  &llm.Client{Providers: []llm.Provider{provider}, Models: catalog.New().Get},
-		Profile: s.profile, Model: model, Env: local, Tools: []tool.Tool{coding.Shell(shell)}, Subagents: &agent.Subagents{},
+		Profile: s.profile, Model: model, Env: local, Tools: []tool.Tool{coding.Shell(shell)},
+		Subagents: &agent.Subagents{},
 		OutputDir: s.TempDir(), OnEvent: func(e agent.Event) { s.keep(e); s.onEvent(e) },
 	})
 	if err != nil {
@@ -247,7 +248,8 @@ func (s *smoke) has(name, text string) {
 
 // ended returns the TOOL_CALL_END events of a tool.
 func (s *smoke) ended(name string) []*agent.ToolCallEnd {
-	return slices.DeleteFunc(only[*agent.ToolCallEnd](&s.cell), func(e *agent.ToolCallEnd) bool { return e.Name != name })
+	return slices.DeleteFunc(only[*agent.ToolCallEnd](&s.cell),
+		func(e *agent.ToolCallEnd) bool { return e.Name != name })
 }
 
 // went fails unless a call of the tool succeeded. A model may need several attempts.
@@ -289,7 +291,8 @@ func smokeTruncation(s *smoke) {
 	for _, turn := range s.session.History() {
 		for _, part := range turn.Message.Parts {
 			if result, ok := part.(llm.ToolResult); ok && result.CallID == ends[i].CallID {
-				if seen := result.Content.Text(); len(seen) >= len(ends[i].Output) || !strings.Contains(seen, "truncated") {
+				if seen := result.Content.Text(); len(seen) >= len(ends[i].Output) ||
+					!strings.Contains(seen, "truncated") {
 					s.Errorf("the model got %d of %d bytes", len(seen), len(ends[i].Output))
 				}
 				return
@@ -353,7 +356,8 @@ func smokeTimeout(s *smoke) {
 	}
 	first := ends[0]
 	took := time.Duration(first.DurationMS) * time.Millisecond
-	if !first.IsError || !strings.Contains(first.Output, "timed out") || took < s.shell || took > s.shell+15*time.Second {
+	if !first.IsError || !strings.Contains(first.Output, "timed out") || took < s.shell ||
+		took > s.shell+15*time.Second {
 		s.Errorf("after %s the command came to an error: %t, with the output %q", took, first.IsError, first.Output)
 	}
 }

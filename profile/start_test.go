@@ -13,7 +13,8 @@ import (
 // A profile's tools bring their schemas as text, which a registry checks and does not parse. To
 // parse the schema of a tool takes about 500 allocations.
 func TestK1_ProfilesParseNoSchema(t *testing.T) {
-	for _, build := range []func() profile.Profile{anthropic.Profile, anthropic.Native, openai.Profile, openai.Native, gemini.Profile, gemini.Native} {
+	for _, build := range []func() profile.Profile{anthropic.Profile, anthropic.Native, openai.Profile, openai.Native,
+		gemini.Profile, gemini.Native} {
 		p := build()
 		n := testing.AllocsPerRun(3, func() {
 			if _, err := tool.NewRegistry(build().Tools...); err != nil {

@@ -86,8 +86,9 @@ func asCall(line string) fakellm.Call {
 
 // wrongFiles holds the files in the work tree of a session of wrong calls.
 var wrongFiles = map[string]string{
-	"a.txt": "one\ntwo\nthree\n", "twice.txt": "same\nsame\n", "unread.txt": "old\n", "shared.txt": "ours\n", "src/main.go": "package main\n",
-	"data.bin": "\x7fELF\x00\x01", "utf16.txt": "\xff\xfeh\x00i\x00", "old.bmp": "BM\x00\x00\x00\x00",
+	"a.txt": "one\ntwo\nthree\n", "twice.txt": "same\nsame\n", "unread.txt": "old\n", "shared.txt": "ours\n",
+	"src/main.go": "package main\n",
+	"data.bin":    "\x7fELF\x00\x01", "utf16.txt": "\xff\xfeh\x00i\x00", "old.bmp": "BM\x00\x00\x00\x00",
 }
 
 // volatile holds patterns of what differs from run to run, or with every new tool of a profile.
@@ -124,7 +125,8 @@ func TestR9_WrongCalls(t *testing.T) {
 			}
 			for i, w := range list {
 				if diff := cmp.Diff(w.want, got[i].want); diff != "" {
-					t.Errorf("%s: %s (-want +got; rewrite with -update, and read every change as the model would)\n%s", w.title, w.calls[len(w.calls)-1], diff)
+					t.Errorf("%s: %s (-want +got; rewrite with -update, and read every change as the model would)\n%s",
+						w.title, w.calls[len(w.calls)-1], diff)
 				}
 			}
 		})

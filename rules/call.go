@@ -15,12 +15,14 @@ import (
 
 // newCall lists what a call does.
 func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request, observed bool) *call {
-	c := &call{Set: s, ctx: ctx, env: e, req: req, observed: observed, kind: kindOf(req.Call.Name), dir: cmp.Or(req.Dir, e.WorkDir())}
+	c := &call{Set: s, ctx: ctx, env: e, req: req, observed: observed, kind: kindOf(req.Call.Name),
+		dir: cmp.Or(req.Dir, e.WorkDir())}
 	if c.kind == command && req.Access.Command == "" && len(req.Access.Paths) > 0 { // a patch in the form of a command
 		c.kind = edit
 	}
 	c.name = req.Call.Name
-	if server := req.Access.About; server != "" && (c.name == "mcp_read" || c.name == "mcp_resources") { // one tool for all servers
+	// one tool for all servers
+	if server := req.Access.About; server != "" && (c.name == "mcp_read" || c.name == "mcp_resources") {
 		c.kind, c.name = mcp, "mcp__"+server+"__"+c.name
 	}
 	for _, name := range req.Access.Paths {
@@ -28,7 +30,8 @@ func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request, 
 			name = c.dir + "/" + name
 		}
 		trees, names := looks(req.Call.Name)
-		c.add(part{files: []file{{place: &place{named: name}, writes: req.Access.Effect != tool.ReadOnly, tree: trees, names: names}}})
+		c.add(part{files: []file{{place: &place{named: name}, writes: req.Access.Effect != tool.ReadOnly, tree: trees,
+			names: names}}})
 	}
 	for _, host := range req.Access.Hosts {
 		p := part{host: host}
@@ -143,7 +146,8 @@ func (c *call) simple(cmd *shell.Command) {
 		p.mentions(cmd)
 	}
 	for _, f := range reads {
-		p.files = append(p.files, file{place: &place{named: f.Path}, tree: f.Tree && !f.Names, visible: f.Visible, links: f.Links, names: f.Names})
+		p.files = append(p.files, file{place: &place{named: f.Path}, tree: f.Tree && !f.Names, visible: f.Visible,
+			links: f.Links, names: f.Names})
 	}
 	if len(reads) == 0 {
 		for _, name := range cmd.Reads {
@@ -186,7 +190,8 @@ func (p *part) mentions(cmd *shell.Command) {
 		if _, value, ok := strings.Cut(w, "="); ok {
 			w = value
 		}
-		if w = strings.TrimPrefix(w, "@"); w == "" || strings.HasPrefix(w, "-") || strings.ContainsAny(w, "\x00\n") || len(w) > 4096 {
+		if w = strings.TrimPrefix(w, "@"); w == "" || strings.HasPrefix(w, "-") || strings.ContainsAny(w, "\x00\n") ||
+			len(w) > 4096 {
 			continue
 		}
 		if !path.IsAbs(w) {

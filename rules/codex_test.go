@@ -44,7 +44,8 @@ func codexDecides(t *testing.T, codex string, rules []codexRule, argv []string) 
 	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), codex, append([]string{"execpolicy", "check", "--rules", file, "--"}, argv...)...)
+	cmd := exec.CommandContext(t.Context(), codex, append([]string{"execpolicy", "check", "--rules", file, "--"},
+		argv...)...)
 	cmd.Env = append(os.Environ(), "HOME="+dir, "CODEX_HOME="+dir)
 	out, err := cmd.Output()
 	if err != nil {
@@ -85,9 +86,14 @@ var differences = []struct {
 	why  string
 	here func(argv []string) bool
 }{
-	{"a program under a path obeys the rules that deny and ask for its name", func(argv []string) bool { return strings.Contains(argv[0], "/") }},
-	{"options in front of a subcommand do not hide it from rules that deny and ask", func(argv []string) bool { return len(argv) > 1 && strings.HasPrefix(argv[1], "-") }},
-	{"a wrapper is judged by the command that it runs", func(argv []string) bool { return argv[0] == "env" || argv[0] == "timeout" }},
+	{"a program under a path obeys the rules that deny and ask for its name",
+		func(argv []string) bool { return strings.Contains(argv[0], "/") }},
+	{"options in front of a subcommand do not hide it from rules that deny and ask",
+		func(argv []string) bool { return len(argv) > 1 && strings.HasPrefix(argv[1], "-") }},
+	{"a wrapper is judged by the command that it runs", func(argv []string) bool {
+		return argv[0] == "env" ||
+			argv[0] == "timeout"
+	}},
 }
 
 // TestL1_CodexDecidesTheSame compares decisions by prefix rules with those of codex, on random
@@ -101,7 +107,8 @@ func TestL1_CodexDecidesTheSame(t *testing.T) {
 	for range *codexRuns {
 		argv := []string{pick("git", "git", "git", "make", "/usr/bin/git", "env", "timeout")}
 		for range random.IntN(4) {
-			argv = append(argv, pick("push", "push", "status", "-C", "--force", "--force", "origin", "a b", "x*y", "5", "git", "it's", "pushx"))
+			argv = append(argv, pick("push", "push", "status", "-C", "--force", "--force", "origin", "a b", "x*y", "5",
+				"git", "it's", "pushx"))
 		}
 		var rules []codexRule
 		for range 1 + random.IntN(3) {

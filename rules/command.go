@@ -19,7 +19,8 @@ func forms(words []string) []string {
 		all = append(all, joined(plain))
 	}
 	without := func(from int) { all = append(all, joined(slices.Concat(plain[:1], plain[from:]))) }
-	for start := 1; start < len(plain) && len(plain[start]) > 1 && plain[start][0] == '-' && len(all) < maxForms; start++ {
+	for start := 1; start < len(plain) && len(plain[start]) > 1 && plain[start][0] == '-' &&
+		len(all) < maxForms; start++ {
 		without(start + 1)
 		if start+1 < len(plain) && !strings.HasPrefix(plain[start+1], "-") { // it may be the value of the option
 			start++
@@ -57,5 +58,6 @@ func (r *rule) exampleCommand(text string, dirs *Dirs) (bool, error) {
 		return slices.ContainsFunc(script.Commands, matches), nil
 	}
 	some := slices.ContainsFunc(script.Commands, func(c shell.Command) bool { return !c.Wraps })
-	return script.Unclear == "" && some && !slices.ContainsFunc(script.Commands, func(c shell.Command) bool { return !c.Wraps && !matches(c) }), nil
+	return script.Unclear == "" && some && !slices.ContainsFunc(script.Commands,
+		func(c shell.Command) bool { return !c.Wraps && !matches(c) }), nil
 }

@@ -64,8 +64,10 @@ var judgedOtherwise = map[string]struct{ want, why string }{
 	"gr_semi_no":    {"allow", "ls only reads, so it needs no rule"},
 	"gr_bg_no":      {"allow", "ls only reads, so it needs no rule"},
 	"gr_pipe_no":    {"allow", "grep only reads, so it needs no rule"},
-	"g_complex_ok":  {"ask", "what a substitution prints may be an option that does more, so it is not enough that its command is allowed"},
-	"gc_rg_bare":    {"allow", "a program with a bare name is taken for the system's; a PATH that the script sets asks"},
+	"g_complex_ok": {"ask",
+		"what a substitution prints may be an option that does more, so it is not enough that its command is allowed"},
+	"gc_rg_bare": {"allow",
+		"a program with a bare name is taken for the system's; a PATH that the script sets asks"},
 }
 
 // quoted returns words as a script.
@@ -153,7 +155,8 @@ func TestL1_PoliciesCorpus(t *testing.T) {
 		}
 		t.Run(c.ID, func(t *testing.T) {
 			p := newProject(t)
-			want := map[string]string{"allow": "allow", "ask": "ask", "forbid": "deny", "deny": "deny", "block": "deny", "pass": ""}[c.Decision.(string)]
+			want := map[string]string{"allow": "allow", "ask": "ask", "forbid": "deny", "deny": "deny", "block": "deny",
+				"pass": ""}[c.Decision.(string)]
 			if other, ok := judgedOtherwise[c.ID]; ok {
 				if want == other.want {
 					t.Error("the case is decided as the corpus has it: remove it from judgedOtherwise")
@@ -177,8 +180,10 @@ func TestL1_PoliciesCorpus(t *testing.T) {
 // rule allows the command.
 func TestL2_ModelSuppliedVarsCorpus(t *testing.T) {
 	type varCase struct{ ID, Kind, Name, Value string }
-	names := []string{"PATH", "BASH_ENV", "ENV", "PS4", "IFS", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "PAGER", "EDITOR", "GIT_CONFIG_COUNT",
-		"GIT_DIR", "JAVA_TOOL_OPTIONS", "MAKEFLAGS", "npm_config_script_shell", "GOFLAGS", "CC", "RUSTC_WRAPPER", "HTTPS_PROXY", "HOME", "XDG_CONFIG_HOME", "SHELLOPTS", ""}
+	names := []string{"PATH", "BASH_ENV", "ENV", "PS4", "IFS", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES",
+		"GIT_EXTERNAL_DIFF", "GIT_PAGER", "PAGER", "EDITOR", "GIT_CONFIG_COUNT",
+		"GIT_DIR", "JAVA_TOOL_OPTIONS", "MAKEFLAGS", "npm_config_script_shell", "GOFLAGS", "CC", "RUSTC_WRAPPER",
+		"HTTPS_PROXY", "HOME", "XDG_CONFIG_HOME", "SHELLOPTS", ""}
 	cases := corpus[varCase](t, "secrets_env")
 	cases = slices.DeleteFunc(cases, func(c varCase) bool { return c.Kind != "model_supplied_env" })
 	if len(cases) != 7 {
@@ -201,7 +206,8 @@ func TestL2_ModelSuppliedVarsCorpus(t *testing.T) {
 		if c.Name == "" {
 			continue
 		}
-		for _, script := range []string{c.Name + "='" + c.Value + "' go test", c.Name + "=x; ls", "export " + c.Name + "=x && go test", "env " + c.Name + "=x go test"} {
+		for _, script := range []string{c.Name + "='" + c.Value + "' go test", c.Name + "=x; ls",
+			"export " + c.Name + "=x && go test", "env " + c.Name + "=x go test"} {
 			if d := p.command(s, script); d.Verdict != tool.Ask {
 				t.Errorf("%s: %s is %s (%s)", c.ID, script, d.Verdict, d.Rule)
 			}
@@ -230,7 +236,8 @@ func TestL2_ModelSuppliedLanguages(t *testing.T) {
 		"COLUMNS=a[$(x)]":                       tool.Ask,
 		"LC_ALL=C LINES=24":                     tool.Allow,
 	} {
-		req := tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: "go test", Vars: strings.Fields(text)}}
+		req := tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: "go test",
+			Vars: strings.Fields(text)}}
 		if d := s.Decide(t.Context(), p.env, req); d.Verdict != want {
 			t.Errorf("%s is %s (%s)", text, d.Verdict, d.Reason)
 		}
@@ -250,12 +257,14 @@ func TestL2_PathsThatAskCorpus(t *testing.T) {
 		t.Run(c.ID, func(t *testing.T) {
 			p := newProject(t)
 			args := map[string]string{"file_path": c.Path, "content": "x"}
-			for _, permissions := range []string{`{}`, `{"allow": ["Edit(./**)", "Edit(**)", "Edit(*)", "Edit(//**)"]}`} {
+			for _, permissions := range []string{`{}`,
+				`{"allow": ["Edit(./**)", "Edit(**)", "Edit(*)", "Edit(//**)"]}`} {
 				if d := p.decide(p.load(permissions), "write_file", args); d.Verdict != tool.Ask {
 					t.Errorf("%s of %s with %s is %s (%s)", c.Op, c.Path, permissions, d.Verdict, d.Rule)
 				}
 			}
-			if d := p.command(p.load(`{"allow": ["Bash(echo:*)", "Edit(./**)"]}`), "echo x > "+c.Path); d.Verdict != tool.Ask {
+			if d := p.command(p.load(`{"allow": ["Bash(echo:*)", "Edit(./**)"]}`),
+				"echo x > "+c.Path); d.Verdict != tool.Ask {
 				t.Errorf("a redirection to %s is %s", c.Path, d.Verdict)
 			}
 		})

@@ -19,7 +19,8 @@ func (machine) State(string) (any, bool) { return nil, false }
 
 func TestU14_Covered(t *testing.T) {
 	work, home := t.TempDir(), t.TempDir()
-	for _, name := range []string{"a/b/key.pem", "a/notes.secret", "a/c/x", ".env", "src/.env.example", "src/main.go", "private/x"} {
+	for _, name := range []string{"a/b/key.pem", "a/notes.secret", "a/c/x", ".env", "src/.env.example", "src/main.go",
+		"private/x"} {
 		full := filepath.Join(work, name)
 		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
 			t.Fatal(err)
@@ -33,7 +34,8 @@ func TestU14_Covered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	always := []string{home + "/.ssh", home + "/.netrc", home + "/.aws", home + "/diary", "/srv/data", work + "/private", work + "/a/notes.secret"}
+	always := []string{home + "/.ssh", home + "/.netrc", home + "/.aws", home + "/diary", "/srv/data",
+		work + "/private", work + "/a/notes.secret"}
 	secrets := []string{work + "/.env", work + "/a/b/key.pem"}
 	list := set.Covered(machine{})
 	for _, name := range append(always, secrets...) {

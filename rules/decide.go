@@ -59,7 +59,8 @@ func (s *Set) Decide(ctx context.Context, e env.Environment, req tool.Request) D
 	if d.Verdict != tool.Ask || !d.Script || s.dirs.Observed == nil || !s.dirs.Observed() {
 		return d
 	}
-	if observed := s.decideWhere(ctx, e, req, true); observed.Verdict == tool.Allow && observed.Default && observed.Reads {
+	if observed := s.decideWhere(ctx, e, req, true); observed.Verdict == tool.Allow && observed.Default &&
+		observed.Reads {
 		observed.Unclear = true
 		return observed
 	}
@@ -83,13 +84,16 @@ func (c *call) decide() Decision {
 		return Decision{Verdict: tool.Deny, Rule: r.String(), Reason: r.because("a rule denies it")}
 	}
 	if r, program := c.mayHide(); r != nil {
-		return Decision{Verdict: tool.Ask, Rule: r.String(), Reason: r.because("a rule denies commands, and it is not literal which script " + program + " runs"), Denied: true}
+		return Decision{Verdict: tool.Ask, Rule: r.String(),
+			Reason: r.because("a rule denies commands, and it is not literal which script " + program + " runs"),
+			Denied: true}
 	}
 	if r := c.first(tool.Ask); r != nil {
 		return Decision{Verdict: tool.Ask, Rule: r.String(), Reason: r.because("a rule asks about it")}
 	}
 	if r := c.mayChange(); r != nil {
-		return Decision{Verdict: tool.Ask, Rule: r.String(), Reason: r.because("the command names a file that a rule denies to change")}
+		return Decision{Verdict: tool.Ask, Rule: r.String(),
+			Reason: r.because("the command names a file that a rule denies to change")}
 	}
 	if why := c.guarded(); why != "" {
 		return Decision{Verdict: tool.Ask, Reason: why}
@@ -109,7 +113,10 @@ func (c *call) reads() bool {
 	switch c.kind {
 	case command:
 		return !c.blind && !slices.ContainsFunc(c.parts, func(p part) bool {
-			return asks(p) || slices.ContainsFunc(p.files, func(f file) bool { return f.writes && f.place.named != "/dev/null" })
+			return asks(p) || slices.ContainsFunc(p.files, func(f file) bool {
+				return f.writes &&
+					f.place.named != "/dev/null"
+			})
 		})
 	case input:
 		return !slices.ContainsFunc(c.parts, asks)
@@ -185,7 +192,9 @@ type file struct {
 	place   *place
 	writes  bool
 	mention bool // a word of a command that may be the name of a file
-	known   bool // what a known program changes. A rule that allows the command allows it too, except for delicate files
+	// what a known program changes. A rule that allows the command allows it too, except for
+	// delicate files
+	known   bool
 	tree    bool // everything in the directory is read too, or changed
 	visible bool // but no hidden files
 	links   bool // and what symbolic links in it lead to
@@ -261,14 +270,18 @@ func (r *rule) touches(c *call, p *part) bool {
 	case r.arg != "":
 		return p.arg != "" && r.kind == c.kind && r.arg.match(p.arg)
 	}
-	return slices.ContainsFunc(p.files, func(f file) bool { return r.aboutFile(f) && (r.path == nil && !f.mention || c.hits(r, f)) })
+	return slices.ContainsFunc(p.files, func(f file) bool {
+		return r.aboutFile(f) && (r.path == nil && !f.mention ||
+			c.hits(r, f))
+	})
 }
 
 // hits reports whether the pattern of a deny or ask rule matches a file, as named or as it is after
 // links.
 func (c *call) hits(r *rule, f file) bool {
 	fold := c.dirs.FoldCase
-	return r.path != nil && (r.path.matches(f.place.name(), fold) || c.resolve(f.place) && r.path.matches(f.place.real, fold))
+	return r.path != nil && (r.path.matches(f.place.name(), fold) || c.resolve(f.place) && r.path.matches(f.place.real,
+		fold))
 }
 
 // aboutFile reports whether the rule is about files that are used in this way.
@@ -376,7 +389,8 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 			c.treeRule = nil
 		} else if why != "" {
 			_, isDelicate := c.delicate(f)
-			asks = append(asks, question{why: why, suggest: suggest, edit: f.writes && !f.tree && !isDelicate && c.within(f.place) && !c.personal(f.place.real)})
+			asks = append(asks, question{why: why, suggest: suggest, edit: f.writes && !f.tree && !isDelicate &&
+				c.within(f.place) && !c.personal(f.place.real)})
 		} else if allowed == nil {
 			allowed = by
 		}
@@ -423,7 +437,8 @@ func (c *call) file(f file, byRule bool) (allowed *rule, why string, suggest []s
 		if !r.aboutFile(f) {
 			continue
 		}
-		if r.path == nil || (!isDelicate || r.path.names(d)) && c.resolve(f.place) && r.path.matches(f.place.real, false) {
+		if r.path == nil || (!isDelicate || r.path.names(d)) && c.resolve(f.place) &&
+			r.path.matches(f.place.real, false) {
 			return r, "", nil
 		}
 	}

@@ -18,7 +18,8 @@ func (p *project) commands(t *testing.T, permissions string, cases []decisionCas
 	for _, c := range cases {
 		d := p.command(s, c.what)
 		if got := d.Verdict.String(); got != c.want || !strings.HasPrefix(d.Rule, c.rule) {
-			t.Errorf("%s\n  %q: %s by %q (%s), want %s by %q", permissions, c.what, got, d.Rule, d.Reason, c.want, c.rule)
+			t.Errorf("%s\n  %q: %s by %q (%s), want %s by %q", permissions, c.what, got, d.Rule, d.Reason, c.want,
+				c.rule)
 		}
 	}
 }
@@ -67,7 +68,8 @@ func TestL1_Commands(t *testing.T) {
 	})
 	p.commands(t, `{"allow": ["Bash(*)"]}`, []decisionCase{{"$X y > z", "allow", "Bash(*)"}})
 	p.commands(t, `{"deny": ["Bash"]}`, []decisionCase{{"ls", "deny", "Bash"}})
-	p.commands(t, `{"allow": ["Bash(echo $X \\* && cat ~/x)"]}`, []decisionCase{{"echo $X * && cat ~/x", "allow", "Bash(echo"}, {"echo $X y && cat ~/x", "ask", ""}})
+	p.commands(t, `{"allow": ["Bash(echo $X \\* && cat ~/x)"]}`,
+		[]decisionCase{{"echo $X * && cat ~/x", "allow", "Bash(echo"}, {"echo $X y && cat ~/x", "ask", ""}})
 }
 
 // A program of the workspace with the name of one that runs others is not taken for it, whatever it
@@ -91,25 +93,26 @@ func TestL1_FilesOfCommands(t *testing.T) {
 	p := newProject(t, "a.go", ".env", ".env.example", "secrets/key", "id_rsa", "docs/x.md")
 	p.link("secrets/key", "innocent")
 	p.link("/etc", "etc")
-	p.commands(t, `{"allow": ["Bash(cat:*)", "Bash(python3:*)", "Edit(docs/**)"], "deny": ["Read(./secrets/**)"]}`, []decisionCase{
-		{"cat a.go", "allow", ""},
-		{"cat secrets/key", "deny", "Read(./secrets/**)"},
-		{"cat < secrets/key", "deny", "Read(./secrets/**)"},
-		{"cat innocent", "deny", "Read(./secrets/**)"},
-		{"cat docs/../secrets/key", "deny", "Read(./secrets/**)"},
-		{"grep x secrets/key", "deny", "Read(./secrets/**)"},
-		{"cd secrets && cat key", "deny", "Read(./secrets/**)"},
-		{"python3 x.py secrets/key", "deny", "Read(./secrets/**)"},
-		{"python3 x.py --in=secrets/key", "deny", "Read(./secrets/**)"},
-		{"cat .env", "ask", ""},
-		{"python3 x.py .env", "ask", ""},
-		{"cat .env.example", "allow", ""},
-		{"cat /proc/1/environ", "ask", ""},
-		{"cat a.go > docs/y.md", "allow", ""},
-		{"cat a.go > y.md", "ask", ""},
-		{"cat a.go > docs/AGENTS.md", "ask", ""},
-		{"cat a.go > /dev/null", "allow", ""},
-	})
+	p.commands(t, `{"allow": ["Bash(cat:*)", "Bash(python3:*)", "Edit(docs/**)"], "deny": ["Read(./secrets/**)"]}`,
+		[]decisionCase{
+			{"cat a.go", "allow", ""},
+			{"cat secrets/key", "deny", "Read(./secrets/**)"},
+			{"cat < secrets/key", "deny", "Read(./secrets/**)"},
+			{"cat innocent", "deny", "Read(./secrets/**)"},
+			{"cat docs/../secrets/key", "deny", "Read(./secrets/**)"},
+			{"grep x secrets/key", "deny", "Read(./secrets/**)"},
+			{"cd secrets && cat key", "deny", "Read(./secrets/**)"},
+			{"python3 x.py secrets/key", "deny", "Read(./secrets/**)"},
+			{"python3 x.py --in=secrets/key", "deny", "Read(./secrets/**)"},
+			{"cat .env", "ask", ""},
+			{"python3 x.py .env", "ask", ""},
+			{"cat .env.example", "allow", ""},
+			{"cat /proc/1/environ", "ask", ""},
+			{"cat a.go > docs/y.md", "allow", ""},
+			{"cat a.go > y.md", "ask", ""},
+			{"cat a.go > docs/AGENTS.md", "ask", ""},
+			{"cat a.go > /dev/null", "allow", ""},
+		})
 	p.commands(t, `{"allow": ["Read(.env)"], "ask": ["Edit(docs/**)"]}`, []decisionCase{
 		{"cat .env", "allow", "Read(.env)"},
 		{"grep -n x .env", "allow", "Read(.env)"},
@@ -123,8 +126,10 @@ func TestL1_FilesOfCommands(t *testing.T) {
 		{"make docs/x.md", "ask", "Edit(docs/**)"}, // it is not known what make does with it
 		{"cat docs/x.md", "allow", ""},
 	})
-	p.commands(t, `{"allow": ["Read"], "deny": ["Edit"]}`, []decisionCase{{"cat .env /etc/hostname", "allow", "Read"}, {"echo x > y", "deny", "Edit"}})
-	p.commands(t, `{"allow": ["Read(//etc/**)"]}`, []decisionCase{{"cat etc/hostname", "allow", "Read(//etc/**)"}, {"cat /etc/hostname", "allow", "Read(//etc/**)"},
+	p.commands(t, `{"allow": ["Read"], "deny": ["Edit"]}`, []decisionCase{{"cat .env /etc/hostname", "allow", "Read"},
+		{"echo x > y", "deny", "Edit"}})
+	p.commands(t, `{"allow": ["Read(//etc/**)"]}`, []decisionCase{{"cat etc/hostname", "allow", "Read(//etc/**)"},
+		{"cat /etc/hostname", "allow", "Read(//etc/**)"},
 		{"cat /etc/../proc/1/environ", "ask", ""}})
 }
 
@@ -135,18 +140,30 @@ func TestL1_ChangesByCommands(t *testing.T) {
 	p.link("prod", "link")
 	var cases []decisionCase
 	for _, script := range []string{
-		"cp a.go prod/y", "cp a.go prod/", "cp a.go b.go prod", "cp -t prod a.go", "cp --target-directory=prod a.go", "cp -rt prod docs", "cp a.go link/y",
-		"install -m 755 a.go prod/y", "ln -sf a.go prod/y", "rsync -a docs/ prod/", "mv a.go prod/y", "mv prod/y a.go", "mv prod old", "tee prod/y", "echo x | tee -a prod/y",
-		"rm prod/y", "rm -rf prod", "rm -rf -- prod/sub", "rm prod/*", "rm */y", "rmdir prod/sub", "touch prod/new", "mkdir -p prod/new", "truncate -s 0 prod/y",
-		"shred prod/y", "gzip prod/y", "chmod 600 prod/y", "chown x prod/y", "dd if=a.go of=prod/y", "sed -i s/a/b/ prod/y", "sed -Ei.bak s/a/b/ prod/y",
-		"sed --in-place=.bak s/a/b/ prod/y", "perl -pi -e s/a/b/ prod/y", "gofmt -w prod", "sort -o prod/y a.go", "sort -uoprod/y a.go", "sort --output prod/y a.go",
-		"sort a.go --outp=prod/y", "uniq a.go prod/y", "tree -o prod/y", "curl -so prod/y http://x", "curl --output prod/y http://x", "wget -O prod/y http://x",
-		"wget --output-document=prod/y http://x", "patch prod/y a.go", "git diff --output=prod/y", "git log --output prod/y", "git -C top diff --output=../prod/y",
-		"git rm prod/y", "git mv prod/y a", "git mv a.go prod", "git checkout -- prod/y", "git checkout HEAD prod/y", "git restore prod/y", "git clean -f prod",
-		"find prod -delete", "find . -fprint prod/y", "cd prod && rm y", "timeout 5 rm prod/y", "sh -c 'rm prod/y'", "(rm prod/y)", "find . -exec rm prod/y ;",
-		"sudo rm prod/y", "env A=b rm prod/y", "echo $(rm prod/y)", "rm $x prod/y", "rm prod/$x", "ls && rm prod/y", "/bin/rm prod/y", "xargs rm prod/y",
+		"cp a.go prod/y", "cp a.go prod/", "cp a.go b.go prod", "cp -t prod a.go", "cp --target-directory=prod a.go",
+		"cp -rt prod docs", "cp a.go link/y",
+		"install -m 755 a.go prod/y", "ln -sf a.go prod/y", "rsync -a docs/ prod/", "mv a.go prod/y", "mv prod/y a.go",
+		"mv prod old", "tee prod/y", "echo x | tee -a prod/y",
+		"rm prod/y", "rm -rf prod", "rm -rf -- prod/sub", "rm prod/*", "rm */y", "rmdir prod/sub", "touch prod/new",
+		"mkdir -p prod/new", "truncate -s 0 prod/y",
+		"shred prod/y", "gzip prod/y", "chmod 600 prod/y", "chown x prod/y", "dd if=a.go of=prod/y",
+		"sed -i s/a/b/ prod/y", "sed -Ei.bak s/a/b/ prod/y",
+		"sed --in-place=.bak s/a/b/ prod/y", "perl -pi -e s/a/b/ prod/y", "gofmt -w prod", "sort -o prod/y a.go",
+		"sort -uoprod/y a.go", "sort --output prod/y a.go",
+		"sort a.go --outp=prod/y", "uniq a.go prod/y", "tree -o prod/y", "curl -so prod/y http://x",
+		"curl --output prod/y http://x", "wget -O prod/y http://x",
+		"wget --output-document=prod/y http://x", "patch prod/y a.go", "git diff --output=prod/y",
+		"git log --output prod/y", "git -C top diff --output=../prod/y",
+		"git rm prod/y", "git mv prod/y a", "git mv a.go prod", "git checkout -- prod/y", "git checkout HEAD prod/y",
+		"git restore prod/y", "git clean -f prod",
+		"find prod -delete", "find . -fprint prod/y", "cd prod && rm y", "timeout 5 rm prod/y", "sh -c 'rm prod/y'",
+		"(rm prod/y)", "find . -exec rm prod/y ;",
+		"sudo rm prod/y", "env A=b rm prod/y", "echo $(rm prod/y)", "rm $x prod/y", "rm prod/$x", "ls && rm prod/y",
+		"/bin/rm prod/y", "xargs rm prod/y",
 		"echo x > prod/y", "ls > prod/y", "make > prod/y", "cat < a.go >> prod/y",
-		"git -c a.b=c rm prod/y", "git --no-pager -C top checkout -- ../prod/y", "git --git-dir .git --work-tree=. rm prod/y", "git --work-tree . rm prod/y", "cd docs && git --work-tree=../prod rm y",
+		"git -c a.b=c rm prod/y", "git --no-pager -C top checkout -- ../prod/y",
+		"git --git-dir .git --work-tree=. rm prod/y", "git --work-tree . rm prod/y",
+		"cd docs && git --work-tree=../prod rm y",
 		"find -L prod -delete", "find -H -O3 prod -delete", "find -D tree prod -delete", "find -P prod -name y -delete",
 		"sed --i s/a/b/ prod/y", "sort --o=prod/y a.go", "cp --t=prod a.go", "cp --t prod a.go",
 	} {
@@ -171,18 +188,24 @@ func TestL1_ChangesByCommands(t *testing.T) {
 		{"cp a.go .github/w.yml", "ask", ""},
 		{"rm -f AGENTS.md", "ask", ""},
 	})
-	p.commands(t, `{"allow": ["Bash"], "deny": ["Edit(top/prod/**)", "Read(docs/*.md)"]}`, []decisionCase{{"rm -rf top", "ask", ""}, {"rm -rf prod", "allow", "Bash"},
-		{"grep -r x .", "ask", ""}, {"grep -r x prod", "allow", "Bash"}})
-	p.commands(t, `{"allow": ["Bash(cp:*)"], "ask": ["Edit(prod/**)"]}`, []decisionCase{{"cp a.go prod/y", "ask", "Edit(prod/**)"}})
-	p.commands(t, `{"allow": ["Bash(cp:*)"], "deny": ["Edit"]}`, []decisionCase{{"cp a.go b.go", "deny", "Edit"}, {"cat a.go", "allow", ""}})
-	p.commands(t, `{"allow": ["Bash(cp:*)", "Edit(.github/**)"]}`, []decisionCase{{"cp a.go .github/w.yml", "allow", ""}, {"cp /etc/x .github/w.yml", "allow", ""}})
+	p.commands(t, `{"allow": ["Bash"], "deny": ["Edit(top/prod/**)", "Read(docs/*.md)"]}`,
+		[]decisionCase{{"rm -rf top", "ask", ""}, {"rm -rf prod", "allow", "Bash"},
+			{"grep -r x .", "ask", ""}, {"grep -r x prod", "allow", "Bash"}})
+	p.commands(t, `{"allow": ["Bash(cp:*)"], "ask": ["Edit(prod/**)"]}`,
+		[]decisionCase{{"cp a.go prod/y", "ask", "Edit(prod/**)"}})
+	p.commands(t, `{"allow": ["Bash(cp:*)"], "deny": ["Edit"]}`, []decisionCase{{"cp a.go b.go", "deny", "Edit"},
+		{"cat a.go", "allow", ""}})
+	p.commands(t, `{"allow": ["Bash(cp:*)", "Edit(.github/**)"]}`,
+		[]decisionCase{{"cp a.go .github/w.yml", "allow", ""}, {"cp /etc/x .github/w.yml", "allow", ""}})
 }
 
 // Patterns and magic of git may stand for any file of the work tree.
 func TestL1_ChangesByPathspecs(t *testing.T) {
 	p := newProject(t, ".git/HEAD", "docs/x.md", "top/prod/y")
-	p.commands(t, `{"allow": ["Bash"], "deny": ["Edit(top/prod/**)"]}`, []decisionCase{{"git rm ':/top/prod/y'", "ask", ""}, {"git checkout -- 't*/prod/y'", "ask", ""},
-		{"cd docs && git restore ':(top)top'", "ask", ""}, {"git checkout main", "allow", "Bash"}, {"git rm docs/x.md", "allow", "Bash"}})
+	p.commands(t, `{"allow": ["Bash"], "deny": ["Edit(top/prod/**)"]}`,
+		[]decisionCase{{"git rm ':/top/prod/y'", "ask", ""}, {"git checkout -- 't*/prod/y'", "ask", ""},
+			{"cd docs && git restore ':(top)top'", "ask", ""}, {"git checkout main", "allow", "Bash"},
+			{"git rm docs/x.md", "allow", "Bash"}})
 }
 
 func TestL2_Files(t *testing.T) {
@@ -229,7 +252,8 @@ func TestL2_Files(t *testing.T) {
 			args["old_string"], args["new_string"] = "x", "y"
 		}
 		if d := p.decide(p.load(c.permissions), c.tool, args); d.Verdict.String() != c.want {
-			t.Errorf("%s %s %s: %s (%s, %s), want %s", c.permissions, c.tool, c.path, d.Verdict, d.Rule, d.Reason, c.want)
+			t.Errorf("%s %s %s: %s (%s, %s), want %s", c.permissions, c.tool, c.path, d.Verdict, d.Rule, d.Reason,
+				c.want)
 		}
 	}
 }
@@ -237,14 +261,16 @@ func TestL2_Files(t *testing.T) {
 // A command that reads a whole directory asks if a secret, or a file that a rule denies, is in it.
 func TestL2_Trees(t *testing.T) {
 	p := newProject(t, "src/a.go", "conf/.env", "secrets/key")
-	p.commands(t, `{}`, []decisionCase{{"grep -r x .", "ask", ""}, {"grep -r x src", "allow", ""}, {"ls -R .", "allow", ""}, {"find . -name '*.env'", "allow", ""},
+	p.commands(t, `{}`, []decisionCase{{"grep -r x .", "ask", ""}, {"grep -r x src", "allow", ""},
+		{"ls -R .", "allow", ""}, {"find . -name '*.env'", "allow", ""},
 		{"grep x conf/.env", "ask", ""}, {"ls conf/.env", "allow", ""}})
 	grep := func(s *rules.Set, dir string) string {
 		d := p.decide(s, "grep", map[string]string{"pattern": "x", "path": dir})
 		return d.Verdict.String() + " " + strings.Join(d.Suggest, " ")
 	}
 	s := p.load(`{}`)
-	for dir, want := range map[string]string{".": "ask Read(./conf/.env)", "src": "allow ", "conf": "ask Read(./conf/.env)", "conf/.env": "ask Read(./conf/.env)"} {
+	for dir, want := range map[string]string{".": "ask Read(./conf/.env)", "src": "allow ",
+		"conf": "ask Read(./conf/.env)", "conf/.env": "ask Read(./conf/.env)"} {
 		if got := grep(s, dir); got != want {
 			t.Errorf("grep in %s: %s, want %s", dir, got, want)
 		}
@@ -260,10 +286,12 @@ func TestL2_Trees(t *testing.T) {
 		t.Errorf("grep in conf with an ignored secret: %s", got)
 	}
 	p.commands(t, `{}`, []decisionCase{{"grep -r x .", "ask", ""}})
-	p.commands(t, `{"deny": ["Read(key)"]}`, []decisionCase{{"grep -r x secrets", "ask", ""}, {"cat secrets/key", "deny", "Read(key)"}})
+	p.commands(t, `{"deny": ["Read(key)"]}`, []decisionCase{{"grep -r x secrets", "ask", ""},
+		{"cat secrets/key", "deny", "Read(key)"}})
 	for list, denied := range map[string]bool{"deny": true, "ask": false} {
 		s := p.load(`{"` + list + `": ["Read(key)"]}`)
-		if d := p.decide(s, "grep", map[string]string{"pattern": "x", "path": "secrets"}); d.Verdict != tool.Ask || d.Denied != denied || d.Default {
+		if d := p.decide(s, "grep", map[string]string{"pattern": "x", "path": "secrets"}); d.Verdict != tool.Ask ||
+			d.Denied != denied || d.Default {
 			t.Errorf("a tree with a file in %s: %+v", list, d)
 		}
 	}
@@ -276,8 +304,10 @@ func TestL2_LinkedTrees(t *testing.T) {
 	p.link("/etc/passwd", "out/link")
 	p.link(".env", "secret/link")
 	p.link("a", "ok/link")
-	p.commands(t, `{}`, []decisionCase{{"grep -R x out", "ask", ""}, {"rg -L x out", "ask", ""}, {"rg --follow x out", "ask", ""}, {"diff -r out src", "ask", ""},
-		{"diff -r src out", "ask", ""}, {"diff -r --no-dereference src out", "allow", ""}, {"grep -r x out", "allow", ""}, {"rg x out", "allow", ""}, {"rg -L x secret", "ask", ""},
+	p.commands(t, `{}`, []decisionCase{{"grep -R x out", "ask", ""}, {"rg -L x out", "ask", ""},
+		{"rg --follow x out", "ask", ""}, {"diff -r out src", "ask", ""},
+		{"diff -r src out", "ask", ""}, {"diff -r --no-dereference src out", "allow", ""},
+		{"grep -r x out", "allow", ""}, {"rg x out", "allow", ""}, {"rg -L x secret", "ask", ""},
 		{"grep -R x ok", "allow", ""}, {"diff -r src ok", "allow", ""}})
 }
 
@@ -288,7 +318,8 @@ func TestL1_RealPath(t *testing.T) {
 	p.link("loop", "loop")
 	p.write("d/e/f", "")
 	p.link("d/e", "deep")
-	for name, want := range map[string]string{"link/x": "d/x", "link/y/z": "d/y/z", "dangling": "d/new", "link/../new": "new", "deep/../new": "d/new", "loop": "", "gone/../x": ""} {
+	for name, want := range map[string]string{"link/x": "d/x", "link/y/z": "d/y/z", "dangling": "d/new",
+		"link/../new": "new", "deep/../new": "d/new", "loop": "", "gone/../x": ""} {
 		real, err := rules.RealPath(p.dir + "/" + name)
 		if want == "" && err == nil || want != "" && real != p.dir+"/"+want {
 			t.Errorf("%s: %s, %v", name, real, err)

@@ -20,9 +20,12 @@ type delicate struct {
 // "". The name is in lower case.
 func secretName(name string) string {
 	switch name {
-	case ".env", ".envrc", ".npmrc", ".netrc", "_netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".htpasswd", ".dockercfg", ".s3cfg", ".boto",
-		".vault-token", ".terraformrc", "kubeconfig", "credentials.json", "application_default_credentials.json", "secrets.yml", "secrets.yaml", "secrets.json",
-		"secrets.toml", ".bash_history", ".zsh_history", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk":
+	case ".env", ".envrc", ".npmrc", ".netrc", "_netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf",
+		".htpasswd", ".dockercfg", ".s3cfg", ".boto",
+		".vault-token", ".terraformrc", "kubeconfig", "credentials.json", "application_default_credentials.json",
+		"secrets.yml", "secrets.yaml", "secrets.json",
+		"secrets.toml", ".bash_history", ".zsh_history", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk",
+		"id_ed25519_sk":
 		return name
 	}
 	for _, prefix := range []string{".env.", "id_rsa_", "id_ed25519_"} {
@@ -30,7 +33,8 @@ func secretName(name string) string {
 			return prefix + "*"
 		}
 	}
-	for _, ending := range []string{".env", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".tfvars", ".tfvars.json", ".tfstate", ".kubeconfig"} {
+	for _, ending := range []string{".env", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk",
+		".tfvars", ".tfvars.json", ".tfstate", ".kubeconfig"} {
 		if strings.HasSuffix(name, ending) {
 			return "*" + ending
 		}
@@ -38,7 +42,8 @@ func secretName(name string) string {
 	switch {
 	case strings.Contains(name, ".tfstate."):
 		return "*.tfstate.*"
-	case strings.HasSuffix(name, ".json") && (strings.HasPrefix(name, "service-account") || strings.HasPrefix(name, "service_account")):
+	case strings.HasSuffix(name, ".json") && (strings.HasPrefix(name, "service-account") ||
+		strings.HasPrefix(name, "service_account")):
 		return name
 	}
 	return ""
@@ -47,17 +52,24 @@ func secretName(name string) string {
 // secretPlaces lists the ends of paths that usually hold secrets. An entry that ends with a slash
 // is a directory.
 func secretPlaces() []string {
-	return []string{".aws/", ".docker/config.json", ".kube/config", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials",
-		".config/gh/hosts.yml", ".config/gcloud/", ".composer/auth.json", ".ssh/", ".gnupg/", ".m2/settings.xml", ".azure/", ".password-store/"}
+	return []string{".aws/", ".docker/config.json", ".kube/config", ".cargo/credentials", ".cargo/credentials.toml",
+		".gem/credentials",
+		".config/gh/hosts.yml", ".config/gcloud/", ".composer/auth.json", ".ssh/", ".gnupg/", ".m2/settings.xml",
+		".azure/", ".password-store/"}
 }
 
 // secretsAtHome lists the files and directories of a home directory that hold secrets and are not
 // among secretPlaces.
 func secretsAtHome() []string {
-	return []string{".codex/auth.json", ".claude/.credentials.json", ".gemini/oauth_creds.json", ".config/git/credentials", ".config/rclone", ".config/hub",
-		".config/glab-cli", ".config/op", ".config/containers/auth.json", ".config/pypoetry/auth.toml", ".config/sops", ".bundle/config", ".fly", ".psql_history",
-		".python_history", ".mysql_history", ".local/share/fish/fish_history", ".thunderbird", ".config/BraveSoftware", ".config/microsoft-edge", ".npmrc", ".netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".dockercfg", ".s3cfg", ".boto", ".vault-token",
-		".terraformrc", ".bash_history", ".zsh_history", ".local/share/keyrings", ".mozilla", ".config/google-chrome", ".config/chromium"}
+	return []string{".codex/auth.json", ".claude/.credentials.json", ".gemini/oauth_creds.json",
+		".config/git/credentials", ".config/rclone", ".config/hub",
+		".config/glab-cli", ".config/op", ".config/containers/auth.json", ".config/pypoetry/auth.toml", ".config/sops",
+		".bundle/config", ".fly", ".psql_history",
+		".python_history", ".mysql_history", ".local/share/fish/fish_history", ".thunderbird", ".config/BraveSoftware",
+		".config/microsoft-edge", ".npmrc", ".netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".dockercfg",
+		".s3cfg", ".boto", ".vault-token",
+		".terraformrc", ".bash_history", ".zsh_history", ".local/share/keyrings", ".mozilla", ".config/google-chrome",
+		".config/chromium"}
 }
 
 // exampleName reports whether a name is that of an example, which holds no secrets, or of a public
@@ -85,7 +97,8 @@ func secretFile(name string) (d delicate, ok bool) {
 	}
 	slashed := name + "/"
 	for _, entry := range secretPlaces() {
-		if i := strings.Index(slashed, entry); i > 0 && slashed[i-1] == '/' && (strings.HasSuffix(entry, "/") || i+len(entry)+1 == len(slashed)) {
+		if i := strings.Index(slashed, entry); i > 0 && slashed[i-1] == '/' && (strings.HasSuffix(entry, "/") ||
+			i+len(entry)+1 == len(slashed)) {
 			elem, _, _ := strings.Cut(entry, "/")
 			return delicate{elem, elem, name + " usually holds secrets"}, true
 		}
@@ -102,8 +115,10 @@ func HoldsSecrets(file string) bool {
 
 // startingFile says why changing a file asks even if a rule allows to change the files around it.
 func startingFile(name string) (d delicate, ok bool) {
-	if base := strings.ToLower(path.Base(name)); base == "head" || base == "commondir" { // of a repository without a work tree
-		return delicate{base, base, "git may take a directory with " + base + " for a repository, whose configuration starts programs"}, true
+	// of a repository without a work tree
+	if base := strings.ToLower(path.Base(name)); base == "head" || base == "commondir" {
+		return delicate{base, base,
+			"git may take a directory with " + base + " for a repository, whose configuration starts programs"}, true
 	}
 	table := env.DelicateFiles()
 	for elem := range strings.SplitSeq(strings.ToLower(name), "/") {
@@ -127,8 +142,11 @@ func harmlessVar(name string) bool {
 	if strings.HasPrefix(name, "LC_") {
 		return name != "LC_" && !strings.Contains(name, "=")
 	}
-	return slices.Contains([]string{"LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "DEBUG",
-		"VERBOSE", "NODE_ENV", "RUST_BACKTRACE", "RUST_LOG", "GOOS", "GOARCH", "CGO_ENABLED", "GOMAXPROCS", "GORACE", "GOTRACEBACK", "PYTHONUNBUFFERED",
-		"PYTHONDONTWRITEBYTECODE", "PORT", "HOST", "DJANGO_DEBUG", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL",
+	return slices.Contains([]string{"LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR",
+		"CLICOLOR", "CLICOLOR_FORCE", "CI", "DEBUG",
+		"VERBOSE", "NODE_ENV", "RUST_BACKTRACE", "RUST_LOG", "GOOS", "GOARCH", "CGO_ENABLED", "GOMAXPROCS", "GORACE",
+		"GOTRACEBACK", "PYTHONUNBUFFERED",
+		"PYTHONDONTWRITEBYTECODE", "PORT", "HOST", "DJANGO_DEBUG", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT",
+		"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL",
 		"GIT_AUTHOR_DATE", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE"}, name)
 }

@@ -38,7 +38,8 @@ func ExampleSet_Decide() {
 // calls that it asks about go on to Approve.
 func ExampleLoad() {
 	e := envtest.NewMemory(nil)
-	set, err := rules.Load(rules.Dirs{Work: e.WorkDir()}, rules.Source{Name: "rules.json", Data: []byte(`{"permissions": {"deny": ["WebFetch"], "alow": []}}`)})
+	set, err := rules.Load(rules.Dirs{Work: e.WorkDir()}, rules.Source{Name: "rules.json",
+		Data: []byte(`{"permissions": {"deny": ["WebFetch"], "alow": []}}`)})
 	fmt.Println(set, err)
 
 	if set, err = rules.Load(rules.Dirs{Work: e.WorkDir()}); err != nil {

@@ -20,7 +20,8 @@ func lists() map[string]tool.Verdict {
 // unused lists the members of permissions that are settings of Claude Code. They are accepted and
 // have no effect: a mode is chosen on the command line.
 func unused(name string) bool {
-	return slices.Contains([]string{"defaultMode", "disableBypassPermissionsMode", "disableAutoMode", "skipDangerousModePermissionPrompt"}, name)
+	return slices.Contains([]string{"defaultMode", "disableBypassPermissionsMode", "disableAutoMode",
+		"skipDangerousModePermissionPrompt"}, name)
 }
 
 const membersOfPermissions = "allow, ask, deny, additionalDirectories and defaultMode"
@@ -87,7 +88,8 @@ func (r *reader) broken() error {
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 		offset = syntax.Offset - 1
 	}
-	return fmt.Errorf("%s: this is not JSON: %w; comments and commas at the end of a list are not allowed", r.at(offset), err)
+	return fmt.Errorf("%s: this is not JSON: %w; comments and commas at the end of a list are not allowed",
+		r.at(offset), err)
 }
 
 // file reads the whole file.
@@ -96,7 +98,8 @@ func (r *reader) file() error {
 		return err
 	}
 	found := false
-	for _, m := range r.object(r.value(), `a settings file is an object such as {"permissions": {"allow": ["Bash(go test:*)"]}}`) {
+	for _, m := range r.object(r.value(),
+		`a settings file is an object such as {"permissions": {"allow": ["Bash(go test:*)"]}}`) {
 		if m.name == "permissions" {
 			found = true
 			for _, m := range r.object(m.value, "permissions is an object with "+membersOfPermissions) {
@@ -104,7 +107,8 @@ func (r *reader) file() error {
 			}
 			continue
 		}
-		if !r.Foreign && (strings.EqualFold(m.name, "permissions") || strings.EqualFold(m.name, "permission") || m.name == "allow" || m.name == "ask" || m.name == "deny") {
+		if !r.Foreign && (strings.EqualFold(m.name, "permissions") || strings.EqualFold(m.name, "permission") ||
+			m.name == "allow" || m.name == "ask" || m.name == "deny") {
 			r.mistake(m.offset, `%q is not a member of a settings file; the rules go into "permissions": {"allow": [...], "ask": [...], "deny": [...]}`, m.name)
 		}
 	}
@@ -238,7 +242,8 @@ func (r *reader) rule(verdict tool.Verdict, v value) {
 			case "not_match":
 				notMatch = r.array(m.value, `not_match is a list of examples, such as ["git push origin"]`)
 			default:
-				r.mistake(m.offset, "%q is not a member of a rule; its members are rule, reason, match and not_match", m.name)
+				r.mistake(m.offset, "%q is not a member of a rule; its members are rule, reason, match and not_match",
+					m.name)
 			}
 		}
 	} else {
@@ -283,7 +288,8 @@ func (r *reader) check(parsed *rule, list []member, want bool) {
 		case err != nil:
 			r.mistake(e.offset, "the rule %s cannot have the example %q: %v", parsed.text, text, err)
 		case got && !want:
-			r.mistake(e.offset, "the rule %s matches %q, which is an example of what it must not match", parsed.text, text)
+			r.mistake(e.offset, "the rule %s matches %q, which is an example of what it must not match", parsed.text,
+				text)
 		case !got && want:
 			r.mistake(e.offset, "the rule %s does not match its example %q", parsed.text, text)
 		}

@@ -24,10 +24,14 @@ func TestL1_MistakesAreAllToldWithTheirLine(t *testing.T) {
     "deny": []
   }
 }`
-	_, err := rules.Load(p.dirs(), rules.Source{Name: "a.json", Data: []byte(file)}, rules.Source{Name: "b.json", Data: []byte("{\n\"permissions\": {},\n}")},
-		rules.Source{Name: "c.json", Data: []byte(`{"permissions": {"allow": "Bash"}}`)}, rules.Source{Name: "d.json", Data: []byte(`{"allow": ["Bash"]}`)},
-		rules.Source{Name: "e.json", Data: []byte(`[]`)}, rules.Source{Name: "f.json"}, rules.Source{Name: "g.json", Data: []byte("// rules\n{}")},
-		rules.Source{Name: "h.json", Data: []byte("{}")}, rules.Source{Name: "i.json", Data: []byte(`{"permissions": {}} x`)},
+	_, err := rules.Load(p.dirs(), rules.Source{Name: "a.json", Data: []byte(file)}, rules.Source{Name: "b.json",
+		Data: []byte("{\n\"permissions\": {},\n}")},
+		rules.Source{Name: "c.json", Data: []byte(`{"permissions": {"allow": "Bash"}}`)},
+		rules.Source{Name: "d.json", Data: []byte(`{"allow": ["Bash"]}`)},
+		rules.Source{Name: "e.json", Data: []byte(`[]`)}, rules.Source{Name: "f.json"},
+		rules.Source{Name: "g.json", Data: []byte("// rules\n{}")},
+		rules.Source{Name: "h.json", Data: []byte("{}")},
+		rules.Source{Name: "i.json", Data: []byte(`{"permissions": {}} x`)},
 		rules.Source{Name: "j.json", Data: make([]byte, rules.MaxFile+1)})
 	if err == nil {
 		t.Fatal("no error")
@@ -87,7 +91,8 @@ func TestL1_ExamplesOfEveryKind(t *testing.T) {
 		{"rule": "WebFetch(domain:*.go.dev)", "match": ["x.go.dev"], "not_match": ["go.dev", "xgo.dev"]},
 		{"rule": "WebFetch(domain:go.dev)", "match": ["x.go.dev"]},
 		{"rule": "Agent(review*)", "match": ["reviewer"], "not_match": ["writer"]}]}`)
-	if _, err := rules.Load(p.dirs(), source(`{"allow": [{"rule": "Bash", "match": ["ls"]}]}`)); err == nil || !strings.Contains(err.Error(), "needs no examples") {
+	if _, err := rules.Load(p.dirs(), source(`{"allow": [{"rule": "Bash", "match": ["ls"]}]}`)); err == nil ||
+		!strings.Contains(err.Error(), "needs no examples") {
 		t.Error(err)
 	}
 }
@@ -98,7 +103,8 @@ func TestL1_OriginsAndForeignFiles(t *testing.T) {
 	p := newProject(t)
 	data := []byte(`{"permissions": {"allow": ["Bash(make:*)"], "deny": ["Bash(curl:*)"], "ask": ["Bash(pwd)"], "defaultMode": "bypassPermissions", "additionalDirectories": ["/etc"]},
 		"env": {"PATH": "/x"}, "apiKeyHelper": "x", "hooks": {}}`)
-	for origin, want := range map[rules.Origin]string{rules.User: "allow", rules.Project: "ask", rules.TrustedProject: "allow"} {
+	for origin, want := range map[rules.Origin]string{rules.User: "allow", rules.Project: "ask",
+		rules.TrustedProject: "allow"} {
 		s, err := rules.Load(p.dirs(), rules.Source{Name: "settings.json", Data: data, Origin: origin})
 		if err != nil {
 			t.Fatal(err)
@@ -113,8 +119,10 @@ func TestL1_OriginsAndForeignFiles(t *testing.T) {
 			}
 		}
 	}
-	foreign := rules.Source{Name: "s.json", Foreign: true, Data: []byte(`{"permissions": {"new": 1, "allow": ["Bash(node -e \":*)", "PowerShell(ls)", "Bash(ls)"], "deny": ["PowerShell(rm)"]}}`)}
-	s, err := rules.Load(p.dirs(), foreign, rules.Source{Name: "empty.json", Foreign: true, Data: []byte(`{"model": "x"}`)})
+	foreign := rules.Source{Name: "s.json", Foreign: true,
+		Data: []byte(`{"permissions": {"new": 1, "allow": ["Bash(node -e \":*)", "PowerShell(ls)", "Bash(ls)"], "deny": ["PowerShell(rm)"]}}`)}
+	s, err := rules.Load(p.dirs(), foreign, rules.Source{Name: "empty.json", Foreign: true,
+		Data: []byte(`{"model": "x"}`)})
 	if err != nil || len(s.Warnings()) != 4 {
 		t.Fatal(err, s.Warnings())
 	}
@@ -129,7 +137,8 @@ func TestL1_OriginsAndForeignFiles(t *testing.T) {
 func TestL1_WherePatternsStart(t *testing.T) {
 	p := newProject(t, "sub/x", "sub/sub/x", "x")
 	base := func(pattern, dir string) *rules.Set {
-		s, err := rules.Load(p.dirs(), rules.Source{Name: "r", Dir: dir, Data: []byte(`{"permissions": {"deny": ["Read(` + pattern + `)"]}}`)})
+		s, err := rules.Load(p.dirs(), rules.Source{Name: "r", Dir: dir,
+			Data: []byte(`{"permissions": {"deny": ["Read(` + pattern + `)"]}}`)})
 		if err != nil {
 			t.Fatal(pattern, err)
 		}

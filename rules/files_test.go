@@ -34,7 +34,8 @@ func TestM10_FilesOfCalls(t *testing.T) {
 			t.Errorf("%s: %q, want %q", args, got, want)
 		}
 	}
-	if !rules.HoldsSecrets("/x/.env") || !rules.HoldsSecrets("/home/me/.aws/config") || rules.HoldsSecrets("/x/env.md") {
+	if !rules.HoldsSecrets("/x/.env") || !rules.HoldsSecrets("/home/me/.aws/config") ||
+		rules.HoldsSecrets("/x/env.md") {
 		t.Error("the files with secrets are not those of the table")
 	}
 }

@@ -18,7 +18,9 @@ import (
 // file.
 func FuzzL1_File(f *testing.F) {
 	for _, seed := range []string{`{"permissions": {"allow": ["Bash(go test:*)"], "deny": [{"rule": "Read(./x/**)", "match": ["x/y"], "not_match": []}]}}`,
-		`{"permissions": {"ask": [1, {"rule": 2}, {"match": {}}], "additionalDirectories": ["~/x"], "x": 1}}`, `{"permissions": []}`, "{", "[[[[", "\ufeff{}", `{"permissions":{"deny":["Edit([a-z]*/**/?\\*)", "mcp__a__*", "WebFetch(domain:*.x)"]}}`} {
+		`{"permissions": {"ask": [1, {"rule": 2}, {"match": {}}], "additionalDirectories": ["~/x"], "x": 1}}`,
+		`{"permissions": []}`, "{", "[[[[", "\ufeff{}",
+		`{"permissions":{"deny":["Edit([a-z]*/**/?\\*)", "mcp__a__*", "WebFetch(domain:*.x)"]}}`} {
 		f.Add([]byte(seed), "ls x && rm 'y z'", "x/y")
 	}
 	p := newProject(f)
@@ -30,15 +32,18 @@ func FuzzL1_File(f *testing.F) {
 			}
 			return
 		}
-		s.Decide(t.Context(), p.env, tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: script}})
-		s.Decide(t.Context(), p.env, tool.Request{Call: llm.ToolCall{Name: "write_file"}, Access: tool.Access{Paths: []string{name}}})
+		s.Decide(t.Context(), p.env, tool.Request{Call: llm.ToolCall{Name: "shell"},
+			Access: tool.Access{Command: script}})
+		s.Decide(t.Context(), p.env, tool.Request{Call: llm.ToolCall{Name: "write_file"},
+			Access: tool.Access{Paths: []string{name}}})
 	})
 }
 
 // FuzzL1_Suggestions checks that what is suggested for a command is a rule that answers its
 // question.
 func FuzzL1_Suggestions(f *testing.F) {
-	for _, seed := range []string{"go test ./...", "rm *.o", `a 'b*' "c" \d`, "a (b", "x:*", "x *", "a; b > c", "Bash(x)", "é ü", "cat .env > out", `a "\*"`, `echo '\*' x`, "'' 0"} {
+	for _, seed := range []string{"go test ./...", "rm *.o", `a 'b*' "c" \d`, "a (b", "x:*", "x *", "a; b > c",
+		"Bash(x)", "é ü", "cat .env > out", `a "\*"`, `echo '\*' x`, "'' 0"} {
 		f.Add(seed)
 	}
 	p := newProject(f, ".env")
@@ -66,23 +71,27 @@ func TestL1_PatternsMatchAsExpressions(t *testing.T) {
 	p := newProject(t)
 	seed.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"x", "xx", "*", "x*", "*x", "xy", "y", `"x *"`, `'x y'`, `\*`})
-		pattern := strings.Join(rapid.SliceOfN(part, 1, 4).Draw(t, "pattern"), rapid.SampledFrom([]string{" ", "  ", ""}).Draw(t, "between"))
+		pattern := strings.Join(rapid.SliceOfN(part, 1, 4).Draw(t, "pattern"),
+			rapid.SampledFrom([]string{" ", "  ", ""}).Draw(t, "between"))
 		if open := rapid.Bool().Draw(t, "open"); open {
 			pattern += ":*"
 		}
 		if strings.Contains(strings.TrimSuffix(pattern, ":*"), ":*") || strings.Trim(pattern, "*: ") == "" {
 			return
 		}
-		words := rapid.SliceOfN(rapid.SampledFrom([]string{"x", "xx", "xy", "yx", "y", "x y", "x x", "*", "x*", ""}), 1, 4).Draw(t, "words")
+		words := rapid.SliceOfN(rapid.SampledFrom([]string{"x", "xx", "xy", "yx", "y", "x y", "x x", "*", "x*", ""}), 1,
+			4).Draw(t, "words")
 		if words[0] == "" {
 			words[0] = "x"
 		}
-		s, err := rules.Load(p.dirs(), source(`{"deny": [`+strings.ReplaceAll(fmt.Sprintf("%q", "Bash("+pattern+")"), `\x`, `\u00`)+`]}`))
+		s, err := rules.Load(p.dirs(), source(`{"deny": [`+strings.ReplaceAll(fmt.Sprintf("%q", "Bash("+pattern+")"),
+			`\x`, `\u00`)+`]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		script := quoted(words)
-		d := s.Decide(p.t.Context(), p.env, tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: script}})
+		d := s.Decide(p.t.Context(), p.env, tool.Request{Call: llm.ToolCall{Name: "shell"},
+			Access: tool.Access{Command: script}})
 		want := expression(pattern).MatchString(strings.Join(words, "\x00") + "\x00")
 		if got := d.Verdict == tool.Deny; got != want {
 			t.Fatalf("%s on %q: %v, want %v", pattern, words, got, want)

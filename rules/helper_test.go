@@ -99,7 +99,8 @@ func (p *project) load(permissions string) *rules.Set {
 // tools are the tools of our own dialect.
 func tools(t testing.TB) *tool.Registry {
 	t.Helper()
-	r, err := tool.NewRegistry(append(coding.Agents(), coding.Shell(0), coding.ReadFile(), coding.WriteFile(), coding.EditFile(), coding.Grep(), coding.Glob(), coding.ApplyPatch(),
+	r, err := tool.NewRegistry(append(coding.Agents(), coding.Shell(0), coding.ReadFile(), coding.WriteFile(),
+		coding.EditFile(), coding.Grep(), coding.Glob(), coding.ApplyPatch(),
 		coding.ReadManyFiles(), coding.ListDir())...)
 	if err != nil {
 		t.Fatal(err)
@@ -132,10 +133,11 @@ func (p *project) requestText(e env.Environment, registry *tool.Registry, name, 
 	if prepared.Outcome != nil {
 		p.t.Fatalf("%s %s: %s", name, text, prepared.Outcome.Model.Text())
 	}
-	registry.Authorize(p.t.Context(), prepared, tool.Call{Env: e}, func(_ context.Context, r tool.Request) (tool.Decision, error) {
-		req = r
-		return tool.Decision{}, nil
-	})
+	registry.Authorize(p.t.Context(), prepared, tool.Call{Env: e},
+		func(_ context.Context, r tool.Request) (tool.Decision, error) {
+			req = r
+			return tool.Decision{}, nil
+		})
 	return req
 }
 

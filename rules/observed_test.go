@@ -20,7 +20,8 @@ import (
 func TestU15_UnclearRunsWhereItCanDoNothing(t *testing.T) {
 	dir := t.TempDir()
 	git := peer.Need(t, "git")
-	for _, args := range [][]string{{"init", "-q"}, {"config", "core.fsmonitor", "./monitor"}, {"config", "remote.o.url", "https://me:secret@example.com/x"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"config", "core.fsmonitor", "./monitor"},
+		{"config", "remote.o.url", "https://me:secret@example.com/x"}} {
 		cmd := exec.Command(git, args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -60,13 +61,16 @@ func TestU15_UnclearRunsWhereItCanDoNothing(t *testing.T) {
 		"bin/ls":                     false, // no program of the system
 	} {
 		for _, observed := range []bool{false, true} {
-			set, err := rules.Load(rules.Dirs{Work: dir, Home: t.TempDir(), Vars: []string{"PATH=" + dir + "/bin:/usr/bin:/bin"}, Resolve: rules.RealPath,
+			set, err := rules.Load(rules.Dirs{Work: dir, Home: t.TempDir(),
+				Vars: []string{"PATH=" + dir + "/bin:/usr/bin:/bin"}, Resolve: rules.RealPath,
 				Outside:  func(_ context.Context, name string) ([]byte, error) { return nil, fs.ErrNotExist },
-				Observed: func() bool { return observed }}, rules.Source{Name: "rules", Data: []byte(`{"permissions": {"allow": ["Bash(make)"]}}`)})
+				Observed: func() bool { return observed }},
+				rules.Source{Name: "rules", Data: []byte(`{"permissions": {"allow": ["Bash(make)"]}}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := set.Decide(t.Context(), local, tool.Request{Dir: dir, Access: tool.Access{Effect: tool.Writes, Command: script}, Call: llm.ToolCall{Name: "shell"}})
+			d := set.Decide(t.Context(), local, tool.Request{Dir: dir, Access: tool.Access{Effect: tool.Writes,
+				Command: script}, Call: llm.ToolCall{Name: "shell"}})
 			if runs := d.Verdict == tool.Allow; runs != (observed && unclear) || d.Unclear != runs {
 				t.Errorf("%s, observed %v: %+v", script, observed, d)
 			}

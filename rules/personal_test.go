@@ -37,7 +37,8 @@ func TestN8_ModesOrdinaryFiles(t *testing.T) {
 		if c.also != "" {
 			roots = append(roots, c.also)
 		}
-		set, err := rules.Load(rules.Dirs{Work: c.work, Home: c.home, Roots: roots, Resolve: func(name string) (string, error) {
+		set, err := rules.Load(rules.Dirs{Work: c.work, Home: c.home, Roots: roots, Resolve: func(name string) (string,
+			error) {
 			if name == "/link" {
 				name = "/home/me"
 			}
@@ -46,7 +47,8 @@ func TestN8_ModesOrdinaryFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := set.Decide(t.Context(), e, tool.Request{Dir: c.work, Call: llm.ToolCall{Name: "write_file", Args: "{}"}, Access: tool.Access{Effect: tool.Writes, Paths: []string{c.file}}})
+		d := set.Decide(t.Context(), e, tool.Request{Dir: c.work, Call: llm.ToolCall{Name: "write_file", Args: "{}"},
+			Access: tool.Access{Effect: tool.Writes, Paths: []string{c.file}}})
 		if d.Edits != c.want || d.Verdict != tool.Ask {
 			t.Errorf("%+v: %+v", c, d)
 		}

@@ -97,7 +97,8 @@ func (s *Set) personal(name string) bool {
 			continue
 		}
 		first, _, _ := strings.Cut(strings.TrimPrefix(name[len(home):], "/"), "/")
-		return strings.HasPrefix(first, ".") || slices.Contains([]string{"bin", "library", "appdata"}, strings.ToLower(first))
+		return strings.HasPrefix(first, ".") || slices.Contains([]string{"bin", "library", "appdata"},
+			strings.ToLower(first))
 	}
 	return true
 }

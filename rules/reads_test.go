@@ -18,7 +18,8 @@ func TestN8_ModesReads(t *testing.T) {
 		}
 		d, free := p.command(none, c.script()), p.command(all, c.script())
 		if d.Reads != free.Reads {
-			t.Errorf("%s: %s reads: %v without rules, and %v with one that allows all", c.ID, c.script(), d.Reads, free.Reads)
+			t.Errorf("%s: %s reads: %v without rules, and %v with one that allows all", c.ID, c.script(), d.Reads,
+				free.Reads)
 		}
 		if d.Verdict == tool.Allow && !d.Reads {
 			t.Errorf("%s: %s is allowed as a command that reads, and does not read", c.ID, c.script())
@@ -40,9 +41,12 @@ func TestN8_ModesReadsByParts(t *testing.T) {
 	p := newProject(t, "file.txt")
 	all := p.load(`{"allow": ["Bash", "Edit", "Read"]}`)
 	for script, want := range map[string]bool{
-		"cat file.txt": true, "cat file.txt | grep x | wc -l": true, "ls; pwd": true, "cat /etc/hostname": true, "cat ~/.ssh/id_rsa": true, "grep x file.txt 2>/dev/null": true,
-		"sh -c ls": true, "sh -c 'touch a'": false, "touch a": false, "cat file.txt; touch a": false, "cat file.txt >copy": false, "cat file.txt >>file.txt": false, "echo $(touch a)": false,
-		"cat $(ls)": false, "sed -i s/a/b/ file.txt": false, "find . -delete": false, "git commit -m x": false, "go test ./...": false, "LD_PRELOAD=x cat file.txt": false,
+		"cat file.txt": true, "cat file.txt | grep x | wc -l": true, "ls; pwd": true, "cat /etc/hostname": true,
+		"cat ~/.ssh/id_rsa": true, "grep x file.txt 2>/dev/null": true,
+		"sh -c ls": true, "sh -c 'touch a'": false, "touch a": false, "cat file.txt; touch a": false,
+		"cat file.txt >copy": false, "cat file.txt >>file.txt": false, "echo $(touch a)": false,
+		"cat $(ls)": false, "sed -i s/a/b/ file.txt": false, "find . -delete": false, "git commit -m x": false,
+		"go test ./...": false, "LD_PRELOAD=x cat file.txt": false,
 		"cat file.txt &": true, "unknown-program": false, "eval cat file.txt": false,
 	} {
 		if d := p.command(all, script); d.Reads != want {

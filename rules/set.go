@@ -17,9 +17,10 @@ type Origin uint8
 
 // The origins.
 const (
-	User           Origin = iota // the user's own: all rules count
-	Project                      // a project's that nobody trusts yet: its deny and ask rules count, and the others are ignored
-	TrustedProject               // a project's that the user trusts: all rules count
+	User Origin = iota // the user's own: all rules count
+	// a project's that nobody trusts yet: its deny and ask rules count, and the others are ignored
+	Project
+	TrustedProject // a project's that the user trusts: all rules count
 )
 
 // Source holds the content of a file of rules.

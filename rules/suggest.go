@@ -42,9 +42,11 @@ func exactPattern(script string) string {
 func verbs(program string) (list []string, ok bool) {
 	switch program {
 	case "go":
-		return []string{"build", "test", "vet", "fmt", "list", "mod tidy", "mod verify", "mod download", "mod vendor", "tool", "clean"}, true
+		return []string{"build", "test", "vet", "fmt", "list", "mod tidy", "mod verify", "mod download", "mod vendor",
+			"tool", "clean"}, true
 	case "git":
-		return []string{"add", "commit", "checkout", "switch", "restore", "stash", "branch", "tag", "merge", "reset", "mv", "rm", "cherry-pick", "revert"}, true
+		return []string{"add", "commit", "checkout", "switch", "restore", "stash", "branch", "tag", "merge", "reset",
+			"mv", "rm", "cherry-pick", "revert"}, true
 	case "npm", "pnpm", "yarn":
 		return []string{"test", "ci", "run", "lint", "build"}, true
 	case "cargo":
@@ -58,7 +60,8 @@ func verbs(program string) (list []string, ok bool) {
 	case "kubectl":
 		return []string{"get", "describe", "logs"}, true
 	case "gh":
-		return []string{"pr view", "pr list", "pr diff", "pr checks", "issue view", "issue list", "run view", "run list"}, true
+		return []string{"pr view", "pr list", "pr diff", "pr checks", "issue view", "issue list", "run view",
+			"run list"}, true
 	case "bundle", "rails", "rake", "mix", "composer", "poetry", "swift", "zig", "deno", "bun":
 		return []string{"test", "build", "format", "check", "lint"}, true
 	}
@@ -67,8 +70,10 @@ func verbs(program string) (list []string, ok bool) {
 
 // checkers lists programs that check, test or format a project, or make files without content.
 func checkers() []string {
-	return []string{"gofmt", "goimports", "staticcheck", "golangci-lint", "pytest", "tox", "ruff", "mypy", "pyright", "flake8", "pylint", "black", "isort",
-		"jest", "vitest", "mocha", "tsc", "eslint", "prettier", "rubocop", "rspec", "rustfmt", "shellcheck", "hadolint", "mkdir", "touch", "cmake", "ninja", "ctest"}
+	return []string{"gofmt", "goimports", "staticcheck", "golangci-lint", "pytest", "tox", "ruff", "mypy", "pyright",
+		"flake8", "pylint", "black", "isort",
+		"jest", "vitest", "mocha", "tsc", "eslint", "prettier", "rubocop", "rspec", "rustfmt", "shellcheck", "hadolint",
+		"mkdir", "touch", "cmake", "ninja", "ctest"}
 }
 
 // suggestCommand returns a rule that allows commands like this one, or nil if only a rule for the
@@ -150,5 +155,6 @@ func ordinaryDir(dir, home string) bool {
 	if dir == home || home != "" && inside(dir, home) || strings.Contains(dir, "/.") {
 		return false
 	}
-	return strings.Count(dir, "/") >= 2 && !inside("/etc", dir) && !inside("/root", dir) && !inside("/var/run", dir) && !inside("/run", dir)
+	return strings.Count(dir, "/") >= 2 && !inside("/etc", dir) && !inside("/root", dir) && !inside("/var/run", dir) &&
+		!inside("/run", dir)
 }

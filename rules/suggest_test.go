@@ -59,7 +59,8 @@ func TestL3_Suggestions(t *testing.T) {
 		if d := p.command(s, c.script); d.Verdict != tool.Allow {
 			t.Errorf("%s: with %q it is still %s (%s)", c.script, c.suggest, d.Verdict, d.Reason)
 		}
-		for _, other := range []string{"curl x.test", "rm -rf x", "git push --force", "python3 -c 1", "cat id_rsa", "echo x > .envrc", "rm .o a", "rm 'aXb'"} {
+		for _, other := range []string{"curl x.test", "rm -rf x", "git push --force", "python3 -c 1", "cat id_rsa",
+			"echo x > .envrc", "rm .o a", "rm 'aXb'"} {
 			if d := p.command(s, other); d.Verdict == tool.Allow {
 				t.Errorf("%s: %q also allows %s", c.script, c.suggest, other)
 			}

@@ -25,7 +25,8 @@ func kindOf(name string) kind {
 		return command
 	case "process", "write_stdin":
 		return input
-	case "Read", "read_file", "read_many_files", "view_image", "list_dir", "list_directory", "LS", "Grep", "grep", "grep_search", "Glob", "glob", "NotebookRead":
+	case "Read", "read_file", "read_many_files", "view_image", "list_dir", "list_directory", "LS", "Grep", "grep",
+		"grep_search", "Glob", "glob", "NotebookRead":
 		return read
 	case "Edit", "Write", "MultiEdit", "NotebookEdit", "write_file", "edit_file", "replace", "apply_patch":
 		return edit
@@ -35,8 +36,10 @@ func kindOf(name string) kind {
 		return agents
 	case "Skill", "skill", "activate_skill":
 		return skill
-	case "ask_user", "request_user_input", "AskUserQuestion", "update_plan", "TodoWrite", "read_output", "list_background_processes",
-		"read_background_output", "BashOutput", "TaskOutput", "TaskStop", "KillShell", "KillBash", "wait", "close_agent", "exit_plan_mode", "ExitPlanMode", "EnterPlanMode":
+	case "ask_user", "request_user_input", "AskUserQuestion", "update_plan", "TodoWrite", "read_output",
+		"list_background_processes",
+		"read_background_output", "BashOutput", "TaskOutput", "TaskStop", "KillShell", "KillBash", "wait",
+		"close_agent", "exit_plan_mode", "ExitPlanMode", "EnterPlanMode":
 		return inner
 	}
 	if strings.HasPrefix(name, "mcp__") {
@@ -67,7 +70,8 @@ func ClaudeName(tool string) string {
 	case "close_agent":
 		return "TaskStop"
 	}
-	for _, name := range []string{"Grep", "Glob", "LS", "TodoWrite", "AskUserQuestion", "ExitPlanMode", "WebFetch", "Skill", "Bash", "Edit", "Read", "Agent"} {
+	for _, name := range []string{"Grep", "Glob", "LS", "TodoWrite", "AskUserQuestion", "ExitPlanMode", "WebFetch",
+		"Skill", "Bash", "Edit", "Read", "Agent"} {
 		if covers(name, tool, kindOf(tool)) {
 			return name
 		}
@@ -117,7 +121,8 @@ func coversMCP(rule, tool string) bool {
 		return strings.HasPrefix(tool, server+"__")
 	}
 	if !strings.Contains(rule, "*") {
-		return tool == rule || strings.HasPrefix(tool, rule+"__") && !strings.Contains(strings.TrimPrefix(rule, "mcp__"), "__")
+		return tool == rule || strings.HasPrefix(tool, rule+"__") &&
+			!strings.Contains(strings.TrimPrefix(rule, "mcp__"), "__")
 	}
 	return starred(rule).match(tool)
 }

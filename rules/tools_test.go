@@ -20,41 +20,56 @@ var calls = map[string]struct {
 	want   string
 	denied []string
 }{
-	"read_file":                 {map[string]any{"file_path": "a"}, "allow", []string{"Read", "Read(a)", "read_file"}},
-	"read_many_files":           {map[string]any{"paths": []string{"a"}}, "allow", []string{"Read", "Read(a)"}},
-	"view_image":                {map[string]any{"path": "a"}, "allow", []string{"Read", "Read(a)"}},
-	"list_dir":                  {map[string]any{"path": "d"}, "allow", []string{"Read", "LS", "Read(d)", "LS(d)", "Read(./d/**)"}},
-	"list_directory":            {map[string]any{"dir_path": "d"}, "allow", []string{"Read", "LS", "Read(d)"}},
-	"grep":                      {map[string]any{"pattern": "x", "path": "d"}, "allow", []string{"Read", "Grep", "Read(d)", "Grep(d)"}},
-	"grep_search":               {map[string]any{"pattern": "x", "dir_path": "d"}, "allow", []string{"Read", "Grep", "Read(d)"}},
-	"glob":                      {map[string]any{"pattern": "x", "path": "d", "dir_path": "d"}, "allow", []string{"Read", "Glob", "Read(d)"}},
-	"write_file":                {map[string]any{"file_path": "a", "content": "x"}, "ask", []string{"Edit", "Write", "Edit(a)", "Write(a)"}},
-	"edit_file":                 {map[string]any{"file_path": "a", "old_string": "x", "new_string": "y"}, "ask", []string{"Edit", "Edit(a)", "MultiEdit"}},
-	"replace":                   {map[string]any{"file_path": "a", "instruction": "i", "old_string": "x", "new_string": "y"}, "ask", []string{"Edit", "Edit(a)"}},
-	"apply_patch":               {map[string]any{"patch": addPatch}, "ask", []string{"Edit", "Edit(new)"}},
-	"shell":                     {map[string]any{"command": "touch a"}, "ask", []string{"Bash", "Bash(touch:*)", "Bash(*)", "shell"}},
-	"run_shell_command":         {map[string]any{"command": "touch a", "dir_path": "d"}, "ask", []string{"Bash", "Bash(touch:*)"}},
-	"exec_command":              {map[string]any{"cmd": "touch a"}, "ask", []string{"Bash", "Bash(touch:*)"}},
-	"process":                   {map[string]any{"id": "1", "action": "write", "input": "x\n"}, "ask", []string{"Bash", "process"}},
+	"read_file":       {map[string]any{"file_path": "a"}, "allow", []string{"Read", "Read(a)", "read_file"}},
+	"read_many_files": {map[string]any{"paths": []string{"a"}}, "allow", []string{"Read", "Read(a)"}},
+	"view_image":      {map[string]any{"path": "a"}, "allow", []string{"Read", "Read(a)"}},
+	"list_dir": {map[string]any{"path": "d"}, "allow", []string{"Read", "LS", "Read(d)", "LS(d)",
+		"Read(./d/**)"}},
+	"list_directory": {map[string]any{"dir_path": "d"}, "allow", []string{"Read", "LS", "Read(d)"}},
+	"grep": {map[string]any{"pattern": "x", "path": "d"}, "allow",
+		[]string{"Read", "Grep", "Read(d)", "Grep(d)"}},
+	"grep_search": {map[string]any{"pattern": "x", "dir_path": "d"}, "allow",
+		[]string{"Read", "Grep", "Read(d)"}},
+	"glob": {map[string]any{"pattern": "x", "path": "d", "dir_path": "d"}, "allow",
+		[]string{"Read", "Glob", "Read(d)"}},
+	"write_file": {map[string]any{"file_path": "a", "content": "x"}, "ask",
+		[]string{"Edit", "Write", "Edit(a)", "Write(a)"}},
+	"edit_file": {map[string]any{"file_path": "a", "old_string": "x", "new_string": "y"}, "ask",
+		[]string{"Edit", "Edit(a)", "MultiEdit"}},
+	"replace": {map[string]any{"file_path": "a", "instruction": "i", "old_string": "x",
+		"new_string": "y"}, "ask", []string{"Edit", "Edit(a)"}},
+	"apply_patch": {map[string]any{"patch": addPatch}, "ask", []string{"Edit", "Edit(new)"}},
+	"shell": {map[string]any{"command": "touch a"}, "ask", []string{"Bash", "Bash(touch:*)",
+		"Bash(*)", "shell"}},
+	"run_shell_command": {map[string]any{"command": "touch a", "dir_path": "d"}, "ask",
+		[]string{"Bash", "Bash(touch:*)"}},
+	"exec_command": {map[string]any{"cmd": "touch a"}, "ask", []string{"Bash", "Bash(touch:*)"}},
+	"process": {map[string]any{"id": "1", "action": "write", "input": "x\n"}, "ask",
+		[]string{"Bash", "process"}},
 	"write_stdin":               {map[string]any{"session_id": 1, "chars": "x\n"}, "ask", []string{"Bash"}},
 	"list_background_processes": {map[string]any{}, "allow", []string{"list_background_processes"}},
 	"read_background_output":    {map[string]any{"pid": 1}, "allow", []string{"read_background_output"}},
 	"TaskStop":                  {map[string]any{"task_id": "1"}, "allow", []string{"TaskStop"}},
 	"read_output":               {map[string]any{"id": "x"}, "allow", []string{"read_output"}},
 	"ask_user":                  {map[string]any{"question": "x"}, "allow", []string{"AskUserQuestion", "ask_user"}},
-	"request_user_input":        {map[string]any{"questions": []any{map[string]any{"id": "q", "header": "h", "question": "x", "options": []any{}}}}, "allow", []string{"AskUserQuestion"}},
-	"update_plan":               {map[string]any{"plan": []any{}}, "allow", []string{"TodoWrite", "update_plan"}},
-	"spawn_agent":               {map[string]any{"task": "x"}, "allow", []string{"Agent", "Task", "spawn_agent"}},
-	"send_input":                {map[string]any{"agent_id": "1", "message": "x"}, "allow", []string{"Agent"}},
-	"invoke_agent":              {map[string]any{"agent_name": "generalist", "prompt": "x"}, "allow", []string{"Agent", "Agent(generalist)"}},
-	"wait":                      {map[string]any{"agent_id": "1"}, "allow", []string{"wait"}},
-	"close_agent":               {map[string]any{"agent_id": "1"}, "allow", []string{"close_agent"}},
-	"Agent":                     {map[string]any{"description": "x", "prompt": "x", "subagent_type": "general-purpose"}, "allow", []string{"Agent", "Agent(general*)", "Task"}},
-	"SendMessage":               {map[string]any{"to": "1", "message": "x"}, "allow", []string{"Agent"}},
-	"Bash":                      {map[string]any{"command": "touch a"}, "ask", []string{"Bash", "Bash(touch *)"}},
-	"Read":                      {map[string]any{"file_path": "a"}, "allow", []string{"Read", "Read(a)"}},
-	"Write":                     {map[string]any{"file_path": "a", "content": "x"}, "ask", []string{"Edit", "Write", "Write(a)"}},
-	"Edit":                      {map[string]any{"file_path": "a", "old_string": "x", "new_string": "y"}, "ask", []string{"Edit", "Edit(a)"}},
+	"request_user_input": {map[string]any{"questions": []any{map[string]any{"id": "q", "header": "h",
+		"question": "x", "options": []any{}}}}, "allow", []string{"AskUserQuestion"}},
+	"update_plan": {map[string]any{"plan": []any{}}, "allow", []string{"TodoWrite", "update_plan"}},
+	"spawn_agent": {map[string]any{"task": "x"}, "allow", []string{"Agent", "Task", "spawn_agent"}},
+	"send_input":  {map[string]any{"agent_id": "1", "message": "x"}, "allow", []string{"Agent"}},
+	"invoke_agent": {map[string]any{"agent_name": "generalist", "prompt": "x"}, "allow",
+		[]string{"Agent", "Agent(generalist)"}},
+	"wait":        {map[string]any{"agent_id": "1"}, "allow", []string{"wait"}},
+	"close_agent": {map[string]any{"agent_id": "1"}, "allow", []string{"close_agent"}},
+	"Agent": {map[string]any{"description": "x", "prompt": "x", "subagent_type": "general-purpose"},
+		"allow", []string{"Agent", "Agent(general*)", "Task"}},
+	"SendMessage": {map[string]any{"to": "1", "message": "x"}, "allow", []string{"Agent"}},
+	"Bash":        {map[string]any{"command": "touch a"}, "ask", []string{"Bash", "Bash(touch *)"}},
+	"Read":        {map[string]any{"file_path": "a"}, "allow", []string{"Read", "Read(a)"}},
+	"Write": {map[string]any{"file_path": "a", "content": "x"}, "ask",
+		[]string{"Edit", "Write", "Write(a)"}},
+	"Edit": {map[string]any{"file_path": "a", "old_string": "x", "new_string": "y"}, "ask",
+		[]string{"Edit", "Edit(a)"}},
 }
 
 const addPatch = "*** Begin Patch\n*** Add File: new\n+x\n*** End Patch"
@@ -65,7 +80,8 @@ func TestL1_EveryToolHasItsRules(t *testing.T) {
 	p := newProject(t, "a", "d/x")
 	e := env.Protect(p.env, env.DefaultProtection())
 	none, used := p.load(`{}`), map[string]bool{}
-	for _, prof := range []profile.Profile{anthropic.Profile(), anthropic.Native(), openai.Profile(), openai.Native(), gemini.Profile(), gemini.Native()} {
+	for _, prof := range []profile.Profile{anthropic.Profile(), anthropic.Native(), openai.Profile(), openai.Native(),
+		gemini.Profile(), gemini.Native()} {
 		registry, err := tool.NewRegistry(prof.Tools...)
 		if err != nil {
 			t.Fatal(err)
@@ -82,11 +98,13 @@ func TestL1_EveryToolHasItsRules(t *testing.T) {
 				t.Errorf("%s %s: %s (%s), want %s by default", prof.Name, name, d.Verdict, d.Reason, c.want)
 			}
 			for _, rule := range c.denied {
-				if d := p.load(`{"deny": ["`+rule+`"], "allow": ["Bash", "Read", "Edit", "Agent", "`+name+`"]}`).Decide(t.Context(), e, req); d.Verdict != tool.Deny {
+				if d := p.load(`{"deny": ["`+rule+`"], "allow": ["Bash", "Read", "Edit", "Agent", "`+name+
+					`"]}`).Decide(t.Context(), e, req); d.Verdict != tool.Deny {
 					t.Errorf("%s %s: %s does not deny it, but %s (%s)", prof.Name, name, rule, d.Verdict, d.Rule)
 				}
 			}
-			for _, rule := range []string{"WebFetch", "mcp__x", "Skill", "Bash(other)", "Read(other)", "Edit(other)", "Agent(other)"} {
+			for _, rule := range []string{"WebFetch", "mcp__x", "Skill", "Bash(other)", "Read(other)", "Edit(other)",
+				"Agent(other)"} {
 				if d := p.load(`{"deny": ["`+rule+`"]}`).Decide(t.Context(), e, req); d.Verdict == tool.Deny {
 					t.Errorf("%s %s: %s denies it", prof.Name, name, rule)
 				}
@@ -139,9 +157,11 @@ func TestM12_ResourcesOfServers(t *testing.T) {
 		`{"allow": ["mcp__work"], "ask": ["mcp__*__mcp_*"]}`: tool.Ask,
 	} {
 		for _, name := range []string{"mcp_read", "mcp_resources"} {
-			req := tool.Request{Dir: p.dir, Call: llm.ToolCall{ID: "1", Name: name, Args: `{"server":"work","uri":"x://y"}`},
+			req := tool.Request{Dir: p.dir, Call: llm.ToolCall{ID: "1", Name: name,
+				Args: `{"server":"work","uri":"x://y"}`},
 				Access: tool.Access{Effect: tool.Exclusive, About: "work"}}
-			if d := p.load(permissions).Decide(t.Context(), p.env, req); d.Verdict != want || permissions == "{}" && !slices.Equal(d.Suggest, []string{"mcp__work__" + name}) {
+			if d := p.load(permissions).Decide(t.Context(), p.env, req); d.Verdict != want || permissions == "{}" &&
+				!slices.Equal(d.Suggest, []string{"mcp__work__" + name}) {
 				t.Errorf("%s, %s: %v (%s, %q), want %v", permissions, name, d.Verdict, d.Reason, d.Suggest, want)
 			}
 		}
@@ -162,14 +182,18 @@ func TestT4_AccessSaysWhatRulesNeed(t *testing.T) {
 		{openai.Native(), "exec_command", map[string]any{"cmd": "go test", "shell": "zsh"}, tool.Ask},
 		{openai.Native(), "exec_command", map[string]any{"cmd": "go test", "login": true}, tool.Ask},
 		{openai.Native(), "exec_command", map[string]any{"cmd": "go test", "tty": true}, tool.Ask},
-		{openai.Native(), "exec_command", map[string]any{"cmd": "go test", "sandbox_permissions": "require_escalated"}, tool.Ask},
+		{openai.Native(), "exec_command", map[string]any{"cmd": "go test", "sandbox_permissions": "require_escalated"},
+			tool.Ask},
 		{openai.Native(), "exec_command", map[string]any{"cmd": "cat ../outside.txt", "workdir": "d"}, tool.Allow},
 		{openai.Native(), "exec_command", map[string]any{"cmd": "ls ../outside.txt", "workdir": "d"}, tool.Allow},
 		{openai.Native(), "exec_command", map[string]any{"cmd": "ls ../outside.txt"}, tool.Ask},
-		{gemini.Native(), "run_shell_command", map[string]any{"command": "ls ../outside.txt", "dir_path": "d"}, tool.Allow},
-		{gemini.Native(), "run_shell_command", map[string]any{"command": "ls ../outside.txt", "dir_path": "d", "is_background": true}, tool.Allow},
+		{gemini.Native(), "run_shell_command", map[string]any{"command": "ls ../outside.txt", "dir_path": "d"},
+			tool.Allow},
+		{gemini.Native(), "run_shell_command", map[string]any{"command": "ls ../outside.txt", "dir_path": "d",
+			"is_background": true}, tool.Allow},
 		{gemini.Native(), "run_shell_command", map[string]any{"command": "ls ../outside.txt"}, tool.Ask},
-		{openai.Native(), "exec_command", map[string]any{"cmd": "apply_patch <<'EOF'\n" + addPatch + "\nEOF", "login": true}, tool.Ask},
+		{openai.Native(), "exec_command", map[string]any{"cmd": "apply_patch <<'EOF'\n" + addPatch + "\nEOF",
+			"login": true}, tool.Ask},
 		{anthropic.Native(), "Bash", map[string]any{"command": "go test"}, tool.Allow},
 		{anthropic.Native(), "Bash", map[string]any{"command": "go test", "dangerouslyDisableSandbox": true}, tool.Ask},
 		{openai.Native(), "write_stdin", map[string]any{"session_id": 1, "chars": "\x03"}, tool.Allow},
@@ -177,7 +201,8 @@ func TestT4_AccessSaysWhatRulesNeed(t *testing.T) {
 		{anthropic.Profile(), "process", map[string]any{"id": "1", "action": "kill"}, tool.Allow},
 		{anthropic.Profile(), "process", map[string]any{"id": "1", "action": "end_input"}, tool.Ask},
 		{gemini.Native(), "invoke_agent", map[string]any{"agent_name": "reviewer", "prompt": "x"}, tool.Deny},
-		{anthropic.Native(), "Agent", map[string]any{"description": "x", "prompt": "x", "subagent_type": "reviewer"}, tool.Deny},
+		{anthropic.Native(), "Agent", map[string]any{"description": "x", "prompt": "x", "subagent_type": "reviewer"},
+			tool.Deny},
 		{anthropic.Profile(), "spawn_agent", map[string]any{"task": "x", "agent": "reviewer"}, tool.Deny},
 	} {
 		registry, err := tool.NewRegistry(c.profile.Tools...)

@@ -50,7 +50,8 @@ func (c *call) tree(f file) (why string, suggest []string) {
 			entries = entries[:len(entries)+left]
 		}
 		for _, e := range entries {
-			if f.visible && strings.HasPrefix(e.Name, ".") || dir.ignores.Exclude(strings.TrimSuffix(dir.name, "/")+"/", e.Name, e.IsDir()) {
+			if f.visible && strings.HasPrefix(e.Name, ".") || dir.ignores.Exclude(strings.TrimSuffix(dir.name, "/")+"/",
+				e.Name, e.IsDir()) {
 				continue
 			}
 			name := path.Join(dir.name, e.Name)

@@ -78,7 +78,8 @@ func patternWords(text string) (string, error) {
 		}
 		inWord = true
 		switch {
-		case c == '\\' && i+1 < len(text) && (quote == 0 || text[i+1] == '*' || quote == '"' && strings.IndexByte("\"\\$`", text[i+1]) >= 0):
+		case c == '\\' && i+1 < len(text) && (quote == 0 || text[i+1] == '*' || quote == '"' &&
+			strings.IndexByte("\"\\$`", text[i+1]) >= 0):
 			i++
 			b.WriteByte(text[i])
 		case c == quote:

@@ -88,7 +88,8 @@ var terminalCases = []struct{ name, raw, want string }{
 	{"title with BEL", "\x1b]0;title\x07text", "text"},
 	{"title with ST", "\x1b]0;title é漢✜\x1b\\text", "text"},
 	{"link", "\x1b]8;;https://example.org\x1b\\link\x1b]8;;\x1b\\", "link"},
-	{"device control, application, privacy, start of string", "\x1bPq#0\x1b\\a\x1b_G1\x1b\\b\x1b^p\x1b\\c\x1bXs\x1b\\d", "abcd"},
+	{"device control, application, privacy, start of string", "\x1bPq#0\x1b\\a\x1b_G1\x1b\\b\x1b^p\x1b\\c\x1bXs\x1b\\d",
+		"abcd"},
 	{"8-bit forms, raw", "\x9b31mred\x9b0m \x9d0;t\x9c\x90q\x9cx", "red x"},
 	{"8-bit forms, as characters", "\u009b31mred\u009b0m \u009d0;t\u009c\u0090q\u009cx", "red x"},
 	{"raw ST inside of a character", "\x1b]0;\u271c\u271c\x07x", "x"},
@@ -122,7 +123,8 @@ var terminalCases = []struct{ name, raw, want string }{
 	{"backspace and a sequence", "a\b\x1b[1ma", `a\u{8}a`},
 	{"other control characters", "a\x00b\x0bc\x0cd\x7fe\u0085f", `a\u{0}b\u{b}c\u{c}d\u{7f}e\u{85}f`},
 	{"bidirectional", "a\u202eb\u2066c", `a\u{202e}b\u{2066}c`},
-	{"invisible", "a\u200bb\ufeffc\u00add\u2060e\u034f\u3164\u2028", `a\u{200b}b\u{feff}c\u{ad}d\u{2060}e\u{34f}\u{3164}\u{2028}`},
+	{"invisible", "a\u200bb\ufeffc\u00add\u2060e\u034f\u3164\u2028",
+		`a\u{200b}b\u{feff}c\u{ad}d\u{2060}e\u{34f}\u{3164}\u{2028}`},
 	{"tags and variation selectors", "\U000e0041\U000e0100\ufe00", `\u{e0041}\u{e0100}\u{fe00}`},
 	{"invalid UTF-8", "a\xff\xfe\xfab\xc3(\xe2\x82\xf0", "a\ufffdb\ufffd(\ufffd"},
 	{"invalid runs", "\xff\n\xff", "\ufffd\n\ufffd"},
@@ -185,7 +187,8 @@ func TestB_CleanText(t *testing.T) {
 // Without hidden characters, cleaning is strings.ToValidUTF8.
 func TestB_CleanTextReplacesRuns(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
-		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "é", "漢", "\xff", "\xe2", "\xe2\x82", "\xf0\x9f", "\ufffd", "\n"})).Draw(t, "text"), "")
+		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "é", "漢", "\xff", "\xe2", "\xe2\x82",
+			"\xf0\x9f", "\ufffd", "\n"})).Draw(t, "text"), "")
 		if got, want := Text(text), strings.ToValidUTF8(text, "\ufffd"); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
@@ -193,8 +196,10 @@ func TestB_CleanTextReplacesRuns(t *testing.T) {
 }
 
 // bits are parts of sequences, so that many random texts are almost sequences.
-var bits = []string{"\x1b", "[", "]", "P", "_", "\\", "0", ";", "m", "31", " ", "\a", "\b", "\r", "\n", "\t", "a", "é", "漢", "\x9b", "\x9c",
-	"\x9d", "\u009b", "\u009c", "\xe2", "\x80", "\x8b", "\u200b", "\xff", "\x00", "\x7f", "_\bx", "x\bx", "\x1b[0m", "\x1b]0;t\a", "😀", "\ufffd"}
+var bits = []string{"\x1b", "[", "]", "P", "_", "\\", "0", ";", "m", "31", " ", "\a", "\b", "\r", "\n", "\t", "a", "é",
+	"漢", "\x9b", "\x9c",
+	"\x9d", "\u009b", "\u009c", "\xe2", "\x80", "\x8b", "\u200b", "\xff", "\x00", "\x7f", "_\bx", "x\bx", "\x1b[0m",
+	"\x1b]0;t\a", "😀", "\ufffd"}
 
 func TestB_CleanProperties(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
@@ -223,7 +228,8 @@ func TestB_CleanEveryCharacter(t *testing.T) {
 			continue
 		}
 		want := string(r)
-		ignorable := unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+		ignorable := unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp,
+			unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 		if ignorable && !strings.ContainsRune("\n\t\u200d\ufe0e\ufe0f", r) {
 			want = string(appendEscape(nil, r))
 		}
@@ -245,7 +251,8 @@ func TestB_TerminalEscapeCorpus(t *testing.T) {
 	// The cases list what must not be in the text; this test decides what is.
 	want := map[string]string{
 		"esc_00": "red", "esc_01": "", "esc_02": "", "esc_06": "", "esc_08": "", "esc_09": "", "esc_11": "a\nb",
-		"esc_12": `good\u{8}\u{8}\u{8}\u{8}evil`, "esc_13": "hidden", "esc_15": `a\u{200b}b\u{feff}c`, "esc_16": `\u{e0049}\u{e0047}`,
+		"esc_12": `good\u{8}\u{8}\u{8}\u{8}evil`, "esc_13": "hidden", "esc_15": `a\u{200b}b\u{feff}c`,
+		"esc_16": `\u{e0049}\u{e0047}`,
 		"esc_18": "", "esc_20": `\u{1b}]0;never terminated`, "esc_22": "\ufffd", "esc_23": "",
 	}
 	seen := 0

@@ -24,9 +24,11 @@ type Form uint8
 
 // The forms of a Writer.
 const (
-	Plain    Form = iota // escapes as [Text] does: \u{1b}
-	Coloured             // as Plain, but lets a few looks through: reset, bold, faint, italic, underlined, crossed out, red, green, yellow and cyan
-	JSON                 // escapes as JSON does: \u001b, which a reader of JSON reads as the same string
+	Plain Form = iota // escapes as [Text] does: \u{1b}
+	// as Plain, but lets a few looks through: reset, bold, faint, italic, underlined, crossed out,
+	// red, green, yellow and cyan
+	Coloured
+	JSON // escapes as JSON does: \u001b, which a reader of JSON reads as the same string
 )
 
 // NewWriter returns a Writer to w in a form.
@@ -58,7 +60,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 }
 
 // palette lists the sequences that the form Coloured lets through.
-var palette = [...]string{"\x1b[0m", "\x1b[m", "\x1b[1m", "\x1b[2m", "\x1b[3m", "\x1b[4m", "\x1b[9m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"}
+var palette = [...]string{"\x1b[0m", "\x1b[m", "\x1b[1m", "\x1b[2m", "\x1b[3m", "\x1b[4m", "\x1b[9m", "\x1b[31m",
+	"\x1b[32m", "\x1b[33m", "\x1b[36m"}
 
 // clean returns the text in the form.
 func (f Form) clean(text string) string {

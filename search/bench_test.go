@@ -60,7 +60,8 @@ func manyFiles(b *testing.B, src string, n int) string {
 			if written%100 == 0 {
 				must(b, os.MkdirAll(below, 0o755))
 			}
-			err = os.WriteFile(filepath.Join(below, fmt.Sprintf("%02d_%s", written%100, filepath.Base(name))), bytes.Join(head, nil), 0o644)
+			err = os.WriteFile(filepath.Join(below, fmt.Sprintf("%02d_%s", written%100, filepath.Base(name))),
+				bytes.Join(head, nil), 0o644)
 			written++
 		}
 		return err
@@ -88,7 +89,8 @@ func contest(b *testing.B, dir string, goal float64, ours []string, peers map[st
 	_, want := spent(b, dir, ours) // also warms up the caches
 	for name, command := range peers {
 		if _, out := spent(b, dir, command); bytes.Count(out, []byte("\n")) != bytes.Count(want, []byte("\n")) {
-			b.Logf("%s prints %d lines, we print %d", name, bytes.Count(out, []byte("\n")), bytes.Count(want, []byte("\n")))
+			b.Logf("%s prints %d lines, we print %d", name, bytes.Count(out, []byte("\n")),
+				bytes.Count(want, []byte("\n")))
 		}
 	}
 	times := map[string][]time.Duration{}
@@ -135,7 +137,8 @@ func BenchmarkK10_Grep(b *testing.B) {
 			{"ignoreCase", `errunexpectedeof`, []string{"-i"}, 1.15},
 			{"ignoreCaseFiles", `readseeker`, []string{"-i", "-l"}, 1.15},
 			{"alternatives8", `alpha|bravo|charlie|delta|echo|foxtrot|golf|hotel`, nil, 1.5},
-			{"alternatives8Files", `Mutex|WaitGroup|Scanner|Listener|Marshal|Decoder|Handler|Builder`, []string{"-l"}, 1.5},
+			{"alternatives8Files", `Mutex|WaitGroup|Scanner|Listener|Marshal|Decoder|Handler|Builder`, []string{"-l"},
+				1.5},
 			{"alternatives8IgnoreCase", `alpha|bravo|charlie|delta|echo|foxtrot|golf|hotel`, []string{"-i"}, 1.5},
 			{"frequentCounts", `return err`, []string{"-c"}, 1.15},
 			{"context", `ErrUnexpectedEOF`, []string{"-A", "3", "-B", "3"}, 1.15},
@@ -144,9 +147,12 @@ func BenchmarkK10_Grep(b *testing.B) {
 			{"noLiteralCounts", `\w+_\w+_\w+\(\d`, []string{"-c"}, 1.15},
 		} {
 			b.Run(tree+"/"+c.name, func(b *testing.B) {
-				contest(b, dir, c.goal, slices.Concat([]string{program}, c.options, []string{c.pattern}), map[string][]string{
-					"rg": slices.Concat(ripgrepSame(), []string{"--line-number", "--no-context-separator"}, c.options, []string{"-e", c.pattern, "."}),
-				})
+				contest(b, dir, c.goal, slices.Concat([]string{program}, c.options, []string{c.pattern}),
+					map[string][]string{
+						"rg": slices.Concat(ripgrepSame(), []string{"--line-number", "--no-context-separator"},
+							c.options,
+							[]string{"-e", c.pattern, "."}),
+					})
 			})
 		}
 	}
@@ -159,7 +165,8 @@ func BenchmarkK10_Glob(b *testing.B) {
 	fd := peer.Need(b, "fdfind")
 	program := once(b)
 	for tree, dir := range trees(b) {
-		for name, pattern := range map[string]string{"everything": "**", "suffix": "**/*_test.go", "fewer": "**/*_windows.go"} {
+		for name, pattern := range map[string]string{"everything": "**", "suffix": "**/*_test.go",
+			"fewer": "**/*_windows.go"} {
 			byName, files := "*", append(ripgrepSame(), "--files")
 			if pattern != "**" {
 				byName = strings.TrimPrefix(pattern, "**/")

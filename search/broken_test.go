@@ -47,7 +47,8 @@ func TestI7_BrokenEnvironment(t *testing.T) {
 		if err := os.Mkdir(name, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(name, fmt.Sprintf("f%02d.txt", i)), []byte("needle\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(name, fmt.Sprintf("f%02d.txt", i)), []byte("needle\n"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -172,7 +172,8 @@ func beyondASCII(inst *syntax.Inst) bool {
 	}
 	// With FoldCase a single letter stands for all its cases.
 	r := inst.Rune[0]
-	for f := unicode.SimpleFold(r); len(inst.Rune) == 1 && syntax.Flags(inst.Arg)&syntax.FoldCase != 0 && f != r; f = unicode.SimpleFold(f) {
+	for f := unicode.SimpleFold(r); len(inst.Rune) == 1 && syntax.Flags(inst.Arg)&syntax.FoldCase != 0 &&
+		f != r; f = unicode.SimpleFold(f) {
 		if f >= utf8.RuneSelf {
 			return true
 		}

@@ -30,7 +30,8 @@ func run(t testing.TB, dir string, command ...string) string {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "XDG_CONFIG_HOME=/nonexistent")
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"XDG_CONFIG_HOME=/nonexistent")
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && command[0] == "rg" && exit.ExitCode() == 1 {
@@ -45,7 +46,8 @@ func run(t testing.TB, dir string, command ...string) string {
 // ripgrep runs ripgrep with the flags that make it search the same files as this package.
 func ripgrep(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	return run(t, dir, append([]string{"rg", "--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--glob", "!.git",
+	return run(t, dir, append([]string{"rg", "--no-config", "--hidden", "--no-require-git", "--no-ignore-global",
+		"--no-ignore-dot", "--glob", "!.git",
 		"--color", "never"}, args...)...)
 }
 
@@ -106,7 +108,8 @@ func TestC8_TheTreeIsGits(t *testing.T) {
 			ours[i] = path.Join(p.under, name)
 		}
 		slices.Sort(ours)
-		theirs := sorted(run(t, p.dir, append(p.git, "ls-files", "-z", "--others", "--exclude-standard", p.under)...), "\x00")
+		theirs := sorted(run(t, p.dir, append(p.git, "ls-files", "-z", "--others", "--exclude-standard", p.under)...),
+			"\x00")
 		if diff := cmp.Diff(theirs, ours); diff != "" || len(ours) < 100 {
 			t.Errorf("%d files, -git +ours\n%.2000s", len(ours), diff)
 		}
@@ -118,13 +121,15 @@ func TestC8_TheTreeIsGits(t *testing.T) {
 func TestC9_GlobIsGits(t *testing.T) {
 	inPlaces(t, func(t *testing.T, p place) {
 		e := local(t, p.dir)
-		for _, pattern := range []string{"**", "*", "**/*.txt", "**/*_test.go", "*/*", "**/[a-c]*/**/*", "**/?[!a-m]*.go", "*/**/*s*/*.go", "gen/[0-3]/*", `**/\**`, "**/-e"} {
+		for _, pattern := range []string{"**", "*", "**/*.txt", "**/*_test.go", "*/*", "**/[a-c]*/**/*",
+			"**/?[!a-m]*.go", "*/**/*s*/*.go", "gen/[0-3]/*", `**/\**`, "**/-e"} {
 			l, err := Glob(context.Background(), e, pattern, p.under)
 			must(t, err)
 			ours := paths(l)
 			slices.Sort(ours)
 			spec := strings.TrimPrefix(p.under+"/"+pattern, "./")
-			theirs := sorted(run(t, p.dir, append(p.git, "ls-files", "-z", "--others", "--exclude-standard", ":(glob)"+spec)...), "\x00")
+			theirs := sorted(run(t, p.dir, append(p.git, "ls-files", "-z", "--others", "--exclude-standard",
+				":(glob)"+spec)...), "\x00")
 			if diff := cmp.Diff(theirs, ours); diff != "" {
 				t.Errorf("%s: -git +ours\n%.1500s", pattern, diff)
 			}
@@ -143,7 +148,8 @@ func TestC9_GlobIsRipgreps(t *testing.T) {
 			must(t, err)
 			ours := paths(l)
 			slices.Sort(ours)
-			theirs := sorted(ripgrep(t, p.dir, "--files", "--null", "--glob", strings.TrimPrefix(pattern, "**/"), p.under), "\x00")
+			theirs := sorted(ripgrep(t, p.dir, "--files", "--null", "--glob", strings.TrimPrefix(pattern, "**/"),
+				p.under), "\x00")
 			for i := range theirs {
 				theirs[i] = strings.TrimPrefix(theirs[i], "./")
 			}
@@ -164,7 +170,8 @@ func TestC8_IgnoreRulesAreGits(t *testing.T) {
 	})
 	rnd := seed.New(t)
 	names := []string{"a", "b", "ab", "a.b", "c d", "-", "[", "!x", "#x", "ä", `b\`, ".h", "a*"}
-	pieces := []string{"a", "b", "ab", "*", "?", "**", "/", "/", "**/", "/**", "[ab]", "[!a]", "[^b-]", "[[:alpha:]]", "[", "!", "#", " ", `\`, `\ `, "ä", ".", "c d", "-", "]"}
+	pieces := []string{"a", "b", "ab", "*", "?", "**", "/", "/", "**/", "/**", "[ab]", "[!a]", "[^b-]", "[[:alpha:]]",
+		"[", "!", "#", " ", `\`, `\ `, "ä", ".", "c d", "-", "]"}
 	for range 60 {
 		files := map[string]string{}
 		for range 25 {
@@ -251,7 +258,8 @@ func TestC8_LinesAreRipgreps(t *testing.T) {
 // for binary, we only one that has it near the front, so ripgrep searches all files.
 func ripgrepHits(t *testing.T, p place, mode Mode, args []string) []string {
 	t.Helper()
-	args = append([]string{"--text", "--crlf", "--null", "--line-number", "--no-heading", "--with-filename", "--no-context-separator", "--sort", "path"}, args...)
+	args = append([]string{"--text", "--crlf", "--null", "--line-number", "--no-heading", "--with-filename",
+		"--no-context-separator", "--sort", "path"}, args...)
 	found := []string{}
 	binary := map[string]bool{}
 	for rest := ripgrep(t, p.dir, args...); rest != ""; {

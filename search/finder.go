@@ -217,7 +217,8 @@ const longS, kelvin = "\u017f", "\u212a"
 // foldOddly reports whether a text has a character outside of ASCII that equals a needle's letter in another case. Such a text cannot
 // be searched byte by byte.
 func (ns *needles) foldOddly(text []byte) bool {
-	return ns.foldsLetter('s') && bytes.Contains(text, []byte(longS)) || ns.foldsLetter('k') && bytes.Contains(text, []byte(kelvin))
+	return ns.foldsLetter('s') && bytes.Contains(text, []byte(longS)) || ns.foldsLetter('k') &&
+		bytes.Contains(text, []byte(kelvin))
 }
 
 func (ns *needles) foldsLetter(c byte) bool {

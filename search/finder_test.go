@@ -30,7 +30,8 @@ func TestC8_FinderFindsWhatIndexFinds(t *testing.T) {
 		}
 		var f finder
 		f.reset(&ns, text)
-		pos := rapid.IntRange(0, min(len(text), 20)).Draw(t, "from") // a long line is searched in pieces, so this may be within one
+		// a long line is searched in pieces, so this may be within one
+		pos := rapid.IntRange(0, min(len(text), 20)).Draw(t, "from")
 		for pos < len(text) {
 			hay := text
 			if set.fold {

@@ -53,7 +53,8 @@ func plainElement(e elementPattern, tokens []token, s string) bool {
 // matter.
 func FuzzC8_Ignore(f *testing.F) {
 	for _, rules := range []string{
-		"*.log\n!keep.log\n", "/a\nb/\n", "**/x/**\na/**/b\n", "[!a-c]?\\*\n", "#c\n\\#c\n\\!x \n", "x\\ \ny \n[[:alpha:]\n[]-]\n", "a**b\n***\n*a*a*a\n", "\ufeffx\r\n",
+		"*.log\n!keep.log\n", "/a\nb/\n", "**/x/**\na/**/b\n", "[!a-c]?\\*\n", "#c\n\\#c\n\\!x \n",
+		"x\\ \ny \n[[:alpha:]\n[]-]\n", "a**b\n***\n*a*a*a\n", "\ufeffx\r\n",
 	} {
 		f.Add(rules, "a/x/b")
 	}
@@ -61,11 +62,13 @@ func FuzzC8_Ignore(f *testing.F) {
 		f.Add("*.log\n", name)
 	}
 	f.Fuzz(func(t *testing.T, rules, name string) {
-		if len(rules) > 100 || len(name) > 30 || name != path.Clean(name) || strings.ContainsAny(name, "\n\r") || name[0] == '/' || strings.HasPrefix(name, "..") || name == "." {
+		if len(rules) > 100 || len(name) > 30 || name != path.Clean(name) || strings.ContainsAny(name, "\n\r") ||
+			name[0] == '/' || strings.HasPrefix(name, "..") || name == "." {
 			return
 		}
 		ignores := func(rules, name string) bool {
-			return (*ignoreList)(nil).with("/", parseRules(rules)).ignores("/"+name[:len(name)-len(path.Base(name))], path.Base(name), false)
+			return (*ignoreList)(nil).with("/", parseRules(rules)).ignores("/"+name[:len(name)-len(path.Base(name))],
+				path.Base(name), false)
 		}
 		for _, r := range parseRules(rules) {
 			if strings.Count(name, "*")+strings.Count(rules, "*") < 8 {
@@ -78,7 +81,8 @@ func FuzzC8_Ignore(f *testing.F) {
 		if got := ignores("# c\n\n"+strings.TrimPrefix(rules, "\ufeff")+"\n#\n", name); got != before {
 			t.Errorf("with comments %v, without %v", got, before)
 		}
-		if got := ignores(strings.ReplaceAll(rules, "\n", "\r\n"), name); !strings.Contains(rules, "\r") && got != before {
+		if got := ignores(strings.ReplaceAll(rules, "\n", "\r\n"), name); !strings.Contains(rules, "\r") &&
+			got != before {
 			t.Errorf("with carriage returns %v, without %v", got, before)
 		}
 		if !ignores(rules+"\n/"+quoted(name), name) || ignores(rules+"\n!/"+quoted(name), name) {
@@ -93,11 +97,13 @@ func FuzzC8_Ignore(f *testing.F) {
 // FuzzC9_Glob: no pattern panics, a walk enters the directories of all that matches, and a filter
 // with ! is the opposite.
 func FuzzC9_Glob(f *testing.F) {
-	for _, pattern := range []string{"**/*.go", "*.{ts,tsx}", "src/[a-c]?/**", "{a/b,c}/*", `\*`, "a/**/b", "[!x]*", "**", "{,a}b", "[", "{a"} {
+	for _, pattern := range []string{"**/*.go", "*.{ts,tsx}", "src/[a-c]?/**", "{a/b,c}/*", `\*`, "a/**/b", "[!x]*",
+		"**", "{,a}b", "[", "{a"} {
 		f.Add(pattern, "src/a/b.go")
 	}
 	f.Fuzz(func(t *testing.T, pattern, name string) {
-		if len(pattern) > 50 || len(name) > 50 || strings.Count(pattern, "*") > 8 || name != path.Clean(name) || path.IsAbs(name) || name[0] == '.' || strings.Contains(name, "\x00") || !utf8.ValidString(pattern) {
+		if len(pattern) > 50 || len(name) > 50 || strings.Count(pattern, "*") > 8 || name != path.Clean(name) ||
+			path.IsAbs(name) || name[0] == '.' || strings.Contains(name, "\x00") || !utf8.ValidString(pattern) {
 			return
 		}
 		dir, base := path.Split(name)
@@ -120,7 +126,8 @@ func FuzzC9_Glob(f *testing.F) {
 			t.Errorf("%q is valid, %q is not", pattern, within)
 		}
 		loose := doublestar.MatchUnvalidated(pattern, name)
-		if tight := doublestar.MatchUnvalidated(within, name); tight && !loose || loose && !tight && !(strings.Contains(pattern, "[") && strings.Contains(name, "/")) {
+		if tight := doublestar.MatchUnvalidated(within, name); tight && !loose || loose && !tight &&
+			!(strings.Contains(pattern, "[") && strings.Contains(name, "/")) {
 			t.Errorf("%q and %q, written as %q: %v and %v", pattern, name, within, loose, tight)
 		}
 		prepared := newGlobPattern(within)

@@ -132,7 +132,8 @@ func splitGlob(e env.Environment, pattern, dir string) (root, rest string) {
 // mayContain reports whether there may be matching files below a directory. It may return true if
 // there are none.
 func mayContain(pattern, dir string) bool {
-	if strings.HasPrefix(pattern, "**/") || strings.ContainsRune(pattern, '{') { // an alternative may have slashes in it
+	// an alternative may have slashes in it
+	if strings.HasPrefix(pattern, "**/") || strings.ContainsRune(pattern, '{') {
 		return true
 	}
 	want, have := strings.Split(pattern, "/"), strings.Split(dir, "/")

@@ -25,7 +25,8 @@ func TestC9_Glob(t *testing.T) {
 		"a.go": "", "b.ts": "", "src/c.go": "", "src/d.tsx": "", "src/deep/e.go": "", ".hidden/f.go": "", "x[1].go": "",
 		"build/g.go": "", ".gitignore": "build/\n*.tmp\n", "h.tmp": "", "dir.go/inner": "",
 	})
-	for i, name := range []string{"src/deep/e.go", "a.go", ".hidden/f.go", "src/c.go", "b.ts", "src/d.tsx", "x[1].go", "build/g.go", "h.tmp"} {
+	for i, name := range []string{"src/deep/e.go", "a.go", ".hidden/f.go", "src/c.go", "b.ts", "src/d.tsx", "x[1].go",
+		"build/g.go", "h.tmp"} {
 		age(t, e, name, i)
 	}
 	for _, c := range []struct {
@@ -114,12 +115,14 @@ func TestC9_Errors(t *testing.T) {
 // TestK10_PreparedPatterns compares patterns that need no backtracking with doublestar.
 func TestK10_PreparedPatterns(t *testing.T) {
 	simple := 0
-	for _, text := range []string{"**", "*", "*.go", "*_test.go", "**/*.go", "**/*", "**/a.go", "**/?.go", "**/[ab]*", "**/*.{go,txt}", "**/a/*.go", "a/*.go", "**/*a*", `**/\*`, "**/**", "**a", "**/a**"} {
+	for _, text := range []string{"**", "*", "*.go", "*_test.go", "**/*.go", "**/*", "**/a.go", "**/?.go", "**/[ab]*",
+		"**/*.{go,txt}", "**/a/*.go", "a/*.go", "**/*a*", `**/\*`, "**/**", "**a", "**/a**"} {
 		p := newGlobPattern(keepInElements(text))
 		if p.all || p.simple || p.byName {
 			simple++
 		}
-		for _, name := range []string{"a.go", "go", ".go", "b_test.go", "_test.go", "a/b.go", "a/b/a.go", "x/a/b.go", "a", "*", "a/*", "ba", "x.txt", "\xff.go", "a/\xffa", "ä.go"} {
+		for _, name := range []string{"a.go", "go", ".go", "b_test.go", "_test.go", "a/b.go", "a/b/a.go", "x/a/b.go",
+			"a", "*", "a/*", "ba", "x.txt", "\xff.go", "a/\xffa", "ä.go"} {
 			dir, base := path.Split(name)
 			if got, want := p.match(dir, base), doublestar.MatchUnvalidated(keepInElements(text), name); got != want {
 				t.Errorf("%s and %s: %v, want %v", text, name, got, want)
@@ -134,11 +137,13 @@ func TestK10_PreparedPatterns(t *testing.T) {
 // TestK10_NewestFirst compares the order of a listing with that of a plain sort.
 func TestK10_NewestFirst(t *testing.T) {
 	rnd := seed.New(t)
-	times := []time.Time{{}, time.Unix(0, 0), time.Unix(-1, 5), time.Unix(1, 5), time.Unix(1, 6), time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	times := []time.Time{{}, time.Unix(0, 0), time.Unix(-1, 5), time.Unix(1, 5), time.Unix(1, 6),
+		time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for range 100 {
 		files := make([]File, rnd.IntN(50))
 		for i := range files {
-			files[i] = File{Path: fmt.Sprintf("%c/%d", 'a'+rnd.IntN(3), i), ModTime: times[rnd.IntN(len(times))], Size: int64(i)}
+			files[i] = File{Path: fmt.Sprintf("%c/%d", 'a'+rnd.IntN(3), i), ModTime: times[rnd.IntN(len(times))],
+				Size: int64(i)}
 		}
 		want := slices.Clone(files)
 		slices.SortFunc(want, func(a, b File) int {

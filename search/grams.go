@@ -125,7 +125,8 @@ func (g *grams) find(text []byte, pos int) int {
 	fold, mask := g.fold, g.mask
 	for ; i+8 <= len(text); i += 2 * g.stride {
 		x := binary.LittleEndian.Uint64(text[i : i+8])
-		a, b := g.table[(uint32(x)|fold)&mask*gramHash>>gramShift], g.table[(uint32(x>>shift)|fold)&mask*gramHash>>gramShift]
+		a, b := g.table[(uint32(x)|fold)&mask*gramHash>>gramShift],
+			g.table[(uint32(x>>shift)|fold)&mask*gramHash>>gramShift]
 		if a|b == 0 {
 			continue
 		}

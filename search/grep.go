@@ -144,5 +144,6 @@ func (e *invalidError) Unwrap() error { return fs.ErrInvalid }
 
 // errBadGlob returns the error of a malformed glob pattern.
 func errBadGlob(pattern string) error {
-	return &invalidError{fmt.Sprintf("the glob pattern %q is not valid: a [ or { is not closed, or a \\ is at the end; put a \\ before a character that is meant as it is", pattern)}
+	return &invalidError{fmt.Sprintf(
+		"the glob pattern %q is not valid: a [ or { is not closed, or a \\ is at the end; put a \\ before a character that is meant as it is", pattern)}
 }

@@ -64,19 +64,25 @@ func TestC8_Grep(t *testing.T) {
 		want []string
 	}{
 		{"literal", Query{Pattern: "Foo"}, []string{"a.go:3:func Foo() {}"}},
-		{"ignore case", Query{Pattern: "foo", IgnoreCase: true, Path: "b"}, []string{"b/c.go:1:foo", "b/c.go:2:FOO", "b/c.go:3:x foo", "b/d.txt:1:foo"}},
+		{"ignore case", Query{Pattern: "foo", IgnoreCase: true, Path: "b"}, []string{"b/c.go:1:foo", "b/c.go:2:FOO",
+			"b/c.go:3:x foo", "b/d.txt:1:foo"}},
 		{"tree order, hidden files, bom, crlf", Query{Pattern: "^foo$"},
 			[]string{".hidden/h:1:foo", "b/c.go:1:foo", "b/d.txt:1:foo", "bom:1:foo", "crlf:2:foo"}},
 		{"one file", Query{Pattern: "foo", Path: "b/c.go"}, []string{"b/c.go:1:foo", "b/c.go:3:x foo"}},
-		{"a named file in spite of .gitignore and glob", Query{Pattern: "foo", Path: "z/skip.log", Glob: "*.go"}, []string{"z/skip.log:1:foo"}},
+		{"a named file in spite of .gitignore and glob", Query{Pattern: "foo", Path: "z/skip.log", Glob: "*.go"},
+			[]string{"z/skip.log:1:foo"}},
 		{"glob by name", Query{Pattern: "foo", Glob: "*.txt"}, []string{"b/d.txt:1:foo"}},
-		{"glob by path", Query{Pattern: "foo", Glob: "b/*.{go,txt}"}, []string{"b/c.go:1:foo", "b/c.go:3:x foo", "b/d.txt:1:foo"}},
-		{"glob from the working directory", Query{Pattern: "foo", Path: "b", Glob: "b/*.txt"}, []string{"b/d.txt:1:foo"}},
+		{"glob by path", Query{Pattern: "foo", Glob: "b/*.{go,txt}"}, []string{"b/c.go:1:foo", "b/c.go:3:x foo",
+			"b/d.txt:1:foo"}},
+		{"glob from the working directory", Query{Pattern: "foo", Path: "b", Glob: "b/*.txt"},
+			[]string{"b/d.txt:1:foo"}},
 		{"glob excludes", Query{Pattern: "foo", Path: "b", Glob: "!*.go"}, []string{"b/d.txt:1:foo"}},
 		{"files", Query{Pattern: "foo", Path: "b", Mode: Files}, []string{"b/c.go:1", "b/d.txt:1"}},
 		{"counts", Query{Pattern: "foo", Path: "b", Mode: Counts}, []string{"b/c.go:2", "b/d.txt:1"}},
-		{"context", Query{Pattern: "Foo", Before: 1, After: 1}, []string{"a.go-2-", "a.go:3:func Foo() {}", "a.go-4-func bar() {}"}},
-		{"an empty match is on every line", Query{Pattern: "x*", Path: "b"}, []string{"b/c.go:1:foo", "b/c.go:2:FOO", "b/c.go:3:x foo", "b/d.txt:1:foo"}},
+		{"context", Query{Pattern: "Foo", Before: 1, After: 1}, []string{"a.go-2-", "a.go:3:func Foo() {}",
+			"a.go-4-func bar() {}"}},
+		{"an empty match is on every line", Query{Pattern: "x*", Path: "b"}, []string{"b/c.go:1:foo", "b/c.go:2:FOO",
+			"b/c.go:3:x foo", "b/d.txt:1:foo"}},
 		{"nothing", Query{Pattern: "nowhere"}, []string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -150,8 +156,10 @@ func TestC8_LongLine(t *testing.T) {
 
 func TestC8_LineLongerThanAChunk(t *testing.T) {
 	pieces := "needle" + strings.Repeat("x", 3*maxChunk/2)
-	e := plant(t, map[string]string{"big": "first\n" + strings.Repeat("x", 3*maxChunk) + "\nneedle\n", "often": pieces + pieces + "needle\nneedle\nlast\n"})
-	if diff := cmp.Diff([]string{"often:1:" + longLine, "often:2:needle", "often-3-last"}, hits(t, e, Query{Pattern: "needle", After: 1, Path: "often"})); diff != "" {
+	e := plant(t, map[string]string{"big": "first\n" + strings.Repeat("x", 3*maxChunk) + "\nneedle\n",
+		"often": pieces + pieces + "needle\nneedle\nlast\n"})
+	if diff := cmp.Diff([]string{"often:1:" + longLine, "often:2:needle", "often-3-last"},
+		hits(t, e, Query{Pattern: "needle", After: 1, Path: "often"})); diff != "" {
 		t.Errorf("a line that matches in several pieces: %s", diff)
 	}
 	got := hits(t, e, Query{Pattern: "needle", Before: 1, Path: "big"})
@@ -168,10 +176,12 @@ func TestC8_Unreadable(t *testing.T) {
 	if len(r.Files) != 1 || len(r.Unreadable) != 2 {
 		t.Errorf("%+v", r)
 	}
-	if _, err := Grep(context.Background(), broken, Query{Pattern: "foo", Path: "b"}); !errors.Is(err, fs.ErrPermission) {
+	if _, err := Grep(context.Background(), broken, Query{Pattern: "foo", Path: "b"}); !errors.Is(err,
+		fs.ErrPermission) {
 		t.Errorf("a file that was named: %v", err)
 	}
-	if _, err := Grep(context.Background(), e, Query{Pattern: "foo", Path: "nowhere"}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Grep(context.Background(), e, Query{Pattern: "foo", Path: "nowhere"}); !errors.Is(err,
+		fs.ErrNotExist) {
 		t.Errorf("a path that is not there: %v", err)
 	}
 }
@@ -240,7 +250,8 @@ func TestC8_SearcherIsUsed(t *testing.T) {
 	if r, err := Grep(context.Background(), indexed{e}, Query{Pattern: "foo"}); err != nil || r.Searched != 42 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if l, err := Glob(context.Background(), indexed{e}, "*", ""); err != nil || len(l.Files) != 1 || l.Files[0].Path != "mine" {
+	if l, err := Glob(context.Background(), indexed{e}, "*", ""); err != nil || len(l.Files) != 1 ||
+		l.Files[0].Path != "mine" {
 		t.Errorf("%+v, %v", l, err)
 	}
 	wrapped := struct{ env.Environment }{indexed{e}} // a wrapper that hides the Searcher

@@ -57,7 +57,8 @@ func classByte(s string, i int) (c byte, next int, ok bool) {
 // name.
 func addNamedClass(set *byteSet, name string) bool {
 	ranges, ok := map[string]string{
-		"alnum": "azAZ09", "alpha": "azAZ", "blank": "  \t\t", "cntrl": "\x00\x1f\x7f\x7f", "digit": "09", "graph": "!~",
+		"alnum": "azAZ09", "alpha": "azAZ", "blank": "  \t\t", "cntrl": "\x00\x1f\x7f\x7f", "digit": "09",
+		"graph": "!~",
 		"lower": "az", "print": " ~", "punct": "!/:@[`{~", "space": "  \t\r", "upper": "AZ", "xdigit": "09afAF",
 	}[name]
 	for i := 0; i+1 < len(ranges); i += 2 {

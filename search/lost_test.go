@@ -40,7 +40,8 @@ func TestO1_LostIgnoreFile(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if result, err := search.Grep(t.Context(), losing{local}, search.Query{Pattern: "text"}); !errors.Is(err, env.ErrLost) {
+	if result, err := search.Grep(t.Context(), losing{local}, search.Query{Pattern: "text"}); !errors.Is(err,
+		env.ErrLost) {
 		t.Errorf("Grep returned %+v, %v", result, err)
 	}
 }

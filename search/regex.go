@@ -22,7 +22,8 @@ type PatternError struct {
 func (e *PatternError) Error() string {
 	at := utf8.RuneCountInString(e.Pattern[:e.Offset]) + 1
 	here := strings.ReplaceAll(e.Pattern[e.Offset:], "\n", `\n`)
-	return fmt.Sprintf("the regular expression is not valid: %s, at character %d, here: %s. %s", e.Reason, at, here, e.Advice)
+	return fmt.Sprintf("the regular expression is not valid: %s, at character %d, here: %s. %s", e.Reason, at, here,
+		e.Advice)
 }
 
 // Values of PatternError.Advice.
@@ -107,7 +108,8 @@ func mentions(re *syntax.Regexp, r rune) bool {
 // patternError returns the PatternError for an error of the parser.
 func patternError(pattern string, err error) error {
 	if errors.Is(err, errNewline) {
-		return &PatternError{pattern, max(0, indexNewline(pattern)), "lines are searched one by one, so a pattern cannot have a newline in it", adviseLine}
+		return &PatternError{pattern, max(0, indexNewline(pattern)),
+			"lines are searched one by one, so a pattern cannot have a newline in it", adviseLine}
 	}
 	var e *syntax.Error
 	if !errors.As(err, &e) {

@@ -77,11 +77,14 @@ func reference(text string, q Query) []Line {
 // context across them, with the reference.
 func TestC8_ScanIsWhatAPlainSearchFinds(t *testing.T) {
 	patterns := []string{
-		"foo", "fo+", "^foo", "foo$", "^foo$", "^$", "o.*k", "foo|bark", "(foo|ba)r", "(?i)FoO|sak", "b.r", `\bfoo\b`, "[^f]oo", `\s`, `\W`,
+		"foo", "fo+", "^foo", "foo$", "^foo$", "^$", "o.*k", "foo|bark", "(foo|ba)r", "(?i)FoO|sak", "b.r", `\bfoo\b`,
+		"[^f]oo", `\s`, `\W`,
 		"k", "S", "sask", "ä", "x{2,3}", "(ab)*", "a?b?", "f|o", "o{2}k", "(?:foo)?bar", "[fb]o", "foo.", `fo\S`,
-		`\Afoo`, `foo\z`, "fo(o|O)|ä+|kk", "foo|[ab]+", "[fb]o+$", "^[a-z]+$", `[[:^lower:]]$`, `a\b.`, "[^a].[^a]", "^.?$", "(?:ab|ba)+x", "[fk].{2,8}[ox]",
+		`\Afoo`, `foo\z`, "fo(o|O)|ä+|kk", "foo|[ab]+", "[fb]o+$", "^[a-z]+$", `[[:^lower:]]$`, `a\b.`, "[^a].[^a]",
+		"^.?$", "(?:ab|ba)+x", "[fk].{2,8}[ox]",
 	}
-	pieces := []string{"foo", "Foo", "FOO", "bar", "ba", "k", "K", "\u212a", "s", "\u017f", "ask", "ä", "Ä", "x", "ab", " ", "\t", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\r\n", "\r\n", "o"}
+	pieces := []string{"foo", "Foo", "FOO", "bar", "ba", "k", "K", "\u212a", "s", "\u017f", "ask", "ä", "Ä", "x", "ab",
+		" ", "\t", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\r\n", "\r\n", "o"}
 	seed.Check(t, func(t *rapid.T) {
 		q := Query{
 			Pattern:    rapid.SampledFrom(patterns).Draw(t, "pattern"),
@@ -201,7 +204,8 @@ func FuzzC8_Scan(f *testing.F) {
 			return
 		}
 		text = strings.ReplaceAll(text, "\x00", "0")
-		if diff := cmp.Diff(reference(strings.TrimPrefix(text, "\ufeff"), q), scanText(t, text, q, maxChunk).Lines); diff != "" {
+		if diff := cmp.Diff(reference(strings.TrimPrefix(text, "\ufeff"), q),
+			scanText(t, text, q, maxChunk).Lines); diff != "" {
 			t.Errorf("%q in %q: %s", pattern, text, diff)
 		}
 	})
@@ -210,7 +214,8 @@ func FuzzC8_Scan(f *testing.F) {
 func TestC8_LinesAreSearchedOneByOne(t *testing.T) {
 	const text = "foo\nbar\r\nbaz"
 	for pattern, want := range map[string]int{
-		`(?s)foo.bar`: 0, `foo\sbar`: 0, `foo[^x]bar`: 0, `(?m)^bar$`: 1, `(?-m)^bar$`: 1, `\Abar\z`: 1, `bar\r`: 1, `r$`: 1, `\r$`: 1,
+		`(?s)foo.bar`: 0, `foo\sbar`: 0, `foo[^x]bar`: 0, `(?m)^bar$`: 1, `(?-m)^bar$`: 1, `\Abar\z`: 1, `bar\r`: 1,
+		`r$`: 1, `\r$`: 1,
 		`[\n-\r]`: 0, `\s`: 0, `(?s).`: 3, `[[:cntrl:]]`: 0,
 	} {
 		if got := scanText(t, text, Query{Pattern: pattern, Mode: Counts}, 100).Count; got != want {
@@ -221,7 +226,8 @@ func TestC8_LinesAreSearchedOneByOne(t *testing.T) {
 
 // TestC8_OddFolding has the two characters outside of ASCII that are ASCII letters in another case.
 func TestC8_OddFolding(t *testing.T) {
-	for pattern, text := range map[string]string{"look": "loo\u212a", "sask": "\u017fask", "k": "\u212a", "ASK": "a\u017fk"} {
+	for pattern, text := range map[string]string{"look": "loo\u212a", "sask": "\u017fask", "k": "\u212a",
+		"ASK": "a\u017fk"} {
 		if got := scanText(t, text, Query{Pattern: pattern, IgnoreCase: true, Mode: Counts}, 100).Count; got != 1 {
 			t.Errorf("%s does not match %s", pattern, text)
 		}
@@ -233,9 +239,12 @@ func TestC8_OddFolding(t *testing.T) {
 
 func TestC8_RequiredLiterals(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"foo": "foo", "fo+bar": "bar", "a|b|c": "", "foo|[ab]+": "", "foo|bar": "bar foo", "(foo|bar)x+bazz": "bazz", "foo?": "fo", "(foo)?": "",
-		"(?i)Foo": "foo fold", "(?i)füßen": "en fold", "(?i)foo|(?-i)Bar": "bar foo fold", "[a-z]+": "", `\bfoo(\d+)`: "foo", "(foo){2}": "foo",
-		"(foo){0,2}": "", "a1|b2|c3|d4|e5|f6|g7|h8|i9": "a1 b2 c3 d4 e5 f6 g7 h8 i9", "a|b2|c3|d4|e5|f6|g7|h8|i9": "", "f\xc3": "",
+		"foo": "foo", "fo+bar": "bar", "a|b|c": "", "foo|[ab]+": "", "foo|bar": "bar foo", "(foo|bar)x+bazz": "bazz",
+		"foo?": "fo", "(foo)?": "",
+		"(?i)Foo": "foo fold", "(?i)füßen": "en fold", "(?i)foo|(?-i)Bar": "bar foo fold", "[a-z]+": "",
+		`\bfoo(\d+)`: "foo", "(foo){2}": "foo",
+		"(foo){0,2}": "", "a1|b2|c3|d4|e5|f6|g7|h8|i9": "a1 b2 c3 d4 e5 f6 g7 h8 i9", "a|b2|c3|d4|e5|f6|g7|h8|i9": "",
+		"f\xc3": "",
 	} {
 		m, err := compile(pattern, false)
 		if err != nil {

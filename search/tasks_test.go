@@ -39,7 +39,10 @@ func inTreeOrder(files map[string]string) []string {
 	for name := range files {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) })
+	slices.SortFunc(names, func(a, b string) int {
+		return slices.Compare(strings.Split(a, "/"),
+			strings.Split(b, "/"))
+	})
 	return names
 }
 

@@ -16,7 +16,9 @@ import (
 )
 
 const (
-	maxBatch      = 16 // files that are visited together: enough to make the overhead small, few enough to waste little at an early end
+	// files that are visited together: enough to make the overhead small, few enough to waste
+	// little at an early end
+	maxBatch      = 16
 	maxUnreadable = 10 // files and directories that are named
 )
 
@@ -67,7 +69,8 @@ func (f *folder) release() error {
 // w.unreadable.
 func (w *walker) walk(ctx context.Context, root string) error {
 	if slices.Contains(strings.Split(root, "/"), ".git") {
-		return &invalidError{shown(w.env.WorkDir(), root) + ": .git directories are not searched; git's own commands say what is in them"}
+		return &invalidError{shown(w.env.WorkDir(),
+			root) + ": .git directories are not searched; git's own commands say what is in them"}
 	}
 	ignored, err := ignoreListAbove(ctx, w.env, root)
 	if err != nil {
@@ -154,7 +157,10 @@ func (w *walker) wanted(in *folder, e env.Entry) bool {
 
 // has reports whether a directory's sorted entries have a name.
 func has(entries []env.Entry, name string) bool {
-	_, ok := slices.BinarySearchFunc(entries, name, func(e env.Entry, name string) int { return strings.Compare(e.Name, name) })
+	_, ok := slices.BinarySearchFunc(entries, name, func(e env.Entry, name string) int {
+		return strings.Compare(e.Name,
+			name)
+	})
 	return ok
 }
 

@@ -52,9 +52,10 @@ func (c walkCase) check(t *testing.T) {
 func TestC8_WalkIgnores(t *testing.T) {
 	for _, c := range []walkCase{
 		{
-			name:  "hidden files are there, .git is not",
-			files: map[string]string{".git/config": "", ".github/ci.yml": "", ".env": "", "sub/.git": "gitdir: x\n", "sub/a": ""},
-			want:  []string{".env", ".github/ci.yml", "sub/a"},
+			name: "hidden files are there, .git is not",
+			files: map[string]string{".git/config": "", ".github/ci.yml": "", ".env": "", "sub/.git": "gitdir: x\n",
+				"sub/a": ""},
+			want: []string{".env", ".github/ci.yml", "sub/a"},
 		},
 		{
 			name:  "names in the order of the tree",
@@ -62,14 +63,16 @@ func TestC8_WalkIgnores(t *testing.T) {
 			want:  []string{"B", "a/x", "a-b/x", "a.go"},
 		},
 		{
-			name:  "a repository inside begins anew",
-			files: map[string]string{".git/": "", ".gitignore": "*.log\n", "x.log": "", "vendor/lib/.git/": "", "vendor/lib/x.log": "", "vendor/lib/.git/info/exclude": "y\n", "vendor/lib/y": ""},
-			want:  []string{".gitignore", "vendor/lib/x.log"},
+			name: "a repository inside begins anew",
+			files: map[string]string{".git/": "", ".gitignore": "*.log\n", "x.log": "", "vendor/lib/.git/": "",
+				"vendor/lib/x.log": "", "vendor/lib/.git/info/exclude": "y\n", "vendor/lib/y": ""},
+			want: []string{".gitignore", "vendor/lib/x.log"},
 		},
 		{
-			name:  "info/exclude, which comes after .gitignore",
-			files: map[string]string{".git/info/exclude": "*.log\nmine\n", ".gitignore": "!x.log\n", "x.log": "", "y.log": "", "sub/mine": ""},
-			want:  []string{".gitignore", "x.log"},
+			name: "info/exclude, which comes after .gitignore",
+			files: map[string]string{".git/info/exclude": "*.log\nmine\n", ".gitignore": "!x.log\n", "x.log": "",
+				"y.log": "", "sub/mine": ""},
+			want: []string{".gitignore", "x.log"},
 		},
 		{
 			name:  "a file cannot come back from an ignored directory",
@@ -89,10 +92,12 @@ func TestC8_WalkIgnores(t *testing.T) {
 func TestC8_WalkIgnoresWhatTheDirectoriesAboveSay(t *testing.T) {
 	for _, c := range []walkCase{
 		{
-			name:  "rules of the parents up to the git root",
-			files: map[string]string{".git/": "", ".gitignore": "*.log\n/a/b/top\n", "a/.gitignore": "*.tmp\n!keep.log\n", "a/b/x.log": "", "a/b/x.tmp": "", "a/b/top": "", "a/b/keep.log": "", "a/b/c": ""},
-			dir:   "a/b",
-			want:  []string{"c", "keep.log"},
+			name: "rules of the parents up to the git root",
+			files: map[string]string{".git/": "", ".gitignore": "*.log\n/a/b/top\n",
+				"a/.gitignore": "*.tmp\n!keep.log\n", "a/b/x.log": "", "a/b/x.tmp": "", "a/b/top": "",
+				"a/b/keep.log": "", "a/b/c": ""},
+			dir:  "a/b",
+			want: []string{"c", "keep.log"},
 		},
 		{
 			name:  "above the git root nothing counts",
@@ -113,10 +118,11 @@ func TestC8_WalkIgnoresWhatTheDirectoriesAboveSay(t *testing.T) {
 			want:  []string{"other"},
 		},
 		{
-			name:  "an ignored directory that is named is entered",
-			files: map[string]string{".git/": "", ".gitignore": "node_modules/\n*.log\n", "node_modules/lib/x.js": "", "node_modules/lib/x.log": ""},
-			dir:   "node_modules/lib",
-			want:  []string{"x.js"},
+			name: "an ignored directory that is named is entered",
+			files: map[string]string{".git/": "", ".gitignore": "node_modules/\n*.log\n", "node_modules/lib/x.js": "",
+				"node_modules/lib/x.log": ""},
+			dir:  "node_modules/lib",
+			want: []string{"x.js"},
 		},
 	} {
 		c.check(t)
@@ -126,7 +132,8 @@ func TestC8_WalkIgnoresWhatTheDirectoriesAboveSay(t *testing.T) {
 // TestC8_WalkIgnoresAboveTheWorkingDirectory walks from a working directory below the git root,
 // which the host allows to read.
 func TestC8_WalkIgnoresAboveTheWorkingDirectory(t *testing.T) {
-	repo := plantIn(t, t.TempDir(), map[string]string{".git/": "", ".gitignore": "*.log\n", "sub/x.log": "", "sub/y": ""})
+	repo := plantIn(t, t.TempDir(), map[string]string{".git/": "", ".gitignore": "*.log\n", "sub/x.log": "",
+		"sub/y": ""})
 	if diff := cmp.Diff([]string{"y"}, walked(t, local(t, repo+"/sub", repo), "")); diff != "" {
 		t.Errorf("readable: %s", diff)
 	}
@@ -142,7 +149,8 @@ func TestC8_WalkIgnoresAboveTheWorkingDirectory(t *testing.T) {
 func TestC8_GitDirectoryIsNeverSearched(t *testing.T) {
 	e := plant(t, map[string]string{".git/hooks/x": "foo\n"})
 	for _, dir := range []string{".git", ".git/hooks"} {
-		if _, err := Grep(context.Background(), e, Query{Pattern: "foo", Path: dir}); err == nil || !strings.Contains(err.Error(), ".git") {
+		if _, err := Grep(context.Background(), e, Query{Pattern: "foo", Path: dir}); err == nil ||
+			!strings.Contains(err.Error(), ".git") {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
@@ -197,7 +205,8 @@ func (c *counting) ReadDir(ctx context.Context, name string) ([]env.Info, error)
 }
 
 func TestC9_OnlyDirectoriesThatMayMatchAreRead(t *testing.T) {
-	local := plant(t, map[string]string{"a.go": "", "src/b.go": "", "src/deep/c.go": "", "docs/d.go": "", "node_modules/x/e.go": "", ".gitignore": "node_modules\n"})
+	local := plant(t, map[string]string{"a.go": "", "src/b.go": "", "src/deep/c.go": "", "docs/d.go": "",
+		"node_modules/x/e.go": "", ".gitignore": "node_modules\n"})
 	for pattern, want := range map[string][]string{
 		"*.go":        {""},
 		"src/*.go":    {"", "src"},
@@ -217,7 +226,8 @@ func TestC9_OnlyDirectoriesThatMayMatchAreRead(t *testing.T) {
 }
 
 func TestC8_FilesThatAreNone(t *testing.T) {
-	for _, mode := range []fs.FileMode{fs.ModeDevice, fs.ModeNamedPipe, fs.ModeSocket, fs.ModeCharDevice | fs.ModeDevice} {
+	for _, mode := range []fs.FileMode{fs.ModeDevice, fs.ModeNamedPipe, fs.ModeSocket,
+		fs.ModeCharDevice | fs.ModeDevice} {
 		if (&walker{}).wanted(&folder{prefix: "/", base: 1}, env.Entry{Name: "x", Type: mode}) {
 			t.Errorf("%v is searched", mode)
 		}

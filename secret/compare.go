@@ -142,7 +142,8 @@ func (s *scanner) tail(p *pattern, l layer, at int) (end int, more bool) {
 		return at, false
 	}
 	next := at
-	for l == (layer{}) && len(p.text) >= wrapAt && next < len(s.text) && (s.text[next] == '\n' || s.text[next] == '\r') {
+	for l == (layer{}) && len(p.text) >= wrapAt && next < len(s.text) &&
+		(s.text[next] == '\n' || s.text[next] == '\r') {
 		next++
 	}
 	u := l.next(s.text, next)

@@ -63,7 +63,8 @@ func matchBearer(s *suffix, head int) (int, int, bool) {
 	text := s.text
 	end, more := tokenEnd(s, head)
 	credentials := text[head:end]
-	ok := len(credentials) >= 24 && s.hasRun(head, end) && strings.ContainsFunc(credentials, func(r rune) bool { return isDigit(byte(r)) }) &&
+	ok := len(credentials) >= 24 && s.hasRun(head, end) && strings.ContainsFunc(credentials,
+		func(r rune) bool { return isDigit(byte(r)) }) &&
 		strings.ContainsFunc(credentials, func(r rune) bool { return isLetter(byte(r)) })
 	return orNone(head, ok), end, more
 }

@@ -134,7 +134,8 @@ func bytesThat(allowed func(byte) bool) []byte {
 
 // fill adds a bucket to the pairs of two bytes, of which nil stands for any.
 func fill(table *[1 << 16]uint16, low, high []byte, bucket uint16) {
-	if low == nil && high == nil && table[0]&bucket != 0 && bucket&(1<<bucketFirst|1<<bucketSecond) != 0 { // of another head
+	// of another head
+	if low == nil && high == nil && table[0]&bucket != 0 && bucket&(1<<bucketFirst|1<<bucketSecond) != 0 {
 		return
 	}
 	if low == nil {

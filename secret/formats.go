@@ -104,7 +104,8 @@ func token(name, first string, least int, extra string, heads ...string) format 
 		end := s.runEnd(head, head+maxToken, extra)
 		switch body := text[head:end]; {
 		case end == len(text) && end < head+maxToken:
-			return orNone(0, len(body) >= least && starts(body, first) && (extra == "" || s.hasRun(head, end))), end, true
+			return orNone(0, len(body) >= least && starts(body, first) && (extra == "" || s.hasRun(head, end))), end,
+				true
 		case len(body) < least || !starts(body, first) || !(extra == "" || s.hasRun(head, end)):
 			return -1, 0, false
 		}
@@ -140,9 +141,11 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // awsKey returns the format of AWS access key ids. The ids of AWS's documentation are left alone.
 func awsKey() format {
-	return format{name: "aws-access-key", heads: []string{"AKIA", "ASIA"}, match: func(s *suffix, head int) (int, int, bool) {
+	return format{name: "aws-access-key", heads: []string{"AKIA", "ASIA"}, match: func(s *suffix, head int) (int, int,
+		bool) {
 		text, end := s.text, head
-		for end < min(len(text), head+16) && ('2' <= text[end] && text[end] <= '7' || 'A' <= text[end] && text[end] <= 'Z') {
+		for end < min(len(text), head+16) && ('2' <= text[end] && text[end] <= '7' || 'A' <= text[end] &&
+			text[end] <= 'Z') {
 			end++
 		}
 		switch {

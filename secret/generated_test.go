@@ -44,7 +44,8 @@ func newGenerator(t *testing.T, dice *rand.Rand) *generator {
 
 // value returns a random secret.
 func (g *generator) value() string {
-	alphabets := []string{"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "0123456789abcdef", "abc0-_", `a1!"#$%&'()*+,-./:;<=>?@[\]^_{|}~`,
+	alphabets := []string{"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "0123456789abcdef",
+		"abc0-_", `a1!"#$%&'()*+,-./:;<=>?@[\]^_{|}~`,
 		"aA0 \t\n\"\\/%é", "äöüß€🔑日本x1", "+/=aZ9"}
 	alphabet := []rune(alphabets[g.IntN(len(alphabets))])
 	n := 8 + g.IntN(40)
@@ -60,7 +61,8 @@ func (g *generator) value() string {
 
 // filler returns a random text without secrets.
 func (g *generator) filler() string {
-	words := []string{" ", "\n", "word", "token=", "\"", `\`, `\n`, "%", "%20", `\u00`, `\\`, "{\"key\": ", "}", "=", "-", "0x", "é", "key: ", "YQ==", "616263", "://", "a@b", "["}
+	words := []string{" ", "\n", "word", "token=", "\"", `\`, `\n`, "%", "%20", `\u00`, `\\`, "{\"key\": ", "}", "=",
+		"-", "0x", "é", "key: ", "YQ==", "616263", "://", "a@b", "["}
 	var b strings.Builder
 	for range g.IntN(12) {
 		b.WriteString(words[g.IntN(len(words))])
@@ -98,7 +100,8 @@ func (g *generator) encoded(value string) (before, core, after string) {
 
 // base64 returns a value inside of a longer text in base64.
 func (g *generator) base64(value string) (before, core, after string) {
-	encodings := []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding}
+	encodings := []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding,
+		base64.RawURLEncoding}
 	front, back := make([]byte, g.IntN(7)), make([]byte, g.IntN(7))
 	for i := range front {
 		front[i] = byte(g.Uint32())
@@ -152,7 +155,8 @@ func (g *generator) text() (text, want string) {
 	for range 1 + g.IntN(3) {
 		i := g.IntN(len(g.values))
 		filler := g.filler()
-		if strings.HasSuffix(filler, `\`) || strings.HasSuffix(filler, "%") || strings.HasSuffix(filler, `\u00`) { // it would belong to an escape behind it
+		// it would belong to an escape behind it
+		if strings.HasSuffix(filler, `\`) || strings.HasSuffix(filler, "%") || strings.HasSuffix(filler, `\u00`) {
 			filler += "."
 		}
 		before, core, after := g.encoded(g.values[i])
@@ -249,14 +253,16 @@ func leak(text, value string) string {
 		return "plain text"
 	}
 	unescaped := unescape(text)
-	for name, decoded := range map[string]string{"percent": unpercent(text), "JSON": unescaped, "JSON twice": unescape(unescaped), "percent in JSON": unpercent(unescaped)} {
+	for name, decoded := range map[string]string{"percent": unpercent(text), "JSON": unescaped,
+		"JSON twice": unescape(unescaped), "percent in JSON": unpercent(unescaped)} {
 		if strings.Contains(decoded, value) {
 			return name
 		}
 	}
-	for run := range strings.FieldsFuncSeq(strings.NewReplacer("-", "+", "_", "/").Replace(unpercent(text)), func(r rune) bool {
-		return !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", r)
-	}) {
+	for run := range strings.FieldsFuncSeq(strings.NewReplacer("-", "+", "_", "/").Replace(unpercent(text)),
+		func(r rune) bool {
+			return !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", r)
+		}) {
 		for shift := range min(4, len(run)) {
 			part := run[shift:]
 			plain, _ := base64.RawStdEncoding.DecodeString(part[:len(part)-len(part)%4])
@@ -294,7 +300,8 @@ func unescape(text string) string {
 	for i := 0; i < len(text); i++ {
 		for _, n := range []int{12, 6, 2} { // a pair of surrogates, a code point, a short escape
 			var s string
-			if text[i] == '\\' && i+n <= len(text) && json.Unmarshal([]byte(`"`+text[i:i+n]+`"`), &s) == nil && (n == 2 || text[i+1] == 'u') &&
+			if text[i] == '\\' && i+n <= len(text) && json.Unmarshal([]byte(`"`+text[i:i+n]+`"`), &s) == nil &&
+				(n == 2 || text[i+1] == 'u') &&
 				(n != 12 || len(s) == 4) {
 				b.WriteString(s)
 				i += n

@@ -27,14 +27,17 @@ func hardTexts() []hardText {
 	}
 	chars := strings.Repeat("Ab1Cd2Ef3Gh4", 6)
 	var hard []hardText
-	for _, s := range []string{"sk-ant-", "github_pat_", "glpat-", "xoxb-1", "eyJ", "eyJaaaaaaaa.", "://a:b", "Bearer ", "uthorization=basic ", "AKIA", "hooks.slack.com/services/T",
-		"-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + chars[:64] + "\n", "sk-ant-" + chars + " ", "\\", "%", "%61", `\u0061`} {
+	for _, s := range []string{"sk-ant-", "github_pat_", "glpat-", "xoxb-1", "eyJ", "eyJaaaaaaaa.", "://a:b", "Bearer ",
+		"uthorization=basic ", "AKIA", "hooks.slack.com/services/T",
+		"-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + chars[:64] + "\n",
+		"sk-ant-" + chars + " ", "\\", "%", "%61", `\u0061`} {
 		hard = append(hard, hardText{fmt.Sprintf("%.30q", s), "", repeat(s)})
 	}
 	for _, period := range []string{"a", "abcdefg\n"} {
 		value := strings.Repeat(period, MaxLength/len(period)-2) + "x"
 		add := func(name string, encode func(string) string) {
-			hard = append(hard, hardText{fmt.Sprintf("%s of %q", name, period), value, func(n int) string { return encode(strings.Repeat(period, n/len(period))) }})
+			hard = append(hard, hardText{fmt.Sprintf("%s of %q", name, period), value,
+				func(n int) string { return encode(strings.Repeat(period, n/len(period))) }})
 		}
 		add("plain", func(s string) string { return s })
 		add("base64", func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) })

@@ -54,7 +54,8 @@ func (m *Masker) Register(name, text string) error {
 	}
 	added := []value{{name, text}}
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); len(line) >= longLine && len(line) < len(text) && !strings.Contains(line, " ") {
+		if line = strings.TrimSpace(line); len(line) >= longLine && len(line) < len(text) &&
+			!strings.Contains(line, " ") {
 			added = append(added, value{name, line})
 		}
 	}

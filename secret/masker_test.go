@@ -63,11 +63,13 @@ func TestL7_Encodings(t *testing.T) {
 		"base64 with escapes/+": strings.ReplaceAll(base64.StdEncoding.EncodeToString([]byte("~~~"+canary)), "/", `\/`),
 	} {
 		got := m.String("before " + text + " after")
-		if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") || !strings.Contains(got, "[secret CANARY]") || len(got) > 45 {
+		if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") ||
+			!strings.Contains(got, "[secret CANARY]") || len(got) > 45 {
 			t.Errorf("%s: %q became %q", name, text, got)
 		}
 	}
-	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
+	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding,
+		base64.RawURLEncoding} {
 		for shift := range 4 {
 			text := enc.EncodeToString([]byte("user"[:shift] + canary + "rest of the text"))
 			got := m.String(text)
@@ -110,7 +112,8 @@ func TestL7_Register(t *testing.T) {
 		"secret A_NAME":             "placeholder",
 	} {
 		err := m.Register("A_NAME", value)
-		if err == nil || !strings.Contains(err.Error(), "A_NAME") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "1234567") {
+		if err == nil || !strings.Contains(err.Error(), "A_NAME") || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "1234567") {
 			t.Errorf("%.20q: %v", value, err)
 		}
 	}
@@ -150,7 +153,8 @@ func TestL7_RegisterAtAnyTime(t *testing.T) {
 func TestL7_Lines(t *testing.T) {
 	line := strings.Repeat("Zm9v", 10)
 	m := newMasker(t, "LINES", "short\n"+line+"1\n"+line+"2\nwith spaces "+line)
-	if got, want := m.String("1: short\n2: "+line+"1\n3: "+line+"2\n"), "1: short\n2: [secret LINES]\n3: [secret LINES]\n"; got != want {
+	if got, want := m.String("1: short\n2: "+line+"1\n3: "+line+"2\n"),
+		"1: short\n2: [secret LINES]\n3: [secret LINES]\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -227,7 +231,8 @@ func TestL7_LinesOfEncodings(t *testing.T) {
 	}
 	for before := range 80 {
 		text := strings.Repeat("x", before) + value + "yz\n"
-		for name, encoded := range map[string]string{"base64": base64.StdEncoding.EncodeToString([]byte(text)), "xxd": hex.EncodeToString([]byte(text))} {
+		for name, encoded := range map[string]string{"base64": base64.StdEncoding.EncodeToString([]byte(text)),
+			"xxd": hex.EncodeToString([]byte(text))} {
 			for _, width := range []int{60, 64, 76} {
 				for _, end := range []string{"\n", "\r\n"} {
 					var lines strings.Builder

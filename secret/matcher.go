@@ -16,7 +16,9 @@ type matcher struct {
 	starts   windows   // the first four bytes of patterns
 	has      [256]bool // the bytes that a pattern has
 	wide     bool      // a pattern has bytes beyond ASCII
-	index    []int32   // by hash of the first four bytes: 1 + the first of the patterns, which are neighbours; 0 for none
+	// by hash of the first four bytes: 1 + the first of the patterns, which are neighbours; 0 for
+	// none
+	index []int32
 
 	heads  [256][]head // of the formats, by their first byte
 	all    pairs       // the bytes with which patterns and heads begin
@@ -130,7 +132,8 @@ func (m *matcher) beginning(text string) (from, to int) {
 	if len(text) < 4 {
 		from = sort.Search(len(m.patterns), func(i int) bool { return m.patterns[i].text >= text })
 		to = from
-		if from < len(m.patterns) && strings.HasPrefix(m.patterns[from].text, text) { // whether there are any is all that matters
+		// whether there are any is all that matters
+		if from < len(m.patterns) && strings.HasPrefix(m.patterns[from].text, text) {
 			to++
 		}
 		return from, to

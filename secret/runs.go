@@ -14,7 +14,9 @@ type suffix struct {
 type runs struct {
 	spans [8]run
 
-	from, start, end int // from here on the first run of 12 letters and digits begins at start or behind; all to the end are some
+	// from here on the first run of 12 letters and digits begins at start or behind; all to the end
+	// are some
+	from, start, end int
 	steps            int // characters looked at
 }
 

@@ -106,7 +106,8 @@ func (s *scanner) candidate(at int) {
 		s.plain(at)
 	}
 	for _, h := range s.matcher.heads[s.text[at]] {
-		if rest := s.text[at:]; strings.HasPrefix(rest, h.text) || !s.final && len(rest) < len(h.text) && strings.HasPrefix(h.text, rest) {
+		if rest := s.text[at:]; strings.HasPrefix(rest, h.text) || !s.final && len(rest) < len(h.text) &&
+			strings.HasPrefix(h.text, rest) {
 			s.heads = append(s.heads, at)
 			return
 		}

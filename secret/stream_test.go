@@ -15,11 +15,13 @@ import (
 func TestL7_HoldBack(t *testing.T) {
 	m := newMasker(t, "CANARY", canary)
 	for _, c := range []struct{ pieces, shown []string }{
-		{[]string{"plain text ", "of words, ", "and\n", "more"}, []string{"plain text ", "of words, ", "and\n", "more"}},
+		{[]string{"plain text ", "of words, ", "and\n", "more"}, []string{"plain text ", "of words, ", "and\n",
+			"more"}},
 		{[]string{"a cana", "st", "a"}, []string{"a ", "canas", "ta"}},
 		{[]string{"x canary/host", "+secret", "~7f3a9c", "?!"}, []string{"x ", "", "", "[secret CANARY]!"}},
 		{[]string{"x %6", "3anary%2Fhos", "ted"}, []string{"x ", "", "%63anary%2Fhoste"}},
-		{[]string{"key gh", "p_", strings.Repeat("a", 36), "b", " end"}, []string{"key ", "", "", "", "[secret github-token] en"}},
+		{[]string{"key gh", "p_", strings.Repeat("a", 36), "b", " end"}, []string{"key ", "", "", "",
+			"[secret github-token] en"}},
 		{[]string{"high", "ghost"}, []string{"hig", "hghos"}},
 	} {
 		s := m.Stream()
@@ -76,9 +78,12 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 // cut.
 func FuzzL7_Stream(f *testing.F) {
 	for _, text := range []string{
-		"x " + canary + " y", "%63anary%2fhost", `\u0063anary\/host+secret~7f3a9c?`, "sk-ant-api03-" + strings.Repeat("A", 95) + ".",
-		"-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("L", 64) + "\n-----END RSA PRIVATE KEY-----\nx", "https://user:hunter2pass@example.com/x",
-		"Authorization: Basic dXNlcjpodW50ZXIy\n", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0." + strings.Repeat("k", 43), "[secret CANARY]", "taskhost-12-xoxb-1",
+		"x " + canary + " y", "%63anary%2fhost", `\u0063anary\/host+secret~7f3a9c?`,
+		"sk-ant-api03-" + strings.Repeat("A", 95) + ".",
+		"-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("L", 64) + "\n-----END RSA PRIVATE KEY-----\nx",
+		"https://user:hunter2pass@example.com/x",
+		"Authorization: Basic dXNlcjpodW50ZXIy\n", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0." + strings.Repeat("k", 43),
+		"[secret CANARY]", "taskhost-12-xoxb-1",
 		strings.Repeat("some words of text, then ", 20) + "AKIAHHHHHHHHHHHHHHHH", "2f686f73742b", "Y2FuYXJ5L2hvc3Q",
 	} {
 		f.Add(text, uint64(0x8421), "shorter1")

@@ -66,7 +66,8 @@ func Find(ctx context.Context, store journal.Store, prefix string) (string, erro
 	if n := len(found) - mostNamed; n > 0 {
 		found, more = found[:mostNamed], fmt.Sprintf(" and %d more", n)
 	}
-	return "", fault.Errorf(ErrNotFound, "%q is the beginning of several sessions: %s%s", prefix, strings.Join(found, ", "), more)
+	return "", fault.Errorf(ErrNotFound, "%q is the beginning of several sessions: %s%s", prefix,
+		strings.Join(found, ", "), more)
 }
 
 // mostNamed limits the sessions that an error names.
@@ -165,8 +166,9 @@ func Summarize(ctx context.Context, store journal.Store, e journal.Entry) Summar
 	if err != nil {
 		opening, err = agent.ReadOpening(recordsOf(ctx, store, e.ID))
 	}
-	s := Summary{Entry: e, Dir: opening.Dir, Provider: opening.Provider, Model: opening.Model, Task: opening.Task, Created: opening.Created,
-		Parent: opening.Parent, ForkOf: opening.ForkOf, Environment: PlaceOf(opening.Notes)}
+	s := Summary{Entry: e, Dir: opening.Dir, Provider: opening.Provider, Model: opening.Model, Task: opening.Task,
+		Created: opening.Created,
+		Parent:  opening.Parent, ForkOf: opening.ForkOf, Environment: PlaceOf(opening.Notes)}
 	if err != nil {
 		s.Problem = err.Error()
 	}

@@ -36,9 +36,13 @@ func TestK6_ListOfOddJournals(t *testing.T) {
 	lines := strings.SplitAfter(string(text), "\n")
 	alone := strings.Join(lines[:2], "")
 	files := map[string]string{
-		"empty": "", "header-half": lines[0][:500], "header-of-batch": lines[0], "header-and-half": lines[0] + lines[1][:30], "two": alone, "torn": string(text[:len(text)-10]), "nul": string(text) + "\x00\x00\x00",
-		"nul-first": "\x00\x00" + string(text), "damaged-header": strings.Replace(string(text), "You work", "You walk", 1), "damaged-input": lines[0] + strings.Replace(lines[1], "Rename", "rename", 1) + lines[2],
-		"damaged-last": string(text[:len(text)-20]) + "x" + string(text[len(text)-19:]), "no-json": "hello\n", "no-record": "{}\n" + string(text), "line-missing": lines[0] + strings.Join(lines[2:], ""),
+		"empty": "", "header-half": lines[0][:500], "header-of-batch": lines[0],
+		"header-and-half": lines[0] + lines[1][:30], "two": alone, "torn": string(text[:len(text)-10]),
+		"nul":       string(text) + "\x00\x00\x00",
+		"nul-first": "\x00\x00" + string(text), "damaged-header": strings.Replace(string(text), "You work", "You walk",
+			1), "damaged-input": lines[0] + strings.Replace(lines[1], "Rename", "rename", 1) + lines[2],
+		"damaged-last": string(text[:len(text)-20]) + "x" + string(text[len(text)-19:]), "no-json": "hello\n",
+		"no-record": "{}\n" + string(text), "line-missing": lines[0] + strings.Join(lines[2:], ""),
 	}
 	for _, version := range []string{"version1", "version2"} {
 		old, err := os.ReadFile(filepath.Join("../agent/testdata/journals", version+".jsonl"))
@@ -103,7 +107,8 @@ func TestJ12_FindByPrefix(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for prefix, want := range map[string]string{"abc": "abc", "abcd": "abcd", "b": "b", "bc": "", "ab": "", "": "", "c": ""} {
+	for prefix, want := range map[string]string{"abc": "abc", "abcd": "abcd", "b": "b", "bc": "", "ab": "", "": "",
+		"c": ""} {
 		got, err := sessions.Find(t.Context(), store, prefix)
 		if got != want || (want == "") != errors.Is(err, sessions.ErrNotFound) {
 			t.Errorf("%q: %q, %v, want %q", prefix, got, err, want)
@@ -135,7 +140,8 @@ func TestJ12_FindNamesFew(t *testing.T) {
 
 // What names a session can be passed to commands: ids that are no UUIDs may begin alike.
 func TestH_ShortIDs(t *testing.T) {
-	for id, want := range map[string]string{"0192f0a1-7b3c-7000-8000-000000000001": "0192f0a1", "fix-login-1": "fix-login-1", "x": "x"} {
+	for id, want := range map[string]string{"0192f0a1-7b3c-7000-8000-000000000001": "0192f0a1",
+		"fix-login-1": "fix-login-1", "x": "x"} {
 		if got := sessions.ShortID(id); got != want {
 			t.Errorf("ShortID(%q) = %q, want %q", id, got, want)
 		}

@@ -12,7 +12,8 @@ import (
 // arguments of type Args into those of base, as a value whose JSON base reads. If render is not
 // nil, it turns the result into another form. Access, Limit, Needs, Guidance and Instead are those
 // of base. Parameters are inferred from Args if the definition has none.
-func Adapt[Args any](base Tool, def llm.ToolDefinition, translate func(Args) (any, error), render func(Result) Result) Tool {
+func Adapt[Args any](base Tool, def llm.ToolDefinition, translate func(Args) (any, error),
+	render func(Result) Result) Tool {
 	t := New(def, func(ctx context.Context, call *Call, args Args) (Result, error) {
 		text, err := translateArgs(args, translate)
 		if err != nil {

@@ -124,7 +124,8 @@ func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 	var err error
 	select {
 	case found := <-looked:
-		p.Access.Paths, p.Access.Guarded, p.meant, err = found.Value.Paths, found.Value.Guarded, found.Value.meant, found.Err
+		p.Access.Paths, p.Access.Guarded, p.meant, err = found.Value.Paths, found.Value.Guarded, found.Value.meant,
+			found.Err
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -134,7 +135,9 @@ func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 		return
 	}
 	if err != nil {
-		*p = *Refuse(p.Call, fmt.Sprintf("Error: the call of %s was not run, because the environment did not say whether it needs an approval: %v", p.asked().Name, err))
+		*p = *Refuse(p.Call, fmt.Sprintf(
+			"Error: the call of %s was not run, because the environment did not say whether it needs an approval: %v",
+			p.asked().Name, err))
 	}
 }
 
@@ -188,7 +191,8 @@ func (r *Registry) Authorize(ctx context.Context, p *Prepared, c Call, hook Auth
 	case err != nil:
 		return p.refused(fmt.Sprintf("Error: the call of %s was not permitted: %v", name, err)), false
 	case d.Verdict != Allow && d.Verdict != Ask:
-		return p.refused(strings.TrimSuffix(fmt.Sprintf("Error: the call of %s was not permitted: %s", name, d.Reason), ": ")), false
+		return p.refused(strings.TrimSuffix(fmt.Sprintf("Error: the call of %s was not permitted: %s", name, d.Reason),
+			": ")), false
 	case d.Args != "" && d.Args != args:
 		p = r.edited(ctx, p, c, d.Args)
 	}
@@ -235,7 +239,8 @@ func (r *Registry) request(p *Prepared, c Call) Request {
 	if c.Env != nil {
 		dir = c.Env.WorkDir()
 	}
-	return Request{SessionID: c.SessionID, AgentID: c.AgentID, Dir: dir, Call: p.asked(), Access: p.Access, Value: p.value,
+	return Request{SessionID: c.SessionID, AgentID: c.AgentID, Dir: dir, Call: p.asked(), Access: p.Access,
+		Value: p.value,
 		edit: func(ctx context.Context, args string) (Request, error) {
 			edited := r.edited(ctx, p, c, args)
 			if edited.Outcome != nil {
@@ -247,7 +252,8 @@ func (r *Registry) request(p *Prepared, c Call) Request {
 
 // Unapproved returns a call that needs an approval as refused, because nobody can be asked.
 func (p *Prepared) Unapproved() *Prepared {
-	return p.refused(fmt.Sprintf("Error: the call of %s needs a person's approval, and nobody is there to give it.%s", p.asked().Name, p.Access.reasons()))
+	return p.refused(fmt.Sprintf("Error: the call of %s needs a person's approval, and nobody is there to give it.%s",
+		p.asked().Name, p.Access.reasons()))
 }
 
 // refused returns the call as refused, with the text for the model.

@@ -26,12 +26,13 @@ func TestU9_EncodedValues(t *testing.T) {
 		return fmt.Sprintf("%s[... %d more bytes of %s]", value[:100], len(value)-100, kind)
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"base64":        {"key: " + std + " end", "key: " + more(std, "base64") + " end"},
-		"of URLs":       {url, more(url, "base64")},
-		"hexadecimal":   {"0x" + hexed + ";", "0x" + hexed[:98] + "[... 5902 more bytes of hexadecimal];"},
-		"in a notebook": {`"image/png": "` + escaped.String() + `",`, `"image/png": "` + more(escaped.String(), "base64") + `",`},
-		"a picture":     {"data:image/png;base64," + png, "data:image/png;base64," + more(png, "base64 (image/png)")},
-		"two":           {std + "\n" + url + "\n", more(std, "base64") + "\n" + more(url, "base64") + "\n"},
+		"base64":      {"key: " + std + " end", "key: " + more(std, "base64") + " end"},
+		"of URLs":     {url, more(url, "base64")},
+		"hexadecimal": {"0x" + hexed + ";", "0x" + hexed[:98] + "[... 5902 more bytes of hexadecimal];"},
+		"in a notebook": {`"image/png": "` + escaped.String() + `",`, `"image/png": "` + more(escaped.String(),
+			"base64") + `",`},
+		"a picture": {"data:image/png;base64," + png, "data:image/png;base64," + more(png, "base64 (image/png)")},
+		"two":       {std + "\n" + url + "\n", more(std, "base64") + "\n" + more(url, "base64") + "\n"},
 	} {
 		got, cut := Limit{}.Apply(c.text, Gap{}, "")
 		if got != c.want || !cut {
@@ -43,7 +44,8 @@ func TestU9_EncodedValues(t *testing.T) {
 	}
 	for _, text := range []string{
 		std[:999] + " short", strings.Repeat("x", 5000), strings.Repeat("0123456789", 500), strings.Repeat("=", 5000),
-		strings.Repeat("Words of a text, and 2 more. ", 200), strings.Repeat("a/b/C1.go ", 500), strings.Repeat("ab/cd/", 900),
+		strings.Repeat("Words of a text, and 2 more. ", 200), strings.Repeat("a/b/C1.go ", 500),
+		strings.Repeat("ab/cd/", 900),
 	} {
 		if got, cut := (Limit{}).Apply(text, Gap{}, ""); got != text || cut {
 			t.Errorf("%.40q was cut: %q", text, got)
@@ -51,7 +53,9 @@ func TestU9_EncodedValues(t *testing.T) {
 	}
 	text := std + "|" + "|" + url
 	got, _ := Limit{}.Apply(text, Gap{At: len(std) + 1, Bytes: 10, Chars: 10}, "Hint.")
-	if want := more(std, "base64") + "|\n[WARNING: Tool output was truncated. 10 characters were removed from the middle. Hint.]\n|" + more(url, "base64"); got != want {
+	if want := more(std, "base64") +
+		"|\n[WARNING: Tool output was truncated. 10 characters were removed from the middle. Hint.]\n|" + more(url,
+		"base64"); got != want {
 		t.Errorf("around a gap: %q, want %q", got, want)
 	}
 }

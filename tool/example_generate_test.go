@@ -19,7 +19,8 @@ func ExampleRegistry_ForGenerate() {
 	ctx := context.Background()
 	files := envtest.NewMemory(nil)
 	// The scripted model calls the tool and answers, once for each.
-	write, done := llmtest.Calls(llmtest.Call("write_line", `{"path":"notes.txt","line":"hello"}`)), llmtest.Text("It is written.")
+	write, done := llmtest.Calls(llmtest.Call("write_line", `{"path":"notes.txt","line":"hello"}`)),
+		llmtest.Text("It is written.")
 	client := &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", write, done, write, done)}}
 
 	session, err := agent.New(ctx, agent.Options{Client: client, Env: files, Tools: []tool.Tool{writeLine()},

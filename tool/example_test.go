@@ -40,7 +40,8 @@ func ExampleNew() {
 	}
 	e := envtest.NewMemory(nil)
 	for _, args := range []string{`{"path":"notes.txt","line":"hello"}`, `{"path":"notes.txt"}`} {
-		o := registry.Run(context.Background(), llm.ToolCall{ID: "1", Name: "write_line", Args: args}, tool.Call{Env: e}, nil)
+		o := registry.Run(context.Background(), llm.ToolCall{ID: "1", Name: "write_line", Args: args},
+			tool.Call{Env: e}, nil)
 		fmt.Println(o.IsError, o.Model.Text())
 	}
 	fmt.Print(e.Files()["notes.txt"])
@@ -105,7 +106,8 @@ func ExampleAuthorizeAll() {
 	e := envtest.NewMemory(nil)
 	for _, path := range []string{"notes.txt", "main.go"} {
 		call := llm.ToolCall{ID: "1", Name: "write_line", Args: fmt.Sprintf(`{"path":%q,"line":"hello"}`, path)}
-		fmt.Println(registry.Run(context.Background(), call, tool.Call{Env: e}, tool.AuthorizeAll(shout, onlyText)).Model.Text())
+		fmt.Println(registry.Run(context.Background(), call, tool.Call{Env: e},
+			tool.AuthorizeAll(shout, onlyText)).Model.Text())
 	}
 	fmt.Print(e.Files()["notes.txt"])
 	// Output:

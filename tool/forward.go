@@ -28,7 +28,9 @@ func (r *Registry) forward(p *Prepared) *Prepared {
 	case !ok:
 		return Refuse(p.Call, r.unknownForward(to.Name))
 	case !t.Deferred:
-		return Refuse(p.Call, fmt.Sprintf("Error: %s is among your tools: call it by its own name, not with %s. Nothing was run.", to.Name, p.Call.Name))
+		return Refuse(p.Call, fmt.Sprintf(
+			"Error: %s is among your tools: call it by its own name, not with %s. Nothing was run.", to.Name,
+			p.Call.Name))
 	}
 	return r.forwarded(p, llm.ToolCall{ID: p.Call.ID, Name: to.Name, Args: string(to.Arguments)})
 }
@@ -42,7 +44,8 @@ func (r *Registry) forwarded(outer *Prepared, call llm.ToolCall) *Prepared {
 		p.ignored = outer.ignored
 	}
 	var to Forwarded
-	if p.Outcome != nil || json.Unmarshal([]byte(p.Call.Args), &to) != nil || string(to.Arguments) == inner.Args || to.Arguments == nil && inner.Args == "{}" {
+	if p.Outcome != nil || json.Unmarshal([]byte(p.Call.Args), &to) != nil || string(to.Arguments) == inner.Args ||
+		to.Arguments == nil && inner.Args == "{}" {
 		return p
 	}
 	to.Arguments = json.RawMessage(inner.Args) // with values coerced, or edited by a hook
@@ -89,7 +92,8 @@ func (r *Registry) unknownForward(name string) string {
 	if len(near) == 0 {
 		return fmt.Sprintf("Error: there is no tool %q. %s", name[:min(len(name), longestName)], r.howToFind())
 	}
-	return fmt.Sprintf("Error: there is no tool %q. Similar names are: %s.", name, strings.Join(near[:min(len(near), mostNear)], ", "))
+	return fmt.Sprintf("Error: there is no tool %q. Similar names are: %s.", name,
+		strings.Join(near[:min(len(near), mostNear)], ", "))
 }
 
 // mostNear limits the names in an error. A name longer than longestName, in bytes, is not compared

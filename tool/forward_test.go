@@ -23,15 +23,18 @@ func forwarding(t *testing.T) (r *tool.Registry, ran *[]tool.Call) {
 		*ran = append(*ran, *call)
 		return tool.Text("done by " + call.Name), nil
 	}
-	schema := json.RawMessage(`{"type":"object","properties":{"count":{"type":"integer"},"path":{"type":"string"}},"required":["count"]}`)
+	schema := json.RawMessage(
+		`{"type":"object","properties":{"count":{"type":"integer"},"path":{"type":"string"}},"required":["count"]}`)
 	one := tool.New(llm.ToolDefinition{Name: "mcp__a__one", Deferred: true, Parameters: schema}, record)
 	one.Access = func(args string) (tool.Access, error) {
 		var a struct{ Path string }
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{a.Path}}, json.Unmarshal([]byte(args), &a)
 	}
-	two := tool.New(llm.ToolDefinition{Name: "mcp__a__two", Deferred: true, Parameters: json.RawMessage(`{"type":"object"}`)}, record)
+	two := tool.New(llm.ToolDefinition{Name: "mcp__a__two", Deferred: true,
+		Parameters: json.RawMessage(`{"type":"object"}`)}, record)
 	plain := tool.New(llm.ToolDefinition{Name: "shell", Parameters: json.RawMessage(`{"type":"object"}`)}, record)
-	search := tool.New(llm.ToolDefinition{Name: "tool_search", Finds: true, Parameters: json.RawMessage(`{"type":"object"}`)}, record)
+	search := tool.New(llm.ToolDefinition{Name: "tool_search", Finds: true,
+		Parameters: json.RawMessage(`{"type":"object"}`)}, record)
 	call := tool.New(llm.ToolDefinition{Name: "tool_call", Parameters: json.RawMessage(
 		`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object"}},"required":["name"]}`)},
 		func(context.Context, *tool.Call, tool.Forwarded) (tool.Result, error) {
@@ -53,9 +56,11 @@ func TestM4_ForwardedCalls(t *testing.T) {
 		{`{"name":"mcp__a__one","arguments":{"count":"1"}}`, "mcp__a__one", `{"count":1}`, "done by mcp__a__one"},
 		{`{"name":"mcp__a__one","arguments":"{\"count\":1}"}`, "mcp__a__one", `{"count":1}`, "done by mcp__a__one"},
 		{`{"name":"mcp__a__two"}`, "mcp__a__two", `{}`, "done by mcp__a__two"},
-		{`{"name":"mcp__a__one","arguments":{}}`, "", "", `Error: invalid arguments for mcp__a__one: parameter "count" is missing; it is required (an integer)`},
+		{`{"name":"mcp__a__one","arguments":{}}`, "", "",
+			`Error: invalid arguments for mcp__a__one: parameter "count" is missing; it is required (an integer)`},
 		{`{"name":"mcp__a__one"}`, "", "", `parameter "count" is missing`},
-		{`{"name":"mcp__a__onee","arguments":{"count":1}}`, "", "", `Error: there is no tool "mcp__a__onee". Similar names are: mcp__a__one`},
+		{`{"name":"mcp__a__onee","arguments":{"count":1}}`, "", "",
+			`Error: there is no tool "mcp__a__onee". Similar names are: mcp__a__one`},
 		{`{"name":"two"}`, "", "", `Similar names are: mcp__a__two.`},
 		{`{"name":"weather"}`, "", "", `there is no tool "weather". Call tool_search to find tools.`},
 		{`{"name":""}`, "", "", `there is no tool "". Call tool_search`},
@@ -97,7 +102,8 @@ func TestM4_ForwardedCalls(t *testing.T) {
 func TestM4_ForwardedCallsAreRecorded(t *testing.T) {
 	r, ran := forwarding(t)
 	edit := func(_ context.Context, req tool.Request) (tool.Decision, error) {
-		if _, err := req.WithArgs(t.Context(), `{"count":"many"}`); err == nil || !strings.Contains(err.Error(), "mcp__a__one") {
+		if _, err := req.WithArgs(t.Context(), `{"count":"many"}`); err == nil || !strings.Contains(err.Error(),
+			"mcp__a__one") {
 			t.Errorf("invalid arguments are no error: %v", err)
 		}
 		other, err := req.WithArgs(t.Context(), `{"count":"2"}`)
@@ -111,7 +117,8 @@ func TestM4_ForwardedCallsAreRecorded(t *testing.T) {
 		t.Errorf("%+v was not left as it was", p.Call)
 	}
 	p, asks := r.Authorize(t.Context(), p, tool.Call{}, edit)
-	if want := `{"name":"mcp__a__one","arguments":{"count":3}}`; !asks || p.Call.Name != "tool_call" || p.Call.Args != want {
+	if want := `{"name":"mcp__a__one","arguments":{"count":3}}`; !asks || p.Call.Name != "tool_call" ||
+		p.Call.Args != want {
 		t.Errorf("asks %v: %+v, want %s", asks, p.Call, want)
 	}
 	if text := p.Unapproved().Outcome.Model.Text(); !strings.Contains(text, "the call of mcp__a__one needs") {
@@ -131,7 +138,8 @@ func TestM4_ForwardedToolIsRemoved(t *testing.T) {
 	p := r.Prepare(forwarded(`{"name":"mcp__a__two"}`))
 	r.Retire("mcp__a__two", "was removed from this session; use another way")
 	p, _ = r.Authorize(t.Context(), p, tool.Call{}, nil)
-	if o := p.Run(t.Context(), tool.Call{}, nil, nil); !o.IsError || len(*ran) > 0 || o.Model.Text() != `Error: the tool "mcp__a__two" was removed from this session; use another way.` {
+	if o := p.Run(t.Context(), tool.Call{}, nil, nil); !o.IsError || len(*ran) > 0 ||
+		o.Model.Text() != `Error: the tool "mcp__a__two" was removed from this session; use another way.` {
 		t.Errorf("%q, %v", o.Model.Text(), *ran)
 	}
 }
@@ -165,16 +173,22 @@ func TestM4_ForwardedCallsAreGuarded(t *testing.T) {
 func TestM4_UnknownTool(t *testing.T) {
 	r, _ := forwarding(t)
 	for i := range 500 {
-		if err := r.Register(tool.New(llm.ToolDefinition{Name: fmt.Sprint("mcp__b__", i), Deferred: true, Parameters: json.RawMessage(`{"type":"object"}`)},
-			func(context.Context, *tool.Call, map[string]any) (tool.Result, error) { return tool.Text(""), nil })); err != nil {
+		if err := r.Register(tool.New(llm.ToolDefinition{Name: fmt.Sprint("mcp__b__", i), Deferred: true,
+			Parameters: json.RawMessage(`{"type":"object"}`)},
+			func(context.Context, *tool.Call, map[string]any) (tool.Result, error) {
+				return tool.Text(""),
+					nil
+			})); err != nil {
 			t.Fatal(err)
 		}
 	}
 	text := r.Prepare(llm.ToolCall{Name: "fly"}).Outcome.Model.Text()
-	if !strings.HasSuffix(text, "The tools are: shell, tool_search, tool_call. There are 502 more. Call tool_search to find tools.") {
+	if !strings.HasSuffix(text,
+		"The tools are: shell, tool_search, tool_call. There are 502 more. Call tool_search to find tools.") {
 		t.Error(text)
 	}
-	if o := r.Run(t.Context(), llm.ToolCall{Name: "mcp__b__7"}, tool.Call{}, nil); o.IsError { // a model can call what it has found by its name
+	// a model can call what it has found by its name
+	if o := r.Run(t.Context(), llm.ToolCall{Name: "mcp__b__7"}, tool.Call{}, nil); o.IsError {
 		t.Errorf("%q", o.Model.Text())
 	}
 }

@@ -28,12 +28,14 @@ import (
 func generated(t *testing.T, r *tool.Registry, c tool.Call, hook tool.Authorize, calls ...fakellm.Call) generate.Step {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(fakellm.Turn{Calls: calls}, fakellm.Turn{Text: "Done."}), fakellm.Options{})
-	p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, server)})
+	p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t,
+		server)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := generate.Generate(t.Context(), &llm.Client{Providers: []llm.Provider{p}}, generate.Options{Model: "m", Prompt: "go",
-		Tools: r.ForGenerate(c, hook), Timeout: 20 * time.Second})
+	res, err := generate.Generate(t.Context(), &llm.Client{Providers: []llm.Provider{p}},
+		generate.Options{Model: "m", Prompt: "go",
+			Tools: r.ForGenerate(c, hook), Timeout: 20 * time.Second})
 	if err != nil || res.Text() != "Done." {
 		t.Fatalf("%q, %v", res.Text(), err)
 	}
@@ -58,7 +60,10 @@ func TestJ11_ToolsOfASessionServeGenerate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	breaks := tool.New(llm.ToolDefinition{Name: "breaks"}, func(context.Context, *tool.Call, struct{}) (tool.Result, error) { panic("ouch") })
+	breaks := tool.New(llm.ToolDefinition{Name: "breaks"}, func(context.Context, *tool.Call, struct{}) (tool.Result,
+		error) {
+		panic("ouch")
+	})
 	noFish := func(_ context.Context, req tool.Request) (tool.Decision, error) {
 		if strings.Contains(req.Call.Args, "fish") {
 			return tool.Decision{Reason: "no fish"}, nil
@@ -76,11 +81,14 @@ func TestJ11_ToolsOfASessionServeGenerate(t *testing.T) {
 	for i, want := range []struct {
 		isError bool
 		text    string
-	}{{false, "one"}, {false, "Written."}, {true, "none.txt"}, {true, "no fish"}, {true, "panicked: ouch"}, {true, `unknown tool "ask_user"`}} {
+	}{{false, "one"}, {false, "Written."}, {true, "none.txt"}, {true, "no fish"}, {true, "panicked: ouch"},
+		{true, `unknown tool "ask_user"`}} {
 		got := step.Results[i]
 		text := got.Content.Text()
-		if got.IsError != want.isError || !strings.Contains(text, want.text) || strings.Count(text, "Error:") > 1 || got.IsError != (step.Errors[i] != nil) {
-			t.Errorf("result %d: %v %q, error %v; want %v %q", i, got.IsError, text, step.Errors[i], want.isError, want.text)
+		if got.IsError != want.isError || !strings.Contains(text, want.text) || strings.Count(text, "Error:") > 1 ||
+			got.IsError != (step.Errors[i] != nil) {
+			t.Errorf("result %d: %v %q, error %v; want %v %q", i, got.IsError, text, step.Errors[i], want.isError,
+				want.text)
 		}
 	}
 	var broken *generate.PanicError
@@ -97,7 +105,8 @@ func TestJ11_ToolsOfASessionServeGenerate(t *testing.T) {
 
 func TestJ11_GenerateRunsOnlyReadOnlyCallsSideBySide(t *testing.T) {
 	meet := make(chan struct{})
-	look := tool.New(llm.ToolDefinition{Name: "look"}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
+	look := tool.New(llm.ToolDefinition{Name: "look"}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result,
+		error) {
 		select { // wait for the other call
 		case meet <- struct{}{}:
 		case <-meet:
@@ -108,7 +117,8 @@ func TestJ11_GenerateRunsOnlyReadOnlyCallsSideBySide(t *testing.T) {
 	})
 	look = tool.WithAccess(look, func(struct{}) tool.Access { return tool.Access{Effect: tool.ReadOnly} })
 	var running, permitted atomic.Int32
-	write := tool.New(llm.ToolDefinition{Name: "write"}, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+	write := tool.New(llm.ToolDefinition{Name: "write"}, func(context.Context, *tool.Call, struct{}) (tool.Result,
+		error) {
 		defer running.Add(-1)
 		running.Add(1)
 		for n := 0; n < 10_000 || permitted.Load() < 2; n++ { // time for the other call, if it were allowed to run
@@ -125,7 +135,8 @@ func TestJ11_GenerateRunsOnlyReadOnlyCallsSideBySide(t *testing.T) {
 		return tool.Decision{Verdict: tool.Allow}, nil
 	}
 	for name, want := range map[string]string{"write": "alone", "look": "met"} {
-		step := generated(t, registryOf(t, look, write), tool.Call{}, count, fakellm.Call{Name: name}, fakellm.Call{Name: name})
+		step := generated(t, registryOf(t, look, write), tool.Call{}, count, fakellm.Call{Name: name},
+			fakellm.Call{Name: name})
 		for i, r := range step.Results {
 			if got := r.Content.Text(); got != want {
 				t.Errorf("call %d of %s: %q, want %q", i, name, got, want)
@@ -137,7 +148,8 @@ func TestJ11_GenerateRunsOnlyReadOnlyCallsSideBySide(t *testing.T) {
 // A call that has waited for another one until the context ended does not begin.
 func TestJ11_GenerateBeginsNoCallAfterTheEnd(t *testing.T) {
 	var runs atomic.Int32
-	writes := tool.New(llm.ToolDefinition{Name: "write"}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
+	writes := tool.New(llm.ToolDefinition{Name: "write"}, func(ctx context.Context, _ *tool.Call,
+		_ struct{}) (tool.Result, error) {
 		runs.Add(1)
 		<-ctx.Done()
 		return tool.Text("ok"), nil

@@ -19,7 +19,8 @@ func TestR9_UnknownToolsNameWhatToCall(t *testing.T) {
 		"search_the_web_now": `unknown tool "search_the_web_now", and no other does the same.`,
 	} {
 		o := callOf(r, name)
-		if got := o.Model.Text(); !o.IsError || !strings.HasPrefix(got, "Error: "+want+" The tools are: Bash, read_file.") {
+		if got := o.Model.Text(); !o.IsError ||
+			!strings.HasPrefix(got, "Error: "+want+" The tools are: Bash, read_file.") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -33,8 +34,10 @@ func TestR9_UnknownToolsNameWhatToCall(t *testing.T) {
 func TestU3_NamesOfCalls(t *testing.T) {
 	r := register(t, named("read_file", ""), named("Bash", ""), named("a_b", ""), named("a-b", ""))
 	for name, want := range map[string]string{
-		"functions.read_file": "read_file", "default_api:read_file": "read_file", "read_file<|channel|>commentary": "read_file", "tools/Bash": "Bash",
-		"bash": "Bash", "ReadFile": "read_file", " read_file\n": "read_file", "<tool_call>Bash": "Bash", "[TOOL_CALLS]Bash": "Bash", "a_b": "a_b", "a-b": "a-b",
+		"functions.read_file": "read_file", "default_api:read_file": "read_file",
+		"read_file<|channel|>commentary": "read_file", "tools/Bash": "Bash",
+		"bash": "Bash", "ReadFile": "read_file", " read_file\n": "read_file", "<tool_call>Bash": "Bash",
+		"[TOOL_CALLS]Bash": "Bash", "a_b": "a_b", "a-b": "a-b",
 		// Those that cannot be told apart, and none:
 		"AB": "", "": "", "functions.": "", "<|x|>": "", "multi_tool_use.parallel": "", "read": "",
 	} {

@@ -79,11 +79,13 @@ func (p *Prepared) Run(ctx context.Context, c Call, chain []Middleware, begin fu
 // fill sets the fields of c that describe the prepared call.
 func (p *Prepared) fill(c *Call) {
 	call := p.asked()
-	c.ID, c.Name, c.Args, c.Access, c.Approved, c.Value, c.meant = call.ID, call.Name, call.Args, p.Access, p.approved, p.value, p.meant
+	c.ID, c.Name, c.Args, c.Access, c.Approved, c.Value, c.meant = call.ID, call.Name, call.Args, p.Access, p.approved,
+		p.value, p.meant
 }
 
 // runMiddleware calls the handler inside the chain.
-func (x *execution) runMiddleware(handler Handler, chain []Middleware, c *Call) (result Result, stack string, err error) {
+func (x *execution) runMiddleware(handler Handler, chain []Middleware, c *Call) (result Result, stack string,
+	err error) {
 	if len(chain) == 0 {
 		result, err = handler(x.ctx, c)
 		return result, "", err
@@ -100,7 +102,8 @@ func (x *execution) runMiddleware(handler Handler, chain []Middleware, c *Call) 
 // the execution.
 func (x *execution) runTool(ctx context.Context, given *Call) (Result, error) {
 	if !x.state.CompareAndSwap(stateWaiting, stateBegun) {
-		return Result{}, fmt.Errorf("the call of %s was not run again: a middleware calls next once, and before it returns", x.asked().Name)
+		return Result{}, fmt.Errorf(
+			"the call of %s was not run again: a middleware calls next once, and before it returns", x.asked().Name)
 	}
 	defer close(x.ended)
 	if ctx != x.ctx { // a middleware has made another one

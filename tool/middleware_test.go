@@ -18,7 +18,8 @@ import (
 // runAround runs one call of the tool greet inside middleware, and returns how often the tool ran.
 func runAround(t *testing.T, chain ...Middleware) (o *Outcome, runs int) {
 	t.Helper()
-	o = register(t, greet(&runs)).Run(context.Background(), call("greet", `{"name":"x"}`), Call{SessionID: "s", AgentID: "agent-1"}, nil, chain...)
+	o = register(t, greet(&runs)).Run(context.Background(), call("greet", `{"name":"x"}`),
+		Call{SessionID: "s", AgentID: "agent-1"}, nil, chain...)
 	return o, runs
 }
 
@@ -65,7 +66,8 @@ func TestJ3_MiddlewareAddsBeforeTheLimit(t *testing.T) {
 // call, but not its arguments.
 func TestJ3_MiddlewareChangesOnlyTheSurroundings(t *testing.T) {
 	var got Call
-	look := WithAccess(New(llm.ToolDefinition{Name: "look"}, func(_ context.Context, c *Call, _ greetArgs) (Result, error) {
+	look := WithAccess(New(llm.ToolDefinition{Name: "look"}, func(_ context.Context, c *Call, _ greetArgs) (Result,
+		error) {
 		got = *c
 		return Text("ok"), nil
 	}), func(a greetArgs) Access { return Access{Effect: ReadOnly, Hosts: []string{a.Name}} })
@@ -81,8 +83,10 @@ func TestJ3_MiddlewareChangesOnlyTheSurroundings(t *testing.T) {
 			return next(ctx, &other)
 		}
 	}
-	register(t, look).Run(context.Background(), call("look", `{"name":"x"}`), Call{SessionID: "s", AgentID: "agent-1"}, nil, change)
-	if got.Env != memory || got.Args != `{"name":"x"}` || got.Name != "look" || got.ID != "call_1" || got.Access.Hosts[0] != "x" || got.Approved != nil {
+	register(t, look).Run(context.Background(), call("look", `{"name":"x"}`), Call{SessionID: "s", AgentID: "agent-1"},
+		nil, change)
+	if got.Env != memory || got.Args != `{"name":"x"}` || got.Name != "look" || got.ID != "call_1" ||
+		got.Access.Hosts[0] != "x" || got.Approved != nil {
 		t.Errorf("the tool got %+v", got)
 	}
 	if saw.SessionID != "s" || saw.AgentID != "agent-1" || saw.Access.Effect != ReadOnly || saw.Args != `{"name":"x"}` {
@@ -112,20 +116,24 @@ func TestJ3_WhatMiddlewareReturns(t *testing.T) {
 		want  string
 		panic bool
 	}{
-		"a refusal":                {fixed(Errorf("not today"), nil), 0, "not today", false},
-		"an error":                 {fixed(Result{}, errors.New("no lease")), 0, "Error: no lease", false},
-		"nothing":                  {fixed(Result{}, nil), 0, "", false},
-		"a panic before":           {func(Handler) Handler { panic("boom") }, 0, "middleware around greet is broken", true},
-		"a panic after":            {after(func() { panic("boom") }), 1, "has run, but its result is lost", true},
-		"Goexit after":             {after(runtime.Goexit), 1, "has run, but its result is lost", true},
-		"not begun after it began": {func(next Handler) Handler { return callAndFail(next, leaves) }, 1, "has run, but its result is lost", false},
+		"a refusal": {fixed(Errorf("not today"), nil), 0, "not today", false},
+		"an error":  {fixed(Result{}, errors.New("no lease")), 0, "Error: no lease", false},
+		"nothing":   {fixed(Result{}, nil), 0, "", false},
+		"a panic before": {func(Handler) Handler { panic("boom") }, 0, "middleware around greet is broken",
+			true},
+		"a panic after": {after(func() { panic("boom") }), 1, "has run, but its result is lost", true},
+		"Goexit after":  {after(runtime.Goexit), 1, "has run, but its result is lost", true},
+		"not begun after it began": {func(next Handler) Handler { return callAndFail(next, leaves) }, 1,
+			"has run, but its result is lost", false},
 	} {
 		o, runs := runAround(t, c.chain)
-		if runs != c.runs || !strings.Contains(o.Model.Text(), c.want) || o.IsError != (c.want != "") || (o.Panic != "") != c.panic || o.NotBegun != nil {
+		if runs != c.runs || !strings.Contains(o.Model.Text(), c.want) || o.IsError != (c.want != "") ||
+			(o.Panic != "") != c.panic || o.NotBegun != nil {
 			t.Errorf("%s: %d runs, panic %v, %+v", name, runs, o.Panic != "", o)
 		}
 	}
-	if o, runs := runAround(t, fixed(Text("ignored"), leaves)); runs != 0 || !errors.Is(o.NotBegun, ErrNotBegun) || o.Content != nil {
+	if o, runs := runAround(t, fixed(Text("ignored"), leaves)); runs != 0 || !errors.Is(o.NotBegun, ErrNotBegun) ||
+		o.Content != nil {
 		t.Errorf("left open: %d runs, %+v", runs, o)
 	}
 }
@@ -149,7 +157,8 @@ func TestJ3_NextRunsOnce(t *testing.T) {
 			return result, err
 		}
 	}
-	if o, runs := runAround(t, twice); runs != 1 || o.IsError || again == nil || !strings.Contains(again.Error(), "not run again") {
+	if o, runs := runAround(t, twice); runs != 1 || o.IsError || again == nil || !strings.Contains(again.Error(),
+		"not run again") {
 		t.Errorf("%d runs, %v, %+v", runs, again, o)
 	}
 	later := func(next Handler) Handler {
@@ -200,7 +209,8 @@ func TestJ3_MiddlewareCannotKeepAnInterruptBack(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeoutCause(context.Background(), time.Second, errors.New("interrupted"))
 		defer cancel()
-		if o := register(t, slow).Run(ctx, call("slow", `{}`), Call{}, nil, detached); !strings.Contains(o.Model.Text(), "interrupted") {
+		if o := register(t, slow).Run(ctx, call("slow", `{}`), Call{}, nil, detached); !strings.Contains(o.Model.Text(),
+			"interrupted") {
 			t.Errorf("%+v", o)
 		}
 	})
@@ -208,7 +218,10 @@ func TestJ3_MiddlewareCannotKeepAnInterruptBack(t *testing.T) {
 
 func TestJ3_AuthorizeAll(t *testing.T) {
 	var asked []string
-	tool := WithAccess(greet(new(int)), func(a greetArgs) Access { return Access{Effect: ReadOnly, Paths: []string{"/" + a.Name}} })
+	tool := WithAccess(greet(new(int)), func(a greetArgs) Access {
+		return Access{Effect: ReadOnly,
+			Paths: []string{"/" + a.Name}}
+	})
 	hook := func(d Decision) Authorize {
 		return func(_ context.Context, r Request) (Decision, error) {
 			asked = append(asked, fmt.Sprint(r.Call.Args, r.Access.Paths))
@@ -263,8 +276,10 @@ func TestJ5_DeepArguments(t *testing.T) {
 			t.Errorf("%d deep: %s", depth, got)
 		}
 	}
-	for args, want := range map[string]string{`{"x":{"y":[{"z":1,"z":2}]}}`: `"z" occurs twice`, `{"x":1e999}`: "out of range", `{"x":[1,2}`: "not valid JSON",
-		`{"x":[1,`: "breaks off", `{"x":1,}`: "not valid JSON", `{"x":[1 2]}`: "not valid JSON", `{"x":1} x`: "more text"} {
+	for args, want := range map[string]string{`{"x":{"y":[{"z":1,"z":2}]}}`: `"z" occurs twice`,
+		`{"x":1e999}`: "out of range", `{"x":[1,2}`: "not valid JSON",
+		`{"x":[1,`: "breaks off", `{"x":1,}`: "not valid JSON", `{"x":[1 2]}`: "not valid JSON",
+		`{"x":1} x`: "more text"} {
 		if got := run(open, call("any", args), nil).Model.Text(); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", args, got)
 		}

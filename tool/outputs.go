@@ -53,7 +53,8 @@ func (d *DirOutputs) Create(callID string) (id string, w io.WriteCloser, err err
 	for n := 2; id == "" || d.files[id] != ""; n++ {
 		id = fmt.Sprintf("%s-%d", callID, n)
 	}
-	name := filepath.Join(d.dir, strconv.Itoa(d.created+1)) // an id comes from a model and must not be used as a file name
+	// an id comes from a model and must not be used as a file name
+	name := filepath.Join(d.dir, strconv.Itoa(d.created+1))
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", nil, fmt.Errorf("output store: %w", err)

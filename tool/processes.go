@@ -92,7 +92,8 @@ func (t *ProcessTable) reserve() (int, error) {
 		}
 	}
 	if running >= MaxProcesses {
-		return 0, fmt.Errorf("%d commands are running in the background, which is the limit; end one of them first", running)
+		return 0, fmt.Errorf("%d commands are running in the background, which is the limit; end one of them first",
+			running)
 	}
 	id := t.next
 	t.next++
@@ -116,8 +117,9 @@ func (t *ProcessTable) put(id int, b *backgroundCommand) bool {
 // Adopt implements [Processes]. The command has ended and its output is known; the id serves to
 // kill what it left running.
 func (t *ProcessTable) Adopt(p env.Process, cmd env.Command, left []string) string {
-	b := &backgroundCommand{process: p, script: cmd.Script, printed: NewTranscript(nil, "", keptPerProcess), ended: make(chan struct{}),
-		exit: env.Exit{Left: left}}
+	b := &backgroundCommand{process: p, script: cmd.Script, printed: NewTranscript(nil, "", keptPerProcess),
+		ended: make(chan struct{}),
+		exit:  env.Exit{Left: left}}
 	b.printed.Close()
 	close(b.ended)
 	t.mu.Lock()
@@ -199,13 +201,15 @@ const inputTimeout = 10 * time.Second
 // inputTimeout. A write that the process does not read goes on in the background until the process
 // ends.
 func (b *backgroundCommand) sendInput(ctx context.Context, id string, do func(io.Writer) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, inputTimeout, fmt.Errorf("it took none for %d s", inputTimeout/time.Second))
+	ctx, cancel := context.WithTimeoutCause(ctx, inputTimeout, fmt.Errorf("it took none for %d s",
+		inputTimeout/time.Second))
 	defer cancel()
 	done := guard.Start("the process' input", func() (struct{}, error) { return struct{}{}, do(b.process.Stdin()) })
 	select {
 	case written := <-done:
 		if written.Err != nil {
-			return fmt.Errorf("the command with the id %s does not take the input (%w); read what it has printed", id, written.Err)
+			return fmt.Errorf("the command with the id %s does not take the input (%w); read what it has printed", id,
+				written.Err)
 		}
 		return nil
 	case <-b.ended:
@@ -223,7 +227,8 @@ func (b *backgroundCommand) sendInput(ctx context.Context, id string, do func(io
 	case <-late.C:
 	case <-ctx.Done():
 	}
-	return fmt.Errorf("the command with the id %s has ended without reading all of the input; read what it has printed", id)
+	return fmt.Errorf("the command with the id %s has ended without reading all of the input; read what it has printed",
+		id)
 }
 
 // lateWriteTimeout bounds the wait for the result of a write to a process that has ended.
@@ -290,7 +295,8 @@ func (t *ProcessTable) find(id string) (*backgroundCommand, error) {
 }
 
 func (b *backgroundCommand) wait() {
-	b.exit, b.err = guard.Value("the process' Wait", func() (env.Exit, error) { return b.process.Wait(context.Background()) })
+	b.exit, b.err = guard.Value("the process' Wait",
+		func() (env.Exit, error) { return b.process.Wait(context.Background()) })
 	b.printed.Close()
 	close(b.ended)
 }

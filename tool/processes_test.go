@@ -74,7 +74,8 @@ func TestC7_InputThatNobodyTakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, err := range map[string]error{"Write": table.Write(t.Context(), id, "it\n"), "EndInput": table.EndInput(t.Context(), id)} {
+		for name, err := range map[string]error{"Write": table.Write(t.Context(), id, "it\n"),
+			"EndInput": table.EndInput(t.Context(), id)} {
 			if err == nil || !strings.Contains(err.Error(), "does not read its input (it took none for 10 s)") {
 				t.Errorf("%s: %v", name, err)
 			}

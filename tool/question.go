@@ -110,7 +110,8 @@ func (s *schema) validateAnswer(a Answer) (Answer, error) {
 		text = a.Text
 	}
 	if trimmed := strings.TrimSpace(text); trimmed != "" && (trimmed[0] != '{' || !json.Valid([]byte(trimmed))) {
-		return Answer{}, errors.New("the question has a form; answer it with one JSON object that has the form's fields")
+		return Answer{}, errors.New(
+			"the question has a form; answer it with one JSON object that has the form's fields")
 	}
 	fitted := s.validate(text)
 	if fitted.problem != "" {
@@ -135,5 +136,6 @@ func (q *Question) checkText(a Answer) (Answer, error) {
 		}
 		return Answer{Text: a.Text}, nil
 	}
-	return Answer{}, fmt.Errorf("there is no action %q; it is empty for an answer, or %q or %q", a.Action, ActionDecline, ActionCancel)
+	return Answer{}, fmt.Errorf("there is no action %q; it is empty for an answer, or %q or %q", a.Action,
+		ActionDecline, ActionCancel)
 }

@@ -50,12 +50,15 @@ func TestJ6_AnswersFitTheForm(t *testing.T) {
 		if err != nil {
 			problem = err.Error()
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" || (problem == "") != (c.problem == "") || !strings.Contains(problem, c.problem) {
+		if diff := cmp.Diff(c.want, got); diff != "" || (problem == "") != (c.problem == "") ||
+			!strings.Contains(problem, c.problem) {
 			t.Errorf("%+v: %q, want %q%s", c.answer, problem, c.problem, diff)
 		}
 	}
-	for _, broken := range []string{`{}`, `[]`, `{`, `{"type":"string"}`, `{"type":"object","properties":{"a":{"$ref":"https://example.com/a"}}}`} {
-		if _, err := (&Question{Form: json.RawMessage(broken)}).Checker(); err == nil || !strings.Contains(err.Error(), "form") {
+	for _, broken := range []string{`{}`, `[]`, `{`, `{"type":"string"}`,
+		`{"type":"object","properties":{"a":{"$ref":"https://example.com/a"}}}`} {
+		if _, err := (&Question{Form: json.RawMessage(broken)}).Checker(); err == nil || !strings.Contains(err.Error(),
+			"form") {
 			t.Errorf("%s: %v", broken, err)
 		}
 	}
@@ -69,7 +72,8 @@ func TestJ6_AnswersInWords(t *testing.T) {
 	}{
 		{Answer{Text: "yes"}, []string{"yes"}},
 		{Answer{Content: json.RawMessage(`{"a":1}`)}, []string{`{"a":1}`}},
-		{Answer{Action: ActionDecline, Text: "too private"}, []string{"declined", "Do not ask it again", "too private"}},
+		{Answer{Action: ActionDecline, Text: "too private"}, []string{"declined", "Do not ask it again",
+			"too private"}},
 		{Answer{Action: ActionCancel}, []string{"closed", "without answering"}},
 	} {
 		for _, word := range c.words {
@@ -78,7 +82,8 @@ func TestJ6_AnswersInWords(t *testing.T) {
 			}
 		}
 	}
-	if names := []string{ActionAccept.String(), ActionDecline.String(), ActionCancel.String()}; strings.Join(names, " ") != "accept decline cancel" {
+	if names := []string{ActionAccept.String(), ActionDecline.String(), ActionCancel.String()}; strings.Join(names,
+		" ") != "accept decline cancel" {
 		t.Errorf("the actions are %q", names)
 	}
 }

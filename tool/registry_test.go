@@ -14,7 +14,8 @@ import (
 
 // named returns a tool that answers with a text.
 func named(name, answer string) Tool {
-	return New(llm.ToolDefinition{Name: name, Description: answer}, func(context.Context, *Call, struct{}) (Result, error) {
+	return New(llm.ToolDefinition{Name: name, Description: answer}, func(context.Context, *Call, struct{}) (Result,
+		error) {
 		return Text(answer), nil
 	})
 }
@@ -73,8 +74,10 @@ func TestC11_UnfitToolsAreRefusedAndChangeNothing(t *testing.T) {
 		"no name":       {ToolDefinition: llm.ToolDefinition{Parameters: object}, Run: run},
 		"no Run":        {ToolDefinition: llm.ToolDefinition{Name: "a", Parameters: object}},
 		"no parameters": {ToolDefinition: llm.ToolDefinition{Name: "a"}, Run: run},
-		"type object":   {ToolDefinition: llm.ToolDefinition{Name: "a", Parameters: json.RawMessage(`{"type":"string"}`)}, Run: run},
-		"parameters":    {ToolDefinition: llm.ToolDefinition{Name: "a", Parameters: json.RawMessage(`{"type":`)}, Run: run},
+		"type object": {ToolDefinition: llm.ToolDefinition{Name: "a",
+			Parameters: json.RawMessage(`{"type":"string"}`)}, Run: run},
+		"parameters": {ToolDefinition: llm.ToolDefinition{Name: "a", Parameters: json.RawMessage(`{"type":`)},
+			Run: run},
 		"cannot infer": New(llm.ToolDefinition{Name: "a"}, func(context.Context, *Call, struct {
 			C chan int `json:"c"`
 		}) (Result, error) {
@@ -93,10 +96,13 @@ func TestC11_UnfitToolsAreRefusedAndChangeNothing(t *testing.T) {
 // An adapted tool differs from the other one in its interface alone.
 func TestC11_AdaptKeepsTheRest(t *testing.T) {
 	base := WithAccess(greet(new(int)), func(greetArgs) Access { return Access{Effect: ReadOnly} })
-	base.Limit, base.Needs, base.Guidance, base.Instead = Limit{Chars: 5}, NeedsAnswers, "Greet first.", []Instead{{Of: []string{"hello"}}}
-	adapted := Adapt(base, llm.ToolDefinition{Name: "welcome", Description: "Welcomes."}, func(args greetArgs) (any, error) { return args, nil }, nil)
+	base.Limit, base.Needs, base.Guidance, base.Instead = Limit{Chars: 5}, NeedsAnswers, "Greet first.",
+		[]Instead{{Of: []string{"hello"}}}
+	adapted := Adapt(base, llm.ToolDefinition{Name: "welcome", Description: "Welcomes."},
+		func(args greetArgs) (any, error) { return args, nil }, nil)
 	access, err := adapted.Access(`{"name":"x"}`)
-	if err != nil || access.Effect != ReadOnly || adapted.Limit != base.Limit || adapted.Needs != base.Needs || adapted.Guidance != base.Guidance ||
+	if err != nil || access.Effect != ReadOnly || adapted.Limit != base.Limit || adapted.Needs != base.Needs ||
+		adapted.Guidance != base.Guidance ||
 		len(adapted.Instead) != 1 {
 		t.Errorf("%+v, %v, %+v", access, err, adapted)
 	}

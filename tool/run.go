@@ -103,7 +103,9 @@ func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 // invalid returns the refusal of a call with invalid arguments. Empty reasons are ignored.
 func invalid(call llm.ToolCall, reasons ...string) *Prepared {
 	why := strings.Join(slices.DeleteFunc(reasons, func(reason string) bool { return reason == "" }), "; ")
-	return Refuse(call, fmt.Sprintf("Error: invalid arguments for %s: %s. Nothing was run. Call it again with corrected arguments.", call.Name, why))
+	return Refuse(call, fmt.Sprintf(
+		"Error: invalid arguments for %s: %s. Nothing was run. Call it again with corrected arguments.", call.Name,
+		why))
 }
 
 // Refuse returns a call that must not run. Its outcome is an error result with the text.
@@ -141,7 +143,8 @@ func (p *Prepared) keepOutput(result Result, o *Outcome, s Session) *Outcome {
 }
 
 func keptHint(id string) string {
-	return fmt.Sprintf("The whole output is kept: call %s with id %q and an offset, or a pattern to search it.", ReadOutput, id)
+	return fmt.Sprintf("The whole output is kept: call %s with id %q and an offset, or a pattern to search it.",
+		ReadOutput, id)
 }
 
 // Run takes a call through the whole pipeline.
@@ -159,7 +162,8 @@ func catch[T any](what string, run func() (T, error)) (value T, stack string, er
 	value, err = guard.Value(what, run)
 	var broken *guard.Panic
 	if errors.As(err, &broken) {
-		return value, broken.Stack, fmt.Errorf("the %s is broken and stopped: it %s. Use another way", what, broken.Did())
+		return value, broken.Stack, fmt.Errorf("the %s is broken and stopped: it %s. Use another way", what,
+			broken.Did())
 	}
 	return value, "", err
 }

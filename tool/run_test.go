@@ -30,7 +30,8 @@ type greetArgs struct {
 
 // greet returns a tool that counts its runs and answers with its arguments.
 func greet(runs *int) Tool {
-	return New(llm.ToolDefinition{Name: "greet", Description: "Greets."}, func(_ context.Context, call *Call, _ greetArgs) (Result, error) {
+	return New(llm.ToolDefinition{Name: "greet", Description: "Greets."}, func(_ context.Context, call *Call,
+		_ greetArgs) (Result, error) {
 		*runs++
 		return Text(call.Args), nil
 	})
@@ -153,7 +154,8 @@ func TestC1_RawInputIsNotParsed(t *testing.T) {
 		RawInput:       true,
 		Run:            func(_ context.Context, call *Call) (Result, error) { return Text(call.Args), nil },
 	}
-	if o := run(register(t, tool), call("raw", "*** not { JSON"), nil); o.IsError || o.Model.Text() != "*** not { JSON" {
+	if o := run(register(t, tool), call("raw", "*** not { JSON"), nil); o.IsError ||
+		o.Model.Text() != "*** not { JSON" {
 		t.Errorf("%+v", o)
 	}
 }
@@ -185,7 +187,8 @@ func TestA15_Authorize(t *testing.T) {
 		})
 	}
 	runs := 0
-	o := run(register(t, greet(&runs)), call("greet", `{"name":"x"}`), answer(Decision{Verdict: Allow, Args: `{"name":"y"}`}, nil))
+	o := run(register(t, greet(&runs)), call("greet", `{"name":"x"}`),
+		answer(Decision{Verdict: Allow, Args: `{"name":"y"}`}, nil))
 	if o.IsError || o.Model.Text() != `{"name":"y"}` {
 		t.Errorf("edited arguments: %+v", o)
 	}
@@ -193,9 +196,13 @@ func TestA15_Authorize(t *testing.T) {
 
 func TestA15_AuthorizeSeesWhatTheCallWouldTouch(t *testing.T) {
 	runs := 0
-	tool := WithAccess(greet(&runs), func(args greetArgs) Access { return Access{Effect: Writes, Paths: []string{args.Name}} })
+	tool := WithAccess(greet(&runs), func(args greetArgs) Access {
+		return Access{Effect: Writes,
+			Paths: []string{args.Name}}
+	})
 	var seen Request
-	o := run(register(t, tool), call("greet", `{"name":"x","times":"2"}`), func(_ context.Context, r Request) (Decision, error) {
+	o := run(register(t, tool), call("greet", `{"name":"x","times":"2"}`), func(_ context.Context, r Request) (Decision,
+		error) {
 		seen = r
 		return Decision{Verdict: Allow}, nil
 	})
@@ -219,7 +226,8 @@ func TestC1_InvalidTextIsCleaned(t *testing.T) {
 	if o.Gap.At != len("ab\uFFFD") {
 		t.Errorf("the gap moved to %d", o.Gap.At)
 	}
-	want := "ab\uFFFD\n[WARNING: Tool output was truncated. 10 characters were removed from the middle. " + defaultHint + "]\ncd\uFFFDef"
+	want := "ab\uFFFD\n[WARNING: Tool output was truncated. 10 characters were removed from the middle. " +
+		defaultHint + "]\ncd\uFFFDef"
 	if got := o.Model.Text(); got != want || !o.Truncated || !utf8.ValidString(got) {
 		t.Errorf("%q", got)
 	}
@@ -228,11 +236,13 @@ func TestC1_InvalidTextIsCleaned(t *testing.T) {
 // Results and errors are cleaned of hidden characters, and a gap keeps its place.
 func TestB_ResultsHideNothing(t *testing.T) {
 	const raw, want = "a\r\n\x1b[31mb\u202e", "a\n" + `\u{1b}[31mb\u{202e}`
-	tool := New(llm.ToolDefinition{Name: "raw"}, func(_ context.Context, call *Call, args struct{ Fail bool }) (Result, error) {
+	tool := New(llm.ToolDefinition{Name: "raw"}, func(_ context.Context, call *Call, args struct{ Fail bool }) (Result,
+		error) {
 		if args.Fail {
 			return Result{}, errors.New(raw)
 		}
-		return Result{Content: llm.Parts{llm.Text{Text: raw + raw}, llm.Text{Text: raw}}, Final: raw, Gap: Gap{At: len(raw), Bytes: 7, Chars: 7}}, nil
+		return Result{Content: llm.Parts{llm.Text{Text: raw + raw}, llm.Text{Text: raw}}, Final: raw,
+			Gap: Gap{At: len(raw), Bytes: 7, Chars: 7}}, nil
 	})
 	r := register(t, tool)
 	o := run(r, call("raw", `{"Fail":false}`), nil)
@@ -246,7 +256,8 @@ func TestB_ResultsHideNothing(t *testing.T) {
 		t.Errorf("the model sees %q", got)
 	}
 	deny := func(context.Context, Request) (Decision, error) { return Decision{Reason: raw}, nil }
-	for _, o := range []*Outcome{run(r, call("raw", `{"Fail":true}`), nil), run(r, call("raw", `{"Fail":false}`), deny)} {
+	for _, o := range []*Outcome{run(r, call("raw", `{"Fail":true}`), nil), run(r, call("raw", `{"Fail":false}`),
+		deny)} {
 		if got := o.Model.Text(); !strings.HasSuffix(got, want) || o.Content.Text() != got || !o.IsError {
 			t.Errorf("%q", got)
 		}
@@ -271,10 +282,12 @@ func TestC1_AWrongGapDoesNotStopThePipeline(t *testing.T) {
 
 func TestC10_GapCountsOnce(t *testing.T) {
 	tool := New(llm.ToolDefinition{Name: "two"}, func(context.Context, *Call, struct{}) (Result, error) {
-		return Result{Content: llm.Parts{llm.Text{Text: "ab"}, llm.Media{MIME: "image/png"}, llm.Text{Text: "cd"}}, Gap: Gap{At: 1, Bytes: 5, Chars: 5}}, nil
+		return Result{Content: llm.Parts{llm.Text{Text: "ab"}, llm.Media{MIME: "image/png"}, llm.Text{Text: "cd"}},
+			Gap: Gap{At: 1, Bytes: 5, Chars: 5}}, nil
 	})
 	o := run(register(t, tool), call("two", `{}`), nil)
-	if n := strings.Count(o.Model.Text(), "WARNING"); n != 1 || len(o.Model) != 3 || o.Model[2] != (llm.Part)(llm.Text{Text: "cd"}) {
+	if n := strings.Count(o.Model.Text(), "WARNING"); n != 1 || len(o.Model) != 3 ||
+		o.Model[2] != (llm.Part)(llm.Text{Text: "cd"}) {
 		t.Errorf("%d markers: %+v", n, o.Model)
 	}
 	if o.Gap.Bytes != 5 {
@@ -289,7 +302,8 @@ func TestAC5_1_EveryToolsOutputIsCut(t *testing.T) {
 		fail  bool
 		kept  int
 	}{
-		"default": {Limit{}, false, DefaultChars}, "own limit": {Limit{Chars: 10}, false, 10}, "an error": {Limit{Chars: 10}, true, 10},
+		"default": {Limit{}, false, DefaultChars}, "own limit": {Limit{Chars: 10}, false, 10},
+		"an error": {Limit{Chars: 10}, true, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool := New(llm.ToolDefinition{Name: "long"}, func(context.Context, *Call, struct{}) (Result, error) {
@@ -358,7 +372,8 @@ func (p brokenProcess) Kill(context.Context) error {
 func TestI7_BrokenProcesses(t *testing.T) {
 	fine := func() {}
 	for name, bad := range map[string]func(){"panic": func() { panic("broken") }, "Goexit": runtime.Goexit} {
-		for what, e := range map[string]brokenEnv{"Start": {start: bad, wait: fine, kill: fine}, "Wait": {start: fine, wait: bad, kill: fine},
+		for what, e := range map[string]brokenEnv{"Start": {start: bad, wait: fine, kill: fine},
+			"Wait": {start: fine, wait: bad, kill: fine},
 			"Kill": {start: fine, wait: fine, kill: bad}} {
 			t.Run(what+" "+name, func(t *testing.T) {
 				table := NewProcesses(nil, 1)

@@ -149,7 +149,8 @@ func (e *UnknownAgentError) Error() string {
 	if len(e.Defined) == 0 {
 		return fmt.Sprintf("there is no agent %q, because none is defined here; leave the name out", e.Name)
 	}
-	return fmt.Sprintf("there is no agent %q; choose one of %s, or leave the name out", e.Name, strings.Join(e.Defined, ", "))
+	return fmt.Sprintf("there is no agent %q; choose one of %s, or leave the name out", e.Name,
+		strings.Join(e.Defined, ", "))
 }
 
 // AgentStatus holds the status of a subagent.

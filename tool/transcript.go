@@ -20,9 +20,10 @@ const spoolAt = 64 << 10
 // bounded memory, and writes long output to the session's store as it came. It is safe for
 // concurrent use.
 type Transcript struct {
-	mu       sync.Mutex
-	cleaners [env.Stderr + 1]sanitize.Cleaner // one for each stream, because escape sequences of two streams can interleave
-	text     *capture.Buffer                  // since the last Take, clean
+	mu sync.Mutex
+	// one for each stream, because escape sequences of two streams can interleave
+	cleaners [env.Stderr + 1]sanitize.Cleaner
+	text     *capture.Buffer // since the last Take, clean
 	sizes    capture.Options
 	clean    []byte // reused by the cleaners
 	bytes    int64  // raw bytes since the last Take

@@ -53,7 +53,8 @@ func (l Limit) Apply(text string, gap Gap, hint string) (string, bool) {
 	head, tail := c.head, c.tail
 	marker := ""
 	if c.chars > 0 {
-		marker = fmt.Sprintf("[WARNING: Tool output was truncated. %d characters were removed %s. %s]", c.chars, c.where, hint)
+		marker = fmt.Sprintf("[WARNING: Tool output was truncated. %d characters were removed %s. %s]", c.chars,
+			c.where, hint)
 	}
 	if l.Lines > 0 {
 		h, t := l.cutLines(&c, hint)

@@ -43,24 +43,28 @@ func TestAC5_3_HeadTail(t *testing.T) {
 }
 
 func TestAC5_4_Tail(t *testing.T) {
-	apply(t, Limit{Chars: 4, Keep: KeepTail}, "abcdefghij", warning+"6 characters were removed from the beginning. Hint.]\nghij")
+	apply(t, Limit{Chars: 4, Keep: KeepTail}, "abcdefghij",
+		warning+"6 characters were removed from the beginning. Hint.]\nghij")
 }
 
 func TestC10_Head(t *testing.T) {
-	apply(t, Limit{Chars: 4, Keep: KeepHead}, "abcdefghij", "abcd\n"+warning+"6 characters were removed from the end. Hint.]")
+	apply(t, Limit{Chars: 4, Keep: KeepHead}, "abcdefghij",
+		"abcd\n"+warning+"6 characters were removed from the end. Hint.]")
 }
 
 func TestC10_CountsCodePointsNotBytes(t *testing.T) {
 	apply(t, Limit{Chars: 4}, "äöüß", "äöüß")
 	apply(t, Limit{Chars: 4}, "äö😀😀😀üß", "äö\n"+warning+"3 characters were removed from the middle. Hint.]\nüß")
-	apply(t, Limit{Chars: 3, Keep: KeepTail}, "äö😀😀üß", warning+"3 characters were removed from the beginning. Hint.]\n😀üß")
+	apply(t, Limit{Chars: 3, Keep: KeepTail}, "äö😀😀üß",
+		warning+"3 characters were removed from the beginning. Hint.]\n😀üß")
 }
 
 func TestAC5_2_LinesAfterChars(t *testing.T) {
 	apply(t, Limit{Lines: 4}, lines(1, 10), lines(1, 2)+"[... 6 lines omitted ...]\n[Hint.]\n"+lines(9, 10))
 	apply(t, Limit{Lines: 5}, lines(1, 10), lines(1, 2)+"[... 5 lines omitted ...]\n[Hint.]\n"+lines(8, 10))
 	apply(t, Limit{Lines: 10}, lines(1, 10), lines(1, 10))
-	apply(t, Limit{Lines: 9}, strings.TrimSuffix(lines(1, 10), "\n"), lines(1, 4)+"[... 1 lines omitted ...]\n[Hint.]\n"+strings.TrimSuffix(lines(6, 10), "\n"))
+	apply(t, Limit{Lines: 9}, strings.TrimSuffix(lines(1, 10), "\n"),
+		lines(1, 4)+"[... 1 lines omitted ...]\n[Hint.]\n"+strings.TrimSuffix(lines(6, 10), "\n"))
 }
 
 func TestC10_LineCutKeepsTheCharacterMarker(t *testing.T) {
@@ -73,7 +77,8 @@ func TestC10_LineCutKeepsTheCharacterMarker(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	got, _ = Limit{Chars: 400, Lines: 4, Keep: KeepTail}.Apply(text, Gap{}, "Hint.")
-	if !strings.HasPrefix(got, strings.Replace(marker, "the middle", "the beginning", 1)) || !strings.HasSuffix(got, lines(999, 1000)) {
+	if !strings.HasPrefix(got, strings.Replace(marker, "the middle", "the beginning", 1)) ||
+		!strings.HasSuffix(got, lines(999, 1000)) {
 		t.Errorf("tail: %q", got)
 	}
 	got, _ = Limit{Chars: 400, Lines: 4, Keep: KeepHead}.Apply(text, Gap{}, "Hint.")
@@ -86,7 +91,8 @@ func TestAC5_5_TenMegabyteLine(t *testing.T) {
 	text := strings.Repeat("x", 10<<20)
 	got, truncated := Limit{Chars: 30_000, Lines: 256}.Apply(text, Gap{}, "")
 	half := strings.Repeat("x", 15_000)
-	want := fmt.Sprintf("%s\n%s%d characters were removed from the middle. %s]\n%s", half, warning, 10<<20-30_000, defaultHint, half)
+	want := fmt.Sprintf("%s\n%s%d characters were removed from the middle. %s]\n%s", half, warning, 10<<20-30_000,
+		defaultHint, half)
 	if got != want || !truncated {
 		t.Errorf("%d characters, %.80q", len(got), got)
 	}
@@ -142,7 +148,8 @@ func shown(text string) []rune {
 }
 
 var (
-	charMarker = regexp.MustCompile(`\[WARNING: Tool output was truncated\. (\d+) characters were removed from the [a-z]+\. Hint\.\]`)
+	charMarker = regexp.MustCompile(
+		`\[WARNING: Tool output was truncated\. (\d+) characters were removed from the [a-z]+\. Hint\.\]`)
 	lineMarker = regexp.MustCompile(`(?m)^\[\.\.\. (\d+) lines omitted \.\.\.\]$`)
 )
 
@@ -176,7 +183,8 @@ func TestC10_CountsAreExact(t *testing.T) {
 			to = rapid.IntRange(from, total).Draw(t, "gap to")
 		}
 		hole := string(n.text[from:to])
-		gap := Gap{At: len(string(n.text[:from])), Bytes: int64(len(hole)), Chars: int64(to - from), Lines: int64(strings.Count(hole, "\n"))}
+		gap := Gap{At: len(string(n.text[:from])), Bytes: int64(len(hole)), Chars: int64(to - from),
+			Lines: int64(strings.Count(hole, "\n"))}
 		text := string(n.text[:from]) + string(n.text[to:])
 
 		chars := Limit{Chars: l.Chars, Keep: l.Keep}

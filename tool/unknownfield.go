@@ -27,7 +27,8 @@ func isComment(name string) bool {
 // schema does not say whether it allows others, strict decides: it is set for tools that would lose
 // them.
 func unknownNames(v map[string]any, doc *jsonschema.Schema, strict bool) []string {
-	if len(doc.PatternProperties) > 0 || !forbidsUnknown(doc) && (!strict || doc.AdditionalProperties != nil || doc.Properties == nil) {
+	if len(doc.PatternProperties) > 0 || !forbidsUnknown(doc) && (!strict || doc.AdditionalProperties != nil ||
+		doc.Properties == nil) {
 		return nil
 	}
 	var list []string

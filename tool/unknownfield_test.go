@@ -22,7 +22,8 @@ type lookArgs struct {
 func look(effect Effect, open bool, runs *int) Tool {
 	def := llm.ToolDefinition{Name: "look"}
 	if open {
-		def.Parameters = json.RawMessage(`{"type":"object","properties":{"file_path":{"type":"string"},"offset":{"type":"integer"}},"required":["file_path"]}`)
+		def.Parameters = json.RawMessage(
+			`{"type":"object","properties":{"file_path":{"type":"string"},"offset":{"type":"integer"}},"required":["file_path"]}`)
 	}
 	t := New(def, func(_ context.Context, _ *Call, args lookArgs) (Result, error) {
 		*runs++
@@ -41,7 +42,9 @@ func TestR6_ReadOnlyCallsRunAndSayWhatWasIgnored(t *testing.T) {
 			runs := 0
 			o := run(register(t, look(ReadOnly, open, &runs)), call("look", args), nil)
 			got := o.Model.Text()
-			if runs != 1 || o.IsError || !strings.HasPrefix(got, "a\n[Ignored: "+want+"; the parameters of look are file_path, offset") || got != o.Content.Text() {
+			if runs != 1 || o.IsError ||
+				!strings.HasPrefix(got, "a\n[Ignored: "+want+"; the parameters of look are file_path, offset") ||
+				got != o.Content.Text() {
 				t.Errorf("%s: %d runs, %q", args, runs, got)
 			}
 			if strings.Contains(got, `"description"`) {
@@ -56,7 +59,8 @@ func TestR6_OtherCallsAreRefused(t *testing.T) {
 		for _, open := range []bool{false, true} {
 			runs := 0
 			o := run(register(t, look(effect, open, &runs)), call("look", `{"file_path":"a","tail":5}`), nil)
-			refused(t, o, runs, `unknown parameter "tail"; the parameters of look are file_path, offset`, "Nothing was run")
+			refused(t, o, runs, `unknown parameter "tail"; the parameters of look are file_path, offset`,
+				"Nothing was run")
 		}
 	}
 }
@@ -99,10 +103,11 @@ func TestR6_WhatASchemaAllowsIsPassedOn(t *testing.T) {
 		`{"type":"object"}`,
 	} {
 		got := ""
-		tool := Tool{ToolDefinition: llm.ToolDefinition{Name: "remote", Parameters: json.RawMessage(schema)}, Run: func(_ context.Context, c *Call) (Result, error) {
-			got = c.Args
-			return Text("ok"), nil
-		}}
+		tool := Tool{ToolDefinition: llm.ToolDefinition{Name: "remote", Parameters: json.RawMessage(schema)},
+			Run: func(_ context.Context, c *Call) (Result, error) {
+				got = c.Args
+				return Text("ok"), nil
+			}}
 		if o := run(register(t, tool), call("remote", `{"a":"x","b":1}`), nil); o.IsError || got != `{"a":"x","b":1}` {
 			t.Errorf("%s: %s, the tool got %s", schema, o.Model.Text(), got)
 		}

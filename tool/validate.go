@@ -68,7 +68,8 @@ func (s *schema) validate(text string) validation {
 		return validation{problem: "they are not valid JSON (" + err.Error() + ")"}
 	}
 	if _, ok := value.(map[string]any); !ok {
-		return validation{problem: "they must be one JSON object with the parameters as its fields, not " + describe(value)}
+		return validation{problem: "they must be one JSON object with the parameters as its fields, not " +
+			describe(value)}
 	}
 	m := coercer{noun: s.noun, strict: s.strict}
 	value = m.fit("", value, s.doc)
@@ -226,7 +227,8 @@ func (m *coercer) fit(path string, value any, doc *jsonschema.Schema) any {
 	case string:
 		if coerced, ok := coerce(v, types); ok {
 			m.changed = true
-			return m.fit(path, coerced, doc) // the value in the text must fit too; it is not a string, so the recursion ends
+			// the value in the text must fit too; it is not a string, so the recursion ends
+			return m.fit(path, coerced, doc)
 		}
 	case json.Number:
 		if len(types) == 1 && types[0] == "string" {
@@ -294,7 +296,8 @@ func (m *coercer) checkLength(path string, n int, least, most *int) {
 func (m *coercer) fitObject(path string, v map[string]any, doc *jsonschema.Schema) any {
 	for _, name := range doc.Required {
 		if _, ok := v[name]; !ok {
-			m.problem(joinPath(path, name), "is missing; it is required (%s)", strings.Join(withArticles(typesOf(doc.Properties[name])), " or "))
+			m.problem(joinPath(path, name), "is missing; it is required (%s)",
+				strings.Join(withArticles(typesOf(doc.Properties[name])), " or "))
 		}
 	}
 	for _, name := range unknownNames(v, doc, m.strict) {

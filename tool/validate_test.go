@@ -36,7 +36,8 @@ const everything = `{"type":"object","properties":{"s":{"type":"string"},"i":{"t
 func TestC1_WhatFitsStaysAsItWas(t *testing.T) {
 	s := parse(t, everything)
 	for _, text := range []string{
-		`{}`, ` {"s": "x",  "i":1 } `, `{"n":1.50}`, `{"i":9007199254740993}`, `{"a":[1,2],"o":{"i":1}}`, `{"maybe":null}`, `{"any":{"x":[null]}}`,
+		`{}`, ` {"s": "x",  "i":1 } `, `{"n":1.50}`, `{"i":9007199254740993}`, `{"a":[1,2],"o":{"i":1}}`,
+		`{"maybe":null}`, `{"any":{"x":[null]}}`,
 		`{"s":"<&>\u00e4"}`, `{"e":"x"}`,
 	} {
 		if got, problem := fit(s, text); got != text || problem != "" {
@@ -251,7 +252,8 @@ func TestC1_EnumsOfNumbers(t *testing.T) {
 	s := parse(t, `{"type":"object","properties":{"n":{"type":"number","enum":[1000000,0.5]},"i":{"type":"integer","enum":[1,2000000],"minimum":1},
 		"e":{"type":"string","enum":["1","true"]}}}`)
 	for text, want := range map[string]string{
-		`{"n":1000000}`: `{"n":1000000}`, `{"n":1e6}`: `{"n":1e6}`, `{"n":0.50}`: `{"n":0.50}`, `{"i":2000000.0}`: `{"i":2000000}`, `{"i":"1"}`: `{"i":1}`,
+		`{"n":1000000}`: `{"n":1000000}`, `{"n":1e6}`: `{"n":1e6}`, `{"n":0.50}`: `{"n":0.50}`,
+		`{"i":2000000.0}`: `{"i":2000000}`, `{"i":"1"}`: `{"i":1}`,
 		`{"e":1}`: `{"e":"1"}`, `{"e":true}`: `{"e":"true"}`,
 	} {
 		if args, problem := fit(s, text); args != want || problem != "" {
@@ -274,9 +276,11 @@ func TestC1_EnumsOfNumbers(t *testing.T) {
 // may mean something else.
 func TestM1_NullsThatAreAllowed(t *testing.T) {
 	for property, want := range map[string]string{
-		`{}`: `{"a":null}`, `{"anyOf":[{"type":"integer"},{"type":"null"}]}`: `{"a":null}`, `{"type":["integer","null"]}`: `{"a":null}`, `{"type":"integer"}`: `{}`,
+		`{}`: `{"a":null}`, `{"anyOf":[{"type":"integer"},{"type":"null"}]}`: `{"a":null}`,
+		`{"type":["integer","null"]}`: `{"a":null}`, `{"type":"integer"}`: `{}`,
 	} {
-		if v := parse(t, `{"type":"object","properties":{"a":`+property+`}}`).validate(`{"a":null}`); v.problem != "" || v.args != want {
+		if v := parse(t, `{"type":"object","properties":{"a":`+property+`}}`).validate(`{"a":null}`); v.problem != "" ||
+			v.args != want {
 			t.Errorf("%s: %+v, want %s", property, v, want)
 		}
 	}

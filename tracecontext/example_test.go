@@ -26,7 +26,8 @@ func ExampleWith() {
 	incoming := http.Header{"Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}}
 
 	ctx := tracecontext.With(context.Background(), tracecontext.Fields{Parent: incoming.Get("traceparent")})
-	if _, err := llm.Collect(provider.Stream(ctx, &llm.Request{Model: "claude-sonnet-5-5", Messages: []llm.Message{llm.User("Hello?")}})); err != nil {
+	if _, err := llm.Collect(provider.Stream(ctx, &llm.Request{Model: "claude-sonnet-5-5",
+		Messages: []llm.Message{llm.User("Hello?")}})); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(vendor.Requests()[0].Header.Get("traceparent"))

@@ -78,7 +78,8 @@ func Environ(ctx context.Context) (vars []string) {
 // isParent reports whether a text is a version, the ids of a trace and a span, and flags, as in
 // 00-<32 digits>-<16 digits>-01. Ids of zeros and the version ff are invalid.
 func isParent(text string) bool {
-	if len(text) != 55 || strings.HasPrefix(text, "ff") || strings.Trim(text[3:35], "0") == "" || strings.Trim(text[36:52], "0") == "" {
+	if len(text) != 55 || strings.HasPrefix(text, "ff") || strings.Trim(text[3:35], "0") == "" ||
+		strings.Trim(text[36:52], "0") == "" {
 		return false
 	}
 	for i := range len(text) {

@@ -16,17 +16,22 @@ func TestN6_Fields(t *testing.T) {
 	for name, c := range map[string]struct {
 		given, want tracecontext.Fields
 	}{
-		"both":                     {tracecontext.Fields{Parent: parent, State: "a=1"}, tracecontext.Fields{Parent: parent, State: "a=1"}},
+		"both": {tracecontext.Fields{Parent: parent, State: "a=1"},
+			tracecontext.Fields{Parent: parent, State: "a=1"}},
 		"no state":                 {tracecontext.Fields{Parent: parent}, tracecontext.Fields{Parent: parent}},
 		"a state alone":            {tracecontext.Fields{State: "a=1"}, tracecontext.Fields{}},
 		"too short":                {tracecontext.Fields{Parent: parent[1:]}, tracecontext.Fields{}},
 		"another header behind it": {tracecontext.Fields{Parent: parent[:53] + "\r\n"}, tracecontext.Fields{}},
 		"upper case":               {tracecontext.Fields{Parent: strings.ToUpper(parent)}, tracecontext.Fields{}},
-		"no trace":                 {tracecontext.Fields{Parent: parent[:3] + strings.Repeat("0", 32) + parent[35:]}, tracecontext.Fields{}},
-		"no span":                  {tracecontext.Fields{Parent: parent[:36] + strings.Repeat("0", 16) + parent[52:]}, tracecontext.Fields{}},
-		"no version":               {tracecontext.Fields{Parent: "ff" + parent[2:]}, tracecontext.Fields{}},
-		"a line in the state":      {tracecontext.Fields{Parent: parent, State: "a=1\r\nX: y"}, tracecontext.Fields{Parent: parent}},
-		"a long state":             {tracecontext.Fields{Parent: parent, State: strings.Repeat("a", 5000)}, tracecontext.Fields{Parent: parent}},
+		"no trace": {tracecontext.Fields{Parent: parent[:3] + strings.Repeat("0", 32) + parent[35:]},
+			tracecontext.Fields{}},
+		"no span": {tracecontext.Fields{Parent: parent[:36] + strings.Repeat("0", 16) + parent[52:]},
+			tracecontext.Fields{}},
+		"no version": {tracecontext.Fields{Parent: "ff" + parent[2:]}, tracecontext.Fields{}},
+		"a line in the state": {tracecontext.Fields{Parent: parent, State: "a=1\r\nX: y"},
+			tracecontext.Fields{Parent: parent}},
+		"a long state": {tracecontext.Fields{Parent: parent, State: strings.Repeat("a", 5000)},
+			tracecontext.Fields{Parent: parent}},
 	} {
 		if got := tracecontext.From(tracecontext.With(t.Context(), c.given)); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

@@ -55,7 +55,8 @@ func keep(s *Snapshot) (files []keptFile) {
 	for i := range s.Files {
 		f := &s.Files[i]
 		sum := sha256.Sum256(f.Data)
-		k := keptFile{Name: f.Name, Executable: f.Executable, IsLink: f.Link != "", Link: f.Link, Size: len(f.Data), SHA256: hex.EncodeToString(sum[:])}
+		k := keptFile{Name: f.Name, Executable: f.Executable, IsLink: f.Link != "", Link: f.Link, Size: len(f.Data),
+			SHA256: hex.EncodeToString(sum[:])}
 		if isText(f.Data) && len(f.Data) <= min(maxKeptFile, room) {
 			k.Text = string(f.Data)
 			room -= len(k.Text)
@@ -106,7 +107,8 @@ func textOf(s *Snapshot, name string) string {
 
 // same reports whether two versions of a file are the same, whether or not their texts are kept.
 func (k *keptFile) same(o *keptFile) bool {
-	return k.Executable == o.Executable && k.IsLink == o.IsLink && k.Link == o.Link && k.Size == o.Size && k.SHA256 == o.SHA256
+	return k.Executable == o.Executable && k.IsLink == o.IsLink && k.Link == o.Link && k.Size == o.Size &&
+		k.SHA256 == o.SHA256
 }
 
 // describe describes a file that was added or removed: its mode and link, and a diff of its
@@ -142,7 +144,8 @@ func (k *keptFile) difference(o *keptFile, now string) string {
 		return b.String()
 	}
 	if k.Size > 0 && k.Text == "" || o.Size > 0 && now == "" {
-		fmt.Fprintf(&b, "the content differs: %d bytes (SHA-256 %s), now %d bytes (SHA-256 %s)\n", k.Size, k.SHA256, o.Size, o.SHA256)
+		fmt.Fprintf(&b, "the content differs: %d bytes (SHA-256 %s), now %d bytes (SHA-256 %s)\n", k.Size, k.SHA256,
+			o.Size, o.SHA256)
 		return b.String()
 	}
 	b.WriteString(unified(k.Name, k.Text, now))

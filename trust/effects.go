@@ -83,7 +83,8 @@ func jsonEffects(f *File) (all []Effect) {
 				}
 				add("server "+server+" gets your variable", name)
 			}
-		case f.Name == languageServers && len(keys) > 1 && (strings.EqualFold(keys[1], "command") || strings.EqualFold(keys[1], "args")):
+		case f.Name == languageServers && len(keys) > 1 && (strings.EqualFold(keys[1], "command") ||
+			strings.EqualFold(keys[1], "args")):
 			add("language server "+keys[0], value)
 		case f.Name == languageServers && len(keys) > 1 && strings.EqualFold(keys[1], "env"):
 			add("language server "+keys[0]+" gets", last+"="+value)

@@ -69,7 +69,8 @@ func ExampleStore() {
 	}
 	defer func() { _ = os.RemoveAll(top) }()
 	project, settings := filepath.Join(top, "project"), filepath.Join(top, "project/.claude/settings.json")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(settings), 0o700), os.WriteFile(settings, []byte(`{"permissions":{"allow":["Bash(make:*)"]}}`), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(settings), 0o700),
+		os.WriteFile(settings, []byte(`{"permissions":{"allow":["Bash(make:*)"]}}`), 0o600)); err != nil {
 		fmt.Println(err)
 		return
 	}

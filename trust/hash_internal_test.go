@@ -14,7 +14,8 @@ func TestL10_HashIsUnambiguous(t *testing.T) {
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("a\x00\x01")), 0, 3, -1)
 	draw := func(t *rapid.T, label string) (files []File) {
 		for range rapid.IntRange(0, 2).Draw(t, label) {
-			files = append(files, File{Name: text.Draw(t, label), Link: text.Draw(t, label), Data: []byte(text.Draw(t, label)), Executable: rapid.Bool().Draw(t, label)})
+			files = append(files, File{Name: text.Draw(t, label), Link: text.Draw(t, label),
+				Data: []byte(text.Draw(t, label)), Executable: rapid.Bool().Draw(t, label)})
 		}
 		return files
 	}
@@ -23,7 +24,8 @@ func TestL10_HashIsUnambiguous(t *testing.T) {
 		same := len(one) == len(two)
 		for i := 0; same && i < len(one); i++ {
 			a, b := one[i], two[i]
-			same = a.Name == b.Name && a.Link == b.Link && string(a.Data) == string(b.Data) && a.Executable == b.Executable
+			same = a.Name == b.Name && a.Link == b.Link && string(a.Data) == string(b.Data) &&
+				a.Executable == b.Executable
 		}
 		if h := (&Snapshot{Files: one}).Hash() == (&Snapshot{Files: two}).Hash(); h != same {
 			t.Fatalf("same hash: %v, same files: %v", h, same)

@@ -30,7 +30,8 @@ func TestM11_LanguageServersNeedTrust(t *testing.T) {
 	if f := s.File("tools/serve"); f == nil || f.Kind != trust.Script {
 		t.Errorf("the program is not part of it: %+v", f)
 	}
-	for _, want := range []trust.Effect{{".attractor/lsp.json", "language server own", "./tools/serve"}, {".attractor/lsp.json", "language server own", "--stdio"},
+	for _, want := range []trust.Effect{{".attractor/lsp.json", "language server own", "./tools/serve"},
+		{".attractor/lsp.json", "language server own", "--stdio"},
 		{".attractor/lsp.json", "language server own gets", "A=b"}} {
 		if !slices.Contains(s.Effects(), want) {
 			t.Errorf("%+v is not shown: %+v", want, s.Effects())

@@ -18,7 +18,8 @@ func FuzzFiles(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := &Snapshot{}
-		for _, file := range []File{{Name: ".mcp.json", Kind: Servers}, {Name: "a/settings.json", Kind: Settings}, {Name: "hooks.json", Kind: Hooks},
+		for _, file := range []File{{Name: ".mcp.json", Kind: Servers}, {Name: "a/settings.json", Kind: Settings},
+			{Name: "hooks.json", Kind: Hooks},
 			{Name: "config.toml", Kind: Settings}, {Name: "x.md", Kind: Agents}} {
 			file.Data = data
 			s.Files = append(s.Files, file)

@@ -14,8 +14,10 @@ import (
 // Commands and agents need trust wherever they are, and are shown as what they are.
 func TestM7_PlacesOfCommandsAndAgents(t *testing.T) {
 	dir := t.TempDir()
-	want := map[string]trust.Kind{".agents/commands/a.md": trust.Commands, ".claude/commands/git/a.md": trust.Commands, ".attractor/commands/a.md": trust.Commands,
-		".gemini/commands/a.toml": trust.Commands, ".agents/agents/a.md": trust.Agents, ".claude/agents/a.md": trust.Agents, ".attractor/agents/a.md": trust.Agents,
+	want := map[string]trust.Kind{".agents/commands/a.md": trust.Commands, ".claude/commands/git/a.md": trust.Commands,
+		".attractor/commands/a.md": trust.Commands,
+		".gemini/commands/a.toml":  trust.Commands, ".agents/agents/a.md": trust.Agents,
+		".claude/agents/a.md": trust.Agents, ".attractor/agents/a.md": trust.Agents,
 		".attractor/skills/a/SKILL.md": trust.Skills, ".attractor/rules.json": trust.Settings}
 	for name := range want {
 		file := filepath.Join(dir, filepath.FromSlash(name))

@@ -24,14 +24,16 @@ type leaf struct {
 // confused with each other.
 func trees(t *rapid.T, label string) map[string]leaf {
 	name := rapid.StringMatching(`(a|b|ab|a/a|a/b|b b|c/\.\.x)`)
-	content := rapid.SampledFrom([]string{"", "a", "b", "ab", "a\n", "a\r\n", "a\nb", "\x00", "\xff", "\x00\x00\x00\x00\x00\x00\x00\x01a"})
+	content := rapid.SampledFrom([]string{"", "a", "b", "ab", "a\n", "a\r\n", "a\nb", "\x00", "\xff",
+		"\x00\x00\x00\x00\x00\x00\x00\x01a"})
 	tree := map[string]leaf{}
 	for range rapid.IntRange(0, 4).Draw(t, label+" files") {
 		n := name.Draw(t, label+" name")
 		if n == "a" && (has(tree, "a/a") || has(tree, "a/b")) || (n == "a/a" || n == "a/b") && has(tree, "a") {
 			continue // a file is no directory
 		}
-		tree[n] = leaf{content.Draw(t, label+" content"), rapid.Bool().Draw(t, label+" executable"), rapid.IntRange(0, 3).Draw(t, label+" link") == 0}
+		tree[n] = leaf{content.Draw(t, label+" content"), rapid.Bool().Draw(t, label+" executable"),
+			rapid.IntRange(0, 3).Draw(t, label+" link") == 0}
 	}
 	return tree
 }

@@ -15,7 +15,8 @@ func isShellProgram(program string) bool {
 func interpreted(program string) bool {
 	switch program {
 	case "node", "nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "perl", "php",
-		"lua", "Rscript", "osascript", "pwsh", "python", "python2", "python3", "pypy3", "tclsh", "babashka", "bb", "java":
+		"lua", "Rscript", "osascript", "pwsh", "python", "python2", "python3", "pypy3", "tclsh", "babashka", "bb",
+		"java":
 		return true
 	}
 	return isShellProgram(program) || strings.HasPrefix(program, "python3.")
@@ -35,7 +36,8 @@ func runnerOf(program string) (files []string, more string, ok bool) {
 	case "rake":
 		return []string{"Rakefile", "rakefile", "Rakefile.rb"}, rules, true
 	case "mise", "ninja", "bazel", "pre-commit", "lefthook":
-		return []string{"mise.toml", ".mise.toml", "build.ninja", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml"}, rules, true
+		return []string{"mise.toml", ".mise.toml", "build.ninja", ".pre-commit-config.yaml", "lefthook.yml",
+			".lefthook.yml"}, rules, true
 	case "npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx", "deno":
 		return []string{"package.json", ".npmrc", "deno.json", "deno.jsonc"}, packages, true
 	case "composer":

@@ -150,7 +150,8 @@ func (s *scan) script(name string) {
 	}
 	info, err := s.root.Lstat(name)
 	if err != nil {
-		if _, there := os.Stat(filepath.Join(s.Root, filepath.FromSlash(name))); there == nil { // through a link that leads out
+		// through a link that leads out
+		if _, there := os.Stat(filepath.Join(s.Root, filepath.FromSlash(name))); there == nil {
 			s.problem(name, s.explain(name, err))
 		}
 		return // most words name no file
@@ -206,7 +207,8 @@ func (s *scan) tree(dir string, kind Kind, above []fs.FileInfo) {
 		s.file(dir, kind)
 		return
 	}
-	if len(above) >= maxDepth || slices.ContainsFunc(above, func(up fs.FileInfo) bool { return os.SameFile(up, info) }) {
+	if len(above) >= maxDepth ||
+		slices.ContainsFunc(above, func(up fs.FileInfo) bool { return os.SameFile(up, info) }) {
 		s.problem(dir, "the directory is inside itself, or too deep")
 		return
 	}
@@ -261,7 +263,8 @@ func (s *scan) explain(name string, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "the symbolic link leads to nothing"
-	case linkErr == nil && to != s.Root && !strings.HasPrefix(to, strings.TrimSuffix(s.Root, string(filepath.Separator))+string(filepath.Separator)):
+	case linkErr == nil && to != s.Root &&
+		!strings.HasPrefix(to, strings.TrimSuffix(s.Root, string(filepath.Separator))+string(filepath.Separator)):
 		return "the symbolic link leads out of the project, to " + to
 	}
 	return reason(err)
@@ -334,7 +337,8 @@ func readOnce(root *os.Root, name string, limit int) (file File, whole bool, err
 	}
 	after, err := f.Stat()
 	file.Executable = before.Mode()&0o111 != 0
-	whole = err == nil && after.Size() == int64(len(file.Data)) && after.ModTime().Equal(before.ModTime()) && after.Mode() == before.Mode()
+	whole = err == nil && after.Size() == int64(len(file.Data)) && after.ModTime().Equal(before.ModTime()) &&
+		after.Mode() == before.Mode()
 	return file, whole, err
 }
 

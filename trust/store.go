@@ -77,7 +77,8 @@ func (s *Store) Decide(now *Snapshot) (Decision, error) {
 	}
 	d.State, d.Changes = Changed, changes(was.Files, now)
 	if len(d.Changes) == 0 { // the hash is not that of the files
-		return Decision{State: Undecided, Changes: changes(nil, now)}, s.damaged(now.Root, errors.New("it contradicts itself"))
+		return Decision{State: Undecided, Changes: changes(nil, now)},
+			s.damaged(now.Root, errors.New("it contradicts itself"))
 	}
 	return d, nil
 }

@@ -18,7 +18,8 @@ import (
 func TestL10_Decisions(t *testing.T) {
 	p := newProject(t, ".claude/settings.json", "{\n\t\"hooks\": {}\n}\n")
 	d := p.decide()
-	if d.State != trust.Undecided || len(d.Changes) != 1 || d.Changes[0].What != trust.Added || !strings.Contains(d.Changes[0].Diff, "+\t\"hooks\": {}") {
+	if d.State != trust.Undecided || len(d.Changes) != 1 || d.Changes[0].What != trust.Added ||
+		!strings.Contains(d.Changes[0].Diff, "+\t\"hooks\": {}") {
 		t.Errorf("%+v", d)
 	}
 	p.must(p.store.Decline(p.clean()))
@@ -31,7 +32,8 @@ func TestL10_Decisions(t *testing.T) {
 	}
 	p.put(".claude/settings.json", "{\n\t\"hooks\": {\"Stop\": []}\n}\n")
 	d = p.decide()
-	if d.State != trust.Changed || !strings.Contains(d.Changes[0].Diff, "-\t\"hooks\": {}\n+\t\"hooks\": {\"Stop\": []}\n") {
+	if d.State != trust.Changed || !strings.Contains(d.Changes[0].Diff,
+		"-\t\"hooks\": {}\n+\t\"hooks\": {\"Stop\": []}\n") {
 		t.Errorf("%+v", d)
 	}
 	list, err := p.store.List()
@@ -52,7 +54,8 @@ func TestL10_Decisions(t *testing.T) {
 func TestL10_OneDirectory(t *testing.T) {
 	p := newProject(t, ".mcp.json", "{}", "nested/.mcp.json", "{}")
 	p.must(p.store.Grant(p.clean()))
-	for dir, want := range map[string]trust.State{p.dir: trust.Trusted, filepath.Join(p.dir, "nested"): trust.Undecided} {
+	for dir, want := range map[string]trust.State{p.dir: trust.Trusted,
+		filepath.Join(p.dir, "nested"): trust.Undecided} {
 		link := filepath.Join(t.TempDir(), "link")
 		p.must(os.Symlink(dir, link))
 		s, err := trust.Scan(link)
@@ -115,7 +118,8 @@ func TestL10_DamagedStore(t *testing.T) {
 	} {
 		p.must(os.WriteFile(name, []byte(data), 0o600))
 		d, err := p.store.Decide(p.clean())
-		if !errors.Is(err, trust.ErrDamaged) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "remove it") || d.State == trust.Trusted {
+		if !errors.Is(err, trust.ErrDamaged) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(),
+			"remove it") || d.State == trust.Trusted {
 			t.Errorf("%s: %+v, %v", what, d, err)
 		}
 		list, err := p.store.List()
@@ -183,7 +187,8 @@ func TestL10_ConcurrentStore(t *testing.T) {
 
 // Files whose content is too large for a diff, or no text, are told as well.
 func TestL10_DiffsAreBounded(t *testing.T) {
-	p := newProject(t, ".claude/hooks/large", strings.Repeat("x\n", 100_000), ".claude/hooks/binary", "\x00\x01", ".claude/hooks/none", "")
+	p := newProject(t, ".claude/hooks/large", strings.Repeat("x\n", 100_000), ".claude/hooks/binary", "\x00\x01",
+		".claude/hooks/none", "")
 	for i := range 40 {
 		p.put(fmt.Sprintf(".claude/skills/s/%d", i), strings.Repeat("y\n", 20_000))
 	}

@@ -92,9 +92,12 @@ func names(s *trust.Snapshot) string {
 // made executable, and the change is told.
 func TestL10_EveryKindCounts(t *testing.T) {
 	hook := `{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"\"$CLAUDE_PROJECT_DIR\"/tools/check.sh --strict"}]}]}}`
-	for _, name := range []string{".mcp.json", ".attractor/rules.json", ".attractor/deep/er/file", ".claude/settings.json", ".claude/settings.local.json",
-		".claude/hooks/a.py", ".claude/commands/x/deploy.md", ".claude/skills/pdf/SKILL.md", ".claude/skills/pdf/scripts/run.py", ".claude/agents/reviewer.md",
-		".agents/skills/pdf/SKILL.md", ".codex/hooks.json", ".codex/config.toml", ".codex/rules/default.rules", ".gemini/settings.json", ".gemini/commands/a.toml",
+	for _, name := range []string{".mcp.json", ".attractor/rules.json", ".attractor/deep/er/file",
+		".claude/settings.json", ".claude/settings.local.json",
+		".claude/hooks/a.py", ".claude/commands/x/deploy.md", ".claude/skills/pdf/SKILL.md",
+		".claude/skills/pdf/scripts/run.py", ".claude/agents/reviewer.md",
+		".agents/skills/pdf/SKILL.md", ".codex/hooks.json", ".codex/config.toml", ".codex/rules/default.rules",
+		".gemini/settings.json", ".gemini/commands/a.toml",
 		"tools/check.sh"} {
 		p := newProject(t, "README.md", "hello", "AGENTS.md", "Be kind.", "main.go", "package main")
 		if name == "tools/check.sh" {
@@ -131,7 +134,8 @@ func TestL10_EveryKindCounts(t *testing.T) {
 // Files that start and allow nothing are no part of a snapshot, and a project of them needs no
 // decision.
 func TestL10_NothingToTrust(t *testing.T) {
-	p := newProject(t, "AGENTS.md", "Be kind.", "CLAUDE.md", "Be quick.", ".claude/CLAUDE.md", "x", ".git/hooks/pre-commit", "x", "sub/.mcp.json", "{}", ".env", "A=b",
+	p := newProject(t, "AGENTS.md", "Be kind.", "CLAUDE.md", "Be quick.", ".claude/CLAUDE.md", "x",
+		".git/hooks/pre-commit", "x", "sub/.mcp.json", "{}", ".env", "A=b",
 		".gemini/settings.json/x", "a directory in the place of a file")
 	if s := p.clean(); !s.Empty() || p.decide().State != trust.Trusted {
 		t.Errorf("%s, %+v", names(s), p.decide())
@@ -144,19 +148,23 @@ func TestL10_NothingToTrust(t *testing.T) {
 // Scripts in the project that hooks and servers name are part of the snapshot, in all the ways in
 // which a command can name them.
 func TestL10_NamedScripts(t *testing.T) {
-	p := newProject(t, "a.sh", "", "b c.sh", "", "d.js", "", "e.sh", "", "f.py", "", "g.sh", "", "h.sh", "", "i.py", "", "j.sh", "", "k.sh", "", "unnamed.sh", "", "sub/l.sh", "")
+	p := newProject(t, "a.sh", "", "b c.sh", "", "d.js", "", "e.sh", "", "f.py", "", "g.sh", "", "h.sh", "", "i.py", "",
+		"j.sh", "", "k.sh", "", "unnamed.sh", "", "sub/l.sh", "")
 	p.put(".claude/settings.json", `{"permissions":{"allow":["Bash(./unnamed.sh)"]},"Hooks":{"Stop":[{"hooks":[{"command":"./a.sh"},
 		{"command":"sh '`+filepath.ToSlash(p.dir)+`/b c.sh'"},{"command":"bash -c \"cd sub && ${CLAUDE_PROJECT_DIR}/e.sh;sub/../sub/l.sh\""}]}]},
 		"hooks":{"Stop":[{"command":"X=g.sh node --require=h.sh","args":["k.sh"]}]}}`)
 	p.put(".mcp.json", `{"mcpServers":{"x":{"command":"node","args":["./d.js"]}}}`)
 	p.put(".codex/config.toml", "[mcp_servers.x]\ncommand = 'python3'\nargs = [\"f.py\"]\n")
-	p.put(".claude/skills/s/SKILL.md", "---\nname: s\nhooks:\n  Stop:\n    - command: python3 ./i.py\n---\nSee ./unnamed.sh\n")
-	p.put(".codex/hooks.json", `{"hooks":{"Stop":[{"hooks":[{"command":"$CLAUDE_PROJECT_DIR/j.sh ../outside /etc/passwd none.sh sub"}]}]}}`)
+	p.put(".claude/skills/s/SKILL.md",
+		"---\nname: s\nhooks:\n  Stop:\n    - command: python3 ./i.py\n---\nSee ./unnamed.sh\n")
+	p.put(".codex/hooks.json",
+		`{"hooks":{"Stop":[{"hooks":[{"command":"$CLAUDE_PROJECT_DIR/j.sh ../outside /etc/passwd none.sh sub"}]}]}}`)
 	want := ".claude/settings.json .claude/skills/s/SKILL.md .codex/config.toml .codex/hooks.json .mcp.json a.sh b c.sh d.js e.sh f.py g.sh h.sh i.py j.sh k.sh sub/l.sh"
 	if got := names(p.clean()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if effects := p.clean().Effects(); len(effects) == 0 || effects[0] != (trust.Effect{".claude/settings.json", "allows", "Bash(./unnamed.sh)"}) {
+	if effects := p.clean().Effects(); len(effects) == 0 ||
+		effects[0] != (trust.Effect{".claude/settings.json", "allows", "Bash(./unnamed.sh)"}) {
 		t.Errorf("%+v", effects)
 	}
 }
@@ -182,18 +190,21 @@ func TestL10_Links(t *testing.T) {
 	for name, c := range map[string]struct {
 		target, name, problem, reason string
 	}{
-		"a file outside":          {filepath.Join(outside, "evil.json"), ".mcp.json", ".mcp.json", "out of the project"},
-		"a directory outside":     {outside, ".claude", ".claude", "out of the project"},
-		"a nested one outside":    {outside, ".claude/skills/x", ".claude/skills/x", "out of the project"},
-		"nothing":                 {"nowhere", ".mcp.json", ".mcp.json", "leads to nothing"},
-		"nothing outside":         {filepath.Join(outside, "none"), ".mcp.json", ".mcp.json", ""},
-		"itself":                  {".mcp.json", ".mcp.json", ".mcp.json", ""},
-		"a directory above":       {"..", ".claude/skills/up", ".claude/skills/up/skills", "inside itself"},
-		"a script outside":        {outside, "scripts", "scripts/evil.json", "out of the project"},
-		"a device":                {"/dev/zero", ".claude/settings.json", ".claude/settings.json", "out of the project"},
+		"a file outside": {filepath.Join(outside, "evil.json"), ".mcp.json", ".mcp.json",
+			"out of the project"},
+		"a directory outside":  {outside, ".claude", ".claude", "out of the project"},
+		"a nested one outside": {outside, ".claude/skills/x", ".claude/skills/x", "out of the project"},
+		"nothing":              {"nowhere", ".mcp.json", ".mcp.json", "leads to nothing"},
+		"nothing outside":      {filepath.Join(outside, "none"), ".mcp.json", ".mcp.json", ""},
+		"itself":               {".mcp.json", ".mcp.json", ".mcp.json", ""},
+		"a directory above":    {"..", ".claude/skills/up", ".claude/skills/up/skills", "inside itself"},
+		"a script outside":     {outside, "scripts", "scripts/evil.json", "out of the project"},
+		"a device": {"/dev/zero", ".claude/settings.json", ".claude/settings.json",
+			"out of the project"},
 		"an absolute one, inside": {"$DIR/shared", ".claude/agents", ".claude/agents", ""},
 	} {
-		p := newProject(t, "shared/x", "x", ".codex/hooks.json", `{"hooks":{"Stop":[{"hooks":[{"command":"sh scripts/evil.json"}]}]}}`)
+		p := newProject(t, "shared/x", "x", ".codex/hooks.json",
+			`{"hooks":{"Stop":[{"hooks":[{"command":"sh scripts/evil.json"}]}]}}`)
 		p.link(strings.ReplaceAll(c.target, "$DIR", p.dir), c.name)
 		s := p.scan()
 		if err := s.Err(c.problem); err == nil || !strings.Contains(err.Error(), c.reason) {
@@ -227,12 +238,14 @@ func TestL10_Limits(t *testing.T) {
 	if err := s.Err(".mcp.json"); err == nil || !strings.Contains(err.Error(), "more than 4 MiB") {
 		t.Errorf("%v", err)
 	}
-	if err := s.Err(".claude/skills/s/i"); err == nil || !strings.Contains(err.Error(), "together") || s.Err(".claude/skills/s/h") != nil {
+	if err := s.Err(".claude/skills/s/i"); err == nil || !strings.Contains(err.Error(), "together") ||
+		s.Err(".claude/skills/s/h") != nil {
 		t.Errorf("%v", s.Problems)
 	}
 	many := newProject(t)
 	for i := range 5_001 {
-		many.put(".claude/skills/s/"+strings.Repeat("x", i%100)+string(rune('a'+i%26))+"/"+strings.Repeat("y", i/100+1), "")
+		many.put(".claude/skills/s/"+strings.Repeat("x", i%100)+string(rune('a'+i%26))+"/"+strings.Repeat("y", i/100+1),
+			"")
 	}
 	if s := many.scan(); len(s.Problems) == 0 || !strings.Contains(s.Problems[0].Error(), "5000") {
 		t.Errorf("%d files, %v", len(s.Files), s.Problems)
@@ -245,7 +258,8 @@ func TestL10_Limits(t *testing.T) {
 // What a program uses is what was read: a file that is exchanged after the scan does not change the
 // snapshot, and is found before it runs.
 func TestL10_SwappedAfterScan(t *testing.T) {
-	p := newProject(t, ".claude/hooks/a.sh", "echo good\n", ".claude/hooks/b.sh", "echo good\n", "other.sh", "echo good\n")
+	p := newProject(t, ".claude/hooks/a.sh", "echo good\n", ".claude/hooks/b.sh", "echo good\n", "other.sh",
+		"echo good\n")
 	p.link("../../other.sh", ".claude/hooks/l.sh")
 	s := p.clean()
 	for _, name := range []string{".claude/hooks/a.sh", ".claude/hooks/b.sh", ".claude/hooks/l.sh"} {
@@ -291,9 +305,12 @@ func TestM12_EffectsOfServers(t *testing.T) {
 	for _, e := range p.clean().Effects() {
 		got = append(got, e.What+": "+e.Text)
 	}
-	want := []string{"server one: npx", "server one gets the argument: -y", "server one gets the argument: ${PKG:-pkg}", "server one gets your variable: PKG", "server one sets: LD_PRELOAD=x.so",
-		"server one sets: KEY=${THE_KEY}", "server one gets your variable: THE_KEY", "server one works in: sub", "server one reaches: 10.0.0.1",
-		"server two: https://x.example/${PATH_OF}", "server two gets your variable: PATH_OF", "server two sends: Authorization: Bearer ${A}${B}",
+	want := []string{"server one: npx", "server one gets the argument: -y", "server one gets the argument: ${PKG:-pkg}",
+		"server one gets your variable: PKG", "server one sets: LD_PRELOAD=x.so",
+		"server one sets: KEY=${THE_KEY}", "server one gets your variable: THE_KEY", "server one works in: sub",
+		"server one reaches: 10.0.0.1",
+		"server two: https://x.example/${PATH_OF}", "server two gets your variable: PATH_OF",
+		"server two sends: Authorization: Bearer ${A}${B}",
 		"server two gets your variable: A", "server two gets your variable: B", "server two gets your variable: C"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

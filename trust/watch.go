@@ -284,19 +284,23 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	switch {
 	case isShellProgram(name) && (c.Wraps || c.Hidden): // its script was read as one
 	case isShellProgram(name):
-		args := slices.DeleteFunc(slices.Clone(c.Words[1:]), func(word string) bool { return strings.HasPrefix(word, "-e") })
+		args := slices.DeleteFunc(slices.Clone(c.Words[1:]),
+			func(word string) bool { return strings.HasPrefix(word, "-e") })
 		w.operand(args, dirs, own, "what "+name+" reads")
 	case interpreted(name):
 		w.operand(c.Words[1:], dirs, own, "what "+name+" runs")
 	}
-	if name == "xargs" || name == "find" && slices.ContainsFunc(c.Words, func(word string) bool { return strings.HasPrefix(word, "-exec") }) || name == "run-parts" {
+	if name == "xargs" || name == "find" &&
+		slices.ContainsFunc(c.Words, func(word string) bool { return strings.HasPrefix(word, "-exec") }) ||
+		name == "run-parts" {
 		w.cannot("%s may run files that it finds", name)
 	}
 	if files, more, ok := runnerOf(name); ok {
 		for i, word := range c.Words {
 			if value, ok := directoryOption(c.Words, i); ok {
 				dirs = []string{filepath.Join(dirs[0], value)}
-			} else if strings.HasPrefix(word, "-f") && (name == "make" || name == "gmake" || name == "just") && i+1 < len(c.Words) {
+			} else if strings.HasPrefix(word, "-f") && (name == "make" || name == "gmake" || name == "just") &&
+				i+1 < len(c.Words) {
 				w.starts(c.Words[i+1], dirs, own)
 			}
 		}
@@ -358,9 +362,10 @@ func (w *watcher) operand(args, dirs []string, own, what string) {
 
 // isCode reports whether an option of an interpreter has code or a module behind it.
 func isCode(option string) bool {
-	return slices.ContainsFunc([]string{"-c", "-m", "-e", "-r", "-M", "--eval", "--require", "--import"}, func(o string) bool {
-		return strings.HasPrefix(option, o)
-	})
+	return slices.ContainsFunc([]string{"-c", "-m", "-e", "-r", "-M", "--eval", "--require", "--import"},
+		func(o string) bool {
+			return strings.HasPrefix(option, o)
+		})
 }
 
 // starts adds a file that is run, and follows it if it is a script of a shell. A word that is not

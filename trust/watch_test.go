@@ -18,11 +18,15 @@ func TestU19_FilesThatHooksRun(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"scripts/check.sh": "#!/usr/bin/env bash\nset -e\ncd \"$(dirname \"$0\")\"\n. ./lib.sh\n\"$(dirname \"$0\")\"/more.sh\ncat ../README.md\nnode ../tools/run.js\n",
-		"home/tool.sh":     "#!/bin/sh\ncd \"$CLAUDE_PROJECT_DIR\" && . ./scripts/lib.sh\n", "scripts/lib.sh": "../bin/inner\n", "scripts/more.sh": "./check.sh\n", "README.md": "x", "tools/run.js": "require('./x')",
-		"bin/inner": "#!/usr/bin/python3\n", "rules/a.sh": "true", "rules/b.sh": "true", "Makefile": "lint:\n\t./x\n",
+		"home/tool.sh":     "#!/bin/sh\ncd \"$CLAUDE_PROJECT_DIR\" && . ./scripts/lib.sh\n",
+		"scripts/lib.sh":   "../bin/inner\n", "scripts/more.sh": "./check.sh\n", "README.md": "x",
+		"tools/run.js": "require('./x')",
+		"bin/inner":    "#!/usr/bin/python3\n", "rules/a.sh": "true", "rules/b.sh": "true",
+		"Makefile": "lint:\n\t./x\n",
 	} {
 		name = filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o755)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text),
+			0o755)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,10 +91,12 @@ func TestU19_FilesThatHooksRun(t *testing.T) {
 			t.Errorf("a program with arguments: %+v", w)
 		}
 	}
-	if w := trust.Watched(dir, dir, "env", "LC_ALL=C", "scripts/lib.sh"); !slices.Contains(w.Runs, filepath.Join(dir, "scripts/lib.sh")) {
+	if w := trust.Watched(dir, dir, "env", "LC_ALL=C", "scripts/lib.sh"); !slices.Contains(w.Runs,
+		filepath.Join(dir, "scripts/lib.sh")) {
 		t.Errorf("a program behind env: %+v", w)
 	}
-	if w := trust.Watched(dir, filepath.Join(dir, "scripts"), "./check.sh"); !slices.Contains(w.Runs, filepath.Join(dir, "scripts/lib.sh")) {
+	if w := trust.Watched(dir, filepath.Join(dir, "scripts"), "./check.sh"); !slices.Contains(w.Runs,
+		filepath.Join(dir, "scripts/lib.sh")) {
 		t.Errorf("below the root: %+v", w)
 	}
 }
@@ -105,7 +111,8 @@ func TestU19_HostileHooks(t *testing.T) {
 		}
 	}
 	for i := range 200 {
-		hooks = append(hooks, fmt.Sprintf(`{"type":"command","command":"for f in */*/*/*/*/*/*%d; do . $f; done; %s"}`, i, strings.Repeat("a=1 ", 4_000)))
+		hooks = append(hooks, fmt.Sprintf(`{"type":"command","command":"for f in */*/*/*/*/*/*%d; do . $f; done; %s"}`,
+			i, strings.Repeat("a=1 ", 4_000)))
 	}
 	p := newProject(t, ".claude/settings.json", `{"hooks":{"Stop":[{"hooks":[`+strings.Join(hooks, ",")+`]}]}}`)
 	before := testing.AllocsPerRun(1, func() {
@@ -121,7 +128,8 @@ func TestU19_HostileHooks(t *testing.T) {
 // A script that the script of a hook starts is part of the snapshot, and a change of it is found
 // right before the hook runs. What cannot be watched is said.
 func TestU19_ScriptsOfScripts(t *testing.T) {
-	p := newProject(t, ".claude/settings.json", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"scripts/a.sh"},{"type":"command","command":"make lint"}]}]}}`,
+	p := newProject(t, ".claude/settings.json",
+		`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"scripts/a.sh"},{"type":"command","command":"make lint"}]}]}}`,
 		"scripts/a.sh", "#!/bin/sh\n\"${0%/*}\"/b.sh\n", "scripts/b.sh", "true\n", "Makefile", "lint:\n")
 	s := p.clean()
 	if got := names(s); got != ".claude/settings.json Makefile scripts/a.sh scripts/b.sh" {

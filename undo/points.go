@@ -64,7 +64,8 @@ func Read(ctx context.Context, from agent.Records) (*Points, error) {
 	if last := len(p.List) - 1; last >= 0 && p.List[last].After != env.NoFile {
 		for _, call := range state.Calls {
 			if call.Intended && call.Result == nil {
-				killed := Point{Point: checkpoint.Point{Call: call.ID, Before: p.List[last].After}, Time: p.List[last].Time, Turn: p.Turns, Input: p.List[last].Input}
+				killed := Point{Point: checkpoint.Point{Call: call.ID, Before: p.List[last].After},
+					Time: p.List[last].Time, Turn: p.Turns, Input: p.List[last].Input}
 				p.List = append(p.List, killed)
 				break
 			}
@@ -84,7 +85,9 @@ func (p *Points) workspace(e env.Environment) string {
 // After returns the points behind a turn. Turn 0 is before the first one.
 func (p *Points) After(turn int) ([]checkpoint.Point, error) {
 	if turn < 0 || turn > p.Turns {
-		return nil, fault.Errorf(fault.ErrConfig, "the session %s has no turn %d: it has %d, which attractor sessions show %s lists", sessions.ShortID(p.Session), turn, p.Turns, sessions.ShortID(p.Session))
+		return nil, fault.Errorf(fault.ErrConfig,
+			"the session %s has no turn %d: it has %d, which attractor sessions show %s lists",
+			sessions.ShortID(p.Session), turn, p.Turns, sessions.ShortID(p.Session))
 	}
 	return p.where(func(point *Point) bool { return point.Turn > turn }), nil
 }
@@ -119,7 +122,8 @@ func (p *Points) TreeAt(turn int) (env.Hash, error) {
 		}
 	}
 	if root == env.NoFile {
-		return "", fault.Errorf(fault.ErrConfig, "no tree was recorded in the session %s at turn %d or after it, so its files are not known: nothing was changed, or it ran with --no-checkpoints",
+		return "", fault.Errorf(fault.ErrConfig,
+			"no tree was recorded in the session %s at turn %d or after it, so its files are not known: nothing was changed, or it ran with --no-checkpoints",
 			sessions.ShortID(p.Session), turn)
 	}
 	return root, nil
@@ -177,7 +181,8 @@ func (p *Points) lastUndo() *Point {
 }
 
 // Diff returns what the session has changed after a turn, given the store of its trees.
-func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, o checkpoint.DiffOptions) (*checkpoint.Diff, error) {
+func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, o checkpoint.DiffOptions) (*checkpoint.Diff,
+	error) {
 	points, err := p.After(turn)
 	if err != nil {
 		return nil, err
@@ -193,7 +198,8 @@ func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, o ch
 // Write writes the files that a session had after a turn into a directory, given the directory of
 // the store, and returns a sentence about them. Place opens the directory, once it is known that
 // the files are there; Write closes it.
-func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place func() (env.Environment, func() error, error)) (text string, err error) {
+func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place func() (env.Environment, func() error,
+	error)) (text string, err error) {
 	root, err := p.TreeAt(turn)
 	if err != nil {
 		return "", err
@@ -216,7 +222,8 @@ func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place 
 	if err != nil {
 		return "", fmt.Errorf("the files of turn %d are not all in %s: %w", turn, names.Shown(e.WorkDir()), p.gone(err))
 	}
-	text = fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git", paths(made), turn, e.WorkDir())
+	text = fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git", paths(made), turn,
+		e.WorkDir())
 	if ignored := p.ignored(); ignored.Count > 0 {
 		text += " and what .gitignore names (" + someNames(ignored) + ")"
 	}
@@ -226,7 +233,8 @@ func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place 
 // gone explains an error for a tree that the store does not have.
 func (p *Points) gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fault.Errorf(ErrNothing, "what the session %s has changed is not kept any more: the store of checkpoints was full, or it was removed (%w)", sessions.ShortID(p.Session), err)
+		return fault.Errorf(ErrNothing,
+			"what the session %s has changed is not kept any more: the store of checkpoints was full, or it was removed (%w)", sessions.ShortID(p.Session), err)
 	}
 	return err
 }
@@ -277,7 +285,8 @@ func Newest(ctx context.Context, store journal.Store, dir string) (*Points, erro
 			return nil, err
 		}
 		s := sessions.Summarize(ctx, store, e)
-		if s.Parent != "" || s.Dir == "" || userfiles.RealPath(s.Dir) != want && s.ForkOf == "" { // a fork begins with the directory of its first session
+		// a fork begins with the directory of its first session
+		if s.Parent != "" || s.Dir == "" || userfiles.RealPath(s.Dir) != want && s.ForkOf == "" {
 			continue
 		}
 		points, err := ReadStored(ctx, store, e.ID)
@@ -288,7 +297,9 @@ func Newest(ctx context.Context, store journal.Store, dir string) (*Points, erro
 			return points, nil
 		}
 	}
-	return nil, fault.Errorf(ErrNothing, "no session of %s has changed anything that could be taken back; for one that was begun elsewhere, pass its id", names.Shown(dir))
+	return nil, fault.Errorf(ErrNothing,
+		"no session of %s has changed anything that could be taken back; for one that was begun elsewhere, pass its id",
+		names.Shown(dir))
 }
 
 // ReadStored reads the points of a session in a store.

@@ -80,7 +80,8 @@ func NewRecorder(store checkpoint.Store, dir, workspace, owner string) *checkpoi
 	if os.MkdirAll(filepath.Dir(index), 0o700) != nil {
 		index = "" // without it, more is read
 	}
-	return checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: store, Owner: owner, Index: index, Skip: ownFiles(filepath.Dir(dir), workspace)})
+	return checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: store, Owner: owner, Index: index,
+		Skip: ownFiles(filepath.Dir(dir), workspace)})
 }
 
 // ownFiles returns the names of this program's directory in a workspace. Either may be named

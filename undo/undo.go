@@ -69,7 +69,8 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 		workspace = c.Points.workspace(c.Env)
 	}
 	id := c.Points.Session
-	u := &Undo{Redo: c.Redo, recorder: NewRecorder(store, c.Checkpoints, workspace, id), file: undoFile(c.Checkpoints, workspace, id, c.Redo)}
+	u := &Undo{Redo: c.Redo, recorder: NewRecorder(store, c.Checkpoints, workspace, id), file: undoFile(c.Checkpoints,
+		workspace, id, c.Redo)}
 	u.workspace = checkpoint.Workspace{Env: c.Env, Store: store, Record: u.recorder.Record, Owner: id}
 	if u.release, err = store.Claim(ctx, workspace, id); err != nil {
 		return nil, err
@@ -80,7 +81,8 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 		}
 	}()
 	if files := Unfinished(c.Checkpoints, workspace); len(files) > 0 {
-		if err := u.goOnWith(files[0], undoFile(c.Checkpoints, workspace, id, false), undoFile(c.Checkpoints, workspace, id, true)); err != nil {
+		if err := u.goOnWith(files[0], undoFile(c.Checkpoints, workspace, id, false), undoFile(c.Checkpoints, workspace,
+			id, true)); err != nil {
 			return nil, err
 		}
 		return u, nil
@@ -109,7 +111,9 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 // session's undo and redo would have.
 func (u *Undo) goOnWith(file, undo, redo string) (err error) {
 	if file != undo && file != redo {
-		return fault.Errorf(fault.ErrConfig, "an undo of the session %s in this directory was interrupted; finish it first: attractor undo %s", sessionOf(file), sessionOf(file))
+		return fault.Errorf(fault.ErrConfig,
+			"an undo of the session %s in this directory was interrupted; finish it first: attractor undo %s",
+			sessionOf(file), sessionOf(file))
 	}
 	u.file, u.Redo, u.Resumed, u.Since = file, file == redo, true, "the undo that was interrupted"
 	u.Plan, err = checkpoint.ReadPlan(file)
@@ -134,7 +138,8 @@ func (c *Options) choose(ctx context.Context, u *Undo) ([]checkpoint.Point, []ch
 	case c.Redo:
 		last := c.Points.lastUndo()
 		if last == nil {
-			return nil, nil, fault.Errorf(ErrNothing, "the session %s has no undo that could be taken back", sessions.ShortID(c.Points.Session))
+			return nil, nil, fault.Errorf(ErrNothing, "the session %s has no undo that could be taken back",
+				sessions.ShortID(c.Points.Session))
 		}
 		u.Since = "the undo of " + last.Time.Local().Format("2006-01-02 15:04")
 		points := []checkpoint.Point{last.Point}
@@ -157,11 +162,13 @@ func (c *Options) choose(ctx context.Context, u *Undo) ([]checkpoint.Point, []ch
 			return points, changes, err
 		}
 	}
-	return nil, nil, fault.Errorf(ErrNothing, "the session %s has changed nothing that could be taken back", sessions.ShortID(c.Points.Session))
+	return nil, nil, fault.Errorf(ErrNothing, "the session %s has changed nothing that could be taken back",
+		sessions.ShortID(c.Points.Session))
 }
 
 // Run carries out the plan, and keeps what it did by note, which adds a note to the session.
-func (u *Undo) Run(ctx context.Context, note func(ctx context.Context, kind string, data json.RawMessage, text string) error) (checkpoint.Result, error) {
+func (u *Undo) Run(ctx context.Context, note func(ctx context.Context, kind string, data json.RawMessage,
+	text string) error) (checkpoint.Result, error) {
 	u.workspace.Done = func(ctx context.Context, r checkpoint.Result) error {
 		point := r.Point
 		point.Redo = u.Redo
@@ -170,7 +177,8 @@ func (u *Undo) Run(ctx context.Context, note func(ctx context.Context, kind stri
 			err = note(context.WithoutCancel(ctx), checkpoint.NoteKind, data, u.text(&r))
 		}
 		if err != nil {
-			return fmt.Errorf("the files were put back, but the session could not be told; undo again to tell it: %w", err)
+			return fmt.Errorf("the files were put back, but the session could not be told; undo again to tell it: %w",
+				err)
 		}
 		return nil
 	}
@@ -186,7 +194,8 @@ func (u *Undo) text(r *checkpoint.Result) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The user has taken back %s. These files are as they were before: %s.", u.Since, firstNames(r.Restored))
+	fmt.Fprintf(&b, "The user has taken back %s. These files are as they were before: %s.", u.Since,
+		firstNames(r.Restored))
 	if len(r.Left) > 0 {
 		var left []checkpoint.Name
 		for _, kept := range r.Left {
@@ -258,7 +267,10 @@ func (u *Undo) Text(most int) string {
 
 // movedGit reports whether a session has moved HEAD, its branch or the index in some points.
 func movedGit(points []checkpoint.Point) bool {
-	return slices.ContainsFunc(points, func(p checkpoint.Point) bool { return p.Git != nil && p.GitAfter != nil && *p.Git != *p.GitAfter })
+	return slices.ContainsFunc(points, func(p checkpoint.Point) bool {
+		return p.Git != nil && p.GitAfter != nil &&
+			*p.Git != *p.GitAfter
+	})
 }
 
 // mayForce reports whether an undo that is forced puts more back.

@@ -97,7 +97,8 @@ func (s *Server) serveItem(w http.ResponseWriter, r *http.Request) error {
 // serveSearch answers with the numbers of the rows whose texts have a word.
 func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	q := Query{Text: query.Get("q"), Failed: query.Has("failed"), Changed: query.Has("changed"), Tool: query.Get("tool"), Path: query.Get("path")}
+	q := Query{Text: query.Get("q"), Failed: query.Has("failed"), Changed: query.Has("changed"),
+		Tool: query.Get("tool"), Path: query.Get("path")}
 	if len(q.Text) > maxQuery {
 		return refuse(http.StatusBadRequest, "a search looks for at most "+strconv.Itoa(maxQuery)+" bytes")
 	}
@@ -125,7 +126,8 @@ func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	own := s.options.Own(id)
 	if own == nil {
-		return refuse(http.StatusConflict, "the session "+id+" is not one of this viewer's process, so it can only be watched here")
+		return refuse(http.StatusConflict,
+			"the session "+id+" is not one of this viewer's process, so it can only be watched here")
 	}
 	line, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLine))
 	var long *http.MaxBytesError

@@ -143,7 +143,10 @@ func (c *clock) result(now, took int64) {
 
 // join adds an interval to others, which stay in order and apart.
 func join(all []interval, one interval) []interval {
-	from, _ := slices.BinarySearchFunc(all, one.from, func(i interval, from int64) int { return cmp.Compare(i.to, from) })
+	from, _ := slices.BinarySearchFunc(all, one.from, func(i interval, from int64) int {
+		return cmp.Compare(i.to,
+			from)
+	})
 	to := from
 	for to < len(all) && all[to].from <= one.to {
 		one = interval{min(one.from, all[to].from), max(one.to, all[to].to)}

@@ -19,7 +19,8 @@ import (
 
 // timed runs a session in a bubble of its own. Its model answers with the steps, each with the
 // usage that prices need.
-func timed(t *testing.T, do func(t *testing.T, s *agent.Session), steps func(s **agent.Session) []llmtest.Step) (o web.Overview) {
+func timed(t *testing.T, do func(t *testing.T, s *agent.Session),
+	steps func(s **agent.Session) []llmtest.Step) (o web.Overview) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
@@ -29,8 +30,10 @@ func timed(t *testing.T, do func(t *testing.T, s *agent.Session), steps func(s *
 		defer local.Close()
 		log := new(journal.Memory)
 		var s *agent.Session
-		s, err = agent.New(t.Context(), agent.Options{Journal: log, Env: local, OutputDir: t.TempDir(), Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps(&s)...)}},
-			Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}})
+		s, err = agent.New(t.Context(), agent.Options{Journal: log, Env: local, OutputDir: t.TempDir(),
+			Client:  &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps(&s)...)}},
+			Policy:  agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}},
+			Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +56,8 @@ func after(seconds time.Duration, do func(ctx context.Context), text string) llm
 		case <-time.After(seconds * time.Second):
 		case <-ctx.Done():
 		}
-		return llmtest.Respond(llm.Response{Usage: llm.Usage{Input: 100, Output: 10}, Message: llm.Message{Parts: llm.Parts{llm.Text{Text: text}}}})
+		return llmtest.Respond(llm.Response{Usage: llm.Usage{Input: 100, Output: 10},
+			Message: llm.Message{Parts: llm.Parts{llm.Text{Text: text}}}})
 	})
 }
 
@@ -73,8 +77,10 @@ func TestN5_TimeOfModelCallsWithRecordsAmongThem(t *testing.T) {
 		}
 		return []llmtest.Step{after(5, steer, "one"), after(7, nil, "two")}
 	})
-	if want := (web.Times{Total: 27_000, Model: 27_000}); o.Time != want || !slices.Equal(o.Steps.Model, []int64{20_000, 7_000}) || !slices.Equal(o.Steps.Waiting, []int64{0, 0}) {
-		t.Errorf("the times are %+v, those of the steps %v and %v, want %+v", o.Time, o.Steps.Model, o.Steps.Waiting, want)
+	if want := (web.Times{Total: 27_000, Model: 27_000}); o.Time != want ||
+		!slices.Equal(o.Steps.Model, []int64{20_000, 7_000}) || !slices.Equal(o.Steps.Waiting, []int64{0, 0}) {
+		t.Errorf("the times are %+v, those of the steps %v and %v, want %+v", o.Time, o.Steps.Model, o.Steps.Waiting,
+			want)
 	}
 }
 
@@ -85,7 +91,8 @@ func TestN5_TimeOfInterruptedModelCalls(t *testing.T) {
 			time.Sleep(25 * time.Second)
 			s.Interrupt()
 		}()
-		if result, err := s.Submit(t.Context(), "go"); err != nil && !errors.Is(err, context.Canceled) || result.Reason != agent.ReasonInterrupted {
+		if result, err := s.Submit(t.Context(), "go"); err != nil && !errors.Is(err, context.Canceled) ||
+			result.Reason != agent.ReasonInterrupted {
 			t.Fatalf("Submit = %+v, %v", result, err)
 		}
 	}, func(**agent.Session) []llmtest.Step { return []llmtest.Step{after(1000, nil, "never")} })
@@ -110,11 +117,18 @@ func TestN5_TimeOfCompactions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}, func(**agent.Session) []llmtest.Step {
-		call := llmtest.Respond(llm.Response{Usage: llm.Usage{Input: 100, Output: 10}, Message: llm.Message{Parts: llm.Parts{shell("true")}}})
-		return []llmtest.Step{llmtest.Func(func(context.Context, *llm.Request) llmtest.Step { time.Sleep(2 * time.Second); return call }), after(30, nil, "a summary"), after(5, nil, "done")}
+		call := llmtest.Respond(llm.Response{Usage: llm.Usage{Input: 100, Output: 10},
+			Message: llm.Message{Parts: llm.Parts{shell("true")}}})
+		return []llmtest.Step{llmtest.Func(func(context.Context,
+			*llm.Request) llmtest.Step {
+			time.Sleep(2 * time.Second)
+			return call
+		}), after(30, nil, "a summary"), after(5, nil, "done")}
 	})
-	if want := (web.Times{Total: 37_000, Model: 37_000}); o.Counts.Compactions != 1 || o.Time != want || !slices.Equal(o.Steps.Model, []int64{2_000, 35_000}) {
-		t.Errorf("the counts are %+v, the times %+v, those of the steps %v, want %+v", o.Counts, o.Time, o.Steps.Model, want)
+	if want := (web.Times{Total: 37_000, Model: 37_000}); o.Counts.Compactions != 1 || o.Time != want ||
+		!slices.Equal(o.Steps.Model, []int64{2_000, 35_000}) {
+		t.Errorf("the counts are %+v, the times %+v, those of the steps %v, want %+v", o.Counts, o.Time, o.Steps.Model,
+			want)
 	}
 }
 
@@ -128,7 +142,8 @@ func TestN5_TimeOfResumedInputs(t *testing.T) {
 		defer local.Close()
 		store := journal.NewMemoryStore(false)
 		options := func(log journal.Log, steps ...llmtest.Step) agent.Options {
-			return agent.Options{ID: "s", Journal: log, Env: local, OutputDir: t.TempDir(), Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps...)}},
+			return agent.Options{ID: "s", Journal: log, Env: local, OutputDir: t.TempDir(),
+				Client:  &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps...)}},
 				Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}}
 		}
 		log, err := store.Create(t.Context(), "s")
@@ -136,7 +151,12 @@ func TestN5_TimeOfResumedInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{shell("true")}}})
-		s, err := agent.New(t.Context(), options(log, llmtest.Func(func(context.Context, *llm.Request) llmtest.Step { time.Sleep(3 * time.Second); return call }), llmtest.Hang()))
+		s, err := agent.New(t.Context(),
+			options(log, llmtest.Func(func(context.Context,
+				*llm.Request) llmtest.Step {
+				time.Sleep(3 * time.Second)
+				return call
+			}), llmtest.Hang()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,12 +24,14 @@ import (
 func sessions(ctx context.Context) journal.Store {
 	store := journal.NewMemoryStore(false)
 	model := llmtest.NewProvider("test",
-		llmtest.Calls(llmtest.Call("edit_file", `{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)), llmtest.Text("Fixed."))
+		llmtest.Calls(llmtest.Call("edit_file", `{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)),
+		llmtest.Text("Fixed."))
 	s, err := agent.Open(ctx, store, agent.Options{
-		ID:      "session-1",
-		Client:  &llm.Client{Providers: []llm.Provider{model}},
-		Profile: profile.Profile{Provider: "test", Model: "model-1", Prompt: "You fix.", Tools: []tool.Tool{coding.EditFile()}},
-		Env:     envtest.NewMemory(map[string]string{"greet.txt": "Hello, wrold!\n"}),
+		ID:     "session-1",
+		Client: &llm.Client{Providers: []llm.Provider{model}},
+		Profile: profile.Profile{Provider: "test", Model: "model-1", Prompt: "You fix.",
+			Tools: []tool.Tool{coding.EditFile()}},
+		Env: envtest.NewMemory(map[string]string{"greet.txt": "Hello, wrold!\n"}),
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -48,7 +50,8 @@ func ExampleExport() {
 	if err := web.Export(ctx, &page, sessions(ctx), "session-1", web.ExportOptions{}); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(strings.HasPrefix(page.String(), "<!doctype html>"), strings.Contains(page.String(), "fix the greeting"))
+	fmt.Println(strings.HasPrefix(page.String(), "<!doctype html>"), strings.Contains(page.String(),
+		"fix the greeting"))
 	// Output:
 	// true true
 }

@@ -55,7 +55,8 @@ func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o 
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	x := &exporter{store: store, options: o, entries: map[string]journal.Entry{}, seen: map[string]bool{}, out: bufio.NewWriterSize(w, 64<<10),
+	x := &exporter{store: store, options: o, entries: map[string]journal.Entry{}, seen: map[string]bool{},
+		out:  bufio.NewWriterSize(w, 64<<10),
 		most: limitOr(o.Output, 1<<20), room: limitOr(o.Outputs, 50<<20)}
 	log, err := store.Read(ctx, id)
 	if err != nil {
@@ -80,7 +81,8 @@ func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o 
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(x.block("sessions", "", -1, x.sessions), x.block("export", "", -1, x.notes(overview))); err != nil {
+	if err := errors.Join(x.block("sessions", "", -1, x.sessions),
+		x.block("export", "", -1, x.notes(overview))); err != nil {
 		return err
 	}
 	if _, err := x.out.Write(end); err != nil {
@@ -111,12 +113,15 @@ func exportPage() (begin, end []byte, err error) {
 			return nil, nil, fmt.Errorf("web: index.html must have %s once", once)
 		}
 	}
-	policy := "default-src 'none'; script-src " + hashOf(js) + "; style-src " + hashOf(css) + "; img-src data: blob:; base-uri 'none'; form-action 'none'; " +
+	policy := "default-src 'none'; script-src " + hashOf(js) + "; style-src " + hashOf(css) +
+		"; img-src data: blob:; base-uri 'none'; form-action 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types 'none'"
 	html = strings.Replace(html, script, "", 1)
-	html = strings.Replace(html, style, `<meta http-equiv="Content-Security-Policy" content="`+policy+`">`+"\n<style>"+string(css)+"</style>", 1)
+	html = strings.Replace(html, style, `<meta http-equiv="Content-Security-Policy" content="`+policy+`">`+"\n<style>"+
+		string(css)+"</style>", 1)
 	head, tail, _ := strings.Cut(html, body)
-	return []byte(head), bytes.Join([][]byte{[]byte("<script>"), js, []byte("</script>\n" + body), []byte(tail)}, nil), nil
+	return []byte(head), bytes.Join([][]byte{[]byte("<script>"), js, []byte("</script>\n" + body), []byte(tail)}, nil),
+		nil
 }
 
 // hashOf returns the source expression of a Content-Security-Policy for a text.
@@ -178,7 +183,8 @@ func (x *exporter) session(ctx context.Context, id string, log journal.Reader) (
 // items folds a journal and writes all that is behind its rows. It returns the hashes of the
 // outputs that are kept whole. What is wrong with the journal is problem; the trace has what comes
 // before.
-func (x *exporter) items(ctx context.Context, log journal.Reader, trace *Trace, id string) (hashes []string, problem, err error) {
+func (x *exporter) items(ctx context.Context, log journal.Reader, trace *Trace, id string) (hashes []string, problem,
+	err error) {
 	defer trace.Rest()
 	list := itemList{x: x, id: id}
 	for line, err := range log.Records(ctx, 1) {
@@ -273,7 +279,8 @@ func (x *exporter) child(ctx context.Context, c *Child) error {
 func (x *exporter) summary(o Overview) Summary {
 	e := x.entries[o.ID]
 	e.ID = o.ID
-	return Summary{Entry: e, Dir: o.Dir, Provider: o.Provider, Model: o.Model, Task: o.Task, Created: o.Created, Parent: o.Parent, ForkOf: o.ForkOf, Problem: o.Problem}
+	return Summary{Entry: e, Dir: o.Dir, Provider: o.Provider, Model: o.Model, Task: o.Task, Created: o.Created,
+		Parent: o.Parent, ForkOf: o.ForkOf, Problem: o.Problem}
 }
 
 // block writes a value as a block of data, which begins with number first if that is not below 0.
@@ -371,7 +378,8 @@ func (x *exporter) output(ctx context.Context, log journal.Reader, hash string) 
 // notes returns what the page says about the file.
 func (x *exporter) notes(o Overview) exported {
 	at := x.options.Now().UTC()
-	e := exported{Session: o.ID, Time: at, Notes: []string{"This is a copy from " + at.Format("2006-01-02 15:04") + " UTC."}}
+	e := exported{Session: o.ID, Time: at,
+		Notes: []string{"This is a copy from " + at.Format("2006-01-02 15:04") + " UTC."}}
 	add := func(n int, one, many string) {
 		switch {
 		case n == 1:
@@ -383,8 +391,10 @@ func (x *exporter) notes(o Overview) exported {
 	if o.State == StateRunning || o.State == StateWaiting {
 		e.Notes = append(e.Notes, "The session was still running.")
 	}
-	add(x.tooLong, "One whole output is not in this file, because it is too long or cannot be read.", "%d whole outputs are not in this file, because they are too long or cannot be read.")
-	add(x.missing, "The session of one subagent is not there any more, or cannot be read.", "The sessions of %d subagents are not there any more, or cannot be read.")
+	add(x.tooLong, "One whole output is not in this file, because it is too long or cannot be read.",
+		"%d whole outputs are not in this file, because they are too long or cannot be read.")
+	add(x.missing, "The session of one subagent is not there any more, or cannot be read.",
+		"The sessions of %d subagents are not there any more, or cannot be read.")
 	for _, torn := range x.torn {
 		e.Notes = append(e.Notes, "The end of a journal is broken and left out: "+torn+".")
 	}

@@ -72,7 +72,8 @@ func parseFile(t *testing.T, page []byte) *file {
 		}
 		switch {
 		case n.Data == "script" && attr["type"] == "application/json":
-			f.blocks = append(f.blocks, dataBlock{attr["data-kind"], attr["data-session"], attr["data-first"], attr["data-hash"], text})
+			f.blocks = append(f.blocks, dataBlock{attr["data-kind"], attr["data-session"], attr["data-first"],
+				attr["data-hash"], text})
 			continue
 		case n.Data == "script":
 			f.scripts = append(f.scripts, text)
@@ -124,17 +125,22 @@ func spawning(t *testing.T, store journal.Store, text string) {
 	t.Helper()
 	valid := strings.ToValidUTF8(text, "\ufffd")
 	print := func(task string) []llmtest.Step {
-		return []llmtest.Step{llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat text; # " + strings.ReplaceAll(valid, "\x00", "")})), llmtest.Text(task + valid)}
+		return []llmtest.Step{llmtest.Calls(llmtest.Call("shell",
+			map[string]any{"command": "cat text; # " + strings.ReplaceAll(valid, "\x00", "")})),
+			llmtest.Text(task + valid)}
 	}
-	parent := []llmtest.Step{llmtest.Calls(llmtest.Call("spawn_agent", map[string]any{"task": "part of it: " + valid})), llmtest.Calls(llmtest.Call("wait", map[string]any{"agent_id": "agent-1"}))}
+	parent := []llmtest.Step{llmtest.Calls(llmtest.Call("spawn_agent", map[string]any{"task": "part of it: " + valid})),
+		llmtest.Calls(llmtest.Call("wait", map[string]any{"agent_id": "agent-1"}))}
 	parent = append(parent, print("all ")...)
-	run(t, store, text+"\n"+strings.Repeat(text+"\n", 70_000/(len(text)+1)), "all of it: "+valid, byFirstMessage(parent, print("part "))...)
+	run(t, store, text+"\n"+strings.Repeat(text+"\n", 70_000/(len(text)+1)), "all of it: "+valid,
+		byFirstMessage(parent, print("part "))...)
 }
 
 // printing runs a session that prints a line.
 func printing(t *testing.T, store journal.Store, line string) {
 	t.Helper()
-	run(t, store, line+"\n", "print it", llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat text"})), llmtest.Text("done"))
+	run(t, store, line+"\n", "print it", llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat text"})),
+		llmtest.Text("done"))
 }
 
 // run runs a session with the id parent, in a directory with a file that is called text. Its
@@ -158,13 +164,17 @@ func run(t *testing.T, store journal.Store, text, input string, steps ...llmtest
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := agent.New(t.Context(), agent.Options{ID: "parent", Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps...)}}, Env: local, Journal: log,
-		Profile: profile.Profile{Name: "test", Provider: "test", Model: "m", Tools: append(coding.Agents(), coding.Shell(time.Minute))},
-		Hooks: agent.Hooks{Authorize: func(context.Context, tool.Request) (tool.Decision, error) {
-			return tool.Decision{Verdict: tool.Allow}, nil
-		}},
-		NewID:     func() string { return "child" },
-		Subagents: &agent.Subagents{Journal: store.Create}, Limits: agent.Limits{KeepOutputs: 1 << 30}})
+	s, err := agent.New(t.Context(),
+		agent.Options{ID: "parent",
+			Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps...)}}, Env: local,
+			Journal: log,
+			Profile: profile.Profile{Name: "test", Provider: "test", Model: "m", Tools: append(coding.Agents(),
+				coding.Shell(time.Minute))},
+			Hooks: agent.Hooks{Authorize: func(context.Context, tool.Request) (tool.Decision, error) {
+				return tool.Decision{Verdict: tool.Allow}, nil
+			}},
+			NewID:     func() string { return "child" },
+			Subagents: &agent.Subagents{Journal: store.Create}, Limits: agent.Limits{KeepOutputs: 1 << 30}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +192,8 @@ func byFirstMessage(parent, child []llmtest.Step) []llmtest.Step {
 		all = append(all, llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
 			script := &parent
 			for _, m := range req.Messages {
-				if strings.Contains(fmt.Sprint(m.Parts), "part of it: ") && !strings.Contains(fmt.Sprint(m.Parts), "all of it: ") && m.Role == llm.RoleUser {
+				if strings.Contains(fmt.Sprint(m.Parts), "part of it: ") && !strings.Contains(fmt.Sprint(m.Parts),
+					"all of it: ") && m.Role == llm.RoleUser {
 					script = &child
 				}
 			}
@@ -259,12 +270,14 @@ func TestN5_ExportPolicy(t *testing.T) {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	for _, want := range []string{"default-src 'none';", "script-src " + hash(f.scripts[0]) + ";", "style-src " + hash(f.styles[0]) + ";", "trusted-types 'none'"} {
+	for _, want := range []string{"default-src 'none';", "script-src " + hash(f.scripts[0]) + ";",
+		"style-src " + hash(f.styles[0]) + ";", "trusted-types 'none'"} {
 		if !strings.Contains(f.policy, want) {
 			t.Errorf("the policy lacks %q: %s", want, f.policy)
 		}
 	}
-	if strings.Contains(f.scripts[0], "http://") && !strings.Contains(f.scripts[0], "http://www.w3.org/2000/svg") || strings.Contains(f.styles[0], "url(http") {
+	if strings.Contains(f.scripts[0], "http://") && !strings.Contains(f.scripts[0], "http://www.w3.org/2000/svg") ||
+		strings.Contains(f.styles[0], "url(http") {
 		t.Error("the page refers to a network")
 	}
 	var e struct{ Session string }
@@ -367,7 +380,8 @@ func TestN5_ExportWithoutChild(t *testing.T) {
 	check := func() {
 		t.Helper()
 		f := export(t, store, "parent", web.ExportOptions{})
-		if n := len(read[web.Row](t, f, "rows", "child")); n != 0 || !strings.Contains(f.notes(t), "one subagent is not there any more, or cannot be read") {
+		if n := len(read[web.Row](t, f, "rows", "child")); n != 0 || !strings.Contains(f.notes(t),
+			"one subagent is not there any more, or cannot be read") {
 			t.Errorf("%d rows of the child; the page says %q", n, f.notes(t))
 		}
 	}
@@ -376,7 +390,8 @@ func TestN5_ExportWithoutChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	check()
-	if err := web.Export(t.Context(), io.Discard, store, "child", web.ExportOptions{}); !errors.Is(err, fs.ErrNotExist) {
+	if err := web.Export(t.Context(), io.Discard, store, "child", web.ExportOptions{}); !errors.Is(err,
+		fs.ErrNotExist) {
 		t.Errorf("a session that is not there: %v", err)
 	}
 }
@@ -522,17 +537,20 @@ func TestN5_ExportIsWhatTheServerShows(t *testing.T) {
 			}
 		}
 		for i := 0; i < len(items); i += 1 + len(items)/50 {
-			if live := v.do("GET", fmt.Sprintf("/api/sessions/%s/items/%d", id, i), "", nil).body; strings.TrimSpace(live) != string(items[i]) {
+			if live := v.do("GET", fmt.Sprintf("/api/sessions/%s/items/%d", id, i), "",
+				nil).body; strings.TrimSpace(live) != string(items[i]) {
 				t.Errorf("%s: item %d is %s in the file, %s live", id, i, items[i], live)
 			}
 		}
 		for _, b := range f.blocks {
-			if b.session == id && b.kind == "items" && len(b.text) > 300<<10 || b.kind == "rows" && strings.Count(b.text, `"seq"`) > 500 {
+			if b.session == id && b.kind == "items" && len(b.text) > 300<<10 || b.kind == "rows" &&
+				strings.Count(b.text, `"seq"`) > 500 {
 				t.Errorf("%s: the block of %s from %s on has %d bytes", id, b.kind, b.first, len(b.text))
 			}
 		}
 		o := read[web.Overview](t, f, "overview", id)
-		if len(o) != 1 || o[0].Rows != len(rows) || len(items) != len(rows) || o[0].State != web.StateIdle && o[0].State != web.StateClosed {
+		if len(o) != 1 || o[0].Rows != len(rows) || len(items) != len(rows) || o[0].State != web.StateIdle &&
+			o[0].State != web.StateClosed {
 			t.Errorf("%s: %d overviews, %d rows, %d items: %+v", id, len(o), len(rows), len(items), o)
 		}
 	}
@@ -552,7 +570,8 @@ func TestN5_ExportOfCopies(t *testing.T) {
 	shown := read[struct{ Session string }](t, f, "export", "")
 	sessions := read[web.Summary](t, f, "sessions", "")
 	o := read[web.Overview](t, f, "overview", "copy")
-	if len(shown) != 1 || shown[0].Session != "copy" || len(sessions) != 1 || sessions[0].ID != "copy" || len(o) != 1 || o[0].ID != "copy" {
+	if len(shown) != 1 || shown[0].Session != "copy" || len(sessions) != 1 || sessions[0].ID != "copy" || len(o) != 1 ||
+		o[0].ID != "copy" {
 		t.Errorf("the page shows %+v of %+v, with %d overviews", shown, sessions, len(o))
 	}
 }

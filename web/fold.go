@@ -19,11 +19,13 @@ type folder struct {
 	masker     *secret.Masker
 	partial    bool // records are missing, so that steps have no numbers
 
-	answer  int64                           // the record of the last answer
-	input   string                          // the text of the last input
-	began   int64                           // when it began, in milliseconds since 1970, later by the time in which no process worked on it
-	at      int64                           // the time of the record before
-	step    int                             // the model call that has begun last: its answer may come records later, after failed attempts
+	answer int64  // the record of the last answer
+	input  string // the text of the last input
+	// when it began, in milliseconds since 1970, later by the time in which no process worked on it
+	began int64
+	at    int64 // the time of the record before
+	// the model call that has begun last: its answer may come records later, after failed attempts
+	step    int
 	awaits  map[string]int64                // the records with the questions of calls
 	starts  map[string]*agent.ToolCallStart // of calls that have not ended
 	spawned map[string]int                  // the rows of the calls that have spawned subagents, by session
@@ -31,7 +33,8 @@ type folder struct {
 }
 
 func newFolder(m *secret.Masker) *folder {
-	return &folder{masker: m, awaits: map[string]int64{}, starts: map[string]*agent.ToolCallStart{}, spawned: map[string]int{}}
+	return &folder{masker: m, awaits: map[string]int64{}, starts: map[string]*agent.ToolCallStart{},
+		spawned: map[string]int{}}
 }
 
 // made is a row with the events behind it.
@@ -58,7 +61,8 @@ type record struct {
 // add folds a record.
 func (f *folder) add(line journal.Record) (record, error) {
 	state := f.projection.State()
-	r := record{open: state.Input != nil, faults: len(state.Faults), asks: state.Input == nil && state.Last != nil && state.Last.Reason == agent.ReasonAwaitingInput}
+	r := record{open: state.Input != nil, faults: len(state.Faults), asks: state.Input == nil && state.Last != nil &&
+		state.Last.Reason == agent.ReasonAwaitingInput}
 	asked, steps, spent := len(state.Calls) > 0, state.Steps, state.Usage
 	events, err := f.projection.Add(line)
 	if err != nil {

@@ -56,14 +56,16 @@ func (s *Server) check(r *http.Request) error {
 		return refuse(http.StatusForbidden, "the viewer answers only over a loopback connection")
 	}
 	if !isLoopbackHost(r.Host) {
-		return refuse(http.StatusMisdirectedRequest, "the viewer is at http://127.0.0.1:"+port+"; its only other names are localhost and [::1]")
+		return refuse(http.StatusMisdirectedRequest,
+			"the viewer is at http://127.0.0.1:"+port+"; its only other names are localhost and [::1]")
 	}
 	isAPI := strings.HasPrefix(r.URL.Path, "/api/")
 	if err := checkOrigin(r, isAPI); err != nil {
 		return err
 	}
 	if isAPI && !s.hasToken(r) {
-		return refuse(http.StatusUnauthorized, "the token is missing or wrong; open the URL that the command has printed last")
+		return refuse(http.StatusUnauthorized,
+			"the token is missing or wrong; open the URL that the command has printed last")
 	}
 	return nil
 }

@@ -115,7 +115,8 @@ func (h *hub) makeRoom() error {
 		}
 	}
 	if oldest == nil {
-		return refuse(http.StatusServiceUnavailable, fmt.Sprintf("%d sessions are open in the viewer; close a tab", maxFollowed))
+		return refuse(http.StatusServiceUnavailable, fmt.Sprintf("%d sessions are open in the viewer; close a tab",
+			maxFollowed))
 	}
 	oldest.idle.Stop()
 	h.drop(oldest)

@@ -109,7 +109,8 @@ func TestN5_WatcherThatNeverReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, l := bounded(t, Options{Store: store}, func(l *limits) { l.message = 100 * time.Millisecond })
-	dial(t, l, "GET /api/sessions/long/watch HTTP/1.1\r\nHost: "+l.Addr().String()+"\r\nAuthorization: Bearer "+s.token+"\r\n\r\n")
+	dial(t, l, "GET /api/sessions/long/watch HTTP/1.1\r\nHost: "+l.Addr().String()+"\r\nAuthorization: Bearer "+s.token+
+		"\r\n\r\n")
 	l.cut(t)
 	for range maxWatchers { // there is room for all again
 		select {
@@ -132,7 +133,8 @@ func TestN5_SlowRequests(t *testing.T) {
 		"body":   "POST /api/sessions/own/do HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\nAuthorization: Bearer TOKEN\r\nContent-Length: 100\r\n\r\n{",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, l := bounded(t, Options{Own: func(string) Own { return &slowOwn{} }}, func(l *limits) { l.header, l.answer = 100*time.Millisecond, 100*time.Millisecond })
+			s, l := bounded(t, Options{Own: func(string) Own { return &slowOwn{} }},
+				func(l *limits) { l.header, l.answer = 100*time.Millisecond, 100*time.Millisecond })
 			dial(t, l, strings.Replace(text, "TOKEN", s.token, 1))
 			l.cut(t)
 		})
@@ -162,7 +164,8 @@ func TestN5_TooManyConnections(t *testing.T) {
 	first := <-l.accepted
 	open[0].Close()
 	<-first.over
-	await.For(t, "room where a connection was closed", func() bool { return answered(dial(t, l, request)) }) // it is counted just after it is closed
+	// it is counted just after it is closed
+	await.For(t, "room where a connection was closed", func() bool { return answered(dial(t, l, request)) })
 }
 
 // slowOwn is a session in which a line takes a time.
@@ -184,8 +187,10 @@ func (o *slowOwn) Do(ctx context.Context, _ []byte) json.RawMessage {
 // A line may take longer than a request may take to arrive.
 func TestN5_LongLines(t *testing.T) {
 	const arrives = time.Second
-	s, l := bounded(t, Options{Own: func(string) Own { return &slowOwn{arrives + arrives/4} }}, func(l *limits) { l.answer = arrives })
-	await.For(t, "the answer to a long line", func() bool { // a busy machine may take longer than the server waits for a request
+	s, l := bounded(t, Options{Own: func(string) Own { return &slowOwn{arrives + arrives/4} }},
+		func(l *limits) { l.answer = arrives })
+	// a busy machine may take longer than the server waits for a request
+	await.For(t, "the answer to a long line", func() bool {
 		c := dial(t, l, "POST /api/sessions/own/do HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\nAuthorization: Bearer "+s.token+
 			"\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
 		got, err := io.ReadAll(c)
@@ -202,25 +207,36 @@ func TestN5_RawRequests(t *testing.T) {
 		"GET / HTTP/1.0":          "421",
 		"GET / HTTP/1.1":          "400",
 		"GET / HTTP/1.1\r\nHost:": "421",
-		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1" + token:                                                                             "200",
-		"GET /api/sessions HTTP/1.1\r\nHost: localhost.:80" + token:                                                                         "421",
-		"GET /api/sessions HTTP/1.1\r\nHost: a@127.0.0.1" + token:                                                                           "400",
-		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1:80:80" + token:                                                                       "421",
-		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1:" + token:                                                                            "421",
-		"GET /api/sessions HTTP/1.1\r\nHost: ::1" + token:                                                                                   "421",
-		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example" + token:                                                       "400",
-		"GET http://evil.example/api/sessions HTTP/1.1\r\nHost: 127.0.0.1" + token:                                                          "421",
-		"GET //api/sessions HTTP/1.1\r\nHost: 127.0.0.1":                                                                                    "307",
-		"GET /x/../api/sessions HTTP/1.1\r\nHost: 127.0.0.1":                                                                                "307",
-		"GET /%61pi/sessions HTTP/1.1\r\nHost: 127.0.0.1":                                                                                   "401",
-		"GET /api%2fsessions HTTP/1.1\r\nHost: 127.0.0.1":                                                                                   "401",
-		"HEAD /api/sessions HTTP/1.1\r\nHost: 127.0.0.1":                                                                                    "401",
-		"HEAD /api/sessions HTTP/1.1\r\nHost: 127.0.0.1" + token:                                                                            "200",
-		"OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1":                                                                                             "403",
-		"CONNECT 127.0.0.1:80 HTTP/1.1\r\nHost: 127.0.0.1:80":                                                                               "403",
+		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1" +
+			token: "200",
+		"GET /api/sessions HTTP/1.1\r\nHost: localhost.:80" +
+			token: "421",
+		"GET /api/sessions HTTP/1.1\r\nHost: a@127.0.0.1" +
+			token: "400",
+		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1:80:80" +
+			token: "421",
+		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1:" +
+			token: "421",
+		"GET /api/sessions HTTP/1.1\r\nHost: ::1" +
+			token: "421",
+		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example" +
+			token: "400",
+		"GET http://evil.example/api/sessions HTTP/1.1\r\nHost: 127.0.0.1" +
+			token: "421",
+		"GET //api/sessions HTTP/1.1\r\nHost: 127.0.0.1":     "307",
+		"GET /x/../api/sessions HTTP/1.1\r\nHost: 127.0.0.1": "307",
+		"GET /%61pi/sessions HTTP/1.1\r\nHost: 127.0.0.1":    "401",
+		"GET /api%2fsessions HTTP/1.1\r\nHost: 127.0.0.1":    "401",
+		"HEAD /api/sessions HTTP/1.1\r\nHost: 127.0.0.1":     "401",
+		"HEAD /api/sessions HTTP/1.1\r\nHost: 127.0.0.1" +
+			token: "200",
+		"OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1":               "403",
+		"CONNECT 127.0.0.1:80 HTTP/1.1\r\nHost: 127.0.0.1:80": "403",
 		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: http://evil.example" + token: "403",
-		"GET /api/sessions/%2e%2e%2fx/rows HTTP/1.1\r\nHost: 127.0.0.1" + token:                                                             "400",
-		"GET /api/sessions/%00/watch HTTP/1.1\r\nHost: 127.0.0.1" + token:                                                                   "400",
+		"GET /api/sessions/%2e%2e%2fx/rows HTTP/1.1\r\nHost: 127.0.0.1" +
+			token: "400",
+		"GET /api/sessions/%00/watch HTTP/1.1\r\nHost: 127.0.0.1" +
+			token: "400",
 	} {
 		c := dial(t, l, text+"\r\n\r\n")
 		var b [12]byte

@@ -57,10 +57,13 @@ func (s *Server) URL(l net.Listener, id string) string {
 // nil then. The listener must be one of the loopback interface.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if addr, ok := l.Addr().(*net.TCPAddr); !ok || !addr.IP.IsLoopback() {
-		return errors.Join(fmt.Errorf("the viewer does not listen on %v: only on a loopback address", l.Addr()), l.Close(), s.Close())
+		return errors.Join(fmt.Errorf("the viewer does not listen on %v: only on a loopback address", l.Addr()),
+			l.Close(), s.Close())
 	}
-	server := &http.Server{Handler: s, ReadHeaderTimeout: s.limits.header, ReadTimeout: s.limits.answer, WriteTimeout: s.limits.answer,
-		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: s.limits.header, ReadTimeout: s.limits.answer,
+		WriteTimeout: s.limits.answer,
+		IdleTimeout:  idleTime, MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
+		ErrorLog: log.New(io.Discard, "", 0)}
 	done := make(chan struct{})
 	stopped := context.AfterFunc(ctx, func() {
 		defer close(done)

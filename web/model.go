@@ -12,13 +12,15 @@ import (
 type Row struct {
 	Index int     `json:"i"`
 	Kind  RowKind `json:"kind"`
-	Seq   int64   `json:"seq"`            // of its last event
-	Time  int64   `json:"time"`           // when it began, in milliseconds since 1970
-	MS    int64   `json:"ms,omitempty"`   // how long it took
-	Step  int     `json:"step,omitempty"` // the model call that it belongs to, from 1; 0 if none, or unknown in the tail of a long journal
-	Name  string  `json:"name,omitempty"` // of the tool, the note, the model, the limit or the kind of error
-	Text  string  `json:"text,omitempty"` // one line of at most maxRowText bytes
-	Bytes int64   `json:"bytes,omitempty"`
+	Seq   int64   `json:"seq"`          // of its last event
+	Time  int64   `json:"time"`         // when it began, in milliseconds since 1970
+	MS    int64   `json:"ms,omitempty"` // how long it took
+	// the model call that it belongs to, from 1; 0 if none, or unknown in the tail of a long
+	// journal
+	Step  int    `json:"step,omitempty"`
+	Name  string `json:"name,omitempty"` // of the tool, the note, the model, the limit or the kind of error
+	Text  string `json:"text,omitempty"` // one line of at most maxRowText bytes
+	Bytes int64  `json:"bytes,omitempty"`
 	// Failed marks errors, failed calls and what was discarded.
 	Failed bool `json:"failed,omitempty"`
 	// Added and Removed count the lines of the call's changes, and Paths names the files.

@@ -53,7 +53,8 @@ func isHash(text string) bool { return len(text) == 64 && strings.Trim(text, "01
 
 // output reads a part of an output that a journal keeps, and reports whether there is more. It
 // masks all of the text before the part as well, because what is a secret depends on it.
-func (s *Server) output(ctx context.Context, id, hash string, offset int64, limit int) (text []byte, more bool, err error) {
+func (s *Server) output(ctx context.Context, id, hash string, offset int64, limit int) (text []byte, more bool,
+	err error) {
 	log, err := s.options.Store.Read(ctx, id)
 	if err != nil {
 		return nil, false, noSession(id, err)
@@ -61,7 +62,8 @@ func (s *Server) output(ctx context.Context, id, hash string, offset int64, limi
 	defer func() { err = errors.Join(err, log.Close()) }()
 	blob, err := log.Blob(ctx, hash)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, refuse(http.StatusNotFound, "this output is not kept whole; --keep-outputs says how many bytes of outputs a session keeps")
+		return nil, false, refuse(http.StatusNotFound,
+			"this output is not kept whole; --keep-outputs says how many bytes of outputs a session keeps")
 	}
 	if err != nil {
 		return nil, false, err

@@ -38,7 +38,8 @@ func (v *viewer) whole(id, hash string, limit int) string {
 	v.Helper()
 	all, next := "", "0"
 	for next != "" {
-		got := v.do("GET", fmt.Sprintf("/api/sessions/%s/outputs/%s?offset=%s&limit=%d", id, hash, next, limit), "", nil)
+		got := v.do("GET", fmt.Sprintf("/api/sessions/%s/outputs/%s?offset=%s&limit=%d", id, hash, next, limit), "",
+			nil)
 		if got.status != http.StatusOK || len(got.body) > limit {
 			v.Fatalf("status %d, %d bytes for a limit of %d: %.200s", got.status, len(got.body), limit, got.body)
 		}
@@ -59,7 +60,8 @@ func (v *viewer) whole(id, hash string, limit int) string {
 func TestN5_J8_WholeOutputs(t *testing.T) {
 	w := newWorkshop(t)
 	const key = "correct-horse-battery-staple-0123456789"
-	w.session("session", llmtest.Calls(shell(`i=0; while [ $i -lt 3000 ]; do printf 'line %d: `+key+` é€😀 %s\n' $i "$(printf 'x%.0s' 1 2 3)"; i=$((i+1)); done`)), llmtest.Text("done"))
+	w.session("session", llmtest.Calls(shell(`i=0; while [ $i -lt 3000 ]; do printf 'line %d: `+key+
+		` é€😀 %s\n' $i "$(printf 'x%.0s' 1 2 3)"; i=$((i+1)); done`)), llmtest.Text("done"))
 	hashes := w.outputs("session")
 	if len(hashes) != 1 {
 		t.Fatalf("the session keeps %d outputs", len(hashes))
@@ -78,13 +80,15 @@ func TestN5_J8_WholeOutputs(t *testing.T) {
 			t.Errorf("in parts of %d bytes the output differs: %d bytes, want %d", limit, len(got), want.Len())
 		}
 	}
-	if got := v.do("GET", "/api/sessions/session/outputs/"+hashes[0]+"?offset=99999999", "", nil); got.status != 200 || got.body != "" || got.header.Get("Attractor-Next") != "" {
+	if got := v.do("GET", "/api/sessions/session/outputs/"+hashes[0]+"?offset=99999999", "", nil); got.status != 200 ||
+		got.body != "" || got.header.Get("Attractor-Next") != "" {
 		t.Errorf("behind the end: %d, %q", got.status, got.body)
 	}
 	missing := strings.Repeat("0", 64)
 	got := v.do("GET", "/api/sessions/session/outputs/"+missing, "", nil)
 	var failure struct{ Error string }
-	if err := json.Unmarshal([]byte(got.body), &failure); err != nil || got.status != 404 || !strings.Contains(failure.Error, "--keep-outputs") {
+	if err := json.Unmarshal([]byte(got.body), &failure); err != nil || got.status != 404 ||
+		!strings.Contains(failure.Error, "--keep-outputs") {
 		t.Errorf("a missing output: %d %s", got.status, got.body)
 	}
 }

@@ -23,7 +23,8 @@ func page() []byte { return part("page/index.html") }
 // other and with nobody else: the scripts on which others are built, the panels in the order of
 // their names, and app.js, which starts them.
 var pageJS = sync.OnceValue(func() []byte {
-	return bytes.Join([][]byte{[]byte("(function () {\n\"use strict\";\n"), concat(".js", "text.js", "ui.js", "source.js"), []byte("})();\n")}, nil)
+	return bytes.Join([][]byte{[]byte("(function () {\n\"use strict\";\n"), concat(".js", "text.js", "ui.js",
+		"source.js"), []byte("})();\n")}, nil)
 })
 
 // pageCSS returns the style sheets of the page: page.css, and the others in the order of their
@@ -46,7 +47,10 @@ func concat(suffix string, first ...string) []byte {
 		}
 		return len(first)
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)),
+			cmp.Compare(a, b))
+	})
 	var all []byte
 	for _, name := range names {
 		all = append(append(all, part(name)...), '\n')

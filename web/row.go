@@ -30,19 +30,22 @@ func rowOf(ev agent.Event) Row {
 	case *agent.SessionStart:
 		return Row{Kind: RowStart, Name: e.Model, Text: line(startText(e))}
 	case *agent.SessionEnd:
-		return Row{Kind: RowClose, Name: string(e.Reason), Text: string(e.Reason), Failed: e.Reason == agent.ReasonFailed}
+		return Row{Kind: RowClose, Name: string(e.Reason), Text: string(e.Reason),
+			Failed: e.Reason == agent.ReasonFailed}
 	case *agent.HistoryLoaded:
 		return Row{Kind: RowHistory, Text: count(len(e.Messages), "message")}
 	case *agent.UserInput:
 		return text(Row{Kind: RowInput, Name: string(e.Action)}, e.Text)
 	case *agent.ProcessingEnd:
-		return Row{Kind: RowEnd, Name: string(e.Reason), Text: endText(e), Failed: e.Reason == agent.ReasonFailed, Cost: e.CostUSD}
+		return Row{Kind: RowEnd, Name: string(e.Reason), Text: endText(e), Failed: e.Reason == agent.ReasonFailed,
+			Cost: e.CostUSD}
 	case *agent.AssistantTextEnd:
 		return text(Row{Kind: RowText, Failed: e.Discarded}, e.Text)
 	case *agent.ThinkingDelta:
 		return text(Row{Kind: RowThinking}, e.Text)
 	case *agent.ToolCallEnd:
-		return Row{Kind: RowCall, Name: e.Name, MS: e.DurationMS, Bytes: e.OutputBytes, Failed: e.IsError || e.Ran != nil && e.Ran.Failed()}
+		return Row{Kind: RowCall, Name: e.Name, MS: e.DurationMS, Bytes: e.OutputBytes, Failed: e.IsError ||
+			e.Ran != nil && e.Ran.Failed()}
 	case *agent.SteeringInjected:
 		return text(Row{Kind: RowSteering, Name: e.Source}, e.Text)
 	case *agent.InputRequested:
@@ -169,12 +172,14 @@ func windowText(e *agent.ContextWarning) string {
 }
 
 func compactionText(e *agent.Compaction) string {
-	return fmt.Sprintf("%s became a summary: %d tokens, before %d", count(e.TurnsReplaced, "turn"), e.TokensAfter, e.TokensBefore)
+	return fmt.Sprintf("%s became a summary: %d tokens, before %d", count(e.TurnsReplaced, "turn"), e.TokensAfter,
+		e.TokensBefore)
 }
 
 // callKeys are names of arguments that say what a call does, the most telling first.
 func callKeys() []string {
-	return []string{"command", "cmd", "file_path", "absolute_path", "path", "pattern", "query", "url", "question", "task", "description", "explanation", "prompt", "message", "agent_id", "id"}
+	return []string{"command", "cmd", "file_path", "absolute_path", "path", "pattern", "query", "url", "question",
+		"task", "description", "explanation", "prompt", "message", "agent_id", "id"}
 }
 
 // callText returns a line that says what a call with these arguments does.

@@ -15,7 +15,8 @@ import (
 // The scripts have no way to make markup, code or addresses of a text. The page's policy forbids it
 // as well, but an exported file may be opened by a browser that does not know all of the policy.
 func TestN5_ScriptsMakeNoMarkup(t *testing.T) {
-	forbidden := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc|\beval\(|new Function|\bimport\(|"style"|javascript:|window\.open`)
+	forbidden := regexp.MustCompile(
+		`innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc|\beval\(|new Function|\bimport\(|"style"|javascript:|window\.open`)
 	for _, name := range glob("page/*.js") {
 		for i, text := range strings.Split(string(part(name)), "\n") {
 			if found := forbidden.FindString(text); found != "" {
@@ -64,10 +65,12 @@ func TestN5_ScriptsHaveTypes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "wrong.js"), []byte("plural(\"one\", 1);\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	check := exec.Command(tsc, "--allowJs", "--checkJs", "--noEmit", "--pretty", "false", "--skipLibCheck", "--strict", "false", "--target", "es2023", "--lib", "es2023,dom,dom.iterable", "page.js", "wrong.js")
+	check := exec.Command(tsc, "--allowJs", "--checkJs", "--noEmit", "--pretty", "false", "--skipLibCheck", "--strict",
+		"false", "--target", "es2023", "--lib", "es2023,dom,dom.iterable", "page.js", "wrong.js")
 	check.Dir = dir
 	out, err := check.CombinedOutput()
-	if want := "wrong.js(1,8): error TS2345: "; err == nil || !strings.HasPrefix(string(out), want) || bytes.Count(out, []byte(": error ")) != 1 {
+	if want := "wrong.js(1,8): error TS2345: "; err == nil || !strings.HasPrefix(string(out), want) ||
+		bytes.Count(out, []byte(": error ")) != 1 {
 		t.Errorf("tsc: %v, want one mistake, %s\n%s", err, want, out)
 	}
 }

@@ -29,7 +29,8 @@ type Query struct {
 
 // fits reports whether a row can be found, whatever its texts are.
 func (q *Query) fits(r *Row) bool {
-	return (len(q.Kinds) == 0 || slices.Contains(q.Kinds, r.Kind)) && (!q.Failed || r.Failed) && (!q.Changed || len(r.Paths) > 0) &&
+	return (len(q.Kinds) == 0 || slices.Contains(q.Kinds, r.Kind)) && (!q.Failed || r.Failed) &&
+		(!q.Changed || len(r.Paths) > 0) &&
 		(q.Tool == "" || r.Kind == RowCall && r.Name == q.Tool) && (q.Path == "" || slices.Contains(r.Paths, q.Path))
 }
 
@@ -141,9 +142,11 @@ func textsOf(ev agent.Event) iter.Seq[string] {
 		case *agent.ThinkingDelta:
 			yield(e.Text)
 		case *agent.ToolCallStart:
-			_ = yield(e.Name) && yieldAll(yield, e.Arguments) && yieldAll(yield, e.Effective) // these are the last texts
+			// these are the last texts
+			_ = yield(e.Name) && yieldAll(yield, e.Arguments) && yieldAll(yield, e.Effective)
 		case *agent.ToolCallEnd:
-			_ = yield(e.Output) && yieldChanges(yield, e.Changes) && yieldAll(yield, e.Structured) // these are the last texts
+			// these are the last texts
+			_ = yield(e.Output) && yieldChanges(yield, e.Changes) && yieldAll(yield, e.Structured)
 		case *agent.StepEnd:
 		default:
 			raw, err := json.Marshal(ev)

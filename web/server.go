@@ -68,7 +68,8 @@ func New(o Options) *Server {
 		o.Sessions = func(context.Context, int) ([]Summary, error) { return nil, nil }
 	}
 	ctx, end := context.WithCancel(context.Background())
-	s := &Server{options: o, limits: usualLimits(), token: newToken(), hub: newHub(o), ctx: ctx, end: end, watching: make(chan struct{}, maxWatchers)}
+	s := &Server{options: o, limits: usualLimits(), token: newToken(), hub: newHub(o), ctx: ctx, end: end,
+		watching: make(chan struct{}, maxWatchers)}
 	s.mux = s.routes()
 	return s
 }
@@ -174,7 +175,8 @@ func number[N int | int64](r *http.Request, name string, missing, least, most N)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < int64(least) || n > int64(most) {
-		return 0, refuse(http.StatusBadRequest, name+" must be a whole number from "+strconv.FormatInt(int64(least), 10)+" to "+strconv.FormatInt(int64(most), 10))
+		return 0, refuse(http.StatusBadRequest, name+" must be a whole number from "+strconv.FormatInt(int64(least),
+			10)+" to "+strconv.FormatInt(int64(most), 10))
 	}
 	return N(n), nil
 }

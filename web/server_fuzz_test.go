@@ -37,7 +37,8 @@ func FuzzN5_Requests(f *testing.F) {
 		"GET / HTTP/1.1\r\nHost: 127.0.0.1:7\r\n\r\n",
 		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1:7\r\nAuthorization: Bearer TOKEN\r\n\r\n",
 		"GET /api/sessions/own/rows?first=1&count=9 HTTP/1.1\r\nHost: localhost:7\r\nAuthorization: Bearer TOKEN\r\n\r\n",
-		"GET /api/sessions/own/outputs/" + strings.Repeat("a", 64) + "?offset=5 HTTP/1.1\r\nHost: [::1]:7\r\nAuthorization: Bearer TOKEN\r\n\r\n",
+		"GET /api/sessions/own/outputs/" + strings.Repeat("a",
+			64) + "?offset=5 HTTP/1.1\r\nHost: [::1]:7\r\nAuthorization: Bearer TOKEN\r\n\r\n",
 		"GET /api/sessions/..%2f..%2fx/items/0 HTTP/1.1\r\nHost: 127.0.0.1:7\r\nAuthorization: Bearer TOKEN\r\n\r\n",
 		"GET /api/sessions/own/search?q=%00%ff&kinds=,&failed HTTP/1.1\r\nHost: 127.0.0.1:7\r\nAuthorization: Bearer TOKEN\r\n\r\n",
 		"POST /api/sessions/own/do HTTP/1.1\r\nHost: 127.0.0.1:7\r\nOrigin: http://127.0.0.1:7\r\nAuthorization: Bearer TOKEN\r\nContent-Length: 2\r\n\r\n{}",
@@ -64,7 +65,8 @@ func FuzzN5_Requests(f *testing.F) {
 	}
 	l.Close()
 	token := strings.TrimPrefix(page.Fragment, "token=")
-	ctx := context.WithValue(context.Background(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7}))
+	ctx := context.WithValue(context.Background(), http.LocalAddrContextKey,
+		net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7}))
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(strings.ReplaceAll(text, "TOKEN", token))))
 		if err != nil {
@@ -77,7 +79,8 @@ func FuzzN5_Requests(f *testing.F) {
 		if api := strings.HasPrefix(r.URL.Path, "/api/"); api && w.Code == http.StatusOK && !allowed {
 			t.Errorf("a request without the token got %s", w.Body)
 		}
-		if own.lines > before && (!allowed || r.Header.Get("Origin") != "http://"+r.Host || r.Method != http.MethodPost) {
+		if own.lines > before && (!allowed || r.Header.Get("Origin") != "http://"+r.Host ||
+			r.Method != http.MethodPost) {
 			t.Error("a request of somebody else had an effect")
 		}
 		if w.Code >= 400 && !json.Valid(w.Body.Bytes()) {

@@ -44,7 +44,8 @@ func view(t testing.TB, o web.Options) *viewer {
 		served <- server.Serve(ctx, l)
 	}()
 	transport := &http.Transport{}
-	v := &viewer{TB: t, base: "http://" + page.Host, token: strings.TrimPrefix(page.Fragment, "token="), client: &http.Client{Transport: transport}}
+	v := &viewer{TB: t, base: "http://" + page.Host, token: strings.TrimPrefix(page.Fragment, "token="),
+		client: &http.Client{Transport: transport}}
 	v.stop = func() {
 		cancel()
 		if err := <-served; err != nil { // nil if it was received before
@@ -125,54 +126,70 @@ func TestN5_RequestsOfOthersAreRefused(t *testing.T) {
 		headers      map[string]string
 		want         int
 	}{
-		"the page":                 {"GET", "/", map[string]string{"Authorization": ""}, 200},
-		"by a link":                {"GET", "/", map[string]string{"Authorization": "", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "document"}, 200},
-		"in a frame":               {"GET", "/", map[string]string{"Authorization": "", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "iframe"}, 403},
-		"its script":               {"GET", "/page.js", map[string]string{"Authorization": "", "Sec-Fetch-Site": "same-origin"}, 200},
-		"its script elsewhere":     {"GET", "/page.js", map[string]string{"Authorization": "", "Sec-Fetch-Site": "cross-site"}, 403},
-		"the same site":            {"GET", "/page.js", map[string]string{"Sec-Fetch-Site": "same-site"}, 403},
-		"the list":                 {"GET", "/api/sessions", nil, 200},
-		"as localhost":             {"GET", "/api/sessions", map[string]string{"Host": "localhost:" + port}, 200},
-		"as ::1":                   {"GET", "/api/sessions", map[string]string{"Host": "[::1]:" + port}, 200},
-		"no token":                 {"GET", "/api/sessions", map[string]string{"Authorization": ""}, 401},
-		"another token":            {"GET", "/api/sessions", map[string]string{"Authorization": "Bearer " + strings.Repeat("A", len(v.token))}, 401},
-		"a part of the token":      {"GET", "/api/sessions", map[string]string{"Authorization": "Bearer " + v.token[:len(v.token)-1]}, 401},
-		"a longer token":           {"GET", "/api/sessions", map[string]string{"Authorization": "Bearer " + v.token + "A"}, 401},
-		"the token alone":          {"GET", "/api/sessions", map[string]string{"Authorization": v.token}, 401},
-		"the token in the query":   {"GET", "/api/sessions?token=" + v.token, map[string]string{"Authorization": ""}, 401},
-		"the token in a cookie":    {"GET", "/api/sessions", map[string]string{"Authorization": "", "Cookie": "token=" + v.token}, 401},
+		"the page": {"GET", "/", map[string]string{"Authorization": ""}, 200},
+		"by a link": {"GET", "/", map[string]string{"Authorization": "", "Sec-Fetch-Site": "cross-site",
+			"Sec-Fetch-Dest": "document"}, 200},
+		"in a frame": {"GET", "/", map[string]string{"Authorization": "", "Sec-Fetch-Site": "cross-site",
+			"Sec-Fetch-Dest": "iframe"}, 403},
+		"its script": {"GET", "/page.js", map[string]string{"Authorization": "",
+			"Sec-Fetch-Site": "same-origin"}, 200},
+		"its script elsewhere": {"GET", "/page.js", map[string]string{"Authorization": "",
+			"Sec-Fetch-Site": "cross-site"}, 403},
+		"the same site": {"GET", "/page.js", map[string]string{"Sec-Fetch-Site": "same-site"}, 403},
+		"the list":      {"GET", "/api/sessions", nil, 200},
+		"as localhost":  {"GET", "/api/sessions", map[string]string{"Host": "localhost:" + port}, 200},
+		"as ::1":        {"GET", "/api/sessions", map[string]string{"Host": "[::1]:" + port}, 200},
+		"no token":      {"GET", "/api/sessions", map[string]string{"Authorization": ""}, 401},
+		"another token": {"GET", "/api/sessions",
+			map[string]string{"Authorization": "Bearer " + strings.Repeat("A", len(v.token))}, 401},
+		"a part of the token": {"GET", "/api/sessions",
+			map[string]string{"Authorization": "Bearer " + v.token[:len(v.token)-1]}, 401},
+		"a longer token": {"GET", "/api/sessions",
+			map[string]string{"Authorization": "Bearer " + v.token + "A"}, 401},
+		"the token alone": {"GET", "/api/sessions", map[string]string{"Authorization": v.token}, 401},
+		"the token in the query": {"GET", "/api/sessions?token=" + v.token, map[string]string{"Authorization": ""},
+			401},
+		"the token in a cookie": {"GET", "/api/sessions", map[string]string{"Authorization": "",
+			"Cookie": "token=" + v.token}, 401},
 		"a missing path, no token": {"GET", "/api/nix", map[string]string{"Authorization": ""}, 401},
 		"a name that leads here":   {"GET", "/", map[string]string{"Host": "attacker.example:" + port}, 421},
 		"a forwarded port":         {"GET", "/api/sessions", map[string]string{"Host": "localhost:1"}, 200},
 		"the forwarded port 80":    {"GET", "/api/sessions", map[string]string{"Host": "127.0.0.1"}, 200},
 		"a port that is none":      {"GET", "/", map[string]string{"Host": "127.0.0.1:x"}, 421},
-		"a post of another port":   {"POST", "/api/sessions/x/do", map[string]string{"Host": "localhost:1", "Origin": "http://localhost:2"}, 403},
+		"a post of another port": {"POST", "/api/sessions/x/do", map[string]string{"Host": "localhost:1",
+			"Origin": "http://localhost:2"}, 403},
 		"another loopback address": {"GET", "/", map[string]string{"Host": "127.0.0.2:" + port}, 421},
 		"a longer name":            {"GET", "/", map[string]string{"Host": "localhost.attacker.example:" + port}, 421},
-		"another origin":           {"GET", "/api/sessions", map[string]string{"Origin": "http://attacker.example"}, 403},
-		"a file":                   {"GET", "/api/sessions", map[string]string{"Origin": "null"}, 403},
-		"the origin with https":    {"GET", "/api/sessions", map[string]string{"Origin": "https://127.0.0.1:" + port}, 403},
-		"another local origin":     {"GET", "/api/sessions", map[string]string{"Origin": "http://127.0.0.1:1"}, 403},
-		"a post without origin":    {"POST", "/api/sessions/x/do", map[string]string{"Origin": ""}, 403},
-		"a post of another origin": {"POST", "/api/sessions/x/do", map[string]string{"Origin": "http://attacker.example"}, 403},
-		"a post of another name":   {"POST", "/api/sessions/x/do", map[string]string{"Origin": "http://localhost:" + port}, 403},
-		"a post without token":     {"POST", "/api/sessions/x/do", map[string]string{"Authorization": ""}, 401},
-		"a post to nobody":         {"POST", "/api/sessions/x/do", nil, 409},
-		"a preflight":              {"OPTIONS", "/api/sessions", map[string]string{"Origin": "http://attacker.example", "Access-Control-Request-Method": "GET"}, 403},
-		"another method":           {"POST", "/api/sessions", nil, 405},
-		"a method of none":         {"DELETE", "/api/sessions/x/do", map[string]string{"Origin": v.base}, 405},
-		"a missing path":           {"GET", "/api/nix", nil, 404},
-		"a file of the page":       {"GET", "/page/index.html", nil, 404},
-		"a file above":             {"GET", "/../server.go", nil, 404},
-		"a file above, encoded":    {"GET", "/%2e%2e/server.go", nil, 404},
-		"an id of a file above":    {"GET", "/api/sessions/..%2f..%2fetc%2fpasswd/rows", nil, 400},
-		"an id that is hidden":     {"GET", "/api/sessions/.x/rows", nil, 400},
-		"a missing session":        {"GET", "/api/sessions/nix/rows", nil, 404},
-		"a row that is none":       {"GET", "/api/sessions/nix/items/-1", nil, 400},
-		"too many rows":            {"GET", "/api/sessions/nix/rows?count=100000", nil, 400},
-		"a hash that is a path":    {"GET", "/api/sessions/nix/outputs/..%2fx", nil, 400},
-		"a negative offset":        {"GET", "/api/sessions/nix/outputs/" + strings.Repeat("a", 64) + "?offset=-1", nil, 400},
-		"a long search":            {"GET", "/api/sessions/nix/search?q=" + strings.Repeat("x", 5000), nil, 400},
+		"another origin": {"GET", "/api/sessions", map[string]string{"Origin": "http://attacker.example"},
+			403},
+		"a file": {"GET", "/api/sessions", map[string]string{"Origin": "null"}, 403},
+		"the origin with https": {"GET", "/api/sessions", map[string]string{"Origin": "https://127.0.0.1:" + port},
+			403},
+		"another local origin":  {"GET", "/api/sessions", map[string]string{"Origin": "http://127.0.0.1:1"}, 403},
+		"a post without origin": {"POST", "/api/sessions/x/do", map[string]string{"Origin": ""}, 403},
+		"a post of another origin": {"POST", "/api/sessions/x/do",
+			map[string]string{"Origin": "http://attacker.example"}, 403},
+		"a post of another name": {"POST", "/api/sessions/x/do",
+			map[string]string{"Origin": "http://localhost:" + port}, 403},
+		"a post without token": {"POST", "/api/sessions/x/do", map[string]string{"Authorization": ""}, 401},
+		"a post to nobody":     {"POST", "/api/sessions/x/do", nil, 409},
+		"a preflight": {"OPTIONS", "/api/sessions", map[string]string{"Origin": "http://attacker.example",
+			"Access-Control-Request-Method": "GET"}, 403},
+		"another method":        {"POST", "/api/sessions", nil, 405},
+		"a method of none":      {"DELETE", "/api/sessions/x/do", map[string]string{"Origin": v.base}, 405},
+		"a missing path":        {"GET", "/api/nix", nil, 404},
+		"a file of the page":    {"GET", "/page/index.html", nil, 404},
+		"a file above":          {"GET", "/../server.go", nil, 404},
+		"a file above, encoded": {"GET", "/%2e%2e/server.go", nil, 404},
+		"an id of a file above": {"GET", "/api/sessions/..%2f..%2fetc%2fpasswd/rows", nil, 400},
+		"an id that is hidden":  {"GET", "/api/sessions/.x/rows", nil, 400},
+		"a missing session":     {"GET", "/api/sessions/nix/rows", nil, 404},
+		"a row that is none":    {"GET", "/api/sessions/nix/items/-1", nil, 400},
+		"too many rows":         {"GET", "/api/sessions/nix/rows?count=100000", nil, 400},
+		"a hash that is a path": {"GET", "/api/sessions/nix/outputs/..%2fx", nil, 400},
+		"a negative offset": {"GET", "/api/sessions/nix/outputs/" + strings.Repeat("a", 64) + "?offset=-1", nil,
+			400},
+		"a long search": {"GET", "/api/sessions/nix/search?q=" + strings.Repeat("x", 5000), nil, 400},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := v.do(c.method, c.path, "", c.headers)
@@ -234,7 +251,8 @@ func TestN5_OnlyLoopback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := web.New(web.Options{}).Serve(t.Context(), l); err == nil || !strings.Contains(err.Error(), "only on a loopback address") {
+	if err := web.New(web.Options{}).Serve(t.Context(), l); err == nil || !strings.Contains(err.Error(),
+		"only on a loopback address") {
 		t.Errorf("serving on %v: %v", l.Addr(), err)
 	}
 	if _, err := l.Accept(); err == nil {
@@ -248,7 +266,8 @@ func TestN5_Tokens(t *testing.T) {
 	if a.token == b.token || len(a.token) < 22 {
 		t.Errorf("the tokens are %q and %q", a.token, b.token)
 	}
-	if got := a.do("GET", "/api/sessions", "", map[string]string{"Authorization": "Bearer " + b.token}); got.status != 401 {
+	if got := a.do("GET", "/api/sessions", "",
+		map[string]string{"Authorization": "Bearer " + b.token}); got.status != 401 {
 		t.Errorf("the token of another server: %d", got.status)
 	}
 }

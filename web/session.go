@@ -52,7 +52,8 @@ type session struct {
 
 func newSession(h *hub, id string) *session {
 	ctx, end := context.WithCancel(h.ctx)
-	return &session{id: id, hub: h, ctx: ctx, end: end, ready: make(chan struct{}), wake: make(chan struct{}, 1), trace: NewTrace(h.options.Masker),
+	return &session{id: id, hub: h, ctx: ctx, end: end, ready: make(chan struct{}), wake: make(chan struct{}, 1),
+		trace:    NewTrace(h.options.Masker),
 		watchers: map[*watcher]struct{}{}}
 }
 
@@ -235,7 +236,8 @@ func (s *session) wait(ctx context.Context) error {
 	case <-s.ready:
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return refuse(http.StatusServiceUnavailable, "the session is so long that it is still being read; try again in a while")
+			return refuse(http.StatusServiceUnavailable,
+				"the session is so long that it is still being read; try again in a while")
 		}
 		return ctx.Err()
 	}

@@ -18,7 +18,8 @@ import (
 
 // options returns the options of a session whose model answers with the steps.
 func options(log journal.Log, steps ...llmtest.Step) agent.Options {
-	return agent.Options{ID: "session", Journal: log, Env: envtest.NewMemory(nil), Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps...)}},
+	return agent.Options{ID: "session", Journal: log, Env: envtest.NewMemory(nil),
+		Client:  &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps...)}},
 		Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}}
 }
 

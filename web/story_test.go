@@ -118,27 +118,37 @@ func (w *workshop) ends(s *agent.Session, text string, reason agent.Reason) {
 
 func (w *workshop) storyOptions(log journal.Log, model llm.Provider) agent.Options {
 	prices := func(string, string) (llm.Model, bool) {
-		return llm.Model{Window: 4000, MaxOutput: 1000, Prices: []llm.Price{{Input: 3, CacheRead: 0.3, Output: 15}}}, true
+		return llm.Model{Window: 4000, MaxOutput: 1000, Prices: []llm.Price{{Input: 3, CacheRead: 0.3, Output: 15}}},
+			true
 	}
-	tools := append(coding.Agents(), coding.Shell(time.Minute), coding.ReadFile(), coding.EditFile(), coding.WriteFile(), coding.UpdatePlan(), coding.AskUser())
-	return agent.Options{ID: "story", Journal: log, Env: w.local, Limits: agent.Limits{KeepOutputs: 64 << 20, Diffs: 64 << 10}, OutputDir: w.TempDir(),
-		Client: &llm.Client{Providers: []llm.Provider{model}, Models: prices}, Retry: llm.RetryPolicy{Base: time.Millisecond}, Questions: &agent.Questions{},
-		Subagents: &agent.Subagents{Journal: w.store.Create}, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Profile: profile.Profile{Name: "test", Provider: "test", Model: "m", Tools: tools}}
+	tools := append(coding.Agents(), coding.Shell(time.Minute), coding.ReadFile(), coding.EditFile(),
+		coding.WriteFile(), coding.UpdatePlan(), coding.AskUser())
+	return agent.Options{ID: "story", Journal: log, Env: w.local, Limits: agent.Limits{KeepOutputs: 64 << 20,
+		Diffs: 64 << 10}, OutputDir: w.TempDir(),
+		Client: &llm.Client{Providers: []llm.Provider{model}, Models: prices},
+		Retry:  llm.RetryPolicy{Base: time.Millisecond}, Questions: &agent.Questions{},
+		Subagents: &agent.Subagents{Journal: w.store.Create},
+		Policy:    agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}},
+		Profile:   profile.Profile{Name: "test", Provider: "test", Model: "m", Tools: tools}}
 }
 
 // storyModel is the model of the story and of its subagent.
 func (w *workshop) storyModel() llm.Provider {
 	call := func(name string, args map[string]any) llm.ToolCall { return llmtest.Call(name, args) }
 	answer := func(parts ...llm.Part) llmtest.Step {
-		return llmtest.Respond(llm.Response{Usage: llm.Usage{Input: 1000, CacheRead: 600, CacheWrite: 200, Output: 100}, Message: llm.Message{Parts: parts}})
+		return llmtest.Respond(llm.Response{Usage: llm.Usage{Input: 1000, CacheRead: 600, CacheWrite: 200, Output: 100},
+			Message: llm.Message{Parts: parts}})
 	}
 	steps := []llmtest.Step{
 		llmtest.Torn("I will lo", llm.Errorf(llm.ErrServer, "overloaded")),
 		answer(llm.Thinking{Text: "First a plan.\nThen the file."}, llm.Text{Text: "I begin with the greeting."},
-			call("update_plan", map[string]any{"plan": []any{map[string]any{"step": "Look", "status": "completed"}, map[string]any{"step": "Mend it", "status": "in_progress"}}})),
-		answer(call("write_file", map[string]any{"file_path": "greet.sh", "content": "echo hello\nexit 1\n"}), call("shell", map[string]any{"command": "sh greet.sh"})),
+			call("update_plan", map[string]any{"plan": []any{map[string]any{"step": "Look", "status": "completed"},
+				map[string]any{"step": "Mend it", "status": "in_progress"}}})),
+		answer(call("write_file", map[string]any{"file_path": "greet.sh", "content": "echo hello\nexit 1\n"}),
+			call("shell", map[string]any{"command": "sh greet.sh"})),
 		answer(call("read_file", map[string]any{"file_path": "greet.sh"})),
-		answer(call("edit_file", map[string]any{"file_path": "greet.sh", "old_string": "echo hello\nexit 1", "new_string": "echo hello world"})),
+		answer(call("edit_file", map[string]any{"file_path": "greet.sh", "old_string": "echo hello\nexit 1",
+			"new_string": "echo hello world"})),
 		answer(call("spawn_agent", map[string]any{"task": "Look at it."})),
 		answer(call("wait", map[string]any{"agent_id": "agent-1"})),
 		answer(call("shell", map[string]any{"command": "sh greet.sh"})),
@@ -157,15 +167,17 @@ func (w *workshop) storyModel() llm.Provider {
 	w.asleep = make(chan struct{})
 	var mu sync.Mutex
 	next := 0
-	return llmtest.NewProvider("test", append(make([]llmtest.Step, 0, 40), repeat(llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
-		if task := slices.IndexFunc(req.Messages, func(m llm.Message) bool { return m.Role == llm.RoleUser }); req.Messages[task].Parts.Text() == "Look at it." {
-			return answer(llm.Text{Text: "It looks good."})
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		next++
-		return steps[next-1]
-	}), 40)...)...)
+	return llmtest.NewProvider("test", append(make([]llmtest.Step, 0, 40),
+		repeat(llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
+			if task := slices.IndexFunc(req.Messages,
+				func(m llm.Message) bool { return m.Role == llm.RoleUser }); req.Messages[task].Parts.Text() == "Look at it." {
+				return answer(llm.Text{Text: "It looks good."})
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			next++
+			return steps[next-1]
+		}), 40)...)...)
 }
 
 func repeat(step llmtest.Step, n int) []llmtest.Step {

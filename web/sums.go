@@ -18,8 +18,10 @@ func (c *columns) count() int { return len(c.Row) }
 func (c *columns) from(step int) Steps {
 	at := min(step-1, c.count())
 	s := &c.Steps
-	return Steps{First: at + 1, Row: columnFrom(s.Row, at), Time: columnFrom(s.Time, at), Model: columnFrom(s.Model, at), Tools: columnFrom(s.Tools, at), Waiting: columnFrom(s.Waiting, at),
-		Input: columnFrom(s.Input, at), Cached: columnFrom(s.Cached, at), Written: columnFrom(s.Written, at), Output: columnFrom(s.Output, at), Cost: columnFrom(s.Cost, at),
+	return Steps{First: at + 1, Row: columnFrom(s.Row, at), Time: columnFrom(s.Time, at),
+		Model: columnFrom(s.Model, at), Tools: columnFrom(s.Tools, at), Waiting: columnFrom(s.Waiting, at),
+		Input: columnFrom(s.Input, at), Cached: columnFrom(s.Cached, at), Written: columnFrom(s.Written, at),
+		Output: columnFrom(s.Output, at), Cost: columnFrom(s.Cost, at),
 		Context: columnFrom(s.Context, at), Attempts: columnFrom(s.Attempts, at)}
 }
 

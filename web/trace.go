@@ -129,8 +129,10 @@ func (t *Trace) Overview(step int) Overview {
 // now returns the part of the overview that the state of the session has.
 func (t *Trace) now() Overview {
 	s, masker := t.fold.projection.State(), t.fold.masker
-	o := Overview{ID: s.Header.ID, Task: t.sums.task, Dir: masker.String(s.Dir()), Provider: s.Provider, Model: masker.String(s.Model), Profile: s.Header.Profile,
-		Parent: s.Header.Parent, ForkOf: s.Header.ForkOf, Created: t.first.Time, State: StateIdle, Window: s.Policy.Window, Usage: s.Usage, Cost: s.Cost,
+	o := Overview{ID: s.Header.ID, Task: t.sums.task, Dir: masker.String(s.Dir()), Provider: s.Provider,
+		Model: masker.String(s.Model), Profile: s.Header.Profile,
+		Parent: s.Header.Parent, ForkOf: s.Header.ForkOf, Created: t.first.Time, State: StateIdle,
+		Window: s.Policy.Window, Usage: s.Usage, Cost: s.Cost,
 		Running: []RunningCall{}, Queue: []QueuedText{}, Children: []Child{}}
 	if s.Last != nil {
 		o.Reason = string(s.Last.Reason)
@@ -148,7 +150,8 @@ func (t *Trace) now() Overview {
 		o.Reason = ""
 		for _, c := range s.Open() {
 			text := callText(masker.JSON(arguments(c.Args)))
-			o.Running = append(o.Running, RunningCall{CallID: c.ID, Name: masker.String(c.Name), Text: text, Since: t.clock.asked})
+			o.Running = append(o.Running, RunningCall{CallID: c.ID, Name: masker.String(c.Name), Text: text,
+				Since: t.clock.asked})
 		}
 	}
 	for _, q := range s.Queue {
@@ -159,7 +162,8 @@ func (t *Trace) now() Overview {
 		if !ok {
 			row = -1
 		}
-		o.Children = append(o.Children, Child{Agent: c.ID, Session: c.Session, Task: cut(masker.String(c.Task), maxText), Status: c.Status, Row: row, Usage: c.Usage, Cost: c.Cost})
+		o.Children = append(o.Children, Child{Agent: c.ID, Session: c.Session, Task: cut(masker.String(c.Task),
+			maxText), Status: c.Status, Row: row, Usage: c.Usage, Cost: c.Cost})
 	}
 	return o
 }

@@ -32,7 +32,8 @@ func outputs(ctx context.Context, store journal.Store, id string, rounds int) er
 	}
 	log, err := store.Fork(ctx, "short", id, from.Len(), func(r *journal.Record) error {
 		if r.Kind == "result" {
-			r.Data = json.RawMessage(strings.Replace(string(r.Data), `"content":[{"text":{"text":"`, `"content":[{"text":{"text":`+string(long)+`}},{"text":{"text":"`, 1))
+			r.Data = json.RawMessage(strings.Replace(string(r.Data), `"content":[{"text":{"text":"`,
+				`"content":[{"text":{"text":`+string(long)+`}},{"text":{"text":"`, 1))
 		}
 		return nil
 	})

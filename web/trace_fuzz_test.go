@@ -23,7 +23,8 @@ func FuzzN5_Trace(f *testing.F) {
 	lines[0] = `{"n":1,"k":"header","d":{"version":3,"id":"every","provider":"test","model":"m","tools":[]}}` + "\n"
 	f.Add(strings.Join(lines[:12], ""))
 	f.Add(strings.Join(lines, ""))
-	f.Add(lines[0] + `{"n":2,"t":"2026-01-01T00:00:00Z","k":"input","d":{"seq":1,"text":"\u0000\n"}}` + "\n" + `{"n":3,"t":"2025-01-01T00:00:00Z","k":"end","d":{"seq":3,"reason":"completed"}}` + "\n")
+	f.Add(lines[0] + `{"n":2,"t":"2026-01-01T00:00:00Z","k":"input","d":{"seq":1,"text":"\u0000\n"}}` + "\n" +
+		`{"n":3,"t":"2025-01-01T00:00:00Z","k":"end","d":{"seq":3,"reason":"completed"}}` + "\n")
 	f.Fuzz(func(t *testing.T, content string) {
 		var records []journal.Record
 		for line := range strings.Lines(content) {
@@ -40,7 +41,8 @@ func FuzzN5_Trace(f *testing.F) {
 			}
 		}
 		o := trace.Overview(1)
-		if at := o.Time; at.Total != at.Model+at.Tools+at.Waiting+at.Idle || min(at.Model, at.Tools, at.Waiting, at.Idle) < 0 {
+		if at := o.Time; at.Total != at.Model+at.Tools+at.Waiting+at.Idle || min(at.Model, at.Tools, at.Waiting,
+			at.Idle) < 0 {
 			t.Errorf("the parts of %+v do not add up", at)
 		}
 		for i, r := range trace.Rows(0, o.Rows) {

@@ -89,7 +89,8 @@ func TestN5_TraceOfAStory(t *testing.T) {
 		}
 		lines = append(lines, string(raw))
 	}
-	text := regexp.MustCompile(`summary: \d+ tokens, before \d+`).ReplaceAllString(strings.Join(lines, "\n"), "summary: N tokens, before M")
+	text := regexp.MustCompile(`summary: \d+ tokens, before \d+`).ReplaceAllString(strings.Join(lines, "\n"),
+		"summary: N tokens, before M")
 	golden := filepath.Join("testdata", "story.golden")
 	if *update {
 		if err := os.WriteFile(golden, []byte(text+"\n"), 0o644); err != nil {
@@ -133,7 +134,8 @@ func TestN5_TraceGrows(t *testing.T) {
 		if diff := cmp.Diff(trace.Rows(0, 1000), rows); diff != "" {
 			t.Fatalf("record %d (%s): %s", line.N, line.Kind, diff)
 		}
-		if at := whole.Time; at.Total != at.Model+at.Tools+at.Waiting+at.Idle || min(at.Model, at.Tools, at.Waiting, at.Idle) < 0 {
+		if at := whole.Time; at.Total != at.Model+at.Tools+at.Waiting+at.Idle || min(at.Model, at.Tools, at.Waiting,
+			at.Idle) < 0 {
 			t.Fatalf("record %d: the parts of %+v do not add up", line.N, at)
 		}
 		page = news
@@ -217,7 +219,8 @@ func TestN5_TailHasTheLastRows(t *testing.T) {
 		}
 		for i, r := range rows {
 			want, ok := known[r.Seq]
-			if i == 0 && r.Kind == web.RowCall && want.Kind == web.RowInput { // an answer that was appended together with its input
+			// an answer that was appended together with its input
+			if i == 0 && r.Kind == web.RowCall && want.Kind == web.RowInput {
 				continue
 			}
 			if r.Index != -1 || !ok || want.Kind != r.Kind {
@@ -240,15 +243,20 @@ func TestN5_Search(t *testing.T) {
 		query web.Query
 		want  func(web.Row) bool
 	}{
-		"a second line of a thought": {web.Query{Text: "THEN the file"}, func(r web.Row) bool { return r.Kind == web.RowThinking }},
-		"an argument":                {web.Query{Text: "sh greet.sh", Kinds: []web.RowKind{web.RowCall}}, func(r web.Row) bool { return r.Name == "shell" && r.Text == "sh greet.sh" }},
-		"a diff":                     {web.Query{Text: "+echo hello world"}, func(r web.Row) bool { return r.Name == "edit_file" }},
-		"an error":                   {web.Query{Text: "the key is not valid"}, func(r web.Row) bool { return r.Kind == web.RowError }},
-		"failed ones":                {web.Query{Failed: true}, func(r web.Row) bool { return r.Failed }},
-		"changes of a file":          {web.Query{Changed: true, Path: "greet.sh"}, func(r web.Row) bool { return len(r.Paths) > 0 }},
-		"a tool":                     {web.Query{Tool: "wait"}, func(r web.Row) bool { return r.Name == "wait" }},
-		"all":                        {web.Query{}, func(web.Row) bool { return true }},
-		"nothing":                    {web.Query{Text: "no such text anywhere"}, func(web.Row) bool { return false }},
+		"a second line of a thought": {web.Query{Text: "THEN the file"},
+			func(r web.Row) bool { return r.Kind == web.RowThinking }},
+		"an argument": {web.Query{Text: "sh greet.sh", Kinds: []web.RowKind{web.RowCall}},
+			func(r web.Row) bool { return r.Name == "shell" && r.Text == "sh greet.sh" }},
+		"a diff": {web.Query{Text: "+echo hello world"},
+			func(r web.Row) bool { return r.Name == "edit_file" }},
+		"an error": {web.Query{Text: "the key is not valid"},
+			func(r web.Row) bool { return r.Kind == web.RowError }},
+		"failed ones": {web.Query{Failed: true}, func(r web.Row) bool { return r.Failed }},
+		"changes of a file": {web.Query{Changed: true, Path: "greet.sh"},
+			func(r web.Row) bool { return len(r.Paths) > 0 }},
+		"a tool":  {web.Query{Tool: "wait"}, func(r web.Row) bool { return r.Name == "wait" }},
+		"all":     {web.Query{}, func(web.Row) bool { return true }},
+		"nothing": {web.Query{Text: "no such text anywhere"}, func(web.Row) bool { return false }},
 	} {
 		got, more, err := trace.Search(t.Context(), log, c.query)
 		var want []int
@@ -276,7 +284,8 @@ func TestN5_TraceHasNoSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorkshop(t)
-	s := w.start("cave", llmtest.Answer(llm.Thinking{Text: "It is " + word}, llm.Text{Text: "I try " + word}, shell("echo "+word)), llmtest.Text("It was "+word))
+	s := w.start("cave", llmtest.Answer(llm.Thinking{Text: "It is " + word}, llm.Text{Text: "I try " + word},
+		shell("echo "+word)), llmtest.Text("It was "+word))
 	if err := s.Steer(t.Context(), "Say "+word); err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +351,9 @@ func TestN5_OlderJournals(t *testing.T) {
 func TestN5_HostileTexts(t *testing.T) {
 	long := strings.Repeat("é\u202e<script>", 1<<20)
 	w := newWorkshop(t)
-	w.session("hostile", llmtest.Answer(llm.Thinking{Text: "\n\n \x1b[31m" + long}, llm.Text{Text: "</script>\x00\n" + long}, shell("printf '\\377\\000\\033[2J' # "+long[:200_000])), llmtest.Text("done\n\n"))
+	w.session("hostile", llmtest.Answer(llm.Thinking{Text: "\n\n \x1b[31m" + long},
+		llm.Text{Text: "</script>\x00\n" + long}, shell("printf '\\377\\000\\033[2J' # "+long[:200_000])),
+		llmtest.Text("done\n\n"))
 	log, err := w.store.Read(t.Context(), "hostile")
 	if err != nil {
 		t.Fatal(err)
@@ -359,7 +370,8 @@ func TestN5_HostileTexts(t *testing.T) {
 		}
 	}
 	before := asJSON(t, trace.Overview(1))
-	for _, line := range []journal.Record{{N: log.Len() + 1, Kind: "nonsense"}, {N: log.Len() + 1, Kind: "answer", Data: []byte("{")}, {N: 1, Kind: "header", Data: []byte("{}")}} {
+	for _, line := range []journal.Record{{N: log.Len() + 1, Kind: "nonsense"}, {N: log.Len() + 1, Kind: "answer",
+		Data: []byte("{")}, {N: 1, Kind: "header", Data: []byte("{}")}} {
 		if _, _, err := trace.Add(line); err == nil {
 			t.Errorf("a record %s was accepted", line.Kind)
 		}
@@ -403,7 +415,8 @@ func TestN5_AgentsWithTheSameTask(t *testing.T) {
 			`{"n":6,"k":"child","d":{"seq":6,"id":"agent-2","event":"spawned","task":"Look.","journal":"second"}}`,
 		}
 		for i, id := range order {
-			lines = append(lines, fmt.Sprintf(`{"n":%d,"k":"result","d":{"seq":%d,"call_id":"%s","name":"spawn_agent","content":[{"text":{"text":"{\"agent_id\":\"agent-%s\"}"}}],"bytes":10,"duration":1}}`, 7+i, 7+i, id, id))
+			lines = append(lines, fmt.Sprintf(
+				`{"n":%d,"k":"result","d":{"seq":%d,"call_id":"%s","name":"spawn_agent","content":[{"text":{"text":"{\"agent_id\":\"agent-%s\"}"}}],"bytes":10,"duration":1}}`, 7+i, 7+i, id, id))
 		}
 		var all []journal.Record
 		for _, line := range lines {
@@ -442,11 +455,16 @@ func TestN5_WhereTheTimeGoes(t *testing.T) {
 		}
 		defer local.Close()
 		sleep := func(seconds time.Duration, then llmtest.Step) llmtest.Step {
-			return llmtest.Func(func(context.Context, *llm.Request) llmtest.Step { time.Sleep(seconds * time.Second); return then })
+			return llmtest.Func(func(context.Context,
+				*llm.Request) llmtest.Step {
+				time.Sleep(seconds * time.Second)
+				return then
+			})
 		}
-		nap := tool.New(llm.ToolDefinition{Name: "nap", Description: "Sleeps."}, func(_ context.Context, _ *tool.Call, a struct {
-			Seconds int `json:"seconds"`
-		}) (tool.Result, error) {
+		nap := tool.New(llm.ToolDefinition{Name: "nap", Description: "Sleeps."}, func(_ context.Context, _ *tool.Call,
+			a struct {
+				Seconds int `json:"seconds"`
+			}) (tool.Result, error) {
 			time.Sleep(time.Duration(a.Seconds) * time.Second)
 			return tool.Text("slept"), nil
 		})
@@ -455,11 +473,15 @@ func TestN5_WhereTheTimeGoes(t *testing.T) {
 		}) tool.Access {
 			return tool.Access{Effect: tool.ReadOnly}
 		})
-		naps := llmtest.Calls(llmtest.Call("nap", map[string]any{"seconds": 3}), llmtest.Call("nap", map[string]any{"seconds": 7}))
+		naps := llmtest.Calls(llmtest.Call("nap", map[string]any{"seconds": 3}),
+			llmtest.Call("nap", map[string]any{"seconds": 7}))
 		log := new(journal.Memory)
-		model := llmtest.NewProvider("test", sleep(2, llmtest.Error(llm.Errorf(llm.ErrServer, "overloaded"))), sleep(5, naps), sleep(11, llmtest.Text("done")), llmtest.Text("again"))
-		s, err := agent.New(t.Context(), agent.Options{Journal: log, Env: local, OutputDir: t.TempDir(), Client: &llm.Client{Providers: []llm.Provider{model}},
-			Retry:   llm.RetryPolicy{Base: 13 * time.Second, Cap: 13 * time.Second, Jitter: func() float64 { return 0 }},
+		model := llmtest.NewProvider("test", sleep(2, llmtest.Error(llm.Errorf(llm.ErrServer, "overloaded"))),
+			sleep(5, naps), sleep(11, llmtest.Text("done")), llmtest.Text("again"))
+		s, err := agent.New(t.Context(), agent.Options{Journal: log, Env: local, OutputDir: t.TempDir(),
+			Client: &llm.Client{Providers: []llm.Provider{model}},
+			Retry: llm.RetryPolicy{Base: 13 * time.Second, Cap: 13 * time.Second,
+				Jitter: func() float64 { return 0 }},
 			Profile: profile.Profile{Name: "test", Provider: "test", Model: "m", Tools: []tool.Tool{quick}}})
 		if err != nil {
 			t.Fatal(err)
@@ -476,10 +498,12 @@ func TestN5_WhereTheTimeGoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := traceOf(t, log, nil).Overview(1)
-		if want := (web.Times{Total: 55_000, Model: 18_000, Tools: 7_000, Waiting: 13_000, Idle: 17_000}); o.Time != want {
+		if want := (web.Times{Total: 55_000, Model: 18_000, Tools: 7_000, Waiting: 13_000,
+			Idle: 17_000}); o.Time != want {
 			t.Errorf("the times are %+v, want %+v", o.Time, want)
 		}
-		if s := o.Steps; !slices.Equal(s.Model, []int64{7000, 11000, 0}) || !slices.Equal(s.Tools, []int64{7000, 0, 0}) || !slices.Equal(s.Waiting, []int64{13000, 0, 0}) {
+		if s := o.Steps; !slices.Equal(s.Model, []int64{7000, 11000, 0}) ||
+			!slices.Equal(s.Tools, []int64{7000, 0, 0}) || !slices.Equal(s.Waiting, []int64{13000, 0, 0}) {
 			t.Errorf("the steps have %v, %v, %v", s.Model, s.Tools, s.Waiting)
 		}
 	})

@@ -45,9 +45,11 @@ func (w *workshop) start(id string, steps ...llmtest.Step) *agent.Session {
 	if err != nil {
 		w.Fatal(err)
 	}
-	s, err := agent.New(w.Context(), agent.Options{ID: id, Journal: log, Env: w.local, Limits: agent.Limits{KeepOutputs: 64 << 20, Diffs: 64 << 10},
+	s, err := agent.New(w.Context(), agent.Options{ID: id, Journal: log, Env: w.local,
+		Limits:    agent.Limits{KeepOutputs: 64 << 20, Diffs: 64 << 10},
 		OutputDir: w.TempDir(), Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps...)}},
-		Profile: profile.Profile{Name: "test", Provider: "test", Model: "m", Tools: []tool.Tool{coding.Shell(time.Minute), coding.WriteFile()}}})
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "m",
+			Tools: []tool.Tool{coding.Shell(time.Minute), coding.WriteFile()}}})
 	if err != nil {
 		w.Fatal(err)
 	}

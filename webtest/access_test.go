@@ -38,7 +38,8 @@ func (p *page) accessible(where string, landmarks ...string) {
 		role, name := said(n.Role), strings.TrimSpace(said(n.Name))
 		roles = append(roles, role)
 		switch role {
-		case "button", "link", "textbox", "searchbox", "combobox", "checkbox", "radio", "slider", "image", "img", "dialog", "region", "complementary", "navigation", "search", "listbox":
+		case "button", "link", "textbox", "searchbox", "combobox", "checkbox", "radio", "slider", "image", "img",
+			"dialog", "region", "complementary", "navigation", "search", "listbox":
 			if name == "" {
 				p.Errorf("%s: a %s has no name (node %d)", where, role, n.BackendDOMNodeID)
 			}

@@ -55,7 +55,8 @@ func (p *page) wait(expression string) {
 		};
 		look();
 	})`
-	look := strings.NewReplacer("EXPRESSION", expression, "LIMIT", strconv.FormatInt(await.Limit.Milliseconds(), 10)).Replace(poll)
+	look := strings.NewReplacer("EXPRESSION", expression, "LIMIT", strconv.FormatInt(await.Limit.Milliseconds(),
+		10)).Replace(poll)
 	if problem := eval[string](p, look); problem != "" {
 		p.shot("failed")
 		p.Fatalf("%s %s", expression, problem)
@@ -74,7 +75,8 @@ func (p *page) click(selector string) {
 
 // visible returns the expression that an element is on the page and has a size.
 func visible(selector string) string {
-	return strings.ReplaceAll(`[...document.querySelectorAll(SELECTOR)].some((e) => e.getClientRects().length > 0)`, "SELECTOR", quote(selector))
+	return strings.ReplaceAll(`[...document.querySelectorAll(SELECTOR)].some((e) => e.getClientRects().length > 0)`,
+		"SELECTOR", quote(selector))
 }
 
 // clickText clicks on the first visible element that matches a selector and has a text.
@@ -82,7 +84,8 @@ func (p *page) clickText(selector, text string) {
 	p.Helper()
 	p.wait(withText(selector, text))
 	p.settle() // so that it stays where it is
-	at := eval[[]float64](p, `(() => { const e = `+withText(selector, text)+`; e.scrollIntoView({block: "center"}); const r = e.getClientRects()[0]; return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	at := eval[[]float64](p, `(() => { const e = `+withText(selector,
+		text)+`; e.scrollIntoView({block: "center"}); const r = e.getClientRects()[0]; return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
 	if err := chromedp.Do(p.ctx, chromedp.MouseClickXY(at[0], at[1])); err != nil {
 		p.Fatalf("clicking on %s %q: %v", selector, text, err)
 	}
@@ -91,7 +94,8 @@ func (p *page) clickText(selector, text string) {
 // withText returns the expression for the first visible element that matches a selector and has a
 // text.
 func withText(selector, text string) string {
-	return `[...document.querySelectorAll(` + quote(selector) + `)].find((e) => e.getClientRects().length > 0 && e.textContent.includes(` + quote(text) + `))`
+	return `[...document.querySelectorAll(` + quote(selector) +
+		`)].find((e) => e.getClientRects().length > 0 && e.textContent.includes(` + quote(text) + `))`
 }
 
 // text returns what an element says, as it is seen.

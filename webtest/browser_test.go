@@ -43,9 +43,12 @@ func (b *browser) start(t testing.TB) context.Context {
 		if err := os.MkdirAll(filepath.Join(dir, "tmp"), 0o700); err != nil {
 			return err
 		}
-		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.UserDataDir(filepath.Join(dir, "profile")),
-			chromedp.Env("TMPDIR="+filepath.Join(dir, "tmp"), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir),
-			chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-crash-reporter", true), chromedp.WindowSize(1280, 900),
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program),
+			chromedp.UserDataDir(filepath.Join(dir, "profile")),
+			chromedp.Env("TMPDIR="+filepath.Join(dir, "tmp"), "HOME="+dir, "XDG_CONFIG_HOME="+dir,
+				"XDG_CACHE_HOME="+dir),
+			chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-crash-reporter", true),
+			chromedp.WindowSize(1280, 900),
 			chromedp.Flag("enable-precise-memory-info", true), chromedp.Flag("hide-scrollbars", false),
 			// Nothing but the page under test is asked for, not even to see whether there is a
 			// network.
@@ -131,7 +134,8 @@ func (p *page) hear(event any) {
 	case *runtime.EventExceptionThrown:
 		p.problem("exception: " + e.ExceptionDetails.Text + " " + describe(e.ExceptionDetails.Exception))
 	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning || e.Type == runtime.ConsoleAPICalledTypeAssert {
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning ||
+			e.Type == runtime.ConsoleAPICalledTypeAssert {
 			p.problem("console: " + describe(e.Args...))
 		}
 	case *log.EventEntryAdded:

@@ -121,13 +121,16 @@ func bugfixScript() *script {
 	steps := []string{"See the test fail", "Find the cause", "Mend it", "Run all tests"}
 	test := use("shell", object{"command": "go test ./...", "timeout_ms": 120000, "description": "Run all tests"})
 	patch := func(text string) fakellm.Call {
-		return use("apply_patch", object{"patch": "*** Begin Patch\n*** Update File: backoff.go\n" + text + "*** End Patch"})
+		return use("apply_patch",
+			object{"patch": "*** Begin Patch\n*** Update File: backoff.go\n" + text + "*** End Patch"})
 	}
 	return &script{
 		summary: "The bug in Delay is mended: it doubles step by step and stops at the limit. All tests pass. A changelog is still to be written.",
 		subagents: map[string][]fakellm.Turn{
-			"Find all callers": {{Text: "I search.", Calls: []fakellm.Call{use("grep", object{"pattern": "Delay\\("})}}, {Text: "Only the test calls Delay."}},
-			"Read the README":  {{Calls: []fakellm.Call{use("read_file", object{"file_path": "README.md"})}}, {Text: "The README promises that a delay is never longer than the limit."}},
+			"Find all callers": {{Text: "I search.", Calls: []fakellm.Call{use("grep", object{"pattern": "Delay\\("})}},
+				{Text: "Only the test calls Delay."}},
+			"Read the README": {{Calls: []fakellm.Call{use("read_file", object{"file_path": "README.md"})}},
+				{Text: "The README promises that a delay is never longer than the limit."}},
 		},
 		turns: []fakellm.Turn{
 			{Thinking: "I should see the failure before I change anything. The test's name says what is expected.",
@@ -135,21 +138,28 @@ func bugfixScript() *script {
 				Calls: []fakellm.Call{plan(0, steps...), use("read_file", object{"file_path": "backoff.go"}), test}},
 			{Thinking: "For attempt 70 the shift moves every bit out of 64, so the delay is 0. It may also become negative before. Who else relies on it? Two others can look at that while I go on.",
 				Text: "The shift overflows for large attempts: `first << 70` is 0. Two agents look at the callers and at what is promised.",
-				Calls: []fakellm.Call{plan(1, steps...), use("spawn_agent", object{"task": "Find all callers of Delay and say what they pass."}),
+				Calls: []fakellm.Call{plan(1, steps...),
+					use("spawn_agent", object{"task": "Find all callers of Delay and say what they pass."}),
 					use("spawn_agent", object{"task": "Read the README and say what it promises about delays."})}},
 			{Text: "Meanwhile I try the smallest change.",
-				Calls: []fakellm.Call{patch("@@\n \tdelay := first << attempt\n-\tif delay > most {\n+\tif delay > most || delay < 0 {\n \t\treturn most\n \t}\n")}},
+				Calls: []fakellm.Call{patch(
+					"@@\n \tdelay := first << attempt\n-\tif delay > most {\n+\tif delay > most || delay < 0 {\n \t\treturn most\n \t}\n")}},
 			{Calls: []fakellm.Call{test}},
 			{Thinking: "Negative delays are caught now, but zero is not. A guard for each case is a patch on a patch; a loop that stops at the limit cannot overflow at all.",
-				Text:  "That catches negative delays, but not zero. Before I go on I ask.",
-				Calls: []fakellm.Call{use("ask_user", object{"question": "May Delay loop instead of shifting? It can then not overflow at all.", "options": []string{"Yes, loop", "No, keep the shift"}})}},
+				Text: "That catches negative delays, but not zero. Before I go on I ask.",
+				Calls: []fakellm.Call{use("ask_user",
+					object{"question": "May Delay loop instead of shifting? It can then not overflow at all.",
+						"options": []string{"Yes, loop", "No, keep the shift"}})}},
 			{Text: "A loop that stops at the limit cannot overflow.",
-				Calls: []fakellm.Call{plan(2, steps...), patch("@@\n-\tdelay := first << attempt\n-\tif delay > most || delay < 0 {\n-\t\treturn most\n+\tdelay := first\n+\tfor range attempt {\n+\t\tif delay >= most-delay {\n+\t\t\treturn most\n+\t\t}\n+\t\tdelay *= 2\n \t}\n")}},
+				Calls: []fakellm.Call{plan(2, steps...),
+					patch("@@\n-\tdelay := first << attempt\n-\tif delay > most || delay < 0 {\n-\t\treturn most\n+\tdelay := first\n+\tfor range attempt {\n+\t\tif delay >= most-delay {\n+\t\t\treturn most\n+\t\t}\n+\t\tdelay *= 2\n \t}\n")}},
 			{Calls: []fakellm.Call{plan(3, steps...), test}},
 			{Calls: []fakellm.Call{plan(4, steps...)}},
 			{Text: "Delay is right for every attempt now.\n\n- `backoff.go`: the delay doubles in a loop that stops at the limit, so it cannot overflow.\n- `go test ./...` passes, also for attempt 70.\n\nNothing else calls Delay."},
 			{Text: "I write the changelog while the tests run once more.",
-				Calls: []fakellm.Call{use("write_file", object{"file_path": "CHANGELOG.md", "content": "# Changes\n\n- Delay no longer overflows for large attempts.\n"}), use("shell", object{"command": "sleep 1000"})}},
+				Calls: []fakellm.Call{use("write_file", object{"file_path": "CHANGELOG.md",
+					"content": "# Changes\n\n- Delay no longer overflows for large attempts.\n"}),
+					use("shell", object{"command": "sleep 1000"})}},
 			{Text: "The changelog is written. I have left out the second run of the tests."},
 		},
 	}
@@ -161,7 +171,8 @@ func bugfixScript() *script {
 func bugfix(t testing.TB) (*home, string) {
 	t.Helper()
 	dir := filepath.Join(the.dir, "bugfix")
-	if err := the.bugfix.once.do(func() error { the.bugfix.id = makeBugfix(t, dir); return nil }); err != nil || the.bugfix.id == "" {
+	if err := the.bugfix.once.do(func() error { the.bugfix.id = makeBugfix(t, dir); return nil }); err != nil ||
+		the.bugfix.id == "" {
 		t.Fatal("the session could not be made")
 	}
 	return homeIn(t, dir, "backoff", nil, fakellm.Options{}), the.bugfix.id
@@ -169,7 +180,8 @@ func bugfix(t testing.TB) (*home, string) {
 
 func makeBugfix(t testing.TB, dir string) string {
 	t.Helper()
-	h := homeIn(t, dir, "backoff", bugfixScript().answer, fakellm.Options{Delay: 8 * time.Millisecond, Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultStatus, Status: 529}}})
+	h := homeIn(t, dir, "backoff", bugfixScript().answer, fakellm.Options{Delay: 8 * time.Millisecond,
+		Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultStatus, Status: 529}}})
 	h.file("go.mod", "module example.com/backoff\n\ngo 1.24\n")
 	h.file("backoff.go", backoffGo)
 	h.file("backoff_test.go", backoffTest)
@@ -207,7 +219,8 @@ func TestN5_TheBugfixHasEveryKindOfRow(t *testing.T) {
 		kinds = append(kinds, event.Kind)
 		outputs += event.Output
 	}
-	for _, want := range []string{"USER_INPUT", "THINKING_DELTA", "ASSISTANT_TEXT_END", "TOOL_CALL_END", "PLAN", "STEERING_INJECTED", "LLM_RETRY",
+	for _, want := range []string{"USER_INPUT", "THINKING_DELTA", "ASSISTANT_TEXT_END", "TOOL_CALL_END", "PLAN",
+		"STEERING_INJECTED", "LLM_RETRY",
 		"COMPACTION", "PROCESSING_END", "SESSION_END"} {
 		if !slices.Contains(kinds, want) {
 			t.Errorf("there is no %s", want)

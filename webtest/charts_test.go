@@ -26,8 +26,10 @@ func exported(t *testing.T) *page {
 // mouse does something with the mouse at a place of the charts: a share of the width of a plot.
 func (p *page) mouse(kind input.DispatchMouseEventType, share float64) {
 	p.Helper()
-	box := eval[[]float64](p, `(() => { const r = document.querySelector(".chart-time svg").getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()`)
-	params := input.DispatchMouseEventParams{Type: kind, X: box[0] + share*box[2], Y: box[1] + box[3]/2, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1}
+	box := eval[[]float64](p,
+		`(() => { const r = document.querySelector(".chart-time svg").getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()`)
+	params := input.DispatchMouseEventParams{Type: kind, X: box[0] + share*box[2], Y: box[1] + box[3]/2,
+		Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1}
 	if kind == input.DispatchMouseEventTypeMouseMoved {
 		params.ClickCount = 0
 	}

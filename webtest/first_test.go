@@ -30,7 +30,8 @@ func BenchmarkN5_FirstRows(b *testing.B) {
 			return eval[float64](p, `new Promise((done) => { const began = performance.now(); location.hash = location.hash.replace(/&session.*/, "") + "&session=`+id+`";
 				const look = () => { if (`+until+`) done(performance.now() - began); else requestAnimationFrame(look); }; look(); })`)
 		}
-		p.allow("NavigationEntryMarkedSkippable|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE") // the viewer ends before the page
+		// the viewer ends before the page
+		p.allow("NavigationEntryMarkedSkippable|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE")
 		small += open(short, `document.querySelector("#timeline .sheet .row.k-call")`)
 		eval[bool](p, `document.querySelector("#crumbs a").click(), true`)
 		p.wait(`!document.querySelector("#list").hidden`)

@@ -13,7 +13,8 @@ func TestN5_TheBrowserTellsWhatGoesWrong(t *testing.T) {
 		{"nothing", "default-src 'none'; script-src 'self'; img-src data:", `<script src="/good.js"></script>`, ""},
 		{"an inline script", "script-src 'self'", `<script>window.ran = 1</script>`, "ContentSecurityPolicyIssue"},
 		{"a style in markup", "style-src 'self'", `<p style="color: red">x</p>`, "ContentSecurityPolicyIssue"},
-		{"markup from a text", "require-trusted-types-for 'script'; trusted-types 'none'", `<script src="/markup.js"></script>`, "exception: "},
+		{"markup from a text", "require-trusted-types-for 'script'; trusted-types 'none'",
+			`<script src="/markup.js"></script>`, "exception: "},
 		{"an exception", "", `<script>throw new Error("of a test")</script>`, "of a test"},
 		{"a rejected promise", "", `<script>Promise.reject(new Error("of a test"))</script>`, "of a test"},
 		{"an error on the console", "", `<script>console.error("of a test")</script>`, `console: "of a test"`},
@@ -45,7 +46,8 @@ func TestN5_TheBrowserTellsWhatGoesWrong(t *testing.T) {
 			p.open(server.URL)
 			p.wait(`document.readyState == "complete"`)
 			problems := strings.Join(p.unexpected(), "\n")
-			for i := 0; i < 200 && !strings.Contains(problems, tt.want); i++ { // some are told a moment after the page has loaded
+			// some are told a moment after the page has loaded
+			for i := 0; i < 200 && !strings.Contains(problems, tt.want); i++ {
 				p.wait("true")
 				problems = strings.Join(p.unexpected(), "\n")
 			}
@@ -65,7 +67,8 @@ func TestN5_TheBrowserActs(t *testing.T) {
 	t.Parallel()
 	p := newPage(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'")
+		w.Header().Set("Content-Security-Policy",
+			"default-src 'none'; script-src 'self'; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		if r.URL.Path == "/page.js" {
 			w.Header().Set("Content-Type", "text/javascript")

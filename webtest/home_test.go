@@ -73,11 +73,13 @@ func (h *home) journals() string {
 // longer run.
 func (h *home) command(args ...string) *exec.Cmd {
 	h.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), bound) // the test's own is cancelled before what runs can be ended in peace
+	// the test's own is cancelled before what runs can be ended in peace
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	h.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, the.command.path(h), args...)
 	cmd.Dir = h.project
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "TMPDIR=" + h.TempDir(), "GOCACHE=" + goCache(h), "GOTOOLCHAIN=local",
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "TMPDIR=" + h.TempDir(), "GOCACHE=" + goCache(h),
+		"GOTOOLCHAIN=local",
 		"OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + h.model + "/v1"}
 	cmd.WaitDelay = 10 * time.Second
 	return cmd

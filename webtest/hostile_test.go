@@ -25,7 +25,8 @@ const unseen = "\x00\x07\x08\x1b[31;5m\x1b]8;;javascript:window.pwned=1\x07x\x1b
 // the collection beside the checkout.
 func escapes(t testing.TB) []string {
 	t.Helper()
-	all := []string{markup, unseen, "\x1b[2J\x1b[H\x1bc", "\x1bP+q544e\x1b\\", strings.Repeat("\u0300", 500), strings.Repeat("\u202e", 300), "\xff\xfe\xc0\x80", "a\rb\r\nc"}
+	all := []string{markup, unseen, "\x1b[2J\x1b[H\x1bc", "\x1bP+q544e\x1b\\", strings.Repeat("\u0300", 500),
+		strings.Repeat("\u202e", 300), "\xff\xfe\xc0\x80", "a\rb\r\nc"}
 	data, err := os.ReadFile("../../shared/corpora/terminal_escape/cases.jsonl")
 	if err != nil {
 		t.Logf("the collection of escapes is not here, only %d cases of the project's own: %v", len(all), err)
@@ -52,26 +53,35 @@ func escapes(t testing.TB) []string {
 func hostile(t testing.TB) (*home, string) {
 	t.Helper()
 	bad := markup + unseen
-	name := strings.NewReplacer("/", "_", "\x00", "").Replace(`<img src=x onerror="window.pwned=1">` + "\u202e\x1b[31m\u200b.txt")
+	name := strings.NewReplacer("/", "_", "\x00", "").Replace(`<img src=x onerror="window.pwned=1">` +
+		"\u202e\x1b[31m\u200b.txt")
 	file := `<img src=x onerror="window.pwned=1">.txt`
 	all := strings.Join(escapes(t), "\n")
 	model := &script{summary: bad, turns: []fakellm.Turn{
-		{Thinking: bad, Text: bad + "\n\n[link](javascript:window.pwned=1) ![x](http://127.0.0.1:1/x.png)\n\n```html\n" + bad + "\n```\n", Calls: []fakellm.Call{
-			use("update_plan", object{"plan": []object{{"step": bad, "status": "in_progress"}}, "explanation": bad}),
-			use("write_file", object{"file_path": name, "content": all}),
-			use("write_file", object{"file_path": file, "content": markup + "\nb\u202ec\n</pre>\n"}),
-			use("shell", object{"command": "cat ./*.txt; : " + strings.ReplaceAll(bad, "\x00", ""), "description": bad}),
-			use("ask_user", object{"question": bad, "options": []string{bad, "no"}}),
-			use(`<b onclick="window.pwned=1">tool`+"\u202e", object{bad: bad}),
-			{Name: "grep", Raw: `{"pattern": ` + bad},
-			use("read_file", object{"file_path": bad}),
-		}},
-		{Calls: []fakellm.Call{use("write_file", object{"file_path": file, "content": "<script>window.pwned=1</script>\u202e\u200b\nb\u202ec\n"}),
-			use("shell", object{"command": `head -c 10000000 /dev/zero | tr '\0' '<'`}), use("shell", object{"command": "echo '" + markup + "' >&2; exit 3"})}},
+		{Thinking: bad, Text: bad +
+			"\n\n[link](javascript:window.pwned=1) ![x](http://127.0.0.1:1/x.png)\n\n```html\n" + bad + "\n```\n",
+			Calls: []fakellm.Call{
+				use("update_plan", object{"plan": []object{{"step": bad, "status": "in_progress"}},
+					"explanation": bad}),
+				use("write_file", object{"file_path": name, "content": all}),
+				use("write_file", object{"file_path": file, "content": markup + "\nb\u202ec\n</pre>\n"}),
+				use("shell", object{"command": "cat ./*.txt; : " + strings.ReplaceAll(bad, "\x00", ""),
+					"description": bad}),
+				use("ask_user", object{"question": bad, "options": []string{bad, "no"}}),
+				use(`<b onclick="window.pwned=1">tool`+"\u202e", object{bad: bad}),
+				{Name: "grep", Raw: `{"pattern": ` + bad},
+				use("read_file", object{"file_path": bad}),
+			}},
+		{Calls: []fakellm.Call{use("write_file",
+			object{"file_path": file, "content": "<script>window.pwned=1</script>\u202e\u200b\nb\u202ec\n"}),
+			use("shell", object{"command": `head -c 10000000 /dev/zero | tr '\0' '<'`}),
+			use("shell", object{"command": "echo '" + markup + "' >&2; exit 3"})}},
 		{Text: bad},
 	}}
-	h := homeIn(t, t.TempDir(), `<img src=x onerror="window.pwned=1">`+"\u202e", model.answer, fakellm.Options{Words: 1000, Faults: map[int]fakellm.Fault{
-		2: {Kind: fakellm.FaultStatus, Status: 503, Body: bad}, 5: {Kind: fakellm.FaultStatus, Status: 400, Body: `{"error":{"message":` + quote(bad) + `,"type":"x"}}`}}})
+	h := homeIn(t, t.TempDir(), `<img src=x onerror="window.pwned=1">`+"\u202e", model.answer,
+		fakellm.Options{Words: 1000, Faults: map[int]fakellm.Fault{
+			2: {Kind: fakellm.FaultStatus, Status: 503, Body: bad}, 5: {Kind: fakellm.FaultStatus, Status: 400,
+				Body: `{"error":{"message":` + quote(bad) + `,"type":"x"}}`}}})
 	c := h.converse("--yes", "--model", `<img src=x onerror="window.pwned=1">`+"\u202e", "--profile", "openai")
 	c.say("user", object{"text": bad})
 	c.say("answer", object{"ask": c.next("QUESTION")["ask"], "text": bad})
@@ -130,7 +140,8 @@ func (p *page) openAll(do func(row int)) {
 		p.wait(`document.activeElement.parentElement.querySelector(".details .foot, .details .problem")`)
 		do(row)
 		p.keys(kb.Enter)
-		place := eval[[]string](p, `["posinset", "setsize"].map((a) => document.activeElement.parentElement.getAttribute("aria-" + a))`)
+		place := eval[[]string](p,
+			`["posinset", "setsize"].map((a) => document.activeElement.parentElement.getAttribute("aria-" + a))`)
 		if place[0] == place[1] {
 			return
 		}
@@ -162,7 +173,8 @@ func TestN5_HostileTexts(t *testing.T) {
 		seen += p.text(".row.current .details")
 	})
 	p.shot("rows")
-	for _, want := range []string{"<script>window.pwned=1</script>", "onerror=", "RLO", "ESC", "NUL", "exit code", "javascript:window.pwned=1"} {
+	for _, want := range []string{"<script>window.pwned=1</script>", "onerror=", "RLO", "ESC", "NUL", "exit code",
+		"javascript:window.pwned=1"} {
 		if !strings.Contains(seen, want) {
 			t.Errorf("%q is not shown anywhere", want)
 		}
@@ -171,7 +183,8 @@ func TestN5_HostileTexts(t *testing.T) {
 	p.keys("g")
 	p.shot("narrow")
 	for _, url := range p.requested() {
-		if !strings.HasPrefix(url, strings.SplitN(v.url, "#", 2)[0]) && !strings.HasPrefix(url, "data:image/svg") && !strings.HasPrefix(url, "data:,") {
+		if !strings.HasPrefix(url, strings.SplitN(v.url, "#", 2)[0]) && !strings.HasPrefix(url, "data:image/svg") &&
+			!strings.HasPrefix(url, "data:,") {
 			t.Errorf("the page asked for %.200s", url)
 		}
 	}

@@ -38,7 +38,8 @@ func TestN5_LiveGrowth(t *testing.T) {
 	p.wait(withText("#state .state", "running"))
 	p.wait(`document.title.startsWith("▶")`)
 	count := func(n int) {
-		model.gate <- fakellm.Turn{Text: fmt.Sprintf("This is answer %d.", n), Calls: []fakellm.Call{use("shell", object{"command": fmt.Sprint("echo ", n)})}}
+		model.gate <- fakellm.Turn{Text: fmt.Sprintf("This is answer %d.", n),
+			Calls: []fakellm.Call{use("shell", object{"command": fmt.Sprint("echo ", n)})}}
 	}
 	for n := range 40 {
 		count(n)
@@ -82,7 +83,8 @@ func TestN5_TimeGoesOn(t *testing.T) {
 	v, p := h.view(c.id), newPage(t)
 	p.open(v.url)
 	const silent = `[...document.querySelectorAll(".ov-time .legend li")].find((e) => e.textContent.startsWith("Since the last event"))`
-	p.wait(`parseInt(` + silent + `?.querySelector(".value").textContent) >= 2 && ` + silent + `.textContent.includes(" s, ")`)
+	p.wait(`parseInt(` + silent + `?.querySelector(".value").textContent) >= 2 && ` + silent +
+		`.textContent.includes(" s, ")`)
 	p.wait(`/\d s$/.test(document.querySelector("#state .sums").textContent)`)
 	p.wait(`[...document.querySelectorAll(".fact")].some((f) => /^Time.*\d s$/.test(f.textContent))`)
 	p.shot("silent")
@@ -185,7 +187,8 @@ func TestN5_BrokenJournals(t *testing.T) {
 				t.Fatal(err)
 			}
 			v, p := h.view(), newPage(t)
-			p.allow("40[04]|50[0-9]|422|NavigationEntryMarkedSkippable") // a person clicks, this test goes to another fragment by itself
+			// a person clicks, this test goes to another fragment by itself
+			p.allow("40[04]|50[0-9]|422|NavigationEntryMarkedSkippable")
 			p.open(v.url)
 			p.wait(`document.querySelectorAll("#list li").length == 1`)
 			p.shot("list")
@@ -227,7 +230,8 @@ func TestN5_RemovedWhileShown(t *testing.T) {
 	p.keys("f") // its details are gone
 	p.wait(`document.querySelector(".details .problem, .details .diff, .details .output")`)
 	p.shot("removed")
-	if now := p.text("#timeline .row:first-child"); !strings.Contains(rows, strings.TrimSpace(strings.SplitN(now, "\n", 2)[0])) {
+	if now := p.text("#timeline .row:first-child"); !strings.Contains(rows,
+		strings.TrimSpace(strings.SplitN(now, "\n", 2)[0])) {
 		t.Errorf("the rows have gone: %q", now)
 	}
 }

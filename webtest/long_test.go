@@ -86,5 +86,6 @@ func TestN5_FiveThousandRows(t *testing.T) {
 	if f.Heap > 100e6 || f.Nodes > 30000 {
 		t.Errorf("the page has a heap of %.0f MB and %v nodes", f.Heap/1e6, f.Nodes)
 	}
-	t.Logf("%d rounds: opened in %v, at most %v elements, heap %.1f MB, %v nodes, longest task while scrolling %v ms", *rounds, opened, got[1], f.Heap/1e6, f.Nodes, got[0])
+	t.Logf("%d rounds: opened in %v, at most %v elements, heap %.1f MB, %v nodes, longest task while scrolling %v ms",
+		*rounds, opened, got[1], f.Heap/1e6, f.Nodes, got[0])
 }

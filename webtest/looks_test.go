@@ -40,7 +40,8 @@ func TestN5_Looks(t *testing.T) {
 	p.settle()
 	p.shot("forced")
 	p.prefer("prefers-reduced-motion", "reduce")
-	if moving := eval[[]string](p, `document.getAnimations().map((a) => a.animationName || a.transitionProperty || "?")`); len(moving) > 0 {
+	if moving := eval[[]string](p,
+		`document.getAnimations().map((a) => a.animationName || a.transitionProperty || "?")`); len(moving) > 0 {
 		t.Errorf("moves although that is not wanted: %q", moving)
 	}
 }

@@ -9,7 +9,8 @@ import (
 // An output that is shown in part can be had as a whole, in pieces, also one that is long.
 func TestN5_WholeOutput(t *testing.T) {
 	t.Parallel()
-	model := &script{turns: []fakellm.Turn{{Calls: []fakellm.Call{use("shell", object{"command": "seq 1 40000"})}}, {Text: "Counted."}}}
+	model := &script{turns: []fakellm.Turn{{Calls: []fakellm.Call{use("shell", object{"command": "seq 1 40000"})}},
+		{Text: "Counted."}}}
 	h := newHome(t, model.answer)
 	c := h.converse("--yes")
 	c.say("user", object{"text": "Count."})
@@ -28,8 +29,10 @@ func TestN5_WholeOutput(t *testing.T) {
 		p.clickText(".details button", "Show the next")
 	}
 	p.wait(`document.querySelector(".details").innerText.includes("39999\n40000")`)
-	whole := eval[string](p, `[...document.querySelectorAll(".details .output .fold")].at(-1).innerText.replace(/\s+/g, " ").trim()`)
+	whole := eval[string](p,
+		`[...document.querySelectorAll(".details .output .fold")].at(-1).innerText.replace(/\s+/g, " ").trim()`)
 	if want := len("1 2 3 4 5 6 7 8 9") + 90*3 + 900*4 + 9000*5 + 30001*6; len(whole) != want {
-		t.Errorf("the whole output has %d bytes, want %d: %.40q ... %.40q", len(whole), want, whole, whole[max(0, len(whole)-40):])
+		t.Errorf("the whole output has %d bytes, want %d: %.40q ... %.40q", len(whole), want, whole,
+			whole[max(0, len(whole)-40):])
 	}
 }

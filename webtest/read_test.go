@@ -30,7 +30,8 @@ func TestN5_AMinuteIsEnough(t *testing.T) {
 			t.Errorf("the facts do not have %q: %s", want, facts)
 		}
 	}
-	if legend := p.text("#overview .legend"); !strings.Contains(legend, "odel") || !strings.Contains(legend, "ools") || !strings.Contains(legend, "%") {
+	if legend := p.text("#overview .legend"); !strings.Contains(legend, "odel") || !strings.Contains(legend, "ools") ||
+		!strings.Contains(legend, "%") {
 		t.Errorf("where the time went: %q", legend)
 	}
 	p.clickText("#tools button", "Next failure")
@@ -94,7 +95,8 @@ func TestN5_Diff(t *testing.T) {
 	p.keys("e")
 	p.wait(current + `.querySelector(".details .diff table.unified tr.added .line").innerText.includes("delay < 0")`)
 	p.wait(current + `.querySelector(".details .diff table.unified tr.removed .line").innerText.includes("delay > most")`)
-	numbers := eval[[]string](p, `[...`+current+`.querySelectorAll("tr.added .no, tr.removed .no")].map((e) => e.textContent).filter(Boolean)`)
+	numbers := eval[[]string](p,
+		`[...`+current+`.querySelectorAll("tr.added .no, tr.removed .no")].map((e) => e.textContent).filter(Boolean)`)
 	if len(numbers) != 2 || numbers[0] != "8" || numbers[1] != "8" {
 		t.Errorf("line numbers %q, want 8 and 8", numbers)
 	}
@@ -113,7 +115,8 @@ func TestN5_Subagent(t *testing.T) {
 	p, _ := openSession(h, id)
 	p.clickText("#timeline .row .head", "Find all callers")
 	p.wait(current + `.querySelector(".details .child").innerText.includes("agent-1")`)
-	p.wait(current + `.querySelector(".details .child").innerText.includes("$")`) // what it has cost, from its own journal
+	// what it has cost, from its own journal
+	p.wait(current + `.querySelector(".details .child").innerText.includes("$")`)
 	p.shot("row")
 	row := eval[int](p, current+`.data.i`)
 	p.clickText(".details .child button", "Open its session")

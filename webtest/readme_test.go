@@ -85,7 +85,8 @@ func fewColours(from image.Image) image.Image {
 		}
 	}
 	var palette color.Palette
-	for _, key := range slices.SortedFunc(maps.Keys(best), func(a, b color.RGBA) int { return alike[b] - alike[a] })[:min(256, len(best))] {
+	for _, key := range slices.SortedFunc(maps.Keys(best),
+		func(a, b color.RGBA) int { return alike[b] - alike[a] })[:min(256, len(best))] {
 		palette = append(palette, best[key])
 	}
 	to := image.NewPaletted(area, palette)

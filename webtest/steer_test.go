@@ -61,11 +61,16 @@ func TestN5_SteeringInTheBrowser(t *testing.T) {
 	t.Parallel()
 	requests := make(chan string, 20)
 	script := fakellm.Script(
-		fakellm.Turn{Thinking: "Hm.", Text: "I begin with a file.", Calls: []fakellm.Call{use("shell", object{"command": "touch one"})}},
+		fakellm.Turn{Thinking: "Hm.", Text: "I begin with a file.",
+			Calls: []fakellm.Call{use("shell", object{"command": "touch one"})}},
 		fakellm.Turn{Text: "Another.", Calls: []fakellm.Call{use("shell", object{"command": "touch two"})}},
 		fakellm.Turn{Text: "A third.", Calls: []fakellm.Call{use("shell", object{"command": "touch three"})}},
-		fakellm.Turn{Text: "And now?", Calls: []fakellm.Call{use("ask_user", object{"question": "Which colour? <b>bold</b>", "options": []string{"red", "blue"}})}},
-		fakellm.Turn{Text: "It sleeps.", Calls: []fakellm.Call{use("shell", object{"command": "echo one line; touch asleep; sleep 1000", "timeout_ms": 120000})}})
+		fakellm.Turn{Text: "And now?",
+			Calls: []fakellm.Call{use("ask_user", object{"question": "Which colour? <b>bold</b>",
+				"options": []string{"red", "blue"}})}},
+		fakellm.Turn{Text: "It sleeps.",
+			Calls: []fakellm.Call{use("shell", object{"command": "echo one line; touch asleep; sleep 1000",
+				"timeout_ms": 120000})}})
 	p := steer(t, func(r *fakellm.Request) fakellm.Turn {
 		requests <- string(r.Body)
 		return script(r)
@@ -128,11 +133,14 @@ func TestN5_SteeringInTheBrowser(t *testing.T) {
 func TestN5_ADoubleClickAnswersOnce(t *testing.T) {
 	t.Parallel()
 	model := &script{
-		subagents: map[string][]fakellm.Turn{"Make a file": {{Calls: []fakellm.Call{use("shell", object{"command": "touch one"})}}, {Text: "Done."}}},
+		subagents: map[string][]fakellm.Turn{"Make a file": {{Calls: []fakellm.Call{use("shell",
+			object{"command": "touch one"})}}, {Text: "Done."}}},
 		turns: []fakellm.Turn{
 			{Calls: []fakellm.Call{use("spawn_agent", object{"task": "Make a file."})}},
-			{Calls: []fakellm.Call{use("ask_user", object{"question": "Which colour?", "options": []string{"red", "blue"}})}},
-			{Calls: []fakellm.Call{use("wait", object{"agent_id": "agent-1"})}}, // so that the session does not end before both are answered
+			{Calls: []fakellm.Call{use("ask_user", object{"question": "Which colour?",
+				"options": []string{"red", "blue"}})}},
+			// so that the session does not end before both are answered
+			{Calls: []fakellm.Call{use("wait", object{"agent_id": "agent-1"})}},
 			{Text: "Done."},
 		},
 	}
@@ -172,6 +180,7 @@ func (p *steered) answer(label string) {
 // choose chooses a value in a field.
 func (p *steered) choose(name, value string) {
 	p.Helper()
-	eval[bool](p.page, `(() => { const s = document.querySelector("#act select[name=`+name+`]"); s.value = `+quote(value)+`; s.dispatchEvent(new Event("change")); return true; })()`)
+	eval[bool](p.page, `(() => { const s = document.querySelector("#act select[name=`+name+`]"); s.value = `+
+		quote(value)+`; s.dispatchEvent(new Event("change")); return true; })()`)
 	p.wait(`document.querySelector("#act select[name=` + name + `]").value == ` + quote(value))
 }

@@ -28,7 +28,8 @@ const (
 // final matches the names of tests that are never right by a second try: kills, lost updates,
 // attacks, secrets, resume, and processes that are left running. A failure of a package without one
 // of a test is such a process, too; its name is empty.
-var final = regexp.MustCompile(`^$|(?i:kill|lost|crash|attack|hostile|secret|mask|resum|takeover|fence|leak|left|leaves)|_?(A19|D4|I8|L7|L12|O7|P4|P8|P9)_`)
+var final = regexp.MustCompile(
+	`^$|(?i:kill|lost|crash|attack|hostile|secret|mask|resum|takeover|fence|leak|left|leaves)|_?(A19|D4|I8|L7|L12|O7|P4|P8|P9)_`)
 
 // broken matches lines of panics and of what the tests' mains print about goroutines and processes
 // that are left.
@@ -89,7 +90,8 @@ func report(dir string) (ok bool, err error) {
 	fmt.Printf("\nseconds of each stage:\n%s", stages)
 	ok = len(failed) == 0 && len(again) <= retries
 	for _, t := range again {
-		fmt.Printf("\nretried: %s failed %d times, then passed; at first:\n%s", t.name, t.failed, strings.Join(t.first, ""))
+		fmt.Printf("\nretried: %s failed %d times, then passed; at first:\n%s", t.name, t.failed,
+			strings.Join(t.first, ""))
 		if final.MatchString(t.name[strings.LastIndex(t.name, " ")+1:]) {
 			fmt.Printf("%s is a test that may not be tried again: it fails\n", t.name)
 			ok = false
@@ -163,8 +165,9 @@ func (t *test) add(action, output string, sub bool) bool {
 // happened.
 func withoutPackages(failed []*test) []*test {
 	return slices.DeleteFunc(failed, func(t *test) bool {
-		return strings.HasSuffix(t.name, " ") && !t.raced && !t.ended && slices.ContainsFunc(failed, func(o *test) bool {
-			return o != t && strings.HasPrefix(o.name, t.name)
-		})
+		return strings.HasSuffix(t.name, " ") && !t.raced && !t.ended &&
+			slices.ContainsFunc(failed, func(o *test) bool {
+				return o != t && strings.HasPrefix(o.name, t.name)
+			})
 	})
 }

@@ -43,7 +43,8 @@ func runLandlock(args []string) (code int, err error) {
 		return exitUsage, errors.New("it needs --filter DESCRIPTOR and, after --, a command")
 	}
 	return become(flags.Args(), *given, func() error {
-		return errors.Join(confine(read, write), landlock.DropCapabilities(unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN), installFilter(*filter))
+		return errors.Join(confine(read, write), landlock.DropCapabilities(unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER,
+			unix.CAP_CHOWN), installFilter(*filter))
 	})
 }
 
@@ -69,7 +70,8 @@ func become(args []string, variables int, confine func() error) (code int, err e
 func confine(read, write []string) error {
 	abi, err := landlock.ABI()
 	if err == nil && abi < landlock.Truncating {
-		err = fmt.Errorf("this kernel has version %d of Landlock, and version %d is needed (Linux 6.2)", abi, landlock.Truncating)
+		err = fmt.Errorf("this kernel has version %d of Landlock, and version %d is needed (Linux 6.2)", abi,
+			landlock.Truncating)
 	}
 	if err != nil {
 		return err

@@ -95,12 +95,15 @@ func newBox(t *testing.T, handler http.Handler) *box {
 
 // command returns the command for a script. HOST is the server, and programs trust its certificate.
 func (b *box) command(script string) *exec.Cmd {
-	args := []string{"--unshare-net", "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/", "--proc", "/proc", "--chdir", b.dir,
+	args := []string{"--unshare-net", "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/", "--proc", "/proc",
+		"--chdir", b.dir,
 		helper, "proxy", "--socket", b.proxy.Socket(), "--", "/bin/sh", "-c", script}
 	cmd := exec.Command(b.bwrap, args...)
 	ca := filepath.Join(b.dir, "ca.pem")
-	cmd.Env = append(os.Environ(), "HOST=example.com:"+b.port, "CURL_CA_BUNDLE="+ca, "SSL_CERT_FILE="+ca, "GIT_SSL_CAINFO="+ca, "NODE_EXTRA_CA_CERTS="+ca,
-		"HOME="+b.dir, "GIT_TERMINAL_PROMPT=0", "HTTPS_PROXY=http://127.0.0.1:1", "no_proxy=*", "npm_config_https_proxy=http://127.0.0.1:1")
+	cmd.Env = append(os.Environ(), "HOST=example.com:"+b.port, "CURL_CA_BUNDLE="+ca, "SSL_CERT_FILE="+ca,
+		"GIT_SSL_CAINFO="+ca, "NODE_EXTRA_CA_CERTS="+ca,
+		"HOME="+b.dir, "GIT_TERMINAL_PROMPT=0", "HTTPS_PROXY=http://127.0.0.1:1", "no_proxy=*",
+		"npm_config_https_proxy=http://127.0.0.1:1")
 	return cmd
 }
 
@@ -118,7 +121,9 @@ func (b *box) run(t *testing.T, script string) (code int, out string) {
 // The usual programs reach the named host through the proxy, and their requests arrive.
 func TestL4_ProgramsUseTheProxy(t *testing.T) {
 	repository := t.TempDir()
-	for _, args := range [][]string{{"init", "-q", "-b", "main", "--bare", "repo.git"}, {"clone", "-q", "repo.git", "work"}, {"-C", "work", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "the commit"},
+	for _, args := range [][]string{{"init", "-q", "-b", "main", "--bare", "repo.git"},
+		{"clone", "-q", "repo.git", "work"}, {"-C", "work", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q",
+			"--allow-empty", "-m", "the commit"},
 		{"-C", "work", "push", "-q", "origin", "HEAD:main"}, {"-C", "repo.git", "update-server-info"}} {
 		cmd := exec.Command(peer.Need(t, "git"), args...)
 		cmd.Dir = repository
@@ -129,9 +134,18 @@ func TestL4_ProgramsUseTheProxy(t *testing.T) {
 	serve := http.NewServeMux()
 	serve.Handle("/repo.git/", http.FileServer(http.Dir(repository)))
 	serve.HandleFunc("/hello", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "hello over", r.Proto) })
-	serve.HandleFunc("/example.com/mod/@v/list", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "v1.2.3") })
-	serve.HandleFunc("/example.com/mod/@v/v1.2.3.info", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, `{"Version":"v1.2.3"}`) })
-	serve.HandleFunc("/example.com/mod/@v/v1.2.3.mod", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "module example.com/mod") })
+	serve.HandleFunc("/example.com/mod/@v/list", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w,
+			"v1.2.3")
+	})
+	serve.HandleFunc("/example.com/mod/@v/v1.2.3.info", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w,
+			`{"Version":"v1.2.3"}`)
+	})
+	serve.HandleFunc("/example.com/mod/@v/v1.2.3.mod", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w,
+			"module example.com/mod")
+	})
 	serve.HandleFunc("/a-package", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintln(w, `{"name":"a-package","dist-tags":{"latest":"4.5.6"},"versions":{"4.5.6":{"name":"a-package","version":"4.5.6","dist":{"tarball":"https://example.com/x.tgz"}}}}`)
@@ -140,7 +154,8 @@ func TestL4_ProgramsUseTheProxy(t *testing.T) {
 	for _, c := range []struct{ program, script, want string }{
 		{"curl", "curl -sS https://$HOST/hello", "hello over HTTP/"},
 		{"git", "git clone -q https://$HOST/repo.git clone && git -C clone log --format=%s", "the commit"},
-		{"go", "GOPROXY=https://$HOST GONOSUMDB=* GOFLAGS= GOTOOLCHAIN=local go list -m -versions example.com/mod", "v1.2.3"},
+		{"go", "GOPROXY=https://$HOST GONOSUMDB=* GOFLAGS= GOTOOLCHAIN=local go list -m -versions example.com/mod",
+			"v1.2.3"},
 		{"npm", "npm --registry https://$HOST/ --strict-ssl=false --fetch-retries 0 --cache ./npm --no-update-notifier view a-package version", "4.5.6"},
 	} {
 		t.Run(c.program, func(t *testing.T) {
@@ -157,7 +172,10 @@ func TestL4_ProgramsUseTheProxy(t *testing.T) {
 
 // There is no other way to the network, and the proxy refuses other hosts.
 func TestL4_NothingButTheProxy(t *testing.T) {
-	b := newBox(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Errorf("%s %s arrived", r.Method, r.Host) }))
+	b := newBox(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s arrived", r.Method,
+			r.Host)
+	}))
 	curl := peer.Need(t, "curl")
 	for name, script := range map[string]string{
 		"another host":      curl + " -sS https://other.example/",
@@ -184,7 +202,8 @@ func TestL4_NothingButTheProxy(t *testing.T) {
 		hosts = append(hosts, r.Host)
 	}
 	slices.Sort(hosts)
-	want := []string{"127.0.0.2:" + b.port, "169.254.169.254:80", "example.com:" + b.port, "other.example:443", "other.example:80"}
+	want := []string{"127.0.0.2:" + b.port, "169.254.169.254:80", "example.com:" + b.port, "other.example:443",
+		"other.example:80"}
 	if !slices.Equal(hosts, want) {
 		t.Errorf("recorded %v, want %v", hosts, want)
 	}
@@ -194,7 +213,8 @@ func TestL4_NothingButTheProxy(t *testing.T) {
 func TestL4_TheHelperEndsAsItsCommand(t *testing.T) {
 	b := newBox(t, http.NotFoundHandler())
 	for script, want := range map[string]int{
-		"exit 0": 0, "exit 7": 7, "kill -TERM $$": 128 + 15, "kill -KILL $$": 128 + 9, "kill -SEGV $$": 128 + 11, "sleep 1000 & exit 3": 3,
+		"exit 0": 0, "exit 7": 7, "kill -TERM $$": 128 + 15, "kill -KILL $$": 128 + 9, "kill -SEGV $$": 128 + 11,
+		"sleep 1000 & exit 3": 3,
 		"test \"$HTTP_PROXY $http_proxy\" = \"$HTTPS_PROXY $ALL_PROXY\" && test $no_proxy = localhost,127.0.0.1,::1 && test -z \"$npm_config_https_proxy\"": 0,
 	} {
 		if code, out := b.run(t, script); code != want {
@@ -212,9 +232,12 @@ func TestL4_TheHelperEndsAsItsCommand(t *testing.T) {
 		code int
 		want string
 	}{
-		{nil, 125, "usage: "}, {[]string{"nonsense"}, 125, "usage: "}, {[]string{"proxy", "--", "true"}, 125, "--socket PATH"}, {[]string{"proxy", "--socket", socket}, 125, "a command"},
-		{[]string{"proxy", "--what"}, 125, "-what"}, {[]string{"proxy", "--socket", socket, "--", "/nonexistent"}, 127, "/nonexistent"},
-		{[]string{"proxy", "--socket", socket, "--", "/etc/passwd"}, 126, "permission denied"}, {[]string{"proxy", "--socket", socket, "--listen", "8.8.8.8:1", "--", "true"}, 125, "cannot listen"},
+		{nil, 125, "usage: "}, {[]string{"nonsense"}, 125, "usage: "}, {[]string{"proxy", "--", "true"}, 125,
+			"--socket PATH"}, {[]string{"proxy", "--socket", socket}, 125, "a command"},
+		{[]string{"proxy", "--what"}, 125, "-what"}, {[]string{"proxy", "--socket", socket, "--", "/nonexistent"}, 127,
+			"/nonexistent"},
+		{[]string{"proxy", "--socket", socket, "--", "/etc/passwd"}, 126, "permission denied"},
+		{[]string{"proxy", "--socket", socket, "--listen", "8.8.8.8:1", "--", "true"}, 125, "cannot listen"},
 	} {
 		if code, out := run(c.args...); code != c.code || !strings.Contains(out, c.want) {
 			t.Errorf("%v: exit %d, %q", c.args, code, out)
@@ -282,7 +305,9 @@ func line(t *testing.T, r *os.File, want string) {
 func TestL4_ManyConnectionsOfACommand(t *testing.T) {
 	b := newBox(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "x") }))
 	curl := peer.Need(t, "curl")
-	code, out := b.run(t, fmt.Sprintf("%s -s --parallel --parallel-max 300 --max-time 60 --http1.1 'https://%s/[1-600]' 2>/dev/null | wc -c", curl, "example.com:"+b.port))
+	code, out := b.run(t, fmt.Sprintf(
+		"%s -s --parallel --parallel-max 300 --max-time 60 --http1.1 'https://%s/[1-600]' 2>/dev/null | wc -c", curl,
+		"example.com:"+b.port))
 	if code != 0 || strings.TrimSpace(out) != "600" {
 		t.Errorf("exit %d: %s", code, out)
 	}

@@ -31,7 +31,8 @@ func scope() error {
 		return err
 	}
 	if abi < landlock.Scoped {
-		return fmt.Errorf("this kernel has version %d of Landlock, and version %d is needed (Linux 6.12)", abi, landlock.Scoped)
+		return fmt.Errorf("this kernel has version %d of Landlock, and version %d is needed (Linux 6.12)", abi,
+			landlock.Scoped)
 	}
 	ruleset, err := landlock.NewScoped(abi)
 	if err != nil {

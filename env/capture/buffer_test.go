@@ -19,9 +19,12 @@ import (
 // them, and bytes that belong to none.
 func awkward(limit int) *rapid.Generator[[]byte] {
 	pieces := rapid.SampledFrom([]string{
-		"a", "\n", "word ", strings.Repeat("ascii\n", 30), "ä", "\u07ff", "€", "\u0800", "\ud7ff", "\ue000", "\U00010000", "\U0010ffff", "😀",
-		"\xc3", "\xe2", "\xe2\x82", "\xf0", "\xf0\x9f", "\xf0\x9f\x98", "\x80", "\xa4", "\xbf", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xe0\xa0",
-		"\xed\xa0\x80", "\xed\x9f", "\xf0\x8f\xbf\xbf", "\xf0\x90\x80", "\xf4\x8f", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\x00",
+		"a", "\n", "word ", strings.Repeat("ascii\n", 30), "ä", "\u07ff", "€", "\u0800", "\ud7ff", "\ue000",
+		"\U00010000", "\U0010ffff", "😀",
+		"\xc3", "\xe2", "\xe2\x82", "\xf0", "\xf0\x9f", "\xf0\x9f\x98", "\x80", "\xa4", "\xbf", "\xc0\x80", "\xc1\xbf",
+		"\xe0\x9f\xbf", "\xe0\xa0",
+		"\xed\xa0\x80", "\xed\x9f", "\xf0\x8f\xbf\xbf", "\xf0\x90\x80", "\xf4\x8f", "\xf4\x90\x80\x80",
+		"\xf5\x80\x80\x80", "\xff", "\x00",
 	})
 	return rapid.Custom(func(t *rapid.T) []byte {
 		return []byte(strings.Join(rapid.SliceOfN(pieces, 0, limit).Draw(t, "text"), ""))
@@ -87,14 +90,16 @@ func checkEnds(t *rapid.T, c *capture.Buffer, all []byte, headSize, tailSize int
 func TestD5_NoCharacterIsCut(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		text := strings.ToValidUTF8(string(awkward(200).Draw(t, "text")), "\uFFFD")
-		c := capture.New(capture.Options{Head: rapid.IntRange(1, 80).Draw(t, "head"), Tail: rapid.IntRange(1, 80).Draw(t, "tail")})
+		c := capture.New(capture.Options{Head: rapid.IntRange(1, 80).Draw(t, "head"),
+			Tail: rapid.IntRange(1, 80).Draw(t, "tail")})
 		c.Write(env.Stdout, []byte(text))
 		head, tail := c.Bytes()
 		_, chars, _ := c.Omission()
 		if chars == 0 {
 			head, tail = append(head, tail...), nil // a character may span both
 		}
-		if got := utf8.RuneCount(head) + utf8.RuneCount(tail) + int(chars); !utf8.Valid(head) || !utf8.Valid(tail) || got != utf8.RuneCountInString(text) {
+		if got := utf8.RuneCount(head) + utf8.RuneCount(tail) + int(chars); !utf8.Valid(head) || !utf8.Valid(tail) ||
+			got != utf8.RuneCountInString(text) {
 			t.Fatalf("%q and %q and %d characters of %q", head, tail, chars, text)
 		}
 	})
@@ -153,9 +158,10 @@ func TestD5_Text(t *testing.T) {
 		"cut at the end":    {capture.Options{Head: 4, Tail: -1}, "a😀b", "a\n[... 5 bytes omitted ...]\n"},
 		"cut at the start":  {capture.Options{Head: -1, Tail: 4}, "a😀b", "\n[... 5 bytes omitted ...]\nb"},
 		"invalid":           {capture.Options{}, "a\xffb", "a\uFFFDb"},
-		"invalid at cuts":   {capture.Options{Head: 2, Tail: 2}, "a\xff--\xffb", "a\uFFFD\n[... 2 bytes omitted ...]\n\uFFFDb"},
-		"head only":         {capture.Options{Head: 2, Tail: -1}, "abcd", "ab\n[... 2 bytes omitted ...]\n"},
-		"empty":             {capture.Options{}, "", ""},
+		"invalid at cuts": {capture.Options{Head: 2, Tail: 2}, "a\xff--\xffb",
+			"a\uFFFD\n[... 2 bytes omitted ...]\n\uFFFDb"},
+		"head only": {capture.Options{Head: 2, Tail: -1}, "abcd", "ab\n[... 2 bytes omitted ...]\n"},
+		"empty":     {capture.Options{}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			buf := capture.New(c.opts)

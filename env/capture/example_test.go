@@ -18,7 +18,8 @@ func Example() {
 	}
 	defer local.Close()
 	output := capture.New(capture.Options{Head: 8, Tail: 10})
-	run, err := env.Run(context.Background(), local, env.Command{Script: "seq 1 1000", Output: output.Write}, time.Minute)
+	run, err := env.Run(context.Background(), local, env.Command{Script: "seq 1 1000", Output: output.Write},
+		time.Minute)
 	if err != nil {
 		log.Fatal(err)
 	}

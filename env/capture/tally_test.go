@@ -49,7 +49,8 @@ func TestD5_TallyOfPieces(t *testing.T) {
 	stretch := rapid.Custom(func(t *rapid.T) string {
 		n := rapid.IntRange(1, 40).Draw(t, "times")
 		return strings.Repeat(rapid.SampledFrom([]string{
-			"a", "line\n", "ä", "€", "😀", "ä€", "😀a", "\x80", "\xff", "\xe2", "\xf0\x9f\x98", "\xe2\x82", "\xff€", "\xc3",
+			"a", "line\n", "ä", "€", "😀", "ä€", "😀a", "\x80", "\xff", "\xe2", "\xf0\x9f\x98", "\xe2\x82", "\xff€",
+			"\xc3",
 		}).Draw(t, "of"), n)
 	})
 	seed.Check(t, func(t *rapid.T) {

@@ -260,7 +260,8 @@ func inputAndOutputAreRawBytes(t *tester) {
 func dir(t *tester) {
 	t.put("sub/f", "in sub", 0o644)
 	t.put("f", "in the working directory", 0o644)
-	for dir, want := range map[string]string{"": "in the working directory", "sub": "in sub", t.absolute("sub"): "in sub"} {
+	for dir, want := range map[string]string{"": "in the working directory", "sub": "in sub",
+		t.absolute("sub"): "in sub"} {
 		t.equal("content of f in Dir "+dir, t.run(env.Command{Script: "cat f", Dir: dir}).all(), want)
 	}
 }

@@ -66,7 +66,8 @@ func ExampleScripts() {
 func ExampleSuiteWith() {
 	test := func(t *testing.T) {
 		envtest.SuiteWith(t, func(*testing.T) env.Environment { return &envtest.Memory{} }, envtest.Options{
-			Lacks: map[envtest.Feature]string{envtest.Commands: "it runs nothing", envtest.Links: "it has no links", envtest.FIFOs: "it has no FIFOs"},
+			Lacks: map[envtest.Feature]string{envtest.Commands: "it runs nothing", envtest.Links: "it has no links",
+				envtest.FIFOs: "it has no FIFOs"},
 		})
 	}
 	goTest("TestEnvironment", test)
@@ -78,7 +79,8 @@ func ExampleSuiteWith() {
 func goTest(name string, test func(t *testing.T)) {
 	stdout := os.Stdout
 	os.Stdout = os.Stderr // what tests report is not the example's output
-	ok := testing.RunTests(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: name, F: test}})
+	ok := testing.RunTests(func(_, _ string) (bool, error) { return true, nil },
+		[]testing.InternalTest{{Name: name, F: test}})
 	os.Stdout = stdout
 	fmt.Println(name, ok)
 }

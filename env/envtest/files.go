@@ -34,7 +34,8 @@ func workDirIsAbsolute(t *tester) {
 }
 
 func contentIsRawBytes(t *tester) {
-	for _, data := range []string{"", "\x00\xff\r\n\n", "no newline", "\ufeffBOM\r\n", allBytes(), strings.Repeat("long", 1<<20)} {
+	for _, data := range []string{"", "\x00\xff\r\n\n", "no newline", "\ufeffBOM\r\n", allBytes(),
+		strings.Repeat("long", 1<<20)} {
 		t.put("f", data, 0o644)
 		if got := t.read("f"); got != data {
 			t.Errorf("content of %d bytes comes back as %d other bytes", len(data), len(got))
@@ -124,7 +125,8 @@ func statDescribes(t *tester) {
 	if !t.stat("dir").IsDir() || !t.stat(".").IsDir() {
 		t.Error("Stat does not report a directory as one")
 	}
-	if list := t.list("dir"); len(list) != 1 || !list[0].ModTime.Equal(f.ModTime) || list[0].Size != f.Size || list[0].Mode != f.Mode {
+	if list := t.list("dir"); len(list) != 1 || !list[0].ModTime.Equal(f.ModTime) || list[0].Size != f.Size ||
+		list[0].Mode != f.Mode {
 		t.Errorf("Stat returned %+v and ReadDir %+v", f, list)
 	}
 	t.put("dir/f", "123456", 0o644)

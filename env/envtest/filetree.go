@@ -63,7 +63,8 @@ func lstatDescribesTheLink(t *tester) {
 func lstatSaysWhatStatSays(t *tester) {
 	t.write("dir/f", "content", 0o644)
 	for _, name := range []string{"dir/f", "dir", "."} {
-		if got, want := t.lstat(name).Info, t.stat(name); got.Name != want.Name || got.Size != want.Size || got.Mode != want.Mode || !got.ModTime.Equal(want.ModTime) {
+		if got, want := t.lstat(name).Info, t.stat(name); got.Name != want.Name || got.Size != want.Size ||
+			got.Mode != want.Mode || !got.ModTime.Equal(want.ModTime) {
 			t.Errorf("Lstat of %s: %+v, and Stat %+v", name, got, want)
 		}
 	}
@@ -106,7 +107,8 @@ func readlinkGivesTheText(t *tester) {
 			t.Errorf("Readlink %s = %q, %v, want %q", name, got, err, want)
 		}
 	}
-	for name, want := range map[string]error{"dir/f": fs.ErrInvalid, "dir": fs.ErrInvalid, "absent": fs.ErrNotExist, "": fs.ErrInvalid} {
+	for name, want := range map[string]error{"dir/f": fs.ErrInvalid, "dir": fs.ErrInvalid, "absent": fs.ErrNotExist,
+		"": fs.ErrInvalid} {
 		_, err := tree.Readlink(t.ctx, name)
 		t.isError("Readlink "+name, err, want)
 	}
@@ -115,7 +117,8 @@ func readlinkGivesTheText(t *tester) {
 func symlinkMakesLinks(t *tester) {
 	tree := t.tree()
 	t.write("dir/f", "content", 0o644)
-	for name, target := range map[string]string{"l": "dir/f", "new/deep/l": "../../dir/f", "dangling": "no/../where", "out": "/"} {
+	for name, target := range map[string]string{"l": "dir/f", "new/deep/l": "../../dir/f", "dangling": "no/../where",
+		"out": "/"} {
 		t.must("Symlink "+name, tree.Symlink(t.ctx, target, name))
 		if got, err := tree.Readlink(t.ctx, name); err != nil || got != target {
 			t.Errorf("Readlink %s = %q, %v, want %q", name, got, err, target)
@@ -192,7 +195,8 @@ func dirsShowTheTree(t *tester) {
 	for _, entry := range list {
 		node, err := dir.Lstat(t.ctx, entry.Name)
 		if want := t.lstat("d/" + entry.Name); err != nil || !sameNode(node, want) || node.Mode.Type() != entry.Type {
-			t.Errorf("Lstat of %s in the directory: %+v, %v; by its name %+v; listed as %v", entry.Name, node, err, want, entry.Type)
+			t.Errorf("Lstat of %s in the directory: %+v, %v; by its name %+v; listed as %v", entry.Name, node, err,
+				want, entry.Type)
 		}
 	}
 	for name, want := range map[string]string{"l": "../d//f", "dangling": "nowhere"} {

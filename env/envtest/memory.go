@@ -296,7 +296,10 @@ func (m *Memory) put(place string, n *node) {
 // WriteFile implements env.Environment. The name of a new file must not contain control characters,
 // as for env.Local.
 func (m *Memory) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-	return m.change(ctx, "write", name, func(_ string, old *node) (*node, error) { return m.written(old, name, data, perm) })
+	return m.change(ctx, "write", name, func(_ string, old *node) (*node, error) {
+		return m.written(old, name, data,
+			perm)
+	})
 }
 
 // written returns a file node with new content.
@@ -388,7 +391,10 @@ func (m *Memory) Lstat(ctx context.Context, name string) (described env.Node, er
 
 // Readlink implements env.Tree. It always returns an error, because there are no links.
 func (m *Memory) Readlink(ctx context.Context, name string) (string, error) {
-	return "", m.look(ctx, "readlink", name, func(string, *node) error { return fmt.Errorf("not a symbolic link: %w", fs.ErrInvalid) })
+	return "", m.look(ctx, "readlink", name, func(string, *node) error {
+		return fmt.Errorf("not a symbolic link: %w",
+			fs.ErrInvalid)
+	})
 }
 
 // Symlink implements env.Tree. It returns an error that wraps errors.ErrUnsupported.
@@ -425,5 +431,6 @@ func (m *Memory) Chmod(ctx context.Context, name string, perm fs.FileMode) error
 var (
 	errIsDir   = fmt.Errorf("is a directory: %w", fs.ErrInvalid)
 	errNotDir  = errors.New("not a directory")
-	errOutside = fmt.Errorf("outside of the allowed directories (%s/); use a path inside of them: %w", MemoryDir, fs.ErrPermission)
+	errOutside = fmt.Errorf("outside of the allowed directories (%s/); use a path inside of them: %w", MemoryDir,
+		fs.ErrPermission)
 )

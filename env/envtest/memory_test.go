@@ -87,7 +87,8 @@ func suiteScripts(release <-chan struct{}) envtest.Scripts {
 		"exit 255": exits(255),
 		"chmod 0 f secret; if cat f; then chmod 755 secret; fi": exits(0),
 		"kill -s KILL $$": func(context.Context, *command) env.Exit { return env.Exit{Code: -1, Signal: "SIGKILL"} },
-		"a='one  two'\nprintf '%s\\n' \"$a\" \"it's\" \\\\ # a comment\ncat <<'END'\n$HOME `id` \u00fc\nEND\n": prints("one  two\nit's\n\\\n$HOME `id` \u00fc\n"),
+		"a='one  two'\nprintf '%s\\n' \"$a\" \"it's\" \\\\ # a comment\ncat <<'END'\n$HOME `id` \u00fc\nEND\n": prints(
+			"one  two\nit's\n\\\n$HOME `id` \u00fc\n"),
 		"echo out; echo err >&2": func(_ context.Context, c *command) env.Exit {
 			print(c.Stdout, "out\n")
 			print(c.Stderr, "err\n")
@@ -108,7 +109,8 @@ func suiteScripts(release <-chan struct{}) envtest.Scripts {
 			}
 			return env.Exit{}
 		},
-		"i=0; while [ $i -lt 2000 ]; do echo out; echo err >&2; i=$((i+1)); done": func(_ context.Context, c *command) env.Exit {
+		"i=0; while [ $i -lt 2000 ]; do echo out; echo err >&2; i=$((i+1)); done": func(_ context.Context,
+			c *command) env.Exit {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
@@ -151,7 +153,8 @@ func waitingScripts(release <-chan struct{}) envtest.Scripts {
 			}
 			return env.Exit{}
 		},
-		`printf '%s|' "$ENVTEST_ODD" "$ENVTEST_EMPTY" "${ENVTEST_EMPTY-unset}"`: func(_ context.Context, c *command) env.Exit {
+		`printf '%s|' "$ENVTEST_ODD" "$ENVTEST_EMPTY" "${ENVTEST_EMPTY-unset}"`: func(_ context.Context,
+			c *command) env.Exit {
 			for _, v := range c.Env {
 				_, value, _ := strings.Cut(v, "=")
 				print(c.Stdout, value+"|")
@@ -166,7 +169,8 @@ func waitingScripts(release <-chan struct{}) envtest.Scripts {
 		},
 		"echo partial; sleep 1000": hangs("partial\n"),
 		"echo ready; sleep 1000":   hangs("ready\n"),
-		"trap 'echo asked; exit 3' TERM; echo ready; while :; do sleep 1000 & wait; done": func(ctx context.Context, c *command) env.Exit {
+		"trap 'echo asked; exit 3' TERM; echo ready; while :; do sleep 1000 & wait; done": func(ctx context.Context,
+			c *command) env.Exit {
 			hangs("ready\n")(ctx, c)
 			print(c.Stdout, "asked\n")
 			return env.Exit{Code: 3}
@@ -205,7 +209,8 @@ func TestD1_MemoryPassesTheSuite(t *testing.T) {
 
 func TestD1_MemoryWithoutCommandsPassesTheSuite(t *testing.T) {
 	envtest.SuiteWith(t, func(t *testing.T) env.Environment { return &envtest.Memory{} }, envtest.Options{
-		Lacks: map[envtest.Feature]string{envtest.Commands: "it was given none", envtest.Links: "it has files and directories only",
+		Lacks: map[envtest.Feature]string{envtest.Commands: "it was given none",
+			envtest.Links: "it has files and directories only",
 			envtest.FIFOs: "it has files and directories only"}})
 }
 
@@ -227,7 +232,8 @@ func TestD1_MemoryIsLikeLocal(t *testing.T) {
 	elements := rapid.SampledFrom([]string{"a", "b", "c", "a", "b", "..", ".", ""})
 	names := rapid.Custom(func(t *rapid.T) string {
 		name := strings.Join(rapid.SliceOfN(elements, 1, 4).Draw(t, "elements"), "/")
-		return rapid.SampledFrom([]string{"", "", "", "", "ABS/", "ABS/../", "~/", "/", "ABS/../work/", "../work/"}).Draw(t, "before") + name
+		return rapid.SampledFrom([]string{"", "", "", "", "ABS/", "ABS/../", "~/", "/", "ABS/../work/",
+			"../work/"}).Draw(t, "before") + name
 	})
 	seed.Check(t, func(rt *rapid.T) {
 		base, err := os.MkdirTemp("", "")
@@ -247,7 +253,8 @@ func TestD1_MemoryIsLikeLocal(t *testing.T) {
 		memory := &envtest.Memory{}
 		for range 12 {
 			name := names.Draw(rt, "name")
-			op := rapid.SampledFrom([]string{"write", "write", "write", "remove", "remove", "open", "stat", "list"}).Draw(rt, "op")
+			op := rapid.SampledFrom([]string{"write", "write", "write", "remove", "remove", "open", "stat",
+				"list"}).Draw(rt, "op")
 			data := rapid.StringN(0, 3, -1).Draw(rt, "data")
 			perm := rapid.SampledFrom([]fs.FileMode{0o644, 0o755, 0o600}).Draw(rt, "perm")
 			want := outcome(local, op, strings.ReplaceAll(name, "ABS", dir), data, perm)
@@ -363,9 +370,11 @@ func TestD4_MemoryInABubble(t *testing.T) {
 			script string
 			want   env.Result
 		}{
-			{"obey", env.Result{Exit: env.Exit{Code: -1, Signal: "SIGTERM", Duration: 10 * time.Second}, TimedOut: true}},
+			{"obey", env.Result{Exit: env.Exit{Code: -1, Signal: "SIGTERM", Duration: 10 * time.Second},
+				TimedOut: true}},
 			{"read", env.Result{Exit: env.Exit{Code: 1, Duration: 10 * time.Second}, TimedOut: true}},
-			{"deaf", env.Result{Exit: env.Exit{Code: -1, Signal: "SIGKILL", Duration: 12 * time.Second}, TimedOut: true}},
+			{"deaf", env.Result{Exit: env.Exit{Code: -1, Signal: "SIGKILL", Duration: 12 * time.Second},
+				TimedOut: true}},
 			{"leave", env.Result{Exit: env.Exit{Code: 1, Left: []string{"a server"}}}},
 			{"nothing", env.Result{Exit: env.Exit{Code: 127}}},
 		} {

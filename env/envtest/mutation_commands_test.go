@@ -216,12 +216,14 @@ func commandMutations() []mutation {
 		{defect: "no shell", check: "D3_PlatformNamesTheShell", mutate: changed(func(env.Environment) mutant {
 			return mutant{platform: &env.Platform{OS: "linux", Arch: "amd64"}}
 		})},
-		{defect: "scripts are quoted twice", check: "D3_ScriptsAreTakenAsTheyAre", mutate: command(func(cmd *env.Command) {
-			cmd.Script = `sh -c "` + cmd.Script + `"`
-		})},
-		{defect: "one line of the script is run", check: "D3_ScriptsAreTakenAsTheyAre", mutate: command(func(cmd *env.Command) {
-			cmd.Script, _, _ = strings.Cut(cmd.Script, "\n")
-		})},
+		{defect: "scripts are quoted twice", check: "D3_ScriptsAreTakenAsTheyAre",
+			mutate: command(func(cmd *env.Command) {
+				cmd.Script = `sh -c "` + cmd.Script + `"`
+			})},
+		{defect: "one line of the script is run", check: "D3_ScriptsAreTakenAsTheyAre",
+			mutate: command(func(cmd *env.Command) {
+				cmd.Script, _, _ = strings.Cut(cmd.Script, "\n")
+			})},
 		{defect: "one stream", check: "D3_StreamsAreToldApart", mutate: command(func(cmd *env.Command) {
 			output := cmd.Output
 			cmd.Output = func(_ int, p []byte) { output(env.Stdout, p) }
@@ -237,55 +239,67 @@ func commandMutations() []mutation {
 			}
 		})},
 		{defect: "output goes on", check: "D3_NoOutputAfterWait", mutate: late},
-		{defect: "somebody must listen", check: "D3_OutputMayBeDiscarded", mutate: changed(func(e env.Environment) mutant {
-			return mutant{start: func(ctx context.Context, cmd env.Command) (env.Process, error) {
-				if cmd.Output == nil {
-					return nil, errors.New("no output")
-				}
-				return e.Start(ctx, cmd)
-			}}
-		})},
+		{defect: "somebody must listen", check: "D3_OutputMayBeDiscarded",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{start: func(ctx context.Context, cmd env.Command) (env.Process, error) {
+					if cmd.Output == nil {
+						return nil, errors.New("no output")
+					}
+					return e.Start(ctx, cmd)
+				}}
+			})},
 	}
 }
 
 func inputMutations() []mutation {
 	return []mutation{
-		{defect: "there is always an input", check: "D3_NoInputUnlessAsked", mutate: command(func(cmd *env.Command) { cmd.Stdin = true })},
+		{defect: "there is always an input", check: "D3_NoInputUnlessAsked",
+			mutate: command(func(cmd *env.Command) { cmd.Stdin = true })},
 		{defect: "the input comes at its end", check: "D3_Input", mutate: inputs(func() mutantInput {
 			return mutantInput{held: &bytes.Buffer{}}
 		})},
 		{defect: "the input is text", check: "D3_InputAndOutputAreRawBytes", mutate: inputs(func() mutantInput {
-			return mutantInput{change: func(p []byte) []byte { return bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n")) }}
+			return mutantInput{change: func(p []byte) []byte {
+				return bytes.ReplaceAll(p, []byte("\n"),
+					[]byte("\r\n"))
+			}}
 		})},
 		{defect: "the output is text", check: "D3_InputAndOutputAreRawBytes", mutate: command(func(cmd *env.Command) {
 			output := cmd.Output
 			cmd.Output = func(stream int, p []byte) { output(stream, bytes.ToValidUTF8(p, nil)) }
 		})},
 		{defect: "Dir is not looked at", check: "D3_Dir", mutate: command(func(cmd *env.Command) { cmd.Dir = "" })},
-		{defect: "a Dir that is missing is made up for", check: "D3_MissingDir", mutate: changed(func(e env.Environment) mutant {
-			return mutant{start: func(ctx context.Context, cmd env.Command) (env.Process, error) {
-				p, err := e.Start(ctx, cmd)
-				if errors.Is(err, fs.ErrNotExist) {
-					cmd.Dir = ""
-					return e.Start(ctx, cmd)
-				}
-				return p, err
-			}}
-		})},
-		{defect: "a Dir that is missing is a text", check: "D3_MissingDir", mutate: changed(func(e env.Environment) mutant {
-			return mutant{start: func(ctx context.Context, cmd env.Command) (env.Process, error) {
-				p, err := e.Start(ctx, cmd)
-				return p, mute(err)
-			}}
-		})},
+		{defect: "a Dir that is missing is made up for", check: "D3_MissingDir",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{start: func(ctx context.Context, cmd env.Command) (env.Process, error) {
+					p, err := e.Start(ctx, cmd)
+					if errors.Is(err, fs.ErrNotExist) {
+						cmd.Dir = ""
+						return e.Start(ctx, cmd)
+					}
+					return p, err
+				}}
+			})},
+		{defect: "a Dir that is missing is a text", check: "D3_MissingDir",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{start: func(ctx context.Context, cmd env.Command) (env.Process, error) {
+					p, err := e.Start(ctx, cmd)
+					return p, mute(err)
+				}}
+			})},
 		{defect: "Env is not looked at", check: "D3_Env", mutate: command(func(cmd *env.Command) { cmd.Env = nil })},
 		{defect: "Env is expanded", check: "D3_Env", mutate: command(func(cmd *env.Command) {
 			for i, v := range cmd.Env {
 				cmd.Env[i] = os.Expand(v, func(string) string { return "" })
 			}
 		})},
-		{defect: "no terminal", check: "D3_Terminal", mutate: command(func(cmd *env.Command) { cmd.TTY, cmd.Stdin = nil, true })},
-		{defect: "another size", check: "D3_Terminal", mutate: command(func(cmd *env.Command) { cmd.TTY.Rows, cmd.TTY.Cols = 24, 80 })},
-		{defect: "it runs all the same", check: "D7_RefusesCommands", mutate: changed(func(env.Environment) mutant { return mutant{} })},
+		{defect: "no terminal", check: "D3_Terminal", mutate: command(func(cmd *env.Command) {
+			cmd.TTY, cmd.Stdin = nil,
+				true
+		})},
+		{defect: "another size", check: "D3_Terminal",
+			mutate: command(func(cmd *env.Command) { cmd.TTY.Rows, cmd.TTY.Cols = 24, 80 })},
+		{defect: "it runs all the same", check: "D7_RefusesCommands",
+			mutate: changed(func(env.Environment) mutant { return mutant{} })},
 	}
 }

@@ -32,66 +32,76 @@ func changed(how func(e env.Environment) mutant) mutator {
 
 func contentMutations() []mutation {
 	return []mutation{
-		{defect: "relative working directory", check: "D1_WorkDirIsAbsolute", mutate: changed(func(env.Environment) mutant {
-			return mutant{workDir: "work"}
-		})},
+		{defect: "relative working directory", check: "D1_WorkDirIsAbsolute",
+			mutate: changed(func(env.Environment) mutant {
+				return mutant{workDir: "work"}
+			})},
 		{defect: "no platform", check: "D1_WorkDirIsAbsolute", mutate: changed(func(env.Environment) mutant {
 			return mutant{platform: &env.Platform{}}
 		})},
-		{defect: "line ends are changed", check: "D1_ContentIsRawBytes", mutate: changed(func(e env.Environment) mutant {
-			return mutant{open: content(e, func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") })}
-		})},
+		{defect: "line ends are changed", check: "D1_ContentIsRawBytes",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{open: content(e, func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") })}
+			})},
 		{defect: "lines are numbered", check: "D1_ContentIsRawBytes", mutate: changed(func(e env.Environment) mutant {
 			return mutant{open: content(e, func(s string) string { return "1 | " + s })}
 		})},
 		{defect: "long content is cut", check: "D1_ContentIsRawBytes", mutate: changed(func(e env.Environment) mutant {
 			return mutant{open: content(e, func(s string) string { return s[:min(len(s), 1<<20)] })}
 		})},
-		{defect: "invalid UTF-8 is replaced", check: "D1_ContentIsRawBytes", mutate: changed(func(e env.Environment) mutant {
-			return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-				return e.WriteFile(ctx, name, []byte(strings.ToValidUTF8(string(data), "?")), perm)
-			}}
-		})},
+		{defect: "invalid UTF-8 is replaced", check: "D1_ContentIsRawBytes",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+					return e.WriteFile(ctx, name, []byte(strings.ToValidUTF8(string(data), "?")), perm)
+				}}
+			})},
 	}
 }
 
 func errorMutations() []mutation {
 	return []mutation{
-		{defect: "Open's errors are texts", check: "D1_MissingIsErrNotExist", mutate: changed(func(e env.Environment) mutant {
-			return mutant{open: func(ctx context.Context, name string) (io.ReadCloser, error) {
-				f, err := e.Open(ctx, name)
-				return f, mute(err)
-			}}
-		})},
-		{defect: "Stat's errors are texts", check: "D1_MissingIsErrNotExist", mutate: changed(func(e env.Environment) mutant {
-			return mutant{stat: func(ctx context.Context, name string) (env.Info, error) {
-				info, err := e.Stat(ctx, name)
-				return info, mute(err)
-			}}
-		})},
-		{defect: "what is missing is empty", check: "D1_MissingIsErrNotExist", mutate: changed(func(e env.Environment) mutant {
-			return mutant{readDir: func(ctx context.Context, name string) ([]env.Info, error) {
-				list, err := e.ReadDir(ctx, name)
-				if errors.Is(err, fs.ErrNotExist) {
-					err = nil
+		{defect: "Open's errors are texts", check: "D1_MissingIsErrNotExist",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{open: func(ctx context.Context, name string) (io.ReadCloser, error) {
+					f, err := e.Open(ctx, name)
+					return f, mute(err)
+				}}
+			})},
+		{defect: "Stat's errors are texts", check: "D1_MissingIsErrNotExist",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{stat: func(ctx context.Context, name string) (env.Info, error) {
+					info, err := e.Stat(ctx, name)
+					return info, mute(err)
+				}}
+			})},
+		{defect: "what is missing is empty", check: "D1_MissingIsErrNotExist",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{readDir: func(ctx context.Context, name string) ([]env.Info, error) {
+					list, err := e.ReadDir(ctx, name)
+					if errors.Is(err, fs.ErrNotExist) {
+						err = nil
+					}
+					return list, err
+				}}
+			})},
+		{defect: "a refusal is a text", check: "D1_NoAccessIsErrPermission",
+			mutate: changed(func(e env.Environment) mutant {
+				refused := errors.New("access denied")
+				return mutant{
+					open:    func(context.Context, string) (io.ReadCloser, error) { return nil, refused },
+					readDir: func(context.Context, string) ([]env.Info, error) { return nil, refused },
 				}
-				return list, err
-			}}
-		})},
-		{defect: "a refusal is a text", check: "D1_NoAccessIsErrPermission", mutate: changed(func(e env.Environment) mutant {
-			refused := errors.New("access denied")
-			return mutant{
-				open:    func(context.Context, string) (io.ReadCloser, error) { return nil, refused },
-				readDir: func(context.Context, string) ([]env.Info, error) { return nil, refused },
-			}
-		})},
+			})},
 	}
 }
 
 func kindMutations() []mutation {
 	return []mutation{
 		{defect: "directories open", check: "D1_DirectoryIsNoFile", mutate: changed(func(e env.Environment) mutant {
-			return mutant{open: func(_ context.Context, name string) (io.ReadCloser, error) { return os.Open(pathOf(e, name)) }}
+			return mutant{open: func(_ context.Context, name string) (io.ReadCloser,
+				error) {
+				return os.Open(pathOf(e, name))
+			}}
 		})},
 		{defect: "files are listed", check: "D1_DirectoryIsNoFile", mutate: changed(func(e env.Environment) mutant {
 			return mutant{readDir: func(ctx context.Context, name string) ([]env.Info, error) {
@@ -101,9 +111,10 @@ func kindMutations() []mutation {
 				return e.ReadDir(ctx, name)
 			}}
 		})},
-		{defect: "Open waits for a writer", check: "D1_FIFOIsNoFile", mutate: func(t *testing.T, e env.Environment) env.Environment {
-			return mutant{Environment: e, open: blockingOpen(t, e)}
-		}},
+		{defect: "Open waits for a writer", check: "D1_FIFOIsNoFile",
+			mutate: func(t *testing.T, e env.Environment) env.Environment {
+				return mutant{Environment: e, open: blockingOpen(t, e)}
+			}},
 		{defect: "FIFOs are files", check: "D1_FIFOIsNoFile", mutate: changed(func(e env.Environment) mutant {
 			return mutant{stat: described(e, func(i *env.Info) { i.Mode &^= fs.ModeNamedPipe })}
 		})},
@@ -128,14 +139,15 @@ func infoMutations() []mutation {
 		{defect: "directories are files", check: "D1_StatDescribes", mutate: changed(func(e env.Environment) mutant {
 			return mutant{stat: described(e, func(i *env.Info) { i.Mode &^= fs.ModeDir })}
 		})},
-		{defect: "ReadDir gives names alone", check: "D1_StatDescribes", mutate: changed(func(e env.Environment) mutant {
-			return mutant{readDir: listed(e, func(list []env.Info) []env.Info {
-				for i, info := range list {
-					list[i] = env.Info{Name: info.Name, Mode: info.Mode}
-				}
-				return list
-			})}
-		})},
+		{defect: "ReadDir gives names alone", check: "D1_StatDescribes",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{readDir: listed(e, func(list []env.Info) []env.Info {
+					for i, info := range list {
+						list[i] = env.Info{Name: info.Name, Mode: info.Mode}
+					}
+					return list
+				})}
+			})},
 	}
 }
 
@@ -155,31 +167,35 @@ func nameMutations() []mutation {
 				return list
 			})}
 		})},
-		{defect: "hidden files are left out", check: "D1_ReadDirIsSorted", mutate: changed(func(e env.Environment) mutant {
-			return mutant{readDir: listed(e, func(list []env.Info) []env.Info {
-				return slices.DeleteFunc(list, func(i env.Info) bool { return strings.HasPrefix(i.Name, ".") })
-			})}
-		})},
-		{defect: "absolute names are relative", check: "D1_AbsoluteNames", mutate: changed(func(e env.Environment) mutant {
-			return mutant{open: func(ctx context.Context, name string) (io.ReadCloser, error) {
-				return e.Open(ctx, strings.TrimLeft(name, "/"))
-			}}
-		})},
-		{defect: "names are expanded", check: "D1_NamesAreTakenAsTheyAre", mutate: changed(func(e env.Environment) mutant {
-			return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-				return e.WriteFile(ctx, os.Expand(name, func(string) string { return "home" }), data, perm)
-			}}
-		})},
-		{defect: "names are unescaped", check: "D1_NamesAreTakenAsTheyAre", mutate: changed(func(e env.Environment) mutant {
-			return mutant{readDir: listed(e, func(list []env.Info) []env.Info {
-				for i := range list {
-					if name, err := strconv.Unquote(`"` + list[i].Name + `"`); err == nil {
-						list[i].Name = name
+		{defect: "hidden files are left out", check: "D1_ReadDirIsSorted",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{readDir: listed(e, func(list []env.Info) []env.Info {
+					return slices.DeleteFunc(list, func(i env.Info) bool { return strings.HasPrefix(i.Name, ".") })
+				})}
+			})},
+		{defect: "absolute names are relative", check: "D1_AbsoluteNames",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{open: func(ctx context.Context, name string) (io.ReadCloser, error) {
+					return e.Open(ctx, strings.TrimLeft(name, "/"))
+				}}
+			})},
+		{defect: "names are expanded", check: "D1_NamesAreTakenAsTheyAre",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+					return e.WriteFile(ctx, os.Expand(name, func(string) string { return "home" }), data, perm)
+				}}
+			})},
+		{defect: "names are unescaped", check: "D1_NamesAreTakenAsTheyAre",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{readDir: listed(e, func(list []env.Info) []env.Info {
+					for i := range list {
+						if name, err := strconv.Unquote(`"` + list[i].Name + `"`); err == nil {
+							list[i].Name = name
+						}
 					}
-				}
-				return list
-			})}
-		})},
+					return list
+				})}
+			})},
 	}
 }
 
@@ -211,27 +227,30 @@ func linkMutations() []mutation {
 				return list
 			})}
 		})},
-		{defect: "links to nowhere are left out", check: "D1_LinksAreListed", mutate: changed(func(e env.Environment) mutant {
-			return mutant{readDir: listed(e, func(list []env.Info) []env.Info {
-				return slices.DeleteFunc(list, func(i env.Info) bool {
-					_, err := os.Stat(pathOf(e, i.Name))
-					return err != nil
-				})
-			})}
-		})},
-		{defect: "Stat does not look at its context", check: "D1_EndedContext", mutate: changed(func(e env.Environment) mutant {
-			return mutant{stat: func(ctx context.Context, name string) (env.Info, error) {
-				return e.Stat(context.WithoutCancel(ctx), name)
-			}}
-		})},
-		{defect: "Open tells the context's error and not its cause", check: "D1_EndedContext", mutate: changed(func(e env.Environment) mutant {
-			return mutant{open: func(ctx context.Context, name string) (io.ReadCloser, error) {
-				if err := ctx.Err(); err != nil {
-					return nil, err
-				}
-				return e.Open(ctx, name)
-			}}
-		})},
+		{defect: "links to nowhere are left out", check: "D1_LinksAreListed",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{readDir: listed(e, func(list []env.Info) []env.Info {
+					return slices.DeleteFunc(list, func(i env.Info) bool {
+						_, err := os.Stat(pathOf(e, i.Name))
+						return err != nil
+					})
+				})}
+			})},
+		{defect: "Stat does not look at its context", check: "D1_EndedContext",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{stat: func(ctx context.Context, name string) (env.Info, error) {
+					return e.Stat(context.WithoutCancel(ctx), name)
+				}}
+			})},
+		{defect: "Open tells the context's error and not its cause", check: "D1_EndedContext",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{open: func(ctx context.Context, name string) (io.ReadCloser, error) {
+					if err := ctx.Err(); err != nil {
+						return nil, err
+					}
+					return e.Open(ctx, name)
+				}}
+			})},
 	}
 }
 
@@ -243,11 +262,12 @@ func writeMutations() []mutation {
 		}}
 	})
 	return []mutation{
-		{defect: "parents are not made", check: "AC4_2_WriteMakesParents", mutate: changed(func(e env.Environment) mutant {
-			return mutant{write: func(_ context.Context, name string, data []byte, perm fs.FileMode) error {
-				return os.WriteFile(pathOf(e, name), data, perm)
-			}}
-		})},
+		{defect: "parents are not made", check: "AC4_2_WriteMakesParents",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{write: func(_ context.Context, name string, data []byte, perm fs.FileMode) error {
+					return os.WriteFile(pathOf(e, name), data, perm)
+				}}
+			})},
 		{defect: "the new mode is set", check: "D1_ReplaceKeepsMode", mutate: changed(func(e env.Environment) mutant {
 			return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 				return errors.Join(e.WriteFile(ctx, name, data, perm), os.Chmod(pathOf(e, name), perm))
@@ -259,83 +279,97 @@ func writeMutations() []mutation {
 			}}
 		})},
 		{defect: "written in place", check: "D1_ReplaceIsAtomic", mutate: inPlace},
-		{defect: "written in place, by many", check: "D1_ConcurrentUse", mutate: changed(func(e env.Environment) mutant {
-			return mutant{write: func(_ context.Context, name string, data []byte, perm fs.FileMode) error {
-				path := pathOf(e, name)
-				err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data[:len(data)/2], perm))
-				time.Sleep(time.Millisecond) // as on a slow disk
-				return errors.Join(err, os.WriteFile(path, data, perm))
-			}}
-		})},
+		{defect: "written in place, by many", check: "D1_ConcurrentUse",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{write: func(_ context.Context, name string, data []byte, perm fs.FileMode) error {
+					path := pathOf(e, name)
+					err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data[:len(data)/2],
+						perm))
+					time.Sleep(time.Millisecond) // as on a slow disk
+					return errors.Join(err, os.WriteFile(path, data, perm))
+				}}
+			})},
 	}
 }
 
 func onlyTheFileMutations() []mutation {
 	return []mutation{
-		{defect: "a backup is left", check: "D1_NothingButTheFileIsLeft", mutate: changed(func(e env.Environment) mutant {
-			return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-				return errors.Join(e.WriteFile(ctx, name, data, perm), os.WriteFile(pathOf(e, name)+"~", data, perm))
-			}}
-		})},
-		{defect: "a failure leaves a temporary file", check: "D1_NothingButTheFileIsLeft", mutate: changed(func(e env.Environment) mutant {
-			return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-				err := e.WriteFile(ctx, name, data, perm)
-				if err != nil {
-					err = errors.Join(err, os.WriteFile(pathOf(e, name)+".tmp", data, perm))
-				}
-				return err
-			}}
-		})},
-		{defect: "a slash at the end is dropped", check: "D1_OnlyFilesAreWritten", mutate: changed(func(e env.Environment) mutant {
-			return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-				return e.WriteFile(ctx, strings.TrimRight(name, "/"), data, perm)
-			}}
-		})},
-		{defect: "a file in the way is removed", check: "D1_OnlyFilesAreWritten", mutate: changed(func(e env.Environment) mutant {
-			return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-				parent := filepath.Dir(pathOf(e, name))
-				if fi, err := os.Stat(parent); err == nil && !fi.IsDir() {
-					if err := os.Remove(parent); err != nil {
-						return err
+		{defect: "a backup is left", check: "D1_NothingButTheFileIsLeft",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+					return errors.Join(e.WriteFile(ctx, name, data, perm), os.WriteFile(pathOf(e, name)+"~", data,
+						perm))
+				}}
+			})},
+		{defect: "a failure leaves a temporary file", check: "D1_NothingButTheFileIsLeft",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+					err := e.WriteFile(ctx, name, data, perm)
+					if err != nil {
+						err = errors.Join(err, os.WriteFile(pathOf(e, name)+".tmp", data, perm))
 					}
-				}
-				return e.WriteFile(ctx, name, data, perm)
-			}}
-		})},
-		{defect: "links are replaced", check: "D1_LinksAreWrittenThrough", mutate: changed(func(e env.Environment) mutant {
-			return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-				if fi, err := os.Lstat(pathOf(e, name)); err == nil && fi.Mode().Type() == fs.ModeSymlink {
-					if err := os.Remove(pathOf(e, name)); err != nil {
-						return err
+					return err
+				}}
+			})},
+		{defect: "a slash at the end is dropped", check: "D1_OnlyFilesAreWritten",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+					return e.WriteFile(ctx, strings.TrimRight(name, "/"), data, perm)
+				}}
+			})},
+		{defect: "a file in the way is removed", check: "D1_OnlyFilesAreWritten",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+					parent := filepath.Dir(pathOf(e, name))
+					if fi, err := os.Stat(parent); err == nil && !fi.IsDir() {
+						if err := os.Remove(parent); err != nil {
+							return err
+						}
 					}
-				}
-				return e.WriteFile(ctx, name, data, perm)
-			}}
-		})},
+					return e.WriteFile(ctx, name, data, perm)
+				}}
+			})},
+		{defect: "links are replaced", check: "D1_LinksAreWrittenThrough",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+					if fi, err := os.Lstat(pathOf(e, name)); err == nil && fi.Mode().Type() == fs.ModeSymlink {
+						if err := os.Remove(pathOf(e, name)); err != nil {
+							return err
+						}
+					}
+					return e.WriteFile(ctx, name, data, perm)
+				}}
+			})},
 	}
 }
 
 func removeMutations() []mutation {
 	return []mutation{
-		{defect: "trees are removed", check: "D1_RemoveFileAndEmptyDirectory", mutate: changed(func(e env.Environment) mutant {
-			return mutant{remove: func(_ context.Context, name string) error { return os.RemoveAll(pathOf(e, name)) }}
-		})},
-		{defect: "directories are not removed", check: "D1_RemoveFileAndEmptyDirectory", mutate: changed(func(e env.Environment) mutant {
-			return mutant{remove: func(ctx context.Context, name string) error {
-				if info, err := e.Stat(ctx, name); err == nil && info.IsDir() {
-					return errors.New("is a directory")
-				}
-				return e.Remove(ctx, name)
-			}}
-		})},
-		{defect: "what is missing is removed", check: "D1_RemoveMissing", mutate: changed(func(e env.Environment) mutant {
-			return mutant{remove: func(ctx context.Context, name string) error {
-				if err := e.Remove(ctx, name); !errors.Is(err, fs.ErrNotExist) {
-					return err
-				}
-				return nil
-			}}
-		})},
+		{defect: "trees are removed", check: "D1_RemoveFileAndEmptyDirectory",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{remove: func(_ context.Context,
+					name string) error {
+					return os.RemoveAll(pathOf(e, name))
+				}}
+			})},
+		{defect: "directories are not removed", check: "D1_RemoveFileAndEmptyDirectory",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{remove: func(ctx context.Context, name string) error {
+					if info, err := e.Stat(ctx, name); err == nil && info.IsDir() {
+						return errors.New("is a directory")
+					}
+					return e.Remove(ctx, name)
+				}}
+			})},
+		{defect: "what is missing is removed", check: "D1_RemoveMissing",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{remove: func(ctx context.Context, name string) error {
+					if err := e.Remove(ctx, name); !errors.Is(err, fs.ErrNotExist) {
+						return err
+					}
+					return nil
+				}}
+			})},
 		{defect: "the target is removed", check: "D1_RemoveLink", mutate: changed(func(e env.Environment) mutant {
 			return mutant{remove: func(ctx context.Context, name string) error {
 				if real, err := filepath.EvalSymlinks(pathOf(e, name)); err == nil {
@@ -344,24 +378,34 @@ func removeMutations() []mutation {
 				return e.Remove(ctx, name)
 			}}
 		})},
-		{defect: "WriteFile does not look at its context", check: "D1_WritesEndedContext", mutate: changed(func(e env.Environment) mutant {
-			return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-				return e.WriteFile(context.WithoutCancel(ctx), name, data, perm)
-			}}
-		})},
-		{defect: "Remove does not look at its context", check: "D1_WritesEndedContext", mutate: changed(func(e env.Environment) mutant {
-			return mutant{remove: func(ctx context.Context, name string) error { return e.Remove(context.WithoutCancel(ctx), name) }}
-		})},
-		{defect: "the caller's data is kept", check: "D1_DataIsTheCallers", mutate: changed(func(env.Environment) mutant {
-			var kept []byte
-			return mutant{
-				write: func(_ context.Context, _ string, data []byte, _ fs.FileMode) error {
-					kept = data
-					return nil
-				},
-				open: func(context.Context, string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(kept)), nil },
-			}
-		})},
-		{defect: "it writes all the same", check: "D7_RefusesWriting", mutate: changed(func(env.Environment) mutant { return mutant{} })},
+		{defect: "WriteFile does not look at its context", check: "D1_WritesEndedContext",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+					return e.WriteFile(context.WithoutCancel(ctx), name, data, perm)
+				}}
+			})},
+		{defect: "Remove does not look at its context", check: "D1_WritesEndedContext",
+			mutate: changed(func(e env.Environment) mutant {
+				return mutant{remove: func(ctx context.Context,
+					name string) error {
+					return e.Remove(context.WithoutCancel(ctx), name)
+				}}
+			})},
+		{defect: "the caller's data is kept", check: "D1_DataIsTheCallers",
+			mutate: changed(func(env.Environment) mutant {
+				var kept []byte
+				return mutant{
+					write: func(_ context.Context, _ string, data []byte, _ fs.FileMode) error {
+						kept = data
+						return nil
+					},
+					open: func(context.Context, string) (io.ReadCloser, error) {
+						return io.NopCloser(bytes.NewReader(kept)),
+							nil
+					},
+				}
+			})},
+		{defect: "it writes all the same", check: "D7_RefusesWriting",
+			mutate: changed(func(env.Environment) mutant { return mutant{} })},
 	}
 }

@@ -31,8 +31,10 @@ type mutation struct {
 // Every defect is found by the check for it, and every check finds one.
 func TestD1_SuiteFindsDefects(t *testing.T) {
 	all := slices.Concat(fileChecks, writeChecks, replaceChecks, treeChecks, commandChecks, processChecks, killChecks)
-	mutations := slices.Concat(contentMutations(), errorMutations(), kindMutations(), infoMutations(), nameMutations(), linkMutations(),
-		writeMutations(), onlyTheFileMutations(), removeMutations(), replaceMutations(), deleteMutations(), lockMutations(),
+	mutations := slices.Concat(contentMutations(), errorMutations(), kindMutations(), infoMutations(), nameMutations(),
+		linkMutations(),
+		writeMutations(), onlyTheFileMutations(), removeMutations(), replaceMutations(), deleteMutations(),
+		lockMutations(),
 		lstatMutations(), openDirMutations(), linkTreeMutations(), modeMutations(),
 		commandMutations(), inputMutations(), processMutations(), startMutations(), killMutations())
 	for _, c := range all {
@@ -52,7 +54,8 @@ func TestD1_SuiteFindsDefects(t *testing.T) {
 			}
 			dir := t.TempDir()
 			// At ContainGroup a process has the same id for the test and for itself.
-			local, err := env.NewLocal(dir, env.LocalOptions{Grace: 100 * time.Millisecond, Containment: env.ContainGroup})
+			local, err := env.NewLocal(dir, env.LocalOptions{Grace: 100 * time.Millisecond,
+				Containment: env.ContainGroup})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -86,7 +86,8 @@ func startContextDoesNotEndTheProcess(t *tester) {
 	t.run(env.Command{Script: "true"}) // skips without commands
 	ctx, cancel := context.WithCancel(t.ctx)
 	out := newOutput()
-	p, err := t.env.Start(ctx, env.Command{Script: "while read x; do echo $x; done; exit 5", Stdin: true, Output: out.add})
+	p, err := t.env.Start(ctx, env.Command{Script: "while read x; do echo $x; done; exit 5", Stdin: true,
+		Output: out.add})
 	cancel()
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +136,8 @@ func runTimesOut(t *tester) {
 	var result env.Result
 	var err error
 	t.within("Run", func() {
-		result, err = env.Run(t.ctx, t.env, env.Command{Script: "echo partial; sleep 1000", Output: out.add}, 2*time.Second)
+		result, err = env.Run(t.ctx, t.env, env.Command{Script: "echo partial; sleep 1000", Output: out.add},
+			2*time.Second)
 	})
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("Run: %v", err)

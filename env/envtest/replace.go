@@ -131,7 +131,8 @@ func noReplacementIsLost(t *tester) {
 			for done := 0; done < each; {
 				n, err := t.number("count")
 				if err == nil {
-					err = r.Replace(t.ctx, "count", env.HashOf([]byte(strconv.Itoa(n))), []byte(strconv.Itoa(n+1)), 0o644)
+					err = r.Replace(t.ctx, "count", env.HashOf([]byte(strconv.Itoa(n))), []byte(strconv.Itoa(n+1)),
+						0o644)
 				}
 				switch {
 				case err == nil:
@@ -211,7 +212,8 @@ func lockExcludes(t *tester) {
 		}
 	}
 	if r, ok := t.env.(env.Replacer); ok { // the holder of the lock can change the file
-		t.must("Replace of a file that is locked by ourselves", r.Replace(t.ctx, "f", env.HashOf([]byte("x")), []byte("y"), 0o644))
+		t.must("Replace of a file that is locked by ourselves", r.Replace(t.ctx, "f", env.HashOf([]byte("x")),
+			[]byte("y"), 0o644))
 	}
 	unlock()
 	unlock, err = l.Lock(t.ctx, "dir/new", "f", "f")

@@ -64,7 +64,8 @@ func SuiteWith(t *testing.T, make func(t *testing.T) env.Environment, opts Optio
 	if opts.Lacks[Writing] != "" && opts.Arrange == nil {
 		t.Fatal("an environment that lacks writing needs Options.Arrange: another one that can put files in its place")
 	}
-	for _, c := range slices.Concat(fileChecks, writeChecks, replaceChecks, treeChecks, commandChecks, processChecks, killChecks) {
+	for _, c := range slices.Concat(fileChecks, writeChecks, replaceChecks, treeChecks, commandChecks, processChecks,
+		killChecks) {
 		if c.unless != "" && opts.Lacks[c.unless] == "" {
 			continue
 		}

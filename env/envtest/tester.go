@@ -70,7 +70,8 @@ func (t *tester) put(name, data string, perm fs.FileMode) {
 func (t *tester) arrange(script string) {
 	t.Helper()
 	if !t.helped && t.lacks[Commands] != "" {
-		t.Skipf("not run: it needs %q to be run first, and the environment lacks commands: %s", script, t.lacks[Commands])
+		t.Skipf("not run: it needs %q to be run first, and the environment lacks commands: %s", script,
+			t.lacks[Commands])
 	}
 	result, err := env.Run(t.ctx, t.arranger, env.Command{Script: script}, waitLimit)
 	if errors.Is(err, errors.ErrUnsupported) {

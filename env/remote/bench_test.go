@@ -50,7 +50,8 @@ func BenchmarkO2_Output(b *testing.B) {
 		b.SetBytes(100e6)
 		for b.Loop() {
 			n := 0
-			r, err := env.Run(b.Context(), e, env.Command{Script: "head -c 100000000 /dev/zero", Output: func(_ int, p []byte) { n += len(p) }}, waitTime)
+			r, err := env.Run(b.Context(), e, env.Command{Script: "head -c 100000000 /dev/zero",
+				Output: func(_ int, p []byte) { n += len(p) }}, waitTime)
 			if err != nil || r.Code != 0 || n != 100e6 {
 				b.Fatal(r, err, n)
 			}

@@ -74,7 +74,8 @@ func (s *shell) answers(last string) (list []answer, err error) {
 		switch {
 		case !ok:
 			if noise += len(line); noise > maxNoise {
-				return nil, fmt.Errorf("the command prints more than %d KiB that are no answer, such as %q", maxNoise>>10, short(string(line)))
+				return nil, fmt.Errorf("the command prints more than %d KiB that are no answer, such as %q",
+					maxNoise>>10, short(string(line)))
 			}
 			if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 				return nil, s.conduit.explain(err)
@@ -131,10 +132,13 @@ func machineOf(facts []answer) (m machine) {
 
 // systems and architectures map what uname prints to names of Go.
 var (
-	systems       = map[string]string{"Linux": "linux", "Darwin": "darwin", "FreeBSD": "freebsd", "NetBSD": "netbsd", "OpenBSD": "openbsd"}
-	architectures = map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64", "i386": "386", "i486": "386",
-		"i586": "386", "i686": "386", "armv6l": "arm", "armv7l": "arm", "armv8l": "arm", "riscv64": "riscv64", "ppc64le": "ppc64le",
-		"s390x": "s390x", "loongarch64": "loong64"}
+	systems = map[string]string{"Linux": "linux", "Darwin": "darwin", "FreeBSD": "freebsd", "NetBSD": "netbsd",
+		"OpenBSD": "openbsd"}
+	architectures = map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64",
+		"i386": "386", "i486": "386",
+		"i586": "386", "i686": "386", "armv6l": "arm", "armv7l": "arm", "armv8l": "arm", "riscv64": "riscv64",
+		"ppc64le": "ppc64le",
+		"s390x":   "s390x", "loongarch64": "loong64"}
 )
 
 // found is a helper that is over there.
@@ -204,14 +208,17 @@ func (s *shell) upload(ctx context.Context, h *helper, log func(string)) (found,
 		return found{}, err
 	}
 	if len(texts(list, "lacking")) > 0 {
-		return found{}, refused(fmt.Sprintf("the helper %s needs shared libraries and %s, which is not there", h.path, h.loader))
+		return found{}, refused(fmt.Sprintf("the helper %s needs shared libraries and %s, which is not there", h.path,
+			h.loader))
 	}
 	places := texts(list, "place")
 	if len(places) == 0 {
-		return found{}, refused("no directory there can take a helper: " + cmp.Or(strings.Join(texts(list, "unusable"), "; "), "neither HOME nor /tmp"))
+		return found{}, refused("no directory there can take a helper: " + cmp.Or(strings.Join(texts(list, "unusable"),
+			"; "), "neither HOME nor /tmp"))
 	}
 	log(fmt.Sprintf("uploading the helper %s (%s KiB) to %s there", h.path, kib, places[0]))
-	if _, err := io.WriteString(s.conduit, "at_put "+shquote.Words(places[0], h.name(), fmt.Sprint(h.size), h.sum)+"\n"); err != nil {
+	if _, err := io.WriteString(s.conduit, "at_put "+shquote.Words(places[0], h.name(), fmt.Sprint(h.size),
+		h.sum)+"\n"); err != nil {
 		return found{}, s.conduit.explain(err)
 	}
 	if _, err := s.answers("send"); err != nil {

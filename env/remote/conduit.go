@@ -205,7 +205,8 @@ func (c *conduit) signal(send func(*exec.Cmd)) {
 // guard cuts the conduit if ctx ends, or if progress is not called for so long. The function that
 // it returns ends that.
 func (c *conduit) guard(ctx context.Context, silence time.Duration) (stop func()) {
-	late := time.AfterFunc(silence, func() { c.cut(fmt.Errorf("no answer came for %v: %w", silence, context.DeadlineExceeded)) })
+	late := time.AfterFunc(silence,
+		func() { c.cut(fmt.Errorf("no answer came for %v: %w", silence, context.DeadlineExceeded)) })
 	c.mu.Lock()
 	c.watchdog, c.silence = late, silence
 	c.mu.Unlock()

@@ -24,7 +24,9 @@ type conn struct {
 	number  int           // of this connection in its Env, from 1
 	short   chan struct{} // has an element for each operation that does not last
 	lasting chan struct{} // and for each that does
-	end     time.Duration // how long the answer to the end of something is waited for, besides the grace time of processes
+	// how long the answer to the end of something is waited for, besides the grace time of
+	// processes
+	end time.Duration
 }
 
 // newConn greets the far side. It owns the stream.
@@ -33,7 +35,8 @@ func newConn(ctx context.Context, stream io.ReadWriteCloser, o Options, number i
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{link: link, number: number, short: make(chan struct{}, wire.MaxOperations-wire.MaxLasting), lasting: make(chan struct{}, wire.MaxLasting), end: closeTime}
+	c := &conn{link: link, number: number, short: make(chan struct{}, wire.MaxOperations-wire.MaxLasting),
+		lasting: make(chan struct{}, wire.MaxLasting), end: closeTime}
 	greeting, cancel := context.WithTimeoutCause(ctx, wire.GreetingTime, errNoGreeting)
 	defer cancel()
 	if err := c.greet(greeting, o); err != nil {

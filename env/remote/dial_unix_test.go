@@ -102,7 +102,8 @@ func (p *place) uploaded() string { return filepath.Join(p.home, ".cache", "attr
 
 // dialer returns a dialer to a shell that has the place's home and programs.
 func (p *place) dialer(shell ...string) *dialer {
-	command := append([]string{"env", "-u", "XDG_CACHE_HOME", "-u", "TMPDIR", "HOME=" + p.home, "PATH=" + p.bin + ":" + os.Getenv("PATH")}, shell...)
+	command := append([]string{"env", "-u", "XDG_CACHE_HOME", "-u", "TMPDIR", "HOME=" + p.home,
+		"PATH=" + p.bin + ":" + os.Getenv("PATH")}, shell...)
 	return &dialer{command: command, options: DialOptions{
 		Helper: func(context.Context, string, string) (string, error) { return p.helper, nil },
 		Log:    func(line string) { p.said = append(p.said, line) },
@@ -141,7 +142,8 @@ func TestO1_UploadedOnce(t *testing.T) {
 			p := newPlace(t)
 			p.link(t, shell, "sh")
 			for i := range 2 {
-				if first := echo(t, p.open(t)); !strings.HasPrefix(first, p.uploaded()) || !strings.HasSuffix(first, " serve") {
+				if first := echo(t, p.open(t)); !strings.HasPrefix(first, p.uploaded()) ||
+					!strings.HasSuffix(first, " serve") {
 					t.Errorf("%d: it was started as %q", i, first)
 				}
 			}
@@ -236,7 +238,8 @@ func TestO1_DirectoriesOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			instead := t.TempDir()
-			if first := echo(t, p.open(t, "env", "TMPDIR="+instead)); !strings.HasPrefix(first, instead+"/attractor-helpers-") {
+			if first := echo(t, p.open(t, "env", "TMPDIR="+instead)); !strings.HasPrefix(first,
+				instead+"/attractor-helpers-") {
 				t.Errorf("it was started as %q", first)
 			}
 		})
@@ -246,7 +249,8 @@ func TestO1_DirectoriesOfOthers(t *testing.T) {
 // Nothing is written into a directory, or run from it, that others can use since it was chosen.
 func TestO1_OpenedMeanwhile(t *testing.T) {
 	t.Parallel()
-	for program, files := range map[string]int{"df": 0, "touch": 1} { // what runs after the directory was chosen, and after an uploaded helper was found
+	// what runs after the directory was chosen, and after an uploaded helper was found
+	for program, files := range map[string]int{"df": 0, "touch": 1} {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
@@ -254,7 +258,8 @@ func TestO1_OpenedMeanwhile(t *testing.T) {
 				echo(t, p.open(t))
 			}
 			p.put(t, filepath.Join(p.bin, program), "#!/bin/sh\nchmod 755 "+p.uploaded()+"\nexit 1\n")
-			p.refuses(t, p.dialer(), ErrNoHelper, p.uploaded()+" is not a directory that only this user can use any more")
+			p.refuses(t, p.dialer(), ErrNoHelper,
+				p.uploaded()+" is not a directory that only this user can use any more")
 			p.holds(t, files)
 		})
 	}
@@ -322,7 +327,8 @@ func TestO1_NoHelper(t *testing.T) {
 	p.put(t, filepath.Join(p.bin, "attractor-env"), fmt.Sprintf(talking, 0, 0))
 	d := p.dialer()
 	d.options.Helper = nil
-	p.refuses(t, d, ErrNoHelper, "versions 0 to 0", "1 to 1", "CGO_ENABLED=0 GOOS="+runtime.GOOS+" GOARCH="+runtime.GOARCH+" go install")
+	p.refuses(t, d, ErrNoHelper, "versions 0 to 0", "1 to 1",
+		"CGO_ENABLED=0 GOOS="+runtime.GOOS+" GOARCH="+runtime.GOARCH+" go install")
 	d.options.Helper = func(context.Context, string, string) (string, error) { return "", errors.New("none\nat all") }
 	p.refuses(t, d, ErrNoHelper, "none; at all")
 	p.put(t, p.helper, fmt.Sprintf(talking, 2, 2))
@@ -362,8 +368,9 @@ func TestO1_NoWayThere(t *testing.T) {
 		command []string
 		texts   []string
 	}{
-		"no program":  {[]string{"no-such-command-here"}, []string{"no-such-command-here: ", "not found"}},
-		"an error":    {[]string{"sh", "-c", "echo first >&2; echo the box is closed >&2; exit 7"}, []string{"exit status 7", "first; the box is closed"}},
+		"no program": {[]string{"no-such-command-here"}, []string{"no-such-command-here: ", "not found"}},
+		"an error": {[]string{"sh", "-c", "echo first >&2; echo the box is closed >&2; exit 7"},
+			[]string{"exit status 7", "first; the box is closed"}},
 		"a signal":    {[]string{"sh", "-c", "kill -9 $$"}, []string{"killed"}},
 		"no input":    {[]string{"sh", "-c", `exec "$0" </dev/null`}, []string{"exit status 0", "docker exec -i"}},
 		"no shell":    {[]string{"cat"}, []string{"ended"}},
@@ -391,7 +398,8 @@ func TestO1_NoWayThere(t *testing.T) {
 func TestO1_EndlessAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.put(t, filepath.Join(p.bin, "endless"), "#!/bin/sh\nread -r marks; eval \"$marks\"\nwhile :; do printf '%s%s fact x\\n' $at_a $at_b; done\n")
+	p.put(t, filepath.Join(p.bin, "endless"),
+		"#!/bin/sh\nread -r marks; eval \"$marks\"\nwhile :; do printf '%s%s fact x\\n' $at_a $at_b; done\n")
 	d := p.dialer("endless")
 	d.options.Grace = -1
 	p.refuses(t, d, nil, "more than 100 lines")
@@ -409,7 +417,8 @@ func TestO1_NamesInErrors(t *testing.T) {
 	d := p.dialer("env", "PATH="+strange+":"+os.Getenv("PATH"))
 	d.options.Helper = nil
 	_, err := d.open(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "versions 9 to 9") || strings.Contains(strings.TrimPrefix(err.Error(), strings.Join(d.command, " ")), "\x1b") {
+	if err == nil || !strings.Contains(err.Error(), "versions 9 to 9") ||
+		strings.Contains(strings.TrimPrefix(err.Error(), strings.Join(d.command, " ")), "\x1b") {
 		t.Errorf("error %q", err)
 	}
 }
@@ -518,7 +527,8 @@ func TestO1_NowhereToRun(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.apart(t, "noexec,mode=1777")
-	p.refuses(t, p.dialer("apart"), ErrNoHelper, "/proc/none/.cache/attractor/uploaded: ", "/tmp/attractor-helpers-", "run in it", "/var/tmp/attractor-helpers-")
+	p.refuses(t, p.dialer("apart"), ErrNoHelper, "/proc/none/.cache/attractor/uploaded: ", "/tmp/attractor-helpers-",
+		"run in it", "/var/tmp/attractor-helpers-")
 }
 
 // A full disk is told before anything is sent if the system says so, and otherwise when it happens.

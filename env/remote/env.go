@@ -95,7 +95,8 @@ func (e *Env) connect(ctx context.Context) (*conn, error) {
 		return nil, context.Cause(ctx)
 	}
 	if d.err != nil {
-		return nil, fmt.Errorf("%w, and it could not be made again: %v", c.notBegun(), d.err) // only text, as in lostError
+		// only text, as in lostError
+		return nil, fmt.Errorf("%w, and it could not be made again: %v", c.notBegun(), d.err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -21,7 +21,8 @@ func ExampleDial() {
 	ctx := context.Background()
 	box, err := remote.Dial(ctx, []string{"docker", "exec", "-i", "box"}, remote.DialOptions{
 		Options: remote.Options{Dir: "/src"},
-		Helper: func(_ context.Context, goos, goarch string) (string, error) { // built with CGO_ENABLED=0; it is uploaded once
+		// built with CGO_ENABLED=0; it is uploaded once
+		Helper: func(_ context.Context, goos, goarch string) (string, error) {
 			return fmt.Sprintf("helpers/attractor-env-%s-%s", goos, goarch), nil
 		},
 		Log: func(line string) { log.Print(line) },
@@ -30,7 +31,8 @@ func ExampleDial() {
 		log.Fatal(err)
 	}
 	defer box.Close()
-	if _, err := env.Run(ctx, box, env.Command{Script: "go test ./...", Output: func(_ int, p []byte) { os.Stdout.Write(p) }}, 5*time.Minute); err != nil {
+	if _, err := env.Run(ctx, box, env.Command{Script: "go test ./...",
+		Output: func(_ int, p []byte) { os.Stdout.Write(p) }}, 5*time.Minute); err != nil {
 		log.Fatal(err)
 	}
 }

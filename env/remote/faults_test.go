@@ -151,7 +151,8 @@ func readAll(ctx context.Context, e env.Environment, name string) error {
 
 // commandStory starts a command with input, and kills another.
 func commandStory(ctx context.Context, e env.Environment) (errs []error) {
-	p, err := e.Start(ctx, env.Command{Script: "read line; echo $line; sleep 1000 & echo $! >pid; wait", Stdin: true, Output: func(int, []byte) {}})
+	p, err := e.Start(ctx, env.Command{Script: "read line; echo $line; sleep 1000 & echo $! >pid; wait", Stdin: true,
+		Output: func(int, []byte) {}})
 	if err != nil {
 		return []error{err}
 	}
@@ -193,7 +194,8 @@ func runCut(t *testing.T, limit [2]int, story func(context.Context, env.Environm
 	}
 	_ = wait() // an error of the greeting, or of the stream
 	c.pumps.Wait()
-	if data, err := os.ReadFile(filepath.Join(dir, "a.txt")); err == nil && string(data) != "one\n" && string(data) != "two\n" {
+	if data, err := os.ReadFile(filepath.Join(dir, "a.txt")); err == nil && string(data) != "one\n" &&
+		string(data) != "two\n" {
 		t.Errorf("cut at %v: the file has %q", limit, data)
 	}
 	return c
@@ -202,7 +204,8 @@ func runCut(t *testing.T, limit [2]int, story func(context.Context, env.Environm
 // A stream that breaks at any place of a conversation leads to errors that say so. Nothing hangs,
 // and nothing is left on either side.
 func TestO1_CutAtEveryFrame(t *testing.T) {
-	for name, s := range map[string]func(context.Context, env.Environment) []error{"files": story, "commands": commandStory} {
+	for name, s := range map[string]func(context.Context, env.Environment) []error{"files": story,
+		"commands": commandStory} {
 		t.Run(name, func(t *testing.T) {
 			leaks := goleak.IgnoreCurrent()
 			whole := runCut(t, [2]int{-1, -1}, s)
@@ -353,7 +356,8 @@ func TestO1_Redial(t *testing.T) {
 	if _, err := p.Wait(t.Context()); !errors.Is(err, env.ErrLost) {
 		t.Fatalf("Wait: %v", err)
 	}
-	if _, err := e.Stat(t.Context(), "."); !errors.Is(err, env.ErrLost) || !strings.Contains(err.Error(), refuse.Error()) {
+	if _, err := e.Stat(t.Context(), "."); !errors.Is(err, env.ErrLost) || !strings.Contains(err.Error(),
+		refuse.Error()) {
 		t.Errorf("Stat while nobody answers: %v", err)
 	}
 	var all sync.WaitGroup
@@ -436,7 +440,8 @@ func TestO1_KilledHelper(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := make(chan struct{}, 1)
-		p, err := e.Start(t.Context(), env.Command{Script: "setsid sleep 1000 & sleep 1000 & echo; wait", Output: func(int, []byte) { lines <- struct{}{} }})
+		p, err := e.Start(t.Context(), env.Command{Script: "setsid sleep 1000 & sleep 1000 & echo; wait",
+			Output: func(int, []byte) { lines <- struct{}{} }})
 		if err != nil {
 			t.Fatal(err)
 		}

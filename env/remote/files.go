@@ -51,7 +51,8 @@ func (e *Env) Lstat(ctx context.Context, name string) (env.Node, error) {
 
 // ReadDir implements env.Environment.
 func (e *Env) ReadDir(ctx context.Context, name string) ([]env.Info, error) {
-	list, err := question[wire.List[wire.Node]](ctx, e, "readdir", wire.Request{Op: wire.OpReadDir, Name: wire.Text(name)})
+	list, err := question[wire.List[wire.Node]](ctx, e, "readdir", wire.Request{Op: wire.OpReadDir,
+		Name: wire.Text(name)})
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,8 @@ func (e *Env) Replace(ctx context.Context, name string, was env.Hash, data []byt
 // upload sends data with a request.
 func (e *Env) upload(ctx context.Context, op string, data []byte, r wire.Request) error {
 	if r.Size = int64(len(data)); r.Size > wire.MaxFile {
-		return pathError(op, string(r.Name), fmt.Errorf("%d bytes, and %d are the most: %w", len(data), wire.MaxFile, wire.ErrTooLarge))
+		return pathError(op, string(r.Name), fmt.Errorf("%d bytes, and %d are the most: %w", len(data), wire.MaxFile,
+			wire.ErrTooLarge))
 	}
 	c, err := e.connect(ctx)
 	if err != nil {

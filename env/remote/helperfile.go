@@ -57,7 +57,8 @@ func loaderOf(program io.ReaderAt) string {
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			name, _ := io.ReadAll(io.LimitReader(p.Open(), 4<<10)) // without a name nothing is checked before the upload
+			// without a name nothing is checked before the upload
+			name, _ := io.ReadAll(io.LimitReader(p.Open(), 4<<10))
 			return strings.TrimRight(string(name), "\x00")
 		}
 	}

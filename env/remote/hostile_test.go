@@ -98,10 +98,14 @@ func answered(v any) []wire.Message {
 func FuzzO1_Client(f *testing.F) {
 	welcome := farFrames(1, answered(wire.Welcome{Oldest: 1, Newest: 1, Version: 1, WorkDir: "/w"})...)
 	node := wire.Node{Name: "a", Mode: 0o644}
-	for _, answer := range [][]wire.Message{answered(node), answered([]wire.Node{node}), answered(wire.Found{Files: wire.List[wire.Matches]{{Path: "a"}}}), answered("text"),
-		{{Type: wire.TypeStarted, Payload: []byte(`{"id":"p1","input":true}`)}, {Type: wire.TypeStdout, Payload: []byte("out")}, {Type: wire.TypeEnded, Payload: []byte{1}},
-			{Type: wire.TypeInput, Payload: []byte(`{"error":{"text":"closed"}}`)}, {Type: wire.TypeAnswer, Payload: []byte(`{"code":3}`)}, {Type: wire.TypeDone, Payload: []byte("{}")}},
-		{{Type: wire.TypeDone, Payload: []byte(`{"error":{"op":"stat","path":"a","text":"no","kinds":["not_exist"]}}`)}}} {
+	for _, answer := range [][]wire.Message{answered(node), answered([]wire.Node{node}),
+		answered(wire.Found{Files: wire.List[wire.Matches]{{Path: "a"}}}), answered("text"),
+		{{Type: wire.TypeStarted, Payload: []byte(`{"id":"p1","input":true}`)},
+			{Type: wire.TypeStdout, Payload: []byte("out")}, {Type: wire.TypeEnded, Payload: []byte{1}},
+			{Type: wire.TypeInput, Payload: []byte(`{"error":{"text":"closed"}}`)},
+			{Type: wire.TypeAnswer, Payload: []byte(`{"code":3}`)}, {Type: wire.TypeDone, Payload: []byte("{}")}},
+		{{Type: wire.TypeDone, Payload: []byte(
+			`{"error":{"op":"stat","path":"a","text":"no","kinds":["not_exist"]}}`)}}} {
 		for op := range byte(7) {
 			f.Add(append(welcome[:len(welcome):len(welcome)], farFrames(3, answer...)...), byte(64), op)
 		}
@@ -109,7 +113,8 @@ func FuzzO1_Client(f *testing.F) {
 	f.Add([]byte("SSH-2.0-OpenSSH\r\n"), byte(255), byte(0))
 	f.Fuzz(func(t *testing.T, data []byte, step, op byte) {
 		leaks := goleak.IgnoreCurrent()
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // a side that never answers is left by the context
+		// a side that never answers is left by the context
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		e, err := remote.New(ctx, newReplayed(data, 1+int(step)), remote.Options{Silence: 100 * time.Millisecond})
 		if err != nil {
@@ -155,7 +160,8 @@ func mute(t *testing.T, link *wire.Link, welcome wire.Welcome, begun chan<- stru
 		case wire.OpHello:
 			err = s.Finish(welcome, nil)
 		case wire.OpStart:
-			err = s.Send(wire.Message{Type: wire.TypeStarted, Payload: []byte(`{"id":"p1","input":true}`)}, wire.Message{Type: wire.TypeEnded, Payload: []byte{77}})
+			err = s.Send(wire.Message{Type: wire.TypeStarted, Payload: []byte(`{"id":"p1","input":true}`)},
+				wire.Message{Type: wire.TypeEnded, Payload: []byte{77}})
 			if err == nil {
 				_, err = s.Receive(nil)
 			}
@@ -188,7 +194,8 @@ func TestO1_FarSideThatDoesNotAnswer(t *testing.T) {
 	if e.SetEnd(50 * time.Millisecond); e.KillGrace() != 0 {
 		t.Errorf("its grace time is %v", e.KillGrace())
 	}
-	p, err := e.Start(t.Context(), env.Command{Stdin: true, Ended: func(stream int) { t.Errorf("the stream %d has ended", stream) }})
+	p, err := e.Start(t.Context(),
+		env.Command{Stdin: true, Ended: func(stream int) { t.Errorf("the stream %d has ended", stream) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +235,8 @@ func TestO1_OldHelper(t *testing.T) {
 	if !errors.As(err, &version) || version.FarNewest != 0 || version.Newest < 1 || errors.Is(err, env.ErrLost) {
 		t.Errorf("an old helper: %v", err)
 	}
-	if _, err := remote.New(t.Context(), newReplayed([]byte("bash: attractor-env: command not found\n"), 100), remote.Options{}); !errors.Is(err, env.ErrLost) {
+	if _, err := remote.New(t.Context(), newReplayed([]byte("bash: attractor-env: command not found\n"), 100),
+		remote.Options{}); !errors.Is(err, env.ErrLost) {
 		t.Errorf("no helper: %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -247,8 +255,11 @@ func TestO1_OldHelper(t *testing.T) {
 // What the far side says about its environment arrives, and its refusal of options as well.
 func TestO1_Options(t *testing.T) {
 	dir, readOnly := t.TempDir(), t.TempDir()
-	e := open(t, remote.Options{Dir: dir, ReadOnly: []string{readOnly}, Grace: 3 * time.Second, Containment: env.ContainGroup, Limits: env.Limits{OpenFiles: 123}})
-	if e.WorkDir() != dir || e.KillGrace() != 3*time.Second || e.Confinement().Limits.OpenFiles != 123 || e.Platform().Shell == "" || env.Containment(e) != local(t, dir).Containment() && e.Containment()[:5] != env.ContainGroup {
+	e := open(t, remote.Options{Dir: dir, ReadOnly: []string{readOnly}, Grace: 3 * time.Second,
+		Containment: env.ContainGroup, Limits: env.Limits{OpenFiles: 123}})
+	if e.WorkDir() != dir || e.KillGrace() != 3*time.Second || e.Confinement().Limits.OpenFiles != 123 ||
+		e.Platform().Shell == "" || env.Containment(e) != local(t, dir).Containment() &&
+		e.Containment()[:5] != env.ContainGroup {
 		t.Errorf("%s, %v, %+v, %+v, %s", e.WorkDir(), e.KillGrace(), e.Confinement(), e.Platform(), e.Containment())
 	}
 	if err := e.WriteFile(t.Context(), filepath.Join(readOnly, "a"), nil, 0o644); !errors.Is(err, os.ErrPermission) {
@@ -256,7 +267,8 @@ func TestO1_Options(t *testing.T) {
 	}
 	near, far := pipes(t)
 	wait := served(t, far)
-	if _, err := remote.New(t.Context(), near, remote.Options{Dir: filepath.Join(dir, "missing")}); !errors.Is(err, os.ErrNotExist) || errors.Is(err, env.ErrLost) {
+	if _, err := remote.New(t.Context(), near, remote.Options{Dir: filepath.Join(dir, "missing")}); !errors.Is(err,
+		os.ErrNotExist) || errors.Is(err, env.ErrLost) {
 		t.Errorf("a missing directory: %v", err)
 	}
 	if err := wait(); err == nil {

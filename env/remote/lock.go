@@ -19,7 +19,8 @@ func (e *Env) Lock(ctx context.Context, names ...string) (unlock func(), err err
 	if err != nil {
 		return nil, pathError("lock", strings.Join(names, ", "), err)
 	}
-	o, err := converse(ctx, c, wire.Request{Op: wire.OpLock, Names: wire.Texts(names)}, func(o *operation) (*operation, error) {
+	o, err := converse(ctx, c, wire.Request{Op: wire.OpLock, Names: wire.Texts(names)}, func(o *operation) (*operation,
+		error) {
 		err := o.Answer(nil)
 		if err != nil {
 			o.Close()

@@ -27,7 +27,8 @@ type Options struct {
 
 // wire returns the options as they are sent.
 func (o Options) wire() wire.Options {
-	return wire.Options{Dir: wire.Text(o.Dir), Roots: wire.Texts(o.Roots), ReadOnly: wire.Texts(o.ReadOnly), Grace: o.Grace, Limits: o.Limits,
+	return wire.Options{Dir: wire.Text(o.Dir), Roots: wire.Texts(o.Roots), ReadOnly: wire.Texts(o.ReadOnly),
+		Grace: o.Grace, Limits: o.Limits,
 		Containment: o.Containment, Silence: o.Silence, AnyNames: o.AnyNames}
 }
 
@@ -43,5 +44,6 @@ func (e *VersionError) Error() string {
 	if e.FarOldest > e.Newest {
 		old = "this program is too old for it: replace this program"
 	}
-	return fmt.Sprintf("the helper speaks versions %d to %d of the protocol, this program %d to %d; %s", e.FarOldest, e.FarNewest, e.Oldest, e.Newest, old)
+	return fmt.Sprintf("the helper speaks versions %d to %d of the protocol, this program %d to %d; %s", e.FarOldest,
+		e.FarNewest, e.Oldest, e.Newest, old)
 }

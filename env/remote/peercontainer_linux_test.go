@@ -97,7 +97,8 @@ func TestO1_HelperWithLibraries(t *testing.T) {
 		if _, err := os.Lstat(m.root + "/root/.cache"); len(said) > 0 || !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("said %q, and the directory for uploads: %v", said, err)
 		}
-		if err := errors.Join(os.MkdirAll(filepath.Dir(m.root+loader), 0o755), os.WriteFile(m.root+loader, []byte("another one"), 0o755)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(m.root+loader), 0o755),
+			os.WriteFile(m.root+loader, []byte("another one"), 0o755)); err != nil {
 			t.Fatal(err)
 		}
 		_, err = openWith(t, m, helper)
@@ -113,7 +114,8 @@ func TestO1_HelperWithLibraries(t *testing.T) {
 func TestO1_FarDiskIsFull(t *testing.T) {
 	t.Parallel()
 	m := machine{src: t.TempDir()}
-	m.command = append(apart(t, "-rm"), "sh", "-c", `mount -t tmpfs -o size=1m none "$0" && exec "$@"`, m.src, "env", "XDG_CACHE_HOME="+t.TempDir())
+	m.command = append(apart(t, "-rm"), "sh", "-c", `mount -t tmpfs -o size=1m none "$0" && exec "$@"`, m.src, "env",
+		"XDG_CACHE_HOME="+t.TempDir())
 	e := m.dial(t, remote.Options{Dir: m.src})
 	if err := e.WriteFile(t.Context(), "a", []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
@@ -129,7 +131,8 @@ func TestO1_FarDiskIsFull(t *testing.T) {
 		}
 	}
 	var out capture.Buffer
-	if _, err := env.Run(t.Context(), e, env.Command{Script: "ls -A; cat a", Output: out.Write}, 0); err != nil || out.Text() != "a\nold" {
+	if _, err := env.Run(t.Context(), e, env.Command{Script: "ls -A; cat a", Output: out.Write}, 0); err != nil ||
+		out.Text() != "a\nold" {
 		t.Errorf("there is %q, %v", out.Text(), err)
 	}
 }
@@ -158,7 +161,8 @@ func loaderOf(t *testing.T, program string) string {
 func openWith(t *testing.T, m machine, helper string) (said []string, err error) {
 	t.Helper()
 	e, err := remote.Dial(t.Context(), m.command, remote.DialOptions{Options: remote.Options{Dir: m.src},
-		Helper: func(context.Context, string, string) (string, error) { return helper, nil }, Log: func(line string) { said = append(said, line) }})
+		Helper: func(context.Context, string, string) (string, error) { return helper, nil },
+		Log:    func(line string) { said = append(said, line) }})
 	if err == nil {
 		_, err = e.Stat(t.Context(), m.src)
 		err = errors.Join(err, e.Close())
@@ -181,7 +185,8 @@ func wantsStatic(t *testing.T, err error, texts ...string) {
 func container(t *testing.T) machine {
 	root, dir := system(t), t.TempDir()
 	// crun does not know the cgroups of every machine, and needs none.
-	crun := append(apart(t, "-m"), "sh", "-c", `mount -t cgroup2 none /sys/fs/cgroup && exec "$@"`, "sh", peer.Need(t, "crun"),
+	crun := append(apart(t, "-m"), "sh", "-c", `mount -t cgroup2 none /sys/fs/cgroup && exec "$@"`, "sh",
+		peer.Need(t, "crun"),
 		"--root", filepath.Join(dir, "state"), "--cgroup-manager=disabled")
 	bundle(t, dir, root)
 	start := append(crun[:len(crun):len(crun)], "run", "-d", "--bundle", dir, "box")
@@ -216,8 +221,10 @@ func bundle(t *testing.T, dir, root string) {
 			"cwd": "/", "env": []string{"PATH=/bin", "HOME=/root"}, "user": object{"uid": 0, "gid": 0},
 			"args": []string{"sh", "-c", "while :; do sleep 1000 & wait; done"}, // it waits for orphans, too
 		},
-		"mounts": []object{mount("proc", "/proc"), mount("tmpfs", "/dev", "mode=755"), mount("devpts", "/dev/pts", "newinstance", "ptmxmode=0666")},
-		"linux":  object{"namespaces": []object{{"type": "pid"}, {"type": "mount"}, {"type": "network"}, {"type": "ipc"}, {"type": "uts"}}},
+		"mounts": []object{mount("proc", "/proc"), mount("tmpfs", "/dev", "mode=755"),
+			mount("devpts", "/dev/pts", "newinstance", "ptmxmode=0666")},
+		"linux": object{"namespaces": []object{{"type": "pid"}, {"type": "mount"}, {"type": "network"},
+			{"type": "ipc"}, {"type": "uts"}}},
 	})
 	if err != nil {
 		t.Fatal(err)

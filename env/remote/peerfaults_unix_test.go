@@ -24,7 +24,8 @@ import (
 )
 
 // stopped is how long the network stops in a test of a stop that is survived.
-var stopped = flag.Duration("peers.stopped", 0, "stop the network for so long, in a connection with the usual limit for silence")
+var stopped = flag.Duration("peers.stopped", 0,
+	"stop the network for so long, in a connection with the usual limit for silence")
 
 // noted returns a machine whose command writes its process id into a file each time, and the
 // function that reads the last one.
@@ -48,11 +49,12 @@ func lasting(t *testing.T, e env.Environment) (env.Process, string) {
 	t.Helper()
 	said := make(chan string, 1)
 	var out capture.Buffer
-	p, err := e.Start(t.Context(), env.Command{Script: "sleep 1000 & echo $!; wait", Output: func(stream int, text []byte) {
-		if out.Write(stream, text); strings.HasSuffix(out.Text(), "\n") {
-			said <- strings.TrimSpace(out.Text())
-		}
-	}})
+	p, err := e.Start(t.Context(), env.Command{Script: "sleep 1000 & echo $!; wait",
+		Output: func(stream int, text []byte) {
+			if out.Write(stream, text); strings.HasSuffix(out.Text(), "\n") {
+				said <- strings.TrimSpace(out.Text())
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +96,11 @@ func TestO1_KilledOnTheWay(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"the helper":          func(t *testing.T, e *remote.Env, _ int) { die(t, e, "kill -9 $PPID") },
-		"the helper's parent": func(t *testing.T, e *remote.Env, _ int) { die(t, e, `kill -9 $(ps -o ppid= -p $PPID)`) },
+		"the helper": func(t *testing.T, e *remote.Env, _ int) { die(t, e, "kill -9 $PPID") },
+		"the helper's parent": func(t *testing.T, e *remote.Env,
+			_ int) {
+			die(t, e, `kill -9 $(ps -o ppid= -p $PPID)`)
+		},
 		"the helper, by TERM": func(t *testing.T, e *remote.Env, _ int) { die(t, e, "kill -TERM $PPID") },
 	}
 	for name, on := range map[string][]string{
@@ -132,7 +137,8 @@ func die(t *testing.T, e *remote.Env, script string) {
 func TestO1_SilentNetwork(t *testing.T) {
 	t.Parallel()
 	m, near := secureShell(t).noted(t)
-	e := m.dial(t, remote.Options{Dir: m.src, Containment: env.ContainGroup, Silence: time.Second, Grace: 200 * time.Millisecond})
+	e := m.dial(t, remote.Options{Dir: m.src, Containment: env.ContainGroup, Silence: time.Second,
+		Grace: 200 * time.Millisecond})
 	p, pid := lasting(t, e)
 	if err := syscall.Kill(near(), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -174,7 +180,8 @@ func TestO1_ServerIsGone(t *testing.T) {
 	put(t, m.command[2], strings.Replace(string(config), "Port ", "Port 1 # ", 1))
 	die(t, e, "kill -9 $PPID")
 	for range 2 {
-		if _, err := e.Stat(t.Context(), "."); !errors.Is(err, env.ErrLost) || !strings.Contains(fmt.Sprint(err), "Connection refused") {
+		if _, err := e.Stat(t.Context(), "."); !errors.Is(err, env.ErrLost) || !strings.Contains(fmt.Sprint(err),
+			"Connection refused") {
 			t.Errorf("error %v", err)
 		}
 	}
@@ -239,7 +246,8 @@ func TestO1_WorkingDirectory(t *testing.T) {
 				t.Errorf("in %q: %q, want %q", given, got, want)
 			}
 			var out capture.Buffer
-			if _, err := env.Run(t.Context(), e, env.Command{Script: "pwd", Output: out.Write}, 0); err != nil || out.Text() != want+"\n" {
+			if _, err := env.Run(t.Context(), e, env.Command{Script: "pwd", Output: out.Write}, 0); err != nil ||
+				out.Text() != want+"\n" {
 				t.Errorf("in %q: %q, %v", given, out.Text(), err)
 			}
 		}
@@ -247,7 +255,8 @@ func TestO1_WorkingDirectory(t *testing.T) {
 		die(t, e, "kill -9 $PPID")
 		check() // by a new helper, which has ended what the killed one had left
 	}
-	if e, err := remote.Dial(t.Context(), m.command, remote.DialOptions{Options: remote.Options{Dir: "missing"}, Helper: findHelper}); err == nil {
+	if e, err := remote.Dial(t.Context(), m.command, remote.DialOptions{Options: remote.Options{Dir: "missing"},
+		Helper: findHelper}); err == nil {
 		t.Error("a missing directory was opened", e.Close())
 	} else if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("error %v", err)
@@ -289,7 +298,8 @@ func TestO1_NobodyReads(t *testing.T) {
 	if err := far.Close(); err != nil {
 		t.Error(err)
 	}
-	e, err := remote.New(t.Context(), halfStream{near.r, near.w}, remote.Options{Dir: t.TempDir(), Silence: 2 * time.Second,
+	e, err := remote.New(t.Context(), halfStream{near.r, near.w}, remote.Options{Dir: t.TempDir(),
+		Silence:     2 * time.Second,
 		Containment: env.ContainGroup, Grace: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

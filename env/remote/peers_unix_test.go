@@ -22,7 +22,8 @@ import (
 )
 
 // more adds kinds of machines to the suite, and makes it dial for each check.
-var more = flag.Bool("peers.more", false, "run the suite also through a pipe and in a namespace, with a connection for each check")
+var more = flag.Bool("peers.more", false,
+	"run the suite also through a pipe and in a namespace, with a connection for each check")
 
 // machine is another machine, or what stands for one in tests.
 type machine struct {
@@ -43,7 +44,8 @@ func (m machine) dir(t *testing.T) string {
 
 // machines maps the kinds of machines to functions that start one. They skip the test if there can
 // be none here.
-var machines = map[string]func(t *testing.T) machine{"pipe": pipe, "ssh": secureShell, "container": container, "namespace": namespace}
+var machines = map[string]func(t *testing.T) machine{"pipe": pipe, "ssh": secureShell, "container": container,
+	"namespace": namespace}
 
 // findHelper is a remote.DialOptions.Helper.
 func findHelper(_ context.Context, goos, goarch string) (string, error) {

@@ -22,7 +22,8 @@ func (e *Env) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start command: %w", err)
 	}
-	p, err := converse(ctx, c, wire.Request{Op: wire.OpStart, Command: commandOf(cmd)}, func(o *operation) (*process, error) {
+	p, err := converse(ctx, c, wire.Request{Op: wire.OpStart, Command: commandOf(cmd)}, func(o *operation) (*process,
+		error) {
 		p, err := started(c, o, cmd)
 		if err != nil {
 			o.Close()
@@ -47,7 +48,8 @@ func startError(err error) error {
 
 // commandOf returns a command for the wire.
 func commandOf(cmd env.Command) *wire.Command {
-	return &wire.Command{Script: wire.Text(cmd.Script), Dir: wire.Text(cmd.Dir), Env: wire.Texts(cmd.Env), Stdin: cmd.Stdin, TTY: cmd.TTY}
+	return &wire.Command{Script: wire.Text(cmd.Script), Dir: wire.Text(cmd.Dir), Env: wire.Texts(cmd.Env),
+		Stdin: cmd.Stdin, TTY: cmd.TTY}
 }
 
 // started waits until a command has started.
@@ -125,7 +127,8 @@ func (p *process) receive(cmd env.Command) (exit env.Exit, err error) {
 			p.in.fail(failure)
 		case wire.TypeAnswer:
 			if answer = append(answer, m.Payload...); len(answer) > wire.MaxRequest {
-				return exit, &wire.Broken{Err: fmt.Errorf("an exit of more than %d bytes: %w", wire.MaxRequest, wire.ErrProtocol)}
+				return exit, &wire.Broken{Err: fmt.Errorf("an exit of more than %d bytes: %w", wire.MaxRequest,
+					wire.ErrProtocol)}
 			}
 		default:
 			failure, err := m.Failure()
@@ -174,7 +177,8 @@ func (p *process) Kill(ctx context.Context) error {
 	// ended.
 	killed := make(chan error, 1)
 	go func() {
-		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), p.conn.welcome.Grace+p.conn.end, errNotKilled)
+		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), p.conn.welcome.Grace+p.conn.end,
+			errNotKilled)
 		defer cancel()
 		killed <- p.ended(ctx, tell(ctx, p.conn, wire.Request{Op: wire.OpKill, ID: p.far}))
 	}()

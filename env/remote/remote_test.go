@@ -47,18 +47,29 @@ func TestO1_ErrorsAreTheSame(t *testing.T) {
 	}
 	long := strings.Repeat("n", 300)
 	ops := map[string]func(context.Context, env.Environment) error{
-		"missing":    func(ctx context.Context, e env.Environment) error { _, err := e.Stat(ctx, "missing"); return err },
-		"below file": func(ctx context.Context, e env.Environment) error { _, err := e.Open(ctx, "file/a"); return err },
-		"directory":  func(ctx context.Context, e env.Environment) error { _, err := e.Open(ctx, "full"); return err },
-		"not empty":  func(ctx context.Context, e env.Environment) error { return e.Remove(ctx, "full") },
-		"long":       func(ctx context.Context, e env.Environment) error { return e.WriteFile(ctx, long, nil, 0o644) },
+		"missing": func(ctx context.Context, e env.Environment) error {
+			_,
+				err := e.Stat(ctx, "missing")
+			return err
+		},
+		"below file": func(ctx context.Context, e env.Environment) error {
+			_,
+				err := e.Open(ctx, "file/a")
+			return err
+		},
+		"directory": func(ctx context.Context, e env.Environment) error { _, err := e.Open(ctx, "full"); return err },
+		"not empty": func(ctx context.Context, e env.Environment) error { return e.Remove(ctx, "full") },
+		"long":      func(ctx context.Context, e env.Environment) error { return e.WriteFile(ctx, long, nil, 0o644) },
 		"outside": func(ctx context.Context, e env.Environment) error {
 			_, err := e.Stat(ctx, "out/etc/passwd")
 			return err
 		},
 		"no name": func(ctx context.Context, e env.Environment) error { _, err := e.ReadDir(ctx, ""); return err },
 		"control": func(ctx context.Context, e env.Environment) error { return e.WriteFile(ctx, "a\nb", nil, 0o644) },
-		"exists":  func(ctx context.Context, e env.Environment) error { return env.TreeOf(e).Mkdir(ctx, "full", 0o755) },
+		"exists": func(ctx context.Context, e env.Environment) error {
+			return env.TreeOf(e).Mkdir(ctx, "full",
+				0o755)
+		},
 		"no link": func(ctx context.Context, e env.Environment) error {
 			_, err := env.TreeOf(e).Readlink(ctx, "file")
 			return err
@@ -74,7 +85,11 @@ func TestO1_ErrorsAreTheSame(t *testing.T) {
 			_, err := search.Grep(ctx, e, search.Query{Pattern: "("})
 			return err
 		},
-		"bad glob": func(ctx context.Context, e env.Environment) error { _, err := search.Glob(ctx, e, "[", ""); return err },
+		"bad glob": func(ctx context.Context, e env.Environment) error {
+			_, err := search.Glob(ctx, e, "[",
+				"")
+			return err
+		},
 		"no list": func(ctx context.Context, e env.Environment) error {
 			d, err := env.OpenDir(ctx, e, "missing")
 			if err == nil {
@@ -83,7 +98,8 @@ func TestO1_ErrorsAreTheSame(t *testing.T) {
 			return err
 		},
 	}
-	kinds := []error{fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, fs.ErrClosed, env.ErrChanged, env.ErrLocked, env.ErrReadOnly, errors.ErrUnsupported,
+	kinds := []error{fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, fs.ErrClosed, env.ErrChanged,
+		env.ErrLocked, env.ErrReadOnly, errors.ErrUnsupported,
 		context.Canceled, syscall.ENOTDIR, syscall.EISDIR, syscall.ENOTEMPTY, syscall.ENAMETOOLONG, syscall.ENOENT}
 	for name, op := range ops {
 		want, got := op(t.Context(), here), op(t.Context(), there)
@@ -100,7 +116,8 @@ func TestO1_ErrorsAreTheSame(t *testing.T) {
 			}
 		}
 		var wantPath, gotPath *fs.PathError
-		if errors.As(want, &wantPath) && (!errors.As(got, &gotPath) || wantPath.Path != gotPath.Path) && name != "no dir" {
+		if errors.As(want, &wantPath) && (!errors.As(got, &gotPath) || wantPath.Path != gotPath.Path) &&
+			name != "no dir" {
 			t.Errorf("%s: there %#v, here %#v", name, got, want)
 		}
 	}
@@ -122,13 +139,16 @@ func TestO1_SearchesAreTheSame(t *testing.T) {
 	dir := t.TempDir()
 	here, there := local(t, dir), open(t, remote.Options{Dir: dir})
 	for i := range 300 {
-		write(t, dir, fmt.Sprintf("d%d/e%d/f%d.go", i%7, i%3, i), strings.Repeat(fmt.Sprintf("line %d of\xff func\r\n", i), i%9)+strings.Repeat("long ", i*5)+"needle\n")
+		write(t, dir, fmt.Sprintf("d%d/e%d/f%d.go", i%7, i%3, i),
+			strings.Repeat(fmt.Sprintf("line %d of\xff func\r\n", i), i%9)+strings.Repeat("long ", i*5)+"needle\n")
 	}
 	write(t, dir, ".gitignore", "d3/\n*.log\n")
 	write(t, dir, "d1/x.log", "needle")
 	write(t, dir, "bin", "needle\x00")
-	for _, q := range []search.Query{{Pattern: "needle"}, {Pattern: "NEEDLE", IgnoreCase: true, Max: 17}, {Pattern: "line 1?5", Mode: search.Counts}, {Pattern: "func", Mode: search.Files, Max: 3},
-		{Pattern: "line", Glob: "*7.go", Before: 1, After: 2}, {Pattern: "needle", Path: "d2"}, {Pattern: "nothing here"}, {Pattern: "x", Path: "missing"}, {Pattern: `\xff`, Max: 5}} {
+	for _, q := range []search.Query{{Pattern: "needle"}, {Pattern: "NEEDLE", IgnoreCase: true, Max: 17},
+		{Pattern: "line 1?5", Mode: search.Counts}, {Pattern: "func", Mode: search.Files, Max: 3},
+		{Pattern: "line", Glob: "*7.go", Before: 1, After: 2}, {Pattern: "needle", Path: "d2"},
+		{Pattern: "nothing here"}, {Pattern: "x", Path: "missing"}, {Pattern: `\xff`, Max: 5}} {
 		want, wantErr := search.Grep(t.Context(), here, q)
 		got, err := search.Grep(t.Context(), there, q)
 		if !reflect.DeepEqual(want, got) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
@@ -169,7 +189,8 @@ func TestO1_AnyBytes(t *testing.T) {
 	}
 	info, err := e.Stat(t.Context(), name)
 	real, errReal := os.Stat(filepath.Join(dir, name))
-	if err = errors.Join(err, errReal); err != nil || info.Name != name || !info.ModTime.Equal(real.ModTime()) || info.Mode != 0o640 {
+	if err = errors.Join(err, errReal); err != nil || info.Name != name || !info.ModTime.Equal(real.ModTime()) ||
+		info.Mode != 0o640 {
 		t.Errorf("%+v, %v; the file has %v", info, err, real.ModTime())
 	}
 	if err := e.Symlink(t.Context(), "to\xfe", "link"); err != nil {
@@ -183,7 +204,8 @@ func TestO1_AnyBytes(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	var out bytes.Buffer
-	p, err := e.Start(t.Context(), env.Command{Script: "printf '\\377\\000'; cat \"$F\"", Env: []string{"F=" + name}, Output: func(_ int, p []byte) { out.Write(p) }})
+	p, err := e.Start(t.Context(), env.Command{Script: "printf '\\377\\000'; cat \"$F\"", Env: []string{"F=" + name},
+		Output: func(_ int, p []byte) { out.Write(p) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +355,8 @@ func TestO1_LeftRunning(t *testing.T) {
 		return p
 	}
 	p := start()
-	if _, err := e.Stat(t.Context(), "alive"); err != nil { // the far side knows that nobody listens to the command any more
+	// the far side knows that nobody listens to the command any more
+	if _, err := e.Stat(t.Context(), "alive"); err != nil {
 		t.Error(err)
 	}
 	if err := p.Kill(t.Context()); err != nil {

@@ -39,19 +39,24 @@ func confinements() []confinement {
 	return []confinement{
 		{name: "read-only", options: sandbox.Options{Level: sandbox.ReadOnly}},
 		{name: "workspace", options: sandbox.Options{Level: sandbox.Workspace}, permitted: []effect{inRoot}},
-		{name: "workspace with the network", options: sandbox.Options{Level: sandbox.Workspace, Network: true}, permitted: []effect{inRoot, toTCP, toUDP}, open: scoped(), sameFiles: true},
-		{name: "workspace with a host", options: sandbox.Options{Level: sandbox.Workspace, AllowHosts: []string{named}}, permitted: []effect{inRoot}, needsHelper: true, sameFiles: true},
+		{name: "workspace with the network", options: sandbox.Options{Level: sandbox.Workspace, Network: true},
+			permitted: []effect{inRoot, toTCP, toUDP}, open: scoped(), sameFiles: true},
+		{name: "workspace with a host", options: sandbox.Options{Level: sandbox.Workspace, AllowHosts: []string{named}},
+			permitted: []effect{inRoot}, needsHelper: true, sameFiles: true},
 		{name: "observe", options: sandbox.Options{Level: sandbox.Observe}, open: []effect{readIt, sees, leads}},
-		{name: "observe of Linux 5.13", options: sandbox.Options{Level: sandbox.Observe}.Capped(1), open: []effect{readIt, sees, leads}, sameFiles: true},
-		{name: "workspace-weak", options: sandbox.Options{Level: sandbox.WorkspaceWeak}, permitted: []effect{inRoot}, needsHelper: true,
-			open: []effect{metadata, protected, nextGit, toUDP, toPath, readIt, sees}},
+		{name: "observe of Linux 5.13", options: sandbox.Options{Level: sandbox.Observe}.Capped(1),
+			open: []effect{readIt, sees, leads}, sameFiles: true},
+		{name: "workspace-weak", options: sandbox.Options{Level: sandbox.WorkspaceWeak}, permitted: []effect{inRoot},
+			needsHelper: true,
+			open:        []effect{metadata, protected, nextGit, toUDP, toPath, readIt, sees}},
 	}
 }
 
 // scoped returns what a command with the network reaches if the kernel cannot keep it from abstract
 // sockets.
 func scoped() []effect {
-	if abi, _, _ := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION); abi >= 6 {
+	if abi, _, _ := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0,
+		unix.LANDLOCK_CREATE_RULESET_VERSION); abi >= 6 {
 		return nil
 	}
 	return []effect{toAbs}
@@ -79,7 +84,8 @@ var built = sync.OnceValues(func() (p programs, err error) {
 	}
 	for name, source := range map[string]string{p.attack: "./testdata/attack", p.helper: "../../cmd/attractor-env"} {
 		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", name, source)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath") // so that every clone finds it in the build cache
+		// so that every clone finds it in the build cache
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return p, fmt.Errorf("%w: %s", err, out)
 		}
@@ -110,7 +116,8 @@ func needPrograms(t *testing.T) programs {
 func (w *world) output(t *testing.T, e env.Environment, script string) string {
 	t.Helper()
 	var out strings.Builder
-	_, err := env.Run(t.Context(), e, env.Command{Script: script, Output: func(_ int, p []byte) { out.Write(p) }}, 5*time.Minute)
+	_, err := env.Run(t.Context(), e, env.Command{Script: script, Output: func(_ int, p []byte) { out.Write(p) }},
+		5*time.Minute)
 	if err != nil {
 		t.Errorf("%v\n%s", err, out.String())
 	}
@@ -120,7 +127,8 @@ func (w *world) output(t *testing.T, e env.Environment, script string) string {
 // enter returns an environment in a world's root, confined or not.
 func (w *world) enter(t *testing.T, c *confinement, p programs) (env.Environment, func()) {
 	t.Helper()
-	lo := env.LocalOptions{Environ: w.environ(), Env: w.vars(), Vars: env.VarsAll, Grace: -1, Containment: env.ContainGroup} // the sandbox alone has to hold
+	lo := env.LocalOptions{Environ: w.environ(), Env: w.vars(), Vars: env.VarsAll, Grace: -1,
+		Containment: env.ContainGroup} // the sandbox alone has to hold
 	ends := []func() error{}
 	if c == nil {
 		url, end := w.openProxy()
@@ -130,7 +138,8 @@ func (w *world) enter(t *testing.T, c *confinement, p programs) (env.Environment
 		o := c.options
 		if o.AllowHosts != nil {
 			here := []string{"127.0.0.1"}
-			o.AllowHosts, o.Resolver = w.allowed(), loopdns.Start(t, map[string][]string{named: here, unnamed: here, hidden: here}).Resolver()
+			o.AllowHosts, o.Resolver = w.allowed(), loopdns.Start(t, map[string][]string{named: here, unnamed: here,
+				hidden: here}).Resolver()
 		}
 		o.Environ, o.Helper, o.State = w.environ(), p.helper, t.TempDir()
 		box, err := sandbox.New(w.root, o)
@@ -187,7 +196,8 @@ func TestL12_AttacksOutside(t *testing.T) {
 		if a.does == "" || a.root && os.Getuid() != 0 || !*everywhere && i%partOutside != 0 {
 			continue
 		}
-		if strings.Contains(a.script, "$TCP6") && w.ports["tcp6"] == "" || strings.Contains(a.script, "$UDP6") && w.ports["udp["] == "" {
+		if strings.Contains(a.script, "$TCP6") && w.ports["tcp6"] == "" || strings.Contains(a.script, "$UDP6") &&
+			w.ports["udp["] == "" {
 			t.Logf("%s: no IPv6 here", a.name)
 			continue
 		}
@@ -258,7 +268,8 @@ func (c *confinement) attacked(t *testing.T, p programs) {
 			s.attackTogether(some)
 		}
 	}
-	t.Logf("%s, as user %d: %d attacks, %d held, %d that are not promised got through", c.name, os.Getuid(), len(all), s.held, s.notPromised)
+	t.Logf("%s, as user %d: %d attacks, %d held, %d that are not promised got through", c.name, os.Getuid(), len(all),
+		s.held, s.notPromised)
 	if len(all) < 60 {
 		t.Errorf("there are only %d attacks", len(all))
 	}
@@ -273,7 +284,8 @@ func (c *confinement) batches(all []attack) [][]attack {
 		if a.on != "" {
 			continue
 		}
-		if single := a.alone || c.options.Level == sandbox.WorkspaceWeak; single || !open || len(batches[len(batches)-1]) == together {
+		if single := a.alone || c.options.Level == sandbox.WorkspaceWeak; single || !open ||
+			len(batches[len(batches)-1]) == together {
 			batches, open = append(batches, nil), !single
 		}
 		batches[len(batches)-1] = append(batches[len(batches)-1], a)
@@ -284,7 +296,8 @@ func (c *confinement) batches(all []attack) [][]attack {
 			continue
 		}
 		at := slices.IndexFunc(onRepositories, func(some []attack) bool {
-			return c.options.Level != sandbox.WorkspaceWeak && !slices.ContainsFunc(some, func(b attack) bool { return a.on == b.on })
+			return c.options.Level != sandbox.WorkspaceWeak &&
+				!slices.ContainsFunc(some, func(b attack) bool { return a.on == b.on })
 		})
 		if at < 0 {
 			at, onRepositories = len(onRepositories), append(onRepositories, nil)
@@ -324,7 +337,9 @@ func (s *siege) reachesNamed() {
 	if s.level.options.AllowHosts == nil {
 		return
 	}
-	out := s.world.output(s.t, s.inside, `"$TOOL" proxytls "`+named+`:$TLSPORT" `+named+`; "$TOOL" proxyget "http://$PLAIN/" "$PLAIN" "http://$PLAIN/" "$PLAIN"`)
+	out := s.world.output(s.t, s.inside,
+		`"$TOOL" proxytls "`+named+`:$TLSPORT" `+named+
+			`; "$TOOL" proxyget "http://$PLAIN/" "$PLAIN" "http://$PLAIN/" "$PLAIN"`)
 	if want := "done: proxytls\ngot it\ngot it\ndone: proxyget\n"; out != want {
 		s.t.Errorf("the named host answered %q, want %q", out, want)
 	}
@@ -422,7 +437,8 @@ func (c confinement) judge(found map[effect][]string) (through, open []string) {
 
 // everywhere makes the tests of attacks try all of them at all levels and outside, and
 // TestL12_AsNobody also outside, which TestL12_AttacksOutside shows for this user.
-var everywhere = flag.Bool("attacks.everywhere", false, "try all attacks at all levels and outside of a sandbox, also as another user")
+var everywhere = flag.Bool("attacks.everywhere", false,
+	"try all attacks at all levels and outside of a sandbox, also as another user")
 
 // partOutside is how many of the attacks TestL12_AttacksOutside tries otherwise: one in so many.
 // They change only with their scripts.
@@ -461,7 +477,8 @@ func TestL12_AsNobody(t *testing.T) {
 		}
 	}
 	for _, own := range []string{"tmp", "home", "w"} {
-		if err := errors.Join(os.Mkdir(filepath.Join(dir, own), 0o755), os.Chown(filepath.Join(dir, own), nobody, nobody)); err != nil {
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, own), 0o755), os.Chown(filepath.Join(dir, own), nobody,
+			nobody)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -470,11 +487,14 @@ func TestL12_AsNobody(t *testing.T) {
 	}
 	tests, levels, weak := "^(TestL12_Attacks|TestL6_.*|TestL12_Outlives)$/^(workspace|workspace-weak|observe|observe_of_Linux_5.13)$", 4, "-attacks.weak=3"
 	if *everywhere {
-		tests, levels, weak = "^(TestL12_Attacks|TestL6_.*|TestL12_Outlives|TestL12_AttacksOutside)$", len(confinements()), "-attacks.weak=1"
+		tests, levels, weak = "^(TestL12_Attacks|TestL6_.*|TestL12_Outlives|TestL12_AttacksOutside)$",
+			len(confinements()), "-attacks.weak=1"
 	}
-	cmd := exec.Command(setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", filepath.Join(dir, "test"), "-test.v", "-test.run="+tests, weak)
+	cmd := exec.Command(setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", filepath.Join(dir, "test"),
+		"-test.v", "-test.run="+tests, weak)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+dir+"/home", "TMPDIR="+dir+"/tmp", programsVar+"="+dir, worldsVar+"="+dir+"/w", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=")
+	cmd.Env = append(os.Environ(), "HOME="+dir+"/home", "TMPDIR="+dir+"/tmp", programsVar+"="+dir,
+		worldsVar+"="+dir+"/w", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=")
 	out, err := cmd.CombinedOutput()
 	for line := range strings.Lines(string(out)) {
 		if strings.Contains(line, " attacks, ") {

@@ -39,7 +39,8 @@ func (w *world) fronts() {
 	made.Close()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	w.do(err)
-	config := &tls.Config{Certificates: certificates, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	config := &tls.Config{Certificates: certificates, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config,
+		error) {
 		note("TLS", net.JoinHostPort(hello.ServerName, "0"))
 		return nil, nil
 	}}
@@ -89,7 +90,8 @@ func portOf(address string) string { return address[strings.LastIndexByte(addres
 
 // allowed returns the hosts that a sandbox with a proxy allows.
 func (w *world) allowed() []string {
-	return []string{named + ":" + w.ports["tls"], named + ":" + w.ports["plain"], "127.0.0.1:" + w.ports["tls"], "127.0.0.1:" + w.ports["plain"],
+	return []string{named + ":" + w.ports["tls"], named + ":" + w.ports["plain"], "127.0.0.1:" + w.ports["tls"],
+		"127.0.0.1:" + w.ports["plain"],
 		hidden + ":" + portOf(w.ports["tcp4"])}
 }
 
@@ -125,7 +127,8 @@ func (w *world) openProxy() (url string, end func()) {
 }
 
 // tunnel joins a client with the host that it asks for, until one of them ends.
-func (w *world) tunnel(answer http.ResponseWriter, r *http.Request, dial func(ctx context.Context, network, address string) (net.Conn, error)) {
+func (w *world) tunnel(answer http.ResponseWriter, r *http.Request, dial func(ctx context.Context, network,
+	address string) (net.Conn, error)) {
 	host, err := dial(r.Context(), "tcp", r.Host)
 	if err != nil {
 		http.Error(answer, err.Error(), http.StatusBadGateway)

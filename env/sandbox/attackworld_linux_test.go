@@ -94,7 +94,8 @@ func newWorld(t testing.TB, tool string) *world {
 	if base, err = filepath.EvalSymlinks(base); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, base: base, home: base + "/home", root: base + "/home/project", out: base + "/out", run: base + "/run", secret: secretText(), ports: map[string]string{}, pings: make(chan struct{}, 1)}
+	w := &world{t: t, base: base, home: base + "/home", root: base + "/home/project", out: base + "/out",
+		run: base + "/run", secret: secretText(), ports: map[string]string{}, pings: make(chan struct{}, 1)}
 	t.Cleanup(w.end)
 	w.atEnd(func() {
 		if err := os.RemoveAll(base); err != nil {
@@ -193,14 +194,21 @@ func (w *world) template() string {
 	}
 	home, root := base+"/home", base+"/home/project"
 	for name, text := range map[string]string{
-		home + "/.ssh/id_ed25519": w.secret, home + "/.aws/credentials": w.secret, home + "/.netrc": "machine example.com login me password " + w.secret,
-		home + "/.git-credentials": "https://me:" + w.secret + "@example.com\n", home + "/.docker/config.json": w.secret,
-		home + "/.config/gh/hosts.yml": w.secret, home + "/.gnupg/private-keys-v1.d/a.key": w.secret, home + "/.bashrc": "# of the home directory\n",
+		home + "/.ssh/id_ed25519": w.secret, home + "/.aws/credentials": w.secret,
+		home + "/.netrc":               "machine example.com login me password " + w.secret,
+		home + "/.git-credentials":     "https://me:" + w.secret + "@example.com\n",
+		home + "/.docker/config.json":  w.secret,
+		home + "/.config/gh/hosts.yml": w.secret, home + "/.gnupg/private-keys-v1.d/a.key": w.secret,
+		home + "/.bashrc":      "# of the home directory\n",
 		home + "/.gitconfig":   "[credential]\n\thelper = store\n[user]\n\tname = n\n\temail = e@example.com\n[safe]\n\tdirectory = *\n",
-		home + "/.kube/config": w.secret, home + "/.npmrc": w.secret, home + "/.cargo/credentials.toml": w.secret, home + "/.m2/settings.xml": w.secret,
-		home + "/.local/share/keyrings/login.keyring": w.secret, home + "/.mozilla/firefox/cookies.sqlite": w.secret, home + "/.bash_history": w.secret,
-		home + "/other/secret.txt": w.secret, home + "/.ssh/authorized_keys": "# keys\n", base + "/out/secret": w.secret, base + "/out/file": "outside\n", base + "/out/dir/file": "outside\n",
-		root + "/main.go": "package main\n", root + "/sub/f": "f\n", root + "/.vscode/settings.json": "{}\n", base + "/run/f": "",
+		home + "/.kube/config": w.secret, home + "/.npmrc": w.secret, home + "/.cargo/credentials.toml": w.secret,
+		home + "/.m2/settings.xml":                    w.secret,
+		home + "/.local/share/keyrings/login.keyring": w.secret, home + "/.mozilla/firefox/cookies.sqlite": w.secret,
+		home + "/.bash_history":    w.secret,
+		home + "/other/secret.txt": w.secret, home + "/.ssh/authorized_keys": "# keys\n",
+		base + "/out/secret": w.secret, base + "/out/file": "outside\n", base + "/out/dir/file": "outside\n",
+		root + "/main.go": "package main\n", root + "/sub/f": "f\n", root + "/.vscode/settings.json": "{}\n",
+		base + "/run/f": "",
 	} {
 		write(w.t, name, text)
 	}
@@ -322,8 +330,10 @@ func (w *world) listeners() {
 
 // sockets returns the paths of listening Unix sockets, as services have them.
 func (w *world) sockets() []string {
-	return []string{w.socket, w.home + "/.docker/run/docker.sock", w.run + "/docker.sock", w.run + "/podman/podman.sock", w.run + "/bus", w.run + "/wayland-0",
-		w.run + "/systemd/private", w.run + "/gnupg/S.gpg-agent", w.run + "/keyring/ssh", w.tmp + "/ssh-agent", w.tmp + "/.X11-unix", w.tmp + "/tmux"}
+	return []string{w.socket, w.home + "/.docker/run/docker.sock", w.run + "/docker.sock",
+		w.run + "/podman/podman.sock", w.run + "/bus", w.run + "/wayland-0",
+		w.run + "/systemd/private", w.run + "/gnupg/S.gpg-agent", w.run + "/keyring/ssh", w.tmp + "/ssh-agent",
+		w.tmp + "/.X11-unix", w.tmp + "/tmux"}
 }
 
 // passing starts a server on a Unix socket that passes an open directory outside to whoever
@@ -483,8 +493,10 @@ func (w *world) keyring() {
 // environ returns the environment of the host, with variables that lead to its services and those
 // that scripts use.
 func (w *world) environ() []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "USER=someone", "LANG=C.UTF-8", "SSH_AUTH_SOCK=" + w.tmp + "/ssh-agent", "DOCKER_HOST=unix://" + w.run + "/docker.sock",
-		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + w.run + "/bus", "DISPLAY=:77", "WAYLAND_DISPLAY=wayland-0", "XDG_RUNTIME_DIR=" + w.run, "TMUX=" + w.tmp + "/tmux,1,0",
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "USER=someone", "LANG=C.UTF-8",
+		"SSH_AUTH_SOCK=" + w.tmp + "/ssh-agent", "DOCKER_HOST=unix://" + w.run + "/docker.sock",
+		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + w.run + "/bus", "DISPLAY=:77", "WAYLAND_DISPLAY=wayland-0",
+		"XDG_RUNTIME_DIR=" + w.run, "TMUX=" + w.tmp + "/tmux,1,0",
 		"GPG_AGENT_INFO=" + w.run + "/gnupg/S.gpg-agent:1:1"}
 }
 
@@ -494,17 +506,23 @@ func (w *world) vars() []string {
 	if system == "" {
 		system = "/no-file-of-the-system"
 	}
-	return []string{"HOST=" + fmt.Sprint(os.Getpid()), "PIDNS=" + w.pidns, "PORT=" + portOf(w.ports["tcp4"]), "TLSPORT=" + w.ports["tls"], "PLAIN=" + named + ":" + w.ports["plain"], "PLAINPORT=" + w.ports["plain"],
-		"OUT=" + w.out, "ROOT=" + w.root, "HOSTHOME=" + w.home, "HOSTTMP=" + w.tmp, "RUN=" + w.run, "TOOL=" + w.tool, "VICTIM=" + fmt.Sprint(w.victim.Process.Pid),
-		"VICTIMAT=" + w.victimAt, "SECRETLEN=" + fmt.Sprint(len(w.secret)), "SHM=" + fmt.Sprint(w.shmKey), "KEYNAME=" + w.key, "SYSTEM=" + system, "SHMFILE=/dev/shm/" + filepath.Base(w.base),
-		"TCP4=" + w.ports["tcp4"], "TCP6=" + w.ports["tcp6"], "UDP4=" + w.ports["udp1"], "UDP6=" + w.ports["udp["], "ABSTRACT=" + w.ports["abstract"], "SOCKET=" + w.socket,
+	return []string{"HOST=" + fmt.Sprint(os.Getpid()), "PIDNS=" + w.pidns, "PORT=" + portOf(w.ports["tcp4"]),
+		"TLSPORT=" + w.ports["tls"], "PLAIN=" + named + ":" + w.ports["plain"], "PLAINPORT=" + w.ports["plain"],
+		"OUT=" + w.out, "ROOT=" + w.root, "HOSTHOME=" + w.home, "HOSTTMP=" + w.tmp, "RUN=" + w.run, "TOOL=" + w.tool,
+		"VICTIM=" + fmt.Sprint(w.victim.Process.Pid),
+		"VICTIMAT=" + w.victimAt, "SECRETLEN=" + fmt.Sprint(len(w.secret)), "SHM=" + fmt.Sprint(w.shmKey),
+		"KEYNAME=" + w.key, "SYSTEM=" + system, "SHMFILE=/dev/shm/" + filepath.Base(w.base),
+		"TCP4=" + w.ports["tcp4"], "TCP6=" + w.ports["tcp6"], "UDP4=" + w.ports["udp1"], "UDP6=" + w.ports["udp["],
+		"ABSTRACT=" + w.ports["abstract"], "SOCKET=" + w.socket,
 		"RAN=" + w.ran(), "MARK=" + filepath.Base(w.base)}
 }
 
 // protectedNames are the files and directories in a root that start programs outside.
-var protectedNames = []string{".git/hooks", ".git/config", ".git/info", ".git/modules", ".git/worktrees", ".git/commondir", "nested/.git/hooks", "nested/.git/config", "nested/.git/info", "nested/.git/commondir",
+var protectedNames = []string{".git/hooks", ".git/config", ".git/info", ".git/modules", ".git/worktrees",
+	".git/commondir", "nested/.git/hooks", "nested/.git/config", "nested/.git/info", "nested/.git/commondir",
 	"module/.git", "refs", "commondir", "nested/refs", "nested/commondir",
-	".attractor", ".claude", ".codex", ".agents", ".gemini", ".vscode", ".mcp.json", ".bashrc", ".profile", ".zshrc", ".envrc", ".gitconfig"}
+	".attractor", ".claude", ".codex", ".agents", ".gemini", ".vscode", ".mcp.json", ".bashrc", ".profile", ".zshrc",
+	".envrc", ".gitconfig"}
 
 // kind returns what a change of a file means.
 func (w *world) kind(name string) effect {
@@ -513,7 +531,8 @@ func (w *world) kind(name string) effect {
 		return wrote
 	}
 	for _, p := range protectedNames {
-		if rest == p || strings.HasPrefix(rest, p+"/") || strings.HasPrefix(p+"/", rest+"/") && rest != ".git" && rest != "nested" && rest != "nested/.git" && rest != "module" {
+		if rest == p || strings.HasPrefix(rest, p+"/") || strings.HasPrefix(p+"/", rest+"/") && rest != ".git" &&
+			rest != "nested" && rest != "nested/.git" && rest != "module" {
 			return protected
 		}
 	}
@@ -601,14 +620,16 @@ func (w *world) effects(output string) map[effect][]string {
 			continue
 		}
 		kind := w.kind(name)
-		if kind == wrote && before != "" && after != "" && strings.SplitN(before, " ", 4)[3] == strings.SplitN(after, " ", 4)[3] {
+		if kind == wrote && before != "" && after != "" && strings.SplitN(before, " ", 4)[3] == strings.SplitN(after,
+			" ", 4)[3] {
 			kind = metadata
 		}
 		found[kind] = append(found[kind], fmt.Sprintf("%s: %.60q, was %.60q", name, after, before))
 		if strings.Contains(after, w.secret) && !strings.Contains(before, w.secret) {
 			found[readIt] = append(found[readIt], name+" has the secret")
 		}
-		if mode := strings.SplitN(after, " ", 2)[0]; strings.ContainsAny(mode, "DcUu") && strings.HasPrefix(name, w.root) && !strings.HasPrefix(mode, "d") {
+		if mode := strings.SplitN(after, " ", 2)[0]; strings.ContainsAny(mode, "DcUu") &&
+			strings.HasPrefix(name, w.root) && !strings.HasPrefix(mode, "d") {
 			found[special] = append(found[special], name+": "+mode)
 		}
 	}

@@ -52,7 +52,8 @@ func homesOf(environ []string) []string {
 
 // system mounts the system's directories. On most systems /bin and the like are links into /usr.
 func (m *machine) system() {
-	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/snap", "/run/current-system"} {
+	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix",
+		"/gnu", "/snap", "/run/current-system"} {
 		info, err := os.Lstat(dir)
 		if err != nil {
 			continue
@@ -123,8 +124,10 @@ func secrets(found func(name string, dir bool)) error {
 // toolChains mounts what the programs in PATH need, and the caches of packages that builds read.
 func (m *machine) toolChains(o *Options) {
 	show := m.show
-	for _, name := range []string{"GOROOT", "JAVA_HOME", "JDK_HOME", "RUSTUP_HOME", "NVM_DIR", "NVM_BIN", "VIRTUAL_ENV", "PYENV_ROOT", "CONDA_PREFIX",
-		"VOLTA_HOME", "RBENV_ROOT", "DOTNET_ROOT", "MAVEN_HOME", "M2_HOME", "ASDF_DIR", "ASDF_DATA_DIR", "MISE_DATA_DIR", "HOMEBREW_PREFIX"} {
+	for _, name := range []string{"GOROOT", "JAVA_HOME", "JDK_HOME", "RUSTUP_HOME", "NVM_DIR", "NVM_BIN", "VIRTUAL_ENV",
+		"PYENV_ROOT", "CONDA_PREFIX",
+		"VOLTA_HOME", "RBENV_ROOT", "DOTNET_ROOT", "MAVEN_HOME", "M2_HOME", "ASDF_DIR", "ASDF_DATA_DIR",
+		"MISE_DATA_DIR", "HOMEBREW_PREFIX"} {
 		show(getenv(m.environ, name))
 	}
 	if m.home != "" {
@@ -133,7 +136,8 @@ func (m *machine) toolChains(o *Options) {
 		}
 	}
 	for _, dir := range filepath.SplitList(getenv(m.environ, "PATH")) {
-		if prefix := filepath.Dir(dir); prefix != m.home && isPrefix(prefix) && prefix != filepath.Join(m.home, ".local") {
+		if prefix := filepath.Dir(dir); prefix != m.home && isPrefix(prefix) && prefix != filepath.Join(m.home,
+			".local") {
 			show(prefix)
 		}
 		show(dir)
@@ -156,8 +160,10 @@ func (m *machine) toolChains(o *Options) {
 }
 
 // inHome lists the directories of tool chains in a home directory. None of them holds credentials.
-var inHome = []string{".cargo/bin", ".cargo/env", ".rustup/settings.toml", ".rustup/toolchains", ".pyenv", ".nvm", ".volta/bin", ".volta/tools", ".rbenv", ".asdf", ".sdkman/candidates", ".bun/bin",
-	".deno/bin", ".local/bin", ".local/lib", ".local/share/mise", ".local/share/uv", ".local/share/pnpm", ".ghcup/bin", ".dotnet", "go/bin", "sdk"}
+var inHome = []string{".cargo/bin", ".cargo/env", ".rustup/settings.toml", ".rustup/toolchains", ".pyenv", ".nvm",
+	".volta/bin", ".volta/tools", ".rbenv", ".asdf", ".sdkman/candidates", ".bun/bin",
+	".deno/bin", ".local/bin", ".local/lib", ".local/share/mise", ".local/share/uv", ".local/share/pnpm", ".ghcup/bin",
+	".dotnet", "go/bin", "sdk"}
 
 // packages lists the caches of packages in a home directory. Tools that download write in them, so
 // they are shown only without a network.

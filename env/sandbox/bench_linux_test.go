@@ -21,7 +21,8 @@ func BenchmarkL5_Sandbox(b *testing.B) {
 
 // BenchmarkU14_Observe is the same for commands that only read.
 func BenchmarkU14_Observe(b *testing.B) {
-	compare(b, sandbox.Options{Level: sandbox.Observe, Covered: usualSecrets}, "true", "cat m.go", "ls -l", "grep -rn Print .", "git status", "git log -1")
+	compare(b, sandbox.Options{Level: sandbox.Observe, Covered: usualSecrets}, "true", "cat m.go", "ls -l",
+		"grep -rn Print .", "git status", "git log -1")
 }
 
 // usualSecrets are as many as a session covers.
@@ -30,8 +31,10 @@ func usualSecrets() (list []string) {
 	if err != nil {
 		return nil
 	}
-	for _, name := range []string{".aws", ".docker/config.json", ".kube/config", ".cargo/credentials", ".config/gh/hosts.yml", ".config/gcloud", ".ssh", ".gnupg", ".azure", ".npmrc",
-		".netrc", ".pypirc", ".git-credentials", ".pgpass", ".bash_history", ".zsh_history", ".local/share/keyrings", ".mozilla", ".config/google-chrome", ".codex/auth.json", ".config/op"} {
+	for _, name := range []string{".aws", ".docker/config.json", ".kube/config", ".cargo/credentials",
+		".config/gh/hosts.yml", ".config/gcloud", ".ssh", ".gnupg", ".azure", ".npmrc",
+		".netrc", ".pypirc", ".git-credentials", ".pgpass", ".bash_history", ".zsh_history", ".local/share/keyrings",
+		".mozilla", ".config/google-chrome", ".codex/auth.json", ".config/op"} {
 		list = append(list, filepath.Join(home, name), filepath.Join(home, name+"-2"))
 	}
 	return list
@@ -110,7 +113,8 @@ func newAccount(b *testing.B) account {
 // measure runs a script and returns the processor time in nanoseconds.
 func (a account) measure(b *testing.B, e env.Environment, script string) float64 {
 	before := a.usage(b)
-	if result, err := env.Run(b.Context(), e, env.Command{Script: script}, env.MaxTimeout); err != nil || result.Code != 0 {
+	if result, err := env.Run(b.Context(), e, env.Command{Script: script}, env.MaxTimeout); err != nil ||
+		result.Code != 0 {
 		b.Fatal(result, err)
 	}
 	return a.usage(b) - before

@@ -46,8 +46,9 @@ const (
 func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
 	b := &bubblewrap{options: o}
 	if b.bwrap, err = exec.LookPath("bwrap"); err != nil {
-		return nil, lacking{fmt.Errorf("bubblewrap is not installed: %w (Debian and Ubuntu: apt-get install bubblewrap; Fedora: dnf install "+
-			"bubblewrap; Arch: pacman -S bubblewrap)", err)}
+		return nil, lacking{fmt.Errorf(
+			"bubblewrap is not installed: %w (Debian and Ubuntu: apt-get install bubblewrap; Fedora: dnf install "+
+				"bubblewrap; Arch: pacman -S bubblewrap)", err)}
 	}
 	if b.filter, err = filterOf(func(a *architecture) program { return filter(a, namespaced()) }); err != nil {
 		return nil, err
@@ -153,7 +154,8 @@ func (b *bubblewrap) see(home string) error {
 			b.base = append(b.base, "--ro-bind", b.emptyFile, name)
 		}
 	}
-	b.base = append(b.base, "--ro-bind", b.emptyDir, "/proc/1") // bubblewrap's own process, whose open files are the host's
+	// bubblewrap's own process, whose open files are the host's
+	b.base = append(b.base, "--ro-bind", b.emptyDir, "/proc/1")
 	b.plan.mounts = append(b.plan.mounts, mount{path: "/tmp", source: b.private.path("tmp")})
 	b.own = []string{"TMPDIR=/tmp"}
 	if home != "" {
@@ -161,7 +163,8 @@ func (b *bubblewrap) see(home string) error {
 		if err != nil {
 			return err
 		}
-		b.plan.mounts = append(b.plan.mounts, mount{path: home, source: b.private.path("home")}, mount{path: filepath.Join(home, ".cache"), source: cache})
+		b.plan.mounts = append(b.plan.mounts, mount{path: home, source: b.private.path("home")},
+			mount{path: filepath.Join(home, ".cache"), source: cache})
 	} else {
 		b.own = append(b.own, "HOME=/tmp")
 	}
@@ -175,7 +178,8 @@ func (b *bubblewrap) see(home string) error {
 		b.last = append(b.last, "--ro-bind", socket, socket)
 	}
 	if b.gateway != nil {
-		b.last = append(b.last, "--ro-bind", b.gateway.helper, helperInside, "--ro-bind", b.gateway.proxy.Socket(), socketInside)
+		b.last = append(b.last, "--ro-bind", b.gateway.helper, helperInside, "--ro-bind", b.gateway.proxy.Socket(),
+			socketInside)
 	}
 	if b.scope != "" {
 		b.last = append(b.last, "--ro-bind", b.scope, helperInside)
@@ -210,7 +214,8 @@ func moduleVars(m *machine, o *Options, writable string) []string {
 		return []string{"GOMODCACHE=" + cache}
 	}
 	proxy := cmp.Or(getenv(o.Environ, "GOPROXY"), "https://proxy.golang.org,direct")
-	return []string{"GOMODCACHE=" + filepath.Join(writable, "go-mod"), "GOPROXY=file://" + cache + "/cache/download," + proxy}
+	return []string{"GOMODCACHE=" + filepath.Join(writable, "go-mod"),
+		"GOPROXY=file://" + cache + "/cache/download," + proxy}
 }
 
 // stateDir returns the directory with the lock.
@@ -229,7 +234,8 @@ func stateDir(o *Options) (string, error) {
 		return "", err
 	}
 	var stat unix.Stat_t
-	if err := unix.Lstat(dir, &stat); err != nil || int(stat.Uid) != os.Getuid() || stat.Mode&unix.S_IFMT != unix.S_IFDIR || stat.Mode&0o022 != 0 {
+	if err := unix.Lstat(dir, &stat); err != nil || int(stat.Uid) != os.Getuid() ||
+		stat.Mode&unix.S_IFMT != unix.S_IFDIR || stat.Mode&0o022 != 0 {
 		return "", fmt.Errorf("%s is not a directory of this user alone: %w", dir, cmp.Or(err, fs.ErrPermission))
 	}
 	return dir, nil
@@ -265,7 +271,8 @@ func (b *bubblewrap) launch(ctx context.Context, l env.Launch) (env.Launch, erro
 		args = append(args, settings(variables)...)
 	}
 	if len(args) > maxArguments {
-		h.err = errors.Join(h.err, fmt.Errorf("the command has %d environment variables, which are too many for bubblewrap", len(variables)))
+		h.err = errors.Join(h.err,
+			fmt.Errorf("the command has %d environment variables, which are too many for bubblewrap", len(variables)))
 	}
 	own = append(own, "--args", h.list("arguments", args))
 	if h.err != nil {
@@ -352,7 +359,8 @@ func (b *bubblewrap) probe(dir string) error {
 func advice(out string) string {
 	for _, known := range []struct{ part, todo string }{
 		{"setting up uid map", "allow user namespaces: on Ubuntu, sysctl kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap: "},
-		{"No permissions to create new namespace", "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, and in a container the system calls for them: "},
+		{"No permissions to create new namespace",
+			"allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, and in a container the system calls for them: "},
 		{"RTM_NEWADDR", "allow user namespaces: on Ubuntu, sysctl kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap: "},
 		{"Unknown option", "install bubblewrap 0.5 or later: "},
 	} {

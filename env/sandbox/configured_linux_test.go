@@ -23,7 +23,8 @@ func TestL4_ConfiguredHooksAndIncludes(t *testing.T) {
 	git(t, dir+"/nested", "config", "core.hooksPath", "not/there")
 	before := list(t, dir)
 	b := newBox(t, dir, sandbox.Options{}, env.LocalOptions{})
-	for _, script := range []string{"echo x >>shared.cfg", "mv shared.cfg s", "echo x >>sub/second.cfg", "mv sub s", "echo x >there/pre-push", "mv there t",
+	for _, script := range []string{"echo x >>shared.cfg", "mv shared.cfg s", "echo x >>sub/second.cfg", "mv sub s",
+		"echo x >there/pre-push", "mv there t",
 		"echo x >missing.cfg", "mkdir -p nested/not/there", "mv nested n"} {
 		b.fails(t, script)
 	}

@@ -29,7 +29,8 @@ func FindHelper(given string) (string, error) {
 	}
 	path, err := exec.LookPath(helperName)
 	if err != nil {
-		return "", lacking{fmt.Errorf("the program %s is neither beside this one nor in PATH: %s", helperName, version.Install("cmd/"+helperName))}
+		return "", lacking{fmt.Errorf("the program %s is neither beside this one nor in PATH: %s", helperName,
+			version.Install("cmd/"+helperName))}
 	}
 	return filepath.Abs(path)
 }

@@ -37,7 +37,10 @@ func buildHelper(t testing.TB) string {
 // were refused.
 func TestL4_AllowedHosts(t *testing.T) {
 	helper, curl := buildHelper(t), peer.Need(t, "curl")
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "hello", r.Host) }))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprintln(w, "hello", r.Host)
+	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
@@ -46,12 +49,14 @@ func TestL4_AllowedHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := "example.com:" + u.Port()
-	dns := loopdns.Start(t, map[string][]string{"example.com": {"127.0.0.1"}, "other.example": {"127.0.0.1"}, "inside.example": {"10.1.2.3"}})
+	dns := loopdns.Start(t, map[string][]string{"example.com": {"127.0.0.1"}, "other.example": {"127.0.0.1"},
+		"inside.example": {"10.1.2.3"}})
 	for _, level := range []sandbox.Level{sandbox.Workspace, sandbox.ReadOnly} {
 		t.Run(string(level), func(t *testing.T) {
 			b := newBox(t, t.TempDir(), sandbox.Options{Level: level, Helper: helper, Resolver: dns.Resolver(),
 				AllowHosts: []string{host, "127.0.0.1:" + u.Port(), "inside.example"}}, env.LocalOptions{})
-			if got, want := b.Confinement().Network, "only "+host+", 127.0.0.1:"+u.Port()+", inside.example"; got != want {
+			if got, want := b.Confinement().Network,
+				"only "+host+", 127.0.0.1:"+u.Port()+", inside.example"; got != want {
 				t.Errorf("the network is %q, want %q", got, want)
 			}
 			if out := b.succeeds(t, curl+" -sSk https://"+host); out != "hello "+host+"\n" {
@@ -64,10 +69,12 @@ func TestL4_AllowedHosts(t *testing.T) {
 			b.fails(t, curl+" -sSk https://inside.example/")
 			b.fails(t, curl+" -sSk --noproxy '*' "+server.URL)
 			list, _ := b.sandbox.RefusedHosts()
-			if len(list) != 2 || list[0].Host != "other.example:443" || !strings.Contains(list[0].Why, "--allow-host other.example would") || !strings.Contains(list[1].Why, "10.1.2.3 is a private address") {
+			if len(list) != 2 || list[0].Host != "other.example:443" || !strings.Contains(list[0].Why,
+				"--allow-host other.example would") || !strings.Contains(list[1].Why, "10.1.2.3 is a private address") {
 				t.Errorf("refused: %v", list)
 			}
-			if out, code := b.run(t, "echo out; echo err >&2; exit 7"); code != 7 || !strings.Contains(out, "out\n") || !strings.Contains(out, "err\n") {
+			if out, code := b.run(t, "echo out; echo err >&2; exit 7"); code != 7 || !strings.Contains(out, "out\n") ||
+				!strings.Contains(out, "err\n") {
 				t.Errorf("exit code %d, %q", code, out)
 			}
 			if out := b.succeeds(t, "cat /proc/[0-9]*/comm"); !strings.Contains(out, "attractor-env") {
@@ -76,7 +83,8 @@ func TestL4_AllowedHosts(t *testing.T) {
 			b.fails(t, "echo x >/run/attractor/attractor-env")
 			b.fails(t, "rm /run/attractor/proxy")
 			ctx, cancel := context.WithCancel(t.Context())
-			_, err := env.Run(ctx, b, env.Command{Script: "echo ready; sleep 1000", Output: func(int, []byte) { cancel() }}, env.MaxTimeout)
+			_, err := env.Run(ctx, b, env.Command{Script: "echo ready; sleep 1000",
+				Output: func(int, []byte) { cancel() }}, env.MaxTimeout)
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("the command ended with %v", err)
 			}

@@ -14,7 +14,8 @@ import (
 // program.
 func user(t *testing.T) []string {
 	home := t.TempDir()
-	write(t, filepath.Join(home, ".gitconfig"), "[user]\n\tname = A \\\"quoted\\\" name\n\temail = a@example.com\n[credential]\n\thelper = store\n[core]\n\tpager = less\n[safe]\n\tdirectory = *\n")
+	write(t, filepath.Join(home, ".gitconfig"),
+		"[user]\n\tname = A \\\"quoted\\\" name\n\temail = a@example.com\n[credential]\n\thelper = store\n[core]\n\tpager = less\n[safe]\n\tdirectory = *\n")
 	return []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
 }
 
@@ -37,7 +38,8 @@ func commits(t *testing.T, b *box) {
 	if !strings.Contains(out, `A "quoted" namesecond`) || !strings.Contains(out, "2 files changed") {
 		t.Errorf("the commit: %s", out)
 	}
-	if out := b.succeeds(t, "git config --global --list"); strings.Contains(out, "credential") || strings.Contains(out, "pager") {
+	if out := b.succeeds(t, "git config --global --list"); strings.Contains(out, "credential") ||
+		strings.Contains(out, "pager") {
 		t.Errorf("commands see the user's configuration:\n%s", out)
 	}
 	b.succeeds(t, "git checkout -q -b other && git branch && git stash list && git diff HEAD~1 && git gc -q")
@@ -49,9 +51,12 @@ func TestL4_Git(t *testing.T) {
 	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
 	commits(t, b)
 	for _, script := range []string{
-		"echo x >.git/hooks/pre-commit", "echo x >>.git/config", "git config core.fsmonitor ./evil", "git config --worktree a.b c", "echo x >.git/commondir",
-		"rm -rf .git/hooks", "mv .git .git2", "mv .git/config .git/config2", "mkdir .git/modules/x", "mkdir .git/worktrees/x", "ln -f f .git/config",
-		"echo x >.git/info/attributes", "rm -f .git/commondir && ! cat .git/commondir", "mkdir .git/new && mv -T .git/new .git/modules",
+		"echo x >.git/hooks/pre-commit", "echo x >>.git/config", "git config core.fsmonitor ./evil",
+		"git config --worktree a.b c", "echo x >.git/commondir",
+		"rm -rf .git/hooks", "mv .git .git2", "mv .git/config .git/config2", "mkdir .git/modules/x",
+		"mkdir .git/worktrees/x", "ln -f f .git/config",
+		"echo x >.git/info/attributes", "rm -f .git/commondir && ! cat .git/commondir",
+		"mkdir .git/new && mv -T .git/new .git/modules",
 		"umount .git", "umount -l .git/hooks", "mount -o remount,rw .git/hooks", "unshare -rm true",
 	} {
 		b.fails(t, script)
@@ -60,7 +65,8 @@ func TestL4_Git(t *testing.T) {
 	if out := git(t, dir, "status", "--porcelain", "--ignored"); out != "" {
 		t.Errorf("left in the work tree: %s", out)
 	}
-	if got := list(t, filepath.Join(dir, ".git")); strings.Contains(got, "commondir") || strings.Contains(got, "modules") || strings.Contains(got, "worktrees") {
+	if got := list(t, filepath.Join(dir, ".git")); strings.Contains(got, "commondir") ||
+		strings.Contains(got, "modules") || strings.Contains(got, "worktrees") {
 		t.Errorf("left in .git:\n%s", got)
 	}
 }
@@ -75,7 +81,8 @@ func TestL4_GitBelowTheTop(t *testing.T) {
 	git(t, top, "commit", "-qm", "sub")
 	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
 	commits(t, b)
-	for _, script := range []string{"echo x >../f", "echo x >../.git/hooks/pre-commit", "echo x >>../.git/config", "git init -q .", "mkdir ../new"} {
+	for _, script := range []string{"echo x >../f", "echo x >../.git/hooks/pre-commit", "echo x >>../.git/config",
+		"git init -q .", "mkdir ../new"} {
 		b.fails(t, script)
 	}
 }
@@ -88,8 +95,10 @@ func TestL4_GitWorktree(t *testing.T) {
 	commits(t, b)
 	common := filepath.Join(main, ".git")
 	for _, script := range []string{
-		"ls " + main + "/f", "echo 'gitdir: /tmp' >.git", "rm .git", "mv .git x", "echo x >" + common + "/hooks/pre-commit",
-		"echo x >>" + common + "/config", "echo /tmp >" + common + "/worktrees/linked/commondir", "echo x >" + common + "/worktrees/linked/gitdir",
+		"ls " + main + "/f", "echo 'gitdir: /tmp' >.git", "rm .git", "mv .git x",
+		"echo x >" + common + "/hooks/pre-commit",
+		"echo x >>" + common + "/config", "echo /tmp >" + common + "/worktrees/linked/commondir",
+		"echo x >" + common + "/worktrees/linked/gitdir",
 		"mkdir " + common + "/worktrees/new", "mv " + common + "/worktrees/linked " + common + "/worktrees/x",
 	} {
 		b.fails(t, script)
@@ -105,7 +114,8 @@ func TestL4_GitSubmodule(t *testing.T) {
 	b := newBox(t, filepath.Join(super, "lib"), sandbox.Options{Environ: user(t)}, env.LocalOptions{})
 	commits(t, b)
 	gitDir := filepath.Join(super, ".git/modules/lib")
-	for _, script := range []string{"echo x >.git", "echo x >>" + gitDir + "/config", "echo x >" + gitDir + "/hooks/post-commit", "ls " + super + "/f"} {
+	for _, script := range []string{"echo x >.git", "echo x >>" + gitDir + "/config",
+		"echo x >" + gitDir + "/hooks/post-commit", "ls " + super + "/f"} {
 		b.fails(t, script)
 	}
 	b.end(t)
@@ -136,7 +146,8 @@ func TestL4_NestedRepositories(t *testing.T) {
 	repository(t, nested)
 	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
 	b.succeeds(t, "cd a/b && echo two >>f && git commit -qam second && cd ../.. && mkdir c && cd c && git init -q && git status")
-	for _, script := range []string{"echo x >a/b/.git/hooks/pre-commit", "mv a c/a", "mv a/b a/c", "echo x >>a/b/.git/config", "rm -rf a/b/.git"} {
+	for _, script := range []string{"echo x >a/b/.git/hooks/pre-commit", "mv a c/a", "mv a/b a/c",
+		"echo x >>a/b/.git/config", "rm -rf a/b/.git"} {
 		b.fails(t, script)
 	}
 }

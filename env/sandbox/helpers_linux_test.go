@@ -62,7 +62,8 @@ func (b *box) end(t testing.TB) {
 func (b *box) run(t testing.TB, script string) (string, int) {
 	t.Helper()
 	var out strings.Builder
-	result, err := env.Run(t.Context(), b, env.Command{Script: script, Output: func(_ int, p []byte) { out.Write(p) }}, env.MaxTimeout)
+	result, err := env.Run(t.Context(), b, env.Command{Script: script, Output: func(_ int, p []byte) { out.Write(p) }},
+		env.MaxTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,8 @@ func list(t testing.TB, dir string) string {
 // git runs git outside the sandbox.
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(peer.Need(t, "git"), append([]string{"-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "init.defaultBranch=main",
+	cmd := exec.Command(peer.Need(t, "git"), append([]string{"-c", "user.name=n", "-c", "user.email=e@example.com",
+		"-c", "init.defaultBranch=main",
 		"-c", "protocol.file.allow=always"}, args...)...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()

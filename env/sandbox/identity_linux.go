@@ -41,7 +41,8 @@ func (b *bubblewrap) identity(dir, home string) error {
 }
 
 // shared lists the settings of git that commands in a sandbox get. None names a program.
-var shared = []string{"user.name", "user.email", "init.defaultbranch", "core.autocrlf", "core.eol", "core.quotepath", "pull.rebase", "merge.conflictstyle",
+var shared = []string{"user.name", "user.email", "init.defaultbranch", "core.autocrlf", "core.eol", "core.quotepath",
+	"pull.rebase", "merge.conflictstyle",
 	"diff.algorithm", "push.default", "safe.directory"}
 
 // quoted returns a value in the form of git's configuration files.

@@ -84,7 +84,8 @@ func (k *landlocked) prepare(dir string) error {
 	if err != nil {
 		return err
 	}
-	k.own = append([]string{"TMPDIR=" + k.private.path("tmp"), "HOME=" + k.private.path("home"), "XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build")},
+	k.own = append([]string{"TMPDIR=" + k.private.path("tmp"), "HOME=" + k.private.path("home"),
+		"XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build")},
 		toolVars(m, o, cache)...)
 	return k.rules(m, cache)
 }
@@ -103,7 +104,8 @@ func (k *landlocked) rules(m *machine, cache string) error {
 	for _, name := range append(allBut("/etc", closed), "/proc", "/dev/random", "/dev/urandom") {
 		k.args = append(k.args, "--read", name)
 	}
-	for _, name := range []string{"/dev/null", "/dev/zero", "/dev/full", k.private.path("tmp"), k.private.path("home"), cache} {
+	for _, name := range []string{"/dev/null", "/dev/zero", "/dev/full", k.private.path("tmp"), k.private.path("home"),
+		cache} {
 		k.args = append(k.args, "--write", name)
 	}
 	for _, r := range k.plan.mounts {
@@ -129,7 +131,8 @@ func (k *landlocked) repository(root string) {
 		return
 	}
 	if common := filepath.Dir(filepath.Dir(own)); filepath.Base(filepath.Dir(own)) == "worktrees" {
-		for _, dir := range []string{own, filepath.Join(common, "objects"), filepath.Join(common, "refs"), filepath.Join(common, "logs")} {
+		for _, dir := range []string{own, filepath.Join(common, "objects"), filepath.Join(common, "refs"),
+			filepath.Join(common, "logs")} {
 			k.plan.add(mount{path: dir})
 		}
 	}

@@ -23,13 +23,17 @@ func TestL4_WorkspaceWeak(t *testing.T) {
 	}
 	b.succeeds(t, `echo in >f && mkdir -p a/b && mv f a/b && mv a/b c && echo x >"$TMPDIR/x" && echo x >"$HOME/x" && git status && sort </dev/null`)
 	for _, script := range []string{
-		"cat " + outside + "/secret", "echo x >" + outside + "/new", "truncate -s 0 " + outside + "/secret", "echo x >/etc/x", "echo x >/tmp/new-of-this-test",
-		"ls " + strings.TrimPrefix(environ[0], "HOME="), "ln " + outside + "/secret here", "mv c " + outside, "cat /etc/shadow", "chmod u+s c",
-		": <>/dev/tcp/127.0.0.1/1 2>&1 | grep -q refused", "unshare -r true", "mount -t tmpfs none c", "cat /proc/$PPID/environ",
+		"cat " + outside + "/secret", "echo x >" + outside + "/new", "truncate -s 0 " + outside + "/secret",
+		"echo x >/etc/x", "echo x >/tmp/new-of-this-test",
+		"ls " + strings.TrimPrefix(environ[0], "HOME="), "ln " + outside + "/secret here", "mv c " + outside,
+		"cat /etc/shadow", "chmod u+s c",
+		": <>/dev/tcp/127.0.0.1/1 2>&1 | grep -q refused", "unshare -r true", "mount -t tmpfs none c",
+		"cat /proc/$PPID/environ",
 	} {
 		b.fails(t, script)
 	}
-	if abi, _, _ := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION); abi >= 6 {
+	if abi, _, _ := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0,
+		unix.LANDLOCK_CREATE_RULESET_VERSION); abi >= 6 {
 		b.fails(t, "kill -0 $PPID")
 	}
 	if got := read(t, filepath.Join(outside, "secret")); got != "secret" {
@@ -52,7 +56,8 @@ func TestL4_WorkspaceWeak(t *testing.T) {
 
 func TestL4_NoHelper(t *testing.T) {
 	t.Setenv("PATH", "/nowhere")
-	if _, err := sandbox.New(t.TempDir(), sandbox.Options{Level: sandbox.WorkspaceWeak}); err == nil || !strings.Contains(err.Error(), "go install") {
+	if _, err := sandbox.New(t.TempDir(), sandbox.Options{Level: sandbox.WorkspaceWeak}); err == nil ||
+		!strings.Contains(err.Error(), "go install") {
 		t.Errorf("%v", err)
 	}
 }

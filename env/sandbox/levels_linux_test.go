@@ -77,7 +77,8 @@ func TestL4_CommandsAtEveryContainment(t *testing.T) {
 	atLevels(t, func(t *testing.T, o env.LocalOptions) {
 		dir := t.TempDir()
 		b := newBox(t, dir, sandbox.Options{}, o)
-		for script, code := range map[string]int{"exit 37": 37, "kill -SEGV $$": 128 + 11, "true": 0, "no-such-program": 127} {
+		for script, code := range map[string]int{"exit 37": 37, "kill -SEGV $$": 128 + 11, "true": 0,
+			"no-such-program": 127} {
 			if _, got := b.run(t, script); got != code {
 				t.Errorf("%s: exit code %d, want %d", script, got, code)
 			}
@@ -88,7 +89,8 @@ func TestL4_CommandsAtEveryContainment(t *testing.T) {
 		}
 		out.until(t, "got input")
 
-		p, out = b.start(t, env.Command{Script: "tty -s && echo terminal; read x </dev/tty; echo got $x", TTY: &env.Size{Rows: 20, Cols: 70}})
+		p, out = b.start(t, env.Command{Script: "tty -s && echo terminal; read x </dev/tty; echo got $x",
+			TTY: &env.Size{Rows: 20, Cols: 70}})
 		out.until(t, "terminal")
 		if _, err := p.Stdin().Write([]byte("typed\n")); err != nil {
 			t.Fatal(err)
@@ -108,7 +110,8 @@ func TestL4_CommandsAtEveryContainment(t *testing.T) {
 		p, out = b.start(t, env.Command{Script: "sleep 1000 & echo started"})
 		out.until(t, "started")
 		exit, err := p.Wait(t.Context())
-		if err != nil || slices.ContainsFunc(exit.Left, func(line string) bool { return strings.Contains(line, "bwrap") }) {
+		if err != nil || slices.ContainsFunc(exit.Left,
+			func(line string) bool { return strings.Contains(line, "bwrap") }) {
 			t.Errorf("%+v, %v", exit, err)
 		}
 	})
@@ -121,7 +124,8 @@ func TestL4_PassesTheSuite(t *testing.T) {
 	helper, environ := buildHelper(t), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
 	suite := func(t *testing.T, level sandbox.Level) {
 		envtest.SuiteWith(t, func(t *testing.T) env.Environment {
-			return newBox(t, t.TempDir(), sandbox.Options{Level: level, Helper: helper, Environ: environ}, env.LocalOptions{Grace: 300 * time.Millisecond}).Local
+			return newBox(t, t.TempDir(), sandbox.Options{Level: level, Helper: helper, Environ: environ},
+				env.LocalOptions{Grace: 300 * time.Millisecond}).Local
 		}, envtest.Options{Parallel: true})
 	}
 	if os.Getenv("SUITE_IN_BUBBLEWRAP") != "" {
@@ -135,7 +139,8 @@ func TestL4_PassesTheSuite(t *testing.T) {
 	t.Run("workspace", func(t *testing.T) {
 		t.Parallel()
 		peer.Need(t, "bwrap")
-		cmd := exec.Command(os.Args[0], "-test.run=^TestL4_PassesTheSuite$", "-test.skip=/D3_Signal$|/D4_KillAsksFirst$|/D4_KillInsists$")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestL4_PassesTheSuite$",
+			"-test.skip=/D3_Signal$|/D4_KillAsksFirst$|/D4_KillInsists$")
 		cmd.Env = append(os.Environ(), "SUITE_IN_BUBBLEWRAP=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)

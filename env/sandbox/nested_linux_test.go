@@ -159,7 +159,8 @@ func TestL4_NestedRepositoriesOfTwoSessions(t *testing.T) {
 	}
 	two.succeeds(t, "mkdir objects a/objects a/b/objects && git -C a/b add f")
 	two.end(t)
-	if left := list(t, dir) + list(t, dir+"/a") + list(t, dir+"/a/b"); left != "a\nobjects"+"b\nobjects"+".git\nf\nobjects" {
+	if left := list(t, dir) + list(t, dir+"/a") + list(t, dir+"/a/b"); left != "a\nobjects"+"b\nobjects"+
+		".git\nf\nobjects" {
 		t.Errorf("left: %s", left)
 	}
 }

@@ -20,14 +20,24 @@ import (
 // readingCommands only read. They are run in a repository with a home directory of its own.
 func readingCommands() []string {
 	return []string{
-		"ls", "ls -la --time-style=+%s", "ls ~", "ls -R docs", "ls /tmp | grep -c of-an-earlier-command", "cat a.txt", `cat "$EARLIER"`, "head -n 2 a.txt", "tail -c 5 a.txt",
-		"wc -l a.txt docs/*", "grep -rn two .", "grep -c . a.txt", "grep -v one a.txt | sort", "find . -name '*.txt' | sort", "find docs -size -2k -type f | sort", "sort -r a.txt", "sort a.txt | uniq -c",
-		"cut -c 1-2 a.txt", "tr a-z A-Z <a.txt", "sed -n 2p a.txt", "awk 'NR==2{print $1}' a.txt", "diff a.txt docs/b.txt", "cmp a.txt docs/b.txt", "stat -c '%s %a' a.txt", "du -b a.txt",
-		"id", "id -u", "whoami", "uname -sm", "hostname", "pwd", "printenv HOME", "echo $((1 + 2))", "test -f a.txt && echo there", "[ -d docs ] && echo a directory", "basename /a/b", "dirname /a/b",
-		"realpath a.txt", "readlink link", "md5sum a.txt", "sha256sum a.txt | cut -c 1-8", "od -c a.txt | head -2", "base64 a.txt", "nl a.txt", "tac a.txt", "rev a.txt", "fold -w 2 a.txt", "comm <(sort a.txt) <(sort docs/b.txt)",
-		"paste a.txt docs/b.txt", "expr 2 + 2", "seq 3", "git status --short", "git log --format=%s", "git diff", "git diff --stat HEAD", "git show --format=%s", "git branch", "git blame -s a.txt", "git ls-files",
-		"git grep -n two", "git rev-parse --show-toplevel", "git check-ignore of-the-user", "command -v sh", "head -1 /etc/passwd", "cat /proc/sys/kernel/ostype", "df -P / | tail -1 | cut -d ' ' -f 1", "for f in *.txt; do echo $f; done",
-		"cat <<< text", "timeout 9 cat a.txt", "cat a.txt >/dev/stdout", "cat missing 2>/dev/null || echo none", "cat <(echo from a process)", "x=$(cat a.txt); echo ${#x}",
+		"ls", "ls -la --time-style=+%s", "ls ~", "ls -R docs", "ls /tmp | grep -c of-an-earlier-command", "cat a.txt",
+		`cat "$EARLIER"`, "head -n 2 a.txt", "tail -c 5 a.txt",
+		"wc -l a.txt docs/*", "grep -rn two .", "grep -c . a.txt", "grep -v one a.txt | sort",
+		"find . -name '*.txt' | sort", "find docs -size -2k -type f | sort", "sort -r a.txt", "sort a.txt | uniq -c",
+		"cut -c 1-2 a.txt", "tr a-z A-Z <a.txt", "sed -n 2p a.txt", "awk 'NR==2{print $1}' a.txt",
+		"diff a.txt docs/b.txt", "cmp a.txt docs/b.txt", "stat -c '%s %a' a.txt", "du -b a.txt",
+		"id", "id -u", "whoami", "uname -sm", "hostname", "pwd", "printenv HOME", "echo $((1 + 2))",
+		"test -f a.txt && echo there", "[ -d docs ] && echo a directory", "basename /a/b", "dirname /a/b",
+		"realpath a.txt", "readlink link", "md5sum a.txt", "sha256sum a.txt | cut -c 1-8", "od -c a.txt | head -2",
+		"base64 a.txt", "nl a.txt", "tac a.txt", "rev a.txt", "fold -w 2 a.txt",
+		"comm <(sort a.txt) <(sort docs/b.txt)",
+		"paste a.txt docs/b.txt", "expr 2 + 2", "seq 3", "git status --short", "git log --format=%s", "git diff",
+		"git diff --stat HEAD", "git show --format=%s", "git branch", "git blame -s a.txt", "git ls-files",
+		"git grep -n two", "git rev-parse --show-toplevel", "git check-ignore of-the-user", "command -v sh",
+		"head -1 /etc/passwd", "cat /proc/sys/kernel/ostype", "df -P / | tail -1 | cut -d ' ' -f 1",
+		"for f in *.txt; do echo $f; done",
+		"cat <<< text", "timeout 9 cat a.txt", "cat a.txt >/dev/stdout", "cat missing 2>/dev/null || echo none",
+		"cat <(echo from a process)", "x=$(cat a.txt); echo ${#x}",
 	}
 }
 
@@ -41,7 +51,8 @@ func TestU14_ReadingCommandsPrintTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(home, "project")
-	for name, text := range map[string]string{"project/a.txt": "one\ntwo\ntwo\n", "project/docs/b.txt": "one\nthree\n", ".config/git/ignore": "of-the-user\n", "in-home": ""} {
+	for name, text := range map[string]string{"project/a.txt": "one\ntwo\ntwo\n", "project/docs/b.txt": "one\nthree\n",
+		".config/git/ignore": "of-the-user\n", "in-home": ""} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +64,8 @@ func TestU14_ReadingCommandsPrintTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	environ := append(os.Environ(), "HOME="+home, "GIT_CONFIG_NOSYSTEM=1", "XDG_CONFIG_HOME=", "TMPDIR=")
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "a.txt", "docs"}, {"-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-q", "-m", "first"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "a.txt", "docs"},
+		{"-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-q", "-m", "first"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir, cmd.Env = dir, environ
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -75,7 +87,8 @@ func TestU14_ReadingCommandsPrintTheSame(t *testing.T) {
 		for _, script := range readingCommands() {
 			want, wantCode := ran(t, outside, script)
 			if got, code := ran(t, inside, script); got != want || code != wantCode {
-				t.Errorf("%s\noutside: exit code %d\n%s\ninside, version %d: exit code %d\n%s", script, wantCode, want, abi, code, got)
+				t.Errorf("%s\noutside: exit code %d\n%s\ninside, version %d: exit code %d\n%s", script, wantCode, want,
+					abi, code, got)
 			}
 		}
 	}
@@ -99,7 +112,8 @@ func observed(t *testing.T, dir string, o sandbox.Options) *sandbox.Sandbox {
 	return box
 }
 
-func localWith(t *testing.T, dir string, environ []string, launch func(context.Context, env.Launch) (env.Launch, error)) *env.Local {
+func localWith(t *testing.T, dir string, environ []string, launch func(context.Context, env.Launch) (env.Launch,
+	error)) *env.Local {
 	t.Helper()
 	l, err := env.NewLocal(dir, env.LocalOptions{Environ: environ, Launch: launch})
 	if err != nil {
@@ -116,7 +130,8 @@ func localWith(t *testing.T, dir string, environ []string, launch func(context.C
 func ran(t *testing.T, e env.Environment, script string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
-	result, err := env.Run(t.Context(), e, env.Command{Script: script, Output: func(_ int, p []byte) { out.Write(p) }}, time.Minute)
+	result, err := env.Run(t.Context(), e, env.Command{Script: script, Output: func(_ int, p []byte) { out.Write(p) }},
+		time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,11 +177,13 @@ func TestU14_CoveredFiles(t *testing.T) {
 	}
 	dir := filepath.Join(home, "project")
 	box := observed(t, dir, sandbox.Options{Covered: func() []string {
-		return []string{filepath.Join(dir, ".env"), filepath.Join(home, ".config/tool/token"), filepath.Join(home, ".netrc"), filepath.Join(home, ".aws")}
+		return []string{filepath.Join(dir, ".env"), filepath.Join(home, ".config/tool/token"),
+			filepath.Join(home, ".netrc"), filepath.Join(home, ".aws")}
 	}})
 	inside := localWith(t, dir, os.Environ(), box.Launch)
 	for range 2 { // with a new ruleset, and again
-		if out, _ := ran(t, inside, "cat notes ../.config/other; cat .env env.txt ../.aws/credentials ../dotfiles/key 2>/dev/null; ls -A"); out != "notesother.env\nenv.txt\nnotes" {
+		if out, _ := ran(t, inside,
+			"cat notes ../.config/other; cat .env env.txt ../.aws/credentials ../dotfiles/key 2>/dev/null; ls -A"); out != "notesother.env\nenv.txt\nnotes" {
 			t.Errorf("printed %q", out)
 		}
 	}
@@ -176,7 +193,8 @@ func TestU14_CoveredFiles(t *testing.T) {
 	}
 	var later sync.WaitGroup
 	later.Go(func() {
-		out, code := ran(t, inside, `until [ -e ../.netrc ] && [ -e ../.config/tool/token ]; do sleep 0.01; done; cat ../.netrc ../.config/tool/token`)
+		out, code := ran(t, inside,
+			`until [ -e ../.netrc ] && [ -e ../.config/tool/token ]; do sleep 0.01; done; cat ../.netrc ../.config/tool/token`)
 		if code == 0 || strings.Contains(out, "the key") {
 			t.Errorf("what was made later can be read: %s", out)
 		}

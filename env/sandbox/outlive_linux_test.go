@@ -89,11 +89,13 @@ func (w *world) fifo(name string) fifo {
 // The limits of files hold in the private directories too, and in a sandbox root cannot raise them.
 func TestL6_FilesInTheSandbox(t *testing.T) {
 	t.Parallel()
-	for level, dirs := range map[sandbox.Level]string{sandbox.Workspace: ". $TMPDIR $HOME $HOME/.cache /dev/shm", sandbox.WorkspaceWeak: ". $TMPDIR $HOME"} {
+	for level, dirs := range map[sandbox.Level]string{sandbox.Workspace: ". $TMPDIR $HOME $HOME/.cache /dev/shm",
+		sandbox.WorkspaceWeak: ". $TMPDIR $HOME"} {
 		t.Run(string(level), func(t *testing.T) {
 			b := newBox(t, t.TempDir(), sandbox.Options{Level: level, Helper: needPrograms(t).helper},
 				env.LocalOptions{Limits: env.Limits{FileSize: 1 << 20, OpenFiles: 50}})
-			out := b.succeeds(t, `trap "" XFSZ; for d in `+dirs+`; do head -c 2M /dev/zero 2>/dev/null >$d/big; stat -c %s $d/big; rm $d/big; done`)
+			out := b.succeeds(t, `trap "" XFSZ; for d in `+dirs+
+				`; do head -c 2M /dev/zero 2>/dev/null >$d/big; stat -c %s $d/big; rm $d/big; done`)
 			if want := strings.Repeat("1048576\n", len(strings.Fields(dirs))); out != want {
 				t.Errorf("the files have sizes %q, want %q", out, want)
 			}

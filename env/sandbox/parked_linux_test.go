@@ -68,7 +68,8 @@ func TestL5_ParkedPlaceholdersAreNobodys(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready := make(chan struct{})
-	p, err := b.Start(t.Context(), env.Command{Script: "echo ready; read x", Stdin: true, Output: func(int, []byte) { close(ready) }})
+	p, err := b.Start(t.Context(), env.Command{Script: "echo ready; read x", Stdin: true,
+		Output: func(int, []byte) { close(ready) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,8 @@ func TestL5_ParkedPlaceholdersAreNobodys(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.end(t)
-	if left := list(t, dir); left != ".claude\n.vscode" || read(t, filepath.Join(dir, ".vscode/settings.json")) != "mine" {
+	if left := list(t, dir); left != ".claude\n.vscode" ||
+		read(t, filepath.Join(dir, ".vscode/settings.json")) != "mine" {
 		t.Errorf("left: %s", left)
 	}
 }
@@ -95,7 +97,8 @@ func TestL5_ForgottenPlaceholders(t *testing.T) {
 	state := t.TempDir()
 	for name, age := range map[string]time.Duration{"old": 48 * time.Hour, "new": time.Hour} {
 		dir, then := filepath.Join(state, "parked", name), time.Now().Add(-age)
-		if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chmod(dir, 0o755|os.ModeSticky), os.Chtimes(dir, then, then)); err != nil {
+		if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chmod(dir, 0o755|os.ModeSticky),
+			os.Chtimes(dir, then, then)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +125,8 @@ func TestL5_PlaceholdersThatCannotBeParked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t, dir, sandbox.Options{State: state}, env.LocalOptions{})
 			b.succeeds(t, "true")
-			if waiting, err := os.ReadDir(filepath.Join(state, "parked")); len(waiting) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if waiting, err := os.ReadDir(filepath.Join(state, "parked")); len(waiting) > 0 || err != nil &&
+				!errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("parked: %v, %v", waiting, err)
 			}
 			b.fails(t, "echo x >.mcp.json || rmdir .mcp.json")

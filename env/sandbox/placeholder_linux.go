@@ -58,7 +58,8 @@ func (p placeholder) present() (bool, error) {
 	case err != nil:
 		return false, err
 	case info.Mode()&fs.ModeSymlink != 0:
-		return true, fmt.Errorf("%s is a symbolic link, which commands could replace by a file: replace it by what it leads to", p.path)
+		return true, fmt.Errorf(
+			"%s is a symbolic link, which commands could replace by a file: replace it by what it leads to", p.path)
 	case p.file:
 		return info.Mode() != placeholderFile || info.Size() != int64(len(p.content)), nil
 	case info.Mode()&^movable != placeholderDir|fs.ModeDir:
@@ -75,7 +76,8 @@ func (p placeholder) make(park string) (replacement, error) {
 	switch {
 	case err == nil, errors.Is(err, fs.ErrExist):
 		return made, nil
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrNotExist),
+		errors.Is(err, syscall.ENOTDIR):
 		return void, nil
 	}
 	return none, err
@@ -216,7 +218,8 @@ func (k *keeper) removeForgotten() {
 	list, _ := os.ReadDir(k.park)
 	for _, e := range list {
 		info, err := e.Info()
-		if err == nil && (info.Mode() == placeholderFile || info.Mode()&^movable == placeholderDir|fs.ModeDir) && time.Since(info.ModTime()) > forgotten {
+		if err == nil && (info.Mode() == placeholderFile || info.Mode()&^movable == placeholderDir|fs.ModeDir) &&
+			time.Since(info.ModTime()) > forgotten {
 			_ = os.Remove(filepath.Join(k.park, e.Name())) // the next session tries again
 		}
 	}

@@ -116,7 +116,8 @@ func (p *plan) addRoot(given string, readOnly bool) error {
 // unfit says why a directory cannot be a root, and what to do, or returns "".
 func (p *plan) unfit(dir string) string {
 	const inside = "; choose a directory in it"
-	for _, system := range []string{"/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/run", "/sbin", "/usr", "/var"} {
+	for _, system := range []string{"/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/run", "/sbin", "/usr",
+		"/var"} {
 		if dir == system {
 			return "it belongs to the system" + inside
 		}
@@ -125,7 +126,8 @@ func (p *plan) unfit(dir string) string {
 	case below(dir, "/proc") || below(dir, "/sys"):
 		return "it belongs to the kernel" + inside
 	case below(p.private, dir):
-		return "it contains the sandbox's own files; set TMPDIR to a directory outside of it (it is " + filepath.Dir(p.private) + " now)"
+		return "it contains the sandbox's own files; set TMPDIR to a directory outside of it (it is " +
+			filepath.Dir(p.private) + " now)"
 	case p.hidden(dir):
 		return "it contains the home directory, which the sandbox hides" + inside
 	}
@@ -195,7 +197,8 @@ func (p *plan) pin() error {
 	}
 	slices.Sort(inner)
 	for _, dir := range slices.Compact(inner) {
-		for ; dir != "/" && !slices.ContainsFunc(p.mounts, func(m mount) bool { return m.path == dir }); dir = filepath.Dir(dir) {
+		for ; dir != "/" && !slices.ContainsFunc(p.mounts,
+			func(m mount) bool { return m.path == dir }); dir = filepath.Dir(dir) {
 			in := p.innermost(dir)
 			if in == nil || in.readOnly {
 				break
@@ -228,7 +231,9 @@ func mkdirInside(top, dir string) (err error) {
 			return err
 		}
 		if info, err := root.Lstat(at); err != nil || !info.IsDir() {
-			return errors.Join(fmt.Errorf("a command has put something else at the place of the directory %s: remove it", filepath.Join(top, at)), err)
+			return errors.Join(fmt.Errorf(
+				"a command has put something else at the place of the directory %s: remove it", filepath.Join(top, at)),
+				err)
 		}
 	}
 	return nil

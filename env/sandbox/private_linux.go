@@ -108,7 +108,8 @@ func removeAbandoned(temp string) {
 			continue
 		}
 		var stat unix.Stat_t
-		if unix.Fstat(fd, &stat) == nil && int(stat.Uid) == os.Getuid() && unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
+		if unix.Fstat(fd, &stat) == nil && int(stat.Uid) == os.Getuid() &&
+			unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
 			_ = removeTree(dir)
 		}
 		_ = unix.Close(fd) // nothing was written through it

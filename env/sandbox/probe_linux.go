@@ -20,7 +20,8 @@ func (f failed) Error() string { return strings.TrimSpace(f.output + ": " + f.ho
 func try(dir string, m mechanism) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*probeTime) // the environment needs time for the end
 	defer cancel()
-	local, err := env.NewLocal(dir, env.LocalOptions{Launch: m.launch, UserNamespaces: m.userNamespaces(), Grace: -1, Environ: []string{"PATH=/usr/bin:/bin"}})
+	local, err := env.NewLocal(dir, env.LocalOptions{Launch: m.launch, UserNamespaces: m.userNamespaces(), Grace: -1,
+		Environ: []string{"PATH=/usr/bin:/bin"}})
 	if err != nil {
 		return err
 	}

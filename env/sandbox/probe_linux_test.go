@@ -39,7 +39,8 @@ func newStuck(t *testing.T) *stuck {
 	if err := errors.Join(unix.Mkfifo(block, 0o600), unix.Mkfifo(ready, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	script := fmt.Sprintf("#!/bin/sh\nexec 9<>%s 8>%s\nexec %s --block-fd 9 --info-fd 8 \"$@\"\n", block, ready, peer.Need(t, "bwrap"))
+	script := fmt.Sprintf("#!/bin/sh\nexec 9<>%s 8>%s\nexec %s --block-fd 9 --info-fd 8 \"$@\"\n", block, ready,
+		peer.Need(t, "bwrap"))
 	if err := os.WriteFile(filepath.Join(s.dir, "bwrap"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,8 @@ func (s *stuck) first(t *testing.T) int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cmd, err := os.ReadFile("/proc/" + number + "/cmdline"); err == nil && bytes.Contains(cmd, []byte("--block-fd")) {
+		if cmd, err := os.ReadFile("/proc/" + number + "/cmdline"); err == nil &&
+			bytes.Contains(cmd, []byte("--block-fd")) {
 			return pid
 		}
 	}

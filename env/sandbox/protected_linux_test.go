@@ -35,7 +35,8 @@ func TestL4_Protected(t *testing.T) {
 		for _, name := range names {
 			b.fails(t, "echo x >"+name+" || echo x >"+name+"/file || mkdir -p "+name+"/dir")
 		}
-		b.fails(t, "for f in "+strings.Join(names, " ")+"; do rm -rf $f || mv $f x || mv f $f || ln -sfT /tmp $f || rmdir $f; done 2>/dev/null; ls x")
+		b.fails(t, "for f in "+strings.Join(names,
+			" ")+"; do rm -rf $f || mv $f x || mv f $f || ln -sfT /tmp $f || rmdir $f; done 2>/dev/null; ls x")
 		e := env.Protect(b, b.sandbox.Protection())
 		for _, name := range names {
 			if err := e.WriteFile(t.Context(), name+"/file", nil, 0o644); !errors.Is(err, env.ErrProtected) {
@@ -56,11 +57,12 @@ func TestL4_PlaceholdersOfTwoSessions(t *testing.T) {
 	one := newBox(t, dir, sandbox.Options{State: state}, env.LocalOptions{})
 	two := newBox(t, dir, sandbox.Options{State: state}, env.LocalOptions{})
 	ready := make(chan struct{})
-	p, err := one.Start(t.Context(), env.Command{Script: "echo ready; read x; echo evil >.mcp.json", Stdin: true, Output: func(_ int, p []byte) {
-		if strings.Contains(string(p), "ready") {
-			close(ready)
-		}
-	}})
+	p, err := one.Start(t.Context(), env.Command{Script: "echo ready; read x; echo evil >.mcp.json", Stdin: true,
+		Output: func(_ int, p []byte) {
+			if strings.Contains(string(p), "ready") {
+				close(ready)
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,8 @@ func TestL4_PlaceholdersOfTwoSessions(t *testing.T) {
 // What a killed host has left is removed by the next sandbox; files of the same names are not.
 func TestL4_PlaceholdersOfAKilledHost(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, ".claude"), 0o700), os.Chmod(filepath.Join(dir, ".claude"), 0o555|os.ModeSticky),
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, ".claude"), 0o700), os.Chmod(filepath.Join(dir, ".claude"),
+		0o555|os.ModeSticky),
 		os.Mkdir(filepath.Join(dir, ".vscode"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +105,8 @@ func TestL4_ProtectedLink(t *testing.T) {
 	if err := os.Symlink("elsewhere", filepath.Join(dir, ".mcp.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sandbox.New(dir, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir()}); err == nil || !strings.Contains(err.Error(), ".mcp.json is a symbolic link") {
+	if _, err := sandbox.New(dir, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir()}); err == nil ||
+		!strings.Contains(err.Error(), ".mcp.json is a symbolic link") {
 		t.Errorf("%v", err)
 	}
 }

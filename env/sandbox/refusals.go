@@ -52,8 +52,9 @@ func (s *Sandbox) Refusals(dir string, output []byte, failed bool) (list []Refus
 
 // phrases holds the words of errors that a sandbox causes.
 var phrases = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(read-only file system|permission denied|operation not permitted|device or resource busy|no such file or directory|is a directory)|` +
-		`(could not resolve|name resolution|name or service not known|\benotfound\b|\beai_again\b|no such host|network is unreachable|\benetunreach\b)`)
+	return regexp.MustCompile(
+		`(?i)(read-only file system|permission denied|operation not permitted|device or resource busy|no such file or directory|is a directory)|` +
+			`(could not resolve|name resolution|name or service not known|\benotfound\b|\beai_again\b|no such host|network is unreachable|\benetunreach\b)`)
 })
 
 // inQuotes finds names in quotes.
@@ -127,7 +128,8 @@ func named(before, after string) (names []string) {
 	if i := strings.LastIndex(before, ": "); i >= 0 {
 		before = before[i+2:]
 	}
-	for _, verb := range []string{"cannot create ", "cannot open ", "can't create ", "can't open "} { // of dash and busybox
+	// of dash and busybox
+	for _, verb := range []string{"cannot create ", "cannot open ", "can't create ", "can't open "} {
 		before = strings.TrimPrefix(before, verb)
 	}
 	if name := strings.TrimSpace(before); name != "" {
@@ -151,7 +153,8 @@ func (s *Sandbox) refused(name, phrase string) (Refusal, bool) {
 	visible, writable := s.sees(real)
 	absent := phrase == "no such file or directory"
 	denied := phrase == "permission denied" || phrase == "operation not permitted"
-	byLandlock := s.options.Level == WorkspaceWeak || s.options.Level == Observe // bubblewrap's refusals have other words
+	// bubblewrap's refusals have other words
+	byLandlock := s.options.Level == WorkspaceWeak || s.options.Level == Observe
 	switch {
 	case !visible && exists && (absent || denied):
 		return s.hidden(real, real), true

@@ -23,7 +23,8 @@ func TestL5_Refusals(t *testing.T) {
 	write(t, filepath.Join(dir, "main.go"), "package main")
 	write(t, filepath.Join(dir, "closed"), "echo closed")
 	git(t, dir, "init", "-q")
-	b := newBox(t, dir, sandbox.Options{Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}}, env.LocalOptions{})
+	b := newBox(t, dir, sandbox.Options{Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}},
+		env.LocalOptions{})
 	only, hidden := "The sandbox lets commands only read ", "The sandbox does not show "
 	for script, want := range map[string]string{
 		"touch .git/hooks/pre-push":                      only + dir + "/.git/hooks/pre-push.",
@@ -73,7 +74,8 @@ func TestL5_Refusals(t *testing.T) {
 
 // The sandbox's own limit of processes holds in its user namespace, where it is not root's.
 func TestL6_ProcessesInTheSandbox(t *testing.T) {
-	b := newBox(t, t.TempDir(), sandbox.Options{}, env.LocalOptions{Containment: env.ContainGroup, Limits: env.Limits{Processes: 64}})
+	b := newBox(t, t.TempDir(), sandbox.Options{}, env.LocalOptions{Containment: env.ContainGroup,
+		Limits: env.Limits{Processes: 64}})
 	if os.Getuid() == 0 {
 		if !strings.Contains(b.Containment(), "processes unlimited") {
 			t.Errorf("containment %q", b.Containment())

@@ -97,7 +97,8 @@ func (p *plan) configured(o *Options, dir, top string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "--git-dir="+dir, "config", "--includes", "--show-origin", "--null", "--list")
+	cmd := exec.CommandContext(ctx, program, "--git-dir="+dir, "config", "--includes", "--show-origin", "--null",
+		"--list")
 	cmd.Dir, cmd.Env, cmd.WaitDelay = top, o.Environ, time.Second
 	out, err := cmd.Output()
 	if err != nil {

@@ -18,14 +18,17 @@ func TestL4_ToolChains(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "go.mod"), "module example.com/m\n\ngo 1.24\n\nrequire github.com/google/uuid v1.6.0\n")
-	write(t, filepath.Join(dir, "m.go"), "package m\n\nimport \"github.com/google/uuid\"\n\nfunc New() string { return uuid.NewString() }\n")
-	write(t, filepath.Join(dir, "m_test.go"), "package m\n\nimport (\"net\"; \"testing\")\n\nfunc TestNew(t *testing.T) {\n\tl, err := net.Listen(\"tcp\", \"127.0.0.1:0\")\n\tif err != nil || len(New()) != 36 {\n\t\tt.Fatal(err)\n\t}\n\tl.Close()\n}\n")
+	write(t, filepath.Join(dir, "m.go"),
+		"package m\n\nimport \"github.com/google/uuid\"\n\nfunc New() string { return uuid.NewString() }\n")
+	write(t, filepath.Join(dir, "m_test.go"),
+		"package m\n\nimport (\"net\"; \"testing\")\n\nfunc TestNew(t *testing.T) {\n\tl, err := net.Listen(\"tcp\", \"127.0.0.1:0\")\n\tif err != nil || len(New()) != 36 {\n\t\tt.Fatal(err)\n\t}\n\tl.Close()\n}\n")
 	sum, err := os.ReadFile("../../go.sum")
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "go.sum"), string(sum))
-	write(t, filepath.Join(dir, "package.json"), `{"name":"m","version":"1.0.0","scripts":{"test":"node -e 'console.log(6*7)'"}}`)
+	write(t, filepath.Join(dir, "package.json"),
+		`{"name":"m","version":"1.0.0","scripts":{"test":"node -e 'console.log(6*7)'"}}`)
 	write(t, filepath.Join(dir, "Cargo.toml"), "[package]\nname = \"m\"\nversion = \"0.1.0\"\nedition = \"2021\"\n")
 	write(t, filepath.Join(dir, "src/main.rs"), "fn main() {}\n")
 	write(t, filepath.Join(dir, "m.py"), "import json, tempfile\ntempfile.TemporaryFile()\nprint(json.dumps(42))\n")
@@ -35,7 +38,8 @@ func TestL4_ToolChains(t *testing.T) {
 	}
 	b := newBox(t, dir, sandbox.Options{Cache: cache}, env.LocalOptions{})
 	for program, script := range map[string]string{
-		"go": "go vet ./... && go test ./... && go build -o m ./... && gofmt -l .", "npm": "npm test --silent", "cargo": "cargo check --quiet --offline", "python3": "python3 m.py",
+		"go": "go vet ./... && go test ./... && go build -o m ./... && gofmt -l .", "npm": "npm test --silent",
+		"cargo": "cargo check --quiet --offline", "python3": "python3 m.py",
 		"cc": "mkdir -p c && cd c && echo 'int main(void){return 0;}' >x.c && cc x.c && ./a.out",
 	} {
 		t.Run(program, func(t *testing.T) {
@@ -70,8 +74,10 @@ func TestL4_Sockets(t *testing.T) {
 			}
 		})
 	}
-	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SSH_AUTH_SOCK=" + allowed, "DOCKER_HOST=unix://" + other, "DISPLAY=:0", "DBUS_SESSION_BUS_ADDRESS=x", "XDG_RUNTIME_DIR=/run/user/0"}
-	b := newBox(t, t.TempDir(), sandbox.Options{AllowSockets: []string{allowed}, Environ: environ}, env.LocalOptions{Vars: env.VarsAll})
+	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SSH_AUTH_SOCK=" + allowed,
+		"DOCKER_HOST=unix://" + other, "DISPLAY=:0", "DBUS_SESSION_BUS_ADDRESS=x", "XDG_RUNTIME_DIR=/run/user/0"}
+	b := newBox(t, t.TempDir(), sandbox.Options{AllowSockets: []string{allowed}, Environ: environ},
+		env.LocalOptions{Vars: env.VarsAll})
 	b.succeeds(t, `[ -S "$SSH_AUTH_SOCK" ] && [ -z "$DOCKER_HOST$DISPLAY$DBUS_SESSION_BUS_ADDRESS$XDG_RUNTIME_DIR" ] && [ ! -e `+other+` ]`)
 	b.succeeds(t, `! grep -q @ /proc/net/unix`)
 }
@@ -82,10 +88,12 @@ func TestL4_WrongSockets(t *testing.T) {
 	write(t, file, "x")
 	for _, level := range []sandbox.Level{sandbox.ReadOnly, sandbox.Workspace, sandbox.WorkspaceWeak} {
 		for _, name := range []string{"", "relative", file, file + ".missing"} {
-			s, err := sandbox.New(t.TempDir(), sandbox.Options{Level: level, AllowSockets: []string{name}, State: t.TempDir()})
+			s, err := sandbox.New(t.TempDir(), sandbox.Options{Level: level, AllowSockets: []string{name},
+				State: t.TempDir()})
 			if err == nil {
 				t.Errorf("%s: %q: there is a sandbox: %v", level, name, s.Close())
-			} else if !strings.Contains(err.Error(), "is not the absolute path of a Unix socket: ") || strings.Contains(err.Error(), "<nil>") {
+			} else if !strings.Contains(err.Error(), "is not the absolute path of a Unix socket: ") ||
+				strings.Contains(err.Error(), "<nil>") {
 				t.Errorf("%s: %q: %v", level, name, err)
 			}
 		}
@@ -137,7 +145,8 @@ func TestL4_UnfitRoots(t *testing.T) {
 	peer.Need(t, "bwrap")
 	home := t.TempDir()
 	for _, dir := range []string{"/", "/usr", "/proc", home, filepath.Dir(home)} {
-		o := sandbox.Options{Level: sandbox.Workspace, Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, State: t.TempDir()}
+		o := sandbox.Options{Level: sandbox.Workspace, Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")},
+			State: t.TempDir()}
 		if _, err := sandbox.New(dir, o); err == nil || !strings.Contains(err.Error(), "choose a directory in it") {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -267,8 +276,10 @@ func TestL4_LinkInTheCache(t *testing.T) {
 	first.succeeds(t, "ln -s "+victim+" ~/.cache/tools")
 	first.end(t)
 	for _, target := range []string{victim, "elsewhere"} {
-		o := sandbox.Options{Level: sandbox.Workspace, Roots: []string{root}, Cache: cache, Environ: environ, State: t.TempDir()}
-		if _, err := sandbox.New(t.TempDir(), o); err == nil || !strings.Contains(err.Error(), filepath.Join(cache, "tools")+": remove it") {
+		o := sandbox.Options{Level: sandbox.Workspace, Roots: []string{root}, Cache: cache, Environ: environ,
+			State: t.TempDir()}
+		if _, err := sandbox.New(t.TempDir(), o); err == nil || !strings.Contains(err.Error(),
+			filepath.Join(cache, "tools")+": remove it") {
 			t.Errorf("a link to %s: %v", target, err)
 		}
 		if made := list(t, victim); made != "" {

@@ -50,19 +50,24 @@ func TestL4_VariablesOfACommand(t *testing.T) {
 			dir := t.TempDir()
 			library, log := filepath.Join(dir, "tell.so"), filepath.Join(dir, "log")
 			write(t, filepath.Join(dir, "tell.c"), "#define _GNU_SOURCE\n"+tell)
-			if out, err := exec.Command(cc, "-shared", "-fPIC", "-o", library, filepath.Join(dir, "tell.c")).CombinedOutput(); err != nil {
+			if out, err := exec.Command(cc, "-shared", "-fPIC", "-o", library,
+				filepath.Join(dir, "tell.c")).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
 			o.Helper = helper
 			b := newBox(t, dir, o, env.LocalOptions{})
 			var out strings.Builder
-			cmd := env.Command{Script: `echo "$ODD|$TWICE"; cat /dev/null`, Output: func(_ int, p []byte) { out.Write(p) },
-				Env: []string{"LD_PRELOAD=" + library, "TELL=" + log, "ODD=a\nb=$c 'd'", "TWICE=1", "TWICE=2", "NONE"}}
-			if result, err := env.Run(t.Context(), b, cmd, env.MaxTimeout); err != nil || result.Code != 0 || out.String() != "a\nb=$c 'd'|2\n" {
+			cmd := env.Command{Script: `echo "$ODD|$TWICE"; cat /dev/null`,
+				Output: func(_ int, p []byte) { out.Write(p) },
+				Env: []string{"LD_PRELOAD=" + library, "TELL=" + log, "ODD=a\nb=$c 'd'", "TWICE=1", "TWICE=2",
+					"NONE"}}
+			if result, err := env.Run(t.Context(), b, cmd, env.MaxTimeout); err != nil || result.Code != 0 ||
+				out.String() != "a\nb=$c 'd'|2\n" {
 				t.Errorf("%+v, %v: %q", result, err, out.String())
 			}
 			loaded := strings.Fields(read(t, log))
-			if !slices.Contains(loaded, "cat") || slices.Contains(loaded, "bwrap") || slices.Contains(loaded, "attractor-env") {
+			if !slices.Contains(loaded, "cat") || slices.Contains(loaded, "bwrap") ||
+				slices.Contains(loaded, "attractor-env") {
 				t.Errorf("the library of the command was loaded into %q", loaded)
 			}
 		})
@@ -77,7 +82,8 @@ func TestL4_TooManyVariables(t *testing.T) {
 		for i := range n {
 			environ = append(environ, fmt.Sprintf("V%d=%d", i, i))
 		}
-		_, err := env.Run(t.Context(), b, env.Command{Script: fmt.Sprintf("test $V%d = %[1]d", n-1), Env: environ, Output: func(int, []byte) {}}, env.MaxTimeout)
+		_, err := env.Run(t.Context(), b, env.Command{Script: fmt.Sprintf("test $V%d = %[1]d", n-1), Env: environ,
+			Output: func(int, []byte) {}}, env.MaxTimeout)
 		return err
 	}
 	if err := run(1000); err != nil {

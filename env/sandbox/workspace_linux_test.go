@@ -23,7 +23,8 @@ func TestL4_WritesOnlyInTheRoots(t *testing.T) {
 	}
 	b.fails(t, "cat "+outside+"/secret")
 	b.fails(t, "echo x >"+outside+"/new")
-	for _, name := range []string{"/x", "/usr/x", "/etc/x", "/dev/x", "/home/x", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"} {
+	for _, name := range []string{"/x", "/usr/x", "/etc/x", "/dev/x", "/home/x", "/proc/sys/kernel/core_pattern",
+		"/proc/sysrq-trigger"} {
 		b.fails(t, "echo x >"+name)
 	}
 	b.end(t)
@@ -39,7 +40,8 @@ func TestL4_PrivateDirectories(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(home, ".ssh/id_ed25519"), "key")
 	write(t, filepath.Join(home, ".netrc"), "password")
-	b := newBox(t, dir, sandbox.Options{Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=/nowhere"}}, env.LocalOptions{})
+	b := newBox(t, dir, sandbox.Options{Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"),
+		"TMPDIR=/nowhere"}}, env.LocalOptions{})
 	b.succeeds(t, `[ "$TMPDIR" = /tmp ] && echo x >/tmp/private && echo y >~/.private && mkdir -p ~/.cache/c && [ ! -e ~/.netrc ] && [ ! -e ~/.ssh ]`)
 	b.succeeds(t, `cat /tmp/private ~/.private /var/tmp/private && ls ~/.cache/c`) // the next command sees them
 	if got := list(t, home); got != ".netrc\n.ssh" {
@@ -49,7 +51,12 @@ func TestL4_PrivateDirectories(t *testing.T) {
 		t.Error("/tmp is not private")
 	}
 	b.end(t)
-	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "attractor-sandbox-*")); err != nil || slices.ContainsFunc(left, func(dir string) bool { _, err := os.Stat(dir + "/home/.private"); return err == nil }) {
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(),
+		"attractor-sandbox-*")); err != nil || slices.ContainsFunc(left, func(dir string) bool {
+		_, err := os.Stat(dir +
+			"/home/.private")
+		return err == nil
+	}) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
@@ -60,7 +67,8 @@ func TestL4_HidesTheHost(t *testing.T) {
 	if !b.HidesHost() {
 		t.Error("the sandbox does not say that it hides the host")
 	}
-	if got, want := b.Containment(), "group; sandbox workspace (bubblewrap); network off"; !strings.HasPrefix(got, want) {
+	if got, want := b.Containment(), "group; sandbox workspace (bubblewrap); network off"; !strings.HasPrefix(got,
+		want) {
 		t.Errorf("containment %q, want %q", got, want)
 	}
 	out := b.succeeds(t, `for p in /proc/[0-9]*; do cat "$p/cmdline" | tr '\0' ' '; echo; done`)

@@ -43,11 +43,12 @@ func run(ctx context.Context, task string) error {
 		}
 		return permit.Answer{Reason: "the user said no"}, answers.Err()
 	}
-	session, err := attractor.Open(ctx, attractor.Config{Ask: ask, Deny: []string{"Bash(git push:*)"}, OnEvent: func(e agent.Event) {
-		if e, ok := e.(*agent.ToolCallEnd); ok {
-			fmt.Printf("[%s] %s\n", e.Name, strings.TrimSpace(e.Output))
-		}
-	}})
+	session, err := attractor.Open(ctx, attractor.Config{Ask: ask, Deny: []string{"Bash(git push:*)"},
+		OnEvent: func(e agent.Event) {
+			if e, ok := e.(*agent.ToolCallEnd); ok {
+				fmt.Printf("[%s] %s\n", e.Name, strings.TrimSpace(e.Output))
+			}
+		}})
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,4 @@
-// Cibot lets an agent repair a checkout until a command passes in it, such as a CI job's tests. It
-// writes the change as a patch.
+// Cibot lets an agent repair a checkout until a command passes, and writes the change as a patch.
 //
 //	$ cibot checkout "sh test.sh" fix.patch
 //	It should greet now.
@@ -44,13 +43,15 @@ func repair(ctx context.Context, dir, test, patch string) error {
 		return err
 	}
 	defer local.Close()
-	session, err := attractor.Open(ctx, attractor.Config{Dir: dir, Mode: permit.ModeFull, Budget: agent.Budget{USD: 2}, Options: func(o *agent.Options) {
+	config := attractor.Config{Dir: dir, Mode: permit.ModeFull, Budget: agent.Budget{USD: 2}}
+	config.Options = func(o *agent.Options) {
 		o.MaxConfirms, o.BeforeStop = 3, func(ctx context.Context, stop agent.Stop) (string, error) {
 			failure, err := run(ctx, local, test)
 			fmt.Printf("%s\n%s", stop.Text, failure)
 			return failure, err // a failure sends the agent back to work
 		}
-	}})
+	}
+	session, err := attractor.Open(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -59,20 +60,17 @@ func repair(ctx context.Context, dir, test, patch string) error {
 	if err != nil {
 		return err
 	}
-	// The hook is asked three times, and not when a budget ends the work: this run counts.
-	// --intent-to-add puts new files into the patch.
-	failure, err := run(ctx, local, "("+test+"\n) && git add --intent-to-add . && git diff --binary HEAD >\"$PATCH\"", "PATCH="+patch)
+	script := "(" + test + "\n) && git add --intent-to-add . && git diff --binary HEAD >\"$PATCH\""
+	failure, err := run(ctx, local, script, "PATCH="+patch) // it counts: a budget may end the work before the hook
 	if failure != "" {
-		return fmt.Errorf("no patch, %s: %s", result.Reason, failure)
-	}
-	if err == nil {
+		err = fmt.Errorf("no patch, %s: %s", result.Reason, failure)
+	} else if err == nil {
 		fmt.Printf("%s passes after %d turns\n", test, result.Turns)
 	}
 	return err
 }
 
-// run runs a script, and returns what the model has to know if it fails: nothing if it exits with
-// 0.
+// run runs a script, and returns what the model has to know if it fails.
 func run(ctx context.Context, e env.Environment, script string, vars ...string) (failure string, err error) {
 	out, result, err := env.Output(ctx, e, env.Command{Script: script, Env: vars}, env.MaxTimeout)
 	if err != nil || result.Code == 0 && !result.TimedOut {

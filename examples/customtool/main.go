@@ -51,12 +51,14 @@ func showTicket(ctx context.Context, call *tool.Call, args lookup) (tool.Result,
 }
 
 func run(ctx context.Context, task string) error {
-	ticket := tool.New(llm.ToolDefinition{Name: "ticket", Description: "Shows the state and the title of a ticket."}, showTicket)
+	ticket := tool.New(llm.ToolDefinition{Name: "ticket", Description: "Shows the state and the title of a ticket."},
+		showTicket)
 	// Declaring what a call reads lets calls without conflicts run at the same time.
 	ticket = tool.WithAccess(ticket, func(lookup) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{"tickets.json"}}
 	})
-	session, err := attractor.Open(ctx, attractor.Config{Options: func(o *agent.Options) { o.Tools = append(o.Tools, ticket) }})
+	session, err := attractor.Open(ctx,
+		attractor.Config{Options: func(o *agent.Options) { o.Tools = append(o.Tools, ticket) }})
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,8 @@ func serve(ctx context.Context, _ string) error {
 	server := sdk.NewServer(&sdk.Implementation{Name: "trains", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "next", Description: "Says when the next train leaves."},
 		func(_ context.Context, _ *sdk.CallToolRequest, f from) (*sdk.CallToolResult, any, error) {
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "The next train leaves " + f.Station + " at 10:04."}}}, nil, nil
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "The next train leaves " +
+				f.Station + " at 10:04."}}}, nil, nil
 		})
 	return server.Run(ctx, &sdk.StdioTransport{})
 }

@@ -32,7 +32,8 @@ func run(ctx context.Context, task string) error {
 	if err != nil {
 		return err
 	}
-	session, err := attractor.Open(ctx, attractor.Config{Providers: []llm.Provider{acme}, Model: "acme/writer-1", ContextWindow: 128_000})
+	session, err := attractor.Open(ctx, attractor.Config{Providers: []llm.Provider{acme}, Model: "acme/writer-1",
+		ContextWindow: 128_000})
 	if err != nil {
 		return err
 	}

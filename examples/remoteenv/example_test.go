@@ -35,7 +35,8 @@ func session(prefix []string) error {
 		return err
 	}
 	model := llmtest.NewProvider("anthropic",
-		llmtest.Calls(llmtest.Call("write_file", map[string]any{"file_path": "notes.txt", "content": "one\ntwo\nthree\n"})),
+		llmtest.Calls(llmtest.Call("write_file", map[string]any{"file_path": "notes.txt",
+			"content": "one\ntwo\nthree\n"})),
 		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "wc -l notes.txt"})),
 		llmtest.Text("All three are there."))
 	s, err := agent.New(ctx, agent.Options{

@@ -114,7 +114,8 @@ func (e *Env) infos(ctx context.Context, op, name, script string) ([]env.Info, e
 		var mode, size, seconds int64
 		fields := strings.SplitN(record, " ", 4)
 		if _, err := fmt.Sscanf(record, "%x %d %d", &mode, &size, &seconds); err == nil && len(fields) == 4 {
-			list = append(list, env.Info{Name: path.Base(fields[3]), Size: size, Mode: fileMode(mode), ModTime: time.Unix(seconds, 0)})
+			list = append(list, env.Info{Name: path.Base(fields[3]), Size: size, Mode: fileMode(mode),
+				ModTime: time.Unix(seconds, 0)})
 		} else if out != "" {
 			return nil, &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("stat printed %q: %w", record, fs.ErrInvalid)}
 		}

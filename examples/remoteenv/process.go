@@ -70,9 +70,11 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	p := &process{env: e, output: c.Output, mark: []byte("\x1e" + rand.Text() + " "), began: time.Now(),
 		started: make(chan struct{}), ended: make(chan struct{})}
 	words := append(slices.Clone(c.Env), e.platform.Shell, "-c", c.Script)
-	near, err := e.command(cmp.Or(c.Dir, "."), "mark="+quote(string(p.mark))+"\nset -- "+quote(words...)+"\n"+launchScript)
+	near, err := e.command(cmp.Or(c.Dir, "."), "mark="+quote(string(p.mark))+"\nset -- "+quote(words...)+"\n"+
+		launchScript)
 	if err == nil {
-		p.Process, err = e.local.Start(ctx, env.Command{Script: "exec " + quote(near...), Stdin: c.Stdin, Output: p.receive})
+		p.Process, err = e.local.Start(ctx, env.Command{Script: "exec " + quote(near...), Stdin: c.Stdin,
+			Output: p.receive})
 	}
 	if err != nil {
 		return nil, err

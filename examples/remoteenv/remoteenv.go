@@ -49,7 +49,8 @@ func New(ctx context.Context, prefix []string, dir string) (*Env, error) {
 	if len(lines) < 5 {
 		return nil, fmt.Errorf("the remote directory %q: the shell there did not describe its system: %q", dir, out)
 	}
-	e.platform = env.Platform{OS: strings.ToLower(lines[0]), Arch: lines[1], Version: lines[0] + " " + lines[2], Shell: lines[3]}
+	e.platform = env.Platform{OS: strings.ToLower(lines[0]), Arch: lines[1], Version: lines[0] + " " + lines[2],
+		Shell: lines[3]}
 	e.prelude += lines[4] + "\n"
 	e.local, err = env.NewLocal("/", env.LocalOptions{Containment: env.ContainGroup}) // docker and ssh do not run away
 	return e, err

@@ -40,7 +40,8 @@ func prefixes(t *testing.T) map[string][]string {
 		"sh": {"/bin/sh", "-c"},
 		// Like ssh: one text for the user's shell, none of our environment, and a local end that
 		// stays until nothing holds the output open any more.
-		"as by ssh": {"env", "-i", "PATH=" + os.Getenv("PATH"), "bash", "-o", "pipefail", "-c", `eval "$*" | cat`, "ssh"},
+		"as by ssh": {"env", "-i", "PATH=" + os.Getenv("PATH"), "bash", "-o", "pipefail", "-c", `eval "$*" | cat`,
+			"ssh"},
 	}
 	if *more {
 		prefixes["bash"] = []string{"bash", "-c"}
@@ -58,7 +59,8 @@ func prefixes(t *testing.T) map[string][]string {
 }
 
 // tools holds the programs that doc.go lists and those that the suite's scripts need.
-var tools = []string{"bash", "cat", "chmod", "cp", "env", "find", "ln", "ls", "mkdir", "mv", "readlink", "rm", "rmdir", "sed", "sleep", "stat",
+var tools = []string{"bash", "cat", "chmod", "cp", "env", "find", "ln", "ls", "mkdir", "mv", "readlink", "rm", "rmdir",
+	"sed", "sleep", "stat",
 	"uname", "wc", "mkfifo"}
 
 // linksTo returns a directory with links to programs, and with bash as sh.
@@ -102,12 +104,13 @@ func TestD1_RemoteEnvPassesTheSuite(t *testing.T) {
 	for name, prefix := range prefixes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			envtest.SuiteWith(t, func(t *testing.T) env.Environment { return open(t, prefix, t.TempDir()) }, envtest.Options{
-				Parallel: true,
-				Lacks: map[envtest.Feature]string{
-					envtest.Signals:  "a shell says 137 of a command that was killed and of one that exits with 137",
-					envtest.Sessions: "Kill signals the process group",
-				}})
+			envtest.SuiteWith(t, func(t *testing.T) env.Environment { return open(t, prefix, t.TempDir()) },
+				envtest.Options{
+					Parallel: true,
+					Lacks: map[envtest.Feature]string{
+						envtest.Signals:  "a shell says 137 of a command that was killed and of one that exits with 137",
+						envtest.Sessions: "Kill signals the process group",
+					}})
 		})
 	}
 }
@@ -130,7 +133,8 @@ func TestD1_RemoteEnvWritesAllOrNothing(t *testing.T) {
 	prefixes(t) // or skip
 	dir := t.TempDir()
 	broken := filepath.Join(t.TempDir(), "broken")
-	e := open(t, []string{"/bin/sh", "-c", `if [ -e "$0" ]; then head -c 5 | sh -c "$1"; else exec sh -c "$1"; fi`, broken}, dir)
+	e := open(t, []string{"/bin/sh", "-c", `if [ -e "$0" ]; then head -c 5 | sh -c "$1"; else exec sh -c "$1"; fi`,
+		broken}, dir)
 	if err := e.WriteFile(t.Context(), "f", []byte("the old content"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -153,9 +157,11 @@ func TestD1_RemoteEnvWritesAllOrNothing(t *testing.T) {
 // A command whose connection breaks has no exit, because it may still run.
 func TestD1_RemoteEnvSaysThatTheConnectionBroke(t *testing.T) {
 	prefixes(t) // or skip
-	e := open(t, []string{"/bin/sh", "-c", `case $1 in *launched*) sh -c "$1" | head -n 2 ;; *) exec sh -c "$1" ;; esac`, "sh"}, t.TempDir())
+	e := open(t, []string{"/bin/sh", "-c",
+		`case $1 in *launched*) sh -c "$1" | head -n 2 ;; *) exec sh -c "$1" ;; esac`, "sh"}, t.TempDir())
 	var out capture.Buffer
-	p, err := e.Start(t.Context(), env.Command{Script: "echo launched; read x; echo more", Stdin: true, Output: out.Write})
+	p, err := e.Start(t.Context(), env.Command{Script: "echo launched; read x; echo more", Stdin: true,
+		Output: out.Write})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,12 +180,14 @@ func TestD1_RemoteEnvSaysThatTheConnectionBroke(t *testing.T) {
 func TestD1_RemoteEnvHandsOnWhatLooksLikeTheMark(t *testing.T) {
 	e := open(t, prefixes(t)["sh"], t.TempDir())
 	var out capture.Buffer
-	result, err := env.Run(t.Context(), e, env.Command{Script: `printf 'a\036b\036\036'; printf '\036' >&2; printf 'x'; exit 3`, Output: out.Write}, 0)
+	result, err := env.Run(t.Context(), e,
+		env.Command{Script: `printf 'a\036b\036\036'; printf '\036' >&2; printf 'x'; exit 3`, Output: out.Write}, 0)
 	if err != nil || result.Code != 3 || out.Count(env.Stdout) != 6 || out.Count(env.Stderr) != 1 {
 		t.Errorf("%+v, %v, %q", result, err, out.Text())
 	}
 	// An exit code that resembles a kill is not taken for one.
-	if result, err := env.Run(t.Context(), e, env.Command{Script: "exit 137"}, 0); err != nil || result.Code != 137 || result.Signal != "" {
+	if result, err := env.Run(t.Context(), e, env.Command{Script: "exit 137"}, 0); err != nil || result.Code != 137 ||
+		result.Signal != "" {
 		t.Errorf("%+v, %v", result, err)
 	}
 }

@@ -23,11 +23,12 @@ import (
 )
 
 func main() {
-	c := attractor.Config{Store: journal.NewDir(".sessions"), ID: "log", Allow: []string{"Bash(echo:*)", "Edit(./**)"}, OnEvent: func(e agent.Event) {
-		if e, ok := e.(*agent.ToolCallEnd); ok {
-			fmt.Printf("[%s] %s\n", e.Name, strings.TrimSpace(e.Output))
-		}
-	}}
+	c := attractor.Config{Store: journal.NewDir(".sessions"), ID: "log", Allow: []string{"Bash(echo:*)", "Edit(./**)"},
+		OnEvent: func(e agent.Event) {
+			if e, ok := e.(*agent.ToolCallEnd); ok {
+				fmt.Printf("[%s] %s\n", e.Name, strings.TrimSpace(e.Output))
+			}
+		}}
 	if len(os.Args) > 1 && os.Args[1] == "crash" {
 		c.Options = func(o *agent.Options) { o.Middleware = append(o.Middleware, crash) }
 	}

@@ -31,7 +31,8 @@ func main() {
 }
 
 func run(ctx context.Context, task string) error {
-	inbox, secret, mux := permit.NewInbox(nil, nil), "/"+rand.Text()+"/", http.NewServeMux() // who has the address may answer
+	// who has the address may answer
+	inbox, secret, mux := permit.NewInbox(nil, nil), "/"+rand.Text()+"/", http.NewServeMux()
 	mux.HandleFunc("GET "+secret, func(w http.ResponseWriter, _ *http.Request) {
 		for _, ask := range inbox.Open() {
 			fmt.Fprintf(w, "%s %s %q\n", ask.ID, ask.Approval.Call.Name, ask.Approval.Call.Args)

@@ -32,11 +32,13 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	server := http.Server{BaseContext: func(net.Listener) context.Context { return ctx }} // an interrupt ends all requests
+	// an interrupt ends all requests
+	server := http.Server{BaseContext: func(net.Listener) context.Context { return ctx }}
 	// Pages of other sites start nothing.
 	server.Handler = http.NewCrossOriginProtection().Handler(http.HandlerFunc(stream))
 	go func() { log.Print(server.Serve(listener)) }()
-	response, err := http.PostForm("http://"+listener.Addr().String(), url.Values{"task": {strings.Join(os.Args[1:], " ")}})
+	response, err := http.PostForm("http://"+listener.Addr().String(),
+		url.Values{"task": {strings.Join(os.Args[1:], " ")}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -54,7 +54,8 @@ func (a *agents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentStat
 	h := a.hooks
 	info := agentInfo{a.call.ID, cmp.Or(task.Agent, generalAgent)}
 	if h.Has(SubagentStart) {
-		said, err := h.ask(ctx, occasion{event: SubagentStart, names: []string{info.kind}, session: a.call.SessionID, agent: info})
+		said, err := h.ask(ctx, occasion{event: SubagentStart, names: []string{info.kind}, session: a.call.SessionID,
+			agent: info})
 		if err != nil {
 			return tool.AgentStatus{}, err
 		}

@@ -72,7 +72,8 @@ func (h *Hooks) approve(rules, next tool.Authorize) tool.Authorize {
 		if o.Args == "" {
 			return answer(ctx, req)
 		}
-		return tool.AuthorizeAll(always(tool.Decision{Verdict: tool.Allow, Args: o.Args}), denials(rules), answer)(ctx, req)
+		return tool.AuthorizeAll(always(tool.Decision{Verdict: tool.Allow, Args: o.Args}), denials(rules), answer)(ctx,
+			req)
 	}
 }
 
@@ -94,7 +95,8 @@ func denials(rules tool.Authorize) tool.Authorize {
 
 // afterInput returns a BeforeInput that asks first, and then the hooks about what that has
 // returned.
-func (h *Hooks) afterInput(first func(context.Context, agent.Message) (agent.Message, error)) func(context.Context, agent.Message) (agent.Message, error) {
+func (h *Hooks) afterInput(first func(context.Context, agent.Message) (agent.Message, error)) func(context.Context,
+	agent.Message) (agent.Message, error) {
 	if first == nil {
 		return h.BeforeInput
 	}
@@ -108,7 +110,8 @@ func (h *Hooks) afterInput(first func(context.Context, agent.Message) (agent.Mes
 }
 
 // afterStop returns a BeforeStop that asks first, and then the hooks if that has nothing to say.
-func (h *Hooks) afterStop(first func(context.Context, agent.Stop) (string, error)) func(context.Context, agent.Stop) (string, error) {
+func (h *Hooks) afterStop(first func(context.Context, agent.Stop) (string, error)) func(context.Context,
+	agent.Stop) (string, error) {
 	if first == nil {
 		return h.BeforeStop
 	}
@@ -122,7 +125,8 @@ func (h *Hooks) afterStop(first func(context.Context, agent.Stop) (string, error
 
 // afterCompact returns a BeforeCompact that asks first, and then the hooks, and returns what both
 // say.
-func (h *Hooks) afterCompact(first func(context.Context, agent.Compacting) (string, error)) func(context.Context, agent.Compacting) (string, error) {
+func (h *Hooks) afterCompact(first func(context.Context, agent.Compacting) (string, error)) func(context.Context,
+	agent.Compacting) (string, error) {
 	if first == nil {
 		return h.BeforeCompact
 	}

@@ -61,18 +61,23 @@ func TestQ3_Attach(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "permit.sh"), []byte(permit), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := hooks.New(hooks.Options{Hooks: parsed.Hooks, Dir: dir, Env: func(ext.Origin) (env.Environment, error) { return local, nil },
+	h := hooks.New(hooks.Options{Hooks: parsed.Hooks, Dir: dir, Env: func(ext.Origin) (env.Environment,
+		error) {
+		return local, nil
+	},
 		Warn: func(code, text string) { t.Error(code, text) }})
 	run := func(command string) llmtest.Step {
 		return llmtest.Calls(llmtest.Call("shell", map[string]any{"command": command}))
 	}
 	model := llmtest.NewProvider("test", run("git push"), run("touch made"), run("touch refused"),
-		run("touch night"), run("touch draft"), run("touch plan"), run("touch hint"), llmtest.Text("Done."), llmtest.Text("It is in the changelog."))
+		run("touch night"), run("touch draft"), run("touch plan"), run("touch hint"), llmtest.Text("Done."),
+		llmtest.Text("It is in the changelog."))
 	var results []string
 	o := agent.Options{
-		Client:  &llm.Client{Providers: []llm.Provider{model}},
-		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You work.", Tools: []tool.Tool{coding.Shell(0)}},
-		Env:     local,
+		Client: &llm.Client{Providers: []llm.Provider{model}},
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You work.",
+			Tools: []tool.Tool{coding.Shell(0)}},
+		Env: local,
 		OnEvent: func(ev agent.Event) {
 			if e, ok := ev.(*agent.ToolCallEnd); ok {
 				results = append(results, e.Output)
@@ -110,12 +115,14 @@ func TestQ3_Attach(t *testing.T) {
 		t.Error(err)
 	}
 
-	for i, want := range []string{"A person pushes.", "It was run.", "not now", "not at night", "It was run.", "forbidden by the host", "not now"} {
+	for i, want := range []string{"A person pushes.", "It was run.", "not now", "not at night", "It was run.",
+		"forbidden by the host", "not now"} {
 		if i >= len(results) || !strings.Contains(results[i], want) {
 			t.Errorf("call %d, which was to end with %q: %q", i, want, results)
 		}
 	}
-	for file, want := range map[string]bool{"made": true, "refused": false, "final": true, "draft": false, "forbidden": false, "ended": true} {
+	for file, want := range map[string]bool{"made": true, "refused": false, "final": true, "draft": false,
+		"forbidden": false, "ended": true} {
 		if _, err := os.Stat(filepath.Join(dir, file)); (err == nil) != want {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -147,7 +154,10 @@ func TestQ3_AttachBehindTheOptions(t *testing.T) {
 		t.Errorf("%q, %v", prompt, err)
 	}
 	own := "from the host"
-	o = agent.Options{Hooks: agent.Hooks{BeforeStop: func(context.Context, agent.Stop) (string, error) { return own, nil },
+	o = agent.Options{Hooks: agent.Hooks{BeforeStop: func(context.Context, agent.Stop) (string, error) {
+		return own,
+			nil
+	},
 		BeforeCompact: func(context.Context, agent.Compacting) (string, error) { return "Keep the dates.", nil }}}
 	h.Attach(&o)
 	for _, want := range []string{"from the host", "from the hook"} {
@@ -156,7 +166,8 @@ func TestQ3_AttachBehindTheOptions(t *testing.T) {
 		}
 		own = ""
 	}
-	if keep, err := o.BeforeCompact(t.Context(), agent.Compacting{}); keep != "Keep the dates.\n\nKeep the names." || err != nil {
+	if keep, err := o.BeforeCompact(t.Context(), agent.Compacting{}); keep != "Keep the dates.\n\nKeep the names." ||
+		err != nil {
 		t.Errorf("%q, %v", keep, err)
 	}
 	o.OnEvent(&agent.InputRequested{Question: "Which one?"})

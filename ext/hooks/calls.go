@@ -46,7 +46,8 @@ func (h *Hooks) judge(ctx context.Context, event Event, req tool.Request) (o Opi
 			return o, err
 		}
 		payload := map[string]any{"tool_name": v.Name, "tool_input": v.Input, "tool_use_id": req.Call.ID}
-		a, err := h.ask(ctx, occasion{event: event, names: v.names, session: req.SessionID, agent: h.agentOf(ctx, req.AgentID), dir: req.Dir, payload: payload, call: &req})
+		a, err := h.ask(ctx, occasion{event: event, names: v.names, session: req.SessionID,
+			agent: h.agentOf(ctx, req.AgentID), dir: req.Dir, payload: payload, call: &req})
 		if err != nil {
 			return o, err
 		}
@@ -144,7 +145,8 @@ func (h *Hooks) Middleware(next tool.Handler) tool.Handler {
 		if err != nil {
 			result, err = tool.Errorf("%v", err), nil
 		}
-		result.Content = append(result.Content[:len(result.Content):len(result.Content)], llm.Text{Text: "\n" + strings.Join(texts, "\n")})
+		result.Content = append(result.Content[:len(result.Content):len(result.Content)],
+			llm.Text{Text: "\n" + strings.Join(texts, "\n")})
 		return result, nil
 	}
 }
@@ -162,7 +164,8 @@ func (h *Hooks) after(ctx context.Context, call *tool.Call, result *tool.Result,
 	if call.Env != nil {
 		dir = call.Env.WorkDir()
 	}
-	req := tool.Request{SessionID: call.SessionID, AgentID: call.AgentID, Dir: dir, Access: call.Access, Call: llm.ToolCall{ID: call.ID, Name: call.Name, Args: call.Args}}
+	req := tool.Request{SessionID: call.SessionID, AgentID: call.AgentID, Dir: dir, Access: call.Access,
+		Call: llm.ToolCall{ID: call.ID, Name: call.Name, Args: call.Args}}
 	views, err := viewsOf(req.Call, filepath.ToSlash(dir))
 	if err != nil {
 		return nil // then the call was refused
@@ -175,7 +178,8 @@ func (h *Hooks) after(ctx context.Context, call *tool.Call, result *tool.Result,
 		} else {
 			payload["error"], payload["is_interrupt"] = errorText(result, failed), false
 		}
-		a, err := h.ask(ctx, occasion{event: event, names: v.names, session: call.SessionID, agent: h.agentOf(ctx, call.AgentID), dir: dir, payload: payload, call: &req})
+		a, err := h.ask(ctx, occasion{event: event, names: v.names, session: call.SessionID,
+			agent: h.agentOf(ctx, call.AgentID), dir: dir, payload: payload, call: &req})
 		if err != nil {
 			return texts
 		}
@@ -247,5 +251,6 @@ func replace(result *tool.Result, data json.RawMessage) {
 	default:
 		text = string(data)
 	}
-	result.Content, result.Gap, result.Raw, result.OutputRef, result.Structured = llm.TextParts(text), tool.Gap{}, nil, "", nil
+	result.Content, result.Gap, result.Raw, result.OutputRef, result.Structured = llm.TextParts(text), tool.Gap{}, nil,
+		"", nil
 }

@@ -36,7 +36,8 @@ const (
 
 // Events returns all events, in the order in which a session has them.
 func Events() []Event {
-	return []Event{SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure, Notification, SubagentStart,
+	return []Event{SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure,
+		Notification, SubagentStart,
 		SubagentStop, Stop, PreCompact, SessionEnd}
 }
 
@@ -163,7 +164,8 @@ func (p *parser) root(root *jsonlines.Node) {
 		case slices.Contains(Events(), Event(m.Name)) && !settings:
 			p.lose(m.Line, `%s must stand inside of hooks: {"hooks": {"%s": [...]}}`, m.Name, m.Name)
 		case !settings && m.Name != "description" && m.Name != "$schema" && m.Name != "version":
-			p.mistake(m.Line, "%s is not known, so it has no effect; the file has the member hooks", names.Shown(m.Name))
+			p.mistake(m.Line, "%s is not known, so it has no effect; the file has the member hooks",
+				names.Shown(m.Name))
 		}
 	}
 }
@@ -178,7 +180,8 @@ func (p *parser) events(hooks *jsonlines.Entry) {
 			continue
 		}
 		if m.Kind != jsonlines.Array {
-			p.drop(event, m.Line, `%s must be an array such as [{"matcher": "Bash", "hooks": [...]}], not %s`, m.Name, m.Is())
+			p.drop(event, m.Line, `%s must be an array such as [{"matcher": "Bash", "hooks": [...]}], not %s`, m.Name,
+				m.Is())
 			continue
 		}
 		for j := range m.Items {
@@ -226,7 +229,8 @@ func (p *parser) group(event Event, n *jsonlines.Node) {
 			return
 		case "description":
 		default:
-			p.mistake(m.Line, "%s is not known, so it has no effect; supported are matcher and hooks", names.Shown(m.Name))
+			p.mistake(m.Line, "%s is not known, so it has no effect; supported are matcher and hooks",
+				names.Shown(m.Name))
 		}
 	}
 	if list == nil || list.Kind != jsonlines.Array {
@@ -249,7 +253,8 @@ func (p *parser) group(event Event, n *jsonlines.Node) {
 // hook reads one hook.
 func (p *parser) hook(h Hook, n *jsonlines.Node) {
 	if n.Kind != jsonlines.Object {
-		p.drop(h.Event, n.Line, `a hook must be an object such as {"type": "command", "command": "..."}, not %s`, n.Is())
+		p.drop(h.Event, n.Line, `a hook must be an object such as {"type": "command", "command": "..."}, not %s`,
+			n.Is())
 		return
 	}
 	h.File, h.Line, h.Origin, h.Timeout = p.file.Name, n.Line, p.file.Origin, defaultTimeout
@@ -266,7 +271,8 @@ func (p *parser) hook(h Hook, n *jsonlines.Node) {
 			if !ok {
 				what = m.Is()
 			}
-			p.drop(h.Event, n.Line, "hooks of the type %s are not supported, only those of the type command", names.Shown(what))
+			p.drop(h.Event, n.Line, "hooks of the type %s are not supported, only those of the type command",
+				names.Shown(what))
 			return
 		}
 	}

@@ -50,9 +50,10 @@ func TestM9_Files(t *testing.T) {
 			{"type": "command", "command": "node", "args": ["guard.js", "a b"], "timeout": 1.5, "onFailure": "block", "if": "Bash(git push *)"},
 			{"type": "command", "command": "log", "async": true}]}]}}`,
 			"PreToolUse \"mcp__memory__.*\" node guard.js a b 1.5s block if Bash(git push *)\nPreToolUse \"mcp__memory__.*\" log 1m0s async"},
-		"nothing":               {"settings.json", `{}`, ""},
-		"a byte order mark":     {"hooks.json", "\xef\xbb\xbf{\"hooks\": {}}", ""},
-		"two groups, one event": {"hooks.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}]}, {"hooks": [{"type": "command", "command": "b"}]}]}}`, "Stop \"\" a 1m0s\nStop \"\" b 1m0s"},
+		"nothing":           {"settings.json", `{}`, ""},
+		"a byte order mark": {"hooks.json", "\xef\xbb\xbf{\"hooks\": {}}", ""},
+		"two groups, one event": {"hooks.json",
+			`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}]}, {"hooks": [{"type": "command", "command": "b"}]}]}}`, "Stop \"\" a 1m0s\nStop \"\" b 1m0s"},
 	} {
 		p := hooks.Parse(ext.File{Name: c.file, Data: []byte(c.data)})
 		if got := strings.Join(described(p.Hooks), "\n"); got != c.want || len(p.Mistakes) > 0 || len(p.Lost) > 0 {
@@ -99,13 +100,17 @@ func TestM9_Mistakes(t *testing.T) {
 		if !slices.ContainsFunc(p.Hooks, func(h hooks.Hook) bool { return h.Command == "good" }) {
 			t.Errorf("%s: the other hook is not used", part)
 		}
-		if len(p.Mistakes) != 1 || !strings.Contains(p.Mistakes[0].Error(), want.text) || !strings.HasPrefix(p.Mistakes[0].Error(), "hooks.json, line 3: ") || (len(p.Lost) > 0) != want.lost {
+		if len(p.Mistakes) != 1 || !strings.Contains(p.Mistakes[0].Error(), want.text) ||
+			!strings.HasPrefix(p.Mistakes[0].Error(), "hooks.json, line 3: ") || (len(p.Lost) > 0) != want.lost {
 			t.Errorf("%s: %v, lost %v; want %q", part, p.Mistakes, p.Lost, want.text)
 		}
 	}
-	for data, want := range map[string]string{"[]": "must be an object", "{\n\"hooks\"": "ends too early", `{"PreToolUse": []}`: "inside of hooks", `{"hooks": []}`: "must be an object",
-		`{"hoks": {}}`: "hoks is not known", "{\"a\": \"" + strings.Repeat("x", ext.MaxFile) + "\"}": "more than 1 MiB"} {
-		if p := hooks.Parse(ext.File{Name: "hooks.json", Data: []byte(data)}); len(p.Mistakes) != 1 || !strings.Contains(p.Mistakes[0].Error(), want) {
+	for data, want := range map[string]string{"[]": "must be an object", "{\n\"hooks\"": "ends too early",
+		`{"PreToolUse": []}`: "inside of hooks", `{"hooks": []}`: "must be an object",
+		`{"hoks": {}}`: "hoks is not known", "{\"a\": \"" + strings.Repeat("x",
+			ext.MaxFile) + "\"}": "more than 1 MiB"} {
+		if p := hooks.Parse(ext.File{Name: "hooks.json", Data: []byte(data)}); len(p.Mistakes) != 1 ||
+			!strings.Contains(p.Mistakes[0].Error(), want) {
 			t.Errorf("%.30s: %v, want %q", data, p.Mistakes, want)
 		}
 	}
@@ -116,7 +121,8 @@ func FuzzM9_Parse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p := hooks.Parse(ext.File{Name: "hooks.json", Data: data})
 		for i := range p.Hooks {
-			if h := &p.Hooks[i]; strings.TrimSpace(h.Command) == "" || h.Timeout <= 0 || h.Timeout > 10*time.Minute || h.Line < 1 {
+			if h := &p.Hooks[i]; strings.TrimSpace(h.Command) == "" || h.Timeout <= 0 || h.Timeout > 10*time.Minute ||
+				h.Line < 1 {
 				t.Errorf("%+v", h)
 			}
 		}

@@ -16,8 +16,12 @@ import (
 // in a session without hooks, which has none of the doors.
 func BenchmarkM9_OtherCalls(b *testing.B) {
 	h := newHooks(b, hook(b, hooks.SessionEnd, "true"))
-	def := llm.ToolDefinition{Name: "noop", Description: "Does nothing.", Parameters: []byte(`{"type": "object", "properties": {}}`)}
-	registry, err := tool.NewRegistry(tool.New(def, func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Result{}, nil }))
+	def := llm.ToolDefinition{Name: "noop", Description: "Does nothing.",
+		Parameters: []byte(`{"type": "object", "properties": {}}`)}
+	registry, err := tool.NewRegistry(tool.New(def, func(context.Context, *tool.Call, struct{}) (tool.Result,
+		error) {
+		return tool.Result{}, nil
+	}))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -42,11 +42,13 @@ func ExampleHooks_Attach() {
 		Env:  func(ext.Origin) (env.Environment, error) { return local, nil },
 		Warn: func(code, text string) { log.Print(code, ": ", text) }})
 
-	model := llmtest.NewProvider("test", llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "git push"})), llmtest.Text("I may not push."))
+	model := llmtest.NewProvider("test", llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "git push"})),
+		llmtest.Text("I may not push."))
 	options := agent.Options{
-		Client:  &llm.Client{Providers: []llm.Provider{model}},
-		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You work.", Tools: []tool.Tool{coding.Shell(0)}},
-		Env:     local,
+		Client: &llm.Client{Providers: []llm.Provider{model}},
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You work.",
+			Tools: []tool.Tool{coding.Shell(0)}},
+		Env: local,
 		OnEvent: func(event agent.Event) {
 			if e, ok := event.(*agent.ToolCallEnd); ok {
 				fmt.Println(e.Output)

@@ -86,7 +86,8 @@ type callKey struct{ session, call string }
 // New returns the hooks of a session. The caller must call End, unless the session to which they
 // are attached does.
 func New(o Options) *Hooks {
-	h := &Hooks{o: o, events: map[Event]bool{}, told: map[*Hook][]string{}, pending: map[callKey]string{}, agents: map[string]agentInfo{}}
+	h := &Hooks{o: o, events: map[Event]bool{}, told: map[*Hook][]string{}, pending: map[callKey]string{},
+		agents: map[string]agentInfo{}}
 	for i := range o.Hooks {
 		h.events[o.Hooks[i].Event] = true
 	}
@@ -150,7 +151,8 @@ func (h *Hooks) ask(ctx context.Context, o occasion) (answer, error) {
 	}
 	whole := combine(answers)
 	for _, what := range whole.unsupported {
-		h.warn(chosen[0], "hook_unsupported", fmt.Sprintf("a hook for %s wants something that has no effect here: %s", o.event, what))
+		h.warn(chosen[0], "hook_unsupported", fmt.Sprintf("a hook for %s wants something that has no effect here: %s",
+			o.event, what))
 	}
 	return whole, nil
 }
@@ -178,7 +180,8 @@ func (h *Hooks) choose(ctx context.Context, o *occasion) (chosen []*Hook) {
 
 // fill returns the whole payload of an occasion.
 func (h *Hooks) fill(o *occasion) map[string]any {
-	all := map[string]any{"session_id": o.session, "transcript_path": "", "cwd": o.dir, "hook_event_name": o.event, "permission_mode": "default"}
+	all := map[string]any{"session_id": o.session, "transcript_path": "", "cwd": o.dir, "hook_event_name": o.event,
+		"permission_mode": "default"}
 	if o.dir == "" {
 		all["cwd"] = h.o.Dir
 	}
@@ -223,9 +226,11 @@ func (h *Hooks) one(ctx context.Context, hook *Hook, input []byte, o *occasion) 
 	if blocked {
 		effect = "It must not fail, so it blocks."
 	}
-	h.warn(hook, "hook_failed", fmt.Sprintf("the hook for %s in %s, line %d (%s): %v. %s", hook.Event, hook.File, hook.Line, cut(hook.String(), 200), err, effect))
+	h.warn(hook, "hook_failed", fmt.Sprintf("the hook for %s in %s, line %d (%s): %v. %s", hook.Event, hook.File,
+		hook.Line, cut(hook.String(), 200), err, effect))
 	if blocked {
-		return answer{stance: Denies, reason: fmt.Sprintf("a hook for %s that must not fail has failed (%s): %v", hook.Event, cut(hook.String(), 200), err)}
+		return answer{stance: Denies, reason: fmt.Sprintf("a hook for %s that must not fail has failed (%s): %v",
+			hook.Event, cut(hook.String(), 200), err)}
 	}
 	return answer{}
 }
@@ -252,7 +257,8 @@ func (h *Hooks) warn(hook *Hook, code, text string) {
 	switch {
 	case again || h.o.Warn == nil:
 	case len(told) == mostWarnings:
-		h.o.Warn(code, fmt.Sprintf("the hook for %s in %s, line %d: its further warnings are not shown", hook.Event, hook.File, hook.Line))
+		h.o.Warn(code, fmt.Sprintf("the hook for %s in %s, line %d: its further warnings are not shown", hook.Event,
+			hook.File, hook.Line))
 	default:
 		h.o.Warn(code, text)
 	}
@@ -267,7 +273,9 @@ func (h *Hooks) Beside(f func(ctx context.Context)) {
 	if busy || h.closed {
 		h.mu.Unlock()
 		if warn && h.o.Warn != nil {
-			h.o.Warn("hook_failed", fmt.Sprintf("%d hooks run beside the session, so no further ones are started until one of them has ended", mostBeside))
+			h.o.Warn("hook_failed", fmt.Sprintf(
+				"%d hooks run beside the session, so no further ones are started until one of them has ended",
+				mostBeside))
 		}
 		return
 	}

@@ -54,7 +54,8 @@ func (m *matcher) one(thing string) bool {
 
 // suspicious returns what a matcher probably means instead, or "".
 func (m *matcher) suspicious() string {
-	known := []string{"Bash", "Read", "Write", "Edit", "Grep", "Glob", "LS", "WebFetch", "Agent", "Task", "Skill", "TodoWrite"}
+	known := []string{"Bash", "Read", "Write", "Edit", "Grep", "Glob", "LS", "WebFetch", "Agent", "Task", "Skill",
+		"TodoWrite"}
 	for _, name := range m.exact {
 		for _, k := range known {
 			if name != k && strings.EqualFold(name, k) {

@@ -90,7 +90,8 @@ func read(event Event, stdout string, strict bool) (answer, error) {
 		switch name {
 		case "continue", "stopReason", "suppressOutput", "systemMessage", "decision", "reason", "hookSpecificOutput":
 		case "permissionDecision", "permissionDecisionReason", "updatedInput", "additionalContext":
-			return answer{}, fmt.Errorf(`it printed %s in the wrong place; it belongs into {"hookSpecificOutput": {"hookEventName": "%s", ...}}`, name, event)
+			return answer{}, fmt.Errorf(
+				`it printed %s in the wrong place; it belongs into {"hookSpecificOutput": {"hookEventName": "%s", ...}}`, name, event)
 		}
 	}
 	var p printed
@@ -112,7 +113,8 @@ func plainText(event Event, text string, strict bool) (answer, error) {
 	case event == SessionStart, event == UserPromptSubmit:
 		return answer{context: []string{clean(text)}}, nil
 	case strings.Contains(text, "\n{") && strings.HasSuffix(text, "}"):
-		return answer{}, errors.New("it printed a text before its JSON, so the JSON does not count; a start-up file of the shell may print it")
+		return answer{}, errors.New(
+			"it printed a text before its JSON, so the JSON does not count; a start-up file of the shell may print it")
 	case strings.Contains(text, "permissionDecision"), decides && strict:
 		return answer{}, errors.New("it printed something that is not JSON")
 	}
@@ -177,7 +179,8 @@ func (s *specific) permission(a *answer) error {
 	case "defer":
 		a.stance, a.unsupported = max(a.stance, Asks), append(a.unsupported, "the decision defer, which counts as ask")
 	default:
-		return fmt.Errorf("it printed the permissionDecision %s; a decision is allow, deny or ask", names.Shown(s.PermissionDecision))
+		return fmt.Errorf("it printed the permissionDecision %s; a decision is allow, deny or ask",
+			names.Shown(s.PermissionDecision))
 	}
 	a.reason = cmp.Or(clean(s.PermissionDecisionReason), a.reason)
 	a.updated = s.UpdatedInput

@@ -50,7 +50,8 @@ func (h *Hooks) execute(ctx context.Context, hook *Hook, input []byte) (r Run) {
 	}
 	out := new(outputs)
 	feed := &feeder{Base: env.Base{Environment: e}, input: input}
-	result, err := env.Run(ctx, feed, env.Command{Script: hook.script(h.o.Project), Dir: h.dirOf(hook), Env: []string{"CLAUDE_PROJECT_DIR=" + h.o.Project},
+	result, err := env.Run(ctx, feed, env.Command{Script: hook.script(h.o.Project), Dir: h.dirOf(hook),
+		Env:   []string{"CLAUDE_PROJECT_DIR=" + h.o.Project},
 		Stdin: true, Output: out.take}, hook.Timeout)
 	feed.close()
 	if result.Process != nil {

@@ -53,7 +53,8 @@ func newHooks(t testing.TB, file string, change ...func(*hooks.Options)) *ran {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := hooks.Options{Hooks: p.Hooks, Env: func(ext.Origin) (env.Environment, error) { return local, nil }, Project: r.dir, Dir: r.dir,
+	o := hooks.Options{Hooks: p.Hooks, Env: func(ext.Origin) (env.Environment, error) { return local, nil },
+		Project: r.dir, Dir: r.dir,
 		Warn: func(code, text string) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -84,7 +85,8 @@ func hook(t testing.TB, event hooks.Event, command string, more ...any) string {
 	for i := 0; i+1 < len(more); i += 2 {
 		h[more[i].(string)] = more[i+1]
 	}
-	data, err := json.Marshal(map[string]any{"hooks": map[string]any{string(event): []any{map[string]any{"hooks": []any{h}}}}})
+	data, err := json.Marshal(
+		map[string]any{"hooks": map[string]any{string(event): []any{map[string]any{"hooks": []any{h}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,8 +118,9 @@ func TestM9_Faults(t *testing.T) {
 		"prints a text before its JSON": {`echo hello; echo '{"decision": "block"}'`, "before its JSON"},
 		"decides in the wrong place":    {`echo '{"permissionDecision": "deny"}'`, "in the wrong place"},
 		"decides something unknown":     {`echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "maybe"}}'`, "maybe"},
-		"is for another event":          {`echo '{"hookSpecificOutput": {"hookEventName": "Stop"}}'`, "for Stop instead of PreToolUse"},
-		"kills its group":               {"kill -KILL 0", ""},
+		"is for another event": {`echo '{"hookSpecificOutput": {"hookEventName": "Stop"}}'`,
+			"for Stop instead of PreToolUse"},
+		"kills its group": {"kill -KILL 0", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,15 +131,18 @@ func TestM9_Faults(t *testing.T) {
 			file := hook(t, hooks.PreToolUse, c.command, "timeout", timeout)
 			lenient, guarded := newHooks(t, file), newHooks(t, file, strict)
 			for range 2 {
-				if o, err := lenient.BeforeRules(t.Context(), request("shell", large)); err != nil || o.Says != hooks.NoOpinion {
+				if o, err := lenient.BeforeRules(t.Context(), request("shell", large)); err != nil ||
+					o.Says != hooks.NoOpinion {
 					t.Errorf("%+v, %v", o, err)
 				}
 			}
-			if got := lenient.warned(); strings.Count(got, "hook_failed: ") != 1 || !strings.Contains(got, c.want) || !strings.Contains(got, "hooks.json, line 1") {
+			if got := lenient.warned(); strings.Count(got, "hook_failed: ") != 1 || !strings.Contains(got, c.want) ||
+				!strings.Contains(got, "hooks.json, line 1") {
 				t.Errorf("warned of %s, want %q", got, c.want)
 			}
 			o, err := guarded.BeforeRules(t.Context(), request("shell", large))
-			if err != nil || o.Says != hooks.Denies || !strings.Contains(o.Reason, c.want) || !strings.Contains(o.Reason, "must not fail") {
+			if err != nil || o.Says != hooks.Denies || !strings.Contains(o.Reason, c.want) ||
+				!strings.Contains(o.Reason, "must not fail") {
 				t.Errorf("%+v, %v", o, err)
 			}
 			for _, run := range lenient.runs {
@@ -145,7 +151,8 @@ func TestM9_Faults(t *testing.T) {
 				}
 			}
 			blocking := newHooks(t, hook(t, hooks.PreToolUse, c.command, "timeout", timeout, "onFailure", "block"))
-			if o, err := blocking.BeforeRules(t.Context(), request("shell", `{"command": "x"}`)); err != nil || o.Says != hooks.Denies {
+			if o, err := blocking.BeforeRules(t.Context(), request("shell", `{"command": "x"}`)); err != nil ||
+				o.Says != hooks.Denies {
 				t.Errorf("with onFailure: %+v, %v", o, err)
 			}
 		})
@@ -170,7 +177,8 @@ func TestM9_NoFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHooks(t, hook(t, hooks.PreToolUse, command))
-			if o, err := h.BeforeRules(t.Context(), request("shell", large)); err != nil || o != (hooks.Opinion{}) || h.warned() != "" {
+			if o, err := h.BeforeRules(t.Context(), request("shell", large)); err != nil || o != (hooks.Opinion{}) ||
+				h.warned() != "" {
 				t.Errorf("%+v, %v, warned of %s", o, err, h.warned())
 			}
 		})
@@ -184,7 +192,8 @@ func TestM9_ContextEnds(t *testing.T) {
 	over, ended := errors.New("over"), make(chan struct{})
 	go func() {
 		defer close(ended)
-		if o, err := h.BeforeRules(ctx, request("shell", `{"command": "x"}`)); !errors.Is(err, over) || o != (hooks.Opinion{}) {
+		if o, err := h.BeforeRules(ctx, request("shell", `{"command": "x"}`)); !errors.Is(err, over) ||
+			o != (hooks.Opinion{}) {
 			t.Errorf("%+v, %v", o, err)
 		}
 	}()
@@ -208,20 +217,34 @@ func TestM9_Decisions(t *testing.T) {
 		commands []string
 		want     hooks.Opinion
 	}{
-		"code 2":             {[]string{"echo not here >&2; exit 2"}, hooks.Opinion{Says: hooks.Denies, Reason: "not here"}},
-		"code 2 beats JSON":  {[]string{specific(`"permissionDecision": "allow"`) + "; echo no >&2; exit 2"}, hooks.Opinion{Says: hooks.Denies, Reason: "no"}},
-		"deny":               {[]string{specific(`"permissionDecision": "deny", "permissionDecisionReason": "why"`)}, hooks.Opinion{Says: hooks.Denies, Reason: "why"}},
-		"ask":                {[]string{specific(`"permissionDecision": "ask", "permissionDecisionReason": "look"`)}, hooks.Opinion{Says: hooks.Asks, Reason: "look"}},
-		"allow":              {[]string{specific(`"permissionDecision": "allow"`)}, hooks.Opinion{Says: hooks.Allows}},
-		"block, deprecated":  {[]string{`echo '{"decision": "block", "reason": "old"}'`}, hooks.Opinion{Says: hooks.Denies, Reason: "old"}},
-		"approve":            {[]string{`echo '{"decision": "approve"}'`}, hooks.Opinion{Says: hooks.Allows}},
-		"continue is false":  {[]string{`echo '{"continue": false, "stopReason": "enough"}'`}, hooks.Opinion{Says: hooks.Denies, Reason: "enough"}},
-		"other arguments":    {[]string{specific(`"updatedInput": {"command": "echo new"}`)}, hooks.Opinion{Args: `{"command":"echo new","timeout_ms":1000}`}},
-		"the first changes":  {[]string{specific(`"updatedInput": {"command": "1"}`), specific(`"updatedInput": {"command": "2"}`)}, hooks.Opinion{Args: `{"command":"1","timeout_ms":1000}`}},
-		"in other units":     {[]string{specific(`"updatedInput": {"timeout": 5}`)}, hooks.Opinion{Args: `{"command":"x","timeout_ms":5}`}},
-		"the strictest wins": {[]string{specific(`"permissionDecision": "allow"`), "sleep 0.1; echo slow >&2; exit 2", specific(`"permissionDecision": "ask", "permissionDecisionReason": "?"`)}, hooks.Opinion{Says: hooks.Denies, Reason: "slow"}},
-		"the first reason":   {[]string{"sleep 0.1; echo 1 >&2; exit 2", "echo 2 >&2; exit 2"}, hooks.Opinion{Says: hooks.Denies, Reason: "1"}},
-		"context of a deny":  {[]string{specific(`"permissionDecision": "deny", "permissionDecisionReason": "why", "additionalContext": "more"`)}, hooks.Opinion{Says: hooks.Denies, Reason: "why\nmore"}},
+		"code 2": {[]string{"echo not here >&2; exit 2"}, hooks.Opinion{Says: hooks.Denies,
+			Reason: "not here"}},
+		"code 2 beats JSON": {[]string{specific(`"permissionDecision": "allow"`) + "; echo no >&2; exit 2"},
+			hooks.Opinion{Says: hooks.Denies, Reason: "no"}},
+		"deny": {[]string{specific(`"permissionDecision": "deny", "permissionDecisionReason": "why"`)},
+			hooks.Opinion{Says: hooks.Denies, Reason: "why"}},
+		"ask": {[]string{specific(`"permissionDecision": "ask", "permissionDecisionReason": "look"`)},
+			hooks.Opinion{Says: hooks.Asks, Reason: "look"}},
+		"allow": {[]string{specific(`"permissionDecision": "allow"`)}, hooks.Opinion{Says: hooks.Allows}},
+		"block, deprecated": {[]string{`echo '{"decision": "block", "reason": "old"}'`},
+			hooks.Opinion{Says: hooks.Denies, Reason: "old"}},
+		"approve": {[]string{`echo '{"decision": "approve"}'`}, hooks.Opinion{Says: hooks.Allows}},
+		"continue is false": {[]string{`echo '{"continue": false, "stopReason": "enough"}'`},
+			hooks.Opinion{Says: hooks.Denies, Reason: "enough"}},
+		"other arguments": {[]string{specific(`"updatedInput": {"command": "echo new"}`)},
+			hooks.Opinion{Args: `{"command":"echo new","timeout_ms":1000}`}},
+		"the first changes": {[]string{specific(`"updatedInput": {"command": "1"}`),
+			specific(`"updatedInput": {"command": "2"}`)}, hooks.Opinion{Args: `{"command":"1","timeout_ms":1000}`}},
+		"in other units": {[]string{specific(`"updatedInput": {"timeout": 5}`)},
+			hooks.Opinion{Args: `{"command":"x","timeout_ms":5}`}},
+		"the strictest wins": {[]string{specific(`"permissionDecision": "allow"`), "sleep 0.1; echo slow >&2; exit 2",
+			specific(`"permissionDecision": "ask", "permissionDecisionReason": "?"`)}, hooks.Opinion{Says: hooks.Denies,
+			Reason: "slow"}},
+		"the first reason": {[]string{"sleep 0.1; echo 1 >&2; exit 2", "echo 2 >&2; exit 2"},
+			hooks.Opinion{Says: hooks.Denies, Reason: "1"}},
+		"context of a deny": {[]string{specific(
+			`"permissionDecision": "deny", "permissionDecisionReason": "why", "additionalContext": "more"`)},
+			hooks.Opinion{Says: hooks.Denies, Reason: "why\nmore"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -229,12 +252,15 @@ func TestM9_Decisions(t *testing.T) {
 			for _, command := range c.commands {
 				list = append(list, map[string]any{"type": "command", "command": command})
 			}
-			data, err := json.Marshal(map[string]any{"hooks": map[string]any{"PreToolUse": []any{map[string]any{"matcher": "Bash", "hooks": list}}}})
+			data, err := json.Marshal(
+				map[string]any{"hooks": map[string]any{"PreToolUse": []any{map[string]any{"matcher": "Bash",
+					"hooks": list}}}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			h := newHooks(t, string(data))
-			if o, err := h.BeforeRules(t.Context(), request("shell", `{"command": "x", "timeout_ms": 1000}`)); err != nil || o != c.want {
+			if o, err := h.BeforeRules(t.Context(),
+				request("shell", `{"command": "x", "timeout_ms": 1000}`)); err != nil || o != c.want {
 				t.Errorf("%+v, %v; want %+v", o, err, c.want)
 			}
 		})
@@ -244,13 +270,17 @@ func TestM9_Decisions(t *testing.T) {
 // Equal commands run once for a call, and a matcher chooses which hooks run.
 func TestM9_Matchers(t *testing.T) {
 	var groups []string
-	for _, m := range []string{"Bash", "Bash|Edit", "Edit", "^Ba", "", "*", "mcp__files", "mcp__files__.*", "apply_patch", "Task", "Write"} {
-		groups = append(groups, `{"matcher": "`+m+`", "hooks": [{"type": "command", "command": "echo '`+m+`' >>ran"}, {"type": "command", "command": "echo '`+m+`' >>ran"}]}`)
+	for _, m := range []string{"Bash", "Bash|Edit", "Edit", "^Ba", "", "*", "mcp__files", "mcp__files__.*",
+		"apply_patch", "Task", "Write"} {
+		groups = append(groups, `{"matcher": "`+m+`", "hooks": [{"type": "command", "command": "echo '`+m+
+			`' >>ran"}, {"type": "command", "command": "echo '`+m+`' >>ran"}]}`)
 	}
 	h := newHooks(t, `{"hooks": {"PreToolUse": [`+strings.Join(groups, ",")+`]}}`)
 	for call, want := range map[string]string{
-		"shell": "* Bash Bash|Edit ^Ba", "run_shell_command": "* Bash Bash|Edit ^Ba", "edit_file": "* Bash|Edit Edit", "replace": "* Bash|Edit Edit",
-		"mcp__files__read": "* mcp__files mcp__files__.*", "spawn_agent": "* Task", "write_file": "* Write", "read_file": "*",
+		"shell": "* Bash Bash|Edit ^Ba", "run_shell_command": "* Bash Bash|Edit ^Ba", "edit_file": "* Bash|Edit Edit",
+		"replace":          "* Bash|Edit Edit",
+		"mcp__files__read": "* mcp__files mcp__files__.*", "spawn_agent": "* Task", "write_file": "* Write",
+		"read_file":   "*",
 		"apply_patch": "* * Bash|Edit Edit Write apply_patch apply_patch",
 	} {
 		_ = os.Remove(filepath.Join(h.dir, "ran"))
@@ -280,7 +310,8 @@ func TestM9_Secrets(t *testing.T) {
 	}
 	h := newHooks(t, hook(t, hooks.PreToolUse, `cat >seen; env >>seen; echo '{"systemMessage": "it is a-very-secret-value", "hookSpecificOutput": {"hookEventName": "PreToolUse",
 		"updatedInput": {"content": '"$(sed 's/.*"content":\("[^"]*"\).*/\1/;q' seen)"', "file_path": "/other"}}}'`), func(o *hooks.Options) { o.Mask = m })
-	o, err := h.BeforeRules(t.Context(), request("write_file", `{"file_path": "/x", "content": "key=a-very-secret-value"}`))
+	o, err := h.BeforeRules(t.Context(),
+		request("write_file", `{"file_path": "/x", "content": "key=a-very-secret-value"}`))
 	if err != nil || o.Args != `{"content":"key=a-very-secret-value","file_path":"/other"}` {
 		t.Errorf("%+v, %v; %s", o, err, h.warned())
 	}
@@ -297,9 +328,11 @@ func TestM9_Secrets(t *testing.T) {
 
 // A hook with async does not hold up the session, decides nothing, and ends with the session.
 func TestM9_Async(t *testing.T) {
-	h := newHooks(t, hook(t, hooks.PreToolUse, "cat >/dev/null; echo begun >begun; sleep 600; exit 2", "async", true, "timeout", 600))
+	h := newHooks(t, hook(t, hooks.PreToolUse, "cat >/dev/null; echo begun >begun; sleep 600; exit 2", "async", true,
+		"timeout", 600))
 	for range 30 {
-		if o, err := h.BeforeRules(t.Context(), request("shell", `{"command": "x"}`)); err != nil || o != (hooks.Opinion{}) {
+		if o, err := h.BeforeRules(t.Context(), request("shell", `{"command": "x"}`)); err != nil ||
+			o != (hooks.Opinion{}) {
 			t.Fatalf("%+v, %v", o, err)
 		}
 	}
@@ -332,14 +365,20 @@ func TestM9_WarnMayCallHooks(t *testing.T) {
 
 // A null in the output of a hook is as good as nothing.
 func TestM9_NullReplacesNothing(t *testing.T) {
-	h := newHooks(t, hook(t, hooks.PostToolUse, `echo '{"hookSpecificOutput": {"updatedMCPToolOutput": null, "updatedToolOutput": null}}'`))
-	got, err := h.Middleware(func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text("the output"), nil })(t.Context(),
+	h := newHooks(t, hook(t, hooks.PostToolUse,
+		`echo '{"hookSpecificOutput": {"updatedMCPToolOutput": null, "updatedToolOutput": null}}'`))
+	got, err := h.Middleware(func(context.Context, *tool.Call) (tool.Result, error) {
+		return tool.Text("the output"),
+			nil
+	})(t.Context(),
 		&tool.Call{ID: "1", Name: "shell", Args: `{"command": "x"}`})
 	if err != nil || got.Content.Text() != "the output" {
 		t.Errorf("the result is %q, %v", got.Content.Text(), err)
 	}
-	h = newHooks(t, hook(t, hooks.PermissionRequest, `echo '{"hookSpecificOutput": {"decision": {"behavior": "allow", "updatedPermissions": null}}}'`))
-	if o, err := h.BeforeQuestion(t.Context(), request("shell", `{"command": "x"}`)); err != nil || o.Says != hooks.Allows || h.warned() != "" {
+	h = newHooks(t, hook(t, hooks.PermissionRequest,
+		`echo '{"hookSpecificOutput": {"decision": {"behavior": "allow", "updatedPermissions": null}}}'`))
+	if o, err := h.BeforeQuestion(t.Context(), request("shell", `{"command": "x"}`)); err != nil ||
+		o.Says != hooks.Allows || h.warned() != "" {
 		t.Errorf("%+v, %v, %s", o, err, h.warned())
 	}
 }
@@ -369,7 +408,8 @@ func TestM9_NothingIsLeft(t *testing.T) {
 	if _, err := h.BeforeRules(t.Context(), request("shell", `{"command": "x"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := io.ReadAll(f); err != nil || len(data) > 0 { // does not return while a process has the other end open
+	// does not return while a process has the other end open
+	if data, err := io.ReadAll(f); err != nil || len(data) > 0 {
 		t.Errorf("%q, %v", data, err)
 	}
 }

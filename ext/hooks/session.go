@@ -26,7 +26,8 @@ func (h *Hooks) BeforeInput(ctx context.Context, m agent.Message) (agent.Message
 	if !h.Has(UserPromptSubmit) {
 		return m, nil
 	}
-	a, err := h.ask(ctx, occasion{event: UserPromptSubmit, session: m.Session, payload: map[string]any{"prompt": m.Text}})
+	a, err := h.ask(ctx, occasion{event: UserPromptSubmit, session: m.Session,
+		payload: map[string]any{"prompt": m.Text}})
 	switch {
 	case err != nil:
 		return m, err
@@ -67,7 +68,8 @@ func (h *Hooks) BeforeCompact(ctx context.Context, about agent.Compacting) (keep
 	if about.Requested {
 		trigger = "manual"
 	}
-	a, err := h.ask(ctx, occasion{event: PreCompact, names: []string{trigger}, session: about.Session, agent: h.agentOf(ctx, about.Agent),
+	a, err := h.ask(ctx, occasion{event: PreCompact, names: []string{trigger}, session: about.Session,
+		agent:   h.agentOf(ctx, about.Agent),
 		payload: map[string]any{"trigger": trigger, "custom_instructions": ""}})
 	switch {
 	case err != nil:
@@ -90,7 +92,8 @@ func (h *Hooks) Start(ctx context.Context, s Session, source, model string) erro
 	if !h.Has(SessionStart) {
 		return nil
 	}
-	a, err := h.ask(ctx, occasion{event: SessionStart, names: []string{source}, session: s.ID(), payload: map[string]any{"source": source, "model": model}})
+	a, err := h.ask(ctx, occasion{event: SessionStart, names: []string{source}, session: s.ID(),
+		payload: map[string]any{"source": source, "model": model}})
 	if err != nil || len(a.context) == 0 {
 		return err
 	}
@@ -124,7 +127,8 @@ func (h *Hooks) Notify(session, kind, message string) {
 	}
 	h.Beside(func(ctx context.Context) {
 		_, _ = h.ask(ctx, occasion{event: Notification, names: []string{kind}, session: session,
-			payload: map[string]any{"message": message, "title": "attractor", "notification_type": kind}}) // fails only if the session ends
+			// fails only if the session ends
+			payload: map[string]any{"message": message, "title": "attractor", "notification_type": kind}})
 	})
 }
 
@@ -139,7 +143,8 @@ func (h *Hooks) End(ctx context.Context) {
 	h.closed = true
 	h.mu.Unlock()
 	if !ended && s != nil && h.Has(SessionEnd) {
-		_, _ = h.ask(ctx, occasion{event: SessionEnd, names: []string{"other"}, session: s.ID(), payload: map[string]any{"reason": "other"}}) // fails only if ctx ends
+		_, _ = h.ask(ctx, occasion{event: SessionEnd, names: []string{"other"}, session: s.ID(),
+			payload: map[string]any{"reason": "other"}}) // fails only if ctx ends
 	}
 	late := time.AfterFunc(endGrace, func() { h.end(errEnded) })
 	defer late.Stop()

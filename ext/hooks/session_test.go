@@ -34,7 +34,8 @@ func TestM9_Prompts(t *testing.T) {
 			if err == nil || err.Error() != want.refused {
 				t.Errorf("%s: %v, want %q", command, err, want.refused)
 			}
-		case err != nil || want.context != "" && m.Context != want.context || len(m.Context) > 11_000 || m.Text != "my password is 1234":
+		case err != nil || want.context != "" && m.Context != want.context || len(m.Context) > 11_000 ||
+			m.Text != "my password is 1234":
 			t.Errorf("%s: %d bytes, %q, %v", command, len(m.Context), m.Text, err)
 		}
 	}
@@ -44,13 +45,16 @@ func TestM9_Prompts(t *testing.T) {
 func TestM9_Compactions(t *testing.T) {
 	h := newHooks(t, `{"hooks": {"PreCompact": [{"matcher": "manual", "hooks": [{"type": "command", "command": "cat >seen; echo not today >&2; exit 2"}]},
 		{"matcher": "auto", "hooks": [{"type": "command", "command": "echo '{\"hookSpecificOutput\": {\"hookEventName\": \"PreCompact\", \"additionalContext\": \"Keep the names.\"}}'"}]}]}}`)
-	if _, err := h.BeforeCompact(t.Context(), agent.Compacting{Session: "s", Requested: true}); err == nil || err.Error() != "not today" {
+	if _, err := h.BeforeCompact(t.Context(), agent.Compacting{Session: "s", Requested: true}); err == nil ||
+		err.Error() != "not today" {
 		t.Error(err)
 	}
-	if keep, err := h.BeforeCompact(t.Context(), agent.Compacting{Session: "s"}); err != nil || keep != "Keep the names." {
+	if keep, err := h.BeforeCompact(t.Context(), agent.Compacting{Session: "s"}); err != nil ||
+		keep != "Keep the names." {
 		t.Errorf("%q, %v", keep, err)
 	}
-	if seen, err := os.ReadFile(filepath.Join(h.dir, "seen")); err != nil || !strings.Contains(string(seen), `"trigger":"manual"`) {
+	if seen, err := os.ReadFile(filepath.Join(h.dir, "seen")); err != nil || !strings.Contains(string(seen),
+		`"trigger":"manual"`) {
 		t.Errorf("%s, %v", seen, err)
 	}
 }
@@ -81,7 +85,8 @@ func TestM9_SecretsInPayloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	const see = `[{"hooks": [{"type": "command", "command": "cat >>seen"}]}]`
-	h := newHooks(t, `{"hooks": {"UserPromptSubmit": `+see+`, "Stop": `+see+`, "PostToolUse": `+see+`, "PostToolUseFailure": `+see+`}}`, func(o *hooks.Options) { o.Mask = m })
+	h := newHooks(t, `{"hooks": {"UserPromptSubmit": `+see+`, "Stop": `+see+`, "PostToolUse": `+see+
+		`, "PostToolUseFailure": `+see+`}}`, func(o *hooks.Options) { o.Mask = m })
 	say := "it is " + hidden
 	if _, err := h.BeforeInput(t.Context(), agent.Message{Session: "s", Text: say}); err != nil {
 		t.Fatal(err)
@@ -94,13 +99,15 @@ func TestM9_SecretsInPayloads(t *testing.T) {
 			return tool.Result{Content: llm.TextParts(say)}, failed
 		})
 		for _, name := range []string{"shell", "read_file", "write_file", "mcp__a__b"} {
-			if _, err := handler(t.Context(), &tool.Call{ID: "c", Name: name, Args: `{"x": "` + hidden + `"}`, SessionID: "s"}); !errors.Is(err, failed) {
+			if _, err := handler(t.Context(), &tool.Call{ID: "c", Name: name, Args: `{"x": "` + hidden + `"}`,
+				SessionID: "s"}); !errors.Is(err, failed) {
 				t.Fatal(err)
 			}
 		}
 	}
 	seen, err := os.ReadFile(filepath.Join(h.dir, "seen"))
-	if err != nil || strings.Count(string(seen), "\n") != 10 || strings.Count(string(seen), "it is ") != 11 || strings.Contains(string(seen), hidden) {
+	if err != nil || strings.Count(string(seen), "\n") != 10 || strings.Count(string(seen), "it is ") != 11 ||
+		strings.Contains(string(seen), hidden) {
 		t.Errorf("hooks got %s, %v", seen, err)
 	}
 }

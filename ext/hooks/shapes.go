@@ -46,7 +46,8 @@ func viewsOf(call llm.ToolCall, dir string) ([]view, error) {
 		all = readViews(args, dir)
 	}
 	if len(all) > maxViews {
-		return nil, fmt.Errorf("there are hooks for such calls, which look at %d files at most: divide the call", maxViews)
+		return nil, fmt.Errorf("there are hooks for such calls, which look at %d files at most: divide the call",
+			maxViews)
 	}
 	if all == nil {
 		all = []view{plainView(call.Name, args, dir)}
@@ -93,7 +94,8 @@ func patchViews(text, dir string) (all []view) {
 			if op.MoveTo != "" {
 				to := absolute(op.MoveTo, dir)
 				v.Input["moved_to"] = to
-				all = append(all, view{Name: "Write", Input: map[string]any{"file_path": to, "content": v.Input["new_string"], "moved_from": v.Input["file_path"]}})
+				all = append(all, view{Name: "Write", Input: map[string]any{"file_path": to,
+					"content": v.Input["new_string"], "moved_from": v.Input["file_path"]}})
 			}
 		}
 		all = append(all, v)
@@ -155,9 +157,11 @@ func renamed(tool string) map[string]string {
 	case "replace":
 		return map[string]string{"allow_multiple": "replace_all"}
 	case "grep":
-		return map[string]string{"glob_filter": "glob", "case_insensitive": "-i", "max_results": "head_limit", "context": "-C"}
+		return map[string]string{"glob_filter": "glob", "case_insensitive": "-i", "max_results": "head_limit",
+			"context": "-C"}
 	case "grep_search":
-		return map[string]string{"dir_path": "path", "include_pattern": "glob", "total_max_matches": "head_limit", "context": "-C", "after": "-A", "before": "-B"}
+		return map[string]string{"dir_path": "path", "include_pattern": "glob", "total_max_matches": "head_limit",
+			"context": "-C", "after": "-A", "before": "-B"}
 	case "glob", "list_directory":
 		return map[string]string{"dir_path": "path"}
 	case "spawn_agent":
@@ -187,7 +191,8 @@ func plainView(tool string, args map[string]any, dir string) view {
 			claude = other
 		}
 		own[claude] = name
-		if text, ok := value.(string); ok && (claude == "file_path" || claude == "path") && !strings.HasPrefix(tool, "mcp__") {
+		if text, ok := value.(string); ok && (claude == "file_path" || claude == "path") &&
+			!strings.HasPrefix(tool, "mcp__") {
 			value = absolute(text, dir)
 		}
 		v.Input[claude] = value

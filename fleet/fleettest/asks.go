@@ -27,8 +27,10 @@ var askChecks = []check{
 
 // fullAsk returns an ask with all fields.
 func fullAsk(task, id string) fleet.Ask {
-	return fleet.Ask{Task: task, ID: id, Kind: fleet.AskApproval, Agent: "agent_1", Tool: "shell", Args: json.RawMessage(`{"command":"rm -rf x"}`),
-		Text: "May it run?\n<&>", Question: json.RawMessage(`[{"q":"?"}]`), At: time.Date(2030, 1, 2, 3, 4, 5, 6000, time.UTC)}
+	return fleet.Ask{Task: task, ID: id, Kind: fleet.AskApproval, Agent: "agent_1", Tool: "shell",
+		Args: json.RawMessage(`{"command":"rm -rf x"}`),
+		Text: "May it run?\n<&>", Question: json.RawMessage(`[{"q":"?"}]`), At: time.Date(2030, 1, 2, 3, 4, 5, 6000,
+			time.UTC)}
 }
 
 func (t *tester) ask(s fleet.Space, task, id string, at time.Time) {
@@ -54,7 +56,8 @@ func askAndAnswer(t *tester) {
 	if got := all(t, b.Asks().Open(t.ctx, "t")); len(got) != 1 || !cmp.Equal(got[0], ask) {
 		t.Errorf("open: %s", cmp.Diff([]fleet.Ask{ask}, got))
 	}
-	want := fleet.Answer{Allow: true, Text: "go\non", Value: json.RawMessage(`{"a":[1]}`), By: "ü", At: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	want := fleet.Answer{Allow: true, Text: "go\non", Value: json.RawMessage(`{"a":[1]}`), By: "ü",
+		At: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
 	answered := make(chan fleet.Answer)
 	go func() {
 		got, err := a.Asks().Wait(t.ctx, "t", "call_1")
@@ -171,7 +174,8 @@ func openAsks(t *tester) {
 // askIDs checks ids as providers make them.
 func askIDs(t *tester) {
 	s := t.own()
-	ids := []string{"call_1", "call_1|fc_2", "a.b", "a b", "*", ">", "a.>", "ü", "../x", "a/b", "toolu_01", strings.Repeat("x", 300), "X", "x", "$"}
+	ids := []string{"call_1", "call_1|fc_2", "a.b", "a b", "*", ">", "a.>", "ü", "../x", "a/b", "toolu_01",
+		strings.Repeat("x", 300), "X", "x", "$"}
 	for i, id := range ids {
 		t.ask(s, "t", id, time.Unix(int64(i), 0))
 	}

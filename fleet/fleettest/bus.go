@@ -113,7 +113,8 @@ func slowListener(t *tester) {
 // serve answers requests.
 func (t *tester) serve(s fleet.Space, id string, handle func(request string) string) (stop func()) {
 	t.Helper()
-	stop, err := s.Bus().Serve(t.ctx, id, func(_ context.Context, request []byte) []byte { return []byte(handle(string(request))) })
+	stop, err := s.Bus().Serve(t.ctx, id,
+		func(_ context.Context, request []byte) []byte { return []byte(handle(string(request))) })
 	t.ok(err)
 	return stop
 }

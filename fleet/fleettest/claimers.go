@@ -109,8 +109,10 @@ func claimersThatDie(t *tester) {
 	for i := range n {
 		id := fmt.Sprint(i)
 		status := t.status(s, id)
-		if finished.n[id] != 1 || status.State != fleet.Done || status.Attempt != claims.n[id] || len(status.Deaths) != status.Attempt-1 {
-			t.Errorf("task %s was claimed %d times and finished %d times: %+v", id, claims.n[id], finished.n[id], status)
+		if finished.n[id] != 1 || status.State != fleet.Done || status.Attempt != claims.n[id] ||
+			len(status.Deaths) != status.Attempt-1 {
+			t.Errorf("task %s was claimed %d times and finished %d times: %+v", id, claims.n[id], finished.n[id],
+				status)
 		}
 	}
 }

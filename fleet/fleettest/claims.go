@@ -112,7 +112,8 @@ func claims(t *tester) {
 		t.Errorf("the task of the claim: %s", diff)
 	}
 	status := c.Status()
-	if status.ID != "t" || status.State != fleet.Running || status.Worker != "w" || status.Attempt != 1 || len(status.Deaths) > 0 ||
+	if status.ID != "t" || status.State != fleet.Running || status.Worker != "w" || status.Attempt != 1 ||
+		len(status.Deaths) > 0 ||
 		status.Started.IsZero() || !cmp.Equal(status.Labels, task.Labels) {
 		t.Errorf("the status of the claim is %+v", status)
 	}
@@ -121,7 +122,8 @@ func claims(t *tester) {
 	}
 	status.Reason, status.Waits, status.ID, status.Tenant = "asks", true, "other", "other"
 	t.ok(c.Update(t.ctx, status))
-	if got := t.status(a, "t"); got.Reason != "asks" || !got.Waits || got.ID != "t" || got.Tenant != fleet.DefaultTenant {
+	if got := t.status(a, "t"); got.Reason != "asks" || !got.Waits || got.ID != "t" ||
+		got.Tenant != fleet.DefaultTenant {
 		t.Errorf("after Update the status is %+v", got)
 	}
 	if got := c.Status(); got.Reason != "asks" || !got.Waits {
@@ -188,7 +190,8 @@ func claimExpires(t *tester) {
 		t.Errorf("the claim expires after %v, and was made for %v", now.Sub(first.made), 8*t.Unit)
 	}
 	status := second.Status()
-	if status.Attempt != 2 || status.Worker != "second" || len(status.Deaths) != 1 || status.Deaths[0].Worker != "first" || status.Deaths[0].At.IsZero() {
+	if status.Attempt != 2 || status.Worker != "second" || len(status.Deaths) != 1 ||
+		status.Deaths[0].Worker != "first" || status.Deaths[0].At.IsZero() {
 		t.Errorf("after a death the status is %+v", status)
 	}
 	if !status.Started.Equal(first.Status().Started) {
@@ -214,7 +217,8 @@ func claimExpiresAgain(t *tester) {
 	for _, d := range status.Deaths {
 		deaths = append(deaths, d.Worker)
 	}
-	if !slices.Equal(deaths, []string{"a", "b"}) || status.Attempt != 4 || !slices.Equal(status.Deaths[0].Left, []string{"shell: make"}) {
+	if !slices.Equal(deaths, []string{"a", "b"}) || status.Attempt != 4 || !slices.Equal(status.Deaths[0].Left,
+		[]string{"shell: make"}) {
 		t.Errorf("after the deaths of a and b, and a return of c, the status is %+v", status)
 	}
 }
@@ -353,7 +357,8 @@ func returns(t *tester) {
 		t.Errorf("after Return the status is %+v", got)
 	}
 	next := t.claim(b, "b")
-	if got := next.Status(); len(got.Deaths) > 0 || got.Attempt != 2 || got.Worker != "b" || got.State != fleet.Running {
+	if got := next.Status(); len(got.Deaths) > 0 || got.Attempt != 2 || got.Worker != "b" ||
+		got.State != fleet.Running {
 		t.Errorf("after Return and Claim the status is %+v", got)
 	}
 	t.lost(b, c)

@@ -94,7 +94,8 @@ func (k kept) hasTasks(t *tester, s fleet.Space) {
 	for _, status := range all(t, s.Tasks().List(t.ctx)) {
 		got[status.ID] = status.State
 	}
-	for id, want := range map[string]fleet.State{"full": fleet.Done, "paused": fleet.Paused, "canceled": fleet.Canceled, "first": fleet.Queued,
+	for id, want := range map[string]fleet.State{"full": fleet.Done, "paused": fleet.Paused, "canceled": fleet.Canceled,
+		"first":  fleet.Queued,
 		"second": fleet.Queued} {
 		if got[id] != want {
 			t.Errorf("task %s is %q, want %s", id, got[id], want)

@@ -17,7 +17,8 @@ import (
 func goTest(name string, test func(t *testing.T)) {
 	stdout := os.Stdout
 	os.Stdout = os.Stderr // what tests report is not the example's output
-	ok := testing.RunTests(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: name, F: test}})
+	ok := testing.RunTests(func(_, _ string) (bool, error) { return true, nil },
+		[]testing.InternalTest{{Name: name, F: test}})
 	os.Stdout = stdout
 	fmt.Println(name, ok)
 }

@@ -82,7 +82,8 @@ func journalOfAZombie(t *tester) {
 	refused := func(when string) {
 		t.Helper()
 		for next := int64(1); next <= 6; next++ {
-			t.is(zombie.Append(t.ctx, next, journal.Record{Kind: "zombie"}), journal.ErrConflict, fmt.Sprintf("Append of %d %s", next, when))
+			t.is(zombie.Append(t.ctx, next, journal.Record{Kind: "zombie"}), journal.ErrConflict,
+				fmt.Sprintf("Append of %d %s", next, when))
 		}
 	}
 	refused("after another Open")
@@ -133,7 +134,10 @@ func journalOfManyWriters(t *tester) {
 func journalElsewhere(t *tester) {
 	a, b := t.own(), t.own()
 	l := t.appended(a, "t", "1")
-	next, _ := follow(t, func(ctx context.Context) iter.Seq2[journal.Record, error] { return b.Journals().Follow(ctx, "t", 1) })
+	next, _ := follow(t, func(ctx context.Context) iter.Seq2[journal.Record, error] {
+		return b.Journals().Follow(ctx,
+			"t", 1)
+	})
 	for i := range 20 {
 		kind := fmt.Sprint(i + 1)
 		if i > 0 {

@@ -22,7 +22,8 @@ var ledgerChecks = []check{
 
 // reservation is what a session asks for.
 func reservation(session string, input, output, least int) agent.Claim {
-	return agent.Claim{Caller: llm.Caller{Session: session}, Provider: "p", Model: "m", Input: input, Output: output, Least: least}
+	return agent.Claim{Caller: llm.Caller{Session: session}, Provider: "p", Model: "m", Input: input, Output: output,
+		Least: least}
 }
 
 // reserve reserves something that the budget has, and returns the claim as granted.
@@ -66,9 +67,11 @@ func ledgerHolds(t *tester) {
 		first := t.reserve(a.Ledger(scope, budget), priced(reservation("first", 100, 400, 10)))
 		second := t.reserve(b.Ledger(scope, budget), priced(reservation("second", 100, 5000, 10)))
 		if first.Output != 400 || second.Output != 400 {
-			t.Errorf("%s: of 1,000 two claims with 100 of input get %d and %d, want 400 each", scope, first.Output, second.Output)
+			t.Errorf("%s: of 1,000 two claims with 100 of input get %d and %d, want 400 each", scope, first.Output,
+				second.Output)
 		}
-		if output, err := a.Ledger(scope, budget).Reserve(t.short(), priced(reservation("third", 0, 10, 1))); err == nil {
+		if output, err := a.Ledger(scope, budget).Reserve(t.short(),
+			priced(reservation("third", 0, 10, 1))); err == nil {
 			t.Errorf("%s: where all is claimed a claim gets %d", scope, output)
 		}
 		t.settle(b.Ledger(scope, budget), second, 200, 200*price)
@@ -104,7 +107,8 @@ func (t *tester) spends(budget agent.Budget, price float64) (tokens int) {
 			took := c.Tokens() * (n%4 + 1) / 4
 			held.Add(int64(-c.Tokens())) // before it is spent: for a moment there is less than there is
 			spent.Add(int64(took))
-			if err := l.Settle(t.ctx, c, agent.Spent{Usage: llm.Usage{Input: 1, Output: took - 1}, USD: float64(took) * price}); err != nil {
+			if err := l.Settle(t.ctx, c, agent.Spent{Usage: llm.Usage{Input: 1, Output: took - 1},
+				USD: float64(took) * price}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -158,7 +162,8 @@ func ledgerOfTheDead(t *tester) {
 		}
 		t.settle(l, c, 100, 0)
 		if got := t.reserve(l, reservation("other", 100, 5000, 10)); got.Output != 800 {
-			t.Errorf("after a lost claim of 500 of 1,500 tokens, and 100 spent, an answer gets %d, want 800", got.Output)
+			t.Errorf("after a lost claim of 500 of 1,500 tokens, and 100 spent, an answer gets %d, want 800",
+				got.Output)
 		}
 	}
 }
@@ -172,7 +177,8 @@ func ledgerScopes(t *tester) {
 		t.Errorf("a budget of 600 of which 500 were spent grants %d", got.Output)
 	}
 	for _, scope := range []string{"two", "one.two", "one/two", "ONE", "o ne*>", "ö"} {
-		if got := t.reserve(b.Ledger(scope, agent.Budget{Tokens: 600}), reservation("s", 0, 600, 1)); got.Output != 600 {
+		if got := t.reserve(b.Ledger(scope, agent.Budget{Tokens: 600}),
+			reservation("s", 0, 600, 1)); got.Output != 600 {
 			t.Errorf("scope %q has %d of 600", scope, got.Output)
 		}
 	}

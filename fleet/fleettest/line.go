@@ -128,7 +128,8 @@ func (l *Line) change(ctx context.Context, call func(ctx context.Context) error)
 }
 
 // sequence iterates over the line.
-func sequence[T any](ctx context.Context, l *Line, seq func(ctx context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
+func sequence[T any](ctx context.Context, l *Line, seq func(ctx context.Context) iter.Seq2[T, error]) iter.Seq2[T,
+	error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		ctx, done, err := l.begin(ctx)
@@ -194,7 +195,11 @@ type lineTasks struct {
 }
 
 func (t lineTasks) Submit(ctx context.Context, task fleet.Task) (s fleet.Status, isNew bool, err error) {
-	err = t.l.change(ctx, func(ctx context.Context) (err error) { s, isNew, err = t.Tasks.Submit(ctx, task); return err })
+	err = t.l.change(ctx, func(ctx context.Context) (err error) {
+		s, isNew,
+			err = t.Tasks.Submit(ctx, task)
+		return err
+	})
 	return s, isNew, err
 }
 
@@ -212,7 +217,10 @@ func (t lineTasks) List(ctx context.Context) iter.Seq2[fleet.Status, error] {
 }
 
 func (t lineTasks) Watch(ctx context.Context, id string) iter.Seq2[fleet.Status, error] {
-	return sequence(ctx, t.l, func(ctx context.Context) iter.Seq2[fleet.Status, error] { return t.Tasks.Watch(ctx, id) })
+	return sequence(ctx, t.l, func(ctx context.Context) iter.Seq2[fleet.Status, error] {
+		return t.Tasks.Watch(ctx,
+			id)
+	})
 }
 
 func (t lineTasks) Cancel(ctx context.Context, id string) error {
@@ -258,7 +266,10 @@ type lineLeases struct {
 }
 
 func (s lineLeases) Acquire(ctx context.Context, w fleet.WorkerInfo, ttl time.Duration) (fleet.Lease, error) {
-	lease, err := over(ctx, s.l, func(ctx context.Context) (fleet.Lease, error) { return s.Leases.Acquire(ctx, w, ttl) })
+	lease, err := over(ctx, s.l, func(ctx context.Context) (fleet.Lease, error) {
+		return s.Leases.Acquire(ctx, w,
+			ttl)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +303,10 @@ type lineSlots struct {
 }
 
 func (s lineSlots) Acquire(ctx context.Context, provider, model string, tokens int) (fleet.Slot, error) {
-	slot, err := over(ctx, s.l, func(ctx context.Context) (fleet.Slot, error) { return s.Slots.Acquire(ctx, provider, model, tokens) })
+	slot, err := over(ctx, s.l, func(ctx context.Context) (fleet.Slot, error) {
+		return s.Slots.Acquire(ctx, provider,
+			model, tokens)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -357,7 +371,10 @@ func (o lineObjects) Open(ctx context.Context, name string) (io.ReadCloser, erro
 }
 
 func (o lineObjects) List(ctx context.Context, prefix string) iter.Seq2[fleet.Artifact, error] {
-	return sequence(ctx, o.l, func(ctx context.Context) iter.Seq2[fleet.Artifact, error] { return o.Objects.List(ctx, prefix) })
+	return sequence(ctx, o.l, func(ctx context.Context) iter.Seq2[fleet.Artifact, error] {
+		return o.Objects.List(ctx,
+			prefix)
+	})
 }
 
 func (o lineObjects) Remove(ctx context.Context, names ...string) error {
@@ -404,7 +421,8 @@ func (b lineBus) Listen(ctx context.Context, id string) iter.Seq2[[]byte, error]
 	return sequence(ctx, b.l, func(ctx context.Context) iter.Seq2[[]byte, error] { return b.Bus.Listen(ctx, id) })
 }
 
-func (b lineBus) Serve(ctx context.Context, id string, handle func(ctx context.Context, request []byte) []byte) (func(), error) {
+func (b lineBus) Serve(ctx context.Context, id string, handle func(ctx context.Context, request []byte) []byte) (func(),
+	error) {
 	return over(ctx, b.l, func(context.Context) (func(), error) {
 		return b.Bus.Serve(ctx, id, func(ctx context.Context, request []byte) []byte {
 			_, done, err := b.l.begin(ctx)

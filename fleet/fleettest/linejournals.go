@@ -15,7 +15,8 @@ type lineJournals struct {
 }
 
 // log opens a log over the line.
-func (s lineJournals) log(ctx context.Context, open func(ctx context.Context) (journal.Log, error)) (journal.Log, error) {
+func (s lineJournals) log(ctx context.Context, open func(ctx context.Context) (journal.Log, error)) (journal.Log,
+	error) {
 	_, done, err := s.l.begin(ctx) // the log is used after the call: the call's context must not end it
 	if err != nil {
 		return nil, err
@@ -36,7 +37,8 @@ func (s lineJournals) Open(ctx context.Context, id string) (journal.Log, error) 
 	return s.log(ctx, func(ctx context.Context) (journal.Log, error) { return s.Store.Open(ctx, id) })
 }
 
-func (s lineJournals) Fork(ctx context.Context, from, to string, n int64, edit func(*journal.Record) error) (journal.Log, error) {
+func (s lineJournals) Fork(ctx context.Context, from, to string, n int64,
+	edit func(*journal.Record) error) (journal.Log, error) {
 	return s.log(ctx, func(ctx context.Context) (journal.Log, error) { return s.Store.Fork(ctx, from, to, n, edit) })
 }
 
@@ -54,7 +56,10 @@ func (s lineJournals) Read(ctx context.Context, id string) (journal.Reader, erro
 }
 
 func (s lineJournals) Follow(ctx context.Context, id string, from int64) iter.Seq2[journal.Record, error] {
-	return sequence(ctx, s.l, func(ctx context.Context) iter.Seq2[journal.Record, error] { return s.Store.Follow(ctx, id, from) })
+	return sequence(ctx, s.l, func(ctx context.Context) iter.Seq2[journal.Record, error] {
+		return s.Store.Follow(ctx,
+			id, from)
+	})
 }
 
 func (s lineJournals) List(ctx context.Context) ([]journal.Entry, error) {
@@ -72,7 +77,10 @@ type lineReader struct {
 }
 
 func (r lineReader) Records(ctx context.Context, from int64) iter.Seq2[journal.Record, error] {
-	return sequence(ctx, r.l, func(ctx context.Context) iter.Seq2[journal.Record, error] { return r.Reader.Records(ctx, from) })
+	return sequence(ctx, r.l, func(ctx context.Context) iter.Seq2[journal.Record, error] {
+		return r.Reader.Records(ctx,
+			from)
+	})
 }
 
 func (r lineReader) Blob(ctx context.Context, hash string) (io.ReadCloser, error) {
@@ -92,7 +100,10 @@ type lineLog struct {
 }
 
 func (g lineLog) Append(ctx context.Context, next int64, records ...journal.Record) error {
-	_, err := over(ctx, g.l, func(ctx context.Context) (struct{}, error) { return struct{}{}, g.log.Append(ctx, next, records...) })
+	_, err := over(ctx, g.l, func(ctx context.Context) (struct{}, error) {
+		return struct{}{},
+			g.log.Append(ctx, next, records...)
+	})
 	return err
 }
 

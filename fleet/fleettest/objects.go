@@ -90,7 +90,8 @@ func objects(t *tester) {
 
 func objectNames(t *tester) {
 	s := t.own()
-	names := []string{"a", "A", "a.b", "a/b", "a/b/../c", "../x", "/", "*", ">", "a.*", " ", "a b ", "ü/日本", "$x", "-x", `\`, `"`, "%2F",
+	names := []string{"a", "A", "a.b", "a/b", "a/b/../c", "../x", "/", "*", ">", "a.*", " ", "a b ", "ü/日本", "$x", "-x",
+		`\`, `"`, "%2F",
 		strings.Repeat("x", 512), "artifacts/t/" + strings.Repeat("ü", 200)}
 	for _, name := range names {
 		t.put(s, name, "of "+name)
@@ -150,7 +151,8 @@ func objectsAreWhole(t *tester) {
 		_, err := s.Objects().Put(t.ctx, name, io.MultiReader(half, iotest.ErrReader(broken)))
 		t.is(err, broken, "Put of what cannot be read")
 		ctx, cancel := context.WithCancel(t.ctx)
-		_, err = s.Objects().Put(ctx, name, io.MultiReader(bytes.NewReader([]byte("half")), canceling(cancel), bytes.NewReader([]byte("rest"))))
+		_, err = s.Objects().Put(ctx, name, io.MultiReader(bytes.NewReader([]byte("half")), canceling(cancel),
+			bytes.NewReader([]byte("rest"))))
 		t.refused(err, "Put whose context ends on the way")
 	}
 	t.holds(s, "old", "old")

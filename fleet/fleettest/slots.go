@@ -13,7 +13,8 @@ import (
 var slotLimits = Options{Limits: []fleet.SlotLimit{
 	{Provider: "three", Slots: 3},
 	{Provider: "both", Slots: 3}, {Provider: "both", Model: "one", Slots: 1},
-	{Provider: "slow", TokensPerMinute: 60}, {Provider: "quick", TokensPerMinute: 60_000}, {Provider: "quick", Model: "one", Slots: 1},
+	{Provider: "slow", TokensPerMinute: 60}, {Provider: "quick", TokensPerMinute: 60_000},
+	{Provider: "quick", Model: "one", Slots: 1},
 }}
 
 var slotChecks = []check{
@@ -194,7 +195,8 @@ func pauses(t *tester) {
 		return !until.After(time.Now())
 	})
 	t.in(8, func(i int) { t.ok(a.Slots().Pause(t.ctx, "many", at.Add(time.Duration(i+1)*time.Hour), fmt.Sprint(i))) })
-	if until, why, err := b.Slots().Paused(t.ctx, "many"); err != nil || !until.Equal(at.Add(8*time.Hour)) || why != "7" {
+	if until, why, err := b.Slots().Paused(t.ctx, "many"); err != nil || !until.Equal(at.Add(8*time.Hour)) ||
+		why != "7" {
 		t.Errorf("of pauses at once there is %v, %q, %v; want the latest", until, why, err)
 	}
 }

@@ -50,7 +50,8 @@ type check struct {
 // Suite checks that the engines of a fleet keep the contract of package fleet. Fresh returns a new
 // fleet, and is called for each check.
 func Suite(t *testing.T, fresh func(t *testing.T, o Options) Fleet) {
-	for _, c := range slices.Concat(taskChecks, claimChecks, claimerChecks, leaseChecks, slotChecks, ledgerChecks, objectChecks, busChecks, askChecks,
+	for _, c := range slices.Concat(taskChecks, claimChecks, claimerChecks, leaseChecks, slotChecks, ledgerChecks,
+		objectChecks, busChecks, askChecks,
 		tenantChecks, durableChecks, workerChecks) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

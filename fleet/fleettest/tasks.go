@@ -71,9 +71,11 @@ func (t *tester) state(s fleet.Space, id string, want fleet.State) {
 func fullTask(id string) fleet.Task {
 	return fleet.Task{
 		ID: id, Tenant: fleet.DefaultTenant, Prompt: "line\n<&> \u2028 ü",
-		Repo: &fleet.Repo{URL: "https://example.org/a.git", Ref: "main", Credential: "bot"}, Include: []string{".env"}, Artifacts: []string{"**/*.txt"},
+		Repo: &fleet.Repo{URL: "https://example.org/a.git", Ref: "main", Credential: "bot"}, Include: []string{".env"},
+		Artifacts:   []string{"**/*.txt"},
 		Environment: "container",
-		Agent: fleet.Spec{Profile: "openai", Provider: "p", Model: "m", Effort: "high", MaxTurns: 7, Schema: json.RawMessage(`{"type":"object"}`),
+		Agent: fleet.Spec{Profile: "openai", Provider: "p", Model: "m", Effort: "high", MaxTurns: 7,
+			Schema: json.RawMessage(`{"type":"object"}`),
 			Checks: []string{"go test ./..."}, Instructions: "be brief"},
 		Budget:   fleet.Budget{Tokens: 1000, USD: 0.25, Time: fleet.Duration(time.Minute)},
 		Deadline: time.Date(2040, 1, 2, 3, 4, 5, 6789, time.UTC),
@@ -86,7 +88,8 @@ func submitTwice(t *tester) {
 	task := fullTask("t")
 	first, isNew, err := a.Tasks().Submit(t.ctx, task)
 	t.ok(err)
-	if !isNew || first.ID != "t" || first.Tenant != fleet.DefaultTenant || first.State != fleet.Queued || first.Submitted.IsZero() ||
+	if !isNew || first.ID != "t" || first.Tenant != fleet.DefaultTenant || first.State != fleet.Queued ||
+		first.Submitted.IsZero() ||
 		!cmp.Equal(first.Labels, task.Labels) {
 		t.Errorf("Submit = new %v, %+v", isNew, first)
 	}
@@ -95,7 +98,8 @@ func submitTwice(t *tester) {
 		again.Tenant = "" // means the same
 		status, isNew, err := s.Tasks().Submit(t.ctx, again)
 		if err != nil || isNew || !cmp.Equal(status, first) {
-			t.Errorf("the same task again = new %v, %v, %+v, want the status of the first: %+v", isNew, err, status, first)
+			t.Errorf("the same task again = new %v, %v, %+v, want the status of the first: %+v", isNew, err, status,
+				first)
 		}
 		got, status, err := s.Tasks().Get(t.ctx, "t")
 		if diff := cmp.Diff(task, got); err != nil || diff != "" || !cmp.Equal(status, first) {
@@ -141,7 +145,8 @@ func submitAtOnce(t *tester) {
 }
 
 // hostileIDs are ids that mean something to somebody else.
-var hostileIDs = []string{"", ".", "..", "../x", "a/b", `a\b`, "*", ">", "a.*", "a b", "ü", "a\x00b", "a\nb", "-x", ".x", "$JS", "a>b",
+var hostileIDs = []string{"", ".", "..", "../x", "a/b", `a\b`, "*", ">", "a.*", "a b", "ü", "a\x00b", "a\nb", "-x",
+	".x", "$JS", "a>b",
 	strings.Repeat("x", 200), "\xff"}
 
 func ids(t *tester) {

@@ -98,7 +98,8 @@ func hostileTenant(t *tester) {
 	defer t.serve(acme, "t", func(string) string { return "a secret" })()
 	heard, _ := t.listen(acme, "")
 
-	ids := append([]string{"t", "acme.t", "acme/t", "../acme/t", "../../acme/t", "acme>t", "acme", "t.*", "*.t"}, hostileIDs...)
+	ids := append([]string{"t", "acme.t", "acme/t", "../acme/t", "../../acme/t", "acme>t", "acme", "t.*", "*.t"},
+		hostileIDs...)
 	guessing, stopGuessing := context.WithCancel(t.ctx)
 	defer stopGuessing()
 	every, _ := t.listen(evil, "")

@@ -83,7 +83,8 @@ func (s *site) respond(r *fakellm.Request) fakellm.Turn {
 	if n > effectsOfTask {
 		return fakellm.Turn{Text: "It is done."}
 	}
-	command := fmt.Sprintf("echo %s %d >> %s; echo %d >> lines.txt; sleep %.3f", task, n, s.out, n, (s.ttl / 10).Seconds())
+	command := fmt.Sprintf("echo %s %d >> %s; echo %d >> lines.txt; sleep %.3f", task, n, s.out, n,
+		(s.ttl / 10).Seconds())
 	args, err := json.Marshal(map[string]string{"command": command})
 	s.ok(err)
 	return fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: args}}}
@@ -93,11 +94,14 @@ func (s *site) respond(r *fakellm.Request) fakellm.Turn {
 func (s *site) worker(e fleet.Engine, name string) *fleet.Worker {
 	transport := new(http.Transport)
 	s.Cleanup(transport.CloseIdleConnections)
-	provider, err := anthropic.New(anthropic.Options{APIKey: "test", BaseURL: s.url, HTTPClient: &http.Client{Transport: transport}})
+	provider, err := anthropic.New(anthropic.Options{APIKey: "test", BaseURL: s.url,
+		HTTPClient: &http.Client{Transport: transport}})
 	s.ok(err)
-	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: profile.Profile(), System: "You are being tested.",
-		Retry: llm.RetryPolicy{Max: 1, Base: time.Millisecond}}
-	return &fleet.Worker{Engine: e, Name: name, TTL: s.ttl, Slots: 2, Workspaces: s.places, MaxDeaths: 1000, Grace: s.ttl,
+	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: profile.Profile(),
+		System: "You are being tested.",
+		Retry:  llm.RetryPolicy{Max: 1, Base: time.Millisecond}}
+	return &fleet.Worker{Engine: e, Name: name, TTL: s.ttl, Slots: 2, Workspaces: s.places, MaxDeaths: 1000,
+		Grace:  s.ttl,
 		Host:   fleet.Sessions(func(context.Context, *fleet.Job) (agent.Options, error) { return o, nil }),
 		Logger: slog.New(slog.NewTextHandler(logOf{s.tester}, &slog.HandlerOptions{Level: slog.LevelInfo}))}
 }
@@ -202,7 +206,8 @@ func (s *site) proper(space fleet.Space, id string) (unknown int) {
 			known = append(known, fmt.Sprint(n))
 		}
 	}
-	if lines := s.lines(space, id); !isSubsequence(known, lines) || !slices.IsSorted(lines) || len(slices.Compact(slices.Clone(lines))) != len(lines) {
+	if lines := s.lines(space, id); !isSubsequence(known, lines) || !slices.IsSorted(lines) ||
+		len(slices.Compact(slices.Clone(lines))) != len(lines) {
 		s.Errorf("task %s: the workspace has the lines %q, and the model knows of %q", id, lines, known)
 	}
 	s.kinds(space, id) // checks the numbers
@@ -276,7 +281,8 @@ func workersUnderFaults(t *tester) {
 		unknown += s.proper(space, id)
 		deaths += len(t.status(space, id).Deaths)
 		if late := s.facts(space, id); !cmp.Equal(watched[i], late) {
-			t.Errorf("task %s: who has watched from the beginning has seen other facts than who comes late: %s", id, cmp.Diff(late, watched[i]))
+			t.Errorf("task %s: who has watched from the beginning has seen other facts than who comes late: %s", id,
+				cmp.Diff(late, watched[i]))
 		}
 	}
 	t.Logf("%d tasks, %d deaths, %d outcomes unknown", tasks, deaths, unknown)

@@ -49,7 +49,8 @@ func checkSize(message []byte) error {
 	if len(message) <= maxMessage {
 		return nil
 	}
-	return fmt.Errorf("fleet: a message of %d bytes is too long: %d at most: %w", len(message), maxMessage, fs.ErrInvalid)
+	return fmt.Errorf("fleet: a message of %d bytes is too long: %d at most: %w", len(message), maxMessage,
+		fs.ErrInvalid)
 }
 
 // Publish implements [fleet.Bus].
@@ -112,7 +113,8 @@ func (b bus) listen(l *listener, on bool) {
 }
 
 // Serve implements [fleet.Bus]. Who serves a task last is its owner.
-func (b bus) Serve(ctx context.Context, id string, handle func(ctx context.Context, request []byte) []byte) (stop func(), err error) {
+func (b bus) Serve(ctx context.Context, id string, handle func(ctx context.Context,
+	request []byte) []byte) (stop func(), err error) {
 	if err := b.e.check(ctx); err != nil {
 		return nil, err
 	}

@@ -152,7 +152,8 @@ func (c *claim) write(ctx context.Context, s fleet.Status, method string, fits b
 		return err
 	}
 	if !fits {
-		return fmt.Errorf("fleet: %s of task %s cannot write the status %q: %w", method, c.task.ID, s.State, fs.ErrInvalid)
+		return fmt.Errorf("fleet: %s of task %s cannot write the status %q: %w", method, c.task.ID, s.State,
+			fs.ErrInvalid)
 	}
 	s.ID, s.Tenant = c.task.ID, c.task.Tenant
 	kept, err := clone(s)

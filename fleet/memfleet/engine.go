@@ -46,7 +46,8 @@ func New(o Options) *Engine {
 	if len(o.Tenants) == 0 {
 		o.Tenants = []fleet.Tenant{{Name: fleet.DefaultTenant}}
 	}
-	all := &tables{tenants: map[string]*tenant{}, leases: leaseTable{leases: map[string]*lease{}}, slots: newSlotTable(o.Limits),
+	all := &tables{tenants: map[string]*tenant{}, leases: leaseTable{leases: map[string]*lease{}},
+		slots:   newSlotTable(o.Limits),
 		ledgers: ledgerTable{accounts: map[string]*account{}}}
 	for _, t := range o.Tenants {
 		all.tenants[t.Name] = newTenant(t)

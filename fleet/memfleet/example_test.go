@@ -38,6 +38,7 @@ func ExampleNew() {
 	if _, status, err = tasks.Get(ctx, "tests"); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s by %s, attempt %d, after the death of %s\n", status.State, status.Worker, status.Attempt, status.Deaths[0].Worker)
+	fmt.Printf("%s by %s, attempt %d, after the death of %s\n", status.State, status.Worker, status.Attempt,
+		status.Deaths[0].Worker)
 	// Output: done by ben, attempt 2, after the death of anna
 }

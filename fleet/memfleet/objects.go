@@ -49,14 +49,17 @@ func (s objects) Put(ctx context.Context, name string, data io.Reader) (fleet.Ar
 		return fleet.Artifact{}, err
 	}
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return fleet.Artifact{}, fmt.Errorf("fleet: %.600q cannot name an object: 1 to %d bytes of UTF-8 without control characters: %w", name, maxName, fs.ErrInvalid)
+		return fleet.Artifact{},
+			fmt.Errorf("fleet: %.600q cannot name an object: 1 to %d bytes of UTF-8 without control characters: %w",
+				name, maxName, fs.ErrInvalid)
 	}
 	text, err := io.ReadAll(io.LimitReader(data, maxObject+1))
 	if err != nil {
 		return fleet.Artifact{}, fmt.Errorf("fleet: object %q: what it is to hold cannot be read: %w", name, err)
 	}
 	if len(text) > maxObject {
-		return fleet.Artifact{}, fmt.Errorf("fleet: object %q has more than %d bytes: %w", name, maxObject, fs.ErrInvalid)
+		return fleet.Artifact{}, fmt.Errorf("fleet: object %q has more than %d bytes: %w", name, maxObject,
+			fs.ErrInvalid)
 	}
 	sum := sha256.Sum256(text)
 	o := object{fleet.Artifact{Name: name, Size: int64(len(text)), Hash: hex.EncodeToString(sum[:])}, text}

@@ -81,12 +81,14 @@ func (s tasks) Submit(ctx context.Context, task fleet.Task) (fleet.Status, bool,
 	case !isNew && !bytes.Equal(r.text, text):
 		return fleet.Status{}, false, fmt.Errorf("task %s: %w", task.ID, fleet.ErrDifferent)
 	case isNew && s.t.MaxQueued > 0 && len(s.queue) >= s.t.MaxQueued:
-		return fleet.Status{}, false, &fleet.LimitError{Tenant: s.t.Name, What: fmt.Sprintf("%d tasks are waiting or running", len(s.queue))}
+		return fleet.Status{}, false, &fleet.LimitError{Tenant: s.t.Name,
+			What: fmt.Sprintf("%d tasks are waiting or running", len(s.queue))}
 	case isNew:
 		r = &record{text: text}
 		s.records[task.ID] = r
 		s.queue = append(s.queue, r)
-		s.set(r, fleet.Status{ID: task.ID, Tenant: task.Tenant, State: fleet.Queued, Submitted: time.Now().UTC(), Labels: maps.Clone(task.Labels)})
+		s.set(r, fleet.Status{ID: task.ID, Tenant: task.Tenant, State: fleet.Queued, Submitted: time.Now().UTC(),
+			Labels: maps.Clone(task.Labels)})
 	}
 	status, err := clone(r.status)
 	return status, isNew, err
@@ -97,7 +99,8 @@ func (s tasks) own(t fleet.Task) error {
 	if t.Tenant == s.t.Name {
 		return nil
 	}
-	return fmt.Errorf("fleet: task %.200q is of tenant %.200q: it cannot be submitted for %s: %w", t.ID, t.Tenant, s.t.Name, fs.ErrInvalid)
+	return fmt.Errorf("fleet: task %.200q is of tenant %.200q: it cannot be submitted for %s: %w", t.ID, t.Tenant,
+		s.t.Name, fs.ErrInvalid)
 }
 
 // Get implements [fleet.Tasks].
@@ -220,7 +223,8 @@ func (s tasks) Cancel(ctx context.Context, id string) error {
 
 // canceled returns the status of a task that was canceled while nobody had it.
 func canceled(s fleet.Status) fleet.Status {
-	s.State, s.Reason, s.Ended, s.NotBefore = fleet.Canceled, "It was canceled while no worker had it.", time.Now().UTC(), time.Time{}
+	s.State, s.Reason, s.Ended, s.NotBefore = fleet.Canceled, "It was canceled while no worker had it.",
+		time.Now().UTC(), time.Time{}
 	return s
 }
 

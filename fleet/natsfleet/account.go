@@ -63,7 +63,8 @@ func (a *account) stream(ctx context.Context, c jetstream.StreamConfig) (jetstre
 	c.Metadata = map[string]string{configKey: hex.EncodeToString(sum[:])}
 	return retry(ctx, "stream "+c.Name, func(ctx context.Context) (jetstream.Stream, error) {
 		// An update costs a cluster a round of agreement, also if it changes nothing.
-		if s, err := a.js.Stream(ctx, c.Name); err == nil && s.CachedInfo().Config.Metadata[configKey] == c.Metadata[configKey] {
+		if s, err := a.js.Stream(ctx, c.Name); err == nil &&
+			s.CachedInfo().Config.Metadata[configKey] == c.Metadata[configKey] {
 			return s, nil
 		}
 		return a.js.CreateOrUpdateStream(ctx, c)
@@ -78,7 +79,8 @@ const configKey = "attractor-config"
 // configuration. Keys written with [jetstream.KeyTTL] end by the server's clock.
 func (a *account) keyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error) {
 	_, err := a.stream(ctx, jetstream.StreamConfig{
-		Name: "KV_" + bucket, Subjects: []string{"$KV." + bucket + ".>"}, MaxMsgsPerSubject: 1, AllowRollup: true, DenyDelete: true,
+		Name: "KV_" + bucket, Subjects: []string{"$KV." + bucket + ".>"}, MaxMsgsPerSubject: 1, AllowRollup: true,
+		DenyDelete:  true,
 		AllowMsgTTL: true, SubjectDeleteMarkerTTL: time.Minute,
 	})
 	if err != nil {
@@ -119,9 +121,11 @@ func retry[T any](ctx context.Context, what string, attempt func(context.Context
 // mayPass reports whether an error may be gone when the servers have started, or have a new leader.
 func mayPass(err error) bool {
 	if api := (*jetstream.APIError)(nil); errors.As(err, &api) {
-		return api.Code == 503 && api.ErrorCode != codeNoResources || api.ErrorCode == codeNoPeers || api.ErrorCode == codeInProcess
+		return api.Code == 503 && api.ErrorCode != codeNoResources || api.ErrorCode == codeNoPeers ||
+			api.ErrorCode == codeInProcess
 	}
-	for _, e := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
+	for _, e := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected,
+		nats.ErrConnectionReconnecting,
 		jetstream.ErrJetStreamNotEnabled, jetstream.ErrNoStreamResponse, errNotYet} {
 		if errors.Is(err, e) {
 			return true
@@ -134,7 +138,10 @@ func mayPass(err error) bool {
 // come is made again: by the message's id, which it sets, the server knows what it has already.
 func (a *account) publish(ctx context.Context, m *nats.Msg, o ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	o = append(o, jetstream.WithMsgID(rand.Text()), jetstream.WithRetryAttempts(0))
-	return retry(ctx, "a message", func(ctx context.Context) (*jetstream.PubAck, error) { return a.js.PublishMsg(ctx, m, o...) })
+	return retry(ctx, "a message", func(ctx context.Context) (*jetstream.PubAck, error) {
+		return a.js.PublishMsg(ctx, m,
+			o...)
+	})
 }
 
 // each calls do for 0 to n-1, on a goroutine each, and waits for all.

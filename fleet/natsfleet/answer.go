@@ -168,7 +168,8 @@ func (a *answer) send(kind string, data []byte) error {
 func (a *answer) publish(kind string, data []byte) error {
 	a.seq++
 	return a.nc.PublishMsg(&nats.Msg{
-		Subject: a.to, Reply: a.acks.Subject, Data: data, Header: nats.Header{answerHeader: {strconv.FormatInt(a.seq, 10), kind}},
+		Subject: a.to, Reply: a.acks.Subject, Data: data,
+		Header: nats.Header{answerHeader: {strconv.FormatInt(a.seq, 10), kind}},
 	})
 }
 
@@ -196,8 +197,10 @@ type errorCode struct {
 // errorCodes returns all of them. An error that is several has the first.
 func errorCodes() []errorCode {
 	return []errorCode{
-		{"different", fleet.ErrDifferent}, {"answered", fleet.ErrAnswered}, {"no-owner", fleet.ErrNoOwner}, {"lost", fleet.ErrLost},
-		{"corrupt", journal.ErrCorrupt}, {"not-exist", fs.ErrNotExist}, {"exist", fs.ErrExist}, {"invalid", fs.ErrInvalid},
+		{"different", fleet.ErrDifferent}, {"answered", fleet.ErrAnswered}, {"no-owner", fleet.ErrNoOwner},
+		{"lost", fleet.ErrLost},
+		{"corrupt", journal.ErrCorrupt}, {"not-exist", fs.ErrNotExist}, {"exist", fs.ErrExist},
+		{"invalid", fs.ErrInvalid},
 		{"permission", fs.ErrPermission},
 	}
 }

@@ -27,7 +27,8 @@ func TestP3_Asks(t *testing.T) {
 	at := time.Now().UTC()
 	for i, id := range []string{"x > *", "../y", "z"} {
 		for range 2 {
-			if err := a.Put(t.Context(), fleet.Ask{Task: fmt.Sprint("t.", i%2), ID: id, Text: id, At: at.Add(-time.Duration(i) * time.Second)}); err != nil {
+			if err := a.Put(t.Context(), fleet.Ask{Task: fmt.Sprint("t.", i%2), ID: id, Text: id,
+				At: at.Add(-time.Duration(i) * time.Second)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -84,7 +85,8 @@ func TestP3_Asks(t *testing.T) {
 	if answer.Text != fmt.Sprint(first.Load()-1) {
 		t.Errorf("answered %q, but the first was %d", answer.Text, first.Load()-1)
 	}
-	if err := a.Answer(t.Context(), "t.0", "z", fleet.Answer{Text: answer.Text, At: time.Now().Add(time.Second)}); err != nil {
+	if err := a.Answer(t.Context(), "t.0", "z", fleet.Answer{Text: answer.Text,
+		At: time.Now().Add(time.Second)}); err != nil {
 		t.Errorf("the same again: %v", err)
 	}
 	h.stop()

@@ -53,7 +53,8 @@ func (t *tasks) consumer(ctx context.Context, hold time.Duration) error {
 		return nil
 	}
 	c := jetstream.ConsumerConfig{
-		Durable: workersConsumer, FilterSubject: queuePrefix + "*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: waitOf(hold), MaxDeliver: -1,
+		Durable: workersConsumer, FilterSubject: queuePrefix + "*", AckPolicy: jetstream.AckExplicitPolicy,
+		AckWait: waitOf(hold), MaxDeliver: -1,
 		MaxAckPending: -1, MaxWaiting: 1 << 16,
 	}
 	if t.limits.Limit > 0 {
@@ -200,8 +201,10 @@ func (t *tasks) known(ctx context.Context, id string, m *nats.Msg) (taskState, e
 	if queued.seq != meta.Sequence.Stream {
 		return s, err
 	}
-	writing := cmp.Or(m.Header.Get(jetstream.MsgIDHeader), nuid.Next()) // of the submission, which thereby knows that the task is new
-	if _, err := t.putAs(ctx, writing, taskSubject(id, specKind), m.Data, 0, 0); err != nil && !errors.Is(err, errChanged) {
+	// of the submission, which thereby knows that the task is new
+	writing := cmp.Or(m.Header.Get(jetstream.MsgIDHeader), nuid.Next())
+	if _, err := t.putAs(ctx, writing, taskSubject(id, specKind), m.Data, 0, 0); err != nil &&
+		!errors.Is(err, errChanged) {
 		return s, err
 	}
 	return t.load(ctx, id)
@@ -293,7 +296,9 @@ func (c *claim) begin(ctx context.Context, s taskState, status fleet.Status, wor
 			return nil, nil
 		}
 	}
-	if takeover { // from now on the last owner learns that it is too late; if this fails, it learns that at its next update
+	// from now on the last owner learns that it is too late; if this fails, it learns that at its
+	// next update
+	if takeover {
 		_ = c.sign(ctx) // see above
 	}
 	return c, nil
@@ -411,7 +416,8 @@ func (c *claim) Return(ctx context.Context, s fleet.Status) error {
 // claim that has expired may write until somebody else has the task.
 func (c *claim) write(ctx context.Context, s fleet.Status, method string, fits bool) error {
 	if !fits {
-		return fmt.Errorf("fleet: %s of task %s cannot write the status %q: %w", method, c.task.ID, s.State, fs.ErrInvalid)
+		return fmt.Errorf("fleet: %s of task %s cannot write the status %q: %w", method, c.task.ID, s.State,
+			fs.ErrInvalid)
 	}
 	s.ID, s.Tenant = c.task.ID, c.task.Tenant
 	c.writing.Lock()
@@ -479,7 +485,8 @@ func (c *claim) store(ctx context.Context, data []byte) error {
 // wrote reports whether a status is a Running one of this claim.
 func (c *claim) wrote(now record) bool {
 	var r statusRecord
-	return now.seq > 0 && json.Unmarshal(now.data, &r) == nil && r.Claimed == c.claimed && r.Status.State == fleet.Running
+	return now.seq > 0 && json.Unmarshal(now.data, &r) == nil && r.Claimed == c.claimed &&
+		r.Status.State == fleet.Running
 }
 
 // settle does with the message what the status says. What fails here, the next claimer does when

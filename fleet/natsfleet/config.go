@@ -227,7 +227,8 @@ func (c *Config) checkTenants() error {
 		case err != nil:
 		case seen[t.Name]:
 			err = errors.New("is there twice")
-		case t.Weight < 0 || t.Limit < 0 || t.MaxQueued < 0 || t.Budget.Tokens < 0 || t.Budget.USD < 0 || t.Budget.Time < 0 || t.MaxStore < 0:
+		case t.Weight < 0 || t.Limit < 0 || t.MaxQueued < 0 || t.Budget.Tokens < 0 || t.Budget.USD < 0 ||
+			t.Budget.Time < 0 || t.MaxStore < 0:
 			err = errors.New("weight, limit, max_queued, budget and max_store must not be negative")
 		case t.Token != "":
 			if _, err = t.Token.hash(); err != nil {

@@ -22,7 +22,8 @@ func TestP9_ConfigIsStrict(t *testing.T) {
 	t.Setenv("TOKEN_OF_A", "the secret of tenant a")
 	got, err := ParseConfig([]byte(goodConfig))
 	want := Config{Store: "/var/lib/fleet", Operator: "an operator's secret", Tenants: []Tenant{{
-		Tenant: fleet.Tenant{Name: "a", Weight: 2, Limit: 3, MaxQueued: 4, Budget: fleet.Budget{USD: 5, Time: fleet.Duration(time.Hour)}}, Token: "env:TOKEN_OF_A",
+		Tenant: fleet.Tenant{Name: "a", Weight: 2, Limit: 3, MaxQueued: 4, Budget: fleet.Budget{USD: 5,
+			Time: fleet.Duration(time.Hour)}}, Token: "env:TOKEN_OF_A",
 	}}}
 	if err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
@@ -40,16 +41,20 @@ func TestP9_ConfigIsStrict(t *testing.T) {
 		{`"an operator's secret"`, `"bcrypt:x"`, "operator: must be the secret, not its hash"},
 		{`"name": "a"`, `"name": "a.b/c"`, `tenants: [0] "a.b/c"`},
 		{`"name": "a"`, `"name": ""`, `tenants: [0] ""`},
-		{`"weight": 2`, `"weight": -2`, `tenants: [0] "a": weight, limit, max_queued, budget and max_store must not be negative`},
+		{`"weight": 2`, `"weight": -2`,
+			`tenants: [0] "a": weight, limit, max_queued, budget and max_store must not be negative`},
 		{`"weight"`, `"wait"`, `unknown field "wait"`},
 		{`env:TOKEN_OF_A`, `bcrypt:$2a$04$x`, `tenants: [0] "a": token: is no bcrypt hash`},
 		{`env:TOKEN_OF_A`, `x`, `tenants: [0] "a": token: has 1 bytes`},
 		{`[{"name"`, `[{"name": "a"}, {"name"`, `tenants: [1] "a": is there twice`},
 		{`"store"`, `"replicas": 2, "store"`, "replicas: 2 is none of 1, 3 and 5"},
 		{`"store"`, `"replicas": 3, "store"`, "replicas: 3 replicas need a cluster"},
-		{`"store"`, `"cluster": {"name": "c", "listen": "127.0.0.1:1", "routes": []}, "store"`, "cluster: the server's name and the cluster's name"},
-		{`"store"`, `"name": "s", "cluster": {"name": "c", "listen": "127.0.0.1", "routes": []}, "store"`, "cluster: listen: "},
-		{`"store"`, `"name": "s", "cluster": {"name": "c", "listen": ":1", "routes": ["x"]}, "store"`, "cluster: routes[0]: "},
+		{`"store"`, `"cluster": {"name": "c", "listen": "127.0.0.1:1", "routes": []}, "store"`,
+			"cluster: the server's name and the cluster's name"},
+		{`"store"`, `"name": "s", "cluster": {"name": "c", "listen": "127.0.0.1", "routes": []}, "store"`,
+			"cluster: listen: "},
+		{`"store"`, `"name": "s", "cluster": {"name": "c", "listen": ":1", "routes": ["x"]}, "store"`,
+			"cluster: routes[0]: "},
 		{`"store"`, `"tls": {"cert": "c"}, "store"`, "tls: cert and key must both be set"},
 		{`"store"`, `"tls": {"cert": "c", "key": "k", "verify": true}, "store"`, "tls: ca must be set"},
 		{`"store"`, `"sync": "often", "store"`, `sync: "often" is neither`},
@@ -81,7 +86,8 @@ func TestP9_TokensFromElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for token, want := range map[Token]string{
-		"env:THE_TOKEN": "a secret of the environment", Token("file:" + file): "a secret of a file", "a secret:of:itself": "a secret:of:itself",
+		"env:THE_TOKEN": "a secret of the environment", Token("file:" + file): "a secret of a file",
+		"a secret:of:itself": "a secret:of:itself",
 	} {
 		if got, err := token.Value(); err != nil || got != want {
 			t.Errorf("%s: %q, %v", token, got, err)

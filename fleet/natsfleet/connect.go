@@ -46,8 +46,10 @@ func (t target) connect(ctx context.Context, user, password string) (*nats.Conn,
 		return nil, err
 	}
 	o := []nats.Option{
-		nats.Name(t.name), nats.UserInfo(user, password), nats.Timeout(connectTime), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectGap),
-		nats.ReconnectJitter(reconnectGap, reconnectGap), nats.PingInterval(attemptTime * 5), nats.MaxPingsOutstanding(2),
+		nats.Name(t.name), nats.UserInfo(user, password), nats.Timeout(connectTime), nats.MaxReconnects(-1),
+		nats.ReconnectWait(reconnectGap),
+		nats.ReconnectJitter(reconnectGap, reconnectGap), nats.PingInterval(attemptTime * 5),
+		nats.MaxPingsOutstanding(2),
 		// Without a handler the client prints to stderr. Who is concerned learns the error from a
 		// call.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),

@@ -63,7 +63,8 @@ func TestP7_DiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	if n := log.Len(); n != acknowledged && n != acknowledged+1 { // one may have been written without an acknowledgement
+	// one may have been written without an acknowledgement
+	if n := log.Len(); n != acknowledged && n != acknowledged+1 {
 		t.Errorf("%d records, and %d were acknowledged", n, acknowledged)
 	}
 	if all, err := collect(log.Records(t.Context(), 1)); err != nil || int64(len(all)) != log.Len() {
@@ -90,7 +91,8 @@ func appendUntilFull(t *testing.T, s *Server, dir string) (n int64) {
 	if err := unix.Statfs(dir, &disk); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "filler"), make([]byte, int64(disk.Bavail)*disk.Bsize-4<<20), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "filler"), make([]byte, int64(disk.Bavail)*disk.Bsize-4<<20),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	record := journal.Record{Kind: "k", Data: []byte(`"` + strings.Repeat("x", 100_000) + `"`)}
@@ -120,7 +122,8 @@ func TestP7_StoreFull(t *testing.T) {
 	for ; err == nil && n < 100; n++ {
 		_, err = o.Put(t.Context(), fmt.Sprint(n), bytes.NewReader(randomBytes(objectChunk)))
 	}
-	if api := (*jetstream.APIError)(nil); !errors.As(err, &api) || n < 10 || !strings.Contains(err.Error(), "insufficient") {
+	if api := (*jetstream.APIError)(nil); !errors.As(err, &api) || n < 10 || !strings.Contains(err.Error(),
+		"insufficient") {
 		t.Fatalf("after %d: %v", n, err)
 	}
 	for i := range n - 1 {

@@ -55,14 +55,16 @@ func ExampleServe() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	server, err := natsfleet.Serve(ctx, natsfleet.Config{Store: dir, Listen: "127.0.0.1:0", Operator: "a-secret-of-the-operator",
-		Tenants: []natsfleet.Tenant{{Tenant: fleet.Tenant{Name: "acme"}, Token: "a-secret-of-acme"}}})
+	server, err := natsfleet.Serve(ctx, natsfleet.Config{Store: dir, Listen: "127.0.0.1:0",
+		Operator: "a-secret-of-the-operator",
+		Tenants:  []natsfleet.Tenant{{Tenant: fleet.Tenant{Name: "acme"}, Token: "a-secret-of-acme"}}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer server.Close()
 
-	engine, err := natsfleet.Open(ctx, server.URL(), natsfleet.OpenOptions{Token: "a-secret-of-the-operator"}) // for a fleet.Worker
+	// for a fleet.Worker
+	engine, err := natsfleet.Open(ctx, server.URL(), natsfleet.OpenOptions{Token: "a-secret-of-the-operator"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -73,7 +75,8 @@ func ExampleServe() {
 	}
 	fmt.Println("workers serve", tenants[0].Name)
 
-	space, leave, err := natsfleet.OpenTenant(ctx, server.URL(), "acme", natsfleet.OpenOptions{Token: "a-secret-of-acme"})
+	space, leave, err := natsfleet.OpenTenant(ctx, server.URL(), "acme",
+		natsfleet.OpenOptions{Token: "a-secret-of-acme"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -195,7 +195,10 @@ func operations(s fleet.Space) map[string]operation {
 			r.Task, r.Status, err = s.Tasks().Get(ctx, in.ID)
 			return r, err
 		}),
-		"tasks.list": several(func(ctx context.Context, _ nothing) iter.Seq2[fleet.Status, error] { return s.Tasks().List(ctx) }),
+		"tasks.list": several(func(ctx context.Context, _ nothing) iter.Seq2[fleet.Status,
+			error] {
+			return s.Tasks().List(ctx)
+		}),
 		"tasks.watch": several(func(ctx context.Context, in idRequest) iter.Seq2[fleet.Status, error] {
 			return s.Tasks().Watch(ctx, in.ID)
 		}),
@@ -240,7 +243,10 @@ func operations(s fleet.Space) map[string]operation {
 		"bus.listen": several(func(ctx context.Context, in idRequest) iter.Seq2[[]byte, error] {
 			return marked(s.Bus().Listen(ctx, in.ID))
 		}),
-		"bus.request": single(func(ctx context.Context, in busRequest) ([]byte, error) { return s.Bus().Request(ctx, in.ID, in.Data) }),
+		"bus.request": single(func(ctx context.Context, in busRequest) ([]byte, error) {
+			return s.Bus().Request(ctx,
+				in.ID, in.Data)
+		}),
 
 		"asks.open": several(func(ctx context.Context, in askRequest) iter.Seq2[fleet.Ask, error] {
 			return s.Asks().Open(ctx, in.Task)

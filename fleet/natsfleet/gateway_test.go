@@ -76,10 +76,12 @@ func TestP9_ClientsTasks(t *testing.T) {
 	if _, isNew, err = tasks.Submit(t.Context(), task); err != nil || isNew {
 		t.Errorf("again: %v, %v", isNew, err)
 	}
-	if _, _, err = tasks.Submit(t.Context(), fleet.Task{ID: "t1", Prompt: "else"}); !errors.Is(err, fleet.ErrDifferent) {
+	if _, _, err = tasks.Submit(t.Context(), fleet.Task{ID: "t1", Prompt: "else"}); !errors.Is(err,
+		fleet.ErrDifferent) {
 		t.Errorf("another task: %v", err)
 	}
-	if _, _, err = tasks.Submit(t.Context(), fleet.Task{ID: "t2", Tenant: "b", Prompt: "else"}); !errors.Is(err, fs.ErrInvalid) {
+	if _, _, err = tasks.Submit(t.Context(), fleet.Task{ID: "t2", Tenant: "b", Prompt: "else"}); !errors.Is(err,
+		fs.ErrInvalid) {
 		t.Errorf("another tenant's task: %v", err)
 	}
 	if got, _, err := tasks.Get(t.Context(), "t1"); err != nil || got.Prompt != task.Prompt {
@@ -200,7 +202,8 @@ func TestP9_ClientsObjectsBusAndAsks(t *testing.T) {
 	if !bytes.Equal(readObject(t, here.Objects(), "artifacts/t/x"), data) {
 		t.Error("an object is not what it was")
 	}
-	if all, err := collect(here.Objects().List(t.Context(), "artifacts/")); err != nil || len(all) != 1 || all[0].Size != int64(len(data)) {
+	if all, err := collect(here.Objects().List(t.Context(), "artifacts/")); err != nil || len(all) != 1 ||
+		all[0].Size != int64(len(data)) {
 		t.Errorf("%v, %v", all, err)
 	}
 	if _, err := here.Objects().Open(t.Context(), "none"); !errors.Is(err, fs.ErrNotExist) {
@@ -249,7 +252,8 @@ func TestP9_ClientsObjectsBusAndAsks(t *testing.T) {
 	if err := here.Asks().Answer(t.Context(), "t", "c1", answer); err != nil {
 		t.Error(err)
 	}
-	if err := here.Asks().Answer(t.Context(), "t", "c1", fleet.Answer{Text: "No."}); !errors.Is(err, fleet.ErrAnswered) {
+	if err := here.Asks().Answer(t.Context(), "t", "c1", fleet.Answer{Text: "No."}); !errors.Is(err,
+		fleet.ErrAnswered) {
 		t.Errorf("a second answer: %v", err)
 	}
 	if got, err := here.Asks().Wait(t.Context(), "t", "c1"); err != nil || got.Text != "So." {
@@ -268,8 +272,10 @@ func TestP9_ClientsMayNot(t *testing.T) {
 	_, put := s.Objects().Put(t.Context(), "x", nil)
 	_, own := s.Bus().Serve(t.Context(), "x", nil)
 	for i, err := range []error{
-		claim, create, open, fork, put, own, s.Journals().Remove(t.Context(), "x"), s.Objects().Remove(t.Context(), "x"),
-		s.Bus().Publish(t.Context(), "x", nil), s.Asks().Put(t.Context(), fleet.Ask{}), s.Asks().Remove(t.Context(), "x"),
+		claim, create, open, fork, put, own, s.Journals().Remove(t.Context(), "x"), s.Objects().Remove(t.Context(),
+			"x"),
+		s.Bus().Publish(t.Context(), "x", nil), s.Asks().Put(t.Context(), fleet.Ask{}),
+		s.Asks().Remove(t.Context(), "x"),
 	} {
 		if !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("%d: %v", i, err)

@@ -25,7 +25,8 @@ import (
 func hostileClient(t *testing.T, s *Server) (nc *nats.Conn, complaints chan error) {
 	t.Helper()
 	complaints = make(chan error, 1000)
-	nc, err := nats.Connect(s.URL(), nats.UserInfo(clientUser("a"), string(tenantToken("a"))), nats.CustomInboxPrefix(clientInbox),
+	nc, err := nats.Connect(s.URL(), nats.UserInfo(clientUser("a"), string(tenantToken("a"))),
+		nats.CustomInboxPrefix(clientInbox),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { complaints <- err }))
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,8 @@ func twoTenants(t *testing.T) (s *Server, spaces map[string]fleet.Space, state f
 		_, blob := log.PutBlob(t.Context(), strings.NewReader("blob of "+name))
 		_, put := space.Objects().Put(t.Context(), "artifacts/t-"+name+"/x", strings.NewReader("object of "+name))
 		if err := errors.Join(log.Append(t.Context(), 1, journal.Record{Kind: "k", Data: data}), blob, put, log.Close(),
-			space.Asks().Put(t.Context(), fleet.Ask{Task: "t-" + name, ID: "c", Kind: fleet.AskApproval, Text: "ask of " + name})); err != nil {
+			space.Asks().Put(t.Context(), fleet.Ask{Task: "t-" + name, ID: "c", Kind: fleet.AskApproval,
+				Text: "ask of " + name})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -100,7 +102,8 @@ func streamStates(t *testing.T, name string, s fleet.Space) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, fmt.Sprint(name, " ", string(config), info.State.Msgs, info.State.LastSeq, info.State.Consumers))
+		all = append(all, fmt.Sprint(name, " ", string(config), info.State.Msgs, info.State.LastSeq,
+			info.State.Consumers))
 	}
 	if err := streams.Err(); err != nil {
 		t.Fatal(err)
@@ -116,13 +119,20 @@ func TestP9_HostileClientWithoutAGateway(t *testing.T) {
 	nc, complaints := hostileClient(t, s)
 
 	subjects := []string{
-		"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.CREATE.mine", "$JS.API.STREAM.UPDATE.objects",
-		"$JS.API.STREAM.DELETE.objects", "$JS.API.STREAM.PURGE.objects", "$JS.API.STREAM.MSG.GET.objects", "$JS.API.STREAM.MSG.DELETE.objects",
-		"$JS.API.STREAM.INFO.tasks", "$JS.API.STREAM.SNAPSHOT.tasks", "$JS.API.DIRECT.GET.journal-0", "$JS.API.DIRECT.GET.tasks.tasks.t-a",
-		"$JS.API.CONSUMER.CREATE.journal-0.mine", "$JS.API.CONSUMER.DURABLE.CREATE.queue.mine", "$JS.API.CONSUMER.MSG.NEXT.queue.queue",
-		"$JS.API.ACCOUNT.PURGE.TENANT_b", "$JS.API.META.LEADER.STEPDOWN", "$JS.ACK.queue.queue.1.1.1.1.1", "$KV.fleet.registry",
-		"objects.head._eA", "journal.0.t-a", "journal-blob.0.t-a.x", "tasks.t-a", "task.t-a", "queue.t-a", "ask.t-a.c", "asks.t-a.c", "live.t-a", "ctl.t-a",
-		"$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO", "$SYS.REQ.ACCOUNT.TENANT_b.CONNZ", "$SYS.ACCOUNT.TENANT_b.CONNECT", "$NRG.V.x", "_R_.x",
+		"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.CREATE.mine",
+		"$JS.API.STREAM.UPDATE.objects",
+		"$JS.API.STREAM.DELETE.objects", "$JS.API.STREAM.PURGE.objects", "$JS.API.STREAM.MSG.GET.objects",
+		"$JS.API.STREAM.MSG.DELETE.objects",
+		"$JS.API.STREAM.INFO.tasks", "$JS.API.STREAM.SNAPSHOT.tasks", "$JS.API.DIRECT.GET.journal-0",
+		"$JS.API.DIRECT.GET.tasks.tasks.t-a",
+		"$JS.API.CONSUMER.CREATE.journal-0.mine", "$JS.API.CONSUMER.DURABLE.CREATE.queue.mine",
+		"$JS.API.CONSUMER.MSG.NEXT.queue.queue",
+		"$JS.API.ACCOUNT.PURGE.TENANT_b", "$JS.API.META.LEADER.STEPDOWN", "$JS.ACK.queue.queue.1.1.1.1.1",
+		"$KV.fleet.registry",
+		"objects.head._eA", "journal.0.t-a", "journal-blob.0.t-a.x", "tasks.t-a", "task.t-a", "queue.t-a", "ask.t-a.c",
+		"asks.t-a.c", "live.t-a", "ctl.t-a",
+		"$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO", "$SYS.REQ.ACCOUNT.TENANT_b.CONNZ",
+		"$SYS.ACCOUNT.TENANT_b.CONNECT", "$NRG.V.x", "_R_.x",
 		"_INBOX.worker.x", clientInbox + ".x", "anything",
 	}
 	for _, subject := range subjects {
@@ -131,7 +141,8 @@ func TestP9_HostileClientWithoutAGateway(t *testing.T) {
 		}
 		denied(t, complaints, subject)
 	}
-	for _, subject := range []string{">", "*", "*.>", "$SYS.>", "$JS.>", "$KV.>", "live.>", "ctl.t-a", "journal.>", "journal-news.>", "fleet.>", "fleet.tasks.submit",
+	for _, subject := range []string{">", "*", "*.>", "$SYS.>", "$JS.>", "$KV.>", "live.>", "ctl.t-a", "journal.>",
+		"journal-news.>", "fleet.>", "fleet.tasks.submit",
 		"_INBOX.>", "_INBOX.*.>", gatewayInbox + ".>", "_R_.>", "objects.>"} {
 		for _, queue := range []string{"", gatewayQueue} {
 			if _, err := nc.QueueSubscribeSync(subject, queue); err != nil {
@@ -158,11 +169,13 @@ func TestP9_HostileInboxes(t *testing.T) {
 	before := state()
 	nc, _ := hostileClient(t, s)
 	for _, inbox := range []string{
-		"journal.0.t-a", "journal.0.t-b", "$JS.API.STREAM.DELETE.objects", "$KV.fleet.registry", "tasks.t-a", "objects.head._eA", "live.t-a",
+		"journal.0.t-a", "journal.0.t-b", "$JS.API.STREAM.DELETE.objects", "$KV.fleet.registry", "tasks.t-a",
+		"objects.head._eA", "live.t-a",
 		"fleet.tasks.cancel", gatewayInbox + ".x", "_INBOX.x", "$SYS.REQ.SERVER.PING", "",
 	} {
 		for _, op := range []string{"tasks.get", "tasks.list", "journals.records", "nonsense"} {
-			if err := nc.PublishMsg(&nats.Msg{Subject: callSubject + op, Reply: inbox, Data: []byte(`{"id":"t-a","from":1,"to":9}`)}); err != nil {
+			if err := nc.PublishMsg(&nats.Msg{Subject: callSubject + op, Reply: inbox,
+				Data: []byte(`{"id":"t-a","from":1,"to":9}`)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -202,8 +215,10 @@ func TestP9_HostileCalls(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].ID != "t-a" {
 		t.Errorf("the tasks: %v, %v", all, err)
 	}
-	for _, id := range []string{"t-b", "../b/t-b", "*", ">", "t-*", "", "t-a.>", strings.Repeat("x", 200), "ü", "t b", "t-b\r\nPUB x 0\r\n", "$JS"} {
-		if _, _, err := r.Tasks().Get(t.Context(), id); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid) {
+	for _, id := range []string{"t-b", "../b/t-b", "*", ">", "t-*", "", "t-a.>", strings.Repeat("x", 200), "ü", "t b",
+		"t-b\r\nPUB x 0\r\n", "$JS"} {
+		if _, _, err := r.Tasks().Get(t.Context(), id); !errors.Is(err, fs.ErrNotExist) &&
+			!errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("Get of %q: %v", id, err)
 		}
 		if _, err := r.Journals().Read(t.Context(), id); err == nil {
@@ -227,12 +242,14 @@ func TestP9_HostileCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	for _, op := range []string{"tasks.claim", "journals.create", "journals.append", "journals.remove", "objects.put", "objects.remove", "asks.put", "bus.publish", "bus.serve"} {
+	for _, op := range []string{"tasks.claim", "journals.create", "journals.append", "journals.remove", "objects.put",
+		"objects.remove", "asks.put", "bus.publish", "bus.serve"} {
 		if _, err := get[json.RawMessage](t.Context(), r, op, idRequest{"t-a"}); err == nil {
 			t.Errorf("%s is done", op)
 		}
 	}
-	for _, bad := range []string{"", "null", "[", `{"id":7}`, "\x00", strings.Repeat("[", 100_000), strings.Repeat(" ", 1<<20)} {
+	for _, bad := range []string{"", "null", "[", `{"id":7}`, "\x00", strings.Repeat("[", 100_000),
+		strings.Repeat(" ", 1<<20)} {
 		c, err := r.call(t.Context(), "tasks.get", json.RawMessage("{}"))
 		if err != nil {
 			t.Fatal(err)
@@ -292,7 +309,8 @@ func TestP9_OtherCredentials(t *testing.T) {
 	t.Parallel()
 	s := serve(t, testConfig(t))
 	token := string(tenantToken("a"))
-	for _, user := range []string{operatorUser, workerUser("a"), workerUser("b"), clientUser("b"), gatewayUser("a"), "sys", "admin", "", "server"} {
+	for _, user := range []string{operatorUser, workerUser("a"), workerUser("b"), clientUser("b"), gatewayUser("a"),
+		"sys", "admin", "", "server"} {
 		nc, err := target{url: s.URL()}.connect(t.Context(), user, token)
 		if !errors.Is(err, nats.ErrAuthorization) {
 			t.Errorf("%q: %v", user, err)
@@ -306,16 +324,19 @@ func TestP9_OtherCredentials(t *testing.T) {
 			t.Errorf("%q within the process: %v", tenant, err)
 		}
 	}
-	for _, o := range []nats.Option{nats.Token(token), nats.UserInfo(clientUser("a"), ""), nats.UserInfo(clientUser("a"), token+" "), nats.Name("nobody")} {
+	for _, o := range []nats.Option{nats.Token(token), nats.UserInfo(clientUser("a"), ""),
+		nats.UserInfo(clientUser("a"), token+" "), nats.Name("nobody")} {
 		if nc, err := nats.Connect(s.URL(), o); !errors.Is(err, nats.ErrAuthorization) {
 			t.Errorf("%v", err)
 			nc.Close()
 		}
 	}
-	if _, err := Open(t.Context(), s.URL(), OpenOptions{Token: token}); !errors.Is(err, nats.ErrAuthorization) || !strings.Contains(err.Error(), "refuses the token") {
+	if _, err := Open(t.Context(), s.URL(), OpenOptions{Token: token}); !errors.Is(err, nats.ErrAuthorization) ||
+		!strings.Contains(err.Error(), "refuses the token") {
 		t.Errorf("a tenant as the operator: %v", err)
 	}
-	if _, _, err := OpenTenant(t.Context(), s.URL(), "c", OpenOptions{Token: token}); !errors.Is(err, nats.ErrAuthorization) {
+	if _, _, err := OpenTenant(t.Context(), s.URL(), "c", OpenOptions{Token: token}); !errors.Is(err,
+		nats.ErrAuthorization) {
 		t.Errorf("an unknown tenant: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -323,7 +344,8 @@ func TestP9_OtherCredentials(t *testing.T) {
 	if _, err := Open(ctx, s.URL(), OpenOptions{Token: operatorToken}); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
-	if _, err := Open(t.Context(), "nats://"+peer.Address(t).String(), OpenOptions{Token: token}); err == nil || !strings.Contains(err.Error(), "no server answers") {
+	if _, err := Open(t.Context(), "nats://"+peer.Address(t).String(), OpenOptions{Token: token}); err == nil ||
+		!strings.Contains(err.Error(), "no server answers") {
 		t.Errorf("no server: %v", err)
 	}
 }

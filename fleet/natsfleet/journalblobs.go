@@ -111,7 +111,8 @@ func (b *blobWriter) abort() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), attemptTime)
 	defer cancel()
-	_ = b.place.blobs.purge(ctx, b.place.blobChain(partsKind, b.upload).subject, 0) // what stays is removed with the log
+	// what stays is removed with the log
+	_ = b.place.blobs.purge(ctx, b.place.blobChain(partsKind, b.upload).subject, 0)
 }
 
 // putBlob stores a blob and returns its hash.

@@ -76,7 +76,8 @@ func TestP4_BlobsAreWholeOrAbsent(t *testing.T) {
 		t.Errorf("PutBlob of broken data = %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := l.PutBlob(ctx, io.MultiReader(patterned(100_000), &ending{cancel}, patterned(100_000))); !errors.Is(err, context.Canceled) {
+	if _, err := l.PutBlob(ctx, io.MultiReader(patterned(100_000), &ending{cancel},
+		patterned(100_000))); !errors.Is(err, context.Canceled) {
 		t.Errorf("PutBlob at the end of its context = %v", err)
 	}
 	p, err := j.find(t.Context(), "s")
@@ -156,7 +157,8 @@ func TestP4_LargeAppends(t *testing.T) {
 	var want []journal.Record
 	for i := range 30 {
 		size := []int{0, 5_000, 12_000, 20_000, 300_000}[i%5]
-		batch := []journal.Record{{Kind: "x", Data: json.RawMessage(`"` + strings.Repeat("y", size) + `"`)}, entry(fmt.Sprint(i))}
+		batch := []journal.Record{{Kind: "x", Data: json.RawMessage(`"` + strings.Repeat("y", size) + `"`)},
+			entry(fmt.Sprint(i))}
 		if err := l.Append(t.Context(), l.Len()+1, batch...); err != nil {
 			t.Fatal(err)
 		}
@@ -250,12 +252,14 @@ func TestP4_DamagedLogs(t *testing.T) {
 }
 
 func headers(end journalEnd, count int) nats.Header {
-	return nats.Header{headerPrev: {fmt.Sprint(end.seq)}, headerFirst: {fmt.Sprint(end.next)}, headerCount: {fmt.Sprint(count)}}
+	return nats.Header{headerPrev: {fmt.Sprint(end.seq)}, headerFirst: {fmt.Sprint(end.next)},
+		headerCount: {fmt.Sprint(count)}}
 }
 
 func publishRaw(t *testing.T, p journalPlace, h nats.Header, data string) {
 	t.Helper()
-	if _, err := p.j.a.js.PublishMsg(t.Context(), &nats.Msg{Subject: p.chain().subject, Header: h, Data: []byte(data)}); err != nil {
+	if _, err := p.j.a.js.PublishMsg(t.Context(), &nats.Msg{Subject: p.chain().subject, Header: h,
+		Data: []byte(data)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -292,7 +296,8 @@ func TestP9_HostileNamesOfBlobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{hash, "*", ">", "../other/" + hash, strings.ToUpper(hash), hash + ".x", "", strings.Repeat("*", 64), hash[:63] + ">"} {
+	for _, name := range []string{hash, "*", ">", "../other/" + hash, strings.ToUpper(hash), hash + ".x", "",
+		strings.Repeat("*", 64), hash[:63] + ">"} {
 		if data, err := blobOf(l, name); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("Blob(%q) = %q, %v, want fs.ErrNotExist", name, data, err)
 		}

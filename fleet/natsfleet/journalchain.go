@@ -52,7 +52,8 @@ func (c chain) publish(ctx context.Context, id string, prev uint64, header nats.
 	err := c.a.attempts(ctx, func(context.Context) error {
 		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.a.attempt)
 		defer cancel()
-		ack, err := c.a.js.PublishMsg(attempt, m, jetstream.WithExpectLastSequencePerSubject(prev), jetstream.WithRetryAttempts(0))
+		ack, err := c.a.js.PublishMsg(attempt, m, jetstream.WithExpectLastSequencePerSubject(prev),
+			jetstream.WithRetryAttempts(0))
 		if err == nil {
 			seq = ack.Sequence
 			return nil
@@ -102,7 +103,8 @@ func (c chain) settle(ctx context.Context, id string, prev uint64, cause error) 
 // refused reports whether the error of a publication says that nothing was written.
 func refused(err error) bool {
 	var answer *jetstream.APIError
-	return errors.As(err, &answer) && answer.ErrorCode != codeStoreFailed && answer.ErrorCode != codeInProcess || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrMaxPayload) ||
+	return errors.As(err, &answer) && answer.ErrorCode != codeStoreFailed && answer.ErrorCode != codeInProcess ||
+		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrMaxPayload) ||
 		errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionClosed)
 }
 

@@ -81,7 +81,8 @@ func TestP4_ZombieAppendsNothing(t *testing.T) {
 	old, next := journalsOf(t, s.connect()), journalsOf(t, s.connect())
 	zombie := mustCreate(t, old, "s", "a")
 	heir := mustOpen(t, next, "s")
-	for _, records := range [][]journal.Record{nil, {entry("x")}, {entry("x"), entry("y")}} { // nothing is an append, too
+	// nothing is an append, too
+	for _, records := range [][]journal.Record{nil, {entry("x")}, {entry("x"), entry("y")}} {
 		if err := zombie.Append(t.Context(), 2, records...); !errors.Is(err, journal.ErrConflict) {
 			t.Errorf("Append of %d records by a zombie = %v, want ErrConflict", len(records), err)
 		}
@@ -297,10 +298,11 @@ func TestP7_ServerRestartKeepsAppends(t *testing.T) {
 	s := startJournalServer(t, &server.Options{Host: "127.0.0.1", Port: -1, StoreDir: t.TempDir()})
 	url := s.ClientURL()
 	s.options.Port = s.Addr().(*net.TCPAddr).Port
-	acknowledged(t, journalsOf(t, connectJournals(t, url, 1)), journalsOf(t, connectJournals(t, url, 1)), func(round int) {
-		s.stop()
-		s.start()
-	})
+	acknowledged(t, journalsOf(t, connectJournals(t, url, 1)), journalsOf(t, connectJournals(t, url, 1)),
+		func(round int) {
+			s.stop()
+			s.start()
+		})
 }
 
 // acknowledged appends while disturb disturbs, and checks that what was acknowledged is there once,
@@ -372,7 +374,8 @@ func acknowledged(t *testing.T, writer, watcher *journals, disturb func(round in
 func TestP7_LeaderOfThreeReplicasDies(t *testing.T) {
 	t.Parallel()
 	servers := threeServers(t, 0)
-	writer, watcher := journalsOf(t, connectJournals(t, urlsOf(servers), 3)), journalsOf(t, connectJournals(t, urlsOf(servers), 3))
+	writer, watcher := journalsOf(t, connectJournals(t, urlsOf(servers), 3)),
+		journalsOf(t, connectJournals(t, urlsOf(servers), 3))
 	acknowledged(t, writer, watcher, func(int) { leaderDies(t, servers, writer) })
 }
 

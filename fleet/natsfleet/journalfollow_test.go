@@ -244,7 +244,8 @@ func TestP4_RecordsFromAnyNumber(t *testing.T) {
 	}
 	for from := int64(fewSkipped + 2); from <= 3000; from += 7 {
 		p := journalPass{journalPlace: l.(*journalWriter).journalPlace, from: from, next: 1}
-		if after, err := p.skip(t.Context(), l.(*journalWriter).end.seq); err != nil || after == 0 || p.next < from-fewSkipped || p.next > from {
+		if after, err := p.skip(t.Context(), l.(*journalWriter).end.seq); err != nil || after == 0 ||
+			p.next < from-fewSkipped || p.next > from {
 			t.Errorf("a pass from record %d begins with record %d after message %d, %v", from, p.next, after, err)
 		}
 	}

@@ -103,7 +103,8 @@ func (w *journalWriter) Append(ctx context.Context, next int64, records ...journ
 		return err
 	}
 	if next != end.next {
-		return fmt.Errorf("%w: session %s: expected to write record %d, the log has %d", journal.ErrConflict, w.id, next, end.next-1)
+		return fmt.Errorf("%w: session %s: expected to write record %d, the log has %d", journal.ErrConflict, w.id,
+			next, end.next-1)
 	}
 	if len(records) == 0 {
 		return w.check(ctx, end)
@@ -356,7 +357,8 @@ func (p *journalPass) records(ctx context.Context, after, upTo uint64, yield fun
 }
 
 // message yields the records of a message.
-func (p *journalPass) message(ctx context.Context, m *storedMessage, yield func(journal.Record, error) bool) (err error) {
+func (p *journalPass) message(ctx context.Context, m *storedMessage,
+	yield func(journal.Record, error) bool) (err error) {
 	first, count := m.number(headerFirst), m.number(headerCount)
 	if first != p.next || count < 0 {
 		return fmt.Errorf("%w: record %d follows record %d", journal.ErrCorrupt, first, p.next-1)
@@ -381,7 +383,8 @@ func (p *journalPass) message(ctx context.Context, m *storedMessage, yield func(
 }
 
 // lines yields the records of count lines.
-func (p *journalPass) lines(ctx context.Context, in *bufio.Reader, count int64, yield func(journal.Record, error) bool) error {
+func (p *journalPass) lines(ctx context.Context, in *bufio.Reader, count int64,
+	yield func(journal.Record, error) bool) error {
 	for range count {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -408,7 +411,8 @@ func (p *journalPass) lines(ctx context.Context, in *bufio.Reader, count int64, 
 }
 
 // Fork implements [journal.Store].
-func (j *journals) Fork(ctx context.Context, from, to string, n int64, edit func(*journal.Record) error) (journal.Log, error) {
+func (j *journals) Fork(ctx context.Context, from, to string, n int64, edit func(*journal.Record) error) (journal.Log,
+	error) {
 	target, err := j.find(ctx, to)
 	if err != nil {
 		return nil, err
@@ -443,7 +447,8 @@ func (j *journals) Fork(ctx context.Context, from, to string, n int64, edit func
 
 // copyLines returns the first n lines of another log, edited. They become the first message of this
 // log, so that it has all or none.
-func (p journalPlace) copyLines(ctx context.Context, source *journalReader, n int64, edit func(*journal.Record) error) (journalLines, error) {
+func (p journalPlace) copyLines(ctx context.Context, source *journalReader, n int64,
+	edit func(*journal.Record) error) (journalLines, error) {
 	out := p.newBlob(ctx)
 	l := journalLines{first: 1, count: n}
 	err := func() error {

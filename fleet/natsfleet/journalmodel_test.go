@@ -24,9 +24,11 @@ func TestP4_JournalsDoAsMemoryDoes(t *testing.T) {
 	run := 0
 	seed.Check(t, func(rt *rapid.T) {
 		run++
-		m := &storeModel{machines: machines, prefix: fmt.Sprintf("run%d.", run), want: journal.NewMemoryStore(true), logs: map[string][]twoLogs{}}
+		m := &storeModel{machines: machines, prefix: fmt.Sprintf("run%d.", run), want: journal.NewMemoryStore(true),
+			logs: map[string][]twoLogs{}}
 		rt.Repeat(map[string]func(*rapid.T){
-			"create": m.create, "open": m.open, "append": m.append, "append again": m.append, "blob": m.blob, "fork": m.fork, "remove": m.remove,
+			"create": m.create, "open": m.open, "append": m.append, "append again": m.append, "blob": m.blob,
+			"fork": m.fork, "remove": m.remove,
 			"close": m.close, "check": m.check,
 		})
 		m.check(rt)
@@ -63,7 +65,8 @@ func agree(rt *rapid.T, what string, got, want error) {
 	}
 }
 
-func (m *storeModel) opened(rt *rapid.T, what, id string, got journal.Log, gotErr error, want journal.Log, wantErr error) {
+func (m *storeModel) opened(rt *rapid.T, what, id string, got journal.Log, gotErr error, want journal.Log,
+	wantErr error) {
 	agree(rt, what+" "+id, gotErr, wantErr)
 	if gotErr != nil {
 		return
@@ -119,7 +122,8 @@ func (m *storeModel) add(rt *rapid.T, id string, l twoLogs, count int) {
 	if r, err := m.want.Read(context.Background(), id); err == nil && rapid.Bool().Draw(rt, "knows") {
 		next = r.Len() + 1 // somebody may have told it how far the others are
 	}
-	got, want := l.got.Append(context.Background(), next, records...), l.want.Append(context.Background(), next, records...)
+	got, want := l.got.Append(context.Background(), next, records...), l.want.Append(context.Background(), next,
+		records...)
 	if errors.Is(got, journal.ErrConflict) && errors.Is(want, fs.ErrNotExist) {
 		return // the log was removed, and the writer has learned before that it is not its own any more
 	}
@@ -203,7 +207,8 @@ func (m *storeModel) compare(rt *rapid.T, id string) {
 	})
 	n := 0
 	for r, err := range got.Records(context.Background(), 1) {
-		if err != nil || n >= len(wanted) || r.N != wanted[n].N || r.Kind != wanted[n].Kind || !bytes.Equal(r.Data, wanted[n].Data) {
+		if err != nil || n >= len(wanted) || r.N != wanted[n].N || r.Kind != wanted[n].Kind ||
+			!bytes.Equal(r.Data, wanted[n].Data) {
 			rt.Fatalf("%s: record %d is %+v, %v", id, n+1, r, err)
 		}
 		n++

@@ -76,7 +76,8 @@ func recordsConfig(n, shards, replicas int) jetstream.StreamConfig {
 	c := journalConfig("journal-"+strconv.Itoa(n), recordsSubject, n, replicas)
 	c.Description = "sessions: a subject a session, a message an append"
 	c.Metadata = map[string]string{shardsKey: strconv.Itoa(shards)}
-	c.RePublish = &jetstream.RePublish{Source: c.Subjects[0], Destination: shardSubject(newsSubject, n) + ".>", HeadersOnly: true}
+	c.RePublish = &jetstream.RePublish{Source: c.Subjects[0], Destination: shardSubject(newsSubject, n) + ".>",
+		HeadersOnly: true}
 	return c
 }
 
@@ -89,8 +90,10 @@ func blobsConfig(n, replicas int) jetstream.StreamConfig {
 // journalConfig returns what all streams of journals have. Reads may be answered by every replica:
 // a chain tells when one lags behind.
 func journalConfig(name, subject string, n, replicas int) jetstream.StreamConfig {
-	return jetstream.StreamConfig{Name: name, Subjects: []string{shardSubject(subject, n) + ".>"}, Storage: jetstream.FileStorage,
-		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Replicas: max(replicas, 1), AllowDirect: true, DenyDelete: true}
+	return jetstream.StreamConfig{Name: name, Subjects: []string{shardSubject(subject, n) + ".>"},
+		Storage:   jetstream.FileStorage,
+		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Replicas: max(replicas, 1), AllowDirect: true,
+		DenyDelete: true}
 }
 
 func shardSubject(subject string, n int) string { return subject + "." + strconv.Itoa(n) }
@@ -264,7 +267,8 @@ func (s journalShard) lasts(ctx context.Context, subjects []string) ([]journal.E
 			add(m)
 		}
 	}
-	for subject := range missing { // there was no answer, or the replica lags behind the leader, or nothing was written to the log
+	// there was no answer, or the replica lags behind the leader, or nothing was written to the log
+	for subject := range missing {
 		m, err := s.records.get(ctx, getRequest{LastFor: subject})
 		if err != nil {
 			return nil, err

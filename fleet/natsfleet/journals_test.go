@@ -69,7 +69,10 @@ func TestP7_MoreReplicas(t *testing.T) {
 	j := journalsOf(t, a)
 	for _, s := range j.shards {
 		for _, name := range []string{s.records.name, s.blobs.name} {
-			stream, err := retry(t.Context(), name, func(ctx context.Context) (jetstream.Stream, error) { return a.js.Stream(ctx, name) })
+			stream, err := retry(t.Context(), name, func(ctx context.Context) (jetstream.Stream,
+				error) {
+				return a.js.Stream(ctx, name)
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

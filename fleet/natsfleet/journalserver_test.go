@@ -61,7 +61,8 @@ func (s *journalServer) connect(options ...nats.Option) *account {
 
 func connectJournals(t testing.TB, urls string, replicas int, options ...nats.Option) *account {
 	t.Helper()
-	nc, err := nats.Connect(urls, append(options, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.RetryOnFailedConnect(true))...)
+	nc, err := nats.Connect(urls, append(options, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond),
+		nats.RetryOnFailedConnect(true))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,8 @@ func threeServers(t testing.TB, sync time.Duration) []*journalServer {
 	servers := make([]*journalServer, 3)
 	dir := t.TempDir()
 	for i := range servers {
-		servers[i] = &journalServer{t: t, options: &server.Options{ServerName: fmt.Sprint("n", i), Host: "127.0.0.1", Port: -1, StoreDir: fmt.Sprint(dir, "/", i), SyncInterval: sync,
+		servers[i] = &journalServer{t: t, options: &server.Options{ServerName: fmt.Sprint("n", i), Host: "127.0.0.1",
+			Port: -1, StoreDir: fmt.Sprint(dir, "/", i), SyncInterval: sync,
 			Cluster: server.ClusterOpts{Name: "c", Host: at[i].IP.String(), Port: at[i].Port}, Routes: routes}}
 	}
 	for _, s := range servers {
@@ -148,7 +150,8 @@ type lossy struct {
 	lose atomic.Int64 // how many of the next are lost
 }
 
-func (l *lossy) PublishMsg(ctx context.Context, m *nats.Msg, options ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+func (l *lossy) PublishMsg(ctx context.Context, m *nats.Msg, options ...jetstream.PublishOpt) (*jetstream.PubAck,
+	error) {
 	ack, err := l.JetStream.PublishMsg(ctx, m, options...)
 	if err == nil && l.lose.Add(-1) >= 0 {
 		return nil, context.DeadlineExceeded

@@ -55,7 +55,8 @@ func (m *storedMessage) number(key string) int64 {
 // makeStream returns the stream of a configuration and makes it if it is not there. Any number of
 // processes may do so at once. A stream that is there keeps its configuration, which makeStream
 // returns, but for the number of replicas.
-func makeStream(ctx context.Context, a *account, want jetstream.StreamConfig) (*journalStream, jetstream.StreamConfig, error) {
+func makeStream(ctx context.Context, a *account, want jetstream.StreamConfig) (*journalStream, jetstream.StreamConfig,
+	error) {
 	var config jetstream.StreamConfig
 	err := a.attempts(ctx, func(ctx context.Context) error {
 		s, err := a.js.Stream(ctx, want.Name)
@@ -132,9 +133,11 @@ const (
 func passing(err error) bool {
 	var answer *jetstream.APIError
 	if errors.As(err, &answer) {
-		return answer.Code == 503 && answer.ErrorCode != codeNoResources && answer.ErrorCode != codeStoreFailed || answer.ErrorCode == codeNoPeers || answer.ErrorCode == codeInProcess
+		return answer.Code == 503 && answer.ErrorCode != codeNoResources && answer.ErrorCode != codeStoreFailed ||
+			answer.ErrorCode == codeNoPeers || answer.ErrorCode == codeInProcess
 	}
-	for _, final := range []error{nats.ErrConnectionClosed, nats.ErrMaxPayload, nats.ErrPermissionViolation, nats.ErrAuthorization,
+	for _, final := range []error{nats.ErrConnectionClosed, nats.ErrMaxPayload, nats.ErrPermissionViolation,
+		nats.ErrAuthorization,
 		nats.ErrBadSubject, jetstream.ErrStreamNotFound, errGone} {
 		if errors.Is(err, final) {
 			return false
@@ -205,7 +208,8 @@ func stored(data []byte) (*storedMessage, error) {
 	if answer.Message == nil {
 		return nil, errors.New("the server's answer has no message")
 	}
-	m := &storedMessage{subject: answer.Message.Subject, seq: answer.Message.Seq, time: answer.Message.Time, data: answer.Message.Data}
+	m := &storedMessage{subject: answer.Message.Subject, seq: answer.Message.Seq, time: answer.Message.Time,
+		data: answer.Message.Data}
 	if len(answer.Message.Header) > 0 {
 		header, err := nats.DecodeHeadersMsg(answer.Message.Header)
 		if err != nil {
@@ -248,7 +252,8 @@ func (s *journalStream) batch(ctx context.Context, r getRequest) ([]*storedMessa
 		case "204", "404": // the end of the batch, nothing
 			return got, nil
 		default:
-			return got, fmt.Errorf("stream %s: the server answers %s %s", s.name, status, reply.Header.Get("Description"))
+			return got, fmt.Errorf("stream %s: the server answers %s %s", s.name, status,
+				reply.Header.Get("Description"))
 		}
 		m, err := delivered(reply)
 		if err != nil {
@@ -268,7 +273,8 @@ func delivered(reply *nats.Msg) (*storedMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &storedMessage{subject: reply.Header.Get(jetstream.SubjectHeader), seq: seq, time: at, header: reply.Header, data: reply.Data}, nil
+	return &storedMessage{subject: reply.Header.Get(jetstream.SubjectHeader), seq: seq, time: at, header: reply.Header,
+		data: reply.Data}, nil
 }
 
 // purge removes the messages of a subject that are older than before; 0 means all.

@@ -42,7 +42,8 @@ func newLeases(ctx context.Context, operator *account) (fleet.Leases, error) {
 // Acquire implements [fleet.Leases].
 func (s *leases) Acquire(ctx context.Context, w fleet.WorkerInfo, ttl time.Duration) (fleet.Lease, error) {
 	if w.Name == "" || len(w.Name) > 100 || ttl <= 0 {
-		return nil, fmt.Errorf("fleet: a lease needs a worker's name of 1 to 100 bytes and a ttl above 0: %w", fs.ErrInvalid)
+		return nil, fmt.Errorf("fleet: a lease needs a worker's name of 1 to 100 bytes and a ttl above 0: %w",
+			fs.ErrInvalid)
 	}
 	l := &lease{s: s, name: w.Name, ttl: ttl, holder: nuid.Next()}
 	sent := time.Now()

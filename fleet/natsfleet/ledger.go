@@ -205,9 +205,11 @@ func (l *ledger) Reserve(ctx context.Context, c agent.Claim) (output int, err er
 }
 
 // reserve makes a claim, or returns why it cannot, and whether that may change.
-func (l *ledger) reserve(ctx context.Context, call string, c agent.Claim, seen map[string]time.Time) (output int, waits bool, err error) {
+func (l *ledger) reserve(ctx context.Context, call string, c agent.Claim, seen map[string]time.Time) (output int,
+	waits bool, err error) {
 	var refused error
-	if err := cmp.Or(ctx.Err(), l.do(func(r *bookRecord) { output, waits, refused = l.claim(r, call, c, seen) })); err != nil {
+	if err := cmp.Or(ctx.Err(),
+		l.do(func(r *bookRecord) { output, waits, refused = l.claim(r, call, c, seen) })); err != nil {
 		return 0, false, err
 	}
 	if refused == nil && ctx.Err() != nil { // nobody will make the attempt
@@ -218,7 +220,8 @@ func (l *ledger) reserve(ctx context.Context, call string, c agent.Claim, seen m
 }
 
 // claim adds a claim to the record, or returns why it may not, and whether that may change.
-func (l *ledger) claim(r *bookRecord, call string, c agent.Claim, seen map[string]time.Time) (output int, waits bool, refused error) {
+func (l *ledger) claim(r *bookRecord, call string, c agent.Claim, seen map[string]time.Time) (output int, waits bool,
+	refused error) {
 	session, attempt := c.Caller.Session, attemptOf(c)
 	if r.Claims[session].Call == call {
 		delete(r.Claims, session)

@@ -19,7 +19,8 @@ import (
 
 // callOf returns the claim of a session's step.
 func callOf(session string, step, input, output int) agent.Claim {
-	return agent.Claim{Caller: llm.Caller{Session: session, Step: step, Attempt: 1}, Input: input, Output: output, Least: 1, InputUSD: 0.5, OutputUSD: 1}
+	return agent.Claim{Caller: llm.Caller{Session: session, Step: step, Attempt: 1}, Input: input, Output: output,
+		Least: 1, InputUSD: 0.5, OutputUSD: 1}
 }
 
 func spent(tokens int, usd float64) agent.Spent {
@@ -143,14 +144,16 @@ func TestP6_LedgerOfManySessions(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	t.Logf("%d sessions on %d machines: %d calls of the ledger in %v", *ledgerSessions, machines, calls.Load(), time.Since(began).Round(time.Millisecond))
+	t.Logf("%d sessions on %d machines: %d calls of the ledger in %v", *ledgerSessions, machines, calls.Load(),
+		time.Since(began).Round(time.Millisecond))
 	if n := took.Load(); n > int64(budget.Tokens) || n < int64(budget.Tokens)-100 {
 		t.Errorf("%d tokens of %d", n, budget.Tokens)
 	}
 }
 
 // spend makes model calls until the budget is over, and returns how often it called the ledger.
-func spend(t *testing.T, e fleet.Engine, budget agent.Budget, session string, seed uint64, took *atomic.Int64) (calls int64) {
+func spend(t *testing.T, e fleet.Engine, budget agent.Budget, session string, seed uint64,
+	took *atomic.Int64) (calls int64) {
 	l, r := e.Ledger("s", budget), rand.New(rand.NewPCG(seed, uint64(len(session))))
 	for step := 1; ; step++ {
 		c := callOf(session, step, 10, 10+r.IntN(40))

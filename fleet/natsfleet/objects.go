@@ -60,7 +60,8 @@ type objectHead struct {
 }
 
 func newObjects(ctx context.Context, a *account) (*objects, error) {
-	s, err := a.stream(ctx, jetstream.StreamConfig{Name: objectStream, Subjects: []string{"objects.>"}, AllowRollup: true})
+	s, err := a.stream(ctx, jetstream.StreamConfig{Name: objectStream, Subjects: []string{"objects.>"},
+		AllowRollup: true})
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,8 @@ func newObjects(ctx context.Context, a *account) (*objects, error) {
 // nameTokens returns a name as tokens of a subject: one for each part between slashes.
 func nameTokens(name string) (string, error) {
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return "", fmt.Errorf("object %.600q: a name is UTF-8 of 1 to %d bytes without control characters: %w", name, maxName, fs.ErrInvalid)
+		return "", fmt.Errorf("object %.600q: a name is UTF-8 of 1 to %d bytes without control characters: %w", name,
+			maxName, fs.ErrInvalid)
 	}
 	return pathTokens(strings.Split(name, "/")), nil
 }
@@ -149,7 +151,8 @@ func (o *objects) putHead(ctx context.Context, tokens string, h objectHead) erro
 		if err == nil && old.Version == h.Version { // the acknowledgement was lost
 			return nil
 		}
-		m := &nats.Msg{Subject: headSubject(tokens), Data: body, Header: nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}}
+		m := &nats.Msg{Subject: headSubject(tokens), Data: body,
+			Header: nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}}
 		_, err = o.account.publish(ctx, m, jetstream.WithExpectLastSequencePerSubject(at))
 		if isWrongSequence(err) { // another Put or Remove of this name was first
 			continue

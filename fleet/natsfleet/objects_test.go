@@ -65,7 +65,8 @@ func readObject(t *testing.T, o fleet.Objects, name string) []byte {
 func TestP5_ObjectsOfEverySize(t *testing.T) {
 	t.Parallel()
 	o := embedded(t).objects
-	for _, size := range []int{0, 1, inlineObject, inlineObject + 1, objectChunk - 1, objectChunk, objectChunk + 1, 3*objectChunk + 7} {
+	for _, size := range []int{0, 1, inlineObject, inlineObject + 1, objectChunk - 1, objectChunk, objectChunk + 1,
+		3*objectChunk + 7} {
 		data := randomBytes(size)
 		a, err := o.Put(t.Context(), "a/b", iotest.HalfReader(bytes.NewReader(data)))
 		if err != nil || a.Size != int64(size) {
@@ -104,7 +105,8 @@ func TestP5_ObjectsAreWholeOrAbsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ending := io.MultiReader(bytes.NewReader(randomBytes(2*objectChunk)), readerFunc(func([]byte) (int, error) { cancel(); return 0, io.EOF }))
+	ending := io.MultiReader(bytes.NewReader(randomBytes(2*objectChunk)),
+		readerFunc(func([]byte) (int, error) { cancel(); return 0, io.EOF }))
 	if _, err := o.Put(ctx, "x", ending); !errors.Is(err, context.Canceled) {
 		t.Errorf("a Put whose context ended: %v", err)
 	}
@@ -120,14 +122,16 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func TestP5_ObjectsListedByPrefix(t *testing.T) {
 	t.Parallel()
 	o := embedded(t).objects
-	names := []string{"tree/a/1", "tree/a/2", "tree/a.b/1", "tree/ab/1", "tree", "tree//x", "artifacts/ü/*", "artifacts/>", "artifacts/a b", "/", "x/"}
+	names := []string{"tree/a/1", "tree/a/2", "tree/a.b/1", "tree/ab/1", "tree", "tree//x", "artifacts/ü/*",
+		"artifacts/>", "artifacts/a b", "/", "x/"}
 	for _, n := range names {
 		if _, err := o.Put(t.Context(), n, strings.NewReader(n)); err != nil {
 			t.Fatalf("%q: %v", n, err)
 		}
 	}
 	slices.Sort(names)
-	for _, prefix := range []string{"", "t", "tree", "tree/", "tree/a", "tree/a/", "tree/a/1", "artifacts/", "none/", "/", "x/", "*"} {
+	for _, prefix := range []string{"", "t", "tree", "tree/", "tree/a", "tree/a/", "tree/a/1", "artifacts/", "none/",
+		"/", "x/", "*"} {
 		var got, want []string
 		for a, err := range o.List(t.Context(), prefix) {
 			if err != nil {
@@ -183,7 +187,8 @@ func TestP5_ObjectsReplacedAtOnce(t *testing.T) {
 	var g sync.WaitGroup
 	for i := range 4 {
 		g.Go(func() {
-			if _, err := o.Put(t.Context(), "x", bytes.NewReader(bytes.Repeat([]byte{byte(i)}, objectChunk+1+i))); err != nil {
+			if _, err := o.Put(t.Context(), "x",
+				bytes.NewReader(bytes.Repeat([]byte{byte(i)}, objectChunk+1+i))); err != nil {
 				t.Error(err)
 			}
 		})
@@ -238,7 +243,8 @@ func TestP5_SweptPieces(t *testing.T) {
 	}
 	tokens, _ := nameTokens("kept") // of a good name
 	for _, t2 := range []string{tokens, tokens + "x"} {
-		if _, err := s.account.publish(t.Context(), &nats.Msg{Subject: dataSubject(t2, "dead"), Data: data[:10]}); err != nil {
+		if _, err := s.account.publish(t.Context(), &nats.Msg{Subject: dataSubject(t2, "dead"),
+			Data: data[:10]}); err != nil {
 			t.Fatal(err)
 		}
 	}

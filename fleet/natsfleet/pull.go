@@ -28,7 +28,8 @@ var errSilent = fmt.Errorf("natsfleet: a consumer is silent: %w", nats.ErrTimeou
 // pull asks a consumer for up to n messages and yields them as they come, until all are there or
 // pullTime is over. What arrives after ctx has ended, or the caller has stopped, goes to back,
 // which may be nil: a message is not lost on the way to somebody who does not wait any more.
-func (a *account) pull(ctx context.Context, stream, consumer string, n int, back func(*nats.Msg)) iter.Seq2[*nats.Msg, error] {
+func (a *account) pull(ctx context.Context, stream, consumer string, n int, back func(*nats.Msg)) iter.Seq2[*nats.Msg,
+	error] {
 	return func(yield func(*nats.Msg, error) bool) {
 		sub, err := a.nc.SubscribeSync(a.nc.NewInbox())
 		if err != nil {

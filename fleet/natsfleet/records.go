@@ -46,7 +46,8 @@ type record struct {
 
 // newRecords makes the stream of records, if it is not there.
 func newRecords(ctx context.Context, a *account, name string, subjects ...string) (*records, error) {
-	s, err := a.stream(ctx, jetstream.StreamConfig{Name: name, Subjects: subjects, MaxMsgsPerSubject: 1, AllowMsgTTL: true})
+	s, err := a.stream(ctx, jetstream.StreamConfig{Name: name, Subjects: subjects, MaxMsgsPerSubject: 1,
+		AllowMsgTTL: true})
 	return &records{a, s}, err
 }
 
@@ -74,7 +75,8 @@ func (r *records) get(ctx context.Context, subject string) (record, error) {
 		} else if err != nil {
 			return record{}, err
 		}
-		return record{subject: subject, data: m.Data, seq: m.Sequence, at: m.Time, writing: m.Header.Get(jetstream.MsgIDHeader)}, nil
+		return record{subject: subject, data: m.Data, seq: m.Sequence, at: m.Time,
+			writing: m.Header.Get(jetstream.MsgIDHeader)}, nil
 	})
 }
 
@@ -84,12 +86,14 @@ func (r *records) get(ctx context.Context, subject string) (record, error) {
 //
 // An acknowledgement can get lost, and so can a request: each attempt looks whether one before has
 // written.
-func (r *records) put(ctx context.Context, subject string, data []byte, after uint64, ttl time.Duration) (uint64, error) {
+func (r *records) put(ctx context.Context, subject string, data []byte, after uint64, ttl time.Duration) (uint64,
+	error) {
 	return r.putAs(ctx, nuid.Next(), subject, data, after, ttl)
 }
 
 // putAs is put with a name for the writing that others may know.
-func (r *records) putAs(ctx context.Context, writing, subject string, data []byte, after uint64, ttl time.Duration) (uint64, error) {
+func (r *records) putAs(ctx context.Context, writing, subject string, data []byte, after uint64,
+	ttl time.Duration) (uint64, error) {
 	if most := r.nc.MaxPayload() - 1024; int64(len(data)) > most {
 		return 0, fmt.Errorf("%s has %d bytes; the server takes %d", subject, len(data), most)
 	}
@@ -124,7 +128,8 @@ func (r *records) putAs(ctx context.Context, writing, subject string, data []byt
 func isWrongSequence(err error) bool {
 	api := (*jetstream.APIError)(nil)
 	return errors.As(err, &api) &&
-		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+			api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
 // now returns the time by the clock of the server that keeps the records.
@@ -198,7 +203,8 @@ func (r *records) follow(ctx context.Context, subjects ...string) iter.Seq2[reco
 func (r *records) read(ctx context.Context, from uint64, subjects []string, yield func(record) bool) error {
 	c, err := call(ctx, func(ctx context.Context) (jetstream.Consumer, error) {
 		return r.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-			FilterSubjects: subjects, AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+			FilterSubjects: subjects, AckPolicy: jetstream.AckNonePolicy,
+			DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
 			MemoryStorage: true, Replicas: 1, InactiveThreshold: time.Minute,
 		})
 	})
@@ -228,7 +234,8 @@ func (r *records) read(ctx context.Context, from uint64, subjects []string, yiel
 				return nil // one was lost on the way: read again from there
 			}
 			rest = meta.NumPending
-			if !yield(record{subject: m.Subject, data: m.Data, seq: meta.Sequence.Stream, at: meta.Timestamp, after: rest}) {
+			if !yield(record{subject: m.Subject, data: m.Data, seq: meta.Sequence.Stream, at: meta.Timestamp,
+				after: rest}) {
 				return nil
 			}
 		}

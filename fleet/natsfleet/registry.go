@@ -46,7 +46,10 @@ func readRegistry(ctx context.Context, operator *account) (r registry, err error
 	if err != nil {
 		return r, err
 	}
-	e, err := retry(ctx, "the registry", func(ctx context.Context) (jetstream.KeyValueEntry, error) { return kv.Get(ctx, registryKey) })
+	e, err := retry(ctx, "the registry", func(ctx context.Context) (jetstream.KeyValueEntry,
+		error) {
+		return kv.Get(ctx, registryKey)
+	})
 	if err != nil {
 		return r, fmt.Errorf("the registry: %w", err)
 	}

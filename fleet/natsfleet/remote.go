@@ -29,7 +29,8 @@ const (
 )
 
 // errBroken says that an answer broke off.
-var errBroken = errors.New("the connection to the fleet broke off before the answer was complete; what was asked for may have happened")
+var errBroken = errors.New(
+	"the connection to the fleet broke off before the answer was complete; what was asked for may have happened")
 
 // OpenTenant connects to servers as a client of one tenant, and returns the tenant's space, as a
 // client may use it: it submits, watches, reads, asks owners and answers. What is the workers' part
@@ -126,7 +127,8 @@ func (r remote) resumed(ctx context.Context, op string, request func() any) iter
 		for {
 			again := false
 			for item, err := range r.items(ctx, op, request()) {
-				if again = ctx.Err() == nil && (errors.Is(err, errBroken) || errors.Is(err, nats.ErrNoResponders)); again {
+				if again = ctx.Err() == nil && (errors.Is(err, errBroken) ||
+					errors.Is(err, nats.ErrNoResponders)); again {
 					break
 				}
 				if !yield(item, err) || err != nil {

@@ -49,7 +49,8 @@ type Server struct {
 // both.
 func Embedded(ctx context.Context, dir string) (fleet.Engine, error) {
 	s, err := Serve(ctx, Config{
-		Store: dir, Operator: Token(rand.Text()), Tenants: []Tenant{{Tenant: fleet.Tenant{Name: fleet.DefaultTenant}}}, Shards: 1,
+		Store: dir, Operator: Token(rand.Text()), Tenants: []Tenant{{Tenant: fleet.Tenant{Name: fleet.DefaultTenant}}},
+		Shards: 1,
 	})
 	if err != nil {
 		return nil, err
@@ -120,7 +121,8 @@ func (s *Server) sweep(ctx context.Context) {
 // ready waits until the server can be used, and sets up what is missing.
 func (s *Server) ready(ctx context.Context) error {
 	if err := s.started(ctx); err != nil {
-		return fmt.Errorf("the server does not start; is another one running on %q or in %s? %w", s.config.Listen, s.config.Store, err)
+		return fmt.Errorf("the server does not start; is another one running on %q or in %s? %w", s.config.Listen,
+			s.config.Store, err)
 	}
 	for {
 		err := s.setUp(ctx)
@@ -344,7 +346,8 @@ func (c *Config) clusterOptions(o *server.Options, operator string) (err error) 
 	}
 	if o.TLSConfig != nil {
 		o.Cluster.TLSConfig = o.TLSConfig.Clone()
-		o.Cluster.TLSConfig.ClientAuth, o.Cluster.TLSConfig.RootCAs = tls.RequireAndVerifyClientCert, o.TLSConfig.ClientCAs
+		o.Cluster.TLSConfig.ClientAuth, o.Cluster.TLSConfig.RootCAs = tls.RequireAndVerifyClientCert,
+			o.TLSConfig.ClientCAs
 		o.Cluster.TLSTimeout = connectTime.Seconds()
 	}
 	for _, r := range c.Cluster.Routes {
@@ -361,7 +364,8 @@ func (c *Config) accounts(operator string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]any{"OPERATOR": map[string]any{"jetstream": "enabled", "users": []natsUser{{User: operatorUser, Password: hash}}}}
+	all := map[string]any{"OPERATOR": map[string]any{"jetstream": "enabled",
+		"users": []natsUser{{User: operatorUser, Password: hash}}}}
 	for _, t := range c.Tenants {
 		if hash, err = hashSecret(workerPassword(operator, t.Name)); err != nil {
 			return nil, err
@@ -370,12 +374,14 @@ func (c *Config) accounts(operator string) (map[string]any, error) {
 		if t.MaxStore > 0 {
 			jetStream = map[string]any{"max_file": t.MaxStore}
 		}
-		all["TENANT_"+t.Name] = map[string]any{"jetstream": jetStream, "users": []natsUser{{User: workerUser(t.Name), Password: hash}}}
+		all["TENANT_"+t.Name] = map[string]any{"jetstream": jetStream,
+			"users": []natsUser{{User: workerUser(t.Name), Password: hash}}}
 		users, err := clientUsers(operator, t)
 		if err != nil {
 			return nil, err
 		}
-		all["CLIENTS_"+t.Name] = map[string]any{"users": users, "limits": map[string]any{"max_connections": maxConnections, "max_subscriptions": maxSubscriptions}}
+		all["CLIENTS_"+t.Name] = map[string]any{"users": users,
+			"limits": map[string]any{"max_connections": maxConnections, "max_subscriptions": maxSubscriptions}}
 	}
 	return all, nil
 }
@@ -407,7 +413,8 @@ func clientUsers(operator string, t Tenant) ([]natsUser, error) {
 		return nil, err
 	}
 	users := []natsUser{{User: gatewayUser(t.Name), Password: hash, Permissions: &natsPermissions{
-		Publish: []string{clientInbox + ".>"}, Subscribe: []string{callSubject + "> " + gatewayQueue, gatewayInbox + ".>"},
+		Publish: []string{clientInbox + ".>"}, Subscribe: []string{callSubject + "> " + gatewayQueue,
+			gatewayInbox + ".>"},
 	}}}
 	if t.Token == "" {
 		return users, nil

@@ -20,7 +20,8 @@ const operatorToken = "the operator's secret of the tests"
 func testConfig(t *testing.T) Config {
 	return Config{
 		Store: t.TempDir(), Listen: "127.0.0.1:0", Operator: operatorToken, Shards: 1,
-		Tenants: []Tenant{{Tenant: fleet.Tenant{Name: "a"}, Token: tenantToken("a")}, {Tenant: fleet.Tenant{Name: "b"}, Token: tenantToken("b")}},
+		Tenants: []Tenant{{Tenant: fleet.Tenant{Name: "a"}, Token: tenantToken("a")}, {Tenant: fleet.Tenant{Name: "b"},
+			Token: tenantToken("b")}},
 	}
 }
 
@@ -50,7 +51,8 @@ func replicaConfigs(t *testing.T) []Config {
 	for i := range all {
 		all[i] = testConfig(t)
 		routes = append(routes, peer.Address(t).String())
-		all[i].Name, all[i].Replicas, all[i].Cluster = fmt.Sprint("server-", i), 3, &Cluster{Name: "test", Listen: routes[i]}
+		all[i].Name, all[i].Replicas, all[i].Cluster = fmt.Sprint("server-", i), 3,
+			&Cluster{Name: "test", Listen: routes[i]}
 		all[i].Listen = peer.Address(t).String()
 	}
 	for i := range all {
@@ -99,7 +101,8 @@ func TestP7_ThreeReplicas(t *testing.T) {
 	for info := range a.js.ListStreams(t.Context()).Info() {
 		// A reader of journals notices when a replica lags behind, others do not.
 		if info.Config.Replicas != 3 || info.Config.AllowDirect && !strings.HasPrefix(info.Config.Name, "journal-") {
-			t.Errorf("%s: %d replicas, read from any: %v", info.Config.Name, info.Config.Replicas, info.Config.AllowDirect)
+			t.Errorf("%s: %d replicas, read from any: %v", info.Config.Name, info.Config.Replicas,
+				info.Config.AllowDirect)
 		}
 	}
 	if _, err := s.Objects().Put(t.Context(), "x", strings.NewReader("kept")); err != nil {

@@ -52,7 +52,8 @@ func openSlots(ctx context.Context, operator *account, limits []fleet.SlotLimit,
 		return nil, err
 	}
 	q, err := operator.stream(ctx, jetstream.StreamConfig{
-		Name: slotStream, Subjects: []string{slotPrefix + "*.*"}, Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1,
+		Name: slotStream, Subjects: []string{slotPrefix + "*.*"}, Retention: jetstream.WorkQueuePolicy,
+		MaxMsgsPerSubject: 1,
 	})
 	if err != nil {
 		return nil, err
@@ -102,7 +103,8 @@ func (s *slots) setUp(ctx context.Context, l fleet.SlotLimit) error {
 	}
 	_, err = call(ctx, func(ctx context.Context) (jetstream.Consumer, error) {
 		return s.queue.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-			Durable: limitKey(l), FilterSubject: prefix + "*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: s.hold, MaxDeliver: -1,
+			Durable: limitKey(l), FilterSubject: prefix + "*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: s.hold,
+			MaxDeliver:    -1,
 			MaxAckPending: -1, MaxWaiting: 1 << 16,
 		})
 	})

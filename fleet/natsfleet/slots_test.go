@@ -124,7 +124,8 @@ func free(t *testing.T, s fleet.Slots, model string) bool {
 func TestP6_SlotInDoubt(t *testing.T) {
 	for silent, own := range map[time.Duration]bool{0: true, 900 * time.Millisecond: false, time.Second: false} {
 		synctest.Test(t, func(t *testing.T) {
-			k := &keeper{hold: time.Second, stop: make(chan struct{}), stopped: make(chan struct{}), heard: time.Now().Add(-silent)}
+			k := &keeper{hold: time.Second, stop: make(chan struct{}), stopped: make(chan struct{}),
+				heard: time.Now().Add(-silent)}
 			close(k.stopped)
 			if got := k.end(); got != own {
 				t.Errorf("after %v without a sign the slot is its own: %v", silent, got)

@@ -77,7 +77,8 @@ func TestP3_RandomCalls(t *testing.T) {
 	machines := []*tasks{open(), open()}
 	ids, runs := []string{"a", "b.b", "c", "d"}, 0
 	seed.Check(t, func(r *rapid.T) {
-		if runs++; runs > modelChecks && flag.Lookup("rapid.checks").Value.String() == flag.Lookup("rapid.checks").DefValue {
+		if runs++; runs > modelChecks &&
+			flag.Lookup("rapid.checks").Value.String() == flag.Lookup("rapid.checks").DefValue {
 			return
 		}
 		m := &taskModel{map[string]*taskOfModel{}, 2}
@@ -114,7 +115,8 @@ func TestP3_RandomCalls(t *testing.T) {
 				if known == nil || known.claim == nil {
 					return
 				}
-				state := rapid.SampledFrom([]fleet.State{fleet.Running, fleet.Queued, fleet.Done, fleet.Failed}).Draw(r, "state")
+				state := rapid.SampledFrom([]fleet.State{fleet.Running, fleet.Queued, fleet.Done, fleet.Failed}).Draw(r,
+					"state")
 				held := known.holds
 				err := known.write(t.Context(), state)
 				if same := !held && state != fleet.Running && known.claim.Status().State == state; held && err != nil ||
@@ -130,8 +132,10 @@ func TestP3_RandomCalls(t *testing.T) {
 				if known == nil || known.claim == nil {
 					return
 				}
-				if err := known.claim.Extend(t.Context()); known.holds != (err == nil) || known.holds && known.claim.Canceled() != known.canceled {
-					r.Fatalf("extend %s, held %v, canceled %v: %v, %v", id, known.holds, known.canceled, err, known.claim.Canceled())
+				if err := known.claim.Extend(t.Context()); known.holds != (err == nil) || known.holds &&
+					known.claim.Canceled() != known.canceled {
+					r.Fatalf("extend %s, held %v, canceled %v: %v, %v", id, known.holds, known.canceled, err,
+						known.claim.Canceled())
 				}
 			},
 			"remove": func(r *rapid.T) {
@@ -301,8 +305,10 @@ func TestP4_EveryTaskOnce(t *testing.T) {
 		done++
 		dead += len(s.Deaths)
 	}
-	if done != *queueTasks || finished.Load() != int64(done) || held.most.Load() > limit || int64(dead) < deaths.Load() {
-		t.Errorf("%d tasks are done, finished %d times, %d were held at once, %d deaths of %d", done, finished.Load(), held.most.Load(), dead, deaths.Load())
+	if done != *queueTasks || finished.Load() != int64(done) || held.most.Load() > limit ||
+		int64(dead) < deaths.Load() {
+		t.Errorf("%d tasks are done, finished %d times, %d were held at once, %d deaths of %d", done, finished.Load(),
+			held.most.Load(), dead, deaths.Load())
 	}
 	if info, err := machines[0].queue.Info(ctx); err != nil || info.State.Msgs != 0 {
 		t.Errorf("left in the queue: %+v, %v", info, err)

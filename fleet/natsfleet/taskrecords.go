@@ -101,7 +101,8 @@ func (t *tasks) view(ctx context.Context, s taskState) (fleet.Status, statusReco
 		if err != nil {
 			return r.Status, r, err
 		}
-		r.Status = fleet.Status{ID: task.ID, Tenant: task.Tenant, State: fleet.Queued, Submitted: s.spec.at.UTC(), Labels: task.Labels}
+		r.Status = fleet.Status{ID: task.ID, Tenant: task.Tenant, State: fleet.Queued, Submitted: s.spec.at.UTC(),
+			Labels: task.Labels}
 	} else if err := t.unpack(ctx, s.status.data, &r); err != nil {
 		return r.Status, r, err
 	}
@@ -110,7 +111,8 @@ func (t *tasks) view(ctx context.Context, s taskState) (fleet.Status, statusReco
 	}
 	status := r.Status
 	if s.cancel.seq > 0 && !status.State.Final() && (status.State != fleet.Running || s.cancel.seq < r.Claimed) {
-		status.State, status.Reason, status.NotBefore = fleet.Canceled, "It was canceled while no worker had it.", time.Time{}
+		status.State, status.Reason, status.NotBefore = fleet.Canceled, "It was canceled while no worker had it.",
+			time.Time{}
 		status.Ended = s.cancel.at.UTC()
 	}
 	return status, r, nil

@@ -50,7 +50,8 @@ func newTasks(ctx context.Context, a *account, j journal.Store, o *objects, asks
 	// Scheduled messages want DiscardOld. It discards nothing but the message of a task that gets
 	// another one.
 	q, err := a.stream(ctx, jetstream.StreamConfig{
-		Name: queueStream, Subjects: []string{queuePrefix + "*", laterPrefix + "*"}, Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1,
+		Name: queueStream, Subjects: []string{queuePrefix + "*", laterPrefix + "*"},
+		Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1,
 		AllowMsgSchedules: true, AllowRollup: true,
 	})
 	return &tasks{records: r, queue: q, journals: j, objects: o, asks: asks}, err
@@ -62,7 +63,8 @@ func (t *tasks) Submit(ctx context.Context, task fleet.Task) (s fleet.Status, is
 		task.Tenant = t.limits.Name
 	}
 	if task.Tenant != t.limits.Name {
-		return s, false, fmt.Errorf("fleet: task %.200q is of tenant %.200q: it cannot be submitted for %s: %w", task.ID, task.Tenant, t.limits.Name, fs.ErrInvalid)
+		return s, false, fmt.Errorf("fleet: task %.200q is of tenant %.200q: it cannot be submitted for %s: %w",
+			task.ID, task.Tenant, t.limits.Name, fs.ErrInvalid)
 	}
 	if err := journal.CheckID(task.ID); err != nil {
 		return s, false, err
@@ -72,7 +74,9 @@ func (t *tasks) Submit(ctx context.Context, task fleet.Task) (s fleet.Status, is
 		return s, false, err
 	}
 	if most := t.nc.MaxPayload() - 4096; int64(len(text)) > most {
-		return s, false, fmt.Errorf("fleet: task %s has %d bytes; at most %d go, so put long texts into the repository: %w", task.ID, len(text), most, fs.ErrInvalid)
+		return s, false, fmt.Errorf(
+			"fleet: task %s has %d bytes; at most %d go, so put long texts into the repository: %w", task.ID, len(text),
+			most, fs.ErrInvalid)
 	}
 	writing := nuid.Next() // also by a worker that finds the task in the queue before this call has written it
 	for {
@@ -89,7 +93,8 @@ func (t *tasks) Submit(ctx context.Context, task fleet.Task) (s fleet.Status, is
 		if err := t.enqueue(ctx, writing, task.ID, text); err != nil {
 			return s, false, err
 		}
-		if _, err := t.putAs(ctx, writing, taskSubject(task.ID, specKind), text, 0, 0); err != nil && !errors.Is(err, errChanged) {
+		if _, err := t.putAs(ctx, writing, taskSubject(task.ID, specKind), text, 0, 0); err != nil &&
+			!errors.Is(err, errChanged) {
 			return s, false, err
 		}
 	}
@@ -257,7 +262,8 @@ type watchedTask struct {
 func (w *watched) take(r record) []string {
 	id, kind := taskOf(r.subject)
 	if r.seq > 0 {
-		if before := w.all[id]; before == nil || kind == specKind && before.spec.seq > 0 { // a removed task may be submitted again
+		// a removed task may be submitted again
+		if before := w.all[id]; before == nil || kind == specKind && before.spec.seq > 0 {
 			w.all[id] = &watchedTask{}
 		}
 		w.all[id].set(r, kind)
@@ -350,7 +356,8 @@ func (t *tasks) Remove(ctx context.Context, ids ...string) error {
 		case err != nil:
 			failures = append(failures, err)
 		case !status.State.Final():
-			failures = append(failures, fmt.Errorf("fleet: task %s is %s: cancel it before it is removed: %w", id, status.State, fs.ErrInvalid))
+			failures = append(failures, fmt.Errorf("fleet: task %s is %s: cancel it before it is removed: %w", id,
+				status.State, fs.ErrInvalid))
 		default:
 			final = append(final, id)
 		}

@@ -132,11 +132,13 @@ func TestP3_SubmittedOnce(t *testing.T) {
 	tasks := host(t, nil, one(0, 0)).tasks("one")
 	submit(t, tasks, "a.b", "c")
 	for range 2 {
-		if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "a.b", Prompt: "prompt of a.b", Tenant: "one"}); err != nil || isNew || s.State != fleet.Queued {
+		if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "a.b", Prompt: "prompt of a.b",
+			Tenant: "one"}); err != nil || isNew || s.State != fleet.Queued {
 			t.Errorf("the same again: %+v, %v, %v", s, isNew, err)
 		}
 	}
-	if _, _, err := tasks.Submit(t.Context(), fleet.Task{ID: "a.b", Prompt: "another"}); !errors.Is(err, fleet.ErrDifferent) {
+	if _, _, err := tasks.Submit(t.Context(), fleet.Task{ID: "a.b", Prompt: "another"}); !errors.Is(err,
+		fleet.ErrDifferent) {
 		t.Errorf("another task: %v", err)
 	}
 	for _, bad := range []fleet.Task{{ID: "x", Tenant: "other"}, {ID: "a/b"}, {}, {ID: "*"}, {ID: ">"}} {
@@ -152,7 +154,8 @@ func TestP3_SubmittedOnce(t *testing.T) {
 		t.Errorf("claimed %+v, then %+v", first.Task(), second.Task())
 	}
 	finish(t, first)
-	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "a.b", Prompt: "prompt of a.b"}); err != nil || isNew || s.State != fleet.Done {
+	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "a.b", Prompt: "prompt of a.b"}); err != nil ||
+		isNew || s.State != fleet.Done {
 		t.Errorf("the same again after its end: %+v, %v, %v", s, isNew, err)
 	}
 	noClaim(t, tasks, 300*time.Millisecond)
@@ -174,19 +177,23 @@ func TestP3_SubmissionThatBreaksOff(t *testing.T) {
 	if c.Task().Prompt != "p" || stateOf(t, tasks, "a").State != fleet.Running {
 		t.Errorf("claimed %+v", c.Task())
 	}
-	if s, err := tasks.load(t.Context(), "a"); err != nil || s.spec.writing != "another call" { // which thereby reports that the task is new
+	// which thereby reports that the task is new
+	if s, err := tasks.load(t.Context(), "a"); err != nil || s.spec.writing != "another call" {
 		t.Errorf("the task is written as %q, %v", s.spec.writing, err)
 	}
-	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "a", Prompt: "p"}); err != nil || isNew || s.State != fleet.Running {
+	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "a", Prompt: "p"}); err != nil || isNew ||
+		s.State != fleet.Running {
 		t.Errorf("the same again: %+v, %v, %v", s, isNew, err)
 	}
 	finish(t, c)
 
 	// The same submission completes it, too, although the tenant is at its limit.
-	if err := tasks.enqueue(t.Context(), "another call", "b", []byte(`{"id":"b","tenant":"one","prompt":"p"}`)); err != nil {
+	if err := tasks.enqueue(t.Context(), "another call", "b",
+		[]byte(`{"id":"b","tenant":"one","prompt":"p"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "b", Prompt: "p"}); err != nil || !isNew || s.State != fleet.Queued {
+	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "b", Prompt: "p"}); err != nil || !isNew ||
+		s.State != fleet.Queued {
 		t.Errorf("completed: %+v, %v, %v", s, isNew, err)
 	}
 	finish(t, claimOf(t, tasks, "w", time.Minute))
@@ -356,7 +363,8 @@ func TestP3_ReturnedTask(t *testing.T) {
 	h.stop()
 	h.start()
 	tasks = h.tasks("one")
-	if got := stateOf(t, tasks, "a"); got.State != fleet.Paused || got.Reason != s.Reason || !got.NotBefore.Equal(s.NotBefore) {
+	if got := stateOf(t, tasks, "a"); got.State != fleet.Paused || got.Reason != s.Reason ||
+		!got.NotBefore.Equal(s.NotBefore) {
 		t.Errorf("paused: %+v", got)
 	}
 	c = claimOf(t, tasks, "third", time.Minute)
@@ -572,7 +580,8 @@ func TestP7_RestartKeepsTasks(t *testing.T) {
 	h.stop()
 	h.start()
 	again := h.tasks("one")
-	for id, want := range map[string]fleet.State{"done": fleet.Done, "running": fleet.Running, "waiting": fleet.Queued, "canceled": fleet.Canceled} {
+	for id, want := range map[string]fleet.State{"done": fleet.Done, "running": fleet.Running, "waiting": fleet.Queued,
+		"canceled": fleet.Canceled} {
 		if s := stateOf(t, again, id); s.State != want {
 			t.Errorf("%s: %+v", id, s)
 		}
@@ -662,8 +671,10 @@ func TestP3_WatcherForgetsFinalTasks(t *testing.T) {
 		value any
 		want  fleet.State
 	}{
-		{specKind, fleet.Task{ID: "a.b"}, fleet.Queued}, {statusKind, status(fleet.Running), fleet.Running}, {statusKind, status(fleet.Done), fleet.Done},
-		{cancelKind, nil, ""}, {statusKind, status(fleet.Done), ""}, {specKind, fleet.Task{ID: "a.b"}, fleet.Queued}, {cancelKind, nil, fleet.Canceled},
+		{specKind, fleet.Task{ID: "a.b"}, fleet.Queued}, {statusKind, status(fleet.Running), fleet.Running},
+		{statusKind, status(fleet.Done), fleet.Done},
+		{cancelKind, nil, ""}, {statusKind, status(fleet.Done), ""}, {specKind, fleet.Task{ID: "a.b"}, fleet.Queued},
+		{cancelKind, nil, fleet.Canceled},
 	} {
 		got := look(step.kind, step.value)
 		if want := (step.want != ""); (len(got) == 1 && got[0] == step.want) != want || len(got) > 1 {
@@ -714,7 +725,8 @@ func TestP4_OwnLateUpdateLosesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := tasks.pack(t.Context(), statusRecord{Status: with(c.Status(), fleet.Running), Claimed: c.claimed, Hold: fleet.Duration(c.hold)})
+		data, err := tasks.pack(t.Context(), statusRecord{Status: with(c.Status(), fleet.Running), Claimed: c.claimed,
+			Hold: fleet.Duration(c.hold)})
 		if err != nil {
 			t.Fatal(err)
 		}

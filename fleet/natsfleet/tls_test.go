@@ -33,7 +33,8 @@ func newAuthority(t *testing.T) authority {
 		t.Fatal(err)
 	}
 	c := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA:                  true,
 		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
@@ -57,7 +58,8 @@ func (a authority) issue(t *testing.T) (cert, key string) {
 		t.Fatal(err)
 	}
 	c := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "server"}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "server"}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, k.Public(), a.key)
@@ -107,10 +109,12 @@ func TestP9_TLS(t *testing.T) {
 		says string // "" means that it connects
 	}{
 		{"as it should be", &tls.Config{RootCAs: ours.pool, Certificates: []tls.Certificate{mine}}, ""},
-		{"another authority here", &tls.Config{RootCAs: others.pool, Certificates: []tls.Certificate{mine}}, "is not trusted here"},
+		{"another authority here", &tls.Config{RootCAs: others.pool, Certificates: []tls.Certificate{mine}},
+			"is not trusted here"},
 		{"no authority", nil, "is not trusted here"},
 		{"no certificate", &tls.Config{RootCAs: ours.pool}, "cannot connect"},
-		{"a certificate of another authority", &tls.Config{RootCAs: ours.pool, Certificates: []tls.Certificate{theirs}}, "cannot connect"},
+		{"a certificate of another authority", &tls.Config{RootCAs: ours.pool, Certificates: []tls.Certificate{theirs}},
+			"cannot connect"},
 	} {
 		e, err := Open(t.Context(), s.URL(), OpenOptions{Token: operatorToken, TLS: test.tls})
 		switch {
@@ -131,8 +135,10 @@ func TestP9_TLS(t *testing.T) {
 		}
 	}
 	plain := serve(t, testConfig(t)).URL()
-	for url, config := range map[string]*tls.Config{plain: {RootCAs: ours.pool}, strings.Replace(plain, "nats://", "tls://", 1): nil} {
-		if _, err := Open(t.Context(), url, OpenOptions{Token: operatorToken, TLS: config}); err == nil || !strings.Contains(err.Error(), "do not agree on TLS") {
+	for url, config := range map[string]*tls.Config{plain: {RootCAs: ours.pool}, strings.Replace(plain, "nats://",
+		"tls://", 1): nil} {
+		if _, err := Open(t.Context(), url, OpenOptions{Token: operatorToken, TLS: config}); err == nil ||
+			!strings.Contains(err.Error(), "do not agree on TLS") {
 			t.Errorf("TLS to %s, a server without: %v", url, err)
 		}
 	}

@@ -16,5 +16,6 @@ func (s *Server) Traffic() (Traffic, error) {
 	if err != nil {
 		return Traffic{}, err
 	}
-	return Traffic{InMessages: v.InClientMsgs, InBytes: v.InClientBytes, OutMessages: v.OutClientMsgs, OutBytes: v.OutClientBytes}, nil
+	return Traffic{InMessages: v.InClientMsgs, InBytes: v.InClientBytes, OutMessages: v.OutClientMsgs,
+		OutBytes: v.OutClientBytes}, nil
 }

@@ -152,7 +152,8 @@ func startReader(g *git) *blobReader {
 	in, ask := io.Pipe()
 	answer, out := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &blobReader{ask: ask, answer: answer, lines: bufio.NewReader(answer), cancel: cancel, ended: make(chan struct{})}
+	r := &blobReader{ask: ask, answer: answer, lines: bufio.NewReader(answer), cancel: cancel,
+		ended: make(chan struct{})}
 	go func() {
 		defer close(r.ended)
 		err := g.run(ctx, in, out, "cat-file", "--batch")

@@ -40,7 +40,8 @@ func (w *workspaces) clone(ctx context.Context, t fleet.Task, dir, home, commit 
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, w.o.Limits.CloneTime, fmt.Errorf("workspace: cloning %s took more than %s", u.text, w.o.Limits.CloneTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, w.o.Limits.CloneTime,
+		fmt.Errorf("workspace: cloning %s took more than %s", u.text, w.o.Limits.CloneTime))
 	defer cancel()
 	c := &clone{git: newGit(dir, home), url: u.text, base: commit}
 	if err := c.git.run(ctx, nil, nil, "init", "-q", "--bare", "--template="); err != nil {
@@ -100,7 +101,8 @@ func (f *fetcher) resolve(ctx context.Context, ref string) (string, error) {
 	there := map[string]bool{}
 	for line := range strings.SplitSeq(out, "\n") {
 		value, name, ok := strings.Cut(line, "\t")
-		if target, symbolic := strings.CutPrefix(value, "ref: "); ok && symbolic && name == "HEAD" && strings.HasPrefix(target, "refs/heads/") {
+		if target, symbolic := strings.CutPrefix(value, "ref: "); ok && symbolic && name == "HEAD" &&
+			strings.HasPrefix(target, "refs/heads/") {
 			return target, checkRef(target)
 		}
 		there[name] = ok
@@ -111,7 +113,8 @@ func (f *fetcher) resolve(ctx context.Context, ref string) (string, error) {
 		}
 	}
 	if patterns[0] == "HEAD" {
-		return "", permanentf("the repository %s has no commits on its default branch: name another in repo.ref", shown(f.url))
+		return "", permanentf("the repository %s has no commits on its default branch: name another in repo.ref",
+			shown(f.url))
 	}
 	return "", permanentf("repo.ref %q does not exist in %s", shown(ref), shown(f.url))
 }
@@ -124,7 +127,8 @@ func (f *fetcher) fetchCommit(ctx context.Context, commit string) error {
 	if !ok || !unadvertised(failed.stderr) {
 		return err
 	}
-	if err := f.fetch(ctx, 0, "+refs/heads/*:refs/fleet/all/heads/*", "+refs/tags/*:refs/fleet/all/tags/*"); err != nil {
+	if err := f.fetch(ctx, 0, "+refs/heads/*:refs/fleet/all/heads/*",
+		"+refs/tags/*:refs/fleet/all/tags/*"); err != nil {
 		return err
 	}
 	if err := f.git.run(ctx, nil, nil, "update-ref", baseRef, commit); err != nil {
@@ -140,7 +144,8 @@ func unadvertised(stderr string) bool {
 
 // fetch fetches refs, and ends when the repository becomes too large.
 func (f *fetcher) fetch(ctx context.Context, depth int, refs ...string) error {
-	args := []string{"fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance"}
+	args := []string{"fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
+		"--no-auto-maintenance"}
 	if depth > 0 {
 		args = append(args, "--depth="+strconv.Itoa(depth))
 	}
@@ -217,7 +222,8 @@ func (c *clone) measure(ctx context.Context, l Limits) error {
 		}
 		files++
 		if bytes += size; files > l.Files || bytes > l.TreeBytes {
-			return permanentf("the files of commit %s have more than %d bytes, or are more than %d", c.base, l.TreeBytes, l.Files)
+			return permanentf("the files of commit %s have more than %d bytes, or are more than %d", c.base,
+				l.TreeBytes, l.Files)
 		}
 		return nil
 	}}
@@ -278,10 +284,13 @@ func explain(err error, u remoteURL, ref string) error {
 		return permanentf("%s has moved: name its new URL", name)
 	case says("host key verification failed"):
 		return permanentf("the ssh host key of %s is not known to the worker: add it to the known_hosts of the credential or of the worker's user", name)
-	case says("could not read username", "terminal prompts disabled", "authentication failed", "permission denied (", "returned error: 401",
+	case says("could not read username", "terminal prompts disabled", "authentication failed", "permission denied (",
+		"returned error: 401",
 		"returned error: 403", "could not read password"):
-		return permanentf("%s does not let us in: it needs another credential, or does not exist: %s", name, lastLines(failed.stderr, 2))
-	case says("repository not found", "' not found", "does not appear to be a git repository", "returned error: 404", "does not exist", "no such file"):
+		return permanentf("%s does not let us in: it needs another credential, or does not exist: %s", name,
+			lastLines(failed.stderr, 2))
+	case says("repository not found", "' not found", "does not appear to be a git repository", "returned error: 404",
+		"does not exist", "no such file"):
 		return permanentf("there is no repository at %s", name)
 	case says("couldn't find remote ref", "not our ref", "unadvertised object"):
 		return permanentf("repo.ref %q does not exist in %s", shown(ref), name)

@@ -43,7 +43,8 @@ func TestP9_CredentialsStayWithTheClone(t *testing.T) {
 	s.extra = func(http.ResponseWriter, *http.Request) bool { // while git runs
 		lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, name := range lines {
-			if data, err := os.ReadFile(name); err == nil && (strings.Contains(string(data), secretToken) || strings.Contains(string(data), "Basic ")) {
+			if data, err := os.ReadFile(name); err == nil && (strings.Contains(string(data), secretToken) ||
+				strings.Contains(string(data), "Basic ")) {
 				t.Errorf("the list of processes has the credential: %q", data)
 			}
 		}
@@ -60,12 +61,14 @@ func TestP9_CredentialsStayWithTheClone(t *testing.T) {
 			return err
 		}
 		data, err := os.ReadFile(name)
-		if strings.Contains(string(data), secretToken) || strings.Contains(string(data), "Basic") || strings.Contains(string(data), "extraHeader") {
+		if strings.Contains(string(data), secretToken) || strings.Contains(string(data), "Basic") ||
+			strings.Contains(string(data), "extraHeader") {
 			t.Errorf("%s has the credential", name)
 		}
 		return err
 	}))
-	if out := do(t, ws, "env; git config --list --show-origin; git remote -v"); strings.Contains(out, secretToken) || strings.Contains(out, "Authorization") {
+	if out := do(t, ws, "env; git config --list --show-origin; git remote -v"); strings.Contains(out, secretToken) ||
+		strings.Contains(out, "Authorization") {
 		t.Errorf("the task sees %s", out)
 	}
 	if n := strings.Count(strings.Join(s.requests, "\n"), "Basic "); n == 0 {
@@ -143,7 +146,8 @@ func TestP5_WrongRepositories(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			_, err := w.Open(t.Context(), fleet.Task{ID: "t1", Repo: &test.repo}, space(t).Objects(), nil)
-			if _, ok := errors.AsType[*fleet.PermanentError](err); !ok || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), secretToken) {
+			if _, ok := errors.AsType[*fleet.PermanentError](err); !ok || !strings.Contains(err.Error(), test.want) ||
+				strings.Contains(err.Error(), secretToken) {
 				t.Errorf("%+v: %v, want %s, permanent", test.repo, err, test.want)
 			}
 		})
@@ -153,9 +157,11 @@ func TestP5_WrongRepositories(t *testing.T) {
 		t.Errorf("a repository that has moved is cloned as %s, not %s", got, want)
 	}
 	tight, _ := cloning(t, s, func(o *workspace.Options) { o.Hosts = []string{"*.example.com", "github.com"} })
-	for _, repo := range []fleet.Repo{{URL: url}, {URL: "git@github.com.evil.org:a/b"}, {URL: "ssh://git@example.com/a"}} {
+	for _, repo := range []fleet.Repo{{URL: url}, {URL: "git@github.com.evil.org:a/b"},
+		{URL: "ssh://git@example.com/a"}} {
 		_, err := tight.Open(t.Context(), fleet.Task{ID: "t1", Repo: &repo}, space(t).Objects(), nil)
-		if _, ok := errors.AsType[*fleet.PermanentError](err); !ok || !strings.Contains(err.Error(), "clones nothing from the host") {
+		if _, ok := errors.AsType[*fleet.PermanentError](err); !ok || !strings.Contains(err.Error(),
+			"clones nothing from the host") {
 			t.Errorf("%s, which is no host of the worker's: %v", repo.URL, err)
 		}
 	}
@@ -174,7 +180,8 @@ func TestP5_TheCommitIsPinned(t *testing.T) {
 	s := serveGit(t, map[string]string{"a.git": source})
 	commit := runGit(t, source, "rev-parse", "HEAD~1")
 	head := runGit(t, source, "rev-parse", "HEAD")
-	for ref, want := range map[string][2]string{"": {head, "refs/heads/main"}, "main": {head, "refs/heads/main"}, "v1": {head, head},
+	for ref, want := range map[string][2]string{"": {head, "refs/heads/main"}, "main": {head, "refs/heads/main"},
+		"v1":              {head, head},
 		"refs/heads/main": {head, "refs/heads/main"}, "refs/tags/v1": {head, head}, commit: {commit, commit}} {
 		t.Run(ref, func(t *testing.T) {
 			w, _ := cloning(t, s)
@@ -247,7 +254,8 @@ func TestP5_CloningEnds(t *testing.T) {
 		t.Errorf("a clone that nobody wants: %v", err)
 	}
 	short, dirShort := cloning(t, s, func(o *workspace.Options) { o.Limits.CloneTime = time.Second })
-	if _, err := short.Open(t.Context(), task, space(t).Objects(), nil); err == nil || !strings.Contains(err.Error(), "took more than 1s") {
+	if _, err := short.Open(t.Context(), task, space(t).Objects(), nil); err == nil || !strings.Contains(err.Error(),
+		"took more than 1s") {
 		t.Errorf("a clone that takes too long: %v", err)
 	}
 	for _, dir := range []string{dir, dirShort} {

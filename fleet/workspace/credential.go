@@ -53,7 +53,8 @@ func (a *access) git(dir, home string) *git {
 
 // isOwn reports whether a setting or variable turns off what belongs to the worker's user.
 func isOwn(s string) bool {
-	return s == "credential.helper=" || strings.HasPrefix(s, "GIT_CONFIG_GLOBAL=") || strings.HasPrefix(s, "GIT_CONFIG_NOSYSTEM=")
+	return s == "credential.helper=" || strings.HasPrefix(s, "GIT_CONFIG_GLOBAL=") ||
+		strings.HasPrefix(s, "GIT_CONFIG_NOSYSTEM=")
 }
 
 // access returns how a task reaches its repository.
@@ -99,7 +100,8 @@ func (w *workspaces) access(t fleet.Task, u remoteURL) (access, error) {
 func (w *workspaces) reaches(u remoteURL) bool {
 	for _, pattern := range w.o.Hosts {
 		suffix, any := strings.CutPrefix(pattern, "*.")
-		if strings.EqualFold(u.host, pattern) || any && strings.HasSuffix(strings.ToLower(u.host), "."+strings.ToLower(suffix)) {
+		if strings.EqualFold(u.host, pattern) || any && strings.HasSuffix(strings.ToLower(u.host),
+			"."+strings.ToLower(suffix)) {
 			return true
 		}
 	}
@@ -129,14 +131,16 @@ func (c *Credential) isFor(tenant string) bool {
 // covers reports whether the credential is for a URL. A prefix ends where a part of the URL does.
 func (c *Credential) covers(u remoteURL) bool {
 	rest, ok := strings.CutPrefix(u.text, c.URL)
-	return ok && c.URL != "" && (rest == "" || strings.HasSuffix(c.URL, "/") || strings.HasSuffix(c.URL, ":") || rest[0] == '/')
+	return ok && c.URL != "" && (rest == "" || strings.HasSuffix(c.URL, "/") || strings.HasSuffix(c.URL, ":") ||
+		rest[0] == '/')
 }
 
 // check returns an error for a credential that cannot work.
 func (c *Credential) check(name string) error {
 	switch {
 	case c.URL == "":
-		return fmt.Errorf("workspace: the credential %q names no url: give the beginning of the URLs that it is for", name)
+		return fmt.Errorf("workspace: the credential %q names no url: give the beginning of the URLs that it is for",
+			name)
 	case strings.HasPrefix(c.URL, "https://") && strings.Count(c.URL, "/") < 3:
 		return fmt.Errorf("workspace: the url of the credential %q has to end with a / behind the host", name)
 	case (c.Token == "") == (c.KeyFile == ""):
@@ -153,16 +157,20 @@ func (c *Credential) check(name string) error {
 // ssh returns the command by which git reaches other machines. The host's key has to be known.
 // Without a credential no key of this machine is used, unless the worker's own are.
 func (w *workspaces) ssh(c Credential) string {
-	words := []string{"ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=30", "-o", "ServerAliveInterval=15",
+	words := []string{"ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=30", "-o",
+		"ServerAliveInterval=15",
 		"-o", "ClearAllForwardings=yes", "-o", "PermitLocalCommand=no"}
 	if c.KnownHosts != "" {
-		words = append(words, "-o", "UserKnownHostsFile="+shquote.Words(c.KnownHosts), "-o", "GlobalKnownHostsFile=/dev/null")
+		words = append(words, "-o", "UserKnownHostsFile="+shquote.Words(c.KnownHosts), "-o",
+			"GlobalKnownHostsFile=/dev/null")
 	}
 	switch {
 	case c.KeyFile != "":
-		words = append(words, "-F", "/dev/null", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-i", shquote.Words(c.KeyFile))
+		words = append(words, "-F", "/dev/null", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-i",
+			shquote.Words(c.KeyFile))
 	case !w.o.OwnCredentials:
-		words = append(words, "-F", "/dev/null", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-o", "IdentityFile=none")
+		words = append(words, "-F", "/dev/null", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-o",
+			"IdentityFile=none")
 	}
 	return strings.Join(words, " ")
 }

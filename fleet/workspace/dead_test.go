@@ -58,7 +58,8 @@ func TestP4_CommandsOfTheDead(t *testing.T) {
 	if !ran {
 		t.Fatal("the command did not run")
 	}
-	ws := open(t, newWorkspaces(t, func(o *workspace.Options) { o.Dir = dir }), fleet.Task{ID: "t1"}, space(t).Objects(), nil)
+	ws := open(t, newWorkspaces(t, func(o *workspace.Options) { o.Dir = dir }), fleet.Task{ID: "t1"},
+		space(t).Objects(), nil)
 	if filepath.Dir(late) != dirOf(ws) {
 		t.Fatalf("the next owner works in %s", dirOf(ws))
 	}

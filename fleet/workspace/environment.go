@@ -103,7 +103,8 @@ func (p *place) Close() error {
 
 // openHere opens a directory of this machine for what is done before the task begins.
 func openHere(dir string, e Environment) (*place, error) {
-	p := &place{dir: dir, confine: sandbox.Options{Level: cmp.Or(e.Sandbox, sandbox.Off), Network: e.Network, AllowHosts: e.AllowHosts}}
+	p := &place{dir: dir, confine: sandbox.Options{Level: cmp.Or(e.Sandbox, sandbox.Off), Network: e.Network,
+		AllowHosts: e.AllowHosts}}
 	local, err := env.NewLocal(dir, env.LocalOptions{AnyNames: true})
 	if err != nil {
 		return nil, err
@@ -214,7 +215,8 @@ func removeDirThere(command []string, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, far.Close()) }()
-	return runScript(ctx, far, script{text: "d=" + shquote.Words(dir) + `; chmod -R u+rwX -- "$d" 2>/dev/null; rm -rf -- "$d"`})
+	return runScript(ctx, far,
+		script{text: "d=" + shquote.Words(dir) + `; chmod -R u+rwX -- "$d" 2>/dev/null; rm -rf -- "$d"`})
 }
 
 // The bounds of commands of the operator.

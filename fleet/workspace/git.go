@@ -25,20 +25,25 @@ type git struct {
 // hardening holds settings for git in a repository of somebody else: no hooks, no filters' helpers,
 // no prompts, no maintenance behind our back.
 var hardening = []string{
-	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.askPass=", "core.untrackedCache=false", "gc.auto=0", "maintenance.auto=false",
-	"submodule.recurse=false", "fetch.recurseSubmodules=false", "credential.helper=", "core.autocrlf=false", "core.symlinks=true",
-	"core.fileMode=true", "advice.detachedHead=false", "init.defaultBranch=main", "safe.directory=*", "log.showSignature=false",
+	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.askPass=", "core.untrackedCache=false", "gc.auto=0",
+	"maintenance.auto=false",
+	"submodule.recurse=false", "fetch.recurseSubmodules=false", "credential.helper=", "core.autocrlf=false",
+	"core.symlinks=true",
+	"core.fileMode=true", "advice.detachedHead=false", "init.defaultBranch=main", "safe.directory=*",
+	"log.showSignature=false",
 	"diff.external=", "diff.noprefix=false", "diff.mnemonicPrefix=false",
 }
 
 // quiet holds variables for every git: what it reads, says and asks.
 var quiet = []string{
-	"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
+	"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+	"GIT_ATTR_NOSYSTEM=1",
 	"GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_PAGER=cat", "LC_ALL=C",
 }
 
 // passed names the variables of this process that git needs.
-var passed = []string{"PATH", "TMPDIR", "http_proxy", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY"}
+var passed = []string{"PATH", "TMPDIR", "http_proxy", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "all_proxy",
+	"ALL_PROXY"}
 
 // newGit returns a git for a directory, with settings (key=value) beside the usual ones. Home is an
 // empty directory.
@@ -66,7 +71,8 @@ func configVars(settings []string) []string {
 		if at := strings.LastIndex(s, ".extraHeader="); at >= 0 { // the key has a URL in which there may be a =
 			key, value = s[:at+len(".extraHeader")], s[at+len(".extraHeader="):]
 		}
-		vars = append(vars, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, value))
+		vars = append(vars, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i,
+			value))
 	}
 	return vars
 }
@@ -177,7 +183,8 @@ func lastLines(text string, n int) string {
 			}
 			return r
 		}, strings.TrimSpace(line))
-		if line = strings.TrimPrefix(strings.TrimPrefix(line, "fatal: "), "error: "); line != "" && !strings.HasPrefix(line, "hint:") {
+		if line = strings.TrimPrefix(strings.TrimPrefix(line, "fatal: "), "error: "); line != "" &&
+			!strings.HasPrefix(line, "hint:") {
 			lines = append(lines, line)
 		}
 	}

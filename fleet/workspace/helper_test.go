@@ -27,7 +27,8 @@ func must(t testing.TB, err error) {
 // runGit runs git in a directory and returns what it prints.
 func runGit(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-c", "user.name=T", "-c", "user.email=t@example.com", "-c",
+		"protocol.file.allow=always"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 	out, err := cmd.CombinedOutput()
@@ -63,8 +64,10 @@ func newRepository(t testing.TB) string {
 	dir := filepath.Join(t.TempDir(), "source")
 	must(t, os.Mkdir(dir, 0o755))
 	runGit(t, dir, "init", "-q", "-b", "main")
-	write(t, dir, map[string]string{"README.md": "# one\n", "src/main.go": "package main\n", "run.sh": "+#!/bin/sh\n", "link": "->src/main.go",
-		".gitignore": "build/\n*.log\n", "kept.log": "tracked although ignored\n", "vendor/a/a.txt": "a\n", "empty": ""})
+	write(t, dir, map[string]string{"README.md": "# one\n", "src/main.go": "package main\n", "run.sh": "+#!/bin/sh\n",
+		"link":       "->src/main.go",
+		".gitignore": "build/\n*.log\n", "kept.log": "tracked although ignored\n", "vendor/a/a.txt": "a\n",
+		"empty": ""})
 	runGit(t, dir, "add", "-A")
 	runGit(t, dir, "add", "-f", "kept.log")
 	runGit(t, dir, "commit", "-q", "-m", "one")
@@ -98,7 +101,8 @@ func newWorkspaces(t testing.TB, change ...func(*workspace.Options)) fleet.Works
 }
 
 // open opens a workspace until the end of the test.
-func open(t testing.TB, w fleet.Workspaces, task fleet.Task, o fleet.Objects, last *fleet.WorkspacePoint) fleet.Workspace {
+func open(t testing.TB, w fleet.Workspaces, task fleet.Task, o fleet.Objects,
+	last *fleet.WorkspacePoint) fleet.Workspace {
 	t.Helper()
 	ws, err := w.Open(t.Context(), task, o, last)
 	must(t, err)
@@ -123,7 +127,8 @@ func dirOf(ws fleet.Workspace) string {
 func do(t testing.TB, ws fleet.Workspace, script string) string {
 	t.Helper()
 	var out bytes.Buffer
-	r, err := env.Run(context.WithoutCancel(t.Context()), ws.Env(), env.Command{Script: script, Output: func(_ int, p []byte) { out.Write(p) }}, 0)
+	r, err := env.Run(context.WithoutCancel(t.Context()), ws.Env(),
+		env.Command{Script: script, Output: func(_ int, p []byte) { out.Write(p) }}, 0)
 	must(t, err)
 	if r.Code != 0 {
 		t.Fatalf("%s: %+v\n%s", script, r.Exit, out.String())
@@ -170,6 +175,7 @@ func gitState(t testing.TB, dir string) string {
 	t.Helper()
 	head := runGit(t, dir, "rev-parse", "--symbolic-full-name", "HEAD") + " " + runGit(t, dir, "rev-parse", "HEAD")
 	return head + "\n" + runGit(t, dir, "for-each-ref", "refs/heads", "refs/tags", "refs/stash") + "\n" +
-		runGit(t, dir, "log", "--branches", "--tags", "--format=%H %s") + "\n" + runGit(t, dir, "fsck", "--no-dangling", "--strict") + "\n" +
+		runGit(t, dir, "log", "--branches", "--tags", "--format=%H %s") + "\n" + runGit(t, dir, "fsck", "--no-dangling",
+		"--strict") + "\n" +
 		runGit(t, dir, "status", "--porcelain")
 }

@@ -20,9 +20,11 @@ func traps(t testing.TB) (dir, canary string) {
 	t.Helper()
 	dir, canary = newRepository(t), filepath.Join(t.TempDir(), "canary")
 	write(t, dir, map[string]string{
-		".gitattributes": "* filter=evil diff=evil merge=evil\n*.lfs filter=lfs\n", "big.lfs": "version https://git-lfs.github.com/spec/v1\n",
-		".gitmodules": "[submodule \"m\"]\n\tpath = m\n\turl = ext::sh -c touch% " + canary + "\n\tupdate = !touch " + canary + "\n",
-		"hooks":       "->.git/hooks", "out": "->" + filepath.Dir(canary), "up": "->../../../../../..",
+		".gitattributes": "* filter=evil diff=evil merge=evil\n*.lfs filter=lfs\n",
+		"big.lfs":        "version https://git-lfs.github.com/spec/v1\n",
+		".gitmodules": "[submodule \"m\"]\n\tpath = m\n\turl = ext::sh -c touch% " + canary + "\n\tupdate = !touch " +
+			canary + "\n",
+		"hooks": "->.git/hooks", "out": "->" + filepath.Dir(canary), "up": "->../../../../../..",
 	})
 	runGit(t, dir, "add", "-A")
 	head := runGit(t, dir, "rev-parse", "HEAD")
@@ -84,9 +86,11 @@ func TestP9_HostileRepositories(t *testing.T) {
 func TestP9_LargeRepositories(t *testing.T) {
 	t.Parallel()
 	s := serveGit(t, map[string]string{"a.git": newRepository(t)})
-	for name, l := range map[string]workspace.Limits{"files": {Files: 3}, "bytes": {TreeBytes: 20}, "repository": {CloneBytes: 20}} {
+	for name, l := range map[string]workspace.Limits{"files": {Files: 3}, "bytes": {TreeBytes: 20},
+		"repository": {CloneBytes: 20}} {
 		w, dir := cloning(t, s, func(o *workspace.Options) { o.Limits = l })
-		_, err := w.Open(t.Context(), fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: s.URL + "/a.git"}}, space(t).Objects(), nil)
+		_, err := w.Open(t.Context(), fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: s.URL + "/a.git"}},
+			space(t).Objects(), nil)
 		if _, ok := errors.AsType[*fleet.PermanentError](err); !ok || !strings.Contains(err.Error(), "more than") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -121,7 +125,8 @@ func TestP9_RecordedInTheSandbox(t *testing.T) {
 	if got, want := listing(t, dirOf(again)), listing(t, dirOf(ws)); got != want {
 		t.Errorf("the files differ: %s\n%s", got, want)
 	}
-	if got, want := runGit(t, dirOf(again), "log", "-1", "--format=%H %s"), runGit(t, dirOf(ws), "log", "-1", "--format=%H %s"); got != want {
+	if got, want := runGit(t, dirOf(again), "log", "-1", "--format=%H %s"), runGit(t, dirOf(ws), "log", "-1",
+		"--format=%H %s"); got != want {
 		t.Errorf("HEAD is %s instead of %s", got, want)
 	}
 }

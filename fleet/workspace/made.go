@@ -175,7 +175,8 @@ func (m *made) restoreRepository(ctx context.Context, o fleet.Objects, last flee
 
 // newRecorder returns a recorder that has recorded nothing.
 func (m *made) newRecorder() {
-	m.recorder = checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: m.store, Owner: m.task.ID, MaxFiles: m.limits.Files,
+	m.recorder = checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: m.store, Owner: m.task.ID,
+		MaxFiles: m.limits.Files,
 		MaxBytes: m.limits.TreeBytes, MaxFile: m.limits.FileBytes, Include: slices.Concat(m.task.Include, m.include)})
 }
 
@@ -238,7 +239,8 @@ func (m *made) recordRepository(ctx context.Context, p *fleet.WorkspacePoint) er
 	if err != nil {
 		return err
 	}
-	if now == nil || now.check() != nil { // there is none, or one that nobody could restore: what was recorded last stays
+	// there is none, or one that nobody could restore: what was recorded last stays
+	if now == nil || now.check() != nil {
 		now = m.refs
 	}
 	p.Head = now.Head

@@ -52,7 +52,8 @@ func newPackWriter(to io.Writer, after string, size int64) (*packWriter, error) 
 	if size <= smallWindow {
 		level, window = zstd.SpeedFastest, smallWindow
 	}
-	out, err := zstd.NewWriter(to, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window))
+	out, err := zstd.NewWriter(to, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(window))
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +146,8 @@ func readPackHeader(r *bufio.Reader) (h packHeader, err error) {
 		return h, damaged(err)
 	}
 	if h.V != packVersion {
-		return h, fmt.Errorf("workspace: a checkpoint has version %d, and this program knows version %d: update it", h.V, packVersion)
+		return h, fmt.Errorf("workspace: a checkpoint has version %d, and this program knows version %d: update it",
+			h.V, packVersion)
 	}
 	return h, nil
 }

@@ -201,6 +201,7 @@ func (p *patch) write(ctx context.Context, w io.Writer) error {
 	if err := p.git.run(ctx, &p.changed, nil, "update-index", "-z", "--add", "--replace", "--stdin"); err != nil {
 		return err
 	}
-	return p.git.run(ctx, nil, w, "diff", "--cached", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames",
+	return p.git.run(ctx, nil, w, "diff", "--cached", "--binary", "--full-index", "--no-color", "--no-ext-diff",
+		"--no-textconv", "--no-renames",
 		p.from)
 }

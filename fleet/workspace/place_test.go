@@ -20,9 +20,11 @@ import (
 // what becomes of it.
 func elsewhere(dir string) workspace.Environment {
 	note := func(what string) []string {
-		return []string{"sh", "-c", `printf '%s\n' "$1" >> "$2"`, "sh", what + " {tenant} {task}", filepath.Join(dir, "notes")}
+		return []string{"sh", "-c", `printf '%s\n' "$1" >> "$2"`, "sh", what + " {tenant} {task}",
+			filepath.Join(dir, "notes")}
 	}
-	return workspace.Environment{Command: []string{"env", helperVar + "=1", os.Args[0], "serve"}, Create: note("create"), Destroy: note("destroy"),
+	return workspace.Environment{Command: []string{"env", helperVar + "=1", os.Args[0], "serve"},
+		Create: note("create"), Destroy: note("destroy"),
 		Dir: dir + "/{task}-{name}"}
 }
 
@@ -91,14 +93,17 @@ func TestP5_PlacesThatCannotBe(t *testing.T) {
 			"nowhere": {Command: []string{filepath.Join(full, "none")}},
 		}
 	})
-	for name, want := range map[string]string{"full": "is not empty", "bad": "out of boxes", "nowhere": "none", "unknown": `no environment "unknown"`} {
+	for name, want := range map[string]string{"full": "is not empty", "bad": "out of boxes", "nowhere": "none",
+		"unknown": `no environment "unknown"`} {
 		_, err := w.Open(t.Context(), fleet.Task{ID: "t1", Environment: name}, space(t).Objects(), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
-	for name, e := range map[string]workspace.Environment{"x": {Dir: "/x"}, "y": {Sandbox: "none"}, "z": {Command: []string{"a"}, Sandbox: "workspace"}} {
-		if _, err := workspace.New(workspace.Options{Dir: t.TempDir(), Environments: map[string]workspace.Environment{name: e}}); err == nil {
+	for name, e := range map[string]workspace.Environment{"x": {Dir: "/x"}, "y": {Sandbox: "none"},
+		"z": {Command: []string{"a"}, Sandbox: "workspace"}} {
+		if _, err := workspace.New(workspace.Options{Dir: t.TempDir(),
+			Environments: map[string]workspace.Environment{name: e}}); err == nil {
 			t.Errorf("the environment %+v is taken", e)
 		}
 	}
@@ -131,7 +136,8 @@ func TestP9_DirectoriesInPlace(t *testing.T) {
 	must(t, os.Symlink(dir, link))
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, errors.New("no patience"))
 	defer cancel()
-	if _, err := w.Open(ctx, fleet.Task{ID: "t2", Dir: link}, o, nil); err == nil || !strings.Contains(err.Error(), "no patience") {
+	if _, err := w.Open(ctx, fleet.Task{ID: "t2", Dir: link}, o, nil); err == nil || !strings.Contains(err.Error(),
+		"no patience") {
 		t.Errorf("a second task in the directory: %v", err)
 	}
 	opened := make(chan error, 1)
@@ -170,7 +176,8 @@ func TestP5_EmptyWorkspace(t *testing.T) {
 		t.Errorf("the patch is %s", patch.String())
 	}
 	again := open(t, newWorkspaces(t), task, o, last)
-	if got, want := listing(t, dirOf(again))+gitState(t, dirOf(again)), listing(t, dirOf(ws))+gitState(t, dirOf(ws)); got != want {
+	if got, want := listing(t, dirOf(again))+gitState(t, dirOf(again)), listing(t, dirOf(ws))+gitState(t,
+		dirOf(ws)); got != want {
 		t.Errorf("it moved as %s, and was %s", got, want)
 	}
 }

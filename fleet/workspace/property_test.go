@@ -39,7 +39,8 @@ func (a *actor) path() string {
 
 // git runs git, which may fail, as when there is nothing to commit.
 func (a *actor) git(args ...string) {
-	cmd := exec.Command("git", append([]string{"-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "advice.addEmbeddedRepo=false"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-c", "user.name=T", "-c", "user.email=t@example.com", "-c",
+		"advice.addEmbeddedRepo=false"}, args...)...)
 	cmd.Dir = a.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		a.t.Logf("git %s: %v %s", strings.Join(args, " "), err, out)
@@ -89,7 +90,8 @@ func (a *actor) change() {
 // ignoredGone removes what is ignored and not tracked, which no later owner has.
 func ignoredGone(t testing.TB, dir string) {
 	t.Helper()
-	for name := range strings.SplitSeq(runGit(t, dir, "ls-files", "-z", "--others", "--ignored", "--exclude-standard"), "\x00") {
+	for name := range strings.SplitSeq(runGit(t, dir, "ls-files", "-z", "--others", "--ignored", "--exclude-standard"),
+		"\x00") {
 		if name != "" {
 			must(t, os.Remove(filepath.Join(dir, name)))
 		}
@@ -112,13 +114,15 @@ func ignoredGone(t testing.TB, dir string) {
 // that. The patch of any of them makes the same files from the commit.
 func TestP5_AnyWorkspaceMoves(t *testing.T) {
 	t.Parallel()
-	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue { // the default would take too long
+	// the default would take too long
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		must(t, flag.Set("rapid.checks", "2"))
 	}
 	source := newRepository(t)
 	seed.Check(t, func(rt *rapid.T) {
 		o := space(t).Objects()
-		task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: source, Ref: rapid.SampledFrom([]string{"", "main", "v1"}).Draw(rt, "ref")}}
+		task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: source,
+			Ref: rapid.SampledFrom([]string{"", "main", "v1"}).Draw(rt, "ref")}}
 		var last *fleet.WorkspacePoint
 		var before, beforeGit string
 		n := 0

@@ -171,7 +171,8 @@ func (c *clone) send(ctx context.Context, e env.Environment) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		err := c.git.run(ctx, strings.NewReader(c.base+"\n"), to, "pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset", "--threads=1")
+		err := c.git.run(ctx, strings.NewReader(c.base+"\n"), to, "pack-objects", "--revs", "--stdout", "-q",
+			"--delta-base-offset", "--threads=1")
 		packed <- errors.Join(err, to.CloseWithError(err))
 	}()
 	err := runScript(ctx, e, script{text: gitScript("index-pack", "--stdin"), in: from})
@@ -195,7 +196,8 @@ func setRefs(ctx context.Context, e env.Environment, c *clone, r *refs) error {
 		branch := strings.TrimPrefix(c.head, "refs/heads/")
 		text += " && " + gitScript("update-ref", "refs/remotes/origin/"+branch, c.base)
 		if r.Refs[c.head] != "" {
-			text += " && " + gitScript("config", "branch."+branch+".remote", "origin") + " && " + gitScript("config", "branch."+branch+".merge", c.head)
+			text += " && " + gitScript("config", "branch."+branch+".remote", "origin") + " && " + gitScript("config",
+				"branch."+branch+".merge", c.head)
 		}
 	}
 	switch {
@@ -226,7 +228,8 @@ func trackedIgnored(ctx context.Context, e env.Environment, commit string) ([]st
 		return nil
 	}}
 	err := runScript(ctx, e, script{text: gitScript("read-tree", commit) + " && " +
-		gitScript("ls-files", "-z", "--cached", "--ignored", "--exclude-standard"), out: &limited{to: &out, left: maxOutput}})
+		gitScript("ls-files", "-z", "--cached", "--ignored", "--exclude-standard"),
+		out: &limited{to: &out, left: maxOutput}})
 	if err != nil {
 		return nil, fmt.Errorf("workspace: listing the repository's files: %w", err)
 	}
@@ -270,7 +273,8 @@ func settle(ctx context.Context, e env.Environment, keep, left []string) error {
 			in.WriteString(name + "\x00")
 		}
 	}
-	text := gitScript("checkout-index", "-q", "-z", "--stdin") + "; " + gitScript("update-index", "-q", "--refresh") + "; :"
+	text := gitScript("checkout-index", "-q", "-z", "--stdin") + "; " + gitScript("update-index", "-q",
+		"--refresh") + "; :"
 	return runScript(ctx, e, script{text: text, in: &in}) // both fail for files that are there, or differ
 }
 
@@ -294,7 +298,8 @@ func (s *store) storeRefs(ctx context.Context, e env.Environment, name, base str
 		if base != "" {
 			in += "^" + base + "\n"
 		}
-		err := runScript(ctx, e, script{text: gitScript("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset", "--threads=1"),
+		err := runScript(ctx, e, script{text: gitScript("pack-objects", "--revs", "--stdout", "-q",
+			"--delta-base-offset", "--threads=1"),
 			in: strings.NewReader(in), out: &limited{to: out, left: s.max}})
 		if errors.Is(err, errTooMuch) {
 			return s.full()
@@ -314,7 +319,8 @@ func (s *store) storeRefs(ctx context.Context, e env.Environment, name, base str
 }
 
 // openRefs reads what storeRefs has stored. Pack is nil without commits. The caller closes it.
-func openRefs(ctx context.Context, o fleet.Objects, name string) (r *refs, pack io.Reader, close func() error, err error) {
+func openRefs(ctx context.Context, o fleet.Objects, name string) (r *refs, pack io.Reader, close func() error,
+	err error) {
 	from, err := o.Open(ctx, name)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("workspace: the recorded commits: %w", err)
@@ -328,7 +334,8 @@ func openRefs(ctx context.Context, o fleet.Objects, name string) (r *refs, pack 
 		err = r.check()
 	}
 	if err == nil && r.V != 1 {
-		err = fmt.Errorf("workspace: recorded commits have version %d, and this program knows version 1: update it", r.V)
+		err = fmt.Errorf("workspace: recorded commits have version %d, and this program knows version 1: update it",
+			r.V)
 	}
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, from.Close())

@@ -40,21 +40,22 @@ const killTime = 10 * time.Second
 func runScript(ctx context.Context, e env.Environment, s script) error {
 	stderr := &tail{max: 8 << 10}
 	fail := make(chan error, 1) // the first error of out
-	p, err := e.Start(ctx, env.Command{Script: s.text, Stdin: s.in != nil, Env: quiet, Output: func(stream int, data []byte) {
-		to := s.out
-		if stream == env.Stderr {
-			to = stderr
-		}
-		if to == nil {
-			return
-		}
-		if _, err := to.Write(data); err != nil {
-			select {
-			case fail <- err:
-			default: // it has failed before
+	p, err := e.Start(ctx, env.Command{Script: s.text, Stdin: s.in != nil, Env: quiet,
+		Output: func(stream int, data []byte) {
+			to := s.out
+			if stream == env.Stderr {
+				to = stderr
 			}
-		}
-	}})
+			if to == nil {
+				return
+			}
+			if _, err := to.Write(data); err != nil {
+				select {
+				case fail <- err:
+				default: // it has failed before
+				}
+			}
+		}})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ func serveSSH(t testing.TB) (port int, key, knownHosts string) {
 	hostKey := filepath.Join(dir, "host")
 	key = filepath.Join(dir, "user")
 	for _, name := range []string{hostKey, key} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", name).CombinedOutput(); err != nil {
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+			name).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
@@ -37,8 +38,9 @@ func serveSSH(t testing.TB) (port int, key, knownHosts string) {
 	port = l.Addr().(*net.TCPAddr).Port
 	must(t, l.Close())
 	config := filepath.Join(dir, "config")
-	must(t, os.WriteFile(config, fmt.Appendf(nil, "Port %d\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile %s.pub\nStrictModes no\nUsePAM no\n"+
-		"PasswordAuthentication no\nPidFile none\n", port, hostKey, key), 0o600))
+	must(t, os.WriteFile(config,
+		fmt.Appendf(nil, "Port %d\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile %s.pub\nStrictModes no\nUsePAM no\n"+
+			"PasswordAuthentication no\nPidFile none\n", port, hostKey, key), 0o600))
 	must(t, os.MkdirAll("/run/sshd", 0o755))
 	cmd := exec.Command(sshd, "-D", "-e", "-f", config)
 	must(t, cmd.Start())
@@ -73,7 +75,8 @@ func TestP9_ClonesOverSSH(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	must(t, os.WriteFile(none, nil, 0o600))
 	other := filepath.Join(t.TempDir(), "other")
-	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", other).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+		other).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	w := newWorkspaces(t, func(o *workspace.Options) {
@@ -96,7 +99,8 @@ func TestP9_ClonesOverSSH(t *testing.T) {
 		"wrong key":    {"wrong", url + source, "does not let us in"},
 		"no such":      {"key", url + source + "/none", "no repository at"},
 	} {
-		_, err := w.Open(t.Context(), fleet.Task{ID: "t2", Repo: &fleet.Repo{URL: test.url, Credential: test.credential}}, o, nil)
+		_, err := w.Open(t.Context(),
+			fleet.Task{ID: "t2", Repo: &fleet.Repo{URL: test.url, Credential: test.credential}}, o, nil)
 		if _, ok := errors.AsType[*fleet.PermanentError](err); !ok || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}

@@ -325,7 +325,8 @@ func (b *batch) Close() error {
 
 // validHash reports whether a hash can be the name of a file.
 func validHash(hash env.Hash) bool {
-	return len(hash) == 2*sha256.Size && !slices.ContainsFunc([]byte(hash), func(c byte) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') })
+	return len(hash) == 2*sha256.Size && !slices.ContainsFunc([]byte(hash),
+		func(c byte) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') })
 }
 
 // writeFile writes a new file, which need not survive this machine.

@@ -81,7 +81,8 @@ func TestP5_NothingIsStoredTwice(t *testing.T) {
 	}
 	again := open(t, newWorkspaces(t), task, o, last)
 	if p := point(t, again); *p != *last || !maps.Equal(stored(t, o, ""), after) {
-		t.Errorf("the next owner's first point is %+v instead of %+v, and stores %v instead of %v", p, last, stored(t, o, ""), after)
+		t.Errorf("the next owner's first point is %+v instead of %+v, and stores %v instead of %v", p, last,
+			stored(t, o, ""), after)
 	}
 	if got, want := listing(t, dirOf(again)), listing(t, dirOf(ws)); got != want {
 		t.Error("the files differ")
@@ -188,7 +189,8 @@ func TestP5_StoreFails(t *testing.T) {
 	o.set(func() { o.fail = nil })
 	last := point(t, ws)
 	again := open(t, newWorkspaces(t), task, o, last)
-	if got, want := listing(t, dirOf(again))+gitState(t, dirOf(again)), listing(t, dirOf(ws))+gitState(t, dirOf(ws)); got != want {
+	if got, want := listing(t, dirOf(again))+gitState(t, dirOf(again)), listing(t, dirOf(ws))+gitState(t,
+		dirOf(ws)); got != want {
 		t.Errorf("it moved as %s, and was %s", got, want)
 	}
 	canceled, cancel := context.WithCancelCause(t.Context())
@@ -243,15 +245,19 @@ func TestP5_DamagedCheckpoints(t *testing.T) {
 		}
 		// What was damaged may not matter, such as the name of a platform in a header. Then it is
 		// the same.
-		if got, want := listing(t, dirOf(again))+gitState(t, dirOf(again)), listing(t, dirOf(ws))+gitState(t, dirOf(ws)); got != want {
+		if got, want := listing(t, dirOf(again))+gitState(t, dirOf(again)), listing(t, dirOf(ws))+gitState(t,
+			dirOf(ws)); got != want {
 			t.Errorf("damage %d made another workspace:\n%s\n%s", i, got, want)
 		}
 		must(t, again.Close())
 	}
 	o.read = nil
-	for _, wrong := range []fleet.WorkspacePoint{{}, {Base: last.Base}, {Base: last.Base, Root: last.Root, Pack: "tree/t2/00000001-x"},
-		{Base: "--output=x", Root: last.Root, Pack: last.Pack}, {Base: last.Base, Root: last.Root, Pack: last.Pack, Git: "artifacts/x"},
-		{Base: last.Base, Root: strings.Repeat("0", 64), Pack: last.Pack}, {Base: last.Base, Root: "../../x", Pack: last.Pack}} {
+	for _, wrong := range []fleet.WorkspacePoint{{}, {Base: last.Base}, {Base: last.Base, Root: last.Root,
+		Pack: "tree/t2/00000001-x"},
+		{Base: "--output=x", Root: last.Root, Pack: last.Pack}, {Base: last.Base, Root: last.Root, Pack: last.Pack,
+			Git: "artifacts/x"},
+		{Base: last.Base, Root: strings.Repeat("0", 64), Pack: last.Pack}, {Base: last.Base, Root: "../../x",
+			Pack: last.Pack}} {
 		if _, err := newWorkspaces(t).Open(t.Context(), task, o, &wrong); err == nil {
 			t.Errorf("%+v opens", wrong)
 		}
@@ -262,10 +268,12 @@ func TestP5_DamagedCheckpoints(t *testing.T) {
 func TestP5_StoreIsFull(t *testing.T) {
 	t.Parallel()
 	o := space(t).Objects()
-	ws := open(t, newWorkspaces(t, func(o *workspace.Options) { o.Limits.StoredBytes = 100_000 }), fleet.Task{ID: "t1"}, o, nil)
+	ws := open(t, newWorkspaces(t, func(o *workspace.Options) { o.Limits.StoredBytes = 100_000 }), fleet.Task{ID: "t1"},
+		o, nil)
 	point(t, ws)
 	write(t, dirOf(ws), map[string]string{"large": noise(1, 100_000)})
-	if _, err := ws.Point(t.Context()); !errors.Is(err, checkpoint.ErrFull) || !strings.Contains(err.Error(), ".gitignore") {
+	if _, err := ws.Point(t.Context()); !errors.Is(err, checkpoint.ErrFull) || !strings.Contains(err.Error(),
+		".gitignore") {
 		t.Errorf("a large file: %v", err)
 	}
 	write(t, dirOf(ws), map[string]string{".gitignore": "large\n"})

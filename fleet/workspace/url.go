@@ -24,8 +24,10 @@ type remoteURL struct {
 // parseURL checks what a task names as its repository. Local ones are for workers that allow
 // directories.
 func parseURL(text string, local bool) (remoteURL, error) {
-	if text == "" || strings.HasPrefix(text, "-") || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
-		return remoteURL{}, permanentf("repo.url %q is not a URL: give one such as https://host/path or ssh://user@host/path", shown(text))
+	if text == "" || strings.HasPrefix(text, "-") ||
+		strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
+		return remoteURL{}, permanentf(
+			"repo.url %q is not a URL: give one such as https://host/path or ssh://user@host/path", shown(text))
 	}
 	if filepath.IsAbs(text) {
 		text = (&url.URL{Scheme: "file", Path: text}).String()
@@ -34,10 +36,12 @@ func parseURL(text string, local bool) (remoteURL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return remoteURL{}, permanentf("repo.url is not a URL: give one such as https://host/path or ssh://user@host/path")
+		return remoteURL{}, permanentf(
+			"repo.url is not a URL: give one such as https://host/path or ssh://user@host/path")
 	}
 	if _, has := u.User.Password(); has {
-		return remoteURL{}, permanentf("repo.url has a password: give the worker a credential, and name it in repo.credential")
+		return remoteURL{}, permanentf(
+			"repo.url has a password: give the worker a credential, and name it in repo.credential")
 	}
 	if u.Scheme != "file" && hasDots(u.Path) {
 		return remoteURL{}, errDots(u.Redacted())
@@ -53,7 +57,8 @@ func parseURL(text string, local bool) (remoteURL, error) {
 	case u.Scheme == "file" && local && u.Host == "" && filepath.IsAbs(u.Path):
 		return remoteURL{scheme: "file", text: u.String()}, nil
 	case u.Scheme == "file":
-		return remoteURL{}, permanentf("repo.url %q is on this machine: this worker clones over https and ssh only", shown(text))
+		return remoteURL{}, permanentf("repo.url %q is on this machine: this worker clones over https and ssh only",
+			shown(text))
 	}
 	return remoteURL{}, permanentf("repo.url %q: repositories are cloned over https and ssh only", shown(u.Redacted()))
 }
@@ -63,7 +68,8 @@ const sshPath = `^(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*@)[A-Za-z0-9][A-Za-z0-9.-]*:[^-
 
 func parseSSHPath(text string) (remoteURL, error) {
 	if !regexp.MustCompile(sshPath).MatchString(text) {
-		return remoteURL{}, permanentf("repo.url %q: give https://host/path, ssh://user@host/path or user@host:path", shown(text))
+		return remoteURL{}, permanentf("repo.url %q: give https://host/path, ssh://user@host/path or user@host:path",
+			shown(text))
 	}
 	_, rest, _ := strings.Cut(text, "@")
 	host, path, _ := strings.Cut(rest, ":")
@@ -99,8 +105,10 @@ const maxRef = 1000
 
 // checkRef checks what a task names as the ref of its repository.
 func checkRef(ref string) error {
-	bad := strings.HasPrefix(ref, "-") || strings.HasPrefix(ref, "/") || strings.HasSuffix(ref, "/") || strings.HasSuffix(ref, ".lock") ||
-		strings.Contains(ref, "..") || strings.Contains(ref, "@{") || strings.Contains(ref, "//") || strings.ContainsAny(ref, " ~^:?*[\\") ||
+	bad := strings.HasPrefix(ref, "-") || strings.HasPrefix(ref, "/") || strings.HasSuffix(ref, "/") ||
+		strings.HasSuffix(ref, ".lock") ||
+		strings.Contains(ref, "..") || strings.Contains(ref, "@{") || strings.Contains(ref, "//") ||
+		strings.ContainsAny(ref, " ~^:?*[\\") ||
 		strings.ContainsFunc(ref, unicode.IsControl) || !utf8.ValidString(ref) || len(ref) > maxRef
 	if bad {
 		return permanentf("repo.ref %q is not the name of a branch, a tag or a commit", shown(ref))

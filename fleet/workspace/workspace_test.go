@@ -27,7 +27,8 @@ func TestP5_SurvivesItsMachine(t *testing.T) {
 		t.Errorf("the clone differs:\n%s", cmp.Diff(want, got))
 	}
 	initial := point(t, first)
-	if head := runGit(t, source, "rev-parse", "HEAD"); initial.Base != head || initial.Head != "refs/heads/main" || initial.Git != "" {
+	if head := runGit(t, source, "rev-parse", "HEAD"); initial.Base != head || initial.Head != "refs/heads/main" ||
+		initial.Git != "" {
 		t.Errorf("the first point is %+v, want base %s", initial, head)
 	}
 	if s := runGit(t, dir, "status", "--porcelain"); s != "" {
@@ -112,7 +113,8 @@ func TestP5_LargeFilesOfTheCommit(t *testing.T) {
 	last := point(t, ws)
 	var patch bytes.Buffer
 	must(t, ws.Patch(t.Context(), &patch))
-	if text := patch.String(); strings.Count(text, "diff --git") != 2 || !strings.Contains(text, "b/x") || !strings.Contains(text, "deleted file") {
+	if text := patch.String(); strings.Count(text, "diff --git") != 2 || !strings.Contains(text, "b/x") ||
+		!strings.Contains(text, "deleted file") {
 		t.Errorf("the patch is %s", text)
 	}
 	again := open(t, newWorkspaces(t, small), task, o, last)
@@ -136,7 +138,8 @@ func TestP5_OverJetStream(t *testing.T) {
 	do(t, ws, "git add -A; git -c user.name=A -c user.email=a@example.com commit -qm x; echo y > y; rm two.txt")
 	last := point(t, ws)
 	again := open(t, newWorkspaces(t), task, s.Objects(), last)
-	if got, want := listing(t, dirOf(again))+gitState(t, dirOf(again)), listing(t, dirOf(ws))+gitState(t, dirOf(ws)); got != want {
+	if got, want := listing(t, dirOf(again))+gitState(t, dirOf(again)), listing(t, dirOf(ws))+gitState(t,
+		dirOf(ws)); got != want {
 		t.Error("it moved as something else")
 	}
 }
@@ -161,7 +164,8 @@ func TestP5_LineEnds(t *testing.T) {
 		t.Errorf("the patch is %q", text)
 	}
 	again := open(t, newWorkspaces(t), task, o, point(t, ws))
-	if got, want := listing(t, dirOf(again))+gitState(t, dirOf(again)), listing(t, dirOf(ws))+gitState(t, dirOf(ws)); got != want {
+	if got, want := listing(t, dirOf(again))+gitState(t, dirOf(again)), listing(t, dirOf(ws))+gitState(t,
+		dirOf(ws)); got != want {
 		t.Errorf("it moved as %s, and was %s", got, want)
 	}
 }

@@ -70,8 +70,9 @@ func (l Limits) orDefaults() Limits {
 type workspaces struct {
 	o Options
 
-	mu   sync.Mutex
-	dirs map[string]chan struct{} // the directories that tasks name; a channel holds a value while a task has its directory
+	mu sync.Mutex
+	// the directories that tasks name; a channel holds a value while a task has its directory
+	dirs map[string]chan struct{}
 }
 
 // New returns workspaces. It removes what workers have left in Options.Dir that are gone.
@@ -107,7 +108,8 @@ func New(o Options) (fleet.Workspaces, error) {
 }
 
 // Open implements [fleet.Workspaces].
-func (w *workspaces) Open(ctx context.Context, t fleet.Task, o fleet.Objects, last *fleet.WorkspacePoint) (fleet.Workspace, error) {
+func (w *workspaces) Open(ctx context.Context, t fleet.Task, o fleet.Objects,
+	last *fleet.WorkspacePoint) (fleet.Workspace, error) {
 	e, err := w.environment(t)
 	if err != nil {
 		return nil, err
@@ -157,7 +159,8 @@ func checkTask(t fleet.Task) error {
 }
 
 // openMade makes the workspace of a task that names no directory.
-func (w *workspaces) openMade(ctx context.Context, t fleet.Task, e Environment, o fleet.Objects, last *fleet.WorkspacePoint) (_ *made, err error) {
+func (w *workspaces) openMade(ctx context.Context, t fleet.Task, e Environment, o fleet.Objects,
+	last *fleet.WorkspacePoint) (_ *made, err error) {
 	if err := endAbandoned(w.o.Dir); err != nil {
 		return nil, err
 	}

@@ -32,7 +32,8 @@ func archives(dist string) (list []archive, err error) {
 	}
 	line := regexp.MustCompile(`(?m)^([0-9a-f]{64})  (attractor_(.+)_([a-z]+)_([a-z0-9]+)\.(tar\.gz|zip))$`)
 	for _, m := range line.FindAllStringSubmatch(string(sums), -1) {
-		list = append(list, archive{sum: m[1], file: m[2], version: m[3], os: m[4], arch: m[5], windows: m[6] == "zip", dir: dist})
+		list = append(list, archive{sum: m[1], file: m[2], version: m[3], os: m[4], arch: m[5], windows: m[6] == "zip",
+			dir: dist})
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s names no archive: make it by goreleaser", filepath.Join(dist, "checksums.txt"))

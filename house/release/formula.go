@@ -31,7 +31,8 @@ func formula(path, url string, list []archive) error {
 		if len(s.Archives) == 0 {
 			return fmt.Errorf("the release has no archive for %s", s.Name)
 		}
-		slices.SortFunc(s.Archives, func(a, b file) int { return strings.Compare(b.Arch, a.Arch) }) // on_arm before on_intel
+		// on_arm before on_intel
+		slices.SortFunc(s.Archives, func(a, b file) int { return strings.Compare(b.Arch, a.Arch) })
 	}
 	t, err := template.New("formula").Parse(formulaText)
 	if err != nil {

@@ -62,7 +62,8 @@ func configurationError(t *testing.T, value any) error {
 	return resolved.Validate(value)
 }
 
-var snapshot = flag.Bool("release.snapshot", false, "make a release with goreleaser, and install it in each way; some ten minutes of processor time")
+var snapshot = flag.Bool("release.snapshot", false,
+	"make a release with goreleaser, and install it in each way; some ten minutes of processor time")
 
 // A release that goreleaser makes is installed in each way, and runs.
 func TestQ5_Snapshot(t *testing.T) {
@@ -70,7 +71,8 @@ func TestQ5_Snapshot(t *testing.T) {
 		t.Skip("without -release.snapshot")
 	}
 	checkout := cloneOfThis(t)
-	goreleaser := exec.CommandContext(t.Context(), "go", "tool", "-modfile=.ci/goreleaser/go.mod", "goreleaser", "release", "--snapshot", "--clean")
+	goreleaser := exec.CommandContext(t.Context(), "go", "tool", "-modfile=.ci/goreleaser/go.mod", "goreleaser",
+		"release", "--snapshot", "--clean")
 	goreleaser.Dir = checkout
 	goreleaser.Env = append(os.Environ(), "PWD="+checkout)
 	out, err := output(goreleaser)
@@ -89,15 +91,18 @@ func TestQ5_Snapshot(t *testing.T) {
 	}
 	for _, a := range list {
 		for _, program := range programsOf(t, a) {
-			bom := filepath.Join(dist, fmt.Sprintf("%s_%s_%s_%s.cdx.json", strings.TrimSuffix(program, ".exe"), a.version, a.os, a.arch))
-			if strings.TrimSuffix(program, ".exe") == "attractor" && !strings.Contains(read(t, bom), "github.com/spf13/pflag") {
+			bom := filepath.Join(dist, fmt.Sprintf("%s_%s_%s_%s.cdx.json", strings.TrimSuffix(program, ".exe"),
+				a.version, a.os, a.arch))
+			if strings.TrimSuffix(program, ".exe") == "attractor" && !strings.Contains(read(t, bom),
+				"github.com/spf13/pflag") {
 				t.Errorf("%s lacks what %s is made of", bom, program)
 			}
 		}
 	}
 
 	prefix := t.TempDir()
-	if out, err := installed(t, []string{"PATH=" + os.Getenv("PATH"), "ATTRACTOR_PREFIX=" + prefix, "ATTRACTOR_MIRROR=" + url}); err != nil {
+	if out, err := installed(t, []string{"PATH=" + os.Getenv("PATH"), "ATTRACTOR_PREFIX=" + prefix,
+		"ATTRACTOR_MIRROR=" + url}); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	works(t, filepath.Join(prefix, "bin", "attractor"))
@@ -108,7 +113,8 @@ func TestQ5_Snapshot(t *testing.T) {
 	}
 	t.Log(publish.String())
 	global := t.TempDir()
-	npm(t, global, "install", "--global", "--prefix", global, "--registry", registry(t, filepath.Join(dist, "npm")), npmScope+"/attractor")
+	npm(t, global, "install", "--global", "--prefix", global, "--registry", registry(t, filepath.Join(dist, "npm")),
+		npmScope+"/attractor")
 	works(t, filepath.Join(global, "bin", "attractor"))
 }
 

@@ -32,17 +32,23 @@ func TestQ5_InstallScript(t *testing.T) {
 		left    string // in the home, of before
 		want    string // in an error; "" if all is installed
 	}{
-		"by curl":                     {spoil: none, without: []string{"wget"}},
-		"by wget":                     {spoil: none, without: []string{"curl"}},
-		"by openssl":                  {spoil: none, without: []string{"sha256sum", "shasum"}},
-		"a version":                   {spoil: none, vars: []string{"ATTRACTOR_VERSION=0.987.0"}},
-		"a version as its tag":        {spoil: none, vars: []string{"ATTRACTOR_VERSION=v0.987.0"}},
-		"another version":             {spoil: none, vars: []string{"ATTRACTOR_VERSION=0.98"}, want: "names no archive for linux/" + runtime.GOARCH + " of version 0.98"},
-		"nothing to download with":    {spoil: none, without: []string{"curl", "wget"}, want: "curl or wget is needed"},
-		"nothing to verify with":      {spoil: none, without: []string{"sha256sum", "shasum", "openssl"}, want: "is needed to verify the download"},
-		"no home":                     {spoil: none, vars: []string{"HOME="}, want: "set HOME or ATTRACTOR_PREFIX"},
-		"no such place":               {vars: []string{"ATTRACTOR_MIRROR=" + url + "/none"}, want: "cannot download " + url + "/none/checksums.txt"},
-		"no release of this platform": {spoil: func(t *testing.T, dir string) { write(t, filepath.Join(dir, "checksums.txt"), "x\n") }, want: "names no archive for linux/"},
+		"by curl":              {spoil: none, without: []string{"wget"}},
+		"by wget":              {spoil: none, without: []string{"curl"}},
+		"by openssl":           {spoil: none, without: []string{"sha256sum", "shasum"}},
+		"a version":            {spoil: none, vars: []string{"ATTRACTOR_VERSION=0.987.0"}},
+		"a version as its tag": {spoil: none, vars: []string{"ATTRACTOR_VERSION=v0.987.0"}},
+		"another version": {spoil: none, vars: []string{"ATTRACTOR_VERSION=0.98"},
+			want: "names no archive for linux/" + runtime.GOARCH + " of version 0.98"},
+		"nothing to download with": {spoil: none, without: []string{"curl", "wget"}, want: "curl or wget is needed"},
+		"nothing to verify with": {spoil: none, without: []string{"sha256sum", "shasum", "openssl"},
+			want: "is needed to verify the download"},
+		"no home": {spoil: none, vars: []string{"HOME="}, want: "set HOME or ATTRACTOR_PREFIX"},
+		"no such place": {vars: []string{"ATTRACTOR_MIRROR=" + url + "/none"},
+			want: "cannot download " + url + "/none/checksums.txt"},
+		"no release of this platform": {spoil: func(t *testing.T,
+			dir string) {
+			write(t, filepath.Join(dir, "checksums.txt"), "x\n")
+		}, want: "names no archive for linux/"},
 		"another archive": {spoil: func(t *testing.T, dir string) {
 			write(t, filepath.Join(dir, archive), string(tarOf(t, "attractor", stub, "attractor-env", stub)))
 		}, want: "nothing was installed; the download is broken or not the release's"},
@@ -114,7 +120,8 @@ func TestQ5_InstallScriptUpdates(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	broken := newDist(t, "#!/bin/sh\nexit 1\n")
-	if out, err := installed(t, append(vars, "ATTRACTOR_MIRROR=file://"+broken)); err == nil || !strings.Contains(out, "does not run on this machine") {
+	if out, err := installed(t, append(vars, "ATTRACTOR_MIRROR=file://"+broken)); err == nil ||
+		!strings.Contains(out, "does not run on this machine") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	program := filepath.Join(prefix, "bin", "attractor")
@@ -150,7 +157,8 @@ func installed(t *testing.T, vars []string) (string, error) {
 func toolsWithout(t *testing.T, without []string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, tool := range []string{"sh", "uname", "mktemp", "rm", "sed", "grep", "cut", "tar", "gzip", "mkdir", "dirname", "cp", "chmod", "mv", "curl", "wget", "sha256sum", "openssl"} {
+	for _, tool := range []string{"sh", "uname", "mktemp", "rm", "sed", "grep", "cut", "tar", "gzip", "mkdir",
+		"dirname", "cp", "chmod", "mv", "curl", "wget", "sha256sum", "openssl"} {
 		path, err := exec.LookPath(tool)
 		if err != nil {
 			t.Fatal(err)

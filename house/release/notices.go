@@ -14,7 +14,8 @@ import (
 // passed on with them. The working directory is the top of the repository.
 func notices(ctx context.Context) (string, error) {
 	const module = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}"
-	printed, err := output(exec.CommandContext(ctx, "go", "list", "-deps", "-f", module, "./cmd/attractor", "./cmd/attractor-env"))
+	printed, err := output(exec.CommandContext(ctx, "go", "list", "-deps", "-f", module, "./cmd/attractor",
+		"./cmd/attractor-env"))
 	if err != nil {
 		return "", err
 	}
@@ -48,7 +49,8 @@ func licenses(dir string) (texts []string, err error) {
 	}
 	for _, e := range entries {
 		name := strings.ToUpper(e.Name())
-		if e.IsDir() || !strings.HasPrefix(name, "LICENSE") && !strings.HasPrefix(name, "COPYING") && !strings.HasPrefix(name, "NOTICE") {
+		if e.IsDir() || !strings.HasPrefix(name, "LICENSE") && !strings.HasPrefix(name, "COPYING") &&
+			!strings.HasPrefix(name, "NOTICE") {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))

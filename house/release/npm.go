@@ -62,8 +62,10 @@ func npmPackages(dir string, list []archive) error {
 	}
 	m := newManifest("attractor", list[0].version)
 	m.Description = "Run coding agents that a program or a person controls at every step"
-	m.Engines, m.Bin, m.Optional = map[string]string{"node": ">=18"}, map[string]string{"attractor": "attractor.js"}, platforms
-	return npmPackage(dir, m, map[string][]byte{"attractor.js": npmLauncher, "README.md": npmReadme, "LICENSE": license})
+	m.Engines, m.Bin, m.Optional = map[string]string{"node": ">=18"}, map[string]string{"attractor": "attractor.js"},
+		platforms
+	return npmPackage(dir, m, map[string][]byte{"attractor.js": npmLauncher, "README.md": npmReadme,
+		"LICENSE": license})
 }
 
 // place returns where a file of an archive is in the package of its platform, or "" for none.
@@ -78,7 +80,8 @@ func place(name string) string {
 }
 
 func newManifest(name, version string) manifest {
-	return manifest{Name: npmScope + "/" + name, Version: version, License: "Apache-2.0", Repository: "github:attractor-go/attractor",
+	return manifest{Name: npmScope + "/" + name, Version: version, License: "Apache-2.0",
+		Repository:   "github:attractor-go/attractor",
 		Distribution: map[string]string{"access": "public"}}
 }
 

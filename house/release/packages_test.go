@@ -35,13 +35,16 @@ func TestQ5_NpmPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	prefix := t.TempDir()
-	npm(t, prefix, "install", "--global", "--prefix", prefix, "--registry", registry(t, filepath.Join(dist, "npm")), npmScope+"/attractor")
+	npm(t, prefix, "install", "--global", "--prefix", prefix, "--registry", registry(t, filepath.Join(dist, "npm")),
+		npmScope+"/attractor")
 	program := filepath.Join(prefix, "bin", "attractor")
-	if out, err := exec.CommandContext(t.Context(), program, "a b", "").CombinedOutput(); err != nil || string(out) != "<a b><>" {
+	if out, err := exec.CommandContext(t.Context(), program, "a b", "").CombinedOutput(); err != nil ||
+		string(out) != "<a b><>" {
 		t.Errorf("%q, %v", out, err)
 	}
 	var ended *exec.ExitError
-	if err := exec.CommandContext(t.Context(), program, "exit").Run(); !errors.As(err, &ended) || ended.ExitCode() != 7 {
+	if err := exec.CommandContext(t.Context(), program, "exit").Run(); !errors.As(err, &ended) ||
+		ended.ExitCode() != 7 {
 		t.Errorf("%v instead of exit code 7", err)
 	}
 	terminated(t, program)
@@ -81,12 +84,16 @@ func TestQ5_NpmWithoutThePlatform(t *testing.T) {
 		t.Fatal(err)
 	}
 	prefix := t.TempDir()
-	if err := os.RemoveAll(filepath.Join(dist, "npm", "attractor-"+nodeOS(runtime.GOOS)+"-"+nodeCPU(runtime.GOARCH))); err != nil {
+	if err := os.RemoveAll(filepath.Join(dist, "npm",
+		"attractor-"+nodeOS(runtime.GOOS)+"-"+nodeCPU(runtime.GOARCH))); err != nil {
 		t.Fatal(err)
 	}
-	npm(t, prefix, "install", "--global", "--prefix", prefix, "--registry", registry(t, filepath.Join(dist, "npm")), npmScope+"/attractor")
-	out, err := exec.CommandContext(t.Context(), filepath.Join(prefix, "bin", "attractor"), "--version").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "is not installed") || !strings.Contains(string(out), "--omit=optional") {
+	npm(t, prefix, "install", "--global", "--prefix", prefix, "--registry", registry(t, filepath.Join(dist, "npm")),
+		npmScope+"/attractor")
+	out, err := exec.CommandContext(t.Context(), filepath.Join(prefix, "bin", "attractor"),
+		"--version").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "is not installed") || !strings.Contains(string(out),
+		"--omit=optional") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -96,7 +103,8 @@ func npm(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), peer.Need(t, "npm"), args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+dir, "npm_config_cache="+filepath.Join(dir, "cache"), "npm_config_update_notifier=false", "npm_config_fund=false",
+	cmd.Env = append(os.Environ(), "HOME="+dir, "npm_config_cache="+filepath.Join(dir, "cache"),
+		"npm_config_update_notifier=false", "npm_config_fund=false",
 		"npm_config_audit=false")
 	out, err := output(cmd)
 	if err != nil {
@@ -128,14 +136,17 @@ func registry(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		file := strings.TrimSpace(npm(t, packed, "pack", "--silent", "--pack-destination", packed, filepath.Join(dir, e.Name())))
+		file := strings.TrimSpace(npm(t, packed, "pack", "--silent", "--pack-destination", packed,
+			filepath.Join(dir, e.Name())))
 		var m map[string]any
 		if err := json.Unmarshal([]byte(read(t, filepath.Join(dir, e.Name(), "package.json"))), &m); err != nil {
 			t.Fatal(err)
 		}
 		name, version := m["name"].(string), m["version"].(string)
-		m["dist"] = map[string]any{"tarball": s.URL + "/" + file, "shasum": fmt.Sprintf("%x", sha1.Sum([]byte(read(t, filepath.Join(packed, file)))))}
-		document := map[string]any{"name": name, "dist-tags": map[string]string{"latest": version}, "versions": map[string]any{version: m}}
+		m["dist"] = map[string]any{"tarball": s.URL + "/" + file,
+			"shasum": fmt.Sprintf("%x", sha1.Sum([]byte(read(t, filepath.Join(packed, file)))))}
+		document := map[string]any{"name": name, "dist-tags": map[string]string{"latest": version},
+			"versions": map[string]any{version: m}}
 		var b bytes.Buffer
 		if err := json.NewEncoder(&b).Encode(document); err != nil {
 			t.Fatal(err)
@@ -167,7 +178,8 @@ func TestQ5_Formula(t *testing.T) {
 	}
 	if ruby, err := exec.LookPath("ruby"); err != nil {
 		t.Log("ruby is not there to check the syntax: ", err)
-	} else if out, err := exec.CommandContext(t.Context(), ruby, "-c", filepath.Join(dist, "homebrew", "attractor.rb")).CombinedOutput(); err != nil {
+	} else if out, err := exec.CommandContext(t.Context(), ruby, "-c", filepath.Join(dist, "homebrew",
+		"attractor.rb")).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -196,15 +208,18 @@ func TestQ5_Pages(t *testing.T) {
 	if err := pages(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	if text := read(t, filepath.Join(dir, "licenses.txt")); !strings.Contains(text, "== github.com/spf13/cobra v") || !strings.Contains(text, "== go1.") {
+	if text := read(t, filepath.Join(dir, "licenses.txt")); !strings.Contains(text, "== github.com/spf13/cobra v") ||
+		!strings.Contains(text, "== go1.") {
 		t.Errorf("the licenses are\n%.2000s", text)
 	}
-	for name, want := range map[string]string{"attractor.1": `.TH "ATTRACTOR" "1"`, "attractor-run.1": `\fB--sandbox\fP`, "attractor-sessions-show.1": "attractor-sessions(1)"} {
+	for name, want := range map[string]string{"attractor.1": `.TH "ATTRACTOR" "1"`,
+		"attractor-run.1": `\fB--sandbox\fP`, "attractor-sessions-show.1": "attractor-sessions(1)"} {
 		if text := read(t, filepath.Join(dir, "man", name)); !strings.Contains(text, want) {
 			t.Errorf("%s has no %q", name, want)
 		}
 	}
-	for name, want := range map[string]string{"attractor.bash": "__start_attractor", "_attractor": "#compdef attractor", "attractor.fish": "complete -c attractor"} {
+	for name, want := range map[string]string{"attractor.bash": "__start_attractor", "_attractor": "#compdef attractor",
+		"attractor.fish": "complete -c attractor"} {
 		if text := read(t, filepath.Join(dir, "completions", name)); !strings.Contains(text, want) {
 			t.Errorf("%s has no %q", name, want)
 		}

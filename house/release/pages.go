@@ -30,7 +30,8 @@ func pages(ctx context.Context, dir string) error {
 	}
 	date := time.Unix(seconds, 0).UTC()
 	man, completions := filepath.Join(dir, "man"), filepath.Join(dir, "completions")
-	if err := errors.Join(os.RemoveAll(man), os.RemoveAll(completions), os.MkdirAll(man, 0o777), os.MkdirAll(completions, 0o777)); err != nil {
+	if err := errors.Join(os.RemoveAll(man), os.RemoveAll(completions), os.MkdirAll(man, 0o777),
+		os.MkdirAll(completions, 0o777)); err != nil {
 		return err
 	}
 	text, err := notices(ctx)

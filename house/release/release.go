@@ -86,14 +86,16 @@ func (r *release) prepare(ctx context.Context) error {
 	}
 	for _, module := range released() {
 		dir := filepath.Join(r.clone(), module)
-		if _, err := r.command(ctx, dir, "go", "mod", "edit", "-dropreplace", library, "-require", library+"@"+r.version); err != nil {
+		if _, err := r.command(ctx, dir, "go", "mod", "edit", "-dropreplace", library, "-require",
+			library+"@"+r.version); err != nil {
 			return err
 		}
 		if _, err := r.command(ctx, dir, "go", "mod", "download", library); err != nil {
 			return err
 		}
 	}
-	if _, err := r.git(ctx, r.clone(), "commit", "--quiet", "--all", "--message", "release: the modules require the library's "+r.version); err != nil {
+	if _, err := r.git(ctx, r.clone(), "commit", "--quiet", "--all", "--message",
+		"release: the modules require the library's "+r.version); err != nil {
 		return err
 	}
 	for _, tag := range others {
@@ -111,7 +113,8 @@ func (r *release) publishing(ctx context.Context) error {
 		return err
 	}
 	first, others := r.tags()
-	_, err = fmt.Fprintf(r.out, "\n%s is ready and nothing is published. To publish it:\n\n  git -C %s push --atomic %s %s\n",
+	_, err = fmt.Fprintf(r.out,
+		"\n%s is ready and nothing is published. To publish it:\n\n  git -C %s push --atomic %s %s\n",
 		r.version, r.clone(), strings.TrimSpace(origin), strings.Join(append([]string{first}, others...), " "))
 	return err
 }
@@ -128,7 +131,8 @@ func output(cmd *exec.Cmd) (string, error) {
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s in %s: %w\n%s%s", strings.Join(cmd.Args, " "), cmd.Dir, err, stdout.String(), stderr.String())
+		return "", fmt.Errorf("%s in %s: %w\n%s%s", strings.Join(cmd.Args, " "), cmd.Dir, err, stdout.String(),
+			stderr.String())
 	}
 	return stdout.String(), nil
 }

@@ -42,7 +42,8 @@ func TestQ5_Release(t *testing.T) {
 		}
 	}
 	for _, module := range released() {
-		if mod := gitIn(t, r.clone(), "show", module+"/"+version+":"+module+"/go.mod"); strings.Contains(mod, "replace") || !strings.Contains(mod, library+" "+version+"\n") {
+		if mod := gitIn(t, r.clone(), "show", module+"/"+version+":"+module+"/go.mod"); strings.Contains(mod,
+			"replace") || !strings.Contains(mod, library+" "+version+"\n") {
 			t.Errorf("%s/go.mod cannot be installed:\n%s", module, mod)
 		}
 	}
@@ -54,13 +55,15 @@ func TestQ5_Release(t *testing.T) {
 func TestQ5_RefusedReleases(t *testing.T) {
 	peer.Need(t, "git")
 	for name, c := range map[string]struct{ version, changelog, tag, changed, want string }{
-		"no version":        {version: "0.1.0", want: `"0.1.0" is no version`},
-		"a later major":     {version: "v2.0.0", want: "module paths end with /v2"},
-		"uncommitted":       {version: "v0.1.0", changed: "x", want: "not committed"},
-		"an old tag":        {version: "v0.1.0", tag: "fleet/v0.1.0", want: "the tag fleet/v0.1.0 exists"},
-		"no changelog":      {version: "v0.1.0", changelog: "## Unreleased\n", want: `no heading "## 0.1.0 - YYYY-MM-DD"`},
-		"another changelog": {version: "v0.1.0", changelog: "## 0.1.0-rc.1 - 2026-12-01\n## 0x1.0 - 2026-12-01\n", want: "no heading"},
-		"in order":          {version: "v0.1.0-rc.1", changelog: "## 0.1.0-rc.1 - 2026-12-01\n"},
+		"no version":    {version: "0.1.0", want: `"0.1.0" is no version`},
+		"a later major": {version: "v2.0.0", want: "module paths end with /v2"},
+		"uncommitted":   {version: "v0.1.0", changed: "x", want: "not committed"},
+		"an old tag":    {version: "v0.1.0", tag: "fleet/v0.1.0", want: "the tag fleet/v0.1.0 exists"},
+		"no changelog": {version: "v0.1.0", changelog: "## Unreleased\n",
+			want: `no heading "## 0.1.0 - YYYY-MM-DD"`},
+		"another changelog": {version: "v0.1.0", changelog: "## 0.1.0-rc.1 - 2026-12-01\n## 0x1.0 - 2026-12-01\n",
+			want: "no heading"},
+		"in order": {version: "v0.1.0-rc.1", changelog: "## 0.1.0-rc.1 - 2026-12-01\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -75,7 +78,8 @@ func TestQ5_RefusedReleases(t *testing.T) {
 				write(t, filepath.Join(dir, "CHANGELOG.md"), c.changed)
 			}
 			r := release{version: c.version, checkout: dir}
-			if err := r.check(t.Context()); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			if err := r.check(t.Context()); c.want == "" && err != nil || c.want != "" &&
+				(err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -104,7 +108,8 @@ func cloneOfThis(t *testing.T) string {
 // state returns the commits, branches and tags of a checkout, and what is changed in it.
 func state(t *testing.T, checkout string) string {
 	t.Helper()
-	return gitIn(t, checkout, "for-each-ref") + gitIn(t, checkout, "rev-parse", "HEAD") + gitIn(t, checkout, "status", "--porcelain", "--ignored")
+	return gitIn(t, checkout, "for-each-ref") + gitIn(t, checkout, "rev-parse", "HEAD") + gitIn(t, checkout, "status",
+		"--porcelain", "--ignored")
 }
 
 func gitIn(t *testing.T, dir string, args ...string) string {

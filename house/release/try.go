@@ -16,7 +16,8 @@ type program struct {
 }
 
 func programs() []program {
-	return []program{{"cmd/attractor", true}, {"cmd/attractor-env", false}, {"fleet/cmd/attractor-fleet", true}, {"otel/cmd/attractor-otel", true}}
+	return []program{{"cmd/attractor", true}, {"cmd/attractor-env", false}, {"fleet/cmd/attractor-fleet", true},
+		{"otel/cmd/attractor-otel", true}}
 }
 
 // try uses the release as its users will.
@@ -82,7 +83,8 @@ func (r *release) use(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), source, 0o666); err != nil {
 		return err
 	}
-	for _, args := range [][]string{{"mod", "init", "example.com/user"}, {"get", library + "@" + r.version}, {"mod", "tidy"}, {"vet", "."}} {
+	for _, args := range [][]string{{"mod", "init", "example.com/user"}, {"get", library + "@" + r.version},
+		{"mod", "tidy"}, {"vet", "."}} {
 		if _, err := r.command(ctx, dir, "go", args...); err != nil {
 			return err
 		}
@@ -109,7 +111,8 @@ func (r *release) command(ctx context.Context, dir, name string, args ...string)
 	}
 	downloaded, proxy, _ := strings.Cut(strings.TrimSpace(printed), "\n")
 	config := filepath.Join(r.dir, "gitconfig")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "[url %q]\n\tinsteadOf = https://%s\n", "file://"+r.clone(), library), 0o666); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "[url %q]\n\tinsteadOf = https://%s\n", "file://"+r.clone(),
+		library), 0o666); err != nil {
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -119,6 +122,7 @@ func (r *release) command(ctx context.Context, dir, name string, args ...string)
 		"GONOPROXY="+library, "GONOSUMDB="+library, "GOPRIVATE=",
 		"GOPROXY=file://"+filepath.Join(downloaded, "cache", "download")+","+proxy,
 		"GOMODCACHE="+filepath.Join(r.dir, "mod"), "GOBIN="+filepath.Join(r.dir, "bin"),
-		"GOWORK=off", "GOFLAGS=-trimpath -modcacherw") // -trimpath: packages of others are compiled once, wherever they lie
+		// -trimpath: packages of others are compiled once, wherever they lie
+		"GOWORK=off", "GOFLAGS=-trimpath -modcacherw")
 	return output(cmd)
 }

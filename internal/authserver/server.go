@@ -119,7 +119,8 @@ func (s *Server) metadata(w http.ResponseWriter, _ *http.Request) {
 		"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token",
 		"registration_endpoint": s.URL + "/register", "revocation_endpoint": s.URL + "/revoke",
 		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
-		"authorization_response_iss_parameter_supported": true, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic"},
+		"authorization_response_iss_parameter_supported": true,
+		"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic"},
 	}
 	if s.Metadata != nil {
 		s.Metadata(m)
@@ -163,11 +164,13 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	back := url.Values{"state": {q.Get("state")}, "iss": {s.URL}}
-	if q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "" || q.Get("resource") == "" {
+	if q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "" ||
+		q.Get("resource") == "" {
 		back.Set("error", "invalid_request")
 	} else {
-		l := &login{client: q.Get("client_id"), redirect: q.Get("redirect_uri"), challenge: q.Get("code_challenge"), resource: q.Get("resource"),
-			scope: q.Get("scope"), code: "code-" + rand.Text()}
+		l := &login{client: q.Get("client_id"), redirect: q.Get("redirect_uri"), challenge: q.Get("code_challenge"),
+			resource: q.Get("resource"),
+			scope:    q.Get("scope"), code: "code-" + rand.Text()}
 		back.Set("code", l.code)
 		s.mu.Lock()
 		s.logins = append(s.logins, l)

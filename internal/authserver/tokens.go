@@ -38,8 +38,10 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "invalid_target", "another resource was approved")
 		return
 	}
-	l.access, l.refresh, l.expiry = append(l.access, "access-"+rand.Text()), append(l.refresh, "refresh-"+rand.Text()), time.Now().Add(s.Lifetime)
-	m := map[string]any{"access_token": l.access[len(l.access)-1], "refresh_token": l.refresh[len(l.refresh)-1], "token_type": "Bearer",
+	l.access, l.refresh, l.expiry = append(l.access, "access-"+rand.Text()), append(l.refresh, "refresh-"+rand.Text()),
+		time.Now().Add(s.Lifetime)
+	m := map[string]any{"access_token": l.access[len(l.access)-1], "refresh_token": l.refresh[len(l.refresh)-1],
+		"token_type": "Bearer",
 		"expires_in": int(s.Lifetime.Seconds())}
 	if l.scope != "" {
 		m["scope"] = l.scope
@@ -70,7 +72,8 @@ func (s *Server) redeem(form url.Values, client string) *login {
 			continue
 		}
 		sum := sha256.Sum256([]byte(form.Get("code_verifier")))
-		if l.used || l.client != client || l.redirect != form.Get("redirect_uri") || l.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
+		if l.used || l.client != client || l.redirect != form.Get("redirect_uri") ||
+			l.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
 			l.dead = true
 			return nil
 		}
@@ -111,7 +114,8 @@ func (s *Server) Check(token, resource string) (scopes []string, expiry time.Tim
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.logins {
-		if !l.dead && len(l.access) > 0 && l.access[len(l.access)-1] == token && l.resource == resource && time.Now().Before(l.expiry) {
+		if !l.dead && len(l.access) > 0 && l.access[len(l.access)-1] == token && l.resource == resource &&
+			time.Now().Before(l.expiry) {
 			return strings.Fields(l.scope), l.expiry, true
 		}
 	}

@@ -38,9 +38,13 @@ func failure(f func(testing.TB)) (text string, after time.Duration) {
 
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for limit, want := range map[time.Duration]string{0: "", 50 * time.Second: "", 100 * time.Second: "it: not within 1m0s"} {
+		for limit, want := range map[time.Duration]string{0: "", 50 * time.Second: "",
+			100 * time.Second: "it: not within 1m0s"} {
 			began := time.Now()
-			text, after := failure(func(t testing.TB) { await.For(t, "it", func() bool { return time.Since(began) >= limit }) })
+			text, after := failure(func(t testing.TB) {
+				await.For(t, "it",
+					func() bool { return time.Since(began) >= limit })
+			})
 			if text != want || after > limit+time.Second || after < min(limit, await.Limit) {
 				t.Errorf("what holds after %v: %q after %v", limit, text, after)
 			}

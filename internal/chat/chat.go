@@ -58,7 +58,8 @@ type Ended struct {
 func Run(ctx context.Context, o Options) (Ended, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &program{Options: o, ctx: ctx, posts: make(chan func()), ended: make(chan struct{}), turn: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+	p := &program{Options: o, ctx: ctx, posts: make(chan func()), ended: make(chan struct{}),
+		turn: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 	defer close(p.ended)
 	var err error
 	if p.history, err = tty.OpenHistory(o.History); err != nil {

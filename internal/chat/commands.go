@@ -28,19 +28,23 @@ func commands() []command {
 	return []command{
 		{"help", "", "list the commands and the keys", true, (*program).help},
 		{"model", "[[PROVIDER/]MODEL]", "list the models, or change to another one", true, (*program).chooseModel},
-		{"effort", "[LEVEL]", "list the levels of reasoning effort, or change to another one", true, (*program).chooseEffort},
+		{"effort", "[LEVEL]", "list the levels of reasoning effort, or change to another one", true,
+			(*program).chooseEffort},
 		{"mode", "[MODE]", "show the mode, or change to ask, accept-edits, plan or full; Shift-Tab goes through the first three", true, (*program).chooseMode},
 		{"compact", "", "replace the beginning of the conversation by a summary", true, (*program).compact},
 		{"diff", "", "show what the session has changed in files", true, (*program).diff},
-		{"undo", "[TURN]", "take back changes of files: those of the last message, or after a turn", false, (*program).undo},
+		{"undo", "[TURN]", "take back changes of files: those of the last message, or after a turn", false,
+			(*program).undo},
 		{"redo", "", "take the last /undo back", false, (*program).redo},
 		{"cost", "", "show the tokens used and what they cost, by model", true, (*program).cost},
 		{"resume", "[ID]", "list the sessions of this directory, or go on with another one", false, (*program).resume},
-		{"fork", "[[ID]@TURN]", "go on in a copy of this session or of another one, as it was after a turn", false, (*program).fork},
+		{"fork", "[[ID]@TURN]", "go on in a copy of this session or of another one, as it was after a turn", false,
+			(*program).fork},
 		{"clear", "", "begin a new session", false, (*program).clear},
 		{"mcp", "", "show the MCP servers", true, (*program).mcp},
 		{"skills", "", "list the skills and the commands of files", true, (*program).skills},
-		{"quit", "", "end the conversation; so does Ctrl-D, or Ctrl-C twice", true, func(p *program, _ string) { p.leave() }},
+		{"quit", "", "end the conversation; so does Ctrl-D, or Ctrl-C twice", true,
+			func(p *program, _ string) { p.leave() }},
 	}
 }
 
@@ -108,7 +112,8 @@ func (p *program) chooseModel(arguments string) {
 			if m.Provider == provider && m.ID == model {
 				mark = "*"
 			}
-			fmt.Fprintf(&b, "%s %s/%s %s\n", mark, oneLine(m.Provider), oneLine(m.ID), p.Style.Faint(strings.Join(m.Efforts, " ")))
+			fmt.Fprintf(&b, "%s %s/%s %s\n", mark, oneLine(m.Provider), oneLine(m.ID),
+				p.Style.Faint(strings.Join(m.Efforts, " ")))
 		}
 		p.say(b.String())
 		return
@@ -122,10 +127,11 @@ func (p *program) chooseModel(arguments string) {
 	if to.Provider == "" {
 		to.Provider, to.ID = setup.ModelNamed(arguments)
 	}
-	p.background(func(ctx context.Context) error { return setup.SetModel(ctx, to.Provider, to.ID) }, p.told(func() string {
-		provider, model, _ := setup.Model()
-		return "the model is " + oneLine(provider) + "/" + oneLine(model) + " from the next answer on"
-	}))
+	p.background(func(ctx context.Context) error { return setup.SetModel(ctx, to.Provider, to.ID) },
+		p.told(func() string {
+			provider, model, _ := setup.Model()
+			return "the model is " + oneLine(provider) + "/" + oneLine(model) + " from the next answer on"
+		}))
 }
 
 // told returns a function that shows the error of a change, or a text if the change has worked.
@@ -144,7 +150,8 @@ func (p *program) chooseEffort(arguments string) {
 	setup := p.current.setup
 	if arguments == "" {
 		_, model, effort := setup.Model()
-		p.say(fmt.Sprintf("the effort of %s is %s; it has %s", oneLine(model), cmp.Or(oneLine(effort), "the provider's default"),
+		p.say(fmt.Sprintf("the effort of %s is %s; it has %s", oneLine(model),
+			cmp.Or(oneLine(effort), "the provider's default"),
 			cmp.Or(strings.Join(setup.Efforts(), ", "), "no levels that are known")))
 		return
 	}
@@ -166,7 +173,8 @@ func (p *program) chooseMode(arguments string) {
 // setMode changes the mode.
 func (p *program) setMode(m permit.Mode) {
 	setup := p.current.setup
-	p.background(func(ctx context.Context) error { return setup.SetMode(ctx, m) }, p.told(func() string { return "the mode is " + string(setup.Mode()) }))
+	p.background(func(ctx context.Context) error { return setup.SetMode(ctx, m) },
+		p.told(func() string { return "the mode is " + string(setup.Mode()) }))
 }
 
 // nextMode goes to the next mode. Full access has to be asked for by name.
@@ -195,7 +203,8 @@ func (p *program) compact(string) {
 			p.warn("nothing can be compacted while the session is " + p.task.what)
 			return
 		}
-		p.background(session.Compact, p.told(func() string { return "the conversation is compacted before the next answer" }))
+		p.background(session.Compact,
+			p.told(func() string { return "the conversation is compacted before the next answer" }))
 		return
 	}
 	p.start(&task{what: "compacting"}, func(ctx context.Context) func() {
@@ -217,7 +226,8 @@ func (p *program) clear(string) {
 	c.Resume, c.Fork, c.Turn = "", "", 0
 	if p.current != nil {
 		provider, model, effort := p.current.setup.Model()
-		if o := &p.current.setup.Options; p.current.setup.Resumed || provider != o.Provider || model != cmp.Or(o.Model, o.Profile.Model) {
+		if o := &p.current.setup.Options; p.current.setup.Resumed || provider != o.Provider ||
+			model != cmp.Or(o.Model, o.Profile.Model) {
 			c.Unset("provider", "model", "context_window")
 			c.Model = provider + "/" + model
 		}
@@ -311,7 +321,8 @@ func (p *program) list(ctx context.Context) (string, error) {
 		if s.Locked {
 			running = " (open)"
 		}
-		fmt.Fprintf(&b, "  %s  %s  %s%s\n", oneLine(sessions.ShortID(s.ID)), s.Modified.Local().Format("2006-01-02 15:04"), render.Shorten(s.Task, 60), running)
+		fmt.Fprintf(&b, "  %s  %s  %s%s\n", oneLine(sessions.ShortID(s.ID)),
+			s.Modified.Local().Format("2006-01-02 15:04"), render.Shorten(s.Task, 60), running)
 	}
 	if n == 0 {
 		return "there are no other sessions of this directory", nil
@@ -374,7 +385,8 @@ func (p *program) skills(string) {
 	}
 	var b strings.Builder
 	for _, c := range p.current.names {
-		b.WriteString(p.Style.Entry("/"+oneLine(c.Name)+" "+render.Shorten(c.Hint, 20), render.Shorten(c.Description, 100)))
+		b.WriteString(p.Style.Entry("/"+oneLine(c.Name)+" "+render.Shorten(c.Hint, 20), render.Shorten(c.Description,
+			100)))
 	}
 	p.say(b.String())
 }

@@ -24,7 +24,8 @@ func TestU22_CostByPurpose(t *testing.T) {
 		}
 		var log journal.Memory
 		o := longsession.Options(local, 0)
-		server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "The first answer."}, fakellm.Turn{Text: "The second answer."}),
+		server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "The first answer."},
+			fakellm.Turn{Text: "The second answer."}),
 			fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultCut, After: 3}}})
 		provider, err := anthropic.New(anthropic.Options{
 			Name: "test", APIKey: "k", BaseURL: "http://model.test", HTTPClient: llmtest.PipeClient(t, server),
@@ -42,7 +43,8 @@ func TestU22_CostByPurpose(t *testing.T) {
 				t.Fatal(err)
 			}
 			text, err := costs(t.Context(), &log)
-			if err != nil || !strings.Contains(text, "test/model-1: ") || strings.Count(text, "    for ") != len(purposes) {
+			if err != nil || !strings.Contains(text, "test/model-1: ") ||
+				strings.Count(text, "    for ") != len(purposes) {
 				t.Errorf("%v\n%s", err, text)
 			}
 			for _, purpose := range purposes {

@@ -28,7 +28,8 @@ func (p *program) openFront() (<-chan tty.Piece, error) {
 	}
 	width, height := tty.Size(p.Out)
 	p.Style.Width, p.Style.Rich = width-1, true
-	p.front = &rich{program: p, terminal: terminal, screen: tty.NewScreen(p.Out, width, height), width: width, height: height}
+	p.front = &rich{program: p, terminal: terminal, screen: tty.NewScreen(p.Out, width, height), width: width,
+		height: height}
 	return terminal.Input(), nil
 }
 

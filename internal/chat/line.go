@@ -153,7 +153,8 @@ func (p *program) failedTurn(c *conversation, err error) {
 	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
 		p.note("Check the API key in the environment, or choose another model: /model")
 	case errors.Is(err, agent.ErrClosed):
-		p.note("The session has ended. /resume " + sessions.ShortID(c.session.ID()) + " opens it again, /clear begins a new one.")
+		p.note("The session has ended. /resume " + sessions.ShortID(c.session.ID()) +
+			" opens it again, /clear begins a new one.")
 	case errors.As(err, new(*llm.Error)):
 		p.note("What you write next goes on from here.")
 	}
@@ -216,9 +217,11 @@ func otherCommands() map[string]string {
 	shell := func(command string) string { return command + " in a shell" }
 	rules := "/mode, and " + shell("attractor rules check")
 	return map[string]string{
-		"agents": shell("attractor agents"), "approvals": rules, "checkpoint": "/undo or /fork", "config": shell("attractor config"),
+		"agents": shell("attractor agents"), "approvals": rules, "checkpoint": "/undo or /fork",
+		"config":   shell("attractor config"),
 		"continue": "/resume", "export": shell("attractor sessions export"), "hooks": shell("attractor hooks"),
-		"memory": shell("attractor prompt --sources"), "new": "/clear", "permissions": rules, "plan": "/mode plan", "rewind": "/undo or /fork",
+		"memory": shell("attractor prompt --sources"), "new": "/clear", "permissions": rules, "plan": "/mode plan",
+		"rewind":   "/undo or /fork",
 		"settings": shell("attractor config"), "status": "/cost", "usage": "/cost",
 	}
 }
@@ -242,9 +245,11 @@ func (p *program) unknown(text string) bool {
 	case alone && other:
 		p.hint = fmt.Sprintf("there is no /%s; here it is %s. A space in front sends it as text", name, here)
 	case len(near) > 0:
-		p.hint = fmt.Sprintf("there is no /%s; did you mean %s? A space in front sends it as text", render.Shorten(name, 30), strings.Join(near, " or "))
+		p.hint = fmt.Sprintf("there is no /%s; did you mean %s? A space in front sends it as text",
+			render.Shorten(name, 30), strings.Join(near, " or "))
 	case alone:
-		p.hint = fmt.Sprintf("there is no /%s; /help lists the commands. A space in front sends it as text", render.Shorten(name, 30))
+		p.hint = fmt.Sprintf("there is no /%s; /help lists the commands. A space in front sends it as text",
+			render.Shorten(name, 30))
 	default:
 		return false
 	}

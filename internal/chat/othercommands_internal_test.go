@@ -12,7 +12,8 @@ func TestQ4_CommandsOfOtherPrograms(t *testing.T) {
 	p, c := withSession(t)
 	p.current = c
 	for other, here := range otherCommands() {
-		if name, is := strings.CutPrefix(here, "/"); is && !slices.ContainsFunc(commands(), func(c command) bool { return strings.HasPrefix(name, c.name) }) {
+		if name, is := strings.CutPrefix(here, "/"); is && !slices.ContainsFunc(commands(),
+			func(c command) bool { return strings.HasPrefix(name, c.name) }) {
 			t.Errorf("/%s leads to %s, which does not exist", other, here)
 		}
 		if p.hint = ""; !p.unknown("/"+other) || !strings.Contains(p.hint, "; here it is "+here+". ") {

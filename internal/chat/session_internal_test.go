@@ -37,7 +37,8 @@ func withSession(t *testing.T) (*program, *conversation) {
 	p := &program{ctx: t.Context(), posts: make(chan func()), ended: make(chan struct{})}
 	p.history, _ = tty.OpenHistory("") // which reads no file
 	p.front = blank{p}
-	return p, &conversation{session: session, setup: &attractor.Setup{Secrets: secret.New()}, view: render.NewSession(render.Style{}), live: render.NewLive()}
+	return p, &conversation{session: session, setup: &attractor.Setup{Secrets: secret.New()},
+		view: render.NewSession(render.Style{}), live: render.NewLive()}
 }
 
 // What a resumed session shows of its last answer has no secret, although the history has the
@@ -52,7 +53,8 @@ func TestL7_RecapIsMasked(t *testing.T) {
 	}
 	p.current = c
 	p.recap()
-	if text := p.above.String(); !strings.Contains(text, "How is it?") || !strings.Contains(text, "[secret WORDS]") || strings.Contains(text, "of package 1") {
+	if text := p.above.String(); !strings.Contains(text, "How is it?") || !strings.Contains(text, "[secret WORDS]") ||
+		strings.Contains(text, "of package 1") {
 		t.Errorf("the recap is\n%s", text)
 	}
 }

@@ -27,7 +27,8 @@ func (p *program) event(of *conversation, ev agent.Event) {
 		text = of.view.Event(ev)
 	}
 	if e, ok := ev.(*agent.Compaction); ok {
-		text += p.Style.Faint(fmt.Sprintf("compacted: a summary replaces %s, about %s tokens instead of %s", render.Count(e.TurnsReplaced, "turn"),
+		text += p.Style.Faint(fmt.Sprintf("compacted: a summary replaces %s, about %s tokens instead of %s",
+			render.Count(e.TurnsReplaced, "turn"),
 			render.Thousands(e.TokensAfter), render.Thousands(e.TokensBefore))) + "\n"
 	}
 	p.dirty = true

@@ -43,7 +43,8 @@ func TestN5_KeysForWithdrawnQuestions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				typed := make(chan tty.Piece)
-				p := &program{ctx: t.Context(), posts: make(chan func()), ended: make(chan struct{}), turn: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+				p := &program{ctx: t.Context(), posts: make(chan func()), ended: make(chan struct{}),
+					turn: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 				p.history, _ = tty.OpenHistory("") // which reads no file
 				p.front = blank{p}
 				over := make(chan struct{})

@@ -62,7 +62,8 @@ Exit codes:
 		},
 	}
 	f.register(cmd.Flags())
-	cmd.Flags().StringVar(&dir, "dir", "", "with --env-command: begin sessions in this `directory` there (default: the one in which the command starts)")
+	cmd.Flags().StringVar(&dir, "dir", "",
+		"with --env-command: begin sessions in this `directory` there (default: the one in which the command starts)")
 	return cmd
 }
 
@@ -144,9 +145,11 @@ const keyMethod = "environment"
 
 // agent returns what the editor can run.
 func (e *editor) agent() *acp.Agent {
-	a := &acp.Agent{Name: "attractor", Title: "Attractor", Version: version.Program(), Open: e.open, Dirs: true, RemoteServers: []string{"http"},
+	a := &acp.Agent{Name: "attractor", Title: "Attractor", Version: version.Program(), Open: e.open, Dirs: true,
+		RemoteServers: []string{"http"},
 		Auth: []acp.AuthMethod{{ID: keyMethod, Name: "API key in the environment",
-			Description: "Set " + orList(providers.Variables()) + " in the environment of the agent, in the editor's settings, and restart it."}},
+			Description: "Set " + orList(providers.Variables()) +
+				" in the environment of the agent, in the editor's settings, and restart it."}},
 		Authenticate: e.authenticate}
 	if e.config.Store != nil {
 		a.Resumes, a.List, a.Delete = true, e.list, e.remove
@@ -168,14 +171,17 @@ func (e *editor) authenticate(context.Context, string) error {
 	if len(e.config.Providers) > 0 && e.config.CheckProvider() == nil {
 		return nil
 	}
-	return acp.Errorf(acp.CodeAuthRequired, "there is no API key: set %s in the environment of the agent, in the editor's settings, and restart it", orList(providers.Variables()))
+	return acp.Errorf(acp.CodeAuthRequired,
+		"there is no API key: set %s in the environment of the agent, in the editor's settings, and restart it",
+		orList(providers.Variables()))
 }
 
 // editorError returns an error of a session that cannot be opened, as the editor gets it.
 func editorError(err error) error {
 	code := acp.CodeInternal
 	switch {
-	case errors.Is(err, attractor.ErrNoKey), errors.Is(err, attractor.ErrNoProvider), errors.Is(err, attractor.ErrNoServer), errors.Is(err, attractor.ErrFallback):
+	case errors.Is(err, attractor.ErrNoKey), errors.Is(err, attractor.ErrNoProvider),
+		errors.Is(err, attractor.ErrNoServer), errors.Is(err, attractor.ErrFallback):
 		code = acp.CodeAuthRequired
 	case errors.Is(err, sessions.ErrNotFound):
 		code = acp.CodeNotFound

@@ -59,7 +59,8 @@ func TestN1_Modes(t *testing.T) {
 	if value(got["configOptions"], "mode") != "full" {
 		t.Errorf("the options afterwards: %s", shown(got))
 	}
-	if told := e.of(session, "current_mode_update"); len(told) == 0 || at(told[len(told)-1], "currentModeId") != "full" {
+	if told := e.of(session, "current_mode_update"); len(told) == 0 ||
+		at(told[len(told)-1], "currentModeId") != "full" {
 		t.Errorf("the mode was told as %s", shown(told))
 	}
 	if stop := e.prompt(session, "run"); stop != "end_turn" || len(e.asks) > 0 {
@@ -71,8 +72,10 @@ func TestN1_Modes(t *testing.T) {
 		}
 	}
 	e.refuses(-32602, "", "session/set_mode", object{"sessionId": session, "modeId": "read-only"})
-	e.refuses(-32602, "", "session/set_config_option", object{"sessionId": session, "configId": "colour", "value": "red"})
-	e.refuses(-32602, "", "session/set_config_option", object{"sessionId": session, "configId": "mode", "type": "boolean", "value": true})
+	e.refuses(-32602, "", "session/set_config_option", object{"sessionId": session, "configId": "colour",
+		"value": "red"})
+	e.refuses(-32602, "", "session/set_config_option", object{"sessionId": session, "configId": "mode",
+		"type": "boolean", "value": true})
 	e.end()
 }
 
@@ -81,7 +84,8 @@ func TestN1_Modes(t *testing.T) {
 func TestN1_PlanMode(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("", use("write_file", object{"file_path": "one", "content": "x"})),
-		say("", use("exit_plan_mode", object{"plan": "# First\n\nno"})), say("", use("exit_plan_mode", object{"plan": "# Then\n\nWrite `one`."})),
+		say("", use("exit_plan_mode", object{"plan": "# First\n\nno"})),
+		say("", use("exit_plan_mode", object{"plan": "# Then\n\nWrite `one`."})),
 		say("", use("write_file", object{"file_path": "one", "content": "x"})), say("Done."))
 	h := newHome(t, url)
 	e := h.newEditor()
@@ -92,10 +96,12 @@ func TestN1_PlanMode(t *testing.T) {
 	if stop := e.prompt(session, "plan it"); stop != "end_turn" {
 		t.Errorf("stopped with %s", stop)
 	}
-	if len(e.asks) != 2 || !strings.Contains(at(e.asks[1].params, "toolCall", "content"), "Write `one`.") || at(e.asks[1].params, "toolCall", "kind") != "switch_mode" {
+	if len(e.asks) != 2 || !strings.Contains(at(e.asks[1].params, "toolCall", "content"), "Write `one`.") ||
+		at(e.asks[1].params, "toolCall", "kind") != "switch_mode" {
 		t.Errorf("asked: %v", e.asks)
 	}
-	if told := e.of(session, "current_mode_update"); len(told) == 0 || at(told[len(told)-1], "currentModeId") != "accept-edits" {
+	if told := e.of(session, "current_mode_update"); len(told) == 0 ||
+		at(told[len(told)-1], "currentModeId") != "accept-edits" {
 		t.Errorf("the mode was told as %s", shown(told))
 	}
 	if _, err := os.Stat(filepath.Join(h.dir, "one")); err != nil {
@@ -136,8 +142,10 @@ func TestN1_ModelAndEffort(t *testing.T) {
 	e.prompt(session, "three")
 	e.end()
 	requests := server.Requests()
-	if "anthropic/"+requests[0].Model != was || "anthropic/"+requests[1].Model != other || "anthropic/"+requests[2].Model != other || requests[2].Effort != "low" {
-		t.Errorf("the models are %s, %s and %s, the effort %s", requests[0].Model, requests[1].Model, requests[2].Model, requests[2].Effort)
+	if "anthropic/"+requests[0].Model != was || "anthropic/"+requests[1].Model != other ||
+		"anthropic/"+requests[2].Model != other || requests[2].Effort != "low" {
+		t.Errorf("the models are %s, %s and %s, the effort %s", requests[0].Model, requests[1].Model, requests[2].Model,
+			requests[2].Effort)
 	}
 }
 
@@ -155,10 +163,13 @@ func TestN1_CommandsAndPlans(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "check.md"), []byte("---\ndescription: Checks a thing\nargument-hint: THING\n---\nPlease check $ARGUMENTS well.\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "check.md"),
+		[]byte("---\ndescription: Checks a thing\nargument-hint: THING\n---\nPlease check $ARGUMENTS well.\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	e := h.newEditorWith([]string{"OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + url + "/v1"}) // its profile has a todo list
+	// its profile has a todo list
+	e := h.newEditorWith([]string{"OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + url + "/v1"})
 	e.initialize()
 	session := e.open(h.dir)
 	e.await("the commands", func() bool {
@@ -166,7 +177,8 @@ func TestN1_CommandsAndPlans(t *testing.T) {
 			return strings.Contains(at(u, "update", "availableCommands"), `"name":"check"`)
 		})
 	})
-	if told := shown(e.of(session, "available_commands_update")); !strings.Contains(told, "Checks a thing") || !strings.Contains(told, "THING") {
+	if told := shown(e.of(session, "available_commands_update")); !strings.Contains(told, "Checks a thing") ||
+		!strings.Contains(told, "THING") {
 		t.Errorf("the commands: %s", told)
 	}
 	e.prompt(session, "/check the door")
@@ -174,13 +186,15 @@ func TestN1_CommandsAndPlans(t *testing.T) {
 		t.Error("the command was not run")
 	}
 	plans := e.of(session, "plan")
-	if len(plans) != 2 || at(plans[1], "entries", "0", "status") != "completed" || at(plans[1], "entries", "1", "content") != "write" {
+	if len(plans) != 2 || at(plans[1], "entries", "0", "status") != "completed" || at(plans[1], "entries", "1",
+		"content") != "write" {
 		t.Errorf("the plans: %s", shown(plans))
 	}
 	if info := e.of(session, "session_info_update"); len(info) == 0 || at(info[0], "title") == "" {
 		t.Errorf("the title: %s", shown(info))
 	}
-	if usage := e.of(session, "usage_update"); len(usage) == 0 || at(usage[0], "used") == "" || at(usage[0], "size") == "" {
+	if usage := e.of(session, "usage_update"); len(usage) == 0 || at(usage[0], "used") == "" ||
+		at(usage[0], "size") == "" {
 		t.Errorf("the usage: %s", shown(usage))
 	}
 	e.refuses(-32602, "nothere", "session/prompt", prompt(session, "/nothere"))
@@ -191,7 +205,8 @@ func TestN1_CommandsAndPlans(t *testing.T) {
 // it.
 func TestN1_Questions(t *testing.T) {
 	t.Parallel()
-	turns := []fakellm.Turn{say("", use("ask_user", object{"question": "Which colour?", "options": []string{"red", "blue"}})), say("Fine.")}
+	turns := []fakellm.Turn{say("",
+		use("ask_user", object{"question": "Which colour?", "options": []string{"red", "blue"}})), say("Fine.")}
 	for name, forms := range map[string]bool{"forms": true, "texts": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,14 +220,16 @@ func TestN1_Questions(t *testing.T) {
 			}
 			session := e.open(h.dir)
 			e.on("elicitation/create", func(a ask) {
-				if !strings.Contains(at(a.params, "message"), "Which colour?") || !strings.Contains(at(a.params, "requestedSchema"), "blue") {
+				if !strings.Contains(at(a.params, "message"), "Which colour?") ||
+					!strings.Contains(at(a.params, "requestedSchema"), "blue") {
 					t.Errorf("the form: %v", a.params)
 				}
 				e.answer(a, object{"action": "accept", "content": object{"choice": "blue"}}, nil)
 			})
 			stop := e.prompt(session, "paint")
 			if !forms {
-				if text := e.text(session, "agent_message_chunk"); !strings.Contains(text, "Which colour?") || !strings.Contains(text, "blue") {
+				if text := e.text(session, "agent_message_chunk"); !strings.Contains(text, "Which colour?") ||
+					!strings.Contains(text, "blue") {
 					t.Errorf("the question as a text: %q", text)
 				}
 				stop = e.prompt(session, "blue")
@@ -222,7 +239,8 @@ func TestN1_Questions(t *testing.T) {
 			}
 			requests := server.Requests()
 			if len(requests) != 2 || !strings.Contains(lastResults(requests[1].Messages), "blue") {
-				t.Errorf("%d requests, the last with the results %s", len(requests), lastResults(requests[len(requests)-1].Messages))
+				t.Errorf("%d requests, the last with the results %s", len(requests),
+					lastResults(requests[len(requests)-1].Messages))
 			}
 			if text := e.text(session, "agent_message_chunk"); !strings.HasSuffix(text, "Fine.") {
 				t.Errorf("the end is %q", text)

@@ -99,7 +99,8 @@ func startEditor(t *testing.T, agent *exec.Cmd) *scriptedEditor {
 	cmd := exec.CommandContext(ctx, node, append([]string{script, modules, agent.Path}, agent.Args[1:]...)...)
 	cmd.Env = append(agent.Env, "NODE_COMPILE_CACHE="+filepath.Join(modules, ".compiled"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	e := &scriptedEditor{T: t, cmd: cmd, ended: make(chan struct{}), changed: make(chan struct{}), replies: map[int]reply{}, answers: map[string]func(ask){}}
+	e := &scriptedEditor{T: t, cmd: cmd, ended: make(chan struct{}), changed: make(chan struct{}),
+		replies: map[int]reply{}, answers: map[string]func(ask){}}
 	e.in, err = cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -362,7 +363,8 @@ func (e *scriptedEditor) refuses(code int, words string, method string, params o
 		return
 	}
 	if r.Error.Code != code || !strings.Contains(fmt.Sprint(r.Error.Message, " ", r.Error.Data), words) {
-		e.Errorf("%s: error %d: %s (%v), want %d with %q", method, r.Error.Code, r.Error.Message, r.Error.Data, code, words)
+		e.Errorf("%s: error %d: %s (%v), want %d with %q", method, r.Error.Code, r.Error.Message, r.Error.Data, code,
+			words)
 	}
 }
 
@@ -378,7 +380,8 @@ func (e *scriptedEditor) initialize(capabilities ...object) object {
 	for _, c := range capabilities {
 		offers = c
 	}
-	return e.call("initialize", object{"protocolVersion": 1, "clientCapabilities": offers, "clientInfo": object{"name": "scripted-editor", "version": "1"}})
+	return e.call("initialize", object{"protocolVersion": 1, "clientCapabilities": offers,
+		"clientInfo": object{"name": "scripted-editor", "version": "1"}})
 }
 
 // open opens a session in a directory and returns its id.
@@ -512,16 +515,25 @@ func TestN1_TheSchemaIsChecked(t *testing.T) {
 	}{
 		{"a chunk", true, update(object{"sessionUpdate": "agent_message_chunk", "content": text}), ""},
 		{"no version", true, object{"method": "session/update"}, "no jsonrpc"},
-		{"an unknown kind", true, update(object{"sessionUpdate": "shout", "content": text}), "not a SessionNotification"},
-		{"a missing field", true, update(object{"sessionUpdate": "tool_call", "toolCallId": "1"}), "not a SessionNotification"},
-		{"a misspelled field", true, update(object{"sessionUpdate": "tool_call", "toolCallId": "1", "title": "x", "rawinput": 1}), "no /update/rawinput"},
-		{"a wrong value that clients would ignore", true, update(object{"sessionUpdate": "tool_call", "toolCallId": "1", "title": "x", "status": "done"}), "not a SessionNotification"},
-		{"the other side's method", true, object{"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": prompt("s", "x")}, "not for this side"},
-		{"an unknown method", true, object{"jsonrpc": "2.0", "method": "session/shout"}, "no Notification session/shout"},
+		{"an unknown kind", true, update(object{"sessionUpdate": "shout", "content": text}),
+			"not a SessionNotification"},
+		{"a missing field", true, update(object{"sessionUpdate": "tool_call", "toolCallId": "1"}),
+			"not a SessionNotification"},
+		{"a misspelled field", true, update(object{"sessionUpdate": "tool_call", "toolCallId": "1", "title": "x",
+			"rawinput": 1}), "no /update/rawinput"},
+		{"a wrong value that clients would ignore", true, update(object{"sessionUpdate": "tool_call", "toolCallId": "1",
+			"title": "x", "status": "done"}), "not a SessionNotification"},
+		{"the other side's method", true, object{"jsonrpc": "2.0", "id": 1, "method": "session/prompt",
+			"params": prompt("s", "x")}, "not for this side"},
+		{"an unknown method", true, object{"jsonrpc": "2.0", "method": "session/shout"},
+			"no Notification session/shout"},
 		{"an answer to nothing", true, object{"jsonrpc": "2.0", "id": 77, "result": object{}}, "answer to no request"},
-		{"a client's request", false, object{"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": prompt("s", "x")}, ""},
-		{"the same id", false, object{"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": prompt("s", "x")}, "used twice"},
-		{"an unknown reason", true, object{"jsonrpc": "2.0", "id": 1, "result": object{"stopReason": "tired"}}, "not a PromptResponse"},
+		{"a client's request", false, object{"jsonrpc": "2.0", "id": 1, "method": "session/prompt",
+			"params": prompt("s", "x")}, ""},
+		{"the same id", false, object{"jsonrpc": "2.0", "id": 1, "method": "session/prompt",
+			"params": prompt("s", "x")}, "used twice"},
+		{"an unknown reason", true, object{"jsonrpc": "2.0", "id": 1, "result": object{"stopReason": "tired"}},
+			"not a PromptResponse"},
 	} {
 		e.send(object{"do": "check", "agent": tt.agent, "message": tt.message})
 		var got string

@@ -28,7 +28,8 @@ func TestN1_ServersOfTheEditor(t *testing.T) {
 		case !slices.Contains(r.Tools, "mcp__pipe__echo") || !slices.Contains(r.Tools, "mcp__web__echo"):
 			return say("", use("shell", object{"command": "sleep 0.3"})) // Node takes its time
 		case !strings.Contains(last, "Echo: ") && !strings.Contains(last, "PATH"):
-			return say("", use("mcp__pipe__echo", object{"message": "through the pipe"}), use("mcp__web__echo", object{"message": "through HTTP"}))
+			return say("", use("mcp__pipe__echo", object{"message": "through the pipe"}),
+				use("mcp__web__echo", object{"message": "through HTTP"}))
 		case !strings.Contains(last, "PATH"):
 			return say("", use("mcp__pipe__get-env", object{}))
 		}
@@ -39,7 +40,8 @@ func TestN1_ServersOfTheEditor(t *testing.T) {
 	e := h.newEditor("--yes")
 	e.initialize()
 	none := []any{}
-	pipe := object{"name": "pipe", "command": program, "args": none, "env": []any{object{"name": "EDITOR_TOKEN", "value": "token-of-the-editor-1"}}}
+	pipe := object{"name": "pipe", "command": program, "args": none,
+		"env": []any{object{"name": "EDITOR_TOKEN", "value": "token-of-the-editor-1"}}}
 	session := at(e.call("session/new", object{"cwd": h.dir, "mcpServers": []any{pipe,
 		object{"type": "http", "name": "web", "url": peer.ServeEverything(t), "headers": none},
 		object{"name": "broken", "command": "/none/such", "args": none, "env": none}}}), "sessionId")
@@ -55,7 +57,9 @@ func TestN1_ServersOfTheEditor(t *testing.T) {
 	if strings.Contains(shown, "token-of-the-editor-1") {
 		t.Error("the editor's secret is shown")
 	}
-	e.refuses(-32602, "sse", "session/new", object{"cwd": h.dir, "mcpServers": []any{object{"type": "sse", "name": "old", "url": "http://127.0.0.1:1/sse", "headers": none}}})
+	e.refuses(-32602, "sse", "session/new",
+		object{"cwd": h.dir, "mcpServers": []any{object{"type": "sse", "name": "old", "url": "http://127.0.0.1:1/sse",
+			"headers": none}}})
 	e.end()
 }
 
@@ -105,7 +109,8 @@ func TestN1_UnsavedBuffers(t *testing.T) {
 	edit := func(old, text string) fakellm.Turn {
 		return say("", use("edit_file", object{"file_path": "f", "old_string": old, "new_string": text}))
 	}
-	url, server := serve(t, nil, say("", use("read_file", object{"file_path": "f"})), edit("typed", "edited"), edit("edited", "again"),
+	url, server := serve(t, nil, say("", use("read_file", object{"file_path": "f"})), edit("typed", "edited"),
+		edit("edited", "again"),
 		say("", use("write_file", object{"file_path": "new", "content": "made\n"})), say("Done."))
 	h := newHome(t, url)
 	h.file("f", "saved\n")
@@ -133,7 +138,8 @@ func TestN1_UnsavedBuffers(t *testing.T) {
 			t.Errorf("the model has not read %q", want)
 		}
 	}
-	if refused := lastResults(requests[3].Messages); !strings.Contains(refused, "has changed since the call was approved") {
+	if refused := lastResults(requests[3].Messages); !strings.Contains(refused,
+		"has changed since the call was approved") {
 		t.Errorf("the edit of what has changed: %s", refused)
 	}
 	data, err := os.ReadFile(file)
@@ -152,7 +158,8 @@ func TestN1_FurtherDirectories(t *testing.T) {
 	other := t.TempDir()
 	file := filepath.Join(other, "f")
 	url, server := serve(t, nil, say("", use("read_file", object{"file_path": file})),
-		say("", use("edit_file", object{"file_path": file, "old_string": "typed", "new_string": "edited"})), say("Done."))
+		say("", use("edit_file", object{"file_path": file, "old_string": "typed", "new_string": "edited"})),
+		say("Done."))
 	h := newHome(t, url)
 	if err := os.WriteFile(file, []byte("saved\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -161,9 +168,12 @@ func TestN1_FurtherDirectories(t *testing.T) {
 	files := e.offerFiles()
 	files.unsaved[file] = "typed\n"
 	e.initialize(object{"fs": object{"readTextFile": true, "writeTextFile": true}})
-	e.refuses(-32602, "none", "session/new", object{"cwd": h.dir, "additionalDirectories": []any{filepath.Join(other, "none")}, "mcpServers": []any{}})
-	session := at(e.call("session/new", object{"cwd": h.dir, "additionalDirectories": []any{other}, "mcpServers": []any{}}), "sessionId")
-	if stop := e.prompt(session, "edit"); stop != "end_turn" || !strings.Contains(string(server.Requests()[1].Body), "1 | typed") {
+	e.refuses(-32602, "none", "session/new",
+		object{"cwd": h.dir, "additionalDirectories": []any{filepath.Join(other, "none")}, "mcpServers": []any{}})
+	session := at(e.call("session/new", object{"cwd": h.dir, "additionalDirectories": []any{other},
+		"mcpServers": []any{}}), "sessionId")
+	if stop := e.prompt(session, "edit"); stop != "end_turn" || !strings.Contains(string(server.Requests()[1].Body),
+		"1 | typed") {
 		t.Errorf("stopped with %s", stop)
 	}
 	if data, err := os.ReadFile(file); string(data) != "edited\n" || !slices.Equal(files.saved, []string{file}) {
@@ -177,7 +187,8 @@ func TestN1_FurtherDirectories(t *testing.T) {
 func TestN1_MisbehavingEditor(t *testing.T) {
 	t.Parallel()
 	touch := func(name string) fakellm.Turn { return say("", use("shell", object{"command": "touch " + name})) }
-	url, _ := serve(t, nil, touch("one"), say("One."), touch("two"), say("Two."), touch("three"), touch("four"), say("Four."), touch("five"))
+	url, _ := serve(t, nil, touch("one"), say("One."), touch("two"), say("Two."), touch("three"), touch("four"),
+		say("Four."), touch("five"))
 	h := newHome(t, url)
 	e := h.newEditor()
 	e.initialize()
@@ -221,7 +232,9 @@ func TestN1_MisbehavingEditor(t *testing.T) {
 	stopped(n, "cancelled")
 	n, a = begin()
 	e.answer(late, allow(late), nil)
-	for _, line := range []string{"", "garbage", `{"jsonrpc":"2.0"`, "[]", "7", `{"jsonrpc":"2.0","method":"session/update"}`, `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"none"}}`,
+	for _, line := range []string{"", "garbage", `{"jsonrpc":"2.0"`, "[]", "7",
+		`{"jsonrpc":"2.0","method":"session/update"}`,
+		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"none"}}`,
 		"\x00\xff", `{"jsonrpc":"2.0","id":null,"method":"session/prompt"}`, `{"jsonrpc":"2.0","id":{},"method":"x"}`} {
 		e.send(object{"do": "raw", "line": line})
 	}

@@ -38,7 +38,8 @@ func TestN1_Initialize(t *testing.T) {
 	e := h.newEditor()
 	e.refuses(-32600, "initialize", "session/new", object{"cwd": h.dir, "mcpServers": []any{}})
 	got := e.call("initialize", object{"protocolVersion": 7})
-	if at(got, "protocolVersion") != "1" || at(got, "agentInfo", "name") != "attractor" || at(got, "agentCapabilities", "loadSession") != "true" {
+	if at(got, "protocolVersion") != "1" || at(got, "agentInfo", "name") != "attractor" || at(got, "agentCapabilities",
+		"loadSession") != "true" {
 		t.Errorf("%v", got)
 	}
 	for _, name := range []string{"close", "list", "resume", "delete"} {
@@ -46,7 +47,8 @@ func TestN1_Initialize(t *testing.T) {
 			t.Errorf("no capability %s: %v", name, got)
 		}
 	}
-	for path, want := range map[string]string{"promptCapabilities/image": "true", "promptCapabilities/embeddedContext": "true", "promptCapabilities/audio": "false",
+	for path, want := range map[string]string{"promptCapabilities/image": "true",
+		"promptCapabilities/embeddedContext": "true", "promptCapabilities/audio": "false",
 		"mcpCapabilities/http": "true", "mcpCapabilities/sse": "false"} {
 		if has := at(got["agentCapabilities"], strings.Split(path, "/")...); has != want {
 			t.Errorf("%s is %q, want %q", path, has, want)
@@ -76,14 +78,17 @@ func TestN1_PromptContent(t *testing.T) {
 	session := e.open(h.dir)
 	with := func(blocks ...any) object { return object{"sessionId": session, "prompt": append([]any{}, blocks...)} }
 	text := func(s string) object { return object{"type": "text", "text": s} }
-	e.call("session/prompt", with(text("Look at this: "), object{"type": "image", "mimeType": "image/png", "data": pixel},
-		object{"type": "resource", "resource": object{"uri": "file:///src/main.go", "mimeType": "text/x-go", "text": "package unsaved"}},
+	e.call("session/prompt", with(text("Look at this: "), object{"type": "image", "mimeType": "image/png",
+		"data": pixel},
+		object{"type": "resource", "resource": object{"uri": "file:///src/main.go", "mimeType": "text/x-go",
+			"text": "package unsaved"}},
 		object{"type": "resource_link", "uri": "file:///src/other.go", "name": "other.go"}))
 	if len(server.Requests()) != 1 {
 		t.Fatal("no request")
 	}
 	body := string(server.Requests()[0].Body)
-	for _, want := range []string{"Look at this: ", pixel, "image/png", "/src/main.go", "package unsaved", "/src/other.go"} {
+	for _, want := range []string{"Look at this: ", pixel, "image/png", "/src/main.go", "package unsaved",
+		"/src/other.go"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the model does not get %q", want)
 		}
@@ -100,7 +105,8 @@ func TestN1_PromptContent(t *testing.T) {
 func TestN1_ToolCallsAndPermissions(t *testing.T) {
 	t.Parallel()
 	shell := func(command string) fakellm.Turn { return say("", use("shell", object{"command": command})) }
-	url, server := serve(t, nil, say("", use("read_file", object{"file_path": "f"})), say("", use("grep", object{"pattern": "old"})),
+	url, server := serve(t, nil, say("", use("read_file", object{"file_path": "f"})),
+		say("", use("grep", object{"pattern": "old"})),
 		say("", use("edit_file", object{"file_path": "f", "old_string": "old", "new_string": "new"})),
 		shell("touch one"), shell("mkdir two"), shell("mkdir three"), shell("exit 3"), say("Done."))
 	h := newHome(t, url)
@@ -118,11 +124,15 @@ func TestN1_ToolCallsAndPermissions(t *testing.T) {
 		t.Fatalf("%d calls: %s", len(ids), shown(e.of(session)))
 	}
 	for i, want := range []struct{ kind, status, place, content string }{
-		{"read", "completed", file, "first"}, {"search", "completed", h.dir, "f:2:old"}, {"edit", "completed", file, ""},
-		{"execute", "failed", "", ""}, {"execute", "completed", "", ""}, {"execute", "completed", "", ""}, {"execute", "failed", "", "3"}} {
+		{"read", "completed", file, "first"}, {"search", "completed", h.dir, "f:2:old"},
+		{"edit", "completed", file, ""},
+		{"execute", "failed", "", ""}, {"execute", "completed", "", ""}, {"execute", "completed", "", ""},
+		{"execute", "failed", "", "3"}} {
 		call := e.toolCall(session, ids[i])
-		if at(call, "kind") != want.kind || at(call, "status") != want.status || want.place != "" && at(call, "locations", "0", "path") != want.place ||
-			!strings.Contains(at(call, "content"), want.content) || at(call, "title") == "" || at(call, "rawInput") == "" {
+		if at(call, "kind") != want.kind || at(call, "status") != want.status || want.place != "" &&
+			at(call, "locations", "0", "path") != want.place ||
+			!strings.Contains(at(call, "content"), want.content) || at(call, "title") == "" ||
+			at(call, "rawInput") == "" {
 			t.Errorf("call %d: %s, want %+v", i, shown(call), want)
 		}
 	}
@@ -165,7 +175,8 @@ func TestN1_ToolCallsAndPermissions(t *testing.T) {
 func TestN1_CancelByAnEditor(t *testing.T) {
 	t.Parallel()
 	sleep := newSleep(t)
-	url, _ := serve(t, nil, say("", use("shell", object{"command": strings.ReplaceAll(stubborn, "$sleep", sleep), "timeout_ms": 500_000})),
+	url, _ := serve(t, nil, say("", use("shell", object{"command": strings.ReplaceAll(stubborn, "$sleep", sleep),
+		"timeout_ms": 500_000})),
 		say("", use("shell", object{"command": "touch it"})), say("Done."))
 	h := newHome(t, url)
 	e := h.newEditor()
@@ -232,7 +243,8 @@ func TestN1_CancelRequest(t *testing.T) {
 // attractor run again.
 func TestN1_FromRunToAnEditorAndBack(t *testing.T) {
 	t.Parallel()
-	url, server := serve(t, nil, say("One.", use("shell", object{"command": "echo first"})), say("Two."), say("Three."), say("Four."))
+	url, server := serve(t, nil, say("One.", use("shell", object{"command": "echo first"})), say("Two."), say("Three."),
+		say("Four."))
 	h := newHome(t, url)
 	h.run(0, "run", "--yes", "begin here")
 	session := h.sessions()[0].ID
@@ -273,7 +285,8 @@ func (e *scriptedEditor) history(session string) (list []string) {
 		case kind == "tool_call" && !seen[at(u, "toolCallId")]:
 			seen[at(u, "toolCallId")] = true
 			call := e.toolCall(session, at(u, "toolCallId"))
-			list = append(list, strings.Join([]string{"call:", at(call, "kind"), at(call, "title"), at(call, "status"), at(call, "locations"), at(call, "content")}, " "))
+			list = append(list, strings.Join([]string{"call:", at(call, "kind"), at(call, "title"), at(call, "status"),
+				at(call, "locations"), at(call, "content")}, " "))
 		}
 	}
 	return list
@@ -283,8 +296,10 @@ func (e *scriptedEditor) history(session string) (list []string) {
 // closes and deletes it.
 func TestN1_LoadResumeListCloseDelete(t *testing.T) {
 	t.Parallel()
-	url, server := serve(t, nil, fakellm.Turn{Thinking: "Hm.", Text: "I look.", Calls: []fakellm.Call{use("shell", object{"command": "echo out; echo err >&2"})}},
-		say("I write.", use("write_file", object{"file_path": "new", "content": "a\nb\n"})), say("Done."), say("And on."))
+	url, server := serve(t, nil, fakellm.Turn{Thinking: "Hm.", Text: "I look.",
+		Calls: []fakellm.Call{use("shell", object{"command": "echo out; echo err >&2"})}},
+		say("I write.", use("write_file", object{"file_path": "new", "content": "a\nb\n"})), say("Done."),
+		say("And on."))
 	h := newHome(t, url)
 	e := h.newEditor("--yes")
 	e.initialize()
@@ -299,7 +314,8 @@ func TestN1_LoadResumeListCloseDelete(t *testing.T) {
 	e = h.newEditor("--yes")
 	e.initialize()
 	list := e.call("session/list", object{})
-	if at(list, "sessions", "0", "sessionId") != session || at(list, "sessions", "0", "cwd") != h.dir || at(list, "sessions", "0", "title") != "do it" || at(list, "sessions", "1") != "" {
+	if at(list, "sessions", "0", "sessionId") != session || at(list, "sessions", "0", "cwd") != h.dir ||
+		at(list, "sessions", "0", "title") != "do it" || at(list, "sessions", "1") != "" {
 		t.Errorf("the list: %s", shown(list))
 	}
 	if other := e.call("session/list", object{"cwd": t.TempDir()}); at(other, "sessions") != "[]" {
@@ -309,7 +325,8 @@ func TestN1_LoadResumeListCloseDelete(t *testing.T) {
 	if got := e.history(session); !slices.Equal(got, append([]string{"user_message_chunk: do it"}, was...)) {
 		t.Errorf("loaded:\n%q\nwant what was shown:\n%q", got, was)
 	}
-	if stop := e.prompt(session, "go on"); stop != "end_turn" || !strings.Contains(string(server.Requests()[3].Body), "do it") {
+	if stop := e.prompt(session, "go on"); stop != "end_turn" || !strings.Contains(string(server.Requests()[3].Body),
+		"do it") {
 		t.Errorf("the loaded session does not go on: %s", stop)
 	}
 	e.call("session/close", object{"sessionId": session})
@@ -343,18 +360,21 @@ func TestU12_LoadAgain(t *testing.T) {
 	e.prompt(session, "first")
 	again := h.resume(session)
 	e.call("session/load", again)
-	if got := e.history(session); !slices.Equal(got, []string{"agent_message_chunk: One.", "user_message_chunk: first", "agent_message_chunk: One."}) {
+	if got := e.history(session); !slices.Equal(got, []string{"agent_message_chunk: One.", "user_message_chunk: first",
+		"agent_message_chunk: One."}) {
 		t.Errorf("shown: %q", got)
 	}
 	e.prompt(session, "second")
 	again["cwd"] = filepath.Dir(h.dir)
 	e.call("session/load", again)
-	if got := strings.Join(e.history(session), "\n"); strings.Count(got, "user_message_chunk: first") != 2 || strings.Count(got, "user_message_chunk: second") != 1 {
+	if got := strings.Join(e.history(session), "\n"); strings.Count(got, "user_message_chunk: first") != 2 ||
+		strings.Count(got, "user_message_chunk: second") != 1 {
 		t.Errorf("shown: %s", got)
 	}
 	e.call("session/resume", again)
 	e.prompt(session, "third")
-	if last := string(server.Requests()[2].Body); !strings.Contains(last, "first") || !strings.Contains(last, "second") || !strings.Contains(last, "third") {
+	if last := string(server.Requests()[2].Body); !strings.Contains(last, "first") ||
+		!strings.Contains(last, "second") || !strings.Contains(last, "third") {
 		t.Errorf("the last request: %s", last)
 	}
 	e.end()
@@ -363,7 +383,8 @@ func TestU12_LoadAgain(t *testing.T) {
 // Two sessions run at once in one process, each with its own directory.
 func TestN1_TwoSessions(t *testing.T) {
 	t.Parallel()
-	url, _ := serve(t, nil, say("", use("shell", object{"command": "until [ -e ../go ]; do sleep 0.01; done; pwd > where"})), say("Done."))
+	url, _ := serve(t, nil, say("",
+		use("shell", object{"command": "until [ -e ../go ]; do sleep 0.01; done; pwd > where"})), say("Done."))
 	h := newHome(t, url)
 	e := h.newEditor("--yes")
 	e.initialize()
@@ -390,7 +411,8 @@ func TestN1_TwoSessions(t *testing.T) {
 		if stop := at(e.reply(prompts[i]).Result, "stopReason"); stop != "end_turn" {
 			t.Errorf("%s: stopped with %s", name, stop)
 		}
-		if where, err := os.ReadFile(filepath.Join(h.dir, name, "where")); strings.TrimSpace(string(where)) != filepath.Join(h.dir, name) {
+		if where, err := os.ReadFile(filepath.Join(h.dir, name,
+			"where")); strings.TrimSpace(string(where)) != filepath.Join(h.dir, name) {
 			t.Errorf("%s: %s, %v", name, where, err)
 		}
 	}

@@ -13,11 +13,14 @@ import (
 func TestN1_SecretsOfASession(t *testing.T) {
 	t.Parallel()
 	const token = "token-of-a-person-7"
-	url, _ := serve(t, nil, say("It is "+token+".", use("shell", object{"command": "echo " + token}), use("ask_user", object{"question": "Is it " + token + "?", "options": []string{token}})), say("Bye, "+token+"."))
+	url, _ := serve(t, nil, say("It is "+token+".", use("shell", object{"command": "echo " + token}),
+		use("ask_user", object{"question": "Is it " + token + "?", "options": []string{token}})),
+		say("Bye, "+token+"."))
 	h := newHome(t, url)
 	vars := []string{"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=" + url, "PERSON_TOKEN=" + token}
 	e := h.newEditorWith(vars, "--yes")
-	e.call("initialize", object{"protocolVersion": 1, "clientCapabilities": object{"elicitation": object{"form": object{}}}})
+	e.call("initialize", object{"protocolVersion": 1,
+		"clientCapabilities": object{"elicitation": object{"form": object{}}}})
 	session := e.open(h.dir)
 	asked := ""
 	e.on("elicitation/create", func(a ask) {

@@ -27,7 +27,8 @@ type editorProcess struct {
 	n       int
 	updates []acpUpdate                                     // all so far
 	onAsk   func(method string, params json.RawMessage) any // answers requests of the agent; nil leaves them open
-	watch   func(mark string, line []byte)                  // gets each message; the mark of those that are sent is "> "
+	// gets each message; the mark of those that are sent is "> "
+	watch func(mark string, line []byte)
 }
 
 type acpUpdate struct {
@@ -199,7 +200,8 @@ func (e *editorProcess) initialize() {
 func (e *editorProcess) open() string {
 	e.Helper()
 	var s struct{ SessionID string }
-	if err := json.Unmarshal(e.call("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}}), &s); err != nil {
+	if err := json.Unmarshal(e.call("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}}),
+		&s); err != nil {
 		e.Fatal(err)
 	}
 	return s.SessionID
@@ -248,7 +250,8 @@ func (e *editorProcess) wait(code int) {
 // A session of an editor asks it about a call, shows it with its diff, and can be loaded by another
 // process, where the history is what was shown.
 func TestN1_Session(t *testing.T) {
-	url, _ := serve(t, nil, fakellm.Turn{Thinking: "Let me see.", Text: "I write it.", Calls: []fakellm.Call{use("write_file", map[string]any{"file_path": "a.txt", "content": "one\ntwo\n"})}},
+	url, _ := serve(t, nil, fakellm.Turn{Thinking: "Let me see.", Text: "I write it.",
+		Calls: []fakellm.Call{use("write_file", map[string]any{"file_path": "a.txt", "content": "one\ntwo\n"})}},
 		say("Now the other.", use("shell", map[string]any{"command": "touch no"})), say("All is done."))
 	h := newHome(t, url)
 	e := newEditor(t, h)
@@ -359,7 +362,8 @@ func TestN1_AdditionalDirectories(t *testing.T) {
 	e.initialize()
 	for _, dirs := range [][]string{{}, {other}} {
 		var s struct{ SessionID string }
-		if err := json.Unmarshal(e.call("session/new", map[string]any{"cwd": h.dir, "mcpServers": []any{}, "additionalDirectories": dirs}), &s); err != nil {
+		if err := json.Unmarshal(e.call("session/new", map[string]any{"cwd": h.dir, "mcpServers": []any{},
+			"additionalDirectories": dirs}), &s); err != nil {
 			t.Fatal(err)
 		}
 		e.call("session/prompt", promptOf(s.SessionID, "write"))
@@ -367,7 +371,8 @@ func TestN1_AdditionalDirectories(t *testing.T) {
 			t.Errorf("with the directories %q: %v", dirs, err)
 		}
 	}
-	e.refused(-32602, "session/new", map[string]any{"cwd": h.dir, "mcpServers": []any{}, "additionalDirectories": []string{"here"}})
+	e.refused(-32602, "session/new", map[string]any{"cwd": h.dir, "mcpServers": []any{},
+		"additionalDirectories": []string{"here"}})
 	e.wait(0)
 }
 
@@ -397,7 +402,8 @@ func TestN1_List(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range page.Sessions {
-			if all = append(all, s.SessionID); !sameDir(s.Cwd, h.dir) || !strings.HasPrefix(s.Title, "a task") || s.UpdatedAt == "" {
+			if all = append(all, s.SessionID); !sameDir(s.Cwd, h.dir) || !strings.HasPrefix(s.Title, "a task") ||
+				s.UpdatedAt == "" {
 				t.Errorf("%+v", s)
 			}
 		}

@@ -18,12 +18,14 @@ func TestN1_WrongMessages(t *testing.T) {
 	url, _ := serve(t, nil, say("Hello."))
 	h := newHome(t, url)
 	e := newEditor(t, h)
-	if text := e.refused(-32600, "session/new", map[string]any{"cwd": h.dir, "mcpServers": []any{}}); !strings.Contains(text, "initialize") {
+	if text := e.refused(-32600, "session/new",
+		map[string]any{"cwd": h.dir, "mcpServers": []any{}}); !strings.Contains(text, "initialize") {
 		t.Errorf("before initialize: %s", text)
 	}
 	e.initialize()
 	e.refused(-32600, "initialize", map[string]any{"protocolVersion": 1})
-	for line, code := range map[string]int{"{nonsense": -32700, `[{"jsonrpc":"2.0","id":1,"method":"x"}]`: -32600, `7`: -32600, `{"jsonrpc":"2.0"}`: -32600,
+	for line, code := range map[string]int{"{nonsense": -32700, `[{"jsonrpc":"2.0","id":1,"method":"x"}]`: -32600,
+		`7`: -32600, `{"jsonrpc":"2.0"}`: -32600,
 		`{"jsonrpc":"2.0","id":{},"method":"x"}`: -32600, `{"jsonrpc":"2.0","id":null,"method":5}`: -32600} {
 		e.send(line)
 		if m := e.next(); m.Error == nil || m.Error.Code != code || string(m.ID) != "null" {
@@ -36,9 +38,10 @@ func TestN1_WrongMessages(t *testing.T) {
 		"cwd must not be a number":     map[string]any{"cwd": 5},
 		"cwd must be an absolute path": map[string]any{"cwd": "here"},
 		"no command":                   map[string]any{"cwd": h.dir, "mcpServers": []any{map[string]any{"name": "x"}}},
-		"does not support":             map[string]any{"cwd": h.dir, "mcpServers": []any{map[string]any{"name": "x", "type": "carrier-pigeon"}}},
-		"params must be an object":     []any{},
-		"not exist":                    map[string]any{"cwd": filepath.Join(h.dir, "not exist"), "mcpServers": []any{}},
+		"does not support": map[string]any{"cwd": h.dir,
+			"mcpServers": []any{map[string]any{"name": "x", "type": "carrier-pigeon"}}},
+		"params must be an object": []any{},
+		"not exist":                map[string]any{"cwd": filepath.Join(h.dir, "not exist"), "mcpServers": []any{}},
 	} {
 		if got := e.refused(-32602, "session/new", params); !strings.Contains(got, text) {
 			t.Errorf("%v: %q, want %q", params, got, text)
@@ -51,14 +54,16 @@ func TestN1_WrongMessages(t *testing.T) {
 	e.refused(-32602, "authenticate", map[string]any{"methodId": "x"})
 	id := e.open()
 	for text, prompt := range map[string]any{
-		"empty":      []any{},
-		"prompt[0]":  []any{map[string]any{"type": "audio", "data": "", "mimeType": "audio/wav"}},
-		"prompt[1]":  []any{map[string]any{"type": "text", "text": "hi"}, map[string]any{"type": "image", "data": "?", "mimeType": "image/png"}},
+		"empty":     []any{},
+		"prompt[0]": []any{map[string]any{"type": "audio", "data": "", "mimeType": "audio/wav"}},
+		"prompt[1]": []any{map[string]any{"type": "text", "text": "hi"}, map[string]any{"type": "image", "data": "?",
+			"mimeType": "image/png"}},
 		"image/tiff": []any{map[string]any{"type": "image", "data": "AA==", "mimeType": "image/tiff"}},
 		"resource":   []any{map[string]any{"type": "resource"}},
 		"unknown":    []any{map[string]any{"type": "smell"}},
 	} {
-		if got := e.refused(-32602, "session/prompt", map[string]any{"sessionId": id, "prompt": prompt}); !strings.Contains(got, text) {
+		if got := e.refused(-32602, "session/prompt", map[string]any{"sessionId": id,
+			"prompt": prompt}); !strings.Contains(got, text) {
 			t.Errorf("%v: %q, want %q", prompt, got, text)
 		}
 	}
@@ -90,7 +95,8 @@ func TestN1_NoKey(t *testing.T) {
 	h := newHome(t, "http://127.0.0.1:1")
 	e := newEditor(t, h, "--provider", "openai")
 	e.initialize()
-	if got := e.refused(-32000, "session/new", map[string]any{"cwd": h.dir, "mcpServers": []any{}}); !strings.Contains(got, "OPENAI_API_KEY") {
+	if got := e.refused(-32000, "session/new", map[string]any{"cwd": h.dir,
+		"mcpServers": []any{}}); !strings.Contains(got, "OPENAI_API_KEY") {
 		t.Error(got)
 	}
 	e.wait(0)
@@ -117,7 +123,8 @@ const stubborn = `trap "" TERM INT; echo begun; $sleep & while :; do wait; done`
 // that the command starts.
 func serveStubborn(t *testing.T) (url, sleep string) {
 	sleep = newSleep(t)
-	url, _ = serve(t, nil, say("", use("shell", map[string]any{"command": strings.ReplaceAll(stubborn, "$sleep", sleep), "timeout_ms": 500_000})), say("Back."))
+	url, _ = serve(t, nil, say("", use("shell", map[string]any{"command": strings.ReplaceAll(stubborn, "$sleep", sleep),
+		"timeout_ms": 500_000})), say("Back."))
 	return url, sleep
 }
 
@@ -157,7 +164,8 @@ func TestN1_CancelEarly(t *testing.T) {
 	e.initialize()
 	session := e.open()
 	e.n++
-	e.send(e.message(e.n, "session/prompt", promptOf(session, "now")) + "\n" + // at once, so that the model cannot have answered
+	// at once, so that the model cannot have answered
+	e.send(e.message(e.n, "session/prompt", promptOf(session, "now")) + "\n" +
 		e.message(0, "session/cancel", map[string]any{"sessionId": session}))
 	if got := e.stopped(e.response(fmt.Sprint(e.n)).Result); got != "cancelled" {
 		t.Errorf("stop reason %q", got)

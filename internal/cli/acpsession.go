@@ -35,7 +35,8 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 		}
 	}
 	config := e.config
-	config.Resume, config.Ask, config.Servers = o.Resume, e.asker(o.Client), slices.Concat(e.config.Servers, editorServers(o.Servers))
+	config.Resume, config.Ask, config.Servers = o.Resume, e.asker(o.Client), slices.Concat(e.config.Servers,
+		editorServers(o.Servers))
 	config.Interactive = true
 	if o.Resume != "" && config.EnvCommand == nil { // --dir is for new sessions
 		config.Dir = ""
@@ -58,7 +59,8 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 	e.note(setup)
 	closeSetup := func() error { end(); return e.close(setup) }
 	options := &setup.Options
-	options.OnEvent, options.Questions, options.Policy.OnFailure = o.Client.Event, o.Client.Questions(), agent.StayOnFailure
+	options.OnEvent, options.Questions, options.Policy.OnFailure = o.Client.Event, o.Client.Questions(),
+		agent.StayOnFailure
 	spent := 0.0
 	if options.State != nil {
 		spent = options.State.Cost
@@ -73,7 +75,8 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 		return nil, errors.Join(context.Cause(ctx), session.Close(), closeSetup())
 	}
 	r := &editorSession{Setup: setup, session: session}
-	return &acp.Session{Agent: session, CostUSD: spent, Close: closeSetup, Replay: r.replay(e.config), Commands: r.commands, Options: r.options, Set: r.set,
+	return &acp.Session{Agent: session, CostUSD: spent, Close: closeSetup, Replay: r.replay(e.config),
+		Commands: r.commands, Options: r.options, Set: r.set,
 		Submit: func(ctx context.Context, text string, more ...llm.Part) (*agent.Result, error) {
 			result, err := setup.Submit(ctx, session, text, more...)
 			return result, cleanError(setup.Secrets, plainHostError(err))
@@ -83,7 +86,8 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 // editorServers returns the MCP servers that the editor brings. They are the choice of its user.
 func editorServers(list []acp.Server) (servers []mcp.Server) {
 	for _, s := range list {
-		servers = append(servers, mcp.Server{Name: s.Name, File: "the editor", Origin: mcp.User, Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers})
+		servers = append(servers, mcp.Server{Name: s.Name, File: "the editor", Origin: mcp.User, Command: s.Command,
+			Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers})
 	}
 	return servers
 }
@@ -127,16 +131,20 @@ func (e *editor) asker(client *acp.Client) permit.Asker {
 
 // permissionFor returns what the editor shows of a question.
 func permissionFor(q permit.Question) acp.Permission {
-	p := acp.Permission{Call: q.Call, Access: q.Access, Dir: q.Dir, AgentID: q.AgentID, Text: render.Question(q), Markdown: q.Plan}
+	p := acp.Permission{Call: q.Call, Access: q.Access, Dir: q.Dir, AgentID: q.AgentID, Text: render.Question(q),
+		Markdown: q.Plan}
 	allow := acp.PermissionOption{ID: optionAllow, Name: "Allow once", Kind: acp.AllowOnce}
 	reject := acp.PermissionOption{ID: optionReject, Name: "Reject", Kind: acp.RejectOnce}
 	switch {
 	case q.Plan != "":
 		p.Text = ""
 		allow.Name, reject.Name = "Carry out the plan, and ask about changes", "Keep planning"
-		p.Options = []acp.PermissionOption{{ID: optionEdits, Name: "Carry out the plan, and accept edits", Kind: acp.AllowAlways}, allow, reject}
+		p.Options = []acp.PermissionOption{{ID: optionEdits, Name: "Carry out the plan, and accept edits",
+			Kind: acp.AllowAlways}, allow, reject}
 	case q.Allow != nil:
-		always := acp.PermissionOption{ID: optionAlways, Name: "Allow in this session: " + sanitize.Blanks(render.OneLine(strings.Join(q.Allow, ", "))), Kind: acp.AllowAlways}
+		always := acp.PermissionOption{ID: optionAlways,
+			Name: "Allow in this session: " + sanitize.Blanks(render.OneLine(strings.Join(q.Allow, ", "))),
+			Kind: acp.AllowAlways}
 		p.Options = []acp.PermissionOption{allow, always, reject}
 	default:
 		p.Options = []acp.PermissionOption{allow, reject}
@@ -161,7 +169,8 @@ func (r *editorSession) replay(c attractor.Config) func(context.Context, func(ag
 		if err != nil {
 			return err
 		}
-		return errors.Join(agent.Project(ctx, log, func(ev agent.Event) { show(masked.Event(r.Secrets, ev)) }), log.Close())
+		return errors.Join(agent.Project(ctx, log, func(ev agent.Event) { show(masked.Event(r.Secrets, ev)) }),
+			log.Close())
 	}
 }
 
@@ -197,10 +206,13 @@ const anyEffort = "default"
 // options returns what can be chosen.
 func (r *editorSession) options() []acp.Option {
 	provider, model, effort := r.Model()
-	list := []acp.Option{{ID: modeOption, Name: "Mode", Category: "mode", Description: "What becomes of tool calls that change or run something", Value: string(r.Mode()), Choices: modeChoices(r.Mode())}}
+	list := []acp.Option{{ID: modeOption, Name: "Mode", Category: "mode",
+		Description: "What becomes of tool calls that change or run something", Value: string(r.Mode()),
+		Choices: modeChoices(r.Mode())}}
 	models := acp.Option{ID: modelOption, Name: "Model", Category: "model", Value: provider + "/" + model}
 	for _, m := range r.Models() {
-		models.Choices = append(models.Choices, acp.Choice{Value: m.Provider + "/" + m.ID, Name: cmp.Or(m.Name, m.ID), Description: m.Provider})
+		models.Choices = append(models.Choices, acp.Choice{Value: m.Provider + "/" + m.ID, Name: cmp.Or(m.Name, m.ID),
+			Description: m.Provider})
 	}
 	if !slices.ContainsFunc(models.Choices, func(c acp.Choice) bool { return c.Value == models.Value }) { // an alias
 		models.Choices = append(models.Choices, acp.Choice{Value: models.Value, Name: model, Description: provider})
@@ -217,13 +229,15 @@ func (r *editorSession) options() []acp.Option {
 	for _, level := range efforts {
 		choices = append(choices, acp.Choice{Value: level, Name: level})
 	}
-	return append(list, acp.Option{ID: effortOption, Name: "Effort", Category: "thought_level", Description: "How much the model thinks", Value: cmp.Or(effort, anyEffort), Choices: choices})
+	return append(list, acp.Option{ID: effortOption, Name: "Effort", Category: "thought_level",
+		Description: "How much the model thinks", Value: cmp.Or(effort, anyEffort), Choices: choices})
 }
 
 // modeChoices returns the modes that a session can have.
 func modeChoices(now permit.Mode) []acp.Choice {
 	if now == permit.ModeReadOnly {
-		return []acp.Choice{{Value: string(now), Name: "Read-only", Description: "Calls that change or run anything are refused."}}
+		return []acp.Choice{{Value: string(now), Name: "Read-only",
+			Description: "Calls that change or run anything are refused."}}
 	}
 	about := map[permit.Mode][2]string{
 		permit.ModeAsk:         {"Ask", "You are asked about calls that change or run something."},
@@ -233,7 +247,8 @@ func modeChoices(now permit.Mode) []acp.Choice {
 	}
 	var choices []acp.Choice
 	for _, m := range permit.Modes() {
-		choices = append(choices, acp.Choice{Value: string(m), Name: cmp.Or(about[m][0], string(m)), Description: about[m][1]})
+		choices = append(choices, acp.Choice{Value: string(m), Name: cmp.Or(about[m][0], string(m)),
+			Description: about[m][1]})
 	}
 	return choices
 }
@@ -292,14 +307,16 @@ func (e *editor) list(ctx context.Context, dir, cursor string) (page []acp.Liste
 	})
 	for _, s := range all {
 		at := s.Modified.UnixNano()
-		if s.Problem != "" || s.Parent != "" || s.Home() == "" || dir != "" && !sameDir(s.Home(), dir) || cursor != "" && (at > before || at == before && s.ID <= last) {
+		if s.Problem != "" || s.Parent != "" || s.Home() == "" || dir != "" && !sameDir(s.Home(), dir) ||
+			cursor != "" && (at > before || at == before && s.ID <= last) {
 			continue
 		}
 		if len(page) == listed {
 			return page, next, nil
 		}
 		next = strconv.FormatInt(at, 10) + ":" + s.ID
-		page = append(page, acp.Listed{ID: s.ID, Dir: s.Home(), Title: render.Shorten(render.OneLine(s.Task), 100), Updated: s.Modified.UTC().Format(time.RFC3339)})
+		page = append(page, acp.Listed{ID: s.ID, Dir: s.Home(), Title: render.Shorten(render.OneLine(s.Task), 100),
+			Updated: s.Modified.UTC().Format(time.RFC3339)})
 	}
 	return page, "", nil
 }

@@ -24,7 +24,8 @@ func askingRun(t *testing.T, h *home, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := attractorCommand(t, append([]string{"run", "--no-journal", "--dir", h.dir}, args...)...)
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test",
+		"ANTHROPIC_BASE_URL="+h.url)
 	return cmd
 }
 
@@ -82,16 +83,17 @@ func TestL3_Answers(t *testing.T) {
 		made  string
 		shown string
 	}{
-		"yes":           {[]string{"y\n"}, "a", ""},
-		"YES":           {[]string{" YES \n"}, "a", ""},
-		"no":            {[]string{"n\n"}, "", "the user said no"},
-		"no, because":   {[]string{"no use b instead\n"}, "", "the user said no. use b instead"},
-		"nothing":       {[]string{"\n", "y\n"}, "a", "Please type one of the letters"},
-		"unclear":       {[]string{"ye\n", "yes please\n", "all\n", "n\n"}, "", "Please type one of the letters"},
-		"never clear":   {[]string{"\n", "\n", "\n", "\n", "\n"}, "", "in 5 tries"},
-		"end of input":  {[]string{"\x04"}, "", "nobody answered"},
-		"no Enter":      {[]string{"y\x04\x04"}, "", "nobody answered"},
-		"arrows":        {[]string{"\x1b[Ay\n", "\x1b[200~y\x1b[201~\n", "ｙ\n", "n \x1b]0;x\a\n"}, "", `the user said no. \u{1b}]0;x\u{7}`},
+		"yes":          {[]string{"y\n"}, "a", ""},
+		"YES":          {[]string{" YES \n"}, "a", ""},
+		"no":           {[]string{"n\n"}, "", "the user said no"},
+		"no, because":  {[]string{"no use b instead\n"}, "", "the user said no. use b instead"},
+		"nothing":      {[]string{"\n", "y\n"}, "a", "Please type one of the letters"},
+		"unclear":      {[]string{"ye\n", "yes please\n", "all\n", "n\n"}, "", "Please type one of the letters"},
+		"never clear":  {[]string{"\n", "\n", "\n", "\n", "\n"}, "", "in 5 tries"},
+		"end of input": {[]string{"\x04"}, "", "nobody answered"},
+		"no Enter":     {[]string{"y\x04\x04"}, "", "nobody answered"},
+		"arrows": {[]string{"\x1b[Ay\n", "\x1b[200~y\x1b[201~\n", "ｙ\n", "n \x1b]0;x\a\n"}, "",
+			`the user said no. \u{1b}]0;x\u{7}`},
 		"edited line":   {[]string{"n\x7fy\n"}, "a", ""}, // n, backspace, y
 		"a killed line": {[]string{"n this\x15y\n"}, "a", ""},
 	} {
@@ -107,8 +109,10 @@ func TestL3_Answers(t *testing.T) {
 				p.write(line)
 			}
 			screen, code := p.wait()
-			if told := lastResults(server.Requests()[1].Messages); code != 0 || h.made() != c.made || !strings.Contains(screen+told, c.shown) {
-				t.Errorf("exit code %d, files %q, want %q and %q:\n%s\n%s", code, h.made(), c.made, c.shown, screen, told)
+			if told := lastResults(server.Requests()[1].Messages); code != 0 || h.made() != c.made ||
+				!strings.Contains(screen+told, c.shown) {
+				t.Errorf("exit code %d, files %q, want %q and %q:\n%s\n%s", code, h.made(), c.made, c.shown, screen,
+					told)
 			}
 			if strings.Contains(screen, "\x1b") {
 				t.Errorf("the dumb terminal receives an escape sequence:\n%q", screen)
@@ -156,7 +160,8 @@ func TestL11_TheTerminalGoesAway(t *testing.T) {
 // What a person allows always is not asked about again in the session, and what is kept not in
 // later ones either.
 func TestL3_AllowedAndKept(t *testing.T) {
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "touch a"})), say("", use("shell", map[string]any{"command": "touch b && touch c"})), say("Done."))
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "touch a"})),
+		say("", use("shell", map[string]any{"command": "touch b && touch c"})), say("Done."))
 	h := newHome(t, url)
 	for _, c := range []struct {
 		name, answer string
@@ -170,7 +175,8 @@ func TestL3_AllowedAndKept(t *testing.T) {
 		}
 		screen, code := p.wait()
 		if code != 0 || questions != c.questions || h.made() != "a b c" {
-			t.Errorf("%s: exit code %d, %d questions, want %d, files %q:\n%s", c.name, code, questions, c.questions, h.made(), screen)
+			t.Errorf("%s: exit code %d, %d questions, want %d, files %q:\n%s", c.name, code, questions, c.questions,
+				h.made(), screen)
 		}
 		if c.questions > 0 && !strings.Contains(screen, "\n       Bash(touch:*)\n") {
 			t.Errorf("%s: the question does not show the pattern:\n%s", c.name, screen)
@@ -179,7 +185,8 @@ func TestL3_AllowedAndKept(t *testing.T) {
 		if told := strings.Contains(screen, "Kept in "+kept); told != (c.answer == "p\n") {
 			t.Errorf("%s: told %v:\n%s", c.name, told, screen)
 		}
-		if info, err := os.Stat(kept); (err == nil) != (c.answer == "p\n" || c.questions == 0) || err == nil && info.Mode().Perm() != 0o600 {
+		if info, err := os.Stat(kept); (err == nil) != (c.answer == "p\n" || c.questions == 0) || err == nil &&
+			info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: the file of kept rules: %v, %v", c.name, info, err)
 		}
 		for _, name := range strings.Fields(h.made()) {
@@ -193,10 +200,12 @@ func TestL3_AllowedAndKept(t *testing.T) {
 // Without a terminal, a file of rules decides. What it does not allow is refused, and the model
 // learns why.
 func TestL3_RulesWithoutATerminal(t *testing.T) {
-	url, server := serve(t, nil, say("", touch("a"), use("shell", map[string]any{"command": "touch b"}), use("shell", map[string]any{"command": "git push"})), say("Done."))
+	url, server := serve(t, nil, say("", touch("a"), use("shell", map[string]any{"command": "touch b"}),
+		use("shell", map[string]any{"command": "git push"})), say("Done."))
 	h := newHome(t, url)
 	file := filepath.Join(h.home, "rules.json")
-	if err := os.WriteFile(file, []byte(`{"permissions": {"allow": ["Bash(touch:*)"], "deny": [{"rule": "Bash(git push:*)", "reason": "people push"}]}}`), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte(`{"permissions": {"allow": ["Bash(touch:*)"], "deny": [{"rule": "Bash(git push:*)", "reason": "people push"}]}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h.run(0, "run", "--no-journal", "--rules", file, "make files")
@@ -235,7 +244,8 @@ func TestL3_PipesAndATerminal(t *testing.T) {
 	}
 	p.write("y\n")
 	screen, code := p.wait()
-	if code != 0 || h.made() != "a" || stdout.String() != "Done.\n" || strings.Contains(stderr.String(), render.AskLabel) {
+	if code != 0 || h.made() != "a" || stdout.String() != "Done.\n" || strings.Contains(stderr.String(),
+		render.AskLabel) {
 		t.Errorf("exit code %d, files %q\n%s\n%s\n%s", code, h.made(), screen, &stdout, &stderr)
 	}
 }

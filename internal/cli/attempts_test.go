@@ -54,7 +54,8 @@ type event struct {
 
 // runWithFault runs the task against a server of the provider's format. The first request has the
 // fault, unless it is nil.
-func runWithFault(t *testing.T, provider int, fault *fakellm.Fault) (dir string, events []event, server *fakellm.Server) {
+func runWithFault(t *testing.T, provider int, fault *fakellm.Fault) (dir string, events []event,
+	server *fakellm.Server) {
 	t.Helper()
 	w := wires[provider]
 	o := fakellm.Options{}
@@ -70,10 +71,12 @@ func runWithFault(t *testing.T, provider int, fault *fakellm.Fault) (dir string,
 		t.Fatal(err)
 	}
 	idle := "300s"
-	if fault != nil && slices.Contains([]fakellm.FaultKind{fakellm.FaultSilence, fakellm.FaultHang, fakellm.FaultPings}, fault.Kind) {
+	if fault != nil && slices.Contains([]fakellm.FaultKind{fakellm.FaultSilence, fakellm.FaultHang, fakellm.FaultPings},
+		fault.Kind) {
 		idle = "3s" // long enough for the healthy second request on a busy machine
 	}
-	cmd := attractorCommand(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model, "--yes", "--json",
+	cmd := attractorCommand(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model,
+		"--yes", "--json",
 		"--idle-timeout", idle, "--dir", dir, "do the work")
 	cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
 	got := runCommand(t, cmd)
@@ -103,18 +106,23 @@ func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
 		least time.Duration
 	}
 	faults := map[string]expected{
-		"none":                       {},
-		"429 with Retry-After":       {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "1"}}, []string{"rate_limit"}, time.Second},
-		"500":                        {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 500}, []string{"server"}, 0},
-		"529":                        {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 529}, []string{"overloaded", "server"}, 0},
-		"reset":                      {&fakellm.Fault{Kind: fakellm.FaultReset}, []string{"network"}, 0},
-		"cut in the text":            {&fakellm.Fault{Kind: fakellm.FaultCut, After: 1}, []string{"stream"}, 0},
-		"cut in a tool call":         {&fakellm.Fault{Kind: fakellm.FaultCut, After: 3}, []string{"stream"}, 0},
-		"no last event":              {&fakellm.Fault{Kind: fakellm.FaultEnd, After: 99}, []string{"stream"}, 0},
-		"an error in the stream":     {&fakellm.Fault{Kind: fakellm.FaultError, After: 1}, []string{"overloaded", "server"}, 0},
-		"garbage in the stream":      {&fakellm.Fault{Kind: fakellm.FaultGarbage, After: 1}, []string{"stream"}, 0},
-		"silence":                    {&fakellm.Fault{Kind: fakellm.FaultHang, After: 1}, []string{"timeout", "stream"}, 0},
-		"nothing but pings":          {&fakellm.Fault{Kind: fakellm.FaultPings, After: 1}, []string{"timeout", "stream"}, 0},
+		"none": {},
+		"429 with Retry-After": {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 429,
+			Header: map[string]string{"Retry-After": "1"}}, []string{"rate_limit"}, time.Second},
+		"500": {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 500}, []string{"server"}, 0},
+		"529": {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 529},
+			[]string{"overloaded", "server"}, 0},
+		"reset":              {&fakellm.Fault{Kind: fakellm.FaultReset}, []string{"network"}, 0},
+		"cut in the text":    {&fakellm.Fault{Kind: fakellm.FaultCut, After: 1}, []string{"stream"}, 0},
+		"cut in a tool call": {&fakellm.Fault{Kind: fakellm.FaultCut, After: 3}, []string{"stream"}, 0},
+		"no last event":      {&fakellm.Fault{Kind: fakellm.FaultEnd, After: 99}, []string{"stream"}, 0},
+		"an error in the stream": {&fakellm.Fault{Kind: fakellm.FaultError, After: 1},
+			[]string{"overloaded", "server"}, 0},
+		"garbage in the stream": {&fakellm.Fault{Kind: fakellm.FaultGarbage, After: 1}, []string{"stream"}, 0},
+		"silence": {&fakellm.Fault{Kind: fakellm.FaultHang, After: 1}, []string{"timeout", "stream"},
+			0},
+		"nothing but pings": {&fakellm.Fault{Kind: fakellm.FaultPings, After: 1},
+			[]string{"timeout", "stream"}, 0},
 		"silence from the beginning": {&fakellm.Fault{Kind: fakellm.FaultHang}, []string{"timeout", "stream"}, 0},
 		"silence before the headers": {&fakellm.Fault{Kind: fakellm.FaultSilence}, []string{"timeout"}, 0},
 	}
@@ -186,10 +194,12 @@ func checkResults(t *testing.T, requests []*fakellm.Request) {
 func TestH_ExitCodesAndMessages(t *testing.T) {
 	t.Parallel() // two of them wait for all retries
 	url, _ := serve(t, nil, fakellm.Turn{Text: "The answer."})
-	loop, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "true"})), say("", use("shell", map[string]any{"command": "true"})))
+	loop, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "true"})),
+		say("", use("shell", map[string]any{"command": "true"})))
 	refusing, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 401}})
 	silent, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultHang}}, fakellm.Turn{Text: "x"})
-	torn, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultCut, After: 1}}, fakellm.Turn{Text: "The answer, whole this time."})
+	torn, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultCut, After: 1}},
+		fakellm.Turn{Text: "The answer, whole this time."})
 	broken := map[int]fakellm.Fault{}
 	for n := range 10 {
 		broken[n] = fakellm.Fault{Kind: fakellm.FaultEnd}
@@ -213,51 +223,89 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 		{name: "help", args: []string{"run", "--help"}, code: 0, stdout: "Exit codes:"},
 		{name: "version", args: []string{"version"}, code: 0, stdout: "attractor "},
 		{name: "an unknown command", args: []string{"walk"}, code: 2, stderr: []string{`unknown command "walk"`}},
-		{name: "a command with a slip", args: []string{"chta"}, code: 2, stderr: []string{`unknown command "chta"; do you mean chat?`}},
-		{name: "an unknown flag", args: []string{"run", "--bogus", "x"}, code: 2, stderr: []string{"--bogus", "--help"}},
-		{name: "a bad flag value", args: []string{"run", "--max-rounds", "many", "x"}, code: 2, stderr: []string{"many"}},
+		{name: "a command with a slip", args: []string{"chta"}, code: 2,
+			stderr: []string{`unknown command "chta"; do you mean chat?`}},
+		{name: "an unknown flag", args: []string{"run", "--bogus", "x"}, code: 2,
+			stderr: []string{"--bogus", "--help"}},
+		{name: "a bad flag value", args: []string{"run", "--max-rounds", "many", "x"}, code: 2,
+			stderr: []string{"many"}},
 		{name: "no prompt", args: []string{"run", "--yes"}, code: 2, stderr: []string{"prompt is empty"}},
-		{name: "an empty prompt on stdin", args: []string{"run", "--yes", "-"}, stdin: " \n", code: 2, stderr: []string{"prompt is empty"}},
-		{name: "no permission mode without a terminal", args: []string{"run", "x"}, env: []string{key}, code: 2, stderr: []string{"--yes", "--read-only"}},
-		{name: "two permission modes", args: []string{"run", "--yes", "--read-only", "x"}, env: []string{key}, code: 2, stderr: []string{"cannot be used together"}},
-		{name: "no key", args: []string{"run", "--yes", "x"}, code: 4, stderr: []string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_COMPATIBLE_BASE_URL", "attractor demo"}},
-		{name: "no key for the provider", args: []string{"run", "--yes", "--provider", "gemini", "x"}, code: 4, stderr: []string{"GEMINI_API_KEY or GOOGLE_API_KEY", "GEMINI_BASE_URL", "attractor demo"}},
-		{name: "several keys", args: []string{"run", "--yes", "x"}, env: []string{key, "OPENAI_API_KEY=sk-secret-key"}, code: 4, stderr: []string{"anthropic, openai", "--provider"}},
-		{name: "a compatible server without its URL", args: []string{"run", "--yes", "--provider", "openai-compatible", "x"}, env: []string{key}, code: 4, stderr: []string{"OPENAI_COMPATIBLE_BASE_URL"}},
-		{name: "a compatible server without a model", args: []string{"run", "--yes", "--provider", "openai-compatible", "--base-url", url + "/v1", "x"}, code: 2, stderr: []string{"--model"}},
-		{name: "a compatible server that needs no key", args: []string{"run", "--yes", "--provider", "openai-compatible", "--base-url", url + "/v1", "--model", "m", "x"}, code: 0, stdout: "The answer.\n"},
-		{name: "a compatible server alone", args: []string{"run", "--yes", "--model", "m", "x"}, env: []string{"OPENAI_COMPATIBLE_BASE_URL=" + url + "/v1"}, code: 0, stdout: "The answer.\n"},
-		{name: "an unknown provider", args: []string{"run", "--yes", "--provider", "acme", "x"}, env: []string{key}, code: 2, stderr: []string{`"acme"`, "anthropic"}},
-		{name: "an unknown profile", args: []string{"run", "--yes", "--profile", "acme", "x"}, env: []string{key}, code: 2, stderr: []string{`"acme"`, "anthropic"}},
-		{name: "a missing directory", args: []string{"run", "--yes", "--dir", "/does/not/exist", "x"}, env: []string{key}, code: 2, stderr: []string{"/does/not/exist"}},
-		{name: "a directory that is a file", args: []string{"run", "--yes", "--dir", file, "x"}, env: []string{key}, code: 2, stderr: []string{file}},
-		{name: "missing instructions", args: []string{"run", "--yes", "--instructions", "@/none", "x"}, env: []string{key}, code: 2, stderr: []string{"/none"}},
-		{name: "a bad base URL", args: []string{"run", "--yes", "--base-url", "not a url", "x"}, env: []string{key}, code: 2, stderr: []string{"--base-url must be"}},
-		{name: "an answer", args: []string{"run", "--yes", "--base-url", url, "what", "is", "it"}, env: []string{key}, code: 0,
+		{name: "an empty prompt on stdin", args: []string{"run", "--yes", "-"}, stdin: " \n", code: 2,
+			stderr: []string{"prompt is empty"}},
+		{name: "no permission mode without a terminal", args: []string{"run", "x"}, env: []string{key}, code: 2,
+			stderr: []string{"--yes", "--read-only"}},
+		{name: "two permission modes", args: []string{"run", "--yes", "--read-only", "x"}, env: []string{key}, code: 2,
+			stderr: []string{"cannot be used together"}},
+		{name: "no key", args: []string{"run", "--yes", "x"}, code: 4, stderr: []string{"ANTHROPIC_API_KEY",
+			"GEMINI_API_KEY", "OPENAI_COMPATIBLE_BASE_URL", "attractor demo"}},
+		{name: "no key for the provider", args: []string{"run", "--yes", "--provider", "gemini", "x"}, code: 4,
+			stderr: []string{"GEMINI_API_KEY or GOOGLE_API_KEY", "GEMINI_BASE_URL", "attractor demo"}},
+		{name: "several keys", args: []string{"run", "--yes", "x"}, env: []string{key, "OPENAI_API_KEY=sk-secret-key"},
+			code: 4, stderr: []string{"anthropic, openai", "--provider"}},
+		{name: "a compatible server without its URL", args: []string{"run", "--yes", "--provider", "openai-compatible",
+			"x"}, env: []string{key}, code: 4, stderr: []string{"OPENAI_COMPATIBLE_BASE_URL"}},
+		{name: "a compatible server without a model", args: []string{"run", "--yes", "--provider", "openai-compatible",
+			"--base-url", url + "/v1", "x"}, code: 2, stderr: []string{"--model"}},
+		{name: "a compatible server that needs no key", args: []string{"run", "--yes", "--provider",
+			"openai-compatible", "--base-url", url + "/v1", "--model", "m", "x"}, code: 0, stdout: "The answer.\n"},
+		{name: "a compatible server alone", args: []string{"run", "--yes", "--model", "m", "x"},
+			env: []string{"OPENAI_COMPATIBLE_BASE_URL=" + url + "/v1"}, code: 0, stdout: "The answer.\n"},
+		{name: "an unknown provider", args: []string{"run", "--yes", "--provider", "acme", "x"}, env: []string{key},
+			code: 2, stderr: []string{`"acme"`, "anthropic"}},
+		{name: "an unknown profile", args: []string{"run", "--yes", "--profile", "acme", "x"}, env: []string{key},
+			code: 2, stderr: []string{`"acme"`, "anthropic"}},
+		{name: "a missing directory", args: []string{"run", "--yes", "--dir", "/does/not/exist", "x"},
+			env: []string{key}, code: 2, stderr: []string{"/does/not/exist"}},
+		{name: "a directory that is a file", args: []string{"run", "--yes", "--dir", file, "x"}, env: []string{key},
+			code: 2, stderr: []string{file}},
+		{name: "missing instructions", args: []string{"run", "--yes", "--instructions", "@/none", "x"},
+			env: []string{key}, code: 2, stderr: []string{"/none"}},
+		{name: "a bad base URL", args: []string{"run", "--yes", "--base-url", "not a url", "x"}, env: []string{key},
+			code: 2, stderr: []string{"--base-url must be"}},
+		{name: "an answer", args: []string{"run", "--yes", "--base-url", url, "what", "is", "it"}, env: []string{key},
+			code:   0,
 			stdout: "The answer.\n", stderr: []string{"done", "1 turn", "tokens"}},
-		{name: "flags after the prompt", args: []string{"run", "what is it", "--base-url=" + url, "--yes"}, env: []string{key}, code: 0, stdout: "The answer.\n"},
-		{name: "a prompt that begins with a dash", args: []string{"run", "--yes", "--base-url", url, "--", "--verbose does nothing"}, env: []string{key}, stdout: "The answer.\n"},
-		{name: "a prompt on stdin", args: []string{"run", "--read-only", "--base-url", url, "-"}, env: []string{key}, stdin: "what is it", stdout: "The answer.\n"},
-		{name: "a prompt with more on stdin", args: []string{"run", "--read-only", "--json", "--base-url", url, "what", "is this?", "-"}, env: []string{key}, stdin: "a b\n",
+		{name: "flags after the prompt", args: []string{"run", "what is it", "--base-url=" + url, "--yes"},
+			env: []string{key}, code: 0, stdout: "The answer.\n"},
+		{name: "a prompt that begins with a dash", args: []string{"run", "--yes", "--base-url", url, "--",
+			"--verbose does nothing"}, env: []string{key}, stdout: "The answer.\n"},
+		{name: "a prompt on stdin", args: []string{"run", "--read-only", "--base-url", url, "-"}, env: []string{key},
+			stdin: "what is it", stdout: "The answer.\n"},
+		{name: "a prompt with more on stdin", args: []string{"run", "--read-only", "--json", "--base-url", url, "what",
+			"is this?", "-"}, env: []string{key}, stdin: "a b\n",
 			stdout: `"text":"what is this?\n\na b\n"`},
-		{name: "a prompt with nothing on stdin", args: []string{"run", "--read-only", "--json", "--base-url", url, "what is it", "-"}, env: []string{key}, stdout: `"text":"what is it"`},
-		{name: "a prompt without what is on stdin", args: []string{"run", "--read-only", "--json", "--base-url", url, "what is it"}, env: []string{key}, stdin: "a b\n",
-			stdout: `"text":"what is it"`, stderr: []string{"warning: the text on standard input is not read; if it belongs to the prompt, end that with a -"}},
-		{name: "a refused key", args: []string{"run", "--yes", "--base-url", refusing, "x"}, env: []string{key}, code: 4, stderr: []string{"401", "API key"}},
-		{name: "a limit", args: []string{"run", "--yes", "--max-rounds", "1", "--base-url", loop, "x"}, env: []string{key}, code: 3, stderr: []string{"max_tool_rounds (--max-rounds)"}},
-		{name: "a timeout that is over at once", args: []string{"run", "--yes", "--timeout", "1ns", "--base-url", silent, "x"}, env: []string{key}, code: 3, stderr: []string{"--timeout"}},
-		{name: "a negative limit", args: []string{"run", "--yes", "--max-turns", "-1", "x"}, env: []string{key}, code: 2, stderr: []string{"negative"}},
-		{name: "an unknown limit", args: []string{"run", "--yes", "--limit", "threads=3", "x"}, env: []string{key}, code: 2, stderr: []string{"processes, memory, file-size and open-files"}},
-		{name: "limits of commands", args: []string{"run", "--yes", "--json", "--limit", "processes=64,open-files=50", "--base-url", url, "x"}, env: []string{key}, stdout: ", 50 open files\","},
-		{name: "limits of a tool's command", args: []string{"tool", "--limit", "open-files=50", "shell", `{"command":"ulimit -n"}`}, stdout: "50\n"},
-		{name: "a timeout", args: []string{"run", "--yes", "--timeout", "200ms", "--base-url", silent, "x"}, env: []string{key}, code: 3, stderr: []string{"--timeout", "attractor run --resume "}},
+		{name: "a prompt with nothing on stdin", args: []string{"run", "--read-only", "--json", "--base-url", url,
+			"what is it", "-"}, env: []string{key}, stdout: `"text":"what is it"`},
+		{name: "a prompt without what is on stdin", args: []string{"run", "--read-only", "--json", "--base-url", url,
+			"what is it"}, env: []string{key}, stdin: "a b\n",
+			stdout: `"text":"what is it"`,
+			stderr: []string{"warning: the text on standard input is not read; if it belongs to the prompt, end that with a -"}},
+		{name: "a refused key", args: []string{"run", "--yes", "--base-url", refusing, "x"}, env: []string{key},
+			code: 4, stderr: []string{"401", "API key"}},
+		{name: "a limit", args: []string{"run", "--yes", "--max-rounds", "1", "--base-url", loop, "x"},
+			env: []string{key}, code: 3, stderr: []string{"max_tool_rounds (--max-rounds)"}},
+		{name: "a timeout that is over at once", args: []string{"run", "--yes", "--timeout", "1ns", "--base-url",
+			silent, "x"}, env: []string{key}, code: 3, stderr: []string{"--timeout"}},
+		{name: "a negative limit", args: []string{"run", "--yes", "--max-turns", "-1", "x"}, env: []string{key},
+			code: 2, stderr: []string{"negative"}},
+		{name: "an unknown limit", args: []string{"run", "--yes", "--limit", "threads=3", "x"}, env: []string{key},
+			code: 2, stderr: []string{"processes, memory, file-size and open-files"}},
+		{name: "limits of commands", args: []string{"run", "--yes", "--json", "--limit", "processes=64,open-files=50",
+			"--base-url", url, "x"}, env: []string{key}, stdout: ", 50 open files\","},
+		{name: "limits of a tool's command", args: []string{"tool", "--limit", "open-files=50", "shell",
+			`{"command":"ulimit -n"}`}, stdout: "50\n"},
+		{name: "a timeout", args: []string{"run", "--yes", "--timeout", "200ms", "--base-url", silent, "x"},
+			env: []string{key}, code: 3, stderr: []string{"--timeout", "attractor run --resume "}},
 		{name: "a torn answer", args: []string{"run", "--yes", "--base-url", torn, "x"}, env: []string{key}, code: 0,
 			stdout: "The answer, whole this time.\n", stderr: []string{"broke off", "attempt 2"}},
-		{name: "a server that always breaks off", args: []string{"run", "--yes", "--base-url", alwaysTorn, "x"}, env: []string{key}, code: 1,
+		{name: "a server that always breaks off", args: []string{"run", "--yes", "--base-url", alwaysTorn, "x"},
+			env: []string{key}, code: 1,
 			stderr: []string{"attempt 6", "stream"}},
-		{name: "an unreachable server", args: []string{"run", "--yes", "--base-url", unusedURL(t), "x"}, env: []string{key}, code: 1,
+		{name: "an unreachable server", args: []string{"run", "--yes", "--base-url", unusedURL(t), "x"},
+			env: []string{key}, code: 1,
 			stderr: []string{"attempt 6", "cannot reach", "HTTPS_PROXY", "--base-url"}},
-		{name: "a local server that does not run", args: []string{"run", "--yes", "--provider", "ollama", "--model", "m", "--base-url", unusedURL(t) + "/v1", "x"}, code: 1,
+		{name: "a local server that does not run", args: []string{"run", "--yes", "--provider", "ollama", "--model",
+			"m", "--base-url", unusedURL(t) + "/v1", "x"}, code: 1,
 			stderr: []string{"Check that the server runs", "OLLAMA_HOST or --base-url"}},
 	}
 	for _, tt := range tests {

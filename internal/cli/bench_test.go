@@ -119,7 +119,8 @@ func BenchmarkH_ToolRound(b *testing.B) {
 			}
 			return cost{cpu: cpuTime(b) - before}
 		}).cpu / rounds
-		round := (measureRuns(b, 3, bin, shellRounds(rounds+1)).cpu - measureRuns(b, 3, bin, shellRounds(1)).cpu) / rounds
+		round := (measureRuns(b, 3, bin, shellRounds(rounds+1)).cpu - measureRuns(b, 3, bin,
+			shellRounds(1)).cpu) / rounds
 		b.ReportMetric(float64(round.Microseconds()), "cpu-µs/round")
 		b.ReportMetric(float64(round)/float64(bare), "x-bash")
 	}
@@ -131,7 +132,8 @@ func BenchmarkH_Delta(b *testing.B) {
 	bin := buildCommand(b)
 	text := func(n int) []fakellm.Turn { return []fakellm.Turn{say(strings.Repeat("a word too ", n))} }
 	for b.Loop() {
-		delta := (measureRuns(b, 3, bin, text(many), "--json").cpu - measureRuns(b, 3, bin, text(few), "--json").cpu) / (many - few)
+		delta := (measureRuns(b, 3, bin, text(many), "--json").cpu - measureRuns(b, 3, bin, text(few),
+			"--json").cpu) / (many - few)
 		b.ReportMetric(float64(delta.Nanoseconds())/1e3, "cpu-µs/delta")
 	}
 }

@@ -46,7 +46,8 @@ func browser(system string, getenv func(string) string, page string) ([]string, 
 	case "darwin":
 		return []string{"/usr/bin/open", page}, nil
 	case "windows":
-		return []string{filepath.Join(getenv("SystemRoot"), "System32", "rundll32.exe"), "url.dll,FileProtocolHandler", page}, nil
+		return []string{filepath.Join(getenv("SystemRoot"), "System32", "rundll32.exe"), "url.dll,FileProtocolHandler",
+			page}, nil
 	}
 	if getenv("DISPLAY") == "" && getenv("WAYLAND_DISPLAY") == "" {
 		return nil, fmt.Errorf("%w: neither DISPLAY nor WAYLAND_DISPLAY is set", errNoBrowser)

@@ -91,7 +91,8 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	if in == nil {
 		return fail(exitUsage, "chat needs a terminal; for a single task, run: attractor run")
 	}
-	if err := errors.Join(f.checkIDs(flags.Changed), f.startFlags.check(f.noJournal), f.sessionFlags.check(), f.viewFlag.check(f.noJournal)); err != nil {
+	if err := errors.Join(f.checkIDs(flags.Changed), f.startFlags.check(f.noJournal), f.sessionFlags.check(),
+		f.viewFlag.check(f.noJournal)); err != nil {
 		return err
 	}
 	config, log, err := f.open(ctx, t, flags.Changed, f.startFlags.config)
@@ -107,7 +108,8 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	signals := make(chan os.Signal, 2)
 	notifyOfEnd(signals)
 	defer signal.Stop(signals)
-	options := chat.Options{Config: config, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out, Style: chatStyle(os.Getenv),
+	options := chat.Options{Config: config, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out,
+		Style: chatStyle(os.Getenv),
 		Plain: plainTerminal(os.Getenv), Keep: keepRules, History: historyFile(), Signals: signals}
 	if f.view {
 		viewer, err := openOwnViewer(ctx, config.Store)
@@ -122,7 +124,8 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 		return hostError(err)
 	}
 	if ended.Session != "" {
-		fmt.Fprintf(t.err, "To continue the session, run: attractor chat --resume %s%s\n", sessions.ShortID(ended.Session), f.serverFlag(flags.Changed))
+		fmt.Fprintf(t.err, "To continue the session, run: attractor chat --resume %s%s\n",
+			sessions.ShortID(ended.Session), f.serverFlag(flags.Changed))
 	}
 	if ended.Signal != nil {
 		return &exitError{code: chat.ExitCode(ended.Signal), err: errors.New("stopped by a signal")}

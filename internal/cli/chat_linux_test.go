@@ -27,7 +27,8 @@ func chatHome(t *testing.T, url string) *home {
 func chatting(h *home, args ...string) *exec.Cmd {
 	cmd := attractorCommand(h.T, append([]string{"chat"}, args...)...)
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "TERM=xterm", "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
+	cmd.Env = append(cmd.Env, "TERM=xterm", "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home,
+		"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
 	return cmd
 }
 
@@ -81,7 +82,8 @@ func TestN3_Conversation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, _ := serve(t, nil, say("I read the file.", use("read_file", map[string]any{"file_path": "a.txt"})),
-				say("Now I change it.", use("edit_file", map[string]any{"file_path": "a.txt", "old_string": "hello", "new_string": "hello world"})),
+				say("Now I change it.", use("edit_file", map[string]any{"file_path": "a.txt", "old_string": "hello",
+					"new_string": "hello world"})),
 				say("The file greets the **world** now, as `a.txt` shows:\n\n- one\n- two\n"))
 			h := chatHome(t, url)
 			if err := os.WriteFile(filepath.Join(h.dir, "a.txt"), []byte("hello\n"), 0o600); err != nil {
@@ -148,9 +150,10 @@ func TestN3_CtrlC(t *testing.T) {
 		reach func(s *screen, asked <-chan held)
 		once  string // what the screen shows after the first
 	}{
-		"empty":    {nil, func(*screen, <-chan held) {}, "Ctrl-C again"},
-		"text":     {nil, func(s *screen, _ <-chan held) { s.typeText("half a thought") }, "Ctrl-C again"},
-		"thinking": {[]fakellm.Turn{say("x")}, func(s *screen, asked <-chan held) { s.send("go"); <-asked }, "interrupted · "},
+		"empty": {nil, func(*screen, <-chan held) {}, "Ctrl-C again"},
+		"text":  {nil, func(s *screen, _ <-chan held) { s.typeText("half a thought") }, "Ctrl-C again"},
+		"thinking": {[]fakellm.Turn{say("x")}, func(s *screen, asked <-chan held) { s.send("go"); <-asked },
+			"interrupted · "},
 		"command": {[]fakellm.Turn{say("", use("shell", map[string]any{"command": "echo $$ > pid; sleep 600"}))},
 			func(s *screen, asked <-chan held) {
 				s.send("go")
@@ -202,7 +205,9 @@ func TestN3_CtrlCWhileStarting(t *testing.T) {
 	t.Parallel()
 	h := chatHome(t, unusedURL(t))
 	config := filepath.Join(h.home, "servers.json")
-	if err := os.WriteFile(config, []byte(`{"mcpServers": {"slow": {"command": "sleep", "args": ["600"], "required": true}}}`), 0o600); err != nil {
+	if err := os.WriteFile(config,
+		[]byte(`{"mcpServers": {"slow": {"command": "sleep", "args": ["600"], "required": true}}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := onScreen(t, chatting(h, "--mcp", config), 80, 24)
@@ -222,7 +227,8 @@ func TestM2_SlowServerInChat(t *testing.T) {
 	url, _ := serve(t, nil, say("Hello."))
 	h := chatHome(t, url)
 	config := filepath.Join(h.home, "servers.json")
-	slow := strings.Replace(servers(t, `slow=lab,"cwd": "."`), `"command": "`, `"command": "sh", "args": ["-c", "sleep 1; exec \"$0\"", "`, 1)
+	slow := strings.Replace(servers(t, `slow=lab,"cwd": "."`), `"command": "`,
+		`"command": "sh", "args": ["-c", "sleep 1; exec \"$0\"", "`, 1)
 	slow = strings.Replace(slow, `", "env"`, `"], "env"`, 1)
 	if err := os.WriteFile(config, []byte(slow), 0o600); err != nil {
 		t.Fatal(err)
@@ -535,12 +541,15 @@ func TestN3_ClosedQuestion(t *testing.T) {
 // The conversation's own commands, and what is almost one.
 func TestN3_Commands(t *testing.T) {
 	t.Parallel()
-	url, server := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "new.txt", "content": "one\ntwo\n"})), say("Written."), say("Again."))
+	url, server := serve(t, nil,
+		say("", use("write_file", map[string]any{"file_path": "new.txt", "content": "one\ntwo\n"})), say("Written."),
+		say("Again."))
 	h := chatHome(t, url)
 	if err := os.MkdirAll(filepath.Join(h.home, ".claude", "commands"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(h.home, ".claude", "commands", "greet.md"), []byte("Greet $ARGUMENTS warmly."), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(h.home, ".claude", "commands", "greet.md"), []byte("Greet $ARGUMENTS warmly."),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := onScreen(t, chatting(h), 100, 40)
@@ -575,7 +584,8 @@ func TestN3_Commands(t *testing.T) {
 	s.expect("> /greet")
 	s.send("the world")
 	s.expect("Again.")
-	if got := server.Requests()[2].Messages; !strings.Contains(got[len(got)-1].Parts.Text(), "Greet the world warmly.") {
+	if got := server.Requests()[2].Messages; !strings.Contains(got[len(got)-1].Parts.Text(),
+		"Greet the world warmly.") {
 		t.Errorf("the model gets %q", got[len(got)-1].Parts.Text())
 	}
 	s.press("BTab")
@@ -650,7 +660,8 @@ func TestN3_PlainTerminals(t *testing.T) {
 	for name, c := range map[string]struct {
 		variable string
 		plain    bool
-	}{"NO_COLOR": {"NO_COLOR=1", false}, "dumb": {"TERM=dumb", true}, "unknown": {"TERM=", true}, "accessible": {"ATTRACTOR_ACCESSIBLE=1", true}} {
+	}{"NO_COLOR": {"NO_COLOR=1", false}, "dumb": {"TERM=dumb", true}, "unknown": {"TERM=", true},
+		"accessible": {"ATTRACTOR_ACCESSIBLE=1", true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, _ := serve(t, nil, say("", touch("a")), say("It is **made**."), say("Still there."))
@@ -684,13 +695,15 @@ func TestN3_PlainTerminals(t *testing.T) {
 			if code != 0 || h.made() != "a" {
 				t.Errorf("exit code %d, made %q", code, h.made())
 			}
-			if strings.Contains(shown, "\x1b[3") || strings.Contains(shown, "\x1b[1m") || strings.Contains(shown, "\x1b[2m") || strings.Contains(shown, `\u{1b}`) {
+			if strings.Contains(shown, "\x1b[3") || strings.Contains(shown, "\x1b[1m") ||
+				strings.Contains(shown, "\x1b[2m") || strings.Contains(shown, `\u{1b}`) {
 				t.Errorf("there are colours:\n%q", shown)
 			}
 			if c.plain && strings.ContainsAny(shown, "\x1b⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏\a") {
 				t.Errorf("something is drawn:\n%q", shown)
 			}
-			if strings.Contains(shown, "\x1b[6n") || strings.Contains(shown, "$p") || strings.Contains(shown, "\x1b[c") {
+			if strings.Contains(shown, "\x1b[6n") || strings.Contains(shown, "$p") ||
+				strings.Contains(shown, "\x1b[c") {
 				t.Errorf("the terminal is queried:\n%q", shown)
 			}
 		})
@@ -701,7 +714,9 @@ func TestN3_PlainTerminals(t *testing.T) {
 func TestN3_HostileText(t *testing.T) {
 	t.Parallel()
 	hostile := strings.Join(hostileTexts(t), "\n\n")
-	url, _ := serve(t, nil, say(hostile, use("shell", map[string]any{"command": "echo > a \x1b[2J\x1b]0;owned\a # " + hostile[:200]})), say("Done with it."))
+	url, _ := serve(t, nil, say(hostile,
+		use("shell", map[string]any{"command": "echo > a \x1b[2J\x1b]0;owned\a # " + hostile[:200]})),
+		say("Done with it."))
 	h := chatHome(t, url)
 	p := startOnTerminal(t, chatting(h))
 	p.expect("> ")
@@ -713,8 +728,10 @@ func TestN3_HostileText(t *testing.T) {
 	p.write("\x04")
 	shown, _ := p.wait()
 	rest := shown
-	for _, ours := range []string{"\x1b[?2026h", "\x1b[?2026l", "\x1b[?25h", "\x1b[?25l", "\x1b[?2004h", "\x1b[?2004l", "\x1b[?7l", "\x1b[?7h", "\x1b[2K", "\x1b7", "\x1b8", "\x1b[B", "\x1b[J",
-		"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[3m", "\x1b[4m", "\x1b[9m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"} {
+	for _, ours := range []string{"\x1b[?2026h", "\x1b[?2026l", "\x1b[?25h", "\x1b[?25l", "\x1b[?2004h", "\x1b[?2004l",
+		"\x1b[?7l", "\x1b[?7h", "\x1b[2K", "\x1b7", "\x1b8", "\x1b[B", "\x1b[J",
+		"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[3m", "\x1b[4m", "\x1b[9m", "\x1b[31m", "\x1b[32m", "\x1b[33m",
+		"\x1b[36m"} {
 		rest = strings.ReplaceAll(rest, ours, "")
 	}
 	rest = regexp.MustCompile(`\x1b\[\d+[AC]`).ReplaceAllString(rest, "")
@@ -726,7 +743,8 @@ func TestN3_HostileText(t *testing.T) {
 // In a long line of an answer, and while a command prints a lot, keys are still taken.
 func TestN3_FloodAndKeys(t *testing.T) {
 	t.Parallel()
-	url, asked := gatedModel(t, 1, say(strings.Repeat("flood ", 1<<16)+"\n", use("shell", map[string]any{"command": "yes flood | head -c 2000000"})), say("After the flood."))
+	url, asked := gatedModel(t, 1, say(strings.Repeat("flood ", 1<<16)+"\n",
+		use("shell", map[string]any{"command": "yes flood | head -c 2000000"})), say("After the flood."))
 	h := chatHome(t, url)
 	s := onScreen(t, chatting(h, "--yes"), 80, 24)
 	s.expect(ready)

@@ -15,9 +15,12 @@ import (
 
 // registerChecks adds the flags of checks.
 func (f *sessionFlags) registerChecks(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.checks.Commands, "check", nil, "let the task count as done only when this `command` succeeds, such as 'go test ./...', and nothing has changed since; can be repeated (docs/checks.md)")
-	flags.IntVar(&f.checks.Rounds, "check-rounds", check.DefaultRounds, "send the agent back to work up to `n` times when a --check fails")
-	flags.DurationVar(&f.checks.Timeout, "check-timeout", env.MaxTimeout, "end a --check that takes longer than this `duration`, at most "+env.MaxTimeout.String())
+	flags.StringArrayVar(&f.checks.Commands, "check", nil,
+		"let the task count as done only when this `command` succeeds, such as 'go test ./...', and nothing has changed since; can be repeated (docs/checks.md)")
+	flags.IntVar(&f.checks.Rounds, "check-rounds", check.DefaultRounds,
+		"send the agent back to work up to `n` times when a --check fails")
+	flags.DurationVar(&f.checks.Timeout, "check-timeout", env.MaxTimeout,
+		"end a --check that takes longer than this `duration`, at most "+env.MaxTimeout.String())
 }
 
 // checkChecks returns an error if the flags of checks cannot work.

@@ -17,7 +17,8 @@ import (
 func TestO6_CommandChecks(t *testing.T) {
 	claim := fakellm.Turn{Text: "verified: everything passes"}
 	url, server := serve(t, nil, claim,
-		fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: json.RawMessage(`{"command":"echo x >made"}`)}}}, claim, // the first run
+		fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: json.RawMessage(`{"command":"echo x >made"}`)}}},
+		claim,        // the first run
 		claim, claim, // the second one
 		claim) // the third one
 	h := newHome(t, url)
@@ -28,15 +29,19 @@ func TestO6_CommandChecks(t *testing.T) {
 	if n := len(server.Requests()); n != 3 {
 		t.Errorf("%d requests", n)
 	}
-	if told := string(server.Requests()[1].Body); !strings.Contains(told, "cat made") || !strings.Contains(told, "No such file") {
+	if told := string(server.Requests()[1].Body); !strings.Contains(told, "cat made") ||
+		!strings.Contains(told, "No such file") {
 		t.Errorf("the model was told %s", told)
 	}
-	got = h.run(1, "run", "--no-checkpoints", "--yes", "--check", "echo the reason; exit 7", "--check-rounds", "1", "make it")
-	if !strings.Contains(got.stderr, "--check failed: ") || !strings.Contains(got.stderr, "exit code 7\nthe reason") || strings.Contains(got.stderr, "verified: the checks") {
+	got = h.run(1, "run", "--no-checkpoints", "--yes", "--check", "echo the reason; exit 7", "--check-rounds", "1",
+		"make it")
+	if !strings.Contains(got.stderr, "--check failed: ") || !strings.Contains(got.stderr, "exit code 7\nthe reason") ||
+		strings.Contains(got.stderr, "verified: the checks") {
 		t.Errorf("%+v", got)
 	}
 	got = h.run(1, "run", "--json", "--no-journal", "--yes", "--check", "false", "--check-rounds", "0", "make it")
-	if !strings.Contains(got.stdout, `"note":"check"`) || !strings.Contains(got.stdout, `"status":"failed"`) || !strings.Contains(got.stdout, `"final":true`) {
+	if !strings.Contains(got.stdout, `"note":"check"`) || !strings.Contains(got.stdout, `"status":"failed"`) ||
+		!strings.Contains(got.stdout, `"final":true`) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -56,21 +61,26 @@ func TestO6_CommandChecksAfterTheSession(t *testing.T) {
 	if !strings.Contains(got.stderr, stale) {
 		t.Errorf("%+v", got)
 	}
-	for what, events := range map[string]string{"the events": got.stdout, "the session": h.run(0, "sessions", "events", h.sessions()[0].ID).stdout} {
+	for what, events := range map[string]string{"the events": got.stdout, "the session": h.run(0, "sessions", "events",
+		h.sessions()[0].ID).stdout} {
 		last := events[strings.LastIndex(events, `"note":"check"`):]
-		if !strings.Contains(last, `"status":"unverified"`) || !strings.Contains(last, stale) || !strings.Contains(last, "SESSION_END") {
+		if !strings.Contains(last, `"status":"unverified"`) || !strings.Contains(last, stale) ||
+			!strings.Contains(last, "SESSION_END") {
 			t.Errorf("in the end %s say %s", what, last)
 		}
 	}
-	if shown := h.run(0, "sessions", "show", h.sessions()[0].ID).stdout; !strings.Contains(shown, "checks:     unverified: the tree "+stale) {
+	if shown := h.run(0, "sessions", "show", h.sessions()[0].ID).stdout; !strings.Contains(shown,
+		"checks:     unverified: the tree "+stale) {
 		t.Errorf("the session is shown as %s", shown)
 	}
 }
 
 func TestO6_CommandChecksFlags(t *testing.T) {
 	h := newHome(t, unusedURL(t))
-	for _, flags := range [][]string{{"--check", " "}, {"--check", "true", "--check-rounds", "-1"}, {"--check", "true", "--check-timeout", "1h"}} {
-		if got := h.run(2, append(append([]string{"run"}, flags...), "go")...); !strings.Contains(got.stderr, flags[len(flags)-2]) {
+	for _, flags := range [][]string{{"--check", " "}, {"--check", "true", "--check-rounds", "-1"},
+		{"--check", "true", "--check-timeout", "1h"}} {
+		if got := h.run(2, append(append([]string{"run"}, flags...), "go")...); !strings.Contains(got.stderr,
+			flags[len(flags)-2]) {
 			t.Errorf("%v: %+v", flags, got)
 		}
 	}

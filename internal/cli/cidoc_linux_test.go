@@ -23,7 +23,8 @@ func TestQ4_CIScript(t *testing.T) {
 		t.Fatalf("the page has no such script:\n%s", script)
 	}
 	script = strings.Replace(script, "go test ./...", "sh sum_test.sh", 1)
-	edit := say("The operator is wrong.", use("edit_file", object{"file_path": "sum.sh", "old_string": "-", "new_string": "+"}))
+	edit := say("The operator is wrong.", use("edit_file", object{"file_path": "sum.sh", "old_string": "-",
+		"new_string": "+"}))
 	for _, tt := range []struct {
 		name  string
 		turns []fakellm.Turn
@@ -72,7 +73,8 @@ func TestQ4_CIScript(t *testing.T) {
 func TestQ4_CIReview(t *testing.T) {
 	t.Parallel()
 	script := scriptOfPage(t, "<!-- a test runs this script, too -->\n```sh\n")
-	url, server := serve(t, nil, say("I run it.", use("shell", object{"command": "touch x"})), say("Line 1 adds nothing."))
+	url, server := serve(t, nil, say("I run it.", use("shell", object{"command": "touch x"})),
+		say("Line 1 adds nothing."))
 	h := newHome(t, url)
 	h.file("sum.sh", "echo 1\n")
 	h.git("init", "-q", "-b", "main")
@@ -87,7 +89,8 @@ func TestQ4_CIReview(t *testing.T) {
 	if got := runCommand(t, cmd); got.code != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", got.code, got.stdout, got.stderr)
 	}
-	if review, err := os.ReadFile(filepath.Join(out, "review.md")); err != nil || string(review) != "Line 1 adds nothing.\n" {
+	if review, err := os.ReadFile(filepath.Join(out, "review.md")); err != nil ||
+		string(review) != "Line 1 adds nothing.\n" {
 		t.Errorf("the review is %q, %v", review, err)
 	}
 	if prompt := string(server.Requests()[0].Body); !strings.Contains(prompt, "+echo 2") {
@@ -118,7 +121,8 @@ func pageCommand(t *testing.T, h *home, out, script string) *exec.Cmd {
 	t.Helper()
 	cmd := h.command() // for its environment
 	bin := t.TempDir()
-	if err := peer.WriteProgram(filepath.Join(bin, "attractor"), []byte("#!/bin/sh\nexec '"+cmd.Path+"' \"$@\"\n")); err != nil {
+	if err := peer.WriteProgram(filepath.Join(bin, "attractor"),
+		[]byte("#!/bin/sh\nexec '"+cmd.Path+"' \"$@\"\n")); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Path, cmd.Args = peer.Need(t, "sh"), []string{"sh", "-c", script}

@@ -19,7 +19,8 @@ func TestI7_PausedReader(t *testing.T) {
 	release := make(chan struct{})
 	session, err := agent.New(context.Background(), agent.Options{
 		Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test")}}, Env: envtest.NewMemory(nil),
-		Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}, Limits: agent.Limits{Grace: time.Millisecond},
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"},
+		Limits:  agent.Limits{Grace: time.Millisecond},
 		OnEvent: func(ev agent.Event) {
 			if ev.Head().Kind == "SESSION_END" {
 				<-release

@@ -26,7 +26,8 @@ func (f *extensionFlags) register(cmd *cobra.Command, asJSON string) {
 
 // open reads the files and tells of the mistakes in them.
 func (f *extensionFlags) open(t terminal) (*attractor.Extensions, error) {
-	e, err := attractor.OpenExtensions(attractor.Config{Dir: f.dir, TrustProject: f.trustProject, Load: attractor.LoadUser | attractor.LoadProject})
+	e, err := attractor.OpenExtensions(attractor.Config{Dir: f.dir, TrustProject: f.trustProject,
+		Load: attractor.LoadUser | attractor.LoadProject})
 	if err != nil {
 		return nil, hostError(err)
 	}
@@ -66,7 +67,8 @@ of MCP servers can be used in the same way (attractor mcp prompts).`,
 			if f.json {
 				list := []listedCommand{}
 				for _, c := range e.Commands {
-					list = append(list, listedCommand{c.Name, string(c.Kind), c.Origin.String(), c.Hint, c.Description, c.File})
+					list = append(list, listedCommand{c.Name, string(c.Kind), c.Origin.String(), c.Hint, c.Description,
+						c.File})
 				}
 				return printJSON(t, list)
 			}
@@ -81,7 +83,8 @@ of MCP servers can be used in the same way (attractor mcp prompts).`,
 func printCommands(t terminal, e *attractor.Extensions) error {
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, c := range e.Commands {
-		fmt.Fprintf(w, "/%s\t%s\t%s\t%s\t%s\n", render.OneLine(c.Name), cmp.Or(render.Shorten(c.Hint, 40), "-"), c.Kind, c.Origin, render.Shorten(c.Description, 80))
+		fmt.Fprintf(w, "/%s\t%s\t%s\t%s\t%s\n", render.OneLine(c.Name), cmp.Or(render.Shorten(c.Hint, 40), "-"), c.Kind,
+			c.Origin, render.Shorten(c.Description, 80))
 	}
 	if len(e.Commands) == 0 && !e.Unused {
 		fmt.Fprintln(t.err, "attractor: there are no commands and no skills; docs/extending.md says how to write some")
@@ -121,7 +124,8 @@ project, once you trust it (attractor trust). docs/extending.md describes them.`
 			if f.json {
 				list := []listedAgent{}
 				for _, a := range e.Agents {
-					list = append(list, listedAgent{a.Name, a.Origin.String(), a.Model, a.AllTools, a.Tools, a.Without, a.Description, a.File})
+					list = append(list, listedAgent{a.Name, a.Origin.String(), a.Model, a.AllTools, a.Tools, a.Without,
+						a.Description, a.File})
 				}
 				return printJSON(t, list)
 			}
@@ -131,7 +135,9 @@ project, once you trust it (attractor trust). docs/extending.md describes them.`
 				if !a.AllTools {
 					tools = cmp.Or(strings.Join(a.Tools, ", "), "none")
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(a.Name), a.Origin, cmp.Or(render.Shorten(a.Model, 30), "inherit"), render.Shorten(tools, 40), render.Shorten(a.Description, 80))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(a.Name), a.Origin,
+					cmp.Or(render.Shorten(a.Model, 30), "inherit"), render.Shorten(tools, 40),
+					render.Shorten(a.Description, 80))
 			}
 			if len(e.Agents) == 0 && !e.Unused {
 				fmt.Fprintln(t.err, "attractor: no file defines an agent; docs/extending.md says how to write one")

@@ -30,7 +30,8 @@ func newCompletion(t terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion <shell>",
 		Short: "Print a shell completion script",
-		Long:  "Completion prints a script for " + orList(names) + ", which completes commands, flags, models and sessions.",
+		Long: "Completion prints a script for " + orList(names) +
+			", which completes commands, flags, models and sessions.",
 		Example: `  source <(attractor completion bash)
   attractor completion zsh > "${fpath[1]}/_attractor"
   attractor completion fish > ~/.config/fish/completions/attractor.fish`,
@@ -56,7 +57,8 @@ func complete(cmd *cobra.Command, flags map[string]completions) {
 		if cmd.Flags().Lookup(name) == nil {
 			continue
 		}
-		err := cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		err := cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion,
+			cobra.ShellCompDirective) {
 			return clean(values()), cobra.ShellCompDirectiveNoFileComp
 		})
 		if err != nil {

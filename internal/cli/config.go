@@ -55,7 +55,8 @@ docs/configuration.md describes the settings, and which of them a project can ch
 	}
 	f.register(cmd.Flags())
 	cmd.Flags().StringVar(&dir, "dir", ".", "show the settings of sessions in this `directory`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object: settings, files, problems, and other_settings (of Claude Code, without an effect here)")
+	cmd.Flags().BoolVar(&asJSON, "json", false,
+		"print a JSON object: settings, files, problems, and other_settings (of Claude Code, without an effect here)")
 	return cmd
 }
 
@@ -143,7 +144,8 @@ func (r *settingsReport) print(t terminal) error {
 		if s.Origin == settings.PlaceDefault {
 			from = "default"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Setting, cmp.Or(render.Shorten(strings.Join(s.Value, ", "), 80), "-"), render.OneLine(from))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Setting, cmp.Or(render.Shorten(strings.Join(s.Value, ", "), 80), "-"),
+			render.OneLine(from))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -151,11 +153,14 @@ func (r *settingsReport) print(t terminal) error {
 	fmt.Fprintln(t.out)
 	for _, s := range r.Settings {
 		for _, u := range s.Unused {
-			fmt.Fprintf(t.out, "%s: %s %s is not used: %s\n", render.OneLine(u.From), s.Setting, render.Shorten(strings.Join(u.Value, ", "), 80), render.OneLine(u.Why))
+			fmt.Fprintf(t.out, "%s: %s %s is not used: %s\n", render.OneLine(u.From), s.Setting,
+				render.Shorten(strings.Join(u.Value, ", "), 80), render.OneLine(u.Why))
 		}
 	}
 	for _, f := range r.Files {
-		fmt.Fprintf(t.out, "%s (%s): %s\n", render.OneLine(f.Name), map[settings.Place]string{settings.PlaceUser: "yours", settings.PlaceProject: "the project's"}[f.Whose], render.OneLine(f.State))
+		fmt.Fprintf(t.out, "%s (%s): %s\n", render.OneLine(f.Name),
+			map[settings.Place]string{settings.PlaceUser: "yours", settings.PlaceProject: "the project's"}[f.Whose],
+			render.OneLine(f.State))
 	}
 	for _, other := range r.Other {
 		fmt.Fprintln(t.out, render.OneLine(other))

@@ -25,19 +25,23 @@ func TestN8_ConfigTrusted(t *testing.T) {
 	}
 	h.put(".attractor/config.json", `{"max_rounds": 1, "model": "evil"}`)
 	screen := h.onTerminal(0, "y\n", "trust")
-	for _, want := range []string{"sets max_rounds: 1\n", `sets model: "evil" (no effect: it decides what a session costs)`} {
+	for _, want := range []string{"sets max_rounds: 1\n",
+		`sets model: "evil" (no effect: it decides what a session costs)`} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("%q is not on the screen:\n%s", want, screen)
 		}
 	}
-	if n, out := requests(exitLimit); n != 1 || strings.Contains(out.stderr, "attractor trust") || !strings.Contains(out.stderr, "model has no effect") {
+	if n, out := requests(exitLimit); n != 1 || strings.Contains(out.stderr, "attractor trust") ||
+		!strings.Contains(out.stderr, "model has no effect") {
 		t.Errorf("trusted: %d requests, %s", n, out.stderr)
 	}
 	h.put(".attractor/config.json", `{"max_rounds": 2, "model": "evil"}`)
-	if n, out := requests(0); n != 3 || !strings.Contains(out.stderr, "has changed since you decided about it (.attractor/config.json): settings: max_rounds") {
+	if n, out := requests(0); n != 3 || !strings.Contains(out.stderr,
+		"has changed since you decided about it (.attractor/config.json): settings: max_rounds") {
 		t.Errorf("changed: %d requests, %s", n, out.stderr)
 	}
-	if text := h.run(0, "config").stdout; !strings.Contains(text, "max_rounds 2 is not used: the project has changed since you decided about it") {
+	if text := h.run(0, "config").stdout; !strings.Contains(text,
+		"max_rounds 2 is not used: the project has changed since you decided about it") {
 		t.Errorf("config shows %s", text)
 	}
 }
@@ -52,7 +56,8 @@ func TestN8_ContextWindow(t *testing.T) {
 		want, keptThen bool
 	}{
 		"setting": {nil, true, true}, "flag": {[]string{"--context-window", "0"}, false, false},
-		"setting of another model": {[]string{"--model", "qwen-2"}, false, false}, "flag with another model": {[]string{"--model", "qwen-2", "--context-window", "40000"}, true, true},
+		"setting of another model": {[]string{"--model", "qwen-2"}, false, false},
+		"flag with another model":  {[]string{"--model", "qwen-2", "--context-window", "40000"}, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,10 +72,12 @@ func TestN8_ContextWindow(t *testing.T) {
 				return turn
 			})
 			h := newHome(t, url)
-			settings := `{"provider": "openai-compatible", "base_url": "` + url + `/v1", "model": "qwen", "context_window": 40000}`
+			settings := `{"provider": "openai-compatible", "base_url": "` + url +
+				`/v1", "model": "qwen", "context_window": 40000}`
 			h.writeFile(".config/attractor/config.json", settings)
 			out := h.run(0, append([]string{"run", "--yes", "--json", "--effort", "high", "x"}, c.args...)...)
-			if got := strings.Contains(out.stdout, `"kind":"COMPACTION"`); got != c.want || strings.Contains(out.stdout, "its context window and its prices are unknown") == c.want {
+			if got := strings.Contains(out.stdout, `"kind":"COMPACTION"`); got != c.want ||
+				strings.Contains(out.stdout, "its context window and its prices are unknown") == c.want {
 				t.Errorf("compacted: %v, want %v\n%s", got, c.want, out.stdout)
 			}
 			if !strings.Contains(out.stdout, "costs are not counted") {
@@ -83,7 +90,8 @@ func TestN8_ContextWindow(t *testing.T) {
 			}
 			h.writeFile(".config/attractor/config.json", strings.Replace(settings, `, "context_window": 40000`, "", 1))
 			requests.Store(0)
-			if out = h.run(0, "run", "--continue", "--yes", "--json", "y"); strings.Contains(out.stdout, `"kind":"COMPACTION"`) != c.keptThen {
+			if out = h.run(0, "run", "--continue", "--yes", "--json", "y"); strings.Contains(out.stdout,
+				`"kind":"COMPACTION"`) != c.keptThen {
 				t.Errorf("compacted after it was resumed: %v, want %v\n%s", !c.keptThen, c.keptThen, out.stdout)
 			}
 		})

@@ -17,7 +17,8 @@ func TestN8_Continue(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, fakellm.Turn{Text: "first"}, fakellm.Turn{Text: "second"}, fakellm.Turn{Text: "third"})
 	h := newHome(t, url)
-	if out := h.run(exitUsage, "run", "--continue", "x"); !strings.Contains(out.stderr, "there is no session of "+h.dir+" to continue; to list sessions, run:") {
+	if out := h.run(exitUsage, "run", "--continue", "x"); !strings.Contains(out.stderr,
+		"there is no session of "+h.dir+" to continue; to list sessions, run:") {
 		t.Errorf("without sessions: %s", out.stderr)
 	}
 	h.run(0, "run", "--yes", "the task of here")
@@ -31,7 +32,8 @@ func TestN8_Continue(t *testing.T) {
 	if out := elsewhere.run(0, "run", "--yes", "--continue", "--dir", link, "more of here"); out.stdout != "second\n" {
 		t.Errorf("through a link: %q, %s", out.stdout, out.stderr)
 	}
-	if body := string(server.Requests()[2].Body); !strings.Contains(body, "the task of here") || strings.Contains(body, "elsewhere") {
+	if body := string(server.Requests()[2].Body); !strings.Contains(body, "the task of here") ||
+		strings.Contains(body, "elsewhere") {
 		t.Errorf("the request is %s", body)
 	}
 	if out := h.run(0, "run", "--yes", "--continue", "and more"); out.stdout != "third\n" {

@@ -20,11 +20,13 @@ func openDebug(name string, t terminal) (*debuglog.Log, error) {
 		return nil, nil
 	case "-", "/dev/stderr", "/dev/fd/2":
 		if isTerminal(t.err) {
-			return nil, fail(exitUsage, "--debug %s: standard error is a terminal, which shows the session; name a file, or redirect it with 2>FILE", name)
+			return nil, fail(exitUsage,
+				"--debug %s: standard error is a terminal, which shows the session; name a file, or redirect it with 2>FILE", name)
 		}
 		return debuglog.To("standard error", t.err), nil
 	case "/dev/stdout", "/dev/fd/1":
-		return nil, fail(exitUsage, "--debug %s: standard output has the answer; name a file, or - for standard error", name)
+		return nil, fail(exitUsage, "--debug %s: standard output has the answer; name a file, or - for standard error",
+			name)
 	}
 	if strings.HasPrefix(name, "-") {
 		return nil, fail(exitUsage, "%s. For a file of that name, write ./%s", wantsFile, render.OneLine(name))

@@ -19,7 +19,8 @@ func TestN7_DebugInChat(t *testing.T) {
 	if code := s.ended(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if count, _ := debugLines(t, filepath.Join(h.dir, "log")); count["http request"] != 1 || count["http body"] != 1 || count["session ended"] != 1 {
+	if count, _ := debugLines(t, filepath.Join(h.dir, "log")); count["http request"] != 1 || count["http body"] != 1 ||
+		count["session ended"] != 1 {
 		t.Errorf("lines: %v", count)
 	}
 	s = onScreen(t, chatting(h, "--debug", "-"), 80, 24)

@@ -41,7 +41,8 @@ func debugLines(t *testing.T, file string) (count map[string]int, text string) {
 // the environment.
 func TestN7_DebugInEveryHost(t *testing.T) {
 	const token = "key-of-a-test" // the key in the environment of each command
-	turns := []fakellm.Turn{say("It is "+token+".", use("shell", map[string]any{"command": "echo " + token})), say("Bye, " + token + ".")}
+	turns := []fakellm.Turn{say("It is "+token+".", use("shell", map[string]any{"command": "echo " + token})),
+		say("Bye, " + token + ".")}
 	for name, run := range map[string]func(h *home){
 		"run":        func(h *home) { h.run(0, "run", "--yes", "--debug", "log", "look at "+token) },
 		"no journal": func(h *home) { h.run(0, "run", "--yes", "--no-journal", "--debug", "log", "look at "+token) },
@@ -68,7 +69,8 @@ func TestN7_DebugInEveryHost(t *testing.T) {
 			h := newHome(t, url)
 			run(h)
 			count, text := debugLines(t, filepath.Join(h.dir, "log"))
-			for _, want := range []string{"session started", "http request", "http response", "http body", "step ended", "tool call ended", "start", "exit", "session ended"} {
+			for _, want := range []string{"session started", "http request", "http response", "http body", "step ended",
+				"tool call ended", "start", "exit", "session ended"} {
 				if count[want] == 0 {
 					t.Errorf("no line %q among %v", want, count)
 				}
@@ -90,7 +92,8 @@ func TestN7_DebugToAFullDisk(t *testing.T) {
 	}
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo hello"})), say("done"))
 	out := newHome(t, url).run(0, "run", "--yes", "--debug", "/dev/full", "go")
-	if out.stdout != "done\n" || strings.Count(out.stderr, "The debug log cannot be written") != 1 || !strings.Contains(out.stderr, "no space left") {
+	if out.stdout != "done\n" || strings.Count(out.stderr, "The debug log cannot be written") != 1 ||
+		!strings.Contains(out.stderr, "no space left") {
 		t.Errorf("%q, %s", out.stdout, out.stderr)
 	}
 }

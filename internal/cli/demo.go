@@ -54,8 +54,10 @@ Demo needs git and a POSIX shell. It needs no API key and no network.`,
 			return f.run(cmd.Context(), t)
 		},
 	}
-	cmd.Flags().StringVar(&f.dir, "dir", "", "create the repository in this empty or new `directory`, and keep it (default: a temporary one)")
-	cmd.Flags().StringVar(&f.html, "html", "", "write the session as a page for a browser to this `file`, as attractor sessions export does")
+	cmd.Flags().StringVar(&f.dir, "dir", "",
+		"create the repository in this empty or new `directory`, and keep it (default: a temporary one)")
+	cmd.Flags().StringVar(&f.html, "html", "",
+		"write the session as a page for a browser to this `file`, as attractor sessions export does")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print events as JSON, one per line")
 	cmd.Flags().StringVar(&f.debug, "debug", "", debugHelp)
 	return cmd
@@ -112,7 +114,8 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 		return fail(exitFailed, "%w", err)
 	}
 	t, live := withLiveLine(t, !f.json, os.Getenv)
-	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local, ID: id, Journal: log,
+	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(),
+		Env: local, ID: id, Journal: log,
 		Limits: agent.Limits{Diffs: attractor.DefaultLimits().Diffs}}
 	if debug != nil {
 		opts.Logger = debug.Logger(secrets)
@@ -127,7 +130,8 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 	if err := t.program.configure(&config); err != nil {
 		return err
 	}
-	r := runner{terminal: t, Setup: &attractor.Setup{Options: opts, Local: local, Instrument: config.Instrument}, stopper: stopper, json: f.json, live: live}
+	r := runner{terminal: t, Setup: &attractor.Setup{Options: opts, Local: local, Instrument: config.Instrument},
+		stopper: stopper, json: f.json, live: live}
 	if err := r.run(running, demoTask); err != nil || f.html == "" {
 		return err
 	}
@@ -158,7 +162,8 @@ func makeDemoRepository(dir string) error {
 		return fail(exitFailed, "cannot write the files of the demo: %w", err)
 	}
 	for _, args := range [][]string{{"init", "--quiet", "--template="}, {"add", "."},
-		{"-c", "user.name=Attractor", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null",
+		{"-c", "user.name=Attractor", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false", "-c",
+			"core.hooksPath=/dev/null",
 			"commit", "--quiet", "-m", "A slug function"}} {
 		cmd := command(context.Background(), dir, "git", args...)
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -31,9 +31,11 @@ func demoScript() []demoStep {
 			use("read_file", map[string]any{"file_path": "slug.sh"}),
 			use("read_file", map[string]any{"file_path": "slug_test.sh"}),
 			use("shell", map[string]any{"command": test}))},
-		{"FAIL  Hello World", say("Words are joined by `_` instead of `-`, and punctuation stays. `tr -cs` can turn every run of "+
-			"other characters into a single dash.",
-			use("edit_file", map[string]any{"file_path": "slug.sh", "old_string": "tr ' ' '_'", "new_string": "tr -cs 'a-z0-9' '-'"}),
+		{"FAIL  Hello World", say(
+			"Words are joined by `_` instead of `-`, and punctuation stays. `tr -cs` can turn every run of "+
+				"other characters into a single dash.",
+			use("edit_file", map[string]any{"file_path": "slug.sh", "old_string": "tr ' ' '_'",
+				"new_string": "tr -cs 'a-z0-9' '-'"}),
 			use("shell", map[string]any{"command": test}))},
 		{"FAIL    spaces", say("Better, but a run at the beginning or the end leaves a dash there. Those have to go.",
 			use("edit_file", map[string]any{"file_path": "slug.sh", "old_string": "tr -cs 'a-z0-9' '-'",
@@ -66,7 +68,8 @@ func demoModel(r *fakellm.Request) fakellm.Turn {
 		return fakellm.Turn{Text: "The demo is over."}
 	}
 	if results := lastResults(r.Messages); !strings.Contains(results, script[i].expect) {
-		return fakellm.Turn{Text: fmt.Sprintf("I expected to see %q, but the tools say:\n%s", script[i].expect, results)}
+		return fakellm.Turn{Text: fmt.Sprintf("I expected to see %q, but the tools say:\n%s", script[i].expect,
+			results)}
 	}
 	return script[i].turn
 }

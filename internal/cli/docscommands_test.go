@@ -28,7 +28,8 @@ func TestQ4_CommandsInDocs(t *testing.T) {
 		for _, line := range commandLines(string(data)) {
 			for _, args := range ourArguments(line.text) {
 				checked++
-				if err := parses(args, line.whole); err != nil && !strings.HasPrefix(line.output, "attractor: "+err.Error()) {
+				if err := parses(args, line.whole); err != nil && !strings.HasPrefix(line.output,
+					"attractor: "+err.Error()) {
 					t.Errorf("%s:%d: %s: %v", file, line.number, line.text, err)
 				}
 			}
@@ -108,7 +109,8 @@ func commandLines(document string) (found []docLine) {
 			found = append(found, docLine{number, line, whole, output})
 		default:
 			for _, code := range inlineCode.FindAllStringSubmatch(line, -1) {
-				found = append(found, docLine{number, strings.ReplaceAll(code[1], `\|`, "|"), false, ""}) // as in the cell of a table
+				// as in the cell of a table
+				found = append(found, docLine{number, strings.ReplaceAll(code[1], `\|`, "|"), false, ""})
 			}
 		}
 	}

@@ -42,7 +42,9 @@ func (h *home) newBox(shell, helper bool) *box {
 	if shell {
 		words = `sh -c "$*"`
 	}
-	b.put(h, b.command, fmt.Sprintf("#!/bin/sh\ncd '%s' && echo $$ >>'%s.pids' && exec env -i HOME='%s' PATH='%s:'\"$PATH\" WHERE=there %s\n", b.dir, b.command, b.home, bin, words))
+	b.put(h, b.command, fmt.Sprintf(
+		"#!/bin/sh\ncd '%s' && echo $$ >>'%s.pids' && exec env -i HOME='%s' PATH='%s:'\"$PATH\" WHERE=there %s\n",
+		b.dir, b.command, b.home, bin, words))
 	return b
 }
 
@@ -89,19 +91,24 @@ func TestO1_RunElsewhere(t *testing.T) {
 	for _, kind := range []struct {
 		name          string
 		shell, helper bool
-	}{{"exec-shell", false, false}, {"ssh-shell", true, false}, {"exec-helper", false, true}, {"ssh-helper", true, true}} {
+	}{{"exec-shell", false, false}, {"ssh-shell", true, false}, {"exec-helper", false, true},
+		{"ssh-helper", true, true}} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			url, server := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "made", "content": "text"}),
-				use("shell", map[string]any{"command": "echo $WHERE; pwd"}), use("read_file", map[string]any{"file_path": "secret"})),
-				fakellm.Turn{Text: "first"}, say("", use("shell", map[string]any{"command": "cat made"})), fakellm.Turn{Text: "second"})
+			url, server := serve(t, nil,
+				say("", use("write_file", map[string]any{"file_path": "made", "content": "text"}),
+					use("shell", map[string]any{"command": "echo $WHERE; pwd"}),
+					use("read_file", map[string]any{"file_path": "secret"})),
+				fakellm.Turn{Text: "first"}, say("", use("shell", map[string]any{"command": "cat made"})),
+				fakellm.Turn{Text: "second"})
 			h := newHome(t, url)
 			b := h.newBox(kind.shell, kind.helper)
 			mark := filepath.Join(t.TempDir(), "started")
 			b.put(h, "AGENTS.md", "The rules of there.")
 			b.put(h, "secret", "what nobody may read")
 			b.put(h, ".mcp.json", `{"mcpServers":{"theirs":{"command":"touch","args":["`+mark+`"]}}}`)
-			b.put(h, ".claude/settings.json", `{"permissions":{"deny":["Read(secret)"],"allow":["Bash(rm:*)"]},"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch `+mark+`"}]}]}}`)
+			b.put(h, ".claude/settings.json",
+				`{"permissions":{"deny":["Read(secret)"],"allow":["Bash(rm:*)"]},"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch `+mark+`"}]}]}}`)
 			b.put(h, ".attractor/config.json", `{"max_rounds": 7}`)
 			b.put(h, ".claude/skills/theirskill/SKILL.md", "---\nname: theirskill\ndescription: x\n---\n")
 			out := h.run(0, "run", "--yes", "--env-command", b.command, "the task")
@@ -114,7 +121,8 @@ func TestO1_RunElsewhere(t *testing.T) {
 			if _, err := os.Stat(mark); err == nil {
 				t.Error("something of the project there was started")
 			}
-			for _, want := range []string{"MCP servers: theirs", "hooks: SessionStart", "rules: Bash(rm:*)", "settings: max_rounds", "skills: theirskill", "on another machine"} {
+			for _, want := range []string{"MCP servers: theirs", "hooks: SessionStart", "rules: Bash(rm:*)",
+				"settings: max_rounds", "skills: theirskill", "on another machine"} {
 				if !strings.Contains(out.stderr, want) {
 					t.Errorf("nobody is told of %s: %s", want, out.stderr)
 				}
@@ -130,7 +138,8 @@ func TestO1_RunElsewhere(t *testing.T) {
 				t.Errorf("the prompt is %s", first)
 			}
 			results := messagesIn(server, 1)
-			if !strings.Contains(results, `there\n`+b.dir) || strings.Contains(results, "what nobody may read") || !strings.Contains(results, "Read(secret)") {
+			if !strings.Contains(results, `there\n`+b.dir) || strings.Contains(results, "what nobody may read") ||
+				!strings.Contains(results, "Read(secret)") {
 				t.Errorf("the results are %s", results)
 			}
 			if list := h.run(0, "sessions", "list").stdout; !strings.Contains(list, b.command+":"+b.dir) {
@@ -140,7 +149,8 @@ func TestO1_RunElsewhere(t *testing.T) {
 			if shown := h.run(0, "sessions", "show", id).stdout; !strings.Contains(shown, b.command+":"+b.dir) {
 				t.Errorf("the session is shown as %s", shown)
 			}
-			if out := h.run(0, "run", "--yes", "--resume", id, "more"); out.stdout != "second\n" || !strings.Contains(out.stderr, "works behind "+b.command) {
+			if out := h.run(0, "run", "--yes", "--resume", id, "more"); out.stdout != "second\n" ||
+				!strings.Contains(out.stderr, "works behind "+b.command) {
 				t.Errorf("resumed: %q, %s", out.stdout, out.stderr)
 			}
 			if body := messagesIn(server, 3); !strings.Contains(body, `text`) || strings.Contains(body, "goes on") {
@@ -154,7 +164,8 @@ func TestO1_RunElsewhere(t *testing.T) {
 // session elsewhere belongs to the directory in which it began, and to its command.
 func TestO1_ContinueElsewhere(t *testing.T) {
 	t.Parallel()
-	url, server := serve(t, nil, fakellm.Turn{Text: "1"}, fakellm.Turn{Text: "2"}, fakellm.Turn{Text: "3"}, fakellm.Turn{Text: "4"}, fakellm.Turn{Text: "5"})
+	url, server := serve(t, nil, fakellm.Turn{Text: "1"}, fakellm.Turn{Text: "2"}, fakellm.Turn{Text: "3"},
+		fakellm.Turn{Text: "4"}, fakellm.Turn{Text: "5"})
 	h := newHome(t, url)
 	b := h.newBox(false, false)
 	there := *h // its directory has the name of that of the box
@@ -169,7 +180,8 @@ func TestO1_ContinueElsewhere(t *testing.T) {
 			t.Errorf("request %d does not continue %q: %s", i, want, body)
 		}
 	}
-	if out := h.run(exitUsage, "run", "--yes", "--continue", "--env-command", "nowhere", "x"); !strings.Contains(out.stderr, "there is no session of nowhere to continue") {
+	if out := h.run(exitUsage, "run", "--yes", "--continue", "--env-command", "nowhere",
+		"x"); !strings.Contains(out.stderr, "there is no session of nowhere to continue") {
 		t.Errorf("another command: %s", out.stderr)
 	}
 }
@@ -177,26 +189,32 @@ func TestO1_ContinueElsewhere(t *testing.T) {
 // A session that moves to another machine, or back, tells the model.
 func TestO1_Moved(t *testing.T) {
 	t.Parallel()
-	url, server := serve(t, nil, fakellm.Turn{Text: "1"}, fakellm.Turn{Text: "2"}, fakellm.Turn{Text: "3"}, say("", use("shell", map[string]any{"command": "echo at-$WHERE. in $PWD"})), fakellm.Turn{Text: "4"}, fakellm.Turn{Text: "5"})
+	url, server := serve(t, nil, fakellm.Turn{Text: "1"}, fakellm.Turn{Text: "2"}, fakellm.Turn{Text: "3"},
+		say("", use("shell", map[string]any{"command": "echo at-$WHERE. in $PWD"})), fakellm.Turn{Text: "4"},
+		fakellm.Turn{Text: "5"})
 	h := newHome(t, url)
 	b := h.newBox(false, false)
 	h.run(0, "run", "--yes", "here")
 	id := h.sessions()[0].ID
 	h.run(0, "run", "--yes", "--resume", id, "--env-command", b.command, "now there")
-	if body := messagesIn(server, 1); !strings.Contains(body, "The session goes on on another machine, behind the command "+b.command) || !strings.Contains(body, "Working directory: "+b.dir) {
+	if body := messagesIn(server, 1); !strings.Contains(body,
+		"The session goes on on another machine, behind the command "+b.command) ||
+		!strings.Contains(body, "Working directory: "+b.dir) {
 		t.Errorf("the request there is %s", body)
 	}
 	if out := h.run(0, "run", "--yes", "--resume", id, "still there"); !strings.Contains(out.stderr, "works behind") {
 		t.Errorf("it does not stay there: %s", out.stderr)
 	}
 	h.run(0, "run", "--yes", "--resume", id, "--env-command", "", "back")
-	if body := messagesIn(server, 3); !strings.Contains(body, "The session goes on on the user's own machine") || strings.Count(body, "goes on on another machine") != 1 {
+	if body := messagesIn(server, 3); !strings.Contains(body, "The session goes on on the user's own machine") ||
+		strings.Count(body, "goes on on another machine") != 1 {
 		t.Errorf("the request here is %s", body)
 	}
 	if body := messagesIn(server, 4); !strings.Contains(body, "at-. in "+h.dir) {
 		t.Errorf("the command ran elsewhere: %s", body)
 	}
-	if out := h.run(0, "run", "--yes", "--fork", id+"@2", "--env-command", b.command, "--dir", b.dir, "a fork"); !strings.Contains(out.stderr, "the files of turn 2 are not written") {
+	if out := h.run(0, "run", "--yes", "--fork", id+"@2", "--env-command", b.command, "--dir", b.dir,
+		"a fork"); !strings.Contains(out.stderr, "the files of turn 2 are not written") {
 		t.Errorf("a fork elsewhere does not say that it gets no files: %s", out.stderr)
 	}
 }
@@ -218,7 +236,8 @@ func TestO1_WrongElsewhere(t *testing.T) {
 		{exitFailed, []string{"--env-command", "/no/such/command"}, "no such file"},
 		{exitFailed, []string{"--env-command", b.command, "--dir", "/no/such/directory"}, "/no/such/directory"},
 	} {
-		if out := h.run(tt.code, append(append([]string{"run", "--yes"}, tt.args...), "x")...); !strings.Contains(out.stderr, tt.want) {
+		if out := h.run(tt.code, append(append([]string{"run", "--yes"}, tt.args...),
+			"x")...); !strings.Contains(out.stderr, tt.want) {
 			t.Errorf("%v: %s, want %q", tt.args, out.stderr, tt.want)
 		}
 	}
@@ -272,7 +291,8 @@ func TestO1_LostInRun(t *testing.T) {
 	b := h.newBox(false, true)
 	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": endless, "run_in_background": true})),
 		say("", use("shell", map[string]any{"command": "echo begun >>log; echo now >began; " + endless})),
-		say("", use("process", map[string]any{"id": "2"}), use("shell", map[string]any{"command": "cat log"})), fakellm.Turn{Text: "It goes on."})
+		say("", use("process", map[string]any{"id": "2"}), use("shell", map[string]any{"command": "cat log"})),
+		fakellm.Turn{Text: "It goes on."})
 	h.url = url
 	if err := syscall.Mkfifo(filepath.Join(b.dir, "began"), 0o600); err != nil {
 		t.Fatal(err)
@@ -286,10 +306,12 @@ func TestO1_LostInRun(t *testing.T) {
 	if out.stdout != "It goes on.\n" || b.text("log") != "begun\n" {
 		t.Errorf("the answer is %q, the log %q; %s", out.stdout, b.text("log"), out.stderr)
 	}
-	if lost := messagesIn(server, 2); !strings.Contains(lost, "the connection to the environment was lost") || !strings.Contains(lost, "How far the command had come is unknown") || strings.Count(lost, "unknown") != 1 {
+	if lost := messagesIn(server, 2); !strings.Contains(lost, "the connection to the environment was lost") ||
+		!strings.Contains(lost, "How far the command had come is unknown") || strings.Count(lost, "unknown") != 1 {
 		t.Errorf("the call whose connection broke has the result %s", lost)
 	}
-	if after := messagesIn(server, 3); !strings.Contains(after, "Process 2 is gone") || !strings.Contains(after, `"begun\n"`) {
+	if after := messagesIn(server, 3); !strings.Contains(after, "Process 2 is gone") ||
+		!strings.Contains(after, `"begun\n"`) {
 		t.Errorf("the calls after it have the results %s", after)
 	}
 }
@@ -302,7 +324,8 @@ func TestO1_RepositoryElsewhere(t *testing.T) {
 	for _, helper := range []bool{true, false} {
 		t.Run(fmt.Sprintf("helper=%v", helper), func(t *testing.T) {
 			t.Parallel()
-			url, server := serve(t, nil, say("", use("read_file", map[string]any{"file_path": "../above"}), use("shell", map[string]any{"command": "cat ~/private"})), fakellm.Turn{Text: "Done."})
+			url, server := serve(t, nil, say("", use("read_file", map[string]any{"file_path": "../above"}),
+				use("shell", map[string]any{"command": "cat ~/private"})), fakellm.Turn{Text: "Done."})
 			h := newHome(t, url)
 			b := h.newBox(false, helper)
 			further := t.TempDir()
@@ -313,14 +336,17 @@ func TestO1_RepositoryElsewhere(t *testing.T) {
 			b.put(h, "below/AGENTS.md", "The rules of below.")
 			b.put(h, "above", "what is above")
 			b.put(h, filepath.Join(b.home, "private"), "private things")
-			h.run(0, "run", "--yes", "--deny-tool", "Read(~/private)", "--env-command", b.command, "--dir", "below", "--add-dir", further, "the task")
+			h.run(0, "run", "--yes", "--deny-tool", "Read(~/private)", "--env-command", b.command, "--dir", "below",
+				"--add-dir", further, "the task")
 			first := systemIn(server, 0) + messagesIn(server, 0) // without a helper, a note names the further directory
-			for _, want := range []string{"The rules of the root.", "The rules of below.", "Is git repository: yes", filepath.Join(b.dir, "below"), further} {
+			for _, want := range []string{"The rules of the root.", "The rules of below.", "Is git repository: yes",
+				filepath.Join(b.dir, "below"), further} {
 				if !strings.Contains(first, want) {
 					t.Errorf("the prompt has no %q: %s", want, first[strings.Index(first, "<environment>"):])
 				}
 			}
-			if results := messagesIn(server, 1); strings.Contains(results, "private things") || !strings.Contains(results, "Read(~/private)") {
+			if results := messagesIn(server, 1); strings.Contains(results, "private things") ||
+				!strings.Contains(results, "Read(~/private)") {
 				t.Errorf("the results are %s", results)
 			}
 		})
@@ -331,7 +357,8 @@ func TestO1_RepositoryElsewhere(t *testing.T) {
 // lists and loads them by its own directory.
 func TestO1_EditorElsewhere(t *testing.T) {
 	t.Parallel()
-	url, _ := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "made", "content": "text"})), fakellm.Turn{Text: "first"},
+	url, _ := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "made", "content": "text"})),
+		fakellm.Turn{Text: "first"},
 		say("", use("shell", map[string]any{"command": "cp made again"})), fakellm.Turn{Text: "second"})
 	h := newHome(t, url)
 	b := h.newBox(false, true)
@@ -370,7 +397,8 @@ func TestO4_UndoElsewhere(t *testing.T) {
 	}{{"exec-shell", false, false}, {"exec-helper", false, true}} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "rm -r src; echo two >a.txt; mkdir new; echo new >new/file; chmod 755 run.sh"})), fakellm.Turn{Text: "done"})
+			url, _ := serve(t, nil, say("",
+				use("shell", map[string]any{"command": "rm -r src; echo two >a.txt; mkdir new; echo new >new/file; chmod 755 run.sh"})), fakellm.Turn{Text: "done"})
 			h := newHome(t, url)
 			b := h.newBox(kind.shell, kind.helper)
 			b.put(h, "a.txt", "one\n")

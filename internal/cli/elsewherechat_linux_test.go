@@ -10,7 +10,9 @@ import (
 // A conversation completes the names of files over there, and a new one after /clear goes on there.
 func TestO1_ChatElsewhere(t *testing.T) {
 	t.Parallel()
-	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "echo $(cat guides/only-there.md) $WHERE >>copy"})), fakellm.Turn{Text: "Copied."})
+	url, server := serve(t, nil,
+		say("", use("shell", map[string]any{"command": "echo $(cat guides/only-there.md) $WHERE >>copy"})),
+		fakellm.Turn{Text: "Copied."})
 	h := chatHome(t, url)
 	b := h.newBox(false, true)
 	b.put(h, "guides/only-there.md", "the guide")

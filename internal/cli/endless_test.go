@@ -31,7 +31,8 @@ type endlessAnswer struct {
 func endlessAnswers() []endlessAnswer {
 	return []endlessAnswer{
 		{"small text", endless.Answer{Kind: endless.Text, Delta: "forty bytes of text and forty bytes more"}},
-		{"small escaped text", endless.Answer{Kind: endless.Text, Delta: `a \"quoted\" line\n\tof forty bytes, or so\n`}},
+		{"small escaped text", endless.Answer{Kind: endless.Text,
+			Delta: `a \"quoted\" line\n\tof forty bytes, or so\n`}},
 		{"huge text", endless.Answer{Kind: endless.Text, Delta: strings.Repeat(`text\n`, 1_500_000)}},
 		{"huge thinking", endless.Answer{Kind: endless.Thinking, Delta: strings.Repeat("think ", 1_500_000)}},
 		{"small thinking", endless.Answer{Kind: endless.Thinking, Delta: "forty bytes of text and forty bytes more"}},
@@ -54,10 +55,12 @@ func peakOfEndless(t testing.TB, bin, provider string, answer endless.Answer, fl
 	}
 	home := t.TempDir()
 	peak := filepath.Join(t.TempDir(), "peak")
-	cmd := exec.Command(self, append([]string{bin, "run", "--yes", "--dir", home, "--provider", provider, "--model", "m",
+	cmd := exec.Command(self, append([]string{bin, "run", "--yes", "--dir", home, "--provider", provider, "--model",
+		"m",
 		"--base-url", web.URL + endlessFormats[provider], "go"}, flags...)...)
 	cmd.Env = []string{peakVar + "=" + peak, "HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home,
-		"ANTHROPIC_API_KEY=key-of-a-test", "OPENAI_API_KEY=key-of-a-test", "GEMINI_API_KEY=key-of-a-test", "OPENAI_COMPATIBLE_API_KEY=key-of-a-test"}
+		"ANTHROPIC_API_KEY=key-of-a-test", "OPENAI_API_KEY=key-of-a-test", "GEMINI_API_KEY=key-of-a-test",
+		"OPENAI_COMPATIBLE_API_KEY=key-of-a-test"}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if answer.Kind == endless.Text { // everything that is shown
@@ -65,7 +68,8 @@ func peakOfEndless(t testing.TB, bin, provider string, answer endless.Answer, fl
 	}
 	err = cmd.Run()
 	said := stderr.String()
-	if cmd.ProcessState.ExitCode() != exitFailed || cmd.Stderr != nil && len(flags) == 0 && !strings.Contains(said, "MiB") {
+	if cmd.ProcessState.ExitCode() != exitFailed || cmd.Stderr != nil && len(flags) == 0 &&
+		!strings.Contains(said, "MiB") {
 		t.Fatalf("%v, %s", err, said[max(0, len(said)-500):])
 	}
 	text, err := os.ReadFile(peak)
@@ -102,7 +106,8 @@ func runForPeak(file, program string, args []string) (code int) {
 }
 
 // endlessAll makes TestK11_EndlessAnswer try every form of an answer with every provider.
-var endlessAll = flag.Bool("endless.all", false, "in TestK11_EndlessAnswer, try each form of an endless answer with each provider, not with one")
+var endlessAll = flag.Bool("endless.all", false,
+	"in TestK11_EndlessAnswer, try each form of an endless answer with each provider, not with one")
 
 // TestK11_EndlessAnswer checks the memory of the whole command until it has cut off an answer that
 // does not end. The bound leaves room for the garbage collector, whose pace depends on how busy the

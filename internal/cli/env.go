@@ -46,7 +46,8 @@ not run it: attractor does.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&protocol, "protocol", false, "print the versions of the protocol that this program speaks, and end")
+	cmd.Flags().BoolVar(&protocol, "protocol", false,
+		"print the versions of the protocol that this program speaks, and end")
 	return cmd
 }
 

@@ -44,8 +44,10 @@ session has seen.`,
 			return exportPage(cmd.Context(), t, args[0], file, outputs)
 		},
 	}
-	cmd.Flags().StringVar(&file, "html", "", "write the page to this `file`, which is replaced if it exists; - is standard output")
-	cmd.Flags().Int64Var(&outputs, "max-output", 1<<20, "leave out whole outputs of calls with more `bytes`; the page says so. All outputs together have at most 50 MiB, or this much if it is more")
+	cmd.Flags().StringVar(&file, "html", "",
+		"write the page to this `file`, which is replaced if it exists; - is standard output")
+	cmd.Flags().Int64Var(&outputs, "max-output", 1<<20,
+		"leave out whole outputs of calls with more `bytes`; the page says so. All outputs together have at most 50 MiB, or this much if it is more")
 	return cmd
 }
 

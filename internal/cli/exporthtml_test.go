@@ -18,7 +18,9 @@ import (
 // exportedHome returns a home with one session, which has printed the provider's key in a long
 // output, and its id.
 func exportedHome(t *testing.T) (h *home, id string) {
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "printf 'x%.0s' $(seq 90000); echo; echo key-of-a-test '</script>'"})), fakellm.Turn{Text: "done"})
+	url, _ := serve(t, nil, say("",
+		use("shell", map[string]any{"command": "printf 'x%.0s' $(seq 90000); echo; echo key-of-a-test '</script>'"})),
+		fakellm.Turn{Text: "done"})
 	h = newHome(t, url)
 	h.run(0, "run", "--yes", "the task")
 	return h, h.sessions()[0].ID
@@ -69,8 +71,10 @@ func TestN5_ExportHTML(t *testing.T) {
 			}
 			page = h.text(name)
 		}
-		if !strings.HasPrefix(page, "<!doctype html>") || !strings.HasSuffix(page, "</html>\n") || strings.Contains(page, "key-of-a-test") ||
-			!strings.Contains(page, `data-kind="rows" data-session="`+id+`"`) || !strings.Contains(page, `data-kind="output"`) {
+		if !strings.HasPrefix(page, "<!doctype html>") || !strings.HasSuffix(page, "</html>\n") ||
+			strings.Contains(page, "key-of-a-test") ||
+			!strings.Contains(page, `data-kind="rows" data-session="`+id+`"`) ||
+			!strings.Contains(page, `data-kind="output"`) {
 			t.Errorf("%s is not the page: %d bytes", name, len(page))
 		}
 	}
@@ -113,7 +117,8 @@ func TestN5_ExportHTMLFails(t *testing.T) {
 		}{exitFailed, "no space left on device", []string{id, "--html", "/dev/full"}})
 	}
 	for _, c := range cases {
-		if out := h.run(c.code, append([]string{"sessions", "export"}, c.args...)...); !strings.Contains(out.stderr, c.says) {
+		if out := h.run(c.code, append([]string{"sessions", "export"}, c.args...)...); !strings.Contains(out.stderr,
+			c.says) {
 			t.Errorf("%q: %s", c.args, out.stderr)
 		}
 	}
@@ -127,7 +132,8 @@ func TestN5_ExportHTMLMaxOutput(t *testing.T) {
 	h, id := exportedHome(t)
 	for flag, kept := range map[string]bool{"0": false, "1000": false, "200000": true} {
 		page := h.run(0, "sessions", "export", id, "--html", "-", "--max-output", flag).stdout
-		if strings.Contains(page, `data-kind="output"`) != kept || strings.Contains(page, "One whole output is not in this file") == kept {
+		if strings.Contains(page, `data-kind="output"`) != kept ||
+			strings.Contains(page, "One whole output is not in this file") == kept {
 			t.Errorf("--max-output %s: the output is in the page, or the page says nothing: %d bytes", flag, len(page))
 		}
 	}
@@ -161,7 +167,8 @@ func TestN5_ReplaceFile(t *testing.T) {
 // A file may have the longest name that its directory takes.
 func TestN5_ReplaceFileOfALongName(t *testing.T) {
 	name := filepath.Join(t.TempDir(), strings.Repeat("n", 255))
-	if err := replaceFile(name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+	if err := replaceFile(name,
+		func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(name); err != nil || string(data) != "new" {

@@ -17,7 +17,8 @@ func TestJ13_Fallback(t *testing.T) {
 	busy := fakellm.Fault{Kind: fakellm.FaultStatus, Status: 529, Header: map[string]string{"Retry-After": "3600"}}
 	down, chosen := serve(t, map[int]fakellm.Fault{1: busy, 2: busy, 3: busy, 4: busy}, fakellm.Turn{Text: "never"})
 	url, other := serve(t, nil, fakellm.Turn{Text: "The answer."}, fakellm.Turn{Text: "Another."})
-	variables := []string{"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=" + down, "OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + url + "/v1", "HOME=" + t.TempDir()}
+	variables := []string{"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=" + down,
+		"OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + url + "/v1", "HOME=" + t.TempDir()}
 	run := func(code int, args ...string) output {
 		t.Helper()
 		cmd := attractorCommand(t, append([]string{"run", "--yes", "--dir", t.TempDir()}, args...)...)
@@ -28,7 +29,8 @@ func TestJ13_Fallback(t *testing.T) {
 		}
 		return out
 	}
-	out := run(0, "--model", "claude-sonnet-5-5", "--provider", "anthropic", "--fallback", "anthropic/claude-haiku-5-5", "--fallback", "openai/gpt-5.2", "do it")
+	out := run(0, "--model", "claude-sonnet-5-5", "--provider", "anthropic", "--fallback", "anthropic/claude-haiku-5-5",
+		"--fallback", "openai/gpt-5.2", "do it")
 	if out.stdout != "The answer.\n" || !strings.Contains(out.stderr, "⇄ anthropic/claude-haiku-5-5 failed (") ||
 		!strings.Contains(out.stderr, "; going on with openai/gpt-5.2\n") {
 		t.Errorf("stdout %q, stderr %s", out.stdout, out.stderr)
@@ -57,7 +59,8 @@ func TestJ13_Fallback(t *testing.T) {
 			changes = append(changes, e.To.String())
 		}
 	}
-	if got := strings.Join(changes, " "); got != "anthropic/claude-sonnet-5-5 anthropic/claude-haiku-5-5 openai/gpt-5.2" {
+	if got := strings.Join(changes,
+		" "); got != "anthropic/claude-sonnet-5-5 anthropic/claude-haiku-5-5 openai/gpt-5.2" {
 		t.Errorf("the model changed to: %s", got)
 	}
 }

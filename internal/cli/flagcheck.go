@@ -66,7 +66,8 @@ func (f *sessionFlags) checkValues() error {
 	for _, n := range []struct {
 		flag     string
 		negative bool
-	}{{"max-rounds", f.maxRounds < 0}, {"max-turns", f.maxTurns < 0}, {"idle-timeout", f.idleTimeout < 0}, {"context-window", f.contextWindow < 0}, {"budget-tokens", f.budgetTokens < 0},
+	}{{"max-rounds", f.maxRounds < 0}, {"max-turns", f.maxTurns < 0}, {"idle-timeout", f.idleTimeout < 0},
+		{"context-window", f.contextWindow < 0}, {"budget-tokens", f.budgetTokens < 0},
 		{"budget-usd", f.budgetUSD < 0}, {"diffs", f.diffs < 0}, {"keep-outputs", f.keepOutputs < 0}} {
 		if n.negative {
 			return fail(exitUsage, "--%s cannot be negative", n.flag)

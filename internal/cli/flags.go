@@ -25,10 +25,14 @@ type startFlags struct {
 
 // register adds the flags.
 func (f *startFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.dir, "dir", "", "work in this `directory` (default: the current one, or that of the resumed session)")
-	flags.StringVar(&f.resume, "resume", "", "continue the session with this `id`; without a prompt, continue its interrupted input")
-	flags.BoolVar(&f.last, "continue", false, "continue the newest session of the directory; without a prompt, its interrupted input")
-	flags.StringArrayVar(&f.images, "image", nil, "add the image in this `file` to the first prompt: PNG, JPEG, GIF or WebP, at most 32 MiB; can be repeated")
+	flags.StringVar(&f.dir, "dir", "",
+		"work in this `directory` (default: the current one, or that of the resumed session)")
+	flags.StringVar(&f.resume, "resume", "",
+		"continue the session with this `id`; without a prompt, continue its interrupted input")
+	flags.BoolVar(&f.last, "continue", false,
+		"continue the newest session of the directory; without a prompt, its interrupted input")
+	flags.StringArrayVar(&f.images, "image", nil,
+		"add the image in this `file` to the first prompt: PNG, JPEG, GIF or WebP, at most 32 MiB; can be repeated")
 	flags.StringVar(&f.fork, "fork", "", "start a new session from this one, `id[@turn]`, as it was after that turn")
 }
 
@@ -46,7 +50,8 @@ func (f *startFlags) config(c *attractor.Config) (err error) {
 func (f *startFlags) checkIDs(given func(flag string) bool) error {
 	for _, id := range []struct{ flag, value string }{{"resume", f.resume}, {"fork", f.fork}} {
 		if given(id.flag) && id.value == "" {
-			return fail(exitUsage, "--%s needs the id of a session; to list sessions, run: attractor sessions list", id.flag)
+			return fail(exitUsage, "--%s needs the id of a session; to list sessions, run: attractor sessions list",
+				id.flag)
 		}
 	}
 	return nil
@@ -95,52 +100,82 @@ type sessionFlags struct {
 	limits                                                           limitsFlag
 	sandbox                                                          sandboxFlags
 	checks                                                           attractor.Checks
-	settings                                                         *settings.Values // of the user; nil before readSettings
+	// of the user; nil before readSettings
+	settings *settings.Values
 }
 
 // register adds the flags.
 func (f *sessionFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.provider, "provider", "", "choose the provider by `name`: "+orList(providers.Names())+" (default: the one whose API key is set)")
-	flags.StringVar(&f.model, "model", "", "choose the model by `name`; sonnet, opus, haiku and fable are the newest of Anthropic (default: the profile's)")
-	flags.StringArrayVar(&f.fallbacks, "fallback", nil, "go on with this `provider/model`, until the next prompt, when calls of the chosen one keep failing; can be repeated")
-	flags.StringVar(&f.profile, "profile", "", "choose the profile, which has the prompt and the tools, by `name`: "+orList(profiles.Names())+" (default: the provider's)")
+	flags.StringVar(&f.provider, "provider", "", "choose the provider by `name`: "+orList(providers.Names())+
+		" (default: the one whose API key is set)")
+	flags.StringVar(&f.model, "model", "",
+		"choose the model by `name`; sonnet, opus, haiku and fable are the newest of Anthropic (default: the profile's)")
+	flags.StringArrayVar(&f.fallbacks, "fallback", nil,
+		"go on with this `provider/model`, until the next prompt, when calls of the chosen one keep failing; can be repeated")
+	flags.StringVar(&f.profile, "profile", "", "choose the profile, which has the prompt and the tools, by `name`: "+
+		orList(profiles.Names())+" (default: the provider's)")
 	flags.BoolVar(&f.native, "native", false, "offer the tools of the vendor's own agent, with its names and formats")
-	flags.BoolVar(&f.web, "web", false, "offer a tool that reads public web pages; each new host is asked about, unless a rule such as WebFetch(domain:go.dev) allows it")
-	flags.StringVar(&f.baseURL, "base-url", "", "send requests to this `URL`; for openai and openai-compatible it ends in /v1")
-	flags.StringVar(&f.effort, "effort", "", "reason with this `level` of effort, such as low, medium or high (default: the provider's)")
-	flags.StringVar(&f.instructions, "instructions", "", "append this `text` to the system prompt; @file reads it from a file")
-	flags.IntVar(&f.maxRounds, "max-rounds", settings.DefaultRounds, "stop after `n` rounds of tool calls; 0 means no limit")
+	flags.BoolVar(&f.web, "web", false,
+		"offer a tool that reads public web pages; each new host is asked about, unless a rule such as WebFetch(domain:go.dev) allows it")
+	flags.StringVar(&f.baseURL, "base-url", "",
+		"send requests to this `URL`; for openai and openai-compatible it ends in /v1")
+	flags.StringVar(&f.effort, "effort", "",
+		"reason with this `level` of effort, such as low, medium or high (default: the provider's)")
+	flags.StringVar(&f.instructions, "instructions", "",
+		"append this `text` to the system prompt; @file reads it from a file")
+	flags.IntVar(&f.maxRounds, "max-rounds", settings.DefaultRounds,
+		"stop after `n` rounds of tool calls; 0 means no limit")
 	flags.IntVar(&f.maxTurns, "max-turns", 0, "stop after `n` responses of the model; 0 means no limit")
-	flags.StringVar(&f.onLimit, "on-limit", "stop", "take this `action` at --max-rounds or --max-turns: stop, or summarize to get a last text from the model")
-	flags.Float64Var(&f.budgetUSD, "budget-usd", 0, "stop before the session and its subagents spend more than this `amount` of US dollars")
-	flags.IntVar(&f.budgetTokens, "budget-tokens", 0, "stop before the session and its subagents use more than `n` tokens")
+	flags.StringVar(&f.onLimit, "on-limit", "stop",
+		"take this `action` at --max-rounds or --max-turns: stop, or summarize to get a last text from the model")
+	flags.Float64Var(&f.budgetUSD, "budget-usd", 0,
+		"stop before the session and its subagents spend more than this `amount` of US dollars")
+	flags.IntVar(&f.budgetTokens, "budget-tokens", 0,
+		"stop before the session and its subagents use more than `n` tokens")
 	flags.BoolVar(&f.noJournal, "no-journal", false, "do not keep the session")
-	flags.BoolVar(&f.noCheckpoints, "no-checkpoints", false, "do not record what is changed: attractor undo cannot take it back")
-	flags.Int64Var(&f.keepOutputs, "keep-outputs", attractor.DefaultLimits().KeepOutputs, "keep the whole text of long outputs with the session, up to this many `bytes`, to look at and for --resume and --fork; 0 keeps none")
-	flags.Int64Var(&f.maxJournal, "max-journal", attractor.DefaultLimits().MaxJournal, "end the session before its journal has more than this many `bytes`")
-	flags.IntVar(&f.diffs, "diffs", attractor.DefaultLimits().Diffs, "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them; 0 records none")
-	flags.StringVar(&f.mode, "mode", "", "decide about tool calls in this `mode`: "+orList(permit.ModeNames())+" (default: ask; a resumed session that was in plan mode stays in it)")
+	flags.BoolVar(&f.noCheckpoints, "no-checkpoints", false,
+		"do not record what is changed: attractor undo cannot take it back")
+	flags.Int64Var(&f.keepOutputs, "keep-outputs", attractor.DefaultLimits().KeepOutputs,
+		"keep the whole text of long outputs with the session, up to this many `bytes`, to look at and for --resume and --fork; 0 keeps none")
+	flags.Int64Var(&f.maxJournal, "max-journal", attractor.DefaultLimits().MaxJournal,
+		"end the session before its journal has more than this many `bytes`")
+	flags.IntVar(&f.diffs, "diffs", attractor.DefaultLimits().Diffs,
+		"record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them; 0 records none")
+	flags.StringVar(&f.mode, "mode", "", "decide about tool calls in this `mode`: "+orList(permit.ModeNames())+
+		" (default: ask; a resumed session that was in plan mode stays in it)")
 	flags.BoolVar(&f.yes, "yes", false, "answer every question about a tool call with yes, like --mode full")
 	flags.BoolVar(&f.ask, "ask", false, "ask about tool calls that no rule decides, like --mode ask")
-	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything, or that the rules ask about, as long as the session runs")
-	flags.StringArrayVar(&f.allowTools, "allow-tool", nil, "allow what this `rule` matches, such as Edit or 'Bash(go test:*)'; can be repeated (attractor rules --help describes rules)")
-	flags.StringArrayVar(&f.denyTools, "deny-tool", nil, "deny what this `rule` matches; the model is not offered a tool that the name alone denies, such as shell or mcp__github; can be repeated")
-	flags.StringArrayVar(&f.addDirs, "add-dir", nil, "also let tools read and change files in this `directory`; a resumed session keeps it; can be repeated")
-	flags.StringVar(&f.envCommand, "env-command", "", "work where this `command` leads, such as 'docker exec -i box' or 'ssh host'; --dir and --add-dir are directories there; a resumed session keeps it; '' means this machine")
-	flags.StringArrayVar(&f.rules, "rules", nil, "also use the permission rules in this `file`; can be repeated (attractor rules --help describes them)")
-	flags.StringArrayVar(&f.mcp, "mcp", nil, "also use the MCP servers in this `file`, which counts as yours; can be repeated (attractor mcp --help describes it)")
+	flags.BoolVar(&f.readOnly, "read-only", false,
+		"refuse tool calls that change or run anything, or that the rules ask about, as long as the session runs")
+	flags.StringArrayVar(&f.allowTools, "allow-tool", nil,
+		"allow what this `rule` matches, such as Edit or 'Bash(go test:*)'; can be repeated (attractor rules --help describes rules)")
+	flags.StringArrayVar(&f.denyTools, "deny-tool", nil,
+		"deny what this `rule` matches; the model is not offered a tool that the name alone denies, such as shell or mcp__github; can be repeated")
+	flags.StringArrayVar(&f.addDirs, "add-dir", nil,
+		"also let tools read and change files in this `directory`; a resumed session keeps it; can be repeated")
+	flags.StringVar(&f.envCommand, "env-command", "",
+		"work where this `command` leads, such as 'docker exec -i box' or 'ssh host'; --dir and --add-dir are directories there; a resumed session keeps it; '' means this machine")
+	flags.StringArrayVar(&f.rules, "rules", nil,
+		"also use the permission rules in this `file`; can be repeated (attractor rules --help describes them)")
+	flags.StringArrayVar(&f.mcp, "mcp", nil,
+		"also use the MCP servers in this `file`, which counts as yours; can be repeated (attractor mcp --help describes it)")
 	flags.BoolVar(&f.noMCP, "no-mcp", false, "start no MCP servers")
-	flags.StringVar(&f.lsp, "lsp", attractor.NoLanguageServers, "add to the result of each edit what it has broken, as these language `servers` say: auto, off, or names such as gopls,pyright")
+	flags.StringVar(&f.lsp, "lsp", attractor.NoLanguageServers,
+		"add to the result of each edit what it has broken, as these language `servers` say: auto, off, or names such as gopls,pyright")
 	flags.BoolVar(&f.noHooks, "no-hooks", false, "run no hooks")
 	flags.BoolVar(&f.strictHooks, "strict-hooks", false, "let a hook that fails block what it could have prevented")
 	flags.StringVar(&f.debug, "debug", "", debugHelp)
-	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
-	flags.StringVar(&f.unasked, "unasked", string(sandbox.Off), "run commands that would ask without a question at this `level`: observe, where they can change nothing and only what that refuses asks; or off")
+	flags.BoolVar(&f.trustProject, "trust-project", false,
+		"trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
+	flags.StringVar(&f.unasked, "unasked", string(sandbox.Off),
+		"run commands that would ask without a question at this `level`: observe, where they can change nothing and only what that refuses asks; or off")
 	f.registerChecks(flags)
 	f.limits.register(flags)
 	f.sandbox.register(flags)
-	flags.IntVar(&f.contextWindow, "context-window", 0, "the context window of the model in `tokens`, as its server has it; the conversation is compacted before it is full; 0 means that of attractor models, or unknown")
-	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second, "give up when the model is silent for this `duration`")
+	flags.IntVar(&f.contextWindow, "context-window", 0,
+		"the context window of the model in `tokens`, as its server has it; the conversation is compacted before it is full; 0 means that of attractor models, or unknown")
+	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second,
+		"give up when the model is silent for this `duration`")
 }
 
 // chosenMode returns the mode that the flags choose, or "".

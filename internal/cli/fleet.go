@@ -50,7 +50,8 @@ func findFleet() (string, error) {
 	}
 	path, err := exec.LookPath(fleetProgram)
 	if err != nil {
-		return "", fail(exitUsage, "the program %s is neither beside this one nor in PATH; to install it, run:\n%s", fleetProgram, version.Install("fleet/cmd/"+fleetProgram))
+		return "", fail(exitUsage, "the program %s is neither beside this one nor in PATH; to install it, run:\n%s",
+			fleetProgram, version.Install("fleet/cmd/"+fleetProgram))
 	}
 	return filepath.Abs(path)
 }

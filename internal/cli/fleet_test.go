@@ -20,12 +20,14 @@ func TestP1_FleetIsAnotherProgram(t *testing.T) {
 	cmd := attractorCommand(t, "fleet", "batch", "--help", "a b", "")
 	cmd.Env = append(cmd.Env, "PATH="+dir+":"+os.Getenv("PATH"))
 	out := runCommand(t, cmd)
-	if want := "<" + filepath.Join(dir, fleetProgram) + "><batch><--help><a b><>"; out.code != 7 || out.stdout != want || out.stderr != "trouble\n" {
+	if want := "<" + filepath.Join(dir, fleetProgram) + "><batch><--help><a b><>"; out.code != 7 ||
+		out.stdout != want || out.stderr != "trouble\n" {
 		t.Errorf("%+v, not %s", out, want)
 	}
 	cmd = attractorCommand(t, "fleet", "batch")
 	cmd.Env = append(cmd.Env, "PATH="+t.TempDir())
-	if out := runCommand(t, cmd); out.code != 2 || !strings.Contains(out.stderr, "go -C fleet install ./cmd/attractor-fleet") {
+	if out := runCommand(t, cmd); out.code != 2 || !strings.Contains(out.stderr,
+		"go -C fleet install ./cmd/attractor-fleet") {
 		t.Errorf("without it: %+v", out)
 	}
 }

@@ -23,7 +23,8 @@ func TestI17_HelpIsFolded(t *testing.T) {
 	var help strings.Builder
 	execute([]string{"run", "--help"}, terminal{in: strings.NewReader(""), out: &help, err: &help})
 	folded := fold(help.String(), 79)
-	if got, want := strings.Join(strings.Fields(folded), " "), strings.Join(strings.Fields(help.String()), " "); got != want {
+	if got, want := strings.Join(strings.Fields(folded), " "), strings.Join(strings.Fields(help.String()),
+		" "); got != want {
 		t.Errorf("folding changes the words of the help:\n%s", folded)
 	}
 	for line := range strings.Lines(folded) {

@@ -57,20 +57,24 @@ func TestI4_ACommandFindsNoKey(t *testing.T) {
 		script string
 		nobody bool
 	}{
-		"as root": {look, false}, "as nobody": {look, true}, "unmounted": {"umount -l /proc; " + look + "; umount -l /proc; " + look, false},
+		"as root": {look, false}, "as nobody": {look, true},
+		"unmounted": {"umount -l /proc; " + look + "; umount -l /proc; " + look, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.script != look && !hidesHost(t) {
 				t.Skip("this machine cannot make a namespace, so the script would unmount the machine's /proc")
 			}
-			url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "{ " + c.script + "; } 2>&1 | tr -c '[:print:]' '[\\n*]'; echo looked"})), fakellm.Turn{Text: "ok"})
+			url, _ := serve(t, nil, say("",
+				use("shell", map[string]any{"command": "{ " + c.script +
+					"; } 2>&1 | tr -c '[:print:]' '[\\n*]'; echo looked"})), fakellm.Turn{Text: "ok"})
 			h := newHome(t, url)
 			cmd := attractorCommand(t, "run", "--yes", "--json", "x")
 			if c.nobody {
 				asNobody(t, cmd, h.dir, h.home)
 			}
 			cmd.Dir = h.dir
-			cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home, "ANTHROPIC_API_KEY="+key, "ANTHROPIC_BASE_URL="+url)
+			cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home,
+				"ANTHROPIC_API_KEY="+key, "ANTHROPIC_BASE_URL="+url)
 			out := runCommand(t, cmd)
 			if out.code != 0 || !strings.Contains(out.stdout, "looked") {
 				t.Fatalf("the run failed: %+v", out)
@@ -119,9 +123,11 @@ func TestI5_ResumeEndsLeftoverProcesses(t *testing.T) {
 	cmd := attractorCommand(t, "run", "--yes", "--resume", strings.TrimSuffix(filepath.Base(journals[0]), ".jsonl"))
 	asNobody(t, cmd, h.dir, h.home)
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home,
+		"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 	out := runCommand(t, cmd)
-	if out.code != 0 || out.stdout != "recovered\n" || strings.Count(out.stderr, "had left behind: ") < 2 || !strings.Contains(out.stderr, v.sleep) {
+	if out.code != 0 || out.stdout != "recovered\n" || strings.Count(out.stderr, "had left behind: ") < 2 ||
+		!strings.Contains(out.stderr, v.sleep) {
 		t.Errorf("resume: %+v", out)
 	}
 	v.checkNothingLeft(t)

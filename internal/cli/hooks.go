@@ -72,7 +72,8 @@ func listHooks(t terminal, c *load.ConfiguredHooks, asJSON bool) error {
 	add := func(all []hooks.Hook, state string) {
 		for i := range all {
 			h := &all[i]
-			one := listedHook{h.Event, h.Matcher, h.If, h.Command, h.Args, h.Timeout.Milliseconds(), h.Async, "", h.Origin.String(), h.File, h.Line, state}
+			one := listedHook{h.Event, h.Matcher, h.If, h.Command, h.Args, h.Timeout.Milliseconds(), h.Async, "",
+				h.Origin.String(), h.File, h.Line, state}
 			if h.Block {
 				one.OnFailure = "block"
 			}
@@ -100,7 +101,8 @@ func listHooks(t terminal, c *load.ConfiguredHooks, asJSON bool) error {
 		if matcher == "" {
 			matcher = "*"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s:%d\t%s\n", one.Event, render.OneLine(matcher), one.Origin, one.State, render.OneLine(one.File), one.Line,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s:%d\t%s\n", one.Event, render.OneLine(matcher), one.Origin, one.State,
+			render.OneLine(one.File), one.Line,
 			render.OneLine(strings.Join(append([]string{one.Command}, one.Args...), " ")))
 	}
 	return w.Flush()

@@ -20,10 +20,12 @@ func TestM9_Command(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(`{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo x >>ran; echo a-note; exit 1", "onFailure": "continue"}]}]}}`), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte(`{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo x >>ran; echo a-note; exit 1", "onFailure": "continue"}]}]}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.run(0, "hooks"); !strings.Contains(got.stdout, "UserPromptSubmit") || !strings.Contains(got.stdout, "needs trust") || !strings.Contains(got.stdout, "hooks.json:1") {
+	if got := h.run(0, "hooks"); !strings.Contains(got.stdout, "UserPromptSubmit") || !strings.Contains(got.stdout,
+		"needs trust") || !strings.Contains(got.stdout, "hooks.json:1") {
 		t.Errorf("%+v", got)
 	}
 	got := h.run(0, "run", "--yes", "--trust-project", "--debug", "debug.jsonl", "go")
@@ -31,7 +33,8 @@ func TestM9_Command(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"level":"WARN","msg":"hook ran","session":"`, `"event":"UserPromptSubmit"`, `"code":1,`, `"stdout":"a-note\n"`, "it ended with code 1"} {
+	for _, want := range []string{`"level":"WARN","msg":"hook ran","session":"`, `"event":"UserPromptSubmit"`,
+		`"code":1,`, `"stdout":"a-note\n"`, "it ended with code 1"} {
 		if !strings.Contains(string(log), want) {
 			t.Errorf("there is no %q in %s", want, log)
 		}
@@ -40,7 +43,8 @@ func TestM9_Command(t *testing.T) {
 		t.Errorf("nobody is told of the hook: %s", got.stderr)
 	}
 	h.run(0, "run", "--yes", "--trust-project", "--no-hooks", "go")
-	if got := h.run(1, "run", "--yes", "--trust-project", "--strict-hooks", "go"); !strings.Contains(got.stderr, "must not fail") {
+	if got := h.run(1, "run", "--yes", "--trust-project", "--strict-hooks", "go"); !strings.Contains(got.stderr,
+		"must not fail") {
 		t.Errorf("%+v", got)
 	}
 	if data, err := os.ReadFile(filepath.Join(h.dir, "ran")); err != nil || string(data) != "x\nx\n" {

@@ -20,7 +20,8 @@ import (
 // config returns the configuration that the flags choose. What files and variables choose is read
 // with the session.
 func (f *sessionFlags) config(given func(flag string) bool) (c attractor.Config, err error) {
-	c = attractor.Config{Load: attractor.LoadUser | attractor.LoadProject, TrustProject: f.trustProject, Instructions: f.instructions, AddDirs: f.addDirs,
+	c = attractor.Config{Load: attractor.LoadUser | attractor.LoadProject, TrustProject: f.trustProject,
+		Instructions: f.instructions, AddDirs: f.addDirs,
 		Checks: f.chosenChecks(), EnvHelper: attractor.EnvHelper, MCPWait: -1}
 	for _, v := range f.settings.Of(settings.PlaceFlag) {
 		if v.Key != "no_journal" && v.Key != "mode" { // which are not among the settings below
@@ -53,7 +54,8 @@ func (f *sessionFlags) config(given func(flag string) bool) (c attractor.Config,
 
 // open returns the configuration that the flags choose and that more adds to, once it is checked,
 // and the log of --debug, which the caller closes.
-func (f *sessionFlags) open(ctx context.Context, t terminal, given func(flag string) bool, more func(*attractor.Config) error) (attractor.Config, *debuglog.Log, error) {
+func (f *sessionFlags) open(ctx context.Context, t terminal, given func(flag string) bool,
+	more func(*attractor.Config) error) (attractor.Config, *debuglog.Log, error) {
 	config, err := f.config(given)
 	if err != nil {
 		return config, nil, err
@@ -103,7 +105,9 @@ func forkPoint(from string) (prefix string, turn int, err error) {
 		return prefix, 0, nil
 	}
 	if turn, err = strconv.Atoi(number); err != nil || turn < 1 {
-		return "", 0, fail(exitUsage, "--fork %s: the turn must be a number, from 1; to list the turns, run: attractor sessions show %s", from, prefix)
+		return "", 0, fail(exitUsage,
+			"--fork %s: the turn must be a number, from 1; to list the turns, run: attractor sessions show %s", from,
+			prefix)
 	}
 	return prefix, turn, nil
 }
@@ -116,14 +120,16 @@ func hostError(err error) error {
 		hint string
 	}{
 		{attractor.ErrFallback, exitAccess, ""},
-		{attractor.ErrNoKey, exitAccess, "\nFor a model server of your own, pass --provider ollama, or --provider openai-compatible and --base-url. For a demo without a key, run: attractor demo"},
+		{attractor.ErrNoKey, exitAccess,
+			"\nFor a model server of your own, pass --provider ollama, or --provider openai-compatible and --base-url. For a demo without a key, run: attractor demo"},
 		{attractor.ErrNoServer, exitAccess, ", or pass --base-url"},
 		{attractor.ErrNoProvider, exitAccess, "; pass one with --provider"},
 		{attractor.ErrNoModel, exitUsage, "; pass one with --model"},
 		{sessions.ErrNotFound, exitUsage, "; to list sessions, run: attractor sessions list"},
 		{sessions.ErrNoStore, exitUsage, ", or pass --no-journal"},
 		{attractor.ErrUnreachable, exitFailed, ""},
-		{attractor.ErrServer, exitFailed, "\nTo see the servers, run: attractor mcp list. To go on without any, pass --no-mcp."},
+		{attractor.ErrServer, exitFailed,
+			"\nTo see the servers, run: attractor mcp list. To go on without any, pass --no-mcp."},
 		{attractor.ErrJournal, exitFailed, "\nTo run without keeping the session, pass --no-journal."},
 		{attractor.ErrConfig, exitUsage, ""},
 	} {

@@ -36,17 +36,30 @@ func traps() []trap {
 	remote := func(url string) string { return "[remote \"origin\"]\nurl = " + url + "\n" }
 	all := []trap{
 		{name: "filter.clean", config: "[filter \"x\"]\nclean = PROGRAM", attributes: "* filter=x", spring: status},
-		{name: "filter.smudge", config: "[filter \"x\"]\nsmudge = PROGRAM", attributes: "* filter=x", spring: []string{"checkout", "a"}},
-		{name: "filter.process", config: "[filter \"x\"]\nprocess = PROGRAM\nrequired", attributes: "* filter=x", spring: status},
-		{name: "filter in info/attributes", config: "[filter \"x\"]\nclean = PROGRAM", arm: "mkdir -p .git/info; echo '* filter=x' > .git/info/attributes", spring: status},
-		{name: "core.attributesFile", config: "[filter \"x\"]\nclean = PROGRAM\n[core]\nattributesFile = .git/z", arm: "echo '* filter=x' > .git/z", spring: status},
-		{name: "include.path", config: "[include]\npath = x", arm: "printf '[filter \"x\"]\\nclean = %s\\n' \"$PROGRAM\" > .git/x", attributes: "* filter=x", spring: status},
-		{name: "includeIf", config: "[includeIf \"gitdir:**\"]\npath = x", arm: "printf '[filter \"x\"]\\nclean = %s\\n' \"$PROGRAM\" > .git/x", attributes: "* filter=x", spring: status},
-		{name: "config.worktree", config: "[extensions]\nworktreeConfig = true", arm: "printf '[filter \"x\"]\\nclean = %s\\n' \"$PROGRAM\" > .git/config.worktree", attributes: "* filter=x", spring: status},
+		{name: "filter.smudge", config: "[filter \"x\"]\nsmudge = PROGRAM", attributes: "* filter=x",
+			spring: []string{"checkout", "a"}},
+		{name: "filter.process", config: "[filter \"x\"]\nprocess = PROGRAM\nrequired", attributes: "* filter=x",
+			spring: status},
+		{name: "filter in info/attributes", config: "[filter \"x\"]\nclean = PROGRAM",
+			arm: "mkdir -p .git/info; echo '* filter=x' > .git/info/attributes", spring: status},
+		{name: "core.attributesFile", config: "[filter \"x\"]\nclean = PROGRAM\n[core]\nattributesFile = .git/z",
+			arm: "echo '* filter=x' > .git/z", spring: status},
+		{name: "include.path", config: "[include]\npath = x",
+			arm: "printf '[filter \"x\"]\\nclean = %s\\n' \"$PROGRAM\" > .git/x", attributes: "* filter=x",
+			spring: status},
+		{name: "includeIf", config: "[includeIf \"gitdir:**\"]\npath = x",
+			arm: "printf '[filter \"x\"]\\nclean = %s\\n' \"$PROGRAM\" > .git/x", attributes: "* filter=x",
+			spring: status},
+		{name: "config.worktree", config: "[extensions]\nworktreeConfig = true",
+			arm:        "printf '[filter \"x\"]\\nclean = %s\\n' \"$PROGRAM\" > .git/config.worktree",
+			attributes: "* filter=x", spring: status},
 		{name: "core.fsmonitor", config: "[core]\nfsmonitor = PROGRAM", spring: status},
-		{name: "a partial clone", config: "[core]\nrepositoryFormatVersion = 1\n[extensions]\npartialClone = origin\n" + remote(".") + "promisor = true\nuploadpack = PROGRAM",
-			arm: "t=$(git rev-parse HEAD:); rm -f .git/objects/$(echo $t | cut -c1-2)/$(echo $t | cut -c3-)", spring: status},
-		{name: "core.hooksPath", config: "[core]\nhooksPath = .git/y", arm: "mkdir .git/y; cp \"$PROGRAM\" .git/y/post-index-change", spring: add},
+		{name: "a partial clone", config: "[core]\nrepositoryFormatVersion = 1\n[extensions]\npartialClone = origin\n" +
+			remote(".") + "promisor = true\nuploadpack = PROGRAM",
+			arm:    "t=$(git rev-parse HEAD:); rm -f .git/objects/$(echo $t | cut -c1-2)/$(echo $t | cut -c3-)",
+			spring: status},
+		{name: "core.hooksPath", config: "[core]\nhooksPath = .git/y",
+			arm: "mkdir .git/y; cp \"$PROGRAM\" .git/y/post-index-change", spring: add},
 		{name: "diff.external", config: "[diff]\nexternal = PROGRAM", spring: diff},
 		{name: "diff.command", config: "[diff \"x\"]\ncommand = PROGRAM", attributes: "* diff=x", spring: diff},
 		{name: "diff.textconv", config: "[diff \"x\"]\ntextconv = PROGRAM", attributes: "* diff=x", spring: diff},
@@ -54,22 +67,34 @@ func traps() []trap {
 		{name: "core.sshCommand", config: "[core]\nsshCommand = PROGRAM\n" + remote("ssh://localhost/x"), spring: list},
 		{name: "core.gitProxy", config: "[core]\ngitProxy = PROGRAM\n" + remote("git://localhost/x"), spring: list},
 		{name: "remote.uploadpack", config: remote(".") + "uploadpack = PROGRAM", spring: list},
-		{name: "remote.receivepack", config: remote(".") + "receivepack = PROGRAM", spring: []string{"push", "origin", "HEAD:refs/heads/x"}},
+		{name: "remote.receivepack", config: remote(".") + "receivepack = PROGRAM", spring: []string{"push", "origin",
+			"HEAD:refs/heads/x"}},
 		{name: "ext::", config: remote("ext::PROGRAM") + "[protocol \"ext\"]\nallow = always", spring: list},
-		{name: "url.insteadOf", config: remote("https://localhost/x") + "[url \"ext::PROGRAM \"]\ninsteadOf = https://\n[protocol \"ext\"]\nallow = always", spring: list},
-		{name: "credential.helper", config: "[credential]\nhelper = !PROGRAM", spring: []string{"credential", "fill"}, stdin: "protocol=https\nhost=x\nusername=x\n\n"},
-		{name: "credential.URL.helper", config: "[credential \"https://x\"]\nhelper = !PROGRAM", spring: []string{"credential", "fill"}, stdin: "protocol=https\nhost=x\nusername=x\n\n"},
-		{name: "core.askPass", config: "[core]\naskPass = PROGRAM", spring: []string{"credential", "fill"}, stdin: "protocol=https\nhost=x\nusername=x\n\n"},
+		{name: "url.insteadOf", config: remote("https://localhost/x") +
+			"[url \"ext::PROGRAM \"]\ninsteadOf = https://\n[protocol \"ext\"]\nallow = always", spring: list},
+		{name: "credential.helper", config: "[credential]\nhelper = !PROGRAM", spring: []string{"credential", "fill"},
+			stdin: "protocol=https\nhost=x\nusername=x\n\n"},
+		{name: "credential.URL.helper", config: "[credential \"https://x\"]\nhelper = !PROGRAM",
+			spring: []string{"credential", "fill"}, stdin: "protocol=https\nhost=x\nusername=x\n\n"},
+		{name: "core.askPass", config: "[core]\naskPass = PROGRAM", spring: []string{"credential", "fill"},
+			stdin: "protocol=https\nhost=x\nusername=x\n\n"},
 		{name: "gpg.program", config: "[gpg]\nprogram = PROGRAM\n[log]\nshowSignature = true", spring: sign},
-		{name: "gpg.ssh.program", config: "[gpg]\nformat = ssh\n[gpg \"ssh\"]\nprogram = PROGRAM\n[user]\nsigningKey = key::x", spring: sign},
+		{name: "gpg.ssh.program",
+			config: "[gpg]\nformat = ssh\n[gpg \"ssh\"]\nprogram = PROGRAM\n[user]\nsigningKey = key::x", spring: sign},
 		{name: "gpg.x509.program", config: "[gpg]\nformat = x509\n[gpg \"x509\"]\nprogram = PROGRAM", spring: sign},
-		{name: "gpg.ssh.defaultKeyCommand", config: "[gpg]\nformat = ssh\n[gpg \"ssh\"]\ndefaultKeyCommand = PROGRAM", spring: sign},
+		{name: "gpg.ssh.defaultKeyCommand", config: "[gpg]\nformat = ssh\n[gpg \"ssh\"]\ndefaultKeyCommand = PROGRAM",
+			spring: sign},
 		{name: "core.editor", config: "[core]\neditor = PROGRAM", spring: []string{"commit", "--allow-empty"}},
-		{name: "sequence.editor", config: "[sequence]\neditor = PROGRAM", spring: []string{"rebase", "-i", "--autostash", "--root"}},
-		{name: "tar.command", config: "[tar \"x\"]\ncommand = PROGRAM", spring: []string{"archive", "--format=x", "HEAD"}},
-		{name: "trailer.cmd", config: "[trailer \"x\"]\nkey = x\ncmd = PROGRAM", spring: []string{"interpret-trailers", "--trailer", "x=y"}, stdin: "x\n"},
-		{name: "trailer.command", config: "[trailer \"x\"]\nkey = x\ncommand = PROGRAM", spring: []string{"interpret-trailers"}, stdin: "x\n"},
-		{name: "difftool.cmd", config: "[diff]\ntool = x\n[difftool \"x\"]\ncmd = PROGRAM\n[difftool]\nprompt = false", spring: []string{"difftool"}},
+		{name: "sequence.editor", config: "[sequence]\neditor = PROGRAM", spring: []string{"rebase", "-i",
+			"--autostash", "--root"}},
+		{name: "tar.command", config: "[tar \"x\"]\ncommand = PROGRAM", spring: []string{"archive", "--format=x",
+			"HEAD"}},
+		{name: "trailer.cmd", config: "[trailer \"x\"]\nkey = x\ncmd = PROGRAM", spring: []string{"interpret-trailers",
+			"--trailer", "x=y"}, stdin: "x\n"},
+		{name: "trailer.command", config: "[trailer \"x\"]\nkey = x\ncommand = PROGRAM",
+			spring: []string{"interpret-trailers"}, stdin: "x\n"},
+		{name: "difftool.cmd", config: "[diff]\ntool = x\n[difftool \"x\"]\ncmd = PROGRAM\n[difftool]\nprompt = false",
+			spring: []string{"difftool"}},
 		// Git runs these only with a terminal, a merge, a network or a user's configuration.
 		{name: "pagers", config: "[core]\npager = PROGRAM\n[pager]\nlog = PROGRAM\nstatus = PROGRAM\ndiff = PROGRAM"},
 		{name: "merge.driver", config: "[merge \"x\"]\ndriver = PROGRAM\n[merge]\ntool = x\n[mergetool \"x\"]\ncmd = PROGRAM", attributes: "* merge=x"},
@@ -84,7 +109,8 @@ func traps() []trap {
 		{name: "remote.vcs", config: remote(".") + "vcs = x"},
 		{name: "core.worktree", config: "[core]\nworktree = /"},
 	}
-	for _, hook := range []string{"post-index-change", "pre-commit", "post-checkout", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc"} {
+	for _, hook := range []string{"post-index-change", "pre-commit", "post-checkout", "reference-transaction",
+		"fsmonitor-watchman", "pre-auto-gc"} {
 		all = append(all, trap{name: "hook " + hook, hook: hook})
 	}
 	return all
@@ -126,7 +152,8 @@ func (f *trapDir) writeFile(name, text string) {
 func (f *trapDir) git(dir, stdin string, args ...string) string {
 	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir, "GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=T",
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir, "GIT_AUTHOR_NAME=T",
+		"GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=T",
 		"GIT_COMMITTER_EMAIL=t@example.org", "GIT_TERMINAL_PROMPT=0"}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -193,8 +220,10 @@ func TestI2_PromptRunsNoProgram(t *testing.T) {
 		t.Run(trap.name, func(t *testing.T) {
 			repo := filepath.Join(f.dir, "repo"+string(rune('A'+i)))
 			f.makeRepo(repo, trap)
-			prompt, err := attractor.SystemPrompt(context.Background(), repo, agent.Options{Profile: anthropic.Profile()})
-			if err != nil || !strings.Contains(prompt, "Is git repository: yes") || !strings.Contains(prompt, "Working directory: "+repo+"\n") {
+			prompt, err := attractor.SystemPrompt(context.Background(), repo,
+				agent.Options{Profile: anthropic.Profile()})
+			if err != nil || !strings.Contains(prompt, "Is git repository: yes") ||
+				!strings.Contains(prompt, "Working directory: "+repo+"\n") {
 				t.Errorf("%v\n%s", err, prompt)
 			}
 			if ran := f.takeMark(); ran != "" {
@@ -226,12 +255,17 @@ func TestI2_CommandInAHostileCheckout(t *testing.T) {
 		}
 	}
 	url, _ := serve(t, nil, fakellm.Turn{Text: "I looked."})
-	host := []string{"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=" + url, "GIT_DIR=" + repo + "/.git", "GIT_WORK_TREE=" + repo, "GIT_EXTERNAL_DIFF=" + f.program,
-		"GIT_SSH_COMMAND=" + f.program, "GIT_SSH=" + f.program, "GIT_ASKPASS=" + f.program, "SSH_ASKPASS=" + f.program, "GIT_PAGER=" + f.program, "PAGER=" + f.program,
-		"GIT_EDITOR=" + f.program, "EDITOR=" + f.program, "GIT_PROXY_COMMAND=" + f.program, "GIT_EXEC_PATH=" + bin, "GIT_TRACE=" + f.mark, "GIT_CONFIG_COUNT=1",
+	host := []string{"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=" + url, "GIT_DIR=" + repo + "/.git",
+		"GIT_WORK_TREE=" + repo, "GIT_EXTERNAL_DIFF=" + f.program,
+		"GIT_SSH_COMMAND=" + f.program, "GIT_SSH=" + f.program, "GIT_ASKPASS=" + f.program, "SSH_ASKPASS=" + f.program,
+		"GIT_PAGER=" + f.program, "PAGER=" + f.program,
+		"GIT_EDITOR=" + f.program, "EDITOR=" + f.program, "GIT_PROXY_COMMAND=" + f.program, "GIT_EXEC_PATH=" + bin,
+		"GIT_TRACE=" + f.mark, "GIT_CONFIG_COUNT=1",
 		"GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=" + f.program}
-	for _, args := range [][]string{{"prompt"}, {"prompt", "--dir", ".git"}, {"run", "--read-only", "look"}, {"run", "--yes", "look"},
-		{"tool", "list_dir", `{"path":"."}`, "--profile", "gemini"}, {"sessions", "list"}, {"tools"}, {"models"}, {"version"}} {
+	for _, args := range [][]string{{"prompt"}, {"prompt", "--dir", ".git"}, {"run", "--read-only", "look"},
+		{"run", "--yes", "look"},
+		{"tool", "list_dir", `{"path":"."}`, "--profile", "gemini"}, {"sessions", "list"}, {"tools"}, {"models"},
+		{"version"}} {
 		cmd := attractorCommand(t, args...)
 		cmd.Dir = repo
 		cmd.Env = append(append(cmd.Env, host...), "PATH="+bin+":"+os.Getenv("PATH"))
@@ -253,7 +287,8 @@ func TestI2_DemoInAHostileCheckout(t *testing.T) {
 	f.makeRepo(repo, trap{config: "[core]\nfsmonitor = PROGRAM\n[diff]\nexternal = PROGRAM"})
 	cmd := attractorCommand(t, "demo", "--dir", filepath.Join(repo, "demo"))
 	cmd.Dir = repo
-	cmd.Env = append(cmd.Env, "GIT_DIR="+filepath.Join(repo, ".git"), "GIT_WORK_TREE="+repo, "GIT_EXTERNAL_DIFF="+f.program, "GIT_PAGER="+f.program)
+	cmd.Env = append(cmd.Env, "GIT_DIR="+filepath.Join(repo, ".git"), "GIT_WORK_TREE="+repo,
+		"GIT_EXTERNAL_DIFF="+f.program, "GIT_PAGER="+f.program)
 	if got := runCommand(t, cmd); got.code != 0 || !strings.Contains(got.stderr, "✓ shell git diff") {
 		t.Errorf("demo: exit code %d: %s", got.code, got.stderr)
 	}

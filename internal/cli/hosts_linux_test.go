@@ -48,7 +48,8 @@ func newTravel(t *testing.T, n int, turns func(v *travel) []fakellm.Turn) *trave
 	web := httptest.NewServer(v.server)
 	t.Cleanup(func() { close(ended); web.Close() })
 	v.url = web.URL
-	putSkill(t, filepath.Join(v.home.home, ".agents/skills/style"), "---\nname: style\ndescription: The style of this house\n---\nWrite short lines.\n")
+	putSkill(t, filepath.Join(v.home.home, ".agents/skills/style"),
+		"---\nname: style\ndescription: The style of this house\n---\nWrite short lines.\n")
 	v.file("shot.png", llmtest.PNG)
 	return v
 }
@@ -62,7 +63,8 @@ func (v *travel) command(args ...string) *exec.Cmd {
 }
 
 func (v *travel) vars() []string {
-	return []string{"HOME=" + v.home.home, "XDG_RUNTIME_DIR=" + v.home.home, "OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + v.url + "/v1"}
+	return []string{"HOME=" + v.home.home, "XDG_RUNTIME_DIR=" + v.home.home, "OPENAI_API_KEY=key-of-a-test",
+		"OPENAI_BASE_URL=" + v.url + "/v1"}
 }
 
 // run runs the command to its end.
@@ -172,10 +174,12 @@ func traveling(v *travel) []fakellm.Turn {
 		return use("write_file", object{"file_path": name, "content": "one\n"})
 	}
 	touch := func(name string) fakellm.Call { return use("shell", object{"command": "touch " + name}) }
-	plan := use("update_plan", object{"plan": []any{object{"step": "Look", "status": "completed"}, object{"step": "Write", "status": "in_progress"}}})
+	plan := use("update_plan", object{"plan": []any{object{"step": "Look", "status": "completed"},
+		object{"step": "Write", "status": "in_progress"}}})
 	return []fakellm.Turn{
 		// chat
-		say("I look.", plan, use("ask_user", object{"question": "Which colour?", "options": []string{"red", "blue"}})), // 0
+		// 0
+		say("I look.", plan, use("ask_user", object{"question": "Which colour?", "options": []string{"red", "blue"}})),
 		say("I write.", write(v.other+"/chat")),                             // 1
 		say("I touch.", touch("kept-chat")),                                 // 2
 		say("The first is done."),                                           // 3
@@ -187,7 +191,8 @@ func traveling(v *travel) []fakellm.Turn {
 		say("A plan."),                                                      // 9
 		say("I run.", v.busy("run")),                                        // 10
 		say("I run.", use("skill", object{"name": "style"}), v.busy("acp")), // 11
-		say("I ask.", write(v.other+"/json"), touch("kept-json"), use("ask_user", object{"question": "Which number?"})), // 12
+		// 12
+		say("I ask.", write(v.other+"/json"), touch("kept-json"), use("ask_user", object{"question": "Which number?"})),
 		say("I run.", v.busy("json")), // 13
 		say("", use("exit_plan_mode", object{"plan": "1. Write the last file.\n"})), // 14, chat
 		say("I write.", write("carried-out")),                                       // 15
@@ -214,11 +219,13 @@ func TestN1_N2_N3_OneSessionInEveryHost(t *testing.T) {
 		t.Error("a file was written in plan mode")
 	}
 	v.has("carried-out", v.other+"/chat", v.other+"/json", "kept-chat", "kept-json", "steered")
-	if list := v.sessions(); len(list) != 1 || list[0].ID != v.id || list[0].Dir != v.dir || !strings.HasPrefix(list[0].Task, "look at it") {
+	if list := v.sessions(); len(list) != 1 || list[0].ID != v.id || list[0].Dir != v.dir ||
+		!strings.HasPrefix(list[0].Task, "look at it") {
 		t.Errorf("the sessions: %+v", list)
 	}
 	shown := v.run(0, "sessions", "show", v.id).stdout
-	for _, want := range []string{"look at it", "see a line of the page", "only in this directory", "carry on", "on in the editor", "All is done."} {
+	for _, want := range []string{"look at it", "see a line of the page", "only in this directory", "carry on",
+		"on in the editor", "All is done."} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("sessions show has no %q:\n%s", want, shown)
 		}
@@ -247,7 +254,8 @@ func (v *travel) inChat() {
 	s.expect("4 turns")
 	v.told("(no output)")
 	v.id = v.sessions()[0].ID
-	if first := v.server.Requests()[0].Messages; !slices.ContainsFunc(first[len(first)-1].Parts, func(p llm.Part) bool { _, is := p.(llm.Media); return is }) {
+	if first := v.server.Requests()[0].Messages; !slices.ContainsFunc(first[len(first)-1].Parts,
+		func(p llm.Part) bool { _, is := p.(llm.Media); return is }) {
 		v.Errorf("the first message has no image: %v", first)
 	}
 	s.send("/effort high")
@@ -305,11 +313,13 @@ func (v *travel) inEditor() {
 	loaded := e.call("session/load", v.resume(v.id))
 	v.gone()
 	options := loaded["configOptions"]
-	if at(loaded, "modes", "currentModeId") != "ask" || value(options, "effort") != "high" || !strings.HasPrefix(value(options, "model"), "openai/gpt") {
+	if at(loaded, "modes", "currentModeId") != "ask" || value(options, "effort") != "high" ||
+		!strings.HasPrefix(value(options, "model"), "openai/gpt") {
 		v.Errorf("loaded: %s", shown(loaded))
 	}
 	seen := strings.Join(e.history(v.id), "\n")
-	for _, want := range []string{"user_message_chunk: look at it", "agent_message_chunk: I look.", "Which colour?", v.other + "/chat", "touch kept-chat", "a line of the page",
+	for _, want := range []string{"user_message_chunk: look at it", "agent_message_chunk: I look.", "Which colour?",
+		v.other + "/chat", "touch kept-chat", "a line of the page",
 		"only in this directory", "echo chat >> log", "A plan.", "carry on"} {
 		if !strings.Contains(seen, want) {
 			v.Errorf("the editor is not shown %q:\n%s", want, seen)
@@ -378,7 +388,8 @@ func (v *travel) inProgram() {
 func (v *travel) inChatAgain() {
 	v.Helper()
 	s := onScreen(v.T, v.command("chat", "--resume", v.id[:8]), 120, 50)
-	for _, want := range []string{"resumed, with ", "> on in the editor", "The last message is not done yet."} { // the newest input
+	// the newest input
+	for _, want := range []string{"resumed, with ", "> on in the editor", "The last message is not done yet."} {
 		s.expect(want)
 	}
 	s.expect("1. Write the last file.")
@@ -396,7 +407,8 @@ func (v *travel) inChatAgain() {
 		v.Errorf("exit code %d", code)
 	}
 	requests := v.server.Requests()
-	if last := requests[len(requests)-1]; last.Model != "gpt-6-sol" || last.Effort != "high" || !slices.Contains(last.Tools, "exit_plan_mode") {
+	if last := requests[len(requests)-1]; last.Model != "gpt-6-sol" || last.Effort != "high" ||
+		!slices.Contains(last.Tools, "exit_plan_mode") {
 		v.Errorf("the last request: %s %s %v", last.Model, last.Effort, last.Tools)
 	}
 }
@@ -421,7 +433,8 @@ func TestN1_N2_N3_BegunWithoutAPerson(t *testing.T) {
 	p.close()
 	p.end(0)
 	v.checkPrefixes()
-	if tools := v.server.Requests()[2].Tools; slices.Contains(tools, "exit_plan_mode") || slices.Contains(tools, "ask_user") {
+	if tools := v.server.Requests()[2].Tools; slices.Contains(tools, "exit_plan_mode") ||
+		slices.Contains(tools, "ask_user") {
 		t.Errorf("the tools %v", tools)
 	}
 }

@@ -16,7 +16,8 @@ import (
 func greeting(t *testing.T) *home {
 	t.Helper()
 	url, _ := serve(t, nil, say("I read the file.", use("read_file", object{"file_path": "a.txt"})),
-		say("Now I change it.", use("edit_file", object{"file_path": "a.txt", "old_string": "hello", "new_string": "hello world"})),
+		say("Now I change it.", use("edit_file", object{"file_path": "a.txt", "old_string": "hello",
+			"new_string": "hello world"})),
 		fakellm.Turn{Text: "The file greets the **world** now."})
 	h := chatHome(t, url)
 	h.file("a.txt", "hello\n")
@@ -25,8 +26,10 @@ func greeting(t *testing.T) *home {
 
 // The transcripts in docs/hosts.md are what the hosts show and send.
 func TestN1_N2_N3_HostsDocs(t *testing.T) {
-	for name, transcript := range map[string]func(t *testing.T) string{"run": runTranscript, "chat": chatTranscript, "json": jsonTranscript, "acp": acpTranscript} {
-		t.Run(name, func(t *testing.T) { documented(t, name, transcript(t)) }) // one after the other: -update writes the file
+	for name, transcript := range map[string]func(t *testing.T) string{"run": runTranscript, "chat": chatTranscript,
+		"json": jsonTranscript, "acp": acpTranscript} {
+		// one after the other: -update writes the file
+		t.Run(name, func(t *testing.T) { documented(t, name, transcript(t)) })
 	}
 	t.Run("host", func(t *testing.T) { documented(t, "host", exampleHost(t)) })
 }
@@ -79,7 +82,8 @@ func documentedIn(t *testing.T, file, begin, got string) {
 	switch {
 	case diff == "":
 	case !*update:
-		t.Errorf("the transcript in %s after %s is another one; go test ./internal/cli -run %s -update rewrites it: %s", file, begin, t.Name(), diff)
+		t.Errorf("the transcript in %s after %s is another one; go test ./internal/cli -run %s -update rewrites it: %s",
+			file, begin, t.Name(), diff)
 	default:
 		if err := os.WriteFile(file, []byte(head+begin+got+end+tail), 0o644); err != nil {
 			t.Fatal(err)
@@ -158,7 +162,8 @@ func jsonTranscript(t *testing.T) string {
 			t.Fatal(err)
 		}
 		reply := p.next("REPLY")
-		sent[after] = "> " + strings.Replace(string(data), "{", `{"type":"`+kind+`",`, 1) + "\n" + shortEvent(t, reply.raw)
+		sent[after] = "> " + strings.Replace(string(data), "{", `{"type":"`+kind+`",`, 1) + "\n" + shortEvent(t,
+			reply.raw)
 	}
 	say("SESSION_START", "user", map[string]any{"text": "greet the world"})
 	ask := p.next("APPROVAL_REQUESTED")
@@ -168,7 +173,8 @@ func jsonTranscript(t *testing.T) string {
 	p.end(0)
 	for _, ev := range p.seen {
 		switch ev.Kind {
-		case "SESSION_START", "USER_INPUT", "ASSISTANT_TEXT_END", "TOOL_CALL_START", "TOOL_CALL_END", "APPROVAL_REQUESTED", "PROCESSING_END", "SESSION_END":
+		case "SESSION_START", "USER_INPUT", "ASSISTANT_TEXT_END", "TOOL_CALL_START", "TOOL_CALL_END",
+			"APPROVAL_REQUESTED", "PROCESSING_END", "SESSION_END":
 			all.WriteString(shortEvent(t, ev.raw) + sent[ev.Kind])
 			delete(sent, ev.Kind)
 		}
@@ -184,9 +190,11 @@ func shortEvent(t *testing.T, line string) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	for _, name := range []string{"kind", "line", "ok", "model", "dir", "ask", "call_id", "tool", "name", "arguments", "allow", "text", "output", "is_error", "reason"} {
+	for _, name := range []string{"kind", "line", "ok", "model", "dir", "ask", "call_id", "tool", "name", "arguments",
+		"allow", "text", "output", "is_error", "reason"} {
 		value, is := members[name]
-		if !is || name == "text" && string(members["kind"]) == `"APPROVAL_REQUESTED"` || name == "reason" && members["ask"] != nil {
+		if !is || name == "text" && string(members["kind"]) == `"APPROVAL_REQUESTED"` || name == "reason" &&
+			members["ask"] != nil {
 			continue
 		}
 		if b.Len() > 0 {
@@ -240,7 +248,8 @@ func shorten(v any) {
 			shorten(one)
 		}
 	case object:
-		for _, name := range []string{"jsonrpc", "_meta", "rawInput", "rawOutput", "locations", "messageId", "modes", "configOptions", "agentCapabilities", "authMethods",
+		for _, name := range []string{"jsonrpc", "_meta", "rawInput", "rawOutput", "locations", "messageId", "modes",
+			"configOptions", "agentCapabilities", "authMethods",
 			"agentInfo", "clientCapabilities", "mcpServers"} {
 			delete(v, name)
 		}

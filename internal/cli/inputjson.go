@@ -62,7 +62,8 @@ func (c *client) listen(setup *attractor.Setup, view *view) (url string) {
 
 // run runs the session until the client ends it. Without a program at standard input, the session
 // ends with the prompt. A plain prompt is no command.
-func (c *client) run(ctx context.Context, session *agent.Session, t terminal, prompt string, plain bool, images []llm.Part) (*agent.Result, error) {
+func (c *client) run(ctx context.Context, session *agent.Session, t terminal, prompt string, plain bool,
+	images []llm.Part) (*agent.Result, error) {
 	c.conversation.PlainPrompt = plain
 	if !c.program {
 		return c.conversation.Run(ctx, session, nil, prompt, images...)

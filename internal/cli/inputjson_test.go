@@ -87,7 +87,8 @@ func startProgramTo(t *testing.T, cmd *exec.Cmd, stderr *os.File) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := read.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil { // a hang is a failure that shows what came before
+	// a hang is a failure that shows what came before
+	if err := read.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	p.out, p.cmd.Stdout, p.lines = read, write, bufio.NewReader(read)
@@ -242,7 +243,8 @@ func (p *program) close() {
 // and the events are in order.
 func TestN2_AConversation(t *testing.T) {
 	t.Parallel()
-	url, server := serve(t, nil, say("I write.", use("write_file", map[string]any{"file_path": "a.txt", "content": "one\n"})),
+	url, server := serve(t, nil,
+		say("I write.", use("write_file", map[string]any{"file_path": "a.txt", "content": "one\n"})),
 		say("I run.", use("shell", map[string]any{"command": "touch b.txt"})),
 		say("I ask.", use("ask_user", map[string]any{"question": "Which colour?", "options": []string{"red", "blue"}})),
 		say("The first."), say("The second."))
@@ -253,14 +255,16 @@ func TestN2_AConversation(t *testing.T) {
 		t.Errorf("%s", r.raw)
 	}
 	ask := p.next("APPROVAL_REQUESTED")
-	if ask.Tool != "write_file" || ask.Arguments["file_path"] != "a.txt" || !strings.Contains(ask.Text, "wants to call write_file") {
+	if ask.Tool != "write_file" || ask.Arguments["file_path"] != "a.txt" ||
+		!strings.Contains(ask.Text, "wants to call write_file") {
 		t.Errorf("%s", ask.raw)
 	}
 	p.say("user", map[string]any{"text": "and then", "id": 7})
 	if r := p.reply(2, ""); r.ReplyTo != 7.0 || !r.Queued {
 		t.Errorf("%s", r.raw)
 	}
-	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "allow", "args": map[string]any{"file_path": "a.txt", "content": "changed\n"}})
+	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "allow", "args": map[string]any{"file_path": "a.txt",
+		"content": "changed\n"}})
 	p.reply(3, "")
 	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "deny"})
 	p.reply(4, "answered already")
@@ -392,16 +396,19 @@ func TestN2_TheWholeInput(t *testing.T) {
 		"no line understood": {nil, "do this\nand that", 2, nil, "no line of the input was understood: 2 refused"},
 		"no newline":         {nil, `{"type":"user","text":"a"}`, 0, []string{"one"}, ""},
 		"a byte order mark":  {nil, "\ufeff" + `{"type":"user","text":"a"}`, 0, []string{"one"}, ""},
-		"several inputs":     {nil, `{"type":"user","text":"a"}` + "\n" + `{"type":"follow_up","text":"b"}` + "\n" + `{"type":"user","text":"c"}`, 0, []string{"one", "two", "three"}, ""},
-		"a prompt as well":   {[]string{"the", "prompt"}, `{"type":"user","text":"b"}`, 0, []string{"one", "two"}, ""},
-		"a bad prompt":       {[]string{"/nothing"}, `{"type":"user","text":"b"}`, 2, nil, "there is no command /nothing"},
-		"close":              {nil, `{"type":"close"}` + "\n" + `{"type":"user","text":"b"}`, 0, nil, ""},
-		"a limit":            {[]string{"--max-turns", "1", "x"}, "", 0, []string{"one"}, ""},
-		"beyond a limit":     {[]string{"--max-turns", "1", "x"}, `{"type":"user","text":"b"}`, 3, []string{"one", ""}, "max_turns"},
-		"prompt from stdin":  {[]string{"-"}, "x", 2, nil, "the prompt cannot be -"},
-		"asked elsewhere":    {[]string{"--ask"}, "x", 2, nil, "the client is asked"},
-		"bad timeout":        {[]string{"--answer-timeout", "-1s"}, "", 2, nil, "cannot be negative"},
-		"bad form":           {[]string{"--input", "xml"}, "", 2, nil, "must be text or json"},
+		"several inputs": {nil, `{"type":"user","text":"a"}` + "\n" + `{"type":"follow_up","text":"b"}` + "\n" +
+			`{"type":"user","text":"c"}`, 0, []string{"one", "two", "three"}, ""},
+		"a prompt as well": {[]string{"the", "prompt"}, `{"type":"user","text":"b"}`, 0, []string{"one", "two"}, ""},
+		"a bad prompt": {[]string{"/nothing"}, `{"type":"user","text":"b"}`, 2, nil,
+			"there is no command /nothing"},
+		"close":   {nil, `{"type":"close"}` + "\n" + `{"type":"user","text":"b"}`, 0, nil, ""},
+		"a limit": {[]string{"--max-turns", "1", "x"}, "", 0, []string{"one"}, ""},
+		"beyond a limit": {[]string{"--max-turns", "1", "x"}, `{"type":"user","text":"b"}`, 3, []string{"one", ""},
+			"max_turns"},
+		"prompt from stdin": {[]string{"-"}, "x", 2, nil, "the prompt cannot be -"},
+		"asked elsewhere":   {[]string{"--ask"}, "x", 2, nil, "the client is asked"},
+		"bad timeout":       {[]string{"--answer-timeout", "-1s"}, "", 2, nil, "cannot be negative"},
+		"bad form":          {[]string{"--input", "xml"}, "", 2, nil, "must be text or json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -468,7 +475,8 @@ func TestN2_Interrupt(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "")
 	fifo := h.fifo("gate")
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": deaf(fifo)})), say("On it goes."), say("Next."))
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": deaf(fifo)})), say("On it goes."),
+		say("Next."))
 	h.url = url
 	p := h.converse("--yes")
 	p.say("user", map[string]any{"text": "go"})
@@ -487,7 +495,8 @@ func TestN2_Interrupt(t *testing.T) {
 	for i, problem := range []string{"", "", "the last input is complete"} {
 		p.reply(int64(i+2), problem)
 	}
-	p.say("user", map[string]any{"text": "again"}) // the interrupt comes before it is taken, or ends it, or comes too late
+	// the interrupt comes before it is taken, or ends it, or comes too late
+	p.say("user", map[string]any{"text": "again"})
 	p.say("interrupt", nil)
 	replies := []gotEvent{p.next("REPLY"), p.next("REPLY")}
 	end := gotEvent{Reason: "completed"}
@@ -533,7 +542,8 @@ func TestN2_InterruptedQuestion(t *testing.T) {
 // What nobody answers is denied after the limit. A later answer is an error that says so.
 func TestN2_NeverAnswered(t *testing.T) {
 	t.Parallel()
-	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "touch ran"}), use("ask_user", map[string]any{"question": "Which?"})), say("Alone, then."))
+	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "touch ran"}),
+		use("ask_user", map[string]any{"question": "Which?"})), say("Alone, then."))
 	h := newHome(t, url)
 	p := h.converse("--answer-timeout", "50ms")
 	p.say("user", map[string]any{"text": "go"})
@@ -582,7 +592,8 @@ func TestN2_ClosedInput(t *testing.T) {
 		t.Errorf("%s", end.raw)
 	}
 	p.end(0)
-	if told := string(server.Requests()[3].Body); strings.Count(told, "nobody is there to give it (the input has ended)") != 2 {
+	if told := string(server.Requests()[3].Body); strings.Count(told,
+		"nobody is there to give it (the input has ended)") != 2 {
 		t.Errorf("the model was told: %s", told)
 	}
 	if p.count("APPROVAL_REQUESTED") != 1 {
@@ -648,18 +659,21 @@ func TestN2_Signals(t *testing.T) {
 // Settings hold from the next model call on. The mode and the limits are those of the session.
 func TestN2_Set(t *testing.T) {
 	t.Parallel()
-	url, server := serve(t, nil, say("One."), say("", use("write_file", map[string]any{"file_path": "a.txt", "content": "x"})),
+	url, server := serve(t, nil, say("One."),
+		say("", use("write_file", map[string]any{"file_path": "a.txt", "content": "x"})),
 		say("", use("shell", map[string]any{"command": "touch b.txt"})), say("Never."))
 	h := newHome(t, url)
 	p := h.converse("first")
 	p.next("PROCESSING_END")
-	p.say("set", map[string]any{"model": "claude-opus-5", "effort": "low", "mode": "accept-edits", "answer_timeout": "1ms", "max_rounds": 2})
+	p.say("set", map[string]any{"model": "claude-opus-5", "effort": "low", "mode": "accept-edits",
+		"answer_timeout": "1ms", "max_rounds": 2})
 	if changed := p.next("MODE_CHANGED"); changed.Mode != "accept-edits" {
 		t.Errorf("%s", changed.raw)
 	}
 	p.reply(1, "")
 	p.say("status", nil)
-	if r := p.reply(2, ""); r.Status["mode"] != "accept-edits" || r.Status["model"] != "claude-opus-5" || r.Status["effort"] != "low" {
+	if r := p.reply(2, ""); r.Status["mode"] != "accept-edits" || r.Status["model"] != "claude-opus-5" ||
+		r.Status["effort"] != "low" {
 		t.Errorf("%s", r.raw)
 	}
 	p.say("user", map[string]any{"text": "second"})
@@ -728,9 +742,11 @@ func TestN2_ExampleClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url, server := serve(t, nil, say("I write. ", use("write_file", map[string]any{"file_path": "a.txt", "content": "one\n"})),
+			url, server := serve(t, nil,
+				say("I write. ", use("write_file", map[string]any{"file_path": "a.txt", "content": "one\n"})),
 				say("I run. ", use("shell", map[string]any{"command": "touch b.txt"})),
-				say("I ask. ", use("ask_user", map[string]any{"question": "Which?", "options": []string{"red", "blue"}})),
+				say("I ask. ", use("ask_user", map[string]any{"question": "Which?",
+					"options": []string{"red", "blue"}})),
 				say("The first. "), say("The second. "))
 			h, bin := newHome(t, url), t.TempDir()
 			if err := os.Symlink(self, filepath.Join(bin, "attractor")); err != nil {
@@ -738,7 +754,8 @@ func TestN2_ExampleClients(t *testing.T) {
 			}
 			cmd := attractorCommand(t)
 			cmd.Path, cmd.Args, cmd.Dir = c.command[0], append(c.command, "do it", "do more"), h.dir
-			cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test",
+			cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home,
+				"ANTHROPIC_API_KEY=key-of-a-test",
 				"ANTHROPIC_BASE_URL="+url)
 			out := runCommand(t, cmd)
 			if out.code != 0 || out.stderr != "" {
@@ -754,7 +771,8 @@ func TestN2_ExampleClients(t *testing.T) {
 				t.Errorf("a.txt: %v, b.txt: %v", wrote, ran)
 			}
 			requests := server.Requests()
-			if told := string(requests[len(requests)-1].Body); !strings.Contains(told, `"`+c.answer+`"`) || !strings.Contains(told, "do more") || !strings.Contains(told, "the user said no.") {
+			if told := string(requests[len(requests)-1].Body); !strings.Contains(told, `"`+c.answer+`"`) ||
+				!strings.Contains(told, "do more") || !strings.Contains(told, "the user said no.") {
 				t.Errorf("the model was told: %s", told)
 			}
 		})
@@ -830,7 +848,8 @@ func TestN2_ImagesAndKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := h.converse()
-	input := map[string]any{"text": "what is it?", "key": "task-1", "images": []map[string]any{{"media_type": "image/png", "data": pixel}, {"path": "a.png"}}}
+	input := map[string]any{"text": "what is it?", "key": "task-1",
+		"images": []map[string]any{{"media_type": "image/png", "data": pixel}, {"path": "a.png"}}}
 	p.say("user", input)
 	p.reply(1, "")
 	p.next("PROCESSING_END")
@@ -856,10 +875,13 @@ func TestN2_ImagesAndKeys(t *testing.T) {
 // With --output-schema each input has a result that fits. Steering reaches the input that runs.
 func TestN2_SchemaAndSteering(t *testing.T) {
 	t.Parallel()
-	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "true; touch x"})), say(`{"n":1}`), say(`{"n":2}`))
+	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "true; touch x"})), say(`{"n":1}`),
+		say(`{"n":2}`))
 	h := newHome(t, url)
 	schema := filepath.Join(t.TempDir(), "schema.json")
-	if err := os.WriteFile(schema, []byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`), 0o600); err != nil {
+	if err := os.WriteFile(schema,
+		[]byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := h.converse("--output-schema", schema)
@@ -882,7 +904,8 @@ func TestN2_SchemaAndSteering(t *testing.T) {
 	p.reply(5, "no input is running")
 	p.close()
 	p.end(0)
-	if told := string(server.Requests()[1].Body); !strings.Contains(told, "Mind the gap.") || p.count("STEERING_INJECTED") != 1 {
+	if told := string(server.Requests()[1].Body); !strings.Contains(told, "Mind the gap.") ||
+		p.count("STEERING_INJECTED") != 1 {
 		t.Errorf("the model was told: %s", told)
 	}
 }
@@ -891,8 +914,10 @@ func TestN2_SchemaAndSteering(t *testing.T) {
 // approval that names the next mode.
 func TestN2_RememberedAndPlanned(t *testing.T) {
 	t.Parallel()
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "touch a"})), say("", use("shell", map[string]any{"command": "touch b"})), say("One."),
-		say("", use("exit_plan_mode", map[string]any{"plan": "I write c."})), say("", use("write_file", map[string]any{"file_path": "c", "content": "x"})), say("Two."))
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "touch a"})),
+		say("", use("shell", map[string]any{"command": "touch b"})), say("One."),
+		say("", use("exit_plan_mode", map[string]any{"plan": "I write c."})),
+		say("", use("write_file", map[string]any{"file_path": "c", "content": "x"})), say("Two."))
 	h := newHome(t, url)
 	p := h.converse()
 	p.say("user", map[string]any{"text": "go"})
@@ -941,7 +966,8 @@ func TestN2_Close(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "")
 	fifo := h.fifo("gate")
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": deaf(fifo)})), say("Finished."), say("The queued one."))
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": deaf(fifo)})), say("Finished."),
+		say("The queued one."))
 	h.url = url
 	p := h.converse("--yes")
 	p.say("user", map[string]any{"text": "go"})
@@ -988,7 +1014,8 @@ func TestN2_Commands(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte("---\nmodel: claude-opus-5\n---\nIt printed: !`touch ran; echo deployed $1`\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("---\nmodel: claude-opus-5\n---\nIt printed: !`touch ran; echo deployed $1`\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := h.converse()
@@ -1007,7 +1034,8 @@ func TestN2_Commands(t *testing.T) {
 	p.close()
 	p.end(0)
 	requests := server.Requests()
-	if len(requests) != 2 || requests[0].Model != "claude-opus-5" || !strings.Contains(string(requests[0].Body), "It printed: deployed here") || requests[1].Model == "claude-opus-5" {
+	if len(requests) != 2 || requests[0].Model != "claude-opus-5" || !strings.Contains(string(requests[0].Body),
+		"It printed: deployed here") || requests[1].Model == "claude-opus-5" {
 		t.Errorf("%d requests, for %s and %s", len(requests), requests[0].Model, requests[1].Model)
 	}
 }
@@ -1018,7 +1046,9 @@ func TestN2_AfterAKill(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "")
 	fifo := h.fifo("gate")
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "exec 9>" + fifo + "; echo runs >&9; sleep 1000"})), say("Something else."))
+	url, _ := serve(t, nil, say("",
+		use("shell", map[string]any{"command": "exec 9>" + fifo + "; echo runs >&9; sleep 1000"})),
+		say("Something else."))
 	h.url = url
 	p := h.converse("--yes")
 	p.say("user", map[string]any{"text": "go"})
@@ -1043,7 +1073,8 @@ func TestN2_AfterAKill(t *testing.T) {
 // line.
 func TestN2_SecretsInAsks(t *testing.T) {
 	t.Parallel()
-	url, _ := serve(t, nil, say("", use("ask_user", map[string]any{"question": "Is it key-of-a-test?", "options": []string{"key-of-a-test"}})), say("Done."))
+	url, _ := serve(t, nil, say("", use("ask_user", map[string]any{"question": "Is it key-of-a-test?",
+		"options": []string{"key-of-a-test"}})), say("Done."))
 	h := newHome(t, url)
 	p := h.converse()
 	p.say("set", map[string]any{"model": "key-of-a-test", "provider": "key-of-a-test"})

@@ -43,7 +43,8 @@ func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	v.keepClear(&p.line)
 	decided := make(chan permit.Answer)
 	go func() {
-		d, err := p.approve(context.Background(), permit.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
+		d, err := p.approve(context.Background(),
+			permit.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
 		if err != nil {
 			t.Error(err)
 		}
@@ -62,7 +63,8 @@ func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	}
 	v.show(&agent.SteeringInjected{Text: "ran make"})
 	ask := "Allow it? "
-	want := "\nThe agent wants to run:\n  make\n\n" + render.Choices(nil) + "\n" + ask + "\n→ read one\n" + ask + "\na text, piece by piece\n" + ask + "\na warning\n" + ask + "→ ran make\n"
+	want := "\nThe agent wants to run:\n  make\n\n" + render.Choices(nil) + "\n" + ask + "\n→ read one\n" + ask +
+		"\na text, piece by piece\n" + ask + "\na warning\n" + ask + "→ ran make\n"
 	if got := screen.text.String(); got != want {
 		t.Errorf("the screen shows\n%q, want\n%q", got, want)
 	}
@@ -86,7 +88,9 @@ func TestJ5_AnInterruptAsksNothingMore(t *testing.T) {
 	if err := <-decided; !errors.Is(err, context.Canceled) {
 		t.Errorf("the interrupted question returns %v", err)
 	}
-	if _, err := p.approve(ctx, permit.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}}); !errors.Is(err, context.Canceled) {
+	if _, err := p.approve(ctx,
+		permit.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("the next call's question returns %v", err)
 	}
 	if _, err := p.reply(ctx, tool.Question{Text: "Which?"}); !errors.Is(err, context.Canceled) {

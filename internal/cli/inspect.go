@@ -56,7 +56,8 @@ func (f *inspectFlags) find(t terminal) (profile.Profile, error) {
 
 func (f *inspectFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "choose the profile by `name`: "+orList(profiles.Names()))
-	cmd.Flags().BoolVar(&f.native, "native", false, "use the tools of the vendor's own agent, with its names and formats")
+	cmd.Flags().BoolVar(&f.native, "native", false,
+		"use the tools of the vendor's own agent, with its names and formats")
 	cmd.Flags().BoolVar(&f.web, "web", false, "add the tool that reads public web pages")
 	cmd.Flags().StringVar(&f.dir, "dir", ".", "work in this `directory`")
 	cmd.Flags().BoolVar(&f.trustProject, "trust-project", false, "use the files of the project as if you trusted it")
@@ -127,7 +128,8 @@ You ask for the call yourself, so nothing is asked. With --rules, a call that a 
 refused, and one that may read a file which such a rule denies, as in a session with --yes.`,
 		Example: `  attractor tool read_file '{"file_path":"README.md","limit":5}'
   attractor tool shell '{"command":"git status --short"}' --dir ~/project`,
-		Args: takes(argument{"name", "to list the tools, run: attractor tools"}, argument{"arguments", "pass them as a JSON object, such as {}"}),
+		Args: takes(argument{"name", "to list the tools, run: attractor tools"},
+			argument{"arguments", "pass them as a JSON object, such as {}"}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := f.find(t)
 			if err != nil {
@@ -151,7 +153,8 @@ refused, and one that may read a file which such a rule denies, as in a session 
 			allowed, err := deniedBy(t, local, ruleFiles)
 			if err == nil {
 				call := llm.ToolCall{ID: "call_1", Name: args[0], Args: args[1]}
-				err = runTool(cmd.Context(), t, registry, env.Protect(local, box.Protection()), call, allowed, environmentSecrets(), printOutcome)
+				err = runTool(cmd.Context(), t, registry, env.Protect(local, box.Protection()), call, allowed,
+					environmentSecrets(), printOutcome)
 			}
 			if closeErr := errors.Join(local.Close(), box.Close()); closeErr != nil {
 				return errors.Join(err, fail(exitFailed, "%w", closeErr))
@@ -162,7 +165,8 @@ refused, and one that may read a file which such a rule denies, as in a session 
 	f.register(cmd)
 	limits.register(cmd.Flags())
 	boxed.register(cmd.Flags())
-	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil, "refuse what the permission rules deny, also those in this `file`; can be repeated")
+	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil,
+		"refuse what the permission rules deny, also those in this `file`; can be repeated")
 	return cmd
 }
 
@@ -192,11 +196,13 @@ func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, err
 }
 
 // runTool runs one call, if the hook allows it, and prints its result. A signal ends the call.
-func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Environment, call llm.ToolCall, allowed tool.Authorize, secrets *secret.Masker,
+func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Environment, call llm.ToolCall,
+	allowed tool.Authorize, secrets *secret.Masker,
 	print func(terminal, *tool.Outcome) error) error {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	outcome := registry.Run(ctx, call, tool.Call{Env: e, Session: new(tool.Plain)}, allowed, masked.Tools(secrets, masked.Options{}))
+	outcome := registry.Run(ctx, call, tool.Call{Env: e, Session: new(tool.Plain)}, allowed,
+		masked.Tools(secrets, masked.Options{}))
 	if err := print(t, outcome); err != nil {
 		return fail(exitFailed, "%w", err)
 	}
@@ -249,7 +255,8 @@ is made, such as AGENTS.md: how large they are, and which are cut, left out or r
 			if err != nil {
 				return fail(exitUsage, "%w", err)
 			}
-			o := agent.Options{Profile: p, Instructions: text, Policy: attractor.DefaultPolicy(), Hooks: agent.Hooks{Approve: new(permit.Gate).Approve},
+			o := agent.Options{Profile: p, Instructions: text, Policy: attractor.DefaultPolicy(),
+				Hooks:     agent.Hooks{Approve: new(permit.Gate).Approve},
 				Subagents: &agent.Subagents{}, Documents: attractor.Documents(cmd.Context(), p.Name, os.Getenv)}
 			o.Documents.Warn = tellMistake(t)
 			if sources {
@@ -268,7 +275,8 @@ is made, such as AGENTS.md: how large they are, and which are cut, left out or r
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&instructions, "instructions", "", "append this `text` to the system prompt; @file reads it from a file")
+	cmd.Flags().StringVar(&instructions, "instructions", "",
+		"append this `text` to the system prompt; @file reads it from a file")
 	cmd.Flags().BoolVar(&sources, "sources", false, "list the files with instructions instead of the prompt")
 	return cmd
 }

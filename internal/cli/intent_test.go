@@ -34,7 +34,8 @@ func TestI14_KilledInTheSecondOfThreeCalls(t *testing.T) {
 	}()
 	cmd := attractorCommand(t, "run", "--yes", "--json", "go")
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test",
+		"ANTHROPIC_BASE_URL="+url)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,8 @@ func killScript() []fakellm.Turn {
 	for round := range killRounds {
 		var calls []fakellm.Call
 		for i := range killCalls {
-			calls = append(calls, use("shell", map[string]any{"command": fmt.Sprintf("echo line-%d-%d >> log.txt", round, i)}))
+			calls = append(calls, use("shell", map[string]any{"command": fmt.Sprintf("echo line-%d-%d >> log.txt",
+				round, i)}))
 		}
 		turns = append(turns, say("A round.", calls...))
 	}
@@ -118,7 +119,8 @@ func (h *home) start(args ...string) *startedCommand {
 	h.Helper()
 	cmd := attractorCommand(h.T, args...)
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test",
+		"ANTHROPIC_BASE_URL="+h.url)
 	if err := cmd.Start(); err != nil {
 		h.Fatal(err)
 	}

@@ -40,7 +40,8 @@ func newSleep(t *testing.T) string {
 func startBusy(t *testing.T, script string, prepare ...func(*exec.Cmd)) *busyCommand {
 	t.Helper()
 	v := &busyCommand{sleep: newSleep(t)}
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": strings.ReplaceAll(script, "$sleep", v.sleep), "timeout_ms": 500_000})))
+	url, _ := serve(t, nil, say("",
+		use("shell", map[string]any{"command": strings.ReplaceAll(script, "$sleep", v.sleep), "timeout_ms": 500_000})))
 	v.cmd = attractorCommand(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "wait")
 	v.cmd.Env = append(v.cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	for _, f := range prepare {

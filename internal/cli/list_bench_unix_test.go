@@ -41,7 +41,8 @@ func BenchmarkK6_List(b *testing.B) {
 			cmd.Env = []string{"HOME=" + state, "XDG_STATE_HOME=" + state}
 			return costOf(b, cmd).cpu
 		}
-		for name, args := range map[string][]string{"text": {"sessions", "list"}, "json": {"sessions", "list", "--json"}} {
+		for name, args := range map[string][]string{"text": {"sessions", "list"},
+			"json": {"sessions", "list", "--json"}} {
 			b.Run(fmt.Sprintf("%d/%s", rounds, name), func(b *testing.B) {
 				best, nothing := time.Hour, time.Hour
 				for b.Loop() {

@@ -56,7 +56,8 @@ func withLiveLine(t terminal, wanted bool, getenv func(string) string) (terminal
 		return t, nil
 	}
 	width, height := tty.Size(file)
-	l := &liveLine{file: file, screen: tty.NewScreen(file, width, height), style: styleOf(t.err, getenv), changed: make(chan struct{}, 1)}
+	l := &liveLine{file: file, screen: tty.NewScreen(file, width, height), style: styleOf(t.err, getenv),
+		changed: make(chan struct{}, 1)}
 	l.style.Width = width - 1
 	t.err = sanitize.NewWriter(&throughLine{l, file}, sanitize.Plain)
 	if out := terminalFile(t.out); out != nil {

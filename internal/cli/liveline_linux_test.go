@@ -22,7 +22,8 @@ func gated(t *testing.T, command string) (h *home, open func()) {
 func gatedIn(t *testing.T, dir, command, first string) (h *home, open func()) {
 	t.Helper()
 	url, _ := serve(t, nil, say(first, use("shell", map[string]any{"command": command})),
-		say("", use("write_file", map[string]any{"file_path": "new", "content": "one\ntwo\n"})), fakellm.Turn{Text: "It is **done**:\n\n- all of it\n"})
+		say("", use("write_file", map[string]any{"file_path": "new", "content": "one\ntwo\n"})),
+		fakellm.Turn{Text: "It is **done**:\n\n- all of it\n"})
 	h = newHome(t, url)
 	h.dir = dir
 	gate := filepath.Join(h.dir, "gate")
@@ -60,7 +61,8 @@ func TestN4_LiveLineOnATerminal(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, screen)
 	}
 	screen = strings.ReplaceAll(screen, "\r\n", "\n")
-	for _, want := range []string{"I wait.\n", "✓ shell cat gate ", "✓ write_file new (created) ", "  1 + one\n  2 + two\n", "It is done:\n", "\n• all of it\n"} {
+	for _, want := range []string{"I wait.\n", "✓ shell cat gate ", "✓ write_file new (created) ",
+		"  1 + one\n  2 + two\n", "It is done:\n", "\n• all of it\n"} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("the terminal never gets %q:\n%q", want, screen)
 		}
@@ -81,18 +83,21 @@ func TestN4_NoLiveLine(t *testing.T) {
 	cmd := h.on("TERM=xterm-256color", "run", "--yes", "the task")
 	go open()
 	out := runCommand(t, cmd)
-	if out.code != 0 || out.stdout != "It is **done**:\n\n- all of it\n\n" || strings.Contains(out.stderr, "\x1b") || spinner.MatchString(out.stderr) ||
+	if out.code != 0 || out.stdout != "It is **done**:\n\n- all of it\n\n" || strings.Contains(out.stderr, "\x1b") ||
+		spinner.MatchString(out.stderr) ||
 		!strings.Contains(out.stderr, "I *wait*.\n") || strings.Contains(out.stderr, "+ one") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", out.code, out.stdout, out.stderr)
 	}
-	for _, kind := range []string{"TERM=dumb", "TERM=xterm ATTRACTOR_ACCESSIBLE=1", "TERM=xterm ACCESSIBLE=1", "TERM=xterm CI=true", ""} {
+	for _, kind := range []string{"TERM=dumb", "TERM=xterm ATTRACTOR_ACCESSIBLE=1", "TERM=xterm ACCESSIBLE=1",
+		"TERM=xterm CI=true", ""} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			h, open := gated(t, "sleep 1; cat gate") // longer than it takes to draw a line
 			p := startOnTerminal(t, h.on(kind, "run", "--yes", "the task"))
 			go open()
 			screen, code := p.wait()
-			if code != 0 || spinner.MatchString(screen) || strings.Contains(screen, "\x1b[J") || strings.Contains(screen, "\a") {
+			if code != 0 || spinner.MatchString(screen) || strings.Contains(screen, "\x1b[J") ||
+				strings.Contains(screen, "\a") {
 				t.Errorf("exit code %d, screen %q", code, screen)
 			}
 		})
@@ -167,8 +172,10 @@ func TestN4_ASecondSignalErasesTheLine(t *testing.T) {
 func TestN4_HostileTextOnAScreen(t *testing.T) {
 	t.Parallel()
 	const hostile = "\x1b[2J\x1b]0;title\a\x1b[5;5H\u202e\u009b2J &#27;[2J &#x9b;2J &#8238; [x](\x1b[2J \"\x1b[2J\") `\x1b[2J`"
-	url, _ := serve(t, nil, say(hostile+"\n\n|a|b|\n|-|-|\n|"+hostile+"|"+hostile+"|\n", use("write_file", map[string]any{"file_path": "a" + hostile[:12], "content": hostile}),
-		use("shell", map[string]any{"command": "sleep 1 # " + hostile})), fakellm.Turn{Text: "# " + hostile + "\n```\n" + hostile + "\n```\n"})
+	url, _ := serve(t, nil, say(hostile+"\n\n|a|b|\n|-|-|\n|"+hostile+"|"+hostile+"|\n",
+		use("write_file", map[string]any{"file_path": "a" + hostile[:12], "content": hostile}),
+		use("shell", map[string]any{"command": "sleep 1 # " + hostile})),
+		fakellm.Turn{Text: "# " + hostile + "\n```\n" + hostile + "\n```\n"})
 	h := newHome(t, url)
 	p := startOnTerminal(t, h.on("TERM=xterm", "run", "--yes", hostile))
 	p.expect("sleep 1 # ")

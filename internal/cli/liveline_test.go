@@ -35,7 +35,8 @@ func TestN4_HowOftenTheLineIsDrawn(t *testing.T) {
 	}
 	defer file.Close()
 	synctest.Test(t, func(t *testing.T) {
-		l := &liveLine{file: file, screen: tty.NewScreen(file, 80, 24), style: render.Style{Width: 79}, changed: make(chan struct{}, 1)}
+		l := &liveLine{file: file, screen: tty.NewScreen(file, 80, 24), style: render.Style{Width: 79},
+			changed: make(chan struct{}, 1)}
 		shown := func() string {
 			t.Helper()
 			synctest.Wait()

@@ -34,8 +34,10 @@ func TestN4_Screens(t *testing.T) {
 			s.expect("cat gate; echo")
 			lines := strings.Split(s.text(), "\n")
 			last := lines[len(lines)-1]
-			form := regexp.MustCompile(`^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] shell cat gate; echo (long )+(lon?g?)?… · [0-9ms ]+( of [0-9ms ]+)? · ↑[0-9.k]+ ↓[0-9.k]+ · \$[0-9.]+$`)
-			if !form.MatchString(last) || len([]rune(last)) >= size[0] || len(spinner.FindAllString(s.text(), -1)) != 1 {
+			form := regexp.MustCompile(
+				`^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] shell cat gate; echo (long )+(lon?g?)?… · [0-9ms ]+( of [0-9ms ]+)? · ↑[0-9.k]+ ↓[0-9.k]+ · \$[0-9.]+$`)
+			if !form.MatchString(last) || len([]rune(last)) >= size[0] ||
+				len(spinner.FindAllString(s.text(), -1)) != 1 {
 				t.Errorf("the screen is\n%s", s.text())
 			}
 			open()
@@ -58,7 +60,8 @@ func TestN4_Resize(t *testing.T) {
 		s.until(fmt.Sprintf("a live line for %d columns", width), func() bool {
 			lines := strings.Split(s.text(), "\n")
 			last := []rune(lines[len(lines)-1])
-			return spinner.MatchString(string(last)) && len(last) < width && len(last) > width-8 && last[len(last)-1] != '…' && len(spinner.FindAllString(s.all(), -1)) == 1
+			return spinner.MatchString(string(last)) && len(last) < width && len(last) > width-8 &&
+				last[len(last)-1] != '…' && len(spinner.FindAllString(s.all(), -1)) == 1
 		})
 	}
 	open()
@@ -74,11 +77,13 @@ func TestN4_Suspend(t *testing.T) {
 	run := h.command("run", "--yes", "the task")
 	shell := *run
 	shell.Path = peer.Need(t, "bash")
-	shell.Args = append([]string{"bash", "--norc", "-i", "-c", `"$@"; echo "stopped with $?"; read; fg; echo "ended with $?"; read`, "-", run.Path}, run.Args[1:]...)
+	shell.Args = append([]string{"bash", "--norc", "-i", "-c",
+		`"$@"; echo "stopped with $?"; read; fg; echo "ended with $?"; read`, "-", run.Path}, run.Args[1:]...)
 	s := onScreen(t, &shell, 80, 24)
 	// A second later its process has started. One that is stopped between fork and exec keeps the
 	// kernel from stopping its parent.
-	s.until("a command that runs", func() bool { return regexp.MustCompile(`shell cat gate · [1-9]`).MatchString(s.text()) })
+	s.until("a command that runs",
+		func() bool { return regexp.MustCompile(`shell cat gate · [1-9]`).MatchString(s.text()) })
 	s.press("C-z")
 	s.expect("stopped with 148")
 	s.press("Enter")

@@ -12,7 +12,8 @@ import (
 func TestM11_Flag(t *testing.T) {
 	h := newHome(t, "http://127.0.0.1:1")
 	out := h.run(exitUsage, "run", "--yes", "--lsp", "gols", "the task")
-	if !strings.Contains(out.stderr, "there is no language server gols; choose auto or off, or some of gopls, typescript,") {
+	if !strings.Contains(out.stderr,
+		"there is no language server gols; choose auto or off, or some of gopls, typescript,") {
 		t.Errorf("stderr: %s", out.stderr)
 	}
 	h.writeFile("./.attractor/config.json", `{"lsp": "gols"}`)

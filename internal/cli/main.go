@@ -47,7 +47,8 @@ func (p Program) Main() int {
 	if err := env.Conceal(); err != nil {
 		fmt.Fprintln(os.Stderr, "attractor: warning: commands may be able to read the keys in this process's environment:", err)
 	}
-	return execute(os.Args[1:], terminal{in: os.Stdin, out: throughDoor(os.Stdout), err: throughDoor(os.Stderr), program: p})
+	return execute(os.Args[1:], terminal{in: os.Stdin, out: throughDoor(os.Stdout), err: throughDoor(os.Stderr),
+		program: p})
 }
 
 // terminal holds the standard streams of a command, and the program that it belongs to. Those that
@@ -144,7 +145,9 @@ func newRoot(t terminal) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
 	root.SetHelpFunc(foldedHelp(t, root.HelpFunc()))
-	for _, cmd := range []*cobra.Command{newRun(t), newChat(t), newACP(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newPatch(t), newModels(t), newSessions(t), newUndo(t), newViewer(t), newConfig(t), newTrust(t), newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t), newEnv(t), newFleet(),
+	for _, cmd := range []*cobra.Command{newRun(t), newChat(t), newACP(t), newDemo(t), newTools(t), newTool(t),
+		newPrompt(t), newPatch(t), newModels(t), newSessions(t), newUndo(t), newViewer(t), newConfig(t), newTrust(t),
+		newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t), newEnv(t), newFleet(),
 		newCompletion(t), newVersion(t)} {
 		strict(cmd)
 		complete(cmd, flagValues(cmd))
@@ -193,7 +196,8 @@ func strict(cmd *cobra.Command) {
 
 // usage returns an error about the command line.
 func usage(cmd *cobra.Command, err error) error {
-	return fail(exitUsage, "%w\nRun '%s --help' for usage.", otherFlagError(cmd, plainFlagError(err)), cmd.CommandPath())
+	return fail(exitUsage, "%w\nRun '%s --help' for usage.", otherFlagError(cmd, plainFlagError(err)),
+		cmd.CommandPath())
 }
 
 // plainFlagError returns an error that says what the value of a flag must be. The parser's own text
@@ -206,7 +210,8 @@ func plainFlagError(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	want, ok := map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number", "bool": "true or false",
+	want, ok := map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number",
+		"bool":     "true or false",
 		"duration": "a duration such as 90s or 10m"}[invalid.GetFlag().Value.Type()]
 	if !ok {
 		return err

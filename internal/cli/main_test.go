@@ -58,7 +58,8 @@ func attractorCommand(t *testing.T, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
-	cmd.Env = []string{"ATTRACTOR_TEST_MAIN=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(),
+	cmd.Env = []string{"ATTRACTOR_TEST_MAIN=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(),
+		"TMPDIR=" + t.TempDir(),
 		"GORACE=atexit_sleep_ms=0"} // else each process sleeps for a second under the race detector
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no controlling terminal to ask on
 	if testing.CoverMode() != "" {                       // without the directory the process prints a warning to stderr
@@ -116,10 +117,12 @@ func TestH_RunWithEvents(t *testing.T) {
 	dir := t.TempDir()
 	url, server := serve(t, nil,
 		say("I start.", use("write_file", map[string]any{"file_path": "a.txt", "content": "one\n"}),
-			use("shell", map[string]any{"command": "echo two > b.txt; pwd"}), use("glob", map[string]any{"pattern": "*.none"})),
+			use("shell", map[string]any{"command": "echo two > b.txt; pwd"}),
+			use("glob", map[string]any{"pattern": "*.none"})),
 		say("", use("edit_file", map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "three"})),
 		say("Both are there."))
-	cmd := attractorCommand(t, "run", "--provider", "anthropic", "--base-url", url, "--yes", "--json", "--dir", dir, "--effort", "high", "make two files")
+	cmd := attractorCommand(t, "run", "--provider", "anthropic", "--base-url", url, "--yes", "--json", "--dir", dir,
+		"--effort", "high", "make two files")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	got := runCommand(t, cmd)
 	if got.code != 0 || got.stderr != "" {
@@ -142,7 +145,8 @@ func TestH_RunWithEvents(t *testing.T) {
 		}
 	}
 	all := strings.Join(kinds, " ")
-	if !strings.HasPrefix(all, "SESSION_START USER_INPUT STEP_START") || !strings.HasSuffix(all, "PROCESSING_END SESSION_END") ||
+	if !strings.HasPrefix(all, "SESSION_START USER_INPUT STEP_START") ||
+		!strings.HasSuffix(all, "PROCESSING_END SESSION_END") ||
 		strings.Count(all, "TOOL_CALL_START") != 4 || strings.Count(all, "TOOL_CALL_END") != 4 {
 		t.Errorf("events %s", all)
 	}
@@ -163,7 +167,8 @@ func TestH_ReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	url, server := serve(t, nil, say("", use("read_file", map[string]any{"file_path": "a.txt"}),
-		use("write_file", map[string]any{"file_path": "a.txt", "content": "x"}), use("shell", map[string]any{"command": "rm a.txt"})), say("I looked."))
+		use("write_file", map[string]any{"file_path": "a.txt", "content": "x"}),
+		use("shell", map[string]any{"command": "rm a.txt"})), say("I looked."))
 	cmd := attractorCommand(t, "run", "--base-url", url, "--read-only", "--dir", dir, "look")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	if got := runCommand(t, cmd); got.code != 0 || got.stdout != "I looked.\n" {
@@ -221,7 +226,8 @@ func TestI5_NohupStaysIgnored(t *testing.T) {
 
 // The session ends when the reader of the events closes its pipe.
 func TestH_ClosedPipeAborts(t *testing.T) {
-	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.1; done; sleep 300"})), say("never"))
+	url, server := serve(t, nil,
+		say("", use("shell", map[string]any{"command": "for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.1; done; sleep 300"})), say("never"))
 	cmd := attractorCommand(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "count")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	stdout, err := cmd.StdoutPipe()
@@ -276,7 +282,8 @@ func TestH_SecondSignalWithoutAReader(t *testing.T) {
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case <-ended:
-		if code := cmd.ProcessState.ExitCode(); code != 130 && code != 143 { // signals that come together may come in any order
+		// signals that come together may come in any order
+		if code := cmd.ProcessState.ExitCode(); code != 130 && code != 143 {
 			t.Errorf("exit code %d, want 130 or 143", code)
 		}
 	case <-time.After(await.Limit):
@@ -294,7 +301,8 @@ func TestH_Demo(t *testing.T) {
 	if got.code != 0 || !strings.Contains(got.stdout, "Fixed slug()") {
 		t.Fatalf("exit code %d, stdout %q, stderr:\n%s", got.code, got.stdout, got.stderr)
 	}
-	for _, want := range []string{"✗ shell sh slug_test.sh", "✓ edit_file slug.sh", "✓ shell sh slug_test.sh", "+\tprintf '%s'", "done · 5 turns"} {
+	for _, want := range []string{"✗ shell sh slug_test.sh", "✓ edit_file slug.sh", "✓ shell sh slug_test.sh",
+		"+\tprintf '%s'", "done · 5 turns"} {
 		if !strings.Contains(got.stderr, want) {
 			t.Errorf("stderr does not show %q:\n%s", want, got.stderr)
 		}
@@ -304,24 +312,28 @@ func TestH_Demo(t *testing.T) {
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("the demo's test fails in its directory: %v\n%s", err, out)
 	}
-	if again := runCommand(t, attractorCommand(t, "demo", "--dir", dir)); again.code != exitUsage || !strings.Contains(again.stderr, "not empty") {
+	if again := runCommand(t, attractorCommand(t, "demo", "--dir", dir)); again.code != exitUsage ||
+		!strings.Contains(again.stderr, "not empty") {
 		t.Errorf("demo in a directory that is not empty: exit code %d, %s", again.code, again.stderr)
 	}
 	page := filepath.Join(t.TempDir(), "demo.html")
 	if got := runCommand(t, attractorCommand(t, "demo", "--html", page)); got.code != 0 {
 		t.Errorf("demo --html: exit code %d: %s", got.code, got.stderr)
 	}
-	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "Fixed slug()") || !strings.Contains(string(text), "a/slug.sh") {
+	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "Fixed slug()") ||
+		!strings.Contains(string(text), "a/slug.sh") {
 		t.Errorf("the page of the demo lacks its answer or its diff: %d bytes, %v", len(text), err)
 	}
-	if quiet := runCommand(t, attractorCommand(t, "demo", "--json")); quiet.code != 0 || quiet.stderr != "" || !strings.Contains(quiet.stdout, "SESSION_END") {
+	if quiet := runCommand(t, attractorCommand(t, "demo", "--json")); quiet.code != 0 || quiet.stderr != "" ||
+		!strings.Contains(quiet.stdout, "SESSION_END") {
 		t.Errorf("demo --json: exit code %d, stderr %q", quiet.code, quiet.stderr)
 	}
 }
 
 func TestH_Inspect(t *testing.T) {
 	dir := t.TempDir()
-	for name, data := range map[string]string{"AGENTS.md": "Always use tabs.", "a.txt": "first\nsecond\n", "x.png": llmtest.PNG} {
+	for name, data := range map[string]string{"AGENTS.md": "Always use tabs.", "a.txt": "first\nsecond\n",
+		"x.png": llmtest.PNG} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -335,15 +347,20 @@ func TestH_Inspect(t *testing.T) {
 		{[]string{"tools"}, 0, []string{"read_file", "file_path (string)", "edit_file", "shell"}, ""},
 		{[]string{"tools", "--json"}, 0, []string{`"name": "read_file"`, `"parameters": {`}, ""},
 		{[]string{"tools", "--profile", "none"}, 2, nil, "anthropic"},
-		{[]string{"models", "--provider", "anthropic"}, 0, []string{"claude-opus-5-5", "1000000", "low medium high"}, ""},
-		{[]string{"models", "--json", "--provider", "gemini"}, 0, []string{`"context_window": 1048576`, `"efforts": [`}, ""},
+		{[]string{"models", "--provider", "anthropic"}, 0, []string{"claude-opus-5-5", "1000000", "low medium high"},
+			""},
+		{[]string{"models", "--json", "--provider", "gemini"}, 0, []string{`"context_window": 1048576`, `"efforts": [`},
+			""},
 		{[]string{"models", "--provider", "acme"}, 2, nil, "acme"},
 		{[]string{"prompt", "--dir", dir, "--instructions", "Be brief."}, 0,
-			[]string{"coding agent", "<environment>", "Working directory: " + dir, "Is git repository: no", "Always use tabs.", "Be brief."}, ""},
-		{[]string{"tool", "read_file", `{"file_path":"a.txt"}`, "--dir", dir}, 0, []string{"1 | first", "2 | second"}, ""},
+			[]string{"coding agent", "<environment>", "Working directory: " + dir, "Is git repository: no",
+				"Always use tabs.", "Be brief."}, ""},
+		{[]string{"tool", "read_file", `{"file_path":"a.txt"}`, "--dir", dir}, 0, []string{"1 | first", "2 | second"},
+			""},
 		{[]string{"tool", "read_file", `{"file_path":"x.png"}`, "--dir", dir}, 0, []string{"[image image/png 67]"}, ""},
 		{[]string{"tool", "read_file", `{"file_path":"none"}`, "--dir", dir}, 1, []string{"does not exist"}, ""},
-		{[]string{"tool", "shell", `{"command":"echo out; exit 3"}`, "--dir", dir}, 1, []string{"out\n", "Exit code: 3"}, ""},
+		{[]string{"tool", "shell", `{"command":"echo out; exit 3"}`, "--dir", dir}, 1,
+			[]string{"out\n", "Exit code: 3"}, ""},
 		{[]string{"tool", "nope", `{}`}, 1, []string{"unknown tool"}, ""},
 		{[]string{"tool", "read_file", `{"file_path":`}, 2, nil, "not valid JSON"},
 		{[]string{"tool", "read_file"}, 2, nil, "arg"},
@@ -371,7 +388,8 @@ func TestH_FullDisk(t *testing.T) {
 		t.Skipf("this system has no device that is always full: %v", err)
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"tools"}, {"version"}, {"demo", "--json"}, {"tool", "shell", `{"command":"echo x"}`}} {
+	for _, args := range [][]string{{"tools"}, {"version"}, {"demo", "--json"},
+		{"tool", "shell", `{"command":"echo x"}`}} {
 		cmd := attractorCommand(t, args...)
 		cmd.Stdout = full
 		var exit *exec.ExitError
@@ -384,7 +402,8 @@ func TestH_FullDisk(t *testing.T) {
 // A signal to attractor tool ends the command that the tool runs.
 func TestH_ToolIsInterrupted(t *testing.T) {
 	dir, sleep := t.TempDir(), newSleep(t)
-	cmd := attractorCommand(t, "tool", "shell", `{"command":"echo > made; mv made ready; `+sleep+`","timeout_ms":100000}`, "--dir", dir)
+	cmd := attractorCommand(t, "tool", "shell",
+		`{"command":"echo > made; mv made ready; `+sleep+`","timeout_ms":100000}`, "--dir", dir)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +439,8 @@ func TestH_Patch(t *testing.T) {
 	} {
 		cmd := attractorCommand(t, "patch", "--dir", dir)
 		cmd.Stdin = strings.NewReader(tt.patch)
-		if got := runCommand(t, cmd); got.code != tt.code || got.stdout != tt.stdout || !strings.Contains(got.stderr, tt.stderr) {
+		if got := runCommand(t, cmd); got.code != tt.code || got.stdout != tt.stdout || !strings.Contains(got.stderr,
+			tt.stderr) {
 			t.Errorf("exit code %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
 		}
 	}

@@ -89,7 +89,8 @@ func (f *mcpFlags) config() (c attractor.Config, err error) {
 
 // with opens the servers, or the only one with a name, and calls use when all of them have started
 // or failed. A signal ends that.
-func (f *mcpFlags) with(ctx context.Context, t terminal, only string, use func(context.Context, *attractor.ServerSetup) error) error {
+func (f *mcpFlags) with(ctx context.Context, t terminal, only string,
+	use func(context.Context, *attractor.ServerSetup) error) error {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	config, err := f.config()
@@ -140,7 +141,8 @@ reached, its state, the number of its tools and how long it took. The states are
 code is 0 also if servers have failed.`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.with(cmd.Context(), t, "", func(_ context.Context, s *attractor.ServerSetup) error { return f.list(t, s) })
+			return f.with(cmd.Context(), t, "",
+				func(_ context.Context, s *attractor.ServerSetup) error { return f.list(t, s) })
 		},
 	}
 	f.register(cmd, "print a JSON array")
@@ -154,7 +156,8 @@ func (f *mcpFlags) list(t terminal, s *attractor.ServerSetup) error {
 		list = append(list, listServer(st, s.Secrets.String))
 	}
 	for _, name := range s.Configured.Untrusted {
-		list = append(list, listedServer{Name: name, Origin: mcp.Project.String(), Transport: "-", State: "needs trust", Error: s.Configured.Why + "; run: attractor trust"})
+		list = append(list, listedServer{Name: name, Origin: mcp.Project.String(), Transport: "-", State: "needs trust",
+			Error: s.Configured.Why + "; run: attractor trust"})
 	}
 	if f.json {
 		return printJSON(t, list)
@@ -166,7 +169,8 @@ func (f *mcpFlags) list(t terminal, s *attractor.ServerSetup) error {
 	for _, one := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s", render.OneLine(one.Name), one.Origin, one.Transport, one.State)
 		if one.State == string(mcp.Connected) {
-			fmt.Fprintf(w, "\t%s\t%s\n", render.Count(one.Tools, "tool"), render.Rounded(time.Duration(one.TookMS)*time.Millisecond))
+			fmt.Fprintf(w, "\t%s\t%s\n", render.Count(one.Tools, "tool"),
+				render.Rounded(time.Duration(one.TookMS)*time.Millisecond))
 			continue
 		}
 		fmt.Fprintf(w, "\t%s\n", render.OneLine(one.Error))
@@ -176,9 +180,11 @@ func (f *mcpFlags) list(t terminal, s *attractor.ServerSetup) error {
 
 // listServer describes a server.
 func listServer(st mcp.Status, mask func(string) string) listedServer {
-	one := listedServer{Name: st.Server.Name, Origin: st.Server.Origin.String(), File: st.Server.File, Transport: "stdio", State: string(st.State),
-		Target: mask(strings.Join(append([]string{st.Server.Command}, st.Server.Args...), " ")), Program: st.Program, Protocol: st.Protocol,
-		Tools: len(st.Tools), TookMS: st.Took.Milliseconds()}
+	one := listedServer{Name: st.Server.Name, Origin: st.Server.Origin.String(), File: st.Server.File,
+		Transport: "stdio", State: string(st.State),
+		Target: mask(strings.Join(append([]string{st.Server.Command}, st.Server.Args...), " ")), Program: st.Program,
+		Protocol: st.Protocol,
+		Tools:    len(st.Tools), TookMS: st.Took.Milliseconds()}
 	if st.Server.URL != "" {
 		one.Transport, one.Target = "http", mask(st.Server.URL)
 	}
@@ -200,25 +206,26 @@ func newMCPTools(t terminal) *cobra.Command {
 			"rules that allow calls of them count again. The exit code is 1 if a server has failed.",
 		Args: takesUpTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.with(cmd.Context(), t, strings.Join(args, ""), func(_ context.Context, s *attractor.ServerSetup) error {
-				defs, changed := []llm.ToolDefinition{}, changedTools(s) // before they are shown
-				for _, st := range s.Status() {
-					for i := range st.Tools {
-						defs = append(defs, st.Tools[i].ToolDefinition)
+			return f.with(cmd.Context(), t, strings.Join(args, ""),
+				func(_ context.Context, s *attractor.ServerSetup) error {
+					defs, changed := []llm.ToolDefinition{}, changedTools(s) // before they are shown
+					for _, st := range s.Status() {
+						for i := range st.Tools {
+							defs = append(defs, st.Tools[i].ToolDefinition)
+						}
 					}
-				}
-				print := printTools
-				if f.json {
-					print = func(t terminal, defs []llm.ToolDefinition) error { return printJSON(t, defs) }
-				}
-				if err := print(t, defs); err != nil {
-					return err
-				}
-				for i := range defs { // somebody has looked at them
-					s.Servers.Accept(defs[i].Name, changed[defs[i].Name])
-				}
-				return failedServers(s)
-			})
+					print := printTools
+					if f.json {
+						print = func(t terminal, defs []llm.ToolDefinition) error { return printJSON(t, defs) }
+					}
+					if err := print(t, defs); err != nil {
+						return err
+					}
+					for i := range defs { // somebody has looked at them
+						s.Servers.Accept(defs[i].Name, changed[defs[i].Name])
+					}
+					return failedServers(s)
+				})
 		},
 	}
 	f.register(cmd, "print a JSON array of tools, with name, description and parameters")
@@ -248,18 +255,19 @@ func newMCPPrompts(t terminal) *cobra.Command {
 The exit code is 1 if a server has failed.`,
 		Args: takesUpTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.with(cmd.Context(), t, strings.Join(args, ""), func(ctx context.Context, s *attractor.ServerSetup) error {
-				list := []listedPrompt{}
-				if s.Servers != nil {
-					for _, p := range s.Servers.Prompts(ctx) {
-						list = append(list, listedPrompt{p.Name, p.Server, p.Description, arguments(p.Arguments)})
+			return f.with(cmd.Context(), t, strings.Join(args, ""),
+				func(ctx context.Context, s *attractor.ServerSetup) error {
+					list := []listedPrompt{}
+					if s.Servers != nil {
+						for _, p := range s.Servers.Prompts(ctx) {
+							list = append(list, listedPrompt{p.Name, p.Server, p.Description, arguments(p.Arguments)})
+						}
 					}
-				}
-				if err := f.printPrompts(t, list); err != nil {
-					return err
-				}
-				return failedServers(s)
-			})
+					if err := f.printPrompts(t, list); err != nil {
+						return err
+					}
+					return failedServers(s)
+				})
 		},
 	}
 	f.register(cmd, "print a JSON array of prompts")
@@ -304,7 +312,8 @@ func (f *mcpFlags) printPrompts(t terminal, list []listedPrompt) error {
 			if a.Required {
 				optional = ""
 			}
-			fmt.Fprintf(t.out, "      %s (string%s): %s\n", render.OneLine(a.Name), optional, render.OneLine(a.Description))
+			fmt.Fprintf(t.out, "      %s (string%s): %s\n", render.OneLine(a.Name), optional,
+				render.OneLine(a.Description))
 		}
 	}
 	return nil
@@ -330,7 +339,8 @@ mcp__SERVER__TOOL. The arguments are a JSON object. The exit code is 1 if the re
 You ask for the call yourself, so nothing is asked. With --rules, a call that a rule of these files, of yours or of the project denies is
 refused. Nobody answers questions of the server.`,
 		Example: `  attractor mcp call everything echo '{"message": "hello"}'`,
-		Args: takes(argument{"server", "to list the servers, run: attractor mcp list"}, argument{"tool", "to list the tools, run: attractor mcp tools SERVER"},
+		Args: takes(argument{"server", "to list the servers, run: attractor mcp list"},
+			argument{"tool", "to list the tools, run: attractor mcp tools SERVER"},
 			argument{"arguments", "pass them as a JSON object, such as {}"}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !json.Valid([]byte(args[2])) {
@@ -345,7 +355,8 @@ refused. Nobody answers questions of the server.`,
 		},
 	}
 	f.register(cmd, "print a JSON object with the text and the structured content of the result")
-	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil, "refuse what the permission rules deny, also those in this `file`; can be repeated")
+	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil,
+		"refuse what the permission rules deny, also those in this `file`; can be repeated")
 	return cmd
 }
 
@@ -380,7 +391,8 @@ func printResult(t terminal, outcome *tool.Outcome) error {
 }
 
 // completeServers completes the name of a server, which is the first argument.
-func (f *mcpFlags) completeServers(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (f *mcpFlags) completeServers(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
+	cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

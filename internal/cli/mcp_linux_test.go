@@ -49,14 +49,16 @@ func TestM12_WhereServersRun(t *testing.T) {
 		"hosted": {"command": "python3", "args": ["server.py"], "hosts": ["example.com"]},
 		"loading": {"command": "python3", "args": ["server.py"], "env": {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": "` + outside + `", "GIVEN": "it's $given"}}}}`)
 	programs := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(programs, "attractor-env"), "github.com/attractor-go/attractor/cmd/attractor-env")
+	build := exec.Command("go", "build", "-o", filepath.Join(programs, "attractor-env"),
+		"github.com/attractor-go/attractor/cmd/attractor-env")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	call := func(server, script string, flags ...string) string {
 		t.Helper()
-		cmd := attractorCommand(t, append([]string{"mcp", "call", "--trust-project", server, "sh", fmt.Sprintf(`{"script": %q}`, script)}, flags...)...)
+		cmd := attractorCommand(t, append([]string{"mcp", "call", "--trust-project", server, "sh",
+			fmt.Sprintf(`{"script": %q}`, script)}, flags...)...)
 		cmd.Dir = h.dir
 		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "PATH="+programs+":"+os.Getenv("PATH"))
 		out := runCommand(t, cmd)
@@ -67,7 +69,8 @@ func TestM12_WhereServersRun(t *testing.T) {
 	}
 	write := "echo x > " + outside + "; pwd; echo proxy=$HTTPS_PROXY"
 	boxed := []string{"--sandbox", "workspace"}
-	if got := call("ours", write, boxed...); !strings.Contains(got, filepath.Base(h.dir)+"/sub\n") || !strings.Contains(got, "proxy=\n") {
+	if got := call("ours", write, boxed...); !strings.Contains(got, filepath.Base(h.dir)+"/sub\n") ||
+		!strings.Contains(got, "proxy=\n") {
 		t.Errorf("in the sandbox: %s", got)
 	}
 	if _, err := os.Stat(outside); err == nil {
@@ -107,15 +110,18 @@ func TestM12_VariablesOfAProject(t *testing.T) {
 	h := newHome(t, url)
 	h.put("server.py", pythonServer)
 	h.projects(fmt.Sprintf(`{"mcpServers": {"ours": {"command": %q, "args": ["${CLAUDE_PROJECT_DIR}/server.py"], "env": {"A": "${ANTHROPIC_API_KEY}", "B": "${HOME}"}}}}`, python))
-	has(t, h.run(exitUsage, "mcp", "call", "--trust-project", "ours", "sh", "{}").stderr, "the variable ANTHROPIC_API_KEY cannot be used: it looks like a secret", "attractor trust")
+	has(t, h.run(exitUsage, "mcp", "call", "--trust-project", "ours", "sh", "{}").stderr,
+		"the variable ANTHROPIC_API_KEY cannot be used: it looks like a secret", "attractor trust")
 	has(t, h.run(0, "run", "--yes", "--trust-project", "--json", "x").stdout, "ANTHROPIC_API_KEY cannot be used")
 	screen := h.onTerminal(0, "y\n", "trust")
-	for _, want := range []string{"server ours gets your variable: ANTHROPIC_API_KEY", "server ours sets: B=${HOME}", "Servers are started with each session."} {
+	for _, want := range []string{"server ours gets your variable: ANTHROPIC_API_KEY", "server ours sets: B=${HOME}",
+		"Servers are started with each session."} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("the question does not show %q:\n%s", want, screen)
 		}
 	}
-	if got := h.run(0, "mcp", "call", "ours", "sh", `{"script": "echo $A $B"}`).stdout; got != "[secret ANTHROPIC_API_KEY] "+h.home+"\n" {
+	if got := h.run(0, "mcp", "call", "ours", "sh",
+		`{"script": "echo $A $B"}`).stdout; got != "[secret ANTHROPIC_API_KEY] "+h.home+"\n" {
 		t.Errorf("%q", got)
 	}
 
@@ -140,7 +146,8 @@ func TestM2_SignalWhileWaiting(t *testing.T) {
 	h.own(fmt.Sprintf(`{"mcpServers": {"never": {"command": "sh", "args": ["-c", "echo x > %s; cat >/dev/null"], "required": true, "startTimeout": 600000}}}`, fifo))
 	cmd := attractorCommand(t, "run", "--yes", "x")
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=http://127.0.0.1:1")
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test",
+		"ANTHROPIC_BASE_URL=http://127.0.0.1:1")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

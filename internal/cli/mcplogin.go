@@ -86,7 +86,8 @@ func (f *mcpFlags) remote(name string) (s mcp.Server, tokens *mcp.FileTokens, er
 // logIn lets the user log in with a browser here, or on another machine.
 func logIn(ctx context.Context, t terminal, s mcp.Server, tokens *mcp.FileTokens, noBrowser bool) error {
 	o := mcp.LoginOptions{Tokens: tokens, Show: func(url string) {
-		fmt.Fprintf(t.err, "To log in at %s, open this URL in a browser:\n\n  %s\n\n", render.OneLine(s.Name), render.OneLine(url))
+		fmt.Fprintf(t.err, "To log in at %s, open this URL in a browser:\n\n  %s\n\n", render.OneLine(s.Name),
+			render.OneLine(url))
 	}}
 	if !noBrowser {
 		o.Open = openBrowser

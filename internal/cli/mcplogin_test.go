@@ -27,11 +27,14 @@ import (
 func protectedServer(t *testing.T) (string, *authserver.Server) {
 	issuer := authserver.Start(t)
 	server := sdk.NewServer(&sdk.Implementation{Name: "protected", Version: "1"}, nil)
-	sdk.AddTool(server, &sdk.Tool{Name: "whoami"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(server, &sdk.Tool{Name: "whoami"}, func(context.Context, *sdk.CallToolRequest,
+		struct{}) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "the user"}}}, nil, nil
 	})
-	sdk.AddTool(server, &sdk.Tool{Name: "leak"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "you sent " + r.Extra.Header.Get("Authorization")}}}, nil, nil
+	sdk.AddTool(server, &sdk.Tool{Name: "leak"}, func(_ context.Context, r *sdk.CallToolRequest,
+		_ struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "you sent " +
+			r.Extra.Header.Get("Authorization")}}}, nil, nil
 	})
 	var resource string
 	check := func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
@@ -45,8 +48,10 @@ func protectedServer(t *testing.T) (string, *authserver.Server) {
 	mux := http.NewServeMux()
 	web := httptest.NewServer(mux)
 	resource = web.URL + "/mcp"
-	mux.Handle(known, auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{Resource: resource, AuthorizationServers: []string{issuer.URL}}))
-	mux.Handle("/mcp", auth.RequireBearerToken(check, &auth.RequireBearerTokenOptions{ResourceMetadataURL: web.URL + known})(
+	mux.Handle(known, auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{Resource: resource,
+		AuthorizationServers: []string{issuer.URL}}))
+	mux.Handle("/mcp", auth.RequireBearerToken(check,
+		&auth.RequireBearerTokenOptions{ResourceMetadataURL: web.URL + known})(
 		sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)))
 	t.Cleanup(func() {
 		for open := range server.Sessions() {
@@ -93,8 +98,10 @@ func TestM3_TheCommands(t *testing.T) {
 	h.own(fmt.Sprintf(`{"mcpServers": {"work": {"type": "http", "url": %q}, "local": {"command": "true"}}}`, at))
 
 	has(t, h.run(0, "mcp", "list").stdout, "work", "needs login", "run attractor mcp login work")
-	has(t, h.run(1, "mcp", "call", "work", "whoami", "{}").stderr, "the MCP server work needs a login: run attractor mcp login work")
-	if out := h.login("work"); out.code != 0 || out.stdout != "You are logged in at work.\n" || !strings.Contains(out.stderr, "To log in at work, open this URL in a browser:") {
+	has(t, h.run(1, "mcp", "call", "work", "whoami", "{}").stderr,
+		"the MCP server work needs a login: run attractor mcp login work")
+	if out := h.login("work"); out.code != 0 || out.stdout != "You are logged in at work.\n" ||
+		!strings.Contains(out.stderr, "To log in at work, open this URL in a browser:") {
 		t.Fatalf("%+v", out)
 	}
 	has(t, h.run(0, "mcp", "list").stdout, "connected  2 tools")
@@ -119,7 +126,8 @@ func TestM3_TheCommands(t *testing.T) {
 	has(t, h.run(2, "mcp", "login", "wrok").stderr, "there is no MCP server wrok")
 	has(t, h.run(2, "mcp", "login").stderr, "to list the servers, run: attractor mcp list")
 	issuer.Redirect = func(q url.Values) { q.Set("iss", "https://evil.example") }
-	if out := h.login("work"); out.code != 1 || !strings.Contains(out.stderr, "the answer is from https://evil.example") {
+	if out := h.login("work"); out.code != 1 || !strings.Contains(out.stderr,
+		"the answer is from https://evil.example") {
 		t.Errorf("%+v", out)
 	}
 }
@@ -130,8 +138,10 @@ func TestM3_SessionsAndTokens(t *testing.T) {
 	at, issuer := protectedServer(t)
 	url, server := serve(t, nil, say("", use("mcp__work__leak", map[string]any{})), fakellm.Turn{Text: "done"})
 	h := newHome(t, url)
-	h.own(fmt.Sprintf(`{"mcpServers": {"work": {"type": "http", "url": %q, "required": true}}}`, at)) // the session waits for it
-	has(t, h.run(exitFailed, "run", "--yes", "x").stderr, "the MCP server work needs a login: run attractor mcp login work")
+	// the session waits for it
+	h.own(fmt.Sprintf(`{"mcpServers": {"work": {"type": "http", "url": %q, "required": true}}}`, at))
+	has(t, h.run(exitFailed, "run", "--yes", "x").stderr,
+		"the MCP server work needs a login: run attractor mcp login work")
 	if n := len(issuer.Requests("/register")) + len(issuer.Requests("/authorize")); n != 0 {
 		t.Errorf("the session sent %d requests for a login", n)
 	}

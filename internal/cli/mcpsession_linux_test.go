@@ -51,9 +51,11 @@ func (w *awaited) over() { w.end.Do(func() { close(w.shown) }) }
 // A session is resumed without its servers, with one that no longer works, and with the server
 // again. What was sent stays.
 func TestM2_ResumeWithoutServers(t *testing.T) {
-	stderr := &awaited{text: "the MCP server lab could not be started, so its tools are missing", shown: make(chan struct{})}
+	stderr := &awaited{text: "the MCP server lab could not be started, so its tools are missing",
+		shown: make(chan struct{})}
 	echo := func(text string) fakellm.Turn { return say("", use("mcp__lab__echo", map[string]any{"text": text})) }
-	turns := fakellm.Script(echo("one"), say("first"), echo("two"), say("second"), echo("three"), say("third"), echo("four"), say("fourth"))
+	turns := fakellm.Script(echo("one"), say("first"), echo("two"), say("second"), echo("three"), say("third"),
+		echo("four"), say("fourth"))
 	n := 0
 	url, server, meter := serveMetered(t, func(r *fakellm.Request) fakellm.Turn {
 		if n++; n == 5 {
@@ -72,17 +74,20 @@ func TestM2_ResumeWithoutServers(t *testing.T) {
 	has(t, last(), "echo: one")
 	id := h.sessions()[0].ID
 	out := h.run(0, "run", "--yes", "--no-mcp", "--resume", id, "go on")
-	if strings.Contains(last(), "echo: two") || !strings.Contains(last(), "mcp__lab__echo") || !strings.Contains(out.stdout, "second") {
+	if strings.Contains(last(), "echo: two") || !strings.Contains(last(), "mcp__lab__echo") ||
+		!strings.Contains(out.stdout, "second") {
 		t.Errorf("without servers: %s, %+v", last(), out)
 	}
 
 	h.own(`{"mcpServers": {"lab": {"command": "no-such-program"}}}`)
 	cmd := attractorCommand(t, "run", "--yes", "--resume", id, "go on")
 	cmd.Dir, cmd.Stderr = h.dir, stderr
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test",
+		"ANTHROPIC_BASE_URL="+h.url)
 	err := cmd.Run()
 	stderr.over()
-	if has(t, stderr.all, stderr.text, "no-such-program"); err != nil || strings.Contains(last(), "echo: three") || !strings.Contains(last(), "lab") {
+	if has(t, stderr.all, stderr.text, "no-such-program"); err != nil || strings.Contains(last(), "echo: three") ||
+		!strings.Contains(last(), "lab") {
 		t.Errorf("with a dead server: %v, %s", err, last())
 	}
 
@@ -105,10 +110,14 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 	}
 	note := filepath.Join(dir, "note.txt")
 	url, server, meter := serveMetered(t, fakellm.Script(
-		say("", use("mcp__all__get-tiny-image", nil), use("mcp__files__write_file", map[string]any{"path": note, "content": "hello"})),
-		say("", use("mcp__files__read_text_file", map[string]any{"path": note}), use("mcp__files__read_text_file", map[string]any{"path": "/etc/passwd"})),
-		say("", use("mcp__all__get-structured-content", map[string]any{"location": "Chicago"}), use("mcp__all__get-sum", map[string]any{"a": "one"})),
-		say("", use("mcp_read", map[string]any{"server": "all", "uri": "demo://resource/dynamic/text/7"}), use("mcp__all__get-env", nil)),
+		say("", use("mcp__all__get-tiny-image", nil), use("mcp__files__write_file",
+			map[string]any{"path": note, "content": "hello"})),
+		say("", use("mcp__files__read_text_file", map[string]any{"path": note}), use("mcp__files__read_text_file",
+			map[string]any{"path": "/etc/passwd"})),
+		say("", use("mcp__all__get-structured-content", map[string]any{"location": "Chicago"}),
+			use("mcp__all__get-sum", map[string]any{"a": "one"})),
+		say("", use("mcp_read", map[string]any{"server": "all", "uri": "demo://resource/dynamic/text/7"}),
+			use("mcp__all__get-env", nil)),
 		say("done")))
 	h := newHome(t, url)
 	h.dir = dir
@@ -119,7 +128,8 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 	if data, err := os.ReadFile(note); err != nil || string(data) != "hello" {
 		t.Errorf("the note is %q, %v", data, err)
 	}
-	has(t, out.stdout, "Successfully wrote to", "outside allowed directories", "Resource 7: This is a plaintext resource", `"temperature":36`)
+	has(t, out.stdout, "Successfully wrote to", "outside allowed directories",
+		"Resource 7: This is a plaintext resource", `"temperature":36`)
 	var ends, failed, pictures, leftOut int
 	for line := range strings.Lines(out.stdout) {
 		var ev struct {
@@ -131,7 +141,8 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch {
-		case ev.Kind == "WARNING" && strings.Contains(line, "the tools simulate-research-query of the MCP server all are left out"):
+		case ev.Kind == "WARNING" &&
+			strings.Contains(line, "the tools simulate-research-query of the MCP server all are left out"):
 			leftOut++ // although the server changes its list when it has started
 			continue
 		case ev.Kind == "WARNING":
@@ -144,12 +155,14 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 		if ev.IsError {
 			failed++
 		}
-		if strings.Contains(ev.Output, `"PATH"`) && (!strings.Contains(ev.Output, `"ADDED": "value"`) || strings.Contains(ev.Output, "key-of-a-test")) {
+		if strings.Contains(ev.Output, `"PATH"`) && (!strings.Contains(ev.Output, `"ADDED": "value"`) ||
+			strings.Contains(ev.Output, "key-of-a-test")) {
 			t.Errorf("the server's variables are %s", ev.Output)
 		}
 	}
 	if ends != 8 || failed != 2 || pictures != 1 || leftOut != 1 {
-		t.Errorf("%d results, of which %d are errors, with %d images; %d warnings of tools\n%s", ends, failed, pictures, leftOut, out.stdout)
+		t.Errorf("%d results, of which %d are errors, with %d images; %d warnings of tools\n%s", ends, failed, pictures,
+			leftOut, out.stdout)
 	}
 	seen := 0
 	for _, m := range server.Requests()[1].Messages {
@@ -172,7 +185,8 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 // the rest with read_output.
 func TestM1_ResultsPassTheDoors(t *testing.T) {
 	t.Parallel()
-	long := "\x1b[31mred\x1b[0m \u202eleft\n" + strings.Repeat("one of many lines\n", 20_000) + "needle\n" + strings.Repeat("one of many lines\n", 20_000)
+	long := "\x1b[31mred\x1b[0m \u202eleft\n" + strings.Repeat("one of many lines\n",
+		20_000) + "needle\n" + strings.Repeat("one of many lines\n", 20_000)
 	id := regexp.MustCompile(`id "?([\w-]+)`)
 	var said []string
 	url, _, _ := serveMetered(t, func(r *fakellm.Request) fakellm.Turn {
@@ -187,7 +201,8 @@ func TestM1_ResultsPassTheDoors(t *testing.T) {
 			if found == nil {
 				return say("there is no id")
 			}
-			return say("", use("read_output", map[string]any{"id": found[1], "pattern": "needle"}), use("mcp__lab__environment", nil))
+			return say("", use("read_output", map[string]any{"id": found[1], "pattern": "needle"}),
+				use("mcp__lab__environment", nil))
 		}
 		return say("done")
 	})
@@ -197,7 +212,8 @@ func TestM1_ResultsPassTheDoors(t *testing.T) {
 	if len(said) != 2 {
 		t.Fatalf("there are %d requests with results: %.2000s", len(said), said)
 	}
-	if first := said[0]; len(first) > 100<<10 || strings.ContainsAny(first, "\x1b\u202e") || !strings.Contains(first, "red") {
+	if first := said[0]; len(first) > 100<<10 || strings.ContainsAny(first, "\x1b\u202e") ||
+		!strings.Contains(first, "red") {
 		t.Errorf("the first result has %d bytes: %.300q", len(first), first)
 	}
 	has(t, said[1], "20002", "needle", "THE_TOKEN=[secret THE_TOKEN]")

@@ -36,7 +36,8 @@ func TestN8_ModesOfRun(t *testing.T) {
 			}
 			screen, code := p.wait()
 			told := lastResults(server.Requests()[len(server.Requests())-1].Messages)
-			if code != 0 || h.made() != c.made || !strings.Contains(screen+told, c.shown) && name != "yes" || !strings.Contains(screen, "carry out this plan:") {
+			if code != 0 || h.made() != c.made || !strings.Contains(screen+told, c.shown) && name != "yes" ||
+				!strings.Contains(screen, "carry out this plan:") {
 				t.Errorf("exit code %d, files %q, want %q:\n%s\n%s", code, h.made(), c.made, screen, told)
 			}
 			if strings.Contains(screen, "\u202e") {
@@ -49,19 +50,23 @@ func TestN8_ModesOfRun(t *testing.T) {
 		h := newHome(t, url)
 		h.run(0, "run", "--mode", "plan", "make a")
 		told := lastResults(server.Requests()[1].Messages) + lastResults(server.Requests()[2].Messages)
-		if h.made() != "" || !strings.Contains(told, "give it as your answer") || strings.Contains(told, "call exit_plan_mode") || !strings.Contains(told, `unknown tool "exit_plan_mode"`) {
+		if h.made() != "" || !strings.Contains(told, "give it as your answer") ||
+			strings.Contains(told, "call exit_plan_mode") || !strings.Contains(told, `unknown tool "exit_plan_mode"`) {
 			t.Errorf("files %q; %s", h.made(), told)
 		}
 	})
 	t.Run("resumed", func(t *testing.T) {
-		url, server := serve(t, nil, say("A plan."), say("", touch("a")), say("Done."), say("", touch("b")), say("Done."))
+		url, server := serve(t, nil, say("A plan."), say("", touch("a")), say("Done."), say("", touch("b")),
+			say("Done."))
 		h := newHome(t, url)
 		h.run(0, "run", "--mode", "plan", "make a")
-		if out := h.run(0, "run", "--continue", "--allow-tool", "Bash", "go"); h.made() != "" || !strings.Contains(out.stderr, "in plan mode; to leave it, pass another mode") {
+		if out := h.run(0, "run", "--continue", "--allow-tool", "Bash", "go"); h.made() != "" ||
+			!strings.Contains(out.stderr, "in plan mode; to leave it, pass another mode") {
 			t.Errorf("files %q; %s", h.made(), out.stderr)
 		}
 		h.run(0, "run", "--continue", "--mode", "full", "go")
-		if requests := server.Requests(); h.made() != "b" || !strings.Contains(string(requests[len(requests)-1].Body), "Plan mode is over.") {
+		if requests := server.Requests(); h.made() != "b" || !strings.Contains(string(requests[len(requests)-1].Body),
+			"Plan mode is over.") {
 			t.Errorf("files %q", h.made())
 		}
 	})
@@ -86,13 +91,16 @@ func TestN8_ModesOfRun(t *testing.T) {
 // Images go with the first prompt, further directories and rules to the session.
 func TestN8_ModesFlags(t *testing.T) {
 	other := t.TempDir()
-	url, server := serve(t, nil, say("", use("write_file", map[string]any{"file_path": other + "/made", "content": "x"}), touch("denied"), touch("allowed")), say("Done."), say("More."))
+	url, server := serve(t, nil,
+		say("", use("write_file", map[string]any{"file_path": other + "/made", "content": "x"}), touch("denied"),
+			touch("allowed")), say("Done."), say("More."))
 	h := newHome(t, url)
 	png := llmtest.PNG
 	if err := os.WriteFile(filepath.Join(h.dir, "a.png"), []byte(png), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.run(0, "run", "--mode", "accept-edits", "--image", "a.png", "--image", "a.png", "--add-dir", other, "--allow-tool", "Bash(echo:*)", "--allow-tool", "Edit(allowed)",
+	h.run(0, "run", "--mode", "accept-edits", "--image", "a.png", "--image", "a.png", "--add-dir", other,
+		"--allow-tool", "Bash(echo:*)", "--allow-tool", "Edit(allowed)",
 		"--deny-tool", "Edit(denied)", "--deny-tool", "Grep", "look")
 	request := server.Requests()[0]
 	images := 0
@@ -107,7 +115,8 @@ func TestN8_ModesFlags(t *testing.T) {
 	if _, err := os.Stat(other + "/made"); err != nil || h.made() != "a.png allowed" {
 		t.Errorf("files %q, %v", h.made(), err)
 	}
-	if out := h.run(exitUsage, "run", "--read-only", "--continue", "--image", "a.png"); !strings.Contains(out.stderr, "--image needs a prompt") {
+	if out := h.run(exitUsage, "run", "--read-only", "--continue", "--image", "a.png"); !strings.Contains(out.stderr,
+		"--image needs a prompt") {
 		t.Error(out.stderr)
 	}
 }

@@ -35,7 +35,8 @@ func TestQ4_ModelsBySize(t *testing.T) {
 	p.say("user", map[string]any{"text": "third"})
 	p.next("PROCESSING_END")
 	p.close()
-	h.runWith(0, []string{"ANTHROPIC_API_KEY=", "OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + url + "/v1"}, "run", "--yes", "--provider", "openai", "--model", "sonnet", "x")
+	h.runWith(0, []string{"ANTHROPIC_API_KEY=", "OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + url + "/v1"},
+		"run", "--yes", "--provider", "openai", "--model", "sonnet", "x")
 	var asked []string
 	for _, r := range server.Requests() {
 		asked = append(asked, r.Model)

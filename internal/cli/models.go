@@ -43,8 +43,10 @@ Prices are in US dollars per million tokens. If they depend on the length of the
 			return printModels(t, models)
 		},
 	}
-	cmd.Flags().StringVar(&provider, "provider", "", "list only the models of the provider with this `name`: "+orList(providers.Names()))
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of models, with id, provider, context_window, max_output, efforts and prices")
+	cmd.Flags().StringVar(&provider, "provider", "", "list only the models of the provider with this `name`: "+
+		orList(providers.Names()))
+	cmd.Flags().BoolVar(&asJSON, "json", false,
+		"print a JSON array of models, with id, provider, context_window, max_output, efforts and prices")
 	return cmd
 }
 
@@ -56,7 +58,8 @@ func printModels(t terminal, models []llm.Model) error {
 		if len(m.Prices) > 0 {
 			in, out = fmt.Sprint(m.Prices[0].Input), fmt.Sprint(m.Prices[0].Output)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", m.Provider, m.ID, m.Window, m.MaxOutput, in, out, strings.Join(m.Efforts, " "))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", m.Provider, m.ID, m.Window, m.MaxOutput, in, out,
+			strings.Join(m.Efforts, " "))
 	}
 	return w.Flush()
 }

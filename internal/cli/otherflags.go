@@ -15,15 +15,22 @@ func otherFlags() map[string]string {
 	sandboxes := "--yes --sandbox read-only, --yes --sandbox workspace, or --yes"
 	return map[string]string{
 		"p": "attractor run", "print": "attractor run",
-		"output-format": "--json", "verbose": "--json", "include-partial-messages": "--json", "input-format": "--input json",
-		"allowedTools": "--allow-tool", "allowed-tools": "--allow-tool", "disallowedTools": "--deny-tool", "disallowed-tools": "--deny-tool",
-		"permission-mode": "--mode", "permission-prompt-tool": "--input json", "dangerously-skip-permissions": "--yes",
-		"c": "--continue, or a flag of the setting", "r": "--resume", "fork-session": "--fork", "no-session-persistence": "--no-journal",
-		"append-system-prompt": "--instructions", "fallback-model": "--fallback", "max-budget-usd": "--budget-usd", "json-schema": "--output-schema",
-		"mcp-config": "--mcp", "settings": "--rules", "debug-file": "--debug",
+		"output-format": "--json", "verbose": "--json", "include-partial-messages": "--json",
+		"input-format": "--input json",
+		"allowedTools": "--allow-tool", "allowed-tools": "--allow-tool", "disallowedTools": "--deny-tool",
+		"disallowed-tools": "--deny-tool",
+		"permission-mode":  "--mode", "permission-prompt-tool": "--input json", "dangerously-skip-permissions": "--yes",
+		"c": "--continue, or a flag of the setting", "r": "--resume", "fork-session": "--fork",
+		"no-session-persistence": "--no-journal",
+		"append-system-prompt":   "--instructions", "fallback-model": "--fallback", "max-budget-usd": "--budget-usd",
+		"json-schema": "--output-schema",
+		"mcp-config":  "--mcp", "settings": "--rules", "debug-file": "--debug",
 		"m": "--model", "C": "--dir", "cd": "--dir", "i": "--image", "s": sandboxes,
-		"full-auto": "--yes --sandbox workspace", "dangerously-bypass-approvals-and-sandbox": "--yes", "a": "--mode", "ask-for-approval": "--mode",
-		"ephemeral": "--no-journal", "trust": "--trust-project", "dangerously-bypass-hook-trust": "--trust-project", "oss": "--provider",
+		"full-auto": "--yes --sandbox workspace", "dangerously-bypass-approvals-and-sandbox": "--yes", "a": "--mode",
+		"ask-for-approval": "--mode",
+		"ephemeral":        "--no-journal", "trust": "--trust-project",
+		"dangerously-bypass-hook-trust": "--trust-project",
+		"oss":                           "--provider",
 	}
 }
 
@@ -31,9 +38,13 @@ func otherFlags() map[string]string {
 // what helps instead.
 func lackingFlags() map[string]string {
 	return map[string]string{
-		"tools": "--deny-tool NAME takes a tool away", "session-id": "the first event of attractor run --json has the id", "system-prompt": "--instructions adds to it",
-		"agent": "agents are files: attractor agents", "agents": "agents are files: attractor agents", "worktree": "git worktree add, and then --dir",
-		"strict-mcp-config": "--no-mcp starts no servers", "setting-sources": "what a project brings counts only once it is trusted: attractor trust",
+		"tools":         "--deny-tool NAME takes a tool away",
+		"session-id":    "the first event of attractor run --json has the id",
+		"system-prompt": "--instructions adds to it",
+		"agent":         "agents are files: attractor agents", "agents": "agents are files: attractor agents",
+		"worktree":          "git worktree add, and then --dir",
+		"strict-mcp-config": "--no-mcp starts no servers",
+		"setting-sources":   "what a project brings counts only once it is trusted: attractor trust",
 	}
 }
 

@@ -37,8 +37,10 @@ func TestQ4_FlagsOfOtherPrograms(t *testing.T) {
 			}
 		}
 		var stderr strings.Builder
-		code := execute([]string{"run", "--" + other, "x"}, terminal{in: strings.NewReader(""), out: &stderr, err: &stderr})
-		if code != exitUsage || !strings.Contains(stderr.String(), "; no flag here does the same; "+instead+" (docs/coming-from)") {
+		code := execute([]string{"run", "--" + other, "x"}, terminal{in: strings.NewReader(""), out: &stderr,
+			err: &stderr})
+		if code != exitUsage || !strings.Contains(stderr.String(),
+			"; no flag here does the same; "+instead+" (docs/coming-from)") {
 			t.Errorf("--%s: exit code %d, %q", other, code, stderr.String())
 		}
 	}
@@ -54,7 +56,8 @@ func TestQ4_FlagsOfOtherPrograms(t *testing.T) {
 		}
 	}
 	var stderr strings.Builder
-	if execute([]string{"models", "--oss"}, terminal{in: strings.NewReader(""), out: &stderr, err: &stderr}); strings.Contains(stderr.String(), "here") {
+	if execute([]string{"models", "--oss"}, terminal{in: strings.NewReader(""), out: &stderr,
+		err: &stderr}); strings.Contains(stderr.String(), "here") {
 		t.Errorf("a command without sessions says %q", stderr.String())
 	}
 }

@@ -44,14 +44,17 @@ func TestJ11_SessionsOfALocalServerStayThere(t *testing.T) {
 	for name, flags := range map[string]struct {
 		provider, path, check string
 	}{
-		"ollama":            {"ollama", "", "Check the name of the model (ollama list), and the server's address (OLLAMA_HOST or --base-url)."},
+		"ollama": {"ollama", "",
+			"Check the name of the model (ollama list), and the server's address (OLLAMA_HOST or --base-url)."},
 		"a vendor's format": {"openai-compatible", "/v1", "for openai and openai-compatible it ends in /v1."},
 	} {
 		url, _ := serve(t, missing, say("done"))
 		h := newHome(t, url)
-		out := h.run(exitFailed, "run", "--yes", "--provider", flags.provider, "--model", "m", "--base-url", url+flags.path, "do it")
+		out := h.run(exitFailed, "run", "--yes", "--provider", flags.provider, "--model", "m", "--base-url",
+			url+flags.path, "do it")
 		_, rest, ok := strings.Cut(strings.TrimSpace(out.stderr), "To continue the session, run: attractor ")
-		if !ok || !strings.Contains(out.stderr, flags.check) || !strings.HasSuffix(rest, " --base-url "+url+flags.path) {
+		if !ok || !strings.Contains(out.stderr, flags.check) ||
+			!strings.HasSuffix(rest, " --base-url "+url+flags.path) {
 			t.Fatalf("%s: %s", name, out.stderr)
 		}
 		if again := h.run(0, append(strings.Fields(rest), "--yes")...); again.stdout != "done\n" {
@@ -59,7 +62,8 @@ func TestJ11_SessionsOfALocalServerStayThere(t *testing.T) {
 		}
 	}
 	h := newHome(t, "")
-	if out := h.run(0, "models", "--provider", "ollama"); out.stdout != "" || !strings.Contains(out.stderr, "--provider ollama --model NAME") {
+	if out := h.run(0, "models", "--provider", "ollama"); out.stdout != "" || !strings.Contains(out.stderr,
+		"--provider ollama --model NAME") {
 		t.Errorf("models of ollama: %q, %q", out.stdout, out.stderr)
 	}
 }

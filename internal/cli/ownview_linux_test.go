@@ -37,13 +37,15 @@ func openPage(t *testing.T, text string) *steered {
 	if m == nil {
 		t.Fatalf("no URL of a page in %q", text)
 	}
-	return &steered{T: t, base: m[1], token: m[2], id: m[3], client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}}
+	return &steered{T: t, base: m[1], token: m[2], id: m[3],
+		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}}
 }
 
 // request makes a request as the page does.
 func (p *steered) request(method, path, body string, change ...func(*http.Request)) (int, string) {
 	p.Helper()
-	r, err := http.NewRequestWithContext(p.Context(), method, p.base+"/api/sessions/"+p.id+"/"+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(p.Context(), method, p.base+"/api/sessions/"+p.id+"/"+path,
+		strings.NewReader(body))
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -73,7 +75,8 @@ func (p *steered) do(line, problem string) {
 		OK    bool
 		Error string
 	}
-	if err := json.Unmarshal([]byte(text), &reply); err != nil || status != http.StatusOK || reply.OK != (problem == "") || !strings.Contains(reply.Error, problem) {
+	if err := json.Unmarshal([]byte(text), &reply); err != nil || status != http.StatusOK ||
+		reply.OK != (problem == "") || !strings.Contains(reply.Error, problem) {
 		p.Errorf("%s: status %d, %s, want the error %q", line, status, text, problem)
 	}
 }
@@ -212,9 +215,11 @@ func (v *viewing) wait(code int) {
 // itself, says where it can be seen, and leaves no server behind.
 func TestN5_ApprovedFromThePage(t *testing.T) {
 	t.Parallel()
-	u, server := serve(t, nil, say("I write.", use("write_file", map[string]any{"file_path": "a.txt", "content": "one\n"})),
+	u, server := serve(t, nil,
+		say("I write.", use("write_file", map[string]any{"file_path": "a.txt", "content": "one\n"})),
 		say("I run.", use("shell", map[string]any{"command": "touch b.txt"})),
-		say("I ask.", use("ask_user", map[string]any{"question": "Which colour?", "options": []string{"red", "blue"}})), say("All done."))
+		say("I ask.", use("ask_user", map[string]any{"question": "Which colour?", "options": []string{"red", "blue"}})),
+		say("All done."))
 	h := newHome(t, u)
 	v := startViewed(h, "run", "--view", "go")
 	stop := v.watch()
@@ -259,8 +264,11 @@ func TestN5_OnlyThePageSteers(t *testing.T) {
 	ask := v.live("APPROVAL_REQUESTED")
 	line := `{"type":"approve","ask":"` + ask.Ask + `","decision":"allow"}`
 	for name, change := range map[string]func(*http.Request){
-		"no token":       func(r *http.Request) { r.Header.Del("Authorization") },
-		"wrong token":    func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+strings.Repeat("A", len(v.token))) },
+		"no token": func(r *http.Request) { r.Header.Del("Authorization") },
+		"wrong token": func(r *http.Request) {
+			r.Header.Set("Authorization", "Bearer "+strings.Repeat("A",
+				len(v.token)))
+		},
 		"no origin":      func(r *http.Request) { r.Header.Del("Origin") },
 		"another origin": func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") },
 		"null origin":    func(r *http.Request) { r.Header.Set("Origin", "null") },
@@ -270,7 +278,8 @@ func TestN5_OnlyThePageSteers(t *testing.T) {
 			r.URL, _ = url.Parse(v.base + "/api/sessions/00000000-0000-4000-8000-000000000000/do")
 		},
 	} {
-		if status, text := v.request(http.MethodPost, "do", line, change); status < 400 || strings.Contains(text, `"ok":true`) {
+		if status, text := v.request(http.MethodPost, "do", line, change); status < 400 ||
+			strings.Contains(text, `"ok":true`) {
 			t.Errorf("%s: status %d, %s", name, status, text)
 		}
 	}
@@ -285,7 +294,8 @@ func TestN5_OnlyThePageSteers(t *testing.T) {
 // an interrupt.
 func TestN5_SteeredAndInterruptedFromThePage(t *testing.T) {
 	t.Parallel()
-	u, asked := gatedModel(t, 0, say("Looking.", use("shell", map[string]any{"command": "ls"})), say("First."), say("", use("shell", map[string]any{"command": "echo > began; sleep 1000"})))
+	u, asked := gatedModel(t, 0, say("Looking.", use("shell", map[string]any{"command": "ls"})), say("First."),
+		say("", use("shell", map[string]any{"command": "echo > began; sleep 1000"})))
 	h := newHome(t, u)
 	v := startViewed(h, "run", "--view", "--yes", "go")
 	request := <-asked
@@ -390,7 +400,8 @@ func TestN5_SignalWhileThePageIsAsked(t *testing.T) {
 func TestN5_ViewNeedsAJournal(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, unusedURL(t))
-	for _, args := range [][]string{{"run", "--view", "--no-journal", "go"}, {"run", "--view", "--no-journal", "--input", "json"}} {
+	for _, args := range [][]string{{"run", "--view", "--no-journal", "go"}, {"run", "--view", "--no-journal",
+		"--input", "json"}} {
 		if out := h.run(exitUsage, args...); !strings.Contains(out.stderr, "cannot be used with --no-journal") {
 			t.Errorf("%s", out.stderr)
 		}
@@ -410,7 +421,8 @@ func (s *screen) page() *steered {
 // so.
 func TestN5_TerminalAndPage(t *testing.T) {
 	t.Parallel()
-	u, _ := serve(t, nil, say("", touch("a")), say("", touch("b")), say("", use("ask_user", map[string]any{"question": "Which colour?"})), say("", touch("c")), say("Done."))
+	u, _ := serve(t, nil, say("", touch("a")), say("", touch("b")),
+		say("", use("ask_user", map[string]any{"question": "Which colour?"})), say("", touch("c")), say("Done."))
 	h := chatHome(t, u)
 	cmd := h.command("run", "--view", "go")
 	s := onScreen(t, cmd, 160, 50)
@@ -455,7 +467,8 @@ func TestN5_TerminalAndPage(t *testing.T) {
 // not send it.
 func TestN5_ChatAndPage(t *testing.T) {
 	t.Parallel()
-	u, asked := gatedModel(t, 0, say("Hello.", touch("a")), say("Written."), say("From the page."), say("Cut off."), say("Gone on."))
+	u, asked := gatedModel(t, 0, say("Hello.", touch("a")), say("Written."), say("From the page."), say("Cut off."),
+		say("Gone on."))
 	h := chatHome(t, u)
 	s := onScreen(t, chatting(h, "--view"), 160, 50)
 	s.expect(ready)
@@ -521,7 +534,8 @@ func (p *steered) idle() bool {
 func TestN5_SecretsFromThePage(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2-of-the-page-1234567890"
-	u, asked := gatedModel(t, 0, say("", use("ask_user", map[string]any{"question": "Which?"})), say("", touch("a")), say("Done."))
+	u, asked := gatedModel(t, 0, say("", use("ask_user", map[string]any{"question": "Which?"})), say("", touch("a")),
+		say("Done."))
 	h := newHome(t, u)
 	cmd := h.command("run", "--view", "go")
 	cmd.Env = append(cmd.Env, "DB_PASSWORD="+secret)
@@ -536,7 +550,8 @@ func TestN5_SecretsFromThePage(t *testing.T) {
 		t.Errorf("the model gets the secret, or not that there was one")
 	}
 	request.answer()
-	v.do(`{"type":"approve","ask":"`+v.live("APPROVAL_REQUESTED").Ask+`","decision":"deny","reason":"because of `+secret+`"}`, "")
+	v.do(`{"type":"approve","ask":"`+v.live("APPROVAL_REQUESTED").Ask+`","decision":"deny","reason":"because of `+
+		secret+`"}`, "")
 	request = <-asked
 	if got := string(request.Body); strings.Contains(got, secret) || strings.Count(got, "[secret DB_PASSWORD]") != 3 {
 		t.Errorf("the model gets the secret, or not that there was one")
@@ -569,7 +584,8 @@ func TestN5_ChatChangesItsSession(t *testing.T) {
 	}
 	for first.lines.Scan() && !strings.Contains(first.lines.Text(), "SESSION_END") {
 	}
-	if status, text := first.request(http.MethodPost, "do", `{"type":"user","text":"more"}`); status != http.StatusConflict {
+	if status, text := first.request(http.MethodPost, "do",
+		`{"type":"user","text":"more"}`); status != http.StatusConflict {
 		t.Errorf("the old session: %d %s", status, text)
 	}
 	s.until("the new session", func() bool { return second.idle() })

@@ -31,8 +31,9 @@ func (f *sessionFlags) permission(t terminal, config *attractor.Config, client, 
 	case mode == permit.ModeAsk:
 		return nil, fail(exitUsage, "%s needs a terminal to ask on", f.askedBy())
 	case mode == "" && len(f.rules)+len(f.allowTools)+len(config.Allow)+len(config.RuleFiles) == 0:
-		return nil, fail(exitUsage, "there is no terminal to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what changes "+
-			"or runs anything, --mode accept-edits or --mode plan for something between, or --rules or --allow-tool to refuse what they do not allow")
+		return nil, fail(exitUsage,
+			"there is no terminal to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what changes "+
+				"or runs anything, --mode accept-edits or --mode plan for something between, or --rules or --allow-tool to refuse what they do not allow")
 	}
 	return p, nil
 }

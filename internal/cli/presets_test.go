@@ -15,7 +15,8 @@ import (
 func TestN8_Presets(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, fakellm.Turn{Text: "done"})
-	busy, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 529, Header: map[string]string{"Retry-After": "3600"}}})
+	busy, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 529,
+		Header: map[string]string{"Retry-After": "3600"}}})
 	host := strings.TrimPrefix(url, "http://")
 	open := []string{"OPENROUTER_API_KEY=key-of-a-test", "OPENROUTER_BASE_URL=" + url + "/v1"}
 	for _, c := range []struct {
@@ -26,18 +27,28 @@ func TestN8_Presets(t *testing.T) {
 		want        string // in the output
 		model, auth string // of the request, if there is one
 	}{
-		{"openrouter by its key", open, []string{"--model", "anthropic/claude-sonnet-9"}, 0, "done\n", "anthropic/claude-sonnet-9", "Bearer key-of-a-test"},
-		{"ollama by its name", []string{"OLLAMA_HOST=" + host, "OLLAMA_API_KEY=another-key", "OPENAI_API_KEY=sk-another-key"},
-			[]string{"--provider", "ollama", "--model", "hf.co/unsloth/qwen3:8b"}, 0, "done\n", "hf.co/unsloth/qwen3:8b", ""},
+		{"openrouter by its key", open, []string{"--model", "anthropic/claude-sonnet-9"}, 0, "done\n",
+			"anthropic/claude-sonnet-9", "Bearer key-of-a-test"},
+		{"ollama by its name", []string{"OLLAMA_HOST=" + host, "OLLAMA_API_KEY=another-key",
+			"OPENAI_API_KEY=sk-another-key"},
+			[]string{"--provider", "ollama", "--model", "hf.co/unsloth/qwen3:8b"}, 0, "done\n",
+			"hf.co/unsloth/qwen3:8b", ""},
 		{"a fallback whose name has slashes", append([]string{"OLLAMA_HOST=" + busy}, open...),
-			[]string{"--provider", "ollama", "--model", "qwen3:8b", "--fallback", "openrouter/qwen/qwen3-coder:free"}, 0, "done\n", "qwen/qwen3-coder:free", "Bearer key-of-a-test"},
-		{"ollama is not chosen by its address", []string{"OLLAMA_HOST=" + host}, []string{"--model", "x"}, exitAccess, "no API key: set ANTHROPIC_API_KEY", "", ""},
-		{"ollama has no default model", []string{"OLLAMA_HOST=" + host}, []string{"--provider", "ollama"}, exitUsage, "ollama has no default model; pass one with --model", "", ""},
-		{"openrouter has no default model", open, nil, exitUsage, "openrouter has no default model; pass one with --model", "", ""},
-		{"openrouter needs its key", nil, []string{"--provider", "openrouter", "--model", "a/b"}, exitAccess, "set OPENROUTER_API_KEY", "", ""},
-		{"two keys are no guess", append([]string{"GEMINI_API_KEY=k"}, open...), []string{"--model", "x"}, exitAccess, "several providers: gemini, openrouter", "", ""},
+			[]string{"--provider", "ollama", "--model", "qwen3:8b", "--fallback", "openrouter/qwen/qwen3-coder:free"},
+			0, "done\n", "qwen/qwen3-coder:free", "Bearer key-of-a-test"},
+		{"ollama is not chosen by its address", []string{"OLLAMA_HOST=" + host}, []string{"--model", "x"}, exitAccess,
+			"no API key: set ANTHROPIC_API_KEY", "", ""},
+		{"ollama has no default model", []string{"OLLAMA_HOST=" + host}, []string{"--provider", "ollama"}, exitUsage,
+			"ollama has no default model; pass one with --model", "", ""},
+		{"openrouter has no default model", open, nil, exitUsage,
+			"openrouter has no default model; pass one with --model", "", ""},
+		{"openrouter needs its key", nil, []string{"--provider", "openrouter", "--model", "a/b"}, exitAccess,
+			"set OPENROUTER_API_KEY", "", ""},
+		{"two keys are no guess", append([]string{"GEMINI_API_KEY=k"}, open...), []string{"--model", "x"}, exitAccess,
+			"several providers: gemini, openrouter", "", ""},
 	} {
-		cmd := attractorCommand(t, append(append([]string{"run", "--yes", "--dir", t.TempDir()}, c.args...), "do it")...)
+		cmd := attractorCommand(t, append(append([]string{"run", "--yes", "--dir", t.TempDir()}, c.args...),
+			"do it")...)
 		cmd.Env = append(cmd.Env, c.env...)
 		before := len(server.Requests())
 		out := runCommand(t, cmd)
@@ -51,7 +62,8 @@ func TestN8_Presets(t *testing.T) {
 			}
 			continue
 		}
-		if len(requests) != 1 || requests[0].Model != c.model || requests[0].Path != "/v1/chat/completions" || requests[0].Header.Get("Authorization") != c.auth {
+		if len(requests) != 1 || requests[0].Model != c.model || requests[0].Path != "/v1/chat/completions" ||
+			requests[0].Header.Get("Authorization") != c.auth {
 			t.Errorf("%s: requests %+v", c.name, requests)
 		}
 	}

@@ -27,7 +27,8 @@ func TestJ4_ProgressShowsOutcomes(t *testing.T) {
 		return say("", use("shell", args))
 	}
 	url, _ := serve(t, nil,
-		shell("echo 'Exit code: 7'; exit 3"), shell("kill -KILL $$"), shell("exec sleep 600", "timeout_ms", 100), shell("exec sleep 601", "run_in_background", true),
+		shell("echo 'Exit code: 7'; exit 3"), shell("kill -KILL $$"), shell("exec sleep 600", "timeout_ms", 100),
+		shell("exec sleep 601", "run_in_background", true),
 		shell("sleep 602 >/dev/null 2>&1 & true"), shell("echo fine"),
 		say("", use("write_file", map[string]any{"file_path": "d/new", "content": "n\n"})),
 		say("", use("edit_file", map[string]any{"file_path": "d/new", "old_string": "n", "new_string": "m"})),
@@ -45,9 +46,12 @@ func TestJ4_ProgressShowsOutcomes(t *testing.T) {
 			lines = append(lines, line)
 		}
 	}
-	want := []string{"✗ shell echo 'Exit code: 7'; exit 3 · exit code 3 ", "✗ shell kill -KILL $$ · killed by SIGKILL ", "✗ shell exec sleep 600 · timed out after 100ms ",
-		"✓ shell exec sleep 601 · running as ", "✓ shell sleep 602 >/dev/null 2>&1 & true · left running: ", "✓ shell echo fine ",
-		"✓ write_file d/new (created) ", "✓ edit_file d/new ", "✓ shell old (deleted), d/new → moved ", "✗ edit_file none · "}
+	want := []string{"✗ shell echo 'Exit code: 7'; exit 3 · exit code 3 ", "✗ shell kill -KILL $$ · killed by SIGKILL ",
+		"✗ shell exec sleep 600 · timed out after 100ms ",
+		"✓ shell exec sleep 601 · running as ", "✓ shell sleep 602 >/dev/null 2>&1 & true · left running: ",
+		"✓ shell echo fine ",
+		"✓ write_file d/new (created) ", "✓ edit_file d/new ", "✓ shell old (deleted), d/new → moved ",
+		"✗ edit_file none · "}
 	if len(lines) != len(want) {
 		t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want), out.stderr)
 	}
@@ -69,7 +73,8 @@ func TestJ4_DiffsFlag(t *testing.T) {
 		{[]string{"--diffs", "1000"}, created},
 		{[]string{"--diffs", "0"}, "created "},
 	} {
-		url, _ := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "new", "content": "n\n"})), fakellm.Turn{Text: "done"})
+		url, _ := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "new", "content": "n\n"})),
+			fakellm.Turn{Text: "done"})
 		h := newHome(t, url)
 		out := h.run(0, append(append([]string{"run", "--yes", "--json"}, c.flags...), "the task")...)
 		shown := h.run(0, "sessions", "events", h.sessions()[0].ID)
@@ -123,7 +128,8 @@ func TestJ8_KeepOutputsFlag(t *testing.T) {
 			continue
 		}
 		whole := h.blob(id, hash)
-		if len(whole) < long || !strings.HasSuffix(whole, "the end\n") || strings.Contains(whole, "key-of-a-test") || strings.Count(whole, "[secret ") != 2 {
+		if len(whole) < long || !strings.HasSuffix(whole, "the end\n") || strings.Contains(whole, "key-of-a-test") ||
+			strings.Count(whole, "[secret ") != 2 {
 			t.Errorf("%v: %d bytes, %q ... %q", c.flags, len(whole), whole[:40], whole[len(whole)-40:])
 		}
 	}

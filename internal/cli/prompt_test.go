@@ -45,8 +45,10 @@ func TestR3_R5_PromptCommand(t *testing.T) {
 			}
 			prompt = server.Requests()[0].System
 		}
-		lines := "\nWorking directory: " + dir + "\nWritable directories: " + c.writable + "\nApprovals: " + c.approvals + "\nIs git repository: yes\n"
-		if !strings.Contains(prompt, lines) || !strings.Contains(prompt, compacts) || !strings.Contains(prompt, "OF THE TOP") {
+		lines := "\nWorking directory: " + dir + "\nWritable directories: " + c.writable + "\nApprovals: " +
+			c.approvals + "\nIs git repository: yes\n"
+		if !strings.Contains(prompt, lines) || !strings.Contains(prompt, compacts) ||
+			!strings.Contains(prompt, "OF THE TOP") {
 			t.Errorf("%s: want\n%s\nin\n%s", c.flag, lines, prompt)
 		}
 	}
@@ -60,9 +62,13 @@ func TestM10_PromptSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(home, "project", "below")
-	for name, content := range map[string]string{"project/.git/HEAD": "ref: refs/heads/main\n", ".config/attractor/AGENTS.md": "MINE", ".claude/CLAUDE.md": "MINE FOR CLAUDE", "project/AGENTS.md": "TOP @docs/x.md\n@none.md",
-		"project/docs/x.md": "IMPORTED", "project/below/AGENTS.md": "OLD", "project/below/AGENTS.override.md": "NEW", "project/below/CLAUDE.md": "NEW\n",
-		"project/.claude/rules/go.md": "---\npaths: [\"**/*.go\"]\n---\nRULE", "project/below/CLAUDE.local.md": strings.Repeat("x", 40_000), "project/below/.claude/rules/a.md": "NO ROOM"} {
+	for name, content := range map[string]string{"project/.git/HEAD": "ref: refs/heads/main\n",
+		".config/attractor/AGENTS.md": "MINE", ".claude/CLAUDE.md": "MINE FOR CLAUDE",
+		"project/AGENTS.md": "TOP @docs/x.md\n@none.md",
+		"project/docs/x.md": "IMPORTED", "project/below/AGENTS.md": "OLD", "project/below/AGENTS.override.md": "NEW",
+		"project/below/CLAUDE.md":       "NEW\n",
+		"project/.claude/rules/go.md":   "---\npaths: [\"**/*.go\"]\n---\nRULE",
+		"project/below/CLAUDE.local.md": strings.Repeat("x", 40_000), "project/below/.claude/rules/a.md": "NO ROOM"} {
 		file := filepath.Join(home, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -93,7 +99,9 @@ func TestM10_PromptSources(t *testing.T) {
 		t.Error(list)
 	}
 	prompt, toldAgain := run()
-	if !strings.Contains(prompt, "IMPORTED") || strings.Contains(prompt, "RULE") || told != toldAgain || !strings.HasPrefix(told, "attractor: warning: ~/project/AGENTS.md, line 2: @none.md is not imported: there is no such file\n") {
+	if !strings.Contains(prompt, "IMPORTED") || strings.Contains(prompt, "RULE") || told != toldAgain ||
+		!strings.HasPrefix(told,
+			"attractor: warning: ~/project/AGENTS.md, line 2: @none.md is not imported: there is no such file\n") {
 		t.Errorf("%s\ntold:\n%s\nand\n%s", prompt, told, toldAgain)
 	}
 }

@@ -33,7 +33,8 @@ func TestI2_RunKeepsFileToolsOutOfGit(t *testing.T) {
 	if got := runCommand(t, cmd); got.code != exitFailed || !strings.Contains(got.stderr, "protected") {
 		t.Errorf("patch: exit code %d, stderr %s", got.code, got.stderr)
 	}
-	if got := runCommand(t, attractorCommand(t, "tool", "write_file", `{"file_path":".git/hooks/pre-commit","content":""}`, "--dir", dir)); got.code != exitFailed {
+	if got := runCommand(t, attractorCommand(t, "tool", "write_file",
+		`{"file_path":".git/hooks/pre-commit","content":""}`, "--dir", dir)); got.code != exitFailed {
 		t.Errorf("tool: exit code %d, stdout %s", got.code, got.stdout)
 	}
 	if _, err := os.Stat(hook); err == nil {
@@ -51,8 +52,10 @@ func TestI6_ToolWritesWithoutASession(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"f": "after", "fixed": "before", ".mcp.json": ""} {
-		got := runCommand(t, attractorCommand(t, "tool", "write_file", `{"file_path":"`+name+`","content":"after"}`, "--dir", dir))
-		if (got.code == 0) != (want == "after") || want != "after" && !strings.Contains(got.stdout, "needs a person's approval") {
+		got := runCommand(t, attractorCommand(t, "tool", "write_file", `{"file_path":"`+name+`","content":"after"}`,
+			"--dir", dir))
+		if (got.code == 0) != (want == "after") || want != "after" && !strings.Contains(got.stdout,
+			"needs a person's approval") {
 			t.Errorf("%s: exit code %d, %s%s", name, got.code, got.stdout, got.stderr)
 		}
 		if data, err := os.ReadFile(filepath.Join(dir, name)); string(data) != want || (err != nil) != (want == "") {

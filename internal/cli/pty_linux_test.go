@@ -94,7 +94,8 @@ func (p *person) watch() {
 		n, err := p.ours.Read(buf)
 		p.mu.Lock()
 		raw += string(buf[:n])
-		p.screen = strings.NewReplacer("\r\r\n", "\n", "\r\n", "\n").Replace(raw) // a line above the live line ends in \r\n already
+		// a line above the live line ends in \r\n already
+		p.screen = strings.NewReplacer("\r\r\n", "\n", "\r\n", "\n").Replace(raw)
 		p.ended = err
 		p.news.Broadcast()
 		p.mu.Unlock()

@@ -23,13 +23,17 @@ func TestJ6_QuestionsAtTheTerminal(t *testing.T) {
 		want     tool.Answer
 		shown    []string
 	}{
-		"text":    {tool.Question{Text: "Which?"}, "the second\n", tool.Answer{Text: "the second"}, []string{"The agent asks: Which?"}},
+		"text": {tool.Question{Text: "Which?"}, "the second\n", tool.Answer{Text: "the second"},
+			[]string{"The agent asks: Which?"}},
 		"number":  {tool.Question{Options: []string{"a", "b"}}, "2\n", tool.Answer{Text: "b"}, []string{"2. b"}},
 		"nothing": {tool.Question{Text: "Which?"}, "\n", tool.Answer{Action: tool.ActionCancel}, nil},
-		"form": {tool.Question{Form: json.RawMessage(form), Source: "reg\x1b[2Jistry", Problem: "it was wrong"}, "41\n\nred\n",
+		"form": {tool.Question{Form: json.RawMessage(form), Source: "reg\x1b[2Jistry", Problem: "it was wrong"},
+			"41\n\nred\n",
 			tool.Answer{Content: json.RawMessage(`{"age":41,"team":"red"}`)},
-			[]string{`reg\u{1b}[2Jistry asks`, "does not fit: it was wrong", "Your age (in years, integer, required)", "team (red, blue)"}},
-		"declined": {tool.Question{Form: json.RawMessage(form)}, "41\n/decline\n", tool.Answer{Action: tool.ActionDecline}, nil},
+			[]string{`reg\u{1b}[2Jistry asks`, "does not fit: it was wrong", "Your age (in years, integer, required)",
+				"team (red, blue)"}},
+		"declined": {tool.Question{Form: json.RawMessage(form)}, "41\n/decline\n",
+			tool.Answer{Action: tool.ActionDecline}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var shown bytes.Buffer

@@ -43,7 +43,8 @@ func readPrompt(args []string, stdin io.Reader) (string, error) {
 	}
 	prompt += piped
 	if strings.TrimSpace(prompt) == "" {
-		return "", fail(exitUsage, "the prompt is empty; pass it as an argument, or pass - to read it from standard input")
+		return "", fail(exitUsage,
+			"the prompt is empty; pass it as an argument, or pass - to read it from standard input")
 	}
 	return prompt, nil
 }

@@ -25,7 +25,8 @@ sessions can also be set by variables and files: [configuration](../configuratio
 attractor-otel has the same commands. attractor-fleet has [its own](commands-fleet.md), which `+"`attractor fleet`"+` runs. attractor-env is run by
 attractor inside its sandbox and on other machines: `+"`attractor-env serve`"+` speaks [the protocol of environments](../env-protocol.md), and its other
 commands (proxy, landlock, scope) are not for people.`, root, "attractor run", "attractor chat", "attractor acp")
-	refdocs.Page(t, "../../docs/reference/commands.md", "go test ./internal/cli -run Q4_Commands -update", page, *update)
+	refdocs.Page(t, "../../docs/reference/commands.md", "go test ./internal/cli -run Q4_Commands -update", page,
+		*update)
 }
 
 // The page about exit codes has each code of each help, and each code has a constant.
@@ -62,10 +63,13 @@ func TestQ4_ExitCodes(t *testing.T) {
 
 // The error of a failed model call names what helps, in the words of the command.
 func TestQ4_FailedModelCallsSayWhatToDo(t *testing.T) {
-	for kind, want := range map[error]string{llm.ErrAuthentication: "Check the API key", llm.ErrNotFound: "Check the name of the model", llm.ErrQuota: "--fallback",
-		llm.ErrRateLimit: "--fallback", llm.ErrOverloaded: "--fallback", llm.ErrServer: "Try again later", llm.ErrNetwork: "--base-url", llm.ErrTimeout: "--idle-timeout",
+	for kind, want := range map[error]string{llm.ErrAuthentication: "Check the API key",
+		llm.ErrNotFound: "Check the name of the model", llm.ErrQuota: "--fallback",
+		llm.ErrRateLimit: "--fallback", llm.ErrOverloaded: "--fallback", llm.ErrServer: "Try again later",
+		llm.ErrNetwork: "--base-url", llm.ErrTimeout: "--idle-timeout",
 		llm.ErrContextLength: "--fork"} {
-		if got := (&runner{Setup: new(attractor.Setup)}).outcome(llm.Errorf(kind, "it failed")).Error(); !strings.Contains(got, want) {
+		if got := (&runner{Setup: new(attractor.Setup)}).outcome(llm.Errorf(kind,
+			"it failed")).Error(); !strings.Contains(got, want) {
 			t.Errorf("%v: %q does not say %s", kind, got, want)
 		}
 	}

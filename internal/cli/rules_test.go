@@ -58,15 +58,22 @@ func TestL3_RulesCheck(t *testing.T) {
 		{[]string{"npm publish"}, "", exitDeny, "deny: Bash(npm publish:*) (", ""},
 		{[]string{"make x"}, "", exitAsk, "ask", ""},
 		{[]string{"make x", "--rules", "more.json"}, "", 0, "allow: Bash(make:*) (more.json:1)", ""},
-		{[]string{"make x", "--rules", "more.json", "--json"}, "", 0, `{"decision":"allow","rule":"Bash(make:*) (more.json:1)","reason":""}` + "\n", ""},
-		{[]string{"make; curl x", "--rules", "more.json"}, "", exitDeny, "deny: Bash(curl:*) (more.json:1): a rule denies it: Bash(curl:*)", ""},
-		{[]string{"-", "--rules", "more.json"}, `{"tool": "Read", "path": "secret"}`, exitDeny, `{"decision":"deny","rule":"Read(/secret) (more.json:1)",`, ""},
-		{[]string{"-"}, `{"tool": "Edit", "path": "x"}` + "\n\n" + `{"command": "ls"}` + "\n", 0, `{"decision":"ask","rule":"","reason":"it changes `, ""},
+		{[]string{"make x", "--rules", "more.json", "--json"}, "", 0,
+			`{"decision":"allow","rule":"Bash(make:*) (more.json:1)","reason":""}` + "\n", ""},
+		{[]string{"make; curl x", "--rules", "more.json"}, "", exitDeny,
+			"deny: Bash(curl:*) (more.json:1): a rule denies it: Bash(curl:*)", ""},
+		{[]string{"-", "--rules", "more.json"}, `{"tool": "Read", "path": "secret"}`, exitDeny,
+			`{"decision":"deny","rule":"Read(/secret) (more.json:1)",`, ""},
+		{[]string{"-"}, `{"tool": "Edit", "path": "x"}` + "\n\n" + `{"command": "ls"}` + "\n", 0,
+			`{"decision":"ask","rule":"","reason":"it changes `, ""},
 		{[]string{"-"}, `{"tool": "WebFetch", "host": "go.dev"}`, exitAsk, `{"decision":"ask"`, ""},
-		{[]string{"-"}, `{"tool": "Bash"}`, exitUsage, "", "line 1 of standard input: Bash needs a command; a line is an object with tool and one of"},
-		{[]string{"-"}, "{\"command\": \"ls\"}\nls", exitUsage, `{"decision":"allow"`, "line 2 of standard input: invalid character 'l'"},
+		{[]string{"-"}, `{"tool": "Bash"}`, exitUsage, "",
+			"line 1 of standard input: Bash needs a command; a line is an object with tool and one of"},
+		{[]string{"-"}, "{\"command\": \"ls\"}\nls", exitUsage, `{"decision":"allow"`,
+			"line 2 of standard input: invalid character 'l'"},
 		{[]string{"-"}, `{"cmd": "ls"}`, exitUsage, "", `unknown field "cmd"`},
-		{[]string{"ls", "--rules", "broken.json"}, "", exitUsage, "", "broken.json:2: Bsh: there is no tool Bsh; did you mean Bash?\nbroken.json:3: \"deni\" is not a member of permissions"},
+		{[]string{"ls", "--rules", "broken.json"}, "", exitUsage, "",
+			"broken.json:2: Bsh: there is no tool Bsh; did you mean Bash?\nbroken.json:3: \"deni\" is not a member of permissions"},
 		{[]string{"ls", "--rules", "none.json"}, "", exitUsage, "", "none.json: no such file"},
 		{[]string{"ls", "--rules", "."}, "", exitUsage, "", ". is not a regular file"},
 		{[]string{"ls", "x"}, "", exitUsage, "", `unexpected argument "x"`},
@@ -76,7 +83,8 @@ func TestL3_RulesCheck(t *testing.T) {
 		if got.code != c.code || !strings.HasPrefix(got.stdout, c.stdout) || !strings.Contains(got.stderr, c.stderr) {
 			t.Errorf("%q: exit code %d, want %d\n%s%s", c.args, got.code, c.code, got.stdout, got.stderr)
 		}
-		if warned := strings.Contains(got.stderr, "warning: "); warned != (got.code != exitUsage || strings.HasPrefix(c.stderr, "line ") || c.stderr == `unknown field "cmd"`) {
+		if warned := strings.Contains(got.stderr, "warning: "); warned != (got.code != exitUsage ||
+			strings.HasPrefix(c.stderr, "line ") || c.stderr == `unknown field "cmd"`) {
 			t.Errorf("%q: the rule that is not understood is told: %v\n%s", c.args, warned, got.stderr)
 		}
 	}
@@ -102,7 +110,8 @@ func TestL3_RunRefusesWrongRules(t *testing.T) {
 }
 
 func TestL3_ToolObeysRules(t *testing.T) {
-	run := inProject(t, map[string]string{"x": "content", "r.json": `{"permissions": {"deny": ["Read(x)"], "ask": ["Bash(echo:*)"]}}`}, nil)
+	run := inProject(t, map[string]string{"x": "content",
+		"r.json": `{"permissions": {"deny": ["Read(x)"], "ask": ["Bash(echo:*)"]}}`}, nil)
 	for _, c := range []struct {
 		args []string
 		want string

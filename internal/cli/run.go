@@ -106,7 +106,8 @@ func newRun(t terminal) *cobra.Command {
 			if cmd.Flags().Changed("output-schema") && f.outputSchema == "" {
 				return fail(exitUsage, "--output-schema needs the name of a file")
 			}
-			if len(args) > 0 || f.resume == "" && !f.last && f.input != inputJSON { // a resumed session may continue without one
+			// a resumed session may continue without one
+			if len(args) > 0 || f.resume == "" && !f.last && f.input != inputJSON {
 				var err error
 				if prompt, err = readPrompt(args, t.in); err != nil {
 					if len(args) == 0 && f.debug != "" { // as with a prompt after a --debug that has no file
@@ -131,15 +132,19 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	f.startFlags.register(flags)
 	f.sessionFlags.register(flags)
 	f.viewFlag.register(flags)
-	flags.StringVar(&f.outputSchema, "output-schema", "", "require an answer that matches the JSON Schema in this `file`, and print only its JSON")
+	flags.StringVar(&f.outputSchema, "output-schema", "",
+		"require an answer that matches the JSON Schema in this `file`, and print only its JSON")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
-	flags.DurationVar(&f.mcpWait, "mcp-wait", attractor.DefaultMCPWait, "wait this `duration` for MCP servers that are still "+
-		"starting, so that the first request has their tools; 0 means not to wait, which is the default with --view")
+	flags.DurationVar(&f.mcpWait, "mcp-wait", attractor.DefaultMCPWait,
+		"wait this `duration` for MCP servers that are still "+
+			"starting, so that the first request has their tools; 0 means not to wait, which is the default with --view")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")
-	flags.StringVar(&f.input, "input", inputText, "take inputs, answers and settings from standard input in this `form`: json, one object per line, while the "+
-		"session goes on; it implies --json")
-	flags.DurationVar(&f.answerTimeout, "answer-timeout", 0, "with --input json or --view: deny what nobody has answered after this `duration`; 0 means to wait, "+
-		"which is the default, but with --view and without a terminal it is "+unwatchedTimeout.String())
+	flags.StringVar(&f.input, "input", inputText,
+		"take inputs, answers and settings from standard input in this `form`: json, one object per line, while the "+
+			"session goes on; it implies --json")
+	flags.DurationVar(&f.answerTimeout, "answer-timeout", 0,
+		"with --input json or --view: deny what nobody has answered after this `duration`; 0 means to wait, "+
+			"which is the default, but with --view and without a terminal it is "+unwatchedTimeout.String())
 }
 
 // unwatchedTimeout is the answer timeout of a page that may not be open.
@@ -147,7 +152,8 @@ const unwatchedTimeout = 10 * time.Minute
 
 // client returns the client that is asked beside or instead of a person at a terminal, or nil
 // without one.
-func (f *runFlags) client(ctx context.Context, perm *permission, config *attractor.Config, limited bool) (*client, error) {
+func (f *runFlags) client(ctx context.Context, perm *permission, config *attractor.Config, limited bool) (*client,
+	error) {
 	if f.input != inputJSON && !f.view {
 		return nil, nil
 	}
@@ -222,7 +228,8 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	if !f.reads && !tellUnread(t) {
 		defer tellUnread(t) // what was slow to arrive
 	}
-	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed, images: images, client: c, live: live,
+	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed,
+		images: images, client: c, live: live,
 		server: f.serverFlag(given) + f.windowFlag(given)}
 	if perm.console != nil && perm.out == t.err {
 		r.input = &perm.line
@@ -276,7 +283,8 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 		return errors.Join(r.stopper.or(r.refusal(err)), closeErr)
 	}
 	view.onFailure(session.Abort)
-	r.stopper.began(func() { r.StopCommand(); session.Abort() }, func() error { err := r.KillNow(); r.live.stop(); return err })
+	r.stopper.began(func() { r.StopCommand(); session.Abort() },
+		func() error { err := r.KillNow(); r.live.stop(); return err })
 	result, err := r.work(ctx, session, prompt)
 	report, checkErr := r.endChecks(ctx, result, err)
 	if result == nil { // no input was begun
@@ -324,15 +332,18 @@ func (r *runner) ended(result *agent.Result) error {
 	why := cmp.Or(result.Finish.Raw, string(result.Finish.Reason))
 	switch {
 	case result.Reason.Limit():
-		return fail(exitLimit, "stopped at the limit %s%s; the task may be unfinished%s", result.Reason, limitFlag(result.Reason), r.howToGoOn())
+		return fail(exitLimit, "stopped at the limit %s%s; the task may be unfinished%s", result.Reason,
+			limitFlag(result.Reason), r.howToGoOn())
 	case result.Reason == agent.ReasonInterrupted:
 		return fail(exitFailed, "the last input was interrupted, so the task is not finished%s", r.howToGoOn())
 	case result.Reason == agent.ReasonRefused:
 		return fail(exitFailed, "the model or its provider refused to answer (%s)", why)
 	case result.Reason == agent.ReasonIncomplete && result.Finish.Reason == llm.FinishStop:
-		return fail(exitFailed, "the model's last answer is empty (%s), so the task is not finished%s", why, r.howToGoOn())
+		return fail(exitFailed, "the model's last answer is empty (%s), so the task is not finished%s", why,
+			r.howToGoOn())
 	case result.Reason == agent.ReasonIncomplete:
-		return fail(exitFailed, "the model's last answer was cut off (%s), so the task is not finished%s", why, r.howToGoOn())
+		return fail(exitFailed, "the model's last answer was cut off (%s), so the task is not finished%s", why,
+			r.howToGoOn())
 	}
 	return nil
 }
@@ -433,7 +444,8 @@ func (r *runner) outcome(err error) error {
 // have.
 func notFoundHint(err error) string {
 	if kind, ok := localServer(err); ok {
-		return "\nCheck the name of the model (" + kind.Name + " list), and the server's address (" + kind.BaseURLVar + " or --base-url)."
+		return "\nCheck the name of the model (" + kind.Name + " list), and the server's address (" + kind.BaseURLVar +
+			" or --base-url)."
 	}
 	return "\nCheck the name of the model, and the URL: for openai and openai-compatible it ends in /v1."
 }

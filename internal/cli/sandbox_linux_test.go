@@ -36,12 +36,14 @@ func TestL4_RunInASandbox(t *testing.T) {
 				asNobody(t, cmd, h.dir, h.home)
 			}
 			cmd.Dir = h.dir
-			cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home, "OUTSIDE="+outside, "ANTHROPIC_API_KEY=sk-of-this-test", "ANTHROPIC_BASE_URL="+url)
+			cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home, "OUTSIDE="+outside,
+				"ANTHROPIC_API_KEY=sk-of-this-test", "ANTHROPIC_BASE_URL="+url)
 			out := runCommand(t, cmd)
 			if out.code != 0 {
 				t.Fatalf("%+v", out)
 			}
-			for _, want := range []string{"; sandbox workspace (bubblewrap); network off; ", `"hides_host":true`, ".mcp.json: Is a directory", "the file is protected"} {
+			for _, want := range []string{"; sandbox workspace (bubblewrap); network off; ", `"hides_host":true`,
+				".mcp.json: Is a directory", "the file is protected"} {
 				if !strings.Contains(out.stdout, want) {
 					t.Errorf("the events do not say %q:\n%s", want, out.stdout)
 				}
@@ -71,14 +73,16 @@ func TestL4_SandboxFlags(t *testing.T) {
 	peer.Need(t, "bwrap")
 	h := newHome(t, unusedURL(t))
 	for _, c := range []struct{ want, flags string }{
-		{"there is no sandbox level \"strict\"; the levels are off, read-only, workspace, workspace-weak", "--sandbox strict"},
+		{"there is no sandbox level \"strict\"; the levels are off, read-only, workspace, workspace-weak",
+			"--sandbox strict"},
 		{"--sandbox has no level; the levels are off, read-only", "--sandbox="},
 		{"need --sandbox", "--network"},
 		{"need --sandbox", "--allow-socket /run/x"},
 		{"is not the absolute path of a Unix socket", "--sandbox workspace --allow-socket /run/x"},
 		{"cannot work in " + h.home, "--sandbox workspace --dir " + h.home},
 	} {
-		if out := h.run(2, append([]string{"run", "--yes", "x"}, strings.Fields(c.flags)...)...); !strings.Contains(out.stderr, c.want) {
+		if out := h.run(2, append([]string{"run", "--yes", "x"},
+			strings.Fields(c.flags)...)...); !strings.Contains(out.stderr, c.want) {
 			t.Errorf("%s: %s", c.flags, out.stderr)
 		}
 	}
@@ -90,7 +94,8 @@ func TestL4_NoBubblewrap(t *testing.T) {
 	cmd := attractorCommand(t, "tool", "shell", `{"command":"echo ran >ran"}`, "--sandbox", "workspace")
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "PATH=/nowhere")
-	if out := runCommand(t, cmd); out.code != 2 || !strings.Contains(out.stderr, "apt-get install bubblewrap") || strings.Contains(out.stderr, "unsupported") || out.stdout != "" {
+	if out := runCommand(t, cmd); out.code != 2 || !strings.Contains(out.stderr, "apt-get install bubblewrap") ||
+		strings.Contains(out.stderr, "unsupported") || out.stdout != "" {
 		t.Errorf("%+v", out)
 	}
 }
@@ -100,25 +105,33 @@ func TestL4_NoBubblewrap(t *testing.T) {
 func TestL4_RunWithAllowedHosts(t *testing.T) {
 	t.Parallel()
 	bwrap, curl := peer.Need(t, "bwrap"), peer.Need(t, "curl")
-	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "hello") }))
+	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w,
+			"hello")
+	}))
 	web.Config.ErrorLog = log.New(io.Discard, "", 0)
 	defer web.Close()
 	programs := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(programs, "attractor-env"), "github.com/attractor-go/attractor/cmd/attractor-env")
+	build := exec.Command("go", "build", "-o", filepath.Join(programs, "attractor-env"),
+		"github.com/attractor-go/attractor/cmd/attractor-env")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	host := strings.Replace(strings.TrimPrefix(web.URL, "https://"), "127.0.0.1", "localhost", 1)
-	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": curl + " -sSk --noproxy '' https://" + host + "; " + curl + " -sSk https://attractor-test.invalid/"})), fakellm.Turn{Text: "ok"})
+	url, server := serve(t, nil,
+		say("", use("shell", map[string]any{"command": curl + " -sSk --noproxy '' https://" + host + "; " + curl +
+			" -sSk https://attractor-test.invalid/"})), fakellm.Turn{Text: "ok"})
 	h := newHome(t, url)
 	cmd := attractorCommand(t, "run", "--yes", "--json", "--sandbox", "workspace", "--allow-host", host, "x")
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "TMPDIR="+h.home, "PATH="+programs+":"+os.Getenv("PATH"), "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "TMPDIR="+h.home, "PATH="+programs+":"+os.Getenv("PATH"),
+		"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
 	if out := runCommand(t, cmd); out.code != 0 || !strings.Contains(out.stdout, "network only "+host) {
 		t.Errorf("%+v", out)
 	}
-	if results := lastResults(server.Requests()[1].Messages); !strings.Contains(results, "hello") || !strings.Contains(results, "403") {
+	if results := lastResults(server.Requests()[1].Messages); !strings.Contains(results, "hello") ||
+		!strings.Contains(results, "403") {
 		t.Errorf("results:\n%s", results)
 	}
 	if left, err := filepath.Glob(filepath.Join(h.home, "attractor-*")); err != nil || len(left) > 0 {
@@ -126,8 +139,10 @@ func TestL4_RunWithAllowedHosts(t *testing.T) {
 	}
 	cmd = attractorCommand(t, "run", "--yes", "--sandbox", "workspace", "--allow-host", host, "x")
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "TMPDIR="+h.home, "PATH="+filepath.Dir(bwrap), "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
-	if out := runCommand(t, cmd); out.code != exitUsage || !strings.Contains(out.stderr, "go install ./cmd/attractor-env") {
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "TMPDIR="+h.home, "PATH="+filepath.Dir(bwrap), "ANTHROPIC_API_KEY=k",
+		"ANTHROPIC_BASE_URL="+url)
+	if out := runCommand(t, cmd); out.code != exitUsage || !strings.Contains(out.stderr,
+		"go install ./cmd/attractor-env") {
 		t.Errorf("without the helper: %+v", out)
 	}
 }

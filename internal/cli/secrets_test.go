@@ -28,11 +28,13 @@ func TestL7_TheCommandMasks(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("the token is "+value+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "cat f; cat f >&2; cp f g"})), fakellm.Turn{Text: "It says " + value + "."})
+		url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "cat f; cat f >&2; cp f g"})),
+			fakellm.Turn{Text: "It says " + value + "."})
 		run := func(args ...string) string {
 			cmd := attractorCommand(t, args...)
 			cmd.Dir = dir
-			cmd.Env = append(cmd.Env, "HOME="+home, "XDG_RUNTIME_DIR="+home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url, "SERVICE_TOKEN="+value,
+			cmd.Env = append(cmd.Env, "HOME="+home, "XDG_RUNTIME_DIR="+home, "ANTHROPIC_API_KEY=key-of-a-test",
+				"ANTHROPIC_BASE_URL="+url, "SERVICE_TOKEN="+value,
 				"SHORT_TOKEN=abc", "WORD_TOKEN=ordinary", "PATH_TOKEN=/tmp/file")
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
@@ -42,7 +44,8 @@ func TestL7_TheCommandMasks(t *testing.T) {
 			return out.String()
 		}
 		shown := run("run", "--yes", flag, "the token is "+value)
-		for _, want := range []string{"[secret SERVICE_TOKEN]", "SHORT_TOKEN is not masked: it has fewer than 8 bytes", "WORD_TOKEN is not masked: it is an ordinary word"} {
+		for _, want := range []string{"[secret SERVICE_TOKEN]", "SHORT_TOKEN is not masked: it has fewer than 8 bytes",
+			"WORD_TOKEN is not masked: it is an ordinary word"} {
 			if !strings.Contains(shown, want) {
 				t.Errorf("%s: nothing says %q:\n%s", flag, want, shown)
 			}
@@ -55,7 +58,8 @@ func TestL7_TheCommandMasks(t *testing.T) {
 			t.Fatal(ids, err)
 		}
 		id := strings.TrimSuffix(filepath.Base(ids[0]), ".jsonl")
-		for _, args := range [][]string{{"list"}, {"list", "--json"}, {"show", id}, {"events", id}, {"export", id}, {"replay", id}, {"diff", id}, {"diff", id, "--json"}} {
+		for _, args := range [][]string{{"list"}, {"list", "--json"}, {"show", id}, {"events", id}, {"export", id},
+			{"replay", id}, {"diff", id}, {"diff", id, "--json"}} {
 			shown += run(append([]string{"sessions"}, args...)...)
 		}
 		shown += run("tool", "read_file", `{"file_path":"f"}`) + run("prompt")

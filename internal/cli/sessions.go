@@ -42,21 +42,26 @@ An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_
 		})
 	}
 	one := func(use, short string, run func(context.Context, terminal, journal.Reader) error) *cobra.Command {
-		return &cobra.Command{Use: use + " <id>", Short: short, Args: takes(sessionID()), ValidArgsFunction: completeSession, RunE: func(cmd *cobra.Command, args []string) error {
-			return read(cmd.Context(), args[0], run)
-		}}
+		return &cobra.Command{Use: use + " <id>", Short: short, Args: takes(sessionID()),
+			ValidArgsFunction: completeSession, RunE: func(cmd *cobra.Command, args []string) error {
+				return read(cmd.Context(), args[0], run)
+			}}
 	}
 	cmd.AddCommand(newSessionsList(t), newSessionsDiff(t), newSessionsRm(t),
 		one("show", "Show a session and its turns, with the turn numbers for run --fork", ofMasked(showSession)),
 		one("events", "Print the events of a session as JSON, one per line", printEvents),
-		newSessionsExport(t, func(ctx context.Context, id string) error { return read(ctx, id, ofMasked(exportSession)) }),
+		newSessionsExport(t, func(ctx context.Context, id string) error {
+			return read(ctx, id,
+				ofMasked(exportSession))
+		}),
 		one("replay", "Replay a session from its journal and report the first difference", replaySession))
 	return cmd
 }
 
 // ofMasked returns a function that shows a session without the secrets of the environment: answers
 // of the model are kept as they were.
-func ofMasked(show func(context.Context, terminal, journal.Reader) error) func(context.Context, terminal, journal.Reader) error {
+func ofMasked(show func(context.Context, terminal, journal.Reader) error) func(context.Context, terminal,
+	journal.Reader) error {
 	return func(ctx context.Context, t terminal, r journal.Reader) error {
 		return maskedOut(t, func(t terminal) error { return show(ctx, t, r) })
 	}
@@ -70,7 +75,8 @@ func sessionID() argument {
 // tellTorn warns if a journal's end is broken and was ignored.
 func tellTorn(t terminal, r journal.Reader) {
 	if torn := journal.TornEnd(r); torn != nil {
-		warn(t.err, torn.String()+"; they are left out. If the session is not running, attractor run --resume cuts them off.")
+		warn(t.err, torn.String()+
+			"; they are left out. If the session is not running, attractor run --resume cuts them off.")
 	}
 }
 
@@ -95,7 +101,8 @@ func newSessionsList(t terminal) *cobra.Command {
 			return maskedOut(t, func(t terminal) error { return printSessions(t, sessions) })
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of sessions, with id, dir, model, task, modified and others")
+	cmd.Flags().BoolVar(&asJSON, "json", false,
+		"print a JSON array of sessions, with id, dir, model, task, modified and others")
 	return cmd
 }
 
@@ -117,7 +124,8 @@ func printSessions(t terminal, list []sessions.Summary) error {
 		case s.Parent != "":
 			task = "(subagent of " + sessions.ShortID(s.Parent) + ") " + task
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(sessions.ShortID(s.ID)), s.Modified.Local().Format("2006-01-02 15:04"), render.OneLine(s.Model), render.OneLine(s.Where()), task)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(sessions.ShortID(s.ID)),
+			s.Modified.Local().Format("2006-01-02 15:04"), render.OneLine(s.Model), render.OneLine(s.Where()), task)
 	}
 	return errors.Join(w.Flush(), out.Flush())
 }
@@ -194,7 +202,8 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	}
 	fmt.Fprintln(out)
 	for _, turn := range state.Turns {
-		fmt.Fprintf(out, "%4d  %-12s  %s\n", turn.Number, turn.Kind, render.Shorten(describeTurn(turn.Message.Parts), 120))
+		fmt.Fprintf(out, "%4d  %-12s  %s\n", turn.Number, turn.Kind, render.Shorten(describeTurn(turn.Message.Parts),
+			120))
 	}
 	return out.Flush()
 }
@@ -264,7 +273,8 @@ func printEvents(ctx context.Context, t terminal, r journal.Reader) error {
 // replaySession replays a session and shows it as run did.
 func replaySession(ctx context.Context, t terminal, r journal.Reader) error {
 	v := newView(t, false, true)
-	if err := agent.Replay(ctx, r, agent.ReplayOptions{OnEvent: masked.Events(environmentSecrets(), v.show)}); err != nil {
+	if err := agent.Replay(ctx, r, agent.ReplayOptions{OnEvent: masked.Events(environmentSecrets(),
+		v.show)}); err != nil {
 		return err
 	}
 	fmt.Fprintf(t.out, "The replay produced the same %d records.\n", r.Len())
@@ -279,7 +289,8 @@ func exportSession(ctx context.Context, t terminal, r journal.Reader) error {
 	}
 	var b strings.Builder
 	h := state.Header
-	fmt.Fprintf(&b, "# Session %s\n\n- directory: %s\n- model: %s (%s)\n- usage: %s\n", h.ID, state.Dir(), state.Model, state.Provider, render.Spent(state.Usage, state.Cost))
+	fmt.Fprintf(&b, "# Session %s\n\n- directory: %s\n- model: %s (%s)\n- usage: %s\n", h.ID, state.Dir(), state.Model,
+		state.Provider, render.Spent(state.Usage, state.Cost))
 	for _, turn := range state.Turns {
 		fmt.Fprintf(&b, "\n## %d · %s\n\n", turn.Number, turn.Kind)
 		for _, part := range turn.Message.Parts {

@@ -44,7 +44,8 @@ func (h *home) command(args ...string) *exec.Cmd {
 	h.Helper()
 	cmd := attractorCommand(h.T, args...)
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test",
+		"ANTHROPIC_BASE_URL="+h.url)
 	return cmd
 }
 
@@ -84,12 +85,14 @@ func TestH_SessionsAreKeptResumedAndForked(t *testing.T) {
 	}
 	requests := server.Requests()
 	before, after := requests[1].Body, requests[2].Body
-	if len(after) <= len(before) || !strings.Contains(string(after), "proceed-now") || !strings.Contains(string(after), "first") {
+	if len(after) <= len(before) || !strings.Contains(string(after), "proceed-now") || !strings.Contains(string(after),
+		"first") {
 		t.Errorf("the resumed request does not continue the session: %s", after)
 	}
 
 	show := h.run(0, "sessions", "show", id).stdout
-	for _, want := range []string{id, h.dir, "idle; last input: completed", "1  user", "the task", "2  assistant", "shell", "3  tool_results", "6  assistant"} {
+	for _, want := range []string{id, h.dir, "idle; last input: completed", "1  user", "the task", "2  assistant",
+		"shell", "3  tool_results", "6  assistant"} {
 		if !strings.Contains(show, want) {
 			t.Errorf("show does not say %q:\n%s", want, show)
 		}
@@ -118,7 +121,8 @@ func TestH_SessionsAreKeptResumedAndForked(t *testing.T) {
 		}
 		kinds += ev.Kind + " "
 	}
-	if !strings.HasPrefix(kinds, "SESSION_START USER_INPUT STEP_START ") || !strings.HasSuffix(kinds, "PROCESSING_END SESSION_END ") {
+	if !strings.HasPrefix(kinds, "SESSION_START USER_INPUT STEP_START ") ||
+		!strings.HasSuffix(kinds, "PROCESSING_END SESSION_END ") {
 		t.Errorf("events: %s", kinds)
 	}
 	h.run(0, "sessions", "rm", id, h.sessions()[0].ID)
@@ -164,12 +168,14 @@ func TestH_SessionUsageErrors(t *testing.T) {
 // the session can be resumed.
 func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	sleep := newSleep(t)
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo started; exec " + sleep, "timeout_ms": 600_000})),
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo started; exec " + sleep,
+		"timeout_ms": 600_000})),
 		fakellm.Turn{Text: "recovered"}, fakellm.Turn{Text: "recovered"})
 	h := newHome(t, url)
 	cmd := attractorCommand(t, "run", "--yes", "--json", "wait")
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test",
+		"ANTHROPIC_BASE_URL="+url)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -186,11 +192,13 @@ func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	}
 	id := list[0].ID
 	for _, args := range [][]string{{"run", "--yes", "--resume", id, "me too"}, {"sessions", "rm", id}} {
-		if out := h.run(exitFailed, args...); !strings.Contains(out.stderr, "process "+strings.TrimSpace(jsonNumber(cmd.Process.Pid))) {
+		if out := h.run(exitFailed, args...); !strings.Contains(out.stderr,
+			"process "+strings.TrimSpace(jsonNumber(cmd.Process.Pid))) {
 			t.Errorf("%v: %s", args, out.stderr)
 		}
 	}
-	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "running in process "+strings.TrimSpace(jsonNumber(cmd.Process.Pid))) {
+	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out,
+		"running in process "+strings.TrimSpace(jsonNumber(cmd.Process.Pid))) {
 		t.Errorf("show of a running session: %s", out)
 	}
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
@@ -202,7 +210,8 @@ func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	if out := h.run(0, "sessions", "replay", id); strings.Contains(out.stderr, "the journal ends here") {
 		t.Errorf("the replay shows results that the session did not have:\n%s", out.stderr)
 	}
-	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "interrupted; to continue it, run: attractor run --resume "+id[:8]) {
+	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out,
+		"interrupted; to continue it, run: attractor run --resume "+id[:8]) {
 		t.Errorf("show of a killed session: %s", out)
 	}
 	if out := h.run(0, "run", "--yes", "--resume", id); out.stdout != "recovered\n" {
@@ -229,7 +238,8 @@ func TestH_OutputSchema(t *testing.T) {
 	url, _ := serve(t, nil, say("thinking aloud"), say("", use("final_result", map[string]any{"count": 3})))
 	h := newHome(t, url)
 	schema := filepath.Join(h.dir, "schema.json")
-	if err := os.WriteFile(schema, []byte(`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}`), 0o600); err != nil {
+	if err := os.WriteFile(schema,
+		[]byte(`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out := h.run(0, "run", "--yes", "--output-schema", schema, "count"); out.stdout != "{\"count\":3}\n" {
@@ -241,12 +251,14 @@ func TestH_BudgetsAndSummaries(t *testing.T) {
 	loop := say("", use("shell", map[string]any{"command": "true"}))
 	url, _ := serve(t, nil, loop, loop, loop, loop)
 	h := newHome(t, url)
-	if out := h.run(exitLimit, "run", "--yes", "--budget-tokens", "9000", "x"); !strings.Contains(out.stderr, "budget_tokens") {
+	if out := h.run(exitLimit, "run", "--yes", "--budget-tokens", "9000", "x"); !strings.Contains(out.stderr,
+		"budget_tokens") {
 		t.Errorf("the budget's limit is not reported: %s", out.stderr)
 	}
 	url, _ = serve(t, nil, loop, fakellm.Turn{Text: "what was done"})
 	h = newHome(t, url)
-	if out := h.run(exitLimit, "run", "--yes", "--max-rounds", "1", "--on-limit", "summarize", "x"); out.stdout != "what was done\n" {
+	if out := h.run(exitLimit, "run", "--yes", "--max-rounds", "1", "--on-limit", "summarize",
+		"x"); out.stdout != "what was done\n" {
 		t.Errorf("stdout %q, stderr %s", out.stdout, out.stderr)
 	}
 }
@@ -311,8 +323,10 @@ func TestI8_DamageIsReported(t *testing.T) {
 		}
 	}
 	write(len(content) / 2)
-	for _, args := range [][]string{{"sessions", "show", id}, {"sessions", "events", id}, {"sessions", "export", id}, {"sessions", "replay", id}, {"run", "--yes", "--resume", id, "x"}} {
-		if out := h.run(exitFailed, args...); !strings.Contains(out.stderr, "corrupt: line ") || !strings.Contains(out.stderr, "checksum") {
+	for _, args := range [][]string{{"sessions", "show", id}, {"sessions", "events", id}, {"sessions", "export", id},
+		{"sessions", "replay", id}, {"run", "--yes", "--resume", id, "x"}} {
+		if out := h.run(exitFailed, args...); !strings.Contains(out.stderr, "corrupt: line ") ||
+			!strings.Contains(out.stderr, "checksum") {
 			t.Errorf("%v: %s", args, out.stderr)
 		}
 	}
@@ -325,7 +339,8 @@ func TestI8_DamageIsReported(t *testing.T) {
 			t.Errorf("%s: %s", what, out.stderr)
 		}
 	}
-	if out := h.run(0, "run", "--yes", "--resume", id, "x"); !strings.Contains(out.stderr, "cut off") || out.stdout != "again\n" {
+	if out := h.run(0, "run", "--yes", "--resume", id, "x"); !strings.Contains(out.stderr, "cut off") ||
+		out.stdout != "again\n" {
 		t.Errorf("resume: %s", out.stderr)
 	}
 	if out := h.run(0, "sessions", "show", id); out.stderr != "" {
@@ -350,7 +365,8 @@ func TestI9_MaxJournal(t *testing.T) {
 	if out := h.run(0, "sessions", "events", id); !strings.Contains(out.stdout, `"reason":"log_full"`) {
 		t.Errorf("events: %s", out.stdout)
 	}
-	if out := h.run(exitLimit, "run", "--yes", "--resume", id, "--max-journal", "70000"); !strings.Contains(out.stderr, "limit is 70000") {
+	if out := h.run(exitLimit, "run", "--yes", "--resume", id, "--max-journal", "70000"); !strings.Contains(out.stderr,
+		"limit is 70000") {
 		t.Errorf("resume: %s", out.stderr)
 	}
 	if out := h.run(0, "run", "--yes", "--resume", id); out.stdout != "done\n" {
@@ -361,7 +377,8 @@ func TestI9_MaxJournal(t *testing.T) {
 
 // Resuming with --dir moves a session to another directory for good and tells the model.
 func TestI15_ResumeInAnotherDirectory(t *testing.T) {
-	url, server := serve(t, nil, say("first"), say("second"), say("", use("shell", map[string]any{"command": "echo in=$(pwd -P)"})), say("third"), say("fourth"))
+	url, server := serve(t, nil, say("first"), say("second"),
+		say("", use("shell", map[string]any{"command": "echo in=$(pwd -P)"})), say("third"), say("fourth"))
 	h := newHome(t, url)
 	h.run(0, "run", "--yes", "the task")
 	id := h.sessions()[0].ID
@@ -373,7 +390,8 @@ func TestI15_ResumeInAnotherDirectory(t *testing.T) {
 	for i, c := range []struct {
 		args []string
 		told int
-	}{{[]string{"--resume", id, "here"}, 0}, {[]string{"--resume", id, "--dir", dir, "there"}, 1}, {[]string{"--resume", id, "still there"}, 1}} {
+	}{{[]string{"--resume", id, "here"}, 0}, {[]string{"--resume", id, "--dir", dir, "there"}, 1},
+		{[]string{"--resume", id, "still there"}, 1}} {
 		h.run(0, append([]string{"run", "--yes"}, c.args...)...)
 		requests := server.Requests()
 		if n := strings.Count(string(requests[len(requests)-1].Body), told); n != c.told {
@@ -386,7 +404,8 @@ func TestI15_ResumeInAnotherDirectory(t *testing.T) {
 	if show := h.run(0, "sessions", "show", id).stdout; !strings.Contains(show, dir) {
 		t.Errorf("show: %s", show)
 	}
-	if out := h.run(2, "run", "--yes", "--resume", id, "--provider", "openai", "x"); !strings.Contains(out.stderr, "openai needs a model of its own; pass one with --model") {
+	if out := h.run(2, "run", "--yes", "--resume", id, "--provider", "openai", "x"); !strings.Contains(out.stderr,
+		"openai needs a model of its own; pass one with --model") {
 		t.Errorf("resume with another provider: %s", out.stderr)
 	}
 }

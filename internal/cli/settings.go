@@ -73,11 +73,14 @@ func givenValues(flags *pflag.FlagSet) (values []settings.Value) {
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			text = list.GetSlice()
 		}
-		values = append(values, settings.Value{Key: s.Key, Text: text, Origin: settings.Origin{Place: settings.PlaceFlag, Name: "--" + s.Flag()}})
+		values = append(values, settings.Value{Key: s.Key, Text: text,
+			Origin: settings.Origin{Place: settings.PlaceFlag, Name: "--" + s.Flag()}})
 	}
-	for flag, mode := range map[string]permit.Mode{"yes": permit.ModeFull, "ask": permit.ModeAsk, "read-only": permit.ModeReadOnly} {
+	for flag, mode := range map[string]permit.Mode{"yes": permit.ModeFull, "ask": permit.ModeAsk,
+		"read-only": permit.ModeReadOnly} {
 		if f := flags.Lookup(flag); f != nil && f.Value.String() == "true" {
-			values = append(values, settings.Value{Key: "mode", Text: []string{string(mode)}, Origin: settings.Origin{Place: settings.PlaceFlag, Name: "--" + flag}})
+			values = append(values, settings.Value{Key: "mode", Text: []string{string(mode)},
+				Origin: settings.Origin{Place: settings.PlaceFlag, Name: "--" + flag}})
 		}
 	}
 	return values

@@ -86,7 +86,8 @@ func (s Stopper) Stop() int { return s.stop() }
 type SessionFlags struct{ sessionFlags }
 
 // ofOneSession names the flags that make no sense for many sessions.
-var ofOneSession = map[string]bool{"no-journal": true, "no-checkpoints": true, "env-command": true, "debug": true, "add-dir": true, "ask": true}
+var ofOneSession = map[string]bool{"no-journal": true, "no-checkpoints": true, "env-command": true, "debug": true,
+	"add-dir": true, "ask": true}
 
 // Register adds the flags to those of a command.
 func (f *SessionFlags) Register(flags *pflag.FlagSet) {
@@ -112,11 +113,13 @@ func (f *SessionFlags) Config(flags *pflag.FlagSet, ask bool) (attractor.Config,
 	switch mode := f.chosenMode(); {
 	case ask || mode == permit.ModeFull || mode == permit.ModeReadOnly:
 	case mode == permit.ModeAsk:
-		return attractor.Config{}, fail(exitUsage, "%s: nobody is asked here; choose another mode, such as --mode accept-edits, or let a worker ask those who submit its "+
-			"tasks (attractor fleet worker --ask-clients)", f.askedBy())
+		return attractor.Config{},
+			fail(exitUsage, "%s: nobody is asked here; choose another mode, such as --mode accept-edits, or let a worker ask those who submit its "+
+				"tasks (attractor fleet worker --ask-clients)", f.askedBy())
 	case mode == "" && len(f.rules)+len(f.allowTools) == 0:
-		return attractor.Config{}, fail(exitUsage, "nobody is there to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what "+
-			"changes or runs anything, --mode accept-edits for something between, or --rules or --allow-tool to refuse what they do not allow")
+		return attractor.Config{},
+			fail(exitUsage, "nobody is there to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what "+
+				"changes or runs anything, --mode accept-edits for something between, or --rules or --allow-tool to refuse what they do not allow")
 	}
 	f.noJournal = true // the fleet keeps it
 	c, err := f.config(flags.Changed)
@@ -138,7 +141,8 @@ func View(ctx context.Context, stdout, stderr io.Writer, store journal.Store, po
 	if port < 0 || port > maxPort {
 		return fail(exitUsage, "--port must be from 1 to %d, or 0 for any that is free, not %d", maxPort, port)
 	}
-	return serveViewer(ctx, terminal{out: stdout, err: stderr}, web.New(viewerOptions(store, environmentSecrets())), port, id, false)
+	return serveViewer(ctx, terminal{out: stdout, err: stderr}, web.New(viewerOptions(store, environmentSecrets())),
+		port, id, false)
 }
 
 // Same reports whether two streams write to the same terminal, file or pipe.

@@ -67,7 +67,8 @@ type stopper struct {
 
 // newStopper begins to listen. The first signal calls end. The caller must call stop.
 func newStopper(out io.Writer, end func()) *stopper {
-	e := &stopper{out: out, end: end, signals: make(chan os.Signal, 2), quit: make(chan struct{}), done: make(chan struct{})}
+	e := &stopper{out: out, end: end, signals: make(chan os.Signal, 2), quit: make(chan struct{}),
+		done: make(chan struct{})}
 	notifyOfEnd(e.signals)
 	go e.listen()
 	return e

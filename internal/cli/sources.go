@@ -19,11 +19,13 @@ func printSources(t terminal, found *instructions.Found) error {
 	for i := range found.Documents {
 		d := &found.Documents[i]
 		shown += d.Shown
-		if _, err := fmt.Fprintf(t.out, "%7d bytes  %s: %s\n", d.Size, sanitize.Line(d.Path), describeSource(d)); err != nil {
+		if _, err := fmt.Fprintf(t.out, "%7d bytes  %s: %s\n", d.Size, sanitize.Line(d.Path),
+			describeSource(d)); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(t.out, "%d bytes of the prompt. The documents of directories below come when a session reads or changes a file there.\n", shown)
+	_, err := fmt.Fprintf(t.out,
+		"%d bytes of the prompt. The documents of directories below come when a session reads or changes a file there.\n", shown)
 	return err
 }
 

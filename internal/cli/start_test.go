@@ -17,7 +17,8 @@ import (
 
 // informing returns command lines that only print what the program knows about itself.
 func informing() [][]string {
-	return [][]string{{"version"}, {"--help"}, {"run", "--help"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion", "fish"}}
+	return [][]string{{"version"}, {"--help"}, {"run", "--help"}, {"completion", "bash"}, {"completion", "zsh"},
+		{"completion", "fish"}}
 }
 
 // A command that needs no profile, schema or catalog builds none. Each of them takes thousands of
@@ -46,7 +47,9 @@ func TestK1_InitializationIsEmpty(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}
-	lines := regexp.MustCompile(`(?m)^init (github.com/attractor-go/\S+) @.* (\d+) bytes, (\d+) allocs$`).FindAllStringSubmatch(trace.String(), -1)
+	lines := regexp.MustCompile(
+		`(?m)^init (github.com/attractor-go/\S+) @.* (\d+) bytes, (\d+) allocs$`).FindAllStringSubmatch(trace.String(),
+		-1)
 	if len(lines) == 0 {
 		t.Fatalf("there is no trace of the initialization:\n%s", trace.String())
 	}

@@ -21,8 +21,10 @@ import (
 // and the shared cases if they are there.
 func hostileTexts(t *testing.T) []string {
 	t.Helper()
-	texts := []string{"\x1b[31mred\x1b[8mconcealed", "\x1b]0;title\a", "\x1b]52;c;cHduZWQ=\a", "\x1b[6n", "\x9b31m", "\u009b31m", "over\rwritten", "back\b\b\bspace",
-		"zero\u200bwidth", "bidi\u202eover", "tag\U000e0041", "bad\xff\xfe", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "\x1b_Gf=100;AAAA\x1b\\", "\x0e\x7f\x85", "\x1b[2J\x1b[H"}
+	texts := []string{"\x1b[31mred\x1b[8mconcealed", "\x1b]0;title\a", "\x1b]52;c;cHduZWQ=\a", "\x1b[6n", "\x9b31m",
+		"\u009b31m", "over\rwritten", "back\b\b\bspace",
+		"zero\u200bwidth", "bidi\u202eover", "tag\U000e0041", "bad\xff\xfe", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\",
+		"\x1b_Gf=100;AAAA\x1b\\", "\x0e\x7f\x85", "\x1b[2J\x1b[H"}
 	data, err := os.ReadFile("../../../shared/corpora/terminal_escape/cases.jsonl")
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Logf("the shared corpora are missing, so only %d texts are tested: %v", len(texts), err)
@@ -66,7 +68,8 @@ func runOnTerminal(t *testing.T, cmd *exec.Cmd) (screen string, code int) {
 // own colours.
 func checkHarmless(t *testing.T, what, screen string) {
 	t.Helper()
-	for _, colour := range []string{"\x1b[0m", "\x1b[m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"} {
+	for _, colour := range []string{"\x1b[0m", "\x1b[m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m",
+		"\x1b[36m"} {
 		screen = strings.ReplaceAll(screen, colour, "")
 	}
 	if clean := sanitize.Text(screen); clean != screen {
@@ -79,10 +82,13 @@ func TestI10_TerminalGetsText(t *testing.T) {
 	hostile := hostileTexts(t)
 	all := strings.Join(hostile, " | ")
 	name := "h" + strings.NewReplacer("/", "", "\x00", "", "\n", "").Replace(strings.Join(hostile[:16], ""))
-	url, _ := serve(t, map[int]fakellm.Fault{5: {Kind: fakellm.FaultStatus, Status: 400, Body: string(mustJSON(t, map[string]any{"type": "error",
-		"error": map[string]any{"type": "invalid_request_error", "message": all}}))}},
-		say(all, use("shell", map[string]any{"command": "cat raw; ls; echo " + strings.ReplaceAll(all, "'", "")}), use(name, map[string]any{"x": all}),
-			use("ask_user", map[string]any{"question": all + "\nAllow it?", "options": []string{all, "no"}}), use("read_file", map[string]any{"file_path": name})),
+	url, _ := serve(t, map[int]fakellm.Fault{5: {Kind: fakellm.FaultStatus, Status: 400,
+		Body: string(mustJSON(t, map[string]any{"type": "error",
+			"error": map[string]any{"type": "invalid_request_error", "message": all}}))}},
+		say(all, use("shell", map[string]any{"command": "cat raw; ls; echo " + strings.ReplaceAll(all, "'", "")}),
+			use(name, map[string]any{"x": all}),
+			use("ask_user", map[string]any{"question": all + "\nAllow it?", "options": []string{all, "no"}}),
+			use("read_file", map[string]any{"file_path": name})),
 		fakellm.Turn{Thinking: all, Text: all}, fakellm.Turn{Text: all})
 	h := newHome(t, url)
 	h.dir = filepath.Join(h.dir, name)
@@ -98,7 +104,8 @@ func TestI10_TerminalGetsText(t *testing.T) {
 		t.Helper()
 		cmd := attractorCommand(t, args...)
 		cmd.Dir = h.dir
-		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
+		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test",
+			"ANTHROPIC_BASE_URL="+url)
 		screen, got := runOnTerminal(t, cmd)
 		if got != code {
 			t.Errorf("%.40q: exit code %d, want %d\n%s", args, got, code, screen)
@@ -106,7 +113,8 @@ func TestI10_TerminalGetsText(t *testing.T) {
 		checkHarmless(t, strings.Join(args[:min(2, len(args))], " "), screen)
 		return screen
 	}
-	if screen := on(0, "run", "--ask", "--dir", h.dir, "the task "+all); !strings.Contains(screen, `\u{1b}[2J`) || !strings.Contains(screen, "\x1b[32m✓") {
+	if screen := on(0, "run", "--ask", "--dir", h.dir, "the task "+all); !strings.Contains(screen, `\u{1b}[2J`) ||
+		!strings.Contains(screen, "\x1b[32m✓") {
 		t.Errorf("the screen lacks the escaped text or the colours:\n%q", screen)
 	}
 	on(0, "run", "--yes", "--json", "--dir", h.dir, all)
@@ -115,18 +123,23 @@ func TestI10_TerminalGetsText(t *testing.T) {
 	if screen := on(0, "sessions", "export", id); !strings.Contains(screen, `\u{1b}[2J`) {
 		t.Errorf("the export lacks the text:\n%q", screen)
 	}
-	for _, args := range [][]string{{"sessions", "list"}, {"sessions", "list", "--json"}, {"sessions", "show", id}, {"sessions", "events", id}, {"sessions", "replay", id},
-		{"prompt", "--instructions", all}, {"tool", "shell", `{"command":"cat raw"}`}, {"tool", "read_file", `{"file_path":"raw"}`}} {
+	for _, args := range [][]string{{"sessions", "list"}, {"sessions", "list", "--json"}, {"sessions", "show", id},
+		{"sessions", "events", id}, {"sessions", "replay", id},
+		{"prompt", "--instructions", all}, {"tool", "shell", `{"command":"cat raw"}`},
+		{"tool", "read_file", `{"file_path":"raw"}`}} {
 		on(0, args...)
 	}
-	for _, args := range [][]string{{"sessions", "show", all}, {"run", "--dir", all, "x"}, {"run", "--effort", "x", "--" + all}, {all}, {"run", "--instructions", "@" + all, "x"},
-		{"models", "--provider", all}, {"tools", "--profile", all}, {"completion", all}, {"tool", "shell", all}, {"run", "--provider", all, "x"}} {
+	for _, args := range [][]string{{"sessions", "show", all}, {"run", "--dir", all, "x"},
+		{"run", "--effort", "x", "--" + all}, {all}, {"run", "--instructions", "@" + all, "x"},
+		{"models", "--provider", all}, {"tools", "--profile", all}, {"completion", all}, {"tool", "shell", all},
+		{"run", "--provider", all, "x"}} {
 		on(exitUsage, args...)
 	}
 	// A pipe receives unchanged text, except for errors and completions, because these are shown on
 	// a terminal.
 	for _, args := range [][]string{{"__complete", "sessions", "show", ""}, {"__complete", "run", "--resume", ""}} {
-		if out := h.run(0, args...); !strings.Contains(out.stdout, id) || sanitize.Text(out.stdout+out.stderr) != out.stdout+out.stderr {
+		if out := h.run(0, args...); !strings.Contains(out.stdout, id) ||
+			sanitize.Text(out.stdout+out.stderr) != out.stdout+out.stderr {
 			t.Errorf("%q: %q %q", args, out.stdout, out.stderr)
 		}
 	}

@@ -46,7 +46,8 @@ func onScreen(t *testing.T, cmd *exec.Cmd, width, height int) *screen {
 	if err := os.WriteFile(filepath.Join(s.dir, "conf"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-f", filepath.Join(s.dir, "conf"), "new-session", "-d", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height), "-c", cmd.Dir, "env", "-i"}
+	args := []string{"-f", filepath.Join(s.dir, "conf"), "new-session", "-d", "-x", strconv.Itoa(width), "-y",
+		strconv.Itoa(height), "-c", cmd.Dir, "env", "-i"}
 	args = append(args, "TERM=screen-256color")
 	args = append(args, cmd.Env...)
 	args = append(append(args, cmd.Path), cmd.Args[1:]...)

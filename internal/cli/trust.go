@@ -72,7 +72,8 @@ For machines, attractor run --trust-project trusts a project for one run and kee
 func tellUntrusted(t terminal, s *attractor.Setup) {
 	p := s.Project
 	if line := p.Untrusted(); line != "" && !s.TellsUnused() {
-		warn(t.err, render.OneLine(line)+"; to see it and decide, run: attractor trust "+render.OneLine(shquote.Shown(p.Root)))
+		warn(t.err, render.OneLine(line)+"; to see it and decide, run: attractor trust "+
+			render.OneLine(shquote.Shown(p.Root)))
 	}
 }
 
@@ -97,7 +98,8 @@ func listTrust(t terminal, store *trust.Store, asJSON bool) error {
 			warn(t.err, render.OneLine(e.Problem))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\tfiles: %d\t%s\n", e.State, e.Time.Local().Format(time.DateTime), e.Files, render.OneLine(e.Root))
+		fmt.Fprintf(w, "%s\t%s\tfiles: %d\t%s\n", e.State, e.Time.Local().Format(time.DateTime), e.Files,
+			render.OneLine(e.Root))
 	}
 	return w.Flush()
 }
@@ -172,7 +174,8 @@ func showProject(t terminal, p *load.Project) {
 	}
 	fmt.Fprintf(t.out, "\nChanges since you decided on %s:\n", p.Decision.Since.Local().Format(time.DateTime))
 	for _, c := range p.Decision.Changes {
-		fmt.Fprintf(t.out, "  %s %s\n    %s\n", c.What, render.OneLine(c.Name), strings.ReplaceAll(strings.TrimRight(sanitize.Text(c.Diff), "\n"), "\n", "\n    "))
+		fmt.Fprintf(t.out, "  %s %s\n    %s\n", c.What, render.OneLine(c.Name),
+			strings.ReplaceAll(strings.TrimRight(sanitize.Text(c.Diff), "\n"), "\n", "\n    "))
 	}
 }
 

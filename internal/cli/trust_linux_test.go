@@ -17,7 +17,8 @@ func (h *home) onTerminal(code int, typed string, args ...string) string {
 	h.Helper()
 	cmd := attractorCommand(h.T, args...)
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test",
+		"ANTHROPIC_BASE_URL="+h.url)
 	p := startOnTerminal(h.T, cmd)
 	for line := range strings.Lines(typed) {
 		if p.next(trustLabel) != "" {
@@ -56,30 +57,35 @@ func (h *home) decisions() (list []trust.Entry) {
 // A person sees what a project starts and allows, decides, and is asked again with the difference
 // when it changes. A run warns until then.
 func TestL10_TrustOnATerminal(t *testing.T) {
-	url, _ := serve(t, nil, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"})
+	url, _ := serve(t, nil, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"},
+		fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "done"})
 	h := newHome(t, url)
 	warned := func(want string, args ...string) {
 		t.Helper()
 		out := h.run(0, append([]string{"run", "--yes", "x"}, args...)...)
-		if strings.Contains(out.stderr, "attractor trust") != (want != "") || !strings.Contains(out.stderr, want) || strings.Count(out.stderr, "warning") > 1 {
+		if strings.Contains(out.stderr, "attractor trust") != (want != "") || !strings.Contains(out.stderr, want) ||
+			strings.Count(out.stderr, "warning") > 1 {
 			t.Errorf("run %q says %q, want %q", args, out.stderr, want)
 		}
 	}
 	if out := h.run(0, "trust"); !strings.Contains(out.stdout, "has no files that start or allow something") {
 		t.Errorf("%q", out.stdout)
 	}
-	h.put(".claude/settings.json", `{"permissions":{"allow":["Bash(\u001b[31mgo test:*)"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./check.sh"}]}]}}`)
+	h.put(".claude/settings.json",
+		`{"permissions":{"allow":["Bash(\u001b[31mgo test:*)"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./check.sh"}]}]}}`)
 	h.put("check.sh", "echo one\n")
 	warned("the project is not trusted: hooks: Stop; rules: ")
 	warned("", "--trust-project")
 	if list := h.decisions(); len(list) != 0 {
 		t.Errorf("--trust-project has kept %+v", list)
 	}
-	if out := h.run(exitUsage, "trust"); !strings.Contains(out.stderr, "no terminal to ask on") || !strings.Contains(out.stderr, "--trust-project") {
+	if out := h.run(exitUsage, "trust"); !strings.Contains(out.stderr, "no terminal to ask on") ||
+		!strings.Contains(out.stderr, "--trust-project") {
 		t.Errorf("%q", out.stderr)
 	}
 	screen := h.onTerminal(exitFailed, "\nperhaps\n\x04", "trust")
-	for _, want := range []string{".claude/settings.json (settings, ", `allows: Bash(\u{1b}[31mgo test:*)`, "hook: ./check.sh", "check.sh (script, 9 bytes, executable)", "nothing was decided"} {
+	for _, want := range []string{".claude/settings.json (settings, ", `allows: Bash(\u{1b}[31mgo test:*)`,
+		"hook: ./check.sh", "check.sh (script, 9 bytes, executable)", "nothing was decided"} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("%q is not on the screen:\n%s", want, screen)
 		}
@@ -93,7 +99,8 @@ func TestL10_TrustOnATerminal(t *testing.T) {
 	}
 	h.put("check.sh", "echo one\necho \u202etwo\x1b[2J\n")
 	warned("the project has changed since you decided about it (check.sh): hooks: Stop; rules: ")
-	if screen := h.onTerminal(0, "n\n", "trust"); !strings.Contains(screen, `+echo \u{202e}two\u{1b}[2J`) || !strings.Contains(screen, "  changed check.sh") || strings.Contains(screen, "changed .claude") {
+	if screen := h.onTerminal(0, "n\n", "trust"); !strings.Contains(screen, `+echo \u{202e}two\u{1b}[2J`) ||
+		!strings.Contains(screen, "  changed check.sh") || strings.Contains(screen, "changed .claude") {
 		t.Errorf("%s", screen)
 	}
 	warned("you have declined to trust the project: hooks: Stop")
@@ -102,7 +109,8 @@ func TestL10_TrustOnATerminal(t *testing.T) {
 	}
 	h.run(0, "trust", "--revoke")
 	warned("the project is not trusted: hooks: Stop; rules: ")
-	if out := h.run(exitFailed, "trust", "--revoke"); !strings.Contains(out.stderr, "no decision") || !strings.Contains(out.stderr, "--list") {
+	if out := h.run(exitFailed, "trust", "--revoke"); !strings.Contains(out.stderr, "no decision") ||
+		!strings.Contains(out.stderr, "--list") {
 		t.Errorf("%q", out.stderr)
 	}
 }
@@ -114,7 +122,8 @@ func TestU18_TrustOfAnEmptyProject(t *testing.T) {
 	if screen := h.onTerminal(0, "y\n", "trust"); !strings.Contains(screen, "The project is trusted.") {
 		t.Errorf("%s", screen)
 	}
-	has(t, h.run(0, "trust").stdout, "has no files that start or allow something", "You have trusted this project since")
+	has(t, h.run(0, "trust").stdout, "has no files that start or allow something",
+		"You have trusted this project since")
 	where := func() string { return h.run(0, "mcp", "call", "lab", "environment", "{}").stdout }
 	has(t, where(), "cwd="+h.dir+"\n")
 	h.put(".claude/settings.json", `{"permissions":{"allow":["Bash(ls)"]}}`)
@@ -132,7 +141,8 @@ func TestL10_TrustIsRefused(t *testing.T) {
 	if !strings.Contains(screen, "leads out of the project, to /etc") || strings.Contains(screen, "[y]es") {
 		t.Errorf("%s", screen)
 	}
-	if out := h.run(exitUsage, "run", "--yes", "--trust-project", "x"); !strings.Contains(out.stderr, "cannot be trusted: .claude") {
+	if out := h.run(exitUsage, "run", "--yes", "--trust-project", "x"); !strings.Contains(out.stderr,
+		"cannot be trusted: .claude") {
 		t.Errorf("%q", out.stderr)
 	}
 	if err := os.Remove(filepath.Join(h.dir, ".claude")); err != nil {
@@ -148,7 +158,8 @@ func TestL10_TrustIsRefused(t *testing.T) {
 	if list := h.decisions(); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
-	for _, args := range [][]string{{"trust", "a", "b"}, {"trust", "--list", "a"}, {"trust", "--json"}, {"trust", "--list", "--revoke"}, {"trust", "/nope"}} {
+	for _, args := range [][]string{{"trust", "a", "b"}, {"trust", "--list", "a"}, {"trust", "--json"},
+		{"trust", "--list", "--revoke"}, {"trust", "/nope"}} {
 		h.run(exitUsage, args...)
 	}
 }

@@ -29,7 +29,8 @@ func BenchmarkK2_TextTurn(b *testing.B) {
 		fresh     bool    // the home
 		goal      float64 // 0 means none
 	}{
-		{"outside", b.TempDir(), 0, false, 1.6}, {"inside", repository, 0, false, 2.5}, {"command", b.TempDir(), 1, false, 0}, {"first", b.TempDir(), 0, true, 0},
+		{"outside", b.TempDir(), 0, false, 1.6}, {"inside", repository, 0, false, 2.5},
+		{"command", b.TempDir(), 1, false, 0}, {"first", b.TempDir(), 0, true, 0},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			url, _ := serve(b, nil, shellRounds(c.commands)...)
@@ -61,7 +62,8 @@ func BenchmarkK2_TextTurn(b *testing.B) {
 func buildLoop(b *testing.B) string {
 	b.Helper()
 	bin := filepath.Join(b.TempDir(), "loop")
-	if out, err := exec.Command("go", "build", "-o", bin, "../../bench/programs/loop/main.go").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", bin,
+		"../../bench/programs/loop/main.go").CombinedOutput(); err != nil {
 		b.Fatalf("go build: %v\n%s", err, out)
 	}
 	return bin

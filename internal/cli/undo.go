@@ -56,7 +56,8 @@ the index. docs/checkpoints.md says what else is not covered.`,
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what would be done")
 	flags.BoolVar(&f.force, "force", false, "also put back what somebody else has changed since")
 	flags.BoolVar(&f.redo, "redo", false, "take the last undo back")
-	flags.BoolVar(&f.git, "git", false, "also put back HEAD, its branch and the index of the repository, where the session has moved them")
+	flags.BoolVar(&f.git, "git", false,
+		"also put back HEAD, its branch and the index of the repository, where the session has moved them")
 	flags.BoolVar(&f.asJSON, "json", false, "print the plan and the result as a JSON object; needs --yes or --dry-run")
 	return cmd
 }
@@ -103,7 +104,8 @@ func (f *undoFlags) undo(ctx context.Context, t terminal, args []string) (err er
 		return fail(exitFailed, "%w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	place, closeIt, err := attractor.OpenPoints(ctx, points, attractor.EnvHelper, func(text string) { warn(t.err, text) })
+	place, closeIt, err := attractor.OpenPoints(ctx, points, attractor.EnvHelper,
+		func(text string) { warn(t.err, text) })
 	if err != nil {
 		return hostError(err)
 	}
@@ -113,7 +115,8 @@ func (f *undoFlags) undo(ctx context.Context, t terminal, args []string) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, u.Close()) }()
-	return f.carryOut(ctx, t, u, points, func(ctx context.Context, kind string, data json.RawMessage, text string) error {
+	return f.carryOut(ctx, t, u, points, func(ctx context.Context, kind string, data json.RawMessage,
+		text string) error {
 		return agent.AddNote(ctx, log, kind, data, text)
 	})
 }
@@ -138,7 +141,8 @@ func (f *undoFlags) points(ctx context.Context, store *journal.Dir, args []strin
 }
 
 // plan plans the undo that the flags and arguments choose.
-func (f *undoFlags) plan(ctx context.Context, e env.Environment, points *undo.Points, args []string) (*undo.Undo, error) {
+func (f *undoFlags) plan(ctx context.Context, e env.Environment, points *undo.Points, args []string) (*undo.Undo,
+	error) {
 	dir, err := undo.UserDir(os.Getenv)
 	if err != nil {
 		return nil, hostError(err)
@@ -222,7 +226,8 @@ type noteFunc = func(ctx context.Context, kind string, data json.RawMessage, tex
 func confirmed(ctx context.Context, t terminal, question string) (bool, error) {
 	c := openConsole(t)
 	if c == nil {
-		return false, fail(exitUsage, "there is no terminal to ask on; pass --yes to go on without a question, or --dry-run to only see what would be done")
+		return false, fail(exitUsage,
+			"there is no terminal to ask on; pass --yes to go on without a question, or --dry-run to only see what would be done")
 	}
 	defer c.Close() // nothing is written to it
 	line, err := c.ask(ctx, question)
@@ -265,7 +270,8 @@ has changed, too. attractor undo takes changes back.`,
 		},
 	}
 	cmd.Flags().BoolVar(&stat, "stat", false, "show only the names, and how many lines were added and removed")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object with the changes: files, each with path, before, after and text")
+	cmd.Flags().BoolVar(&asJSON, "json", false,
+		"print a JSON object with the changes: files, each with path, before, after and text")
 	return cmd
 }
 

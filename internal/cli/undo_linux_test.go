@@ -13,7 +13,8 @@ import (
 // model hears of it with the next message.
 func TestO4_UndoInAConversation(t *testing.T) {
 	t.Parallel()
-	url, asked := gatedModel(t, 2, say("", use("shell", map[string]any{"command": "rm a.txt new*; echo new >b.txt"})), fakellm.Turn{Text: "All tidy."}, fakellm.Turn{Text: "I see."})
+	url, asked := gatedModel(t, 2, say("", use("shell", map[string]any{"command": "rm a.txt new*; echo new >b.txt"})),
+		fakellm.Turn{Text: "All tidy."}, fakellm.Turn{Text: "I see."})
 	h := chatHome(t, url)
 	h.file("a.txt", "precious\n")
 	h.file("new\nline", "a name that sessions refuse to make\n")
@@ -51,7 +52,8 @@ func TestO4_UndoInAConversation(t *testing.T) {
 	if now := treeOf(t, h.dir); now != after {
 		t.Errorf("after /redo:\n%s\nwant\n%s", now, after)
 	}
-	if got := lastUser(next); !strings.Contains(got, "The user has taken back what was changed after turn 0") || !strings.Contains(got, "a.txt") {
+	if got := lastUser(next); !strings.Contains(got, "The user has taken back what was changed after turn 0") ||
+		!strings.Contains(got, "a.txt") {
 		t.Errorf("the model hears %q", got)
 	}
 	next.answer()
@@ -76,8 +78,10 @@ func TestO4_DiffInAConversation(t *testing.T) {
 		t.Run(c.flag, func(t *testing.T) {
 			t.Parallel()
 			elsewhere := t.TempDir()
-			url, _ := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "a.txt", "content": "written\n"}),
-				use("write_file", map[string]any{"file_path": filepath.Join(elsewhere, "b.txt"), "content": "elsewhere\n"})),
+			url, _ := serve(t, nil, say("",
+				use("write_file", map[string]any{"file_path": "a.txt", "content": "written\n"}),
+				use("write_file", map[string]any{"file_path": filepath.Join(elsewhere, "b.txt"),
+					"content": "elsewhere\n"})),
 				say("", use("shell", map[string]any{"command": "echo formatted >a.txt"})), say("Done."))
 			h := chatHome(t, url)
 			s := onScreen(t, chatting(h, "--yes", c.flag, "--add-dir", elsewhere), 100, 40)
@@ -90,7 +94,10 @@ func TestO4_DiffInAConversation(t *testing.T) {
 			before := s.all()
 			s.send("/diff")
 			for _, want := range []string{c.want, "+ elsewhere"} {
-				s.until("the diff with "+want, func() bool { return strings.Count(s.all(), want) > strings.Count(before, want) })
+				s.until("the diff with "+want, func() bool {
+					return strings.Count(s.all(), want) > strings.Count(before,
+						want)
+				})
 			}
 			if strings.Count(s.all(), c.not) > strings.Count(before, c.not) {
 				t.Errorf("the diff has %q:\n%s", c.not, s.all())
@@ -106,7 +113,8 @@ func TestO4_DiffInAConversation(t *testing.T) {
 // When what was recorded is gone, /diff says so and shows what the calls say.
 func TestO4_DiffWithoutTheStore(t *testing.T) {
 	t.Parallel()
-	url, _ := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "a.txt", "content": "written\n"})), say("Done."))
+	url, _ := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "a.txt", "content": "written\n"})),
+		say("Done."))
 	h := chatHome(t, url)
 	h.run(0, "run", "--yes", "go")
 	store := filepath.Join(h.home, ".local", "state", "attractor", "checkpoints")

@@ -68,7 +68,8 @@ const mess = `rm -r src && mkdir -p new/empty && ln -s ../a.txt new/link && prin
 func messyHome(t *testing.T) (h *home, before, after string) {
 	t.Helper()
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": mess})), fakellm.Turn{Text: "done"},
-		say("", use("write_file", map[string]any{"file_path": "late.txt", "content": "late\n"})), fakellm.Turn{Text: "done, too"}, fakellm.Turn{Text: "I see"})
+		say("", use("write_file", map[string]any{"file_path": "late.txt", "content": "late\n"})),
+		fakellm.Turn{Text: "done, too"}, fakellm.Turn{Text: "I see"})
 	h = newHome(t, url)
 	if err := os.MkdirAll(filepath.Join(h.dir, "src/deep"), 0o755); err != nil {
 		t.Fatal(err)
@@ -76,7 +77,8 @@ func messyHome(t *testing.T) (h *home, before, after string) {
 	if err := os.Mkdir(filepath.Join(h.dir, "ignored"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"a.txt": "one\n", "run.sh": "exit\n", "src/deep/b.txt": "b\n", "move.txt": "moves\n", "bin": "\x00", "ignored/big": "x", ".gitignore": "ignored/\n", "odd\nname": "x"} {
+	for name, text := range map[string]string{"a.txt": "one\n", "run.sh": "exit\n", "src/deep/b.txt": "b\n",
+		"move.txt": "moves\n", "bin": "\x00", "ignored/big": "x", ".gitignore": "ignored/\n", "odd\nname": "x"} {
 		h.file(name, text)
 	}
 	if err := os.Mkdir(filepath.Join(h.dir, "src/empty"), 0o700); err != nil {
@@ -98,13 +100,15 @@ func TestO4_UndoAndRedo(t *testing.T) {
 			t.Errorf("the diff lacks %q:\n%s", want, diff)
 		}
 	}
-	if stat := h.run(0, "sessions", "diff", id, "--stat").stdout; !strings.Contains(stat, "a.txt | +1 -1\n") || !strings.Contains(stat, "move.txt => moved.txt | +0 -0") {
+	if stat := h.run(0, "sessions", "diff", id, "--stat").stdout; !strings.Contains(stat, "a.txt | +1 -1\n") ||
+		!strings.Contains(stat, "move.txt => moved.txt | +0 -0") {
 		t.Errorf("--stat:\n%s", stat)
 	}
 	if out := h.run(exitUsage, "undo"); !strings.Contains(out.stderr, "pass --yes") || treeOf(t, h.dir) != after {
 		t.Errorf("without a terminal: %s", out.stderr)
 	}
-	if out := h.run(0, "undo", "--dry-run"); !strings.Contains(out.stdout, "a.txt") || !strings.Contains(out.stdout, "ignored/") || treeOf(t, h.dir) != after {
+	if out := h.run(0, "undo", "--dry-run"); !strings.Contains(out.stdout, "a.txt") || !strings.Contains(out.stdout,
+		"ignored/") || treeOf(t, h.dir) != after {
 		t.Errorf("--dry-run: %s", out.stdout)
 	}
 	out := h.run(0, "undo", "--yes")
@@ -133,17 +137,20 @@ func TestO4_UndoByTurn(t *testing.T) {
 	id := h.sessions()[0].ID
 	h.run(0, "run", "--yes", "--resume", id, "and a file")
 	show := h.run(0, "sessions", "show", id).stdout
-	if diff := h.run(0, "sessions", "diff", id, "4").stdout; !strings.Contains(diff, "late.txt") || strings.Contains(diff, "a.txt") {
+	if diff := h.run(0, "sessions", "diff", id, "4").stdout; !strings.Contains(diff, "late.txt") ||
+		strings.Contains(diff, "a.txt") {
 		t.Errorf("the changes after turn 4:\n%s\n%s", diff, show)
 	}
-	if diff := h.run(0, "sessions", "diff", id, "2").stdout; strings.Contains(diff, "a.txt") { // a fork behind turn 2 has it, too
+	// a fork behind turn 2 has it, too
+	if diff := h.run(0, "sessions", "diff", id, "2").stdout; strings.Contains(diff, "a.txt") {
 		t.Errorf("the changes after turn 2:\n%s", diff)
 	}
 	for _, turn := range []string{"-1", "x", "99"} {
 		h.run(exitUsage, "sessions", "diff", id, turn)
 		h.run(exitUsage, "undo", "--yes", id, turn)
 	}
-	if out := h.run(0, "undo", id, "4", "--yes", "--json").stdout; !strings.Contains(out, `"late.txt"`) || strings.Contains(out, `"a.txt"`) {
+	if out := h.run(0, "undo", id, "4", "--yes", "--json").stdout; !strings.Contains(out, `"late.txt"`) ||
+		strings.Contains(out, `"a.txt"`) {
 		t.Errorf("--json: %s", out)
 	}
 	if now := treeOf(t, h.dir); now != after {
@@ -151,7 +158,8 @@ func TestO4_UndoByTurn(t *testing.T) {
 	}
 	h.run(0, "run", "--yes", "--resume", id, "what now?")
 	text := h.run(0, "sessions", "export", id).stdout
-	if !strings.Contains(text, "The user has taken back what was changed after turn 4. These files are as they were before: late.txt.") {
+	if !strings.Contains(text,
+		"The user has taken back what was changed after turn 4. These files are as they were before: late.txt.") {
 		t.Errorf("the model was told:\n%s", text)
 	}
 	h.run(0, "sessions", "replay", id)
@@ -165,7 +173,8 @@ func TestO7_SomebodyElsesChanges(t *testing.T) {
 	h.file("mine.txt", "mine\n")
 	out := h.run(0, "undo", "--yes")
 	now := treeOf(t, h.dir)
-	if !strings.Contains(out.stdout, "a.txt: changed by somebody else since") || readText(t, h, "a.txt") != "mine\n" || !strings.Contains(now, "mine.txt") || !strings.Contains(now, "src/deep/b.txt") {
+	if !strings.Contains(out.stdout, "a.txt: changed by somebody else since") || readText(t, h, "a.txt") != "mine\n" ||
+		!strings.Contains(now, "mine.txt") || !strings.Contains(now, "src/deep/b.txt") {
 		t.Errorf("after undo:\n%s\n%s", now, out.stdout)
 	}
 	h.run(0, "undo", "--yes", "--force")
@@ -213,11 +222,13 @@ func TestO7_InterruptedUndo(t *testing.T) {
 	undos := filepath.Join(h.home, ".local/state/attractor/checkpoints/undo")
 	sum := sha256.Sum256([]byte(realDir(t, h.dir)))
 	file := filepath.Join(undos, fmt.Sprintf("%x.undo.%s", sum[:16], id))
-	if err := errors.Join(os.MkdirAll(undos, 0o700), os.WriteFile(file, planned.Plan, 0o600), os.Remove(filepath.Join(h.dir, "moved.txt"))); err != nil { // killed after a step
+	if err := errors.Join(os.MkdirAll(undos, 0o700), os.WriteFile(file, planned.Plan, 0o600),
+		os.Remove(filepath.Join(h.dir, "moved.txt"))); err != nil { // killed after a step
 		t.Fatal(err)
 	}
 	h.url, _ = serve(t, nil, fakellm.Turn{Text: "hello"})
-	if out := h.run(0, "run", "--yes", "--no-checkpoints", "hello"); !strings.Contains(out.stderr, "an undo in this directory was interrupted") {
+	if out := h.run(0, "run", "--yes", "--no-checkpoints", "hello"); !strings.Contains(out.stderr,
+		"an undo in this directory was interrupted") {
 		t.Errorf("a session says %s", out.stderr)
 	}
 	out := h.run(0, "undo", id, "--yes")
@@ -245,7 +256,8 @@ func realDir(t *testing.T, dir string) string {
 // git runs git in the working directory and returns what it prints.
 func (h *home) git(args ...string) string {
 	h.Helper()
-	cmd := exec.Command(peer.Need(h, "git"), append([]string{"-C", h.dir, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+	cmd := exec.Command(peer.Need(h, "git"), append([]string{"-C", h.dir, "-c", "user.name=a", "-c", "user.email=a@b"},
+		args...)...)
 	cmd.Env = []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH")}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -257,7 +269,8 @@ func (h *home) git(args ...string) string {
 // Commits of a session stay; --git puts HEAD, its branch and the index back.
 func TestO4_UndoInARepository(t *testing.T) {
 	t.Parallel()
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo two >a.txt && git -c user.name=a -c user.email=a@b commit -qam second"})), fakellm.Turn{Text: "done"})
+	url, _ := serve(t, nil, say("",
+		use("shell", map[string]any{"command": "echo two >a.txt && git -c user.name=a -c user.email=a@b commit -qam second"})), fakellm.Turn{Text: "done"})
 	h := newHome(t, url)
 	h.file("a.txt", "one\n")
 	run := h.git
@@ -267,11 +280,13 @@ func TestO4_UndoInARepository(t *testing.T) {
 	first := run("rev-parse", "HEAD")
 	h.run(0, "run", "--yes", "commit")
 	second := run("rev-parse", "HEAD")
-	if out := h.run(0, "undo", "--yes"); !strings.Contains(out.stdout, "--git puts them back") || run("rev-parse", "HEAD") != second || readText(t, h, "a.txt") != "one\n" {
+	if out := h.run(0, "undo", "--yes"); !strings.Contains(out.stdout, "--git puts them back") ||
+		run("rev-parse", "HEAD") != second || readText(t, h, "a.txt") != "one\n" {
 		t.Errorf("undo: %s", out.stdout)
 	}
 	h.run(0, "undo", "--redo", "--yes")
-	if out := h.run(0, "undo", "--yes", "--git"); !strings.Contains(out.stdout, second) || run("rev-parse", "HEAD") != first || run("status", "--porcelain") != "" {
+	if out := h.run(0, "undo", "--yes", "--git"); !strings.Contains(out.stdout, second) ||
+		run("rev-parse", "HEAD") != first || run("status", "--porcelain") != "" {
 		t.Errorf("undo --git: %s\n%s", out.stdout, run("status"))
 	}
 }
@@ -328,7 +343,8 @@ func readText(t *testing.T, h *home, name string) string {
 func TestO3_OwnFilesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, linked := range []bool{false, true} {
-		url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo x >made"})), fakellm.Turn{Text: "done"})
+		url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo x >made"})),
+			fakellm.Turn{Text: "done"})
 		h := newHome(t, url)
 		link := filepath.Join(t.TempDir(), "link")
 		if err := os.Symlink(h.home, link); err != nil {
@@ -339,7 +355,8 @@ func TestO3_OwnFilesAreLeftOut(t *testing.T) {
 			dir, vars = h.home, []string{"HOME=" + link}
 		}
 		h.runWith(0, vars, "run", "--yes", "--dir", dir, "x")
-		if diff := h.runWith(0, vars, "sessions", "diff", h.sessions()[0].ID).stdout; !strings.Contains(diff, "+++ b/made\n") || strings.Contains(diff, ".local") {
+		if diff := h.runWith(0, vars, "sessions", "diff", h.sessions()[0].ID).stdout; !strings.Contains(diff,
+			"+++ b/made\n") || strings.Contains(diff, ".local") {
 			t.Errorf("linked %v: the changes are\n%s", linked, diff)
 		}
 	}
@@ -358,7 +375,8 @@ func TestO7_UndoKeepsItsTrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	undo, err := undo.New(t.Context(), undo.Options{Checkpoints: filepath.Join(state, "checkpoints"), Points: points, Env: e})
+	undo, err := undo.New(t.Context(), undo.Options{Checkpoints: filepath.Join(state, "checkpoints"), Points: points,
+		Env: e})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +387,10 @@ func TestO7_UndoKeepsItsTrees(t *testing.T) {
 	if got, err := full.Collect(t.Context()); err != nil || len(got.Evicted) > 0 {
 		t.Errorf("during the undo: %+v, %v", got, err)
 	}
-	if _, err := undo.Run(t.Context(), func(context.Context, string, json.RawMessage, string) error { return nil }); err != nil {
+	if _, err := undo.Run(t.Context(), func(context.Context, string, json.RawMessage,
+		string) error {
+		return nil
+	}); err != nil {
 		t.Error(err)
 	}
 	if now := treeOf(t, h.dir); now != before {
@@ -394,7 +415,8 @@ func TestO7_UndoWaitsForSessions(t *testing.T) {
 	}
 	id := h.sessions()[0].ID
 	for _, flag := range []string{"--no-checkpoints", "--no-journal", "--web"} {
-		url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "cat " + fifo})), fakellm.Turn{Text: "done"})
+		url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "cat " + fifo})),
+			fakellm.Turn{Text: "done"})
 		other := *h
 		other.url = url
 		cmd := other.command("run", "--yes", flag, "wait")
@@ -405,7 +427,8 @@ func TestO7_UndoWaitsForSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out := h.run(exitFailed, "undo", "--yes", id); !strings.Contains(out.stderr, fmt.Sprintf("(process %d)", cmd.Process.Pid)) {
+		if out := h.run(exitFailed, "undo", "--yes", id); !strings.Contains(out.stderr,
+			fmt.Sprintf("(process %d)", cmd.Process.Pid)) {
 			t.Errorf("%s: %s", flag, out.stderr)
 		}
 		if err := errors.Join(w.Close(), cmd.Wait()); err != nil {
@@ -425,7 +448,8 @@ func TestO5_ForkWithFiles(t *testing.T) {
 	h.run(0, "run", "--yes", "--resume", id, "and a file")
 	later := treeOf(t, h.dir)
 	dir := filepath.Join(t.TempDir(), "deep", "new")
-	h.url, _ = serve(t, nil, fakellm.Turn{}, fakellm.Turn{}, fakellm.Turn{Text: "I see"}) // the third answer of the fork
+	// the third answer of the fork
+	h.url, _ = serve(t, nil, fakellm.Turn{}, fakellm.Turn{}, fakellm.Turn{Text: "I see"})
 	out := h.run(0, "run", "--yes", "--fork", id+"@4", "--dir", dir, "what now?")
 	if !strings.Contains(out.stderr, "of turn 4 are in "+dir) || !strings.Contains(out.stderr, "ignored/") {
 		t.Errorf("it says %s", out.stderr)
@@ -443,7 +467,8 @@ func TestO5_ForkWithFiles(t *testing.T) {
 	}
 	second := *h
 	second.dir = dir
-	second.url, _ = serve(t, nil, fakellm.Turn{}, fakellm.Turn{}, fakellm.Turn{}, say("", use("shell", map[string]any{"command": "rm -r new; echo mine >b"})), fakellm.Turn{Text: "done"})
+	second.url, _ = serve(t, nil, fakellm.Turn{}, fakellm.Turn{}, fakellm.Turn{},
+		say("", use("shell", map[string]any{"command": "rm -r new; echo mine >b"})), fakellm.Turn{Text: "done"})
 	second.run(0, "run", "--yes", "--resume", fork.ID, "go on")
 	if treeOf(t, dir) == want {
 		t.Error("the fork has changed nothing")
@@ -461,7 +486,8 @@ func TestO5_ForkWithFiles(t *testing.T) {
 		"is not empty":   {"--fork", fork.ID + "@4", "--dir", dir},
 		"has no turn 99": {"--fork", fork.ID + "@99", "--dir", dir + "x"},
 	} {
-		if out := h.run(exitUsage, append([]string{"run", "--yes", "x"}, args...)...); !strings.Contains(out.stderr, want) {
+		if out := h.run(exitUsage, append([]string{"run", "--yes", "x"}, args...)...); !strings.Contains(out.stderr,
+			want) {
 			t.Errorf("%v: %s", args, out.stderr)
 		}
 	}
@@ -484,17 +510,20 @@ func withoutIgnored(tree string) string {
 // Without checkpoints nothing is recorded, and that is said where something is to be taken back.
 func TestO4_WithoutCheckpoints(t *testing.T) {
 	t.Parallel()
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo x >made"})), fakellm.Turn{Text: "done"})
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo x >made"})),
+		fakellm.Turn{Text: "done"})
 	h := newHome(t, url)
 	h.run(0, "run", "--yes", "--no-checkpoints", "x")
 	id := h.sessions()[0].ID
-	if out := h.run(exitFailed, "undo", "--yes"); !strings.Contains(out.stderr, "no session of "+h.dir+" has changed anything") {
+	if out := h.run(exitFailed, "undo", "--yes"); !strings.Contains(out.stderr,
+		"no session of "+h.dir+" has changed anything") {
 		t.Errorf("undo: %s", out.stderr)
 	}
 	if out := h.run(exitFailed, "undo", "--yes", id); !strings.Contains(out.stderr, "has changed nothing") {
 		t.Errorf("undo of the session: %s", out.stderr)
 	}
-	if out := h.run(exitUsage, "run", "--yes", "--fork", id+"@2", "--dir", filepath.Join(t.TempDir(), "new"), "x"); !strings.Contains(out.stderr, "no tree was recorded") {
+	if out := h.run(exitUsage, "run", "--yes", "--fork", id+"@2", "--dir", filepath.Join(t.TempDir(), "new"),
+		"x"); !strings.Contains(out.stderr, "no tree was recorded") {
 		t.Errorf("fork: %s", out.stderr)
 	}
 }
@@ -566,7 +595,8 @@ func TestO7_KilledCommand(t *testing.T) {
 		}
 	}
 	h.run(0, "undo", id, "0", "--yes", "--force")
-	if now := treeOf(t, h.dir); !strings.HasPrefix(now, "a.txt") || strings.Contains(now, "b.txt") || readText(t, h, "a.txt") != "mine\n" {
+	if now := treeOf(t, h.dir); !strings.HasPrefix(now, "a.txt") || strings.Contains(now, "b.txt") ||
+		readText(t, h, "a.txt") != "mine\n" {
 		t.Errorf("after undo --force:\n%s", now)
 	}
 }

@@ -43,7 +43,8 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{"--max-turns cannot be negative", []string{"run", "--max-turns", "-1", "x"}},
 		{"cannot be used together", []string{"run", "--ask", "--read-only", "x"}},
 		{"cannot be used together", []string{"run", "--mode", "plan", "--yes", "x"}},
-		{`there is no mode "yolo"; the modes are ask, accept-edits, plan, full`, []string{"run", "--mode", "yolo", "x"}},
+		{`there is no mode "yolo"; the modes are ask, accept-edits, plan, full`, []string{"run", "--mode", "yolo",
+			"x"}},
 		{`there is no mode "read-only"`, []string{"run", "--mode", "read-only", "x"}},
 		{"cannot work in /nope: no such file or directory", []string{"run", "--add-dir", "/nope", "x"}},
 		{"there is no tool Bsh; did you mean Bash?", []string{"run", "--allow-tool", "Bsh", "x"}},
@@ -118,7 +119,8 @@ func TestI17_NoDoubledPrefix(t *testing.T) {
 	if err := os.WriteFile(file, []byte("garbage"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"sessions", "show", "broken"}, {"sessions", "export", "broken"}, {"run", "--yes", "--resume", "broken", "x"}} {
+	for _, args := range [][]string{{"sessions", "show", "broken"}, {"sessions", "export", "broken"},
+		{"run", "--yes", "--resume", "broken", "x"}} {
 		for line := range strings.Lines(h.run(exitFailed, args...).stderr) {
 			if strings.Contains(line, "agent: ") || strings.Contains(line, "journal: ") {
 				t.Errorf("%v names a package: %s", args, line)
@@ -139,12 +141,14 @@ func TestI17_UnknownNamesAreWarnings(t *testing.T) {
 		{[]string{"--model", "claude-unheard-of"}, `The model "claude-unheard-of" of anthropic`},
 		{[]string{"--effort", "hihg"}, `effort "hihg"`},
 		{[]string{"--effort", "high"}, ""},
-		{[]string{"--provider", "openai-compatible", "--base-url", url + "/v1", "--model", "mine"}, `The model "mine" of openai-compatible`},
+		{[]string{"--provider", "openai-compatible", "--base-url", url + "/v1", "--model", "mine"},
+			`The model "mine" of openai-compatible`},
 	} {
 		for _, more := range [][]string{nil, {"--json"}} {
 			out := h.run(0, append(append([]string{"run", "--yes", "x"}, c.args...), more...)...)
 			mark := map[bool]string{false: "! ", true: "attractor: warning: "}[more != nil]
-			if got := strings.Count(out.stderr, mark); (got == 1) != (c.want != "") || got > 1 || !strings.Contains(out.stderr, c.want) {
+			if got := strings.Count(out.stderr, mark); (got == 1) != (c.want != "") || got > 1 ||
+				!strings.Contains(out.stderr, c.want) {
 				t.Errorf("%v %v: stderr %q, want a warning %q", c.args, more, out.stderr, c.want)
 			}
 		}
@@ -156,7 +160,8 @@ func TestI17_UnknownNamesAreWarnings(t *testing.T) {
 
 func TestI17_VersionAndCompletion(t *testing.T) {
 	h := newHome(t, "http://127.0.0.1:1")
-	if flag, word := h.run(0, "--version").stdout, h.run(0, "version").stdout; flag != word || !strings.HasPrefix(flag, "attractor ") {
+	if flag, word := h.run(0, "--version").stdout, h.run(0, "version").stdout; flag != word ||
+		!strings.HasPrefix(flag, "attractor ") {
 		t.Errorf("--version prints %q, version %q", flag, word)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
@@ -164,8 +169,11 @@ func TestI17_VersionAndCompletion(t *testing.T) {
 			t.Errorf("%s: %.200q, %q", shell, out.stdout, out.stderr)
 		}
 	}
-	for args, want := range map[string]string{"run --provider ": "anthropic\n", "run --profile ": "gemini\n", "run --effort ": "high\n", "run --mode ": "plan\n", "run --on-limit ": "summarize\n", "tools --profile ": "openai\n",
-		"run --model ": "claude-opus-5-5\n", "completion ": "fish\n", "ses": "sessions\t", "sessions ": "export\t"} {
+	for args, want := range map[string]string{"run --provider ": "anthropic\n", "run --profile ": "gemini\n",
+		"run --effort ": "high\n", "run --mode ": "plan\n", "run --on-limit ": "summarize\n",
+		"tools --profile ": "openai\n",
+		"run --model ":     "claude-opus-5-5\n", "completion ": "fish\n", "ses": "sessions\t",
+		"sessions ": "export\t"} {
 		words := strings.Split(args, " ")
 		if out := h.run(0, append([]string{"__complete"}, words...)...); !strings.Contains(out.stdout, want) {
 			t.Errorf("%q completes to %q, want %q", args, out.stdout, want)
@@ -186,7 +194,8 @@ declare -F __start_attractor && complete -p attractor`)
 // The answer is printed once if both streams go to the same place. Otherwise standard output has
 // the answer alone.
 func TestI17_AnswerOnce(t *testing.T) {
-	url, _ := serve(t, nil, say("First a look.", use("shell", map[string]any{"command": "true"})), fakellm.Turn{Text: "THE ANSWER.\nof two lines"})
+	url, _ := serve(t, nil, say("First a look.", use("shell", map[string]any{"command": "true"})),
+		fakellm.Turn{Text: "THE ANSWER.\nof two lines"})
 	h := newHome(t, url)
 	once := func(what, text string) {
 		t.Helper()
@@ -233,7 +242,8 @@ func TestI17_AnswerNotShownBefore(t *testing.T) {
 	url, _ := serve(t, nil, say("thinking aloud"), say("", use("final_result", map[string]any{"count": 3})))
 	h := newHome(t, url)
 	schema := filepath.Join(h.dir, "schema.json")
-	if err := os.WriteFile(schema, []byte(`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}`), 0o600); err != nil {
+	if err := os.WriteFile(schema,
+		[]byte(`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := attractorCommand(t, "run", "--yes", "--output-schema", schema, "count")

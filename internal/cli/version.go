@@ -19,6 +19,7 @@ func newVersion(t terminal) *cobra.Command {
 }
 
 func printVersion(t terminal) error {
-	_, err := fmt.Fprintf(t.out, "attractor %s %s/%s %s\n", version.Program(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	_, err := fmt.Fprintf(t.out, "attractor %s %s/%s %s\n", version.Program(), runtime.GOOS, runtime.GOARCH,
+		runtime.Version())
 	return err
 }

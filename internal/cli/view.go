@@ -141,7 +141,8 @@ func (v *view) onFailure(abort func()) {
 // answer prints the final answer, which is all that standard output gets without --json. An
 // incomplete input may have none.
 func (v *view) answer(result *agent.Result) error {
-	if v.events != nil || v.once && v.progress.HasShown(result.Text) || result.Reason != agent.ReasonCompleted && result.Text == "" {
+	if v.events != nil || v.once && v.progress.HasShown(result.Text) || result.Reason != agent.ReasonCompleted &&
+		result.Text == "" {
 		return nil
 	}
 	text := result.Text + "\n"

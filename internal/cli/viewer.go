@@ -38,7 +38,8 @@ runs elsewhere, forward the port: ssh -L 7070:127.0.0.1:7070 <machine> attractor
 		ValidArgsFunction: completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if port < 0 || port > maxPort {
-				return usage(cmd, fmt.Errorf("--port must be from 1 to %d, or 0 for any that is free, not %d", maxPort, port))
+				return usage(cmd, fmt.Errorf("--port must be from 1 to %d, or 0 for any that is free, not %d", maxPort,
+					port))
 			}
 			dir, err := sessionStore()
 			if err != nil {
@@ -64,7 +65,8 @@ func viewerOptions(store journal.Store, m *secret.Masker) web.Options {
 		found, err := sessions.List(ctx, store, limit)
 		all := make([]web.Summary, len(found))
 		for i, s := range found {
-			all[i] = web.Summary{Entry: s.Entry, Dir: s.Where(), Provider: s.Provider, Model: s.Model, Task: s.Task, Created: s.Created, Parent: s.Parent,
+			all[i] = web.Summary{Entry: s.Entry, Dir: s.Where(), Provider: s.Provider, Model: s.Model, Task: s.Task,
+				Created: s.Created, Parent: s.Parent,
 				ForkOf: s.ForkOf, Problem: s.Problem}
 		}
 		return all, err

@@ -45,7 +45,8 @@ func (h *home) view(args ...string) *viewer {
 	if err != nil {
 		h.Fatalf("attractor view printed no URL: %v; %s", err, v.stderr.String())
 	}
-	if v.page, err = url.Parse(strings.TrimSpace(line)); err != nil || v.page.Scheme != "http" || v.page.Hostname() != "127.0.0.1" {
+	if v.page, err = url.Parse(strings.TrimSpace(line)); err != nil || v.page.Scheme != "http" ||
+		v.page.Hostname() != "127.0.0.1" {
 		h.Fatalf("attractor view printed %q", line)
 	}
 	return v
@@ -97,7 +98,8 @@ func TestN5_View(t *testing.T) {
 		t.Errorf("the fragment %q does not end with %q", v.page.Fragment, want)
 	}
 	var list struct{ Sessions []struct{ ID, Task string } }
-	if err := json.NewDecoder(v.get("/api/sessions")).Decode(&list); err != nil || len(list.Sessions) != 1 || list.Sessions[0].ID != id || list.Sessions[0].Task != "the task" {
+	if err := json.NewDecoder(v.get("/api/sessions")).Decode(&list); err != nil || len(list.Sessions) != 1 ||
+		list.Sessions[0].ID != id || list.Sessions[0].Task != "the task" {
 		t.Errorf("sessions: %+v, %v", list, err)
 	}
 	lines := bufio.NewReader(v.get("/api/sessions/" + id + "/watch"))
@@ -148,7 +150,8 @@ func TestN5_ViewJSON(t *testing.T) {
 		Session string
 	}
 	err = json.NewDecoder(stdout).Decode(&got)
-	if err != nil || got.Session != "" || !strings.HasPrefix(got.URL, fmt.Sprintf("http://127.0.0.1:%d/#token=", got.Port)) {
+	if err != nil || got.Session != "" || !strings.HasPrefix(got.URL, fmt.Sprintf("http://127.0.0.1:%d/#token=",
+		got.Port)) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -178,11 +181,13 @@ func TestN5_ViewErrors(t *testing.T) {
 	}{
 		{exitUsage, `there is no session "nix"`, []string{"nix"}},
 		{exitUsage, `unexpected argument "b"`, []string{"a", "b"}},
-		{exitUsage, "--port must be from 1 to 65535, or 0 for any that is free, not 65536", []string{"--port", "65536"}},
+		{exitUsage, "--port must be from 1 to 65535, or 0 for any that is free, not 65536",
+			[]string{"--port", "65536"}},
 		{exitUsage, "--port must be a whole number", []string{"--port", "http"}},
 		{exitFailed, "without --port, any free one is taken", []string{"--port", taken}},
 	} {
-		if out := h.run(c.code, append([]string{"view"}, c.args...)...); !strings.Contains(out.stderr, c.want) || out.stdout != "" {
+		if out := h.run(c.code, append([]string{"view"}, c.args...)...); !strings.Contains(out.stderr, c.want) ||
+			out.stdout != "" {
 			t.Errorf("%v: %q, want %q; stdout %q", c.args, out.stderr, c.want, out.stdout)
 		}
 	}
@@ -195,7 +200,8 @@ func TestN5_ViewErrors(t *testing.T) {
 	cmd := h.command("view")
 	var stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = w, &stderr
-	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(stderr.String(), "cannot print the URL") {
+	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(stderr.String(),
+		"cannot print the URL") {
 		t.Errorf("with a closed standard output: %v; %s", err, stderr.String())
 	}
 }
@@ -228,7 +234,8 @@ func TestN5_ViewerDocs(t *testing.T) {
 // further one goes on with it.
 func TestN5_ViewOfKilledSession(t *testing.T) {
 	t.Parallel()
-	url, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultSilence}}, fakellm.Turn{Text: "never"}, fakellm.Turn{Text: "recovered"})
+	url, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultSilence}}, fakellm.Turn{Text: "never"},
+		fakellm.Turn{Text: "recovered"})
 	h := newHome(t, url)
 	run := h.command("run", "--yes", "--json", "the task")
 	stdout, err := run.StdoutPipe()

@@ -29,8 +29,10 @@ func TestU13_WarningsOfAContinuedSession(t *testing.T) {
 	}{
 		{[]string{"--provider", "anthropic", "--model", "first-unknown"}, []string{`"first-unknown" of anthropic`}},
 		{[]string{"--continue"}, []string{`"first-unknown" of anthropic`}},
-		{[]string{"--continue", "--provider", "openai", "--model", "second-unknown"}, []string{`"second-unknown" of openai`}},
-		{[]string{"--continue", "--provider", "openai", "--model", "second-unknown", "--effort", "odd"}, []string{`"second-unknown" of openai`, `"odd" is unknown`}},
+		{[]string{"--continue", "--provider", "openai", "--model", "second-unknown"},
+			[]string{`"second-unknown" of openai`}},
+		{[]string{"--continue", "--provider", "openai", "--model", "second-unknown", "--effort", "odd"},
+			[]string{`"second-unknown" of openai`, `"odd" is unknown`}},
 		{[]string{"--continue", "--effort", "low"}, []string{`"second-unknown" of openai`}},
 		{[]string{"--continue", "--provider", "anthropic", "--model", "claude-haiku-4-5"}, nil},
 	} {

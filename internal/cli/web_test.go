@@ -16,14 +16,17 @@ func TestL8_RunWithWeb(t *testing.T) {
 		tool  string
 		want  string
 	}{
-		"allowed":   {[]string{"--yes", "--web"}, "web_fetch", "localhost is a name inside a private network"},
-		"native":    {[]string{"--yes", "--web", "--native"}, "WebFetch", "localhost is a name inside a private network"},
+		"allowed": {[]string{"--yes", "--web"}, "web_fetch", "localhost is a name inside a private network"},
+		"native": {[]string{"--yes", "--web", "--native"}, "WebFetch",
+			"localhost is a name inside a private network"},
 		"read-only": {[]string{"--read-only", "--web"}, "web_fetch", "localhost is a name inside a private network"},
 		"off":       {[]string{"--yes"}, "web_fetch", `unknown tool "web_fetch"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url, server := serve(t, nil, say("", use(c.tool, map[string]any{"url": "http://localhost/", "prompt": "anything"})), say("done"))
-			cmd := attractorCommand(t, append([]string{"run", "--base-url", url, "--dir", t.TempDir(), "look"}, c.flags...)...)
+			url, server := serve(t, nil,
+				say("", use(c.tool, map[string]any{"url": "http://localhost/", "prompt": "anything"})), say("done"))
+			cmd := attractorCommand(t, append([]string{"run", "--base-url", url, "--dir", t.TempDir(), "look"},
+				c.flags...)...)
 			cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k", "HOME="+t.TempDir())
 			if got := runCommand(t, cmd); got.code != 0 {
 				t.Fatalf("exit code %d, stderr %s", got.code, got.stderr)
@@ -43,13 +46,15 @@ func TestL8_RunWithWeb(t *testing.T) {
 
 // A public host is asked about. In a session in which nobody is asked, it is refused.
 func TestL8_AHostNeedsARule(t *testing.T) {
-	url, server := serve(t, nil, say("", use("web_fetch", map[string]any{"url": "https://attractor-test.invalid/"})), say("done"))
+	url, server := serve(t, nil, say("", use("web_fetch", map[string]any{"url": "https://attractor-test.invalid/"})),
+		say("done"))
 	cmd := attractorCommand(t, "run", "--base-url", url, "--read-only", "--web", "--dir", t.TempDir(), "look")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k", "HOME="+t.TempDir())
 	if got := runCommand(t, cmd); got.code != 0 {
 		t.Fatalf("exit code %d, stderr %s", got.code, got.stderr)
 	}
-	if results := lastResults(server.Requests()[1].Messages); !strings.Contains(results, "attractor-test.invalid") || strings.Contains(results, "was not fetched") {
+	if results := lastResults(server.Requests()[1].Messages); !strings.Contains(results, "attractor-test.invalid") ||
+		strings.Contains(results, "was not fetched") {
 		t.Errorf("results:\n%s", results)
 	}
 }

@@ -23,12 +23,14 @@ func TestN5_LinesForWithdrawnQuestions(t *testing.T) {
 		typed  time.Duration // from the second question until the line
 		counts bool
 	}{
-		"at once":            {&permit.Elsewhere{End: permit.EndAnswered, Allowed: true}, 0, 100 * time.Millisecond, false},
-		"a model call later": {&permit.Elsewhere{End: permit.EndAnswered, Allowed: true}, time.Second, 100 * time.Millisecond, false},
-		"timed out":          {&permit.Elsewhere{End: permit.EndTimedOut}, time.Second, 100 * time.Millisecond, false},
-		"interrupted":        {context.Canceled, time.Second, 100 * time.Millisecond, false},
-		"read before":        {&permit.Elsewhere{End: permit.EndAnswered}, time.Second, time.Second, true},
-		"long ago":           {&permit.Elsewhere{End: permit.EndAnswered}, time.Minute, 100 * time.Millisecond, true},
+		"at once": {&permit.Elsewhere{End: permit.EndAnswered, Allowed: true}, 0, 100 * time.Millisecond,
+			false},
+		"a model call later": {&permit.Elsewhere{End: permit.EndAnswered, Allowed: true}, time.Second,
+			100 * time.Millisecond, false},
+		"timed out":   {&permit.Elsewhere{End: permit.EndTimedOut}, time.Second, 100 * time.Millisecond, false},
+		"interrupted": {context.Canceled, time.Second, 100 * time.Millisecond, false},
+		"read before": {&permit.Elsewhere{End: permit.EndAnswered}, time.Second, time.Second, true},
+		"long ago":    {&permit.Elsewhere{End: permit.EndAnswered}, time.Minute, 100 * time.Millisecond, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -38,7 +40,8 @@ func TestN5_LinesForWithdrawnQuestions(t *testing.T) {
 				person := newConsole(in, io.Discard)
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Millisecond, func() { cancel(c.end) }) // when the question is on the screen
-				question := permit.Question{Request: tool.Request{Call: llm.ToolCall{ID: "1", Name: "shell", Args: "{}"}}}
+				question := permit.Question{Request: tool.Request{Call: llm.ToolCall{ID: "1", Name: "shell",
+					Args: "{}"}}}
 				if answer, err := person.approve(ctx, question); err == nil || answer.Verdict == tool.Allow {
 					t.Fatalf("the question that was withdrawn is answered with %+v, %v", answer, err)
 				}

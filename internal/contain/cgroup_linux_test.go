@@ -31,14 +31,17 @@ func TestD4_WhereCgroupsAreTried(t *testing.T) {
 		"version 1 alone": {"40 31 0:37 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n", "2:cpu:/a\n", nil},
 		"not mounted":     {"", "0::/a\n", nil},
 		"delegated slice": {unified, "0::/user.slice/user-7.slice/session-2.scope\n", []string{
-			"/sys/fs/cgroup/user.slice/user-7.slice/session-2.scope", "/sys/fs/cgroup/user.slice/user-7.slice/user@7.service"}},
-		"another user's slice":  {unified, "0::/user.slice/user-8.slice/s\n", []string{"/sys/fs/cgroup/user.slice/user-8.slice/s"}},
+			"/sys/fs/cgroup/user.slice/user-7.slice/session-2.scope",
+			"/sys/fs/cgroup/user.slice/user-7.slice/user@7.service"}},
+		"another user's slice": {unified, "0::/user.slice/user-8.slice/s\n",
+			[]string{"/sys/fs/cgroup/user.slice/user-8.slice/s"}},
 		"part of the hierarchy": {bind, "0::/docker/a/b\n", []string{"/mnt/my groups/b"}},
 		"its very root":         {bind, "0::/docker/a\n", []string{"/mnt/my groups"}},
 		"another part":          {bind, "0::/docker/ab\n", nil},
 		"outside the namespace": {unified, "0::/../x\n", nil},
-		"two mounts":            {unified + hybrid, "0::/x\n", []string{"/sys/fs/cgroup/x", "/sys/fs/cgroup/unified/x"}},
-		"twice the same place":  {unified + unified, "0::/x\n", []string{"/sys/fs/cgroup/x"}},
+		"two mounts": {unified + hybrid, "0::/x\n", []string{"/sys/fs/cgroup/x",
+			"/sys/fs/cgroup/unified/x"}},
+		"twice the same place": {unified + unified, "0::/x\n", []string{"/sys/fs/cgroup/x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mounts, err := parseMounts(c.mounts)
@@ -134,7 +137,8 @@ func (c *command) end(t *testing.T, tree Tree) (exit syscall.WaitStatus, printed
 	if c.waitErr != nil && !errors.As(c.waitErr, &failed) {
 		t.Error(c.waitErr)
 	}
-	if err := errors.Join(End(tree, c.reaped, 0, SettleTime), closeWithin(keeperTime, tree), c.Stdout.(*os.File).Close()); err != nil {
+	if err := errors.Join(End(tree, c.reaped, 0, SettleTime), closeWithin(keeperTime, tree),
+		c.Stdout.(*os.File).Close()); err != nil {
 		t.Error(err)
 	}
 	text, err := io.ReadAll(c.out)
@@ -147,7 +151,8 @@ func (c *command) end(t *testing.T, tree Tree) (exit syscall.WaitStatus, printed
 // A command for which no cgroup can be made, or that cannot enter one, still runs.
 func TestD4_OneCommandWithoutACgroup(t *testing.T) {
 	empty := t.TempDir()
-	for name, dir := range map[string]string{"none can be made": path.Join(empty, "gone"), "none can be entered": empty} {
+	for name, dir := range map[string]string{"none can be made": path.Join(empty, "gone"),
+		"none can be entered": empty} {
 		for _, session := range []bool{false, true} {
 			v, err := Find(Group, "/bin/sh", Limits{})
 			if err != nil {

@@ -24,7 +24,8 @@ func overwriteEnviron() (err error) {
 		return err
 	}
 	const name = "/proc/self/mem"
-	fd, err := unix.Open(name, unix.O_RDWR|unix.O_CLOEXEC, 0) // os.OpenFile would start the poller, also for programs that need none
+	// os.OpenFile would start the poller, also for programs that need none
+	fd, err := unix.Open(name, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("overwrite the environment: open %s: %w", name, err)
 	}

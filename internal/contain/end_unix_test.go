@@ -42,12 +42,14 @@ func TestD4_EndIsSeenAfterAPause(t *testing.T) {
 		grace, look time.Duration
 		ends        int
 		ended       bool
-	}{{0, 0, 1, true}, {0, 10 * time.Second, 1, true}, {time.Second, 10 * time.Second, 1, true}, {0, 0, 1e6, false}, {time.Second, 10 * time.Second, 1e6, false}} {
+	}{{0, 0, 1, true}, {0, 10 * time.Second, 1, true}, {time.Second, 10 * time.Second, 1, true}, {0, 0, 1e6, false},
+		{time.Second, 10 * time.Second, 1e6, false}} {
 		synctest.Test(t, func(t *testing.T) {
 			reaped := make(chan struct{})
 			close(reaped)
 			tree := &slowTree{look: c.look, ends: c.ends}
-			if err := End(tree, reaped, c.grace, SettleTime); (err == nil) != c.ended || err != nil && !errors.Is(err, context.DeadlineExceeded) || !tree.killed {
+			if err := End(tree, reaped, c.grace, SettleTime); (err == nil) != c.ended || err != nil &&
+				!errors.Is(err, context.DeadlineExceeded) || !tree.killed {
 				t.Errorf("%+v: %v", c, err)
 			}
 		})

@@ -15,9 +15,11 @@ import (
 
 // member is a process of a tree.
 type member struct {
-	pid     int
-	name    string   // of the executable, truncated by the kernel
-	start   uint64   // when it started, in the kernel's ticks, which tells it apart from a later one with the same number
+	pid  int
+	name string // of the executable, truncated by the kernel
+	// when it started, in the kernel's ticks, which tells it apart from a later one with the same
+	// number
+	start   uint64
 	grouped bool     // it is in the leader's process group
 	inside  int      // its number in the command's namespace, if that is another one
 	proc    *os.Root // the /proc in which it has its number, if that is not this process's
@@ -63,8 +65,9 @@ func readProc(name string) ([]byte, error) {
 // contain anything, even a parenthesis, so the fields are counted from the last parenthesis.
 func parseStat(pid int, line []byte) (procStat, error) {
 	const (
-		flagsField, startField       = 9 - 3, 22 - 3       // numbered as in the manual, whose third field is our first
-		ending, noExec, kernelThread = 0x4, 0x40, 0x200000 // PF_EXITING, PF_FORKNOEXEC and PF_KTHREAD in the kernel's sched.h
+		flagsField, startField = 9 - 3, 22 - 3 // numbered as in the manual, whose third field is our first
+		// PF_EXITING, PF_FORKNOEXEC and PF_KTHREAD in the kernel's sched.h
+		ending, noExec, kernelThread = 0x4, 0x40, 0x200000
 	)
 	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
 	if open < 0 || end < open {
@@ -93,7 +96,10 @@ func (t group) members() (list []member, err error) {
 		list = append(list, m)
 		return true
 	})
-	slices.SortFunc(list, func(a, b member) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid)) })
+	slices.SortFunc(list, func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.start, b.start),
+			cmp.Compare(a.pid, b.pid))
+	})
 	return list, err
 }
 
@@ -192,11 +198,15 @@ func (m member) describe(deadline time.Time) (line string, running bool) {
 	if m.proc != nil {
 		read, dir = m.proc.ReadFile, "."
 	}
-	cmdline, running := startedAs(func(file string) ([]byte, error) { return read(path.Join(dir, strconv.Itoa(m.pid), file)) }, deadline)
+	cmdline, running := startedAs(func(file string) ([]byte, error) {
+		return read(path.Join(dir, strconv.Itoa(m.pid),
+			file))
+	}, deadline)
 	if len(cmdline) == 0 {
 		cmdline = []byte("(" + m.name + ")")
 	}
-	return strconv.Itoa(cmp.Or(m.inside, m.pid)) + " " + oneLine(string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '}))), running
+	return strconv.Itoa(cmp.Or(m.inside, m.pid)) + " " + oneLine(string(bytes.ReplaceAll(cmdline, []byte{0},
+		[]byte{' '}))), running
 }
 
 // startedAs returns a process's command line, and false if the process has ended. read reads its

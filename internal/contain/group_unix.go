@@ -39,7 +39,8 @@ func (t group) Signal(sig syscall.Signal) error {
 	seen := map[member]bool{}
 	for range killRounds {
 		before := len(seen)
-		errs = append(errs, t.find(func(m member) bool { // signaled as they are found, so that they have no time to fork
+		// signaled as they are found, so that they have no time to fork
+		errs = append(errs, t.find(func(m member) bool {
 			if !m.grouped && !seen[m] {
 				seen[m] = true
 				errs = append(errs, m.signal(sig))

@@ -60,7 +60,8 @@ func ownDir(name string) bool {
 	}
 	var stat syscall.Stat_t
 	err := syscall.Lstat(name, &stat)
-	return err == nil && stat.Mode&syscall.S_IFMT == syscall.S_IFDIR && int(stat.Uid) == os.Geteuid() && stat.Mode&0o022 == 0
+	return err == nil && stat.Mode&syscall.S_IFMT == syscall.S_IFDIR && int(stat.Uid) == os.Geteuid() &&
+		stat.Mode&0o022 == 0
 }
 
 // hold takes the host's lock once. Without a usable directory the host has no lock, and nobody ends
@@ -250,7 +251,8 @@ func (h abandoned) end(grace time.Duration) (lines []string, err error) {
 		return lines, err
 	}
 	if len(members) > 0 {
-		return lines, fmt.Errorf("processes of a host that has ended are still running after SIGKILL: %s", strings.Join(describeAll(members, nil), "; "))
+		return lines, fmt.Errorf("processes of a host that has ended are still running after SIGKILL: %s",
+			strings.Join(describeAll(members, nil), "; "))
 	}
 	if err = os.Remove(h.file.Name()); errors.Is(err, os.ErrNotExist) {
 		err = nil // the host has ended in order after we had opened its file

@@ -28,7 +28,8 @@ func TestE2_HostsBesideASearchForAbandonedOnes(t *testing.T) {
 				searched = true // the next search is the last
 			default:
 			}
-			hosts, err := findAbandoned([]string{path.Join(dir, "attractor")}, "", namespaces()) // only there: other tests have hosts elsewhere
+			// only there: other tests have hosts elsewhere
+			hosts, err := findAbandoned([]string{path.Join(dir, "attractor")}, "", namespaces())
 			for _, a := range hosts {
 				err = errors.Join(err, a.file.Close())
 			}

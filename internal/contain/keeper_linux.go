@@ -69,7 +69,8 @@ func (n *pidns) startKeeper(procOptions string) (_ *keeper, err error) {
 	if n.pidMax > 0 {
 		pidMax = strconv.FormatInt(n.pidMax, 10)
 	}
-	k := &keeper{cmd: exec.Command(n.shell, "-c", keeperScript, "sh", n.mount, procOptions, pidMax), orders: orders, ended: make(chan struct{})}
+	k := &keeper{cmd: exec.Command(n.shell, "-c", keeperScript, "sh", n.mount, procOptions, pidMax), orders: orders,
+		ended: make(chan struct{})}
 	k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = stdin, stdout, stdout
 	k.cmd.Env, k.cmd.Dir = n.environ, "/"
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
@@ -242,6 +243,7 @@ func (k *keeper) end(limit time.Duration) error {
 	case <-k.ended:
 		return errors.Join(errKill, k.waitErr)
 	default:
-		return errors.Join(errKill, fmt.Errorf("process %d, process 1 of a PID namespace, is still running after SIGKILL", k.cmd.Process.Pid))
+		return errors.Join(errKill,
+			fmt.Errorf("process %d, process 1 of a PID namespace, is still running after SIGKILL", k.cmd.Process.Pid))
 	}
 }

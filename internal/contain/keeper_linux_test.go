@@ -32,7 +32,8 @@ func TestD4_ThreadsAreNotReused(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					if before == 4711 || unix.Gettid() == unix.Getpid() {
-						t.Errorf("thread %d of process %d, its timers' slack is %d", unix.Gettid(), unix.Getpid(), before)
+						t.Errorf("thread %d of process %d, its timers' slack is %d", unix.Gettid(), unix.Getpid(),
+							before)
 					}
 					seen[unix.Gettid()] = true
 					return unix.Prctl(unix.PR_SET_TIMERSLACK, 4711, 0, 0, 0)
@@ -81,7 +82,8 @@ func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 		"no mount":  func(n *pidns) { n.mount = "false" },
 		"the host's /proc": func(n *pidns) {
 			n.mount = t.TempDir() + "/mount"
-			if err := os.WriteFile(n.mount, []byte("#!/bin/sh\nexec /bin/mount --rbind /proc /proc\n"), 0o700); err != nil {
+			if err := os.WriteFile(n.mount, []byte("#!/bin/sh\nexec /bin/mount --rbind /proc /proc\n"),
+				0o700); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -238,7 +240,8 @@ func TestI4_BlockedStartEnds(t *testing.T) {
 	s.limit = time.Second
 	ready := func() error { return nil }
 	if err := s.start(ready, func(before func() error) error { // returns when the keeper ends
-		return errors.Join(before(), unix.Waitid(unix.P_PID, s.keeper.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil))
+		return errors.Join(before(), unix.Waitid(unix.P_PID, s.keeper.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT,
+			nil))
 	}); err != nil {
 		t.Error(err)
 	}

@@ -41,7 +41,8 @@ func (l *leaf) each(sig syscall.Signal) error {
 // write writes to one of the cgroup's files, which must exist.
 func (l *leaf) write(name, value string) error {
 	name = path.Join(l.dir, name)
-	fd, err := syscall.Open(name, syscall.O_WRONLY|syscall.O_CLOEXEC, 0) // an os.File would wake the poller, which takes the file for a pipe
+	// an os.File would wake the poller, which takes the file for a pipe
+	fd, err := syscall.Open(name, syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
 	if err == nil {
 		_, err = syscall.Write(fd, []byte(value))
 		err = errors.Join(err, syscall.Close(fd))

@@ -13,9 +13,11 @@ import (
 // Level starts the commands of one environment and contains them.
 type Level struct {
 	mechanism mechanism // nil at the level of groups
-	outer     string    // the marks of this process itself, with a slash at the end; empty if no command of ours started it
-	host      *host
-	limits    Limits // those that hold
+	// the marks of this process itself, with a slash at the end; empty if no command of ours
+	// started it
+	outer  string
+	host   *host
+	limits Limits // those that hold
 }
 
 // mechanism is a level above the process group.
@@ -110,7 +112,8 @@ func (v Level) Limits() Limits { return v.limits }
 //
 // If the level fails for this command, Start returns an error where the level hides the host,
 // because that was promised. Elsewhere the command runs in its process group alone.
-func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}, before func() error) (*exec.Cmd, Tree, error) {
+func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}, before func() error) (*exec.Cmd, Tree,
+	error) {
 	id := rand.Text()
 	cmd.Env = append(cmd.Env, MarkVar+"="+v.outer+v.host.id+"."+id)
 	if !v.Hides() { // a namespace ends with this process
@@ -135,7 +138,8 @@ func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}, before
 		return cmd, nil, err
 	}
 	g := group{leader: cmd.Process.Pid, session: session, reaped: reaped, mark: id}
-	if stat, err := readStat(g.leader); err == nil { // it exists until we wait for it; without a start time sweeps only take longer
+	// it exists until we wait for it; without a start time sweeps only take longer
+	if stat, err := readStat(g.leader); err == nil {
 		g.began = stat.start
 	}
 	return cmd, g, nil

@@ -38,7 +38,10 @@ func controllers(dir string) []string {
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(strings.Fields(string(text)), func(name string) bool { return name != "pids" && name != "memory" })
+	return slices.DeleteFunc(strings.Fields(string(text)), func(name string) bool {
+		return name != "pids" &&
+			name != "memory"
+	})
 }
 
 // set writes settings to the cgroup's files.
@@ -78,7 +81,8 @@ const spareNumbers = 300
 // the whole machine.
 func pidMaxOf(processes int64) int64 {
 	var name unix.Utsname
-	if processes <= 0 || processes > 1<<22-spareNumbers || unix.Uname(&name) != nil || !atLeast(unix.ByteSliceToString(name.Release[:]), 6, 14) {
+	if processes <= 0 || processes > 1<<22-spareNumbers || unix.Uname(&name) != nil ||
+		!atLeast(unix.ByteSliceToString(name.Release[:]), 6, 14) {
 		return 0
 	}
 	return processes + spareNumbers

@@ -21,7 +21,8 @@ func TestL6_ByControllers(t *testing.T) {
 	}{
 		{"cpu pids memory\n", wanted, wanted, both},
 		{"cpu pids\n", wanted, Limits{Processes: 7}, map[string]string{"pids.max": "7"}},
-		{"memory\n", wanted, Limits{Memory: 1 << 20}, map[string]string{"memory.max": "1048576", "memory.swap.max": "0"}},
+		{"memory\n", wanted, Limits{Memory: 1 << 20}, map[string]string{"memory.max": "1048576",
+			"memory.swap.max": "0"}},
 		{"pids memory\n", Limits{}, Limits{}, nil},
 		{"\n", wanted, Limits{}, nil},
 	} {
@@ -30,8 +31,10 @@ func TestL6_ByControllers(t *testing.T) {
 		if err := os.Mkdir(l.dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for name, text := range map[string]string{"cgroup.subtree_control": c.enabled, "command/pids.max": "", "command/memory.max": "",
-			"command/memory.swap.max": "", "command/pids.events": "max 1\n", "command/memory.events": "oom 1\noom_kill 0\n"} {
+		for name, text := range map[string]string{"cgroup.subtree_control": c.enabled, "command/pids.max": "",
+			"command/memory.max":      "",
+			"command/memory.swap.max": "", "command/pids.events": "max 1\n",
+			"command/memory.events": "oom 1\noom_kill 0\n"} {
 			if err := os.WriteFile(path.Join(dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +58,8 @@ func TestL6_ByControllers(t *testing.T) {
 }
 
 func TestL6_KernelReleases(t *testing.T) {
-	for release, want := range map[string]bool{"6.14.0": true, "6.18.44-fc": true, "7.0-rc1": true, "6.13.9": false, "5.15.0-1": false, "6": false, "": false, "x.y": false} {
+	for release, want := range map[string]bool{"6.14.0": true, "6.18.44-fc": true, "7.0-rc1": true, "6.13.9": false,
+		"5.15.0-1": false, "6": false, "": false, "x.y": false} {
 		if got := atLeast(release, 6, 14); got != want {
 			t.Errorf("%q: %t", release, got)
 		}
@@ -95,7 +99,8 @@ func TestL6_ByProcessNumbers(t *testing.T) {
 			exit, printed := c.end(t, c.start(t, v))
 			var started int
 			_, last, _ := strings.Cut(printed, "started ")
-			if _, err := fmt.Sscan(last, &started); err != nil || started < limit-10 || started > limit || exit.ExitStatus() == 0 {
+			if _, err := fmt.Sscan(last, &started); err != nil || started < limit-10 || started > limit ||
+				exit.ExitStatus() == 0 {
 				t.Errorf("%d processes: %v, %q, %v", started, exit, printed, err)
 			}
 			if err := v.Close(true); err != nil {

@@ -93,7 +93,8 @@ func (n *pidns) probe(shell string) error {
 		return t, err
 	})
 	if k, ok := t.(*keeper); ok {
-		err = errors.Join(err, k.end(keeperTime)) // long enough for a busy machine, so that the level is always the same
+		// long enough for a busy machine, so that the level is always the same
+		err = errors.Join(err, k.end(keeperTime))
 	}
 	return err
 }
@@ -132,7 +133,8 @@ func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
 		errs = append(errs, fmt.Errorf("the command ended with %v", err))
 	}
 	if line != "ok\n" || found != 1 {
-		errs = append(errs, fmt.Errorf("the command says %q, and %d processes were found", strings.TrimSpace(line), found))
+		errs = append(errs, fmt.Errorf("the command says %q, and %d processes were found", strings.TrimSpace(line),
+			found))
 	}
 	if !within(keeperTime, pollTime/5, func() bool { return !t.Alive() }) {
 		errs = append(errs, errors.New("something is left after the kill"))

@@ -29,7 +29,8 @@ func parseMounts(mountinfo string) ([]mount, error) {
 			return nil, errors.New("not a line of mountinfo: " + oneLine(line))
 		}
 		list = append(list, mount{
-			id: f[0], parent: f[1], device: f[2], root: unescapeMount(f[3]), point: unescapeMount(f[4]), options: f[5], kind: fs[0], super: fs[2],
+			id: f[0], parent: f[1], device: f[2], root: unescapeMount(f[3]), point: unescapeMount(f[4]), options: f[5],
+			kind: fs[0], super: fs[2],
 			shared: slices.ContainsFunc(f[6:], func(tag string) bool { return strings.HasPrefix(tag, "shared:") }),
 		})
 	}
@@ -65,7 +66,8 @@ func findProc(list []mount) (procMounts, error) {
 			}
 		case id != "" && m.parent == id: // mounts inside these come along
 			p.covered = append(p.covered, strings.TrimPrefix(m.point, "/proc/"))
-		case wholeProc(m) && !slices.ContainsFunc(p.places, func(other procPlace) bool { return other.point == m.point }):
+		case wholeProc(m) && !slices.ContainsFunc(p.places,
+			func(other procPlace) bool { return other.point == m.point }):
 			p.places = append(p.places, procPlace{point: m.point})
 		}
 	}

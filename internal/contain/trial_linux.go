@@ -41,7 +41,8 @@ func (c *cgroups) try() (err error) {
 // starts.
 func startsInCgroups() error {
 	const never = 1 << 30 // above every limit of descriptors
-	_, err := syscall.ForkExec("/", []string{"/"}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: never}})
+	_, err := syscall.ForkExec("/", []string{"/"}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true,
+		CgroupFD: never}})
 	if errors.Is(err, syscall.EBADF) {
 		return nil
 	}
@@ -117,7 +118,8 @@ func mayMount() error {
 	if err := unix.Mount("", "/proc", "", unix.MS_SHARED|unix.MS_PRIVATE, ""); !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("mount: %w", err)
 	}
-	if err := unix.MoveMount(-1, "", -1, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); !errors.Is(err, unix.EBADF) {
+	if err := unix.MoveMount(-1, "", -1, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); !errors.Is(err,
+		unix.EBADF) {
 		return fmt.Errorf("move_mount: %w", err)
 	}
 	return nil

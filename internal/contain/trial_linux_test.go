@@ -19,7 +19,8 @@ func countingShell(t *testing.T) (shell string, starts func() int) {
 	t.Helper()
 	dir := t.TempDir()
 	shell, count := path.Join(dir, "sh"), path.Join(dir, "count")
-	if err := os.WriteFile(shell, []byte("#!/bin/sh\necho >> "+"'"+count+"'"+"\nexec /bin/sh \"$@\"\n"), 0o700); err != nil {
+	if err := os.WriteFile(shell, []byte("#!/bin/sh\necho >> "+"'"+count+"'"+"\nexec /bin/sh \"$@\"\n"),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	return shell, func() int {
@@ -137,7 +138,8 @@ func TestK2_ATrialIsNotCertainOfARestrictedProcess(t *testing.T) {
 		"another file system": `exec unshare -m sh -c 'mount -t tmpfs none /proc && exec "$0" "$@"' "$0" "$@"`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command("sh", "-c", wrap, os.Args[0], "-test.run=^TestK2_ATrialIsNotCertainOfARestrictedProcess$", "-test.v", "-test.count=1")
+			cmd := exec.Command("sh", "-c", wrap, os.Args[0],
+				"-test.run=^TestK2_ATrialIsNotCertainOfARestrictedProcess$", "-test.v", "-test.count=1")
 			cmd.Env = append(os.Environ(), inside+"=1")
 			out, err := cmd.CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "the trial says: ") {

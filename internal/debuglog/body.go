@@ -29,7 +29,8 @@ func (t *transport) body(data []byte, cut bool) any {
 	if !cut {
 		return shortText(t.masker.String(string(data)), maxText)
 	}
-	return t.masker.Stream().Next(string(data[:min(len(data), maxText)])) + fmt.Sprintf(" [cut: more than %d MiB]", maxBody>>20) // Next leaves out the beginning of a secret
+	return t.masker.Stream().Next(string(data[:min(len(data), maxText)])) + fmt.Sprintf(" [cut: more than %d MiB]",
+		maxBody>>20) // Next leaves out the beginning of a secret
 }
 
 // json returns a JSON value without secrets, whose long strings are shortened, each with its size.

@@ -64,7 +64,8 @@ func TestN7_DebugFileFails(t *testing.T) {
 		}
 		told := make(chan string, 100)
 		log.Tell(func(text string) { told <- text })
-		s := &session{log: log, masker: secret.New(), key: "key", model: func(*fakellm.Request) fakellm.Turn { return fakellm.Turn{Text: strings.Repeat("words ", 100_000)} }}
+		s := &session{log: log, masker: secret.New(), key: "key",
+			model: func(*fakellm.Request) fakellm.Turn { return fakellm.Turn{Text: strings.Repeat("words ", 100_000)} }}
 		s.run(t, "anthropic", "go")
 		if text := <-told; len(told) != 0 || !strings.Contains(text, name) {
 			t.Errorf("%s: told %q and %d more", name, text, len(told))
@@ -127,7 +128,8 @@ func TestN7_DebugFile(t *testing.T) {
 	}
 	write(1000)
 	lines, raw := readLines(t, file)
-	if last := lines[len(lines)-1]; !strings.Contains(last.text("msg"), "reached its limit") || len(raw) > 10_000 || len(raw) < 9_500 {
+	if last := lines[len(lines)-1]; !strings.Contains(last.text("msg"), "reached its limit") || len(raw) > 10_000 ||
+		len(raw) < 9_500 {
 		t.Errorf("%d bytes, the last line is %v", len(raw), last)
 	}
 	write(1)
@@ -138,7 +140,8 @@ func TestN7_DebugFile(t *testing.T) {
 	if err := os.WriteFile(other, []byte("# Notes"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{other: "something else in it", dir: "is a directory", filepath.Join(dir, "no", "file"): "no such file"} {
+	for name, want := range map[string]string{other: "something else in it", dir: "is a directory",
+		filepath.Join(dir, "no", "file"): "no such file"} {
 		if _, err := Open(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
@@ -237,7 +240,8 @@ func TestN7_DebugOfFailedRequests(t *testing.T) {
 			t.Errorf("the file has %s", bad)
 		}
 	}
-	for _, want := range []string{"connection refused", "n=1", `"status":429`, `"body":{"error":{"message":"slow down"}}`} {
+	for _, want := range []string{"connection refused", "n=1", `"status":429`,
+		`"body":{"error":{"message":"slow down"}}`} {
 		if !strings.Contains(raw, want) {
 			t.Errorf("the file has no %s:\n%s", want, raw)
 		}

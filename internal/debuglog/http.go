@@ -33,14 +33,17 @@ type transport struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	x := &exchange{transport: t, began: time.Now(), attrs: append(callerAttrs(req.Context()), slog.Int64("http", t.log.nextID()))}
+	x := &exchange{transport: t, began: time.Now(), attrs: append(callerAttrs(req.Context()),
+		slog.Int64("http", t.log.nextID()))}
 	x.request(req)
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
-		x.line("http failed", slog.String("error", t.masker.String(err.Error())), slog.Duration("duration", time.Since(x.began)))
+		x.line("http failed", slog.String("error", t.masker.String(err.Error())),
+			slog.Duration("duration", time.Since(x.began)))
 		return resp, err
 	}
-	x.line("http response", slog.Int("status", resp.StatusCode), slog.Any("headers", t.headers(resp.Header)), slog.Duration("duration", time.Since(x.began)))
+	x.line("http response", slog.Int("status", resp.StatusCode), slog.Any("headers", t.headers(resp.Header)),
+		slog.Duration("duration", time.Since(x.began)))
 	x.moved = resp.StatusCode/100 == 3
 	x.events = strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 	resp.Body = &watchedBody{ReadCloser: resp.Body, x: x}
@@ -70,7 +73,8 @@ func (x *exchange) line(text string, attrs ...slog.Attr) {
 
 // request writes the line of the request.
 func (x *exchange) request(req *http.Request) {
-	attrs := []slog.Attr{slog.String("method", req.Method), slog.String("url", x.url(req.URL)), slog.Any("headers", x.headers(req.Header)), slog.Int64("bytes", req.ContentLength)}
+	attrs := []slog.Attr{slog.String("method", req.Method), slog.String("url", x.url(req.URL)),
+		slog.Any("headers", x.headers(req.Header)), slog.Int64("bytes", req.ContentLength)}
 	if req.GetBody != nil {
 		body, cut, err := copyOf(req)
 		if err != nil {

@@ -50,7 +50,8 @@ func callerAttrs(ctx context.Context) (attrs []slog.Attr) {
 	if c.Agent != "" {
 		attrs = append(attrs, slog.String("agent", c.Agent))
 	}
-	return append(attrs, slog.Int("step", c.Step), slog.Int("attempt", c.Attempt), slog.String("purpose", string(c.Purpose)))
+	return append(attrs, slog.Int("step", c.Step), slog.Int("attempt", c.Attempt),
+		slog.String("purpose", string(c.Purpose)))
 }
 
 // tools returns a middleware that logs what calls do with files and commands.

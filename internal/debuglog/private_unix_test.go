@@ -24,15 +24,18 @@ import (
 func TestN7_DebugHidesKeysInAddresses(t *testing.T) {
 	x := &transport{masker: secret.New()}
 	for _, address := range []string{
-		"http://h/v1?key=KEY", "http://h/v1?a=1&api_key=KEY&b=2", "http://h/v1?access_token=KEY", "http://h/v1?sv=2&sig=KEY", "http://h/?X-Amz-Credential=KEY",
-		"http://h/v1?a=1;key=KEY", "http://h/v1?key=KEY;", "http://h/v1?key=KEY%zz", "http://KEY@h/", "http://user:KEY@h/", "http://h/#access_token=KEY",
+		"http://h/v1?key=KEY", "http://h/v1?a=1&api_key=KEY&b=2", "http://h/v1?access_token=KEY",
+		"http://h/v1?sv=2&sig=KEY", "http://h/?X-Amz-Credential=KEY",
+		"http://h/v1?a=1;key=KEY", "http://h/v1?key=KEY;", "http://h/v1?key=KEY%zz", "http://KEY@h/",
+		"http://user:KEY@h/", "http://h/#access_token=KEY",
 		"http://h/cb?code=KEY&state=1",
 	} {
 		u, err := url.Parse(address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := x.url(u); strings.Contains(got, "KEY") || !strings.HasPrefix(got, "http://") || !strings.Contains(got, "hidden") {
+		if got := x.url(u); strings.Contains(got, "KEY") || !strings.HasPrefix(got, "http://") ||
+			!strings.Contains(got, "hidden") {
 			t.Errorf("%s became %s", address, got)
 		}
 	}
@@ -60,7 +63,8 @@ func TestN7_DebugHidesKeysInRedirects(t *testing.T) {
 		t.Error(err)
 	}
 	_, raw := readLines(t, s.file)
-	if at := strings.Index(raw, "KEY-"); at >= 0 || !strings.Contains(raw, `"Referer"`) || !strings.Contains(raw, `"Location"`) {
+	if at := strings.Index(raw, "KEY-"); at >= 0 || !strings.Contains(raw, `"Referer"`) ||
+		!strings.Contains(raw, `"Location"`) {
 		t.Errorf("the file has a key:\n%s", raw)
 	}
 }
@@ -73,10 +77,12 @@ func TestN7_SecretsInCutStreams(t *testing.T) {
 	}
 	x := &transport{masker: m}
 	for name, stream := range map[string]string{
-		"one piece":       `data: {"index":1,"text":"it is canary-host-"}` + "\n\n",
-		"many pieces":     strings.Join([]string{`data: {"text":"it is ca"}`, `data: {"text":"nary-"}`, `data: {"text":"host-sec"}`, ""}, "\n\n"),
-		"no end of JSON":  `data: {"index":1,"text":"it is canary-host-`,
-		"after a whole":   `data: {"text":"it is canary-host-"}` + "\n\n" + `data: {"text":"secret and canary-host-"}` + "\n\n",
+		"one piece": `data: {"index":1,"text":"it is canary-host-"}` + "\n\n",
+		"many pieces": strings.Join([]string{`data: {"text":"it is ca"}`, `data: {"text":"nary-"}`,
+			`data: {"text":"host-sec"}`, ""}, "\n\n"),
+		"no end of JSON": `data: {"index":1,"text":"it is canary-host-`,
+		"after a whole": `data: {"text":"it is canary-host-"}` + "\n\n" + `data: {"text":"secret and canary-host-"}` +
+			"\n\n",
 		"no end, and one": `data: {"text":"it is"}` + "\n\n" + `data: {"text":"canary-host-`,
 	} {
 		data, err := json.Marshal(x.streamed([]byte(stream), nil, false))
@@ -87,12 +93,14 @@ func TestN7_SecretsInCutStreams(t *testing.T) {
 		if err := json.Unmarshal(data, &events); err != nil {
 			t.Fatal(err)
 		}
-		if text := joined(line{"events": events}) + string(data); strings.Contains(text, "nary") || strings.Contains(text, "host-") || !strings.Contains(text, "it is") {
+		if text := joined(line{"events": events}) + string(data); strings.Contains(text, "nary") ||
+			strings.Contains(text, "host-") || !strings.Contains(text, "it is") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
 	whole := `data: {"text":"it is canary-host-"}` + "\n\n"
-	if data, err := json.Marshal(x.streamed([]byte(whole), nil, true)); err != nil || !strings.Contains(string(data), "it is canary-host-") {
+	if data, err := json.Marshal(x.streamed([]byte(whole), nil, true)); err != nil || !strings.Contains(string(data),
+		"it is canary-host-") {
 		t.Errorf("a stream that has ended lacks its end: %s, %v", data, err)
 	}
 }

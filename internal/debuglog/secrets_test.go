@@ -92,7 +92,8 @@ func (s *session) run(t *testing.T, provider, prompt string) {
 	}
 	defer local.Close() // nothing runs in it
 	o := s.options
-	o.Client, o.Provider, o.Model, o.System, o.Env = &llm.Client{Providers: []llm.Provider{p}}, provider, "some-model", "x", local
+	o.Client, o.Provider, o.Model, o.System, o.Env = &llm.Client{Providers: []llm.Provider{p}}, provider, "some-model",
+		"x", local
 	o.Logger = s.log.Logger(s.masker)
 	Attach(&o)
 	live, err := agent.New(t.Context(), o)
@@ -130,7 +131,8 @@ func corpus(t *testing.T) map[string]string {
 	data, err := os.ReadFile("../../../shared/corpora/secrets_env/cases.jsonl")
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Log("the shared corpora are not here:", err)
-		return map[string]string{"canary_plain": "canary-host-secret-7f3a9c", "github_pat": "ghp_" + strings.Repeat("e", 36)}
+		return map[string]string{"canary_plain": "canary-host-secret-7f3a9c", "github_pat": "ghp_" + strings.Repeat("e",
+			36)}
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +208,8 @@ func TestN7_DebugHasNoSecrets(t *testing.T) {
 						t.Errorf("the events have the value in pieces: %q", text)
 					}
 				}
-				for _, want := range []string{"[secret CANARY]", hidden, `"msg":"http request"`, `"msg":"http body"`, `"msg":"start"`} {
+				for _, want := range []string{"[secret CANARY]", hidden, `"msg":"http request"`, `"msg":"http body"`,
+					`"msg":"start"`} {
 					if !strings.Contains(raw, want) {
 						t.Errorf("the file has no %s", want)
 					}
@@ -221,7 +224,8 @@ func oneLine(value string) string { return strings.ReplaceAll(value, "\n", "") }
 
 // leaking returns a tool that runs a command with a value, and returns the value.
 func leaking(value string) tool.Tool {
-	return tool.New(llm.ToolDefinition{Name: "leak", Description: "Leaks.", Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)},
+	return tool.New(llm.ToolDefinition{Name: "leak", Description: "Leaks.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)},
 		func(ctx context.Context, call *tool.Call, _ struct{ Text string }) (tool.Result, error) {
 			_, err := env.Run(ctx, call.Env, env.Command{Script: "true # " + oneLine(value)}, 0)
 			return tool.Text("it is " + value), err
@@ -238,7 +242,8 @@ func TestN7_SecretsInPieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, format := range map[string]string{
-		"anthropic":    `event: content_block_delta` + "\n" + `data: {"type":"content_block_delta","index":%d,"delta":{"type":"text_delta","text":%q}}`,
+		"anthropic": `event: content_block_delta` + "\n" +
+			`data: {"type":"content_block_delta","index":%d,"delta":{"type":"text_delta","text":%q}}`,
 		"arguments":    `data: {"index":%d,"delta":{"type":"input_json_delta","partial_json":%q}}`,
 		"openai":       `data: {"type":"response.output_text.delta","output_index":%d,"delta":%q,"sequence_number":7}`,
 		"gemini":       `data: {"candidates":[{"index":%d,"content":{"parts":[{"text":%q}]}}]}`,
@@ -260,7 +265,8 @@ func TestN7_SecretsInPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := joined(line{"events": events})
-		if len(events) != 2*len(value) || strings.Contains(text, value) || !strings.Contains(text, "[secret CANARY]") || !strings.Contains(text, other[:len(value)]) {
+		if len(events) != 2*len(value) || strings.Contains(text, value) || !strings.Contains(text, "[secret CANARY]") ||
+			!strings.Contains(text, other[:len(value)]) {
 			t.Errorf("%s: %d events, %q", name, len(events), text)
 		}
 	}
@@ -280,7 +286,8 @@ func TestN7_DebugOfManyAgents(t *testing.T) {
 		case r.Turn() == 0:
 			var calls []fakellm.Call
 			for i := range agents {
-				calls = append(calls, fakellm.Call{Name: "spawn", Args: json.RawMessage(fmt.Sprintf(`{"task":"part %d"}`, i))})
+				calls = append(calls, fakellm.Call{Name: "spawn",
+					Args: json.RawMessage(fmt.Sprintf(`{"task":"part %d"}`, i))})
 			}
 			return fakellm.Turn{Calls: calls}
 		case r.Turn() == 1:
@@ -317,11 +324,15 @@ func TestN7_DebugOfManyAgents(t *testing.T) {
 // agentTools returns tools that start agents and wait for them.
 func agentTools() []tool.Tool {
 	return []tool.Tool{
-		tool.New(llm.ToolDefinition{Name: "spawn", Description: "Starts an agent.", Parameters: json.RawMessage(`{"type":"object","properties":{"task":{"type":"string"}}}`)}, func(ctx context.Context, call *tool.Call, args struct{ Task string }) (tool.Result, error) {
-			status, err := call.Session.Agents().Spawn(ctx, tool.AgentTask{Task: args.Task})
-			return tool.Text(status.ID), err
-		}),
-		tool.New(llm.ToolDefinition{Name: "await", Description: "Waits for all agents.", Parameters: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, call *tool.Call, _ struct{}) (tool.Result, error) {
+		tool.New(llm.ToolDefinition{Name: "spawn", Description: "Starts an agent.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"task":{"type":"string"}}}`)},
+			func(ctx context.Context, call *tool.Call, args struct{ Task string }) (tool.Result, error) {
+				status, err := call.Session.Agents().Spawn(ctx, tool.AgentTask{Task: args.Task})
+				return tool.Text(status.ID), err
+			}),
+		tool.New(llm.ToolDefinition{Name: "await", Description: "Waits for all agents.",
+			Parameters: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, call *tool.Call,
+			_ struct{}) (tool.Result, error) {
 			for i := range 8 {
 				if _, err := call.Session.Agents().Wait(ctx, fmt.Sprint("agent-", i+1)); err != nil {
 					return tool.Result{}, err

@@ -131,12 +131,14 @@ func (w *worker) endEvents() (kinds []string) {
 func newWorkers(t *testing.T, b agent.Budget, steps ...llmtest.Step) (one, two *worker, h *host, ran *int) {
 	t.Helper()
 	h, ran = newHost(t, env.LocalOptions{}, steps...), new(int)
-	pay := tool.New(llm.ToolDefinition{Name: "pay", Description: "Pays."}, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+	pay := tool.New(llm.ToolDefinition{Name: "pay", Description: "Pays."}, func(context.Context, *tool.Call,
+		struct{}) (tool.Result, error) {
 		*ran++
 		return tool.Text("paid"), nil
 	})
 	store, shared := journal.NewMemoryStore(true), &leases{holder: map[string]*worker{}}
-	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{h.model}}, Profile: coder(), Env: h.env, System: "You are a sketch.", Tools: []tool.Tool{pay},
+	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{h.model}}, Profile: coder(), Env: h.env,
+		System: "You are a sketch.", Tools: []tool.Tool{pay},
 		Ledger: agent.NewLedger(b)}
 	t.Cleanup(func() {
 		entries, err := store.List(context.Background())
@@ -219,7 +221,8 @@ func TestJ_FleetTaskTwice(t *testing.T) {
 
 // A task that waits for the next attempt of a model call does not occupy a worker.
 func TestJ_FleetTaskWaits(t *testing.T) {
-	one, two, h, _ := newWorkers(t, agent.Budget{}, llmtest.Error(&llm.Error{Kind: llm.ErrOverloaded}), llmtest.Text("paid it"))
+	one, two, h, _ := newWorkers(t, agent.Budget{}, llmtest.Error(&llm.Error{Kind: llm.ErrOverloaded}),
+		llmtest.Text("paid it"))
 	now := time.Now()
 	one.options.Now = func() time.Time { return now }
 	two.options.Now = one.options.Now
@@ -231,7 +234,8 @@ func TestJ_FleetTaskWaits(t *testing.T) {
 		}
 	}
 	now = again.until
-	if result, err := two.work(t.Context(), errand, nil); err != nil || result.Text != "paid it" || h.model.Left() != 0 {
+	if result, err := two.work(t.Context(), errand, nil); err != nil || result.Text != "paid it" ||
+		h.model.Left() != 0 {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
@@ -244,7 +248,8 @@ func TestJ_FleetBudget(t *testing.T) {
 		session := fmt.Sprint("s", i)
 		w.leases.give(session, w)
 		result, err := w.work(t.Context(), task{session, session, strings.Repeat("words ", 100)}, nil)
-		if want := []agent.Reason{agent.ReasonCompleted, agent.ReasonBudgetTokens}[i]; err != nil || result.Reason != want {
+		if want := []agent.Reason{agent.ReasonCompleted, agent.ReasonBudgetTokens}[i]; err != nil ||
+			result.Reason != want {
 			t.Errorf("worker %d: %+v, %v; want %s", i, result, err, want)
 		}
 	}

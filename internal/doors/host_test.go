@@ -60,7 +60,8 @@ func newHost(t *testing.T, o env.LocalOptions, steps ...llmtest.Step) *host {
 
 // coder returns a profile with the tools of a coding agent.
 func coder() profile.Profile {
-	return profile.Profile{Name: "coder", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.ReadFile(), coding.WriteFile(), coding.EditFile(),
+	return profile.Profile{Name: "coder", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.ReadFile(),
+		coding.WriteFile(), coding.EditFile(),
 		coding.Shell(10 * time.Second), coding.Grep(), coding.UpdatePlan()}}
 }
 
@@ -74,7 +75,8 @@ func (h *host) options(t *testing.T, id string) agent.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return agent.Options{ID: id, Client: &llm.Client{Providers: []llm.Provider{h.model}}, Profile: coder(), Env: h.env, System: "You are a sketch.",
+	return agent.Options{ID: id, Client: &llm.Client{Providers: []llm.Provider{h.model}}, Profile: coder(), Env: h.env,
+		System:  "You are a sketch.",
 		Journal: log, OnEvent: h.on}
 }
 
@@ -150,7 +152,8 @@ func shell(script string) llm.ToolCall {
 func write(t *testing.T, dir, name, content string) {
 	t.Helper()
 	name = filepath.Join(dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(content), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(content),
+		0o600)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -27,12 +27,14 @@ type callKey struct{ session, call string }
 // or fails in CI.
 func newSandbox(t *testing.T, dir string) *sandbox {
 	t.Helper()
-	args := []string{peer.Need(t, "bwrap"), "--unshare-pid", "--unshare-net", "--tmpfs", "/", "--dev", "/dev", "--proc", "/proc"}
+	args := []string{peer.Need(t, "bwrap"), "--unshare-pid", "--unshare-net", "--tmpfs", "/", "--dev", "/dev", "--proc",
+		"/proc"}
 	for _, system := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc"} {
 		args = append(args, "--ro-bind-try", system, system)
 	}
 	args = append(args, "--bind", dir, dir)
-	if out, err := exec.Command(args[0], append(args[1:], "--", "/bin/sh", "-c", "true")...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(args[0], append(args[1:], "--", "/bin/sh", "-c",
+		"true")...).CombinedOutput(); err != nil {
 		peer.Missing(t, "bubblewrap does not work here: %v: %s", err, out)
 	}
 	box, err := env.NewLocal(dir, env.LocalOptions{Launch: func(_ context.Context, l env.Launch) (env.Launch, error) {
@@ -82,14 +84,16 @@ func TestJ_Sandbox(t *testing.T) {
 	secrets := t.TempDir()
 	write(t, secrets, "key", "the key\n")
 	look := "cat inside; cat " + secrets + "/key; echo seen >>log"
-	h := newHost(t, env.LocalOptions{}, llmtest.Calls(shell(look)), llmtest.Calls(shell(look+" # needs the machine")), llmtest.Calls(shell(look)), llmtest.Text("done"))
+	h := newHost(t, env.LocalOptions{}, llmtest.Calls(shell(look)), llmtest.Calls(shell(look+" # needs the machine")),
+		llmtest.Calls(shell(look)), llmtest.Text("done"))
 	write(t, h.dir, "inside", "the file\n")
 	box := newSandbox(t, h.dir)
 	o := h.options(t, "boxed")
 	o.Authorize, o.Approve, o.Middleware = box.authorize, box.approve, []tool.Middleware{box.confine}
 	submit(t, h.start(t, o), "look around", agent.ReasonCompleted)
 	for i, end := range h.callEnds() {
-		if got := strings.Contains(end.Output, "the key\n"); got != (i == 1) || !strings.Contains(end.Output, "the file\n") || end.Ran.Exit.Code != 0 {
+		if got := strings.Contains(end.Output, "the key\n"); got != (i == 1) || !strings.Contains(end.Output,
+			"the file\n") || end.Ran.Exit.Code != 0 {
 			t.Errorf("call %d saw %q", i, end.Output)
 		}
 	}

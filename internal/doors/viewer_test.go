@@ -38,7 +38,8 @@ func (f followed) Records(ctx context.Context, from int64) iter.Seq2[journal.Rec
 }
 
 // watch shows each view of a session until ctx ends.
-func watch(ctx context.Context, store journal.Store, id string, live <-chan agent.Event, show func(view string, facts []agent.Event)) error {
+func watch(ctx context.Context, store journal.Store, id string, live <-chan agent.Event,
+	show func(view string, facts []agent.Event)) error {
 	facts, over := make(chan agent.Event), make(chan error, 1)
 	go func() {
 		over <- agent.Project(ctx, followed{store, id}, func(ev agent.Event) {
@@ -113,7 +114,9 @@ func pausedStep(step llmtest.Step, paused chan<- struct{}, on <-chan struct{}) l
 // numbers.
 func TestJ_Viewer(t *testing.T) {
 	paused, on := make(chan struct{}), make(chan struct{})
-	h := newHost(t, env.LocalOptions{}, pausedStep(llmtest.Answer(llm.Text{Text: "I will look at the file and say what it has."}, shell("echo hi")), paused, on), llmtest.Text("It says hi."))
+	h := newHost(t, env.LocalOptions{},
+		pausedStep(llmtest.Answer(llm.Text{Text: "I will look at the file and say what it has."}, shell("echo hi")),
+			paused, on), llmtest.Text("It says hi."))
 	live := make(chan agent.Event)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

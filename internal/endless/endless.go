@@ -62,28 +62,35 @@ func (a Answer) anthropic() (start, before, after string) {
 	case Thinking:
 		block, delta = `{"type":"thinking","thinking":"","signature":""}`, `{"type":"thinking_delta","thinking":"`
 	case Arguments:
-		block, delta = `{"type":"tool_use","id":"c1","name":"shell","input":{}}`, `{"type":"input_json_delta","partial_json":"`
+		block, delta = `{"type":"tool_use","id":"c1","name":"shell","input":{}}`,
+			`{"type":"input_json_delta","partial_json":"`
 	}
-	start = event("message_start", `{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":"m","content":[],`+
-		`"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}`) +
+	start = event("message_start",
+		`{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":"m","content":[],`+
+			`"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}`) +
 		event("content_block_start", `{"type":"content_block_start","index":0,"content_block":`+block+`}`)
-	return start, "event: content_block_delta\ndata: " + `{"type":"content_block_delta","index":0,"delta":` + delta, `"}}` + "\n\n"
+	return start, "event: content_block_delta\ndata: " + `{"type":"content_block_delta","index":0,"delta":` + delta,
+		`"}}` + "\n\n"
 }
 
 func (a Answer) openai() (start, before, after string) {
-	item, delta := `{"type":"message","id":"i1","role":"assistant","status":"in_progress","content":[]}`, "response.output_text.delta"
+	item, delta := `{"type":"message","id":"i1","role":"assistant","status":"in_progress","content":[]}`,
+		"response.output_text.delta"
 	place := `"output_index":0,"content_index":0`
 	switch a.Kind {
 	case Thinking:
 		item, delta = `{"type":"reasoning","id":"i1","summary":[]}`, "response.reasoning_summary_text.delta"
 		place = `"output_index":0,"summary_index":0`
 	case Arguments:
-		item, delta = `{"type":"function_call","id":"i1","call_id":"c1","name":"shell","arguments":""}`, "response.function_call_arguments.delta"
+		item, delta = `{"type":"function_call","id":"i1","call_id":"c1","name":"shell","arguments":""}`,
+			"response.function_call_arguments.delta"
 		place = `"output_index":0`
 	}
-	start = event("response.created", `{"type":"response.created","response":{"object":"response","id":"r1","model":"m","status":"in_progress","output":[]}}`) +
+	start = event("response.created",
+		`{"type":"response.created","response":{"object":"response","id":"r1","model":"m","status":"in_progress","output":[]}}`) +
 		event("response.output_item.added", `{"type":"response.output_item.added","output_index":0,"item":`+item+`}`)
-	return start, "event: " + delta + "\ndata: " + `{"type":"` + delta + `",` + place + `,"item_id":"i1","delta":"`, `"}` + "\n\n"
+	return start, "event: " + delta + "\ndata: " + `{"type":"` + delta + `",` + place + `,"item_id":"i1","delta":"`,
+		`"}` + "\n\n"
 }
 
 func (a Answer) chat() (start, before, after string) {

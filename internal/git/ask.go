@@ -59,7 +59,8 @@ printf "\0\0"
 func (s *Snapshot) ask(ctx context.Context, e env.Environment) string {
 	var out, said bytes.Buffer
 	over := false
-	script := "set -- " + shquote.Words(s.Root) + "\n" + strings.Replace(question, "SUBJECTS", strconv.Itoa(maxSubjects), 1)
+	script := "set -- " + shquote.Words(s.Root) + "\n" + strings.Replace(question, "SUBJECTS",
+		strconv.Itoa(maxSubjects), 1)
 	result, err := env.Run(env.Observing(ctx, true), e, env.Command{Script: script, Output: func(stream int, p []byte) {
 		to := &out
 		if stream == 2 {

@@ -19,8 +19,10 @@ import (
 func TestL2_ConfigIsGits(t *testing.T) {
 	program := peer.Need(t, "git")
 	file := filepath.Join(t.TempDir(), "config")
-	pieces := []string{"[core]", "[CORE]", "[a.b]", "[a \"B c\"]", "[a \"\\\"x\\\\\"]", "[x]", "\n", "\n", "\n", "\n\t", " ", "fsmonitor", "FsMonitor", "key", "k-1", " = ", "=", "value", "\"", "\"a;b\"", "\\",
-		"\\\n", "\\n", "\\\"", "# x", "; x", "true", "]", "[", "~/x", "\t", "\r\n", "\r", "\x00", "\v", "\f", "\x01", "\xff", "a b", "  ", "key = value\n", "[core]\nfsmonitor = x\n"}
+	pieces := []string{"[core]", "[CORE]", "[a.b]", "[a \"B c\"]", "[a \"\\\"x\\\\\"]", "[x]", "\n", "\n", "\n", "\n\t",
+		" ", "fsmonitor", "FsMonitor", "key", "k-1", " = ", "=", "value", "\"", "\"a;b\"", "\\",
+		"\\\n", "\\n", "\\\"", "# x", "; x", "true", "]", "[", "~/x", "\t", "\r\n", "\r", "\x00", "\v", "\f", "\x01",
+		"\xff", "a b", "  ", "key = value\n", "[core]\nfsmonitor = x\n"}
 	understood := 0
 	seed.Check(t, func(t *rapid.T) {
 		text := "[s]\n" + strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 14).Draw(t, "pieces"), "")

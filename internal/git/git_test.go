@@ -55,8 +55,10 @@ func (w *tree) put(name, content string) {
 func (w *tree) command(args ...string) *exec.Cmd {
 	w.Helper()
 	peer.Need(w, "git")
-	cmd := exec.Command("git", append([]string{"-C", w.dir, "-c", "protocol.file.allow=always", "-c", "core.fsync=none"}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org",
+	cmd := exec.Command("git", append([]string{"-C", w.dir, "-c", "protocol.file.allow=always", "-c",
+		"core.fsync=none"}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=T",
+		"GIT_AUTHOR_EMAIL=t@example.org",
 		"GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org")
 	return cmd
 }
@@ -98,7 +100,8 @@ func (w *tree) asGit() git.Snapshot {
 	for line := range strings.Lines(w.git("log", "-10", "--encoding=UTF-8", "--format=%s")) {
 		s.Subjects = append(s.Subjects, strings.TrimSuffix(line, "\n"))
 	}
-	fields := strings.Split(w.git("--no-optional-locks", "status", "--porcelain", "-z", "--branch", "--untracked-files=all", "--find-renames=100%"), "\x00")
+	fields := strings.Split(w.git("--no-optional-locks", "status", "--porcelain", "-z", "--branch",
+		"--untracked-files=all", "--find-renames=100%"), "\x00")
 	for i := 0; i < len(fields)-1; i++ {
 		branch, isBranch := strings.CutPrefix(fields[i], "## ")
 		if isBranch {
@@ -107,7 +110,8 @@ func (w *tree) asGit() git.Snapshot {
 			}
 			continue
 		}
-		change := git.Change{Path: strings.TrimSuffix(fields[i][3:], "/"), Untracked: strings.HasPrefix(fields[i], "??")}
+		change := git.Change{Path: strings.TrimSuffix(fields[i][3:], "/"), Untracked: strings.HasPrefix(fields[i],
+			"??")}
 		s.Changed = append(s.Changed, change)
 		if change.Untracked {
 			s.Untracked++
@@ -148,7 +152,8 @@ func (w *tree) history() {
 			fmt.Fprintf(&stream, "M 100644 inline many/more%d\n", j)
 			data("more")
 		}
-		for name, text := range map[string]string{"big.txt": strings.Join(lines, "\n"), fmt.Sprintf("dir/sub%d/file", i): fmt.Sprint(i),
+		for name, text := range map[string]string{"big.txt": strings.Join(lines, "\n"), fmt.Sprintf("dir/sub%d/file",
+			i): fmt.Sprint(i),
 			fmt.Sprintf("many/%d", i): strings.Repeat("x", i)} {
 			fmt.Fprintf(&stream, "M 100644 inline %s\n", name)
 			data(text)
@@ -202,7 +207,11 @@ func TestI2_E6_SameAsGit(t *testing.T) {
 	}{
 		{"loose objects", nil, func(*tree) {}},
 		{"packed", nil, func(w *tree) { w.git("gc", "-q") }},
-		{"packed, an older commit", nil, func(w *tree) { w.git("gc", "-q"); w.git("checkout", "-q", "--detach", "HEAD~3") }},
+		{"packed, an older commit", nil, func(w *tree) {
+			w.git("gc", "-q")
+			w.git("checkout", "-q", "--detach",
+				"HEAD~3")
+		}},
 		{"packed, deltas by id", nil, func(w *tree) {
 			w.git("-c", "repack.useDeltaBaseOffset=false", "repack", "-a", "-d", "-q", "-f")
 			w.git("checkout", "-q", "--detach", "HEAD~3")
@@ -217,7 +226,11 @@ func TestI2_E6_SameAsGit(t *testing.T) {
 		{"index version 4", nil, func(w *tree) { w.git("update-index", "--index-version=4") }},
 		{"sha256", []string{"--object-format=sha256"}, func(w *tree) { w.git("gc", "-q") }},
 		{"detached", nil, func(w *tree) { w.git("checkout", "-q", "--detach", "HEAD~3") }},
-		{"a branch with slashes", nil, func(w *tree) { w.git("checkout", "-q", "-b", "a/b/c"); w.git("pack-refs", "--all") }},
+		{"a branch with slashes", nil, func(w *tree) {
+			w.git("checkout", "-q", "-b", "a/b/c")
+			w.git("pack-refs",
+				"--all")
+		}},
 		{"a merge", nil, func(w *tree) {
 			w.git("checkout", "-q", "-b", "side", "HEAD~2")
 			w.put("side", "x")
@@ -227,7 +240,10 @@ func TestI2_E6_SameAsGit(t *testing.T) {
 		{"latin1", nil, func(w *tree) {
 			w.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-m", "Gr\xfc\xdfe")
 		}},
-		{"a subject of three lines", nil, func(w *tree) { w.git("commit", "-q", "--allow-empty", "-m", "\n\none\ntwo\nthree\n\nbody") }},
+		{"a subject of three lines", nil, func(w *tree) {
+			w.git("commit", "-q", "--allow-empty", "-m",
+				"\n\none\ntwo\nthree\n\nbody")
+		}},
 		{"assumed unchanged", nil, func(w *tree) {
 			w.git("update-index", "--assume-unchanged", "many/0")
 			w.git("update-index", "--skip-worktree", "many/1")
@@ -296,18 +312,30 @@ func TestI2_E6_WithoutGit(t *testing.T) {
 		branch string
 		why    string
 	}{
-		{"another hash", func(w *tree) { w.git("config", "extensions.objectFormat", "sha3") }, "main", "git ended with exit code 128"},
-		{"no objects", func(w *tree) { w.must(os.RemoveAll(filepath.Join(w.dir, ".git/objects"))) }, "main", "it has no directory objects"},
-		{"an index of another version", func(w *tree) { w.put(".git/index", "DIRC\x00\x00\x00\x05"+strings.Repeat("\x00", 60)) }, "main", "git ended with exit code 128"},
-		{"a filter", func(w *tree) { w.git("config", "filter.f.clean", "touch mark") }, "main", "has filter.f.clean, which may run a program"},
-		{"a filter for big files", func(w *tree) { w.git("config", "filter.lfs.process", "touch mark") }, "main", "has filter.lfs.process"},
+		{"another hash", func(w *tree) { w.git("config", "extensions.objectFormat", "sha3") }, "main",
+			"git ended with exit code 128"},
+		{"no objects", func(w *tree) { w.must(os.RemoveAll(filepath.Join(w.dir, ".git/objects"))) }, "main",
+			"it has no directory objects"},
+		{"an index of another version",
+			func(w *tree) { w.put(".git/index", "DIRC\x00\x00\x00\x05"+strings.Repeat("\x00", 60)) }, "main",
+			"git ended with exit code 128"},
+		{"a filter", func(w *tree) { w.git("config", "filter.f.clean", "touch mark") }, "main",
+			"has filter.f.clean, which may run a program"},
+		{"a filter for big files", func(w *tree) { w.git("config", "filter.lfs.process", "touch mark") }, "main",
+			"has filter.lfs.process"},
 		{"a monitor", func(w *tree) { w.git("config", "core.fsmonitor", "touch mark") }, "main", "has core.fsmonitor"},
-		{"more configuration", func(w *tree) { w.git("config", "include.path", "../more") }, "main", "has include.path"},
-		{"a partial clone", func(w *tree) { w.git("config", "remote.o.promisor", "true") }, "main", "has remote.o.promisor"},
+		{"more configuration", func(w *tree) { w.git("config", "include.path", "../more") }, "main",
+			"has include.path"},
+		{"a partial clone", func(w *tree) { w.git("config", "remote.o.promisor", "true") }, "main",
+			"has remote.o.promisor"},
 		{"a key of a later version", func(w *tree) { w.git("config", "core.new", "true") }, "main", "has core.new"},
-		{"objects elsewhere", func(w *tree) { w.put(".git/objects/info/alternates", "/nowhere\n") }, "main", "objects/info/alternates"},
-		{"configuration of the work tree", func(w *tree) { w.put(".git/config.worktree", "[diff]\nexternal = touch mark\n") }, "main", "has diff.external"},
-		{"HEAD beside .git", func(w *tree) { w.put("HEAD", "ref: refs/heads/main\n") }, "main", "there is HEAD beside .git"},
+		{"objects elsewhere", func(w *tree) { w.put(".git/objects/info/alternates", "/nowhere\n") }, "main",
+			"objects/info/alternates"},
+		{"configuration of the work tree",
+			func(w *tree) { w.put(".git/config.worktree", "[diff]\nexternal = touch mark\n") }, "main",
+			"has diff.external"},
+		{"HEAD beside .git", func(w *tree) { w.put("HEAD", "ref: refs/heads/main\n") }, "main",
+			"there is HEAD beside .git"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newTree(t)
@@ -315,7 +343,8 @@ func TestI2_E6_WithoutGit(t *testing.T) {
 			w.commit("one")
 			c.make(w)
 			got := w.look("")
-			if got.Root != w.dir || got.Branch != c.branch || got.Counted || got.Subjects != nil || !strings.Contains(got.Unasked, c.why) {
+			if got.Root != w.dir || got.Branch != c.branch || got.Counted || got.Subjects != nil ||
+				!strings.Contains(got.Unasked, c.why) {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -338,10 +367,12 @@ func TestT9_NothingIsStarted(t *testing.T) {
 	for _, name := range []string{".git/hooks/post-index-change", "bin/git"} {
 		w.must(os.Chmod(filepath.Join(w.dir, name), 0o755))
 	}
-	w.put("../home/.gitconfig", fmt.Sprintf("[filter \"f\"]\nclean = %[1]s\nprocess = %[1]s\nrequired\n[core]\nfsmonitor = %[1]s\npager = %[1]s\nhooksPath = %[2]s\n"+
-		"[log]\nshowSignature\n[gpg]\nprogram = %[1]s\n[diff]\nexternal = %[1]s\n[diff \"d\"]\ntextconv = %[1]s\n[alias]\nstatus = !%[1]s\n[status]\nshort\nsubmoduleSummary\n", program, filepath.Join(w.dir, ".git/hooks")))
+	w.put("../home/.gitconfig",
+		fmt.Sprintf("[filter \"f\"]\nclean = %[1]s\nprocess = %[1]s\nrequired\n[core]\nfsmonitor = %[1]s\npager = %[1]s\nhooksPath = %[2]s\n"+
+			"[log]\nshowSignature\n[gpg]\nprogram = %[1]s\n[diff]\nexternal = %[1]s\n[diff \"d\"]\ntextconv = %[1]s\n[alias]\nstatus = !%[1]s\n[status]\nshort\nsubmoduleSummary\n", program, filepath.Join(w.dir, ".git/hooks")))
 	e, err := env.NewLocal(w.dir, env.LocalOptions{Containment: env.ContainGroup,
-		Env: []string{"HOME=" + filepath.Join(filepath.Dir(w.dir), "home"), "PATH=" + filepath.Join(w.dir, "bin") + ":bin::" + os.Getenv("PATH"), "GIT_EXTERNAL_DIFF=" + program}})
+		Env: []string{"HOME=" + filepath.Join(filepath.Dir(w.dir), "home"), "PATH=" + filepath.Join(w.dir,
+			"bin") + ":bin::" + os.Getenv("PATH"), "GIT_EXTERNAL_DIFF=" + program}})
 	w.must(err)
 	defer func() { w.must(e.Close()) }()
 	got := git.Look(t.Context(), e)
@@ -358,7 +389,8 @@ func TestT9_NothingIsStarted(t *testing.T) {
 	w.must(os.Symlink(filepath.Join(w.dir, "bin/git"), filepath.Join(home, "bin/git")))
 	w.put("../home/.gitconfig", "[filter \"a=b\"]\nclean = "+program+"\n")
 	led, err := env.NewLocal(w.dir, env.LocalOptions{Containment: env.ContainGroup,
-		Env: []string{"HOME=" + filepath.Join(filepath.Dir(w.dir), "home"), "PATH=" + link + ":" + home + "/bin:/" + w.dir + "/bin:" + os.Getenv("PATH")}})
+		Env: []string{"HOME=" + filepath.Join(filepath.Dir(w.dir), "home"),
+			"PATH=" + link + ":" + home + "/bin:/" + w.dir + "/bin:" + os.Getenv("PATH")}})
 	w.must(err)
 	defer func() { w.must(led.Close()) }()
 	if got := git.Look(t.Context(), led); !strings.Contains(got.Unasked, "has an = in its name") {

@@ -211,7 +211,8 @@ func (f Files) setting(ctx context.Context, repo *Repository, s Setting) string 
 	case s.Name == "extensions.refstorage" && s.Value != "files" && s.Value != "reftable":
 		return "the configuration of git has refs in " + s.Value
 	case s.Name == "core.worktree":
-		if top, err := env.Resolve(ctx, f.Env, joined(repo.GitDir, s.Value)); !s.isPath() || err != nil || top != repo.Top {
+		if top, err := env.Resolve(ctx, f.Env, joined(repo.GitDir, s.Value)); !s.isPath() || err != nil ||
+			top != repo.Top {
 			return "the configuration of git names another work tree: " + s.Value
 		}
 	}
@@ -221,7 +222,8 @@ func (f Files) setting(ctx context.Context, repo *Repository, s Setting) string 
 // isPath reports whether all versions of git take the value for the same path. It has no ~ and the
 // like.
 func (s Setting) isPath() bool {
-	return s.Value != "" && !strings.HasPrefix(s.Value, "-") && strings.Trim(s.Value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@+-") == ""
+	return s.Value != "" && !strings.HasPrefix(s.Value, "-") &&
+		strings.Trim(s.Value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@+-") == ""
 }
 
 // leadsOut returns why the repository's files may be others' files: objects elsewhere, and symbolic
@@ -233,7 +235,8 @@ func (f Files) leadsOut(ctx context.Context, repo *Repository) string {
 			return "the repository has objects elsewhere: objects/info/" + name
 		}
 	}
-	dirs := []string{repo.GitDir, repo.CommonDir, repo.CommonDir + "/objects", repo.CommonDir + "/objects/pack", repo.CommonDir + "/objects/info"}
+	dirs := []string{repo.GitDir, repo.CommonDir, repo.CommonDir + "/objects", repo.CommonDir + "/objects/pack",
+		repo.CommonDir + "/objects/info"}
 	if head, err := f.Read(ctx, path.Join(repo.GitDir, "HEAD")); err == nil {
 		ref := strings.TrimSpace(strings.TrimPrefix(string(head), "ref:"))
 		for dir := path.Dir(ref); strings.HasPrefix(dir, "refs"); dir = path.Dir(dir) {

@@ -53,7 +53,8 @@ func elsewhere(top string) []string {
 	if back := small(filepath.Join(gitDir, "gitdir")); back != "" { // a linked work tree: <common>/worktrees/<name>
 		worktrees := filepath.Dir(gitDir)
 		common := filepath.Dir(worktrees)
-		if filepath.Base(worktrees) == "worktrees" && exists(filepath.Join(common, "HEAD")) && exists(filepath.Join(common, "objects")) &&
+		if filepath.Base(worktrees) == "worktrees" && exists(filepath.Join(common, "HEAD")) &&
+			exists(filepath.Join(common, "objects")) &&
 			userfiles.SameFile(from(gitDir, strings.TrimSpace(back)), dotGit) {
 			return []string{common}
 		}

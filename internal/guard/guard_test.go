@@ -18,8 +18,9 @@ func TestI7_Guard(t *testing.T) {
 		run         func() error
 		text, frame string // of the stack
 	}{
-		"panic":         {func() error { explode(); return nil }, "the host panicked: boom", "guard_test.explode"},
-		"nil":           {func() error { panic(nil) }, "the host panicked: panic called with nil argument", "guard_test"},
+		"panic": {func() error { explode(); return nil }, "the host panicked: boom", "guard_test.explode"},
+		"nil": {func() error { panic(nil) }, "the host panicked: panic called with nil argument",
+			"guard_test"},
 		"Goexit":        {func() error { leave(); return nil }, "the host called runtime.Goexit", "guard_test.leave"},
 		"another's":     {func() error { return grouped(explode) }, "the host panicked: boom", "guard_test.explode"},
 		"another exits": {func() error { return grouped(leave) }, "the host called runtime.Goexit", "guard_test.leave"},
@@ -27,7 +28,8 @@ func TestI7_Guard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := guard.Run("the host", c.run)
 			var p *guard.Panic
-			if !errors.As(err, &p) || !strings.HasPrefix(err.Error(), c.text) || strings.Contains(err.Error(), "\n") || !strings.Contains(p.Stack, c.frame) {
+			if !errors.As(err, &p) || !strings.HasPrefix(err.Error(), c.text) || strings.Contains(err.Error(), "\n") ||
+				!strings.Contains(p.Stack, c.frame) {
 				t.Errorf("error %v, stack %+v", err, p)
 			}
 		})

@@ -17,7 +17,8 @@ func TestN8_WhatIsWrongWithJSON(t *testing.T) {
 		"{}\n\n{}":                            "line 3: there is something after the end of the JSON value; remove it",
 		"{\n\"a\":" + strings.Repeat("[", 40): "line 2: there are more than 32 objects or arrays inside each other",
 	} {
-		if _, err := jsonlines.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "it is not JSON") != strings.Count(want, "it is not JSON") {
+		if _, err := jsonlines.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Count(err.Error(), "it is not JSON") != strings.Count(want, "it is not JSON") {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

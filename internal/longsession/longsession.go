@@ -72,7 +72,8 @@ func keep(ctx context.Context, store journal.Store, id string, from journal.Read
 // Options returns the options of a session whose model makes one call in each of its first rounds
 // and then is done. With no rounds, they are those for resuming such a session.
 func Options(e env.Environment, rounds int) agent.Options {
-	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{&model{rounds: rounds}}}, Env: e, System: strings.Repeat("You work on the files of a project. ", 400),
+	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{&model{rounds: rounds}}}, Env: e,
+		System:  strings.Repeat("You work on the files of a project. ", 400),
 		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: tools()}}
 }
 
@@ -84,11 +85,15 @@ type args struct {
 func tools() []tool.Tool {
 	all := make([]tool.Tool, 12)
 	for i := range all {
-		definition := llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("Runs a command and returns its output. ", 20)}
+		definition := llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i),
+			Description: strings.Repeat("Runs a command and returns its output. ", 20)}
 		t := tool.New(definition, func(_ context.Context, call *tool.Call, a args) (tool.Result, error) {
 			return tool.Text(strings.Repeat(a.Command+": \"ok\"\n", 20)), nil
 		})
-		all[i] = tool.WithAccess(t, func(a args) tool.Access { return tool.Access{Effect: tool.Writes, Command: a.Command} })
+		all[i] = tool.WithAccess(t, func(a args) tool.Access {
+			return tool.Access{Effect: tool.Writes,
+				Command: a.Command}
+		})
 	}
 	return all
 }
@@ -107,9 +112,11 @@ func (m *model) Stream(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent,
 	finish := llm.Finish{Reason: llm.FinishStop}
 	if m.asked <= m.rounds {
 		finish.Reason = llm.FinishToolCalls
-		message.Parts = append(message.Parts, llm.ToolCall{ID: fmt.Sprintf("call_%d", m.asked), Name: "tool_0", Args: fmt.Sprintf(`{"command":"sed -i s/old/new/ file_%d.go"}`, m.asked)})
+		message.Parts = append(message.Parts, llm.ToolCall{ID: fmt.Sprintf("call_%d", m.asked), Name: "tool_0",
+			Args: fmt.Sprintf(`{"command":"sed -i s/old/new/ file_%d.go"}`, m.asked)})
 	}
-	resp := &llm.Response{ID: fmt.Sprintf("response_%d", m.asked), Provider: "test", Model: "model-1", Message: message, Finish: finish, Usage: llm.Usage{Input: 100, Output: 50}}
+	resp := &llm.Response{ID: fmt.Sprintf("response_%d", m.asked), Provider: "test", Model: "model-1", Message: message,
+		Finish: finish, Usage: llm.Usage{Input: 100, Output: 50}}
 	return func(yield func(llm.StreamEvent, error) bool) {
 		if yield(llm.StreamEvent{Type: llm.EventTextDelta, Delta: text}, nil) {
 			yield(llm.StreamEvent{Type: llm.EventFinish, Response: resp}, nil)

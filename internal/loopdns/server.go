@@ -98,7 +98,8 @@ func (s *Server) answer(m dnsmessage.Message) ([]byte, error) {
 	lists, times := s.answers[name], s.asked[q]
 	s.asked[q]++
 	s.mu.Unlock()
-	reply := dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, RecursionAvailable: true, RecursionDesired: true}, Questions: m.Questions}
+	reply := dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, RecursionAvailable: true,
+		RecursionDesired: true}, Questions: m.Questions}
 	if lists == nil {
 		reply.RCode = dnsmessage.RCodeNameError
 		return reply.Pack()
@@ -107,9 +108,11 @@ func (s *Server) answer(m dnsmessage.Message) ([]byte, error) {
 		h := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}
 		switch {
 		case q.Type == dnsmessage.TypeA && a.Is4():
-			reply.Answers = append(reply.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AResource{A: a.As4()}})
+			reply.Answers = append(reply.Answers, dnsmessage.Resource{Header: h,
+				Body: &dnsmessage.AResource{A: a.As4()}})
 		case q.Type == dnsmessage.TypeAAAA && a.Is6():
-			reply.Answers = append(reply.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
+			reply.Answers = append(reply.Answers, dnsmessage.Resource{Header: h,
+				Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
 		}
 	}
 	return reply.Pack()

@@ -42,7 +42,8 @@ func conform(ctx context.Context) (err error) {
 	}
 	logIn := func() error {
 		return mcp.LogIn(ctx, server, mcp.LoginOptions{Tokens: tokens, Open: browse, Timeout: slow,
-			ClientMetadataURL: "https://conformance-test.local/client-metadata.json", Getenv: func(string) string { return given.ClientSecret }})
+			ClientMetadataURL: "https://conformance-test.local/client-metadata.json",
+			Getenv:            func(string) string { return given.ClientSecret }})
 	}
 	auth := strings.HasPrefix(os.Getenv("MCP_CONFORMANCE_SCENARIO"), "auth/")
 	if auth {

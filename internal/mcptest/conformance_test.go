@@ -32,7 +32,8 @@ func TestM5_Conformance(t *testing.T) {
 		t.Skipf("the suite cannot run a command with special characters in its path: %s", self)
 	}
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), suite, "client", "--suite", "all", "--command", self, "--timeout", fmt.Sprint(2*slow.Milliseconds()), "--output-dir", dir)
+	cmd := exec.CommandContext(t.Context(), suite, "client", "--suite", "all", "--command", self, "--timeout",
+		fmt.Sprint(2*slow.Milliseconds()), "--output-dir", dir)
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), role+"=conform")
 	out, err := cmd.CombinedOutput() // the suite's exit code says only that some fail
@@ -42,7 +43,8 @@ func TestM5_Conformance(t *testing.T) {
 	}
 	for _, scenario := range slices.Sorted(maps.Keys(got)) {
 		if got[scenario] != want[scenario] {
-			t.Errorf("%s: the checks that fail are %q, and %q in testdata/conformance.txt", scenario, got[scenario], want[scenario])
+			t.Errorf("%s: the checks that fail are %q, and %q in testdata/conformance.txt", scenario, got[scenario],
+				want[scenario])
 		}
 		delete(want, scenario)
 	}

@@ -50,7 +50,8 @@ func TestM5_HostileServersLeaveNothing(t *testing.T) {
 		if err := s.Ready(t.Context()); err == nil {
 			t.Error("all servers have started")
 		}
-		for _, name := range []string{"rude__exit", "rude__kill", "rude__flood", "parent__leave", "rude__ping", "parent__ping"} {
+		for _, name := range []string{"rude__exit", "rude__kill", "rude__flood", "parent__leave", "rude__ping",
+			"parent__ping"} {
 			call(t.Context(), t, s, "mcp__"+name, `{}`, tool.Call{Live: func(int, []byte) {}})
 		}
 	}

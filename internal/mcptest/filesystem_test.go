@@ -23,7 +23,8 @@ func TestM5_FilesystemTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := localAt(t, root)
-	for name, data := range map[string]string{"a.txt": "one\ntwo\nthree\n", "b.txt": "other\n", "dir/pixel.png": llmtest.PNG} {
+	for name, data := range map[string]string{"a.txt": "one\ntwo\nthree\n", "b.txt": "other\n",
+		"dir/pixel.png": llmtest.PNG} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +32,8 @@ func TestM5_FilesystemTools(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := ready(t, mcp.Options{Servers: []mcp.Server{{Name: "files", Command: program, Args: []string{root}, Required: true, Trusted: true, StartTimeout: slow}},
+	s := ready(t, mcp.Options{Servers: []mcp.Server{{Name: "files", Command: program, Args: []string{root},
+		Required: true, Trusted: true, StartTimeout: slow}},
 		Env: func(mcp.Server) (env.Environment, error) { return e, nil }})
 	path := func(name string) string { return filepath.Join(root, name) }
 	used := map[string]bool{}
@@ -54,8 +56,10 @@ func TestM5_FilesystemTools(t *testing.T) {
 		{"list_allowed_directories", map[string]any{}, root, 0, false},
 		{"create_directory", map[string]any{"path": path("new")}, "Successfully", 0, false},
 		{"write_file", map[string]any{"path": path("new/c.txt"), "content": "drei\n"}, "Successfully", 0, false},
-		{"edit_file", map[string]any{"path": path("new/c.txt"), "edits": []map[string]string{{"oldText": "drei", "newText": "three"}}}, "+three", 0, false},
-		{"move_file", map[string]any{"source": path("new/c.txt"), "destination": path("d.txt")}, "Successfully", 0, false},
+		{"edit_file", map[string]any{"path": path("new/c.txt"),
+			"edits": []map[string]string{{"oldText": "drei", "newText": "three"}}}, "+three", 0, false},
+		{"move_file", map[string]any{"source": path("new/c.txt"), "destination": path("d.txt")}, "Successfully", 0,
+			false},
 		{"read_text_file", map[string]any{"path": "/etc/passwd"}, "outside allowed directories", 0, true},
 		{"read_text_file", map[string]any{"path": path("nothing")}, "ENOENT", 0, true},
 		{"write_file", map[string]any{"path": path("x")}, "content", 0, true},
@@ -66,8 +70,10 @@ func TestM5_FilesystemTools(t *testing.T) {
 		}
 		used[c.tool] = true
 		o := call(t.Context(), t, s, "mcp__files__"+c.tool, string(args), tool.Call{})
-		if text := o.Model.Text(); !strings.Contains(text, c.want) || len(images(o.Model)) != c.images || o.IsError != c.isError {
-			t.Errorf("%s %s = %q, %d images, error %v; want %q", c.tool, args, text, len(images(o.Model)), o.IsError, c.want)
+		if text := o.Model.Text(); !strings.Contains(text, c.want) || len(images(o.Model)) != c.images ||
+			o.IsError != c.isError {
+			t.Errorf("%s %s = %q, %d images, error %v; want %q", c.tool, args, text, len(images(o.Model)), o.IsError,
+				c.want)
 		}
 	}
 	if data, err := os.ReadFile(path("d.txt")); err != nil || string(data) != "three\n" {
@@ -79,7 +85,8 @@ func TestM5_FilesystemTools(t *testing.T) {
 			t.Errorf("%s was not called", name)
 		}
 		want := tool.Exclusive
-		if strings.HasPrefix(name, "read_") || strings.HasPrefix(name, "list_") || strings.HasPrefix(name, "get_") || name == "search_files" || name == "directory_tree" {
+		if strings.HasPrefix(name, "read_") || strings.HasPrefix(name, "list_") || strings.HasPrefix(name, "get_") ||
+			name == "search_files" || name == "directory_tree" {
 			want = tool.ReadOnly
 		}
 		if a, err := one.Access(`{}`); err != nil || a.Effect != want {

@@ -53,7 +53,8 @@ func as(t testing.TB, name, program string) mcp.Server {
 func works(t *testing.T, s *mcp.Servers, name string) {
 	t.Helper()
 	shown := func(_ int, p []byte) { t.Errorf("a call without progress shows %q", p) }
-	if o := call(t.Context(), t, s, "mcp__"+name+"__ping", `{}`, tool.Call{Live: shown}); o.Model.Text() != "ping was called" {
+	if o := call(t.Context(), t, s, "mcp__"+name+"__ping", `{}`,
+		tool.Call{Live: shown}); o.Model.Text() != "ping was called" {
 		t.Errorf("the server says %q", o.Model.Text())
 	}
 }
@@ -68,7 +69,8 @@ func TestM5_HostileStart(t *testing.T) {
 		want   string
 	}{
 		{mute, "it did not start within 100ms"},
-		{as(t, "garbage", "garbage"), `its process ended with exit code 0; the last line that it printed: {"id":1} that was it`},
+		{as(t, "garbage", "garbage"),
+			`its process ended with exit code 0; the last line that it printed: {"id":1} that was it`},
 		{as(t, "shapes", "shapes"), "cannot unmarshal"},
 		{as(t, "neither", "neither"), `calling "initialize"`},
 		{as(t, "refuses", "refuses"), `out of\u{202e} order\u{1b}[2J`},
@@ -81,7 +83,8 @@ func TestM5_HostileStart(t *testing.T) {
 			c.server.Required = true
 			s := start(t, mcp.Options{Servers: []mcp.Server{c.server}, Warn: w.add})
 			err := s.Ready(t.Context())
-			if err == nil || !strings.Contains(err.Error(), c.want) || len(w.list) != 1 || !strings.Contains(w.all(), c.want) || len(s.Tools()) != 0 {
+			if err == nil || !strings.Contains(err.Error(), c.want) || len(w.list) != 1 ||
+				!strings.Contains(w.all(), c.want) || len(s.Tools()) != 0 {
 				t.Errorf("Ready = %v, want %q; warnings %s", err, c.want, w.all())
 			}
 		})
@@ -105,19 +108,22 @@ func TestM5_HostileCalls(t *testing.T) {
 		{"log", []string{"answered"}, 0, false},
 		{"foreign", []string{"answered"}, 0, false},
 		{"twice", []string{"first"}, 0, false},
-		{"wants", []string{`sampling/createMessage: {"code":`, `roots/list: {"roots":[]}`, `elicitation/create: {"code":`, `shell/run: {"code":-32601`}, 0, false},
+		{"wants", []string{`sampling/createMessage: {"code":`, `roots/list: {"roots":[]}`,
+			`elicitation/create: {"code":`, `shell/run: {"code":-32601`}, 0, false},
 		{"late-progress", []string{"answered"}, 0, false},
 		{"images", []string{"were left out: the result has more than 10 images"}, 10, false},
 		{"base64", []string{"of the type image", "malformed"}, 0, false},
 		{"strange", []string{"hologram"}, 0, false},
-		{"kinds", []string{"4 bytes of audio/wav were left out", "8 bytes of image/png were left out", `red\u{202e}`}, 0, false},
+		{"kinds", []string{"4 bytes of audio/wav were left out", "8 bytes of image/png were left out", `red\u{202e}`},
+			0, false},
 		{"fails", []string{"The call failed, and the server does not say why."}, 0, true},
 		{"empty", []string{"returned nothing"}, 0, false},
 		{"null", []string{"returned nothing"}, 0, false},
 		{"numbers", []string{"17"}, 0, false},
 		{"megabyte", []string{"0123456789abcde"}, 0, false},
 	} {
-		o := call(t.Context(), t, s, "mcp__rude__"+c.tool, `{}`, tool.Call{Live: func(_ int, p []byte) { t.Errorf("%s shows %q", c.tool, p) }})
+		o := call(t.Context(), t, s, "mcp__rude__"+c.tool, `{}`,
+			tool.Call{Live: func(_ int, p []byte) { t.Errorf("%s shows %q", c.tool, p) }})
 		text := o.Model.Text()
 		for _, want := range c.want {
 			if !strings.Contains(text, want) {
@@ -125,7 +131,8 @@ func TestM5_HostileCalls(t *testing.T) {
 			}
 		}
 		if len(images(o.Model)) != c.images || o.IsError != c.isError || len(text) > 100<<10 {
-			t.Errorf("%s: %d images, error %v, %d bytes: %.1000q", c.tool, len(images(o.Model)), o.IsError, len(text), text)
+			t.Errorf("%s: %d images, error %v, %d bytes: %.1000q", c.tool, len(images(o.Model)), o.IsError, len(text),
+				text)
 		}
 		works(t, s, "rude")
 	}
@@ -141,10 +148,12 @@ func TestM5_HostileEnds(t *testing.T) {
 	for _, c := range []struct{ program, tool, want, warning string }{
 		{"rude", "exit", "ended during the call, which may have had effects: its process ended with exit code 9; the last line that it printed: no more ink.", "has ended"},
 		{"rude", "kill", "ended during the call, which may have had effects: its process was ended by", "has ended"},
-		{"rude", "huge", "ended during the call, which may have had effects: it sent a message of more than 16 MiB", "more than 16 MiB"},
+		{"rude", "huge", "ended during the call, which may have had effects: it sent a message of more than 16 MiB",
+			"more than 16 MiB"},
 		{"rude", "close", "did not answer within 100ms. The call was cancelled, but it may have had effects", ""},
 		{"rude", "hang", "did not answer within 100ms. The call was cancelled, but it may have had effects", ""},
-		{"parent", "leave", "ended during the call, which may have had effects: its process ended with exit code 0", "has ended"},
+		{"parent", "leave", "ended during the call, which may have had effects: its process ended with exit code 0",
+			"has ended"},
 	} {
 		t.Run(c.tool, func(t *testing.T) {
 			t.Parallel()
@@ -252,7 +261,8 @@ func TestM5_HostileLists(t *testing.T) {
 		seen[one.Name] = true
 	}
 	for _, one := range st[1].Tools {
-		if o := call(t.Context(), t, s, one.Name, `{}`, tool.Call{}); o.IsError || !strings.HasSuffix(o.Model.Text(), "was called") {
+		if o := call(t.Context(), t, s, one.Name, `{}`, tool.Call{}); o.IsError || !strings.HasSuffix(o.Model.Text(),
+			"was called") {
 			t.Errorf("%s says %.200q", one.Name, o.Model.Text())
 		}
 	}
@@ -309,8 +319,10 @@ func TestM5_HostileDescriptions(t *testing.T) {
 		t.Fatalf("the warnings are %s", w.all())
 	}
 	changed, ok := w.errs[0].(*mcp.ChangedError)
-	if want := `</IMPORTANT>\u{200b}\u{202e}`; !ok || len(changed.Tools) != 1 || !strings.HasSuffix(changed.Tools[0].Description, want) ||
-		s.Tools()[0].Description != changed.Tools[0].Description || !strings.Contains(w.all(), "look at them before you allow its calls") {
+	if want := `</IMPORTANT>\u{200b}\u{202e}`; !ok || len(changed.Tools) != 1 ||
+		!strings.HasSuffix(changed.Tools[0].Description, want) ||
+		s.Tools()[0].Description != changed.Tools[0].Description ||
+		!strings.Contains(w.all(), "look at them before you allow its calls") {
 		t.Errorf("told %v; the tool is %q", w.errs[0], s.Tools()[0].Description)
 	}
 }
@@ -329,7 +341,8 @@ func TestM5_HostileProcesses(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if o := call(context.Background(), t, s, "mcp__parent__ping", `{}`, tool.Call{}); !o.IsError || !strings.Contains(o.Model.Text(), "the servers are closed") {
+	if o := call(context.Background(), t, s, "mcp__parent__ping", `{}`, tool.Call{}); !o.IsError ||
+		!strings.Contains(o.Model.Text(), "the servers are closed") {
 		t.Errorf("after Close a call returns %q", o.Model.Text())
 	}
 }

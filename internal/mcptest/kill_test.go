@@ -21,7 +21,8 @@ import (
 )
 
 // killRounds counts how often servers and hosts of servers are killed.
-var killRounds = flag.Int("mcp.kills", 10, "how many servers, and how many hosts of servers, are killed with SIGKILL at random moments")
+var killRounds = flag.Int("mcp.kills", 10,
+	"how many servers, and how many hosts of servers, are killed with SIGKILL at random moments")
 
 // mortal is a server that is killed at a moment of its environment.
 func mortal(context.Context) error {
@@ -54,14 +55,16 @@ func TestM5_ServersKilledAtAnyTime(t *testing.T) {
 				switch text := o.Model.Text(); {
 				case !o.IsError && text == "ping was called":
 					answered++
-				case o.IsError && (strings.Contains(text, "ended during the call, which may have had effects") || strings.Contains(text, "is not running")) &&
+				case o.IsError && (strings.Contains(text, "ended during the call, which may have had effects") ||
+					strings.Contains(text, "is not running")) &&
 					strings.Contains(text, "its process was ended by"):
 					ended++
 				default:
 					t.Fatalf("killed after %s, a call returns %q", after, text)
 				}
 			}
-			if o := call(t.Context(), t, s, "mcp__it__ping", `{}`, tool.Call{}); o.IsError && !strings.Contains(o.Model.Text(), "was ended by") {
+			if o := call(t.Context(), t, s, "mcp__it__ping", `{}`, tool.Call{}); o.IsError &&
+				!strings.Contains(o.Model.Text(), "was ended by") {
 				t.Errorf("killed after %s, the next call returns %q", after, o.Model.Text())
 			}
 		}
@@ -89,7 +92,8 @@ func hosting(ctx context.Context) error {
 		programs = append(programs, "stubborn", "parent")
 	}
 	for _, program := range programs {
-		list = append(list, mcp.Server{Name: program, Command: self, Args: []string{"-test.run=^$"}, Env: map[string]string{role: program}, Required: true})
+		list = append(list, mcp.Server{Name: program, Command: self, Args: []string{"-test.run=^$"},
+			Env: map[string]string{role: program}, Required: true})
 	}
 	s := mcp.Start(ctx, mcp.Options{Servers: list, Env: func(mcp.Server) (env.Environment, error) { return e, nil }})
 	fmt.Println("started")
@@ -102,7 +106,8 @@ func hosting(ctx context.Context) error {
 	}
 	for {
 		for _, one := range list {
-			o := r.Run(ctx, llm.ToolCall{ID: "1", Name: "mcp__" + one.Name + "__ping", Args: `{}`}, tool.Call{Session: new(tool.Plain)}, nil)
+			o := r.Run(ctx, llm.ToolCall{ID: "1", Name: "mcp__" + one.Name + "__ping", Args: `{}`},
+				tool.Call{Session: new(tool.Plain)}, nil)
 			if o.IsError {
 				return errors.New(o.Model.Text())
 			}

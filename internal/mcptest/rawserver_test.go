@@ -35,7 +35,8 @@ type message struct {
 
 // newRaw returns a server with tools of these names.
 func newRaw(tools ...string) *raw {
-	return &raw{in: bufio.NewReader(os.Stdin), out: bufio.NewWriterSize(os.Stdout, 1<<16), list: `{"tools":[` + definitions(tools...) + `]}`}
+	return &raw{in: bufio.NewReader(os.Stdin), out: bufio.NewWriterSize(os.Stdout, 1<<16),
+		list: `{"tools":[` + definitions(tools...) + `]}`}
 }
 
 // definitions returns the definitions of tools without parameters, with commas between them.

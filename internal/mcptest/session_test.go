@@ -29,14 +29,19 @@ func TestM5_Session(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := localAt(t, root)
-	s := ready(t, mcp.Options{Answers: true, Env: func(mcp.Server) (env.Environment, error) { return e, nil }, Servers: []mcp.Server{
-		{Name: "all", Command: peer.Need(t, "mcp-server-everything"), Required: true, StartTimeout: slow},
-		{Name: "files", Command: peer.Need(t, "mcp-server-filesystem"), Args: []string{root}, Required: true, StartTimeout: slow}}})
+	s := ready(t, mcp.Options{Answers: true, Env: func(mcp.Server) (env.Environment, error) { return e, nil },
+		Servers: []mcp.Server{
+			{Name: "all", Command: peer.Need(t, "mcp-server-everything"), Required: true, StartTimeout: slow},
+			{Name: "files", Command: peer.Need(t, "mcp-server-filesystem"), Args: []string{root}, Required: true,
+				StartTimeout: slow}}})
 	note, keys := filepath.Join(root, "note.txt"), filepath.Join(root, "keys.txt")
 	model := llmtest.NewProvider("test",
-		llmtest.Calls(llmtest.Call("mcp__all__get-tiny-image", nil), llmtest.Call("mcp__files__write_file", map[string]any{"path": note, "content": "hello"})),
-		llmtest.Calls(llmtest.Call("mcp__files__write_file", map[string]any{"path": keys, "content": "stolen"}), llmtest.Call("mcp__all__get-sum", map[string]any{"a": "one"})),
-		llmtest.Calls(llmtest.Call("mcp__all__trigger-elicitation-request", nil), llmtest.Call("mcp_read", map[string]any{"server": "all", "uri": "demo://resource/dynamic/text/7"})),
+		llmtest.Calls(llmtest.Call("mcp__all__get-tiny-image", nil), llmtest.Call("mcp__files__write_file",
+			map[string]any{"path": note, "content": "hello"})),
+		llmtest.Calls(llmtest.Call("mcp__files__write_file", map[string]any{"path": keys, "content": "stolen"}),
+			llmtest.Call("mcp__all__get-sum", map[string]any{"a": "one"})),
+		llmtest.Calls(llmtest.Call("mcp__all__trigger-elicitation-request", nil),
+			llmtest.Call("mcp_read", map[string]any{"server": "all", "uri": "demo://resource/dynamic/text/7"})),
 		llmtest.Text("done"))
 	store := journal.NewDir(t.TempDir())
 	log, err := store.Create(t.Context(), "s")
@@ -45,7 +50,8 @@ func TestM5_Session(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var judged, outputs []string
-	o := agent.Options{ID: "s", Client: &llm.Client{Providers: []llm.Provider{model}}, Env: e, System: "You are a test.", Journal: log,
+	o := agent.Options{ID: "s", Client: &llm.Client{Providers: []llm.Provider{model}}, Env: e,
+		System: "You are a test.", Journal: log,
 		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.Tools()},
 		OnEvent: func(ev agent.Event) {
 			if end, ok := ev.(*agent.ToolCallEnd); ok {
@@ -84,13 +90,15 @@ func TestM5_Session(t *testing.T) {
 		t.Errorf("the gate did not hold: %v", err)
 	}
 	said := strings.Join(outputs, "\n")
-	for _, want := range []string{"MCP logo", "Successfully wrote", "no keys", `"action": "decline"`, "Resource 7: This is a plaintext resource"} {
+	for _, want := range []string{"MCP logo", "Successfully wrote", "no keys", `"action": "decline"`,
+		"Resource 7: This is a plaintext resource"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the results are %s, want %q in them", said, want)
 		}
 	}
 	// The call with wrong arguments does not get to the gate.
-	if got := strings.Join(judged, " "); got != "mcp__all__get-tiny-image mcp__files__write_file mcp__files__write_file mcp__all__trigger-elicitation-request mcp_read" {
+	if got := strings.Join(judged,
+		" "); got != "mcp__all__get-tiny-image mcp__files__write_file mcp__files__write_file mcp__all__trigger-elicitation-request mcp_read" {
 		t.Errorf("the gate saw %s", got)
 	}
 	seen := 0

@@ -16,7 +16,8 @@ import (
 // control characters, which could fake another line, invisible characters or invalid UTF-8, or if
 // it begins with a quotation mark and so would look quoted.
 func Shown(name string) string {
-	plain := !strings.HasPrefix(name, `"`) && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !shows(r) })
+	plain := !strings.HasPrefix(name, `"`) && utf8.ValidString(name) &&
+		!strings.ContainsFunc(name, func(r rune) bool { return !shows(r) })
 	if plain {
 		return name
 	}
@@ -43,7 +44,8 @@ func blanks(quoted string) string {
 // shows reports whether a character is visible, or joins or selects characters of emoji and some
 // scripts.
 func shows(r rune) bool {
-	return unicode.IsPrint(r) && !sanitize.Blank(r) || r == '\u200c' || r == '\u200d' || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Zs, r)
+	return unicode.IsPrint(r) && !sanitize.Blank(r) || r == '\u200c' || r == '\u200d' ||
+		unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Zs, r)
 }
 
 // Error returns the text of an error with the path of its fs.PathError as Shown returns it.

@@ -59,7 +59,8 @@ func ParseHost(text string) (Host, error) {
 	case err != nil, !validName(name):
 		return Host{}, &Error{Shown(text), "is not a host name or address"}
 	case endsInNumber(name):
-		return Host{}, &Error{Shown(text), "is an unusual spelling of an address: write an IPv4 address as four decimal numbers"}
+		return Host{}, &Error{Shown(text),
+			"is an unusual spelling of an address: write an IPv4 address as four decimal numbers"}
 	}
 	return Host{name: name}, nil
 }

@@ -39,7 +39,8 @@ func parsePattern(text string) (p pattern, err error) {
 	}
 	name, port, err := splitPort(text)
 	if err != nil {
-		return p, fmt.Errorf("%w: give a host such as example.com, *.example.com, example.com:8443 or [fd00::1]:443", err)
+		return p, fmt.Errorf("%w: give a host such as example.com, *.example.com, example.com:8443 or [fd00::1]:443",
+			err)
 	}
 	name, below := strings.CutPrefix(name, "*.")
 	host, err := ParseHost(name)
@@ -47,9 +48,11 @@ func parsePattern(text string) (p pattern, err error) {
 	case strings.Contains(name, "*"):
 		return p, fmt.Errorf("%s is not a host: * can only stand at the beginning, as in *.example.com", Shown(text))
 	case err != nil:
-		return p, fmt.Errorf("%w: give a host such as example.com, *.example.com, example.com:8443 or [fd00::1]:443", err)
+		return p, fmt.Errorf("%w: give a host such as example.com, *.example.com, example.com:8443 or [fd00::1]:443",
+			err)
 	case below && (host.IsAddr() || !strings.Contains(host.name, ".")):
-		return p, fmt.Errorf("%s stands for too many hosts: name at least two parts after *., as in *.example.com", Shown(text))
+		return p, fmt.Errorf("%s stands for too many hosts: name at least two parts after *., as in *.example.com",
+			Shown(text))
 	}
 	return pattern{host, below, port}, nil
 }
@@ -85,7 +88,8 @@ func (h Hosts) Names(host Host, port uint16) bool {
 // where it leads.
 func (h Hosts) NamesAddress(a netip.AddrPort) bool {
 	for _, p := range h.patterns {
-		if p.hasPort(a.Port()) && (p.host == Host{addr: a.Addr()} || p.host.name == "localhost" && a.Addr().IsLoopback()) {
+		if p.hasPort(a.Port()) && (p.host == Host{addr: a.Addr()} || p.host.name == "localhost" &&
+			a.Addr().IsLoopback()) {
 			return true
 		}
 	}

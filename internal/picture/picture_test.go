@@ -92,7 +92,8 @@ func TestU2_Fit(t *testing.T) {
 			continue
 		}
 		if p.MIME != c.mime || p.Width != c.width || p.Height != c.height || bytes.Equal(p.Data, c.data) != c.same {
-			t.Errorf("%s: %s of %d x %d, want %s of %d x %d, the same %v", name, p.MIME, p.Width, p.Height, c.mime, c.width, c.height, c.same)
+			t.Errorf("%s: %s of %d x %d, want %s of %d x %d, the same %v", name, p.MIME, p.Width, p.Height, c.mime,
+				c.width, c.height, c.same)
 		}
 		if base64 := (len(p.Data) + 2) / 3 * 4; base64 > 5<<20 {
 			t.Errorf("%s: %d bytes in Base64", name, base64)
@@ -117,14 +118,16 @@ func TestU2_Refused(t *testing.T) {
 		data []byte
 		want error
 	}{
-		"text":                           {[]byte("hello"), picture.ErrNoImage},
-		"nothing":                        {nil, picture.ErrNoImage},
-		"a header alone":                 {whole[:30], picture.ErrDamaged},
-		"cut in the middle":              {whole[:len(whole)/2], picture.ErrDamaged},
-		"100 megapixels":                 {huge, picture.ErrTooLarge},
-		"a long file":                    {append(bytes.Clone(whole), make([]byte, picture.MaxFile)...), picture.ErrTooLarge},
-		"a wrong checksum of the pixels": {append(bytes.Clone(whole[:len(whole)-16]), append([]byte("wrng"), whole[len(whole)-12:]...)...), picture.ErrDamaged},
-		"half a WebP":                    {[]byte(webpOf[:22]), picture.ErrDamaged},
+		"text":              {[]byte("hello"), picture.ErrNoImage},
+		"nothing":           {nil, picture.ErrNoImage},
+		"a header alone":    {whole[:30], picture.ErrDamaged},
+		"cut in the middle": {whole[:len(whole)/2], picture.ErrDamaged},
+		"100 megapixels":    {huge, picture.ErrTooLarge},
+		"a long file": {append(bytes.Clone(whole), make([]byte, picture.MaxFile)...),
+			picture.ErrTooLarge},
+		"a wrong checksum of the pixels": {append(bytes.Clone(whole[:len(whole)-16]),
+			append([]byte("wrng"), whole[len(whole)-12:]...)...), picture.ErrDamaged},
+		"half a WebP": {[]byte(webpOf[:22]), picture.ErrDamaged},
 	} {
 		if p, err := picture.Fit(c.data); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, %v, want %v", name, p, err, c.want)
@@ -141,7 +144,8 @@ func TestU2_Orientation(t *testing.T) {
 		}
 	}
 	photo := jpegOf(t, m)
-	for turn, dark := range map[byte][2]int{1: {0, 0}, 2: {1, 0}, 3: {1, 1}, 4: {0, 1}, 5: {0, 0}, 6: {1, 0}, 7: {1, 1}, 8: {0, 1}} {
+	for turn, dark := range map[byte][2]int{1: {0, 0}, 2: {1, 0}, 3: {1, 1}, 4: {0, 1}, 5: {0, 0}, 6: {1, 0}, 7: {1, 1},
+		8: {0, 1}} {
 		exif := append([]byte("\xff\xe1\x00\x22Exif\x00\x00II*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00"), turn, 0, 0, 0, 0, 0, 0, 0)
 		p, err := picture.Fit(append(append(bytes.Clone(photo[:2]), exif...), photo[2:]...))
 		if err != nil {

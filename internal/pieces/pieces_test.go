@@ -26,13 +26,15 @@ func TestK11_Text(t *testing.T) {
 					rt.Fatalf("From(%d) has %d bytes of %d", n, len(got), len(plain))
 				}
 			case 2:
-				whole := plain[:rapid.IntRange(0, len(plain)).Draw(rt, "same")] + strings.Repeat("?", rapid.IntRange(0, 3).Draw(rt, "more"))
+				whole := plain[:rapid.IntRange(0, len(plain)).Draw(rt, "same")] + strings.Repeat("?",
+					rapid.IntRange(0, 3).Draw(rt, "more"))
 				rest, ok := text.Before(whole)
 				if wantRest, wantOK := strings.CutPrefix(whole, plain); ok != wantOK || ok && rest != wantRest {
 					rt.Fatalf("Before = %q, %v, want %q, %v", rest, ok, wantRest, wantOK)
 				}
 			default:
-				size := rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(0, 3*chunk), rapid.SampledFrom([]int{chunk - 1, chunk, chunk + 1, chunk / 4})).Draw(rt, "size")
+				size := rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(0, 3*chunk),
+					rapid.SampledFrom([]int{chunk - 1, chunk, chunk + 1, chunk / 4})).Draw(rt, "size")
 				piece := strings.Repeat(string(rune('a'+i%26)), size)
 				text.Add(piece)
 				plain += piece

@@ -125,12 +125,15 @@ func (e *AskEnded) Head() *agent.EventHeader { return &e.EventHeader }
 // askEvent returns the event that tells of an ask.
 func askEvent(ask permit.Ask) attractor.Event {
 	if q := ask.Question; q != nil {
-		return &QuestionAsked{EventHeader: agent.EventHeader{Kind: KindQuestionAsked}, ID: ask.ID, CallID: q.CallID, Question: q.Text,
-			Options: q.Options, Form: q.Form, Source: q.Source, Problem: q.Problem}
+		return &QuestionAsked{EventHeader: agent.EventHeader{Kind: KindQuestionAsked}, ID: ask.ID, CallID: q.CallID,
+			Question: q.Text,
+			Options:  q.Options, Form: q.Form, Source: q.Source, Problem: q.Problem}
 	}
 	q := ask.Approval
-	return &ApprovalRequested{EventHeader: agent.EventHeader{Kind: KindApprovalRequested}, ID: ask.ID, CallID: q.Call.ID, AgentID: q.AgentID,
-		Tool: q.Call.Name, Arguments: objectOf(q.Call.Args), Access: q.Access, Rule: q.Rule, Reason: q.Reason, Allow: q.Allow, Dir: q.CommandDir,
+	return &ApprovalRequested{EventHeader: agent.EventHeader{Kind: KindApprovalRequested}, ID: ask.ID,
+		CallID: q.Call.ID, AgentID: q.AgentID,
+		Tool: q.Call.Name, Arguments: objectOf(q.Call.Args), Access: q.Access, Rule: q.Rule, Reason: q.Reason,
+		Allow: q.Allow, Dir: q.CommandDir,
 		Links: q.Links, Refused: q.Refused, Plan: q.Plan, Problem: q.Problem, Text: q.Text}
 }
 

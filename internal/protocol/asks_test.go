@@ -13,7 +13,8 @@ import (
 // shown as TOOL_CALL_START does.
 func TestN2_EventsOfAsks(t *testing.T) {
 	events := make(chan attractor.Event, 2)
-	asks := protocol.NewAsks(func(ev attractor.Event) { events <- ev }, func(q permit.Question) string { return "about " + q.Call.Name })
+	asks := protocol.NewAsks(func(ev attractor.Event) { events <- ev },
+		func(q permit.Question) string { return "about " + q.Call.Name })
 	answered := make(chan error)
 	go func() {
 		q := permit.Question{}
@@ -22,7 +23,8 @@ func TestN2_EventsOfAsks(t *testing.T) {
 		answered <- err
 	}()
 	ev := (<-events).(*protocol.ApprovalRequested)
-	if string(ev.Arguments) != `{"_raw":"*** Begin Patch"}` || ev.Text != "about apply_patch" || ev.Kind != "APPROVAL_REQUESTED" {
+	if string(ev.Arguments) != `{"_raw":"*** Begin Patch"}` || ev.Text != "about apply_patch" ||
+		ev.Kind != "APPROVAL_REQUESTED" {
 		t.Errorf("%+v", ev)
 	}
 	if open := asks.Events(); len(open) != 1 || open[0] != attractor.Event(ev) {
@@ -34,7 +36,8 @@ func TestN2_EventsOfAsks(t *testing.T) {
 	if err := <-answered; err != nil {
 		t.Error(err)
 	}
-	if end := (<-events).(*protocol.AskEnded); end.ID != ev.ID || end.End != permit.EndAnswered || len(asks.Events()) != 0 {
+	if end := (<-events).(*protocol.AskEnded); end.ID != ev.ID || end.End != permit.EndAnswered ||
+		len(asks.Events()) != 0 {
 		t.Errorf("%+v, open: %v", end, asks.Events())
 	}
 }

@@ -68,7 +68,8 @@ func (c *controls) approve(ctx context.Context, in *input) error {
 	}
 	if in.Remember == "always" {
 		for _, ev := range c.asks.Events() {
-			if asked, ok := ev.(*ApprovalRequested); ok && asked.ID == in.Ask && asked.Allow != nil && (in.Mode == nil || asked.Plan != "") {
+			if asked, ok := ev.(*ApprovalRequested); ok && asked.ID == in.Ask && asked.Allow != nil &&
+				(in.Mode == nil || asked.Plan != "") {
 				if _, err := c.keep(ctx, asked.Allow); err != nil {
 					return fmt.Errorf("the rules cannot be kept, and the ask goes on waiting: %w", err)
 				}
@@ -99,7 +100,8 @@ func (c *controls) change(ctx context.Context, in *input) error {
 	}{
 		{"model", in.Model != nil || in.Provider != nil, func() error { return c.changeModel(ctx, in) }},
 		{"effort", in.Effort != nil, func() error { return c.setup.SetEffort(ctx, *in.Effort) }},
-		{"limits", in.MaxRounds != nil || in.MaxTurns != nil || in.MaxTokens != nil || in.MaxUSD != nil, func() error { return c.changeLimits(ctx, in) }},
+		{"limits", in.MaxRounds != nil || in.MaxTurns != nil || in.MaxTokens != nil || in.MaxUSD != nil,
+			func() error { return c.changeLimits(ctx, in) }},
 		{"answer_timeout", in.AnswerTimeout != nil, func() error { c.asks.SetLimit(in.limit); return nil }},
 		{"mode", in.Mode != nil, func() error { return c.setup.SetMode(ctx, permit.Mode(*in.Mode)) }},
 	} {
@@ -130,7 +132,8 @@ func (c *controls) changeModel(ctx context.Context, in *input) error {
 
 func (c *controls) changeLimits(ctx context.Context, in *input) error {
 	p := c.session.Policy()
-	for _, limit := range []struct{ to, from *int }{{&p.MaxToolRounds, in.MaxRounds}, {&p.MaxTurns, in.MaxTurns}, {&p.Budget.Tokens, in.MaxTokens}} {
+	for _, limit := range []struct{ to, from *int }{{&p.MaxToolRounds, in.MaxRounds}, {&p.MaxTurns, in.MaxTurns},
+		{&p.Budget.Tokens, in.MaxTokens}} {
 		if limit.from != nil {
 			*limit.to = *limit.from
 		}

@@ -77,8 +77,10 @@ type Conversation struct {
 // New prepares a conversation with a session that is about to start: it adds to the OnEvent,
 // OnOwnEvent and OnMode of the Setup, which the caller has set. Asks is the [Asks] of the session.
 // Keep keeps rules for later sessions and returns the name of the file.
-func New(setup *attractor.Setup, asks *Asks, keep func(ctx context.Context, rules []string) (file string, err error)) *Conversation {
-	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep}, started: make(chan struct{}), replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
+func New(setup *attractor.Setup, asks *Asks, keep func(ctx context.Context, rules []string) (file string,
+	err error)) *Conversation {
+	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep}, started: make(chan struct{}),
+		replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
 		lane: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	show, tell, change := setup.Options.OnEvent, setup.OnOwnEvent, setup.OnMode
 	setup.Options.OnEvent = func(ev agent.Event) {
@@ -109,13 +111,15 @@ func New(setup *attractor.Setup, asks *Asks, keep func(ctx context.Context, rule
 // only lines are those of Do, and without a prompt Run continues the last input.
 //
 // A read of in may still go on when Run returns; what it brings is ignored.
-func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Reader, prompt string, parts ...llm.Part) (*agent.Result, error) {
+func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Reader, prompt string,
+	parts ...llm.Part) (*agent.Result, error) {
 	ctx, c.stop = context.WithCancelCause(ctx)
 	defer c.stop(nil)
 	c.session = session
 	close(c.started)
 	if prompt != "" {
-		if _, err := c.give(ctx, &input{Type: TypeUser, fields: fields{Text: prompt}, parts: parts, plain: c.PlainPrompt}); err != nil {
+		if _, err := c.give(ctx, &input{Type: TypeUser, fields: fields{Text: prompt}, parts: parts,
+			plain: c.PlainPrompt}); err != nil {
 			c.finish(true)
 			return nil, err
 		}
@@ -238,7 +242,8 @@ func (c *Conversation) read(ctx context.Context, r io.Reader) {
 		case errors.Is(err, errTooLong):
 		case err != nil:
 			if !errors.Is(err, io.EOF) {
-				c.setup.Tell(&agent.Warning{EventHeader: agent.EventHeader{Kind: agent.KindWarning}, Code: "input", Text: "cannot read the input: " + err.Error()})
+				c.setup.Tell(&agent.Warning{EventHeader: agent.EventHeader{Kind: agent.KindWarning}, Code: "input",
+					Text: "cannot read the input: " + err.Error()})
 			}
 			c.asks.Close("the input has ended")
 			return

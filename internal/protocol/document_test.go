@@ -32,8 +32,9 @@ func TestN2_ProtocolIsDocumented(t *testing.T) {
 		}
 		want[kind] = members(reflect.TypeOf(ev).Elem())
 	}
-	for kind, ev := range map[agent.Kind]attractor.Event{KindReply: &Reply{}, KindModeChanged: &ModeChanged{}, KindApprovalRequested: &ApprovalRequested{},
-		KindQuestionAsked: &QuestionAsked{}, KindAskEnded: &AskEnded{}} {
+	for kind, ev := range map[agent.Kind]attractor.Event{KindReply: &Reply{}, KindModeChanged: &ModeChanged{},
+		KindApprovalRequested: &ApprovalRequested{},
+		KindQuestionAsked:     &QuestionAsked{}, KindAskEnded: &AskEnded{}} {
 		want[string(kind)] = members(reflect.TypeOf(ev).Elem())
 	}
 	for name, list := range want {

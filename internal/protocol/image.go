@@ -27,7 +27,8 @@ func ReadImage(name string) (llm.Media, error) {
 // the content; empty means any.
 func DecodeImage(mediaType, data string) (llm.Media, error) {
 	if base64.StdEncoding.DecodedLen(len(data)) > coding.MaxImage+2 {
-		return llm.Media{}, fault.Errorf(attractor.ErrConfig, "the image has more than %d MiB; send a smaller one", coding.MaxImage>>20)
+		return llm.Media{}, fault.Errorf(attractor.ErrConfig, "the image has more than %d MiB; send a smaller one",
+			coding.MaxImage>>20)
 	}
 	content, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
@@ -35,7 +36,8 @@ func DecodeImage(mediaType, data string) (llm.Media, error) {
 	}
 	m, err := imageOf("the image", "", content)
 	if err == nil && mediaType != "" && mediaType != m.MIME && (mediaType != "image/jpg" || m.MIME != "image/jpeg") {
-		return llm.Media{}, fault.Errorf(attractor.ErrConfig, "the image is said to be %q, but it is %s; send the right type", mediaType, m.MIME)
+		return llm.Media{}, fault.Errorf(attractor.ErrConfig,
+			"the image is said to be %q, but it is %s; send the right type", mediaType, m.MIME)
 	}
 	return m, err
 }
@@ -45,7 +47,8 @@ func imageOf(subject, name string, data []byte) (llm.Media, error) {
 	m, err := coding.Image(name, data)
 	switch {
 	case errors.Is(err, coding.ErrNoImage):
-		return m, fault.Errorf(attractor.ErrConfig, "%s is %w; convert it to an image first, or let the agent read the file", subject, err)
+		return m, fault.Errorf(attractor.ErrConfig,
+			"%s is %w; convert it to an image first, or let the agent read the file", subject, err)
 	case err != nil:
 		return m, fault.Errorf(attractor.ErrConfig, "%s is %w; make a smaller copy", subject, err)
 	}

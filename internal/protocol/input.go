@@ -36,7 +36,8 @@ const (
 
 // Types returns the types of lines.
 func Types() []Type {
-	return []Type{TypeUser, TypeSteer, TypeFollowUp, TypeContinue, TypeCompact, TypeSet, TypeInterrupt, TypeAnswer, TypeApprove, TypeStatus, TypeClose}
+	return []Type{TypeUser, TypeSteer, TypeFollowUp, TypeContinue, TypeCompact, TypeSet, TypeInterrupt, TypeAnswer,
+		TypeApprove, TypeStatus, TypeClose}
 }
 
 // Members returns the members that a line of a type can have, besides type and id.
@@ -45,7 +46,8 @@ func Members(t Type) []string {
 	case TypeUser, TypeSteer, TypeFollowUp:
 		return []string{"text", "images", "key"}
 	case TypeSet:
-		return []string{"provider", "model", "effort", "mode", "max_rounds", "max_turns", "budget_tokens", "budget_usd", "answer_timeout"}
+		return []string{"provider", "model", "effort", "mode", "max_rounds", "max_turns", "budget_tokens", "budget_usd",
+			"answer_timeout"}
 	case TypeAnswer:
 		return []string{"ask", "text", "content", "action"}
 	case TypeApprove:
@@ -247,7 +249,8 @@ func (in *input) checkSettings() (err error) {
 	if in.settings == (settings{}) {
 		return fmt.Errorf("set needs one of %s", list(Members(TypeSet)))
 	}
-	for name, n := range map[string]*int{"max_rounds": in.MaxRounds, "max_turns": in.MaxTurns, "budget_tokens": in.MaxTokens} {
+	for name, n := range map[string]*int{"max_rounds": in.MaxRounds, "max_turns": in.MaxTurns,
+		"budget_tokens": in.MaxTokens} {
 		if n != nil && *n < 0 {
 			return fmt.Errorf("%s cannot be negative", name)
 		}
@@ -257,7 +260,8 @@ func (in *input) checkSettings() (err error) {
 	}
 	if in.AnswerTimeout != nil {
 		if in.limit, err = time.ParseDuration(*in.AnswerTimeout); err != nil || in.limit < 0 {
-			return fmt.Errorf("answer_timeout must be a duration such as 90s or 10m, or 0 for no limit, not %q", shortened(*in.AnswerTimeout))
+			return fmt.Errorf("answer_timeout must be a duration such as 90s or 10m, or 0 for no limit, not %q",
+				shortened(*in.AnswerTimeout))
 		}
 	}
 	return in.checkMode()

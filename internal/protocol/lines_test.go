@@ -23,7 +23,8 @@ func TestN2_OversizedLine(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	for i, want := range []string{"one", "", "two"} {
 		line, err := in.next()
-		if string(line) != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, errTooLong) || in.n != i+1 {
+		if string(line) != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, errTooLong) ||
+			in.n != i+1 {
 			t.Errorf("line %d is %.20q, %v, want %q", in.n, line, err, want)
 		}
 	}
@@ -39,7 +40,8 @@ func TestN2_OversizedLine(t *testing.T) {
 // A line of exactly the most bytes is read, whatever its end is, and one byte more is too much.
 func TestN2_LongestLine(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n", ""} {
-		in := newLineReader(iotest.OneByteReader(strings.NewReader(strings.Repeat("x", 100-len(strings.TrimSuffix(end, "\n")))+end)), 100)
+		in := newLineReader(iotest.OneByteReader(strings.NewReader(strings.Repeat("x",
+			100-len(strings.TrimSuffix(end, "\n")))+end)), 100)
 		if line, err := in.next(); err != nil || len(line) < 99 {
 			t.Errorf("%q: %d bytes, %v", end, len(line), err)
 		}
@@ -52,9 +54,12 @@ func TestN2_LongestLine(t *testing.T) {
 
 // FuzzN2_Lines compares the reader with a split of the whole text, and decodes every line.
 func FuzzN2_Lines(f *testing.F) {
-	for _, seed := range []string{"", "\n", "a\nb", "a\r\n\r\nb\n", "\ufeff{}\n\ufeff", strings.Repeat("x", 70_000) + "\ny", `{"type":"user","text":"x"}`,
-		`{"type":"approve","ask":"a-1","decision":"allow","args":{},"id":1}`, `{"type":"set","max_rounds":1,"answer_timeout":"1s","mode":"plan"}`,
-		`{"type":"answer","ask":"a-1","content":{"a":[1]},"id":"x"}`, `{"type":"user","images":[{"media_type":"image/png","data":"AAAA"},{"path":"x"}]}`} {
+	for _, seed := range []string{"", "\n", "a\nb", "a\r\n\r\nb\n", "\ufeff{}\n\ufeff",
+		strings.Repeat("x", 70_000) + "\ny", `{"type":"user","text":"x"}`,
+		`{"type":"approve","ask":"a-1","decision":"allow","args":{},"id":1}`,
+		`{"type":"set","max_rounds":1,"answer_timeout":"1s","mode":"plan"}`,
+		`{"type":"answer","ask":"a-1","content":{"a":[1]},"id":"x"}`,
+		`{"type":"user","images":[{"media_type":"image/png","data":"AAAA"},{"path":"x"}]}`} {
 		f.Add([]byte(seed))
 	}
 	const most = 66_000 // more than the buffer

@@ -53,7 +53,8 @@ func newPaged(t *testing.T, hold bool, turns ...fakellm.Turn) *paged {
 	t.Cleanup(func() { close(ended); server.Close() })
 	vars := map[string]string{"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.URL}
 	p.asks = protocol.NewAsks(func(ev attractor.Event) { p.setup.Tell(ev) }, nil)
-	setup, err := attractor.Prepare(t.Context(), attractor.Config{Store: journal.NewDir(t.TempDir()), Dir: p.dir, Mode: permit.ModeAsk, Vars: vars,
+	setup, err := attractor.Prepare(t.Context(), attractor.Config{Store: journal.NewDir(t.TempDir()), Dir: p.dir,
+		Mode: permit.ModeAsk, Vars: vars,
 		Ask: p.asks.Approve, Interactive: true})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +144,8 @@ func (p *paged) do(line, problem string) map[string]any {
 
 // call returns a turn that writes a file.
 func call(name string) fakellm.Turn {
-	return fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file", Args: []byte(`{"file_path":"` + name + `","content":"x\n"}`)}}}
+	return fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file",
+		Args: []byte(`{"file_path":"` + name + `","content":"x\n"}`)}}}
 }
 
 // A page that opens in the middle of a session gets what is open, and then the changes. It steers,
@@ -164,10 +166,12 @@ func TestN5_PageSteers(t *testing.T) {
 	answer()
 	ask := r.until("APPROVAL_REQUESTED")
 	late := p.reader()
-	if live := late.until("LIVE"); len(live.Asks) != 1 || live.Asks[0].Ask != ask.Ask || !strings.Contains(string(live.Asks[0].Arguments), "a.txt") {
+	if live := late.until("LIVE"); len(live.Asks) != 1 || live.Asks[0].Ask != ask.Ask ||
+		!strings.Contains(string(live.Asks[0].Arguments), "a.txt") {
 		t.Errorf("%+v", live)
 	}
-	if status := p.do(`{"type":"status"}`, "")["status"].(map[string]any); len(status["asks"].([]any)) != 1 || status["state"] != "PROCESSING" {
+	if status := p.do(`{"type":"status"}`, "")["status"].(map[string]any); len(status["asks"].([]any)) != 1 ||
+		status["state"] != "PROCESSING" {
 		t.Errorf("%v", status)
 	}
 	p.do(`{"type":"approve","ask":"`+ask.Ask+`","decision":"perhaps"}`, "allow or deny")

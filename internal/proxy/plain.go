@@ -36,8 +36,10 @@ func (p *Proxy) forwarder() http.Handler {
 			write(w, p.refuse(http.StatusForbidden, *refusal))
 			return
 		}
-		r.URL.Host = host.Authority(port, 80)                                           // of all its spellings the one that was judged
-		for _, name := range []string{"Connection", "Upgrade", "Proxy-Authorization"} { // an upgraded connection could carry requests to any host
+		// of all its spellings the one that was judged
+		r.URL.Host = host.Authority(port, 80)
+		// an upgraded connection could carry requests to any host
+		for _, name := range []string{"Connection", "Upgrade", "Proxy-Authorization"} {
 			r.Header.Del(name)
 		}
 		forward.ServeHTTP(w, r)
@@ -96,8 +98,10 @@ func hostOf(u *url.URL) (name, port string) {
 func answer(status int, text string) *http.Response {
 	text += "\n"
 	return &http.Response{
-		StatusCode: status, Status: strconv.Itoa(status) + " " + oneLine(strings.TrimSpace(text)), ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, Body: io.NopCloser(strings.NewReader(text)),
+		StatusCode: status, Status: strconv.Itoa(status) + " " + oneLine(strings.TrimSpace(text)), ProtoMajor: 1,
+		ProtoMinor:    1,
+		Header:        http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
+		Body:          io.NopCloser(strings.NewReader(text)),
 		ContentLength: int64(len(text)), Close: true,
 	}
 }

@@ -70,18 +70,23 @@ func New(o Options) (*Proxy, error) {
 			return nil, fmt.Errorf("cannot make a directory for the proxy's socket: %w", err)
 		}
 	}
-	p := &Proxy{dir: own, socket: filepath.Join(cmp.Or(o.Dir, own), "proxy"), hosts: o.Hosts, served: make(chan error, 1),
-		idle: cmp.Or(o.Idle, 5*time.Minute), patience: cmp.Or(o.Idle, 30*time.Second), most: cmp.Or(o.Connections, 512)}
+	p := &Proxy{dir: own, socket: filepath.Join(cmp.Or(o.Dir, own), "proxy"), hosts: o.Hosts,
+		served: make(chan error, 1),
+		idle:   cmp.Or(o.Idle, 5*time.Minute), patience: cmp.Or(o.Idle, 30*time.Second),
+		most: cmp.Or(o.Connections, 512)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.dialer = netguard.Guard{Named: o.Hosts}.Dialer(o.Resolver)
-	p.transport = http.Transport{DialContext: p.dial, DisableCompression: true, MaxIdleConns: 32, IdleConnTimeout: 30 * time.Second,
+	p.transport = http.Transport{DialContext: p.dial, DisableCompression: true, MaxIdleConns: 32,
+		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: 1 << 20, ResponseHeaderTimeout: p.idle}
 	p.plain = p.forwarder()
-	p.server = http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: p.patience, IdleTimeout: p.patience, MaxHeaderBytes: maxHeader,
-		ErrorLog: log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return p.ctx }}
+	p.server = http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: p.patience, IdleTimeout: p.patience,
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return p.ctx }}
 	listener, err := net.Listen("unix", p.socket)
 	if err != nil && len(p.socket) > maxSocket {
-		err = fmt.Errorf("%w: the path %s has more than %d bytes; set TMPDIR to a directory with a shorter name", err, p.socket, maxSocket)
+		err = fmt.Errorf("%w: the path %s has more than %d bytes; set TMPDIR to a directory with a shorter name", err,
+			p.socket, maxSocket)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot listen on the proxy's socket: %w", err), p.removeDir())
@@ -150,7 +155,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Scheme != "http" || r.URL.Host == "" {
-		http.Error(w, "This is an HTTP proxy: ask it for http:// URLs, or for a tunnel with CONNECT.", http.StatusBadRequest)
+		http.Error(w, "This is an HTTP proxy: ask it for http:// URLs, or for a tunnel with CONNECT.",
+			http.StatusBadRequest)
 		return
 	}
 	p.plain.ServeHTTP(w, r)

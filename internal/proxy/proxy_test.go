@@ -50,8 +50,10 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	w := &world{dns: loopdns.Start(t, map[string][]string{
-		"example.com": {"127.0.0.1"}, "www.example.com": {"127.0.0.1"}, "hidden.example": {"127.0.0.1"}, "metadata.example": {"169.254.169.254"},
-		"private.example": {"10.11.12.13"}, "rebound.example": {"93.184.216.34", "127.0.0.1"}, "other.example": {"127.0.0.1"},
+		"example.com": {"127.0.0.1"}, "www.example.com": {"127.0.0.1"}, "hidden.example": {"127.0.0.1"},
+		"metadata.example": {"169.254.169.254"},
+		"private.example":  {"10.11.12.13"}, "rebound.example": {"93.184.216.34", "127.0.0.1"},
+		"other.example": {"127.0.0.1"},
 	})}
 	note := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -84,7 +86,8 @@ func port(t *testing.T, s *httptest.Server) string {
 // start starts a proxy that lets through the servers of the world and some hosts more.
 func (w *world) start(t *testing.T, o Options, more ...string) *Proxy {
 	t.Helper()
-	hosts, err := netguard.ParseHosts(append([]string{"example.com:" + w.plainPort, "example.com:" + w.tlsPort, "127.0.0.1:" + w.plainPort, "127.0.0.1:" + w.tlsPort}, more...))
+	hosts, err := netguard.ParseHosts(append([]string{"example.com:" + w.plainPort, "example.com:" + w.tlsPort,
+		"127.0.0.1:" + w.plainPort, "127.0.0.1:" + w.tlsPort}, more...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +160,8 @@ func TestL4_ProxyReachesNamedHosts(t *testing.T) {
 		t.Errorf("the socket's directory: %v, %v", info.Mode(), err)
 	}
 	c := w.client(p)
-	for _, address := range []string{"https://example.com:" + w.tlsPort + "/a", "https://EXAMPLE.com:" + w.tlsPort + "/a", "https://127.0.0.1:" + w.tlsPort + "/a",
+	for _, address := range []string{"https://example.com:" + w.tlsPort + "/a",
+		"https://EXAMPLE.com:" + w.tlsPort + "/a", "https://127.0.0.1:" + w.tlsPort + "/a",
 		"http://example.com:" + w.plainPort + "/a", "http://127.0.0.1:" + w.plainPort + "/a"} {
 		if status, body := get(t, c, address); status != 200 || !strings.Contains(body, "/a") {
 			t.Errorf("%s: %d %s", address, status, body)
@@ -195,9 +199,11 @@ func TestL4_ProxyReachesNamedHosts(t *testing.T) {
 func TestL4_ProxyRefusesOthers(t *testing.T) {
 	w := newWorld(t)
 	hidden := ":" + w.hiddenPort
-	p := w.start(t, Options{}, "hidden.example"+hidden, "metadata.example", "private.example"+hidden, "metadata.google.internal", "169.254.169.253")
+	p := w.start(t, Options{}, "hidden.example"+hidden, "metadata.example", "private.example"+hidden,
+		"metadata.google.internal", "169.254.169.253")
 	for _, c := range []struct{ host, why string }{
-		{"other.example" + hidden, "does not allow connections to other.example" + hidden + "; --allow-host other.example" + hidden + " would"},
+		{"other.example" + hidden, "does not allow connections to other.example" + hidden +
+			"; --allow-host other.example" + hidden + " would"},
 		{"www.example.com:" + w.tlsPort, "does not allow connections to www.example.com:" + w.tlsPort},
 		{"other.example:443", "--allow-host other.example would"},
 		{"example.com" + hidden, "does not allow connections to example.com" + hidden},
@@ -207,7 +213,8 @@ func TestL4_ProxyRefusesOthers(t *testing.T) {
 		{"localhost" + hidden, "does not allow connections to localhost" + hidden},
 		{"2130706433:80", "unusual spelling"}, {"0x7f.1:80", "unusual spelling"}, {"127.1:80", "unusual spelling"},
 		{"169.254.169.254:80", "does not allow connections to 169.254.169.254:80"},
-		{"hidden.example" + hidden, "because 127.0.0.1 is a loopback address; --allow-host 127.0.0.1" + hidden + " would allow the address too"},
+		{"hidden.example" + hidden, "because 127.0.0.1 is a loopback address; --allow-host 127.0.0.1" + hidden +
+			" would allow the address too"},
 		{"metadata.example:80", "because 169.254.169.254 is the address of a cloud's metadata service"},
 		{"private.example" + hidden, "because 10.11.12.13 is a private address"},
 	} {
@@ -219,16 +226,19 @@ func TestL4_ProxyRefusesOthers(t *testing.T) {
 		if len(refused) != 1 || !strings.Contains(refused[0].Why, c.why) {
 			t.Errorf("CONNECT %s: recorded %v", c.host, refused)
 		}
-		if answer := raw(t, p, "GET http://"+c.host+"/ HTTP/1.1\r\nHost: "+c.host+"\r\n\r\n"); !strings.HasPrefix(answer, "HTTP/1.1 403 ") || !strings.Contains(answer, c.why) {
+		if answer := raw(t, p, "GET http://"+c.host+"/ HTTP/1.1\r\nHost: "+c.host+
+			"\r\n\r\n"); !strings.HasPrefix(answer, "HTTP/1.1 403 ") || !strings.Contains(answer, c.why) {
 			t.Errorf("GET http://%s/: %q, want %s", c.host, answer, c.why)
 		}
 		p.Refused()
 	}
-	if answer := raw(t, p, "CONNECT nowhere.example:443 HTTP/1.1\r\nHost: x\r\n\r\n"); !strings.HasPrefix(answer, "HTTP/1.1 403 ") {
+	if answer := raw(t, p, "CONNECT nowhere.example:443 HTTP/1.1\r\nHost: x\r\n\r\n"); !strings.HasPrefix(answer,
+		"HTTP/1.1 403 ") {
 		t.Errorf("an unknown name: %q", answer)
 	}
 	for range maxRefusals * 2 {
-		raw(t, p, fmt.Sprintf("CONNECT a%d.example:443 HTTP/1.1\r\nHost: x\r\n\r\n", w.requests()+time.Now().Nanosecond()))
+		raw(t, p, fmt.Sprintf("CONNECT a%d.example:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+			w.requests()+time.Now().Nanosecond()))
 	}
 	if refused, more := p.Refused(); len(refused) != maxRefusals || more == 0 {
 		t.Errorf("%d refusals are kept and %d not", len(refused), more)
@@ -242,7 +252,8 @@ func TestL4_ProxyRefusesOthers(t *testing.T) {
 func TestL4_ProxyRebinding(t *testing.T) {
 	w := newWorld(t)
 	p := w.start(t, Options{}, "rebound.example:"+w.hiddenPort)
-	if first, err := w.dns.Resolver().LookupNetIP(context.Background(), "ip4", "rebound.example"); err != nil || netguard.Public(first[0]) != nil {
+	if first, err := w.dns.Resolver().LookupNetIP(context.Background(), "ip4", "rebound.example"); err != nil ||
+		netguard.Public(first[0]) != nil {
 		t.Fatalf("the first answer is not public: %v, %v", first, err)
 	}
 	answer := raw(t, p, "CONNECT rebound.example:"+w.hiddenPort+" HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -283,11 +294,15 @@ func TestL4_ProxyChecksTheNameInTLS(t *testing.T) {
 	}{
 		{name: "another name", host: "example.com", sni: "other.example", why: "named another host, other.example"},
 		{name: "no name", host: "example.com", why: "did not name the host in TLS (SNI)"},
-		{name: "a name for an address", host: "127.0.0.1", sni: "other.example", why: "named another host, other.example"},
-		{name: "plain HTTP", host: "example.com", send: "GET / HTTP/1.1\r\nHost: other.example\r\n\r\n", why: "only TLS can be sent"},
+		{name: "a name for an address", host: "127.0.0.1", sni: "other.example",
+			why: "named another host, other.example"},
+		{name: "plain HTTP", host: "example.com", send: "GET / HTTP/1.1\r\nHost: other.example\r\n\r\n",
+			why: "only TLS can be sent"},
 		{name: "SSH", host: "example.com", send: "SSH-2.0-x\r\n", why: "only TLS can be sent"},
-		{name: "what looks like TLS", host: "example.com", send: "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", why: "not the beginning of TLS"},
-		{name: "an endless hello", host: "example.com", send: "\x16\x03\x01\x40\x00\x01\xff\xff\xff" + strings.Repeat("x", 1<<14), why: "not the beginning of TLS"},
+		{name: "what looks like TLS", host: "example.com", send: "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00",
+			why: "not the beginning of TLS"},
+		{name: "an endless hello", host: "example.com",
+			send: "\x16\x03\x01\x40\x00\x01\xff\xff\xff" + strings.Repeat("x", 1<<14), why: "not the beginning of TLS"},
 	} {
 		conn := connect(t, p, c.host+":"+w.tlsPort)
 		if c.send != "" {
@@ -295,7 +310,8 @@ func TestL4_ProxyChecksTheNameInTLS(t *testing.T) {
 			if rest, err := io.ReadAll(conn); len(rest) > 0 {
 				t.Errorf("%s: the tunnel answered %q, %v", c.name, rest, err)
 			}
-		} else if err := tls.Client(conn, &tls.Config{ServerName: c.sni, InsecureSkipVerify: true}).Handshake(); err == nil {
+		} else if err := tls.Client(conn, &tls.Config{ServerName: c.sni,
+			InsecureSkipVerify: true}).Handshake(); err == nil {
 			t.Errorf("%s: the handshake succeeded", c.name)
 		}
 		conn.Close()
@@ -307,9 +323,11 @@ func TestL4_ProxyChecksTheNameInTLS(t *testing.T) {
 		t.Errorf("%d requests arrived", n)
 	}
 	// A hello of many records, of 15 kB, and in upper case.
-	for name, c := range map[string]*tls.Config{"upper case": {ServerName: "EXAMPLE.com"}, "15 kB": {ServerName: "example.com", NextProtos: protocols(15 << 10)}} {
+	for name, c := range map[string]*tls.Config{"upper case": {ServerName: "EXAMPLE.com"},
+		"15 kB": {ServerName: "example.com", NextProtos: protocols(15 << 10)}} {
 		c.InsecureSkipVerify = true
-		if err := tls.Client(&records{Conn: connect(t, p, "example.com:"+w.tlsPort)}, c).Handshake(); err != nil && !strings.Contains(err.Error(), "no application protocol") {
+		if err := tls.Client(&records{Conn: connect(t, p, "example.com:"+w.tlsPort)}, c).Handshake(); err != nil &&
+			!strings.Contains(err.Error(), "no application protocol") {
 			t.Errorf("a hello of %s: %v", name, err)
 		}
 	}
@@ -317,7 +335,8 @@ func TestL4_ProxyChecksTheNameInTLS(t *testing.T) {
 		t.Errorf("refused: %v", refused)
 	}
 	// A hello in many small pieces, and bytes after it in the same packet as CONNECT, arrive whole.
-	conn := tls.Client(pieces{connect(t, p, "example.com:"+w.tlsPort)}, &tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
+	conn := tls.Client(pieces{connect(t, p, "example.com:"+w.tlsPort)}, &tls.Config{ServerName: "example.com",
+		InsecureSkipVerify: true})
 	if err := conn.Handshake(); err != nil {
 		t.Errorf("a hello in pieces: %v", err)
 	}
@@ -370,24 +389,31 @@ func TestL4_ProxyPlainRequestsAreUnambiguous(t *testing.T) {
 	const target, host = "http://HOST/", "HOST"
 	smuggled := "GET /smuggled HTTP/1.1\r\nHost: other.example\r\n\r\n"
 	for name, text := range map[string]string{
-		"another Host":        "GET " + target + " HTTP/1.1\r\nHost: other.example\r\n\r\n",
-		"two Hosts":           "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nHost: other.example\r\n\r\n",
-		"length and chunked":  "POST " + target + " HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled,
-		"two lengths":         "POST " + target + " HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 0\r\nContent-Length: 60\r\n\r\n" + smuggled,
-		"odd chunked":         "POST " + target + " HTTP/1.1\r\nHost: " + host + "\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + smuggled,
-		"space in the name":   "GET " + target + " HTTP/1.1\r\nHost : other.example\r\nHost: " + host + "\r\n\r\n",
-		"folded":              "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nX: a\r\n Host: other.example\r\n\r\n",
-		"bare line feeds":     "GET " + target + " HTTP/1.1\nHost: other.example\n\n",
-		"a second request":    "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\n\r\nGET http://other.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n",
-		"a smuggled one":      "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n" + smuggled,
-		"an upgrade":          "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n" + smuggled,
+		"another Host": "GET " + target + " HTTP/1.1\r\nHost: other.example\r\n\r\n",
+		"two Hosts":    "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nHost: other.example\r\n\r\n",
+		"length and chunked": "POST " + target + " HTTP/1.1\r\nHost: " + host +
+			"\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled,
+		"two lengths": "POST " + target + " HTTP/1.1\r\nHost: " + host +
+			"\r\nContent-Length: 0\r\nContent-Length: 60\r\n\r\n" + smuggled,
+		"odd chunked": "POST " + target + " HTTP/1.1\r\nHost: " + host +
+			"\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + smuggled,
+		"space in the name": "GET " + target + " HTTP/1.1\r\nHost : other.example\r\nHost: " + host + "\r\n\r\n",
+		"folded": "GET " + target + " HTTP/1.1\r\nHost: " + host +
+			"\r\nX: a\r\n Host: other.example\r\n\r\n",
+		"bare line feeds": "GET " + target + " HTTP/1.1\nHost: other.example\n\n",
+		"a second request": "GET " + target + " HTTP/1.1\r\nHost: " + host +
+			"\r\n\r\nGET http://other.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n",
+		"a smuggled one": "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n" + smuggled,
+		"an upgrade": "GET " + target + " HTTP/1.1\r\nHost: " + host +
+			"\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n" + smuggled,
 		"a name in the URL":   "GET http://other.example@" + host + "/ HTTP/1.1\r\nHost: other.example\r\n\r\n",
 		"https in plain text": "GET https://example.com:TLS/ HTTP/1.1\r\nHost: example.com\r\n\r\n",
 		"no URL":              "GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n",
-		"a huge header":       "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n",
-		"not HTTP":            "\x05\x01\x00",
-		"HTTP/2":              "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-		"a line without end":  strings.Repeat("x", 1<<20),
+		"a huge header": "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nX: " + strings.Repeat("x",
+			1<<20) + "\r\n\r\n",
+		"not HTTP":           "\x05\x01\x00",
+		"HTTP/2":             "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+		"a line without end": strings.Repeat("x", 1<<20),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -396,7 +422,8 @@ func TestL4_ProxyPlainRequestsAreUnambiguous(t *testing.T) {
 			host := "example.com:" + w.plainPort
 			sent := strings.NewReplacer("HOST", host, "TLS", w.tlsPort).Replace(text)
 			raw(t, p, sent)
-			forwarded := strings.Contains(" another Host, folded, a second request, a smuggled one, an upgrade, a name in the URL, length and chunked, bare line feeds, ", " "+name+", ")
+			forwarded := strings.Contains(
+				" another Host, folded, a second request, a smuggled one, an upgrade, a name in the URL, length and chunked, bare line feeds, ", " "+name+", ")
 			await.Holds(func() bool { // the proxy ends a connection on which this process was too slow to send
 				if forwarded && w.requests() == 0 {
 					raw(t, p, sent)
@@ -426,7 +453,8 @@ func TestL4_ProxyForwardsWhatWasJudged(t *testing.T) {
 	p := w.start(t, Options{})
 	host := "example.com:" + w.plainPort
 	for asked, want := range map[string]string{
-		"http://" + host + "/a?x=1;y=2&z=%zz&&b": "/a?x=1;y=2&z=%zz&&b", "http://EXAMPLE.com.:" + w.plainPort + "/": "/", "http://ｅxample。com:" + w.plainPort + "/%2f//?": "/%2f//?",
+		"http://" + host + "/a?x=1;y=2&z=%zz&&b":   "/a?x=1;y=2&z=%zz&&b",
+		"http://EXAMPLE.com.:" + w.plainPort + "/": "/", "http://ｅxample。com:" + w.plainPort + "/%2f//?": "/%2f//?",
 		"http://" + host: "/",
 	} {
 		answer := raw(t, p, "GET "+asked+" HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n\r\n")
@@ -492,9 +520,10 @@ func TestL4_ProxyEndsStalledRequests(t *testing.T) {
 		"a body":                   "POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx",
 		"a refused body":           "POST http://other.example/ HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx",
 		"a body that nobody reads": "POST " + target + "early HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx",
-		"a chunk":                  "POST " + target + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nx",
-		"chunks":                   "POST " + target + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
-		"CONNECT":                  "CONNECT example.com:" + w.tlsPort + " HTTP/1.1\r\n\r\n\x16\x03\x01\x02\x00\x01",
+		"a chunk": "POST " + target +
+			" HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nx",
+		"chunks":  "POST " + target + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"CONNECT": "CONNECT example.com:" + w.tlsPort + " HTTP/1.1\r\n\r\n\x16\x03\x01\x02\x00\x01",
 	} {
 		c, err := net.Dial("unix", p.Socket())
 		if err != nil {
@@ -509,7 +538,8 @@ func TestL4_ProxyEndsStalledRequests(t *testing.T) {
 		c.Close()
 	}
 	p = w.start(t, Options{Idle: time.Second})
-	if whole := await.Holds(func() bool { return answersInPieces(t, w.client(p), target+"pieces") }); !whole { // on a busy machine a piece may come too late
+	// on a busy machine a piece may come too late
+	if whole := await.Holds(func() bool { return answersInPieces(t, w.client(p), target+"pieces") }); !whole {
 		t.Error("a long answer is cut off")
 	}
 }
@@ -533,7 +563,8 @@ func TestL4_ProxyIsFull(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.start(t, Options{Connections: 1})
-	busy := tls.Client(connect(t, p, "example.com:"+w.tlsPort), &tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
+	busy := tls.Client(connect(t, p, "example.com:"+w.tlsPort), &tls.Config{ServerName: "example.com",
+		InsecureSkipVerify: true})
 	if err := busy.Handshake(); err != nil {
 		t.Fatal(err)
 	}
@@ -579,7 +610,8 @@ func TestL4_ProxyManyConnections(t *testing.T) {
 	}
 	defer inTunnel.Close()
 	fmt.Fprintf(inTunnel, "CONNECT example.com:%s HTTP/1.1\r\n\r\n", w.tlsPort)
-	await.For(t, "an answer after silent clients", func() bool { return served("https://example.com:" + w.tlsPort + "/after") })
+	await.For(t, "an answer after silent clients",
+		func() bool { return served("https://example.com:" + w.tlsPort + "/after") })
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
@@ -596,14 +628,16 @@ func TestL4_ProxyManyConnections(t *testing.T) {
 		})
 	}
 	all.Wait()
-	await.For(t, "an answer after ten thousand connections", func() bool { return served("http://example.com:" + w.plainPort + "/after") })
+	await.For(t, "an answer after ten thousand connections",
+		func() bool { return served("http://example.com:" + w.plainPort + "/after") })
 }
 
 // Close ends open tunnels. TestMain finds what it leaves running.
 func TestL4_ProxyCloseEndsTunnels(t *testing.T) {
 	w := newWorld(t)
 	p := w.start(t, Options{})
-	conn := tls.Client(connect(t, p, "example.com:"+w.tlsPort), &tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
+	conn := tls.Client(connect(t, p, "example.com:"+w.tlsPort), &tls.Config{ServerName: "example.com",
+		InsecureSkipVerify: true})
 	if err := conn.Handshake(); err != nil {
 		t.Fatal(err)
 	}

@@ -45,10 +45,13 @@ func (p *Proxy) record(r Refusal) {
 func (p *Proxy) allow(name, digits string) (netguard.Host, uint16, *Refusal) {
 	host, port, err := netguard.ParseHostPort(name, digits)
 	if err != nil {
-		return host, 0, &Refusal{Host: netguard.Shown(name), Why: "The sandbox does not allow this host: " + err.Error() + "."}
+		return host, 0, &Refusal{Host: netguard.Shown(name),
+			Why: "The sandbox does not allow this host: " + err.Error() + "."}
 	}
 	if !p.hosts.Names(host, port) {
-		return host, port, &Refusal{host.WithPort(port), "The sandbox does not allow connections to " + host.WithPort(port) + "; --allow-host " + named(host, port) + " would."}
+		return host, port, &Refusal{host.WithPort(port),
+			"The sandbox does not allow connections to " + host.WithPort(port) + "; --allow-host " + named(host,
+				port) + " would."}
 	}
 	return host, port, nil
 }
@@ -76,7 +79,8 @@ func unreached(host netguard.Host, port uint16, err error) (status int, r Refusa
 		r.Why = "The request to " + r.Host + " failed: " + err.Error() + "."
 		return http.StatusBadGateway, r
 	}
-	r.Why = "The sandbox does not allow the connection to " + r.Host + ", because " + blocked.Error() + "; --allow-host " + addressed(blocked.Host, port) + " would allow the address too."
+	r.Why = "The sandbox does not allow the connection to " + r.Host + ", because " + blocked.Error() +
+		"; --allow-host " + addressed(blocked.Host, port) + " would allow the address too."
 	return http.StatusForbidden, r
 }
 

@@ -69,7 +69,8 @@ func (p *Proxy) hello(client net.Conn, buffered *bufio.Reader, host netguard.Hos
 	}
 	refused := Refusal{Host: host.WithPort(port)}
 	if first[0] != 22 { // the type of TLS records with a handshake
-		refused.Why = "The sandbox closed a tunnel to " + refused.Host + ": only TLS can be sent through one, because the proxy could not tell the host of anything else."
+		refused.Why = "The sandbox closed a tunnel to " + refused.Host +
+			": only TLS can be sent through one, because the proxy could not tell the host of anything else."
 		return nil, &refused
 	}
 	name, hello, err := readHello(buffered)
@@ -82,9 +83,11 @@ func (p *Proxy) hello(client net.Conn, buffered *bufio.Reader, host netguard.Hos
 	case host.IsAddr() && name == "", !host.IsAddr() && asciiLower(name) == host.String():
 		return hello, nil
 	case name == "":
-		refused.Why = "The sandbox closed a tunnel to " + refused.Host + ": the client did not name the host in TLS (SNI), so the proxy cannot tell whether it is allowed."
+		refused.Why = "The sandbox closed a tunnel to " + refused.Host +
+			": the client did not name the host in TLS (SNI), so the proxy cannot tell whether it is allowed."
 	default:
-		refused.Why = "The sandbox closed a tunnel to " + refused.Host + ": in TLS (SNI) the client named another host, " + netguard.Shown(name) + "."
+		refused.Why = "The sandbox closed a tunnel to " + refused.Host +
+			": in TLS (SNI) the client named another host, " + netguard.Shown(name) + "."
 	}
 	return nil, &refused
 }
@@ -120,7 +123,8 @@ func readHello(from *bufio.Reader) (name string, read []byte, err error) {
 
 // gone reports whether a client has left or said nothing for too long.
 func gone(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) ||
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET)
 }
 

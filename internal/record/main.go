@@ -44,7 +44,8 @@ func run(ctx context.Context, out string) error {
 
 // build builds the command into a directory.
 func build(ctx context.Context, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(dir, "attractor"), "github.com/attractor-go/attractor/cmd/attractor")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(dir, "attractor"),
+		"github.com/attractor-go/attractor/cmd/attractor")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}

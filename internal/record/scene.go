@@ -53,10 +53,13 @@ func answers() []answer {
 		{"FAIL  Hello World", "Words are joined by `_`, and punctuation stays. `tr -cs` makes one dash of any run of other characters.",
 			[]fakellm.Call{call("edit_file", "file_path", "slug.sh", "old_string", old, "new_string", dashes), test}},
 		{"empty title", "A dash is left at either end; `sed` takes it.", []fakellm.Call{
-			call("edit_file", "file_path", "slug.sh", "old_string", dashes, "new_string", dashes+" | sed 's/^-//; s/-$//'")}},
+			call("edit_file", "file_path", "slug.sh", "old_string", dashes, "new_string",
+				dashes+" | sed 's/^-//; s/-$//'")}},
 		{"sed", "Now the case of an empty title.", []fakellm.Call{
-			call("edit_file", "file_path", "slug_test.sh", "old_string", "check \"hello\"", "new_string", "check \"\" \"\"\ncheck \"hello\""), test}},
-		{"unknown", "Nobody knows whether the test ended, so I run it again. The edits are there.", []fakellm.Call{test}},
+			call("edit_file", "file_path", "slug_test.sh", "old_string", "check \"hello\"", "new_string",
+				"check \"\" \"\"\ncheck \"hello\""), test}},
+		{"unknown", "Nobody knows whether the test ended, so I run it again. The edits are there.",
+			[]fakellm.Call{test}},
 		{"ok    Hello World", "`slug` joins words with single dashes now, and leaves none at the ends. An empty title has a case of its own.", nil},
 	}
 }
@@ -132,7 +135,8 @@ func play(ctx context.Context, temp string, p pace) (*film, error) {
 	if err := os.CopyFS(dir, files); err != nil {
 		return nil, err
 	}
-	t, err := openTerminal(ctx, temp, dir, []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + temp, "HISTFILE=", "LC_ALL=C.UTF-8",
+	t, err := openTerminal(ctx, temp, dir, []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + temp,
+		"HISTFILE=", "LC_ALL=C.UTF-8",
 		"ANTHROPIC_API_KEY=key-of-a-scene", "ANTHROPIC_BASE_URL=" + server.URL})
 	if err != nil {
 		return nil, err
@@ -170,7 +174,8 @@ func perform(a *actor) error {
 		a.line("attractor chat --mode accept-edits --check 'sh slug_test.sh'"), a.expect("/help", 1), a.wait(0.7),
 		a.line("sh slug_test.sh fails. Find out why and fix it."), a.expect("Allow it\\?", 1), a.wait(2.5),
 		a.line("a"), a.expect("Words are joined", 1),
-		a.keys("Add a case for an empty title."), a.expect("\\+ .*tr -cs", 1), a.enter, a.expect(sent, 1), a.release, // while the test runs
+		// while the test runs
+		a.keys("Add a case for an empty title."), a.expect("\\+ .*tr -cs", 1), a.enter, a.expect(sent, 1), a.release,
 		a.expect("sed 's", 1), a.expect("check \"\" \"\"", 1), a.expect(works, 1), a.wait(0.3),
 		a.kill(), a.expect("Killed", 1), a.release, a.wait(1.2),
 		a.line("# That was kill -9, in another terminal."), a.wait(0.5),

@@ -55,8 +55,10 @@ func (f *film) svg() ([]byte, error) {
 	fmt.Fprintf(&b, "</desc>\n<style>%s.film{transform:translate(%spx);animation:film %.2fs step-end infinite}\n@keyframes film{%s}</style>\n", look, end,
 		total.Seconds(), times.String())
 	fmt.Fprintf(&b, "<defs>\n%s</defs>\n", lines.defs.String())
-	fmt.Fprintf(&b, "<rect class=\"window\" x=\".5\" y=\".5\" width=\"%s\" height=\"%d\" rx=\"8\"/>\n", decimal(width+2*margin-1), height+2*margin-1)
-	fmt.Fprintf(&b, "<svg x=\"%d\" y=\"%d\" width=\"%s\" height=\"%d\"><g class=\"film\">\n%s</g></svg>\n</svg>\n", margin, margin, decimal(width), height,
+	fmt.Fprintf(&b, "<rect class=\"window\" x=\".5\" y=\".5\" width=\"%s\" height=\"%d\" rx=\"8\"/>\n",
+		decimal(width+2*margin-1), height+2*margin-1)
+	fmt.Fprintf(&b, "<svg x=\"%d\" y=\"%d\" width=\"%s\" height=\"%d\"><g class=\"film\">\n%s</g></svg>\n</svg>\n",
+		margin, margin, decimal(width), height,
 		strip.String())
 	return b.Bytes(), nil
 }
@@ -76,7 +78,8 @@ type lineTable struct {
 func (t *lineTable) frame(f frame) string {
 	var b strings.Builder
 	if f.cursor {
-		fmt.Fprintf(&b, `<rect class="k" x="%s" y="%d" width="%s" height="%d"/>`, decimal(float64(f.x)*cellWidth), f.y*lineSpace+1, decimal(cellWidth), lineSpace-2)
+		fmt.Fprintf(&b, `<rect class="k" x="%s" y="%d" width="%s" height="%d"/>`, decimal(float64(f.x)*cellWidth),
+			f.y*lineSpace+1, decimal(cellWidth), lineSpace-2)
 	}
 	for i := 0; i < len(f.lines); i += block {
 		if id := t.block(f.lines[i:min(i+block, len(f.lines))]); id != "" {

@@ -32,7 +32,8 @@ func openTerminal(ctx context.Context, temp, dir string, environ []string) (*ter
 	if err := os.WriteFile(filepath.Join(temp, "tmux.conf"), []byte(config), 0o600); err != nil {
 		return nil, err
 	}
-	args := []string{"-f", filepath.Join(temp, "tmux.conf"), "new-session", "-d", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows), "-c", dir,
+	args := []string{"-f", filepath.Join(temp, "tmux.conf"), "new-session", "-d", "-x", strconv.Itoa(columns), "-y",
+		strconv.Itoa(rows), "-c", dir,
 		"env", "-i", "TERM=screen-256color", "PS1=$ "}
 	_, err = t.do(append(append(args, environ...), "bash", "--norc", "--noprofile", "-i")...)
 	return t, err

@@ -30,7 +30,8 @@ func Commands(title, intro string, root *cobra.Command, first ...string) string 
 	}
 	fmt.Fprintf(p, "# %s\n\n%s\n\n| command | what it does |\n|---|---|\n", title, intro)
 	for _, cmd := range all {
-		fmt.Fprintf(p, "| [%s](#%s) | %s |\n", code(cmd.CommandPath()), strings.ReplaceAll(cmd.CommandPath(), " ", "-"), cell(cmd.Short))
+		fmt.Fprintf(p, "| [%s](#%s) | %s |\n", code(cmd.CommandPath()), strings.ReplaceAll(cmd.CommandPath(), " ", "-"),
+			cell(cmd.Short))
 	}
 	for _, cmd := range append(ordered, rest...) {
 		p.command(cmd)

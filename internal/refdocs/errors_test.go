@@ -59,7 +59,8 @@ func (p *Package) errorTypes() string {
 	isError := map[string]bool{}
 	for _, file := range p.Files {
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "Error" && len(f.Type.Params.List) == 0 {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "Error" &&
+				len(f.Type.Params.List) == 0 {
 				isError[base(f.Recv.List[0].Type)] = true
 			}
 		}

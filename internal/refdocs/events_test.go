@@ -70,7 +70,8 @@ func (p *kindsPage) kinds(which func(typ string) bool, known ...string) {
 			continue
 		}
 		d := p.src.lookup(p.agent, kind.typ)
-		p.WriteString("\n## " + kind.name + "\n\n`agent." + kind.typ + "`: " + text(strings.TrimPrefix(d.doc, kind.typ+" ")) + "\n\n")
+		p.WriteString("\n## " + kind.name + "\n\n`agent." + kind.typ + "`: " + text(strings.TrimPrefix(d.doc,
+			kind.typ+" ")) + "\n\n")
 		members := slices.DeleteFunc(p.src.members(d), func(m member) bool { return slices.Contains(known, m.name) })
 		if len(members) > 0 {
 			p.WriteString(table(members))
@@ -120,7 +121,8 @@ func (p *kindsPage) typ(d *declared) {
 // text returns a doc comment as a paragraph: on one line, without the brackets of links and what
 // Markdown would read in it.
 func text(doc string) string {
-	return strings.NewReplacer("[", "", "]", "", "<", "&lt;", ">", "&gt;", "*", `\*`).Replace(strings.Join(strings.Fields(doc), " "))
+	return strings.NewReplacer("[", "", "]", "", "<", "&lt;", ">", "&gt;", "*",
+		`\*`).Replace(strings.Join(strings.Fields(doc), " "))
 }
 
 // kindOf is a kind and the type that has it.
@@ -154,7 +156,8 @@ func (s *Source) warningCodes() (codes []string) {
 				var e ast.Expr
 				switch n := n.(type) {
 				case *ast.CallExpr:
-					if name, _ := callee(n); len(n.Args) == 2 && (strings.EqualFold(name, "warn") || name == "add" || name == "Warn") {
+					if name, _ := callee(n); len(n.Args) == 2 && (strings.EqualFold(name, "warn") || name == "add" ||
+						name == "Warn") {
 						e = n.Args[0]
 					}
 				case *ast.CompositeLit:

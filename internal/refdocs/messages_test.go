@@ -90,7 +90,8 @@ func (p *Package) message(call *ast.CallExpr, formats map[string]int) (at int, i
 		return 0, false
 	case of == "fmt" && name == "Errorf":
 		return 0, true
-	case (name == "Fprintln" || name == "Fprintf" || name == "Fprint") && len(call.Args) > 0 && isErrorStream(call.Args[0]):
+	case (name == "Fprintln" || name == "Fprintf" || name == "Fprint") && len(call.Args) > 0 &&
+		isErrorStream(call.Args[0]):
 		return 1, name == "Fprintf"
 	case strings.EqualFold(name, "warn"): // of a code and a text, or of a text
 		return len(call.Args) - 1, false

@@ -10,7 +10,8 @@ import (
 // the command that makes the file again.
 func Page(t testing.TB, file, again, page string, update bool) {
 	t.Helper()
-	page = "<!-- Generated from the code. To make it again, run: " + again + " -->\n\n" + strings.TrimRight(page, "\n") + "\n"
+	page = "<!-- Generated from the code. To make it again, run: " + again + " -->\n\n" + strings.TrimRight(page,
+		"\n") + "\n"
 	if update {
 		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
@@ -40,7 +41,8 @@ func at(lines []string, i int) string {
 // cell returns a text for a cell of a table: on one line, without what Markdown or HTML would read
 // in it.
 func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "[", `\[`).Replace(strings.Join(strings.Fields(text), " "))
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "[",
+		`\[`).Replace(strings.Join(strings.Fields(text), " "))
 }
 
 // code returns a text as code in a cell.

@@ -32,7 +32,8 @@ type Package struct {
 // forTests matches directories whose code no user runs: programs that measure, examples, and
 // helpers of tests.
 var forTests = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|/)(testdata|\.[^/]+|bench|house|examples|oracle|webtest|fakellm|[a-z]+test)$|^internal/(peer|soak|orphans|parallel|loopdns|authserver|longsession|endless|refdocs|record)$|^fleet/internal/faults$`)
+	return regexp.MustCompile(
+		`(^|/)(testdata|\.[^/]+|bench|house|examples|oracle|webtest|fakellm|[a-z]+test)$|^internal/(peer|soak|orphans|parallel|loopdns|authserver|longsession|endless|refdocs|record)$|^fleet/internal/faults$`)
 })
 
 // Load reads the code below the root of the repository.

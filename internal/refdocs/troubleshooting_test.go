@@ -42,7 +42,8 @@ func textsOf(src *Source) *texts {
 	t.all += strings.ReplaceAll(t.all, "_", " ") // names of kinds are printed so
 	for _, line := range strings.Split(t.all, "\n") {
 		for _, piece := range strings.Split(line, "...") {
-			if piece = strings.TrimSpace(piece); strings.ContainsAny(piece, " -") || !strings.ContainsFunc(piece, unicode.IsLetter) { // no single words
+			if piece = strings.TrimSpace(piece); strings.ContainsAny(piece, " -") || !strings.ContainsFunc(piece,
+				unicode.IsLetter) { // no single words
 				t.pieces[piece] = true
 			}
 		}

@@ -10,7 +10,8 @@ import (
 
 // known matches names that are those of variables of the environment wherever the code has them.
 var known = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(ATTRACTOR|OTEL|XDG|ANTHROPIC|OPENAI|GEMINI|GOOGLE|OPENROUTER|OLLAMA|CLAUDE|CODEX)_[A-Z0-9_]*[A-Z0-9]$`)
+	return regexp.MustCompile(
+		`^(ATTRACTOR|OTEL|XDG|ANTHROPIC|OPENAI|GEMINI|GOOGLE|OPENROUTER|OLLAMA|CLAUDE|CODEX)_[A-Z0-9_]*[A-Z0-9]$`)
 })
 
 // variable matches what can be the name of a variable of the environment.

@@ -8,7 +8,8 @@ import (
 // unimportant reports whether an argument says nothing about what a command does.
 func unimportant(name string) bool {
 	switch name {
-	case "command", "cmd", "description", "timeout_ms", "yield_time_ms", "max_output_tokens", "delay_ms", "wait_for_previous", "timeout":
+	case "command", "cmd", "description", "timeout_ms", "yield_time_ms", "max_output_tokens", "delay_ms",
+		"wait_for_previous", "timeout":
 		return true
 	}
 	return false

@@ -7,7 +7,8 @@ import (
 
 // What is held back of an answer is bounded, also where its lines and cells have no text.
 func TestN3_HeldWithoutText(t *testing.T) {
-	for _, begin := range []string{"- a\n", "    code\n", strings.Repeat("|a", 100) + "|\n" + strings.Repeat("|-", 100) + "|\n"} {
+	for _, begin := range []string{"- a\n", "    code\n", strings.Repeat("|a", 100) + "|\n" + strings.Repeat("|-",
+		100) + "|\n"} {
 		for _, line := range []string{"\n", "|\n", "  b\n"} {
 			m := NewMarkdown(Style{})
 			m.Add(begin)

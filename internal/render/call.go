@@ -122,7 +122,8 @@ func commandOutcome(r *tool.Ran) string {
 func Subject(arguments json.RawMessage) string {
 	var args map[string]any
 	if json.Unmarshal(arguments, &args) == nil {
-		for _, name := range []string{"command", "cmd", "file_path", "pattern", "path", "url", "question", "plan", "_raw"} {
+		for _, name := range []string{"command", "cmd", "file_path", "pattern", "path", "url", "question", "plan",
+			"_raw"} {
 			if text, ok := args[name].(string); ok {
 				return Shorten(text, maxSubject)
 			}

@@ -127,7 +127,8 @@ func withdrawn(p Person, err error, call string) error {
 func keepRules(ctx context.Context, p Person, keep Keep, allow []string) {
 	file, err := keep(ctx, allow)
 	if err != nil {
-		p.Say(fmt.Sprintf("attractor: the rule could not be kept, so it counts for this session only: %s\n", Error(err.Error())))
+		p.Say(fmt.Sprintf("attractor: the rule could not be kept, so it counts for this session only: %s\n",
+			Error(err.Error())))
 		return
 	}
 	p.Say(fmt.Sprintf("Kept in %s\n", OneLine(file)))

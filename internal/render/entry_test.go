@@ -7,7 +7,8 @@ import (
 
 // Entries of a list fit into every width, and their words stay whole.
 func TestN3_Entry(t *testing.T) {
-	name, text := "/mode [MODE]", "show the mode, or change to ask, accept-edits, plan or full; Shift-Tab goes through the first three"
+	name, text := "/mode [MODE]",
+		"show the mode, or change to ask, accept-edits, plan or full; Shift-Tab goes through the first three"
 	for _, name := range []string{name, ""} {
 		for width := range 400 {
 			got := Style{Width: width}.Entry(name, text)
@@ -15,13 +16,15 @@ func TestN3_Entry(t *testing.T) {
 				t.Fatalf("width %d: the words are\n%s", width, got)
 			}
 			for line := range strings.Lines(got) {
-				if line = strings.TrimSuffix(line, "\n"); width >= 20 && Width(line) > width || !strings.HasPrefix(line, "  ") {
+				if line = strings.TrimSuffix(line, "\n"); width >= 20 && Width(line) > width ||
+					!strings.HasPrefix(line, "  ") {
 					t.Fatalf("width %d: a line is %q", width, line)
 				}
 			}
 		}
 	}
-	if got, want := (Style{Width: 30}).Entry("/mode", "show the mode of this session"), "  /mode\n    show the mode of this\n    session\n"; got != want {
+	if got, want := (Style{Width: 30}).Entry("/mode", "show the mode of this session"),
+		"  /mode\n    show the mode of this\n    session\n"; got != want {
 		t.Errorf("narrow: %q, want %q", got, want)
 	}
 }

@@ -35,11 +35,13 @@ func unmasked(word string) string {
 		rest = rest[letters:]
 		latin := strings.ContainsFunc(part, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
 		for _, r := range part {
-			writeRune(&b, r, fullWidth(r) || latin && unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu))
+			writeRune(&b, r, fullWidth(r) || latin && unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian,
+				unicode.Cherokee, unicode.Coptic, unicode.Lisu))
 		}
 		others := len(rest) - len(strings.TrimLeftFunc(rest, func(r rune) bool { return !inName(r) }))
 		for _, r := range rest[:others] {
-			writeRune(&b, r, fullWidth(r) || r > 0x7f && unicode.Is(unicode.Zs, r) || strings.ContainsRune("\u037e\u0589\u2024\u2044\u2215\u2216\u2236\u29f8\ua789\ufe55\ufe68", r))
+			writeRune(&b, r, fullWidth(r) || r > 0x7f && unicode.Is(unicode.Zs, r) ||
+				strings.ContainsRune("\u037e\u0589\u2024\u2044\u2215\u2216\u2236\u29f8\ua789\ufe55\ufe68", r))
 		}
 		rest = rest[others:]
 	}

@@ -54,7 +54,8 @@ func TestN3_MarkdownLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, width := range []int{20, 40, 80, 200, 0} {
-		plain, coloured := whole(Style{Width: width}, string(text)), whole(Style{Width: width, Colour: true}, string(text))
+		plain, coloured := whole(Style{Width: width}, string(text)), whole(Style{Width: width, Colour: true},
+			string(text))
 		golden(t, fmt.Sprintf("sample_%d.txt", width), plain)
 		if width == 80 {
 			golden(t, "sample_colour.txt", coloured)
@@ -67,8 +68,10 @@ func TestN3_MarkdownLayout(t *testing.T) {
 
 // markdownText draws texts that are dense in what means something in Markdown.
 func markdownText(rt *rapid.T) string {
-	units := []string{"*", "**", "_", "`", "```", "~~~", "[", "](", ")", "![", "<", ">", "> ", "- ", "1. ", "10) ", "#", "# ", "|", "|-|-|", "---", "===", "\n", "\n", "\n\n", "  ", "    ",
-		"\t", "\\", "&amp;", "&#27;", "<a b='*'>", "<https://x>", "- [x] ", "word", "a", "é", "漢", "👩\u200d💻", "e\u0301", "\x1b[31m", "\x1b]0;x\a", "\u202e", "\xff", "\r\n", "\x00"}
+	units := []string{"*", "**", "_", "`", "```", "~~~", "[", "](", ")", "![", "<", ">", "> ", "- ", "1. ", "10) ", "#",
+		"# ", "|", "|-|-|", "---", "===", "\n", "\n", "\n\n", "  ", "    ",
+		"\t", "\\", "&amp;", "&#27;", "<a b='*'>", "<https://x>", "- [x] ", "word", "a", "é", "漢", "👩\u200d💻",
+		"e\u0301", "\x1b[31m", "\x1b]0;x\a", "\u202e", "\xff", "\r\n", "\x00"}
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(units), 0, 60).Draw(rt, "text"), "")
 }
 
@@ -77,7 +80,8 @@ func markdownText(rt *rapid.T) string {
 func TestN3_MarkdownInPieces(t *testing.T) {
 	seed.Check(t, func(rt *rapid.T) {
 		text := markdownText(rt)
-		style := Style{Width: rapid.SampledFrom([]int{0, 1, 20, 80}).Draw(rt, "width"), Colour: rapid.Bool().Draw(rt, "colour")}
+		style := Style{Width: rapid.SampledFrom([]int{0, 1, 20, 80}).Draw(rt, "width"), Colour: rapid.Bool().Draw(rt,
+			"colour")}
 		want := whole(style, text)
 		m, got := NewMarkdown(style), ""
 		for rest := text; rest != ""; {
@@ -96,7 +100,8 @@ func TestN3_MarkdownInPieces(t *testing.T) {
 
 // A line that is longer than what is held back is broken at the same place, however it comes.
 func TestN3_MarkdownLongLine(t *testing.T) {
-	text := "# x\n" + strings.Repeat("漢字 word ", maxHeldLine/4) + "\n\n- " + strings.Repeat("é", 3*maxHeldLine) + "\n" + strings.Repeat("line\n", maxHeld/2)
+	text := "# x\n" + strings.Repeat("漢字 word ", maxHeldLine/4) + "\n\n- " + strings.Repeat("é", 3*maxHeldLine) + "\n" +
+		strings.Repeat("line\n", maxHeld/2)
 	want := whole(Style{Width: 80}, text)
 	for _, size := range []int{1, 7, 4096, maxHeldLine, maxHeldLine + 1} {
 		m := NewMarkdown(Style{Width: 80})
@@ -137,7 +142,8 @@ func FuzzN3_Markdown(f *testing.F) {
 		if bare := sgrs.ReplaceAllString(whole(Style{Width: width, Colour: true}, text), ""); bare != plain {
 			t.Errorf("in colour %q, without %q", bare, plain)
 		}
-		if letters := strings.Count(text, "Q"); strings.Trim(text, "Q*_#>-.\\! \n") == "" && strings.Count(plain, "Q") != letters {
+		if letters := strings.Count(text, "Q"); strings.Trim(text, "Q*_#>-.\\! \n") == "" &&
+			strings.Count(plain, "Q") != letters {
 			t.Errorf("%d letters became %d", letters, strings.Count(plain, "Q"))
 		}
 	})
@@ -157,7 +163,8 @@ func TestN3_MarkdownWidth(t *testing.T) {
 		}
 		chinese := strings.Repeat("漢字", rapid.IntRange(1, 100).Draw(rt, "length"))
 		for line := range strings.Lines(whole(Style{Width: width}, prefix+chinese)) {
-			if n := Width(strings.TrimSuffix(line, "\n")); n > width || n < min(width-7, 2*len([]rune(chinese))) && !strings.HasSuffix(chinese, strings.TrimSpace(strings.TrimLeft(line, "│ "))) {
+			if n := Width(strings.TrimSuffix(line, "\n")); n > width || n < min(width-7, 2*len([]rune(chinese))) &&
+				!strings.HasSuffix(chinese, strings.TrimSpace(strings.TrimLeft(line, "│ "))) {
 				rt.Fatalf("%q has %d columns of %d", line, n, width)
 			}
 		}
@@ -203,8 +210,10 @@ func BenchmarkN3_Markdown(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, unit := range map[string]string{"ordinary": string(sample) + "\n\n", "stars": "*", "brackets": "[", "quotes": ">", "quote_marks": "> ", "ticks": "`a``", "emphasis": "**a _b ",
-		"links": "[a](b", "images": "![a](b) ![", "items": "- a\n", "table": "|a|b|\n|-|-|\n", "angles": "<a", "line": "x", "wide": "漢", "underscores": "_a_", "strikes": "~~a "} {
+	for name, unit := range map[string]string{"ordinary": string(sample) + "\n\n", "stars": "*", "brackets": "[",
+		"quotes": ">", "quote_marks": "> ", "ticks": "`a``", "emphasis": "**a _b ",
+		"links": "[a](b", "images": "![a](b) ![", "items": "- a\n", "table": "|a|b|\n|-|-|\n", "angles": "<a",
+		"line": "x", "wide": "漢", "underscores": "_a_", "strikes": "~~a "} {
 		text := strings.Repeat(unit, 1<<20/len(unit))
 		b.Run(name, func(b *testing.B) {
 			var plain, rendered time.Duration

@@ -20,7 +20,8 @@ func FuzzQuestion(f *testing.F) {
 	f.Add("x", "", `{"a":{"b":[1,2]},"a`, "", "")
 	f.Add("shell", "l\u03d0s\xef\n\u0430", "", "", "")
 	f.Fuzz(func(t *testing.T, name, command, args, path, rule string) {
-		q := permit.Question{Request: tool.Request{Call: llm.ToolCall{Name: name, Args: args}, Access: tool.Access{Command: command}}, Reason: path, Rule: rule, CommandDir: path,
+		q := permit.Question{Request: tool.Request{Call: llm.ToolCall{Name: name, Args: args},
+			Access: tool.Access{Command: command}}, Reason: path, Rule: rule, CommandDir: path,
 			Links: []permit.Link{{Path: path, Target: path}}}
 		text := Question(q) + Choices([]string{rule})
 		if clean := sanitize.Text(text); clean != text {
@@ -28,7 +29,8 @@ func FuzzQuestion(f *testing.F) {
 		}
 		for line := range strings.Lines(Question(q)) {
 			ours := strings.HasPrefix(line, "  ")
-			for _, prefix := range []string{"The agent ", "In the directory ", "Asked because ", "The rule is ", "Careful, some characters only look like others: ", OneLine(path) + " leads to "} {
+			for _, prefix := range []string{"The agent ", "In the directory ", "Asked because ", "The rule is ",
+				"Careful, some characters only look like others: ", OneLine(path) + " leads to "} {
 				ours = ours || strings.HasPrefix(line, prefix)
 			}
 			if !ours {

@@ -90,7 +90,8 @@ func (s *Session) add(ev agent.Event) {
 	case *agent.PlanUpdated:
 		s.plan(e.Items)
 	case *agent.LLMRetry:
-		s.line("%s", s.style.note("↻", fmt.Sprintf("%s; attempt %d in %v", Shorten(e.Text, 500), e.Attempt+1, Rounded(time.Duration(e.DelayMS)*time.Millisecond))))
+		s.line("%s", s.style.note("↻", fmt.Sprintf("%s; attempt %d in %v", Shorten(e.Text, 500), e.Attempt+1,
+			Rounded(time.Duration(e.DelayMS)*time.Millisecond))))
 	case *agent.ModelChanged:
 		s.line("%s", s.paint(amber, OneLine(modelChange(e))))
 	case *agent.Warning:
@@ -138,7 +139,8 @@ func (s *Session) HasShown(text string) bool {
 
 // plan appends a line for each entry of the todo list.
 func (s *Session) plan(items []tool.PlanItem) {
-	marks := map[tool.PlanStatus]string{tool.PlanCompleted: s.paint(green, "✓"), tool.PlanInProgress: s.paint(amber, "▸"), tool.PlanCancelled: s.paint(dim, "-")}
+	marks := map[tool.PlanStatus]string{tool.PlanCompleted: s.paint(green, "✓"), tool.PlanInProgress: s.paint(amber,
+		"▸"), tool.PlanCancelled: s.paint(dim, "-")}
 	for _, item := range items {
 		mark, ok := marks[item.Status]
 		if !ok {
@@ -161,7 +163,8 @@ func (s *Session) close(e *agent.ProcessingEnd) {
 	if e.CostUSD > 0 {
 		spent += " · " + Money(e.CostUSD)
 	}
-	s.line("%s", s.paint(dim, fmt.Sprintf("%s · %s · %s · %s · %v", word, Count(e.Turns, "turn"), Count(s.calls, "tool call"), spent,
+	s.line("%s", s.paint(dim, fmt.Sprintf("%s · %s · %s · %s · %v", word, Count(e.Turns, "turn"),
+		Count(s.calls, "tool call"), spent,
 		Rounded(e.Time.Sub(s.began)))))
 }
 

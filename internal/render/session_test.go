@@ -40,7 +40,8 @@ func TestN3_SessionShowsMarkdown(t *testing.T) {
 	s.Resize(10)
 	add(&agent.AssistantTextEnd{}, "\n• an\n", "")
 	add(&agent.AssistantTextDelta{Text: "a longer line"}, "", "a longer line")
-	add(&agent.AssistantTextEnd{Discarded: true}, "a longer\nline\n↻ the answer broke off; what is above does not count\n", "")
+	add(&agent.AssistantTextEnd{Discarded: true},
+		"a longer\nline\n↻ the answer broke off; what is above does not count\n", "")
 	add(&agent.StepStart{}, "", "")
 	add(&agent.AssistantTextDelta{Text: "*x*"}, "", "*x*")
 	if !s.HasShown("*x*") {

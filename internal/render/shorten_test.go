@@ -13,7 +13,8 @@ import (
 
 // Shorten reads no more of a text than it shows, and returns what it would return if it read all.
 func TestK5_Shorten(t *testing.T) {
-	units := []string{"a", "é", "😀", "👩\u200d💻", " ", "\n", "\t\r\n", "\u00a0", "\u2028", "\xff", "\xe2\x82", "\ufffd", "\x1b", "\u200b", "\x00", "word "}
+	units := []string{"a", "é", "😀", "👩\u200d💻", " ", "\n", "\t\r\n", "\u00a0", "\u2028", "\xff", "\xe2\x82", "\ufffd",
+		"\x1b", "\u200b", "\x00", "word "}
 	seed.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(units), 0, 40).Draw(rt, "text"), "")
 		limit := rapid.IntRange(0, 20).Draw(rt, "limit")

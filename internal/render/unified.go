@@ -20,7 +20,8 @@ func UnifiedDiff(style Style, text string) string {
 		}
 		content = sanitize.Text(content)
 		switch {
-		case strings.HasPrefix(content, "diff "), strings.HasPrefix(content, "--- "), strings.HasPrefix(content, "+++ "):
+		case strings.HasPrefix(content, "diff "), strings.HasPrefix(content, "--- "),
+			strings.HasPrefix(content, "+++ "):
 			content = style.paint(bold, content)
 		case strings.HasPrefix(content, "@@"):
 			content = style.paint(cyan, content)

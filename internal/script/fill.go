@@ -66,11 +66,12 @@ type edit struct {
 type quoting uint8
 
 const (
-	inWords      quoting = iota // nothing: each word gets quotes
-	inQuotes                    // in double quotes
-	inDocument                  // in a here document
-	inOperator                  // in arithmetic, also of tests, or behind an operator such as :-, where quotes may not quote
-	inBackquotes                // where backslashes count twice
+	inWords    quoting = iota // nothing: each word gets quotes
+	inQuotes                  // in double quotes
+	inDocument                // in a here document
+	// in arithmetic, also of tests, or behind an operator such as :-, where quotes may not quote
+	inOperator
+	inBackquotes // where backslashes count twice
 )
 
 // visit visits a node before the nodes below it, and nil after them.
@@ -125,7 +126,8 @@ func (f *filler) below(n syntax.Node, now quoting) quoting {
 	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause:
 		operator = true
 	case *syntax.BinaryTest:
-		operator = operator || n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr // of numbers, which can be whole expressions
+		// of numbers, which can be whole expressions
+		operator = operator || n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr
 	case *syntax.UnaryTest:
 		operator = operator || n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar
 	case *syntax.DeclClause:
@@ -145,7 +147,8 @@ func (f *filler) below(n syntax.Node, now quoting) quoting {
 
 // IsBare reports whether a parameter stands there without an operator: $name or ${name}.
 func IsBare(p *syntax.ParamExp) bool {
-	return p.Param != nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil && p.Index == nil && p.Slice == nil && p.Repl == nil &&
+	return p.Param != nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil && p.Index == nil &&
+		p.Slice == nil && p.Repl == nil &&
 		p.Names == 0 && p.Exp == nil && len(p.Modifiers) == 0
 }
 
@@ -254,13 +257,15 @@ func (f *filler) isPart(to int) bool {
 
 // isReserved reports whether a shell may read a word as part of its grammar.
 func isReserved(word string) bool {
-	return slices.Contains([]string{"if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "for", "while", "until", "in", "function", "select", "time", "coproc", "repeat", "end"}, word)
+	return slices.Contains([]string{"if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "for", "while",
+		"until", "in", "function", "select", "time", "coproc", "repeat", "end"}, word)
 }
 
 // fail notes that a value cannot be put into the script.
 func (f *filler) fail(v Value) {
 	if f.err == nil {
-		f.err = fmt.Errorf("%q cannot stand in the script %s, because the shell would read it as more than text", shortened(v.Text), shortened(f.script))
+		f.err = fmt.Errorf("%q cannot stand in the script %s, because the shell would read it as more than text",
+			shortened(v.Text), shortened(f.script))
 	}
 }
 

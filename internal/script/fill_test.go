@@ -69,10 +69,13 @@ func TestM7_Fill(t *testing.T) {
 			t.Errorf("%q with %q: %q, %v, want %q", c.script, c.text, got, err, c.want)
 		}
 	}
-	for in, text := range map[string]string{"echo ${x:-$1}": evil, `echo "${x:-"$1"}"`: "}", "echo $((1+$1))": "x[$(id)]", "echo `ls $1`": "a b", "echo $'$ARGUMENTS'": "a b", "cat <<E\n$1\nE": "E",
+	for in, text := range map[string]string{"echo ${x:-$1}": evil, `echo "${x:-"$1"}"`: "}",
+		"echo $((1+$1))": "x[$(id)]", "echo `ls $1`": "a b", "echo $'$ARGUMENTS'": "a b", "cat <<E\n$1\nE": "E",
 		"cat <<E; echo $1\nx\nE": "a\nb",
-		"[[ $1 -eq 1 ]]":         "x[$(id)]", "[[ 1 -lt \"$1\" ]]": "x[$(id)]", "[[ -v $1 ]]": "x[$(id)]", "declare -i n=$1": "x[$(id)]",
-		"echo ${a[$1]}": "$(id)", "a[$1]=x": "$(id)", `echo "${#a[$1]}" $`: "$(id)", "echo $1 'x": "y", "echo $1 \x01": "y"} {
+		"[[ $1 -eq 1 ]]":         "x[$(id)]", "[[ 1 -lt \"$1\" ]]": "x[$(id)]", "[[ -v $1 ]]": "x[$(id)]",
+		"declare -i n=$1": "x[$(id)]",
+		"echo ${a[$1]}":   "$(id)", "a[$1]=x": "$(id)", `echo "${#a[$1]}" $`: "$(id)", "echo $1 'x": "y",
+		"echo $1 \x01": "y"} {
 		if got, err := script.Fill(in, arguments(text, text)); err == nil {
 			t.Errorf("%q with %q: %q", in, text, got)
 		}
@@ -82,9 +85,12 @@ func TestM7_Fill(t *testing.T) {
 // places holds scripts that print the value of $1 and nothing else, with the shells that can run
 // them.
 var places = []string{
-	`printf %s $1`, `printf %s "$1"`, `printf %s ${1}`, `printf %s "${1}"`, `printf %s '$ARGUMENTS'`, `printf %s "$(printf %s "$1")x" | sed '$s/x$//'`,
-	`x=$1; printf %s "$x"`, `set -- $1; printf %s "$1"`, "cat <<E; printf %s $1\nE", `for x in $1; do printf %s "$x"; done`,
-	`case $1 in *) printf %s $1;; esac`, `printf %s "` + "`printf x`" + `$1" | sed '1s/^x//'`, `printf %s ${x:-$1}`, `printf %s "${x:-$1}"`, "printf %s `printf %s $1`",
+	`printf %s $1`, `printf %s "$1"`, `printf %s ${1}`, `printf %s "${1}"`, `printf %s '$ARGUMENTS'`,
+	`printf %s "$(printf %s "$1")x" | sed '$s/x$//'`,
+	`x=$1; printf %s "$x"`, `set -- $1; printf %s "$1"`, "cat <<E; printf %s $1\nE",
+	`for x in $1; do printf %s "$x"; done`,
+	`case $1 in *) printf %s $1;; esac`, `printf %s "` + "`printf x`" + `$1" | sed '1s/^x//'`, `printf %s ${x:-$1}`,
+	`printf %s "${x:-$1}"`, "printf %s `printf %s $1`",
 	`sh -c 'printf %s "$2"' x y $1`, `if true; then printf %s $1; fi`, `(printf %s $1)`, `f() { printf %s $1; }; f`,
 	`printf %s $1>&1`,
 }
@@ -97,8 +103,10 @@ func TestM7_FilledValuesAreText(t *testing.T) {
 	}
 	dir := t.TempDir()
 	canary := filepath.Join(dir, "canary")
-	piece := rapid.SampledFrom([]string{"a", "2", " ", "\n", "'", `"`, "`", "$", "$(touch canary)", "`touch canary`", ";touch canary;", "\\", "|", "&", "<", ">", "(", ")", "{", "}", "~", "*", "?", "[", "]",
-		"#", "!", "=", "-", "%", "E", "\nE\ntouch canary\n", "${x", "$1", "$((", "\t", "é", "'$(touch canary)'", `"$(touch canary)"`})
+	piece := rapid.SampledFrom([]string{"a", "2", " ", "\n", "'", `"`, "`", "$", "$(touch canary)", "`touch canary`",
+		";touch canary;", "\\", "|", "&", "<", ">", "(", ")", "{", "}", "~", "*", "?", "[", "]",
+		"#", "!", "=", "-", "%", "E", "\nE\ntouch canary\n", "${x", "$1", "$((", "\t", "é", "'$(touch canary)'",
+		`"$(touch canary)"`})
 	seed.Check(t, func(r *rapid.T) {
 		value := strings.Join(rapid.SliceOfN(piece, 0, 6).Draw(r, "value"), "")
 		in := rapid.SampledFrom(places).Draw(r, "script")

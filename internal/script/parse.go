@@ -62,7 +62,8 @@ func unreadable(text string) string {
 		if strings.HasSuffix(line, "\\\n") && strings.Contains(line, "#") {
 			return "a line that may have a comment ends in a backslash"
 		}
-		if n := len(line); strings.HasSuffix(line, "\\\n") && n > 2 && strings.IndexByte("$<>&|;([{!=~`", line[n-3]) >= 0 { // shells join the parts of "$\n(...)"
+		if n := len(line); strings.HasSuffix(line, "\\\n") && n > 2 && strings.IndexByte("$<>&|;([{!=~`",
+			line[n-3]) >= 0 { // shells join the parts of "$\n(...)"
 			return "a line ends in a backslash within an operator or an expansion"
 		}
 	}

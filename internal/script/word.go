@@ -115,7 +115,8 @@ func quotedText(p syntax.WordPart) (text string, ok bool) {
 	}
 	s := sub.Stmts[0]
 	call, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || s.Negated || s.Background || s.Coprocess || s.Disown || len(s.Redirs) != 1 || len(call.Assigns) > 0 || len(call.Args) != 1 || call.Args[0].Lit() != "cat" {
+	if !ok || s.Negated || s.Background || s.Coprocess || s.Disown || len(s.Redirs) != 1 || len(call.Assigns) > 0 ||
+		len(call.Args) != 1 || call.Args[0].Lit() != "cat" {
 		return "", false
 	}
 	r := s.Redirs[0]
@@ -219,5 +220,6 @@ func (r *reader) tilde(text string, last bool) string {
 // braces reports whether an unquoted text has a brace expansion, which only some shells know.
 func braces(text string) bool {
 	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	return start >= 0 && end > start && (strings.Contains(text[start:end], ",") || strings.Contains(text[start:end], ".."))
+	return start >= 0 && end > start && (strings.Contains(text[start:end], ",") || strings.Contains(text[start:end],
+		".."))
 }

@@ -44,7 +44,8 @@ func TestDraws(t *testing.T) {
 func inAnotherProcess(t *testing.T, variable, arg string) (first, second string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestDraws$", arg)
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RAPID_") }), drawsVar+"=1", variable)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RAPID_") }),
+		drawsVar+"=1", variable)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -59,7 +60,8 @@ func inAnotherProcess(t *testing.T, variable, arg string) (first, second string)
 // Each run draws the same, and another seed draws something else, the same again and again.
 func TestS1_SameDraws(t *testing.T) {
 	seen := map[string]string{}
-	for name, choice := range map[string][2]string{"none": {"RAPID_V=false", "-rapid.v=false"}, "zero": {"RAPID_SEED=0", "-rapid.v=false"},
+	for name, choice := range map[string][2]string{"none": {"RAPID_V=false", "-rapid.v=false"},
+		"zero":       {"RAPID_SEED=0", "-rapid.v=false"},
 		"a variable": {"RAPID_SEED=12345", "-rapid.checks=100"}, "a flag": {"RAPID_SEED=7", "-rapid.seed=12345"}} {
 		first, second := inAnotherProcess(t, choice[0], choice[1])
 		again, _ := inAnotherProcess(t, choice[0], choice[1])

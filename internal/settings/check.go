@@ -80,7 +80,8 @@ func isFallback(text string) error {
 func ParseFallback(text string) (agent.FallbackModel, error) {
 	provider, model, ok := strings.Cut(text, "/")
 	if !ok || provider == "" || model == "" {
-		return agent.FallbackModel{}, fmt.Errorf("must be a provider and a model, such as openai/gpt-6.1-sol, not %q", text)
+		return agent.FallbackModel{}, fmt.Errorf("must be a provider and a model, such as openai/gpt-6.1-sol, not %q",
+			text)
 	}
 	return agent.FallbackModel{Provider: provider, Model: model}, nil
 }

@@ -133,7 +133,10 @@ func (s *Values) dropBelow(key string, because func(beside *Value, chosen Value)
 			continue
 		}
 		var beside *Value
-		if at := slices.IndexFunc(s.values, func(o Value) bool { return o.Key == key && o.Origin.Place == v.Origin.Place }); at >= 0 {
+		if at := slices.IndexFunc(s.values, func(o Value) bool {
+			return o.Key == key &&
+				o.Origin.Place == v.Origin.Place
+		}); at >= 0 {
 			beside = &s.values[at]
 		}
 		if why := because(beside, *chosen); why != "" {

@@ -57,7 +57,8 @@ func FormatLimits(l env.Limits) string {
 
 // parseLimit reads the value of a limit, which may be a size. It returns -1 for none.
 func parseLimit(name, value string, size bool) (int64, error) {
-	digits, factor, form := strings.ToLower(strings.TrimSpace(value)), int64(1), "a number from 1 on, such as 500, or none"
+	digits, factor, form := strings.ToLower(strings.TrimSpace(value)), int64(1),
+		"a number from 1 on, such as 500, or none"
 	if digits == "none" {
 		return -1, nil
 	}

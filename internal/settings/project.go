@@ -45,14 +45,16 @@ func (s *Values) UseProject(f ProjectFile) (problems []error) {
 		switch {
 		case set.Project != RightAny && set.Project != RightStricter:
 			v.Unused = "a project cannot set it: " + set.Why
-			problems = append(problems, fmt.Errorf("%s: %s has no effect. A project cannot set it: %s", v.Origin, v.Key, set.Why))
+			problems = append(problems, fmt.Errorf("%s: %s has no effect. A project cannot set it: %s", v.Origin, v.Key,
+				set.Why))
 		case f.Unused != "":
 			v.Unused = f.Unused
 		case above != nil && above.Origin.Place > PlaceProject:
 			v.Unused = above.Origin.String() + " counts"
 		case set.Project == RightStricter:
 			if v.Unused = s.looser(v.Key, v.One()); v.Unused != "" {
-				problems = append(problems, fmt.Errorf("%s: %s has no effect. A project can only make it stricter: %s", v.Origin, v.Key, v.Unused))
+				problems = append(problems, fmt.Errorf("%s: %s has no effect. A project can only make it stricter: %s",
+					v.Origin, v.Key, v.Unused))
 			}
 		}
 		s.add(v)
@@ -126,7 +128,8 @@ const DefaultRounds = 200
 
 // strictness orders the levels of sandboxes.
 func strictness(level string) int {
-	return slices.Index([]string{string(sandbox.Off), string(sandbox.WorkspaceWeak), string(sandbox.Workspace), string(sandbox.ReadOnly)}, level)
+	return slices.Index([]string{string(sandbox.Off), string(sandbox.WorkspaceWeak), string(sandbox.Workspace),
+		string(sandbox.ReadOnly)}, level)
 }
 
 // numberLooser reports whether a number permits more than another one. 0 means no limit.

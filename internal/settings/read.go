@@ -292,7 +292,8 @@ func lonelyURL(values []Value) (mistakes []error) {
 	}
 	for place, origin := range urls {
 		if origin != "" && names[place] == "" {
-			mistakes = append(mistakes, fmt.Errorf("%s: base_url needs the provider in the same place, because its key is sent there", origin))
+			mistakes = append(mistakes,
+				fmt.Errorf("%s: base_url needs the provider in the same place, because its key is sent there", origin))
 		}
 	}
 	return mistakes
@@ -313,7 +314,8 @@ func StrayVariables(environ []string) (lines []string) {
 		if instead := onlyFlags()[strings.ToLower(strings.TrimPrefix(name, "ATTRACTOR_"))]; instead != "" {
 			lines = append(lines, fmt.Sprintf("the variable %s chooses nothing: %s", name, instead))
 		} else if near := names.Near(name, known); len(near) > 0 {
-			lines = append(lines, fmt.Sprintf("the variable %s chooses nothing; do you mean %s?", name, strings.Join(near, " or ")))
+			lines = append(lines, fmt.Sprintf("the variable %s chooses nothing; do you mean %s?", name,
+				strings.Join(near, " or ")))
 		}
 	}
 	return lines

@@ -111,9 +111,13 @@ func All() []Setting {
 // onlyFlags says of names that are no settings what to do instead.
 func onlyFlags() map[string]string {
 	const flagOnly = "it can only be a flag"
-	return map[string]string{"yes": `write "mode": "full"`, "ask": `write "mode": "ask"`, "read_only": flagOnly, "image": flagOnly, "debug": flagOnly, "dir": flagOnly, "env_command": flagOnly, "resume": flagOnly, "fork": flagOnly,
-		"continue": flagOnly, "json": flagOnly, "timeout": flagOnly, "output_schema": flagOnly, "check": flagOnly, "check_rounds": flagOnly,
-		"check_timeout": flagOnly, "view": flagOnly, "input": flagOnly, "answer_timeout": flagOnly, "mcp_wait": flagOnly,
+	return map[string]string{"yes": `write "mode": "full"`, "ask": `write "mode": "ask"`, "read_only": flagOnly,
+		"image": flagOnly, "debug": flagOnly, "dir": flagOnly, "env_command": flagOnly, "resume": flagOnly,
+		"fork":     flagOnly,
+		"continue": flagOnly, "json": flagOnly, "timeout": flagOnly, "output_schema": flagOnly, "check": flagOnly,
+		"check_rounds":  flagOnly,
+		"check_timeout": flagOnly, "view": flagOnly, "input": flagOnly, "answer_timeout": flagOnly,
+		"mcp_wait":      flagOnly,
 		"trust_project": flagOnly + ", because with it any project that you open could start programs",
 		"api_key":       "keys are in variables of the environment, such as ANTHROPIC_API_KEY",
 		"hooks":         "hooks have files of their own: hooks.json beside this file (attractor hooks --help)",

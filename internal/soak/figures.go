@@ -28,8 +28,10 @@ func (f Figures) more(before Figures) (what []string) {
 		name     string
 		now, was int
 	}{
-		{"goroutines", f.Goroutines, before.Goroutines}, {"descriptors", f.Descriptors, before.Descriptors}, {"processes", f.Processes, before.Processes},
-		{"temporary files", f.Files, before.Files}, {"cgroups", f.Cgroups, before.Cgroups}, {"mounts", f.Mounts, before.Mounts},
+		{"goroutines", f.Goroutines, before.Goroutines}, {"descriptors", f.Descriptors, before.Descriptors},
+		{"processes", f.Processes, before.Processes},
+		{"temporary files", f.Files, before.Files}, {"cgroups", f.Cgroups, before.Cgroups},
+		{"mounts", f.Mounts, before.Mounts},
 	} {
 		if c.now > c.was {
 			what = append(what, fmt.Sprintf("%d %s, %d before", c.now, c.name, c.was))

@@ -30,7 +30,8 @@ func (f *Figures) ofSystem(dirs []string) {
 	}
 	if mounts, err := os.ReadFile("/proc/self/mountinfo"); err == nil {
 		for line := range strings.Lines(string(mounts)) {
-			if at := strings.Fields(line)[4]; slices.ContainsFunc(append([]string{"/proc", "/sys/fs/cgroup"}, dirs...), func(dir string) bool { return strings.HasPrefix(at, dir) }) {
+			if at := strings.Fields(line)[4]; slices.ContainsFunc(append([]string{"/proc", "/sys/fs/cgroup"}, dirs...),
+				func(dir string) bool { return strings.HasPrefix(at, dir) }) {
 				f.Mounts++
 			}
 		}
@@ -46,7 +47,8 @@ func abandonedCgroups() (n int) {
 		if err != nil || !d.IsDir() {
 			return nil // a cgroup that has just ended
 		}
-		if id, ok := strings.CutPrefix(d.Name(), "attractor-"); !ok || len(id) < 20 { // the names that commands get; others are of tests
+		// the names that commands get; others are of tests
+		if id, ok := strings.CutPrefix(d.Name(), "attractor-"); !ok || len(id) < 20 {
 			return nil
 		}
 		if dir, err := os.Open(name); err == nil {

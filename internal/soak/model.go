@@ -87,9 +87,12 @@ const mostRequests = 300
 // faultsOf returns the faults of a trial by the number of the request.
 func (m *models) faultsOf(name string) map[int]fakellm.Fault {
 	dice := m.dice(name, "faults", 0)
-	kinds := []fakellm.Fault{{Kind: fakellm.FaultStatus, Status: 500}, {Kind: fakellm.FaultStatus, Status: 529}, {Kind: fakellm.FaultStatus, Status: 400},
-		{Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "0"}}, {Kind: fakellm.FaultReset}, {Kind: fakellm.FaultCut},
-		{Kind: fakellm.FaultEnd}, {Kind: fakellm.FaultError}, {Kind: fakellm.FaultGarbage}, {Kind: fakellm.FaultHang}, {Kind: fakellm.FaultSilence},
+	kinds := []fakellm.Fault{{Kind: fakellm.FaultStatus, Status: 500}, {Kind: fakellm.FaultStatus, Status: 529},
+		{Kind: fakellm.FaultStatus, Status: 400},
+		{Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "0"}},
+		{Kind: fakellm.FaultReset}, {Kind: fakellm.FaultCut},
+		{Kind: fakellm.FaultEnd}, {Kind: fakellm.FaultError}, {Kind: fakellm.FaultGarbage}, {Kind: fakellm.FaultHang},
+		{Kind: fakellm.FaultSilence},
 		{Kind: fakellm.FaultPings, Every: 5 * time.Millisecond}}
 	faults := map[int]fakellm.Fault{}
 	for n := range mostRequests {
@@ -196,23 +199,32 @@ func Calls(group bool) []Call {
 		return a
 	}
 	return []Call{
-		with("read_file", args{"file_path": "log.txt"}, args{"file_path": "none"}, args{"file_path": "huge"}, args{"file_path": "/dev/zero"}, args{"path": 3}),
-		with("write_file", args{"file_path": "a.txt", "content": "one\ntwo\n"}, args{"file_path": "b.txt", "content": strings.Repeat("line\n", 20_000)},
-			args{"file_path": "deep/er/c.txt", "content": ""}, args{"file_path": ".git/x", "content": "x"}, args{"file_path": "/outside", "content": "x"}),
-		with("edit_file", args{"file_path": "a.txt", "old_string": "one", "new_string": "two"}, args{"file_path": "none", "old_string": "a", "new_string": "b"}),
+		with("read_file", args{"file_path": "log.txt"}, args{"file_path": "none"}, args{"file_path": "huge"},
+			args{"file_path": "/dev/zero"}, args{"path": 3}),
+		with("write_file", args{"file_path": "a.txt", "content": "one\ntwo\n"},
+			args{"file_path": "b.txt", "content": strings.Repeat("line\n", 20_000)},
+			args{"file_path": "deep/er/c.txt", "content": ""}, args{"file_path": ".git/x", "content": "x"},
+			args{"file_path": "/outside", "content": "x"}),
+		with("edit_file", args{"file_path": "a.txt", "old_string": "one", "new_string": "two"},
+			args{"file_path": "none", "old_string": "a", "new_string": "b"}),
 		with("grep", args{"pattern": "line"}, args{"pattern": "("}, args{"pattern": "x", "path": "huge"}),
 		with("glob", args{"pattern": "**/*.txt"}, args{"pattern": "["}),
 		with("no_such_tool", args{"x": 1}),
 		with("spawn_agent", args{"task": subtask + " one"}, args{"task": subtask + " two"}),
 		with("process", args{"id": "1"}, args{"id": "1", "action": "kill"}),
-		with("shell", shell("echo line >> log.txt; cat log.txt"), shell("exit 3"), shell("ls -la; pwd"), shell("kill -9 $$")),
+		with("shell", shell("echo line >> log.txt; cat log.txt"), shell("exit 3"), shell("ls -la; pwd"),
+			shell("kill -9 $$")),
 		with("shell", // floods of output, endless and without line ends
-			shell("yes flood", "timeout_ms", 100), shell("head -c 5000000 /dev/zero | tr '\\0' x"), shell("while :; do echo out; echo err >&2; done", "timeout_ms", 50),
+			shell("yes flood", "timeout_ms", 100), shell("head -c 5000000 /dev/zero | tr '\\0' x"),
+			shell("while :; do echo out; echo err >&2; done", "timeout_ms", 50),
 			shell("yes background", "run_in_background", true)),
 		with("shell", // processes: many, without their group, without their parent, deaf to signals
-			shell("i=0; while [ $i -lt 40 ]; do sleep 1000 & i=$((i+1)); done; exit 1"), shell("setsid sleep 1000 >/dev/null 2>&1 & echo started"),
-			shell("trap '' TERM INT HUP; sleep 1000", "timeout_ms", 50), shell(hidden+"setsid sh -c 'sleep 1000 & sleep 1000' >/dev/null 2>&1 &"),
-			shell("sleep 1000", "run_in_background", true), shell("f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; sleep 1000; }; f 5", "timeout_ms", 100)),
+			shell("i=0; while [ $i -lt 40 ]; do sleep 1000 & i=$((i+1)); done; exit 1"),
+			shell("setsid sleep 1000 >/dev/null 2>&1 & echo started"),
+			shell("trap '' TERM INT HUP; sleep 1000", "timeout_ms", 50),
+			shell(hidden+"setsid sh -c 'sleep 1000 & sleep 1000' >/dev/null 2>&1 &"),
+			shell("sleep 1000", "run_in_background", true),
+			shell("f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; sleep 1000; }; f 5", "timeout_ms", 100)),
 		with("shell", shell("head -c 8000000 /dev/urandom > huge; mkfifo pipe; ln -s / root; ln -s nowhere dangling; mkdir -p many; cd many; i=0; while [ $i -lt 200 ]; do : > $i; i=$((i+1)); done")),
 	}
 }

@@ -40,10 +40,11 @@ type tally struct {
 
 const (
 	workers        = 4
-	leastTrials    = workers   // after the warm-up
-	leastProcesses = 1         // that are killed
-	mostGrown      = 192 << 20 // bytes by which RSS may grow after the warm-up; a leak of a session each time would exceed it
-	childVar       = "ATTRACTOR_SOAK_CHILD"
+	leastTrials    = workers // after the warm-up
+	leastProcesses = 1       // that are killed
+	// bytes by which RSS may grow after the warm-up; a leak of a session each time would exceed it
+	mostGrown = 192 << 20
+	childVar  = "ATTRACTOR_SOAK_CHILD"
 )
 
 // Run runs trials until the time is over, and fails the test if one ended in a way that is not
@@ -54,7 +55,8 @@ func Run(t *testing.T, c Config) {
 		t.Fatalf("the soak needs more time: pass -timeout %v", (c.For + 2*hang).Round(time.Minute))
 	}
 	base := t.TempDir()
-	for variable, dir := range map[string]string{"TMPDIR": "tmp", "XDG_RUNTIME_DIR": "run", "XDG_STATE_HOME": "state", "XDG_CACHE_HOME": "cache"} {
+	for variable, dir := range map[string]string{"TMPDIR": "tmp", "XDG_RUNTIME_DIR": "run", "XDG_STATE_HOME": "state",
+		"XDG_CACHE_HOME": "cache"} {
 		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -63,8 +65,10 @@ func Run(t *testing.T, c Config) {
 	m := &models{seed: c.Seed, calls: c.Calls, secret: []byte(c.Secret)}
 	web := httptest.NewServer(m)
 	defer web.Close()
-	r := &run{TB: t, Config: c, base: base, models: m, web: web, dirs: []string{filepath.Join(base, "tmp"), filepath.Join(base, "run"), filepath.Join(base, "trials")}}
-	r.state = state{open: c.Open, check: c.Check, killAny: c.KillAny, seed: c.Seed, url: web.URL, except: r.children, event: func() { r.events.Add(1) }}
+	r := &run{TB: t, Config: c, base: base, models: m, web: web, dirs: []string{filepath.Join(base, "tmp"),
+		filepath.Join(base, "run"), filepath.Join(base, "trials")}}
+	r.state = state{open: c.Open, check: c.Check, killAny: c.KillAny, seed: c.Seed, url: web.URL, except: r.children,
+		event: func() { r.events.Add(1) }}
 	var warm sync.WaitGroup
 	for range workers { // what a process keeps for all its sessions
 		warm.Go(r.trial)
@@ -78,7 +82,8 @@ func Run(t *testing.T, c Config) {
 	stop()
 	reap()
 	after := r.rest(before)
-	fmt.Fprintf(os.Stderr, "soak: before %v\nsoak: after  %v\nsoak: %v of %v, seed %d: %s\n", before, after, t.Name(), time.Since(began).Round(time.Second), c.Seed, r.summary())
+	fmt.Fprintf(os.Stderr, "soak: before %v\nsoak: after  %v\nsoak: %v of %v, seed %d: %s\n", before, after, t.Name(),
+		time.Since(began).Round(time.Second), c.Seed, r.summary())
 	if n := m.leaks.Load(); n > 0 {
 		t.Errorf("%d requests had the secret", n)
 	}
@@ -155,7 +160,8 @@ func (r *run) killed(n int) (err error) {
 		return err
 	}
 	cmd := exec.Command(self, "-test.run=^$")
-	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "tmp"), childVar+"="+strings.Join([]string{dir, r.web.URL, strconv.FormatUint(r.Seed, 10), strconv.Itoa(n)}, "\t"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "tmp"),
+		childVar+"="+strings.Join([]string{dir, r.web.URL, strconv.FormatUint(r.Seed, 10), strconv.Itoa(n)}, "\t"))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -197,7 +203,8 @@ func (r *run) finishTrials(dir string) error {
 			continue
 		}
 		t := &trial{&r.state, e.Name(), filepath.Join(dir, e.Name())}
-		if err := os.MkdirAll(filepath.Join(t.dir, "work"), 0o700); err != nil { // it may have been killed before that, or while it removed it
+		// it may have been killed before that, or while it removed it
+		if err := os.MkdirAll(filepath.Join(t.dir, "work"), 0o700); err != nil {
 			return err
 		}
 		if err := t.finish(context.Background()); err != nil {
@@ -244,11 +251,12 @@ func Child(open Open) {
 		panic(err)
 	}
 	var out sync.Mutex
-	s := &state{open: open, seed: seed, url: args[1], except: func() (map[int]bool, func()) { return nil, func() {} }, event: func() {
-		out.Lock()
-		defer out.Unlock()
-		_, _ = os.Stdout.Write([]byte{'.'}) // the process that reads it is about to kill this one
-	}}
+	s := &state{open: open, seed: seed, url: args[1], except: func() (map[int]bool, func()) { return nil, func() {} },
+		event: func() {
+			out.Lock()
+			defer out.Unlock()
+			_, _ = os.Stdout.Write([]byte{'.'}) // the process that reads it is about to kill this one
+		}}
 	var all sync.WaitGroup
 	for i := range 2 {
 		all.Go(func() {
@@ -288,7 +296,8 @@ func (r *run) report(began time.Time) (stop func()) {
 				tick.Stop()
 				return
 			case <-tick.C:
-				fmt.Fprintf(os.Stderr, "soak: %v: %v; %s\n", time.Since(began).Round(time.Second), count(r.dirs...), r.summary())
+				fmt.Fprintf(os.Stderr, "soak: %v: %v; %s\n", time.Since(began).Round(time.Second), count(r.dirs...),
+					r.summary())
 			}
 		}
 	}()
@@ -298,7 +307,8 @@ func (r *run) report(began time.Time) (stop func()) {
 // summary says what has happened.
 func (r *run) summary() string {
 	return fmt.Sprintf("%d trials, %d lives, %d events, %d journals replayed, %d provider faults, %d faults of journals and hooks, %d crashed sessions, %d killed commands, %d killed processes",
-		r.trials.Load(), r.lives.Load(), r.events.Load(), r.replays.Load(), r.models.faults.Load(), r.hostFaults.Load(), r.crashes.Load(), r.kills.Load(), r.processes.Load())
+		r.trials.Load(), r.lives.Load(), r.events.Load(), r.replays.Load(), r.models.faults.Load(), r.hostFaults.Load(),
+		r.crashes.Load(), r.kills.Load(), r.processes.Load())
 }
 
 // left lists what is left.

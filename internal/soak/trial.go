@@ -79,7 +79,8 @@ const hang = 5 * time.Minute
 // life prepares a life.
 func (t *trial) life(ctx context.Context, g *gremlin, n int, way string) (*Life, error) {
 	dir := journal.NewDir(filepath.Join(t.dir, "journals"))
-	l := &Life{ID: t.name, Dir: filepath.Join(t.dir, "work"), URL: t.url + "/" + way + "/" + t.name, Store: store{dir, g}, Wild: g.wild,
+	l := &Life{ID: t.name, Dir: filepath.Join(t.dir, "work"), URL: t.url + "/" + way + "/" + t.name,
+		Store: store{dir, g}, Wild: g.wild,
 		IdleTimeout: 200 * time.Millisecond, Dice: t.dice("open "+way, n)}
 	if !g.wild {
 		l.IdleTimeout = time.Minute
@@ -208,7 +209,8 @@ func (t *trial) calm(ctx context.Context, n int) error {
 
 // last brings the session to its end.
 func (t *trial) last(ctx context.Context, session *agent.Session) error {
-	_, before := session.Continue(ctx) // it is an error if there is no input to continue; whatever else it is fails Submit too
+	// it is an error if there is no input to continue; whatever else it is fails Submit too
+	_, before := session.Continue(ctx)
 	result, err := session.Submit(ctx, "Finish.")
 	if err != nil {
 		return errors.Join(before, err)
@@ -259,7 +261,8 @@ type plan struct {
 
 func newPlan(t *trial, g *gremlin, dice *rand.Rand) *plan {
 	p := &plan{trial: t, gremlin: g, dice: dice, at: map[int]string{}}
-	what := []string{"steer", "steer", "follow up", "note", "interrupt", "abort", "release", "close", "crash", "kill", "kill", "kill"}
+	what := []string{"steer", "steer", "follow up", "note", "interrupt", "abort", "release", "close", "crash", "kill",
+		"kill", "kill"}
 	for range dice.IntN(5) {
 		p.at[1+dice.IntN(60)] = what[dice.IntN(len(what))]
 	}

@@ -55,7 +55,8 @@ func TestM5_EndsOfServers(t *testing.T) {
 		}
 	}
 	muted := start(t, "exec >&-; sleep 1000")
-	if _, err := io.ReadAll(muted.Out); err != nil || muted.Reason() == nil || !strings.Contains(muted.Reason().Error(), "closed its output") {
+	if _, err := io.ReadAll(muted.Out); err != nil || muted.Reason() == nil || !strings.Contains(muted.Reason().Error(),
+		"closed its output") {
 		t.Errorf("%v, %v", err, muted.Reason())
 	}
 }
@@ -69,7 +70,8 @@ func TestM5_DeafServer(t *testing.T) {
 		if err == nil && sent < 70 {
 			continue
 		}
-		if err == nil || sent < 60 || p.Reason() == nil || !strings.Contains(p.Reason().Error(), "does not read its input") {
+		if err == nil || sent < 60 || p.Reason() == nil || !strings.Contains(p.Reason().Error(),
+			"does not read its input") {
 			t.Errorf("after %d MiB: %v, %v", sent, err, p.Reason())
 		}
 		break

@@ -205,7 +205,10 @@ func (e *Editor) wordRight() int {
 }
 
 func (c cell) inWord() bool {
-	return c.shown != "" || strings.ContainsFunc(c.text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' })
+	return c.shown != "" || strings.ContainsFunc(c.text, func(r rune) bool {
+		return unicode.IsLetter(r) ||
+			unicode.IsDigit(r) || r == '_'
+	})
 }
 
 // EndsWith reports whether the text in front of the cursor ends with a character, and the cursor is
@@ -323,7 +326,8 @@ func (c cell) view(most int) (string, int) {
 	case c.text == "\t":
 		return strings.Repeat(" ", min(tabWidth, most)), min(tabWidth, most)
 	case c.shown != "" && c.width > most:
-		return displaywidth.TruncateString(c.shown, most, ""), displaywidth.String(displaywidth.TruncateString(c.shown, most, ""))
+		return displaywidth.TruncateString(c.shown, most, ""), displaywidth.String(displaywidth.TruncateString(c.shown,
+			most, ""))
 	case c.shown != "":
 		return c.shown, c.width
 	}

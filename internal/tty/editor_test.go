@@ -119,7 +119,8 @@ func TestN3_RowsOfAnything(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		var e Editor
 		for _, k := range rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Key {
-			return Key{Code: Code(rapid.IntRange(0, int(KeyTooLong)).Draw(t, "code")), Text: rapid.StringOf(rapid.SampledFrom([]rune("ab 世é\u0301👍🏽\u200d\n\t\x1b"))).Draw(t, "text")}
+			return Key{Code: Code(rapid.IntRange(0, int(KeyTooLong)).Draw(t, "code")),
+				Text: rapid.StringOf(rapid.SampledFrom([]rune("ab 世é\u0301👍🏽\u200d\n\t\x1b"))).Draw(t, "text")}
 		}), 0, 30).Draw(t, "keys") {
 			e.Key(k)
 		}

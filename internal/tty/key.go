@@ -195,8 +195,10 @@ func decode(in []byte) (Key, int) {
 
 // control returns the key of a control character.
 func control(c byte) Key {
-	codes := [...]Code{1: KeyHome, 2: KeyLeft, 3: KeyInterrupt, 4: KeyEOF, 5: KeyEnd, 6: KeyRight, 8: KeyBackspace, 9: KeyTab, 10: KeyNewline,
-		11: KeyCutEnd, 12: KeyRedraw, 13: KeyEnter, 14: KeyDown, 16: KeyUp, 18: KeySearch, 21: KeyCutStart, 23: KeyCutWord, 25: KeyInsertCut, 26: KeySuspend, 31: 0}
+	codes := [...]Code{1: KeyHome, 2: KeyLeft, 3: KeyInterrupt, 4: KeyEOF, 5: KeyEnd, 6: KeyRight, 8: KeyBackspace,
+		9: KeyTab, 10: KeyNewline,
+		11: KeyCutEnd, 12: KeyRedraw, 13: KeyEnter, 14: KeyDown, 16: KeyUp, 18: KeySearch, 21: KeyCutStart,
+		23: KeyCutWord, 25: KeyInsertCut, 26: KeySuspend, 31: 0}
 	if c == 0x7f {
 		return Key{Code: KeyBackspace}
 	}
@@ -221,7 +223,8 @@ func sequence(in []byte) (Key, int) {
 	case ']', 'P', '_', '^', 'X': // an answer to somebody else's query
 		return answer(in)
 	}
-	alt := map[byte]Code{'\r': KeyNewline, '\n': KeyNewline, 0x7f: KeyCutWord, 8: KeyCutWord, 'b': KeyWordLeft, 'f': KeyWordRight, 'd': KeyCutNextWord}
+	alt := map[byte]Code{'\r': KeyNewline, '\n': KeyNewline, 0x7f: KeyCutWord, 8: KeyCutWord, 'b': KeyWordLeft,
+		'f': KeyWordRight, 'd': KeyCutNextWord}
 	if code, ok := alt[in[1]]; ok {
 		return Key{Code: code}, 2
 	}
@@ -248,7 +251,8 @@ func answer(in []byte) (Key, int) {
 }
 
 // finals holds the keys by the last character of their sequence.
-var finals = [256]Code{'A': KeyUp, 'B': KeyDown, 'C': KeyRight, 'D': KeyLeft, 'H': KeyHome, 'F': KeyEnd, 'Z': KeyBackTab, 'M': KeyEnter}
+var finals = [256]Code{'A': KeyUp, 'B': KeyDown, 'C': KeyRight, 'D': KeyLeft, 'H': KeyHome, 'F': KeyEnd,
+	'Z': KeyBackTab, 'M': KeyEnter}
 
 // csi returns the key of a sequence that begins with ESC [.
 func csi(in []byte) (Key, int) {

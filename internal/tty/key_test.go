@@ -16,10 +16,14 @@ func TestN3_Keys(t *testing.T) {
 	}{
 		{"hé世\r", []Key{{Text: "hé世"}, {Code: KeyEnter}}},
 		{"\x1b\r\n\x1b[13;2u", []Key{{Code: KeyNewline}, {Code: KeyNewline}, {Code: KeyNewline}}},
-		{"\x1b[A\x1bOB\x1b[C\x1b[D\x1b[H\x1b[4~\x1b[3~\x1b[Z", []Key{{Code: KeyUp}, {Code: KeyDown}, {Code: KeyRight}, {Code: KeyLeft}, {Code: KeyHome}, {Code: KeyEnd}, {Code: KeyDelete}, {Code: KeyBackTab}}},
-		{"\x1b[1;5D\x1bf\x1b[1;3C\x17\x1b\x7f\x1bd", []Key{{Code: KeyWordLeft}, {Code: KeyWordRight}, {Code: KeyWordRight}, {Code: KeyCutWord}, {Code: KeyCutWord}, {Code: KeyCutNextWord}}},
-		{"\x03\x04\x1a\x0c\x12", []Key{{Code: KeyInterrupt}, {Code: KeyEOF}, {Code: KeySuspend}, {Code: KeyRedraw}, {Code: KeySearch}}},
-		{"\x1b[200~a\rb\r\nc\x1b[D\x1b[20\x1b[201~d", []Key{{Code: KeyPaste, Text: "a\nb\nc\x1b[D\x1b[20"}, {Text: "d"}}},
+		{"\x1b[A\x1bOB\x1b[C\x1b[D\x1b[H\x1b[4~\x1b[3~\x1b[Z", []Key{{Code: KeyUp}, {Code: KeyDown}, {Code: KeyRight},
+			{Code: KeyLeft}, {Code: KeyHome}, {Code: KeyEnd}, {Code: KeyDelete}, {Code: KeyBackTab}}},
+		{"\x1b[1;5D\x1bf\x1b[1;3C\x17\x1b\x7f\x1bd", []Key{{Code: KeyWordLeft}, {Code: KeyWordRight},
+			{Code: KeyWordRight}, {Code: KeyCutWord}, {Code: KeyCutWord}, {Code: KeyCutNextWord}}},
+		{"\x03\x04\x1a\x0c\x12", []Key{{Code: KeyInterrupt}, {Code: KeyEOF}, {Code: KeySuspend}, {Code: KeyRedraw},
+			{Code: KeySearch}}},
+		{"\x1b[200~a\rb\r\nc\x1b[D\x1b[20\x1b[201~d", []Key{{Code: KeyPaste, Text: "a\nb\nc\x1b[D\x1b[20"},
+			{Text: "d"}}},
 		{"\x1b[?2026;2$y\x1b]11;rgb:0/0/0\x1b\\x\x1b[99;5u\x1bq\x9b", []Key{{Text: "x"}, {Code: KeyInterrupt}}},
 		{"\x1b[\x1b[\x03", []Key{{Code: KeyInterrupt}}},
 		{"\x1b[" + strings.Repeat("1", 300) + "x", []Key{{Text: strings.Repeat("1", 300-63) + "x"}}},
@@ -86,7 +90,8 @@ func FuzzN3_Keys(f *testing.F) {
 			t.Errorf("%q cut at %d: %v, in one piece %v", in, at, got, want)
 		}
 		for _, k := range want {
-			if k.Code != KeyText && k.Code != KeyPaste && k.Text != "" || k.Code == KeyText && strings.ContainsFunc(k.Text, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
+			if k.Code != KeyText && k.Code != KeyPaste && k.Text != "" || k.Code == KeyText &&
+				strings.ContainsFunc(k.Text, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
 				t.Errorf("the key %v", k)
 			}
 		}

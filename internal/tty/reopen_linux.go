@@ -15,7 +15,8 @@ func Reopen(f *os.File) (*os.File, error) {
 
 // Discard discards what was typed and not read yet.
 func Discard(f *os.File) {
-	_ = withDescriptor(f, func(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }) // not a terminal: nothing to discard
+	// not a terminal: nothing to discard
+	_ = withDescriptor(f, func(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) })
 }
 
 // Unread returns how many bytes were typed and not read yet.

@@ -36,7 +36,8 @@ func TestN3_Reflowed(t *testing.T) {
 	for _, c := range []struct {
 		row, column, width, wantRow, wantColumn int
 	}{{1, 5, 40, 2, 5}, {1, 30, 20, 5, 10}, {0, 3, 20, 0, 3}} {
-		if row, column := reflowed([]string{strings.Repeat("x", 79), strings.Repeat("y", 40)}, c.row, c.column, c.width); row != c.wantRow || column != c.wantColumn {
+		if row, column := reflowed([]string{strings.Repeat("x", 79), strings.Repeat("y", 40)}, c.row, c.column,
+			c.width); row != c.wantRow || column != c.wantColumn {
 			t.Errorf("%+v: row %d, column %d", c, row, column)
 		}
 	}

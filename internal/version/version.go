@@ -34,7 +34,8 @@ func install(info *debug.BuildInfo, dir string) string {
 	// A build of a commit without a tag has a pseudo-version, with a date and a hash in it.
 	released := regexp.MustCompile(`^v\d+\.\d+\.\d+(-[A-Za-z]+(\.\d+)?)?$`)
 	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
-		if (m.Path == module || strings.HasPrefix(m.Path, module+"/")) && m.Replace == nil && released.MatchString(m.Version) {
+		if (m.Path == module || strings.HasPrefix(m.Path, module+"/")) && m.Replace == nil &&
+			released.MatchString(m.Version) {
 			return "go install " + module + "/" + dir + "@" + m.Version
 		}
 	}

@@ -74,12 +74,14 @@ func (m *machine) append(rt *rapid.T) {
 }
 
 func (m *machine) conflict(rt *rapid.T) {
-	m.both(rt, rapid.Int64Range(-1, m.want.Len()+3).Draw(rt, "next"), rapid.SliceOfN(records(), 0, 2).Draw(rt, "records"))
+	m.both(rt, rapid.Int64Range(-1, m.want.Len()+3).Draw(rt, "next"), rapid.SliceOfN(records(), 0, 2).Draw(rt,
+		"records"))
 }
 
 func (m *machine) bad(rt *rapid.T) {
 	batch := rapid.SliceOfN(records(), 1, 3).Draw(rt, "records")
-	batch[len(batch)-1].Data = json.RawMessage(rapid.SampledFrom([]string{"", "{", "1 2", `"` + "\n" + `"`}).Draw(rt, "data"))
+	batch[len(batch)-1].Data = json.RawMessage(rapid.SampledFrom([]string{"", "{", "1 2", `"` + "\n" + `"`}).Draw(rt,
+		"data"))
 	m.both(rt, m.want.Len()+1, batch)
 }
 
@@ -134,13 +136,15 @@ func (m *machine) check(rt *rapid.T) {
 func records() *rapid.Generator[journal.Record] {
 	return rapid.Custom(func(rt *rapid.T) journal.Record {
 		r := journal.Record{
-			Time: time.Unix(rapid.Int64Range(0, 1<<33).Draw(rt, "time"), rapid.Int64Range(0, 1e9-1).Draw(rt, "ns")).UTC(),
+			Time: time.Unix(rapid.Int64Range(0, 1<<33).Draw(rt, "time"), rapid.Int64Range(0, 1e9-1).Draw(rt,
+				"ns")).UTC(),
 			Kind: rapid.SampledFrom([]string{"input", "result", "", "é\n"}).Draw(rt, "kind"),
 		}
 		switch rapid.IntRange(0, 15).Draw(rt, "data") {
 		case 0: // none
 		case 1, 2, 3, 4, 5, 6, 7, 8:
-			r.Data = json.RawMessage(`{"more":true,"text":"` + strings.Repeat("x", rapid.IntRange(0, 200).Draw(rt, "length")) + `"}`)
+			r.Data = json.RawMessage(`{"more":true,"text":"` + strings.Repeat("x", rapid.IntRange(0, 200).Draw(rt,
+				"length")) + `"}`)
 		case 9: // longer than any buffer on the way
 			r.Data = json.RawMessage(`"` + strings.Repeat("\\n", rapid.IntRange(0, 100_000).Draw(rt, "length")) + `"`)
 		default:

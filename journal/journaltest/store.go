@@ -81,7 +81,8 @@ func readKinds(t *testing.T, s journal.Store, id string) string {
 
 func lifecycle(t *testing.T, s journal.Store) {
 	ctx := context.Background()
-	for _, err := range []error{failed(s.Open(ctx, "s")), failed(s.Read(ctx, "s")), s.Remove(ctx, "s"), failed(s.Fork(ctx, "s", "t", 1, nil))} {
+	for _, err := range []error{failed(s.Open(ctx, "s")), failed(s.Read(ctx, "s")), s.Remove(ctx, "s"),
+		failed(s.Fork(ctx, "s", "t", 1, nil))} {
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("of no log: %v, want fs.ErrNotExist", err)
 		}
@@ -156,9 +157,12 @@ func oneWriter(t *testing.T, s journal.Store) {
 func refusesIDs(t *testing.T, s journal.Store) {
 	ctx := context.Background()
 	closed(t, created(t, s, "good", "a"))
-	for _, id := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".hidden", "-rf", "a b", "a\x00", "é", strings.Repeat("a", 129)} {
-		for i, err := range []error{failed(s.Create(ctx, id)), failed(s.Open(ctx, id)), failed(s.Read(ctx, id)), s.Remove(ctx, id),
-			failed(s.Fork(ctx, "good", id, 1, nil)), failed(s.Fork(ctx, id, "new", 1, nil)), failureOf(s.Follow(ctx, id, 1))} {
+	for _, id := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".hidden", "-rf", "a b", "a\x00", "é",
+		strings.Repeat("a", 129)} {
+		for i, err := range []error{failed(s.Create(ctx, id)), failed(s.Open(ctx, id)), failed(s.Read(ctx, id)),
+			s.Remove(ctx, id),
+			failed(s.Fork(ctx, "good", id, 1, nil)), failed(s.Fork(ctx, id, "new", 1, nil)),
+			failureOf(s.Follow(ctx, id, 1))} {
 			if !errors.Is(err, fs.ErrInvalid) || journal.CheckID(id) == nil {
 				t.Errorf("%q, call %d: %v, want fs.ErrInvalid", id, i, err)
 			}
@@ -190,7 +194,8 @@ func lists(t *testing.T, s journal.Store) {
 	for _, id := range []string{"a.b", "a-b", "a_b"} { // the ids count, not the names of their files
 		closed(t, created(t, s, id, "x"))
 	}
-	if list, err = s.List(ctx); err != nil || !slices.IsSortedFunc(list, func(a, b journal.Entry) int { return strings.Compare(a.ID, b.ID) }) {
+	if list, err = s.List(ctx); err != nil ||
+		!slices.IsSortedFunc(list, func(a, b journal.Entry) int { return strings.Compare(a.ID, b.ID) }) {
 		t.Errorf("List = %+v, %v, want the order of the ids", list, err)
 	}
 	closed(t, writing)
@@ -293,7 +298,8 @@ func forks(t *testing.T, s journal.Store) {
 		t.Fatal(err)
 	}
 	before := all(t, source)
-	fork, err := s.Fork(ctx, "s", "t", 3, func(r *journal.Record) error { // in the middle of an append, while s is being written
+	// in the middle of an append, while s is being written
+	fork, err := s.Fork(ctx, "s", "t", 3, func(r *journal.Record) error {
 		if r.N == 1 {
 			r.Kind, r.Data = "A", json.RawMessage(`{"fork_of":"s"}`)
 		}
@@ -314,7 +320,8 @@ func forks(t *testing.T, s journal.Store) {
 	if err := s.Remove(ctx, "s"); err != nil {
 		t.Fatal(err)
 	}
-	want := []journal.Record{record("A", `{"fork_of":"s"}`), record("b", `{"y":1}`), record("c", `{}`), record("own", `{}`)}
+	want := []journal.Record{record("A", `{"fork_of":"s"}`), record("b", `{"y":1}`), record("c", `{}`),
+		record("own", `{}`)}
 	for i := range want {
 		want[i].N = int64(i) + 1
 	}
@@ -338,13 +345,14 @@ func refusesForks(t *testing.T, s journal.Store) {
 		edit     func(*journal.Record) error
 		want     error
 	}{
-		"no source":      {"none", "t", 1, nil, fs.ErrNotExist},
-		"there already":  {"s", "there", 1, nil, fs.ErrExist},
-		"itself":         {"s", "s", 1, nil, fs.ErrExist},
-		"nothing":        {"s", "t", 0, nil, fs.ErrInvalid},
-		"more than all":  {"s", "t", 3, nil, fs.ErrInvalid},
-		"edit fails":     {"s", "t", 2, func(*journal.Record) error { return stop }, stop},
-		"edited to junk": {"s", "t", 2, func(r *journal.Record) error { r.Data = json.RawMessage("{"); return nil }, nil},
+		"no source":     {"none", "t", 1, nil, fs.ErrNotExist},
+		"there already": {"s", "there", 1, nil, fs.ErrExist},
+		"itself":        {"s", "s", 1, nil, fs.ErrExist},
+		"nothing":       {"s", "t", 0, nil, fs.ErrInvalid},
+		"more than all": {"s", "t", 3, nil, fs.ErrInvalid},
+		"edit fails":    {"s", "t", 2, func(*journal.Record) error { return stop }, stop},
+		"edited to junk": {"s", "t", 2, func(r *journal.Record) error { r.Data = json.RawMessage("{"); return nil },
+			nil},
 	} {
 		if _, err := s.Fork(ctx, c.from, c.to, c.n, c.edit); err == nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
@@ -362,7 +370,8 @@ func storeContexts(t *testing.T, s journal.Store) {
 	closed(t, created(t, s, "s", "a"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for i, err := range []error{failed(s.Create(ctx, "new")), failed(s.Open(ctx, "s")), failed(s.Read(ctx, "s")), failureOf(s.Follow(ctx, "s", 1)),
+	for i, err := range []error{failed(s.Create(ctx, "new")), failed(s.Open(ctx, "s")), failed(s.Read(ctx, "s")),
+		failureOf(s.Follow(ctx, "s", 1)),
 		failed(s.List(ctx)), s.Remove(ctx, "s"), failed(s.Fork(ctx, "s", "t", 1, nil))} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("call %d after the end of its context = %v", i, err)

@@ -143,7 +143,8 @@ func fidelity(t *testing.T, open Open) {
 	l := opened(t, open)
 	zone := time.FixedZone("zone", 3600)
 	want := []journal.Record{
-		{N: 1, Time: time.Date(2026, 5, 6, 7, 8, 9, 123456789, zone), Kind: "a", Data: json.RawMessage(`{"a":"<b>&\u2028\\u00e9 é 😀\u0000\ud800"}`)},
+		{N: 1, Time: time.Date(2026, 5, 6, 7, 8, 9, 123456789, zone), Kind: "a",
+			Data: json.RawMessage(`{"a":"<b>&\u2028\\u00e9 é 😀\u0000\ud800"}`)},
 		{N: 2, Time: time.Time{}, Kind: "b \"<&>\n", Data: json.RawMessage("\"\xff\u2028\"")},
 		{N: 3, Kind: "none"},
 		{N: 4, Kind: "", Data: json.RawMessage(`null`)},
@@ -304,7 +305,8 @@ func contention(t *testing.T, open Open) {
 			t.Fatal(err)
 		}
 		if records[i+1].Kind != records[i].Kind || n != done[w] {
-			t.Fatalf("records %d, %d are %s and %s, want %d/%d twice", i+1, i+2, records[i].Kind, records[i+1].Kind, w, done[w])
+			t.Fatalf("records %d, %d are %s and %s, want %d/%d twice", i+1, i+2, records[i].Kind, records[i+1].Kind, w,
+				done[w])
 		}
 		done[w]++
 	}

@@ -285,7 +285,8 @@ func appendMedia(b []byte, m llm.Media) ([]byte, error) {
 		}
 	default:
 		return nil, llm.Errorf(llm.ErrUnsupported,
-			"media of type %q: the Messages API takes jpeg, png, gif and webp images, pdf documents and plain text", m.MIME)
+			"media of type %q: the Messages API takes jpeg, png, gif and webp images, pdf documents and plain text",
+			m.MIME)
 	}
 	b = append(b, `,"source":{"type":`...)
 	switch {

@@ -16,7 +16,8 @@ const corpora = "../../../shared/corpora/"
 
 // answering returns a provider whose server always sends the same response.
 func answering(t *testing.T, answer http.Handler) *Provider {
-	return provider(t, Options{BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, answer), IdleTimeout: time.Minute})
+	return provider(t, Options{BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, answer),
+		IdleTimeout: time.Minute})
 }
 
 // TestErrorCorpus runs this provider's cases of the corpus.
@@ -45,7 +46,8 @@ func TestStreamCorpus(t *testing.T) {
 	for _, rec := range providertest.StreamCorpus(t, corpora+"provider_streams", "anthropic") {
 		ran[rec.Kind]++
 		t.Run(fmt.Sprintf("%s/%d", rec.Name, rec.N), func(t *testing.T) {
-			events, err := providertest.Contract(t, answering(t, rec).Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
+			events, err := providertest.Contract(t, answering(t, rec).Stream(t.Context(),
+				&llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
 			if err == nil {
 				answers++
 			}

@@ -9,7 +9,8 @@ import (
 func BenchmarkDelta(b *testing.B) {
 	for _, text := range []string{"a few words of text", `\tif err != nil {\n\t\treturn \"x\"\n`} {
 		b.Run(fmt.Sprintf("%.5s", text), func(b *testing.B) {
-			data := []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + text + `"}    }`)
+			data := []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + text +
+				`"}    }`)
 			b.ReportAllocs()
 			var d *decoder
 			for i := 0; b.Loop(); i++ {

@@ -15,7 +15,8 @@ import (
 // A conversation of two requests. The second one begins with the bytes of the first, so the vendor
 // reads that part from its cache.
 func ExampleNew() {
-	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "Bern."}, fakellm.Turn{Text: "Ottawa."}), fakellm.Options{}))
+	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "Bern."}, fakellm.Turn{Text: "Ottawa."}),
+		fakellm.Options{}))
 	defer server.Close() // it stands in for api.anthropic.com
 
 	provider, err := anthropic.New(anthropic.Options{APIKey: "a-key", BaseURL: server.URL})
@@ -23,7 +24,8 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	client := &llm.Client{Providers: []llm.Provider{provider}}
-	req := &llm.Request{Model: "claude-sonnet-5-5", Memo: new(llm.Memo), Messages: []llm.Message{llm.System("Answer in one word.")}}
+	req := &llm.Request{Model: "claude-sonnet-5-5", Memo: new(llm.Memo),
+		Messages: []llm.Message{llm.System("Answer in one word.")}}
 	for _, question := range []string{"The capital of Switzerland?", "And of Canada?"} {
 		req.Messages = append(req.Messages, llm.User(question))
 		resp, err := client.Complete(context.Background(), req)
@@ -49,8 +51,10 @@ func ExampleProvider() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	req := &llm.Request{Model: "claude-sonnet-5-5", Messages: []llm.Message{llm.User("Hello?")}, Options: map[string]json.RawMessage{
-		"anthropic": json.RawMessage(`{"service_tier": "standard_only", "beta_headers": ["context-management-2025-06-27"]}`)}}
+	req := &llm.Request{Model: "claude-sonnet-5-5", Messages: []llm.Message{llm.User("Hello?")},
+		Options: map[string]json.RawMessage{
+			"anthropic": json.RawMessage(
+				`{"service_tier": "standard_only", "beta_headers": ["context-management-2025-06-27"]}`)}}
 	if _, err := llm.Collect(provider.Stream(context.Background(), req)); err != nil {
 		log.Fatal(err)
 	}

@@ -36,7 +36,8 @@ func TestPrefix(t *testing.T) {
 	like := providertest.Conversations{Author: defaultName, Text: []string{cacheMark}}
 	seed.Check(t, func(rt *rapid.T) {
 		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
-		for _, body := range e.Prefixes(rt, llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds) {
+		for _, body := range e.Prefixes(rt,
+			llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds) {
 			if n := countMarks(t, body); n > 4 {
 				rt.Fatalf("%d marks", n)
 			}
@@ -72,14 +73,16 @@ func countMarks(t testing.TB, body string) int {
 }
 
 func TestMemoStartsAfresh(t *testing.T) {
-	encodingOf(provider(t, Options{})).StartsAfresh(t, llm.Request{Model: "m"}, `"tools":[{"name":`, llm.Media{MIME: "audio/wav"})
+	encodingOf(provider(t, Options{})).StartsAfresh(t, llm.Request{Model: "m"}, `"tools":[{"name":`,
+		llm.Media{MIME: "audio/wav"})
 }
 
 // The server finds everything that it was sent before in its cache.
 func TestCacheIsHit(t *testing.T) {
 	turns := make([]fakellm.Turn, 12)
 	for i := range turns {
-		turns[i] = fakellm.Turn{Thinking: "Hm, " + strings.Repeat("thinking ", i), Text: "Turn.", Calls: []fakellm.Call{{Name: "look"}, {Name: "look"}}}
+		turns[i] = fakellm.Turn{Thinking: "Hm, " + strings.Repeat("thinking ", i), Text: "Turn.",
+			Calls: []fakellm.Call{{Name: "look"}, {Name: "look"}}}
 	}
 	server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
 	p := provider(t, Options{BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, server)})
@@ -102,8 +105,10 @@ func TestCacheIsHit(t *testing.T) {
 }
 
 func BenchmarkEncodeTurn1000(b *testing.B) {
-	encodingOf(provider(b, Options{})).BenchmarkTurn1000(b, llm.Request{Model: "m", MaxTokens: 1000}, func(id string) llm.Message {
-		return llm.Message{Role: llm.RoleAssistant, Provider: defaultName, Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
-			llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`}}}
-	})
+	encodingOf(provider(b, Options{})).BenchmarkTurn1000(b, llm.Request{Model: "m", MaxTokens: 1000},
+		func(id string) llm.Message {
+			return llm.Message{Role: llm.RoleAssistant, Provider: defaultName,
+				Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
+					llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`}}}
+		})
 }

@@ -80,7 +80,8 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 	call := p.call
 	if o, err := parseOptions(req.Options[p.Name()]); err == nil && len(o.betas) > 0 { // encode returns the error
 		call.Header = maps.Clone(call.Header)
-		call.Header["Anthropic-Beta"] = []string{strings.Join(slices.Concat(call.Header["Anthropic-Beta"], o.betas), ",")}
+		call.Header["Anthropic-Beta"] = []string{strings.Join(slices.Concat(call.Header["Anthropic-Beta"], o.betas),
+			",")}
 	}
 	x := &api.Exchange{Call: call, Request: req, Encode: p.encode,
 		Decoder: func(r *api.Response) api.Decoder { return newDecoder(p.Name(), req.Model, r.RateLimit) }}

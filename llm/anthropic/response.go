@@ -180,7 +180,8 @@ func (d *decoder) Finish() llm.StreamEvent {
 		r.Finish.Reason = llm.FinishOther
 	}
 	r.Usage = d.usage.total()
-	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model, Parts: make(llm.Parts, 0, len(d.blocks))}
+	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model,
+		Parts: make(llm.Parts, 0, len(d.blocks))}
 	for _, b := range d.blocks {
 		r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
 	}

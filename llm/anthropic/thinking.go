@@ -75,5 +75,6 @@ func effortBudget(effort string) (int, error) {
 	case "max":
 		return 31999, nil
 	}
-	return 0, llm.Errorf(llm.ErrInvalidRequest, "unknown effort %q; this model supports minimal, low, medium, high, xhigh, max and none", effort)
+	return 0, llm.Errorf(llm.ErrInvalidRequest,
+		"unknown effort %q; this model supports minimal, low, medium, high, xhigh, max and none", effort)
 }

@@ -16,7 +16,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var update = flag.Bool("update", false, "rewrite the golden sections of testdata/*.txtar")
 
 func TestWire(t *testing.T) {
-	providertest.Wire(t, "testdata", providertest.WireConfig{Model: "claude-x", Endpoint: "/v1/messages", Header: "Anthropic-Beta",
+	providertest.Wire(t, "testdata", providertest.WireConfig{Model: "claude-x", Endpoint: "/v1/messages",
+		Header:   "Anthropic-Beta",
 		Unsigned: "Invalid `signature`", Update: *update,
 		New: func(t *testing.T, _ *providertest.WireCase, client *http.Client) llm.Provider {
 			return provider(t, Options{BaseURL: "http://api.test/", HTTPClient: client})

@@ -90,7 +90,10 @@ func (c *Catalog) With(models ...llm.Model) *Catalog {
 	var added []*entry
 	for _, m := range models {
 		e := &entry{provider: m.Provider, id: m.ID, model: m}
-		if i := slices.IndexFunc(merged, func(o *entry) bool { return o.provider == m.Provider && o.id == m.ID }); i >= 0 {
+		if i := slices.IndexFunc(merged, func(o *entry) bool {
+			return o.provider == m.Provider &&
+				o.id == m.ID
+		}); i >= 0 {
 			merged[i] = e
 		} else {
 			added = append(added, e)

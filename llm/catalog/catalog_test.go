@@ -102,7 +102,8 @@ func TestG10_CostByTier(t *testing.T) {
 		want  float64
 	}{
 		{llm.Usage{Input: 100_000, Output: 1_000_000}, 0.01 + 0.5},
-		{llm.Usage{Input: 200_000, CacheRead: 100_000, CacheWrite: 50_000, Output: 1000}, (50_000*0.5 + 100_000*0.05 + 50_000*0.625 + 1000*2.5) / 1e6},
+		{llm.Usage{Input: 200_000, CacheRead: 100_000, CacheWrite: 50_000, Output: 1000},
+			(50_000*0.5 + 100_000*0.05 + 50_000*0.625 + 1000*2.5) / 1e6},
 	} {
 		if got, ok := m.Cost(tt.usage); !ok || math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("Cost(%+v) = %v, %v, want %v", tt.usage, got, ok, tt.want)

@@ -21,7 +21,8 @@ func ExampleNew() {
 func ExampleCatalog_With() {
 	models := catalog.New().With(
 		llm.Model{ID: "qwen3-coder", Provider: "ollama", Window: 32_768, MaxOutput: 8_192},
-		llm.Model{ID: "claude-sonnet-4-5", Provider: "anthropic", Window: 200_000, Prices: []llm.Price{{Input: 2.4, Output: 12}}})
+		llm.Model{ID: "claude-sonnet-4-5", Provider: "anthropic", Window: 200_000,
+			Prices: []llm.Price{{Input: 2.4, Output: 12}}})
 	client := &llm.Client{Models: models.Get}
 
 	m, known := client.Models("ollama", "qwen3-coder")

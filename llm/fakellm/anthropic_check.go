@@ -133,7 +133,8 @@ func (w *anthropicRequest) checkMessages(c *checker) {
 func (c *checker) unpaired(fault bool, message int, ids []string) {
 	c.refuse(fault,
 		"messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` "+
-			"block must have a corresponding `tool_result` block in the next message.", message, strings.Join(ids, ", "))
+			"block must have a corresponding `tool_result` block in the next message.", message,
+		strings.Join(ids, ", "))
 }
 
 func (b anthropicBlock) checkText(c *checker) {

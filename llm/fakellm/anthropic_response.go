@@ -82,7 +82,8 @@ func anthropicStop(a *response) string {
 func (a *response) anthropicBlocks() []map[string]any {
 	blocks := []map[string]any{}
 	if a.Thinking != "" {
-		blocks = append(blocks, map[string]any{"type": "thinking", "thinking": a.Thinking, "signature": sign(a.Thinking)})
+		blocks = append(blocks, map[string]any{"type": "thinking", "thinking": a.Thinking,
+			"signature": sign(a.Thinking)})
 	}
 	if a.Text != "" {
 		blocks = append(blocks, map[string]any{"type": "text", "text": a.Text})
@@ -121,7 +122,8 @@ func (f anthropic) stream(a *response) []frame {
 	block := func(start map[string]any, kind, member string, pieces []string, signature string) {
 		add("content_block_start", map[string]any{"index": index, "content_block": start})
 		delta := func(kind, member, piece string, content bool) {
-			frames = append(frames, frame{event: "content_block_delta", data: anthropicDelta(index, kind, member, piece), content: content})
+			frames = append(frames, frame{event: "content_block_delta", data: anthropicDelta(index, kind, member,
+				piece), content: content})
 		}
 		for _, p := range pieces {
 			delta(kind, member, p, true)
@@ -140,10 +142,12 @@ func (f anthropic) stream(a *response) []frame {
 		block(map[string]any{"type": "text", "text": ""}, "text_delta", "text", words(a.Text, f.words), "")
 	}
 	for _, c := range a.Calls {
-		block(map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": map[string]any{}}, "input_json_delta",
+		block(map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": map[string]any{}},
+			"input_json_delta",
 			"partial_json", append([]string{""}, bytewise(c.args(), argBytes(f.words))...), "")
 	}
-	add("message_delta", map[string]any{"delta": map[string]any{"stop_reason": a.stop(anthropicStop), "stop_sequence": nil},
+	add("message_delta", map[string]any{"delta": map[string]any{"stop_reason": a.stop(anthropicStop),
+		"stop_sequence": nil},
 		"usage": anthropicUsage(a.usage, a.usage.Output)}).closing = true
 	add("message_stop", map[string]any{})
 	return frames
@@ -151,13 +155,15 @@ func (f anthropic) stream(a *response) []frame {
 
 // anthropicDelta returns a delta with its members in the API's order.
 func anthropicDelta(index int, kind, member, piece string) string {
-	return `{"type":"content_block_delta","index":` + itoa(index) + `,"delta":{"type":"` + kind + `","` + member + `":` + encode(piece) + `}}`
+	return `{"type":"content_block_delta","index":` + itoa(index) + `,"delta":{"type":"` + kind + `","` + member +
+		`":` + encode(piece) + `}}`
 }
 
 // failure implements format.
 func (anthropic) failure(why *refusal) []byte {
 	code := cmp.Or(why.code, anthropicCodes[why.status], "api_error")
-	return []byte(encode(map[string]any{"type": "error", "error": map[string]any{"type": code, "message": why.message}}))
+	return []byte(encode(map[string]any{"type": "error", "error": map[string]any{"type": code,
+		"message": why.message}}))
 }
 
 // anthropicCodes maps HTTP statuses to the API's codes. Others are api_error.

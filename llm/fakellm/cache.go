@@ -72,7 +72,8 @@ func (c cache) usage(r *Request, a *response) llm.Usage {
 	if a.Turn.Usage != nil {
 		return within(*a.Turn.Usage, r.MaxTokens)
 	}
-	u := llm.Usage{Input: tokens(len(r.Body) - r.unread), CacheRead: tokens(read), Output: tokens(a.size()), Reasoning: tokens(len(a.Thinking))}
+	u := llm.Usage{Input: tokens(len(r.Body) - r.unread), CacheRead: tokens(read), Output: tokens(a.size()),
+		Reasoning: tokens(len(a.Thinking))}
 	u.CacheWrite = tokens(max(written, read)) - u.CacheRead
 	u.Input = max(u.Input, u.CacheRead+u.CacheWrite)
 	return within(u, r.MaxTokens)

@@ -118,7 +118,8 @@ func (m *chatMessage) check(c *checker) {
 			": Assistant message must have either content or tool_calls, but not none.")
 	default:
 		c.refuse(true,
-			": Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'developer' and 'tool'.", m.Role)
+			": Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'developer' and 'tool'.",
+			m.Role)
 	}
 	if m.Content == nil {
 		return
@@ -129,7 +130,8 @@ func (m *chatMessage) check(c *checker) {
 }
 
 func (p chatPart) check(c *checker, role string) {
-	allowed := map[string][]string{"user": {"text", "image_url", "input_audio", "file"}, "assistant": {"text", "thinking"}}[role]
+	allowed := map[string][]string{"user": {"text", "image_url", "input_audio", "file"},
+		"assistant": {"text", "thinking"}}[role]
 	c.refuse(p.Type != "text" && !slices.Contains(allowed, p.Type),
 		".content: a part of type '%s' is not allowed in a message of role '%s'", p.Type, role)
 	switch p.Type {

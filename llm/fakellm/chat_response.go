@@ -38,8 +38,9 @@ func chatFinish(a *response) string {
 }
 
 func (a *response) chatObject(kind string, choices []any) map[string]any {
-	return map[string]any{"id": a.ID, "object": kind, "created": 1700000000, "model": a.model, "system_fingerprint": "fp_fake",
-		"choices": choices}
+	return map[string]any{"id": a.ID, "object": kind, "created": 1700000000, "model": a.model,
+		"system_fingerprint": "fp_fake",
+		"choices":            choices}
 }
 
 func chatCallObject(c Call, args string) map[string]any {
@@ -114,7 +115,8 @@ func (*chat) failure(why *refusal) []byte {
 	if why.code != "" && why.code != kind {
 		code = why.code
 	}
-	return []byte(encode(map[string]any{"error": map[string]any{"message": why.message, "type": kind, "param": nil, "code": code}}))
+	return []byte(encode(map[string]any{"error": map[string]any{"message": why.message, "type": kind, "param": nil,
+		"code": code}}))
 }
 
 // inBand implements format.
@@ -122,7 +124,8 @@ func (*chat) inBand(code string) frame {
 	if code == "" {
 		code = "overloaded_error"
 	}
-	return frame{data: encode(map[string]any{"error": map[string]any{"message": "The server is not well.", "type": code}})}
+	return frame{data: encode(map[string]any{"error": map[string]any{"message": "The server is not well.",
+		"type": code}})}
 }
 
 // garbage implements format.

@@ -28,7 +28,8 @@ func provider(server *httptest.Server) llm.Provider {
 // A session works through a script. Its tools and its requests are real.
 func ExampleScript() {
 	server := httptest.NewServer(fakellm.New(fakellm.Script(
-		fakellm.Turn{Text: "I read it.", Calls: []fakellm.Call{{Name: "read_file", Args: []byte(`{"file_path":"/work/greeting.txt"}`)}}},
+		fakellm.Turn{Text: "I read it.",
+			Calls: []fakellm.Call{{Name: "read_file", Args: []byte(`{"file_path":"/work/greeting.txt"}`)}}},
 		fakellm.Turn{Text: "It says hello."},
 	), fakellm.Options{}))
 	defer server.Close()
@@ -78,14 +79,16 @@ func ExampleModel() {
 // The first request ends in the middle of the answer, the second is told to wait, the third is
 // answered.
 func ExampleFault() {
-	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "Small waves wear down the cliff."}), fakellm.Options{
-		Faults: map[int]fakellm.Fault{
-			1: {Kind: fakellm.FaultCut, After: 1},
-			2: {Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"retry-after": "30"}},
-		}}))
+	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "Small waves wear down the cliff."}),
+		fakellm.Options{
+			Faults: map[int]fakellm.Fault{
+				1: {Kind: fakellm.FaultCut, After: 1},
+				2: {Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"retry-after": "30"}},
+			}}))
 	defer server.Close()
 
-	req := &llm.Request{Model: "claude-sonnet-5-5", Messages: []llm.Message{llm.User("One sentence about persistence.")}}
+	req := &llm.Request{Model: "claude-sonnet-5-5",
+		Messages: []llm.Message{llm.User("One sentence about persistence.")}}
 	for range 3 {
 		resp, err := llm.Collect(provider(server).Stream(context.Background(), req))
 		switch {

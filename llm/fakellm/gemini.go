@@ -21,7 +21,8 @@ type gemini struct {
 func geminiOf(path string, words int) (f gemini, known bool) {
 	_, rest, _ := strings.Cut(path, "/v1beta/")
 	model, action, _ := strings.Cut(strings.TrimPrefix(rest, "models/"), ":")
-	return gemini{words, model, action}, model != "" && (action == "generateContent" || action == "streamGenerateContent")
+	return gemini{words, model, action}, model != "" && (action == "generateContent" ||
+		action == "streamGenerateContent")
 }
 
 // geminiRequest is the request body. Members that are only checked for being known are raw.
@@ -156,8 +157,9 @@ func (f gemini) decode(r *Request) *refusal {
 	// Without alt=sse, a stream is a JSON array, which is sent as a whole here.
 	r.Stream = f.action == "streamGenerateContent" && r.Query.Get("alt") == "sse"
 	if r.Header.Get("X-Goog-Api-Key") == "" { // a key in the URL does not count: every proxy on the way would log it
-		return &refusal{403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers (callers without established identity). " +
-			"Please use API Key or other form of API consumer identity to call this API."}
+		return &refusal{403, "PERMISSION_DENIED",
+			"Method doesn't allow unregistered callers (callers without established identity). " +
+				"Please use API Key or other form of API consumer identity to call this API."}
 	}
 	var w geminiRequest
 	if err := strict(r.Body, &w); err != nil {
@@ -225,7 +227,8 @@ func (p geminiPart) part() llm.Part {
 	case p.Text != nil:
 		return llm.Text{Text: *p.Text, Signature: p.Signature}
 	case p.FunctionCall != nil:
-		return llm.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Args: string(p.FunctionCall.Args), Signature: p.Signature}
+		return llm.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Args: string(p.FunctionCall.Args),
+			Signature: p.Signature}
 	case p.FunctionResponse != nil:
 		return p.FunctionResponse.result()
 	case p.InlineData != nil:

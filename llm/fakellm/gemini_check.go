@@ -7,8 +7,9 @@ import (
 )
 
 var (
-	geminiName  = pattern(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`)
-	geminiOld   = pattern(`^gemini-[012](\.|-|$)`)                     // without thinking levels, and lenient about signatures
+	geminiName = pattern(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`)
+	// without thinking levels, and lenient about signatures
+	geminiOld   = pattern(`^gemini-[012](\.|-|$)`)
 	geminiNew   = pattern(`^gemini-([3-9]|[1-9][0-9]|[a-z-]*latest$)`) // strict about signatures
 	geminiNoSig = []string{"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}
 )
@@ -103,7 +104,8 @@ func (g geminiContent) check(c *geminiChecker, i int) {
 
 func (p geminiPart) check(c *geminiChecker, role string) {
 	kinds := 0
-	for _, there := range []bool{p.Text != nil, p.FunctionCall != nil, p.FunctionResponse != nil, p.InlineData != nil, p.FileData != nil,
+	for _, there := range []bool{p.Text != nil, p.FunctionCall != nil, p.FunctionResponse != nil, p.InlineData != nil,
+		p.FileData != nil,
 		len(p.Executable) > 0, len(p.Executed) > 0} {
 		if there {
 			kinds++
@@ -113,7 +115,8 @@ func (p geminiPart) check(c *geminiChecker, role string) {
 		"* GenerateContentRequest.%s.data: required oneof field 'data' must have one initialized field", c.part)
 	c.refuse(p.Text != nil && *p.Text == "" && p.Signature == "",
 		"Unable to submit request because it must have a text parameter.")
-	c.refuse(p.FunctionCall != nil && role != "model" || p.FunctionResponse != nil && role != "user" || p.Thought && role != "model",
+	c.refuse(p.FunctionCall != nil && role != "model" || p.FunctionResponse != nil && role != "user" || p.Thought &&
+		role != "model",
 		"Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
 	if p.Signature != "" {
 		unsigned := slices.Contains(geminiNoSig, p.Signature)

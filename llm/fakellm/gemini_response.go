@@ -82,7 +82,8 @@ func (f gemini) geminiParts(a *response, each int) geminiPieces {
 	if signs && len(a.Calls) == 0 {
 		out.closing = `{"text": "","thoughtSignature": "` + sign(a.Text) + `"}`
 		if each == 0 && a.Text != "" {
-			out.text, out.closing = []string{`{"text": ` + encode(a.Text) + `,"thoughtSignature": "` + sign(a.Text) + `"}`}, ""
+			out.text, out.closing = []string{`{"text": ` + encode(a.Text) + `,"thoughtSignature": "` + sign(a.Text) +
+				`"}`}, ""
 		}
 	}
 	for i, c := range a.Calls {
@@ -132,14 +133,16 @@ func (a *response) geminiChunk(parts, reason, message, usage string) string {
 	if message != "" {
 		b.WriteString(`"finishMessage": ` + encode(message) + `,`)
 	}
-	b.WriteString(`"index": 0}],"usageMetadata": ` + usage + `,"modelVersion": ` + encode(a.model) + `,"responseId": ` + encode(a.ID) + `}`)
+	b.WriteString(`"index": 0}],"usageMetadata": ` + usage + `,"modelVersion": ` + encode(a.model) + `,"responseId": ` +
+		encode(a.ID) + `}`)
 	return b.String()
 }
 
 // geminiUsage returns usage in the API's form, where candidatesTokenCount does not include the
 // thoughts, and the prompt includes the cached input.
 func geminiUsage(u llm.Usage) string {
-	text := fmt.Sprintf(`{"promptTokenCount": %d,"candidatesTokenCount": %d,"totalTokenCount": %d`, u.Input, u.Output-u.Reasoning, u.Total())
+	text := fmt.Sprintf(`{"promptTokenCount": %d,"candidatesTokenCount": %d,"totalTokenCount": %d`, u.Input,
+		u.Output-u.Reasoning, u.Total())
 	if u.CacheRead > 0 {
 		text += fmt.Sprintf(`,"cachedContentTokenCount": %d`, u.CacheRead)
 	}
@@ -183,12 +186,14 @@ func (f gemini) stream(a *response) []frame {
 			frames = append(frames, frame{data: a.geminiChunk(part, "", "", geminiUsage(so)), content: true})
 		}
 	}
-	return append(frames, frame{data: a.geminiChunk(p.closing, p.reason, p.message, geminiUsage(a.usage)), closing: true})
+	return append(frames, frame{data: a.geminiChunk(p.closing, p.reason, p.message, geminiUsage(a.usage)),
+		closing: true})
 }
 
 // geminiStatus maps HTTP statuses to the API's status words. Other statuses come from a proxy and
 // have none.
-var geminiStatus = map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+var geminiStatus = map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED",
+	404: "NOT_FOUND",
 	429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"}
 
 // failure implements format.

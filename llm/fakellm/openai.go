@@ -173,7 +173,8 @@ func (it *openaiItem) UnmarshalJSON(b []byte) error {
 
 func (it *openaiItem) opaque() bool {
 	switch it.Type {
-	case "", "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
+	case "", "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
+		"custom_tool_call_output",
 		"tool_search_call", "tool_search_output":
 		return false
 	}
@@ -208,8 +209,9 @@ func openaiParts(raw json.RawMessage, text string) ([]openaiPart, error) {
 // decode implements format.
 func (f *openai) decode(r *Request) *refusal {
 	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); !ok || strings.TrimSpace(key) == "" {
-		return &refusal{401, "", "You didn't provide an API key. You need to provide your API key in an Authorization header using " +
-			"Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."}
+		return &refusal{401, "",
+			"You didn't provide an API key. You need to provide your API key in an Authorization header using " +
+				"Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."}
 	}
 	if err := strict(r.Body, &f.asked); err != nil {
 		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
@@ -242,7 +244,8 @@ func (f *openai) read(r *Request) {
 	}
 	for _, it := range w.Input {
 		role, parts := it.read()
-		if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == role && (role == llm.RoleAssistant || role == llm.RoleTool) {
+		if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == role && (role == llm.RoleAssistant ||
+			role == llm.RoleTool) {
 			r.Messages[n-1].Parts = append(r.Messages[n-1].Parts, parts...)
 			continue
 		}
@@ -268,7 +271,8 @@ func (it *openaiItem) read() (llm.Role, llm.Parts) {
 	case "function_call":
 		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: it.Name, Args: deref(it.Arguments)}}
 	case "custom_tool_call":
-		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: it.Name, Args: deref(it.Input), Free: true}}
+		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: it.Name, Args: deref(it.Input),
+			Free: true}}
 	case "tool_search_call":
 		args, _ := json.Marshal(it.search.Arguments) // it was decoded from JSON
 		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: searchName, Args: string(args)}}
@@ -280,7 +284,8 @@ func (it *openaiItem) read() (llm.Role, llm.Parts) {
 		return llm.RoleTool, llm.Parts{result}
 	case "function_call_output", "custom_tool_call_output":
 		content, _ := openaiParts(it.Output, "input_text")
-		return llm.RoleTool, llm.Parts{llm.ToolResult{CallID: it.CallID, Content: openaiRead(content, ""), Free: it.Type[0] == 'c'}}
+		return llm.RoleTool, llm.Parts{llm.ToolResult{CallID: it.CallID, Content: openaiRead(content, ""),
+			Free: it.Type[0] == 'c'}}
 	}
 	return llm.RoleAssistant, llm.Parts{llm.Opaque{Provider: "openai", Data: string(it.raw)}}
 }

@@ -56,7 +56,8 @@ func (f *openai) check() *refusal {
 	f.require(w.Model != "", "model")
 	f.require(len(w.Input) > 0, "input")
 	f.refuse(w.PreviousID != "",
-		"previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.", w.PreviousID)
+		"previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.",
+		w.PreviousID)
 	if n := w.MaxOutputTokens; n != nil {
 		f.refuse(*n < openaiMinOutput,
 			"max_output_tokens", "integer_below_min_value", "Invalid 'max_output_tokens': integer below minimum "+
@@ -67,7 +68,8 @@ func (f *openai) check() *refusal {
 		"Invalid 'temperature': decimal out of range. Expected 0 to 2.")
 	f.short("prompt_cache_key", w.CacheKey)
 	for _, include := range w.Include {
-		f.oneOf("include", include, "reasoning.encrypted_content", "message.output_text.logprobs", "message.input_image.image_url",
+		f.oneOf("include", include, "reasoning.encrypted_content", "message.output_text.logprobs",
+			"message.input_image.image_url",
 			"web_search_call.action.sources", "file_search_call.results", "code_interpreter_call.outputs")
 	}
 	f.checkTools()
@@ -110,7 +112,8 @@ func (f *openai) checkSchema(at string, t openaiTool) {
 	}
 	f.refuse(json.Unmarshal(t.Parameters, &schema) != nil || schema.Type != "object", at+".parameters",
 		"invalid_function_parameters",
-		`Invalid schema for function '%s': schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`, t.Name, schema.Type)
+		`Invalid schema for function '%s': schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`, t.Name,
+		schema.Type)
 	f.refuse(schema.Properties == nil, at+".parameters", "invalid_function_parameters",
 		"Invalid schema for function '%s': In context=(), object schema missing properties.", t.Name)
 }
@@ -172,8 +175,9 @@ func (f *openai) checkCallName(at, name string) {
 
 func (f *openai) notKept(fault bool, id string) {
 	if fault && f.why == nil {
-		f.param, f.why = "input", &refusal{404, "", "Item with id '" + id + "' not found. Items are not persisted when `store` is set to " +
-			"false. Try again with `store` set to true, or remove this item from your input."}
+		f.param, f.why = "input",
+			&refusal{404, "", "Item with id '" + id + "' not found. Items are not persisted when `store` is set to " +
+				"false. Try again with `store` set to true, or remove this item from your input."}
 	}
 }
 

@@ -85,11 +85,16 @@ func (f *openai) response(a *response, status string, output []map[string]any) m
 			"input_tokens_details":  map[string]any{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
 			"output_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning}}
 	}
-	return map[string]any{"id": f.id(a), "object": "response", "created_at": 1735689600, "status": status, "background": false,
-		"error": nil, "incomplete_details": incomplete, "instructions": w.Instructions, "max_output_tokens": w.MaxOutputTokens,
-		"model": a.model, "output": output, "parallel_tool_calls": w.Parallel == nil || *w.Parallel, "previous_response_id": nil,
-		"reasoning": w.Reasoning, "store": w.Store == nil || *w.Store, "temperature": w.Temperature, "text": w.Text,
-		"tool_choice": raw(w.ToolChoice, `"auto"`), "tools": tools, "top_p": w.TopP, "truncation": "disabled", "usage": usage,
+	return map[string]any{"id": f.id(a), "object": "response", "created_at": 1735689600, "status": status,
+		"background": false,
+		"error":      nil, "incomplete_details": incomplete, "instructions": w.Instructions,
+		"max_output_tokens": w.MaxOutputTokens,
+		"model":             a.model, "output": output, "parallel_tool_calls": w.Parallel == nil || *w.Parallel,
+		"previous_response_id": nil,
+		"reasoning":            w.Reasoning, "store": w.Store == nil || *w.Store, "temperature": w.Temperature,
+		"text":        w.Text,
+		"tool_choice": raw(w.ToolChoice, `"auto"`), "tools": tools, "top_p": w.TopP, "truncation": "disabled",
+		"usage":    usage,
 		"metadata": map[string]any{}}
 }
 
@@ -121,19 +126,22 @@ func (f *openai) items(a *response) []map[string]any {
 	for _, c := range a.Calls {
 		args := c.args()
 		if f.custom(c.Name) {
-			items = append(items, map[string]any{"id": id("ctc"), "type": "custom_tool_call", "status": status, "call_id": c.ID,
-				"name": c.Name, "input": args})
+			items = append(items, map[string]any{"id": id("ctc"), "type": "custom_tool_call", "status": status,
+				"call_id": c.ID,
+				"name":    c.Name, "input": args})
 			continue
 		}
 		if args == "" {
 			args = "{}"
 		}
 		if c.Name == searchName && f.searches() {
-			items = append(items, map[string]any{"id": id("tsc"), "type": "tool_search_call", "status": status, "call_id": c.ID,
+			items = append(items, map[string]any{"id": id("tsc"), "type": "tool_search_call", "status": status,
+				"call_id":   c.ID,
 				"execution": "client", "arguments": json.RawMessage(args)})
 			continue
 		}
-		items = append(items, map[string]any{"id": id("fc"), "type": "function_call", "status": status, "call_id": c.ID, "name": c.Name,
+		items = append(items, map[string]any{"id": id("fc"), "type": "function_call", "status": status, "call_id": c.ID,
+			"name":      c.Name,
 			"arguments": args})
 	}
 	return items
@@ -208,13 +216,15 @@ func (f *openai) inBand(code string) frame {
 	if code == "" {
 		code = "server_is_overloaded"
 	}
-	return frame{event: "error", data: encode(map[string]any{"type": "error", "code": code, "message": "The server is not well.",
-		"param": nil, "sequence_number": 0})}
+	return frame{event: "error", data: encode(map[string]any{"type": "error", "code": code,
+		"message": "The server is not well.",
+		"param":   nil, "sequence_number": 0})}
 }
 
 // garbage implements format.
 func (*openai) garbage() frame {
-	return frame{event: "response.output_text.delta", data: `{"type":"response.output_text.delta","output_index":0,"del`}
+	return frame{event: "response.output_text.delta",
+		data: `{"type":"response.output_text.delta","output_index":0,"del`}
 }
 
 // ping implements format. The real API sends this event, but does not document it.

@@ -30,7 +30,8 @@ func (f *openai) stream(a *response) []frame {
 		case "custom_tool_call":
 			s.call(item, "input", "response.custom_tool_call_input")
 		case "tool_search_call":
-			s.item(item, map[string]any{"arguments": map[string]any{}, "call_id": "call_of_the_beginning"}, func() {}) // as the API does
+			// as the API does
+			s.item(item, map[string]any{"arguments": map[string]any{}, "call_id": "call_of_the_beginning"}, func() {})
 		}
 	}
 	status, _ := a.openaiStatus()

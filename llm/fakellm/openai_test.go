@@ -26,57 +26,100 @@ func TestOpenAIRefusals(t *testing.T) {
 	}
 	both := round + out("function_call", "a") + out("custom_tool_call", "b")
 	reasoning := func(more string) string {
-		return input(`{"role":"user","content":"hi"},{"type":"reasoning","id":"rs_1"` + more + `},{"role":"assistant","content":"x"}`)
+		return input(`{"role":"user","content":"hi"},{"type":"reasoning","id":"rs_1"` + more +
+			`},{"role":"assistant","content":"x"}`)
 	}
 	for name, c := range map[string]struct{ body, want, param, code string }{
-		"good":                    {with(`"stream":false`), "", "", ""},
-		"good, results":           {input(both), "", "", ""},
-		"good, results mixed":     {input(round + out("custom_tool_call", "b") + `,{"role":"user","content":"x"}` + out("function_call", "a")), "", "", ""},
-		"good, parts":             {item(`{"type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"x"},{"type":"refusal","refusal":"y"}]}`), "", "", ""},
+		"good":          {with(`"stream":false`), "", "", ""},
+		"good, results": {input(both), "", "", ""},
+		"good, results mixed": {input(round + out("custom_tool_call", "b") + `,{"role":"user","content":"x"}` +
+			out("function_call", "a")), "", "", ""},
+		"good, parts": {item(
+			`{"type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"x"},{"type":"refusal","refusal":"y"}]}`), "", "", ""},
 		"good, the server's item": {item(`{"type":"web_search_call","id":"ws_1","anything":1}`), "", "", ""},
 		"good, the server's tool": {with(`"tools":[{"type":"web_search","parameters":7}]`), "", "", ""},
 		"no JSON":                 {`{"model":`, "could not parse", "", ""},
-		"no model":                {`{"input":"hi"}`, "Missing required parameter: 'model'", "model", "missing_required_parameter"},
-		"no input":                {`{"model":"m"}`, "Missing required parameter: 'input'", "input", "missing_required_parameter"},
-		"unknown member":          {with(`"max_tokens":5`), "Unknown parameter: 'max_tokens'", "max_tokens", "unknown_parameter"},
-		"unknown member of an item": {item(`{"role":"user","content":"x","is_error":true}`), "Unknown parameter: 'input[1].is_error'", "input[1].is_error",
+		"no model": {`{"input":"hi"}`, "Missing required parameter: 'model'", "model",
+			"missing_required_parameter"},
+		"no input": {`{"model":"m"}`, "Missing required parameter: 'input'", "input",
+			"missing_required_parameter"},
+		"unknown member": {with(`"max_tokens":5`), "Unknown parameter: 'max_tokens'", "max_tokens",
 			"unknown_parameter"},
-		"another conversation":   {with(`"previous_response_id":"resp_1"`), "not found", "previous_response_id", "previous_response_not_found"},
-		"little output":          {with(`"max_output_tokens":15`), "Expected a value >= 16", "max_output_tokens", "integer_below_min_value"},
-		"hot":                    {with(`"temperature":3`), "temperature", "temperature", "decimal_above_max_value"},
-		"long cache key":         {with(`"prompt_cache_key":"` + strings.Repeat("x", 65) + `"`), "maximum length 64", "prompt_cache_key", "string_above_max_length"},
-		"odd include":            {with(`"include":["everything"]`), "everything", "include", "invalid_value"},
-		"odd choice":             {with(`"tool_choice":"any"`), "'any'", "tool_choice", "invalid_value"},
-		"unknown choice":         {with(`"tool_choice":{"type":"function","name":"x"}`), "not found in 'tools'", "tool_choice", ""},
-		"odd tool name":          {with(`"tools":[{"type":"function","name":"a b","parameters":{"type":"object","properties":{}}}]`), "pattern", "tools[0].name", "invalid_value"},
-		"tool twice":             {with(`"tools":[{"type":"custom","name":"a"},{"type":"custom","name":"a"}]`), "Duplicate", "tools[1]", ""},
-		"no schema":              {with(`"tools":[{"type":"function","name":"a"}]`), "type: \"object\"", "tools[0].parameters", "invalid_function_parameters"},
-		"no properties":          {with(`"tools":[{"type":"function","name":"a","parameters":{"type":"object"}}]`), "missing properties", "tools[0].parameters", "invalid_function_parameters"},
-		"odd grammar":            {with(`"tools":[{"type":"custom","name":"a","format":{"type":"grammar","syntax":"bnf","definition":"x"}}]`), "'bnf'", "tools[0].format.syntax", "invalid_value"},
-		"format without a name":  {with(`"text":{"format":{"type":"json_schema","schema":{}}}`), "text.format.name", "text.format.name", "missing_required_parameter"},
-		"odd role":               {item(`{"role":"tool","content":"x"}`), "Invalid value: 'tool'", "input[1].role", "invalid_value"},
-		"the model's part":       {item(`{"role":"user","content":[{"type":"output_text","text":"x"}]}`), "Invalid value: 'output_text'", "input[1].content[0]", "invalid_value"},
-		"the user's part":        {item(`{"role":"assistant","content":[{"type":"input_text","text":"x"}]}`), "Invalid value: 'input_text'", "input[1].content[0]", "invalid_value"},
-		"unknown member of part": {item(`{"role":"user","content":[{"type":"input_text","text":"x","cache_control":{}}]}`), "unknown field", "input[1].content", "invalid_type"},
-		"odd phase":              {item(`{"role":"assistant","phase":"x","content":"x"}`), "commentary", "input[1].phase", "invalid_value"},
-		"image without a source": {item(`{"role":"user","content":[{"type":"input_image"}]}`), "image_url", "input[1].content[0]", "missing_required_parameter"},
-		"broken image":           {item(`{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,%"}]}`), "base64", "input[1].content[0]", "invalid_base64"},
-		"file without a name":    {item(`{"role":"user","content":[{"type":"input_file","file_data":"data:x;base64,AQID"}]}`), "filename", "input[1].content[0].filename", "missing_required_parameter"},
-		"item without a type":    {item(`{"name":"x"}`), "input[1].type", "input[1].type", "missing_required_parameter"},
-		"call without arguments": {item(`{"type":"function_call","call_id":"a","name":"n"}`), "arguments", "input[1].arguments", "missing_required_parameter"},
-		"free call without text": {item(`{"type":"custom_tool_call","call_id":"a","name":"n"}`), "input", "input[1].input", "missing_required_parameter"},
-		"long call id":           {item(`{"type":"function_call","call_id":"` + strings.Repeat("x", 65) + `","name":"n","arguments":""}`), "maximum length 64", "input[1].call_id", "string_above_max_length"},
-		"call without output":    {input(round + out("custom_tool_call", "b")), "No tool output found for function call a", "input", ""},
-		"free call without one":  {input(round + out("function_call", "a")), "No tool output found for custom tool call b", "input", ""},
-		"output without call":    {input(both + out("function_call", "c")), "No tool call found for function call output with call_id c", "input", ""},
-		"output twice":           {input(both + out("function_call", "a")), "No tool call found", "input", ""},
-		"output of another kind": {input(round + out("function_call", "a") + out("function_call", "b")), "No tool call found", "input", ""},
-		"output without text":    {input(round + `,{"type":"function_call_output","call_id":"a"}`), "output", "input[3].output", "missing_required_parameter"},
-		"call twice":             {input(round + `,{"type":"function_call","call_id":"a","name":"n","arguments":""}`), "Duplicate", "input", ""},
-		"reasoning in the open":  {reasoning(`,"summary":[]`), "Items are not persisted", "input", ""},
-		"foreign reasoning":      {reasoning(`,"summary":[],"encrypted_content":"gAAAx"`), "could not be verified", "", "invalid_encrypted_content"},
-		"reasoning, no summary":  {reasoning(`,"encrypted_content":"gAAAx"`), "summary", "input[1].summary", "missing_required_parameter"},
-		"a reference":            {item(`{"type":"item_reference","id":"msg_1"}`), "Items are not persisted", "input", ""},
+		"unknown member of an item": {item(`{"role":"user","content":"x","is_error":true}`),
+			"Unknown parameter: 'input[1].is_error'", "input[1].is_error",
+			"unknown_parameter"},
+		"another conversation": {with(`"previous_response_id":"resp_1"`), "not found", "previous_response_id",
+			"previous_response_not_found"},
+		"little output": {with(`"max_output_tokens":15`), "Expected a value >= 16", "max_output_tokens",
+			"integer_below_min_value"},
+		"hot": {with(`"temperature":3`), "temperature", "temperature", "decimal_above_max_value"},
+		"long cache key": {with(`"prompt_cache_key":"` + strings.Repeat("x", 65) + `"`), "maximum length 64",
+			"prompt_cache_key", "string_above_max_length"},
+		"odd include": {with(`"include":["everything"]`), "everything", "include", "invalid_value"},
+		"odd choice":  {with(`"tool_choice":"any"`), "'any'", "tool_choice", "invalid_value"},
+		"unknown choice": {with(`"tool_choice":{"type":"function","name":"x"}`), "not found in 'tools'",
+			"tool_choice", ""},
+		"odd tool name": {with(
+			`"tools":[{"type":"function","name":"a b","parameters":{"type":"object","properties":{}}}]`), "pattern",
+			"tools[0].name", "invalid_value"},
+		"tool twice": {with(`"tools":[{"type":"custom","name":"a"},{"type":"custom","name":"a"}]`),
+			"Duplicate", "tools[1]", ""},
+		"no schema": {with(`"tools":[{"type":"function","name":"a"}]`), "type: \"object\"",
+			"tools[0].parameters", "invalid_function_parameters"},
+		"no properties": {with(`"tools":[{"type":"function","name":"a","parameters":{"type":"object"}}]`),
+			"missing properties", "tools[0].parameters", "invalid_function_parameters"},
+		"odd grammar": {with(
+			`"tools":[{"type":"custom","name":"a","format":{"type":"grammar","syntax":"bnf","definition":"x"}}]`),
+			"'bnf'", "tools[0].format.syntax", "invalid_value"},
+		"format without a name": {with(`"text":{"format":{"type":"json_schema","schema":{}}}`), "text.format.name",
+			"text.format.name", "missing_required_parameter"},
+		"odd role": {item(`{"role":"tool","content":"x"}`), "Invalid value: 'tool'", "input[1].role",
+			"invalid_value"},
+		"the model's part": {item(`{"role":"user","content":[{"type":"output_text","text":"x"}]}`),
+			"Invalid value: 'output_text'", "input[1].content[0]", "invalid_value"},
+		"the user's part": {item(`{"role":"assistant","content":[{"type":"input_text","text":"x"}]}`),
+			"Invalid value: 'input_text'", "input[1].content[0]", "invalid_value"},
+		"unknown member of part": {item(
+			`{"role":"user","content":[{"type":"input_text","text":"x","cache_control":{}}]}`), "unknown field",
+			"input[1].content", "invalid_type"},
+		"odd phase": {item(`{"role":"assistant","phase":"x","content":"x"}`), "commentary",
+			"input[1].phase", "invalid_value"},
+		"image without a source": {item(`{"role":"user","content":[{"type":"input_image"}]}`), "image_url",
+			"input[1].content[0]", "missing_required_parameter"},
+		"broken image": {item(
+			`{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,%"}]}`), "base64",
+			"input[1].content[0]", "invalid_base64"},
+		"file without a name": {item(
+			`{"role":"user","content":[{"type":"input_file","file_data":"data:x;base64,AQID"}]}`), "filename",
+			"input[1].content[0].filename", "missing_required_parameter"},
+		"item without a type": {item(`{"name":"x"}`), "input[1].type", "input[1].type",
+			"missing_required_parameter"},
+		"call without arguments": {item(`{"type":"function_call","call_id":"a","name":"n"}`), "arguments",
+			"input[1].arguments", "missing_required_parameter"},
+		"free call without text": {item(`{"type":"custom_tool_call","call_id":"a","name":"n"}`), "input",
+			"input[1].input", "missing_required_parameter"},
+		"long call id": {item(`{"type":"function_call","call_id":"` + strings.Repeat("x",
+			65) + `","name":"n","arguments":""}`), "maximum length 64", "input[1].call_id", "string_above_max_length"},
+		"call without output": {input(round + out("custom_tool_call", "b")),
+			"No tool output found for function call a", "input", ""},
+		"free call without one": {input(round + out("function_call", "a")),
+			"No tool output found for custom tool call b", "input", ""},
+		"output without call": {input(both + out("function_call", "c")),
+			"No tool call found for function call output with call_id c", "input", ""},
+		"output twice": {input(both + out("function_call", "a")), "No tool call found", "input", ""},
+		"output of another kind": {input(round + out("function_call", "a") + out("function_call", "b")),
+			"No tool call found", "input", ""},
+		"output without text": {input(round + `,{"type":"function_call_output","call_id":"a"}`), "output",
+			"input[3].output", "missing_required_parameter"},
+		"call twice": {input(round + `,{"type":"function_call","call_id":"a","name":"n","arguments":""}`),
+			"Duplicate", "input", ""},
+		"reasoning in the open": {reasoning(`,"summary":[]`), "Items are not persisted", "input", ""},
+		"foreign reasoning": {reasoning(`,"summary":[],"encrypted_content":"gAAAx"`), "could not be verified", "",
+			"invalid_encrypted_content"},
+		"reasoning, no summary": {reasoning(`,"encrypted_content":"gAAAx"`), "summary", "input[1].summary",
+			"missing_required_parameter"},
+		"a reference": {item(`{"type":"item_reference","id":"msg_1"}`), "Items are not persisted", "input",
+			""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, body := post(t, srv, "/v1/responses", c.body, bearer)
@@ -89,13 +132,15 @@ func TestOpenAIRefusals(t *testing.T) {
 			var e struct {
 				Error struct{ Message, Type, Param, Code string }
 			}
-			if err := json.Unmarshal([]byte(body), &e); err != nil || status/100 != 4 || e.Error.Type != "invalid_request_error" ||
+			if err := json.Unmarshal([]byte(body), &e); err != nil || status/100 != 4 ||
+				e.Error.Type != "invalid_request_error" ||
 				!strings.Contains(e.Error.Message, c.want) || e.Error.Param != c.param || e.Error.Code != c.code {
 				t.Errorf("%d %s, want %q, %q, %q", status, body, c.want, c.param, c.code)
 			}
 		})
 	}
-	for _, header := range []map[string]string{{"x-api-key": "k"}, {"Authorization": "Bearer "}, {"Authorization": "k"}} {
+	for _, header := range []map[string]string{{"x-api-key": "k"}, {"Authorization": "Bearer "},
+		{"Authorization": "k"}} {
 		if status, body := post(t, srv, "/v1/responses", with(`"stream":true`), header); status != 401 {
 			t.Errorf("%v: %d %s", header, status, body)
 		}
@@ -105,24 +150,29 @@ func TestOpenAIRefusals(t *testing.T) {
 // The server recognizes its own reasoning and detects changes in it.
 func TestOpenAIReasoning(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(fakellm.Turn{Thinking: "Hm.", Text: "Yes."}), fakellm.Options{}))
-	_, body := post(t, srv, "/v1/responses", `{"model":"m","input":"hi","include":["reasoning.encrypted_content"]}`, bearer)
+	_, body := post(t, srv, "/v1/responses", `{"model":"m","input":"hi","include":["reasoning.encrypted_content"]}`,
+		bearer)
 	var got struct{ Output []json.RawMessage }
 	if err := json.Unmarshal([]byte(body), &got); err != nil || len(got.Output) != 2 {
 		t.Fatal(body)
 	}
 	item := string(got.Output[0])
-	for change, want := range map[[2]string]int{{"", ""}: 200, {"Hm.", "Hm!"}: 400, {`"rs_`, `"rs_x`}: 400, {"gAAAA", "gAAAB"}: 400, {`"encrypted_content"`, `"status"`}: 404} {
+	for change, want := range map[[2]string]int{{"", ""}: 200, {"Hm.", "Hm!"}: 400, {`"rs_`, `"rs_x`}: 400,
+		{"gAAAA", "gAAAB"}: 400, {`"encrypted_content"`, `"status"`}: 404} {
 		changed := strings.Replace(item, change[0], change[1], 1)
-		status, body := post(t, srv, "/v1/responses", `{"model":"m","input":[{"role":"user","content":"hi"},`+changed+`,`+string(got.Output[1])+`]}`, bearer)
+		status, body := post(t, srv, "/v1/responses", `{"model":"m","input":[{"role":"user","content":"hi"},`+changed+
+			`,`+string(got.Output[1])+`]}`, bearer)
 		if status != want {
 			t.Errorf("%v: %d %s", change, status, body)
 		}
 	}
-	status, body := post(t, srv, "/v1/responses", `{"model":"m","input":[{"role":"user","content":"hi"},`+item+`,{"role":"user","content":"x"}]}`, bearer)
+	status, body := post(t, srv, "/v1/responses", `{"model":"m","input":[{"role":"user","content":"hi"},`+item+
+		`,{"role":"user","content":"x"}]}`, bearer)
 	if status != 400 || !strings.Contains(body, "required following item") {
 		t.Errorf("reasoning by itself: %d %s", status, body)
 	}
-	if _, body := post(t, srv, "/v1/responses", `{"model":"m","input":"hi"}`, bearer); strings.Contains(body, "encrypted_content") {
+	if _, body := post(t, srv, "/v1/responses", `{"model":"m","input":"hi"}`, bearer); strings.Contains(body,
+		"encrypted_content") {
 		t.Errorf("encrypted reasoning that nobody asked for: %s", body)
 	}
 }
@@ -131,7 +181,8 @@ func TestOpenAIReasoning(t *testing.T) {
 func TestOpenAIEvents(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(fakellm.Turn{Thinking: "Hm.", Text: "I look.", Calls: []fakellm.Call{
 		{Name: "look", Args: json.RawMessage(`{"at":1}`)}, {Name: "patch", Raw: "*** Begin"}}}), fakellm.Options{}))
-	_, body := post(t, srv, "/v1/responses", `{"model":"m","input":"hi","stream":true,"tools":[{"type":"custom","name":"patch"}]}`, bearer)
+	_, body := post(t, srv, "/v1/responses",
+		`{"model":"m","input":"hi","stream":true,"tools":[{"type":"custom","name":"patch"}]}`, bearer)
 	var types []string
 	for block := range strings.SplitSeq(strings.TrimSpace(body), "\n\n") {
 		head, data, _ := strings.Cut(block, "\ndata: ")
@@ -141,11 +192,13 @@ func TestOpenAIEvents(t *testing.T) {
 			Index    int    `json:"output_index"`
 			ItemID   string `json:"item_id"`
 		}
-		if err := json.Unmarshal([]byte(data), &ev); err != nil || head != "event: "+ev.Type || ev.Sequence != len(types) {
+		if err := json.Unmarshal([]byte(data), &ev); err != nil || head != "event: "+ev.Type ||
+			ev.Sequence != len(types) {
 			t.Errorf("%s: %v", block, err)
 		}
 		types = append(types, strings.TrimPrefix(ev.Type, "response."))
-		if strings.HasSuffix(ev.Type, ".delta") && ev.ItemID != []string{"rs_resp_1_0", "msg_resp_1_1", "fc_resp_1_2", "ctc_resp_1_3"}[ev.Index] {
+		if strings.HasSuffix(ev.Type, ".delta") && ev.ItemID != []string{"rs_resp_1_0", "msg_resp_1_1", "fc_resp_1_2",
+			"ctc_resp_1_3"}[ev.Index] {
 			t.Errorf("item %s at %d", ev.ItemID, ev.Index)
 		}
 	}
@@ -170,11 +223,13 @@ func TestOpenAIRequest(t *testing.T) {
 		t.Fatal(answer)
 	}
 	r := s.Requests()[0]
-	if r.Model != "m" || r.System != "Be brief." || r.MaxTokens != 20 || r.Effort != "low" || len(r.Tools) != 1 || r.Turn() != 1 || len(r.Messages) != 3 {
+	if r.Model != "m" || r.System != "Be brief." || r.MaxTokens != 20 || r.Effort != "low" || len(r.Tools) != 1 ||
+		r.Turn() != 1 || len(r.Messages) != 3 {
 		t.Fatalf("%+v", r)
 	}
 	calls := r.Messages[1].Parts.ToolCalls()
-	if r.Messages[1].Role != llm.RoleAssistant || len(calls) != 2 || calls[0].Args != "{" || !calls[1].Free || calls[1].Args != "x" {
+	if r.Messages[1].Role != llm.RoleAssistant || len(calls) != 2 || calls[0].Args != "{" || !calls[1].Free ||
+		calls[1].Args != "x" {
 		t.Errorf("%+v", r.Messages[1])
 	}
 	results := r.Messages[2].Parts
@@ -191,7 +246,8 @@ func TestOpenAIRequest(t *testing.T) {
 func TestOpenAICache(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
 	read := func(model, text string) int {
-		status, body := post(t, srv, "/v1/responses", `{"model":"`+model+`","input":[{"role":"user","content":"`+text+`"}]}`, bearer)
+		status, body := post(t, srv, "/v1/responses", `{"model":"`+model+`","input":[{"role":"user","content":"`+text+
+			`"}]}`, bearer)
 		var w struct {
 			Usage struct {
 				Details struct {
@@ -211,8 +267,10 @@ func TestOpenAICache(t *testing.T) {
 	}{
 		{"short", "m", strings.Repeat("s", kilo-100), 0}, {"short again", "m", strings.Repeat("s", kilo-100), 0},
 		{"first", "m", strings.Repeat("x", kilo+600), 0}, {"again", "m", strings.Repeat("x", kilo+600), 1152},
-		{"longer", "m", strings.Repeat("x", 2*kilo), 1152}, {"the longer one again, longer", "m", strings.Repeat("x", 2*kilo) + "y", 2048},
-		{"another beginning", "m", "y" + strings.Repeat("x", 2*kilo), 0}, {"another model", "n", strings.Repeat("x", 2*kilo), 0},
+		{"longer", "m", strings.Repeat("x", 2*kilo), 1152}, {"the longer one again, longer", "m",
+			strings.Repeat("x", 2*kilo) + "y", 2048},
+		{"another beginning", "m", "y" + strings.Repeat("x", 2*kilo), 0},
+		{"another model", "n", strings.Repeat("x", 2*kilo), 0},
 		{"a shared beginning", "m", strings.Repeat("x", kilo+600) + strings.Repeat("z", kilo), 1152},
 	} {
 		if got := read(c.model, c.text); got != c.want {

@@ -53,7 +53,8 @@ func post(t *testing.T, srv *httptest.Server, path, body string, header map[stri
 func TestWhole(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(fakellm.Turn{Thinking: "Hm.", Text: "Yes.",
 		Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}}), fakellm.Options{}))
-	status, body := post(t, srv, "/v1/messages", `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`, nil)
+	status, body := post(t, srv, "/v1/messages",
+		`{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`, nil)
 	var got struct {
 		ID, Model  string
 		Content    []struct{ Type, ID, Text, Signature string }
@@ -66,8 +67,10 @@ func TestWhole(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 {
 		t.Fatalf("%d %s: %v", status, body, err)
 	}
-	if got.ID != "msg_1" || got.Model != "m" || len(got.Content) != 3 || got.Content[0].Signature == "" || got.Content[1].Text != "Yes." ||
-		got.Content[2].ID != "call_0_0" || got.StopReason != "tool_use" || got.Usage.Input == 0 || got.Usage.Output == 0 {
+	if got.ID != "msg_1" || got.Model != "m" || len(got.Content) != 3 || got.Content[0].Signature == "" ||
+		got.Content[1].Text != "Yes." ||
+		got.Content[2].ID != "call_0_0" || got.StopReason != "tool_use" || got.Usage.Input == 0 ||
+		got.Usage.Output == 0 {
 		t.Errorf("%s", body)
 	}
 }
@@ -87,33 +90,49 @@ func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ body, want string }{
 		"good":                     {messages(turn + user(result("a"), result("b"))), ""},
 		"good, text after results": {messages(turn + user(result("b"), result("a"), `{"type":"text","text":"x"}`)), ""},
-		"good, a mark":             {with(`"system":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]`), ""},
-		"no JSON":                  {`{"model":`, "not valid JSON"},
-		"no model":                 {`{"max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`, "model: Field required"},
-		"no max_tokens":            {`{"model":"m","messages":[{"role":"user","content":"hi"}]}`, "max_tokens: Field required"},
-		"unknown member":           {with(`"effort":"high"`), "effort: Extra inputs are not permitted"},
-		"no messages":              {messages(""), "at least one message"},
-		"assistant first":          {messages(`{"role":"assistant","content":"hi"}`), "first message"},
-		"odd role":                 {messages(`{"role":"user","content":"x"},{"role":"tool","content":"x"}`), "Unexpected role"},
-		"no content":               {messages(`{"role":"user","content":[]}`), "non-empty content"},
-		"blank text":               {messages(`{"role":"user","content":" \n"}`), "non-whitespace"},
-		"call without result":      {messages(turn), "without `tool_result` blocks"},
-		"one result is missing":    {messages(turn + user(result("a"))), "immediately after: b"},
-		"result after text":        {messages(turn + user(`{"type":"text","text":"x"}`, result("a"), result("b"))), "must come first"},
-		"unexpected result":        {messages(turn + user(result("a"), result("c"))), "unexpected `tool_use_id`"},
-		"result twice":             {messages(turn + user(result("a"), result("b"), result("b"))), "without `tool_result`"},
-		"results too late":         {messages(turn + user(`{"type":"text","text":"x"}`) + user(result("a"), result("b"))), "without `tool_result`"},
-		"call by the user":         {messages(`{"role":"user","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]}`), "not allowed"},
-		"input is no object":       {strings.Replace(messages(turn+user(result("a"), result("b"))), `"input":{}`, `"input":"x"`, 1), "valid dictionary"},
-		"odd call id":              {messages(`{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a|b","name":"n","input":{}}]}`), "pattern"},
-		"ids not unique":           {strings.Replace(messages(turn+user(result("a"))), `"id":"b"`, `"id":"a"`, 1), "unique"},
-		"foreign thinking":         {messages(`{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"y"}]}`), "Invalid `signature`"},
-		"five marks": {with(`"system":[` + strings.TrimSuffix(strings.Repeat(`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}},`, 5), ",") + `]`),
+		"good, a mark": {with(`"system":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]`),
+			""},
+		"no JSON": {`{"model":`, "not valid JSON"},
+		"no model": {`{"max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`,
+			"model: Field required"},
+		"no max_tokens": {`{"model":"m","messages":[{"role":"user","content":"hi"}]}`,
+			"max_tokens: Field required"},
+		"unknown member":  {with(`"effort":"high"`), "effort: Extra inputs are not permitted"},
+		"no messages":     {messages(""), "at least one message"},
+		"assistant first": {messages(`{"role":"assistant","content":"hi"}`), "first message"},
+		"odd role": {messages(`{"role":"user","content":"x"},{"role":"tool","content":"x"}`),
+			"Unexpected role"},
+		"no content":            {messages(`{"role":"user","content":[]}`), "non-empty content"},
+		"blank text":            {messages(`{"role":"user","content":" \n"}`), "non-whitespace"},
+		"call without result":   {messages(turn), "without `tool_result` blocks"},
+		"one result is missing": {messages(turn + user(result("a"))), "immediately after: b"},
+		"result after text": {messages(turn + user(`{"type":"text","text":"x"}`, result("a"), result("b"))),
+			"must come first"},
+		"unexpected result": {messages(turn + user(result("a"), result("c"))), "unexpected `tool_use_id`"},
+		"result twice": {messages(turn + user(result("a"), result("b"), result("b"))),
+			"without `tool_result`"},
+		"results too late": {messages(turn + user(`{"type":"text","text":"x"}`) + user(result("a"),
+			result("b"))), "without `tool_result`"},
+		"call by the user": {messages(
+			`{"role":"user","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]}`), "not allowed"},
+		"input is no object": {strings.Replace(messages(turn+user(result("a"), result("b"))), `"input":{}`,
+			`"input":"x"`, 1), "valid dictionary"},
+		"odd call id": {messages(
+			`{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a|b","name":"n","input":{}}]}`), "pattern"},
+		"ids not unique": {strings.Replace(messages(turn+user(result("a"))), `"id":"b"`, `"id":"a"`, 1),
+			"unique"},
+		"foreign thinking": {messages(
+			`{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"y"}]}`), "Invalid `signature`"},
+		"five marks": {with(`"system":[` +
+			strings.TrimSuffix(strings.Repeat(`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}},`, 5),
+				",") + `]`),
 			"maximum of 4 blocks"},
-		"small budget":           {with(`"thinking":{"type":"enabled","budget_tokens":1000}`), "greater than or equal to 1024"},
-		"budget over the limit":  {with(`"thinking":{"type":"enabled","budget_tokens":5000}`), "must be greater than"},
-		"thinking and heat":      {with(`"thinking":{"type":"adaptive"},"temperature":0.5`), "may only be set to 1"},
-		"thinking and force":     {with(`"thinking":{"type":"adaptive"},"tool_choice":{"type":"any"}`), "forces tool use"},
+		"small budget": {with(`"thinking":{"type":"enabled","budget_tokens":1000}`),
+			"greater than or equal to 1024"},
+		"budget over the limit": {with(`"thinking":{"type":"enabled","budget_tokens":5000}`), "must be greater than"},
+		"thinking and heat":     {with(`"thinking":{"type":"adaptive"},"temperature":0.5`), "may only be set to 1"},
+		"thinking and force": {with(`"thinking":{"type":"adaptive"},"tool_choice":{"type":"any"}`),
+			"forces tool use"},
 		"odd choice":             {with(`"tool_choice":{"type":"required"}`), "tool_choice"},
 		"tool without a schema":  {with(`"tools":[{"name":"x"}]`), "input_schema"},
 		"odd tool name":          {with(`"tools":[{"name":"a b","input_schema":{"type":"object"}}]`), "pattern"},
@@ -131,7 +150,8 @@ func TestRefusals(t *testing.T) {
 				Type  string
 				Error struct{ Type, Message string }
 			}
-			if err := json.Unmarshal([]byte(body), &e); err != nil || status != 400 || e.Type != "error" || e.Error.Type != "invalid_request_error" ||
+			if err := json.Unmarshal([]byte(body), &e); err != nil || status != 400 || e.Type != "error" ||
+				e.Error.Type != "invalid_request_error" ||
 				!strings.Contains(e.Error.Message, c.want) {
 				t.Errorf("%d %s, want %q", status, body, c.want)
 			}
@@ -141,7 +161,8 @@ func TestRefusals(t *testing.T) {
 		path   string
 		header map[string]string
 		status int
-	}{{"/v1/messages", map[string]string{"x-api-key": ""}, 401}, {"/v1/messages", map[string]string{"anthropic-version": ""}, 400}, {"/v1/other", nil, 404}} {
+	}{{"/v1/messages", map[string]string{"x-api-key": ""}, 401},
+		{"/v1/messages", map[string]string{"anthropic-version": ""}, 400}, {"/v1/other", nil, 404}} {
 		if status, body := post(t, srv, c.path, with(`"stream":true`), c.header); status != c.status {
 			t.Errorf("%s %v: %d %s", c.path, c.header, status, body)
 		}
@@ -170,7 +191,8 @@ func TestScriptIsStateless(t *testing.T) {
 		sessions.Go(func() {
 			messages := []llm.Message{llm.User(fmt.Sprintf("session %d", n))}
 			for i := range 6 {
-				resp, err := llm.Collect(client(t, srv).Stream(t.Context(), &llm.Request{Model: "m", Messages: messages}))
+				resp, err := llm.Collect(client(t, srv).Stream(t.Context(),
+					&llm.Request{Model: "m", Messages: messages}))
 				if err != nil {
 					t.Error(err)
 					return
@@ -211,12 +233,14 @@ func TestTurnFromJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv := serve(t, fakellm.New(fakellm.Script(turns...), fakellm.Options{Words: 1}))
-	resp, err := llm.Collect(client(t, srv).Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
+	resp, err := llm.Collect(client(t, srv).Stream(t.Context(),
+		&llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls := resp.ToolCalls()
-	if resp.Text() != "a" || len(calls) != 2 || calls[0].Args != `{"p":1}` || calls[1].Args != "{broken" || calls[1].ID != "i" ||
+	if resp.Text() != "a" || len(calls) != 2 || calls[0].Args != `{"p":1}` || calls[1].Args != "{broken" ||
+		calls[1].ID != "i" ||
 		resp.Finish.Reason != llm.FinishLength || resp.Usage != (llm.Usage{Input: 9, Output: 8}) {
 		t.Errorf("%+v", resp)
 	}
@@ -232,8 +256,9 @@ func TestCacheRemembersPrefixes(t *testing.T) {
 		return `{"type":"text","text":"` + text + `"}`
 	}
 	read := func(model string, blocks ...string) int {
-		status, body := post(t, srv, "/v1/messages", `{"model":"`+model+`","max_tokens":5,"messages":[{"role":"user","content":[`+
-			strings.Join(blocks, ",")+`]}]}`, nil)
+		status, body := post(t, srv, "/v1/messages",
+			`{"model":"`+model+`","max_tokens":5,"messages":[{"role":"user","content":[`+
+				strings.Join(blocks, ",")+`]}]}`, nil)
 		var w struct {
 			Usage struct {
 				Read int `json:"cache_read_input_tokens"`
@@ -271,7 +296,8 @@ func TestCacheRemembersPrefixes(t *testing.T) {
 
 // No more output is reported than the request allows, as a budget relies on that.
 func TestQ2_UsageKeepsWithinTheLimit(t *testing.T) {
-	srv := serve(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: strings.Repeat("long ", 100)}, fakellm.Turn{Text: "short", Usage: &llm.Usage{Input: 7, Output: 1000}}),
+	srv := serve(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: strings.Repeat("long ", 100)},
+		fakellm.Turn{Text: "short", Usage: &llm.Usage{Input: 7, Output: 1000}}),
 		fakellm.Options{}))
 	for _, messages := range []string{`{"role":"user","content":"a"}`,
 		`{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}`} {

@@ -94,7 +94,8 @@ func (d *decoder) call(w *wirePart) error {
 	c := w.Call
 	switch {
 	case c.PartialArgs != nil || c.WillContinue: // an option of Vertex AI that the Gemini API does not have
-		return &llm.Error{Kind: llm.ErrUnsupported, Message: "a call whose arguments come in pieces: leave streamFunctionCallArguments off"}
+		return &llm.Error{Kind: llm.ErrUnsupported,
+			Message: "a call whose arguments come in pieces: leave streamFunctionCallArguments off"}
 	case c.Name == "":
 		return fmt.Errorf("a call without a name")
 	}
@@ -125,7 +126,10 @@ func (d *decoder) call(w *wirePart) error {
 
 // said reports whether a call came before: the same id with the same arguments is the same call.
 func (d *decoder) said(c *wireCall, args string) bool {
-	return c.ID != "" && slices.ContainsFunc(d.own[c.ID], func(b *block) bool { return b.name == c.Name && b.whole == args })
+	return c.ID != "" && slices.ContainsFunc(d.own[c.ID], func(b *block) bool {
+		return b.name == c.Name &&
+			b.whole == args
+	})
 }
 
 // begin adds a block and streams what it already has.

@@ -15,7 +15,8 @@ const usageJSON = `"usageMetadata": {"promptTokenCount": 1161,"candidatesTokenCo
 
 var chunks = []string{
 	`{"candidates": [{"content": {"parts": [{"text": "Hello"}],"role": "model"},"index": 0}],` + usageJSON,
-	`{"candidates": [{"content": {"parts": [{"text": " \"né\" \ud83d\ude00\n"}],"role": "model"},"index": 0}],` + usageJSON,
+	`{"candidates": [{"content": {"parts": [{"text": " \"né\" \ud83d\ude00\n"}],"role": "model"},"index": 0}],` +
+		usageJSON,
 	`{"candidates":[{"content":{"role":"model","parts":[{"text":"Hm","thought":true}]}}],"usageMetadata":{"trafficType":"ON_DEMAND"},` +
 		`"modelVersion":"gemini-3","createTime":"2026-04-07T16:49:58.333958Z","responseId":"t_-x"}`,
 	` { "candidates" : [ { "index" : 0 , "content" : { "parts" : [ { "thought" : true , "text" : "" } ] } } ] } `,
@@ -26,9 +27,11 @@ var chunks = []string{
 // holds.
 func FuzzAnswer(f *testing.F) {
 	const stop = `{"candidates": [{"content": {"parts": [{"text": ""}]},"finishReason": "STOP"}]}`
-	for _, s := range append(chunks, `{"candidates": [{"content": {"parts": [{"functionCall": {"name": "a","args": {"b": 1}},"thoughtSignature": "s"}]}}]}`,
+	for _, s := range append(chunks,
+		`{"candidates": [{"content": {"parts": [{"functionCall": {"name": "a","args": {"b": 1}},"thoughtSignature": "s"}]}}]}`,
 		`{"candidates": [{"content": {"parts": [{"text": "","thoughtSignature": "s"},{"thoughtSignature": "t"},{"thought": true},{"x": 1}]}}]}`,
-		`{"candidates": [{"finishReason": "SAFETY","safetyRatings": []}]}`, `{"promptFeedback": {"blockReason": "OTHER"}}`, `{"error": {}}`, `{}`, `[`) {
+		`{"candidates": [{"finishReason": "SAFETY","safetyRatings": []}]}`,
+		`{"promptFeedback": {"blockReason": "OTHER"}}`, `{"error": {}}`, `{}`, `[`) {
 		f.Add([]byte(s + "\n" + s + "\n" + stop))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -62,7 +65,8 @@ func FuzzAnswer(f *testing.F) {
 func BenchmarkChunk(b *testing.B) {
 	for _, text := range []string{"a few words of text", `\tif err != nil {\n\t\treturn \"x\"\n`} {
 		b.Run(fmt.Sprintf("%.5s", text), func(b *testing.B) {
-			data := []byte(`{"candidates": [{"content": {"parts": [{"text": "` + text + `"}],"role": "model"},"index": 0}],` + usageJSON)
+			data := []byte(`{"candidates": [{"content": {"parts": [{"text": "` + text +
+				`"}],"role": "model"},"index": 0}],` + usageJSON)
 			b.ReportAllocs()
 			var d *decoder
 			for i := 0; b.Loop(); i++ {

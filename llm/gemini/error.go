@@ -49,7 +49,8 @@ func decodeError(body []byte) api.Failure {
 		return api.DecodeError(body)
 	}
 	e := w.Error
-	f := api.Failure{Code: e.Status, Message: e.Message, Kind: errorKind(e.Status), RetryAfter: api.SaidDelay(e.Message, "Please retry in ")}
+	f := api.Failure{Code: e.Status, Message: e.Message, Kind: errorKind(e.Status), RetryAfter: api.SaidDelay(e.Message,
+		"Please retry in ")}
 	if code, err := strconv.Atoi(string(e.Code)); err == nil {
 		f.Status = code
 	}
@@ -76,7 +77,8 @@ func decodeError(body []byte) api.Failure {
 		if f.RetryAfter == 0 {
 			f.RetryAfter = period
 		}
-		if f.RetryAfter > maxWait || period > maxWait { // a delay beside a day's quota belongs to another quota, or to none
+		// a delay beside a day's quota belongs to another quota, or to none
+		if f.RetryAfter > maxWait || period > maxWait {
 			f.Kind = llm.ErrQuota
 		}
 	}
@@ -89,7 +91,8 @@ func quotaPeriod(id string) time.Duration {
 		word   string
 		period time.Duration
 	}{
-		{"PerMonth", 30 * 24 * time.Hour}, {"PerWeek", 7 * 24 * time.Hour}, {"PerDay", 24 * time.Hour}, {"Daily", 24 * time.Hour},
+		{"PerMonth", 30 * 24 * time.Hour}, {"PerWeek", 7 * 24 * time.Hour}, {"PerDay", 24 * time.Hour},
+		{"Daily", 24 * time.Hour},
 		{"PerHour", time.Hour}, {"PerMinute", time.Minute}, {"PerSecond", time.Second},
 	} {
 		if strings.Contains(id, p.word) {

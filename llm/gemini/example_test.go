@@ -43,8 +43,9 @@ func ExampleProvider() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	req := &llm.Request{Model: "gemini-3-pro-preview", MaxTokens: 500, Messages: []llm.Message{llm.User("Hello?")}, Options: map[string]json.RawMessage{
-		"gemini": json.RawMessage(`{"labels": {"team": "search"}, "generationConfig": {"seed": 7}}`)}}
+	req := &llm.Request{Model: "gemini-3-pro-preview", MaxTokens: 500, Messages: []llm.Message{llm.User("Hello?")},
+		Options: map[string]json.RawMessage{
+			"gemini": json.RawMessage(`{"labels": {"team": "search"}, "generationConfig": {"seed": 7}}`)}}
 	if _, err := llm.Collect(provider.Stream(context.Background(), req)); err != nil {
 		log.Fatal(err)
 	}

@@ -36,7 +36,8 @@ func encodingOf(p *Provider) providertest.Encoding {
 func TestPrefix(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
 	models := []string{"gemini-2.5-pro", "gemini-3-pro", "m"}
-	like := providertest.Conversations{Author: defaultName, Models: models, Text: []string{`],"generationConfig":{}`, `{"text":"x"}`}}
+	like := providertest.Conversations{Author: defaultName, Models: models, Text: []string{`],"generationConfig":{}`,
+		`{"text":"x"}`}}
 	seed.Check(t, func(rt *rapid.T) {
 		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
 		e.Prefixes(rt, llm.Request{Model: rapid.SampledFrom(models).Draw(rt, "target"), MaxTokens: 100,
@@ -46,10 +47,12 @@ func TestPrefix(t *testing.T) {
 
 func TestMemoStartsAfresh(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
-	e.StartsAfresh(t, llm.Request{Model: "m", MaxTokens: 1}, `"functionDeclarations":[{"name":`, llm.Media{MIME: "image/gif"})
-	req := llm.Request{Model: "gemini-2.5-pro", MaxTokens: 1, Memo: new(llm.Memo), Messages: []llm.Message{llm.User("one"),
-		{Role: llm.RoleAssistant, Provider: "openai", Parts: llm.Parts{llm.ToolCall{ID: "a", Name: "look"}}},
-		llm.ToolResults(llm.ToolResult{CallID: "a"})}}
+	e.StartsAfresh(t, llm.Request{Model: "m", MaxTokens: 1}, `"functionDeclarations":[{"name":`,
+		llm.Media{MIME: "image/gif"})
+	req := llm.Request{Model: "gemini-2.5-pro", MaxTokens: 1, Memo: new(llm.Memo),
+		Messages: []llm.Message{llm.User("one"),
+			{Role: llm.RoleAssistant, Provider: "openai", Parts: llm.Parts{llm.ToolCall{ID: "a", Name: "look"}}},
+			llm.ToolResults(llm.ToolResult{CallID: "a"})}}
 	if body, _ := e.Body(t, &req); strings.Contains(body, noSignature) {
 		t.Errorf("2.5 needs no signatures: %s", body)
 	}
@@ -70,12 +73,14 @@ func TestG7_ImplicitCacheIsHit(t *testing.T) {
 		}
 		server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
 		p := connect(t, server)
-		req := llm.Request{Model: model, Tools: []llm.ToolDefinition{{Name: "look"}}, Memo: new(llm.Memo), Effort: "low",
+		req := llm.Request{Model: model, Tools: []llm.ToolDefinition{{Name: "look"}}, Memo: new(llm.Memo),
+			Effort:   "low",
 			Messages: []llm.Message{llm.System(strings.Repeat("You are careful. ", 400)), llm.User("Go.")}}
 		input := 0
 		providertest.Session(t, p, &req, len(turns), llm.TextParts("seen"), func(i int, resp *llm.Response) {
 			// Member names and parameters also count as input, so the cache holds a little less.
-			if i > 0 && (resp.Usage.CacheRead < input*7/10 || resp.Usage.CacheRead > input || resp.Usage.CacheWrite != 0) {
+			if i > 0 && (resp.Usage.CacheRead < input*7/10 || resp.Usage.CacheRead > input ||
+				resp.Usage.CacheWrite != 0) {
 				t.Errorf("%s, turn %d: %+v, after a turn with an input of %d", model, i, resp.Usage, input)
 			}
 			input = resp.Usage.Input
@@ -86,7 +91,10 @@ func TestG7_ImplicitCacheIsHit(t *testing.T) {
 func BenchmarkEncodeTurn1000(b *testing.B) {
 	req := llm.Request{Model: "gemini-3-pro", MaxTokens: 1000}
 	encodingOf(provider(b, Options{})).BenchmarkTurn1000(b, req, func(id string) llm.Message {
-		return llm.Message{Role: llm.RoleAssistant, Provider: defaultName, Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
-			llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`, Signature: strings.Repeat("c2ln", 100)}}}
+		return llm.Message{Role: llm.RoleAssistant, Provider: defaultName,
+			Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
+				llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`,
+					Signature: strings.Repeat("c2ln",
+						100)}}}
 	})
 }

@@ -73,7 +73,8 @@ func New(o Options) (*Provider, error) {
 		return nil, err
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		return nil, api.ConfigError(name, "the base URL must not have a query or a fragment; set the key with Options.APIKey")
+		return nil, api.ConfigError(name,
+			"the base URL must not have a query or a fragment; set the key with Options.APIKey")
 	}
 	call.URL, call.Decode = strings.TrimSuffix(strings.TrimRight(base, "/"), apiVersion)+apiVersion+"/", decodeError
 	return &Provider{call}, nil

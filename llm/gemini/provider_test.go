@@ -19,7 +19,8 @@ import (
 func TestNew(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no key": {}, "key with a line end": {APIKey: "k\n"}, "no URL": {APIKey: "k", BaseURL: "api.test"},
-		"another scheme": {APIKey: "k", BaseURL: "ftp://api.test"}, "broken URL": {APIKey: "k", BaseURL: "http://u:secret@[::1"},
+		"another scheme":   {APIKey: "k", BaseURL: "ftp://api.test"},
+		"broken URL":       {APIKey: "k", BaseURL: "http://u:secret@[::1"},
 		"a key in the URL": {APIKey: "k", BaseURL: "http://api.test?key=secret"},
 	} {
 		_, err := New(o)
@@ -27,9 +28,11 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for base, want := range map[string]string{"": "https://generativelanguage.googleapis.com/v1beta/", "http://x.test": "http://x.test/v1beta/",
+	for base, want := range map[string]string{"": "https://generativelanguage.googleapis.com/v1beta/",
+		"http://x.test":  "http://x.test/v1beta/",
 		"http://x.test/": "http://x.test/v1beta/", "http://x.test/proxy/v1beta/": "http://x.test/proxy/v1beta/"} {
-		if p, err := New(Options{APIKey: "k", BaseURL: base}); err != nil || p.call.URL != want || p.Name() != "gemini" {
+		if p, err := New(Options{APIKey: "k", BaseURL: base}); err != nil || p.call.URL != want ||
+			p.Name() != "gemini" {
 			t.Errorf("%q: %+v, %v", base, p, err)
 		}
 	}
@@ -51,10 +54,13 @@ func TestEndpoint(t *testing.T) {
 
 func TestFamily(t *testing.T) {
 	for model, want := range map[string]family{
-		"gemini-2.5-flash": gemini2, "gemini-1.5-flash-latest": gemini2, "gemini-2.0-flash-exp": gemini2, "models/gemini-2.5-pro": gemini2,
-		"gemini-3-pro-preview": gemini3, "gemini-3.1-flash-lite": gemini3, "gemini-4-argon": gemini3, "gemini-25-x": gemini3,
-		"gemini-flash-latest": gemini3, "gemini-pro-latest": gemini3, "gemini-robotics-er-2-preview": otherFamily, "gemma-4-31b-it": otherFamily,
-		"": otherFamily, "gemini-": otherFamily, "my-model": otherFamily,
+		"gemini-2.5-flash": gemini2, "gemini-1.5-flash-latest": gemini2, "gemini-2.0-flash-exp": gemini2,
+		"models/gemini-2.5-pro": gemini2,
+		"gemini-3-pro-preview":  gemini3, "gemini-3.1-flash-lite": gemini3, "gemini-4-argon": gemini3,
+		"gemini-25-x":         gemini3,
+		"gemini-flash-latest": gemini3, "gemini-pro-latest": gemini3, "gemini-robotics-er-2-preview": otherFamily,
+		"gemma-4-31b-it": otherFamily,
+		"":               otherFamily, "gemini-": otherFamily, "my-model": otherFamily,
 	} {
 		if got := familyOf(model); got != want {
 			t.Errorf("%q: %d, want %d", model, got, want)
@@ -85,23 +91,27 @@ func answered(messages []llm.Message, resp *llm.Response, content ...llm.Part) [
 // The key is only in the header.
 func TestG12_OverLoopback(t *testing.T) {
 	server := fakellm.New(fakellm.Script(
-		fakellm.Turn{Thinking: "Where is it?", Text: "I look.", Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at": "<a>"}`)}, {Name: "look"}}},
+		fakellm.Turn{Thinking: "Where is it?", Text: "I look.",
+			Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at": "<a>"}`)}, {Name: "look"}}},
 		fakellm.Turn{Thinking: "Ah.", Text: "Done."},
 		fakellm.Turn{Text: "Bye."},
 	), fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultCut, After: 1}}})
 	srv := httptest.NewServer(server)
 	defer srv.Close()
-	p, err := New(Options{Name: "mine", APIKey: "key-1", BaseURL: srv.URL, HTTPClient: srv.Client(), Header: http.Header{"x-team": {"a"}}})
+	p, err := New(Options{Name: "mine", APIKey: "key-1", BaseURL: srv.URL, HTTPClient: srv.Client(),
+		Header: http.Header{"x-team": {"a"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &llm.Request{Model: "gemini-3-pro", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go.")}, Memo: new(llm.Memo),
+	req := &llm.Request{Model: "gemini-3-pro", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go.")},
+		Memo:   new(llm.Memo),
 		Effort: "low", Tools: []llm.ToolDefinition{{Name: "look"}}}
 	first, err := llm.Collect(p.Stream(t.Context(), req))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if calls := first.ToolCalls(); len(calls) != 2 || calls[0].Signature == "" || calls[1].Signature != "" || calls[0].Args != `{"at": "<a>"}` {
+	if calls := first.ToolCalls(); len(calls) != 2 || calls[0].Signature == "" || calls[1].Signature != "" ||
+		calls[0].Args != `{"at": "<a>"}` {
 		t.Errorf("%+v", calls)
 	}
 	req.Messages = answered(req.Messages, first, llm.Text{Text: "seen"})
@@ -113,12 +123,14 @@ func TestG12_OverLoopback(t *testing.T) {
 		t.Fatalf("%+v, %v", second, err)
 	}
 	req.Messages = append(answered(req.Messages, second), llm.User("Thanks."))
-	if third, err := llm.Collect(p.Stream(t.Context(), req)); err != nil || third.Text() != "Bye." { // the signature of a text was correct
+	// the signature of a text was correct
+	if third, err := llm.Collect(p.Stream(t.Context(), req)); err != nil || third.Text() != "Bye." {
 		t.Fatalf("%+v, %v", third, err)
 	}
 	got := server.Requests()
 	for _, r := range got {
-		if r.Header.Get("X-Goog-Api-Key") != "key-1" || r.Header.Get("X-Team") != "a" || r.Query.Encode() != "alt=sse" ||
+		if r.Header.Get("X-Goog-Api-Key") != "key-1" || r.Header.Get("X-Team") != "a" ||
+			r.Query.Encode() != "alt=sse" ||
 			strings.Contains(r.Path+string(r.Body), "key-1") {
 			t.Errorf("request %d: %s?%s %v", r.N, r.Path, r.Query.Encode(), r.Header)
 		}
@@ -136,7 +148,8 @@ func TestG12_OverLoopback(t *testing.T) {
 func TestG3_SyntheticCallIDs(t *testing.T) {
 	two := fakellm.Turn{Calls: []fakellm.Call{{Name: "look"}, {Name: "look"}}}
 	p := connect(t, fakellm.New(fakellm.Script(two, two, two), fakellm.Options{}))
-	req := &llm.Request{Model: "gemini-2.5-flash", Messages: []llm.Message{llm.User("Go.")}, Tools: []llm.ToolDefinition{{Name: "look"}}}
+	req := &llm.Request{Model: "gemini-2.5-flash", Messages: []llm.Message{llm.User("Go.")},
+		Tools: []llm.ToolDefinition{{Name: "look"}}}
 	seen := map[string]bool{}
 	for range 3 {
 		resp, err := llm.Collect(p.Stream(t.Context(), req))
@@ -169,20 +182,24 @@ func TestG3_SyntheticCallIDs(t *testing.T) {
 	}
 	// A conversation that was cut may contain an id that its length would produce again.
 	old := llm.Message{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: "call_3_1", Name: "a"}}}
-	if diff := cmp.Diff([]string{"call_3_0", "call_3_2"}, ids(llm.User("x"), old, llm.ToolResults(llm.ToolResult{CallID: "call_3_1"}))); diff != "" {
+	if diff := cmp.Diff([]string{"call_3_0", "call_3_2"},
+		ids(llm.User("x"), old, llm.ToolResults(llm.ToolResult{CallID: "call_3_1"}))); diff != "" {
 		t.Error(diff)
 	}
 }
 
 // A model that requires signatures of its own accepts a history of another provider.
 func TestG11_OtherProvidersHistory(t *testing.T) {
-	p := connect(t, fakellm.New(fakellm.Script(fakellm.Turn{}, fakellm.Turn{}, fakellm.Turn{Text: "Fine."}), fakellm.Options{}))
+	p := connect(t, fakellm.New(fakellm.Script(fakellm.Turn{}, fakellm.Turn{}, fakellm.Turn{Text: "Fine."}),
+		fakellm.Options{}))
 	step := func(provider, model, id string) []llm.Message {
 		return []llm.Message{
 			{Role: llm.RoleAssistant, Provider: provider, Model: model, Parts: llm.Parts{
 				llm.Thinking{Text: "Hm.", Signature: "theirs"}, llm.Text{Text: "I look.", Signature: "theirs"},
-				llm.ToolCall{ID: id, Name: "look", Args: `{"at":1}`, Signature: "theirs"}, llm.ToolCall{ID: id + "x", Name: "apply", Args: "*** Begin", Free: true}}},
-			llm.ToolResults(llm.ToolResult{CallID: id, Content: llm.TextParts("a")}, llm.ToolResult{CallID: id + "x", IsError: true}),
+				llm.ToolCall{ID: id, Name: "look", Args: `{"at":1}`, Signature: "theirs"},
+				llm.ToolCall{ID: id + "x", Name: "apply", Args: "*** Begin", Free: true}}},
+			llm.ToolResults(llm.ToolResult{CallID: id, Content: llm.TextParts("a")}, llm.ToolResult{CallID: id + "x",
+				IsError: true}),
 		}
 	}
 	messages := append([]llm.Message{llm.User("Go.")}, step("openai", "gpt-5", "fc_1|call_1")...)
@@ -193,7 +210,8 @@ func TestG11_OtherProvidersHistory(t *testing.T) {
 			t.Errorf("%s: %v", model, err)
 		}
 	}
-	for _, model := range []string{"gemini-2.0-flash", "my-model"} { // they would refuse the dummy, and can judge what 2.5 signed
+	// they would refuse the dummy, and can judge what 2.5 signed
+	for _, model := range []string{"gemini-2.0-flash", "my-model"} {
 		body, _ := encodingOf(p).Body(t, &llm.Request{Model: model, Messages: messages[:3], MaxTokens: 1})
 		if strings.Contains(body, noSignature) || strings.Contains(body, "theirs") {
 			t.Errorf("%s: %s", model, body)
@@ -241,8 +259,10 @@ func TestG3_ImagesOfResults(t *testing.T) {
 // Arguments that are no object cannot be sent in this API. It breaks off the response, which is
 // worth another attempt.
 func TestMalformedCall(t *testing.T) {
-	p := connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: "I look.", Calls: []fakellm.Call{{Name: "look", Raw: `{"at": "b`}}}), fakellm.Options{}))
-	events, err := providertest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
+	p := connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: "I look.",
+		Calls: []fakellm.Call{{Name: "look", Raw: `{"at": "b`}}}), fakellm.Options{}))
+	events, err := providertest.Contract(t,
+		p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Kind != llm.ErrStream || e.Code != "MALFORMED_FUNCTION_CALL" || !llm.Retryable(err) {
 		t.Errorf("%v after %d events", err, len(events))

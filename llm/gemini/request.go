@@ -26,11 +26,13 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 	}
 	model := familyOf(req.Model)
 	key := p.Name() + "\x00" + string('0'+rune(model)) // what a conversation's encoding depends on
-	var c conversation                                 // its state after this call; a later call may append to the memo's
+	// its state after this call; a later call may append to the memo's
+	var c conversation
 	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if !ok {
-			kept, from = &conversation{provider: p.Name(), model: model, names: &callNames{byID: map[string]string{}}}, 0
+			kept, from = &conversation{provider: p.Name(), model: model, names: &callNames{byID: map[string]string{}}},
+				0
 		}
 		if err := kept.add(req.Messages[from:]); err != nil {
 			return nil, err

@@ -28,7 +28,8 @@ type decoder struct {
 }
 
 func newDecoder(provider string, req *llm.Request, names *callNames, limit *llm.RateLimit) *decoder {
-	return &decoder{sent: len(req.Messages), names: names, resp: llm.Response{Provider: provider, Model: req.Model, RateLimit: limit}}
+	return &decoder{sent: len(req.Messages), names: names, resp: llm.Response{Provider: provider, Model: req.Model,
+		RateLimit: limit}}
 }
 
 // Out implements [api.Decoder].
@@ -167,7 +168,8 @@ func (d *decoder) close() error {
 func (d *decoder) Finish() llm.StreamEvent {
 	r := d.resp
 	r.Usage = d.usage.total()
-	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model, Parts: make(llm.Parts, 0, len(d.blocks))}
+	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model,
+		Parts: make(llm.Parts, 0, len(d.blocks))}
 	for _, b := range d.blocks {
 		r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
 	}

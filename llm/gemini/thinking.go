@@ -98,7 +98,8 @@ func effortBudget(effort string, pro bool) (int, error) {
 	case slices.Contains(efforts, effort):
 		return maxProBudget, nil
 	}
-	return 0, llm.Errorf(llm.ErrInvalidRequest, "unknown effort %q; this model supports %s", effort, strings.Join(efforts, ", "))
+	return 0, llm.Errorf(llm.ErrInvalidRequest, "unknown effort %q; this model supports %s", effort,
+		strings.Join(efforts, ", "))
 }
 
 // budgetConfig returns the configuration for a budget. The API counts thoughts as output, so the

@@ -102,7 +102,8 @@ func (c *conversation) addResponse(r llm.ToolResult) (rest []llm.Media, err erro
 // nestable reports whether media may stand in a function response: it needs bytes of a type that
 // Google lists for this.
 func nestable(m llm.Media) bool {
-	return m.URL == "" && slices.Contains([]string{"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"}, m.MIME)
+	return m.URL == "" && slices.Contains([]string{"image/png", "image/jpeg", "image/webp", "application/pdf",
+		"text/plain"}, m.MIME)
 }
 
 // addMedia refuses types that the API does not accept, before anything is sent. The API refuses
@@ -113,8 +114,9 @@ func (c *conversation) addMedia(m llm.Media) error {
 	known := kind == "audio" || kind == "video" || kind == "text" || m.MIME == "application/pdf" ||
 		slices.Contains([]string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}, m.MIME)
 	if !known && (m.URL == "" || m.MIME != "") { // the API can determine the type of a URL's content
-		return llm.Errorf(llm.ErrUnsupported, "media of type %q: the Gemini API takes png, jpeg, webp, heic and heif images, audio, "+
-			"video, pdf documents and text", m.MIME)
+		return llm.Errorf(llm.ErrUnsupported,
+			"media of type %q: the Gemini API takes png, jpeg, webp, heic and heif images, audio, "+
+				"video, pdf documents and text", m.MIME)
 	}
 	if c.role == wireUser && c.responses {
 		c.content(wireUser)

@@ -80,7 +80,8 @@ type wireUsage struct {
 
 // use takes over the counts of a later chunk.
 func (u *wireUsage) use(v wireUsage) {
-	for _, c := range []struct{ to, from *int }{{&u.Prompt, &v.Prompt}, {&u.Cached, &v.Cached}, {&u.ToolUse, &v.ToolUse},
+	for _, c := range []struct{ to, from *int }{{&u.Prompt, &v.Prompt}, {&u.Cached, &v.Cached},
+		{&u.ToolUse, &v.ToolUse},
 		{&u.Candidates, &v.Candidates}, {&u.Thoughts, &v.Thoughts}} {
 		if *c.from > 0 {
 			*c.to = *c.from
@@ -106,7 +107,8 @@ func finishReason(reason string, calls bool) llm.FinishReason {
 	case "MAX_TOKENS":
 		return llm.FinishLength
 	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR",
-		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "LANGUAGE": // LANGUAGE: one that the model may not use
+		// LANGUAGE: one that the model may not use
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "LANGUAGE":
 		return llm.FinishContentFilter
 	}
 	return llm.FinishOther // OTHER, TOO_MANY_TOOL_CALLS, NO_IMAGE, and reasons added later

@@ -25,7 +25,8 @@ func claude(turns ...fakellm.Turn) (client *llm.Client, stop func()) {
 // A Go function becomes a tool. The loop runs it and gives its result to the model.
 func ExampleGenerate() {
 	client, stop := claude(
-		fakellm.Turn{Calls: []fakellm.Call{{Name: "temperature", Args: []byte(`{"city":"Oslo"}`)}, {Name: "temperature", Args: []byte(`{"city":"Rome"}`)}}},
+		fakellm.Turn{Calls: []fakellm.Call{{Name: "temperature", Args: []byte(`{"city":"Oslo"}`)},
+			{Name: "temperature", Args: []byte(`{"city":"Rome"}`)}}},
 		fakellm.Turn{Text: "Rome is warmer."})
 	defer stop()
 
@@ -56,7 +57,8 @@ func ExampleStream() {
 	client, stop := claude(fakellm.Turn{Text: "Small waves, in the end, wear down the cliff."})
 	defer stop()
 
-	s := generate.Stream(context.Background(), client, generate.Options{Model: "claude-sonnet-4-5", Prompt: "One sentence about persistence."})
+	s := generate.Stream(context.Background(), client, generate.Options{Model: "claude-sonnet-4-5",
+		Prompt: "One sentence about persistence."})
 	for text, err := range s.Text() {
 		if err != nil {
 			log.Fatal(err)
@@ -77,7 +79,8 @@ func ExampleStream() {
 
 // Ask for a Go struct. Its schema is inferred, and the response is checked against it.
 func ExampleObject() {
-	client, stop := claude(fakellm.Turn{Calls: []fakellm.Call{{Name: "answer", Args: []byte(`{"name":"Ada","born":1815}`)}}})
+	client, stop := claude(fakellm.Turn{Calls: []fakellm.Call{{Name: "answer",
+		Args: []byte(`{"name":"Ada","born":1815}`)}}})
 	defer stop()
 
 	type person struct {

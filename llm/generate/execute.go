@@ -65,7 +65,8 @@ func (r *run) one(ctx context.Context, c llm.ToolCall) (llm.ToolResult, error) {
 	args, err := a.arguments(c)
 	if err != nil {
 		return refuse(fmt.Errorf("invalid arguments: %w", err),
-			"Error: invalid arguments for %s: %v. Nothing was run. Call it again with corrected arguments.", c.Name, err)
+			"Error: invalid arguments for %s: %v. Nothing was run. Call it again with corrected arguments.", c.Name,
+			err)
 	}
 	content, err := guarded(ctx, a, args)
 	if err != nil && len(content) == 0 {

@@ -149,10 +149,12 @@ func objectOf[T any](r *run) (T, error) {
 		return value, nil
 	}
 	var zero T
-	e := &llm.Error{Kind: llm.ErrNoObject, Provider: resp.Provider, Err: err, Raw: []byte(text[:min(len(text), maxRaw)]),
+	e := &llm.Error{Kind: llm.ErrNoObject, Provider: resp.Provider, Err: err,
+		Raw:     []byte(text[:min(len(text), maxRaw)]),
 		Message: "the response does not fit the schema: " + err.Error()}
 	if !whole(resp) {
-		e.Message = "the response was cut off (" + string(resp.Finish.Reason) + ") and does not fit the schema: " + err.Error()
+		e.Message = "the response was cut off (" + string(resp.Finish.Reason) + ") and does not fit the schema: " +
+			err.Error()
 	}
 	return zero, e
 }

@@ -30,14 +30,16 @@ func TestG9_ObjectNative(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	req := p.Requests()[0]
-	if len(req.Tools) != 0 || req.Format == nil || req.Format.Name != "answer" || !strings.Contains(string(req.Format.Schema), `"description":"the full name"`) {
+	if len(req.Tools) != 0 || req.Format == nil || req.Format.Name != "answer" ||
+		!strings.Contains(string(req.Format.Schema), `"description":"the full name"`) {
 		t.Errorf("%+v", req)
 	}
 }
 
 // A provider named anthropic is made to call a tool; the server checks the requests.
 func TestG9_ObjectByTool(t *testing.T) {
-	client, server := served(t, fakellm.Turn{Text: "Here:", Calls: []fakellm.Call{{Name: "answer", Args: []byte(alice)}}})
+	client, server := served(t,
+		fakellm.Turn{Text: "Here:", Calls: []fakellm.Call{{Name: "answer", Args: []byte(alice)}}})
 	got, res, err := generate.Object[person](t.Context(), client, generate.Options{Model: "m", Prompt: "who?"})
 	if err != nil || got.Name != "Alice" || len(res.OpenCalls()) != 1 {
 		t.Errorf("%+v, %v", got, err)
@@ -53,7 +55,8 @@ func TestG9_ObjectByTool(t *testing.T) {
 	if err := json.Unmarshal(server.Requests()[0].Body, &body); err != nil {
 		t.Fatal(err)
 	}
-	if len(body.Tools) != 1 || body.Tools[0].Name != "answer" || !slices.Equal(body.Tools[0].Schema.Required, []string{"name", "age"}) ||
+	if len(body.Tools) != 1 || body.Tools[0].Name != "answer" || !slices.Equal(body.Tools[0].Schema.Required,
+		[]string{"name", "age"}) ||
 		body.Choice.Type != "tool" || body.Choice.Name != "answer" || body.Output != nil {
 		t.Errorf("%+v", body)
 	}
@@ -77,7 +80,8 @@ func TestG9_ObjectModes(t *testing.T) {
 		}
 		p := llmtest.NewProvider(tt.provider, answer)
 		client := &llm.Client{Providers: []llm.Provider{p}}
-		got, _, err := generate.Object[person](t.Context(), client, generate.Options{Model: "m", Prompt: "who?", ObjectMode: tt.mode})
+		got, _, err := generate.Object[person](t.Context(), client, generate.Options{Model: "m", Prompt: "who?",
+			ObjectMode: tt.mode})
 		if err != nil || got.Name != "Alice" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -88,7 +92,8 @@ func TestG9_ObjectModes(t *testing.T) {
 }
 
 func TestG9_ObjectsOfOtherTypes(t *testing.T) {
-	client, p := scripted(llmtest.Text(`{"value":["a","b"]}`), llmtest.Text(`{"a":1}`), llmtest.Text(`{"value":"x"}`), llmtest.Text(`{"x":1.5}`))
+	client, p := scripted(llmtest.Text(`{"value":["a","b"]}`), llmtest.Text(`{"a":1}`), llmtest.Text(`{"value":"x"}`),
+		llmtest.Text(`{"x":1.5}`))
 	o := generate.Options{Model: "m", Prompt: "which?"}
 	list, _, err := generate.Object[[]string](t.Context(), client, o)
 	if err != nil || !slices.Equal(list, []string{"a", "b"}) {
@@ -120,7 +125,8 @@ func TestG9_ObjectsOfOtherTypes(t *testing.T) {
 
 func TestG9_NoObject(t *testing.T) {
 	cut := func(text string, reason llm.FinishReason) llmtest.Step {
-		return llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.TextParts(text)}, Finish: llm.Finish{Reason: reason}})
+		return llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.TextParts(text)},
+			Finish: llm.Finish{Reason: reason}})
 	}
 	for text, tt := range map[string]struct {
 		step llmtest.Step
@@ -130,14 +136,16 @@ func TestG9_NoObject(t *testing.T) {
 		`{"name":"Alice"}`:                {llmtest.Text(`{"name":"Alice"}`), "age"},
 		`{"name":"Alice","age":"thirty"}`: {llmtest.Text(`{"name":"Alice","age":"thirty"}`), "age"},
 		alice + alice:                     {llmtest.Text(alice + alice), "after top-level value"},
-		``:                                {cut("", llm.FinishContentFilter), "the response was cut off (content_filter)"},
-		`{"name":"Al`:                     {cut(`{"name":"Al`, llm.FinishLength), "the response was cut off (length)"},
+		``: {cut("", llm.FinishContentFilter),
+			"the response was cut off (content_filter)"},
+		`{"name":"Al`: {cut(`{"name":"Al`, llm.FinishLength), "the response was cut off (length)"},
 	} {
 		client, p := scripted(tt.step)
 		o := generate.Options{Model: "m", Prompt: "who?"}
 		got, res, err := generate.Object[person](t.Context(), client, o)
 		var e *llm.Error
-		if !errors.Is(err, llm.ErrNoObject) || !errors.As(err, &e) || string(e.Raw) != text || !strings.Contains(e.Message, tt.says) || e.Provider != "p" {
+		if !errors.Is(err, llm.ErrNoObject) || !errors.As(err, &e) || string(e.Raw) != text ||
+			!strings.Contains(e.Message, tt.says) || e.Provider != "p" {
 			t.Errorf("%s: %v", text, err)
 		}
 		if !cmp.Equal(got, person{}) || res.Text() != text || len(p.Requests()) != 1 {
@@ -161,7 +169,8 @@ func TestG9_ObjectConfiguration(t *testing.T) {
 	if _, _, err := generate.Object[person](t.Context(), client, o); !errors.Is(err, llm.ErrConfiguration) {
 		t.Errorf("no provider: %v", err)
 	}
-	o.Provider, o.ObjectMode, o.Tools = "", generate.ObjectTool, []generate.Tool{{ToolDefinition: llm.ToolDefinition{Name: "answer"}}}
+	o.Provider, o.ObjectMode, o.Tools = "", generate.ObjectTool,
+		[]generate.Tool{{ToolDefinition: llm.ToolDefinition{Name: "answer"}}}
 	if _, _, err := generate.Object[person](t.Context(), client, o); !errors.Is(err, llm.ErrConfiguration) {
 		t.Errorf("a tool of that name: %v", err)
 	}
@@ -175,8 +184,9 @@ func TestG9_ObjectConfiguration(t *testing.T) {
 func TestG9_ObjectWithTools(t *testing.T) {
 	look := llmtest.Calls(llmtest.Call("weather", cityArgs{City: "Oslo"}))
 	client, p := scripted(look, look, llmtest.Calls(llmtest.Call("answer", alice)))
-	got, res, err := generate.Object[person](t.Context(), client, generate.Options{Model: "m", Prompt: "who?", ObjectMode: generate.ObjectTool,
-		Tools: []generate.Tool{weatherTool}, MaxToolRounds: generate.Rounds(2)})
+	got, res, err := generate.Object[person](t.Context(), client, generate.Options{Model: "m", Prompt: "who?",
+		ObjectMode: generate.ObjectTool,
+		Tools:      []generate.Tool{weatherTool}, MaxToolRounds: generate.Rounds(2)})
 	if err != nil || got.Name != "Alice" || len(res.Steps) != 3 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -188,7 +198,8 @@ func TestG9_ObjectWithTools(t *testing.T) {
 		t.Error(diff)
 	}
 	client, _ = scripted(look, llmtest.Text(alice))
-	if got, _, err := generate.Object[person](t.Context(), client, generate.Options{Model: "m", Prompt: "who?", Tools: []generate.Tool{weatherTool}}); err != nil || got.Age != 30 {
+	if got, _, err := generate.Object[person](t.Context(), client, generate.Options{Model: "m", Prompt: "who?",
+		Tools: []generate.Tool{weatherTool}}); err != nil || got.Age != 30 {
 		t.Errorf("native: %+v, %v", got, err)
 	}
 }

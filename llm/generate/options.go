@@ -70,7 +70,8 @@ func (o *Options) rounds() int {
 func (o *Options) request() (*llm.Request, error) {
 	switch {
 	case o.Prompt != "" && len(o.Messages) > 0:
-		return nil, llm.Errorf(llm.ErrInvalidRequest, "both a prompt and messages were given: put the prompt into the messages")
+		return nil, llm.Errorf(llm.ErrInvalidRequest,
+			"both a prompt and messages were given: put the prompt into the messages")
 	case o.Prompt == "" && len(o.Messages) == 0:
 		return nil, llm.Errorf(llm.ErrInvalidRequest, "neither a prompt nor messages were given: set one of them")
 	}
@@ -81,8 +82,10 @@ func (o *Options) request() (*llm.Request, error) {
 	if o.System != "" {
 		messages = slices.Insert(messages, 0, llm.System(o.System))
 	}
-	req := &llm.Request{Provider: o.Provider, Model: o.Model, Messages: messages, ToolChoice: o.ToolChoice, Sequential: o.Sequential,
-		Effort: o.Effort, MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopP: o.TopP, Stop: o.Stop, Format: o.Format,
+	req := &llm.Request{Provider: o.Provider, Model: o.Model, Messages: messages, ToolChoice: o.ToolChoice,
+		Sequential: o.Sequential,
+		Effort:     o.Effort, MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopP: o.TopP, Stop: o.Stop,
+		Format:   o.Format,
 		CacheKey: o.CacheKey, NoCache: o.NoCache, Options: o.ProviderOptions, Memo: new(llm.Memo)}
 	for _, t := range o.Tools {
 		req.Tools = append(req.Tools, t.ToolDefinition)

@@ -49,10 +49,12 @@ func TestG9_OverEveryProvider(t *testing.T) {
 				t.Fatal(err)
 			}
 			client := &llm.Client{Providers: list[i : i+1]}
-			o := generate.Options{Model: "m-1", Prompt: "who?", System: "Be brief.", Tools: []generate.Tool{weatherTool}, ObjectMode: mode,
+			o := generate.Options{Model: "m-1", Prompt: "who?", System: "Be brief.",
+				Tools: []generate.Tool{weatherTool}, ObjectMode: mode,
 				Retry: llm.RetryPolicy{Max: -1}}
 			got, res, err := generate.Object[person](t.Context(), client, o)
-			if err != nil || !cmp.Equal(got, person{Name: "Alice", Age: 30}) || len(res.Steps) != 2 || len(server.Requests()) != 2 {
+			if err != nil || !cmp.Equal(got, person{Name: "Alice", Age: 30}) || len(res.Steps) != 2 ||
+				len(server.Requests()) != 2 {
 				t.Errorf("%s, mode %d: %+v, %v", name, mode, got, err)
 			}
 			if name != list[i].Name() {
@@ -76,15 +78,17 @@ func TestG11_SwitchingProviders(t *testing.T) {
 	for round := range 3 * len(list) {
 		name := list[round%len(list)].Name()
 		messages = llm.Repair(messages, name)
-		resp, err := client.Complete(t.Context(), &llm.Request{Provider: name, Model: "m-1", Messages: messages, Effort: "low",
-			Tools: []llm.ToolDefinition{weatherTool.ToolDefinition}})
+		resp, err := client.Complete(t.Context(), &llm.Request{Provider: name, Model: "m-1", Messages: messages,
+			Effort: "low",
+			Tools:  []llm.ToolDefinition{weatherTool.ToolDefinition}})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		messages = append(messages, resp.Message)
 		if round%2 == 0 { // otherwise the calls stay open
 			calls := resp.ToolCalls()
-			messages = append(messages, llm.ToolResults(llm.ToolResult{CallID: calls[1].ID, Name: calls[1].Name, Content: llm.TextParts("warm")}), llm.User("and?"))
+			messages = append(messages, llm.ToolResults(llm.ToolResult{CallID: calls[1].ID, Name: calls[1].Name,
+				Content: llm.TextParts("warm")}), llm.User("and?"))
 		}
 	}
 }

@@ -15,8 +15,10 @@ import (
 )
 
 func TestG9_Stream(t *testing.T) {
-	client, _ := served(t, fakellm.Turn{Text: "I look.", Calls: []fakellm.Call{call("Oslo")}}, fakellm.Turn{Text: "It is sunny in Oslo."})
-	s := generate.Stream(t.Context(), client, generate.Options{Model: "m", Prompt: "go", Tools: []generate.Tool{weatherTool}})
+	client, _ := served(t, fakellm.Turn{Text: "I look.", Calls: []fakellm.Call{call("Oslo")}},
+		fakellm.Turn{Text: "It is sunny in Oslo."})
+	s := generate.Stream(t.Context(), client, generate.Options{Model: "m", Prompt: "go",
+		Tools: []generate.Tool{weatherTool}})
 	var got []string
 	var last llm.StreamEvent
 	for ev, err := range s.Events() {
@@ -53,7 +55,8 @@ func TestG9_StepFinishComesAfterTheTools(t *testing.T) {
 	tool := weatherTool
 	tool.Execute = func(context.Context, string) (llm.Parts, error) { order = append(order, "ran"); return nil, nil }
 	client, _ := scripted(llmtest.Calls(llmtest.Call("weather", cityArgs{City: "x"})), llmtest.Text("ok"))
-	for ev, err := range generate.Stream(t.Context(), client, generate.Options{Model: "m", Prompt: "go", Tools: []generate.Tool{tool}}).Events() {
+	for ev, err := range generate.Stream(t.Context(), client, generate.Options{Model: "m", Prompt: "go",
+		Tools: []generate.Tool{tool}}).Events() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +96,8 @@ func TestG9_StreamEndings(t *testing.T) {
 			break
 		}
 	}
-	if res, err := left.Result(); !errors.Is(err, llm.ErrAborted) || res == nil || len(res.Steps) != 0 || res.Text() != "" || res.OpenCalls() != nil {
+	if res, err := left.Result(); !errors.Is(err, llm.ErrAborted) || res == nil || len(res.Steps) != 0 ||
+		res.Text() != "" || res.OpenCalls() != nil {
 		t.Errorf("left: %+v, %v", res, err)
 	}
 	failed := generate.Stream(t.Context(), client, o)

@@ -28,10 +28,13 @@ func TestG9_EachStepIsRetried(t *testing.T) {
 		client, p := scripted(down, down, llmtest.Calls(llmtest.Call("count", nil)), down, torn, llmtest.Text("ok"))
 		begin := time.Now()
 		res, err := generate.Generate(t.Context(), client, o)
-		if err != nil || res.Text() != "ok" || runs != 1 || len(res.Steps) != 2 || len(p.Requests()) != 6 || time.Since(begin) != 6*time.Second {
-			t.Errorf("%v: %d runs, %d steps, %d calls in %v", err, runs, len(res.Steps), len(p.Requests()), time.Since(begin))
+		if err != nil || res.Text() != "ok" || runs != 1 || len(res.Steps) != 2 || len(p.Requests()) != 6 ||
+			time.Since(begin) != 6*time.Second {
+			t.Errorf("%v: %d runs, %d steps, %d calls in %v", err, runs, len(res.Steps), len(p.Requests()),
+				time.Since(begin))
 		}
-		if want := []time.Duration{time.Second, 2 * time.Second, time.Second, 2 * time.Second}; !slices.Equal(told, want) {
+		if want := []time.Duration{time.Second, 2 * time.Second, time.Second, 2 * time.Second}; !slices.Equal(told,
+			want) {
 			t.Errorf("OnRetry was told of %v, want %v", told, want)
 		}
 
@@ -77,13 +80,21 @@ func TestG9_Timeouts(t *testing.T) {
 		took  time.Duration
 		done  int // steps
 	}{
-		"no limit":           {generate.Options{}, []llmtest.Step{calls, gate(time.Hour, llmtest.Text("ok"))}, "", time.Hour + 10*time.Second, 2},
-		"within":             {generate.Options{Timeout: 31 * time.Second, StepTimeout: 11 * time.Second}, []llmtest.Step{gate(10*time.Second, calls), gate(10*time.Second, llmtest.Text("ok"))}, "", 30 * time.Second, 2},
-		"step":               {generate.Options{StepTimeout: 5 * time.Second}, []llmtest.Step{llmtest.Hang()}, "the model call of one step took longer than 5s (timeout)", 5 * time.Second, 0},
-		"second step":        {generate.Options{StepTimeout: 5 * time.Second}, []llmtest.Step{calls, llmtest.Hang()}, "the model call of one step took longer than 5s", 15 * time.Second, 1},
-		"step with retries":  {generate.Options{StepTimeout: 5 * time.Second}, []llmtest.Step{busy}, "the model call of one step took longer than 5s", 5 * time.Second, 0},
-		"total":              {generate.Options{Timeout: 12 * time.Second, StepTimeout: time.Minute}, []llmtest.Step{calls, llmtest.Hang()}, "generating took longer than 12s (timeout)", 12 * time.Second, 1},
-		"total, while tools": {generate.Options{Timeout: 2 * time.Second}, []llmtest.Step{calls}, "generating took longer than 2s", 2 * time.Second, 1},
+		"no limit": {generate.Options{}, []llmtest.Step{calls, gate(time.Hour, llmtest.Text("ok"))}, "",
+			time.Hour + 10*time.Second, 2},
+		"within": {generate.Options{Timeout: 31 * time.Second, StepTimeout: 11 * time.Second},
+			[]llmtest.Step{gate(10*time.Second, calls), gate(10*time.Second, llmtest.Text("ok"))}, "", 30 * time.Second,
+			2},
+		"step": {generate.Options{StepTimeout: 5 * time.Second}, []llmtest.Step{llmtest.Hang()},
+			"the model call of one step took longer than 5s (timeout)", 5 * time.Second, 0},
+		"second step": {generate.Options{StepTimeout: 5 * time.Second}, []llmtest.Step{calls, llmtest.Hang()},
+			"the model call of one step took longer than 5s", 15 * time.Second, 1},
+		"step with retries": {generate.Options{StepTimeout: 5 * time.Second}, []llmtest.Step{busy},
+			"the model call of one step took longer than 5s", 5 * time.Second, 0},
+		"total": {generate.Options{Timeout: 12 * time.Second, StepTimeout: time.Minute},
+			[]llmtest.Step{calls, llmtest.Hang()}, "generating took longer than 12s (timeout)", 12 * time.Second, 1},
+		"total, while tools": {generate.Options{Timeout: 2 * time.Second}, []llmtest.Step{calls},
+			"generating took longer than 2s", 2 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -94,7 +105,8 @@ func TestG9_Timeouts(t *testing.T) {
 				if took := time.Since(begin); took != tt.took || len(res.Steps) != tt.done {
 					t.Errorf("%d steps in %v, want %d in %v", len(res.Steps), took, tt.done, tt.took)
 				}
-				if tt.says == "" && err != nil || tt.says != "" && (!errors.Is(err, llm.ErrTimeout) || llm.KindOf(err) != "timeout" || !strings.Contains(err.Error(), tt.says)) {
+				if tt.says == "" && err != nil || tt.says != "" && (!errors.Is(err, llm.ErrTimeout) ||
+					llm.KindOf(err) != "timeout" || !strings.Contains(err.Error(), tt.says)) {
 					t.Errorf("error %v", err)
 				}
 			})
@@ -105,9 +117,14 @@ func TestG9_Timeouts(t *testing.T) {
 func TestG9_TheCallersContextIsNoTimeout(t *testing.T) {
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	stop := generate.Func("stop", "", func(context.Context, struct{}) (string, error) { cancel(enough); return "", nil })
+	stop := generate.Func("stop", "", func(context.Context, struct{}) (string, error) {
+		cancel(enough)
+		return "",
+			nil
+	})
 	client, p := scripted(llmtest.Calls(llmtest.Call("stop", nil)))
-	res, err := generate.Generate(ctx, client, generate.Options{Model: "m", Prompt: "go", Tools: []generate.Tool{stop}, Timeout: time.Hour, StepTimeout: time.Hour})
+	res, err := generate.Generate(ctx, client, generate.Options{Model: "m", Prompt: "go", Tools: []generate.Tool{stop},
+		Timeout: time.Hour, StepTimeout: time.Hour})
 	if !errors.Is(err, llm.ErrAborted) || !errors.Is(err, enough) || len(res.Steps) != 1 || len(p.Requests()) != 1 {
 		t.Errorf("%v, %d steps", err, len(res.Steps))
 	}

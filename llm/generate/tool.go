@@ -93,7 +93,8 @@ func prepare(tools []Tool) (map[string]*active, error) {
 		if t.Grammar == nil && len(t.Parameters) > 0 {
 			schema, err := resolve(t.Parameters)
 			if err != nil {
-				return nil, llm.Errorf(llm.ErrConfiguration, "tool %q: its parameters are not a valid JSON Schema: %v", t.Name, err)
+				return nil, llm.Errorf(llm.ErrConfiguration, "tool %q: its parameters are not a valid JSON Schema: %v",
+					t.Name, err)
 			}
 			a.schema = schema
 		}

@@ -24,9 +24,11 @@ func ExampleNewProvider() {
 	provider := llmtest.NewProvider("test",
 		llmtest.Error(llm.Errorf(llm.ErrOverloaded, "try later")),
 		llmtest.Calls(llmtest.Call("temperature", map[string]string{"city": "Oslo"})))
-	client := &llm.Client{Providers: []llm.Provider{provider}, Middleware: []llm.Middleware{llm.Retry(llm.RetryPolicy{Base: time.Millisecond}, nil)}}
+	client := &llm.Client{Providers: []llm.Provider{provider},
+		Middleware: []llm.Middleware{llm.Retry(llm.RetryPolicy{Base: time.Millisecond}, nil)}}
 
-	resp, err := client.Complete(context.Background(), &llm.Request{Model: "model-1", Messages: []llm.Message{llm.User("How warm is it in Oslo?")}})
+	resp, err := client.Complete(context.Background(), &llm.Request{Model: "model-1",
+		Messages: []llm.Message{llm.User("How warm is it in Oslo?")}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -48,7 +50,8 @@ func ExampleGate() {
 		<-started
 		cancel()
 	}()
-	_, err := llm.Collect(provider.Stream(ctx, &llm.Request{Model: "model-1", Messages: []llm.Message{llm.User("Hello?")}}))
+	_, err := llm.Collect(provider.Stream(ctx, &llm.Request{Model: "model-1",
+		Messages: []llm.Message{llm.User("Hello?")}}))
 	fmt.Println(errors.Is(err, llm.ErrAborted))
 	// Output: true
 }
@@ -63,11 +66,13 @@ func ExampleRecorder() {
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "hello.json")
 	ask := func(key string, transport http.RoundTripper) string {
-		p, err := anthropic.New(anthropic.Options{APIKey: key, BaseURL: server.URL, HTTPClient: &http.Client{Transport: transport}})
+		p, err := anthropic.New(anthropic.Options{APIKey: key, BaseURL: server.URL,
+			HTTPClient: &http.Client{Transport: transport}})
 		if err != nil {
 			log.Fatal(err)
 		}
-		resp, err := llm.Collect(p.Stream(context.Background(), &llm.Request{Model: "claude-sonnet-5-5", Messages: []llm.Message{llm.User("Hello?")}}))
+		resp, err := llm.Collect(p.Stream(context.Background(), &llm.Request{Model: "claude-sonnet-5-5",
+			Messages: []llm.Message{llm.User("Hello?")}}))
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -103,7 +108,8 @@ func ExampleRecorder() {
 // A conversation that is only appended to is read from the vendor's cache. The meter finds the
 // request that changed an older message.
 func ExampleMeter() {
-	meter := llmtest.NewMeter(fakellm.New(fakellm.Script(fakellm.Turn{Text: "One."}, fakellm.Turn{Text: "Two."}), fakellm.Options{}))
+	meter := llmtest.NewMeter(fakellm.New(fakellm.Script(fakellm.Turn{Text: "One."}, fakellm.Turn{Text: "Two."}),
+		fakellm.Options{}))
 	server := httptest.NewServer(meter)
 	defer server.Close()
 	p, err := anthropic.New(anthropic.Options{APIKey: "a-key", BaseURL: server.URL})
@@ -113,7 +119,8 @@ func ExampleMeter() {
 
 	messages := []llm.Message{llm.User("Count.")}
 	for range 2 {
-		resp, err := llm.Collect(p.Stream(context.Background(), &llm.Request{Model: "claude-sonnet-5-5", Messages: messages}))
+		resp, err := llm.Collect(p.Stream(context.Background(), &llm.Request{Model: "claude-sonnet-5-5",
+			Messages: messages}))
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -123,7 +130,8 @@ func ExampleMeter() {
 
 	messages = slices.Clone(messages)
 	messages[0] = llm.User("Count quickly.")
-	if _, err := llm.Collect(p.Stream(context.Background(), &llm.Request{Model: "claude-sonnet-5-5", Messages: messages})); err != nil {
+	if _, err := llm.Collect(p.Stream(context.Background(), &llm.Request{Model: "claude-sonnet-5-5",
+		Messages: messages})); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(len(meter.Breaks()))

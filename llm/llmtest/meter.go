@@ -69,9 +69,11 @@ func (m *Meter) measure(body []byte) {
 		return
 	case m.last == nil:
 	case now.head != m.last.head:
-		m.breaks = append(m.breaks, fmt.Sprintf("request %d: system prompt or tools differ: %s", m.count, difference(m.last.head, now.head)))
+		m.breaks = append(m.breaks, fmt.Sprintf("request %d: system prompt or tools differ: %s", m.count,
+			difference(m.last.head, now.head)))
 	case !strings.HasPrefix(now.messages, m.last.messages):
-		m.breaks = append(m.breaks, fmt.Sprintf("request %d: messages differ: %s", m.count, difference(m.last.messages, now.messages)))
+		m.breaks = append(m.breaks, fmt.Sprintf("request %d: messages differ: %s", m.count,
+			difference(m.last.messages, now.messages)))
 	}
 	m.last = now
 }

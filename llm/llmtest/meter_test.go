@@ -16,12 +16,18 @@ func TestMeter(t *testing.T) {
 		name, second, want string // want is part of the break; empty for none
 	}{
 		{"more messages", `{"system":"s","tools":[{"name":"a"}],"messages":[{"role":"user","content":[{"text":"hi"}]},{"role":"assistant"}],"max_tokens":2}`, ""},
-		{"more in the last message", `{"system":"s","tools":[{"name":"a"}],"messages":[{"role":"user","content":[{"text":"hi"},{"text":"you"}]}]}`, ""},
+		{"more in the last message",
+			`{"system":"s","tools":[{"name":"a"}],"messages":[{"role":"user","content":[{"text":"hi"},{"text":"you"}]}]}`, ""},
 		{"the same again", first, ""},
-		{"another system prompt", `{"system":"t","tools":[{"name":"a"}],"messages":[{"role":"user","content":[{"text":"hi"}]}]}`, "system prompt"},
-		{"another tool", `{"system":"s","tools":[{"name":"b"}],"messages":[{"role":"user","content":[{"text":"hi"}]}]}`, "tools"},
+		{"another system prompt",
+			`{"system":"t","tools":[{"name":"a"}],"messages":[{"role":"user","content":[{"text":"hi"}]}]}`,
+			"system prompt"},
+		{"another tool", `{"system":"s","tools":[{"name":"b"}],"messages":[{"role":"user","content":[{"text":"hi"}]}]}`,
+			"tools"},
 		{"a changed message", `{"system":"s","tools":[{"name":"a"}],"messages":[{"role":"user","content":[{"text":"ho"}]}]}`, "messages differ"},
-		{"the same message in other bytes", `{"system":"s","tools":[{"name":"a"}],"messages":[{"role":"user", "content":[{"text":"hi"}]}]}`, "messages differ"},
+		{"the same message in other bytes",
+			`{"system":"s","tools":[{"name":"a"}],"messages":[{"role":"user", "content":[{"text":"hi"}]}]}`,
+			"messages differ"},
 		{"no JSON", `{`, "no JSON"},
 	}
 	for _, tt := range tests {

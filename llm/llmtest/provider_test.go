@@ -26,15 +26,18 @@ func TestProvider(t *testing.T) {
 	broken := llm.Errorf(llm.ErrStream, "torn")
 	p := llmtest.NewProvider("fake",
 		llmtest.Text("two words"),
-		llmtest.Calls(llmtest.Call("read", map[string]any{"path": "a"}), llmtest.Call("list", nil), llmtest.Call("odd", "{broken")),
-		llmtest.Answer(llm.Thinking{Text: "hm hm", Signature: "s"}, llm.Text{Text: ""}, llm.Opaque{Provider: "fake", Data: "{}"}),
+		llmtest.Calls(llmtest.Call("read", map[string]any{"path": "a"}), llmtest.Call("list", nil),
+			llmtest.Call("odd", "{broken")),
+		llmtest.Answer(llm.Thinking{Text: "hm hm", Signature: "s"}, llm.Text{Text: ""},
+			llm.Opaque{Provider: "fake", Data: "{}"}),
 		llmtest.Error(llm.Errorf(llm.ErrRateLimit, "slow down")),
 		llmtest.Torn("half an", broken),
 		llmtest.TornParts(broken, llm.Text{Text: "I look."}, llmtest.Call("read", `{"path":`)),
 		llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
 			return llmtest.Text("you said " + req.Messages[0].Parts.Text())
 		}),
-		llmtest.Respond(llm.Response{ID: "x", Model: "other", Usage: llm.Usage{Input: 7}, Finish: llm.Finish{Reason: llm.FinishLength}}),
+		llmtest.Respond(llm.Response{ID: "x", Model: "other", Usage: llm.Usage{Input: 7},
+			Finish: llm.Finish{Reason: llm.FinishLength}}),
 	)
 	next := func() (*llm.Response, error) {
 		events, err := providertest.Contract(t, p.Stream(t.Context(), ask("hi")))
@@ -44,7 +47,8 @@ func TestProvider(t *testing.T) {
 		return events[len(events)-1].Response, nil
 	}
 	resp, err := next()
-	if err != nil || resp.Text() != "two words" || resp.Provider != "fake" || resp.Message.Provider != "fake" || resp.Message.Model != "m-1" ||
+	if err != nil || resp.Text() != "two words" || resp.Provider != "fake" || resp.Message.Provider != "fake" ||
+		resp.Message.Model != "m-1" ||
 		resp.Finish.Reason != llm.FinishStop || resp.Usage.Input == 0 || resp.Usage.Output == 0 {
 		t.Fatalf("%+v, %v", resp, err)
 	}
@@ -64,7 +68,8 @@ func TestProvider(t *testing.T) {
 	if resp, err = next(); err != nil || resp.Text() != "you said hi" {
 		t.Errorf("%+v, %v", resp, err)
 	}
-	if resp, err = next(); err != nil || resp.ID != "x" || resp.Model != "other" || resp.Usage.Input != 7 || resp.Finish.Reason != llm.FinishLength {
+	if resp, err = next(); err != nil || resp.ID != "x" || resp.Model != "other" || resp.Usage.Input != 7 ||
+		resp.Finish.Reason != llm.FinishLength {
 		t.Errorf("%+v, %v", resp, err)
 	}
 	if _, err := next(); !errors.Is(err, llm.ErrConfiguration) || p.Left() != 0 {
@@ -92,8 +97,9 @@ var errGivenUp = errors.New("given up")
 func TestCancelling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
-		for name, step := range map[string]llmtest.Step{"hang": llmtest.Hang(), "hang after": llmtest.HangAfter(llm.Text{Text: "a b"}),
-			"gate": llmtest.Gate(nil, open, llmtest.Text("x"))} {
+		for name, step := range map[string]llmtest.Step{"hang": llmtest.Hang(),
+			"hang after": llmtest.HangAfter(llm.Text{Text: "a b"}),
+			"gate":       llmtest.Gate(nil, open, llmtest.Text("x"))} {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Hour, func() { cancel(errGivenUp) })
 			_, err := providertest.Contract(t, llmtest.NewProvider("fake", step).Stream(ctx, ask("hi")))
@@ -164,7 +170,8 @@ func TestContractFindsBreaches(t *testing.T) {
 	start, text := event{Type: llm.EventStart}, event{Type: llm.EventTextStart}
 	delta, end := event{Type: llm.EventTextDelta, Delta: "x"}, event{Type: llm.EventTextEnd}
 	finish := func(parts ...llm.Part) event {
-		return event{Type: llm.EventFinish, Response: &llm.Response{Provider: "p", Finish: llm.Finish{Reason: llm.FinishStop},
+		return event{Type: llm.EventFinish, Response: &llm.Response{Provider: "p",
+			Finish:  llm.Finish{Reason: llm.FinishStop},
 			Message: llm.Message{Role: llm.RoleAssistant, Provider: "p", Parts: parts}}}
 	}
 	failure := error(llm.Errorf(llm.ErrStream, "x"))
@@ -172,23 +179,24 @@ func TestContractFindsBreaches(t *testing.T) {
 		events []any
 		bad    bool
 	}{
-		"good":                   {[]any{start, text, delta, end, finish(llm.Text{Text: "x"})}, false},
-		"good error":             {[]any{start, text, delta, failure}, false},
-		"silence":                {[]any{start, text, delta, end}, true},
-		"no start":               {[]any{text, delta, end, finish(llm.Text{Text: "x"})}, true},
-		"two errors":             {[]any{failure, failure}, true},
-		"event after error":      {[]any{start, failure, text}, true},
-		"event after finish":     {[]any{start, finish(), text}, true},
-		"error after finish":     {[]any{start, finish(), failure}, true},
-		"plain error":            {[]any{errors.New("x")}, true},
-		"block left open":        {[]any{start, text, delta, finish(llm.Text{Text: "x"})}, true},
-		"delta without block":    {[]any{start, delta, finish()}, true},
-		"delta after end":        {[]any{start, text, end, delta, finish(llm.Text{})}, true},
-		"block twice":            {[]any{start, text, end, text, end, finish(llm.Text{}, llm.Text{})}, true},
-		"other text":             {[]any{start, text, delta, end, finish(llm.Text{Text: "y"})}, true},
-		"lost block":             {[]any{start, text, delta, end, finish()}, true},
-		"part from nowhere":      {[]any{start, finish(llm.Text{Text: "x"})}, true},
-		"call without id":        {[]any{start, event{Type: llm.EventCallStart}, event{Type: llm.EventCallEnd}, finish(llm.ToolCall{})}, true},
+		"good":                {[]any{start, text, delta, end, finish(llm.Text{Text: "x"})}, false},
+		"good error":          {[]any{start, text, delta, failure}, false},
+		"silence":             {[]any{start, text, delta, end}, true},
+		"no start":            {[]any{text, delta, end, finish(llm.Text{Text: "x"})}, true},
+		"two errors":          {[]any{failure, failure}, true},
+		"event after error":   {[]any{start, failure, text}, true},
+		"event after finish":  {[]any{start, finish(), text}, true},
+		"error after finish":  {[]any{start, finish(), failure}, true},
+		"plain error":         {[]any{errors.New("x")}, true},
+		"block left open":     {[]any{start, text, delta, finish(llm.Text{Text: "x"})}, true},
+		"delta without block": {[]any{start, delta, finish()}, true},
+		"delta after end":     {[]any{start, text, end, delta, finish(llm.Text{})}, true},
+		"block twice":         {[]any{start, text, end, text, end, finish(llm.Text{}, llm.Text{})}, true},
+		"other text":          {[]any{start, text, delta, end, finish(llm.Text{Text: "y"})}, true},
+		"lost block":          {[]any{start, text, delta, end, finish()}, true},
+		"part from nowhere":   {[]any{start, finish(llm.Text{Text: "x"})}, true},
+		"call without id": {[]any{start, event{Type: llm.EventCallStart}, event{Type: llm.EventCallEnd},
+			finish(llm.ToolCall{})}, true},
 		"finish without answer":  {[]any{start, event{Type: llm.EventFinish}}, true},
 		"delta of another block": {[]any{start, text, event{Type: llm.EventCallDelta}, end, finish(llm.Text{})}, true},
 	} {

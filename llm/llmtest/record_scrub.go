@@ -19,14 +19,16 @@ const (
 
 // plainHeaders lists the headers that a recording keeps: those that providers use and that tell
 // nothing about an account.
-var plainHeaders = []string{"Accept", "Content-Type", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta", "Openai-Version",
+var plainHeaders = []string{"Accept", "Content-Type", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta",
+	"Openai-Version",
 	"Request-Id", "X-Request-Id", "Retry-After", "Retry-After-Ms", "X-Should-Retry"}
 
 // plainPrefixes lists more of them by their prefix.
 var plainPrefixes = []string{"Anthropic-Ratelimit-", "X-Ratelimit-"}
 
 // secretHeaders lists headers whose values must not be recorded anywhere.
-var secretHeaders = []string{"Authorization", "Proxy-Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "X-Auth-Token",
+var secretHeaders = []string{"Authorization", "Proxy-Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key",
+	"X-Auth-Token",
 	"Cookie", "Set-Cookie", "Openai-Organization", "Openai-Project", "Anthropic-Organization-Id", "X-Goog-User-Project"}
 
 // secretParams lists query parameters whose values must not be recorded anywhere.
@@ -81,7 +83,8 @@ func (s *scrubber) add(secrets ...string) {
 		if err != nil { // strings have no errors
 			quoted = []byte(secret)
 		}
-		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`)} {
+		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret),
+			strings.Trim(string(quoted), `"`)} {
 			if !slices.Contains(s.secrets, form) {
 				s.secrets = append(s.secrets, form)
 			}

@@ -41,7 +41,8 @@ var canaries = map[string]string{
 // leaky serves a response that returns every secret in its headers and body.
 func leaky(w http.ResponseWriter, r *http.Request) {
 	for name, value := range map[string]string{"Set-Cookie": "__cf=" + canaries["set-cookie"] + "; Path=/v1/x; Secure",
-		"Anthropic-Organization-Id": canaries["organization"], "X-Account": canaries["account's name"], "Request-Id": "req_1",
+		"Anthropic-Organization-Id": canaries["organization"], "X-Account": canaries["account's name"],
+		"Request-Id":               "req_1",
 		"X-Ratelimit-Limit-Tokens": "9", "Content-Type": "text/plain"} {
 		w.Header().Set(name, value)
 	}
@@ -50,8 +51,10 @@ func leaky(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(err)
 	}
-	said := strings.Join([]string{r.Header.Get("X-Api-Key"), r.Header.Get("Authorization"), r.Header.Get("X-Goog-Api-Key"), r.Header.Get("Cookie"),
-		r.URL.RawQuery, r.URL.Query().Get("key"), canaries["set-cookie"], canaries["organization"], canaries["other org"], canaries["other key"], string(body)}, " | ")
+	said := strings.Join([]string{r.Header.Get("X-Api-Key"), r.Header.Get("Authorization"),
+		r.Header.Get("X-Goog-Api-Key"), r.Header.Get("Cookie"),
+		r.URL.RawQuery, r.URL.Query().Get("key"), canaries["set-cookie"], canaries["organization"],
+		canaries["other org"], canaries["other key"], string(body)}, " | ")
 	for _, c := range []byte(said) { // byte by byte, so that pieces split secrets
 		w.Write([]byte{c})
 		http.NewResponseController(w).Flush()
@@ -76,13 +79,16 @@ func record(t *testing.T, h http.Handler) (path string, client *http.Client, sto
 func TestG12_RecordingHasNoSecrets(t *testing.T) {
 	path, client, stop := record(t, http.HandlerFunc(leaky))
 	body := `{"user":"` + canaries["key"] + `","quoted":"canary\"quoted\\key","model":"m"}`
-	req, err := http.NewRequest("POST", "http://u:canary-password@x.test/v1/x?alt=sse&key=canary+query+%26+more", strings.NewReader(body))
+	req, err := http.NewRequest("POST", "http://u:canary-password@x.test/v1/x?alt=sse&key=canary+query+%26+more",
+		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{"X-Api-Key": canaries["key"], "Authorization": "Bearer " + canaries["bearer"],
-		"X-Goog-Api-Key": canaries["goog key"], "Cookie": "a=b; session=" + canaries["cookie"], "Openai-Organization": canaries["organization"],
-		"Api-Key": canaries["quoted"], "X-Mine": canaries["header"], "Anthropic-Version": "2023-06-01"} {
+	for name, value := range map[string]string{"X-Api-Key": canaries["key"],
+		"Authorization":  "Bearer " + canaries["bearer"],
+		"X-Goog-Api-Key": canaries["goog key"], "Cookie": "a=b; session=" + canaries["cookie"],
+		"Openai-Organization": canaries["organization"],
+		"Api-Key":             canaries["quoted"], "X-Mine": canaries["header"], "Anthropic-Version": "2023-06-01"} {
 		req.Header.Set(name, value)
 	}
 	resp, err := client.Do(req)
@@ -115,10 +121,12 @@ func TestG12_RecordingHasNoSecrets(t *testing.T) {
 	if err := json.Unmarshal(file, &x); err != nil {
 		t.Fatal(err)
 	}
-	if body := x.Response.Body; strings.Contains(body, "canary") || !strings.Contains(body, "REDACTED | Bearer REDACTED | ") && !strings.Contains(body, "REDACTED | REDACTED | ") {
+	if body := x.Response.Body; strings.Contains(body, "canary") ||
+		!strings.Contains(body, "REDACTED | Bearer REDACTED | ") && !strings.Contains(body, "REDACTED | REDACTED | ") {
 		t.Errorf("secrets lie across the pieces of the body: %s", body)
 	}
-	for _, kept := range []string{`"/v1/x?alt=sse&key=REDACTED"`, `"user": "REDACTED"`, `"model": "m"`, `"2023-06-01"`, `"req_1"`, `"X-Ratelimit-Limit-Tokens"`, `"status": 401`} {
+	for _, kept := range []string{`"/v1/x?alt=sse&key=REDACTED"`, `"user": "REDACTED"`, `"model": "m"`, `"2023-06-01"`,
+		`"req_1"`, `"X-Ratelimit-Limit-Tokens"`, `"status": 401`} {
 		if !bytes.Contains(file, []byte(kept)) {
 			t.Errorf("%s is not in the file:\n%s", kept, file)
 		}
@@ -144,11 +152,12 @@ func request(text string) *llm.Request {
 // What was recorded through a provider can be replayed with another key and without a server:
 // events, errors and breaks alike.
 func TestRecordAndReplay(t *testing.T) {
-	server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "né 😀 <b> and some more words, so that it takes deltas."}), fakellm.Options{Faults: map[int]fakellm.Fault{
-		2: {Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "7"}},
-		3: {Kind: fakellm.FaultCut, After: 2},
-		4: {Kind: fakellm.FaultReset},
-	}})
+	server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "né 😀 <b> and some more words, so that it takes deltas."}),
+		fakellm.Options{Faults: map[int]fakellm.Fault{
+			2: {Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "7"}},
+			3: {Kind: fakellm.FaultCut, After: 2},
+			4: {Kind: fakellm.FaultReset},
+		}})
 	path, client, stop := record(t, server)
 	play := func(p llm.Provider) (got []string) {
 		for i := range 5 {
@@ -165,7 +174,8 @@ func TestRecordAndReplay(t *testing.T) {
 	}
 	recorded := play(provider(t, client, "sk-real-0123456789"))
 	stop()
-	if all := strings.Join(recorded, "|"); !strings.Contains(all, "rate_limit 429 7s") || !strings.Contains(all, "stream 200") ||
+	if all := strings.Join(recorded, "|"); !strings.Contains(all, "rate_limit 429 7s") ||
+		!strings.Contains(all, "stream 200") ||
 		!strings.Contains(all, "network") || !strings.HasSuffix(all, "finish") {
 		t.Fatalf("the faults did not happen: %s", all)
 	}
@@ -188,7 +198,8 @@ func TestRecordAndReplay(t *testing.T) {
 
 func TestReplayMismatch(t *testing.T) {
 	path, client, stop := record(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: "ok"}), fakellm.Options{}))
-	if _, err := llm.Collect(provider(t, client, "key-0123456789").Stream(t.Context(), request("What is the matter with the first question?"))); err != nil {
+	if _, err := llm.Collect(provider(t, client, "key-0123456789").Stream(t.Context(),
+		request("What is the matter with the first question?"))); err != nil {
 		t.Fatal(err)
 	}
 	stop()
@@ -199,18 +210,24 @@ func TestReplayMismatch(t *testing.T) {
 		says string
 	}{
 		"body": {llmtest.ReplayOptions{}, "", "What is the matter with the next question?",
-			"request 1 is not the one in " + path + `: the bodies differ at byte 102: "ontent\":[{\"type\":\"text\",\"text\":\"What is the matter with the first question?`},
-		"ignored body":                 {llmtest.ReplayOptions{IgnoreBody: true}, "", "Something else.", ""},
-		"path":                         {llmtest.ReplayOptions{}, "http://y.test/proxy", "What is the matter with the first question?", "recorded was POST /v1/messages, got POST /proxy/v1/messages"},
-		"path, though body is ignored": {llmtest.ReplayOptions{IgnoreBody: true}, "http://y.test/proxy", "x", "recorded was POST /v1/messages, got"},
-		"other host and key":           {llmtest.ReplayOptions{}, "http://y.test", "What is the matter with the first question?", ""},
+			"request 1 is not the one in " + path +
+				`: the bodies differ at byte 102: "ontent\":[{\"type\":\"text\",\"text\":\"What is the matter with the first question?`},
+		"ignored body": {llmtest.ReplayOptions{IgnoreBody: true}, "", "Something else.", ""},
+		"path": {llmtest.ReplayOptions{}, "http://y.test/proxy",
+			"What is the matter with the first question?",
+			"recorded was POST /v1/messages, got POST /proxy/v1/messages"},
+		"path, though body is ignored": {llmtest.ReplayOptions{IgnoreBody: true}, "http://y.test/proxy", "x",
+			"recorded was POST /v1/messages, got"},
+		"other host and key": {llmtest.ReplayOptions{}, "http://y.test",
+			"What is the matter with the first question?", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep, err := llmtest.NewReplayer(path, tt.o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := anthropic.New(anthropic.Options{APIKey: "other-key", BaseURL: tt.url, HTTPClient: &http.Client{Transport: rep}})
+			p, err := anthropic.New(anthropic.Options{APIKey: "other-key", BaseURL: tt.url,
+				HTTPClient: &http.Client{Transport: rep}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,17 +277,20 @@ func TestRecordedPieces(t *testing.T) {
 }
 
 func TestReplayerErrors(t *testing.T) {
-	if _, err := llmtest.NewReplayer(filepath.Join(t.TempDir(), "none"), llmtest.ReplayOptions{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := llmtest.NewReplayer(filepath.Join(t.TempDir(), "none"), llmtest.ReplayOptions{}); !errors.Is(err,
+		os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "bad")
 	if err := os.WriteFile(path, []byte(`{"n":1}{"n":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := llmtest.NewReplayer(path, llmtest.ReplayOptions{}); err == nil || !strings.Contains(err.Error(), "exchange 2") {
+	if _, err := llmtest.NewReplayer(path, llmtest.ReplayOptions{}); err == nil || !strings.Contains(err.Error(),
+		"exchange 2") {
 		t.Errorf("a cut file: %v", err)
 	}
-	if _, err := llmtest.NewRecorder(filepath.Join(t.TempDir(), "no", "such", "dir"), nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := llmtest.NewRecorder(filepath.Join(t.TempDir(), "no", "such", "dir"), nil); !errors.Is(err,
+		os.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
 }

@@ -57,7 +57,8 @@ func (r *Replayer) RoundTrip(req *http.Request) (*http.Response, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.at == len(r.list) {
-		return nil, fmt.Errorf("llmtest: %s has %d exchanges, and this is one more: %s %s", r.path, len(r.list), got.Method, got.Path)
+		return nil, fmt.Errorf("llmtest: %s has %d exchanges, and this is one more: %s %s", r.path, len(r.list),
+			got.Method, got.Path)
 	}
 	x := r.list[r.at]
 	if err := r.compare(&x.Request, &got); err != nil {

@@ -111,7 +111,8 @@ func Func(choose func(ctx context.Context, req *llm.Request) Step) Step {
 }
 
 func aborted(ctx context.Context) *llm.Error {
-	return &llm.Error{Kind: llm.ErrAborted, Message: "the call was aborted: " + context.Cause(ctx).Error(), Err: context.Cause(ctx)}
+	return &llm.Error{Kind: llm.ErrAborted, Message: "the call was aborted: " + context.Cause(ctx).Error(),
+		Err: context.Cause(ctx)}
 }
 
 // complete fills in what a step left out.

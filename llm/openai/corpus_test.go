@@ -52,7 +52,8 @@ func TestG1_StreamCorpus(t *testing.T) {
 // check decodes a recording and returns what it turned out to be.
 func check(t *testing.T, rec providertest.Recording) string {
 	p, body := answering(t, rec), string(rec.Body)
-	events, err := providertest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
+	events, err := providertest.Contract(t,
+		p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
 	if err == nil {
 		answer := events[len(events)-1].Response
 		compare(t, rec, answer)
@@ -73,7 +74,8 @@ func check(t *testing.T, rec providertest.Recording) string {
 		return "of another API"
 	}
 	for payload := range strings.SplitSeq(body, "data: ") { // two lines of one recording lack a brace
-		if payload = strings.TrimSpace(payload); payload != "" && !json.Valid([]byte(payload)) && errors.Is(err, llm.ErrStream) {
+		if payload = strings.TrimSpace(payload); payload != "" && !json.Valid([]byte(payload)) &&
+			errors.Is(err, llm.ErrStream) {
 			return "damaged"
 		}
 	}
@@ -87,7 +89,8 @@ func goesBack(t *testing.T, p *Provider, answer *llm.Response) {
 	for _, c := range answer.ToolCalls() {
 		results = append(results, llm.ToolResult{CallID: c.ID, Content: llm.TextParts("x")})
 	}
-	segments, err := p.encode(&llm.Request{Model: "m", Messages: []llm.Message{llm.User("x"), answer.Message, llm.ToolResults(results...)}})
+	segments, err := p.encode(&llm.Request{Model: "m", Messages: []llm.Message{llm.User("x"), answer.Message,
+		llm.ToolResults(results...)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,8 @@ var deltas = []string{
 // finished response is whole.
 func FuzzDecode(f *testing.F) {
 	for _, s := range deltas {
-		f.Add([]byte(s), []byte(`{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"refusal","refusal":"x"}]}]}}`))
+		f.Add([]byte(s), []byte(
+			`{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"refusal","refusal":"x"}]}]}}`))
 	}
 	f.Add([]byte(`{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"r"}}`),
 		[]byte(`{"type":"response.reasoning_text.delta","output_index":0,"delta":"x"}`))
@@ -45,13 +46,15 @@ func BenchmarkDelta(b *testing.B) {
 	for _, text := range []string{"a few words of text", `\tif err != nil {\n\t\treturn \"x\"\n`} {
 		b.Run(fmt.Sprintf("%.5s", text), func(b *testing.B) {
 			data := []byte(`{"type":"response.output_text.delta","sequence_number":4711,"item_id":"msg_01830d662ab3856501693c32183a488190",` +
-				`"output_index":0,"content_index":0,"delta":"` + text + `","logprobs":[],"obfuscation":"o6siFnnjPfOpq"}`)
+				`"output_index":0,"content_index":0,"delta":"` + text +
+				`","logprobs":[],"obfuscation":"o6siFnnjPfOpq"}`)
 			b.ReportAllocs()
 			var d *decoder
 			for i := 0; b.Loop(); i++ {
 				if i%20000 == 0 { // a response of 20,000 deltas
 					d = newDecoder("openai", "m", nil)
-					if _, err := d.Step([]byte(`{"type":"response.output_item.added","output_index":0,"item":{"type":"message"}}`)); err != nil {
+					if _, err := d.Step([]byte(
+						`{"type":"response.output_item.added","output_index":0,"item":{"type":"message"}}`)); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -54,7 +54,8 @@ func decodeError(body []byte) api.Failure {
 
 func errorKind(code string) error {
 	switch code {
-	case "invalid_api_key", "authentication_error", "invalid_authentication", "account_deactivated", "ip_not_authorized":
+	case "invalid_api_key", "authentication_error", "invalid_authentication", "account_deactivated",
+		"ip_not_authorized":
 		return llm.ErrAuthentication
 	case "permission_error", "insufficient_permissions", "unsupported_country_region_territory":
 		return llm.ErrAccessDenied
@@ -73,7 +74,8 @@ func errorKind(code string) error {
 		return llm.ErrOverloaded
 	case "server_error", "internal_error", "internal_server_error", "vector_store_timeout":
 		return llm.ErrServer
-	case "invalid_encrypted_content", "invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url",
+	case "invalid_encrypted_content", "invalid_image", "invalid_image_format", "invalid_base64_image",
+		"invalid_image_url",
 		"invalid_image_mode", "image_too_large", "image_too_small", "image_parse_error", "image_file_too_large",
 		"unsupported_image_media_type", "empty_image_file", "failed_to_download_image", "image_file_not_found":
 		return llm.ErrInvalidRequest

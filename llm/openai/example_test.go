@@ -14,7 +14,8 @@ import (
 
 // Ask a model that reasons. What it thought comes back as a summary, before the answer.
 func ExampleNew() {
-	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Thinking: "17 has no divisor up to 4.", Text: "Yes."}), fakellm.Options{}))
+	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Thinking: "17 has no divisor up to 4.",
+		Text: "Yes."}), fakellm.Options{}))
 	defer server.Close() // it stands in for api.openai.com
 
 	provider, err := openai.New(openai.Options{APIKey: "a-key", BaseURL: server.URL + "/v1"})
@@ -22,7 +23,8 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	client := &llm.Client{Providers: []llm.Provider{provider}}
-	resp, err := client.Complete(context.Background(), &llm.Request{Model: "gpt-6.1-sol", Effort: "low", Messages: []llm.Message{llm.User("Is 17 prime?")}})
+	resp, err := client.Complete(context.Background(), &llm.Request{Model: "gpt-6.1-sol", Effort: "low",
+		Messages: []llm.Message{llm.User("Is 17 prime?")}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,8 +46,9 @@ func ExampleProvider() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	req := &llm.Request{Model: "gpt-6.1-sol", Messages: []llm.Message{llm.User("Hello?")}, Options: map[string]json.RawMessage{
-		"openai": json.RawMessage(`{"service_tier": "flex", "text": {"verbosity": "low"}}`)}}
+	req := &llm.Request{Model: "gpt-6.1-sol", Messages: []llm.Message{llm.User("Hello?")},
+		Options: map[string]json.RawMessage{
+			"openai": json.RawMessage(`{"service_tier": "flex", "text": {"verbosity": "low"}}`)}}
 	if _, err := llm.Collect(provider.Stream(context.Background(), req)); err != nil {
 		log.Fatal(err)
 	}

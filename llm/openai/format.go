@@ -7,7 +7,8 @@ import (
 
 // strictKeywords lists the keywords that a strict schema may have. The API knows a few more, but
 // not for every model and place. A schema with other keywords is followed less strictly.
-var strictKeywords = []string{"type", "title", "description", "properties", "required", "additionalProperties", "items", "enum",
+var strictKeywords = []string{"type", "title", "description", "properties", "required", "additionalProperties", "items",
+	"enum",
 	"const", "anyOf", "$ref", "$defs", "$schema"}
 
 // strictSchema reports whether the API accepts a schema as strict, so that every response fits it:

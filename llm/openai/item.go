@@ -112,7 +112,8 @@ func appendContent(b []byte, content llm.Parts) ([]byte, error) {
 func appendMedia(b []byte, m llm.Media) ([]byte, error) {
 	kind, _, _ := strings.Cut(m.MIME, "/")
 	switch {
-	case kind == "image" && (m.URL != "" || slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"}, m.MIME)):
+	case kind == "image" && (m.URL != "" || slices.Contains([]string{"image/jpeg", "image/png", "image/gif",
+		"image/webp"}, m.MIME)):
 		b = append(b, `{"type":"input_image","image_url":`...)
 		b = appendSource(b, m)
 		if m.Detail != "" {

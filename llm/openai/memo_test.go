@@ -31,17 +31,20 @@ func encodingOf(p *Provider) providertest.Encoding {
 
 func TestG7_Prefix(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
-	like := providertest.Conversations{Author: defaultName, ThinkingID: "rs_1", Late: true, Text: []string{`],"tool_choice"`, `{"type":"message"}`}}
+	like := providertest.Conversations{Author: defaultName, ThinkingID: "rs_1", Late: true,
+		Text: []string{`],"tool_choice"`, `{"type":"message"}`}}
 	seed.Check(t, func(rt *rapid.T) {
 		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
-		e.Prefixes(rt, llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds)
+		e.Prefixes(rt, llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}},
+			rounds)
 	})
 }
 
 func TestMemoStartsAfresh(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
 	e.StartsAfresh(t, llm.Request{Model: "m"}, `"tools":[{"type":"function","name":`, llm.Media{MIME: "audio/wav"})
-	req := llm.Request{Model: "m", Memo: new(llm.Memo), Messages: []llm.Message{llm.User("x")}, Tools: []llm.ToolDefinition{{Name: "a"}}}
+	req := llm.Request{Model: "m", Memo: new(llm.Memo), Messages: []llm.Message{llm.User("x")},
+		Tools: []llm.ToolDefinition{{Name: "a"}}}
 	e.Body(t, &req)
 	req.Tools[0].Grammar = &llm.Grammar{Syntax: "lark", Definition: "x"}
 	if body, _ := e.Body(t, &req); !strings.Contains(body, `"lark"`) {
@@ -59,17 +62,19 @@ func TestG7_CacheIsHit(t *testing.T) {
 	server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
 	p := provider(t, Options{BaseURL: "http://x.test/v1", HTTPClient: llmtest.PipeClient(t, server)})
 	req := llm.Request{Model: "m", Memo: new(llm.Memo), CacheKey: "session-1",
-		Tools:    []llm.ToolDefinition{{Name: "look"}, {Name: "patch", Grammar: &llm.Grammar{Syntax: "lark", Definition: "start: /.+/"}}},
+		Tools: []llm.ToolDefinition{{Name: "look"},
+			{Name: "patch", Grammar: &llm.Grammar{Syntax: "lark", Definition: "start: /.+/"}}},
 		Messages: []llm.Message{llm.System(strings.Repeat("You are careful. ", 400)), llm.User("Go.")}}
 	held := 0
-	providertest.Session(t, p, &req, len(turns), llm.TextParts(strings.Repeat("seen ", 100)), func(i int, resp *llm.Response) {
-		if resp.Usage.CacheRead != held || resp.Usage.CacheRead%128 != 0 {
-			t.Errorf("turn %d: %d tokens read from the cache, which holds %d", i, resp.Usage.CacheRead, held)
-		}
-		if held = resp.Usage.CacheRead + resp.Usage.CacheWrite; held < 1024 || held > resp.Usage.Input {
-			t.Errorf("turn %d: %+v", i, resp.Usage)
-		}
-	})
+	providertest.Session(t, p, &req, len(turns), llm.TextParts(strings.Repeat("seen ", 100)),
+		func(i int, resp *llm.Response) {
+			if resp.Usage.CacheRead != held || resp.Usage.CacheRead%128 != 0 {
+				t.Errorf("turn %d: %d tokens read from the cache, which holds %d", i, resp.Usage.CacheRead, held)
+			}
+			if held = resp.Usage.CacheRead + resp.Usage.CacheWrite; held < 1024 || held > resp.Usage.Input {
+				t.Errorf("turn %d: %+v", i, resp.Usage)
+			}
+		})
 	// The server got back what it sent: its reasoning under its id, and both kinds of calls.
 	last := server.Requests()[len(turns)-1]
 	thoughts, free := 0, 0
@@ -95,6 +100,7 @@ func BenchmarkEncodeTurn1000(b *testing.B) {
 	encodingOf(provider(b, Options{})).BenchmarkTurn1000(b, req, func(id string) llm.Message {
 		return llm.Message{Role: llm.RoleAssistant, Provider: defaultName, Parts: llm.Parts{
 			llm.Thinking{ID: "rs_1", Text: "Where is it?", Signature: strings.Repeat("gAAAA", 100)},
-			llm.Text{Text: "I look at the next file."}, llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`}}}
+			llm.Text{Text: "I look at the next file."}, llm.ToolCall{ID: id, Name: "tool_1",
+				Args: `{"path":"internal/x/y.go"}`}}}
 	})
 }

@@ -12,7 +12,8 @@ import (
 // requests, in this order, so that a conversation's requests begin with the same bytes. The input
 // belongs to the memo and is not copied.
 func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
-	own, err := api.ParseOptions(req.Options[p.Name()], "model", "instructions", "tools", "input", "stream", "background",
+	own, err := api.ParseOptions(req.Options[p.Name()], "model", "instructions", "tools", "input", "stream",
+		"background",
 		"conversation", "previous_response_id")
 	if err != nil {
 		return nil, err
@@ -53,7 +54,8 @@ func (c *conversation) body(model string, tools, params []byte) [][]byte {
 	list := make([][]byte, 0, 8)
 	list = append(list, head)
 	if len(c.instructions) > 0 {
-		list = append(list, []byte(`,"instructions":`), c.instructions[:len(c.instructions):len(c.instructions)], []byte(`"`))
+		list = append(list, []byte(`,"instructions":`), c.instructions[:len(c.instructions):len(c.instructions)],
+			[]byte(`"`))
 	}
 	if len(tools) > 0 {
 		list = append(list, []byte(`,"tools":[`), tools, []byte(`]`))

@@ -73,7 +73,8 @@ func named(event string) bool {
 		"response.content_part.added", "response.content_part.done",
 		"response.reasoning_summary_part.added", "response.reasoning_summary_part.done",
 		"response.output_text.done", "response.refusal.done", "response.reasoning_text.done",
-		"response.reasoning_summary_text.done", "response.function_call_arguments.done", "response.custom_tool_call_input.done":
+		"response.reasoning_summary_text.done", "response.function_call_arguments.done",
+		"response.custom_tool_call_input.done":
 		return true
 	}
 	return deltaOf(event) != otherDelta
@@ -263,7 +264,8 @@ func (d *decoder) reason(w *wireResponse, incomplete bool) llm.Finish {
 // Finish implements [api.Decoder].
 func (d *decoder) Finish() llm.StreamEvent {
 	r := d.resp
-	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model, Parts: make(llm.Parts, 0, len(d.blocks))}
+	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model,
+		Parts: make(llm.Parts, 0, len(d.blocks))}
 	for _, b := range d.blocks {
 		r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
 	}

@@ -21,7 +21,8 @@ func searchTool(req *llm.Request) string {
 		return ""
 	}
 	for _, t := range req.Tools {
-		if t.Finds && !t.Deferred && t.Grammar == nil && (req.ToolChoice.Mode != llm.ToolNamed || req.ToolChoice.Name != t.Name) {
+		if t.Finds && !t.Deferred && t.Grammar == nil && (req.ToolChoice.Mode != llm.ToolNamed ||
+			req.ToolChoice.Name != t.Name) {
 			return t.Name
 		}
 	}

@@ -27,7 +27,8 @@ const (
 )
 
 func TestWire(t *testing.T) {
-	providertest.Wire(t, "testdata", providertest.WireConfig{Model: "gpt-x", Endpoint: endpoint, Unsigned: unsigned, Update: *update,
+	providertest.Wire(t, "testdata", providertest.WireConfig{Model: "gpt-x", Endpoint: endpoint, Unsigned: unsigned,
+		Update: *update,
 		New: func(t *testing.T, _ *providertest.WireCase, client *http.Client) llm.Provider {
 			return provider(t, Options{BaseURL: "http://api.test/v1/", HTTPClient: client})
 		}})

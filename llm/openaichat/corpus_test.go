@@ -68,11 +68,13 @@ func TestG5_ContextLength(t *testing.T) {
 		for _, midway := range []bool{false, true} {
 			rec := providertest.Recording{Status: 400, ContentType: "application/json", Body: []byte(body)}
 			if midway {
-				rec = providertest.Recording{Status: 200, ContentType: "text/event-stream", Body: []byte("data: " + body + "\n\n")}
+				rec = providertest.Recording{Status: 200, ContentType: "text/event-stream",
+					Body: []byte("data: " + body + "\n\n")}
 			}
 			p := answering(t, rec)
 			// An array is a form of error bodies, not of events.
-			if _, err := llm.Collect(p.Stream(t.Context(), ask())); !errors.Is(err, llm.ErrContextLength) && !(midway && body[0] == '[') {
+			if _, err := llm.Collect(p.Stream(t.Context(), ask())); !errors.Is(err, llm.ErrContextLength) &&
+				!(midway && body[0] == '[') {
 				t.Errorf("%s (midway: %v): %v", body, midway, err)
 			}
 		}
@@ -132,7 +134,8 @@ func decodes(t *testing.T, rec providertest.Recording) bool {
 		return false
 	}
 	answer := events[len(events)-1].Response
-	if answer.Usage.Input == 0 && strings.Contains(body, `"prompt_tokens":`) || answer.Finish.Reason == llm.FinishOther || len(answer.Message.Parts) == 0 {
+	if answer.Usage.Input == 0 && strings.Contains(body, `"prompt_tokens":`) ||
+		answer.Finish.Reason == llm.FinishOther || len(answer.Message.Parts) == 0 {
 		t.Errorf("the answer lacks something: %+v", answer)
 	}
 	for _, call := range answer.ToolCalls() {

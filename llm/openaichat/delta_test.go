@@ -35,7 +35,8 @@ func primed() *decoder {
 
 // An endless response is cut off before it uses all memory.
 func TestAnswersAreBounded(t *testing.T) {
-	for _, chunk := range []string{common["openai"], common["arguments"], `{"choices":[{"delta":{"reasoning_details":[{"type":"x","data":"%s"}]}}]}`} {
+	for _, chunk := range []string{common["openai"], common["arguments"],
+		`{"choices":[{"delta":{"reasoning_details":[{"type":"x","data":"%s"}]}}]}`} {
 		d := primed()
 		d.Count(api.MaxContent - 5)
 		if _, err := d.Step([]byte(fmt.Sprintf(chunk, "word word"))); err == nil && d.Check() == nil {
@@ -72,16 +73,19 @@ func BenchmarkLongAnswers(b *testing.B) {
 		"text":      fmt.Sprintf(common["openai"], word),
 		"arguments": fmt.Sprintf(common["arguments"], word),
 		// With the name in each piece, each asks whether the arguments are complete.
-		"names":   `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"` + word + `"}}]}}]}`,
-		"calls":   `{"choices":[{"delta":{"tool_calls":[{"id":"","function":{"name":"look","arguments":"{}"}}]}}]}`,
-		"details": `{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"` + word + `","index":0}]}}]}`,
+		"names": `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"` +
+			word + `"}}]}}]}`,
+		"calls": `{"choices":[{"delta":{"tool_calls":[{"id":"","function":{"name":"look","arguments":"{}"}}]}}]}`,
+		"details": `{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"` + word +
+			`","index":0}]}}]}`,
 	} {
 		for _, pieces := range []int{300, 30_000} {
 			b.Run(fmt.Sprintf("%s/%d", name, pieces), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					d := newDecoder("p", "m", nil, nil)
-					if _, err := d.Step([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{"}}]}}]}`)); err != nil {
+					if _, err := d.Step([]byte(
+						`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{"}}]}}]}`)); err != nil {
 						b.Fatal(err)
 					}
 					for range pieces {

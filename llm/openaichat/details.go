@@ -120,7 +120,8 @@ func appendDetail(b []byte, w wireDetail, text string) []byte {
 	if w.Type == "reasoning.summary" {
 		member = "summary"
 	}
-	for _, m := range []struct{ name, value string }{{member, text}, {"signature", w.Signature}, {"id", w.ID}, {"format", w.Format}} {
+	for _, m := range []struct{ name, value string }{{member, text}, {"signature", w.Signature}, {"id", w.ID},
+		{"format", w.Format}} {
 		if m.value != "" {
 			b = append(append(append(b, `,"`...), m.name...), `":`...)
 			b = api.AppendString(b, m.value)

@@ -162,13 +162,15 @@ func errorKind(code string) error {
 		return llm.ErrAuthentication
 	case "permission_error", "permission_denied", "permissiondeniederror":
 		return llm.ErrAccessDenied
-	case "insufficient_quota", "exceeded_current_quota_error", "billing_hard_limit_reached", "insufficient_balance", "billing_error":
+	case "insufficient_quota", "exceeded_current_quota_error", "billing_hard_limit_reached", "insufficient_balance",
+		"billing_error":
 		return llm.ErrQuota
 	case "model_not_found", "not_found_error", "notfounderror":
 		return llm.ErrNotFound
 	case "rate_limit_exceeded", "rate_limit_error", "rate_limit_reached_error", "ratelimiterror", "too_many_requests":
 		return llm.ErrRateLimit
-	case "context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_context_window_exceeded",
+	case "context_length_exceeded", "exceed_context_size_error", "context_window_exceeded",
+		"model_context_window_exceeded",
 		"request_too_large":
 		return llm.ErrContextLength
 	case "content_filter", "content_policy_violation", "moderation_error", "data_inspection_failed":

@@ -17,11 +17,13 @@ func ExampleNew() {
 	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "Hello."}), fakellm.Options{}))
 	defer server.Close() // it stands in for both
 
-	ollama, err := openaichat.New(openaichat.Options{Name: "ollama", BaseURL: server.URL + "/v1"}) // http://localhost:11434/v1
+	// http://localhost:11434/v1
+	ollama, err := openaichat.New(openaichat.Options{Name: "ollama", BaseURL: server.URL + "/v1"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	groq, err := openaichat.New(openaichat.Options{Name: "groq", APIKey: "a-key", BaseURL: server.URL + "/v1"}) // https://api.groq.com/openai/v1
+	// https://api.groq.com/openai/v1
+	groq, err := openaichat.New(openaichat.Options{Name: "groq", APIKey: "a-key", BaseURL: server.URL + "/v1"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,7 +60,8 @@ func ExampleProvider() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	req.Messages = append(req.Messages, first.Message, llm.ToolResults(llm.ToolResult{CallID: first.ToolCalls()[0].ID, Content: llm.TextParts("")}))
+	req.Messages = append(req.Messages, first.Message, llm.ToolResults(llm.ToolResult{CallID: first.ToolCalls()[0].ID,
+		Content: llm.TextParts("")}))
 	if _, err := llm.Collect(provider.Stream(context.Background(), req)); err != nil {
 		log.Fatal(err)
 	}

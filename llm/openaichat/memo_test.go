@@ -28,16 +28,19 @@ func provider(t testing.TB, o Options) *Provider {
 }
 
 func encodingOf(p *Provider) providertest.Encoding {
-	return providertest.Encoding{Encode: p.encode, End: `],"stream"`, Open: `"}`} // the leading system message may continue
+	// the leading system message may continue
+	return providertest.Encoding{Encode: p.encode, End: `],"stream"`, Open: `"}`}
 }
 
 // A strict server accepts all of them.
 func TestG3_Prefix(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
-	like := providertest.Conversations{Author: defaultName, ThinkingID: "reasoning_content", Text: []string{`],"stream":`}}
+	like := providertest.Conversations{Author: defaultName, ThinkingID: "reasoning_content",
+		Text: []string{`],"stream":`}}
 	seed.Check(t, func(rt *rapid.T) {
 		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
-		bodies := e.Prefixes(rt, llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds)
+		bodies := e.Prefixes(rt,
+			llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds)
 		accepted(t, []byte(bodies[len(bodies)-1]))
 	})
 }
@@ -55,7 +58,8 @@ func TestMemoStartsAfresh(t *testing.T) {
 	}
 	req.Tools = nil
 	req.Messages = []llm.Message{llm.User("x"), {Role: llm.RoleAssistant, Provider: defaultName, Parts: llm.Parts{
-		llm.Thinking{Text: "hm", ID: "reasoning"}, llm.ToolCall{ID: "a", Name: "b"}}}, llm.ToolResults(llm.ToolResult{CallID: "a"})}
+		llm.Thinking{Text: "hm", ID: "reasoning"}, llm.ToolCall{ID: "a", Name: "b"}}},
+		llm.ToolResults(llm.ToolResult{CallID: "a"})}
 	e.Body(t, &req)
 	other := provider(t, Options{NoReasoning: true}) // with the same name
 	if body, _ := encodingOf(other).Body(t, &req); strings.Contains(body, "hm") {
@@ -67,7 +71,8 @@ func TestMemoStartsAfresh(t *testing.T) {
 func TestG7_CacheIsHit(t *testing.T) {
 	turns := make([]fakellm.Turn, 12)
 	for i := range turns {
-		turns[i] = fakellm.Turn{Thinking: "Hm, " + strings.Repeat("thinking ", i), Text: "Turn.", Calls: []fakellm.Call{{Name: "look"}, {Name: "look"}}}
+		turns[i] = fakellm.Turn{Thinking: "Hm, " + strings.Repeat("thinking ", i), Text: "Turn.",
+			Calls: []fakellm.Call{{Name: "look"}, {Name: "look"}}}
 	}
 	meter := llmtest.NewMeter(fakellm.New(fakellm.Script(turns...), fakellm.Options{}))
 	p := provider(t, Options{HTTPClient: llmtest.PipeClient(t, meter)})
@@ -78,7 +83,8 @@ func TestG7_CacheIsHit(t *testing.T) {
 	providertest.Session(t, p, &req, len(turns), content, func(i int, resp *llm.Response) {
 		// Everything but the body's frame and parameters, about 120 bytes, was sent before.
 		if i > 0 && resp.Usage.CacheRead < before-40 {
-			t.Errorf("turn %d: %d tokens read from the cache; the request before had %d", i, resp.Usage.CacheRead, before)
+			t.Errorf("turn %d: %d tokens read from the cache; the request before had %d", i, resp.Usage.CacheRead,
+				before)
 		}
 		before = resp.Usage.Input
 	})
@@ -88,8 +94,10 @@ func TestG7_CacheIsHit(t *testing.T) {
 }
 
 func BenchmarkEncodeTurn1000(b *testing.B) {
-	encodingOf(provider(b, Options{})).BenchmarkTurn1000(b, llm.Request{Model: "m", MaxTokens: 1000}, func(id string) llm.Message {
-		return llm.Message{Role: llm.RoleAssistant, Provider: defaultName, Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
-			llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`}}}
-	})
+	encodingOf(provider(b, Options{})).BenchmarkTurn1000(b, llm.Request{Model: "m", MaxTokens: 1000},
+		func(id string) llm.Message {
+			return llm.Message{Role: llm.RoleAssistant, Provider: defaultName,
+				Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
+					llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`}}}
+		})
 }

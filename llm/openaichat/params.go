@@ -32,7 +32,8 @@ func (p *Provider) encodeParams(req *llm.Request) ([]byte, error) {
 		}
 		w.Put(name, strconv.Itoa(req.MaxTokens))
 	}
-	if req.Effort != "" && (req.Facts == nil || req.Facts.Reasoning) { // not sent to models that are known not to reason
+	// not sent to models that are known not to reason
+	if req.Effort != "" && (req.Facts == nil || req.Facts.Reasoning) {
 		w.Put("reasoning_effort", api.Quote(req.Effort))
 	}
 	w.format(req.Format)
@@ -54,7 +55,8 @@ func (w *params) format(f *llm.Format) {
 		return
 	}
 	name := cmp.Or(f.Name, "answer") // the API requires a name
-	w.Put("response_format", `{"type":"json_schema","json_schema":{"name":`, api.Quote(name), `,"schema":`, w.Schema(f), `}}`)
+	w.Put("response_format", `{"type":"json_schema","json_schema":{"name":`, api.Quote(name), `,"schema":`, w.Schema(f),
+		`}}`)
 }
 
 func (w *params) toolChoice(req *llm.Request) {

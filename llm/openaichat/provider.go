@@ -69,7 +69,8 @@ type Provider struct {
 func New(o Options) (*Provider, error) {
 	o.Name = cmp.Or(o.Name, defaultName)
 	if o.BaseURL == "" {
-		return nil, api.ConfigError(o.Name, "no base URL: set Options.BaseURL to where the API is, such as http://localhost:11434/v1")
+		return nil, api.ConfigError(o.Name,
+			"no base URL: set Options.BaseURL to where the API is, such as http://localhost:11434/v1")
 	}
 	call, u, err := api.Config{Name: o.Name, Key: o.APIKey, BaseURL: o.BaseURL, Client: o.HTTPClient,
 		Timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout},

@@ -20,7 +20,8 @@ import (
 
 func TestNew(t *testing.T) {
 	for name, o := range map[string]Options{
-		"no URL": {}, "key with a line end": {BaseURL: "http://x.test/v1", APIKey: "k\n"}, "no scheme": {BaseURL: "api.test/v1"},
+		"no URL": {}, "key with a line end": {BaseURL: "http://x.test/v1", APIKey: "k\n"},
+		"no scheme":      {BaseURL: "api.test/v1"},
 		"another scheme": {BaseURL: "ftp://api.test"}, "broken URL": {BaseURL: "http://u:secret@[::1"},
 	} {
 		_, err := New(o)
@@ -28,8 +29,10 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for base, want := range map[string]string{"http://x.test/v1": "http://x.test/v1/chat/completions", "https://x.test/v1/": "https://x.test/v1/chat/completions",
-		"http://x.test": "http://x.test/chat/completions", "http://x.test/d/gpt?api-version=1": "http://x.test/d/gpt/chat/completions?api-version=1"} {
+	for base, want := range map[string]string{"http://x.test/v1": "http://x.test/v1/chat/completions",
+		"https://x.test/v1/":                "https://x.test/v1/chat/completions",
+		"http://x.test":                     "http://x.test/chat/completions",
+		"http://x.test/d/gpt?api-version=1": "http://x.test/d/gpt/chat/completions?api-version=1"} {
 		if p, err := New(Options{BaseURL: base}); err != nil || p.call.URL != want || p.Name() != "openai-compatible" {
 			t.Errorf("%q: %+v, %v", base, p, err)
 		}
@@ -39,19 +42,24 @@ func TestNew(t *testing.T) {
 // A session over a real connection: a call, its result, a second response, and a fault in between.
 func TestOverLoopback(t *testing.T) {
 	server := fakellm.New(fakellm.Script(
-		fakellm.Turn{Thinking: "Where is it?", Text: "I look.", Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}},
+		fakellm.Turn{Thinking: "Where is it?", Text: "I look.",
+			Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}},
 		fakellm.Turn{Text: "Done."},
 	), fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultCut, After: 1}}})
 	srv := httptest.NewServer(server)
 	defer srv.Close()
-	p := provider(t, Options{Name: "mine", APIKey: "key-1", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client(), Header: http.Header{"x-team": {"a"}}})
-	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go.")}, Memo: new(llm.Memo), Effort: "low",
-		Tools: []llm.ToolDefinition{{Name: "look"}}, Options: map[string]json.RawMessage{"mine": json.RawMessage(`{"top_k":1}`)}}
+	p := provider(t, Options{Name: "mine", APIKey: "key-1", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client(),
+		Header: http.Header{"x-team": {"a"}}})
+	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go.")},
+		Memo: new(llm.Memo), Effort: "low",
+		Tools:   []llm.ToolDefinition{{Name: "look"}},
+		Options: map[string]json.RawMessage{"mine": json.RawMessage(`{"top_k":1}`)}}
 	first, err := llm.Collect(p.Stream(t.Context(), req))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Messages = append(req.Messages, first.Message, llm.ToolResults(llm.ToolResult{CallID: first.ToolCalls()[0].ID, Content: llm.TextParts("seen")}))
+	req.Messages = append(req.Messages, first.Message, llm.ToolResults(llm.ToolResult{CallID: first.ToolCalls()[0].ID,
+		Content: llm.TextParts("seen")}))
 	if _, err := llm.Collect(p.Stream(t.Context(), req)); !errors.Is(err, llm.ErrStream) {
 		t.Errorf("the cut: %v", err)
 	}
@@ -61,17 +69,20 @@ func TestOverLoopback(t *testing.T) {
 	}
 	got := server.Requests()
 	h := got[0].Header
-	if h.Get("Authorization") != "Bearer key-1" || h.Get("X-Team") != "a" || h.Get("Content-Type") != "application/json" {
+	if h.Get("Authorization") != "Bearer key-1" || h.Get("X-Team") != "a" ||
+		h.Get("Content-Type") != "application/json" {
 		t.Errorf("headers %v", h)
 	}
 	if string(got[1].Body) != string(got[2].Body) {
 		t.Error("the retry was another request")
 	}
-	if got[0].System != "Be brief." || got[0].Effort != "low" || got[2].Turn() != 1 || !strings.Contains(string(got[0].Body), `"top_k":1`) {
+	if got[0].System != "Be brief." || got[0].Effort != "low" || got[2].Turn() != 1 ||
+		!strings.Contains(string(got[0].Body), `"top_k":1`) {
 		t.Errorf("%+v", got[0])
 	}
 	said := got[2].Messages[1]
-	if said.Parts.Reasoning() != "Where is it?" || said.Parts.Text() != "I look." || said.Parts.ToolCalls()[0].Args != `{"at":"a"}` {
+	if said.Parts.Reasoning() != "Where is it?" || said.Parts.Text() != "I look." ||
+		said.Parts.ToolCalls()[0].Args != `{"at":"a"}` {
 		t.Errorf("the first answer went back as %+v", said)
 	}
 }
@@ -80,7 +91,8 @@ func TestOverLoopback(t *testing.T) {
 func TestNoKeyNoHeader(t *testing.T) {
 	server := fakellm.New(fakellm.Script(), fakellm.Options{})
 	p := provider(t, Options{HTTPClient: llmtest.PipeClient(t, server)})
-	if _, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}})); err != nil {
+	if _, err := llm.Collect(p.Stream(t.Context(),
+		&llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}})); err != nil {
 		t.Fatal(err)
 	}
 	if h := server.Requests()[0].Header; len(h["Authorization"]) != 0 {
@@ -91,7 +103,8 @@ func TestNoKeyNoHeader(t *testing.T) {
 // A free-form call is sent as a function's call and delivered as a free-form call.
 func TestFreeFormRoundTrip(t *testing.T) {
 	patch := "*** Begin Patch\n\"quoted\" \\ né 😀\n*** End Patch\n"
-	server := fakellm.New(fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{{Name: "apply_patch", Raw: wrap(patch)}}}), fakellm.Options{})
+	server := fakellm.New(fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{{Name: "apply_patch", Raw: wrap(patch)}}}),
+		fakellm.Options{})
 	p := provider(t, Options{HTTPClient: llmtest.PipeClient(t, server)})
 	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")},
 		Tools: []llm.ToolDefinition{{Name: "apply_patch", Grammar: &llm.Grammar{Syntax: "lark", Definition: "x"}}}}
@@ -104,7 +117,8 @@ func TestFreeFormRoundTrip(t *testing.T) {
 	if len(calls) != 1 || !calls[0].Free || calls[0].Args != patch {
 		t.Fatalf("%+v", calls)
 	}
-	req.Messages = append(req.Messages, answer.Message, llm.ToolResults(llm.ToolResult{CallID: calls[0].ID, Free: true}))
+	req.Messages = append(req.Messages, answer.Message,
+		llm.ToolResults(llm.ToolResult{CallID: calls[0].ID, Free: true}))
 	if _, err := llm.Collect(p.Stream(t.Context(), req)); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +129,8 @@ func TestFreeFormRoundTrip(t *testing.T) {
 
 func TestInvalidSchema(t *testing.T) {
 	p := provider(t, Options{})
-	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}, Format: &llm.Format{Name: "a", Schema: []byte(`{`)}}
+	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}, Format: &llm.Format{Name: "a",
+		Schema: []byte(`{`)}}
 	if _, err := llm.Collect(p.Stream(t.Context(), req)); !errors.Is(err, llm.ErrInvalidRequest) {
 		t.Error(err)
 	}
@@ -135,7 +150,8 @@ func TestMadeIDs(t *testing.T) {
 
 // Comments keep the connection alive but are no progress, and neither is an event without a choice.
 func TestKeepAlivesAreNoProgress(t *testing.T) {
-	for name, ping := range map[string]string{"comment": ": OPENROUTER PROCESSING\n\n", "no choice": "data: {\"id\":\"\",\"choices\":[]}\n\n", "no data": "data: \n\n"} {
+	for name, ping := range map[string]string{"comment": ": OPENROUTER PROCESSING\n\n",
+		"no choice": "data: {\"id\":\"\",\"choices\":[]}\n\n", "no data": "data: \n\n"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := llmtest.PipeClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

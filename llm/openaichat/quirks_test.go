@@ -66,12 +66,14 @@ func TestU4_MessagesTakeTurns(t *testing.T) {
 		want     string
 	}{
 		{[]llm.Message{llm.System("s"), llm.User("a"), llm.User("b")}, `system "s"` + "\n" + `user "a\n\nb"`},
-		{[]llm.Message{call, llm.ToolResults(llm.ToolResult{CallID: "c1", Content: llm.TextParts("r")}), llm.User("note"), llm.User("more")},
+		{[]llm.Message{call, llm.ToolResults(llm.ToolResult{CallID: "c1", Content: llm.TextParts("r")}),
+			llm.User("note"), llm.User("more")},
 			"assistant null\n" + `tool "r\n\nnote\n\nmore"`},
 		{[]llm.Message{llm.User("c")}, `assistant "(no answer)"` + "\n" + `user "c"`},
 		{[]llm.Message{llm.User("d")}, `assistant "(no answer)"` + "\n" + `user "d"`},
 		{[]llm.Message{llm.Assistant("e")}, `assistant "e"`},
-		{[]llm.Message{llm.Assistant("f"), llm.User("g")}, `user "(go on)"` + "\n" + `assistant "f"` + "\n" + `user "g"`},
+		{[]llm.Message{llm.Assistant("f"), llm.User("g")}, `user "(go on)"` + "\n" + `assistant "f"` + "\n" +
+			`user "g"`},
 	} {
 		before := ""
 		if n := len(*bodies); n > 0 {

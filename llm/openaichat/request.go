@@ -47,7 +47,8 @@ type encoding struct {
 
 func (p *Provider) encoding(req *llm.Request) encoding {
 	return encoding{provider: p.o.Name, developerRole: p.o.DeveloperRole, noReasoning: p.o.NoReasoning,
-		alternates: slices.Contains(req.Quirks, llm.QuirkAlternates), reasons: slices.Contains(req.Quirks, llm.QuirkReasoning)}
+		alternates: slices.Contains(req.Quirks, llm.QuirkAlternates), reasons: slices.Contains(req.Quirks,
+			llm.QuirkReasoning)}
 }
 
 // body returns the pieces of a request's body.
@@ -74,7 +75,8 @@ func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
 	schema := def.Parameters
 	switch {
 	case isFree(def):
-		schema = json.RawMessage(`{"type":"object","properties":{"` + freeParameter + `":{"type":"string","description":"` +
+		schema = json.RawMessage(`{"type":"object","properties":{"` + freeParameter +
+			`":{"type":"string","description":"` +
 			`The whole input of the tool, as plain text."}},"required":["` + freeParameter + `"]}`)
 	case len(schema) == 0:
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)

@@ -219,7 +219,8 @@ func (d *decoder) Finish() llm.StreamEvent {
 	if d.refused && r.Finish.Reason == llm.FinishStop {
 		r.Finish.Reason = llm.FinishContentFilter
 	}
-	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model, Parts: make(llm.Parts, 0, len(d.blocks)+1)}
+	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model,
+		Parts: make(llm.Parts, 0, len(d.blocks)+1)}
 	if o, ok := d.details.part(r.Provider); ok {
 		r.Message.Parts = append(r.Message.Parts, o)
 	}

@@ -85,7 +85,8 @@ type wirePart struct {
 // calls: many servers then have another reason, and some have tool_calls without calls.
 func finishReason(raw string, calls bool) llm.FinishReason {
 	switch strings.ToLower(raw) {
-	case "stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed", "", "tool_calls", "tool_call", "tool_use",
+	case "stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed", "", "tool_calls",
+		"tool_call", "tool_use",
 		"function_call":
 		if calls {
 			return llm.FinishToolCalls

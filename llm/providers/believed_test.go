@@ -40,7 +40,8 @@ func streamed(t *testing.T, provider, body string) (*llm.Response, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := providertest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", MaxTokens: 9, Messages: []llm.Message{llm.User("go")}}))
+	events, err := providertest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", MaxTokens: 9,
+		Messages: []llm.Message{llm.User("go")}}))
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,8 @@ func sprint(format string, args ...any) string { return fmt.Sprintf(format, args
 // an event that comes twice counts once. An empty want means an error, so that no call runs.
 func TestI11_WhatStreamsDoNotPromise(t *testing.T) {
 	antAnswer := stream(antStart, antText0, sprint(antDelta, 0), sprint(antStop, 0), sprint(antEnd, 3))
-	antTool := stream(antStart, antText0, sprint(antDelta, 0), sprint(antStop, 0), antCall1, antArgs1, sprint(antStop, 1))
+	antTool := stream(antStart, antText0, sprint(antDelta, 0), sprint(antStop, 0), antCall1, antArgs1,
+		sprint(antStop, 1))
 	withIDs := func(events ...string) (s string) {
 		for _, ev := range events {
 			number, data, _ := strings.Cut(ev, " ")
@@ -140,38 +142,59 @@ func TestI11_WhatStreamsDoNotPromise(t *testing.T) {
 		return s
 	}
 	for _, c := range []struct{ name, provider, body, want string }{
-		{"a call after the reason", "anthropic", antAnswer + stream(antCall1, antArgs1, sprint(antStop, 1), antOver), "Yes. stop 3"},
-		{"a text after the reason", "anthropic", antAnswer + stream(sprint(antDelta, 0), sprint(antStop, 0), sprint(antEnd, 7), antOver), "Yes. stop 7"},
-		{"another reason", "anthropic", antAnswer + stream(`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}`, antOver), "Yes. stop 7"},
-		{"a block that ends after the reason", "anthropic", stream(antStart, antText0, sprint(antDelta, 0), sprint(antEnd, 3), sprint(antStop, 0), antOver), "Yes. stop 3"},
-		{"after the end", "anthropic", antAnswer + stream(antOver, antCall1, antArgs1, sprint(antStop, 1), antOver), "Yes. stop 3"},
-		{"a whole call twice", "anthropic", antTool + stream(antCall1, antArgs1, sprint(antStop, 1), sprint(antEnd, 7), antOver), ""},
-		{"its start twice", "anthropic", strings.Replace(antTool, stream(antCall1), stream(antCall1, antCall1), 1) + stream(sprint(antEnd, 7), antOver), ""},
+		{"a call after the reason", "anthropic", antAnswer + stream(antCall1, antArgs1, sprint(antStop, 1), antOver),
+			"Yes. stop 3"},
+		{"a text after the reason", "anthropic", antAnswer + stream(sprint(antDelta, 0), sprint(antStop, 0),
+			sprint(antEnd, 7), antOver), "Yes. stop 7"},
+		{"another reason", "anthropic",
+			antAnswer + stream(`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}`, antOver), "Yes. stop 7"},
+		{"a block that ends after the reason", "anthropic", stream(antStart, antText0, sprint(antDelta, 0),
+			sprint(antEnd, 3), sprint(antStop, 0), antOver), "Yes. stop 3"},
+		{"after the end", "anthropic", antAnswer + stream(antOver, antCall1, antArgs1, sprint(antStop, 1), antOver),
+			"Yes. stop 3"},
+		{"a whole call twice", "anthropic", antTool + stream(antCall1, antArgs1, sprint(antStop, 1), sprint(antEnd, 7),
+			antOver), ""},
+		{"its start twice", "anthropic", strings.Replace(antTool, stream(antCall1), stream(antCall1, antCall1),
+			1) + stream(sprint(antEnd, 7), antOver), ""},
 
 		{"a call after STOP", "gemini", stream(gemText, sprint(gemEnd, 3), sprint(gemCall, "t1")), "Yes. stop 3"},
 		{"a call without an id after STOP", "gemini", stream(gemText, sprint(gemEnd, 3), gemMore), "Yes. stop 3"},
 		{"a text after STOP", "gemini", stream(gemBoth, gemText, sprint(gemEnd, 7)), "Yes. stop 7"},
-		{"another reason", "gemini", stream(gemText, sprint(gemEnd, 3), strings.Replace(sprint(gemEnd, 7), "STOP", "MAX_TOKENS", 1)), "Yes. stop 7"},
-		{"a call twice", "gemini", stream(sprint(gemCall, "t1"), sprint(gemCall, "t1"), sprint(gemEnd, 7)), "bump{} tool_calls 7"},
-		{"two calls", "gemini", stream(sprint(gemCall, "t1"), sprint(gemCall, "t2"), sprint(gemEnd, 7)), "bump{} bump{} tool_calls 7"},
+		{"another reason", "gemini", stream(gemText, sprint(gemEnd, 3), strings.Replace(sprint(gemEnd, 7), "STOP",
+			"MAX_TOKENS", 1)), "Yes. stop 7"},
+		{"a call twice", "gemini", stream(sprint(gemCall, "t1"), sprint(gemCall, "t1"), sprint(gemEnd, 7)),
+			"bump{} tool_calls 7"},
+		{"two calls", "gemini", stream(sprint(gemCall, "t1"), sprint(gemCall, "t2"), sprint(gemEnd, 7)),
+			"bump{} bump{} tool_calls 7"},
 
-		{"a text after the reason", "openai-compatible", stream(chatText, sprint(chatEnd, "stop"), chatText, chatUse, "[DONE]"), "Yes. stop 7"},
-		{"a call after the reason", "openai-compatible", stream(chatText, sprint(chatEnd, "stop"), sprint(chatCall, ""), chatUse, "[DONE]"), "Yes. stop 7"},
-		{"arguments after the reason", "openai-compatible", stream(sprint(chatCall, `,"id":"t1"`), sprint(chatEnd, "tool_calls"), chatArgs, chatUse, "[DONE]"), "bump{} tool_calls 7"},
-		{"another reason", "openai-compatible", stream(chatText, sprint(chatEnd, "stop"), sprint(chatEnd, "length"), chatUse, "[DONE]"), "Yes. stop 7"},
-		{"after the end", "openai-compatible", stream(chatText, sprint(chatEnd, "stop"), "[DONE]", sprint(chatCall, "")), "Yes. stop 0"},
-		{"a call twice", "openai-compatible", stream(sprint(chatCall, `,"id":"t1"`), sprint(chatCall, `,"id":"t1"`), sprint(chatEnd, "tool_calls"), chatUse), "bump{} tool_calls 7"},
-		{"a call twice that has no id", "openai-compatible", stream(sprint(chatCall, ""), sprint(chatCall, ""), sprint(chatEnd, "tool_calls"), chatUse), "bump{} tool_calls 7"},
-		{"chunks with an id of their own", "openai-compatible", withIDs("1 "+chatText, "1 "+chatText, "2 "+chatText, "1 "+chatText, "3 "+sprint(chatEnd, "stop"), "4 "+chatUse), "Yes.Yes. stop 7"},
-		{"chunks that all have the same", "openai-compatible", withIDs("0 "+chatUse, "0 "+chatText, "0 "+chatText, "0 "+sprint(chatEnd, "stop")), "Yes.Yes. stop 7"},
+		{"a text after the reason", "openai-compatible", stream(chatText, sprint(chatEnd, "stop"), chatText, chatUse,
+			"[DONE]"), "Yes. stop 7"},
+		{"a call after the reason", "openai-compatible", stream(chatText, sprint(chatEnd, "stop"), sprint(chatCall, ""),
+			chatUse, "[DONE]"), "Yes. stop 7"},
+		{"arguments after the reason", "openai-compatible", stream(sprint(chatCall, `,"id":"t1"`),
+			sprint(chatEnd, "tool_calls"), chatArgs, chatUse, "[DONE]"), "bump{} tool_calls 7"},
+		{"another reason", "openai-compatible", stream(chatText, sprint(chatEnd, "stop"), sprint(chatEnd, "length"),
+			chatUse, "[DONE]"), "Yes. stop 7"},
+		{"after the end", "openai-compatible", stream(chatText, sprint(chatEnd, "stop"), "[DONE]",
+			sprint(chatCall, "")), "Yes. stop 0"},
+		{"a call twice", "openai-compatible", stream(sprint(chatCall, `,"id":"t1"`), sprint(chatCall, `,"id":"t1"`),
+			sprint(chatEnd, "tool_calls"), chatUse), "bump{} tool_calls 7"},
+		{"a call twice that has no id", "openai-compatible", stream(sprint(chatCall, ""), sprint(chatCall, ""),
+			sprint(chatEnd, "tool_calls"), chatUse), "bump{} tool_calls 7"},
+		{"chunks with an id of their own", "openai-compatible", withIDs("1 "+chatText, "1 "+chatText, "2 "+chatText,
+			"1 "+chatText, "3 "+sprint(chatEnd, "stop"), "4 "+chatUse), "Yes.Yes. stop 7"},
+		{"chunks that all have the same", "openai-compatible", withIDs("0 "+chatUse, "0 "+chatText, "0 "+chatText,
+			"0 "+sprint(chatEnd, "stop")), "Yes.Yes. stop 7"},
 
 		{"one call", "openai", oaiCall(rising), "bump[[]] tool_calls 7"},
 		{"each event twice", "openai", oaiCall(rising, 0, 1, 2, 3, 4, 5, 6), "bump[[]] tool_calls 7"},
 		{"all events again", "openai", oaiCall(rising, -1, -1, -1, -1, -1, -1, -1, -1), "bump[[]] tool_calls 7"},
 		{"numbers that are all the same", "openai", oaiCall(func(int) int { return 0 }), "bump[[]] tool_calls 7"},
-		{"deltas that all have the number 0", "openai", oaiCall(func(i int) int { return i * (i / 5) }), "bump[[]] tool_calls 7"},
+		{"deltas that all have the number 0", "openai", oaiCall(func(i int) int { return i * (i / 5) }),
+			"bump[[]] tool_calls 7"},
 		{"negative numbers", "openai", oaiCall(func(int) int { return -1 }), "bump[[]] tool_calls 7"},
-		{"after the end", "openai", oaiCall(rising) + oaiCall(func(i int) int { return 8 + i }), "bump[[]] tool_calls 7"},
+		{"after the end", "openai", oaiCall(rising) + oaiCall(func(i int) int { return 8 + i }),
+			"bump[[]] tool_calls 7"},
 	} {
 		t.Run(c.provider+"/"+c.name, func(t *testing.T) {
 			got, err := streamed(t, c.provider, c.body)
@@ -192,18 +215,23 @@ func TestI11_WhatStreamsDoNotPromise(t *testing.T) {
 func TestI11_UsageIsPlausible(t *testing.T) {
 	const odd, huge = "-5", "9223372036854775807"
 	for _, c := range []struct{ provider, body string }{
-		{"anthropic", stream(strings.Replace(antStart, `"input_tokens":5`, `"input_tokens":`+huge+`,"cache_read_input_tokens":`+huge, 1), antText0,
+		{"anthropic", stream(strings.Replace(antStart, `"input_tokens":5`,
+			`"input_tokens":`+huge+`,"cache_read_input_tokens":`+huge, 1), antText0,
 			sprint(antDelta, 0), sprint(antStop, 0), strings.Replace(antEnd, "%d", odd, 1), antOver)},
-		{"gemini", stream(gemText, strings.Replace(strings.Replace(gemEnd, "%d", odd, 1), `"promptTokenCount":5`, `"promptTokenCount":`+huge, 1))},
-		{"openai-compatible", stream(chatText, sprint(chatEnd, "stop"), `{"id":"c","choices":[],"usage":{"prompt_tokens":`+huge+`,"completion_tokens":`+odd+`}}`, "[DONE]")},
-		{"openai", strings.NewReplacer(`"input_tokens":5`, `"input_tokens":`+huge, `"output_tokens":7`, `"output_tokens":`+odd).Replace(oaiCall(rising))},
+		{"gemini", stream(gemText, strings.Replace(strings.Replace(gemEnd, "%d", odd, 1), `"promptTokenCount":5`,
+			`"promptTokenCount":`+huge, 1))},
+		{"openai-compatible", stream(chatText, sprint(chatEnd, "stop"),
+			`{"id":"c","choices":[],"usage":{"prompt_tokens":`+huge+`,"completion_tokens":`+odd+`}}`, "[DONE]")},
+		{"openai", strings.NewReplacer(`"input_tokens":5`, `"input_tokens":`+huge, `"output_tokens":7`,
+			`"output_tokens":`+odd).Replace(oaiCall(rising))},
 	} {
 		got, err := streamed(t, c.provider, c.body)
 		if err != nil {
 			t.Errorf("%s: %v", c.provider, err)
 			continue
 		}
-		if u := got.Usage; u.Input < 1<<30 || u.Input > 1<<31 || u.Output != 0 || u.CacheRead < 0 || u.CacheRead > u.Input {
+		if u := got.Usage; u.Input < 1<<30 || u.Input > 1<<31 || u.Output != 0 || u.CacheRead < 0 ||
+			u.CacheRead > u.Input {
 			t.Errorf("%s: %+v", c.provider, u)
 		}
 	}
@@ -216,15 +244,24 @@ func TestK11_MillionsOfPieces(t *testing.T) {
 	list := func(piece string) string { return strings.Repeat(piece+",", n-1) + piece }
 	var items strings.Builder
 	for i := range n {
-		items.WriteString(stream(sprint(`{"type":"response.output_item.added","output_index":%d,"item":{"type":"message"}}`, i)))
+		items.WriteString(stream(
+			sprint(`{"type":"response.output_item.added","output_index":%d,"item":{"type":"message"}}`, i)))
 	}
 	for _, c := range []struct{ name, provider, body string }{
 		{"items", "openai", items.String()},
-		{"items at once", "openai", `{"object":"response","status":"completed","output":[` + list(`{"type":"message"}`) + `]}`},
-		{"parts at once", "openai", `{"object":"response","status":"completed","output":[{"type":"message","content":[` + list(`{"type":"output_text"}`) + `]}]}`},
-		{"blocks at once", "anthropic", `{"type":"message","content":[` + list(`{"type":"text"}`) + `],"stop_reason":"end_turn"}`},
-		{"parts at once", "gemini", `{"candidates":[{"content":{"parts":[` + list(`{"text":"a"},{"text":"b","thought":true}`) + `]},"finishReason":"STOP"}]}`},
-		{"calls at once", "openai-compatible", `{"choices":[{"message":{"tool_calls":[` + list(`{"function":{"name":"f","arguments":"{}"}}`) + `]},"finish_reason":"stop"}]}`},
+		{"items at once", "openai", `{"object":"response","status":"completed","output":[` +
+			list(`{"type":"message"}`) + `]}`},
+		{"parts at once", "openai",
+			`{"object":"response","status":"completed","output":[{"type":"message","content":[` +
+				list(`{"type":"output_text"}`) + `]}]}`},
+		{"blocks at once", "anthropic", `{"type":"message","content":[` + list(`{"type":"text"}`) +
+			`],"stop_reason":"end_turn"}`},
+		{"parts at once", "gemini",
+			`{"candidates":[{"content":{"parts":[` + list(`{"text":"a"},{"text":"b","thought":true}`) +
+				`]},"finishReason":"STOP"}]}`},
+		{"calls at once", "openai-compatible",
+			`{"choices":[{"message":{"tool_calls":[` + list(`{"function":{"name":"f","arguments":"{}"}}`) +
+				`]},"finish_reason":"stop"}]}`},
 	} {
 		t.Run(c.provider+"/"+c.name, func(t *testing.T) {
 			_, err := streamed(t, c.provider, c.body)

@@ -31,7 +31,8 @@ func TestModelProcess(t *testing.T) {
 		t.Skip("this is a process for the benchmarks")
 	}
 	text := strings.Repeat("a word or two more ", 60)
-	web := httptest.NewServer(fakellm.New(func(*fakellm.Request) fakellm.Turn { return fakellm.Turn{Text: text} }, fakellm.Options{}))
+	web := httptest.NewServer(fakellm.New(func(*fakellm.Request) fakellm.Turn { return fakellm.Turn{Text: text} },
+		fakellm.Options{}))
 	defer web.Close()
 	fmt.Println("model at " + web.URL)
 	_, _ = io.Copy(io.Discard, os.Stdin) // its end is all that matters
@@ -84,7 +85,8 @@ func BenchmarkK8_Request(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			recording, err := kind.New(providers.Config{APIKey: "k", BaseURL: url + v.version, HTTPClient: &http.Client{Transport: sent}})
+			recording, err := kind.New(providers.Config{APIKey: "k", BaseURL: url + v.version,
+				HTTPClient: &http.Client{Transport: sent}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -114,7 +116,8 @@ func BenchmarkK4_Request(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			p, err := kind.New(providers.Config{APIKey: "k", BaseURL: "http://model.test", HTTPClient: &http.Client{Transport: deaf{}}})
+			p, err := kind.New(providers.Config{APIKey: "k", BaseURL: "http://model.test",
+				HTTPClient: &http.Client{Transport: deaf{}}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -183,8 +186,9 @@ func allocatedBy(b *testing.B, f func()) float64 {
 }
 
 func longRequest(model string) *llm.Request {
-	req := &llm.Request{Model: model, Tools: []llm.ToolDefinition{{Name: "look", Description: strings.Repeat("Looks. ", 200),
-		Parameters: []byte(`{"type":"object","properties":{"path":{"type":"string"}}}`)}},
+	req := &llm.Request{Model: model,
+		Tools: []llm.ToolDefinition{{Name: "look", Description: strings.Repeat("Looks. ", 200),
+			Parameters: []byte(`{"type":"object","properties":{"path":{"type":"string"}}}`)}},
 		Messages: []llm.Message{llm.System(strings.Repeat("Be careful. ", 100)), llm.User("Go.")}}
 	for i := range 100 {
 		req.Messages = append(req.Messages, round(i)...)
@@ -194,7 +198,8 @@ func longRequest(model string) *llm.Request {
 
 func round(n int) []llm.Message {
 	id := fmt.Sprintf("call_%d", n)
-	return []llm.Message{{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: id, Name: "look", Args: `{"path":"a/b.go"}`}}},
+	return []llm.Message{{Role: llm.RoleAssistant,
+		Parts: llm.Parts{llm.ToolCall{ID: id, Name: "look", Args: `{"path":"a/b.go"}`}}},
 		llm.ToolResults(llm.ToolResult{CallID: id, Content: llm.TextParts(strings.Repeat("a line of code\n", 20))})}
 }
 

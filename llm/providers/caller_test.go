@@ -25,7 +25,8 @@ func TestJ14_TheCallerIsNotSent(t *testing.T) {
 					return next(ctx, req)
 				}
 			}}
-			who := llm.Caller{Session: "session-4711", Agent: "agent-4711", Step: 4711, Attempt: 4711, Purpose: "purpose-4711"}
+			who := llm.Caller{Session: "session-4711", Agent: "agent-4711", Step: 4711, Attempt: 4711,
+				Purpose: "purpose-4711"}
 			for _, caller := range []llm.Caller{{}, who} {
 				req := b.request(llm.Text{Text: "hello"})
 				req.Caller = caller

@@ -13,12 +13,15 @@ import (
 
 // deferredTools returns a tool that finds others, one that calls them, and n deferred ones.
 func deferredTools(n int) []llm.ToolDefinition {
-	tools := []llm.ToolDefinition{{Name: "tool_call", Description: "Calls a tool.", Parameters: json.RawMessage(`{"type":"object"}`)},
+	tools := []llm.ToolDefinition{{Name: "tool_call", Description: "Calls a tool.",
+		Parameters: json.RawMessage(`{"type":"object"}`)},
 		{Name: "tool_search", Description: "Finds tools.", Finds: true,
 			Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}}}`)}}
 	for i := range n {
-		tools = append(tools, llm.ToolDefinition{Name: fmt.Sprintf("hidden_%d", i), Description: strings.Repeat("It does hidden things. ", 20),
-			Parameters: json.RawMessage(`{"type":"object","properties":{"secretly":{"type":"boolean"}}}`), Deferred: true})
+		tools = append(tools, llm.ToolDefinition{Name: fmt.Sprintf("hidden_%d", i),
+			Description: strings.Repeat("It does hidden things. ", 20),
+			Parameters:  json.RawMessage(`{"type":"object","properties":{"secretly":{"type":"boolean"}}}`),
+			Deferred:    true})
 	}
 	return tools
 }
@@ -46,7 +49,8 @@ func hidings() []hiding {
 // turns is a session in which the model searches, calls what it found, and searches in vain.
 func hidingTurns() []fakellm.Turn {
 	search := fakellm.Call{Name: "tool_search", Args: []byte(`{"query":"hide"}`)}
-	return []fakellm.Turn{{Calls: []fakellm.Call{search}}, {Calls: []fakellm.Call{{Name: "hidden_7", Args: []byte(`{"secretly":true}`)}}},
+	return []fakellm.Turn{{Calls: []fakellm.Call{search}},
+		{Calls: []fakellm.Call{{Name: "hidden_7", Args: []byte(`{"secretly":true}`)}}},
 		{Calls: []fakellm.Call{search}}, {Text: "Done."}}
 }
 
@@ -64,7 +68,8 @@ func (b *bench) run(t *testing.T, req *llm.Request) []*fakellm.Request {
 			if i != 1 && (c.Name != "tool_search" || c.Args != `{"query":"hide"}`) {
 				t.Errorf("request %d: the call is %+v", i, c)
 			}
-			req.Messages = append(req.Messages, llm.ToolResults(llm.ToolResult{CallID: c.ID, Name: c.Name, Content: results[i]}))
+			req.Messages = append(req.Messages, llm.ToolResults(llm.ToolResult{CallID: c.ID, Name: c.Name,
+				Content: results[i]}))
 		}
 	}
 	return b.server.Requests()
@@ -93,7 +98,8 @@ func TestM4_DeferredTools(t *testing.T) {
 					says += m.Parts.Text()
 				}
 			}
-			if want := v.loads; slices.Equal(references, []string{"hidden_7"}) != want || strings.Contains(says, "hides secretly") == want {
+			if want := v.loads; slices.Equal(references, []string{"hidden_7"}) != want ||
+				strings.Contains(says, "hides secretly") == want {
 				t.Errorf("loads %v: references %q, text %q", v.loads, references, says)
 			}
 			if !strings.Contains(says, "No tool does that.") {
@@ -127,12 +133,14 @@ func TestM4_DeferredToolsAreFree(t *testing.T) {
 			}
 			written = resp.Usage.CacheRead + resp.Usage.CacheWrite
 			inputs = append(inputs, written)
-			req.Messages = append(req.Messages, resp.Message, llm.ToolResults(llm.ToolResult{CallID: resp.ToolCalls()[0].ID, Content: found}))
+			req.Messages = append(req.Messages, resp.Message,
+				llm.ToolResults(llm.ToolResult{CallID: resp.ToolCalls()[0].ID, Content: found}))
 		}
 		return inputs
 	}
 	claude := vendor{"anthropic", "claude-opus-5-5", ""}
-	if few, many := cost(claude, deferredTools(8)), cost(claude, deferredTools(500)); !slices.Equal(few, many) || few[2] == 0 {
+	if few, many := cost(claude, deferredTools(8)), cost(claude, deferredTools(500)); !slices.Equal(few, many) ||
+		few[2] == 0 {
 		t.Errorf("the prompts have %v tokens with 8 deferred tools, %v with 500", few, many)
 	}
 }
@@ -153,11 +161,13 @@ func TestM4_DeferredToolsFallBack(t *testing.T) {
 			t.Fatalf("%s %s after %d others: %v", v.name, v.model, i, err)
 		}
 		body := string(b.server.Requests()[0].Body)
-		if loads := strings.Contains(body, "tool_reference") || strings.Contains(body, "tool_search_output"); loads != (v.loads && i > 0) {
+		if loads := strings.Contains(body, "tool_reference") ||
+			strings.Contains(body, "tool_search_output"); loads != (v.loads && i > 0) {
 			t.Errorf("%s %s after %d others: %s", v.name, v.model, i, body)
 		}
 		call := resp.ToolCalls()[0]
-		req.Messages = append(req.Messages, resp.Message, llm.ToolResults(llm.ToolResult{CallID: call.ID, Name: call.Name, Content: found}))
+		req.Messages = append(req.Messages, resp.Message,
+			llm.ToolResults(llm.ToolResult{CallID: call.ID, Name: call.Name, Content: found}))
 	}
 }
 
@@ -168,15 +178,18 @@ func TestM4_FoundToolIsRemoved(t *testing.T) {
 	req.Tools, req.Memo, req.MaxTokens = deferredTools(9), new(llm.Memo), 1000
 	for i, gone := range []int{0, 0, 1} {
 		if gone == 1 {
-			req.Tools = slices.DeleteFunc(slices.Clone(req.Tools), func(d llm.ToolDefinition) bool { return d.Name == "hidden_7" })
+			req.Tools = slices.DeleteFunc(slices.Clone(req.Tools),
+				func(d llm.ToolDefinition) bool { return d.Name == "hidden_7" })
 		}
 		resp, err := llm.Collect(b.client.Stream(t.Context(), req))
 		if err != nil {
 			t.Fatalf("request %d: %v", i, err)
 		}
-		req.Messages = append(req.Messages, resp.Message, llm.ToolResults(llm.ToolResult{CallID: resp.ToolCalls()[0].ID, Content: found}))
+		req.Messages = append(req.Messages, resp.Message, llm.ToolResults(llm.ToolResult{CallID: resp.ToolCalls()[0].ID,
+			Content: found}))
 	}
-	if body := string(b.server.Requests()[2].Body); strings.Contains(body, "tool_reference") || !strings.Contains(body, "hides secretly") {
+	if body := string(b.server.Requests()[2].Body); strings.Contains(body, "tool_reference") ||
+		!strings.Contains(body, "hides secretly") {
 		t.Errorf("the result of the search is not text: %s", body)
 	}
 }
@@ -186,7 +199,8 @@ func TestM4_OnlyDeferredTools(t *testing.T) {
 	for _, v := range hidings() {
 		b := newBench(t, v.vendor, "k", nil, fakellm.Turn{Text: "Hello."})
 		req := b.request(llm.Text{Text: "Hello?"})
-		req.Tools, req.MaxTokens, req.ToolChoice, req.Sequential = deferredTools(9)[2:], 1000, llm.ToolChoice{Mode: llm.ToolAuto}, true
+		req.Tools, req.MaxTokens, req.ToolChoice, req.Sequential = deferredTools(9)[2:], 1000,
+			llm.ToolChoice{Mode: llm.ToolAuto}, true
 		if _, err := llm.Collect(b.client.Stream(t.Context(), req)); err != nil {
 			t.Errorf("%s %s: %v", v.name, v.model, err)
 		}

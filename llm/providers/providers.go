@@ -46,12 +46,15 @@ type Kind struct {
 // Kinds returns all kinds of providers. The variables are those of the vendors' own SDKs.
 func Kinds() []Kind {
 	return []Kind{
-		{Name: "anthropic", KeyVars: []string{"ANTHROPIC_API_KEY"}, BaseURLVar: "ANTHROPIC_BASE_URL", New: newAnthropic},
+		{Name: "anthropic", KeyVars: []string{"ANTHROPIC_API_KEY"}, BaseURLVar: "ANTHROPIC_BASE_URL",
+			New: newAnthropic},
 		{Name: "openai", KeyVars: []string{"OPENAI_API_KEY"}, BaseURLVar: "OPENAI_BASE_URL", New: newOpenAI},
-		{Name: "gemini", KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, BaseURLVar: "GEMINI_BASE_URL", New: newGemini},
+		{Name: "gemini", KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, BaseURLVar: "GEMINI_BASE_URL",
+			New: newGemini},
 		{Name: "openai-compatible", KeyVars: []string{"OPENAI_COMPATIBLE_API_KEY", "OPENAI_API_KEY"},
 			BaseURLVar: "OPENAI_COMPATIBLE_BASE_URL", NeedsURL: true, New: newCompatible},
-		{Name: "openrouter", KeyVars: []string{"OPENROUTER_API_KEY"}, BaseURLVar: "OPENROUTER_BASE_URL", New: newOpenRouter},
+		{Name: "openrouter", KeyVars: []string{"OPENROUTER_API_KEY"}, BaseURLVar: "OPENROUTER_BASE_URL",
+			New: newOpenRouter},
 		{Name: "ollama", BaseURLVar: "OLLAMA_HOST", Local: true, New: newOllama},
 	}
 }
@@ -73,7 +76,8 @@ func Find(name string) (Kind, error) {
 			return k, nil
 		}
 	}
-	return Kind{}, llm.Errorf(llm.ErrConfiguration, "unknown provider %q; use one of %s", name, strings.Join(Names(), ", "))
+	return Kind{}, llm.Errorf(llm.ErrConfiguration, "unknown provider %q; use one of %s", name,
+		strings.Join(Names(), ", "))
 }
 
 // Config returns the provider's configuration from the environment. set reports whether it
@@ -134,16 +138,19 @@ func Variables() []string {
 }
 
 func newAnthropic(c Config) (llm.Provider, error) {
-	return orNil(anthropic.New(anthropic.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
+	return orNil(anthropic.New(anthropic.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient,
+		IdleTimeout: c.IdleTimeout}))
 }
 
 func newOpenAI(c Config) (llm.Provider, error) {
-	return orNil(openai.New(openai.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, Organization: c.Organization, Project: c.Project,
+	return orNil(openai.New(openai.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, Organization: c.Organization,
+		Project:    c.Project,
 		HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
 }
 
 func newGemini(c Config) (llm.Provider, error) {
-	return orNil(gemini.New(gemini.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
+	return orNil(gemini.New(gemini.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient,
+		IdleTimeout: c.IdleTimeout}))
 }
 
 func newCompatible(c Config) (llm.Provider, error) { return newChat("", c) }
@@ -169,7 +176,8 @@ func newOllama(c Config) (llm.Provider, error) {
 
 // newChat returns a provider that speaks Chat Completions.
 func newChat(name string, c Config) (llm.Provider, error) {
-	return orNil(openaichat.New(openaichat.Options{Name: name, APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
+	return orNil(openaichat.New(openaichat.Options{Name: name, APIKey: c.APIKey, BaseURL: c.BaseURL,
+		HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
 }
 
 // orNil keeps a nil pointer from becoming a non-nil interface.

@@ -31,11 +31,14 @@ func TestG2_FromEnv(t *testing.T) {
 		{"one key", []string{"OPENAI_API_KEY=k"}, "openai", "openai"},
 		{"the other name of a key", []string{"GOOGLE_API_KEY=k"}, "gemini", "gemini"},
 		{"a server that needs no key", []string{"ANTHROPIC_BASE_URL=http://localhost:1"}, "anthropic", "anthropic"},
-		{"a compatible server", []string{"OPENAI_COMPATIBLE_BASE_URL=http://localhost:1/v1"}, "openai-compatible", "openai-compatible"},
+		{"a compatible server", []string{"OPENAI_COMPATIBLE_BASE_URL=http://localhost:1/v1"}, "openai-compatible",
+			"openai-compatible"},
 		{"openrouter", []string{"OPENROUTER_API_KEY=k"}, "openrouter", "openrouter"},
-		{"a server on this machine is no choice", []string{"OLLAMA_HOST=0.0.0.0", "OPENAI_API_KEY=k"}, "openai", "openai"},
+		{"a server on this machine is no choice", []string{"OLLAMA_HOST=0.0.0.0", "OPENAI_API_KEY=k"}, "openai",
+			"openai"},
 		{"nothing but a server on this machine", []string{"OLLAMA_HOST=0.0.0.0"}, "", ""},
-		{"several keys are no guess", []string{"OPENAI_API_KEY=k", "ANTHROPIC_API_KEY=k", "GEMINI_API_KEY=k"}, "anthropic openai gemini", ""},
+		{"several keys are no guess", []string{"OPENAI_API_KEY=k", "ANTHROPIC_API_KEY=k", "GEMINI_API_KEY=k"},
+			"anthropic openai gemini", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -57,7 +60,8 @@ func TestG2_FromEnv(t *testing.T) {
 				t.Errorf("providers %q, want %q", got, tt.want)
 			}
 			p, err := client.Provider("")
-			if tt.main == "" && !errors.Is(err, llm.ErrConfiguration) || tt.main != "" && (err != nil || p.Name() != tt.main) {
+			if tt.main == "" && !errors.Is(err, llm.ErrConfiguration) || tt.main != "" &&
+				(err != nil || p.Name() != tt.main) {
 				t.Errorf("the default provider is %v, %v, want %q", p, err, tt.main)
 			}
 			if m, ok := client.Models("anthropic", "claude-opus-5-5"); !ok || m.Window == 0 {
@@ -68,7 +72,8 @@ func TestG2_FromEnv(t *testing.T) {
 	if _, err := providers.FromEnv(environment("OPENAI_BASE_URL=::")); !errors.Is(err, llm.ErrConfiguration) {
 		t.Errorf("a bad base URL: %v", err)
 	}
-	if _, err := providers.Find("acme"); !errors.Is(err, llm.ErrConfiguration) || !strings.Contains(err.Error(), "gemini") {
+	if _, err := providers.Find("acme"); !errors.Is(err, llm.ErrConfiguration) || !strings.Contains(err.Error(),
+		"gemini") {
 		t.Errorf("an unknown provider: %v", err)
 	}
 }
@@ -120,10 +125,12 @@ func TestN8_PresetsNeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openrouter.New(providers.Config{}); !errors.Is(err, llm.ErrConfiguration) || !strings.Contains(err.Error(), "OPENROUTER_API_KEY") {
+	if _, err := openrouter.New(providers.Config{}); !errors.Is(err, llm.ErrConfiguration) ||
+		!strings.Contains(err.Error(), "OPENROUTER_API_KEY") {
 		t.Errorf("without a key: %v", err)
 	}
-	if names := strings.Join(providers.Variables(), " "); !strings.Contains(names, "OPENROUTER_API_KEY") || strings.Contains(names, "OLLAMA") {
+	if names := strings.Join(providers.Variables(), " "); !strings.Contains(names, "OPENROUTER_API_KEY") ||
+		strings.Contains(names, "OLLAMA") {
 		t.Errorf("the variables to choose from are %s", names)
 	}
 }

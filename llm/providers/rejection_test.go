@@ -166,12 +166,16 @@ func TestU1_PlacesOnTheWire(t *testing.T) {
 // conversation.
 func TestU1_WhatErrorsName(t *testing.T) {
 	for text, want := range map[string]*llm.Rejection{
-		"No tool output found for function call call_number_2.":                                 {Message: 2, Part: 2},
-		"Invalid schema for function 'mcp__a__b': None is not of type 'object'.":                {Message: -1, Part: -1, Tool: "mcp__a__b"},
-		"Unknown tool 'odd.name' in the history":                                                {Message: 2, Part: 2},
-		"Could not process image":                                                               {Message: -1, Part: -1, Media: true},
-		"Image input is not supported by this model":                                            {Message: -1, Part: -1, Media: true},
-		"Request contains an invalid argument.":                                                 {Message: -1, Part: -1},
+		"No tool output found for function call call_number_2.": {Message: 2, Part: 2},
+		"Invalid schema for function 'mcp__a__b': None is not of type 'object'.": {Message: -1, Part: -1,
+			Tool: "mcp__a__b"},
+		"Unknown tool 'odd.name' in the history": {Message: 2, Part: 2},
+		"Could not process image": {Message: -1, Part: -1,
+			Media: true},
+		"Image input is not supported by this model": {Message: -1, Part: -1,
+			Media: true},
+		"Request contains an invalid argument.": {Message: -1,
+			Part: -1},
 		"Unsupported parameter: 'temperature' is not supported with this model.":                nil,
 		"Unrecognized request argument supplied: reasoning_effort":                              nil,
 		"The requested model 'm' does not exist.":                                               nil,
@@ -201,7 +205,8 @@ func TestU1_WhatErrorsName(t *testing.T) {
 
 // What cannot be encoded for an API is rejected with its place before anything is sent.
 func TestU1_WhatCannotBeEncoded(t *testing.T) {
-	for _, provider := range []string{"anthropic", "openai-compatible", "gemini"} { // OpenAI's Responses take files of any type
+	// OpenAI's Responses take files of any type
+	for _, provider := range []string{"anthropic", "openai-compatible", "gemini"} {
 		req := rejectedConversation()
 		req.Messages[3].Parts[1] = llm.ToolResult{
 			CallID:  "call_number_2",

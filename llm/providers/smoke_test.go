@@ -50,7 +50,8 @@ func TestSmoke(t *testing.T) {
 
 func smoke(ctx context.Context, t *testing.T, client *llm.Client, provider, model string) {
 	t.Run("text", func(t *testing.T) {
-		r, err := generate.Generate(ctx, client, generate.Options{Model: model, Prompt: "Say hello in one sentence.", MaxTokens: 2000})
+		r, err := generate.Generate(ctx, client, generate.Options{Model: model, Prompt: "Say hello in one sentence.",
+			MaxTokens: 2000})
 		if err != nil || r.Text() == "" || r.Usage.Input == 0 || r.Usage.Output == 0 {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -64,10 +65,12 @@ func smoke(ctx context.Context, t *testing.T, client *llm.Client, provider, mode
 	})
 	t.Run("parallel tools", func(t *testing.T) {
 		var ran []string
-		r, err := generate.Generate(ctx, client, generate.Options{Model: model, Prompt: "What is the weather in San Francisco and in New York? Ask for both.",
-			Tools: []generate.Tool{weather(&ran)}, MaxToolRounds: generate.Rounds(3), MaxTokens: 4000})
+		r, err := generate.Generate(ctx, client, generate.Options{Model: model,
+			Prompt: "What is the weather in San Francisco and in New York? Ask for both.",
+			Tools:  []generate.Tool{weather(&ran)}, MaxToolRounds: generate.Rounds(3), MaxTokens: 4000})
 		slices.Sort(ran)
-		if err != nil || !strings.Contains(fmt.Sprint(ran), "New York") || !strings.Contains(fmt.Sprint(ran), "San Francisco") || r.Text() == "" {
+		if err != nil || !strings.Contains(fmt.Sprint(ran), "New York") || !strings.Contains(fmt.Sprint(ran),
+			"San Francisco") || r.Text() == "" {
 			t.Fatalf("ran for %q: %v", ran, err)
 		}
 	})
@@ -83,7 +86,8 @@ func smoke(ctx context.Context, t *testing.T, client *llm.Client, provider, mode
 			Name string `json:"name"`
 			Age  int    `json:"age"`
 		}
-		got, _, err := generate.Object[person](ctx, client, generate.Options{Model: model, Prompt: "Alice is 30 years old. Who is it?", MaxTokens: 2000})
+		got, _, err := generate.Object[person](ctx, client, generate.Options{Model: model,
+			Prompt: "Alice is 30 years old. Who is it?", MaxTokens: 2000})
 		if err != nil || got != (person{"Alice", 30}) {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -96,7 +100,8 @@ func smoke(ctx context.Context, t *testing.T, client *llm.Client, provider, mode
 		}
 	})
 	t.Run("wrong model", func(t *testing.T) {
-		_, err := client.Complete(ctx, &llm.Request{Provider: provider, Model: "no-such-model-anywhere", Messages: []llm.Message{llm.User("x")}})
+		_, err := client.Complete(ctx, &llm.Request{Provider: provider, Model: "no-such-model-anywhere",
+			Messages: []llm.Message{llm.User("x")}})
 		if err == nil || llm.Retryable(err) {
 			t.Fatalf("%v", err)
 		}

@@ -95,7 +95,8 @@ func (c *contract) answer(r *llm.Response) {
 		c.t.Error("the EventFinish has no Response")
 		return
 	}
-	if r.Message.Role != llm.RoleAssistant || r.Message.Provider != r.Provider || r.Provider == "" || r.Finish.Reason == "" {
+	if r.Message.Role != llm.RoleAssistant || r.Message.Provider != r.Provider || r.Provider == "" ||
+		r.Finish.Reason == "" {
 		c.t.Errorf("an answer without role, provider or finish reason: %+v", r)
 	}
 	rest := c.order
@@ -110,7 +111,8 @@ func (c *contract) answer(r *llm.Response) {
 		case llm.ToolCall:
 			start, text = llm.EventCallStart, part.Args
 			if len(rest) > 0 && (rest[0].start.ID != part.ID || rest[0].start.Name != part.Name) {
-				c.t.Errorf("part %d: the call started as %s %s and ended as %s %s", i, rest[0].start.Name, rest[0].start.ID, part.Name, part.ID)
+				c.t.Errorf("part %d: the call started as %s %s and ended as %s %s", i, rest[0].start.Name,
+					rest[0].start.ID, part.Name, part.ID)
 			}
 		default:
 			continue

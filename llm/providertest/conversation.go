@@ -28,7 +28,8 @@ type Conversations struct {
 // Pick chooses a number from 0 to n-1, and thereby everything.
 func (c Conversations) Rounds(pick func(label string, n int) int) [][]llm.Message {
 	d := drawer{c, pick}
-	rounds := [][]llm.Message{{llm.System(d.text("system")), llm.System(d.text("system")), llm.User("start " + d.text("user"))}}
+	rounds := [][]llm.Message{{llm.System(d.text("system")), llm.System(d.text("system")),
+		llm.User("start " + d.text("user"))}}
 	for i := range 1 + pick("rounds", 6) {
 		rounds = append(rounds, d.round(i))
 		if pick("retries", 5) == 0 { // a failed request is followed by one with a few more messages
@@ -52,7 +53,8 @@ func (d drawer) flip(label string) bool { return d.pick(label, 2) == 1 }
 func (d drawer) of(label string, list ...string) string { return list[d.pick(label, len(list))] }
 
 func (d drawer) text(label string) string {
-	return d.of(label, append([]string{"go on", "line\n\"quoted\" <b>\u2028", "né 😀", "", "\xff", `{"type":"text"}`}, d.Text...)...)
+	return d.of(label, append([]string{"go on", "line\n\"quoted\" <b>\u2028", "né 😀", "", "\xff", `{"type":"text"}`},
+		d.Text...)...)
 }
 
 // round returns a response, the results of its calls, and what the user says.
@@ -62,14 +64,16 @@ func (d drawer) round(i int) []llm.Message {
 		answer.Model = d.of("model", d.Models...)
 	}
 	for range d.pick("thoughts", 3) {
-		answer.Parts = append(answer.Parts, llm.Thinking{ID: d.ThinkingID, Text: "hm", Signature: d.of("signature", "", "s")})
+		answer.Parts = append(answer.Parts, llm.Thinking{ID: d.ThinkingID, Text: "hm", Signature: d.of("signature", "",
+			"s")})
 	}
 	answer.Parts = append(answer.Parts, llm.Text{Text: d.text("text"), Signature: d.of("phase", "", "commentary")})
 	var results []llm.ToolResult
 	for j := range d.pick("calls", 4) {
 		id := fmt.Sprintf("call_%d_%d", i, j)
 		free := d.flip("free")
-		answer.Parts = append(answer.Parts, llm.ToolCall{ID: id, Name: "look", Free: free, Args: d.of("args", `{"a":1}`, "", "{")})
+		answer.Parts = append(answer.Parts, llm.ToolCall{ID: id, Name: "look", Free: free, Args: d.of("args", `{"a":1}`,
+			"", "{")})
 		result := llm.ToolResult{CallID: id, Free: free, Content: llm.TextParts(d.text("result"))}
 		if d.pick("image", 4) == 0 {
 			result.Content = append(result.Content, llm.Media{MIME: "image/png", Data: []byte("png")})
@@ -93,7 +97,8 @@ func (d drawer) round(i int) []llm.Message {
 // Session runs a number of turns of a conversation with a provider and appends them to the request:
 // after each response the results of its calls, all with the same content, and sometimes a user
 // message. Each is called with every response.
-func Session(t testing.TB, p llm.Provider, req *llm.Request, turns int, content llm.Parts, each func(turn int, resp *llm.Response)) {
+func Session(t testing.TB, p llm.Provider, req *llm.Request, turns int, content llm.Parts,
+	each func(turn int, resp *llm.Response)) {
 	t.Helper()
 	for i := range turns {
 		resp, err := llm.Collect(p.Stream(t.Context(), req))

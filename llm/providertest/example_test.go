@@ -16,7 +16,8 @@ import (
 func goTest(name string, test func(t *testing.T)) {
 	stdout := os.Stdout
 	os.Stdout = os.Stderr // what tests report is not the example's output
-	ok := testing.RunTests(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: name, F: test}})
+	ok := testing.RunTests(func(_, _ string) (bool, error) { return true, nil },
+		[]testing.InternalTest{{Name: name, F: test}})
 	os.Stdout = stdout
 	fmt.Println(name, ok)
 }
@@ -26,7 +27,8 @@ func goTest(name string, test func(t *testing.T)) {
 func ExampleSuite() {
 	test := func(t *testing.T) {
 		providertest.Suite(t, func(t *testing.T, c providertest.Config) llm.Provider {
-			p, err := openaichat.New(openaichat.Options{APIKey: c.APIKey, BaseURL: c.BaseURL + "/v1", HTTPClient: c.Client, IdleTimeout: c.Idle})
+			p, err := openaichat.New(openaichat.Options{APIKey: c.APIKey, BaseURL: c.BaseURL + "/v1",
+				HTTPClient: c.Client, IdleTimeout: c.Idle})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +50,8 @@ func (reports) Errorf(format string, args ...any) { fmt.Printf(format+"\n", args
 func ExampleContract() {
 	stops := func(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return func(yield func(llm.StreamEvent, error) bool) {
-			_ = yield(llm.StreamEvent{Type: llm.EventStart}, nil) && yield(llm.StreamEvent{Type: llm.EventTextStart}, nil) &&
+			_ = yield(llm.StreamEvent{Type: llm.EventStart}, nil) && yield(llm.StreamEvent{Type: llm.EventTextStart},
+				nil) &&
 				yield(llm.StreamEvent{Type: llm.EventTextDelta, Delta: "Hel"}, nil)
 		}
 	}

@@ -129,15 +129,17 @@ func (e Encoding) StartsAfresh(t *testing.T, req llm.Request, tool string, unsup
 // turn, with one call that has the id.
 func (e Encoding) BenchmarkTurn1000(b *testing.B, req llm.Request, answer func(id string) llm.Message) {
 	for i := range 12 {
-		req.Tools = append(req.Tools, llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("Does things. ", 60),
-			Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)})
+		req.Tools = append(req.Tools, llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i),
+			Description: strings.Repeat("Does things. ", 60),
+			Parameters:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)})
 	}
 	req.Memo = new(llm.Memo)
 	req.Messages = []llm.Message{llm.System(strings.Repeat("Be careful. ", 1000)), llm.User("Go.")}
 	turn := func(i int) {
 		id := fmt.Sprintf("call_%d", i)
 		req.Messages = append(req.Messages, answer(id),
-			llm.ToolResults(llm.ToolResult{CallID: id, Content: llm.TextParts(strings.Repeat("a line of code\n", 100))}))
+			llm.ToolResults(llm.ToolResult{CallID: id, Content: llm.TextParts(strings.Repeat("a line of code\n",
+				100))}))
 	}
 	encode := func() {
 		r := req

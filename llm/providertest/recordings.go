@@ -83,7 +83,8 @@ func readRecording(kind, data string) ([]Recording, error) {
 	case "sse_data_lines":
 		return []Recording{{Status: 200, ContentType: eventStream, Body: events(data)}}, nil
 	case "sse":
-		return []Recording{{Status: 200, ContentType: eventStream, Body: []byte(data + "\n\n")}}, nil // some lost the line ends at their end
+		// some lost the line ends at their end
+		return []Recording{{Status: 200, ContentType: eventStream, Body: []byte(data + "\n\n")}}, nil
 	case "json_body":
 		return []Recording{{Status: 200, ContentType: oneJSON, Body: []byte(data)}}, nil
 	case "http_cassette":
@@ -131,7 +132,8 @@ func readTrace(data string) (list []Recording, err error) {
 		if _, err := body.ReadFrom(resp.Body); err != nil {
 			return nil, err
 		}
-		list = append(list, Recording{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Body: body.Bytes()})
+		list = append(list, Recording{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"),
+			Body: body.Bytes()})
 		data = rest[request+response:]
 	}
 	return list, nil

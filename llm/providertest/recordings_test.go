@@ -86,7 +86,8 @@ interactions:
 `
 
 func TestRecordings(t *testing.T) {
-	request, response := "POST / HTTP/1.1\r\nHost: x\r\n\r\n{}", "HTTP/1.1 503 Busy\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n{ }"
+	request, response := "POST / HTTP/1.1\r\nHost: x\r\n\r\n{}",
+		"HTTP/1.1 503 Busy\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n{ }"
 	record := fmt.Sprintf("%d %d\n%s%s", len(request), len(response), request, response)
 	dir := corpus(t, map[string]string{
 		"index.jsonl": `{"id":"lines","provider":"a","kind":"sse_data_lines","file":"files/lines"}
@@ -121,7 +122,8 @@ func TestRecordings(t *testing.T) {
 		}
 		var got []string
 		for _, r := range list {
-			got = append(got, fmt.Sprintf("%s %d %s %s %d %s %s", r.Name, r.N, r.Provider, r.Kind, r.Status, r.ContentType, r.Body))
+			got = append(got, fmt.Sprintf("%s %d %s %s %d %s %s", r.Name, r.N, r.Provider, r.Kind, r.Status,
+				r.ContentType, r.Body))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", provider, diff)
@@ -135,8 +137,10 @@ func TestRecordingsErrors(t *testing.T) {
 	}
 	for kind, data := range map[string]string{
 		"unheard_of": "", "http_cassette": "httprr trace v1\n99 99\nshort", "http_cassette ": "httprr trace v1\nfew\n",
-		"http_cassette  ": "interactions:\n- response:\n    body: \"\\q\"\n", "http_cassette   ": "interactions:\n- response:\n    body: !!binary \"%\"\n",
-		"http_cassette    ": "interactions:\n- response:\n    code: many\n", "http_cassette     ": "httprr trace v1\n1 1\nab",
+		"http_cassette  ":    "interactions:\n- response:\n    body: \"\\q\"\n",
+		"http_cassette   ":   "interactions:\n- response:\n    body: !!binary \"%\"\n",
+		"http_cassette    ":  "interactions:\n- response:\n    code: many\n",
+		"http_cassette     ": "httprr trace v1\n1 1\nab",
 	} {
 		dir := corpus(t, map[string]string{"file": data,
 			"index.jsonl": fmt.Sprintf(`{"id":"x","kind":%q,"file":"file"}`, strings.TrimSpace(kind)) + "\n"})

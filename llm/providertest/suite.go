@@ -48,7 +48,8 @@ type suite struct {
 }
 
 func (s suite) connect(t *testing.T, h http.Handler) llm.Provider {
-	return s.newProvider(t, Config{BaseURL: "http://model.test", APIKey: suiteKey, Client: llmtest.PipeClient(t, h), Idle: time.Minute})
+	return s.newProvider(t, Config{BaseURL: "http://model.test", APIKey: suiteKey, Client: llmtest.PipeClient(t, h),
+		Idle: time.Minute})
 }
 
 func (s suite) run(t *testing.T, name string, test func(t *testing.T)) {
@@ -62,8 +63,9 @@ func (s suite) run(t *testing.T, name string, test func(t *testing.T)) {
 
 // ask returns the request of every case.
 func ask() *llm.Request {
-	return &llm.Request{Model: "fake-1", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go on.")}, MaxTokens: 2048,
-		Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks.", Parameters: []byte(`{"type":"object"}`)}}}
+	return &llm.Request{Model: "fake-1", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go on.")},
+		MaxTokens: 2048,
+		Tools:     []llm.ToolDefinition{{Name: "look", Description: "Looks.", Parameters: []byte(`{"type":"object"}`)}}}
 }
 
 const speech = "Nine words in three deltas, so that faults fit."
@@ -72,8 +74,9 @@ func (s suite) answers(t *testing.T) {
 	for name, turn := range map[string]fakellm.Turn{
 		"text":     {Text: speech},
 		"thinking": {Thinking: "Let me see, <b>&\u2028 that is easy.", Text: speech},
-		"calls": {Text: "I look.", Calls: []fakellm.Call{{Name: "look", Args: []byte(`{"at": "a \"quoted\" <thing> né 😀"}`)},
-			{Name: "look", Args: []byte(`{"at":"b"}`)}}},
+		"calls": {Text: "I look.",
+			Calls: []fakellm.Call{{Name: "look", Args: []byte(`{"at": "a \"quoted\" <thing> né 😀"}`)},
+				{Name: "look", Args: []byte(`{"at":"b"}`)}}},
 		"call without arguments": {Calls: []fakellm.Call{{Name: "look"}}},
 		"call with broken arguments": {Calls: []fakellm.Call{{Name: "look", Raw: `{"at": "b`}},
 			Finish: llm.FinishLength},
@@ -129,9 +132,11 @@ func compare(t *testing.T, got *llm.Response, want fakellm.Turn) {
 }
 
 // fails runs one request against a fault and checks the error.
-func (s suite) fails(t *testing.T, name string, fault fakellm.Fault, kind error, more func(t *testing.T, e *llm.Error)) {
+func (s suite) fails(t *testing.T, name string, fault fakellm.Fault, kind error,
+	more func(t *testing.T, e *llm.Error)) {
 	s.run(t, name, func(t *testing.T) {
-		model := fakellm.Script(fakellm.Turn{Text: speech, Calls: []fakellm.Call{{Name: "look", Args: []byte(`{"at":"something far away"}`)}}})
+		model := fakellm.Script(fakellm.Turn{Text: speech,
+			Calls: []fakellm.Call{{Name: "look", Args: []byte(`{"at":"something far away"}`)}}})
 		p := s.connect(t, fakellm.New(model, fakellm.Options{Faults: map[int]fakellm.Fault{1: fault}}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // fails if a stall goes unnoticed
 		defer cancel()
@@ -154,19 +159,23 @@ func (s suite) fails(t *testing.T, name string, fault fakellm.Fault, kind error,
 
 func (s suite) refusals(t *testing.T) {
 	for status, kind := range map[int]error{400: llm.ErrInvalidRequest, 401: llm.ErrAuthentication, 402: llm.ErrQuota,
-		403: llm.ErrAccessDenied, 404: llm.ErrNotFound, 413: llm.ErrContextLength, 429: llm.ErrRateLimit, 500: llm.ErrServer,
+		403: llm.ErrAccessDenied, 404: llm.ErrNotFound, 413: llm.ErrContextLength, 429: llm.ErrRateLimit,
+		500: llm.ErrServer,
 		502: llm.ErrServer, 504: llm.ErrTimeout, 529: llm.ErrOverloaded} {
 		s.fails(t, "status/"+http.StatusText(status), fakellm.Fault{Kind: fakellm.FaultStatus, Status: status,
-			Header: map[string]string{"Retry-After": "7", "Request-Id": "req_x"}}, kind, func(t *testing.T, e *llm.Error) {
-			if e.Status != status || e.RetryAfter != 7*time.Second || e.RequestID != "req_x" || e.Message == "" || len(e.Raw) == 0 {
-				t.Errorf("the error lacks something: %+v", e)
-			}
-			if llm.Retryable(e) != (status == 429 || status >= 500) {
-				t.Errorf("retryable: %v", llm.Retryable(e))
-			}
-		})
+			Header: map[string]string{"Retry-After": "7", "Request-Id": "req_x"}}, kind,
+			func(t *testing.T, e *llm.Error) {
+				if e.Status != status || e.RetryAfter != 7*time.Second || e.RequestID != "req_x" || e.Message == "" ||
+					len(e.Raw) == 0 {
+					t.Errorf("the error lacks something: %+v", e)
+				}
+				if llm.Retryable(e) != (status == 429 || status >= 500) {
+					t.Errorf("retryable: %v", llm.Retryable(e))
+				}
+			})
 	}
-	s.fails(t, "status/an error page", fakellm.Fault{Kind: fakellm.FaultStatus, Status: 200, Body: "<html><body>Log in</body></html>"},
+	s.fails(t, "status/an error page", fakellm.Fault{Kind: fakellm.FaultStatus, Status: 200,
+		Body: "<html><body>Log in</body></html>"},
 		llm.ErrServer, func(t *testing.T, e *llm.Error) {
 			if !llm.Retryable(e) {
 				t.Error("not retryable")
@@ -187,11 +196,14 @@ func (s suite) breaks(t *testing.T) {
 		}
 	}
 	s.fails(t, "break/before the answer", fakellm.Fault{Kind: fakellm.FaultReset}, llm.ErrNetwork, retryable)
-	for name, after := range map[string]int{"at once": 0, "in the text": 2, "in the arguments": 5, "before the end": 1000} {
+	for name, after := range map[string]int{"at once": 0, "in the text": 2, "in the arguments": 5,
+		"before the end": 1000} {
 		s.fails(t, "break/cut "+name, fakellm.Fault{Kind: fakellm.FaultCut, After: after}, llm.ErrStream, retryable)
 		s.fails(t, "break/end "+name, fakellm.Fault{Kind: fakellm.FaultEnd, After: after}, llm.ErrStream, retryable)
-		s.fails(t, "break/error "+name, fakellm.Fault{Kind: fakellm.FaultError, After: after}, llm.ErrOverloaded, retryable)
-		s.fails(t, "break/garbage "+name, fakellm.Fault{Kind: fakellm.FaultGarbage, After: after}, llm.ErrStream, retryable)
+		s.fails(t, "break/error "+name, fakellm.Fault{Kind: fakellm.FaultError, After: after}, llm.ErrOverloaded,
+			retryable)
+		s.fails(t, "break/garbage "+name, fakellm.Fault{Kind: fakellm.FaultGarbage, After: after}, llm.ErrStream,
+			retryable)
 	}
 }
 
@@ -222,7 +234,8 @@ func (s suite) stalls(t *testing.T) {
 		}
 	})
 	s.run(t, "stall/a slow model is none", func(t *testing.T) {
-		p := s.connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: speech}), fakellm.Options{Delay: 25 * time.Second}))
+		p := s.connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: speech}),
+			fakellm.Options{Delay: 25 * time.Second}))
 		if _, err := Contract(t, p.Stream(t.Context(), ask())); err != nil {
 			t.Error(err)
 		}
@@ -259,7 +272,8 @@ func (s suite) bounds(t *testing.T) {
 				return
 			}
 			var e *llm.Error
-			if !errors.As(err, &e) || e.Kind != llm.ErrStream || llm.Retryable(err) || !strings.Contains(e.Message, "16 MiB") {
+			if !errors.As(err, &e) || e.Kind != llm.ErrStream || llm.Retryable(err) || !strings.Contains(e.Message,
+				"16 MiB") {
 				t.Errorf("%v after %d events", err, len(events))
 			}
 		})
@@ -302,8 +316,10 @@ func (s suite) endings(t *testing.T) {
 		}
 		<-gone // a connection that stayed open would deadlock the bubble
 	})
-	s.run(t, "end/the listener leaves at any event", func(t *testing.T) { // goroutines left running would deadlock the bubble
-		p := s.connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: strings.Repeat("word ", 10000)}), fakellm.Options{}))
+	// goroutines left running would deadlock the bubble
+	s.run(t, "end/the listener leaves at any event", func(t *testing.T) {
+		p := s.connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: strings.Repeat("word ", 10000)}),
+			fakellm.Options{}))
 		for leaveAt := range 20 {
 			n := 0
 			for _, err := range p.Stream(t.Context(), ask()) {

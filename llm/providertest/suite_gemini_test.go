@@ -10,7 +10,8 @@ import (
 
 func TestGemini(t *testing.T) {
 	providertest.Suite(t, func(t *testing.T, c providertest.Config) llm.Provider {
-		p, err := gemini.New(gemini.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.Client, IdleTimeout: c.Idle})
+		p, err := gemini.New(gemini.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.Client,
+			IdleTimeout: c.Idle})
 		if err != nil {
 			t.Fatal(err)
 		}

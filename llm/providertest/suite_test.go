@@ -10,7 +10,8 @@ import (
 
 func TestAnthropic(t *testing.T) {
 	providertest.Suite(t, func(t *testing.T, c providertest.Config) llm.Provider {
-		p, err := anthropic.New(anthropic.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.Client, IdleTimeout: c.Idle})
+		p, err := anthropic.New(anthropic.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.Client,
+			IdleTimeout: c.Idle})
 		if err != nil {
 			t.Fatal(err)
 		}

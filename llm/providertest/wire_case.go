@@ -38,7 +38,8 @@ func WireCases(t testing.TB, dir string) []*WireCase {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cases = append(cases, &WireCase{Name: strings.TrimSuffix(filepath.Base(file), ".txtar"), file: file, archive: archive})
+		cases = append(cases, &WireCase{Name: strings.TrimSuffix(filepath.Base(file), ".txtar"), file: file,
+			archive: archive})
 	}
 	return cases
 }

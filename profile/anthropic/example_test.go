@@ -19,7 +19,8 @@ func ExampleProfile() {
 		llmtest.Calls(llmtest.Call("edit_file", `{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)),
 		llmtest.Text("Fixed."))
 	files := envtest.NewMemory(map[string]string{"greet.txt": "Hello, wrold!\n"}) // in a real program, an env.Local
-	s, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}}, Profile: anthropic.Profile(), Env: files})
+	s, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}},
+		Profile: anthropic.Profile(), Env: files})
 	if err != nil {
 		log.Fatal(err)
 	}

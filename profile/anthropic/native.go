@@ -31,8 +31,9 @@ func Native() profile.Profile {
 func dialect() coding.Dialect {
 	return coding.Dialect{
 		Words: map[string]string{
-			"read_file": "Read", "write_file": "Write", "edit_file": "Edit", "shell": "Bash", "shell.timeout_ms": "timeout",
-			"grep": "", "glob": "", "list_dir": "",
+			"read_file": "Read", "write_file": "Write", "edit_file": "Edit", "shell": "Bash",
+			"shell.timeout_ms": "timeout",
+			"grep":             "", "glob": "", "list_dir": "",
 		},
 		Number: catNumbers,
 		Ran:    bashResult,

@@ -70,14 +70,16 @@ func agentTool() tool.Tool {
 	t.ForAgents = func(agents []tool.AgentKind) llm.ToolDefinition {
 		listed := def
 		listed.Description += "\n\n" + coding.ListAgents(agents)
-		listed.Parameters = agentParameters("The name of an agent in the list of this tool's description. Default: general-purpose, an agent like you.")
+		listed.Parameters = agentParameters(
+			"The name of an agent in the list of this tool's description. Default: general-purpose, an agent like you.")
 		return listed
 	}
 	t.Guidance = coding.SpawnGuidance
 	spawn := sharedAgentTool("spawn_agent")
 	t.Limit, t.Needs, t.Instead = spawn.Limit, spawn.Needs, spawn.Instead
 	return tool.WithAccess(t, func(args agentArgs) tool.Access {
-		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("Agent %q: %s", args.Description, args.Prompt), About: args.Type}
+		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("Agent %q: %s", args.Description, args.Prompt),
+			About: args.Type}
 	})
 }
 
@@ -89,23 +91,28 @@ func runAgent(ctx context.Context, call *tool.Call, args agentArgs) (tool.Result
 		return tool.Result{}, errors.New("prompt is empty; say what the agent is to do")
 	}
 	if args.Isolation != "" {
-		return tool.Result{}, errors.New("isolation is not offered: agents work on the same files. Leave it out, or let the agent make a git worktree itself")
+		return tool.Result{}, errors.New(
+			"isolation is not offered: agents work on the same files. Leave it out, or let the agent make a git worktree itself")
 	}
 	if args.Type == generalPurpose {
 		args.Type = ""
 	}
 	agents := call.Session.Agents()
-	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Prompt, Agent: args.Type, Model: models[args.Model], Effort: args.Effort})
+	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Prompt, Agent: args.Type, Model: models[args.Model],
+		Effort: args.Effort})
 	var unknown *tool.UnknownAgentError
 	if errors.As(err, &unknown) {
 		names := strings.Join(append([]string{generalPurpose}, unknown.Defined...), ", ")
-		return tool.Result{}, fmt.Errorf("there is no agent type %q; leave subagent_type out, or use %s", args.Type, names)
+		return tool.Result{}, fmt.Errorf("there is no agent type %q; leave subagent_type out, or use %s", args.Type,
+			names)
 	}
 	if err != nil {
 		return tool.Result{}, err
 	}
 	if args.Background {
-		result := tool.Text(fmt.Sprintf("Agent %s works in the background. wait returns its report, SendMessage talks to it, TaskStop ends it.", status.ID))
+		result := tool.Text(fmt.Sprintf(
+			"Agent %s works in the background. wait returns its report, SendMessage talks to it, TaskStop ends it.",
+			status.ID))
 		result.Structured, err = json.Marshal(status)
 		return result, err
 	}
@@ -114,9 +121,11 @@ func runAgent(ctx context.Context, call *tool.Call, args agentArgs) (tool.Result
 		_, closeErr := agents.Close(context.WithoutCancel(ctx), status.ID)
 		return tool.Result{}, errors.Join(err, closeErr)
 	}
-	result := tool.Text(fmt.Sprintf("%s\n\n[Agent %s has finished after %d turns.]", strings.TrimSpace(report.Output), status.ID, report.TurnsUsed))
+	result := tool.Text(fmt.Sprintf("%s\n\n[Agent %s has finished after %d turns.]", strings.TrimSpace(report.Output),
+		status.ID, report.TurnsUsed))
 	result.IsError = !report.Success
-	result.Structured, err = json.Marshal(coding.AgentReport{AgentID: status.ID, Success: report.Success, TurnsUsed: report.TurnsUsed})
+	result.Structured, err = json.Marshal(coding.AgentReport{AgentID: status.ID, Success: report.Success,
+		TurnsUsed: report.TurnsUsed})
 	return result, err
 }
 
@@ -180,7 +189,8 @@ func taskStop() tool.Tool {
 	}, func(ctx context.Context, call *tool.Call, args taskStopArgs) (tool.Result, error) {
 		id := args.task()
 		if id == "" {
-			return tool.Result{}, errors.New("task_id is missing; give the number of the command, or the id of the agent")
+			return tool.Result{}, errors.New(
+				"task_id is missing; give the number of the command, or the id of the agent")
 		}
 		stop, with := agent, map[string]string{"agent_id": id}
 		if _, err := strconv.Atoi(id); err == nil {

@@ -41,7 +41,8 @@ func bash() tool.Tool {
 			"prints, TaskStop ends it. To read and change files, use the tools made for that.",
 		Parameters: json.RawMessage(bashParameters),
 	}, func(args bashArgs) (any, error) {
-		shell := map[string]any{"command": args.Command, "run_in_background": args.Background, "description": args.Description}
+		shell := map[string]any{"command": args.Command, "run_in_background": args.Background,
+			"description": args.Description}
 		if args.Timeout != 0 && !args.Background {
 			// Bounded before the conversion, which could overflow, and rounded up.
 			shell["timeout_ms"] = int64(math.Ceil(max(-1, min(args.Timeout, float64(env.MaxTimeout.Milliseconds())))))
@@ -69,7 +70,8 @@ func bashResult(r tool.Result) tool.Result {
 		return r
 	}
 	remarks := dialect().Remarks(r.Ran)
-	if end := coding.Unfinished(r.Ran, "You can retry with a longer timeout by setting timeout.", "run_in_background"); end != "" {
+	if end := coding.Unfinished(r.Ran, "You can retry with a longer timeout by setting timeout.",
+		"run_in_background"); end != "" {
 		return coding.AppendText(coding.AppendText(r, end), remarks)
 	}
 	code := coding.ExitCode(r.Ran)

@@ -68,7 +68,8 @@ func (b *fixture) run(name string, args any) tool.Outcome {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return *b.registry.Run(context.Background(), llm.ToolCall{ID: "c", Name: name, Args: string(text)}, tool.Call{Env: b.env, Session: b.session}, nil)
+	return *b.registry.Run(context.Background(), llm.ToolCall{ID: "c", Name: name, Args: string(text)},
+		tool.Call{Env: b.env, Session: b.session}, nil)
 }
 
 type object = map[string]any
@@ -98,7 +99,8 @@ func TestE2_NativeDefinitions(t *testing.T) {
 			t.Errorf("%s has the parameters\n%s\nwant\n%s", def.Name, got, want)
 		}
 	}
-	if want := append([]string{"Agent", "Bash", "Edit", "Read", "SendMessage", "TaskStop", "Write"}, own...); !slices.Equal(names, want) {
+	if want := append([]string{"Agent", "Bash", "Edit", "Read", "SendMessage", "TaskStop", "Write"},
+		own...); !slices.Equal(names, want) {
 		t.Errorf("the tools are %q, want %q", names, want)
 	}
 }
@@ -171,7 +173,8 @@ func TestE2_BashResults(t *testing.T) {
 		{"no newline at the end", "printf 'Exit code: 7'; exit 3", "Exit code 3\nExit code: 7", 0, true},
 		{"success that looks like a failure", "echo 'Exit code: 7'", "Exit code: 7", 0, false},
 		{"signal", "echo out; kill -KILL $$", "Exit code -1 (killed by SIGKILL)\nout", 0, true},
-		{"a negative timeout", "true", "Error: timeout is -1; it must be 1 or more, or left out for the default of 120000", -7, true},
+		{"a negative timeout", "true",
+			"Error: timeout is -1; it must be 1 or more, or left out for the default of 120000", -7, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			args := object{"command": c.command}
@@ -191,7 +194,8 @@ func TestE2_BashTimeout(t *testing.T) {
 	got := b.run("Bash", object{"command": "echo 'Exit code: 7'; exec sleep 600", "timeout": 300.5})
 	want := "Exit code: 7\n[ERROR: Command timed out after 301ms. Partial output is shown above.\n" +
 		"You can retry with a longer timeout by setting timeout.]\n[To keep a server or a watcher running, start it with run_in_background.]"
-	text := strings.Replace(got.Content.Text(), " It was running `sleep 600`.", "", 1) // the shell may not have come to it
+	// the shell may not have come to it
+	text := strings.Replace(got.Content.Text(), " It was running `sleep 600`.", "", 1)
 	if text != want || !got.IsError {
 		t.Errorf("got %q, want %q", text, want)
 	}
@@ -201,7 +205,8 @@ func TestE2_BashTimeout(t *testing.T) {
 func TestE2_BashLeavesSomethingRunning(t *testing.T) {
 	b := newBench(t)
 	got := b.run("Bash", object{"command": "sleep 600 </dev/null >/dev/null 2>&1 & echo out; exit 3"})
-	if text := got.Content.Text(); !strings.HasPrefix(text, "Exit code 3\nout\n[The command has ended but left processes running") || !strings.Contains(text, "sleep 600") {
+	if text := got.Content.Text(); !strings.HasPrefix(text,
+		"Exit code 3\nout\n[The command has ended but left processes running") || !strings.Contains(text, "sleep 600") {
 		t.Errorf("got %q", text)
 	}
 }
@@ -222,7 +227,8 @@ func TestE2_BashLongOutput(t *testing.T) {
 		fmt.Fprintln(&all, i+1)
 	}
 	whole, at := "Exit code 3\n"+all.String(), got.Gap.At
-	if text := got.Content.Text(); got.Gap.Bytes == 0 || !strings.HasPrefix(whole, text[:at]) || strings.HasPrefix(whole, text[:at+2]) {
+	if text := got.Content.Text(); got.Gap.Bytes == 0 || !strings.HasPrefix(whole, text[:at]) ||
+		strings.HasPrefix(whole, text[:at+2]) {
 		t.Errorf("the hole is said to be at %d, of %d bytes", at, got.Gap.Bytes)
 	}
 }
@@ -230,7 +236,8 @@ func TestE2_BashLongOutput(t *testing.T) {
 func TestE2_BackgroundAndTaskStop(t *testing.T) {
 	b := newBench(t)
 	got := b.run("Bash", object{"command": "echo ready; exec sleep 600", "run_in_background": true, "timeout": 5})
-	if text := got.Content.Text(); got.IsError || !strings.Contains(text, "process 1") || strings.Contains(text, "timeout") {
+	if text := got.Content.Text(); got.IsError || !strings.Contains(text, "process 1") ||
+		strings.Contains(text, "timeout") {
 		t.Fatalf("got %q", text)
 	}
 	for _, name := range []string{"task_id", "shell_id"} {
@@ -239,8 +246,10 @@ func TestE2_BackgroundAndTaskStop(t *testing.T) {
 			t.Errorf("TaskStop: %q", text)
 		}
 	}
-	for args, want := range map[string]string{`{}`: "task_id is missing", `{"task_id":"9"}`: "no command", `{"task_id":"agent-1"}`: "no subagents"} {
-		if got := b.run("TaskStop", json.RawMessage(args)); !got.IsError || !strings.Contains(got.Content.Text(), want) {
+	for args, want := range map[string]string{`{}`: "task_id is missing", `{"task_id":"9"}`: "no command",
+		`{"task_id":"agent-1"}`: "no subagents"} {
+		if got := b.run("TaskStop", json.RawMessage(args)); !got.IsError || !strings.Contains(got.Content.Text(),
+			want) {
 			t.Errorf("TaskStop %s: %q", args, got.Content.Text())
 		}
 	}
@@ -255,10 +264,12 @@ func TestE2_Files(t *testing.T) {
 	if got := b.run("Read", object{"file_path": "a/b.txt", "allow_large": true}).Content.Text(); got != want {
 		t.Errorf("Read: %q, want %q", got, want)
 	}
-	if got := b.run("Read", object{"file_path": "a/b.txt", "offset": 2, "limit": 1}).Content.Text(); !strings.HasPrefix(got, "     2\t  7 | two\n\n[Lines 2 to 2") {
+	if got := b.run("Read", object{"file_path": "a/b.txt", "offset": 2,
+		"limit": 1}).Content.Text(); !strings.HasPrefix(got, "     2\t  7 | two\n\n[Lines 2 to 2") {
 		t.Errorf("Read: %q", got)
 	}
-	if got := b.run("Read", object{"file_path": "a/b.txt", "pages": "1-2"}); !got.IsError || !strings.Contains(got.Content.Text(), "PDF") {
+	if got := b.run("Read", object{"file_path": "a/b.txt", "pages": "1-2"}); !got.IsError ||
+		!strings.Contains(got.Content.Text(), "PDF") {
 		t.Errorf("Read: %q", got.Content.Text())
 	}
 	got := b.run("Edit", object{"file_path": "a/b.txt", "old_string": "two", "new_string": "2"})
@@ -300,7 +311,8 @@ func agentSession(t *testing.T, calls ...llmtest.Step) (*agent.Session, *llmtest
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}}, Env: e,
+	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}},
+		Env:     e,
 		Profile: anthropic.Native(), Subagents: &agent.Subagents{}})
 	if err != nil {
 		t.Fatal(err)
@@ -320,7 +332,8 @@ func agentSession(t *testing.T, calls ...llmtest.Step) (*agent.Session, *llmtest
 // the requested model and effort.
 func TestE2_AgentWaits(t *testing.T) {
 	s, model := agentSession(t,
-		llmtest.Calls(llmtest.Call("Agent", `{"description":"look","prompt":"LOOK AROUND","model":"opus","effort":"xhigh"}`)),
+		llmtest.Calls(llmtest.Call("Agent",
+			`{"description":"look","prompt":"LOOK AROUND","model":"opus","effort":"xhigh"}`)),
 		llmtest.Text("THE REPORT"),
 		llmtest.Text("done"))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -332,7 +345,8 @@ func TestE2_AgentWaits(t *testing.T) {
 	if len(requests) != 3 {
 		t.Fatalf("%d requests, want 3", len(requests))
 	}
-	if child := requests[1]; child.Model != "claude-opus-5-5" || child.Effort != "xhigh" || slices.ContainsFunc(child.Tools, func(d llm.ToolDefinition) bool { return d.Name == "Agent" }) {
+	if child := requests[1]; child.Model != "claude-opus-5-5" || child.Effort != "xhigh" ||
+		slices.ContainsFunc(child.Tools, func(d llm.ToolDefinition) bool { return d.Name == "Agent" }) {
 		t.Errorf("the subagent has the model %s and %d tools", child.Model, len(child.Tools))
 	}
 	last := requests[2].Messages[len(requests[2].Messages)-1]
@@ -352,7 +366,8 @@ func TestE2_AgentRefusals(t *testing.T) {
 	}
 	requests := model.Requests()
 	data, err := json.Marshal(requests[len(requests)-1].Messages)
-	if err != nil || !strings.Contains(string(data), "isolation is not offered") || !strings.Contains(string(data), "general-purpose") || len(requests) != 2 {
+	if err != nil || !strings.Contains(string(data), "isolation is not offered") || !strings.Contains(string(data),
+		"general-purpose") || len(requests) != 2 {
 		t.Errorf("%d requests; %s, %v", len(requests), data, err)
 	}
 }
@@ -402,17 +417,21 @@ func TestE2_AgentCalls(t *testing.T) {
 		isError          bool
 		asked            []string
 	}{
-		{"Agent", `{"description":"d","prompt":"p","run_in_background":true}`, "Agent agent-1 works in the background", false, []string{"spawn p"}},
+		{"Agent", `{"description":"d","prompt":"p","run_in_background":true}`, "Agent agent-1 works in the background",
+			false, []string{"spawn p"}},
 		{"Agent", `{"description":"d","prompt":"p"}`, "deadline exceeded", true, []string{"spawn p", "close agent-1"}},
-		{"SendMessage", `{"to":"agent-1","summary":"s","message":"m"}`, `"agent_id":"agent-1"`, false, []string{"send agent-1 m"}},
+		{"SendMessage", `{"to":"agent-1","summary":"s","message":"m"}`, `"agent_id":"agent-1"`, false,
+			[]string{"send agent-1 m"}},
 		{"TaskStop", `{"task_id":"agent-1"}`, `"status":"closed"`, false, []string{"close agent-1"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			a := new(agents)
-			got := registry.Run(ctx, llm.ToolCall{ID: "c", Name: c.name, Args: c.args}, tool.Call{Session: &withAgents{agents: a}}, nil)
-			if text := got.Content.Text(); !strings.Contains(text, c.text) || got.IsError != c.isError || !slices.Equal(a.asked, c.asked) {
+			got := registry.Run(ctx, llm.ToolCall{ID: "c", Name: c.name, Args: c.args},
+				tool.Call{Session: &withAgents{agents: a}}, nil)
+			if text := got.Content.Text(); !strings.Contains(text, c.text) || got.IsError != c.isError ||
+				!slices.Equal(a.asked, c.asked) {
 				t.Errorf("%s %s: %q, an error: %t, asked %q", c.name, c.args, text, got.IsError, a.asked)
 			}
 		})
@@ -436,19 +455,24 @@ func TestJ4_BashRan(t *testing.T) {
 			t.Errorf("%s: -want +got\n%s", command, diff)
 		}
 	}
-	if got := b.run("Bash", object{"command": "exec sleep 600", "timeout": 100}).Ran; got == nil || got.TimedOut != 100*time.Millisecond || got.Exit == nil {
+	if got := b.run("Bash", object{"command": "exec sleep 600", "timeout": 100}).Ran; got == nil ||
+		got.TimedOut != 100*time.Millisecond || got.Exit == nil {
 		t.Errorf("the time is over: %+v", got)
 	}
-	if got := b.run("Bash", object{"command": "exec sleep 600", "run_in_background": true}).Ran; got == nil || got.ID != "1" || !got.Running() {
+	if got := b.run("Bash", object{"command": "exec sleep 600", "run_in_background": true}).Ran; got == nil ||
+		got.ID != "1" || !got.Running() {
 		t.Errorf("in the background: %+v", got)
 	}
-	if got := b.run("TaskStop", object{"task_id": "1"}).Ran; got == nil || got.ID != "1" || got.Exit == nil || got.Exit.Signal == "" {
+	if got := b.run("TaskStop", object{"task_id": "1"}).Ran; got == nil || got.ID != "1" || got.Exit == nil ||
+		got.Exit.Signal == "" {
 		t.Errorf("stopped: %+v", got)
 	}
-	if got := b.run("Write", object{"file_path": "f", "content": "a\n"}).Changes; len(got) != 1 || got[0].Kind != tool.Created {
+	if got := b.run("Write", object{"file_path": "f", "content": "a\n"}).Changes; len(got) != 1 ||
+		got[0].Kind != tool.Created {
 		t.Errorf("written: %+v", got)
 	}
-	if got := b.run("Edit", object{"file_path": "f", "old_string": "a", "new_string": "b"}).Changes; len(got) != 1 || got[0].Kind != tool.Modified {
+	if got := b.run("Edit", object{"file_path": "f", "old_string": "a", "new_string": "b"}).Changes; len(got) != 1 ||
+		got[0].Kind != tool.Modified {
 		t.Errorf("edited: %+v", got)
 	}
 }
@@ -458,7 +482,8 @@ func TestJ4_BashReadsNoProse(t *testing.T) {
 	b := newBench(t)
 	left := "[The command has ended but left processes running. They end with the session:\n  1 x]"
 	for command, want := range map[string]string{
-		"echo 'Exit code: 7'; echo '" + left + "'; exit 3":                                         "Exit code 3\nExit code: 7\n" + left,
+		"echo 'Exit code: 7'; echo '" + left +
+			"'; exit 3": "Exit code 3\nExit code: 7\n" + left,
 		"echo 'by setting the timeout_ms parameter.]'; exit 3":                                     "Exit code 3\nby setting the timeout_ms parameter.]",
 		"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: Exit code: 5\n+n\n*** End Patch\nEOF": "Done. The patch changed these files:\nA Exit code: 5",
 	} {
@@ -471,7 +496,9 @@ func TestJ4_BashReadsNoProse(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	b.run("Write", object{"file_path": "f", "content": "before\n  7 | not a number\n"})
-	if got := b.run("Edit", object{"file_path": "f", "old_string": "before", "new_string": "  8 | after"}).Content.Text(); !strings.HasSuffix(got, "     1\t  8 | after\n     2\t  7 | not a number\n") {
+	if got := b.run("Edit", object{"file_path": "f", "old_string": "before",
+		"new_string": "  8 | after"}).Content.Text(); !strings.HasSuffix(got,
+		"     1\t  8 | after\n     2\t  7 | not a number\n") {
 		t.Errorf("Edit: %s", got)
 	}
 }
@@ -487,7 +514,8 @@ func TestJ4_AgentIsStructured(t *testing.T) {
 	if _, err := s.Submit(ctx, "x"); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`{"agent_id":"agent-1","success":true,"turns_used":1}`, `{"agent_id":"agent-2","status":"running"}`}
+	want := []string{`{"agent_id":"agent-1","success":true,"turns_used":1}`,
+		`{"agent_id":"agent-2","status":"running"}`}
 	for ev := range s.Events(ctx) {
 		if end, ok := ev.(*agent.ToolCallEnd); ok {
 			if string(end.Structured) != want[0] {

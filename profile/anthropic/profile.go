@@ -42,5 +42,6 @@ func Profile() profile.Profile {
 
 // base returns what both dialects of the profile have.
 func base() profile.Profile {
-	return profile.Profile{Name: "anthropic", Provider: "anthropic", Model: DefaultModel, Documents: []string{"CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/"}}
+	return profile.Profile{Name: "anthropic", Provider: "anthropic", Model: DefaultModel,
+		Documents: []string{"CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/"}}
 }

@@ -48,14 +48,17 @@ func playSession(t *testing.T, p profile.Profile, golden, write, run string) {
 		t.Skip("there are no commands on Windows")
 	}
 	dir := t.TempDir()
-	for name, content := range map[string]string{"AGENTS.md": "Run the tests.\n", "CLAUDE.md": "Be exact.\n", "GEMINI.md": "Not for you.\n"} {
+	for name, content := range map[string]string{"AGENTS.md": "Run the tests.\n", "CLAUDE.md": "Be exact.\n",
+		"GEMINI.md": "Not for you.\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	server := fakellm.New(fakellm.Script(
-		fakellm.Turn{Calls: []fakellm.Call{{Name: write, Args: json.RawMessage(`{"file_path":"src/a.txt","content":"one\n"}`)}}},
-		fakellm.Turn{Calls: []fakellm.Call{{Name: run, Args: json.RawMessage(`{"command":"cat src/a.txt && exit 3"}`)}}},
+		fakellm.Turn{Calls: []fakellm.Call{{Name: write,
+			Args: json.RawMessage(`{"file_path":"src/a.txt","content":"one\n"}`)}}},
+		fakellm.Turn{Calls: []fakellm.Call{{Name: run,
+			Args: json.RawMessage(`{"command":"cat src/a.txt && exit 3"}`)}}},
 		fakellm.Turn{Text: "Done."}), fakellm.Options{})
 	local, text := submit(t, server, p, dir)
 	if text != "Done." {
@@ -70,12 +73,14 @@ func playSession(t *testing.T, p profile.Profile, golden, write, run string) {
 	}
 	last := requests[2].Messages[len(requests[2].Messages)-1]
 	result, ok := last.Parts[0].(llm.ToolResult)
-	if !ok || !strings.Contains(result.Content.Text(), "one") || !regexp.MustCompile(`(?i)exit code:? 3`).MatchString(result.Content.Text()) {
+	if !ok || !strings.Contains(result.Content.Text(), "one") ||
+		!regexp.MustCompile(`(?i)exit code:? 3`).MatchString(result.Content.Text()) {
 		t.Errorf("the command's result is %+v", last.Parts)
 	}
 	compareGolden(t, filepath.Join("testdata", golden+".golden"), requests[0], strings.NewReplacer(
 		local.WorkDir(), "$WORK", dir, "$WORK", local.Platform().OS+"/"+local.Platform().Arch, "$PLATFORM",
-		"OS version: "+local.Platform().Version, "OS version: $VERSION", "Today's date: 2026-11-21", "Today's date: $DATE"))
+		"OS version: "+local.Platform().Version, "OS version: $VERSION", "Today's date: 2026-11-21",
+		"Today's date: $DATE"))
 }
 
 // submit runs a session of one input, and returns its answer.
@@ -92,7 +97,8 @@ func submit(t *testing.T, server *fakellm.Server, p profile.Profile, dir string)
 		t.Fatal(err)
 	}
 	s, err := agent.New(context.Background(), agent.Options{
-		ID: "session", Client: &llm.Client{Providers: []llm.Provider{provider}, Models: catalog.New().Get}, Profile: p, Env: local,
+		ID: "session", Client: &llm.Client{Providers: []llm.Provider{provider}, Models: catalog.New().Get}, Profile: p,
+		Env:          local,
 		Instructions: "Answer in English.", Questions: &agent.Questions{}, Subagents: &agent.Subagents{},
 		Now: func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) },
 	})

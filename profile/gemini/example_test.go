@@ -19,7 +19,8 @@ func ExampleProfile() {
 		llmtest.Calls(llmtest.Call("edit_file", `{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)),
 		llmtest.Text("Fixed."))
 	files := envtest.NewMemory(map[string]string{"greet.txt": "Hello, wrold!\n"}) // in a real program, an env.Local
-	s, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}}, Profile: gemini.Profile(), Env: files})
+	s, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}},
+		Profile: gemini.Profile(), Env: files})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -60,7 +61,8 @@ func ExampleNative() {
 
 // Settings are the options of a session, or of the profile.
 func ExampleSettings() {
-	options, err := gemini.Settings{Thoughts: true, Safety: map[string]string{"HARM_CATEGORY_DANGEROUS_CONTENT": "BLOCK_ONLY_HIGH"}}.Options()
+	options, err := gemini.Settings{Thoughts: true,
+		Safety: map[string]string{"HARM_CATEGORY_DANGEROUS_CONTENT": "BLOCK_ONLY_HIGH"}}.Options()
 	if err != nil {
 		log.Fatal(err)
 	}

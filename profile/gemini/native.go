@@ -43,8 +43,11 @@ func Native() profile.Profile {
 func dialect() coding.Dialect {
 	return coding.Dialect{
 		Words: map[string]string{
-			"read_file.offset": "start_line", "read_file.limit": "end_line", "edit_file": "replace", "edit_file.replace_all": "allow_multiple",
-			"shell": "run_shell_command", "shell.run_in_background": "is_background", "grep": "grep_search", "list_dir": "list_directory",
+			"read_file.offset": "start_line", "read_file.limit": "end_line", "edit_file": "replace",
+			"edit_file.replace_all": "allow_multiple",
+			"shell":                 "run_shell_command", "shell.run_in_background": "is_background",
+			"grep":      "grep_search",
+			"list_dir":  "list_directory",
 			"glob.path": "dir_path",
 		},
 		Ran:    shellResult,

@@ -50,14 +50,16 @@ func invokeAgent() tool.Tool {
 	t.ForAgents = func(agents []tool.AgentKind) llm.ToolDefinition {
 		listed := def
 		listed.Description += "\n\n" + coding.ListAgents(agents)
-		listed.Parameters = invokeAgentParameters("The name of an agent in the list of this tool's description, or generalist, an agent like you.")
+		listed.Parameters = invokeAgentParameters(
+			"The name of an agent in the list of this tool's description, or generalist, an agent like you.")
 		return listed
 	}
 	t.Needs, t.Instead = tool.NeedsAgents, coding.Agents()[0].Instead
 	t.Limit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail} // as for the shared tools for agents
 	t.Guidance = coding.SpawnGuidance
 	return tool.WithAccess(t, func(args invokeAgentArgs) tool.Access {
-		access := tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("invoke_agent %s: %s", args.AgentName, args.Prompt), About: args.AgentName}
+		access := tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("invoke_agent %s: %s", args.AgentName,
+			args.Prompt), About: args.AgentName}
 		if args.WaitForPrevious {
 			access.Effect = tool.Exclusive
 		}
@@ -80,7 +82,8 @@ func runAgent(ctx context.Context, call *tool.Call, args invokeAgentArgs) (tool.
 	var unknown *tool.UnknownAgentError
 	if errors.As(err, &unknown) {
 		names := strings.Join(append([]string{generalist}, unknown.Defined...), ", ")
-		return tool.Result{}, fmt.Errorf("there is no agent %q; call invoke_agent again with an agent_name of these: %s", args.AgentName, names)
+		return tool.Result{}, fmt.Errorf(
+			"there is no agent %q; call invoke_agent again with an agent_name of these: %s", args.AgentName, names)
 	}
 	if err != nil {
 		return tool.Result{}, err
@@ -92,6 +95,7 @@ func runAgent(ctx context.Context, call *tool.Call, args invokeAgentArgs) (tool.
 	}
 	result := tool.Text(strings.TrimSpace(report.Output))
 	result.IsError = !report.Success
-	result.Structured, err = json.Marshal(coding.AgentReport{AgentID: status.ID, Success: report.Success, TurnsUsed: report.TurnsUsed})
+	result.Structured, err = json.Marshal(coding.AgentReport{AgentID: status.ID, Success: report.Success,
+		TurnsUsed: report.TurnsUsed})
 	return result, err
 }

@@ -44,11 +44,13 @@ type backgroundsKey struct{}
 func backgroundsOf(call *tool.Call) (*backgrounds, tool.Processes, error) {
 	processes := call.Processes()
 	if processes == nil {
-		return nil, nil, errors.New("there are no background processes in this session; run commands without is_background")
+		return nil, nil, errors.New(
+			"there are no background processes in this session; run commands without is_background")
 	}
 	b, ok := call.Session.State(backgroundsKey{}, func() any { return new(backgrounds) }).(*backgrounds)
 	if !ok {
-		return nil, nil, errors.New("the session does not remember its background processes; run commands without is_background")
+		return nil, nil, errors.New(
+			"the session does not remember its background processes; run commands without is_background")
 	}
 	return b, processes, nil
 }
@@ -125,8 +127,9 @@ func startInBackground(ctx context.Context, call *tool.Call, args runShellArgs) 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	result.Content = llm.TextParts(fmt.Sprintf("Command moved to background (PID: %s, the session's number for it). Status: %s.\n%s",
-		id, statusOf(result.Ran), tagged(result.Content.Text())))
+	result.Content = llm.TextParts(
+		fmt.Sprintf("Command moved to background (PID: %s, the session's number for it). Status: %s.\n%s",
+			id, statusOf(result.Ran), tagged(result.Content.Text())))
 	return result, nil
 }
 
@@ -240,10 +243,12 @@ func runReadBackground(ctx context.Context, call *tool.Call, args readBackground
 		if left || c.cut {
 			shown = " Earlier output is not shown."
 		}
-		result.Content = llm.TextParts(fmt.Sprintf("Process %s: %s.%s\n%s", id, statusOf(result.Ran), shown, tagged(last)))
+		result.Content = llm.TextParts(fmt.Sprintf("Process %s: %s.%s\n%s", id, statusOf(result.Ran), shown,
+			tagged(last)))
 		return result, nil
 	}
-	return tool.Result{}, fmt.Errorf("there is no background process %s in this session; list_background_processes has those that there are", id)
+	return tool.Result{}, fmt.Errorf(
+		"there is no background process %s in this session; list_background_processes has those that there are", id)
 }
 
 // lastLines returns the last n lines of a text, and whether any are left out.

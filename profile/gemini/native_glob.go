@@ -50,7 +50,8 @@ func globFiles() tool.Tool {
 				return result, nil
 			}
 		}
-		return runAs(ctx, base, call, map[string]any{"pattern": args.Pattern, "path": args.DirPath}) // the shared tool words errors and empty results
+		// the shared tool words errors and empty results
+		return runAs(ctx, base, call, map[string]any{"pattern": args.Pattern, "path": args.DirPath})
 	})
 	t.Limit, t.Instead = base.Limit, base.Instead
 	return tool.WithAccess(t, func(args globArgs) tool.Access {

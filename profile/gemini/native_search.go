@@ -83,17 +83,20 @@ func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (t
 	}
 	exclude, err := regexp.Compile(args.Exclude)
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("exclude_pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that are meant as they are", err)
+		return tool.Result{}, fmt.Errorf(
+			"exclude_pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that are meant as they are", err)
 	}
 	q := args.query()
 	found, err := search.Grep(ctx, call.Env, q)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return tool.Result{}, fmt.Errorf("%s does not exist; give an existing file or directory as dir_path, or leave it out to search the working directory", names.Shown(args.DirPath))
+		return tool.Result{}, fmt.Errorf(
+			"%s does not exist; give an existing file or directory as dir_path, or leave it out to search the working directory", names.Shown(args.DirPath))
 	case err != nil:
 		return tool.Result{}, err
 	}
-	m := matches{perFile: args.MaxPerFile, left: args.most(), before: q.Before, after: q.After, namesOnly: args.NamesOnly}
+	m := matches{perFile: args.MaxPerFile, left: args.most(), before: q.Before, after: q.After,
+		namesOnly: args.NamesOnly}
 	if args.Exclude != "" {
 		m.exclude = exclude
 	}
@@ -120,7 +123,8 @@ func (args grepSearchArgs) query() search.Query {
 	if args.NamesOnly && args.Exclude == "" {
 		q.Mode = search.Files
 	} else if !args.NamesOnly {
-		q.Before, q.After = min(max(args.Before, args.Context), maxContext), min(max(args.After, args.Context), maxContext)
+		q.Before, q.After = min(max(args.Before, args.Context), maxContext), min(max(args.After, args.Context),
+			maxContext)
 	}
 	if q.Max = args.most(); args.Exclude != "" || args.MaxPerFile > 0 {
 		q.Max = maxFiltered

@@ -45,10 +45,11 @@ func runShellCommand() tool.Tool {
 	shell := dialect().Shell(nativeTimeout)
 	t := tool.New(llm.ToolDefinition{
 		Name: "run_shell_command",
-		Description: fmt.Sprintf("Runs a command in a shell (bash -c where there is one) and returns what it prints, and its exit code if that is not 0. Each "+
-			"command has a shell of its own: changes of directory and variables do not last. It gets no input, and may take %d minutes. A command "+
-			"in the background has a number, pid, which is the session's and not the system's: read_background_output reads what it prints, "+
-			"process ends it.", int(nativeTimeout.Minutes())),
+		Description: fmt.Sprintf(
+			"Runs a command in a shell (bash -c where there is one) and returns what it prints, and its exit code if that is not 0. Each "+
+				"command has a shell of its own: changes of directory and variables do not last. It gets no input, and may take %d minutes. A command "+
+				"in the background has a number, pid, which is the session's and not the system's: read_background_output reads what it prints, "+
+				"process ends it.", int(nativeTimeout.Minutes())),
 		Parameters: json.RawMessage(runShellParameters),
 	}, func(ctx context.Context, call *tool.Call, args runShellArgs) (tool.Result, error) {
 		within := *call
@@ -79,7 +80,8 @@ func shellResult(r tool.Result) tool.Result {
 	ending := ""
 	if r.Ran != nil { // nil for a patch
 		remarks, code := dialect().Remarks(r.Ran), coding.ExitCode(r.Ran)
-		if end := coding.Unfinished(r.Ran, "Start commands that take longer with is_background.", "is_background"); end != "" {
+		if end := coding.Unfinished(r.Ran, "Start commands that take longer with is_background.",
+			"is_background"); end != "" {
 			r = coding.AppendText(r, escape(end)) // it has command lines
 		} else if code != "" {
 			ending = "Exit Code: " + code + "\n"

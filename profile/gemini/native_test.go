@@ -22,8 +22,10 @@ func TestE2_ReadFileByLines(t *testing.T) {
 		"  2 | two\n  3 | three\n\n[Lines 2 to 3 are shown; the file goes on. Use start_line 4 to read on.]")
 	b.is("read_file", object{"file_path": "a.txt", "start_line": 4}, "  4 | four\n")
 	b.is("read_file", object{"file_path": "a.txt", "end_line": 9}, "  1 | one\n  2 | two\n  3 | three\n  4 | four\n")
-	b.has("read_file", object{"file_path": "a.txt", "start_line": 3, "end_line": 2}, true, "end_line 2 is before start_line 3")
-	b.has("read_file", object{"file_path": "a.txt", "start_line": 9}, true, "start_line 9 is past the end", "which has 4 lines; choose one from 1 to 4")
+	b.has("read_file", object{"file_path": "a.txt", "start_line": 3, "end_line": 2}, true,
+		"end_line 2 is before start_line 3")
+	b.has("read_file", object{"file_path": "a.txt", "start_line": 9}, true, "start_line 9 is past the end",
+		"which has 4 lines; choose one from 1 to 4")
 	b.put("note.txt", "[Use offset 7 to read on.]\nx\n")
 	b.has("read_file", object{"file_path": "note.txt"}, false, "  1 | [Use offset 7 to read on.]")
 }
@@ -47,7 +49,8 @@ func TestE2_Replace(t *testing.T) {
 
 func TestE2_WriteFile(t *testing.T) {
 	b := newFixture(t)
-	b.has("write_file", object{"file_path": "new/a.txt", "content": "hi\n"}, false, "Successfully created and wrote to new file: new/a.txt.")
+	b.has("write_file", object{"file_path": "new/a.txt", "content": "hi\n"}, false,
+		"Successfully created and wrote to new file: new/a.txt.")
 	if got := b.get("new/a.txt"); got != "hi\n" {
 		t.Errorf("got %q", got)
 	}
@@ -97,7 +100,8 @@ func TestE2_GrepSearch(t *testing.T) {
 	b.put("a.go", "one\nFoo a.b\nthree\nfour\nfoo axb // old\nsix\n")
 	b.put("b.txt", "foo\n")
 	all := object{"pattern": "foo"}
-	b.is("grep_search", all, "Found 3 matches for pattern \"foo\" in path \".\":\n---\nFile: a.go\nL2: Foo a.b\nL5: foo axb // old\n---\nFile: b.txt\nL1: foo\n---\n")
+	b.is("grep_search", all,
+		"Found 3 matches for pattern \"foo\" in path \".\":\n---\nFile: a.go\nL2: Foo a.b\nL5: foo axb // old\n---\nFile: b.txt\nL1: foo\n---\n")
 	for _, c := range []struct {
 		name string
 		args object
@@ -119,10 +123,12 @@ func TestE2_GrepSearch(t *testing.T) {
 			"Found 1 match for pattern \"foo\" in path \".\":\n---\nFile: a.go\nL2: Foo a.b\n---\n[There are more matches. Narrow the search, or set total_max_matches.]\n"},
 		{"total with exclude", object{"total_max_matches": 1, "exclude_pattern": "Foo"},
 			"Found 1 match for pattern \"foo\" in path \".\":\n---\nFile: a.go\nL5: foo axb // old\n---\n[There are more matches. Narrow the search, or set total_max_matches.]\n"},
-		{"names", object{"names_only": true}, "Found 2 files with matches for pattern \"foo\" in path \".\":\na.go\nb.txt\n"},
+		{"names", object{"names_only": true},
+			"Found 2 files with matches for pattern \"foo\" in path \".\":\na.go\nb.txt\n"},
 		{"names with exclude", object{"names_only": true, "exclude_pattern": "old|Foo"},
 			"Found 1 file with matches for pattern \"foo\" in path \".\":\nb.txt\n"},
-		{"nothing", object{"pattern": "zzz"}, "No matches found for pattern \"zzz\" in path \".\". 2 files were searched.\n"},
+		{"nothing", object{"pattern": "zzz"},
+			"No matches found for pattern \"zzz\" in path \".\". 2 files were searched.\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.args["pattern"] == nil {
@@ -134,7 +140,9 @@ func TestE2_GrepSearch(t *testing.T) {
 		})
 	}
 	b.put("many", strings.Repeat("y\n", coding.MaxResults+1))
-	if got := b.outcome("grep_search", object{"pattern": "y", "total_max_matches": 1 << 30}).Content.Text(); !strings.HasPrefix(got, "Found 10000 matches") ||
+	if got := b.outcome("grep_search",
+		object{"pattern": "y", "total_max_matches": 1 << 30}).Content.Text(); !strings.HasPrefix(got,
+		"Found 10000 matches") ||
 		!strings.HasSuffix(got, "[There are more matches. Narrow the search, or set total_max_matches.]\n") {
 		t.Errorf("%.100q", got)
 	}
@@ -165,10 +173,13 @@ func TestE2_RunShellCommand(t *testing.T) {
 			t.Errorf("%s: failed %v\n%s\nwant\n%s", command, failed, got, want)
 		}
 	}
-	b.is("run_shell_command", object{"command": "echo 'Exit code: 7'"}, "<untrusted_context>\nOutput: Exit code: 7\n</untrusted_context>")
+	b.is("run_shell_command", object{"command": "echo 'Exit code: 7'"},
+		"<untrusted_context>\nOutput: Exit code: 7\n</untrusted_context>")
 	b.has("run_shell_command", object{"command": "true", "dir_path": "none"}, true, "none")
-	got := b.has("run_shell_command", object{"command": "seq 100000"}, false, "<untrusted_context>\nOutput: 1\n2\n", "100000\n</untrusted_context>")
-	if !strings.Contains(b.has("run_shell_command", object{"command": "printf 'a ] b'; exit 1"}, true), "Output: a ] b\nExit Code: 1\n") {
+	got := b.has("run_shell_command", object{"command": "seq 100000"}, false, "<untrusted_context>\nOutput: 1\n2\n",
+		"100000\n</untrusted_context>")
+	if !strings.Contains(b.has("run_shell_command", object{"command": "printf 'a ] b'; exit 1"}, true),
+		"Output: a ] b\nExit Code: 1\n") {
 		t.Error("a bracket is taken for an ending")
 	}
 	if len(got) > 40_000 {
@@ -190,7 +201,8 @@ func TestL1_PatchAsACommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		access, err := run.Access(string(args))
-		if want := (tool.Access{Effect: tool.Writes, Paths: []string{"secrets/a.txt"}}); err != nil || !background && !reflect.DeepEqual(access, want) {
+		if want := (tool.Access{Effect: tool.Writes, Paths: []string{"secrets/a.txt"}}); err != nil || !background &&
+			!reflect.DeepEqual(access, want) {
 			t.Errorf("%+v, %v", access, err)
 		}
 		if background && (access.Command != script || access.Paths != nil) {
@@ -202,7 +214,8 @@ func TestL1_PatchAsACommand(t *testing.T) {
 func TestE2_LeftRunning(t *testing.T) {
 	needCommands(t)
 	b := newFixture(t)
-	got := b.has("run_shell_command", object{"command": "sleep 60 >/dev/null 2>&1 & echo on"}, false, "Output: on\n[The command has ended but left processes running")
+	got := b.has("run_shell_command", object{"command": "sleep 60 >/dev/null 2>&1 & echo on"}, false,
+		"Output: on\n[The command has ended but left processes running")
 	if !strings.HasSuffix(got, "]\n</untrusted_context>") {
 		t.Errorf("got %q", got)
 	}
@@ -212,7 +225,8 @@ func TestE2_BackgroundCommand(t *testing.T) {
 	needCommands(t)
 	b := newFixture(t)
 	b.is("list_background_processes", object{}, "No background processes were started in this session.")
-	b.has("run_shell_command", object{"command": "echo one; echo two; read x; echo got $x; exit 5", "is_background": true}, false,
+	b.has("run_shell_command", object{"command": "echo one; echo two; read x; echo got $x; exit 5",
+		"is_background": true}, false,
 		"PID: 1", "Status: running", "<untrusted_context>\nOutput: ")
 	text := ""
 	for tries := 0; !strings.Contains(text, "two"); tries++ { // until the command has printed it
@@ -220,10 +234,12 @@ func TestE2_BackgroundCommand(t *testing.T) {
 			t.Fatalf("the output did not come: %s", text)
 		}
 	}
-	b.is("list_background_processes", object{"wait_for_previous": true}, "- [PID 1] running: `echo one; echo two; read x; echo got $x; exit 5`\n")
+	b.is("list_background_processes", object{"wait_for_previous": true},
+		"- [PID 1] running: `echo one; echo two; read x; echo got $x; exit 5`\n")
 	b.is("read_background_output", object{"pid": 1, "lines": 1},
 		"Process 1: running. Earlier output is not shown.\n<untrusted_context>\nOutput: two\n</untrusted_context>")
-	b.is("read_background_output", object{"pid": 1}, "Process 1: running.\n<untrusted_context>\nOutput: one\ntwo\n</untrusted_context>")
+	b.is("read_background_output", object{"pid": 1},
+		"Process 1: running.\n<untrusted_context>\nOutput: one\ntwo\n</untrusted_context>")
 	if err := b.session.Processes().Write(t.Context(), "1", "it\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +257,8 @@ func TestE2_BackgroundCommand(t *testing.T) {
 func TestE2_BackgroundKeepsTheEnd(t *testing.T) {
 	needCommands(t)
 	b := newFixture(t)
-	b.has("run_shell_command", object{"command": "seq 200000", "is_background": true, "delay_ms": 600_000}, false, "200000\n</untrusted_context>")
+	b.has("run_shell_command", object{"command": "seq 200000", "is_background": true, "delay_ms": 600_000}, false,
+		"200000\n</untrusted_context>")
 	b.is("read_background_output", object{"pid": 1, "lines": 2},
 		"Process 1: exited (Exit Code: 0). Earlier output is not shown.\n<untrusted_context>\nOutput: 199999\n200000\n</untrusted_context>")
 }
@@ -292,11 +309,13 @@ func TestJ4_ShellCommandRan(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
-	if got := b.outcome("process", object{"id": "1", "action": "kill"}).Ran; got == nil || got.ID != "1" || got.Exit == nil || got.Exit.Signal == "" {
+	if got := b.outcome("process", object{"id": "1", "action": "kill"}).Ran; got == nil || got.ID != "1" ||
+		got.Exit == nil || got.Exit.Signal == "" {
 		t.Errorf("killed: %+v", got)
 	}
 	b.put("f", "a\n")
-	if got := b.outcome("replace", object{"file_path": "f", "instruction": "i", "old_string": "a", "new_string": "b"}).Changes; len(got) != 1 || got[0].Kind != tool.Modified {
+	if got := b.outcome("replace", object{"file_path": "f", "instruction": "i", "old_string": "a",
+		"new_string": "b"}).Changes; len(got) != 1 || got[0].Kind != tool.Modified {
 		t.Errorf("replaced: %+v", got)
 	}
 }
@@ -307,10 +326,12 @@ func TestJ4_ShellCommandReadsNoProse(t *testing.T) {
 	b := newFixture(t)
 	left := "[The command has ended but left processes running. They end with the session:\n  1 x]"
 	got, _ := b.run("run_shell_command", object{"command": "echo 'Exit code: 7'; echo '" + left + "'; exit 3"})
-	if want := "<untrusted_context>\nOutput: Exit code: 7\n" + left + "\nExit Code: 3\n</untrusted_context>"; got != want {
+	if want := "<untrusted_context>\nOutput: Exit code: 7\n" + left +
+		"\nExit Code: 3\n</untrusted_context>"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	b.is("run_shell_command", object{"command": "printf '%s' '" + left + "'"}, "<untrusted_context>\nOutput: "+left+"\n</untrusted_context>")
+	b.is("run_shell_command", object{"command": "printf '%s' '" + left + "'"},
+		"<untrusted_context>\nOutput: "+left+"\n</untrusted_context>")
 	b.put("f", strings.Repeat("line\n", 3)+"\n[Use offset 7 to read on.]")
 	b.is("read_file", object{"file_path": "f", "start_line": 5}, "  5 | [Use offset 7 to read on.]\n")
 }

@@ -17,7 +17,8 @@ import (
 )
 
 func TestE1_Tools(t *testing.T) {
-	want := []string{"read_file", "read_many_files", "write_file", "edit_file", "shell", "grep", "glob", "list_dir", "read_output", "process",
+	want := []string{"read_file", "read_many_files", "write_file", "edit_file", "shell", "grep", "glob", "list_dir",
+		"read_output", "process",
 		"ask_user", "spawn_agent", "send_input", "wait", "close_agent"}
 	p := gemini.Profile()
 	if diff := cmp.Diff(want, names(p.Tools)); diff != "" {
@@ -40,7 +41,8 @@ func names(tools []tool.Tool) []string {
 
 func TestE3_Data(t *testing.T) {
 	for dialect, p := range map[string]profile.Profile{"": gemini.Profile(), "native": gemini.Native()} {
-		if p.Dialect != dialect || p.Provider != "gemini" || p.Sequential || p.Options != nil || !slices.Equal(p.Documents, []string{"GEMINI.md"}) {
+		if p.Dialect != dialect || p.Provider != "gemini" || p.Sequential || p.Options != nil ||
+			!slices.Equal(p.Documents, []string{"GEMINI.md"}) {
 			t.Errorf("%q: %+v", dialect, p)
 		}
 		m, ok := catalog.New().Get(p.Provider, p.Model)
@@ -49,7 +51,8 @@ func TestE3_Data(t *testing.T) {
 		}
 	}
 	if newest := catalog.New().List("gemini")[0].ID; newest != gemini.DefaultModel {
-		t.Errorf("the default model is %s, and the catalog's newest %s: see whether it should be the default", gemini.DefaultModel, newest)
+		t.Errorf("the default model is %s, and the catalog's newest %s: see whether it should be the default",
+			gemini.DefaultModel, newest)
 	}
 	a, b := gemini.Profile(), gemini.Profile()
 	a.Tools[0], a.Documents[0] = tool.Tool{}, ""
@@ -117,7 +120,8 @@ func TestE3_PromptPromisesNothing(t *testing.T) {
 				}
 			}
 		}
-		for _, topic := range []string{"# How to work", "# Tools", "# Editing", "# Commands", "# Git", "# Safety", "# Final answer"} {
+		for _, topic := range []string{"# How to work", "# Tools", "# Editing", "# Commands", "# Git", "# Safety",
+			"# Final answer"} {
 			if !strings.Contains(p.Prompt, topic) {
 				t.Errorf("%q: there is nothing on %s", p.Dialect, topic)
 			}
@@ -153,16 +157,22 @@ func parametersOf(t *testing.T, x tool.Tool) schema {
 // vendors holds the tools that gemini-cli 0.61.0 sends for models from Gemini 3 on, as seen in its requests. A parameter has the form
 // "name type", with a ! if it is required, and its minimum.
 var vendors = map[string][]string{
-	"list_directory": {"dir_path string!", "file_filtering_options object", "file_filtering_options.respect_gemini_ignore boolean",
+	"list_directory": {"dir_path string!", "file_filtering_options object",
+		"file_filtering_options.respect_gemini_ignore boolean",
 		"file_filtering_options.respect_git_ignore boolean", "ignore array<string>"},
 	"read_file": {"end_line integer >=1", "file_path string!", "start_line integer >=1"},
-	"grep_search": {"after integer >=0", "before integer >=0", "case_sensitive boolean", "context integer >=0", "dir_path string",
-		"exclude_pattern string", "fixed_strings boolean", "include_pattern string", "max_matches_per_file integer >=1", "names_only boolean",
+	"grep_search": {"after integer >=0", "before integer >=0", "case_sensitive boolean", "context integer >=0",
+		"dir_path string",
+		"exclude_pattern string", "fixed_strings boolean", "include_pattern string", "max_matches_per_file integer >=1",
+		"names_only boolean",
 		"no_ignore boolean", "pattern string!", "total_max_matches integer >=1"},
-	"glob":                      {"case_sensitive boolean", "dir_path string", "pattern string!", "respect_gemini_ignore boolean", "respect_git_ignore boolean"},
-	"replace":                   {"allow_multiple boolean", "file_path string!", "instruction string!", "new_string string!", "old_string string!"},
-	"write_file":                {"content string!", "file_path string!"},
-	"run_shell_command":         {"command string!", "delay_ms integer", "description string", "dir_path string", "is_background boolean"},
+	"glob": {"case_sensitive boolean", "dir_path string", "pattern string!",
+		"respect_gemini_ignore boolean", "respect_git_ignore boolean"},
+	"replace": {"allow_multiple boolean", "file_path string!", "instruction string!",
+		"new_string string!", "old_string string!"},
+	"write_file": {"content string!", "file_path string!"},
+	"run_shell_command": {"command string!", "delay_ms integer", "description string", "dir_path string",
+		"is_background boolean"},
 	"list_background_processes": {"wait_for_previous boolean"},
 	"read_background_output":    {"delay_ms integer", "lines integer >=1", "pid integer!", "wait_for_previous boolean"},
 	"invoke_agent":              {"agent_name string!", "prompt string!", "wait_for_previous boolean"},

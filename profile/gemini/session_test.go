@@ -50,7 +50,8 @@ func TestE2_Session(t *testing.T) {
 	needCommands(t)
 	playSession(t, gemini.Native(), "native",
 		call(t, "write_file", object{"file_path": "src/a.txt", "content": "one\ntwo\n"}),
-		call(t, "replace", object{"file_path": "src/a.txt", "instruction": "Count better.", "old_string": "two", "new_string": "three"}),
+		call(t, "replace", object{"file_path": "src/a.txt", "instruction": "Count better.", "old_string": "two",
+			"new_string": "three"}),
 		call(t, "run_shell_command", object{"command": "cat a.txt && exit 3", "dir_path": "src"}),
 		"<untrusted_context>\nOutput: one\nthree\nExit Code: 3\n</untrusted_context>")
 }
@@ -59,7 +60,8 @@ func TestE2_Session(t *testing.T) {
 func TestE2_InvokeAgent(t *testing.T) {
 	play := func(name string) string {
 		t.Helper()
-		script := fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{call(t, "invoke_agent", object{"agent_name": name, "prompt": "Count the files."})}},
+		script := fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{call(t, "invoke_agent",
+			object{"agent_name": name, "prompt": "Count the files."})}},
 			fakellm.Turn{Text: "Done."})
 		server := fakellm.New(func(r *fakellm.Request) fakellm.Turn {
 			if r.Messages[0].Parts.Text() == "Count the files." {
@@ -86,12 +88,14 @@ func TestE2_InvokeAgent(t *testing.T) {
 
 func playSession(t *testing.T, p profile.Profile, golden string, create, edit, run fakellm.Call, printed string) {
 	dir := t.TempDir()
-	for name, content := range map[string]string{"AGENTS.md": "Run the tests.\n", "GEMINI.md": "Be exact.\n", "CLAUDE.md": "Not for you.\n"} {
+	for name, content := range map[string]string{"AGENTS.md": "Run the tests.\n", "GEMINI.md": "Be exact.\n",
+		"CLAUDE.md": "Not for you.\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	server := fakellm.New(fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{create}}, fakellm.Turn{Calls: []fakellm.Call{edit}},
+	server := fakellm.New(fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{create}},
+		fakellm.Turn{Calls: []fakellm.Call{edit}},
 		fakellm.Turn{Calls: []fakellm.Call{run}}, fakellm.Turn{Text: "Done."}), fakellm.Options{})
 	local, text := submit(t, server, p, dir)
 	if text != "Done." {
@@ -110,8 +114,9 @@ func playSession(t *testing.T, p profile.Profile, golden string, create, edit, r
 	header := requests[0].Header.Clone()
 	header.Del("Content-Length")
 	header.Del("Accept-Encoding") // set by the HTTP client, as is the length
-	if diff := cmp.Diff(http.Header{"Accept": {"text/event-stream, application/json"}, "Content-Type": {"application/json"},
-		"User-Agent": {"attractor-go"}, "X-Goog-Api-Key": {"test"}}, header); diff != "" {
+	if diff := cmp.Diff(http.Header{"Accept": {"text/event-stream, application/json"},
+		"Content-Type": {"application/json"},
+		"User-Agent":   {"attractor-go"}, "X-Goog-Api-Key": {"test"}}, header); diff != "" {
 		t.Errorf("the headers: -want +got\n%s", diff)
 	}
 	last := requests[3].Messages[len(requests[3].Messages)-1]
@@ -119,7 +124,8 @@ func playSession(t *testing.T, p profile.Profile, golden string, create, edit, r
 		t.Errorf("the command's result is %+v, want %q", last.Parts, printed)
 	}
 	compareGolden(t, filepath.Join("testdata", golden+".json"), requests[0].Body, strings.NewReplacer(
-		local.WorkDir(), "$WORK", dir, "$WORK", local.Platform().OS+"/"+local.Platform().Arch, "$PLATFORM", "OS version: "+local.Platform().Version, "OS version: $VERSION"))
+		local.WorkDir(), "$WORK", dir, "$WORK", local.Platform().OS+"/"+local.Platform().Arch, "$PLATFORM",
+		"OS version: "+local.Platform().Version, "OS version: $VERSION"))
 }
 
 // submit runs a session of one input, and returns its answer.
@@ -136,7 +142,8 @@ func submit(t *testing.T, server *fakellm.Server, p profile.Profile, dir string)
 		t.Fatal(err)
 	}
 	s, err := agent.New(context.Background(), agent.Options{
-		ID: "session", Client: &llm.Client{Providers: []llm.Provider{provider}, Models: catalog.New().Get}, Profile: p, Env: local,
+		ID: "session", Client: &llm.Client{Providers: []llm.Provider{provider}, Models: catalog.New().Get}, Profile: p,
+		Env:          local,
 		Instructions: "Answer in English.", Questions: &agent.Questions{}, Subagents: &agent.Subagents{},
 		Now: func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) },
 	})

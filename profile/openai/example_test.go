@@ -16,10 +16,12 @@ import (
 func ExampleProfile() {
 	ctx := context.Background()
 	model := llmtest.NewProvider("openai", // in a real program, that of llm/openai
-		llmtest.Calls(llmtest.Call("apply_patch", `{"patch":"*** Begin Patch\n*** Update File: greet.txt\n@@\n-Hello, wrold!\n+Hello, world!\n*** End Patch"}`)),
+		llmtest.Calls(llmtest.Call("apply_patch",
+			`{"patch":"*** Begin Patch\n*** Update File: greet.txt\n@@\n-Hello, wrold!\n+Hello, world!\n*** End Patch"}`)),
 		llmtest.Text("Fixed."))
 	files := envtest.NewMemory(map[string]string{"greet.txt": "Hello, wrold!\n"}) // in a real program, an env.Local
-	s, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}}, Profile: openai.Profile(), Env: files})
+	s, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}},
+		Profile: openai.Profile(), Env: files})
 	if err != nil {
 		log.Fatal(err)
 	}

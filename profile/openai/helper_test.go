@@ -92,7 +92,8 @@ func (b *fixture) sh(script string) {
 }
 
 // call takes a call of a native tool through the whole pipeline.
-func (b *fixture) call(ctx context.Context, name string, args object, call tool.Call, authorize tool.Authorize) *tool.Outcome {
+func (b *fixture) call(ctx context.Context, name string, args object, call tool.Call,
+	authorize tool.Authorize) *tool.Outcome {
 	b.Helper()
 	registry, err := tool.NewRegistry(Native().Tools...)
 	if err != nil {
@@ -104,7 +105,8 @@ func (b *fixture) call(ctx context.Context, name string, args object, call tool.
 	}
 	b.calls++
 	call.Env, call.Session = b.env, b.session
-	out := registry.Run(ctx, llm.ToolCall{ID: fmt.Sprintf("call%d", b.calls), Name: name, Args: string(text)}, call, authorize)
+	out := registry.Run(ctx, llm.ToolCall{ID: fmt.Sprintf("call%d", b.calls), Name: name, Args: string(text)}, call,
+		authorize)
 	if out.Panic != "" {
 		b.Fatal(out.Panic)
 	}

@@ -34,7 +34,8 @@ func TestO1_LostExecCommand(t *testing.T) {
 	b := newFixture(t)
 	b.env = cut{b.env}
 	o := b.exec(object{"cmd": "make"})
-	for _, want := range []string{"half of", "the connection to the environment was lost", "how far it had come is unknown"} {
+	for _, want := range []string{"half of", "the connection to the environment was lost",
+		"how far it had come is unknown"} {
 		if text := o.Model.Text(); !o.IsError || !strings.Contains(text, want) {
 			t.Errorf("the result has no %q: %s", want, text)
 		}

@@ -106,7 +106,8 @@ func runExec(ctx context.Context, call *tool.Call, args execArgs) (tool.Result, 
 			return tool.Result{}, err
 		}
 	}
-	if _, ok := patch.FromScript(args.Cmd); ok { // some models run apply_patch as a command, but there is no such program
+	// some models run apply_patch as a command, but there is no such program
+	if _, ok := patch.FromScript(args.Cmd); ok {
 		within := *call
 		if args.Workdir != "" {
 			within.Env = env.Sub(call.Env, args.Workdir)
@@ -152,7 +153,8 @@ func execToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, args ex
 
 // execInSession starts a command that may outlive the call, and waits for it as long as the call
 // may take.
-func execInSession(ctx context.Context, call *tool.Call, processes tool.Processes, cmd env.Command, args execArgs) (tool.Result, error) {
+func execInSession(ctx context.Context, call *tool.Call, processes tool.Processes, cmd env.Command,
+	args execArgs) (tool.Result, error) {
 	start := time.Now()
 	live := &liveEnv{Environment: call.Env, live: call.Live}
 	defer live.stop()
@@ -215,7 +217,8 @@ func execResult(call *tool.Call, start time.Time, result tool.Result, maxTokens 
 	fmt.Fprintf(&head, "Chunk ID: %06x\n", sum.Sum32()&0xffffff)
 	fmt.Fprintf(&head, "Wall time: %.4f seconds\n", time.Since(start).Seconds())
 	head.WriteString(execStatus(ran))
-	fmt.Fprintf(&head, "Original token count: %d\nOutput:\n", (int64(len(text))+result.Gap.Bytes+bytesPerToken-1)/bytesPerToken)
+	fmt.Fprintf(&head, "Original token count: %d\nOutput:\n",
+		(int64(len(text))+result.Gap.Bytes+bytesPerToken-1)/bytesPerToken)
 	if result.Hint == "" {
 		result.Hint = "Run a narrower command, or send its output to a file and look at parts of that."
 	}

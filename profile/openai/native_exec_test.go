@@ -30,15 +30,23 @@ func TestE2_ExecCommandResult(t *testing.T) {
 		isError bool
 		want    string
 	}{
-		{object{"cmd": "echo out; echo err >&2; exit 3"}, true, "Process exited with code 3\nOriginal token count: 2\nOutput:\nout\nerr\n"},
-		{object{"cmd": "cat f", "workdir": "sub"}, false, "Process exited with code 0\nOriginal token count: 2\nOutput:\ninside"},
+		{object{"cmd": "echo out; echo err >&2; exit 3"}, true,
+			"Process exited with code 3\nOriginal token count: 2\nOutput:\nout\nerr\n"},
+		{object{"cmd": "cat f", "workdir": "sub"}, false,
+			"Process exited with code 0\nOriginal token count: 2\nOutput:\ninside"},
 		{object{"cmd": "true"}, false, "Process exited with code 0\nOriginal token count: 0\nOutput:\n"},
-		{object{"cmd": "cat; echo end"}, false, "Process exited with code 0\nOriginal token count: 1\nOutput:\nend\n"}, // there is no input
-		{object{"cmd": "kill -9 $$"}, true, "Process exited with code -1 (killed by SIGKILL)\nOriginal token count: 0\nOutput:\n"},
-		{object{"cmd": "test -t 1 && echo 'a terminal'", "tty": true}, false, "Process exited with code 0\nOriginal token count: 3\nOutput:\na terminal\n"},
-		{object{"cmd": "echo \"$0\" 'it'\\''s'", "shell": "/bin/sh"}, false, "Process exited with code 0\nOriginal token count: 4\nOutput:\n/bin/sh it's\n"},
-		{object{"cmd": "echo $GREETING", "login": true}, false, "Process exited with code 0\nOriginal token count: 2\nOutput:\nlogin\n"},
-		{object{"cmd": "echo x", "sandbox_permissions": "require_escalated", "justification": "?", "prefix_rule": []string{"echo"}}, false,
+		// there is no input
+		{object{"cmd": "cat; echo end"}, false, "Process exited with code 0\nOriginal token count: 1\nOutput:\nend\n"},
+		{object{"cmd": "kill -9 $$"}, true,
+			"Process exited with code -1 (killed by SIGKILL)\nOriginal token count: 0\nOutput:\n"},
+		{object{"cmd": "test -t 1 && echo 'a terminal'", "tty": true}, false,
+			"Process exited with code 0\nOriginal token count: 3\nOutput:\na terminal\n"},
+		{object{"cmd": "echo \"$0\" 'it'\\''s'", "shell": "/bin/sh"}, false,
+			"Process exited with code 0\nOriginal token count: 4\nOutput:\n/bin/sh it's\n"},
+		{object{"cmd": "echo $GREETING", "login": true}, false,
+			"Process exited with code 0\nOriginal token count: 2\nOutput:\nlogin\n"},
+		{object{"cmd": "echo x", "sandbox_permissions": "require_escalated", "justification": "?",
+			"prefix_rule": []string{"echo"}}, false,
 			"Process exited with code 0\nOriginal token count: 1\nOutput:\nx\n"},
 	} {
 		r.want(fmt.Sprint(c.args), r.exec(c.args), c.isError, c.want)
@@ -60,13 +68,16 @@ func TestE2_ExecCommandYieldsAndGoesOn(t *testing.T) {
 		}
 	}
 	r.sh("rm gate")
-	r.want("its end", r.stdin(object{"session_id": 7}), true, "Process exited with code 4\nOriginal token count: 2\nOutput:\nthrough\n")
-	r.want("once more", r.stdin(object{"session_id": 7}), true, "Process exited with code 4\nOriginal token count: 0\nOutput:\n")
+	r.want("its end", r.stdin(object{"session_id": 7}), true,
+		"Process exited with code 4\nOriginal token count: 2\nOutput:\nthrough\n")
+	r.want("once more", r.stdin(object{"session_id": 7}), true,
+		"Process exited with code 4\nOriginal token count: 0\nOutput:\n")
 }
 
 func TestE2_WriteStdinToATerminal(t *testing.T) {
 	r := newFixture(t)
-	r.exec(object{"cmd": "stty -echo; echo ready; read -r line; echo \"got $line\"; cat; exit 5", "tty": true, "yield_time_ms": 250})
+	r.exec(object{"cmd": "stty -echo; echo ready; read -r line; echo \"got $line\"; cat; exit 5", "tty": true,
+		"yield_time_ms": 250})
 	var all strings.Builder
 	for _, chars := range []string{"one\n", "two\n", "\x04"} {
 		wait := 250 // the last one waits for the end
@@ -86,9 +97,11 @@ func TestE2_WriteStdinToATerminal(t *testing.T) {
 func TestE2_WriteStdinInterrupts(t *testing.T) {
 	r := newFixture(t)
 	r.exec(object{"cmd": "sleep 600", "yield_time_ms": 250})
-	r.exec(object{"cmd": "trap 'echo caught; exit 6' INT; touch ready; while :; do sleep 0.01; done", "tty": true, "yield_time_ms": 250})
+	r.exec(object{"cmd": "trap 'echo caught; exit 6' INT; touch ready; while :; do sleep 0.01; done", "tty": true,
+		"yield_time_ms": 250})
 	r.sh("until [ -e ready ]; do sleep 0.01; done")
-	if out := r.stdin(object{"session_id": 7, "chars": "x"}); !out.IsError || !strings.Contains(out.Model.Text(), "tty set to true") {
+	if out := r.stdin(object{"session_id": 7, "chars": "x"}); !out.IsError || !strings.Contains(out.Model.Text(),
+		"tty set to true") {
 		t.Errorf("a command without input takes some: %s", out.Model.Text())
 	}
 	r.want("without a terminal", r.stdin(object{"session_id": 7, "chars": "\x03"}), true,
@@ -118,7 +131,8 @@ func TestE2_ExecCommandOutputIsCut(t *testing.T) {
 		}
 		marker := regexp.MustCompile(`\n?\[WARNING: .*\]\n`).FindString(output)
 		kept := len(output) - len(marker)
-		if marker == "" || kept > c.chars || kept < c.chars-c.extra-2 || !strings.Contains(text, "Original token count: 79724\n") ||
+		if marker == "" || kept > c.chars || kept < c.chars-c.extra-2 ||
+			!strings.Contains(text, "Original token count: 79724\n") ||
 			!strings.HasPrefix(output, "line 1\n") || !strings.HasSuffix(output, "line 30000\n") {
 			t.Errorf("%v tokens: %d bytes kept of %d, marker %q: %.300s", c.tokens, kept, c.chars, marker, text)
 		}
@@ -133,11 +147,14 @@ func TestE2_ExecCommandIsInterruptedWithItsCall(t *testing.T) {
 			cancel()
 		}
 	}
-	out := r.call(ctx, "exec_command", object{"cmd": "echo begun; exec sleep 600", "yield_time_ms": 30_000}, tool.Call{Live: live}, nil)
-	if text := out.Model.Text(); !out.IsError || !strings.HasPrefix(text, "begun\n[ERROR: The command was interrupted") {
+	out := r.call(ctx, "exec_command", object{"cmd": "echo begun; exec sleep 600", "yield_time_ms": 30_000},
+		tool.Call{Live: live}, nil)
+	if text := out.Model.Text(); !out.IsError ||
+		!strings.HasPrefix(text, "begun\n[ERROR: The command was interrupted") {
 		t.Errorf("%s", text)
 	}
-	if got, err := r.session.Processes().Read(context.Background(), "7", 0); err != nil || got.Ran.Exit == nil || got.Ran.Exit.Signal == "" {
+	if got, err := r.session.Processes().Read(context.Background(), "7", 0); err != nil || got.Ran.Exit == nil ||
+		got.Ran.Exit.Signal == "" {
 		t.Errorf("it was not killed: %+v, %v", got.Ran, err)
 	}
 }
@@ -164,7 +181,8 @@ func TestE2_ExecCommandWithoutBackgroundProcesses(t *testing.T) {
 	r.session = new(tool.Plain)
 	r.want("to its end", r.exec(object{"cmd": "sleep 0.4; echo over; exit 2", "yield_time_ms": 250}), true,
 		"Process exited with code 2\nOriginal token count: 2\nOutput:\nover\n")
-	if out := r.stdin(object{"session_id": 1}); !out.IsError || !strings.Contains(out.Model.Text(), "no command outlives its call") {
+	if out := r.stdin(object{"session_id": 1}); !out.IsError || !strings.Contains(out.Model.Text(),
+		"no command outlives its call") {
 		t.Errorf("%s", out.Model.Text())
 	}
 }
@@ -204,7 +222,8 @@ func (n noTerminals) Start(ctx context.Context, cmd env.Command) (env.Process, e
 func TestE2_ExecCommandTakesInputWhereThereAreNoTerminals(t *testing.T) {
 	r := newFixture(t)
 	r.env = noTerminals{r.env}
-	r.exec(object{"cmd": "read -r line; echo got $line", "tty": true, "yield_time_ms": 250}) // the attempt with a terminal took the id 7
+	// the attempt with a terminal took the id 7
+	r.exec(object{"cmd": "read -r line; echo got $line", "tty": true, "yield_time_ms": 250})
 	r.want("the answer", r.stdin(object{"session_id": 8, "chars": "one\n", "yield_time_ms": 30_000}), false,
 		"Process exited with code 0\nOriginal token count: 2\nOutput:\ngot one\n")
 }
@@ -229,8 +248,10 @@ func TestI6_ExecCommandPatchesNeedAnApproval(t *testing.T) {
 	if err := os.Chmod(file, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	args := object{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: f\n-1\n+2\n*** End Patch\nEOF", "workdir": "."}
-	if out := b.exec(args); !out.IsError || !strings.Contains(out.Model.Text(), "f: the file is read-only (mode -r--r--r--)") || b.get("f") != "1\n" {
+	args := object{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: f\n-1\n+2\n*** End Patch\nEOF",
+		"workdir": "."}
+	if out := b.exec(args); !out.IsError || !strings.Contains(out.Model.Text(),
+		"f: the file is read-only (mode -r--r--r--)") || b.get("f") != "1\n" {
 		t.Errorf("no hook: %s, and the file is %q", out.Model.Text(), b.get("f"))
 	}
 	var asked []tool.Guarded
@@ -238,7 +259,8 @@ func TestI6_ExecCommandPatchesNeedAnApproval(t *testing.T) {
 		asked = append(asked, req.Access.Guarded...)
 		return tool.Decision{Verdict: tool.Allow}, nil
 	}
-	if out := b.call(context.Background(), "exec_command", args, tool.Call{}, allow); out.IsError || b.get("f") != "2\n" {
+	if out := b.call(context.Background(), "exec_command", args, tool.Call{}, allow); out.IsError ||
+		b.get("f") != "2\n" {
 		t.Errorf("approved: %s, and the file is %q", out.Model.Text(), b.get("f"))
 	}
 	if len(asked) != 1 || !strings.HasSuffix(asked[0].Path, "/f") || !strings.Contains(asked[0].Why, "read-only") {
@@ -248,16 +270,20 @@ func TestI6_ExecCommandPatchesNeedAnApproval(t *testing.T) {
 
 func TestJ4_ExecRan(t *testing.T) {
 	r := newFixture(t)
-	ranIs(t, "success", r.exec(object{"cmd": "echo a"}), tool.Ran{ID: "7", Exit: &env.Exit{Code: 0}, Bytes: 2, Lines: 1})
+	ranIs(t, "success", r.exec(object{"cmd": "echo a"}), tool.Ran{ID: "7", Exit: &env.Exit{Code: 0}, Bytes: 2,
+		Lines: 1})
 	ranIs(t, "failure", r.exec(object{"cmd": "exit 3"}), tool.Ran{ID: "8", Exit: &env.Exit{Code: 3}})
-	ranIs(t, "signal", r.exec(object{"cmd": "kill -KILL $$"}), tool.Ran{ID: "9", Exit: &env.Exit{Code: -1, Signal: "SIGKILL"}})
-	ranIs(t, "left", r.exec(object{"cmd": "sleep 600 >/dev/null 2>&1 & true"}), tool.Ran{ID: "10", Exit: &env.Exit{Left: []string{"something"}}})
+	ranIs(t, "signal", r.exec(object{"cmd": "kill -KILL $$"}),
+		tool.Ran{ID: "9", Exit: &env.Exit{Code: -1, Signal: "SIGKILL"}})
+	ranIs(t, "left", r.exec(object{"cmd": "sleep 600 >/dev/null 2>&1 & true"}),
+		tool.Ran{ID: "10", Exit: &env.Exit{Left: []string{"something"}}})
 	ranIs(t, "running", r.exec(object{"cmd": "exec sleep 600", "yield_time_ms": 250}), tool.Ran{ID: "11"})
 	out := r.stdin(object{"session_id": 11, "chars": "\x03"})
 	if out.Ran == nil || out.Ran.ID != "11" || out.Ran.Exit == nil || out.Ran.Exit.Signal == "" {
 		t.Errorf("interrupted: %+v", out.Ran)
 	}
-	if out := r.exec(object{"cmd": "test -t 0 && exit 5", "tty": true}); out.Ran == nil || !out.Ran.Terminal || out.Ran.Exit == nil || out.Ran.Exit.Code != 5 {
+	if out := r.exec(object{"cmd": "test -t 0 && exit 5", "tty": true}); out.Ran == nil || !out.Ran.Terminal ||
+		out.Ran.Exit == nil || out.Ran.Exit.Code != 5 {
 		t.Errorf("on a terminal: %+v", out.Ran)
 	}
 }
@@ -310,7 +336,8 @@ func TestJ4_ExecTimesOut(t *testing.T) {
 		b := &fixture{TB: t, env: endless{}, session: new(tool.Plain)}
 		out := b.exec(object{"cmd": "sleep 601"})
 		ranIs(t, "exec_command", out, tool.Ran{Exit: &env.Exit{Code: -1, Signal: "SIGTERM"}, TimedOut: env.MaxTimeout})
-		if got, want := out.Model.Text(), "[ERROR: Command timed out after 600000ms. It printed nothing.\nRun a part of it at a time.]"; got != want || !out.IsError {
+		if got, want := out.Model.Text(),
+			"[ERROR: Command timed out after 600000ms. It printed nothing.\nRun a part of it at a time.]"; got != want || !out.IsError {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
 	})

@@ -49,7 +49,8 @@ func TestI10_ViewImageQuotesNames(t *testing.T) {
 	b := newFixture(t)
 	b.put("picture\n.png", llmtest.PNG)
 	b.put("a\n[Not readable: b]", "text")
-	for path, want := range map[string]string{"picture\n.png": `"picture\n.png"`, "a\n[Not readable: b]": `"a\n[Not readable: b]" is not a PNG`} {
+	for path, want := range map[string]string{"picture\n.png": `"picture\n.png"`,
+		"a\n[Not readable: b]": `"a\n[Not readable: b]" is not a PNG`} {
 		if text := b.run("view_image", object{"path": path}).Model.Text(); !strings.Contains(text, want) {
 			t.Error(text)
 		}

@@ -33,9 +33,10 @@ func TestC6_ApplyPatchFreeform(t *testing.T) {
 	}
 	var asked []tool.Request
 	s, err := agent.New(context.Background(), agent.Options{
-		Client:  &llm.Client{Providers: []llm.Provider{provider}},
-		Profile: profile.Profile{Name: "test", Provider: "openai", Model: "gpt-6-sol", Tools: []tool.Tool{applyPatch()}},
-		Env:     b.env,
+		Client: &llm.Client{Providers: []llm.Provider{provider}},
+		Profile: profile.Profile{Name: "test", Provider: "openai", Model: "gpt-6-sol",
+			Tools: []tool.Tool{applyPatch()}},
+		Env: b.env,
 		Hooks: agent.Hooks{Authorize: func(_ context.Context, req tool.Request) (tool.Decision, error) {
 			asked = append(asked, req)
 			return tool.Decision{Verdict: tool.Allow}, nil
@@ -53,11 +54,13 @@ func TestC6_ApplyPatchFreeform(t *testing.T) {
 	if got := b.get("a.txt"); got != "say \\two\\\n" {
 		t.Errorf("a.txt holds %q", got)
 	}
-	if len(asked) != 2 || strings.Join(asked[0].Access.Paths, " ") != "a.txt" && asked[0].Access.Paths[0] != filepath.Join(b.dir, "a.txt") {
+	if len(asked) != 2 || strings.Join(asked[0].Access.Paths, " ") != "a.txt" &&
+		asked[0].Access.Paths[0] != filepath.Join(b.dir, "a.txt") {
 		t.Errorf("authorized %+v", asked)
 	}
 	requests := fake.Requests()
-	if got := string(requests[0].Body); !strings.Contains(got, `"type":"custom","name":"apply_patch"`) || !strings.Contains(got, `"syntax":"lark"`) {
+	if got := string(requests[0].Body); !strings.Contains(got, `"type":"custom","name":"apply_patch"`) ||
+		!strings.Contains(got, `"syntax":"lark"`) {
 		t.Errorf("the tool is offered as %s", got)
 	}
 	for i, want := range []string{"M a.txt", "a patch begins with"} {

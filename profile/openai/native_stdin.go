@@ -52,7 +52,8 @@ func writeStdin() tool.Tool {
 		if args.Chars == "" {
 			return tool.Access{Effect: tool.ReadOnly}
 		}
-		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("session %s: write %q", args.id(), args.Chars), Ends: args.Chars == interruptKey}
+		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("session %s: write %q", args.id(), args.Chars),
+			Ends: args.Chars == interruptKey}
 	})
 }
 
@@ -62,7 +63,8 @@ func runStdin(ctx context.Context, call *tool.Call, args writeStdinArgs) (tool.R
 	start, id := time.Now(), args.id()
 	processes := call.Processes()
 	if processes == nil {
-		return tool.Result{}, errors.New("no command outlives its call here, so there is nothing to write to; give commands their input through a file or a pipe")
+		return tool.Result{}, errors.New(
+			"no command outlives its call here, so there is nothing to write to; give commands their input through a file or a pipe")
 	}
 	if args.YieldTimeMS < 0 || args.MaxOutputTokens < 0 {
 		return tool.Result{}, errNegative()

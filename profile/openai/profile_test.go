@@ -33,7 +33,8 @@ const addHello = "*** Begin Patch\n*** Add File: src/hello.txt\n+Hello.\n*** End
 
 // play runs a session over HTTP in a fresh directory, and returns the directory, the server and the
 // session's result.
-func play(t *testing.T, p profile.Profile, o agent.Options, model fakellm.Model) (string, *fakellm.Server, *agent.Result) {
+func play(t *testing.T, p profile.Profile, o agent.Options, model fakellm.Model) (string, *fakellm.Server,
+	*agent.Result) {
 	t.Helper()
 	server := fakellm.New(model, fakellm.Options{})
 	web := httptest.NewServer(server)
@@ -105,12 +106,14 @@ func TestE1_SessionPatchesAndRuns(t *testing.T) {
 		fakellm.Turn{Thinking: "A patch.", Calls: []fakellm.Call{{ID: "call_patch", Name: "apply_patch", Args: patch}}},
 		fakellm.Turn{Calls: []fakellm.Call{
 			{ID: "call_read", Name: "read_file", Args: object(t, map[string]string{"file_path": "src/hello.txt"})},
-			{ID: "call_run", Name: "shell", Args: object(t, map[string]string{"command": "wc -c < src/hello.txt; exit 3"})}}},
+			{ID: "call_run", Name: "shell",
+				Args: object(t, map[string]string{"command": "wc -c < src/hello.txt; exit 3"})}}},
 		fakellm.Turn{Text: "Done."}))
 	if data, err := os.ReadFile(filepath.Join(dir, "src/hello.txt")); err != nil || string(data) != "Hello.\n" {
 		t.Errorf("%q, %v", data, err)
 	}
-	for id, want := range map[string]string{"call_patch": "A src/hello.txt", "call_read": "1 | Hello.", "call_run": "7\nExit code: 3"} {
+	for id, want := range map[string]string{"call_patch": "A src/hello.txt", "call_read": "1 | Hello.",
+		"call_run": "7\nExit code: 3"} {
 		if got := result(t, server, id); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", id, got, want)
 		}
@@ -127,11 +130,13 @@ func TestE2_NativeSessionPatchesAndRuns(t *testing.T) {
 	}
 	turns := []fakellm.Turn{
 		{Thinking: "A patch.", Calls: []fakellm.Call{
-			run("call_plan", "update_plan", map[string]any{"plan": []any{map[string]any{"step": "patch", "status": "in_progress"}}}),
+			run("call_plan", "update_plan",
+				map[string]any{"plan": []any{map[string]any{"step": "patch", "status": "in_progress"}}}),
 			{ID: "call_patch", Name: "apply_patch", Raw: addHello}}},
 		{Calls: []fakellm.Call{
 			run("call_run", "exec_command", map[string]any{"cmd": "cat hello.txt; exit 3", "workdir": "src"}),
-			run("call_long", "exec_command", map[string]any{"cmd": "read -r line; echo got $line", "tty": true, "yield_time_ms": 250})}},
+			run("call_long", "exec_command", map[string]any{"cmd": "read -r line; echo got $line", "tty": true,
+				"yield_time_ms": 250})}},
 	}
 	running := regexp.MustCompile(`session ID (\d+)`)
 	model := func(r *fakellm.Request) fakellm.Turn {
@@ -150,7 +155,8 @@ func TestE2_NativeSessionPatchesAndRuns(t *testing.T) {
 		t.Errorf("%q, %v", data, err)
 	}
 	for id, want := range map[string]string{"call_plan": "Plan updated", "call_patch": "A src/hello.txt",
-		"call_run": "Process exited with code 3\nOriginal token count: 2\nOutput:\nHello.\n", "call_long": "Process running with session ID ", "call_write": "got it\n"} {
+		"call_run":  "Process exited with code 3\nOriginal token count: 2\nOutput:\nHello.\n",
+		"call_long": "Process running with session ID ", "call_write": "got it\n"} {
 		if got := result(t, server, id); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", id, got, want)
 		}
@@ -163,21 +169,26 @@ func TestE2_NativeSessionPatchesAndRuns(t *testing.T) {
 
 func TestE2_NativeQuestions(t *testing.T) {
 	one := map[string]any{"id": "db", "header": "Store", "question": "Which one?", "options": []any{
-		map[string]any{"label": "SQLite", "description": "One file."}, map[string]any{"label": "Postgres", "description": "A server."}}}
+		map[string]any{"label": "SQLite", "description": "One file."}, map[string]any{"label": "Postgres",
+			"description": "A server."}}}
 	two := map[string]any{"id": "log", "header": "Logs", "question": "Where to?", "options": []any{
-		map[string]any{"label": "stderr", "description": "As now."}, map[string]any{"label": "a file", "description": "New."}}}
+		map[string]any{"label": "stderr", "description": "As now."}, map[string]any{"label": "a file",
+			"description": "New."}}}
 	var asked []tool.Question
-	o := agent.Options{Questions: &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer, error) {
+	o := agent.Options{Questions: &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer,
+		error) {
 		asked = append(asked, q)
 		return tool.Answer{Text: "the first"}, nil
 	}}}
 	call := func(id string, questions ...any) fakellm.Turn {
-		return fakellm.Turn{Calls: []fakellm.Call{{ID: id, Name: "request_user_input", Args: object(t, map[string]any{"questions": append([]any{}, questions...)})}}}
+		return fakellm.Turn{Calls: []fakellm.Call{{ID: id, Name: "request_user_input",
+			Args: object(t, map[string]any{"questions": append([]any{}, questions...)})}}}
 	}
 	_, server, _ := play(t, openai.Native(), o, fakellm.Script(
 		call("call_one", one), call("call_two", one, two), call("call_none"), fakellm.Turn{Text: "Done."}))
 	want := []tool.Question{
-		{CallID: "call_one", Text: "Store: Which one?\n   - SQLite: One file.\n   - Postgres: A server.", Options: []string{"SQLite", "Postgres"}},
+		{CallID: "call_one", Text: "Store: Which one?\n   - SQLite: One file.\n   - Postgres: A server.",
+			Options: []string{"SQLite", "Postgres"}},
 		{CallID: "call_two", Text: "1. Store: Which one?\n   - SQLite: One file.\n   - Postgres: A server.\n2. Logs: Where to?\n   - stderr: As now.\n   - a file: New."},
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
@@ -197,8 +208,9 @@ func golden(t *testing.T, name, dir string, server *fakellm.Server) {
 	header := server.Requests()[0].Header.Clone()
 	header.Del("Content-Length")
 	header.Del("Accept-Encoding") // set by the HTTP client, as is the length
-	if diff := cmp.Diff(http.Header{"Accept": {"text/event-stream, application/json"}, "Content-Type": {"application/json"},
-		"User-Agent": {"attractor-go"}, "Authorization": {"Bearer test"}}, header); diff != "" {
+	if diff := cmp.Diff(http.Header{"Accept": {"text/event-stream, application/json"},
+		"Content-Type": {"application/json"},
+		"User-Agent":   {"attractor-go"}, "Authorization": {"Bearer test"}}, header); diff != "" {
 		t.Errorf("the headers: -want +got\n%s", diff)
 	}
 	var body bytes.Buffer

@@ -49,7 +49,8 @@ func TestE3_DefaultModelIsTheNewest(t *testing.T) {
 		t.Errorf("the default is %s, the newest %s", openai.DefaultModel, latest.ID)
 	}
 	for name, p := range dialects() {
-		if p.Model != openai.DefaultModel || p.Provider != "openai" || p.Sequential || !slices.Equal(p.Documents, []string{".codex/instructions.md"}) {
+		if p.Model != openai.DefaultModel || p.Provider != "openai" || p.Sequential ||
+			!slices.Equal(p.Documents, []string{".codex/instructions.md"}) {
 			t.Errorf("%s: %+v", name, p)
 		}
 		p.Documents[0], p.Tools[0].Name, p.Options[0] = "", "", ' '
@@ -64,11 +65,15 @@ func TestE3_DefaultModelIsTheNewest(t *testing.T) {
 // native holds the tools that codex 0.169 sends for gpt-5.5: the parameters with their types, and a
 // question mark after optional ones.
 var native = map[string][]string{
-	"exec_command": {"cmd string", "justification? string", "login? boolean", "max_output_tokens? number", "prefix_rule? array<string>",
-		"sandbox_permissions? string [use_default require_escalated]", "shell? string", "tty? boolean", "workdir? string", "yield_time_ms? number"},
+	"exec_command": {"cmd string", "justification? string", "login? boolean", "max_output_tokens? number",
+		"prefix_rule? array<string>",
+		"sandbox_permissions? string [use_default require_escalated]", "shell? string", "tty? boolean",
+		"workdir? string", "yield_time_ms? number"},
 	"write_stdin": {"chars? string", "max_output_tokens? number", "session_id number", "yield_time_ms? number"},
-	"request_user_input": {"questions array<object>", "questions[].header string", "questions[].id string", "questions[].options array<object>",
-		"questions[].options[].description string", "questions[].options[].label string", "questions[].question string"},
+	"request_user_input": {"questions array<object>", "questions[].header string", "questions[].id string",
+		"questions[].options array<object>",
+		"questions[].options[].description string", "questions[].options[].label string",
+		"questions[].question string"},
 	"apply_patch": nil, // free-form
 	"view_image":  {"path string"},
 	"update_plan": {"explanation? string", "plan array<object>", "plan[].status string", "plan[].step string"},
@@ -185,7 +190,8 @@ func TestE3_PromptPromisesNoAbsentTool(t *testing.T) {
 		}
 		for _, other := range dialects() { // also without backquotes, if the name is not an English word
 			for _, tl := range other.Tools {
-				if strings.Contains(tl.Name, "_") && strings.Contains(p.Prompt, tl.Name) && !slices.Contains(names(p), tl.Name) {
+				if strings.Contains(tl.Name, "_") && strings.Contains(p.Prompt, tl.Name) &&
+					!slices.Contains(names(p), tl.Name) {
 					t.Errorf("%s: speaks of %s", name, tl.Name)
 				}
 			}

@@ -80,11 +80,13 @@ func TestL2_GitArity(t *testing.T) {
 		t.Skip("the options are compared with those of the git that Linux systems have")
 	}
 	git := peer.Need(t, "git")
-	for _, sub := range []string{"diff", "log", "show", "rev-list", "shortlog", "blame", "annotate", "ls-tree", "cat-file", "describe", "name-rev", "diff-tree",
+	for _, sub := range []string{"diff", "log", "show", "rev-list", "shortlog", "blame", "annotate", "ls-tree",
+		"cat-file", "describe", "name-rev", "diff-tree",
 		"diff-index", "rev-parse", "ls-files", "grep .", "stash show", "reflog show", "cherry", "range-diff"} {
 		t.Run(sub, func(t *testing.T) {
 			a := newArity(t, git)
-			for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=x", "-c", "user.email=x@y", "commit", "-q", "--allow-empty", "-m", "x"}} {
+			for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=x", "-c", "user.email=x@y", "commit",
+				"-q", "--allow-empty", "-m", "x"}} {
 				cmd := exec.Command(git, args...)
 				cmd.Dir = a.dir
 				if out, err := cmd.CombinedOutput(); err != nil {
@@ -153,7 +155,8 @@ func (a *arity) option(s spec, command []string, option string) {
 	for _, first := range []string{"1", "zz1"} {
 		const second = "zz2"
 		words := slices.Concat(command, []string{option, first, second})
-		files, why := Reading(a.Context(), Machine{Env: a.env, Home: a.dir, Outside: nowhere}, Command{Words: words, Dir: a.dir})
+		files, why := Reading(a.Context(), Machine{Env: a.env, Home: a.dir, Outside: nowhere},
+			Command{Words: words, Dir: a.dir})
 		if why != "" {
 			return // it asks
 		}
@@ -204,9 +207,12 @@ func (a *arity) run(args []string) string {
 func misses(output, name string) bool {
 	word := regexp.MustCompile(`(^|[^a-z0-9.-])` + name + `($|[^a-z0-9-])`)
 	for line := range strings.Lines(output) {
-		says := strings.Contains(line, "No such file") || strings.Contains(line, "not a directory") || strings.Contains(line, "ambiguous argument") ||
-			strings.Contains(line, "bad revision") || strings.Contains(line, "Not a valid") || strings.Contains(line, "no such path") ||
-			strings.Contains(line, "did not match any") || strings.Contains(line, "Could not get") || strings.Contains(line, "unknown revision")
+		says := strings.Contains(line, "No such file") || strings.Contains(line, "not a directory") ||
+			strings.Contains(line, "ambiguous argument") ||
+			strings.Contains(line, "bad revision") || strings.Contains(line, "Not a valid") ||
+			strings.Contains(line, "no such path") ||
+			strings.Contains(line, "did not match any") || strings.Contains(line, "Could not get") ||
+			strings.Contains(line, "unknown revision")
 		if says && word.MatchString(line) {
 			return true
 		}

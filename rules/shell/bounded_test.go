@@ -11,11 +11,15 @@ import (
 // TestL1_Bounded checks that scripts of the largest size take a bounded amount of memory, and with
 // it of time, whatever is in them.
 func TestL1_Bounded(t *testing.T) {
-	for _, piece := range []string{"(", "{ ", "$(", "`", "\"$(", "${x:-", "$((", "if ", "while ", "! ", "time ", "case a in a) ", "f() ", "a && ", "a | ", "[[ ( ", "<(", "<<E ", "cat <<E\n",
-		"a=(", "${x[", "echo $(cat <<E\n", "sh -c '", "timeout 1 ", "sudo ", "eval ", "\\\n", "a;", "~ ", "{a,", "[", "* ", "coproc ", "function f ", "for i in a; do ", "cd a; ",
-		"for i in a; do cd b; ", "x=$(", "x=1 ", ">f ", "2>&1 ", "'", "\"", "$'", "# \\\n", "a[", "@(a", "\"${x:-", "<<<a ", "until cd a; do ", "if cd a; then ", "a & ", "{ cd a; ",
+	for _, piece := range []string{"(", "{ ", "$(", "`", "\"$(", "${x:-", "$((", "if ", "while ", "! ", "time ",
+		"case a in a) ", "f() ", "a && ", "a | ", "[[ ( ", "<(", "<<E ", "cat <<E\n",
+		"a=(", "${x[", "echo $(cat <<E\n", "sh -c '", "timeout 1 ", "sudo ", "eval ", "\\\n", "a;", "~ ", "{a,", "[",
+		"* ", "coproc ", "function f ", "for i in a; do ", "cd a; ",
+		"for i in a; do cd b; ", "x=$(", "x=1 ", ">f ", "2>&1 ", "'", "\"", "$'", "# \\\n", "a[", "@(a", "\"${x:-",
+		"<<<a ", "until cd a; do ", "if cd a; then ", "a & ", "{ cd a; ",
 		"xargs ", "(cd a; ", "find -exec ", "x=$y ", "~/", "a\n", "<(a) ", "\"a\"'b'"} {
-		for _, script := range []string{strings.Repeat(piece, 65_000/len(piece)), strings.Repeat(piece, 90) + "rm x", strings.Repeat(piece, 4_900/len(piece)) + "rm x"} {
+		for _, script := range []string{strings.Repeat(piece, 65_000/len(piece)), strings.Repeat(piece, 90) + "rm x",
+			strings.Repeat(piece, 4_900/len(piece)) + "rm x"} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			s := shell.Parse(script, shell.Place{Dir: "/w", Home: "/h"})

@@ -112,7 +112,8 @@ func drawScript(t *rapid.T, depth int) string {
 	var b strings.Builder
 	for range n {
 		b.WriteString(drawStatement(t, depth))
-		b.WriteString(rapid.SampledFrom([]string{"; ", "\n", " && ", " || ", " | ", " & ", "\\\n", " # ", " ;\n", "", " |& ", "&&\n"}).Draw(t, "operator"))
+		b.WriteString(rapid.SampledFrom([]string{"; ", "\n", " && ", " || ", " | ", " & ", "\\\n", " # ", " ;\n", "",
+			" |& ", "&&\n"}).Draw(t, "operator"))
 	}
 	return b.String() + "true"
 }
@@ -177,9 +178,11 @@ func drawStatement(t *rapid.T, depth int) string {
 // drawCommand returns a random simple command. Most of its words are harmless, so that many scripts
 // are allowed.
 func drawCommand(t *rapid.T) string {
-	programs := []string{"echo", "cat", "ls", "test", "[", "[[ -n", "printf", "true", "x=1", "set -e", "sed -n", "grep", "head", "sort", "find", "timeout 5", "command", "nice", ":", "!"}
+	programs := []string{"echo", "cat", "ls", "test", "[", "[[ -n", "printf", "true", "x=1", "set -e", "sed -n", "grep",
+		"head", "sort", "find", "timeout 5", "command", "nice", ":", "!"}
 	if rapid.IntRange(0, 9).Draw(t, "harm") == 0 {
-		programs = []string{"./canary", "env", "xargs", "exec", "sh -c", "{", "if", "(", "eval", "timeout -k", "builtin", "x=1", ".", "[[", "((", "for x in", "case"}
+		programs = []string{"./canary", "env", "xargs", "exec", "sh -c", "{", "if", "(", "eval", "timeout -k",
+			"builtin", "x=1", ".", "[[", "((", "for x in", "case"}
 	}
 	words := []string{rapid.SampledFrom(programs).Draw(t, "program")}
 	for range rapid.IntRange(1, 4).Draw(t, "words") {
@@ -190,12 +193,17 @@ func drawCommand(t *rapid.T) string {
 
 // drawWord returns a random word or operator, plain or quoted in some way.
 func drawWord(t *rapid.T) string {
-	list := []string{"a", "x", "-n", "p", "./canary", "canary", "]", "=", "1", "-f", "2>&1", ">/dev/null", "#", "==", "in", "then", "}", "*", "."}
+	list := []string{"a", "x", "-n", "p", "./canary", "canary", "]", "=", "1", "-f", "2>&1", ">/dev/null", "#", "==",
+		"in", "then", "}", "*", "."}
 	if rapid.IntRange(0, 5).Draw(t, "harm") == 0 {
-		list = []string{"]]", "-o", "||", "&&", ";", "|", "&", "<", ">", ">written", ">|written", "&>written", "<>written", "<&-", "\n", ";./canary", "&./canary", "|./canary",
-			"$(./canary)", "`./canary`", "<(./canary)", "${x:-./canary}", "$x", "$?", "./can*", "{./canary,a}", "~", "$'\\x2e/canary'", "$\"./canary\"", "\\", "'", "\"", "(", ")",
-			"{", "!", "-exec ./canary", "\\;", "{}", "1e./canary", "wwritten", "w written", "s/a/./canary/e", "-c", "a[$(./canary)]", "-v", "-eq", "=~", "<<E", "E", "\nE\n", "<<<",
-			"do", "done", "fi", "esac", "+=", "$((", "))", "[", "a=b", "--", "-owritten", "-fprint written", "%n", "-i", "$(", "`", "#\n./canary", "\\\n./canary", "\n./canary\n"}
+		list = []string{"]]", "-o", "||", "&&", ";", "|", "&", "<", ">", ">written", ">|written", "&>written",
+			"<>written", "<&-", "\n", ";./canary", "&./canary", "|./canary",
+			"$(./canary)", "`./canary`", "<(./canary)", "${x:-./canary}", "$x", "$?", "./can*", "{./canary,a}", "~",
+			"$'\\x2e/canary'", "$\"./canary\"", "\\", "'", "\"", "(", ")",
+			"{", "!", "-exec ./canary", "\\;", "{}", "1e./canary", "wwritten", "w written", "s/a/./canary/e", "-c",
+			"a[$(./canary)]", "-v", "-eq", "=~", "<<E", "E", "\nE\n", "<<<",
+			"do", "done", "fi", "esac", "+=", "$((", "))", "[", "a=b", "--", "-owritten", "-fprint written", "%n", "-i",
+			"$(", "`", "#\n./canary", "\\\n./canary", "\n./canary\n"}
 	}
 	text := rapid.SampledFrom(list).Draw(t, "text")
 	switch rapid.IntRange(0, 9).Draw(t, "quotes") {
@@ -218,7 +226,8 @@ func TestL2_CanaryWorks(t *testing.T) {
 	p := newPlace(t)
 	for _, sh := range canaryShells {
 		peer.Need(t, sh[0])
-		for script, want := range map[string]bool{"./canary": true, "echo > written": true, "cd in && ./canary": true, "echo ./canary": false} {
+		for script, want := range map[string]bool{"./canary": true, "echo > written": true, "cd in && ./canary": true,
+			"echo ./canary": false} {
 			if got := p.runsCanary(sh, script); got != want {
 				t.Errorf("%v: %q runs the canary: %v", sh, script, got)
 			}

@@ -116,13 +116,17 @@ func (x *changes) find(args []string) {
 
 // findTops returns the directories in which find begins, and its expression.
 func findTops(args []string) (tops, expression []string) {
-	for len(args) > 0 && (slices.Contains([]string{"-H", "-L", "-P", "-D", "--"}, args[0]) || strings.HasPrefix(args[0], "-O")) {
+	for len(args) > 0 && (slices.Contains([]string{"-H", "-L", "-P", "-D", "--"}, args[0]) ||
+		strings.HasPrefix(args[0], "-O")) {
 		if args[0] == "-D" && len(args) > 1 { // has a value
 			args = args[1:]
 		}
 		args = args[1:]
 	}
-	end := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") || slices.Contains([]string{"(", "!", ","}, a) })
+	end := slices.IndexFunc(args, func(a string) bool {
+		return strings.HasPrefix(a, "-") ||
+			slices.Contains([]string{"(", "!", ","}, a)
+	})
 	if end < 0 {
 		end = len(args)
 	}
@@ -167,7 +171,8 @@ func (x *changes) gitCommand(sub string, args []string) {
 			x.copies(nil, operands)
 		}
 	case "checkout":
-		if !hasOption(args, 'b', "--orphan") && !hasOption(args, 'B', "--detach") { // whose operands are the names of branches
+		// whose operands are the names of branches
+		if !hasOption(args, 'b', "--orphan") && !hasOption(args, 'B', "--detach") {
 			x.pathspecs(operands)
 		}
 	}
@@ -177,7 +182,10 @@ func (x *changes) gitCommand(sub string, args []string) {
 // stand for any file of the work tree.
 func (x *changes) pathspecs(operands []string) {
 	x.add(true, operands...)
-	if !slices.ContainsFunc(operands, func(a string) bool { return strings.HasPrefix(a, ":") || strings.ContainsAny(a, "*?[") }) {
+	if !slices.ContainsFunc(operands, func(a string) bool {
+		return strings.HasPrefix(a, ":") ||
+			strings.ContainsAny(a, "*?[")
+	}) {
 		return
 	}
 	for dir := x.dir; dir != "" && dir != "/"; dir = path.Dir(dir) {

@@ -62,7 +62,8 @@ func (u *use) git(args []word) {
 	case sub == "difftool", sub == "mergetool":
 		u.option(args, "x", "extcmd")
 	case sub == "filter-branch":
-		for _, filter := range []string{"setup", "env-filter", "tree-filter", "index-filter", "parent-filter", "msg-filter", "commit-filter", "tag-name-filter"} {
+		for _, filter := range []string{"setup", "env-filter", "tree-filter", "index-filter", "parent-filter",
+			"msg-filter", "commit-filter", "tag-name-filter"} {
 			u.option(args, "", filter)
 		}
 	}
@@ -83,7 +84,8 @@ func (u *use) option(args []word, short string, long ...string) {
 			} else if i+1 < len(args) {
 				u.script(args[i+1], args[i+1].text)
 			}
-		case short == "" || strings.HasPrefix(a.text, "--") || !strings.HasPrefix(a.text, "-") || !strings.Contains(a.text, short):
+		case short == "" || strings.HasPrefix(a.text, "--") || !strings.HasPrefix(a.text, "-") ||
+			!strings.Contains(a.text, short):
 		default:
 			if _, value, _ := strings.Cut(a.text, short); value != "" {
 				u.script(a, value)

@@ -29,7 +29,8 @@ func ExampleParse() {
 // Which commands only read, and what. Nothing is run.
 func ExampleReading() {
 	machine := shell.Machine{Env: envtest.NewMemory(map[string]string{"main.go": "package main\n"}), Home: "/home/me"}
-	for _, text := range []string{"head -n 5 main.go", "find . -name '*.go'", "find . -delete", "sed -i s/a/b/ main.go"} {
+	for _, text := range []string{"head -n 5 main.go", "find . -name '*.go'", "find . -delete",
+		"sed -i s/a/b/ main.go"} {
 		for _, c := range shell.Parse(text, shell.Place{Dir: "/work", Home: "/home/me"}).Commands {
 			files, why := shell.Reading(context.Background(), machine, c)
 			if why == "" {

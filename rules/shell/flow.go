@@ -28,7 +28,8 @@ func (d dirs) union(other dirs) dirs {
 
 // covers reports whether d has all directories of other.
 func (d dirs) covers(other dirs) bool {
-	return slices.Contains(d, "") || !slices.ContainsFunc(other, func(dir string) bool { return !slices.Contains(d, dir) })
+	return slices.Contains(d, "") ||
+		!slices.ContainsFunc(other, func(dir string) bool { return !slices.Contains(d, dir) })
 }
 
 // flow says in which directories the shell may be after a command that succeeded, and after one
@@ -51,7 +52,8 @@ func (w *walker) cd(args []word, in scope) flow {
 	}
 	target := w.home(in)
 	switch {
-	case len(args) > 1, len(args) == 1 && (args[0].unclear != "" || args[0].glob || strings.HasPrefix(args[0].text, "-")):
+	case len(args) > 1, len(args) == 1 && (args[0].unclear != "" || args[0].glob || strings.HasPrefix(args[0].text,
+		"-")):
 		return flow{dirs{""}, d}
 	case len(args) == 1:
 		target = args[0].text
@@ -73,7 +75,8 @@ func (w *walker) enter(dir, target string) dirs {
 		if dir == "" {
 			return dirs{""}
 		}
-		for within(w.at.Dir, dir) && (target == ".." || strings.HasPrefix(target, "../")) { // no name that the script gave is left
+		// no name that the script gave is left
+		for within(w.at.Dir, dir) && (target == ".." || strings.HasPrefix(target, "../")) {
 			dir, target = path.Dir(dir), strings.TrimPrefix(strings.TrimPrefix(target, ".."), "/")
 		}
 		target = dir + "/" + target

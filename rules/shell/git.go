@@ -130,14 +130,16 @@ var harmlessToGit = sync.OnceValue(func() *regexp.Regexp {
 // readable, since they were committed.
 func (r *read) gitFiles(repo *git.Repository, sub string, p arguments) string {
 	switch sub {
-	case "branch", "tag", "remote", "config", "stash", "reflog", "worktree", "for-each-ref", "show-ref", "symbolic-ref", "name-rev", "rev-parse", "merge-base":
+	case "branch", "tag", "remote", "config", "stash", "reflog", "worktree", "for-each-ref", "show-ref", "symbolic-ref",
+		"name-rev", "rev-parse", "merge-base":
 		return ""
 	}
 	for i, name := range p.operands {
 		if sub == "grep" && i == 0 && !p.has('e', "") {
 			continue
 		}
-		if why := r.file(name, File{Tree: repo.GitDir == ""}); why != "" { // without a repository git diff compares whole directories
+		// without a repository git diff compares whole directories
+		if why := r.file(name, File{Tree: repo.GitDir == ""}); why != "" {
 			return why
 		}
 		_, in, found := strings.Cut(name, ":") // REVISION:PATH, or :(magic)PATH
@@ -162,7 +164,8 @@ func (r *read) gitFiles(repo *git.Repository, sub string, p arguments) string {
 // gitForm returns why a subcommand that can also change something does more than show.
 func gitForm(sub string, p arguments, args []string) string {
 	n := len(p.operands)
-	filtered := p.has(0, "list") || p.has(0, "contains") || p.has(0, "no-contains") || p.has(0, "merged") || p.has(0, "no-merged") || p.has(0, "points-at")
+	filtered := p.has(0, "list") || p.has(0, "contains") || p.has(0, "no-contains") || p.has(0, "merged") ||
+		p.has(0, "no-merged") || p.has(0, "points-at")
 	fine := true
 	switch {
 	case sub == "config" && p.late != nil: // git takes what follows the name of a setting for its value
@@ -184,7 +187,8 @@ func gitForm(sub string, p arguments, args []string) string {
 	case "stash":
 		fine = n == 1 && p.operands[0] == "list" || n >= 1 && n <= 2 && p.operands[0] == "show"
 	case "reflog":
-		fine = n == 0 || p.operands[0] == "show" || n == 1 && p.operands[0] != "expire" && p.operands[0] != "delete" && p.operands[0] != "drop" && p.operands[0] != "write"
+		fine = n == 0 || p.operands[0] == "show" || n == 1 && p.operands[0] != "expire" && p.operands[0] != "delete" &&
+			p.operands[0] != "drop" && p.operands[0] != "write"
 	case "worktree":
 		fine = n == 1 && p.operands[0] == "list"
 	case "notes":
@@ -229,7 +233,8 @@ func shows(settings []git.Setting, sub string) string {
 		if has && strings.Contains(host, "@") && strings.Contains(host, ":") {
 			return "the configuration of git has a URL with a password"
 		}
-		if key := s.Key(); strings.HasSuffix(key, "extraheader") || strings.Contains(key, "token") || strings.Contains(key, "password") || strings.Contains(key, "secret") {
+		if key := s.Key(); strings.HasSuffix(key, "extraheader") || strings.Contains(key, "token") ||
+			strings.Contains(key, "password") || strings.Contains(key, "secret") {
 			return "the configuration of git has " + s.Name
 		}
 	}

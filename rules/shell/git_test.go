@@ -72,7 +72,8 @@ func (p *place) git(dir string, args ...string) {
 }
 
 func (p *place) machine() shell.Machine {
-	return shell.Machine{Env: p.env, Home: p.home, Vars: p.vars, Outside: func(_ context.Context, name string) ([]byte, error) {
+	return shell.Machine{Env: p.env, Home: p.home, Vars: p.vars, Outside: func(_ context.Context, name string) ([]byte,
+		error) {
 		if strings.HasPrefix(name, "/etc/") {
 			return nil, fs.ErrNotExist // the machine's own must not decide about a test
 		}
@@ -108,19 +109,23 @@ func TestL2_GitPrograms(t *testing.T) {
 		script string
 		asks   bool
 	}{
-		{"ordinary", func(*place) {}, "git status && git diff && git log -p && git show HEAD:a && git blame a && git grep x", false},
+		{"ordinary", func(*place) {},
+			"git status && git diff && git log -p && git show HEAD:a && git blame a && git grep x", false},
 		{"subdirectory", func(*place) {}, "cd sub && git status; git -C sub diff", false},
 		{"aliases and pagers", func(p *place) {
 			p.put(".git/config", "[core]\n\tpager = ./x\n[alias]\n\tl = !./x\n[user]\n\tname = x\n")
 		}, status, false},
-		{"alias for a command that later versions drop", func(p *place) { p.git(".", "config", "alias.blame", "!./x") }, "git blame a", true},
+		{"alias for a command that later versions drop", func(p *place) { p.git(".", "config", "alias.blame", "!./x") },
+			"git blame a", true},
 		{"alias for another command", func(p *place) { p.git(".", "config", "alias.blame", "!./x") }, status, false},
-		{"remerge in the configuration", func(p *place) { p.git(".", "config", "log.diffMerges", "remerge") }, "git log -p", true},
+		{"remerge in the configuration", func(p *place) { p.git(".", "config", "log.diffMerges", "remerge") },
+			"git log -p", true},
 		{"signatures in a format", func(p *place) { p.git(".", "config", "format.pretty", "%+G?") }, "git log", true},
 		{"fsmonitor off", func(p *place) { p.git(".", "config", "core.fsmonitor", "false") }, status, false},
 		{"fsmonitor", func(p *place) { p.git(".", "config", "core.fsmonitor", "./x") }, status, true},
 		{"fsmonitor without a value", func(p *place) { p.put(".git/config", "[core]\n\tfsmonitor\n") }, status, true},
-		{"fsmonitor in capitals on the line of the section", func(p *place) { p.put(".git/config", "[CORE]FSMonitor=\"./\\\nx\"") }, status, true},
+		{"fsmonitor in capitals on the line of the section",
+			func(p *place) { p.put(".git/config", "[CORE]FSMonitor=\"./\\\nx\"") }, status, true},
 		{"diff.external", func(p *place) { p.git(".", "config", "diff.external", "./x") }, "git diff", true},
 		{"diff.driver.command", func(p *place) {
 			p.put(".gitattributes", "* diff=d\n")
@@ -175,7 +180,8 @@ func TestL2_GitPrograms(t *testing.T) {
 			p.put(".git/config.worktree", "[core]\nhooksPath = none\n")
 			p.put("my/post-index-change", "#!/bin/sh\n")
 		}, status, true},
-		{"a name that ends before its end", func(p *place) { p.put(".git/config", "[diff \"external\x00\"]\nalgorithm = ./x\n") }, "git diff", true},
+		{"a name that ends before its end",
+			func(p *place) { p.put(".git/config", "[diff \"external\x00\"]\nalgorithm = ./x\n") }, "git diff", true},
 		{"a value that git trims", func(p *place) { p.put(".git/config", "[core]\nhooksPath = \rmy\n") }, status, true},
 		{"include of itself", func(p *place) { p.git(".", "config", "include.path", "config") }, status, true},
 		{"worktree configuration", func(p *place) {
@@ -183,19 +189,26 @@ func TestL2_GitPrograms(t *testing.T) {
 			p.put(".git/config.worktree", "[core]\nfsmonitor = ./x\n")
 		}, status, true},
 		{"other work tree", func(p *place) { p.git(".", "config", "core.worktree", "/etc") }, "git diff", true},
-		{"global configuration", func(p *place) { p.put("~/.gitconfig", "[diff]\nexternal = ./x\n") }, "git diff", true},
-		{"XDG configuration", func(p *place) { p.put("~/.config/git/config", "[diff]\nexternal = ./x\n") }, "git diff", true},
-		{"harmless global configuration", func(p *place) { p.put("~/.gitconfig", "[user]\nname = x\n[init]\ndefaultBranch = x\n") }, "git diff", false},
+		{"global configuration", func(p *place) { p.put("~/.gitconfig", "[diff]\nexternal = ./x\n") }, "git diff",
+			true},
+		{"XDG configuration", func(p *place) { p.put("~/.config/git/config", "[diff]\nexternal = ./x\n") }, "git diff",
+			true},
+		{"harmless global configuration",
+			func(p *place) { p.put("~/.gitconfig", "[user]\nname = x\n[init]\ndefaultBranch = x\n") }, "git diff",
+			false},
 		{"broken configuration", func(p *place) { p.put(".git/config", "[core\n") }, status, true},
 		{"environment", func(p *place) { p.vars = []string{"GIT_EXTERNAL_DIFF=./x"} }, "git diff", true},
 		{"directory of git in the environment", func(p *place) { p.vars = []string{"GIT_DIR=x"} }, status, true},
 		{"configuration in the environment", func(p *place) { p.vars = []string{"GIT_CONFIG_COUNT=1"} }, status, true},
 		{"programs of git in the environment", func(p *place) { p.vars = []string{"GIT_EXEC_PATH=x"} }, status, true},
-		{"objects in the environment", func(p *place) { p.vars = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=/x"} }, status, true},
+		{"objects in the environment", func(p *place) { p.vars = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=/x"} },
+			status, true},
 		{"trace in a file", func(p *place) { p.vars = []string{"GIT_TRACE2_EVENT=/x"} }, status, true},
 		{"harmless environment", func(p *place) {
-			p.vars = []string{"GIT_PAGER=cat", "GIT_AUTHOR_NAME=x", "GIT_SSL_CAINFO=/etc/ssl/x", "GIT_SSL_CAPATH=/etc/ssl", "GIT_SSL_NO_VERIFY=1",
-				"GIT_HTTP_USER_AGENT=x", "GIT_TRACE=0", "GIT_TRACE_CURL=1", "GIT_BRANCH=main", "GIT_CURL_VERBOSE=1", "GIT_DIR="}
+			p.vars = []string{"GIT_PAGER=cat", "GIT_AUTHOR_NAME=x", "GIT_SSL_CAINFO=/etc/ssl/x",
+				"GIT_SSL_CAPATH=/etc/ssl", "GIT_SSL_NO_VERIFY=1",
+				"GIT_HTTP_USER_AGENT=x", "GIT_TRACE=0", "GIT_TRACE_CURL=1", "GIT_BRANCH=main", "GIT_CURL_VERBOSE=1",
+				"GIT_DIR="}
 		}, "git diff", false},
 		{"embedded repository", func(p *place) {
 			p.git(".", "init", "-q", "in")
@@ -238,7 +251,8 @@ func TestL2_GitPrograms(t *testing.T) {
 			}
 		}, "git -C file status", true},
 		{"bare repository", func(p *place) { p.git(".", "init", "-q", "--bare", "bare") }, "git -C bare log", true},
-		{"linked work tree", func(p *place) { p.git(".", "worktree", "add", "-q", "linked") }, "git -C linked status", false},
+		{"linked work tree", func(p *place) { p.git(".", "worktree", "add", "-q", "linked") }, "git -C linked status",
+			false},
 		{"linked work tree of a dangerous repository", func(p *place) {
 			p.git(".", "worktree", "add", "-q", "linked")
 			p.git(".", "config", "core.fsmonitor", "./x")
@@ -253,13 +267,18 @@ func TestL2_GitPrograms(t *testing.T) {
 			p.git("real", "config", "core.fsmonitor", "./x")
 			p.put("fake/.git", "gitdir: ../real/.git\n")
 		}, "git -C fake status", true},
-		{"gitdir file to the outside", func(p *place) { p.put("fake/.git", "gitdir: "+p.home+"\n") }, "git -C fake status", true},
-		{"incomplete repository", func(p *place) { p.put("half/.git/config", "[core]\nfsmonitor = ./x\n") }, "git -C half status", true},
+		{"gitdir file to the outside", func(p *place) { p.put("fake/.git", "gitdir: "+p.home+"\n") },
+			"git -C fake status", true},
+		{"incomplete repository", func(p *place) { p.put("half/.git/config", "[core]\nfsmonitor = ./x\n") },
+			"git -C half status", true},
 		{"outside", func(*place) {}, "git -C / status", true},
 		{"unknown directory", func(*place) {}, "cd $x; git status", true},
-		{"remote with a password", func(p *place) { p.git(".", "config", "remote.o.url", "https://me:pw@host/x") }, "git remote -v", true},
-		{"header with a token", func(p *place) { p.git(".", "config", "http.extraHeader", "Authorization: x") }, "git config --list", true},
-		{"remotes", func(p *place) { p.git(".", "config", "remote.o.url", "https://host/x") }, "git remote -v; git config --list; git config user.name", false},
+		{"remote with a password", func(p *place) { p.git(".", "config", "remote.o.url", "https://me:pw@host/x") },
+			"git remote -v", true},
+		{"header with a token", func(p *place) { p.git(".", "config", "http.extraHeader", "Authorization: x") },
+			"git config --list", true},
+		{"remotes", func(p *place) { p.git(".", "config", "remote.o.url", "https://host/x") },
+			"git remote -v; git config --list; git config user.name", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPlace(t)

@@ -40,7 +40,8 @@ func TestL2_GitDrivers(t *testing.T) {
 		asks   bool // although it does not run
 	}{
 		{"none", func(*place) {}, false, false},
-		{"other attributes", put(".gitattributes", "* text=auto\n*.x filter=other diff=other merge=other\n* -filter !diff merge\n"), false, false},
+		{"other attributes", put(".gitattributes",
+			"* text=auto\n*.x filter=other diff=other merge=other\n* -filter !diff merge\n"), false, false},
 		{"comment", put(".gitattributes", "# * filter=d\n"), false, true},
 		{"top", put(".gitattributes", "* filter=d diff=d merge=d\n"), true, false},
 		{"top, tracked", add(".gitattributes", "* filter=d diff=d merge=d\n"), true, false},
@@ -83,7 +84,8 @@ func TestL2_GitDrivers(t *testing.T) {
 			}
 		}, false, true},
 	} {
-		for _, driver := range []struct{ key, script string }{{"filter.d.clean", "git status"}, {"filter.d.process", "git diff"}, {"diff.d.textconv", "git diff"}} {
+		for _, driver := range []struct{ key, script string }{{"filter.d.clean", "git status"},
+			{"filter.d.process", "git diff"}, {"diff.d.textconv", "git diff"}} {
 			t.Run(c.name+"/"+driver.key+"/"+driver.script, func(t *testing.T) {
 				p := newPlace(t)
 				p.git(".", "init", "-q")
@@ -107,7 +109,8 @@ func TestL2_GitDrivers(t *testing.T) {
 					t.Errorf("git runs the driver: %v, want %v", ran, c.runs)
 				}
 				_, why := p.judge(driver.script)
-				if asks := c.runs || driver.key[:4] == "diff" || c.asks && c.name != "untracked directory"; (why != "") != asks {
+				if asks := c.runs || driver.key[:4] == "diff" || c.asks &&
+					c.name != "untracked directory"; (why != "") != asks {
 					t.Errorf("it asks: %q", why)
 				}
 				if ran && why == "" {
@@ -123,7 +126,8 @@ func (p *place) run(script string) {
 	p.Helper()
 	cmd := exec.Command(peer.Need(p, "sh"), "-c", script)
 	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "HOME="+p.home, "XDG_CONFIG_HOME="+p.home+"/.config", "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1")
+	cmd.Env = append(os.Environ(), "HOME="+p.home, "XDG_CONFIG_HOME="+p.home+"/.config", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_ATTR_NOSYSTEM=1")
 	_ = cmd.Run() // tests look at what its driver did
 }
 
@@ -154,18 +158,23 @@ func TestL2_GitDriversOfOldFiles(t *testing.T) {
 				p.Fatal(err)
 			}
 		}, true},
-		{"blame of a file that is not tracked any more", "[filter \"d\"]\nclean = x\n", "git blame old/f", func(p *place) {
-			p.git(".", "rm", "-q", "--cached", "-r", "old")
-			p.put("old/.gitattributes", "* filter=d\n")
-		}, true},
-		{"filter for a directory without tracked files", "[filter \"d\"]\nclean = x\n", "git status", func(p *place) { p.put("new/.gitattributes", "* filter=d\n") }, false},
+		{"blame of a file that is not tracked any more", "[filter \"d\"]\nclean = x\n", "git blame old/f",
+			func(p *place) {
+				p.git(".", "rm", "-q", "--cached", "-r", "old")
+				p.put("old/.gitattributes", "* filter=d\n")
+			}, true},
+		{"filter for a directory without tracked files", "[filter \"d\"]\nclean = x\n", "git status",
+			func(p *place) { p.put("new/.gitattributes", "* filter=d\n") }, false},
 		{"default driver", "[diff \"default\"]\ntextconv = x\n", "git diff", func(*place) {}, true},
 		{"driver without a name", "[filter]\nclean = x\n", "git diff", func(*place) {}, true},
 		{"default merge", "[merge]\ndefault = d\n", "git log -p", func(*place) {}, true},
-		{"merge driver", "[merge \"d\"]\ndriver = x\n", "git log -p", func(p *place) { p.put(".gitattributes", "* merge=d\n") }, true},
-		{"attributes of a tree", "[filter \"d\"]\nclean = x\n[attr]\ntree = HEAD\n", "git status", func(*place) {}, true},
+		{"merge driver", "[merge \"d\"]\ndriver = x\n", "git log -p",
+			func(p *place) { p.put(".gitattributes", "* merge=d\n") }, true},
+		{"attributes of a tree", "[filter \"d\"]\nclean = x\n[attr]\ntree = HEAD\n", "git status", func(*place) {},
+			true},
 		{"git-lfs", "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n",
-			"git status && git diff && git log -p && git show HEAD && git blame old/f && git grep x", func(*place) {}, false},
+			"git status && git diff && git log -p && git show HEAD && git blame old/f && git grep x", func(*place) {},
+			false},
 		{"git-lfs in use", "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n", "git status", func(p *place) {
 			p.put(".gitattributes", "*.png filter=lfs diff=lfs merge=lfs -text\n")
 		}, true},

@@ -29,7 +29,8 @@ func gitSpec(sub string) (spec, bool) {
 	short, long := "", ""
 	switch sub {
 	case "status":
-		short, long = "sbvzu::", "short branch show-stash porcelain? long verbose untracked-files? ignore-submodules? ignored? column? no-column ahead-behind no-ahead-behind renames no-renames find-renames? null"
+		short, long = "sbvzu::",
+			"short branch show-stash porcelain? long verbose untracked-files? ignore-submodules? ignored? column? no-column ahead-behind no-ahead-behind renames no-renames find-renames? null"
 	case "diff", "diff-tree", "diff-index", "diff-files":
 		short, long = diffShort+"rtmcq0123", diffOptions+" cc root no-commit-id always pretty? base ours theirs"
 	case "log", "show", "rev-list":
@@ -42,11 +43,14 @@ func gitSpec(sub string) (spec, bool) {
 	case "shortlog":
 		short, long = "nsec", "numbered summary email committer group= all no-merges merges since= until= after= before= author= format?"
 	case "blame", "annotate":
-		short, long = "bcfnselL:tpwMC", "root show-stats date= porcelain line-porcelain incremental score-debug show-name show-number show-email abbrev? since= reverse first-parent color-lines color-by-age"
+		short, long = "bcfnselL:tpwMC",
+			"root show-stats date= porcelain line-porcelain incremental score-debug show-name show-number show-email abbrev? since= reverse first-parent color-lines color-by-age"
 	case "grep":
-		short, long = "aIiwvhHEGFPnlLzcoqWpA:B:C:e:0123456789", "cached text ignore-case word-regexp invert-match full-name extended-regexp basic-regexp fixed-strings perl-regexp line-number column name-only files-with-matches files-without-match null only-matching count color? no-color break heading show-function context= after-context= before-context= function-context and or not all-match quiet max-depth= recursive no-recursive threads= max-count="
+		short, long = "aIiwvhHEGFPnlLzcoqWpA:B:C:e:0123456789",
+			"cached text ignore-case word-regexp invert-match full-name extended-regexp basic-regexp fixed-strings perl-regexp line-number column name-only files-with-matches files-without-match null only-matching count color? no-color break heading show-function context= after-context= before-context= function-context and or not all-match quiet max-depth= recursive no-recursive threads= max-count="
 	case "ls-files":
-		short, long = "cdmoiskutvfzx:", "cached deleted modified others ignored stage unmerged killed directory no-empty-directory eol full-name abbrev? debug exclude= exclude-standard error-unmatch deduplicate sparse format="
+		short, long = "cdmoiskutvfzx:",
+			"cached deleted modified others ignored stage unmerged killed directory no-empty-directory eol full-name abbrev? debug exclude= exclude-standard error-unmatch deduplicate sparse format="
 	case "ls-tree":
 		short, long = "drtlz", "long name-only name-status object-only full-name full-tree abbrev? format="
 	case "cat-file":

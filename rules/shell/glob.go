@@ -109,7 +109,8 @@ func plainFiles(program string, c Command, matches []string) string {
 	}
 	s, ok := specOf(program)
 	p, why := s.parse(c.Words[1:c.Globs[0]])
-	if !ok || why != "" || s.kind == text || s.max != math.MaxInt || s.first && len(p.operands)+len(p.among(s.other)) == 0 {
+	if !ok || why != "" || s.kind == text || s.max != math.MaxInt || s.first &&
+		len(p.operands)+len(p.among(s.other)) == 0 {
 		return "a pattern may stand for more than names of files that " + program + " reads: quote it if it is no " +
 			"pattern of files, or write it behind all options and other arguments"
 	}
@@ -155,7 +156,8 @@ func (g *globber) list(dir, pattern string, onlyDirs bool) (names []string, why 
 		if err != nil {
 			return nil, "the pattern " + pattern + " is not known here"
 		}
-		if otherBytes(name) && !g.observed && (g.foreign || strings.ContainsAny(pattern, "?[")) { // some shells compare bytes
+		// some shells compare bytes
+		if otherBytes(name) && !g.observed && (g.foreign || strings.ContainsAny(pattern, "?[")) {
 			return nil, "it depends on the shell whether " + pattern + " matches " + name
 		}
 		if ok && (!onlyDirs || g.isDir(dir+"/"+name)) {

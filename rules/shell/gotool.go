@@ -10,10 +10,14 @@ import (
 // not matter.
 func (r *read) goTool(args []string) string {
 	unknown := func(known ...string) bool {
-		return slices.ContainsFunc(args[1:], func(a string) bool { return strings.HasPrefix(a, "-") && !slices.Contains(known, a) })
+		return slices.ContainsFunc(args[1:], func(a string) bool {
+			return strings.HasPrefix(a, "-") &&
+				!slices.Contains(known, a)
+		})
 	}
 	choice := r.variable("GOTOOLCHAIN")
-	own := r.Observed || choice != "" && choice != "auto" && choice != "path" && !strings.Contains(choice, "+") // the user's choice
+	// the user's choice
+	own := r.Observed || choice != "" && choice != "auto" && choice != "path" && !strings.Contains(choice, "+")
 	fine := false
 	switch args[0] {
 	case "version":
@@ -21,7 +25,8 @@ func (r *read) goTool(args []string) string {
 	case "help":
 		fine = own
 	case "env":
-		fine = r.Observed && !unknown("-json", "-changed") || len(args) == 2 && (args[1] == "GOMOD" || args[1] == "GOWORK") // which it answers itself
+		fine = r.Observed && !unknown("-json", "-changed") || len(args) == 2 &&
+			(args[1] == "GOMOD" || args[1] == "GOWORK") // which it answers itself
 	case "doc":
 		fine = r.Observed && !unknown("-all", "-src", "-u", "-short", "-c", "-cmd")
 		for _, name := range append(args[1:], ".") {

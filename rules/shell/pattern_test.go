@@ -40,7 +40,8 @@ func TestL2_PatternsAsArguments(t *testing.T) {
 		"stdbuf -o * cat a", "stdbuf --output * cat a", "nice * ls",
 		"bash *", "bash -c *", "go *", "go doc *", "go env *", "node *", "npm *", "fd *", "tar *", "set *",
 		"set -o *",
-		"find *", "find * -name x", "git diff *.go", "git log -- *", "git grep x *", "printf '%s\\n' *", "cat [ab]", "echo [a-z]",
+		"find *", "find * -name x", "git diff *.go", "git log -- *", "git grep x *", "printf '%s\\n' *", "cat [ab]",
+		"echo [a-z]",
 	} {
 		if files, why := p.judge(script); why == "" {
 			t.Errorf("%q is taken for reading: %v", script, files)

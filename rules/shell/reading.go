@@ -102,7 +102,8 @@ func unfit(c Command) string {
 // a directory of the system.
 func systemProgram(word string) (name, why string) {
 	dir, name := path.Split(word)
-	if dir == "" || slices.Contains([]string{"/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/"}, dir) {
+	if dir == "" || slices.Contains([]string{"/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/",
+		"/opt/homebrew/bin/"}, dir) {
 		return name, ""
 	}
 	return "", word + " is not a program of the system"
@@ -130,7 +131,8 @@ func (r *read) judge(args []string) string {
 		}
 	case "xxd": // which looks only at the first letter of an option
 		if slices.ContainsFunc(args, func(a string) bool {
-			return len(a) > 2 && a[0] == '-' && (strings.IndexByte("cglos", a[1]) < 0 || a[2] < '0' || a[2] > '9') || a == "--"
+			return len(a) > 2 && a[0] == '-' && (strings.IndexByte("cglos", a[1]) < 0 || a[2] < '0' || a[2] > '9') ||
+				a == "--"
 		}) {
 			return "xxd may do more than read"
 		}
@@ -143,7 +145,10 @@ func (r *read) judge(args []string) string {
 			return "date reads the file of a time zone"
 		}
 	case "tail":
-		if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "+") && strings.Contains(a, "f") }) { // +1f, as old versions have it
+		if slices.ContainsFunc(args, func(a string) bool {
+			return strings.HasPrefix(a, "+") &&
+				strings.Contains(a, "f")
+		}) { // +1f, as old versions have it
 			return "tail may not end"
 		}
 	case "git":
@@ -158,7 +163,8 @@ func (r *read) judge(args []string) string {
 		if r.program == "go" && len(args) > 0 {
 			return r.goTool(args)
 		}
-		if len(args) == 1 && (args[0] == "--version" || args[0] == "-v" && strings.HasPrefix(r.program, "n") || args[0] == "-version" && r.program == "java") {
+		if len(args) == 1 && (args[0] == "--version" || args[0] == "-v" && strings.HasPrefix(r.program, "n") ||
+			args[0] == "-version" && r.program == "java") {
 			return ""
 		}
 		return r.program + " may run other programs"

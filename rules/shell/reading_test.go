@@ -805,7 +805,8 @@ cd sub && git status && git diff --stat
 // scripts returns the scripts of a list.
 func scripts(list string) (all []string) {
 	for line := range strings.Lines(list) {
-		if line = strings.TrimSuffix(line, "\n"); line != "" && !strings.HasPrefix(line, "#") && !strings.Contains(line, "is-not-here") {
+		if line = strings.TrimSuffix(line, "\n"); line != "" && !strings.HasPrefix(line, "#") &&
+			!strings.Contains(line, "is-not-here") {
 			all = append(all, strings.NewReplacer(`\\\n`, "\\\n", `\r\n`, "\r\n", `\n`, "\n").Replace(line))
 		}
 	}
@@ -1037,7 +1038,8 @@ func TestL2_ShadowedThroughLinks(t *testing.T) {
 	p.put("~/added/jq", "#!/bin/sh\n")
 	p.put("~/.local/bin/fd", "#!/bin/sh\n")
 	for name, to := range map[string]string{"entry": p.dir + "/bin", "worklink": p.dir, "addlink": "added",
-		"chain": "entry", "tools/wc": p.dir + "/bin/rg", "tools/cat": "../added/jq", "tools/head": "nowhere", "relative": "../work/bin"} {
+		"chain": "entry", "tools/wc": p.dir + "/bin/rg", "tools/cat": "../added/jq", "tools/head": "nowhere",
+		"relative": "../work/bin"} {
 		link := filepath.Join(p.home, name)
 		if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
 			t.Fatal(err)

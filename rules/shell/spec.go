@@ -17,8 +17,10 @@ const (
 
 // spec describes the options of a command that are harmless. All others make it ask.
 type spec struct {
-	kind  operands
-	short string // options without a value; those followed by : have a value, those followed by :: may have one in the same argument
+	kind operands
+	// options without a value; those followed by : have a value, those followed by :: may have one
+	// in the same argument
+	short string
 	long  string // between spaces: NAME without a value, NAME= with one, NAME== with two, NAME? with one only after =
 	trees string // options that make it read whole directories
 	links string // options that make it follow the symbolic links in these
@@ -42,7 +44,10 @@ type option struct{ name, value string }
 
 // has reports whether an option was given.
 func (p arguments) has(short byte, long string) bool {
-	return slices.ContainsFunc(p.options, func(o option) bool { return o.name == long || short != 0 && o.name == string(short) })
+	return slices.ContainsFunc(p.options, func(o option) bool {
+		return o.name == long || short != 0 &&
+			o.name == string(short)
+	})
 }
 
 // values returns the values of an option.

@@ -20,7 +20,8 @@ func all(list []string, is func(string) bool) bool {
 func check(program string, scripts, operands []string) string {
 	switch program {
 	case "jq":
-		for _, word := range []string{"env", "ENV", "import", "include", "modulemeta", "get_search_list", "input_filename", "$__prog"} {
+		for _, word := range []string{"env", "ENV", "import", "include", "modulemeta", "get_search_list",
+			"input_filename", "$__prog"} {
 			if strings.Contains(strings.Join(scripts, " "), word) {
 				return "jq may show variables or read other files with " + word
 			}
@@ -53,7 +54,10 @@ func check(program string, scripts, operands []string) string {
 
 // find judges find, whose expressions can delete and write files and run programs.
 func (r *read) find(args []string) string {
-	if !all(args, func(a string) bool { return a != "-D" && a != "--" && (!strings.HasPrefix(a, "-O") || len(a) == 3) }) {
+	if !all(args, func(a string) bool {
+		return a != "-D" && a != "--" && (!strings.HasPrefix(a, "-O") ||
+			len(a) == 3)
+	}) {
 		return "find may do more than read with -D, -O and --"
 	}
 	tops, args := findTops(args)
@@ -64,11 +68,15 @@ func (r *read) find(args []string) string {
 	}
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; a {
-		case "(", ")", "!", ",", "-a", "-and", "-o", "-or", "-not", "-print", "-print0", "-ls", "-prune", "-quit", "-true", "-false", "-depth", "-d", "-mount",
-			"-xdev", "-noleaf", "-empty", "-executable", "-readable", "-writable", "-nouser", "-nogroup", "-daystart", "-follow",
+		case "(", ")", "!", ",", "-a", "-and", "-o", "-or", "-not", "-print", "-print0", "-ls", "-prune", "-quit",
+			"-true", "-false", "-depth", "-d", "-mount",
+			"-xdev", "-noleaf", "-empty", "-executable", "-readable", "-writable", "-nouser", "-nogroup", "-daystart",
+			"-follow",
 			"-ignore_readdir_race", "-noignore_readdir_race", "-warn", "-nowarn":
-		case "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-lname", "-ilname", "-type", "-xtype",
-			"-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-used", "-user", "-group", "-uid", "-gid", "-perm", "-links", "-inum",
+		case "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype",
+			"-lname", "-ilname", "-type", "-xtype",
+			"-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-used", "-user", "-group", "-uid",
+			"-gid", "-perm", "-links", "-inum",
 			"-fstype", "-maxdepth", "-mindepth", "-printf", "-newermt":
 			i++
 		case "-newer", "-anewer", "-cnewer", "-samefile":

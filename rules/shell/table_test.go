@@ -8,7 +8,8 @@ import (
 
 // TestL2_Table checks the form of the table's rows, which are parsed when they are needed.
 func TestL2_Table(t *testing.T) {
-	row := regexp.MustCompile(`^[a-z0-9]+ \| (files|names|text) \| (-|[A-Za-z0-9@:]+) \| (-|[a-z0-9=?-]+( [a-z0-9=?-]+)*)( \| (first( [a-z]+)*|max [0-9]|(tree|from|links) [A-Za-z-]+( [A-Za-z-]+)*))*$`)
+	row := regexp.MustCompile(
+		`^[a-z0-9]+ \| (files|names|text) \| (-|[A-Za-z0-9@:]+) \| (-|[a-z0-9=?-]+( [a-z0-9=?-]+)*)( \| (first( [a-z]+)*|max [0-9]|(tree|from|links) [A-Za-z-]+( [A-Za-z-]+)*))*$`)
 	before := ""
 	for line := range strings.Lines(strings.TrimPrefix(table, "\n")) {
 		line = strings.TrimSuffix(line, "\n")
@@ -35,8 +36,10 @@ func TestL2_Table(t *testing.T) {
 // TestL2_LongOptions checks that long options are compared as a whole.
 func TestL2_LongOptions(t *testing.T) {
 	s := spec{long: "max-count= count color? no-color"}
-	for arg, want := range map[string]bool{"--count": true, "--coun": false, "--color": true, "--color=x": true, "--count=x": false, "--max-count=1": true, "--no-color": true,
-		"--max-count": false, "--": true, "--=": false, "--count color": false, "--count ": false, "--x": false, "---count": false} {
+	for arg, want := range map[string]bool{"--count": true, "--coun": false, "--color": true, "--color=x": true,
+		"--count=x": false, "--max-count=1": true, "--no-color": true,
+		"--max-count": false, "--": true, "--=": false, "--count color": false, "--count ": false, "--x": false,
+		"---count": false} {
 		if _, why := s.parse([]string{arg}); (why == "") != want {
 			t.Errorf("%q: %q", arg, why)
 		}

@@ -31,7 +31,8 @@ func foreignLocale(vars []string) string {
 // otherCharacters reports whether a variable chooses a locale whose characters are not those of
 // UTF-8 or ASCII.
 func otherCharacters(name, value string) bool {
-	if !slices.Contains([]string{"LC_ALL", "LC_CTYPE", "LANG"}, name) || slices.Contains([]string{"", "C", "POSIX"}, value) {
+	if !slices.Contains([]string{"LC_ALL", "LC_CTYPE", "LANG"}, name) || slices.Contains([]string{"", "C", "POSIX"},
+		value) {
 		return false
 	}
 	if _, charset, ok := strings.Cut(value, "."); ok {

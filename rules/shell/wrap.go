@@ -32,7 +32,8 @@ func usage(words []word) use {
 		return use{moves: true}
 	case "eval":
 		hidden := slices.ContainsFunc(words[1:], func(a word) bool { return !isLiteral(a) })
-		return use{why: "eval runs its arguments as a script", scripts: literals(words[1:], true), hidden: hidden, moves: true}
+		return use{why: "eval runs its arguments as a script", scripts: literals(words[1:], true), hidden: hidden,
+			moves: true}
 	case "trap":
 		return use{why: "trap runs a script later", scripts: literals(words[1:min(2, len(words))], false)}
 	case ".", "source":
@@ -110,16 +111,22 @@ const sameToZsh = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 func shells(name string, words []word) use {
 	has := false
 	i := 1
-	for ; i < len(words) && strings.HasPrefix(words[i].text, "-") && words[i].unclear == "" && words[i].text != "--"; i++ {
+	for ; i < len(words) && strings.HasPrefix(words[i].text, "-") && words[i].unclear == "" &&
+		words[i].text != "--"; i++ {
 		option := words[i].text
 		has = has || !strings.HasPrefix(option, "--") && strings.Contains(option, "c")
 		if strings.HasSuffix(option, "o") && i+1 < len(words) && harmlessSet(words[i:i+2]) {
 			i++
-		} else if option != "--login" && option != "--norc" && option != "--noprofile" && strings.Trim(option[1:], "celux") != "" {
-			if !has && !slices.ContainsFunc(words[i:], func(a word) bool { return strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "c") }) {
+		} else if option != "--login" && option != "--norc" && option != "--noprofile" &&
+			strings.Trim(option[1:], "celux") != "" {
+			if !has && !slices.ContainsFunc(words[i:], func(a word) bool {
+				return strings.HasPrefix(a.text, "-") &&
+					strings.Contains(a.text, "c")
+			}) {
 				return use{}
 			}
-			return use{why: "the option " + option + " of " + name + " is not known here", scripts: literals(words[i+1:], false), child: true}
+			return use{why: "the option " + option + " of " + name + " is not known here",
+				scripts: literals(words[i+1:], false), child: true}
 		}
 	}
 	if i < len(words) && words[i].text == "--" {
@@ -132,7 +139,8 @@ func shells(name string, words []word) use {
 	case i == len(words) || words[i].unclear != "" || words[i].glob || words[i].number:
 		u.why, u.hidden = "it is not literal which script "+name+" runs", i < len(words)
 		return u
-	case name == "ksh" || name == "mksh" || name == "zsh" && (strings.Trim(words[i].text, sameToZsh) != "" || strings.Contains(words[i].text, "&|")):
+	case name == "ksh" || name == "mksh" || name == "zsh" && (strings.Trim(words[i].text, sameToZsh) != "" ||
+		strings.Contains(words[i].text, "&|")):
 		u.why = "the script may mean something else to " + name
 	}
 	u.scripts = []string{words[i].text}
@@ -171,11 +179,13 @@ func wrapperOf(name string) (wrapper, bool) {
 		return wrapper{spec: spec{short: "AbEHinPSsKkVvBNu:g:p:C:h:r:t:T:U:R:D:"},
 			why: name + " runs a program as another user"}, true
 	case "xargs":
-		return wrapper{spec: spec{short: "0rtxpoa:d:E:e:I:i:L:l:n:P:s:", long: "null no-run-if-empty max-args= max-procs="},
+		return wrapper{spec: spec{short: "0rtxpoa:d:E:e:I:i:L:l:n:P:s:",
+			long: "null no-run-if-empty max-args= max-procs="},
 			why: "xargs adds arguments that are not known"}, true
 	case "exec":
 		return wrapper{spec: spec{short: "cla:"}, why: "exec replaces the shell, or changes its files"}, true
-	case "nohup", "setsid", "ionice", "watch", "parallel", "strace", "ltrace", "busybox", "toybox", "unshare", "nsenter", "runuser", "fakeroot",
+	case "nohup", "setsid", "ionice", "watch", "parallel", "strace", "ltrace", "busybox", "toybox", "unshare",
+		"nsenter", "runuser", "fakeroot",
 		"unbuffer", "caffeinate", "systemd-run", "setpriv", "prlimit", "setarch":
 		return wrapper{spec: spec{short: "fwcn:p:u:"}, why: name + " runs another program"}, true
 	}

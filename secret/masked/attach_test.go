@@ -16,7 +16,11 @@ import (
 // sessions may share.
 func TestQ3_AttachWrapsOptionalDoors(t *testing.T) {
 	var asked tool.Question
-	client, questions := &llm.Client{}, &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer, error) { asked = q; return tool.Answer{}, nil }}
+	client, questions := &llm.Client{}, &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer,
+		error) {
+		asked = q
+		return tool.Answer{}, nil
+	}}
 	store := journal.NewMemoryStore(false)
 	agents := &agent.Subagents{Journal: store.Create}
 	o := agent.Options{Client: client, Questions: questions, Subagents: agents}

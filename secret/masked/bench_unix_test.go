@@ -34,7 +34,8 @@ func withValues(b *testing.B, n int) *secret.Masker {
 		if _, err := rand.Read(random[:]); err != nil {
 			b.Fatal(err)
 		}
-		if err := m.Register(fmt.Sprintf("V%d", i), base64.RawURLEncoding.EncodeToString(random[:])[:8+i*7%57]); err != nil {
+		if err := m.Register(fmt.Sprintf("V%d", i),
+			base64.RawURLEncoding.EncodeToString(random[:])[:8+i*7%57]); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -113,7 +114,8 @@ func BenchmarkL7_Output(b *testing.B) {
 						call.Live = func(int, []byte) {}
 					}
 					before := cpuTime(b)
-					o := registry.Run(context.Background(), llm.ToolCall{ID: "c", Name: "shell", Args: `{"command":"cat big"}`}, call, nil, chain...)
+					o := registry.Run(context.Background(), llm.ToolCall{ID: "c", Name: "shell",
+						Args: `{"command":"cat big"}`}, call, nil, chain...)
 					took := cpuTime(b) - before
 					if err := store.Close(); o.IsError || o.Bytes != 1<<20 || err != nil {
 						b.Fatal(o.Bytes, err, o.Model.Text())
@@ -125,7 +127,8 @@ func BenchmarkL7_Output(b *testing.B) {
 				process, plain, with := time.Hour, time.Hour, time.Hour
 				for b.Loop() {
 					for range 20 { // the least of many runs, because others use the machine too
-						process, plain, with = min(process, run(l)), min(plain, run(printed)), min(with, run(printed, masked.Tools(m, masked.Options{})))
+						process, plain, with = min(process, run(l)), min(plain, run(printed)),
+							min(with, run(printed, masked.Tools(m, masked.Options{})))
 					}
 				}
 				b.ReportMetric(float64(process.Microseconds()), "plain-µs")
@@ -216,7 +219,8 @@ func BenchmarkL7_Delta(b *testing.B) {
 				begin := cpuTime(b)
 				for i := range deltas {
 					seq++
-					show(&agent.AssistantTextDelta{EventHeader: agent.EventHeader{Kind: agent.KindAssistantTextDelta, SessionID: "s", Seq: seq}, Text: text[i*20 : i*20+20]})
+					show(&agent.AssistantTextDelta{EventHeader: agent.EventHeader{Kind: agent.KindAssistantTextDelta,
+						SessionID: "s", Seq: seq}, Text: text[i*20 : i*20+20]})
 				}
 				return cpuTime(b) - begin
 			}

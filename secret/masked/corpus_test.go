@@ -33,8 +33,10 @@ func readCases(t *testing.T) (cases []leakCase) {
 	data, err := os.ReadFile("../../../shared/corpora/secrets_env/cases.jsonl")
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Log("the shared corpora are not here:", err)
-		for _, sink := range []string{"event:tool_output", "event:tool_args", "session_file", "truncated_spool_file", "child_argv"} {
-			cases = append(cases, leakCase{"own_" + sink, "secret_sink", "canary-host-secret-7f3a9c", sink, "canary_plain"},
+		for _, sink := range []string{"event:tool_output", "event:tool_args", "session_file", "truncated_spool_file",
+			"child_argv"} {
+			cases = append(cases, leakCase{"own_" + sink, "secret_sink", "canary-host-secret-7f3a9c", sink,
+				"canary_plain"},
 				leakCase{"own_key_" + sink, "secret_sink", "ghp_" + strings.Repeat("e", 36), sink, "github_pat"})
 		}
 		return cases
@@ -99,10 +101,13 @@ func forms(value string) map[string]string {
 		fmt.Fprintf(&percent, `%%%02X`, c)
 	}
 	quoted, _ := json.Marshal(value) // a string can be encoded
-	forms := map[string]string{"raw": value, "JSON": strings.Trim(string(quoted), `"`), "escaped JSON": escaped.String(), "percent": percent.String(),
-		"query": url.QueryEscape(value), "hex": hex.EncodeToString([]byte(value)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(value)))}
+	forms := map[string]string{"raw": value, "JSON": strings.Trim(string(quoted), `"`),
+		"escaped JSON": escaped.String(), "percent": percent.String(),
+		"query": url.QueryEscape(value), "hex": hex.EncodeToString([]byte(value)),
+		"HEX": strings.ToUpper(hex.EncodeToString([]byte(value)))}
 	for shift := range 3 {
-		for name, enc := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding, "base64url": base64.RawURLEncoding} {
+		for name, enc := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding,
+			"base64url": base64.RawURLEncoding} {
 			text := enc.EncodeToString([]byte("\x00\x00"[:shift] + value))
 			forms[fmt.Sprint(name, shift)] = text[(8*shift+5)/6 : (8*(shift+len(value)))/6]
 		}
@@ -122,16 +127,21 @@ func leaksOf(t *testing.T, value string, registered bool) map[string]string {
 	inputs := readingSession(t, m, value)
 	outputs := writingSession(t, m, value)
 	sinks := map[string]string{
-		"event:tool_output": inputs.sink("events"), "event:error": inputs.sink("events"), "event:llm_request": inputs.sink("requests"),
-		"session_file": inputs.sink("journal"), "truncated_spool_file": inputs.sink("spools"), "panic_message": inputs.sink("events"),
-		"log": inputs.sink("log") + outputs.sink("log"), "event:tool_args": outputs.sink("events"),
+		"event:tool_output": inputs.sink("events"), "event:error": inputs.sink("events"),
+		"event:llm_request": inputs.sink("requests"),
+		"session_file":      inputs.sink("journal"), "truncated_spool_file": inputs.sink("spools"),
+		"panic_message": inputs.sink("events"),
+		"log":           inputs.sink("log") + outputs.sink("log"), "event:tool_args": outputs.sink("events"),
 		"otel_span": inputs.sink("requests") + inputs.sink("calls") + inputs.sink("events"),
 	}
 	sinks["provider_error_raw"] = providerError(t, m, value)
 	argv, environ := childrenOf(t, value)
 	sinks["child_argv"], sinks["proc_cmdline"], sinks["child_env"] = argv, argv, environ
-	for name, want := range map[string]string{"session_file": "[secret ", "event:tool_output": "[secret ", "truncated_spool_file": "[secret ",
-		"event:tool_args": "[secret ", "event:llm_request": "[secret ", "log": "[secret ", "panic_message": "panicked", "child_argv": "sh", "child_env": "PATH="} {
+	for name, want := range map[string]string{"session_file": "[secret ", "event:tool_output": "[secret ",
+		"truncated_spool_file": "[secret ",
+		"event:tool_args":      "[secret ", "event:llm_request": "[secret ", "log": "[secret ",
+		"panic_message": "panicked",
+		"child_argv":    "sh", "child_env": "PATH="} {
 		if !strings.Contains(sinks[name], want) {
 			t.Errorf("the sink %s has nothing that was masked, but %.300q", name, sinks[name])
 		}
@@ -146,7 +156,8 @@ func readingSession(t *testing.T, m *secret.Masker, value string) *world {
 		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat forms; cat key >&2"})),
 		llmtest.Calls(llmtest.Call("read_file", map[string]any{"file_path": "forms"})),
 		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat big"})),
-		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": `while IFS= read -r line; do printf '%s' "${line%"${line#?????????}"}"; printf '%s\n' "${line#?????????}"; done < forms`})),
+		llmtest.Calls(llmtest.Call("shell",
+			map[string]any{"command": `while IFS= read -r line; do printf '%s' "${line%"${line#?????????}"}"; printf '%s\n' "${line#?????????}"; done < forms`})),
 		llmtest.Calls(llmtest.Call("panics", map[string]any{})),
 		llmtest.Calls(llmtest.Call("fails", map[string]any{})),
 		llmtest.Text("done"),
@@ -173,7 +184,8 @@ func readingSession(t *testing.T, m *secret.Masker, value string) *world {
 // writingSession runs a session whose model writes the value itself: its own message stays as it
 // is, but nobody else gets it.
 func writingSession(t *testing.T, m *secret.Masker, value string) *world {
-	parts := []llm.Part{llm.Thinking{Text: "it is " + value}, llm.Text{Text: "I use " + strings.Join(strings.Split(value, ""), "") + " now"},
+	parts := []llm.Part{llm.Thinking{Text: "it is " + value},
+		llm.Text{Text: "I use " + strings.Join(strings.Split(value, ""), "") + " now"},
 		llmtest.Call("shell", map[string]any{"command": "echo " + fmt.Sprintf("%q", value)})}
 	w := newWorld(t, m, llmtest.Answer(parts...), llmtest.Text("said "+value))
 	if result, err := w.run("go"); err != nil || result.Text != "said "+value {
@@ -184,16 +196,19 @@ func writingSession(t *testing.T, m *secret.Masker, value string) *world {
 
 // providerError returns all that a host sees of a provider's error with the value.
 func providerError(t *testing.T, m *secret.Masker, value string) string {
-	failure := &llm.Error{Kind: llm.ErrInvalidRequest, Provider: "test", Code: "c", Message: "the key " + value + " is wrong", Status: 400,
+	failure := &llm.Error{Kind: llm.ErrInvalidRequest, Provider: "test", Code: "c",
+		Message: "the key " + value + " is wrong", Status: 400,
 		Raw: []byte(`{"error":"` + forms(value)["JSON"] + `"}`), Err: errors.New(value)}
 	w := newWorld(t, m, llmtest.Error(failure), llmtest.Error(failure))
 	_, ended := w.run("go")
 	_, err := w.options.Client.Complete(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("go")}})
 	var seen *llm.Error
-	if !errors.As(err, &seen) || !errors.Is(err, llm.ErrInvalidRequest) || !strings.Contains(string(seen.Raw), "[secret ") {
+	if !errors.As(err, &seen) || !errors.Is(err, llm.ErrInvalidRequest) || !strings.Contains(string(seen.Raw),
+		"[secret ") {
 		t.Fatalf("%#v", err)
 	}
-	return ended.Error() + err.Error() + string(seen.Raw) + seen.Message + seen.Err.Error() + w.sink("events") + w.sink("journal")
+	return ended.Error() + err.Error() + string(seen.Raw) + seen.Message + seen.Err.Error() + w.sink("events") + w.sink(
+		"journal")
 }
 
 // childrenOf returns the command lines and the environments of what a command's processes see, as

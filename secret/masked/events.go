@@ -85,7 +85,8 @@ func (e *events) mask(ev agent.Event) (rests []agent.Event, masked agent.Event) 
 	case *agent.SubagentEvent:
 		rests, inner := e.mask(ev.Event)
 		for i, rest := range rests {
-			rests[i] = &agent.SubagentEvent{EventHeader: ev.EventHeader, AgentID: ev.AgentID, CallID: ev.CallID, Event: e.number(rest)}
+			rests[i] = &agent.SubagentEvent{EventHeader: ev.EventHeader, AgentID: ev.AgentID, CallID: ev.CallID,
+				Event: e.number(rest)}
 		}
 		if inner == nil {
 			return rests, nil
@@ -93,7 +94,8 @@ func (e *events) mask(ev agent.Event) (rests []agent.Event, masked agent.Event) 
 		if inner = e.number(inner); inner == ev.Event {
 			return rests, ev
 		}
-		return rests, &agent.SubagentEvent{EventHeader: ev.EventHeader, AgentID: ev.AgentID, CallID: ev.CallID, Event: inner}
+		return rests, &agent.SubagentEvent{EventHeader: ev.EventHeader, AgentID: ev.AgentID, CallID: ev.CallID,
+			Event: inner}
 	case *agent.SessionStart: // a session that is resumed goes on with numbers of its own
 		e.last(ev.SessionID).seq = 0
 	}

@@ -23,11 +23,13 @@ func ExampleAttach() {
 	if err := m.Register("DEPLOY_TOKEN", "k7Gq-29xLm-44-z"); err != nil {
 		log.Fatal(err)
 	}
-	model := llmtest.NewProvider("test", llmtest.Calls(llmtest.Call("read_file", map[string]string{"file_path": ".env"})), llmtest.Text("It is set."))
+	model := llmtest.NewProvider("test",
+		llmtest.Calls(llmtest.Call("read_file", map[string]string{"file_path": ".env"})), llmtest.Text("It is set."))
 	options := agent.Options{
-		Client:  &llm.Client{Providers: []llm.Provider{model}},
-		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You read.", Tools: []tool.Tool{coding.ReadFile()}},
-		Env:     envtest.NewMemory(map[string]string{".env": "TOKEN=k7Gq-29xLm-44-z\n"}),
+		Client: &llm.Client{Providers: []llm.Provider{model}},
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You read.",
+			Tools: []tool.Tool{coding.ReadFile()}},
+		Env: envtest.NewMemory(map[string]string{".env": "TOKEN=k7Gq-29xLm-44-z\n"}),
 		OnEvent: func(event agent.Event) {
 			if e, ok := event.(*agent.ToolCallEnd); ok {
 				fmt.Print(e.Output)

@@ -12,7 +12,8 @@ func maskFailure(m *secret.Masker, err error) error {
 		return m.Error(err)
 	}
 	masked := *failure
-	masked.Code, masked.Message, masked.RequestID = m.String(failure.Code), m.String(failure.Message), m.String(failure.RequestID)
+	masked.Code, masked.Message, masked.RequestID = m.String(failure.Code), m.String(failure.Message),
+		m.String(failure.RequestID)
 	masked.Raw = []byte(m.String(string(failure.Raw)))
 	masked.Err = m.Error(failure.Err)
 	return &masked

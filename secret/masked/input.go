@@ -13,7 +13,8 @@ import (
 
 // Input returns a BeforeInput hook that masks what people write, and tells the model so. next is
 // another such hook or nil; it gets the masked message, and its answer is masked as well.
-func Input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Message, error)) func(context.Context, agent.Message) (agent.Message, error) {
+func Input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Message, error)) func(context.Context,
+	agent.Message) (agent.Message, error) {
 	return func(ctx context.Context, msg agent.Message) (agent.Message, error) {
 		text := m.String(msg.Text)
 		changed := text != msg.Text
@@ -38,7 +39,8 @@ func Input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Me
 
 // Question returns an Answer of [agent.Questions] that masks a question before next gets it. A nil
 // next returns nil.
-func Question(m *secret.Masker, next func(context.Context, tool.Question) (tool.Answer, error)) func(context.Context, tool.Question) (tool.Answer, error) {
+func Question(m *secret.Masker, next func(context.Context, tool.Question) (tool.Answer, error)) func(context.Context,
+	tool.Question) (tool.Answer, error) {
 	if next == nil {
 		return nil
 	}
@@ -73,7 +75,8 @@ func Prompt(ctx context.Context, m *secret.Masker, o agent.Options) string {
 // Provider returns a middleware for a [llm.Client] that masks the system prompt and the errors of
 // providers. It should be the outermost.
 func Provider(m *secret.Masker) llm.Middleware {
-	var clean atomic.Pointer[llm.Part] // the first part of the last system prompt without a secret, which most requests have again
+	// the first part of the last system prompt without a secret, which most requests have again
+	var clean atomic.Pointer[llm.Part]
 	return func(next llm.Handler) llm.Handler {
 		return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 			return func(yield func(llm.StreamEvent, error) bool) {

@@ -56,9 +56,11 @@ type world struct {
 // newWorld returns a world whose model answers with the steps.
 func newWorld(t *testing.T, m *secret.Masker, steps ...llmtest.Step) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), journals: t.TempDir(), masker: m, model: llmtest.NewProvider("test", steps...), spools: map[string]string{}}
+	w := &world{t: t, dir: t.TempDir(), journals: t.TempDir(), masker: m, model: llmtest.NewProvider("test", steps...),
+		spools: map[string]string{}}
 	var err error
-	if w.local, err = env.NewLocal(w.dir, env.LocalOptions{Environ: append(os.Environ(), "ATTRACTOR_TEST_TOKEN=never-passed-on")}); err != nil {
+	if w.local, err = env.NewLocal(w.dir,
+		env.LocalOptions{Environ: append(os.Environ(), "ATTRACTOR_TEST_TOKEN=never-passed-on")}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -69,7 +71,8 @@ func newWorld(t *testing.T, m *secret.Masker, steps ...llmtest.Step) *world {
 	log := slog.New(m.Log(slog.NewJSONHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	outputs := t.TempDir()
 	w.options = agent.Options{
-		Client:    &llm.Client{Providers: []llm.Provider{w.model}, Middleware: []llm.Middleware{w.seeRequest, llm.Log(log)}},
+		Client: &llm.Client{Providers: []llm.Provider{w.model}, Middleware: []llm.Middleware{w.seeRequest,
+			llm.Log(log)}},
 		Profile:   profile.Profile{Name: "test", Provider: "test", Model: "m", Tools: tools()},
 		Env:       env.Logging(w.local, log),
 		OutputDir: outputs,
@@ -98,7 +101,8 @@ func tools() []tool.Tool {
 	type args struct {
 		Text string `json:"text"`
 	}
-	return []tool.Tool{coding.Shell(time.Minute), coding.ReadFile(), coding.WriteFile(), coding.EditFile(), coding.ApplyPatch(), coding.Process(), coding.ReadOutput(),
+	return []tool.Tool{coding.Shell(time.Minute), coding.ReadFile(), coding.WriteFile(), coding.EditFile(),
+		coding.ApplyPatch(), coding.Process(), coding.ReadOutput(),
 		tool.New(panics, func(_ context.Context, c *tool.Call, _ args) (tool.Result, error) { panic(readKey(c)) }),
 		tool.New(fails, func(_ context.Context, c *tool.Call, _ args) (tool.Result, error) {
 			return tool.Result{}, &fs.PathError{Op: "open", Path: readKey(c), Err: fs.ErrNotExist}

@@ -43,12 +43,18 @@ func (w *world) ends() (ends []*agent.ToolCallEnd) {
 func TestL7_PlaceholdersAreNotWritten(t *testing.T) {
 	w := newWorld(t, masker(t),
 		llmtest.Calls(llmtest.Call("read_file", map[string]any{"file_path": ".env"})),
-		llmtest.Calls(llmtest.Call("write_file", map[string]any{"file_path": ".env", "content": "TOKEN=[secret CANARY]\nMORE=1\n"})),
-		llmtest.Calls(llmtest.Call("edit_file", map[string]any{"file_path": ".env", "old_string": "TOKEN=[secret CANARY]", "new_string": "TOKEN="})),
-		llmtest.Calls(llmtest.Call("apply_patch", map[string]any{"patch": "*** Begin Patch\n*** Update File: .env\n@@\n TOKEN=[secret CANARY]\n+MORE=1\n*** End Patch"})),
-		llmtest.Calls(llm.ToolCall{ID: "escaped", Name: "write_file", Args: `{"file_path":".env","content":"TOKEN=\u005bsecret CANARY]"}`}),
-		llmtest.Calls(llmtest.Call("write_file", map[string]any{"file_path": "other", "content": "[secret UNKNOWN]\n"})),
-		llmtest.Calls(llmtest.Call("edit_file", map[string]any{"file_path": ".env", "old_string": "MODE=a", "new_string": "MODE=b"})),
+		llmtest.Calls(llmtest.Call("write_file", map[string]any{"file_path": ".env",
+			"content": "TOKEN=[secret CANARY]\nMORE=1\n"})),
+		llmtest.Calls(llmtest.Call("edit_file", map[string]any{"file_path": ".env",
+			"old_string": "TOKEN=[secret CANARY]", "new_string": "TOKEN="})),
+		llmtest.Calls(llmtest.Call("apply_patch",
+			map[string]any{"patch": "*** Begin Patch\n*** Update File: .env\n@@\n TOKEN=[secret CANARY]\n+MORE=1\n*** End Patch"})),
+		llmtest.Calls(llm.ToolCall{ID: "escaped", Name: "write_file",
+			Args: `{"file_path":".env","content":"TOKEN=\u005bsecret CANARY]"}`}),
+		llmtest.Calls(llmtest.Call("write_file", map[string]any{"file_path": "other",
+			"content": "[secret UNKNOWN]\n"})),
+		llmtest.Calls(llmtest.Call("edit_file", map[string]any{"file_path": ".env", "old_string": "MODE=a",
+			"new_string": "MODE=b"})),
 		llmtest.Text("done"))
 	w.write(".env", "TOKEN="+key+"\nMODE=a\n")
 	if _, err := w.run("go"); err != nil {
@@ -72,11 +78,14 @@ func TestU20_PlaceholdersAreNotRun(t *testing.T) {
 	w := newWorld(t, masker(t),
 		llmtest.Calls(llmtest.Call("read_file", map[string]any{"file_path": ".env"})),
 		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "echo 'TOKEN=[secret CANARY]' > .env"})),
-		llmtest.Calls(llm.ToolCall{ID: "escaped", Name: "shell", Args: `{"command":"echo \u005bsecret CANARY] > .env"}`}),
-		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "echo [secret CANARY] > .env", "run_in_background": true})),
+		llmtest.Calls(llm.ToolCall{ID: "escaped", Name: "shell",
+			Args: `{"command":"echo \u005bsecret CANARY] > .env"}`}),
+		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "echo [secret CANARY] > .env",
+			"run_in_background": true})),
 		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "echo '[secret UNKNOWN]' > other; cat .env"})),
 		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat > .env", "run_in_background": true})),
-		llmtest.Calls(llmtest.Call("process", map[string]any{"id": "7", "action": "write", "input": "[secret CANARY]\n"})),
+		llmtest.Calls(llmtest.Call("process", map[string]any{"id": "7", "action": "write",
+			"input": "[secret CANARY]\n"})),
 		llmtest.Text("done"))
 	w.write(".env", "TOKEN="+key+"\n")
 	if _, err := w.run("go"); err != nil {
@@ -89,8 +98,13 @@ func TestU20_PlaceholdersAreNotRun(t *testing.T) {
 		}
 	}
 	ran := false
-	describes := masked.Tools(w.masker, masked.Options{})(func(context.Context, *tool.Call) (tool.Result, error) { ran = true; return tool.Result{}, nil })
-	call := &tool.Call{Args: `{"task":"look at [secret CANARY]"}`, Access: tool.Access{Effect: tool.Writes, Command: "Agent: look at [secret CANARY]"}}
+	describes := masked.Tools(w.masker, masked.Options{})(func(context.Context, *tool.Call) (tool.Result,
+		error) {
+		ran = true
+		return tool.Result{}, nil
+	})
+	call := &tool.Call{Args: `{"task":"look at [secret CANARY]"}`, Access: tool.Access{Effect: tool.Writes,
+		Command: "Agent: look at [secret CANARY]"}}
 	if _, err := describes(t.Context(), call); err != nil || !ran {
 		t.Errorf("the task of a subagent: %v", err)
 	}
@@ -103,7 +117,8 @@ func TestL7_InputsAreMasked(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := w.sink("requests")
-	if !strings.Contains(sent, "use [secret CANARY]") || !strings.Contains(sent, "were replaced by placeholders") || strings.Contains(sent, key) {
+	if !strings.Contains(sent, "use [secret CANARY]") || !strings.Contains(sent, "were replaced by placeholders") ||
+		strings.Contains(sent, key) {
 		t.Errorf("the request is %s", sent)
 	}
 	hook := masked.Input(masker(t), func(_ context.Context, msg agent.Message) (agent.Message, error) {
@@ -147,7 +162,9 @@ func TestL7_AnswersStay(t *testing.T) {
 // A background command prints a secret in two pieces, which are read by two calls.
 func TestL7_BackgroundOutput(t *testing.T) {
 	w := newWorld(t, masker(t),
-		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "printf 'key: canary-host-'; read x; echo secret-7f3a9c; printf 'the end of can'", "run_in_background": true})),
+		llmtest.Calls(llmtest.Call("shell",
+			map[string]any{"command": "printf 'key: canary-host-'; read x; echo secret-7f3a9c; printf 'the end of can'",
+				"run_in_background": true})),
 		llmtest.Calls(llmtest.Call("process", map[string]any{"id": "2", "action": "write", "input": "go\n"})),
 		llmtest.Calls(llmtest.Call("process", map[string]any{"id": "2", "action": "read", "wait_ms": 10_000})),
 		llmtest.Text("done"))
@@ -158,7 +175,8 @@ func TestL7_BackgroundOutput(t *testing.T) {
 	for _, end := range w.ends() {
 		all += end.Output
 	}
-	if strings.Contains(all, "canary-host") || !strings.Contains(all, "[secret CANARY]") || !strings.Contains(all, "the end of can") {
+	if strings.Contains(all, "canary-host") || !strings.Contains(all, "[secret CANARY]") ||
+		!strings.Contains(all, "the end of can") {
 		t.Errorf("the calls return %q", all)
 	}
 }
@@ -173,7 +191,8 @@ func TestL7_SubagentEvents(t *testing.T) {
 	}
 	first := &agent.AssistantTextDelta{Text: "x canary-host"}
 	for _, ev := range []agent.Event{wrap("a", first), wrap("b", &agent.AssistantTextDelta{Text: "-secret-7f3a9c "}),
-		wrap("a", &agent.AssistantTextDelta{Text: "-secret-7f3a9c c"}), wrap("a", &agent.AssistantTextEnd{Text: "x " + key + " c"})} {
+		wrap("a", &agent.AssistantTextDelta{Text: "-secret-7f3a9c c"}),
+		wrap("a", &agent.AssistantTextEnd{Text: "x " + key + " c"})} {
 		show(ev)
 	}
 	var texts []string
@@ -214,7 +233,8 @@ func TestL7_Gap(t *testing.T) {
 	}
 	shown := "first [secret CANARY] then "
 	lost := int64(len("canary-host" + "-secret-7f3a9c\n"))
-	if result.Content.Text() != shown+"last [secret CANARY]" || result.Gap != (tool.Gap{At: len(shown), Bytes: 100 + lost, Chars: 100 + lost, Lines: 6}) ||
+	if result.Content.Text() != shown+"last [secret CANARY]" ||
+		result.Gap != (tool.Gap{At: len(shown), Bytes: 100 + lost, Chars: 100 + lost, Lines: 6}) ||
 		result.Ran.Omitted != 100+lost || result.Ran.Err != "no [secret CANARY]" {
 		t.Errorf("%q, %+v, %+v", result.Content.Text(), result.Gap, result.Ran)
 	}
@@ -223,7 +243,8 @@ func TestL7_Gap(t *testing.T) {
 // The store keeps raw outputs only if asked to.
 func TestL7_KeepRaw(t *testing.T) {
 	for _, keep := range []bool{false, true} {
-		w := newWorld(t, masker(t), llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat big"})), llmtest.Text("done"))
+		w := newWorld(t, masker(t), llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat big"})),
+			llmtest.Text("done"))
 		w.options.Middleware = []tool.Middleware{masked.Tools(w.masker, masked.Options{KeepRaw: keep})}
 		w.write("big", strings.Repeat("a line of text\n", 10_000)+key)
 		if _, err := w.run("go"); err != nil {
@@ -273,7 +294,8 @@ func TestL7_NumbersOfRests(t *testing.T) {
 		return agent.EventHeader{Kind: kind, SessionID: session, Seq: seq[session]}
 	}
 	output := func(session, call, text string) agent.Event {
-		return &agent.ToolCallOutputDelta{EventHeader: header(session, agent.KindToolCallOutputDelta), CallID: call, Text: text}
+		return &agent.ToolCallOutputDelta{EventHeader: header(session, agent.KindToolCallOutputDelta), CallID: call,
+			Text: text}
 	}
 	end := func(session, call string) agent.Event {
 		return &agent.ToolCallEnd{EventHeader: header(session, agent.KindToolCallEnd), CallID: call}
@@ -302,7 +324,8 @@ func TestL7_NumbersOfRests(t *testing.T) {
 		t.Errorf("the texts are %q, want %q", got, want)
 	}
 	if last := got[len(got)-1].Head().Seq; last != seq["parent"]+1 {
-		t.Errorf("the last event has number %d, in the session %d: three events were added and two held back", last, seq["parent"])
+		t.Errorf("the last event has number %d, in the session %d: three events were added and two held back", last,
+			seq["parent"])
 	}
 }
 
@@ -313,11 +336,17 @@ func TestL7_Questions(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked tool.Question
-	ask := masked.Question(m, func(_ context.Context, q tool.Question) (tool.Answer, error) { asked = q; return tool.Answer{}, nil })
-	if _, err := ask(t.Context(), tool.Question{Text: "Is it token-of-a-server-3?", Options: []string{"token-of-a-server-3"}, Problem: "no token-of-a-server-3"}); err != nil {
+	ask := masked.Question(m, func(_ context.Context, q tool.Question) (tool.Answer,
+		error) {
+		asked = q
+		return tool.Answer{}, nil
+	})
+	if _, err := ask(t.Context(), tool.Question{Text: "Is it token-of-a-server-3?",
+		Options: []string{"token-of-a-server-3"}, Problem: "no token-of-a-server-3"}); err != nil {
 		t.Fatal(err)
 	}
-	if text := asked.Text + asked.Options[0] + asked.Problem; strings.Contains(text, "token-of") || strings.Count(text, "[secret TOKEN]") != 3 {
+	if text := asked.Text + asked.Options[0] + asked.Problem; strings.Contains(text, "token-of") ||
+		strings.Count(text, "[secret TOKEN]") != 3 {
 		t.Errorf("%+v", asked)
 	}
 	if masked.Question(m, nil) != nil {

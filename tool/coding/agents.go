@@ -44,14 +44,18 @@ func Agents() []tool.Tool { return Dialect{}.Agents() }
 
 // Agents returns the tools for subagents.
 func (d Dialect) Agents() []tool.Tool {
-	def := llm.ToolDefinition{Name: "spawn_agent", Parameters: schema("spawn_agent"), Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
-		"with the same tools and files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
-		"searches whose details you do not need. wait returns its result."}
+	def := llm.ToolDefinition{Name: "spawn_agent", Parameters: schema("spawn_agent"),
+		Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
+			"with the same tools and files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
+			"searches whose details you do not need. wait returns its result."}
 	spawn := agentTool(tool.Writes, def, spawnGeneral)
 	def.Parameters = schema("spawn_agent_of_kind")
 	ofKind := agentTool(tool.Writes, def, spawnAgent)
 	spawn.Run = ofKind.Run
-	spawn = tool.WithAccess(spawn, func(args spawnKindArgs) tool.Access { return tool.Access{Effect: tool.Writes, About: args.Agent} })
+	spawn = tool.WithAccess(spawn, func(args spawnKindArgs) tool.Access {
+		return tool.Access{Effect: tool.Writes,
+			About: args.Agent}
+	})
 	spawn.ForAgents = func(agents []tool.AgentKind) llm.ToolDefinition {
 		listed := ofKind.ToolDefinition
 		listed.Description += "\n\n" + ListAgents(agents)
@@ -71,7 +75,8 @@ func (d Dialect) Agents() []tool.Tool {
 
 // agentTool returns a tool for subagents that runs a function and gives its answer to the model as
 // JSON.
-func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(context.Context, tool.Agents, Args) (answer, data any, err error)) tool.Tool {
+func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(context.Context, tool.Agents,
+	Args) (answer, data any, err error)) tool.Tool {
 	t := tool.New(def, func(ctx context.Context, call *tool.Call, args Args) (tool.Result, error) {
 		if call.Session == nil || call.Session.Agents() == nil {
 			return tool.Result{}, errors.New("this session has no subagents; do the work yourself")
@@ -125,7 +130,8 @@ func spawnAgent(ctx context.Context, agents tool.Agents, args spawnKindArgs) (an
 	if args.MaxTurns < 0 {
 		return nil, nil, fmt.Errorf("max_turns is %d; it must be 1 or more, or left out", args.MaxTurns)
 	}
-	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Task, Agent: args.Agent, Dir: args.WorkingDir, Model: args.Model, MaxTurns: args.MaxTurns})
+	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Task, Agent: args.Agent, Dir: args.WorkingDir,
+		Model: args.Model, MaxTurns: args.MaxTurns})
 	return status, status, err
 }
 
@@ -139,7 +145,8 @@ func waitForAgent(ctx context.Context, agents tool.Agents, args agentArgs) (answ
 	if err != nil {
 		return nil, nil, err
 	}
-	result.Output, _ = agentOutputLimit.Apply(result.Output, tool.Gap{}, "Send the agent a question about what is missing.")
+	result.Output, _ = agentOutputLimit.Apply(result.Output, tool.Gap{},
+		"Send the agent a question about what is missing.")
 	return result, AgentReport{args.AgentID, result.Success, result.TurnsUsed}, nil
 }
 

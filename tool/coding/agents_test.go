@@ -50,7 +50,8 @@ func TestF_AgentTools(t *testing.T) {
 		came any
 		want string
 	}{
-		{object{"task": "look", "working_dir": "sub", "model": "m", "max_turns": 4}, tool.AgentTask{Task: "look", Dir: "sub", Model: "m", MaxTurns: 4},
+		{object{"task": "look", "working_dir": "sub", "model": "m", "max_turns": 4}, tool.AgentTask{Task: "look",
+			Dir: "sub", Model: "m", MaxTurns: 4},
 			`{"agent_id":"agent-1","status":"running"}`},
 		{object{"agent_id": "agent-1", "message": "hi"}, "agent-1: hi", `{"agent_id":"agent-1","status":"running"}`},
 		{object{"agent_id": "agent-1"}, "wait agent-1", `{"output":"a <b> && c\n","success":true,"turns_used":3}`},
@@ -71,13 +72,15 @@ func TestF_AgentTools(t *testing.T) {
 // A long output is truncated inside the JSON, which stays valid.
 func TestF_LongOutputOfAnAgent(t *testing.T) {
 	b := newFixture(t)
-	s := &agentsSession{says: tool.AgentResult{Output: "begin" + strings.Repeat("line\n", 20_000) + "end", TurnsUsed: 3}}
+	s := &agentsSession{says: tool.AgentResult{Output: "begin" + strings.Repeat("line\n", 20_000) + "end",
+		TurnsUsed: 3}}
 	o := b.runCall(context.Background(), Agents()[2], object{"agent_id": "agent-1"}, tool.Call{Session: s})
 	var got tool.AgentResult
 	if err := json.Unmarshal([]byte(o.Model.Text()), &got); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(got.Output); n > 20_500 || !strings.HasPrefix(got.Output, "begin") || !strings.HasSuffix(got.Output, "end") ||
+	if n := len(got.Output); n > 20_500 || !strings.HasPrefix(got.Output, "begin") || !strings.HasSuffix(got.Output,
+		"end") ||
 		!strings.Contains(got.Output, "truncated") || got.TurnsUsed != 3 {
 		t.Errorf("%d characters, %d turns", n, got.TurnsUsed)
 	}
@@ -87,7 +90,8 @@ func TestF_LongOutputOfAnAgent(t *testing.T) {
 func TestJ4_AgentToolsAreStructured(t *testing.T) {
 	b := newFixture(t)
 	s := &agentsSession{says: tool.AgentResult{Output: "the report", Success: true, TurnsUsed: 3}}
-	for i, want := range []string{`{"agent_id":"agent-1","status":"running"}`, `{"agent_id":"agent-1","status":"running"}`,
+	for i, want := range []string{`{"agent_id":"agent-1","status":"running"}`,
+		`{"agent_id":"agent-1","status":"running"}`,
 		`{"agent_id":"agent-1","success":true,"turns_used":3}`, `{"agent_id":"agent-1","status":"closed"}`} {
 		args := object{"agent_id": "agent-1"}
 		switch i {

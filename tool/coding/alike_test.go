@@ -53,7 +53,8 @@ func TestU6_NamesThatLookTheSameFindTheEntry(t *testing.T) {
 	b := newFixture(t)
 	b.skipIfAlike()
 	for given, there := range map[string]string{
-		nfc: nfd, nfd: nfc, "at 3 PM.png": "at 3\u202fPM.png", "a b": "a\u00a0b", "it's": "it\u2019s", "say \"x\"": "say \u201cx\u201d",
+		nfc: nfd, nfd: nfc, "at 3 PM.png": "at 3\u202fPM.png", "a b": "a\u00a0b", "it's": "it\u2019s",
+		"say \"x\"":     "say \u201cx\u201d",
 		"d\u00e9/sub/x": "de\u0301/sub/x",
 	} {
 		top, _, _ := strings.Cut(there, "/")
@@ -260,7 +261,8 @@ func TestU6_PatternsThatLookTheSame(t *testing.T) {
 
 func TestU6_PatternsThatAreNames(t *testing.T) {
 	b := newFixture(t)
-	for _, name := range []string{"app/[id]/page.tsx", "app/[id]/b.ts", "app/i/page.tsx", "app/(x)/{y}/z.tsx", "odd[/x", "[a].md", "deep/[q].md"} {
+	for _, name := range []string{"app/[id]/page.tsx", "app/[id]/b.ts", "app/i/page.tsx", "app/(x)/{y}/z.tsx", "odd[/x",
+		"[a].md", "deep/[q].md"} {
 		b.put(name, "text\n")
 	}
 	for pattern, want := range map[string]string{
@@ -289,7 +291,8 @@ func TestU6_PatternsThatAreNames(t *testing.T) {
 			t.Errorf("%s: %s", pattern, found)
 		}
 	}
-	if got := b.ok(Grep(), object{"pattern": "text", "glob_filter": "[q].md", "output_mode": "count"}); !strings.HasPrefix(
+	if got := b.ok(Grep(), object{"pattern": "text", "glob_filter": "[q].md",
+		"output_mode": "count"}); !strings.HasPrefix(
 		got,
 		"deep/[q].md:1\n",
 	) {
@@ -325,7 +328,10 @@ func (e folded) real(name string) string {
 	at := e.dir
 	for elem := range strings.SplitSeq(rest, "/") {
 		entries, _ := os.ReadDir(at) // what cannot be read has no entries
-		if i := slices.IndexFunc(entries, func(d os.DirEntry) bool { return strings.EqualFold(d.Name(), elem) }); i >= 0 {
+		if i := slices.IndexFunc(entries, func(d os.DirEntry) bool {
+			return strings.EqualFold(d.Name(),
+				elem)
+		}); i >= 0 {
 			elem = entries[i].Name()
 		}
 		at += "/" + elem

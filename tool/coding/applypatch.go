@@ -22,11 +22,13 @@ type applyPatchArgs struct {
 // ApplyPatch returns the tool apply_patch(patch). It changes several files at once, in the v4a
 // format of package patch, all or nothing.
 func ApplyPatch() tool.Tool {
-	t := tool.New(llm.ToolDefinition{Name: "apply_patch", Description: patchDescription, Parameters: schema("apply_patch")},
+	t := tool.New(llm.ToolDefinition{Name: "apply_patch", Description: patchDescription,
+		Parameters: schema("apply_patch")},
 		func(ctx context.Context, call *tool.Call, args applyPatchArgs) (tool.Result, error) {
 			return RunPatch(ctx, call, args.Patch)
 		})
-	t.Instead = append(replaces("edit_file"), tool.Instead{Of: otherNames("write_file"), How: "a patch with *** Add File"})
+	t.Instead = append(replaces("edit_file"), tool.Instead{Of: otherNames("write_file"),
+		How: "a patch with *** Add File"})
 	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args applyPatchArgs) tool.Access { return PatchAccess(args.Patch) })
 }
@@ -57,7 +59,10 @@ func PatchAccess(text string) tool.Access {
 // RunPatch applies a patch for a call and returns the result of apply_patch. It also takes a script
 // that [patch.FromScript] accepts.
 func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, error) {
-	changes, result, err := patchFor(ctx, call, text, func(name string) (string, error) { return call.Named(name), nil })
+	changes, result, err := patchFor(ctx, call, text, func(name string) (string, error) {
+		return call.Named(name),
+			nil
+	})
 	if err != nil {
 		text := "Error: " + names.Error(err)
 		if errors.Is(err, env.ErrLost) {
@@ -91,7 +96,8 @@ func Patch(ctx context.Context, e env.Environment, text string) ([]patch.Change,
 // patchFor applies a call's patch under a lock that other sessions respect, and plans it again if a
 // file changed meanwhile. Add and Move replace existing files even if the session has not seen
 // them: the format says so. The result lists the changes, also after an error.
-func patchFor(ctx context.Context, call *tool.Call, text string, named func(string) (string, error)) ([]patch.Change, tool.Result, error) {
+func patchFor(ctx context.Context, call *tool.Call, text string, named func(string) (string, error)) ([]patch.Change,
+	tool.Result, error) {
 	ops, err := patch.Parse(text)
 	if err != nil {
 		return nil, tool.Result{}, err
@@ -114,7 +120,8 @@ func patchFor(ctx context.Context, call *tool.Call, text string, named func(stri
 	defer unlock()
 	for range maxDecisions {
 		files := patchFiles{call: call}
-		plan, err := patch.NewPlan(ctx, &files, ops, func(name string) bool { return call.NeedsApproval(ctx, name) == "" })
+		plan, err := patch.NewPlan(ctx, &files, ops,
+			func(name string) bool { return call.NeedsApproval(ctx, name) == "" })
 		if err != nil {
 			return nil, tool.Result{}, withSimilarNames(ctx, call.Env, err)
 		}

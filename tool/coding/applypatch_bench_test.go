@@ -46,7 +46,8 @@ func BenchmarkK7_ApplyPatch(b *testing.B) {
 			if n > 0 && bb.apart {
 				patch.WriteString("*** Update File: f\n")
 			}
-			fmt.Fprintf(&patch, "@@\n %s\n-%s\n+%s\n %s\n", bb.copied(line(i)), bb.copied(line(i+1)), bb.copied(line(-i)), bb.copied(line(i+2)))
+			fmt.Fprintf(&patch, "@@\n %s\n-%s\n+%s\n %s\n", bb.copied(line(i)), bb.copied(line(i+1)),
+				bb.copied(line(-i)), bb.copied(line(i+2)))
 		}
 		patch.WriteString("*** End Patch\n")
 		b.Run(bb.name, func(b *testing.B) {
@@ -57,7 +58,8 @@ func BenchmarkK7_ApplyPatch(b *testing.B) {
 			for b.Loop() {
 				f.put("f", content.String())
 				start := cpuTime(b)
-				if out := f.runCall(b.Context(), ApplyPatch(), object{"patch": patch.String()}, tool.Call{Diffs: 1 << 20}); out.IsError {
+				if out := f.runCall(b.Context(), ApplyPatch(), object{"patch": patch.String()},
+					tool.Call{Diffs: 1 << 20}); out.IsError {
 					b.Fatal(out.Model.Text())
 				}
 				spent += cpuTime(b) - start

@@ -9,7 +9,8 @@ func TestC6_ApplyPatchTool(t *testing.T) {
 	b := newFixture(t)
 	b.put("a.sh", "echo one\n")
 	b.put("old.txt", "x\n")
-	patch := strings.Join([]string{"*** Begin Patch", "*** Update File: a.sh", "@@", "-echo one", "+echo two", "*** Add File: new/n.txt", "+n",
+	patch := strings.Join([]string{"*** Begin Patch", "*** Update File: a.sh", "@@", "-echo one", "+echo two",
+		"*** Add File: new/n.txt", "+n",
 		"*** Update File: old.txt", "*** Move to: moved.txt", "-x", "+y", "*** End Patch"}, "\n")
 	o := b.run(ApplyPatch(), object{"patch": patch})
 	if got := o.Content.Text(); o.IsError || !strings.Contains(got, "M a.sh\nA new/n.txt\nR old.txt -> moved.txt\n") {
@@ -34,8 +35,10 @@ func TestC6_ApplyPatchTool(t *testing.T) {
 func TestC6_OneFileWithTwoNames(t *testing.T) {
 	b := newFixture(t)
 	b.put("a.txt", "one\ntwo\n")
-	o := b.run(ApplyPatch(), object{"patch": strings.Join([]string{"*** Begin Patch", "*** Update File: a.txt", "-one", "+1",
-		"*** Update File: " + b.env.WorkDir() + "/a.txt", "-two", "+2", "*** Update File: ./a.txt", "*** Move to: b.txt", "-1", "+I",
+	o := b.run(ApplyPatch(), object{"patch": strings.Join([]string{"*** Begin Patch", "*** Update File: a.txt", "-one",
+		"+1",
+		"*** Update File: " + b.env.WorkDir() + "/a.txt", "-two", "+2", "*** Update File: ./a.txt",
+		"*** Move to: b.txt", "-1", "+I",
 		"*** Add File: " + b.env.WorkDir() + "/a.txt", "+new", "*** End Patch"}, "\n")})
 	if o.IsError || b.get("b.txt") != "I\n2\n" || b.get("a.txt") != "new\n" {
 		t.Errorf("%s", o.Content.Text())
@@ -43,7 +46,8 @@ func TestC6_OneFileWithTwoNames(t *testing.T) {
 }
 
 func TestC6_PatchAccess(t *testing.T) {
-	access, err := ApplyPatch().Access(`{"patch":"*** Begin Patch\n*** Update File: a\n*** Move to: b\n-1\n+2\n*** Delete File: c\n*** End Patch"}`)
+	access, err := ApplyPatch().Access(
+		`{"patch":"*** Begin Patch\n*** Update File: a\n*** Move to: b\n-1\n+2\n*** Delete File: c\n*** End Patch"}`)
 	if err != nil || strings.Join(access.Paths, " ") != "a b c" {
 		t.Errorf("%+v, %v", access, err)
 	}
@@ -56,7 +60,8 @@ func TestC6_ApplyPatchTakesAnInvocation(t *testing.T) {
 	script := func(dir string) string {
 		return "cd " + dir + " && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n-one\n+two\n*** Add File: b.txt\n+b\n*** End Patch\nEOF\n"
 	}
-	if got := b.ok(ApplyPatch(), object{"patch": script(`"sub dir"`)}); !strings.Contains(got, "M sub dir/a.txt\nA sub dir/b.txt\n") {
+	if got := b.ok(ApplyPatch(), object{"patch": script(`"sub dir"`)}); !strings.Contains(got,
+		"M sub dir/a.txt\nA sub dir/b.txt\n") {
 		t.Error(got)
 	}
 	if a, n := b.get("sub dir/a.txt"), b.get("sub dir/b.txt"); a != "two\n" || n != "b\n" {
@@ -75,17 +80,24 @@ func TestC6_ApplyPatchTakesAnInvocation(t *testing.T) {
 // The result says if a patch was applied differently than written, or not at all.
 func TestR8_ApplyPatchTexts(t *testing.T) {
 	tests := []struct{ name, patch, want string }{
-		{"indentation", "*** Update File: src/main.go\n@@ func main() {\n-    run()\n+    run(1)\n+    stop()", "Done. The patch changed these files:\n" +
-			"M src/main.go (the indentation of hunk 1 was adapted to the file's)\n"},
-		{"a replaced file", "*** Add File: old.txt\n+new", "Done. The patch changed these files:\nM old.txt (replaced a file that existed)\n"},
-		{"a missing file", "*** Update File: src/mian.go\n-run()\n+stop()", "Error: src/mian.go, line 2 of the patch: the file does not exist. " +
-			"To create it, use *** Add File. Files with similar names: src/main.go"},
-		{"a missing file to delete", "*** Delete File: src/quux", "Error: src/quux, line 2 of the patch: the file does not exist"},
-		{"a missing directory", "*** Delete File: lib/main.go", "Error: lib/main.go, line 2 of the patch: the file does not exist"},
-		{"a deleted file", "*** Delete File: old.txt\n*** Update File: old.txt\n-x\n+y", "Error: old.txt, line 3 of the patch: the file does not exist any more: " +
-			"an operation above has deleted or moved it"},
-		{"a one-line hunk", "*** Update File: src/main.go\n-func mian() {\n+func run() {", "Error: src/main.go, hunk 1, line 3 of the patch: these old lines are not in the file:\n" +
-			"  func mian() {\nThe nearest line is line 1, which reads\n  func main() {\nCopy old lines from the file exactly."},
+		{"indentation", "*** Update File: src/main.go\n@@ func main() {\n-    run()\n+    run(1)\n+    stop()",
+			"Done. The patch changed these files:\n" +
+				"M src/main.go (the indentation of hunk 1 was adapted to the file's)\n"},
+		{"a replaced file", "*** Add File: old.txt\n+new",
+			"Done. The patch changed these files:\nM old.txt (replaced a file that existed)\n"},
+		{"a missing file", "*** Update File: src/mian.go\n-run()\n+stop()",
+			"Error: src/mian.go, line 2 of the patch: the file does not exist. " +
+				"To create it, use *** Add File. Files with similar names: src/main.go"},
+		{"a missing file to delete", "*** Delete File: src/quux",
+			"Error: src/quux, line 2 of the patch: the file does not exist"},
+		{"a missing directory", "*** Delete File: lib/main.go",
+			"Error: lib/main.go, line 2 of the patch: the file does not exist"},
+		{"a deleted file", "*** Delete File: old.txt\n*** Update File: old.txt\n-x\n+y",
+			"Error: old.txt, line 3 of the patch: the file does not exist any more: " +
+				"an operation above has deleted or moved it"},
+		{"a one-line hunk", "*** Update File: src/main.go\n-func mian() {\n+func run() {",
+			"Error: src/main.go, hunk 1, line 3 of the patch: these old lines are not in the file:\n" +
+				"  func mian() {\nThe nearest line is line 1, which reads\n  func main() {\nCopy old lines from the file exactly."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -105,7 +117,8 @@ func TestR8_ApplyPatchTexts(t *testing.T) {
 
 // The permission hook also sees the paths of a patch in JSON.
 func TestR8_AccessOfAPatchInJSON(t *testing.T) {
-	if access := PatchAccess(`{"input":"*** Begin Patch\n*** Delete File: a\n*** End Patch"}`); strings.Join(access.Paths, " ") != "a" {
+	if access := PatchAccess(`{"input":"*** Begin Patch\n*** Delete File: a\n*** End Patch"}`); strings.Join(
+		access.Paths, " ") != "a" {
 		t.Errorf("%+v", access)
 	}
 }

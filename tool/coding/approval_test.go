@@ -35,7 +35,8 @@ func (b *fixture) authorized(t tool.Tool, args any, hook tool.Authorize) *tool.O
 	if err != nil {
 		b.Fatal(err)
 	}
-	return r.Run(b.Context(), llm.ToolCall{ID: "c1", Name: t.Name, Args: string(text)}, tool.Call{Env: b.env, Session: new(tool.Plain)}, hook)
+	return r.Run(b.Context(), llm.ToolCall{ID: "c1", Name: t.Name, Args: string(text)},
+		tool.Call{Env: b.env, Session: new(tool.Plain)}, hook)
 }
 
 // A read-only file is changed only after an approval, and stays read-only.
@@ -54,10 +55,12 @@ func TestI6_ReadOnlyFilesNeedAnApproval(t *testing.T) {
 					return tool.Decision{Verdict: v}, nil
 				}
 			}
-			for name, hook := range map[string]tool.Authorize{"no hook": nil, "nobody there": ask(tool.Ask), "denied": ask(tool.Deny)} {
+			for name, hook := range map[string]tool.Authorize{"no hook": nil, "nobody there": ask(tool.Ask),
+				"denied": ask(tool.Deny)} {
 				if out := b.authorized(c.tool, c.args, hook); !out.IsError || b.get("f") != "1\n" {
 					t.Errorf("%s: %s, and the file is %q", name, out.Model.Text(), b.get("f"))
-				} else if name != "denied" && !strings.Contains(out.Model.Text(), "f: the file is read-only (mode -r--r--r--)") {
+				} else if name != "denied" && !strings.Contains(out.Model.Text(),
+					"f: the file is read-only (mode -r--r--r--)") {
 					t.Errorf("%s: %s", name, out.Model.Text())
 				}
 			}
@@ -67,7 +70,8 @@ func TestI6_ReadOnlyFilesNeedAnApproval(t *testing.T) {
 			if info, err := os.Stat(filepath.Join(b.dir, "f")); err != nil || info.Mode().Perm() != 0o444 {
 				t.Errorf("%v, %v", info, err)
 			}
-			if len(asked) != 3 || !strings.HasSuffix(asked[2].Path, "/f") || !strings.Contains(asked[2].Why, "read-only") {
+			if len(asked) != 3 || !strings.HasSuffix(asked[2].Path, "/f") || !strings.Contains(asked[2].Why,
+				"read-only") {
 				t.Errorf("asked about %+v", asked)
 			}
 		})
@@ -100,7 +104,8 @@ func TestI2_AnApprovalIsForItsFiles(t *testing.T) {
 		{WriteFile(), object{"file_path": ".mcp.json", "content": "{}"}},
 		{ApplyPatch(), object{"patch": "*** Begin Patch\n*** Add File: x\n+x\n*** Add File: .mcp.json\n+{}\n*** End Patch"}},
 	} {
-		if out := b.authorized(c.tool, c.args, nil); !out.IsError || !strings.Contains(out.Model.Text(), ".mcp.json can start programs") {
+		if out := b.authorized(c.tool, c.args, nil); !out.IsError || !strings.Contains(out.Model.Text(),
+			".mcp.json can start programs") {
 			t.Errorf("%s: %s", c.tool.Name, out.Model.Text())
 		}
 		if list, err := os.ReadDir(b.dir); err != nil || len(list) != 0 {
@@ -110,13 +115,15 @@ func TestI2_AnApprovalIsForItsFiles(t *testing.T) {
 	allow := func(context.Context, tool.Request) (tool.Decision, error) {
 		return tool.Decision{Verdict: tool.Allow}, nil
 	}
-	if out := b.authorized(changes[0].tool, object{"file_path": ".mcp.json", "content": "{}"}, allow); out.IsError || b.get(".mcp.json") != "{}" {
+	if out := b.authorized(changes[0].tool, object{"file_path": ".mcp.json", "content": "{}"}, allow); out.IsError ||
+		b.get(".mcp.json") != "{}" {
 		t.Error(out.Model.Text())
 	}
 	// A hook that edits the arguments approves of what the edited call changes.
-	out := b.authorized(WriteFile(), object{"file_path": "x", "content": "{}"}, func(context.Context, tool.Request) (tool.Decision, error) {
-		return tool.Decision{Verdict: tool.Allow, Args: `{"file_path":".claude/x","content":"y"}`}, nil
-	})
+	out := b.authorized(WriteFile(), object{"file_path": "x", "content": "{}"},
+		func(context.Context, tool.Request) (tool.Decision, error) {
+			return tool.Decision{Verdict: tool.Allow, Args: `{"file_path":".claude/x","content":"y"}`}, nil
+		})
 	if out.IsError || b.get(".claude/x") != "y" {
 		t.Error(out.Model.Text())
 	}

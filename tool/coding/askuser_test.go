@@ -24,7 +24,8 @@ func TestA1_AskUser(t *testing.T) {
 	b, p := newFixture(t), &answeringSession{}
 	args := object{"question": "which?", "options": []string{"a", "b"}}
 	o := b.runCall(context.Background(), AskUser(), args, tool.Call{Session: p})
-	if o.IsError || o.Model.Text() != "the second" || p.asked.Text != "which?" || strings.Join(p.asked.Options, ",") != "a,b" {
+	if o.IsError || o.Model.Text() != "the second" || p.asked.Text != "which?" || strings.Join(p.asked.Options,
+		",") != "a,b" {
 		t.Errorf("%q, asked %+v", o.Model.Text(), p.asked)
 	}
 	p.err = context.Canceled

@@ -70,7 +70,8 @@ func lostBy(ctx context.Context, e env.Environment, name string) string {
 		return ""
 	}
 	if node.Links > 1 {
-		lost = append(lost, fmt.Sprintf("it was a hard link of %d names, of which the others keep the old content", node.Links))
+		lost = append(lost, fmt.Sprintf("it was a hard link of %d names, of which the others keep the old content",
+			node.Links))
 	}
 	if node.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
 		lost = append(lost, "its set-user-id or set-group-id bit was removed")

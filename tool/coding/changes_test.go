@@ -54,15 +54,19 @@ func (b *fixture) changes(what string, out *tool.Outcome, want ...tool.Change) {
 
 func TestJ4_ChangesOfSingleFiles(t *testing.T) {
 	b := newFixture(t)
-	b.changes("created", b.run(WriteFile(), object{"file_path": "d/new", "content": "n\n"}), b.changed(tool.Created, "d/new", none, "n\n"))
-	b.changes("created empty", b.run(WriteFile(), object{"file_path": "empty", "content": ""}), b.changed(tool.Created, "empty", none, ""))
-	b.changes("replaced", b.run(WriteFile(), object{"file_path": "d/new", "content": "m\n"}), b.changed(tool.Modified, "d/new", "n\n", "m\n"))
+	b.changes("created", b.run(WriteFile(), object{"file_path": "d/new", "content": "n\n"}),
+		b.changed(tool.Created, "d/new", none, "n\n"))
+	b.changes("created empty", b.run(WriteFile(), object{"file_path": "empty", "content": ""}),
+		b.changed(tool.Created, "empty", none, ""))
+	b.changes("replaced", b.run(WriteFile(), object{"file_path": "d/new", "content": "m\n"}),
+		b.changed(tool.Modified, "d/new", "n\n", "m\n"))
 	same := b.run(WriteFile(), object{"file_path": "d/new", "content": "m\n"})
 	b.changes("replaced by the same", same)
 	if len(same.Seen) != 1 || same.Seen[0] != (tool.Seen{Path: b.real("d/new"), Hash: hashed("m\n")}) {
 		t.Errorf("what was written is not seen: %+v", same.Seen)
 	}
-	b.changes("edited", b.run(EditFile(), object{"file_path": "d/new", "old_string": "m", "new_string": "o"}), b.changed(tool.Modified, "d/new", "m\n", "o\n"))
+	b.changes("edited", b.run(EditFile(), object{"file_path": "d/new", "old_string": "m", "new_string": "o"}),
+		b.changed(tool.Modified, "d/new", "m\n", "o\n"))
 	b.changes("not edited", b.run(EditFile(), object{"file_path": "d/new", "old_string": "m", "new_string": "o"}))
 	b.changes("not written", b.run(WriteFile(), object{"file_path": "d", "content": ""}))
 	b.changes("read", b.run(ReadFile(), object{"file_path": "d/new"}))
@@ -70,7 +74,8 @@ func TestJ4_ChangesOfSingleFiles(t *testing.T) {
 	if err := os.Symlink("d/new", filepath.Join(b.dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	b.changes("through a link", b.run(WriteFile(), object{"file_path": "link", "content": "l\n"}), b.changed(tool.Modified, "d/new", "o\n", "l\n"))
+	b.changes("through a link", b.run(WriteFile(), object{"file_path": "link", "content": "l\n"}),
+		b.changed(tool.Modified, "d/new", "o\n", "l\n"))
 }
 
 func patchOf(lines ...string) string {
@@ -89,30 +94,41 @@ func TestJ4_ChangesOfPatches(t *testing.T) {
 		want  func(b *fixture) []tool.Change
 	}{
 		"each kind": {map[string]string{"a": "1\n", "b": "2\n", "c": "3\n"},
-			patchOf("*** Update File: a", "@@", "-1", "+one", "*** Add File: new", "+n", "*** Delete File: b", "*** Update File: c", "*** Move to: d", "-3", "+three"),
+			patchOf("*** Update File: a", "@@", "-1", "+one", "*** Add File: new", "+n", "*** Delete File: b",
+				"*** Update File: c", "*** Move to: d", "-3", "+three"),
 			func(b *fixture) []tool.Change {
-				return []tool.Change{b.changed(tool.Modified, "a", "1\n", "one\n"), b.changed(tool.Created, "new", none, "n\n"),
+				return []tool.Change{b.changed(tool.Modified, "a", "1\n", "one\n"), b.changed(tool.Created, "new", none,
+					"n\n"),
 					b.changed(tool.Deleted, "b", "2\n", none), moved(b, "c", "d", "3\n", "three\n")}
 			}},
-		"a file twice": {map[string]string{"a": "1\n2\n"}, patchOf("*** Update File: a", "@@", "-1", "+one", "*** Update File: a", "@@", "-2", "+two"),
+		"a file twice": {map[string]string{"a": "1\n2\n"}, patchOf("*** Update File: a", "@@", "-1", "+one",
+			"*** Update File: a", "@@", "-2", "+two"),
 			func(b *fixture) []tool.Change {
 				return []tool.Change{b.changed(tool.Modified, "a", "1\n2\n", "one\ntwo\n")}
 			}},
 		"added over a file": {map[string]string{"a": "1\n"}, patchOf("*** Add File: a", "+2"),
 			func(b *fixture) []tool.Change { return []tool.Change{b.changed(tool.Modified, "a", "1\n", "2\n")} }},
-		"added and deleted": {nil, patchOf("*** Add File: a", "+2", "*** Delete File: a"), func(*fixture) []tool.Change { return nil }},
-		"added as it was":   {map[string]string{"a": "1\n"}, patchOf("*** Add File: a", "+1"), func(*fixture) []tool.Change { return nil }},
-		"moved and moved again": {map[string]string{"a": "1\n"}, patchOf("*** Update File: a", "*** Move to: b", "-1", "+2", "*** Update File: b", "*** Move to: c", "-2", "+3"),
+		"added and deleted": {nil, patchOf("*** Add File: a", "+2", "*** Delete File: a"),
+			func(*fixture) []tool.Change { return nil }},
+		"added as it was": {map[string]string{"a": "1\n"}, patchOf("*** Add File: a", "+1"),
+			func(*fixture) []tool.Change { return nil }},
+		"moved and moved again": {map[string]string{"a": "1\n"}, patchOf("*** Update File: a", "*** Move to: b", "-1",
+			"+2", "*** Update File: b", "*** Move to: c", "-2", "+3"),
 			func(b *fixture) []tool.Change { return []tool.Change{moved(b, "a", "c", "1\n", "3\n")} }},
-		"moved over a file": {map[string]string{"a": "1\n", "b": "2\n"}, patchOf("*** Update File: a", "*** Move to: b", "-1", "+3"),
+		"moved over a file": {map[string]string{"a": "1\n", "b": "2\n"}, patchOf("*** Update File: a", "*** Move to: b",
+			"-1", "+3"),
 			func(b *fixture) []tool.Change {
-				return []tool.Change{b.changed(tool.Deleted, "a", "1\n", none), b.changed(tool.Modified, "b", "2\n", "3\n")}
+				return []tool.Change{b.changed(tool.Deleted, "a", "1\n", none), b.changed(tool.Modified, "b", "2\n",
+					"3\n")}
 			}},
-		"moved away and added anew": {map[string]string{"a": "1\n"}, patchOf("*** Update File: a", "*** Move to: b", "-1", "+2", "*** Add File: a", "+3"),
+		"moved away and added anew": {map[string]string{"a": "1\n"}, patchOf("*** Update File: a", "*** Move to: b",
+			"-1", "+2", "*** Add File: a", "+3"),
 			func(b *fixture) []tool.Change {
-				return []tool.Change{b.changed(tool.Modified, "a", "1\n", "3\n"), b.changed(tool.Created, "b", none, "2\n")}
+				return []tool.Change{b.changed(tool.Modified, "a", "1\n", "3\n"), b.changed(tool.Created, "b", none,
+					"2\n")}
 			}},
-		"refused": {map[string]string{"a": "1\n"}, patchOf("*** Add File: new", "+n", "*** Update File: a", "@@", "-2", "+3"), func(*fixture) []tool.Change { return nil }},
+		"refused": {map[string]string{"a": "1\n"}, patchOf("*** Add File: new", "+n", "*** Update File: a", "@@", "-2",
+			"+3"), func(*fixture) []tool.Change { return nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newFixture(t)
@@ -156,7 +172,8 @@ func TestJ4_ChangesOfATornPatch(t *testing.T) {
 		b.put(name, "1\n")
 	}
 	b.env = &stuckFile{b.env, map[string]int{}}
-	out := b.run(ApplyPatch(), object{"patch": patchOf("*** Update File: fine", "@@", "-1", "+2", "*** Update File: torn", "@@", "-1", "+2", "*** Update File: stuck", "@@", "-1", "+2")})
+	out := b.run(ApplyPatch(), object{"patch": patchOf("*** Update File: fine", "@@", "-1", "+2",
+		"*** Update File: torn", "@@", "-1", "+2", "*** Update File: stuck", "@@", "-1", "+2")})
 	if !out.IsError || b.get("fine") != "1\n" || b.get("torn") != "2\n" {
 		t.Fatalf("%s: fine %q, torn %q", out.Model.Text(), b.get("fine"), b.get("torn"))
 	}
@@ -189,7 +206,8 @@ func TestJ4_Diffs(t *testing.T) {
 		{WriteFile(), object{"file_path": "d/new", "content": "n\n"}},
 		{WriteFile(), object{"file_path": "empty", "content": "no more\n"}},
 		{WriteFile(), object{"file_path": filepath.Join(b.dir, "absolute"), "content": "n"}},
-		{ApplyPatch(), object{"patch": patchOf("*** Delete File: deleted", "*** Update File: moved", "*** Move to: there", "-1", "+one")}},
+		{ApplyPatch(), object{"patch": patchOf("*** Delete File: deleted", "*** Update File: moved",
+			"*** Move to: there", "-1", "+one")}},
 	} {
 		for _, change := range b.runCall(t.Context(), c.tool, c.args, tool.Call{Diffs: 1 << 20}).Changes {
 			if change.Diff == "" || change.DiffCut {
@@ -219,7 +237,8 @@ func TestJ4_DiffsHaveALimit(t *testing.T) {
 	b := newFixture(t)
 	write := func(name, content string, diffs int) tool.Change {
 		t.Helper()
-		out := b.runCall(t.Context(), WriteFile(), object{"file_path": name, "content": content}, tool.Call{Diffs: diffs})
+		out := b.runCall(t.Context(), WriteFile(), object{"file_path": name, "content": content},
+			tool.Call{Diffs: diffs})
 		if len(out.Changes) != 1 {
 			t.Fatalf("%s", out.Model.Text())
 		}
@@ -233,10 +252,12 @@ func TestJ4_DiffsHaveALimit(t *testing.T) {
 		t.Errorf("less than nothing is %q", c.Diff)
 	}
 	c := write("cut", lines, 100)
-	if want := "--- /dev/null\n+++ b/cut\n@@ -0,0 +1,100 @@\n" + strings.Repeat("+line\n", 9); c.Diff != want || !c.DiffCut {
+	if want := "--- /dev/null\n+++ b/cut\n@@ -0,0 +1,100 @@\n" + strings.Repeat("+line\n", 9); c.Diff != want ||
+		!c.DiffCut {
 		t.Errorf("cut %v: %q, want %q", c.DiffCut, c.Diff, want)
 	}
-	for name, content := range map[string]string{"binary": "a\x00b\n", "long": strings.Repeat("line\n", maxDiffBytes/5+1)} {
+	for name, content := range map[string]string{"binary": "a\x00b\n", "long": strings.Repeat("line\n",
+		maxDiffBytes/5+1)} {
 		if c := write(name, content, 1<<20); c.Diff != "" || c.DiffCut || c.After != hashed(content) {
 			t.Errorf("%s: %.100q", name, c.Diff)
 		}
@@ -248,8 +269,10 @@ func TestJ4_DiffsHaveALimit(t *testing.T) {
 	if c := write("no text", "x\n", 1<<20); c.Diff != "" || c.Before != hashed("\xff\xfd\n") {
 		t.Errorf("%q", c.Diff)
 	}
-	out := b.runCall(t.Context(), ApplyPatch(), object{"patch": patchOf("*** Add File: p", "+1", "*** Add File: q", "+1")}, tool.Call{Diffs: 60})
-	if len(out.Changes) != 2 || out.Changes[0].DiffCut || !out.Changes[1].DiffCut || len(out.Changes[0].Diff)+len(out.Changes[1].Diff) > 60 {
+	out := b.runCall(t.Context(), ApplyPatch(), object{"patch": patchOf("*** Add File: p", "+1", "*** Add File: q",
+		"+1")}, tool.Call{Diffs: 60})
+	if len(out.Changes) != 2 || out.Changes[0].DiffCut || !out.Changes[1].DiffCut ||
+		len(out.Changes[0].Diff)+len(out.Changes[1].Diff) > 60 {
 		t.Errorf("the limit is not the call's: %+v", out.Changes)
 	}
 }

@@ -15,7 +15,8 @@ func shellResult(r tool.Result) tool.Result {
 	if r.Ran == nil {
 		return r
 	}
-	end := Unfinished(r.Ran, "You can retry with a longer timeout by setting the timeout_ms parameter.", "run_in_background")
+	end := Unfinished(r.Ran, "You can retry with a longer timeout by setting the timeout_ms parameter.",
+		"run_in_background")
 	if code := ExitCode(r.Ran); end == "" && code != "" {
 		end = "Exit code: " + code
 	}
@@ -56,7 +57,8 @@ func Unfinished(r *tool.Ran, more, background string) string {
 		if r.Bytes > 0 {
 			printed = "Partial output is shown above."
 		}
-		text := fmt.Sprintf("[ERROR: Command timed out after %dms. %s%s\n%s]", r.TimedOut.Milliseconds(), printed, ranThen(r.Exit), more)
+		text := fmt.Sprintf("[ERROR: Command timed out after %dms. %s%s\n%s]", r.TimedOut.Milliseconds(), printed,
+			ranThen(r.Exit), more)
 		if background != "" {
 			text += fmt.Sprintf("\n[To keep a server or a watcher running, start it with %s.]", background)
 		}
@@ -79,7 +81,8 @@ func ranThen(exit *env.Exit) string {
 	var lines []string
 	for _, line := range exit.Killed[:min(len(exit.Killed), maxRanThen)] {
 		if len(line) > maxCommandLine {
-			line = line[:strings.LastIndexByte(line[:maxCommandLine], ' ')+1] + "..." // a part of a key is not recognized
+			// a part of a key is not recognized
+			line = line[:strings.LastIndexByte(line[:maxCommandLine], ' ')+1] + "..."
 		}
 		lines = append(lines, "`"+line+"`")
 	}
@@ -108,7 +111,8 @@ func ExitCode(r *tool.Ran) string {
 func (d Dialect) processStatus(r *tool.Ran) string {
 	switch {
 	case r.Lost:
-		return fmt.Sprintf("[Process %s is gone: %s, and what ran there is ended. Start it again if it is needed.]", r.ID, r.Err)
+		return fmt.Sprintf("[Process %s is gone: %s, and what ran there is ended. Start it again if it is needed.]",
+			r.ID, r.Err)
 	case r.Err != "":
 		return fmt.Sprintf("[Process %s cannot be watched any more: %s]", r.ID, r.Err)
 	case r.Exit == nil:
@@ -133,7 +137,9 @@ func (d Dialect) Remarks(r *tool.Ran) string {
 	}
 	var lines []string
 	if limits := r.Exit.Limits; len(limits) > 0 {
-		lines = append(lines, fmt.Sprintf("[The command reached its limit: %s. Run it so that it needs less; you cannot raise the limit.]", strings.Join(limits, ", ")))
+		lines = append(lines, fmt.Sprintf(
+			"[The command reached its limit: %s. Run it so that it needs less; you cannot raise the limit.]",
+			strings.Join(limits, ", ")))
 	}
 	if len(r.Exit.Left) > 0 {
 		lines = append(lines, d.left(r))
@@ -147,7 +153,8 @@ func (d Dialect) left(r *tool.Ran) string {
 	if kill := d.word("process"); r.ID != "" && kill != "" {
 		how = fmt.Sprintf(", or when %s kills them by the id %s", kill, r.ID)
 	}
-	return fmt.Sprintf("[The command has ended but left processes running. They end with the session%s:\n  %s]", how, strings.Join(r.Exit.Left, "\n  "))
+	return fmt.Sprintf("[The command has ended but left processes running. They end with the session%s:\n  %s]", how,
+		strings.Join(r.Exit.Left, "\n  "))
 }
 
 // AppendText appends lines to the text of a result.

@@ -18,10 +18,12 @@ func TestU9_ReadFileOfMachines(t *testing.T) {
 	b.put("prose.md", prose+"\n")
 	b.put("n.ipynb", "{\n  \"image/png\": \""+picture+"\"\n}\n")
 	for name, want := range map[string][]string{
-		"min.js":   {"  1 | " + script[:shownOfDense] + " [... the line goes on for 8800 more bytes; a program seems", "  2 | second\n"},
+		"min.js": {"  1 | " + script[:shownOfDense] + " [... the line goes on for 8800 more bytes; a program seems",
+			"  2 | second\n"},
 		"prose.md": {prose},
 		"zh.md":    {chinese},
-		"n.ipynb":  {`  2 |   "image/png": "` + picture[:100] + "[... 19911 more bytes of base64 (image/png)]\"\n  3 | }\n"},
+		"n.ipynb": {`  2 |   "image/png": "` + picture[:100] +
+			"[... 19911 more bytes of base64 (image/png)]\"\n  3 | }\n"},
 	} {
 		for _, got := range []string{
 			b.ok(ReadFile(), object{"file_path": name}), b.ok(ReadManyFiles(), object{"paths": []string{name}}),

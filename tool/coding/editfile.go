@@ -98,7 +98,8 @@ func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edite
 	m := e.match(content)
 	switch {
 	case len(m.places) == 0:
-		return nil, made, fmt.Errorf("old_string was not found in %s; nothing was changed.%s", names.Shown(name), d.explainNoMatch(content, e))
+		return nil, made, fmt.Errorf("old_string was not found in %s; nothing was changed.%s", names.Shown(name),
+			d.explainNoMatch(content, e))
 	case len(m.places) > 1 && !e.all:
 		return nil, made, d.notUnique(names.Shown(name), content, m)
 	}
@@ -106,7 +107,8 @@ func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edite
 		return nil, made, err
 	}
 	edited, placed := e.apply(content, m.places)
-	made = Edited{Name: names.Shown(name), Count: len(placed), Lines: lineNumbers(edited, placed), Beside: m.how + m.note}
+	made = Edited{Name: names.Shown(name), Count: len(placed), Lines: lineNumbers(edited, placed),
+		Beside: m.how + m.note}
 	if len(placed) == 1 {
 		made.Snippet = d.snippet(edited, placed[0])
 	}
@@ -122,7 +124,8 @@ func refuseForeign(name, content string, places []place) error {
 	for _, p := range places {
 		if textfile.MayBeInside(content, p.start) {
 			return fmt.Errorf("%s is not UTF-8, and old_string may begin in the middle of a character of its encoding; nothing was changed. "+
-				"Begin old_string at another place, such as at the beginning of the line or after a space", names.Shown(name))
+				"Begin old_string at another place, such as at the beginning of the line or after a space",
+				names.Shown(name))
 		}
 		if char := textfile.ForeignIn(p.text, content[p.start:p.end]); char != "" {
 			return fmt.Errorf("%s %s", names.Shown(name), textfile.Refusal(name, char))
@@ -211,5 +214,6 @@ func (d Dialect) snippet(content []byte, s span) string {
 		return d.number(fuzzy.Shortened(lines), first)
 	}
 	const half = maxSnippetLines / 2
-	return d.number(fuzzy.Shortened(lines[:half]), first) + "...\n" + d.number(fuzzy.Shortened(lines[len(lines)-half:]), first+len(lines)-half)
+	return d.number(fuzzy.Shortened(lines[:half]), first) + "...\n" + d.number(fuzzy.Shortened(lines[len(lines)-half:]),
+		first+len(lines)-half)
 }

@@ -27,15 +27,19 @@ var editBenchmarks = []struct {
 	{"exact", "", "\n", "\tunique := compute(1)", "\tunique := compute(1)", false},
 	{"exact-crlf", "", "\r\n", "\tunique := compute(1)", "\tunique := compute(1)", false},
 	{"exact-utf8", "", "\n", "\tunique := compute(1)", "\tunique := compute(1)", true},
-	{"line-ends", "white space at the ends of lines", "\n", "\tunique := compute(1)  ", "\tunique := compute(1)\n\n\treturn", false},
+	{"line-ends", "white space at the ends of lines", "\n", "\tunique := compute(1)  ",
+		"\tunique := compute(1)\n\n\treturn", false},
 	{"indentation", "indentation", "\n", "\tunique := compute(1)", "unique := compute(1)\n\nreturn", false},
-	{"typography", "typographic characters such as quotes, dashes and special spaces", "\n", "\tunique := “compute”", "\tunique := \"compute\"", true},
-	{"all", "white space and typographic characters", "\n", "\tunique := “compute”", "unique := \"compute\"\n\nreturn", true},
+	{"typography", "typographic characters such as quotes, dashes and special spaces", "\n", "\tunique := “compute”",
+		"\tunique := \"compute\"", true},
+	{"all", "white space and typographic characters", "\n", "\tunique := “compute”", "unique := \"compute\"\n\nreturn",
+		true},
 }
 
 // content returns 10 MB with the line in the middle, followed by an empty one and a return.
 func editContent(line, ending string, typography bool) string {
-	filler := "\tif err := step(ctx, %d); err != nil {" + ending + "\t\treturn fmt.Errorf(\"step: %%w\", err)" + ending + "\t}" + ending
+	filler := "\tif err := step(ctx, %d); err != nil {" + ending + "\t\treturn fmt.Errorf(\"step: %%w\", err)" +
+		ending + "\t}" + ending
 	if typography {
 		filler = "\t// Schritt für Schritt: %d" + ending + filler
 	}
@@ -83,7 +87,8 @@ func BenchmarkC5_EditFile(b *testing.B) {
 	bench.put("big.go", content)
 	var turns [2]string
 	for i := range turns {
-		args, err := json.Marshal(editFileArgs{FilePath: "big.go", OldString: fmt.Sprintf("compute(%d)", i+1), NewString: fmt.Sprintf("compute(%d)", 2-i)})
+		args, err := json.Marshal(editFileArgs{FilePath: "big.go", OldString: fmt.Sprintf("compute(%d)", i+1),
+			NewString: fmt.Sprintf("compute(%d)", 2-i)})
 		if err != nil {
 			b.Fatal(err)
 		}

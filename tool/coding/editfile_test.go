@@ -82,7 +82,8 @@ func TestC5_NotUnique(t *testing.T) {
 	b := newFixture(t)
 	const content = "a\nx\nb\nx\nx x\n"
 	b.put("f", content)
-	b.fails(EditFile(), object{"file_path": "f", "old_string": "x", "new_string": "y"}, "4 times", "lines 2, 4, 5", "replace_all", "nothing was changed")
+	b.fails(EditFile(), object{"file_path": "f", "old_string": "x", "new_string": "y"}, "4 times", "lines 2, 4, 5",
+		"replace_all", "nothing was changed")
 	b.fails(EditFile(), object{"file_path": "f", "old_string": "x\n", "new_string": "y\n"}, "3 times")
 	if b.get("f") != content {
 		t.Error("the file was changed")
@@ -90,7 +91,8 @@ func TestC5_NotUnique(t *testing.T) {
 	b.put("overlap", "aaa")
 	b.fails(EditFile(), object{"file_path": "overlap", "old_string": "aa", "new_string": "b"}, "2 times", "line 1")
 	b.put("mixed", "hello\r\nworld\r\n---\r\nhello\nworld\n")
-	b.fails(EditFile(), object{"file_path": "mixed", "old_string": "hello\nworld\n", "new_string": "x\n"}, "2 times", "lines 1, 4")
+	b.fails(EditFile(), object{"file_path": "mixed", "old_string": "hello\nworld\n", "new_string": "x\n"}, "2 times",
+		"lines 1, 4")
 }
 
 func TestC5_FuzzySteps(t *testing.T) {
@@ -106,27 +108,36 @@ func TestC5_FuzzySteps(t *testing.T) {
 		want, how               string
 	}{
 		{"exact goes first", "a \na\n", "a\n", "b\n", false, "a \nb\n", ""},
-		{"spaces in the file", "f(a)  \ng(b)\t\nh\n", "f(a)\ng(b)\n", "f(a)\ng(c)\n", false, "f(a)  \ng(c)\nh\n", space},
+		{"spaces in the file", "f(a)  \ng(b)\t\nh\n", "f(a)\ng(b)\n", "f(a)\ng(c)\n", false, "f(a)  \ng(c)\nh\n",
+			space},
 		{"spaces in the old text", "a\nb\nc\n", "a  \nb", "x\nb", false, "x\nb\nc\n", space},
 		{"crlf is kept", "a \r\nb\r\nc\r\n", "a\nb\n", "x\ny\nz\n", false, "x\r\ny\r\nz\r\nc\r\n", space},
 		{"no newline at the end, and none comes", "a\nb", "b\n", "c\n", false, "a\nc", space},
-		{"deeper", "{\n    a\n      b\n}\n", "a\n  b\n", "a\n  c\n\n  d\n", false, "{\n    a\n      c\n\n      d\n}\n", indent},
+		{"deeper", "{\n    a\n      b\n}\n", "a\n  b\n", "a\n  c\n\n  d\n", false, "{\n    a\n      c\n\n      d\n}\n",
+			indent},
 		{"less deep", "a\n  b\n", "    a\n      b\n", "    a\n      c\n", false, "a\n  c\n", indent},
-		{"tabs for spaces", "f {\n\ta {\n\t\tb\n\t}\n}\n", "    a {\n        b\n    }", "    a {\n        c {\n            d\n        }\n    }", false,
+		{"tabs for spaces", "f {\n\ta {\n\t\tb\n\t}\n}\n", "    a {\n        b\n    }",
+			"    a {\n        c {\n            d\n        }\n    }", false,
 			"f {\n\ta {\n\t\tc {\n\t\t\td\n\t\t}\n\t}\n}\n", indent},
-		{"spaces for tabs", "f {\n  a {\n    b\n  }\n}\n", "f {\n\ta {\n\t\tb\n", "f {\n\ta {\n\t\tc\n", false, "f {\n  a {\n    c\n  }\n}\n", indent},
-		{"two for four", "f:\n  a:\n    b\n", "f:\n    a:\n        b", "f:\n    a:\n        c\n    d", false, "f:\n  a:\n    c\n  d\n", indent},
+		{"spaces for tabs", "f {\n  a {\n    b\n  }\n}\n", "f {\n\ta {\n\t\tb\n", "f {\n\ta {\n\t\tc\n", false,
+			"f {\n  a {\n    c\n  }\n}\n", indent},
+		{"two for four", "f:\n  a:\n    b\n", "f:\n    a:\n        b", "f:\n    a:\n        c\n    d", false,
+			"f:\n  a:\n    c\n  d\n", indent},
 		{"every place of a step", "  a\n  b\n  a\n  b\n", "a\nb\n", "a\nc\n", true, "  a\n  c\n  a\n  c\n", indent},
-		{"quotes within a line", "x = \u201cit\u2019s\u201d + y\n", "\"it's\"", "\"hers\"", false, "x = \"hers\" + y\n", typo},
-		{"common lines keep theirs", "\u2014 one\n\u2014 two\n\u2014 three\n", "- one\n- two\n- three\n", "- one\n- 2\n- three\n", false,
+		{"quotes within a line", "x = \u201cit\u2019s\u201d + y\n", "\"it's\"", "\"hers\"", false, "x = \"hers\" + y\n",
+			typo},
+		{"common lines keep theirs", "\u2014 one\n\u2014 two\n\u2014 three\n", "- one\n- two\n- three\n",
+			"- one\n- 2\n- three\n", false,
 			"\u2014 one\n- 2\n\u2014 three\n", typo},
 		{"a typographic old text", "a - b\n", "a \u2013 b", "c", false, "c\n", typo},
-		{"all together", "\tsay(\u2018hi\u2019) \n\tend\n", "say('hi')\nend\n", "say('ho')\nend\n", false, "\tsay('ho')\n\tend\n", both},
+		{"all together", "\tsay(\u2018hi\u2019) \n\tend\n", "say('hi')\nend\n", "say('ho')\nend\n", false,
+			"\tsay('ho')\n\tend\n", both},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newFixture(t)
 			b.put("f", c.content)
-			got := b.ok(EditFile(), object{"file_path": "f", "old_string": c.old, "new_string": c.new, "replace_all": c.all})
+			got := b.ok(EditFile(), object{"file_path": "f", "old_string": c.old, "new_string": c.new,
+				"replace_all": c.all})
 			if b.get("f") != c.want {
 				t.Errorf("%q, want %q", b.get("f"), c.want)
 			}
@@ -140,7 +151,8 @@ func TestC5_FuzzySteps(t *testing.T) {
 func TestC5_FuzzyStepsRefuse(t *testing.T) {
 	b := newFixture(t)
 	for _, c := range []struct{ name, content, old, new, want string }{
-		{"two places", "  a\n  b\nx\n\ta\n\tb\n", "a\nb\n", "c\n", "except for indentation, it occurs 2 times (lines 1, 4)"},
+		{"two places", "  a\n  b\nx\n\ta\n\tb\n", "a\nb\n", "c\n",
+			"except for indentation, it occurs 2 times (lines 1, 4)"},
 		{"two typographic places", "\u2018a\u2019 \u201ba\u2019\n", "'a'", "c", "it occurs 2 times (line 1)"},
 		{"part of a line", "if x {\n\ta\n}\n", "{\n    a\n}", "b", "was not found"},
 		{"no rule", "\ta\n\t  b\n", " a\n b\n", "c", "was not found"},
@@ -152,7 +164,8 @@ func TestC5_FuzzyStepsRefuse(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b.put("f", c.content)
-			b.fails(EditFile(), object{"file_path": "f", "old_string": c.old, "new_string": c.new}, c.want, "nothing was changed")
+			b.fails(EditFile(), object{"file_path": "f", "old_string": c.old, "new_string": c.new}, c.want,
+				"nothing was changed")
 			if b.get("f") != c.content {
 				t.Error("the file was changed")
 			}
@@ -167,9 +180,12 @@ func TestC5_NotFoundShowsTheNearestPlace(t *testing.T) {
 		name, old string
 		want      []string
 	}{
-		{"other white space", "func  main() {\n    fmt.Println(\"hello\")\n    return\n}", []string{"other white space is at lines 3 to 6", "  4 | \tfmt.Println(\"hello\")\n"}},
-		{"one line differs", "func main() {\n\tfmt.Println(\"bye\")\n\treturn\n}", []string{"The nearest place is lines 3 to 6", "  5 | \treturn\n"}},
-		{"one line, alike", "\tfmt.Printn(\"helo\")", []string{"The nearest place is line 4", "  4 | \tfmt.Println(\"hello\")\n"}},
+		{"other white space", "func  main() {\n    fmt.Println(\"hello\")\n    return\n}",
+			[]string{"other white space is at lines 3 to 6", "  4 | \tfmt.Println(\"hello\")\n"}},
+		{"one line differs", "func main() {\n\tfmt.Println(\"bye\")\n\treturn\n}",
+			[]string{"The nearest place is lines 3 to 6", "  5 | \treturn\n"}},
+		{"one line, alike", "\tfmt.Printn(\"helo\")", []string{"The nearest place is line 4",
+			"  4 | \tfmt.Println(\"hello\")\n"}},
 		{"nothing alike", "SELECT * FROM users", []string{"Nothing in the file is similar"}},
 		{"line numbers", "  4 | \tfmt.Println(\"hello\")\n  5 | \treturn", []string{"line numbers", "leave them out"}},
 		{"another agent's line numbers", "     3\tfunc main() {", []string{"line numbers"}},
@@ -177,7 +193,8 @@ func TestC5_NotFoundShowsTheNearestPlace(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			newBench := *b
 			newBench.TB = t
-			newBench.fails(EditFile(), object{"file_path": "f.go", "old_string": c.old, "new_string": "x"}, append(c.want, "not found in f.go; nothing was changed")...)
+			newBench.fails(EditFile(), object{"file_path": "f.go", "old_string": c.old, "new_string": "x"},
+				append(c.want, "not found in f.go; nothing was changed")...)
 		})
 	}
 	b.put("empty", "")
@@ -188,10 +205,13 @@ func TestC5_Refusals(t *testing.T) {
 	b := newFixture(t)
 	b.put("f", "a\nb\n")
 	b.put("dir/x", "")
-	b.fails(EditFile(), object{"file_path": "f", "old_string": "", "new_string": "x"}, "old_string is empty", "write_file")
+	b.fails(EditFile(), object{"file_path": "f", "old_string": "", "new_string": "x"}, "old_string is empty",
+		"write_file")
 	b.fails(EditFile(), object{"file_path": "f", "old_string": "a", "new_string": "a"}, "are the same")
-	b.fails(EditFile(), object{"file_path": "f", "old_string": "a\n", "new_string": "a\r\n"}, "only in line endings", "shell")
-	b.fails(EditFile(), object{"file_path": "g", "old_string": "a", "new_string": "b"}, "g does not exist", "did you mean f")
+	b.fails(EditFile(), object{"file_path": "f", "old_string": "a\n", "new_string": "a\r\n"}, "only in line endings",
+		"shell")
+	b.fails(EditFile(), object{"file_path": "g", "old_string": "a", "new_string": "b"}, "g does not exist",
+		"did you mean f")
 	b.fails(EditFile(), object{"file_path": "dir", "old_string": "a", "new_string": "b"}, "is a directory")
 	b.fails(EditFile(), object{"file_path": "f", "old_string": "a"}, `"new_string" is missing`)
 }

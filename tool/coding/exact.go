@@ -15,7 +15,8 @@ func findExact(e edit, content string) []place {
 	for hit := finder.next(0); hit >= 0; {
 		next := hit + 1
 		s, ok := a.around(content, hit)
-		if ok && (s.start >= end || !e.all) { // without all, overlapping matches count too, because either could be meant
+		// without all, overlapping matches count too, because either could be meant
+		if ok && (s.start >= end || !e.all) {
 			places = append(places, place{s, e.new})
 			if end = s.end; e.all {
 				next = max(next, end)

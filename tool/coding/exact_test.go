@@ -38,7 +38,8 @@ func TestC5_ExactIsWhateverTheLineEndings(t *testing.T) {
 func TestC5_Finder(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		letters := rapid.SampledFrom([]string{"a", "a", "a", "b", "c"})
-		content := strings.Repeat(strings.Join(rapid.SliceOfN(letters, 0, 20).Draw(t, "content"), ""), rapid.IntRange(1, 40).Draw(t, "times"))
+		content := strings.Repeat(strings.Join(rapid.SliceOfN(letters, 0, 20).Draw(t, "content"), ""),
+			rapid.IntRange(1, 40).Draw(t, "times"))
 		text := strings.Join(rapid.SliceOfN(letters, 1, 5).Draw(t, "text"), "")
 		f := newFinder(content, text)
 		for from := 0; from <= len(content)+1; from++ {
@@ -67,7 +68,8 @@ func TestC5_Snippet(t *testing.T) {
 		first, last := max(at(s.start)-snippetContext, 1), min(at(s.end)+snippetContext, len(all))
 		want := Dialect{}.number(all[first-1:max(last, first-1)], first)
 		if last-first >= maxSnippetLines {
-			want = Dialect{}.number(all[first-1:first+19], first) + "...\n" + Dialect{}.number(all[last-20:last], last-19)
+			want = Dialect{}.number(all[first-1:first+19], first) + "...\n" + Dialect{}.number(all[last-20:last],
+				last-19)
 		}
 		if got := (Dialect{}).snippet([]byte(content), s); got != want {
 			t.Fatalf("%q, %v:\n%swant\n%s", content, s, got, want)

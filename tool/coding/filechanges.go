@@ -61,7 +61,8 @@ func contentOfFile(ctx context.Context, call *tool.Call, name string, size int64
 	if err != nil || int64(len(data)) <= most {
 		return contentOf(call, data), string(data), err
 	}
-	h, err := env.HashFrom(io.MultiReader(bytes.NewReader(data), f)) // it has grown, or another machine says a wrong size
+	// it has grown, or another machine says a wrong size
+	h, err := env.HashFrom(io.MultiReader(bytes.NewReader(data), f))
 	return content{hash: h, opaque: true}, "", err
 }
 
@@ -171,9 +172,11 @@ func unifiedDiff(e env.Environment, from, to string, before, after content) stri
 		return ""
 	}
 	old, now := diffLabel(e, "a/", from, before), diffLabel(e, "b/", to, after)
-	_, text, _ := strings.Cut(string(diff.Diff(old, []byte(before.text), now, []byte(after.text))), "\n") // without the diff command's line
+	// without the diff command's line
+	_, text, _ := strings.Cut(string(diff.Diff(old, []byte(before.text), now, []byte(after.text))), "\n")
 	if from != to {
-		text = fmt.Sprintf("diff --git %s %s\nrename from %s\nrename to %s\n", old, now, diffLabel(e, "", from, before), diffLabel(e, "", to, after)) + text
+		text = fmt.Sprintf("diff --git %s %s\nrename from %s\nrename to %s\n", old, now, diffLabel(e, "", from, before),
+			diffLabel(e, "", to, after)) + text
 	}
 	return text
 }

@@ -49,13 +49,15 @@ func (d Dialect) glob(ctx context.Context, call *tool.Call, args globArgs) (tool
 	}
 	if err != nil {
 		if info, statErr := call.Env.Stat(ctx, args.Path); args.Path != "" && statErr == nil && !info.IsDir() {
-			return tool.Result{}, fmt.Errorf("%s is a file; %s has to be a directory, such as the one that contains it", names.Shown(args.Path), d.word("glob.path"))
+			return tool.Result{}, fmt.Errorf("%s is a file; %s has to be a directory, such as the one that contains it",
+				names.Shown(args.Path), d.word("glob.path"))
 		}
 		return tool.Result{}, d.explainPath(ctx, call.Env, args.Path, err)
 	}
 	text := ListFiles(found) + alikeFiles(args.Pattern, found)
 	if len(found.Files) == 0 {
-		text = fmt.Sprintf("No files match %s.%s\n", names.Shown(args.Pattern), d.whatInstead(ctx, call.Env, args)) + text
+		text = fmt.Sprintf("No files match %s.%s\n", names.Shown(args.Pattern),
+			d.whatInstead(ctx, call.Env, args)) + text
 	}
 	result := tool.Text(text)
 	result.Hint = fmt.Sprintf("Give a narrower pattern, or a directory as %s.", d.word("glob.path"))
@@ -124,7 +126,8 @@ func (d Dialect) whatInstead(ctx context.Context, e env.Environment, args globAr
 	case strings.Contains("/"+args.Pattern+"/", "/.git/"):
 		return " Files in .git directories are not listed."
 	case meta == len(args.Pattern) && noFile == nil && info.IsDir():
-		return fmt.Sprintf(" It is a directory; to find the files in it, use %s.", names.Shown(strings.TrimSuffix(args.Pattern, "/")+"/**"))
+		return fmt.Sprintf(" It is a directory; to find the files in it, use %s.",
+			names.Shown(strings.TrimSuffix(args.Pattern, "/")+"/**"))
 	case meta == len(args.Pattern) && noFile == nil:
 		return " There is such a file, but .gitignore excludes it."
 	case dir != "" && noDir != nil:

@@ -85,7 +85,9 @@ func (d Dialect) grep(ctx context.Context, call *tool.Call, args grepArgs) (tool
 	found, err := search.Grep(ctx, call.Env, q)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return tool.Result{}, fmt.Errorf("%s does not exist; give an existing file or directory, or leave path out to search the working directory", names.Shown(args.Path))
+		return tool.Result{}, fmt.Errorf(
+			"%s does not exist; give an existing file or directory, or leave path out to search the working directory",
+			names.Shown(args.Path))
 	case err != nil:
 		return tool.Result{}, d.explainPath(ctx, call.Env, args.Path, err)
 	}
@@ -100,7 +102,8 @@ func (d Dialect) grep(ctx context.Context, call *tool.Call, args grepArgs) (tool
 
 // query returns the query for the search engine.
 func (args grepArgs) query() (search.Query, error) {
-	q := search.Query{Pattern: args.Pattern, Path: args.Path, Glob: args.GlobFilter, IgnoreCase: args.CaseInsensitive, Max: min(args.MaxResults, MaxResults)}
+	q := search.Query{Pattern: args.Pattern, Path: args.Path, Glob: args.GlobFilter, IgnoreCase: args.CaseInsensitive,
+		Max: min(args.MaxResults, MaxResults)}
 	switch {
 	case args.Pattern == "":
 		return q, errors.New("pattern is empty; give a regular expression")

@@ -55,7 +55,8 @@ func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (r
 		return result, fmt.Errorf("reading %s: %w", names.Shown(name), err)
 	}
 	if picture.Type(start) == "" {
-		return result, fmt.Errorf("%s is %w; read other files as text, or convert them to an image first", names.Shown(name), ErrNoImage)
+		return result, fmt.Errorf("%s is %w; read other files as text, or convert them to an image first",
+			names.Shown(name), ErrNoImage)
 	}
 	if result, err = d.readImage(r, name); err == nil {
 		result.Seen = whole.seen(ctx, call.Env, name)
@@ -70,7 +71,9 @@ func (d Dialect) readImage(r io.Reader, name string) (tool.Result, error) {
 	}
 	image, err := Image(path.Base(name), data)
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("the image %s is %w; make a smaller copy with %s, and read that", names.Shown(name), err, d.word("shell"))
+		return tool.Result{}, fmt.Errorf("the image %s is %w; make a smaller copy with %s, and read that",
+			names.Shown(name), err, d.word("shell"))
 	}
-	return tool.Result{Content: llm.Parts{llm.Text{Text: fmt.Sprintf("%s (%s, %s)", names.Shown(name), image.MIME, count(len(data), "byte"))}, image}}, nil
+	return tool.Result{Content: llm.Parts{llm.Text{Text: fmt.Sprintf("%s (%s, %s)", names.Shown(name), image.MIME,
+		count(len(data), "byte"))}, image}}, nil
 }

@@ -55,7 +55,8 @@ func (d Dialect) listDir(ctx context.Context, call *tool.Call, args listDirArgs)
 	}
 	for _, pattern := range args.Ignore {
 		if _, err := path.Match(pattern, ""); err != nil {
-			return tool.Result{}, fmt.Errorf("the pattern %q in ignore is not valid: a [ is not closed, or a \\ is at the end; put a \\ before a character that is meant as it is", pattern)
+			return tool.Result{}, fmt.Errorf(
+				"the pattern %q in ignore is not valid: a [ is not closed, or a \\ is at the end; put a \\ before a character that is meant as it is", pattern)
 		}
 	}
 	dir := call.Named(args.Path)

@@ -29,7 +29,8 @@ func TestC9_ListDir(t *testing.T) {
 		want string
 	}{
 		{"one level", object{}, ".git/\n.gitignore (6 bytes)\na/\nb.txt (5 bytes)\nempty/\nlink@\n"},
-		{"two levels", object{"depth": 2}, ".git/\n.gitignore (6 bytes)\na/\n  .hidden (0 bytes)\n  x/\nb.txt (5 bytes)\nempty/\nlink@\n"},
+		{"two levels", object{"depth": 2},
+			".git/\n.gitignore (6 bytes)\na/\n  .hidden (0 bytes)\n  x/\nb.txt (5 bytes)\nempty/\nlink@\n"},
 		{"of a directory", object{"path": "a/", "depth": 10}, ".hidden (0 bytes)\nx/\n  y/\n    z (1 byte)\n"},
 		{"without some", object{"depth": 2, "ignore": []string{".*", "x", "*.txt"}}, "a/\nempty/\nlink@\n"},
 		{"without any", object{"path": "a/x", "ignore": []string{"?"}}, "(ignore leaves out every entry)\n"},
@@ -53,7 +54,8 @@ func TestC9_ListDir(t *testing.T) {
 		t.Error("all of them are listed")
 	}
 	b.put("many/x", "")
-	if out := b.run(ListDir(), object{"path": "many"}); !strings.HasSuffix(out.Content.Text(), "[Only the first 2000 entries are listed; there are more.]\n") {
+	if out := b.run(ListDir(), object{"path": "many"}); !strings.HasSuffix(out.Content.Text(),
+		"[Only the first 2000 entries are listed; there are more.]\n") {
 		t.Error("the end is not told")
 	}
 }

@@ -50,8 +50,10 @@ func TestO1_LostBeforeTheCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := r.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"make"}`}).Run(t.Context(), tool.Call{Env: late{envtest.NewMemory(nil)}, Session: new(tool.Plain)}, nil, nil)
-	if text := o.Model.Text(); !o.IsError || !strings.Contains(text, "was lost before this") || strings.Contains(text, "unknown") || o.Ran.Lost {
+	o := r.Prepare(llm.ToolCall{ID: "1", Name: "shell", Args: `{"command":"make"}`}).Run(t.Context(),
+		tool.Call{Env: late{envtest.NewMemory(nil)}, Session: new(tool.Plain)}, nil, nil)
+	if text := o.Model.Text(); !o.IsError || !strings.Contains(text, "was lost before this") ||
+		strings.Contains(text, "unknown") || o.Ran.Lost {
 		t.Errorf("the result is %s", text)
 	}
 }
@@ -78,12 +80,18 @@ func TestO1_LostConnection(t *testing.T) {
 		want []string
 		not  string
 	}{
-		{coding.Shell(0), `{"command":"make"}`, []string{"half of", "connection to the environment was lost: EOF", "Output up to then is shown above", "is unknown", again}, "exit code"},
-		{coding.ReadFile(), `{"file_path":"a"}`, []string{"open a: the connection to the environment was lost: EOF. " + again}, "unknown"},
-		{coding.WriteFile(), `{"file_path":"b","content":"x"}`, []string{"connection to the environment was lost", unknown, again}, ""},
-		{coding.EditFile(), `{"file_path":"a","old_string":"x","new_string":"y"}`, []string{"connection to the environment was lost", again}, ""},
-		{coding.ApplyPatch(), `{"patch":"*** Begin Patch\n*** Add File: c\n+x\n*** End Patch"}`, []string{"connection to the environment was lost", "is unknown", again}, ""},
-		{coding.Grep(), `{"pattern":"x","path":"a"}`, []string{"connection to the environment was lost", again}, "unknown"},
+		{coding.Shell(0), `{"command":"make"}`, []string{"half of", "connection to the environment was lost: EOF",
+			"Output up to then is shown above", "is unknown", again}, "exit code"},
+		{coding.ReadFile(), `{"file_path":"a"}`,
+			[]string{"open a: the connection to the environment was lost: EOF. " + again}, "unknown"},
+		{coding.WriteFile(), `{"file_path":"b","content":"x"}`, []string{"connection to the environment was lost",
+			unknown, again}, ""},
+		{coding.EditFile(), `{"file_path":"a","old_string":"x","new_string":"y"}`,
+			[]string{"connection to the environment was lost", again}, ""},
+		{coding.ApplyPatch(), `{"patch":"*** Begin Patch\n*** Add File: c\n+x\n*** End Patch"}`,
+			[]string{"connection to the environment was lost", "is unknown", again}, ""},
+		{coding.Grep(), `{"pattern":"x","path":"a"}`, []string{"connection to the environment was lost", again},
+			"unknown"},
 	} {
 		t.Run(tt.tool.Name, func(t *testing.T) {
 			t.Parallel()

@@ -50,9 +50,11 @@ func TestI6_Editor(t *testing.T) {
 	for i := range editsEach {
 		line := fmt.Sprintf("%s %d", name, i)
 		if i%2 == 0 {
-			b.ok(EditFile(), object{"file_path": "list.txt", "old_string": "the end\n", "new_string": line + "\nthe end\n"})
+			b.ok(EditFile(), object{"file_path": "list.txt", "old_string": "the end\n",
+				"new_string": line + "\nthe end\n"})
 		} else {
-			b.ok(ApplyPatch(), object{"patch": "*** Begin Patch\n*** Update File: list.txt\n@@\n+" + line + "\n the end\n*** End Patch"})
+			b.ok(ApplyPatch(), object{"patch": "*** Begin Patch\n*** Update File: list.txt\n@@\n+" + line +
+				"\n the end\n*** End Patch"})
 		}
 	}
 }
@@ -167,8 +169,11 @@ func TestI6_OutsideWriterBetweenReadAndWrite(t *testing.T) {
 		args object
 	}{{EditFile(), edit}, {ApplyPatch(), both}} {
 		for kind, wrap := range map[string]func(b *fixture, meddle func()) env.Environment{
-			"a replacer": func(b *fixture, meddle func()) env.Environment { return &racingEnv{b.env.(*env.Local), meddle} },
-			"plain":      func(b *fixture, meddle func()) env.Environment { return &plainRacingEnv{b.env, meddle} },
+			"a replacer": func(b *fixture, meddle func()) env.Environment {
+				return &racingEnv{b.env.(*env.Local),
+					meddle}
+			},
+			"plain": func(b *fixture, meddle func()) env.Environment { return &plainRacingEnv{b.env, meddle} },
 		} {
 			t.Run(tt.tool.Name+"/"+kind, func(t *testing.T) {
 				b := newFixture(t)
@@ -239,7 +244,8 @@ func TestI6_AFileThatNeverRests(t *testing.T) {
 func TestI6_TwoMakeOneFile(t *testing.T) {
 	b := newFixture(t)
 	b.env = &racingEnv{b.env.(*env.Local), sync.OnceFunc(func() { b.put("f", "theirs\n") })}
-	out := b.runCall(t.Context(), WriteFile(), object{"file_path": "f", "content": "ours\n"}, tool.Call{Session: &filesSession{}})
+	out := b.runCall(t.Context(), WriteFile(), object{"file_path": "f", "content": "ours\n"},
+		tool.Call{Session: &filesSession{}})
 	if got := b.get("f"); !out.IsError || got != "theirs\n" {
 		t.Errorf("%q, and the file is %q", out.Model.Text(), got)
 	}

@@ -77,7 +77,8 @@ func TestC5_EditCorpus(t *testing.T) {
 			content := corpusText(t, c.Content)
 			e := edit{old: c.Old, new: c.New, all: c.ReplaceAll}
 			got, replaced := content, false
-			if m := e.match(content); (Dialect{}).check(e) == nil && (len(m.places) == 1 || len(m.places) > 1 && e.all) {
+			if m := e.match(content); (Dialect{}).check(e) == nil && (len(m.places) == 1 || len(m.places) > 1 &&
+				e.all) {
 				edited, _ := e.apply(content, m.places)
 				got = string(edited)
 				replaced = true
@@ -120,7 +121,8 @@ func checkMatch(t interface{ Fatalf(string, ...any) }, content string, e edit) {
 	}
 	for i, p := range m.places {
 		matched := content[p.start:p.end]
-		if m.how == "" && (toLF(matched) != toLF(e.old) || p.text != toLF(e.new)) || seemsLike(matched) != seemsLike(e.old) {
+		if m.how == "" && (toLF(matched) != toLF(e.old) || p.text != toLF(e.new)) ||
+			seemsLike(matched) != seemsLike(e.old) {
 			t.Fatalf("matched %q and wants %q", matched, p.text)
 		}
 		if !e.all && i > 0 && p.start <= m.places[i-1].start || e.all && i > 0 && p.start < m.places[i-1].end {
@@ -159,7 +161,8 @@ func TestC5_TheRestOfTheFileStaysAsItWas(t *testing.T) {
 				text := func(label string) string {
 					return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, label), "")
 				}
-				checkMatch(t, text("content"), edit{old: text("old"), new: text("new"), all: rapid.Bool().Draw(t, "all")})
+				checkMatch(t, text("content"), edit{old: text("old"), new: text("new"),
+					all: rapid.Bool().Draw(t, "all")})
 			})
 		})
 	}

@@ -68,7 +68,8 @@ func TestI10_NamesAreQuotedInResults(t *testing.T) {
 			t.Errorf("%s(%v) does not quote the name:\n%s", c.tool.Name, c.args, text)
 		}
 		for line := range strings.Lines(text) {
-			if strings.HasPrefix(line, "[Not readable: b]") || strings.HasPrefix(line, ".png") || strings.HasPrefix(line, "out") || strings.HasPrefix(line, "file") {
+			if strings.HasPrefix(line, "[Not readable: b]") || strings.HasPrefix(line, ".png") ||
+				strings.HasPrefix(line, "out") || strings.HasPrefix(line, "file") {
 				t.Errorf("%s(%v) has a line that a name made:\n%s", c.tool.Name, c.args, text)
 			}
 		}
@@ -108,7 +109,8 @@ func TestI10_UnreadableNamesAreQuoted(t *testing.T) {
 		tool tool.Tool
 		args object
 	}{{Grep(), object{"pattern": "x"}}, {Glob(), object{"pattern": "**/*"}}, {ListDir(), object{"depth": 2}}} {
-		if text := b.ok(c.tool, c.args); !strings.Contains(text, `"a\n[forged]"`) || strings.Contains(text, "\n[forged]") {
+		if text := b.ok(c.tool, c.args); !strings.Contains(text, `"a\n[forged]"`) ||
+			strings.Contains(text, "\n[forged]") {
 			t.Errorf("%s:\n%s", c.tool.Name, text)
 		}
 	}

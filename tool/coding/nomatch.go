@@ -29,7 +29,8 @@ func (d Dialect) explainNoMatch(content string, e edit) string {
 	if equal {
 		why = "The same text with other white space is at"
 	}
-	return fmt.Sprintf(" %s %s; copy the text from there, exactly:\n%s", why, lineRange(first+1, last), d.number(fuzzy.Shortened(lines[first:last]), first+1))
+	return fmt.Sprintf(" %s %s; copy the text from there, exactly:\n%s", why, lineRange(first+1, last),
+		d.number(fuzzy.Shortened(lines[first:last]), first+1))
 }
 
 func lineRange(first, last int) string {

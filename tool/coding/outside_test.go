@@ -22,7 +22,8 @@ type outside struct {
 func newOutside(t *testing.T) outside {
 	dir := t.TempDir()
 	root := filepath.Join(dir, "root")
-	for name, content := range map[string]string{"secret": "one\n", "beside/secret": "one\n", "root/a": "one\n", "root/d/a": "one\n"} {
+	for name, content := range map[string]string{"secret": "one\n", "beside/secret": "one\n", "root/a": "one\n",
+		"root/d/a": "one\n"} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -31,7 +32,8 @@ func newOutside(t *testing.T) outside {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"up": "..", "d/file": "../../secret", "absolute": filepath.Join(dir, "beside"), "new": "../fresh", "loop": "loop"} {
+	for link, to := range map[string]string{"up": "..", "d/file": "../../secret", "absolute": filepath.Join(dir,
+		"beside"), "new": "../fresh", "loop": "loop"} {
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
 			t.Skipf("no links here: %v", err)
 		}
@@ -74,8 +76,10 @@ func (o outside) files() map[string]string {
 // For any path, edit_file, write_file and apply_patch write inside the root or not at all, and do
 // not panic.
 func FuzzD2_NothingIsWrittenOutside(f *testing.F) {
-	for _, name := range []string{"a", "./d//../a", "../secret", "up/secret", "d/file", "d/../../secret", "absolute/secret", "new", "new/x", "loop", "", ".", "..", "/",
-		"$DIR/secret", "$DIR/root/../secret", "$DIR/root/a", "$DIR/root/up/root/up/secret", "..\\secret", "a/", "a/b", "up", "-", "~/x", "x\x00y", "\xff"} {
+	for _, name := range []string{"a", "./d//../a", "../secret", "up/secret", "d/file", "d/../../secret",
+		"absolute/secret", "new", "new/x", "loop", "", ".", "..", "/",
+		"$DIR/secret", "$DIR/root/../secret", "$DIR/root/a", "$DIR/root/up/root/up/secret", "..\\secret", "a/", "a/b",
+		"up", "-", "~/x", "x\x00y", "\xff"} {
 		f.Add(name, ".")
 		f.Add("secret", name)
 	}
@@ -83,13 +87,15 @@ func FuzzD2_NothingIsWrittenOutside(f *testing.F) {
 		o := newOutside(t)
 		before := o.files()
 		name, dir = strings.ReplaceAll(name, "$DIR", o.dir), strings.ReplaceAll(dir, "$DIR", o.dir)
-		if filepath.IsAbs(name) && !strings.HasPrefix(name, o.dir) || filepath.IsAbs(dir) && !strings.HasPrefix(dir, o.dir) {
+		if filepath.IsAbs(name) && !strings.HasPrefix(name, o.dir) || filepath.IsAbs(dir) &&
+			!strings.HasPrefix(dir, o.dir) {
 			t.Skip("another place of this machine")
 		}
 		update := "*** Begin Patch\n*** Update File: " + name + "\n-one\n+two\n*** End Patch\n"
 		move := "*** Begin Patch\n*** Update File: a\n*** Move to: " + name + "\n-one\n+two\n*** End Patch\n"
 		add := "*** Begin Patch\n*** Add File: " + name + "\n+two\n*** End Patch\n"
-		for _, patch := range []string{update, move, add, strings.ReplaceAll(update, "Update File: "+name+"\n-one\n+two", "Delete File: "+name)} {
+		for _, patch := range []string{update, move, add,
+			strings.ReplaceAll(update, "Update File: "+name+"\n-one\n+two", "Delete File: "+name)} {
 			o.run(ApplyPatch(), object{"patch": patch})
 			o.run(ApplyPatch(), object{"patch": "cd '" + dir + "' && apply_patch <<'EOF'\n" + patch + "EOF\n"})
 		}

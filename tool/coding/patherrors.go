@@ -36,7 +36,8 @@ func (d Dialect) explainOpen(ctx context.Context, e env.Environment, name string
 		return d.explainMissing(ctx, e, name)
 	}
 	if info, statErr := e.Stat(ctx, name); statErr == nil && info.IsDir() {
-		return fmt.Errorf("%s is a directory, not a file; %s, and read one of its files", names.Shown(name), d.howToList())
+		return fmt.Errorf("%s is a directory, not a file; %s, and read one of its files", names.Shown(name),
+			d.howToList())
 	}
 	return d.explainPath(ctx, e, name, err)
 }
@@ -52,7 +53,8 @@ func (d Dialect) explainPath(ctx context.Context, e env.Environment, name string
 	if errors.Is(err, syscall.ENOTDIR) {
 		for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
 			if info, statErr := e.Stat(ctx, dir); statErr == nil && !info.IsDir() {
-				return fmt.Errorf("%s cannot be there, because %s is a file, not a directory; check the path", names.Shown(name), names.Shown(dir))
+				return fmt.Errorf("%s cannot be there, because %s is a file, not a directory; check the path",
+					names.Shown(name), names.Shown(dir))
 			}
 		}
 	}
@@ -65,7 +67,8 @@ func (d Dialect) explainMissing(ctx context.Context, e env.Environment, name str
 	near, err := similarNames(ctx, e, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s does not exist, and neither does its directory %s; %s", names.Shown(name), names.Shown(path.Dir(name)), d.howToFind())
+		return fmt.Errorf("%s does not exist, and neither does its directory %s; %s", names.Shown(name),
+			names.Shown(path.Dir(name)), d.howToFind())
 	case err != nil:
 		return fmt.Errorf("%s does not exist; check the path, or %s", names.Shown(name), d.howToFind())
 	case len(near) == 0:
@@ -124,7 +127,8 @@ func CheckDir(ctx context.Context, e env.Environment, dir, parameter string) err
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("the directory %s does not exist; give an existing one as %s, or leave it out to run the command in the working directory", names.Shown(dir), parameter)
 	case err == nil && !info.IsDir():
-		return fmt.Errorf("%s is a file; give a directory as %s, such as the one that contains it", names.Shown(dir), parameter)
+		return fmt.Errorf("%s is a file; give a directory as %s, such as the one that contains it", names.Shown(dir),
+			parameter)
 	}
 	return nil // an environment may confine files to a directory and not commands
 }

@@ -6,7 +6,8 @@ func TestE2_UpdatePlan(t *testing.T) {
 	b := newFixture(t)
 	step := func(text, status string) object { return object{"step": text, "status": status} }
 	plan := func(steps ...object) object { return object{"explanation": "why", "plan": steps} }
-	if got := b.ok(UpdatePlan(), plan(step("look", "completed"), step("change", "in_progress"), step("test", "pending"))); got != "Plan updated" {
+	if got := b.ok(UpdatePlan(), plan(step("look", "completed"), step("change", "in_progress"),
+		step("test", "pending"))); got != "Plan updated" {
 		t.Errorf("%q", got)
 	}
 	b.fails(UpdatePlan(), plan(), "plan")

@@ -38,7 +38,8 @@ func Process() tool.Tool { return Dialect{}.Process() }
 func (d Dialect) Process() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "process",
-		Description: "Works with a process that " + d.word("shell") + " started in the background or left running: reads what it has printed since the last time, " +
+		Description: "Works with a process that " + d.word("shell") +
+			" started in the background or left running: reads what it has printed since the last time, " +
 			"writes to its input, or kills it.",
 		Parameters: schema("process"),
 	}, d.process)
@@ -48,7 +49,8 @@ func (d Dialect) Process() tool.Tool {
 		if args.Action == "" || args.Action == actionRead {
 			return tool.Access{Effect: tool.ReadOnly}
 		}
-		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("process %s: %s %q", args.ID, args.Action, args.Input),
+		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("process %s: %s %q", args.ID, args.Action,
+			args.Input),
 			Ends: args.Action == actionKill}
 	})
 }
@@ -56,13 +58,15 @@ func (d Dialect) Process() tool.Tool {
 func (d Dialect) process(ctx context.Context, call *tool.Call, args processArgs) (tool.Result, error) {
 	table := call.Processes()
 	if table == nil {
-		return tool.Result{}, fmt.Errorf("nothing can run in the background here; run the command with %s, and wait for its end", d.word("shell"))
+		return tool.Result{}, fmt.Errorf(
+			"nothing can run in the background here; run the command with %s, and wait for its end", d.word("shell"))
 	}
 	if args.WaitMS < 0 {
 		return tool.Result{}, fmt.Errorf("wait_ms is %d; it must be 0 or more", args.WaitMS)
 	}
 	if args.Input != "" && args.Action != actionWrite {
-		return tool.Result{}, fmt.Errorf("input goes with the action %s only; set action to %[1]s, or leave input out", actionWrite)
+		return tool.Result{}, fmt.Errorf("input goes with the action %s only; set action to %[1]s, or leave input out",
+			actionWrite)
 	}
 	wait := time.Duration(min(args.WaitMS, env.MaxTimeout.Milliseconds())) * time.Millisecond
 	switch args.Action {
@@ -87,7 +91,8 @@ func (d Dialect) process(ctx context.Context, call *tool.Call, args processArgs)
 			return tool.Result{}, err
 		}
 	default:
-		return tool.Result{}, fmt.Errorf("there is no action %q; use %s, %s, %s or %s", args.Action, actionRead, actionWrite, actionEndInput, actionKill)
+		return tool.Result{}, fmt.Errorf("there is no action %q; use %s, %s, %s or %s", args.Action, actionRead,
+			actionWrite, actionEndInput, actionKill)
 	}
 	result, err := table.Read(ctx, args.ID, wait)
 	if err != nil {

@@ -48,7 +48,8 @@ func withProcesses(t *testing.T, b *fixture) (*processSession, func(tl tool.Tool
 			t.Fatal(err)
 		}
 		calls++
-		out := registry.Run(context.Background(), llm.ToolCall{ID: fmt.Sprintf("c%d", calls), Name: tl.Name, Args: string(text)},
+		out := registry.Run(context.Background(), llm.ToolCall{ID: fmt.Sprintf("c%d", calls), Name: tl.Name,
+			Args: string(text)},
 			tool.Call{Env: b.env, Session: h}, nil)
 		if out.Panic != "" {
 			t.Fatal(out.Panic)
@@ -66,7 +67,8 @@ func TestC7_BackgroundProcessIsReadWrittenAndKilled(t *testing.T) {
 	for n := 0; n < 100 && !strings.Contains(text, "ready\n"); n++ { // a result does not wait long for output
 		text += run(Process(), object{"id": "7"}).Model.Text()
 	}
-	if started.IsError || !strings.Contains(text, "process 7") || !strings.Contains(text, "ready\n[Process 7 is running.]") {
+	if started.IsError || !strings.Contains(text, "process 7") ||
+		!strings.Contains(text, "ready\n[Process 7 is running.]") {
 		t.Fatalf("%s", text)
 	}
 	for _, c := range []struct {
@@ -120,7 +122,8 @@ func TestC7_InterruptedStartNamesTheProcess(t *testing.T) {
 	if got := out.Model.Text(); !out.IsError || !strings.Contains(got, "process 7 was started") {
 		t.Errorf("%s", got)
 	}
-	if got := run(Process(), object{"id": "7", "action": "kill"}).Model.Text(); !strings.HasSuffix(got, "[Process 7 has ended, killed by SIGTERM.]") {
+	if got := run(Process(), object{"id": "7", "action": "kill"}).Model.Text(); !strings.HasSuffix(got,
+		"[Process 7 has ended, killed by SIGTERM.]") {
 		t.Errorf("%s", got)
 	}
 }
@@ -142,7 +145,8 @@ func TestC7_BackgroundProcessIsWaitedFor(t *testing.T) {
 func TestC7_ProcessRefusals(t *testing.T) {
 	b := newFixture(t)
 	_, run := withProcesses(t, b)
-	b.fails(sh(), object{"command": "true", "run_in_background": true}, "nothing can run in the background here; run the command without run_in_background")
+	b.fails(sh(), object{"command": "true", "run_in_background": true},
+		"nothing can run in the background here; run the command without run_in_background")
 	b.fails(Process(), object{"id": "1"}, "nothing can run in the background here")
 	fails := func(args object, want string) {
 		t.Helper()
@@ -165,16 +169,19 @@ func TestC7_WhatACommandLeavesRunningDiesWithTheSession(t *testing.T) {
 	b := newFixture(t)
 	h, run := withProcesses(t, b)
 	out := run(sh(), object{"command": "(trap '' HUP; exec sleep 600) >/dev/null 2>&1 & echo $! > pid; echo started"})
-	if text := out.Model.Text(); out.IsError || !strings.Contains(text, "left processes running") || !strings.Contains(text, "by the id 7") {
+	if text := out.Model.Text(); out.IsError || !strings.Contains(text, "left processes running") ||
+		!strings.Contains(text, "by the id 7") {
 		t.Fatalf("%s", text)
 	}
 	if err := h.processes.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if left := b.run(sh(), object{"command": "ps -o stat= -p $(cat pid) | grep -v Z"}); !left.IsError { // a zombie waits for process 1
+	// a zombie waits for process 1
+	if left := b.run(sh(), object{"command": "ps -o stat= -p $(cat pid) | grep -v Z"}); !left.IsError {
 		t.Errorf("it is still there: %s", left.Model.Text())
 	}
-	if out := run(sh(), object{"command": "true", "run_in_background": true}); !out.IsError || !strings.Contains(out.Model.Text(), "the session has ended") {
+	if out := run(sh(), object{"command": "true", "run_in_background": true}); !out.IsError ||
+		!strings.Contains(out.Model.Text(), "the session has ended") {
 		t.Errorf("a closed table starts commands: %s", out.Model.Text())
 	}
 }
@@ -209,7 +216,8 @@ func TestC7_AProcessThatReadsNothingDoesNotHoldTheCall(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if err := h.processes.Write(ctx, id, strings.Repeat("x", 1<<20)); err == nil || !strings.Contains(err.Error(), "does not read its input") {
+	if err := h.processes.Write(ctx, id, strings.Repeat("x", 1<<20)); err == nil || !strings.Contains(err.Error(),
+		"does not read its input") {
 		t.Error(err)
 	}
 }
@@ -221,8 +229,10 @@ func TestD5_LongOutputIsKeptAsItCame(t *testing.T) {
 	b := newFixture(t)
 	h, run := withProcesses(t, b)
 	for name, lines := range map[string]int{"short, in memory": 500, "long, spooled at once": 50_000} {
-		out := run(sh(), object{"command": fmt.Sprintf(`i=1; while [ $i -le %d ]; do printf '\033[31mline %%d\033[0m\n' $i; i=$((i + 1)); done`, lines)})
-		if !out.Truncated || out.OutputRef == "" || strings.Contains(out.Model.Text(), "\x1b") || !strings.Contains(out.Model.Text(), out.OutputRef) {
+		out := run(sh(), object{"command": fmt.Sprintf(
+			`i=1; while [ $i -le %d ]; do printf '\033[31mline %%d\033[0m\n' $i; i=$((i + 1)); done`, lines)})
+		if !out.Truncated || out.OutputRef == "" || strings.Contains(out.Model.Text(), "\x1b") ||
+			!strings.Contains(out.Model.Text(), out.OutputRef) {
 			t.Fatalf("%s: ref %q, truncated %v: %.300s", name, out.OutputRef, out.Truncated, out.Model.Text())
 		}
 		r, err := h.outputs.Open(out.OutputRef)
@@ -237,7 +247,8 @@ func TestD5_LongOutputIsKeptAsItCame(t *testing.T) {
 			t.Error(err)
 		}
 		last := run(ReadOutput(), object{"id": out.OutputRef, "pattern": fmt.Sprintf("^line %d$", lines)})
-		if want := fmt.Sprintf("%d | line %d\n", lines, lines); last.IsError || !strings.HasSuffix(last.Model.Text(), want) {
+		if want := fmt.Sprintf("%d | line %d\n", lines, lines); last.IsError || !strings.HasSuffix(last.Model.Text(),
+			want) {
 			t.Errorf("%s: %q, want %q", name, last.Model.Text(), want)
 		}
 	}

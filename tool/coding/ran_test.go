@@ -68,7 +68,8 @@ func TestJ4_ShellRan(t *testing.T) {
 	if out.Ran == nil || out.Ran.Exit == nil || out.Ran.Exit.Signal == "" {
 		t.Fatalf("the time is over: %+v", out.Ran)
 	}
-	ranIs(t, "the time is over", out, tool.Ran{Exit: killedBy(out.Ran.Exit.Signal), TimedOut: time.Second, Bytes: 2, Lines: 1})
+	ranIs(t, "the time is over", out, tool.Ran{Exit: killedBy(out.Ran.Exit.Signal), TimedOut: time.Second, Bytes: 2,
+		Lines: 1})
 }
 
 // A result has the beginning and the end of a long output, and Ran has its size.
@@ -76,14 +77,16 @@ func TestJ4_ShellRanLongOutput(t *testing.T) {
 	b := newFixture(t)
 	out := b.run(sh(), object{"command": "seq 1 1000000"})
 	const bytes = 6888896
-	ranIs(t, "seq", out, tool.Ran{Exit: exited(0), Bytes: bytes, Lines: 1_000_000, Omitted: bytes - int64(len(out.Content.Text()))})
+	ranIs(t, "seq", out, tool.Ran{Exit: exited(0), Bytes: bytes, Lines: 1_000_000,
+		Omitted: bytes - int64(len(out.Content.Text()))})
 }
 
 func TestJ4_ShellRanInterrupted(t *testing.T) {
 	b := newFixture(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	out := b.runCall(ctx, sh(), object{"command": "echo a; exec sleep 600"}, tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }})
+	out := b.runCall(ctx, sh(), object{"command": "echo a; exec sleep 600"},
+		tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }})
 	if out.Ran == nil || out.Ran.Exit == nil || out.Ran.Exit.Signal == "" {
 		t.Fatalf("%+v", out.Ran)
 	}
@@ -113,9 +116,11 @@ func TestJ4_InterruptedAndEnded(t *testing.T) {
 	b.env = local
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	out := b.runCall(ctx, sh(), object{"command": "trap 'exit 3' TERM; echo a; while :; do sleep 0.02; done"}, tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }})
+	out := b.runCall(ctx, sh(), object{"command": "trap 'exit 3' TERM; echo a; while :; do sleep 0.02; done"},
+		tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }})
 	// The shell may say that what it ran was terminated.
-	if got := out.Model.Text(); !strings.HasSuffix(got, "\n[ERROR: The command was interrupted and ended with exit code 3. Output up to then is shown above.]") {
+	if got := out.Model.Text(); !strings.HasSuffix(got,
+		"\n[ERROR: The command was interrupted and ended with exit code 3. Output up to then is shown above.]") {
 		t.Errorf("%q: %+v", got, out.Ran.Exit)
 	}
 }

@@ -84,9 +84,12 @@ func (d Dialect) readStarted(ctx context.Context, r *bufio.Reader, args readFile
 	case picture.Type(start) != "":
 		return d.readImage(r, args.FilePath)
 	case isUTF16(start):
-		return result, fmt.Errorf("%s is text in UTF-16, which this tool does not read; convert it with %s and `iconv -f UTF-16 -t UTF-8`", names.Shown(args.FilePath), d.word("shell"))
+		return result, fmt.Errorf(
+			"%s is text in UTF-16, which this tool does not read; convert it with %s and `iconv -f UTF-16 -t UTF-8`",
+			names.Shown(args.FilePath), d.word("shell"))
 	case bytes.IndexByte(start, 0) >= 0:
-		return result, fmt.Errorf("%s is a binary file and cannot be shown as text; look into it with %s and programs such as file, xxd or strings", names.Shown(args.FilePath), d.word("shell"))
+		return result, fmt.Errorf(
+			"%s is a binary file and cannot be shown as text; look into it with %s and programs such as file, xxd or strings", names.Shown(args.FilePath), d.word("shell"))
 	case len(start) == 0 && err != nil && isEOF(err):
 		return tool.Text("(the file is empty)"), nil
 	}
@@ -103,17 +106,21 @@ func (d Dialect) readText(ctx context.Context, r *bufio.Reader, args readFileArg
 	case err != nil:
 		return tool.Result{}, fmt.Errorf("reading %s: %w", names.Shown(args.FilePath), err)
 	case len(x.lines) == 0:
-		return tool.Result{}, fmt.Errorf("%s %d is past the end of %s, which has %s; choose one from 1 to %d", d.word("read_file.offset"), first, names.Shown(args.FilePath), count(x.total, "line"), x.total)
+		return tool.Result{}, fmt.Errorf("%s %d is past the end of %s, which has %s; choose one from 1 to %d",
+			d.word("read_file.offset"), first, names.Shown(args.FilePath), count(x.total, "line"), x.total)
 	}
 	text := d.number(x.lines, first)
 	next := first + len(x.lines)
 	switch {
 	case x.full:
-		text += fmt.Sprintf("\n[The result is full after line %d; the file goes on. Use %s %d to read on.]", next-1, d.word("read_file.offset"), next)
+		text += fmt.Sprintf("\n[The result is full after line %d; the file goes on. Use %s %d to read on.]", next-1,
+			d.word("read_file.offset"), next)
 	case x.more:
-		text += fmt.Sprintf("\n[Lines %d to %d are shown; the file goes on. Use %s %d to read on.]", first, next-1, d.word("read_file.offset"), next)
+		text += fmt.Sprintf("\n[Lines %d to %d are shown; the file goes on. Use %s %d to read on.]", first, next-1,
+			d.word("read_file.offset"), next)
 	}
 	result := tool.Text(text)
-	result.Hint = fmt.Sprintf("Use %s and %s to read the missing lines.", d.word("read_file.offset"), d.word("read_file.limit"))
+	result.Hint = fmt.Sprintf("Use %s and %s to read the missing lines.", d.word("read_file.offset"),
+		d.word("read_file.limit"))
 	return result, nil
 }

@@ -72,7 +72,8 @@ func TestC3_SparseFileIsNotReadOn(t *testing.T) {
 	m := &metered{Environment: b.env}
 	b.env = m
 	text := b.ok(ReadFile(), object{"file_path": "text", "offset": sparseLines - 9, "limit": 10})
-	if size := int64(len(counted(sparseLines))); !strings.Contains(text, "100000 | text 100000\n") || m.read > size+2*readBuffer {
+	if size := int64(len(counted(sparseLines))); !strings.Contains(text, "100000 | text 100000\n") ||
+		m.read > size+2*readBuffer {
 		t.Errorf("%d bytes read of a file whose text has %d; %q", m.read, size, text)
 	}
 	m.read = 0
@@ -122,7 +123,8 @@ func TestC3_SparseLineEndsWithItsContext(t *testing.T) {
 			}
 			b.env = m
 			o := b.runCall(ctx, ReadFile(), object{"file_path": "huge", "offset": offset, "limit": 1}, tool.Call{})
-			if !o.IsError || !strings.Contains(o.Model.Text(), context.Canceled.Error()) || m.read > enough+2*readBuffer {
+			if !o.IsError || !strings.Contains(o.Model.Text(), context.Canceled.Error()) ||
+				m.read > enough+2*readBuffer {
 				t.Errorf("error %v after %d bytes: %q", o.IsError, m.read, o.Model.Text())
 			}
 		})
@@ -154,10 +156,12 @@ func TestC3_SparsePeakMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	limit := int64(8 << 20) // 100 KB of the long line, copies of it, and 4 MiB of garbage before a collection
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race",
+		Value: "true"}) {
 		limit *= 4 // the race detector needs more memory
 	}
-	t.Logf("reading a file of 10 GiB, and one of %d MiB to its end, cost %.1f MiB at the peak", *sparseMiB, float64(grown)/(1<<20))
+	t.Logf("reading a file of 10 GiB, and one of %d MiB to its end, cost %.1f MiB at the peak", *sparseMiB,
+		float64(grown)/(1<<20))
 	if grown > limit {
 		t.Errorf("%d bytes more at the peak, want at most %d", grown, limit)
 	}
@@ -174,15 +178,18 @@ func readSparse(t *testing.T) int64 {
 	b.ok(ReadFile(), object{"file_path": "warm"})
 	debug.FreeOSMemory() // memory used for creating the files does not count
 	before := memory(t, "VmRSS")
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // proc_pid_clear_refs(5): the peak starts anew
+	// proc_pid_clear_refs(5): the peak starts anew
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 		t.Fatal(err)
 	}
 	b.ok(ReadFile(), object{"file_path": "huge", "offset": sparseLines - 9, "limit": 10})
 	line := b.ok(ReadFile(), object{"file_path": "to the end", "offset": sparseLines + 1})
-	if rest := size - int64(len(counted(sparseLines))) - shownOfDense; !strings.Contains(line, fmt.Sprintf("goes on for %d more bytes", rest)) {
+	if rest := size - int64(len(counted(sparseLines))) - shownOfDense; !strings.Contains(line,
+		fmt.Sprintf("goes on for %d more bytes", rest)) {
 		t.Errorf("the line does not say that it goes on for %d bytes: %q", rest, line[max(len(line)-200, 0):])
 	}
-	b.fails(ReadFile(), object{"file_path": "to the end", "offset": sparseLines + 2}, fmt.Sprintf("%d lines", sparseLines+1))
+	b.fails(ReadFile(), object{"file_path": "to the end", "offset": sparseLines + 2},
+		fmt.Sprintf("%d lines", sparseLines+1))
 	return memory(t, "VmHWM") - before
 }
 

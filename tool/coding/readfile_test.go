@@ -46,10 +46,12 @@ func TestC3_Lines(t *testing.T) {
 		{"crlf", object{"file_path": "crlf"}, "  1 | a\n  2 | b\n"},
 		{"bom", object{"file_path": "bom"}, "  1 | a\n  2 | b\n"},
 		{"offset", object{"file_path": "three", "offset": 3}, "  3 | \tc\n"},
-		{"limit", object{"file_path": "three", "limit": 1}, "  1 | a\n\n[Lines 1 to 1 are shown; the file goes on. Use offset 2 to read on.]"},
+		{"limit", object{"file_path": "three", "limit": 1},
+			"  1 | a\n\n[Lines 1 to 1 are shown; the file goes on. Use offset 2 to read on.]"},
 		{"offset and limit", object{"file_path": "long", "offset": 999, "limit": 2},
 			" 999 | text 999\n1000 | text 1000\n\n[Lines 999 to 1000 are shown; the file goes on. Use offset 1001 to read on.]"},
-		{"up to the end", object{"file_path": "long", "offset": 2999, "limit": 2}, "2999 | text 2999\n3000 | text 3000\n"},
+		{"up to the end", object{"file_path": "long", "offset": 2999, "limit": 2},
+			"2999 | text 2999\n3000 | text 3000\n"},
 		{"an absolute path", object{"file_path": filepath.ToSlash(b.dir) + "/open"}, "  1 | a\n  2 | b\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,7 +66,8 @@ func TestC3_DefaultLimitIs2000Lines(t *testing.T) {
 	b := newFixture(t)
 	b.put("long", counted(2001))
 	text := b.ok(ReadFile(), object{"file_path": "long"})
-	if !strings.Contains(text, "\n2000 | text 2000\n") || strings.Contains(text, "2001 |") || !strings.Contains(text, "Use offset 2001") {
+	if !strings.Contains(text, "\n2000 | text 2000\n") || strings.Contains(text, "2001 |") ||
+		!strings.Contains(text, "Use offset 2001") {
 		t.Errorf("%q", text[len(text)-200:])
 	}
 }
@@ -132,7 +135,8 @@ func TestC3_LongLineIsCutAndSaysSo(t *testing.T) {
 	b.put("min.js", "x x"+strings.Repeat("ä ", maxLineBytes)+"\nnext\n")
 	o := b.run(ReadFile(), object{"file_path": "min.js"})
 	text := o.Content.Text()
-	if want := fmt.Sprintf("[... the line goes on for %d more bytes]\n  2 | next\n", 2*maxLineBytes+4); !strings.HasSuffix(text, want) {
+	if want := fmt.Sprintf("[... the line goes on for %d more bytes]\n  2 | next\n",
+		2*maxLineBytes+4); !strings.HasSuffix(text, want) {
 		t.Errorf("%q", text[len(text)-100:])
 	}
 	if strings.ContainsRune(text, '\uFFFD') {
@@ -166,7 +170,8 @@ func TestC3_AnswerIsBounded(t *testing.T) {
 	b.put("wide", strings.Repeat(line, 3*maxReadBytes/len(line)))
 	o := b.run(ReadFile(), object{"file_path": "wide", "limit": 1_000_000})
 	text := o.Content.Text()
-	if len(text) > 2*maxReadBytes || !strings.Contains(text[len(text)-200:], "The result is full after line 4096; the file goes on. Use offset 4097") {
+	if len(text) > 2*maxReadBytes || !strings.Contains(text[len(text)-200:],
+		"The result is full after line 4096; the file goes on. Use offset 4097") {
 		t.Errorf("%d bytes: %q", len(text), text[len(text)-200:])
 	}
 }
@@ -187,7 +192,8 @@ func TestC3_ReadingEndsWithItsContext(t *testing.T) {
 // TestC3_LinesAreThoseOfTheFile compares the lines with those of the whole text, split.
 func TestC3_LinesAreThoseOfTheFile(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
-		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"\n", "\r\n", "a", "bcdefghij", "\r", strings.Repeat("x", 40)}), 1, 40).Draw(t, "text"), "")
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"\n", "\r\n", "a", "bcdefghij", "\r",
+			strings.Repeat("x", 40)}), 1, 40).Draw(t, "text"), "")
 		first := rapid.IntRange(1, 20).Draw(t, "first")
 		limit := rapid.IntRange(1, 20).Draw(t, "limit")
 		all := strings.SplitAfter(text, "\n")
@@ -204,7 +210,8 @@ func TestC3_LinesAreThoseOfTheFile(t *testing.T) {
 		}
 		want.more = first-1+limit < len(all)
 		// With a small buffer, lines and skips cross its end.
-		got, err := readLines(context.Background(), bufio.NewReaderSize(piecemeal{strings.NewReader(text)}, 16), first, limit)
+		got, err := readLines(context.Background(), bufio.NewReaderSize(piecemeal{strings.NewReader(text)}, 16), first,
+			limit)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -103,7 +103,8 @@ func (d Dialect) readManyFiles(ctx context.Context, call *tool.Call, args readMa
 		fmt.Fprintf(&b, "--- %s ---\n%s", names.Shown(name), text)
 	}
 	if b.Len() == 0 {
-		return tool.Result{}, fmt.Errorf("no file could be read.\n%s", strings.Join(append(m.notes, "Find files with glob."), "\n"))
+		return tool.Result{}, fmt.Errorf("no file could be read.\n%s",
+			strings.Join(append(m.notes, "Find files with glob."), "\n"))
 	}
 	for _, n := range m.notes {
 		fmt.Fprintf(&b, "[%s]\n", n)
@@ -185,7 +186,8 @@ func (m *manyFiles) remove(ctx context.Context, e env.Environment, pattern strin
 }
 
 // numberedText returns a file's lines with their numbers.
-func (d Dialect) numberedText(ctx context.Context, e env.Environment, name string) (text string, seen []tool.Seen, err error) {
+func (d Dialect) numberedText(ctx context.Context, e env.Environment, name string) (text string, seen []tool.Seen,
+	err error) {
 	f, err := e.Open(ctx, name)
 	if err != nil {
 		return "", nil, err
@@ -206,7 +208,8 @@ func (d Dialect) numberedText(ctx context.Context, e env.Environment, name strin
 	}
 	text = d.number(x.lines, 1)
 	if x.more {
-		text += fmt.Sprintf("[The file goes on after line %d; use read_file with offset %d to read on.]\n", len(x.lines), len(x.lines)+1)
+		text += fmt.Sprintf("[The file goes on after line %d; use read_file with offset %d to read on.]\n",
+			len(x.lines), len(x.lines)+1)
 	}
 	seen = whole.seen(ctx, e, name)
 	if whole.text.broken || whole.end && whole.text.invalid() {

@@ -23,12 +23,15 @@ func TestC9_ReadManyFiles(t *testing.T) {
 		args object
 		want string
 	}{
-		{"files, as they are named, once", object{"paths": []string{"src/b.go", "a.go", "./a.go"}}, "--- src/b.go ---\n  1 | three\n--- a.go ---\n  1 | one\n  2 | two\n"},
+		{"files, as they are named, once", object{"paths": []string{"src/b.go", "a.go", "./a.go"}},
+			"--- src/b.go ---\n  1 | three\n--- a.go ---\n  1 | one\n  2 | two\n"},
 		{"a directory, by name, without what is ignored", object{"paths": []string{"src"}},
 			"--- src/b.go ---\n  1 | three\n--- src/b_test.go ---\n  1 | four\n--- src/empty ---\n(the file is empty)\n"},
-		{"a pattern, and what is left out", object{"paths": []string{"**/b*.go"}, "exclude": []string{"**/*_test.go"}}, "--- src/b.go ---\n  1 | three\n"},
+		{"a pattern, and what is left out", object{"paths": []string{"**/b*.go"}, "exclude": []string{"**/*_test.go"}},
+			"--- src/b.go ---\n  1 | three\n"},
 		{"a file that looks like a pattern", object{"paths": []string{"odd[1].go"}}, "--- odd[1].go ---\n  1 | odd\n"},
-		{"an ignored file that is named", object{"paths": []string{"src/skip.log"}}, "--- src/skip.log ---\n  1 | log\n"},
+		{"an ignored file that is named", object{"paths": []string{"src/skip.log"}},
+			"--- src/skip.log ---\n  1 | log\n"},
 		{"what cannot be read is told", object{"paths": []string{"a.go", "bin", "b.go", "*.rs"}},
 			"--- a.go ---\n  1 | one\n  2 | two\n[b.go does not exist; did you mean a.go?]\n[*.rs: there are no such files]\n" +
 				"[bin: is not a text file; read_file reads images, and says more about other files]\n"},
@@ -40,7 +43,8 @@ func TestC9_ReadManyFiles(t *testing.T) {
 		})
 	}
 	b.fails(ReadManyFiles(), object{"paths": []string{}}, "paths is empty")
-	b.fails(ReadManyFiles(), object{"paths": []string{"nowhere/x", "*.rs"}}, "no file could be read", "nowhere/x does not exist", "*.rs: there are no such files", "glob")
+	b.fails(ReadManyFiles(), object{"paths": []string{"nowhere/x", "*.rs"}}, "no file could be read",
+		"nowhere/x does not exist", "*.rs: there are no such files", "glob")
 	b.fails(ReadManyFiles(), object{"paths": []string{"a["}}, "glob pattern")
 }
 
@@ -49,7 +53,8 @@ func TestC9_ReadManyFilesIsBounded(t *testing.T) {
 	for i := range maxManyFiles + 5 {
 		b.put(fmt.Sprintf("many/%03d", i), "x\n")
 	}
-	if text := b.run(ReadManyFiles(), object{"paths": []string{"many"}}).Content.Text(); !strings.HasSuffix(text, "--- many/099 ---\n  1 | x\n[5 more files were not read, from many/100 on: name fewer at once]\n") {
+	if text := b.run(ReadManyFiles(), object{"paths": []string{"many"}}).Content.Text(); !strings.HasSuffix(text,
+		"--- many/099 ---\n  1 | x\n[5 more files were not read, from many/100 on: name fewer at once]\n") {
 		t.Errorf("it ends %q", text[max(0, len(text)-200):])
 	}
 	b.put("big/1", counted(defaultReadLines+1))

@@ -48,13 +48,15 @@ func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool
 	}
 	match, err := regexp.Compile(args.Pattern)
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("the pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that are meant as they are", err)
+		return tool.Result{}, fmt.Errorf(
+			"the pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that are meant as they are", err)
 	}
 	switch {
 	case args.ID != "" && args.Turns != "":
 		return tool.Result{}, errors.New("give an id or turns, not both")
 	case args.ID == "" && args.Turns == "" && args.Pattern == "":
-		return tool.Result{}, errors.New("give the id of an output, the turns to read, or a pattern to search all replaced turns")
+		return tool.Result{}, errors.New(
+			"give the id of an output, the turns to read, or a pattern to search all replaced turns")
 	case args.ID == "":
 		return readTurns(ctx, call, args, match)
 	}
@@ -63,7 +65,9 @@ func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool
 	}
 	r, err := call.Session.Outputs().Open(args.ID)
 	if errors.Is(err, tool.ErrNoOutput) {
-		return tool.Result{}, fmt.Errorf("there is no output %q in this session, or it was lost when the session was resumed; run the call again", args.ID)
+		return tool.Result{}, fmt.Errorf(
+			"there is no output %q in this session, or it was lost when the session was resumed; run the call again",
+			args.ID)
 	} else if err != nil {
 		return tool.Result{}, err
 	}

@@ -28,7 +28,8 @@ func TestA17_ReadOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(name, args string) (string, bool) {
-		o := registry.Run(context.Background(), llm.ToolCall{ID: "call_7", Name: name, Args: args}, tool.Call{Env: b.env, Session: s}, nil)
+		o := registry.Run(context.Background(), llm.ToolCall{ID: "call_7", Name: name, Args: args},
+			tool.Call{Env: b.env, Session: s}, nil)
 		return o.Model.Text(), o.IsError
 	}
 	text, failed := run("shell", `{"command":"for i in $(seq 2000); do echo line $i; done"}`)
@@ -39,26 +40,31 @@ func TestA17_ReadOutput(t *testing.T) {
 		args, want string
 		fails      bool
 	}{
-		{`{"id":"call_7","offset":1000,"limit":2}`, "1000 | line 1000\n1001 | line 1001\n[There is more; go on with offset 1002.]\n", false},
+		{`{"id":"call_7","offset":1000,"limit":2}`,
+			"1000 | line 1000\n1001 | line 1001\n[There is more; go on with offset 1002.]\n", false},
 		{`{"id":"call_7","offset":1999}`, "1999 | line 1999\n2000 | line 2000\n", false},
-		{`{"id":"call_7","pattern":"^line 1[0-9]{2}5$","limit":2}`, "1005 | line 1005\n1015 | line 1015\n[There is more; go on with offset 1025.]\n", false},
+		{`{"id":"call_7","pattern":"^line 1[0-9]{2}5$","limit":2}`,
+			"1005 | line 1005\n1015 | line 1015\n[There is more; go on with offset 1025.]\n", false},
 		{`{"id":"call_7","offset":5000}`, "The output has only 2000 lines.", false},
 		{`{"id":"call_7","pattern":"nope"}`, "No line from 1 on matches; the output has 2000 lines.", false},
 		{`{"id":"call_8"}`, "run the call again", true},
 		{`{"id":"call_7","pattern":"("}`, "is not a valid regular expression", true},
 		{`{"id":"call_7","offset":-1}`, "negative", true},
 	} {
-		if got, failed := run("read_output", tt.args); failed != tt.fails || !strings.Contains(got, tt.want) || !tt.fails && got != tt.want {
+		if got, failed := run("read_output", tt.args); failed != tt.fails || !strings.Contains(got, tt.want) ||
+			!tt.fails && got != tt.want {
 			t.Errorf("%s: %v %q, want %q", tt.args, failed, got, tt.want)
 		}
 	}
 	whole, odd := strings.Repeat("x", maxOutputLine), "x"+strings.Repeat("é", maxOutputLine)
-	if got, err := outputLines(strings.NewReader(whole+"\n"+whole[1:]+"\r\n"+odd), 1, 0, regexp.MustCompile("")); err != nil ||
+	if got, err := outputLines(strings.NewReader(whole+"\n"+whole[1:]+"\r\n"+odd), 1, 0,
+		regexp.MustCompile("")); err != nil ||
 		got != "  1 | "+whole+"\n  2 | "+whole[1:]+"\n  3 | "+odd[:maxOutputLine-1]+" [the line goes on]\n" {
 		t.Errorf("lines that just fit, or that are cut within a character: %v %q", err, got)
 	}
 	long := strings.Repeat("é", 5000)
-	if got, err := outputLines(strings.NewReader(fmt.Sprintf("a\n%s\nb", long)), 1, 0, regexp.MustCompile("")); err != nil || !strings.Contains(got, "[the line goes on]\n  3 | b\n") {
+	if got, err := outputLines(strings.NewReader(fmt.Sprintf("a\n%s\nb", long)), 1, 0,
+		regexp.MustCompile("")); err != nil || !strings.Contains(got, "[the line goes on]\n  3 | b\n") {
 		t.Errorf("%v %.100s", err, got)
 	}
 }

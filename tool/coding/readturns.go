@@ -44,7 +44,8 @@ func readTurns(ctx context.Context, call *tool.Call, args readOutputArgs, match 
 	switch {
 	case page.shown > 0:
 	case turns == 0:
-		return tool.Result{}, errors.New("no summary has replaced one of these turns; those that exist are still in the conversation")
+		return tool.Result{}, errors.New(
+			"no summary has replaced one of these turns; those that exist are still in the conversation")
 	case args.Pattern != "":
 		fmt.Fprintf(&page.text, "No line matches in the replaced turns up to %d (%d lines). Later turns are in the conversation.", newest, page.line)
 	default:

@@ -39,7 +39,8 @@ func (p *historySession) Turns(_ context.Context, first, last int) iter.Seq2[too
 func TestI12_PagesOfTurns(t *testing.T) {
 	b := inSession{fixture: newFixture(t)}
 	long := strings.Repeat("ä0123456789", 900) // a line of 10,800 bytes
-	p := &historySession{turns: []tool.Turn{{Number: 2, Kind: "user", Text: long + "\nend\n"}, {Number: 3, Kind: "assistant", Text: "short\n"},
+	p := &historySession{turns: []tool.Turn{{Number: 2, Kind: "user", Text: long + "\nend\n"},
+		{Number: 3, Kind: "assistant", Text: "short\n"},
 		{Number: 5, Kind: "tool_results", Text: strings.Repeat("a line of output\n", 4_000)}}}
 	b.session = p
 	want := long + "end" + "short" + strings.Repeat("a line of output", 4_000)
@@ -59,7 +60,8 @@ func TestI12_PagesOfTurns(t *testing.T) {
 			case found:
 				got.WriteString(strings.TrimSuffix(text, "\n"))
 			case strings.HasPrefix(line, "[There is more"):
-				if _, err := fmt.Sscanf(line, "[There is more; go on with the same turns and offset %d.]", &offset); err != nil {
+				if _, err := fmt.Sscanf(line, "[There is more; go on with the same turns and offset %d.]",
+					&offset); err != nil {
 					t.Fatal(err)
 				}
 			case !strings.HasPrefix(line, "[turn "):
@@ -70,7 +72,8 @@ func TestI12_PagesOfTurns(t *testing.T) {
 	if got.String() != want {
 		t.Errorf("%d pages have %d bytes, want %d", pages, got.Len(), len(want))
 	}
-	if text := b.ok(ReadOutput(), object{"pattern": "^(end|short)$"}); text != "[turn 2, user]\n  7 | end\n[turn 3, assistant]\n  8 | short\n" {
+	if text := b.ok(ReadOutput(),
+		object{"pattern": "^(end|short)$"}); text != "[turn 2, user]\n  7 | end\n[turn 3, assistant]\n  8 | short\n" {
 		t.Errorf("found %q", text)
 	}
 	if text := b.ok(ReadOutput(), object{"turns": 3, "offset": 9}); !strings.Contains(text, "only 1 lines") {
@@ -104,7 +107,8 @@ func TestI12_ThePlanIsANote(t *testing.T) {
 	if n.kept != `plan {"plan":[{"step":"a <&>","status":"pending"}]}` {
 		t.Errorf("kept %s", n.kept)
 	}
-	b.fails(UpdatePlan(), object{"plan": []object{{"step": strings.Repeat("x", 10_000), "status": "pending"}}}, "few words")
+	b.fails(UpdatePlan(), object{"plan": []object{{"step": strings.Repeat("x", 10_000), "status": "pending"}}},
+		"few words")
 	n.broken = errors.New("the journal is full")
 	b.fails(UpdatePlan(), object{"plan": []object{{"step": "a", "status": "pending"}}}, "the journal is full")
 }

@@ -77,7 +77,8 @@ func TestK1_SchemasAreTheStructs(t *testing.T) {
 
 // Each tool has its own schema.
 func TestK1_ToolsHaveTheirSchemas(t *testing.T) {
-	tools := append([]tool.Tool{ApplyPatch(), AskUser(), EditFile(), Glob(), ListDir(), Process(), ReadFile(), ReadManyFiles(), ReadOutput(),
+	tools := append([]tool.Tool{ApplyPatch(), AskUser(), EditFile(), Glob(), ListDir(), Process(), ReadFile(),
+		ReadManyFiles(), ReadOutput(),
 		Shell(0), UpdatePlan(), WriteFile()}, Agents()...)
 	parameters := map[string]json.RawMessage{}
 	for _, of := range tools {
@@ -97,9 +98,11 @@ func TestK1_ToolsHaveTheirSchemas(t *testing.T) {
 // allocations.
 func TestK1_ToolsInferNothing(t *testing.T) {
 	for name, build := range map[string]func() tool.Tool{
-		"apply_patch": ApplyPatch, "ask_user": AskUser, "edit_file": EditFile, "glob": Glob, "grep": Grep, "list_dir": ListDir, "process": Process,
-		"read_file": ReadFile, "read_many_files": ReadManyFiles, "read_output": ReadOutput, "update_plan": UpdatePlan, "write_file": WriteFile,
-		"shell": func() tool.Tool { return Shell(0) },
+		"apply_patch": ApplyPatch, "ask_user": AskUser, "edit_file": EditFile, "glob": Glob, "grep": Grep,
+		"list_dir": ListDir, "process": Process,
+		"read_file": ReadFile, "read_many_files": ReadManyFiles, "read_output": ReadOutput, "update_plan": UpdatePlan,
+		"write_file": WriteFile,
+		"shell":      func() tool.Tool { return Shell(0) },
 	} {
 		n := testing.AllocsPerRun(3, func() { build() })
 		t.Logf("%s: %v allocations", name, n)

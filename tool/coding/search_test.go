@@ -27,19 +27,24 @@ func TestC8_Results(t *testing.T) {
 		want string
 	}{
 		{"lines", object{"pattern": "Foo"}, "a.go:3:func Foo() {}\na.go:5:var x = Foo\n[2 matching lines in 1 file]\n"},
-		{"ignoring case", object{"pattern": "FOO", "case_insensitive": true, "path": "src"}, "src/b.go:1:// foo\n[1 matching line in 1 file]\n"},
+		{"ignoring case", object{"pattern": "FOO", "case_insensitive": true, "path": "src"},
+			"src/b.go:1:// foo\n[1 matching line in 1 file]\n"},
 		{"context", object{"pattern": "Foo", "context": 1, "glob_filter": "a.*"},
 			"a.go-2-\na.go:3:func Foo() {}\na.go-4-\na.go:5:var x = Foo\n[2 matching lines in 1 file]\n"},
 		{"context with a hole, and of two files", object{"pattern": "package|= Foo|foo", "context": 1},
 			"a.go:1:package a\na.go-2-\n--\na.go-4-\na.go:5:var x = Foo\n--\nsrc/b.go:1:// foo\n[3 matching lines in 2 files]\n"},
 		{"names", object{"pattern": "(?i)foo", "output_mode": "files_with_matches"}, "a.go\nsrc/b.go\n"},
-		{"counts", object{"pattern": "(?i)foo", "output_mode": "count"}, "a.go:2\nsrc/b.go:1\n[3 matching lines in 2 files]\n"},
+		{"counts", object{"pattern": "(?i)foo", "output_mode": "count"},
+			"a.go:2\nsrc/b.go:1\n[3 matching lines in 2 files]\n"},
 		{"the first", object{"pattern": "Foo", "max_results": 1},
 			"a.go:3:func Foo() {}\n[Only the first 1 results are shown; there are more. Narrow the search, or set max_results.]\n"},
-		{"exactly as many as wanted", object{"pattern": "Foo", "max_results": 2}, "a.go:3:func Foo() {}\na.go:5:var x = Foo\n[2 matching lines in 1 file]\n"},
+		{"exactly as many as wanted", object{"pattern": "Foo", "max_results": 2},
+			"a.go:3:func Foo() {}\na.go:5:var x = Foo\n[2 matching lines in 1 file]\n"},
 		{"nothing", object{"pattern": "nowhere"}, "No matches in 3 files.\n"},
-		{"nothing to search", object{"pattern": "x", "glob_filter": "*.rs"}, "No matches: no file to search matches glob_filter *.rs; check it, or leave it out.\n"},
-		{"a binary file", object{"pattern": "Foo", "path": "bin"}, "No matches: there was no text file to search, only 1 binary file.\n"},
+		{"nothing to search", object{"pattern": "x", "glob_filter": "*.rs"},
+			"No matches: no file to search matches glob_filter *.rs; check it, or leave it out.\n"},
+		{"a binary file", object{"pattern": "Foo", "path": "bin"},
+			"No matches: there was no text file to search, only 1 binary file.\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, b.ok(Grep(), c.args)); diff != "" {
@@ -52,7 +57,8 @@ func TestC8_Results(t *testing.T) {
 func TestC8_DefaultMaximumIs100(t *testing.T) {
 	b := newFixture(t)
 	b.put("f", strings.Repeat("x\n", 101))
-	if got := b.ok(Grep(), object{"pattern": "x"}); strings.Count(got, "f:") != 100 || !strings.Contains(got, "Only the first 100 results") {
+	if got := b.ok(Grep(), object{"pattern": "x"}); strings.Count(got, "f:") != 100 ||
+		!strings.Contains(got, "Only the first 100 results") {
 		t.Errorf("%q", got)
 	}
 }
@@ -79,7 +85,8 @@ func TestC8_Refusals(t *testing.T) {
 	b.fails(Grep(), object{"pattern": "x", "glob_filter": "["}, "glob pattern", "not valid")
 	b.fails(Grep(), object{"pattern": "x", "max_results": -1}, "max_results is -1")
 	b.fails(Grep(), object{"pattern": "x", "context": -1}, "context is -1")
-	b.fails(Grep(), object{"pattern": "x", "output_mode": "lines"}, `"output_mode" must be one of "content", "files_with_matches", "count"`)
+	b.fails(Grep(), object{"pattern": "x", "output_mode": "lines"},
+		`"output_mode" must be one of "content", "files_with_matches", "count"`)
 	b.fails(Grep(), object{"pattern": "x", "path": "/etc"}, "outside")
 }
 
@@ -87,7 +94,8 @@ func TestC8_LongLinesSayWhatIsLeftOut(t *testing.T) {
 	b := newFixture(t)
 	b.put("min.js", strings.Repeat("a", 5000)+"needle"+strings.Repeat("b", 5000)+"\n")
 	got := b.ok(Grep(), object{"pattern": "needle"})
-	want := "min.js:1:[... 4800 bytes] " + strings.Repeat("a", 200) + "needle" + strings.Repeat("b", 794) + " [4206 bytes ...]\n[1 matching line in 1 file]\n"
+	want := "min.js:1:[... 4800 bytes] " + strings.Repeat("a", 200) + "needle" + strings.Repeat("b",
+		794) + " [4206 bytes ...]\n[1 matching line in 1 file]\n"
 	if got != want {
 		t.Errorf("%q", got)
 	}
@@ -118,7 +126,8 @@ func TestC9_Results(t *testing.T) {
 		{object{"pattern": "**/*.go"}, "src/newest_test.go\nsrc/new.go\nold.go\n"},
 		{object{"pattern": "*.go", "path": "src"}, "src/newest_test.go\nsrc/new.go\n"},
 		{object{"pattern": "new.go"}, "No files match new.go. To look in all directories below, use **/new.go.\n"},
-		{object{"pattern": "src/*.rs"}, "No files match src/*.rs. To look in all directories below, use src/**/*.rs; what .gitignore excludes is left out, unless its directory is given as path.\n"},
+		{object{"pattern": "src/*.rs"},
+			"No files match src/*.rs. To look in all directories below, use src/**/*.rs; what .gitignore excludes is left out, unless its directory is given as path.\n"},
 		{object{"pattern": "lib/*.rs"}, "No files match lib/*.rs. There is no directory lib.\n"},
 		{object{"pattern": "src"}, "No files match src. It is a directory; to find the files in it, use src/**.\n"},
 		{object{"pattern": "x.log"}, "No files match x.log. There is such a file, but .gitignore excludes it.\n"},
@@ -147,7 +156,8 @@ func TestC9_NewestStay(t *testing.T) {
 		}
 	}
 	got := b.ok(Glob(), object{"pattern": "*"})
-	if !strings.HasPrefix(got, fmt.Sprintf("%0100d\n", 599)) || !strings.Contains(got, "removed from the end. Give a narrower pattern, or a directory as path.]") {
+	if !strings.HasPrefix(got, fmt.Sprintf("%0100d\n", 599)) ||
+		!strings.Contains(got, "removed from the end. Give a narrower pattern, or a directory as path.]") {
 		t.Errorf("%q", got[:300])
 	}
 }

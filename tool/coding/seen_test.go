@@ -65,7 +65,8 @@ func TestI6_WriteFileOverWhatWasNotSeen(t *testing.T) {
 	s.write(b, "same size", notRead)
 	b.put("equal", "ours\n") // nothing is lost
 	s.write(b, "equal", "")
-	if text := s.call(b, WriteFile(), object{"file_path": "f", "content": "x"}).Model.Text(); !strings.Contains(text, "Read it first") || !strings.Contains(text, "24 bytes") {
+	if text := s.call(b, WriteFile(), object{"file_path": "f", "content": "x"}).Model.Text(); !strings.Contains(text,
+		"Read it first") || !strings.Contains(text, "24 bytes") {
 		t.Error(text)
 	}
 	b.ok(WriteFile(), object{"file_path": "f", "content": "without a session"}) // there is nothing to remember
@@ -82,9 +83,12 @@ func TestI6_WhatCountsAsSeeing(t *testing.T) {
 		{"a part", ReadFile(), object{"file_path": "./dir/f", "offset": 2, "limit": 1}},
 		{"read_many_files", ReadManyFiles(), object{"paths": []string{"dir"}}},
 		{"edit_file", EditFile(), object{"file_path": "dir/f", "old_string": "one", "new_string": "1"}},
-		{"apply_patch", ApplyPatch(), object{"patch": "*** Begin Patch\n*** Update File: dir/f\n-one\n+1\n*** End Patch"}},
-		{"a patch in shell", Shell(0), object{"command": "cd dir && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: f\n-one\n+1\n*** End Patch\nEOF"}},
-		{"a move", ApplyPatch(), object{"patch": "*** Begin Patch\n*** Update File: other\n*** Move to: dir/f\n-x\n+y\n*** End Patch"}},
+		{"apply_patch", ApplyPatch(),
+			object{"patch": "*** Begin Patch\n*** Update File: dir/f\n-one\n+1\n*** End Patch"}},
+		{"a patch in shell", Shell(0),
+			object{"command": "cd dir && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: f\n-one\n+1\n*** End Patch\nEOF"}},
+		{"a move", ApplyPatch(),
+			object{"patch": "*** Begin Patch\n*** Update File: other\n*** Move to: dir/f\n-x\n+y\n*** End Patch"}},
 		{"an absolute name", ReadFile(), object{"file_path": "ABS/dir/f"}},
 	}
 	for _, way := range ways {

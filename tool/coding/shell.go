@@ -31,9 +31,10 @@ func Shell(defaultTimeout time.Duration) tool.Tool { return Dialect{}.Shell(defa
 func (d Dialect) Shell(defaultTimeout time.Duration) tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "shell",
-		Description: fmt.Sprintf("Runs a command in a new shell in the working directory and returns what it prints (standard output and "+
-			"standard error) and, if it fails, its exit code. Changes of directory and variables do not last. It gets no input, so do not run commands that wait for any. Without timeout_ms it may take "+
-			"%d ms; run servers, and whatever else does not end, in the background. To read, edit and search files, use the tools made for that.", defaultTimeout.Milliseconds()),
+		Description: fmt.Sprintf(
+			"Runs a command in a new shell in the working directory and returns what it prints (standard output and "+
+				"standard error) and, if it fails, its exit code. Changes of directory and variables do not last. It gets no input, so do not run commands that wait for any. Without timeout_ms it may take "+
+				"%d ms; run servers, and whatever else does not end, in the background. To read, edit and search files, use the tools made for that.", defaultTimeout.Milliseconds()),
 		Parameters: schema("shell"),
 	}, func(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
 		return d.shell(ctx, call, args, defaultTimeout)
@@ -59,7 +60,8 @@ func CommandAccess(script, dir string) tool.Access {
 	return access
 }
 
-func (d Dialect) shell(ctx context.Context, call *tool.Call, args shellArgs, timeout time.Duration) (tool.Result, error) {
+func (d Dialect) shell(ctx context.Context, call *tool.Call, args shellArgs, timeout time.Duration) (tool.Result,
+	error) {
 	render := d.Ran
 	if render == nil {
 		render = shellResult
@@ -68,11 +70,13 @@ func (d Dialect) shell(ctx context.Context, call *tool.Call, args shellArgs, tim
 	case strings.TrimSpace(args.Command) == "":
 		return tool.Result{}, errors.New("command is empty; give the command line to run")
 	case args.TimeoutMS < 0:
-		return tool.Result{}, fmt.Errorf("%s is %d; it must be 1 or more, or left out for the default of %d", d.word("shell.timeout_ms"), args.TimeoutMS, timeout.Milliseconds())
+		return tool.Result{}, fmt.Errorf("%s is %d; it must be 1 or more, or left out for the default of %d",
+			d.word("shell.timeout_ms"), args.TimeoutMS, timeout.Milliseconds())
 	case args.TimeoutMS > 0: // bounded before it is multiplied, so that it cannot overflow
 		timeout = time.Duration(min(args.TimeoutMS, env.MaxTimeout.Milliseconds())) * time.Millisecond
 	}
-	if _, ok := patch.FromScript(args.Command); ok { // some models run apply_patch as a command, but there is no such program
+	// some models run apply_patch as a command, but there is no such program
+	if _, ok := patch.FromScript(args.Command); ok {
 		result, err := RunPatch(ctx, call, args.Command)
 		return render(result), err
 	}
@@ -122,7 +126,8 @@ func RunCommand(ctx context.Context, call *tool.Call, cmd env.Command, timeout t
 func (d Dialect) startInBackground(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
 	processes := call.Processes()
 	if processes == nil {
-		return tool.Result{}, fmt.Errorf("nothing can run in the background here; run the command without %s", d.word("shell.run_in_background"))
+		return tool.Result{}, fmt.Errorf("nothing can run in the background here; run the command without %s",
+			d.word("shell.run_in_background"))
 	}
 	id, err := processes.Start(ctx, call.Env, env.Command{Script: args.Command, Stdin: true})
 	if err != nil {

@@ -61,9 +61,10 @@ func TestC7_Timeout(t *testing.T) {
 		args object
 		ms   int
 	}{
-		"the model's":       {sh(), object{"command": "echo a; sleep 600", "timeout_ms": 1200}, 1200},
-		"the default":       {Shell(1300 * time.Millisecond), object{"command": "echo a; sleep 600"}, 1300},
-		"0 for the default": {Shell(1400 * time.Millisecond), object{"command": "echo a; sleep 600", "timeout_ms": 0}, 1400},
+		"the model's": {sh(), object{"command": "echo a; sleep 600", "timeout_ms": 1200}, 1200},
+		"the default": {Shell(1300 * time.Millisecond), object{"command": "echo a; sleep 600"}, 1300},
+		"0 for the default": {Shell(1400 * time.Millisecond), object{"command": "echo a; sleep 600", "timeout_ms": 0},
+			1400},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +72,8 @@ func TestC7_Timeout(t *testing.T) {
 			var o *tool.Outcome
 			await.Holds(func() bool { // on a busy machine the time may be over before the command prints
 				o = b.run(c.tool, c.args)
-				return !strings.Contains(o.Model.Text(), "printed nothing") && strings.Contains(o.Model.Text(), "was running")
+				return !strings.Contains(o.Model.Text(), "printed nothing") && strings.Contains(o.Model.Text(),
+					"was running")
 			})
 			want := fmt.Sprintf("a\n[ERROR: Command timed out after %dms. Partial output is shown above. It was running `sleep 600`.\n"+
 				"You can retry with a longer timeout by setting the timeout_ms parameter.]\n[To keep a server or a watcher running, start it with run_in_background.]", c.ms)
@@ -104,7 +106,8 @@ func (w waited) Wait(ctx context.Context) (env.Exit, error) {
 func TestC7_TimeoutIsCapped(t *testing.T) {
 	for _, ms := range []int64{600_000, 600_001, 1 << 62} {
 		a := &asked{}
-		if _, err := (Dialect{}).shell(context.Background(), &tool.Call{Env: a}, shellArgs{Command: "x", TimeoutMS: ms}, time.Second); err != nil {
+		if _, err := (Dialect{}).shell(context.Background(), &tool.Call{Env: a}, shellArgs{Command: "x", TimeoutMS: ms},
+			time.Second); err != nil {
 			t.Fatal(err)
 		}
 		if a.timeout > 600*time.Second || a.timeout < 590*time.Second {
@@ -125,11 +128,12 @@ func TestC7_LiveOutput(t *testing.T) {
 	b := newFixture(t)
 	var mu sync.Mutex
 	streams := map[int]string{}
-	o := b.runCall(context.Background(), sh(), object{"command": "echo a; echo b >&2"}, tool.Call{Live: func(stream int, p []byte) {
-		mu.Lock()
-		defer mu.Unlock()
-		streams[stream] += string(p)
-	}})
+	o := b.runCall(context.Background(), sh(), object{"command": "echo a; echo b >&2"},
+		tool.Call{Live: func(stream int, p []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			streams[stream] += string(p)
+		}})
 	if o.IsError || streams[env.Stdout] != "a\n" || streams[env.Stderr] != "b\n" {
 		t.Errorf("%v", streams)
 	}
@@ -139,8 +143,11 @@ func TestC7_InterruptKeepsTheOutput(t *testing.T) {
 	b := newFixture(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	o := b.runCall(ctx, sh(), object{"command": "echo before; sleep 600"}, tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }})
-	if got, want := o.Model.Text(), "before\n[ERROR: The command was interrupted and killed. Output up to then is shown above.]"; got != want || !o.IsError {
+	o := b.runCall(ctx, sh(), object{"command": "echo before; sleep 600"},
+		tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }})
+	if got, want := o.Model.Text(),
+		"before\n[ERROR: The command was interrupted and killed. Output up to then is shown above.]"; got != want ||
+		!o.IsError {
 		t.Errorf("error %v: %q, want %q", o.IsError, got, want)
 	}
 }
@@ -161,7 +168,8 @@ func TestC7_InterruptBeforeTheStart(t *testing.T) {
 func TestC7_WhatIsLeftRunningIsNamed(t *testing.T) {
 	b := newFixture(t)
 	got := b.ok(sh(), object{"command": "sleep 4321 >/dev/null 2>&1 & echo started"})
-	if !strings.HasPrefix(got, "started\n[The command has ended but left processes running") || !strings.Contains(got, "sleep 4321") {
+	if !strings.HasPrefix(got, "started\n[The command has ended but left processes running") ||
+		!strings.Contains(got, "sleep 4321") {
 		t.Errorf("%q", got)
 	}
 }
@@ -180,11 +188,13 @@ func TestL6_LimitsAreTold(t *testing.T) {
 		}
 	}()
 	o := b.run(sh(), object{"command": "head -c 2000000 /dev/zero >big; echo $?; sleep 4321 >/dev/null 2>&1 & exit 153"})
-	if got := o.Model.Text(); !o.IsError || !strings.Contains(got, "Exit code: 153\n[The command reached its limit: files up to 1 MiB. ") ||
+	if got := o.Model.Text(); !o.IsError ||
+		!strings.Contains(got, "Exit code: 153\n[The command reached its limit: files up to 1 MiB. ") ||
 		!strings.Contains(got, "limit.]\n[The command has ended but left processes running") {
 		t.Errorf("%q", got)
 	}
-	if o := b.run(sh(), object{"command": "head -c 2000 /dev/zero >small; exit 1"}); strings.Contains(o.Model.Text(), "limit") {
+	if o := b.run(sh(), object{"command": "head -c 2000 /dev/zero >small; exit 1"}); strings.Contains(o.Model.Text(),
+		"limit") {
 		t.Errorf("%q", o.Model.Text())
 	}
 }
@@ -207,7 +217,8 @@ func TestC7_LongOutputIsCountedExactly(t *testing.T) {
 	if got := o.Gap.Bytes + int64(len(text)); got != size {
 		t.Errorf("%d bytes, want %d", got, size)
 	}
-	if want := fmt.Sprintf("%d characters were removed from the middle", chars-30_000); !strings.Contains(o.Model.Text(), want) {
+	if want := fmt.Sprintf("%d characters were removed from the middle",
+		chars-30_000); !strings.Contains(o.Model.Text(), want) {
 		t.Errorf("the model is not told that %s", want)
 	}
 }

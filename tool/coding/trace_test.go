@@ -22,7 +22,8 @@ func TestN6_TraceInCommands(t *testing.T) {
 	}
 	h, _ := withProcesses(t, b)
 	show["run_in_background"] = true
-	if got := b.runCall(ctx, sh(), show, tool.Call{Session: h}).Model.Text(); !strings.Contains(got, "<"+parent+"|a=1>") {
+	if got := b.runCall(ctx, sh(), show, tool.Call{Session: h}).Model.Text(); !strings.Contains(got,
+		"<"+parent+"|a=1>") {
 		t.Errorf("a command in the background printed %q", got)
 	}
 }

@@ -43,9 +43,12 @@ func TestK7_LargeFiles(t *testing.T) {
 		args object
 		want string
 	}{
-		{EditFile(), object{"file_path": "f", "old_string": "first", "new_string": "second"}, "f is larger than 64 MiB; change it with shell"},
-		{ApplyPatch(), object{"patch": "*** Begin Patch\n*** Update File: f\n-first\n+second\n*** End Patch"}, "it is larger than 64 MiB, so a patch can neither change nor delete it"},
-		{ApplyPatch(), object{"patch": "*** Begin Patch\n*** Delete File: f\n*** End Patch"}, "it is larger than 64 MiB"},
+		{EditFile(), object{"file_path": "f", "old_string": "first", "new_string": "second"},
+			"f is larger than 64 MiB; change it with shell"},
+		{ApplyPatch(), object{"patch": "*** Begin Patch\n*** Update File: f\n-first\n+second\n*** End Patch"},
+			"it is larger than 64 MiB, so a patch can neither change nor delete it"},
+		{ApplyPatch(), object{"patch": "*** Begin Patch\n*** Delete File: f\n*** End Patch"},
+			"it is larger than 64 MiB"},
 	}
 	for _, c := range calls {
 		b.put("f", "first\n")

@@ -55,7 +55,8 @@ func (d Dialect) writeFile(ctx context.Context, call *tool.Call, args writeFileA
 		tell = Wrote.String
 	}
 	say(&result, tell(Wrote{
-		Name: names.Shown(w.name), Bytes: len(w.data), Replaced: w.was.hash != env.NoFile, Before: w.size, Kept: w.kept, Changed: w.changed,
+		Name: names.Shown(w.name), Bytes: len(w.data), Replaced: w.was.hash != env.NoFile, Before: w.size, Kept: w.kept,
+		Changed: w.changed,
 	}))
 	return result, nil
 }
@@ -100,8 +101,10 @@ func (w *fileWrite) decide(ctx context.Context) (decision, error) {
 	case !known:
 		return decision{}, w.unseen()
 	}
-	return decision{}, fmt.Errorf("%s has changed since this session read or wrote it last: somebody else, or a command, has written it. "+
-		"Nothing was written. Read it again, then write it with those changes included, or edit it", names.Shown(w.name))
+	return decision{}, fmt.Errorf(
+		"%s has changed since this session read or wrote it last: somebody else, or a command, has written it. "+
+			"Nothing was written. Read it again, then write it with those changes included, or edit it",
+		names.Shown(w.name))
 }
 
 // replaces reads the content that is replaced, and gives the new one its form. It returns an error
@@ -146,5 +149,6 @@ func (w *fileWrite) unseen() error {
 	if w.size > maxSeenBytes {
 		advice = "It is too large to be read as a whole: edit it, or move it away first"
 	}
-	return fmt.Errorf("%s exists (%d bytes), and this session has not read it. Nothing was written. %s", names.Shown(w.name), w.size, advice)
+	return fmt.Errorf("%s exists (%d bytes), and this session has not read it. Nothing was written. %s",
+		names.Shown(w.name), w.size, advice)
 }

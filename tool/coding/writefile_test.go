@@ -8,7 +8,8 @@ import (
 
 func TestC4_WriteFile(t *testing.T) {
 	b := newFixture(t)
-	if got := b.ok(WriteFile(), object{"file_path": "a/b/c.txt", "content": "hällo\n"}); got != "Created a/b/c.txt (7 bytes)." {
+	if got := b.ok(WriteFile(), object{"file_path": "a/b/c.txt",
+		"content": "hällo\n"}); got != "Created a/b/c.txt (7 bytes)." {
 		t.Error(got)
 	}
 	if got := b.get("a/b/c.txt"); got != "hällo\n" {
@@ -17,7 +18,8 @@ func TestC4_WriteFile(t *testing.T) {
 	if err := os.Chmod(filepath.Join(b.dir, "a/b/c.txt"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.ok(WriteFile(), object{"file_path": "a/b/c.txt", "content": "x"}); got != "Replaced a/b/c.txt (1 byte, before: 7)." {
+	if got := b.ok(WriteFile(), object{"file_path": "a/b/c.txt",
+		"content": "x"}); got != "Replaced a/b/c.txt (1 byte, before: 7)." {
 		t.Error(got)
 	}
 	info, err := os.Stat(filepath.Join(b.dir, "a/b/c.txt"))

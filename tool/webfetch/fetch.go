@@ -35,7 +35,8 @@ type fetcher struct {
 
 func newFetcher(o Options) (*fetcher, error) {
 	named, err := netguard.ParseHosts(o.Allow)
-	f := &fetcher{guard: netguard.Guard{Named: named}, tls: o.TLS, timeout: cmp.Or(o.Timeout, 30*time.Second), resolver: o.Resolver}
+	f := &fetcher{guard: netguard.Guard{Named: named}, tls: o.TLS, timeout: cmp.Or(o.Timeout, 30*time.Second),
+		resolver: o.Resolver}
 	f.control = f.guard.Control
 	return f, err
 }
@@ -59,7 +60,8 @@ func (f *fetcher) fetch(ctx context.Context, p page) (*fetched, error) {
 		}
 		return &counted{Conn: c, left: maxReceived}, nil
 	}
-	transport := &http.Transport{DialContext: dial, TLSClientConfig: f.tls, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+	transport := &http.Transport{DialContext: dial, TLSClientConfig: f.tls, TLSHandshakeTimeout: 10 * time.Second,
+		ForceAttemptHTTP2:      true,
 		MaxResponseHeaderBytes: maxHeader, DisableKeepAlives: true}
 	defer transport.CloseIdleConnections()
 	for range maxRedirects {
@@ -132,10 +134,12 @@ func (f *fetcher) redirected(from page, location string) (page, error) {
 // read reads the body of an answer.
 func read(answer *http.Response, p page) (*fetched, error) {
 	defer answer.Body.Close()
-	if coding := answer.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") { // the transport has undone gzip
+	// the transport has undone gzip
+	if coding := answer.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, fmt.Errorf("the server sent it compressed by %q, although nobody asked for that", coding)
 	}
-	got := &fetched{page: p, status: answer.Status, summary: summary{URL: p.String(), Status: answer.StatusCode, ContentType: answer.Header.Get("Content-Type")}}
+	got := &fetched{page: p, status: answer.Status, summary: summary{URL: p.String(), Status: answer.StatusCode,
+		ContentType: answer.Header.Get("Content-Type")}}
 	if answer.ContentLength > maxPage {
 		return nil, errTooBig
 	}

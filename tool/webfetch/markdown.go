@@ -60,10 +60,13 @@ func convert(text string, at *url.URL) (title, md string, err error) {
 	}
 	c := cleaner{base: at, size: len(at.String()), links: maxLinks}
 	c.clean(doc)
-	conv := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), converter.WithPlugins(base.NewBasePlugin(),
-		commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false)), table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))))
+	conv := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled),
+		converter.WithPlugins(base.NewBasePlugin(),
+			commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false)),
+			table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))))
 	out, err := conv.ConvertNode(doc)
-	return strings.ToValidUTF8(strings.Join(strings.Fields(c.title), " "), ""), strings.ToValidUTF8(string(out), "\ufffd"), err
+	return strings.ToValidUTF8(strings.Join(strings.Fields(c.title), " "), ""), strings.ToValidUTF8(string(out),
+		"\ufffd"), err
 }
 
 // cleaner removes from a page what a reader of it does not see, and what would make its text much
@@ -119,7 +122,8 @@ func hidden(n *html.Node) bool {
 		return false
 	}
 	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Svg, atom.Math, atom.Canvas, atom.Audio, atom.Video,
+	case atom.Script, atom.Style, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Svg, atom.Math, atom.Canvas,
+		atom.Audio, atom.Video,
 		atom.Input, atom.Select, atom.Textarea, atom.Datalist, atom.Noscript, atom.Frame, atom.Applet:
 		return true
 	case atom.Dialog:
@@ -129,7 +133,8 @@ func hidden(n *html.Node) bool {
 		return src == "" || strings.HasPrefix(src, "data:")
 	}
 	style := strings.ToLower(strings.Join(strings.Fields(attribute(n, "style")), ""))
-	for _, invisible := range []string{"display:none", "visibility:hidden", "opacity:0;", "font-size:0;", "font-size:0px"} {
+	for _, invisible := range []string{"display:none", "visibility:hidden", "opacity:0;", "font-size:0;",
+		"font-size:0px"} {
 		if strings.Contains(style+";", invisible) {
 			return true
 		}

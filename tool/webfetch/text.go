@@ -31,17 +31,21 @@ func isHTML(kind string) bool { return kind == "text/html" || kind == "applicati
 // isText reports whether a type of content can be read as it is.
 func isText(kind string) bool {
 	switch kind {
-	case "application/json", "application/ld+json", "application/xml", "application/javascript", "application/ecmascript", "application/x-ndjson",
-		"application/yaml", "application/x-yaml", "application/toml", "application/x-sh", "application/sql", "application/graphql":
+	case "application/json", "application/ld+json", "application/xml", "application/javascript",
+		"application/ecmascript", "application/x-ndjson",
+		"application/yaml", "application/x-yaml", "application/toml", "application/x-sh", "application/sql",
+		"application/graphql":
 		return true
 	}
-	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") ||
+		strings.HasSuffix(kind, "+yaml")
 }
 
 // render returns the page for the model: what it is, then its text.
 func (g *fetched) render(ctx context.Context, prompt string) (string, error) {
 	text := decoded(g.body, g.ContentType)
-	if g.Status >= 400 && len(text) > maxError { // after decoding, which would take a text that ends within a character for another encoding
+	// after decoding, which would take a text that ends within a character for another encoding
+	if g.Status >= 400 && len(text) > maxError {
 		text = strings.ToValidUTF8(text[:maxError], "")
 	}
 	title := ""
@@ -55,7 +59,8 @@ func (g *fetched) render(ctx context.Context, prompt string) (string, error) {
 	}
 	var b strings.Builder
 	if g.Status >= 400 {
-		fmt.Fprintf(&b, "The server answered with an error: %d %s. Check the URL, or try another source.\n", g.Status, http.StatusText(g.Status))
+		fmt.Fprintf(&b, "The server answered with an error: %d %s. Check the URL, or try another source.\n", g.Status,
+			http.StatusText(g.Status))
 	}
 	fmt.Fprintf(&b, "URL: %s\n", g.page)
 	if title != "" {

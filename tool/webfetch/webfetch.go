@@ -157,7 +157,8 @@ func (f *fetcher) explain(ctx context.Context, p page, err error) error {
 	case errors.As(err, &refused) && errors.As(err, new(*net.OpError)): // of a connection, whose error says much else
 		return fmt.Errorf("%s cannot be fetched: %w; only public hosts can", p, refused)
 	case errors.Is(err, errTooBig):
-		return fmt.Errorf("%s is bigger than %d MB, which is the most that can be fetched; look for a smaller page", p, maxPage>>20)
+		return fmt.Errorf("%s is bigger than %d MB, which is the most that can be fetched; look for a smaller page", p,
+			maxPage>>20)
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return fmt.Errorf("%s was not fetched: there is no host %s; check the URL", p, dns.Name)
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -43,7 +43,8 @@ type web struct {
 
 func newWeb(t *testing.T) *web {
 	w := &web{ServeMux: http.NewServeMux(), dns: loopdns.Start(t, map[string][]string{
-		"example.com": {"127.0.0.1"}, "localtest.me": {"127.0.0.1"}, "rebound.example": {"93.184.216.34", "127.0.0.1"}, "metadata.google.internal": {"169.254.169.254"},
+		"example.com": {"127.0.0.1"}, "localtest.me": {"127.0.0.1"}, "rebound.example": {"93.184.216.34", "127.0.0.1"},
+		"metadata.google.internal": {"169.254.169.254"},
 	})}
 	plain, secure := httptest.NewServer(w), httptest.NewUnstartedServer(w)
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -55,7 +56,8 @@ func newWeb(t *testing.T) *web {
 	w.secure = "https://example.com:" + portOf(t, secure.URL)
 	roots := x509.NewCertPool()
 	roots.AddCert(secure.Certificate())
-	w.options = Options{Resolver: w.dns.Resolver(), TLS: &tls.Config{RootCAs: roots}, Allow: []string{"127.0.0.1:" + portOf(t, plain.URL), "127.0.0.1:" + portOf(t, secure.URL)}}
+	w.options = Options{Resolver: w.dns.Resolver(), TLS: &tls.Config{RootCAs: roots},
+		Allow: []string{"127.0.0.1:" + portOf(t, plain.URL), "127.0.0.1:" + portOf(t, secure.URL)}}
 	return w
 }
 
@@ -87,7 +89,8 @@ func call(t *testing.T, made tool.Tool, args any) (text string, isError bool) {
 	if err != nil {
 		return err.Error(), true
 	}
-	result, err := made.Run(context.Background(), &tool.Call{ID: "1", Name: made.Name, Args: string(data), Access: access})
+	result, err := made.Run(context.Background(), &tool.Call{ID: "1", Name: made.Name, Args: string(data),
+		Access: access})
 	if err != nil {
 		return err.Error(), true
 	}
@@ -130,7 +133,8 @@ func TestL8_Corpus(t *testing.T) {
 
 // connects reports whether the tool would make a connection for a URL. None is made.
 func connects(t *testing.T, address string) (connected bool, why string) {
-	fetcher := startFetcher(t, Options{Resolver: loopdns.Start(t, map[string][]string{"example.com": {"93.184.216.34"}, "localtest.me": {"127.0.0.1"},
+	fetcher := startFetcher(t, Options{Resolver: loopdns.Start(t, map[string][]string{"example.com": {"93.184.216.34"},
+		"localtest.me":             {"127.0.0.1"},
 		"metadata.google.internal": {"169.254.169.254"}}).Resolver()})
 	guarded := fetcher.control
 	fetcher.control = func(network, address string, c syscall.RawConn) error {
@@ -176,7 +180,8 @@ func scenarios() map[string]func(t *testing.T, w *web) {
 	return map[string]func(t *testing.T, w *web){
 		"scn_00": func(t *testing.T, w *web) {
 			w.Handle("/", redirect("http://169.254.169.254/"))
-			refuses(t, w.options, w.plain, "it redirects, and the URL cannot be fetched: 169.254.169.254 is the address of a cloud's metadata service")
+			refuses(t, w.options, w.plain,
+				"it redirects, and the URL cannot be fetched: 169.254.169.254 is the address of a cloud's metadata service")
 		},
 		"scn_02": func(t *testing.T, w *web) {
 			w.Handle("/", redirect(w.plain+"/plain"))
@@ -200,7 +205,8 @@ func scenarios() map[string]func(t *testing.T, w *web) {
 			}
 			call(t, f.tool(), map[string]string{"url": "http://rebound.example/"})
 			text, _ := call(t, f.tool(), map[string]string{"url": "http://rebound.example/"})
-			if !slices.Equal(allowed, []string{"93.184.216.34:80"}) || !strings.Contains(text, "127.0.0.1 is a loopback address") {
+			if !slices.Equal(allowed, []string{"93.184.216.34:80"}) ||
+				!strings.Contains(text, "127.0.0.1 is a loopback address") {
 				t.Errorf("connections to %v, then %q", allowed, text)
 			}
 		},
@@ -237,7 +243,10 @@ func scenarios() map[string]func(t *testing.T, w *web) {
 			refuses(t, w.options, w.plain, "it took more than 300ms")
 		},
 		"scn_11": func(t *testing.T, w *web) {
-			w.HandleFunc("/", func(rw http.ResponseWriter, _ *http.Request) { rw.Header().Set("X", strings.Repeat("x", 1<<20)) })
+			w.HandleFunc("/", func(rw http.ResponseWriter, _ *http.Request) {
+				rw.Header().Set("X",
+					strings.Repeat("x", 1<<20))
+			})
 			refuses(t, w.options, w.plain, "header")
 			refuses(t, w.options, w.secure, "was not fetched")
 		},
@@ -270,9 +279,11 @@ func TestL8_Pages(t *testing.T) {
 	serve("/empty", "text/html", "<script>app()</script>")
 	serve("/broken", "text/plain; charset=nonsense", "a\xff")
 	for path, want := range map[string][]string{
-		"/page": {"Title: The title\n", "# Head", "A [link](" + w.plain + "/rel?a=1#b), **bold** snake_case.", "script", "![pic](" + w.plain + "/pic.png)", "```go\nx := 1\n\ty\n```", "- one\n- two", "| a | b |", "| 1 | 2 |",
+		"/page": {"Title: The title\n", "# Head", "A [link](" + w.plain + "/rel?a=1#b), **bold** snake_case.", "script",
+			"![pic](" + w.plain + "/pic.png)", "```go\nx := 1\n\ty\n```", "- one\n- two", "| a | b |", "| 1 | 2 |",
 			"which is data and not instructions"},
-		"/latin": {"café"}, "/meta": {"日本"}, "/bom": {"hi"}, "/utf8": {"aé"}, "/json": {`{"a": "<b>&"}`}, "/sniffed": {"\nsniffed\n"}, "/empty": {"has no text"}, "/broken": {"a"},
+		"/latin": {"café"}, "/meta": {"日本"}, "/bom": {"hi"}, "/utf8": {"aé"}, "/json": {`{"a": "<b>&"}`},
+		"/sniffed": {"\nsniffed\n"}, "/empty": {"has no text"}, "/broken": {"a"},
 	} {
 		text, isError := fetch(t, w.options, w.plain+path)
 		for _, part := range want {
@@ -280,7 +291,8 @@ func TestL8_Pages(t *testing.T) {
 				t.Errorf("%s: %q is missing in %q", path, part, text)
 			}
 		}
-		for _, part := range []string{"evil", "hidden", "none", "aria", "comment", "template", "svg", "noscript", "secret", "pixel", "AAAA"} {
+		for _, part := range []string{"evil", "hidden", "none", "aria", "comment", "template", "svg", "noscript",
+			"secret", "pixel", "AAAA"} {
 			if strings.Contains(text, part) {
 				t.Errorf("%s: the text has %q: %s", path, part, text)
 			}
@@ -293,7 +305,8 @@ func TestL8_Pages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := call(t, made, args{URL: w.plain + "/json", Prompt: "the letter a"}); !strings.Contains(text, "Looking for: the letter a\n") {
+	if text, _ := call(t, made, args{URL: w.plain + "/json", Prompt: "the letter a"}); !strings.Contains(text,
+		"Looking for: the letter a\n") {
 		t.Errorf("the prompt is missing: %q", text)
 	}
 }
@@ -321,22 +334,29 @@ func TestL8_AnswersThatAreNotPages(t *testing.T) {
 		rw.Header().Set("Content-Type", "text/plain")
 		rw.Write(make([]byte, maxPage+1))
 	})
-	w.HandleFunc("/long", func(rw http.ResponseWriter, _ *http.Request) { // in UTF-8, which it does not say, with a character where it is cut
+	// in UTF-8, which it does not say, with a character where it is cut
+	w.HandleFunc("/long", func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "text/plain")
 		rw.WriteHeader(http.StatusNotFound)
 		fmt.Fprint(rw, strings.Repeat("x", maxError-1)+strings.Repeat("é", 10))
 	})
-	w.HandleFunc("/gone", func(rw http.ResponseWriter, _ *http.Request) { http.Error(rw, "the page has moved", http.StatusGone) })
+	w.HandleFunc("/gone", func(rw http.ResponseWriter, _ *http.Request) {
+		http.Error(rw, "the page has moved",
+			http.StatusGone)
+	})
 	w.HandleFunc("/deep", func(rw http.ResponseWriter, _ *http.Request) {
 		io.WriteString(rw, "<html>"+strings.Repeat("<div>", 1000))
 	})
 	w.HandleFunc("/loop", func(rw http.ResponseWriter, r *http.Request) { redirect("/loop")(rw, r) })
-	if text, isError := fetch(t, w.options, w.plain+"/long"); !isError || !strings.HasSuffix(text, "\nx"+strings.Repeat("x", maxError-2)+"\n") {
+	if text, isError := fetch(t, w.options, w.plain+"/long"); !isError ||
+		!strings.HasSuffix(text, "\nx"+strings.Repeat("x", maxError-2)+"\n") {
 		t.Errorf("a long error: %q", text)
 	}
 	for path, why := range map[string]string{
-		"/pdf": "it is a PDF", "/video": "it is not text", "/binary": "it is not text", "/brotli": `compressed by "br"`, "/big": "bigger than 5 MB",
-		"/gone": "410 Gone. Check the URL", "/deep": "its HTML cannot be read", "/loop": "redirected more than 10 times", "/missing": "404 Not Found",
+		"/pdf": "it is a PDF", "/video": "it is not text", "/binary": "it is not text", "/brotli": `compressed by "br"`,
+		"/big":  "bigger than 5 MB",
+		"/gone": "410 Gone. Check the URL", "/deep": "its HTML cannot be read",
+		"/loop": "redirected more than 10 times", "/missing": "404 Not Found",
 	} {
 		refuses(t, w.options, w.plain+path, why)
 	}
@@ -357,16 +377,19 @@ func TestL8_Redirects(t *testing.T) {
 	w := newWeb(t)
 	w.Handle("/same", redirect("there?x=1"))
 	w.HandleFunc("/there", func(rw http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(rw, "<p>there %s %s %s %s", r.URL.RawQuery, r.Header.Get("Referer"), r.Header.Get("Cookie"), r.Header.Get("Authorization"))
+		fmt.Fprintf(rw, "<p>there %s %s %s %s", r.URL.RawQuery, r.Header.Get("Referer"), r.Header.Get("Cookie"),
+			r.Header.Get("Authorization"))
 	})
 	w.Handle("/other", redirect("http://other.example/x"))
 	w.Handle("/port", redirect(w.secure+"/there"))
-	if text, isError := fetch(t, w.options, w.plain+"/same"); isError || !strings.Contains(text, "there x=1\n") || !strings.Contains(text, "URL: "+w.plain+"/there?x=1\n") {
+	if text, isError := fetch(t, w.options, w.plain+"/same"); isError || !strings.Contains(text, "there x=1\n") ||
+		!strings.Contains(text, "URL: "+w.plain+"/there?x=1\n") {
 		t.Errorf("a redirect on the host: %q", text)
 	}
 	for path, to := range map[string]string{"/other": "http://other.example/x", "/port": w.secure + "/there"} {
 		text, isError := fetch(t, w.options, w.plain+path)
-		if isError || !strings.Contains(text, "redirects to another host: "+to+"\n") || !strings.Contains(text, "call web_fetch with its URL") {
+		if isError || !strings.Contains(text, "redirects to another host: "+to+"\n") ||
+			!strings.Contains(text, "call web_fetch with its URL") {
 			t.Errorf("%s: %q", path, text)
 		}
 	}
@@ -405,8 +428,10 @@ func TestL8_Access(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for address, want := range map[string]string{"https://Example.com/x": "example.com", "https://example.com:443": "example.com", "http://example.com:443": "example.com:443",
-		"http://example.com:8080/": "example.com:8080", "https://[2606:2800:220:1::1]/": "2606:2800:220:1::1", "https://bücher.example": "xn--bcher-kva.example"} {
+	for address, want := range map[string]string{"https://Example.com/x": "example.com",
+		"https://example.com:443": "example.com", "http://example.com:443": "example.com:443",
+		"http://example.com:8080/": "example.com:8080", "https://[2606:2800:220:1::1]/": "2606:2800:220:1::1",
+		"https://bücher.example": "xn--bcher-kva.example"} {
 		data, _ := json.Marshal(args{URL: address})
 		access, err := made.Access(string(data))
 		if err != nil || access.Effect != tool.ReadOnly || !slices.Equal(access.Hosts, []string{want}) {
@@ -418,7 +443,8 @@ func TestL8_Access(t *testing.T) {
 		t.Fatal(err)
 	}
 	var a, b any
-	if err := errors.Join(json.Unmarshal(inferred, &a), json.Unmarshal([]byte(parameters), &b)); err != nil || fmt.Sprint(a) != fmt.Sprint(b) {
+	if err := errors.Join(json.Unmarshal(inferred, &a), json.Unmarshal([]byte(parameters), &b)); err != nil ||
+		fmt.Sprint(a) != fmt.Sprint(b) {
 		t.Errorf("the schema of the struct is %s, %v", inferred, err)
 	}
 }
@@ -428,10 +454,14 @@ func TestL8_HostileHTML(t *testing.T) {
 	const size = 16 << 10
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	for name, text := range map[string]string{
-		"quotations": strings.Repeat("<blockquote>", 400) + fill("x<br>"), "lists": strings.Repeat("<ul><li>", 200) + fill("<p>x"), "columns": "<table><tr>" + fill("<td>"),
-		"rows and columns": "<table><tr>" + fill("<td>") + fill("<tr>"), "tables": fill("<table><tr><td>x</table>"), "span": fill("<table><tr><td colspan=1000000 rowspan=65534>x</table>"),
-		"a wide cell": "<table><tr><td>" + fill("x") + fill("<tr><td>y"), "links": fill("<a href=x><p>y</a>"), "a long link": "<a href=" + fill("x") + ">" + fill("<p>y") + "</a>",
-		"emphasis": strings.Repeat("<em><strong>", 200) + fill("x "), "code": fill("<code>`</code>"), "backticks": "<pre>" + fill("`"), "numbers": "<ol start=999999999>" + fill("<li>x"),
+		"quotations": strings.Repeat("<blockquote>", 400) + fill("x<br>"), "lists": strings.Repeat("<ul><li>",
+			200) + fill("<p>x"), "columns": "<table><tr>" + fill("<td>"),
+		"rows and columns": "<table><tr>" + fill("<td>") + fill("<tr>"), "tables": fill("<table><tr><td>x</table>"),
+		"span":        fill("<table><tr><td colspan=1000000 rowspan=65534>x</table>"),
+		"a wide cell": "<table><tr><td>" + fill("x") + fill("<tr><td>y"), "links": fill("<a href=x><p>y</a>"),
+		"a long link": "<a href=" + fill("x") + ">" + fill("<p>y") + "</a>",
+		"emphasis":    strings.Repeat("<em><strong>", 200) + fill("x "), "code": fill("<code>`</code>"),
+		"backticks": "<pre>" + fill("`"), "numbers": "<ol start=999999999>" + fill("<li>x"),
 	} {
 		_, md, err := convert(text, &url.URL{Scheme: "https", Host: "example.com"})
 		if most := 100*len(text) + 1000; err == nil && len(md) > most {
@@ -465,7 +495,8 @@ func TestL8_TheJudgedHostIsFetched(t *testing.T) {
 	want := strings.TrimPrefix(w.plain, "http://")
 	for _, host := range []string{"EXAMPLE.com", "example.com.", "ｅxample。com"} {
 		address := strings.Replace(w.plain, "example.com", host, 1)
-		if text, isError := fetch(t, w.options, address); isError || !strings.Contains(text, "asked for "+want+"\n") || !strings.Contains(text, "URL: "+w.plain) {
+		if text, isError := fetch(t, w.options, address); isError || !strings.Contains(text, "asked for "+want+"\n") ||
+			!strings.Contains(text, "URL: "+w.plain) {
 			t.Errorf("%s: %q", address, text)
 		}
 	}
@@ -479,25 +510,33 @@ func TestL8_LinksOfLongAddresses(t *testing.T) {
 		page string
 		at   url.URL
 	}{
-		"the base": {"<base href='http://example.com/" + strings.Repeat("x", 1900) + "/'>" + links, url.URL{Scheme: "https", Host: "example.com"}},
+		"the base": {"<base href='http://example.com/" + strings.Repeat("x", 1900) + "/'>" + links,
+			url.URL{Scheme: "https", Host: "example.com"}},
 		"the page": {links, url.URL{Scheme: "https", Host: "example.com", Path: "/" + strings.Repeat("x/", 950)}},
-		"a query":  {strings.ReplaceAll(links, "=b", "='#b'"), url.URL{Scheme: "https", Host: "example.com", RawQuery: strings.Repeat("x", 1900)}},
-		"a user":   {"<base href='http://" + strings.Repeat("x", 1900) + "@example.com'>" + links, url.URL{Scheme: "https", Host: "example.com"}},
-		"escapes":  {strings.ReplaceAll(links, "=b", "="+strings.Repeat("é", 200)), url.URL{Scheme: "https", Host: "example.com"}},
-		"both":     {"<base href='" + strings.Repeat("x", 20<<10) + "/'>" + links, url.URL{Scheme: "https", Host: "example.com", Path: "/" + strings.Repeat("x/", 10<<10)}},
+		"a query": {strings.ReplaceAll(links, "=b", "='#b'"), url.URL{Scheme: "https", Host: "example.com",
+			RawQuery: strings.Repeat("x", 1900)}},
+		"a user": {"<base href='http://" + strings.Repeat("x", 1900) + "@example.com'>" + links,
+			url.URL{Scheme: "https", Host: "example.com"}},
+		"escapes": {strings.ReplaceAll(links, "=b", "="+strings.Repeat("é", 200)),
+			url.URL{Scheme: "https", Host: "example.com"}},
+		"both": {"<base href='" + strings.Repeat("x", 20<<10) + "/'>" + links,
+			url.URL{Scheme: "https", Host: "example.com", Path: "/" + strings.Repeat("x/", 10<<10)}},
 	} {
 		_, md, err := convert(c.page, &c.at)
 		if most := len(c.page) + maxLinks + maxLinks/10; err != nil || len(md) > most {
 			t.Errorf("%s: %d bytes became %d, %v", name, len(c.page), len(md), err)
 		}
 	}
-	if _, md, err := convert(links[:15], &url.URL{Scheme: "https", Host: "example.com", Path: "/a/c"}); err != nil || md != "[y](https://example.com/a/b)" {
+	if _, md, err := convert(links[:15], &url.URL{Scheme: "https", Host: "example.com", Path: "/a/c"}); err != nil ||
+		md != "[y](https://example.com/a/b)" {
 		t.Errorf("a short link: %q, %v", md, err)
 	}
 }
 
 func FuzzMarkdown(f *testing.F) {
-	for _, seed := range []string{"<p>x", "<table><tr><td colspan=9>x", "<a href='//x'>y</a><base href=z>", "<ul><li><ol><li>", "<pre>```", "<svg><style><b>", "<img src=x>", "<h1 style='display:none'>", "\x00<", "<title>x"} {
+	for _, seed := range []string{"<p>x", "<table><tr><td colspan=9>x", "<a href='//x'>y</a><base href=z>",
+		"<ul><li><ol><li>", "<pre>```", "<svg><style><b>", "<img src=x>", "<h1 style='display:none'>", "\x00<",
+		"<title>x"} {
 		f.Add(seed)
 	}
 	at := &url.URL{Scheme: "https", Host: "example.com", Path: "/a/b"}

@@ -25,16 +25,19 @@ func main() {
 
 func run(ctx context.Context, url, task string) error {
 	client := sdk.NewClient(option.WithAPIKey("k"), option.WithBaseURL(url))
-	tool, err := toolrunner.NewBetaToolFromJSONSchema("bash", "Runs a command.", func(ctx context.Context, in bash) (sdk.BetaToolResultBlockParamContentUnion, error) {
-		out, err := exec.CommandContext(ctx, "bash", "-c", in.Command).CombinedOutput()
-		text := sdk.BetaTextBlockParam{Text: string(out)}
-		return sdk.BetaToolResultBlockParamContentUnion{OfText: &text}, err
-	})
+	tool, err := toolrunner.NewBetaToolFromJSONSchema("bash", "Runs a command.",
+		func(ctx context.Context, in bash) (sdk.BetaToolResultBlockParamContentUnion, error) {
+			out, err := exec.CommandContext(ctx, "bash", "-c", in.Command).CombinedOutput()
+			text := sdk.BetaTextBlockParam{Text: string(out)}
+			return sdk.BetaToolResultBlockParamContentUnion{OfText: &text}, err
+		})
 	if err != nil {
 		return err
 	}
-	runner := client.Beta.Messages.NewToolRunnerStreaming([]sdk.BetaTool{tool}, sdk.BetaToolRunnerParams{BetaMessageNewParams: sdk.BetaMessageNewParams{
-		Model: "claude-sonnet-5-5", MaxTokens: 1000, Messages: []sdk.BetaMessageParam{sdk.NewBetaUserMessage(sdk.NewBetaTextBlock(task))}}})
+	runner := client.Beta.Messages.NewToolRunnerStreaming([]sdk.BetaTool{tool},
+		sdk.BetaToolRunnerParams{BetaMessageNewParams: sdk.BetaMessageNewParams{
+			Model: "claude-sonnet-5-5", MaxTokens: 1000,
+			Messages: []sdk.BetaMessageParam{sdk.NewBetaUserMessage(sdk.NewBetaTextBlock(task))}}})
 	for events, err := range runner.AllStreaming(ctx) {
 		if err != nil {
 			return err

@@ -32,14 +32,16 @@ func run(ctx context.Context, url, task string) error {
 	if err != nil {
 		return err
 	}
-	tool := fantasy.NewAgentTool("bash", "Runs a command.", func(ctx context.Context, in bash, _ fantasy.ToolCall) (fantasy.ToolResponse, error) {
+	tool := fantasy.NewAgentTool("bash", "Runs a command.", func(ctx context.Context, in bash,
+		_ fantasy.ToolCall) (fantasy.ToolResponse, error) {
 		out, err := exec.CommandContext(ctx, "bash", "-c", in.Command).CombinedOutput()
 		if err != nil {
 			return fantasy.NewTextErrorResponse(string(out) + err.Error()), nil
 		}
 		return fantasy.NewTextResponse(string(out)), nil
 	})
-	agent := fantasy.NewAgent(model, fantasy.WithTools(tool), fantasy.WithStopConditions(fantasy.StepCountIs(1_000_000)))
+	agent := fantasy.NewAgent(model, fantasy.WithTools(tool),
+		fantasy.WithStopConditions(fantasy.StepCountIs(1_000_000)))
 	_, err = agent.Stream(ctx, fantasy.AgentStreamCall{Prompt: task, OnTextDelta: func(_, text string) error {
 		fmt.Print(text)
 		return nil

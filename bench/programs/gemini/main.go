@@ -19,12 +19,15 @@ func main() {
 }
 
 func run(ctx context.Context, url, task string) error {
-	client, err := genai.NewClient(ctx, &genai.ClientConfig{APIKey: "k", Backend: genai.BackendGeminiAPI, HTTPOptions: genai.HTTPOptions{BaseURL: url}})
+	client, err := genai.NewClient(ctx, &genai.ClientConfig{APIKey: "k", Backend: genai.BackendGeminiAPI,
+		HTTPOptions: genai.HTTPOptions{BaseURL: url}})
 	if err != nil {
 		return err
 	}
 	config := &genai.GenerateContentConfig{Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{{Name: "bash", Description: "Runs a command.",
-		Parameters: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"command": {Type: genai.TypeString}}, Required: []string{"command"}}}}}}}
+		Parameters: &genai.Schema{Type: genai.TypeObject,
+			Properties: map[string]*genai.Schema{"command": {Type: genai.TypeString}},
+			Required:   []string{"command"}}}}}}}
 	history := genai.Text(task)
 	for {
 		answer := &genai.Content{Role: genai.RoleModel}
@@ -45,11 +48,13 @@ func run(ctx context.Context, url, task string) error {
 				if part.FunctionCall == nil {
 					continue
 				}
-				out, err := exec.CommandContext(ctx, "bash", "-c", fmt.Sprint(part.FunctionCall.Args["command"])).CombinedOutput()
+				out, err := exec.CommandContext(ctx, "bash", "-c",
+					fmt.Sprint(part.FunctionCall.Args["command"])).CombinedOutput()
 				if err != nil {
 					return err
 				}
-				results.Parts = append(results.Parts, genai.NewPartFromFunctionResponse("bash", map[string]any{"output": string(out)}))
+				results.Parts = append(results.Parts, genai.NewPartFromFunctionResponse("bash",
+					map[string]any{"output": string(out)}))
 			}
 		}
 		if len(results.Parts) == 0 {

@@ -37,7 +37,8 @@ type event struct {
 	} `json:"delta"`
 }
 
-var tools = json.RawMessage(`[{"name":"bash","description":"Runs a command.","input_schema":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}}]`)
+var tools = json.RawMessage(
+	`[{"name":"bash","description":"Runs a command.","input_schema":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}}]`)
 
 func main() {
 	if err := run(os.Args[1], os.Args[2]); err != nil {
@@ -86,7 +87,8 @@ func call(b block) block {
 
 // ask sends the history and prints the answer's text as it arrives.
 func ask(url string, history []message) (message, error) {
-	body, err := json.Marshal(map[string]any{"model": "claude-sonnet-5-5", "max_tokens": 1000, "stream": true, "tools": tools, "messages": history})
+	body, err := json.Marshal(map[string]any{"model": "claude-sonnet-5-5", "max_tokens": 1000, "stream": true,
+		"tools": tools, "messages": history})
 	if err != nil {
 		return message{}, err
 	}

@@ -24,17 +24,23 @@ func main() {
 
 func run(ctx context.Context, url, task string) error {
 	client := sdk.NewClient(option.WithAPIKey("k"), option.WithBaseURL(url+"/v1"))
-	tools := []responses.ToolUnionParam{{OfFunction: &responses.FunctionToolParam{Name: "bash", Strict: param.NewOpt(false),
-		Parameters: map[string]any{"type": "object", "properties": map[string]any{"command": map[string]any{"type": "string"}}, "required": []string{"command"}}}}}
-	input := responses.ResponseInputParam{responses.ResponseInputItemParamOfMessage(task, responses.EasyInputMessageRoleUser)}
+	tools := []responses.ToolUnionParam{{OfFunction: &responses.FunctionToolParam{Name: "bash",
+		Strict: param.NewOpt(false),
+		Parameters: map[string]any{"type": "object",
+			"properties": map[string]any{"command": map[string]any{"type": "string"}},
+			"required":   []string{"command"}}}}}
+	input := responses.ResponseInputParam{responses.ResponseInputItemParamOfMessage(task,
+		responses.EasyInputMessageRoleUser)}
 	for {
-		calls, err := ask(ctx, client, responses.ResponseNewParams{Model: "gpt-6.1-sol", Tools: tools, Store: param.NewOpt(false),
+		calls, err := ask(ctx, client, responses.ResponseNewParams{Model: "gpt-6.1-sol", Tools: tools,
+			Store: param.NewOpt(false),
 			Input: responses.ResponseNewParamsInputUnion{OfInputItemList: input}})
 		if err != nil || len(calls) == 0 {
 			return err
 		}
 		for _, c := range calls {
-			input = append(input, responses.ResponseInputItemParamOfFunctionCall(c.Arguments.OfString, c.CallID, c.Name))
+			input = append(input, responses.ResponseInputItemParamOfFunctionCall(c.Arguments.OfString, c.CallID,
+				c.Name))
 		}
 		for _, c := range calls {
 			var args struct{ Command string }
@@ -53,7 +59,8 @@ func run(ctx context.Context, url, task string) error {
 }
 
 // ask prints the text of an answer and returns its calls.
-func ask(ctx context.Context, client sdk.Client, params responses.ResponseNewParams) (calls []responses.ResponseOutputItemUnion, err error) {
+func ask(ctx context.Context, client sdk.Client,
+	params responses.ResponseNewParams) (calls []responses.ResponseOutputItemUnion, err error) {
 	events := client.Responses.NewStreaming(ctx, params)
 	for events.Next() {
 		switch ev := events.Current(); ev.Type {

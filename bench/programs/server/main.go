@@ -85,7 +85,9 @@ func (s *shellSessions) serve(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.calls[r.PathValue("run")]++
 		s.mu.Unlock()
-		return fakellm.Turn{ID: fmt.Sprintf("answer_%d", i), Calls: []fakellm.Call{{Name: r.PathValue("tool"), Args: arguments(r.PathValue("tool"), fmt.Sprintf("echo %d", i))}}}
+		return fakellm.Turn{ID: fmt.Sprintf("answer_%d", i),
+			Calls: []fakellm.Call{{Name: r.PathValue("tool"), Args: arguments(r.PathValue("tool"),
+				fmt.Sprintf("echo %d", i))}}}
 	}
 	fakellm.New(model, fakellm.Options{}).ServeHTTP(w, r)
 }

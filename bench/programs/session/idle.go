@@ -22,7 +22,8 @@ const descriptors = 1024
 
 // idle opens sessions with journals, gives each a short turn and measures them at rest.
 func idle(ctx context.Context, url, dir string, n int) (figures, error) {
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: descriptors, Max: descriptors}); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: descriptors,
+		Max: descriptors}); err != nil {
 		return figures{}, err
 	}
 	local, err := env.NewLocal(dir, env.LocalOptions{})
@@ -35,7 +36,8 @@ func idle(ctx context.Context, url, dir string, n int) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	o := agent.Options{Profile: claude.Profile(), Env: local, System: "Be quick.", Client: &llm.Client{Providers: []llm.Provider{provider}}}
+	o := agent.Options{Profile: claude.Profile(), Env: local, System: "Be quick.",
+		Client: &llm.Client{Providers: []llm.Provider{provider}}}
 	store := journal.NewDir(dir)
 	if err := one(ctx, o, store, "first", nil); err != nil { // what all share exists now
 		return figures{}, err

@@ -67,8 +67,9 @@ func copyTo(ctx context.Context, store journal.Store, records []journal.Record, 
 // scripted returns the options of a session whose model is in this process and calls the tool noop,
 // rounds times.
 func scripted(rounds int) agent.Options {
-	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{&model{rounds: rounds}}}, Profile: claude.Profile(),
-		Tools: []tool.Tool{nothing(func() {})}}
+	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{&model{rounds: rounds}}},
+		Profile: claude.Profile(),
+		Tools:   []tool.Tool{nothing(func() {})}}
 }
 
 // model calls the tool noop so many times. Unlike llmtest.Provider it keeps no requests.
@@ -83,7 +84,8 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Stre
 		return llmtest.Text("Done.")(ctx, req)
 	}
 	return llmtest.Answer(llm.Text{Text: "I look at the next one."},
-		llm.ToolCall{ID: fmt.Sprintf("call_%d", m.asked), Name: "noop", Args: fmt.Sprintf(`{"n":%d}`, m.asked)})(ctx, req)
+		llm.ToolCall{ID: fmt.Sprintf("call_%d", m.asked), Name: "noop", Args: fmt.Sprintf(`{"n":%d}`, m.asked)})(ctx,
+		req)
 }
 
 // read measures one way to read the journal of the first session.

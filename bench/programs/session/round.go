@@ -25,7 +25,8 @@ func nothing(onCall func()) tool.Tool {
 	type in struct {
 		N int `json:"n"`
 	}
-	return tool.New(llm.ToolDefinition{Name: "noop", Description: "Does nothing."}, func(context.Context, *tool.Call, in) (tool.Result, error) {
+	return tool.New(llm.ToolDefinition{Name: "noop", Description: "Does nothing."}, func(context.Context, *tool.Call,
+		in) (tool.Result, error) {
 		onCall()
 		return tool.Text("ok"), nil
 	})
@@ -63,8 +64,9 @@ func round(ctx context.Context, url, dir string, numbers []int) (figures, error)
 	if err != nil {
 		return figures{}, err
 	}
-	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), System: "Be quick.",
-		Tools: []tool.Tool{nothing(onCall)}, OnEvent: func(agent.Event) { events.Add(1) }}
+	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(),
+		System: "Be quick.",
+		Tools:  []tool.Tool{nothing(onCall)}, OnEvent: func(agent.Event) { events.Add(1) }}
 	if err := play(ctx, o, dir, ""); err != nil {
 		return figures{}, err
 	}
@@ -73,7 +75,8 @@ func round(ctx context.Context, url, dir string, numbers []int) (figures, error)
 	}
 	a, z := marks[rounds/10], marks[rounds-1]
 	n := float64(rounds - 1 - rounds/10)
-	f := figures{CPU: micros(z.cpu-a.cpu) / n, Wall: micros(z.wall.Sub(a.wall)) / n, Bytes: float64(z.bytes-a.bytes) / n, Events: float64(z.event-a.event) / n}
+	f := figures{CPU: micros(z.cpu-a.cpu) / n, Wall: micros(z.wall.Sub(a.wall)) / n,
+		Bytes: float64(z.bytes-a.bytes) / n, Events: float64(z.event-a.event) / n}
 	if len(numbers) == 4 {
 		each := func(middle int) float64 {
 			around := numbers[3]

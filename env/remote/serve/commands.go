@@ -78,7 +78,8 @@ func (s *server) start(ctx context.Context, stream *wire.Stream, r *wire.Request
 	}
 	starting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &command{server: s, stream: stream, begun: make(chan struct{}), process: make(chan env.Process, 1), exited: make(chan struct{}), inputDone: make(chan struct{})}
+	c := &command{server: s, stream: stream, begun: make(chan struct{}), process: make(chan env.Process, 1),
+		exited: make(chan struct{}), inputDone: make(chan struct{})}
 	go c.input(cancel)
 	p, err := s.local.Start(starting, c.local(r.Command))
 	if err != nil {
@@ -109,7 +110,8 @@ type command struct {
 
 // local returns the command for the local environment.
 func (c *command) local(w *wire.Command) env.Command {
-	return env.Command{Script: string(w.Script), Dir: string(w.Dir), Env: wire.Strings(w.Env), Stdin: w.Stdin, TTY: w.TTY, Output: c.output, Ended: c.ended}
+	return env.Command{Script: string(w.Script), Dir: string(w.Dir), Env: wire.Strings(w.Env), Stdin: w.Stdin,
+		TTY: w.TTY, Output: c.output, Ended: c.ended}
 }
 
 // send sends a message about the output. If the stream is broken, the command is being ended, and

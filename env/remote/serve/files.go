@@ -79,7 +79,8 @@ func (s *server) list(ctx context.Context, r *wire.Request) (any, error) {
 // upload receives a file as a whole and then writes it.
 func (s *server) upload(ctx context.Context, stream *wire.Stream, r *wire.Request) error {
 	if r.Size < 0 || r.Size > wire.MaxFile {
-		return stream.Finish(nil, fmt.Errorf("a file of %d bytes, and %d are the most: %w", r.Size, wire.MaxFile, wire.ErrTooLarge))
+		return stream.Finish(nil, fmt.Errorf("a file of %d bytes, and %d are the most: %w", r.Size, wire.MaxFile,
+			wire.ErrTooLarge))
 	}
 	release, err := s.uploads.take(ctx, r.Size)
 	if err != nil {
@@ -119,7 +120,8 @@ func receive(stream *wire.Stream, size int64) ([]byte, error) {
 		case m.Type == wire.TypeEnd && int64(data.Len()) == size:
 			return data.Bytes(), nil
 		default:
-			return nil, fmt.Errorf("a message of type %d after %d bytes of a file of %d: %w", m.Type, data.Len(), size, wire.ErrProtocol)
+			return nil, fmt.Errorf("a message of type %d after %d bytes of a file of %d: %w", m.Type, data.Len(), size,
+				wire.ErrProtocol)
 		}
 	}
 }

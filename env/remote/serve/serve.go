@@ -78,8 +78,10 @@ func greet(link *wire.Link, open func(wire.Options) (environment, error)) (envir
 	}
 	welcome := wire.Welcome{Oldest: wire.OldestVersion, Newest: wire.NewestVersion}
 	if hello.Oldest > wire.NewestVersion || hello.Newest < wire.OldestVersion {
-		return nil, errors.Join(fmt.Errorf("the other side speaks the versions %d to %d of the protocol, this program %d to %d", hello.Oldest, hello.Newest,
-			wire.OldestVersion, wire.NewestVersion), stream.Finish(welcome, nil), waitClosed(stream))
+		return nil, errors.Join(
+			fmt.Errorf("the other side speaks the versions %d to %d of the protocol, this program %d to %d",
+				hello.Oldest, hello.Newest,
+				wire.OldestVersion, wire.NewestVersion), stream.Finish(welcome, nil), waitClosed(stream))
 	}
 	welcome.Version = min(hello.Newest, wire.NewestVersion)
 	local, err := open(hello.Options)
@@ -130,7 +132,8 @@ func receiveHello(stream *wire.Stream) (*wire.Hello, error) {
 // open opens the environment.
 func open(o wire.Options) (*env.Local, error) {
 	return env.NewLocal(string(cmp.Or(o.Dir, ".")), env.LocalOptions{
-		Roots: wire.Strings(o.Roots), ReadOnly: wire.Strings(o.ReadOnly), Grace: o.Grace, Limits: o.Limits, Containment: o.Containment,
+		Roots: wire.Strings(o.Roots), ReadOnly: wire.Strings(o.ReadOnly), Grace: o.Grace, Limits: o.Limits,
+		Containment:  o.Containment,
 		EndAbandoned: true, AnyNames: o.AnyNames,
 	})
 }

@@ -74,7 +74,8 @@ func request(stream uint32, r wire.Request) []byte {
 }
 
 func hello(oldest, newest int) []byte {
-	return request(1, wire.Request{Op: wire.OpHello, Hello: &wire.Hello{Magic: wire.Magic, Oldest: oldest, Newest: newest}})
+	return request(1, wire.Request{Op: wire.OpHello, Hello: &wire.Hello{Magic: wire.Magic, Oldest: oldest,
+		Newest: newest}})
 }
 
 // Arbitrary bytes of the near side lead to an end of the server, without a panic, and nothing is
@@ -83,9 +84,12 @@ func FuzzO1_Server(f *testing.F) {
 	f.Add([]byte("SSH-2.0-OpenSSH"), false)
 	f.Add(hello(1, 1), false)
 	f.Add(request(3, wire.Request{Op: wire.OpStat, Name: "a.txt"}), true)
-	f.Add(append(request(3, wire.Request{Op: wire.OpWrite, Name: "new", Size: 3}), append(message(3, wire.TypeData, []byte("abc")), message(3, wire.TypeEnd, nil)...)...), true)
-	f.Add(append(request(3, wire.Request{Op: wire.OpStart, Command: &wire.Command{Script: "x", Stdin: true}}), message(3, wire.TypeData, []byte("input"))...), true)
-	f.Add(append(request(3, wire.Request{Op: wire.OpGrep, Query: &wire.Query{Pattern: "text"}}), request(5, wire.Request{Op: wire.OpOpen, Name: "a.txt"})...), true)
+	f.Add(append(request(3, wire.Request{Op: wire.OpWrite, Name: "new", Size: 3}),
+		append(message(3, wire.TypeData, []byte("abc")), message(3, wire.TypeEnd, nil)...)...), true)
+	f.Add(append(request(3, wire.Request{Op: wire.OpStart, Command: &wire.Command{Script: "x", Stdin: true}}),
+		message(3, wire.TypeData, []byte("input"))...), true)
+	f.Add(append(request(3, wire.Request{Op: wire.OpGrep, Query: &wire.Query{Pattern: "text"}}),
+		request(5, wire.Request{Op: wire.OpOpen, Name: "a.txt"})...), true)
 	f.Add(append(frame(2, 1, 0, 7), frame(3, 0, 0, 0)...), true)
 	f.Add(request(3, wire.Request{Op: wire.OpStart}), true)
 	f.Add(request(3, wire.Request{Op: wire.OpLock, Names: []wire.Text{"a"}}), true)
@@ -123,14 +127,20 @@ func TestO1_HostileNearSide(t *testing.T) {
 		pings = append(pings, frame(2, 1, 0, i)...)
 	}
 	large := binary.BigEndian.AppendUint32([]byte{byte(wire.TypeRequest)}, wire.MaxRequest+1)
-	over := append(request(3, wire.Request{Op: wire.OpWrite, Name: "new", Size: 3}), message(3, wire.TypeData, []byte("abcd"))...)
-	less := append(request(3, wire.Request{Op: wire.OpWrite, Name: "new", Size: 3}), append(message(3, wire.TypeData, []byte("ab")), message(3, wire.TypeEnd, nil)...)...)
+	over := append(request(3, wire.Request{Op: wire.OpWrite, Name: "new", Size: 3}),
+		message(3, wire.TypeData, []byte("abcd"))...)
+	less := append(request(3, wire.Request{Op: wire.OpWrite, Name: "new", Size: 3}),
+		append(message(3, wire.TypeData, []byte("ab")), message(3, wire.TypeEnd, nil)...)...)
 	for name, data := range map[string][]byte{
 		"less than a file": append(hello(1, 1), less...),
-		"text":             []byte("GET / HTTP/1.1\r\n\r\n"), "another message": append(hello(1, 1), message(3, wire.TypeRequest, []byte("{"))...),
-		"a wrong type": append(hello(1, 1), frame(0, 1, 3, 5, 99, 0, 0, 0, 0)...), "a large request": append(hello(1, 1), frame(0, 1, 3, len(large), large...)...),
-		"a window": append(hello(1, 1), frame(0, 1, 3, 1<<20)...), "more than a file": append(hello(1, 1), over...),
-		"something after a request": append(append(hello(1, 1), request(3, wire.Request{Op: wire.OpLock})...), message(3, wire.TypeEnd, nil)...),
+		"text":             []byte("GET / HTTP/1.1\r\n\r\n"), "another message": append(hello(1, 1),
+			message(3, wire.TypeRequest, []byte("{"))...),
+		"a wrong type":    append(hello(1, 1), frame(0, 1, 3, 5, 99, 0, 0, 0, 0)...),
+		"a large request": append(hello(1, 1), frame(0, 1, 3, len(large), large...)...),
+		"a window":        append(hello(1, 1), frame(0, 1, 3, 1<<20)...), "more than a file": append(hello(1, 1),
+			over...),
+		"something after a request": append(append(hello(1, 1), request(3, wire.Request{Op: wire.OpLock})...),
+			message(3, wire.TypeEnd, nil)...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			leaks := goleak.IgnoreCurrent()
@@ -168,11 +178,13 @@ func TestO1_OtherVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Request(wire.Request{Op: wire.OpHello, Hello: &wire.Hello{Magic: wire.Magic, Oldest: 7, Newest: 9}}); err != nil {
+	if err := s.Request(wire.Request{Op: wire.OpHello, Hello: &wire.Hello{Magic: wire.Magic, Oldest: 7,
+		Newest: 9}}); err != nil {
 		t.Fatal(err)
 	}
 	var w wire.Welcome
-	if err := s.Answer(&w); err != nil || w.Version != 0 || w.Newest != wire.NewestVersion || w.Oldest != wire.OldestVersion {
+	if err := s.Answer(&w); err != nil || w.Version != 0 || w.Newest != wire.NewestVersion ||
+		w.Oldest != wire.OldestVersion {
 		t.Errorf("%+v, %v", w, err)
 	}
 	s.Close()
@@ -194,7 +206,8 @@ func TestO1_ServeEndsWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []wire.Request{{Op: wire.OpHello, Hello: &wire.Hello{Magic: wire.Magic, Oldest: 1, Newest: 1, Options: wire.Options{Dir: wire.Text(dir)}}},
+	for _, r := range []wire.Request{{Op: wire.OpHello, Hello: &wire.Hello{Magic: wire.Magic, Oldest: 1, Newest: 1,
+		Options: wire.Options{Dir: wire.Text(dir)}}},
 		{Op: wire.OpStart, Command: &wire.Command{Script: "echo >started; exec sleep 1000"}}} {
 		s, err := link.Open()
 		if err == nil {
@@ -238,7 +251,8 @@ func TestO1_TooManyAtATime(t *testing.T) {
 		}
 		return s.Answer(into)
 	}
-	if err := ask(wire.Request{Op: wire.OpHello, Hello: &wire.Hello{Magic: wire.Magic, Oldest: 1, Newest: 1}}, new(wire.Welcome)); err != nil {
+	if err := ask(wire.Request{Op: wire.OpHello, Hello: &wire.Hello{Magic: wire.Magic, Oldest: 1, Newest: 1}},
+		new(wire.Welcome)); err != nil {
 		t.Fatal(err)
 	}
 	for i := range wire.MaxLasting {
@@ -304,7 +318,8 @@ func TestO1_KilledOnlyIfAbandoned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range []wire.Request{{Op: wire.OpHello, Hello: &wire.Hello{Magic: wire.Magic, Oldest: 1, Newest: 1}}, {Op: wire.OpStart, Command: &wire.Command{Script: "x"}}} {
+		for _, r := range []wire.Request{{Op: wire.OpHello, Hello: &wire.Hello{Magic: wire.Magic, Oldest: 1,
+			Newest: 1}}, {Op: wire.OpStart, Command: &wire.Command{Script: "x"}}} {
 			s, err := link.Open()
 			if err == nil {
 				err = s.Request(r)

@@ -22,7 +22,8 @@ func main() {
 		case kind == "ASSISTANT_TEXT_END":
 			fmt.Println(event["text"])
 		case kind == "APPROVAL_REQUESTED":
-			err = send.Encode(map[string]any{"type": "approve", "ask": event["ask"], "decision": map[bool]string{true: "allow", false: "deny"}[access["command"] == nil]})
+			err = send.Encode(map[string]any{"type": "approve", "ask": event["ask"],
+				"decision": map[bool]string{true: "allow", false: "deny"}[access["command"] == nil]})
 		case kind == "QUESTION":
 			err = send.Encode(map[string]any{"type": "answer", "ask": event["ask"], "text": "as you like"})
 		case kind != "SESSION_START" && event["state"] != "IDLE": // more is to come

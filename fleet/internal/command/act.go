@@ -22,12 +22,14 @@ const actTime = time.Minute
 
 // act returns a command of a tenant that does something with a task. Its first argument is the
 // task's id.
-func (p *program) act(cmd *cobra.Command, do func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
+func (p *program) act(cmd *cobra.Command, do func(ctx context.Context, c *connection,
+	args []string) error) *cobra.Command {
 	var f clientFlags
 	var wait time.Duration
 	cmd.Long += "\n\n" + connectHelp
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		ctx, cancel := context.WithTimeoutCause(cmd.Context(), wait, fmt.Errorf("no worker has answered within %v (--wait)", wait))
+		ctx, cancel := context.WithTimeoutCause(cmd.Context(), wait,
+			fmt.Errorf("no worker has answered within %v (--wait)", wait))
 		defer cancel()
 		c, err := f.open(ctx)
 		if err != nil {
@@ -140,11 +142,13 @@ func (p *program) decide(name, short, long string, allow bool) *cobra.Command {
 }
 
 func (p *program) approve() *cobra.Command {
-	return p.decide("approve", "Allow a call that a task asks about", "Approve lets a call run that needs a person's approval.", true)
+	return p.decide("approve", "Allow a call that a task asks about",
+		"Approve lets a call run that needs a person's approval.", true)
 }
 
 func (p *program) deny() *cobra.Command {
-	return p.decide("deny", "Refuse a call that a task asks about", "Deny refuses a call that needs a person's approval. The task goes on without it.", false)
+	return p.decide("deny", "Refuse a call that a task asks about",
+		"Deny refuses a call that needs a person's approval. The task goes on without it.", false)
 }
 
 // oneOrTwo checks arguments: a task, and perhaps an ask.
@@ -224,11 +228,15 @@ func (c *connection) find(ctx context.Context, kind fleet.AskKind, args []string
 	case len(found) == 1:
 		return found[0], nil
 	case len(args) > 1:
-		return fleet.Ask{}, cli.Fail(cli.ExitUsage, "the task %s does not wait with the ask %s; to see what waits, run: attractor-fleet asks %s", args[0], args[1], args[0])
+		return fleet.Ask{}, cli.Fail(cli.ExitUsage,
+			"the task %s does not wait with the ask %s; to see what waits, run: attractor-fleet asks %s", args[0],
+			args[1], args[0])
 	case len(found) == 0:
 		return fleet.Ask{}, cli.Fail(cli.ExitUsage, "the task %s waits with no %s", args[0], kind)
 	}
-	return fleet.Ask{}, cli.Fail(cli.ExitUsage, "the task %s waits with %d asks; name one of those that this lists: attractor-fleet asks %s", args[0], len(found), args[0])
+	return fleet.Ask{}, cli.Fail(cli.ExitUsage,
+		"the task %s waits with %d asks; name one of those that this lists: attractor-fleet asks %s", args[0],
+		len(found), args[0])
 }
 
 func (p *program) asks() *cobra.Command {
@@ -251,7 +259,8 @@ func (p *program) asks() *cobra.Command {
 			if asJSON {
 				err = p.printJSON(ask)
 			} else {
-				_, err = fmt.Fprintf(p.out, "%s  %s  %s\n%s\n", ask.Task, ask.ID, ask.Kind, indent(sanitize.Text(ask.Text)))
+				_, err = fmt.Fprintf(p.out, "%s  %s  %s\n%s\n", ask.Task, ask.ID, ask.Kind,
+					indent(sanitize.Text(ask.Text)))
 			}
 			if err != nil {
 				return err

@@ -60,7 +60,9 @@ func (p *program) download(ctx context.Context, c *connection, id, name string) 
 		if _, _, err := c.space.Tasks().Get(ctx, id); err != nil {
 			return err
 		}
-		return cli.Fail(cli.ExitUsage, "the task %s has left no %q; to see what it has left so far, run: attractor-fleet artifacts %s", id, name, id)
+		return cli.Fail(cli.ExitUsage,
+			"the task %s has left no %q; to see what it has left so far, run: attractor-fleet artifacts %s", id, name,
+			id)
 	}
 	if err != nil {
 		return err

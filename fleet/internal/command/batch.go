@@ -90,9 +90,12 @@ func (p *program) batch() *cobra.Command {
 	flags.Lookup("budget-tokens").Usage = "stop before all tasks together use more than `n` tokens"
 	b.placeFlags.register(flags)
 	flags.IntVar(&b.jobs, "jobs", 4, "run `n` tasks at a time")
-	flags.StringVar(&b.out, "out", "", "write the results to this `directory` (default: the name of the file, with .results instead of .jsonl, in the current directory)")
-	flags.StringVar(&b.state, "state", "", "keep the state of the batch in this `directory` (default: state in that of the results)")
-	flags.BoolVar(&b.retry, "retry", false, "run those tasks again, from the beginning, that were not done in an earlier run")
+	flags.StringVar(&b.out, "out", "",
+		"write the results to this `directory` (default: the name of the file, with .results instead of .jsonl, in the current directory)")
+	flags.StringVar(&b.state, "state", "",
+		"keep the state of the batch in this `directory` (default: state in that of the results)")
+	flags.BoolVar(&b.retry, "retry", false,
+		"run those tasks again, from the beginning, that were not done in an earlier run")
 	flags.BoolVar(&b.json, "json", false, "print the status of a task as a line of JSON each time that it changes")
 	return cmd
 }
@@ -133,7 +136,8 @@ func (b *batch) run(cmd *cobra.Command) error {
 	defer stopper.Stop()
 	err = b.runTasks(ctx)
 	if code := stopper.Stop(); code != 0 {
-		return cli.Fail(code, "%w", errors.Join(errors.New("stopped by a signal; to go on, run the same command again"), unlessCanceled(err)))
+		return cli.Fail(code, "%w", errors.Join(errors.New("stopped by a signal; to go on, run the same command again"),
+			unlessCanceled(err)))
 	}
 	return err
 }
@@ -278,7 +282,8 @@ func (b *batch) prepare(ctx context.Context) error {
 	}
 	if len(others) > 0 {
 		slices.Sort(others)
-		return cli.Fail(cli.ExitUsage, "%s has %s that %s does not have: %s\nAdd them, or pass another directory with --out.", b.state,
+		return cli.Fail(cli.ExitUsage,
+			"%s has %s that %s does not have: %s\nAdd them, or pass another directory with --out.", b.state,
 			render.Count(len(others), "unfinished task"), b.file, shortList(others))
 	}
 	if len(again) > 0 {
@@ -300,8 +305,9 @@ func (b *batch) prepare(ctx context.Context) error {
 		}
 	}
 	if len(different) > 0 {
-		return cli.Fail(cli.ExitUsage, "other tasks with these ids were run before, with results in %s: %s\nGive changed tasks new ids, or pass another "+
-			"directory with --out.", b.out, shortList(different))
+		return cli.Fail(cli.ExitUsage,
+			"other tasks with these ids were run before, with results in %s: %s\nGive changed tasks new ids, or pass another "+
+				"directory with --out.", b.out, shortList(different))
 	}
 	return nil
 }

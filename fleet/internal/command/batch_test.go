@@ -26,8 +26,10 @@ func TestP2_Batch(t *testing.T) {
 	for i := range 5 {
 		name := fmt.Sprintf("repo%d", i)
 		h.repository(name)
-		tasks = append(tasks, map[string]any{"id": name, "repo": map[string]any{"url": name}, "artifacts": []string{"out/*.txt"},
-			"prompt": fmt.Sprintf("task %d\n$ echo more of %s >>README.md; mkdir out; echo %d >out/number.txt", i, name, i)})
+		tasks = append(tasks, map[string]any{"id": name, "repo": map[string]any{"url": name},
+			"artifacts": []string{"out/*.txt"},
+			"prompt": fmt.Sprintf("task %d\n$ echo more of %s >>README.md; mkdir out; echo %d >out/number.txt", i, name,
+				i)})
 	}
 	h.write("place/there", "x")
 	tasks = append(tasks, map[string]any{"id": "dir", "dir": "place", "prompt": "task dir\n$ pwd >where"},
@@ -49,7 +51,8 @@ func TestP2_Batch(t *testing.T) {
 	for i := range 5 {
 		name := fmt.Sprintf("repo%d", i)
 		r := results[name]
-		if !r.Done || r.Patch == "" || r.Session == "" || len(r.Files) != 1 || r.Result.Text != fmt.Sprintf("All of task %d is done.", i) {
+		if !r.Done || r.Patch == "" || r.Session == "" || len(r.Files) != 1 ||
+			r.Result.Text != fmt.Sprintf("All of task %d is done.", i) {
 			t.Errorf("the result is %+v", r)
 			continue
 		}
@@ -73,7 +76,8 @@ func TestP2_Batch(t *testing.T) {
 	if !results["empty"].Done || !results["dir"].Done {
 		t.Errorf("%+v\n%+v", results["dir"], results["empty"])
 	}
-	if entries, err := os.ReadDir(filepath.Join(h.dir, "tasks.results/state/workspaces/default")); err != nil || len(entries) > 0 {
+	if entries, err := os.ReadDir(filepath.Join(h.dir, "tasks.results/state/workspaces/default")); err != nil ||
+		len(entries) > 0 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }
@@ -88,10 +92,12 @@ func TestP2_FailedTasks(t *testing.T) {
 		map[string]any{"id": "short", "prompt": "task short\n$ true", "agent": map[string]any{"max_turns": 1}})
 	for run := range 2 {
 		out := h.run("batch", "tasks.jsonl", "--yes")
-		if out.code != 1 || !strings.Contains(out.stderr, "1 of 3 tasks done · 2 not; to run those again, add --retry") {
+		if out.code != 1 || !strings.Contains(out.stderr,
+			"1 of 3 tasks done · 2 not; to run those again, add --retry") {
 			t.Fatalf("%+v", out)
 		}
-		told := strings.Contains(out.stdout, "✗ lost  failed: ") && strings.Contains(out.stdout, "✗ short  stopped at max_turns") && strings.Contains(out.stdout, "✓ good")
+		told := strings.Contains(out.stdout, "✗ lost  failed: ") &&
+			strings.Contains(out.stdout, "✗ short  stopped at max_turns") && strings.Contains(out.stdout, "✓ good")
 		if told != (run == 0) {
 			t.Errorf("run %d tells\n%s", run, out.stdout)
 		}
@@ -117,9 +123,11 @@ func TestP2_FailedTasks(t *testing.T) {
 func TestP2_DeadlineThatIsOver(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
-	h.tasks(map[string]any{"id": "late", "prompt": "task late", "deadline": "2020-01-01T00:00:00Z"}, map[string]any{"id": "good", "prompt": "task good"})
+	h.tasks(map[string]any{"id": "late", "prompt": "task late", "deadline": "2020-01-01T00:00:00Z"},
+		map[string]any{"id": "good", "prompt": "task good"})
 	out := h.run("batch", "tasks.jsonl", "--yes")
-	if out.code != 1 || !strings.Contains(out.stdout, "✗ late  failed: the task has come to its deadline") || !strings.Contains(out.stdout, "✓ good") {
+	if out.code != 1 || !strings.Contains(out.stdout, "✗ late  failed: the task has come to its deadline") ||
+		!strings.Contains(out.stdout, "✓ good") {
 		t.Errorf("%+v", out)
 	}
 }
@@ -129,8 +137,10 @@ func TestP2_WrongUse(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
 	h.tasks(map[string]any{"id": "a", "prompt": "task a"})
-	h.write("bad.jsonl", `{"id":"x","prompt":"y","dir":"nowhere"}`+"\n"+`{"id":"y"}`+"\n"+`{"id":"z","prompt":"p","tenant":"red"}`+"\n"+
-		`{"id":"both","prompt":"p","dir":".","repo":{"url":"."}}`+"\n"+`{"id":"ref","prompt":"p","repo":{"url":".","ref":"-x"}}`)
+	h.write("bad.jsonl", `{"id":"x","prompt":"y","dir":"nowhere"}`+"\n"+`{"id":"y"}`+"\n"+
+		`{"id":"z","prompt":"p","tenant":"red"}`+"\n"+
+		`{"id":"both","prompt":"p","dir":".","repo":{"url":"."}}`+"\n"+
+		`{"id":"ref","prompt":"p","repo":{"url":".","ref":"-x"}}`)
 	for _, test := range []struct{ args, want string }{
 		{"batch", "the file of tasks is missing"},
 		{"batch tasks.jsonl", "nobody is there to ask for permission; pass --yes"},
@@ -146,7 +156,8 @@ func TestP2_WrongUse(t *testing.T) {
 		{"batch tasks.jsonl --yes --wrong", "unknown flag: --wrong"},
 		{"unknown", `unknown command "unknown"`},
 	} {
-		if out := h.run(strings.Fields(test.args)...); out.code != 2 || !strings.Contains(out.stderr, test.want) || out.stdout != "" {
+		if out := h.run(strings.Fields(test.args)...); out.code != 2 || !strings.Contains(out.stderr, test.want) ||
+			out.stdout != "" {
 			t.Errorf("%s: %+v, not %q", test.args, out, test.want)
 		}
 	}
@@ -162,7 +173,8 @@ func TestP2_WrongUse(t *testing.T) {
 		t.Fatalf("%+v", out)
 	}
 	h.tasks(map[string]any{"id": "a", "prompt": "task b"})
-	if out := h.run("batch", "tasks.jsonl", "--yes"); out.code != 2 || !strings.Contains(out.stderr, "other tasks with these ids were run before") {
+	if out := h.run("batch", "tasks.jsonl", "--yes"); out.code != 2 || !strings.Contains(out.stderr,
+		"other tasks with these ids were run before") {
 		t.Errorf("%+v", out)
 	}
 }
@@ -172,7 +184,8 @@ func TestP2_JSON(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
 	cmd := h.command("batch", "-", "--yes", "--json", "--out", "o", "--state", "s")
-	cmd.Stdin = strings.NewReader(`{"id":"a","prompt":"task a\n$ true"}` + "\n" + `{"id":"b","prompt":"task b","labels":{"n":"1"}}`)
+	cmd.Stdin = strings.NewReader(`{"id":"a","prompt":"task a\n$ true"}` + "\n" +
+		`{"id":"b","prompt":"task b","labels":{"n":"1"}}`)
 	out := runCommand(t, cmd)
 	if out.code != 0 || out.stderr != "" {
 		t.Fatalf("%+v", out)
@@ -201,8 +214,10 @@ func TestP2_JSON(t *testing.T) {
 // waiting is a task whose second command waits for the file go. Each command leaves a line in the
 // file ran.
 func waiting(id string) map[string]any {
-	return map[string]any{"id": id, "prompt": "task " + id + "\n$ echo one >>$HOME/ran\n$ echo two >>$HOME/ran; until [ -e $HOME/go ]; do sleep 0.05; done\n" +
-		"$ echo three >>$HOME/ran"}
+	return map[string]any{"id": id,
+		"prompt": "task " + id +
+			"\n$ echo one >>$HOME/ran\n$ echo two >>$HOME/ran; until [ -e $HOME/go ]; do sleep 0.05; done\n" +
+			"$ echo three >>$HOME/ran"}
 }
 
 // start starts a command, and waits until a file of the home has a text.
@@ -244,14 +259,16 @@ func TestP2_InterruptedAndContinued(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.write("go", "")
-	if out := wait(); out.code != 130 || !strings.Contains(out.stderr, "to go on, run the same command again") || !strings.Contains(out.stderr, "0 of 2 tasks done · 2 unfinished") {
+	if out := wait(); out.code != 130 || !strings.Contains(out.stderr, "to go on, run the same command again") ||
+		!strings.Contains(out.stderr, "0 of 2 tasks done · 2 unfinished") {
 		t.Fatalf("%+v", out)
 	}
 	if got := h.results("tasks.results")["a"].State; got != "queued" {
 		t.Errorf("the task is %s", got)
 	}
 	h.write("others.jsonl", `{"id":"b","prompt":"task b"}`)
-	if out := h.run("batch", "others.jsonl", "--yes", "--out", "tasks.results"); out.code != 2 || !strings.Contains(out.stderr, "has 1 unfinished task that others.jsonl does not have: a") {
+	if out := h.run("batch", "others.jsonl", "--yes", "--out", "tasks.results"); out.code != 2 ||
+		!strings.Contains(out.stderr, "has 1 unfinished task that others.jsonl does not have: a") {
 		t.Errorf("%+v", out)
 	}
 	out := h.run("batch", "tasks.jsonl", "--yes", "--jobs", "1")
@@ -297,16 +314,20 @@ func TestP2_KilledAndContinued(t *testing.T) {
 func TestP2_BudgetOfTheBatch(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
-	h.tasks(map[string]any{"id": "a", "prompt": "task a\n$ true"}, map[string]any{"id": "b", "prompt": "task b\n$ true"}, map[string]any{"id": "c", "prompt": "task c"})
+	h.tasks(map[string]any{"id": "a", "prompt": "task a\n$ true"},
+		map[string]any{"id": "b", "prompt": "task b\n$ true"}, map[string]any{"id": "c", "prompt": "task c"})
 	out := h.run("batch", "tasks.jsonl", "--yes", "--jobs", "1", "--budget-tokens", "12000")
-	if out.code != 1 || !strings.Contains(out.stdout, "✓ a  ") || !strings.Contains(out.stdout, "✗ b  stopped at budget_tokens") ||
-		!strings.Contains(out.stderr, "the budget of the batch is spent; to go on, run it again with a higher --budget-usd or --budget-tokens, and with --retry") {
+	if out.code != 1 || !strings.Contains(out.stdout, "✓ a  ") || !strings.Contains(out.stdout,
+		"✗ b  stopped at budget_tokens") ||
+		!strings.Contains(out.stderr,
+			"the budget of the batch is spent; to go on, run it again with a higher --budget-usd or --budget-tokens, and with --retry") {
 		t.Errorf("%+v", out)
 	}
 	if used := h.results("tasks.results")["b"].Result.Usage; used.Input+used.Output > 12000 {
 		t.Errorf("used %+v", used)
 	}
-	if out := h.run("batch", "tasks.jsonl", "--yes", "--jobs", "1", "--budget-tokens", "100000", "--retry"); out.code != 0 || !strings.Contains(out.stdout, "✓ b  ") ||
+	if out := h.run("batch", "tasks.jsonl", "--yes", "--jobs", "1", "--budget-tokens", "100000",
+		"--retry"); out.code != 0 || !strings.Contains(out.stdout, "✓ b  ") ||
 		!strings.Contains(out.stdout, "✓ c  ") || strings.Contains(out.stdout, "✓ a") {
 		t.Errorf("%+v", out)
 	}
@@ -317,8 +338,9 @@ func TestP2_BudgetOfTheBatch(t *testing.T) {
 func TestP2_CommandsFindNoKeys(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
-	h.tasks(map[string]any{"id": "a", "prompt": "task a\n$ (env; cat /proc/*/environ; ps -eo args; grep -raoE 'sk-of-[t]his-test' $HOME) 2>/dev/null | tr '\\0' '\\n' >$HOME/found\n" +
-		"$ grep -cE 'sk-of-[t]his-test' $HOME/found >$HOME/count; true"})
+	h.tasks(map[string]any{"id": "a",
+		"prompt": "task a\n$ (env; cat /proc/*/environ; ps -eo args; grep -raoE 'sk-of-[t]his-test' $HOME) 2>/dev/null | tr '\\0' '\\n' >$HOME/found\n" +
+			"$ grep -cE 'sk-of-[t]his-test' $HOME/found >$HOME/count; true"})
 	cmd := h.command("batch", "tasks.jsonl", "--yes")
 	cmd.Env = append(cmd.Env, "ATTRACTOR_FLEET_TOKEN=sk-of-this-test-too")
 	if out := runCommand(t, cmd); out.code != 0 {
@@ -336,7 +358,8 @@ func TestP9_SecretsStayOutOfTheLog(t *testing.T) {
 	h := newHome(t, nil)
 	h.write("notes", "the key is sk-of-this-test, as everybody knows")
 	h.tasks(map[string]any{"id": "a", "prompt": "task a\n$ cat $HOME/notes"})
-	if out := h.run("batch", "tasks.jsonl", "--yes"); out.code != 0 || strings.Contains(out.stdout+out.stderr, "sk-of-this-test") {
+	if out := h.run("batch", "tasks.jsonl", "--yes"); out.code != 0 || strings.Contains(out.stdout+out.stderr,
+		"sk-of-this-test") {
 		t.Fatalf("%+v", out)
 	}
 	if session := h.read("tasks.results/tasks/a/session.jsonl"); !strings.Contains(session, "as everybody knows") {
@@ -366,7 +389,8 @@ func TestP3_ChecksDecide(t *testing.T) {
 		map[string]any{"id": "claims", "prompt": "task claims\n$ echo broken >state", "agent": checks})
 	out := h.run("batch", "tasks.jsonl", "--yes", "--check-rounds", "0")
 	r := h.results("tasks.results")
-	if out.code != 1 || !r["fixes"].Done || r["claims"].State != fleet.Failed || !strings.Contains(r["claims"].Reason, "grep -q fixed state") || r["claims"].Result == nil {
+	if out.code != 1 || !r["fixes"].Done || r["claims"].State != fleet.Failed || !strings.Contains(r["claims"].Reason,
+		"grep -q fixed state") || r["claims"].Result == nil {
 		t.Errorf("%+v\n%+v", out, r)
 	}
 }

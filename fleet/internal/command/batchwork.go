@@ -21,8 +21,9 @@ import (
 // openEngine starts the queue in this process. The function that it returns ends it.
 func (b *batch) openEngine(ctx context.Context) (func() error, error) {
 	tenant := fleet.Tenant{Name: fleet.DefaultTenant, Budget: fleet.Budget{Tokens: b.budget.Tokens, USD: b.budget.USD}}
-	s, err := natsfleet.Serve(ctx, natsfleet.Config{Store: filepath.Join(b.state, "queue"), Operator: natsfleet.Token(rand.Text()),
-		Tenants: []natsfleet.Tenant{{Tenant: tenant}}})
+	s, err := natsfleet.Serve(ctx, natsfleet.Config{Store: filepath.Join(b.state, "queue"),
+		Operator: natsfleet.Token(rand.Text()),
+		Tenants:  []natsfleet.Tenant{{Tenant: tenant}}})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,8 @@ func (b *batch) runWorker(ctx context.Context) error {
 		return err
 	}
 	for {
-		w := &fleet.Worker{Engine: b.engine, Slots: b.jobs, Host: b.sessions.Open, Workspaces: places, Grace: batchGrace, TTL: batchTTL,
+		w := &fleet.Worker{Engine: b.engine, Slots: b.jobs, Host: b.sessions.Open, Workspaces: places,
+			Grace: batchGrace, TTL: batchTTL,
 			MaxDeaths: batchDeaths}
 		err := w.Run(ctx)
 		if ctx.Err() != nil || !errors.Is(err, fleet.ErrLost) {
@@ -184,8 +186,9 @@ func (b *batch) report(ctx context.Context, failed error) error {
 	case failed != nil:
 		return cli.Fail(cli.ExitFailed, "%w", failed)
 	case b.spent && len(b.ended) < len(b.tasks):
-		return cli.Fail(cli.ExitFailed, "the budget of the batch is spent; to go on, run it again with a higher --budget-usd or --budget-tokens, and with --retry "+
-			"for those that were stopped")
+		return cli.Fail(cli.ExitFailed,
+			"the budget of the batch is spent; to go on, run it again with a higher --budget-usd or --budget-tokens, and with --retry "+
+				"for those that were stopped")
 	case good < len(b.tasks):
 		return cli.Silent(cli.ExitFailed)
 	}

@@ -58,7 +58,8 @@ const (
 // newBoard returns a board for a number of tasks. It has a live area if standard error is a
 // terminal on which text can move.
 func (p *program) newBoard(total int) *board {
-	b := &board{out: p.out, now: time.Now, total: total, ended: map[string]fleet.Status{}, running: map[string]*boardRow{}, changed: make(chan struct{}, 1)}
+	b := &board{out: p.out, now: time.Now, total: total, ended: map[string]fleet.Status{},
+		running: map[string]*boardRow{}, changed: make(chan struct{}, 1)}
 	b.began = b.now()
 	style, file := cli.Look(p.err)
 	if file == nil || os.Getenv("CI") != "" {
@@ -245,7 +246,8 @@ func (b *board) summary() string {
 		parts = append(parts, render.Money(counts.usd))
 	}
 	if counts.tokens.Input+counts.tokens.Output > 0 {
-		parts = append(parts, fmt.Sprintf("↑%s ↓%s", render.Thousands(counts.tokens.Input), render.Thousands(counts.tokens.Output)))
+		parts = append(parts, fmt.Sprintf("↑%s ↓%s", render.Thousands(counts.tokens.Input),
+			render.Thousands(counts.tokens.Output)))
 	}
 	took := b.now().Sub(b.began)
 	if n := len(b.ended) - b.earlier; n > 0 && took > 0 {
@@ -285,7 +287,8 @@ func (b *board) counts() (c boardCounts) {
 
 // succeeded reports whether a task is done as it was asked for.
 func succeeded(s fleet.Status) bool {
-	return s.State == fleet.Done && s.Result != nil && (s.Result.Reason == agent.ReasonCompleted || s.Result.Reason == agent.ReasonDone)
+	return s.State == fleet.Done && s.Result != nil && (s.Result.Reason == agent.ReasonCompleted ||
+		s.Result.Reason == agent.ReasonDone)
 }
 
 // maxEndText limits the columns of a line about a task that has ended.

@@ -28,8 +28,10 @@ func inTerminal(h *home, width, height int, args ...string) *terminal {
 	h.Cleanup(func() { os.RemoveAll(dir) })
 	s := &terminal{h.T, peer.Need(h.T, "tmux"), filepath.Join(dir, "s")}
 	cmd := h.command(args...)
-	words := []string{"-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "-c", h.dir, "env", "-i", "TERM=screen-256color", "LC_ALL=C.UTF-8"}
-	words = append(append(words, cmd.Env...), "sh", "-c", `trap : INT; "$0" "$@"; echo "code $?"; exec sleep 60`, cmd.Path)
+	words := []string{"-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "-c",
+		h.dir, "env", "-i", "TERM=screen-256color", "LC_ALL=C.UTF-8"}
+	words = append(append(words, cmd.Env...), "sh", "-c", `trap : INT; "$0" "$@"; echo "code $?"; exec sleep 60`,
+		cmd.Path)
 	s.do(append(words, args...)...)
 	h.Cleanup(func() {
 		h.write("go", "") // for what still runs
@@ -77,13 +79,16 @@ func (s *terminal) expect(texts ...string) string {
 func TestP2_Board(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
-	tasks := []map[string]any{{"id": "quick", "prompt": "task quick\n$ true"}, {"id": "lost", "prompt": "task lost", "repo": map[string]any{"url": "file:///none"}}}
+	tasks := []map[string]any{{"id": "quick", "prompt": "task quick\n$ true"}, {"id": "lost", "prompt": "task lost",
+		"repo": map[string]any{"url": "file:///none"}}}
 	for i := range 6 {
-		tasks = append(tasks, map[string]any{"id": fmt.Sprint("slow", i), "prompt": fmt.Sprint("task slow", i, "\n$ until [ -e $HOME/go ]; do sleep 0.05; done")})
+		tasks = append(tasks, map[string]any{"id": fmt.Sprint("slow", i), "prompt": fmt.Sprint("task slow", i,
+			"\n$ until [ -e $HOME/go ]; do sleep 0.05; done")})
 	}
 	h.tasks(tasks...)
 	s := inTerminal(h, 100, 20, "batch", "tasks.jsonl", "--yes", "--jobs", "4")
-	screen := s.expect("✓ quick  ", "✗ lost  failed: ", "slow0 ", "slow3 ", "shell until [ -e $HOME/go ]", "2 of 8 · 1 not done · 2 waiting · $", "/min · about ")
+	screen := s.expect("✓ quick  ", "✗ lost  failed: ", "slow0 ", "slow3 ", "shell until [ -e $HOME/go ]",
+		"2 of 8 · 1 not done · 2 waiting · $", "/min · about ")
 	if strings.Contains(screen, "slow4") {
 		t.Errorf("more tasks run than were allowed:\n%s", screen)
 	}
@@ -107,7 +112,8 @@ func TestP2_Board(t *testing.T) {
 func TestP2_BoardInterrupted(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
-	h.tasks(map[string]any{"id": "slow", "prompt": "task slow\n$ touch $HOME/ran; until [ -e $HOME/go ]; do sleep 0.05; done"})
+	h.tasks(map[string]any{"id": "slow",
+		"prompt": "task slow\n$ touch $HOME/ran; until [ -e $HOME/go ]; do sleep 0.05; done"})
 	s := inTerminal(h, 100, 20, "batch", "tasks.jsonl", "--yes")
 	h.until("ran")
 	s.expect("slow ", "0 of 1 · ")

@@ -21,7 +21,8 @@ type clientFlags struct {
 // register adds the flags.
 func (f *clientFlags) register(flags *pflag.FlagSet) {
 	f.serverFlags.register(flags, "the tenant's")
-	flags.StringVar(&f.tenant, "tenant", "", "act for the tenant with this `name` (default: $"+tenantVar+", or "+fleet.DefaultTenant+")")
+	flags.StringVar(&f.tenant, "tenant", "", "act for the tenant with this `name` (default: $"+tenantVar+", or "+
+		fleet.DefaultTenant+")")
 }
 
 // connection is a connection to a tenant's space.

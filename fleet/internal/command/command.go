@@ -63,7 +63,8 @@ machines, serve keeps the queue, workers run its tasks, and the other commands s
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(p.batch(), p.initialize(), p.serve(), p.worker(), p.workers(), p.drain(), p.submit(), p.list(), p.watch(), p.asks(), p.approve(), p.deny(),
+	root.AddCommand(p.batch(), p.initialize(), p.serve(), p.worker(), p.workers(), p.drain(), p.submit(), p.list(),
+		p.watch(), p.asks(), p.approve(), p.deny(),
 		p.answer(), p.steer(), p.interrupt(), p.cancel(), p.artifacts(), p.view())
 	cli.Strict(root)
 	return root

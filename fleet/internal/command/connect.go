@@ -41,9 +41,14 @@ type serverFlags struct {
 
 // register adds the flags. Who says whose token it is.
 func (f *serverFlags) register(flags *pflag.FlagSet, whose string) {
-	flags.StringVar(&f.url, "url", "", "connect to the servers at this `URL`, such as tls://queue.example.com:4222; several with commas (default: $"+urlVar+")")
-	flags.StringVar(&f.tokenFile, "token-file", "", "read "+whose+" token from this `file` (default: $"+tokenFileVar+", or the token in $"+tokenVar+")")
-	flags.StringVar(&f.ca, "ca", "", "trust servers whose certificates are from the authorities in this PEM `file` (default: $"+caVar+", or those of the system)")
+	flags.StringVar(&f.url, "url", "",
+		"connect to the servers at this `URL`, such as tls://queue.example.com:4222; several with commas (default: $"+
+			urlVar+")")
+	flags.StringVar(&f.tokenFile, "token-file", "", "read "+whose+" token from this `file` (default: $"+tokenFileVar+
+		", or the token in $"+tokenVar+")")
+	flags.StringVar(&f.ca, "ca", "",
+		"trust servers whose certificates are from the authorities in this PEM `file` (default: $"+caVar+
+			", or those of the system)")
 	flags.StringVar(&f.cert, "cert", "", "show servers the certificate in this PEM `file`, if they want one")
 	flags.StringVar(&f.key, "cert-key", "", "the private key of --cert is in this PEM `file`")
 }
@@ -52,7 +57,8 @@ func (f *serverFlags) register(flags *pflag.FlagSet, whose string) {
 // nothing that is started later has it.
 func (f *serverFlags) options(name string) (url string, o natsfleet.OpenOptions, err error) {
 	if url = cmp.Or(f.url, os.Getenv(urlVar)); url == "" {
-		return "", o, cli.Fail(cli.ExitUsage, "there is no URL of the fleet's servers: pass --url, or set %s. To run tasks without servers, run: attractor-fleet batch",
+		return "", o, cli.Fail(cli.ExitUsage,
+			"there is no URL of the fleet's servers: pass --url, or set %s. To run tasks without servers, run: attractor-fleet batch",
 			urlVar)
 	}
 	o.Name = name

@@ -18,12 +18,14 @@ func TestP3_Examples(t *testing.T) {
 		t.Errorf("%d tasks: %v", len(tasks), err)
 	}
 	t.Setenv("GITHUB_TOKEN", "ghp_of_this_test")
-	places := placeFlags{environments: "../../examples/environments.json", credentials: "../../examples/credentials.json"}
+	places := placeFlags{environments: "../../examples/environments.json",
+		credentials: "../../examples/credentials.json"}
 	o := workspace.Options{Dir: t.TempDir()}
 	if err := places.read(&o); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := workspace.New(o); err != nil || o.Credentials["github"].Token != "ghp_of_this_test" || len(o.Environments["box"].Create) == 0 {
+	if _, err := workspace.New(o); err != nil || o.Credentials["github"].Token != "ghp_of_this_test" ||
+		len(o.Environments["box"].Create) == 0 {
 		t.Errorf("%v: %+v", err, o)
 	}
 }

@@ -92,7 +92,8 @@ func (h *fleetHome) background(text string, args ...string) (interrupt func() in
 // worker starts a worker.
 func (h *fleetHome) worker(name string, args ...string) (interrupt func() int, ended <-chan struct{}) {
 	h.Helper()
-	return h.background("worker started", append([]string{"worker", "--url", "nats://" + h.config.Listen, "--token-file", "operator", "--name", name, "--ttl", "2s"}, args...)...)
+	return h.background("worker started", append([]string{"worker", "--url", "nats://" + h.config.Listen,
+		"--token-file", "operator", "--name", name, "--ttl", "2s"}, args...)...)
 }
 
 // client runs a command of the tenant.
@@ -125,8 +126,10 @@ func TestP3_SubmittedAndDone(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	h.worker("w1", "--yes")
-	h.tasks(map[string]any{"id": "b", "prompt": "task b\n$ echo b"}, map[string]any{"id": "c", "prompt": "task c", "agent": map[string]any{"provider": "nobody"}})
-	if out := h.client("submit", "--file", "tasks.jsonl", "--wait"); out.code != 1 || out.stdout != "b\nc\n" || !strings.Contains(out.stderr, "✗ c  failed: ") ||
+	h.tasks(map[string]any{"id": "b", "prompt": "task b\n$ echo b"}, map[string]any{"id": "c", "prompt": "task c",
+		"agent": map[string]any{"provider": "nobody"}})
+	if out := h.client("submit", "--file", "tasks.jsonl", "--wait"); out.code != 1 || out.stdout != "b\nc\n" ||
+		!strings.Contains(out.stderr, "✗ c  failed: ") ||
 		!strings.Contains(out.stderr, `unknown provider "nobody"`) {
 		t.Errorf("%+v", out)
 	}
@@ -158,22 +161,27 @@ func TestP3_SubmittedAndDone(t *testing.T) {
 	if out := h.client("artifacts", "a"); !strings.Contains(out.stdout, "  hi.txt\n") {
 		t.Errorf("%+v", out)
 	}
-	if out := h.client("artifacts", "a", "none"); out.code != 2 || !strings.Contains(out.stderr, `the task a has left no "none"; to see what`) {
+	if out := h.client("artifacts", "a", "none"); out.code != 2 || !strings.Contains(out.stderr,
+		`the task a has left no "none"; to see what`) {
 		t.Errorf("%+v", out)
 	}
-	if out := h.client("steer", "a", "more"); out.code != 1 || out.stderr != "attractor-fleet: the task a has ended (done)\n" {
+	if out := h.client("steer", "a", "more"); out.code != 1 ||
+		out.stderr != "attractor-fleet: the task a has ended (done)\n" {
 		t.Errorf("%+v", out)
 	}
 	if out := h.client("artifacts", "a", "hi.txt"); out.stdout != "hi\n" {
 		t.Errorf("%+v", out)
 	}
-	if out := h.client("artifacts", "a", "--out", "got"); out.code != 0 || h.read("got/tasks/a/artifacts/hi.txt") != "hi\n" {
+	if out := h.client("artifacts", "a", "--out", "got"); out.code != 0 ||
+		h.read("got/tasks/a/artifacts/hi.txt") != "hi\n" {
 		t.Errorf("%+v", out)
 	}
-	if out := h.client("list", "--label", "team=red", "--json"); strings.Count(out.stdout, "\n") != 1 || !strings.Contains(out.stdout, `"id":"a"`) {
+	if out := h.client("list", "--label", "team=red", "--json"); strings.Count(out.stdout, "\n") != 1 ||
+		!strings.Contains(out.stdout, `"id":"a"`) {
 		t.Errorf("%+v", out)
 	}
-	if out := h.run("workers", "--url", "nats://"+h.config.Listen, "--token-file", "operator"); !strings.HasPrefix(out.stdout, "w1  on ") {
+	if out := h.run("workers", "--url", "nats://"+h.config.Listen, "--token-file",
+		"operator"); !strings.HasPrefix(out.stdout, "w1  on ") {
 		t.Errorf("%+v", out)
 	}
 }
@@ -205,17 +213,20 @@ func TestP3_SteeredFromElsewhere(t *testing.T) {
 		t.Fatalf("%+v", out)
 	}
 	out = h.client("watch", "a")
-	if out.code != 0 || !strings.Contains(out.stdout, "mind the gap") || !strings.Contains(out.stdout, "one is enough") {
+	if out.code != 0 || !strings.Contains(out.stdout, "mind the gap") || !strings.Contains(out.stdout,
+		"one is enough") {
 		t.Errorf("%+v", out)
 	}
 	if got := h.read("ran"); got != "one\n" {
 		t.Errorf("these ran: %q", got)
 	}
-	if out := h.client("approve", "a"); out.code != 2 || !strings.Contains(out.stderr, "the task a waits with no approval") {
+	if out := h.client("approve", "a"); out.code != 2 || !strings.Contains(out.stderr,
+		"the task a waits with no approval") {
 		t.Errorf("%+v", out)
 	}
 	for _, command := range []string{"asks", "approve"} {
-		if out := h.client(command, "nobody"); out.code != 2 || !strings.Contains(out.stderr, `there is no task "nobody"`+"\n") {
+		if out := h.client(command, "nobody"); out.code != 2 || !strings.Contains(out.stderr,
+			`there is no task "nobody"`+"\n") {
 			t.Errorf("%s of an unknown task: %+v", command, out)
 		}
 	}
@@ -227,7 +238,9 @@ func TestP3_DrainedAndCanceled(t *testing.T) {
 	h := newFleet(t)
 	_, ended := h.worker("w1", "--yes", "--grace", "1s")
 	for _, id := range []string{"a", "b", "c"} {
-		if out := h.client("submit", "--id", id, "task "+id+"\n$ echo "+id+" >>$HOME/ran-"+id+"; until [ -e $HOME/go ]; do sleep 0.05; done\n$ echo end-"+id); out.code != 0 {
+		if out := h.client("submit", "--id", id,
+			"task "+id+"\n$ echo "+id+" >>$HOME/ran-"+id+"; until [ -e $HOME/go ]; do sleep 0.05; done\n$ echo end-"+
+				id); out.code != 0 {
 			t.Fatalf("%+v", out)
 		}
 	}
@@ -261,7 +274,8 @@ func TestP3_DrainedAndCanceled(t *testing.T) {
 	if code := interrupt(); code != 130 {
 		t.Errorf("an interrupted worker ends with %d", code)
 	}
-	if out := h.run("drain", "w9", "--url", "nats://"+h.config.Listen, "--token-file", "operator"); out.code != 2 || !strings.Contains(out.stderr, "there is no worker") {
+	if out := h.run("drain", "w9", "--url", "nats://"+h.config.Listen, "--token-file", "operator"); out.code != 2 ||
+		!strings.Contains(out.stderr, "there is no worker") {
 		t.Errorf("%+v", out)
 	}
 }
@@ -293,9 +307,12 @@ func TestP3_WrongUse(t *testing.T) {
 		{[]string{"list", "--url", "nats://127.0.0.1:1", "--token-file", "tenant"}, 1, "no server answers at"},
 		{[]string{"list", "--url", url, "--token-file", "tenant", "--state", "sleeping"}, 2, "the states are queued"},
 		{[]string{"list", "x", "--url", url, "--token-file", "tenant"}, 2, `there is no task "x"`},
-		{[]string{"watch", "x", "--url", url, "--token-file", "tenant"}, 2, "attractor-fleet: there is no task \"x\"\nTo see the tasks, run: attractor-fleet list"},
-		{[]string{"cancel", "x", "--url", url, "--token-file", "tenant"}, 2, "attractor-fleet: x: there is no task \"x\"\nTo see"},
-		{[]string{"artifacts", "x", "patch", "--url", url, "--token-file", "tenant"}, 2, "there is no task \"x\"\nTo see"},
+		{[]string{"watch", "x", "--url", url, "--token-file", "tenant"}, 2,
+			"attractor-fleet: there is no task \"x\"\nTo see the tasks, run: attractor-fleet list"},
+		{[]string{"cancel", "x", "--url", url, "--token-file", "tenant"}, 2,
+			"attractor-fleet: x: there is no task \"x\"\nTo see"},
+		{[]string{"artifacts", "x", "patch", "--url", url, "--token-file", "tenant"}, 2,
+			"there is no task \"x\"\nTo see"},
 		{[]string{"submit", "--url", url, "--token-file", "tenant"}, 2, "pass one prompt"},
 		{[]string{"submit", "--url", url, "--token-file", "tenant", "--repo", "git://x/y", "do it"}, 2, "repo"},
 		{[]string{"worker", "--url", url, "--token-file", "tenant", "--yes"}, 1, "refuses the token"},
@@ -356,7 +373,8 @@ func TestP9_SandboxOfAnEnvironment(t *testing.T) {
 	h.write("environments.json", `{"local":{"sandbox":"workspace"},"open":{}}`)
 	h.worker("w1", "--yes", "--environments", "environments.json")
 	for _, name := range []string{"local", "open"} {
-		out := h.client("submit", "--wait", "--environment", name, "--artifact", "read", "--id", name, "task "+name+"\n$ cat ../../../red/file $HOME/operator >read; echo out >$HOME/out-"+name)
+		out := h.client("submit", "--wait", "--environment", name, "--artifact", "read", "--id", name,
+			"task "+name+"\n$ cat ../../../red/file $HOME/operator >read; echo out >$HOME/out-"+name)
 		if out.code != 0 {
 			t.Fatalf("%+v", out)
 		}
@@ -364,7 +382,8 @@ func TestP9_SandboxOfAnEnvironment(t *testing.T) {
 		if wrote := err == nil; wrote != (name == "open") {
 			t.Errorf("in the environment %s a command wrote outside: %v", name, wrote)
 		}
-		if read := h.client("artifacts", name, "read").stdout; strings.Contains(read, "of another tenant") != (name == "open") {
+		if read := h.client("artifacts", name, "read").stdout; strings.Contains(read,
+			"of another tenant") != (name == "open") {
 			t.Errorf("in the environment %s a command read %q", name, read)
 		}
 	}
@@ -374,7 +393,8 @@ func TestP9_SandboxOfAnEnvironment(t *testing.T) {
 func TestP9_WorkersKeepTenantsApart(t *testing.T) {
 	t.Parallel()
 	two := []natsfleet.Tenant{{Tenant: fleet.Tenant{Name: "red"}}, {Tenant: fleet.Tenant{Name: "blue"}}}
-	s, err := natsfleet.Serve(t.Context(), natsfleet.Config{Store: t.TempDir(), Operator: "operator-of-this-test", Tenants: two})
+	s, err := natsfleet.Serve(t.Context(), natsfleet.Config{Store: t.TempDir(), Operator: "operator-of-this-test",
+		Tenants: two})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,12 +422,16 @@ func TestP9_WorkersKeepTenantsApart(t *testing.T) {
 		wants   string
 	}{
 		{"nothing", workerFlags{}, sandbox.Off, workspace.Options{}, "could read each other's files"},
-		{"allow-dir", workerFlags{allowDir: true}, sandbox.Workspace, workspace.Options{}, "--allow-dir is for one tenant"},
+		{"allow-dir", workerFlags{allowDir: true}, sandbox.Workspace, workspace.Options{},
+			"--allow-dir is for one tenant"},
 		{"sandbox", workerFlags{}, sandbox.Workspace, workspace.Options{}, ""},
 		{"one", workerFlags{tenants: []string{"red"}, allowDir: true}, sandbox.Off, workspace.Options{}, ""},
 		{"container", workerFlags{}, sandbox.Off, local(workspace.Environment{Command: []string{"x"}}), ""},
-		{"another", workerFlags{}, sandbox.Off, local(workspace.Environment{Sandbox: sandbox.Workspace}, workspace.Environment{}), "could read"},
-		{"no local", workerFlags{}, sandbox.Off, workspace.Options{Environments: map[string]workspace.Environment{"box": {Command: []string{"x"}}}}, "could read"},
+		{"another", workerFlags{}, sandbox.Off, local(workspace.Environment{Sandbox: sandbox.Workspace},
+			workspace.Environment{}), "could read"},
+		{"no local", workerFlags{}, sandbox.Off,
+			workspace.Options{Environments: map[string]workspace.Environment{"box": {Command: []string{"x"}}}},
+			"could read"},
 		{"environment", workerFlags{}, sandbox.Off, local(workspace.Environment{Sandbox: sandbox.Workspace}), ""},
 	} {
 		err := test.flags.keepsApart(t.Context(), engine, test.level != sandbox.Off, test.options)

@@ -159,7 +159,8 @@ func confine(c *attractor.Config, own sandbox.Options) {
 // lasting returns the error for a session that cannot be opened. Those of a configuration that
 // cannot work are permanent.
 func lasting(err error) error {
-	for _, kind := range []error{attractor.ErrConfig, attractor.ErrNoKey, attractor.ErrNoServer, attractor.ErrNoProvider, attractor.ErrNoModel, attractor.ErrFallback} {
+	for _, kind := range []error{attractor.ErrConfig, attractor.ErrNoKey, attractor.ErrNoServer,
+		attractor.ErrNoProvider, attractor.ErrNoModel, attractor.ErrFallback} {
 		if errors.Is(err, kind) {
 			return &fleet.PermanentError{Err: err}
 		}

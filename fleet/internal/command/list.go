@@ -52,7 +52,8 @@ type filter struct {
 }
 
 // allStates are the states of tasks.
-var allStates = []string{string(fleet.Queued), string(fleet.Running), string(fleet.Paused), string(fleet.Done), string(fleet.Failed), string(fleet.Canceled),
+var allStates = []string{string(fleet.Queued), string(fleet.Running), string(fleet.Paused), string(fleet.Done),
+	string(fleet.Failed), string(fleet.Canceled),
 	string(fleet.Poisoned)}
 
 func newFilter(ids, states, labels []string) (filter, error) {
@@ -90,7 +91,8 @@ func (f filter) has(s fleet.Status) bool {
 			return false
 		}
 	}
-	return (len(f.ids) == 0 || slices.Contains(f.ids, s.ID)) && (len(f.states) == 0 || slices.Contains(f.states, string(s.State)))
+	return (len(f.ids) == 0 || slices.Contains(f.ids, s.ID)) &&
+		(len(f.states) == 0 || slices.Contains(f.states, string(s.State)))
 }
 
 // listTasks prints the tasks.
@@ -105,7 +107,8 @@ func (p *program) listTasks(ctx context.Context, c *connection, want filter, asJ
 		}
 	}
 	for _, id := range want.ids {
-		if len(want.states)+len(want.labels) == 0 && !slices.ContainsFunc(found, func(s fleet.Status) bool { return s.ID == id }) {
+		if len(want.states)+len(want.labels) == 0 &&
+			!slices.ContainsFunc(found, func(s fleet.Status) bool { return s.ID == id }) {
 			return cli.Fail(cli.ExitUsage, "there is no task %q", id)
 		}
 	}

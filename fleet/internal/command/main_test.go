@@ -87,7 +87,8 @@ func (h *home) command(args ...string) *exec.Cmd {
 	h.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Dir = h.dir
-	cmd.Env = []string{mainVar + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "TMPDIR=" + h.TempDir(), "ANTHROPIC_API_KEY=sk-of-this-test",
+	cmd.Env = []string{mainVar + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "TMPDIR=" + h.TempDir(),
+		"ANTHROPIC_API_KEY=sk-of-this-test",
 		"ANTHROPIC_BASE_URL=" + h.url, "GORACE=atexit_sleep_ms=0", "GIT_CONFIG_GLOBAL=/dev/null"}
 	return cmd
 }
@@ -139,7 +140,8 @@ func (h *home) read(name string) string {
 func (h *home) repository(name string) {
 	h.Helper()
 	h.write(name+"/README.md", "This is "+name+".\n")
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "-m", "first"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."},
+		{"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "-m", "first"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = filepath.Join(h.dir, name)
 		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")

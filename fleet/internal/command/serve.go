@@ -97,7 +97,9 @@ func (p *program) serveFleet(ctx context.Context, c natsfleet.Config, verbose, a
 			URL string `json:"url"`
 		}{server.URL()})
 	} else {
-		_, err = fmt.Fprintln(p.out, "The fleet's server is ready at "+server.URL()+". Ctrl-C ends it; workers and clients wait for it to come back.")
+		_, err = fmt.Fprintln(p.out,
+			"The fleet's server is ready at "+server.URL()+
+				". Ctrl-C ends it; workers and clients wait for it to come back.")
 	}
 	if err == nil {
 		<-ctx.Done()

@@ -20,7 +20,8 @@ func TestP7_FlagsOfServe(t *testing.T) {
 	if err != nil || c.Name != "b" || c.Store != "b" || c.Listen != "127.0.0.1:4222" || c.Replicas != 3 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c, err = (&serveFlags{config: file, name: "b", store: "s", listen: "127.0.0.1:1"}).read(); err != nil || c.Listen != "127.0.0.1:1" || c.Replicas != 0 {
+	if c, err = (&serveFlags{config: file, name: "b", store: "s", listen: "127.0.0.1:1"}).read(); err != nil ||
+		c.Listen != "127.0.0.1:1" || c.Replicas != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for says, f := range map[string]serveFlags{

@@ -63,7 +63,8 @@ The prompt - is read from standard input.
 }
 
 // taskFlags names the flags that describe a task.
-var taskFlags = []string{"id", "repo", "ref", "credential", "dir", "include", "artifact", "environment", "profile", "provider", "model", "effort", "max-turns", "schema",
+var taskFlags = []string{"id", "repo", "ref", "credential", "dir", "include", "artifact", "environment", "profile",
+	"provider", "model", "effort", "max-turns", "schema",
 	"check", "instructions", "budget-tokens", "budget-usd", "budget-time", "deadline", "label"}
 
 func (f *submitFlags) register(flags *pflag.FlagSet) {
@@ -74,24 +75,31 @@ func (f *submitFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.json, "json", false, "print the status of each task as a line of JSON")
 	flags.StringVar(&t.ID, "id", "", "name the task with this `id` (default: a random one)")
 	flags.StringVar(&f.repo.URL, "repo", "", "work in a clone of the repository at this `URL`, by https or ssh")
-	flags.StringVar(&f.repo.Ref, "ref", "", "clone this `branch`, tag or commit (default: the repository's default branch)")
+	flags.StringVar(&f.repo.Ref, "ref", "",
+		"clone this `branch`, tag or commit (default: the repository's default branch)")
 	flags.StringVar(&f.repo.Credential, "credential", "", "workers know what the repository needs by this `name`")
 	flags.StringVar(&t.Dir, "dir", "", "work in this `directory` of the worker's machine, if it allows that")
-	flags.StringArrayVar(&t.Include, "include", nil, "keep ignored files that match this `pattern`, too; can be repeated")
-	flags.StringArrayVar(&t.Artifacts, "artifact", nil, "keep files that match this `pattern` when the task has ended; can be repeated")
-	flags.StringVar(&t.Environment, "environment", "", "run commands in the environment with this `name` (default: local)")
+	flags.StringArrayVar(&t.Include, "include", nil,
+		"keep ignored files that match this `pattern`, too; can be repeated")
+	flags.StringArrayVar(&t.Artifacts, "artifact", nil,
+		"keep files that match this `pattern` when the task has ended; can be repeated")
+	flags.StringVar(&t.Environment, "environment", "",
+		"run commands in the environment with this `name` (default: local)")
 	flags.StringVar(&t.Agent.Profile, "profile", "", "use the profile with this `name` (default: the worker's)")
 	flags.StringVar(&t.Agent.Provider, "provider", "", "use the provider with this `name` (default: the worker's)")
 	flags.StringVar(&t.Agent.Model, "model", "", "use the model with this `name` (default: the worker's)")
 	flags.StringVar(&t.Agent.Effort, "effort", "", "reason with this `level` of effort")
 	flags.IntVar(&t.Agent.MaxTurns, "max-turns", 0, "stop after `n` responses of the model; 0 means the worker's limit")
 	flags.StringVar(&f.schema, "schema", "", "require an answer that matches the JSON Schema in this `file`")
-	flags.StringArrayVar(&t.Agent.Checks, "check", nil, "let the task count as done only when this `command` succeeds; can be repeated")
+	flags.StringArrayVar(&t.Agent.Checks, "check", nil,
+		"let the task count as done only when this `command` succeeds; can be repeated")
 	flags.StringVar(&t.Agent.Instructions, "instructions", "", "append this `text` to the system prompt")
 	flags.IntVar(&t.Budget.Tokens, "budget-tokens", 0, "stop before the task uses more than `n` tokens")
-	flags.Float64Var(&t.Budget.USD, "budget-usd", 0, "stop before the task spends more than this `amount` of US dollars")
+	flags.Float64Var(&t.Budget.USD, "budget-usd", 0,
+		"stop before the task spends more than this `amount` of US dollars")
 	flags.DurationVar(&f.budget, "budget-time", 0, "stop after this `duration` of processing")
-	flags.StringVar(&f.deadline, "deadline", "", "end the task at this `time`, such as 2h from now, or 2026-01-02T15:04:05Z")
+	flags.StringVar(&f.deadline, "deadline", "",
+		"end the task at this `time`, such as 2h from now, or 2026-01-02T15:04:05Z")
 	flags.StringArrayVar(&f.labels, "label", nil, "give the task a label, `name=value`; can be repeated")
 }
 
@@ -100,7 +108,8 @@ func (f *submitFlags) tasks(cmd *cobra.Command, args []string, in io.Reader) ([]
 	if f.file != "" {
 		for _, name := range taskFlags {
 			if cmd.Flags().Changed(name) {
-				return nil, cli.Usage(cmd, fmt.Errorf("--%s describes one task; the tasks of --file have their own", name))
+				return nil, cli.Usage(cmd, fmt.Errorf("--%s describes one task; the tasks of --file have their own",
+					name))
 			}
 		}
 		if len(args) > 0 {
@@ -182,7 +191,8 @@ func parseDeadline(text string, now time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return t, fmt.Errorf("--deadline is a duration such as 2h, or a time such as 2026-01-02T15:04:05Z, not %q", text)
+		return t, fmt.Errorf("--deadline is a duration such as 2h, or a time such as 2026-01-02T15:04:05Z, not %q",
+			text)
 	}
 	return t, nil
 }

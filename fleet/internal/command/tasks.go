@@ -34,7 +34,8 @@ func readTasks(r io.Reader, name string, check func(*fleet.Task) error) ([]fleet
 			break
 		}
 		if errors.Is(err, errLongLine) {
-			list.fault(number, fmt.Errorf("is longer than %d bytes: put long texts into files of the repository", maxTaskLine))
+			list.fault(number, fmt.Errorf("is longer than %d bytes: put long texts into files of the repository",
+				maxTaskLine))
 			continue
 		}
 		if err != nil {
@@ -97,7 +98,8 @@ func (l *taskList) fault(line int, err error) {
 // err returns all that is wrong, or nil.
 func (l *taskList) err() error {
 	if more := len(l.faults) - maxLineFault; more > 0 {
-		return errors.Join(append(l.faults[:maxLineFault:maxLineFault], fmt.Errorf("and %s more", render.Count(more, "mistake")))...)
+		return errors.Join(append(l.faults[:maxLineFault:maxLineFault],
+			fmt.Errorf("and %s more", render.Count(more, "mistake")))...)
 	}
 	return errors.Join(l.faults...)
 }

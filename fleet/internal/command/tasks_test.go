@@ -25,10 +25,13 @@ func TestP3_TasksOfAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []fleet.Task{{ID: "a", Prompt: "x", Repo: &fleet.Repo{URL: "https://example.com/r", Ref: "main", Credential: "c"}, Include: []string{"*.env"},
-		Artifacts: []string{"out/**"}, Environment: "box", Agent: fleet.Spec{Profile: "anthropic", Provider: "anthropic", Model: "m", Effort: "high",
+	want := []fleet.Task{{ID: "a", Prompt: "x", Repo: &fleet.Repo{URL: "https://example.com/r", Ref: "main",
+		Credential: "c"}, Include: []string{"*.env"},
+		Artifacts: []string{"out/**"}, Environment: "box", Agent: fleet.Spec{Profile: "anthropic",
+			Provider: "anthropic", Model: "m", Effort: "high",
 			MaxTurns: 3, Schema: []byte(`{"type":"object"}`), Checks: []string{"make test"}, Instructions: "be brief"},
-		Budget: fleet.Budget{Tokens: 9, USD: 0.5, Time: fleet.Duration(10 * time.Minute)}, Deadline: time.Date(2099, 1, 2, 3, 4, 5, 0, time.UTC),
+		Budget: fleet.Budget{Tokens: 9, USD: 0.5, Time: fleet.Duration(10 * time.Minute)}, Deadline: time.Date(2099, 1,
+			2, 3, 4, 5, 0, time.UTC),
 		Labels: map[string]string{"team": "red"}}, {ID: "b", Prompt: "y", Dir: "/src"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -56,20 +59,25 @@ func TestP3_MistakesInAFile(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		`f:2: id: "ok" is also that of line 1`, `f:3: promt: there is no such field`, `f:3: agent.modell: there is no such field`,
-		`f:3: agent.max_turns: must be a whole number, not a JSON string`, `f:4: id: is there twice`, `f:5: is not a JSON object`, `f:6: is not valid JSON`,
-		`f:7: has more than one JSON value`, `f:8: is longer than 1048576 bytes`, `f:9: budget.time: time: invalid duration "soon"`,
+		`f:2: id: "ok" is also that of line 1`, `f:3: promt: there is no such field`,
+		`f:3: agent.modell: there is no such field`,
+		`f:3: agent.max_turns: must be a whole number, not a JSON string`, `f:4: id: is there twice`,
+		`f:5: is not a JSON object`, `f:6: is not valid JSON`,
+		`f:7: has more than one JSON value`, `f:8: is longer than 1048576 bytes`,
+		`f:9: budget.time: time: invalid duration "soon"`,
 		`f:9: labels: must be a string, not a JSON number`, `f:10: prompt: `,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q:\n%.3000s", want, err)
 		}
 	}
-	if _, err := readTasks(strings.NewReader("\n\n"), "f", checkAny); err == nil || !strings.Contains(err.Error(), "f has no tasks") {
+	if _, err := readTasks(strings.NewReader("\n\n"), "f", checkAny); err == nil || !strings.Contains(err.Error(),
+		"f has no tasks") {
 		t.Errorf("an empty file: %v", err)
 	}
 	many := strings.Repeat("x\n", 3*maxLineFault)
-	if _, err := readTasks(strings.NewReader(many), "f", checkAny); strings.Count(err.Error(), "\n") != maxLineFault || !strings.Contains(err.Error(), "and 100 mistakes more") {
+	if _, err := readTasks(strings.NewReader(many), "f", checkAny); strings.Count(err.Error(), "\n") != maxLineFault ||
+		!strings.Contains(err.Error(), "and 100 mistakes more") {
 		t.Errorf("many mistakes: %v", err)
 	}
 	failing := errors.New("the disk is on fire")
@@ -85,7 +93,9 @@ func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 // Whatever a file has, each line is a task, empty, or named in the error.
 func TestP3_AnyFile(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
-		lines := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching(`\{("id":"[a-c.]{0,2}")?,?("prompt":"[a-b ]?")?(,"[a-z]{1,6}":[^\n]{0,9})?\}?`)), 1, 6).Draw(t, "lines")
+		lines := rapid.SliceOfN(rapid.OneOf(rapid.String(),
+			rapid.StringMatching(`\{("id":"[a-c.]{0,2}")?,?("prompt":"[a-b ]?")?(,"[a-z]{1,6}":[^\n]{0,9})?\}?`)), 1,
+			6).Draw(t, "lines")
 		for i := range lines {
 			lines[i] = strings.ReplaceAll(lines[i], "\n", "")
 		}

@@ -98,7 +98,8 @@ type screen struct {
 func (p *program) newScreen() *screen {
 	style, file := cli.Look(p.out)
 	style.Rich = file != nil
-	return &screen{out: cli.In(p.out, sanitize.Coloured), style: style, session: render.NewSession(style), live: map[int]string{}}
+	return &screen{out: cli.In(p.out, sanitize.Coloured), style: style, session: render.NewSession(style),
+		live: map[int]string{}}
 }
 
 // update shows an update.

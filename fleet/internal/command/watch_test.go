@@ -20,7 +20,8 @@ func TestP2_AnswersAreShownOnce(t *testing.T) {
 		{nil, "the whole answer"},
 		{[]string{"the ", "whole answer"}, "the whole answer"},
 		{[]string{"the whole"}, "the whole answer"},
-		{[]string{"the ", "answer"}, "the answer\n↻ the answer broke off; what is above does not count\nthe whole answer"},
+		{[]string{"the ", "answer"},
+			"the answer\n↻ the answer broke off; what is above does not count\nthe whole answer"},
 	} {
 		var out strings.Builder
 		s := &screen{out: &out, session: render.NewSession(render.Style{}), live: map[int]string{}}
@@ -34,7 +35,8 @@ func TestP2_AnswersAreShownOnce(t *testing.T) {
 			}
 		}
 		delta := func(text string) agent.Event {
-			return &agent.AssistantTextDelta{EventHeader: agent.EventHeader{Kind: agent.KindAssistantTextDelta}, Text: text}
+			return &agent.AssistantTextDelta{EventHeader: agent.EventHeader{Kind: agent.KindAssistantTextDelta},
+				Text: text}
 		}
 		for _, piece := range test.live {
 			show(0, delta(piece))

@@ -53,16 +53,23 @@ Ctrl-C, and attractor-fleet drain, give its tasks to other workers between two s
 	flags := cmd.Flags()
 	f.session.Register(flags)
 	f.serverFlags.register(flags, "the operator's")
-	flags.StringVar(&f.name, "name", "", "call the worker by this `name`, unique among those that live (default: the machine's, and a random part)")
+	flags.StringVar(&f.name, "name", "",
+		"call the worker by this `name`, unique among those that live (default: the machine's, and a random part)")
 	flags.IntVar(&f.slots, "slots", 4, "run `n` tasks at a time")
 	flags.IntVar(&f.maxDeaths, "max-deaths", 3, "give a task up that has ended `n` workers")
-	flags.StringSliceVar(&f.tenants, "tenants", nil, "serve only the tenants with these `names` (default: all; with --allow-dir or without a sandbox, the one that there is at the start)")
-	flags.DurationVar(&f.ttl, "ttl", 10*time.Second, "others take over this `duration` after the worker was last heard of")
-	flags.DurationVar(&f.grace, "grace", time.Minute, "let running calls go on for this `duration` at most when tasks are given away")
-	flags.StringVar(&f.dir, "work-dir", "", "make workspaces in this `directory` (default: in the user's cache directory)")
+	flags.StringSliceVar(&f.tenants, "tenants", nil,
+		"serve only the tenants with these `names` (default: all; with --allow-dir or without a sandbox, the one that there is at the start)")
+	flags.DurationVar(&f.ttl, "ttl", 10*time.Second,
+		"others take over this `duration` after the worker was last heard of")
+	flags.DurationVar(&f.grace, "grace", time.Minute,
+		"let running calls go on for this `duration` at most when tasks are given away")
+	flags.StringVar(&f.dir, "work-dir", "",
+		"make workspaces in this `directory` (default: in the user's cache directory)")
 	f.placeFlags.register(flags)
-	flags.BoolVar(&f.allowDir, "allow-dir", false, "let tasks name directories of this machine; for fleets with one tenant")
-	flags.BoolVar(&f.asks, "ask-clients", false, "let calls that need permission, and questions, wait for a client of the tenant")
+	flags.BoolVar(&f.allowDir, "allow-dir", false,
+		"let tasks name directories of this machine; for fleets with one tenant")
+	flags.BoolVar(&f.asks, "ask-clients", false,
+		"let calls that need permission, and questions, wait for a client of the tenant")
 	flags.BoolVar(&f.verbose, "verbose", false, "log more")
 	return cmd
 }
@@ -109,7 +116,8 @@ func (f *workerFlags) run(cmd *cobra.Command, p *program) error {
 	}
 	stopper := cli.NewStopper(p.err, cancel, s.kill)
 	defer stopper.Stop()
-	w := &fleet.Worker{Engine: engine, Name: f.name, Slots: f.slots, Host: s.Open, Workspaces: places, TTL: f.ttl, Grace: f.grace, MaxDeaths: f.maxDeaths,
+	w := &fleet.Worker{Engine: engine, Name: f.name, Slots: f.slots, Host: s.Open, Workspaces: places, TTL: f.ttl,
+		Grace: f.grace, MaxDeaths: f.maxDeaths,
 		Tenants: f.tenants, Logger: p.logger(f.verbose)}
 	err = errors.Join(p.keepRunning(ctx, w), engine.Close())
 	if code := stopper.Stop(); code != 0 && err == nil {
@@ -233,7 +241,8 @@ func (p *program) workers() *cobra.Command {
 				if w.Draining {
 					state = "  drains"
 				}
-				_, err = fmt.Fprintf(p.out, "%s  on %s  %d of %d tasks  for %s%s\n", w.Name, cmp.Or(w.Host, "?"), w.Running, w.Slots, spell(time.Since(w.Since)), state)
+				_, err = fmt.Fprintf(p.out, "%s  on %s  %d of %d tasks  for %s%s\n", w.Name, cmp.Or(w.Host, "?"),
+					w.Running, w.Slots, spell(time.Since(w.Since)), state)
 			}
 			return errors.Join(err, engine.Close())
 		},
@@ -263,7 +272,8 @@ still there.
 			for _, name := range args {
 				err := engine.Leases().Drain(cmd.Context(), name)
 				if errors.Is(err, os.ErrNotExist) {
-					err = cli.Fail(cli.ExitUsage, "there is no worker %q; to list them, run: attractor-fleet workers", name)
+					err = cli.Fail(cli.ExitUsage, "there is no worker %q; to list them, run: attractor-fleet workers",
+						name)
 				}
 				errs = append(errs, err)
 			}

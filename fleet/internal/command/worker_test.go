@@ -59,14 +59,19 @@ func TestP4_WorkersBeginAnew(t *testing.T) {
 	}{{time.Minute, true}, {time.Second, false}} {
 		synctest.Test(t, func(t *testing.T) {
 			var stderr strings.Builder
-			e := &losing{Engine: memfleet.New(memfleet.Options{Tenants: []fleet.Tenant{{Name: fleet.DefaultTenant}}}), after: test.after}
+			e := &losing{Engine: memfleet.New(memfleet.Options{Tenants: []fleet.Tenant{{Name: fleet.DefaultTenant}}}),
+				after: test.after}
 			w := &fleet.Worker{Engine: e, Slots: 1, TTL: 10 * time.Second, Workspaces: noWorkspaces{},
-				Host: func(context.Context, *fleet.Job) (fleet.Hosted, error) { return fleet.Hosted{}, errors.ErrUnsupported }}
+				Host: func(context.Context, *fleet.Job) (fleet.Hosted, error) {
+					return fleet.Hosted{},
+						errors.ErrUnsupported
+				}}
 			ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
 			defer cancel()
 			err := (&program{err: &stderr}).keepRunning(ctx, w)
 			n := e.acquired.Load()
-			if anew := n > 1; anew != test.anew || errors.Is(err, fleet.ErrLost) == test.anew || strings.Contains(stderr.String(), "begins anew in 5s") != test.anew {
+			if anew := n > 1; anew != test.anew || errors.Is(err, fleet.ErrLost) == test.anew ||
+				strings.Contains(stderr.String(), "begins anew in 5s") != test.anew {
 				t.Errorf("with a lease of %v it began %d times and ended with %v: %s", test.after, n, err, &stderr)
 			}
 			if err := e.Close(); err != nil {

@@ -16,11 +16,13 @@ import (
 
 // tally counts what became of the effects of sessions.
 type tally struct {
-	Sessions, Wanted      int
-	Ran, Twice            int // counted outside
-	Unknown               int // calls of which the model was told that their outcome is unknown
-	NeverRan              int // calls whose effect is not there
-	Lost                  int // calls that the model was told had succeeded, without their effect, outside or in the workspace
+	Sessions, Wanted int
+	Ran, Twice       int // counted outside
+	Unknown          int // calls of which the model was told that their outcome is unknown
+	NeverRan         int // calls whose effect is not there
+	// calls that the model was told had succeeded, without their effect, outside or in the
+	// workspace
+	Lost                  int
 	Records, Takeovers    int
 	JournalBytes, Watched int64
 }

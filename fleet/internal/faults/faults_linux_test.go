@@ -39,7 +39,8 @@ func kinds(dice *rand.Rand, n int) []string {
 func TestP8_Faults(t *testing.T) {
 	t.Parallel()
 	n := *longSessions
-	f := newField(t, shape{servers: 1, workers: 3, slots: 3, ttl: 2 * time.Second, latency: 150 * time.Millisecond, maxDeaths: 100, links: true})
+	f := newField(t, shape{servers: 1, workers: 3, slots: 3, ttl: 2 * time.Second, latency: 150 * time.Millisecond,
+		maxDeaths: 100, links: true})
 	dice := seed.New(t)
 	f.underFaults(dice, sessions(n), kinds(dice, max(6, n/5)))
 }
@@ -49,7 +50,8 @@ func TestP8_Faults(t *testing.T) {
 func TestP8_Replicas(t *testing.T) {
 	t.Parallel()
 	n := *longSessions / 2
-	f := newField(t, shape{servers: 3, workers: 2, slots: 3, ttl: 3 * time.Second, latency: 150 * time.Millisecond, maxDeaths: 100})
+	f := newField(t, shape{servers: 3, workers: 2, slots: 3, ttl: 3 * time.Second, latency: 150 * time.Millisecond,
+		maxDeaths: 100})
 	dice := seed.New(t)
 	f.underFaults(dice, sessions(n), []string{killServer, killServer, kill, killServer, killAll})
 }
@@ -67,7 +69,8 @@ func TestP7_DiskFullUnderSessions(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	f := newField(t, shape{servers: 1, workers: 2, slots: 3, ttl: 2 * time.Second, latency: 150 * time.Millisecond, maxDeaths: 100, store: disk})
+	f := newField(t, shape{servers: 1, workers: 2, slots: 3, ttl: 2 * time.Second, latency: 150 * time.Millisecond,
+		maxDeaths: 100, store: disk})
 	dice := seed.New(t)
 	f.underFaults(dice, sessions(10), []string{full})
 }
@@ -76,7 +79,8 @@ func TestP7_DiskFullUnderSessions(t *testing.T) {
 // no other one is.
 func TestP4_TaskThatKillsItsWorker(t *testing.T) {
 	t.Parallel()
-	f := newField(t, shape{servers: 1, workers: 2, slots: 2, ttl: 2 * time.Second, latency: 20 * time.Millisecond, maxDeaths: 3})
+	f := newField(t, shape{servers: 1, workers: 2, slots: 2, ttl: 2 * time.Second, latency: 20 * time.Millisecond,
+		maxDeaths: 3})
 	ids := append(sessions(4), killer)
 	ctx, cancel := context.WithTimeout(t.Context(), patience(len(ids)))
 	defer cancel()
@@ -88,7 +92,8 @@ func TestP4_TaskThatKillsItsWorker(t *testing.T) {
 	last := len(ids) - 1
 	// A worker that was killed seems to be alive for as long as its lease lasts, so there may be
 	// more deaths than those that count.
-	if s := watchers[last].final; s == nil || s.State != fleet.Poisoned || len(s.Deaths) < 3 || strings.Count(fmt.Sprint(s.Deaths), "sleep 60") != len(s.Deaths) {
+	if s := watchers[last].final; s == nil || s.State != fleet.Poisoned || len(s.Deaths) < 3 ||
+		strings.Count(fmt.Sprint(s.Deaths), "sleep 60") != len(s.Deaths) {
 		t.Errorf("the killer: %+v", s)
 	}
 	for _, w := range watchers[:last] {
@@ -159,6 +164,7 @@ func (f *field) underFaults(dice *rand.Rand, ids, kinds []string) {
 		{"facts that watchers were told, each once and in order", fmt.Sprint(sum.Watched)},
 	})
 	if sum.Unknown < sum.NeverRan {
-		f.Errorf("%d effects never ran, and the model was told of %d that their outcome is unknown", sum.NeverRan, sum.Unknown)
+		f.Errorf("%d effects never ran, and the model was told of %d that their outcome is unknown", sum.NeverRan,
+			sum.Unknown)
 	}
 }

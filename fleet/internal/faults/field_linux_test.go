@@ -226,8 +226,9 @@ func (c *crew) next() error {
 		host, behind = c.link.host, c.link.behind()
 	}
 	name := fmt.Sprintf("w%d-%d", c.n, len(c.all))
-	p, err := start(f.T, f.logs, setup{Role: "worker", Name: name, URL: f.urlsFrom(host), Model: "http://" + net.JoinHostPort(host, f.model.port),
-		Dir: c.dir, Slots: f.slots, TTL: f.ttl, MaxDeaths: f.maxDeaths}, behind...)
+	p, err := start(f.T, f.logs, setup{Role: "worker", Name: name, URL: f.urlsFrom(host),
+		Model: "http://" + net.JoinHostPort(host, f.model.port),
+		Dir:   c.dir, Slots: f.slots, TTL: f.ttl, MaxDeaths: f.maxDeaths}, behind...)
 	if err == nil {
 		c.all = append(c.all, p)
 	}

@@ -61,7 +61,8 @@ func quantiles(times []time.Duration) string {
 // costs.
 func TestP8_Figures(t *testing.T) {
 	n := *longSessions
-	f := newField(t, shape{servers: 1, workers: 2, slots: 4, ttl: 10 * time.Second, latency: 150 * time.Millisecond, maxDeaths: 1})
+	f := newField(t, shape{servers: 1, workers: 2, slots: 4, ttl: 10 * time.Second, latency: 150 * time.Millisecond,
+		maxDeaths: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), patience(n))
 	defer cancel()
 	ids := sessions(n)
@@ -98,7 +99,8 @@ func TestP8_Figures(t *testing.T) {
 		{"messages a session, to the server / from it", per(traffic.InMessages) + " / " + per(traffic.OutMessages)},
 		{"KiB a session, to the server / from it", per(traffic.InBytes>>10) + " / " + per(traffic.OutBytes>>10)},
 		{"KiB a session on the server's disk", per(disk >> 10)},
-		{"largest resident memory of the server / of a worker", fmt.Sprintf("%d / %d MiB", serverMemory>>20, memory>>20)},
+		{"largest resident memory of the server / of a worker", fmt.Sprintf("%d / %d MiB", serverMemory>>20,
+			memory>>20)},
 	})
 }
 
@@ -148,7 +150,8 @@ func (f *field) alone(ids []string) (processor, took time.Duration) {
 		}
 	}
 	began := time.Now()
-	p, err := start(f.T, f.logs, setup{Role: "alone", Name: "alone", Model: "http://127.0.0.1:" + f.model.port, Dir: f.TempDir(), Slots: 8, Sessions: ids})
+	p, err := start(f.T, f.logs, setup{Role: "alone", Name: "alone", Model: "http://127.0.0.1:" + f.model.port,
+		Dir: f.TempDir(), Slots: 8, Sessions: ids})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -38,14 +38,16 @@ func start(t *testing.T, logs string, s setup, behind ...string) (*process, erro
 		return nil, err
 	}
 	words := append(behind, os.Args[0])
-	p := &process{setup: s, cmd: exec.Command(words[0], words[1:]...), log: filepath.Join(logs, s.Name+".log"), ended: make(chan struct{})}
+	p := &process{setup: s, cmd: exec.Command(words[0], words[1:]...), log: filepath.Join(logs, s.Name+".log"),
+		ended: make(chan struct{})}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
 	p.cmd.Env = append(os.Environ(), setupVar+"="+string(text), "GORACE=atexit_sleep_ms=0")
-	p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = p, log, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = p, log, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL,
+		Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}

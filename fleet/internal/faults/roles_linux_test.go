@@ -65,7 +65,8 @@ func play(text string) int {
 	var s setup
 	err := json.Unmarshal([]byte(text), &s)
 	if err == nil {
-		err = map[string]func(context.Context, setup) error{"server": serve, "worker": work, "alone": alone}[s.Role](ctx, s)
+		err = map[string]func(context.Context, setup) error{"server": serve, "worker": work,
+			"alone": alone}[s.Role](ctx, s)
 	}
 	switch {
 	case errors.Is(err, fleet.ErrLost):
@@ -108,15 +109,17 @@ func work(ctx context.Context, s setup) error {
 	if err != nil {
 		return err
 	}
-	w := &fleet.Worker{Engine: engine, Name: s.Name, Slots: s.Slots, TTL: s.TTL, MaxDeaths: s.MaxDeaths, Workspaces: spaces,
-		Host:   fleet.Sessions(func(context.Context, *fleet.Job) (agent.Options, error) { return options, nil }),
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	w := &fleet.Worker{Engine: engine, Name: s.Name, Slots: s.Slots, TTL: s.TTL, MaxDeaths: s.MaxDeaths,
+		Workspaces: spaces,
+		Host:       fleet.Sessions(func(context.Context, *fleet.Job) (agent.Options, error) { return options, nil }),
+		Logger:     slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	return errors.Join(w.Run(ctx), engine.Close())
 }
 
 // options returns what all sessions have, in a fleet or without one.
 func (s setup) options() (agent.Options, error) {
-	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: s.Model, HTTPClient: &http.Client{Transport: new(http.Transport)}})
+	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: s.Model,
+		HTTPClient: &http.Client{Transport: new(http.Transport)}})
 	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile()}, err
 }
 

@@ -54,7 +54,8 @@ func (s *script) play(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		<-time.After(time.Duration(s.dice.Int64N(int64(2 * s.latency)))) // some calls of tools run, and some of the model
+		// some calls of tools run, and some of the model
+		<-time.After(time.Duration(s.dice.Int64N(int64(2 * s.latency))))
 		var err error
 		switch kind {
 		case killServer:
@@ -114,7 +115,8 @@ func (s *script) strike(kind string, c *crew) error {
 		takes = s.ttl / 2
 		fallthrough
 	case kind == pause:
-		begin, end = func() error { return p.signal(syscall.SIGSTOP) }, func() error { return p.signal(syscall.SIGCONT) }
+		begin, end = func() error { return p.signal(syscall.SIGSTOP) },
+			func() error { return p.signal(syscall.SIGCONT) }
 	case kind == cut && c.link != nil:
 		begin, end = c.link.cut, c.link.join
 	case kind == cut:

@@ -75,7 +75,8 @@ func (w *watcher) same(other *watcher) string {
 		case i >= len(other.facts):
 			return fmt.Sprintf("fact %d is too many: %.200s", i, w.facts[i].event)
 		case w.facts[i] != other.facts[i]:
-			return fmt.Sprintf("fact %d is record %d: %.200s\n, not record %d: %.200s", i, w.facts[i].n, w.facts[i].event, other.facts[i].n, other.facts[i].event)
+			return fmt.Sprintf("fact %d is record %d: %.200s\n, not record %d: %.200s", i, w.facts[i].n,
+				w.facts[i].event, other.facts[i].n, other.facts[i].event)
 		}
 	}
 	return ""

@@ -15,7 +15,8 @@ import (
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8080", "`address` to listen on")
 	script := flag.String("script", "", "`file` with the turns, a JSON array; without one every answer is a greeting")
-	faults := flag.String("faults", "", "`file` with faults by request number, a JSON object such as {\"1\":{\"kind\":\"cut\",\"after\":2}}")
+	faults := flag.String("faults", "",
+		"`file` with faults by request number, a JSON object such as {\"1\":{\"kind\":\"cut\",\"after\":2}}")
 	delay := flag.Duration("delay", 20*time.Millisecond, "`time` between two events")
 	flag.Parse()
 	if err := serve(*addr, *script, *faults, *delay); err != nil {
@@ -42,7 +43,8 @@ func serve(addr, script, faults string, delay time.Duration) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("A model with %d turns listens on %s. One of these lines leads a program to it:\n%s", len(turns), listener.Addr(),
+	fmt.Printf("A model with %d turns listens on %s. One of these lines leads a program to it:\n%s", len(turns),
+		listener.Addr(),
 		variables(listener.Addr().String()))
 	return http.Serve(listener, server)
 }

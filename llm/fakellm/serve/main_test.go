@@ -19,7 +19,8 @@ func TestJ11_ScriptBeginsWithACall(t *testing.T) {
 		t.Fatal(err)
 	}
 	turns, err := readTurns(script)
-	if err != nil || len(turns) != 2 || turns[0].Text != "" || turns[0].Calls[0].Name != "shell" || turns[1].Text != "Done." {
+	if err != nil || len(turns) != 2 || turns[0].Text != "" || turns[0].Calls[0].Name != "shell" ||
+		turns[1].Text != "Done." {
 		t.Errorf("readTurns = %+v, %v", turns, err)
 	}
 	if turns, err := readTurns(""); err != nil || len(turns) != 1 || turns[0].Text == "" {

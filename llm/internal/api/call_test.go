@@ -25,8 +25,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const key = "sk-secret-key"
 
 func call(client *http.Client, url string) *api.Call {
-	return &api.Call{Provider: "test", URL: url, Client: client, Header: http.Header{"X-Api-Key": {key}}, Secrets: []string{key},
-		Body: [][]byte{[]byte(`{"a":`), nil, []byte(`1}`)}}
+	return &api.Call{Provider: "test", URL: url, Client: client, Header: http.Header{"X-Api-Key": {key}},
+		Secrets: []string{key},
+		Body:    [][]byte{[]byte(`{"a":`), nil, []byte(`1}`)}}
 }
 
 // read reads a call to its end and returns the data of its events except pings. It reports these
@@ -56,7 +57,8 @@ func wantKind(t *testing.T, err, kind error, retryable bool) *llm.Error {
 		t.Fatalf("%v is no llm.Error", err)
 	}
 	if e.Kind != kind || llm.Retryable(err) != retryable || e.Provider != "test" {
-		t.Errorf("%v: kind %v, retryable %v, provider %q; want %v, %v", err, e.Kind, llm.Retryable(err), e.Provider, kind, retryable)
+		t.Errorf("%v: kind %v, retryable %v, provider %q; want %v, %v", err, e.Kind, llm.Retryable(err), e.Provider,
+			kind, retryable)
 	}
 	if strings.Contains(fmt.Sprintf("%+v %s", *e, e.Raw), key) {
 		t.Errorf("the key is in the error: %+v", *e)
@@ -85,7 +87,8 @@ func TestRequest(t *testing.T) {
 	if err != io.EOF || strings.Join(data, " ") != "1 2" {
 		t.Fatalf("%v, %v", data, err)
 	}
-	if got.Method != "POST" || got.URL.Path != "/v1" || got.ContentLength != 7 || got.Header.Get("X-Api-Key") != key || string(body) != `{"a":1}` {
+	if got.Method != "POST" || got.URL.Path != "/v1" || got.ContentLength != 7 || got.Header.Get("X-Api-Key") != key ||
+		string(body) != `{"a":1}` {
 		t.Errorf("%s %s, %d bytes, header %v, body %s", got.Method, got.URL, got.ContentLength, got.Header, body)
 	}
 }
@@ -100,7 +103,8 @@ func TestN6_TraceInHeaders(t *testing.T) {
 	}))
 	defer srv.Close()
 	ctx := tracecontext.With(t.Context(), tracecontext.Fields{Parent: parent, State: "a=1"})
-	if _, err := read(ctx, call(srv.Client(), srv.URL)); err != io.EOF || got.Get("Traceparent") != parent || got.Get("Tracestate") != "a=1" {
+	if _, err := read(ctx, call(srv.Client(), srv.URL)); err != io.EOF || got.Get("Traceparent") != parent ||
+		got.Get("Tracestate") != "a=1" {
 		t.Errorf("%v: the header is %v", err, got)
 	}
 	c := call(srv.Client(), srv.URL)
@@ -141,11 +145,16 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func TestNetworkErrors(t *testing.T) {
 	dial := func(err error) *http.Client {
-		return &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, err }}}
+		return &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn,
+			error) {
+			return nil, err
+		}}}
 	}
-	_, err := read(t.Context(), call(dial(&net.DNSError{Err: "no such host", Name: "x.test", IsNotFound: true}), "http://u:"+key+"@x.test/v1?k="+key))
+	_, err := read(t.Context(), call(dial(&net.DNSError{Err: "no such host", Name: "x.test", IsNotFound: true}),
+		"http://u:"+key+"@x.test/v1?k="+key))
 	e := wantKind(t, err, llm.ErrNetwork, true)
-	if want := "cannot reach http://x.test/v1: "; !strings.HasPrefix(e.Message, want) || !strings.Contains(e.Message, "no such host") {
+	if want := "cannot reach http://x.test/v1: "; !strings.HasPrefix(e.Message, want) || !strings.Contains(e.Message,
+		"no such host") {
 		t.Errorf("message %q, want %q and the reason", e.Message, want)
 	}
 
@@ -170,7 +179,8 @@ func TestNetworkErrors(t *testing.T) {
 
 // raw returns a client whose server sends fixed bytes on each connection and closes it.
 func raw(t *testing.T, answer string) *http.Client {
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string,
+		string) (net.Conn, error) {
 		here, there := net.Pipe()
 		go func() {
 			defer there.Close()
@@ -283,7 +293,8 @@ func TestTimers(t *testing.T) {
 		after   time.Duration
 		events  int
 	}{
-		"silence before the headers": {func(w http.ResponseWriter, r *http.Request) { wait(r, time.Hour) }, llm.ErrTimeout, 300 * time.Second, 0},
+		"silence before the headers": {func(w http.ResponseWriter, r *http.Request) { wait(r, time.Hour) },
+			llm.ErrTimeout, 300 * time.Second, 0},
 		"silence after the headers": {func(w http.ResponseWriter, r *http.Request) {
 			events(w, "data: 1\n\n")
 			wait(r, time.Hour)
@@ -331,8 +342,11 @@ func TestTimers(t *testing.T) {
 
 func TestConnectTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			select { // like a net.Dialer: Go's transport continues a dial when its request has ended, for another request
+		client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+			error) {
+			// like a net.Dialer: Go's transport continues a dial when its request has ended, for
+			// another request
+			select {
 			case <-time.After(30 * time.Second):
 				return nil, errors.New("i/o timeout")
 			case <-ctx.Done():
@@ -376,7 +390,8 @@ func TestAbort(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := read(ctx, call(client, "http://x.test/")); !errors.Is(err, llm.ErrAborted) || !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := read(ctx, call(client, "http://x.test/")); !errors.Is(err, llm.ErrAborted) ||
+			!errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
 	})

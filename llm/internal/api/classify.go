@@ -69,7 +69,8 @@ func (c *Call) classify(status int, h http.Header, body []byte) *llm.Error {
 	if status >= 300 && status < 400 { // whatever its text, it does not come from the API
 		f = Failure{Kind: llm.ErrConfiguration}
 	}
-	e := &llm.Error{Kind: f.Kind, Provider: c.Provider, Code: f.Code, Message: f.Message, Status: status, RequestID: f.RequestID,
+	e := &llm.Error{Kind: f.Kind, Provider: c.Provider, Code: f.Code, Message: f.Message, Status: status,
+		RequestID:  f.RequestID,
 		RetryAfter: f.RetryAfter, Raw: body}
 	if len(e.Raw) > maxErrorBody {
 		e.Raw = e.Raw[:maxErrorBody]

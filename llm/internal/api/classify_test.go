@@ -41,7 +41,8 @@ var kinds = map[string][]error{
 }
 
 // needsOwnDecoder lists Gemini's cases whose error JSON is more precise than the status.
-var needsOwnDecoder = []string{"g_capacity_503", "g_retry_301", "g_retry_600", "g_msg_retry_s", "g_msg_retry_ms", "g_nested_json"}
+var needsOwnDecoder = []string{"g_capacity_503", "g_retry_301", "g_retry_600", "g_msg_retry_s", "g_msg_retry_ms",
+	"g_nested_json"}
 
 func TestCorpus(t *testing.T) {
 	f, err := os.Open("../../../../shared/corpora/provider_errors/cases.jsonl")
@@ -116,20 +117,27 @@ func TestErrorHeaders(t *testing.T) {
 			func(e *llm.Error) bool { return e.RetryAfter == 1500*time.Millisecond }},
 		"a date in the past": {429, map[string]string{"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, "",
 			func(e *llm.Error) bool { return e.RetryAfter == 0 }},
-		"nonsense": {429, map[string]string{"Retry-After": "NaN"}, "", func(e *llm.Error) bool { return e.RetryAfter == 0 }},
+		"nonsense": {429, map[string]string{"Retry-After": "NaN"}, "",
+			func(e *llm.Error) bool { return e.RetryAfter == 0 }},
 		"very long": {429, map[string]string{"Retry-After": "1e300"}, "",
 			func(e *llm.Error) bool { return e.RetryAfter > 24*365*time.Hour }},
-		"do not retry": {500, map[string]string{"X-Should-Retry": "false"}, "", func(e *llm.Error) bool { return !llm.Retryable(e) }},
-		"request id in the body": {500, map[string]string{"Request-Id": "b"}, `{"request_id":"a","error":{"message":"m"}}`,
+		"do not retry": {500, map[string]string{"X-Should-Retry": "false"}, "",
+			func(e *llm.Error) bool { return !llm.Retryable(e) }},
+		"request id in the body": {500, map[string]string{"Request-Id": "b"},
+			`{"request_id":"a","error":{"message":"m"}}`,
 			func(e *llm.Error) bool { return e.RequestID == "a" && e.Message == "m" }},
 		"request id in the header": {500, map[string]string{"X-Request-Id": "b"}, `{"error":"m"}`,
 			func(e *llm.Error) bool { return e.RequestID == "b" && e.Message == "m" }},
-		"code before type": {400, nil, `{"error":{"type":"t","code":"c","message":"m"}}`, func(e *llm.Error) bool { return e.Code == "c" }},
-		"code is a number": {400, nil, `{"error":{"type":"t","code":7,"message":"m"}}`, func(e *llm.Error) bool { return e.Code == "t" }},
-		"short text":       {500, nil, "backend down", func(e *llm.Error) bool { return e.Message == "backend down" }},
-		"a page":           {502, nil, "<html>", func(e *llm.Error) bool { return e.Message == "bad gateway" }},
-		"much":             {500, nil, strings.Repeat("x", 1<<20), func(e *llm.Error) bool { return len(e.Raw) == 64<<10 }},
-		"the key":          {401, nil, `{"error":{"code":"` + key + `","message":"no such key: ` + key + `"}}`, func(e *llm.Error) bool { return e.Message != "" }},
+		"code before type": {400, nil, `{"error":{"type":"t","code":"c","message":"m"}}`,
+			func(e *llm.Error) bool { return e.Code == "c" }},
+		"code is a number": {400, nil, `{"error":{"type":"t","code":7,"message":"m"}}`,
+			func(e *llm.Error) bool { return e.Code == "t" }},
+		"short text": {500, nil, "backend down", func(e *llm.Error) bool { return e.Message == "backend down" }},
+		"a page":     {502, nil, "<html>", func(e *llm.Error) bool { return e.Message == "bad gateway" }},
+		"much": {500, nil, strings.Repeat("x", 1<<20),
+			func(e *llm.Error) bool { return len(e.Raw) == 64<<10 }},
+		"the key": {401, nil, `{"error":{"code":"` + key + `","message":"no such key: ` + key + `"}}`,
+			func(e *llm.Error) bool { return e.Message != "" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -159,9 +167,11 @@ func TestRateLimitHeaders(t *testing.T) {
 		reset  func(time.Time) bool
 	}{
 		"none": {nil, nil, nil},
-		"anthropic": {map[string]string{"anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-requests-remaining": "49",
-			"anthropic-ratelimit-tokens-limit": "30000", "anthropic-ratelimit-tokens-remaining": "0",
-			"anthropic-ratelimit-requests-reset": "2031-01-01T00:00:00Z", "anthropic-ratelimit-tokens-reset": "2031-01-01T00:01:00Z"},
+		"anthropic": {map[string]string{"anthropic-ratelimit-requests-limit": "50",
+			"anthropic-ratelimit-requests-remaining": "49",
+			"anthropic-ratelimit-tokens-limit":       "30000", "anthropic-ratelimit-tokens-remaining": "0",
+			"anthropic-ratelimit-requests-reset": "2031-01-01T00:00:00Z",
+			"anthropic-ratelimit-tokens-reset":   "2031-01-01T00:01:00Z"},
 			&llm.RateLimit{RequestsLimit: 50, RequestsRemaining: 49, TokensLimit: 30000, TokensRemaining: 0},
 			func(at time.Time) bool { return at.Equal(time.Date(2031, 1, 1, 0, 1, 0, 0, time.UTC)) }},
 		"openai": {map[string]string{"x-ratelimit-limit-requests": "60", "x-ratelimit-remaining-requests": "x",
@@ -201,7 +211,8 @@ func TestRateLimitHeaders(t *testing.T) {
 
 // A null beside the message does not hide it.
 func TestG5_NullError(t *testing.T) {
-	for _, body := range []string{`{"error":null,"message":"no such model","type":"not_found_error"}`, `{"message":"no such model","type":"not_found_error"}`} {
+	for _, body := range []string{`{"error":null,"message":"no such model","type":"not_found_error"}`,
+		`{"message":"no such model","type":"not_found_error"}`} {
 		if f := api.DecodeError([]byte(body)); f.Message != "no such model" || f.Code != "not_found_error" {
 			t.Errorf("%s: %+v", body, f)
 		}
@@ -210,8 +221,9 @@ func TestG5_NullError(t *testing.T) {
 
 func TestI17_SaidDelay(t *testing.T) {
 	for message, want := range map[string]time.Duration{
-		"Please retry in 44.5s.": 44500 * time.Millisecond, "retry in 1m30s, or pay": 90 * time.Second, "retry in 20 seconds": 0,
-		"retry in -5s": 0, "retry in ": 0, "Too many.": 0,
+		"Please retry in 44.5s.": 44500 * time.Millisecond, "retry in 1m30s, or pay": 90 * time.Second,
+		"retry in 20 seconds": 0,
+		"retry in -5s":        0, "retry in ": 0, "Too many.": 0,
 	} {
 		if got := api.SaidDelay(message, "retry in "); got != want {
 			t.Errorf("%q: %v, want %v", message, got, want)

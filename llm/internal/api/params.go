@@ -24,7 +24,8 @@ func ParseOptions(raw json.RawMessage, reserved ...string) (map[string]json.RawM
 	}
 	for _, name := range reserved {
 		if _, ok := own[name]; ok {
-			return nil, llm.Errorf(llm.ErrConfiguration, "provider option %q is set by the request itself: remove it from the options", name)
+			return nil, llm.Errorf(llm.ErrConfiguration,
+				"provider option %q is set by the request itself: remove it from the options", name)
 		}
 	}
 	return own, nil

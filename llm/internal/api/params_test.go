@@ -27,7 +27,8 @@ func TestParams(t *testing.T) {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}
-	if got, want := Strings([]string{"a", `b"`, "<\xff"}), `["a","b\"","<\ufffd"]`; got != want || Strings(nil) != "[]" {
+	if got, want := Strings([]string{"a", `b"`, "<\xff"}), `["a","b\"","<\ufffd"]`; got != want ||
+		Strings(nil) != "[]" {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for f, want := range map[float64]string{0: "0", 0.7: "0.7", 1e21: "1e+21", -2: "-2"} {
@@ -56,7 +57,8 @@ func TestPlainID(t *testing.T) {
 	seen := map[string]string{}
 	for _, id := range []string{"", "a|b", "a_b", "a:b", "é", "\xff", long, long + "y", strings.Repeat("é", 60)} {
 		got := PlainID(id, 64)
-		if got == "" || len(got) > 64 || strings.Trim(got, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+		if got == "" || len(got) > 64 ||
+			strings.Trim(got, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
 			t.Errorf("%q became %q", id, got)
 		}
 		if other, ok := seen[got]; ok {

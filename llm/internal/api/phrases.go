@@ -49,8 +49,10 @@ func says(text string, phrases []string) bool {
 // templatePhrases lists what servers say when the template of a model does not take a conversation,
 // which they report as their own failure.
 var templatePhrases = [...]string{
-	"roles must alternate",                                                           // llama.cpp, vLLM and LM Studio, from the templates of Mistral and Gemma
-	"system message must be at the beginning",                                        // llama.cpp, from the template of Devstral
+	// llama.cpp, vLLM and LM Studio, from the templates of Mistral and Gemma
+	"roles must alternate",
+	// llama.cpp, from the template of Devstral
+	"system message must be at the beginning",
 	"jinja exception", "error rendering prompt with jinja template", "chat template", // llama.cpp, LM Studio
 	"template error:", // Text Generation Inference
 }
@@ -60,7 +62,8 @@ var templatePhrases = [...]string{
 var lengthPhrases = [...]string{
 	// Several servers.
 	"prompt is too long", "prompt too long", "input too long", "input is too long",
-	"context window", "context length", "context limit", "context size", "context_length_exceeded", "context_window_exceeded",
+	"context window", "context length", "context limit", "context size", "context_length_exceeded",
+	"context_window_exceeded",
 	"contextwindowexceeded", "maximum prompt length", "max_seq_len", "max_model_len", "max message tokens",
 	"token limit exceeded", "model token limit", "prompt token count", "input token count", "input tokens exceed",
 	"too many input tokens", "too many tokens in", "too many tokens: total number", "reduce the length of the",

@@ -77,14 +77,22 @@ var others = map[string]struct {
 	message string
 	kind    error
 }{
-	"a rate of tokens":     {429, "Rate limit reached for tokens per min (TPM): Limit 30000, requested 40000. Too many input tokens.", llm.ErrRateLimit},
+	"a rate of tokens": {429,
+		"Rate limit reached for tokens per min (TPM): Limit 30000, requested 40000. Too many input tokens.",
+		llm.ErrRateLimit},
 	"Bedrock's throttling": {429, "Too many tokens, please wait before trying again.", llm.ErrRateLimit},
 	"no capacity":          {503, "the context window cache is being rebuilt", llm.ErrOverloaded},
-	"the user's name":      {400, "Invalid 'user': string too long. Expected a string with maximum length 64, but got 70 instead.", llm.ErrInvalidRequest},
-	"a tool's name":        {400, "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64.", llm.ErrInvalidRequest},
-	"max_tokens":           {400, "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for this model", llm.ErrInvalidRequest},
-	"a fault":              {500, "internal error", llm.ErrServer},
-	"credit":               {400, "Your credit balance is too low to access the API.", llm.ErrQuota},
+	"the user's name": {400,
+		"Invalid 'user': string too long. Expected a string with maximum length 64, but got 70 instead.",
+		llm.ErrInvalidRequest},
+	"a tool's name": {400,
+		"Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64.",
+		llm.ErrInvalidRequest},
+	"max_tokens": {400,
+		"max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for this model",
+		llm.ErrInvalidRequest},
+	"a fault": {500, "internal error", llm.ErrServer},
+	"credit":  {400, "Your credit balance is too low to access the API.", llm.ErrQuota},
 }
 
 func refusal(t *testing.T, status int, body string) *llm.Error {

@@ -81,20 +81,24 @@ func TestI9_SilentServers(t *testing.T) {
 		body   int
 		status error // the kind by the response's status, if it has one
 	}{
-		"nothing is read":               {talk: func(net.Conn) {}, body: 16 << 20},
-		"no answer":                     {talk: after("")},
-		"half a status line":            {talk: after("HTTP/1.1 20")},
-		"half a header":                 {talk: after("HTTP/1.1 200 OK\r\nContent-Ty")},
-		"early hints and nothing else":  {talk: after("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")},
-		"headers alone":                 {talk: after(okStream)},
-		"headers without a type":        {talk: after("HTTP/1.1 200 OK\r\n\r\n")},
-		"half a line":                   {talk: after(okStream + "data: 1\n\ndata: {")},
-		"an event that does not end":    {talk: after(okStream + "data: 1\n\ndata: 2\n")},
-		"half of a JSON answer":         {talk: after(okJSON + `{"a":`)},
-		"a page":                        {talk: after("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>"), status: llm.ErrServer},
-		"an error's headers alone":      {talk: after("HTTP/1.1 500 X\r\nContent-Length: 9\r\n\r\n"), status: llm.ErrServer},
-		"half of an error":              {talk: after("HTTP/1.1 429 X\r\nContent-Length: 900\r\n\r\n{\"error\":"), status: llm.ErrRateLimit},
-		"a redirect that does not end":  {talk: after("HTTP/1.1 307 X\r\nLocation: /b\r\nContent-Length: 9\r\n\r\n"), status: llm.ErrConfiguration},
+		"nothing is read":              {talk: func(net.Conn) {}, body: 16 << 20},
+		"no answer":                    {talk: after("")},
+		"half a status line":           {talk: after("HTTP/1.1 20")},
+		"half a header":                {talk: after("HTTP/1.1 200 OK\r\nContent-Ty")},
+		"early hints and nothing else": {talk: after("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")},
+		"headers alone":                {talk: after(okStream)},
+		"headers without a type":       {talk: after("HTTP/1.1 200 OK\r\n\r\n")},
+		"half a line":                  {talk: after(okStream + "data: 1\n\ndata: {")},
+		"an event that does not end":   {talk: after(okStream + "data: 1\n\ndata: 2\n")},
+		"half of a JSON answer":        {talk: after(okJSON + `{"a":`)},
+		"a page": {talk: after("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>"),
+			status: llm.ErrServer},
+		"an error's headers alone": {talk: after("HTTP/1.1 500 X\r\nContent-Length: 9\r\n\r\n"),
+			status: llm.ErrServer},
+		"half of an error": {talk: after("HTTP/1.1 429 X\r\nContent-Length: 900\r\n\r\n{\"error\":"),
+			status: llm.ErrRateLimit},
+		"a redirect that does not end": {talk: after("HTTP/1.1 307 X\r\nLocation: /b\r\nContent-Length: 9\r\n\r\n"),
+			status: llm.ErrConfiguration},
 		"no TLS handshake":              {talk: func(net.Conn) {}, url: "https://%s"},
 		"a proxy that does not connect": {talk: after(""), url: "https://model.test", proxy: true},
 		"a proxy without an answer":     {talk: after(""), url: "http://model.test", proxy: true},
@@ -152,8 +156,9 @@ func TestI9_SlowServers(t *testing.T) {
 		"white space before the form":  {drip("HTTP/1.1 200 OK\r\n\r\n", "\n"), llm.ErrTimeout},
 		"white space in place of JSON": {drip(okJSON, "\n"), llm.ErrTimeout},
 		"JSON":                         {drip(okJSON+"{", "1"), llm.ErrTimeout},
-		"an error":                     {drip("HTTP/1.1 500 X\r\nContent-Type: text/plain\r\n\r\n", "x"), llm.ErrServer},
-		"a redirect":                   {drip("HTTP/1.1 307 X\r\nLocation: /b\r\n\r\n", "x"), llm.ErrConfiguration},
+		"an error": {drip("HTTP/1.1 500 X\r\nContent-Type: text/plain\r\n\r\n", "x"),
+			llm.ErrServer},
+		"a redirect": {drip("HTTP/1.1 307 X\r\nLocation: /b\r\n\r\n", "x"), llm.ErrConfiguration},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -228,7 +233,8 @@ func TestI9_Floods(t *testing.T) {
 func TestI9_LongerThanAnyAnswer(t *testing.T) {
 	for name, begin := range map[string]string{"an event": okStream + "data: ", "a JSON answer": okJSON + "["} {
 		t.Run(name, func(t *testing.T) {
-			_, err := read(t.Context(), call(raw(t, begin+strings.Repeat("1", 2*api.MaxContent+1<<16)), "http://x.test"))
+			_, err := read(t.Context(), call(raw(t, begin+strings.Repeat("1", 2*api.MaxContent+1<<16)),
+				"http://x.test"))
 			if e := wantKind(t, err, llm.ErrStream, false); !strings.Contains(e.Message, "longer than 32 MiB") {
 				t.Error(e)
 			}
@@ -244,14 +250,19 @@ func TestI17_FormByContent(t *testing.T) {
 		kind, body string
 		want       string // the events, the JSON, or nothing where it is refused
 	}{
-		{"", stream, "1 2"}, {"", "\xEF\xBB\xBF" + stream, "1 2"}, {"", ": hello\n\n" + stream, "1 2"}, {"", ":\n" + stream, "1 2"},
-		{"", "event: a\n" + stream, "1 2"}, {"", "retry: 5\n" + stream, "1 2"}, {"", "id: 5\n" + stream, "1 2"}, {"", "x: 5\n" + stream, "1 2"},
+		{"", stream, "1 2"}, {"", "\xEF\xBB\xBF" + stream, "1 2"}, {"", ": hello\n\n" + stream, "1 2"},
+		{"", ":\n" + stream, "1 2"},
+		{"", "event: a\n" + stream, "1 2"}, {"", "retry: 5\n" + stream, "1 2"}, {"", "id: 5\n" + stream, "1 2"},
+		{"", "x: 5\n" + stream, "1 2"},
 		{"", "\n\n" + stream, "1 2"}, {"text/plain", stream, "1 2"}, {"application/octet-stream", stream, "1 2"},
-		{"text/html; charset=utf-8", stream, "1 2"}, {"application/json", stream, "1 2"}, {"application/x-ndjson", stream, "1 2"},
+		{"text/html; charset=utf-8", stream, "1 2"}, {"application/json", stream, "1 2"},
+		{"application/x-ndjson", stream, "1 2"},
 		{"text/event-stream", stream, "1 2"}, {"text/event-stream", "x\n" + stream, "1 2"}, {"(?)", stream, "1 2"},
-		{"text/event-stream", whole, whole}, {"", whole, whole}, {"", "\n\n\n" + whole, whole}, {"text/plain", whole, whole},
+		{"text/event-stream", whole, whole}, {"", whole, whole}, {"", "\n\n\n" + whole, whole},
+		{"text/plain", whole, whole},
 		{"application/json", " [1]", "[1]"}, {"application/json", "1", "1"}, {"(?)", whole, whole},
-		{"text/html", page, ""}, {"", page, ""}, {"text/plain", "Log in.", ""}, {"application/octet-stream", "\x00\x01", ""},
+		{"text/html", page, ""}, {"", page, ""}, {"text/plain", "Log in.", ""}, {"application/octet-stream", "\x00\x01",
+			""},
 	} {
 		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header()["Content-Type"] = nil // otherwise net/http would set one

@@ -32,7 +32,8 @@ func (s *Size) Check() error {
 	if s.content <= MaxContent {
 		return nil
 	}
-	return tooLong("the response was cut off because it has more than %d MiB of text, thinking and arguments", MaxContent>>20)
+	return tooLong("the response was cut off because it has more than %d MiB of text, thinking and arguments",
+		MaxContent>>20)
 }
 
 // Tokens returns a count of tokens that a server has reported, or the nearest one that can be true:

@@ -33,7 +33,8 @@ func TestK8_BodiesArriveWhole(t *testing.T) {
 	srv := echo(t)
 	seed.Check(t, func(rt *rapid.T) {
 		most := rapid.SampledFrom([]int{12, 12, 12, 3000}).Draw(rt, "most")
-		sizes := rapid.SliceOfN(rapid.OneOf(rapid.Just(0), rapid.IntRange(1, 5), rapid.IntRange(1, 1<<20/most)), most/2, most).Draw(rt, "sizes")
+		sizes := rapid.SliceOfN(rapid.OneOf(rapid.Just(0), rapid.IntRange(1, 5), rapid.IntRange(1, 1<<20/most)), most/2,
+			most).Draw(rt, "sizes")
 		c := call(nil, srv.URL)
 		c.Body = [][]byte{[]byte("{")} // an empty body would have no length
 		for i, n := range sizes {

@@ -153,7 +153,8 @@ func (c *corpusCase) check(t *testing.T, chunking string, src io.Reader) {
 }
 
 func TestIDs(t *testing.T) {
-	r := NewReader(strings.NewReader("id: 1\ndata: a\n\ndata: b\n\nid: x\x00y\ndata: c\n\nid: 7\n\ndata: d\n\nid: 8\nid: 9\ndata: e\n\n"), 0)
+	r := NewReader(strings.NewReader(
+		"id: 1\ndata: a\n\ndata: b\n\nid: x\x00y\ndata: c\n\nid: 7\n\ndata: d\n\nid: 8\nid: 9\ndata: e\n\n"), 0)
 	var ids []string
 	for {
 		ev, err := r.Next()
@@ -257,8 +258,10 @@ type silent struct{}
 func (*silent) Read([]byte) (int, error) { return 0, nil }
 
 func FuzzChunking(f *testing.F) {
-	for _, s := range []string{"data: a\n\n", "\xEF\xBB\xBFdata:1\r\ndata: 2\r\n\r\n", "event: x\rdata\r\rdata: y", ":c\n\nid: 1\nretry: 5\ndata\n\n",
-		"data: a\ndata: bb\ndata: ccc\n\nid\x00: 1\n\n", "\r\r\n\n", "data: " + strings.Repeat("long", 9000) + "\ndata: tail\n\n"} {
+	for _, s := range []string{"data: a\n\n", "\xEF\xBB\xBFdata:1\r\ndata: 2\r\n\r\n", "event: x\rdata\r\rdata: y",
+		":c\n\nid: 1\nretry: 5\ndata\n\n",
+		"data: a\ndata: bb\ndata: ccc\n\nid\x00: 1\n\n", "\r\r\n\n", "data: " + strings.Repeat("long",
+			9000) + "\ndata: tail\n\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

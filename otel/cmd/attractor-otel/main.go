@@ -41,7 +41,8 @@ func run() int {
 		mu.Unlock()
 		if p := telemetry(); p != nil {
 			options := otel.FromEnvironment(os.Getenv)
-			options.Tracers, options.Meters, options.Masker, options.Parent = p.tracers, p.meters, secrets, parent(os.Getenv)
+			options.Tracers, options.Meters, options.Masker, options.Parent = p.tracers, p.meters, secrets,
+				parent(os.Getenv)
 			otel.Instrument(o, options)
 		}
 	}

@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 func program(t *testing.T, vars []string, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
 	t.Helper()
 	server := httptest.NewServer(fakellm.New(fakellm.Script(
-		fakellm.Turn{Calls: []fakellm.Call{{ID: "c1", Name: "shell", Args: []byte(`{"command":"env | grep OTLP; echo \"$TRACEPARENT\""}`)}}},
+		fakellm.Turn{Calls: []fakellm.Call{{ID: "c1", Name: "shell",
+			Args: []byte(`{"command":"env | grep OTLP; echo \"$TRACEPARENT\""}`)}}},
 		fakellm.Turn{Text: "Done."}), fakellm.Options{}))
 	t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -46,7 +47,8 @@ func program(t *testing.T, vars []string, args ...string) (cmd *exec.Cmd, stderr
 	dir := t.TempDir()
 	cmd = exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Dir = dir
-	cmd.Env = append([]string{mainVar + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_STATE_HOME=" + dir + "/state", "ANTHROPIC_API_KEY=sk-none",
+	cmd.Env = append([]string{mainVar + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
+		"XDG_STATE_HOME=" + dir + "/state", "ANTHROPIC_API_KEY=sk-none",
 		"ANTHROPIC_BASE_URL=" + server.URL, "OTEL_EXPORTER_OTLP_HEADERS=authorization=receiver-password"}, vars...)
 	stderr = new(bytes.Buffer)
 	cmd.Stderr = stderr
@@ -70,13 +72,16 @@ func TestN6_CommandsReport(t *testing.T) {
 		stdin string
 		want  string
 	}{
-		"run":  {[]string{"run", "--yes", "--no-journal", "do it"}, "", session},
-		"json": {[]string{"run", "--yes", "--no-journal", "--input", "json"}, `{"type":"user","text":"do it"}` + "\n", session},
-		"demo": {[]string{"demo"}, "", "invoke_agent chat execute_tool execute_tool execute_tool chat execute_tool execute_tool chat execute_tool execute_tool chat execute_tool chat"},
+		"run": {[]string{"run", "--yes", "--no-journal", "do it"}, "", session},
+		"json": {[]string{"run", "--yes", "--no-journal", "--input", "json"}, `{"type":"user","text":"do it"}` + "\n",
+			session},
+		"demo": {[]string{"demo"}, "",
+			"invoke_agent chat execute_tool execute_tool execute_tool chat execute_tool execute_tool chat execute_tool execute_tool chat execute_tool chat"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := receiver.New(t)
-			cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "OTEL_SERVICE_NAME=nightly"}, c.args...)
+			cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "OTEL_SERVICE_NAME=nightly"},
+				c.args...)
 			cmd.Stdin = strings.NewReader(c.stdin)
 			out, err := cmd.Output()
 			if err != nil || strings.Contains(stderr.String(), "attractor-otel:") {
@@ -138,7 +143,8 @@ func TestN6_NothingWithoutAsking(t *testing.T) {
 // With gRPC the same arrives.
 func TestN6_GRPC(t *testing.T) {
 	r := receiver.New(t)
-	cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.GRPC(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, "run", "--yes", "--no-journal", "do it")
+	cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.GRPC(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"},
+		"run", "--yes", "--no-journal", "do it")
 	if err := cmd.Run(); err != nil || strings.Contains(stderr.String(), "attractor-otel:") {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
@@ -150,15 +156,18 @@ func TestN6_GRPC(t *testing.T) {
 // Other exporters, and settings that make no sense.
 func TestN6_Exporters(t *testing.T) {
 	cmd, stderr := program(t, []string{"OTEL_TRACES_EXPORTER=console"}, "run", "--yes", "--no-journal", "do it")
-	if out, err := cmd.Output(); err != nil || string(out) != "Done.\n" || !strings.Contains(stderr.String(), `"Name":"execute_tool shell"`) {
+	if out, err := cmd.Output(); err != nil || string(out) != "Done.\n" || !strings.Contains(stderr.String(),
+		`"Name":"execute_tool shell"`) {
 		t.Errorf("%v: the answer is %q, standard error\n%s", err, out, stderr)
 	}
 	for vars, want := range map[string]string{"OTEL_TRACES_EXPORTER=zipkin": `OTEL_TRACES_EXPORTER is "zipkin"; it can be otlp, console or none`,
 		"OTEL_EXPORTER_OTLP_PROTOCOL=http/json":         `OTEL_EXPORTER_OTLP_PROTOCOL is "http/json"; it can be http/protobuf or grpc`,
 		"OTEL_EXPORTER_OTLP_ENDPOINT=127.0.0.1:9":       `OTEL_EXPORTER_OTLP_ENDPOINT is no URL; write it as http://HOST:PORT`,
 		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=some.host:": `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no URL; write it as http://HOST:PORT`} {
-		cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9", vars}, "run", "--yes", "--no-journal", "do it")
-		if out, err := cmd.Output(); err != nil || string(out) != "Done.\n" || strings.Count(stderr.String(), want) != 1 {
+		cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9", vars}, "run", "--yes",
+			"--no-journal", "do it")
+		if out, err := cmd.Output(); err != nil || string(out) != "Done.\n" || strings.Count(stderr.String(),
+			want) != 1 {
 			t.Errorf("%s: %v: the answer is %q, standard error\n%s", vars, err, out, stderr)
 		}
 	}
@@ -180,11 +189,14 @@ func TestN6_BrokenReceivers(t *testing.T) {
 		http.Error(w, "no\x1b[2J\n"+strings.Repeat("attractor-otel: warning: ", 1000), http.StatusNotFound)
 	}))
 	t.Cleanup(refusing.Close)
-	for name, c := range map[string]struct{ url, protocol string }{"silent": {"http://" + silent.Addr().String(), "http/protobuf"},
-		"gone": {"http://" + gone.Addr().String(), "http/protobuf"}, "refusing": {refusing.URL, "http/protobuf"}, "gone, gRPC": {"http://" + gone.Addr().String(), "grpc"}} {
+	for name, c := range map[string]struct{ url, protocol string }{"silent": {"http://" + silent.Addr().String(),
+		"http/protobuf"},
+		"gone": {"http://" + gone.Addr().String(), "http/protobuf"}, "refusing": {refusing.URL, "http/protobuf"},
+		"gone, gRPC": {"http://" + gone.Addr().String(), "grpc"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.url, "OTEL_EXPORTER_OTLP_PROTOCOL=" + c.protocol}, "run", "--yes", "--no-journal", "do it")
+			cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.url,
+				"OTEL_EXPORTER_OTLP_PROTOCOL=" + c.protocol}, "run", "--yes", "--no-journal", "do it")
 			out, err := cmd.Output()
 			if err != nil || string(out) != "Done.\n" {
 				t.Errorf("%v: the answer is %q\n%s", err, out, stderr)
@@ -197,7 +209,8 @@ func TestN6_BrokenReceivers(t *testing.T) {
 					t.Errorf("standard error has %q", line)
 				}
 			}
-			if warnings != 1 || strings.Contains(stderr.String(), "\x1b[2J") || stderr.Len() > 3000 || strings.Contains(stderr.String(), "receiver-password") {
+			if warnings != 1 || strings.Contains(stderr.String(), "\x1b[2J") || stderr.Len() > 3000 ||
+				strings.Contains(stderr.String(), "receiver-password") {
 				t.Errorf("there are %d warnings:\n%s", warnings, stderr)
 			}
 		})
@@ -214,7 +227,8 @@ func TestN6_Signal(t *testing.T) {
 		<-req.Context().Done()
 	}))
 	defer model.Close()
-	cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"},
+	cmd, stderr := program(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL,
+		"TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"},
 		"run", "--yes", "--no-journal", "--base-url", model.URL, "do it")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

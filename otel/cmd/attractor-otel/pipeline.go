@@ -82,7 +82,8 @@ func newPipeline(ctx context.Context, getenv func(string) string) (*pipeline, er
 		p.tracers, p.ends = provider, append(p.ends, provider.Shutdown)
 	}
 	if reader != nil {
-		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(reader)), sdkmetric.WithResource(about))
+		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(reader)),
+			sdkmetric.WithResource(about))
 		p.meters, p.ends = provider, append(p.ends, provider.Shutdown)
 	}
 	return p, nil
@@ -103,7 +104,8 @@ func describe(ctx context.Context) (*resource.Resource, error) {
 func exporter(signal string, getenv func(string) string) (kind, protocol string, err error) {
 	kind = strings.ToLower(strings.TrimSpace(getenv("OTEL_" + signal + "_EXPORTER")))
 	if kind == "" {
-		if kind = "none"; getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != "" {
+		if kind = "none"; getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" ||
+			getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != "" {
 			kind = "otlp"
 		}
 	}

@@ -71,7 +71,8 @@ type traceService struct {
 	receiver *Receiver
 }
 
-func (s traceService) Export(_ context.Context, in *collectortrace.ExportTraceServiceRequest) (*collectortrace.ExportTraceServiceResponse, error) {
+func (s traceService) Export(_ context.Context,
+	in *collectortrace.ExportTraceServiceRequest) (*collectortrace.ExportTraceServiceResponse, error) {
 	s.receiver.takeSpans(in)
 	return &collectortrace.ExportTraceServiceResponse{}, nil
 }
@@ -81,7 +82,8 @@ type metricsService struct {
 	receiver *Receiver
 }
 
-func (s metricsService) Export(_ context.Context, in *collectormetrics.ExportMetricsServiceRequest) (*collectormetrics.ExportMetricsServiceResponse, error) {
+func (s metricsService) Export(_ context.Context,
+	in *collectormetrics.ExportMetricsServiceRequest) (*collectormetrics.ExportMetricsServiceResponse, error) {
 	s.receiver.takeMetrics(in)
 	return &collectormetrics.ExportMetricsServiceResponse{}, nil
 }
@@ -178,7 +180,8 @@ func (r *Receiver) Scopes() []string {
 func (r *Receiver) Spans() []*trace.Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.SortedStableFunc(slices.Values(r.spans), func(a, b *trace.Span) int { return cmp.Compare(a.StartTimeUnixNano, b.StartTimeUnixNano) })
+	return slices.SortedStableFunc(slices.Values(r.spans),
+		func(a, b *trace.Span) int { return cmp.Compare(a.StartTimeUnixNano, b.StartTimeUnixNano) })
 }
 
 // Metrics returns the metrics by their names.
@@ -244,7 +247,8 @@ func (r *Receiver) Tree(show func(key, value string) string) string {
 	}
 	text = func(s *trace.Span, indent string) string {
 		var b strings.Builder
-		fmt.Fprintf(&b, "%s%s (%s)%s\n", indent, s.Name, strings.ToLower(strings.TrimPrefix(s.Kind.String(), "SPAN_KIND_")), status(s))
+		fmt.Fprintf(&b, "%s%s (%s)%s\n", indent, s.Name,
+			strings.ToLower(strings.TrimPrefix(s.Kind.String(), "SPAN_KIND_")), status(s))
 		writeAttributes(&b, indent+"    ", s.Attributes, show)
 		for _, e := range s.Events {
 			fmt.Fprintf(&b, "%s    * %s\n", indent, e.Name)

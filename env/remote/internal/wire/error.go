@@ -29,15 +29,21 @@ type kind struct {
 // kinds returns the errors that keep their identity.
 func kinds() []kind {
 	return []kind{
-		{"not_exist", fs.ErrNotExist}, {"exist", fs.ErrExist}, {"permission", fs.ErrPermission}, {"invalid", fs.ErrInvalid}, {"closed", fs.ErrClosed},
-		{"changed", env.ErrChanged}, {"locked", env.ErrLocked}, {"read_only", env.ErrReadOnly}, {"unsupported", errors.ErrUnsupported},
+		{"not_exist", fs.ErrNotExist}, {"exist", fs.ErrExist}, {"permission", fs.ErrPermission},
+		{"invalid", fs.ErrInvalid}, {"closed", fs.ErrClosed},
+		{"changed", env.ErrChanged}, {"locked", env.ErrLocked}, {"read_only", env.ErrReadOnly},
+		{"unsupported", errors.ErrUnsupported},
 		{"canceled", context.Canceled}, {"deadline", context.DeadlineExceeded}, {"program_not_found", exec.ErrNotFound},
 		{"too_large", ErrTooLarge}, {"busy", ErrBusy},
 		{"ENOENT", syscall.ENOENT}, {"EEXIST", syscall.EEXIST}, {"EACCES", syscall.EACCES}, {"EPERM", syscall.EPERM},
-		{"ENOTDIR", syscall.ENOTDIR}, {"EISDIR", syscall.EISDIR}, {"ENOTEMPTY", syscall.ENOTEMPTY}, {"ELOOP", syscall.ELOOP},
-		{"ENAMETOOLONG", syscall.ENAMETOOLONG}, {"ENOSPC", syscall.ENOSPC}, {"EROFS", syscall.EROFS}, {"EPIPE", syscall.EPIPE},
-		{"EIO", syscall.EIO}, {"E2BIG", syscall.E2BIG}, {"EBUSY", syscall.EBUSY}, {"EXDEV", syscall.EXDEV}, {"EFBIG", syscall.EFBIG},
-		{"ETXTBSY", syscall.ETXTBSY}, {"EMFILE", syscall.EMFILE}, {"ENFILE", syscall.ENFILE}, {"EAGAIN", syscall.EAGAIN}, {"ENOMEM", syscall.ENOMEM},
+		{"ENOTDIR", syscall.ENOTDIR}, {"EISDIR", syscall.EISDIR}, {"ENOTEMPTY", syscall.ENOTEMPTY},
+		{"ELOOP", syscall.ELOOP},
+		{"ENAMETOOLONG", syscall.ENAMETOOLONG}, {"ENOSPC", syscall.ENOSPC}, {"EROFS", syscall.EROFS},
+		{"EPIPE", syscall.EPIPE},
+		{"EIO", syscall.EIO}, {"E2BIG", syscall.E2BIG}, {"EBUSY", syscall.EBUSY}, {"EXDEV", syscall.EXDEV},
+		{"EFBIG", syscall.EFBIG},
+		{"ETXTBSY", syscall.ETXTBSY}, {"EMFILE", syscall.EMFILE}, {"ENFILE", syscall.ENFILE},
+		{"EAGAIN", syscall.EAGAIN}, {"ENOMEM", syscall.ENOMEM},
 	}
 }
 
@@ -47,7 +53,8 @@ func ErrorOf(err error) *Error {
 		return nil
 	}
 	e := &Error{}
-	if p, ok := err.(*fs.PathError); ok && p.Err != nil { // only the outermost: its text is built again on the other side
+	// only the outermost: its text is built again on the other side
+	if p, ok := err.(*fs.PathError); ok && p.Err != nil {
 		e.Op, e.Path, err = Text(p.Op), Text(p.Path), p.Err
 	}
 	e.Text = Text(err.Error())

@@ -49,7 +49,8 @@ func (f Found) Search() search.Result {
 	for _, m := range f.Files {
 		file := search.FileMatches{Path: string(m.Path), Count: m.Count}
 		for _, l := range m.Lines {
-			file.Lines = append(file.Lines, search.Line{Number: l.Number, Text: string(l.Text), Match: l.Match, CutBefore: l.CutBefore, CutAfter: l.CutAfter})
+			file.Lines = append(file.Lines, search.Line{Number: l.Number, Text: string(l.Text), Match: l.Match,
+				CutBefore: l.CutBefore, CutAfter: l.CutAfter})
 		}
 		r.Files = append(r.Files, file)
 	}

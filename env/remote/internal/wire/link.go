@@ -46,14 +46,17 @@ func Far(stream io.ReadWriteCloser, silence time.Duration) (*Link, error) {
 	return newLink(stream, silence, yamux.Server)
 }
 
-func newLink(stream io.ReadWriteCloser, silence time.Duration, mux func(io.ReadWriteCloser, *yamux.Config) (*yamux.Session, error)) (*Link, error) {
+func newLink(stream io.ReadWriteCloser, silence time.Duration, mux func(io.ReadWriteCloser,
+	*yamux.Config) (*yamux.Session, error)) (*Link, error) {
 	c := yamux.DefaultConfig()
 	c.AcceptBacklog = MaxOperations
-	c.EnableKeepAlive = false                 // watch does it: it counts everything that is heard, not only answers to pings
+	// watch does it: it counts everything that is heard, not only answers to pings
+	c.EnableKeepAlive = false
 	c.ConnectionWriteTimeout = 24 * time.Hour // watch ends a link that is stuck
 	c.StreamOpenTimeout = 0
 	c.LogOutput = io.Discard // what it has to say is in the reason for the end
-	l := &Link{line: newLine(stream), answers: budget{left: maxAnswers}, done: make(chan struct{}), retime: make(chan struct{}, 1)}
+	l := &Link{line: newLine(stream), answers: budget{left: maxAnswers}, done: make(chan struct{}),
+		retime: make(chan struct{}, 1)}
 	session, err := mux(l.line, c)
 	if err != nil {
 		return nil, errors.Join(err, l.line.Close())
@@ -69,12 +72,14 @@ func newLink(stream io.ReadWriteCloser, silence time.Duration, mux func(io.ReadW
 func (l *Link) follow() {
 	<-l.session.CloseChan()
 	var err error
-	for range 4 * MaxOperations { // AcceptStream returns why the session has ended, or a stream that nobody has accepted yet
+	// AcceptStream returns why the session has ended, or a stream that nobody has accepted yet
+	for range 4 * MaxOperations {
 		if _, err = l.session.AcceptStream(); err != nil && !errors.Is(err, yamux.ErrSessionShutdown) {
 			break
 		}
 	}
-	for _, misuse := range []error{yamux.ErrInvalidVersion, yamux.ErrInvalidMsgType, yamux.ErrRecvWindowExceeded, yamux.ErrUnexpectedFlag, yamux.ErrDuplicateStream} {
+	for _, misuse := range []error{yamux.ErrInvalidVersion, yamux.ErrInvalidMsgType, yamux.ErrRecvWindowExceeded,
+		yamux.ErrUnexpectedFlag, yamux.ErrDuplicateStream} {
 		if errors.Is(err, misuse) {
 			err = fmt.Errorf("%w: %w", ErrProtocol, err)
 		}

@@ -125,7 +125,8 @@ func (c *Confinement) Env() env.Confinement {
 	if c == nil {
 		return env.Confinement{}
 	}
-	return env.Confinement{Writable: Strings(c.Writable), ReadOnly: Strings(c.ReadOnly), Network: string(c.Network), Sandbox: string(c.Sandbox), Limits: c.Limits}
+	return env.Confinement{Writable: Strings(c.Writable), ReadOnly: Strings(c.ReadOnly), Network: string(c.Network),
+		Sandbox: string(c.Sandbox), Limits: c.Limits}
 }
 
 // Node is env.Node, or env.Info without the fields that Info does not have.
@@ -203,5 +204,6 @@ func QueryOf(q search.Query) *Query {
 
 // Search returns the query.
 func (q *Query) Search() search.Query {
-	return search.Query{Pattern: string(q.Pattern), Path: string(q.Path), Glob: string(q.Glob), IgnoreCase: q.IgnoreCase, Mode: q.Mode, Max: q.Max, Before: q.Before, After: q.After}
+	return search.Query{Pattern: string(q.Pattern), Path: string(q.Path), Glob: string(q.Glob),
+		IgnoreCase: q.IgnoreCase, Mode: q.Mode, Max: q.Max, Before: q.Before, After: q.After}
 }

@@ -112,7 +112,8 @@ func JSON(t Type, v any) (Message, error) {
 		return Message{}, err
 	}
 	if len(data) > t.limit() {
-		return Message{}, fmt.Errorf("a request of %d bytes, and %d are the most: %w", len(data), t.limit(), ErrTooLarge)
+		return Message{}, fmt.Errorf("a request of %d bytes, and %d are the most: %w", len(data), t.limit(),
+			ErrTooLarge)
 	}
 	return Message{t, data}, nil
 }
@@ -132,7 +133,8 @@ func (s *Stream) Finish(answer any, failure error) error {
 	if answer != nil && failure == nil {
 		data, err := json.Marshal(answer)
 		if err == nil && len(data) > MaxAnswer {
-			err = fmt.Errorf("an answer of %d bytes, and %d are the most; ask for less: %w", len(data), MaxAnswer, ErrTooLarge)
+			err = fmt.Errorf("an answer of %d bytes, and %d are the most; ask for less: %w", len(data), MaxAnswer,
+				ErrTooLarge)
 		}
 		failure = err
 		for ; err == nil && len(data) > MaxData; data = data[MaxData:] {
@@ -197,7 +199,8 @@ func (s *Stream) Answer(into any) error {
 				return misuse("an answer that is too long or was not asked for")
 			}
 			if !s.answers.take(len(m.Payload)) {
-				return fmt.Errorf("the answers that arrive at the same time have more than %d bytes: %w", maxAnswers, ErrTooLarge)
+				return fmt.Errorf("the answers that arrive at the same time have more than %d bytes: %w", maxAnswers,
+					ErrTooLarge)
 			}
 			answer = append(answer, m.Payload...)
 		case TypeDone:

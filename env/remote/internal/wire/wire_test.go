@@ -33,7 +33,9 @@ func newBytes(data []byte) (*Stream, *bytesStream) {
 
 // Messages of any bytes are read or refused, and what was read is written the same.
 func FuzzO1_Messages(f *testing.F) {
-	for _, m := range []Message{{TypeRequest, []byte(`{"op":"stat","name":{"base64":"/w=="}}`)}, {TypeAnswer, []byte(`[{"name":"a","mod_time":[1,2]}]`)}, {TypeDone, []byte(`{"error":{"text":"x","kinds":["not_exist"]}}`)},
+	for _, m := range []Message{{TypeRequest, []byte(`{"op":"stat","name":{"base64":"/w=="}}`)},
+		{TypeAnswer, []byte(`[{"name":"a","mod_time":[1,2]}]`)},
+		{TypeDone, []byte(`{"error":{"text":"x","kinds":["not_exist"]}}`)},
 		{TypeData, []byte("x")}, {TypeEnd, nil}} {
 		s, b := newBytes(nil)
 		if err := s.Send(m, Message{TypeDone, []byte("{}")}); err != nil {
@@ -126,12 +128,14 @@ func TestO1_Watch(t *testing.T) {
 		const silence = time.Minute
 		count := func() int64 {
 			if time.Since(begin) < 5*silence {
-				heard = int64(time.Since(begin) / (30 * time.Second)) // the network stops for half a minute, again and again
+				// the network stops for half a minute, again and again
+				heard = int64(time.Since(begin) / (30 * time.Second))
 			}
 			return heard
 		}
 		err := watch(make(chan struct{}), nil, func() time.Duration { return silence }, count, func() { pings++ })
-		if took := time.Since(begin); !errors.Is(err, ErrSilent) || took < 5*silence+silence/2 || took > 6*silence+silence/3 {
+		if took := time.Since(begin); !errors.Is(err, ErrSilent) || took < 5*silence+silence/2 ||
+			took > 6*silence+silence/3 {
 			t.Errorf("%v after %v", err, took)
 		}
 		if pings < 15 {
