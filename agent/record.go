@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -342,19 +343,23 @@ func marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// placeOf returns the place at the beginning of a record's body.
+// placeOf returns the place at the beginning of a record's body. It reads no further.
 func placeOf(data []byte) (at place) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	members := map[string]*int64{"seq": &at.Seq, "resumed": &at.Resumed}
-	_, err := dec.Token()
-	for err == nil && dec.More() {
-		name, _ := dec.Token()
-		key, _ := name.(string)
-		to, known := members[key]
-		if !known {
-			break
+	rest, _ := bytes.CutPrefix(data, []byte("{"))
+	for _, member := range []struct {
+		name string
+		to   *int64
+	}{{`"seq":`, &at.Seq}, {`"resumed":`, &at.Resumed}} {
+		value, ok := bytes.CutPrefix(rest, []byte(member.name))
+		if !ok {
+			continue
 		}
-		err = dec.Decode(to)
+		end := bytes.IndexAny(value, ",}")
+		n, err := strconv.ParseInt(string(value[:max(end, 0)]), 10, 64)
+		if err != nil {
+			return at
+		}
+		*member.to, rest = n, value[end+1:]
 	}
 	return at
 }

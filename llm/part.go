@@ -205,53 +205,73 @@ func (p Parts) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error, because dropping it would
 // lose content.
 func (p *Parts) UnmarshalJSON(data []byte) error {
-	var raw []map[string]json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
+	var list []anyPart
+	if err := json.Unmarshal(data, &list); err != nil {
 		return fmt.Errorf("llm: parts: %w", err)
 	}
-	if raw == nil {
+	if list == nil {
 		*p = nil
 		return nil
 	}
-	parts := make(Parts, 0, len(raw))
-	for i, m := range raw {
-		if len(m) != 1 {
-			return fmt.Errorf("llm: part %d has %d kinds, want one", i, len(m))
+	parts := make(Parts, 0, len(list))
+	for i, one := range list {
+		part := one.part()
+		if part == nil {
+			return unknownPart(data, i)
 		}
-		for kind, body := range m {
-			part, err := decodePart(kind, body)
-			if err != nil {
-				return fmt.Errorf("llm: part %d: %w", i, err)
-			}
-			parts = append(parts, part)
-		}
+		parts = append(parts, part)
 	}
 	*p = parts
 	return nil
 }
 
-func decodePart(kind string, body []byte) (Part, error) {
-	switch kind {
-	case kindText:
-		return decodeAs[Text](body)
-	case kindMedia:
-		return decodeAs[Media](body)
-	case kindThinking:
-		return decodeAs[Thinking](body)
-	case kindToolCall:
-		return decodeAs[ToolCall](body)
-	case kindToolResult:
-		return decodeAs[ToolResult](body)
-	case kindToolReference:
-		return decodeAs[ToolReference](body)
-	case kindOpaque:
-		return decodeAs[Opaque](body)
-	}
-	return nil, fmt.Errorf("unknown kind %q", kind)
+// anyPart is the JSON of a part of any kind.
+type anyPart struct {
+	Text          *Text          `json:"text"`
+	Media         *Media         `json:"media"`
+	Thinking      *Thinking      `json:"thinking"`
+	ToolCall      *ToolCall      `json:"tool_call"`
+	ToolResult    *ToolResult    `json:"tool_result"`
+	ToolReference *ToolReference `json:"tool_reference"`
+	Opaque        *Opaque        `json:"opaque"`
 }
 
-func decodeAs[P Part](body []byte) (Part, error) {
-	var p P
-	err := json.Unmarshal(body, &p)
-	return p, err
+// part returns the only part that is set, or nil.
+func (a *anyPart) part() (part Part) {
+	n := 0
+	set := func(is bool, p func() Part) {
+		if is {
+			n++
+			part = p()
+		}
+	}
+	set(a.Text != nil, func() Part { return *a.Text })
+	set(a.Media != nil, func() Part { return *a.Media })
+	set(a.Thinking != nil, func() Part { return *a.Thinking })
+	set(a.ToolCall != nil, func() Part { return *a.ToolCall })
+	set(a.ToolResult != nil, func() Part { return *a.ToolResult })
+	set(a.ToolReference != nil, func() Part { return *a.ToolReference })
+	set(a.Opaque != nil, func() Part { return *a.Opaque })
+	if n != 1 {
+		return nil
+	}
+	return part
+}
+
+// unknownPart says what is wrong with a part of a list.
+func unknownPart(data []byte, i int) error {
+	var raw []map[string]json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return fmt.Errorf("llm: parts: %w", err)
+	}
+	if len(raw[i]) != 1 {
+		return fmt.Errorf("llm: part %d has %d kinds, want one", i, len(raw[i]))
+	}
+	for kind, body := range raw[i] {
+		if string(body) == "null" {
+			return fmt.Errorf("llm: part %d has no %s", i, kind)
+		}
+		return fmt.Errorf("llm: part %d: unknown kind %q", i, kind)
+	}
+	return nil
 }

@@ -115,10 +115,10 @@ func TestPartsJSONErrors(t *testing.T) {
 		`[{"text":{},"media":{}}]`:             "part 0 has 2 kinds",
 		`[{}]`:                                 "part 0 has 0 kinds",
 		`[null]`:                               "part 0 has 0 kinds",
-		`[{"text":{"text":1}}]`:                "part 0",
+		`[{"text":{"text":1}}]`:                "llm: parts",
 		`[{"tool_result":{"content":[{"sound":{}}]}}]`: `unknown kind "sound"`,
 		`{"text":{}}`: "llm: parts",
-		`[{"media":{"mime":"image/png","data":"%%%"}}]`: "part 0",
+		`[{"media":{"mime":"image/png","data":"%%%"}}]`: "llm: parts",
 	} {
 		var p llm.Parts
 		if err := json.Unmarshal([]byte(data), &p); err == nil || !strings.Contains(err.Error(), says) {
