@@ -303,7 +303,7 @@ func (s *Session) endForFullLog(err error) {
 	}
 }
 
-// fullErr returns the error of a full log, nil if none is full.
+// fullErr returns the error of a full journal, nil if it is not full.
 func (s *Session) fullErr() error {
 	if err := s.full.Load(); err != nil {
 		return *err

@@ -227,7 +227,7 @@ const (
 	ReasonRefused     Reason = "refused" // by the model, or by a filter of its provider
 	ReasonInterrupted Reason = "interrupted"
 	ReasonAborted     Reason = "aborted"
-	ReasonLogFull     Reason = "log_full" // the journal or the log of events has reached its limit
+	ReasonLogFull     Reason = "log_full" // the journal has reached its limit
 	ReasonFailed      Reason = "error"
 	ReasonClosed      Reason = "closed" // of a session: Close
 )
