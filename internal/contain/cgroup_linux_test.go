@@ -138,7 +138,7 @@ func (c *command) end(t *testing.T, tree Tree) (exit syscall.WaitStatus, printed
 		t.Error(c.waitErr)
 	}
 	if err := errors.Join(End(tree, c.reaped, 0, SettleTime), closeWithin(keeperTime, tree),
-		c.Stdout.(*os.File).Close()); err != nil {
+		c.Stdout.(*os.File).Close(), c.out.SetReadDeadline(time.Now().Add(keeperTime))); err != nil {
 		t.Error(err)
 	}
 	text, err := io.ReadAll(c.out)

@@ -45,7 +45,7 @@ type ending struct {
 }
 
 // alive reports whether the main process or another one of its tree runs. It looks twice: at the
-// level of groups a process that is just starting a program, or was forked meanwhile, is not found.
+// level of groups a process that was forked during a look is not found.
 func (e ending) alive() bool {
 	select {
 	case <-e.reaped:

@@ -144,15 +144,45 @@ func (t group) owns(pid int, reused bool) (member, bool, error) {
 }
 
 // marked reports whether a process of this user was started with the mark in its environment, or is
-// a copy of one that was. While a process executes another program, it has no environment.
+// a copy of one that was.
 func marked(pid int, mark string) bool {
 	dir := "/proc/" + strconv.Itoa(pid)
 	var info syscall.Stat_t
 	if err := syscall.Stat(dir, &info); err != nil || int(info.Uid) != os.Geteuid() {
 		return false
 	}
-	environ, err := readProc(dir + "/environ")
+	environ, err := environment(func(file string) ([]byte, error) { return readProc(path.Join(dir, file)) },
+		time.Now().Add(startTime))
 	return err == nil && hasMark(environ, mark)
+}
+
+// environment returns a process's environment. read reads its files in /proc. While a process
+// executes a program, the kernel shows it without an environment and without a command line. So an
+// empty one counts if the command line is the same before and after, or at the deadline.
+func environment(read func(file string) ([]byte, error), deadline time.Time) ([]byte, error) {
+	var before []byte
+	for {
+		environ, err := read("environ")
+		if err != nil || len(environ) > 0 {
+			return environ, err
+		}
+		line, err := read("stat")
+		if err != nil {
+			return nil, err
+		}
+		cmdline, err := read("cmdline")
+		if err != nil {
+			return nil, err
+		}
+		stat, err := parseStat(0, line)
+		same := len(cmdline) > 0 && bytes.Equal(cmdline, before)
+		if err != nil || stat.dead || stat.exiting || same || time.Now().After(deadline) {
+			return nil, err
+		}
+		if before = cmdline; len(cmdline) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
 }
 
 // hasMark reports whether the mark is among those in a process's environment, inner and outer ones.
@@ -185,8 +215,8 @@ func (m member) signal(sig syscall.Signal) error {
 	return errors.Join(os.NewSyscallError("kill", err), p.Release())
 }
 
-// startTime limits how long describe waits for processes that are about to execute a program. After
-// that they are named by the program that they run.
+// startTime limits how long a look at a tree waits for processes that are executing a program. After
+// that they are named by the program that they ran, and taken for ones without an environment.
 const startTime = 500 * time.Millisecond
 
 // describe returns the process id and the command line, or the name if there is no command line,

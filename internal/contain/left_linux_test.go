@@ -51,3 +51,55 @@ func TestI1_NamedAfterItsExec(t *testing.T) {
 		})
 	}
 }
+
+// executing plays the files in /proc of a process that executes programs one after the other. In
+// between the kernel shows neither environment nor command line.
+type executing struct {
+	programs []string // the command lines; "" while the next one is not there yet
+	environ  string   // of each program
+	reads    int
+}
+
+func (p *executing) read(file string) ([]byte, error) {
+	now := p.programs[min(p.reads/2, len(p.programs)-1)]
+	switch file {
+	case "stat":
+		return []byte("7 (sh) R 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99 0"), nil
+	case "environ":
+		p.reads++
+		if now == "" {
+			return nil, nil
+		}
+		return []byte(p.environ), nil
+	}
+	p.reads++
+	return []byte(now), nil
+}
+
+// A process that is executing a program belongs to the tree if its next program has the mark. One
+// without an environment does not, and is not waited for.
+func TestD4_MarkedWhileItExecutes(t *testing.T) {
+	const mark = MarkVar + "=ID"
+	for name, c := range map[string]struct {
+		p    executing
+		want string
+		wait time.Duration
+	}{
+		"running": {executing{programs: []string{"sleep"}, environ: mark}, mark, 0},
+		"starting": {executing{programs: []string{"", "", "sleep"}, environ: mark}, mark,
+			2 * time.Millisecond},
+		"between two reads": {executing{programs: []string{"", "setsid", "", "sleep"}, environ: mark}, mark,
+			time.Millisecond},
+		"no environment":        {executing{programs: []string{"sleep"}}, "", 0},
+		"starting without one":  {executing{programs: []string{"", "sleep"}}, "", time.Millisecond},
+		"never another program": {executing{programs: []string{""}, environ: mark}, "", startTime + time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			got, err := environment(c.p.read, began.Add(startTime))
+			if string(got) != c.want || err != nil || time.Since(began) != c.wait {
+				t.Errorf("%s: %q, %v after %v", name, got, err, time.Since(began))
+			}
+		})
+	}
+}
