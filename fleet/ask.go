@@ -18,7 +18,7 @@ const (
 // Ask is what a task waits for.
 type Ask struct {
 	Task string  `json:"task"`
-	ID   string  `json:"id"` // of the call, unique in the task
+	ID   string  `json:"id"` // unique in the task, and the same when the next owner asks the same
 	Kind AskKind `json:"kind"`
 	// Agent is the id of the subagent that asks, or empty.
 	Agent string `json:"agent,omitempty"`

@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,9 +17,17 @@ import (
 // call that waits has not begun, so its ask, and an answer that comes while nobody has the task,
 // count for the next owner, too.
 func (j *Job) Approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
-	ask := Ask{Task: j.Task.ID, ID: askID(req.AgentID, req.Call.ID), Kind: AskApproval, Agent: req.AgentID,
-		Tool: req.Call.Name,
-		Args: argsOf(req.Call.Args), Text: approvalText(req), At: time.Now().UTC()}
+	return j.ApproveText(ctx, req, approvalText(req))
+}
+
+// ApproveText is Approve with the text that people are shown. An answer counts for that text and
+// these arguments only: a call that is asked about once more, such as whether its command may run
+// again outside of a sandbox, waits for another answer.
+func (j *Job) ApproveText(ctx context.Context, req tool.Request, text string) (tool.Decision, error) {
+	shown := sha256.Sum256([]byte(req.Call.Name + "\x00" + req.Call.Args + "\x00" + text))
+	ask := Ask{Task: j.Task.ID, ID: askID(req.AgentID, req.Call.ID) + "." + hex.EncodeToString(shown[:8]),
+		Kind: AskApproval, Agent: req.AgentID, Tool: req.Call.Name, Args: argsOf(req.Call.Args),
+		Text: cutText(text, mostAsk), At: time.Now().UTC()}
 	answer, err := j.ask(ctx, ask)
 	switch {
 	case err != nil:
@@ -65,7 +75,7 @@ func approvalText(req tool.Request) string {
 	for _, g := range req.Access.Guarded {
 		text += fmt.Sprintf("\nIt changes %s: %s", g.Path, g.Why)
 	}
-	return cutText(text, mostAsk)
+	return text
 }
 
 // ask makes an ask known and waits for its answer. The status says so meanwhile.

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/internal/cli"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/secret"
 )
@@ -140,7 +141,7 @@ func (s *sessions) configOf(j *fleet.Job) (attractor.Config, error) {
 	}
 	if s.asks {
 		c.Ask = func(ctx context.Context, q permit.Question) (permit.Answer, error) {
-			d, err := j.Approve(ctx, q.Request)
+			d, err := j.ApproveText(ctx, q.Request, render.Question(q))
 			return permit.Answer{Verdict: d.Verdict, Reason: d.Reason}, err
 		}
 	}
