@@ -191,8 +191,8 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	return session, nil
 }
 
-// Close ends the MCP servers, the language servers and the processes that the session has left
-// running. If Start did not succeed, it closes the journal, and removes it if it is empty.
+// Close ends the processes that the session has left running, the language servers and the MCP
+// servers. If Start did not succeed, it closes the journal, and removes it if it is empty.
 func (s *Setup) Close() error {
 	var errs []error
 	for _, part := range slices.Backward(capabilities()) {

@@ -24,8 +24,8 @@ const (
 	maxProblems = 50
 )
 
-// Place is a file that may start or allow something, or with Tree a directory in which all files
-// may.
+// Place is a file that may start or allow something, or with Tree a directory whose every
+// file may.
 type Place struct {
 	Name string // relative to the root of a project, with slashes
 	Kind Kind

@@ -32,8 +32,8 @@ type Watch struct {
 	Blind []string
 }
 
-// Watched returns what is known, without running it, of a command that starts in dir, in the
-// project root. The command is a script for the shell, or, with arguments, a program. root and dir
+// Watched returns what is known, without running it, of a command that is started in dir,
+// which is in the project's root. The command is a script for the shell, or, with arguments, a program. root and dir
 // have no links.
 func Watched(root, dir, command string, args ...string) Watch {
 	left := maxParsed
@@ -58,7 +58,7 @@ type watcher struct {
 
 	// Relative to the root, with slashes:
 	named   []string // files that are named, by a program or otherwise
-	running []string // those that are run, and directories of which any file may be
+	running []string // those that are run, and directories in which any file may be run
 
 	followed []string // what has been looked into, by absolute paths
 	places   []string // directories in which relative names may mean something, besides that of a command
@@ -128,15 +128,16 @@ func (w *watcher) add(to *[]string, dir, word string) {
 	*to = append(*to, name)
 }
 
-// cannot notes why more files may count.
+// cannot notes why the list of files may be incomplete.
 func (w *watcher) cannot(format string, args ...any) {
 	if why := fmt.Sprintf(format, args...); !slices.Contains(w.blind, why) && len(w.blind) < maxProblems {
 		w.blind = append(w.blind, why)
 	}
 }
 
-// script adds the files of a script. Of a hook's own command all words count; of a script that it
-// starts, what that runs. own is the directory of the script.
+// script adds the files of a script. In the command of a hook (whole) any word may name a
+// file; of a script that it starts, only what the script runs counts. own is the directory of the
+// script.
 func (w *watcher) script(text, own string, whole bool) {
 	if *w.left -= len(text); *w.left < 0 {
 		w.cannot("the scripts of all hooks have more than %d bytes", maxParsed)
@@ -226,16 +227,16 @@ func (w *watcher) mentioned(c *shell.Command, dir string) {
 	}
 }
 
-// target adds a file to which a command only writes, if a symbolic link leads to it: it may be
-// another one.
+// target adds a file to which a command only writes, if a symbolic link leads to it: the link may
+// lead to another file by then.
 func (w *watcher) target(dir, word string) {
 	if name := inside(w.root, dir, word); name != "" && linked(w.root, name) {
 		w.names(dir, word)
 	}
 }
 
-// pattern adds the files that match a pattern, which may be a name, and the directory in which
-// others may.
+// pattern adds the files that match a pattern, which may be a name, and the directory in which more
+// of them may appear.
 func (w *watcher) pattern(dir, pattern string) {
 	at := strings.IndexAny(pattern, "*?[")
 	if at < 0 {
@@ -327,7 +328,7 @@ func directoryOption(words []string, i int) (dir string, ok bool) {
 	return "", false
 }
 
-// goes notes where cd leads that is not known, as far as it can be told.
+// goes notes the directories to which a cd with a computed argument may lead.
 func (w *watcher) goes(words []string, own string) {
 	for _, word := range words[1:] {
 		if end := tail(word); end != "" {
@@ -341,8 +342,8 @@ func (w *watcher) goes(words []string, own string) {
 	}
 }
 
-// operand adds the file that is the first argument of an interpreter. what begins a sentence about
-// one that has none.
+// operand adds the file that is the first argument of an interpreter. what is the subject
+// of the sentence that says that there is none.
 func (w *watcher) operand(args, dirs []string, own, what string) {
 	for i := 0; i < len(args); i++ {
 		switch word := args[i]; {
@@ -368,8 +369,8 @@ func isCode(option string) bool {
 		})
 }
 
-// starts adds a file that is run, and follows it if it is a script of a shell. A word that is not
-// literal counts by its end.
+// starts adds a file that is run, and follows it if it is a script of a shell. Of a word that is
+// computed, the literal end counts.
 func (w *watcher) starts(word string, dirs []string, own string) {
 	if strings.ContainsAny(word, "$`{") {
 		end := tail(word)

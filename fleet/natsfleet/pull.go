@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// readBatch is how many messages one request for many asks for.
+	// readBatch is the number of messages in one request for a batch.
 	readBatch = 256
 	// pullTime bounds a request for messages that are not there yet.
 	pullTime = 30 * time.Second
@@ -110,8 +110,8 @@ func (a *account) leave(sub *nats.Subscription, back func(*nats.Msg)) {
 	if err := sub.Drain(); err != nil {
 		return
 	}
-	// If the server does not confirm in time, a message may be on its way. The server delivers it
-	// to another one when nobody confirms that one.
+	// If the server does not confirm in time, a message may be on its way. The server delivers
+	// a message again that nobody has acknowledged.
 	_ = a.nc.FlushTimeout(attemptTime)
 	for {
 		m, err := sub.NextMsg(time.Millisecond)
@@ -133,8 +133,8 @@ const (
 )
 
 // changes yields nil at once, and then whenever something may have been written to some subjects,
-// until ctx ends. What a stream keeps is a message for its listeners, too, but they get it before
-// it is kept: so it yields some more times after each, at growing intervals.
+// until ctx ends. Listeners hear of a record before the stream has stored it, so it yields some more
+// times after each, at growing intervals.
 func (a *account) changes(ctx context.Context, subjects ...string) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		heard := make(chan *nats.Msg, 64)

@@ -29,10 +29,10 @@ const (
 // tasks implements [fleet.Tasks].
 //
 // The queue is a stream in which each task that is not final has one message. The server delivers
-// it to one claimer, and again when that gives no sign of life. It decides who looks at a task
-// next, no more: who owns it is in its records, and a message too many does nothing. A task is in
-// the queue before it has its first record, so a submission that breaks off is either not there or
-// goes on.
+// it to one claimer, and again when that gives no sign of life. It only decides who looks
+// at a task next: the records name its owner, so a message too many does no harm. A task is in the
+// queue before it has its first record, so a submission that was interrupted has left nothing, or
+// is completed by a worker.
 type tasks struct {
 	*records
 	queue    jetstream.Stream
@@ -47,8 +47,8 @@ func newTasks(ctx context.Context, a *account, j journal.Store, o *objects, asks
 	if err != nil {
 		return nil, err
 	}
-	// Scheduled messages want DiscardOld. It discards nothing but the message of a task that gets
-	// another one.
+	// Scheduled messages want DiscardOld. It only discards the message of a task
+	// that gets a newer one.
 	q, err := a.stream(ctx, jetstream.StreamConfig{
 		Name: queueStream, Subjects: []string{queuePrefix + "*", laterPrefix + "*"},
 		Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1,
@@ -78,7 +78,7 @@ func (t *tasks) Submit(ctx context.Context, task fleet.Task) (s fleet.Status, is
 			"fleet: task %s has %d bytes; at most %d go, so put long texts into the repository: %w", task.ID, len(text),
 			most, fs.ErrInvalid)
 	}
-	writing := nuid.Next() // also by a worker that finds the task in the queue before this call has written it
+	writing := nuid.Next() // of this submission; a worker that is faster writes the record with it, too
 	for {
 		state, err := t.load(ctx, task.ID)
 		switch {
@@ -164,7 +164,7 @@ func (t *tasks) Get(ctx context.Context, id string) (task fleet.Task, status fle
 	return task, status, err
 }
 
-// subjects returns the subjects that say what the status of all tasks is.
+// subjects returns the subjects of a task that tell its status, those of all tasks for "*".
 func (t *tasks) subjects(id string) (list []string) {
 	for _, kind := range viewKinds() {
 		list = append(list, taskSubject(id, kind))
@@ -288,8 +288,8 @@ func (w *watched) take(r record) []string {
 	return ids
 }
 
-// look returns the status of a task, and whether it has changed. It forgets a final one: what comes
-// later of that task is without its spec, and says nothing, unless the task is removed and
+// look returns the status of a task, and whether it has changed. It forgets a final one:
+// later records of that task come without its spec and are ignored, unless the task is removed and
 // submitted again.
 func (w *watched) look(ctx context.Context, id string) (fleet.Status, bool, error) {
 	t := w.all[id]

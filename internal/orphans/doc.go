@@ -1,2 +1,2 @@
-// Package orphans makes tests fail that leave processes behind.
+// Package orphans fails tests that leave processes behind.
 package orphans

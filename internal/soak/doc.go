@@ -4,6 +4,6 @@
 //
 // A trial is one session with everything that happens to it. It has several lives: in each, the
 // session is started or resumed, works, and ends in some way. Its last life has no faults, and
-// there the session has to come to its end. Trials are made of random numbers alone, so that a seed
-// describes one, apart from the order in which goroutines and processes run.
+// there the session has to come to its end. A seed repeats a trial, apart from the order in which
+// goroutines and processes run.
 package soak

@@ -57,7 +57,7 @@ func ClaudeSettings(getenv func(string) string) string {
 func CodexDir(getenv func(string) string) string { return vendorDir(getenv, "CODEX_HOME", ".codex") }
 
 // vendorDir returns the absolute path that a variable names, else a directory in the home
-// directory, or "". A relative path does not count, because it would make files of a project the
+// directory, or "". A relative path does not count: files of a project would pass as the
 // user's.
 func vendorDir(getenv func(string) string, variable, below string) string {
 	if dir := getenv(variable); filepath.IsAbs(dir) {

@@ -8,7 +8,7 @@ import (
 )
 
 // Read reads at most limit bytes of a file of the user's. What is no regular file, such as a pipe,
-// is an error, so that nobody waits.
+// is an error, because opening it could block.
 func Read(name string, limit int64) (data []byte, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
