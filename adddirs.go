@@ -11,7 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
@@ -39,11 +39,11 @@ func (s *Setup) chooseDirs(c *config, was *agent.State) error {
 	for _, dir := range d.had {
 		real, err := realDir(dir)
 		if err == nil && real != dir {
-			err = fmt.Errorf("it leads to %s now", names.Shown(real))
+			err = fmt.Errorf("it leads to %s now", texts.Shown(real))
 		}
 		if err != nil {
 			d.gone = append(d.gone, dir)
-			s.warnings.add("add_dir", fmt.Sprintf("The session goes on without the directory %s: %v", names.Shown(dir),
+			s.warnings.add("add_dir", fmt.Sprintf("The session goes on without the directory %s: %v", texts.Shown(dir),
 				err))
 			continue
 		}
@@ -67,7 +67,7 @@ func (d *furtherDirs) chooseFar(c *config, moved bool) error {
 	}
 	for _, dir := range c.AddDirs {
 		if !path.IsAbs(dir) {
-			return fail(ErrConfig, "the further directory %s is not an absolute path; with a command for the environment, it has to be one of that machine", names.Shown(dir))
+			return fail(ErrConfig, "the further directory %s is not an absolute path; with a command for the environment, it has to be one of that machine", texts.Shown(dir))
 		}
 		if dir = path.Clean(dir); !slices.Contains(d.list, dir) {
 			d.list = append(d.list, dir)
@@ -139,7 +139,7 @@ func (s *Setup) tellDirs(ctx context.Context) error {
 func shownDirs(dirs []string) string {
 	var shown []string
 	for _, dir := range dirs {
-		shown = append(shown, names.Shown(filepath.ToSlash(dir)))
+		shown = append(shown, texts.Shown(filepath.ToSlash(dir)))
 	}
 	return strings.Join(shown, ", ")
 }

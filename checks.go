@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/check"
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/secret/masked"
 	"github.com/attractor-go/attractor/undo"
 )
@@ -76,7 +76,7 @@ func (s *Setup) checkOptions(c *sessionChecks) check.Options {
 		Changed: func(ctx context.Context, before, after env.Hash) (list []string, err error) {
 			changes, err := checkpoint.Changes(ctx, c.store, before, after)
 			for _, change := range changes {
-				list = append(list, names.Shown(change.Path))
+				list = append(list, texts.Shown(change.Path))
 			}
 			return list, err
 		},

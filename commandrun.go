@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/ext"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/tool/coding"
@@ -159,7 +159,7 @@ func (r *promptRun) include(ctx context.Context, name string) error {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return nil
 	case err == nil && info.IsDir():
-		r.files = append(r.files, llm.Text{Text: fmt.Sprintf("\n@%s is a directory.\n", names.Shown(name))})
+		r.files = append(r.files, llm.Text{Text: fmt.Sprintf("\n@%s is a directory.\n", texts.Shown(name))})
 		return nil
 	case err != nil:
 		r.leaveOut(name, err.Error())
@@ -182,15 +182,15 @@ func (r *promptRun) include(ctx context.Context, name string) error {
 		}
 	}
 	r.room -= len(o.Model.Text())
-	header := llm.Text{Text: fmt.Sprintf("\nThe content of %s, with the numbers of its lines:\n", names.Shown(name))}
+	header := llm.Text{Text: fmt.Sprintf("\nThe content of %s, with the numbers of its lines:\n", texts.Shown(name))}
 	r.files = append(append(r.files, header), slices.Clone(o.Model)...)
 	return nil
 }
 
 // leaveOut tells of a file that is not part of the message.
 func (r *promptRun) leaveOut(name, why string) {
-	r.files = append(r.files, llm.Text{Text: fmt.Sprintf("\n%s is not part of this message: %s\n", names.Shown(name),
+	r.files = append(r.files, llm.Text{Text: fmt.Sprintf("\n%s is not part of this message: %s\n", texts.Shown(name),
 		why)})
 	r.warnings.add("commands", fmt.Sprintf("The command /%s mentions @%s, which is not part of the message: %s",
-		r.command, names.Shown(name), why))
+		r.command, texts.Shown(name), why))
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/ext"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/load"
 )
@@ -99,7 +99,7 @@ func withFiles(skills []Command, files *load.CommandFiles) []Command {
 		}
 		problem := ext.Mistake{File: other.File,
 			Text: fmt.Sprintf("the %s is not used, because there is another /%s: %s", other.Kind, c.Name,
-				names.Shown(kept.File))}
+				texts.Shown(kept.File))}
 		kept.problems = append(slices.Clip(kept.problems), problem)
 		files.Problems = append(files.Problems, problem)
 	}
@@ -197,7 +197,7 @@ func (s *Setup) unknownCommand(name string, alone bool) error {
 	for _, c := range s.commands {
 		known = append(known, c.Name)
 	}
-	for _, n := range names.Near(name, known) {
+	for _, n := range texts.Near(name, known) {
 		near = append(near, "/"+n)
 	}
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/git"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/permit"
@@ -230,5 +230,5 @@ func cannotWork(dir string, err error) error {
 	if errors.As(err, &of) {
 		err = of.Err
 	}
-	return fail(ErrConfig, "cannot work in %s: %w", names.Shown(dir), err)
+	return fail(ErrConfig, "cannot work in %s: %w", texts.Shown(dir), err)
 }

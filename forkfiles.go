@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/undo"
 )
 
@@ -26,7 +26,7 @@ func checkNewDir(dir string) error {
 		return cannotWork(dir, err)
 	case len(entries) > 0:
 		return fail(ErrConfig, "%s is not empty: a fork behind a turn with a directory gets the files of that turn there; name a directory that is empty or does not exist, "+
-			"or fork without a turn to work with other files", names.Shown(dir))
+			"or fork without a turn to work with other files", texts.Shown(dir))
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/settings"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/lsp"
 	"github.com/attractor-go/attractor/tool"
@@ -121,7 +121,7 @@ func chooseLanguageServers(list []lsp.Server, chosen string) (found []lsp.Server
 		i := slices.Index(known, name)
 		if i < 0 {
 			return nil, fail(ErrConfig, "there is no language server %s; choose %s or %s, or some of %s",
-				names.Shown(name), AllLanguageServers,
+				texts.Shown(name), AllLanguageServers,
 				NoLanguageServers, strings.Join(known, ", "))
 		}
 		s := list[i]

@@ -11,7 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/mcp"
@@ -82,7 +82,7 @@ func (s *Setup) awaitServers(ctx context.Context) error {
 	if len(starting) > 0 {
 		s.warnings.add("mcp_server",
 			fmt.Sprintf("after %s these MCP servers are still starting: %s. Their tools join the "+
-				"session when they are ready; --mcp-wait waits longer, or not at all", s.mcpWait, names.Some(starting)))
+				"session when they are ready; --mcp-wait waits longer, or not at all", s.mcpWait, texts.SomeNames(starting)))
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
@@ -40,7 +40,7 @@ func (c *config) checkToolRules() error {
 	given := slices.Concat(c.AllowTools, c.DenyTools)
 	if i := slices.IndexFunc(given, rules.IsList); i >= 0 {
 		return fail(ErrConfig, "%s looks like a list of rules: "+oneByOne+
-			"; a single rule that looks like one belongs in a file for --rules", names.Shown(given[i]))
+			"; a single rule that looks like one belongs in a file for --rules", texts.Shown(given[i]))
 	}
 	if _, err := rules.Load(rules.Dirs{Work: "/", Home: "/"}, c.toolRules()...); err != nil {
 		if strings.Contains(strings.Join(given, ""), ",") {
@@ -78,7 +78,7 @@ func (s *Setup) withoutDenied() {
 		if !strings.HasPrefix(rule, "mcp__") && !slices.ContainsFunc(o.Profile.Tools, is) &&
 			!slices.ContainsFunc(o.Tools, is) {
 			s.warnings.add("deny_tool", fmt.Sprintf("The rule %s denies nothing, because the session has no such tool",
-				names.Shown(rule)))
+				texts.Shown(rule)))
 		}
 	}
 	denied := func(t tool.Tool) bool { return s.isDenied(t.Name) }

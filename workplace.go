@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/shquote"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sessions"
 )
 
@@ -82,9 +82,9 @@ func (s *Setup) placeText(is *sessions.Place) string {
 	}
 	to := "the user's own machine"
 	if is.Elsewhere() {
-		to = "another machine, behind the command " + names.Shown(shquote.Shown(is.Command...))
+		to = "another machine, behind the command " + texts.Shown(shquote.Shown(is.Command...))
 	}
 	p := s.Machine.Platform()
 	return fmt.Sprintf("The session goes on on %s.\nWorking directory: %s\nPlatform: %s/%s, %s\nShell: %s\nFiles, programs and background commands of before are "+
-		"not here: look before you rely on them.", to, names.Shown(is.Dir), p.OS, p.Arch, p.Version, p.Shell)
+		"not here: look before you rely on them.", to, texts.Shown(is.Dir), p.OS, p.Arch, p.Version, p.Shell)
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // offers reports what the editor can do now. There is nothing before the editor knows the session.
@@ -47,5 +47,5 @@ func (f *editorFiles) unsaved(ctx context.Context, name string) {
 	// A session whose journal cannot take the note ends by itself.
 	_ = f.client.session.host.Agent.Note(ctx, noteUnsaved, data,
 		fmt.Sprintf("The user's editor has unsaved changes in %s. What you read and edit "+
-			"of it is the text in the editor. Commands and searches see the file on the disk, without these changes, until it is saved or you edit it.", names.Shown(name)))
+			"of it is the text in the editor. Commands and searches see the file on the disk, without these changes, until it is saved or you edit it.", texts.Shown(name)))
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -73,7 +73,7 @@ func writable(c env.Confinement) string {
 func shownNames(files []string) string {
 	shown := make([]string, len(files))
 	for i, file := range files {
-		shown[i] = names.Shown(file)
+		shown[i] = texts.Shown(file)
 	}
 	return strings.Join(shown, ", ")
 }
@@ -102,7 +102,7 @@ func writeList(b *strings.Builder, title string, items []string) {
 // them.
 func changedPaths(repo git.Snapshot) (lines []string) {
 	for _, change := range repo.Changed {
-		line := names.Shown(change.Path)
+		line := texts.Shown(change.Path)
 		if change.Untracked {
 			line += " (untracked)"
 		}

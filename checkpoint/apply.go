@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // Result says what an undo did.
@@ -134,7 +134,7 @@ func (u *undo) take(ctx context.Context, s Step) error {
 	case ends(err):
 		return err
 	default:
-		u.left[s.Path] = Kept{Path: s.Path, Reason: ReasonFailed, Detail: names.Error(err)}
+		u.left[s.Path] = Kept{Path: s.Path, Reason: ReasonFailed, Detail: texts.Error(err)}
 	}
 	return nil
 }
@@ -189,9 +189,9 @@ func (u *undo) lookAt(ctx context.Context, p Name) (*env.Node, error) {
 	case ends(err):
 		return nil, err
 	case err != nil:
-		return nil, &keptError{reason: ReasonBlocked, detail: names.Error(err)}
+		return nil, &keptError{reason: ReasonBlocked, detail: texts.Error(err)}
 	case real != path.Join(u.top, dir):
-		return nil, &keptError{reason: ReasonBlocked, detail: "it leads to " + names.Shown(real)}
+		return nil, &keptError{reason: ReasonBlocked, detail: "it leads to " + texts.Shown(real)}
 	}
 	node, err := u.tree.Lstat(ctx, nameOf(p))
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // DiffOptions bounds a diff.
@@ -222,7 +222,7 @@ func (f *FileDiff) head(b *strings.Builder) {
 			return
 		}
 	}
-	fmt.Fprintf(b, "diff --git %s %s\n", names.Shown("a/"+was), names.Shown("b/"+f.Path))
+	fmt.Fprintf(b, "diff --git %s %s\n", texts.Shown("a/"+was), texts.Shown("b/"+f.Path))
 	switch {
 	case old == nil:
 		fmt.Fprintf(b, "new file mode %s\n", gitMode(now))
@@ -232,14 +232,14 @@ func (f *FileDiff) head(b *strings.Builder) {
 		fmt.Fprintf(b, "old mode %s\nnew mode %s\n", gitMode(old), gitMode(now))
 	}
 	if f.From != "" {
-		fmt.Fprintf(b, "similarity index 100%%\nrename from %s\nrename to %s\n", names.Shown(f.From),
-			names.Shown(f.Path))
+		fmt.Fprintf(b, "similarity index 100%%\nrename from %s\nrename to %s\n", texts.Shown(f.From),
+			texts.Shown(f.Path))
 	}
 }
 
 // headOfDir tells about a directory, for which git has no form.
 func (f *FileDiff) headOfDir(b *strings.Builder) {
-	name := names.Shown(f.Path + "/")
+	name := texts.Shown(f.Path + "/")
 	old, now := f.Before, f.After
 	wasDir, isDir := old != nil && old.Mode.IsDir(), now != nil && now.Mode.IsDir()
 	switch {
@@ -272,7 +272,7 @@ func (f *FileDiff) label(side string, e *Entry) string {
 	if notDir(e) == nil {
 		return "/dev/null"
 	}
-	return names.Shown(side + f.Path)
+	return texts.Shown(side + f.Path)
 }
 
 // count counts the lines of a unified diff.

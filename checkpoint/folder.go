@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/search"
 )
 
@@ -159,7 +159,7 @@ func reasonFor(rel string, err error) string {
 	if in, ok := errors.AsType[*fs.PathError](err); ok {
 		err = in.Err
 	}
-	return names.Shown(rel) + ": " + names.Error(err)
+	return texts.Shown(rel) + ": " + texts.Error(err)
 }
 
 // gitFiles reports whether a directory's sorted entries have a .git and a .gitignore.

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // view is a look at the entries of a folder.
@@ -226,7 +226,7 @@ func shownAs(rel string, isDir bool) string {
 	if isDir {
 		rel += "/"
 	}
-	return names.Shown(rel)
+	return texts.Shown(rel)
 }
 
 // verdict reports whether an entry is ignored and, for a directory, what holds below.
@@ -274,11 +274,11 @@ func (v *view) file(k known) error {
 	regular := k.mode.IsRegular()
 	switch {
 	case !regular && k.mode != fs.ModeSymlink:
-		v.run.leave(func(left *Left) { left.Special.add(names.Shown(v.rel(k.name))) })
+		v.run.leave(func(left *Left) { left.Special.add(texts.Shown(v.rel(k.name))) })
 		v.unrecorded(k)
 		return nil
 	case regular && k.size > v.run.o.MaxFile:
-		v.run.leave(func(left *Left) { left.Large.add(names.Shown(v.rel(k.name))) })
+		v.run.leave(func(left *Left) { left.Large.add(texts.Shown(v.rel(k.name))) })
 		v.unrecorded(k)
 		return nil
 	}

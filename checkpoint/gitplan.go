@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // GitPlan says what an undo does in a repository. Commits are never removed.
@@ -111,7 +111,7 @@ func (w Workspace) planGit(ctx context.Context, points []Point, force bool) (*Gi
 		if err := part(ctx); ends(err) {
 			return nil, err
 		} else if err != nil {
-			g.leave(names.Error(err))
+			g.leave(texts.Error(err))
 		}
 	}
 	return &g.plan, nil
@@ -124,16 +124,16 @@ func (m *gitMoves) forbidden(head []byte, err error, force bool) string {
 	case m.first.Dir != m.last.Dir:
 		return "the repository is another one than before"
 	case err != nil:
-		return names.Error(err)
+		return texts.Error(err)
 	case m.mixed && !force:
 		return "somebody else has used the repository between two calls of the session"
 	case now != strings.TrimSpace(m.last.Head) && now != strings.TrimSpace(m.first.Head) && !force:
-		return "HEAD was moved by somebody else since: it is " + names.Shown(now)
+		return "HEAD was moved by somebody else since: it is " + texts.Shown(now)
 	}
 	for _, head := range []string{m.first.Head, m.last.Head} {
 		if ref, ok := refOf(head); ok && (!strings.HasPrefix(ref, "refs/") || path.Clean(ref) != ref ||
 			path.Base(ref) == ".invalid") {
-			return "the repository keeps its refs in a form that is not known here (" + names.Shown(ref) +
+			return "the repository keeps its refs in a form that is not known here (" + texts.Shown(ref) +
 				"): use git reset"
 		}
 	}
@@ -166,7 +166,7 @@ func (g *gitPlanner) head(ctx context.Context) error {
 		g.leave("HEAD is left, too")
 		return nil
 	}
-	note := "HEAD leads to " + names.Shown(to) + " again"
+	note := "HEAD leads to " + texts.Shown(to) + " again"
 	if commit := g.moves.last.Commit; commit != "" && commit != g.moves.first.Commit {
 		note += "; the commit that was checked out is " + commit
 	}
@@ -204,20 +204,20 @@ func (g *gitPlanner) ref(ctx context.Context) error {
 	case now == want:
 		return nil
 	case want == "": // it may only have been unreadable
-		return fmt.Errorf("%s had no commit before: git update-ref -d %[1]s removes it", names.Shown(ref))
+		return fmt.Errorf("%s had no commit before: git update-ref -d %[1]s removes it", texts.Shown(ref))
 	case now == "" && !loose: // making it again takes nothing from anybody
 		g.plan.Steps = append(g.plan.Steps, GitStep{Kind: GitRef, File: file, Text: want + "\n",
-			Note: fmt.Sprintf("%s is there again, at %s", names.Shown(ref), want)})
+			Note: fmt.Sprintf("%s is there again, at %s", texts.Shown(ref), want)})
 		return nil
 	case !known && !g.force:
 		return fmt.Errorf("%s was moved by somebody else, or by the session in a call that left it: it is at %s; git update-ref %[1]s %s puts it back",
-			names.Shown(ref), names.Shown(now), want)
+			texts.Shown(ref), texts.Shown(now), want)
 	case now != left && !g.force:
-		return fmt.Errorf("%s was moved by somebody else since: it is at %s", names.Shown(ref), names.Shown(now))
+		return fmt.Errorf("%s was moved by somebody else since: it is at %s", texts.Shown(ref), texts.Shown(now))
 	}
 	step := GitStep{Kind: GitRef, File: file, Text: want + "\n",
 		Note: fmt.Sprintf("%s is at %s again; what the session committed stays in the "+
-			"repository: git branch NAME %s names it", names.Shown(ref), want, names.Shown(now))}
+			"repository: git branch NAME %s names it", texts.Shown(ref), want, texts.Shown(now))}
 	if loose {
 		step.Was = env.HashOf(raw)
 	}
@@ -293,7 +293,7 @@ func readFile(ctx context.Context, e env.Environment, name string, limit int64) 
 	}
 	data, err = io.ReadAll(io.LimitReader(f, limit+1))
 	if err = errors.Join(err, f.Close()); err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s has more than %d bytes", names.Shown(name), limit)
+		err = fmt.Errorf("%s has more than %d bytes", texts.Shown(name), limit)
 	}
 	return data, err
 }

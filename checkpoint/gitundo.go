@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // unlockTimeout bounds the removal of a lock file after the undo was canceled.
@@ -31,7 +31,7 @@ func (u *undo) restoreGit(ctx context.Context, g *GitPlan, r *Result) error {
 			return err
 		case err != nil:
 			left = true
-			r.Git = append(r.Git, fmt.Sprintf("%s is left: %s", step.Kind, names.Error(err)))
+			r.Git = append(r.Git, fmt.Sprintf("%s is left: %s", step.Kind, texts.Error(err)))
 		default:
 			r.Git = append(r.Git, step.Note)
 			r.Point.Git, r.Point.GitAfter = &g.From, &g.To
@@ -76,7 +76,7 @@ func (u *undo) lockGit(ctx context.Context, file, id string) (unlock func() erro
 	if errors.Is(err, env.ErrChanged) {
 		var now env.Hash
 		if now, err = env.HashFile(ctx, u.Env, file); err == nil && now != env.HashOf([]byte(id)) {
-			err = fmt.Errorf("git is running, or was ended by a kill: %s exists", names.Shown(file))
+			err = fmt.Errorf("git is running, or was ended by a kill: %s exists", texts.Shown(file))
 		}
 	}
 	if err != nil {

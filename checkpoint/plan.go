@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // Plan holds what an undo is going to do. It is complete, so an undo that was killed can be
@@ -171,4 +171,4 @@ func (n *Name) UnmarshalText(text []byte) error {
 }
 
 // Shown returns the name for people, without control characters.
-func (n Name) Shown() string { return names.Shown(string(n)) }
+func (n Name) Shown() string { return texts.Shown(string(n)) }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // Workspace is a tree that can be put back, with what was recorded of it.
@@ -114,7 +114,7 @@ func (p *planner) consider(ctx context.Context, c *Change) error {
 		case ends(err):
 			return err
 		case err != nil:
-			p.keep(c.Path, ReasonFailed, names.Error(err))
+			p.keep(c.Path, ReasonFailed, texts.Error(err))
 			return nil
 		case same:
 			p.plan.Done++
@@ -204,7 +204,7 @@ func (p *planner) keepFullDirs(ctx context.Context) error {
 			if ends(err) {
 				return err
 			}
-			p.keep(name, ReasonFailed, names.Error(err))
+			p.keep(name, ReasonFailed, texts.Error(err))
 			continue
 		}
 		list = slices.DeleteFunc(list, func(child env.Info) bool {

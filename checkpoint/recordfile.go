@@ -7,7 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // steadyTries is how often something is looked at that changes while it is read.
@@ -68,7 +68,7 @@ func (f *folder) readFile(ctx context.Context, at int, counted int64) error {
 		return f.failed(ctx, at, counted, k, reason)
 	}
 	f.keep(at, counted, *last)
-	f.run.leave(func(left *Left) { left.Unsteady.add(names.Shown(f.rel(last.name))) })
+	f.run.leave(func(left *Left) { left.Unsteady.add(texts.Shown(f.rel(last.name))) })
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (f *folder) replaced(at int, counted int64, k known) error {
 		if k.mode.IsRegular() {
 			list = &left.Large
 		}
-		list.add(names.Shown(f.rel(k.name)))
+		list.add(texts.Shown(f.rel(k.name)))
 	})
 	return nil
 }

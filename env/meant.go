@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // Meant returns the name of the entry that is meant by a name. That is the name itself if it
@@ -21,7 +21,7 @@ import (
 // The error is an [AmbiguousError] if there are several such entries. Whatever else goes wrong is
 // left to the operation with the name.
 func Meant(ctx context.Context, e Environment, name string) (string, error) {
-	if checkName(name) != nil || !folding(e) && !names.HasLook(name) || strings.Contains(name, "../") {
+	if checkName(name) != nil || !folding(e) && !texts.HasLook(name) || strings.Contains(name, "../") {
 		return name, nil
 	}
 	dir, elems := existing(ctx, e, path.Clean(name))
@@ -85,7 +85,7 @@ func descend(ctx context.Context, e Environment, dir string, elems []string) (st
 // system finds the name although it is not listed, it ignores case.
 func alike(name string, entries []Info, found bool) []string {
 	look := func(name string) string {
-		if name = names.Look(name); found {
+		if name = texts.Look(name); found {
 			name = strings.ToLower(name)
 		}
 		return name

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // root is a directory in which files may be opened.
@@ -81,7 +81,7 @@ type outsideError struct {
 func (e *outsideError) Error() string {
 	where := ""
 	if e.to != "" {
-		where = "leads to " + names.Shown(e.to) + ", which is "
+		where = "leads to " + texts.Shown(e.to) + ", which is "
 	}
 	return where + "outside of the allowed directories (" + dirList(e.roots) + "); use a path inside of them"
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -182,7 +182,7 @@ func ParsePrompt(f File, name string) (*Command, []Mistake) {
 // files.
 func (c *Command) Fill(args string) ([]Piece, error) {
 	args = strings.TrimSpace(sanitize.Text(args))
-	a := &arguments{text: args, words: names.Words(args), names: c.names, whole: c.style == oneWord}
+	a := &arguments{text: args, words: texts.Words(args), names: c.names, whole: c.style == oneWord}
 	if c.style == pairs && len(c.names) > 0 {
 		a.named = map[string]string{}
 		for _, w := range a.words {

@@ -3,7 +3,7 @@ package ext
 import (
 	"fmt"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // MaxFile limits the bytes of a file.
@@ -45,7 +45,7 @@ type Mistake struct {
 // Error returns the file, the line and the text.
 func (m Mistake) Error() string {
 	if m.Line == 0 {
-		return names.Shown(m.File) + ": " + m.Text
+		return texts.Shown(m.File) + ": " + m.Text
 	}
-	return fmt.Sprintf("%s, line %d: %s", names.Shown(m.File), m.Line, m.Text)
+	return fmt.Sprintf("%s, line %d: %s", texts.Shown(m.File), m.Line, m.Text)
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/script"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -161,7 +161,7 @@ func (s *Skill) Text() string {
 // may show scripts with places such as $1. The caller runs the commands.
 func (s *Skill) Fill(args string) ([]Piece, error) {
 	args = strings.TrimSpace(sanitize.Text(args))
-	a := &arguments{text: args, words: names.Words(args), names: s.names}
+	a := &arguments{text: args, words: texts.Words(args), names: s.names}
 	body := parseTemplate(s.Body + "\n")
 	if err := s.place(body); err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (s *Skill) place(body template) (err error) {
 			return dir,
 				name == dirName
 		}); err != nil {
-			return fmt.Errorf("%s cannot be run in the directory %s: %w", p.Written, names.Shown(s.Dir), err)
+			return fmt.Errorf("%s cannot be run in the directory %s: %w", p.Written, texts.Shown(s.Dir), err)
 		}
 	}
 	return nil
@@ -239,7 +239,7 @@ func (s *Skill) head(files, notes []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "These are the instructions of the skill %s.\n", s.Name)
 	if s.Dir != "" {
-		fmt.Fprintf(&b, "File names in them are relative to its directory: %s\n", names.Shown(s.Dir))
+		fmt.Fprintf(&b, "File names in them are relative to its directory: %s\n", texts.Shown(s.Dir))
 	}
 	if len(s.AllowedTools) > 0 {
 		fmt.Fprintf(&b, "Its author expects it to use these tools: %s. That permits nothing: calls are decided about as always.\n",

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // The limits of the list of a skill's files.
@@ -78,7 +78,7 @@ func (s *Skill) files() (list, notes []string) {
 	}
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
-		return nil, []string{"the directory of the skill cannot be read: " + names.Error(err)}
+		return nil, []string{"the directory of the skill cannot be read: " + texts.Error(err)}
 	}
 	defer root.Close() // it was only read
 	l := lister{root: root}
@@ -98,7 +98,7 @@ type lister struct {
 func (l *lister) dir(name string, depth int) {
 	entries, err := l.read(name)
 	if err != nil {
-		l.note("%s cannot be read: %s", names.Shown(name), names.Error(err))
+		l.note("%s cannot be read: %s", texts.Shown(name), texts.Error(err))
 		return
 	}
 	for _, e := range entries {
@@ -136,7 +136,7 @@ func (l *lister) entry(name string, depth int) {
 	info, err := l.root.Stat(name)
 	switch {
 	case err != nil:
-		l.note("%s is not listed, because it leads out of the skill's directory or cannot be read", names.Shown(name))
+		l.note("%s is not listed, because it leads out of the skill's directory or cannot be read", texts.Shown(name))
 	case info.Mode().IsRegular():
 		l.list = append(l.list, name)
 	case info.IsDir() && depth < maxDepth:

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -78,7 +78,7 @@ func load(skills []*Skill, name string) tool.Result {
 		}
 	}
 	hint := "The skills are: " + strings.Join(known[:min(len(known), 100)], ", ")
-	if near := names.Near(name, known); len(near) > 0 {
+	if near := texts.Near(name, known); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return tool.Errorf("There is no skill %s. %s", shown(name), hint)
@@ -89,7 +89,7 @@ func (s *Skill) loaded() tool.Result {
 	files, notes := s.files()
 	result := tool.Text(s.text(files, notes))
 	if s.Dir != "" {
-		result.Hint = fmt.Sprintf("The rest is in the file SKILL.md in %s.", names.Shown(s.Dir))
+		result.Hint = fmt.Sprintf("The rest is in the file SKILL.md in %s.", texts.Shown(s.Dir))
 	}
 	if data, err := json.Marshal(LoadedSkill{s.Name, s.Dir, files}); err == nil {
 		result.Structured = data
@@ -99,7 +99,7 @@ func (s *Skill) loaded() tool.Result {
 
 func shownAll(files []string) (all []string) {
 	for _, f := range files {
-		all = append(all, names.Shown(f))
+		all = append(all, texts.Shown(f))
 	}
 	return all
 }

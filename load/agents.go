@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/ext"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
@@ -73,7 +73,7 @@ func (a *AgentFiles) add(f extFile) {
 			a.Problems = append(a.Problems,
 				ext.Mistake{File: f.Name,
 					Text: fmt.Sprintf("the agent is not used, because there is another agent %s: %s", agent.Name,
-						names.Shown(other.File))})
+						texts.Shown(other.File))})
 			return
 		}
 	}

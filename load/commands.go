@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/ext"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
@@ -111,7 +111,7 @@ func (c *CommandFiles) add(f extFile, parse func(ext.File, string) (*ext.Command
 		if other.Name == command.Name {
 			err := ext.Mistake{File: f.Name,
 				Text: fmt.Sprintf("the command is not used, because there is another /%s: %s", other.Name,
-					names.Shown(other.File))}
+					texts.Shown(other.File))}
 			c.Problems = append(c.Problems, err)
 			c.ProblemsOf[other.Name] = append(c.ProblemsOf[other.Name], err)
 			return
@@ -153,7 +153,7 @@ func userFiles(dir string, problem func(error)) (files []extFile) {
 		}
 		var err error
 		if f.Data, err = userfiles.Read(f.Name, ext.MaxFile+1); err != nil {
-			problem(ext.Mistake{File: f.Name, Text: "it cannot be read: " + names.Error(err)})
+			problem(ext.Mistake{File: f.Name, Text: "it cannot be read: " + texts.Error(err)})
 			return
 		}
 		files = append(files, f)
@@ -164,7 +164,7 @@ func userFiles(dir string, problem func(error)) (files []extFile) {
 		case err != nil && below == ".":
 			return err
 		case err != nil || outside != nil:
-			problem(ext.Mistake{File: name, Text: "it cannot be read: " + names.Error(errors.Join(err, outside))})
+			problem(ext.Mistake{File: name, Text: "it cannot be read: " + texts.Error(errors.Join(err, outside))})
 		case entry.IsDir() && strings.Count(filepath.ToSlash(below), "/") >= maxExtDepth:
 			return fs.SkipDir
 		case len(files) >= maxExtFiles:
@@ -177,7 +177,7 @@ func userFiles(dir string, problem func(error)) (files []extFile) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		problem(ext.Mistake{File: dir, Text: "it cannot be read: " + names.Error(err)})
+		problem(ext.Mistake{File: dir, Text: "it cannot be read: " + texts.Error(err)})
 	}
 	return files
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -137,5 +137,5 @@ func (s *farScan) read(name string) (data []byte, err error) {
 
 // problem notes what could not be read.
 func (s *farScan) problem(name string, err error) {
-	s.Problems = append(s.Problems, trust.Problem{Name: name, Reason: names.Error(err)})
+	s.Problems = append(s.Problems, trust.Problem{Name: name, Reason: texts.Error(err)})
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/fault"
 	"github.com/attractor-go/attractor/internal/git"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -58,7 +58,7 @@ func ReadProject(dir string, getenv func(string) string, trusted bool) (*Project
 	}
 	files, err := trust.Scan(root)
 	if err != nil {
-		return nil, fault.Errorf(fault.ErrConfig, "cannot work in %s: %w", names.Shown(root), cause(err))
+		return nil, fault.Errorf(fault.ErrConfig, "cannot work in %s: %w", texts.Shown(root), cause(err))
 	}
 	p := &Project{Snapshot: files, Chosen: trusted}
 	if trusted && len(files.Problems) > 0 {
@@ -106,7 +106,7 @@ func (p *Project) Untrusted() string {
 func (p *Project) changes() string {
 	var files []string
 	for _, c := range p.Decision.Changes {
-		files = append(files, names.Shown(c.Name))
+		files = append(files, texts.Shown(c.Name))
 	}
 	slices.Sort(files)
 	if files = slices.Compact(files); len(files) > mostFiles {

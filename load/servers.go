@@ -11,7 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/fault"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/trust"
@@ -255,7 +255,7 @@ func (s *Servers) Named(name string) ([]mcp.Server, error) {
 			"the MCP server %s is not started, because %s; to see it and decide, run: attractor trust", name, s.Why)
 	}
 	hint := "to list the servers, run: attractor mcp list"
-	if near := names.Near(name, known); len(near) > 0 {
+	if near := texts.Near(name, known); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	for _, problem := range s.Problems {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/ext"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
@@ -65,7 +65,7 @@ type skillReader struct {
 
 // problem notes what is wrong with a file or directory.
 func (r *skillReader) problem(name string, err error) {
-	r.Problems = append(r.Problems, ext.Mistake{File: name, Text: names.Error(err)})
+	r.Problems = append(r.Problems, ext.Mistake{File: name, Text: texts.Error(err)})
 }
 
 // users reads the user's skills in a directory.
@@ -177,7 +177,7 @@ func (r *skillReader) add(f ext.File, name, place, real string) {
 			r.Problems = append(r.Problems,
 				ext.Mistake{File: f.Name,
 					Text: fmt.Sprintf("the skill is not used, because there is another skill %s: %s", name,
-						names.Shown(other.File))})
+						texts.Shown(other.File))})
 		}
 		return
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/shquote"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // Unused collects what a project has that is not used because nobody trusts the project. The user
@@ -19,7 +19,7 @@ type Unused struct {
 func (u *Unused) Add(kind string, list []string, why string) {
 	if len(list) > 0 {
 		u.Why = why
-		u.Parts = append(u.Parts, kind+": "+names.Some(list))
+		u.Parts = append(u.Parts, kind+": "+texts.SomeNames(list))
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/jsonlines"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
+
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -62,11 +62,11 @@ func Parse(name string, data []byte, origin Origin) (servers []Server, problems 
 		p.problem(0, "", fmt.Errorf("it has more than %d MiB", MaxConfig>>20))
 		return nil, p.problems
 	}
-	root, err := jsonlines.Read(data)
+	root, err := texts.ReadJSON(data)
 	list := root.Members
 	switch {
 	case err != nil:
-	case root.Kind != jsonlines.Object:
+	case root.Kind != texts.Object:
 		err = fmt.Errorf(`line %d: it must be an object, such as {"zig": {"command": "zls", "extensionToLanguage": {".zig": "zig"}}}, not %s`,
 			root.Line, root.Is())
 	case len(list) > maxServers:
@@ -131,7 +131,7 @@ func (p *parser) problem(line int, server string, err error) {
 }
 
 // server reads a server. It reports false for one with a mistake.
-func (p *parser) server(m *jsonlines.Entry, again bool) (s Server, ok bool) {
+func (p *parser) server(m *texts.Member, again bool) (s Server, ok bool) {
 	s.Name = m.Name
 	var wrong error
 	switch {
@@ -142,7 +142,7 @@ func (p *parser) server(m *jsonlines.Entry, again bool) (s Server, ok bool) {
 		wrong = fmt.Errorf("its name must have letters, digits, _, - and dots only, at most %d", maxName)
 	case again:
 		wrong = errors.New("it is there twice: remove one")
-	case m.Kind != jsonlines.Object:
+	case m.Kind != texts.Object:
 		wrong = fmt.Errorf(`it must be an object, such as {"command": "zls", "extensionToLanguage": {".zig": "zig"}}, not %s`, m.Is())
 	}
 	if wrong != nil {
@@ -194,7 +194,7 @@ func (s *Server) set(name string, raw json.RawMessage) error {
 		if strings.Contains(without, " "+name+" ") && string(raw) != `"socket"` {
 			return fmt.Errorf("%s %w; supported are %s", name, errNoEffect, supported)
 		}
-		return fmt.Errorf("%s is not supported; supported are %s", names.Shown(clean(name, 100)), supported)
+		return fmt.Errorf("%s is not supported; supported are %s", texts.Shown(clean(name, 100)), supported)
 	}
 	var wrong *json.UnmarshalTypeError
 	if err := json.Unmarshal(raw, target); errors.As(err, &wrong) {
@@ -212,7 +212,7 @@ func (s *Server) checkEndings() error {
 		if !dot || rest == "" || len(rest) > maxName ||
 			strings.ContainsFunc(rest, func(r rune) bool { return !isWord(r) && r != '-' && r != '+' }) {
 			return fmt.Errorf("extensionToLanguage: %s is no ending of file names, such as .zig",
-				names.Shown(clean(ending, 100)))
+				texts.Shown(clean(ending, 100)))
 		}
 	}
 	return nil
@@ -224,7 +224,7 @@ func (s *Server) checkEnv() error {
 		if name == "" || name[0] >= '0' && name[0] <= '9' ||
 			strings.ContainsFunc(name, func(r rune) bool { return !isWord(r) }) || strings.ContainsRune(s.Env[name],
 			0) {
-			return fmt.Errorf("env: the variable %s cannot be set", names.Shown(clean(name, 100)))
+			return fmt.Errorf("env: the variable %s cannot be set", texts.Shown(clean(name, 100)))
 		}
 	}
 	return nil

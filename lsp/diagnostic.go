@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // severity is that of the protocol. Hints and information are not kept.
@@ -158,5 +158,5 @@ func shown(name, dir string) string {
 	if rel, inside := strings.CutPrefix(name, strings.TrimSuffix(dir, "/")+"/"); inside {
 		name = rel
 	}
-	return names.Shown(path.Clean(name))
+	return texts.Shown(path.Clean(name))
 }

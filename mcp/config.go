@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/jsonlines"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -58,7 +58,7 @@ func Parse(f File) (servers []Server, problems []error, err error) {
 		return nil, nil, fmt.Errorf("%s: %w", sanitize.Text(f.Name), err)
 	}
 	for i := range list {
-		p := serverParser{file: &f, Entry: &list[i]}
+		p := serverParser{file: &f, Member: &list[i]}
 		servers = append(servers, p.parse(list[:i], list[i+1:]))
 		problems = append(problems, p.problems...)
 	}
@@ -79,19 +79,19 @@ func Names(data []byte) (all []string) {
 }
 
 // list returns the members of mcpServers.
-func (f *File) list() ([]jsonlines.Entry, error) {
+func (f *File) list() ([]texts.Member, error) {
 	if len(f.Data) > maxConfig {
 		return nil, fmt.Errorf("it has more than %d MiB", maxConfig>>20)
 	}
-	root, err := jsonlines.Read(f.Data)
+	root, err := texts.ReadJSON(f.Data)
 	if err != nil {
 		return nil, err
 	}
-	if root.Kind != jsonlines.Object {
+	if root.Kind != texts.Object {
 		return nil, fmt.Errorf(`line %d: the file must be an object such as {"mcpServers": {...}}, not %s`, root.Line,
 			root.Is())
 	}
-	var found []jsonlines.Entry
+	var found []texts.Member
 	for i := range root.Members {
 		if root.Members[i].Name == "mcpServers" {
 			found = append(found, root.Members[i])
@@ -103,7 +103,7 @@ func (f *File) list() ([]jsonlines.Entry, error) {
 	case len(found) > 1:
 		return nil, fmt.Errorf("line %d: mcpServers is there twice, first on line %d: put all servers into one",
 			found[1].Line, found[0].Line)
-	case found[0].Kind != jsonlines.Object:
+	case found[0].Kind != texts.Object:
 		return nil, fmt.Errorf(`line %d: mcpServers must be an object with a member for each server, not %s`,
 			found[0].Line, found[0].Is())
 	case len(found[0].Members) > maxServers:
@@ -113,14 +113,14 @@ func (f *File) list() ([]jsonlines.Entry, error) {
 }
 
 // noServers returns the error for an object without mcpServers.
-func noServers(root *jsonlines.Node) error {
+func noServers(root *texts.JSON) error {
 	for i := range root.Members {
 		switch m := &root.Members[i]; {
 		case m.Name == "servers" || m.Name == "mcp" || m.Name == "mcp_servers" || m.Name == "context_servers" ||
 			strings.EqualFold(m.Name, "mcpServers"):
 			return fmt.Errorf("line %d: %s must be called mcpServers", m.Line, m.Name)
-		case m.Kind == jsonlines.Object && slices.ContainsFunc(m.Members,
-			func(in jsonlines.Entry) bool { return in.Name == "command" || in.Name == "url" }):
+		case m.Kind == texts.Object && slices.ContainsFunc(m.Members,
+			func(in texts.Member) bool { return in.Name == "command" || in.Name == "url" }):
 			return fmt.Errorf(`line %d: the server %s must stand inside of mcpServers: {"mcpServers": {...}}`, m.Line,
 				clean(m.Name, 60))
 		}

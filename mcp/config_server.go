@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/attractor-go/attractor/internal/jsonlines"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
+
 	"github.com/attractor-go/attractor/internal/netguard"
 )
 
@@ -21,7 +21,7 @@ const (
 // serverParser reads one server of a file.
 type serverParser struct {
 	file *File
-	*jsonlines.Entry
+	*texts.Member
 	problems []error
 	broken   bool // the server cannot be used
 	disabled bool // its user does not want it
@@ -30,9 +30,9 @@ type serverParser struct {
 }
 
 // parse returns the server.
-func (p *serverParser) parse(before, after []jsonlines.Entry) Server {
+func (p *serverParser) parse(before, after []texts.Member) Server {
 	s := Server{Name: p.Name, File: p.file.Name, Origin: p.file.Origin}
-	if p.Kind != jsonlines.Object {
+	if p.Kind != texts.Object {
 		p.fail(p.Line, `it must be an object such as {"command": "PROGRAM"}, not %s`, p.Is())
 	}
 	for _, m := range slices.Concat(before, after) {
@@ -78,7 +78,7 @@ func fieldNames() []string {
 }
 
 // field reads one member of the server.
-func (p *serverParser) field(s *Server, m *jsonlines.Entry) {
+func (p *serverParser) field(s *Server, m *texts.Member) {
 	switch m.Name {
 	case "type":
 		p.typed = p.text(m)
@@ -131,7 +131,7 @@ func (p *serverParser) field(s *Server, m *jsonlines.Entry) {
 }
 
 // unknown tells of a member that is not known here.
-func (p *serverParser) unknown(m *jsonlines.Entry) {
+func (p *serverParser) unknown(m *texts.Member) {
 	name := clean(m.Name, 60)
 	if hint, ok := foreign()[m.Name]; ok {
 		p.fail(m.Line, "%s is not known here: %s", name, hint)
@@ -144,7 +144,7 @@ func (p *serverParser) unknown(m *jsonlines.Entry) {
 		return
 	}
 	hint := "the members are " + strings.Join(fieldNames(), ", ")
-	if near := names.Near(m.Name, fieldNames()); len(near) > 0 {
+	if near := texts.Near(m.Name, fieldNames()); len(near) > 0 {
 		hint = "did you mean " + near[0] + "?"
 	}
 	p.warn(m.Line, "%s is not known, so it has no effect; %s", name, hint)
@@ -229,8 +229,8 @@ func (p *serverParser) transport(s *Server) error {
 }
 
 // oauth reads what the file says about logins.
-func (p *serverParser) oauth(o *OAuth, m *jsonlines.Entry) {
-	if m.Kind != jsonlines.Object {
+func (p *serverParser) oauth(o *OAuth, m *texts.Member) {
+	if m.Kind != texts.Object {
 		p.fail(m.Line, "oauth must be an object, not %s", m.Is())
 		return
 	}
@@ -248,7 +248,7 @@ func (p *serverParser) oauth(o *OAuth, m *jsonlines.Entry) {
 		case "metadataUrl", "authServerMetadataUrl":
 			o.MetadataURL = p.expanded(in)
 		case "scopes":
-			if in.Kind == jsonlines.Array {
+			if in.Kind == texts.Array {
 				o.Scopes = p.list(in, false)
 			} else {
 				o.Scopes = strings.Fields(p.text(in))
@@ -262,7 +262,7 @@ func (p *serverParser) oauth(o *OAuth, m *jsonlines.Entry) {
 }
 
 // text returns a string.
-func (p *serverParser) text(m *jsonlines.Entry) string {
+func (p *serverParser) text(m *texts.Member) string {
 	text, ok := m.Value.(string)
 	if !ok {
 		p.fail(m.Line, "%s must be a string, not %s", m.Name, m.Is())
@@ -271,7 +271,7 @@ func (p *serverParser) text(m *jsonlines.Entry) string {
 }
 
 // expanded returns a string with its variables replaced.
-func (p *serverParser) expanded(m *jsonlines.Entry) string {
+func (p *serverParser) expanded(m *texts.Member) string {
 	return p.expand(m.Line, m.Name, p.text(m))
 }
 
@@ -287,8 +287,8 @@ func (p *serverParser) expand(line int, what, text string) string {
 }
 
 // list returns an array of strings.
-func (p *serverParser) list(m *jsonlines.Entry, expand bool) []string {
-	if m.Kind != jsonlines.Array {
+func (p *serverParser) list(m *texts.Member, expand bool) []string {
+	if m.Kind != texts.Array {
 		p.fail(m.Line, `%s must be an array of strings such as ["one", "two"], not %s`, m.Name, m.Is())
 		return nil
 	}
@@ -307,8 +307,8 @@ func (p *serverParser) list(m *jsonlines.Entry, expand bool) []string {
 }
 
 // table returns an object of strings.
-func (p *serverParser) table(m *jsonlines.Entry) map[string]string {
-	if m.Kind != jsonlines.Object {
+func (p *serverParser) table(m *texts.Member) map[string]string {
+	if m.Kind != texts.Object {
 		p.fail(m.Line, `%s must be an object of strings such as {"NAME": "value"}, not %s`, m.Name, m.Is())
 		return nil
 	}
@@ -340,7 +340,7 @@ func (p *serverParser) table(m *jsonlines.Entry) map[string]string {
 	return all
 }
 
-func (p *serverParser) bool(m *jsonlines.Entry) bool {
+func (p *serverParser) bool(m *texts.Member) bool {
 	value, ok := m.Value.(bool)
 	if !ok {
 		p.fail(m.Line, "%s must be true or false, not %s", m.Name, m.Is())
@@ -349,7 +349,7 @@ func (p *serverParser) bool(m *jsonlines.Entry) bool {
 }
 
 // number returns a whole number between two limits.
-func (p *serverParser) number(m *jsonlines.Entry, least, most int64) int64 {
+func (p *serverParser) number(m *texts.Member, least, most int64) int64 {
 	number, ok := m.Value.(json.Number)
 	n, err := number.Int64()
 	if !ok || err != nil || n < least || n > most {
@@ -359,7 +359,7 @@ func (p *serverParser) number(m *jsonlines.Entry, least, most int64) int64 {
 }
 
 // milliseconds returns a timeout.
-func (p *serverParser) milliseconds(m *jsonlines.Entry) time.Duration {
+func (p *serverParser) milliseconds(m *texts.Member) time.Duration {
 	number, ok := m.Value.(json.Number)
 	n, err := number.Int64()
 	if ok && err == nil && n > 0 && n < minTimeout.Milliseconds() {

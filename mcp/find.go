@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -29,7 +29,7 @@ func (s *Servers) Tool(server, name string) (tool.Tool, error) {
 		}
 	}
 	hint := ""
-	if near := names.Near(name, known); len(near) > 0 {
+	if near := texts.Near(name, known); len(near) > 0 {
 		hint = "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return tool.Tool{}, fmt.Errorf("the MCP server %s has no tool %s among its %d%s", server, clean(name, 100),
@@ -73,7 +73,7 @@ func (s *Servers) Prompt(ctx context.Context, name string) (*Prompt, error) {
 func (p *Prompt) Fill(line string) (map[string]string, error) {
 	args := map[string]string{}
 	next, last := 0, ""
-	for _, word := range names.Words(line) {
+	for _, word := range texts.Words(line) {
 		if name, value, ok := strings.Cut(word, "="); ok && slices.ContainsFunc(p.Arguments,
 			func(a PromptArgument) bool { return a.Name == name }) {
 			args[name] = value

@@ -7,7 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // decodable returns the result of a request in a form that the SDK can decode. The SDK refuses the
@@ -90,7 +90,7 @@ func decodablePart(part json.RawMessage) json.RawMessage {
 		return short
 	}
 	return textPart(fmt.Sprintf("[A part of the type %s, %d bytes of JSON, was left out: it is unknown or malformed.]",
-		names.Shown(oneLine(kind)), len(part)))
+		texts.Shown(oneLine(kind)), len(part)))
 }
 
 // isContent reports whether the SDK can decode a part.

@@ -14,9 +14,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/lastline"
 	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/internal/stdioproc"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // politeTime is the time from the end of a server's input to the end of its process.
@@ -90,7 +90,7 @@ func (c *stdio) fill() error {
 	}
 	line = bytes.TrimSpace(line)
 	if c.queue, err = messages(line); err == nil && len(c.queue) == 0 && len(line) > 0 {
-		c.Said.Add(append(slices.Clone(line[:min(len(line), lastline.Max)]), '\n'))
+		_, _ = c.Said.Write(append(slices.Clone(line[:min(len(line), texts.MaxTail)]), '\n'))
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // Kind identifies an operation.
@@ -61,7 +61,7 @@ type Error struct {
 func (e *Error) Error() string {
 	var where []string
 	if e.Path != "" {
-		where = append(where, names.Shown(e.Path))
+		where = append(where, texts.Shown(e.Path))
 	}
 	if e.Hunk > 0 {
 		where = append(where, fmt.Sprintf("hunk %d", e.Hunk))

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/textfile"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // Files reads and writes the files that a patch changes. Paths are those of the patch, cleaned.
@@ -49,9 +49,9 @@ type Change struct {
 // String returns the change on one line, "M path" or "R path -> path", with unusual names quoted.
 // Parentheses hold what the patch did not ask for.
 func (c Change) String() string {
-	line := string(c.Letter) + " " + names.Shown(c.Path)
+	line := string(c.Letter) + " " + texts.Shown(c.Path)
 	if c.Letter == 'R' {
-		line += " -> " + names.Shown(c.To)
+		line += " -> " + texts.Shown(c.To)
 	}
 	if c.Replaced {
 		line += " (replaced a file that existed)"
@@ -328,7 +328,7 @@ func (p *Plan) putBack(ctx context.Context, paths []string) []string {
 			err = errors.New("it was changed meanwhile")
 		}
 		if err != nil {
-			left = append(left, fmt.Sprintf("%s (%v)", names.Shown(paths[i]), err))
+			left = append(left, fmt.Sprintf("%s (%v)", texts.Shown(paths[i]), err))
 		}
 	}
 	return left

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -132,13 +132,13 @@ func (a *approvedEnv) find(ctx context.Context, name string, others bool) (targe
 	switch {
 	case known && led != target:
 		return "", fmt.Errorf("%s led to %s when the call was approved and leads to %s now, so nothing was done. Look at it again before you repeat the call",
-			names.Shown(name), names.Shown(led), names.Shown(target))
+			texts.Shown(name), texts.Shown(led), texts.Shown(target))
 	case known || others:
 		return target, nil
 	}
 	if a.mu.Lock(); a.files[target] == "" && !a.has(target) {
 		err = fmt.Errorf("%s is none of the files for which the call was approved, so nothing was done",
-			names.Shown(name))
+			texts.Shown(name))
 	}
 	a.mu.Unlock()
 	return target, err
@@ -177,7 +177,7 @@ func (a *approvedEnv) write(ctx context.Context, name string, was, becomes env.H
 }
 
 func changed(name string) error {
-	return fmt.Errorf("%s has changed since the call was approved, so nothing was done. Look at it again before you repeat the call", names.Shown(name))
+	return fmt.Errorf("%s has changed since the call was approved, so nothing was done. Look at it again before you repeat the call", texts.Shown(name))
 }
 
 // Open implements env.Environment. It opens the path that find has checked, because the name may
@@ -277,7 +277,7 @@ func (a *approvedEnv) Start(ctx context.Context, cmd env.Command) (env.Process, 
 	if a.dir != "" {
 		if now := leadsTo(ctx, a.Environment, dir); now != a.dir {
 			return nil, fmt.Errorf("the command's directory led to %s when the call was approved and leads to %s now, so it was not run. Look at it again before you repeat the call",
-				names.Shown(a.dir), names.Shown(now))
+				texts.Shown(a.dir), texts.Shown(now))
 		}
 	}
 	return a.Environment.Start(ctx, cmd)

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // looks returns the function that makes names comparable with a pattern: names that are equal to
 // the eye become equal. The pattern itself has to be passed through it, too.
 func looks(pattern string) func(string) string {
-	if names.HasLook(pattern) {
-		return names.Look
+	if texts.HasLook(pattern) {
+		return texts.Look
 	}
 	return func(name string) string { return name }
 }

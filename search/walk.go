@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 const (
@@ -182,7 +182,7 @@ func (p *problems) add(name string, err error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
-	text := fmt.Sprintf("%s: %s", names.Shown(name), names.Error(err))
+	text := fmt.Sprintf("%s: %s", texts.Shown(name), texts.Error(err))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count++

@@ -8,7 +8,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -267,7 +267,7 @@ func (p *Prepared) refused(text string) *Prepared {
 func (a Access) reasons() string {
 	var b strings.Builder
 	for _, g := range a.Guarded {
-		fmt.Fprintf(&b, " %s: %s.", names.Shown(g.Path), g.Why)
+		fmt.Fprintf(&b, " %s: %s.", texts.Shown(g.Path), g.Why)
 	}
 	return b.String()
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -82,12 +82,12 @@ func (r *Registry) unknownForward(name string) string {
 		known = nil
 	}
 	for _, k := range known { // models leave out the beginning of a long name
-		if strings.HasSuffix(names.Folded(k), names.Folded(name)) {
+		if strings.HasSuffix(texts.Folded(k), texts.Folded(name)) {
 			near = append(near, k)
 		}
 	}
 	if near == nil {
-		near = names.Near(name, known)
+		near = texts.Near(name, known)
 	}
 	if len(near) == 0 {
 		return fmt.Sprintf("Error: there is no tool %q. %s", name[:min(len(name), longestName)], r.howToFind())

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -64,7 +64,7 @@ func (r *Registry) meant(name string) (registered, bool) {
 	}
 	var found []string
 	for _, known := range r.Names() {
-		if name != "" && names.Folded(known) == names.Folded(name) {
+		if name != "" && texts.Folded(known) == texts.Folded(name) {
 			found = append(found, known)
 		}
 	}
@@ -80,11 +80,11 @@ func (r *Registry) instead(name string) string {
 	if _, last, ok := strings.Cut(name, "."); ok { // a namespace
 		name = last
 	}
-	name = names.Folded(name)
+	name = texts.Folded(name)
 	how := "" // the advice of a tool that can do it among other things
 	for _, candidate := range known {
 		t, ok := r.lookup(candidate)
-		if names.Folded(candidate) == name {
+		if texts.Folded(candidate) == name {
 			return candidate
 		}
 		if !ok {
@@ -92,7 +92,7 @@ func (r *Registry) instead(name string) string {
 		}
 		for _, other := range t.Instead {
 			switch {
-			case !slices.ContainsFunc(other.Of, func(of string) bool { return names.Folded(of) == name }):
+			case !slices.ContainsFunc(other.Of, func(of string) bool { return texts.Folded(of) == name }):
 			case other.How == "":
 				return candidate
 			case how == "":
@@ -103,7 +103,7 @@ func (r *Registry) instead(name string) string {
 	if how != "" {
 		return how
 	}
-	if near := names.Near(name, known); near != nil {
+	if near := texts.Near(name, known); near != nil {
 		return near[0]
 	}
 	return ""

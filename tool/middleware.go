@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -153,7 +153,7 @@ func (x *execution) outcome(s Session, result Result, stack string, err error) *
 		result = Errorf("Error: the call of %s has run, but its result is lost: a middleware reported that it had not begun. Look at the current "+
 			"state before you go on.", x.Call.Name)
 	case err != nil:
-		result = Errorf("Error: %s%s", names.Error(err), x.afterLoss(err))
+		result = Errorf("Error: %s%s", texts.Error(err), x.afterLoss(err))
 	}
 	if result.OutputRef != "" && x.readable {
 		result.Hint = keptHint(result.OutputRef)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // unknownField describes a field of a call's arguments that the schema does not name.
@@ -20,7 +20,7 @@ type unknownField struct {
 
 // isComment reports whether a field only comments on the call, so that it can be ignored.
 func isComment(name string) bool {
-	return slices.Contains([]string{"description", "explanation", "reason", "justification"}, names.Folded(name))
+	return slices.Contains([]string{"description", "explanation", "reason", "justification"}, texts.Folded(name))
 }
 
 // unknownNames returns the fields of an object that its schema neither names nor allows. If the
@@ -58,11 +58,11 @@ func suggestField(name string, v map[string]any, doc *jsonschema.Schema) string 
 		}
 	}
 	for _, candidates := range [][]string{missing, free} {
-		if near := names.Near(name, candidates); near != nil {
+		if near := texts.Near(name, candidates); near != nil {
 			return near[0]
 		}
 		for _, field := range candidates { // such as path for file_path
-			a, b := names.Folded(name), names.Folded(field)
+			a, b := texts.Folded(name), texts.Folded(field)
 			if min(len(a), len(b)) >= 3 && (strings.Contains(a, b) || strings.Contains(b, a)) {
 				return field
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/fault"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/sessions"
@@ -220,7 +220,7 @@ func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place 
 	defer func() { err = errors.Join(err, closeIt()) }()
 	made, err := checkpoint.Write(ctx, store, root, e)
 	if err != nil {
-		return "", fmt.Errorf("the files of turn %d are not all in %s: %w", turn, names.Shown(e.WorkDir()), p.gone(err))
+		return "", fmt.Errorf("the files of turn %d are not all in %s: %w", turn, texts.Shown(e.WorkDir()), p.gone(err))
 	}
 	text = fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git", paths(made), turn,
 		e.WorkDir())
@@ -245,9 +245,9 @@ func Stat(d *checkpoint.Diff) string {
 	added, removed := 0, 0
 	for i := range d.Files {
 		f := &d.Files[i]
-		name := names.Shown(f.Path)
+		name := texts.Shown(f.Path)
 		if f.From != "" {
-			name = names.Shown(f.From) + " => " + name
+			name = texts.Shown(f.From) + " => " + name
 		}
 		what := fmt.Sprintf("+%d -%d", f.Added, f.Removed)
 		switch {
@@ -273,7 +273,7 @@ func Stat(d *checkpoint.Diff) string {
 func Newest(ctx context.Context, store journal.Store, dir string) (*Points, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fault.Errorf(fault.ErrConfig, "cannot work in %s: %w", names.Shown(dir), err)
+		return nil, fault.Errorf(fault.ErrConfig, "cannot work in %s: %w", texts.Shown(dir), err)
 	}
 	entries, err := sessions.NewestFirst(ctx, store)
 	if err != nil {
@@ -299,7 +299,7 @@ func Newest(ctx context.Context, store journal.Store, dir string) (*Points, erro
 	}
 	return nil, fault.Errorf(ErrNothing,
 		"no session of %s has changed anything that could be taken back; for one that was begun elsewhere, pass its id",
-		names.Shown(dir))
+		texts.Shown(dir))
 }
 
 // ReadStored reads the points of a session in a store.

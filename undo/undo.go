@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/fault"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sessions"
 )
 
@@ -217,7 +217,7 @@ const mostTold = 40
 func firstNames(list []checkpoint.Name) string {
 	var shown []string
 	for _, name := range list[:min(len(list), mostTold)] {
-		shown = append(shown, names.Shown(string(name)))
+		shown = append(shown, texts.Shown(string(name)))
 	}
 	switch more := len(list) - mostTold; {
 	case len(list) == 0:
@@ -290,7 +290,7 @@ func someNames(n checkpoint.Names) string {
 	first := n.First[:min(len(n.First), most)]
 	var shown []string
 	for _, name := range first {
-		shown = append(shown, names.Shown(string(name)))
+		shown = append(shown, texts.Shown(string(name)))
 	}
 	text := strings.Join(shown, ", ")
 	if more := n.Count - len(first); more > 0 {

@@ -190,8 +190,8 @@ type stream struct {
 // Read implements io.Reader.
 func (s stream) Read(p []byte) (int, error) { return s.in.Read(p) }
 
-// texts returns the texts of the lines with a key.
-func texts(list []answer, key string) (all []string) {
+// answers returns the texts of the lines with a key.
+func answers(list []answer, key string) (all []string) {
 	for _, a := range list {
 		if a.key == key {
 			all = append(all, sanitize.Terminal(a.text))
@@ -207,13 +207,13 @@ func (s *shell) upload(ctx context.Context, h *helper, log func(string)) (found,
 	if err != nil {
 		return found{}, err
 	}
-	if len(texts(list, "lacking")) > 0 {
+	if len(answers(list, "lacking")) > 0 {
 		return found{}, refused(fmt.Sprintf("the helper %s needs shared libraries and %s, which is not there", h.path,
 			h.loader))
 	}
-	places := texts(list, "place")
+	places := answers(list, "place")
 	if len(places) == 0 {
-		return found{}, refused("no directory there can take a helper: " + cmp.Or(strings.Join(texts(list, "unusable"),
+		return found{}, refused("no directory there can take a helper: " + cmp.Or(strings.Join(answers(list, "unusable"),
 			"; "), "neither HOME nor /tmp"))
 	}
 	log(fmt.Sprintf("uploading the helper %s (%s KiB) to %s there", h.path, kib, places[0]))
@@ -236,7 +236,7 @@ func (s *shell) upload(ctx context.Context, h *helper, log func(string)) (found,
 	if err != nil {
 		return found{}, fmt.Errorf("upload the helper: %w", err)
 	}
-	for range texts(list, "unverified") {
+	for range answers(list, "unverified") {
 		log("there is no program over there that computes SHA-256, so only the size of the helper was compared")
 	}
 	if all := foundIn(list, h.name()); len(all) > 0 {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/lastline"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 type conduit struct {
 	cmd           *exec.Cmd
 	stdin, stdout *os.File
-	stderr        lastline.Buffer
+	stderr        texts.Tail
 	grace         time.Duration
 	ended         chan struct{} // closed when the command has been waited for
 
@@ -85,7 +85,7 @@ func (c *conduit) supervise(stderr *os.File) {
 	heard := make(chan struct{})
 	go func() {
 		defer close(heard)
-		_, _ = io.Copy(stderrTail{&c.stderr}, stderr) // its end, however it comes about, is all there is to know
+		_, _ = io.Copy(&c.stderr, stderr) // its end, however it comes about, is all there is to know
 	}()
 	_ = c.cmd.Wait() // explain says how it ended
 	c.mu.Lock()
@@ -100,15 +100,6 @@ func (c *conduit) supervise(stderr *os.File) {
 	<-heard
 	_ = stderr.Close() // all that it had to say was read
 	close(c.ended)
-}
-
-// stderrTail adds what is written to a buffer.
-type stderrTail struct{ *lastline.Buffer }
-
-// Write implements io.Writer.
-func (t stderrTail) Write(p []byte) (int, error) {
-	t.Add(p)
-	return len(p), nil
 }
 
 // Read implements io.Reader. When the command has ended, the error says how.

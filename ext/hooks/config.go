@@ -11,8 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/ext"
-	"github.com/attractor-go/attractor/internal/jsonlines"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // Event names a moment at which hooks run.
@@ -88,7 +87,7 @@ type Hook struct {
 
 // String returns the command on one line.
 func (h *Hook) String() string {
-	return names.Shown(strings.Join(strings.Fields(strings.Join(append([]string{h.Command}, h.Args...), " ")), " "))
+	return texts.Shown(strings.Join(strings.Fields(strings.Join(append([]string{h.Command}, h.Args...), " ")), " "))
 }
 
 // Parsed holds what a file says.
@@ -114,11 +113,11 @@ func Parse(f ext.File) Parsed {
 		p.lose(0, "the file has more than %d MiB, so its hooks are not used", ext.MaxFile>>20)
 		return p.Parsed
 	}
-	root, err := jsonlines.Read(f.Data)
+	root, err := texts.ReadJSON(f.Data)
 	switch {
 	case err != nil:
 		p.lose(0, "%v. None of its hooks are used", err)
-	case root.Kind != jsonlines.Object:
+	case root.Kind != texts.Object:
 		p.lose(root.Line, `the file must be an object such as {"hooks": {...}}, not %s`, root.Is())
 	default:
 		p.root(&root)
@@ -151,11 +150,11 @@ func (p *parser) drop(event Event, line int, format string, args ...any) {
 	p.mistake(line, format+", so the hook is not used", args...)
 }
 
-func (p *parser) root(root *jsonlines.Node) {
+func (p *parser) root(root *texts.JSON) {
 	settings := strings.HasPrefix(path.Base(filepath.ToSlash(p.file.Name)), "settings")
 	for i := range root.Members {
 		switch m := &root.Members[i]; {
-		case m.Name == "hooks" && m.Kind == jsonlines.Object:
+		case m.Name == "hooks" && m.Kind == texts.Object:
 			p.events(m)
 		case m.Name == "hooks":
 			p.lose(m.Line, `hooks must be an object such as {"PreToolUse": [...]}, not %s`, m.Is())
@@ -165,13 +164,13 @@ func (p *parser) root(root *jsonlines.Node) {
 			p.lose(m.Line, `%s must stand inside of hooks: {"hooks": {"%s": [...]}}`, m.Name, m.Name)
 		case !settings && m.Name != "description" && m.Name != "$schema" && m.Name != "version":
 			p.mistake(m.Line, "%s is not known, so it has no effect; the file has the member hooks",
-				names.Shown(m.Name))
+				texts.Shown(m.Name))
 		}
 	}
 }
 
 // events reads the member hooks.
-func (p *parser) events(hooks *jsonlines.Entry) {
+func (p *parser) events(hooks *texts.Member) {
 	for i := range hooks.Members {
 		m := &hooks.Members[i]
 		event := Event(m.Name)
@@ -179,7 +178,7 @@ func (p *parser) events(hooks *jsonlines.Entry) {
 			p.unknownEvent(m)
 			continue
 		}
-		if m.Kind != jsonlines.Array {
+		if m.Kind != texts.Array {
 			p.drop(event, m.Line, `%s must be an array such as [{"matcher": "Bash", "hooks": [...]}], not %s`, m.Name,
 				m.Is())
 			continue
@@ -191,33 +190,33 @@ func (p *parser) events(hooks *jsonlines.Entry) {
 }
 
 // unknownEvent tells of an event that no hook is run for.
-func (p *parser) unknownEvent(m *jsonlines.Entry) {
+func (p *parser) unknownEvent(m *texts.Member) {
 	var all []string
 	for _, e := range Events() {
 		if all = append(all, string(e)); strings.EqualFold(m.Name, string(e)) {
-			p.drop(e, m.Line, "the event %s must be written %s", names.Shown(m.Name), e)
+			p.drop(e, m.Line, "the event %s must be written %s", texts.Shown(m.Name), e)
 			return
 		}
 	}
 	hint := "supported are " + strings.Join(all, ", ")
-	if near := names.Near(m.Name, all); len(near) > 0 {
+	if near := texts.Near(m.Name, all); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	p.mistake(m.Line, "there is no event %s here, so its hooks are not used; %s", names.Shown(m.Name), hint)
+	p.mistake(m.Line, "there is no event %s here, so its hooks are not used; %s", texts.Shown(m.Name), hint)
 }
 
 // group reads a matcher and its hooks.
-func (p *parser) group(event Event, n *jsonlines.Node) {
-	if n.Kind != jsonlines.Object {
+func (p *parser) group(event Event, n *texts.JSON) {
+	if n.Kind != texts.Object {
 		p.drop(event, n.Line, `%s must have objects such as {"matcher": "Bash", "hooks": [...]}, not %s`, event, n.Is())
 		return
 	}
-	text, list := "", (*jsonlines.Entry)(nil)
+	text, list := "", (*texts.Member)(nil)
 	for i := range n.Members {
 		switch m := &n.Members[i]; m.Name {
 		case "matcher":
 			value, ok := m.Value.(string)
-			if !ok && (m.Kind != jsonlines.Scalar || m.Value != nil) {
+			if !ok && (m.Kind != texts.Scalar || m.Value != nil) {
 				p.drop(event, m.Line, `matcher must be a string such as "Bash|Edit", not %s`, m.Is())
 				return
 			}
@@ -230,16 +229,16 @@ func (p *parser) group(event Event, n *jsonlines.Node) {
 		case "description":
 		default:
 			p.mistake(m.Line, "%s is not known, so it has no effect; supported are matcher and hooks",
-				names.Shown(m.Name))
+				texts.Shown(m.Name))
 		}
 	}
-	if list == nil || list.Kind != jsonlines.Array {
+	if list == nil || list.Kind != texts.Array {
 		p.drop(event, n.Line, `the member hooks must be an array such as [{"type": "command", "command": "..."}]`)
 		return
 	}
 	match, err := newMatcher(text, event)
 	if err != nil {
-		p.drop(event, n.Line, "the matcher %s: %v", names.Shown(text), err)
+		p.drop(event, n.Line, "the matcher %s: %v", texts.Shown(text), err)
 		return
 	}
 	if hint := match.suspicious(); hint != "" {
@@ -251,8 +250,8 @@ func (p *parser) group(event Event, n *jsonlines.Node) {
 }
 
 // hook reads one hook.
-func (p *parser) hook(h Hook, n *jsonlines.Node) {
-	if n.Kind != jsonlines.Object {
+func (p *parser) hook(h Hook, n *texts.JSON) {
+	if n.Kind != texts.Object {
 		p.drop(h.Event, n.Line, `a hook must be an object such as {"type": "command", "command": "..."}, not %s`,
 			n.Is())
 		return
@@ -272,7 +271,7 @@ func (p *parser) hook(h Hook, n *jsonlines.Node) {
 				what = m.Is()
 			}
 			p.drop(h.Event, n.Line, "hooks of the type %s are not supported, only those of the type command",
-				names.Shown(what))
+				texts.Shown(what))
 			return
 		}
 	}
@@ -295,7 +294,7 @@ func (p *parser) hook(h Hook, n *jsonlines.Node) {
 }
 
 // field reads a member of a hook. It reports whether the hook can be used.
-func (p *parser) field(h *Hook, m *jsonlines.Entry) bool {
+func (p *parser) field(h *Hook, m *texts.Member) bool {
 	ok := true
 	switch m.Name {
 	case "command":
@@ -336,7 +335,7 @@ func (p *parser) field(h *Hook, m *jsonlines.Entry) bool {
 		p.mistake(m.Line, "once is not supported; the hook runs each time")
 	case "type", "statusMessage", "description", "name", "id":
 	default:
-		p.mistake(m.Line, "%s is not known, so it has no effect; supported are type, command, args, timeout, async, if and onFailure", names.Shown(m.Name))
+		p.mistake(m.Line, "%s is not known, so it has no effect; supported are type, command, args, timeout, async, if and onFailure", texts.Shown(m.Name))
 	}
 	if !ok {
 		p.drop(h.Event, m.Line, "%s must not be %s", m.Name, m.Is())
@@ -345,7 +344,7 @@ func (p *parser) field(h *Hook, m *jsonlines.Entry) bool {
 }
 
 // timeout reads the seconds that a hook may take.
-func (p *parser) timeout(h *Hook, m *jsonlines.Entry) bool {
+func (p *parser) timeout(h *Hook, m *texts.Member) bool {
 	number, _ := m.Value.(json.Number)
 	seconds, err := number.Float64()
 	if err != nil || seconds <= 0 {
@@ -365,7 +364,7 @@ func (p *parser) timeout(h *Hook, m *jsonlines.Entry) bool {
 }
 
 // args reads the arguments of a program.
-func (p *parser) args(h *Hook, m *jsonlines.Entry) bool {
+func (p *parser) args(h *Hook, m *texts.Member) bool {
 	h.Args = []string{}
 	for i := range m.Items {
 		text, ok := m.Items[i].Value.(string)
@@ -375,7 +374,7 @@ func (p *parser) args(h *Hook, m *jsonlines.Entry) bool {
 		}
 		h.Args = append(h.Args, text)
 	}
-	if m.Kind != jsonlines.Array {
+	if m.Kind != texts.Array {
 		p.drop(h.Event, m.Line, `args must be an array of strings such as ["-v"], not %s`, m.Is())
 		return false
 	}

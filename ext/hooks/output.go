@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -99,7 +99,7 @@ func read(event Event, stdout string, strict bool) (answer, error) {
 		return answer{}, fmt.Errorf("it printed JSON of another form: %w", err)
 	}
 	if name := p.Specific.HookEventName; name != "" && name != string(event) {
-		return answer{}, fmt.Errorf("it printed hookSpecificOutput for %s instead of %s", names.Shown(name), event)
+		return answer{}, fmt.Errorf("it printed hookSpecificOutput for %s instead of %s", texts.Shown(name), event)
 	}
 	return p.answer(event)
 }
@@ -140,7 +140,7 @@ func (p *printed) answer(event Event) (a answer, err error) {
 		a.stance = Allows
 	case p.Decision == "approve", p.Decision == "":
 	default:
-		return a, fmt.Errorf(`it printed the decision %s; a decision is "block"`, names.Shown(p.Decision))
+		return a, fmt.Errorf(`it printed the decision %s; a decision is "block"`, texts.Shown(p.Decision))
 	}
 	switch event {
 	case PreToolUse:
@@ -180,7 +180,7 @@ func (s *specific) permission(a *answer) error {
 		a.stance, a.unsupported = max(a.stance, Asks), append(a.unsupported, "the decision defer, which counts as ask")
 	default:
 		return fmt.Errorf("it printed the permissionDecision %s; a decision is allow, deny or ask",
-			names.Shown(s.PermissionDecision))
+			texts.Shown(s.PermissionDecision))
 	}
 	a.reason = cmp.Or(clean(s.PermissionDecisionReason), a.reason)
 	a.updated = s.UpdatedInput
@@ -196,7 +196,7 @@ func (s *specific) request(a *answer) error {
 	case "deny":
 		a.stance, a.stop = Denies, s.Decision.Interrupt
 	default:
-		return fmt.Errorf("it printed the behavior %s; a behavior is allow or deny", names.Shown(s.Decision.Behavior))
+		return fmt.Errorf("it printed the behavior %s; a behavior is allow or deny", texts.Shown(s.Decision.Behavior))
 	}
 	a.reason = cmp.Or(clean(s.Decision.Message), a.reason)
 	a.updated = s.Decision.UpdatedInput

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
@@ -261,7 +261,7 @@ func nearest(name string, known []string) (near []string) {
 	const far = 3
 	best := far
 	for _, candidate := range known {
-		d := names.Distance([]rune(names.Folded(name)), []rune(names.Folded(candidate)))
+		d := texts.Distance([]rune(texts.Folded(name)), []rune(texts.Folded(candidate)))
 		if strings.HasPrefix(candidate, name) {
 			d = 1
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/fault"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool/coding"
@@ -20,7 +20,7 @@ func ReadImage(name string) (llm.Media, error) {
 	if err != nil {
 		return llm.Media{}, fault.Errorf(attractor.ErrConfig, "cannot read the image: %w", err)
 	}
-	return imageOf(names.Shown(name), filepath.Base(name), data)
+	return imageOf(texts.Shown(name), filepath.Base(name), data)
 }
 
 // DecodeImage returns an image that a client has sent in Base64. Its media type has to be that of

@@ -11,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile/profiles"
@@ -122,11 +122,11 @@ func find(key string) (*Setting, error) {
 		keys = append(keys, all[i].Key)
 	}
 	for name, instead := range onlyFlags() {
-		if names.Folded(name) == names.Folded(key) {
-			return nil, fmt.Errorf("%s cannot be set here: %s", names.Shown(key), instead)
+		if texts.Folded(name) == texts.Folded(key) {
+			return nil, fmt.Errorf("%s cannot be set here: %s", texts.Shown(key), instead)
 		}
 	}
-	if near := names.Near(key, keys); len(near) > 0 {
+	if near := texts.Near(key, keys); len(near) > 0 {
 		return nil, fmt.Errorf("there is no setting %s; do you mean %s?", shownKey(key), strings.Join(near, " or "))
 	}
 	return nil, fmt.Errorf("there is no setting %s; attractor config lists all", shownKey(key))
@@ -137,5 +137,5 @@ func shownKey(key string) string {
 	if len(key) > 80 {
 		key = key[:80] + "..."
 	}
-	return names.Shown(key)
+	return texts.Shown(key)
 }

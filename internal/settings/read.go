@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/attractor-go/attractor/internal/jsonlines"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
+
 	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
@@ -71,17 +71,17 @@ func Users(getenv func(string) string) ([]Value, error) {
 func parse(name string, data []byte, place Place, home string) (values []Value, mistakes []error) {
 	wrong := func(line int, err error) {
 		if len(mistakes) < maxMistakes {
-			mistakes = append(mistakes, fmt.Errorf("%s, line %d: %w", names.Shown(name), line, err))
+			mistakes = append(mistakes, fmt.Errorf("%s, line %d: %w", texts.Shown(name), line, err))
 		}
 	}
 	if len(data) > maxSettingsFile {
-		return nil, []error{fmt.Errorf("%s has more than %d MiB", names.Shown(name), maxSettingsFile>>20)}
+		return nil, []error{fmt.Errorf("%s has more than %d MiB", texts.Shown(name), maxSettingsFile>>20)}
 	}
-	root, err := jsonlines.Read(data)
+	root, err := texts.ReadJSON(data)
 	if err != nil {
-		return nil, []error{fmt.Errorf("%s, %w", names.Shown(name), err)}
+		return nil, []error{fmt.Errorf("%s, %w", texts.Shown(name), err)}
 	}
-	if root.Kind != jsonlines.Object {
+	if root.Kind != texts.Object {
 		wrong(root.Line, fmt.Errorf(`it must be an object, such as {"model": "claude-sonnet-5-5"}, not %s`, root.Is()))
 		return nil, mistakes
 	}
@@ -99,7 +99,7 @@ func parse(name string, data []byte, place Place, home string) (values []Value, 
 		default:
 			seen[m.Name] = true
 			v := Value{Key: s.Key, Origin: Origin{place, name, m.Line}}
-			if v.Text, err = s.fromNode(&m.Node); err == nil && place == PlaceUser {
+			if v.Text, err = s.fromNode(&m.JSON); err == nil && place == PlaceUser {
 				err = s.resolve(v.Text, filepath.Dir(name), home)
 			}
 			if err == nil {
@@ -114,10 +114,10 @@ func parse(name string, data []byte, place Place, home string) (values []Value, 
 }
 
 // fromNode returns a value of a file as texts.
-func (s *Setting) fromNode(n *jsonlines.Node) (list []string, err error) {
+func (s *Setting) fromNode(n *texts.JSON) (list []string, err error) {
 	wanted := fmt.Errorf("must be %s, not %s", s.Kind, n.Is())
 	if s.Kind == KindList || s.Kind == KindFiles {
-		if n.Kind != jsonlines.Array {
+		if n.Kind != texts.Array {
 			return nil, wanted
 		}
 		if len(n.Items) > maxItems {
@@ -125,7 +125,7 @@ func (s *Setting) fromNode(n *jsonlines.Node) (list []string, err error) {
 		}
 		for i := range n.Items {
 			text, ok := n.Items[i].Value.(string)
-			if !ok || n.Items[i].Kind != jsonlines.Scalar {
+			if !ok || n.Items[i].Kind != texts.Scalar {
 				return nil, fmt.Errorf("must be %s, but on line %d is %s", s.Kind, n.Items[i].Line, n.Items[i].Is())
 			}
 			list = append(list, text)
@@ -313,7 +313,7 @@ func StrayVariables(environ []string) (lines []string) {
 		}
 		if instead := onlyFlags()[strings.ToLower(strings.TrimPrefix(name, "ATTRACTOR_"))]; instead != "" {
 			lines = append(lines, fmt.Sprintf("the variable %s chooses nothing: %s", name, instead))
-		} else if near := names.Near(name, known); len(near) > 0 {
+		} else if near := texts.Near(name, known); len(near) > 0 {
 			lines = append(lines, fmt.Sprintf("the variable %s chooses nothing; do you mean %s?", name,
 				strings.Join(near, " or ")))
 		}

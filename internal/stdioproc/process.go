@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/lastline"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 const (
@@ -45,9 +45,9 @@ func (e *ExitError) Error() string {
 
 // Process is the process of a server.
 type Process struct {
-	Out    *bufio.Reader   // its standard output, until it ends or Close is called
-	Said   lastline.Buffer // the end of what it prints on standard error
-	Closed chan struct{}   // closed by Close
+	Out    *bufio.Reader // its standard output, until it ends or Close is called
+	Said   texts.Tail    // the end of what it prints on standard error
+	Closed chan struct{} // closed by Close
 
 	process env.Process
 	pipe    *io.PipeReader
@@ -68,7 +68,7 @@ func Start(ctx context.Context, e env.Environment, cmd env.Command) (*Process, e
 	cmd.Stdin = true
 	cmd.Output = func(stream int, b []byte) {
 		if stream == env.Stderr {
-			p.Said.Add(b)
+			_, _ = p.Said.Write(b) // it does not fail
 			return
 		}
 		_, _ = w.Write(b) // blocks until it is read; fails only after Close

@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
@@ -91,7 +91,7 @@ func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (t
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return tool.Result{}, fmt.Errorf(
-			"%s does not exist; give an existing file or directory as dir_path, or leave it out to search the working directory", names.Shown(args.DirPath))
+			"%s does not exist; give an existing file or directory as dir_path, or leave it out to search the working directory", texts.Shown(args.DirPath))
 	case err != nil:
 		return tool.Result{}, err
 	}
@@ -169,7 +169,7 @@ func (m *matches) add(f search.FileMatches) {
 	}
 	m.left -= len(at)
 	m.shown += len(at)
-	fmt.Fprintf(&m.text, "File: %s\n", names.Shown(f.Path))
+	fmt.Fprintf(&m.text, "File: %s\n", texts.Shown(f.Path))
 	last := 0
 	for i, l := range f.Lines {
 		mark := m.mark(f.Lines, at, i)
@@ -192,7 +192,7 @@ func (m *matches) name(name string) {
 	}
 	m.left--
 	m.shown++
-	m.text.WriteString(names.Shown(name) + "\n")
+	m.text.WriteString(texts.Shown(name) + "\n")
 }
 
 // mark returns what follows a line's number: a colon for a match, a dash for a line near one, or

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/patch"
 	"github.com/attractor-go/attractor/tool"
@@ -64,7 +64,7 @@ func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, e
 			nil
 	})
 	if err != nil {
-		text := "Error: " + names.Error(err)
+		text := "Error: " + texts.Error(err)
 		if errors.Is(err, env.ErrLost) {
 			text += ". Whether the files are as they were is unknown: look at them before you send the patch again. The next call tries to connect again."
 		}
@@ -108,9 +108,9 @@ func patchFor(ctx context.Context, call *tool.Call, text string, named func(stri
 	useOneName(call.Env, ops)
 	if _, dir := patch.Unwrap(text); dir != "" {
 		if info, err := call.Env.Stat(ctx, dir); err != nil {
-			return nil, tool.Result{}, fmt.Errorf("cd %s: %w", names.Shown(dir), err)
+			return nil, tool.Result{}, fmt.Errorf("cd %s: %w", texts.Shown(dir), err)
 		} else if !info.IsDir() {
-			return nil, tool.Result{}, fmt.Errorf("cd %s: it is not a directory", names.Shown(dir))
+			return nil, tool.Result{}, fmt.Errorf("cd %s: it is not a directory", texts.Shown(dir))
 		}
 	}
 	unlock, err := env.Lock(ctx, call.Env, patchedPaths(ops)...)

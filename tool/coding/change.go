@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -79,12 +79,12 @@ func lostBy(ctx context.Context, e env.Environment, name string) string {
 	if lost == nil {
 		return ""
 	}
-	return fmt.Sprintf("[%s: %s]\n", names.Shown(name), strings.Join(lost, "; "))
+	return fmt.Sprintf("[%s: %s]\n", texts.Shown(name), strings.Join(lost, "; "))
 }
 
 // errBusy returns the error for a file that others keep changing.
 func errBusy(name string) error {
-	return fmt.Errorf("%s keeps being changed by somebody else; nothing was changed. Find out what writes it, then try again", names.Shown(name))
+	return fmt.Errorf("%s keeps being changed by somebody else; nothing was changed. Find out what writes it, then try again", texts.Shown(name))
 }
 
 // mayWrite returns an error if a file must not be written in place of a content: it needs an
@@ -105,7 +105,7 @@ func mayWrite(ctx context.Context, call *tool.Call, name string, was content) er
 // mayChange returns an error if changing the file needs an approval that the call lacks.
 func mayChange(ctx context.Context, call *tool.Call, name string) error {
 	if why := call.NeedsApproval(ctx, name); why != "" {
-		return fmt.Errorf("%s was not changed, because that needs a person's approval: %s. Say what you want to change and why, or do without", names.Shown(name), why)
+		return fmt.Errorf("%s was not changed, because that needs a person's approval: %s. Say what you want to change and why, or do without", texts.Shown(name), why)
 	}
 	return nil
 }

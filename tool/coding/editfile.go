@@ -9,9 +9,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/attractor-go/attractor/internal/texts"
+
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/fuzzy"
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/textfile"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -93,21 +94,21 @@ func (e edit) withoutMark(text string) edit {
 // edited returns a file's content after an edit, and a description of the edit.
 func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edited, err error) {
 	if isUTF16([]byte(content[:min(len(content), 2)])) {
-		return nil, made, fmt.Errorf("%s %s", names.Shown(name), textfile.RefusalUTF16(name))
+		return nil, made, fmt.Errorf("%s %s", texts.Shown(name), textfile.RefusalUTF16(name))
 	}
 	m := e.match(content)
 	switch {
 	case len(m.places) == 0:
-		return nil, made, fmt.Errorf("old_string was not found in %s; nothing was changed.%s", names.Shown(name),
+		return nil, made, fmt.Errorf("old_string was not found in %s; nothing was changed.%s", texts.Shown(name),
 			d.explainNoMatch(content, e))
 	case len(m.places) > 1 && !e.all:
-		return nil, made, d.notUnique(names.Shown(name), content, m)
+		return nil, made, d.notUnique(texts.Shown(name), content, m)
 	}
 	if err := refuseForeign(name, content, m.places); err != nil {
 		return nil, made, err
 	}
 	edited, placed := e.apply(content, m.places)
-	made = Edited{Name: names.Shown(name), Count: len(placed), Lines: lineNumbers(edited, placed),
+	made = Edited{Name: texts.Shown(name), Count: len(placed), Lines: lineNumbers(edited, placed),
 		Beside: m.how + m.note}
 	if len(placed) == 1 {
 		made.Snippet = d.snippet(edited, placed[0])
@@ -125,10 +126,10 @@ func refuseForeign(name, content string, places []place) error {
 		if textfile.MayBeInside(content, p.start) {
 			return fmt.Errorf("%s is not UTF-8, and old_string may begin in the middle of a character of its encoding; nothing was changed. "+
 				"Begin old_string at another place, such as at the beginning of the line or after a space",
-				names.Shown(name))
+				texts.Shown(name))
 		}
 		if char := textfile.ForeignIn(p.text, content[p.start:p.end]); char != "" {
-			return fmt.Errorf("%s %s", names.Shown(name), textfile.Refusal(name, char))
+			return fmt.Errorf("%s %s", texts.Shown(name), textfile.Refusal(name, char))
 		}
 	}
 	return nil
@@ -167,7 +168,7 @@ func (d Dialect) readWhole(ctx context.Context, e env.Environment, name string) 
 	defer func() { err = errors.Join(err, f.Close()) }()
 	content, err = readWhole(ctx, e, name, f)
 	if errors.Is(err, errTooLarge) {
-		err = fmt.Errorf("%s is %w; change it with %s, for example with sed", names.Shown(name), err, d.word("shell"))
+		err = fmt.Errorf("%s is %w; change it with %s, for example with sed", texts.Shown(name), err, d.word("shell"))
 	}
 	return content, err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/patch"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -190,9 +190,9 @@ func diffLabel(e env.Environment, side, name string, c content) string {
 		name = below
 	}
 	if path.IsAbs(name) {
-		return names.Shown(path.Clean(name))
+		return texts.Shown(path.Clean(name))
 	}
-	return names.Shown(side + path.Clean(name))
+	return texts.Shown(side + path.Clean(name))
 }
 
 // cutLines returns the lines that fit into room bytes, and whether any are left out.

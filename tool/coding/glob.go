@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
@@ -50,13 +50,13 @@ func (d Dialect) glob(ctx context.Context, call *tool.Call, args globArgs) (tool
 	if err != nil {
 		if info, statErr := call.Env.Stat(ctx, args.Path); args.Path != "" && statErr == nil && !info.IsDir() {
 			return tool.Result{}, fmt.Errorf("%s is a file; %s has to be a directory, such as the one that contains it",
-				names.Shown(args.Path), d.word("glob.path"))
+				texts.Shown(args.Path), d.word("glob.path"))
 		}
 		return tool.Result{}, d.explainPath(ctx, call.Env, args.Path, err)
 	}
 	text := ListFiles(found) + alikeFiles(args.Pattern, found)
 	if len(found.Files) == 0 {
-		text = fmt.Sprintf("No files match %s.%s\n", names.Shown(args.Pattern),
+		text = fmt.Sprintf("No files match %s.%s\n", texts.Shown(args.Pattern),
 			d.whatInstead(ctx, call.Env, args)) + text
 	}
 	result := tool.Text(text)
@@ -69,7 +69,7 @@ func (d Dialect) glob(ctx context.Context, call *tool.Call, args globArgs) (tool
 func ListFiles(found search.Listing) string {
 	var b strings.Builder
 	for _, f := range found.Files[:min(len(found.Files), MaxResults)] {
-		b.WriteString(names.Shown(f.Path) + "\n")
+		b.WriteString(texts.Shown(f.Path) + "\n")
 	}
 	if more := len(found.Files) - MaxResults; more > 0 {
 		fmt.Fprintf(&b, "[%d more files match]\n", more)
@@ -83,13 +83,13 @@ const maxAlike = 10
 
 // alikeFiles returns the line of a result about files that match a pattern only to the eye, or "".
 func alikeFiles(pattern string, found search.Listing) string {
-	if !names.HasLook(pattern) || strings.ContainsAny(pattern, `[{\`) {
+	if !texts.HasLook(pattern) || strings.ContainsAny(pattern, `[{\`) {
 		return ""
 	}
 	var list []string
 	for _, f := range found.Files {
 		for text := range strings.FieldsFuncSeq(pattern, func(r rune) bool { return strings.ContainsRune("*?/", r) }) {
-			if names.HasLook(text) && !strings.Contains(f.Path, text) && len(list) < maxAlike {
+			if texts.HasLook(text) && !strings.Contains(f.Path, text) && len(list) < maxAlike {
 				list = append(list, fmt.Sprintf("%+q", f.Path))
 				break
 			}
@@ -106,7 +106,7 @@ func (d Dialect) noDirectory(args globArgs) error {
 	if args.Path == "" {
 		return fmt.Errorf("the directory at the beginning of the pattern %q does not exist; begin it with one that does, or with **/", args.Pattern)
 	}
-	return fmt.Errorf("the directory %s does not exist; give an existing one as %s, or leave it out to look in the working directory", names.Shown(args.Path), d.word("glob.path"))
+	return fmt.Errorf("the directory %s does not exist; give an existing one as %s, or leave it out to look in the working directory", texts.Shown(args.Path), d.word("glob.path"))
 }
 
 // whatInstead returns advice for a pattern that matched nothing, beginning with a space.
@@ -127,15 +127,15 @@ func (d Dialect) whatInstead(ctx context.Context, e env.Environment, args globAr
 		return " Files in .git directories are not listed."
 	case meta == len(args.Pattern) && noFile == nil && info.IsDir():
 		return fmt.Sprintf(" It is a directory; to find the files in it, use %s.",
-			names.Shown(strings.TrimSuffix(args.Pattern, "/")+"/**"))
+			texts.Shown(strings.TrimSuffix(args.Pattern, "/")+"/**"))
 	case meta == len(args.Pattern) && noFile == nil:
 		return " There is such a file, but .gitignore excludes it."
 	case dir != "" && noDir != nil:
-		return fmt.Sprintf(" There is no directory %s.", names.Shown(path.Join(from, dir)))
+		return fmt.Sprintf(" There is no directory %s.", texts.Shown(path.Join(from, dir)))
 	case strings.Contains(args.Pattern, "**"):
 		return ""
 	case dir == "":
-		return fmt.Sprintf(" To look in all directories below, use %s.", names.Shown("**/"+args.Pattern))
+		return fmt.Sprintf(" To look in all directories below, use %s.", texts.Shown("**/"+args.Pattern))
 	}
-	return fmt.Sprintf(" To look in all directories below, use %s; what .gitignore excludes is left out, unless its directory is given as %s.", names.Shown(dir+"**/"+args.Pattern[len(dir):]), d.word("glob.path"))
+	return fmt.Sprintf(" To look in all directories below, use %s; what .gitignore excludes is left out, unless its directory is given as %s.", texts.Shown(dir+"**/"+args.Pattern[len(dir):]), d.word("glob.path"))
 }

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
@@ -87,7 +87,7 @@ func (d Dialect) grep(ctx context.Context, call *tool.Call, args grepArgs) (tool
 	case errors.Is(err, fs.ErrNotExist):
 		return tool.Result{}, fmt.Errorf(
 			"%s does not exist; give an existing file or directory, or leave path out to search the working directory",
-			names.Shown(args.Path))
+			texts.Shown(args.Path))
 	case err != nil:
 		return tool.Result{}, d.explainPath(ctx, call.Env, args.Path, err)
 	}
@@ -135,9 +135,9 @@ func renderGrep(found search.Result, q search.Query) string {
 		total += f.Count
 		switch q.Mode {
 		case search.Files:
-			fmt.Fprintln(&b, names.Shown(f.Path))
+			fmt.Fprintln(&b, texts.Shown(f.Path))
 		case search.Counts:
-			fmt.Fprintf(&b, "%s:%d\n", names.Shown(f.Path), f.Count)
+			fmt.Fprintf(&b, "%s:%d\n", texts.Shown(f.Path), f.Count)
 		default:
 			if i > 0 && q.Before > 0 {
 				b.WriteString("--\n")
@@ -172,7 +172,7 @@ func whyNothing(found search.Result, q search.Query) string {
 
 // renderLines writes a file's lines. If separate is set, -- stands where lines are left out.
 func renderLines(b *strings.Builder, f search.FileMatches, separate bool) {
-	name := names.Shown(f.Path)
+	name := texts.Shown(f.Path)
 	for i, l := range f.Lines {
 		if separate && i > 0 && l.Number > f.Lines[i-1].Number+1 {
 			b.WriteString("--\n")

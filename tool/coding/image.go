@@ -9,8 +9,8 @@ import (
 	"io"
 	"path"
 
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/picture"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -52,11 +52,11 @@ func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (r
 	const longest = 12 // the longest start that picture.Type needs
 	start, err := r.Peek(longest)
 	if err != nil && !isEOF(err) {
-		return result, fmt.Errorf("reading %s: %w", names.Shown(name), err)
+		return result, fmt.Errorf("reading %s: %w", texts.Shown(name), err)
 	}
 	if picture.Type(start) == "" {
 		return result, fmt.Errorf("%s is %w; read other files as text, or convert them to an image first",
-			names.Shown(name), ErrNoImage)
+			texts.Shown(name), ErrNoImage)
 	}
 	if result, err = d.readImage(r, name); err == nil {
 		result.Seen = whole.seen(ctx, call.Env, name)
@@ -67,13 +67,13 @@ func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (r
 func (d Dialect) readImage(r io.Reader, name string) (tool.Result, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxImage+1))
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("reading %s: %w", names.Shown(name), err)
+		return tool.Result{}, fmt.Errorf("reading %s: %w", texts.Shown(name), err)
 	}
 	image, err := Image(path.Base(name), data)
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("the image %s is %w; make a smaller copy with %s, and read that",
-			names.Shown(name), err, d.word("shell"))
+			texts.Shown(name), err, d.word("shell"))
 	}
-	return tool.Result{Content: llm.Parts{llm.Text{Text: fmt.Sprintf("%s (%s, %s)", names.Shown(name), image.MIME,
+	return tool.Result{Content: llm.Parts{llm.Text{Text: fmt.Sprintf("%s (%s, %s)", texts.Shown(name), image.MIME,
 		count(len(data), "byte"))}, image}}, nil
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -92,7 +92,7 @@ func (d Dialect) explainReadDir(ctx context.Context, e env.Environment, dir stri
 		return d.explainMissing(ctx, e, dir)
 	}
 	if info, statErr := e.Stat(ctx, dir); statErr == nil && !info.IsDir() {
-		return fmt.Errorf("%s is a file, not a directory; read it with %s", names.Shown(dir), d.word("read_file"))
+		return fmt.Errorf("%s is a file, not a directory; read it with %s", texts.Shown(dir), d.word("read_file"))
 	}
 	return d.explainPath(ctx, e, dir, err)
 }
@@ -125,7 +125,7 @@ func (l *dirLister) list(ctx context.Context, dir string, infos []env.Info, dept
 		sub := strings.TrimSuffix(dir, "/") + "/" + info.Name
 		below, err := l.env.ReadDir(ctx, sub)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have been removed since it was listed
-			l.unreadable = append(l.unreadable, fmt.Sprintf("%s: %s", names.Shown(sub), names.Error(err)))
+			l.unreadable = append(l.unreadable, fmt.Sprintf("%s: %s", texts.Shown(sub), texts.Error(err)))
 		}
 		if err := l.list(ctx, sub, below, depth-1, indent+"  "); err != nil {
 			return err
@@ -143,7 +143,7 @@ func (l *dirLister) ignores(name string) bool {
 
 // entryText returns the line for an entry of a directory.
 func entryText(info env.Info) string {
-	name := names.Shown(info.Name)
+	name := texts.Shown(info.Name)
 	switch {
 	case info.IsDir():
 		return name + "/"

@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // maxSuggestions limits the similar names that an error suggests.
@@ -36,7 +36,7 @@ func (d Dialect) explainOpen(ctx context.Context, e env.Environment, name string
 		return d.explainMissing(ctx, e, name)
 	}
 	if info, statErr := e.Stat(ctx, name); statErr == nil && info.IsDir() {
-		return fmt.Errorf("%s is a directory, not a file; %s, and read one of its files", names.Shown(name),
+		return fmt.Errorf("%s is a directory, not a file; %s, and read one of its files", texts.Shown(name),
 			d.howToList())
 	}
 	return d.explainPath(ctx, e, name, err)
@@ -54,7 +54,7 @@ func (d Dialect) explainPath(ctx context.Context, e env.Environment, name string
 		for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
 			if info, statErr := e.Stat(ctx, dir); statErr == nil && !info.IsDir() {
 				return fmt.Errorf("%s cannot be there, because %s is a file, not a directory; check the path",
-					names.Shown(name), names.Shown(dir))
+					texts.Shown(name), texts.Shown(dir))
 			}
 		}
 	}
@@ -67,14 +67,14 @@ func (d Dialect) explainMissing(ctx context.Context, e env.Environment, name str
 	near, err := similarNames(ctx, e, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s does not exist, and neither does its directory %s; %s", names.Shown(name),
-			names.Shown(path.Dir(name)), d.howToFind())
+		return fmt.Errorf("%s does not exist, and neither does its directory %s; %s", texts.Shown(name),
+			texts.Shown(path.Dir(name)), d.howToFind())
 	case err != nil:
-		return fmt.Errorf("%s does not exist; check the path, or %s", names.Shown(name), d.howToFind())
+		return fmt.Errorf("%s does not exist; check the path, or %s", texts.Shown(name), d.howToFind())
 	case len(near) == 0:
-		return fmt.Errorf("%s does not exist; %s", names.Shown(name), d.howToFind())
+		return fmt.Errorf("%s does not exist; %s", texts.Shown(name), d.howToFind())
 	}
-	return fmt.Errorf("%s does not exist; did you mean %s?", names.Shown(name), strings.Join(near, " or "))
+	return fmt.Errorf("%s does not exist; did you mean %s?", texts.Shown(name), strings.Join(near, " or "))
 }
 
 // similarNames returns the files in a missing file's directory with the most similar names, as
@@ -87,7 +87,7 @@ func similarNames(ctx context.Context, e env.Environment, name string) ([]string
 	}
 	near := nearNames(path.Base(name), infos)
 	for i, n := range near {
-		near[i] = names.Shown(path.Join(dir, n))
+		near[i] = texts.Shown(path.Join(dir, n))
 	}
 	return near, nil
 }
@@ -104,7 +104,7 @@ func nearNames(name string, infos []env.Info) []string {
 	var found []candidate
 	for _, info := range infos {
 		have := strings.ToLower(info.Name)
-		d := names.Distance(want, []rune(have))
+		d := texts.Distance(want, []rune(have))
 		if d <= 1+len(want)/4 || stem != "" && strings.TrimSuffix(have, path.Ext(have)) == stem {
 			found = append(found, candidate{info.Name, d})
 		}
@@ -125,9 +125,9 @@ func CheckDir(ctx context.Context, e env.Environment, dir, parameter string) err
 	info, err := e.Stat(ctx, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the directory %s does not exist; give an existing one as %s, or leave it out to run the command in the working directory", names.Shown(dir), parameter)
+		return fmt.Errorf("the directory %s does not exist; give an existing one as %s, or leave it out to run the command in the working directory", texts.Shown(dir), parameter)
 	case err == nil && !info.IsDir():
-		return fmt.Errorf("%s is a file; give a directory as %s, such as the one that contains it", names.Shown(dir),
+		return fmt.Errorf("%s is a file; give a directory as %s, such as the one that contains it", texts.Shown(dir),
 			parameter)
 	}
 	return nil // an environment may confine files to a directory and not commands

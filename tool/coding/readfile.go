@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/picture"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -86,10 +86,10 @@ func (d Dialect) readStarted(ctx context.Context, r *bufio.Reader, args readFile
 	case isUTF16(start):
 		return result, fmt.Errorf(
 			"%s is text in UTF-16, which this tool does not read; convert it with %s and `iconv -f UTF-16 -t UTF-8`",
-			names.Shown(args.FilePath), d.word("shell"))
+			texts.Shown(args.FilePath), d.word("shell"))
 	case bytes.IndexByte(start, 0) >= 0:
 		return result, fmt.Errorf(
-			"%s is a binary file and cannot be shown as text; look into it with %s and programs such as file, xxd or strings", names.Shown(args.FilePath), d.word("shell"))
+			"%s is a binary file and cannot be shown as text; look into it with %s and programs such as file, xxd or strings", texts.Shown(args.FilePath), d.word("shell"))
 	case len(start) == 0 && err != nil && isEOF(err):
 		return tool.Text("(the file is empty)"), nil
 	}
@@ -104,10 +104,10 @@ func (d Dialect) readText(ctx context.Context, r *bufio.Reader, args readFileArg
 	x, err := readLines(ctx, r, first, limit)
 	switch {
 	case err != nil:
-		return tool.Result{}, fmt.Errorf("reading %s: %w", names.Shown(args.FilePath), err)
+		return tool.Result{}, fmt.Errorf("reading %s: %w", texts.Shown(args.FilePath), err)
 	case len(x.lines) == 0:
 		return tool.Result{}, fmt.Errorf("%s %d is past the end of %s, which has %s; choose one from 1 to %d",
-			d.word("read_file.offset"), first, names.Shown(args.FilePath), count(x.total, "line"), x.total)
+			d.word("read_file.offset"), first, texts.Shown(args.FilePath), count(x.total, "line"), x.total)
 	}
 	text := d.number(x.lines, first)
 	next := first + len(x.lines)

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/picture"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
@@ -88,7 +88,7 @@ func (d Dialect) readManyFiles(ctx context.Context, call *tool.Call, args readMa
 	var seen []tool.Seen
 	for i, name := range m.names {
 		if i == maxManyFiles || b.Len() >= maxManyBytes {
-			m.note("%d more files were not read, from %s on: name fewer at once", len(m.names)-i, names.Shown(name))
+			m.note("%d more files were not read, from %s on: name fewer at once", len(m.names)-i, texts.Shown(name))
 			break
 		}
 		text, saw, err := m.dialect.numberedText(ctx, call.Env, name)
@@ -96,11 +96,11 @@ func (d Dialect) readManyFiles(ctx context.Context, call *tool.Call, args readMa
 			return tool.Result{}, cause
 		}
 		if err != nil {
-			m.note("%s: %s", names.Shown(name), names.Error(err))
+			m.note("%s: %s", texts.Shown(name), texts.Error(err))
 			continue
 		}
 		seen = append(seen, saw...)
-		fmt.Fprintf(&b, "--- %s ---\n%s", names.Shown(name), text)
+		fmt.Fprintf(&b, "--- %s ---\n%s", texts.Shown(name), text)
 	}
 	if b.Len() == 0 {
 		return tool.Result{}, fmt.Errorf("no file could be read.\n%s",
@@ -138,18 +138,18 @@ func (m *manyFiles) add(ctx context.Context, e env.Environment, name string) err
 	case err == nil:
 		pattern, dir = "**", name
 	case patternRoot(name) == name:
-		m.note("%s", names.Error(m.dialect.explainOpen(ctx, e, name, err)))
+		m.note("%s", texts.Error(m.dialect.explainOpen(ctx, e, name, err)))
 		return context.Cause(ctx)
 	}
 	found, err := search.Glob(ctx, e, pattern, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		m.note("%s: its directory does not exist", names.Shown(name))
+		m.note("%s: its directory does not exist", texts.Shown(name))
 		return nil
 	case err != nil:
 		return err
 	case len(found.Files) == 0:
-		m.note("%s: there are no such files", names.Shown(name))
+		m.note("%s: there are no such files", texts.Shown(name))
 	}
 	var paths []string
 	for _, f := range found.Files {

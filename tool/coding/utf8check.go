@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // utf8Check finds out whether a content is UTF-8 while it is read.
@@ -34,7 +34,7 @@ func (d Dialect) notUTF8(name string) string {
 	return fmt.Sprintf(
 		"[%s is not UTF-8: its other bytes are shown as \uFFFD. Only ASCII text can be put into it; for other text, convert it with "+
 			"%s and `iconv` first.]",
-		names.Shown(name),
+		texts.Shown(name),
 		d.word("shell"),
 	)
 }

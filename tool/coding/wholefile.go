@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // maxWholeBytes is the largest file that edits and patches change, because they hold it in memory.
@@ -31,7 +31,7 @@ func readWhole(ctx context.Context, e env.Environment, name string, f io.Reader)
 	n, err := io.Copy(&b, io.LimitReader(f, maxWholeBytes+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("reading %s: %w", names.Shown(name), err)
+		return "", fmt.Errorf("reading %s: %w", texts.Shown(name), err)
 	case n > maxWholeBytes:
 		return "", errTooLarge
 	}

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/attractor-go/attractor/internal/texts"
+
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/internal/picture"
 	"github.com/attractor-go/attractor/internal/textfile"
 	"github.com/attractor-go/attractor/llm"
@@ -55,7 +56,7 @@ func (d Dialect) writeFile(ctx context.Context, call *tool.Call, args writeFileA
 		tell = Wrote.String
 	}
 	say(&result, tell(Wrote{
-		Name: names.Shown(w.name), Bytes: len(w.data), Replaced: w.was.hash != env.NoFile, Before: w.size, Kept: w.kept,
+		Name: texts.Shown(w.name), Bytes: len(w.data), Replaced: w.was.hash != env.NoFile, Before: w.size, Kept: w.kept,
 		Changed: w.changed,
 	}))
 	return result, nil
@@ -85,7 +86,7 @@ func (w *fileWrite) decide(ctx context.Context) (decision, error) {
 	case err != nil:
 		return decision{}, err
 	case old.IsDir():
-		return decision{}, fmt.Errorf("%s is a directory; give the path of a file in it", names.Shown(w.name))
+		return decision{}, fmt.Errorf("%s is a directory; give the path of a file in it", texts.Shown(w.name))
 	}
 	w.size = old.Size
 	seen, known, remembers := w.seen(ctx)
@@ -104,7 +105,7 @@ func (w *fileWrite) decide(ctx context.Context) (decision, error) {
 	return decision{}, fmt.Errorf(
 		"%s has changed since this session read or wrote it last: somebody else, or a command, has written it. "+
 			"Nothing was written. Read it again, then write it with those changes included, or edit it",
-		names.Shown(w.name))
+		texts.Shown(w.name))
 }
 
 // replaces reads the content that is replaced, and gives the new one its form. It returns an error
@@ -120,9 +121,9 @@ func (w *fileWrite) replaces(ctx context.Context, size int64) error {
 	case picture.Type([]byte(text[:min(len(text), binaryPeek)])) != "":
 		return nil
 	case form.Encoding == textfile.UTF16:
-		return fmt.Errorf("%s %s", names.Shown(w.name), textfile.RefusalUTF16(w.name))
+		return fmt.Errorf("%s %s", texts.Shown(w.name), textfile.RefusalUTF16(w.name))
 	case form.Encoding == textfile.Unknown && char != "":
-		return fmt.Errorf("%s %s", names.Shown(w.name), textfile.Refusal(w.name, char))
+		return fmt.Errorf("%s %s", texts.Shown(w.name), textfile.Refusal(w.name, char))
 	}
 	fresh, kept, changed := form.Keep(w.given)
 	w.data, w.kept, w.changed = []byte(fresh), kept, changed
@@ -150,5 +151,5 @@ func (w *fileWrite) unseen() error {
 		advice = "It is too large to be read as a whole: edit it, or move it away first"
 	}
 	return fmt.Errorf("%s exists (%d bytes), and this session has not read it. Nothing was written. %s",
-		names.Shown(w.name), w.size, advice)
+		texts.Shown(w.name), w.size, advice)
 }

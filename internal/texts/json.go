@@ -1,4 +1,4 @@
-package jsonlines
+package texts
 
 import (
 	"bytes"
@@ -12,44 +12,44 @@ import (
 // maxNesting limits the objects and arrays inside each other. Files of configuration need few.
 const maxNesting = 32
 
-// Node holds a JSON value and the line on which it begins.
-type Node struct {
+// JSON holds a JSON value of a file and the line on which it begins.
+type JSON struct {
 	Value   any // of a scalar: a string, a json.Number, a bool or nil
 	Raw     json.RawMessage
 	Line    int
-	Members []Entry // of an object, in the order of the file
-	Items   []Node  // of an array
+	Members []Member // of an object, in the order of the file
+	Items   []JSON   // of an array
 	Kind    Kind
 }
 
-// Entry holds a member of an object. A name that is there twice gives two members.
-type Entry struct {
+// Member holds a member of an object. A name that is there twice gives two members.
+type Member struct {
 	Name string
 	Line int // of the name
-	Node
+	JSON
 }
 
-// Kind says what a Node is.
+// Kind says what a JSON value is.
 type Kind uint8
 
-// The kinds of nodes.
+// The kinds of JSON values.
 const (
 	Scalar Kind = iota
 	Object
 	Array
 )
 
-// reader reads JSON with the lines of its values.
-type reader struct {
+// jsonReader reads JSON with the lines of its values.
+type jsonReader struct {
 	data []byte
 	*json.Decoder
 	at, line int // an offset, and the line that it is on
 }
 
-// Read returns the value of a file that is one JSON value. An error names the line.
-func Read(data []byte) (Node, error) {
+// ReadJSON returns the value of a file that is one JSON value. An error names the line.
+func ReadJSON(data []byte) (JSON, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // which editors on Windows write
-	r := &reader{data: data, Decoder: json.NewDecoder(bytes.NewReader(data)), line: 1}
+	r := &jsonReader{data: data, Decoder: json.NewDecoder(bytes.NewReader(data)), line: 1}
 	r.UseNumber()
 	n, err := r.next(0)
 	if err == nil {
@@ -64,7 +64,7 @@ func Read(data []byte) (Node, error) {
 }
 
 // lineOf returns the line of an error.
-func (r *reader) lineOf(err error) int {
+func (r *jsonReader) lineOf(err error) int {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		return r.lineAt(int(syntax.Offset))
@@ -73,7 +73,7 @@ func (r *reader) lineOf(err error) int {
 }
 
 // lineAt returns the line of an offset.
-func (r *reader) lineAt(at int) int {
+func (r *jsonReader) lineAt(at int) int {
 	at = min(at, len(r.data))
 	if at < r.at {
 		return 1 + bytes.Count(r.data[:at], []byte("\n"))
@@ -98,14 +98,14 @@ func plainJSON(err error) error {
 }
 
 // next reads the next value.
-func (r *reader) next(depth int) (n Node, err error) {
+func (r *jsonReader) next(depth int) (n JSON, err error) {
 	before := r.InputOffset()
 	defer func() { n.Raw = bytes.TrimLeft(r.data[before:r.InputOffset()], " \t\r\n:,") }()
 	token, err := r.Token()
 	if err != nil {
-		return Node{}, err
+		return JSON{}, err
 	}
-	n = Node{Value: token, Line: r.lineAt(int(r.InputOffset()))}
+	n = JSON{Value: token, Line: r.lineAt(int(r.InputOffset()))}
 	delim, ok := token.(json.Delim)
 	if !ok {
 		return n, nil
@@ -119,7 +119,7 @@ func (r *reader) next(depth int) (n Node, err error) {
 		n.Kind = Object
 	}
 	for r.More() {
-		m := Entry{}
+		m := Member{}
 		if n.Kind == Object {
 			name, err := r.Token()
 			if err != nil {
@@ -128,13 +128,13 @@ func (r *reader) next(depth int) (n Node, err error) {
 			m.Name, _ = name.(string) // the decoder allows nothing else
 			m.Line = r.lineAt(int(r.InputOffset()))
 		}
-		if m.Node, err = r.next(depth + 1); err != nil {
+		if m.JSON, err = r.next(depth + 1); err != nil {
 			return n, err
 		}
 		if n.Kind == Object {
 			n.Members = append(n.Members, m)
 		} else {
-			n.Items = append(n.Items, m.Node)
+			n.Items = append(n.Items, m.JSON)
 		}
 	}
 	_, err = r.Token() // the end
@@ -142,7 +142,7 @@ func (r *reader) next(depth int) (n Node, err error) {
 }
 
 // Is returns what a value is, for a message such as "a string".
-func (n *Node) Is() string {
+func (n *JSON) Is() string {
 	switch value := n.Value.(type) {
 	case string:
 		return "a string"

@@ -1,4 +1,4 @@
-package names_test
+package texts_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 func TestI10_Shown(t *testing.T) {
@@ -28,7 +28,7 @@ func TestI10_Shown(t *testing.T) {
 		"line\u2028separator": `"line\u2028separator"`,
 		"tag\U000e0041":       `"tag\U000e0041"`,
 	} {
-		got := names.Shown(name)
+		got := texts.Shown(name)
 		if got != want {
 			t.Errorf("%q is shown as %s, want %s", name, got, want)
 		}
@@ -48,7 +48,7 @@ func TestU20_BlankNames(t *testing.T) {
 		"\uffa0.txt":         `"\uffa0.txt"`,
 		"한국어.txt":            "한국어.txt",
 	} {
-		got := names.Shown(name)
+		got := texts.Shown(name)
 		if back, err := strconv.Unquote(got); got != want || got != name && (err != nil || back != name) {
 			t.Errorf("%q is shown as %s, which means %q, %v; want %s", name, got, back, err, want)
 		}
@@ -57,11 +57,11 @@ func TestU20_BlankNames(t *testing.T) {
 
 func TestI10_ErrorsShowNames(t *testing.T) {
 	err := fmt.Errorf("searching: %w", &fs.PathError{Op: "open", Path: "a\nfake: line", Err: fs.ErrPermission})
-	if got, want := names.Error(err), `searching: open "a\nfake: line": permission denied`; got != want {
+	if got, want := texts.Error(err), `searching: open "a\nfake: line": permission denied`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for _, err := range []error{errors.New("plain\ntext"), &fs.PathError{Op: "open", Path: "plain", Err: fs.ErrExist}} {
-		if got := names.Error(err); got != err.Error() {
+		if got := texts.Error(err); got != err.Error() {
 			t.Error(got)
 		}
 	}

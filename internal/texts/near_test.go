@@ -1,10 +1,10 @@
-package names_test
+package texts_test
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 func TestR9_Near(t *testing.T) {
@@ -18,7 +18,7 @@ func TestR9_Near(t *testing.T) {
 		"bash":      nil,
 		"":          nil,
 	} {
-		if got := names.Near(name, tools); !slices.Equal(got, want) {
+		if got := texts.Near(name, tools); !slices.Equal(got, want) {
 			t.Errorf("%q is near %q, want %q", name, got, want)
 		}
 	}

@@ -1,12 +1,12 @@
-package names
+package texts
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Some returns some of the names that a project has chosen, on one line.
-func Some(all []string) string {
+// SomeNames returns some of the names that a project has chosen, on one line.
+func SomeNames(all []string) string {
 	var shown []string
 	for _, name := range all[:min(len(all), mostNames)] {
 		if len(name) > maxName {

@@ -1,10 +1,10 @@
-package jsonlines_test
+package texts_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/attractor-go/attractor/internal/jsonlines"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // An error names the line and says what is wrong. JSON that is not accepted is not called something
@@ -17,7 +17,7 @@ func TestN8_WhatIsWrongWithJSON(t *testing.T) {
 		"{}\n\n{}":                            "line 3: there is something after the end of the JSON value; remove it",
 		"{\n\"a\":" + strings.Repeat("[", 40): "line 2: there are more than 32 objects or arrays inside each other",
 	} {
-		if _, err := jsonlines.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) ||
+		if _, err := texts.ReadJSON([]byte(text)); err == nil || !strings.Contains(err.Error(), want) ||
 			strings.Count(err.Error(), "it is not JSON") != strings.Count(want, "it is not JSON") {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}

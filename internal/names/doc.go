@@ -1,2 +1,0 @@
-// Package names formats and compares names for models and people.
-package names
