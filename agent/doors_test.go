@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/agent/stepstream"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/tool"
@@ -217,11 +218,11 @@ func TestJ5_StepsOfCallsThatBeginInAnotherOrder(t *testing.T) {
 			named("a", "write", "a"), named("b", "write", "b"))
 		d.inOrder(t, "end b", "run a")
 		var steps []string
-		for ev := range agent.Steps(slices.Values(h.events)) {
+		for ev := range stepstream.Events(slices.Values(h.events)) {
 			switch e := ev.(type) {
-			case *agent.StepBegin:
+			case *stepstream.Begin:
 				steps = append(steps, fmt.Sprint(e.Step, e.CallID))
-			case *agent.StepComplete:
+			case *stepstream.Complete:
 				steps = append(steps, fmt.Sprint("end ", e.CallID))
 			}
 		}

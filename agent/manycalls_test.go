@@ -22,9 +22,9 @@ func TestU20_AnswerOfManyCalls(t *testing.T) {
 	defer cancel(nil)
 	var parts []llm.Part
 	for i := range many {
-		parts = append(parts, calls(fmt.Sprint("c", i), "print"))
+		parts = append(parts, llm.ToolCall{ID: fmt.Sprint("c", i), Name: "print", Args: "{}"})
 	}
-	h := open(t, setup{steps: []llmtest.Step{answers(parts...)}, tools: []tool.Tool{printTool(1)},
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Answer(parts...)}, tools: []tool.Tool{printTool(1)},
 		options: agent.Options{
 			OnEvent: func(ev agent.Event) {
 				if _, ended := ev.(*agent.ToolCallEnd); ended {

@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/agent/stepstream"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
@@ -149,7 +150,7 @@ func TestJ14_PlanEvent(t *testing.T) {
 		!strings.HasSuffix(string(data), tail) {
 		t.Errorf("%s, %v", data, err)
 	}
-	for step := range agent.Steps(slices.Values(h.events)) {
+	for step := range stepstream.Events(slices.Values(h.events)) {
 		if data, err := json.Marshal(step); err != nil || strings.Contains(string(data), `"PLAN"`) {
 			t.Errorf("a step %s, %v", data, err)
 		}

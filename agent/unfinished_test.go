@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/agent/stepstream"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/tool"
@@ -345,7 +346,7 @@ func TestI3_StepsOfACutOffAnswer(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{cutText("one, tw"), llmtest.Text("o")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	var told []string
-	for ev := range agent.Steps(func(yield func(agent.Event) bool) {
+	for ev := range stepstream.Events(func(yield func(agent.Event) bool) {
 		for _, ev := range h.events {
 			if !yield(ev) {
 				return
@@ -354,7 +355,7 @@ func TestI3_StepsOfACutOffAnswer(t *testing.T) {
 	}) {
 		told = append(told, fmt.Sprintf("%T %+v", ev, ev))
 	}
-	want := "*agent.StepText &{Kind:text Text:one, tw}|*agent.StepFinal &{Kind:final Text:one, two Reason:completed}"
+	want := "*stepstream.Text &{Kind:text Text:one, tw}|*stepstream.Final &{Kind:final Text:one, two Reason:completed}"
 	if got := strings.Join(told, "|"); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

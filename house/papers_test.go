@@ -28,7 +28,7 @@ func groups() []group {
 		{"extensions", []string{"mcp", "ext", "ext/hooks", "lsp"}},
 		{"back in time", []string{"checkpoint", "undo", "check", "sessions"}},
 		{"judgement", []string{"permit", "rules", "rules/shell", "trust", "secret", "secret/masked"}},
-		{"sessions", []string{"agent", "journal"}},
+		{"sessions", []string{"agent", "agent/stepstream", "journal"}},
 		{"model families", []string{"profile", "profile/anthropic", "profile/openai", "profile/gemini",
 			"profile/profiles", "instructions"}},
 		{"tools", []string{"tool", "tool/coding", "tool/webfetch", "patch"}},

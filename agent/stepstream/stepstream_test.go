@@ -1,4 +1,4 @@
-package agent_test
+package stepstream_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/agent/stepstream"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/tool"
@@ -23,21 +24,21 @@ import (
 func stepLines(t *testing.T, events []agent.Event) string {
 	t.Helper()
 	var b strings.Builder
-	for ev := range agent.Steps(slices.Values(events)) {
+	for ev := range stepstream.Events(slices.Values(events)) {
 		switch e := ev.(type) {
-		case *agent.StepReasoning:
+		case *stepstream.Reasoning:
 			fmt.Fprintf(&b, "%s %q\n", e.Kind, e.Text)
-		case *agent.StepText:
+		case *stepstream.Text:
 			fmt.Fprintf(&b, "%s %q\n", e.Kind, e.Text)
-		case *agent.StepBegin:
+		case *stepstream.Begin:
 			fmt.Fprintf(&b, "%s %d %s %s\n", e.Kind, e.Step, e.CallID, e.Name)
-		case *agent.StepCall:
+		case *stepstream.Call:
 			fmt.Fprintf(&b, "%s %s %s %s\n", e.Kind, e.CallID, e.Name, e.Args)
-		case *agent.StepResult:
+		case *stepstream.Result:
 			fmt.Fprintf(&b, "%s %s %s %q %t\n", e.Kind, e.CallID, e.Name, e.Result, e.IsError)
-		case *agent.StepComplete:
+		case *stepstream.Complete:
 			fmt.Fprintf(&b, "%s %d %s %s %dms\n", e.Kind, e.Step, e.CallID, e.Status, e.DurationMS)
-		case *agent.StepFinal:
+		case *stepstream.Final:
 			fmt.Fprintf(&b, "%s %q %s\n", e.Kind, e.Text, e.Reason)
 		default:
 			t.Errorf("an event of type %T", ev)
@@ -55,40 +56,6 @@ func called(n int, id, name, result string, ms int) string {
 func failed(n int, id, name, args, result string, ms int) string {
 	return fmt.Sprintf("step_start %d %s %s\ntool_call %s %s %s\ntool_result %s %s %q true\nstep_complete %d %s error %dms\n",
 		n, id, name, id, name, args, id, name, result, n, id, ms)
-}
-
-// slowTool returns a tool that returns its name after a given time.
-func slowTool(name string, after time.Duration, access tool.Access) tool.Tool {
-	return newTool(name, access, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
-		select {
-		case <-time.After(after):
-			return tool.Text(name + " ran"), nil
-		case <-ctx.Done():
-			return tool.Result{}, context.Cause(ctx)
-		}
-	})
-}
-
-// answers returns an answer of thoughts, texts and calls.
-func answers(parts ...llm.Part) llmtest.Step {
-	for i, part := range parts {
-		if c, ok := part.(llm.ToolCall); ok && c.ID == "" {
-			c.ID = fmt.Sprint("c", i)
-			parts[i] = c
-		}
-	}
-	return llmtest.Answer(parts...)
-}
-
-// The functions below return parts of answers.
-func saidText(text string) llm.Part { return llm.Text{Text: text} }
-func thought(text string) llm.Part  { return llm.Thinking{Text: text} }
-func calls(id, name string) llm.Part {
-	return llm.ToolCall{ID: id, Name: name, Args: "{}"}
-}
-
-func onFile(id, name, path string) llm.Part {
-	return llm.ToolCall{ID: id, Name: name, Args: fmt.Sprintf(`{"path":%q}`, path)}
 }
 
 // Steps yields the events of a plain loop.
@@ -203,15 +170,7 @@ func TestB_Steps(t *testing.T) {
 // runSteps runs a session and compares the lines of its step events with want. On has reactions to
 // events.
 func runSteps(t *testing.T, s setup, prompts int, on map[agent.Kind]func(*agent.Session), want string) {
-	var h *host
-	s.options.OnEvent = func(ev agent.Event) {
-		kind := ev.Head().Kind
-		if react := on[kind]; react != nil {
-			delete(on, kind)
-			react(h.Session)
-		}
-	}
-	h = open(t, s)
+	h := open(t, s, on)
 	for range prompts {
 		if _, err := h.Submit(t.Context(), "go"); err != nil {
 			t.Log(err) // the steps show the error
@@ -222,7 +181,7 @@ func runSteps(t *testing.T, s setup, prompts int, on map[agent.Kind]func(*agent.
 	}
 	got := stepLines(t, h.events)
 	if diff := gocmp.Diff(wildcards(want, got), got); diff != "" {
-		t.Errorf("-want +got:\n%s\nevents %s", diff, h.kinds())
+		t.Errorf("-want +got:\n%s", diff)
 	}
 	if late := stepLines(t, slices.Collect(h.Events(t.Context()))); late != got {
 		t.Errorf("from a cursor:\n%swant\n%s", late, got)
@@ -250,7 +209,7 @@ func TestB_StepsAreYieldedAtOnce(t *testing.T) {
 		&agent.ProcessingEnd{Reason: agent.ReasonCompleted}}
 	var at []int
 	read := 0
-	for range agent.Steps(func(yield func(agent.Event) bool) {
+	for range stepstream.Events(func(yield func(agent.Event) bool) {
 		for _, ev := range events {
 			if read++; !yield(ev) {
 				return
@@ -318,7 +277,7 @@ func TestB_StepsJSON(t *testing.T) {
 	events := []agent.Event{&agent.ToolCallStart{CallID: "a", Name: "look", Arguments: json.RawMessage(`{"path":"x"}`)},
 		&agent.ToolCallEnd{CallID: "a", Name: "look", Output: "no", IsError: true}, &agent.ProcessingEnd{Text: "ok",
 			Reason: agent.ReasonCompleted}}
-	data, err := json.Marshal(slices.Collect(agent.Steps(slices.Values(events))))
+	data, err := json.Marshal(slices.Collect(stepstream.Events(slices.Values(events))))
 	if err != nil {
 		t.Fatal(err)
 	}
