@@ -12,8 +12,10 @@ import (
 	"os"
 	"sync"
 
-	"github.com/attractor-go/attractor/env"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // dirBatch is a batch of a [Dir]. It holds the lock of the store, so that no collection removes
@@ -52,7 +54,7 @@ func (d *Dir) Begin(ctx context.Context) (Batch, error) {
 
 // lockShared takes the lock for a batch, and looks at the packs.
 func (d *Dir) lockShared(ctx context.Context) (heldFile, error) {
-	lock, err := hold(ctx, d.file(lockName), true, lockWait)
+	lock, err := hold(ctx, d.file(lockName), filelock.Shared, lockWait)
 	if err != nil {
 		return heldFile{}, fmt.Errorf("checkpoint: cannot lock the store: %w", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // Collected says what a collection has found and done.
@@ -50,7 +52,7 @@ func (d *Dir) makeRoom(ctx context.Context) error {
 		d.packed = c.Bytes
 		d.mu.Unlock()
 	}
-	return ignore(err, errBusy)
+	return ignore(err, filelock.ErrLocked)
 }
 
 // tight reports whether a batch may have too little room. If what is in use fills the store,
@@ -106,7 +108,7 @@ type collection struct {
 type mark struct{ pack, entry int }
 
 func (c *collection) run(ctx context.Context, wait time.Duration) (err error) {
-	lock, err := hold(ctx, c.dir.file(lockName), false, wait)
+	lock, err := hold(ctx, c.dir.file(lockName), filelock.Exclusive, wait)
 	if err != nil {
 		return err
 	}

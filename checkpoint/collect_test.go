@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // tree puts a directory with files of these contents, in a directory, and returns the root and all
@@ -139,7 +140,7 @@ func TestO3_CollectWaitsForBatches(t *testing.T) {
 		t.Fatal("the object is not there")
 	}
 	c := &collection{dir: d, goal: d.max}
-	if err := c.run(t.Context(), time.Millisecond); !errors.Is(err, errBusy) {
+	if err := c.run(t.Context(), time.Millisecond); !errors.Is(err, filelock.ErrLocked) {
 		t.Fatalf("a collection while a batch is open: %v", err)
 	}
 	commit(t, b, "now", objects[len(objects)-1])
@@ -404,7 +405,7 @@ func TestO3_CollectKeepsAPackThatIsStillLocked(t *testing.T) {
 	if err != nil || len(packs) != 1 {
 		t.Fatalf("the packs %q, %v", packs, err)
 	}
-	held, err := tryHold(packs[0], false)
+	held, err := tryHold(packs[0], filelock.Exclusive)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,40 +8,34 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
-// errBusy reports that somebody else holds a lock.
-var errBusy = errors.New("locked")
-
-const (
-	// lockWait limits how long a lock of the store is waited for. Batches and collections take
-	// seconds.
-	lockWait = time.Minute
-	// lockPause and maxLockPause bound the pause between attempts to take a lock.
-	lockPause, maxLockPause = 100 * time.Microsecond, 20 * time.Millisecond
-)
+// lockWait limits how long a lock of the store is waited for. Batches and collections take seconds.
+const lockWait = time.Minute
 
 // heldFile is a file that this process has open and locked. The lock ends with the process.
 type heldFile struct{ *os.File }
 
 // Close releases the lock. Closing the file alone would not, while a child that is being forked has
 // it open.
-func (f heldFile) Close() error { return errors.Join(unlockFile(f.File), f.File.Close()) }
+func (f heldFile) Close() error { return errors.Join(filelock.Unlock(f.File), f.File.Close()) }
 
-// tryHold opens a file, makes it if it is missing, and locks it. The error wraps errBusy if it is
-// locked.
+// tryHold opens a file, makes it if it is missing, and locks it. The error wraps filelock.ErrLocked
+// if somebody else has it locked.
 func tryHold(path string, shared bool) (heldFile, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return heldFile{}, err
 	}
-	if err := lockFile(file, shared); err != nil {
-		return heldFile{}, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
+	if err := filelock.TryLock(file, shared); err != nil {
+		return heldFile{}, errors.Join(err, file.Close())
 	}
 	held := heldFile{file}
 	if there, err := held.named(); err != nil || !there {
 		// the last holder has removed it: there will be a new one
-		return heldFile{}, errors.Join(cmp.Or(err, errBusy), held.Close())
+		return heldFile{}, errors.Join(cmp.Or(err, filelock.ErrLocked), held.Close())
 	}
 	return held, nil
 }
@@ -60,23 +54,13 @@ func (f heldFile) named() (bool, error) {
 }
 
 // hold waits for a lock, at most as long as given.
-func hold(ctx context.Context, path string, shared bool, wait time.Duration) (heldFile, error) {
+func hold(ctx context.Context, path string, shared bool, wait time.Duration) (file heldFile, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("%s stayed locked by another process: %w", path,
-		errBusy))
+		filelock.ErrLocked))
 	defer cancel()
-	for pause := lockPause; ; pause = min(2*pause, maxLockPause) {
-		if err := context.Cause(ctx); err != nil {
-			return heldFile{}, err
-		}
-		file, err := tryHold(path, shared)
-		if !errors.Is(err, errBusy) {
-			return file, err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
-	}
+	err = filelock.Wait(ctx, func() (err error) {
+		file, err = tryHold(path, shared)
+		return err
+	})
+	return file, err
 }

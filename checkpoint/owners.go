@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // The trees of an owner are in a file: a line with the owner's name, and one for each root. An
@@ -36,7 +37,7 @@ func (d *Dir) keep(ctx context.Context, owner string, root digest) (err error) {
 	if owner == "" || len(owner) > maxOwner {
 		return fmt.Errorf("checkpoint: the owner's name has %d bytes; it may have 1 to %d", len(owner), maxOwner)
 	}
-	file, err := hold(ctx, d.ownerFile(owner), false, lockWait)
+	file, err := hold(ctx, d.ownerFile(owner), filelock.Exclusive, lockWait)
 	if err != nil {
 		return fmt.Errorf("checkpoint: cannot lock the owner %s: %w", owner, err)
 	}

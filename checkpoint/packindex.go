@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 const (
@@ -116,13 +118,13 @@ func (p *packFile) follow(size int64) error {
 	if err != nil {
 		return err
 	}
-	err = lockFile(file, true)
+	err = filelock.TryLock(file, filelock.Shared)
 	if err == nil {
 		err = heldFile{file}.Close() // nobody else needs to wait for the reading
 	} else {
 		err = errors.Join(err, file.Close())
 	}
-	if p.busy = errors.Is(err, errBusy); p.busy {
+	if p.busy = errors.Is(err, filelock.ErrLocked); p.busy {
 		return nil
 	}
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // packWriter appends a batch to a pack, whose lock it holds.
@@ -43,8 +45,8 @@ func (d *Dir) tryWriter(p *packFile) (*packWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lockFile(file, false); err != nil {
-		err = errors.Join(ignore(err, errBusy), file.Close())
+	if err := filelock.TryLock(file, filelock.Exclusive); err != nil {
+		err = errors.Join(ignore(err, filelock.ErrLocked), file.Close())
 		return nil, err
 	}
 	held := heldFile{file}
@@ -98,7 +100,7 @@ func ignore(err, expected error) error {
 
 // newWriter returns a writer for a new pack.
 func (d *Dir) newWriter() (*packWriter, error) {
-	file, err := tryHold(d.newPack(), false)
+	file, err := tryHold(d.newPack(), filelock.Exclusive)
 	if err != nil {
 		return nil, err
 	}

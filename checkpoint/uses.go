@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // InUseError reports that a workspace cannot be used or claimed because somebody uses it, or a part
@@ -64,7 +66,7 @@ func (d *Dir) enter(ctx context.Context, u use) (release func() error, err error
 	if u.Workspace == "" || u.Owner == "" {
 		return nil, errors.New("checkpoint: a use needs the workspace and the owner")
 	}
-	lock, err := hold(ctx, d.file(usesName, lockName), false, lockWait)
+	lock, err := hold(ctx, d.file(usesName, lockName), filelock.Exclusive, lockWait)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: cannot look who uses %s: %w", u.Workspace, err)
 	}
@@ -88,7 +90,7 @@ func (d *Dir) sign(u use) (release func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := tryHold(d.file(usesName, rand.Text()+useExt), false)
+	file, err := tryHold(d.file(usesName, rand.Text()+useExt), filelock.Exclusive)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
@@ -146,10 +148,10 @@ func probe(path string) (u use, live bool, err error) {
 	if err != nil {
 		return u, false, ignore(err, fs.ErrNotExist)
 	}
-	switch err := lockFile(file, false); {
+	switch err := filelock.TryLock(file, filelock.Exclusive); {
 	case err == nil:
 		return u, false, removeHeld(heldFile{file})
-	case !errors.Is(err, errBusy):
+	case !errors.Is(err, filelock.ErrLocked):
 		return u, false, errors.Join(err, file.Close())
 	}
 	data, err := io.ReadAll(io.LimitReader(file, 64<<10))
@@ -164,7 +166,7 @@ func probe(path string) (u use, live bool, err error) {
 
 // usedBy returns the owners that use a workspace.
 func (d *Dir) usedBy(ctx context.Context) (_ map[string]bool, err error) {
-	lock, err := hold(ctx, d.file(usesName, lockName), false, lockWait)
+	lock, err := hold(ctx, d.file(usesName, lockName), filelock.Exclusive, lockWait)
 	if err != nil {
 		return nil, err
 	}

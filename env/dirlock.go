@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // dirLocks manages the locks of directories. Lock files belong to one user's home directory; a
@@ -96,7 +98,7 @@ func (k *dirLocks) lockAll(ctx context.Context, dirs []openedDir) (release func(
 		}
 	})
 	for i, d := range dirs {
-		err = waitLock(ctx, func() error {
+		err = filelock.Wait(ctx, func() error {
 			took, err := k.try(d)
 			if took {
 				locked = append(locked, d.id)
@@ -114,8 +116,9 @@ func (k *dirLocks) lockAll(ctx context.Context, dirs []openedDir) (release func(
 	return release, nil
 }
 
-// try locks a directory or returns errBusy. It keeps or closes the opened directory unless it is
-// busy, and reports whether the directory is locked now: not every file system can do that.
+// try locks a directory or returns filelock.ErrLocked. It keeps or closes the opened directory
+// unless it is locked by somebody else, and reports whether the directory is locked now: not every
+// file system can do that.
 func (k *dirLocks) try(d openedDir) (took bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -124,8 +127,8 @@ func (k *dirLocks) try(d openedDir) (took bool, err error) {
 		_ = d.dir.Close() // nothing was written
 		return true, nil
 	}
-	switch err := tryDirLock(d.dir); {
-	case errors.Is(err, errBusy):
+	switch err := filelock.TryLock(d.dir, filelock.Exclusive); {
+	case errors.Is(err, filelock.ErrLocked):
 		return false, err
 	case err != nil:
 		_ = d.dir.Close() // nothing was written

@@ -13,15 +13,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
-const (
-	// lockWait limits how long Lock and Replace wait for others. A change takes milliseconds, so a
-	// lock that is held for longer belongs to a process that is stopped or broken.
-	lockWait = 10 * time.Second
-	// lockPause and maxLockPause bound the pause between attempts to take a lock.
-	lockPause, maxLockPause = 100 * time.Microsecond, 5 * time.Millisecond
-)
+// lockWait limits how long Lock and Replace wait for others. A change takes milliseconds, so a lock
+// that is held for longer belongs to a process that is stopped or broken.
+const lockWait = 10 * time.Second
 
 // The kinds of locks. A change lock is held while a session reads, decides and writes; a swap lock
 // only while a content is compared and replaced. A swap may happen within a change, and nothing is
@@ -31,9 +29,6 @@ const (
 	lockChange = "change"
 	lockSwap   = "swap"
 )
-
-// errBusy reports that somebody else holds a lock.
-var errBusy = errors.New("locked")
 
 // locks manages the lock files shared by all sessions of one user on this machine, and the locks of
 // directories. Locks are advisory and end with the process.
@@ -91,7 +86,7 @@ func (k *locks) acquire(ctx context.Context, kind string, files ...place) (relea
 		f, err := k.open(lockName(kind, at))
 		if err == nil {
 			held = append(held, f)
-			err = waitLock(ctx, func() error { return tryLock(f, at) })
+			err = filelock.Wait(ctx, func() error { return tryLock(f, at) })
 		}
 		if err != nil {
 			release()
@@ -106,24 +101,6 @@ func (k *locks) acquire(ctx context.Context, kind string, files ...place) (relea
 func lockOffset(abs string) int64 {
 	sum := sha256.Sum256([]byte(strings.ToLower(abs)))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 2)
-}
-
-// waitLock calls try until it returns another error than errBusy or the context ends.
-func waitLock(ctx context.Context, try func() error) error {
-	for pause := lockPause; ; pause = min(2*pause, maxLockPause) {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if err := try(); !errors.Is(err, errBusy) {
-			return err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
-	}
 }
 
 // open opens a lock file in the first directory where that works.

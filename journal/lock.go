@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // locks holds what the locks of a [Dir] share. A journal's lock ensures that it has one writer. It
@@ -42,7 +44,7 @@ func (d *Dir) lock(ctx context.Context, id string) (*lockFile, error) {
 		switch {
 		case err == nil:
 			return file, nil
-		case !errors.Is(err, errBusy):
+		case !errors.Is(err, filelock.ErrLocked):
 			return nil, cannotLock(id, err)
 		case wait > 64*time.Millisecond, wait > 8*time.Millisecond && !gone(pid):
 			return nil, &LockedError{ID: id, PID: pid}
@@ -59,7 +61,7 @@ func cannotLock(id string, err error) error {
 	return fmt.Errorf("journal: session %s: cannot lock: %w", id, err)
 }
 
-// tryLock takes a lock without waiting. With errBusy it returns the process id of the writer, if
+// tryLock takes a lock without waiting. With filelock.ErrLocked it returns the process id of the writer, if
 // that is known.
 func (d *Dir) tryLock(id string) (file *lockFile, pid int, err error) {
 	d.locks.mu.Lock()
@@ -230,7 +232,7 @@ func (p *probes) probe(id string) (locked bool, pid int, err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	err = file.lock(true)
-	if errors.Is(err, errBusy) {
+	if errors.Is(err, filelock.ErrLocked) {
 		pid = writer(file)
 		return true, pid, p.remember(file, pid)
 	}

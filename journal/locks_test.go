@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/attractor-go/attractor/internal/filelock"
 	"github.com/attractor-go/attractor/internal/seed"
 )
 
@@ -101,7 +102,7 @@ func TestK9_OlderPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.lock(false); !errors.Is(err, errBusy) || writer(h) != os.Getpid() {
+		if err := h.lock(false); !errors.Is(err, filelock.ErrLocked) || writer(h) != os.Getpid() {
 			t.Errorf("an older program finds %s %v, with process %d", id, err, writer(h))
 		}
 		if err := h.Close(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // system makes the calls of the operating system that a journal needs. Tests use one that fails.
@@ -31,15 +33,11 @@ type handle interface {
 	Close() error
 	// sync makes the file's content durable.
 	sync() error
-	// lock takes the file's lock without waiting. The error is errBusy if it is taken; shared locks
-	// exclude only exclusive ones. The lock ends with unlock or with the process. Commands that the
-	// process starts do not inherit it.
+	// lock takes the file's lock without waiting, as filelock.TryLock does. The lock ends with
+	// unlock or with the process. Commands that the process starts do not inherit it.
 	lock(shared bool) error
 	unlock() error
 }
-
-// errBusy means that a lock is taken.
-var errBusy = errors.New("the lock is taken")
 
 // disk implements system with package os.
 type disk struct{}
@@ -63,18 +61,8 @@ func (disk) link(from, to string) error                 { return os.Link(from, t
 func (disk) remove(path string) error                   { return os.Remove(path) }
 func (disk) removeAll(path string) error                { return os.RemoveAll(path) }
 
-// control calls a function with the file's descriptor.
-func (f diskFile) control(call func(fd uintptr) error) error {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var inner error
-	if err := raw.Control(func(fd uintptr) { inner = call(fd) }); err != nil {
-		return err
-	}
-	return inner
-}
+func (f diskFile) lock(shared bool) error { return filelock.TryLock(f.File, shared) }
+func (f diskFile) unlock() error          { return filelock.Unlock(f.File) }
 
 // makeDir makes a directory and its missing parents. A directory that cannot be made durable is
 // removed, because whoever finds it takes it for durable.

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // Login holds the tokens that a user got for a server, and what is needed to refresh and to revoke
@@ -168,18 +170,12 @@ func lockFile(ctx context.Context, name string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
-		if err := tryLock(file); err == nil {
-			return func() { _ = file.Close() }, nil // that unlocks it
-		} else if !errors.Is(err, errLocked) {
-			return nil, errors.Join(err, file.Close())
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil, errors.Join(errors.New("another process holds it"), file.Close())
-		}
+	err = filelock.Wait(ctx, func() error { return filelock.TryLock(file, filelock.Exclusive) })
+	switch {
+	case err == nil:
+		return func() { _ = file.Close() }, nil // that unlocks it
+	case ctx.Err() != nil:
+		err = errors.New("another process holds it")
 	}
+	return nil, errors.Join(err, file.Close())
 }
-
-var errLocked = errors.New("locked")

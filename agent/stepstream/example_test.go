@@ -15,8 +15,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// A host stores what a session did, a step after the other. The model is scripted, and the files are
-// in memory.
+// A host prints what a session did, a step after the other. The model is scripted, and the files
+// are in memory.
 func Example() {
 	ctx := context.Background()
 	read := llmtest.Call("read_file", `{"file_path":"greet.txt"}`)

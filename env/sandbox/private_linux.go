@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // private is the directory with what only this sandbox's commands see. It is locked as long as the
@@ -59,7 +61,7 @@ func lockedTemp(temp string) (*private, error) {
 			return nil, err
 		}
 		if p.lock, err = os.OpenFile(p.dir, unix.O_RDONLY|unix.O_DIRECTORY, 0); err == nil {
-			if err = unix.Flock(int(p.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			if err = filelock.TryLock(p.lock, filelock.Exclusive); err == nil {
 				if _, err = os.Lstat(p.dir); err == nil {
 					return p, nil
 				}
@@ -67,7 +69,7 @@ func lockedTemp(temp string) (*private, error) {
 			err = errors.Join(err, p.lock.Close())
 			p.lock = nil
 		}
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.EWOULDBLOCK) {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, filelock.ErrLocked) {
 			return nil, errors.Join(err, p.close())
 		}
 	}

@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // lockedDir is a directory of a task on this machine, which one process has at a time. What a
@@ -27,6 +30,9 @@ const maxSame = 100
 // openDir makes an empty directory of a name below a directory. The path is the same wherever it is
 // free, so that what a session has seen of it stays true on the next machine.
 func openDir(parent, name string) (*lockedDir, error) {
+	if runtime.GOOS == "windows" { // it keeps the names of files that are open
+		return nil, fmt.Errorf("workspace: there are no workspaces on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	}
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return nil, err
 	}
@@ -36,7 +42,7 @@ func openDir(parent, name string) (*lockedDir, error) {
 			path = fmt.Sprintf("%s~%d", path, i+1)
 		}
 		d, err := takeDir(path)
-		if errors.Is(err, errInUse) {
+		if errors.Is(err, filelock.ErrLocked) {
 			continue
 		}
 		if err != nil {
@@ -50,9 +56,6 @@ func openDir(parent, name string) (*lockedDir, error) {
 	return nil, fmt.Errorf("workspace: %s and %d others beside it are in use", filepath.Join(parent, name), maxSame-1)
 }
 
-// errInUse says that another process, or another workspace of this one, has a directory.
-var errInUse = errors.New("workspace: the directory is in use")
-
 // takeDir takes the lock of a directory.
 func takeDir(path string) (*lockedDir, error) {
 	for {
@@ -60,7 +63,7 @@ func takeDir(path string) (*lockedDir, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := tryLock(f); err != nil {
+		if err := filelock.TryLock(f, filelock.Exclusive); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 		// The lock file may have been removed between opening and locking it.
@@ -106,7 +109,7 @@ func sweep(parent string) error {
 	}
 	for _, name := range locks {
 		d, err := takeDir(filepath.Join(parent, strings.TrimSuffix(name, lockExt)))
-		if errors.Is(err, errInUse) {
+		if errors.Is(err, filelock.ErrLocked) {
 			continue
 		}
 		if err == nil {

@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"syscall"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // A host holds a lock on the directory of each of its cgroups. The kernel releases it when the host
@@ -40,7 +42,7 @@ func (c *cgroups) make(id string) (*leaf, error) {
 // hold locks the cgroup's directory until it is closed or this process ends. It reports false if
 // another process was faster.
 func (l *leaf) hold() (held bool, err error) {
-	dir, locked, err := lockDir(l.dir, syscall.LOCK_SH)
+	dir, locked, err := lockDir(l.dir, filelock.Shared)
 	if !locked || err != nil {
 		return false, err
 	}
@@ -53,21 +55,21 @@ func (l *leaf) hold() (held bool, err error) {
 
 // lockDir opens and locks a directory. It reports false, with nothing open, if another process
 // holds a lock or the directory no longer exists.
-func lockDir(name string, how int) (dir *os.File, locked bool, err error) {
+func lockDir(name string, shared bool) (dir *os.File, locked bool, err error) {
 	if dir, err = os.Open(name); err != nil {
 		if gone(err) {
 			err = nil
 		}
 		return nil, false, err
 	}
-	err = syscall.Flock(int(dir.Fd()), how|syscall.LOCK_NB)
+	err = filelock.TryLock(dir, shared)
 	if err == nil {
 		return dir, true, nil
 	}
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	if errors.Is(err, filelock.ErrLocked) {
 		return nil, false, dir.Close()
 	}
-	return nil, false, errors.Join(&fs.PathError{Op: "flock", Path: name, Err: err}, dir.Close())
+	return nil, false, errors.Join(err, dir.Close())
 }
 
 // abandoned calls do with each cgroup that no host holds, and holds it meanwhile.
@@ -78,7 +80,7 @@ func (c *cgroups) abandoned(do func(l *leaf) error) error {
 		if !strings.HasPrefix(path.Base(name), leafPrefix) {
 			continue
 		}
-		dir, locked, err := lockDir(name, syscall.LOCK_EX)
+		dir, locked, err := lockDir(name, filelock.Exclusive)
 		if errs = append(errs, err); locked {
 			errs = append(errs, do(&leaf{dir: name, held: dir}), dir.Close())
 		}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // A host is a process that runs commands. If they may outlive it, it holds a lock on a file that
@@ -128,7 +130,7 @@ func lockNew(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+	if err = filelock.TryLock(f, filelock.Exclusive); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
@@ -179,7 +181,7 @@ func findAbandoned(dirs []string, outer, namespaces string) (list []abandoned, e
 			if !ok || !e.Type().IsRegular() || slices.Contains(markedHosts(outer), id) || !seesAll(namespaces, inside) {
 				continue
 			}
-			f, locked, err := lockDir(path.Join(dir, e.Name()), syscall.LOCK_EX)
+			f, locked, err := lockDir(path.Join(dir, e.Name()), filelock.Exclusive)
 			errs = append(errs, err)
 			switch {
 			case locked:

@@ -1,5 +1,3 @@
-//go:build unix
-
 package command
 
 import (
@@ -8,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
+	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // lockDir takes the lock of a directory, which ends with the process, and returns a function that
@@ -18,15 +16,9 @@ func lockDir(dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
+	if err := filelock.TryLock(f, filelock.Exclusive); err != nil {
 		f.Close() // nothing was written to it
-		if errors.Is(err, unix.EWOULDBLOCK) {
+		if errors.Is(err, filelock.ErrLocked) {
 			err = fmt.Errorf("another batch is running in %s: wait for it, or pass another directory with --out", dir)
 		}
 		return nil, err
