@@ -75,7 +75,7 @@ func (k *locks) acquire(ctx context.Context, kind string, files ...place) (relea
 	if err != nil {
 		return nil, err
 	}
-	var held []*os.File
+	held := map[string]*os.File{} // by name, because a second opening of a file could not lock it
 	release = sync.OnceFunc(func() {
 		for _, f := range held {
 			_ = f.Close() // closing ends the lock even if it returns an error
@@ -83,9 +83,14 @@ func (k *locks) acquire(ctx context.Context, kind string, files ...place) (relea
 		unlockDirs()
 	})
 	for _, at := range offsets {
-		f, err := k.open(lockName(kind, at))
+		name := lockName(kind, at)
+		f := held[name]
+		if f == nil {
+			if f, err = k.open(name); err == nil {
+				held[name] = f
+			}
+		}
 		if err == nil {
-			held = append(held, f)
 			err = filelock.Wait(ctx, func() error { return tryLock(f, at) })
 		}
 		if err != nil {
@@ -96,11 +101,11 @@ func (k *locks) acquire(ctx context.Context, kind string, files ...place) (relea
 	return release, nil
 }
 
-// lockOffset returns the byte of a lock file that stands for a path. It ignores case, because some
-// file systems do, and avoids the end of the number range, which some systems treat specially.
+// lockOffset returns the number below lockRange that stands for a path. It ignores case, because
+// some file systems do.
 func lockOffset(abs string) int64 {
 	sum := sha256.Sum256([]byte(strings.ToLower(abs)))
-	return int64(binary.BigEndian.Uint64(sum[:8]) >> 2)
+	return int64(binary.BigEndian.Uint64(sum[:8]) % lockRange)
 }
 
 // open opens a lock file in the first directory where that works.

@@ -12,6 +12,10 @@ import (
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
+// lockRange is the number of bytes of a lock file that are locked. It avoids the end of the number
+// range, which some systems treat specially.
+const lockRange = 1 << 62
+
 // lockName returns the only lock file of a kind. Its bytes are locked separately.
 func lockName(kind string, _ int64) string { return kind }
 

@@ -1,4 +1,4 @@
-//go:build unix && !linux
+//go:build !linux
 
 package env
 
@@ -9,13 +9,13 @@ import (
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
-// lockStripes is the number of lock files of each kind. It bounds the number of files; paths that
+// lockRange is the number of lock files of each kind. It bounds the number of files; paths that
 // share a file sometimes wait for each other briefly.
-const lockStripes = 128
+const lockRange = 128
 
-// lockName returns the lock file for a byte. This platform has no byte-range locks that belong to
-// an open file.
-func lockName(kind string, at int64) string { return fmt.Sprintf("%s-%02x", kind, at%lockStripes) }
+// lockName returns the lock file for an offset. This platform has no locks of bytes that belong to
+// an open file, or is treated like those that have none.
+func lockName(kind string, at int64) string { return fmt.Sprintf("%s-%02x", kind, at) }
 
 // tryLock takes the lock of an open file, or returns filelock.ErrLocked.
 func tryLock(f *os.File, _ int64) error { return filelock.TryLock(f, filelock.Exclusive) }
