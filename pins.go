@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/mcp"
 )
 
@@ -61,7 +62,7 @@ func (p *pins) Load(server string) (map[string]string, error) {
 }
 
 // Save implements mcp.PinStore. It replaces the file as a whole.
-func (p *pins) Save(server string, hashes map[string]string) (err error) {
+func (p *pins) Save(server string, hashes map[string]string) error {
 	data, err := json.Marshal(pinned{server, hashes})
 	if err != nil {
 		return err
@@ -69,18 +70,5 @@ func (p *pins) Save(server string, hashes map[string]string) (err error) {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(p.dir, "pins-*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), p.file(server))
+	return atomicfile.Write(p.file(server), data)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
@@ -242,7 +243,7 @@ func (b *dirBatch) sync() error {
 	}
 	err := b.out.sync()
 	if err == nil && b.out.fresh {
-		err = syncDir(b.dir.file(packsName))
+		err = atomicfile.SyncDir(b.dir.file(packsName))
 	}
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)

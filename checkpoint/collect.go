@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
@@ -432,7 +433,7 @@ func (r *rewriting) finish() error {
 	if err := full(r.out.sync()); err != nil {
 		return err
 	}
-	if err := syncDir(r.dir.file(packsName)); err != nil {
+	if err := atomicfile.SyncDir(r.dir.file(packsName)); err != nil {
 		return err
 	}
 	r.out.done = true

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
@@ -73,7 +74,7 @@ func (d *Dir) extend(file heldFile, end int64, lines []byte) error {
 		err = file.Sync()
 	}
 	if err == nil && end == 0 {
-		err = syncDir(d.file(ownersName))
+		err = atomicfile.SyncDir(d.file(ownersName))
 	}
 	if err != nil {
 		return errors.Join(err, file.Truncate(end))

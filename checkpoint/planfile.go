@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/attractor-go/attractor/internal/atomicfile"
 )
 
 // maxPlanFile limits the bytes of a plan's file.
@@ -52,7 +54,7 @@ func (s *Step) complete() bool {
 }
 
 // save writes the plan durably to a file that does not exist. Only the user may read it.
-func (p *Plan) save(file string) (err error) {
+func (p *Plan) save(file string) error {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(ErrUnfinished, err)
 	}
@@ -60,30 +62,13 @@ func (p *Plan) save(file string) (err error) {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(file)
-	temp, err := os.CreateTemp(dir, ".undo-*") // only the user may read it
-	if err != nil {
+	if err := atomicfile.Write(file, append(data, '\n')); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, removeIfThere(temp.Name())) }()
-	_, err = temp.Write(append(data, '\n'))
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temp.Name(), file); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-func removeIfThere(file string) error {
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return atomicfile.SyncDir(filepath.Dir(file))
 }
 
 // discard removes the file of a plan that is finished.
 func discard(file string) error {
-	return errors.Join(os.Remove(file), syncDir(filepath.Dir(file)))
+	return errors.Join(os.Remove(file), atomicfile.SyncDir(filepath.Dir(file)))
 }

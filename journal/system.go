@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
@@ -60,6 +61,7 @@ func (disk) rename(from, to string) error               { return os.Rename(from,
 func (disk) link(from, to string) error                 { return os.Link(from, to) }
 func (disk) remove(path string) error                   { return os.Remove(path) }
 func (disk) removeAll(path string) error                { return os.RemoveAll(path) }
+func (disk) syncDir(path string) error                  { return atomicfile.SyncDir(path) }
 
 func (f diskFile) lock(shared bool) error { return filelock.TryLock(f.File, shared) }
 func (f diskFile) unlock() error          { return filelock.Unlock(f.File) }

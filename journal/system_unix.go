@@ -5,7 +5,6 @@ package journal
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -14,15 +13,6 @@ import (
 // unlinkLocked reports whether a locked file can be unlinked. If so, a journal that nobody writes
 // has no lock file, and lock files can be links to one file.
 const unlinkLocked = true
-
-func (disk) syncDir(path string) (err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return f.Sync()
-}
 
 // gone reports whether this machine has no process with an id. A process of another container has
 // another id here.

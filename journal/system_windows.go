@@ -9,10 +9,6 @@ import (
 // the writer is gone.
 const unlinkLocked = false
 
-// syncDir does nothing: directories cannot be flushed, and the file system logs changes of names
-// itself.
-func (disk) syncDir(string) error { return nil }
-
 // gone returns false because no two locks are one file.
 func gone(int) bool { return false }
 

@@ -462,7 +462,7 @@ func TestM3_SecretsAreTold(t *testing.T) {
 			t.Errorf("the authorization server got %v", r.Header)
 		}
 	}
-	if matches, err := filepath.Glob(filepath.Join(tokens.dir, "new-*")); err != nil || len(matches) > 0 {
+	if matches, err := filepath.Glob(filepath.Join(tokens.dir, ".attractor-*")); err != nil || len(matches) > 0 {
 		t.Errorf("temporary files are left: %v, %v", matches, err)
 	}
 }

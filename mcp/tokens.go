@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
@@ -111,7 +112,7 @@ func (f *FileTokens) Change(ctx context.Context, server string, change func(*Log
 	if err != nil {
 		return err
 	}
-	return writePrivate(f.file(server), data)
+	return atomicfile.Write(f.file(server), data)
 }
 
 // file returns the name of the file for a server.
@@ -139,28 +140,6 @@ func readPrivate(name string) ([]byte, error) {
 	}
 	defer file.Close() // it was only read
 	return io.ReadAll(io.LimitReader(file, maxTokenFile))
-}
-
-// writePrivate replaces a file at once by one that only the user can read. Whoever reads it gets
-// the old or the new content.
-func writePrivate(name string, data []byte) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(name), "new-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name()) // the error says more
-		}
-	}()
-	_, err = file.Write(data)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), name)
 }
 
 // lockFile locks a file, which it makes if needed, and returns a function that unlocks it. The lock

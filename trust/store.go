@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
@@ -228,7 +229,7 @@ func parseRecord(data []byte) (*record, error) {
 }
 
 // write keeps a decision. It replaces the file as a whole.
-func (s *Store) write(now *Snapshot, state State) (err error) {
+func (s *Store) write(now *Snapshot, state State) error {
 	if !utf8.ValidString(now.Root) {
 		return fmt.Errorf("no decision can be kept about %q: the path is not UTF-8", now.Root)
 	}
@@ -239,18 +240,5 @@ func (s *Store) write(now *Snapshot, state State) (err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.dir, ".decision-") // only the user may read it
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), s.file(now.Root))
+	return atomicfile.Write(s.file(now.Root), append(data, '\n'))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/web"
@@ -93,7 +94,7 @@ func exportTo(ctx context.Context, t terminal, store journal.Store, id, file str
 
 // replaceFile replaces a file by what write writes, with mode 0600. If write fails, the file stays
 // as it was. What a link leads to is replaced; a device or a pipe is written to.
-func replaceFile(name string, write func(io.Writer) error) (err error) {
+func replaceFile(name string, write func(io.Writer) error) error {
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		name = real
 	}
@@ -110,17 +111,8 @@ func replaceFile(name string, write func(io.Writer) error) (err error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".attractor-*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err = errors.Join(write(f), f.Close()); err != nil {
+	if err := atomicfile.WriteFunc(name, write); err != nil {
 		return fmt.Errorf("cannot write %s: %w", name, err)
 	}
-	return os.Rename(f.Name(), name)
+	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/atomicfile"
 )
 
 // History holds what a person has entered, the newest last. With a file it lasts longer than the
@@ -92,23 +94,12 @@ func (h *History) write(entry string) error {
 }
 
 func (h *History) rewrite() error {
-	f, err := os.CreateTemp(filepath.Dir(h.file), "history-*")
-	if err != nil {
-		return err
-	}
 	h.entries = h.entries[len(h.entries)/2:]
 	var text []byte
 	for _, entry := range h.entries {
 		text = append(text, lineOf(entry)...)
 	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), h.file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return atomicfile.Write(h.file, text)
 }
 
 // lineOf returns an entry as a line of the file.
