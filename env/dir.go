@@ -59,12 +59,12 @@ func OpenDir(ctx context.Context, e Environment, name string) (Dir, error) {
 }
 
 // OpenDir implements [DirOpener].
-func (r readOnly) OpenDir(ctx context.Context, name string) (Dir, error) {
+func (r *readOnly) OpenDir(ctx context.Context, name string) (Dir, error) {
 	return OpenDir(ctx, r.Environment, name)
 }
 
 // OpenDir implements [DirOpener]. Guarded files may be read.
-func (p protected) OpenDir(ctx context.Context, name string) (Dir, error) {
+func (p *protected) OpenDir(ctx context.Context, name string) (Dir, error) {
 	return OpenDir(ctx, p.Environment, name)
 }
 

@@ -36,6 +36,8 @@
 //
 //	e := &counting{Base: env.Base{Environment: local}}
 //
+// A wrapper that refuses changes of some files embeds [Checked] instead.
+//
 // Running every command of this machine inside something else, such as a sandbox, needs no wrapper:
 // set [LocalOptions].Launch.
 //

@@ -41,16 +41,21 @@ var ErrProtected = fmt.Errorf("the file is protected: %w", fs.ErrPermission)
 
 // Protect returns a view of e that does not change protected files. Symbolic links do not bypass
 // it. It applies only to the methods that change files: commands are not confined.
-func Protect(e Environment, p Protection) Environment { return protected{Base{e}, p} }
+func Protect(e Environment, p Protection) Environment {
+	guarded := &protected{protection: p}
+	guarded.Checked = Checked{Base{e}, guarded.check}
+	return guarded
+}
 
 type protected struct {
-	Base
+	Checked
 	protection Protection
 }
 
-// check returns an error if a file is protected. With follow, a link as the last element is
-// followed.
-func (p protected) check(ctx context.Context, op, name string, follow bool) error {
+// check returns an error if a file is protected. Links to protected files may be made: nothing can
+// be changed through them.
+func (p *protected) check(ctx context.Context, op, name string) error {
+	follow := op == "write" || op == "replace" || op == "chmod"
 	for _, where := range p.places(ctx, name, follow) {
 		if entry := p.entry(ctx, p.protection.Refuse, where); entry != "" {
 			hint := "can start programs or allow them: a person has to change it"
@@ -69,7 +74,7 @@ func (p protected) check(ctx context.Context, op, name string, follow bool) erro
 
 // places returns the paths that a name stands for: as spelled, and with links resolved if that is
 // possible.
-func (p protected) places(ctx context.Context, name string, follow bool) []string {
+func (p *protected) places(ctx context.Context, name string, follow bool) []string {
 	abs := p.absolute(name)
 	all := []string{abs}
 	if to, err := Resolve(ctx, p.Environment, path.Dir(abs)); err == nil {
@@ -83,7 +88,7 @@ func (p protected) places(ctx context.Context, name string, follow bool) []strin
 	return all
 }
 
-func (p protected) absolute(name string) string {
+func (p *protected) absolute(name string) string {
 	if !isAbs(name) {
 		name = p.WorkDir() + "/" + name
 	}
@@ -91,7 +96,7 @@ func (p protected) absolute(name string) string {
 }
 
 // entry returns the first entry that protects a path, or "".
-func (p protected) entry(ctx context.Context, entries []string, abs string) string {
+func (p *protected) entry(ctx context.Context, entries []string, abs string) string {
 	spelled := strings.Split(abs, "/")
 	for i, elem := range spelled {
 		spelled[i] = plainName(elem)
@@ -145,7 +150,7 @@ func plainName(elem string) string {
 
 // linked reports whether a name goes through a symbolic link, in an environment that is not a
 // Resolver.
-func (p protected) linked(ctx context.Context, name string) bool {
+func (p *protected) linked(ctx context.Context, name string) bool {
 	dir, rest := "/", strings.Trim(p.absolute(name), "/")
 	// the directories above are not the model's
 	if in, ok := strings.CutPrefix(p.absolute(name), strings.TrimSuffix(p.WorkDir(), "/")+"/"); ok {
@@ -164,65 +169,10 @@ func (p protected) linked(ctx context.Context, name string) bool {
 	return false
 }
 
-func (p protected) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-	if err := p.check(ctx, "write", name, true); err != nil {
-		return err
-	}
-	return p.Environment.WriteFile(ctx, name, data, perm)
-}
-
-func (p protected) Remove(ctx context.Context, name string) error {
-	if err := p.check(ctx, "remove", name, false); err != nil {
-		return err
-	}
-	return p.Environment.Remove(ctx, name)
-}
-
-// Replace implements Replacer if the wrapped environment does.
-func (p protected) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
-	if err := p.check(ctx, "replace", name, true); err != nil {
-		return err
-	}
-	return replaceBelow(ctx, p.Environment, name, was, data, perm)
-}
-
-// Delete implements Replacer if the wrapped environment does.
-func (p protected) Delete(ctx context.Context, name string, was Hash) error {
-	if err := p.check(ctx, "delete", name, false); err != nil {
-		return err
-	}
-	return deleteBelow(ctx, p.Environment, name, was)
-}
-
-// Symlink implements Tree. Links to protected files may be made: nothing can be changed through
-// them.
-func (p protected) Symlink(ctx context.Context, target, name string) error {
-	if err := p.check(ctx, "symlink", name, false); err != nil {
-		return err
-	}
-	return TreeOf(p.Environment).Symlink(ctx, target, name)
-}
-
-// Mkdir implements Tree.
-func (p protected) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
-	if err := p.check(ctx, "mkdir", name, false); err != nil {
-		return err
-	}
-	return TreeOf(p.Environment).Mkdir(ctx, name, perm)
-}
-
-// Chmod implements Tree.
-func (p protected) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
-	if err := p.check(ctx, "chmod", name, true); err != nil {
-		return err
-	}
-	return TreeOf(p.Environment).Chmod(ctx, name, perm)
-}
-
 // Guarded implements Guard. Besides what the protection asks about, it guards what lies in a
 // directory that git takes for a repository, whatever its name: its configuration and hooks start
 // programs.
-func (p protected) Guarded(ctx context.Context, name string) string {
+func (p *protected) Guarded(ctx context.Context, name string) string {
 	for _, where := range p.places(ctx, name, true) {
 		if dir := p.repository(ctx, path.Dir(where)); dir != "" {
 			return dir + " is a git repository, which can start programs"
@@ -236,7 +186,7 @@ func (p protected) Guarded(ctx context.Context, name string) string {
 
 // repository returns the innermost directory that a directory is or lies in, and that git takes for
 // a repository without a work tree, or "".
-func (p protected) repository(ctx context.Context, dir string) string {
+func (p *protected) repository(ctx context.Context, dir string) string {
 	for ; ; dir = path.Dir(dir) {
 		there := func(name string) bool {
 			_, err := p.Stat(ctx, path.Join(dir, name))
@@ -252,6 +202,6 @@ func (p protected) repository(ctx context.Context, dir string) string {
 }
 
 // Below implements View.
-func (p protected) Below(context.Context, string, string) (Environment, func(error)) {
+func (p *protected) Below(context.Context, string, string) (Environment, func(error)) {
 	return p.Environment, func(error) {}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -105,13 +104,14 @@ func (g *gate) tools(tools []tool.Tool) []tool.Tool {
 // gatedEnv is an environment that changes nothing and starts nothing once the gate is closed.
 // Reading goes on.
 type gatedEnv struct {
-	env.Base
+	env.Checked
 	gate *gate
 }
 
 // environment returns the environment behind the gate.
 func (g *gate) environment(e env.Environment) env.Environment {
-	return &gatedEnv{Base: env.Base{Environment: e}, gate: g}
+	check := func(context.Context, string, string) error { return g.check() }
+	return &gatedEnv{env.Checked{Base: env.Base{Environment: e}, Check: check}, g}
 }
 
 func (e *gatedEnv) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
@@ -119,60 +119,6 @@ func (e *gatedEnv) Start(ctx context.Context, cmd env.Command) (env.Process, err
 		return nil, err
 	}
 	return e.Environment.Start(ctx, cmd)
-}
-
-func (e *gatedEnv) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-	if err := e.gate.check(); err != nil {
-		return err
-	}
-	return e.Environment.WriteFile(ctx, name, data, perm)
-}
-
-func (e *gatedEnv) Remove(ctx context.Context, name string) error {
-	if err := e.gate.check(); err != nil {
-		return err
-	}
-	return e.Environment.Remove(ctx, name)
-}
-
-// Replace implements [env.Replacer].
-func (e *gatedEnv) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
-	if err := e.gate.check(); err != nil {
-		return err
-	}
-	return env.Replace(ctx, e.Environment, name, was, data, perm)
-}
-
-// Delete implements [env.Replacer].
-func (e *gatedEnv) Delete(ctx context.Context, name string, was env.Hash) error {
-	if err := e.gate.check(); err != nil {
-		return err
-	}
-	return env.Delete(ctx, e.Environment, name, was)
-}
-
-// Symlink implements [env.Tree].
-func (e *gatedEnv) Symlink(ctx context.Context, target, name string) error {
-	if err := e.gate.check(); err != nil {
-		return err
-	}
-	return env.TreeOf(e.Environment).Symlink(ctx, target, name)
-}
-
-// Mkdir implements [env.Tree].
-func (e *gatedEnv) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
-	if err := e.gate.check(); err != nil {
-		return err
-	}
-	return env.TreeOf(e.Environment).Mkdir(ctx, name, perm)
-}
-
-// Chmod implements [env.Tree].
-func (e *gatedEnv) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
-	if err := e.gate.check(); err != nil {
-		return err
-	}
-	return env.TreeOf(e.Environment).Chmod(ctx, name, perm)
 }
 
 // OpenDir implements [env.DirOpener].

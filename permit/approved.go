@@ -104,7 +104,9 @@ func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 			return next(ctx, call)
 		}
 		within := *call
-		within.Env = &approvedEnv{Base: env.Base{Environment: call.Env}, approval: p.touches}
+		approved := &approvedEnv{approval: p.touches}
+		approved.Checked = env.Checked{Base: env.Base{Environment: call.Env}, Check: approved.check}
+		within.Env = approved
 		return next(ctx, &within)
 	}
 }
@@ -113,7 +115,7 @@ func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 // approved, under the names that led to them, and changes a file only if its content is the one
 // that was shown.
 type approvedEnv struct {
-	env.Base
+	env.Checked
 	*approval
 	mu sync.Mutex // guards files
 }
@@ -142,6 +144,12 @@ func (a *approvedEnv) find(ctx context.Context, name string, others bool) (targe
 	}
 	a.mu.Unlock()
 	return target, err
+}
+
+// check returns an error if a file is none of those for which the call was approved.
+func (a *approvedEnv) check(ctx context.Context, _, name string) error {
+	_, err := a.find(ctx, name, false)
+	return err
 }
 
 func (a *approvedEnv) has(target string) bool {
@@ -241,30 +249,6 @@ func (a *approvedEnv) Delete(ctx context.Context, name string, was env.Hash) err
 		return env.Delete(ctx,
 			a.Environment, name, was)
 	})
-}
-
-// Symlink implements env.Tree.
-func (a *approvedEnv) Symlink(ctx context.Context, target, name string) error {
-	if _, err := a.find(ctx, name, false); err != nil {
-		return err
-	}
-	return env.TreeOf(a.Environment).Symlink(ctx, target, name)
-}
-
-// Mkdir implements env.Tree.
-func (a *approvedEnv) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
-	if _, err := a.find(ctx, name, false); err != nil {
-		return err
-	}
-	return env.TreeOf(a.Environment).Mkdir(ctx, name, perm)
-}
-
-// Chmod implements env.Tree.
-func (a *approvedEnv) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
-	if _, err := a.find(ctx, name, false); err != nil {
-		return err
-	}
-	return env.TreeOf(a.Environment).Chmod(ctx, name, perm)
 }
 
 // Start implements env.Environment. It refuses to run a command in another directory than the
