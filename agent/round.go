@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -232,7 +233,7 @@ func (r *round) remove(c *call) {
 }
 
 // conflict reports whether two calls must not run at the same time: one is exclusive, or both use a
-// path and one of them writes it, or one writes a file and the other runs a command. A command may
+// path, or what is in it, and one of them writes there, or one writes a file and the other runs a command. A command may
 // read any file, and a model that edits and tests in one answer means one after the other. Commands
 // run side by side.
 func conflict(a, b *call) bool {
@@ -248,7 +249,16 @@ func conflict(a, b *call) bool {
 	case x.Command != "" || y.Command != "":
 		return x.Effect == tool.Writes && y.Effect == tool.Writes && (x.Command == "" || y.Command == "")
 	}
-	return slices.ContainsFunc(x.Paths, func(p string) bool { return slices.Contains(y.Paths, p) })
+	return slices.ContainsFunc(x.Paths, func(p string) bool {
+		return slices.ContainsFunc(y.Paths, func(q string) bool { return overlap(p, q) })
+	})
+}
+
+// overlap reports whether a path is another one, or in it: a call that searches a directory uses all
+// that is in it.
+func overlap(p, q string) bool {
+	within := func(dir, name string) bool { return strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/") }
+	return p == q || within(p, q) || within(q, p)
 }
 
 // runCall runs a call and commits its outcome, unless a middleware leaves the call open.

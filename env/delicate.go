@@ -45,6 +45,9 @@ func DelicateFiles() (all []Delicate) {
 		"jenkinsfile", "azure-pipelines.yml",
 		// services that run on each push
 		"bitbucket-pipelines.yml",
+		// started by interpreters, debuggers and tools of languages in the directory
+		".irbrc", ".pryrc", ".pdbrc", ".rprofile", ".ghci", ".rspec", ".pylintrc", "ansible.cfg", ".lazy.lua",
+		".dir-locals-2.el", "mise.local.toml", ".mise.local.toml", ".pnpmfile.mjs",
 		".bundle", ".mvn", ".yarn", ".yarnrc", "bunfig.toml", "pip.conf", ".gemrc", ".condarc", // package managers
 	} {
 		all = append(all, Delicate{name, false})

@@ -1,6 +1,7 @@
 package permit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,6 +100,13 @@ func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 			return tool.Result{}, errors.New(
 				"the call was not run, because another hook of this program has replaced what the permission gate had decided")
 		}
+		if err := g.stillAllowed(ctx, call, p); err != nil {
+			return tool.Result{}, err
+		}
+		if call.Access.Effect != tool.ReadOnly {
+			g.writes.Add(1)
+			defer g.writes.Add(1)
+		}
 		ctx = env.Observing(ctx, p.observed)
 		if p.touches == nil || len(p.touches.leads) == 0 && p.touches.dir == "" {
 			return next(ctx, call)
@@ -109,6 +117,21 @@ func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 		within.Env = approved
 		return next(ctx, &within)
 	}
+}
+
+// stillAllowed asks the rules again about a call that they have allowed, if another call has changed
+// something since: all calls of an answer are judged before the first one runs, and what a search
+// reads depends on files such as .gitignore.
+func (g *Gate) stillAllowed(ctx context.Context, call *tool.Call, p *passage) error {
+	if p.ruled.Verdict != tool.Allow || p.writes == g.writes.Load() {
+		return nil
+	}
+	now := g.Rules.Decide(ctx, g.Env, requestOf(call))
+	if now.Verdict == tool.Allow {
+		return nil
+	}
+	return fmt.Errorf("the call was not run, because another call has changed what it would do: %s. Repeat it, and it is "+
+		"judged as it is now", cmp.Or(now.Reason, "a permission rule is about it now"))
 }
 
 // approvedEnv is the environment of an approved call. It opens and changes only the files that were

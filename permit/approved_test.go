@@ -104,3 +104,38 @@ func approvedTools(t *testing.T) *tool.Registry {
 	}
 	return r
 }
+
+// All calls of an answer are judged before the first one runs. One that was allowed is judged again
+// if another call has changed something since: a search does not read what was ignored then.
+func TestL11_JudgedAgainAfterAChange(t *testing.T) {
+	g := newGate(t, `{"permissions": {"allow": ["Edit(.gitignore)"]}}`)
+	r, err := tool.NewRegistry(coding.Grep(), coding.WriteFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.registry = r
+	g.write(".env", "KEY=secret-text\n", ".gitignore", ".env\n", "a", "ordinary secret-text\n")
+	call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
+	authorized := func(id, name, args string) *tool.Prepared {
+		p, asks := r.Authorize(t.Context(), r.Prepare(llm.ToolCall{ID: id, Name: name, Args: args}), call, g.Authorize)
+		if asks {
+			t.Fatalf("%s asks", name)
+		}
+		return p
+	}
+	run := func(p *tool.Prepared) string {
+		return p.Run(t.Context(), call, []tool.Middleware{g.Middleware}, nil).Model.Text()
+	}
+	const grep = `{"pattern":"secret-text"}`
+	write := authorized("1", "write_file", `{"file_path":".gitignore","content":"other\n"}`)
+	before, after := authorized("2", "grep", grep), authorized("3", "grep", grep)
+	if got := run(before); !strings.Contains(got, "ordinary") || strings.Contains(got, "KEY") {
+		t.Errorf("before: %s", got)
+	}
+	if got := run(write); strings.Contains(got, "Error") {
+		t.Error(got)
+	}
+	if got := run(after); strings.Contains(got, "KEY") || !strings.Contains(got, "another call has changed") {
+		t.Errorf("after: %s", got)
+	}
+}

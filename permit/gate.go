@@ -44,6 +44,7 @@ type Gate struct {
 
 	mode    atomic.Pointer[Mode]
 	allowed atomic.Int64  // how often a person has added rules
+	writes  atomic.Int64  // rises when a call that may change something begins, and when it ends
 	turn    chan struct{} // full while a person is asked
 }
 
@@ -80,6 +81,7 @@ type passage struct {
 	ruled   rules.Decision
 	args    string    // of the call that the rules decided about
 	allowed int64     // of the gate, then
+	writes  int64     // of the gate, before
 	touches *approval // what the call would touch then, or what it may touch
 	planned bool      // a person has approved the plan
 	changed bool      // and has changed it before
@@ -134,6 +136,7 @@ func (g *Gate) decide(ctx context.Context, req tool.Request, p *passage) {
 	if bound && p.touches != nil && p.args == req.Call.Args && p.allowed == allowed && p.touches.sameAs(touches) {
 		return
 	}
+	p.writes = g.writes.Load()
 	p.args, p.allowed, p.touches = req.Call.Args, allowed, touches
 	p.ruled = g.Rules.Decide(ctx, g.Env, req)
 }
@@ -223,12 +226,17 @@ func (g *Gate) Outside(ctx context.Context, call *tool.Call, refused []string) (
 		return false, err
 	}
 	defer give()
-	req := tool.Request{SessionID: call.SessionID, AgentID: call.AgentID, Dir: call.Env.WorkDir(), Access: call.Access,
-		Call: llm.ToolCall{ID: call.ID, Name: call.Name, Args: call.Args}}
+	req := requestOf(call)
 	q := g.questionFor(ctx, req, judgement{}, "")
 	q.Refused = refused
 	answer, err := g.Ask(ctx, q)
 	return err == nil && answer.Verdict == tool.Allow && answer.Args == "" && g.Mode() != ModePlan, err
+}
+
+// requestOf returns what was asked about a call.
+func requestOf(call *tool.Call) tool.Request {
+	return tool.Request{SessionID: call.SessionID, AgentID: call.AgentID, Dir: call.Env.WorkDir(), Access: call.Access,
+		Call: llm.ToolCall{ID: call.ID, Name: call.Name, Args: call.Args}}
 }
 
 // beforeQuestion asks the hooks before the question. What they allow counts as if the hooks before

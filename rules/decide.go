@@ -170,6 +170,7 @@ type call struct {
 	observed bool  // the call runs where it can change nothing
 	blind    bool  // it is not known what the script runs
 	treeRule *rule // the rule about a file in the tree that was looked at last
+	trees    map[treeKey]treeFound
 }
 
 // part is one thing that a call does. All parts of a call have to be allowed.

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -285,6 +286,13 @@ func TestL2_Trees(t *testing.T) {
 	if got := grep(p.load(`{}`), "conf"); got != "allow " {
 		t.Errorf("grep in conf with an ignored secret: %s", got)
 	}
+	p.write("nested/.git/HEAD", "ref: refs/heads/main\n") // a search begins anew there
+	p.write("nested/.env", "A=b\n")
+	for _, dir := range []string{".", "nested"} {
+		if got := grep(p.load(`{}`), dir); got != "ask Read(./nested/.env)" {
+			t.Errorf("grep in %s with a secret in a nested repository: %s", dir, got)
+		}
+	}
 	p.commands(t, `{}`, []decisionCase{{"grep -r x .", "ask", ""}})
 	p.commands(t, `{"deny": ["Read(key)"]}`, []decisionCase{{"grep -r x secrets", "ask", ""},
 		{"cat secrets/key", "deny", "Read(key)"}})
@@ -324,5 +332,21 @@ func TestL1_RealPath(t *testing.T) {
 		if want == "" && err == nil || want != "" && real != p.dir+"/"+want {
 			t.Errorf("%s: %s, %v", name, real, err)
 		}
+	}
+}
+
+// A command that names very many directories is judged in time: each is looked at once, and those
+// beyond a number ask, or are denied where a rule denies a file.
+func TestL2_ManyTrees(t *testing.T) {
+	p := newProject(t, "src/a")
+	same, others := strings.Repeat(" src", 3000), ""
+	for i := range 300 {
+		name := fmt.Sprintf("d%d", i)
+		p.write(name+"/a", "x")
+		others += " " + name
+	}
+	p.commands(t, `{}`, []decisionCase{{"grep -r x" + same, "allow", ""}, {"grep -r x" + others, "ask", ""}})
+	if d := p.decide(p.load(`{"deny": ["Read(key)"]}`), "shell", map[string]string{"command": "grep -r x" + others}); !d.Denied {
+		t.Errorf("with a rule that denies: %+v", d)
 	}
 }

@@ -22,7 +22,7 @@ func secretName(name string) string {
 	switch name {
 	case ".env", ".envrc", ".npmrc", ".netrc", "_netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf",
 		".htpasswd", ".dockercfg", ".s3cfg", ".boto",
-		".vault-token", ".terraformrc", "kubeconfig", "credentials.json", "application_default_credentials.json",
+		".vault-token", ".terraformrc", "kubeconfig", ".dev.vars", "credentials.json", "application_default_credentials.json",
 		"secrets.yml", "secrets.yaml", "secrets.json",
 		"secrets.toml", ".bash_history", ".zsh_history", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk",
 		"id_ed25519_sk":
@@ -34,7 +34,7 @@ func secretName(name string) string {
 		}
 	}
 	for _, ending := range []string{".env", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk",
-		".tfvars", ".tfvars.json", ".tfstate", ".kubeconfig"} {
+		".tfvars", ".tfvars.json", ".tfstate", ".kubeconfig", "kubeconfig.yaml", "kubeconfig.yml"} {
 		if strings.HasSuffix(name, ending) {
 			return "*" + ending
 		}
@@ -63,6 +63,9 @@ func secretPlaces() []string {
 func secretsAtHome() []string {
 	return []string{".codex/auth.json", ".claude/.credentials.json", ".gemini/oauth_creds.json",
 		".config/git/credentials", ".config/rclone", ".config/hub",
+		".claude.json", ".terraform.d/credentials.tfrc.json", ".pulumi/credentials.json", ".cache/huggingface/token",
+		".huggingface/token", ".config/github-copilot", ".config/doctl", ".config/heroku", ".config/netlify",
+		".local/share/com.vercel.cli", ".local/share/opencode/auth.json", ".config/opencode/auth.json",
 		".config/glab-cli", ".config/op", ".config/containers/auth.json", ".config/pypoetry/auth.toml", ".config/sops",
 		".bundle/config", ".fly", ".psql_history",
 		".python_history", ".mysql_history", ".local/share/fish/fish_history", ".thunderbird", ".config/BraveSoftware",

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -15,6 +16,22 @@ import (
 // not read. Beyond it nothing is found: most trees are smaller, and asking about every search of a
 // large one would not protect anybody.
 const maxTree = 5000
+
+// maxTrees limits the trees that are looked at for one call: each takes some milliseconds.
+const maxTrees = 200
+
+// treeKey names a tree, and treeFound what was found in it.
+type (
+	treeKey struct {
+		name                   string
+		writes, visible, links bool
+	}
+	treeFound struct {
+		why     string
+		suggest []string
+		rule    *rule
+	}
+)
 
 // branch is a directory of a tree.
 type branch struct {
@@ -30,6 +47,31 @@ func (c *call) tree(f file) (why string, suggest []string) {
 	if f.writes && !c.protects() {
 		return "", nil
 	}
+	key := treeKey{f.place.name(), f.writes, f.visible, f.links}
+	found, known := c.trees[key]
+	switch {
+	case !known && len(c.trees) == maxTrees:
+		for _, r := range c.of(tool.Deny) { // whose file may be in one of them
+			if r.path != nil {
+				c.treeRule = r
+			}
+		}
+		return fmt.Sprintf("it uses everything in more than %d directories", maxTrees), nil
+	case !known:
+		c.treeRule = nil
+		why, suggest := c.lookInTree(f)
+		if c.trees == nil {
+			c.trees = map[treeKey]treeFound{}
+		}
+		found = treeFound{why, suggest, c.treeRule}
+		c.trees[key] = found
+	}
+	c.treeRule = found.rule
+	return found.why, found.suggest
+}
+
+// lookInTree returns the question about a tree that was not looked at yet.
+func (c *call) lookInTree(f file) (why string, suggest []string) {
 	left := maxTree
 	p, ignored := f.place, c.kind == read
 	dirs := []branch{{name: p.name()}}
@@ -43,8 +85,8 @@ func (c *call) tree(f file) (why string, suggest []string) {
 		if err != nil {
 			continue // what cannot be read here cannot be read by the command, or it is no directory
 		}
-		if ignored {
-			dir.ignores = c.enter(dir, dir.name == c.dirs.Work)
+		if ignored { // as a search does, which begins anew in each repository
+			dir.ignores = c.enter(dir, dir.name == c.dirs.Work || hasGit(entries))
 		}
 		if left -= len(entries); left < 0 {
 			entries = entries[:len(entries)+left]
@@ -72,6 +114,11 @@ func (c *call) tree(f file) (why string, suggest []string) {
 	return "", nil
 }
 
+// hasGit reports whether a directory is the top of a repository.
+func hasGit(entries []env.Info) bool {
+	return slices.ContainsFunc(entries, func(e env.Info) bool { return e.Name == ".git" })
+}
+
 // linked returns the question about a symbolic link in a tree whose links are followed.
 func (c *call) linked(name string, f file) (why string, suggest []string) {
 	p, top := &place{named: name}, f.place.name()
@@ -92,7 +139,8 @@ func (c *call) ignoresAbove(name string) (r search.Rules) {
 		if at == name {
 			break
 		}
-		r = c.enter(branch{at, r}, at == c.dirs.Work)
+		_, err := c.env.Stat(c.ctx, path.Join(at, ".git"))
+		r = c.enter(branch{at, r}, at == c.dirs.Work || err == nil)
 		at = path.Join(at, elem)
 	}
 	return r

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/attractor-go/attractor/env"
@@ -100,7 +99,7 @@ func (q Query) prepared(ctx context.Context, e env.Environment) Query {
 	literal := literalGlob(ctx, e, glob, q.Path)
 	switch {
 	case literal == "":
-	case !doublestar.ValidatePattern(glob):
+	case !validGlob(glob):
 		glob = literal
 	case !hasOuterComma(glob): // which would divide the pattern
 		glob = "{" + relative(glob) + "," + relative(literal) + "}"

@@ -17,7 +17,7 @@ import (
 // glob implements Glob for environments without a search of their own.
 func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing, error) {
 	root, pattern := splitGlob(e, pattern, dir)
-	if !doublestar.ValidatePattern(pattern) {
+	if !validGlob(pattern) {
 		return Listing{}, errBadGlob(pattern)
 	}
 	look := looks(pattern)
@@ -162,7 +162,7 @@ func newFilter(glob string) (*filter, error) {
 		return &filter{all: true}, nil
 	}
 	glob, exclude := strings.CutPrefix(glob, "!")
-	if !doublestar.ValidatePattern(glob) {
+	if !validGlob(glob) {
 		return nil, errBadGlob(glob)
 	}
 	f := &filter{byName: !strings.Contains(glob, "/"), exclude: exclude, literal: glob, look: looks(glob)}

@@ -95,13 +95,16 @@ func TestC9_FilesElsewhereHaveAbsolutePaths(t *testing.T) {
 
 func TestC9_Errors(t *testing.T) {
 	e := plant(t, map[string]string{"a": ""})
-	for _, bad := range []string{"[", "a{b", `a\`} {
+	for _, bad := range []string{"[", "a{b", `a\`, strings.Repeat("{,}", 40) + "b", "{a,{b,c}{d,e}}{f,g}" + strings.Repeat("{a,b,c}", 6)} {
 		if _, err := Glob(context.Background(), e, bad, ""); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("%s: %v", bad, err)
 		}
 		if _, err := Grep(context.Background(), e, Query{Pattern: "x", Glob: bad}); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("filter %s: %v", bad, err)
 		}
+	}
+	if n := combinations(`{a,b{c,d}}{e,f}\{,[,]`); n != 6 {
+		t.Errorf("%d combinations", n)
 	}
 	if _, err := Glob(context.Background(), e, "*", "nowhere"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)

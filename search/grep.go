@@ -145,5 +145,6 @@ func (e *invalidError) Unwrap() error { return fs.ErrInvalid }
 // errBadGlob returns the error of a malformed glob pattern.
 func errBadGlob(pattern string) error {
 	return &invalidError{fmt.Sprintf(
-		"the glob pattern %q is not valid: a [ or { is not closed, or a \\ is at the end; put a \\ before a character that is meant as it is", pattern)}
+		"the glob pattern %q is not valid: a [ or { is not closed, a \\ is at the end, or its { } have more than %d combinations; put a \\ before a character that is meant as it is", pattern,
+		maxAlternatives)}
 }

@@ -11,8 +11,11 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// maxIgnoreFile limits the bytes that are read of a .gitignore.
-const maxIgnoreFile = 1 << 20
+// What is read of a .gitignore: bytes, and rules, each of which is compared with each name.
+const (
+	maxIgnoreFile  = 1 << 20
+	maxIgnoreRules = 5000
+)
 
 // rule holds one line of a .gitignore.
 type rule struct {
@@ -38,7 +41,9 @@ func parseRules(text string) []rule {
 		}
 		r.anywhere = !strings.Contains(line, "/")
 		r.pattern = parseIgnorePattern(strings.TrimPrefix(line, "/"))
-		rules = append(rules, r)
+		if rules = append(rules, r); len(rules) == maxIgnoreRules {
+			break
+		}
 	}
 	return rules
 }

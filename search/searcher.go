@@ -3,8 +3,6 @@ package search
 import (
 	"context"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/attractor-go/attractor/env"
 )
 
@@ -39,7 +37,7 @@ func Glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	switch {
 	case literal == "":
 		return globOnce(ctx, e, pattern, dir)
-	case !doublestar.ValidatePattern(pattern):
+	case !validGlob(pattern):
 		return globOnce(ctx, e, literal, dir)
 	}
 	named, err := globOnce(ctx, e, literal, dir)

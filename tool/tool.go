@@ -177,7 +177,8 @@ func (e *Effect) UnmarshalText(text []byte) error {
 type Access struct {
 	Effect Effect `json:"effect"`
 	// Paths are the files that the call reads or, unless it is ReadOnly, writes. If one of two
-	// calls of a response writes a path that both have, they run in their order. A tool may give
+	// calls of a response writes a path that both have, or that is in one of the other's, they run
+	// in their order. A tool may give
 	// the names as the call has them; everybody else sees absolute, clean names.
 	Paths []string `json:"paths,omitempty"`
 	// Command is the script that the call would run.

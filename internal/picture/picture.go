@@ -9,6 +9,7 @@ import (
 	_ "image/gif" // decodes
 	"image/jpeg"
 	"image/png"
+	"sync"
 
 	"golang.org/x/image/draw"
 	_ "golang.org/x/image/webp" // decodes
@@ -18,7 +19,8 @@ import (
 const MaxFile = 32 << 20
 
 const (
-	// maxPixels bounds the memory for decoding, which takes up to 8 bytes a pixel.
+	// maxPixels bounds the memory for decoding, which takes 4 bytes a pixel. Of images with 16 bits
+	// a colour it is half as many.
 	maxPixels = 50_000_000
 	// maxSide is Anthropic's limit, in pixels, for requests with more than 20 images. A picture
 	// that is within it at once never has to be changed later.
@@ -91,9 +93,11 @@ func Fit(data []byte) (*Picture, error) {
 	switch {
 	case err != nil || head.Width <= 0 || head.Height <= 0:
 		return nil, ErrDamaged
-	case head.Width > maxPixels/head.Height:
+	case head.Width > maxPixels/head.Height/depth(head.ColorModel):
 		return nil, ErrTooLarge
 	}
+	decoding.Lock()
+	defer decoding.Unlock()
 	whole, _, err := image.Decode(bytes.NewReader(data))
 	mended := false
 	if err != nil && mime == "image/png" { // a wrong checksum of a colour profile is no reason
@@ -115,6 +119,18 @@ func Fit(data []byte) (*Picture, error) {
 	return p, p.encode(turned(scaled(whole), turn), mime)
 }
 
+// decoding lets one image be decoded and scaled at a time: a large one takes half a gigabyte.
+var decoding sync.Mutex
+
+// depth returns how much memory a pixel of a model takes, as a multiple of the usual one's.
+func depth(m color.Model) int {
+	switch m {
+	case color.RGBA64Model, color.NRGBA64Model:
+		return 2
+	}
+	return 1
+}
+
 // scaled returns an image whose sides are within the limit.
 func scaled(from image.Image) image.Image {
 	size := from.Bounds().Size()
@@ -122,7 +138,8 @@ func scaled(from image.Image) image.Image {
 	if longest <= maxSide {
 		return from
 	}
-	to := image.NewNRGBA(image.Rect(0, 0, max(size.X*maxSide/longest, 1), max(size.Y*maxSide/longest, 1)))
+	// of the one type for which the scaler has no detours
+	to := image.NewRGBA(image.Rect(0, 0, max(size.X*maxSide/longest, 1), max(size.Y*maxSide/longest, 1)))
 	draw.BiLinear.Scale(to, to.Bounds(), from, from.Bounds(), draw.Src, nil)
 	return to
 }

@@ -114,10 +114,16 @@ func TestU2_Refused(t *testing.T) {
 	binary.BigEndian.PutUint32(huge[16:], 10_000) // the header says so; decoding would need 400 MB
 	binary.BigEndian.PutUint32(huge[20:], 10_000)
 	binary.BigEndian.PutUint32(huge[29:], crc32.ChecksumIEEE(huge[12:29]))
+	deep := bytes.Clone(huge) // 36 megapixels, which would need 288 MB with 16 bits a colour
+	deep[24] = 16
+	binary.BigEndian.PutUint32(deep[16:], 6_000)
+	binary.BigEndian.PutUint32(deep[20:], 6_000)
+	binary.BigEndian.PutUint32(deep[29:], crc32.ChecksumIEEE(deep[12:29]))
 	for name, c := range map[string]struct {
 		data []byte
 		want error
 	}{
+		"16 bits a colour":  {deep, picture.ErrTooLarge},
 		"text":              {[]byte("hello"), picture.ErrNoImage},
 		"nothing":           {nil, picture.ErrNoImage},
 		"a header alone":    {whole[:30], picture.ErrDamaged},

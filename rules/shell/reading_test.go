@@ -160,6 +160,14 @@ cat <<E\n$(rm x)\nE
 cat <<E\n` + "`rm x`" + `\nE
 cat <<< $(rm x)
 cat <<E\na\\\nE\nrm x\nE
+cat <<'E'#;rm x\nE
+cat <<"E"#\nE#\nrm x\nE
+cat <<E''#;rm x\nE
+cat <<E'' #;x\nE\nrm x
+echo a &>/dev/null rm x
+&>/dev/null echo a
+[[\nrm x\n]]
+[[ -n\nx ]]
 cat <<$(x)\na\n$(x)
 diff <(rm x) b
 tee >(rm x)

@@ -102,7 +102,7 @@ func (w *walker) heredoc(r *syntax.Redirect, in scope) (unclear string) {
 		w.nested(r.Hdoc, in)
 	}
 	switch {
-	case strings.ContainsAny(w.source(r.Word), "\\$`{}~!("):
+	case strings.ContainsAny(w.source(r.Word), "\\$`{}~!(#") || !w.endsAt(r.Word):
 		return "the end of a here-document is not a plain word"
 	case !text:
 		return ""

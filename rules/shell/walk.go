@@ -43,6 +43,13 @@ func (w *walker) fail(why string) {
 	}
 }
 
+// endsAt reports whether a word ends where every shell ends it, before a blank, a line break or an
+// operator. The parser takes a # behind a quoted delimiter for a comment, and Bash for a part of it.
+func (w *walker) endsAt(n *syntax.Word) bool {
+	end := n.End().Offset()
+	return end >= uint(len(w.text)) || strings.IndexByte(" \t\n;&|<>)", w.text[end]) >= 0
+}
+
 // source returns the text of a node, without the operator after a statement.
 func (w *walker) source(n syntax.Node) string {
 	from, to := n.Pos().Offset(), n.End().Offset()
@@ -77,6 +84,9 @@ func (w *walker) stmt(s *syntax.Stmt, in scope) flow {
 	}
 	in.start = len(w.commands)
 	redirected, splits := w.redirects(s.Redirs, in)
+	if splits && wordsBehind(s) && redirected.unclear == "" {
+		redirected.unclear = "some shells run what follows &> and its file as a command of its own"
+	}
 	var f flow
 	if s.Cmd == nil {
 		w.add(Command{Words: []string{":"}, Text: w.source(s)}, redirected)
@@ -94,6 +104,13 @@ func (w *walker) stmt(s *syntax.Stmt, in scope) flow {
 		f = stays(in.dirs.union(f.both()))
 	}
 	return f
+}
+
+// wordsBehind reports whether a command has words behind an operator &>.
+func wordsBehind(s *syntax.Stmt) bool {
+	return s.Cmd != nil && slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool {
+		return (r.Op == syntax.RdrAll || r.Op == syntax.AppAll) && r.OpPos.Offset() < s.Cmd.End().Offset()
+	})
 }
 
 func (w *walker) command(s *syntax.Stmt, in scope) flow {
@@ -238,7 +255,7 @@ func (w *walker) test(c *syntax.TestClause, text string, in scope) {
 			args = append(args, operand)
 		}
 	}
-	if len(args) < len(operands) {
+	if len(args) < len(operands) || strings.Contains(text, "\n") { // for others [[ is a word
 		cmd.Words = append(cmd.Words, "...")
 		cmd.Unclear = "[[ is not a simple condition, or has an operator that other shells take for their own"
 		w.add(cmd, in)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -43,10 +44,19 @@ func (d Dialect) ReadManyFiles() tool.Tool {
 	return tool.WithAccess(t, func(args readManyFilesArgs) tool.Access {
 		access := tool.Access{Effect: tool.ReadOnly}
 		for _, p := range args.Paths {
-			access.Paths = append(access.Paths, searchedPath(patternRoot(p)))
+			access.Paths = append(access.Paths, searchedPath(patternRoot(cleanPattern(p))))
 		}
 		return access
 	})
+}
+
+// cleanPattern returns a path without detours, as a search takes it: behind a wildcard, .. takes the
+// wildcard away.
+func cleanPattern(name string) string {
+	if !strings.Contains(name, "..") {
+		return name
+	}
+	return path.Clean(name)
 }
 
 // patternRoot returns the part of a path before the first element with a wildcard.
@@ -74,6 +84,7 @@ func (d Dialect) readManyFiles(ctx context.Context, call *tool.Call, args readMa
 	}
 	m := manyFiles{dialect: d, seen: map[string]bool{}}
 	for _, p := range args.Paths {
+		p = cleanPattern(p)
 		root := patternRoot(p)
 		if err := m.add(ctx, call.Env, namedRoot(call, root)+p[len(root):]); err != nil {
 			return tool.Result{}, err
@@ -156,8 +167,17 @@ func (m *manyFiles) add(ctx context.Context, e env.Environment, name string) err
 		paths = append(paths, f.Path)
 	}
 	slices.Sort(paths)
+	links := 0
 	for _, n := range paths {
+		node, err := env.TreeOf(e).Lstat(ctx, n)
+		if err == nil && node.Mode&fs.ModeSymlink != 0 { // it may lead to what nobody was asked about
+			links++
+			continue
+		}
 		m.append(n)
+	}
+	if links > 0 {
+		m.note("%s: symbolic links were left out (%d); name one to read it", names.Shown(name), links)
 	}
 	for _, u := range found.Unreadable {
 		m.note("not readable: %s", u)

@@ -2,6 +2,8 @@ package coding
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,6 +66,27 @@ func TestC9_ReadManyFilesIsBounded(t *testing.T) {
 	for _, want := range []string{"[The file goes on after line 2000; use read_file with offset 2001 to read on.]\n--- big/2", "[1 more files were not read, from big/3 on"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q", want)
+		}
+	}
+}
+
+// What is read behind a wildcard is what the access says, and links in a directory lead nowhere.
+func TestC9_ReadManyFilesElsewhere(t *testing.T) {
+	b := newFixture(t)
+	b.put("src/a.txt", "ordinary\n")
+	b.put("secret", "hidden\n")
+	if err := os.Symlink("../secret", filepath.Join(b.dir, "src/b.txt")); err != nil {
+		t.Fatal(err)
+	}
+	access, err := ReadManyFiles().Access(`{"paths":["src/*/../../secret","src/{a,b}/../../x/*"]}`)
+	if diff := cmp.Diff([]string{"secret", "x"}, access.Paths); err != nil || diff != "" {
+		t.Error(diff, err)
+	}
+	for _, name := range []string{"src", "src/*.txt"} {
+		text := b.run(ReadManyFiles(), object{"paths": []string{name}}).Content.Text()
+		if strings.Contains(text, "hidden") || !strings.Contains(text, "ordinary") ||
+			!strings.Contains(text, "symbolic links were left out (1)") {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
 }
