@@ -166,7 +166,7 @@ func (s *Setup) boxed() bool { return s.box != nil && s.box.Level() != sandbox.O
 // systemPrompt renders the system prompt of the session.
 func (s *Setup) systemPrompt(ctx context.Context, o agent.Options) (string, error) {
 	if s.far == nil {
-		return SystemPrompt(ctx, s.Local.WorkDir(), o)
+		return systemPrompt(ctx, s.Local.WorkDir(), o, s.observing.launchOwn)
 	}
 	if s.far.reader != nil {
 		o.Env = reader{env.Base{Environment: s.far.reader}, env.ConfinementOf(o.Env)}
@@ -180,7 +180,13 @@ func (s *Setup) systemPrompt(ctx context.Context, o agent.Options) (string, erro
 // describes the permissions of o.Env or, if that is nil, those of a session that may change files
 // in the directory.
 func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string, err error) {
-	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir)})
+	return systemPrompt(ctx, dir, o, nil)
+}
+
+// systemPrompt is SystemPrompt with what starts the commands.
+func systemPrompt(ctx context.Context, dir string, o agent.Options,
+	launch func(context.Context, env.Launch) (env.Launch, error)) (text string, err error) {
+	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir), Launch: launch})
 	if err != nil {
 		return "", cannotWork(dir, err)
 	}

@@ -22,6 +22,8 @@ type observing struct {
 	warn func(code, text string)
 	try  sync.Once
 	box  *sandbox.Sandbox // nil where the level cannot be had
+	err  error            // which says why
+	tell sync.Once        // about the error
 }
 
 // tryTime limits the first try of the level, which looks at the directories beside those that it
@@ -30,12 +32,12 @@ const tryTime = 10 * time.Second
 
 // sandbox returns the sandbox of such commands, or nil where the level cannot be had.
 func (o *observing) sandbox() *sandbox.Sandbox {
-	o.try.Do(func() {
-		var err error
-		if o.box, err = o.openInTime(); err != nil {
-			o.warn("observe", "commands that only read by their text run like any other: nothing keeps them from changing something here ("+err.Error()+")")
-		}
-	})
+	o.try.Do(func() { o.box, o.err = o.openInTime() })
+	if o.err != nil {
+		o.tell.Do(func() {
+			o.warn("observe", "commands that only read by their text run like any other: nothing keeps them from changing something here ("+o.err.Error()+")")
+		})
+	}
 	return o.box
 }
 
@@ -90,6 +92,16 @@ func (o *observing) launch(ctx context.Context, l env.Launch) (env.Launch, error
 		return l, nil
 	}
 	return box.Launch(ctx, l)
+}
+
+// launchOwn is launch for what this program asks git itself. Where the level cannot be had, it
+// relies on git having nothing there to start, and says nothing.
+func (o *observing) launchOwn(ctx context.Context, l env.Launch) (env.Launch, error) {
+	o.try.Do(func() { o.box, o.err = o.openInTime() })
+	if o.box == nil {
+		return l, nil
+	}
+	return o.box.Launch(ctx, l)
 }
 
 // openObserving returns a sandbox for commands that only read.

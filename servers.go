@@ -11,6 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/lookpath"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/load"
@@ -92,7 +93,7 @@ func (s *Setup) startServers(ctx context.Context, c *config, list []mcp.Server, 
 	if len(list) == 0 {
 		return
 	}
-	s.places = &places{dir: s.here, limits: c.Limits, confine: c.Sandbox, box: s.box, environ: serverEnviron(c)}
+	s.places = &places{dir: s.here, root: s.Project.Root, limits: c.Limits, confine: c.Sandbox, box: s.box, environ: serverEnviron(c)}
 	s.Unmasked = append(s.Unmasked, maskServers(s.Secrets, list)...)
 	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Asker != nil, Budget: s.toolBudget(),
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
@@ -161,6 +162,7 @@ func serverEnviron(c *config) (environ []string) {
 // not confined, and those of the project's, which are confined as commands are.
 type places struct {
 	dir     string
+	root    string // of the project
 	limits  env.Limits
 	confine sandbox.Options
 	box     *sandbox.Sandbox // of the session
@@ -171,6 +173,17 @@ type places struct {
 	empty  []string // directories that were made for servers
 	locals map[string]*env.Local
 	boxes  []*sandbox.Sandbox
+}
+
+// outside returns the variables of servers without what PATH has of the project.
+func (p *places) outside() []string {
+	environ := slices.Clone(p.environ)
+	for i, v := range environ {
+		if path, is := strings.CutPrefix(v, "PATH="); is {
+			environ[i] = "PATH=" + lookpath.Outside(path, p.dir, p.root)
+		}
+	}
+	return environ
 }
 
 // env returns the environment for a server. Servers that may reach the same hosts share one, except
@@ -191,6 +204,9 @@ func (p *places) env(s mcp.Server) (env.Environment, error) {
 		return known, nil
 	}
 	o := env.LocalOptions{Environ: p.environ, Vars: env.VarsAll}
+	if load.IsAway(&s) { // nothing of the project starts, also where PATH leads into it
+		o.Environ = p.outside()
+	}
 	if s.Origin == mcp.Project {
 		o.Limits = p.limits
 	}

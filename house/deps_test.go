@@ -24,6 +24,7 @@ var allowed = map[string][]string{
 	"internal/endless":   {},
 	"internal/filelock":  {"golang.org/x/sys/..."},
 	"internal/fuzzy":     {},
+	"internal/lookpath":  {},
 	"internal/stdioproc": {"env", "internal/texts"},
 	"internal/refdocs":   {"github.com/spf13/cobra", "github.com/spf13/pflag"}, // for tests
 	"internal/texts":     {"sanitize", "golang.org/x/text/unicode/norm"},
@@ -123,8 +124,8 @@ var rooms = map[string][]string{
 		"github.com/rogpeppe/go-internal/diff"},
 	"secret":        {},
 	"secret/masked": {"agent", "env", "journal", "llm", "secret", "tool"},
-	"env/sandbox": {"env", "internal/filelock", "internal/git", "internal/landlock", "internal/netguard", "internal/proxy",
-		"internal/version", "golang.org/x/sys/..."},
+	"env/sandbox": {"env", "internal/filelock", "internal/git", "internal/landlock", "internal/lookpath",
+		"internal/netguard", "internal/proxy", "internal/userfiles", "internal/version", "golang.org/x/sys/..."},
 	"env/remote": {"env", "search", "env/remote/internal/wire", "internal/texts", "internal/shquote",
 		"internal/version", "sanitize"},
 	"env/remote/serve":         {"env", "search", "env/remote/internal/wire"},

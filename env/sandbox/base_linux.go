@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // machine decides what commands see of the machine besides the roots.
@@ -16,16 +15,6 @@ type machine struct {
 	environ []string
 	shown   []string // the system's directories
 	args    []string // for bubblewrap
-}
-
-// getenv returns a variable of the environment.
-func getenv(environ []string, name string) string {
-	for _, entry := range slices.Backward(environ) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }
 
 // homeOf returns the home directory, or "" if the environment has none of use.

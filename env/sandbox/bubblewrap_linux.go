@@ -45,7 +45,7 @@ const (
 // newBubblewrap returns the mechanism after a command has run in it.
 func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
 	b := &bubblewrap{options: o}
-	if b.bwrap, err = exec.LookPath("bwrap"); err != nil {
+	if b.bwrap, err = o.find("bwrap"); err != nil {
 		return nil, lacking{fmt.Errorf(
 			"bubblewrap is not installed: %w (Debian and Ubuntu: apt-get install bubblewrap; Fedora: dnf install "+
 				"bubblewrap; Arch: pacman -S bubblewrap)", err)}
@@ -81,7 +81,7 @@ func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
 
 // scopeHelper returns the helper, or "" if it is not there.
 func scopeHelper(o *Options) string {
-	helper, err := FindHelper(o.Helper)
+	helper, err := o.findHelper()
 	if err != nil {
 		return ""
 	}

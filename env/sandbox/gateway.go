@@ -18,8 +18,13 @@ const helperName = "attractor-env"
 // FindHelper returns the path of the program attractor-env: the given one, or one beside this
 // program, or one in PATH. The error says how to install it.
 func FindHelper(given string) (string, error) {
-	if given != "" {
-		return filepath.Abs(given)
+	return (&Options{Helper: given, Environ: os.Environ()}).findHelper()
+}
+
+// findHelper is FindHelper, without what commands may have put into the roots.
+func (o *Options) findHelper() (string, error) {
+	if o.Helper != "" {
+		return filepath.Abs(o.Helper)
 	}
 	if own, err := os.Executable(); err == nil {
 		beside := filepath.Join(filepath.Dir(own), helperName)
@@ -27,12 +32,12 @@ func FindHelper(given string) (string, error) {
 			return path, nil
 		}
 	}
-	path, err := exec.LookPath(helperName)
+	program, err := o.find(helperName)
 	if err != nil {
 		return "", lacking{fmt.Errorf("the program %s is neither beside this one nor in PATH: %s", helperName,
 			version.Install("cmd/"+helperName))}
 	}
-	return filepath.Abs(path)
+	return program, nil
 }
 
 // gateway is the way of commands to the hosts of Options.AllowHosts: a proxy in this process, and a
@@ -63,7 +68,7 @@ func newGateway(dir string, o *Options) (*gateway, error) {
 		dir = "" // the proxy makes a shorter one
 	}
 	g := new(gateway)
-	if g.helper, err = FindHelper(o.Helper); err != nil {
+	if g.helper, err = o.findHelper(); err != nil {
 		return nil, fmt.Errorf("allowed hosts: %w", err)
 	}
 	if _, err := exec.LookPath(g.helper); err != nil {

@@ -1,10 +1,13 @@
 package sandbox_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
@@ -149,5 +152,34 @@ func TestL4_NestedRepositories(t *testing.T) {
 	for _, script := range []string{"echo x >a/b/.git/hooks/pre-commit", "mv a c/a", "mv a/b a/c",
 		"echo x >>a/b/.git/config", "rm -rf a/b/.git"} {
 		b.fails(t, script)
+	}
+}
+
+// Programs that a session has put into a directory of PATH are not run outside of the sandbox, and
+// files that never end do not hold a session up.
+func TestL4_ProgramsAndPipesOfCommands(t *testing.T) {
+	dir := t.TempDir()
+	repository(t, dir)
+	bin, canary := filepath.Join(dir, ".venv/bin"), filepath.Join(t.TempDir(), "canary")
+	for _, name := range []string{"git", "bwrap", "attractor-env"} {
+		write(t, filepath.Join(bin, name), "#!/bin/sh\n>"+canary+"\nexit 1\n")
+		if err := os.Chmod(filepath.Join(bin, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nested := filepath.Join(dir, "nested")
+	if err := os.Mkdir(filepath.Join(dir, "linked"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	repository(t, filepath.Join(dir, "linked"))
+	if err := errors.Join(os.Mkdir(nested, 0o755), unix.Mkfifo(filepath.Join(nested, ".git"), 0o600),
+		unix.Mkfifo(filepath.Join(dir, "linked/.git/commondir"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	environ := append(user(t), "PATH="+bin+":"+os.Getenv("PATH"))
+	b := newBox(t, dir, sandbox.Options{Environ: environ}, env.LocalOptions{})
+	b.succeeds(t, "true")
+	if _, err := os.Stat(canary); err == nil {
+		t.Error("a program of the workspace has run outside")
 	}
 }

@@ -8,19 +8,21 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/lookpath"
 )
 
 // identity gives commands the parts of the user's git configuration that commits need. The rest,
 // such as credential helpers, stays outside.
 func (b *bubblewrap) identity(dir, home string) error {
-	git, err := exec.LookPath("git")
+	git, err := b.options.find("git")
 	if err != nil || home == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, git, "config", "--global", "--includes", "--null", "--list")
-	cmd.Dir, cmd.Env = dir, b.options.Environ
+	cmd.Dir, cmd.Env = dir, b.options.ofGit()
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
@@ -38,6 +40,16 @@ func (b *bubblewrap) identity(dir, home string) error {
 		return nil
 	}
 	return os.WriteFile(b.private.path("home/.gitconfig"), []byte(text.String()), 0o600)
+}
+
+// ofGit returns the variables of git that runs outside of the sandbox: no keys are among them.
+func (o *Options) ofGit() (vars []string) {
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME"} {
+		if value := getenv(o.Environ, name); value != "" {
+			vars = append(vars, name+"="+value)
+		}
+	}
+	return append(vars, "PATH="+lookpath.Outside(getenv(o.Environ, "PATH"), o.roots()...), "LC_ALL=C")
 }
 
 // shared lists the settings of git that commands in a sandbox get. None names a program.

@@ -35,7 +35,7 @@ func newLandlock(dir string, o *Options) (_ *landlocked, err error) {
 	if k.filter, err = filterOf(func(a *architecture) program { return filter(a, k.families()) }); err != nil {
 		return nil, err
 	}
-	if k.helper, err = FindHelper(o.Helper); err != nil {
+	if k.helper, err = o.findHelper(); err != nil {
 		return nil, err
 	}
 	if k.private, err = newPrivate("tmp", "home", "cache"); err != nil {

@@ -140,8 +140,8 @@ func (p *plan) target(o *Options, dir, top string) {
 		return
 	}
 	common := own
-	if data, err := os.ReadFile(filepath.Join(own, "commondir")); err == nil {
-		if common, err = filepath.EvalSymlinks(absolute(strings.TrimSpace(string(data)), own)); err != nil {
+	if to := small(filepath.Join(own, "commondir")); to != "" {
+		if common, err = filepath.EvalSymlinks(absolute(strings.TrimSpace(to), own)); err != nil {
 			common = own
 		}
 	}
@@ -161,11 +161,11 @@ func (p *plan) target(o *Options, dir, top string) {
 
 // namesBack reports whether the directory of a linked work tree names its .git file.
 func namesBack(own, dotGit string) bool {
-	data, err := os.ReadFile(filepath.Join(own, "gitdir"))
-	if err != nil {
+	back := small(filepath.Join(own, "gitdir"))
+	if back == "" {
 		return false
 	}
-	a, err1 := os.Stat(absolute(strings.TrimSpace(string(data)), own))
+	a, err1 := os.Stat(absolute(strings.TrimSpace(back), own))
 	b, err2 := os.Stat(dotGit)
 	return err1 == nil && err2 == nil && os.SameFile(a, b)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
 // repository adds what commands need to use the repository of a writable root, and protects what
@@ -63,12 +64,23 @@ func (p *plan) linked(gitDir, own string) {
 
 // linkedDir returns the directory that a .git file names, or "".
 func linkedDir(dotGit string) string {
-	data, err := os.ReadFile(dotGit)
-	target, ok := strings.CutPrefix(string(data), "gitdir:")
-	if target = strings.TrimSpace(target); err != nil || !ok || target == "" {
+	target, ok := strings.CutPrefix(small(dotGit), "gitdir:")
+	if target = strings.TrimSpace(target); !ok || target == "" {
 		return ""
 	}
 	return absolute(target, filepath.Dir(dotGit))
+}
+
+// maxSmall limits the bytes that are read of a repository's file: it can be a command's, and large.
+const maxSmall = 1 << 20
+
+// small returns the beginning of a regular file, or "".
+func small(name string) string {
+	data, err := userfiles.Read(name, maxSmall)
+	if err != nil {
+		return ""
+	}
+	return string(data)
 }
 
 // gitDir lets commands write in the directory of a repository, except what starts programs: hooks,
@@ -91,7 +103,7 @@ func (p *plan) gitDir(dir string) {
 // configured protects what a repository's configuration names in places where commands can write:
 // directories of hooks, and files that it includes. top is the work tree.
 func (p *plan) configured(o *Options, dir, top string) {
-	program, err := exec.LookPath("git")
+	program, err := o.find("git")
 	if err != nil {
 		return
 	}
@@ -99,7 +111,7 @@ func (p *plan) configured(o *Options, dir, top string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--git-dir="+dir, "config", "--includes", "--show-origin", "--null",
 		"--list")
-	cmd.Dir, cmd.Env, cmd.WaitDelay = top, o.Environ, time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = top, o.ofGit(), time.Second
 	out, err := cmd.Output()
 	if err != nil {
 		return // git cannot read it outside either
@@ -155,12 +167,8 @@ func (p *plan) worktreeConfig(common, own string) {
 // configOf returns a repository's configuration, or "".
 func configOf(dir string) string {
 	info, err := os.Lstat(filepath.Join(dir, "config"))
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSmall {
 		return ""
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "config"))
-	if err != nil {
-		return ""
-	}
-	return string(data)
+	return small(filepath.Join(dir, "config"))
 }

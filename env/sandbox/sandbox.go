@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/lookpath"
 )
 
 // Options are the host's choices for a sandbox.
@@ -54,7 +55,26 @@ type Options struct {
 	// this program and in PATH.
 	Helper string
 
-	abi int // caps the version of Landlock of the level Observe, for tests
+	abi int    // caps the version of Landlock of the level Observe, for tests
+	dir string // of New
+}
+
+// getenv returns a variable of the environment.
+func getenv(environ []string, name string) string {
+	for _, entry := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// roots returns the directories in which commands may put programs.
+func (o *Options) roots() []string { return append(slices.Clip(o.Roots), o.dir) }
+
+// find returns a program of PATH that is in none of the roots.
+func (o *Options) find(program string) (string, error) {
+	return lookpath.Find(program, getenv(o.Environ, "PATH"), o.roots()...)
 }
 
 // A Sandbox confines the commands of the env.Locals that are made with its options. All methods may
@@ -114,6 +134,7 @@ func New(dir string, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
+	o.dir = abs
 	s := &Sandbox{options: o, dir: abs, mechanism: nothing{}}
 	if level == Off {
 		return s, nil

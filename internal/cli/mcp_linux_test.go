@@ -176,9 +176,12 @@ func TestU18_NoCodeOfTheProject(t *testing.T) {
 	h.put("m.js", `require("fs").writeFileSync(process.env.MARK, "")`)
 	h.put("m.mjs", `import fs from "fs"; fs.writeFileSync(process.env.MARK, "")`)
 	h.put("m.sh", `> "$MARK"`)
+	h.put(".venv/bin/planted", "#!/bin/sh\n> \"$MARK\"\n")
+	path := []string{"PATH=" + filepath.Join(h.dir, ".venv/bin") + ":" + os.Getenv("PATH")}
 	var list []string
 	commands := map[string]string{"module": `"python3", "args": ["-um", "m"]`,
 		"import": `"python3", "args": ["-c", "import m"]`,
+		"path":   `"planted", "args": []`,
 		"shell":  `"sh", "args": ["-c", ". ./m.sh"]`, "require": `"node", "args": ["-r", "./m.js", "-e", "1"]`,
 		"loaded": `"node", "args": ["--import", "./m.mjs", "-e", "1"]`}
 	for name, command := range commands {
@@ -190,7 +193,7 @@ func TestU18_NoCodeOfTheProject(t *testing.T) {
 		if trusted {
 			args = append(args, "--trust-project")
 		}
-		out := h.run(0, args...)
+		out := h.runWith(0, path, args...)
 		for name := range commands {
 			_, err := os.Stat(ran(name))
 			warned := strings.Contains(out.stderr, "the server "+name+": it starts in an empty")

@@ -18,25 +18,30 @@ const maxAnswer = 16 << 20
 
 // question asks git about the repository of the working directory, whose top is $1: for its state
 // and, behind two zeros, for the subjects of the last commits. Git is the first in PATH that is not
-// in the work tree, nor a link to there. Its environment is made from nothing, and the filters of
+// in the work tree or another of the arguments, nor a link to there. Its environment is made from nothing, and the filters of
 // the user's configuration are taken away. It has a gigabyte of memory.
 const question = `
 set -f
 ulimit -d 1048576 2>/dev/null
 here=$PWD bin= git=
-cd -P "$1" && top=$PWD || exit
+cd -P "$1" || exit
 IFS=:
 for dir in $PATH; do
   case $dir in /*) cd -P "$dir" 2>/dev/null || continue ;; *) continue ;; esac
   dir=${PWD#/}; dir=/${dir#/}
-  case $dir in "$top" | "$top"/*) continue ;; esac
-  bin=$bin:$dir
+  found=
   if [ -z "$git" ] && [ -x "$dir/git" ]; then
-    git=$dir/git
-    if [ -h "$git" ]; then
-      case $(readlink -f "$git") in "$top"/* | "") git= ;; esac
-    fi
+    found=$dir/git
+    if [ -h "$found" ]; then found=$(readlink -f "$found"); fi
   fi
+  for root do
+    cd -P "$root" 2>/dev/null || continue
+    root=${PWD#/}; root=/${root#/}
+    case $dir/ in "$root"/*) continue 2 ;; esac
+    case $found in "$root"/*) found= ;; esac
+  done
+  bin=$bin:$dir
+  if [ -n "$found" ]; then git=$dir/git; fi
 done
 cd "$here" || exit
 PATH=${bin#:}
@@ -59,7 +64,8 @@ printf "\0\0"
 func (s *Snapshot) ask(ctx context.Context, e env.Environment) string {
 	var out, said bytes.Buffer
 	over := false
-	script := "set -- " + shquote.Words(s.Root) + "\n" + strings.Replace(question, "SUBJECTS",
+	roots := append([]string{s.Root}, env.ConfinementOf(e).Writable...)
+	script := "set -- " + shquote.Words(roots...) + "\n" + strings.Replace(question, "SUBJECTS",
 		strconv.Itoa(maxSubjects), 1)
 	result, err := env.Run(env.Observing(ctx, true), e, env.Command{Script: script, Output: func(stream int, p []byte) {
 		to := &out
