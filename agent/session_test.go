@@ -532,6 +532,8 @@ func TestC2_Scheduling(t *testing.T) {
 				named("a", "write", `"path":"x"`), named("b", "read", `"path":"x"`), named("c", "write", `"path":"y"`),
 				named("d", "read", `"path":"./y"`), named("e", "alone"), named("f", "write", `"path":"z"`),
 				named("g", "command"), named("h", "command"), named("i", "read", `"path":"q"`)),
+				llmtest.Calls(named("j", "write", `"path":"dir/x"`), named("k", "read", `"path":"dir"`), // all that is in it
+					named("l", "read", `"path":"di"`)),
 				llmtest.Text("done")},
 		})
 		if _, err := h.Submit(context.Background(), "go"); err != nil {
@@ -540,7 +542,7 @@ func TestC2_Scheduling(t *testing.T) {
 		slices.Sort(log)
 		want := []string{"0s a starts", "0s c starts", "1s b starts", "1s d starts", "2s e starts", "3s f starts",
 			"3s i starts",
-			"4s g starts", "4s h starts"}
+			"4s g starts", "4s h starts", "5s j starts", "5s l starts", "6s k starts"}
 		if !slices.Equal(log, want) {
 			t.Errorf("ran %q, want %q", log, want)
 		}

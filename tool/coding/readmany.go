@@ -177,7 +177,7 @@ func (m *manyFiles) add(ctx context.Context, e env.Environment, name string) err
 		m.append(n)
 	}
 	if links > 0 {
-		m.note("%s: symbolic links were left out (%d); name one to read it", names.Shown(name), links)
+		m.note("%s: symbolic links were left out (%d); name one to read it", texts.Shown(name), links)
 	}
 	for _, u := range found.Unreadable {
 		m.note("not readable: %s", u)
