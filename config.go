@@ -114,6 +114,11 @@ type Config struct {
 	// Instructions are appended to the system prompt of a new session.
 	Instructions string
 
+	// Worktree is the name of a git worktree, and of its branch behind [worktree.BranchPrefix], in
+	// which a new session works instead of in Dir. It is made from what is checked out in Dir's
+	// repository, unless it is there from before, and goes with the session if nothing would be
+	// lost; [Setup.Worktree] says so.
+	Worktree string
 	// AddDirs lists further directories in which tools may read and change files.
 	AddDirs []string
 	// Env has the files and commands of the session, in place of this machine. The caller closes it
@@ -239,6 +244,10 @@ func (c *Config) contradiction() error {
 		return fail(ErrConfig, "the configuration has both Ask and Inbox: leave one out")
 	case c.Resume != "" && (c.Fork != "" || c.ID != "") || c.Continue && (c.Resume != "" || c.Fork != "" || c.ID != ""):
 		return fail(ErrConfig, "the configuration has several sessions: leave all but one of ID, Resume, Fork and Continue out")
+	case c.Worktree != "" && (c.Resume != "" || c.Continue):
+		return fail(ErrConfig, "a session that goes on does so in its own directory: leave the worktree out")
+	case c.Worktree != "" && (c.Env != nil || len(c.EnvCommand) > 0):
+		return fail(ErrConfig, "a worktree is made on this machine, and the session is elsewhere: make one there (git worktree add), and work in its directory")
 	case c.Env != nil && len(c.EnvCommand) > 0:
 		return fail(ErrConfig, "the configuration has both Env and EnvCommand: leave one out")
 	case slices.ContainsFunc(c.Providers, func(p llm.Provider) bool {
@@ -296,7 +305,7 @@ func (c *Config) fields() (*config, error) {
 	w := &config{
 		Store: c.Store, ID: c.ID, Resume: c.Resume, Fork: c.Fork, Turn: c.Turn, Continue: c.Continue,
 		continued: c.continued, inUse: c.inUse,
-		Dir: c.Dir, Env: c.Env, EnvCommand: c.EnvCommand, EnvHelper: c.EnvHelper, Here: c.Here,
+		Dir: c.Dir, Worktree: c.Worktree, Env: c.Env, EnvCommand: c.EnvCommand, EnvHelper: c.EnvHelper, Here: c.Here,
 		AddDirs: slices.Clip(c.AddDirs), Limits: c.Limits, Sandbox: c.Sandbox, Unasked: c.Unasked,
 		WithoutUser: c.Load&LoadUser == 0, WithoutProject: c.Load&LoadProject == 0, TrustProject: c.TrustProject,
 		Mode: c.Mode, Asker: c.Ask, AllowTools: slices.Clip(c.Allow), DenyTools: slices.Clip(c.Deny),

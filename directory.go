@@ -3,6 +3,7 @@ package attractor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -61,6 +62,9 @@ func (s *Setup) openProject(c *config) error {
 		return nil
 	}
 	if err := checkDir(c.Dir); err != nil {
+		if c.was != nil && !s.moved {
+			err = fmt.Errorf("%w, where the session worked before; --dir names another directory to go on in", err)
+		}
 		return err
 	}
 	dir, err := filepath.Abs(c.Dir)

@@ -41,6 +41,9 @@ type config struct {
 	// EnvCommand it is a directory over there, and empty means the one in which the command's shell
 	// starts.
 	Dir string
+	// Worktree names the git worktree of Dir's repository in which the session works. It is made if
+	// there is none. Empty means none.
+	Worktree string
 	// EnvCommand is a command of this machine that runs another one where the session's files and
 	// commands are, such as docker exec -i box or ssh host. Nil means the resumed session's, or
 	// none. Empty, it means this machine.

@@ -20,6 +20,7 @@ import (
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
+	"github.com/attractor-go/attractor/worktree"
 )
 
 // Setup holds the options and resources of a session that is ready to start.
@@ -30,7 +31,8 @@ type Setup struct {
 	// Machine has the session's files and commands. Options.Env wraps it.
 	Machine env.Environment
 	// Local is Machine if that is this machine, else nil.
-	Local *env.Local
+	Local    *env.Local
+	worktree *worktree.Worktree // nil if the session has none of its own
 	// Project holds what the directory brings that may start or allow something.
 	Project  *load.Project
 	settings *settings.Values // also those of the project

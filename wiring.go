@@ -72,6 +72,7 @@ type capability struct {
 // result as they are in the end; the others append.
 func capabilities() []capability {
 	return []capability{
+		{(*Setup).openWorktree, (*Setup).closeWorktree}, // when nothing uses it any more
 		// the journal, the project, and settings: what the session was, and is to be
 		{(*Setup).openSession, (*Setup).discard},
 		{nil, (*Setup).closeCheckpoints}, // when nothing changes the directory any more

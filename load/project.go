@@ -52,9 +52,12 @@ func TrustStore(getenv func(string) string) (*trust.Store, error) {
 // user's decision about them. With trusted, they are trusted this time whatever the user decided,
 // unless they have problems.
 func ReadProject(dir string, getenv func(string) string, trusted bool) (*Project, error) {
-	root := dir
+	root, main := dir, ""
 	if roots := git.Roots(dir); len(roots) > 0 {
 		root = roots[0]
+		if len(roots) > 1 && filepath.Base(roots[1]) == ".git" {
+			main = filepath.Dir(roots[1])
+		}
 	}
 	files, err := trust.Scan(root)
 	if err != nil {
@@ -66,7 +69,7 @@ func ReadProject(dir string, getenv func(string) string, trusted bool) (*Project
 	}
 	store, err := TrustStore(getenv)
 	if err == nil {
-		p.Decision, err = store.Decide(files)
+		p.Decision, err = decide(store, files, main)
 	}
 	switch {
 	case files.Empty(): // there is nothing to decide; Since says whether somebody has trusted it all the same
@@ -77,6 +80,21 @@ func ReadProject(dir string, getenv func(string) string, trusted bool) (*Project
 	p.Chosen = trusted || err == nil && p.Decision.State == trust.Trusted && !p.Decision.Since.IsZero()
 	p.Trusted = p.Chosen || files.Empty()
 	return p, nil
+}
+
+// decide returns what the user decided about the files of a project. In a worktree of git, about
+// which nothing was decided, a decision about the same files in the repository's main one counts.
+func decide(store *trust.Store, files *trust.Snapshot, main string) (trust.Decision, error) {
+	d, err := store.Decide(files)
+	if err != nil || d.State != trust.Undecided || main == "" {
+		return d, err
+	}
+	there := *files
+	there.Root = userfiles.RealPath(main)
+	if same, err := store.Decide(&there); err == nil && (same.State == trust.Trusted || same.State == trust.Declined) {
+		return same, nil
+	}
+	return d, nil
 }
 
 // Unread returns a project whose files do not count. Chosen says that the user trusts it.

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/worktree"
 )
 
 // Options holds what a conversation needs.
@@ -49,6 +50,8 @@ type Options struct {
 type Ended struct {
 	// Session is the id of the last session, or empty if nothing of it was kept.
 	Session string
+	// Worktree is that of the last session, or nil.
+	Worktree *worktree.Worktree
 	// Signal ended the conversation; nil if the person did.
 	Signal os.Signal
 }
@@ -81,7 +84,7 @@ func Run(ctx context.Context, o Options) (Ended, error) {
 	p.loop(input, changes)
 	p.refresh(true)
 	err, closed = p.front.close(), true
-	ended := Ended{Session: p.kept, Signal: p.signal}
+	ended := Ended{Session: p.kept, Worktree: p.worktree, Signal: p.signal}
 	if p.failed != nil {
 		return ended, p.failed
 	}
@@ -126,7 +129,8 @@ type program struct {
 	kills    int           // how often the person or a signal has asked for the end
 	signal   os.Signal
 	kept     string // the id of the session, if there is something to resume
-	failed   error  // why the first session could not be opened
+	worktree *worktree.Worktree
+	failed   error // why the first session could not be opened
 }
 
 // conversation is a session that is open.

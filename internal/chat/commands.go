@@ -232,7 +232,9 @@ func (p *program) clear(string) {
 			c.Model = provider + "/" + model
 		}
 		c.Set("effort", "the conversation", effort)
-		c.Dir = p.current.setup.Machine.WorkDir()
+		if c.Worktree == "" { // else it is made from the directory of the first session once more
+			c.Dir = p.current.setup.Machine.WorkDir()
+		}
 		c.EnvCommand = p.current.setup.EnvCommand()
 		c.Mode = p.current.setup.Mode()
 	}
@@ -247,7 +249,7 @@ func (p *program) another() attractor.Config {
 		p.Config.Set("mode", "the conversation", "") // nor one of a file, which the flag had hidden
 	}
 	c := p.Config
-	c.Resume, c.Fork, c.Turn, c.Dir, c.EnvCommand = "", "", 0, "", nil
+	c.Resume, c.Fork, c.Turn, c.Dir, c.EnvCommand, c.Worktree = "", "", 0, "", nil, ""
 	c.Model = ""
 	c.Unset("provider", "model", "effort", "fallback", "context_window")
 	return c
@@ -347,6 +349,9 @@ func (p *program) fork(arguments string) {
 	}
 	c := p.another()
 	c.Turn = turn
+	if c.Worktree = p.Config.Worktree; c.Worktree != "" { // the session's own may be gone when it has ended
+		c.Dir = p.Config.Dir
+	}
 	if prefix == "" {
 		if !p.current.used {
 			p.warn("this session has nothing to fork yet")

@@ -168,7 +168,7 @@ func (p *program) close(then func()) {
 		err := was.close()
 		return func() {
 			p.current = nil
-			p.kept = was.kept()
+			p.kept, p.worktree = was.kept(), was.setup.Worktree()
 			if err != nil {
 				p.warn(err.Error())
 			}

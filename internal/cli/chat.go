@@ -123,6 +123,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	if err != nil {
 		return hostError(err)
 	}
+	tellWorktree(t.err, ended.Worktree)
 	if ended.Session != "" {
 		fmt.Fprintf(t.err, "To continue the session, run: attractor chat --resume %s%s\n",
 			sessions.ShortID(ended.Session), f.serverFlag(flags.Changed))

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"crypto/rand"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -13,20 +15,24 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile/profiles"
+	"github.com/attractor-go/attractor/worktree"
 )
 
 // startFlags holds the flags of commands that start one session: where it works, and which one it
 // continues.
 type startFlags struct {
-	dir, resume, fork string
-	last              bool
-	images            []string
+	dir, resume, fork, worktree string
+	last                        bool
+	images                      []string
 }
 
 // register adds the flags.
 func (f *startFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "dir", "",
 		"work in this `directory` (default: the current one, or that of the resumed session)")
+	flags.StringVar(&f.worktree, "worktree", "",
+		"work in a git worktree and a branch of its own, attractor/`name`, which go at the end if nothing would be lost; without a name one is made up")
+	flags.Lookup("worktree").NoOptDefVal = anyWorktree
 	flags.StringVar(&f.resume, "resume", "",
 		"continue the session with this `id`; without a prompt, continue its interrupted input")
 	flags.BoolVar(&f.last, "continue", false,
@@ -36,9 +42,15 @@ func (f *startFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.fork, "fork", "", "start a new session from this one, `id[@turn]`, as it was after that turn")
 }
 
+// anyWorktree is the value of --worktree without a name. No worktree can have it as its name.
+const anyWorktree = "*"
+
 // config adds what the flags choose to a configuration.
 func (f *startFlags) config(c *attractor.Config) (err error) {
 	c.Dir, c.Resume, c.Continue = f.dir, f.resume, f.last
+	if c.Worktree = f.worktree; f.worktree == anyWorktree {
+		c.Worktree = strings.ToLower(rand.Text()[:8])
+	}
 	if f.fork != "" {
 		c.Fork, c.Turn, err = forkPoint(f.fork)
 	}
@@ -57,11 +69,23 @@ func (f *startFlags) checkIDs(given func(flag string) bool) error {
 	return nil
 }
 
+// checkPrompt returns an error if the first word of a prompt may have been meant as a worktree's
+// name.
+func (f *startFlags) checkPrompt(words []string) error {
+	if f.worktree != anyWorktree || len(words) < 2 || worktree.Check(words[0]) != nil || words[1] == "-" {
+		return nil
+	}
+	return fail(exitUsage, "with --worktree the prompt is one argument, in quotes; a name stands after an equals sign: --worktree=%s",
+		words[0])
+}
+
 // check returns an error if the flags contradict each other.
 func (f *startFlags) check(noJournal bool) error {
 	switch {
 	case f.resume != "" && f.fork != "" || f.last && (f.resume != "" || f.fork != ""):
 		return fail(exitUsage, "--resume, --continue and --fork cannot be used together")
+	case f.worktree != "" && (f.resume != "" || f.last):
+		return fail(exitUsage, "--worktree cannot be used with --resume and --continue: the session goes on in its own directory")
 	case noJournal && f.resumes():
 		return fail(exitUsage, "--resume, --continue and --fork cannot be used with --no-journal")
 	}

@@ -42,7 +42,6 @@ func lackingFlags() map[string]string {
 		"session-id":    "the first event of attractor run --json has the id",
 		"system-prompt": "--instructions adds to it",
 		"agent":         "agents are files: attractor agents", "agents": "agents are files: attractor agents",
-		"worktree":          "git worktree add, and then --dir",
 		"strict-mcp-config": "--no-mcp starts no servers",
 		"setting-sources":   "what a project brings counts only once it is trusted: attractor trust",
 	}

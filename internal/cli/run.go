@@ -100,7 +100,7 @@ func newRun(t terminal) *cobra.Command {
   attractor run --resume 3f2c "and the changelog"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt := ""
-			if err := errors.Join(f.checkInput(args), f.checkIDs(cmd.Flags().Changed)); err != nil {
+			if err := errors.Join(f.checkInput(args), f.checkIDs(cmd.Flags().Changed), f.checkPrompt(args)); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("output-schema") && f.outputSchema == "" {
@@ -293,6 +293,7 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	closeErr := errors.Join(checkErr, closeAll(session))
 	closeErr = errors.Join(closeErr, r.checkAgain(ctx, report, view), r.Close())
 	r.live.stop()
+	tellWorktree(r.err, r.Worktree())
 	r.client.ended(r.terminal, r.Options.ID)
 	if code := r.stopper.stop(); code != 0 {
 		return &exitError{code: code, err: errors.New("stopped by a signal" + r.howToGoOn())}

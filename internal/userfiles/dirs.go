@@ -14,6 +14,12 @@ func StateDir(getenv func(string) string) (string, error) {
 	return xdgDir(getenv, "XDG_STATE_HOME", ".local", "state")
 }
 
+// DataDir returns the user's directory for the data of programs: $XDG_DATA_HOME, else
+// ~/.local/share.
+func DataDir(getenv func(string) string) (string, error) {
+	return xdgDir(getenv, "XDG_DATA_HOME", ".local", "share")
+}
+
 // ConfigDir returns the directory of the user's configuration: $XDG_CONFIG_HOME/attractor, else
 // ~/.config/attractor.
 func ConfigDir(getenv func(string) string) (string, error) {

@@ -1,0 +1,22 @@
+package worktree_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/attractor-go/attractor/worktree"
+)
+
+func ExampleOpen() {
+	w, err := worktree.Open(context.Background(), worktree.Options{Dir: "/home/me/shop", Name: "login",
+		Home: "/home/me/.local/share/worktrees"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("work in", w.Dir)
+	w.Close(context.Background())
+	if w.Kept != "" {
+		fmt.Println("it stays:", w.Kept)
+	}
+}

@@ -1,0 +1,137 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/lookpath"
+)
+
+const (
+	gitTime   = 10 * time.Minute // for one call of git, which may check out a large repository
+	maxOutput = 16 << 20         // bytes that are read of its answer
+)
+
+// runner calls git.
+type runner struct {
+	program string
+	environ []string
+	dir     string // Options.Dir, absolute
+}
+
+// newRunner returns a runner and the repository, if git starts nothing there that the repository
+// has.
+func newRunner(ctx context.Context, o Options) (*runner, *git.Repository, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	roots := git.Roots(dir)
+	if len(roots) == 0 {
+		return nil, nil, fmt.Errorf("%s is not in a git repository, so it can have no worktree", dir)
+	}
+	g := &runner{dir: dir}
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	if g.environ, g.program, err = environ(o.Environ, roots); err != nil {
+		return nil, nil, err
+	}
+	repo, why, err := g.find(ctx, dir)
+	if err == nil && why != "" {
+		err = fmt.Errorf("git may start a program in this repository, because %s; to make a worktree all the same, run: "+
+			"git worktree add -b BRANCH DIR", why)
+	}
+	return g, repo, err
+}
+
+// environ returns the variables of git, and the path of git. Nothing in PATH that is in the
+// repository counts.
+func environ(vars, roots []string) (list []string, program string, err error) {
+	for _, v := range vars {
+		switch key, value, _ := strings.Cut(v, "="); {
+		case strings.HasPrefix(key, "GIT_"):
+			continue
+		case key == "PATH":
+			v = "PATH=" + lookpath.Outside(value, roots...)
+			program, err = lookpath.Find("git", value, roots...)
+		}
+		list = append(list, v)
+	}
+	if program == "" {
+		return nil, "", errors.Join(errors.New("a worktree needs git"), err)
+	}
+	return append(list, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1"), program, nil
+}
+
+// find returns the repository of a directory, and why git may start a program there, or "".
+func (g *runner) find(ctx context.Context, dir string) (repo *git.Repository, why string, err error) {
+	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir)})
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = errors.Join(err, local.Close()) }()
+	files := git.Files{Env: local}
+	if repo, why = files.Find(ctx, dir); why == "" {
+		_, why = files.Starts(ctx, repo)
+	}
+	return repo, why, nil
+}
+
+// changes counts the paths with changes that are not committed, and those that are new.
+func (g *runner) changes(ctx context.Context, dir string) (int, error) {
+	out, err := g.output(ctx, dir, "status", "--porcelain", "--ignore-submodules=all")
+	return strings.Count(out, "\n") + min(len(out), 1), err
+}
+
+// output runs git in a directory and returns what it prints, without the line break at the end.
+func (g *runner) output(ctx context.Context, dir string, args ...string) (string, error) {
+	return g.feed(ctx, dir, "", args...)
+}
+
+// feed is output with a standard input.
+func (g *runner) feed(ctx context.Context, dir, input string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, g.program, slices.Concat([]string{"-c", "core.hooksPath=" + os.DevNull,
+		"-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "-c", "submodule.recurse=false",
+		"-c", "safe.bareRepository=explicit"}, args)...)
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = dir, g.environ, strings.NewReader(input), time.Second
+	out, said := &limited{}, &limited{}
+	cmd.Stdout, cmd.Stderr = out, said
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
+	case err != nil && said.Len() > 0:
+		return "", fmt.Errorf("git %s: %s", args[0], strings.TrimSpace(said.String()))
+	case err != nil:
+		return "", fmt.Errorf("git %s: %w", args[0], err)
+	case out.over:
+		return "", fmt.Errorf("git %s printed more than %d bytes", args[0], maxOutput)
+	}
+	return strings.TrimSuffix(out.String(), "\n"), nil
+}
+
+// limited keeps the first bytes of what is written to it.
+type limited struct {
+	bytes.Buffer
+	over bool
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.over = l.over || l.Len()+len(p) > maxOutput; !l.over {
+		l.Buffer.Write(p)
+	}
+	return len(p), nil
+}

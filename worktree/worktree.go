@@ -1,0 +1,240 @@
+package worktree
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/internal/git"
+)
+
+// Options say which worktree is wanted.
+type Options struct {
+	// Dir is a directory in a repository of this machine.
+	Dir string
+	// Name names the worktree and its branch: at most 64 letters, digits, dots, underscores and
+	// hyphens.
+	Name string
+	// Home is the user's directory for worktrees, which is made if it is missing.
+	Home string
+	// Environ holds the variables of git. Those that begin with GIT_ do not count. Nil means those
+	// of the process.
+	Environ []string
+}
+
+// Worktree is a git worktree that a session uses. It is for one goroutine at a time.
+type Worktree struct {
+	// Dir is the directory in it that takes the place of Options.Dir, and Top its top. Both are
+	// absolute, without symbolic links.
+	Dir, Top string
+	// Branch is the branch that was checked out in it.
+	Branch string
+	// From is the top of the work tree that it was made from.
+	From string
+	// New says that it was made by this Open.
+	New bool
+	// Uncommitted counts the paths of From with changes that are not committed, and so not in a new
+	// worktree.
+	Uncommitted int
+	// Kept says, after Close, why the worktree is still there. It is empty if it is gone.
+	Kept string
+	// Copied lists the ignored files that were copied, by their paths from the top; see [Include].
+	// NotCopied says why there may be more.
+	Copied    []string
+	NotCopied error
+
+	git  *runner
+	used *os.File // says that this process uses it
+}
+
+// BranchPrefix begins the names of branches. The name of the worktree follows.
+const BranchPrefix = "attractor/"
+
+// ErrName is wrapped by the error for a name that no worktree can have.
+var ErrName = errors.New("the name of a worktree has at most 64 letters, digits, dots, underscores and hyphens, " +
+	"and begins with a letter or a digit")
+
+var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// Check returns an error if a worktree cannot have a name.
+func Check(text string) error {
+	if !name.MatchString(text) || strings.HasSuffix(text, ".lock") || strings.HasSuffix(text, ".") ||
+		strings.Contains(text, "..") {
+		return fmt.Errorf("%q: %w", text, ErrName)
+	}
+	return nil
+}
+
+// Open makes a worktree, or goes on in the one with the name. If git could start a program there
+// because of what the repository has, it is an error that says so.
+func Open(ctx context.Context, o Options) (*Worktree, error) {
+	if err := Check(o.Name); err != nil {
+		return nil, err
+	}
+	g, repo, err := newRunner(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.EvalSymlinks(g.dir)
+	if err != nil {
+		return nil, err
+	}
+	within, err := filepath.Rel(repo.Top, dir)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(repo.CommonDir))
+	of := filepath.Base(strings.TrimSuffix(repo.CommonDir, "/.git"))
+	place := filepath.Join(o.Home, of+"-"+hex.EncodeToString(sum[:4]))
+	if err := os.MkdirAll(place, 0o700); err != nil {
+		return nil, err
+	}
+	if place, err = filepath.EvalSymlinks(place); err != nil {
+		return nil, err
+	}
+	w := &Worktree{Top: filepath.Join(place, o.Name), Branch: BranchPrefix + o.Name, From: repo.Top, git: g}
+	w.Dir = filepath.Join(w.Top, within)
+	if w.used, err = use(ctx, w.lockName()); err != nil {
+		return nil, fmt.Errorf("cannot use the worktree %s: %w", w.Top, err)
+	}
+	if err := w.open(ctx, repo); err != nil {
+		if w.New {
+			w.Close(ctx)
+			return nil, err
+		}
+		return nil, errors.Join(err, w.used.Close())
+	}
+	return w, nil
+}
+
+func (w *Worktree) lockName() string { return w.Top + ".lock" }
+
+// open finds or makes the worktree.
+func (w *Worktree) open(ctx context.Context, repo *git.Repository) error {
+	_, err := os.Lstat(w.Top)
+	switch {
+	case err == nil && !slices.Equal(git.Roots(w.Top), []string{w.Top, repo.CommonDir}):
+		return fmt.Errorf("%s is no worktree of %s: remove it, or choose another name", w.Top, w.From)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	case err != nil:
+		if err := w.make(ctx); err != nil {
+			return err
+		}
+	}
+	info, err := os.Stat(w.Dir)
+	if err != nil || !info.IsDir() {
+		within, _ := filepath.Rel(w.Top, w.Dir)
+		return fmt.Errorf("the worktree %s has no directory %s: commit it first, or begin at the top of the repository",
+			w.Top, within)
+	}
+	return nil
+}
+
+// make makes the worktree, and its branch unless that is there from before.
+func (w *Worktree) make(ctx context.Context) error {
+	commit, err := w.git.output(ctx, w.From, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil {
+		return fmt.Errorf("%s has no commit yet that a worktree could begin with: commit something first", w.From)
+	}
+	// One that was removed by hand is still known to git; otherwise this fails and does nothing.
+	_, _ = w.git.output(ctx, w.From, "worktree", "remove", w.Top)
+	args := []string{"worktree", "add", "--quiet", "-b", w.Branch, w.Top, commit}
+	if _, err := w.git.output(ctx, w.From, "show-ref", "--verify", "--quiet", "refs/heads/"+w.Branch); err == nil {
+		args = []string{"worktree", "add", "--quiet", w.Top, w.Branch}
+	}
+	if _, err := w.git.output(ctx, w.From, args...); err != nil {
+		return fmt.Errorf("cannot make a worktree: %w", err)
+	}
+	w.New = true
+	if w.Uncommitted, err = w.git.changes(ctx, w.From); err != nil {
+		return err
+	}
+	w.Copied, w.NotCopied = w.include(ctx)
+	return nil
+}
+
+// Close removes the worktree and its branch, unless something would be lost, or another session
+// uses it. Kept says so. Files that git ignores do not count. No process of the session may use the
+// worktree any more.
+func (w *Worktree) Close(ctx context.Context) {
+	defer func() { _ = w.used.Close() }() // nothing was written
+	err := w.remove(ctx)
+	if err == nil {
+		_ = os.Remove(w.lockName())
+		_ = os.Remove(filepath.Dir(w.Top)) // fails if there are others
+		return
+	}
+	w.Kept = err.Error()
+}
+
+// remove removes the worktree. An error says why it stays.
+func (w *Worktree) remove(ctx context.Context) error {
+	if alone, err := alone(w.used); err != nil || !alone {
+		return cmp.Or(err, errors.New("another session uses it"))
+	}
+	if err := w.lost(ctx); err != nil {
+		return err
+	}
+	head, err := w.git.output(ctx, w.Top, "rev-parse", "HEAD")
+	if err != nil {
+		return err
+	}
+	// which looks itself whether something has changed
+	if _, err := w.git.output(ctx, w.From, "worktree", "remove", w.Top); err != nil {
+		return err
+	}
+	// A branch that somebody has moved meanwhile stays.
+	_, _ = w.git.output(ctx, w.From, "update-ref", "-d", "refs/heads/"+w.Branch, head)
+	return nil
+}
+
+// lost returns an error that says what would be lost with the worktree, or why that is not known.
+func (w *Worktree) lost(ctx context.Context) error {
+	_, why, err := w.git.find(ctx, w.Top)
+	if why != "" {
+		err = errors.New(why)
+	}
+	if err != nil {
+		return err
+	}
+	branch, err := w.git.output(ctx, w.Top, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil || branch != "refs/heads/"+w.Branch {
+		return errors.New("another branch or commit is checked out")
+	}
+	var parts []string
+	commits, err := w.git.output(ctx, w.From, "rev-list", "--count", branch, "^HEAD")
+	if err != nil {
+		return err
+	}
+	if commits != "0" {
+		parts = append(parts, counted(commits, "commit"))
+	}
+	changed, err := w.git.changes(ctx, w.Top)
+	if err != nil {
+		return err
+	}
+	if changed > 0 {
+		parts = append(parts, counted(fmt.Sprint(changed), "file")+" with changes that are not committed")
+	}
+	if parts == nil {
+		return nil
+	}
+	return errors.New("it has " + strings.Join(parts, ", and "))
+}
+
+func counted(n, what string) string {
+	if n == "1" {
+		return n + " " + what
+	}
+	return n + " " + what + "s"
+}

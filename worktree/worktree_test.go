@@ -1,0 +1,265 @@
+package worktree_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/worktree"
+)
+
+// field is a repository of a user's, and the directory for worktrees.
+type field struct {
+	*testing.T
+	repo, home string
+	environ    []string
+}
+
+func newField(t *testing.T) *field {
+	t.Helper()
+	peer.Need(t, "git")
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &field{T: t, repo: filepath.Join(dir, "repo"), home: filepath.Join(dir, "trees"),
+		environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"}}
+	f.write(filepath.Join(dir, ".gitconfig"), "[user]\nname = A\nemail = a@example.com\n[init]\ndefaultBranch = main\n")
+	f.write(f.repo+"/main.go", "package main\n")
+	f.write(f.repo+"/sub/x.txt", "x\n")
+	f.write(f.repo+"/.gitignore", ".env\nbuild/\n")
+	f.git("init", "-q")
+	f.git("add", ".")
+	f.git("commit", "-q", "-m", "first")
+	return f
+}
+
+func (f *field) write(name, text string) {
+	f.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// git runs git in the repository, or in the directory of -C.
+func (f *field) git(args ...string) string {
+	f.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = f.repo, f.environ
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		f.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (f *field) options(name string) worktree.Options {
+	return worktree.Options{Dir: f.repo + "/sub", Name: name, Home: f.home, Environ: f.environ}
+}
+
+func (f *field) open(name string) *worktree.Worktree {
+	f.Helper()
+	w, err := worktree.Open(f.Context(), f.options(name))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return w
+}
+
+// closed closes a worktree and checks whether it is kept for a reason.
+func (f *field) closed(w *worktree.Worktree, reason string) {
+	f.Helper()
+	if w.Close(f.Context()); w.Kept != reason {
+		f.Errorf("kept because %q; want %q", w.Kept, reason)
+	}
+	if _, err := os.Stat(w.Top); (err == nil) != (reason != "") {
+		f.Errorf("%s: %v", w.Top, err)
+	}
+	branches := f.git("branch", "--list", "--format=%(refname:short)", w.Branch)
+	if (branches == w.Branch) != (reason != "") {
+		f.Errorf("branches %q", branches)
+	}
+}
+
+// left lists what the directory for worktrees has.
+func (f *field) left() (names []string) {
+	f.Helper()
+	list, err := filepath.Glob(f.home + "/*/*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range list {
+		names = append(names, filepath.Base(name))
+	}
+	return names
+}
+
+// A worktree without changes goes, with its branch.
+func TestO8_WithoutChanges(t *testing.T) {
+	f := newField(t)
+	f.write(f.repo+"/main.go", "package other\n")
+	w := f.open("a")
+	if !w.New || w.From != f.repo || filepath.Base(w.Dir) != "sub" || w.Uncommitted != 1 {
+		t.Errorf("%+v", w)
+	}
+	if data, err := os.ReadFile(w.Top + "/main.go"); err != nil || string(data) != "package main\n" {
+		t.Errorf("%q, %v", data, err)
+	}
+	f.write(w.Top+"/build/out", "ignored")
+	f.closed(w, "")
+	if left := f.left(); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	if trees := f.git("worktree", "list"); strings.Contains(trees, "\n") {
+		t.Errorf("worktrees: %s", trees)
+	}
+}
+
+// What somebody could miss keeps a worktree. The next one with the name goes on in it, and when its
+// commits are merged, it goes.
+func TestO8_Changes(t *testing.T) {
+	f := newField(t)
+	w := f.open("a")
+	f.write(w.Top+"/new.go", "package main\n")
+	f.closed(w, "it has 1 file with changes that are not committed")
+	w = f.open("a")
+	if w.New {
+		t.Error("it is new")
+	}
+	f.git("-C", w.Top, "add", ".")
+	f.git("-C", w.Top, "commit", "-q", "-m", "second")
+	f.write(w.Top+"/main.go", "package x\n")
+	f.write(w.Top+"/more.go", "package x\n")
+	f.closed(w, "it has 1 commit, and 2 files with changes that are not committed")
+	w = f.open("a")
+	f.git("-C", w.Top, "stash", "-q", "-u")
+	f.closed(w, "it has 1 commit")
+	w = f.open("a")
+	f.git("-C", w.Top, "checkout", "-q", "--detach")
+	f.closed(w, "another branch or commit is checked out")
+	w = f.open("a")
+	f.git("-C", w.Top, "checkout", "-q", w.Branch)
+	f.git("merge", "-q", "--ff-only", w.Branch)
+	f.closed(w, "")
+}
+
+// Two sessions can be in one worktree. The last one removes it.
+func TestO8_UsedByTwo(t *testing.T) {
+	f := newField(t)
+	a, b := f.open("a"), f.open("a")
+	f.closed(a, "another session uses it")
+	f.closed(b, "")
+}
+
+// A worktree that was removed by hand is made again, on its branch.
+func TestO8_RemovedByHand(t *testing.T) {
+	f := newField(t)
+	w := f.open("a")
+	f.write(w.Top+"/new.go", "package main\n")
+	f.git("-C", w.Top, "add", ".")
+	f.git("-C", w.Top, "commit", "-q", "-m", "second")
+	f.closed(w, "it has 1 commit")
+	if err := os.RemoveAll(w.Top); err != nil {
+		t.Fatal(err)
+	}
+	w = f.open("a")
+	if data, err := os.ReadFile(w.Top + "/new.go"); err != nil || string(data) != "package main\n" {
+		t.Errorf("%q, %v", data, err)
+	}
+	f.closed(w, "it has 1 commit")
+}
+
+// A repository can want ignored files in its worktrees: no others are copied, and no links.
+func TestO8_IgnoredFiles(t *testing.T) {
+	f := newField(t)
+	f.write(f.repo+"/"+worktree.Include, ".env\nuntracked.txt\nbuild/keep\n*.lnk\n")
+	f.write(f.repo+"/.env", "KEY=1\n")
+	f.write(f.repo+"/untracked.txt", "x\n")
+	f.write(f.repo+"/build/keep", "x\n")
+	f.write(f.repo+"/build/other", "x\n")
+	if err := os.Symlink("/etc/passwd", f.repo+"/build/a.lnk"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(f.repo+"/.env", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := f.open("a")
+	if want := []string{".env", "build/keep"}; !slices.Equal(w.Copied, want) || w.NotCopied != nil {
+		t.Errorf("copied %q, %v", w.Copied, w.NotCopied)
+	}
+	if info, err := os.Stat(w.Top + "/.env"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	f.closed(w, "")
+}
+
+// Nothing that the repository has is run, neither when a worktree is made nor at its end.
+func TestO8_HostileRepositories(t *testing.T) {
+	canary := "echo run >>" + filepath.Join(t.TempDir(), "canary")
+	name := strings.Fields(strings.TrimPrefix(canary, "echo run >>"))[0]
+	f := newField(t)
+	for _, hook := range []string{"post-checkout", "reference-transaction", "post-index-change"} {
+		f.write(f.repo+"/.git/hooks/"+hook, "#!/bin/sh\n"+canary+"\n")
+		if err := os.Chmod(f.repo+"/.git/hooks/"+hook, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := f.open("a")
+	f.closed(w, "")
+	w = f.open("a")
+	f.git("config", "filter.x.smudge", canary)
+	f.git("config", "filter.x.clean", canary)
+	f.write(f.repo+"/.git/info/attributes", "* filter=x\n")
+	if w.Close(t.Context()); !strings.Contains(w.Kept, "filter.x.") {
+		t.Errorf("kept because %q", w.Kept)
+	}
+	if _, err := worktree.Open(t.Context(), f.options("b")); err == nil || !strings.Contains(err.Error(), "filter.x.") {
+		t.Errorf("opened with a filter of the repository: %v", err)
+	}
+	if _, err := os.Stat(name); err == nil {
+		t.Error("a program of the repository has run")
+	}
+}
+
+func TestO8_Refused(t *testing.T) {
+	f := newField(t)
+	for _, name := range []string{"", ".", "..", "-x", "a/b", "a..b", "x.lock", "a b", strings.Repeat("x", 65)} {
+		if _, err := worktree.Open(t.Context(), f.options(name)); !errors.Is(err, worktree.ErrName) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for want, o := range map[string]worktree.Options{
+		"is not in a git repository": {Dir: t.TempDir(), Name: "a", Home: f.home, Environ: f.environ},
+		"needs git":                  {Dir: f.repo, Name: "a", Home: f.home, Environ: []string{"PATH=sub"}},
+	} {
+		if _, err := worktree.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	w := f.open("b")
+	f.closed(w, "")
+	f.write(w.Top+"/mine", "x")
+	if _, err := worktree.Open(t.Context(), f.options("b")); err == nil || !strings.Contains(err.Error(),
+		"no worktree of") {
+		t.Errorf("a directory of the user's: %v", err)
+	}
+	f.write(f.repo+"/new/x", "x")
+	o := f.options("c")
+	o.Dir = f.repo + "/new"
+	if _, err := worktree.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no directory new") {
+		t.Errorf("a directory that is not committed: %v", err)
+	}
+	if left := f.left(); !slices.Equal(left, []string{"b", "b.lock"}) {
+		t.Errorf("left: %q", left)
+	}
+	f.git("update-ref", "-d", "HEAD")
+	if _, err := worktree.Open(t.Context(), f.options("d")); err == nil || !strings.Contains(err.Error(),
+		"no commit yet") {
+		t.Errorf("a repository without commits: %v", err)
+	}
+}
