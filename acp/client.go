@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,13 @@ func (c *Client) Warn(text string) {
 	c.session.shown.mu.Lock()
 	defer c.session.shown.mu.Unlock()
 	c.session.shown.notice("warning", text)
+}
+
+// Say shows the person a message of the host itself, in Markdown.
+func (c *Client) Say(text string) {
+	c.session.shown.mu.Lock()
+	defer c.session.shown.mu.Unlock()
+	c.session.shown.say("\n\n" + sanitize.Text(text) + "\n\n")
 }
 
 // Changed tells the editor that options of the session may have changed.
@@ -88,6 +96,19 @@ func (c *Client) Ask(ctx context.Context, p Permission) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("the editor has answered with an unknown option %q", shortened(answer.Outcome.Option, 100))
+}
+
+// Confirm asks a person whether the host may do something that is no call of the model, such as an
+// undo. The editor shows it as a call with this name.
+func (c *Client) Confirm(ctx context.Context, name, text string) (bool, error) {
+	call := llm.ToolCall{ID: rand.Text(), Name: name, Args: "{}"}
+	id, err := c.Ask(ctx, Permission{Call: call, Text: text,
+		Options: []PermissionOption{{"yes", "Yes", AllowOnce}, {"no", "No", RejectOnce}}})
+	c.Event(&agent.ToolCallEnd{CallID: call.ID, Name: name, IsError: id != "yes"})
+	if errors.Is(err, ErrDismissed) {
+		err = nil
+	}
+	return id == "yes", err
 }
 
 // Approve asks a person about a call: once yes or no. It is for [agent.Hooks].Approve of programs

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/attractor-go/attractor/checkpoint"
@@ -297,6 +298,18 @@ func someNames(n checkpoint.Names) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
+}
+
+// ParseTurn returns the turn that a person has written, nil for nothing.
+func ParseTurn(text string) (*int, error) {
+	if text == "" {
+		return nil, nil
+	}
+	turn, err := strconv.Atoi(text)
+	if err != nil || turn < 0 {
+		return nil, errors.New("it takes the number of a turn, from 0; attractor sessions show lists them")
+	}
+	return &turn, nil
 }
 
 // Report returns what an undo did, for a person, with at most that many paths that were left alone.

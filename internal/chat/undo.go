@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/attractor-go/attractor"
@@ -16,16 +15,12 @@ const mostPlanned = 15
 
 // undo implements /undo.
 func (p *program) undo(arguments string) {
-	var c undo.Options
-	if arguments != "" {
-		turn, err := strconv.Atoi(arguments)
-		if err != nil || turn < 0 {
-			p.warn("/undo takes the number of a turn, from 0; attractor sessions show lists them")
-			return
-		}
-		c.Turn = &turn
+	turn, err := undo.ParseTurn(arguments)
+	if err != nil {
+		p.warn("/undo: " + err.Error())
+		return
 	}
-	p.takeBack(c)
+	p.takeBack(undo.Options{Turn: turn})
 }
 
 // redo implements /redo.

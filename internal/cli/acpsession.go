@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/userfiles"
+	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
@@ -74,10 +75,16 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 	if !stop() { // the request was cancelled meanwhile
 		return nil, errors.Join(context.Cause(ctx), session.Close(), closeSetup())
 	}
-	r := &editorSession{Setup: setup, session: session}
+	r := &editorSession{Setup: setup, session: session, client: o.Client, store: e.config.Store}
 	return &acp.Session{Agent: session, CostUSD: spent, Close: closeSetup, Replay: r.replay(e.config),
 		Commands: r.commands, Options: r.options, Set: r.set,
 		Submit: func(ctx context.Context, text string, more ...llm.Part) (*agent.Result, error) {
+			if own := r.ownCommand(text); own != nil {
+				if err := cleanError(setup.Secrets, plainHostError(own(ctx))); err != nil && ctx.Err() == nil {
+					o.Client.Warn(err.Error())
+				}
+				return &agent.Result{Reason: agent.ReasonCompleted}, context.Cause(ctx)
+			}
 			result, err := setup.Submit(ctx, session, text, more...)
 			return result, cleanError(setup.Secrets, plainHostError(err))
 		}}, nil
@@ -156,6 +163,8 @@ func permissionFor(q permit.Question) acp.Permission {
 type editorSession struct {
 	*attractor.Setup
 	session *agent.Session
+	client  *acp.Client
+	store   journal.Store // nil if sessions are not kept
 }
 
 // replay returns the function that yields the events of the session from before, or nil if sessions
@@ -176,7 +185,7 @@ func (r *editorSession) replay(c attractor.Config) func(context.Context, func(ag
 
 // commands returns what can be called by /NAME, the prompts of MCP servers included.
 func (r *editorSession) commands(ctx context.Context) []acp.Command {
-	var list []acp.Command
+	list := r.ownCommands()
 	for _, c := range r.Commands() {
 		list = append(list, acp.Command{Name: c.Name, Description: c.Description, Hint: c.Hint})
 	}
