@@ -3,10 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // agent is a program that asks a model and runs commands.
@@ -14,43 +14,34 @@ type agent struct {
 	name string
 	tool string // its tool for commands
 	// task returns the command that does a task in a directory against a server.
-	task  func(home, dir, url string) *exec.Cmd
-	every int
-	// optional agents are left out when they fail.
-	optional bool
+	task func(home, dir, url string) *exec.Cmd
+	// vendors' agents are slow, and left out when they are missing or fail.
+	vendors bool
 }
 
-const ourName = "attractor"
-
-// agents returns all agents that are there, ours first, and the names of those that are not.
-func (b *bench) agents() (all []agent, missing []string, err error) {
+// agents returns all agents, ours first.
+func (b *bench) agents() ([]agent, error) {
 	ours, err := b.program("attractor")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	all = append(all, agent{name: ourName, tool: "shell", task: func(_, dir, url string) *exec.Cmd {
+	all := []agent{{name: "attractor", tool: "shell", task: func(_, dir, url string) *exec.Cmd {
 		return exec.Command(ours, "run", "--yes", "--dir", dir, "--base-url", url, "go")
-	}})
-	for _, a := range []struct{ program, name string }{{"loop", "a bare loop"}, {"fantasy", "fantasy"},
-		{"anthropic", "anthropic-sdk-go"},
-		{"openai", "openai-go"}, {"gemini", "genai"}} {
+	}}}
+	for _, a := range []struct{ program, name string }{{"loop", bareLoop}, {"fantasy", "fantasy"},
+		{"anthropic", "anthropic-sdk-go"}, {"openai", "openai-go"}, {"gemini", "genai"}} {
 		path, err := b.program(a.program)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		all = append(all, agent{name: a.name, tool: "bash",
 			task: func(_, _, url string) *exec.Cmd { return exec.Command(path, url, "go") }})
 	}
-	for _, a := range []agent{{name: "codex", tool: "exec_command", task: codex, every: 4, optional: true},
-		{name: "claude", tool: "Bash", task: claude, every: 4, optional: true}} {
-		if _, err := exec.LookPath(a.name); err != nil {
-			missing = append(missing, a.name)
-			continue
-		}
-		all = append(all, a)
-	}
-	return all, missing, nil
+	return append(all, agent{name: "codex", tool: "exec_command", task: codex, vendors: true},
+		agent{name: "claude", tool: "Bash", task: claude, vendors: true}), nil
 }
+
+const bareLoop = "a bare loop"
 
 // codex returns a command of OpenAI's agent, without its sandbox, which needs privileges of its
 // own.
@@ -80,67 +71,83 @@ supports_websockets = false
 }
 
 // claude returns a command of Anthropic's agent.
-func claude(home, dir, url string) *exec.Cmd {
+func claude(home, _, url string) *exec.Cmd {
 	cmd := exec.Command("claude", "-p", "go", "--model", "claude-sonnet-4-5", "--allowed-tools", "Bash")
-	cmd.Dir = dir
 	cmd.Env = append(environment(home), "ANTHROPIC_BASE_URL="+url, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1",
 		"DISABLE_ERROR_REPORTING=1")
 	return cmd
 }
 
-// rounds returns a contestant: the agent's session of a number of rounds, each with one command, in
-// a directory or an empty one. All its runs have one home, as a user's have: in a new one an agent
-// first makes its directories.
-func (a agent) rounds(b *bench, n int, dir string) contestant {
-	home := filepath.Join(b.temp, "home of "+a.name)
-	return a.roundsAt(b, n, dir, func(string) string { return home })
+// environment returns the variables of an agent: a home of its own, a key that opens nothing, and
+// no calls to anybody.
+func environment(home string) []string {
+	return []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8",
+		"ANTHROPIC_API_KEY=k"}
 }
 
-// first returns a contestant like rounds, each of whose runs is the agent's first in a new home.
-func (a agent) first(b *bench, n int) contestant {
-	return a.roundsAt(b, n, "", func(empty string) string { return filepath.Join(empty, "home") })
-}
-
-// roundsAt returns a contestant like rounds, with homes that may depend on the empty directory of
-// the run.
-func (a agent) roundsAt(b *bench, n int, dir string, homeOf func(empty string) string) contestant {
-	c := contestant{name: fmt.Sprintf("%s %d", a.name, n), every: a.every, optional: a.optional}
-	run := ""
-	c.command = func(empty string) *exec.Cmd {
-		where, home := dir, homeOf(empty)
-		if where == "" {
-			where = empty
-		}
-		run = filepath.Base(empty)
-		err := os.MkdirAll(home, 0o700)
-		cmd := a.task(home, where, fmt.Sprintf("%s/shell/%s/%s/%d", b.url, run, a.tool, n))
-		if cmd.Env == nil {
-			cmd.Env = environment(home)
-		}
-		cmd.Err = errors.Join(cmd.Err, err)
-		return cmd
-	}
-	c.check = func() error {
-		var calls int
-		if err := b.get("/calls/"+run, &calls); err != nil {
-			return err
-		}
-		if calls != n {
-			return fmt.Errorf("%d rounds instead of %d", calls, n)
-		}
-		return nil
-	}
-	return c
-}
-
-// get reads a number from the server.
-func (b *bench) get(path string, into *int) error {
-	resp, err := http.Get(b.url + path)
+// compare measures sessions of all agents: with one answer, and what a round with one command adds.
+func (b *bench) compare() ([]section, error) {
+	all, err := b.agents()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer resp.Body.Close()
-	_, err = fmt.Fscan(resp.Body, into)
-	return err
+	few, many := 1, 1+b.rounds
+	costs, missing := map[string]map[int][]cost{}, []string{}
+	for i := range b.runs {
+		for _, a := range all {
+			if i > 0 && costs[a.name] == nil || a.vendors && i%4 != 0 {
+				continue
+			}
+			one, err := b.sessions(a, 0, few, many)
+			if err != nil && a.vendors {
+				delete(costs, a.name)
+				missing = append(missing, a.name)
+				fmt.Fprintf(os.Stderr, "%s is left out: %v\n", a.name, err)
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if costs[a.name] == nil {
+				costs[a.name] = map[int][]cost{}
+			}
+			for rounds, c := range one {
+				costs[a.name][rounds] = append(costs[a.name][rounds], c)
+			}
+		}
+	}
+	return tables(all, costs, few, many, missing), nil
+}
+
+// tables returns the tables of the costs by the name of the agent and the number of rounds.
+func tables(all []agent, costs map[string]map[int][]cost, few, many int, missing []string) []section {
+	added := func(name string, of func(cost) float64) figure {
+		last, first := figureOf(costs[name][many], of, "ms"), figureOf(costs[name][few], of, "ms")
+		n := float64(many - few)
+		return figure{(last.median - first.median) / n, (last.least - first.least) / n, "ms"}
+	}
+	loop, loopRound := figureOf(costs[bareLoop][0], cost.cpu, "ms"), added(bareLoop, cost.cpu)
+	var turns, rounds [][]string
+	for _, a := range all {
+		s := costs[a.name][0]
+		if len(s) == 0 {
+			continue
+		}
+		cpu, round := figureOf(s, cost.cpu, "ms"), added(a.name, cost.cpu)
+		turns = append(turns, []string{a.name, cpu.String(), number(cpu.least / loop.least),
+			figureOf(s, cost.wall, "ms").String(), figureOf(s, cost.memory, "MiB").String()})
+		median := added(a.name, cost.wall).median
+		rounds = append(rounds, []string{a.name, round.String(), number(round.least / loopRound.least),
+			figure{median, median, "ms"}.String()})
+	}
+	note := ""
+	if len(missing) > 0 {
+		note = fmt.Sprintf("\nNot in PATH or not working here, so not measured: %s.\n", strings.Join(missing, ", "))
+	}
+	return []section{
+		{"turn", table([]string{"a text turn", "CPU", "x bare loop", "wall",
+			"peak memory of the largest process"}, turns) + note},
+		{"round", table([]string{"a round with one shell command", "CPU", "x bare loop", "wall (median)"},
+			rounds) + note}}
 }

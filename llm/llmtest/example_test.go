@@ -89,7 +89,7 @@ func ExampleRecorder() {
 	}
 	server.Close()
 
-	replayer, err := llmtest.NewReplayer(file, llmtest.ReplayOptions{})
+	replayer, err := llmtest.NewReplayer(file)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,13 +8,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
-	"unicode/utf8"
+	"testing/iotest"
 )
 
 // Recorder is an [http.RoundTripper] that records the traffic through it, for a [Replayer] to
-// replay without a network. The file is a sequence of JSON values, one for each exchange, written
-// when its response has been read or abandoned. A Recorder is safe for concurrent use.
+// replay without a network. It makes one request at a time and returns a response when it has
+// arrived whole. The file is a sequence of JSON values, one for each exchange; bodies are text.
 //
 // No secret is written to disk. Only headers that tell nothing about an account are recorded. The
 // values of headers and query parameters with keys, cookies or organizations, and everything that
@@ -22,11 +23,20 @@ import (
 // in bodies. Values of less than 6 bytes are replaced only where they stand alone.
 type Recorder struct {
 	next http.RoundTripper
+	mu   sync.Mutex
+	file *os.File
+}
 
-	mu    sync.Mutex
-	file  *os.File
-	count int
-	err   error
+// exchange is one request with its response, as it is recorded in a file.
+type exchange struct {
+	Request string `json:"request"` // method, path and query
+	Body    string `json:"body,omitempty"`
+
+	Status   int         `json:"status,omitempty"` // 0 if there was no response
+	Header   http.Header `json:"header,omitempty"`
+	Response string      `json:"response,omitempty"`
+	// Error is that of the transport, or the one that the response's body ended with.
+	Error string `json:"error,omitempty"`
 }
 
 // NewRecorder returns a recorder that creates or truncates the file. Next makes the requests; nil
@@ -44,36 +54,33 @@ func NewRecorder(path string, next http.RoundTripper) (*Recorder, error) {
 
 // RoundTrip implements [http.RoundTripper].
 func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	body, err := readBody(req)
 	if err != nil {
 		return nil, err
 	}
 	sent := req.Clone(req.Context()) // a round tripper must not change the request
 	sent.Body = io.NopCloser(bytes.NewReader(body))
-	r.mu.Lock()
-	r.count++
-	s := newScrubber(req)
-	x := &exchange{N: r.count, Request: s.request(req, body)}
-	r.mu.Unlock()
 	resp, err := r.next.RoundTrip(sent)
+	s := secretsOf(req)
+	x := s.request(req, body)
 	if err != nil {
-		x.Error = s.text(err.Error())
+		x.Error = s.scrub(err.Error())
 		return nil, errors.Join(err, r.write(x))
 	}
+	text, err := io.ReadAll(resp.Body)
+	if closeErr := resp.Body.Close(); err == nil {
+		err = closeErr
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(text))
 	s.learn(resp.Header)
-	x.Response = &recordedResponse{Status: resp.StatusCode, Header: s.header(resp.Header)}
-	resp.Body = &tape{ReadCloser: resp.Body, done: func(body []byte, err error) error {
-		if text := s.text(string(body)); utf8.ValidString(text) {
-			x.Response.Body = text
-		} else {
-			x.Response.Base64 = []byte(text)
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			x.Response.Error = s.text(err.Error())
-		}
-		return r.write(x)
-	}}
-	return resp, nil
+	x.Status, x.Header, x.Response = resp.StatusCode, s.header(resp.Header), s.scrub(string(text))
+	if err != nil {
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(text), iotest.ErrReader(err)))
+		x.Error = s.scrub(err.Error())
+	}
+	return resp, r.write(x)
 }
 
 // readBody reads a request's body and closes it, as round trippers must.
@@ -86,55 +93,86 @@ func readBody(req *http.Request) ([]byte, error) {
 }
 
 func (r *Recorder) write(x *exchange) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	enc := json.NewEncoder(r.file)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	err := enc.Encode(x)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err == nil {
-		_, err = r.file.Write(b.Bytes())
+	if err := enc.Encode(x); err != nil {
+		return fmt.Errorf("llmtest: recording: %w", err)
 	}
-	if err != nil && r.err == nil {
-		r.err = fmt.Errorf("llmtest: recording exchange %d: %w", x.N, err)
-	}
-	return r.err
+	return nil
 }
 
-// Close closes the file. It returns the first error that occurred while recording. Without an error
-// the recording is complete, if all responses were closed before.
-func (r *Recorder) Close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return errors.Join(r.err, r.file.Close())
+// Close closes the file.
+func (r *Recorder) Close() error { return r.file.Close() }
+
+// Replayer is an [http.RoundTripper] that responds with what a [Recorder] recorded, in the order of
+// the requests. A request that differs from the recorded one in method, path, query or body is an
+// error that shows the first difference; secrets do not count. A Replayer is safe for concurrent
+// use.
+type Replayer struct {
+	path string
+
+	mu   sync.Mutex
+	list []exchange
+	at   int
 }
 
-// tape keeps what is read from a body until the body is closed.
-type tape struct {
-	io.ReadCloser
-	done   func(body []byte, err error) error
-	body   []byte
-	err    error // of the body
-	closed bool
-}
-
-// Read implements io.Reader.
-func (t *tape) Read(p []byte) (int, error) {
-	n, err := t.ReadCloser.Read(p)
-	t.body = append(t.body, p[:n]...)
+// NewReplayer returns a replayer of a recording.
+func NewReplayer(path string) (*Replayer, error) {
+	f, err := os.Open(path)
 	if err != nil {
-		t.err = err
+		return nil, fmt.Errorf("llmtest: %w", err)
 	}
-	return n, err
+	defer f.Close()
+	r := &Replayer{path: path}
+	for dec := json.NewDecoder(f); ; {
+		var x exchange
+		if err := dec.Decode(&x); errors.Is(err, io.EOF) {
+			return r, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("llmtest: %s: exchange %d: %w", path, len(r.list)+1, err)
+		}
+		r.list = append(r.list, x)
+	}
 }
 
-// Close implements io.Closer.
-func (t *tape) Close() error {
-	err := t.ReadCloser.Close()
-	if !t.closed {
-		t.closed = true
-		err = errors.Join(err, t.done(t.body, t.err))
+// Left returns the number of exchanges that have not been replayed.
+func (r *Replayer) Left() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.list) - r.at
+}
+
+// RoundTrip implements [http.RoundTripper]. A request that does not match takes no exchange.
+func (r *Replayer) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := readBody(req)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	got := secretsOf(req).request(req, body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.at == len(r.list) {
+		return nil, fmt.Errorf("llmtest: %s has %d exchanges, and this is one more: %s", r.path, r.at, got.Request)
+	}
+	x := r.list[r.at]
+	if recorded, came := x.Request+"\n"+x.Body, got.Request+"\n"+got.Body; recorded != came {
+		return nil, fmt.Errorf("llmtest: request %d is not the one in %s: they differ %s", r.at+1, r.path,
+			difference(recorded, came))
+	}
+	r.at++
+	if x.Status == 0 {
+		return nil, errors.New(x.Error)
+	}
+	answer := io.Reader(strings.NewReader(x.Response))
+	if x.Error != "" {
+		answer = io.MultiReader(answer, iotest.ErrReader(errors.New(x.Error)))
+	}
+	header := x.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	return &http.Response{StatusCode: x.Status, Status: fmt.Sprint(x.Status, " ", http.StatusText(x.Status)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: -1, Request: req,
+		Body: io.NopCloser(answer)}, nil
 }
