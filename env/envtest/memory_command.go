@@ -1,7 +1,6 @@
 package envtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -80,19 +80,15 @@ func (m *Memory) newProcess(ctx context.Context, cmd env.Command) (*memoryProces
 	p := &memoryProcess{memory: m, output: cmd.Output, began: m.now(), outputToken: make(chan struct{}, 1),
 		ended: make(chan struct{}), killed: make(chan struct{})}
 	p.ctx, p.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	p.cmd = MemoryCommand{Script: cmd.Script, Dir: path.Clean(cmd.Dir), Env: slices.Clone(cmd.Env), Stdin: eof{},
+	p.cmd = MemoryCommand{Script: cmd.Script, Dir: path.Clean(cmd.Dir), Env: slices.Clone(cmd.Env), Stdin: strings.NewReader(""),
 		Stdout: stream{p, env.Stdout}, Stderr: stream{p, env.Stderr}, Files: env.Sub(m, path.Clean(cmd.Dir))}
 	if cmd.Stdin {
-		p.stdin = newMemoryInput(p.ctx)
-		p.cmd.Stdin = p.stdin
+		r, w := io.Pipe()
+		context.AfterFunc(p.ctx, func() { w.CloseWithError(errKilled) })
+		p.cmd.Stdin, p.stdin = r, w
 	}
 	return p, m.add(p)
 }
-
-// eof is an empty reader.
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 
 // add notes that a command runs, and names it.
 func (m *Memory) add(p *memoryProcess) error {
@@ -130,7 +126,7 @@ type memoryProcess struct {
 	memory *Memory
 	cmd    MemoryCommand
 	began  time.Time
-	stdin  *memoryInput // nil without input
+	stdin  io.WriteCloser // nil without input
 	ctx    context.Context
 	end    context.CancelCauseFunc
 
@@ -163,9 +159,6 @@ func (p *memoryProcess) setExit(exit env.Exit) {
 	}
 	p.exit = exit
 	p.exit.Duration = p.memory.now().Sub(p.began)
-	if p.stdin != nil {
-		p.stdin.markClosed()
-	}
 	close(p.ended)
 	if len(exit.Left) == 0 {
 		p.remove()
@@ -192,12 +185,7 @@ func (p *memoryProcess) remove() {
 func (p *memoryProcess) ID() string { return p.id }
 
 // Stdin returns the writer of the function's input.
-func (p *memoryProcess) Stdin() io.WriteCloser {
-	if p.stdin == nil {
-		return nil // not a nil *memoryInput in an interface
-	}
-	return p.stdin
-}
+func (p *memoryProcess) Stdin() io.WriteCloser { return p.stdin }
 
 // Wait implements env.Process.
 func (p *memoryProcess) Wait(ctx context.Context) (env.Exit, error) {
@@ -256,57 +244,4 @@ func (s stream) Write(b []byte) (int, error) {
 		s.p.output(s.number, b)
 	}
 	return len(b), nil
-}
-
-// memoryInput is a pipe of unlimited capacity.
-type memoryInput struct {
-	ctx    context.Context // of the command
-	mu     sync.Mutex
-	news   sync.Cond
-	buf    bytes.Buffer
-	closed bool
-}
-
-func newMemoryInput(ctx context.Context) *memoryInput {
-	in := &memoryInput{ctx: ctx}
-	in.news.L = &in.mu
-	context.AfterFunc(ctx, in.markClosed)
-	return in
-}
-
-// Read waits for input, its end or the command's end.
-func (in *memoryInput) Read(p []byte) (int, error) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for in.buf.Len() == 0 && !in.closed {
-		in.news.Wait()
-	}
-	if err := context.Cause(in.ctx); err != nil {
-		return 0, err
-	}
-	return in.buf.Read(p)
-}
-
-// Write returns fs.ErrClosed after Close and after the command has ended.
-func (in *memoryInput) Write(p []byte) (int, error) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.closed {
-		return 0, fs.ErrClosed
-	}
-	in.news.Broadcast()
-	return in.buf.Write(p)
-}
-
-// Close ends the input.
-func (in *memoryInput) Close() error {
-	in.markClosed()
-	return nil
-}
-
-func (in *memoryInput) markClosed() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.closed = true
-	in.news.Broadcast()
 }
