@@ -87,14 +87,3 @@ func TestG7_ImplicitCacheIsHit(t *testing.T) {
 		})
 	}
 }
-
-func BenchmarkEncodeTurn1000(b *testing.B) {
-	req := llm.Request{Model: "gemini-3-pro", MaxTokens: 1000}
-	encodingOf(provider(b, Options{})).BenchmarkTurn1000(b, req, func(id string) llm.Message {
-		return llm.Message{Role: llm.RoleAssistant, Provider: defaultName,
-			Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
-				llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`,
-					Signature: strings.Repeat("c2ln",
-						100)}}}
-	})
-}

@@ -94,13 +94,3 @@ func TestG7_CacheIsHit(t *testing.T) {
 		t.Errorf("%d thoughts and %d free calls came back", thoughts, free)
 	}
 }
-
-func BenchmarkEncodeTurn1000(b *testing.B) {
-	req := llm.Request{Model: "m", MaxTokens: 1000, Effort: "high"}
-	encodingOf(provider(b, Options{})).BenchmarkTurn1000(b, req, func(id string) llm.Message {
-		return llm.Message{Role: llm.RoleAssistant, Provider: defaultName, Parts: llm.Parts{
-			llm.Thinking{ID: "rs_1", Text: "Where is it?", Signature: strings.Repeat("gAAAA", 100)},
-			llm.Text{Text: "I look at the next file."}, llm.ToolCall{ID: id, Name: "tool_1",
-				Args: `{"path":"internal/x/y.go"}`}}}
-	})
-}

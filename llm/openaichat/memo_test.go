@@ -92,12 +92,3 @@ func TestG7_CacheIsHit(t *testing.T) {
 		t.Errorf("%d requests, breaks: %v", meter.Requests(), breaks)
 	}
 }
-
-func BenchmarkEncodeTurn1000(b *testing.B) {
-	encodingOf(provider(b, Options{})).BenchmarkTurn1000(b, llm.Request{Model: "m", MaxTokens: 1000},
-		func(id string) llm.Message {
-			return llm.Message{Role: llm.RoleAssistant, Provider: defaultName,
-				Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
-					llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`}}}
-		})
-}

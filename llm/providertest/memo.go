@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -121,47 +120,5 @@ func (e Encoding) StartsAfresh(t *testing.T, req llm.Request, tool string, unsup
 	req.Memo = nil
 	if want, _ := e.Body(t, &req); got != want {
 		t.Errorf("after an error: %s, want %s", got, want)
-	}
-}
-
-// BenchmarkTurn1000 encodes the 1000th request of a conversation, where only the new messages need
-// encoding. Req holds everything but the conversation. Answer returns the model's message of a
-// turn, with one call that has the id.
-func (e Encoding) BenchmarkTurn1000(b *testing.B, req llm.Request, answer func(id string) llm.Message) {
-	for i := range 12 {
-		req.Tools = append(req.Tools, llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i),
-			Description: strings.Repeat("Does things. ", 60),
-			Parameters:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)})
-	}
-	req.Memo = new(llm.Memo)
-	req.Messages = []llm.Message{llm.System(strings.Repeat("Be careful. ", 1000)), llm.User("Go.")}
-	turn := func(i int) {
-		id := fmt.Sprintf("call_%d", i)
-		req.Messages = append(req.Messages, answer(id),
-			llm.ToolResults(llm.ToolResult{CallID: id, Content: llm.TextParts(strings.Repeat("a line of code\n",
-				100))}))
-	}
-	encode := func() {
-		r := req
-		if _, err := e.Encode(&r); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for i := range 1000 {
-		turn(i)
-	}
-	encode()
-	b.ReportAllocs()
-	i := 1000
-	for b.Loop() {
-		if i == 1100 { // stay around turn 1000, however often this runs
-			b.StopTimer()
-			req.Messages, req.Memo, i = req.Messages[:2002:2002], new(llm.Memo), 1000
-			encode()
-			b.StartTimer()
-		}
-		turn(i)
-		i++
-		encode()
 	}
 }
