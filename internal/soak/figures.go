@@ -3,70 +3,76 @@ package soak
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 )
 
-// Figures count what a process uses at a moment. What the system does not tell is 0.
-type Figures struct {
-	Heap, RSS                                                  uint64 // bytes
-	Goroutines, Descriptors, Processes, Files, Cgroups, Mounts int
-}
+// Figures count what a process uses at a moment, by what it is. What the system does not tell is
+// missing.
+type Figures map[string]int
+
+// The figures that may rise. They are in bytes.
+const (
+	heap = "heap"
+	rss  = "RSS"
+)
 
 // String returns the figures as one line.
 func (f Figures) String() string {
-	return fmt.Sprintf("heap %.1f MiB, RSS %.1f MiB, %d goroutines, %d descriptors, %d processes, %d temporary files, %d cgroups, %d mounts",
-		mib(f.Heap), mib(f.RSS), f.Goroutines, f.Descriptors, f.Processes, f.Files, f.Cgroups, f.Mounts)
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if name == heap || name == rss {
+			all = append(all, fmt.Sprintf("%s %.1f MiB", name, float64(f[name])/(1<<20)))
+		} else {
+			all = append(all, fmt.Sprintf("%d %s", f[name], name))
+		}
+	}
+	return strings.Join(all, ", ")
 }
-
-func mib(n uint64) float64 { return float64(n) / (1 << 20) }
 
 // more describes the counts that are higher than before, except those of memory.
 func (f Figures) more(before Figures) (what []string) {
-	for _, c := range []struct {
-		name     string
-		now, was int
-	}{
-		{"goroutines", f.Goroutines, before.Goroutines}, {"descriptors", f.Descriptors, before.Descriptors},
-		{"processes", f.Processes, before.Processes},
-		{"temporary files", f.Files, before.Files}, {"cgroups", f.Cgroups, before.Cgroups},
-		{"mounts", f.Mounts, before.Mounts},
-	} {
-		if c.now > c.was {
-			what = append(what, fmt.Sprintf("%d %s, %d before", c.now, c.name, c.was))
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if f[name] > before[name] && name != heap && name != rss {
+			what = append(what, fmt.Sprintf("%d %s, %d before", f[name], name, before[name]))
 		}
 	}
 	return what
 }
 
-// measure counts what the process uses now. Files are those below the directories.
+// measure counts what the process uses now, after a collection. Temporary files are those below the
+// directories.
 func measure(dirs ...string) Figures {
 	debug.FreeOSMemory() // collects as well
 	runtime.GC()         // what finalizers have freed
-	f := count(dirs...)
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	f.Heap = m.HeapAlloc
-	return f
+	return count(dirs...)
 }
 
 // count counts without a collection.
 func count(dirs ...string) Figures {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	f := Figures{Heap: m.HeapAlloc, Goroutines: runtime.NumGoroutine()}
+	f := Figures{heap: int(m.HeapAlloc), "goroutines": runtime.NumGoroutine(), "temporary files": len(filesIn(dirs))}
+	f.ofSystem(dirs)
+	return f
+}
+
+// filesIn returns what is below directories.
+func filesIn(dirs []string) (names []string) {
 	for _, dir := range dirs {
-		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
 			if err == nil && name != dir {
-				f.Files++
+				names = append(names, name)
 			}
 			return nil // a file that has just been removed
 		})
 		if err != nil {
-			f.Files++
+			names = append(names, err.Error())
 		}
 	}
-	f.ofSystem(dirs)
-	return f
+	return names
 }

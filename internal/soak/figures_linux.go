@@ -16,28 +16,26 @@ import (
 
 // ofSystem counts what /proc and the cgroup file system show. Of mounts it counts those that
 // sessions could make: of /proc, of cgroups and in the directories.
-func (f *Figures) ofSystem(dirs []string) {
+func (f Figures) ofSystem(dirs []string) {
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
-		for line := range strings.Lines(string(status)) {
-			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-				kib, _ := strconv.ParseUint(strings.Fields(rest)[0], 10, 64) // the kernel writes a number
-				f.RSS = kib << 10
-			}
-		}
+		_, rest, _ := strings.Cut(string(status), "VmRSS:")
+		kib, _ := strconv.Atoi(strings.Fields(rest)[0]) // the kernel writes a number
+		f[rss] = kib << 10
 	}
 	if fds, err := os.ReadDir("/proc/self/fd"); err == nil {
-		f.Descriptors = len(fds)
+		f["descriptors"] = len(fds)
 	}
+	f["mounts"] = 0
 	if mounts, err := os.ReadFile("/proc/self/mountinfo"); err == nil {
 		for line := range strings.Lines(string(mounts)) {
 			if at := strings.Fields(line)[4]; slices.ContainsFunc(append([]string{"/proc", "/sys/fs/cgroup"}, dirs...),
 				func(dir string) bool { return strings.HasPrefix(at, dir) }) {
-				f.Mounts++
+				f["mounts"]++
 			}
 		}
 	}
-	f.Processes = len(descendants())
-	f.Cgroups = abandonedCgroups()
+	f["processes"] = len(descendants())
+	f["cgroups"] = abandonedCgroups()
 }
 
 // abandonedCgroups counts the cgroups of commands whose host has ended. A living host holds a lock
@@ -84,25 +82,24 @@ func descendants() map[int]bool {
 		alive[pid] = fields[0] != "Z" && fields[0] != "X"
 	}
 	below := map[int]bool{}
-	for pid := range parent {
-		for at, steps := pid, 0; at > 0 && steps < len(parent); at, steps = parent[at], steps+1 {
-			if parent[at] == os.Getpid() {
-				if alive[pid] {
-					below[pid] = true
-				}
-				break
-			}
+	for pid := range alive {
+		at := parent[pid]
+		for steps := 0; at > 0 && at != os.Getpid() && steps < len(parent); steps++ {
+			at = parent[at]
+		}
+		if at == os.Getpid() && alive[pid] {
+			below[pid] = true
 		}
 	}
 	return below
 }
 
 // killOne kills a process below this one that works in a directory or, if that is empty, in any,
-// except some. It reports whether there was one.
-func killOne(dice *rand.Rand, dir string, except map[int]bool) bool {
+// except one. It reports whether there was one.
+func killOne(dice *rand.Rand, dir string, except int) bool {
 	all := slices.DeleteFunc(slices.Sorted(maps.Keys(descendants())), func(pid int) bool {
 		cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
-		return except[pid] || err != nil || !strings.HasPrefix(cwd, dir)
+		return pid == except || err != nil || !strings.HasPrefix(cwd, dir)
 	})
 	if len(all) == 0 {
 		return false

@@ -38,20 +38,16 @@ type Call struct {
 
 // ServeHTTP implements http.Handler.
 func (m *models) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	parts := strings.SplitN(strings.TrimPrefix(r.URL.Path, "/"), "/", 3)
-	if len(parts) < 3 {
-		http.NotFound(w, r)
-		return
-	}
-	key := parts[0] + "/" + parts[1]
+	way, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	name, _, _ := strings.Cut(rest, "/")
 	m.mu.Lock()
 	if m.all == nil {
 		m.all = map[string]http.Handler{}
 	}
-	model := m.all[key]
+	model := m.all[way+"/"+name]
 	if model == nil {
-		model = http.StripPrefix("/"+key, m.model(parts[1], parts[0] == "wild"))
-		m.all[key] = model
+		model = m.model(name, way == "wild")
+		m.all[way+"/"+name] = model
 	}
 	m.mu.Unlock()
 	model.ServeHTTP(w, r)

@@ -67,20 +67,18 @@ func Run(t *testing.T, c Config) {
 	defer web.Close()
 	r := &run{TB: t, Config: c, base: base, models: m, web: web, dirs: []string{filepath.Join(base, "tmp"),
 		filepath.Join(base, "run"), filepath.Join(base, "trials")}}
-	r.state = state{open: c.Open, check: c.Check, killAny: c.KillAny, seed: c.Seed, url: web.URL, except: r.children,
+	r.state = state{open: c.Open, check: c.Check, killAny: c.KillAny, seed: c.Seed, url: web.URL, children: &sync.Mutex{},
 		event: func() { r.events.Add(1) }}
 	var warm sync.WaitGroup
 	for range workers { // what a process keeps for all its sessions
 		warm.Go(r.trial)
 	}
 	warm.Wait()
-	reap()
-	before := r.rest(Figures{})
+	before := r.rest(nil)
 	began := time.Now()
 	stop := r.report(began)
 	r.until(began.Add(c.For))
 	stop()
-	reap()
 	after := r.rest(before)
 	fmt.Fprintf(os.Stderr, "soak: before %v\nsoak: after  %v\nsoak: %v of %v, seed %d: %s\n", before, after, t.Name(),
 		time.Since(began).Round(time.Second), c.Seed, r.summary())
@@ -90,8 +88,8 @@ func Run(t *testing.T, c Config) {
 	if more := after.more(before); len(more) > 0 {
 		t.Errorf("left behind: %s\n%s", strings.Join(more, "; "), r.left())
 	}
-	if after.RSS > before.RSS+mostGrown {
-		t.Errorf("the process has grown from %.0f to %.0f MiB", mib(before.RSS), mib(after.RSS))
+	if after[rss] > before[rss]+mostGrown {
+		t.Errorf("the process has grown from %d to %d MiB", before[rss]>>20, after[rss]>>20)
 	}
 }
 
@@ -105,10 +103,6 @@ type run struct {
 	web    *httptest.Server
 	dirs   []string // in which nothing may be left
 	events atomic.Int64
-
-	mu       sync.Mutex
-	running  map[int]bool // processes that run trials of their own
-	starting sync.Mutex   // held while a process starts, and while one is killed
 }
 
 // until runs trials until the time, several at once, and in any case leastTrials and
@@ -167,16 +161,15 @@ func (r *run) killed(n int) (err error) {
 	if err != nil {
 		return err
 	}
-	r.starting.Lock() // so that nobody kills it before it is marked
+	r.children.Lock() // so that nobody kills it before it is noted
 	err = cmd.Start()
 	if err == nil {
-		r.mark(cmd.Process.Pid, true)
+		r.child = cmd.Process.Pid
 	}
-	r.starting.Unlock()
+	r.children.Unlock()
 	if err != nil {
 		return err
 	}
-	defer r.mark(cmd.Process.Pid, false)
 	events := (&models{seed: r.Seed}).dice("process", "kill", n).IntN(400)
 	read := bufio.NewReader(out)
 	for range events {
@@ -215,29 +208,6 @@ func (r *run) finishTrials(dir string) error {
 	return nil
 }
 
-// mark remembers a process that runs trials of its own.
-func (r *run) mark(pid int, runs bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.running == nil {
-		r.running = map[int]bool{}
-	}
-	r.running[pid] = runs
-}
-
-// children returns the processes that run trials of their own, which are killed by the plan alone.
-// None starts before release is called.
-func (r *run) children() (except map[int]bool, release func()) {
-	r.starting.Lock()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := map[int]bool{}
-	for pid, runs := range r.running {
-		all[pid] = runs
-	}
-	return all, r.starting.Unlock
-}
-
 // Child runs trials for ever if this process was started by Run to be killed. Otherwise it returns
 // at once.
 func Child(open Open) {
@@ -251,7 +221,7 @@ func Child(open Open) {
 		panic(err)
 	}
 	var out sync.Mutex
-	s := &state{open: open, seed: seed, url: args[1], except: func() (map[int]bool, func()) { return nil, func() {} },
+	s := &state{open: open, seed: seed, url: args[1], children: &sync.Mutex{},
 		event: func() {
 			out.Lock()
 			defer out.Unlock()
@@ -278,7 +248,7 @@ func (r *run) rest(before Figures) Figures {
 	for end := time.Now().Add(30 * time.Second); ; {
 		reap()
 		f := measure(r.dirs...)
-		if before == (Figures{}) || len(f.more(before)) == 0 || time.Now().After(end) {
+		if before == nil || len(f.more(before)) == 0 || time.Now().After(end) {
 			return f
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -287,21 +257,25 @@ func (r *run) rest(before Figures) Figures {
 
 // report prints the figures each minute until stop is called.
 func (r *run) report(began time.Time) (stop func()) {
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for tick := time.NewTicker(time.Minute); ; {
+	quit := make(chan struct{})
+	var printing sync.WaitGroup
+	printing.Go(func() {
+		tick := time.NewTicker(time.Minute)
+		defer tick.Stop()
+		for {
 			select {
 			case <-quit:
-				tick.Stop()
 				return
 			case <-tick.C:
 				fmt.Fprintf(os.Stderr, "soak: %v: %v; %s\n", time.Since(began).Round(time.Second), count(r.dirs...),
 					r.summary())
 			}
 		}
-	}()
-	return func() { close(quit); <-done }
+	})
+	return func() {
+		close(quit)
+		printing.Wait()
+	}
 }
 
 // summary says what has happened.
@@ -313,18 +287,10 @@ func (r *run) summary() string {
 
 // left lists what is left.
 func (r *run) left() string {
-	var b strings.Builder
-	for _, dir := range r.dirs {
-		_ = filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
-			if name != dir && b.Len() < 4096 {
-				fmt.Fprintln(&b, name)
-			}
-			return nil // it is only told
-		})
-	}
+	all := filesIn(r.dirs)
 	for pid := range descendants() {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // it may have ended
-		fmt.Fprintf(&b, "%d %q\n", pid, line)
+		all = append(all, fmt.Sprintf("%d %q", pid, line))
 	}
-	return b.String()
+	return strings.Join(all[:min(len(all), 50)], "\n")
 }

@@ -51,8 +51,10 @@ type state struct {
 	check   func(dir string) error // looks at the files of a trial at its end
 	seed    uint64
 	url     string
-	except  func() (pids map[int]bool, release func()) // processes that must not be killed
-	event   func()                                     // called for each event
+	event   func() // called for each event
+
+	children *sync.Mutex // held while a process that runs trials starts, and while any is killed
+	child    int         // the last that runs trials, which is killed by its plan alone
 	tally
 }
 
@@ -316,9 +318,9 @@ func (p *plan) do(what string, n int) {
 		if p.killAny {
 			dir = ""
 		}
-		except, release := p.except()
-		killed := killOne(p.trial.dice("kill", n), dir, except)
-		release()
+		p.children.Lock()
+		killed := killOne(p.trial.dice("kill", n), dir, p.child)
+		p.children.Unlock()
 		if killed {
 			p.kills.Add(1)
 		} else { // nothing runs now
