@@ -62,7 +62,7 @@ func (m *machine) reopen(rt *rapid.T) {
 }
 
 func (m *machine) both(rt *rapid.T, next int64, records []journal.Record) {
-	got := m.got.Append(context.Background(), next, records...)
+	got := m.got.Append(context.Background(), next, slices.Clone(records)...)
 	want := m.want.Append(context.Background(), next, records...)
 	if (got == nil) != (want == nil) || errors.Is(got, journal.ErrConflict) != errors.Is(want, journal.ErrConflict) {
 		rt.Fatalf("Append(%d, %d records) = %v, want %v", next, len(records), got, want)
@@ -80,8 +80,8 @@ func (m *machine) conflict(rt *rapid.T) {
 
 func (m *machine) bad(rt *rapid.T) {
 	batch := rapid.SliceOfN(records(), 1, 3).Draw(rt, "records")
-	batch[len(batch)-1].Data = json.RawMessage(rapid.SampledFrom([]string{"", "{", "1 2", `"` + "\n" + `"`}).Draw(rt,
-		"data"))
+	batch[len(batch)-1].Data = json.RawMessage(rapid.SampledFrom([]string{"", "{", "{}{}", `1,"n":7`, "\n", "nul",
+		`"` + "\n" + `"`}).Draw(rt, "data"))
 	m.both(rt, m.want.Len()+1, batch)
 }
 
@@ -113,7 +113,7 @@ func (m *machine) blob(rt *rapid.T) {
 		rt.Fatalf("PutBlob = %s, %v, want %s", got, err, want)
 	}
 	m.hashes = append(m.hashes, want)
-	hash := rapid.SampledFrom(append(m.hashes, "none", strings.Repeat("0", 64))).Draw(rt, "hash")
+	hash := rapid.SampledFrom(append(m.hashes, "", "none", "../x", want+"0", strings.Repeat("0", 64))).Draw(rt, "hash")
 	wanted, wantErr := blob(m.want, hash)
 	got, err := blob(m.got, hash)
 	if got != wanted || errors.Is(err, fs.ErrNotExist) != (wantErr != nil) {
