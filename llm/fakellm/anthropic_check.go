@@ -30,11 +30,9 @@ func (w *anthropicRequest) check(r *Request) *refusal {
 		if t.Type != "" && t.Type != "custom" { // a server tool
 			continue
 		}
-		var schema struct{ Type string }
-		typed := json.Unmarshal(t.InputSchema, &schema) == nil && schema.Type == "object"
 		c.refuse(!anthropicName().MatchString(t.Name),
 			"tools.%d.custom.name: String should match pattern '%s'", i, anthropicName())
-		c.refuse(!typed, "tools.%d.custom.input_schema.type: Field required", i)
+		c.refuse(!isSchema(t.InputSchema), "tools.%d.custom.input_schema.type: Field required", i)
 	}
 	w.checkDeferred(c)
 	w.checkThinking(c)

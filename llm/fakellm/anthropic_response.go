@@ -122,8 +122,8 @@ func (f anthropic) stream(a *response) []frame {
 	block := func(start map[string]any, kind, member string, pieces []string, signature string) {
 		add("content_block_start", map[string]any{"index": index, "content_block": start})
 		delta := func(kind, member, piece string, content bool) {
-			frames = append(frames, frame{event: "content_block_delta", data: anthropicDelta(index, kind, member,
-				piece), content: content})
+			add("content_block_delta", map[string]any{"index": index, "delta": map[string]any{"type": kind,
+				member: piece}}).content = content
 		}
 		for _, p := range pieces {
 			delta(kind, member, p, true)
@@ -151,12 +151,6 @@ func (f anthropic) stream(a *response) []frame {
 		"usage": anthropicUsage(a.usage, a.usage.Output)}).closing = true
 	add("message_stop", map[string]any{})
 	return frames
-}
-
-// anthropicDelta returns a delta with its members in the API's order.
-func anthropicDelta(index int, kind, member, piece string) string {
-	return `{"type":"content_block_delta","index":` + itoa(index) + `,"delta":{"type":"` + kind + `","` + member +
-		`":` + encode(piece) + `}}`
 }
 
 // failure implements format.

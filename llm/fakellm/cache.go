@@ -1,6 +1,7 @@
 package fakellm
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"hash"
 
@@ -44,6 +45,18 @@ func (p *prefixer) add(where string, block []byte, marked bool) {
 	last := prefix{size: p.size, marked: marked}
 	p.hash.Sum(last.sum[:0])
 	p.list = append(p.list, last)
+}
+
+// automatic returns the prefixes of a prompt that a server caches without breakpoints: from a number
+// of tokens on, every so many tokens. The cache holds the pieces' bytes, so one that is encoded
+// differently is a miss, as it would be for the model.
+func automatic(model string, pieces [][]byte, from, step int) []prefix {
+	prompt := bytes.Join(pieces, []byte{0})
+	p := newPrefixer(model)
+	for begin, end := 0, from*bytesPerToken; end <= len(prompt); begin, end = end, end+step*bytesPerToken {
+		p.add("", prompt[begin:end], true)
+	}
+	return p.list
 }
 
 // cache holds the prefixes with breakpoints of earlier requests. Nothing is ever removed.

@@ -28,12 +28,11 @@ func (w *chatRequest) check() *refusal {
 		w.Format.check(c)
 	}
 	for i, t := range w.Tools {
-		var schema struct{ Type string }
 		p := t.Function.Parameters
 		c.refuse(t.Type != "function", "Invalid value: '%s'. Supported values are: 'function'.", t.Type)
 		c.refuse(!chatName().MatchString(t.Function.Name),
 			"Invalid 'tools[%d].function.name': string does not match pattern '%s'.", i, chatName())
-		c.refuse(len(p) > 0 && (json.Unmarshal(p, &schema) != nil || schema.Type != "object"),
+		c.refuse(len(p) > 0 && !isSchema(p),
 			"Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'.", t.Function.Name)
 	}
 	if len(w.ToolChoice) > 0 {
@@ -51,6 +50,12 @@ func (f *chatFormat) check(c *checker) {
 		"Missing required parameter: 'response_format.json_schema.schema'.")
 	c.refuse(schema && f.Schema != nil && !chatName().MatchString(f.Schema.Name),
 		"Invalid 'response_format.json_schema.name': string does not match pattern '%s'.", chatName())
+}
+
+// isSchema reports whether a text is the schema of an object.
+func isSchema(raw json.RawMessage) bool {
+	var schema struct{ Type string }
+	return json.Unmarshal(raw, &schema) == nil && schema.Type == "object"
 }
 
 func isObject(raw json.RawMessage) bool {

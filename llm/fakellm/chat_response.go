@@ -6,19 +6,19 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// chatPrefixes returns the cacheable beginnings. These servers cache automatically, so every
-// message ends one.
+// chatPrefixes returns the cacheable beginnings. These servers cache automatically, in blocks of 16
+// tokens.
 func chatPrefixes(model string, body []byte) []prefix {
 	var w struct {
 		Tools    json.RawMessage   `json:"tools"`
 		Messages []json.RawMessage `json:"messages"`
 	}
 	_ = json.Unmarshal(body, &w) // it has been decoded before
-	p := newPrefixer(model)
-	for _, raw := range append([]json.RawMessage{w.Tools}, w.Messages...) {
-		p.add("", raw, true)
+	prompt := [][]byte{w.Tools}
+	for _, raw := range w.Messages {
+		prompt = append(prompt, raw)
 	}
-	return p.list
+	return automatic(model, prompt, 0, 16)
 }
 
 func chatUsage(u llm.Usage) map[string]any {

@@ -48,11 +48,10 @@ func (w *geminiRequest) checkTools(c *geminiChecker) {
 	for i, t := range w.Tools {
 		for j, fn := range t.Functions {
 			at := fmt.Sprintf("* GenerateContentRequest.tools[%d].function_declarations[%d]", i, j)
-			var schema struct{ Type string }
 			c.refuse(!geminiName().MatchString(fn.Name),
 				"%s.name: Invalid function name. Must start with a letter or an underscore.", at)
 			c.refuse(slices.Contains(names, fn.Name), "Duplicate function declaration found: %s", fn.Name)
-			c.refuse(len(fn.Schema) > 0 && (json.Unmarshal(fn.Schema, &schema) != nil || schema.Type != "object"),
+			c.refuse(len(fn.Schema) > 0 && !isSchema(fn.Schema),
 				"%s.parameters_json_schema: schema should be of type object", at)
 			names = append(names, fn.Name)
 		}

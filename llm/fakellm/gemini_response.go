@@ -8,31 +8,23 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// implicitMinimum is the shortest prefix that is cached, in tokens: Google's figure for its Flash
-// models.
-const implicitMinimum = 1024
-
-// prefixes returns the cacheable beginnings. Caching is implicit: every part ends one that a later
-// request may share, in the order in which the API caches them: system, tools, contents.
+// prefixes returns the cacheable beginnings, without breakpoints. The API caches prompts of 1,024 tokens and more.
 func (w *geminiRequest) prefixes(model string) []prefix {
-	p := newPrefixer("gemini\x00" + model + "\x00" + w.CachedContent)
-	add := func(where string, raw json.RawMessage) {
-		p.add(where, raw, p.size+len(raw) >= implicitMinimum*bytesPerToken)
-	}
+	var prompt [][]byte
+	contents := w.Contents
 	if w.SystemInstruction != nil {
-		for _, part := range w.SystemInstruction.Parts {
-			add("system", part.raw)
-		}
+		contents = append([]geminiContent{*w.SystemInstruction}, contents...)
 	}
 	for _, t := range w.Tools {
-		add("tool", t.raw)
+		prompt = append(prompt, t.raw)
 	}
-	for i, c := range w.Contents {
+	for _, c := range contents {
+		prompt = append(prompt, []byte(c.Role))
 		for _, part := range c.Parts {
-			add(c.Role+itoa(i), part.raw)
+			prompt = append(prompt, part.raw)
 		}
 	}
-	return p.list
+	return automatic(model+"\x00"+w.CachedContent, prompt, 1024, 128)
 }
 
 // signed returns the content that a part's signature covers, however it is encoded.

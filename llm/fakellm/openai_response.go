@@ -17,30 +17,18 @@ func openaiMedia(kind, source string, p openaiPart) llm.Media {
 	return m
 }
 
-// The API's prompt cache keeps prompts of 1,024 tokens and more automatically, in steps of 128
-// tokens.
-const (
-	openaiCacheFrom = 1024 * bytesPerToken
-	openaiCacheStep = 128 * bytesPerToken
-)
-
-// prefixes returns the cacheable beginnings. There are no breakpoints to set: every step is one.
-// The cache holds the request's bytes, so an item that is encoded differently is a miss, as it
-// would be for the model.
+// prefixes returns the cacheable beginnings. The API's cache keeps prompts of 1,024 tokens and more,
+// in steps of 128 tokens.
 func (f *openai) prefixes() []prefix {
-	text := []byte(f.asked.Model)
+	var prompt [][]byte
 	for _, t := range f.asked.Tools {
-		text = append(append(text, 0), t.raw...)
+		prompt = append(prompt, t.raw)
 	}
-	text = append(append(text, 0), f.asked.Instructions...)
+	prompt = append(prompt, []byte(f.asked.Instructions))
 	for _, it := range f.asked.Input {
-		text = append(append(text, 0), it.raw...)
+		prompt = append(prompt, it.raw)
 	}
-	p := newPrefixer("")
-	for at, from := openaiCacheFrom, 0; at <= len(text); at, from = at+openaiCacheStep, at {
-		p.add("", text[from:at], true)
-	}
-	return p.list
+	return automatic(f.asked.Model, prompt, 1024, 128)
 }
 
 // openaiStatus returns the response's status and, if it is incomplete, the reason.
@@ -61,41 +49,21 @@ func (a *response) openaiStatus() (status, reason string) {
 	return "completed", ""
 }
 
-// response returns the response as an object. Without a status it is the object with which a stream
-// begins.
+// response returns the response as an object. In progress it is the object with which a stream
+// begins. It does not repeat the request, as the API does.
 func (f *openai) response(a *response, status string, output []map[string]any) map[string]any {
-	raw := func(m json.RawMessage, otherwise string) json.RawMessage {
-		if m == nil {
-			return json.RawMessage(otherwise)
-		}
-		return m
-	}
-	w := &f.asked
-	tools := []json.RawMessage{}
-	for _, t := range w.Tools {
-		tools = append(tools, t.raw)
-	}
-	var incomplete, usage any
+	r := map[string]any{"id": f.id(a), "object": "response", "created_at": 1735689600, "status": status, "error": nil,
+		"incomplete_details": nil, "model": a.model, "output": output, "usage": nil}
 	if _, reason := a.openaiStatus(); reason != "" && status == "incomplete" {
-		incomplete = map[string]any{"reason": reason}
+		r["incomplete_details"] = map[string]any{"reason": reason}
 	}
 	if status != "in_progress" {
 		u := a.usage
-		usage = map[string]any{"input_tokens": u.Input, "output_tokens": u.Output, "total_tokens": u.Total(),
+		r["usage"] = map[string]any{"input_tokens": u.Input, "output_tokens": u.Output, "total_tokens": u.Total(),
 			"input_tokens_details":  map[string]any{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
 			"output_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning}}
 	}
-	return map[string]any{"id": f.id(a), "object": "response", "created_at": 1735689600, "status": status,
-		"background": false,
-		"error":      nil, "incomplete_details": incomplete, "instructions": w.Instructions,
-		"max_output_tokens": w.MaxOutputTokens,
-		"model":             a.model, "output": output, "parallel_tool_calls": w.Parallel == nil || *w.Parallel,
-		"previous_response_id": nil,
-		"reasoning":            w.Reasoning, "store": w.Store == nil || *w.Store, "temperature": w.Temperature,
-		"text":        w.Text,
-		"tool_choice": raw(w.ToolChoice, `"auto"`), "tools": tools, "top_p": w.TopP, "truncation": "disabled",
-		"usage":    usage,
-		"metadata": map[string]any{}}
+	return r
 }
 
 // id returns the response's id. One that we make up has the API's form.
