@@ -1,8 +1,9 @@
 package fakellm
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
+	"math"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
@@ -46,57 +47,42 @@ func signedCall(name, args string) string {
 	return name + "\x00" + args
 }
 
-// geminiPieces is a response in the wire's parts.
-type geminiPieces struct {
-	thoughts, text, calls []string // parts
-	closing               string   // the part that comes with the finish reason
-	reason, message       string
+// geminiAnswer is a response in the wire's parts.
+type geminiAnswer struct {
+	parts           []map[string]any
+	closing         map[string]any // the part that comes with the finish reason
+	reason, message string
 }
 
-// geminiParts splits a response into parts of so many words each; 0 means whole parts. As in the
-// real models' responses, the signature is on the first call or, without calls, at the end of the
-// text.
-func (f gemini) geminiParts(a *response, each int) geminiPieces {
-	cut := func(text string) []string {
-		if each == 0 && text != "" {
-			return []string{text}
-		}
-		return words(text, each)
+// answer splits a response into parts of so many words each. As in the real models' responses, the
+// signature is on the first call or, without calls, at the end of the text.
+func (f gemini) answer(a *response, each int) geminiAnswer {
+	out := geminiAnswer{reason: a.stop(geminiReason), closing: map[string]any{"text": ""}}
+	for _, t := range words(a.Thinking, each) {
+		out.parts = append(out.parts, map[string]any{"text": t, "thought": true})
 	}
-	out := geminiPieces{reason: a.stop(geminiReason), closing: `{"text": ""}`}
-	for _, t := range cut(a.Thinking) {
-		out.thoughts = append(out.thoughts, `{"text": `+encode(t)+`,"thought": true}`)
-	}
-	for _, t := range cut(a.Text) {
-		out.text = append(out.text, `{"text": `+encode(t)+`}`)
+	for _, t := range words(a.Text, each) {
+		out.parts = append(out.parts, map[string]any{"text": t})
 	}
 	signs := geminiNew().MatchString(f.model) || a.Thinking != ""
 	if signs && len(a.Calls) == 0 {
-		out.closing = `{"text": "","thoughtSignature": "` + sign(a.Text) + `"}`
-		if each == 0 && a.Text != "" {
-			out.text, out.closing = []string{`{"text": ` + encode(a.Text) + `,"thoughtSignature": "` + sign(a.Text) +
-				`"}`}, ""
-		}
+		out.closing["thoughtSignature"] = sign(a.Text)
 	}
 	for i, c := range a.Calls {
-		args := c.args()
-		if args == "" {
-			args = "{}"
-		}
-		var object map[string]json.RawMessage
-		if json.Unmarshal([]byte(args), &object) != nil || object == nil { // this API cannot send such a call
+		args := cmp.Or(c.args(), "{}")
+		if !isObject(json.RawMessage(args)) { // this API cannot send such a call
 			out.reason, out.message = "MALFORMED_FUNCTION_CALL", "Malformed function call: "+c.Name+"("+args+")"
 			break
 		}
-		part := `{"functionCall": {"name": ` + encode(c.Name) + `,"args": ` + args
+		call := map[string]any{"name": c.Name, "args": geminiArgs(i)}
 		if !geminiOld().MatchString(f.model) { // the old models send no ids
-			part += `,"id": ` + encode(c.ID)
+			call["id"] = c.ID
 		}
-		part += `}`
+		part := map[string]any{"functionCall": call}
 		if signs && i == 0 {
-			part += `,"thoughtSignature": "` + sign(signedCall(c.Name, args)) + `"`
+			part["thoughtSignature"] = sign(signedCall(c.Name, args))
 		}
-		out.calls = append(out.calls, part+`}`)
+		out.parts = append(out.parts, part)
 	}
 	return out
 }
@@ -115,50 +101,41 @@ func geminiReason(a *response) string {
 	return "STOP"
 }
 
-// geminiChunk returns a GenerateContentResponse. Every chunk has the usage so far.
-func (a *response) geminiChunk(parts, reason, message, usage string) string {
-	var b strings.Builder
-	b.WriteString(`{"candidates": [{"content": {"parts": [` + parts + `],"role": "model"},`)
+// geminiChunk returns a GenerateContentResponse. Every chunk has the usage so far, in the API's
+// form, where candidatesTokenCount does not include the thoughts, and the prompt includes the cached
+// input.
+func (a *response) geminiChunk(reason, message string, u llm.Usage, parts ...map[string]any) string {
+	candidate := map[string]any{"content": map[string]any{"parts": parts, "role": "model"}, "index": 0}
 	if reason != "" {
-		b.WriteString(`"finishReason": "` + reason + `",`)
+		candidate["finishReason"] = reason
 	}
 	if message != "" {
-		b.WriteString(`"finishMessage": ` + encode(message) + `,`)
+		candidate["finishMessage"] = message
 	}
-	b.WriteString(`"index": 0}],"usageMetadata": ` + usage + `,"modelVersion": ` + encode(a.model) + `,"responseId": ` +
-		encode(a.ID) + `}`)
-	return b.String()
+	usage := map[string]any{"promptTokenCount": u.Input, "candidatesTokenCount": u.Output - u.Reasoning,
+		"totalTokenCount": u.Total(), "cachedContentTokenCount": u.CacheRead, "thoughtsTokenCount": u.Reasoning}
+	data := encode(map[string]any{"candidates": []any{candidate}, "usageMetadata": usage, "modelVersion": a.model,
+		"responseId": a.ID})
+	for i, c := range a.Calls {
+		data = strings.Replace(data, encode(geminiArgs(i)), cmp.Or(c.args(), "{}"), 1)
+	}
+	return data
 }
 
-// geminiUsage returns usage in the API's form, where candidatesTokenCount does not include the
-// thoughts, and the prompt includes the cached input.
-func geminiUsage(u llm.Usage) string {
-	text := fmt.Sprintf(`{"promptTokenCount": %d,"candidatesTokenCount": %d,"totalTokenCount": %d`, u.Input,
-		u.Output-u.Reasoning, u.Total())
-	if u.CacheRead > 0 {
-		text += fmt.Sprintf(`,"cachedContentTokenCount": %d`, u.CacheRead)
-	}
-	text += fmt.Sprintf(`,"promptTokensDetails": [{"modality": "TEXT","tokenCount": %d}]`, u.Input)
-	if u.CacheRead > 0 {
-		text += fmt.Sprintf(`,"cacheTokensDetails": [{"modality": "TEXT","tokenCount": %d}]`, u.CacheRead)
-	}
-	if u.Reasoning > 0 {
-		text += fmt.Sprintf(`,"thoughtsTokenCount": %d`, u.Reasoning)
-	}
-	return text + "}"
-}
+// geminiArgs stands for the arguments of a call, whose text is not encoded again.
+func geminiArgs(call int) string { return "\x00arguments " + itoa(call) }
 
 // whole implements format.
 func (f gemini) whole(a *response) []byte {
-	p := f.geminiParts(a, 0)
-	var parts []string
-	for _, list := range [][]string{p.thoughts, p.text, p.calls} {
-		parts = append(parts, list...)
+	p := f.answer(a, math.MaxInt)
+	signature, signed := p.closing["thoughtSignature"]
+	switch {
+	case signed && a.Text != "":
+		p.parts[len(p.parts)-1]["thoughtSignature"] = signature
+	case signed || len(p.parts) == 0:
+		p.parts = append(p.parts, p.closing)
 	}
-	if p.closing != "" && (len(parts) == 0 || p.closing != `{"text": ""}`) {
-		parts = append(parts, p.closing)
-	}
-	body := a.geminiChunk(strings.Join(parts, ","), p.reason, p.message, geminiUsage(a.usage))
+	body := a.geminiChunk(p.reason, p.message, a.usage, p.parts...)
 	if f.action == "streamGenerateContent" {
 		body = "[" + body + "]"
 	}
@@ -167,19 +144,16 @@ func (f gemini) whole(a *response) []byte {
 
 // stream implements format.
 func (f gemini) stream(a *response) []frame {
-	p := f.geminiParts(a, f.words)
+	p := f.answer(a, f.words)
 	var frames []frame
 	so := llm.Usage{Input: a.usage.Input, CacheRead: a.usage.CacheRead}
 	size := 0
-	for _, list := range [][]string{p.thoughts, p.text, p.calls} {
-		for _, part := range list {
-			size += len(part)
-			so.Output = min(tokens(size), a.usage.Output)
-			frames = append(frames, frame{data: a.geminiChunk(part, "", "", geminiUsage(so)), content: true})
-		}
+	for _, part := range p.parts {
+		size += len(encode(part))
+		so.Output = min(tokens(size), a.usage.Output)
+		frames = append(frames, frame{data: a.geminiChunk("", "", so, part), content: true})
 	}
-	return append(frames, frame{data: a.geminiChunk(p.closing, p.reason, p.message, geminiUsage(a.usage)),
-		closing: true})
+	return append(frames, frame{data: a.geminiChunk(p.reason, p.message, a.usage, p.closing), closing: true})
 }
 
 // geminiStatus maps HTTP statuses to the API's status words. Other statuses come from a proxy and
