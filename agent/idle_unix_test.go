@@ -22,8 +22,9 @@ import (
 )
 
 var (
-	idleSessions = flag.Int("idle.sessions", 400, "sessions of TestK9_TwentyThousandSessions")
-	idleFiles    = flag.Int("idle.files", 256, "limit of open files in TestK9_TwentyThousandSessions")
+	idleSessions = flag.Int("idle.sessions", 400,
+		"sessions of TestK9_TwentyThousandSessions and, if more than 1000, of BenchmarkK9_Idle")
+	idleFiles = flag.Int("idle.files", 256, "limit of open files in TestK9_TwentyThousandSessions")
 )
 
 // idleProcess is set in the process of TestK9_TwentyThousandSessions that has few descriptors.
@@ -162,15 +163,16 @@ func TestK9_EqualPromptsAreShared(t *testing.T) {
 
 // BenchmarkK9_Idle reports what a session at rest needs, with its journal on the disk and after one
 // turn of text. Its history, which is reported as well, comes on top. The goal is 6000 bytes, and
-// no descriptor.
+// no descriptor. The flag idle.sessions raises the number of sessions.
 func BenchmarkK9_Idle(b *testing.B) {
+	n := max(manySessions, *idleSessions)
 	for b.Loop() {
 		f := newFleet(b, threeTurns...)
 		f.atOnce = 16 // the process keeps some memory for each goroutine that it ever had at a time
 		f.run(16)
 		f.close()
 		empty, before := heap(), f.left()
-		f.run(manySessions)
+		f.run(n)
 		f.client.Providers = []llm.Provider{}
 		used := float64(heap()) - float64(empty)
 		f.writeHeap()
@@ -178,9 +180,9 @@ func BenchmarkK9_Idle(b *testing.B) {
 		for _, s := range f.sessions {
 			history += float64(historyBytes(s))
 		}
-		b.ReportMetric((used-history)/manySessions, "B/session")
-		b.ReportMetric(history/manySessions, "history-B/session")
-		b.ReportMetric(float64(f.left().descriptors-before.descriptors)/manySessions, "descriptors/session")
+		b.ReportMetric((used-history)/float64(n), "B/session")
+		b.ReportMetric(history/float64(n), "history-B/session")
+		b.ReportMetric(float64(f.left().descriptors-before.descriptors)/float64(n), "descriptors/session")
 		f.close()
 	}
 }

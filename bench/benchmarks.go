@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,10 +50,7 @@ func (m metrics) add(out string) {
 		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
 			continue
 		}
-		name := strings.TrimPrefix(fields[0], "Benchmark")
-		if at := strings.LastIndexByte(name, '-'); at > 0 { // the number of processors
-			name = name[:at]
-		}
+		name := strings.TrimSuffix(strings.TrimPrefix(fields[0], "Benchmark"), fmt.Sprint("-", runtime.GOMAXPROCS(0)))
 		if m[name] == nil {
 			m[name] = map[string][]float64{}
 		}

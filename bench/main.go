@@ -1,15 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -26,49 +27,59 @@ func main() {
 
 // bench holds what all parts of a run share.
 type bench struct {
-	ctx    context.Context
-	meter  *meter
-	temp   string
-	url    string // the scripted server's
-	module string // the directory of this module
-	sizes  sizes
-	built  map[string]string
-	left   map[string]error // optional contestants that failed
+	ctx       context.Context
+	temp      string
+	module    string // the directory of this module
+	built     map[string]string
+	models    *models
+	url       string // theirs
+	runs      int    // of agents
+	rounds    int    // that their sessions make
+	times     int    // runs of benchmarks
+	benchtime string
+	quick     bool
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	only := flags.String("only", "", "run only these `parts`, such as K3,K10,wire")
-	quick := flags.Bool("quick", false, "use small sizes and few runs: figures mean little")
-	runs := flags.Int("runs", 0, "run each contestant this many `times`, which should be odd; 0 means 11")
-	var readmes []string
+	only := flags.String("only", "", "measure only these `rows`, such as K3,K10,agents")
+	quick := flags.Bool("quick", false, "run everything once: figures mean little")
+	runs := flags.Int("runs", 11, "run each agent this many `times`, which should be odd")
+	var pages []string
 	flags.Func("readme", "rewrite the tables in this `file`; can be repeated", func(name string) error {
-		readmes = append(readmes, name)
+		pages = append(pages, name)
 		return nil
 	})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	chosen, err := choose(*only)
+	b := &bench{ctx: ctx, built: map[string]string{}, models: &models{calls: map[string]int{}}, runs: *runs,
+		rounds: 20, times: min(*runs, 3), benchtime: "500ms", quick: *quick}
+	if *quick {
+		b.runs, b.rounds, b.times, b.benchtime = 1, 2, 1, "1x"
+	}
+	var err error
+	if b.module, err = os.Getwd(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(b.module, "programs", "cost")); err != nil {
+		return fmt.Errorf("run it in its own directory: %w", err)
+	}
+	if b.temp, err = os.MkdirTemp("", "attractor-bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.temp)
+	mux := http.NewServeMux()
+	mux.Handle("/{run}/{tool}/{rounds}/", b.models)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	b.url = server.URL
+	report, err := b.measure(*only)
 	if err != nil {
 		return err
 	}
-	b, err := newBench(ctx, *quick)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	if *runs > 0 {
-		b.sizes.runs, b.sizes.trees, b.sizes.times = *runs, *runs, min(*runs, b.sizes.times)
-	}
-	stop, err := b.serve()
-	if err != nil {
-		return err
-	}
-	defer stop()
-	report := b.measure(chosen)
 	failed := report.print(out)
-	for _, name := range readmes {
+	for _, name := range pages {
 		if err := report.rewrite(name); err != nil {
 			return err
 		}
@@ -76,76 +87,59 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return failed
 }
 
-func newBench(ctx context.Context, quick bool) (*bench, error) {
-	module, err := os.Getwd()
-	if err != nil {
-		return nil, err
+// measure measures the chosen rows, separated by commas, or all. What fails is reported and does
+// not keep the others from running.
+func (b *bench) measure(only string) (*report, error) {
+	known := []string{"AGENTS"}
+	for _, s := range subjects() {
+		known = append(known, s.id)
 	}
-	if _, err := os.Stat(filepath.Join(module, "programs", "server")); err != nil {
-		return nil, fmt.Errorf("run it in its own directory: %w", err)
+	chosen := known
+	if only != "" {
+		chosen = strings.Split(strings.ToUpper(only), ",")
 	}
-	temp, err := os.MkdirTemp("", "attractor-bench-")
-	if err != nil {
-		return nil, err
+	for _, id := range chosen {
+		if !slices.Contains(known, id) {
+			return nil, fmt.Errorf("there is no row %q; there are %s", id, strings.Join(slices.Compact(known), ", "))
+		}
 	}
-	b := &bench{ctx: ctx, meter: newMeter(), temp: temp, module: module, sizes: whole, built: map[string]string{},
-		left: map[string]error{}}
-	if quick {
-		b.sizes = small
+	r := &report{machine: b.machine()}
+	failed := func(what string, err error) {
+		if err != nil {
+			r.failed = append(r.failed, fmt.Sprintf("%s: %v", what, err))
+		}
 	}
-	return b, nil
+	for _, s := range subjects() {
+		if slices.Contains(chosen, s.id) && b.ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, "measuring", s.id)
+			failed(s.id, b.subject(s, r))
+		}
+	}
+	if slices.Contains(chosen, "AGENTS") && b.ctx.Err() == nil {
+		fmt.Fprintln(os.Stderr, "measuring agents")
+		sections, err := b.compare()
+		failed("agents", err)
+		r.sections = sections
+	}
+	failed("the rest", b.ctx.Err())
+	return r, nil
 }
 
-func (b *bench) close() {
-	b.meter.close()
-	_ = os.RemoveAll(b.temp) // what is left, the system removes
-}
-
-// program builds a program of this module, or the command, and returns its path.
-func (b *bench) program(name string) (string, error) {
-	if path, ok := b.built[name]; ok {
-		return path, nil
-	}
-	path, dir, pkg := filepath.Join(b.temp, "bin", name), b.module, "./programs/"+name
-	if name == "attractor" {
-		dir, pkg = filepath.Dir(b.module), "./cmd/attractor"
-	}
-	cmd := exec.CommandContext(b.ctx, "go", "build", "-o", path, pkg)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
-	}
-	b.built[name] = path
-	return path, nil
-}
-
-// serve starts the scripted server. It ends when its standard input is closed, so also when this
-// process is killed.
-func (b *bench) serve() (stop func(), err error) {
-	path, err := b.program("server")
+// subject adds the rows of a subject to a report.
+func (b *bench) subject(s subject, to *report) error {
+	m, err := b.benchmarks(s)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	cmd := exec.CommandContext(b.ctx, path)
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
+	for _, r := range s.rows {
+		if b.quick && strings.Contains(r.name, "/many/") {
+			continue
+		}
+		cells, err := r.cells(s.id, m)
+		if err != nil {
+			return err
+		}
+		to.rows = append(to.rows, cells)
 	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		return nil, fmt.Errorf("the server did not print its address: %w", err)
-	}
-	b.url = strings.TrimSpace(line)
-	return func() {
-		_ = stdin.Close() // it ends the server, whose own end is of no interest
-		_ = cmd.Wait()
-	}, nil
+	return nil
 }

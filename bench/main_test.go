@@ -2,19 +2,23 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// TestK12_EveryRow runs everything at small sizes. Each row has a figure, each ratio a yardstick,
-// and each row with a goal a verdict.
+// TestK12_EveryRow runs everything once. Each row has a figure, each ratio a yardstick, and each row
+// with a goal a verdict.
 func TestK12_EveryRow(t *testing.T) {
 	peer.Need(t, "rg")
+	peer.Need(t, "fdfind")
 	peer.Need(t, "git")
 	readme := filepath.Join(t.TempDir(), "README.md")
 	if err := os.WriteFile(readme, []byte("before\n<!-- bench:begin goals -->\nold\n<!-- bench:end -->\nafter\n"),
@@ -57,26 +61,37 @@ func TestK12_EveryRow(t *testing.T) {
 	}
 }
 
-// rowsOf holds how many rows the table has for each row of the requirements.
-var rowsOf = map[string]int{"K1": 5, "K2": 3, "K3": 4, "K4": 1, "K5": 6, "K6": 2, "K7": 4, "K8": 2, "K9": 3, "K10": 18,
+// rowsOf holds how many rows the table of a quick run has for each row of the requirements.
+var rowsOf = map[string]int{"K1": 5, "K2": 3, "K3": 3, "K4": 5, "K5": 9, "K6": 2, "K7": 2, "K8": 6, "K9": 2, "K10": 9,
 	"K11": 2}
 
 func TestK12_Verdicts(t *testing.T) {
-	yard := exact(10, "ms")
+	m := metrics{}
+	m.add(strings.ReplaceAll("BenchmarkA-N 1 15 ms 1.5 x-b\nBenchmarkB-N 1 10 ms\nBenchmarkA-N 1 16 ms 1.6 x-b\n", "-N",
+		fmt.Sprint("-", runtime.GOMAXPROCS(0))))
 	for _, c := range []struct {
 		row
-		want string
+		want []string
 	}{
-		{row{ours: exact(15, "ms"), against: &yard, goal: 1.5}, "met"},
-		{row{ours: exact(15.1, "ms"), against: &yard, goal: 1.5}, "not met"},
-		{row{ours: exact(2, "kB"), goal: 2}, "met"},
-		{row{ours: exact(2.1, "kB"), goal: 2}, "not met"},
-		{row{ours: figure{3, 2, "kB"}, goal: 2}, "met"}, // by the minimum
-		{row{note: "refused"}, "not measured"},
-		{row{ours: exact(2, "kB"), open: true}, ""},
+		{row{name: "A", times: "x-b", of: "b", goal: 1.5}, []string{"b", "1.50", "≤ 1.50 x", "met"}},
+		{row{name: "A", times: "x-b", of: "b", goal: 1.4}, []string{"b", "1.50", "≤ 1.40 x", "not met"}},
+		{row{name: "A", against: "B", of: "b", goal: 1.5}, []string{"b: 10.0 ms", "1.50", "≤ 1.50 x", "met"}},
+		{row{name: "A", against: "B", of: "b", goal: 14, limit: true}, []string{"b: 10.0 ms", "1.50", "≤ 14.0 ms",
+			"not met"}},
+		{row{name: "A", goal: 15}, []string{"", "", "≤ 15.0 ms", "met"}}, // by the minimum
+		{row{name: "A", goal: 14.9}, []string{"", "", "≤ 14.9 ms", "not met"}},
+		{row{name: "A"}, []string{"", "", "", ""}},
 	} {
-		if cells := c.cells(); cells[6] != c.want {
-			t.Errorf("%v: %q, want %q", cells, cells[6], c.want)
+		c.unit, c.as = "ms", "ms"
+		cells, err := c.cells("K1", m)
+		if err != nil || cells[2] != "16.0 (15.0) ms" || !slices.Equal(cells[3:], c.want) {
+			t.Errorf("%q, %v, want %q", cells, err, c.want)
+		}
+	}
+	for _, r := range []row{{name: "C", unit: "ms"}, {name: "A", unit: "s"}, {name: "A", unit: "ms", times: "x-c",
+		of: "c"}} {
+		if cells, err := r.cells("K1", m); err == nil {
+			t.Errorf("%+v: %q", r, cells)
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -28,9 +30,6 @@ func figureOf[T any](samples []T, of func(T) float64, unit string) figure {
 	return figure{values[len(values)/2], values[0], unit}
 }
 
-// exact returns the figure of a count.
-func exact(n float64, unit string) figure { return figure{n, n, unit} }
-
 func (f figure) String() string {
 	if f.median == f.least {
 		return strings.TrimSpace(number(f.median) + " " + f.unit)
@@ -46,64 +45,48 @@ func number(x float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%#.3g", x), ".")
 }
 
-// row is a figure of ours beside its goal.
-type row struct {
-	id, what string
-	ours     figure
-	// against is the yardstick, and of its name. Without one the goal is absolute.
-	against *figure
-	of      string
-	goal    float64
-	// atLeast says that the goal is a minimum.
-	atLeast bool
-	// open says that the row has no goal and is only reported.
-	open bool
-	// note replaces the figure of a row that could not be measured.
-	note string
+// cells returns the row for the table of an id. By the minima, it says whether the goal was met.
+func (r row) cells(id string, m metrics) ([]string, error) {
+	name, what, scale := r.name, r.what, cmp.Or(r.scale, 1)
+	if r.most {
+		name = m.most(r.name, r.unit)
+		what += fmt.Sprintf(" (most: %s)", path.Base(strings.TrimSuffix(name, r.name)))
+	}
+	ours, err := m.figure(name, r.unit, scale, r.as)
+	if err != nil {
+		return nil, err
+	}
+	cells := []string{id, what, ours.String(), "", "", "", ""}
+	least, bound := ours.least, number(r.goal)+" "+r.as
+	if r.of != "" {
+		beside, ratio := figure{}, 0.0
+		if r.against != "" {
+			beside, err = m.figure(r.against, r.unit, scale, r.as)
+			ratio = ours.least / beside.least
+			cells[3] = r.of + ": " + beside.String()
+		} else {
+			beside, err = m.figure(name, r.times, 1, "")
+			ratio = beside.least
+			cells[3] = r.of
+		}
+		if err != nil {
+			return nil, err
+		}
+		cells[4] = number(ratio)
+		if !r.limit {
+			least, bound = ratio, number(r.goal)+" x"
+		}
+	}
+	if r.goal != 0 {
+		cells[5], cells[6] = "≤ "+strings.TrimSpace(bound), "not met"
+		if least <= r.goal {
+			cells[6] = "met"
+		}
+	}
+	return cells, nil
 }
 
-// ratio returns the figure as a multiple of the yardstick, by the minima.
-func (r row) ratio() float64 { return r.ours.least / r.against.least }
-
-func (r row) met() bool {
-	if r.atLeast {
-		return r.ours.least >= r.goal
-	}
-	if r.against != nil {
-		return r.ratio() <= r.goal
-	}
-	return r.ours.least <= r.goal
-}
-
-// cells returns the row for a table.
-func (r row) cells() []string {
-	if r.note != "" {
-		return []string{r.id, r.what, r.note, "", "", "", "not measured"}
-	}
-	cells := []string{r.id, r.what, r.ours.String(), "", "", "≤ " + strings.TrimSpace(number(r.goal)+" "+r.ours.unit),
-		"not met"}
-	if r.against != nil {
-		cells[3], cells[4], cells[5] = r.of+": "+r.against.String(), number(r.ratio()), "≤ "+number(r.goal)+" x"
-	}
-	if r.atLeast {
-		cells[5] = "≥ " + number(r.goal)
-	}
-	if r.met() {
-		cells[6] = "met"
-	}
-	if r.open {
-		cells[5], cells[6] = "", ""
-	}
-	return cells
-}
-
-// result holds the measurements of a part.
-type result struct {
-	rows     []row
-	sections []section
-}
-
-// section is a table of its own, which the README may have between markers of its name.
+// section is a table of its own, which a page may have between markers of its name.
 type section struct{ name, text string }
 
 // table returns a table in Markdown.
@@ -122,34 +105,24 @@ func table(head []string, rows [][]string) string {
 type report struct {
 	machine  string
 	rows     [][]string
-	order    []string
-	sections map[string]string
+	sections []section
 	failed   []string
 }
 
-func (r *report) add(one result) {
-	for _, row := range one.rows {
-		r.rows = append(r.rows, row.cells())
-	}
-	for _, s := range one.sections {
-		r.order = append(r.order, s.name)
-		r.sections[s.name] = s.text
-	}
-}
-
-// goals returns the table of all rows.
-func (r *report) goals() string {
-	return table([]string{"", "", "here", "beside", "ratio", "goal", ""}, r.rows)
-}
-
-// print writes the report. It returns an error if a part has failed.
-func (r *report) print(w io.Writer) error {
-	fmt.Fprintf(w, "# Measurements\n\n%s\n", r.machine)
+// all returns the tables, the first with all rows.
+func (r *report) all() []section {
+	sections := []section{{"machine", r.machine + "\n"}}
 	if len(r.rows) > 0 {
-		fmt.Fprintf(w, "\n%s", r.goals())
+		head := []string{"", "", "here", "beside", "ratio", "goal", ""}
+		sections = append(sections, section{"goals", table(head, r.rows)})
 	}
-	for _, name := range r.order {
-		fmt.Fprintf(w, "\n## %s\n\n%s", name, r.sections[name])
+	return append(sections, r.sections...)
+}
+
+// print writes the report. It returns an error if something could not be measured.
+func (r *report) print(w io.Writer) error {
+	for _, s := range r.all() {
+		fmt.Fprintf(w, "\n## %s\n\n%s", s.name, s.text)
 	}
 	if len(r.failed) > 0 {
 		return errors.New("not measured:\n" + strings.Join(r.failed, "\n"))
@@ -165,19 +138,12 @@ func (r *report) rewrite(name string) error {
 		return err
 	}
 	text := string(data)
-	all := map[string]string{"machine": r.machine + "\n"}
-	if len(r.rows) > 0 {
-		all["goals"] = r.goals()
-	}
-	for name, section := range r.sections {
-		all[name] = section
-	}
-	for name, section := range all {
-		begin, end := "<!-- bench:begin "+name+" -->\n", "<!-- bench:end -->"
+	for _, s := range r.all() {
+		begin, end := "<!-- bench:begin "+s.name+" -->\n", "<!-- bench:end -->"
 		before, rest, found := strings.Cut(text, begin)
 		_, after, ended := strings.Cut(rest, end)
-		if found && ended && section != "" {
-			text = before + begin + "\n" + section + "\n" + end + after
+		if found && ended {
+			text = before + begin + "\n" + s.text + "\n" + end + after
 		}
 	}
 	return os.WriteFile(name, []byte(text), 0o644)
@@ -185,22 +151,11 @@ func (r *report) rewrite(name string) error {
 
 // machine describes the machine and how it was measured.
 func (b *bench) machine() string {
-	often := times(b.sizes.runs)
-	if b.sizes.trees != b.sizes.runs {
-		often += ", searches " + times(b.sizes.trees)
-	}
-	return fmt.Sprintf("Measured on %s with %s on %s/%s, %d cores%s. Everything ran in turns, %s, slow contestants less often; "+
-		"a figure is the median, with the minimum in parentheses, and ratios are those of the minima, because noise only adds. Processor time is that of "+
-		"whole process trees (%s).", time.Now().Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH,
-		runtime.NumCPU(), processor(),
-		often, b.meter.how())
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
+	return fmt.Sprintf("Measured on %s with %s on %s/%s, %d cores%s. Agents ran in turns, %d times, slow ones less "+
+		"often; benchmarks %d times. A figure is the median, with the minimum in parentheses, and ratios are those of "+
+		"the minima, because noise only adds. Processor time is that of a process and all that it waited for.",
+		time.Now().Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),
+		processor(), b.runs, b.times)
 }
 
 // processor returns the name of the processor where the system tells it.
