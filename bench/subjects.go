@@ -96,7 +96,8 @@ const onePass = "decoding each line with encoding/json"
 func starts() (rows []row) {
 	for _, args := range []string{"version", "--help", "completion_bash", "completion_zsh", "completion_fish"} {
 		rows = append(rows, row{what: "`attractor " + strings.Replace(args, "_", " ", 1) + "`, CPU",
-			name: "K1_Start/" + args, unit: "cpu-ms", as: "ms", times: "x-empty", of: "an empty program with net/http", goal: 1.5})
+			name: "K1_Start/" + args, unit: "cpu-ms", as: "ms", times: "x-empty",
+			of: "an empty program with net/http", goal: 1.5})
 	}
 	return rows
 }
