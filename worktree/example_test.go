@@ -20,3 +20,11 @@ func ExampleOpen() {
 		fmt.Println("it stays:", w.Kept)
 	}
 }
+
+func ExampleCheck() {
+	fmt.Println(worktree.Check("login-page"))
+	fmt.Println(worktree.Check("../login"))
+	// Output:
+	// <nil>
+	// "../login": the name of a worktree has at most 64 letters, digits, dots, underscores and hyphens, and begins with a letter or a digit
+}
