@@ -1,6 +1,10 @@
 package trust
 
-import "strings"
+import (
+	"path"
+	"slices"
+	"strings"
+)
 
 // isShellProgram reports whether a program is a shell.
 func isShellProgram(program string) bool {
@@ -20,6 +24,34 @@ func interpreted(program string) bool {
 		return true
 	}
 	return isShellProgram(program) || strings.HasPrefix(program, "python3.")
+}
+
+// shellOptions are the characters of the options of shells that have no value, and of -o and -O,
+// which have one.
+const shellOptions = "-abefhlmnpuvxBCETPoO"
+
+// runsFiles reports whether a program runs files that its arguments name.
+func runsFiles(program string) bool {
+	_, _, runner := runnerOf(program)
+	return runner || interpreted(program)
+}
+
+// module returns the path of the module of python that a word of a command names, without .py.
+func module(words []string, i int) (name string, ok bool) {
+	python := func(word string) bool {
+		base := path.Base(word)
+		return strings.HasPrefix(base, "python") || strings.HasPrefix(base, "pypy") || base == "py" || base == "uv"
+	}
+	if i == 0 || !slices.ContainsFunc(words[:i], python) {
+		return "", false
+	}
+	name = words[i]
+	if rest, joined := strings.CutPrefix(name, "-m"); joined {
+		name = rest
+	} else if before := words[i-1]; !strings.HasPrefix(before, "-") || !strings.HasSuffix(before, "m") {
+		return "", false
+	}
+	return strings.ReplaceAll(name, ".", "/"), name != "" && !strings.ContainsAny(name, "/$")
 }
 
 // runnerOf returns the files of a task runner, in the directory in which it starts, and what else

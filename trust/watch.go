@@ -1,7 +1,9 @@
 package trust
 
 import (
+	"cmp"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -20,6 +22,7 @@ const (
 	maxFollowed = 64        // scripts of a command
 	maxListed   = 5_000     // entries of a directory that are compared with a pattern
 	maxParsed   = 512 << 10 // bytes of scripts, of all commands of a project
+	maxNaming   = 64 << 10  // bytes of a script that no shell runs, whose words may name files
 )
 
 // Watch says what is known of the files that a command runs or reads. Paths are absolute and have
@@ -135,12 +138,19 @@ func (w *watcher) cannot(format string, args ...any) {
 	}
 }
 
-// script adds the files of a script. In the command of a hook (whole) any word may name a
-// file; of a script that it starts, only what the script runs counts. own is the directory of the
-// script.
-func (w *watcher) script(text, own string, whole bool) {
-	if *w.left -= len(text); *w.left < 0 {
+// spend reports whether bytes may still be parsed.
+func (w *watcher) spend(bytes int) bool {
+	if *w.left -= bytes; *w.left < 0 {
 		w.cannot("the scripts of all hooks have more than %d bytes", maxParsed)
+	}
+	return *w.left >= 0
+}
+
+// script adds the files of a script. In the command of a hook (whole) any word may name a file that
+// has to be as it was trusted; of a script that it starts, only what the script runs. own is the
+// directory of the script.
+func (w *watcher) script(text, own string, whole bool) {
+	if !w.spend(len(text)) {
 		return
 	}
 	known, items := script.Literals(text)
@@ -189,14 +199,12 @@ func (w *watcher) simple(c *shell.Command, own string, whole bool) {
 		w.cannot("it sets PATH or CDPATH")
 	}
 	for _, name := range c.Reads {
-		w.names(w.root, name)
+		w.runs(w.root, name)
 	}
 	for _, name := range c.Writes {
 		w.target(w.root, name)
 	}
-	if whole {
-		w.mentioned(c, dirs[0])
-	}
+	w.mentioned(c, dirs, own, whole)
 	for i, word := range c.Words {
 		if slices.Contains(c.Globs, i) && (i == 0 || interpreted(path.Base(c.Words[0]))) {
 			w.pattern(dirs[0], word)
@@ -213,16 +221,83 @@ func (w *watcher) above(dir string) (dirs []string) {
 	return append(dirs, w.root)
 }
 
-// mentioned adds the files that any word of a command names.
-func (w *watcher) mentioned(c *shell.Command, dir string) {
-	program := c.Words[0]
+// mentioned adds the files that the words of a command name. Which of them it runs depends on the
+// options of its program, so that all that exist count as run, and of an interpreter or a task
+// runner those that do not exist, too. A directory holds what the command works on.
+func (w *watcher) mentioned(c *shell.Command, dirs []string, own string, whole bool) {
+	program := path.Base(c.Words[0])
+	runs := runsFiles(program)
 	for i, word := range c.Words {
 		if (program == "tee" || program == "touch") && i > 0 && !strings.HasPrefix(word, "-") {
-			w.target(dir, word)
+			if whole {
+				w.target(dirs[0], word)
+			}
 			continue
 		}
 		for _, part := range words(word) {
-			w.names(dir, part)
+			if whole {
+				w.names(dirs[0], part)
+			}
+			w.existing(dirs, part, runs)
+			if runs && i > 0 && !strings.HasPrefix(part, "-") && !strings.ContainsAny(word, " \t\n$`{") {
+				w.may(dirs, part)
+			}
+		}
+		if runs && i > 0 && tail(word) != "" {
+			w.starts(word, dirs, own)
+		}
+		if name, ok := module(c.Words, i); ok {
+			top, _, _ := strings.Cut(name, "/")
+			for _, dir := range dirs {
+				w.runs(dir, name+".py")
+				w.runs(dir, top)
+			}
+		}
+	}
+}
+
+// extensions are those that interpreters add to the name of a file.
+var extensions = []string{"", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".pm", ".lua", ".php"}
+
+// existing adds the regular files that a word of a command names, perhaps behind an option or an @.
+func (w *watcher) existing(dirs []string, word string, extended bool) {
+	names := []string{strings.TrimLeft(word, "-@")}
+	if strings.HasPrefix(word, "-") && len(names[0]) > 1 {
+		names = append(names, names[0][1:]) // -rFILE
+	}
+	for _, name := range names {
+		for _, extension := range extensions {
+			if extension != "" && !extended {
+				break
+			}
+			for _, dir := range dirs {
+				if info := w.look(dir, name+extension); info != nil && info.Mode().IsRegular() {
+					w.add(&w.running, dir, name+extension)
+				}
+			}
+		}
+	}
+}
+
+// look returns what a word names in a directory, or nil.
+func (w *watcher) look(dir, word string) fs.FileInfo {
+	const cost = 16 // as many bytes of a script
+	name := inside(w.root, dir, word)
+	if name == "" || !w.spend(cost) {
+		return nil
+	}
+	info, err := os.Stat(filepath.Join(w.root, filepath.FromSlash(name)))
+	if err != nil {
+		return nil // most words name no file
+	}
+	return info
+}
+
+// may adds a file that may be run, which need not exist, unless it is a directory.
+func (w *watcher) may(dirs []string, word string) {
+	for _, dir := range dirs {
+		if info := w.look(dir, word); info == nil || !info.IsDir() {
+			w.add(&w.running, dir, word)
 		}
 	}
 }
@@ -276,7 +351,7 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	case name == "cd", name == "pushd":
 		w.goes(c.Words, own)
 	case program == ".", name == "source":
-		w.operand(c.Words[1:], dirs, own, "it")
+		w.operand(c.Words[1:], dirs, own, "it", "")
 	case strings.ContainsAny(program, "$`") && strings.Contains(program, "/"), strings.Contains(program, "/"):
 		w.starts(program, dirs, own)
 	case strings.ContainsAny(program, "$`{"):
@@ -285,11 +360,11 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	switch {
 	case isShellProgram(name) && (c.Wraps || c.Hidden): // its script was read as one
 	case isShellProgram(name):
-		args := slices.DeleteFunc(slices.Clone(c.Words[1:]),
-			func(word string) bool { return strings.HasPrefix(word, "-e") })
-		w.operand(args, dirs, own, "what "+name+" reads")
+		w.operand(c.Words[1:], dirs, own, "what "+name+" reads", shellOptions)
 	case interpreted(name):
-		w.operand(c.Words[1:], dirs, own, "what "+name+" runs")
+		w.operand(c.Words[1:], dirs, own, "what "+name+" runs", "")
+	case name == "go" && len(c.Words) > 2 && c.Words[1] == "run":
+		w.operand(c.Words[2:], dirs, own, "what go runs", "")
 	}
 	if name == "xargs" || name == "find" &&
 		slices.ContainsFunc(c.Words, func(word string) bool { return strings.HasPrefix(word, "-exec") }) ||
@@ -297,12 +372,9 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 		w.cannot("%s may run files that it finds", name)
 	}
 	if files, more, ok := runnerOf(name); ok {
-		for i, word := range c.Words {
+		for i := range c.Words {
 			if value, ok := directoryOption(c.Words, i); ok {
 				dirs = []string{filepath.Join(dirs[0], value)}
-			} else if strings.HasPrefix(word, "-f") && (name == "make" || name == "gmake" || name == "just") &&
-				i+1 < len(c.Words) {
-				w.starts(c.Words[i+1], dirs, own)
 			}
 		}
 		for _, file := range files {
@@ -342,18 +414,23 @@ func (w *watcher) goes(words []string, own string) {
 	}
 }
 
-// operand adds the file that is the first argument of an interpreter. what is the subject
-// of the sentence that says that there is none.
-func (w *watcher) operand(args, dirs []string, own, what string) {
+// operand adds the file, or the directory, that is the first argument of an interpreter. Behind an
+// option that may have a value, which is one with other characters than those in plain, it is not
+// known which one that is. what is the subject of the sentence that says so.
+func (w *watcher) operand(args, dirs []string, own, what, plain string) {
 	for i := 0; i < len(args); i++ {
-		switch word := args[i]; {
-		case word == "-o" || word == "-O":
-			i++
-		case word == "run", word == "--":
-		case word == "-", isCode(word):
+		word := args[i]
+		switch {
+		case word == "--", word == "run":
+		case word != "-" && strings.Trim(word, plain) == "":
+			if strings.ContainsAny(word, "oO") {
+				i++
+			}
+		case strings.HasPrefix(word, "-"):
 			w.cannot("%s may load files of the project", what)
+			w.first(args[i+1:], dirs, own)
 			return
-		case !strings.HasPrefix(word, "-"):
+		default:
 			w.starts(word, dirs, own)
 			return
 		}
@@ -361,12 +438,16 @@ func (w *watcher) operand(args, dirs []string, own, what string) {
 	w.cannot("%s may load files of the project", what)
 }
 
-// isCode reports whether an option of an interpreter has code or a module behind it.
-func isCode(option string) bool {
-	return slices.ContainsFunc([]string{"-c", "-m", "-e", "-r", "-M", "--eval", "--require", "--import"},
-		func(o string) bool {
-			return strings.HasPrefix(option, o)
-		})
+// first adds the first file that there is among words.
+func (w *watcher) first(words, dirs []string, own string) {
+	for _, word := range words {
+		for _, dir := range dirs {
+			if info := w.look(dir, word); info != nil && info.Mode().IsRegular() {
+				w.starts(word, dirs, own)
+				return
+			}
+		}
+	}
 }
 
 // starts adds a file that is run, and follows it if it is a script of a shell. Of a word that is
@@ -411,8 +492,15 @@ func (w *watcher) follow(dir, word string) {
 	case data == nil:
 	case isShell(file, data):
 		w.script(string(data), filepath.Dir(file), false)
-	case name != "":
-		w.cannot("%s may load or start others", name)
+	case name != "" || isText(data):
+		w.cannot("%s may load or start others", cmp.Or(name, file))
+		if len(data) <= maxNaming {
+			for _, part := range words(string(data)) {
+				if strings.ContainsAny(part, "./") {
+					w.existing([]string{w.dir, filepath.Dir(file)}, part, false)
+				}
+			}
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ func TestU19_FilesThatHooksRun(t *testing.T) {
 		runs  string // some of them; those with - in front must not be among them
 		blind bool
 	}{
-		"scripts/check.sh":                                            {"scripts/check.sh scripts/lib.sh scripts/more.sh tools/run.js bin/inner -README.md", true},
+		"scripts/check.sh":                                            {"scripts/check.sh scripts/lib.sh scripts/more.sh tools/run.js bin/inner README.md", true},
 		"sh scripts/check.sh":                                         {"scripts/check.sh scripts/lib.sh", true},
 		"sh -e -- scripts/more.sh":                                    {"scripts/more.sh", true},
 		"bash -o pipefail rules/a.sh":                                 {"rules/a.sh", false},
@@ -70,7 +70,7 @@ func TestU19_FilesThatHooksRun(t *testing.T) {
 		"node --require=./tools/run.js -e 1":                          {"", true},
 		"sh -c \"$SCRIPT\"":                                           {"", true},
 		"gofmt -l main.go | head >log":                                {"-main.go -log", false},
-		"cat README.md":                                               {"-README.md", false},
+		"cat README.md":                                               {"README.md", false},
 		"test -f go.mod && ruff check src":                            {"-src -go.mod", false},
 		"jq -r .tool_input.file_path":                                 {"", false},
 		"/usr/bin/logger done":                                        {"", false},
@@ -152,5 +152,67 @@ func TestU19_ScriptsOfScripts(t *testing.T) {
 	p.put("GNUmakefile", "lint: ; rm -rf ~\n") // which make reads instead
 	if err := s.UnchangedCommand("make lint"); !errors.Is(err, trust.ErrChanged) {
 		t.Error(err)
+	}
+}
+
+// Options and their values differ between programs: each file that a word of a command names, and
+// each module that python may load by its name, counts as run, and what cannot be told is said.
+func TestU19_AnyWordMayBeRun(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	for _, name := range []string{"scripts/f.py", "scripts/f.js", "tools/a.mjs", "lib/x.rb", "lint.ps1", "src/main.go",
+		"scripts/g.sh"} {
+		if err := write(name)(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"hook.py": "run(['node', 'tools/a.mjs'])\n", "hook.sh": "uv run scripts/f.py\n"} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for command, runs := range map[string]string{
+		"python3 -X utf8 scripts/f.py":                "scripts/f.py",
+		"python3 -X utf8 scripts/new.py":              "scripts/new.py",
+		"python3 -m black src":                        "black.py black -src",
+		"python3 -Im tools.lint":                      "tools/lint.py tools",
+		"uv run -m lint":                              "lint.py lint",
+		"node --import ./tools/a.mjs scripts/f.js":    "tools/a.mjs scripts/f.js",
+		"node --loader ./tools/a.mjs x.js":            "tools/a.mjs x.js",
+		"node -r./scripts/f src/x.js":                 "scripts/f.js src/x.js",
+		"uv run scripts/f.py":                         "scripts/f.py",
+		"poetry run python scripts/f.py":              "scripts/f.py",
+		"npx tsx scripts/f.js":                        "scripts/f.js",
+		"pwsh -ExecutionPolicy Bypass -File lint.ps1": "lint.ps1",
+		"ruby -I lib lib/x.rb":                        "lib/x.rb",
+		"ruby -Ilib -rx lib/y.rb":                     "lib/y.rb",
+		"go run src/main.go":                          "src/main.go",
+		"go run ./src":                                "src",
+		"make -f lint.ps1":                            "lint.ps1",
+		"curl -d @scripts/f.py localhost":             "scripts/f.py",
+		filepath.Join(home, "hook.py"):                "tools/a.mjs",
+		filepath.Join(home, "hook.sh"):                "scripts/f.py",
+	} {
+		w := trust.Watched(dir, dir, command)
+		if len(w.Blind) == 0 && !strings.HasPrefix(command, "curl") {
+			t.Errorf("%s is not said to be blind", command)
+		}
+		for name := range strings.FieldsSeq(runs) {
+			name, not := strings.CutPrefix(name, "-")
+			if slices.Contains(w.Runs, filepath.Join(dir, name)) == not {
+				t.Errorf("%s: %s: %q", command, name, w.Runs)
+			}
+		}
+	}
+	for _, command := range []string{"bash <scripts/g.sh", "env -S 'bash -x scripts/g.sh'"} {
+		if w := trust.Watched(dir, dir, command); !slices.Contains(w.Runs, filepath.Join(dir, "scripts/g.sh")) {
+			t.Errorf("%s: %q", command, w.Runs)
+		}
+	}
+	for _, args := range [][]string{{"-X", "utf8", "scripts/f.py"}, {"-m", "lint"}} {
+		if w := trust.Watched(dir, dir, "python3", args...); !slices.ContainsFunc(w.Runs, func(name string) bool {
+			return name == filepath.Join(dir, "scripts/f.py") || name == filepath.Join(dir, "lint.py")
+		}) {
+			t.Errorf("%q: %q", args, w.Runs)
+		}
 	}
 }
