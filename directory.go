@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/load"
@@ -137,7 +138,7 @@ func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
 		if len(tops) == 0 {
 			tops = []string{root}
 		}
-		for _, name := range files.Named(ctx, tops[0], c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME")) {
+		for _, name := range runByGit(files.Named(ctx, tops[0], c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME")), tops[0]) {
 			name = userfiles.RealPath(name)
 			in := func(root string) bool { return strings.HasPrefix(name, strings.TrimSuffix(root, "/")+"/") }
 			if name != tops[0] && name != os.DevNull && slices.ContainsFunc(roots, in) &&
@@ -147,6 +148,34 @@ func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
 		}
 	}
 	return names
+}
+
+// maxGitCommands limits the hooks and programs of git that are looked through. A repository that has
+// more runs what it wants to anyway.
+const maxGitCommands = 200
+
+// runByGit returns the files that git runs in a work tree, or from which it takes what it runs.
+func runByGit(named git.Named, top string) []string {
+	var commands []string // hooks first, because the number of commands is limited
+	files := named.Files
+	for _, dir := range named.Hooks {
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			continue // most that are configured are not there
+		}
+		for _, e := range list {
+			hook := filepath.Join(dir, e.Name())
+			if filepath.Ext(hook) == ".sample" {
+				continue
+			}
+			if to, err := os.Readlink(hook); err == nil {
+				files = append(files, from(dir, to))
+			}
+			commands = append(commands, shquote.Words(hook))
+		}
+	}
+	commands = append(commands, named.Commands...)
+	return append(files, trust.RunBy(top, top, commands[:min(len(commands), maxGitCommands)])...)
 }
 
 // closeDir ends the processes that are left, and then the sandbox.

@@ -129,25 +129,6 @@ func (l *leftBehind) warnOnce(dir, text string) {
 	}
 }
 
-// startsSomething reports whether a setting may start a program for a user, who has a terminal and
-// runs commands that change something.
-func startsSomething(s git.Setting) bool {
-	section, key := s.Section(), s.Key()
-	switch section {
-	case "pager", "alias", "difftool", "mergetool", "sendemail":
-		return true
-	case "interactive":
-		return key == "difffilter"
-	case "submodule":
-		return strings.HasPrefix(s.Value, "!")
-	case "gc":
-		return strings.HasSuffix(key, "hook")
-	case "core":
-		return !s.Harmless() || slices.Contains([]string{"hookspath", "pager", "editor", "sshcommand"}, key)
-	}
-	return !s.Harmless()
-}
-
 // gitDir returns the directory of the repository whose work tree, or which itself, is a directory,
 // or "".
 func gitDir(dir string) string {
@@ -212,7 +193,7 @@ func (l *leftBehind) leads(gitDir string) string {
 		if err != nil {
 			return name + " has an unusual form"
 		}
-		if i := slices.IndexFunc(list, startsSomething); i >= 0 {
+		if i := slices.IndexFunc(list, git.Setting.MayStart); i >= 0 {
 			return "it has " + list[i].Name
 		}
 	}

@@ -219,57 +219,102 @@ func realTemp(t *testing.T) string {
 	return dir
 }
 
+// In the mode accept-edits nobody changes, without a question, what hooks of git and programs of its
+// configuration run, whatever their commands look like.
+func TestU17_WhatCommandsOfGitRun(t *testing.T) {
+	peer.Need(t, "git")
+	asked := []string{"scripts/check.sh", "scripts/more.py", "fs.py", "textconv.py", "tools/clean.sh", "tools/ed.sh",
+		"tools/cred.sh", "scripts/st.py", "scripts/push.sh"}
+	b := newGitEdits(t, asked, []string{"main.go"})
+	dir := b.config.Dir
+	for _, name := range asked {
+		put(t, dir, name, "#!/bin/sh\n")
+	}
+	put(t, dir, "scripts/check.sh", "#!/bin/sh\npython3 -u scripts/more.py\n")
+	put(t, b.home, "hooks/pre-push", "#!/bin/sh\nexec scripts/push.sh\n")
+	put(t, b.home, ".gitconfig", "[alias]\n\tst = !python3 -X utf8 scripts/st.py\n[core]\n\thooksPath = ~/hooks\n")
+	inGit(t, dir, "init", "-q")
+	put(t, dir, ".git/hooks/pre-commit", "#!/bin/sh\nset -e\nscripts/check.sh\n")
+	for name, value := range map[string]string{"core.fsmonitor": "python3 fs.py", "core.editor": "./tools/ed.sh",
+		"diff.x.textconv": "python3 textconv.py", "filter.x.clean": "sh -c 'tools/clean.sh'",
+		"credential.helper": "!tools/cred.sh"} {
+		inGit(t, dir, "config", name, value)
+	}
+	b.edits()
+}
+
 // In the mode accept-edits nobody changes, without a question, from what git takes the programs
 // that it runs, whatever the names of these files are.
 func TestU17_WhatGitRunsByOtherNames(t *testing.T) {
 	peer.Need(t, "git")
-	asked := []string{"store.git/config", "store.git/hooks/pre-commit", "team.gitconfig", "more.gitconfig",
-		"build/hooks/pre-push", "fixtures/old/config", "tools/mon.sh", "scripts/ph"}
-	not := []string{"main.go", "build/x.go", "fixtures/new/config"}
-	var turns []fakellm.Turn
-	for _, name := range slices.Concat(asked, not) {
-		turns = append(turns, calls(t, "write_file", object{"file_path": name, "content": "x"}))
-	}
-	b := newTeam(t, nil, append(turns, fakellm.Turn{Text: "done"})...)
+	b := newGitEdits(t, []string{"store.git/config", "store.git/hooks/pre-commit", "team.gitconfig", "more.gitconfig",
+		"build/hooks/pre-push", "fixtures/old/config", "tools/mon.sh", "scripts/ph"},
+		[]string{"main.go", "build/x.go", "fixtures/new/config"})
 	dir := b.config.Dir
-	for _, args := range [][]string{{"init", "-q", "--separate-git-dir", "store.git"},
-		{"config", "include.path", "../team.gitconfig"},
-		{"config", "core.hooksPath", "build/hooks"}, {"config", "core.fsmonitor", "tools/mon.sh"},
-		{"init", "-q", "--bare", "fixtures/old"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
+	inGit(t, dir, "init", "-q", "--separate-git-dir", "store.git")
+	inGit(t, dir, "config", "include.path", "../team.gitconfig")
+	inGit(t, dir, "config", "core.hooksPath", "build/hooks")
+	inGit(t, dir, "config", "core.fsmonitor", "tools/mon.sh")
+	inGit(t, dir, "init", "-q", "--bare", "fixtures/old")
 	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "store.git/hooks"), 0o755), os.Symlink("../../scripts/ph",
 		filepath.Join(dir, "store.git/hooks/post-commit"))); err != nil {
 		t.Fatal(err)
 	}
 	put(t, dir, "HEAD", "notes\n") // which git does not take for a repository's
 	put(t, dir, "team.gitconfig", "[includeIf \"onbranch:x\"]\n\tpath = more.gitconfig\n")
+	b.edits()
+}
+
+// inGit runs git in a directory.
+func inGit(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// gitEdits is a session in accept-edits that writes files, about which nobody says yes.
+type gitEdits struct {
+	*team
+	asked, not []string
+}
+
+func newGitEdits(t *testing.T, asked, not []string) *gitEdits {
+	var turns []fakellm.Turn
+	for _, name := range slices.Concat(asked, not) {
+		turns = append(turns, calls(t, "read_file", object{"file_path": name}),
+			calls(t, "write_file", object{"file_path": name, "content": "x"}))
+	}
+	b := newTeam(t, nil, append(turns, fakellm.Turn{Text: "done"})...)
 	b.config.Mode = permit.ModeAcceptEdits
 	b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
-		return permit.Answer{Reason: "no"},
-			nil
+		return permit.Answer{Reason: "no"}, nil
 	}
+	return &gitEdits{b, asked, not}
+}
+
+// edits checks which of the files are written.
+func (b *gitEdits) edits() {
+	b.Helper()
 	b.open(func(_ *Setup, session *agent.Session) {
-		if _, err := session.Submit(t.Context(), "the task"); err != nil {
-			t.Error(err)
+		if _, err := session.Submit(b.Context(), "the task"); err != nil {
+			b.Error(err)
 		}
 	})
 	written := func(name string) bool {
-		data, err := os.ReadFile(filepath.Join(dir, name))
+		data, err := os.ReadFile(filepath.Join(b.config.Dir, name))
 		return err == nil && string(data) == "x"
 	}
-	for _, name := range asked {
+	for _, name := range b.asked {
 		if written(name) {
-			t.Errorf("%s was changed without a question", name)
+			b.Errorf("%s was changed without a question", name)
 		}
 	}
-	for _, name := range not {
+	for _, name := range b.not {
 		if !written(name) {
-			t.Errorf("%s was not changed: %v", name, b.results())
+			b.Errorf("%s was not changed: %v", name, b.results())
 		}
 	}
 }

@@ -40,7 +40,21 @@ type Watch struct {
 // have no links.
 func Watched(root, dir, command string, args ...string) Watch {
 	left := maxParsed
-	w := newWatcher(root, dir, &left)
+	return watched(root, dir, &left, command, args)
+}
+
+// RunBy returns what [Watched] finds of commands for the shell, one after another, within the limits
+// of the hooks of one project.
+func RunBy(root, dir string, commands []string) (files []string) {
+	left := maxParsed
+	for _, command := range commands {
+		files = append(files, watched(root, dir, &left, command, nil).Runs...)
+	}
+	return files
+}
+
+func watched(root, dir string, left *int, command string, args []string) Watch {
+	w := newWatcher(root, dir, left)
 	w.read = func(name string) []byte { return readInside(root, name) }
 	w.command(command, args)
 	watch := Watch{Blind: w.blind}

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -62,4 +63,28 @@ func TestL4_RootInVarTmp(t *testing.T) {
 		t.Errorf("the file is %q", got)
 	}
 	newBox(t, t.TempDir(), sandbox.Options{}, env.LocalOptions{}).succeeds(t, "echo x >/tmp/a && cat /var/tmp/a")
+}
+
+// A file to which a link in a directory of hooks leads is read-only, whether it exists or not.
+func TestU17_TargetsOfHooks(t *testing.T) {
+	dir := t.TempDir()
+	git(t, dir, "init", "-q")
+	git(t, dir, "init", "-q", "nested")
+	write(t, filepath.Join(dir, "scripts/pre-commit"), "#!/bin/sh\n")
+	write(t, filepath.Join(dir, "scripts/pre-push"), "#!/bin/sh\n")
+	for link, to := range map[string]string{".git/hooks/pre-commit": "../../scripts/pre-commit",
+		".git/hooks/post-commit": filepath.Join(dir, "new/post-commit"),
+		"there/pre-push":         "../scripts/pre-push"} {
+		link = filepath.Join(dir, link)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o755), os.Symlink(to, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git(t, dir+"/nested", "config", "core.hooksPath", dir+"/there")
+	b := newBox(t, dir, sandbox.Options{}, env.LocalOptions{})
+	for _, script := range []string{"echo x >scripts/pre-commit", "echo x >scripts/pre-push",
+		"rm scripts/pre-commit", "mv scripts s", "mkdir -p new && echo x >new/post-commit"} {
+		b.fails(t, script)
+	}
+	b.succeeds(t, "echo x >scripts/other")
 }

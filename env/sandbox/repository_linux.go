@@ -98,6 +98,26 @@ func (p *plan) gitDir(dir string) {
 	p.protect(placeholder{path: filepath.Join(dir, "config"), file: true})
 	p.protect(placeholder{path: filepath.Join(dir, "commondir"), file: true, content: ".\n"})
 	p.worktreeConfig(dir, dir)
+	p.hooks(filepath.Join(dir, "hooks"))
+}
+
+// hooks protects what links in a directory of hooks lead to.
+func (p *plan) hooks(dir string) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return // git finds none either
+	}
+	for _, e := range list {
+		hook := filepath.Join(dir, e.Name())
+		to, err := os.Readlink(hook)
+		if err != nil {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(hook); err == nil {
+			p.protectBelow(real, true)
+		}
+		p.protectBelow(absolute(to, dir), true)
+	}
 }
 
 // configured protects what a repository's configuration names in places where commands can write:
@@ -123,6 +143,7 @@ func (p *plan) configured(o *Options, dir, top string) {
 		case value == "" || strings.HasPrefix(value, "~"):
 		case name == "core.hookspath":
 			p.protectBelow(absolute(value, top), false)
+			p.hooks(absolute(value, top))
 		case name == "include.path", strings.HasPrefix(name, "includeif.") && strings.HasSuffix(name, ".path"):
 			p.protectBelow(absolute(value, filepath.Dir(absolute(origin, top))), true)
 		}

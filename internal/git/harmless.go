@@ -179,6 +179,27 @@ func (s Setting) Harmless() bool {
 	return slices.Contains(keys, key) || len(keys) == 1 && keys[0] == "*"
 }
 
+// MayStart reports whether a setting may start a program for a user, who has a terminal and runs
+// commands that change something.
+func (s Setting) MayStart() bool {
+	section, key := s.Section(), s.Key()
+	switch section {
+	case "pager", "alias", "difftool", "mergetool", "sendemail":
+		return true
+	case "interactive":
+		return key == "difffilter"
+	case "submodule":
+		return strings.HasPrefix(s.Value, "!")
+	case "gc":
+		return strings.HasSuffix(key, "hook")
+	case "lfs":
+		return strings.HasPrefix(s.Name, "lfs.customtransfer.") || strings.HasPrefix(s.Name, "lfs.extension.")
+	case "core":
+		return !s.Harmless() || slices.Contains([]string{"hookspath", "pager", "editor", "sshcommand"}, key)
+	}
+	return !s.Harmless()
+}
+
 // Starts returns the settings of a repository, and why git might start a program or use files of
 // others there because of what the repository has, or "". A repository without drivers can only
 // name those of the user by its attributes. Hooks are left to the caller.

@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
 	"path"
 	"strings"
-
-	"github.com/attractor-go/attractor/env"
 )
 
 const (
@@ -83,12 +80,18 @@ func (f Files) add(ctx context.Context, c *config, name string, level int) strin
 	return ""
 }
 
-// Named returns the files and directories outside of .git from which git takes what it runs in the
-// repository of a work tree: files of configuration, directories of hooks, programs that settings
-// name, what links in its own directory of hooks lead to, and a directory of the repository that
-// has another name. The configuration of the user with this home directory counts too. Not all of
-// them exist.
-func (f Files) Named(ctx context.Context, top, home, xdg string) (names []string) {
+// Named holds from where git takes what it runs in a repository. Not all of it exists.
+type Named struct {
+	// Files are files and directories outside of .git: files of configuration, directories of
+	// hooks, and a directory of the repository that has another name.
+	Files    []string
+	Hooks    []string // directories of hooks, also that of the repository
+	Commands []string // of settings, as a shell reads them
+}
+
+// Named returns from where git takes what it runs in the repository of a work tree. The
+// configuration of the user with this home directory counts too.
+func (f Files) Named(ctx context.Context, top, home, xdg string) Named {
 	c := &config{home: home}
 	repo := &Repository{Top: top, GitDir: top + "/.git", CommonDir: top + "/.git"}
 	if info, err := f.Env.Stat(ctx, repo.GitDir); err == nil {
@@ -96,35 +99,21 @@ func (f Files) Named(ctx context.Context, top, home, xdg string) (names []string
 			repo = found
 		}
 	}
+	named := Named{Hooks: []string{repo.CommonDir + "/hooks"}}
 	for _, name := range append(userConfig(home, xdg), repo.configFiles()...) {
 		_ = f.add(ctx, c, name, 0) // what is not known of it, no name can be told of
-		names = append(names, name)
+		named.Files = append(named.Files, name)
 	}
-	names = append(append(names, c.included...), repo.GitDir, repo.CommonDir)
+	named.Files = append(append(named.Files, c.included...), repo.GitDir, repo.CommonDir)
 	for _, s := range c.settings {
 		switch {
 		case s.Value == "":
 		case s.Name == "core.hookspath":
-			names = append(names, joined(repo.Top, s.Path(home)))
-		case !s.Harmless():
-			for word := range strings.FieldsSeq(s.Value) {
-				if strings.Contains(word, "/") {
-					names = append(names, joined(repo.Top, Setting{Value: word}.Path(home)))
-				}
-			}
+			dir := joined(repo.Top, s.Path(home))
+			named.Files, named.Hooks = append(named.Files, dir), append(named.Hooks, dir)
+		case s.MayStart():
+			named.Commands = append(named.Commands, strings.TrimPrefix(s.Value, "!"))
 		}
 	}
-	hooks := repo.CommonDir + "/hooks"
-	list, err := f.Env.ReadDir(ctx, hooks)
-	if err != nil {
-		return names
-	}
-	for _, info := range list {
-		if info.Mode&fs.ModeSymlink != 0 {
-			if to, err := env.TreeOf(f.Env).Readlink(ctx, path.Join(hooks, info.Name)); err == nil {
-				names = append(names, joined(hooks, to))
-			}
-		}
-	}
-	return names
+	return named
 }
