@@ -150,8 +150,8 @@ func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
 	return names
 }
 
-// maxGitCommands limits the hooks and programs of git that are looked through. A repository that has
-// more runs what it wants to anyway.
+// maxGitCommands limits the hooks and programs of git that are looked through. A repository that
+// has more runs what it wants to anyway.
 const maxGitCommands = 200
 
 // runByGit returns the files that git runs in a work tree, or from which it takes what it runs.

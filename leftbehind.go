@@ -3,6 +3,7 @@ package attractor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/shquote"
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
 // maxDirs is how many directories are looked at for repositories that commands have left behind.
@@ -31,12 +33,17 @@ const maxGitConfig = 1 << 20
 type leftBehind struct {
 	roots []string
 	since time.Time       // files that have changed since then are the session's
-	known map[string]bool // the repositories that were there before, of which the sandbox protects what starts programs
+	known map[way]bool    // how git came to repositories before, of which the sandbox protects what starts programs
+	shut  map[string]bool // directories that could not be read before
 	warn  func(code, text string)
 
 	mu   sync.Mutex
 	told map[string]bool // repositories
 }
+
+// way is how git comes from a directory to that of a repository, or from there to the one with
+// which it shares its configuration.
+type way struct{ from, to string }
 
 // lookForRepositories looks for such repositories at the end of each input and of the session.
 func (s *Setup) lookForRepositories() {
@@ -59,11 +66,12 @@ func (s *Setup) lookForRepositories() {
 
 // newLeftBehind looks which repositories are there.
 func newLeftBehind(roots []string, since time.Time, warn func(code, text string)) *leftBehind {
-	l := &leftBehind{roots: roots, since: since, known: map[string]bool{}, warn: warn, told: map[string]bool{}}
+	l := &leftBehind{roots: roots, since: since, known: map[way]bool{}, shut: map[string]bool{}, warn: warn,
+		told: map[string]bool{}}
 	_ = l.walk(func(dir string) { // what it does not find is new
 		at := gitDir(dir)
-		l.known[at], l.known[from(at, small(filepath.Join(at, "commondir")))] = true, true
-	})
+		l.known[way{dir, at}], l.known[way{at, commonDir(at)}] = true, true
+	}, func(dir string) { l.shut[dir] = true })
 	return l
 }
 
@@ -85,6 +93,11 @@ func (l *leftBehind) look() {
 				"a command has left a repository in %s in which git may run a program (%s); look at it by: git --no-pager config --file %s --list",
 				dir, why, shquote.Shown(config)))
 		}
+	}, func(dir string) {
+		if !l.shut[dir] {
+			l.warnOnce(dir, fmt.Sprintf("a command has left the directory %s, which cannot be read: git may run a program in a repository there",
+				dir))
+		}
 	})
 	switch {
 	case errors.Is(err, errManyDirs):
@@ -96,13 +109,17 @@ func (l *leftBehind) look() {
 
 var errManyDirs = errors.New("there are too many directories")
 
-// walk visits the directories in the roots that may be work trees or repositories.
-func (l *leftBehind) walk(visit func(dir string)) error {
+// walk visits the directories in the roots that may be work trees or repositories, and those that
+// it cannot read.
+func (l *leftBehind) walk(visit, shut func(dir string)) error {
 	left := maxDirs
 	for _, root := range l.roots {
 		err := filepath.WalkDir(root, func(dir string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrPermission) {
+				shut(dir)
+			}
 			if err != nil || !d.IsDir() {
-				return nil // what this user cannot read, no command of this user has made
+				return nil
 			}
 			switch left--; {
 			case left < 0:
@@ -137,8 +154,8 @@ func gitDir(dir string) string {
 		if info.IsDir() {
 			return dotGit
 		}
-		target, _ := strings.CutPrefix(small(dotGit), "gitdir:")
-		return from(dir, strings.TrimSpace(target))
+		target, _ := strings.CutPrefix(named(dotGit), "gitdir: ")
+		return from(dir, target)
 	}
 	if isRepository(dir) {
 		return dir
@@ -146,36 +163,47 @@ func gitDir(dir string) string {
 	return ""
 }
 
-// from returns a path that may be relative to a directory.
-func from(dir, name string) string {
-	if filepath.IsAbs(name) {
-		return filepath.Clean(name)
+// commonDir returns the directory whose configuration that of a repository, which may be "",
+// shares, or "".
+func commonDir(gitDir string) string {
+	if to := named(filepath.Join(gitDir, "commondir")); gitDir != "" && to != "" {
+		return from(gitDir, to)
 	}
-	return filepath.Join(dir, name)
+	return ""
+}
+
+// from returns a path that may be relative to a directory. The .. behind a link is that of what the
+// link leads to.
+func from(dir, name string) string {
+	if !filepath.IsAbs(name) {
+		name = dir + string(filepath.Separator) + name
+	}
+	return userfiles.RealPath(name)
 }
 
 // startsProgram returns why git may run a program in the repository of a directory, if it is one
-// and the session has made or configured it, and the file of its configuration.
+// and the session has made or configured it, or made the way to it, and the file of its
+// configuration.
 func (l *leftBehind) startsProgram(dir string) (why, config string) {
 	at := gitDir(dir)
 	if at == "" {
 		return "", ""
 	}
-	if why := l.leads(at); why != "" {
+	known := l.known[way{dir, at}]
+	if why := l.leads(at, known); why != "" {
 		return why, filepath.Join(at, "config")
 	}
-	to := small(filepath.Join(at, "commondir"))
+	to := commonDir(at)
 	if to == "" {
 		return "", ""
 	}
-	to = from(at, to)
-	return l.leads(to), filepath.Join(to, "config")
+	return l.leads(to, known && l.known[way{at, to}]), filepath.Join(to, "config")
 }
 
 // leads returns why git may run a program because of what the directory of a repository has. Of one
-// that was there before, only what has changed counts.
-func (l *leftBehind) leads(gitDir string) string {
-	fresh := func(name string) bool { return !l.known[gitDir] || l.changed(name) }
+// that git came to before, which is known, only what has changed counts.
+func (l *leftBehind) leads(gitDir string, known bool) string {
+	fresh := func(name string) bool { return !known || l.changed(name) }
 	for _, name := range []string{"config", "config.worktree"} {
 		file := filepath.Join(gitDir, name)
 		info, err := os.Lstat(file)
@@ -200,18 +228,24 @@ func (l *leftBehind) leads(gitDir string) string {
 	return newHook(filepath.Join(gitDir, "hooks"), fresh)
 }
 
-// small returns the first line of a regular file of a name, or "".
-func small(name string) string {
-	info, err := os.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGitConfig {
+// named returns the path in a .git file or the like, as git reads it: without the ends of lines at
+// the end of the file, and up to a NUL. Without such a file it is "".
+func named(name string) string {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	data, err := os.ReadFile(name)
+	f, err := os.Open(name)
 	if err != nil {
 		return ""
 	}
-	line, _, _ := strings.Cut(string(data), "\n")
-	return line
+	defer f.Close() // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, maxGitConfig))
+	if err != nil {
+		return ""
+	}
+	text, _, _ := strings.Cut(strings.TrimRight(string(data), "\r\n"), "\x00")
+	return text
 }
 
 // newHook returns the name of a hook that the session has made, in a sentence.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -104,6 +105,116 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 		if !strings.Contains(told[i], text) {
 			t.Errorf("told was %q, want %q", told[i], text)
 		}
+	}
+}
+
+// A repository is found wherever git finds it: behind links, by any name that a .git file can have,
+// and among those that were there, if a new .git file leads to it. A directory that cannot be read
+// may have one.
+func TestU16_RepositoriesThatAreHidden(t *testing.T) {
+	const evil = "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = ./x\n"
+	repository := func(dir, name string) {
+		for file, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": evil,
+			"objects/x": "", "refs/x": ""} {
+			put(t, dir, name+"/"+file, text)
+		}
+	}
+	link := func(to, name string) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.Symlink(to, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, leave := range map[string]func(dir string){
+		"sub in which": func(dir string) { // behind a link to a .git file
+			put(t, dir, "file", "gitdir: ../good/objects/r\n")
+			link("../file", filepath.Join(dir, "sub/.git"))
+			repository(dir, "good/objects/r")
+		},
+		"line in which": func(dir string) {
+			put(t, dir, "line/.git", "gitdir: ../good/objects/a\nb\n")
+			repository(dir, "good/objects/a\nb")
+		},
+		"two in which": func(dir string) {
+			put(t, dir, "two/.git", "gitdir: ../good/objects/a\n\x00")
+			repository(dir, "good/objects/a\n")
+		},
+		"end in which": func(dir string) {
+			put(t, dir, "end/.git", "gitdir: ../good/objects/e\x00"+strings.Repeat("x", 100))
+			repository(dir, "good/objects/e")
+		},
+		"up in which": func(dir string) { // .. is that of what the link leads to
+			put(t, dir, "up/.git", "gitdir: ../way/../r\n")
+			link("good/objects/deep", filepath.Join(dir, "way"))
+			put(t, dir, "good/objects/deep/x", "")
+			repository(dir, "good/objects/r")
+		},
+		"known in which": func(dir string) { // which was there
+			put(t, dir, "known/.git", "gitdir: ../fixtures/r\n")
+		},
+		"shared in which": func(dir string) {
+			put(t, dir, "shared/.git/HEAD", "ref: refs/heads/main\n")
+			put(t, dir, "shared/.git/commondir", "../../fixtures/r\n\n")
+		},
+	} {
+		dir := t.TempDir()
+		repository(dir, "fixtures/r")
+		repository(dir, "good")
+		put(t, dir, "good/config", "")
+		var told []string
+		l := newLeftBehind([]string{dir}, time.Now().Add(time.Hour), func(_, text string) { told = append(told, text) })
+		if l.look(); len(told) > 0 {
+			t.Errorf("before, told was %q", told)
+		}
+		leave(dir)
+		for range 2 {
+			l.look()
+		}
+		if len(told) != 1 || !strings.Contains(told[0], name+" git may run a program (it has core.fsmonitor)") {
+			t.Errorf("%s: told was %q", name, told)
+		}
+	}
+}
+
+// A directory that a command has made unreadable, and in which git would find a repository, is told
+// as well.
+func TestU16_DirectoriesThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"old", "new"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed := func(name string) {
+		if err := os.Chmod(filepath.Join(dir, name), 0o311); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed("old")
+	var told []string
+	runtime.LockOSThread() // for good: the thread ends with this test
+	if os.Getuid() == 0 {
+		if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), syscall.Setfsuid(4242)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(syscall.Setfsuid(os.Getuid()), os.Chmod(filepath.Join(dir, "old"), 0o755),
+			os.Chmod(filepath.Join(dir, "new"), 0o755)); err != nil {
+			t.Error(err)
+		}
+	})
+	l := newLeftBehind([]string{dir}, time.Now(), func(_, text string) { told = append(told, text) })
+	if l.look(); len(told) > 0 {
+		t.Errorf("before, told was %q", told)
+	}
+	done := make(chan struct{})
+	go func() { closed("new"); close(done) }()
+	<-done
+	for range 2 {
+		l.look()
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "new, which cannot be read") {
+		t.Errorf("told was %q", told)
 	}
 }
 

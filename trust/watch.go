@@ -35,16 +35,16 @@ type Watch struct {
 	Blind []string
 }
 
-// Watched returns what is known, without running it, of a command that is started in dir,
-// which is in the project's root. The command is a script for the shell, or, with arguments, a program. root and dir
-// have no links.
+// Watched returns what is known, without running it, of a command that is started in dir, which is
+// in the project's root. The command is a script for the shell, or, with arguments, a program. root
+// and dir have no links.
 func Watched(root, dir, command string, args ...string) Watch {
 	left := maxParsed
 	return watched(root, dir, &left, command, args)
 }
 
-// RunBy returns what [Watched] finds of commands for the shell, one after another, within the limits
-// of the hooks of one project.
+// RunBy returns what [Watched] finds of commands for the shell, within the limits of the hooks of one
+// project.
 func RunBy(root, dir string, commands []string) (files []string) {
 	left := maxParsed
 	for _, command := range commands {
