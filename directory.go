@@ -110,6 +110,7 @@ func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 		}
 		protection.Ask = append(protection.Ask, s.hooks.guarded(s.here, s.projectHere())...)
 		protection.Ask = append(protection.Ask, s.namedByGit(ctx, c)...)
+		protection.Ask = append(protection.Ask, s.programDirs(c)...)
 	} else {
 		s.far.protect(&protection)
 	}
@@ -140,9 +141,7 @@ func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
 		}
 		for _, name := range runByGit(files.Named(ctx, tops[0], c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME")), tops[0]) {
 			name = userfiles.RealPath(name)
-			in := func(root string) bool { return strings.HasPrefix(name, strings.TrimSuffix(root, "/")+"/") }
-			if name != tops[0] && name != os.DevNull && slices.ContainsFunc(roots, in) &&
-				!slices.Contains(names, name) {
+			if name != tops[0] && name != os.DevNull && isBelow(roots, name) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -176,6 +175,26 @@ func runByGit(named git.Named, top string) []string {
 	}
 	commands = append(commands, named.Commands...)
 	return append(files, trust.RunBy(top, top, commands[:min(len(commands), maxGitCommands)])...)
+}
+
+// programDirs returns the directories of PATH below those of the session: a program there may be one
+// that the user starts next. A directory of the session itself is none, because everything in it
+// would ask.
+func (s *Setup) programDirs(c *config) (dirs []string) {
+	roots := append(env.ConfinementOf(s.Local).Writable, s.here)
+	for _, dir := range filepath.SplitList(c.getenv("PATH")) {
+		if dir = from(s.here, dir); isBelow(roots, dir) && !slices.Contains(roots, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// isBelow reports whether a file lies in one of the directories.
+func isBelow(dirs []string, name string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		return strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
+	})
 }
 
 // closeDir ends the processes that are left, and then the sandbox.

@@ -265,6 +265,35 @@ func TestU17_WhatGitRunsByOtherNames(t *testing.T) {
 	b.edits()
 }
 
+// In the mode accept-edits nobody plants, without a question, programs and modules that a later
+// command of the user finds: in directories of PATH, and among the packages of the project.
+func TestU17_ProgramsThatAreFound(t *testing.T) {
+	asked := []string{"own/bin/git", "linked/new", ".venv/bin/activate",
+		".venv/lib/python3.11/site-packages/a.pth", "env3/lib/python3/site-packages/a.py", "venv/bin/git",
+		"node_modules/typescript/lib/tsserver.js", "web/node_modules/.bin/tsc", "sitecustomize.py", "src/usercustomize.py"}
+	b := newGitEdits(t, asked, []string{"main.go", "own/x", "bin/x"})
+	move := "*** Begin Patch\n*** Update File: .venv/bin/pip\n*** Move to: .venv/bin/git\n@@\n-pip\n+evil\n*** End Patch"
+	turns := []fakellm.Turn{calls(t, "apply_patch", object{"patch": move})}
+	for _, name := range slices.Concat(asked, b.not) {
+		turns = append(turns, calls(t, "write_file", object{"file_path": name, "content": "x"}))
+	}
+	b.model(fakellm.Script(append(turns, fakellm.Turn{Text: "done"})...))
+	put(t, b.dir, ".venv/bin/pip", "pip\n")
+	put(t, b.dir, "tools/x", "x")
+	b.link("tools", "linked")
+	getenv := b.config.Getenv
+	b.config.Getenv = func(name string) string {
+		if name == "PATH" {
+			return strings.Join([]string{"/usr/bin", filepath.Join(b.dir, "own/bin"), "", ".", "linked/", b.dir}, ":")
+		}
+		return getenv(name)
+	}
+	b.edits()
+	if b.read(".venv/bin/git") != "-" {
+		t.Error("a program was moved to another name without a question")
+	}
+}
+
 // inGit runs git in a directory.
 func inGit(t *testing.T, dir string, args ...string) {
 	t.Helper()

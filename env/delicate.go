@@ -49,6 +49,8 @@ func DelicateFiles() (all []Delicate) {
 		".irbrc", ".pryrc", ".pdbrc", ".rprofile", ".ghci", ".rspec", ".pylintrc", "ansible.cfg", ".lazy.lua",
 		".dir-locals-2.el", "mise.local.toml", ".mise.local.toml", ".pnpmfile.mjs",
 		".bundle", ".mvn", ".yarn", ".yarnrc", "bunfig.toml", "pip.conf", ".gemrc", ".condarc", // package managers
+		// programs and modules that later commands find
+		".venv", "venv", "site-packages", "dist-packages", "sitecustomize.py", "usercustomize.py", "node_modules",
 	} {
 		all = append(all, Delicate{name, false})
 	}
