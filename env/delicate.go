@@ -49,6 +49,10 @@ func DelicateFiles() (all []Delicate) {
 		".irbrc", ".pryrc", ".pdbrc", ".rprofile", ".ghci", ".rspec", ".pylintrc", "ansible.cfg", ".lazy.lua",
 		".dir-locals-2.el", "mise.local.toml", ".mise.local.toml", ".pnpmfile.mjs",
 		".bundle", ".mvn", ".yarn", ".yarnrc", "bunfig.toml", "pip.conf", ".gemrc", ".condarc", // package managers
+		"lefthook.json", "lefthook.toml", ".lefthook.json", ".lefthook.toml", "lefthook-local.yaml",
+		"lefthook-local.json", "lefthook-local.toml", ".lefthook-local.yml", ".lefthook-local.yaml",
+		".lefthook-local.json", ".lefthook-local.toml", ".local-overcommit.yml", "mise", // more of these
+		".gitpod.yml", ".sl", "_darcs", ".roomodes", ".agent",
 		// programs and modules that later commands find
 		".venv", "venv", "site-packages", "dist-packages", "sitecustomize.py", "usercustomize.py", "node_modules",
 	} {
