@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -292,6 +293,23 @@ func TestU17_ProgramsThatAreFound(t *testing.T) {
 	if b.read(".venv/bin/git") != "-" {
 		t.Error("a program was moved to another name without a question")
 	}
+}
+
+// In the mode accept-edits nobody changes, without a question, what MCP servers run, which the next
+// session starts.
+func TestM1_EditsOfWhatServersRunAsk(t *testing.T) {
+	asked := []string{"tools/server.py", "tools/loaded.js", "sub/given.py", "tools/trusted.sh"}
+	b := newGitEdits(t, asked, []string{"main.go", "tools/x"})
+	for _, name := range asked {
+		put(t, b.dir, name, "exit(1)\n")
+	}
+	put(t, b.home, ".config/attractor/mcp.json", `{"mcpServers": {"mine": {"command": "python3", "cwd": ".",
+		"args": ["-X", "utf8", "tools/server.py"], "env": {"NODE_OPTIONS": "--require=./tools/loaded"}},
+		"away": {"command": "node", "args": ["`+b.dir+`/tools/loaded.js"]}}}`)
+	put(t, b.dir, ".mcp.json", `{"mcpServers": {"theirs": {"command": "sh", "args": ["tools/trusted.sh"]}}}`)
+	b.config.Servers = []mcp.Server{{Name: "given", Command: "python3", Args: []string{"-u", "given.py"},
+		Dir: filepath.Join(b.dir, "sub")}}
+	b.edits()
 }
 
 // inGit runs git in a directory.

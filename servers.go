@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/trust"
 )
 
 // openServers reads the configuration of the MCP servers of a session and starts them.
@@ -34,9 +36,35 @@ func (s *Setup) openServers(ctx context.Context, c *config) (err error) {
 		s.warnings.add("mcp_config", problem.Error())
 	}
 	s.unused.Add("MCP servers", s.Configured.Untrusted, s.Configured.Why)
+	var runs []string
+	for i := range s.Configured.List {
+		one := &s.Configured.List[i]
+		runs = append(runs, s.runByServer(one.Dir, one.Command, one.Args, one.Env)...)
+	}
+	s.guard(runs)
 	s.mcpWait = c.MCPWait
 	s.startServers(ctx, c, s.Configured.List, func(_ string, err error) { s.warnings.add("mcp_server", describe(err)) })
 	return nil
+}
+
+// runByServer returns the files of the project that a server's process runs. Without a directory it
+// starts in an empty one. What its variables and more say may name files, too.
+func (s *Setup) runByServer(dir, command string, args []string, vars map[string]string, more ...string) []string {
+	if s.far != nil || command == "" {
+		return nil
+	}
+	if dir == "" {
+		dir = string(filepath.Separator)
+	}
+	words := append([]string{}, slices.Concat(args, slices.Sorted(maps.Values(vars)), more)...) // a program, no script
+	return trust.Watched(s.projectHere(), userfiles.RealPath(dir), command, words...).Runs
+}
+
+// guard lets edits of files ask, because a server would run them without a question.
+func (s *Setup) guard(files []string) {
+	if len(files) > 0 {
+		s.Options.Env = env.Protect(s.Options.Env, env.Protection{Ask: files})
+	}
 }
 
 // offerServers waits for the servers that the session needs, and offers the tools of those that are

@@ -110,8 +110,8 @@ func (r *serverReader) read(name string, data []byte, origin mcp.Origin) ([]mcp.
 	return placed, err
 }
 
-// given returns the servers that can be used of those that were given. They are the user's.
-func (r *serverReader) given(list []mcp.Server) (usable []mcp.Server) {
+// given returns the servers that were given, which are the user's. Those that cannot be used are off.
+func (r *serverReader) given(list []mcp.Server) (placed []mcp.Server) {
 	for _, s := range list {
 		s.Origin = mcp.User
 		err := s.Check()
@@ -120,11 +120,11 @@ func (r *serverReader) given(list []mcp.Server) (usable []mcp.Server) {
 		}
 		if err != nil {
 			r.Problems = append(r.Problems, &mcp.Problem{File: s.File, Server: s.Name, Err: err})
-			continue
+			s = mcp.Server{Name: s.Name, File: s.File, Origin: s.Origin, Off: true}
 		}
-		usable = append(usable, s)
+		placed = append(placed, s)
 	}
-	return usable
+	return placed
 }
 
 // placeOf returns the directory in which a server's process runs, or "" for an empty one that is

@@ -130,21 +130,28 @@ func noServers(root *texts.JSON) error {
 
 // Merge returns the servers of several lists. Of servers with one name it uses the first. If that
 // is Off, it uses none: a server of a project must not take the place of one that the user has
-// disabled, because the user's rules for that name would count for it. The errors tell of servers
-// that are not used because of another one.
+// disabled, because the user's rules for that name would count for it. For the same reason it must
+// have no name that is spelled alike in those of tools. The errors tell of servers that are not used
+// because of another one.
 func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
-	first := map[string]Server{}
+	first, disabled := map[string]Server{}, map[string]Server{}
 	for _, s := range slices.Concat(lists...) {
 		used, taken := first[s.Name]
+		if off, alike := disabled[safeServer(s.Name)]; !taken && alike && s.Origin == Project {
+			used, taken = off, true
+		}
 		switch {
 		case !taken:
-			if first[s.Name] = s; !s.Off {
+			first[s.Name] = s
+			if s.Off {
+				disabled[safeServer(s.Name)] = s
+			} else {
 				servers = append(servers, s)
 			}
 		case s.Off:
 		case used.Off:
 			shadowed = append(shadowed,
-				fmt.Errorf("the server %s of %s is not used, because %s has one with the same name that is disabled or cannot be used", s.Name, s.File, used.File))
+				fmt.Errorf("the server %s of %s is not used, because %s has one of that name that is disabled or cannot be used", s.Name, s.File, used.File))
 		default:
 			shadowed = append(shadowed,
 				fmt.Errorf("the server %s of %s is not used, because %s has one with the same name", s.Name, s.File,

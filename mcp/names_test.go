@@ -81,3 +81,15 @@ func TestM12_NamesAreNotForged(t *testing.T) {
 		}
 	}
 }
+
+// A project's server does not get the name that rules have for one of the user's that is disabled,
+// however the project spells it.
+func TestM1_NamesOfDisabledServers(t *testing.T) {
+	users := []Server{{Name: "my.db", Origin: User, Off: true}, {Name: "on", Origin: User}}
+	projects := []Server{{Name: "my_db", Origin: Project}, {Name: "my db", Origin: Project},
+		{Name: "other", Origin: Project, Off: true}, {Name: "free", Origin: Project}}
+	list, shadowed := Merge(users, projects)
+	if names := serverNames(list); !slices.Equal(names, []string{"on", "free"}) || len(shadowed) != 2 {
+		t.Errorf("%q, %v", names, shadowed)
+	}
+}
