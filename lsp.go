@@ -1,6 +1,7 @@
 package attractor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,9 +49,14 @@ func (s *Setup) openLanguageServers(c *config) error {
 	if err != nil {
 		return err
 	}
+	var runs []string
 	for i := range list {
-		list[i].Refused = s.refuseLanguageServer(c, &list[i])
+		one := &list[i]
+		one.Refused = s.refuseLanguageServer(c, one)
+		runs = append(runs, s.runByServer(cmp.Or(one.Dir, s.here), one.Command, one.Args, one.Env,
+			string(one.Initialization), string(one.Settings))...)
 	}
+	s.guard(runs)
 	s.Languages = lsp.New(lsp.Options{Env: s.Machine, Servers: list,
 		Warn: func(err error) { s.warnings.add("lsp", err.Error()) }})
 	o := &s.Options

@@ -312,6 +312,20 @@ func TestM1_EditsOfWhatServersRunAsk(t *testing.T) {
 	b.edits()
 }
 
+// In the mode accept-edits nobody changes, without a question, what language servers run, which the
+// next edit starts.
+func TestM11_EditsOfWhatServersRunAsk(t *testing.T) {
+	asked := []string{"tools/language.js", "tools/plugin.js", "build.rs", "node_modules/typescript/lib/tsserver.js"}
+	b := newGitEdits(t, asked, []string{"main.go", "tools/x"})
+	put(t, b.dir, "tools/language.js", "exit(1)\n")
+	put(t, b.dir, "tools/plugin.js", "exit(1)\n")
+	put(t, b.home, ".config/attractor/lsp.json", `{"own": {"command": "node",
+		"args": ["--stack-size=900", "tools/language.js"], "extensionToLanguage": {".own": "own"},
+		"initializationOptions": {"plugins": [{"path": "tools/plugin.js"}]}}}`)
+	b.config.LanguageServers = AllLanguageServers
+	b.edits()
+}
+
 // inGit runs git in a directory.
 func inGit(t *testing.T, dir string, args ...string) {
 	t.Helper()

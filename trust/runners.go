@@ -76,7 +76,7 @@ func runnerOf(program string) (files []string, more string, ok bool) {
 		return []string{"composer.json"}, packages, true
 	case "bundle":
 		return []string{"Gemfile"}, packages, true
-	case "cargo":
+	case "cargo", "rust-analyzer":
 		return []string{"Cargo.toml", "build.rs", ".cargo/config.toml"}, code, true
 	case "go", "mage", "dotnet":
 		return nil, code + ", unless it only formats or checks", true
