@@ -3,7 +3,6 @@ package attractor
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -231,16 +230,7 @@ func (l *leftBehind) leads(gitDir string, known bool) string {
 // named returns the path in a .git file or the like, as git reads it: without the ends of lines at
 // the end of the file, and up to a NUL. Without such a file it is "".
 func named(name string) string {
-	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxGitConfig))
+	data, err := userfiles.Read(name, maxGitConfig)
 	if err != nil {
 		return ""
 	}

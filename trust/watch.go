@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/attractor-go/attractor/internal/script"
 	"github.com/attractor-go/attractor/internal/shquote"
@@ -342,7 +343,7 @@ func (w *watcher) pattern(dir, pattern string) {
 	if inside(w.root, w.root, parent) == "" && parent != w.root {
 		return
 	}
-	list, err := os.Open(parent)
+	list, err := os.OpenFile(parent, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe
 	if err != nil {
 		return // nothing matches
 	}
