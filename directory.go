@@ -139,7 +139,8 @@ func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
 		if len(tops) == 0 {
 			tops = []string{root}
 		}
-		for _, name := range runByGit(files.Named(ctx, tops[0], c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME")), tops[0]) {
+		for _, name := range runByGit(files.Named(ctx, tops[0], c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME")),
+			tops[0]) {
 			name = userfiles.RealPath(name)
 			if name != tops[0] && name != os.DevNull && isBelow(roots, name) && !slices.Contains(names, name) {
 				names = append(names, name)
@@ -177,9 +178,9 @@ func runByGit(named git.Named, top string) []string {
 	return append(files, trust.RunBy(top, top, commands[:min(len(commands), maxGitCommands)])...)
 }
 
-// programDirs returns the directories of PATH below those of the session: a program there may be one
-// that the user starts next. A directory of the session itself is none, because everything in it
-// would ask.
+// programDirs returns the directories of PATH below those of the session: a program there may be
+// one that the user starts next. A directory of the session itself is none, because everything in
+// it would ask.
 func (s *Setup) programDirs(c *config) (dirs []string) {
 	roots := append(env.ConfinementOf(s.Local).Writable, s.here)
 	for _, dir := range filepath.SplitList(c.getenv("PATH")) {
@@ -238,7 +239,8 @@ func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string
 // systemPrompt is SystemPrompt with what starts the commands.
 func systemPrompt(ctx context.Context, dir string, o agent.Options,
 	launch func(context.Context, env.Launch) (env.Launch, error)) (text string, err error) {
-	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir), Launch: launch})
+	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir),
+		Launch: launch})
 	if err != nil {
 		return "", cannotWork(dir, err)
 	}

@@ -94,7 +94,8 @@ func (l *leftBehind) look() {
 		}
 	}, func(dir string) {
 		if !l.shut[dir] {
-			l.warnOnce(dir, fmt.Sprintf("a command has left the directory %s, which cannot be read: git may run a program in a repository there",
+			l.warnOnce(dir, fmt.Sprintf(
+				"a command has left the directory %s, which cannot be read: git may run a program in a repository there",
 				dir))
 		}
 	})

@@ -220,8 +220,8 @@ func realTemp(t *testing.T) string {
 	return dir
 }
 
-// In the mode accept-edits nobody changes, without a question, what hooks of git and programs of its
-// configuration run, whatever their commands look like.
+// In the mode accept-edits nobody changes, without a question, what hooks of git and programs of
+// its configuration run, whatever their commands look like.
 func TestU17_WhatCommandsOfGitRun(t *testing.T) {
 	peer.Need(t, "git")
 	asked := []string{"scripts/check.sh", "scripts/more.py", "fs.py", "textconv.py", "tools/clean.sh", "tools/ed.sh",
@@ -271,7 +271,8 @@ func TestU17_WhatGitRunsByOtherNames(t *testing.T) {
 func TestU17_ProgramsThatAreFound(t *testing.T) {
 	asked := []string{"own/bin/git", "linked/new", ".venv/bin/activate",
 		".venv/lib/python3.11/site-packages/a.pth", "env3/lib/python3/site-packages/a.py", "venv/bin/git",
-		"node_modules/typescript/lib/tsserver.js", "web/node_modules/.bin/tsc", "sitecustomize.py", "src/usercustomize.py"}
+		"node_modules/typescript/lib/tsserver.js", "web/node_modules/.bin/tsc", "sitecustomize.py",
+		"src/usercustomize.py"}
 	b := newGitEdits(t, asked, []string{"main.go", "own/x", "bin/x"})
 	move := "*** Begin Patch\n*** Update File: .venv/bin/pip\n*** Move to: .venv/bin/git\n@@\n-pip\n+evil\n*** End Patch"
 	turns := []fakellm.Turn{calls(t, "apply_patch", object{"patch": move})}

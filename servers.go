@@ -111,7 +111,8 @@ func (s *Setup) awaitServers(ctx context.Context) error {
 	if len(starting) > 0 {
 		s.warnings.add("mcp_server",
 			fmt.Sprintf("after %s these MCP servers are still starting: %s. Their tools join the "+
-				"session when they are ready; --mcp-wait waits longer, or not at all", s.mcpWait, texts.SomeNames(starting)))
+				"session when they are ready; --mcp-wait waits longer, or not at all", s.mcpWait,
+				texts.SomeNames(starting)))
 	}
 	return nil
 }
@@ -121,7 +122,8 @@ func (s *Setup) startServers(ctx context.Context, c *config, list []mcp.Server, 
 	if len(list) == 0 {
 		return
 	}
-	s.places = &places{dir: s.here, root: s.Project.Root, limits: c.Limits, confine: c.Sandbox, box: s.box, environ: serverEnviron(c)}
+	s.places = &places{dir: s.here, root: s.Project.Root, limits: c.Limits, confine: c.Sandbox, box: s.box,
+		environ: serverEnviron(c)}
 	s.Unmasked = append(s.Unmasked, maskServers(s.Secrets, list)...)
 	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Asker != nil, Budget: s.toolBudget(),
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked

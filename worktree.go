@@ -28,8 +28,9 @@ func (s *Setup) openWorktree(ctx context.Context, c *config) (err error) {
 	w := s.worktree
 	c.Dir = w.Dir
 	if w.Uncommitted > 0 {
-		s.warnings.add("worktree", fmt.Sprintf("The changes in %s that are not committed (paths: %d) are not in the worktree",
-			texts.Shown(w.From), w.Uncommitted))
+		s.warnings.add("worktree",
+			fmt.Sprintf("The changes in %s that are not committed (paths: %d) are not in the worktree",
+				texts.Shown(w.From), w.Uncommitted))
 	}
 	if w.NotCopied != nil {
 		s.warnings.add("worktree", "Not all files of "+worktree.Include+" were copied: "+w.NotCopied.Error())

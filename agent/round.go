@@ -233,9 +233,9 @@ func (r *round) remove(c *call) {
 }
 
 // conflict reports whether two calls must not run at the same time: one is exclusive, or both use a
-// path, or what is in it, and one of them writes there, or one writes a file and the other runs a command. A command may
-// read any file, and a model that edits and tests in one answer means one after the other. Commands
-// run side by side.
+// path, or what is in it, and one of them writes there, or one writes a file and the other runs a
+// command. A command may read any file, and a model that edits and tests in one answer means one
+// after the other. Commands run side by side.
 func conflict(a, b *call) bool {
 	if a.Outcome != nil || b.Outcome != nil { // nothing runs
 		return false
@@ -254,8 +254,8 @@ func conflict(a, b *call) bool {
 	})
 }
 
-// overlap reports whether a path is another one, or in it: a call that searches a directory uses all
-// that is in it.
+// overlap reports whether a path is another one, or in it: a call that searches a directory uses
+// all that is in it.
 func overlap(p, q string) bool {
 	within := func(dir, name string) bool { return strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/") }
 	return p == q || within(p, q) || within(q, p)

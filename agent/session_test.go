@@ -532,7 +532,8 @@ func TestC2_Scheduling(t *testing.T) {
 				named("a", "write", `"path":"x"`), named("b", "read", `"path":"x"`), named("c", "write", `"path":"y"`),
 				named("d", "read", `"path":"./y"`), named("e", "alone"), named("f", "write", `"path":"z"`),
 				named("g", "command"), named("h", "command"), named("i", "read", `"path":"q"`)),
-				llmtest.Calls(named("j", "write", `"path":"dir/x"`), named("k", "read", `"path":"dir"`), // all that is in it
+				// all that is in it
+				llmtest.Calls(named("j", "write", `"path":"dir/x"`), named("k", "read", `"path":"dir"`),
 					named("l", "read", `"path":"di"`)),
 				llmtest.Text("done")},
 		})

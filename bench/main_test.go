@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// TestK12_EveryRow runs everything once. Each row has a figure, each ratio a yardstick, and each row
-// with a goal a verdict.
+// TestK12_EveryRow runs everything once. Each row has a figure, each ratio a yardstick, and each
+// row with a goal a verdict.
 func TestK12_EveryRow(t *testing.T) {
 	peer.Need(t, "rg")
 	peer.Need(t, "fdfind")

@@ -51,8 +51,9 @@ func subjects() []subject {
 		{id: "K4", dir: "agent", pattern: "^BenchmarkK4_Flat$", rows: []row{
 			{what: "round 8000, CPU", name: "K4_Flat", unit: "cpu-ms/late", as: "ms", times: "late/early",
 				of: "round 1000, less posting the same bytes", goal: 1.1}}},
-		{id: "K4", dir: "oracle", pattern: "^BenchmarkEncodeTurn1000$", rows: formats("encoding turn 1,000 of a session",
-			"EncodeTurn1000/%s/%s", "ns/op", 0)},
+		{id: "K4", dir: "oracle", pattern: "^BenchmarkEncodeTurn1000$",
+			rows: formats("encoding turn 1,000 of a session",
+				"EncodeTurn1000/%s/%s", "ns/op", 0)},
 		{id: "K5", dir: "agent", pattern: "^BenchmarkK5$/^(2500|10000)$/^(Resume|Project|Fork|Replay)$",
 			rows: readings()},
 		{id: "K5", dir: "internal/cli", pattern: "^BenchmarkK5_Show$/^10000$/^show$", rows: []row{
@@ -76,8 +77,9 @@ func subjects() []subject {
 		{id: "K9", dir: "agent", pattern: "^BenchmarkK9_Idle$", whole: []string{"-idle.sessions=20000"}, rows: []row{
 			{what: "memory of a session at rest", name: "K9_Idle", unit: "B/session", scale: 1000, as: "kB", goal: 6},
 			{what: "descriptors of a session at rest", name: "K9_Idle", unit: "descriptors/session", goal: 0.1}}},
-		{id: "K10", dir: "search", pattern: "^BenchmarkK10_(Grep|Glob)$/.*/^(literal|ignoreCase|alternatives8|noLiteral|" +
-			"none|suffix|everything)$", whole: []string{"-many"}, rows: searches()},
+		{id: "K10", dir: "search",
+			pattern: "^BenchmarkK10_(Grep|Glob)$/.*/^(literal|ignoreCase|alternatives8|noLiteral|" +
+				"none|suffix|everything)$", whole: []string{"-many"}, rows: searches()},
 		{id: "K11", dir: "internal/cli", pattern: "^BenchmarkK11_EndlessAnswer$/_(small|huge)_text\\[\\]$", rows: []row{
 			{what: "an endless answer, in small deltas: peak memory", name: "_small_text[]", most: true, unit: "MB",
 				as: "MiB", goal: 256},

@@ -10,8 +10,8 @@ import (
 // way has both WriteFile and Replace, or both Remove and Delete.
 type Checked struct {
 	Base
-	// Check returns an error if a file must not be changed. The operation is write, remove, replace,
-	// delete, symlink, mkdir or chmod. Write, replace and chmod follow a symbolic link.
+	// Check returns an error if a file must not be changed. The operation is write, remove,
+	// replace, delete, symlink, mkdir or chmod. Write, replace and chmod follow a symbolic link.
 	Check func(ctx context.Context, op, name string) error
 }
 

@@ -61,8 +61,8 @@ func cannotLock(id string, err error) error {
 	return fmt.Errorf("journal: session %s: cannot lock: %w", id, err)
 }
 
-// tryLock takes a lock without waiting. With filelock.ErrLocked it returns the process id of the writer, if
-// that is known.
+// tryLock takes a lock without waiting. With filelock.ErrLocked it returns the process id of the
+// writer, if that is known.
 func (d *Dir) tryLock(id string) (file *lockFile, pid int, err error) {
 	d.locks.mu.Lock()
 	defer d.locks.mu.Unlock()

@@ -110,7 +110,8 @@ func (r *serverReader) read(name string, data []byte, origin mcp.Origin) ([]mcp.
 	return placed, err
 }
 
-// given returns the servers that were given, which are the user's. Those that cannot be used are off.
+// given returns the servers that were given, which are the user's. Those that cannot be used are
+// off.
 func (r *serverReader) given(list []mcp.Server) (placed []mcp.Server) {
 	for _, s := range list {
 		s.Origin = mcp.User

@@ -131,8 +131,8 @@ func noServers(root *texts.JSON) error {
 // Merge returns the servers of several lists. Of servers with one name it uses the first. If that
 // is Off, it uses none: a server of a project must not take the place of one that the user has
 // disabled, because the user's rules for that name would count for it. For the same reason it must
-// have no name that is spelled alike in those of tools. The errors tell of servers that are not used
-// because of another one.
+// have no name that is spelled alike in those of tools. The errors tell of servers that are not
+// used because of another one.
 func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
 	first, disabled := map[string]Server{}, map[string]Server{}
 	for _, s := range slices.Concat(lists...) {

@@ -113,8 +113,8 @@ func (x deltaStream) client(deltas int) *http.Client {
 	})}
 }
 
-// BenchmarkTextDelta measures the processor time of a text delta from the bytes of the answer to the
-// event, in answers of different lengths.
+// BenchmarkTextDelta measures the processor time of a text delta from the bytes of the answer to
+// the event, in answers of different lengths.
 func BenchmarkTextDelta(b *testing.B) {
 	for _, x := range deltaStreams {
 		for _, deltas := range []int{200, 2000, 20000} {

@@ -119,9 +119,9 @@ func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 	}
 }
 
-// stillAllowed asks the rules again about a call that they have allowed, if another call has changed
-// something since: all calls of an answer are judged before the first one runs, and what a search
-// reads depends on files such as .gitignore.
+// stillAllowed asks the rules again about a call that they have allowed, if another call has
+// changed something since: all calls of an answer are judged before the first one runs, and what a
+// search reads depends on files such as .gitignore.
 func (g *Gate) stillAllowed(ctx context.Context, call *tool.Call, p *passage) error {
 	if p.ruled.Verdict != tool.Allow || p.writes == g.writes.Load() {
 		return nil

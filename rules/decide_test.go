@@ -346,7 +346,8 @@ func TestL2_ManyTrees(t *testing.T) {
 		others += " " + name
 	}
 	p.commands(t, `{}`, []decisionCase{{"grep -r x" + same, "allow", ""}, {"grep -r x" + others, "ask", ""}})
-	if d := p.decide(p.load(`{"deny": ["Read(key)"]}`), "shell", map[string]string{"command": "grep -r x" + others}); !d.Denied {
+	if d := p.decide(p.load(`{"deny": ["Read(key)"]}`), "shell",
+		map[string]string{"command": "grep -r x" + others}); !d.Denied {
 		t.Errorf("with a rule that denies: %+v", d)
 	}
 }

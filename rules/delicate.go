@@ -22,7 +22,8 @@ func secretName(name string) string {
 	switch name {
 	case ".env", ".envrc", ".npmrc", ".netrc", "_netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf",
 		".htpasswd", ".dockercfg", ".s3cfg", ".boto",
-		".vault-token", ".terraformrc", "kubeconfig", ".dev.vars", "credentials.json", "application_default_credentials.json",
+		".vault-token", ".terraformrc", "kubeconfig", ".dev.vars", "credentials.json",
+		"application_default_credentials.json",
 		"secrets.yml", "secrets.yaml", "secrets.json",
 		"secrets.toml", ".bash_history", ".zsh_history", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk",
 		"id_ed25519_sk":

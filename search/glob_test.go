@@ -95,7 +95,8 @@ func TestC9_FilesElsewhereHaveAbsolutePaths(t *testing.T) {
 
 func TestC9_Errors(t *testing.T) {
 	e := plant(t, map[string]string{"a": ""})
-	for _, bad := range []string{"[", "a{b", `a\`, strings.Repeat("{,}", 40) + "b", "{a,{b,c}{d,e}}{f,g}" + strings.Repeat("{a,b,c}", 6)} {
+	for _, bad := range []string{"[", "a{b", `a\`, strings.Repeat("{,}", 40) + "b",
+		"{a,{b,c}{d,e}}{f,g}" + strings.Repeat("{a,b,c}", 6)} {
 		if _, err := Glob(context.Background(), e, bad, ""); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("%s: %v", bad, err)
 		}

@@ -25,8 +25,8 @@ func validGlob(pattern string) bool {
 	return doublestar.ValidatePattern(pattern) && combinations(pattern) <= maxAlternatives
 }
 
-// combinations counts the combinations of the alternatives of a valid pattern, at most one more than
-// maxAlternatives.
+// combinations counts the combinations of the alternatives of a valid pattern, at most one more
+// than maxAlternatives.
 func combinations(pattern string) int {
 	type group struct{ earlier, now int } // the combinations of the alternatives before, and of this one
 	open := []group{{now: 1}}

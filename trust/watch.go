@@ -44,8 +44,8 @@ func Watched(root, dir, command string, args ...string) Watch {
 	return watched(root, dir, &left, command, args)
 }
 
-// RunBy returns what [Watched] finds of commands for the shell, within the limits of the hooks of one
-// project.
+// RunBy returns what [Watched] finds of commands for the shell, within the limits of the hooks of
+// one project.
 func RunBy(root, dir string, commands []string) (files []string) {
 	left := maxParsed
 	for _, command := range commands {

@@ -165,7 +165,8 @@ func TestU19_AnyWordMayBeRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{"hook.py": "run(['node', 'tools/a.mjs'])\n", "hook.sh": "uv run scripts/f.py\n"} {
+	for name, text := range map[string]string{"hook.py": "run(['node', 'tools/a.mjs'])\n",
+		"hook.sh": "uv run scripts/f.py\n"} {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}

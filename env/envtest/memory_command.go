@@ -80,7 +80,8 @@ func (m *Memory) newProcess(ctx context.Context, cmd env.Command) (*memoryProces
 	p := &memoryProcess{memory: m, output: cmd.Output, began: m.now(), outputToken: make(chan struct{}, 1),
 		ended: make(chan struct{}), killed: make(chan struct{})}
 	p.ctx, p.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	p.cmd = MemoryCommand{Script: cmd.Script, Dir: path.Clean(cmd.Dir), Env: slices.Clone(cmd.Env), Stdin: strings.NewReader(""),
+	p.cmd = MemoryCommand{Script: cmd.Script, Dir: path.Clean(cmd.Dir), Env: slices.Clone(cmd.Env),
+		Stdin:  strings.NewReader(""),
 		Stdout: stream{p, env.Stdout}, Stderr: stream{p, env.Stderr}, Files: env.Sub(m, path.Clean(cmd.Dir))}
 	if cmd.Stdin {
 		r, w := io.Pipe()

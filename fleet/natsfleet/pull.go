@@ -133,8 +133,8 @@ const (
 )
 
 // changes yields nil at once, and then whenever something may have been written to some subjects,
-// until ctx ends. Listeners hear of a record before the stream has stored it, so it yields some more
-// times after each, at growing intervals.
+// until ctx ends. Listeners hear of a record before the stream has stored it, so it yields some
+// more times after each, at growing intervals.
 func (a *account) changes(ctx context.Context, subjects ...string) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		heard := make(chan *nats.Msg, 64)

@@ -9,8 +9,8 @@ import (
 )
 
 // Write replaces a file, or makes it. Only the user may read the new file, whatever the mode of the
-// old one was. If it fails, the file stays as it was. A process that is killed meanwhile may leave a
-// file beside it whose name begins with .attractor- and ends with .tmp.
+// old one was. If it fails, the file stays as it was. A process that is killed meanwhile may leave
+// a file beside it whose name begins with .attractor- and ends with .tmp.
 func Write(name string, data []byte) error {
 	return WriteFunc(name, func(w io.Writer) error {
 		_, err := w.Write(data)

@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/internal/atomicfile"
 )
 
-// A file is replaced by one that only the user can read. After a failure it is as it was, and nothing
-// is left beside it.
+// A file is replaced by one that only the user can read. After a failure it is as it was, and
+// nothing is left beside it.
 func TestI6_FilesAreReplacedWhole(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "file")

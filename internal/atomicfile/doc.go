@@ -1,3 +1,3 @@
-// Package atomicfile replaces files whole: whoever reads one gets the old content or the new one, also
-// after a crash.
+// Package atomicfile replaces files whole: whoever reads one gets the old content or the new one,
+// also after a crash.
 package atomicfile

@@ -100,7 +100,8 @@ func newRun(t terminal) *cobra.Command {
   attractor run --resume 3f2c "and the changelog"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt := ""
-			if err := errors.Join(f.checkInput(args), f.checkIDs(cmd.Flags().Changed), f.checkPrompt(args)); err != nil {
+			if err := errors.Join(f.checkInput(args), f.checkIDs(cmd.Flags().Changed),
+				f.checkPrompt(args)); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("output-schema") && f.outputSchema == "" {

@@ -20,10 +20,10 @@ const (
 // pause and maxPause bound the pause between attempts to take a lock.
 const pause, maxPause = 100 * time.Microsecond, 5 * time.Millisecond
 
-// TryLock takes the lock of an open file without waiting. The error wraps ErrLocked if somebody else
-// holds it. The lock belongs to the open file: two openings in one process exclude each other, and
-// closing another opening does not release it. Closing the file does, unless a child that is being
-// forked has it open. Not every system can lock directories.
+// TryLock takes the lock of an open file without waiting. The error wraps ErrLocked if somebody
+// else holds it. The lock belongs to the open file: two openings in one process exclude each other,
+// and closing another opening does not release it. Closing the file does, unless a child that is
+// being forked has it open. Not every system can lock directories.
 func TryLock(f *os.File, shared bool) error { return pathError("lock", f, lock(f, shared)) }
 
 // Unlock releases the lock of an open file, also while a child that is being forked has it open.
@@ -36,8 +36,8 @@ func pathError(op string, f *os.File, err error) error {
 	return nil
 }
 
-// Wait calls try until it returns no error or one that does not wrap ErrLocked, or until the context
-// ends, whose cause it returns then.
+// Wait calls try until it returns no error or one that does not wrap ErrLocked, or until the
+// context ends, whose cause it returns then.
 func Wait(ctx context.Context, try func() error) error {
 	for wait := pause; ; wait = min(2*wait, maxPause) {
 		if err := context.Cause(ctx); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
-// Two openings of a file exclude each other, except for shared locks. A lock ends with Unlock or when
-// its file is closed.
+// Two openings of a file exclude each other, except for shared locks. A lock ends with Unlock or
+// when its file is closed.
 func TestI6_OpeningsExcludeEachOther(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	one, two := open(t, name), open(t, name)

@@ -18,8 +18,8 @@ const maxAnswer = 16 << 20
 
 // question asks git about the repository of the working directory, whose top is $1: for its state
 // and, behind two zeros, for the subjects of the last commits. Git is the first in PATH that is not
-// in the work tree or another of the arguments, nor a link to there. Its environment is made from nothing, and the filters of
-// the user's configuration are taken away. It has a gigabyte of memory.
+// in the work tree or another of the arguments, nor a link to there. Its environment is made from
+// nothing, and the filters of the user's configuration are taken away. It has a gigabyte of memory.
 const question = `
 set -f
 ulimit -d 1048576 2>/dev/null

@@ -17,7 +17,8 @@ func TestU15_ProgramsOfASession(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name string) string {
 		name = filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte("#!/bin/sh\n"), 0o755)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte("#!/bin/sh\n"),
+			0o755)); err != nil {
 			t.Fatal(err)
 		}
 		return name

@@ -19,8 +19,8 @@ func adopt() {
 	}
 }
 
-// end waits at most patience for children to end, kills those that are left, and returns their command lines and
-// working directories.
+// end waits at most patience for children to end, kills those that are left, and returns their
+// command lines and working directories.
 func end(patience time.Duration) (lines []string) {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		reap()

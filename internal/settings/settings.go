@@ -112,7 +112,8 @@ func All() []Setting {
 func onlyFlags() map[string]string {
 	const flagOnly = "it can only be a flag"
 	return map[string]string{"yes": `write "mode": "full"`, "ask": `write "mode": "ask"`, "read_only": flagOnly,
-		"image": flagOnly, "debug": flagOnly, "dir": flagOnly, "worktree": flagOnly, "env_command": flagOnly, "resume": flagOnly,
+		"image": flagOnly, "debug": flagOnly, "dir": flagOnly, "worktree": flagOnly, "env_command": flagOnly,
+		"resume":   flagOnly,
 		"fork":     flagOnly,
 		"continue": flagOnly, "json": flagOnly, "timeout": flagOnly, "output_schema": flagOnly, "check": flagOnly,
 		"check_rounds":  flagOnly,

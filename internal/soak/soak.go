@@ -67,8 +67,9 @@ func Run(t *testing.T, c Config) {
 	defer web.Close()
 	r := &run{TB: t, Config: c, base: base, models: m, web: web, dirs: []string{filepath.Join(base, "tmp"),
 		filepath.Join(base, "run"), filepath.Join(base, "trials")}}
-	r.state = state{open: c.Open, check: c.Check, killAny: c.KillAny, seed: c.Seed, url: web.URL, children: &sync.Mutex{},
-		event: func() { r.events.Add(1) }}
+	r.state = state{open: c.Open, check: c.Check, killAny: c.KillAny, seed: c.Seed, url: web.URL,
+		children: &sync.Mutex{},
+		event:    func() { r.events.Add(1) }}
 	var warm sync.WaitGroup
 	for range workers { // what a process keeps for all its sessions
 		warm.Go(r.trial)

@@ -12,8 +12,8 @@ import (
 // MaxTail limits the bytes that a Tail keeps.
 const MaxTail = 8 << 10
 
-// Tail keeps the end of a text, for errors that say why a program ended. The zero value is empty. It
-// is safe for concurrent use.
+// Tail keeps the end of a text, for errors that say why a program ended. The zero value is empty.
+// It is safe for concurrent use.
 type Tail struct {
 	mu   sync.Mutex
 	text []byte

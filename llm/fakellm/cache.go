@@ -47,9 +47,9 @@ func (p *prefixer) add(where string, block []byte, marked bool) {
 	p.list = append(p.list, last)
 }
 
-// automatic returns the prefixes of a prompt that a server caches without breakpoints: from a number
-// of tokens on, every so many tokens. The cache holds the pieces' bytes, so one that is encoded
-// differently is a miss, as it would be for the model.
+// automatic returns the prefixes of a prompt that a server caches without breakpoints: from a
+// number of tokens on, every so many tokens. The cache holds the pieces' bytes, so one that is
+// encoded differently is a miss, as it would be for the model.
 func automatic(model string, pieces [][]byte, from, step int) []prefix {
 	prompt := bytes.Join(pieces, []byte{0})
 	p := newPrefixer(model)

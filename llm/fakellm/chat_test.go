@@ -190,7 +190,8 @@ func TestChatCache(t *testing.T) {
 		n*4 > len(first)+4 {
 		t.Errorf("the second: %d tokens cached of %d bytes", n, len(first))
 	}
-	if n := cached(`{"role":"system","content":"` + long + `"},{"role":"user","content":"other"}`); n*4 < len(long)-72 ||
+	if n := cached(`{"role":"system","content":"` + long +
+		`"},{"role":"user","content":"other"}`); n*4 < len(long)-72 ||
 		n*4 > len(first)-4 {
 		t.Errorf("another question: %d", n)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// prefixes returns the cacheable beginnings, without breakpoints. The API caches prompts of 1,024 tokens and more.
+// prefixes returns the cacheable beginnings, without breakpoints. The API caches prompts of 1,024
+// tokens and more.
 func (w *geminiRequest) prefixes(model string) []prefix {
 	var prompt [][]byte
 	contents := w.Contents
@@ -102,8 +103,8 @@ func geminiReason(a *response) string {
 }
 
 // geminiChunk returns a GenerateContentResponse. Every chunk has the usage so far, in the API's
-// form, where candidatesTokenCount does not include the thoughts, and the prompt includes the cached
-// input.
+// form, where candidatesTokenCount does not include the thoughts, and the prompt includes the
+// cached input.
 func (a *response) geminiChunk(reason, message string, u llm.Usage, parts ...map[string]any) string {
 	candidate := map[string]any{"content": map[string]any{"parts": parts, "role": "model"}, "index": 0}
 	if reason != "" {

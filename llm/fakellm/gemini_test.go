@@ -221,7 +221,8 @@ func TestGeminiCache(t *testing.T) {
 	for i, c := range []struct {
 		first, more string
 		hit         bool
-	}{{short, "a", false}, {short, "a", false}, {long, "a", false}, {long, "b", true}, {long + "x", "a", true}, {"x" + long, "a", false}} {
+	}{{short, "a", false}, {short, "a", false}, {long, "a", false}, {long, "b", true}, {long + "x", "a", true},
+		{"x" + long, "a", false}} {
 		if n := cached(c.first, c.more); (n >= 1024) != c.hit || !c.hit && n != 0 {
 			t.Errorf("request %d: %v tokens from the cache", i, n)
 		}

@@ -17,8 +17,8 @@ func openaiMedia(kind, source string, p openaiPart) llm.Media {
 	return m
 }
 
-// prefixes returns the cacheable beginnings. The API's cache keeps prompts of 1,024 tokens and more,
-// in steps of 128 tokens.
+// prefixes returns the cacheable beginnings. The API's cache keeps prompts of 1,024 tokens and
+// more, in steps of 128 tokens.
 func (f *openai) prefixes() []prefix {
 	var prompt [][]byte
 	for _, t := range f.asked.Tools {

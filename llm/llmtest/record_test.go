@@ -80,7 +80,8 @@ func record(t *testing.T, h http.Handler) (path string, client *http.Client, sto
 func TestG12_RecordingHasNoSecrets(t *testing.T) {
 	path, client, stop := record(t, http.HandlerFunc(leaky))
 	body := `{"user":"` + canaries["key"] + `","quoted":"canary\"quoted\\key","model":"m"}`
-	req, err := http.NewRequest("POST", "http://u:canary-password@x.test/v1/x?alt=sse&key=canary+query+%26+more&token=tiny",
+	req, err := http.NewRequest("POST",
+		"http://u:canary-password@x.test/v1/x?alt=sse&key=canary+query+%26+more&token=tiny",
 		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +125,8 @@ func TestG12_RecordingHasNoSecrets(t *testing.T) {
 		!strings.Contains(body, "REDACTED | Bearer REDACTED | ") && !strings.Contains(body, "REDACTED | REDACTED | ") {
 		t.Errorf("secrets lie across the pieces of the body: %s", body)
 	}
-	for _, kept := range []string{`"POST /v1/x?alt=sse&key=REDACTED&token=REDACTED"`, `\"user\":\"REDACTED\"`, `\"model\":\"m\"`,
+	for _, kept := range []string{`"POST /v1/x?alt=sse&key=REDACTED&token=REDACTED"`, `\"user\":\"REDACTED\"`,
+		`\"model\":\"m\"`,
 		`"req_1"`, `"X-Ratelimit-Limit-Tokens"`, `"status": 401`} {
 		if !bytes.Contains(file, []byte(kept)) {
 			t.Errorf("%s is not in the file:\n%s", kept, file)

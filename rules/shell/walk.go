@@ -44,7 +44,8 @@ func (w *walker) fail(why string) {
 }
 
 // endsAt reports whether a word ends where every shell ends it, before a blank, a line break or an
-// operator. The parser takes a # behind a quoted delimiter for a comment, and Bash for a part of it.
+// operator. The parser takes a # behind a quoted delimiter for a comment, and Bash for a part of
+// it.
 func (w *walker) endsAt(n *syntax.Word) bool {
 	end := n.End().Offset()
 	return end >= uint(len(w.text)) || strings.IndexByte(" \t\n;&|<>)", w.text[end]) >= 0

@@ -50,8 +50,8 @@ func (d Dialect) ReadManyFiles() tool.Tool {
 	})
 }
 
-// cleanPattern returns a path without detours, as a search takes it: behind a wildcard, .. takes the
-// wildcard away.
+// cleanPattern returns a path without detours, as a search takes it: behind a wildcard, .. takes
+// the wildcard away.
 func cleanPattern(name string) string {
 	if !strings.Contains(name, "..") {
 		return name
