@@ -283,13 +283,9 @@ func TestU17_ProgramsThatAreFound(t *testing.T) {
 	put(t, b.dir, ".venv/bin/pip", "pip\n")
 	put(t, b.dir, "tools/x", "x")
 	b.link("tools", "linked")
-	getenv := b.config.Getenv
-	b.config.Getenv = func(name string) string {
-		if name == "PATH" {
-			return strings.Join([]string{"/usr/bin", filepath.Join(b.dir, "own/bin"), "", ".", "linked/", b.dir}, ":")
-		}
-		return getenv(name)
-	}
+	b.config.Getenv = variables("OPENAI_API_KEY", "k", "OPENAI_BASE_URL", b.url+"/v1", "HOME", b.home,
+		"PATH", strings.Join([]string{"/usr/bin", filepath.Join(b.dir, "own/bin"), "", ".", "linked/", b.dir}, ":"))
+	b.config.Provider, b.config.Model = ptr("openai"), ptr("m") // whose models patch files
 	b.edits()
 	if b.read(".venv/bin/git") != "-" {
 		t.Error("a program was moved to another name without a question")
