@@ -35,8 +35,8 @@ func put(t testing.TB, dir, name, content string) {
 	}
 }
 
-// The project of a directory is its repository. A repository inside it, and another work tree, are
-// projects of their own.
+// The project of a directory is its repository. A repository inside it is a project of its own, and
+// so is another work tree, unless it has the same files.
 func TestL10_ProjectIsTheRepository(t *testing.T) {
 	peer.Need(t, "git")
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -82,7 +82,8 @@ func TestL10_ProjectIsTheRepository(t *testing.T) {
 	}{
 		repo: {repo, trust.Trusted}, repo + "/sub/deep": {repo, trust.Trusted}, repo + "/nested": {repo + "/nested",
 			trust.Undecided},
-		top + "/other": {top + "/other", trust.Undecided}, plain: {plain, trust.Undecided},
+		top + "/other": {top + "/other", trust.Trusted}, // another work tree, with the same files
+		plain:          {plain, trust.Undecided},
 		plain + "/sub": {plain + "/sub", trust.Trusted},
 	} {
 		p, err := load.ReadProject(dir, getenv, false)
@@ -90,6 +91,10 @@ func TestL10_ProjectIsTheRepository(t *testing.T) {
 			p.Trusted != (want.state == trust.Trusted) {
 			t.Errorf("%s: %+v, %v; want %+v", dir, p, err, want)
 		}
+	}
+	put(t, top, "other/.mcp.json", `{"mcpServers": {}}`)
+	if p, err := load.ReadProject(top+"/other", getenv, false); err != nil || p.Decision.State != trust.Undecided {
+		t.Errorf("another work tree with other files: %+v, %v", p, err)
 	}
 }
 
