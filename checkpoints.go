@@ -60,8 +60,7 @@ func (s *Setup) openCheckpoints(ctx context.Context, c *config) error {
 	}
 	points.recorder = undo.NewRecorder(points.store, c.Checkpoints, workspace, s.Options.ID)
 	o := checkpoint.TrackerOptions{Recorder: points.recorder, Env: s.Machine, Note: points.note,
-		Warn: func(err error) { s.warnings.add("checkpoints", err.Error()) }, Git: s.repository(points.recorder),
-		Whole: s.hooks != nil || c.Here.Files != nil}
+		Warn: func(err error) { s.warnings.add("checkpoints", err.Error()) }, Git: s.repository(points.recorder)}
 	if c.was != nil {
 		if err := points.goOn(ctx, c, c.was, &o); err != nil {
 			s.warnings.add("checkpoints", "the changes of the session until now cannot be taken back: "+err.Error())

@@ -15,7 +15,7 @@ import (
 // Diff returns what the session whose records these are has changed in its directory until now. It
 // is nil if no change was recorded. An error of the kind [undo.ErrNothing] says that what was
 // recorded is not kept any more.
-func (s *Setup) Diff(ctx context.Context, from agent.Records, o checkpoint.DiffOptions) (*checkpoint.Diff, error) {
+func (s *Setup) Diff(ctx context.Context, from agent.Records, maxBytes int) (*checkpoint.Diff, error) {
 	if s.checkpoints == nil {
 		return nil, nil
 	}
@@ -23,7 +23,7 @@ func (s *Setup) Diff(ctx context.Context, from agent.Records, o checkpoint.DiffO
 	if err != nil || len(points.List) == 0 {
 		return nil, err
 	}
-	return points.Diff(ctx, s.checkpoints.store, 0, o)
+	return points.Diff(ctx, s.checkpoints.store, 0, maxBytes)
 }
 
 // PlanUndo plans an undo of the changes of this session, which is at rest. The session has its

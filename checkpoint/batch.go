@@ -6,10 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
-	"os"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -19,12 +17,16 @@ import (
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
+// smallObject bounds the content of an object that is held in memory. A larger one is written as a
+// stream.
+const smallObject = 1 << 20
+
 // dirBatch is a batch of a [Dir]. It holds the lock of the store, so that no collection removes
 // what it has found.
 type dirBatch struct {
-	dir         *Dir
-	lock        heldFile
-	given, room int64 // bytes that the store might get at the beginning, and may get now
+	dir  *Dir
+	lock heldFile
+	room int64 // bytes that the store may get
 
 	mu    sync.Mutex
 	out   *packWriter // nil before the first object
@@ -37,32 +39,21 @@ type dirBatch struct {
 // drops the trees of owners that were not used for the longest time. So a batch that fails with
 // ErrFull may succeed when it is tried again.
 func (d *Dir) Begin(ctx context.Context) (Batch, error) {
-	lock, err := d.lockShared(ctx)
+	err := d.refresh()
+	if err == nil {
+		err = d.makeRoom(ctx)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("checkpoint: cannot read the store: %w", err)
 	}
-	if d.tight() {
-		if err = errors.Join(lock.Close(), d.makeRoom(ctx)); err != nil {
-			return nil, err
-		}
-		if lock, err = d.lockShared(ctx); err != nil {
-			return nil, err
-		}
-	}
-	room := d.max - d.size()
-	return &dirBatch{dir: d, lock: lock, given: room, room: room, added: map[digest]struct{}{}}, nil
-}
-
-// lockShared takes the lock for a batch, and looks at the packs.
-func (d *Dir) lockShared(ctx context.Context) (heldFile, error) {
 	lock, err := hold(ctx, d.file(lockName), filelock.Shared, lockWait)
 	if err != nil {
-		return heldFile{}, fmt.Errorf("checkpoint: cannot lock the store: %w", err)
+		return nil, fmt.Errorf("checkpoint: cannot lock the store: %w", err)
 	}
 	if err := d.refresh(); err != nil {
-		return heldFile{}, errors.Join(fmt.Errorf("checkpoint: cannot read the store: %w", err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("checkpoint: cannot read the store: %w", err), lock.Close())
 	}
-	return lock, nil
+	return &dirBatch{dir: d, lock: lock, room: d.max - d.size(), added: map[digest]struct{}{}}, nil
 }
 
 // Has implements Batch.
@@ -80,81 +71,98 @@ func (b *dirBatch) has(object digest) bool {
 	if _, ok := b.added[object]; ok {
 		return true
 	}
-	pack, _ := b.dir.find(object)
-	return pack != nil
+	p, _ := b.dir.find(object)
+	return p != nil
 }
 
 // Put implements Batch.
 func (b *dirBatch) Put(ctx context.Context, data io.Reader) (env.Hash, int64, error) {
-	buf := b.dir.buffers.Get().(*[]byte)
+	buf := b.dir.buffers.Get().(*bytes.Buffer)
 	defer b.dir.buffers.Put(buf)
-	data = contextReader{ctx, data}
-	n, err := io.ReadFull(data, *buf)
-	switch {
-	case err == nil:
-		return b.putLarge(*buf, data)
-	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+	buf.Reset()
+	_, err := buf.ReadFrom(io.LimitReader(data, smallObject+1))
+	if err = errors.Join(err, ctx.Err()); err != nil {
 		return "", 0, err
 	}
-	content := (*buf)[:n]
+	content := buf.Bytes()
+	if len(content) > smallObject {
+		return b.putLarge(io.MultiReader(bytes.NewReader(content), data))
+	}
 	object := digest(sha256.Sum256(content))
 	if b.Has(object.hash()) {
-		return object.hash(), int64(n), nil
+		return object.hash(), int64(len(content)), nil
 	}
-	out := b.dir.buffers.Get().(*[]byte)
-	defer b.dir.buffers.Put(out)
-	h, payload := b.dir.record((*out)[:0], object, content)
-	return object.hash(), int64(n), b.write(h, bytes.NewReader(payload))
+	frame := b.dir.buffers.Get().(*bytes.Buffer)
+	defer b.dir.buffers.Put(frame)
+	frame.Reset()
+	frame.Grow(len(content))
+	return object.hash(), int64(len(content)), b.write(object, b.dir.encoder.EncodeAll(content, frame.AvailableBuffer()))
 }
 
-// record returns a header and a payload for a small object.
-func (d *Dir) record(to []byte, object digest, content []byte) (header, []byte) {
-	h := header{kind: recordObject, coding: codingZstd, object: object, size: int64(len(content))}
-	payload := d.encoder().EncodeAll(content, to)
-	if len(payload) >= len(content) {
-		h.coding, payload = codingRaw, content
-	}
-	h.length, h.sum = int64(len(payload)), checksum(payload)
-	return h, payload
-}
-
-// write adds a record to the batch's pack, unless another goroutine has added the object meanwhile.
-func (b *dirBatch) write(h header, payload io.Reader) error {
+// write adds a frame, unless another goroutine has added the object meanwhile.
+func (b *dirBatch) write(object digest, frame []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.open(); err != nil || b.has(h.object) {
+	if err := b.open(); err != nil || b.has(object) {
 		return err
 	}
-	if b.out == nil {
-		b.out, b.err = b.dir.openWriter()
+	offset := b.out.at
+	if _, err := b.out.Write(frame); err != nil {
+		b.err = full(err)
+		return b.err
 	}
-	if b.err == nil {
-		b.err = b.spend(headerSize + h.length)
-	}
-	if b.err == nil {
-		b.err = full(b.out.add(h, payload))
-	}
-	if b.err == nil {
-		b.added[h.object] = struct{}{}
-	}
-	return b.err
+	return b.end(object, offset)
 }
 
-// open returns an error if the batch cannot take another object.
+// putLarge adds a large object. If the store has it already, its frame lies in the pack for
+// nothing.
+func (b *dirBatch) putLarge(content io.Reader) (hash env.Hash, size int64, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.open(); err != nil {
+		return "", 0, err
+	}
+	offset := b.out.at
+	encoder, err := zstd.NewWriter(b.out, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(4<<20))
+	if err != nil {
+		return "", 0, err
+	}
+	sum := sha256.New()
+	size, err = io.Copy(encoder, io.TeeReader(content, sum))
+	if err = errors.Join(err, encoder.Close()); err != nil {
+		return "", 0, full(err)
+	}
+	object := digest(sum.Sum(nil))
+	if !b.has(object) {
+		err = b.end(object, offset)
+	}
+	return object.hash(), size, err
+}
+
+// open makes the batch's pack if there is none. It returns an error if the batch cannot take
+// another object.
 func (b *dirBatch) open() error {
-	if b.ended {
+	switch {
+	case b.ended:
 		return errors.New("checkpoint: the batch has ended")
+	case b.err == nil && b.out == nil:
+		b.out, b.err = b.dir.newWriter()
+		b.err = full(b.err)
 	}
 	return b.err
 }
 
-// spend takes bytes of the room that the store has.
-func (b *dirBatch) spend(n int64) error {
-	if b.room -= n; b.room >= 0 {
+// end takes an object into the batch whose frame was written from an offset on.
+func (b *dirBatch) end(object digest, offset int64) error {
+	b.out.end(object, offset)
+	b.added[object] = struct{}{}
+	if b.out.at <= b.room {
 		return nil
 	}
-	b.dir.want(b.given - b.room + b.dir.max/4)
-	return fmt.Errorf("checkpoint: %w: its packs may have %d bytes", ErrFull, b.dir.max)
+	b.dir.want(b.out.at + b.dir.max/4)
+	b.err = fmt.Errorf("checkpoint: %w: its packs may have %d bytes", ErrFull, b.dir.max)
+	return b.err
 }
 
 // full wraps ErrFull if the disk is full.
@@ -165,61 +173,18 @@ func full(err error) error {
 	return err
 }
 
-// putLarge adds an object that begins with head. Its payload goes to a file first, because nobody
-// else can write to the pack meanwhile and the header needs its length.
-func (b *dirBatch) putLarge(head []byte, rest io.Reader) (hash env.Hash, size int64, err error) {
-	temp, err := os.CreateTemp(b.dir.file(packsName), "*"+tempExt)
-	if err != nil {
-		return "", 0, full(err)
-	}
-	defer func() { err = errors.Join(err, temp.Close(), os.Remove(temp.Name())) }()
-	sum := sha256.New()
-	content := &counter{to: sum}
-	payload := &counter{to: temp}
-	if err := compress(payload, io.TeeReader(io.MultiReader(bytes.NewReader(head), rest), content)); err != nil {
-		return "", 0, full(err)
-	}
-	if _, err := temp.Seek(0, io.SeekStart); err != nil {
-		return "", 0, err
-	}
-	h := header{kind: recordObject, coding: codingZstd, object: digest(sum.Sum(nil)), size: content.n,
-		length: payload.n, sum: payload.sum}
-	return h.object.hash(), h.size, b.write(h, temp)
-}
-
-// compress streams a content.
-func compress(to io.Writer, content io.Reader) error {
-	encoder, err := zstd.NewWriter(to, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1),
-		zstd.WithWindowSize(4<<20))
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(encoder, content)
-	return errors.Join(err, encoder.Close())
-}
-
-// counter counts and sums what it writes.
-type counter struct {
-	to  io.Writer
-	n   int64
-	sum uint32
-}
-
-func (c *counter) Write(data []byte) (int, error) {
-	n, err := c.to.Write(data)
-	c.n += int64(n)
-	c.sum = crc32.Update(c.sum, crc32.MakeTable(crc32.Castagnoli), data[:n])
-	return n, err
-}
-
 // Commit implements Batch.
 func (b *dirBatch) Commit(ctx context.Context, owner string, root env.Hash) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.open(); err != nil {
-		return err
+	if b.ended || b.err != nil {
+		return b.open()
 	}
-	defer func() { err = errors.Join(err, b.end()) }()
+	defer func() {
+		if err = errors.Join(err, b.close()); err == nil {
+			b.dir.mergeSmall(ctx)
+		}
+	}()
 	object, ok := digestOf(root)
 	if !ok {
 		return fmt.Errorf("checkpoint: the root %q is not a hash: %w", root, fs.ErrInvalid)
@@ -230,29 +195,23 @@ func (b *dirBatch) Commit(ctx context.Context, owner string, root env.Hash) (err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if b.err = b.sync(); b.err != nil {
-		return full(b.err)
+	if err := b.finish(); err != nil {
+		return full(fmt.Errorf("checkpoint: %w", err))
 	}
-	return full(b.dir.keep(ctx, owner, object))
+	return full(b.dir.keep(owner, object))
 }
 
-// sync makes the batch's objects durable and known.
-func (b *dirBatch) sync() error {
-	if b.out == nil {
-		return nil
+// finish makes the batch's objects durable and known.
+func (b *dirBatch) finish() error {
+	if len(b.added) > 0 {
+		p, err := b.out.finish()
+		if err != nil {
+			return err
+		}
+		b.dir.learn(p)
 	}
-	err := b.out.sync()
-	if err == nil && b.out.fresh {
-		err = atomicfile.SyncDir(b.dir.file(packsName))
-	}
-	if err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	b.out.done = true
-	if err := b.dir.learn(b.out); err != nil {
-		return fmt.Errorf("checkpoint: cannot write an index: %w", err)
-	}
-	return nil
+	// also for the names of packs that another process has made, on which this batch may rely
+	return atomicfile.SyncDir(b.dir.file(packsName))
 }
 
 // Close implements Batch.
@@ -262,45 +221,15 @@ func (b *dirBatch) Close() error {
 	if b.ended {
 		return nil
 	}
-	return b.end()
+	return b.close()
 }
 
-// end takes back what was not committed, and releases the locks.
-func (b *dirBatch) end() error {
+// close removes what was not committed, and releases the lock.
+func (b *dirBatch) close() error {
 	b.ended = true
 	var err error
 	if b.out != nil {
-		err = b.out.close()
+		err = b.out.abandon()
 	}
 	return errors.Join(err, b.lock.Close())
-}
-
-// learn adds what a writer has written to what the Dir knows.
-func (d *Dir) learn(w *packWriter) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	name := w.name()
-	p := d.packs[name]
-	if p == nil {
-		p = &packFile{path: w.file.Name()}
-		d.packs[name] = p
-	}
-	p.add(w.objects, w.at)
-	if len(p.tail) < indexFrom {
-		return nil
-	}
-	return p.writeIndex()
-}
-
-// contextReader ends with the error of its context.
-type contextReader struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.from.Read(p)
 }

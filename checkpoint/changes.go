@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,62 +33,150 @@ func (c *comparison) compare(ctx context.Context, prefix string, a, b env.Hash) 
 	if a == b {
 		return nil
 	}
-	before, err := c.entries(ctx, a)
-	if err != nil {
-		return err
+	pairs := map[Name]*[2]*Entry{}
+	for i, dir := range []env.Hash{a, b} {
+		if dir == env.NoFile {
+			continue
+		}
+		entries, err := ReadDirObject(ctx, c.store, dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if pairs[e.Name] == nil {
+				pairs[e.Name] = new([2]*Entry)
+			}
+			pairs[e.Name][i] = &e
+		}
 	}
-	after, err := c.entries(ctx, b)
-	if err != nil {
-		return err
-	}
-	for len(before) > 0 || len(after) > 0 {
-		var old, now *Entry
-		if len(after) == 0 || len(before) > 0 && before[0].Name <= after[0].Name {
-			old = &before[0]
-		}
-		if len(before) == 0 || len(after) > 0 && after[0].Name <= before[0].Name {
-			now = &after[0]
-		}
-		if old != nil {
-			before = before[1:]
-		}
-		if now != nil {
-			after = after[1:]
-		}
-		if err := c.add(ctx, prefix, old, now); err != nil {
+	for name, pair := range pairs {
+		if err := c.add(ctx, prefix+string(name), pair[0], pair[1]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// entries returns the entries of a directory, none for env.NoFile.
-func (c *comparison) entries(ctx context.Context, dir env.Hash) ([]Entry, error) {
-	if dir == env.NoFile {
-		return nil, ctx.Err()
-	}
-	return ReadDirObject(ctx, c.store, dir)
-}
-
-// add compares two entries of the same name, of which one may be nil.
-func (c *comparison) add(ctx context.Context, prefix string, old, now *Entry) error {
+// add compares two entries of the same path, of which one may be nil.
+func (c *comparison) add(ctx context.Context, name string, old, now *Entry) error {
 	if old.Same(now) {
 		return nil
 	}
-	dirs := [2]env.Hash{}
-	name := ""
-	for i, e := range []*Entry{old, now} {
-		if e == nil {
-			continue
-		}
-		name = prefix + e.Name
-		if e.kind() == kindDir {
-			dirs[i] = e.Object
-		}
-	}
 	// A directory whose entries differ is not a change by itself.
-	if old == nil || now == nil || dirs[0] == "" || dirs[1] == "" || old.Mode != now.Mode {
+	if !old.isTree() || !now.isTree() || old.Mode != now.Mode {
 		c.changes = append(c.changes, Change{Path: name, Before: old, After: now})
 	}
-	return c.compare(ctx, name+"/", dirs[0], dirs[1])
+	return c.compare(ctx, name+"/", old.tree(), now.tree())
+}
+
+// Compose returns what the session has changed over several of its points, in the order in which
+// they were noted, path by path: what was there before the session's first change and what its last
+// one left. A path that ends as it began is not among them. Differences between the end of one
+// point and the beginning of the next are somebody else's, and only make a path Mixed.
+//
+// A point without After belongs to a call that was ended by a kill, or that another point describes
+// as well. What differs between it and the next point is Unknown. For the last point, now is the
+// root of the tree as it is; if now is [env.NoFile], nothing is said about it.
+func Compose(ctx context.Context, s Store, points []Point, now env.Hash) ([]Change, error) {
+	c := composition{changes: map[string]*composed{}}
+	var left env.Hash // the tree that the previous point left
+	for i, p := range points {
+		// without a beginning, all files would look like the session's
+		if p.Before == env.NoFile || i > 0 && p.again(&points[i-1]) {
+			continue
+		}
+		if left != env.NoFile && left != p.Before {
+			others, err := Changes(ctx, s, left, p.Before)
+			if err != nil {
+				return nil, err
+			}
+			c.others(others)
+		}
+		left = p.end(points[i+1:], now)
+		if left == p.Before {
+			continue
+		}
+		own, err := Changes(ctx, s, p.Before, left)
+		if err != nil {
+			return nil, err
+		}
+		c.own(own, p.After == env.NoFile)
+	}
+	return c.list(), nil
+}
+
+// again reports whether a point is the one before, of an undo that was killed after it had noted
+// it.
+func (p *Point) again(before *Point) bool {
+	return p.Undo && before.Undo && p.Before == before.Before && p.After == before.After
+}
+
+// end returns the tree at the end of a point: its After, or else the beginning of the next point,
+// or else the tree as it is now. It returns Before if nothing is known.
+func (p *Point) end(next []Point, now env.Hash) env.Hash {
+	switch {
+	case p.After != env.NoFile:
+		return p.After
+	case len(next) > 0:
+		return next[0].Before
+	case now != env.NoFile:
+		return now
+	}
+	return p.Before
+}
+
+// composition holds the changes so far.
+type composition struct{ changes map[string]*composed }
+
+type composed struct {
+	Change
+	others bool // somebody else has changed the path since the session did
+}
+
+// others adds the changes of somebody else.
+func (c *composition) others(changes []Change) {
+	for i := range changes {
+		if old := c.changes[changes[i].Path]; old != nil && !alike(changes[i].Before, changes[i].After) {
+			old.others = true
+		}
+	}
+}
+
+// own adds changes of the session.
+func (c *composition) own(changes []Change, unknown bool) {
+	for _, change := range changes {
+		if alike(change.Before, change.After) {
+			continue
+		}
+		old := c.changes[change.Path]
+		if old == nil {
+			change.Unknown = unknown
+			c.changes[change.Path] = &composed{Change: change}
+			continue
+		}
+		old.After = change.After
+		old.Mixed = old.Mixed || old.others
+		old.Unknown = old.Unknown || unknown
+		old.others = false
+	}
+}
+
+// list returns what is left of the changes, in the order of their paths.
+func (c *composition) list() []Change {
+	var list []Change
+	for _, path := range slices.Sorted(maps.Keys(c.changes)) {
+		if change := c.changes[path].Change; !alike(change.Before, change.After) {
+			list = append(list, change)
+		}
+	}
+	return list
+}
+
+// alike reports whether two entries are the same by themselves: for directories, whatever they
+// hold.
+func alike(a, b *Entry) bool {
+	if a.isDir() && b.isDir() {
+		return a.Mode == b.Mode
+	}
+	return a.Same(b)
 }

@@ -7,148 +7,89 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
-// Collected says what a collection has found and done.
-type Collected struct {
-	Owners int // whose trees are kept
-	// owners whose trees were dropped because the store was full, beginning with the one that was
-	// not used for longest
-	Evicted []string
-	Objects int   // that are kept
-	Removed int   // objects
-	Bytes   int64 // of the packs that are left
-	Freed   int64 // bytes
-}
-
 // Collect removes the objects that no owner's tree reaches. If the store has more bytes than it may
 // have, it drops the trees of owners first: those that were not used for the longest time, but none
 // of an owner that uses or has claimed a workspace. It waits until no batch is open, at most a
 // minute, and Begin waits for it. After an error it can be called again; nothing that is kept is
-// ever missing.
-func (d *Dir) Collect(ctx context.Context) (Collected, error) {
+// ever missing. It returns the owners whose trees were dropped, beginning with the one that was not
+// used for longest.
+func (d *Dir) Collect(ctx context.Context) (evicted []string, err error) {
 	return d.collect(ctx, d.max, lockWait)
 }
 
 // roomWait limits how long a batch waits for a collection that makes room for it.
 const roomWait = 10 * time.Second
 
-// makeRoom collects, so that a batch has some room. If others have batches open for long, the batch
-// goes on without.
+// makeRoom collects if the store is nearly full, so that a batch has some room. If others have
+// batches open for long, the batch goes on without.
 func (d *Dir) makeRoom(ctx context.Context) error {
-	d.mu.Lock()
-	goal := d.max - max(d.wanted, d.max/4)
-	d.wanted = 0
-	d.mu.Unlock()
-	c, err := d.collect(ctx, goal, roomWait)
-	if err == nil {
-		d.mu.Lock()
-		d.packed = c.Bytes
-		d.mu.Unlock()
-	}
-	return ignore(err, filelock.ErrLocked)
-}
-
-// tight reports whether a batch may have too little room. If what is in use fills the store,
-// another collection is worth its time only when the store has grown.
-func (d *Dir) tight() bool {
 	size := d.size()
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case d.wanted > 0:
-		return size > d.max-max(d.wanted, d.max/10)
-	case size <= d.max-d.max/10:
-		d.packed = 0
-		return false
+	goal, tight := d.goal, size > d.limit
+	d.mu.Unlock()
+	if !tight {
+		return nil
 	}
-	return d.packed == 0 || size > d.packed+d.max/50
+	if _, err := d.collect(ctx, goal, roomWait); err != nil {
+		return ignore(err, filelock.ErrLocked)
+	}
+	size = d.size()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	// a store that is full of what is in use is collected again only when it has grown
+	d.limit, d.goal = max(d.max/10*9, size+d.max/50), d.max/4*3
+	return nil
 }
 
-// want notes that a batch would have needed some bytes.
+// want makes the next batch begin with room for a number of bytes.
 func (d *Dir) want(n int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.wanted = min(max(d.wanted, n), d.max)
+	d.limit, d.goal = -1, d.max-min(n, d.max)
 }
 
-func (d *Dir) collect(ctx context.Context, goal int64, wait time.Duration) (Collected, error) {
-	c := &collection{dir: d, goal: goal}
-	err := c.run(ctx, wait)
-	if d.evicted != nil {
-		for _, owner := range c.Evicted {
-			d.evicted(owner)
-		}
-	}
+func (d *Dir) collect(ctx context.Context, goal int64, wait time.Duration) (evicted []string, err error) {
+	lock, err := hold(ctx, d.file(lockName), filelock.Exclusive, wait)
 	if err != nil {
-		return c.Collected, fmt.Errorf("checkpoint: cannot collect: %w", err)
-	}
-	return c.Collected, nil
-}
-
-// collection is one run of Collect.
-type collection struct {
-	Collected
-	dir   *Dir
-	goal  int64 // bytes that kept objects may have
-	packs []*packFile
-	sizes []int64  // of the packs: readers change those in packs
-	live  [][]bool // by pack and entry of its table
-	bytes []int64  // of the live records, by pack
-	trail []mark   // what the last owner has added
-}
-
-// mark names an entry of a pack.
-type mark struct{ pack, entry int }
-
-func (c *collection) run(ctx context.Context, wait time.Duration) (err error) {
-	lock, err := hold(ctx, c.dir.file(lockName), filelock.Exclusive, wait)
-	if err != nil {
-		return err
+		return nil, fmt.Errorf("checkpoint: cannot lock the store: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	if err := c.dir.refresh(); err != nil {
-		return err
-	}
-	before := c.dir.size()
-	if err = c.begin(); err == nil {
+	c := &collection{dir: d, goal: goal, live: map[digest]int64{}}
+	if err = d.refresh(); err == nil {
 		err = c.marks(ctx)
+	}
+	for _, owner := range c.evicted {
+		if d.evicted != nil {
+			d.evicted(owner)
+		}
 	}
 	if err == nil {
 		err = c.sweep(ctx)
 	}
-	c.Bytes = c.dir.size()
-	c.Freed = before - c.Bytes
-	return err
+	if err != nil {
+		err = fmt.Errorf("checkpoint: cannot collect: %w", err)
+	}
+	return c.evicted, err
 }
 
-// begin sorts the entries of all packs. Only this collection uses the store now, besides readers. A
-// pack that is locked nevertheless belongs to a process that is being ended and has lost its lock
-// of the store first.
-func (c *collection) begin() error {
-	c.dir.mu.Lock()
-	defer c.dir.mu.Unlock()
-	for _, p := range c.dir.packs {
-		if err := p.update(p.size); err != nil {
-			return err
-		}
-		p.sort()
-		c.packs = append(c.packs, p)
-	}
-	slices.SortFunc(c.packs, func(a, b *packFile) int { return cmp.Compare(b.end, a.end) })
-	for _, p := range c.packs {
-		c.sizes = append(c.sizes, p.size)
-		c.live = append(c.live, make([]bool, len(p.table)/indexEntry))
-	}
-	c.bytes = make([]int64, len(c.packs))
-	return nil
+// collection is one run of Collect.
+type collection struct {
+	dir     *Dir
+	goal    int64            // bytes that kept objects may have
+	live    map[digest]int64 // the bytes of each object that is kept
+	kept    int64            // bytes
+	trail   []digest         // what the last owner has added
+	evicted []string
 }
 
 // marks finds what is kept, beginning with the owners that must stay.
@@ -162,57 +103,40 @@ func (c *collection) marks(ctx context.Context) error {
 		return err
 	}
 	slices.SortStableFunc(owners, func(a, b owned) int {
-		if inUse[a.name] != inUse[b.name] {
-			return cmp.Compare(btoi(inUse[b.name]), btoi(inUse[a.name]))
+		switch {
+		case inUse[a.name] == inUse[b.name]:
+			return b.used.Compare(a.used)
+		case inUse[a.name]:
+			return -1
 		}
-		return b.used.Compare(a.used)
+		return 1
 	})
 	over := false
 	for _, o := range owners {
-		if err := c.markOwner(ctx, o); err != nil {
-			return err
+		c.trail = c.trail[:0]
+		for _, root := range o.roots {
+			if err := c.markDir(ctx, root); err != nil {
+				return err
+			}
 		}
-		over = over || c.kept() > c.goal
+		over = over || c.kept > c.goal
 		if !over || inUse[o.name] {
-			c.Owners++
 			continue
 		}
-		c.takeBack()
-		if err := ignore(os.Remove(o.path), fs.ErrNotExist); err != nil {
+		for _, object := range c.trail {
+			c.kept -= c.live[object]
+			delete(c.live, object)
+		}
+		if err := c.dir.Release(ctx, o.name); err != nil {
 			return err
 		}
-		c.Evicted = slices.Insert(c.Evicted, 0, o.name)
+		c.evicted = slices.Insert(c.evicted, 0, o.name)
 	}
 	return nil
 }
 
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-func (c *collection) kept() (total int64) {
-	for _, n := range c.bytes {
-		total += n
-	}
-	return total
-}
-
-// markOwner marks what an owner's trees reach. A root that is not a directory is an object by
-// itself.
-func (c *collection) markOwner(ctx context.Context, o owned) error {
-	c.trail = c.trail[:0]
-	for _, root := range o.roots {
-		if err := c.markDir(ctx, root); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// markDir marks a directory and what is in it, unless it is marked.
+// markDir marks a directory and what is in it, unless it is marked. A root that is not a directory
+// is an object by itself.
 func (c *collection) markDir(ctx context.Context, object digest) error {
 	if !c.mark(object) {
 		return nil
@@ -249,241 +173,178 @@ func notLost(err error) error {
 
 // mark reports whether an object is there and was not marked yet.
 func (c *collection) mark(object digest) bool {
-	for i, p := range c.packs {
-		entry, ok := p.search(object)
-		if !ok {
+	if _, marked := c.live[object]; marked {
+		return false
+	}
+	p, f := c.dir.find(object)
+	if p == nil {
+		return false
+	}
+	c.live[object] = f.length
+	c.kept += f.length
+	c.trail = append(c.trail, object)
+	return true
+}
+
+// sweep removes packs that nobody needs, and rewrites those that are mostly dead and as many others
+// as it takes for the goal. An object that several packs have is kept in one of them.
+func (c *collection) sweep(ctx context.Context) error {
+	size := c.dir.size()
+	for _, p := range c.dir.list() {
+		var live []found
+		var liveBytes, dead int64
+		for _, f := range p.objects() {
+			if _, ok := c.live[f.object]; !ok {
+				dead += f.length
+				continue
+			}
+			delete(c.live, f.object)
+			liveBytes += f.length
+			live = append(live, f)
+		}
+		if len(live) > 0 && dead <= liveBytes && (dead == 0 || size <= c.goal) {
 			continue
 		}
-		if c.live[i][entry] {
-			return false
-		}
-		c.live[i][entry] = true
-		c.bytes[i] += p.at(entry).length
-		c.trail = append(c.trail, mark{i, entry})
-		return true
-	}
-	return false
-}
-
-// takeBack unmarks what the last owner has added.
-func (c *collection) takeBack() {
-	for _, m := range c.trail {
-		c.live[m.pack][m.entry] = false
-		c.bytes[m.pack] -= c.packs[m.pack].at(m.entry).length
-	}
-	c.trail = c.trail[:0]
-}
-
-// smallPacks is the number of packs below a quarter of packMax from which on they are made one.
-const smallPacks = 8
-
-// sweep removes packs that nobody needs, and rewrites those that are worth it.
-func (c *collection) sweep(ctx context.Context) error {
-	var rest []int
-	for i, p := range c.packs {
-		c.count(i)
-		if c.bytes[i] > 0 {
-			rest = append(rest, i)
-		} else if err := c.drop(p); err != nil {
+		size -= dead
+		if err := c.dir.rewrite(ctx, rewritten{p, live}); err != nil {
 			return err
 		}
-	}
-	if err := c.rewrite(ctx, c.worthwhile(rest)); err != nil {
-		return err
 	}
 	return c.tidy()
 }
 
-// worthwhile returns the packs that are mostly dead, those that are small if there are many, and as
-// many others as it takes for the goal.
-func (c *collection) worthwhile(packs []int) (list []int) {
-	slices.SortFunc(packs, func(a, b int) int { return cmp.Compare(c.dead(b), c.dead(a)) })
-	size := c.dir.size()
-	var small []int
-	for _, i := range packs {
-		switch {
-		case c.dead(i) > c.bytes[i], size > c.goal && c.dead(i) > headerSize:
-			list = append(list, i)
-			size -= c.dead(i)
-		case c.sizes[i] < packMax/4:
-			small = append(small, i)
-		}
-	}
-	if len(small) >= smallPacks {
-		list = append(list, small...)
-	}
-	return list
-}
-
-// dead returns the bytes of a pack that nobody needs, with those between the records.
-func (c *collection) dead(pack int) int64 { return c.sizes[pack] - c.bytes[pack] }
-
-// count adds a pack's objects to the sums.
-func (c *collection) count(pack int) {
-	for _, live := range c.live[pack] {
-		if live {
-			c.Objects++
-		} else {
-			c.Removed++
-		}
-	}
-}
-
-// drop removes a pack.
-func (c *collection) drop(p *packFile) error {
-	c.dir.mu.Lock()
-	defer c.dir.mu.Unlock()
-	if err := ignore(os.Remove(p.indexPath()), fs.ErrNotExist); err != nil {
+// tidy removes the unfinished files of killed processes.
+func (c *collection) tidy() error {
+	files, err := os.ReadDir(c.dir.file(packsName))
+	if err != nil {
 		return err
 	}
-	if err := ignore(os.Remove(p.path), fs.ErrNotExist); err != nil {
-		return err
+	for _, f := range files {
+		if filepath.Ext(f.Name()) == tempExt {
+			if err := ignore(os.Remove(c.dir.file(packsName, f.Name())), fs.ErrNotExist); err != nil {
+				return err
+			}
+		}
 	}
-	delete(c.dir.packs, p.name())
 	return nil
 }
 
-// rewrite copies what is live in packs to new ones. It removes the old ones when the new ones are
-// durable.
-func (c *collection) rewrite(ctx context.Context, packs []int) error {
-	r := &rewriting{collection: c}
-	for _, i := range packs {
-		err := ctx.Err()
-		if err == nil {
-			err = r.copy(i)
+// list returns all packs, the largest first.
+func (d *Dir) list() []*pack {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return slices.SortedFunc(maps.Values(d.packs), func(a, b *pack) int { return cmp.Compare(b.size, a.size) })
+}
+
+// drop removes a pack.
+func (d *Dir) drop(p *pack) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := ignore(os.Remove(p.path), fs.ErrNotExist); err != nil {
+		return err
+	}
+	delete(d.packs, filepath.Base(p.path))
+	return nil
+}
+
+// From smallPacks on, packs that have at most mergedSize bytes together are made one.
+const (
+	smallPacks = 32
+	mergedSize = 64 << 20
+)
+
+// mergeSmall makes one pack of those that are small, if there are many and nobody else uses the
+// store. If it fails, as on a full disk, a later batch does it.
+func (d *Dir) mergeSmall(ctx context.Context) {
+	if len(d.small()) < smallPacks {
+		return
+	}
+	lock, err := tryHold(d.file(lockName), filelock.Exclusive)
+	if err != nil {
+		return
+	}
+	defer lock.Close() // the lock ends also with an error
+	if d.refresh() != nil {
+		return
+	}
+	var all []rewritten
+	for _, p := range d.small() {
+		all = append(all, rewritten{p, p.objects()})
+	}
+	_ = d.rewrite(ctx, all...)
+}
+
+// small returns the smallest packs.
+func (d *Dir) small() (packs []*pack) {
+	var size int64
+	for _, p := range slices.Backward(d.list()) {
+		if size += p.size; size > mergedSize {
+			break
 		}
-		if err == nil && r.out.at >= packMax {
-			err = r.finish()
+		packs = append(packs, p)
+	}
+	return packs
+}
+
+// rewritten is a pack of which some objects are kept in another one.
+type rewritten struct {
+	*pack
+	kept []found
+}
+
+// rewrite copies the objects of packs that are kept to a new one, and removes the old ones when
+// that is durable. The caller has the store alone.
+func (d *Dir) rewrite(ctx context.Context, packs ...rewritten) (err error) {
+	out, err := d.newWriter()
+	if err != nil {
+		return full(err)
+	}
+	defer func() { err = errors.Join(err, out.abandon()) }()
+	for _, p := range packs {
+		if err := d.copy(ctx, out, p); err != nil {
+			return err
+		}
+	}
+	if len(out.objects) > 0 {
+		made, err := out.finish()
+		if err == nil {
+			err = atomicfile.SyncDir(d.file(packsName))
 		}
 		if err != nil {
-			return errors.Join(err, r.close())
-		}
-	}
-	return errors.Join(r.finish(), r.close())
-}
-
-// rewriting copies packs to one new pack after another.
-type rewriting struct {
-	*collection
-	out  *packWriter // nil if there is none
-	done []*packFile // what was copied to it
-}
-
-// copy copies the live objects of a pack. Damaged ones are left out, so that they can be recorded
-// again.
-func (r *rewriting) copy(pack int) (err error) {
-	p := r.packs[pack]
-	if r.out == nil {
-		if r.out, err = r.dir.newWriter(); err != nil {
 			return full(err)
 		}
+		d.learn(made)
 	}
-	file, err := os.Open(p.path)
+	for _, p := range packs {
+		if err := d.drop(p.pack); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copy copies objects of a pack. Damaged ones are left out, so that they can be recorded again.
+func (d *Dir) copy(ctx context.Context, to *packWriter, s rewritten) (err error) {
+	file, err := os.Open(s.path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	for _, o := range r.liveObjects(pack) {
-		h, err := wholeRecord(file, o)
-		if errors.Is(err, errDamaged) {
+	for _, f := range s.kept {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		switch err := d.whole(s.pack, f); {
+		case errors.Is(err, errDamaged):
 			continue
-		}
-		if err == nil {
-			err = full(r.out.add(h, io.NewSectionReader(file, o.offset+headerSize, h.length)))
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
-	}
-	r.done = append(r.done, p)
-	return nil
-}
-
-// liveObjects returns the live objects of a pack in the order of their offsets.
-func (c *collection) liveObjects(pack int) []found {
-	var objects []found
-	for i, live := range c.live[pack] {
-		if live {
-			objects = append(objects, c.packs[pack].at(i))
+		offset := to.at
+		if _, err := io.Copy(to, io.NewSectionReader(file, f.offset, f.length)); err != nil {
+			return full(err)
 		}
-	}
-	slices.SortFunc(objects, func(a, b found) int { return cmp.Compare(a.offset, b.offset) })
-	return objects
-}
-
-// wholeRecord returns the header of an object whose payload has the right checksum.
-func wholeRecord(file io.ReaderAt, o found) (header, error) {
-	h, err := readHeader(file, o.object, o.place)
-	if err != nil {
-		return h, err
-	}
-	sum := &counter{to: io.Discard}
-	n, err := io.Copy(sum, io.NewSectionReader(file, o.offset+headerSize, h.length))
-	if err == nil && (n < h.length || sum.sum != h.sum) {
-		err = errDamaged
-	}
-	return h, err
-}
-
-// finish makes the new pack durable and removes what was copied.
-func (r *rewriting) finish() error {
-	if r.out == nil {
-		return nil
-	}
-	if err := full(r.out.sync()); err != nil {
-		return err
-	}
-	if err := atomicfile.SyncDir(r.dir.file(packsName)); err != nil {
-		return err
-	}
-	r.out.done = true
-	if err := r.dir.learn(r.out); err != nil {
-		return full(err)
-	}
-	for _, p := range r.done {
-		if err := r.drop(p); err != nil {
-			return err
-		}
-	}
-	r.done = nil
-	return r.close()
-}
-
-// close ends the new pack, and removes it if it is not durable.
-func (r *rewriting) close() error {
-	if r.out == nil {
-		return nil
-	}
-	err := r.out.close()
-	r.out = nil
-	return err
-}
-
-// tidy removes what killed processes have left: unfinished files, indexes without a pack, and the
-// ends of batches that broke off.
-func (c *collection) tidy() error {
-	c.dir.mu.Lock()
-	defer c.dir.mu.Unlock()
-	entries, err := os.ReadDir(c.dir.file(packsName))
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		stem, isIndex := strings.CutSuffix(e.Name(), indexExt)
-		orphan := isIndex && c.dir.packs[stem+packExt] == nil
-		if orphan || strings.HasSuffix(e.Name(), tempExt) {
-			if err := ignore(os.Remove(c.dir.file(packsName, e.Name())), fs.ErrNotExist); err != nil {
-				return err
-			}
-		}
-	}
-	for _, p := range c.dir.packs {
-		if p.size > p.end && !p.damaged {
-			if err := os.Truncate(p.path, p.end); err != nil {
-				return err
-			}
-			p.size = p.end
-		}
+		to.end(f.object, offset)
 	}
 	return nil
 }

@@ -2,10 +2,10 @@ package checkpoint
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"unicode/utf8"
 
@@ -15,31 +15,12 @@ import (
 	"github.com/attractor-go/attractor/internal/texts"
 )
 
-// DiffOptions bounds a diff.
-type DiffOptions struct {
-	// MaxFile is the size of a file in bytes above which only its sizes are shown. Zero means 1
-	// MiB.
-	MaxFile int64
-	// MaxBytes bounds the text of all files, except that the first one is always shown. Zero means
-	// 8 MiB.
-	MaxBytes int
-	// MaxFiles bounds the number of paths. Zero means 10,000.
-	MaxFiles int
-}
-
-// withDefaults returns the options with the defaults for what is zero.
-func (o DiffOptions) withDefaults() DiffOptions {
-	if o.MaxFile <= 0 {
-		o.MaxFile = 1 << 20
-	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = 8 << 20
-	}
-	if o.MaxFiles <= 0 {
-		o.MaxFiles = 10_000
-	}
-	return o
-}
+// The limits of a diff.
+const (
+	maxDiffFile  = 1 << 20 // bytes of a file above which only its sizes are shown
+	maxDiffBytes = 8 << 20 // of the text of all files, unless another limit is given
+	maxDiffFiles = 10_000
+)
 
 // Diff shows changes.
 type Diff struct {
@@ -67,17 +48,17 @@ type FileDiff struct {
 }
 
 // NewDiff returns the diff of changes, in their order. The path of a file that only got another
-// path comes once, where it is now.
-func NewDiff(ctx context.Context, s Store, changes []Change, o DiffOptions) (*Diff, error) {
-	o = o.withDefaults()
-	d, room := new(Diff), o.MaxBytes
+// path comes once, where it is now. MaxBytes bounds the text of all files, except that the first
+// one is always shown. Zero means 8 MiB.
+func NewDiff(ctx context.Context, s Store, changes []Change, maxBytes int) (*Diff, error) {
+	d, room := new(Diff), cmp.Or(maxBytes, maxDiffBytes)
 	from := renames(changes)
 	for i := range changes {
 		c := &changes[i]
 		if c.After == nil && from[c.Path] != nil {
 			continue // shown at its new path
 		}
-		if len(d.Files) == o.MaxFiles || room <= 0 {
+		if len(d.Files) == maxDiffFiles || room <= 0 {
 			d.More++
 			continue
 		}
@@ -85,7 +66,7 @@ func NewDiff(ctx context.Context, s Store, changes []Change, o DiffOptions) (*Di
 		if old := from[c.Path]; old != nil {
 			f.From, f.Before = old.Path, old.Before
 		}
-		if err := f.show(ctx, s, o.MaxFile); err != nil {
+		if err := f.show(ctx, s); err != nil {
 			return nil, err
 		}
 		if room -= len(f.Text); room < 0 && len(d.Files) > 0 {
@@ -102,15 +83,14 @@ func NewDiff(ctx context.Context, s Store, changes []Change, o DiffOptions) (*Di
 func renames(changes []Change) map[string]*Change {
 	gone := map[env.Hash][]*Change{}
 	for i := range changes {
-		if c := &changes[i]; c.After == nil && c.Before.Mode.IsRegular() && c.Before.Size > 0 &&
-			c.Before.Object != env.NoFile {
+		if c := &changes[i]; c.After == nil && c.Before.isFile() && c.Before.Size > 0 && c.Before.Recorded() {
 			gone[c.Before.Object] = append(gone[c.Before.Object], c)
 		}
 	}
 	pairs := map[string]*Change{}
 	for i := range changes {
 		c := &changes[i]
-		if c.Before != nil || c.After == nil || !c.After.Mode.IsRegular() || len(gone[c.After.Object]) == 0 {
+		if c.Before != nil || !c.After.isFile() || len(gone[c.After.Object]) == 0 {
 			continue
 		}
 		old := gone[c.After.Object][0]
@@ -122,78 +102,106 @@ func renames(changes []Change) map[string]*Change {
 
 // show writes the text of the diff. A file that became a link, or the other way round, is removed
 // and made, as git wants it.
-func (f *FileDiff) show(ctx context.Context, s Store, limit int64) error {
+func (f *FileDiff) show(ctx context.Context, s Store) error {
+	var b strings.Builder
+	if f.Before.isDir() || f.After.isDir() {
+		f.showDir(&b)
+	}
 	old, now := notDir(f.Before), notDir(f.After)
-	if old == nil || now == nil || old.Mode.Type() == now.Mode.Type() {
-		return f.showPart(ctx, s, limit)
+	var err error
+	switch {
+	case old == nil && now == nil:
+	case old != nil && now != nil && old.Mode.Type() != now.Mode.Type():
+		err = errors.Join(f.showFile(ctx, s, &b, old, nil), f.showFile(ctx, s, &b, nil, now))
+	default:
+		err = f.showFile(ctx, s, &b, old, now)
 	}
-	gone, made := FileDiff{Change: Change{Path: f.Path, Before: old}},
-		FileDiff{Change: Change{Path: f.Path, After: now}}
-	if err := errors.Join(gone.showPart(ctx, s, limit), made.showPart(ctx, s, limit)); err != nil {
-		return err
+	f.Text = b.String()
+	return err
+}
+
+// showDir tells about a directory, for which git has no form.
+func (f *FileDiff) showDir(b *strings.Builder) {
+	name := texts.Shown(f.Path + "/")
+	switch {
+	case f.Before.isDir() && f.After.isDir():
+		fmt.Fprintf(b, "directory %s: mode %03o, now %03o\n", name, f.Before.Mode.Perm(), f.After.Mode.Perm())
+	case f.After.isDir():
+		fmt.Fprintf(b, "new directory %s, mode %03o\n", name, f.After.Mode.Perm())
+	default:
+		fmt.Fprintf(b, "deleted directory %s, mode %03o\n", name, f.Before.Mode.Perm())
 	}
-	f.Binary, f.Large = gone.Binary || made.Binary, gone.Large || made.Large
-	f.Added, f.Removed, f.Text = made.Added, gone.Removed, gone.Text+made.Text
+}
+
+func notDir(e *Entry) *Entry {
+	if e.isDir() {
+		return nil
+	}
+	return e
+}
+
+// showFile writes how a file or link has changed, of which one may be missing.
+func (f *FileDiff) showFile(ctx context.Context, s Store, b *strings.Builder, old, now *Entry) error {
+	was := cmp.Or(f.From, f.Path)
+	fmt.Fprintf(b, "diff --git %s %s\n", texts.Shown("a/"+was), texts.Shown("b/"+f.Path))
+	switch {
+	case old == nil:
+		fmt.Fprintf(b, "new file mode %s\n", gitMode(now))
+	case now == nil:
+		fmt.Fprintf(b, "deleted file mode %s\n", gitMode(old))
+	case old.Mode != now.Mode:
+		fmt.Fprintf(b, "old mode %s\nnew mode %s\n", gitMode(old), gitMode(now))
+	}
+	switch {
+	case f.From != "":
+		fmt.Fprintf(b, "similarity index 100%%\nrename from %s\nrename to %s\n", texts.Shown(was), texts.Shown(f.Path))
+	case old.isFile() && now.isFile() && old.Object == now.Object && old.Recorded():
+	case !old.Recorded() || !now.Recorded():
+		f.Large = true
+		b.WriteString("The content was not recorded: the file is too large, cannot be read, or is no regular file\n")
+	case sizeOf(old) > maxDiffFile || sizeOf(now) > maxDiffFile:
+		f.Large = true
+		fmt.Fprintf(b, "The content is too large to be shown: %d bytes before, %d bytes now\n", sizeOf(old), sizeOf(now))
+	default:
+		return f.showContent(ctx, s, b, old, now)
+	}
 	return nil
 }
 
-func (f *FileDiff) showPart(ctx context.Context, s Store, limit int64) error {
-	old, now, err := f.texts(ctx, s, limit)
+// showContent writes how a content has changed.
+func (f *FileDiff) showContent(ctx context.Context, s Store, b *strings.Builder, old, now *Entry) error {
+	before, err := textOf(ctx, s, old)
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	f.head(&b)
-	switch {
-	case f.Binary:
-		fmt.Fprintf(&b, "Binary files %s and %s differ\n", f.label("a/", f.Before), f.label("b/", f.After))
-	case !f.Before.Recorded() || !f.After.Recorded():
-		b.WriteString("The content was not recorded: the file is too large, cannot be read, or is no regular file\n")
-	case f.Large:
-		fmt.Fprintf(&b, "The content is too large to be shown: %d bytes before, %d bytes now\n", sizeOf(f.Before),
-			sizeOf(f.After))
-	case !bytes.Equal(old, now):
-		_, text, _ := strings.Cut(string(diff.Diff(f.label("a/", f.Before), old, f.label("b/", f.After), now)), "\n")
-		f.count(text)
-		b.WriteString(text)
+	after, err := textOf(ctx, s, now)
+	if err != nil {
+		return err
 	}
-	f.Text = b.String()
+	was, is := "/dev/null", "/dev/null"
+	if old != nil {
+		was = texts.Shown("a/" + f.Path)
+	}
+	if now != nil {
+		is = texts.Shown("b/" + f.Path)
+	}
+	if isBinary(before) || isBinary(after) {
+		f.Binary = true
+		fmt.Fprintf(b, "Binary files %s and %s differ\n", was, is)
+		return nil
+	}
+	_, text, _ := strings.Cut(string(diff.Diff(was, before, is, after)), "\n")
+	f.count(text)
+	b.WriteString(text)
 	return nil
 }
 
-// texts returns the contents before and after. They are empty if they cannot be shown.
-func (f *FileDiff) texts(ctx context.Context, s Store, limit int64) (old, now []byte, err error) {
-	if f.From != "" {
-		return nil, nil, nil
-	}
-	if f.Before.isFile() && f.After.isFile() && f.Before.Object == f.After.Object {
-		return nil, nil, nil
-	}
-	f.Large = sizeOf(f.Before) > limit || sizeOf(f.After) > limit || !f.Before.Recorded() || !f.After.Recorded()
-	if f.Large {
-		return nil, nil, nil
-	}
-	if old, err = textOf(ctx, s, f.Before, limit); err != nil {
-		return nil, nil, err
-	}
-	if now, err = textOf(ctx, s, f.After, limit); err != nil {
-		return nil, nil, err
-	}
-	if f.Binary = isBinary(old) || isBinary(now); f.Binary {
-		return nil, nil, nil
-	}
-	return old, now, nil
-}
-
-// isFile reports whether there is a regular file.
-func (e *Entry) isFile() bool { return e != nil && e.Mode.IsRegular() }
-
 // textOf returns the content of a file, or the target of a link.
-func textOf(ctx context.Context, s Store, e *Entry, limit int64) ([]byte, error) {
-	switch {
-	case e.isFile():
-		return content(ctx, s, e.Object, limit)
-	case e != nil && e.Mode.Type() == fs.ModeSymlink:
+func textOf(ctx context.Context, s Store, e *Entry) ([]byte, error) {
+	if e.isFile() {
+		return content(ctx, s, e.Object, maxDiffFile)
+	}
+	if e.isLink() {
 		return []byte(e.Target), nil
 	}
 	return nil, nil
@@ -209,70 +217,12 @@ func sizeOf(e *Entry) int64 {
 	return 0
 }
 
-// head writes what comes before the content.
-func (f *FileDiff) head(b *strings.Builder) {
-	was := f.Path
-	if f.From != "" {
-		was = f.From
-	}
-	old, now := f.Before, f.After
-	if old != nil && old.Mode.IsDir() || now != nil && now.Mode.IsDir() {
-		f.headOfDir(b)
-		if old, now = notDir(old), notDir(now); old == nil && now == nil {
-			return
-		}
-	}
-	fmt.Fprintf(b, "diff --git %s %s\n", texts.Shown("a/"+was), texts.Shown("b/"+f.Path))
-	switch {
-	case old == nil:
-		fmt.Fprintf(b, "new file mode %s\n", gitMode(now))
-	case now == nil:
-		fmt.Fprintf(b, "deleted file mode %s\n", gitMode(old))
-	case old.Mode != now.Mode:
-		fmt.Fprintf(b, "old mode %s\nnew mode %s\n", gitMode(old), gitMode(now))
-	}
-	if f.From != "" {
-		fmt.Fprintf(b, "similarity index 100%%\nrename from %s\nrename to %s\n", texts.Shown(f.From),
-			texts.Shown(f.Path))
-	}
-}
-
-// headOfDir tells about a directory, for which git has no form.
-func (f *FileDiff) headOfDir(b *strings.Builder) {
-	name := texts.Shown(f.Path + "/")
-	old, now := f.Before, f.After
-	wasDir, isDir := old != nil && old.Mode.IsDir(), now != nil && now.Mode.IsDir()
-	switch {
-	case wasDir && isDir:
-		fmt.Fprintf(b, "directory %s: mode %03o, now %03o\n", name, old.Mode.Perm(), now.Mode.Perm())
-	case isDir:
-		fmt.Fprintf(b, "new directory %s, mode %03o\n", name, now.Mode.Perm())
-	default:
-		fmt.Fprintf(b, "deleted directory %s, mode %03o\n", name, old.Mode.Perm())
-	}
-}
-
-func notDir(e *Entry) *Entry {
-	if e != nil && e.Mode.IsDir() {
-		return nil
-	}
-	return e
-}
-
 // gitMode returns an entry's mode as git writes it, but with the permissions that it has.
 func gitMode(e *Entry) string {
-	if e.Mode.Type() == fs.ModeSymlink {
+	if e.isLink() {
 		return "120000"
 	}
 	return fmt.Sprintf("100%03o", e.Mode.Perm())
-}
-
-// label returns a file's name in a diff of contents.
-func (f *FileDiff) label(side string, e *Entry) string {
-	if notDir(e) == nil {
-		return "/dev/null"
-	}
-	return texts.Shown(side + f.Path)
 }
 
 // count counts the lines of a unified diff.

@@ -16,11 +16,11 @@ import (
 )
 
 // diff returns the diff of points.
-func (w *world) diff(o checkpoint.DiffOptions, points ...checkpoint.Point) *checkpoint.Diff {
+func (w *world) diff(maxBytes int, points ...checkpoint.Point) *checkpoint.Diff {
 	w.t.Helper()
 	changes, err := checkpoint.Compose(w.t.Context(), w.store, points, w.record())
 	w.must(err)
-	d, err := checkpoint.NewDiff(w.t.Context(), w.store, changes, o)
+	d, err := checkpoint.NewDiff(w.t.Context(), w.store, changes, maxBytes)
 	w.must(err)
 	return d
 }
@@ -50,7 +50,7 @@ func TestO4_GitAppliesTheDiff(t *testing.T) {
 			os.Remove(w.path("file")), os.RemoveAll(w.path("empty")))
 		w.put("file/inside", "now a directory\n")
 	})
-	d := w.diff(checkpoint.DiffOptions{}, p)
+	d := w.diff(0, p)
 	text := d.Text()
 	w.undo(checkpoint.PlanOptions{}, p)
 	if w.record() != before {
@@ -72,7 +72,7 @@ func TestO4_GitAppliesTheDiff(t *testing.T) {
 			t.Errorf("the diff lacks %q:\n%s", want, text)
 		}
 	}
-	if again := w.diff(checkpoint.DiffOptions{}, p).Text(); again != text {
+	if again := w.diff(0, p).Text(); again != text {
 		t.Error("the diff is not always the same")
 	}
 }
@@ -81,24 +81,24 @@ func TestO4_GitAppliesTheDiff(t *testing.T) {
 func TestO4_DiffIsBounded(t *testing.T) {
 	w := testWorld(t)
 	w.put("binary", "a\x00b")
-	w.put("large", strings.Repeat("x\n", 2000))
+	w.put("large", strings.Repeat("x\n", 1<<20))
 	w.put("lines", "1\n2\n3\n")
 	p := w.session(func() {
 		w.put("binary", "a\x00c")
-		w.put("large", strings.Repeat("y\n", 2000))
+		w.put("large", strings.Repeat("y\n", 1<<20))
 		w.put("lines", "1\n3\n4\n5\n")
 		w.put("name\x1b[2J\n", "x\n")
 		w.put("z1", "x")
 		w.put("z2", "x")
 	})
-	d := w.diff(checkpoint.DiffOptions{MaxFile: 1000, MaxFiles: 5}, p)
+	d := w.diff(len(w.diff(0, p).Text())-1, p)
 	if len(d.Files) != 5 || d.More != 1 || !d.Files[0].Binary || !d.Files[1].Large || d.Files[2].Added != 2 ||
 		d.Files[2].Removed != 1 {
 		t.Errorf("%+v", d)
 	}
 	text := d.Text()
 	for _, want := range []string{"Binary files a/binary and b/binary differ\n",
-		"too large to be shown: 4000 bytes before, 4000 bytes now\n",
+		"too large to be shown: 2097152 bytes before, 2097152 bytes now\n",
 		`+++ "b/name\x1b[2J\n"` + "\n", "and 1 more changed path, which is not shown\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the diff lacks %q:\n%s", want, text)
@@ -107,7 +107,7 @@ func TestO4_DiffIsBounded(t *testing.T) {
 	if strings.Contains(text, "\x1b") {
 		t.Errorf("%q", text)
 	}
-	if d := w.diff(checkpoint.DiffOptions{MaxBytes: 100}, p); len(d.Files) != 1 || d.More != 5 {
+	if d := w.diff(100, p); len(d.Files) != 1 || d.More != 5 {
 		t.Errorf("with at most 100 bytes: %+v", d)
 	}
 }
@@ -116,7 +116,7 @@ func TestO4_DiffIsBounded(t *testing.T) {
 func TestO4_DiffOfWhatWasNotRecorded(t *testing.T) {
 	changes := []checkpoint.Change{{Path: "pipe", After: &checkpoint.Entry{Name: "pipe",
 		Mode: fs.ModeNamedPipe | 0o600}}}
-	d, err := checkpoint.NewDiff(t.Context(), newMemory(), changes, checkpoint.DiffOptions{})
+	d, err := checkpoint.NewDiff(t.Context(), newMemory(), changes, 0)
 	if err != nil || len(d.Files) != 1 {
 		t.Fatalf("%+v, %v", d, err)
 	}

@@ -114,6 +114,7 @@ func TestO3_StoreKeepsEveryContent(t *testing.T) {
 func TestO3_StoreKeepsContentsOnce(t *testing.T) {
 	path := t.TempDir()
 	var size int64
+	files := 0
 	for i := range 3 {
 		d := openDir(t, path, DirOptions{})
 		b := begin(t, d)
@@ -135,9 +136,9 @@ func TestO3_StoreKeepsContentsOnce(t *testing.T) {
 			total += info.Size()
 		}
 		if i == 0 {
-			size = total
+			size, files = total, len(packs)
 		}
-		if total != size || len(packs) > 2 {
+		if total != size || len(packs) != files {
 			t.Errorf("after session %d: %d bytes in %d files, before %d", i, total, len(packs), size)
 		}
 	}
@@ -206,7 +207,7 @@ func TestO3_StoreNamesDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		step := 1 + len(content)>>15
-		for at := len(packMagic); at < len(whole); at += step {
+		for at := 0; at < len(whole); at += step {
 			torn := bytes.Clone(whole)
 			torn[at] ^= 4
 			if err := os.WriteFile(pack, torn, 0o600); err != nil {
@@ -218,8 +219,8 @@ func TestO3_StoreNamesDamage(t *testing.T) {
 					t.Fatalf("byte %d: another content without an error", at)
 				}
 				small := len(content) <= smallObject
-				// in a large one, some bits do not matter
-				if err == nil && small && s == d && at < len(whole)-headerSize {
+				// in a large one, and in the header of a frame, some bits do not matter
+				if err == nil && small && s == d && at > 5 && at < len(whole)-trailerSize-entrySize {
 					t.Fatalf("byte %d: no error", at)
 				}
 			}
@@ -243,8 +244,7 @@ func TestO3_StoreReliesOnNoOpenBatch(t *testing.T) {
 	d, other := openDir(t, path, DirOptions{}), openDir(t, path, DirOptions{})
 	first := begin(t, d).(*dirBatch)
 	h := put(t, first, "content")
-	if err := errors.Join(first.out.add(header{kind: recordEnd}, strings.NewReader("")),
-		first.out.buf.Flush()); err != nil {
+	if err := first.out.buf.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	second := begin(t, other)
@@ -261,7 +261,7 @@ func TestO3_StoreReliesOnNoOpenBatch(t *testing.T) {
 	}
 }
 
-// While a process writes to a pack, others can read what it has committed to it before.
+// While a process writes to the store, others can read what it has committed before.
 func TestO3_StoreReadsWhileOthersWrite(t *testing.T) {
 	path := t.TempDir()
 	writer := openDir(t, path, DirOptions{})

@@ -51,7 +51,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	diff, err := checkpoint.NewDiff(ctx, store, changes, checkpoint.DiffOptions{})
+	diff, err := checkpoint.NewDiff(ctx, store, changes, 0)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,14 +3,13 @@ package checkpoint
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/texts"
@@ -19,286 +18,308 @@ import (
 
 // folder is a directory of a recording.
 type folder struct {
-	run    *recording
-	up     *folder // nil for the top
-	at     int     // its place among the entries of up
-	prefix string  // its absolute path, with a slash at the end
-	base   int     // the first bytes of prefix are the top's
+	*recording
+	dir    env.Dir
+	prefix string // its absolute path, with a slash at the end
+	base   int    // the first bytes of prefix are the top's
 	rules  search.Rules
 	// all is set below what RecorderOptions.Include names; within is set in an ignored directory
 	// that has something that is included.
 	all, within bool
-	old         *knownDir // nil if nothing is known
-	want        *wanted   // nil for everything
-	was         env.Hash  // with want: the directory's object in the tree that has the rest
-
-	dir   env.Dir
-	users atomic.Int32 // tasks that need dir
-
-	mu       sync.Mutex
-	open     int       // tasks and folders below that are not done, and one for looking at the entries
-	now      *knownDir // nil as long as everything is as in old
-	same     int       // entries of old that are the same, if now is nil
-	expected int       // entries
-	files    int
-	bytes    int64
+	old         *knownDir
 }
 
-func (f *folder) abs(name string) string { return f.prefix + name }
-func (f *folder) rel(name string) string { return f.prefix[f.base:] + name }
+func (f *folder) rel(name Name) string { return f.prefix[f.base:] + string(name) }
 
-// release closes the directory if no other task needs it.
-func (f *folder) release() error {
-	if f.users.Add(-1) == 0 {
-		return f.dir.Close()
-	}
-	return nil
-}
-
-// look looks at the entries of the directory, and adds tasks for what has to be done.
-func (f *folder) look(ctx context.Context) error {
-	found, err := f.list(ctx)
-	if err != nil || f.dir == nil {
-		return err
-	}
-	v := &view{folder: f}
-	err = v.visit(ctx, found)
-	if err == nil {
-		err = v.flush()
-	}
+// record records the directory and closes it. Reason says why it cannot be read.
+func (f *folder) record(ctx context.Context) (now *knownDir, reason, err error) {
+	defer func() { err = errors.Join(err, f.dir.Close()) }()
+	found, err := f.dir.List(ctx)
 	if err != nil {
-		return errors.Join(err, f.release())
+		return nil, err, nil
 	}
-	tasks := v.tasks()
-	f.mu.Lock()
-	f.open += len(tasks)
-	f.mu.Unlock()
-	f.users.Add(int32(len(tasks)))
-	f.run.queue.add(tasks)
-	return errors.Join(f.release(), f.done(ctx))
+	if top, rules := listed(found, ".git"), listed(found, ".gitignore"); !f.all && !f.within && (top || rules) {
+		if f.rules, err = f.rules.Enter(ctx, f.env, path.Clean(f.prefix), top); err != nil {
+			return nil, nil, err
+		}
+	}
+	now = &knownDir{Entries: make([]known, len(found))}
+	var rest []task
+	old := f.old.Entries
+	for i, e := range found {
+		for len(old) > 0 && string(old[0].Name) < e.Name {
+			old = old[1:]
+		}
+		t := task{entry: &now.Entries[i]}
+		if len(old) > 0 && string(old[0].Name) == e.Name {
+			t.old = &old[0]
+		}
+		if more, err := f.look(ctx, e, &t); err != nil {
+			return nil, nil, err
+		} else if more {
+			rest = append(rest, t)
+		}
+	}
+	if err := f.each(ctx, len(rest), func(i int) error { return f.do(ctx, rest[i]) }); err != nil {
+		return nil, nil, err
+	}
+	now, err = f.finish(ctx, now)
+	return now, nil, err
 }
 
-// list opens the directory and returns its entries. If it cannot be read, that is noted, and f.dir
-// is nil.
-func (f *folder) list(ctx context.Context) (found []env.Entry, err error) {
-	f.open = 1
-	if f.up != nil {
-		if f.dir, found, err = f.openDir(ctx); err != nil {
-			err = f.unreadable(ctx, err)
-		}
-		err = errors.Join(err, f.up.release())
-	} else if found, err = f.dir.List(ctx); err != nil {
-		err = errors.Join(err, f.dir.Close())
-		f.dir = nil
-	}
-	if f.dir == nil {
-		return nil, err
-	}
-	f.users.Store(1)
-	if top, rules := gitFiles(found); err == nil && !f.all && !f.within && (top || rules) {
-		f.rules, err = f.rules.Enter(ctx, f.run.env, path.Clean(f.prefix), top)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.release())
-	}
-	return found, nil
+// listed reports whether sorted entries have a name.
+func listed(found []env.Entry, name string) bool {
+	_, ok := slices.BinarySearchFunc(found, name,
+		func(e env.Entry, name string) int { return strings.Compare(e.Name, name) })
+	return ok
 }
 
-// openDir opens and lists a directory below. It tries again if another one has taken its place.
-func (f *folder) openDir(ctx context.Context) (dir env.Dir, found []env.Entry, err error) {
-	for range steadyTries {
-		if dir, err = f.up.dir.OpenDir(ctx, f.name()); err == nil {
-			if found, err = dir.List(ctx); err == nil {
-				return dir, found, nil
-			}
-			err = errors.Join(err, dir.Close())
-		}
-		if fatal(ctx, err) || errors.Is(err, fs.ErrPermission) {
-			break
-		}
-		if node, errNow := f.up.lstat(ctx, f.name()); errNow != nil || !node.IsDir() {
-			break
-		}
-	}
-	return nil, nil, err
+// task is an entry that has to be opened.
+type task struct {
+	entry       *known
+	old         *known // nil if nothing is known
+	all, within bool   // of a directory
 }
 
-// name returns the directory's name.
-func (f *folder) name() string { return strings.TrimSuffix(f.prefix[len(f.up.prefix):], "/") }
-
-// unreadable takes notice of a directory below the top that could not be opened or listed. It may
-// be something else by now.
-func (f *folder) unreadable(ctx context.Context, reason error) error {
-	if fatal(ctx, reason) {
-		return reason
+// look looks at an entry that was found. It reports whether it has to be opened.
+func (f *folder) look(ctx context.Context, e env.Entry, t *task) (more bool, err error) {
+	isDir := e.Type.IsDir()
+	if f.skips(f.rel(Name(e.Name)), e.Name, isDir) {
+		return false, nil
 	}
-	up := f.up
-	node, err := up.lstat(ctx, f.name())
+	var ignored bool
+	if t.all, t.within, ignored = f.verdict(e.Name, isDir); ignored {
+		f.leave(ignoredOf, shownAs(f.rel(Name(e.Name)), isDir))
+		return false, nil
+	}
+	node, err := f.dir.Lstat(ctx, e.Name)
 	switch {
 	case gone(err):
-		up.drop(f.at, 0, nil)
+		return false, nil
 	case err != nil && fatal(ctx, err):
-		return err
-	case err == nil && !node.IsDir():
-		up.set(f.at, knownFrom(&node))
-		if err := up.readFile(ctx, f.at, 0); err != nil { // it has been counted as a directory
-			return err
-		}
-	default:
-		up.mu.Lock() // another folder below may be making the entries
-		k := *up.entry(f.at)
-		up.mu.Unlock()
-		up.drop(f.at, 0, &k)
-		up.run.leave(func(left *Left) { left.Unreadable.add(reasonFor(f.rel(""), reason)) })
+		return false, err
+	case err != nil:
+		*t.entry = f.unreadable(known{Entry: Entry{Name: Name(e.Name), Mode: entryMode(e.Type)}}, err)
+		return false, nil
 	}
-	return up.done(ctx)
-}
-
-// reasonFor returns a name and why it could not be read.
-func reasonFor(rel string, err error) string {
-	if in, ok := errors.AsType[*fs.PathError](err); ok {
-		err = in.Err
+	k := knownFrom(&node)
+	if !f.direct {
+		f.saw(&k)
 	}
-	return texts.Shown(rel) + ": " + texts.Error(err)
-}
-
-// gitFiles reports whether a directory's sorted entries have a .git and a .gitignore.
-func gitFiles(found []env.Entry) (top, rules bool) {
-	for i := range found {
-		switch name := found[i].Name; {
-		case name == ".git":
-			top = true
-		case name == ".gitignore":
-			return top, true
-		case name > ".gitignore":
-			return top, false
-		}
+	switch {
+	case k.Mode.IsDir() && len(f.rel(k.Name)) > maxPath:
+		*t.entry = f.unreadable(k, errTooDeep)
+		return false, nil
+	case !k.Mode.IsDir() && !f.readable(&k):
+		*t.entry = f.leftOut(k)
+		return false, nil
+	case t.old != nil && !k.Mode.IsDir() && t.old.sameFile(&k) && !t.old.Young &&
+		(k.Mode.Type() == fs.ModeSymlink || f.stored(t.old.Object)):
+		*t.entry = *t.old
+		return false, f.count(k.State.Size)
 	}
-	return top, false
+	*t.entry = k
+	return true, f.count(k.State.Size)
 }
 
-// entry returns an entry by its place.
-func (f *folder) entry(at int) *known {
-	if f.now != nil {
-		return &f.now.entries[at]
+// maxPath bounds the path of a directory that is recorded, in bytes, as systems do. Directories
+// within each other would take memory with the square of their number.
+const maxPath = 4096
+
+var errTooDeep = fmt.Errorf("its path has more than %d bytes", maxPath)
+
+// shownAs returns a name for Left.
+func shownAs(rel string, isDir bool) string {
+	if isDir {
+		rel += "/"
 	}
-	return &f.old.entries[at]
+	return texts.Shown(rel)
 }
 
-// set replaces an entry.
-func (f *folder) set(at int, k known) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.own()
-	f.now.entries[at] = k
-}
-
-// drop replaces an entry that was counted by one that has no content, or by nothing if k is nil.
-func (f *folder) drop(at int, size int64, k *known) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.own()
-	f.files--
-	f.bytes -= size
-	if k == nil {
-		f.now.entries[at].name = "" // its place is kept until the end
-		return
+// verdict reports whether an entry is ignored and, for a directory, what holds below.
+func (f *folder) verdict(name string, isDir bool) (all, within, ignored bool) {
+	switch {
+	case f.all:
+		return true, false, false
+	case !f.within && !f.rules.Exclude(f.prefix, name, isDir):
+		return false, false, false
+	case f.include.matches(f.prefix, name, isDir):
+		return true, false, false
+	case isDir && f.include.leads(f.prefix, name):
+		return false, true, false
 	}
-	f.now.entries[at] = *k
-	f.now.entries[at].forget()
+	return false, false, true
 }
 
-// own makes entries that can be changed.
-func (f *folder) own() {
-	if f.now == nil {
-		f.now = &knownDir{}
-		if f.old != nil {
-			f.now.entries = append(make([]known, 0, max(f.expected, f.same)), f.old.entries[:f.same]...)
-		}
+// readable reports whether something is a link or a file that is not too large.
+func (f *folder) readable(k *known) bool {
+	return k.Mode == fs.ModeSymlink || k.Mode.IsRegular() && k.State.Size <= f.o.MaxFile
+}
+
+// leftOut takes notice of something that is not readable.
+func (f *folder) leftOut(k known) known {
+	list := specialOf
+	if k.Mode.IsRegular() {
+		list = largeOf
 	}
+	f.leave(list, texts.Shown(f.rel(k.Name)))
+	return k.unrecorded()
 }
 
-// done ends a task or a folder below. With the last one it makes the directory's object, and tells
-// the directory above.
-func (f *folder) done(ctx context.Context) error {
-	for f != nil {
-		f.mu.Lock()
-		f.open--
-		last := f.open == 0
-		f.mu.Unlock()
-		if !last {
+// unreadable takes notice of something that cannot be read.
+func (f *folder) unreadable(k known, reason error) known {
+	if in, ok := errors.AsType[*fs.PathError](reason); ok {
+		reason = in.Err
+	}
+	f.leave(unreadableOf, shownAs(f.rel(k.Name), k.Mode.IsDir())+": "+texts.Error(reason))
+	return k.unrecorded()
+}
+
+// steadyTries is how often something is looked at that changes while it is read.
+const steadyTries = 4
+
+// do opens an entry until it is the same before and after, so that its content is of one moment. It
+// may have become something else, or nothing: then its name is empty.
+func (f *folder) do(ctx context.Context, t task) error {
+	k := *t.entry
+	*t.entry = known{}
+	seen := t.old != nil && t.old.sameFile(&k)
+	var last *known // what was read while the file changed
+	var reason, err error
+	for range steadyTries {
+		if !k.Mode.IsDir() && !f.readable(&k) {
+			*t.entry = f.leftOut(k)
 			return nil
 		}
-		object, err := f.finish(ctx)
-		if err != nil {
+		k.Young = !k.Mode.IsDir() && !f.settled(&k, seen)
+		if reason, err = f.open(ctx, &k, t); err != nil {
 			return err
 		}
-		if f.up == nil {
-			f.run.root = object.hash()
+		if reason == nil && k.Mode.IsDir() {
+			*t.entry = k
 			return nil
 		}
-		f.up.take(f, object)
-		f = f.up
+		node, err := f.lstat(ctx, string(k.Name))
+		now := knownFrom(&node)
+		switch {
+		case gone(err):
+			return nil
+		case err != nil && fatal(ctx, err):
+			return err
+		case err != nil:
+			*t.entry = f.unreadable(k, err)
+			return nil
+		case !k.sameFile(&now):
+		case reason == nil:
+			*t.entry = k
+			return nil
+		default:
+			*t.entry = f.unreadable(k, reason)
+			return nil
+		}
+		if reason == nil {
+			last = new(k)
+		}
+		k, seen = now, false
 	}
+	if last == nil {
+		*t.entry = f.unreadable(k, reason)
+		return nil
+	}
+	*t.entry = *last
+	f.leave(unsteadyOf, texts.Shown(f.rel(last.Name)))
 	return nil
 }
 
-// take takes over the result of a folder below.
-func (f *folder) take(below *folder, object digest) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.files += below.files
-	f.bytes += below.bytes
-	dir := below.now
-	if dir == nil {
-		dir = below.old
+// lstat looks at an entry again.
+func (f *folder) lstat(ctx context.Context, name string) (env.Node, error) {
+	if f.direct {
+		return f.dir.Lstat(ctx, name)
 	}
-	if k := f.entry(below.at); k.dir == dir && k.object == object && k.read {
-		return
-	}
-	f.own()
-	k := &f.now.entries[below.at]
-	k.dir, k.object, k.read = dir, object, true
+	return env.TreeOf(f.env).Lstat(ctx, f.prefix+name)
 }
 
+// open reads the content of a file, the target of a link or the tree of a directory. Reason says
+// why it could not be read.
+func (f *folder) open(ctx context.Context, k *known, t task) (reason, err error) {
+	switch {
+	case k.Mode.IsDir():
+		reason, err = f.openDir(ctx, k, t)
+	case k.Mode == fs.ModeSymlink:
+		f.read.Add(1)
+		var target string
+		target, reason = f.dir.Readlink(ctx, string(k.Name))
+		k.Target = Name(target)
+	default:
+		f.read.Add(1)
+		reason, err = f.put(ctx, k)
+	}
+	if err == nil && reason != nil && fatal(ctx, reason) {
+		return nil, reason
+	}
+	return reason, err
+}
+
+// openDir records a directory below.
+func (f *folder) openDir(ctx context.Context, k *known, t task) (reason, err error) {
+	below := &folder{recording: f.recording, prefix: f.prefix + string(k.Name) + "/", base: f.base, rules: f.rules,
+		all: t.all, within: t.within, old: new(knownDir)}
+	if t.old != nil && t.old.Dir != nil {
+		below.old = t.old.Dir
+	}
+	if below.dir, err = f.dir.OpenDir(ctx, string(k.Name)); err != nil {
+		return err, nil
+	}
+	if k.Dir, reason, err = below.record(ctx); reason == nil && err == nil {
+		k.Object = k.Dir.Object
+	}
+	return reason, err
+}
+
+// put stores the content of a file.
+func (f *folder) put(ctx context.Context, k *known) (reason, err error) {
+	r, err := f.dir.Open(ctx, string(k.Name))
+	if err != nil {
+		return err, nil
+	}
+	from := &failing{from: io.LimitReader(r, f.o.MaxFile+1)}
+	k.Object, k.Size, err = f.batch.Put(ctx, from)
+	if reason := errors.Join(from.err, r.Close()); reason != nil {
+		return reason, nil
+	}
+	if k.Size > f.o.MaxFile {
+		return errGrown, nil
+	}
+	return nil, err
+}
+
+// errGrown reports that a file has grown above the limit.
+var errGrown = errors.New("it has grown above the limit while it was read")
+
 // finish makes the object of the directory, unless the store has it.
-func (f *folder) finish(ctx context.Context) (digest, error) {
-	if f.now == nil && f.old == nil {
-		f.now = &knownDir{}
+func (f *folder) finish(ctx context.Context, now *knownDir) (*knownDir, error) {
+	now.Entries = slices.DeleteFunc(now.Entries, func(k known) bool { return k.Name == "" })
+	if slices.Equal(now.Entries, f.old.Entries) && f.old.Object != "" && f.stored(f.old.Object) {
+		return f.old, nil
 	}
-	if f.now == nil {
-		if object, known := f.oldObject(); known && f.run.reusable(object) {
-			return object, nil
+	entries := make([]Entry, len(now.Entries))
+	for i, k := range now.Entries {
+		entries[i] = k.Entry
+		if k.Dir != nil {
+			now.Files += k.Dir.Files
+			now.Bytes += k.Dir.Bytes
 		}
-	} else {
-		f.now.entries = slices.DeleteFunc(f.now.entries, func(k known) bool { return k.name == "" })
-	}
-	dir := f.now
-	if dir == nil {
-		dir = f.old
-	}
-	entries := make([]Entry, len(dir.entries))
-	for i := range dir.entries {
-		entries[i] = dir.entries[i].entry()
+		if k.Recorded() {
+			now.Files++
+			now.Bytes += k.Size
+		}
 	}
 	data, err := EncodeDir(entries)
 	if err != nil {
-		return digest{}, err
+		return nil, err
 	}
-	object := digest(sha256.Sum256(data))
-	if !f.run.batch.Has(object.hash()) {
-		_, _, err = f.run.batch.Put(ctx, bytes.NewReader(data))
+	if now.Object = env.HashOf(data); !f.batch.Has(now.Object) {
+		_, _, err = f.batch.Put(ctx, bytes.NewReader(data))
 	}
-	return object, err
-}
-
-// oldObject returns the object that the directory had when old was known.
-func (f *folder) oldObject() (object digest, known bool) {
-	if f.up == nil {
-		return digestOf(f.run.old.root)
-	}
-	f.up.mu.Lock()
-	defer f.up.mu.Unlock()
-	k := f.up.entry(f.at)
-	return k.object, k.dir == f.old && k.read
+	return now, err
 }

@@ -2,27 +2,26 @@ package checkpoint
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
 )
 
-// FuzzO3_Store reads stores of arbitrary packs, indexes and owners. What it gives has the right
-// hash, and a collection and another batch work, or say why not.
+// FuzzO3_Store reads stores of arbitrary packs and owners. What it gives has the right hash, and a
+// collection and another batch work, or say why not.
 func FuzzO3_Store(f *testing.F) {
-	pack, index, owner := seedStore(f)
-	f.Add(pack, index, owner, []byte(`{"workspace":"/w","owner":"s","pid":1}`))
-	f.Add(pack[:len(pack)/2], []byte(indexMagic), []byte(ownerLine+"\"s\n"+rootLine+"\n"), []byte("{"))
-	f.Add([]byte{}, []byte{}, []byte{}, []byte{})
-	f.Fuzz(func(t *testing.T, pack, index, owner, used []byte) {
+	pack, owner := seedStore(f)
+	f.Add(pack, owner, []byte(`{"Workspace":"/w","Owner":"s","PID":1}`))
+	f.Add(pack[len(pack)/2:], []byte("\nabc"), []byte("{"))
+	f.Add([]byte{}, []byte{}, []byte{})
+	f.Fuzz(func(t *testing.T, pack, owner, used []byte) {
 		path := t.TempDir()
 		d := openDir(t, path, DirOptions{})
-		stem := d.file(packsName, "P")
 		for name, data := range map[string][]byte{
-			stem + packExt: pack, stem + indexExt: resummed(index), d.ownerFile("s"): owner,
+			d.file(packsName, "P"+packExt): resummed(pack), d.ownerFile("s"): owner,
 			d.file(usesName, "u"+useExt): used,
 		} {
 			if err := os.WriteFile(name, data, 0o600); err != nil {
@@ -33,26 +32,22 @@ func FuzzO3_Store(f *testing.F) {
 	})
 }
 
-// resummed gives an index file the right checksum, so that its entries are used.
-func resummed(index []byte) []byte {
-	index = bytes.Clone(index)
-	if n := len(index) - 4; n > 0 {
-		s := checksum(index[:n])
-		copy(index[n:], []byte{byte(s), byte(s >> 8), byte(s >> 16), byte(s >> 24)})
+// resummed gives a pack the right checksum of its table, so that its entries are used.
+func resummed(pack []byte) []byte {
+	pack = bytes.Clone(pack)
+	end := len(pack) - trailerSize
+	if end < 0 {
+		return pack
 	}
-	return index
+	n := min(binary.LittleEndian.Uint64(pack[end:]), uint64(end/entrySize))
+	binary.LittleEndian.PutUint32(pack[end+8:], checksum(pack[end-int(n)*entrySize:end]))
+	return pack
 }
 
-func seedStore(f *testing.F) (pack, index, owner []byte) {
+func seedStore(f *testing.F) (pack, owner []byte) {
 	d := openDir(f, f.TempDir(), DirOptions{})
 	keepTree(f, d, "s", "one", "two", string(bytes.Repeat([]byte("three"), 5000)))
-	for _, p := range d.packs {
-		if err := p.writeIndex(); err != nil {
-			f.Fatal(err)
-		}
-		pack, index = mustRead(f, p.path), mustRead(f, p.indexPath())
-	}
-	return pack, index, mustRead(f, d.ownerFile("s"))
+	return mustRead(f, d.packsOf(f)[0]), mustRead(f, d.ownerFile("s"))
 }
 
 func mustRead(t testing.TB, path string) []byte {
@@ -71,11 +66,8 @@ func useAnyStore(t *testing.T, d *Dir) {
 	}
 	var known []env.Hash
 	for _, p := range d.packs {
-		for i := range len(p.table) / indexEntry {
-			known = append(known, p.at(i).object.hash())
-		}
-		for object := range p.tail {
-			known = append(known, object.hash())
+		for _, f := range p.objects() {
+			known = append(known, f.object.hash())
 		}
 	}
 	for _, h := range known {
@@ -96,8 +88,7 @@ func useAnyStore(t *testing.T, d *Dir) {
 	if !all(has(t, d, kept...), true) {
 		t.Error("an object that was kept is gone")
 	}
-	packs, err := filepath.Glob(d.file(packsName, "*"))
-	if err != nil || len(packs) == 0 {
-		t.Errorf("packs %v, %v", packs, err)
+	if len(d.packsOf(t)) == 0 {
+		t.Error("there are no packs")
 	}
 }

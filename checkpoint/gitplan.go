@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/texts"
@@ -16,8 +17,7 @@ import (
 
 // GitPlan says what an undo does in a repository. Commits are never removed.
 type GitPlan struct {
-	ID    string    `json:"id"`  // is in the lock files of this undo
-	Dir   string    `json:"dir"` // of the work tree: it has HEAD and the index
+	ID    string    `json:"id"` // is in the lock files of this undo
 	Steps []GitStep `json:"steps,omitempty"`
 	// Left says what is left alone, and why, one line each.
 	Left []string `json:"left,omitempty"`
@@ -26,9 +26,9 @@ type GitPlan struct {
 	To   GitState `json:"to"`
 }
 
-// GitStep replaces one file of a repository.
+// GitStep replaces one file of a repository: HEAD, a ref or the index.
 type GitStep struct {
-	Kind GitKind  `json:"kind"`
+	Kind string   `json:"kind"`
 	File string   `json:"file"`          // absolute
 	Was  env.Hash `json:"was,omitempty"` // the content that it has to have; empty if there is none
 	// Text is the new content, or Object names it.
@@ -37,16 +37,6 @@ type GitStep struct {
 	// Note says what the step means, for people.
 	Note string `json:"note"`
 }
-
-// GitKind names what a GitStep restores.
-type GitKind string
-
-// The kinds of steps in a repository.
-const (
-	GitHead  GitKind = "HEAD"
-	GitRef   GitKind = "ref"
-	GitIndex GitKind = "index"
-)
 
 // The limits of what is read of a repository.
 const (
@@ -97,47 +87,46 @@ func (w Workspace) planGit(ctx context.Context, points []Point, force bool) (*Gi
 	if !m.moved || m.first == m.last {
 		return nil, nil
 	}
-	g := &gitPlanner{Workspace: w, moves: m, force: force, plan: GitPlan{ID: rand.Text(), Dir: m.first.Dir,
-		From: m.last, To: m.first}}
-	now, err := readFile(ctx, w.Env, path.Join(m.first.Dir, "HEAD"), maxGitSmall)
-	if ends(err) {
-		return nil, err
-	}
-	if why := m.forbidden(now, err, force); why != "" {
-		g.leave(why)
-		return &g.plan, nil
-	}
-	for _, part := range []func(context.Context) error{g.ref, g.head, g.index} {
-		if err := part(ctx); ends(err) {
+	g := &gitPlanner{Workspace: w, moves: m, force: force, plan: &GitPlan{ID: rand.Text(), From: m.last, To: m.first}}
+	for i, part := range []func(context.Context) error{g.allowed, g.ref, g.head, g.index} {
+		err := part(ctx)
+		if ends(err) {
 			return nil, err
-		} else if err != nil {
-			g.leave(texts.Error(err))
+		}
+		if err == nil {
+			continue
+		}
+		g.plan.Left = append(g.plan.Left, texts.Error(err))
+		if i == 0 {
+			break
 		}
 	}
-	return &g.plan, nil
+	return g.plan, nil
 }
 
-// forbidden returns why the repository must be left alone, or "", given what HEAD is now.
-func (m *gitMoves) forbidden(head []byte, err error, force bool) string {
-	now := strings.TrimSpace(string(head))
+// allowed reads HEAD, and returns why the repository must be left alone, if so.
+func (g *gitPlanner) allowed(ctx context.Context) (err error) {
+	m := g.moves
+	if g.raw, err = readFile(ctx, g.Env, path.Join(m.first.Dir, "HEAD"), maxGitSmall); err != nil {
+		return err
+	}
+	now := strings.TrimSpace(string(g.raw))
 	switch {
 	case m.first.Dir != m.last.Dir:
-		return "the repository is another one than before"
-	case err != nil:
-		return texts.Error(err)
-	case m.mixed && !force:
-		return "somebody else has used the repository between two calls of the session"
-	case now != strings.TrimSpace(m.last.Head) && now != strings.TrimSpace(m.first.Head) && !force:
-		return "HEAD was moved by somebody else since: it is " + texts.Shown(now)
+		return errors.New("the repository is another one than before")
+	case m.mixed && !g.force:
+		return errors.New("somebody else has used the repository between two calls of the session")
+	case now != strings.TrimSpace(m.last.Head) && now != strings.TrimSpace(m.first.Head) && !g.force:
+		return fmt.Errorf("HEAD was moved by somebody else since: it is %s", texts.Shown(now))
 	}
 	for _, head := range []string{m.first.Head, m.last.Head} {
 		if ref, ok := refOf(head); ok && (!strings.HasPrefix(ref, "refs/") || path.Clean(ref) != ref ||
 			path.Base(ref) == ".invalid") {
-			return "the repository keeps its refs in a form that is not known here (" + texts.Shown(ref) +
-				"): use git reset"
+			return fmt.Errorf("the repository keeps its refs in a form that is not known here (%s): use git reset",
+				texts.Shown(ref))
 		}
 	}
-	return ""
+	return nil
 }
 
 // gitPlanner makes a GitPlan.
@@ -145,33 +134,26 @@ type gitPlanner struct {
 	Workspace
 	moves gitMoves
 	force bool
-	plan  GitPlan
+	raw   []byte // HEAD
+	plan  *GitPlan
 }
-
-func (g *gitPlanner) leave(why string) { g.plan.Left = append(g.plan.Left, why) }
 
 // head plans HEAD, if it led elsewhere, and its branch is as it was: on another commit than the
 // files, git would show changes that nobody made.
-func (g *gitPlanner) head(ctx context.Context) error {
+func (g *gitPlanner) head(context.Context) error {
 	from, to := strings.TrimSpace(g.moves.last.Head), strings.TrimSpace(g.moves.first.Head)
-	if from == to {
+	if from == to || strings.TrimSpace(string(g.raw)) == to {
 		return nil
-	}
-	file := path.Join(g.plan.Dir, "HEAD")
-	raw, err := readFile(ctx, g.Env, file, maxGitSmall)
-	if err != nil || strings.TrimSpace(string(raw)) == to {
-		return err
 	}
 	if len(g.plan.Left) > 0 {
-		g.leave("HEAD is left, too")
-		return nil
+		return errors.New("HEAD is left, too")
 	}
 	note := "HEAD leads to " + texts.Shown(to) + " again"
 	if commit := g.moves.last.Commit; commit != "" && commit != g.moves.first.Commit {
 		note += "; the commit that was checked out is " + commit
 	}
-	g.plan.Steps = append(g.plan.Steps, GitStep{Kind: GitHead, File: file, Was: env.HashOf(raw), Text: to + "\n",
-		Note: note})
+	g.plan.Steps = append(g.plan.Steps, GitStep{Kind: "HEAD", File: path.Join(g.moves.first.Dir, "HEAD"),
+		Was: env.HashOf(g.raw), Text: to + "\n", Note: note})
 	return nil
 }
 
@@ -185,70 +167,64 @@ func (g *gitPlanner) ref(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file, want := path.Join(common, ref), g.moves.first.Commit
-	raw, err := readFile(ctx, g.Env, file, maxGitSmall)
-	loose := !errors.Is(err, fs.ErrNotExist)
-	if loose && err != nil {
-		return err
-	}
-	packed, err := g.packedRef(ctx, common, ref)
+	step := GitStep{Kind: "ref", File: path.Join(common, ref), Text: g.moves.first.Commit + "\n"}
+	raw, loose, err := g.read(ctx, step.File, maxGitSmall)
 	if err != nil {
 		return err
 	}
-	now := strings.TrimSpace(string(raw))
-	if !loose {
-		now = packed
+	now := strings.TrimSpace(raw)
+	if loose {
+		step.Was = env.HashOf([]byte(raw))
+	} else if now, err = g.packedRef(ctx, common, ref); err != nil {
+		return err
 	}
+	want, shown := g.moves.first.Commit, texts.Shown(ref)
 	left, known := g.moves.left[ref]
 	switch {
 	case now == want:
 		return nil
 	case want == "": // it may only have been unreadable
-		return fmt.Errorf("%s had no commit before: git update-ref -d %[1]s removes it", texts.Shown(ref))
+		return fmt.Errorf("%s had no commit before: git update-ref -d %[1]s removes it", shown)
 	case now == "" && !loose: // making it again takes nothing from anybody
-		g.plan.Steps = append(g.plan.Steps, GitStep{Kind: GitRef, File: file, Text: want + "\n",
-			Note: fmt.Sprintf("%s is there again, at %s", texts.Shown(ref), want)})
-		return nil
+		step.Note = fmt.Sprintf("%s is there again, at %s", shown, want)
 	case !known && !g.force:
 		return fmt.Errorf("%s was moved by somebody else, or by the session in a call that left it: it is at %s; git update-ref %[1]s %s puts it back",
-			texts.Shown(ref), texts.Shown(now), want)
+			shown, texts.Shown(now), want)
 	case now != left && !g.force:
-		return fmt.Errorf("%s was moved by somebody else since: it is at %s", texts.Shown(ref), texts.Shown(now))
-	}
-	step := GitStep{Kind: GitRef, File: file, Text: want + "\n",
-		Note: fmt.Sprintf("%s is at %s again; what the session committed stays in the "+
-			"repository: git branch NAME %s names it", texts.Shown(ref), want, texts.Shown(now))}
-	if loose {
-		step.Was = env.HashOf(raw)
+		return fmt.Errorf("%s was moved by somebody else since: it is at %s", shown, texts.Shown(now))
+	default:
+		step.Note = fmt.Sprintf("%s is at %s again; what the session committed stays in the repository: git branch NAME %s names it",
+			shown, want, texts.Shown(now))
 	}
 	g.plan.Steps = append(g.plan.Steps, step)
 	return nil
 }
 
+// read returns the text of a file, if it is there.
+func (g *gitPlanner) read(ctx context.Context, name string, limit int64) (text string, there bool, err error) {
+	data, err := readFile(ctx, g.Env, name, limit)
+	return string(data), err == nil, ignore(err, fs.ErrNotExist)
+}
+
 // commonDir returns the directory that has the refs. In a linked work tree it is another one than
 // that of HEAD.
 func (g *gitPlanner) commonDir(ctx context.Context) (string, error) {
-	text, err := readFile(ctx, g.Env, path.Join(g.plan.Dir, "commondir"), maxGitSmall)
-	if errors.Is(err, fs.ErrNotExist) {
-		return g.plan.Dir, nil
+	own := g.moves.first.Dir
+	text, linked, err := g.read(ctx, path.Join(own, "commondir"), maxGitSmall)
+	switch dir := strings.TrimSpace(text); {
+	case err != nil || !linked:
+		return own, err
+	case path.IsAbs(dir):
+		return dir, nil
+	default:
+		return path.Join(own, dir), nil
 	}
-	if err != nil {
-		return "", err
-	}
-	dir := strings.TrimSpace(string(text))
-	if !path.IsAbs(dir) {
-		dir = path.Join(g.plan.Dir, dir)
-	}
-	return dir, nil
 }
 
 // packedRef returns the commit of a ref in packed-refs, or "".
 func (g *gitPlanner) packedRef(ctx context.Context, common, ref string) (string, error) {
-	text, err := readFile(ctx, g.Env, path.Join(common, "packed-refs"), maxPacked)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	for line := range strings.Lines(string(text)) {
+	text, _, err := g.read(ctx, path.Join(common, "packed-refs"), maxPacked)
+	for line := range strings.Lines(text) {
 		if id, name, _ := strings.Cut(strings.TrimSpace(line), " "); name == ref {
 			return id, err
 		}
@@ -260,27 +236,23 @@ func (g *gitPlanner) packedRef(ctx context.Context, common, ref string) (string,
 // nobody made.
 func (g *gitPlanner) index(ctx context.Context) error {
 	from, to := g.moves.last.Index, g.moves.first.Index
-	if from == to {
-		return nil
-	}
 	switch {
-	case len(g.plan.Left) > 0:
-		g.leave("the index is left, too")
+	case from == to:
 		return nil
+	case len(g.plan.Left) > 0:
+		return errors.New("the index is left, too")
 	case to == env.NoFile: // it may only have been too large or unreadable
 		return errors.New("what the index was is not recorded: git reset makes it that of the commit")
 	}
-	file := path.Join(g.plan.Dir, "index")
+	file := path.Join(g.moves.first.Dir, "index")
 	now, err := env.HashFile(ctx, g.Env, file)
 	switch {
-	case err != nil:
+	case err != nil || now == to:
 		return err
-	case now == to:
-		return nil
 	case (now != from || g.moves.staged) && !g.force:
 		return errors.New("the index was changed by somebody else since")
 	}
-	g.plan.Steps = append(g.plan.Steps, GitStep{Kind: GitIndex, File: file, Was: now, Object: to,
+	g.plan.Steps = append(g.plan.Steps, GitStep{Kind: "index", File: file, Was: now, Object: to,
 		Note: "the index is as before"})
 	return nil
 }
@@ -296,4 +268,83 @@ func readFile(ctx context.Context, e env.Environment, name string, limit int64) 
 		err = fmt.Errorf("%s has more than %d bytes", texts.Shown(name), limit)
 	}
 	return data, err
+}
+
+// unlockTimeout bounds the removal of a lock file after the undo was canceled.
+const unlockTimeout = 5 * time.Second
+
+// restoreGit takes the steps in the repository, and says in the result what became of them.
+func (u *undo) restoreGit(ctx context.Context, g *GitPlan, r *Result) error {
+	if g == nil {
+		return nil
+	}
+	r.Git = append(r.Git, g.Left...)
+	left := false
+	for _, step := range g.Steps {
+		if left { // the rest belongs to a ref or a HEAD that is not as it was
+			r.Git = append(r.Git, fmt.Sprintf("%s is left, too", step.Kind))
+			continue
+		}
+		err := u.gitStep(ctx, g, step)
+		switch {
+		case ends(err):
+			return err
+		case err != nil:
+			left = true
+			r.Git = append(r.Git, fmt.Sprintf("%s is left: %s", step.Kind, texts.Error(err)))
+		default:
+			r.Git = append(r.Git, step.Note)
+			r.Point.Git, r.Point.GitAfter = &g.From, &g.To
+		}
+	}
+	return nil
+}
+
+// gitStep replaces a file of the repository as git does: it first makes the lock file, which git
+// respects too.
+func (u *undo) gitStep(ctx context.Context, g *GitPlan, s GitStep) (err error) {
+	unlock, err := u.lockGit(ctx, s.File+".lock", g.ID)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	want := s.Object
+	if want == env.NoFile {
+		want = env.HashOf([]byte(s.Text))
+	}
+	now, err := env.HashFile(ctx, u.Env, s.File)
+	switch {
+	case err != nil:
+		return err
+	case now == want:
+		return nil
+	case now != s.Was:
+		return errors.New("somebody else has changed it since")
+	}
+	data := []byte(s.Text)
+	if s.Object != env.NoFile {
+		if data, err = content(ctx, u.Store, s.Object, maxIndex); err != nil {
+			return err
+		}
+	}
+	return env.Replace(ctx, u.Env, s.File, s.Was, data, 0o644)
+}
+
+// lockGit makes a lock file. One of an earlier run of the same undo is taken over.
+func (u *undo) lockGit(ctx context.Context, file, id string) (unlock func() error, err error) {
+	err = env.Replace(ctx, u.Env, file, env.NoFile, []byte(id), 0o644)
+	if errors.Is(err, env.ErrChanged) {
+		var now env.Hash
+		if now, err = env.HashFile(ctx, u.Env, file); err == nil && now != env.HashOf([]byte(id)) {
+			err = fmt.Errorf("git is running, or was ended by a kill: %s exists", texts.Shown(file))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTimeout)
+		defer cancel()
+		return env.Delete(ctx, u.Env, file, env.HashOf([]byte(id)))
+	}, nil
 }

@@ -69,18 +69,14 @@ func (r *Recorder) storeIndex(ctx context.Context, e env.Environment, name strin
 	if r.direct && state.changedAt() < at.Add(-resolution).UnixNano() {
 		r.git = gitIndex{name, state, object}
 	}
-	return object, r.keepFile(ctx, batch, Entry{Name: "index", Mode: 0o600, Object: object, Size: size})
-}
-
-// keepFile makes the store keep an object that no tree has, by a tree that has nothing else.
-func (r *Recorder) keepFile(ctx context.Context, batch Batch, e Entry) error {
-	data, err := EncodeDir([]Entry{e})
+	// a tree that has nothing else makes the store keep it
+	data, err := EncodeDir([]Entry{{Name: "index", Mode: 0o600, Object: object, Size: size}})
 	if err != nil {
-		return err
+		return "", err
 	}
 	root, _, err := batch.Put(ctx, bytes.NewReader(data))
 	if err != nil {
-		return err
+		return "", err
 	}
-	return batch.Commit(ctx, r.o.Owner, root)
+	return object, batch.Commit(ctx, r.o.Owner, root)
 }

@@ -51,8 +51,6 @@ func (m *memory) Open(_ context.Context, hash env.Hash) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
-func (m *memory) Release(context.Context, ...string) error { return nil }
-
 type memoryBatch struct{ *memory }
 
 func (b memoryBatch) Has(hash env.Hash) bool {

@@ -1,53 +1,69 @@
 package checkpoint
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/gob"
 	"io/fs"
+	"os"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/atomicfile"
 )
-
-// newIndex returns an index that knows nothing.
-func newIndex(dir string) *index { return &index{dir: dir} }
 
 // index holds what a recorder knows about a tree: the state of each file when it was read, and what
 // was read. It is immutable once the recording has ended.
 type index struct {
-	dir   string    // the working directory
-	root  env.Hash  // of the tree
-	top   *knownDir // nil if nothing is known
-	at    time.Time // when everything had been looked at
-	files int
+	Version int
+	Dir     string    // the working directory
+	At      time.Time // when everything had been looked at
+	Top     *knownDir
 }
 
-// knownDir holds the entries of a directory, sorted by name.
-type knownDir struct{ entries []known }
+// indexVersion is the form of indexes that this package writes and reads.
+const indexVersion = 2
 
-// known holds an entry and the state of its file when it was read.
+// newIndex returns an index that knows nothing.
+func newIndex(dir string) *index {
+	return &index{Version: indexVersion, Dir: dir, Top: new(knownDir)}
+}
+
+// knownDir is what is known of a directory.
+type knownDir struct {
+	Object  env.Hash
+	Entries []known // sorted by name
+	Files   int     // files, links and directories of the tree
+	Bytes   int64   // of its files
+}
+
+// known is an entry of a tree, and the state of its file when it was read.
 type known struct {
-	name   string
-	target string // of a link
-	dir    *knownDir
-	object digest // of a file or a directory
-	stored int64  // the bytes of a file's object
-	// Of the file:
-	size              int64 // in bytes
-	modified, changed int64 // in nanoseconds; changed is zero if it is not known
-	inode, device     uint64
-	mode              fs.FileMode // as in an Entry
-	young             bool        // the content may change without a trace in the times, so it is read again
-	read              bool        // object or target are set
+	Entry
+	State fileState // zero for a directory, and for what is not recorded
+	Young bool      // the content may change without a trace in the times, so it is read again
+	Dir   *knownDir // of a directory that is recorded
+}
+
+// fileState is what changes when a file does. Times are in nanoseconds.
+type fileState struct {
+	Size              int64
+	Modified, Changed int64 // Changed is zero if it is not known
+	Inode, Device     uint64
 }
 
 // knownFrom returns an entry that was not read yet.
 func knownFrom(node *env.Node) known {
-	k := known{name: node.Name, size: node.Size, modified: node.ModTime.UnixNano(), inode: node.Inode,
-		device: node.Device, mode: entryMode(node.Mode)}
-	if !node.Changed.IsZero() {
-		k.changed = node.Changed.UnixNano()
+	k := known{Entry: Entry{Name: Name(node.Name), Mode: entryMode(node.Mode)}}
+	if k.Mode.IsDir() {
+		return k
 	}
-	if !node.Mode.IsRegular() {
-		k.size = 0
+	k.State = fileState{Modified: node.ModTime.UnixNano(), Inode: node.Inode, Device: node.Device}
+	if !node.Changed.IsZero() {
+		k.State.Changed = node.Changed.UnixNano()
+	}
+	if k.Mode.IsRegular() {
+		k.State.Size = node.Size
 	}
 	return k
 }
@@ -62,39 +78,41 @@ func entryMode(mode fs.FileMode) fs.FileMode {
 
 // changedAt returns the time of the last change of which the file system tells.
 func (k *known) changedAt() int64 {
-	if k.changed != 0 {
-		return k.changed
+	if k.State.Changed != 0 {
+		return k.State.Changed
 	}
-	return k.modified
+	return k.State.Modified
 }
 
 // sameFile reports whether a file is in the same state.
-func (k *known) sameFile(now *known) bool {
-	return k.mode == now.mode && k.size == now.size && k.modified == now.modified && k.changed == now.changed &&
-		k.inode == now.inode && k.device == now.device
-}
+func (k *known) sameFile(now *known) bool { return k.Mode == now.Mode && k.State == now.State }
 
-// forget removes the content.
-func (k *known) forget() {
-	k.dir, k.object, k.target, k.stored, k.read = nil, digest{}, "", 0, false
-}
+// unrecorded returns the entry for something that has no content in the tree.
+func (k *known) unrecorded() known { return known{Entry: Entry{Name: k.Name, Mode: k.Mode}} }
 
-// entry returns the entry.
-func (k *known) entry() Entry {
-	e := Entry{Name: k.name, Mode: k.mode}
-	if k.read && k.mode.Type() != fs.ModeSymlink {
-		e.Object = k.object.hash()
-		if !k.mode.IsDir() {
-			e.Size = k.stored
-		}
+// save replaces the file of the index. It has the SHA-256 of the rest at its beginning.
+func (x *index) save(name string) error {
+	var data bytes.Buffer
+	if err := gob.NewEncoder(&data).Encode(x); err != nil {
+		return err
 	}
-	e.Target = k.target
-	return e
+	sum := sha256.Sum256(data.Bytes())
+	return atomicfile.Write(name, append(sum[:], data.Bytes()...))
 }
 
-// knownEntry returns what an entry of a tree tells. It matches no file.
-func knownEntry(e Entry) known {
-	object, _ := digestOf(e.Object)
-	return known{name: e.Name, target: e.Target, object: object, stored: e.Size, mode: e.Mode, read: e.Recorded(),
-		changed: -1, young: true}
+// loadIndex returns the index in a file, or an empty one if the file has none for the directory.
+func loadIndex(name, dir string) *index {
+	data, err := os.ReadFile(name)
+	if err != nil || len(data) < sha256.Size {
+		return newIndex(dir)
+	}
+	data, sum := data[sha256.Size:], [sha256.Size]byte(data)
+	x := new(index)
+	if sha256.Sum256(data) != sum || gob.NewDecoder(bytes.NewReader(data)).Decode(x) != nil {
+		return newIndex(dir)
+	}
+	if x.Version != indexVersion || x.Dir != dir || x.Top == nil {
+		return newIndex(dir)
+	}
+	return x
 }

@@ -2,37 +2,39 @@ package checkpoint
 
 import (
 	"bufio"
+	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"hash/crc32"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/attractor-go/attractor/env"
 )
 
-// A pack is a file that only grows. It begins with packMagic, and holds records: the objects of a
-// batch, and behind them a record that says that the batch is complete. What follows the last such
-// record is of a batch that is under way or was broken off, and does not count. All numbers are
-// little-endian.
+// A pack is a file that holds the objects of a batch and never changes. It has another name until
+// it is complete and durable. It consists of the zstd frame of each object, a table with an entry
+// for each object, sorted by digests, and a trailer: the number of entries, the CRC-32C of the
+// table, and packMagic. All numbers are little-endian.
 const (
-	packMagic = "attractor pack 1"
-	packExt   = ".pack"
-	packMax   = 64 << 20 // bytes from which on a pack gets no further batch
-)
+	packMagic   = "attractor pack 2"
+	packExt     = ".pack"
+	entrySize   = sha256.Size + 8 + 8 // an object's digest, and the offset and length of its frame
+	trailerSize = 8 + 4 + len(packMagic)
 
-// The kinds of records.
-const (
-	recordObject = 1
-	recordEnd    = 2 // of a batch
-)
-
-// The codings of a payload.
-const (
-	codingRaw  = 0
-	codingZstd = 1
+	// tempExt is the extension of files that are being written. Those of killed processes are
+	// removed by a collection.
+	tempExt = ".tmp"
 )
 
 // digest is the SHA-256 of an object's content.
@@ -51,140 +53,247 @@ func digestOf(h env.Hash) (d digest, ok bool) {
 
 func (d digest) hash() env.Hash { return env.Hash(hex.EncodeToString(d[:])) }
 
-// header describes the payload that follows it in a pack.
-type header struct {
-	kind, coding byte
-	object       digest
-	size         int64 // of the content, in bytes
-	length       int64 // of the payload
-	sum          uint32
-}
-
-// headerSize is the length of an encoded header: the fields in order, and their checksum.
-const headerSize = 2 + sha256.Size + 8 + 8 + 4 + 4
-
-func (h header) append(to []byte) []byte {
-	begin := len(to)
-	to = append(to, h.kind, h.coding)
-	to = append(to, h.object[:]...)
-	to = binary.LittleEndian.AppendUint64(to, uint64(h.size))
-	to = binary.LittleEndian.AppendUint64(to, uint64(h.length))
-	to = binary.LittleEndian.AppendUint32(to, h.sum)
-	return binary.LittleEndian.AppendUint32(to, checksum(to[begin:]))
-}
-
 // errDamaged reports that a part of a pack is not what was written.
 var errDamaged = errors.New("the store is damaged there")
 
-// cutShort returns errDamaged instead of the error for a pack that has ended too early. An error of
-// the disk may go away: it does not say that anything is damaged.
-func cutShort(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errDamaged
-	}
-	return err
-}
-
-func parseHeader(data []byte) (h header, err error) {
-	rest := headerSize - 4
-	if len(data) < headerSize || binary.LittleEndian.Uint32(data[rest:]) != checksum(data[:rest]) {
-		return h, errDamaged
-	}
-	h.kind, h.coding = data[0], data[1]
-	data = data[2+copy(h.object[:], data[2:]):]
-	h.size = int64(binary.LittleEndian.Uint64(data))
-	h.length = int64(binary.LittleEndian.Uint64(data[8:]))
-	h.sum = binary.LittleEndian.Uint32(data[16:])
-	if h.size < 0 || h.length < 0 {
-		return h, errDamaged
-	}
-	return h, nil
-}
-
-// checksum returns the CRC-32C of data. It tells what a crash has torn; the digest tells what was
-// changed.
+// checksum returns the CRC-32C of data.
 func checksum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
 
-// place says where a record is in a pack.
-type place struct {
-	offset int64
-	length int64 // with the header
-}
-
-// found is an object of a pack.
+// found is an object of a pack, and where its frame is.
 type found struct {
-	object digest
-	place
+	object         digest
+	offset, length int64
 }
 
-// scanPack returns the objects of the complete batches of a pack from an offset on, where a record
-// begins, and the end of the last of these batches. Objects whose payload is damaged are left out.
-// A damaged header ends the scan, and the error wraps errDamaged.
-func scanPack(file io.ReaderAt, from, size int64) (objects []found, end int64, err error) {
-	if from == 0 {
-		from = int64(len(packMagic)) // not compared: it is for people, and every header has a checksum
+// pack knows where the objects of a pack are.
+type pack struct {
+	path  string
+	size  int64
+	table []byte
+}
+
+// openPack reads the table of a pack. A pack that is damaged there has no objects.
+func openPack(path string) (_ *pack, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	r := bufio.NewReaderSize(io.NewSectionReader(file, from, size-from), 64<<10)
-	end = from
-	complete := 0
-	for at := from; ; {
-		h, whole, err := scanRecord(r, size-at)
-		if err != nil {
-			return objects[:complete], end, notTorn(err)
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	p := &pack{path: path, size: info.Size()}
+	var trailer [trailerSize]byte
+	at := p.size - int64(trailerSize)
+	if at < 0 {
+		return p, nil
+	}
+	if _, err := file.ReadAt(trailer[:], at); err != nil {
+		return nil, err
+	}
+	entries := binary.LittleEndian.Uint64(trailer[:])
+	if string(trailer[12:]) != packMagic || entries > uint64(at)/uint64(entrySize) {
+		return p, nil
+	}
+	table := make([]byte, int(entries)*entrySize)
+	if _, err := file.ReadAt(table, at-int64(len(table))); err != nil {
+		return nil, err
+	}
+	if checksum(table) == binary.LittleEndian.Uint32(trailer[8:]) {
+		p.table = table
+	}
+	return p, nil
+}
+
+// len returns the number of objects.
+func (p *pack) len() int { return len(p.table) / entrySize }
+
+// at returns an object by its place in the table.
+func (p *pack) at(i int) found {
+	entry := p.table[i*entrySize : (i+1)*entrySize]
+	return found{
+		object: digest(entry[:sha256.Size]),
+		offset: int64(binary.LittleEndian.Uint64(entry[sha256.Size:])),
+		length: int64(binary.LittleEndian.Uint64(entry[sha256.Size+8:])),
+	}
+}
+
+// find returns where an object is.
+func (p *pack) find(object digest) (_ found, ok bool) {
+	i := sort.Search(p.len(), func(i int) bool {
+		return bytes.Compare(p.table[i*entrySize:][:sha256.Size], object[:]) >= 0
+	})
+	if i == p.len() {
+		return found{}, false
+	}
+	f := p.at(i)
+	return f, f.object == object
+}
+
+// objects returns all objects of the pack.
+func (p *pack) objects() []found {
+	list := make([]found, p.len())
+	for i := range list {
+		list[i] = p.at(i)
+	}
+	return list
+}
+
+// packWriter writes a pack.
+type packWriter struct {
+	file    *os.File
+	buf     *bufio.Writer
+	at      int64
+	objects []found
+}
+
+// writeBuffer is the size of a writer's buffer.
+const writeBuffer = 256 << 10
+
+// newWriter begins a pack.
+func (d *Dir) newWriter() (*packWriter, error) {
+	file, err := os.CreateTemp(d.file(packsName), "*"+tempExt)
+	if err != nil {
+		return nil, err
+	}
+	return &packWriter{file: file, buf: bufio.NewWriterSize(file, writeBuffer)}, nil
+}
+
+// Write adds a part of a frame.
+func (w *packWriter) Write(data []byte) (int, error) {
+	n, err := w.buf.Write(data)
+	w.at += int64(n)
+	return n, err
+}
+
+// end ends the frame of an object, which begins at an offset.
+func (w *packWriter) end(object digest, offset int64) {
+	w.objects = append(w.objects, found{object, offset, w.at - offset})
+}
+
+// finish makes the pack durable, except for its name, and gives it that.
+func (w *packWriter) finish() (*pack, error) {
+	slices.SortFunc(w.objects, func(a, b found) int { return bytes.Compare(a.object[:], b.object[:]) })
+	table := make([]byte, 0, len(w.objects)*entrySize)
+	for _, f := range w.objects {
+		table = append(table, f.object[:]...)
+		table = binary.LittleEndian.AppendUint64(table, uint64(f.offset))
+		table = binary.LittleEndian.AppendUint64(table, uint64(f.length))
+	}
+	trailer := binary.LittleEndian.AppendUint64(nil, uint64(len(w.objects)))
+	trailer = binary.LittleEndian.AppendUint32(trailer, checksum(table))
+	trailer = append(trailer, packMagic...)
+	for _, part := range [][]byte{table, trailer} {
+		if _, err := w.Write(part); err != nil {
+			return nil, err
 		}
-		length := headerSize + h.length
-		switch {
-		case h.kind == recordEnd:
-			complete, end = len(objects), at+length
-		case h.kind == recordObject && whole:
-			objects = append(objects, found{h.object, place{at, length}})
-		}
-		at += length
 	}
+	if err := errors.Join(w.buf.Flush(), w.file.Sync(), w.file.Close()); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(filepath.Dir(w.file.Name()), rand.Text()+packExt)
+	if err := os.Rename(w.file.Name(), path); err != nil {
+		return nil, err
+	}
+	return &pack{path: path, size: w.at, table: table}, nil
 }
 
-// scanRecord reads a record and reports whether its payload is whole.
-func scanRecord(r *bufio.Reader, rest int64) (h header, whole bool, err error) {
-	var buf [headerSize]byte
-	if _, err := io.ReadFull(r, buf[:]); err != nil {
-		return h, false, err
-	}
-	if h, err = parseHeader(buf[:]); err != nil {
-		return h, false, err
-	}
-	if h.length > rest-headerSize {
-		return h, false, io.ErrUnexpectedEOF
-	}
-	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-	if _, err := io.CopyN(sum, r, h.length); err != nil {
-		return h, false, err
-	}
-	return h, sum.Sum32() == h.sum, nil
+// abandon removes a pack that was not finished.
+func (w *packWriter) abandon() error {
+	return errors.Join(ignore(w.file.Close(), os.ErrClosed), ignore(os.Remove(w.file.Name()), os.ErrNotExist))
 }
 
-// notTorn returns nil for the errors that the end of a pack gives while it is being written, or if
-// that was broken off.
-func notTorn(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+// ignore returns nil instead of an expected error.
+func ignore(err, expected error) error {
+	if errors.Is(err, expected) {
 		return nil
 	}
 	return err
 }
 
-// readHeader reads the header of an object at a place.
-func readHeader(file io.ReaderAt, object digest, at place) (header, error) {
-	var buf [headerSize]byte
-	if _, err := file.ReadAt(buf[:], at.offset); err != nil {
-		return header{}, cutShort(err)
+// whole returns errDamaged if the frame of an object is damaged.
+func (d *Dir) whole(p *pack, f found) error {
+	r, err := d.read(p, f)
+	if err != nil {
+		return err
 	}
-	h, err := parseHeader(buf[:])
-	if err == nil && (h.object != object || h.kind != recordObject || h.length != at.length-headerSize) {
-		err = errDamaged
-	}
-	return h, err
+	_, err = io.Copy(io.Discard, r)
+	return errors.Join(err, r.Close())
 }
 
 // damaged returns the error for an object that the store has but cannot give.
 func damaged(object digest, err error) error {
 	return fmt.Errorf("checkpoint: object %s: %w", object.hash(), err)
+}
+
+// newDecoder returns a decoder for the readers of objects.
+func newDecoder() any {
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
+	if err != nil {
+		panic(err) // the options are valid
+	}
+	return decoder
+}
+
+// read opens an object of a pack.
+func (d *Dir) read(p *pack, f found) (io.ReadCloser, error) {
+	file, err := os.Open(p.path)
+	if err != nil {
+		return nil, err
+	}
+	r := &objectReader{dir: d, file: file, object: f.object, sum: sha256.New(),
+		disk: &failing{from: io.NewSectionReader(file, f.offset, f.length)}}
+	r.decoder = d.decoders.Get().(*zstd.Decoder)
+	if err := r.decoder.Reset(r.disk); err != nil {
+		return nil, errors.Join(damaged(f.object, err), r.Close())
+	}
+	return r, nil
+}
+
+// objectReader reads an object. It says at the end whether what was read is the object.
+type objectReader struct {
+	dir     *Dir
+	file    *os.File
+	disk    *failing
+	decoder *zstd.Decoder // nil when the reader is closed
+	object  digest
+	sum     hash.Hash
+}
+
+func (r *objectReader) Read(p []byte) (int, error) {
+	n, err := r.decoder.Read(p)
+	r.sum.Write(p[:n])
+	switch {
+	case err == nil:
+	case r.disk.err != nil: // it may go away, unlike damage
+		err = damaged(r.object, r.disk.err)
+	case !errors.Is(err, io.EOF):
+		err = damaged(r.object, errors.Join(errDamaged, err))
+	case digest(r.sum.Sum(nil)) != r.object:
+		err = damaged(r.object, errDamaged)
+	}
+	return n, err
+}
+
+func (r *objectReader) Close() error {
+	if r.decoder != nil {
+		r.dir.decoders.Put(r.decoder)
+		r.decoder = nil
+	}
+	return r.file.Close()
+}
+
+// failing keeps the error of a reader.
+type failing struct {
+	from io.Reader
+	err  error
+}
+
+func (r *failing) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
 }

@@ -1,14 +1,16 @@
 package checkpoint
 
 import (
-	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/texts"
+	"github.com/attractor-go/attractor/internal/atomicfile"
 )
 
 // Plan holds what an undo is going to do. It is complete, so an undo that was killed can be
@@ -17,8 +19,10 @@ type Plan struct {
 	Version int `json:"version"`
 	// Now is the root of the tree that was recorded before the undo.
 	Now env.Hash `json:"now"`
-	// Steps are in the order in which they are taken.
-	Steps []Step `json:"steps,omitempty"`
+	// Redo says that the undo takes another one back.
+	Redo bool `json:"redo,omitempty"`
+	// Paths are those that are put back, sorted.
+	Paths []Reversal `json:"paths,omitempty"`
 	// Left are the changes that are left alone.
 	Left []Kept `json:"left,omitempty"`
 	// Done is the number of changes that need nothing, because the paths are as they were before
@@ -28,59 +32,25 @@ type Plan struct {
 	Git *GitPlan `json:"git,omitempty"`
 }
 
-// Empty reports whether the plan changes nothing.
-func (p *Plan) Empty() bool { return len(p.Steps) == 0 && (p.Git == nil || len(p.Git.Steps) == 0) }
-
 // planVersion is the form of plans that this package writes and reads.
-const planVersion = 1
+const planVersion = 2
 
-// Op is the kind of a step.
-type Op string
-
-// The kinds of steps.
-const (
-	// OpOpen gives the owner of a directory all permissions, so that the next steps can change what
-	// it holds. OpChmod follows.
-	OpOpen Op = "open"
-	// OpRemove removes a file, a link, or an empty directory.
-	OpRemove Op = "remove"
-	// OpMkdir makes a directory. OpChmod follows.
-	OpMkdir Op = "mkdir"
-	// OpWrite writes a file, with its permissions.
-	OpWrite Op = "write"
-	// OpLink makes a symbolic link.
-	OpLink Op = "link"
-	// OpChmod sets the permissions of a file or directory.
-	OpChmod Op = "chmod"
-)
-
-// Step changes one path. It can be repeated: a step that has been taken already does nothing.
-type Step struct {
-	Op   Op   `json:"op"`
-	Path Name `json:"path"`
-	// Was is what the path has to hold, and Want what it holds afterwards. Nil means nothing. If a
-	// path has an OpRemove and another step, both have the same Was and Want.
-	Was  *State `json:"was,omitempty"`
-	Want *State `json:"want,omitempty"`
+// Reversal says what a path has to hold, and what it holds afterwards. Nil means nothing.
+type Reversal struct {
+	Path Name   `json:"path"`
+	Was  *Entry `json:"was,omitempty"`
+	Want *Entry `json:"want,omitempty"`
 }
 
-// State describes what a path holds.
-type State struct {
-	Mode   fs.FileMode `json:"mode"`
-	Object env.Hash    `json:"object,omitempty"` // of a regular file
-	Size   int64       `json:"size,omitempty"`   // of a regular file, in bytes
-	Target Name        `json:"target,omitempty"` // of a symbolic link
+// removes reports whether the path holds something that has to go before what is wanted can be
+// made.
+func (r *Reversal) removes() bool {
+	return r.Was != nil && (r.Want == nil || r.Want.Mode.Type() != r.Was.Mode.Type() || r.Want.isLink())
 }
 
-// stateOf returns an entry as a State.
-func stateOf(e *Entry) *State {
-	switch {
-	case e == nil:
-		return nil
-	case e.Mode.IsDir():
-		return &State{Mode: e.Mode}
-	}
-	return &State{Mode: e.Mode, Object: e.Object, Size: e.Size, Target: Name(e.Target)}
+// changesMode reports whether only permissions are changed.
+func (r *Reversal) changesMode() bool {
+	return r.Was.isDir() && r.Want.isDir() || r.Was.isFile() && r.Want.isFile() && r.Was.Object == r.Want.Object
 }
 
 // Kept is a path that an undo leaves alone.
@@ -107,68 +77,133 @@ const (
 	ReasonFailed     Reason = "failed"     // changing it failed
 )
 
-// String returns the reason in words.
-func (r Reason) String() string {
-	switch r {
-	case ReasonChanged:
-		return "changed by somebody else since"
-	case ReasonMixed:
-		return "changed by somebody else between two changes by the session"
-	case ReasonUnknown:
-		return "changed while a call was killed, perhaps by somebody else"
-	case ReasonIgnored:
-		return "was ignored before, so nobody knows whether the session has made it"
-	case ReasonUnrecorded:
-		return "not recorded, because it is ignored, too large, unreadable, or no file"
-	case ReasonNotEmpty:
-		return "the directory holds files that stay"
-	case ReasonBlocked:
-		return "the directory that it belongs in is not there"
-	case ReasonRepository:
-		return "the repository's own files are never changed"
-	case ReasonFailed:
-		return "could not be changed"
-	}
-	return string(r)
+// reasons are in words for people.
+var reasons = map[Reason]string{
+	ReasonChanged:    "changed by somebody else since",
+	ReasonMixed:      "changed by somebody else between two changes by the session",
+	ReasonUnknown:    "changed while a call was killed, perhaps by somebody else",
+	ReasonIgnored:    "was ignored before, so nobody knows whether the session has made it",
+	ReasonUnrecorded: "not recorded, because it is ignored, too large, unreadable, or no file",
+	ReasonNotEmpty:   "the directory holds files that stay",
+	ReasonBlocked:    "the directory that it belongs in is not there",
+	ReasonRepository: "the repository's own files are never changed",
+	ReasonFailed:     "could not be changed",
 }
 
 // String returns the path, the reason and the detail in one line, without control characters.
 func (k Kept) String() string {
-	text := k.Path.Shown() + ": " + k.Reason.String()
+	text := k.Path.Shown() + ": " + reasons[k.Reason]
 	if k.Detail != "" {
 		text += " (" + k.Detail + ")"
 	}
 	return text
 }
 
-// Name is a path or a link's target, of any bytes. In JSON, what is not UTF-8 is written in base64.
-type Name string
+// Empty reports whether the plan changes nothing.
+func (p *Plan) Empty() bool { return len(p.Paths) == 0 && (p.Git == nil || len(p.Git.Steps) == 0) }
 
-// namePrefix begins a name in base64.
-const namePrefix = "base64:"
-
-// MarshalText implements encoding.TextMarshaler.
-func (n Name) MarshalText() ([]byte, error) {
-	if utf8.ValidString(string(n)) && !strings.HasPrefix(string(n), namePrefix) {
-		return []byte(n), nil
+// Text returns the plan for people: at most that many lines of paths of each kind, and the numbers
+// of the others.
+func (p *Plan) Text(lines int) string {
+	var back, again, removed, modes, left []string
+	for _, r := range p.Paths {
+		name := r.Path.Shown()
+		if r.Want.isDir() || r.Want == nil && r.Was.isDir() {
+			name += "/"
+		}
+		switch {
+		case r.Want == nil:
+			removed = append(removed, name)
+		case r.Was == nil:
+			again = append(again, name)
+		case r.changesMode():
+			modes = append(modes, fmt.Sprintf("%s (%03o, now %03o)", name, r.Want.Mode.Perm(), r.Was.Mode.Perm()))
+		default:
+			back = append(back, name)
+		}
 	}
-	return []byte(namePrefix + base64.StdEncoding.EncodeToString([]byte(n))), nil
+	slices.Reverse(removed) // what is in a directory goes first
+	for _, kept := range p.Left {
+		left = append(left, kept.String())
+	}
+	var b strings.Builder
+	writeList(&b, "Put back", back, lines)
+	writeList(&b, "Make again", again, lines)
+	writeList(&b, "Remove", removed, lines)
+	writeList(&b, "Permissions", modes, lines)
+	if p.Git != nil {
+		for _, step := range p.Git.Steps {
+			fmt.Fprintf(&b, "In the repository: %s\n", step.Note)
+		}
+		for _, left := range p.Git.Left {
+			fmt.Fprintf(&b, "Left alone in the repository: %s\n", left)
+		}
+	}
+	writeList(&b, "Left alone", left, lines)
+	if p.Done > 0 {
+		fmt.Fprintf(&b, "Already as before: %s\n", paths(p.Done))
+	}
+	if p.Empty() {
+		b.WriteString("There is nothing to put back.\n")
+	}
+	return b.String()
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (n *Name) UnmarshalText(text []byte) error {
-	encoded, ok := strings.CutPrefix(string(text), namePrefix)
-	if !ok {
-		*n = Name(text)
-		return nil
+// writeList writes a title with the number of entries, and the first of these.
+func writeList(b *strings.Builder, title string, entries []string, lines int) {
+	if len(entries) == 0 {
+		return
 	}
-	data, err := base64.StdEncoding.DecodeString(encoded)
+	fmt.Fprintf(b, "%s: %s\n", title, paths(len(entries)))
+	for _, entry := range entries[:min(len(entries), lines)] {
+		fmt.Fprintf(b, "  %s\n", entry)
+	}
+	if more := len(entries) - lines; more > 0 {
+		fmt.Fprintf(b, "  and %d more\n", more)
+	}
+}
+
+func paths(n int) string {
+	if n == 1 {
+		return "1 path"
+	}
+	return fmt.Sprintf("%d paths", n)
+}
+
+// ErrUnfinished reports that an undo was not begun because an earlier one has not been finished;
+// see Resume.
+var ErrUnfinished = errors.New("an earlier undo was interrupted and has to be finished first")
+
+// ReadPlan reads the plan of an undo that was interrupted. The error wraps fs.ErrNotExist if there
+// is none.
+func ReadPlan(file string) (*Plan, error) {
+	data, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("a name in base64: %w", err)
+		return nil, err
 	}
-	*n = Name(data)
-	return nil
+	p := new(Plan)
+	if err = json.Unmarshal(data, p); err == nil && p.Version != planVersion {
+		err = fmt.Errorf("it has the form %d, and this program knows %d", p.Version, planVersion)
+	}
+	for _, r := range p.Paths {
+		if r.Was == nil && r.Want == nil {
+			err = errors.Join(err, fmt.Errorf("it does not say what becomes of %s", r.Path.Shown()))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the plan of an undo in %s cannot be read; remove the file to give up the rest of that undo: %w", file, err)
+	}
+	return p, nil
 }
 
-// Shown returns the name for people, without control characters.
-func (n Name) Shown() string { return texts.Shown(string(n)) }
+// save writes the plan durably to a file that does not exist. Only the user may read it.
+func (p *Plan) save(file string) (err error) {
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(ErrUnfinished, err)
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(file, data)
+}

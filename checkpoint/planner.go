@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/texts"
+	"github.com/attractor-go/attractor/search"
 )
 
 // Workspace is a tree that can be put back, with what was recorded of it.
@@ -35,6 +37,8 @@ type PlanOptions struct {
 	// Force also puts back what somebody else has changed. What is there is recorded, so it can be
 	// had again.
 	Force bool
+	// Redo says that the changes are those of an undo, which is taken back.
+	Redo bool
 	// Ignored names what was ignored when the first of the changes began: Left.Ignored of the tree
 	// then, as far as it is known.
 	Ignored Names
@@ -50,24 +54,26 @@ func NewPlan(ctx context.Context, w Workspace, changes []Change, o PlanOptions) 
 	if err != nil {
 		return nil, fmt.Errorf("recording the tree before the undo: %w", err)
 	}
-	p := &planner{Workspace: w, options: o, now: newLookup(w.Store, tree.Root), back: map[string]*reversal{},
-		rules: map[string]*Entry{}}
-	p.plan = Plan{Version: planVersion, Now: tree.Root}
+	p := &planner{Workspace: w, options: o, now: newLookup(w.Store, tree.Root), back: map[string]*Reversal{},
+		rules: map[string]*Entry{}, plan: &Plan{Version: planVersion, Now: tree.Root, Redo: o.Redo}}
 	for i := range changes {
 		if err := p.consider(ctx, &changes[i]); err != nil {
 			return nil, err
 		}
 	}
-	for _, check := range []func(context.Context) error{p.keepIgnored, p.keepFullDirs, p.keepOrphans, p.addSteps} {
+	for _, check := range []func(context.Context) error{p.keepIgnored, p.keepFullDirs, p.keepOrphans} {
 		if err := check(ctx); err != nil {
 			return nil, err
 		}
+	}
+	for _, name := range p.paths() {
+		p.plan.Paths = append(p.plan.Paths, *p.back[name])
 	}
 	if p.plan.Git, err = w.planGit(ctx, o.Git, o.Force); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(p.plan.Left, func(a, b Kept) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	return &p.plan, nil
+	return p.plan, nil
 }
 
 // planner makes a plan.
@@ -75,19 +81,9 @@ type planner struct {
 	Workspace
 	options PlanOptions
 	now     *lookup
-	back    map[string]*reversal // the paths that are put back
+	back    map[string]*Reversal // the paths that are put back
 	rules   map[string]*Entry    // files named .gitignore that were changed, as they were
-	plan    Plan
-}
-
-// reversal is a path that is put back.
-type reversal struct{ want, now *Entry }
-
-// removes reports whether the path holds something that has to go before what is wanted can be
-// made.
-func (r *reversal) removes() bool {
-	return r.now != nil && (r.want == nil || r.want.Mode.Type() != r.now.Mode.Type() ||
-		r.want.Mode.Type() == fs.ModeSymlink)
+	plan    *Plan
 }
 
 // keep leaves a path alone.
@@ -130,7 +126,7 @@ func (p *planner) consider(ctx context.Context, c *Change) error {
 	case why != "":
 		p.keep(c.Path, why, "")
 	default:
-		p.back[c.Path] = &reversal{want: c.Before, now: now}
+		p.back[c.Path] = &Reversal{Path: Name(c.Path), Was: now, Want: c.Before}
 	}
 	return nil
 }
@@ -156,50 +152,47 @@ func judge(c *Change, now *Entry, force bool) Reason {
 // whether that is what was there before the changes, as of a file that is ignored only now.
 func (p *planner) unrecorded(ctx context.Context, c *Change) (there, same bool, err error) {
 	for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
-		switch above, err := p.now.at(ctx, dir); {
-		case err != nil:
+		if above, err := p.now.at(ctx, dir); err != nil || above != nil && !above.Mode.IsDir() {
 			return false, false, err
-		case above != nil && !above.Mode.IsDir():
-			return false, false, nil
 		}
 	}
-	node, err := env.TreeOf(p.Env).Lstat(ctx, nameOf(Name(c.Path)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, false, nil
-	}
+	node, err := env.TreeOf(p.Env).Lstat(ctx, nameOf(c.Path))
 	if err != nil {
-		return false, false, err
+		return false, false, ignore(err, fs.ErrNotExist)
 	}
-	same, err = p.asBefore(ctx, c, &node)
+	if !c.Before.Recorded() || !c.Before.isLink() && c.Before != nil && node.Mode.Perm() != c.Before.Mode.Perm() {
+		return true, false, nil
+	}
+	same, err = p.holds(ctx, c.Path, &node, c.Before)
 	return true, same, err
 }
 
-// asBefore reports whether a path is as it was before the changes.
-func (p *planner) asBefore(ctx context.Context, c *Change, node *env.Node) (bool, error) {
-	was, name := c.Before, nameOf(Name(c.Path))
+// holds reports whether there is something at a path like an entry, given what is there: the same
+// content or target, or any directory. Permissions do not count.
+func (w Workspace) holds(ctx context.Context, name string, node *env.Node, e *Entry) (bool, error) {
 	switch {
-	case was == nil || node.Mode.Type() != was.Mode.Type() || !was.Recorded():
+	case node == nil || e == nil:
+		return node == nil && e == nil, nil
+	case node.Mode.Type() != e.Mode.Type():
 		return false, nil
-	case was.Mode.Type() == fs.ModeSymlink:
-		target, err := env.TreeOf(p.Env).Readlink(ctx, name)
-		return target == was.Target, err
-	case node.Mode.Perm() != was.Mode.Perm():
-		return false, nil
-	case was.Mode.IsDir():
-		return true, nil
+	case e.isLink():
+		target, err := env.TreeOf(w.Env).Readlink(ctx, nameOf(name))
+		return Name(target) == e.Target, err
+	case e.isFile():
+		hash, err := env.HashFile(ctx, w.Env, nameOf(name))
+		return hash == e.Object, err
 	}
-	hash, err := env.HashFile(ctx, p.Env, name)
-	return hash == was.Object, err
+	return e.isDir(), nil
 }
 
 // keepFullDirs leaves directories alone that would have to be removed and hold something that
 // stays.
 func (p *planner) keepFullDirs(ctx context.Context) error {
-	for _, name := range p.paths(true) {
-		if r := p.back[name]; !r.removes() || !r.now.Mode.IsDir() {
+	for _, name := range slices.Backward(p.paths()) {
+		if r := p.back[name]; !r.removes() || !r.Was.Mode.IsDir() {
 			continue
 		}
-		list, err := p.Env.ReadDir(ctx, nameOf(Name(name)))
+		list, err := p.Env.ReadDir(ctx, nameOf(name))
 		if err != nil {
 			if ends(err) {
 				return err
@@ -209,7 +202,7 @@ func (p *planner) keepFullDirs(ctx context.Context) error {
 		}
 		list = slices.DeleteFunc(list, func(child env.Info) bool {
 			r := p.back[name+"/"+child.Name]
-			return r != nil && r.now != nil && r.want == nil
+			return r != nil && r.Was != nil && r.Want == nil
 		})
 		if len(list) > 0 {
 			p.keep(name, ReasonNotEmpty, namesOf(list))
@@ -220,8 +213,8 @@ func (p *planner) keepFullDirs(ctx context.Context) error {
 
 // keepOrphans leaves paths alone whose directory will not be there.
 func (p *planner) keepOrphans(ctx context.Context) error {
-	for _, name := range p.paths(false) {
-		if p.back[name].want == nil {
+	for _, name := range p.paths() {
+		if p.back[name].Want == nil {
 			continue
 		}
 		if ok, err := p.hasDir(ctx, path.Dir(name)); err != nil {
@@ -240,13 +233,13 @@ func (p *planner) hasDir(ctx context.Context, name string) (bool, error) {
 		return true, nil
 	}
 	if r := p.back[name]; r != nil {
-		return r.want != nil && r.want.Mode.IsDir(), nil
+		return r.Want.isDir(), nil
 	}
 	now, err := p.now.at(ctx, name)
 	if err != nil || now != nil {
-		return now != nil && now.Mode.IsDir(), err
+		return now.isDir(), err
 	}
-	node, err := env.TreeOf(p.Env).Lstat(ctx, nameOf(Name(name)))
+	node, err := env.TreeOf(p.Env).Lstat(ctx, nameOf(name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return p.hasDir(ctx, path.Dir(name))
@@ -256,30 +249,92 @@ func (p *planner) hasDir(ctx context.Context, name string) (bool, error) {
 	return err == nil && node.IsDir(), nil
 }
 
-// paths returns the paths that are put back, directories before or after what they hold.
-func (p *planner) paths(inner bool) []string {
-	list := slices.Sorted(maps.Keys(p.back))
-	if inner {
-		slices.Reverse(list)
-	}
-	return list
-}
+// paths returns the paths that are put back, directories before what they hold.
+func (p *planner) paths() []string { return slices.Sorted(maps.Keys(p.back)) }
 
-// namesOf returns the first names of a list for people.
+// namesOf returns some names of a list for people.
 func namesOf(list []env.Info) string {
-	const most = 3
-	var shown []string
-	for _, info := range list[:min(len(list), most)] {
-		shown = append(shown, Name(info.Name).Shown())
+	var all []string
+	for _, info := range list {
+		all = append(all, info.Name)
 	}
-	if more := len(list) - most; more > 0 {
-		shown = append(shown, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(shown, ", ")
+	return texts.SomeNames(all)
 }
 
 // ends reports whether an error is about the whole undo and not about one path.
 func ends(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, env.ErrLost) || errors.Is(err, ErrFull)
+}
+
+// keepIgnored leaves new files alone that may have been there before, unrecorded. If they were
+// ignored and the session has changed the .gitignore, they look as if the session had made them.
+func (p *planner) keepIgnored(ctx context.Context) error {
+	if p.options.Force {
+		return nil
+	}
+	e := &past{Environment: p.Env, store: p.Store, files: map[string]*Entry{}, rules: map[string]search.Rules{}}
+	for name, was := range p.rules {
+		e.files[path.Join(p.Env.WorkDir(), name)] = was
+	}
+	for _, name := range p.paths() {
+		if p.back[name].Want != nil {
+			continue
+		}
+		out := p.options.Ignored.has(name)
+		if !out && len(e.files) > 0 {
+			var err error
+			if out, err = e.ignores(ctx, path.Join(e.WorkDir(), name), p.back[name].Was.isDir()); err != nil {
+				return err
+			}
+		}
+		if out {
+			p.keep(name, ReasonIgnored, "")
+		}
+	}
+	return nil
+}
+
+// past is the environment with the files named .gitignore as they were before the changes.
+type past struct {
+	env.Environment
+	store Store
+	files map[string]*Entry       // by absolute path
+	rules map[string]search.Rules // by directory
+}
+
+// Open opens a file, a .gitignore as it was.
+func (e *past) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	was, changed := e.files[name]
+	switch {
+	case !changed:
+		return e.Environment.Open(ctx, name)
+	case !was.isFile():
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return e.store.Open(ctx, was.Object)
+}
+
+// ignores reports whether an absolute path, or a directory above it in the workspace, was ignored.
+func (e *past) ignores(ctx context.Context, name string, isDir bool) (bool, error) {
+	for name != e.WorkDir() && name != path.Dir(name) {
+		dir := path.Dir(name)
+		rules, known := e.rules[dir]
+		if !known {
+			var err error
+			if rules, err = search.RulesAbove(ctx, e, dir); err != nil {
+				return false, err
+			}
+			_, noGit := e.Stat(ctx, path.Join(dir, ".git"))
+			if rules, err = rules.Enter(ctx, e, dir, noGit == nil); err != nil {
+				return false, err
+			}
+			e.rules[dir] = rules
+		}
+		if rules.Exclude(strings.TrimSuffix(dir, "/")+"/", path.Base(name), isDir) {
+			return true, nil
+		}
+		name, isDir = dir, true
+	}
+	return false, nil
 }

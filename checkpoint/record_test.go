@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -332,5 +333,27 @@ func TestO3_FullStoreMakesRoom(t *testing.T) {
 	record(t, newRecorder(t, checkpoint.RecorderOptions{Store: store, Owner: "second"}), second)
 	if !slices.Equal(evicted, []string{"first"}) {
 		t.Errorf("evicted %v", evicted)
+	}
+}
+
+// TestO3_IncludedAndWritten checks that what is ignored and included gets to another place with the
+// tree, and nothing else that is ignored.
+func TestO3_IncludedAndWritten(t *testing.T) {
+	e, _ := newLocal(t, map[string]string{".gitignore": "out/\n.env\n", "out/report.txt": "r", "out/junk": "j",
+		".env": "K", "src/a.go": "a", "empty/": ""})
+	o := checkpoint.RecorderOptions{Store: newMemory(), Include: []string{"out/report.txt", ".env"}}
+	tree := record(t, newRecorder(t, o), e)
+	there, dir := newLocal(t, nil)
+	made, err := checkpoint.Write(t.Context(), o.Store, tree.Root, there)
+	must(t, err)
+	if made != 7 || tree.Files != 7 {
+		t.Errorf("%d made of %d", made, tree.Files)
+	}
+	want := []string{".env", ".gitignore", "empty", "out", "out/report.txt", "src", "src/a.go"}
+	if got := slices.Sorted(maps.Keys(walked(t, dir))); !slices.Equal(got, want) {
+		t.Errorf("written: %q", got)
+	}
+	if again := record(t, newRecorder(t, o), there); again.Root != tree.Root {
+		t.Errorf("%+v, want %+v", again, tree)
 	}
 }

@@ -1,15 +1,15 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"strings"
-	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/search"
 )
 
 // RecorderOptions are the options of a [Recorder].
@@ -35,13 +35,6 @@ type RecorderOptions struct {
 	// store's own.
 	Skip []string
 }
-
-// The defaults of RecorderOptions.
-const (
-	defaultMaxFiles = 200_000
-	defaultMaxBytes = 8 << 30
-	defaultMaxFile  = 64 << 20
-)
 
 // TooLargeError reports that a tree was not recorded because it has too many files or bytes.
 type TooLargeError struct {
@@ -78,15 +71,9 @@ type Recorder struct {
 
 // NewRecorder returns a recorder.
 func NewRecorder(o RecorderOptions) *Recorder {
-	if o.MaxFiles <= 0 {
-		o.MaxFiles = defaultMaxFiles
-	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = defaultMaxBytes
-	}
-	if o.MaxFile <= 0 {
-		o.MaxFile = defaultMaxFile
-	}
+	o.MaxFiles = cmp.Or(o.MaxFiles, 200_000)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 8<<30)
+	o.MaxFile = cmp.Or(o.MaxFile, 64<<20)
 	return &Recorder{o: o, turn: make(chan struct{}, 1)}
 }
 
@@ -97,79 +84,6 @@ func NewRecorder(o RecorderOptions) *Recorder {
 // The error wraps errors.ErrUnsupported if e is no [env.Tree], [ErrFull] if the store has no room,
 // and it may be a [TooLargeError].
 func (r *Recorder) Record(ctx context.Context, e env.Environment) (Tree, error) {
-	return r.record(ctx, e, nil)
-}
-
-// RecordPaths records a tree that differs from another one, which the store keeps, only at some
-// paths: these are looked at, with what is below them, and nothing else is. Paths are absolute, or
-// relative to the working directory. Paths outside of it and .git are ignored.
-func (r *Recorder) RecordPaths(ctx context.Context, e env.Environment, tree Tree, paths ...string) (Tree, error) {
-	at := time.Now()
-	wanted, whole := r.wanted(e.WorkDir(), paths)
-	if whole {
-		return r.record(ctx, e, nil)
-	}
-	if len(wanted.below) == 0 {
-		tree.At = at
-		return tree, ctx.Err()
-	}
-	wanted.tree = tree
-	now, err := r.record(ctx, e, wanted)
-	if errors.Is(err, errThroughLink) {
-		return r.record(ctx, e, nil)
-	}
-	return now, err
-}
-
-// errThroughLink reports that a path leads through a symbolic link, so that the file is elsewhere
-// in the tree, or outside.
-var errThroughLink = errors.New("a path leads through a symbolic link")
-
-// wanted holds the paths that a recording looks at.
-type wanted struct {
-	below map[string]*wanted // by name; nil for all that is below
-	tree  Tree               // at the top: the tree that has the rest
-}
-
-// wanted returns the paths to record, or whole if other paths may be affected, too.
-func (r *Recorder) wanted(dir string, paths []string) (top *wanted, whole bool) {
-	top = &wanted{below: map[string]*wanted{}}
-	for _, name := range paths {
-		rel, inside := strings.CutPrefix(path.Clean(name), strings.TrimSuffix(dir, "/")+"/")
-		if !inside && !path.IsAbs(name) {
-			rel = path.Clean(name)
-			inside = rel != ".." && !strings.HasPrefix(rel, "../")
-		}
-		switch {
-		case rel == "." || path.Clean(name) == path.Clean(dir) || path.Base(name) == ".gitignore":
-			return nil, true
-		case inside:
-			top.add(strings.Split(rel, "/"))
-		}
-	}
-	return top, false
-}
-
-// add adds a path.
-func (w *wanted) add(elems []string) {
-	for _, elem := range elems[:len(elems)-1] {
-		next, known := w.below[elem]
-		switch {
-		case elem == ".git" || known && next == nil:
-			return
-		case !known:
-			next = &wanted{below: map[string]*wanted{}}
-			w.below[elem] = next
-		}
-		w = next
-	}
-	if last := elems[len(elems)-1]; last != ".git" {
-		w.below[last] = nil
-	}
-}
-
-// record makes a recording, of all or of what is wanted.
-func (r *Recorder) record(ctx context.Context, e env.Environment, only *wanted) (Tree, error) {
 	release, err := r.wait(ctx)
 	if err != nil {
 		return Tree{}, err
@@ -181,15 +95,15 @@ func (r *Recorder) record(ctx context.Context, e env.Environment, only *wanted) 
 	if r.index == nil {
 		r.index = loadIndex(r.o.Index, e.WorkDir())
 	}
-	tree, err := r.try(ctx, e, only)
+	tree, err := r.try(ctx, e)
 	if errors.Is(err, ErrFull) && ctx.Err() == nil { // now the store knows how much room is needed
-		return r.try(ctx, e, only)
+		return r.try(ctx, e)
 	}
 	return tree, err
 }
 
 // try makes a recording in one batch.
-func (r *Recorder) try(ctx context.Context, e env.Environment, only *wanted) (_ Tree, err error) {
+func (r *Recorder) try(ctx context.Context, e env.Environment) (_ Tree, err error) {
 	batch, err := r.o.Store.Begin(ctx)
 	if err != nil {
 		return Tree{}, err
@@ -198,11 +112,11 @@ func (r *Recorder) try(ctx context.Context, e env.Environment, only *wanted) (_ 
 	if r.kept != "" && !batch.Has(r.kept) {
 		r.kept = "" // the store was cleared
 	}
-	run, err := r.newRecording(e, batch, only)
+	run, err := r.newRecording(e, batch)
 	if err != nil {
 		return Tree{}, err
 	}
-	tree, err := run.walk(ctx)
+	tree, now, err := run.walk(ctx)
 	if err != nil {
 		return Tree{}, err
 	}
@@ -212,7 +126,11 @@ func (r *Recorder) try(ctx context.Context, e env.Environment, only *wanted) (_ 
 		}
 		r.kept = tree.Root
 	}
-	r.learn(run)
+	r.index, r.direct = now, run.direct
+	r.dirty += int(run.read.Load())
+	if r.dirty > tree.Files/20 { // saving takes time
+		r.save()
+	}
 	return tree, nil
 }
 
@@ -240,16 +158,6 @@ func recordable(ctx context.Context, e env.Environment) error {
 	return nil
 }
 
-// learn takes over the index of a recording, and saves it if many files were read since it was
-// saved.
-func (r *Recorder) learn(run *recording) {
-	r.index, r.direct = run.index(), run.direct
-	r.dirty += int(run.read.Load())
-	if r.dirty > r.index.files/20 {
-		r.save()
-	}
-}
-
 // save saves the index. Errors are ignored: without the file, more is read next time.
 func (r *Recorder) save() {
 	if r.o.Index != "" && r.index != nil && r.dirty > 0 && r.index.save(r.o.Index) == nil {
@@ -263,4 +171,51 @@ func (r *Recorder) Close() error {
 	defer func() { <-r.turn }()
 	r.save()
 	return nil
+}
+
+// included says which ignored files are recorded nevertheless.
+type included struct {
+	matched []search.Rules // each matches what one pattern names
+	leading []search.Rules // each matches directories above what a pattern may match
+}
+
+// newIncluded returns the meaning of patterns, given the absolute path of the working directory.
+// The error wraps fs.ErrInvalid if one can match nothing.
+func newIncluded(dir string, patterns []string) (in included, err error) {
+	for _, pattern := range patterns {
+		if strings.TrimSpace(pattern) == "" {
+			continue
+		}
+		rules, ok := search.NewRules(dir, pattern)
+		if !ok {
+			return in, fmt.Errorf("checkpoint: the pattern %q of RecorderOptions.Include matches no file; put a \\ before a # or ! that a name begins with: %w",
+				pattern, fs.ErrInvalid)
+		}
+		in.matched = append(in.matched, rules)
+		elems := strings.Split(strings.Trim(pattern, "/"), "/")
+		for i := 1; i < len(elems); i++ {
+			if rules, ok := search.NewRules(dir, "/"+strings.Join(elems[:i], "/")+"/"); ok {
+				in.leading = append(in.leading, rules)
+			}
+		}
+	}
+	return in, nil
+}
+
+// matches reports whether a pattern names a file, given the path of its directory with a slash at
+// the end.
+func (in *included) matches(prefix, name string, isDir bool) bool {
+	return anyOf(in.matched, prefix, name, isDir)
+}
+
+// leads reports whether a pattern may name something below a directory.
+func (in *included) leads(prefix, name string) bool { return anyOf(in.leading, prefix, name, true) }
+
+func anyOf(all []search.Rules, prefix, name string, isDir bool) bool {
+	for _, rules := range all {
+		if rules.Exclude(prefix, name, isDir) {
+			return true
+		}
+	}
+	return false
 }

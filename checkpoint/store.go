@@ -17,9 +17,6 @@ type Store interface {
 	// Open opens an object for reading. The error for an unknown hash wraps fs.ErrNotExist. A
 	// damaged object ends with an error instead of io.EOF. The caller closes the reader.
 	Open(ctx context.Context, hash env.Hash) (io.ReadCloser, error)
-	// Release drops the trees of owners. Their objects may be removed if no other owner reaches
-	// them.
-	Release(ctx context.Context, owners ...string) error
 }
 
 // Batch adds objects to a store. Nothing of it can be relied upon before Commit.

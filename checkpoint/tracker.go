@@ -18,7 +18,6 @@ type TrackerOptions struct {
 	// Recorder records trees for the session.
 	Recorder interface {
 		Record(ctx context.Context, e env.Environment) (Tree, error)
-		RecordPaths(ctx context.Context, e env.Environment, tree Tree, paths ...string) (Tree, error)
 	}
 	// Env is the workspace.
 	Env env.Environment
@@ -31,9 +30,6 @@ type TrackerOptions struct {
 	// it that a kill has ended, or empty.
 	Last   *Point
 	Killed string
-	// Whole records the whole tree also around calls that say which files they change, because
-	// something else may change others.
-	Whole bool
 	// Git returns the state of the repository, or nil if it is unknown or there is none. It may be
 	// nil.
 	Git func(ctx context.Context) *GitState
@@ -49,9 +45,8 @@ type Tracker struct {
 
 	busy    chan struct{} // full while somebody uses the fields below
 	running int           // calls that may change something
-	tree    Tree          // the newest one, if known
-	known   bool
-	noted   env.Hash // the tree that the newest point ends with, or empty
+	tree    *Tree         // the newest one, if there is one
+	noted   env.Hash      // the tree that the newest point ends with, or empty
 	killed  string
 	git     *GitState // the newest one
 	left    *Left     // of the newest point that has one
@@ -103,11 +98,8 @@ func (t *Tracker) Middleware(next tool.Handler) tool.Handler {
 		if call.Access.Effect == tool.ReadOnly || !t.before(ctx, call) {
 			return next(ctx, call)
 		}
-		var result tool.Result
-		defer func() { t.after(ctx, call, result) }() // also after a panic
-		var err error
-		result, err = next(ctx, call)
-		return result, err
+		defer t.after(ctx, call) // also after a panic
+		return next(ctx, call)
 	}
 }
 
@@ -133,13 +125,10 @@ func (t *Tracker) before(ctx context.Context, call *tool.Call) bool {
 }
 
 func (t *Tracker) recordBefore(ctx context.Context, call *tool.Call) error {
-	files := filesOf(call, nil)
-	if err := t.record(ctx, files); err != nil {
+	if err := t.record(ctx); err != nil {
 		return err
 	}
-	if files == nil {
-		t.git = t.repository(ctx)
-	}
+	t.git = t.repository(ctx)
 	if t.tree.Root == t.noted {
 		t.killed = "" // it has changed nothing
 		return nil
@@ -167,7 +156,7 @@ const afterInterrupt = 1500 * time.Millisecond
 
 // after records the tree after a call. If it cannot, a point without After says that the call's
 // changes are unknown.
-func (t *Tracker) after(ctx context.Context, call *tool.Call, result tool.Result) {
+func (t *Tracker) after(ctx context.Context, call *tool.Call) {
 	ctx, cancel := outlast(ctx, afterInterrupt)
 	defer cancel()
 	// also after ctx: the call would count as running for ever. Others have it as long as their
@@ -179,9 +168,8 @@ func (t *Tracker) after(ctx context.Context, call *tool.Call, result tool.Result
 	if t.off() || t.noted == env.NoFile {
 		return
 	}
-	files := filesOf(call, result.Changes)
 	point := Point{Call: call.ID, Before: t.noted}
-	if err := t.record(ctx, files); err != nil {
+	if err := t.record(ctx); err != nil {
 		// ctx may be why it has failed
 		noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterInterrupt)
 		defer cancel()
@@ -189,10 +177,8 @@ func (t *Tracker) after(ctx context.Context, call *tool.Call, result tool.Result
 		return
 	}
 	point.After = t.tree.Root
-	if files == nil {
-		if git := t.repository(ctx); git != nil && t.git != nil && *git != *t.git {
-			point.Git, point.GitAfter, t.git = t.git, git, git
-		}
+	if git := t.repository(ctx); git != nil && t.git != nil && *git != *t.git {
+		point.Git, point.GitAfter, t.git = t.git, git, git
 	}
 	if point.After == point.Before && point.Git == nil {
 		return
@@ -204,41 +190,19 @@ func (t *Tracker) after(ctx context.Context, call *tool.Call, result tool.Result
 	t.noted = point.After
 }
 
-// record records the tree: only some paths, if there are any, and the rest is known.
-func (t *Tracker) record(ctx context.Context, paths []string) (err error) {
-	tree := t.tree
-	if len(paths) > 0 && t.known && !t.o.Whole {
-		tree, err = t.o.Recorder.RecordPaths(ctx, t.o.Env, tree, paths...)
-	} else {
-		tree, err = t.o.Recorder.Record(ctx, t.o.Env)
-	}
-	t.known = err == nil
-	if t.known {
-		t.tree = tree
+// record records the tree.
+func (t *Tracker) record(ctx context.Context) error {
+	tree, err := t.o.Recorder.Record(ctx, t.o.Env)
+	if err == nil {
+		t.tree = &tree
 	}
 	return err
 }
 
-// filesOf returns the files that a call of a file tool changes, also those that its result names.
-// It returns nil if it may change others.
-func filesOf(call *tool.Call, changes []tool.Change) []string {
-	if call.Access.Effect != tool.Writes || call.Access.Command != "" || len(call.Access.Hosts) > 0 {
-		return nil
-	}
-	paths := call.Access.Paths[:len(call.Access.Paths):len(call.Access.Paths)]
-	for _, c := range changes {
-		paths = append(paths, c.Path)
-		if c.From != "" {
-			paths = append(paths, c.From)
-		}
-	}
-	return paths
-}
-
 // note keeps a point.
 func (t *Tracker) note(ctx context.Context, p Point) error {
-	if left := t.tree.Left; t.known && (t.left == nil || !reflect.DeepEqual(left, *t.left)) {
-		p.Left = &left
+	if t.tree != nil && (t.left == nil || !reflect.DeepEqual(t.tree.Left, *t.left)) {
+		p.Left = &t.tree.Left
 	}
 	data, err := json.Marshal(p)
 	if err == nil {
@@ -252,7 +216,7 @@ func (t *Tracker) note(ctx context.Context, p Point) error {
 
 // fail stops the recording until the next input. The next point begins with the tree as it is then.
 func (t *Tracker) fail(err error) {
-	t.failed, t.known, t.noted = t.input.Load(), false, ""
+	t.failed, t.noted = t.input.Load(), ""
 	t.never = t.never || errors.Is(err, errors.ErrUnsupported)
 	until := ", until the next input"
 	if t.never {
@@ -279,4 +243,36 @@ func outlast(ctx context.Context, more time.Duration) (context.Context, context.
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(more, cancel) })
 	return longer, func() { stop(); cancel() }
+}
+
+// NoteKind is the kind of the notes in which a session keeps its points.
+const NoteKind = "checkpoint"
+
+// Point is the data of a note: the trees around one call that may have changed the workspace, or
+// around an undo. A point without After is written before a call if the tree is another one than
+// the last point's After, so that it is known also after a kill.
+type Point struct {
+	Call   string   `json:"call,omitempty"` // the id of the call
+	Before env.Hash `json:"before"`         // the root of the tree before it
+	After  env.Hash `json:"after,omitempty"`
+	// Undo says that the change was not the model's: an undo, or the undo of one.
+	Undo bool `json:"undo,omitempty"`
+	// Redo says that it was the undo of an undo.
+	Redo bool `json:"redo,omitempty"`
+	// Left says what the tree does not have. It is in the first point of a session, and where it
+	// changes.
+	Left *Left `json:"left,omitempty"`
+	// Git is the state of the repository before the call, if the top directory is in one.
+	Git *GitState `json:"git,omitempty"`
+	// GitAfter is its state after the call. Nil in a point with an After means that the call has
+	// not changed it.
+	GitAfter *GitState `json:"git_after,omitempty"`
+}
+
+// GitState describes what a repository had checked out. Undo restores it only on request.
+type GitState struct {
+	Dir    string   `json:"dir"`              // the repository's .git directory, absolute
+	Head   string   `json:"head"`             // the content of HEAD, such as "ref: refs/heads/main"
+	Commit string   `json:"commit,omitempty"` // what HEAD leads to
+	Index  env.Hash `json:"index,omitempty"`  // the object that has the content of the index
 }

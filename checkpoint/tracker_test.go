@@ -153,7 +153,7 @@ func TestO3_TrackerPoints(t *testing.T) {
 	w.write("b", "by somebody else")
 	w.edit("c4", "a", "three")
 	w.command("c5", "a", "four and more")
-	w.want("c1 begins", "c1 a", "c3 new", "c4 a", "c5 begins", "c5 a")
+	w.want("c1 begins", "c1 a", "c3 new", "c4 begins", "c4 a", "c5 a")
 	if left := w.points[0].Left; left == nil || w.points[1].Left != nil {
 		t.Errorf("the first points say %v and %v of what is left out", left, w.points[1].Left)
 	}
@@ -292,11 +292,6 @@ func (r *stuckRecorder) Record(ctx context.Context, _ env.Environment) (checkpoi
 		return checkpoint.Tree{}, context.Cause(ctx)
 	}
 	return checkpoint.Tree{Root: env.HashOf([]byte(strconv.FormatInt(r.n.Load(), 10)))}, nil
-}
-
-func (r *stuckRecorder) RecordPaths(ctx context.Context, e env.Environment, _ checkpoint.Tree,
-	_ ...string) (checkpoint.Tree, error) {
-	return r.Record(ctx, e)
 }
 
 // A call whose recording is cut short is noted without an end, and one that waited for it meanwhile

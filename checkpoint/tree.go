@@ -1,20 +1,23 @@
 package checkpoint
 
 import (
+	"encoding/base64"
+	"fmt"
 	"io/fs"
-	"time"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // Tree describes a recorded tree.
 type Tree struct {
 	// Root is the hash of the object of the top directory.
-	Root env.Hash `json:"root"`
-	// At is when the recording began.
-	At    time.Time `json:"at"`
-	Files int       `json:"files"` // files, links and directories
-	Bytes int64     `json:"bytes"` // of the files
+	Root  env.Hash `json:"root"`
+	Files int      `json:"files"` // files, links and directories
+	Bytes int64    `json:"bytes"` // of the files
 	// Left says what was left out.
 	Left Left `json:"left,omitzero"`
 }
@@ -35,22 +38,44 @@ type Names struct {
 	Count int      `json:"count,omitempty"`
 }
 
+// maxNames is how many names of each kind a Left has.
+const maxNames = 10
+
+// add adds a name. The first ones in order are kept.
+func (n *Names) add(name string) {
+	n.Count++
+	if i, _ := slices.BinarySearch(n.First, name); i < maxNames {
+		n.First = slices.Insert(n.First, i, name)
+		n.First = n.First[:min(len(n.First), maxNames)]
+	}
+}
+
+// has reports whether a path, or a directory above it, is among the names.
+func (n *Names) has(name string) bool {
+	return slices.ContainsFunc(n.First, func(first string) bool {
+		dir, isDir := strings.CutSuffix(first, "/")
+		return first == name || isDir && (dir == name || strings.HasPrefix(name, first))
+	})
+}
+
 // Entry describes a file, a symbolic link or a directory of a tree. A tree also has entries of
 // files that it knows only by name; see [Entry.Recorded].
 type Entry struct {
-	Name string      `json:"name"` // the last element of the path
-	Mode fs.FileMode `json:"mode"` // the type and the permission bits
+	Name Name        `json:"name,omitempty"` // the last element of the path
+	Mode fs.FileMode `json:"mode"`           // the type and the permission bits
 	// Object is the hash of a file's content, or of a directory's object.
 	// It is empty for a file that was not recorded.
 	Object env.Hash `json:"object,omitempty"`
 	Size   int64    `json:"size,omitempty"`   // of a file, in bytes
-	Target string   `json:"target,omitempty"` // of a symbolic link
+	Target Name     `json:"target,omitempty"` // of a symbolic link
 }
 
 // Recorded reports whether the tree has all of a file, or nil for its absence, which suffices to
 // restore it. If not, something was there that was left out: a FIFO, a socket, a device, a file
 // above the limit, a file or directory that could not be read.
-func (e *Entry) Recorded() bool { return e == nil || e.kind() != kindUnread }
+func (e *Entry) Recorded() bool {
+	return e == nil || e.Object != "" || e.isLink() && e.Target != ""
+}
 
 // Same reports whether two entries have the same type, permissions and content. Nil means that
 // there is no file.
@@ -59,6 +84,23 @@ func (e *Entry) Same(other *Entry) bool {
 		return e == other
 	}
 	return e.Mode == other.Mode && e.Object == other.Object && e.Target == other.Target
+}
+
+// isDir reports whether there is a directory, isFile whether there is a regular file, and isLink
+// whether there is a symbolic link.
+func (e *Entry) isDir() bool  { return e != nil && e.Mode.IsDir() }
+func (e *Entry) isFile() bool { return e != nil && e.Mode.IsRegular() }
+func (e *Entry) isLink() bool { return e != nil && e.Mode.Type() == fs.ModeSymlink }
+
+// isTree reports whether the entry is a directory whose entries are recorded.
+func (e *Entry) isTree() bool { return e.isDir() && e.Object != "" }
+
+// tree returns the object of a directory, or env.NoFile.
+func (e *Entry) tree() env.Hash {
+	if e.isDir() {
+		return e.Object
+	}
+	return env.NoFile
 }
 
 // Change describes how one path differs between two trees, or what became of it in a session. The
@@ -74,3 +116,35 @@ type Change struct {
 	// path, and nobody knows which.
 	Unknown bool `json:"unknown,omitempty"`
 }
+
+// Name is a path or a link's target, of any bytes. In JSON, what is not UTF-8 is written in base64.
+type Name string
+
+// namePrefix begins a name in base64.
+const namePrefix = "base64:"
+
+// MarshalText implements encoding.TextMarshaler.
+func (n Name) MarshalText() ([]byte, error) {
+	if utf8.ValidString(string(n)) && !strings.HasPrefix(string(n), namePrefix) {
+		return []byte(n), nil
+	}
+	return []byte(namePrefix + base64.StdEncoding.EncodeToString([]byte(n))), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (n *Name) UnmarshalText(text []byte) error {
+	encoded, ok := strings.CutPrefix(string(text), namePrefix)
+	if !ok {
+		*n = Name(text)
+		return nil
+	}
+	data, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return fmt.Errorf("a name in base64: %w", err)
+	}
+	*n = Name(data)
+	return nil
+}
+
+// Shown returns the name for people, without control characters.
+func (n Name) Shown() string { return texts.Shown(string(n)) }

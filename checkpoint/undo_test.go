@@ -218,9 +218,7 @@ func TestO7_PathsThatAreNeverTouched(t *testing.T) {
 		t.Errorf("%+v", plan)
 	}
 	// Nor does an undo that gets such a plan.
-	plan.Steps = []checkpoint.Step{{Op: checkpoint.OpRemove, Path: ".git/config", Was: &checkpoint.State{Mode: 0o644,
-		Object: e.Object}},
-		{Op: checkpoint.OpRemove, Path: "../secret", Was: &checkpoint.State{Mode: 0o644, Object: e.Object}}}
+	plan.Paths = []checkpoint.Reversal{{Path: "../secret", Was: e}, {Path: ".git/config", Was: e}}
 	plan.Left = nil
 	r, err := checkpoint.Undo(t.Context(), w.workspace(), plan, w.plan)
 	w.must(err)
@@ -315,21 +313,20 @@ func TestO4_BelowAnUnrecordedDirectory(t *testing.T) {
 	w.must(err)
 	plan, err := checkpoint.NewPlan(t.Context(), space, changes, checkpoint.PlanOptions{})
 	w.must(err)
-	if got := left(plan.Left); got != "closed/f unrecorded" || len(plan.Steps) != 1 {
-		t.Errorf("left alone: %s; steps: %+v", got, plan.Steps)
+	if got := left(plan.Left); got != "closed/f unrecorded" || len(plan.Paths) != 1 {
+		t.Errorf("left alone: %s; paths: %+v", got, plan.Paths)
 	}
 }
 
-// A plan whose steps lack something is refused before anything is done.
+// A plan that lacks something is refused before anything is done.
 func TestO7_DamagedPlan(t *testing.T) {
 	w := testWorld(t)
-	for _, step := range []string{`{"op":"write","path":"f"}`, `{"op":"mkdir","path":"f"}`,
-		`{"op":"link","path":"f","was":{"mode":420}}`, `{"op":"chmod","path":"f"}`,
-		`{"op":"remove","path":"f","want":{"mode":420}}`, `{"op":"open","path":"f"}`} {
-		w.must(os.WriteFile(w.plan, []byte(`{"version":1,"steps":[`+step+`]}`), 0o600))
+	for _, text := range []string{`{"version":2,"paths":[{"path":"f"}]}`, `{"version":2,"paths":[`, ``,
+		`{"version":1,"paths":[{"path":"f","want":{"mode":420}}]}`, `{"version":2,"paths":[{"path":"base64:?"}]}`} {
+		w.must(os.WriteFile(w.plan, []byte(text), 0o600))
 		if _, err := checkpoint.Resume(t.Context(), w.workspace(), w.plan); err == nil || !strings.Contains(err.Error(),
 			"remove the file") {
-			t.Errorf("%s: %v", step, err)
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (w *world) recordDir(batch checkpoint.Batch, dir string) env.Hash {
 		info, err := d.Info()
 		w.must(err)
 		name := filepath.Join(dir, d.Name())
-		e := checkpoint.Entry{Name: d.Name(), Mode: info.Mode() & (fs.ModeType | fs.ModePerm)}
+		e := checkpoint.Entry{Name: checkpoint.Name(d.Name()), Mode: info.Mode() & (fs.ModeType | fs.ModePerm)}
 		switch {
 		case d.Name() == ".git":
 			continue
@@ -125,7 +125,9 @@ func (w *world) recordDir(batch checkpoint.Batch, dir string) env.Hash {
 			e.Object = w.recordDir(batch, name)
 		case e.Mode.Type() == fs.ModeSymlink:
 			e.Mode = fs.ModeSymlink
-			e.Target, err = os.Readlink(name)
+			var target string
+			target, err = os.Readlink(name)
+			e.Target = checkpoint.Name(target)
 		case e.Mode.IsRegular():
 			var data []byte
 			if data, err = os.ReadFile(name); err == nil {
@@ -194,7 +196,7 @@ func (w *world) flat(root env.Hash) map[string]checkpoint.Entry {
 	w.t.Helper()
 	all := map[string]checkpoint.Entry{}
 	w.must(checkpoint.Walk(w.t.Context(), w.store, root, func(name string, e checkpoint.Entry) error {
-		e.Name = path.Base(name)
+		e.Name = checkpoint.Name(path.Base(name))
 		if e.Mode.IsDir() {
 			e.Object = ""
 		}

@@ -6,18 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
 // InUseError reports that a workspace cannot be used or claimed because somebody uses it, or a part
-// of it, or a directory around it.
+// of it, or a directory around it. It is also the content of the file that says so, which its
+// process keeps locked.
 type InUseError struct {
 	Workspace string // what is in use
 	Owner     string // who uses it, such as the id of a session
@@ -33,14 +34,6 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("%s uses %s (process %d)", e.Owner, e.Workspace, e.PID)
 }
 
-// use is the content of the file that somebody keeps locked while a workspace is in use.
-type use struct {
-	Workspace string `json:"workspace"`
-	Owner     string `json:"owner"`
-	PID       int    `json:"pid"`
-	Claim     bool   `json:"claim,omitempty"`
-}
-
 const useExt = ".use"
 
 // Use says that an owner, such as a session, uses a workspace until release is called or this
@@ -51,7 +44,7 @@ const useExt = ".use"
 //
 // The error is an [*InUseError] if somebody has claimed the workspace.
 func (d *Dir) Use(ctx context.Context, workspace, owner string) (release func() error, err error) {
-	return d.enter(ctx, use{Workspace: workspace, Owner: owner, PID: os.Getpid()})
+	return d.enter(ctx, InUseError{Workspace: workspace, Owner: owner, PID: os.Getpid()})
 }
 
 // Claim takes a workspace for an owner alone until release is called or this process ends. It does
@@ -59,125 +52,134 @@ func (d *Dir) Use(ctx context.Context, workspace, owner string) (release func() 
 // directory in or around it. That includes the uses of this process. The owner is the one whose
 // trees are put back.
 func (d *Dir) Claim(ctx context.Context, workspace, owner string) (release func() error, err error) {
-	return d.enter(ctx, use{Workspace: workspace, Owner: owner, PID: os.Getpid(), Claim: true})
+	return d.enter(ctx, InUseError{Workspace: workspace, Owner: owner, PID: os.Getpid(), Claimed: true})
 }
 
-func (d *Dir) enter(ctx context.Context, u use) (release func() error, err error) {
+func (d *Dir) enter(ctx context.Context, u InUseError) (release func() error, err error) {
 	if u.Workspace == "" || u.Owner == "" {
 		return nil, errors.New("checkpoint: a use needs the workspace and the owner")
 	}
-	lock, err := hold(ctx, d.file(usesName, lockName), filelock.Exclusive, lockWait)
-	if err != nil {
-		return nil, fmt.Errorf("checkpoint: cannot look who uses %s: %w", u.Workspace, err)
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	others, err := d.uses()
-	if err != nil {
-		return nil, fmt.Errorf("checkpoint: cannot look who uses %s: %w", u.Workspace, err)
-	}
-	for _, o := range others {
-		if (u.Claim || o.Claim) && overlap(u.Workspace, o.Workspace) {
-			return nil, &InUseError{Workspace: o.Workspace, Owner: o.Owner, PID: o.PID, Claimed: o.Claim}
+	err = d.withUses(ctx, func(others []InUseError) error {
+		for _, o := range others {
+			if (u.Claimed || o.Claimed) && (inside(u.Workspace, o.Workspace) || inside(o.Workspace, u.Workspace)) {
+				return &o
+			}
 		}
+		data, err := json.Marshal(u)
+		if err != nil {
+			return err
+		}
+		file, err := tryHold(d.file(usesName, rand.Text()+useExt), filelock.Exclusive)
+		if err != nil {
+			return err
+		}
+		release = sync.OnceValue(func() error {
+			return errors.Join(file.Close(), ignore(os.Remove(file.Name()), fs.ErrNotExist))
+		})
+		if _, err := file.Write(data); err != nil {
+			return errors.Join(full(err), release())
+		}
+		return nil
+	})
+	if inUse := (*InUseError)(nil); err != nil && !errors.As(err, &inUse) {
+		err = fmt.Errorf("checkpoint: cannot enter %s: %w", u.Workspace, err)
 	}
-	return d.sign(u)
+	return release, err
 }
 
-// sign makes the file that says that a workspace is in use. The caller holds the lock of these
-// files.
-func (d *Dir) sign(u use) (release func() error, err error) {
-	data, err := json.Marshal(u)
-	if err != nil {
-		return nil, err
-	}
-	file, err := tryHold(d.file(usesName, rand.Text()+useExt), filelock.Exclusive)
-	if err != nil {
-		return nil, fmt.Errorf("checkpoint: %w", err)
-	}
-	release = sync.OnceValue(func() error { return removeHeld(file) })
-	if _, err := file.Write(data); err != nil {
-		return nil, errors.Join(full(err), release())
-	}
-	return release, nil
-}
-
-// removeHeld removes a file that is held, while nobody else can hold it if the system allows that.
-func removeHeld(file heldFile) error {
-	err := os.Remove(file.Name())
-	errClose := file.Close()
-	if err != nil {
-		err = ignore(os.Remove(file.Name()), fs.ErrNotExist)
-	}
-	return errors.Join(err, errClose)
-}
-
-// overlap reports whether one of two workspaces is the other or lies in it.
-func overlap(a, b string) bool { return inside(a, b) || inside(b, a) }
-
+// inside reports whether a workspace is another one or lies in it.
 func inside(a, b string) bool {
 	rest, ok := strings.CutPrefix(a, b)
 	return ok && (rest == "" || os.IsPathSeparator(rest[0]) || rest[0] == '/' || os.IsPathSeparator(b[len(b)-1]))
 }
 
-// uses returns who uses workspaces, and removes what ended processes have left. The caller holds
-// the lock of these files.
-func (d *Dir) uses() ([]use, error) {
-	entries, err := os.ReadDir(d.file(usesName))
+// withUses calls a function with the uses of workspaces, while nobody else can add one. It removes
+// what ended processes have left.
+func (d *Dir) withUses(ctx context.Context, do func([]InUseError) error) (err error) {
+	lock, err := hold(ctx, d.file(usesName, lockName), filelock.Exclusive, lockWait)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var live []use
-	for _, e := range entries {
-		if filepath.Ext(e.Name()) != useExt {
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	files, err := os.ReadDir(d.file(usesName))
+	if err != nil {
+		return err
+	}
+	var live []InUseError
+	for _, file := range files {
+		if filepath.Ext(file.Name()) != useExt {
 			continue
 		}
-		u, ok, err := probe(d.file(usesName, e.Name()))
+		u, ok, err := probe(d.file(usesName, file.Name()))
 		if err != nil {
-			return nil, err
+			return fmt.Errorf("%s: %w", file.Name(), err)
 		}
 		if ok {
 			live = append(live, u)
 		}
 	}
-	return live, nil
+	return do(live)
 }
 
 // probe reports whether a use goes on. Otherwise it removes its file.
-func probe(path string) (u use, live bool, err error) {
+func probe(path string) (u InUseError, live bool, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return u, false, ignore(err, fs.ErrNotExist)
 	}
 	switch err := filelock.TryLock(file, filelock.Exclusive); {
 	case err == nil:
-		return u, false, removeHeld(heldFile{file})
+		return u, false, errors.Join(heldFile{file}.Close(), ignore(os.Remove(path), fs.ErrNotExist))
 	case !errors.Is(err, filelock.ErrLocked):
 		return u, false, errors.Join(err, file.Close())
 	}
-	data, err := io.ReadAll(io.LimitReader(file, 64<<10))
-	if err = errors.Join(err, file.Close()); err != nil {
-		return u, false, err
-	}
-	if err := json.Unmarshal(data, &u); err != nil {
-		return u, false, fmt.Errorf("%s: %w", path, err)
-	}
-	return u, true, nil
+	err = json.NewDecoder(file).Decode(&u)
+	return u, true, errors.Join(err, file.Close())
 }
 
 // usedBy returns the owners that use a workspace.
-func (d *Dir) usedBy(ctx context.Context) (_ map[string]bool, err error) {
-	lock, err := hold(ctx, d.file(usesName, lockName), filelock.Exclusive, lockWait)
+func (d *Dir) usedBy(ctx context.Context) (owners map[string]bool, err error) {
+	owners = map[string]bool{}
+	err = d.withUses(ctx, func(uses []InUseError) error {
+		for _, u := range uses {
+			owners[u.Owner] = true
+		}
+		return nil
+	})
+	return owners, err
+}
+
+// lockWait limits how long a lock of the store is waited for. Batches and collections take seconds.
+const lockWait = time.Minute
+
+// heldFile is a file that this process has open and locked. The lock ends with the process.
+type heldFile struct{ *os.File }
+
+// Close releases the lock. Closing the file alone would not, while a child that is being forked has
+// it open.
+func (f heldFile) Close() error { return errors.Join(filelock.Unlock(f.File), f.File.Close()) }
+
+// tryHold opens a file, makes it if it is missing, and locks it. The error wraps filelock.ErrLocked if it is
+// locked.
+func tryHold(path string, shared bool) (heldFile, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, err
+		return heldFile{}, err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	uses, err := d.uses()
-	if err != nil {
-		return nil, err
+	if err := filelock.TryLock(file, shared); err != nil {
+		return heldFile{}, errors.Join(err, file.Close())
 	}
-	owners := make(map[string]bool, len(uses))
-	for _, u := range uses {
-		owners[u.Owner] = true
-	}
-	return owners, nil
+	return heldFile{file}, nil
+}
+
+// hold waits for a lock, at most as long as given.
+func hold(ctx context.Context, path string, shared bool, wait time.Duration) (file heldFile, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("%s stayed locked by another process: %w", path,
+		filelock.ErrLocked))
+	defer cancel()
+	err = filelock.Wait(ctx, func() (err error) {
+		file, err = tryHold(path, shared)
+		return err
+	})
+	return file, err
 }

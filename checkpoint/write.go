@@ -14,7 +14,7 @@ import (
 // recorded is left out, and so is anything named .git, in which a tree from somebody else could
 // bring programs that git runs. After an error what was made stays.
 func Write(ctx context.Context, s Store, root env.Hash, e env.Environment) (made int, err error) {
-	var dirs []dirMode
+	var dirs []func() error
 	tree := env.TreeOf(e)
 	err = Walk(ctx, s, root, func(path string, entry Entry) error {
 		switch {
@@ -24,14 +24,14 @@ func Write(ctx context.Context, s Store, root env.Hash, e env.Environment) (made
 		default:
 			return nil
 		}
-		name := nameOf(Name(path))
+		name := nameOf(path)
 		var err error
-		switch entry.Mode.Type() {
-		case fs.ModeDir:
-			dirs = append(dirs, dirMode{name, entry.Mode.Perm()})
+		switch {
+		case entry.Mode.IsDir():
 			err = tree.Mkdir(ctx, name, 0o700)
-		case fs.ModeSymlink:
-			err = tree.Symlink(ctx, entry.Target, name)
+			dirs = append(dirs, func() error { return tree.Chmod(ctx, name, entry.Mode.Perm()) })
+		case entry.isLink():
+			err = tree.Symlink(ctx, string(entry.Target), name)
 		default:
 			err = writeObject(ctx, s, &entry, e, name)
 		}
@@ -44,18 +44,12 @@ func Write(ctx context.Context, s Store, root env.Hash, e env.Environment) (made
 	if err != nil {
 		return made, err
 	}
-	for _, dir := range slices.Backward(dirs) { // a directory that nobody may write gets its content before
-		if err := tree.Chmod(ctx, dir.name, dir.perm); err != nil {
+	for _, chmod := range slices.Backward(dirs) { // a directory that nobody may write gets its content before
+		if err := chmod(); err != nil {
 			return made, err
 		}
 	}
 	return made, nil
-}
-
-// dirMode is a directory whose permissions are set at the end.
-type dirMode struct {
-	name string
-	perm fs.FileMode
 }
 
 // writeObject writes a file with its permissions, whatever the umask.

@@ -1,12 +1,15 @@
 package undo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,16 +113,12 @@ func (p *Points) TreeAt(turn int) (env.Hash, error) {
 	var root env.Hash
 	for i := range p.List {
 		point := &p.List[i]
-		switch {
-		case point.Turn > turn && root == env.NoFile:
-			return point.Before, nil
-		case point.Turn > turn:
-			return root, nil
-		case point.After != env.NoFile:
-			root = point.After
-		default: // a tree that a call began with, or after which nobody knows what it did
-			root = point.Before
+		if point.Turn > turn {
+			root = cmp.Or(root, point.Before)
+			break
 		}
+		// without an After, nobody knows what the call did
+		root = cmp.Or(point.After, point.Before)
 	}
 	if root == env.NoFile {
 		return "", fault.Errorf(fault.ErrConfig,
@@ -130,17 +129,13 @@ func (p *Points) TreeAt(turn int) (env.Hash, error) {
 }
 
 // Roots returns the trees of all points, each once.
-func (p *Points) Roots() (roots []env.Hash) {
-	seen := map[env.Hash]bool{env.NoFile: true}
+func (p *Points) Roots() []env.Hash {
+	roots := map[env.Hash]bool{}
 	for i := range p.List {
-		for _, root := range []env.Hash{p.List[i].Before, p.List[i].After} {
-			if !seen[root] {
-				seen[root] = true
-				roots = append(roots, root)
-			}
-		}
+		roots[p.List[i].Before], roots[p.List[i].After] = true, true
 	}
-	return roots
+	delete(roots, env.NoFile)
+	return slices.Sorted(maps.Keys(roots))
 }
 
 // inputs returns the numbers of the inputs that may have changed something, the newest first. An
@@ -181,7 +176,7 @@ func (p *Points) lastUndo() *Point {
 }
 
 // Diff returns what the session has changed after a turn, given the store of its trees.
-func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, o checkpoint.DiffOptions) (*checkpoint.Diff,
+func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, maxBytes int) (*checkpoint.Diff,
 	error) {
 	points, err := p.After(turn)
 	if err != nil {
@@ -191,7 +186,7 @@ func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, o ch
 	if err != nil {
 		return nil, p.gone(err)
 	}
-	diff, err := checkpoint.NewDiff(ctx, store, changes, o)
+	diff, err := checkpoint.NewDiff(ctx, store, changes, maxBytes)
 	return diff, p.gone(err)
 }
 
@@ -225,7 +220,7 @@ func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place 
 	text = fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git", paths(made), turn,
 		e.WorkDir())
 	if ignored := p.ignored(); ignored.Count > 0 {
-		text += " and what .gitignore names (" + someNames(ignored) + ")"
+		text += " and what .gitignore names (" + first(ignored.First, ignored.Count, mostIgnored) + ")"
 	}
 	return text, nil
 }

@@ -51,11 +51,9 @@ func Release(ctx context.Context, getenv func(string) string, sessions journal.S
 	if err != nil {
 		return err
 	}
-	there := map[string]bool{}
-	for _, e := range entries {
-		there[e.ID] = true
-	}
-	gone := slices.DeleteFunc(owners, func(owner string) bool { return there[owner] })
+	gone := slices.DeleteFunc(owners, func(owner string) bool {
+		return slices.ContainsFunc(entries, func(e journal.Entry) bool { return e.ID == owner })
+	})
 	if len(gone) == 0 {
 		return nil
 	}
@@ -108,34 +106,25 @@ func workspaceKey(workspace string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// undoFile returns the file for the plan of an undo, or of the undo of one.
-func undoFile(checkpoints, workspace, session string, redo bool) string {
-	kind := ".undo."
-	if redo {
-		kind = ".redo."
-	}
-	return filepath.Join(checkpoints, "undo", workspaceKey(workspace)+kind+session)
+// undoFile returns the file for the plan of an undo.
+func undoFile(checkpoints, workspace, session string) string {
+	return filepath.Join(checkpoints, "undo", workspaceKey(workspace)+"."+session)
 }
 
 // Unfinished returns the files of undos of a workspace that were interrupted.
-func Unfinished(checkpoints, workspace string) []string {
-	files, err := filepath.Glob(filepath.Join(escapeGlob(checkpoints), "undo", workspaceKey(workspace)+".*"))
-	if err != nil { // the pattern is valid
-		return nil
+func Unfinished(checkpoints, workspace string) (files []string) {
+	dir := filepath.Join(checkpoints, "undo")
+	entries, _ := os.ReadDir(dir) // there is none before the first undo
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), workspaceKey(workspace)+".") {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
 	}
 	return files
 }
 
-// escapeGlob returns a pattern that matches only the path.
-func escapeGlob(path string) string {
-	if filepath.Separator == '\\' { // there is no escape, and [ is rare
-		return path
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
 // sessionOf returns the session whose undo has a plan in a file.
 func sessionOf(file string) string {
-	parts := strings.SplitN(filepath.Base(file), ".", 3)
-	return sessions.ShortID(parts[len(parts)-1])
+	_, session, _ := strings.Cut(filepath.Base(file), ".")
+	return sessions.ShortID(session)
 }

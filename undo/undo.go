@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,7 +72,7 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 	}
 	id := c.Points.Session
 	u := &Undo{Redo: c.Redo, recorder: NewRecorder(store, c.Checkpoints, workspace, id), file: undoFile(c.Checkpoints,
-		workspace, id, c.Redo)}
+		workspace, id)}
 	u.workspace = checkpoint.Workspace{Env: c.Env, Store: store, Record: u.recorder.Record, Owner: id}
 	if u.release, err = store.Claim(ctx, workspace, id); err != nil {
 		return nil, err
@@ -82,8 +83,7 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 		}
 	}()
 	if files := Unfinished(c.Checkpoints, workspace); len(files) > 0 {
-		if err := u.goOnWith(files[0], undoFile(c.Checkpoints, workspace, id, false), undoFile(c.Checkpoints, workspace,
-			id, true)); err != nil {
+		if err := u.goOnWith(files[0]); err != nil {
 			return nil, err
 		}
 		return u, nil
@@ -95,9 +95,8 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 	if err != nil {
 		return nil, err
 	}
-	o := checkpoint.PlanOptions{Force: c.Force}
 	u.ignored = c.Points.ignored()
-	o.Ignored = u.ignored
+	o := checkpoint.PlanOptions{Force: c.Force, Redo: c.Redo, Ignored: u.ignored}
 	if c.Git {
 		o.Git = points
 	}
@@ -108,21 +107,23 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 	return u, nil
 }
 
-// goOnWith makes u the undo that was interrupted, given the file of its plan and the files that the
-// session's undo and redo would have.
-func (u *Undo) goOnWith(file, undo, redo string) (err error) {
-	if file != undo && file != redo {
+// goOnWith makes u the undo that was interrupted, given the file of its plan.
+func (u *Undo) goOnWith(file string) (err error) {
+	if file != u.file {
 		return fault.Errorf(fault.ErrConfig,
 			"an undo of the session %s in this directory was interrupted; finish it first: attractor undo %s",
 			sessionOf(file), sessionOf(file))
 	}
-	u.file, u.Redo, u.Resumed, u.Since = file, file == redo, true, "the undo that was interrupted"
-	u.Plan, err = checkpoint.ReadPlan(file)
+	u.Resumed, u.Since = true, "the undo that was interrupted"
+	if u.Plan, err = checkpoint.ReadPlan(file); err == nil {
+		u.Redo = u.Plan.Redo
+	}
 	return err
 }
 
 // choose returns the points whose changes are taken back, and the changes.
-func (c *Options) choose(ctx context.Context, u *Undo) ([]checkpoint.Point, []checkpoint.Change, error) {
+func (c *Options) choose(ctx context.Context, u *Undo) (points []checkpoint.Point, changes []checkpoint.Change,
+	err error) {
 	var now env.Hash
 	if list := c.Points.List; len(list) > 0 && list[len(list)-1].After == env.NoFile {
 		tree, err := u.recorder.Record(ctx, c.Env)
@@ -130,10 +131,6 @@ func (c *Options) choose(ctx context.Context, u *Undo) ([]checkpoint.Point, []ch
 			return nil, nil, err
 		}
 		now = tree.Root
-	}
-	changesOf := func(points []checkpoint.Point) ([]checkpoint.Change, error) {
-		changes, err := checkpoint.Compose(ctx, u.workspace.Store, points, now)
-		return changes, c.Points.gone(err)
 	}
 	switch {
 	case c.Redo:
@@ -143,37 +140,33 @@ func (c *Options) choose(ctx context.Context, u *Undo) ([]checkpoint.Point, []ch
 				sessions.ShortID(c.Points.Session))
 		}
 		u.Since = "the undo of " + last.Time.Local().Format("2006-01-02 15:04")
-		points := []checkpoint.Point{last.Point}
-		changes, err := changesOf(points)
-		return points, changes, err
+		points = []checkpoint.Point{last.Point}
 	case c.Turn != nil:
 		u.Since = fmt.Sprintf("what was changed after turn %d", *c.Turn)
-		points, err := c.Points.After(*c.Turn)
-		if err != nil {
+		if points, err = c.Points.After(*c.Turn); err != nil {
 			return nil, nil, err
 		}
-		changes, err := changesOf(points)
-		return points, changes, err
-	}
-	for _, input := range c.Points.inputs() {
-		points := c.Points.where(func(p *Point) bool { return p.Input >= input })
-		changes, err := changesOf(points)
-		if err != nil || len(changes) > 0 {
-			u.Since = fmt.Sprintf("what was changed since the session's %s input", ordinal(input))
-			return points, changes, err
+	default:
+		for _, input := range c.Points.inputs() {
+			u.Since = fmt.Sprintf("what was changed since input %d of the session", input)
+			points = c.Points.where(func(p *Point) bool { return p.Input >= input })
+			changes, err = checkpoint.Compose(ctx, u.workspace.Store, points, now)
+			if err != nil || len(changes) > 0 {
+				return points, changes, c.Points.gone(err)
+			}
 		}
+		return nil, nil, fault.Errorf(ErrNothing, "the session %s has changed nothing that could be taken back",
+			sessions.ShortID(c.Points.Session))
 	}
-	return nil, nil, fault.Errorf(ErrNothing, "the session %s has changed nothing that could be taken back",
-		sessions.ShortID(c.Points.Session))
+	changes, err = checkpoint.Compose(ctx, u.workspace.Store, points, now)
+	return points, changes, c.Points.gone(err)
 }
 
 // Run carries out the plan, and keeps what it did by note, which adds a note to the session.
 func (u *Undo) Run(ctx context.Context, note func(ctx context.Context, kind string, data json.RawMessage,
 	text string) error) (checkpoint.Result, error) {
 	u.workspace.Done = func(ctx context.Context, r checkpoint.Result) error {
-		point := r.Point
-		point.Redo = u.Redo
-		data, err := json.Marshal(point)
+		data, err := json.Marshal(r.Point)
 		if err == nil {
 			err = note(context.WithoutCancel(ctx), checkpoint.NoteKind, data, u.text(&r))
 		}
@@ -195,14 +188,17 @@ func (u *Undo) text(r *checkpoint.Result) string {
 		return ""
 	}
 	var b strings.Builder
+	var restored, left []string
+	for _, name := range r.Restored {
+		restored = append(restored, string(name))
+	}
+	for _, kept := range r.Left {
+		left = append(left, string(kept.Path))
+	}
 	fmt.Fprintf(&b, "The user has taken back %s. These files are as they were before: %s.", u.Since,
-		firstNames(r.Restored))
-	if len(r.Left) > 0 {
-		var left []checkpoint.Name
-		for _, kept := range r.Left {
-			left = append(left, kept.Path)
-		}
-		fmt.Fprintf(&b, " These were left as they are: %s.", firstNames(left))
+		first(restored, len(restored), mostTold))
+	if len(left) > 0 {
+		fmt.Fprintf(&b, " These were left as they are: %s.", first(left, len(left), mostTold))
 	}
 	for _, line := range r.Git {
 		fmt.Fprintf(&b, " The repository: %s.", line)
@@ -211,22 +207,22 @@ func (u *Undo) text(r *checkpoint.Result) string {
 	return b.String()
 }
 
-// mostTold limits the files that the model is told.
-const mostTold = 40
+// The most names that the model is told, and those that a person is told of what is not recorded.
+const (
+	mostTold    = 40
+	mostIgnored = 3
+)
 
-// firstNames names the first files of a list, and says how many others there are.
-func firstNames(list []checkpoint.Name) string {
+// first names the first of some names, and says how many of the total others there are.
+func first(list []string, total, most int) string {
 	var shown []string
-	for _, name := range list[:min(len(list), mostTold)] {
-		shown = append(shown, texts.Shown(string(name)))
+	for _, name := range list[:min(len(list), most)] {
+		shown = append(shown, texts.Shown(name))
 	}
-	switch more := len(list) - mostTold; {
-	case len(list) == 0:
-		return "none"
-	case more > 0:
+	if more := total - len(shown); more > 0 {
 		shown = append(shown, fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(shown, ", ")
+	return cmp.Or(strings.Join(shown, ", "), "none")
 }
 
 // AfterClose makes Close call a function after it has released the workspace.
@@ -238,24 +234,11 @@ func (u *Undo) AfterClose(then func() error) {
 // Close releases the workspace.
 func (u *Undo) Close() error { return errors.Join(u.recorder.Close(), u.release()) }
 
-func ordinal(n int) string {
-	switch {
-	case n%100 >= 11 && n%100 <= 13:
-	case n%10 == 1:
-		return fmt.Sprintf("%dst", n)
-	case n%10 == 2:
-		return fmt.Sprintf("%dnd", n)
-	case n%10 == 3:
-		return fmt.Sprintf("%drd", n)
-	}
-	return fmt.Sprintf("%dth", n)
-}
-
 // Text returns the plan for a person, with at most that many paths of each kind.
 func (u *Undo) Text(most int) string {
 	text := u.Plan.Text(most)
-	if n := u.ignored.Count; n > 0 && len(u.Plan.Steps) > 0 {
-		text += fmt.Sprintf("Not recorded, and left as they are: what .gitignore names (%s)\n", someNames(u.ignored))
+	if n := u.ignored.Count; n > 0 && len(u.Plan.Paths) > 0 {
+		text += fmt.Sprintf("Not recorded, and left as they are: what .gitignore names (%s)\n", first(u.ignored.First, n, mostIgnored))
 	}
 	if u.moved {
 		text += "The session has moved HEAD, its branch or the index, which stay as they are (attractor undo --git puts them back)\n"
@@ -268,46 +251,24 @@ func (u *Undo) Text(most int) string {
 
 // movedGit reports whether a session has moved HEAD, its branch or the index in some points.
 func movedGit(points []checkpoint.Point) bool {
-	return slices.ContainsFunc(points, func(p checkpoint.Point) bool {
-		return p.Git != nil && p.GitAfter != nil &&
-			*p.Git != *p.GitAfter
-	})
+	return slices.ContainsFunc(points,
+		func(p checkpoint.Point) bool { return p.Git != nil && p.GitAfter != nil && *p.Git != *p.GitAfter })
 }
 
 // mayForce reports whether an undo that is forced puts more back.
 func mayForce(left []checkpoint.Kept) bool {
-	return slices.ContainsFunc(left, func(k checkpoint.Kept) bool {
-		switch k.Reason {
-		case checkpoint.ReasonChanged, checkpoint.ReasonMixed, checkpoint.ReasonUnknown:
-			return true
-		}
-		return false
-	})
+	forced := []checkpoint.Reason{checkpoint.ReasonChanged, checkpoint.ReasonMixed, checkpoint.ReasonUnknown}
+	return slices.ContainsFunc(left, func(k checkpoint.Kept) bool { return slices.Contains(forced, k.Reason) })
 }
 
-// someNames names the first few of some names.
-func someNames(n checkpoint.Names) string {
-	const most = 3
-	first := n.First[:min(len(n.First), most)]
-	var shown []string
-	for _, name := range first {
-		shown = append(shown, texts.Shown(string(name)))
-	}
-	text := strings.Join(shown, ", ")
-	if more := n.Count - len(first); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-// ParseTurn returns the turn that a person has written, nil for nothing.
+// ParseTurn returns the turn that a person has written after /undo, nil for nothing.
 func ParseTurn(text string) (*int, error) {
 	if text == "" {
 		return nil, nil
 	}
 	turn, err := strconv.Atoi(text)
 	if err != nil || turn < 0 {
-		return nil, errors.New("it takes the number of a turn, from 0; attractor sessions show lists them")
+		return nil, errors.New("/undo takes the number of a turn, from 0; attractor sessions show lists them")
 	}
 	return &turn, nil
 }

@@ -171,7 +171,7 @@ func (p *patch) make(ctx context.Context, name string, e *checkpoint.Entry) (err
 		return err
 	}
 	if e.Mode.Type() == fs.ModeSymlink {
-		return p.root.Symlink(e.Target, name)
+		return p.root.Symlink(string(e.Target), name)
 	}
 	from, err := p.store.Open(ctx, e.Object)
 	if err != nil {

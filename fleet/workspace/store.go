@@ -161,9 +161,6 @@ func (s *store) Open(ctx context.Context, hash env.Hash) (io.ReadCloser, error) 
 	return nil, err
 }
 
-// Release implements [checkpoint.Store]. All objects go with their task.
-func (s *store) Release(context.Context, ...string) error { return nil }
-
 // Begin implements [checkpoint.Store].
 func (s *store) Begin(context.Context) (checkpoint.Batch, error) {
 	return &batch{store: s, added: map[env.Hash]int64{}}, nil

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
@@ -51,7 +50,7 @@ func (p *program) diff(string) {
 	style, setup := p.Style, p.current.setup
 	p.read("what was changed", func(ctx context.Context, r journal.Reader) (string, error) {
 		text, dir := "", setup.Machine.WorkDir()
-		diff, err := setup.Diff(ctx, r, checkpoint.DiffOptions{MaxBytes: maxDiffs})
+		diff, err := setup.Diff(ctx, r, maxDiffs)
 		switch {
 		case errors.Is(err, undo.ErrNothing):
 			text, dir = oneLine(err.Error())+"; the calls say:\n", ""

@@ -17,7 +17,7 @@ const mostPlanned = 15
 func (p *program) undo(arguments string) {
 	turn, err := undo.ParseTurn(arguments)
 	if err != nil {
-		p.warn("/undo: " + err.Error())
+		p.warn(err.Error())
 		return
 	}
 	p.takeBack(undo.Options{Turn: turn})

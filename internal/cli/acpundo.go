@@ -8,7 +8,6 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/acp"
-	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/undo"
 )
 
@@ -91,7 +90,7 @@ func (r *editorSession) diff(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	diff, err := r.Diff(ctx, log, checkpoint.DiffOptions{MaxBytes: maxEditorDiffs})
+	diff, err := r.Diff(ctx, log, maxEditorDiffs)
 	if err != nil {
 		return err
 	}

@@ -301,7 +301,7 @@ func diffOf(ctx context.Context, args []string) (diff *checkpoint.Diff, err erro
 	err = readSession(ctx, args[0], func(r journal.Reader) error {
 		points, err := undo.Read(ctx, r)
 		if err == nil {
-			diff, err = points.Diff(ctx, store, turn, checkpoint.DiffOptions{})
+			diff, err = points.Diff(ctx, store, turn, 0)
 		}
 		if err != nil {
 			return hostError(err)

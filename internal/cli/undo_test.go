@@ -221,7 +221,7 @@ func TestO7_InterruptedUndo(t *testing.T) {
 	}
 	undos := filepath.Join(h.home, ".local/state/attractor/checkpoints/undo")
 	sum := sha256.Sum256([]byte(realDir(t, h.dir)))
-	file := filepath.Join(undos, fmt.Sprintf("%x.undo.%s", sum[:16], id))
+	file := filepath.Join(undos, fmt.Sprintf("%x.%s", sum[:16], id))
 	if err := errors.Join(os.MkdirAll(undos, 0o700), os.WriteFile(file, planned.Plan, 0o600),
 		os.Remove(filepath.Join(h.dir, "moved.txt"))); err != nil { // killed after a step
 		t.Fatal(err)
@@ -384,7 +384,7 @@ func TestO7_UndoKeepsItsTrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := full.Collect(t.Context()); err != nil || len(got.Evicted) > 0 {
+	if got, err := full.Collect(t.Context()); err != nil || len(got) > 0 {
 		t.Errorf("during the undo: %+v, %v", got, err)
 	}
 	if _, err := undo.Run(t.Context(), func(context.Context, string, json.RawMessage,
@@ -399,7 +399,7 @@ func TestO7_UndoKeepsItsTrees(t *testing.T) {
 	if err := errors.Join(undo.Close(), closeIt()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := full.Collect(t.Context()); err != nil || len(got.Evicted) != 1 || got.Evicted[0] != points.Session {
+	if got, err := full.Collect(t.Context()); err != nil || len(got) != 1 || got[0] != points.Session {
 		t.Errorf("after the undo: %+v, %v", got, err)
 	}
 }
@@ -537,7 +537,7 @@ func TestO7_RemovedSessions(t *testing.T) {
 		t.Fatalf("the store: %v, %v", info, err)
 	}
 	owners := func() int {
-		files, err := os.ReadDir(filepath.Join(store, "owners"))
+		files, err := os.ReadDir(filepath.Join(store, "trees"))
 		if err != nil {
 			t.Fatal(err)
 		}
