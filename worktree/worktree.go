@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -63,12 +62,12 @@ const BranchPrefix = "attractor/"
 var ErrName = errors.New("the name of a worktree has at most 64 letters, digits, dots, underscores and hyphens, " +
 	"and begins with a letter or a digit")
 
-var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
 // Check returns an error if a worktree cannot have a name.
 func Check(text string) error {
-	if !name.MatchString(text) || strings.HasSuffix(text, ".lock") || strings.HasSuffix(text, ".") ||
-		strings.Contains(text, "..") {
+	const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	odd := strings.Trim(text, alphanumeric+"._-") != "" || text == "" || len(text) > 64
+	if odd || !strings.Contains(alphanumeric, text[:1]) || strings.HasSuffix(text, ".lock") ||
+		strings.HasSuffix(text, ".") || strings.Contains(text, "..") {
 		return fmt.Errorf("%q: %w", text, ErrName)
 	}
 	return nil
