@@ -154,8 +154,10 @@ func gitDir(dir string) string {
 		if info.IsDir() {
 			return dotGit
 		}
-		target, _ := strings.CutPrefix(named(dotGit), "gitdir: ")
-		return from(dir, target)
+		if target, _ := strings.CutPrefix(named(dotGit), "gitdir: "); target != "" {
+			return from(dir, target)
+		}
+		return ""
 	}
 	if isRepository(dir) {
 		return dir
@@ -213,7 +215,7 @@ func (l *leftBehind) leads(gitDir string, known bool) string {
 		if !info.Mode().IsRegular() || info.Size() > maxGitConfig { // a FIFO would block
 			return name + " is no ordinary file"
 		}
-		data, err := os.ReadFile(file)
+		data, err := userfiles.Read(file, maxGitConfig)
 		if err != nil {
 			continue
 		}

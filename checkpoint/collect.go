@@ -24,7 +24,7 @@ import (
 // ever missing. It returns the owners whose trees were dropped, beginning with the one that was not
 // used for longest.
 func (d *Dir) Collect(ctx context.Context) (evicted []string, err error) {
-	return d.collect(ctx, d.max, lockWait)
+	return d.collect(ctx, d.max, true, lockWait)
 }
 
 // roomWait limits how long a batch waits for a collection that makes room for it.
@@ -40,7 +40,7 @@ func (d *Dir) makeRoom(ctx context.Context) error {
 	if !tight {
 		return nil
 	}
-	if _, err := d.collect(ctx, goal, roomWait); err != nil {
+	if _, err := d.collect(ctx, goal, false, roomWait); err != nil {
 		return ignore(err, filelock.ErrLocked)
 	}
 	size = d.size()
@@ -58,13 +58,15 @@ func (d *Dir) want(n int64) {
 	d.limit, d.goal = -1, d.max-min(n, d.max)
 }
 
-func (d *Dir) collect(ctx context.Context, goal int64, wait time.Duration) (evicted []string, err error) {
+// collect is Collect with the bytes that are kept. With all, also packs of which little is dead are
+// rewritten.
+func (d *Dir) collect(ctx context.Context, goal int64, all bool, wait time.Duration) (evicted []string, err error) {
 	lock, err := hold(ctx, d.file(lockName), filelock.Exclusive, wait)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: cannot lock the store: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	c := &collection{dir: d, goal: goal, live: map[digest]int64{}}
+	c := &collection{dir: d, goal: goal, all: all, live: map[digest]int64{}}
 	if err = d.refresh(); err == nil {
 		err = c.marks(ctx)
 	}
@@ -86,6 +88,7 @@ func (d *Dir) collect(ctx context.Context, goal int64, wait time.Duration) (evic
 type collection struct {
 	dir     *Dir
 	goal    int64            // bytes that kept objects may have
+	all     bool             // what is dead goes, however little it is
 	live    map[digest]int64 // the bytes of each object that is kept
 	kept    int64            // bytes
 	trail   []digest         // what the last owner has added
@@ -180,8 +183,8 @@ func (c *collection) mark(object digest) bool {
 	if p == nil {
 		return false
 	}
-	c.live[object] = f.length
-	c.kept += f.length
+	c.live[object] = f.length + entrySize
+	c.kept += c.live[object]
 	c.trail = append(c.trail, object)
 	return true
 }
@@ -192,17 +195,18 @@ func (c *collection) sweep(ctx context.Context) error {
 	size := c.dir.size()
 	for _, p := range c.dir.list() {
 		var live []found
-		var liveBytes, dead int64
+		var liveBytes int64
 		for _, f := range p.objects() {
 			if _, ok := c.live[f.object]; !ok {
-				dead += f.length
 				continue
 			}
 			delete(c.live, f.object)
 			liveBytes += f.length
 			live = append(live, f)
 		}
-		if len(live) > 0 && dead <= liveBytes && (dead == 0 || size <= c.goal) {
+		// also what lies between the frames: a large object that the store had already
+		dead := p.size - int64(len(p.table)) - int64(trailerSize) - liveBytes
+		if len(live) > 0 && dead <= liveBytes && (dead == 0 || !c.all && size <= c.goal) {
 			continue
 		}
 		size -= dead
@@ -300,8 +304,9 @@ func (d *Dir) rewrite(ctx context.Context, packs ...rewritten) (err error) {
 		return full(err)
 	}
 	defer func() { err = errors.Join(err, out.abandon()) }()
+	seen := map[digest]bool{} // several packs may have an object
 	for _, p := range packs {
-		if err := d.copy(ctx, out, p); err != nil {
+		if err := d.copy(ctx, out, p, seen); err != nil {
 			return err
 		}
 	}
@@ -324,7 +329,7 @@ func (d *Dir) rewrite(ctx context.Context, packs ...rewritten) (err error) {
 }
 
 // copy copies objects of a pack. Damaged ones are left out, so that they can be recorded again.
-func (d *Dir) copy(ctx context.Context, to *packWriter, s rewritten) (err error) {
+func (d *Dir) copy(ctx context.Context, to *packWriter, s rewritten, seen map[digest]bool) (err error) {
 	file, err := os.Open(s.path)
 	if err != nil {
 		return err
@@ -333,6 +338,9 @@ func (d *Dir) copy(ctx context.Context, to *packWriter, s rewritten) (err error)
 	for _, f := range s.kept {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if seen[f.object] {
+			continue
 		}
 		switch err := d.whole(s.pack, f); {
 		case errors.Is(err, errDamaged):
@@ -345,6 +353,7 @@ func (d *Dir) copy(ctx context.Context, to *packWriter, s rewritten) (err error)
 			return full(err)
 		}
 		to.end(f.object, offset)
+		seen[f.object] = true
 	}
 	return nil
 }

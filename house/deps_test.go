@@ -155,7 +155,7 @@ var rooms = map[string][]string{
 	"load": {"env", "ext", "ext/hooks", "internal/fault", "internal/git", "internal/texts",
 		"internal/settings", "internal/shquote", "internal/userfiles", "mcp", "rules", "trust"},
 	"sessions": {"agent", "internal/fault", "internal/shquote", "internal/userfiles", "journal"},
-	"worktree": {"env", "internal/filelock", "internal/git", "internal/lookpath"},
+	"worktree": {"env", "internal/filelock", "internal/git", "internal/lookpath", "internal/shquote"},
 	"undo": {"agent", "checkpoint", "env", "internal/fault", "internal/texts", "internal/shquote",
 		"internal/userfiles", "journal", "sessions"},
 	"internal/settings": {"agent", "env", "env/sandbox", "internal/texts",

@@ -104,8 +104,11 @@ func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 			return tool.Result{}, err
 		}
 		if call.Access.Effect != tool.ReadOnly {
-			g.writes.Add(1)
-			defer g.writes.Add(1)
+			g.writing.Add(1)
+			defer func() {
+				g.writes.Add(1)
+				g.writing.Add(-1)
+			}()
 		}
 		ctx = env.Observing(ctx, p.observed)
 		if p.touches == nil || len(p.touches.leads) == 0 && p.touches.dir == "" {
@@ -119,14 +122,15 @@ func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 	}
 }
 
-// stillAllowed asks the rules again about a call that they have allowed, if another call has
-// changed something since: all calls of an answer are judged before the first one runs, and what a
-// search reads depends on files such as .gitignore.
+// stillAllowed judges a call again that nobody was asked about, if another call may have changed
+// something since: all calls of an answer are judged before the first one runs, and what a search
+// reads depends on files such as .gitignore.
 func (g *Gate) stillAllowed(ctx context.Context, call *tool.Call, p *passage) error {
-	if p.ruled.Verdict != tool.Allow || p.writes == g.writes.Load() {
+	if p.accepted || g.isPlan(requestOf(call)) || p.writes == g.writes.Load() && g.writing.Load() == 0 {
 		return nil
 	}
-	now := g.Rules.Decide(ctx, g.Env, requestOf(call))
+	again := *p
+	now := g.judge(ctx, requestOf(call), &again)
 	if now.Verdict == tool.Allow {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/tool/coding"
 )
@@ -129,6 +130,7 @@ func TestL11_JudgedAgainAfterAChange(t *testing.T) {
 	const grep = `{"pattern":"secret-text"}`
 	write := authorized("1", "write_file", `{"file_path":".gitignore","content":"other\n"}`)
 	before, after := authorized("2", "grep", grep), authorized("3", "grep", grep)
+	full := authorized("4", "grep", grep)
 	if got := run(before); !strings.Contains(got, "ordinary") || strings.Contains(got, "KEY") {
 		t.Errorf("before: %s", got)
 	}
@@ -137,5 +139,9 @@ func TestL11_JudgedAgainAfterAChange(t *testing.T) {
 	}
 	if got := run(after); strings.Contains(got, "KEY") || !strings.Contains(got, "another call has changed") {
 		t.Errorf("after: %s", got)
+	}
+	g.SetMode(permit.ModeFull) // which allows what the rules ask about
+	if got := run(full); !strings.Contains(got, "KEY") {
+		t.Errorf("in the mode full: %s", got)
 	}
 }

@@ -44,7 +44,8 @@ type Gate struct {
 
 	mode    atomic.Pointer[Mode]
 	allowed atomic.Int64  // how often a person has added rules
-	writes  atomic.Int64  // rises when a call that may change something begins, and when it ends
+	writes  atomic.Int64  // how many calls that may change something have ended
+	writing atomic.Int64  // how many run
 	turn    chan struct{} // full while a person is asked
 }
 
@@ -79,13 +80,15 @@ type passage struct {
 	gate    *Gate
 	wish    Opinion
 	ruled   rules.Decision
-	args    string    // of the call that the rules decided about
-	allowed int64     // of the gate, then
-	writes  int64     // of the gate, before
-	touches *approval // what the call would touch then, or what it may touch
-	planned bool      // a person has approved the plan
-	changed bool      // and has changed it before
-	values  []any     // of the hooks
+	args    string // of the call that the rules decided about
+	allowed int64  // of the gate, then
+	writes  int64  // of the gate, before
+	// accepted says that a person has allowed the call as it was shown.
+	accepted bool
+	touches  *approval // what the call would touch then, or what it may touch
+	planned  bool      // a person has approved the plan
+	changed  bool      // and has changed it before
+	values   []any     // of the hooks
 	// observed says that nobody was asked, because the call runs a command where it can only read.
 	observed bool
 }
@@ -264,6 +267,7 @@ func (g *Gate) accept(ctx context.Context, req tool.Request, sent string, j judg
 		}
 		g.allowed.Add(1)
 	}
+	p.accepted = true
 	return decision(req, sent, tool.Allow, p), nil
 }
 

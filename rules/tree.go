@@ -52,7 +52,7 @@ func (c *call) tree(f file) (why string, suggest []string) {
 	switch {
 	case !known && len(c.trees) == maxTrees:
 		for _, r := range c.of(tool.Deny) { // whose file may be in one of them
-			if r.path != nil {
+			if r.path != nil && r.aboutFile(f) {
 				c.treeRule = r
 			}
 		}

@@ -389,7 +389,10 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	if files, more, ok := runnerOf(name); ok {
 		for i := range c.Words {
 			if value, ok := directoryOption(c.Words, i); ok {
-				dirs = []string{filepath.Join(dirs[0], value)}
+				if !filepath.IsAbs(value) {
+					value = filepath.Join(dirs[0], value)
+				}
+				dirs = []string{value}
 			}
 		}
 		for _, file := range files {

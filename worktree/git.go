@@ -62,8 +62,8 @@ func environ(vars, roots []string) (list []string, program string, err error) {
 		switch key, value, _ := strings.Cut(v, "="); {
 		case strings.HasPrefix(key, "GIT_"):
 			continue
-		case key == "PATH":
-			v = "PATH=" + lookpath.Outside(value, roots...)
+		case strings.EqualFold(key, "PATH"):
+			v = key + "=" + lookpath.Outside(value, roots...)
 			program, err = lookpath.Find("git", value, roots...)
 		}
 		list = append(list, v)
@@ -106,7 +106,8 @@ func (g *runner) feed(ctx context.Context, dir, input string, args ...string) (s
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat([]string{"-c", "core.hooksPath=" + os.DevNull,
 		"-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "-c", "submodule.recurse=false",
 		"-c", "safe.bareRepository=explicit"}, args)...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = dir, g.environ, strings.NewReader(input), time.Second
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = dir, g.environ, strings.NewReader(input), 5*time.Second
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // git removes what is half done
 	out, said := &limited{}, &limited{}
 	cmd.Stdout, cmd.Stderr = out, said
 	err := cmd.Run()

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 // Options say which worktree is wanted.
@@ -102,20 +103,11 @@ func Open(ctx context.Context, o Options) (*Worktree, error) {
 	}
 	w := &Worktree{Top: filepath.Join(place, o.Name), Branch: BranchPrefix + o.Name, From: repo.Top, git: g}
 	w.Dir = filepath.Join(w.Top, within)
-	if w.used, err = use(ctx, w.lockName()); err != nil {
-		return nil, fmt.Errorf("cannot use the worktree %s: %w", w.Top, err)
-	}
-	if err := w.open(ctx, repo); err != nil {
-		if w.New {
-			w.Close(ctx)
-			return nil, err
-		}
-		return nil, errors.Join(err, w.used.Close())
+	if err := w.use(ctx, repo); err != nil {
+		return nil, err
 	}
 	return w, nil
 }
-
-func (w *Worktree) lockName() string { return w.Top + ".lock" }
 
 // open finds or makes the worktree.
 func (w *Worktree) open(ctx context.Context, repo *git.Repository) error {
@@ -160,6 +152,16 @@ func (w *Worktree) make(ctx context.Context) error {
 	}
 	w.Copied, w.NotCopied = w.include(ctx)
 	return nil
+}
+
+// Outcome says what has become of the worktree, when it is closed.
+func (w *Worktree) Outcome() string {
+	if w.Kept == "" {
+		return fmt.Sprintf("The worktree %s is removed: nothing is lost with it.", w.Top)
+	}
+	return fmt.Sprintf("The worktree %s stays, on the branch %s: %s. To go on in it: --worktree=%s; to throw it away, run: "+
+		"git -C %s worktree remove --force %s", w.Top, w.Branch, w.Kept, strings.TrimPrefix(w.Branch, BranchPrefix),
+		shquote.Shown(w.From), shquote.Shown(w.Top))
 }
 
 // Close removes the worktree and its branch, unless something would be lost, or another session

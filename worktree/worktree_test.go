@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/attractor-go/attractor/internal/peer"
@@ -154,6 +155,44 @@ func TestO8_UsedByTwo(t *testing.T) {
 	a, b := f.open("a"), f.open("a")
 	f.closed(a, "another session uses it")
 	f.closed(b, "")
+}
+
+// Of sessions that begin at the same time with one name, one makes the worktree, and the others wait
+// for it.
+func TestO8_MadeOnce(t *testing.T) {
+	f := newField(t)
+	const sessions = 4
+	opened := make([]*worktree.Worktree, sessions)
+	var all sync.WaitGroup
+	for i := range sessions {
+		all.Go(func() {
+			w, err := worktree.Open(t.Context(), f.options("a"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if data, err := os.ReadFile(w.Top + "/sub/x.txt"); err != nil || string(data) != "x\n" {
+				t.Errorf("%q, %v", data, err)
+			}
+			opened[i] = w
+		})
+	}
+	all.Wait()
+	made, kept := 0, 0
+	for _, w := range opened {
+		if w == nil {
+			t.FailNow()
+		}
+		if w.New {
+			made++
+		}
+		if w.Close(t.Context()); w.Kept != "" {
+			kept++
+		}
+	}
+	if made != 1 || kept != sessions-1 || len(f.left()) > 0 {
+		t.Errorf("made by %d, kept by %d; left %q", made, kept, f.left())
+	}
 }
 
 // A worktree that was removed by hand is made again, on its branch.

@@ -168,7 +168,10 @@ func (p *program) close(then func()) {
 		err := was.close()
 		return func() {
 			p.current = nil
-			p.kept, p.worktree = was.kept(), was.setup.Worktree()
+			p.kept = was.kept()
+			if p.worktree = was.setup.Worktree(); p.worktree != nil && !p.leaving {
+				p.note(p.worktree.Outcome())
+			}
 			if err != nil {
 				p.warn(err.Error())
 			}

@@ -60,6 +60,9 @@ func (f *startFlags) config(c *attractor.Config) (err error) {
 // checkIDs returns an error for a flag that names no session, perhaps by a variable that is not
 // set: a new session is not what its user wants.
 func (f *startFlags) checkIDs(given func(flag string) bool) error {
+	if given("worktree") && f.worktree == "" {
+		return fail(exitUsage, "--worktree= needs a name; without the equals sign one is made up")
+	}
 	for _, id := range []struct{ flag, value string }{{"resume", f.resume}, {"fork", f.fork}} {
 		if given(id.flag) && id.value == "" {
 			return fail(exitUsage, "--%s needs the id of a session; to list sessions, run: attractor sessions list",

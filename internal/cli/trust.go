@@ -31,8 +31,8 @@ and the scripts that they name, MCP servers, commands, skills and agents. The pr
 itself. Until you trust it, these files have no effect, except that their rules that deny or ask count, and your own MCP servers without a cwd
 start in an empty directory.
 
-When one of the files changes, trust ends until you have seen the difference. A decision counts in other worktrees of the repository as well
-while the files are the same there, and says nothing about repositories inside the project. Decisions are kept in
+When one of the files changes, trust ends until you have seen the difference. A decision about the main work tree of a repository counts in its
+linked ones as well, while the files are the same there, and says nothing about repositories inside the project. Decisions are kept in
 $XDG_STATE_HOME/attractor/trust, or in ~/.local/state/attractor/trust if XDG_STATE_HOME is not set.
 
 For machines, attractor run --trust-project trusts a project for one run and keeps no decision.`,

@@ -51,7 +51,7 @@ func TestO8_RunInAWorktree(t *testing.T) {
 	h.git("merge", "-q", "attractor/fix")
 	h.onTerminal(0, "y\n", "trust")
 	seen, stderr := runs("mkdir -p out && echo made", "--allow-tool", "Read", "--worktree=fix", "do nothing")
-	if !strings.Contains(stderr, "The worktree "+top+" is removed: nothing has changed in it.") {
+	if !strings.Contains(stderr, "The worktree "+top+" is removed: nothing is lost with it.") {
 		t.Errorf("stderr: %s", stderr)
 	}
 	if strings.TrimSpace(seen) != "made" {
@@ -67,7 +67,7 @@ func TestO8_RunInAWorktree(t *testing.T) {
 	if !strings.Contains(out.stderr, "--dir names another directory") {
 		t.Errorf("resumed without its directory: %s", out.stderr)
 	}
-	for _, args := range [][]string{{"--worktree", "fix", "the", "test"}, {"--worktree=a/b", "x"},
+	for _, args := range [][]string{{"--worktree", "fix", "the", "test"}, {"--worktree=a/b", "x"}, {"--worktree=", "x"},
 		{"--worktree", "--continue", "x"}, {"--worktree", "--env-command", "sh -c", "x"}} {
 		h.run(exitUsage, append([]string{"run", "--yes"}, args...)...)
 	}

@@ -25,23 +25,42 @@ set -f
 ulimit -d 1048576 2>/dev/null
 here=$PWD bin= git=
 cd -P "$1" || exit
+# outside is whether $1 is in none of the directories. Those that have the system's programs do not count.
+outside() {
+  file=$1
+  for root in $roots; do
+    case /usr/bin/ in "$root"/*) continue ;; esac
+    case $file in "$root"/*) return 1 ;; esac
+  done
+}
+IFS='
+'
+roots=
+for root do
+  cd -P "$root" 2>/dev/null || continue
+  root=${PWD#/}
+  roots="$roots
+/${root#/}"
+done
 IFS=:
 for dir in $PATH; do
   case $dir in /*) cd -P "$dir" 2>/dev/null || continue ;; *) continue ;; esac
-  dir=${PWD#/}; dir=/${dir#/}
-  found=
-  if [ -z "$git" ] && [ -x "$dir/git" ]; then
+  dir=${PWD#/}
+  IFS='
+'
+  if outside "/${dir#/}/"; then bin=$bin:/${dir#/}; fi
+  IFS=:
+done
+PATH=${bin#:}
+for dir in $PATH; do
+  if [ -f "$dir/git" ] && [ -x "$dir/git" ]; then
     found=$dir/git
     if [ -h "$found" ]; then found=$(readlink -f "$found"); fi
+    IFS='
+'
+    if [ -n "$found" ] && outside "$found"; then git=$dir/git; break; fi
+    IFS=:
   fi
-  for root do
-    cd -P "$root" 2>/dev/null || continue
-    root=${PWD#/}; root=/${root#/}
-    case $dir/ in "$root"/*) continue 2 ;; esac
-    case $found in "$root"/*) found= ;; esac
-  done
-  bin=$bin:$dir
-  if [ -n "$found" ]; then git=$dir/git; fi
 done
 cd "$here" || exit
 PATH=${bin#:}

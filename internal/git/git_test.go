@@ -364,15 +364,18 @@ func TestT9_NothingIsStarted(t *testing.T) {
 	w.put("a", "2")
 	w.put(".git/hooks/post-index-change", "#!/bin/sh\n"+program+"\n")
 	w.put("bin/git", "#!/bin/sh\n"+program+"\n")
-	for _, name := range []string{".git/hooks/post-index-change", "bin/git"} {
+	w.put("bin/readlink", "#!/bin/sh\n"+program+"\n")
+	other := t.TempDir() // a further directory of the session
+	w.must(os.WriteFile(filepath.Join(other, "git"), []byte("#!/bin/sh\n"+program+"\n"), 0o755))
+	for _, name := range []string{".git/hooks/post-index-change", "bin/git", "bin/readlink"} {
 		w.must(os.Chmod(filepath.Join(w.dir, name), 0o755))
 	}
 	w.put("../home/.gitconfig",
 		fmt.Sprintf("[filter \"f\"]\nclean = %[1]s\nprocess = %[1]s\nrequired\n[core]\nfsmonitor = %[1]s\npager = %[1]s\nhooksPath = %[2]s\n"+
 			"[log]\nshowSignature\n[gpg]\nprogram = %[1]s\n[diff]\nexternal = %[1]s\n[diff \"d\"]\ntextconv = %[1]s\n[alias]\nstatus = !%[1]s\n[status]\nshort\nsubmoduleSummary\n", program, filepath.Join(w.dir, ".git/hooks")))
-	e, err := env.NewLocal(w.dir, env.LocalOptions{Containment: env.ContainGroup,
+	e, err := env.NewLocal(w.dir, env.LocalOptions{Containment: env.ContainGroup, Roots: []string{other},
 		Env: []string{"HOME=" + filepath.Join(filepath.Dir(w.dir), "home"), "PATH=" + filepath.Join(w.dir,
-			"bin") + ":bin::" + os.Getenv("PATH"), "GIT_EXTERNAL_DIFF=" + program}})
+			"bin") + ":bin::" + other + ":" + os.Getenv("PATH"), "GIT_EXTERNAL_DIFF=" + program}})
 	w.must(err)
 	defer func() { w.must(e.Close()) }()
 	got := git.Look(t.Context(), e)
