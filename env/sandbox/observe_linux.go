@@ -27,7 +27,8 @@ type observe struct {
 	covered atomic.Pointer[[]string]
 }
 
-// newObserve returns the mechanism after a thread has been restricted by it.
+// newObserve returns the mechanism after a thread has been restricted by it, in the same way as that
+// of a command, but with everything readable: the list of what is beside covered files is long.
 func newObserve(o *Options) (_ *observe, err error) {
 	b := &observe{options: o, closed: []string{"/dev"}} // rules has those devices that are needed
 	if b.abi, err = landlock.ABI(); err != nil {
@@ -47,10 +48,11 @@ func newObserve(o *Options) (_ *observe, err error) {
 	if b.private, err = newPrivate("tmp"); err != nil {
 		return nil, err
 	}
+	b.covered.Store(&b.closed)
 	tried := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		tried <- b.restrict(b.cover(), false)
+		tried <- b.restrict([]string{"/"}, false)
 	}()
 	if err := <-tried; err != nil {
 		return nil, errors.Join(lacking{fmt.Errorf("the level does not work here: %w", err)}, b.close())
@@ -67,7 +69,7 @@ func (b *observe) launch(_ context.Context, l env.Launch) (env.Launch, error) {
 				return err
 			}
 		}
-		return b.restrict(covered, l.Terminal)
+		return b.restrict(allBut("/", covered), l.Terminal)
 	}
 	l.Env = append(slices.Clip(l.Env), "TMPDIR="+b.private.path("tmp"), "GIT_OPTIONAL_LOCKS=0")
 	return l, nil
@@ -75,8 +77,8 @@ func (b *observe) launch(_ context.Context, l env.Launch) (env.Launch, error) {
 
 // restrict restricts the calling thread. The ruleset is made on it, because it may have a /proc of
 // its own.
-func (b *observe) restrict(covered []string, terminal bool) error {
-	ruleset, err := landlock.New(b.abi, b.rules(allBut("/", covered), terminal))
+func (b *observe) restrict(readable []string, terminal bool) error {
+	ruleset, err := landlock.New(b.abi, b.rules(readable, terminal))
 	if err != nil {
 		return err
 	}
