@@ -1,15 +1,17 @@
 package attractor
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/attractor-go/attractor/llm/catalog"
+	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/profile/profiles"
 )
 
-// chooseProfile returns the chosen profile, else the provider's. A provider without a profile gets
-// the default one without its provider options, and its own newest model.
+// chooseProfile returns the chosen profile, else the provider's. A provider without a profile of its
+// own gets the one that suits it without its provider options, and the first model of the catalog.
 func (c *config) chooseProfile(provider string) (profile.Profile, error) {
 	native := c.Native != nil && *c.Native
 	if c.Profile != "" {
@@ -19,10 +21,11 @@ func (c *config) chooseProfile(provider string) (profile.Profile, error) {
 	if slices.Contains(all, provider) {
 		return findProfile(provider, native)
 	}
-	p, err := findProfile(all[0], native)
+	kind, _ := providers.Find(provider) // none for a program's own
+	p, err := findProfile(cmp.Or(kind.Profile, all[0]), native)
 	p.Provider, p.Options = provider, nil
-	newest, _ := catalog.New().Latest(provider, "reasoning")
-	if p.Model = newest.ID; p.Model == "" && value(c.Model) == "" {
+	first, _ := catalog.New().Latest(provider, "reasoning")
+	if p.Model = first.ID; p.Model == "" && value(c.Model) == "" {
 		return p, fail(ErrNoModel, "the provider %s has no default model", provider)
 	}
 	return p, err

@@ -99,30 +99,20 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 	return provider, nil
 }
 
-// chooseProvider returns the name of the chosen provider, else of the only vendor whose key is in
-// the environment, else the server whose base URL is. It does not guess among several.
+// chooseProvider returns the name of the chosen provider, else of the only candidate in the
+// environment. It does not guess among several.
 func (c *config) chooseProvider() (string, error) {
 	if name := value(c.Provider); name != "" {
 		return name, c.knows(name)
 	}
-	var set, servers []providers.Kind
 	var names []string
-	for _, kind := range providers.Kinds() {
-		switch _, ok := kind.Config(c.getenv); {
-		case !ok || kind.Local:
-		case kind.NeedsURL:
-			servers = append(servers, kind)
-		default:
-			set = append(set, kind)
-			names = append(names, kind.Name)
-		}
+	for _, kind := range providers.Candidates(c.getenv) {
+		names = append(names, kind.Name)
 	}
 	switch {
-	case len(set) == 0 && len(servers) == 1:
-		return servers[0].Name, nil
-	case len(set) == 1:
-		return set[0].Name, nil
-	case len(set) > 1:
+	case len(names) == 1:
+		return names[0], nil
+	case len(names) > 1:
 		return "", fail(ErrNoProvider, "the environment has keys of several providers: %s", strings.Join(names, ", "))
 	case c.BaseURL != "":
 		return "", fail(ErrNoProvider, "a base URL needs a provider: %s", strings.Join(providers.Names(), ", "))
@@ -131,7 +121,17 @@ func (c *config) chooseProvider() (string, error) {
 		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor",
 			c.Providers[0].Name())
 	}
-	return "", fail(ErrNoKey, "no API key: set %s", strings.Join(providers.Variables(), ", or "))
+	for _, kind := range providers.Kinds() {
+		config, set := kind.Config(c.getenv)
+		if config.APIKey == "" || set || kind.NeedsURL {
+			continue
+		}
+		if _, err := kind.New(config); err != nil { // it has a key, and nothing that says where it is
+			return "", fail(ErrConfig, "%w", err)
+		}
+	}
+	return "", fail(ErrNoKey, "no API key: set %s, or the key of another provider, which attractor models --providers lists",
+		strings.Join(providers.Variables(), ", or "))
 }
 
 // findProvider returns the provider with that name.

@@ -11,16 +11,21 @@ type Model struct {
 	Provider string   `json:"provider"`
 	Name     string   `json:"name,omitempty"`
 	Aliases  []string `json:"aliases,omitempty"`
-	// Window is the number of tokens that fit into a request and its response together.
+	// Window is the number of tokens that fit into a request and its response together, or a smaller
+	// one from which on each of them costs more. Then MaxWindow is the number that fits.
 	Window    int      `json:"context_window,omitempty"`
+	MaxWindow int      `json:"max_window,omitempty"`
 	MaxOutput int      `json:"max_output,omitempty"` // tokens
 	Input     []string `json:"input,omitempty"`      // modalities: text, image, audio, document
 	Reasoning bool     `json:"reasoning,omitempty"`
-	// Efforts lists the reasoning efforts that the model supports, lowest first.
-	Efforts []string `json:"efforts,omitempty"`
+	// Efforts lists the reasoning efforts that the model supports, lowest first. An empty list that
+	// is not nil says that it has none.
+	Efforts []string `json:"efforts,omitzero"`
 	// LoadsTools says that the vendor keeps deferred tools from the model and loads those that a
 	// result refers to.
 	LoadsTools bool `json:"loads_tools,omitempty"`
+	// Quirks are demands of the model on the form of a conversation.
+	Quirks []Quirk `json:"quirks,omitempty"`
 	// Prices lists the prices by the size of the input; the first one has no lower bound. Empty
 	// means unknown.
 	Prices []Price `json:"prices,omitempty"`

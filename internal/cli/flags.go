@@ -12,7 +12,6 @@ import (
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile/profiles"
 	"github.com/attractor-go/attractor/worktree"
@@ -133,8 +132,8 @@ type sessionFlags struct {
 
 // register adds the flags.
 func (f *sessionFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.provider, "provider", "", "choose the provider by `name`: "+orList(providers.Names())+
-		" (default: the one whose API key is set)")
+	flags.StringVar(&f.provider, "provider", "",
+		"choose the provider by `name`, as attractor models --providers lists them (default: the one whose API key is set)")
 	flags.StringVar(&f.model, "model", "",
 		"choose the model by `name`; sonnet, opus, haiku and fable are the newest of Anthropic (default: the profile's)")
 	flags.StringArrayVar(&f.fallbacks, "fallback", nil,

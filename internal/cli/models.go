@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -10,24 +11,30 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/profile/profiles"
 )
 
 func newModels(t terminal) *cobra.Command {
 	var provider string
-	var asJSON bool
+	var asJSON, ofProviders bool
 	cmd := &cobra.Command{
 		Use:   "models",
 		Short: "List known models, newest first",
 		Long: `Models lists the models that Attractor knows, with context window, output limit, prices and reasoning efforts.
-Other models can be used as well, but without these limits and prices.
+Other models can be used as well, but without these limits and prices. With --providers it lists the providers, with the
+variables of the environment that they need.
 
-Prices are in US dollars per million tokens. If they depend on the length of the input, the list has those of short inputs.`,
+Prices are in US dollars per million tokens. If they depend on the length of the input, the list has those of short inputs.
+A window with a larger one behind it is where a higher price begins; --context-window can exceed it.`,
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			if provider != "" {
 				if _, err := providers.Find(provider); err != nil {
 					return fail(exitUsage, "%w", err)
 				}
+			}
+			if ofProviders {
+				return printProviders(t, provider, asJSON)
 			}
 			models := catalog.New().List(provider)
 			if asJSON {
@@ -43,8 +50,8 @@ Prices are in US dollars per million tokens. If they depend on the length of the
 			return printModels(t, models)
 		},
 	}
-	cmd.Flags().StringVar(&provider, "provider", "", "list only the models of the provider with this `name`: "+
-		orList(providers.Names()))
+	cmd.Flags().StringVar(&provider, "provider", "", "list only the models of the provider with this `name`")
+	cmd.Flags().BoolVar(&ofProviders, "providers", false, "list providers instead of models")
 	cmd.Flags().BoolVar(&asJSON, "json", false,
 		"print a JSON array of models, with id, provider, context_window, max_output, efforts and prices")
 	return cmd
@@ -58,8 +65,51 @@ func printModels(t terminal, models []llm.Model) error {
 		if len(m.Prices) > 0 {
 			in, out = fmt.Sprint(m.Prices[0].Input), fmt.Sprint(m.Prices[0].Output)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", m.Provider, m.ID, m.Window, m.MaxOutput, in, out,
+		window := fmt.Sprint(m.Window)
+		if m.MaxWindow > 0 {
+			window += fmt.Sprintf(" (%d)", m.MaxWindow)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", m.Provider, m.ID, window, m.MaxOutput, in, out,
 			strings.Join(m.Efforts, " "))
+	}
+	return w.Flush()
+}
+
+// providerRow describes a provider in the list.
+type providerRow struct {
+	Name      string           `json:"name"`
+	Format    providers.Format `json:"format"`
+	Variables []string         `json:"variables"` // what a session needs, one of each with " or "
+	Model     string           `json:"model,omitempty"`
+	Known     string           `json:"known"` // from what
+}
+
+func printProviders(t terminal, only string, asJSON bool) error {
+	var rows []providerRow
+	for _, k := range providers.Kinds() {
+		if only != "" && k.Name != only {
+			continue
+		}
+		r := providerRow{Name: k.Name, Format: k.Format, Variables: k.Variables(), Known: "documents"}
+		if p, err := profiles.Find(k.Name, false); err == nil {
+			r.Model = p.Model
+		} else {
+			first, _ := catalog.New().Latest(k.Name, "reasoning")
+			r.Model = first.ID
+		}
+		if k.Recorded {
+			r.Known = "recorded"
+		}
+		rows = append(rows, r)
+	}
+	if asJSON {
+		return printJSON(t, rows)
+	}
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PROVIDER\tFORMAT\tSET\tDEFAULT MODEL\tKNOWN FROM")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Name, r.Format, cmp.Or(strings.Join(r.Variables, ", "), "-"),
+			cmp.Or(r.Model, "-"), r.Known)
 	}
 	return w.Flush()
 }

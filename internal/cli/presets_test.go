@@ -27,8 +27,12 @@ func TestN8_Presets(t *testing.T) {
 		want        string // in the output
 		model, auth string // of the request, if there is one
 	}{
-		{"openrouter by its key", open, []string{"--model", "anthropic/claude-sonnet-9"}, 0, "done\n",
-			"anthropic/claude-sonnet-9", "Bearer key-of-a-test"},
+		{"openrouter by its key", open, []string{"--model", "openai/gpt-9"}, 0, "done\n",
+			"openai/gpt-9", "Bearer key-of-a-test"},
+		{"Claude over openrouter, which is its default", open, nil, 0, "done\n",
+			"anthropic/claude-sonnet-5.5", "Bearer key-of-a-test"},
+		{"groq by its key", []string{"GROQ_API_KEY=key-of-a-test", "GROQ_BASE_URL=" + url + "/v1"}, nil, 0, "done\n",
+			"openai/gpt-oss-120b", "Bearer key-of-a-test"},
 		{"ollama by its name", []string{"OLLAMA_HOST=" + host, "OLLAMA_API_KEY=another-key",
 			"OPENAI_API_KEY=sk-another-key"},
 			[]string{"--provider", "ollama", "--model", "hf.co/unsloth/qwen3:8b"}, 0, "done\n",
@@ -40,8 +44,8 @@ func TestN8_Presets(t *testing.T) {
 			"no API key: set ANTHROPIC_API_KEY", "", ""},
 		{"ollama has no default model", []string{"OLLAMA_HOST=" + host}, []string{"--provider", "ollama"}, exitUsage,
 			"ollama has no default model; pass one with --model", "", ""},
-		{"openrouter has no default model", open, nil, exitUsage,
-			"openrouter has no default model; pass one with --model", "", ""},
+		{"bedrock needs a region", []string{"AWS_BEARER_TOKEN_BEDROCK=k"}, nil, exitUsage,
+			"amazon-bedrock has no URL yet: set AWS_REGION", "", ""},
 		{"openrouter needs its key", nil, []string{"--provider", "openrouter", "--model", "a/b"}, exitAccess,
 			"set OPENROUTER_API_KEY", "", ""},
 		{"two keys are no guess", append([]string{"GEMINI_API_KEY=k"}, open...), []string{"--model", "x"}, exitAccess,
@@ -62,7 +66,11 @@ func TestN8_Presets(t *testing.T) {
 			}
 			continue
 		}
-		if len(requests) != 1 || requests[0].Model != c.model || requests[0].Path != "/v1/chat/completions" ||
+		path := "/v1/chat/completions"
+		if strings.Contains(c.model, "claude") {
+			path = "/v1/messages"
+		}
+		if len(requests) != 1 || requests[0].Model != c.model || requests[0].Path != path ||
 			requests[0].Header.Get("Authorization") != c.auth {
 			t.Errorf("%s: requests %+v", c.name, requests)
 		}

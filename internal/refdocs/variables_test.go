@@ -38,6 +38,8 @@ func (s *Source) Variables() (names []string) {
 							names = append(names, text)
 						}
 					}
+				case *ast.KeyValueExpr:
+					names = append(names, pkg.declared(n)...)
 				case *ast.BasicLit:
 					if text, ok := pkg.text(n); ok && known().MatchString(text) {
 						names = append(names, text)
@@ -49,6 +51,33 @@ func (s *Source) Variables() (names []string) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// declared returns the names of the literals in a member whose name ends in Var or Vars, and those
+// that stand as ${NAME} in the literals of others.
+func (p *Package) declared(member *ast.KeyValueExpr) (names []string) {
+	key, ok := member.Key.(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	whole := strings.HasSuffix(strings.TrimSuffix(key.Name, "s"), "Var")
+	ast.Inspect(member.Value, func(n ast.Node) bool {
+		lit, ok := n.(*ast.BasicLit)
+		if !ok {
+			return true
+		}
+		text, ok := p.text(lit)
+		if ok && whole && variable().MatchString(text) {
+			names = append(names, text)
+		}
+		if ok && key.Name == "URLs" {
+			for _, m := range regexp.MustCompile(`\$\{([A-Z_]+)\}`).FindAllStringSubmatch(text, -1) {
+				names = append(names, m[1])
+			}
+		}
+		return true
+	})
+	return names
 }
 
 // looksUp returns the name that a call looks up in an environment, nil if it does not.

@@ -169,8 +169,14 @@ func (c *conversation) addOpaque(role string, o llm.Opaque) error {
 	if o.Provider != c.provider {
 		return nil
 	}
-	if !json.Valid([]byte(o.Data)) {
-		return llm.Errorf(llm.ErrInvalidRequest, "an opaque part is not valid JSON")
+	var block struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal([]byte(o.Data), &block); err != nil {
+		return llm.Errorf(llm.ErrInvalidRequest, "an opaque part is not a JSON object")
+	}
+	if block.Type == "" {
+		return nil // it came in another format that the provider speaks, too
 	}
 	c.block(role)
 	c.messages = append(c.messages, o.Data...)

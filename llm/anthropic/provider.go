@@ -20,12 +20,16 @@ const (
 	apiVersion     = "2023-06-01"
 )
 
-// Options configure a [Provider]. Only APIKey is required, and with a BaseURL not even that.
+// Options configure a [Provider]. Only APIKey or AuthToken is required, and with a BaseURL not even
+// that.
 type Options struct {
 	// Name is the name by which requests are routed and signed content is recognized; empty means
 	// anthropic. Other servers that speak this format need another name.
 	Name   string
 	APIKey string
+	// AuthToken is sent as a bearer token, in place of the key, which has a header of its own. Most
+	// other servers that speak this format want it.
+	AuthToken string
 	// BaseURL is the API's URL without the version: requests go to {BaseURL}/v1/messages. Empty
 	// means https://api.anthropic.com. Its query is kept.
 	BaseURL string
@@ -55,13 +59,18 @@ type Provider struct{ call api.Call }
 // New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
 func New(o Options) (*Provider, error) {
 	name := cmp.Or(o.Name, defaultName)
-	if o.APIKey == "" && o.BaseURL == "" {
+	key := cmp.Or(o.AuthToken, o.APIKey)
+	if key == "" && o.BaseURL == "" {
 		return nil, api.ConfigError(name, "no API key: set Options.APIKey, or ANTHROPIC_API_KEY in the environment")
 	}
-	call, u, err := api.Config{Name: name, Key: o.APIKey, BaseURL: cmp.Or(o.BaseURL, defaultBaseURL),
+	own := map[string]string{"Anthropic-Version": apiVersion, "X-Api-Key": o.APIKey}
+	if o.AuthToken != "" {
+		own["Authorization"], own["X-Api-Key"] = api.Bearer(o.AuthToken), ""
+	}
+	call, u, err := api.Config{Name: name, Key: key, BaseURL: cmp.Or(o.BaseURL, defaultBaseURL),
 		Client:   o.HTTPClient,
 		Timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout},
-		Own:      map[string]string{"Anthropic-Version": apiVersion, "X-Api-Key": o.APIKey}, Header: o.Header}.Call()
+		Own:      own, Header: o.Header}.Call()
 	if err != nil {
 		return nil, err
 	}

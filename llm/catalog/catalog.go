@@ -1,7 +1,7 @@
 package catalog
 
 import (
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,32 +12,79 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// builtin holds the facts that come with this version of the library, collected on 2026-11-20 from
-// the published model lists of the vendors' SDKs and of other open-source clients. Prices are the
-// vendors' list prices in US dollars per million tokens.
+// builtin holds the facts that come with this version of the library, a file a provider: those of
+// Anthropic, OpenAI and Google as collected on 2026-11-20, the others as of 2026-11-28, from the
+// published model lists of the vendors' SDKs and of other open-source clients. Prices are list prices
+// in US dollars per million tokens.
 //
-//go:embed models.json
-var builtin string
+//go:embed models
+var builtin embed.FS
 
 // Catalog holds a list of models. It never changes, so it is safe for concurrent use. The zero
 // value is empty.
-type Catalog struct{ entries []*entry }
+type Catalog struct{ providers []*list }
 
-// entry holds a model of a catalog. The library's own models are decoded when somebody asks for
-// them: most programs use one or two.
+// list holds the models of a provider, the newest or the usual one first. The library's own are read
+// when somebody asks for them: most programs use one provider.
+type list struct {
+	provider string
+	once     sync.Once
+	models   []*entry
+}
+
+// entry holds a model. The library's own models are decoded when somebody asks for them.
 type entry struct {
-	provider, id string
-	text         string // the JSON of a model that is not decoded yet, without escape sequences
-
+	id    string
+	text  string // the JSON of a model that is not decoded yet, without escape sequences
 	once  sync.Once
 	model llm.Model
+}
+
+// New returns the catalog that comes with the library.
+func New() *Catalog {
+	c := new(Catalog)
+	for _, name := range []string{"anthropic", "openai", "gemini"} { // in front of those that run them
+		c.providers = append(c.providers, &list{provider: name})
+	}
+	files, _ := builtin.ReadDir("models") // cannot fail: a test reads them all
+	for _, f := range files {
+		if name := strings.TrimSuffix(f.Name(), ".json"); c.of(name) == nil {
+			c.providers = append(c.providers, &list{provider: name})
+		}
+	}
+	return c
+}
+
+// of returns the list of a provider, or nil.
+func (c *Catalog) of(provider string) *list {
+	if i := slices.IndexFunc(c.providers, func(l *list) bool { return l.provider == provider }); i >= 0 {
+		return c.providers[i]
+	}
+	return nil
+}
+
+// all returns the models of the list. Their text has a model in each line, which begins with the id.
+func (l *list) all() []*entry {
+	l.once.Do(func() {
+		if l.models != nil {
+			return
+		}
+		text, _ := builtin.ReadFile("models/" + l.provider + ".json") // cannot fail, like ReadDir
+		for line := range strings.Lines(string(text)) {
+			if rest, ok := strings.CutPrefix(line, `  {"id": "`); ok { // else it is a bracket of the array
+				id, _, _ := strings.Cut(rest, `"`)
+				l.models = append(l.models, &entry{id: id, text: strings.TrimRight(line, ",\n")})
+			}
+		}
+	})
+	return l.models
 }
 
 // get returns the model. The caller must not change it.
 func (e *entry) get() *llm.Model {
 	e.once.Do(func() {
-		if e.text != "" && json.Unmarshal([]byte(e.text), &e.model) != nil { // cannot happen: a test reads them all
-			e.model = llm.Model{ID: e.id, Provider: e.provider}
+		if e.text != "" {
+			_ = json.Unmarshal([]byte(e.text), &e.model) // cannot fail: a test reads them all
 		}
 	})
 	return &e.model
@@ -49,22 +96,6 @@ func (e *entry) called(alias string) bool {
 		return false
 	}
 	return slices.Contains(e.get().Aliases, alias)
-}
-
-// New returns the catalog that comes with the library. Its text has a model in each line, which
-// begins with the id and the provider.
-func New() *Catalog {
-	c := new(Catalog)
-	for line := range strings.SplitSeq(builtin, "\n") {
-		rest, ok := strings.CutPrefix(line, `  {"id": "`)
-		if !ok {
-			continue // a bracket of the array
-		}
-		id, rest, _ := strings.Cut(rest, `", "provider": "`)
-		provider, _, _ := strings.Cut(rest, `"`)
-		c.entries = append(c.entries, &entry{provider: provider, id: id, text: strings.TrimSuffix(line, ",")})
-	}
-	return c
 }
 
 // Read returns the catalog with the models of a JSON array of [llm.Model] added, as by With.
@@ -86,46 +117,59 @@ func (c *Catalog) Read(r io.Reader) (*Catalog, error) {
 // With returns the catalog with models added. A model that it already has, by provider and id, is
 // replaced as a whole and keeps its place. Others come first, as the newest.
 func (c *Catalog) With(models ...llm.Model) *Catalog {
-	merged := slices.Clone(c.entries)
-	var added []*entry
+	merged := &Catalog{providers: slices.Clone(c.providers)}
+	added := map[string]int{} // by provider
 	for _, m := range models {
-		e := &entry{provider: m.Provider, id: m.ID, model: m}
-		if i := slices.IndexFunc(merged, func(o *entry) bool {
-			return o.provider == m.Provider &&
-				o.id == m.ID
-		}); i >= 0 {
-			merged[i] = e
-		} else {
-			added = append(added, e)
+		e := &entry{id: m.ID, model: m}
+		i := slices.IndexFunc(merged.providers, func(l *list) bool { return l.provider == m.Provider })
+		if i < 0 {
+			merged.providers, i = slices.Insert(merged.providers, 0, &list{provider: m.Provider}), 0
 		}
+		own := slices.Clone(merged.providers[i].all())
+		if at := slices.IndexFunc(own, func(o *entry) bool { return o.id == m.ID }); at >= 0 {
+			own[at] = e
+		} else {
+			own = slices.Insert(own, added[m.Provider], e)
+			added[m.Provider]++
+		}
+		merged.providers[i] = &list{provider: m.Provider, models: own}
 	}
-	return &Catalog{entries: append(added, merged...)}
+	return merged
 }
 
 // Get returns a provider's model by its id or an alias. It is an [llm.Lookup].
 func (c *Catalog) Get(provider, id string) (llm.Model, bool) {
-	i := slices.IndexFunc(c.entries, func(e *entry) bool { return e.provider == provider && e.id == id })
+	l := c.of(provider)
+	if l == nil {
+		return llm.Model{}, false
+	}
+	models := l.all()
+	i := slices.IndexFunc(models, func(e *entry) bool { return e.id == id })
 	if i < 0 {
-		i = slices.IndexFunc(c.entries, func(e *entry) bool { return e.provider == provider && e.called(id) })
+		i = slices.IndexFunc(models, func(e *entry) bool { return e.called(id) })
 	}
 	if i < 0 {
 		return llm.Model{}, false
 	}
-	return *c.entries[i].get(), true
+	return *models[i].get(), true
 }
 
-// List returns a provider's models, newest first. An empty provider means all models.
+// List returns a provider's models, the newest or the usual one first. An empty provider means all
+// models.
 func (c *Catalog) List(provider string) []llm.Model {
 	var models []llm.Model
-	for _, e := range c.entries {
-		if provider == "" || e.provider == provider {
+	for _, l := range c.providers {
+		if provider != "" && l.provider != provider {
+			continue
+		}
+		for _, e := range l.all() {
 			models = append(models, *e.get())
 		}
 	}
 	return models
 }
 
-// Latest returns a provider's newest model with all of the capabilities: reasoning, or an input
+// Latest returns a provider's first model with all of the capabilities: reasoning, or an input
 // modality such as image.
 func (c *Catalog) Latest(provider string, capabilities ...string) (llm.Model, bool) {
 	for _, m := range c.List(provider) {

@@ -10,9 +10,9 @@ func formatOf(path string, words int) (f format, known bool) {
 		return anthropic{words: words}, true
 	case strings.HasSuffix(path, "/responses"):
 		return &openai{words: words}, true
-	case strings.HasSuffix(path, "/v1/chat/completions"):
+	case strings.HasSuffix(path, "/chat/completions"):
 		return &chat{words: words}, true
-	case strings.Contains(path, "/v1beta/") && strings.Contains(path, ":"):
+	case (strings.Contains(path, "/v1beta/") || strings.Contains(path, "/models/")) && strings.Contains(path, ":"):
 		return geminiOf(path, words)
 	}
 	return anthropic{words: words}, false

@@ -19,8 +19,11 @@ type gemini struct {
 // geminiOf parses a path: .../v1beta/models/{model}:{action}, or another collection of models in
 // place of models.
 func geminiOf(path string, words int) (f gemini, known bool) {
-	_, rest, _ := strings.Cut(path, "/v1beta/")
-	model, action, _ := strings.Cut(strings.TrimPrefix(rest, "models/"), ":")
+	rest := path[strings.LastIndex(path, "/models/")+len("/models/"):]
+	if _, after, ok := strings.Cut(path, "/v1beta/"); ok { // an id may name another collection
+		rest = strings.TrimPrefix(after, "models/")
+	}
+	model, action, _ := strings.Cut(rest, ":")
 	return gemini{words, model, action}, model != "" && (action == "generateContent" ||
 		action == "streamGenerateContent")
 }

@@ -26,10 +26,14 @@ type Options struct {
 	Name string
 	// APIKey is sent in the header x-goog-api-key, never in a URL.
 	APIKey string
-	// BaseURL is the API's URL without the version: requests go to
-	// {BaseURL}/v1beta/models/{model}:streamGenerateContent?alt=sse. Empty means
-	// https://generativelanguage.googleapis.com.
+	// BaseURL is the API's URL, where requests go to
+	// {BaseURL}/v1beta/models/{model}:streamGenerateContent?alt=sse. Without Publisher, /v1beta at
+	// its end makes no difference. Empty means https://generativelanguage.googleapis.com.
 	BaseURL string
+	// Publisher names whose models they are, as Vertex AI has it: requests then go to
+	// {BaseURL}/publishers/{Publisher}/models/{model}:streamGenerateContent?alt=sse, and BaseURL has
+	// the version.
+	Publisher string
 	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
 	// whatever the client's policy.
 	HTTPClient *http.Client
@@ -76,7 +80,13 @@ func New(o Options) (*Provider, error) {
 		return nil, api.ConfigError(name,
 			"the base URL must not have a query or a fragment; set the key with Options.APIKey")
 	}
-	call.URL, call.Decode = strings.TrimSuffix(strings.TrimRight(base, "/"), apiVersion)+apiVersion+"/", decodeError
+	base = strings.TrimRight(base, "/")
+	if o.Publisher != "" {
+		base += "/publishers/" + url.PathEscape(o.Publisher)
+	} else {
+		base = strings.TrimSuffix(base, apiVersion) + apiVersion
+	}
+	call.URL, call.Decode = base+"/", decodeError
 	return &Provider{call}, nil
 }
 

@@ -18,7 +18,7 @@ type conversation struct {
 	// are none.
 	instructions []byte
 	items        []byte
-	begun        bool // a message was added that is not a leading system message
+	begun        bool // there are no more instructions: other messages came, or all are messages
 	// outputs holds the item types of results by the ids of their calls, as far as they are not
 	// function_call_output.
 	outputs map[string]string
@@ -31,7 +31,7 @@ type conversation struct {
 func (c *conversation) add(messages []llm.Message) error {
 	for _, m := range messages {
 		leading := !c.begun && m.Role == llm.RoleSystem
-		c.begun = !leading
+		c.begun = c.begun || !leading
 		var err error
 		switch {
 		case leading:

@@ -27,6 +27,9 @@ type Options struct {
 	BaseURL string
 	// Organization and Project are charged for the requests, if they are not the key's own.
 	Organization, Project string
+	// SystemMessage sends the system prompt as the first message, for servers that refuse the member
+	// instructions.
+	SystemMessage bool
 	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
 	// whatever the client's policy.
 	HTTPClient *http.Client
@@ -50,7 +53,10 @@ type Options struct {
 // provider's own. The members model, instructions, tools, input, stream, background, conversation
 // and previous_response_id are an [llm.ErrConfiguration]: the request sets the first five, and the
 // server never stores the conversation.
-type Provider struct{ call api.Call }
+type Provider struct {
+	call          api.Call
+	systemMessage bool
+}
 
 // New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
 func New(o Options) (*Provider, error) {
@@ -67,7 +73,7 @@ func New(o Options) (*Provider, error) {
 		return nil, err
 	}
 	call.URL, call.Decode = u.JoinPath("responses").String(), decodeError
-	return &Provider{call}, nil
+	return &Provider{call, o.SystemMessage}, nil
 }
 
 // Name implements [llm.Provider].

@@ -32,7 +32,8 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if !ok {
-			kept, from = &conversation{provider: p.Name(), search: search, outputs: map[string]string{}}, 0
+			kept, from = &conversation{provider: p.Name(), begun: p.systemMessage, search: search,
+				outputs: map[string]string{}}, 0
 		}
 		kept.known = req.Tools
 		if err := kept.add(req.Messages[from:]); err != nil {

@@ -93,6 +93,9 @@ func (c *conversation) named(call llm.ToolCall, author string) llm.ToolCall {
 		return call
 	}
 	id := api.PlainID(call.ID, longestID)
+	if c.o.callIDLength > 0 {
+		id = api.ShortID(call.ID, c.o.callIDLength)
+	}
 	if id != call.ID {
 		if c.ids == nil {
 			c.ids = map[string]string{}

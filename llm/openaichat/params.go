@@ -32,8 +32,8 @@ func (p *Provider) encodeParams(req *llm.Request) ([]byte, error) {
 		}
 		w.Put(name, strconv.Itoa(req.MaxTokens))
 	}
-	// not sent to models that are known not to reason
-	if req.Effort != "" && (req.Facts == nil || req.Facts.Reasoning) {
+	// not sent to models that are known not to reason, or not by efforts
+	if f := req.Facts; req.Effort != "" && (f == nil || f.Reasoning && (f.Efforts == nil || len(f.Efforts) > 0)) {
 		w.Put("reasoning_effort", api.Quote(req.Effort))
 	}
 	w.format(req.Format)

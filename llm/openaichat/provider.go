@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"maps"
 	"net/http"
 	"time"
 
@@ -48,6 +49,14 @@ type Options struct {
 	// NoReasoning sends no reasoning back, for servers that refuse even the member that they sent
 	// it in.
 	NoReasoning bool
+	// Quirks are demands of the server that every request meets, beside those of a request.
+	Quirks []llm.Quirk
+	// CallIDLength is the exact length of the ids of calls, which are then letters and digits. Zero
+	// means any ids of at most 64 bytes.
+	CallIDLength int
+	// AffinityHeader is the header in which Request.CacheKey is sent, for servers that lead the
+	// requests of a conversation to the machine that has its cache.
+	AffinityHeader string
 }
 
 // Provider implements [llm.Provider] for Chat Completions. It is safe for concurrent use; create
@@ -87,7 +96,12 @@ func (p *Provider) Name() string { return p.o.Name }
 
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	x := &api.Exchange{Call: p.call, Request: req, Encode: p.encode,
+	call := p.call
+	if p.o.AffinityHeader != "" && req.CacheKey != "" {
+		call.Header = maps.Clone(call.Header)
+		call.Header.Set(p.o.AffinityHeader, req.CacheKey)
+	}
+	x := &api.Exchange{Call: call, Request: req, Encode: p.encode,
 		Decoder: func(r *api.Response) api.Decoder {
 			d := newDecoder(p.o.Name, req.Model, r.RateLimit, req.Tools)
 			if p.newID != nil {

@@ -42,13 +42,18 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 type encoding struct {
 	provider                   string
 	developerRole, noReasoning bool
+	callIDLength               int
 	alternates, reasons        bool // the quirks of the server
 }
 
 func (p *Provider) encoding(req *llm.Request) encoding {
+	quirks := slices.Concat(p.o.Quirks, req.Quirks)
+	if req.Facts != nil {
+		quirks = append(quirks, req.Facts.Quirks...)
+	}
 	return encoding{provider: p.o.Name, developerRole: p.o.DeveloperRole, noReasoning: p.o.NoReasoning,
-		alternates: slices.Contains(req.Quirks, llm.QuirkAlternates), reasons: slices.Contains(req.Quirks,
-			llm.QuirkReasoning)}
+		callIDLength: p.o.CallIDLength, alternates: slices.Contains(quirks, llm.QuirkAlternates),
+		reasons: slices.Contains(quirks, llm.QuirkReasoning)}
 }
 
 // body returns the pieces of a request's body.

@@ -3,6 +3,7 @@ package providers_test
 import (
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/attractor-go/attractor/llm/providers"
 )
@@ -41,8 +42,9 @@ func ExampleFind() {
 	fmt.Println(provider.Name(), config.BaseURL)
 
 	_, err = providers.Find("olama")
-	fmt.Println(err)
+	what, _, _ := strings.Cut(err.Error(), ";")
+	fmt.Println(what)
 	// Output:
 	// ollama http://gpu.example.com:11434/v1
-	// unknown provider "olama"; use one of anthropic, openai, gemini, openai-compatible, openrouter, ollama (configuration)
+	// unknown provider "olama"
 }

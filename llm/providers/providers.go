@@ -1,15 +1,12 @@
 package providers
 
 import (
-	"cmp"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/catalog"
-	"github.com/attractor-go/attractor/llm/gemini"
 	"github.com/attractor-go/attractor/llm/openai"
 	"github.com/attractor-go/attractor/llm/openaichat"
 )
@@ -25,38 +22,53 @@ type Config struct {
 	IdleTimeout time.Duration
 }
 
-// Kind describes a kind of provider: its name, its environment variables, and how to create it.
+// Format is the wire format of a provider.
+type Format string
+
+// The formats.
+const (
+	Messages        Format = "Messages"         // Anthropic's
+	Responses       Format = "Responses"        // OpenAI's
+	GenerateContent Format = "generateContent"  // Google's
+	ChatCompletions Format = "Chat Completions" // OpenAI's older one, which most others speak
+)
+
+// Kind describes a kind of provider: a row of the table of this package.
 type Kind struct {
-	Name string
+	Name   string
+	Format Format
+	// ClaudeMessages says where the models of Anthropic are reached in the format Messages, as a
+	// path relative to the base URL, if Format is another. Only so their prompts are cached.
+	ClaudeMessages string
+	// URLs are base URLs. The first counts whose variables of the environment, as ${NAME}, are all
+	// set. BaseURLVar takes precedence.
+	URLs []string
 	// KeyVars are the variables for the key; the first that is set counts. BaseURLVar is the
 	// variable for the base URL.
 	KeyVars    []string
 	BaseURLVar string
 	// NeedsURL reports that there is no default base URL and that the key may be missing, as with a
-	// server of your own. Programs choose such a provider by themselves only if no other one is
-	// configured.
+	// server of your own.
 	NeedsURL bool
 	// Local reports that the server is one of your own which needs no key and usually runs on this
 	// machine. BaseURLVar may have another address. Such a provider is never chosen automatically,
 	// and FromEnv leaves it out.
 	Local bool
-	New   func(Config) (llm.Provider, error)
-}
+	// Profile is the name of the profile that suits the models. Empty means that of the provider's
+	// name, else the default one.
+	Profile string
+	// Recorded reports that recorded responses of the server decode. Otherwise what is known of it
+	// comes from documents alone.
+	Recorded bool
 
-// Kinds returns all kinds of providers. The variables are those of the vendors' own SDKs.
-func Kinds() []Kind {
-	return []Kind{
-		{Name: "anthropic", KeyVars: []string{"ANTHROPIC_API_KEY"}, BaseURLVar: "ANTHROPIC_BASE_URL",
-			New: newAnthropic},
-		{Name: "openai", KeyVars: []string{"OPENAI_API_KEY"}, BaseURLVar: "OPENAI_BASE_URL", New: newOpenAI},
-		{Name: "gemini", KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, BaseURLVar: "GEMINI_BASE_URL",
-			New: newGemini},
-		{Name: "openai-compatible", KeyVars: []string{"OPENAI_COMPATIBLE_API_KEY", "OPENAI_API_KEY"},
-			BaseURLVar: "OPENAI_COMPATIBLE_BASE_URL", NeedsURL: true, New: newCompatible},
-		{Name: "openrouter", KeyVars: []string{"OPENROUTER_API_KEY"}, BaseURLVar: "OPENROUTER_BASE_URL",
-			New: newOpenRouter},
-		{Name: "ollama", BaseURLVar: "OLLAMA_HOST", Local: true, New: newOllama},
-	}
+	// what is different
+	usual                       bool               // see Candidates
+	bearer                      bool               // the key of Messages is a bearer token
+	responses                   openai.Options     // for Responses
+	chat                        openaichat.Options // for Chat Completions
+	publisher                   string             // for generateContent
+	organizationVar, projectVar string             // of the environment
+	addressURL                  func(address string) string
 }
 
 // Names returns the providers' names.
@@ -81,26 +93,29 @@ func Find(name string) (Kind, error) {
 }
 
 // Config returns the provider's configuration from the environment. set reports whether it
-// suffices: with a key, or with a base URL for a server that may need no key.
+// suffices: with a key, or with the variable of the base URL for a server that may need no key.
 func (k Kind) Config(getenv func(string) string) (c Config, set bool) {
 	for _, name := range k.KeyVars {
 		if c.APIKey = getenv(name); c.APIKey != "" {
 			break
 		}
 	}
-	c.BaseURL = getenv(k.BaseURLVar)
-	switch k.Name {
-	case "openai":
-		c.Organization, c.Project = getenv("OPENAI_ORG_ID"), getenv("OPENAI_PROJECT_ID")
-	case "ollama":
-		c.BaseURL = ollamaURL(c.BaseURL)
+	if k.projectVar != "" {
+		c.Organization, c.Project = getenv(k.organizationVar), getenv(k.projectVar)
 	}
-	return c, c.BaseURL != "" || c.APIKey != "" && !k.NeedsURL
+	c.BaseURL = getenv(k.BaseURLVar)
+	switch {
+	case k.addressURL != nil:
+		c.BaseURL = k.addressURL(c.BaseURL)
+	case c.BaseURL == "" && (c.APIKey != "" || k.Local):
+		c.BaseURL = k.url(getenv)
+	}
+	return c, c.BaseURL != ""
 }
 
 // FromEnv returns a client of all providers that the environment configures, with the built-in
-// catalog. A single provider is the default. With several there is no default, and each request
-// must name one. With none, the error lists the variables to set.
+// catalog. The only one of [Candidates] is the default. With several there is no default, and each
+// request must name one. With none, the error lists the variables to set.
 //
 //	client, err := providers.FromEnv(os.Getenv)
 func FromEnv(getenv func(string) string) (*llm.Client, error) {
@@ -119,71 +134,47 @@ func FromEnv(getenv func(string) string) (*llm.Client, error) {
 	if len(client.Providers) == 0 {
 		return nil, llm.Errorf(llm.ErrConfiguration, "no API key: set %s", strings.Join(Variables(), ", or "))
 	}
+	if first := Candidates(getenv); len(first) == 1 {
+		client.Default = first[0].Name
+	}
 	return client, nil
 }
 
-// Variables returns the environment variables that configure a provider: the vendors' keys, and the
-// base URL of a server of your own.
+// Candidates returns the providers among which a program chooses that was not told which one to
+// use: the vendors of the usual keys, else the servers whose URL is set, else all others that the
+// environment configures. Keys of the others often serve other programs.
+func Candidates(getenv func(string) string) []Kind {
+	var usual, servers, others []Kind
+	for _, k := range Kinds() {
+		switch _, set := k.Config(getenv); {
+		case !set || k.Local:
+		case k.usual:
+			usual = append(usual, k)
+		case k.NeedsURL:
+			servers = append(servers, k)
+		default:
+			others = append(others, k)
+		}
+	}
+	for _, list := range [][]Kind{usual, servers} {
+		if len(list) > 0 {
+			return list
+		}
+	}
+	return others
+}
+
+// Variables returns the usual environment variables that configure a provider: the vendors' keys,
+// and the base URL of a server of your own. The table has more.
 func Variables() []string {
 	var names []string
 	for _, k := range Kinds() {
 		switch {
 		case k.NeedsURL:
 			names = append(names, k.BaseURLVar)
-		case !k.Local:
+		case k.usual:
 			names = append(names, k.KeyVars[0])
 		}
 	}
 	return names
-}
-
-func newAnthropic(c Config) (llm.Provider, error) {
-	return orNil(anthropic.New(anthropic.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient,
-		IdleTimeout: c.IdleTimeout}))
-}
-
-func newOpenAI(c Config) (llm.Provider, error) {
-	return orNil(openai.New(openai.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, Organization: c.Organization,
-		Project:    c.Project,
-		HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
-}
-
-func newGemini(c Config) (llm.Provider, error) {
-	return orNil(gemini.New(gemini.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient,
-		IdleTimeout: c.IdleTimeout}))
-}
-
-func newCompatible(c Config) (llm.Provider, error) { return newChat("", c) }
-
-// openRouterURL is where OpenRouter's API is. Its optional headers, which list the program on
-// OpenRouter's site, are not sent.
-const openRouterURL = "https://openrouter.ai/api/v1"
-
-func newOpenRouter(c Config) (llm.Provider, error) {
-	c.BaseURL = cmp.Or(c.BaseURL, openRouterURL)
-	if c.APIKey == "" && c.BaseURL == openRouterURL {
-		return nil, llm.Errorf(llm.ErrConfiguration, "no API key: set OPENROUTER_API_KEY in the environment")
-	}
-	return newChat("openrouter", c)
-}
-
-func newOllama(c Config) (llm.Provider, error) {
-	if !strings.Contains(c.BaseURL, "?") { // a query stays as it is
-		c.BaseURL = ollamaURL(c.BaseURL)
-	}
-	return newChat("ollama", c)
-}
-
-// newChat returns a provider that speaks Chat Completions.
-func newChat(name string, c Config) (llm.Provider, error) {
-	return orNil(openaichat.New(openaichat.Options{Name: name, APIKey: c.APIKey, BaseURL: c.BaseURL,
-		HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
-}
-
-// orNil keeps a nil pointer from becoming a non-nil interface.
-func orNil[P llm.Provider](p P, err error) (llm.Provider, error) {
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
 }

@@ -36,7 +36,7 @@ func ExampleProfile() {
 	// Output:
 	// Hello, world!
 	// Fixed.
-	// gpt-6.1-sol
+	// gpt-6.2-sol
 }
 
 // The native dialect has the names that the vendor's own agent uses.

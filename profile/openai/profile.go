@@ -18,7 +18,7 @@ var toolsPart string
 
 // DefaultModel is the profile's model unless the host sets another: the newest general model of
 // package llm/catalog (2026-11-20).
-const DefaultModel = "gpt-6.1-sol"
+const DefaultModel = "gpt-6.2-sol"
 
 // shellTimeout is the default time limit of a command.
 const shellTimeout = 10 * time.Second

@@ -19,6 +19,22 @@ func PlainID(id string, longest int) string {
 	return fmt.Sprintf("%s_%08x", mapped[:min(len(mapped), longest-9)], h.Sum32())
 }
 
+// ShortID returns an id of exactly length letters and digits for an id of another provider. An id
+// of that form is returned unchanged. For others a hash keeps them distinct, as far as length allows.
+func ShortID(id string, length int) string {
+	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+	if len(id) == length && !strings.ContainsAny(plainText(id), "_-") {
+		return id
+	}
+	h := fnv.New64a()
+	h.Write([]byte(id)) // never fails
+	short := make([]byte, length)
+	for i, sum := 0, h.Sum64(); i < length; i++ {
+		short[i], sum = digits[sum%36], sum/36
+	}
+	return string(short)
+}
+
 // longestName is the longest name of a call that every API takes, in bytes: OpenAI's.
 const longestName = 64
 
