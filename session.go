@@ -96,6 +96,9 @@ func Prepare(ctx context.Context, c Config) (*Setup, error) {
 	fallbacks := o.Fallbacks
 	o.Policy, o.Limits = DefaultPolicy(), DefaultLimits()
 	o.Fallbacks, o.Budget = fallbacks, c.Budget
+	if w.Interactive {
+		o.CacheLifetime = agent.CacheForPerson
+	}
 	s.limit(o)
 	if c.Inbox != nil {
 		o.Questions = &agent.Questions{Answer: c.Inbox.Question}

@@ -280,7 +280,7 @@ func (s *Setup) limit(o *agent.Options) {
 	}
 	for _, v := range values {
 		n, err := strconv.ParseFloat(v.One(), 64)
-		if err != nil && v.Key != "on_limit" {
+		if err != nil && v.Key != "on_limit" && v.Key != "cache_lifetime" {
 			continue // it is a setting of another kind
 		}
 		switch v.Key {
@@ -294,6 +294,10 @@ func (s *Setup) limit(o *agent.Options) {
 			o.Policy.Budget.USD = n
 		case "on_limit":
 			o.Policy.OnLimit = settings.LimitActions()[v.One()]
+		case "cache_lifetime":
+			if v.One() != settings.CacheAuto {
+				o.Policy.CacheLifetime = agent.CacheLifetime(v.One())
+			}
 		case "max_journal":
 			o.Limits.MaxJournal = int64(n)
 		case "keep_outputs":

@@ -51,6 +51,9 @@ func (p *Policy) check(of string, provider func(name string) (llm.Provider, erro
 		return fmt.Errorf("agent: %s.OnLimit is %q; it can be empty or %q", of, p.OnLimit, SummarizeOnLimit)
 	case p.OnFailure != CloseOnFailure && p.OnFailure != StayOnFailure:
 		return fmt.Errorf("agent: %s.OnFailure is %q; it can be empty or %q", of, p.OnFailure, StayOnFailure)
+	case !slices.Contains([]CacheLifetime{CacheByPauses, CacheForPerson, CacheShort, CacheLong}, p.CacheLifetime):
+		return fmt.Errorf("agent: %s.CacheLifetime is %q; it can be empty, %q, %q or %q", of, p.CacheLifetime, CacheForPerson,
+			CacheShort, CacheLong)
 	case p.Compaction.Threshold < 0 || p.Compaction.Threshold > 1:
 		return fmt.Errorf("agent: %s.Compaction.Threshold is %v; it is a share of the window, from 0 to 1", of,
 			p.Compaction.Threshold)

@@ -137,6 +137,8 @@ type StepEnd struct {
 	Attempts     int              `json:"attempts"`
 	// CostUSD is the cost of Usage, 0 if prices are unknown. Failed attempts are not in it.
 	CostUSD float64 `json:"cost_usd,omitempty"`
+	// Cold tells that the provider's prompt cache had lost what an earlier call had left there.
+	Cold *Cold `json:"cold,omitempty"`
 }
 
 // AssistantTextStart begins a text of the model. Block numbers the texts of one attempt from 0.

@@ -179,6 +179,7 @@ func (s *State) foldAnswer(r answerRecord, at time.Time) {
 	s.Input.Final, s.Input.Finish = text, r.Finish
 	s.openAll(answer.openCalls())
 	s.acceptAll()
+	s.noteAnswer(r, at)
 	s.addTurn(answer)
 	s.Steps++
 	s.Faults, s.Failed = nil, nil

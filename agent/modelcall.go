@@ -101,6 +101,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	var outcome []record
 	if err == nil {
 		answer := answerOf(resp, latency, cost)
+		answer.Cold = s.coldness(&next, resp.Usage, latency)
 		answer.began, answer.Shown = next.epoch, a.numbers()
 		outcome = []record{answer}
 	} else {
@@ -134,6 +135,7 @@ func (s *Session) nextModelCall() (c modelCall, due bool) {
 	}
 	c = modelCall{req: s.request(), step: s.state.Steps + 1, attempt: len(s.state.Faults) + 1, epoch: s.state.Epoch,
 		input: s.state.Context.Tokens()}
+	c.req.CacheLong = s.state.cachesLong(now)
 	s.mu.Unlock()
 	s.addFacts(c.req)
 	if s.memo == nil {
@@ -142,6 +144,15 @@ func (s *Session) nextModelCall() (c modelCall, due bool) {
 	c.req.Memo, c.req.Caller.Attempt = s.memo, c.attempt
 	c.req.Memo.Seal(c.req.Messages) // the state only appends to them
 	return c, true
+}
+
+// coldness returns what the provider's cache had lost when a call was made that has just been
+// answered.
+func (s *Session) coldness(c *modelCall, used llm.Usage, latency time.Duration) *Cold {
+	sent := s.now().Add(-latency)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.answered.cold(&s.state, used, c.req.Facts, sent)
 }
 
 // breakOffStep ends what the events of an attempt have begun, because the journal has failed and no

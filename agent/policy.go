@@ -42,6 +42,8 @@ type Policy struct {
 	Fallbacks FallbackPolicy `json:"fallbacks,omitzero"`
 	// OnFailure says what happens when a model call has failed for good.
 	OnFailure OnFailure `json:"on_failure,omitempty"`
+	// CacheLifetime says for how long the provider's prompt cache is asked to keep what is sent.
+	CacheLifetime CacheLifetime `json:"cache_lifetime,omitempty"`
 	// Result asks for a structured result of each input, which Result.Text then holds as JSON. Nil
 	// asks for none.
 	Result *ResultPolicy `json:"result,omitempty"`

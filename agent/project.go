@@ -80,7 +80,7 @@ func projectAnswer(r answerRecord, before *State) []Event {
 		}
 	}
 	return append(events, &StepEnd{Step: before.Steps + 1, FinishReason: r.Finish.Reason, Usage: r.Usage,
-		LatencyMS: r.Latency.Milliseconds(), Attempts: len(before.Faults) + 1, CostUSD: r.Cost})
+		LatencyMS: r.Latency.Milliseconds(), Attempts: len(before.Faults) + 1, CostUSD: r.Cost, Cold: r.Cold})
 }
 
 func projectResult(r resultRecord) Event {

@@ -114,6 +114,7 @@ type answerRecord struct {
 	ResponseID string        `json:"response_id,omitempty"`
 	Latency    time.Duration `json:"latency"` // of the attempt that succeeded
 	Cost       float64       `json:"cost_usd,omitempty"`
+	Cold       *Cold         `json:"cold,omitempty"`
 	Shown      shown         `json:"shown,omitzero"`
 }
 

@@ -64,7 +64,7 @@ func (l *replayLog) Blob(ctx context.Context, hash string) (io.ReadCloser, error
 // notCompared lists the members of a record that differ from run to run, or that only the first run
 // knows.
 var notCompared = []string{"seq", "resumed", "latency", "duration", "delay", "retry_at", "bytes", "output_ref",
-	"cost_usd", "args", "version", "shown", "start", "kept", "truncated"}
+	"cost_usd", "cold", "args", "version", "shown", "start", "kept", "truncated"}
 
 // equal reports whether two records are equal but for the members that may differ.
 func equal(a, b journal.Record) bool {

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -354,7 +355,7 @@ func TestA19_TheJournalHoldsTheState(t *testing.T) {
 			}
 		}
 		live := h.FoldedState()
-		if diff := gocmp.Diff(&live, read, gocmp.AllowUnexported(agent.State{}), cmpopts.IgnoreFields(agent.State{},
+		if diff := gocmp.Diff(&live, read, gocmp.Exporter(func(reflect.Type) bool { return true }), cmpopts.IgnoreFields(agent.State{},
 			"seq")); diff != "" {
 			t.Errorf("-live +read:\n%s", diff)
 		}

@@ -71,6 +71,7 @@ type State struct {
 	noteTurns  map[string]int
 	warnWindow bool      // the last record filled the window to a level without a warning
 	at         time.Time // the time of the last record of the loop
+	answered   answered  // the last answer, as the provider's cache has it
 	askedSince int       // the first epoch of the current model
 	failedIn   int       // the epoch of the last failed attempt
 	turnCount  int       // how many turns there ever were

@@ -58,10 +58,12 @@ func (m *Model) Cost(u Usage) (float64, bool) {
 			price = p
 		}
 	}
+	// Anthropic's are 1.25 and 2 times the price of other input
+	const longer = 2 / 1.25
 	fresh := float64(max(u.Input-u.CacheRead-u.CacheWrite, 0))
 	read, write := cmp.Or(price.CacheRead, price.Input), cmp.Or(price.CacheWrite, price.Input)
-	return (fresh*price.Input + float64(u.CacheRead)*read + float64(u.CacheWrite)*write + float64(
-		u.Output)*price.Output) / 1e6, true
+	written := float64(u.CacheWrite-u.CacheWriteLong) + float64(u.CacheWriteLong)*longer
+	return (fresh*price.Input + float64(u.CacheRead)*read + written*write + float64(u.Output)*price.Output) / 1e6, true
 }
 
 // Takes reports whether the model accepts an input modality. A model without known modalities is

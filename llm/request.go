@@ -36,6 +36,9 @@ type Request struct {
 
 	// CacheKey groups requests that share a prefix, for providers that route by it.
 	CacheKey string `json:"cache_key,omitempty"`
+	// CacheLong asks for the longer lifetime of the provider's prompt cache, for what is not in it
+	// yet: an hour instead of five minutes at Anthropic, where it costs more. Others ignore it.
+	CacheLong bool `json:"cache_long,omitempty"`
 	// NoCache disables automatic prompt caching.
 	NoCache bool `json:"no_cache,omitempty"`
 

@@ -50,29 +50,33 @@ type Usage struct {
 	Input      int `json:"input"`
 	CacheRead  int `json:"cache_read,omitempty"`  // part of Input
 	CacheWrite int `json:"cache_write,omitempty"` // part of Input
-	Output     int `json:"output"`
-	Reasoning  int `json:"reasoning,omitempty"` // part of Output
+	// CacheWriteLong is the part of CacheWrite that was kept for the longer time.
+	CacheWriteLong int `json:"cache_write_long,omitempty"`
+	Output         int `json:"output"`
+	Reasoning      int `json:"reasoning,omitempty"` // part of Output
 }
 
 // Add returns u plus v.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		Input:      u.Input + v.Input,
-		CacheRead:  u.CacheRead + v.CacheRead,
-		CacheWrite: u.CacheWrite + v.CacheWrite,
-		Output:     u.Output + v.Output,
-		Reasoning:  u.Reasoning + v.Reasoning,
+		Input:          u.Input + v.Input,
+		CacheRead:      u.CacheRead + v.CacheRead,
+		CacheWrite:     u.CacheWrite + v.CacheWrite,
+		CacheWriteLong: u.CacheWriteLong + v.CacheWriteLong,
+		Output:         u.Output + v.Output,
+		Reasoning:      u.Reasoning + v.Reasoning,
 	}
 }
 
 // Sub returns u minus v.
 func (u Usage) Sub(v Usage) Usage {
 	return Usage{
-		Input:      u.Input - v.Input,
-		CacheRead:  u.CacheRead - v.CacheRead,
-		CacheWrite: u.CacheWrite - v.CacheWrite,
-		Output:     u.Output - v.Output,
-		Reasoning:  u.Reasoning - v.Reasoning,
+		Input:          u.Input - v.Input,
+		CacheRead:      u.CacheRead - v.CacheRead,
+		CacheWrite:     u.CacheWrite - v.CacheWrite,
+		CacheWriteLong: u.CacheWriteLong - v.CacheWriteLong,
+		Output:         u.Output - v.Output,
+		Reasoning:      u.Reasoning - v.Reasoning,
 	}
 }
 

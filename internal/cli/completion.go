@@ -70,15 +70,16 @@ func complete(cmd *cobra.Command, flags map[string]completions) {
 // flagValues returns the completions of the flags, which mean the same in all commands.
 func flagValues(cmd *cobra.Command) map[string]completions {
 	return map[string]completions{
-		"provider": func() []cobra.Completion { return providers.Names() },
-		"profile":  func() []cobra.Completion { return profiles.Names() },
-		"effort":   func() []cobra.Completion { return knownEfforts() },
-		"sandbox":  func() []cobra.Completion { return sandbox.Levels() },
-		"mode":     func() []cobra.Completion { return permit.ModeNames() },
-		"input":    func() []cobra.Completion { return []string{inputText, inputJSON} },
-		"on-limit": func() []cobra.Completion { return settings.LimitActionNames() },
-		"resume":   func() []cobra.Completion { return sessionIDs(cmd.Context()) },
-		"fork":     func() []cobra.Completion { return sessionIDs(cmd.Context()) },
+		"provider":       func() []cobra.Completion { return providers.Names() },
+		"profile":        func() []cobra.Completion { return profiles.Names() },
+		"effort":         func() []cobra.Completion { return knownEfforts() },
+		"sandbox":        func() []cobra.Completion { return sandbox.Levels() },
+		"mode":           func() []cobra.Completion { return permit.ModeNames() },
+		"input":          func() []cobra.Completion { return []string{inputText, inputJSON} },
+		"cache-lifetime": func() []cobra.Completion { return settings.CacheLifetimes() },
+		"on-limit":       func() []cobra.Completion { return settings.LimitActionNames() },
+		"resume":         func() []cobra.Completion { return sessionIDs(cmd.Context()) },
+		"fork":           func() []cobra.Completion { return sessionIDs(cmd.Context()) },
 		"model": func() []cobra.Completion {
 			var ids []cobra.Completion
 			for _, m := range catalog.New().List(cmd.Flag("provider").Value.String()) {

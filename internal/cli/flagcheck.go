@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/attractor-go/attractor/internal/settings"
 )
@@ -86,6 +87,9 @@ func (f *sessionFlags) checkValues() error {
 	}
 	if _, ok := settings.LimitActions()[f.onLimit]; !ok {
 		return fail(exitUsage, "--on-limit must be %s, not %q", orList(settings.LimitActionNames()), f.onLimit)
+	}
+	if !slices.Contains(settings.CacheLifetimes(), f.cacheLifetime) {
+		return fail(exitUsage, "--cache-lifetime must be %s, not %q", orList(settings.CacheLifetimes()), f.cacheLifetime)
 	}
 	if err := settings.CheckURL(f.baseURL); f.baseURL != "" && err != nil {
 		return fail(exitUsage, "--base-url %w", err)

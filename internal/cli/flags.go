@@ -112,20 +112,20 @@ func (f *startFlags) resumes() bool { return f.resume != "" || f.fork != "" || f
 // sessionFlags holds the flags that every command which runs sessions has: for the provider, the
 // model, permissions and limits.
 type sessionFlags struct {
-	provider, model, profile, baseURL, effort, instructions, onLimit string
-	maxRounds, maxTurns, budgetTokens, diffs, contextWindow          int
-	maxJournal, keepOutputs                                          int64
-	budgetUSD                                                        float64
-	lsp                                                              string
-	mode, unasked, debug, envCommand                                 string
-	fallbacks, rules, mcp, addDirs, allowTools, denyTools            []string
-	yes, ask, readOnly, noJournal, native, trustProject, web         bool
-	noCheckpoints                                                    bool
-	noMCP, noHooks, strictHooks                                      bool
-	idleTimeout                                                      time.Duration
-	limits                                                           limitsFlag
-	sandbox                                                          sandboxFlags
-	checks                                                           attractor.Checks
+	provider, model, profile, baseURL, effort, instructions, onLimit, cacheLifetime string
+	maxRounds, maxTurns, budgetTokens, diffs, contextWindow                         int
+	maxJournal, keepOutputs                                                         int64
+	budgetUSD                                                                       float64
+	lsp                                                                             string
+	mode, unasked, debug, envCommand                                                string
+	fallbacks, rules, mcp, addDirs, allowTools, denyTools                           []string
+	yes, ask, readOnly, noJournal, native, trustProject, web                        bool
+	noCheckpoints                                                                   bool
+	noMCP, noHooks, strictHooks                                                     bool
+	idleTimeout                                                                     time.Duration
+	limits                                                                          limitsFlag
+	sandbox                                                                         sandboxFlags
+	checks                                                                          attractor.Checks
 	// of the user; nil before readSettings
 	settings *settings.Values
 }
@@ -154,6 +154,9 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.maxTurns, "max-turns", 0, "stop after `n` responses of the model; 0 means no limit")
 	flags.StringVar(&f.onLimit, "on-limit", "stop",
 		"take this `action` at --max-rounds or --max-turns: stop, or summarize to get a last text from the model")
+	flags.StringVar(&f.cacheLifetime, "cache-lifetime", settings.CacheAuto,
+		"ask the provider to keep the prompt in its cache for this `time`, where there is a choice: "+
+			orList(settings.CacheLifetimes())+"; auto is an hour where that is cheaper")
 	flags.Float64Var(&f.budgetUSD, "budget-usd", 0,
 		"stop before the session and its subagents spend more than this `amount` of US dollars")
 	flags.IntVar(&f.budgetTokens, "budget-tokens", 0,

@@ -92,6 +92,10 @@ func (s *Session) add(ev agent.Event) {
 	case *agent.LLMRetry:
 		s.line("%s", s.style.note("↻", fmt.Sprintf("%s; attempt %d in %v", Shorten(e.Text, 500), e.Attempt+1,
 			Rounded(time.Duration(e.DelayMS)*time.Millisecond))))
+	case *agent.StepEnd:
+		if e.Cold != nil {
+			s.line("%s", s.paint(dim, "· "+e.Cold.String()))
+		}
 	case *agent.ModelChanged:
 		s.line("%s", s.paint(amber, OneLine(modelChange(e))))
 	case *agent.Warning:

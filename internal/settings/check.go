@@ -45,6 +45,16 @@ func isMode(text string) error {
 
 func isOnLimit(text string) error { return oneOf(text, LimitActionNames()) }
 
+// CacheAuto is the value of cache_lifetime that leaves the choice to the session.
+const CacheAuto = "auto"
+
+// CacheLifetimes returns the values of cache_lifetime.
+func CacheLifetimes() []string {
+	return []string{CacheAuto, string(agent.CacheShort), string(agent.CacheLong)}
+}
+
+func isCacheLifetime(text string) error { return oneOf(text, CacheLifetimes()) }
+
 func isLimit(text string) error {
 	if err := ParseLimits(new(env.Limits), text); err != nil {
 		return fmt.Errorf("is wrong: %w", err)

@@ -100,6 +100,7 @@ func All() []Setting {
 		{Key: "on_limit", Kind: KindText, Project: RightAny, check: isOnLimit},
 		{Key: "budget_usd", Kind: KindAmount, Project: RightStricter},
 		{Key: "budget_tokens", Kind: KindNumber, Project: RightStricter},
+		{Key: "cache_lifetime", Kind: KindText, Why: costs, check: isCacheLifetime},
 		{Key: "no_journal", Kind: KindSwitch, Why: yourFiles},
 		{Key: "no_checkpoints", Kind: KindSwitch, Why: yourFiles},
 		{Key: "keep_outputs", Kind: KindNumber, Why: yourFiles},

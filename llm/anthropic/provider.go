@@ -33,6 +33,8 @@ type Options struct {
 	// BaseURL is the API's URL without the version: requests go to {BaseURL}/v1/messages. Empty
 	// means https://api.anthropic.com. Its query is kept.
 	BaseURL string
+	// ShortCache ignores Request.CacheLong, for servers that have one lifetime of the cache.
+	ShortCache bool
 	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
 	// whatever the client's policy.
 	HTTPClient *http.Client
@@ -54,7 +56,10 @@ type Options struct {
 //
 // Temperature is not sent while the model thinks, and top_p only from 0.95 on, because the API
 // refuses others.
-type Provider struct{ call api.Call }
+type Provider struct {
+	call       api.Call
+	shortCache bool
+}
 
 // New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
 func New(o Options) (*Provider, error) {
@@ -78,7 +83,7 @@ func New(o Options) (*Provider, error) {
 		u = u.JoinPath("v1")
 	}
 	call.URL, call.Decode = u.JoinPath("messages").String(), decodeError
-	return &Provider{call}, nil
+	return &Provider{call, o.ShortCache}, nil
 }
 
 // Name implements [llm.Provider].

@@ -40,14 +40,22 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.body(req, params), nil
+	w := bodyPieces{}
+	switch {
+	case req.NoCache:
+	case req.CacheLong && !p.shortCache:
+		w.cacheMark = cacheMarkLong
+	default:
+		w.cacheMark = cacheMark
+	}
+	c.body(&w, req.Model, params)
+	return w.list, nil
 }
 
-// body returns the pieces of a request's body.
-func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
-	w := bodyPieces{marks: !req.NoCache}
+// body adds the pieces of a request's body.
+func (c *conversation) body(w *bodyPieces, model string, params []byte) {
 	w.text(`{"model":`)
-	w.add(api.AppendString(nil, req.Model))
+	w.add(api.AppendString(nil, model))
 	if len(c.system) > 0 {
 		w.text(`,"system":[`)
 		w.marked(c.system)
@@ -76,16 +84,19 @@ func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
 	w.text(`]`)
 	w.add(params)
 	w.text(`}`)
-	return w.list
 }
 
-// cacheMark is inserted before the closing brace of a block or a tool.
-const cacheMark = `,"cache_control":{"type":"ephemeral"}`
+// The cache marks, one of which is inserted before the closing brace of a block or a tool. With the
+// first, what is written to the cache is kept for five minutes after its last use.
+const (
+	cacheMark     = `,"cache_control":{"type":"ephemeral"}`
+	cacheMarkLong = `,"cache_control":{"type":"ephemeral","ttl":"1h"}`
+)
 
 // bodyPieces collects a body.
 type bodyPieces struct {
-	list  [][]byte
-	marks bool
+	list      [][]byte
+	cacheMark string // empty for none
 }
 
 func (w *bodyPieces) add(b []byte) {
@@ -97,8 +108,8 @@ func (w *bodyPieces) add(b []byte) {
 func (w *bodyPieces) text(s string) { w.list = append(w.list, []byte(s)) }
 
 func (w *bodyPieces) mark() {
-	if w.marks {
-		w.text(cacheMark)
+	if w.cacheMark != "" {
+		w.text(w.cacheMark)
 	}
 }
 

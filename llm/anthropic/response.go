@@ -162,6 +162,9 @@ func (d *decoder) use(u *wireUsage) {
 	if u.OutputDetails != nil {
 		d.usage.OutputDetails = u.OutputDetails
 	}
+	if u.Lifetimes != nil {
+		d.usage.Lifetimes = u.Lifetimes
+	}
 }
 
 func (d *decoder) closed() error {
@@ -198,6 +201,9 @@ func (u *wireUsage) total() llm.Usage {
 	}
 	t := llm.Usage{CacheRead: count(u.CacheRead), CacheWrite: count(u.CacheCreation), Output: count(u.Output)}
 	t.Input = count(u.Input) + t.CacheRead + t.CacheWrite
+	if u.Lifetimes != nil {
+		t.CacheWriteLong = min(count(u.Lifetimes.Hour), t.CacheWrite)
+	}
 	if u.OutputDetails != nil {
 		t.Reasoning = count(u.OutputDetails.Thinking)
 	}

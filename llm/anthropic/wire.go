@@ -31,6 +31,9 @@ type wireUsage struct {
 	Input         *int `json:"input_tokens"` // without the cached part
 	CacheRead     *int `json:"cache_read_input_tokens"`
 	CacheCreation *int `json:"cache_creation_input_tokens"`
+	Lifetimes     *struct {
+		Hour *int `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
 	Output        *int `json:"output_tokens"`
 	OutputDetails *struct {
 		Thinking *int `json:"thinking_tokens"`

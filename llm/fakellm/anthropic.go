@@ -171,7 +171,7 @@ func (w *anthropicRequest) read(r *Request) {
 	}
 	r.prefixes = w.prefixes()
 	for _, p := range r.prefixes {
-		if p.marked {
+		if p.life > 0 {
 			r.CacheMarks++
 		}
 	}

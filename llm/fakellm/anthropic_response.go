@@ -6,19 +6,30 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/attractor-go/attractor/llm"
 )
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
-// marked reports whether a block or a tool has a cache breakpoint.
-func marked(raw json.RawMessage) bool {
+// life returns for how long the cache breakpoint of a block or a tool keeps what is before it, 0
+// without one.
+func life(raw json.RawMessage) time.Duration {
 	var w struct {
-		CacheControl *struct{ Type string } `json:"cache_control"`
+		CacheControl *struct{ Type, TTL string } `json:"cache_control"`
 	}
-	return json.Unmarshal(raw, &w) == nil && w.CacheControl != nil
+	switch {
+	case json.Unmarshal(raw, &w) != nil || w.CacheControl == nil:
+		return 0
+	case w.CacheControl.TTL == "1h":
+		return longLife
+	}
+	return shortLife
 }
+
+// marked reports whether a block or a tool has a cache breakpoint.
+func marked(raw json.RawMessage) bool { return life(raw) > 0 }
 
 // prefixes returns the request's blocks in the order in which the API caches them: tools, system,
 // messages. They do not have the breakpoints themselves, because these move from request to
@@ -27,29 +38,29 @@ func (w *anthropicRequest) prefixes() []prefix {
 	p := newPrefixer(w.Model)
 	for _, t := range w.Tools {
 		if !t.Deferred { // the others are not part of the prompt
-			p.add("tool", unmarked(t.raw), marked(t.raw))
+			p.add("tool", unmarked(t.raw), life(t.raw))
 		}
 	}
 	for _, b := range w.System {
-		p.add("system", unmarked(b.raw), marked(b.raw))
+		p.add("system", unmarked(b.raw), life(b.raw))
 	}
 	for i, m := range w.Messages {
 		for _, b := range m.Content {
-			p.add(m.Role+itoa(i), unmarked(b.raw), marked(b.raw))
+			p.add(m.Role+itoa(i), unmarked(b.raw), life(b.raw))
 		}
 	}
 	return p.list
 }
-
-var cacheMark = []byte(`,"cache_control":{"type":"ephemeral"}`)
 
 // unmarked returns a block without its cache breakpoint.
 func unmarked(raw json.RawMessage) []byte {
 	if !marked(raw) {
 		return raw
 	}
-	if at := bytes.LastIndex(raw, cacheMark); at >= 0 {
-		return slices.Concat(raw[:at], raw[at+len(cacheMark):])
+	for _, mark := range []string{`,"cache_control":{"type":"ephemeral"}`, `,"cache_control":{"type":"ephemeral","ttl":"1h"}`} {
+		if at := bytes.LastIndex(raw, []byte(mark)); at >= 0 {
+			return slices.Concat(raw[:at], raw[at+len(mark):])
+		}
 	}
 	return raw // written in another way, so it never equals its unmarked form: the cache misses, and tests notice
 }
@@ -59,6 +70,8 @@ func unmarked(raw json.RawMessage) []byte {
 func anthropicUsage(u llm.Usage, output int) map[string]any {
 	return map[string]any{"input_tokens": u.Input - u.CacheRead - u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
 		"cache_creation_input_tokens": u.CacheWrite, "output_tokens": output,
+		"cache_creation": map[string]any{"ephemeral_5m_input_tokens": u.CacheWrite - u.CacheWriteLong,
+			"ephemeral_1h_input_tokens": u.CacheWriteLong},
 		"output_tokens_details": map[string]any{"thinking_tokens": min(u.Reasoning, output)}}
 }
 

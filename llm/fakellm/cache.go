@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"hash"
+	"math"
+	"time"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -15,12 +17,18 @@ const bytesPerToken = 4
 // breakpoint. It is Anthropic's rule.
 const lookback = 20
 
+// The times for which Anthropic keeps a prefix after its last use, by the mark of its breakpoint.
+const (
+	shortLife = 5 * time.Minute
+	longLife  = time.Hour
+)
+
 // prefix is the beginning of a request up to the end of a block: its hash, its size in bytes, and
-// whether it has a breakpoint.
+// for how long its breakpoint keeps it, 0 without one.
 type prefix struct {
-	sum    [sha256.Size]byte
-	size   int
-	marked bool
+	sum  [sha256.Size]byte
+	size int
+	life time.Duration
 }
 
 // A prefixer collects the prefixes of a request.
@@ -37,12 +45,12 @@ func newPrefixer(model string) *prefixer {
 }
 
 // add ends a prefix with a block of the request.
-func (p *prefixer) add(where string, block []byte, marked bool) {
+func (p *prefixer) add(where string, block []byte, life time.Duration) {
 	p.hash.Write([]byte(where + "\x00"))
 	p.hash.Write(block)
 	p.hash.Write([]byte{0})
 	p.size += len(block)
-	last := prefix{size: p.size, marked: marked}
+	last := prefix{size: p.size, life: life}
 	p.hash.Sum(last.sum[:0])
 	p.list = append(p.list, last)
 }
@@ -54,32 +62,48 @@ func automatic(model string, pieces [][]byte, from, step int) []prefix {
 	prompt := bytes.Join(pieces, []byte{0})
 	p := newPrefixer(model)
 	for begin, end := 0, from*bytesPerToken; end <= len(prompt); begin, end = end, end+step*bytesPerToken {
-		p.add("", prompt[begin:end], true)
+		p.add("", prompt[begin:end], math.MaxInt64)
 	}
 	return p.list
 }
 
 // cache holds the prefixes with breakpoints of earlier requests. Nothing is ever removed.
-type cache map[[sha256.Size]byte]bool
+type cache map[[sha256.Size]byte]*kept
+
+// kept is a prefix in the cache: for how long it is kept after a use, and the last one.
+type kept struct {
+	life time.Duration
+	used time.Time
+}
+
+// has reports whether the cache still has a prefix.
+func (c cache) has(p *prefix, now time.Time) bool {
+	k := c[p.sum]
+	return k != nil && now.Sub(k.used) < k.life
+}
 
 // usage returns a request's usage by the cache, and adds its breakpoints.
-func (c cache) usage(r *Request, a *response) llm.Usage {
-	read, written := 0, 0
+func (c cache) usage(r *Request, a *response, now time.Time) llm.Usage {
+	read, written, life := 0, 0, time.Duration(0)
 	for i, p := range r.prefixes {
-		if !p.marked {
+		if p.life == 0 {
 			continue
 		}
-		written = p.size
+		written, life = p.size, p.life
 		for j := i; j >= 0 && j > i-lookback; j-- {
-			if c[r.prefixes[j].sum] {
+			if c.has(&r.prefixes[j], now) {
 				read = max(read, r.prefixes[j].size)
 				break
 			}
 		}
 	}
-	for _, p := range r.prefixes {
-		if p.marked {
-			c[p.sum] = true
+	for i := range r.prefixes {
+		p := &r.prefixes[i]
+		switch known := c.has(p, now); {
+		case known && p.size <= read:
+			c[p.sum].used = now
+		case p.life > 0:
+			c[p.sum] = &kept{p.life, now}
 		}
 	}
 	if a.Turn.Usage != nil {
@@ -88,6 +112,9 @@ func (c cache) usage(r *Request, a *response) llm.Usage {
 	u := llm.Usage{Input: tokens(len(r.Body) - r.unread), CacheRead: tokens(read), Output: tokens(a.size()),
 		Reasoning: tokens(len(a.Thinking))}
 	u.CacheWrite = tokens(max(written, read)) - u.CacheRead
+	if life == longLife {
+		u.CacheWriteLong = u.CacheWrite
+	}
 	u.Input = max(u.Input, u.CacheRead+u.CacheWrite)
 	return within(u, r.MaxTokens)
 }

@@ -170,7 +170,7 @@ func (s *Server) fail(w http.ResponseWriter, f format, fault Fault) {
 func (s *Server) respond(w http.ResponseWriter, hr *http.Request, r *Request, f format, fault Fault) {
 	a := newResponse(r, s.model(r))
 	s.mu.Lock()
-	a.usage = s.cache.usage(r, a)
+	a.usage = s.cache.usage(r, a, time.Now())
 	s.mu.Unlock()
 	w.Header().Set("Request-Id", fmt.Sprintf("req_%d", r.N))
 	if !r.Stream {

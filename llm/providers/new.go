@@ -45,8 +45,9 @@ func (k Kind) New(c Config) (llm.Provider, error) {
 func (k Kind) speak(format Format, c Config) (llm.Provider, error) {
 	switch format {
 	case Messages:
-		o := anthropic.Options{Name: k.Name, APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient,
-			IdleTimeout: c.IdleTimeout}
+		o := k.messages
+		o.Name, o.APIKey, o.BaseURL, o.HTTPClient, o.IdleTimeout = k.Name, c.APIKey, c.BaseURL, c.HTTPClient,
+			c.IdleTimeout
 		if k.bearer || format != k.Format {
 			o.APIKey, o.AuthToken = "", c.APIKey
 		}

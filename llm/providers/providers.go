@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/openai"
 	"github.com/attractor-go/attractor/llm/openaichat"
@@ -64,6 +65,7 @@ type Kind struct {
 	// what is different
 	usual                       bool               // see Candidates
 	bearer                      bool               // the key of Messages is a bearer token
+	messages                    anthropic.Options  // for Messages
 	responses                   openai.Options     // for Responses
 	chat                        openaichat.Options // for Chat Completions
 	publisher                   string             // for generateContent

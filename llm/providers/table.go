@@ -2,6 +2,7 @@ package providers
 
 import (
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/openai"
 	"github.com/attractor-go/attractor/llm/openaichat"
 )
@@ -45,7 +46,8 @@ func vendors() []Kind {
 		{Name: "zai", Format: ChatCompletions, URLs: []string{"https://api.z.ai/api/coding/paas/v4"},
 			KeyVars: []string{"ZAI_API_KEY"}, BaseURLVar: "ZAI_BASE_URL", Recorded: true},
 		{Name: "minimax", Format: Messages, URLs: []string{"https://api.minimax.io/anthropic"},
-			KeyVars: []string{"MINIMAX_API_KEY"}, BaseURLVar: "MINIMAX_BASE_URL", bearer: true},
+			KeyVars: []string{"MINIMAX_API_KEY"}, BaseURLVar: "MINIMAX_BASE_URL", bearer: true,
+			messages: anthropic.Options{ShortCache: true}},
 	}
 }
 
