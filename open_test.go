@@ -575,12 +575,11 @@ func TestT1_AsksSkillsAndUndo(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(o.dir, "a.txt")); err != nil {
 		t.Errorf("%v: %q", err, o.results)
 	}
-	taken, err := session.Setup().PlanUndo(t.Context(), undo.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = session.Setup().RunUndo(t.Context(), taken)
-	if err := errors.Join(err, taken.Close(), session.Close()); err != nil {
+	_, err = session.Setup().Undo(t.Context(), undo.Options{}, 1,
+		func(_ context.Context, plan attractor.UndoPlan) (bool, error) {
+			return strings.Contains(plan.Text, "a.txt") && plan.ID != "", nil
+		})
+	if err := errors.Join(err, session.Close()); err != nil {
 		t.Error(err)
 	}
 	if data, err := os.ReadFile(filepath.Join(o.dir, "a.txt")); err == nil {

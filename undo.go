@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/checkpoint"
@@ -12,28 +13,106 @@ import (
 	"github.com/attractor-go/attractor/undo"
 )
 
-// Diff returns what the session whose records these are has changed in its directory until now. It
-// is nil if no change was recorded. An error of the kind [undo.ErrNothing] says that what was
-// recorded is not kept any more.
-func (s *Setup) Diff(ctx context.Context, from agent.Records, maxBytes int) (*checkpoint.Diff, error) {
-	if s.checkpoints == nil {
-		return nil, nil
-	}
-	points, err := undo.Read(ctx, from)
-	if err != nil || len(points.List) == 0 {
-		return nil, err
-	}
-	return points.Diff(ctx, s.checkpoints.store, 0, maxBytes)
+// UndoPlan says what an undo is about to do.
+type UndoPlan struct {
+	// Text tells a person, without secrets, what is put back and what is left alone.
+	Text string
+	// ID names the plan: a later plan has it, too, if it does the same.
+	ID string
 }
 
-// PlanUndo plans an undo of the changes of this session, which is at rest. The session has its
-// workspace again when the undo is closed. Checkpoints, Points, Env and Workspace of the options
-// are set here. Env is not the session's, which refuses names with control characters.
-func (s *Setup) PlanUndo(ctx context.Context, c undo.Options) (*undo.Undo, error) {
+// KindUndone is the kind of an [Undone].
+const KindUndone agent.Kind = "UNDONE"
+
+// Undone tells that changes of the session were taken back, or that such an undo was.
+type Undone struct {
+	agent.EventHeader
+	Redo bool   `json:"redo,omitempty"`
+	Text string `json:"text"` // what became of it, for a person
+}
+
+// Head implements [Event].
+func (e *Undone) Head() *agent.EventHeader { return &e.EventHeader }
+
+// Diff returns what this session has changed in its directory until now, as a unified diff without
+// secrets. Files that would make it longer than maxBytes are left out, except for the first one. It
+// is empty if all is as it was before. An error of the kind [undo.ErrNothing] says why nothing is
+// known.
+func (s *Setup) Diff(ctx context.Context, maxBytes int) (string, error) {
+	p := s.checkpoints
+	if p == nil || s.store == nil {
+		return "", notRecorded()
+	}
+	points, err := undo.ReadStored(ctx, s.store, p.owner)
+	switch {
+	case err != nil:
+		return "", err
+	case len(points.List) == 0 && p.recorder == nil:
+		return "", notRecorded()
+	case len(points.List) == 0:
+		return "", fail(undo.ErrNothing, "the session has changed nothing that is recorded")
+	}
+	diff, err := points.Diff(ctx, p.store, 0, maxBytes)
+	if err != nil {
+		return "", err
+	}
+	return s.Secrets.String(diff.Text()), nil
+}
+
+// notRecorded returns the error for a session whose changes are not recorded.
+func notRecorded() error {
+	return fail(undo.ErrNothing,
+		"the changes of this session are not recorded (--no-checkpoints, --no-journal or --read-only)")
+}
+
+// Undo takes changes of this session back, or an undo. The session is at rest until Undo returns.
+// Unless there is nothing to do, confirm is given the plan, with at most that many paths of each
+// kind, and nothing is changed unless it returns true. Undo returns what became of it, for a person
+// and without secrets, and tells the host in an [Undone]. Checkpoints, Points, Env and Workspace of
+// the options are set here. An error of the kind [undo.ErrNothing] says why there is nothing to
+// take back.
+func (s *Setup) Undo(ctx context.Context, o undo.Options, most int,
+	confirm func(ctx context.Context, plan UndoPlan) (bool, error)) (said string, err error) {
+	u, err := s.planUndo(ctx, o)
+	if used := (*checkpoint.InUseError)(nil); errors.As(err, &used) {
+		return "", fmt.Errorf("%w; an undo needs the directory alone", err)
+	} else if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, u.Close()) }()
+	plan := UndoPlan{Text: s.Secrets.String(u.Text(most))}
+	if u.Plan.Empty() && !u.Resumed {
+		return strings.TrimSpace(plan.Text), nil
+	}
+	if plan.ID, err = u.ID(); err != nil {
+		return "", err
+	}
+	switch yes, err := confirm(ctx, plan); {
+	case err != nil:
+		return "", err
+	case !yes:
+		return "Nothing was changed.", nil
+	}
+	result, err := u.Run(ctx, s.checkpoints.note)
+	if err != nil {
+		return "", err
+	}
+	back := "A redo"
+	if u.Redo {
+		back = "An undo"
+	}
+	said = s.Secrets.String(undo.Report(&result, most)) + back +
+		" takes this back. The agent is told with the next message."
+	s.Tell(&Undone{EventHeader: agent.EventHeader{Kind: KindUndone}, Redo: u.Redo, Text: said})
+	return said, nil
+}
+
+// planUndo plans an undo. The session has its workspace again when the undo is closed. The
+// environment is not the session's, which refuses names with control characters.
+func (s *Setup) planUndo(ctx context.Context, c undo.Options) (*undo.Undo, error) {
 	p := s.checkpoints
 	if p == nil || p.recorder == nil {
-		return nil, fail(undo.ErrNothing,
-			"the changes of this session are not recorded (--no-checkpoints, --no-journal or --read-only)")
+		return nil, notRecorded()
 	}
 	points, err := undo.ReadStored(ctx, s.store, p.owner)
 	if err != nil {
@@ -61,11 +140,6 @@ func (s *Setup) PlanUndo(ctx context.Context, c undo.Options) (*undo.Undo, error
 	}
 	u.AfterClose(func() error { return errors.Join(closeIt(), again()) })
 	return u, nil
-}
-
-// RunUndo carries out an undo of PlanUndo.
-func (s *Setup) RunUndo(ctx context.Context, u *undo.Undo) (checkpoint.Result, error) {
-	return u.Run(ctx, s.checkpoints.note)
 }
 
 // OpenPoints opens the directory of a session, on the machine where it is, as the session did. The

@@ -3,6 +3,8 @@ package undo
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -105,6 +107,19 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 	}
 	u.moved, u.mayForce = !c.Git && movedGit(points), !c.Force && mayForce(u.Plan.Left)
 	return u, nil
+}
+
+// ID returns a name for what the undo is going to do: another one has it, too, as long as what they
+// put back, what they leave alone and what is there now are the same.
+func (u *Undo) ID() (string, error) {
+	plan := *u.Plan
+	plan.Now = "" // has files that are none of the undo's
+	data, err := json.Marshal(struct {
+		Since string
+		Plan  checkpoint.Plan
+	}{u.Since, plan})
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16]), err
 }
 
 // goOnWith makes u the undo that was interrupted, given the file of its plan.

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,21 +50,21 @@ const maxDiffs = 256 << 10
 func (p *program) diff(string) {
 	style, setup := p.Style, p.current.setup
 	p.read("what was changed", func(ctx context.Context, r journal.Reader) (string, error) {
-		text, dir := "", setup.Machine.WorkDir()
-		diff, err := setup.Diff(ctx, r, maxDiffs)
+		dir, why := setup.Machine.WorkDir(), ""
+		text, err := setup.Diff(ctx, maxDiffs)
 		switch {
 		case errors.Is(err, undo.ErrNothing):
-			text, dir = oneLine(err.Error())+"; the calls say:\n", ""
+			dir, why = "", oneLine(err.Error())
 		case err != nil:
 			return "", err
-		case diff == nil:
-			dir = ""
-		default:
-			text = render.UnifiedDiff(style, sanitize.Text(setup.Secrets.String(diff.Text())))
 		}
 		own, err := ownDiffs(ctx, r, style, dir)
-		if text += setup.Secrets.String(own); text == "" {
-			text = "the session has changed nothing that is recorded"
+		text = render.UnifiedDiff(style, sanitize.Text(text)) + setup.Secrets.String(own)
+		switch {
+		case why != "" && text != "":
+			text = why + "; the calls say:\n" + text
+		case text == "":
+			text = cmp.Or(why, "the session has changed nothing")
 		}
 		return text, err
 	})

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor"
-	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/undo"
 )
 
@@ -27,17 +26,14 @@ func (p *program) undo(arguments string) {
 func (p *program) redo(string) { p.takeBack(undo.Options{Redo: true}) }
 
 // takeBack shows what an undo would do, asks, and does it.
-func (p *program) takeBack(c undo.Options) {
+func (p *program) takeBack(o undo.Options) {
 	setup := p.current.setup
 	p.start(&task{what: "taking changes back"}, func(ctx context.Context) func() {
-		said, err := p.undone(ctx, setup, c)
+		said, err := setup.Undo(ctx, o, mostPlanned, p.confirm)
 		return func() {
-			used := (*checkpoint.InUseError)(nil)
 			switch {
 			case errors.Is(err, context.Canceled):
 				p.note("nothing more is put back; /undo goes on if it was interrupted")
-			case errors.As(err, &used):
-				p.warn(err.Error() + "; an undo needs the directory alone")
 			case errors.Is(err, undo.ErrNothing):
 				p.note(err.Error())
 			case err != nil:
@@ -48,37 +44,16 @@ func (p *program) takeBack(c undo.Options) {
 	})
 }
 
-// undone plans an undo, asks about it and carries it out. It returns what it did.
-func (p *program) undone(ctx context.Context, setup *attractor.Setup, c undo.Options) (said string, err error) {
-	u, err := setup.PlanUndo(ctx, c)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, u.Close()) }()
+// confirm shows what an undo would do, and asks about it.
+func (p *program) confirm(ctx context.Context, plan attractor.UndoPlan) (bool, error) {
 	asked := person{p}
 	release, err := asked.Take(ctx)
 	if err != nil {
-		return "", err
+		return false, err
 	}
 	defer release()
-	asked.Say(setup.Secrets.String(u.Text(mostPlanned)))
-	if u.Plan.Empty() && !u.Resumed {
-		return "", nil
-	}
+	asked.Say(plan.Text)
 	line, err := asked.ReadLine(ctx, "Do this? [y/N] ")
-	if err != nil {
-		return "", err
-	}
-	if answer := strings.ToLower(line); answer != "y" && answer != "yes" {
-		return "nothing was changed", nil
-	}
-	result, err := setup.RunUndo(ctx, u)
-	if err != nil {
-		return "", err
-	}
-	back := "/redo"
-	if u.Redo {
-		back = "/undo"
-	}
-	return undo.Report(&result, mostPlanned) + back + " takes this back; the agent is told with your next message", nil
+	answer := strings.ToLower(line)
+	return answer == "y" || answer == "yes", err
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/userfiles"
-	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
@@ -75,7 +74,7 @@ func (e *editor) open(ctx context.Context, o acp.Opening) (s *acp.Session, err e
 	if !stop() { // the request was cancelled meanwhile
 		return nil, errors.Join(context.Cause(ctx), session.Close(), closeSetup())
 	}
-	r := &editorSession{Setup: setup, session: session, client: o.Client, store: e.config.Store}
+	r := &editorSession{Setup: setup, session: session, client: o.Client}
 	return &acp.Session{Agent: session, CostUSD: spent, Close: closeSetup, Replay: r.replay(e.config),
 		Commands: r.commands, Options: r.options, Set: r.set,
 		Submit: func(ctx context.Context, text string, more ...llm.Part) (*agent.Result, error) {
@@ -164,7 +163,6 @@ type editorSession struct {
 	*attractor.Setup
 	session *agent.Session
 	client  *acp.Client
-	store   journal.Store // nil if sessions are not kept
 }
 
 // replay returns the function that yields the events of the session from before, or nil if sessions

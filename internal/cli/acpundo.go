@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -51,55 +50,24 @@ func (r *editorSession) ownCommand(line string) func(ctx context.Context) error 
 }
 
 // takeBack plans an undo, asks about it and carries it out.
-func (r *editorSession) takeBack(ctx context.Context, o undo.Options) (err error) {
-	u, err := r.PlanUndo(ctx, o)
-	if err != nil {
-		return err
+func (r *editorSession) takeBack(ctx context.Context, o undo.Options) error {
+	said, err := r.Undo(ctx, o, mostPlanned, func(ctx context.Context, plan attractor.UndoPlan) (bool, error) {
+		return r.client.Confirm(ctx, "undo", plan.Text)
+	})
+	if said != "" {
+		r.client.Say(said)
 	}
-	defer func() { err = errors.Join(err, u.Close()) }()
-	plan := r.Secrets.String(u.Text(mostPlanned))
-	if u.Plan.Empty() && !u.Resumed {
-		r.client.Say(plan)
-		return nil
-	}
-	yes, err := r.client.Confirm(ctx, "undo", plan)
-	if err != nil || !yes {
-		return err
-	}
-	result, err := r.RunUndo(ctx, u)
-	if err != nil {
-		return err
-	}
-	back := "/redo"
-	if u.Redo {
-		back = "/undo"
-	}
-	r.client.Say(undo.Report(&result, mostPlanned) + "\n" + back +
-		" takes this back; the agent is told with your next message.")
-	return nil
+	return err
 }
 
 // diff shows what the session has changed.
-func (r *editorSession) diff(ctx context.Context) (err error) {
-	if r.store == nil {
-		r.client.Say("What was changed is in the records of the session, which are not kept (--no-journal).")
-		return nil
-	}
-	log, err := r.store.Read(ctx, r.session.ID())
-	if err != nil {
+func (r *editorSession) diff(ctx context.Context) error {
+	text, err := r.Diff(ctx, maxEditorDiffs)
+	switch {
+	case err != nil:
 		return err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	diff, err := r.Diff(ctx, log, maxEditorDiffs)
-	if err != nil {
-		return err
-	}
-	text := ""
-	if diff != nil {
-		text = r.Secrets.String(diff.Text())
-	}
-	if text == "" {
-		r.client.Say("The session has changed nothing that is recorded.")
+	case text == "":
+		r.client.Say("The session has changed nothing.")
 		return nil
 	}
 	fence := "```"

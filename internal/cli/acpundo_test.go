@@ -55,7 +55,7 @@ func TestO4_UndoInAnEditor(t *testing.T) {
 	}
 	seen := shown(e.of(session))
 	for _, want := range []string{"has changed nothing", "the number of a turn", "-one\\n+two", "Put back: 2 paths",
-		"/redo takes this back", "/undo takes this back",
+		"A redo takes this back", "An undo takes this back",
 		`"status":"failed"`, `"status":"completed"`} {
 		if !strings.Contains(seen, want) {
 			t.Errorf("the editor does not see %q in %s", want, seen)

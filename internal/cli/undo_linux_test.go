@@ -31,7 +31,7 @@ func TestO4_UndoInAConversation(t *testing.T) {
 	s.send("/undo")
 	s.expect("Do this?")
 	s.send("n")
-	s.expect("nothing was changed")
+	s.expect("Nothing was changed")
 	if now := treeOf(t, h.dir); now != after {
 		t.Errorf("after no:\n%s", now)
 	}
@@ -39,14 +39,14 @@ func TestO4_UndoInAConversation(t *testing.T) {
 	s.expect("what was changed after turn 0")
 	s.expect("Do this?")
 	s.send("y")
-	s.expect("/redo takes this back")
+	s.expect("A redo takes this back")
 	if now := treeOf(t, h.dir); now != before {
 		t.Errorf("after /undo:\n%s\nwant\n%s", now, before)
 	}
 	s.send("/redo")
 	s.expect("the undo of")
 	s.send("y")
-	s.expect("/undo takes this back")
+	s.expect("An undo takes this back")
 	s.send("what now?")
 	next := <-asked // the screen has the same lines from before
 	if now := treeOf(t, h.dir); now != after {
@@ -71,9 +71,9 @@ func TestO4_UndoInAConversation(t *testing.T) {
 // and else what the calls say.
 func TestO4_DiffInAConversation(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ flag, want, not string }{
-		{"--yes", "+formatted", "+ written"},
-		{"--no-checkpoints", "+ written", "+formatted"},
+	for _, c := range []struct{ flag, first, want, not string }{
+		{"--yes", "the session has changed nothing that is recorded", "+formatted", "+ written"},
+		{"--no-checkpoints", "the changes of this session are not recorded", "+ written", "+formatted"},
 	} {
 		t.Run(c.flag, func(t *testing.T) {
 			t.Parallel()
@@ -87,7 +87,7 @@ func TestO4_DiffInAConversation(t *testing.T) {
 			s := onScreen(t, chatting(h, "--yes", c.flag, "--add-dir", elsewhere), 100, 40)
 			s.expect(ready)
 			s.send("/diff")
-			s.expect("the session has changed nothing that is recorded")
+			s.expect(c.first)
 			s.send("go")
 			s.expect("3 turns")
 			s.gone("working · ")
