@@ -12,7 +12,7 @@ type Own interface {
 	// SessionID returns the id of the session.
 	SessionID() string
 	// Do carries out one line of docs/protocol.md and returns what becomes of it, a JSON object
-	// with ok, and with error, queued or status. It waits as long as the line takes, such as for a
+	// with ok, and with error, queued, status, text or plan. It waits as long as the line takes, such as for a
 	// hook, but not longer than ctx.
 	Do(ctx context.Context, line []byte) json.RawMessage
 	// Live returns what is not in the journal yet or never will be, as JSON events: first a LIVE

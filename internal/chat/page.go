@@ -60,28 +60,65 @@ func (w worker) Running() bool {
 
 // Begin implements [protocol.Worker].
 func (w worker) Begin(ctx context.Context, text string, more []llm.Part) error {
+	return w.onLoop(ctx, func() error { return w.begin(text, more) })
+}
+
+// Alone implements [protocol.Worker].
+func (w worker) Alone(ctx context.Context, what string, do func(context.Context) string) error {
+	over := make(chan error, 1)
+	err := w.onLoop(ctx, func() error {
+		w.start(&task{what: what}, func(ctx context.Context) func() {
+			said := do(ctx)
+			return func() {
+				if said != "" {
+					w.echo(what, " (in the viewer)")
+					w.note(said)
+				}
+				over <- nil
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return w.wait(ctx, over)
+}
+
+// onLoop calls begin on the loop, unless something runs, and returns its error.
+func (w worker) onLoop(ctx context.Context, begin func() error) error {
 	begun := make(chan error, 1)
-	if !w.post(func() { begun <- w.begin(text, more) }) {
+	if !w.post(func() {
+		switch {
+		case w.leaving || w.current != w.of:
+			begun <- errEnded
+		case w.task != nil:
+			begun <- fmt.Errorf("not yet: %s", w.task.what)
+		default:
+			begun <- begin()
+		}
+	}) {
 		return errEnded
 	}
+	return w.wait(ctx, begun)
+}
+
+// wait returns what the loop sends.
+func (w worker) wait(ctx context.Context, from <-chan error) error {
 	select {
-	case err := <-begun:
+	case err := <-from:
 		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-w.ended:
+		return errEnded
 	}
 }
 
 // begin begins an input, as the loop does for one that was typed.
 func (w worker) begin(text string, more []llm.Part) error {
 	p, c := w.program, w.of
-	_, _, own := p.command(text)
-	switch {
-	case p.leaving || p.current != c:
-		return errEnded
-	case p.task != nil:
-		return fmt.Errorf("not yet: %s", p.task.what)
-	case own:
+	if _, _, own := p.command(text); own {
 		return fmt.Errorf("%.40s is for the terminal; the commands here are those of files, skills and prompts", text)
 	}
 	p.echo(text, " (in the viewer)")

@@ -319,21 +319,20 @@ func (c *Conversation) takeAll(ctx context.Context) {
 
 // take gives the session what a line says, and replies.
 func (c *Conversation) take(ctx context.Context, in *input) {
-	var queued bool
-	err := error(errEnding)
+	r, err := Reply{}, error(errEnding)
 	switch {
 	case ctx.Err() != nil:
 	case in.Type != TypeSet && c.interrupted.Load() > in.order:
 		err = errors.New("an interrupt came before the line was taken, so it was not")
 	default:
-		queued, err = c.give(ctx, in)
+		r, err = c.give(ctx, in)
 	}
 	c.bytes.Add(-int64(in.size))
 	select {
 	case c.room <- struct{}{}:
 	default:
 	}
-	c.reply(in, Reply{Queued: queued && err == nil}, err)
+	c.reply(in, r, err)
 }
 
 // control does what a line says that controls what runs. It returns false for lines that bring

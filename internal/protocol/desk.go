@@ -19,13 +19,16 @@ func (c *Conversation) Do(ctx context.Context, line []byte) *Reply {
 	if err != nil {
 		return c.answer(in, Reply{}, err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	select {
 	case <-c.started:
 	case <-ctx.Done():
 		return c.answer(in, Reply{}, errors.New("the session has not begun yet"))
 	}
+	if in.Plan != "" { // an undo that has begun goes on without the page
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	go func() {
 		select {
 		case <-c.over:
@@ -39,11 +42,11 @@ func (c *Conversation) Do(ctx context.Context, line []byte) *Reply {
 		}
 		return r
 	}
-	queued, err := c.give(ctx, in)
+	r, err := c.give(ctx, in)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return c.answer(in, Reply{Queued: queued && err == nil}, err)
+	return c.answer(in, r, err)
 }
 
 // Worker works on the inputs of a session.
@@ -55,6 +58,10 @@ type Worker interface {
 	Running() bool
 	// Interrupt ends what runs.
 	Interrupt()
+	// Alone calls do, with a context of the host's, and lets nothing else begin until it has
+	// returned what the host shows a person. If something runs, it returns an error instead. If ctx
+	// ends before do, it does not wait any longer.
+	Alone(ctx context.Context, what string, do func(ctx context.Context) (said string)) error
 }
 
 // Desk carries out single lines for a session whose host works on the inputs itself. It is safe for
@@ -80,29 +87,55 @@ func (d *Desk) Do(ctx context.Context, line []byte) *Reply {
 	if r, controls := d.control(ctx, in); controls {
 		return r
 	}
-	queued, err := d.give(ctx, in)
-	return d.answer(in, Reply{Queued: queued && err == nil}, err)
+	r, err := d.give(ctx, in)
+	return d.answer(in, r, err)
 }
 
 // give does what a line says that is neither about asks nor about the state.
-func (d *Desk) give(ctx context.Context, in *input) (queued bool, err error) {
+func (d *Desk) give(ctx context.Context, in *input) (r Reply, err error) {
 	running := d.worker.Running()
 	switch in.Type {
 	case TypeUser, TypeFollowUp, TypeSteer:
-		return d.giveText(ctx, in, running)
+		r.Queued, err = d.giveText(ctx, in, running)
+		r.Queued = r.Queued && err == nil
+		return r, err
 	case TypeInterrupt:
 		if !running {
-			return false, errors.New("nothing runs that could be interrupted")
+			return r, errors.New("nothing runs that could be interrupted")
 		}
 		d.setup.StopCommand()
 		d.worker.Interrupt()
-		return false, nil
+		return r, nil
 	case TypeCompact:
-		return false, d.session.Compact(ctx)
+		return r, d.session.Compact(ctx)
 	case TypeSet:
-		return false, d.change(ctx, in)
+		return r, d.change(ctx, in)
+	case TypeDiff:
+		return d.diff(ctx)
+	case TypeUndo, TypeRedo:
+		if running {
+			return r, errRunning
+		}
+		return d.undoAlone(ctx, in)
 	}
-	return false, fmt.Errorf("%s is not for a session that a terminal has open", in.Type)
+	return r, fmt.Errorf("%s is not for a session that a terminal has open", in.Type)
+}
+
+// undoAlone does what undo does while the worker does nothing else. It goes on if nobody waits for
+// it any more.
+func (d *Desk) undoAlone(ctx context.Context, in *input) (Reply, error) {
+	var r Reply
+	var failed error
+	err := d.worker.Alone(ctx, "taking changes back", func(ctx context.Context) string {
+		if r, failed = d.undo(ctx, in); failed != nil || in.Plan == "" {
+			return ""
+		}
+		return r.Text
+	})
+	if err != nil { // r may still be written
+		return Reply{}, err
+	}
+	return r, failed
 }
 
 // giveText begins an input, queues it behind the running one, or steers that.

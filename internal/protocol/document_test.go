@@ -33,6 +33,7 @@ func TestN2_ProtocolIsDocumented(t *testing.T) {
 		want[kind] = members(reflect.TypeOf(ev).Elem())
 	}
 	for kind, ev := range map[agent.Kind]attractor.Event{KindReply: &Reply{}, KindModeChanged: &ModeChanged{},
+		attractor.KindUndone:  &attractor.Undone{},
 		KindApprovalRequested: &ApprovalRequested{},
 		KindQuestionAsked:     &QuestionAsked{}, KindAskEnded: &AskEnded{}} {
 		want[string(kind)] = members(reflect.TypeOf(ev).Elem())

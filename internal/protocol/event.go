@@ -28,6 +28,10 @@ type Reply struct {
 	Queued bool `json:"queued,omitempty"`
 	// Status answers status.
 	Status *Status `json:"status,omitempty"`
+	// Text answers diff, undo and redo: the diff, the plan for a person, or what became of it. Plan
+	// names a plan that can be carried out.
+	Text string `json:"text,omitempty"`
+	Plan string `json:"plan,omitempty"`
 }
 
 // Status describes a session.

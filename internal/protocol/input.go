@@ -31,13 +31,16 @@ const (
 	TypeAnswer    Type = "answer"
 	TypeApprove   Type = "approve"
 	TypeStatus    Type = "status"
+	TypeDiff      Type = "diff"
+	TypeUndo      Type = "undo"
+	TypeRedo      Type = "redo"
 	TypeClose     Type = "close"
 )
 
 // Types returns the types of lines.
 func Types() []Type {
 	return []Type{TypeUser, TypeSteer, TypeFollowUp, TypeContinue, TypeCompact, TypeSet, TypeInterrupt, TypeAnswer,
-		TypeApprove, TypeStatus, TypeClose}
+		TypeApprove, TypeStatus, TypeDiff, TypeUndo, TypeRedo, TypeClose}
 }
 
 // Members returns the members that a line of a type can have, besides type and id.
@@ -52,6 +55,10 @@ func Members(t Type) []string {
 		return []string{"ask", "text", "content", "action"}
 	case TypeApprove:
 		return []string{"ask", "decision", "remember", "args", "mode", "reason"}
+	case TypeUndo:
+		return []string{"turn", "plan"}
+	case TypeRedo:
+		return []string{"plan"}
 	}
 	return nil
 }
@@ -82,6 +89,9 @@ type fields struct {
 	Reason   string          `json:"reason"`
 	Content  json.RawMessage `json:"content"`
 	Action   string          `json:"action"`
+
+	Turn *int   `json:"turn"`
+	Plan string `json:"plan"`
 
 	settings
 }
@@ -205,6 +215,10 @@ func (in *input) check() error {
 		return in.checkApproval()
 	case TypeSet:
 		return in.checkSettings()
+	case TypeUndo:
+		if in.Turn != nil && *in.Turn < 0 {
+			return errors.New("turn cannot be negative; 0 is before the first one")
+		}
 	}
 	return nil
 }

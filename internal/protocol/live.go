@@ -129,6 +129,7 @@ func (p *Page) ownEvent(ev attractor.Event) {
 		p.asks = append(p.asks, e)
 	case *AskEnded:
 		p.asks = slices.DeleteFunc(p.asks, func(ev attractor.Event) bool { return askID(ev) == e.ID })
+	case *attractor.Undone:
 	default: // replies are for those who sent the lines
 		return
 	}

@@ -141,7 +141,9 @@ func (p *Page) Do(ctx context.Context, line []byte) json.RawMessage {
 		Error  string  `json:"error,omitempty"`
 		Queued bool    `json:"queued,omitempty"`
 		Status *Status `json:"status,omitempty"`
-	}{r.OK, r.Error, r.Queued, r.Status})
+		Text   string  `json:"text,omitempty"`
+		Plan   string  `json:"plan,omitempty"`
+	}{r.OK, r.Error, r.Queued, r.Status, r.Text, r.Plan})
 	if err != nil {
 		return json.RawMessage(`{"ok":false,"error":"the reply cannot be encoded"}`)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"iter"
 	"net/http/httptest"
 	"os"
@@ -54,7 +55,7 @@ func newPaged(t *testing.T, hold bool, turns ...fakellm.Turn) *paged {
 	vars := map[string]string{"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.URL}
 	p.asks = protocol.NewAsks(func(ev attractor.Event) { p.setup.Tell(ev) }, nil)
 	setup, err := attractor.Prepare(t.Context(), attractor.Config{Store: journal.NewDir(t.TempDir()), Dir: p.dir,
-		Mode: permit.ModeAsk, Vars: vars,
+		Checkpoints: t.TempDir(), Mode: permit.ModeAsk, Vars: vars,
 		Ask: p.asks.Approve, Interactive: true})
 	if err != nil {
 		t.Fatal(err)
@@ -72,10 +73,13 @@ func newPaged(t *testing.T, hold bool, turns ...fakellm.Turn) *paged {
 }
 
 // run works on a prompt, and closes the session. The result comes when all of that is done.
-func (p *paged) run(prompt string) <-chan *agent.Result {
+func (p *paged) run(prompt string) <-chan *agent.Result { return p.runWith(nil, prompt) }
+
+// runWith is run beside the lines of a program.
+func (p *paged) runWith(in io.Reader, prompt string) <-chan *agent.Result {
 	done := make(chan *agent.Result, 1)
 	go func() {
-		result, err := p.talk.Run(context.Background(), p.session, nil, prompt)
+		result, err := p.talk.Run(context.Background(), p.session, in, prompt)
 		if err := errors.Join(err, p.session.Close(), p.setup.Close()); err != nil {
 			p.Error(err)
 		}
@@ -281,5 +285,31 @@ func TestN5_BadLines(t *testing.T) {
 		p.do(line, problem)
 	}
 	answer()
+	<-done
+}
+
+// An undo that a page has confirmed is carried out, although the page goes away meanwhile.
+func TestO4_UndoOutlivesThePage(t *testing.T) {
+	p := newPaged(t, false, call("a.txt"), fakellm.Turn{Text: "Done."})
+	in, program := io.Pipe()
+	done, r := p.runWith(in, "go"), p.reader()
+	p.do(`{"type":"approve","ask":"`+r.until("APPROVAL_REQUESTED").Ask+`","decision":"allow"}`, "")
+	r.until("PROCESSING_END")
+	plan, _ := p.do(`{"type":"undo"}`, "")["plan"].(string)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	reply := "has not begun" // which may be said to a page that has gone
+	for strings.Contains(reply, "has not begun") {
+		reply = string(p.page.Do(gone, []byte(`{"type":"undo","plan":"`+plan+`"}`)))
+	}
+	if _, err := os.Stat(p.dir + "/a.txt"); err == nil || !strings.Contains(reply, `"ok":true`) {
+		t.Fatalf("a.txt is still there: %v, %s", err == nil, reply)
+	}
+	if ev := r.until("UNDONE"); !strings.Contains(ev.Text, "Put back: 1 path") {
+		t.Errorf("%+v", ev)
+	}
+	if err := program.Close(); err != nil {
+		t.Error(err)
+	}
 	<-done
 }

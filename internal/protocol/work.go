@@ -10,27 +10,36 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// give gives the session the work of a line. queued says that it waits for the end of the input
-// that runs.
-func (c *Conversation) give(ctx context.Context, in *input) (queued bool, err error) {
+// give gives the session the work of a line, and returns what its reply has besides the error.
+func (c *Conversation) give(ctx context.Context, in *input) (r Reply, err error) {
+	if in.Type == TypeDiff { // the session need not wait for it
+		return c.diff(ctx)
+	}
 	c.giving.Lock()
 	defer c.giving.Unlock()
 	c.settle(ctx)
 	if c.finished {
-		return false, errEnding
+		return r, errEnding
 	}
 	switch in.Type {
 	case TypeUser, TypeFollowUp, TypeSteer:
-		return c.giveText(ctx, in)
+		r.Queued, err = c.giveText(ctx, in)
 	case TypeContinue:
-		return false, c.giveContinue()
+		err = c.giveContinue()
 	case TypeCompact:
 		c.compacting.Lock()
 		defer c.compacting.Unlock()
-		return false, c.session.Compact(ctx)
+		err = c.session.Compact(ctx)
+	case TypeUndo, TypeRedo:
+		if c.running {
+			return r, errRunning
+		}
+		return c.undo(ctx, in)
 	default:
-		return false, c.change(ctx, in)
+		err = c.change(ctx, in)
 	}
+	r.Queued = r.Queued && err == nil
+	return r, err
 }
 
 // settle waits until the worker is at rest or works on the next input, if the program already knows
