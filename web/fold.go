@@ -85,7 +85,7 @@ func (f *folder) add(line journal.Record) (record, error) {
 	}
 	if f.partial {
 		for i := range r.rows {
-			r.rows[i].row.Step = 0
+			r.rows[i].row.Step, r.rows[i].row.Turn = 0, 0
 		}
 	}
 	f.price(&r, state)
@@ -120,6 +120,9 @@ func (f *folder) addRow(r *record, ev agent.Event, line journal.Record, asked bo
 		}
 	case *agent.UserInput:
 		f.began, m.keep, f.input = m.row.Time, e.Text == f.input, e.Text
+		if n := len(state.Turns); n > 0 && state.Turns[n-1].Kind == agent.TurnUser {
+			m.row.Turn = state.Turns[n-1].Number
+		}
 	case *agent.ProcessingEnd:
 		m.row.MS = max(0, m.row.Time-f.began)
 	case *agent.ThinkingDelta, *agent.AssistantTextEnd, *agent.LLMRetry:

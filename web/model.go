@@ -17,7 +17,9 @@ type Row struct {
 	MS    int64   `json:"ms,omitempty"` // how long it took
 	// the model call that it belongs to, from 1; 0 if none, or unknown in the tail of a long
 	// journal
-	Step  int    `json:"step,omitempty"`
+	Step int `json:"step,omitempty"`
+	// Turn is the number of an input's turn, 0 if it has none or that is unknown.
+	Turn  int    `json:"turn,omitempty"`
 	Name  string `json:"name,omitempty"` // of the tool, the note, the model, the limit or the kind of error
 	Text  string `json:"text,omitempty"` // one line of at most maxRowText bytes
 	Bytes int64  `json:"bytes,omitempty"`

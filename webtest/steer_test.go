@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,6 +17,7 @@ import (
 type steered struct {
 	*page
 	home *home
+	url  string
 	out  *bufio.Reader // standard error
 	end  func() string // waits for the end and returns the rest of standard error
 }
@@ -25,8 +27,13 @@ var pageURL = regexp.MustCompile(`http://127\.0\.0\.1:\d+/#token=\S+`)
 // steer runs a task with a page, and opens that.
 func steer(t *testing.T, model fakellm.Model) *steered {
 	t.Helper()
-	h := homeIn(t, t.TempDir(), "project", model, fakellm.Options{})
-	cmd := h.command("run", "--view", "do it")
+	h := newHome(t, model)
+	return steerCommand(t, h, h.command("run", "--view", "do it"))
+}
+
+// steerCommand runs a command with a page, and opens that.
+func steerCommand(t *testing.T, h *home, cmd *exec.Cmd) *steered {
+	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -43,15 +50,14 @@ func steer(t *testing.T, model fakellm.Model) *steered {
 		_ = cmd.Wait() // the tests look at what was done
 		return string(rest)
 	}
-	for url := ""; url == ""; {
+	for s.url == "" {
 		line, err := s.out.ReadString('\n')
 		if err != nil {
 			t.Fatalf("no page: %v: %s", err, line)
 		}
-		if url = pageURL.FindString(line); url != "" {
-			s.open(url)
-		}
+		s.url = pageURL.FindString(line)
 	}
+	s.open(s.url)
 	return s
 }
 

@@ -2,8 +2,8 @@
 
 /** A DiffLine is a line of a diff: " ", "+", "-", or "@" for what is between hunks. @typedef {{op: string, text: string, a?: number, b?: number, other?: string}} DiffLine */
 
-/** parseDiff returns the lines of a unified diff. @param {string} diff @returns {DiffLine[]} */
-function parseDiff(diff) {
+/** parseDiff returns the lines of a unified diff. What stands between hunks is left out unless it is of many files. @param {string} diff @param {boolean} [many] @returns {DiffLine[]} */
+function parseDiff(diff, many) {
   const out = [];
   let a = 0, b = 0, inHunk = false;
   for (const line of diff.replace(/\n$/, "").split("\n")) {
@@ -11,6 +11,9 @@ function parseDiff(diff) {
     if (at) {
       [a, b, inHunk] = [Number(at[1]), Number(at[2]), true];
       out.push({ op: "@", text: at[3].trim() });
+    } else if (many && !/^[-+ \\]/.test(line)) {
+      inHunk = false;
+      out.push({ op: "@", text: line });
     } else if (inHunk && line[0] === "+") out.push({ op: "+", text: line.slice(1), b: b++ });
     else if (inHunk && line[0] === "-") out.push({ op: "-", text: line.slice(1), a: a++ });
     else if (inHunk && line[0] === "\\") out.push({ op: "@", text: line.slice(2) });
