@@ -127,7 +127,8 @@ func TestO4_UndoInTheViewer(t *testing.T) {
 	request := <-asked
 	page.do(`{"type":"undo"}`, "an input is running: interrupt it or wait")
 	page.told(`{"type":"diff"}`)
-	hasAll(t, lastUser(request), "The user has taken back what was changed since input 1", "The user has taken back the undo of")
+	hasAll(t, lastUser(request), "The user has taken back what was changed since input 1",
+		"The user has taken back the undo of")
 	request.answer()
 	p.next("PROCESSING_END")
 	p.close()

@@ -14,7 +14,7 @@ import (
 const (
 	maxDiff    = 256 << 10
 	maxPlanned = 1000
-	maxReport  = 256 << 10
+	maxReport  = 1 << 20
 )
 
 // The answers to an undo that has to wait, or to be looked at once more.
