@@ -105,6 +105,9 @@ type Config struct {
 	// catalog does not have needs ContextWindow to be compacted before it is full, and its costs
 	// are not known.
 	Providers []llm.Provider
+	// Models are facts about models, such as windows and prices, in place of those that the library
+	// has or beside them.
+	Models []llm.Model
 	// Profile is the family whose prompt and tools the model gets: anthropic, openai or gemini.
 	// Empty means that of the provider. Native chooses the vendor's dialect of the tools.
 	Profile string
@@ -311,6 +314,7 @@ func (c *Config) fields() (*config, error) {
 		Mode: c.Mode, Asker: c.Ask, AllowTools: slices.Clip(c.Allow), DenyTools: slices.Clip(c.Deny),
 		Rules:       slices.Clip(c.RuleFiles),
 		Interactive: c.Interactive || c.Inbox != nil,
+		Models:      c.Models,
 		Providers:   c.Providers, Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, Profile: c.Profile,
 		IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
 		Web: c.Web, Servers: c.Servers, LanguageServers: c.LanguageServers, MCPWait: cmp.Or(c.MCPWait, DefaultMCPWait),

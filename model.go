@@ -9,7 +9,6 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
@@ -38,7 +37,7 @@ func (s *Setup) Model() (provider, model, effort string) {
 // Others may work as well.
 func (s *Setup) Models() (list []Model) {
 	provider, model, _ := s.Model()
-	all := catalog.New()
+	all := s.catalog
 	names := []string{provider}
 	for _, p := range s.Options.Client.Providers {
 		if !slices.Contains(names, p.Name()) {
@@ -154,6 +153,7 @@ func (c chosen) from(was chosen) (change agent.Settings) {
 // those that the environment configures.
 func (s *Setup) openChoice(c *config) {
 	o := &s.Options
+	s.catalog = c.catalog()
 	s.chosen = chosen{provider: o.Provider, model: cmp.Or(o.Model, o.Profile.Model), effort: o.Effort}
 	if was := c.was; was != nil && c.Effort == nil {
 		s.chosen.effort = was.Effort

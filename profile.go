@@ -24,7 +24,10 @@ func (c *config) chooseProfile(provider string) (profile.Profile, error) {
 	kind, _ := providers.Find(provider) // none for a program's own
 	p, err := findProfile(cmp.Or(kind.Profile, all[0]), native)
 	p.Provider, p.Options = provider, nil
-	first, _ := catalog.New().Latest(provider, "reasoning")
+	first, known := catalog.New().Latest(provider, "reasoning") // not the newest of a list that was read since
+	if !known {
+		first, _ = c.catalog().Latest(provider, "reasoning")
+	}
 	if p.Model = first.ID; p.Model == "" && value(c.Model) == "" {
 		return p, fail(ErrNoModel, "the provider %s has no default model", provider)
 	}

@@ -21,7 +21,7 @@ func (c *config) connect() (*llm.Client, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	client := &llm.Client{Providers: []llm.Provider{provider}, Models: catalog.New().Get}
+	client := &llm.Client{Providers: []llm.Provider{provider}, Models: c.catalog().Get}
 	for _, m := range c.Fallbacks {
 		if _, err := client.Provider(m.Provider); err == nil {
 			continue
@@ -35,6 +35,14 @@ func (c *config) connect() (*llm.Client, string, error) {
 		client.Providers = append(client.Providers, provider)
 	}
 	return client, chosen, nil
+}
+
+// catalog returns what is known about models.
+func (c *config) catalog() *catalog.Catalog {
+	if len(c.Models) == 0 {
+		return catalog.New()
+	}
+	return catalog.New().With(c.Models...)
 }
 
 // own returns the program's own provider of a name, or nil.

@@ -67,8 +67,9 @@ type config struct {
 	// session keeps its own.
 	Settings *settings.Values
 	Defaults defaults
-	// Providers are those that the program has made itself.
+	// Providers are those that the program has made itself, and Models its facts.
 	Providers []llm.Provider
+	Models    []llm.Model
 	// Profile is the name of a profile. Native chooses its native dialect.
 	Profile string
 	Native  *bool

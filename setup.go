@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/lsp"
 	"github.com/attractor-go/attractor/mcp"
@@ -115,6 +116,7 @@ type Setup struct {
 	denied     []string   // the names of tools that the model is not offered
 	choosing   sync.Mutex // held while the model changes
 	chosen     chosen
+	catalog    *catalog.Catalog
 	change     agent.Settings      // the settings to change in a resumed session
 	said       agent.FallbackModel // the model that the catalog lacks, with the window that was said for it
 	store      journal.Store

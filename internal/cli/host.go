@@ -45,6 +45,9 @@ func (f *sessionFlags) config(given func(flag string) bool) (c attractor.Config,
 			return c, fail(exitUsage, "--env-command: %w", err)
 		}
 	}
+	if c.Models, err = knownModels(); err != nil {
+		return c, err
+	}
 	if f.noJournal {
 		return c, nil
 	}

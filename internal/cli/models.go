@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -24,10 +25,14 @@ func newModels(t terminal) *cobra.Command {
 Other models can be used as well, but without these limits and prices. With --providers it lists the providers, with the
 variables of the environment that they need.
 
+With --provider, and if the environment configures that provider, its server is asked for its models as well. ` + "`attractor models update`" + ` asks
+all of them and OpenRouter, and keeps what they say of windows and prices. Your own facts about models, in the form of --json, are
+in ~/.config/attractor/models.json.
+
 Prices are in US dollars per million tokens. If they depend on the length of the input, the list has those of short inputs.
 A window with a larger one behind it is where a higher price begins; --context-window can exceed it.`,
 		Args: takes(),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if provider != "" {
 				if _, err := providers.Find(provider); err != nil {
 					return fail(exitUsage, "%w", err)
@@ -36,7 +41,10 @@ A window with a larger one behind it is where a higher price begins; --context-w
 			if ofProviders {
 				return printProviders(t, provider, asJSON)
 			}
-			models := catalog.New().List(provider)
+			models, err := listModels(cmd.Context(), t, provider)
+			if err != nil {
+				return err
+			}
 			if asJSON {
 				if models == nil {
 					models = []llm.Model{}
@@ -54,7 +62,40 @@ A window with a larger one behind it is where a higher price begins; --context-w
 	cmd.Flags().BoolVar(&ofProviders, "providers", false, "list providers instead of models")
 	cmd.Flags().BoolVar(&asJSON, "json", false,
 		"print a JSON array of models, with id, provider, context_window, max_output, efforts and prices")
+	cmd.AddCommand(&cobra.Command{
+		Use:   "update",
+		Short: "Ask the providers for their models, windows and prices, and keep them",
+		Long: `Update asks each provider that the environment configures, and OpenRouter, whose list is public, for its models, and keeps what they
+say of windows, output limits and prices in models.json of your data directory. Sessions then use that in place of what came with Attractor.
+Remove the file to go back. Most servers say only the names.`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return updateModels(cmd.Context(), t) },
+	})
 	return cmd
+}
+
+// listModels returns the known models of a provider, or of all, and those that its server lists
+// beside them.
+func listModels(ctx context.Context, t terminal, provider string) ([]llm.Model, error) {
+	known, err := userCatalog()
+	if err != nil {
+		return nil, err
+	}
+	models := known.List(provider)
+	kind, err := providers.Find(provider)
+	if err != nil {
+		return models, nil
+	}
+	listed, _, err := askServer(ctx, kind, known)
+	if err != nil {
+		fmt.Fprintf(t.err, "attractor: the server did not list its models: %v\n", err)
+	}
+	for _, m := range listed {
+		if _, has := known.Get(provider, m.ID); !has {
+			models = append(models, m)
+		}
+	}
+	return models, nil
 }
 
 func printModels(t terminal, models []llm.Model) error {
@@ -65,14 +106,22 @@ func printModels(t terminal, models []llm.Model) error {
 		if len(m.Prices) > 0 {
 			in, out = fmt.Sprint(m.Prices[0].Input), fmt.Sprint(m.Prices[0].Output)
 		}
-		window := fmt.Sprint(m.Window)
+		window, output := orDash(m.Window), orDash(m.MaxOutput)
 		if m.MaxWindow > 0 {
 			window += fmt.Sprintf(" (%d)", m.MaxWindow)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", m.Provider, m.ID, window, m.MaxOutput, in, out,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, window, output, in, out,
 			strings.Join(m.Efforts, " "))
 	}
 	return w.Flush()
+}
+
+// orDash returns a number, or a dash for 0.
+func orDash(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
 }
 
 // providerRow describes a provider in the list.

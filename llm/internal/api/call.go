@@ -37,9 +37,10 @@ type Timeouts struct {
 
 func (t Timeouts) idle() time.Duration { return orDefault(t.Idle, DefaultIdle) }
 
-// Call is one POST request.
+// Call is one request.
 type Call struct {
 	Provider string
+	Method   string // empty means POST
 	URL      string
 	Header   http.Header
 	// Body is sent as its segments, one after the other. They are neither copied nor changed.
@@ -104,7 +105,7 @@ func (c *Call) send(w *watch) (*http.Response, error) {
 			}
 		},
 	})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, nil)
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(c.Method, http.MethodPost), c.URL, nil)
 	if err != nil {
 		return nil, c.fail(llm.ErrConfiguration, "bad URL %s: %v", safeURL(c.URL), unwrapURL(err))
 	}
