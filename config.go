@@ -99,6 +99,9 @@ type Config struct {
 	Fallbacks []agent.FallbackModel
 	// BaseURL is that of the provider's API. Empty means the environment's, or the vendor's.
 	BaseURL string
+	// KeyCommand is a command that prints the key of the chosen provider, in place of a variable. It
+	// runs before the first request, and again when the server refuses the key.
+	KeyCommand string
 	// Providers are the program's own, beside the vendors'. Model and Fallbacks name them as they
 	// name themselves, and their models; files and variables of the user name vendors only. They
 	// know their server, so BaseURL, IdleTimeout and Debug are not about them. A model that the
@@ -315,7 +318,8 @@ func (c *Config) fields() (*config, error) {
 		Rules:       slices.Clip(c.RuleFiles),
 		Interactive: c.Interactive || c.Inbox != nil,
 		Models:      c.Models,
-		Providers:   c.Providers, Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, Profile: c.Profile,
+		Providers:   c.Providers, Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, KeyCommand: c.KeyCommand,
+		Profile:     c.Profile,
 		IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
 		Web: c.Web, Servers: c.Servers, LanguageServers: c.LanguageServers, MCPWait: cmp.Or(c.MCPWait, DefaultMCPWait),
 		Checks: c.Checks, Checkpoints: c.Checkpoints, Instrument: c.Instrument,

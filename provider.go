@@ -90,9 +90,22 @@ func (c config) checkProvider() error {
 // newProvider returns a provider with its key and URL from the environment. A base URL takes
 // precedence over the environment's.
 func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider, error) {
-	config, _ := kind.Config(c.getenv)
+	runs := c.KeyCommand != "" && kind.Name == value(c.Provider)
+	config, _ := kind.Config(func(name string) string {
+		if runs && slices.Contains(kind.KeyVars, name) {
+			return "as the command says" // so that the URL is known
+		}
+		return c.getenv(name)
+	})
 	config.BaseURL = cmp.Or(baseURL, config.BaseURL)
 	config.IdleTimeout, config.HTTPClient = c.IdleTimeout, c.client
+	if runs && config.BaseURL != "" {
+		provider, err := kind.NewWithKey(config, c.runKeyCommand)
+		if err != nil {
+			return nil, fail(ErrConfig, "%w", err)
+		}
+		return provider, nil
+	}
 	switch {
 	case kind.NeedsURL && config.BaseURL == "":
 		return nil, fail(ErrNoServer, "the provider %s needs the URL of its server: set %s", kind.Name, kind.BaseURLVar)

@@ -77,6 +77,9 @@ type config struct {
 	Web bool
 	// BaseURL is the URL of the provider's API. Empty means the environment's, or the vendor's.
 	BaseURL string
+	// KeyCommand prints the key of the chosen provider.
+	KeyCommand string
+	keyPrinted func(key string) // masks it; nil before there is a masker
 	// ContextWindow is that of a model, which counts if the session begins or goes on with the
 	// model. Nil means the resumed session's for a model that the catalog lacks, else the
 	// Defaults'.
@@ -185,6 +188,7 @@ type Here struct {
 // defaults holds choices for new sessions.
 type defaults struct {
 	Provider, Model, Effort, Profile, BaseURL string
+	KeyCommand                                string
 	ContextWindow                             Window
 	Native                                    bool
 	Fallbacks                                 []agent.FallbackModel
@@ -278,6 +282,7 @@ func (c *config) useDefaults() {
 		c.Fallbacks = d.Fallbacks
 	}
 	c.Profile, c.BaseURL = cmp.Or(c.Profile, d.Profile), cmp.Or(c.BaseURL, d.BaseURL)
+	c.KeyCommand = cmp.Or(c.KeyCommand, d.KeyCommand)
 }
 
 // fillIn completes the configuration with the settings of the resumed session, if there is one.
@@ -304,8 +309,8 @@ func (c *config) fillIn(was *agent.State) error {
 		c.Fallbacks = slices.DeleteFunc(slices.Clone(was.Policy.Fallbacks.Models),
 			func(m agent.FallbackModel) bool { return !c.reaches(m.Provider) })
 	}
-	if c.BaseURL == "" && c.Defaults.Provider == *c.Provider {
-		c.BaseURL = c.Defaults.BaseURL
+	if c.Defaults.Provider == *c.Provider {
+		c.BaseURL, c.KeyCommand = cmp.Or(c.BaseURL, c.Defaults.BaseURL), cmp.Or(c.KeyCommand, c.Defaults.KeyCommand)
 	}
 	if c.Profile == "" {
 		c.Profile = was.Header.Profile

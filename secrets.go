@@ -157,6 +157,7 @@ func (s *Setup) openSecrets(c *config) {
 		}
 	}
 	s.Secrets, s.Unmasked = Secrets(environ, c.Secrets)
+	c.keyPrinted = func(key string) { _ = s.Secrets.Register("key_command", key) } // one too short is not masked
 }
 
 // maskModel puts the masker in front of the provider. What a program adds to the options later

@@ -80,6 +80,7 @@ func (c *Config) given() (values []settings.Value) {
 	text("effort", c.Effort)
 	text("profile", c.Profile)
 	text("base_url", c.BaseURL)
+	text("key_command", c.KeyCommand)
 	text("instructions", c.Instructions)
 	text("mode", string(c.Mode))
 	text("sandbox", string(c.Sandbox.Level))
@@ -172,6 +173,8 @@ func (c *config) apply(v *settings.Value) (err error) {
 		replace(&c.Profile, &d.Profile)
 	case "base_url":
 		replace(&c.BaseURL, &d.BaseURL)
+	case "key_command":
+		replace(&c.KeyCommand, &d.KeyCommand)
 	case "mode":
 		replace((*string)(&c.Mode), (*string)(&d.Mode))
 	case "native":

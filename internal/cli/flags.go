@@ -112,20 +112,20 @@ func (f *startFlags) resumes() bool { return f.resume != "" || f.fork != "" || f
 // sessionFlags holds the flags that every command which runs sessions has: for the provider, the
 // model, permissions and limits.
 type sessionFlags struct {
-	provider, model, profile, baseURL, effort, instructions, onLimit, cacheLifetime string
-	maxRounds, maxTurns, budgetTokens, diffs, contextWindow                         int
-	maxJournal, keepOutputs                                                         int64
-	budgetUSD                                                                       float64
-	lsp                                                                             string
-	mode, unasked, debug, envCommand                                                string
-	fallbacks, rules, mcp, addDirs, allowTools, denyTools                           []string
-	yes, ask, readOnly, noJournal, native, trustProject, web                        bool
-	noCheckpoints                                                                   bool
-	noMCP, noHooks, strictHooks                                                     bool
-	idleTimeout                                                                     time.Duration
-	limits                                                                          limitsFlag
-	sandbox                                                                         sandboxFlags
-	checks                                                                          attractor.Checks
+	provider, model, profile, baseURL, effort, instructions, onLimit, cacheLifetime, keyCommand string
+	maxRounds, maxTurns, budgetTokens, diffs, contextWindow                                     int
+	maxJournal, keepOutputs                                                                     int64
+	budgetUSD                                                                                   float64
+	lsp                                                                                         string
+	mode, unasked, debug, envCommand                                                            string
+	fallbacks, rules, mcp, addDirs, allowTools, denyTools                                       []string
+	yes, ask, readOnly, noJournal, native, trustProject, web                                    bool
+	noCheckpoints                                                                               bool
+	noMCP, noHooks, strictHooks                                                                 bool
+	idleTimeout                                                                                 time.Duration
+	limits                                                                                      limitsFlag
+	sandbox                                                                                     sandboxFlags
+	checks                                                                                      attractor.Checks
 	// of the user; nil before readSettings
 	settings *settings.Values
 }
@@ -145,6 +145,8 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 		"offer a tool that reads public web pages; each new host is asked about, unless a rule such as WebFetch(domain:go.dev) allows it")
 	flags.StringVar(&f.baseURL, "base-url", "",
 		"send requests to this `URL`; for openai and openai-compatible it ends in /v1")
+	flags.StringVar(&f.keyCommand, "key-command", "",
+		"run this `command` for the key of the provider, also when the server refuses the key, instead of reading a variable")
 	flags.StringVar(&f.effort, "effort", "",
 		"reason with this `level` of effort, such as low, medium or high (default: the provider's)")
 	flags.StringVar(&f.instructions, "instructions", "",

@@ -105,7 +105,7 @@ func (s *Values) dropOfOtherProviders() {
 			return "no provider or another one stands beside this value"
 		}
 		return ""
-	}, "model", "profile", "base_url", "context_window")
+	}, "model", "profile", "base_url", "key_command", "context_window")
 }
 
 // dropOfOtherModels drops windows that stand in a lower place than the model, beside another model.

@@ -59,7 +59,7 @@ func Users(getenv func(string) string) ([]Value, error) {
 		}
 		values = append(values, v)
 	}
-	mistakes = append(mistakes, lonelyURL(values)...)
+	mistakes = append(mistakes, lonely(values)...)
 	if len(mistakes) > 0 {
 		return nil, errors.Join(mistakes...)
 	}
@@ -278,22 +278,19 @@ func (s *Setting) resolve(list []string, dir, home string) error {
 	return nil
 }
 
-// lonelyURL returns an error for each place that has a base URL and no provider, because the key of
-// any provider could be sent there.
-func lonelyURL(values []Value) (mistakes []error) {
-	var urls, names [PlaceFlag + 1]string
+// lonely returns an error for each place that has a base URL or the command of a key, and no
+// provider: the key of any provider could be sent there, or that key to any provider.
+func lonely(values []Value) (mistakes []error) {
+	var names [PlaceFlag + 1]string
 	for _, v := range values {
-		switch v.Key {
-		case "base_url":
-			urls[v.Origin.Place] = v.Origin.String()
-		case "provider":
+		if v.Key == "provider" {
 			names[v.Origin.Place] = v.One()
 		}
 	}
-	for place, origin := range urls {
-		if origin != "" && names[place] == "" {
+	for _, v := range values {
+		if (v.Key == "base_url" || v.Key == "key_command") && names[v.Origin.Place] == "" {
 			mistakes = append(mistakes,
-				fmt.Errorf("%s: base_url needs the provider in the same place, because its key is sent there", origin))
+				fmt.Errorf("%s: %s needs the provider in the same place, because its key is sent there", v.Origin, v.Key))
 		}
 	}
 	return mistakes

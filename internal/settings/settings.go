@@ -73,6 +73,7 @@ func All() []Setting {
 		{Key: "effort", Kind: KindText, Project: RightAny},
 		{Key: "fallback", Kind: KindList, Why: sendsAway, check: isFallback},
 		{Key: "base_url", Kind: KindText, Why: sendsAway, check: CheckURL},
+		{Key: "key_command", Kind: KindText, Why: sendsAway},
 		{Key: "context_window", Kind: KindNumber, Why: "it depends on your provider"},
 		{Key: "idle_timeout", Kind: KindDuration, Why: "it depends on your provider"},
 		{Key: "profile", Kind: KindText, Why: "it also chooses the model", check: isProfile},

@@ -24,8 +24,9 @@ type Options struct {
 	// Name is the name by which requests are routed and signed content is recognized; empty means
 	// gemini. Other servers that speak this format need another name.
 	Name string
-	// APIKey is sent in the header x-goog-api-key, never in a URL.
-	APIKey string
+	// APIKey is sent in the header x-goog-api-key, never in a URL. AuthToken is an OAuth token, which
+	// is sent as a bearer token in place of the key.
+	APIKey, AuthToken string
 	// BaseURL is the API's URL, where requests go to
 	// {BaseURL}/v1beta/models/{model}:streamGenerateContent?alt=sse. Without Publisher, /v1beta at
 	// its end makes no difference. Empty means https://generativelanguage.googleapis.com.
@@ -66,13 +67,18 @@ type Provider struct{ call api.Call }
 // New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
 func New(o Options) (*Provider, error) {
 	name := cmp.Or(o.Name, defaultName)
-	if o.APIKey == "" && o.BaseURL == "" {
+	key := cmp.Or(o.AuthToken, o.APIKey)
+	if key == "" && o.BaseURL == "" {
 		return nil, api.ConfigError(name, "no API key: set Options.APIKey, or GEMINI_API_KEY in the environment")
 	}
 	base := cmp.Or(o.BaseURL, defaultBaseURL)
-	call, u, err := api.Config{Name: name, Key: o.APIKey, BaseURL: base, Client: o.HTTPClient,
+	own := map[string]string{"X-Goog-Api-Key": o.APIKey}
+	if o.AuthToken != "" {
+		own = map[string]string{"Authorization": api.Bearer(o.AuthToken)}
+	}
+	call, u, err := api.Config{Name: name, Key: key, BaseURL: base, Client: o.HTTPClient,
 		Timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout},
-		Own:      map[string]string{"X-Goog-Api-Key": o.APIKey}, Header: o.Header}.Call()
+		Own:      own, Header: o.Header}.Call()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package providers_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
+	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/llm/providers"
 )
@@ -55,6 +58,49 @@ func TestV3_ServersListModels(t *testing.T) {
 			HTTPClient: client}, catalog.New())
 		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", tt.provider, err, diff)
+		}
+	}
+}
+
+// A key from a function is asked for before the first request, and once more when the server refuses
+// it, but not a third time. On Vertex it is a bearer token.
+func TestV1_KeysAreRenewed(t *testing.T) {
+	for _, provider := range []string{"groq", "google-vertex"} {
+		kind, err := providers.Find(provider)
+		if err != nil {
+			t.Fatal(err)
+		}
+		good, asked := "key-2", 0
+		model := fakellm.New(fakellm.Script(fakellm.Turn{Text: "Done."}), fakellm.Options{})
+		client := llmtest.PipeClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer "+good {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusUnauthorized)
+				fmt.Fprint(w, `{"error":{"message":"expired"}}`)
+				return
+			}
+			r.Header.Set("X-Goog-Api-Key", "as the token")
+			model.ServeHTTP(w, r)
+		}))
+		p, err := kind.NewWithKey(providers.Config{BaseURL: "http://x.example/v1", HTTPClient: client},
+			func(context.Context) (string, error) {
+				asked++
+				return fmt.Sprintf("key-%d", asked), nil
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func() error {
+			_, err := (&llm.Client{Providers: []llm.Provider{p}}).Complete(t.Context(), &llm.Request{Model: "m",
+				Messages: []llm.Message{llm.User("Hello.")}})
+			return err
+		}
+		if err := errors.Join(ask(), ask()); err != nil || asked != 2 {
+			t.Errorf("%s: %v, and %d keys were asked for", provider, err, asked)
+		}
+		good = "none"
+		if err := ask(); !errors.Is(err, llm.ErrAuthentication) || asked != 3 {
+			t.Errorf("%s: with keys that are all refused: %v, and %d were asked for", provider, err, asked)
 		}
 	}
 }

@@ -59,8 +59,12 @@ func (k Kind) speak(format Format, c Config) (llm.Provider, error) {
 		o.Organization, o.Project = c.Organization, c.Project
 		return orNil(openai.New(o))
 	case GenerateContent:
-		return orNil(gemini.New(gemini.Options{Name: k.Name, APIKey: c.APIKey, BaseURL: c.BaseURL,
-			Publisher: k.publisher, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
+		o := gemini.Options{Name: k.Name, APIKey: c.APIKey, BaseURL: c.BaseURL, Publisher: k.publisher,
+			HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}
+		if c.token && k.publisher != "" { // a key of the express mode is in a variable
+			o.APIKey, o.AuthToken = "", c.APIKey
+		}
+		return orNil(gemini.New(o))
 	}
 	o := k.chat
 	o.Name, o.APIKey, o.BaseURL, o.HTTPClient, o.IdleTimeout = k.Name, c.APIKey, c.BaseURL, c.HTTPClient, c.IdleTimeout

@@ -21,6 +21,8 @@ type Config struct {
 	HTTPClient            *http.Client
 	// IdleTimeout limits every wait for the server, also for the headers of its response.
 	IdleTimeout time.Duration
+
+	token bool // APIKey is a token, as commands print it
 }
 
 // Format is the wire format of a provider.

@@ -1,0 +1,52 @@
+package attractor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/texts"
+)
+
+// The bounds of a run of the user's command that prints a key.
+const (
+	keyTime    = time.Minute
+	maxKeyText = 64 << 10 // bytes of what it prints
+)
+
+// runKeyCommand runs the user's command, in the home directory, and returns the key that it prints.
+func (c *config) runKeyCommand(ctx context.Context) (key string, err error) {
+	local, err := env.NewLocal(c.getenv("HOME"), env.LocalOptions{Vars: env.VarsAll, Environ: c.Environ})
+	if err != nil {
+		return "", fmt.Errorf("key_command cannot run: %w", err)
+	}
+	defer func() { err = errors.Join(err, local.Close()) }()
+	var out bytes.Buffer
+	var said texts.Tail
+	result, err := env.Run(ctx, local, env.Command{Script: c.KeyCommand, Output: func(stream int, p []byte) {
+		if stream == env.Stderr {
+			_, _ = said.Write(p) // never fails
+			return
+		}
+		out.Write(p[:min(len(p), maxKeyText-out.Len())])
+	}}, keyTime)
+	key = strings.TrimSpace(out.String())
+	switch {
+	case result.TimedOut:
+		return "", fmt.Errorf("key_command took longer than %v", keyTime)
+	case err != nil:
+		return "", fmt.Errorf("key_command: %w", err)
+	case result.Code != 0:
+		return "", fmt.Errorf("key_command ended with exit code %d: %s", result.Code, said.String())
+	case key == "":
+		return "", errors.New("key_command printed no key")
+	}
+	if c.keyPrinted != nil {
+		c.keyPrinted(key)
+	}
+	return key, nil
+}
