@@ -91,7 +91,7 @@ func (s *Setup) SetModel(ctx context.Context, provider, model string) error {
 	if _, err := s.Options.Client.Provider(next.provider); err != nil {
 		return s.unreachable(next.provider)
 	}
-	if facts, _ := lookUp(s.Options.Client, next.provider, next.model); facts.Efforts != nil &&
+	if facts, _ := lookUp(s.Options.Client, next.provider, next.model); len(facts.Efforts) > 0 &&
 		!slices.Contains(facts.Efforts, next.effort) {
 		next.effort = ""
 	}
@@ -116,6 +116,9 @@ func (s *Setup) SetEffort(ctx context.Context, effort string) error {
 	next := s.chosen
 	next.effort = effort
 	facts, _ := lookUp(s.Options.Client, next.provider, next.model)
+	if effort != "" && facts.Efforts != nil && len(facts.Efforts) == 0 {
+		return fail(ErrConfig, "%s has no efforts to choose from", next.model)
+	}
 	if effort != "" && facts.Efforts != nil && !slices.Contains(facts.Efforts, effort) {
 		return fail(ErrConfig, "%s has no effort %q; it has %s", next.model, effort, strings.Join(facts.Efforts, ", "))
 	}

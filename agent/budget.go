@@ -56,13 +56,18 @@ func maxOutput(req *llm.Request) int {
 	return unknownOutput
 }
 
-// highestPrices returns the highest prices of a model's tokens, in US dollars.
-func highestPrices(m *llm.Model) (price llm.Price, known bool) {
+// highestPrices returns the highest prices of a model's tokens, in US dollars, if the cache keeps
+// what is written for the longer time or not.
+func highestPrices(m *llm.Model, long bool) (price llm.Price, known bool) {
 	if m == nil || len(m.Prices) == 0 {
 		return price, false
 	}
+	write := 1.0
+	if long {
+		write = llm.LongWrite
+	}
 	for _, p := range m.Prices {
-		price.Input = max(price.Input, p.Input/1e6, p.CacheWrite/1e6)
+		price.Input = max(price.Input, p.Input/1e6, p.CacheWrite/1e6*write)
 		price.Output = max(price.Output, p.Output/1e6)
 	}
 	return price, true
@@ -82,7 +87,7 @@ func (s *Session) affordable(p *Policy, chosen string, facts *llm.Model) error {
 // checkBudget returns an error for a budget that cannot be kept, because nobody knows what the
 // model costs.
 func checkBudget(b Budget, facts *llm.Model) error {
-	if _, known := highestPrices(facts); b.USD > 0 && b.Tokens == 0 && !known {
+	if _, known := highestPrices(facts, false); b.USD > 0 && b.Tokens == 0 && !known {
 		return errors.New("agent: the budget is in US dollars and the model's prices are not known; give a budget of tokens too, or prices " +
 			"in the client's Models")
 	}

@@ -64,7 +64,6 @@ const (
 
 // answered holds what is known of the cache since the last answer.
 type answered struct {
-	model            ModelName
 	usage            llm.Usage
 	at               time.Time
 	epoch, compacted int
@@ -74,8 +73,8 @@ type answered struct {
 
 // noteAnswer notes an answer, whose request was sent at a time.
 func (s *State) noteAnswer(r answerRecord, at time.Time) {
-	next := answered{model: s.askedModel(), usage: r.Usage, at: at, epoch: s.Epoch, compacted: s.compacted,
-		kept: shortCache, paused: s.answered.paused}
+	next := answered{usage: r.Usage, at: at, epoch: r.in(s), compacted: s.compacted, kept: shortCache,
+		paused: s.answered.paused}
 	if sent := at.Add(-r.Latency); !s.answered.at.IsZero() && sent.Sub(s.answered.at) > shortCache {
 		next.paused = true
 	}
@@ -119,16 +118,19 @@ func (a *answered) cold(s *State, used llm.Usage, facts *llm.Model, sent time.Ti
 	switch {
 	case a.compacted != s.compacted:
 		c.Reason = ColdCompaction
-	case a.model != s.askedModel():
+	case s.askedSince > a.epoch:
 		c.Reason = ColdModel
 	case a.epoch != s.Epoch:
 		c.Reason = ColdChanged
 	case sent.Sub(a.at) >= a.kept:
 		c.Reason = ColdExpired
 	}
-	anew, known := facts.Cost(llm.Usage{Input: missed, CacheWrite: min(missed, used.CacheWrite)})
-	if read, _ := facts.Cost(llm.Usage{Input: missed, CacheRead: missed}); known {
-		c.USD = anew - read
-	}
+	warm := used
+	warm.CacheRead += missed
+	warm.CacheWrite -= min(missed, used.CacheWrite)
+	warm.CacheWriteLong = min(used.CacheWriteLong, warm.CacheWrite)
+	cost, _ := facts.Cost(used)
+	less, _ := facts.Cost(warm)
+	c.USD = cost - less
 	return c
 }

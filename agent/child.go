@@ -41,6 +41,9 @@ func (a *subagents) open(ctx context.Context, id, callID string, task tool.Agent
 	}
 	p := a.parent
 	o.Policy = p.Policy()
+	if o.CacheLifetime == CacheForPerson { // nobody talks to a subagent
+		o.CacheLifetime = CacheByPauses
+	}
 	p.mu.Lock()
 	err = o.ask(&def, &task, &p.state)
 	p.mu.Unlock()

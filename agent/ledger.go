@@ -138,7 +138,7 @@ func (l *memoryLedger) Settle(_ context.Context, c Claim, took Spent) error {
 // in tokens.
 func claimOf(req *llm.Request, input int) Claim {
 	most, price := maxOutput(req), llm.Price{}
-	if dearest, known := highestPrices(req.Facts); known {
+	if dearest, known := highestPrices(req.Facts, req.CacheLong); known {
 		price = dearest
 	}
 	return Claim{Caller: req.Caller, Provider: req.Provider, Model: req.Model, Input: input, Output: most,

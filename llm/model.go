@@ -43,6 +43,10 @@ type Price struct {
 	CacheWrite float64 `json:"cache_write,omitempty"`
 }
 
+// LongWrite is how many times more it costs to write to a cache that keeps it for the longer time:
+// Anthropic's prices are 1.25 and 2 times that of other input.
+const LongWrite = 2 / 1.25
+
 // Lookup returns what is known of a provider's model.
 type Lookup func(provider, model string) (Model, bool)
 
@@ -58,11 +62,9 @@ func (m *Model) Cost(u Usage) (float64, bool) {
 			price = p
 		}
 	}
-	// Anthropic's are 1.25 and 2 times the price of other input
-	const longer = 2 / 1.25
 	fresh := float64(max(u.Input-u.CacheRead-u.CacheWrite, 0))
 	read, write := cmp.Or(price.CacheRead, price.Input), cmp.Or(price.CacheWrite, price.Input)
-	written := float64(u.CacheWrite-u.CacheWriteLong) + float64(u.CacheWriteLong)*longer
+	written := float64(u.CacheWrite-u.CacheWriteLong) + float64(u.CacheWriteLong)*LongWrite
 	return (fresh*price.Input + float64(u.CacheRead)*read + written*write + float64(u.Output)*price.Output) / 1e6, true
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/attractor-go/attractor/internal/atomicfile"
@@ -42,8 +44,14 @@ func knownModels() ([]llm.Model, error) {
 	if err != nil {
 		return nil, nil // there are no such files
 	}
-	if text, err := readFacts(name); err != nil || text != nil && json.Unmarshal(text, &updated) != nil {
-		return nil, fail(exitUsage, "%s cannot be read: make it again with attractor models update, or remove it", name)
+	if updated, err = readUpdated(name); err != nil {
+		return nil, err
+	}
+	builtin := catalog.New()
+	for i, said := range updated.Models {
+		if known, ok := builtin.Get(said.Provider, said.ID); ok {
+			updated.Models[i] = withSaid(known, said)
+		}
 	}
 	dir, err := userfiles.ConfigDir(os.Getenv)
 	if err != nil {
@@ -59,6 +67,38 @@ func knownModels() ([]llm.Model, error) {
 		return nil, fail(exitUsage, "%s: %w", name, err)
 	}
 	return append(updated.Models, own.List("")...), nil
+}
+
+// readUpdated reads the file that attractor models update writes, if there is one.
+func readUpdated(name string) (updated updatedFacts, err error) {
+	text, err := readFacts(name)
+	if err == nil && text != nil {
+		err = json.Unmarshal(text, &updated)
+	}
+	if err != nil {
+		err = fail(exitUsage, "%s cannot be read: remove it, or make it again with attractor models update: %w", name, err)
+	}
+	return updated, err
+}
+
+// withSaid returns the facts about a model with what its server says in their place.
+func withSaid(known, said llm.Model) llm.Model {
+	switch {
+	case said.Window == 0:
+	case known.MaxWindow > 0 && said.Window > known.Window: // the smaller one is where a higher price begins
+		known.MaxWindow = said.Window
+	default:
+		known.Window, known.MaxWindow = said.Window, 0
+	}
+	known.MaxOutput = cmp.Or(said.MaxOutput, known.MaxOutput)
+	if said.Input != nil {
+		known.Input = said.Input
+	}
+	if len(said.Prices) > 0 {
+		known.Prices = slices.Clone(known.Prices)
+		known.Prices = append(said.Prices, known.Prices[min(1, len(known.Prices)):]...)
+	}
+	return known
 }
 
 // readFacts returns the content of a file, nil if there is none.
@@ -84,8 +124,7 @@ const listTime = 20 * time.Second
 
 // askServer returns the models that a provider's server lists. configured is false if the
 // environment does not configure the provider.
-func askServer(ctx context.Context, k providers.Kind, known *catalog.Catalog) (models []llm.Model, configured bool,
-	err error) {
+func askServer(ctx context.Context, k providers.Kind) (models []llm.Model, configured bool, err error) {
 	config, set := k.Config(os.Getenv)
 	if !set {
 		return nil, false, nil
@@ -93,23 +132,28 @@ func askServer(ctx context.Context, k providers.Kind, known *catalog.Catalog) (m
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	config.HTTPClient = new(http.Client)
-	models, err = k.List(ctx, config, known)
+	models, err = k.List(ctx, config)
 	return models, true, err
 }
 
 // updateModels asks the servers that the environment configures, and OpenRouter, whose list is
-// public, and keeps what they say.
+// public, and keeps what they say of windows and prices. What a server said earlier stays if it does
+// not answer.
 func updateModels(ctx context.Context, t terminal) error {
 	name, err := updatedFile()
 	if err != nil {
 		return fail(exitFailed, "there is no directory for the facts: %w", err)
 	}
-	facts := updatedFacts{Updated: time.Now().UTC().Truncate(time.Second)}
-	known, asked := catalog.New(), 0
+	facts, err := readUpdated(name)
+	if err != nil {
+		facts = updatedFacts{} // it is made again
+	}
+	facts.Updated = time.Now().UTC().Truncate(time.Second)
+	asked := 0
 	for _, k := range providers.Kinds() {
-		models, configured, err := askServer(ctx, k, known)
+		models, configured, err := askServer(ctx, k)
 		if k.Name == "openrouter" && !configured {
-			models, err = k.List(ctx, providers.Config{}, known)
+			models, err = k.List(ctx, providers.Config{})
 		} else if !configured || k.Local && errors.Is(err, llm.ErrNetwork) {
 			continue
 		}
@@ -118,8 +162,11 @@ func updateModels(ctx context.Context, t terminal) error {
 			continue
 		}
 		asked++
+		fmt.Fprintf(t.out, "%s: %d models", k.Name, len(models))
+		models = slices.DeleteFunc(models, func(m llm.Model) bool { return m.Window == 0 && len(m.Prices) == 0 })
+		fmt.Fprintf(t.out, ", of %d windows or prices\n", len(models))
+		facts.Models = slices.DeleteFunc(facts.Models, func(m llm.Model) bool { return m.Provider == k.Name })
 		facts.Models = append(facts.Models, models...)
-		fmt.Fprintf(t.out, "%s: %d models\n", k.Name, len(models))
 	}
 	if asked == 0 {
 		return fail(exitFailed, "no server answered, so nothing was changed")

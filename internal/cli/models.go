@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
@@ -20,7 +21,7 @@ func newModels(t terminal) *cobra.Command {
 	var asJSON, ofProviders bool
 	cmd := &cobra.Command{
 		Use:   "models",
-		Short: "List known models, newest first",
+		Short: "List known models, the newest or the usual ones first",
 		Long: `Models lists the models that Attractor knows, with context window, output limit, prices and reasoning efforts.
 Other models can be used as well, but without these limits and prices. With --providers it lists the providers, with the
 variables of the environment that they need.
@@ -86,7 +87,7 @@ func listModels(ctx context.Context, t terminal, provider string) ([]llm.Model, 
 	if err != nil {
 		return models, nil
 	}
-	listed, _, err := askServer(ctx, kind, known)
+	listed, _, err := askServer(ctx, kind)
 	if err != nil {
 		fmt.Fprintf(t.err, "attractor: the server did not list its models: %v\n", err)
 	}
@@ -110,7 +111,7 @@ func printModels(t terminal, models []llm.Model) error {
 		if m.MaxWindow > 0 {
 			window += fmt.Sprintf(" (%d)", m.MaxWindow)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, window, output, in, out,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, render.OneLine(m.ID), window, output, in, out,
 			strings.Join(m.Efforts, " "))
 	}
 	return w.Flush()

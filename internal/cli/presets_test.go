@@ -29,7 +29,7 @@ func TestN8_Presets(t *testing.T) {
 	}{
 		{"openrouter by its key", open, []string{"--model", "openai/gpt-9"}, 0, "done\n",
 			"openai/gpt-9", "Bearer key-of-a-test"},
-		{"Claude over openrouter, which is its default", open, nil, 0, "done\n",
+		{"the default of openrouter, over a server in between", open, nil, 0, "done\n",
 			"anthropic/claude-sonnet-5.5", "Bearer key-of-a-test"},
 		{"groq by its key", []string{"GROQ_API_KEY=key-of-a-test", "GROQ_BASE_URL=" + url + "/v1"}, nil, 0, "done\n",
 			"openai/gpt-oss-120b", "Bearer key-of-a-test"},
@@ -66,11 +66,7 @@ func TestN8_Presets(t *testing.T) {
 			}
 			continue
 		}
-		path := "/v1/chat/completions"
-		if strings.Contains(c.model, "claude") {
-			path = "/v1/messages"
-		}
-		if len(requests) != 1 || requests[0].Model != c.model || requests[0].Path != path ||
+		if len(requests) != 1 || requests[0].Model != c.model || requests[0].Path != "/v1/chat/completions" ||
 			requests[0].Header.Get("Authorization") != c.auth {
 			t.Errorf("%s: requests %+v", c.name, requests)
 		}

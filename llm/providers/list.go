@@ -6,19 +6,22 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// List asks the server for its models, and returns what it says of them, in its order: at least the
-// ids, and of some servers windows, output limits, modalities and prices. What it leaves out is as
-// in known. A server that lists none is an [llm.ErrNotFound] or an [llm.ErrUnsupported].
-func (k Kind) List(ctx context.Context, c Config, known *catalog.Catalog) ([]llm.Model, error) {
-	if c.BaseURL == "" {
+// List asks the server for its models, and returns what it says of them, in its order: the ids, and
+// of some servers windows, output limits, modalities and prices. Everything else has its zero value.
+// A server that lists none is an [llm.ErrNotFound] or an [llm.ErrUnsupported].
+func (k Kind) List(ctx context.Context, c Config) ([]llm.Model, error) {
+	switch {
+	case k.addressURL != nil:
+		c.BaseURL = k.addressURL(c.BaseURL)
+	case c.BaseURL == "":
 		c.BaseURL = k.url(func(string) string { return "" })
 	}
 	if k.publisher != "" {
@@ -57,11 +60,11 @@ func (k Kind) List(ctx context.Context, c Config, known *catalog.Catalog) ([]llm
 	if err != nil {
 		return nil, err
 	}
-	return k.listed(body, known)
+	return k.listed(body)
 }
 
 // listed decodes a list of models, which has one of three forms.
-func (k Kind) listed(body []byte, known *catalog.Catalog) (models []llm.Model, err error) {
+func (k Kind) listed(body []byte) (models []llm.Model, err error) {
 	var list struct {
 		Data   []wireModel `json:"data"`
 		Models []wireModel `json:"models"`
@@ -73,15 +76,9 @@ func (k Kind) listed(body []byte, known *catalog.Catalog) (models []llm.Model, e
 	}
 	for _, w := range append(list.Data, list.Models...) {
 		id := cmp.Or(w.ID, strings.TrimPrefix(w.Name, "models/"))
-		if id == "" {
-			continue
+		if id != "" {
+			models = append(models, w.model(k.Name, id))
 		}
-		m, ok := known.Get(k.Name, id)
-		if !ok {
-			m = llm.Model{ID: id, Provider: k.Name, Name: w.DisplayName}
-		}
-		w.addTo(&m)
-		models = append(models, m)
 	}
 	return models, nil
 }
@@ -141,40 +138,23 @@ func (p *wirePricing) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// addTo adds what the server says of a model to what is known.
-func (w *wireModel) addTo(m *llm.Model) {
-	window := cmp.Or(w.ContextLength, w.ContextWindow, w.MaxContextLength, w.MaxModelLen, w.InputTokenLimit,
-		w.MaxInputTokens, w.Meta.Context)
-	switch {
-	case window <= 0:
-	case m.MaxWindow > 0 && window > m.Window: // the smaller one is where a higher price begins
-		m.MaxWindow = window
-	default:
-		m.Window, m.MaxWindow = window, 0
-	}
-	if most := cmp.Or(w.TopProvider.MaxCompletionTokens, w.MaxCompletionTokens, w.MaxOutputTokens,
-		w.OutputTokenLimit); most > 0 {
-		m.MaxOutput = most
-	}
-	var input []string
+// model returns what the server says of a model.
+func (w *wireModel) model(provider, id string) llm.Model {
+	m := llm.Model{ID: id, Provider: provider, Name: w.DisplayName,
+		Window: cmp.Or(w.ContextLength, w.ContextWindow, w.MaxContextLength, w.MaxModelLen, w.InputTokenLimit,
+			w.MaxInputTokens, w.Meta.Context),
+		MaxOutput: cmp.Or(w.TopProvider.MaxCompletionTokens, w.MaxCompletionTokens, w.MaxOutputTokens, w.OutputTokenLimit),
+		// without a list of parameters an effort may be one of them
+		Reasoning: w.Parameters == nil || slices.Contains(w.Parameters, "reasoning")}
 	for _, modality := range w.Architecture.InputModalities {
 		if modality == "file" {
 			modality = "document"
 		}
-		input = append(input, modality)
-	}
-	if input != nil {
-		m.Input = input
-	}
-	for _, parameter := range w.Parameters {
-		m.Reasoning = m.Reasoning || parameter == "reasoning"
+		m.Input = append(m.Input, modality)
 	}
 	p := w.Pricing
-	if free := strings.HasSuffix(m.ID, ":free"); p.Prompt > 0 || p.Completion > 0 || free {
-		if len(m.Prices) == 0 {
-			m.Prices = []llm.Price{{}}
-		}
-		m.Prices[0].Input, m.Prices[0].Output = p.Prompt, p.Completion
-		m.Prices[0].CacheRead, m.Prices[0].CacheWrite = p.CacheRead, p.CacheWrite
+	if p.Prompt > 0 || p.Completion > 0 || strings.HasSuffix(id, ":free") {
+		m.Prices = []llm.Price{{Input: p.Prompt, Output: p.Completion, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}}
 	}
+	return m
 }

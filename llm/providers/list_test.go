@@ -10,38 +10,34 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// Servers list their models in several forms, and say more or less of them. What they leave out is
-// as it was known.
+// Servers list their models in several forms, and say more or less of them.
 func TestV3_ServersListModels(t *testing.T) {
-	groq, _ := catalog.New().Get("groq", "openai/gpt-oss-120b")
-	sol, _ := catalog.New().Get("openai", "gpt-6.2-sol")
 	for _, tt := range []struct {
 		provider, base, path, answer string
 		want                         []llm.Model
 	}{
 		{"groq", "/openai/v1", "/openai/v1/models", `{"data":[{"id":"openai/gpt-oss-120b"},{"id":"new","context_window":9}]}`,
-			[]llm.Model{groq, {ID: "new", Provider: "groq", Window: 9}}},
+			[]llm.Model{{ID: "openai/gpt-oss-120b", Provider: "groq", Reasoning: true}, {ID: "new", Provider: "groq", Window: 9, Reasoning: true}}},
 		{"together", "/v1", "/v1/models", `[{"id":"a","context_length":7,"pricing":{"input":0.1}}]`,
-			[]llm.Model{{ID: "a", Provider: "together", Window: 7}}},
+			[]llm.Model{{ID: "a", Provider: "together", Window: 7, Reasoning: true}}},
 		{"openrouter", "/api/v1", "/api/v1/models", `{"data":[{"id":"a/b","context_length":5000,
 			"pricing":{"prompt":"0.000001","completion":"0.000002","input_cache_read":"0.0000001"},
 			"architecture":{"input_modalities":["text","file"]},"supported_parameters":["reasoning"],
 			"top_provider":{"max_completion_tokens":99}},{"id":"c/d:free","pricing":{"prompt":"0"}},{"id":"e/f","pricing":{"prompt":"-1"}}]}`,
 			[]llm.Model{{ID: "a/b", Provider: "openrouter", Window: 5000, MaxOutput: 99, Input: []string{"text", "document"},
 				Reasoning: true, Prices: []llm.Price{{Input: 1, Output: 2, CacheRead: 0.1}}},
-				{ID: "c/d:free", Provider: "openrouter", Prices: []llm.Price{{}}}, {ID: "e/f", Provider: "openrouter"}}},
+				{ID: "c/d:free", Provider: "openrouter", Reasoning: true, Prices: []llm.Price{{}}}, {ID: "e/f", Provider: "openrouter", Reasoning: true}}},
 		{"anthropic", "", "/v1/models?limit=1000", `{"data":[{"id":"claude-next","display_name":"Claude Next","max_input_tokens":8}]}`,
-			[]llm.Model{{ID: "claude-next", Provider: "anthropic", Name: "Claude Next", Window: 8}}},
+			[]llm.Model{{ID: "claude-next", Provider: "anthropic", Name: "Claude Next", Window: 8, Reasoning: true}}},
 		{"gemini", "", "/v1beta/models?pageSize=1000", `{"models":[{"name":"models/g","inputTokenLimit":6,"outputTokenLimit":2}]}`,
-			[]llm.Model{{ID: "g", Provider: "gemini", Window: 6, MaxOutput: 2}}},
-		{"openai", "/v1", "/v1/models", `{"data":[{"id":"gpt-6.2-sol","context_window":1050000}]}`, []llm.Model{sol}},
-		{"vllm", "/v1", "/v1/models", `{"data":[{"id":"q","max_model_len":4}]}`, []llm.Model{{ID: "q", Provider: "vllm", Window: 4}}},
+			[]llm.Model{{ID: "g", Provider: "gemini", Window: 6, MaxOutput: 2, Reasoning: true}}},
+		{"ollama", "", "/v1/models", `{"data":[{"id":"q"}]}`, []llm.Model{{ID: "q", Provider: "ollama", Reasoning: true}}},
+		{"vllm", "/v1", "/v1/models", `{"data":[{"id":"q","max_model_len":4}]}`, []llm.Model{{ID: "q", Provider: "vllm", Window: 4, Reasoning: true}}},
 	} {
 		kind, err := providers.Find(tt.provider)
 		if err != nil {
@@ -55,7 +51,7 @@ func TestV3_ServersListModels(t *testing.T) {
 			fmt.Fprint(w, tt.answer)
 		}))
 		got, err := kind.List(t.Context(), providers.Config{APIKey: testKey, BaseURL: "http://x.example" + tt.base,
-			HTTPClient: client}, catalog.New())
+			HTTPClient: client})
 		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", tt.provider, err, diff)
 		}

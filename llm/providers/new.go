@@ -15,8 +15,8 @@ import (
 
 // New returns a provider. A missing key or URL, or an invalid one, is an [llm.ErrConfiguration].
 func (k Kind) New(c Config) (llm.Provider, error) {
-	if c.BaseURL == "" && !k.Local {
-		if c.APIKey == "" && !k.NeedsURL {
+	if c.BaseURL == "" && k.addressURL == nil {
+		if c.APIKey == "" && !k.NeedsURL && !k.Local {
 			return nil, llm.Errorf(llm.ErrConfiguration, "no API key: set %s in the environment",
 				strings.Join(k.KeyVars, " or "))
 		}
@@ -35,6 +35,9 @@ func (k Kind) New(c Config) (llm.Provider, error) {
 	base, err := url.Parse(c.BaseURL)
 	if err != nil {
 		return nil, err // cannot happen: the other format has parsed it
+	}
+	if !strings.HasSuffix(base.Hostname(), k.host) { // a server in between may speak one format only
+		return p, nil
 	}
 	c.BaseURL = base.JoinPath(k.ClaudeMessages).String()
 	claude, err := k.speak(Messages, c)

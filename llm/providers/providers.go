@@ -41,7 +41,8 @@ type Kind struct {
 	Name   string
 	Format Format
 	// ClaudeMessages says where the models of Anthropic are reached in the format Messages, as a
-	// path relative to the base URL, if Format is another. Only so their prompts are cached.
+	// path relative to the base URL, if Format is another and the URL is the provider's own. Only so
+	// their prompts are cached. Options of a request go to both formats.
 	ClaudeMessages string
 	// URLs are base URLs. The first counts whose variables of the environment, as ${NAME}, are all
 	// set. BaseURLVar takes precedence.
@@ -66,6 +67,7 @@ type Kind struct {
 
 	// what is different
 	usual                       bool               // see Candidates
+	host                        string             // the end of the provider's own hosts, with ClaudeMessages
 	bearer                      bool               // the key of Messages is a bearer token
 	messages                    anthropic.Options  // for Messages
 	responses                   openai.Options     // for Responses

@@ -26,6 +26,7 @@ type expected struct {
 	url     string // of a request, with the model of the test
 	header  string // that has the key
 	model   string // empty means the first of the catalog, else some-model
+	sends   string // a header with the key of the cache
 	refuses []string
 	needs   []string // patterns that every request with the history of a call has
 	member  string   // of reasoning, in Chat Completions; empty means reasoning_content
@@ -47,14 +48,14 @@ func table() map[string]expected {
 		"xai": {url: "https://api.x.ai/v1/responses", header: bearer,
 			refuses: []string{`"instructions":`}, needs: []string{`"role":"system"`}},
 		"deepseek": {url: "https://api.deepseek.com/chat/completions", header: bearer,
-			needs: []string{`"reasoning_content":"[^"]`}},
+			needs: []string{`"reasoning_content":"[^"]`, `"reasoning_content":""`}},
 		"mistral": {url: "https://api.mistral.ai/v1/chat/completions", header: bearer,
 			refuses: []string{`"stream_options"`, `"max_completion_tokens"`, `"prompt_cache_key"`}, needs: []string{strictID,
 				`"tool_call_id":"[a-zA-Z0-9]{9}"`}, counts: true},
 		"moonshotai": {url: "https://api.moonshot.ai/v1/chat/completions", header: bearer,
-			needs: []string{`"reasoning_content":"`, `"prompt_cache_key":"session"`}},
+			needs: []string{`"reasoning_content":""`, `"prompt_cache_key":"session"`}},
 		"zai":     {url: "https://api.z.ai/api/coding/paas/v4/chat/completions", header: bearer},
-		"minimax": {url: "https://api.minimax.io/anthropic/v1/messages", header: bearer},
+		"minimax": {url: "https://api.minimax.io/anthropic/v1/messages", header: bearer, refuses: []string{`"ttl"`}},
 		"azure":   {url: "https://mine.openai.azure.com/openai/v1/responses", header: bearer},
 		"amazon-bedrock": {url: "https://bedrock-mantle.eu-central-1.api.aws/v1/chat/completions", header: bearer,
 			model: "openai.gpt-oss-120b"},
@@ -66,8 +67,9 @@ func table() map[string]expected {
 			refuses: []string{`"reasoning":`, `"reasoning_content":`}},
 		"cerebras": {url: "https://api.cerebras.ai/v1/chat/completions", header: bearer, member: "reasoning",
 			refuses: []string{`"reasoning_content":`, `"store"`, `"thinking":`}},
-		"together":          {url: "https://api.together.ai/v1/chat/completions", header: bearer, member: "reasoning"},
-		"fireworks":         {url: "https://api.fireworks.ai/inference/v1/chat/completions", header: bearer},
+		"together": {url: "https://api.together.ai/v1/chat/completions", header: bearer, member: "reasoning"},
+		"fireworks": {url: "https://api.fireworks.ai/inference/v1/chat/completions", header: bearer,
+			sends: "X-Session-Affinity"},
 		"huggingface":       {url: "https://router.huggingface.co/v1/chat/completions", header: bearer},
 		"nvidia":            {url: "https://integrate.api.nvidia.com/v1/chat/completions", header: bearer},
 		"baseten":           {url: "https://inference.baseten.co/v1/chat/completions", header: bearer},
@@ -114,6 +116,9 @@ func (s *strictServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if got := strings.TrimPrefix(r.Header.Get(header), "Bearer "); (got == testKey) != (header == s.header) {
 			s.Errorf("the header %s is %q", header, got)
 		}
+	}
+	if s.sends != "" && r.Header.Get(s.sends) != "session" {
+		s.Errorf("the header %s is %q", s.sends, r.Header.Get(s.sends))
 	}
 	for _, member := range s.refuses {
 		if bytes.Contains(body, []byte(member)) {
@@ -193,7 +198,7 @@ func tryProvider(t *testing.T, kind providers.Kind, want expected) {
 	}
 	client := &llm.Client{Providers: []llm.Provider{p}, Models: catalog.New().Get}
 	facts, _ := client.Models(kind.Name, want.model)
-	req := &llm.Request{Model: want.model, CacheKey: "session", MaxTokens: 2000,
+	req := &llm.Request{Model: want.model, CacheKey: "session", CacheLong: true, MaxTokens: 2000,
 		Tools:    []llm.ToolDefinition{{Name: "look", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}},
 		Messages: []llm.Message{llm.System("Be brief."), llm.User("Look.")}}
 	if slices.Contains(facts.Efforts, "high") || facts.ID == "" {
@@ -237,8 +242,12 @@ func TestV4_EachWayToClaudeIsCached(t *testing.T) {
 			t.Fatal(err)
 		}
 		server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "Done."}), fakellm.Options{})
-		p, err := kind.New(providers.Config{APIKey: testKey, BaseURL: "http://claude.example/v1",
-			HTTPClient: llmtest.PipeClient(t, server)})
+		base := "http://" + map[string]string{"openrouter": "openrouter.ai/api/v1",
+			"amazon-bedrock": "bedrock-mantle.us-east-1.api.aws/v1"}[provider]
+		if base == "http://" {
+			base += "claude.example"
+		}
+		p, err := kind.New(providers.Config{APIKey: testKey, BaseURL: base, HTTPClient: llmtest.PipeClient(t, server)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,8 +309,8 @@ func TestV1_Candidates(t *testing.T) {
 		t.Fatal(err)
 	}
 	config, _ := azure.Config(environment("AZURE_OPENAI_API_KEY=k", "AZURE_OPENAI_ENDPOINT=https://mine.example/"))
-	if config.BaseURL != "https://mine.example/openai/v1" {
-		t.Errorf("the URL is %s", config.BaseURL)
+	if config.BaseURL != "https://mine.example/openai/v1" || azure.Profile != "openai" {
+		t.Errorf("the URL is %s, the profile %s", config.BaseURL, azure.Profile)
 	}
 	if _, err := azure.New(providers.Config{APIKey: "k"}); !errors.Is(err, llm.ErrConfiguration) ||
 		!strings.Contains(err.Error(), "AZURE_OPENAI_ENDPOINT") {

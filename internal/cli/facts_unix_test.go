@@ -1,3 +1,5 @@
+//go:build unix
+
 package cli
 
 import (
@@ -39,7 +41,7 @@ func TestV3_ModelsOfServersAndUsers(t *testing.T) {
 	}
 	lists := []string{"OPENROUTER_BASE_URL=" + list.URL + "/v1", "OPENROUTER_API_KEY=key-of-a-test"}
 	run("acme/newest", 0, lists, "models", "--provider", "openrouter")
-	run("openrouter: 1 models", 0, lists, "models", "update")
+	run("openrouter: 1 models, of 1 windows or prices", 0, lists, "models", "update")
 	run("acme/newest                                         5000", 0, nil, "models", "--provider", "openrouter")
 	run("anthropic/claude-sonnet-5.5", 0, []string{"OPENROUTER_BASE_URL=" + url + "/v1", "OPENROUTER_API_KEY=key-of-a-test"},
 		"run", "--yes", "go")
