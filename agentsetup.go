@@ -28,6 +28,9 @@ func (s *Setup) openAgents(c *config) {
 	for _, a := range s.Agents.List {
 		def := agent.AgentDefinition{Name: a.Name, Description: a.Description, Instructions: a.Prompt,
 			MaxTurns: a.MaxTurns, ExtraTools: added(a, o.Profile.Tools)}
+		if a.Worktree {
+			def.Isolation = inWorktree
+		}
 		var known bool
 		if def.Model, def.Effort, known = s.modelFor(a.Model, a.Effort); !known {
 			models = append(models, fmt.Sprintf("%s (%s)", a.Name,

@@ -67,7 +67,7 @@ func (s *Setup) openCheckpoints(ctx context.Context, c *config) error {
 		}
 	}
 	points.tracker = checkpoint.NewTracker(o)
-	s.Options.Middleware = append([]tool.Middleware{points.tracker.Middleware}, s.Options.Middleware...)
+	s.Options.Middleware = append([]tool.Middleware{s.inDir(points.tracker.Middleware)}, s.Options.Middleware...)
 	return nil
 }
 

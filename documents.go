@@ -83,7 +83,8 @@ func (s *Setup) openDocuments(ctx context.Context, c *config) error {
 	d.Roots = userfiles.Slashed(s.dirs.list)
 	o.Documents = d
 	d.Names = o.Profile.Documents
-	o.Middleware = append(o.Middleware, instructions.Below(d))
+	s.documents = instructions.Below(d)
+	o.Middleware = append(o.Middleware, s.where(func(at *Setup) tool.Middleware { return at.documents }))
 	return nil
 }
 

@@ -27,6 +27,7 @@ const maxWarnings = 100
 // its last one.
 type ownEvents struct {
 	log  *slog.Logger // gets the warnings; nil without --debug
+	to   *ownEvents   // shows them instead; nil for those of a session
 	busy sync.WaitGroup
 
 	mu       sync.Mutex
@@ -57,6 +58,10 @@ func (o *ownEvents) warn(code, text string) {
 // put shows an event soon. It does not wait for that. The event needs only its kind. Warnings
 // beyond a limit are dropped.
 func (o *ownEvents) put(ev Event) {
+	if o.to != nil {
+		o.to.put(ev)
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, warning := ev.(*agent.Warning); warning {

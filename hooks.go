@@ -121,11 +121,13 @@ func (s *Setup) openHooks(c *config) error {
 	o := hooks.Options{Hooks: s.hooks.list, Env: s.hookEnv, Project: s.projectHere(), Dir: s.here,
 		Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
 		Check: s.checkHook, Mask: s.Secrets, Warn: s.warnings.add, Ran: s.hookRan()}
-	conditions := &ruleCache{dirs: s.ruleDirs(c), env: s.Options.Env}
-	o.Applies = conditions.applies
+	s.conditions = &ruleCache{dirs: s.ruleDirs(c), env: s.Options.Env}
+	o.Applies = func(ctx context.Context, rule string, req tool.Request) bool {
+		return s.at(req.Dir).conditions.applies(ctx, rule, req)
+	}
 	for i := range s.hooks.list {
 		h := &s.hooks.list[i]
-		if err := conditions.check(h.If); err != nil {
+		if err := s.conditions.check(h.If); err != nil {
 			s.warnings.add("hook_config",
 				fmt.Sprintf("%s, line %d: if: %v. The hook runs for every call that its matcher chooses", h.File,
 					h.Line, err))
@@ -261,7 +263,7 @@ func (s *Setup) KillNow() error {
 	if s.far != nil {
 		err = s.far.killNow()
 	} else {
-		err = s.Local.KillNow()
+		err = errors.Join(s.Local.KillNow(), s.agents.killNow())
 	}
 	if s.hooks != nil {
 		err = errors.Join(err, s.hooks.own.killNow())

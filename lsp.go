@@ -62,7 +62,7 @@ func (s *Setup) openLanguageServers(c *config) error {
 	o := &s.Options
 	o.Closers = append(o.Closers, s.Languages)
 	// It is outside of the gate and of hooks, which may change files after a call.
-	o.Middleware = append([]tool.Middleware{s.Languages.Middleware}, o.Middleware...)
+	o.Middleware = append([]tool.Middleware{s.inDir(s.Languages.Middleware)}, o.Middleware...)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package attractor
 
 import (
+	"path/filepath"
 	"slices"
 
 	"github.com/attractor-go/attractor/load"
@@ -16,6 +17,11 @@ func (s *Setup) openRules(c *config) error {
 		return err
 	}
 	project := s.Project.Rules(own)
+	for i := range project {
+		if s.worktree != nil { // of an agent, whose Project is that of the session
+			project[i].Dir = filepath.ToSlash(s.worktree.Top)
+		}
+	}
 	if s.far != nil {
 		s.far.place(given, own)
 	}

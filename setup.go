@@ -21,6 +21,7 @@ import (
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
+	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/worktree"
 )
 
@@ -34,6 +35,7 @@ type Setup struct {
 	// Local is Machine if that is this machine, else nil.
 	Local    *env.Local
 	worktree *worktree.Worktree // nil if the session has none of its own
+	agents   agentWorktrees     // of subagents
 	// Project holds what the directory brings that may start or allow something.
 	Project  *load.Project
 	settings *settings.Values // also those of the project
@@ -99,9 +101,11 @@ type Setup struct {
 	// wantedChecks is config.Checks, and checks what became of them; nil without any.
 	wantedChecks Checks
 	checks       *sessionChecks
-	readable     []string      // directories that tools and commands may read
-	reader       *env.Local    // reads documents above the working directory; nil if there can be none, or elsewhere
-	hooks        *sessionHooks // nil without hooks
+	documents    tool.Middleware // gives those of directories below
+	readable     []string        // directories that tools and commands may read
+	reader       *env.Local      // reads documents above the working directory; nil if there can be none, or elsewhere
+	hooks        *sessionHooks   // nil without hooks
+	conditions   *ruleCache      // of hooks
 
 	checkpoints *checkpoints // nil without any
 
@@ -169,17 +173,22 @@ func (s *Setup) openGate(c *config) {
 		o.Tools = append(slices.Clip(o.Tools), permit.ExitPlan(s.planApproved))
 		s.Gate.LeavePlan = s.leavePlan
 	}
-	o.Authorize, o.Middleware = s.Gate.Authorize, append(o.Middleware, s.Gate.Middleware)
+	o.Authorize = func(ctx context.Context, req tool.Request) (tool.Decision, error) {
+		return s.at(req.Dir).Gate.Authorize(ctx, req)
+	}
+	o.Middleware = append(o.Middleware, s.where(func(at *Setup) tool.Middleware { return at.Gate.Middleware }))
 	if s.Servers != nil {
 		changed := &changedTools{gate: s.Gate, servers: s.Servers}
 		s.Gate.BeforeRules = append(s.Gate.BeforeRules, changed.hook)
 		o.Middleware = append(o.Middleware, changed.middleware)
 	}
 	if s.Local != nil {
-		r := refusals{boxOf: s.boxOf, denied: s.deniesReading, gate: s.Gate, outside: func() (*env.Local, error) {
-			return env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Limits: c.Limits})
-		}}
-		o.Middleware = append(o.Middleware, r.middleware)
+		o.Middleware = append(o.Middleware, s.where(func(at *Setup) tool.Middleware {
+			r := refusals{boxOf: at.boxOf, denied: at.deniesReading, gate: at.Gate, outside: func() (*env.Local, error) {
+				return env.NewLocal(at.Local.WorkDir(), env.LocalOptions{Limits: c.Limits})
+			}}
+			return r.middleware
+		}))
 	}
 }
 

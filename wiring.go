@@ -9,6 +9,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // How the parts of a session meet:
@@ -29,6 +30,11 @@ import (
 // the required ones. The user's run in an environment that is contained and not confined, a
 // project's in the session's sandbox. Their warnings are shown among the session's events, with the
 // number of the event before, and are not in the journal.
+//
+// Agents in worktrees (agentworktrees.go): a Setup of its own has the directory, the sandbox, the
+// rules, the documents and the gate of such an agent. The session's hooks and middleware get its
+// calls as they get all, and turn to that Setup by the directory of the call. Language servers and
+// checkpoints are about the session's directory only.
 //
 // Language servers (lsp.go) run in the session's environment, like commands. Their middleware
 // stands outside of the gate and of hooks: it reads the files before a call and compares after it.
@@ -73,6 +79,7 @@ type capability struct {
 func capabilities() []capability {
 	return []capability{
 		{(*Setup).openWorktree, (*Setup).closeWorktree}, // when nothing uses it any more
+		{nil, (*Setup).closeAgentWorktrees},             // which may be made from it
 		// the journal, the project, and settings: what the session was, and is to be
 		{(*Setup).openSession, (*Setup).discard},
 		{nil, (*Setup).closeCheckpoints}, // when nothing changes the directory any more
@@ -97,6 +104,7 @@ func capabilities() []capability {
 		{(*Setup).openCheckpoints, nil},
 		{atOnce((*Setup).openLanguageServers), (*Setup).closeLanguageServers},
 		{nil, (*Setup).closeChecks},
+		{surely((*Setup).offerWorktrees), nil}, // for agents
 		{surely((*Setup).tellUnused), nil},
 	}
 }
@@ -129,6 +137,7 @@ func beginnings() []func(*Setup, context.Context) error {
 		(*Setup).tellPlace,
 		(*Setup).tellFirst,
 		(*Setup).tellDirs,
+		(*Setup).tellWorktrees,
 		(*Setup).startHooks,
 		always((*Setup).joinServers),
 	}
@@ -243,7 +252,9 @@ func (s *Setup) openSession(ctx context.Context, c *config) (err error) {
 // approve lets the gate answer for a person, if there is one who could.
 func (s *Setup) approve() {
 	if s.Gate != nil && s.Gate.Attended() && (s.Gate.CanAsk() || s.plans && s.Gate.Mode() != permit.ModeReadOnly) {
-		s.Options.Approve = s.Gate.Approve
+		s.Options.Approve = func(ctx context.Context, req tool.Request) (tool.Decision, error) {
+			return s.at(req.Dir).Gate.Approve(ctx, req)
+		}
 	}
 }
 

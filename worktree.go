@@ -12,30 +12,46 @@ import (
 )
 
 // openWorktree makes the worktree in which the session works, if it is to have one.
-func (s *Setup) openWorktree(ctx context.Context, c *config) (err error) {
+func (s *Setup) openWorktree(ctx context.Context, c *config) error {
 	if c.Worktree == "" {
 		return nil
 	}
-	data, err := userfiles.DataDir(c.getenv)
-	if err != nil {
-		return fail(ErrConfig, "there is no directory for worktrees: %w", err)
-	}
-	s.worktree, err = worktree.Open(ctx, worktree.Options{Dir: cmp.Or(c.Dir, c.Here.Dir, "."), Name: c.Worktree,
-		Home: filepath.Join(data, "attractor", "worktrees"), Environ: c.Environ})
-	if err != nil {
-		return fail(ErrConfig, "%w", err)
+	if err := s.enterWorktree(ctx, c); err != nil {
+		return err
 	}
 	w := s.worktree
-	c.Dir = w.Dir
 	if w.Uncommitted > 0 {
 		s.warnings.add("worktree",
 			fmt.Sprintf("The changes in %s that are not committed (paths: %d) are not in the worktree",
 				texts.Shown(w.From), w.Uncommitted))
 	}
-	if w.NotCopied != nil {
-		s.warnings.add("worktree", "Not all files of "+worktree.Include+" were copied: "+w.NotCopied.Error())
+	return nil
+}
+
+// enterWorktree finds or makes the worktree of a name, and makes it the directory.
+func (s *Setup) enterWorktree(ctx context.Context, c *config) error {
+	o, err := c.worktrees(cmp.Or(c.Dir, c.Here.Dir, "."))
+	if err != nil {
+		return err
+	}
+	o.Name = c.Worktree
+	if s.worktree, err = worktree.Open(ctx, o); err != nil {
+		return fail(ErrConfig, "%w", err)
+	}
+	c.Dir = s.worktree.Dir
+	if why := s.worktree.NotCopied; why != nil {
+		s.warnings.add("worktree", "Not all files of "+worktree.Include+" were copied: "+why.Error())
 	}
 	return nil
+}
+
+// worktrees returns where the worktrees of a directory's repository are.
+func (c *config) worktrees(dir string) (worktree.Options, error) {
+	data, err := userfiles.DataDir(c.getenv)
+	if err != nil {
+		return worktree.Options{}, fail(ErrConfig, "there is no directory for worktrees: %w", err)
+	}
+	return worktree.Options{Dir: dir, Home: filepath.Join(data, "attractor", "worktrees"), Environ: c.Environ}, nil
 }
 
 // closeWorktree removes the worktree if nothing would be lost.

@@ -17,6 +17,7 @@ type child struct {
 	callID  string // of the call that started it
 	session *Session
 	task    tool.AgentTask // with what its definition adds
+	alone   *Surroundings  // that it shares with nobody; nil if it shares the session's
 
 	closed error         // from the session's Close
 	ended  chan struct{} // closed when closed is set
@@ -48,26 +49,30 @@ func (a *subagents) open(ctx context.Context, id, callID string, task tool.Agent
 	err = o.ask(&def, &task, &p.state)
 	p.mu.Unlock()
 	if err == nil {
-		err = o.place(ctx, task.Dir)
-	}
-	if err == nil {
 		err = o.equip(&def, task.Tools, p.Tools())
 	}
 	if err != nil {
 		return nil, err
 	}
-	o.ID, o.parent, o.agentID, o.depth = "", p, id, o.depth+1
-	if o.NewID != nil {
+	o.parent, o.agentID, o.depth = p, id, o.depth+1
+	if o.ID = newID(); o.NewID != nil {
 		o.ID = o.NewID()
 	}
 	o.MaxTurns = cmp.Or(task.MaxTurns, def.MaxTurns, o.MaxTurns)
 	o.Dir = ""
 	o.System, o.History, o.Result, o.BeforeInput, o.Questions, o.RequireDone = "", nil, nil, nil, nil, false
-	o.instruct(def.Instructions, task.Instructions)
 	o.Journal, o.Closers = nil, nil                              // the child has its own, or none
 	o.OnEvent, o.Logger = func(ev Event) { a.hears(c, ev) }, nil // the parent's logger gets the child's events
-	if c.session, err = newChild(ctx, o); err != nil {
+	task.Isolation = cmp.Or(task.Isolation, def.Isolation)
+	if c.alone, err = o.isolate(ctx, task); err != nil {
 		return nil, err
+	}
+	o.instruct(def.Instructions, task.Instructions)
+	if err = o.place(ctx, task.Dir); err == nil {
+		c.session, err = newChild(ctx, o)
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.leave(c, true))
 	}
 	task.Instructions = strings.TrimSpace(def.Instructions + "\n\n" + task.Instructions)
 	task.Tools, task.Model, task.Effort, task.MaxTurns = c.session.registry.Names(), o.Model, o.Effort, o.MaxTurns
@@ -80,9 +85,6 @@ const childInstructions = "You work for another agent, which gave you one part o
 
 // newChild returns a child, with its journal open under the id of its session.
 func newChild(ctx context.Context, o Options) (*Session, error) {
-	if o.ID == "" {
-		o.ID = newID()
-	}
 	if create := o.Subagents.Journal; create != nil {
 		log, err := create(ctx, o.ID)
 		if err != nil {
@@ -101,7 +103,7 @@ func newChild(ctx context.Context, o Options) (*Session, error) {
 func (c *child) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closing {
+	if c.closing || c.alone != nil && c.idle != nil { // which works on one task
 		return false
 	}
 	c.status, c.idle = childRunning, make(chan struct{})
@@ -112,6 +114,19 @@ func (c *child) now() tool.AgentStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return tool.AgentStatus{ID: c.id, Status: c.status}
+}
+
+// busy reports whether a child works, or is about to leave its own surroundings.
+func (c *child) busy() bool {
+	if c.now().Status == childRunning || c.alone == nil {
+		return c.now().Status == childRunning
+	}
+	select {
+	case <-c.ended:
+		return false
+	default:
+		return true
+	}
 }
 
 // hasEnded reports whether the session is closed or closing.

@@ -33,6 +33,8 @@ type AgentDefinition struct {
 	Provider, Model, Effort string
 	// MaxTurns limits its turns; 0 means the session's limit.
 	MaxTurns int
+	// Isolation is that of its tasks which have none; see [tool.AgentTask].
+	Isolation string
 }
 
 // check returns an error for definitions that cannot be chosen.
@@ -120,6 +122,24 @@ func (o *Options) place(ctx context.Context, dir string) error {
 	}
 	o.Env = env.Sub(o.Env, dir)
 	return nil
+}
+
+// isolate gives a subagent the surroundings that its task asks for. It returns nil if that asks for
+// none.
+func (o *Options) isolate(ctx context.Context, task tool.AgentTask) (*Surroundings, error) {
+	switch {
+	case task.Isolation == "":
+		return nil, nil
+	case o.Subagents.Isolate == nil:
+		return nil, errors.New("isolation is not offered here: agents work on the same files; leave it out")
+	}
+	alone, err := o.Subagents.Isolate(ctx, o.ID, o.Env, task)
+	if err != nil {
+		return nil, err
+	}
+	o.Env, o.Documents = alone.Env, alone.Documents
+	o.Instructions = strings.TrimSpace(o.Instructions + "\n\n" + alone.Instructions)
+	return alone, nil
 }
 
 // equip sets the profile and the tools of a subagent: a part of the session's tools, or those of

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/instructions"
 	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
@@ -29,6 +31,22 @@ type Subagents struct {
 	// Definitions are agents that can be chosen by their names, beside the general one that is like
 	// the session. The tools that start agents list them for the model.
 	Definitions []AgentDefinition
+	// Isolate opens the surroundings of an agent whose task or definition has an Isolation, which
+	// is in the task. The id is that of its session, and e the environment of the agent that starts
+	// it. Nil means that all agents share the session's environment. Calls in the surroundings pass
+	// the session's hooks and middleware like any others; [tool.Request].Dir tells them apart.
+	Isolate func(ctx context.Context, id string, e env.Environment, task tool.AgentTask) (*Surroundings, error)
+}
+
+// Surroundings hold what an agent does not share with the session that has started it.
+type Surroundings struct {
+	Env       env.Environment
+	Documents instructions.Options // of its prompt
+	// Instructions are added to its system prompt.
+	Instructions string
+	// Close is called once, when the agent has ended and nothing of it runs. What it returns is
+	// added to the agent's report. Cut says that the agent was ended before it had one.
+	Close func(cut bool) (told string)
 }
 
 const (
@@ -169,7 +187,7 @@ func (a *subagents) spawn(ctx context.Context, task tool.AgentTask, callID strin
 	}
 	if err != nil {
 		a.giveUp(id)
-		return tool.AgentStatus{}, errors.Join(err, c.session.Close())
+		return tool.AgentStatus{}, errors.Join(err, c.session.Close(), a.leave(c, true))
 	}
 	return tool.AgentStatus{ID: id, Status: childRunning}, nil
 }
@@ -263,7 +281,7 @@ func (a *subagents) highest() int {
 func (a *subagents) room() error {
 	running := 0
 	for _, c := range a.byID {
-		if c == nil || c.now().Status == childRunning {
+		if c == nil || c.busy() {
 			running++
 		}
 	}
@@ -330,6 +348,9 @@ func (a *subagents) runInput(ctx context.Context, c *child, text string) {
 			a.parent.events.emit(&Warning{Code: "subagent_not_recorded", Text: err.Error()})
 		}
 		if c.rest(status, result) {
+			if c.alone != nil {
+				_, _ = a.end(c) // whoever closes it gets the error
+			}
 			return
 		}
 		result, err = c.session.Continue(ctx)
@@ -406,6 +427,9 @@ func (a *subagents) Wait(ctx context.Context, id string) (tool.AgentResult, erro
 	c.mu.Lock()
 	idle := c.idle
 	c.mu.Unlock()
+	if c.alone != nil {
+		idle = c.ended // the report is complete then
+	}
 	select {
 	case <-idle:
 	case <-ctx.Done():
@@ -445,10 +469,25 @@ func (a *subagents) end(c *child) (tool.AgentStatus, error) {
 	}
 	c.closed = c.session.Close()
 	<-idle
+	c.closed = errors.Join(c.closed, a.leave(c, c.cut))
 	if c.closed = errors.Join(c.closed, a.account(c, c.now().Status)); a.parent.givenAway() != nil {
 		c.closed = nil // the session is given away, so nothing is reported
 	}
 	return c.now(), c.closed
+}
+
+// leave closes the surroundings of a child that has its own, and adds what is told of them to the
+// report.
+func (a *subagents) leave(c *child, cut bool) error {
+	if c.alone == nil {
+		return nil
+	}
+	told, err := host(a.life, a.parent, "Surroundings.Close", journalPatience*a.parent.killGrace,
+		func() (string, error) { return c.alone.Close(cut), nil })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.result.Output = strings.TrimSpace(c.result.Output + "\n\n" + told)
+	return err
 }
 
 func (a *subagents) find(id string) (*child, error) {

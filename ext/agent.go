@@ -23,6 +23,8 @@ type Agent struct {
 	MaxTurns      int // 0 means no limit of its own
 	// Plans says that the agent changes and runs nothing (permissionMode: plan).
 	Plans bool
+	// Worktree says that the agent works in a git worktree of its own (isolation: worktree).
+	Worktree bool
 	// Prompt is what the agent is told about itself.
 	Prompt string
 
@@ -57,12 +59,16 @@ func ParseAgent(f File, name string) (*Agent, []Mistake) {
 	p.patterns("disallowedTools", a.Without, "the agent does not get the tool at all")
 	a.MaxTurns = p.count("maxTurns")
 	a.mode(p)
+	if isolation := p.Text("isolation"); isolation != "" {
+		if a.Worktree = isolation == "worktree"; !a.Worktree {
+			p.Mistake(p.Line("isolation"), "isolation can only be worktree, not %s, so it has no effect", shown(isolation))
+		}
+	}
 	p.Unsupported("skills are there for all agents", "skills")
 	p.Unsupported("servers are configured in .mcp.json", "mcpServers")
 	p.Unsupported("hooks are configured in settings files", "hooks")
 	p.Unsupported("agents remember nothing between sessions", "memory")
 	p.Unsupported("the model decides whether it waits for an agent", "background")
-	p.Unsupported("agents work on the files of the session", "isolation")
 	p.Unsupported("an agent begins with the task that it gets", "initialPrompt")
 	p.ignore("color", "version", "author", "category", "tags", "proactive")
 	if a.Name == "" {

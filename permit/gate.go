@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/attractor-go/attractor/env"
@@ -42,18 +44,70 @@ type Gate struct {
 	// planning.
 	LeavePlan func(Mode)
 
+	*shared
+	inner bool // it is for the calls of an agent that works elsewhere than the session
+	// under the lock of shared: how many of the remembered rules Rules has, and how often a person
+	// has added some
+	caught, allowed int
+}
+
+// shared holds what the gates of a session have in common.
+type shared struct {
 	mode    atomic.Pointer[Mode]
-	allowed atomic.Int64  // how often a person has added rules
 	writes  atomic.Int64  // how many calls that may change something have ended
 	writing atomic.Int64  // how many run
 	turn    chan struct{} // full while a person is asked
+
+	mu         sync.Mutex
+	remembered []string // rules that a person has added
 }
 
 // NewGate returns a gate without hooks and without a person to ask. An empty mode means ModeAsk.
 func NewGate(mode Mode, r Rules, e env.Environment) *Gate {
-	g := &Gate{Rules: r, Env: e, turn: make(chan struct{}, 1)}
+	g := &Gate{Rules: r, Env: e, shared: &shared{turn: make(chan struct{}, 1)}}
 	g.SetMode(mode)
 	return g
+}
+
+// Within returns a gate for the calls of an agent in surroundings of its own, with rules for these.
+// It has the hooks, the person and the mode of g, also when that changes. Rules that a person adds
+// at one of the gates count at all, but those about the directory of the agent only there. Unasked
+// is for the caller to set.
+func (g *Gate) Within(r Rules, e env.Environment) *Gate {
+	within := *g
+	within.Rules, within.Env, within.Unasked, within.inner, within.caught = r, e, nil, true, 0
+	return &within
+}
+
+// remember adds rules of a person to those of all gates of the session. It is called while nobody
+// else is asked.
+func (g *Gate) remember(list []string) error {
+	g.catchUp()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.Rules.Allow(list...); err != nil {
+		return err
+	}
+	g.allowed++
+	for _, rule := range list {
+		if !g.inner || !strings.Contains(rule, "(./") {
+			g.remembered = append(g.remembered, rule)
+		}
+	}
+	g.caught = len(g.remembered)
+	return nil
+}
+
+// catchUp adds the rules that a person has added at other gates, and returns how many times rules
+// were added.
+func (g *Gate) catchUp() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for ; g.caught < len(g.remembered); g.caught++ {
+		_ = g.Rules.Allow(g.remembered[g.caught]) // what is one too many asks again
+		g.allowed++
+	}
+	return g.allowed
 }
 
 // Mode returns the mode, which says what becomes of the calls that the rules ask about.
@@ -81,7 +135,7 @@ type passage struct {
 	wish    Opinion
 	ruled   rules.Decision
 	args    string // of the call that the rules decided about
-	allowed int64  // of the gate, then
+	allowed int    // how often rules had been added then
 	writes  int64  // of the gate, before
 	// accepted says that a person has allowed the call as it was shown.
 	accepted bool
@@ -134,7 +188,7 @@ func (g *Gate) Authorize(ctx context.Context, req tool.Request) (tool.Decision, 
 // about these each time. What the call would touch is looked up first: if a link changes after
 // that, the call does not run.
 func (g *Gate) decide(ctx context.Context, req tool.Request, p *passage) {
-	allowed, touches := g.allowed.Load(), g.targets(ctx, req, false)
+	allowed, touches := g.catchUp(), g.targets(ctx, req, false)
 	bound := req.Access.Command == "" && req.Access.Effect != tool.ReadOnly
 	if bound && p.touches != nil && p.args == req.Call.Args && p.allowed == allowed && p.touches.sameAs(touches) {
 		return
@@ -262,10 +316,9 @@ func (g *Gate) accept(ctx context.Context, req tool.Request, sent string, j judg
 		}
 	}
 	if answer.Remember && len(j.Suggest) > 0 {
-		if err := g.Rules.Allow(j.Suggest...); err != nil {
+		if err := g.remember(j.Suggest); err != nil {
 			return tool.Decision{}, fmt.Errorf("cannot allow %q: %w", j.Suggest, err)
 		}
-		g.allowed.Add(1)
 	}
 	p.accepted = true
 	return decision(req, sent, tool.Allow, p), nil

@@ -17,7 +17,8 @@ type Question struct {
 	// Allow lists the rules that would allow such calls from now on. It is nil if there are none,
 	// or none that would be safe.
 	Allow []string
-	// CommandDir is the directory in which a command would run, if it is not the session's.
+	// CommandDir is the directory in which a command would run, or that of an agent in surroundings
+	// of its own, if it is not the session's.
 	CommandDir string
 	// Links lists the paths of the call that lead elsewhere through symbolic links.
 	Links []Link
@@ -53,10 +54,10 @@ type Answer struct {
 func (g *Gate) questionFor(ctx context.Context, req tool.Request, j judgement, problem string) Question {
 	q := Question{Request: req, Rule: j.Rule, Reason: j.Reason, Allow: j.Suggest,
 		Links: links(ctx, g.Env, req.Access.Paths), Problem: problem}
-	if req.Access.Command == "" {
+	if req.Access.Command == "" && !g.inner {
 		return q
 	}
-	if dir := leadsTo(ctx, g.envOf(req), commandDir(req)); dir != leadsTo(ctx, g.Env, ".") {
+	if dir := leadsTo(ctx, g.envOf(req), commandDir(req)); g.inner || dir != leadsTo(ctx, g.Env, ".") {
 		q.CommandDir = cmp.Or(dir, commandDir(req))
 	}
 	return q

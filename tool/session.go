@@ -125,11 +125,14 @@ type AgentTask struct {
 	// Instructions are appended to its system prompt, after those of its definition.
 	Instructions string `json:"instructions,omitempty"`
 	// Tools names the only tools that it may have. Nil means all that it would have.
-	Tools    []string `json:"tools,omitzero"`
-	Dir      string   `json:"dir,omitempty"` // inside the environment
-	Model    string   `json:"model,omitempty"`
-	Effort   string   `json:"effort,omitempty"`
-	MaxTurns int      `json:"max_turns,omitempty"`
+	Tools []string `json:"tools,omitzero"`
+	Dir   string   `json:"dir,omitempty"` // inside the environment
+	// Isolation asks for surroundings that it shares with nobody, by the host's name for them, such
+	// as worktree. Such an agent works on this task only, and ends with its report.
+	Isolation string `json:"isolation,omitempty"`
+	Model     string `json:"model,omitempty"`
+	Effort    string `json:"effort,omitempty"`
+	MaxTurns  int    `json:"max_turns,omitempty"`
 }
 
 // AgentKind describes an agent that the model can choose by its name.

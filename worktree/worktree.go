@@ -92,9 +92,7 @@ func Open(ctx context.Context, o Options) (*Worktree, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(repo.CommonDir))
-	of := filepath.Base(strings.TrimSuffix(repo.CommonDir, "/.git"))
-	place := filepath.Join(o.Home, of+"-"+hex.EncodeToString(sum[:4]))
+	place := o.place(repo.CommonDir)
 	if err := os.MkdirAll(place, 0o700); err != nil {
 		return nil, err
 	}
@@ -107,6 +105,40 @@ func Open(ctx context.Context, o Options) (*Worktree, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// place returns the directory for the worktrees of a repository.
+func (o *Options) place(commonDir string) string {
+	sum := sha256.Sum256([]byte(commonDir))
+	of := filepath.Base(strings.TrimSuffix(commonDir, "/.git"))
+	return filepath.Join(o.Home, of+"-"+hex.EncodeToString(sum[:4]))
+}
+
+// Names returns the names of the worktrees that the repository of o.Dir has in o.Home, of those
+// that begin with o.Name. It starts no process.
+func Names(o Options) (names []string) {
+	roots := git.Roots(o.Dir)
+	if len(roots) == 0 {
+		return nil
+	}
+	common := roots[len(roots)-1]
+	if len(roots) == 1 {
+		common = filepath.Join(common, ".git")
+	}
+	common, err := filepath.EvalSymlinks(common)
+	if err != nil {
+		return nil
+	}
+	list, err := os.ReadDir(o.place(common))
+	if err != nil {
+		return nil // nobody has made one
+	}
+	for _, e := range list {
+		if e.IsDir() && strings.HasPrefix(e.Name(), o.Name) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
 
 // open finds or makes the worktree.

@@ -38,7 +38,7 @@ const agentSchema = `{
 		"model": {"type": "string", "enum": ["sonnet", "opus", "haiku", "fable"], "description": "The model that it uses. Default: the same one."},
 		"effort": {"type": "string", "enum": ["low", "medium", "high", "xhigh", "max"], "description": "How hard it thinks. Default: as hard as you do."},
 		"run_in_background": {"type": "boolean", "description": "Go on at once; wait gives you the result later. Default: false, the call returns when the agent has finished."},
-		"isolation": {"type": "string", "enum": ["worktree", "remote"], "description": "Agents work on the same files as you: leave it out."}
+		"isolation": {"type": "string", "enum": ["worktree", "remote"], "description": "worktree: it works in a git worktree and on a branch of its own, made from the last commit, and its report says where its changes are; later messages do not reach it. Only in a git repository on this machine. Default: it works on the same files as you."}
 	},
 	"required": ["description", "prompt"],
 	"additionalProperties": false
@@ -90,16 +90,12 @@ func runAgent(ctx context.Context, call *tool.Call, args agentArgs) (tool.Result
 	if strings.TrimSpace(args.Prompt) == "" {
 		return tool.Result{}, errors.New("prompt is empty; say what the agent is to do")
 	}
-	if args.Isolation != "" {
-		return tool.Result{}, errors.New(
-			"isolation is not offered: agents work on the same files. Leave it out, or let the agent make a git worktree itself")
-	}
 	if args.Type == generalPurpose {
 		args.Type = ""
 	}
 	agents := call.Session.Agents()
 	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Prompt, Agent: args.Type, Model: models[args.Model],
-		Effort: args.Effort})
+		Effort: args.Effort, Isolation: args.Isolation})
 	var unknown *tool.UnknownAgentError
 	if errors.As(err, &unknown) {
 		names := strings.Join(append([]string{generalPurpose}, unknown.Defined...), ", ")
