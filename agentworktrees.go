@@ -118,8 +118,12 @@ func (s *Setup) offerWorktrees(c *config) {
 		if err != nil {
 			return nil, fmt.Errorf("the agent was not started, because it cannot have a worktree: %w", err)
 		}
-		return &agent.Surroundings{Env: in.Options.Env, Documents: in.Options.Documents,
-			Instructions: instructionsFor(in.worktree), Close: func(cut bool) string { return s.leave(in, cut) }}, nil
+		around := &agent.Surroundings{Env: in.Options.Env, Documents: in.Options.Documents,
+			Instructions: instructionsFor(in.worktree), Close: func(cut bool) string { return s.leave(in, cut) }}
+		if in.reader != nil {
+			around.Prompt = reader{env.Base{Environment: in.reader}, env.ConfinementOf(in.Options.Env)}
+		}
+		return around, nil
 	}
 }
 

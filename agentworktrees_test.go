@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/secret"
@@ -43,8 +44,10 @@ func newFarm(t *testing.T) *farm {
 	f.dir, f.home = filepath.Join(dir, "shop"), filepath.Join(dir, "data")
 	f.server = fakellm.New(func(r *fakellm.Request) fakellm.Turn {
 		for _, m := range r.Messages {
-			if script := f.scripts[m.Parts.Text()]; script != nil {
-				return script[min(r.Turn(), len(script)-1)]()
+			for task, script := range f.scripts {
+				if m.Role == llm.RoleUser && strings.HasPrefix(m.Parts.Text(), task) {
+					return script[min(r.Turn(), len(script)-1)]()
+				}
 			}
 		}
 		return fakellm.Turn{Text: "no script"}
@@ -321,3 +324,48 @@ func TestO8_AgentIsCutOff(t *testing.T) {
 
 // observed is an environment with something around it.
 type observed struct{ env.Environment }
+
+// A session that ends while its agents work ends them first. What they have left is there when it
+// goes on, and its model is told, once. An agent that has left nothing has left no worktree.
+func TestO8_SessionEndsBeforeItsAgents(t *testing.T) {
+	f := newFarm(t)
+	f.script("work", f.runs("echo x >new; sleep 1000"))
+	f.script("look", f.runs("echo x >ignored; sleep 1000"))
+	f.script("go", calls(t, "Agent", isolated("work", "run_in_background", true), "Agent", isolated("look", "run_in_background", true)),
+		fakellm.Turn{Text: "done"})
+	setup, session := f.begin(f.config())
+	if _, err := session.Submit(t.Context(), "go"); err != nil {
+		t.Error(err)
+	}
+	await.For(t, "the agents work", func() bool {
+		one, err1 := filepath.Glob(f.home + "/attractor/worktrees/*/*/new")
+		two, err2 := filepath.Glob(f.home + "/attractor/worktrees/*/*/ignored")
+		return err1 == nil && err2 == nil && len(one) == 1 && len(two) == 1
+	})
+	if err := errors.Join(session.Close(), setup.Close()); err != nil {
+		t.Error(err)
+	}
+	tops, branches := f.worktrees()
+	if len(tops) != 1 || len(branches) != 1 {
+		t.Fatalf("worktrees %v, branches %v", tops, branches)
+	}
+	delete(f.scripts, "go")
+	f.script("on", fakellm.Turn{Text: "done"})
+	c := f.config()
+	c.Resume = session.ID()
+	for range 2 {
+		f.submit(c, "on", f.watch)
+		if n := strings.Count(f.lastRequest(), "has left its work in the git worktree "+tops[0]); n != 1 {
+			t.Errorf("told %d times: %s", n, f.lastRequest())
+		}
+	}
+	f.clean()
+}
+
+// clean checks that nothing in the repository has changed.
+func (f *farm) clean() {
+	f.Helper()
+	if out := f.git("status", "--porcelain"); out != "" {
+		f.Errorf("the repository has changed: %s", out)
+	}
+}

@@ -75,7 +75,7 @@ func (s *Setup) openDocuments(ctx context.Context, c *config) error {
 		func(root string) bool { return root != s.Local.WorkDir() }) {
 		var err error
 		if s.reader, err = env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Containment: env.ContainGroup,
-			Roots: roots}); err != nil {
+			Roots: roots, Launch: s.observing.launchOwn}); err != nil {
 			return cannotWork(s.Local.WorkDir(), err)
 		}
 		d.Env = env.ReadOnly(s.reader)

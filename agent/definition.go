@@ -120,7 +120,9 @@ func (o *Options) place(ctx context.Context, dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("the working_dir %q is not a directory; give one, or leave it out", dir)
 	}
-	o.Env = env.Sub(o.Env, dir)
+	if o.Env = env.Sub(o.Env, dir); o.prompt != nil {
+		o.prompt = env.Sub(o.prompt, dir)
+	}
 	return nil
 }
 
@@ -137,7 +139,7 @@ func (o *Options) isolate(ctx context.Context, task tool.AgentTask) (*Surroundin
 	if err != nil {
 		return nil, err
 	}
-	o.Env, o.Documents = alone.Env, alone.Documents
+	o.Env, o.prompt, o.Documents = alone.Env, alone.Prompt, alone.Documents
 	o.Instructions = strings.TrimSpace(o.Instructions + "\n\n" + alone.Instructions)
 	return alone, nil
 }

@@ -119,6 +119,7 @@ type Options struct {
 	parent  *Session // of a subagent
 	agentID string   // of a subagent, as its parent knows it
 	depth   int
+	prompt  env.Environment // of a subagent in surroundings of its own, for its prompt
 }
 
 // RequestOptions hold what each request to the model has beside the conversation. Zero values leave

@@ -43,6 +43,9 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 	}
 	if h.System == "" {
 		o.Now = func() time.Time { return now }
+		if o.prompt != nil {
+			o.Env = o.prompt
+		}
 		h.System = SystemPrompt(ctx, o)
 	}
 	return written(h)

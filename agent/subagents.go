@@ -40,8 +40,11 @@ type Subagents struct {
 
 // Surroundings hold what an agent does not share with the session that has started it.
 type Surroundings struct {
-	Env       env.Environment
-	Documents instructions.Options // of its prompt
+	Env env.Environment
+	// Prompt is the environment in which its prompt is rendered. It can read more, such as the
+	// whole repository. Nil means Env. Documents are those of the prompt.
+	Prompt    env.Environment
+	Documents instructions.Options
 	// Instructions are added to its system prompt.
 	Instructions string
 	// Close is called once, when the agent has ended and nothing of it runs. What it returns is

@@ -70,5 +70,5 @@ func ExampleParseAgent() {
 	}
 	// Output:
 	// tester may use [Bash Read]: You run tests and change nothing.
-	// .claude/agents/tester.md, line 5: unknown fields have no effect: colour; the supported fields are name, description, tools, disallowedTools, model, effort, maxTurns, permissionMode
+	// .claude/agents/tester.md, line 5: unknown fields have no effect: colour; the supported fields are name, description, tools, disallowedTools, model, effort, maxTurns, permissionMode, isolation
 }

@@ -533,3 +533,40 @@ func TestT3_ValuesOfHooks(t *testing.T) {
 		t.Errorf("middleware gets %v", got)
 	}
 }
+
+// A gate within another one has its mode, its person and its hooks, and rules and an environment of
+// its own. What a person lets one of them do always, the others may do, before and later. What is
+// about the directory of the inner one counts there only.
+func TestO8_GatesWithin(t *testing.T) {
+	g, inner := newGate(t, `{"permissions": {}}`), newGate(t, `{"permissions": {"deny": ["Bash(echo no:*)"]}}`)
+	g.answer.Remember = true
+	g.shell("touch a")
+	inner.Gate = g.Within(inner.Rules, inner.Env)
+	write := func(g *gated) { g.call("write_file", map[string]any{"file_path": "b", "content": "x"}) }
+	want := func(what string, asked int) {
+		t.Helper()
+		if len(g.questions) != asked {
+			t.Fatalf("%s: %d questions, want %d", what, len(g.questions), asked)
+		}
+	}
+	inner.shell("touch a")
+	want("what was allowed before", 1)
+	inner.shell("mkdir b")
+	g.shell("mkdir c")
+	want("what was allowed within", 2)
+	if dir := g.questions[1].CommandDir; dir != inner.dir {
+		t.Errorf("the question is about the directory %q", dir)
+	}
+	write(inner)
+	write(inner)
+	want("changes within, once", 3)
+	write(g)
+	want("the same outside", 4)
+	if result := inner.shell("echo no"); !strings.Contains(result, "a rule denies it") {
+		t.Errorf("a denied command: %s", result)
+	}
+	g.SetMode(permit.ModePlan)
+	if result := inner.shell("touch d"); !strings.Contains(result, "plan mode") {
+		t.Errorf("in plan mode: %s", result)
+	}
+}

@@ -302,3 +302,22 @@ func TestO8_Refused(t *testing.T) {
 		t.Errorf("a repository without commits: %v", err)
 	}
 }
+
+// The names of worktrees are those of one repository, also asked for from one of its worktrees.
+func TestO8_Names(t *testing.T) {
+	f, other := newField(t), newField(t)
+	other.home = f.home
+	one := f.open("a-1")
+	for _, w := range []*worktree.Worktree{one, f.open("a-2"), f.open("b-1"), other.open("a-3")} {
+		defer w.Close(t.Context())
+	}
+	for _, dir := range []string{f.repo + "/sub", one.Top} {
+		o := f.options("a-")
+		if o.Dir = dir; !slices.Equal(worktree.Names(o), []string{"a-1", "a-2"}) {
+			t.Errorf("%s has %v", dir, worktree.Names(o))
+		}
+	}
+	if names := worktree.Names(worktree.Options{Dir: t.TempDir(), Home: f.home}); names != nil {
+		t.Errorf("outside of a repository: %v", names)
+	}
+}

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -70,5 +72,82 @@ func TestO8_RunInAWorktree(t *testing.T) {
 	for _, args := range [][]string{{"--worktree", "fix", "the", "test"}, {"--worktree=a/b", "x"}, {"--worktree=", "x"},
 		{"--worktree", "--continue", "x"}, {"--worktree", "--env-command", "sh -c", "x"}} {
 		h.run(exitUsage, append([]string{"run", "--yes"}, args...)...)
+	}
+}
+
+// A session is killed while two agents, of a kind that works in worktrees, are at work. When it goes
+// on, the worktree with changes is there, which the model and the person are told once, and the
+// other one goes. That goes, too, when its work was brought home.
+func TestO8_KilledWithAgentsInWorktrees(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "")
+	spawn := func(task string) fakellm.Call { return use("spawn_agent", map[string]any{"task": task, "agent": "worker"}) }
+	server := fakellm.New(func(r *fakellm.Request) fakellm.Turn {
+		switch first := r.Messages[0].Parts.Text(); {
+		case strings.HasPrefix(first, "change"):
+			return say("", use("shell", map[string]any{"command": "echo x >new; echo x >ignored; sleep 1000"}))
+		case strings.HasPrefix(first, "look"):
+			return say("", use("shell", map[string]any{"command": "echo x >ignored; sleep 1000"}))
+		case r.Turn() == 0:
+			return say("", spawn("change it"), spawn("look at it"))
+		case r.Turn() == 1:
+			return say("", use("wait", map[string]any{"agent_id": "agent-1"}))
+		}
+		return fakellm.Turn{Text: "done"}
+	}, fakellm.Options{})
+	web := httptest.NewServer(server)
+	t.Cleanup(web.Close)
+	h.url = web.URL
+	if err := os.MkdirAll(h.home+"/.claude/agents", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(h.home+"/.claude/agents/worker.md",
+		[]byte("---\nname: worker\ndescription: Works.\nisolation: worktree\n---\nWork."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.file(".gitignore", "ignored\n")
+	h.git("init", "-q", "-b", "main")
+	h.git("add", ".")
+	h.git("commit", "-qm", "one")
+	trees := func(file string) []string {
+		list, err := filepath.Glob(h.home + "/.local/share/attractor/worktrees/*/*/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	cmd := h.start("run", "--yes", "go")
+	await.For(t, "the agents are at work", func() bool { return len(trees("ignored")) == 2 })
+	if err := cmd.kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.wait() // it was killed
+	var resume []string
+	for _, s := range h.sessions() {
+		if s.Task == "go" {
+			resume = []string{"run", "--yes", "--resume", s.ID, "go on"}
+		}
+	}
+	out := h.run(0, resume...)
+	left := trees("new")
+	if len(left) != 1 || len(trees(".git")) != 1 {
+		t.Fatalf("the worktrees %v are left", trees("*"))
+	}
+	top := filepath.Dir(left[0])
+	told := "An agent of an earlier run of this session has left its work in the git worktree " + top
+	if last := server.Requests(); !strings.Contains(out.stderr, "The worktree "+top+" stays") ||
+		!strings.Contains(string(last[len(last)-1].Body), told) {
+		t.Errorf("the person was told %s", out.stderr)
+	}
+	h.git("-C", top, "add", ".")
+	h.git("-C", top, "commit", "-qm", "two")
+	h.git("merge", "-q", "attractor/"+filepath.Base(top))
+	h.run(0, resume...)
+	last := server.Requests()
+	if body := string(last[len(last)-1].Body); strings.Count(body, told) != 1 || len(trees("*")) != 0 {
+		t.Errorf("%v are left; told %s", trees("*"), body)
+	}
+	if branches := h.git("branch", "--format=%(refname:short)"); strings.TrimSpace(branches) != "main" {
+		t.Errorf("branches: %s", branches)
 	}
 }

@@ -38,7 +38,7 @@ const agentSchema = `{
 		"model": {"type": "string", "enum": ["sonnet", "opus", "haiku", "fable"], "description": "The model that it uses. Default: the same one."},
 		"effort": {"type": "string", "enum": ["low", "medium", "high", "xhigh", "max"], "description": "How hard it thinks. Default: as hard as you do."},
 		"run_in_background": {"type": "boolean", "description": "Go on at once; wait gives you the result later. Default: false, the call returns when the agent has finished."},
-		"isolation": {"type": "string", "enum": ["worktree", "remote"], "description": "worktree: it works in a git worktree and on a branch of its own, made from the last commit, and its report says where its changes are; later messages do not reach it. Only in a git repository on this machine. Default: it works on the same files as you."}
+		"isolation": {"type": "string", "enum": ["worktree", "remote"], "description": "worktree: it works in a git worktree and on a branch of its own, made from the last commit; its report says where its changes are, and ends it, so SendMessage gives it no more to do. Needs a git repository. Default: it works on the same files as you."}
 	},
 	"required": ["description", "prompt"],
 	"additionalProperties": false
