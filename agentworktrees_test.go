@@ -102,7 +102,9 @@ func isolated(task string, more ...any) object {
 }
 
 // runs returns a call of the shell.
-func (f *farm) runs(command string) fakellm.Turn { return calls(f.T, "Bash", object{"command": command}) }
+func (f *farm) runs(command string) fakellm.Turn {
+	return calls(f.T, "Bash", object{"command": command})
+}
 
 // watch keeps the events.
 func (f *farm) watch(o *agent.Options) {
@@ -134,7 +136,8 @@ func (f *farm) worktrees() (tops, branches []string) {
 }
 
 // Two agents change one file at the same time, each in a worktree of its own. The session's file
-// stays as it is, and both branches can be merged. What was merged goes with the session.
+// stays as it is until both branches are merged. A worktree whose work is all merged goes with the
+// session, and the other one is told of when that goes on.
 func TestO8_AgentsInWorktrees(t *testing.T) {
 	f := newFarm(t)
 	var both sync.WaitGroup
@@ -149,13 +152,20 @@ func TestO8_AgentsInWorktrees(t *testing.T) {
 		})
 		f.script(task, fakellm.Turn{Text: "changed it"})
 	}
-	f.script("go", calls(t, "Agent", isolated("first"), "Agent", isolated("last")), fakellm.Turn{Text: "done"})
+	f.script("go", calls(t, "Agent", isolated("first"), "Agent", isolated("last")))
+	var tops, branches []string
+	var data string
+	f.scripts["go"] = append(f.scripts["go"], func() fakellm.Turn {
+		tops, branches = f.worktrees()
+		data = f.read("f.txt")
+		return f.runs("git merge -q --no-edit " + strings.Join(branches, " "))
+	})
+	f.script("go", fakellm.Turn{Text: "done"})
 	f.write("later.txt", "not committed\n")
 	id, _ := f.submit(f.config(), "go", f.watch)
-	if data := f.read("f.txt"); !strings.HasPrefix(data, "1\n") || !strings.HasSuffix(data, "9\n") {
-		t.Errorf("the session's file is %q", data)
+	if !strings.HasPrefix(data, "1\n") || !strings.HasSuffix(data, "9\n") {
+		t.Errorf("the session's file was %q", data)
 	}
-	tops, branches := f.worktrees()
 	if len(tops) != 2 || len(branches) != 2 {
 		t.Fatalf("worktrees %v, branches %v", tops, branches)
 	}
@@ -172,19 +182,17 @@ func TestO8_AgentsInWorktrees(t *testing.T) {
 			t.Errorf("no %q in %s", want, results)
 		}
 	}
-	f.git("merge", "-q", branches[0])
-	f.git("merge", "-q", "--no-edit", branches[1])
 	if data := f.read("f.txt"); !strings.HasPrefix(data, "one\n") || !strings.HasSuffix(data, "nine\n") {
 		t.Errorf("the merged file is %q", data)
+	}
+	if tops, branches := f.worktrees(); len(tops) != 1 || len(branches) != 1 { // one has a new file
+		t.Errorf("worktrees %v, branches %v are left", tops, branches)
 	}
 	c := f.config()
 	c.Resume = id
 	f.script("on", fakellm.Turn{Text: "done"})
 	delete(f.scripts, "go")
 	f.submit(c, "on", f.watch)
-	if tops, branches := f.worktrees(); len(tops) != 1 || len(branches) != 1 { // one has a new file
-		t.Errorf("worktrees %v, branches %v are left", tops, branches)
-	}
 	if n := strings.Count(f.lastRequest(), "An agent of an earlier run of this session has left"); n != 1 {
 		t.Errorf("the resumed session was told of %d worktrees", n)
 	}
@@ -215,13 +223,14 @@ func TestO8_AgentWithoutChanges(t *testing.T) {
 // too. What a person lets it do in its directory, the session may not do in its own.
 func TestO8_AgentsAsk(t *testing.T) {
 	f := newFarm(t)
-	f.write(".claude/settings.json", `{"permissions":{"allow":["Edit(/free/**)"],"deny":["Edit(/no/**)"]}}`)
+	f.write(".claude/settings.json", `{"permissions":{"allow":["Edit(/free/**)"],"deny":["Edit(/no/**)"]},
+		"hooks":{"PreToolUse":[{"matcher":"Write","hooks":[{"type":"command","command":"exit 2","if":"Edit(./hooked/**)"}]}]}}`)
 	f.git("add", ".")
 	f.git("commit", "-qm", "rules")
 	edit := func(name string) fakellm.Turn {
 		return calls(t, "Write", object{"file_path": name, "content": "x\n"})
 	}
-	f.script("work", edit("free/a"), edit("no/a"), edit("own"), edit("more"), edit(f.dir+"/f.txt"), f.runs("echo x >"+f.dir+"/f.txt"),
+	f.script("work", edit("free/a"), edit("no/a"), edit("hooked/a"), edit("own"), edit("more"), edit(f.dir+"/f.txt"), f.runs("echo x >"+f.dir+"/f.txt"),
 		f.runs("mkdir made"), fakellm.Turn{Text: "done"})
 	f.script("go", f.runs("mkdir before"), calls(t, "Agent", isolated("work")), edit("mine"), fakellm.Turn{Text: "done"})
 	var asked []string
@@ -252,7 +261,7 @@ func TestO8_AgentsAsk(t *testing.T) {
 	if len(tops) != 1 {
 		t.Fatalf("worktrees %v", tops)
 	}
-	for name, there := range map[string]bool{"free/a": true, "no/a": false, "own": true, "more": true, "made": true} {
+	for name, there := range map[string]bool{"free/a": true, "no/a": false, "hooked/a": false, "own": true, "more": true, "made": true} {
 		if _, err := os.Stat(filepath.Join(tops[0], name)); (err == nil) != there {
 			t.Errorf("%s: %v", name, err)
 		}

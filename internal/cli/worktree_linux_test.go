@@ -81,7 +81,9 @@ func TestO8_RunInAWorktree(t *testing.T) {
 func TestO8_KilledWithAgentsInWorktrees(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "")
-	spawn := func(task string) fakellm.Call { return use("spawn_agent", map[string]any{"task": task, "agent": "worker"}) }
+	spawn := func(task string) fakellm.Call {
+		return use("spawn_agent", map[string]any{"task": task, "agent": "worker"})
+	}
 	server := fakellm.New(func(r *fakellm.Request) fakellm.Turn {
 		switch first := r.Messages[0].Parts.Text(); {
 		case strings.HasPrefix(first, "change"):
