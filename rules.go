@@ -17,8 +17,8 @@ func (s *Setup) openRules(c *config) error {
 		return err
 	}
 	project := s.Project.Rules(own)
-	for i := range project {
-		if s.worktree != nil { // of an agent, whose Project is that of the session
+	if s.worktree != nil { // the Project of an agent is that of the session
+		for i := range project {
 			project[i].Dir = filepath.ToSlash(s.worktree.Top)
 		}
 	}

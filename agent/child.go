@@ -118,14 +118,11 @@ func (c *child) now() tool.AgentStatus {
 
 // busy reports whether a child works, or is about to leave its own surroundings.
 func (c *child) busy() bool {
-	if c.now().Status == childRunning || c.alone == nil {
-		return c.now().Status == childRunning
-	}
 	select {
 	case <-c.ended:
 		return false
 	default:
-		return true
+		return c.alone != nil || c.now().Status == childRunning
 	}
 }
 
