@@ -126,7 +126,12 @@ func unusual(access tool.Access) string {
 
 // simple adds one command with the files that it uses.
 func (c *call) simple(cmd *shell.Command) {
-	p := part{forms: forms(cmd.Words), cmd: cmd}
+	list, cut := forms(cmd.Words, maxFormText-c.formText)
+	cmd.Hidden = cmd.Hidden || cut
+	for _, form := range list {
+		c.formText += len(form)
+	}
+	p := part{forms: list, cmd: cmd}
 	var reads []shell.File
 	switch variable := slices.IndexFunc(cmd.Vars, func(v string) bool { return !harmlessVar(v) }); {
 	case cmd.Unclear != "":

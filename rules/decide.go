@@ -83,9 +83,9 @@ func (c *call) decide() Decision {
 	if r := c.first(tool.Deny); r != nil {
 		return Decision{Verdict: tool.Deny, Rule: r.String(), Reason: r.because("a rule denies it")}
 	}
-	if r, program := c.mayHide(); r != nil {
+	if r, text := c.mayHide(); r != nil {
 		return Decision{Verdict: tool.Ask, Rule: r.String(),
-			Reason: r.because("a rule denies commands, and it is not literal which script " + program + " runs"),
+			Reason: r.because("a rule denies commands, and it is not known what all of it runs: " + text),
 			Denied: true}
 	}
 	if r := c.first(tool.Ask); r != nil {
@@ -169,6 +169,7 @@ type call struct {
 	parts    []part
 	observed bool  // the call runs where it can change nothing
 	blind    bool  // it is not known what the script runs
+	formText int   // the bytes of the forms of its commands
 	treeRule *rule // the rule about a file in the tree that was looked at last
 	trees    map[treeKey]treeFound
 }
@@ -217,16 +218,16 @@ func (c *call) first(v tool.Verdict) *rule {
 	return nil
 }
 
-// mayHide returns a rule that denies commands, if the call runs a script that is not literal, and
-// the program that runs it.
-func (c *call) mayHide() (r *rule, program string) {
+// mayHide returns a rule that denies commands, if the call runs a script that is not literal or too
+// long to be judged, and the command that does.
+func (c *call) mayHide() (r *rule, text string) {
 	at := slices.IndexFunc(c.of(tool.Deny), func(r *rule) bool { return r.words != nil })
 	if at < 0 {
 		return nil, ""
 	}
 	for i := range c.parts {
 		if cmd := c.parts[i].cmd; cmd != nil && cmd.Hidden {
-			return c.of(tool.Deny)[at], cmd.Words[0]
+			return c.of(tool.Deny)[at], shortened(cmd.Text)
 		}
 	}
 	return nil, ""

@@ -45,8 +45,8 @@ func (w *walker) run(words []word, text string, in scope, level int) flow {
 	cmd := simple(words, text)
 	u := usage(words)
 	u.embed(words)
-	if level == maxWrappers && len(u.inner)+len(u.scripts)+len(u.beside) > 0 {
-		u = use{why: "there are too many wrappers around a command", moves: true}
+	if (level == maxWrappers || w.full()) && len(u.inner)+len(u.scripts)+len(u.beside) > 0 {
+		u = use{why: "there are too many wrappers around a command", hidden: true, moves: true}
 	}
 	if cmd.Unclear == "" {
 		cmd.Unclear = u.why
@@ -56,11 +56,18 @@ func (w *walker) run(words []word, text string, in scope, level int) flow {
 	in.unclear = ""
 	f := stays(in.dirs)
 	for _, words := range u.inner {
+		if w.full() {
+			return w.cut()
+		}
 		in.start = len(w.commands)
 		f = w.run(words, spell(words), in, level+1)
 	}
 	for _, script := range slices.Concat(u.scripts, u.beside) {
+		if w.full() {
+			return w.cut()
+		}
 		if w.level++; w.level > maxWrappers {
+			w.left = true
 			w.fail("there are too many scripts in scripts")
 		} else {
 			f = w.script(script, in)

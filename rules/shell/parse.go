@@ -10,6 +10,10 @@ const (
 	maxRedirs   = 200 // of one statement
 	maxDepth    = 100
 	maxWork     = 20_000 // statements visited; those in loops that change the directory are visited twice
+	// maxText limits the bytes of scripts and of the words of commands, where those that a wrapper
+	// may run count again. It is four times the longest script that is parsed.
+	maxText    = 256 << 10
+	parserSize = 1 << 10 // what a parser takes for itself
 )
 
 // Place says where a script runs.
@@ -56,7 +60,8 @@ type Command struct {
 	// Wraps reports that the command only runs other commands, which are listed after it, as
 	// timeout and sh -c do. If it is not Unclear, only those need to be allowed.
 	Wraps bool
-	// Hidden reports that the command runs a script that is not literal, as sh -c "$x" does.
+	// Hidden reports that the command runs a script that is not literal, as sh -c "$x" does, or
+	// stands for what is behind the limits of what Parse looks at.
 	Hidden bool
 	// Subshell reports that the command is in a subshell.
 	Subshell bool
@@ -73,6 +78,9 @@ func Parse(text string, at Place) Script {
 			w.fail(why)
 		}
 	}
+	if w.left {
+		w.commands = append(w.commands, Command{Words: []string{":"}, Unclear: w.unclear, Hidden: true, Text: "..."})
+	}
 	for i := range w.commands {
 		c := &w.commands[i]
 		c.Vars = append(c.Vars, w.assigned...)
@@ -82,6 +90,7 @@ func Parse(text string, at Place) Script {
 
 // script parses a script and walks through it. It returns where the script leaves the directory.
 func (w *walker) script(text string, in scope) flow {
+	w.size += len(text) + parserSize
 	file, err := script.Parse(text)
 	if err != nil {
 		w.fail(err.Error())

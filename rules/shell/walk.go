@@ -17,6 +17,8 @@ type walker struct {
 	depth    int      // of statements
 	level    int      // of scripts in scripts
 	work     int      // statements visited
+	size     int      // bytes of scripts and commands
+	left     bool     // something was left out
 }
 
 // scope holds what a statement inherits from those around it.
@@ -63,6 +65,18 @@ func (w *walker) source(n syntax.Node) string {
 	return strings.TrimSpace(w.text[from:to])
 }
 
+// cut leaves out what comes next.
+func (w *walker) cut() flow {
+	w.left = true
+	w.fail("the script is too long or nested too deeply")
+	return anywhere()
+}
+
+// full reports whether a limit is reached that ends the walk.
+func (w *walker) full() bool {
+	return w.work > maxWork || w.size > maxText || len(w.commands) > maxCommands
+}
+
 func (w *walker) stmts(list []*syntax.Stmt, in scope) flow {
 	f := stays(in.dirs)
 	for _, s := range list {
@@ -76,9 +90,8 @@ func (w *walker) stmt(s *syntax.Stmt, in scope) flow {
 	w.depth++
 	w.work++
 	defer func() { w.depth-- }()
-	if w.depth > maxDepth || w.work > maxWork || len(w.commands) > maxCommands {
-		w.fail("the script is too long or nested too deeply")
-		return anywhere()
+	if w.depth > maxDepth || w.full() {
+		return w.cut()
 	}
 	if s.Coprocess || s.Disown {
 		w.fail("it has an operator that only some shells know")
@@ -316,6 +329,9 @@ func (w *walker) checkAssign(a *syntax.Assign, in scope) {
 // add adds a command for each directory in which it may run, in front of those that were found in
 // its words.
 func (w *walker) add(c Command, in scope) {
+	for _, word := range c.Words {
+		w.size += (len(word) + 1) * len(in.dirs)
+	}
 	c.Subshell = in.subshell
 	c.Vars = append(slices.Clone(in.vars), c.Vars...)
 	c.Reads, c.Writes = in.reads, in.writes
