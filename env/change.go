@@ -26,7 +26,7 @@ func (l *Local) change(ctx context.Context, c change) error {
 	err := context.Cause(ctx)
 	if err == nil {
 		var p place
-		if p, err = l.resolve(c.name, c.follow); err == nil {
+		if p, err = l.resolve(ctx, c.name, c.follow); err == nil {
 			err = l.inDirectory(p, c.parents, c.do)
 		}
 	}

@@ -146,7 +146,7 @@ func withPlace[T any](ctx context.Context, l *Local, op, name string, last bool,
 	}
 	v, err := do(p)
 	if errors.Is(err, l.escapes) {
-		if p, err = l.resolve(name, last); err == nil {
+		if p, err = l.resolve(ctx, name, last); err == nil {
 			v, err = do(p)
 		}
 	}

@@ -155,7 +155,7 @@ func (l *Local) Lock(ctx context.Context, names ...string) (unlock func(), err e
 	}
 	var files []place
 	for _, name := range names {
-		if p, err := l.resolve(name, true); err == nil && !l.innermost(p).root.readOnly {
+		if p, err := l.resolve(ctx, name, true); err == nil && !l.innermost(p).root.readOnly {
 			files = append(files, p)
 		}
 	}

@@ -32,7 +32,7 @@ func TestI6_LockWaitIsBounded(t *testing.T) {
 		t.Errorf("Lock: %v", err)
 	}
 	unlock()
-	f, err := l.resolve("f", true)
+	f, err := l.resolve(t.Context(), "f", true)
 	if err != nil {
 		t.Fatal(err)
 	}

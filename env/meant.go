@@ -18,9 +18,13 @@ import (
 // file systems ignore case also gives the entry's own spelling. Elements without such an entry are
 // kept as spelled.
 //
-// The error is an [AmbiguousError] if there are several such entries. Whatever else goes wrong is
-// left to the operation with the name.
+// The error is an [AmbiguousError] if there are several such entries, and wraps
+// syscall.ENAMETOOLONG if no file has so long a name. Whatever else goes wrong is left to the
+// operation with the name.
 func Meant(ctx context.Context, e Environment, name string) (string, error) {
+	if len(name) > maxName {
+		return "", &longError{}
+	}
 	if checkName(name) != nil || !folding(e) && !texts.HasLook(name) || strings.Contains(name, "../") {
 		return name, nil
 	}

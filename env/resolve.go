@@ -1,7 +1,9 @@
 package env
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -11,9 +13,16 @@ import (
 	"syscall"
 )
 
-// maxLinks is the number of symbolic links that a name may go through, as on Linux
-// (path_resolution(7)).
-const maxLinks = 40
+const (
+	// maxLinks is the number of symbolic links that a name may go through, as on Linux
+	// (path_resolution(7)).
+	maxLinks = 40
+	// maxName is the most bytes of a name: PATH_MAX of Linux.
+	maxName = 4096
+	// maxLooks is how often an element may be looked up for a name. os.Root looks up all elements
+	// in front of one, so that this is a directory 700 levels deep.
+	maxLooks = 1 << 18
+)
 
 // place is a file's path relative to a root. If it comes from resolve, no link in it leaves the
 // root; os.Root keeps that true if a link is swapped in.
@@ -30,6 +39,8 @@ func checkName(name string) error {
 	switch {
 	case name == "":
 		return &nameError{"the name is empty"}
+	case len(name) > maxName:
+		return &longError{}
 	case strings.ContainsRune(name, 0):
 		return &nameError{"the name contains a NUL byte"}
 	case name == "~" || strings.HasPrefix(name, "~/"):
@@ -43,6 +54,14 @@ type nameError struct{ reason string }
 
 func (e *nameError) Error() string { return e.reason }
 func (e *nameError) Unwrap() error { return fs.ErrInvalid }
+
+// longError reports a name that is too long. It wraps syscall.ENAMETOOLONG.
+type longError struct{}
+
+func (e *longError) Error() string {
+	return fmt.Sprintf("the name has more than %d bytes: no file has such a name", maxName)
+}
+func (e *longError) Unwrap() error { return syscall.ENAMETOOLONG }
 
 // locate finds the root of a name without looking at links. The rest of the name is left to
 // os.Root, which follows links inside the root and refuses others. Most calls need no more.
@@ -69,12 +88,15 @@ func (l *Local) locate(name string) (place, error) {
 // resolve finds the root of a name and follows links itself, so that links refused by os.Root
 // (absolute ones, and those from one root into another) work if they end in a root. With last false
 // it does not follow the last element. It does not look at elements after one that does not exist.
-func (l *Local) resolve(name string, last bool) (place, error) {
+func (l *Local) resolve(ctx context.Context, name string, last bool) (place, error) {
 	w, err := l.newWalk(name)
 	if err != nil {
 		return place{}, err
 	}
 	for len(w.todo) > 0 {
+		if err := context.Cause(ctx); err != nil {
+			return place{}, err
+		}
 		elem := w.next()
 		switch {
 		case w.root == nil:
@@ -109,6 +131,7 @@ type walk struct {
 	l     *Local
 	todo  []string
 	links int
+	looks int
 
 	root *root    // nil outside of the roots, where no files are looked at
 	done []string // inside a root: the elements below it, none of them a link
@@ -204,9 +227,14 @@ func (w *walk) down(elem string) error {
 	}
 	w.done = append(w.done, elem)
 	rel := strings.Join(w.done, "/")
+	if w.looks += len(w.done); w.looks > maxLooks || len(rel) > maxName {
+		return syscall.ENAMETOOLONG
+	}
 	info, err := w.root.dir.Lstat(rel)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !hasParent(w.todo):
+	case errors.Is(err, fs.ErrNotExist) && !slices.Contains(w.todo, ".."): // it has no meaning there
+		rest := slices.DeleteFunc(w.todo, func(elem string) bool { return elem == "" || elem == "." })
+		w.done, w.todo = append(w.done, rest...), nil
 		return nil
 	case err != nil:
 		return unwrapOS(err)
@@ -217,10 +245,6 @@ func (w *walk) down(elem string) error {
 	}
 	return nil
 }
-
-// hasParent reports whether .. is among the elements. After an element that does not exist it has
-// no meaning.
-func hasParent(elems []string) bool { return slices.Contains(elems, "..") }
 
 // follow replaces the last element by its link's target.
 func (w *walk) follow(rel string) error {

@@ -32,7 +32,7 @@ func (l *Local) Resolve(ctx context.Context, name string) (string, error) {
 	if err := context.Cause(ctx); err != nil {
 		return "", l.fileError("resolve", name, err)
 	}
-	p, err := l.resolve(name, true)
+	p, err := l.resolve(ctx, name, true)
 	if err != nil {
 		return "", l.fileError("resolve", name, err)
 	}

@@ -27,7 +27,7 @@ func (l *Local) WriteFile(ctx context.Context, name string, data []byte, perm fs
 		return l.fileError("write", name, err)
 	}
 	// Resolve all links, also the last one: a rename would replace the link and not its target.
-	p, err := l.resolve(name, true)
+	p, err := l.resolve(ctx, name, true)
 	if err == nil {
 		err = l.write(ctx, p, name, file{data: data, perm: perm, any: l.anyNames})
 	}
@@ -209,7 +209,7 @@ func (l *Local) swap(ctx context.Context, name string, do func(place) error) err
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	p, err := l.resolve(name, true)
+	p, err := l.resolve(ctx, name, true)
 	if err != nil {
 		return err
 	}

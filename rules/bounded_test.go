@@ -40,3 +40,24 @@ func TestU8_BehindTheLimits(t *testing.T) {
 		}
 	}
 }
+
+// A name in a command that is longer than the system takes is not looked up, and asks.
+func TestU20_LongNamesInCommands(t *testing.T) {
+	p := newProject(t)
+	s := p.load(`{"allow": ["Bash(cat:*)", "Bash(cp:*)"], "deny": ["Edit(**/d/**)", "Read(x/**/*.k)"]}`)
+	long := strings.Repeat("a/", 30_000)
+	for _, script := range []string{"cat " + long, "find " + long, "cp x " + long, "echo x >" + long, "ls -R " + long,
+		"git " + strings.Repeat("-C a ", 12_000) + "status", strings.Repeat("cd aaaaaaaaaaaaaaaa;", 900) + "cat x",
+		"cd " + long[:30_000] + ";cp " + strings.Repeat("x ", 15_000), long + "x"} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		d := p.command(s, script)
+		runtime.ReadMemStats(&after)
+		if d.Verdict != tool.Ask {
+			t.Errorf("%.20s: %v %.100s", script, d.Verdict, d.Reason)
+		}
+		if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 128 {
+			t.Errorf("%.20s: the decision takes %d MiB", script, used)
+		}
+	}
+}

@@ -44,7 +44,15 @@ func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request, 
 	return c
 }
 
-func (c *call) add(p part) { c.parts = append(c.parts, p) }
+// add adds a part. No file has a name that is too long to be looked up, so that none is.
+func (c *call) add(p part) {
+	long := func(f file) bool { return len(f.place.named) > shell.MaxName }
+	if slices.ContainsFunc(p.files, long) {
+		p.files = slices.DeleteFunc(p.files, long)
+		p.asks, p.exact = cmp.Or(p.asks, "it has the name of a file that is longer than the system takes"), true
+	}
+	c.parts = append(c.parts, p)
+}
 
 // describe adds the parts that depend on the kind of the tool.
 func (c *call) describe() {

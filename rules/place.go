@@ -37,6 +37,9 @@ func (c *call) resolve(p *place) bool {
 		return p.known
 	}
 	p.resolved = true
+	if c.ctx.Err() != nil {
+		return false
+	}
 	real, err := env.Resolve(c.ctx, c.env, p.named)
 	if err != nil && c.dirs.Resolve != nil {
 		real, err = c.dirs.Resolve(p.named)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
@@ -130,8 +131,8 @@ func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 		err = context.Cause(ctx)
 	}
 	var unclear *env.AmbiguousError
-	if errors.As(err, &unclear) {
-		*p = *Refuse(p.Call, fmt.Sprintf("Error: %v. Nothing was run.", unclear))
+	if errors.As(err, &unclear) || errors.Is(err, syscall.ENAMETOOLONG) {
+		*p = *Refuse(p.Call, fmt.Sprintf("Error: %v. Nothing was run.", err))
 		return
 	}
 	if err != nil {

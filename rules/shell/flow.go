@@ -81,6 +81,9 @@ func (w *walker) enter(dir, target string) dirs {
 		}
 		target = dir + "/" + target
 	}
+	if len(target) > MaxName {
+		return dirs{""}
+	}
 	return dirs{path.Clean(target)}.union(dirs{clean(target)})
 }
 
@@ -99,10 +102,10 @@ func clean(name string) string {
 }
 
 // absolute returns the absolute path of a name in a directory. It reports false if the directory is
-// needed and unknown.
+// needed and unknown, or too long.
 func absolute(dir, name string) (string, bool) {
 	if path.IsAbs(name) {
 		return clean(name), true
 	}
-	return clean(dir + "/" + name), dir != ""
+	return clean(dir + "/" + name), dir != "" && len(dir) <= MaxName
 }

@@ -16,6 +16,10 @@ const (
 	parserSize = 1 << 10 // what a parser takes for itself
 )
 
+// MaxName is the most bytes of the path of a file that Linux can take: twice its PATH_MAX, once for
+// the working directory.
+const MaxName = 2 * 4096
+
 // Place says where a script runs.
 type Place struct {
 	Dir  string // the absolute working directory; empty means unknown

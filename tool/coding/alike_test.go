@@ -402,3 +402,20 @@ func TestU6_PatchWithoutACall(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestU20_LongNamesAreRefused(t *testing.T) {
+	b := newFixture(t)
+	long := strings.Repeat("a/", 20_000)
+	for _, c := range []struct {
+		tool tool.Tool
+		args object
+	}{
+		{ReadFile(), object{"file_path": long}},
+		{WriteFile(), object{"file_path": long + "x", "content": ""}},
+		{Glob(), object{"pattern": "*", "path": long}},
+		{Grep(), object{"pattern": "x", "path": long}},
+		{ListDir(), object{"path": long}},
+	} {
+		b.fails(c.tool, c.args, "the name has more than 4096 bytes: no file has such a name. Nothing was run.")
+	}
+}
