@@ -90,7 +90,7 @@ func (l *looking) look() (found []string) {
 		dir := l.dirs[0]
 		l.dirs = l.dirs[1:]
 		in := l.list(dir)
-		if l.left -= in.entries; l.left < 0 {
+		if l.left -= in.entries * weight(dir); l.left < 0 {
 			return found
 		}
 		now[dir] = in

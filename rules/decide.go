@@ -281,9 +281,11 @@ func (r *rule) touches(c *call, p *part) bool {
 // hits reports whether the pattern of a deny or ask rule matches a file, as named or as it is after
 // links.
 func (c *call) hits(r *rule, f file) bool {
-	fold := c.dirs.FoldCase
-	return r.path != nil && (r.path.matches(f.place.name(), fold) || c.resolve(f.place) && r.path.matches(f.place.real,
-		fold))
+	if r.path == nil {
+		return false
+	}
+	name, fold := f.place.name(), c.dirs.FoldCase
+	return r.path.matches(name, fold) || c.resolve(f.place) && f.place.real != name && r.path.matches(f.place.real, fold)
 }
 
 // aboutFile reports whether the rule is about files that are used in this way.

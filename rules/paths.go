@@ -2,6 +2,7 @@ package rules
 
 import (
 	"errors"
+	"fmt"
 	"path"
 	"strings"
 
@@ -13,10 +14,14 @@ type pathPattern struct {
 	base   string // the directory in which it matches; "" for the root of the file system
 	tree   bool   // matches base and everything in it
 	line   string // the pattern below base, as in .gitignore
-	rules  search.Rules
-	folded search.Rules // the same in lower case
-	elems  []string     // of the pattern as written
+	lines  search.Pattern
+	folded search.Pattern // the same in lower case
+	elems  []string       // of the pattern as written
 }
+
+// maxElems is the most elements of a pattern, where several ** in a row count as one. With it the
+// time for a path is in proportion to the path.
+const maxElems = 64
 
 // parsePath reads a pattern. dir is the directory of the file with the rule.
 func parsePath(text, dir string, dirs *Dirs) (p pathPattern, err error) {
@@ -83,9 +88,19 @@ func fromWork(text, work string) (base, line string) {
 }
 
 func (p *pathPattern) compile(line string) error {
+	n, last := 0, ""
+	for elem := range strings.SplitSeq(line, "/") {
+		if elem != "**" || last != "**" {
+			n++
+		}
+		last = elem
+	}
+	if n > maxElems {
+		return fmt.Errorf("it has more than %d elements", maxElems)
+	}
 	var ok1, ok2 bool
-	p.rules, ok1 = search.NewRules(p.base, line)
-	p.folded, ok2 = search.NewRules(strings.ToLower(p.base), strings.ToLower(line))
+	p.lines, ok1 = search.NewPattern(line)
+	p.folded, ok2 = search.NewPattern(strings.ToLower(line))
 	if !ok1 || !ok2 {
 		return errors.New("it can match nothing; a [ needs its ], and a backslash needs the character after it")
 	}
@@ -95,27 +110,14 @@ func (p *pathPattern) compile(line string) error {
 // matches reports whether the pattern matches a path or a directory above it. With fold it ignores
 // upper and lower case.
 func (p *pathPattern) matches(name string, fold bool) bool {
-	base, rules := p.base, p.rules
+	base, lines := p.base, p.lines
 	if fold {
-		base, name, rules = strings.ToLower(base), strings.ToLower(name), p.folded
+		base, name, lines = strings.ToLower(base), strings.ToLower(name), p.folded
 	}
 	if !inside(base+"/", name+"/") {
 		return false
 	}
-	if p.tree {
-		return true
-	}
-	for at := len(base) + 1; at < len(name); {
-		end := strings.IndexByte(name[at:], '/')
-		if end < 0 {
-			return rules.Exclude(name[:at], name[at:], false) || rules.Exclude(name[:at], name[at:], true)
-		}
-		if rules.Exclude(name[:at], name[at:at+end], true) {
-			return true
-		}
-		at += end + 1
-	}
-	return false
+	return p.tree || len(name) > len(base)+1 && lines.Covers(name[len(base)+1:])
 }
 
 // names reports whether the pattern was written for files like one of the table: it names them, and

@@ -17,6 +17,10 @@ import (
 // large one would not protect anybody.
 const maxTree = 5000
 
+// weight returns as how many entries those of a directory count against a limit, because comparing
+// a name with patterns takes time in proportion to its depth.
+func weight(dir string) int { return 1 + strings.Count(dir, "/")/16 }
+
 // maxTrees limits the trees that are looked at for one call: each takes some milliseconds.
 const maxTrees = 200
 
@@ -88,10 +92,15 @@ func (c *call) lookInTree(f file) (why string, suggest []string) {
 		if ignored { // as a search does, which begins anew in each repository
 			dir.ignores = c.enter(dir, dir.name == c.dirs.Work || hasGit(entries))
 		}
-		if left -= len(entries); left < 0 {
-			entries = entries[:len(entries)+left]
+		each := weight(dir.name)
+		if room := left / each; len(entries) > room {
+			entries, left = entries[:room], 0
 		}
+		left -= len(entries) * each
 		for _, e := range entries {
+			if c.ctx.Err() != nil {
+				return "", nil
+			}
 			if f.visible && strings.HasPrefix(e.Name, ".") || dir.ignores.Exclude(strings.TrimSuffix(dir.name, "/")+"/",
 				e.Name, e.IsDir()) {
 				continue

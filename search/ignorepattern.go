@@ -32,15 +32,20 @@ func parseIgnorePattern(pattern string) ignorePattern {
 	return append(p, parseElement(pattern[start:]))
 }
 
-// match reports whether the pattern matches the whole path. It backtracks to the last ** alone,
-// because a later ** can match whatever an earlier one can. So the time is at most the product of
-// the lengths.
-func (p ignorePattern) match(name string) bool {
+// match reports whether the pattern matches the whole path.
+func (p ignorePattern) match(name string) bool { return p.walk(name, false) }
+
+// walk reports whether the pattern matches the whole path or, with above, a directory above it. It
+// backtracks to the last ** alone, because a later ** can match whatever an earlier one can. So the
+// time is at most the product of the lengths.
+func (p ignorePattern) walk(name string, above bool) bool {
 	pi, rest, more := 0, name, true // rest begins with the next element, if there are more
 	star, resume := -1, ""
 	for more {
 		elem, after, found := strings.Cut(rest, "/")
 		switch {
+		case pi == len(p) && above:
+			return true
 		case pi < len(p) && p[pi].double:
 			if pi == len(p)-1 {
 				return true // at the end ** matches one element or more
