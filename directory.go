@@ -14,7 +14,6 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/git"
-	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/load"
@@ -159,20 +158,8 @@ func runByGit(named git.Named, top string) []string {
 	var commands []string // hooks first, because the number of commands is limited
 	files := named.Files
 	for _, dir := range named.Hooks {
-		list, err := os.ReadDir(dir)
-		if err != nil {
-			continue // most that are configured are not there
-		}
-		for _, e := range list {
-			hook := filepath.Join(dir, e.Name())
-			if filepath.Ext(hook) == ".sample" {
-				continue
-			}
-			if to, err := os.Readlink(hook); err == nil {
-				files = append(files, from(dir, to))
-			}
-			commands = append(commands, shquote.Words(hook))
-		}
+		hooks, linked := git.HookCommands(dir)
+		commands, files = append(commands, hooks...), append(files, linked...)
 	}
 	commands = append(commands, named.Commands...)
 	return append(files, trust.RunBy(top, top, commands[:min(len(commands), maxGitCommands)])...)

@@ -225,7 +225,7 @@ func realTemp(t *testing.T) string {
 func TestU17_WhatCommandsOfGitRun(t *testing.T) {
 	peer.Need(t, "git")
 	asked := []string{"scripts/check.sh", "scripts/more.py", "fs.py", "textconv.py", "tools/clean.sh", "tools/ed.sh",
-		"tools/cred.sh", "scripts/st.py", "scripts/push.sh"}
+		"tools/cred.sh", "scripts/st.py", "scripts/push.sh", "tools/url.sh", "tools/push.sh", "tools/instead.sh"}
 	b := newGitEdits(t, asked, []string{"main.go"})
 	dir := b.config.Dir
 	for _, name := range asked {
@@ -238,7 +238,9 @@ func TestU17_WhatCommandsOfGitRun(t *testing.T) {
 	put(t, dir, ".git/hooks/pre-commit", "#!/bin/sh\nset -e\nscripts/check.sh\n")
 	for name, value := range map[string]string{"core.fsmonitor": "python3 fs.py", "core.editor": "./tools/ed.sh",
 		"diff.x.textconv": "python3 textconv.py", "filter.x.clean": "sh -c 'tools/clean.sh'",
-		"credential.helper": "!tools/cred.sh"} {
+		"credential.helper": "!tools/cred.sh", "protocol.ext.allow": "always",
+		"remote.o.url": "ext::tools/url.sh %S", "remote.o.pushurl": "ext::sh tools/push.sh",
+		"url.ext::tools/instead.sh .insteadOf": "work:"} {
 		inGit(t, dir, "config", name, value)
 	}
 	b.edits()

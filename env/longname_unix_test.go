@@ -42,8 +42,14 @@ func TestU20_LongNamesAreRefused(t *testing.T) {
 			}
 		}
 		for op, do := range map[string]func(context.Context, string) (string, error){
-			"open": func(ctx context.Context, name string) (string, error) { _, err := local.Open(ctx, name); return "", err },
-			"stat": func(ctx context.Context, name string) (string, error) { _, err := local.Stat(ctx, name); return "", err },
+			"open": func(ctx context.Context, name string) (string, error) {
+				_, err := local.Open(ctx, name)
+				return "", err
+			},
+			"stat": func(ctx context.Context, name string) (string, error) {
+				_, err := local.Stat(ctx, name)
+				return "", err
+			},
 			"list": func(ctx context.Context, name string) (string, error) {
 				_, err := local.ReadDir(ctx, name)
 				return "", err

@@ -183,6 +183,9 @@ func (s Setting) Harmless() bool {
 // commands that change something.
 func (s Setting) MayStart() bool {
 	section, key := s.Section(), s.Key()
+	if s.external() != "" {
+		return true
+	}
 	switch section {
 	case "pager", "alias", "difftool", "mergetool", "sendemail":
 		return true
@@ -198,6 +201,26 @@ func (s Setting) MayStart() bool {
 		return !s.Harmless() || slices.Contains([]string{"hookspath", "pager", "editor", "sshcommand"}, key)
 	}
 	return !s.Harmless()
+}
+
+// Command returns what a setting that may start a program starts, as a shell reads it.
+func (s Setting) Command() string {
+	if command := s.external(); command != "" {
+		return command
+	}
+	return strings.TrimPrefix(s.Value, "!")
+}
+
+// external returns the command of a remote that is a program, as git-remote-ext(1) has it, or "". A
+// setting names it by its value, or, to put it in the place of others, by its subsection.
+func (s Setting) external() string {
+	_, rest, _ := strings.Cut(s.Name, ".")
+	for _, url := range []string{s.Value, strings.TrimSuffix(rest, "."+s.Key())} {
+		if command, ok := strings.CutPrefix(url, "ext::"); ok {
+			return command
+		}
+	}
+	return ""
 }
 
 // Starts returns the settings of a repository, and why git might start a program or use files of

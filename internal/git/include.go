@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 const (
@@ -112,8 +116,28 @@ func (f Files) Named(ctx context.Context, top, home, xdg string) Named {
 			dir := joined(repo.Top, s.Path(home))
 			named.Files, named.Hooks = append(named.Files, dir), append(named.Hooks, dir)
 		case s.MayStart():
-			named.Commands = append(named.Commands, strings.TrimPrefix(s.Value, "!"))
+			named.Commands = append(named.Commands, s.Command())
 		}
 	}
 	return named
+}
+
+// HookCommands returns commands for the shell that run the hooks of a directory of this machine,
+// and what links among the hooks lead to. A directory that cannot be read has none.
+func HookCommands(dir string) (commands, linked []string) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil
+	}
+	for _, e := range list {
+		hook := filepath.Join(dir, e.Name())
+		if filepath.Ext(hook) == ".sample" {
+			continue
+		}
+		if to, err := os.Readlink(hook); err == nil {
+			linked = append(linked, from(dir, to))
+		}
+		commands = append(commands, shquote.Words(hook))
+	}
+	return commands, linked
 }
