@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/trust"
 )
 
 // openSandbox opens the sandbox of commands in a directory.
@@ -19,6 +20,9 @@ func openSandbox(dir string, o sandbox.Options) (*sandbox.Sandbox, error) {
 	}
 	if o.Cache == "" && o.Level != sandbox.Off {
 		o.Cache = sandboxCache(dir)
+	}
+	if o.Runs == nil {
+		o.Runs = trust.RunBy
 	}
 	box, err := sandbox.New(dir, o)
 	if err != nil {

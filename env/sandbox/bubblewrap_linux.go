@@ -384,7 +384,7 @@ func (b *bubblewrap) about() string {
 	}
 	text += "/tmp and the home directory, which are private"
 	if b.options.Level == Workspace {
-		text += "; .git/config, .git/hooks and settings of agents, editors and shells are read-only"
+		text += "; .git/config, .git/hooks, scripts they start, settings of agents, editors and shells are read-only"
 	}
 	if frozen := b.frozen(); len(frozen) > 0 {
 		text += "; read-only as well: " + strings.Join(frozen, ", ")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
@@ -87,4 +88,55 @@ func TestU17_TargetsOfHooks(t *testing.T) {
 		b.fails(t, script)
 	}
 	b.succeeds(t, "echo x >scripts/other")
+}
+
+// Scripts that hooks and settings of git start are read-only, in nested repositories too; other
+// files that their commands name are not.
+func TestU17_ScriptsThatGitStarts(t *testing.T) {
+	dir := t.TempDir()
+	git(t, dir, "init", "-q")
+	git(t, dir, "init", "-q", "nested")
+	git(t, dir, "config", "filter.f.clean", "./tools/clean")
+	git(t, dir, "config", "alias.x", "!python3 tools/x.py")
+	git(t, dir+"/nested", "config", "core.fsmonitor", "./fsm")
+	for name, text := range map[string]string{".git/hooks/pre-commit": "#!/bin/sh\n", ".git/hooks/pre-push.sample": "",
+		"tools/clean": "#!/bin/sh\n", "tools/x.py": "", "nested/fsm": "#!/bin/sh\n", "scripts/lint.sh": "", "go.mod": "",
+		".husky/_/h": "#!/bin/sh\n", "out.sh": ""} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	if err := os.Symlink(filepath.Join(dir, "out.sh"), filepath.Join(dir, "link.sh")); err != nil {
+		t.Fatal(err)
+	}
+	asked := map[string][]string{}
+	runs := func(root, at string, commands []string) []string {
+		if root != at {
+			t.Errorf("%s starts in %s", root, at)
+		}
+		asked[at] = append(asked[at], commands...)
+		if at != dir {
+			return []string{filepath.Join(at, "fsm"), filepath.Join(at, "missing.sh")}
+		}
+		var list []string
+		for _, name := range []string{"tools/clean", "tools/x.py", "scripts/lint.sh", "go.mod", "scripts", ".husky/_/h",
+			"link.sh", "missing.sh", "/bin/sh"} {
+			list = append(list, filepath.Join(dir, name))
+		}
+		return list
+	}
+	b := newBox(t, dir, sandbox.Options{Runs: runs}, env.LocalOptions{})
+	for _, script := range []string{"echo x >tools/clean", "echo x >>tools/x.py", "rm scripts/lint.sh", "mv tools t",
+		"mv nested n", "echo x >nested/fsm", "echo x >.husky/_/h", "echo x >.husky/_/new", "mv .husky/_ .husky/x",
+		"echo x >out.sh", "cp go.mod m && mv -f m tools/clean"} {
+		b.fails(t, script)
+	}
+	b.succeeds(t, "echo x >go.mod && echo x >scripts/new && echo x >tools/new && echo x >missing.sh")
+	b.succeeds(t, "git status")
+	for at, want := range map[string][]string{dir: {"'" + filepath.Join(dir, ".git/hooks/pre-commit") + "'", "./tools/clean",
+		"python3 tools/x.py"}, filepath.Join(dir, "nested"): {"./fsm"}} {
+		for _, command := range want {
+			if !slices.Contains(asked[at], command) {
+				t.Errorf("%s: asked was about %q, not %q", at, asked[at], command)
+			}
+		}
+	}
 }

@@ -173,7 +173,13 @@ func namesBack(own, dotGit string) bool {
 // writable reports whether the plan lets commands write in a directory of a root.
 func (p *plan) writable(dir string) bool {
 	in := p.innermost(dir)
-	return in != nil && !in.readOnly && in.source == "" && !slices.ContainsFunc(p.files, func(f placeholder) bool {
+	return in != nil && !in.readOnly && in.source == "" && !p.covered(dir, in)
+}
+
+// covered reports whether a directory is a protected one, or lies in one, with its innermost mount
+// around that.
+func (p *plan) covered(dir string, in *mount) bool {
+	return slices.ContainsFunc(p.files, func(f placeholder) bool {
 		return below(dir, f.path) && (in.path == f.path || !below(in.path, f.path))
 	})
 }

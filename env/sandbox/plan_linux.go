@@ -21,6 +21,7 @@ type plan struct {
 	mounts   []mount
 	links    [][2]string // symbolic links, by which roots have the names that the host gave them
 	files    []placeholder
+	git      []started
 	frozen   []string // nested repositories that are read-only, because they cannot be protected otherwise
 }
 
@@ -54,6 +55,7 @@ func newPlan(dir string, o *Options, private string) (*plan, error) {
 			newWalk(p, o, r.path).nested()
 		}
 	}
+	p.scripts(o) // last, because what lies in a protected directory is protected
 	return p, nil
 }
 
@@ -200,7 +202,7 @@ func (p *plan) pin() error {
 		for ; dir != "/" && !slices.ContainsFunc(p.mounts,
 			func(m mount) bool { return m.path == dir }); dir = filepath.Dir(dir) {
 			in := p.innermost(dir)
-			if in == nil || in.readOnly {
+			if in == nil || in.readOnly || p.covered(dir, in) {
 				break
 			}
 			m := mount{path: dir}

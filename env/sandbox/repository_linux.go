@@ -120,9 +120,18 @@ func (p *plan) hooks(dir string) {
 	}
 }
 
+// started holds what git starts in a work tree.
+type started struct {
+	top      string
+	commands []string // for the shell
+}
+
 // configured protects what a repository's configuration names in places where commands can write:
-// directories of hooks, and files that it includes. top is the work tree.
+// directories of hooks, and files that it includes. It notes the commands that git starts. top is
+// the work tree.
 func (p *plan) configured(o *Options, dir, top string) {
+	commands, _ := git.HookCommands(filepath.Join(dir, "hooks"))
+	defer func() { p.git = append(p.git, started{top, commands}) }()
 	program, err := o.find("git")
 	if err != nil {
 		return
@@ -139,15 +148,62 @@ func (p *plan) configured(o *Options, dir, top string) {
 	for fields := strings.Split(string(out), "\x00"); len(fields) >= 2; fields = fields[2:] {
 		origin, _ := strings.CutPrefix(fields[0], "file:")
 		name, value, _ := strings.Cut(fields[1], "\n")
+		setting := git.Setting{Name: name, Value: value}
+		path := setting.Path(getenv(o.Environ, "HOME"))
 		switch {
-		case value == "" || strings.HasPrefix(value, "~"):
+		case value == "", strings.HasPrefix(path, "~"):
 		case name == "core.hookspath":
-			p.protectBelow(absolute(value, top), false)
-			p.hooks(absolute(value, top))
+			dir := absolute(path, top)
+			p.protectBelow(dir, false)
+			p.hooks(dir)
+			more, _ := git.HookCommands(dir)
+			commands = append(commands, more...)
 		case name == "include.path", strings.HasPrefix(name, "includeif.") && strings.HasSuffix(name, ".path"):
-			p.protectBelow(absolute(value, filepath.Dir(absolute(origin, top))), true)
+			p.protectBelow(absolute(path, filepath.Dir(absolute(origin, top))), true)
+		case setting.MayStart():
+			commands = append(commands, setting.Command())
 		}
 	}
+}
+
+// maxStarted limits the commands of a repository that are looked through, and maxScripts the files
+// that are protected because of them.
+const (
+	maxStarted = 200
+	maxScripts = 200
+)
+
+// scripts protects the scripts in the roots that git starts.
+func (p *plan) scripts(o *Options) {
+	if o.Runs == nil || p.readOnly {
+		return
+	}
+	left := maxScripts
+	for _, s := range p.git {
+		for _, name := range o.Runs(s.top, s.top, s.commands[:min(len(s.commands), maxStarted)]) {
+			real, err := filepath.EvalSymlinks(name)
+			if err != nil || left == 0 || !p.writable(filepath.Dir(real)) || !isScript(real) {
+				continue
+			}
+			p.protect(placeholder{path: real, file: true})
+			left--
+		}
+	}
+}
+
+// isScript reports whether a file is one that is started, and not one that a command only names,
+// such as a module's list of dependencies: it is executable, begins with #!, or has the name of a
+// program for an interpreter.
+func isScript(name string) bool {
+	info, err := os.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	switch filepath.Ext(name) {
+	case ".sh", ".bash", ".zsh", ".fish", ".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".pl", ".php", ".lua":
+		return true
+	}
+	return info.Mode()&0o111 != 0 || strings.HasPrefix(small(name), "#!")
 }
 
 // absolute returns a clean path that may be relative to a directory.

@@ -51,6 +51,10 @@ type Options struct {
 	// Covered returns the files and directories that commands at the level Observe do not read, by
 	// absolute paths. It is called for each command. Nil covers nothing.
 	Covered func() []string
+	// Runs returns the files that commands for the shell run or may run, started in a directory of
+	// a root: of those that hooks and settings of git name, scripts that exist are protected. Nil
+	// protects none.
+	Runs func(root, dir string, commands []string) []string
 	// Helper is the path of the program attractor-env. Empty means that it is looked up next to
 	// this program and in PATH.
 	Helper string
