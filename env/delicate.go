@@ -47,7 +47,10 @@ func DelicateFiles() (all []Delicate) {
 		"bitbucket-pipelines.yml",
 		// started by interpreters, debuggers and tools of languages in the directory
 		".irbrc", ".pryrc", ".pdbrc", ".rprofile", ".ghci", ".rspec", ".pylintrc", "ansible.cfg", ".lazy.lua",
+		".ocamlinit", ".octaverc", ".iex.exs", ".renviron", ".rdata", ".byebugrc", ".user.ini",
+		".lite_project.lua", ".luarc.json", ".luarc.jsonc", ".bsp", ".project", ".externaltoolbuilders",
 		".dir-locals-2.el", "mise.local.toml", ".mise.local.toml", ".pnpmfile.mjs",
+		".prototools", "rust-toolchain", "rust-toolchain.toml", ".miserc.toml", // choose the programs that tools start
 		".bundle", ".mvn", ".yarn", ".yarnrc", "bunfig.toml", "pip.conf", ".gemrc", ".condarc", // package managers
 		"lefthook.json", "lefthook.toml", ".lefthook.json", ".lefthook.toml", "lefthook-local.yaml",
 		"lefthook-local.json", "lefthook-local.toml", ".lefthook-local.yml", ".lefthook-local.yaml",
