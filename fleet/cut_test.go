@@ -16,6 +16,8 @@ var errCut = errors.New("the network is gone")
 // such as an answer of the model, comes all the same.
 type cutEngine struct {
 	fleet.Engine
+	loses    int64 // the answer of each call of that number is lost; 0 is none
+	calls    atomic.Int64
 	cut      atomic.Bool
 	noFinish atomic.Bool // a final status does not get through
 	noExtend atomic.Bool // claims are not extended
@@ -28,6 +30,18 @@ func (e *cutEngine) err() error {
 		return errCut
 	}
 	return nil
+}
+
+// call makes a call whose answer may be lost.
+func (e *cutEngine) call(do func() error) error {
+	if err := e.err(); err != nil {
+		return err
+	}
+	err := do()
+	if err == nil && e.loses > 0 && e.calls.Add(1)%e.loses == 0 {
+		return errCut
+	}
+	return err
 }
 
 func (e *cutEngine) Leases() fleet.Leases { return cutLeases{e.Engine.Leases(), e} }
@@ -53,10 +67,7 @@ type cutLease struct {
 }
 
 func (l cutLease) Renew(ctx context.Context, w fleet.WorkerInfo) error {
-	if err := l.e.err(); err != nil {
-		return err
-	}
-	return l.Lease.Renew(ctx, w)
+	return l.e.call(func() error { return l.Lease.Renew(ctx, w) })
 }
 
 type cutSpace struct {
@@ -93,14 +104,15 @@ func (c cutClaim) Extend(ctx context.Context) error {
 		return errCut
 	}
 	c.e.extended.Add(1)
-	return c.Claim.Extend(ctx)
+	return c.e.call(func() error { return c.Claim.Extend(ctx) })
 }
 
 func (c cutClaim) Update(ctx context.Context, s fleet.Status) error {
-	if err := c.e.err(); err != nil {
-		return err
-	}
-	return c.Claim.Update(ctx, s)
+	return c.e.call(func() error { return c.Claim.Update(ctx, s) })
+}
+
+func (c cutClaim) Return(ctx context.Context, s fleet.Status) error {
+	return c.e.call(func() error { return c.Claim.Return(ctx, s) })
 }
 
 func (c cutClaim) Finish(ctx context.Context, s fleet.Status) error {
@@ -108,7 +120,7 @@ func (c cutClaim) Finish(ctx context.Context, s fleet.Status) error {
 		c.e.cut.Store(true)
 		return errCut
 	}
-	return c.Claim.Finish(ctx, s)
+	return c.e.call(func() error { return c.Claim.Finish(ctx, s) })
 }
 
 // cutJournals holds journals to which a cut machine can still append: the fence and the lease have

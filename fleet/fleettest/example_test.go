@@ -1,9 +1,7 @@
 package fleettest_test
 
 import (
-	"context"
 	"fmt"
-	"log"
 	"os"
 	"testing"
 	"time"
@@ -37,27 +35,4 @@ func ExampleSuite() {
 	}
 	goTest("TestEngine", test)
 	// Output: TestEngine true
-}
-
-// A worker whose machine falls off the network, and comes back.
-func ExampleLine() {
-	ctx := context.Background()
-	line := fleettest.NewLine(memfleet.New(memfleet.Options{}), time.Millisecond)
-	defer line.Close()
-	space, err := line.Open(ctx, fleet.DefaultTenant)
-	if err != nil {
-		log.Fatal(err)
-	}
-	task := fleet.Task{ID: "fix-1", Prompt: "Make the tests pass."}
-
-	line.Cut()
-	_, _, err = space.Tasks().Submit(ctx, task)
-	fmt.Println(err)
-
-	line.Mend()
-	status, _, err := space.Tasks().Submit(ctx, task)
-	fmt.Println(status.State, err)
-	// Output:
-	// fleettest: the line to the engine is cut
-	// queued <nil>
 }

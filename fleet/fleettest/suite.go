@@ -52,7 +52,7 @@ type check struct {
 func Suite(t *testing.T, fresh func(t *testing.T, o Options) Fleet) {
 	for _, c := range slices.Concat(taskChecks, claimChecks, claimerChecks, leaseChecks, slotChecks, ledgerChecks,
 		objectChecks, busChecks, askChecks,
-		tenantChecks, durableChecks, workerChecks) {
+		tenantChecks, durableChecks) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), bound)

@@ -1,4 +1,4 @@
-package fleettest
+package fleet_test
 
 import (
 	"context"
@@ -17,12 +17,15 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/memfleet"
+	"github.com/attractor-go/attractor/fleet/natsfleet"
 	"github.com/attractor-go/attractor/fleet/workspace"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/anthropic"
@@ -30,11 +33,93 @@ import (
 	profile "github.com/attractor-go/attractor/profile/anthropic"
 )
 
-var workerChecks = []check{
-	{name: "P4_WorkersUnderFaults", run: workersUnderFaults},
-	{name: "P4_ZombieAppendsNothing", run: zombieAppendsNothing},
-	{name: "P4_DrainedWorkerLeavesNothingUnknown", run: drainedWorker},
-	{name: "P7_WorkersSurviveARestart", run: workersSurviveRestart},
+// ground is a fleet in these tests: on a server of its own, or in memory.
+type ground struct {
+	*testing.T
+	ctx    context.Context // ends when the test takes too long
+	unit   time.Duration   // leases that are to end last for some of them
+	engine func() fleet.Engine
+	// restart ends the server, as a crash does, and starts it again. It is nil in memory.
+	restart func()
+}
+
+// inMemory returns a fleet in memory.
+func inMemory(t *testing.T) *ground {
+	first := memfleet.New(memfleet.Options{})
+	g := newGround(t, 10*time.Millisecond)
+	g.engine = func() fleet.Engine { return first.Share() }
+	return g
+}
+
+// onServer returns a fleet on a server.
+func onServer(t *testing.T) *ground {
+	g := newGround(t, 100*time.Millisecond)
+	c := natsfleet.Config{Store: t.TempDir(), Operator: "the operator's secret", Shards: 1, Listen: "127.0.0.1:0",
+		Tenants: []natsfleet.Tenant{{Tenant: fleet.Tenant{Name: fleet.DefaultTenant}}}}
+	var server *natsfleet.Server
+	start := func() {
+		var err error
+		server, err = natsfleet.Serve(t.Context(), c)
+		g.ok(err)
+	}
+	start()
+	c.Listen = strings.TrimPrefix(server.URL(), "nats://")
+	t.Cleanup(func() { g.ok(server.Close()) })
+	g.engine = func() fleet.Engine {
+		e, err := natsfleet.Open(g.ctx, server.URL(), natsfleet.OpenOptions{Token: string(c.Operator)})
+		g.ok(err)
+		return e
+	}
+	g.restart = func() { g.ok(server.Close()); start() }
+	return g
+}
+
+func newGround(t *testing.T, unit time.Duration) *ground {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return &ground{T: t, ctx: ctx, unit: unit}
+}
+
+func (g *ground) ok(err error) {
+	g.Helper()
+	if err != nil {
+		g.Fatal(err)
+	}
+}
+
+// open opens another engine, as another machine does.
+func (g *ground) open() fleet.Engine {
+	e := g.engine()
+	g.Cleanup(func() { _ = e.Close() }) // at the end
+	return e
+}
+
+// own opens the space of the tenant on another machine.
+func (g *ground) own() fleet.Space {
+	s, err := g.open().Open(g.ctx, fleet.DefaultTenant)
+	g.ok(err)
+	return s
+}
+
+func (g *ground) status(s fleet.Space, id string) fleet.Status {
+	g.Helper()
+	_, status, err := s.Tasks().Get(g.ctx, id)
+	g.ok(err)
+	return status
+}
+
+// records returns the kinds of a journal's records.
+func (g *ground) records(s fleet.Space, id string) (kinds []string) {
+	g.Helper()
+	r, err := s.Journals().Read(g.ctx, id)
+	g.ok(err)
+	defer r.Close()
+	for record, err := range r.Records(g.ctx, 1) {
+		g.ok(err)
+		kinds = append(kinds, record.Kind)
+	}
+	return kinds
 }
 
 // effectsOfTask is how many effects each task of these checks has, one after the other.
@@ -43,7 +128,7 @@ const effectsOfTask = 4
 // site is where workers run: with a scripted model, and a file outside of all workspaces in which
 // each effect leaves a line.
 type site struct {
-	*tester
+	*ground
 	ttl    time.Duration
 	url    string // of the model
 	places fleet.Workspaces
@@ -52,9 +137,9 @@ type site struct {
 	hold func(task string, call int)
 }
 
-func newSite(t *tester, hold func(task string, call int)) *site {
+func newSite(t *ground, hold func(task string, call int)) *site {
 	dir := t.TempDir()
-	s := &site{tester: t, ttl: max(25*t.Unit, 500*time.Millisecond), out: filepath.Join(dir, "effects"), hold: hold}
+	s := &site{ground: t, ttl: max(25*t.unit, 500*time.Millisecond), out: filepath.Join(dir, "effects"), hold: hold}
 	web := httptest.NewServer(fakellm.New(s.respond, fakellm.Options{}))
 	t.Cleanup(web.Close)
 	s.url = web.URL
@@ -103,15 +188,7 @@ func (s *site) worker(e fleet.Engine, name string) *fleet.Worker {
 	return &fleet.Worker{Engine: e, Name: name, TTL: s.ttl, Slots: 2, Workspaces: s.places, MaxDeaths: 1000,
 		Grace:  s.ttl,
 		Host:   fleet.Sessions(func(context.Context, *fleet.Job) (agent.Options, error) { return o, nil }),
-		Logger: slog.New(slog.NewTextHandler(logOf{s.tester}, &slog.HandlerOptions{Level: slog.LevelInfo}))}
-}
-
-// logOf writes a log into that of a test.
-type logOf struct{ t *tester }
-
-func (l logOf) Write(p []byte) (int, error) {
-	l.t.Log(strings.TrimSpace(string(p)))
-	return len(p), nil
+		Logger: slog.New(slog.NewTextHandler(testLog{s.ground.T}, &slog.HandlerOptions{Level: slog.LevelInfo}))}
 }
 
 // start runs a worker. End ends it and returns what Run has returned; it is called when the check
@@ -210,7 +287,6 @@ func (s *site) proper(space fleet.Space, id string) (unknown int) {
 		len(slices.Compact(slices.Clone(lines))) != len(lines) {
 		s.Errorf("task %s: the workspace has the lines %q, and the model knows of %q", id, lines, known)
 	}
-	s.kinds(space, id) // checks the numbers
 	return unknown
 }
 
@@ -252,9 +328,15 @@ func (s *site) facts(space fleet.Space, id string) (facts []string) {
 	return facts
 }
 
-// workersUnderFaults cuts each of three workers off for longer than its lease while their lines
+// TestP4_WorkersUnderFaults cuts each of three workers off for longer than its lease while their lines
 // lose answers, and checks each task, and what those have seen who watch.
-func workersUnderFaults(t *tester) {
+func TestP4_WorkersUnderFaults(t *testing.T) {
+	for name, ground := range map[string]func(*testing.T) *ground{"memory": inMemory, "server": onServer} {
+		t.Run(name, func(t *testing.T) { workersUnderFaults(ground(t)) })
+	}
+}
+
+func workersUnderFaults(t *ground) {
 	const tasks = 8
 	s := newSite(t, func(string, int) {})
 	space := t.own()
@@ -292,26 +374,27 @@ func workersUnderFaults(t *tester) {
 // comes back as another one.
 func (s *site) faultyWorker(over context.Context, i int) {
 	for life := 0; over.Err() == nil; life++ {
-		line := NewLine(s.engine(), 5*s.Unit)
-		line.Lose(11 + i)
+		line := &cutEngine{Engine: s.open(), loses: int64(11 + i)}
 		ctx, cancel := context.WithCancel(over)
 		if life == 0 {
 			at := s.ttl * time.Duration(1+i) / 4
-			cut, mend := time.AfterFunc(at, line.Cut), time.AfterFunc(at+2*s.ttl, line.Mend)
+			cut, mend := time.AfterFunc(at, func() { line.cut.Store(true) }),
+				time.AfterFunc(at+2*s.ttl, func() { line.cut.Store(false) })
 			defer cut.Stop()
 			defer mend.Stop()
 		}
 		err := s.worker(line, fmt.Sprintf("w%d.%d", i, life)).Run(ctx)
 		cancel()
-		if err != nil && !errors.Is(err, fleet.ErrLost) && !errors.Is(err, ErrCut) {
+		if err != nil && !errors.Is(err, fleet.ErrLost) && !errors.Is(err, errCut) {
 			s.Errorf("worker %d ends with: %v", i, err)
 		}
 	}
 }
 
-// zombieAppendsNothing cuts a worker off while it waits for its model. When it comes back, somebody
+// TestP4_ZombieOverAServer cuts a worker off while it waits for its model. When it comes back, somebody
 // else has done its task, and the model asks it for one more effect.
-func zombieAppendsNothing(t *tester) {
+func TestP4_ZombieOverAServer(test *testing.T) {
+	t := onServer(test)
 	asked, goOn := make(chan struct{}), make(chan struct{})
 	var held atomic.Bool
 	s := newSite(t, func(_ string, call int) {
@@ -324,23 +407,23 @@ func zombieAppendsNothing(t *tester) {
 	t.Cleanup(answer)
 	space := t.own()
 	client := fleet.NewClient(space)
-	line := NewLine(t.engine(), 5*t.Unit)
+	line := &cutEngine{Engine: t.open()}
 	zombie := make(chan error, 1)
 	go func() { zombie <- s.worker(line, "zombie").Run(t.ctx) }()
 	s.task(client, "t")
 	<-asked
-	line.Cut()
-	end := s.start(s.worker(t.engine(), "next"))
+	line.cut.Store(true)
+	end := s.start(s.worker(t.open(), "next"))
 	_, err := client.Wait(t.ctx, "t")
 	t.ok(err)
-	before := t.kinds(space, "t")
-	line.Mend()
+	before := t.records(space, "t")
+	line.cut.Store(false)
 	answer()
 	if err := <-zombie; !errors.Is(err, fleet.ErrLost) {
 		t.Errorf("the zombie ends with %v, want ErrLost", err)
 	}
 	t.ok(end())
-	if after := t.kinds(space, "t"); after != before {
+	if after := t.records(space, "t"); !slices.Equal(after, before) {
 		t.Errorf("the zombie has written: %s, before it %s", after, before)
 	}
 	if unknown := s.proper(space, "t"); unknown > 0 {
@@ -352,8 +435,9 @@ func zombieAppendsNothing(t *tester) {
 	}
 }
 
-// drainedWorker checks that a worker that is drained gives its tasks away between two steps.
-func drainedWorker(t *tester) {
+// TestP4_DrainOverAServer checks that a worker that is drained gives its tasks away between two steps.
+func TestP4_DrainOverAServer(test *testing.T) {
+	t := onServer(test)
 	const tasks = 3
 	var begun sync.WaitGroup
 	begun.Add(tasks)
@@ -365,14 +449,14 @@ func drainedWorker(t *tester) {
 	}).patient()
 	space := t.own()
 	client := fleet.NewClient(space)
-	e := t.engine()
+	e := t.open()
 	drained := make(chan error, 1)
 	go func() { drained <- s.worker(e, "drained").Run(t.ctx) }()
 	for i := range tasks {
 		s.task(client, fmt.Sprint("t", i))
 	}
 	begun.Wait()
-	t.ok(t.engine().Leases().Drain(t.ctx, "drained"))
+	t.ok(t.open().Leases().Drain(t.ctx, "drained"))
 	if err := <-drained; err != nil {
 		t.Errorf("the drained worker ends with %v", err)
 	}
@@ -381,7 +465,7 @@ func drainedWorker(t *tester) {
 			t.Errorf("task %s is %s after the drain", status.ID, status.State)
 		}
 	}
-	end := s.start(s.worker(t.engine(), "next"))
+	end := s.start(s.worker(t.open(), "next"))
 	for i := range tasks {
 		id := fmt.Sprint("t", i)
 		status, err := client.Wait(t.ctx, id)
@@ -396,10 +480,10 @@ func drainedWorker(t *tester) {
 	t.ok(end())
 }
 
-// workersSurviveRestart restarts what keeps the fleet while workers have effects. The same workers
+// TestP7_WorkersSurviveARestart restarts what keeps the fleet while workers have effects. The same workers
 // or others do the rest.
-func workersSurviveRestart(t *tester) {
-	t.durable()
+func TestP7_WorkersSurviveARestart(test *testing.T) {
+	t := onServer(test)
 	const tasks = 4
 	begun := make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })
@@ -419,7 +503,7 @@ func workersSurviveRestart(t *tester) {
 		workers.Go(func() { s.persistentWorker(over, i) })
 	}
 	<-begun
-	t.Fleet.Restart(t.T)
+	t.restart()
 	space := t.own()
 	for i := range tasks {
 		_, err := fleet.NewClient(space).Wait(t.ctx, fmt.Sprint("t", i))
@@ -435,7 +519,7 @@ func workersSurviveRestart(t *tester) {
 // persistentWorker runs a worker until over ends. One that has lost its lease is followed by
 // another.
 func (s *site) persistentWorker(over context.Context, i int) {
-	e := s.engine()
+	e := s.open()
 	for life := 0; over.Err() == nil; life++ {
 		err := s.worker(e, fmt.Sprintf("w%d.%d", i, life)).Run(over)
 		if err != nil && over.Err() == nil {
