@@ -31,10 +31,11 @@ const (
 type account struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
-	limits   fleet.Tenant  // zero in the operator's account
-	replicas int           // of each stream
-	shards   int           // of the journals
-	attempt  time.Duration // bounds a request about journals
+	limits   fleet.Tenant    // zero in the operator's account
+	replicas int             // of each stream
+	shards   int             // of the journals
+	attempt  time.Duration   // bounds a request about journals
+	life     context.Context // ends with the connection
 }
 
 // newAccount returns the account that a connection is to.
@@ -43,7 +44,10 @@ func newAccount(nc *nats.Conn, limits fleet.Tenant) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &account{nc: nc, js: js, limits: limits, replicas: 1, shards: defaultShards, attempt: attemptTime}, nil
+	life, end := context.WithCancel(context.Background())
+	nc.SetClosedHandler(func(*nats.Conn) { end() })
+	return &account{nc: nc, js: js, limits: limits, replicas: 1, shards: defaultShards, attempt: attemptTime,
+		life: life}, nil
 }
 
 // stream makes a stream, or gives an existing one this configuration. It sets what is the same for
@@ -126,7 +130,8 @@ func mayPass(err error) bool {
 	}
 	for _, e := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected,
 		nats.ErrConnectionReconnecting,
-		jetstream.ErrJetStreamNotEnabled, jetstream.ErrNoStreamResponse, errNotYet} {
+		jetstream.ErrJetStreamNotEnabled, jetstream.ErrNoStreamResponse, jetstream.ErrServerShutdown,
+		jetstream.ErrConsumerLeadershipChanged, jetstream.ErrConsumerDeleted, jetstream.ErrNoHeartbeat, errNotYet} {
 		if errors.Is(err, e) {
 			return true
 		}

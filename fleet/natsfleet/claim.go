@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 
@@ -24,57 +22,26 @@ import (
 // workersConsumer delivers the queue to claimers.
 const workersConsumer = "workers"
 
-// The server delivers a task again that had no sign of life for as long as its claim holds, but
-// within these bounds: not all the time, and soon if the claimer that it was delivered to has never
-// got it. Who gets a task whose claim holds gives it back for the rest of that time.
-const (
-	leastWait = 100 * time.Millisecond
-	mostWait  = 5 * time.Second
-)
-
-// waitOf returns after what time the server delivers a task again.
-func waitOf(hold time.Duration) time.Duration { return min(max(hold, leastWait), mostWait) }
+// deliveredWait is after what time the server delivers a task again whose claimer has not got it.
+// Who has claimed it says how long the claim holds.
+const deliveredWait = 3 * time.Second
 
 // failTime bounds how long a claimer goes on against a server that does not answer.
 const failTime = makeTime
 
-// workers remembers how the consumer is configured.
-type workers struct {
-	mu   sync.Mutex
-	wait time.Duration // after which the server delivers a task again; 0 if that is not known yet
-}
-
-// consumer makes the consumer of the queue, or changes it if a claim is to hold for less time than
-// it waits.
-func (t *tasks) consumer(ctx context.Context, hold time.Duration) error {
-	t.workers.mu.Lock()
-	defer t.workers.mu.Unlock()
-	if t.workers.wait > 0 && t.workers.wait <= waitOf(hold) {
-		return nil
-	}
+// newWorkers makes the consumer of the queue.
+func (t *tasks) newWorkers(ctx context.Context) error {
 	c := jetstream.ConsumerConfig{
 		Durable: workersConsumer, FilterSubject: queuePrefix + "*", AckPolicy: jetstream.AckExplicitPolicy,
-		AckWait: waitOf(hold), MaxDeliver: -1,
-		MaxAckPending: -1, MaxWaiting: 1 << 16,
+		AckWait: deliveredWait, MaxDeliver: -1, MaxAckPending: -1, MaxWaiting: 1 << 16,
 	}
 	if t.limits.Limit > 0 {
 		c.MaxAckPending = t.limits.Limit
 	}
-	info, err := call(ctx, func(ctx context.Context) (*jetstream.ConsumerInfo, error) {
-		if known, err := t.queue.Consumer(ctx, workersConsumer); err == nil {
-			c.AckWait = min(c.AckWait, known.CachedInfo().Config.AckWait)
-		} else if !errors.Is(err, jetstream.ErrConsumerNotFound) {
-			return nil, err
-		}
-		made, err := t.queue.CreateOrUpdateConsumer(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		return made.CachedInfo(), nil
+	var err error
+	t.workers, err = retry(ctx, "the consumer of the queue", func(ctx context.Context) (jetstream.Consumer, error) {
+		return t.queue.CreateOrUpdateConsumer(ctx, c)
 	})
-	if err == nil {
-		t.workers.wait = info.Config.AckWait
-	}
 	return err
 }
 
@@ -104,11 +71,7 @@ func (t *tasks) Claim(ctx context.Context, worker string, hold time.Duration) (f
 
 // claimOnce makes one request for a task. Neither a claim nor an error means that there was none.
 func (t *tasks) claimOnce(ctx context.Context, worker string, hold time.Duration) (*claim, error) {
-	if err := t.consumer(ctx, hold); err != nil {
-		return nil, err
-	}
-	again := func(m *nats.Msg) { t.reply(m, jetstreamNak) }
-	for m, err := range t.pull(ctx, queueStream, workersConsumer, 1, again) {
+	for m, err := range t.fetch(ctx, t.workers, 1) {
 		if err != nil {
 			return nil, err
 		}
@@ -124,32 +87,26 @@ func (t *tasks) claimOnce(ctx context.Context, worker string, hold time.Duration
 	return nil, nil
 }
 
-// What a claimer says about a message.
-const (
-	jetstreamNak      = "-NAK"
-	jetstreamProgress = "+WPI"
-)
+// again has the server deliver a message again at once. That may get lost: then the server delivers
+// the message again when its time is over.
+func (t *tasks) again(m jetstream.Msg) { _ = t.nc.Publish(m.Reply(), []byte("-NAK")) }
 
-// reply says something about a message. It may get lost: then the server delivers the message again
-// when no sign of life comes.
-func (a *account) reply(m *nats.Msg, text string) { _ = a.nc.Publish(m.Reply, []byte(text)) }
-
-// delay has the server deliver a message again after a while.
-func (t *tasks) delay(m *nats.Msg, d time.Duration) {
-	t.reply(m, jetstreamNak+` {"delay":`+strconv.FormatInt(int64(max(d, time.Millisecond)), 10)+`}`)
+// delay has the server deliver a message again after a while. Jetstream.Msg does so only once.
+func (t *tasks) delay(m jetstream.Msg, d time.Duration) {
+	_ = t.nc.Publish(m.Reply(), fmt.Appendf(nil, `-NAK {"delay":%d}`, max(d, time.Millisecond))) // see again
 }
 
 // done has the server forget a message. Where it is not acknowledged, the next claimer finds that
 // there is nothing to do.
-func (t *tasks) done(ctx context.Context, m *nats.Msg) {
+func (t *tasks) done(ctx context.Context, m jetstream.Msg) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
-	_, _ = t.nc.RequestWithContext(ctx, m.Reply, []byte("+ACK")) // see above
+	_, _ = t.nc.RequestWithContext(ctx, m.Reply(), []byte("+ACK")) // see above
 }
 
 // take claims the task of a message. It returns nil if the task is not due.
-func (t *tasks) take(ctx context.Context, m *nats.Msg, worker string, hold time.Duration) (*claim, error) {
-	id := tokenOf(strings.TrimPrefix(m.Subject, queuePrefix))
+func (t *tasks) take(ctx context.Context, m jetstream.Msg, worker string, hold time.Duration) (*claim, error) {
+	id := tokenOf(strings.TrimPrefix(m.Subject(), queuePrefix))
 	s, err := t.known(ctx, id, m)
 	if errors.Is(err, fs.ErrNotExist) {
 		t.done(ctx, m)
@@ -180,13 +137,13 @@ func (t *tasks) take(ctx context.Context, m *nats.Msg, worker string, hold time.
 
 // known returns the records of a task whose message was delivered. That of a submission that broke
 // off is written now.
-func (t *tasks) known(ctx context.Context, id string, m *nats.Msg) (taskState, error) {
+func (t *tasks) known(ctx context.Context, id string, m jetstream.Msg) (taskState, error) {
 	s, err := t.load(ctx, id)
-	if !errors.Is(err, fs.ErrNotExist) || len(m.Data) == 0 || journal.CheckID(id) != nil {
+	if !errors.Is(err, fs.ErrNotExist) || len(m.Data()) == 0 || journal.CheckID(id) != nil {
 		return s, err
 	}
 	var task fleet.Task
-	if json.Unmarshal(m.Data, &task) != nil || task.ID != id || task.Tenant != t.limits.Name {
+	if json.Unmarshal(m.Data(), &task) != nil || task.ID != id || task.Tenant != t.limits.Name {
 		return s, err // no client of ours submits that
 	}
 	// A task that was removed left the queue before it lost its records, and must not come back.
@@ -194,7 +151,7 @@ func (t *tasks) known(ctx context.Context, id string, m *nats.Msg) (taskState, e
 	if err2 != nil {
 		return s, err2
 	}
-	queued, err2 := (&records{t.account, t.queue}).get(ctx, m.Subject)
+	queued, err2 := (&records{t.account, t.queue}).get(ctx, m.Subject())
 	if err2 != nil {
 		return s, err2
 	}
@@ -202,8 +159,8 @@ func (t *tasks) known(ctx context.Context, id string, m *nats.Msg) (taskState, e
 		return s, err
 	}
 	// of the submission, which thereby knows that the task is new
-	writing := cmp.Or(m.Header.Get(jetstream.MsgIDHeader), nuid.Next())
-	if _, err := t.putAs(ctx, writing, taskSubject(id, specKind), m.Data, 0, 0); err != nil &&
+	writing := cmp.Or(m.Headers().Get(jetstream.MsgIDHeader), nuid.Next())
+	if _, err := t.putAs(ctx, writing, taskSubject(id, specKind), m.Data(), 0, 0); err != nil &&
 		!errors.Is(err, errChanged) {
 		return s, err
 	}
@@ -246,7 +203,7 @@ func (t *tasks) due(ctx context.Context, c *claim, s taskState, before statusRec
 // claim implements [fleet.Claim].
 type claim struct {
 	t    *tasks
-	m    *nats.Msg // of the queue
+	m    jetstream.Msg // of the queue
 	task fleet.Task
 	hold time.Duration
 
@@ -289,6 +246,7 @@ func (c *claim) begin(ctx context.Context, s taskState, status fleet.Status, wor
 		return nil, err
 	}
 	c.claimed, c.status, c.until = c.seq, status, now.Add(c.hold)
+	c.t.delay(c.m, c.hold)
 	// From here on the claim is made. What cannot be learned now, Extend learns.
 	if wish, err := c.t.get(ctx, taskSubject(c.task.ID, cancelKind)); err == nil && wish.seq > 0 {
 		if c.canceled = true; wish.seq < c.claimed {
@@ -345,7 +303,7 @@ func (c *claim) Extend(ctx context.Context) error {
 		c.mu.Unlock()
 		return err
 	}
-	c.t.reply(c.m, jetstreamProgress)
+	c.t.delay(c.m, c.hold)
 	wish, err := c.t.get(ctx, taskSubject(c.task.ID, cancelKind))
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -497,7 +455,7 @@ func (c *claim) settle(ctx context.Context, s fleet.Status) error {
 		c.t.done(ctx, c.m)
 	case s.State == fleet.Running:
 	case s.NotBefore.IsZero():
-		c.t.reply(c.m, jetstreamNak)
+		c.t.again(c.m)
 	default:
 		if err := c.t.later(ctx, c.task.ID, s.NotBefore); err == nil {
 			c.t.done(ctx, c.m)

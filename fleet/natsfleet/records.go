@@ -22,6 +22,8 @@ const (
 	callTime = 5 * attemptTime
 	// attemptPause is between two attempts of a call.
 	attemptPause = 100 * time.Millisecond
+	// readBatch is the number of messages in one request for a batch.
+	readBatch = 256
 )
 
 // errChanged says that somebody else has written a record in the meantime.
@@ -222,7 +224,7 @@ func (r *records) read(ctx context.Context, from uint64, subjects []string, yiel
 		if rest == 0 && !yield(record{}) {
 			return nil
 		}
-		for m, err := range r.pull(ctx, info.Stream, info.Name, readBatch, nil) {
+		for m, err := range r.fetch(ctx, c, readBatch) {
 			if err != nil {
 				return err
 			}
@@ -234,7 +236,7 @@ func (r *records) read(ctx context.Context, from uint64, subjects []string, yiel
 				return nil // one was lost on the way: read again from there
 			}
 			rest = meta.NumPending
-			if !yield(record{subject: m.Subject, data: m.Data, seq: meta.Sequence.Stream, at: meta.Timestamp,
+			if !yield(record{subject: m.Subject(), data: m.Data(), seq: meta.Sequence.Stream, at: meta.Timestamp,
 				after: rest}) {
 				return nil
 			}

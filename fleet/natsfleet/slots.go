@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/attractor-go/attractor/fleet"
@@ -21,7 +20,7 @@ import (
 const (
 	slotStream  = "slots"
 	slotPrefix  = "slot."
-	rateStream  = "rates"
+	freePrefix  = "slot-free." // tells those who wait, and is not kept
 	ratePrefix  = "rate."
 	pausePrefix = "pause."
 	// slotHold is how long a slot stays taken after the last sign of life of its holder.
@@ -30,16 +29,14 @@ const (
 
 // slots implements [fleet.Slots].
 //
-// A limit of N calls has N messages in a queue. A caller to which the server has delivered one has
-// a slot, for as long as it gives signs of life. To give the slot back, it replaces the message by
-// a new one; a caller that was taken for dead in the meantime gives nothing back. After a holder
-// was cut off from the server for slotHold, and after a crash of the server, more calls than N may
-// go on until the old ones end.
+// A limit of N calls has up to N records, each of which is a slot that somebody has. The server
+// removes a record whose holder has not renewed it for a while. After a holder was cut off from the
+// server for so long, more calls than N may go on until the old ones end.
 type slots struct {
-	*records // rates and pauses
-	queue    *records
-	limits   []fleet.SlotLimit // of models before those of whole providers
-	hold     time.Duration     // after which a slot is free whose holder gives no sign of life
+	*records
+	limits []fleet.SlotLimit        // of models before those of whole providers
+	hold   time.Duration            // after which a slot is free whose holder gives no sign of life
+	turns  map[string]chan struct{} // by limit, held by the caller of this process who looks for a slot
 }
 
 func newSlots(ctx context.Context, operator *account, limits []fleet.SlotLimit) (fleet.Slots, error) {
@@ -47,69 +44,19 @@ func newSlots(ctx context.Context, operator *account, limits []fleet.SlotLimit) 
 }
 
 func openSlots(ctx context.Context, operator *account, limits []fleet.SlotLimit, hold time.Duration) (*slots, error) {
-	rates, err := newRecords(ctx, operator, rateStream, ratePrefix+"*", pausePrefix+"*")
-	if err != nil {
-		return nil, err
-	}
-	q, err := operator.stream(ctx, jetstream.StreamConfig{
-		Name: slotStream, Subjects: []string{slotPrefix + "*.*"}, Retention: jetstream.WorkQueuePolicy,
-		MaxMsgsPerSubject: 1,
-	})
-	if err != nil {
-		return nil, err
-	}
-	s := &slots{records: rates, queue: &records{operator, q}, limits: slices.Clone(limits), hold: hold}
+	r, err := newRecords(ctx, operator, slotStream, slotPrefix+"*.*", ratePrefix+"*", pausePrefix+"*")
+	s := &slots{records: r, limits: slices.Clone(limits), hold: hold, turns: map[string]chan struct{}{}}
 	slices.SortStableFunc(s.limits, func(a, b fleet.SlotLimit) int {
 		return cmp.Compare(min(len(b.Model), 1), min(len(a.Model), 1))
 	})
 	for _, l := range s.limits {
-		if err := s.setUp(ctx, l); err != nil {
-			return nil, err
-		}
+		s.turns[limitKey(l)] = make(chan struct{}, 1)
 	}
-	return s, nil
+	return s, err
 }
 
 // limitKey names a limit in subjects.
 func limitKey(l fleet.SlotLimit) string { return digest(l.Provider + "\x00" + l.Model) }
-
-// setUp makes the slots of a limit and removes those too many.
-func (s *slots) setUp(ctx context.Context, l fleet.SlotLimit) error {
-	prefix := slotPrefix + limitKey(l) + "."
-	info, err := call(ctx, func(ctx context.Context) (*jetstream.StreamInfo, error) {
-		return s.queue.stream.Info(ctx, jetstream.WithSubjectFilter(prefix+"*"))
-	})
-	if err != nil {
-		return err
-	}
-	there := info.State.Subjects
-	for i := range l.Slots {
-		subject := prefix + strconv.Itoa(i)
-		if there[subject] > 0 {
-			delete(there, subject)
-			continue
-		}
-		if _, err := s.queue.put(ctx, subject, nil, 0, 0); err != nil && !errors.Is(err, errChanged) {
-			return err
-		}
-	}
-	for subject := range there {
-		if err := s.queue.remove(ctx, subject); err != nil {
-			return err
-		}
-	}
-	if l.Slots == 0 {
-		return nil
-	}
-	_, err = call(ctx, func(ctx context.Context) (jetstream.Consumer, error) {
-		return s.queue.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-			Durable: limitKey(l), FilterSubject: prefix + "*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: s.hold,
-			MaxDeliver:    -1,
-			MaxAckPending: -1, MaxWaiting: 1 << 16,
-		})
-	})
-	return err
-}
 
 // Acquire implements [fleet.Slots]. It takes the slot of a model before that of its provider. So a
 // caller that waits for its model holds no slot that other models of the provider need.
@@ -138,26 +85,18 @@ type slot struct {
 
 // slotPart is what a slot has of one limit.
 type slotPart struct {
-	limit   fleet.SlotLimit
-	rated   bool // its tokens were taken from the rate
-	subject string
-	seq     uint64 // of the message; 0 if there is none
-	keeper  *keeper
+	limit  fleet.SlotLimit
+	rated  bool    // its tokens were taken from the rate
+	keeper *keeper // of the record; nil if there is none
 }
 
 // add waits for a part of a limit.
-func (s *slot) add(ctx context.Context, l fleet.SlotLimit) error {
+func (s *slot) add(ctx context.Context, l fleet.SlotLimit) (err error) {
 	p := &slotPart{limit: l}
 	if l.Slots > 0 {
-		m, err := s.s.take(ctx, l)
-		if err != nil {
-			return err
+		if p.keeper, err = s.s.take(ctx, l); err != nil {
+			return fmt.Errorf("a slot of %s %s: %w", l.Provider, l.Model, err)
 		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return err
-		}
-		p.subject, p.seq, p.keeper = m.Subject, meta.Sequence.Stream, s.s.keep(m)
 	}
 	s.parts = append(s.parts, p)
 	if l.TokensPerMinute == 0 {
@@ -171,81 +110,84 @@ func (s *slot) add(ctx context.Context, l fleet.SlotLimit) error {
 	return wait(ctx, delay)
 }
 
-// take waits for a message of a limit.
-func (s *slots) take(ctx context.Context, l fleet.SlotLimit) (*nats.Msg, error) {
-	for failing := time.Now(); ; {
-		m, err := s.takeOnce(ctx, l)
-		switch {
-		case m != nil:
-			return m, nil
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case err == nil:
-			failing = time.Now()
-		case !mayPass(err) || time.Since(failing) > failTime:
-			return nil, fmt.Errorf("a slot of %s %s: %w", l.Provider, l.Model, err)
-		}
-		if err := wait(ctx, attemptPause); err != nil {
+// take waits for a record of a limit. Of this process one caller at a time looks for it.
+func (s *slots) take(ctx context.Context, l fleet.SlotLimit) (*keeper, error) {
+	turn := s.turns[limitKey(l)]
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	for err := range s.changes(ctx, freePrefix+limitKey(l)) {
+		if err != nil {
 			return nil, err
 		}
+		k, err := s.takeNow(ctx, l)
+		if k != nil || err != nil {
+			return k, err
+		}
 	}
+	return nil, ctx.Err()
 }
 
-// takeOnce makes one request for a message of a limit. Neither a message nor an error means that
-// there was none.
-func (s *slots) takeOnce(ctx context.Context, l fleet.SlotLimit) (*nats.Msg, error) {
-	back := func(m *nats.Msg) { s.reply(m, jetstreamNak) }
-	for m, err := range s.pull(ctx, slotStream, limitKey(l), 1, back) {
-		return m, err
+// takeNow makes a record that is not there. It returns nil if all are.
+func (s *slots) takeNow(ctx context.Context, l fleet.SlotLimit) (*keeper, error) {
+	prefix := slotPrefix + limitKey(l) + "."
+	info, err := call(ctx, func(ctx context.Context) (*jetstream.StreamInfo, error) {
+		return s.stream.Info(ctx, jetstream.WithSubjectFilter(prefix+"*"))
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range l.Slots {
+		subject := prefix + strconv.Itoa(i)
+		if info.State.Subjects[subject] > 0 {
+			continue
+		}
+		seq, err := s.put(ctx, subject, nil, 0, s.hold)
+		if err == nil {
+			return s.keep(subject, seq), nil
+		} else if !errors.Is(err, errChanged) {
+			return nil, err
+		}
 	}
 	return nil, nil
 }
 
-// keeper gives signs of life for a message.
+// keeper renews a record.
 type keeper struct {
-	hold          time.Duration
 	stop, stopped chan struct{}
-	heard         time.Time // when the last sign that was confirmed was given; read it once stopped is closed
+	seq           uint64 // of the record; read it once stopped is closed
 }
 
-// keep gives signs of life until end is called, or the connection is closed.
-func (s *slots) keep(m *nats.Msg) *keeper {
-	k := &keeper{s.hold, make(chan struct{}), make(chan struct{}), time.Now()}
-	closed := s.nc.StatusChanged(nats.CLOSED)
+// keep renews a record until stop is closed, it is somebody else's, or the connection is closed.
+func (s *slots) keep(subject string, seq uint64) *keeper {
+	k := &keeper{make(chan struct{}), make(chan struct{}), seq}
 	go func() {
 		defer close(k.stopped)
-		defer s.nc.RemoveStatusListener(closed)
 		t := time.NewTicker(s.hold / 4)
 		defer t.Stop()
-		for !s.nc.IsClosed() {
+		for {
 			select {
 			case <-k.stop:
 				return
-			case <-closed:
+			case <-s.life.Done():
 				return
 			case <-t.C:
-				k.sign(s.nc, m)
+			}
+			ctx, cancel := context.WithTimeout(s.life, s.hold/4)
+			seq, err := s.put(ctx, subject, nil, k.seq, s.hold)
+			cancel()
+			switch {
+			case err == nil:
+				k.seq = seq
+			case errors.Is(err, errChanged):
+				return
 			}
 		}
 	}()
 	return k
-}
-
-// sign gives one sign of life. If it is not confirmed, the next one may be.
-func (k *keeper) sign(nc *nats.Conn, m *nats.Msg) {
-	sent := time.Now()
-	if _, err := nc.Request(m.Reply, []byte(jetstreamProgress), min(k.hold/4, attemptTime)); err == nil {
-		k.heard = sent
-	}
-}
-
-// end ends the signs of life, and reports whether the message is still this holder's. The server
-// counts from when it delivered the message, which may have been on its way for a while: what is in
-// doubt is not given back, and comes back by itself.
-func (k *keeper) end() bool {
-	close(k.stop)
-	<-k.stopped
-	return time.Since(k.heard) < k.hold-k.hold/4
 }
 
 // Release implements [fleet.Slot]. What it could not give back, a second call does.
@@ -262,17 +204,12 @@ func (s *slot) Release(ctx context.Context, tokens int) error {
 // giveBack gives back a part of a slot. Rest is how many tokens its call did not take.
 func (s *slots) giveBack(ctx context.Context, p *slotPart, rest int) error {
 	if p.keeper != nil {
-		if !p.keeper.end() {
-			p.seq = 0 // the server has given it to somebody else
-		}
-		p.keeper = nil
-	}
-	if p.seq > 0 {
-		// If the limit has fewer slots now, there is nothing to give.
-		if _, err := s.queue.put(ctx, p.subject, nil, p.seq, 0); err != nil && !errors.Is(err, errChanged) {
+		p.keeper.end()
+		if err := s.removeSeq(ctx, p.keeper.seq); err != nil {
 			return err
 		}
-		p.seq = 0
+		_ = s.nc.Publish(freePrefix+limitKey(p.limit), nil) // who does not hear it looks from time to time
+		p.keeper = nil
 	}
 	if p.rated {
 		if _, err := s.change(ctx, p.limit, -rest); err != nil {
@@ -281,6 +218,16 @@ func (s *slots) giveBack(ctx context.Context, p *slotPart, rest int) error {
 		p.rated = false
 	}
 	return nil
+}
+
+// end ends the renewing.
+func (k *keeper) end() {
+	select {
+	case <-k.stop: // by an earlier call
+	default:
+		close(k.stop)
+	}
+	<-k.stopped
 }
 
 // rateRecord says how many tokens a rate admits at a time by the server's clock. They are less than

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/attractor-go/attractor/fleet"
@@ -119,21 +118,6 @@ func free(t *testing.T, s fleet.Slots, model string) bool {
 	return true
 }
 
-// TestP6_SlotInDoubt has a holder that was not heard of for almost as long as a slot is kept. Its
-// slot may be somebody else's: the message that gave it the slot was on its way for some time.
-func TestP6_SlotInDoubt(t *testing.T) {
-	for silent, own := range map[time.Duration]bool{0: true, 900 * time.Millisecond: false, time.Second: false} {
-		synctest.Test(t, func(t *testing.T) {
-			k := &keeper{hold: time.Second, stop: make(chan struct{}), stopped: make(chan struct{}),
-				heard: time.Now().Add(-silent)}
-			close(k.stopped)
-			if got := k.end(); got != own {
-				t.Errorf("after %v without a sign the slot is its own: %v", silent, got)
-			}
-		})
-	}
-}
-
 func TestP6_SlotOfADeadHolder(t *testing.T) {
 	t.Parallel()
 	h := host(t, nil, one(0, 0))
@@ -157,9 +141,7 @@ func TestP6_SlotOfADeadHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	dead := take(t, a, "m", 0).(*slot)
-	k := dead.parts[0].keeper // as if its machine was cut off
-	k.end()
-	k.stop = make(chan struct{})
+	dead.parts[0].keeper.end() // as if its machine was cut off
 	next := take(t, b, "m", 0)
 	// The one that was cut off comes back and gives back what is not its own any more.
 	if err := dead.Release(t.Context(), 0); err != nil {

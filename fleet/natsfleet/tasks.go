@@ -36,7 +36,7 @@ const (
 type tasks struct {
 	*records
 	queue    jetstream.Stream
-	workers  workers
+	workers  jetstream.Consumer // of the queue
 	journals journal.Store
 	objects  *objects
 	asks     fleet.Asks
@@ -54,7 +54,11 @@ func newTasks(ctx context.Context, a *account, j journal.Store, o *objects, asks
 		Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1,
 		AllowMsgSchedules: true, AllowRollup: true,
 	})
-	return &tasks{records: r, queue: q, journals: j, objects: o, asks: asks}, err
+	if err != nil {
+		return nil, err
+	}
+	t := &tasks{records: r, queue: q, journals: j, objects: o, asks: asks}
+	return t, t.newWorkers(ctx)
 }
 
 // Submit implements [fleet.Tasks].

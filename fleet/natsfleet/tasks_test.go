@@ -327,7 +327,7 @@ func TestP4_DeliveredTwiceIsOwnedOnce(t *testing.T) {
 	a, b := h.tasks("one"), h.tasks("one")
 	submit(t, a, "t")
 	first := claimOf(t, a, "first", time.Minute).(*claim)
-	a.reply(first.m, jetstreamNak)
+	a.again(first.m)
 	noClaim(t, b, 500*time.Millisecond)
 	if err := first.Extend(t.Context()); err != nil {
 		t.Error(err)
@@ -690,10 +690,7 @@ func TestP3_RemovedWhileDelivered(t *testing.T) {
 	t.Parallel()
 	tasks := host(t, nil, one(0, 0)).tasks("one")
 	submit(t, tasks, "a")
-	if err := tasks.consumer(t.Context(), time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	for m, err := range tasks.pull(t.Context(), queueStream, workersConsumer, 1, nil) {
+	for m, err := range tasks.fetch(t.Context(), tasks.workers, 1) {
 		if err != nil {
 			t.Fatal(err)
 		}
