@@ -21,10 +21,13 @@ const (
 	// attemptTime bounds one request to the server. An acknowledgement of a server that has died
 	// never comes.
 	attemptTime = 2 * time.Second
-	// makeTime bounds the making of a stream. A cluster that starts has no leader for some seconds.
+	// callTime bounds a call with its attempts.
+	callTime = 5 * attemptTime
+	// makeTime bounds the making of a stream, and what must not fail while a server is started again
+	// or replicas elect a leader.
 	makeTime = 30 * time.Second
-	// makePause is between two attempts to make a stream.
-	makePause = 200 * time.Millisecond
+	// attemptPause is between two attempts.
+	attemptPause = 100 * time.Millisecond
 )
 
 // account is a connection to one account of the servers: the operator's, or a tenant's.
@@ -34,7 +37,7 @@ type account struct {
 	limits   fleet.Tenant    // zero in the operator's account
 	replicas int             // of each stream
 	shards   int             // of the journals
-	attempt  time.Duration   // bounds a request about journals
+	attempt  time.Duration   // bounds one request
 	life     context.Context // ends with the connection
 }
 
@@ -50,88 +53,97 @@ func newAccount(nc *nats.Conn, limits fleet.Tenant) (*account, error) {
 		life: life}, nil
 }
 
-// stream makes a stream, or gives an existing one this configuration. It sets what is the same for
-// all streams: on a disk, with the fleet's number of replicas, and read from the leader only,
-// because a replica may not have yet what was just acknowledged. Several machines may call it at
-// once.
-func (a *account) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
-	c.Storage, c.Replicas, c.AllowDirect, c.Discard = jetstream.FileStorage, a.replicas, false, jetstream.DiscardNew
-	if c.AllowMsgSchedules {
-		c.Discard = jetstream.DiscardOld // the server wants it so; it matters only where a stream has limits
-	}
-	mark, err := json.Marshal(c)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(mark)
-	c.Metadata = map[string]string{configKey: hex.EncodeToString(sum[:])}
-	return retry(ctx, "stream "+c.Name, func(ctx context.Context) (jetstream.Stream, error) {
-		// An update costs a cluster a round of agreement, also if it changes nothing.
-		if s, err := a.js.Stream(ctx, c.Name); err == nil &&
-			s.CachedInfo().Config.Metadata[configKey] == c.Metadata[configKey] {
-			return s, nil
-		}
-		return a.js.CreateOrUpdateStream(ctx, c)
-	})
-}
-
 // configKey names, in a stream's metadata, the hash of the configuration that the stream was made
 // with.
 const configKey = "attractor-config"
 
-// keyValue makes a bucket, which keeps the last value of each key, or gives an existing one this
-// configuration. Keys written with [jetstream.KeyTTL] end by the server's clock.
-func (a *account) keyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error) {
-	_, err := a.stream(ctx, jetstream.StreamConfig{
-		Name: "KV_" + bucket, Subjects: []string{"$KV." + bucket + ".>"}, MaxMsgsPerSubject: 1, AllowRollup: true,
-		DenyDelete:  true,
-		AllowMsgTTL: true, SubjectDeleteMarkerTTL: time.Minute,
-	})
+// stream makes a stream, or gives an existing one this configuration. It sets what is the same for
+// all streams: on a disk, with the fleet's number of replicas, and full rather than forgetful.
+// Unless the configuration says otherwise, a stream is read from its leader only, because a replica
+// may not have yet what was just acknowledged. Several machines may call it at once.
+func (a *account) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	c.Storage, c.Replicas, c.Discard = jetstream.FileStorage, a.replicas, jetstream.DiscardNew
+	if c.AllowMsgSchedules {
+		c.Discard = jetstream.DiscardOld // the server wants it so; it matters only where a stream has limits
+	}
+	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
 	}
-	return retry(ctx, "bucket "+bucket, func(ctx context.Context) (jetstream.KeyValue, error) {
-		kv, err := a.js.KeyValue(ctx, bucket)
-		if errors.Is(err, jetstream.ErrBucketNotFound) {
-			err = fmt.Errorf("%w: %w", errNotYet, err)
+	sum := sha256.Sum256(text)
+	s, err := retry(ctx, a, makeTime, func(ctx context.Context) (jetstream.Stream, error) {
+		c.Metadata = map[string]string{configKey: hex.EncodeToString(sum[:]), shardsKey: fmt.Sprint(a.shards)}
+		s, err := a.js.Stream(ctx, c.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return a.js.CreateStream(ctx, c)
 		}
-		return kv, err
+		// An update costs a cluster a round of agreement, also if it changes nothing.
+		if err != nil || s.CachedInfo().Config.Metadata[configKey] == c.Metadata[configKey] {
+			return s, err
+		}
+		c.Metadata[shardsKey] = s.CachedInfo().Config.Metadata[shardsKey]
+		return a.js.UpdateStream(ctx, c)
 	})
+	return s, named("stream "+c.Name, err)
 }
 
-// errNotYet means that a server of a cluster does not know what has just been made.
-var errNotYet = errors.New("made, but not known to the server yet")
-
-// retry calls attempt until it succeeds, for as long as the servers may only be starting.
-func retry[T any](ctx context.Context, what string, attempt func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, makeTime)
-	defer cancel()
+// retry calls attempt until its error is one that does not pass, ctx ends, or some time is over.
+func retry[T any](ctx context.Context, a *account, within time.Duration,
+	attempt func(context.Context) (T, error)) (T, error) {
+	end := time.Now().Add(within)
 	// While a cluster starts, some requests get no answer: the first attempts do not wait for long.
-	for bound := attemptTime / 8; ; bound = min(2*bound, 2*attemptTime) {
-		once, end := context.WithTimeout(ctx, bound)
+	for bound := a.attempt / 4; ; bound = min(2*bound, a.attempt) {
+		once, cancel := context.WithTimeout(ctx, bound)
 		v, err := attempt(once)
-		end()
-		if err == nil || !mayPass(err) {
+		cancel()
+		switch {
+		case err == nil || !mayPass(err):
+			return v, err
+		case time.Now().Add(attemptPause).After(end):
+			return v, fmt.Errorf("the server has not answered for %v: %w", within, err)
+		}
+		if err := wait(ctx, attemptPause); err != nil {
 			return v, err
 		}
-		select {
-		case <-ctx.Done():
-			return v, fmt.Errorf("%s: %w", what, err)
-		case <-time.After(makePause):
-		}
 	}
 }
 
+// wait waits for a time, or until ctx ends and returns its error.
+func wait(ctx context.Context, pause time.Duration) error {
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Codes of the server's answers.
+const (
+	codeNoPeers     = 10005 // too few servers are up to make a stream
+	codeNoResources = 10023 // an account's limit
+	codeStoreFailed = 10077 // such as a full disk
+	codeInProcess   = 10158 // an earlier attempt to write the same message is still under way
+)
+
+// errAgain is an error after which an attempt is repeated.
+var errAgain = errors.New("try again")
+
 // mayPass reports whether an error may be gone when the servers have started, or have a new leader.
+// Another answer of the server is final.
 func mayPass(err error) bool {
 	if api := (*jetstream.APIError)(nil); errors.As(err, &api) {
-		return api.Code == 503 && api.ErrorCode != codeNoResources || api.ErrorCode == codeNoPeers ||
-			api.ErrorCode == codeInProcess
+		return api.Code == 503 && api.ErrorCode != codeNoResources && api.ErrorCode != codeStoreFailed ||
+			api.ErrorCode == codeNoPeers || api.ErrorCode == codeInProcess ||
+			api.ErrorCode == jetstream.JSErrCodeStreamNameInUse // somebody has made it meanwhile
 	}
 	for _, e := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected,
-		nats.ErrConnectionReconnecting,
+		nats.ErrConnectionReconnecting, nats.ErrStaleConnection, nats.ErrReconnectBufExceeded,
 		jetstream.ErrJetStreamNotEnabled, jetstream.ErrNoStreamResponse, jetstream.ErrServerShutdown,
-		jetstream.ErrConsumerLeadershipChanged, jetstream.ErrConsumerDeleted, jetstream.ErrNoHeartbeat, errNotYet} {
+		jetstream.ErrConsumerLeadershipChanged, jetstream.ErrConsumerDeleted, jetstream.ErrNoHeartbeat,
+		jetstream.ErrStreamNameAlreadyInUse, errAgain} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -143,9 +155,8 @@ func mayPass(err error) bool {
 // come is made again: by the message's id, which it sets, the server knows what it has already.
 func (a *account) publish(ctx context.Context, m *nats.Msg, o ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	o = append(o, jetstream.WithMsgID(rand.Text()), jetstream.WithRetryAttempts(0))
-	return retry(ctx, "a message", func(ctx context.Context) (*jetstream.PubAck, error) {
-		return a.js.PublishMsg(ctx, m,
-			o...)
+	return retry(ctx, a, makeTime, func(ctx context.Context) (*jetstream.PubAck, error) {
+		return a.js.PublishMsg(ctx, m, o...)
 	})
 }
 

@@ -39,7 +39,7 @@ func (t *tasks) newWorkers(ctx context.Context) error {
 		c.MaxAckPending = t.limits.Limit
 	}
 	var err error
-	t.workers, err = retry(ctx, "the consumer of the queue", func(ctx context.Context) (jetstream.Consumer, error) {
+	t.workers, err = retry(ctx, t.account, makeTime, func(ctx context.Context) (jetstream.Consumer, error) {
 		return t.queue.CreateOrUpdateConsumer(ctx, c)
 	})
 	return err

@@ -120,14 +120,14 @@ func TestP7_StoreFull(t *testing.T) {
 	}
 	o, n := space.Objects(), 0
 	for ; err == nil && n < 100; n++ {
-		_, err = o.Put(t.Context(), fmt.Sprint(n), bytes.NewReader(randomBytes(objectChunk)))
+		_, err = o.Put(t.Context(), fmt.Sprint(n), bytes.NewReader(randomBytes(maxPiece)))
 	}
 	if api := (*jetstream.APIError)(nil); !errors.As(err, &api) || n < 10 || !strings.Contains(err.Error(),
 		"insufficient") {
 		t.Fatalf("after %d: %v", n, err)
 	}
 	for i := range n - 1 {
-		if len(readObject(t, o, fmt.Sprint(i))) != objectChunk {
+		if len(readObject(t, o, fmt.Sprint(i))) != maxPiece {
 			t.Errorf("object %d is not whole", i)
 		}
 	}

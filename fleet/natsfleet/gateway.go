@@ -227,14 +227,14 @@ func operations(s fleet.Space) map[string]operation {
 			return logRecords(ctx, s, in)
 		}),
 		"journals.blob": several(func(ctx context.Context, in blobRequest) iter.Seq2[[]byte, error] {
-			return contents(func() (io.ReadCloser, error) { return logBlob(ctx, s, in) })
+			return piecesOf(func() (io.ReadCloser, error) { return logBlob(ctx, s, in) })
 		}),
 		"journals.follow": several(func(ctx context.Context, in recordsRequest) iter.Seq2[journal.Record, error] {
 			return s.Journals().Follow(ctx, in.ID, in.From)
 		}),
 
 		"objects.open": several(func(ctx context.Context, in nameRequest) iter.Seq2[[]byte, error] {
-			return contents(func() (io.ReadCloser, error) { return s.Objects().Open(ctx, in.Name) })
+			return piecesOf(func() (io.ReadCloser, error) { return s.Objects().Open(ctx, in.Name) })
 		}),
 		"objects.list": several(func(ctx context.Context, in nameRequest) iter.Seq2[fleet.Artifact, error] {
 			return s.Objects().List(ctx, in.Name)
@@ -308,8 +308,8 @@ type blobOfLog struct {
 // Close implements [io.Closer].
 func (b blobOfLog) Close() error { return errors.Join(b.ReadCloser.Close(), b.log.Close()) }
 
-// contents yields what a reader has, in pieces.
-func contents(open func() (io.ReadCloser, error)) iter.Seq2[[]byte, error] {
+// piecesOf yields what a reader has, in pieces.
+func piecesOf(open func() (io.ReadCloser, error)) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		r, err := open()
 		if err != nil {

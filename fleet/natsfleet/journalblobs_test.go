@@ -84,7 +84,7 @@ func TestP4_BlobsAreWholeOrAbsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := p.blobs.subjects(t.Context(), ">"); err != nil || len(left) > 0 {
+	if left, err := p.blobs.matching(t.Context(), ">"); err != nil || len(left) > 0 {
 		t.Errorf("it leaves %q, %v", left, err)
 	}
 	hash, err := l.PutBlob(t.Context(), patterned(100_000))
@@ -94,13 +94,13 @@ func TestP4_BlobsAreWholeOrAbsent(t *testing.T) {
 	if again, err := l.PutBlob(t.Context(), patterned(100_000)); err != nil || again != hash {
 		t.Errorf("PutBlob of the same = %s, %v", again, err)
 	}
-	if kept, err := p.blobs.subjects(t.Context(), ">"); err != nil || len(kept) != 2 {
+	if kept, err := p.blobs.matching(t.Context(), ">"); err != nil || len(kept) != 2 {
 		t.Errorf("a blob that was put twice is kept as %q, %v", kept, err)
 	}
 	if err := j.Remove(t.Context(), "s"); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := p.blobs.subjects(t.Context(), ">"); err != nil || len(left) > 0 {
+	if left, err := p.blobs.matching(t.Context(), ">"); err != nil || len(left) > 0 {
 		t.Errorf("a removed log leaves %q, %v", left, err)
 	}
 }
@@ -123,22 +123,22 @@ func TestP4_DamagedBlobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	small := hex.EncodeToString(bytes.Repeat([]byte{1}, 32))
-	if err := a.nc.Publish(p.blobChain(blobKind, small).subject, []byte("something else")); err != nil {
+	if err := a.nc.Publish(p.blobSubject(blobKind)+"."+small, []byte("something else")); err != nil {
 		t.Fatal(err)
 	}
 	large, err := l.PutBlob(t.Context(), patterned(100_000))
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := p.blobs.subjects(t.Context(), p.subject(blobsSubject)+partsKind+"*")
+	parts, err := p.blobs.matching(t.Context(), p.blobSubject(partsKind)+".*")
 	if err != nil || len(parts) != 1 {
 		t.Fatal(parts, err)
 	}
-	first, err := p.blobs.get(t.Context(), getRequest{Seq: 1, NextFor: parts[0]})
+	last, err := p.blobs.get(t.Context(), parts[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.blobs.purge(t.Context(), parts[0], first.seq+1); err != nil {
+	if err := p.blobs.removeUpTo(t.Context(), parts[0], last.seq-1); err != nil {
 		t.Fatal(err)
 	}
 	for _, hash := range []string{small, large} {
@@ -232,7 +232,7 @@ func TestP4_DamagedLogs(t *testing.T) {
 			publishRaw(t, p, h, "")
 		},
 		"no beginning": func(t *testing.T, p journalPlace, end journalEnd) {
-			if err := p.records.purge(t.Context(), p.chain().subject, end.seq); err != nil {
+			if err := p.records.removeUpTo(t.Context(), p.chain().subject, end.seq-1); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -258,7 +258,7 @@ func headers(end journalEnd, count int) nats.Header {
 
 func publishRaw(t *testing.T, p journalPlace, h nats.Header, data string) {
 	t.Helper()
-	if _, err := p.j.a.js.PublishMsg(t.Context(), &nats.Msg{Subject: p.chain().subject, Header: h,
+	if _, err := p.j.js.PublishMsg(t.Context(), &nats.Msg{Subject: p.chain().subject, Header: h,
 		Data: []byte(data)}); err != nil {
 		t.Fatal(err)
 	}

@@ -47,26 +47,24 @@ func (c chain) publish(ctx context.Context, id string, prev uint64, header nats.
 	m := &nats.Msg{Subject: c.subject, Header: header, Data: data}
 	m.Header.Set(headerID, id)
 	m.Header.Set(headerPrev, strconv.FormatUint(prev, 10))
-	var seq uint64
 	unknown := false
-	err := c.a.attempts(ctx, func(context.Context) error {
-		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.a.attempt)
+	seq, err := retry(ctx, c.account, makeTime, func(context.Context) (uint64, error) {
+		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.attempt)
 		defer cancel()
-		ack, err := c.a.js.PublishMsg(attempt, m, jetstream.WithExpectLastSequencePerSubject(prev),
+		ack, err := c.js.PublishMsg(attempt, m, jetstream.WithExpectLastSequencePerSubject(prev),
 			jetstream.WithRetryAttempts(0))
 		if err == nil {
-			seq = ack.Sequence
-			return nil
+			return ack.Sequence, nil
 		}
 		unknown = unknown || !refused(err)
-		if !passing(err) && !isWrongSequence(err) && !unknown {
-			return err
+		if !mayPass(err) && !isWrongSequence(err) && !unknown {
+			return 0, err
 		}
-		seq, err = c.settle(context.WithoutCancel(ctx), id, prev, err)
+		seq, err := c.settle(context.WithoutCancel(ctx), id, prev, err)
 		if err == nil || errors.As(err, new(*takenError)) || errors.Is(err, errGone) {
 			unknown = false
 		}
-		return err
+		return seq, err
 	})
 	if err != nil && unknown {
 		err = fmt.Errorf("%w: %w", errUnknown, err)

@@ -36,7 +36,7 @@ func (j *journals) Follow(ctx context.Context, id string, from int64) iter.Seq2[
 // more.
 func (p journalPlace) follow(ctx context.Context, from int64, yield func(journal.Record, error) bool) error {
 	news := make(chan struct{}, 1)
-	sub, err := p.j.a.nc.Subscribe(p.subject(newsSubject), func(*nats.Msg) {
+	sub, err := p.j.nc.Subscribe(p.subject(newsSubject), func(*nats.Msg) {
 		select {
 		case news <- struct{}{}:
 		default: // the follower will look anyway
@@ -56,12 +56,6 @@ func (p journalPlace) follow(ctx context.Context, from int64, yield func(journal
 			return err
 		}
 		if m.seq != at {
-			if at == 0 {
-				at, err = records.skip(ctx, m.seq)
-			}
-			if err != nil {
-				return p.errorf("%w", err)
-			}
 			if len(linked([]*storedMessage{m}, at, m.seq)) == 1 {
 				err = records.message(ctx, m, yield)
 			} else {

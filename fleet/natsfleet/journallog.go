@@ -291,10 +291,7 @@ func (r *journalReader) Records(ctx context.Context, from int64) iter.Seq2[journ
 			return
 		}
 		p := journalPass{journalPlace: r.journalPlace, from: from, next: 1}
-		after, err := p.skip(ctx, r.end.seq)
-		if err == nil {
-			err = p.records(ctx, after, r.end.seq, yield)
-		}
+		err := p.records(ctx, 0, r.end.seq, yield)
 		if err == nil && p.next != r.end.next {
 			err = fmt.Errorf("%w: %d records, and there were %d", journal.ErrCorrupt, p.next-1, r.end.next-1)
 		}
@@ -313,34 +310,6 @@ type journalPass struct {
 
 // errStop says that no more records are wanted.
 var errStop = errors.New("no more records are wanted")
-
-// fewSkipped is how many records are rather read than jumped over.
-const fewSkipped = 1000
-
-// skip begins the pass at a message shortly before the first record to yield, and returns the
-// sequence of the one before it. It bisects the stream's messages up to upTo, each of which names
-// its first record.
-func (p *journalPass) skip(ctx context.Context, upTo uint64) (after uint64, err error) {
-	for low, high := uint64(1), upTo; p.from-p.next > fewSkipped && low < high; {
-		middle := low + (high-low)/2
-		m, err := p.chain().get(ctx, getRequest{Seq: middle, NextFor: p.chain().subject})
-		if err != nil {
-			return 0, err
-		}
-		if m == nil || m.seq > high {
-			high = middle
-		} else if first := m.number(headerFirst); first < 1 || first > p.from {
-			high = middle
-		} else {
-			low, p.next = m.seq+1, first
-			after, err = strconv.ParseUint(m.header.Get(headerPrev), 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("%w: message %d names none before it", journal.ErrCorrupt, m.seq)
-			}
-		}
-	}
-	return after, nil
-}
 
 // records yields what the messages after one sequence, up to another, have. It returns errStop if
 // yield wants no more.
@@ -449,42 +418,44 @@ func (j *journals) Fork(ctx context.Context, from, to string, n int64, edit func
 // log, so that it has all or none.
 func (p journalPlace) copyLines(ctx context.Context, source *journalReader, n int64,
 	edit func(*journal.Record) error) (journalLines, error) {
-	out := p.newBlob(ctx)
 	l := journalLines{first: 1, count: n}
-	err := func() error {
-		for r, err := range source.Records(ctx, 1) {
-			if err != nil {
-				return err
-			}
-			at := r.N
-			if edit != nil {
-				err = edit(&r)
-			}
-			if err != nil {
-				return err
-			}
-			r.N = at
-			line, err := journal.AppendLine(nil, r, at < n)
-			if err != nil {
-				return err
-			}
-			l.size += int64(len(line))
-			if _, err := out.Write(line); err != nil || at == n {
-				return err
-			}
-		}
-		return nil
-	}()
-	if err == nil && out.inline() {
-		l.data = out.buffer
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(writeLines(ctx, w, source, n, edit)) }() // ends when r is closed
+	h, err := p.blobs.put(ctx, p.blobSubject(partsKind), r)
+	r.CloseWithError(io.ErrClosedPipe)
+	if l.size = h.Size; err != nil {
+		return l, err
+	}
+	if h.Pieces == nil {
+		l.data = h.Data
 		return l, nil
 	}
-	if err == nil {
-		l.blob, err = out.commit(linesKind)
+	l.blob, err = p.keepBlob(ctx, linesKind, h)
+	return l, err
+}
+
+// writeLines writes the first n lines of a log, edited.
+func writeLines(ctx context.Context, to io.Writer, source *journalReader, n int64,
+	edit func(*journal.Record) error) error {
+	for r, err := range source.Records(ctx, 1) {
+		if err != nil {
+			return err
+		}
+		at := r.N
+		if edit != nil {
+			err = edit(&r)
+		}
+		if err != nil {
+			return err
+		}
+		r.N = at
+		line, err := journal.AppendLine(nil, r, at < n)
+		if err != nil {
+			return err
+		}
+		if _, err := to.Write(line); err != nil || at == n {
+			return err
+		}
 	}
-	if err != nil {
-		out.abort()
-		return journalLines{}, err
-	}
-	return l, nil
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,69 +31,51 @@ const (
 // was made by Open to fence off the writers before. Lines that are longer than a message may be are
 // kept as a blob, which the message names.
 type journals struct {
-	a      *account
+	*account
 	shards []journalShard
 }
 
 // journalShard holds some of the logs.
 type journalShard struct {
-	number         int
-	records, blobs *journalStream
+	number  int
+	records *records
+	blobs   *contents
 }
 
 // newJournals returns the journals of a tenant, and makes their streams if they are not there.
 func newJournals(ctx context.Context, a *account) (*journals, error) {
-	j, shards := &journals{a: a}, a.shards
-	first, config, err := makeStream(ctx, a, recordsConfig(0, shards, a.replicas))
-	if err != nil {
-		return nil, err
-	}
-	// The number of shards says where a log is, so it stays as it was when the first stream was
-	// made.
-	if made, err := strconv.Atoi(config.Metadata[shardsKey]); err == nil {
-		shards = made
-	}
-	for n := range shards {
-		s := journalShard{number: n, records: first}
-		if n > 0 {
-			if s.records, _, err = makeStream(ctx, a, recordsConfig(n, shards, a.replicas)); err != nil {
-				return nil, err
-			}
-		}
-		if s.blobs, _, err = makeStream(ctx, a, blobsConfig(n, a.replicas)); err != nil {
+	j := &journals{account: a}
+	for n, shards := 0, 1; n < shards; n++ {
+		s, err := a.stream(ctx, jetstream.StreamConfig{
+			Name: "journal-" + strconv.Itoa(n), Description: "sessions: a subject a session, a message an append",
+			Subjects: []string{shardSubject(recordsSubject, n) + ".>"}, DenyDelete: true,
+			AllowDirect: true, // a chain tells when a replica lags behind
+			RePublish: &jetstream.RePublish{Source: shardSubject(recordsSubject, n) + ".>",
+				Destination: shardSubject(newsSubject, n) + ".>", HeadersOnly: true},
+		})
+		if err != nil {
 			return nil, err
 		}
-		j.shards = append(j.shards, s)
+		if n == 0 {
+			// The number of shards says where a log is, so it stays as it was when the first stream
+			// was made.
+			if shards, err = strconv.Atoi(s.CachedInfo().Config.Metadata[shardsKey]); err != nil {
+				return nil, fmt.Errorf("the number of shards: %w", err)
+			}
+		}
+		blobs, err := a.stream(ctx, jetstream.StreamConfig{Name: "journal-blobs-" + strconv.Itoa(n),
+			Description: "what is beside the records of sessions", DenyDelete: true,
+			Subjects: []string{shardSubject(blobsSubject, n) + ".>"}})
+		if err != nil {
+			return nil, err
+		}
+		j.shards = append(j.shards, journalShard{n, &records{a, s}, &contents{&records{a, blobs}}})
 	}
 	return j, nil
 }
 
 // shardsKey names the number of shards in the metadata of a stream.
 const shardsKey = "attractor-shards"
-
-func recordsConfig(n, shards, replicas int) jetstream.StreamConfig {
-	c := journalConfig("journal-"+strconv.Itoa(n), recordsSubject, n, replicas)
-	c.Description = "sessions: a subject a session, a message an append"
-	c.Metadata = map[string]string{shardsKey: strconv.Itoa(shards)}
-	c.RePublish = &jetstream.RePublish{Source: c.Subjects[0], Destination: shardSubject(newsSubject, n) + ".>",
-		HeadersOnly: true}
-	return c
-}
-
-func blobsConfig(n, replicas int) jetstream.StreamConfig {
-	c := journalConfig("journal-blobs-"+strconv.Itoa(n), blobsSubject, n, replicas)
-	c.Description = "what is beside the records of sessions"
-	return c
-}
-
-// journalConfig returns what all streams of journals have. Reads may be answered by every replica:
-// a chain tells when one lags behind.
-func journalConfig(name, subject string, n, replicas int) jetstream.StreamConfig {
-	return jetstream.StreamConfig{Name: name, Subjects: []string{shardSubject(subject, n) + ".>"},
-		Storage:   jetstream.FileStorage,
-		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Replicas: max(replicas, 1), AllowDirect: true,
-		DenyDelete: true}
-}
 
 func shardSubject(subject string, n int) string { return subject + "." + strconv.Itoa(n) }
 
@@ -127,7 +108,7 @@ func (p journalPlace) subject(of string) string {
 
 // chain returns the messages of the log.
 func (p journalPlace) chain() chain {
-	return chain{journalStream: p.records, subject: p.subject(recordsSubject)}
+	return chain{&journalStream{p.j.account, "journal-" + strconv.Itoa(p.number)}, p.subject(recordsSubject)}
 }
 
 // errorf returns an error that names the log.
@@ -227,58 +208,37 @@ func (p journalPlace) read(ctx context.Context) (*journalReader, error) {
 func (j *journals) List(ctx context.Context) ([]journal.Entry, error) {
 	var entries []journal.Entry
 	for _, s := range j.shards {
-		subjects, err := s.records.subjects(ctx, shardSubject(recordsSubject, s.number)+".>")
+		prefix := shardSubject(recordsSubject, s.number) + "."
+		subjects, err := s.records.matching(ctx, prefix+">")
 		if err != nil {
 			return nil, fmt.Errorf("journal: cannot list sessions: %w", err)
 		}
-		for group := range slices.Chunk(subjects, batchMessages) {
-			found, err := s.lasts(ctx, group)
-			if err != nil {
+		for group := range slices.Chunk(subjects, listAtOnce) {
+			found, errs := make([]*storedMessage, len(group)), make([]error, len(group))
+			each(len(group), func(i int) {
+				place := journalPlace{s, j, tokenOf(strings.TrimPrefix(group[i], prefix))}
+				found[i], errs[i] = place.chain().last(ctx)
+			})
+			if err := errors.Join(errs...); err != nil {
 				return nil, fmt.Errorf("journal: cannot list sessions: %w", err)
 			}
-			entries = append(entries, found...)
+			for _, m := range found {
+				if m == nil { // removed meanwhile
+					continue
+				}
+				if end, err := endOf(m); err != nil || end.next > 1 {
+					id := tokenOf(strings.TrimPrefix(m.subject, prefix))
+					entries = append(entries, journal.Entry{ID: id, Size: end.size, Modified: m.time})
+				}
+			}
 		}
 	}
 	slices.SortFunc(entries, func(a, b journal.Entry) int { return cmp.Compare(a.ID, b.ID) })
 	return entries, nil
 }
 
-// lasts returns the entries of the logs with some subjects, by their last messages.
-func (s journalShard) lasts(ctx context.Context, subjects []string) ([]journal.Entry, error) {
-	var entries []journal.Entry
-	missing := map[string]bool{}
-	for _, subject := range subjects {
-		missing[subject] = true
-	}
-	add := func(m *storedMessage) {
-		id := tokenOf(strings.TrimPrefix(m.subject, shardSubject(recordsSubject, s.number)+"."))
-		if end, err := endOf(m); missing[m.subject] && (err != nil || end.next > 1) {
-			entries = append(entries, journal.Entry{ID: id, Size: end.size, Modified: m.time})
-			delete(missing, m.subject)
-		}
-	}
-	for before := 0; len(missing) != before; {
-		before = len(missing)
-		got, err := s.records.batch(ctx, getRequest{MultiLast: slices.Collect(maps.Keys(missing))})
-		if err != nil {
-			break
-		}
-		for _, m := range got {
-			add(m)
-		}
-	}
-	// there was no answer, or the replica lags behind the leader, or nothing was written to the log
-	for subject := range missing {
-		m, err := s.records.get(ctx, getRequest{LastFor: subject})
-		if err != nil {
-			return nil, err
-		}
-		if m != nil {
-			add(m)
-		}
-	}
-	return entries, nil
-}
+// listAtOnce is how many logs are looked at at a time.
+const listAtOnce = 64
 
 // Remove implements [journal.Store]. The blobs go first, so that what an interruption leaves is
 // still a log, which can be removed again.
@@ -300,11 +260,11 @@ func (j *journals) remove(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		if err := p.blobs.purge(ctx, p.subject(blobsSubject)+".>", 0); err != nil {
-			return p.errorf("%w", err)
+		err = p.blobs.remove(ctx, p.subject(blobsSubject)+".>")
+		if err == nil { // a log that somebody makes anew meanwhile has other messages
+			err = p.records.removeUpTo(ctx, p.subject(recordsSubject), m.seq)
 		}
-		// A log that somebody makes anew meanwhile has other messages.
-		if err := p.records.purge(ctx, p.subject(recordsSubject), m.seq+1); err != nil {
+		if err != nil {
 			return p.errorf("%w", err)
 		}
 		p.tell()
@@ -316,5 +276,5 @@ func (j *journals) remove(ctx context.Context, id string) error {
 
 // tell wakes those who follow the log.
 func (p journalPlace) tell() {
-	_ = p.j.a.nc.PublishMsg(&nats.Msg{Subject: p.subject(newsSubject)}) // they look from time to time, too
+	_ = p.j.nc.PublishMsg(&nats.Msg{Subject: p.subject(newsSubject)}) // they look from time to time, too
 }

@@ -3,7 +3,6 @@ package natsfleet
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
@@ -65,8 +64,8 @@ func readObject(t *testing.T, o fleet.Objects, name string) []byte {
 func TestP5_ObjectsOfEverySize(t *testing.T) {
 	t.Parallel()
 	o := embedded(t).objects
-	for _, size := range []int{0, 1, inlineObject, inlineObject + 1, objectChunk - 1, objectChunk, objectChunk + 1,
-		3*objectChunk + 7} {
+	for _, size := range []int{0, 1, maxInline, maxInline + 1, maxPiece - 1, maxPiece, maxPiece + 1,
+		3*maxPiece + 7} {
 		data := randomBytes(size)
 		a, err := o.Put(t.Context(), "a/b", iotest.HalfReader(bytes.NewReader(data)))
 		if err != nil || a.Size != int64(size) {
@@ -94,7 +93,7 @@ func TestP5_ObjectsOfEverySize(t *testing.T) {
 func TestP5_ObjectsAreWholeOrAbsent(t *testing.T) {
 	t.Parallel()
 	o := embedded(t).objects
-	broken := io.MultiReader(bytes.NewReader(randomBytes(2*objectChunk)), iotest.ErrReader(errors.New("broken")))
+	broken := io.MultiReader(bytes.NewReader(randomBytes(2*maxPiece)), iotest.ErrReader(errors.New("broken")))
 	if _, err := o.Put(t.Context(), "x", broken); err == nil {
 		t.Fatal("half an object was stored")
 	}
@@ -105,7 +104,7 @@ func TestP5_ObjectsAreWholeOrAbsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ending := io.MultiReader(bytes.NewReader(randomBytes(2*objectChunk)),
+	ending := io.MultiReader(bytes.NewReader(randomBytes(2*maxPiece)),
 		readerFunc(func([]byte) (int, error) { cancel(); return 0, io.EOF }))
 	if _, err := o.Put(ctx, "x", ending); !errors.Is(err, context.Canceled) {
 		t.Errorf("a Put whose context ended: %v", err)
@@ -188,14 +187,14 @@ func TestP5_ObjectsReplacedAtOnce(t *testing.T) {
 	for i := range 4 {
 		g.Go(func() {
 			if _, err := o.Put(t.Context(), "x",
-				bytes.NewReader(bytes.Repeat([]byte{byte(i)}, objectChunk+1+i))); err != nil {
+				bytes.NewReader(bytes.Repeat([]byte{byte(i)}, maxPiece+1+i))); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	g.Wait()
 	got := readObject(t, o, "x") // fails unless its hash is right
-	if n := len(got) - objectChunk - 1; n < 0 || got[0] != byte(n) {
+	if n := len(got) - maxPiece - 1; n < 0 || got[0] != byte(n) {
 		t.Errorf("%d bytes, the first %d", len(got), got[0])
 	}
 	info, err := o.(*objects).stream.Info(t.Context())
@@ -208,17 +207,18 @@ func TestP5_DamagedObject(t *testing.T) {
 	t.Parallel()
 	s := embedded(t)
 	o := s.objects.(*objects)
-	if _, err := o.Put(t.Context(), "x", bytes.NewReader(randomBytes(3*objectChunk))); err != nil {
+	if _, err := o.Put(t.Context(), "x", bytes.NewReader(randomBytes(3*maxPiece))); err != nil {
 		t.Fatal(err)
 	}
 	tokens, _ := nameTokens("x") // of a good name
-	h, _, err := o.head(t.Context(), tokens)
+	h, _, err := o.head(t.Context(), headPrefix+tokens)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.Pieces[0], h.Pieces[1] = h.Pieces[1], h.Pieces[0]
-	r := objectReader{ctx: t.Context(), objects: o, head: h, sum: sha256.New()}
-	if n, err := io.Copy(io.Discard, &r); !errors.Is(err, journal.ErrCorrupt) {
+	r := o.open(t.Context(), h, nil)
+	defer r.Close()
+	if n, err := io.Copy(io.Discard, r); !errors.Is(err, journal.ErrCorrupt) {
 		t.Errorf("%d bytes of a damaged object: %v", n, err)
 	}
 	r2, err := o.Open(t.Context(), "x")
@@ -237,13 +237,13 @@ func TestP5_SweptPieces(t *testing.T) {
 	t.Parallel()
 	s := embedded(t)
 	o := s.objects.(*objects)
-	data := randomBytes(2 * objectChunk)
+	data := randomBytes(2 * maxPiece)
 	if _, err := o.Put(t.Context(), "kept", bytes.NewReader(data)); err != nil {
 		t.Fatal(err)
 	}
 	tokens, _ := nameTokens("kept") // of a good name
 	for _, t2 := range []string{tokens, tokens + "x"} {
-		if _, err := s.account.publish(t.Context(), &nats.Msg{Subject: dataSubject(t2, "dead"),
+		if _, err := s.account.publish(t.Context(), &nats.Msg{Subject: dataPrefix + t2 + ".dead",
 			Data: data[:10]}); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,14 +19,8 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-const (
-	// callTime bounds a call with its attempts.
-	callTime = 5 * attemptTime
-	// attemptPause is between two attempts of a call.
-	attemptPause = 100 * time.Millisecond
-	// readBatch is the number of messages in one request for a batch.
-	readBatch = 256
-)
+// readBatch is the number of messages in one request for a batch.
+const readBatch = 256
 
 // errChanged says that somebody else has written a record in the meantime.
 var errChanged = errors.New("natsfleet: the record has changed")
@@ -53,24 +49,9 @@ func newRecords(ctx context.Context, a *account, name string, subjects ...string
 	return &records{a, s}, err
 }
 
-// call makes attempts until one says something else than that the server does not answer, or
-// callTime is over.
-func call[T any](ctx context.Context, attempt func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	for {
-		once, end := context.WithTimeout(ctx, attemptTime)
-		v, err := attempt(once)
-		end()
-		if err == nil || !mayPass(err) || !passing(err) || wait(ctx, attemptPause) != nil {
-			return v, err
-		}
-	}
-}
-
 // get returns a record.
 func (r *records) get(ctx context.Context, subject string) (record, error) {
-	return call(ctx, func(ctx context.Context) (record, error) {
+	return retry(ctx, r.account, callTime, func(ctx context.Context) (record, error) {
 		m, err := r.stream.GetLastMsgForSubject(ctx, subject)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return record{subject: subject}, nil
@@ -99,7 +80,7 @@ func (r *records) putAs(ctx context.Context, writing, subject string, data []byt
 	if most := r.nc.MaxPayload() - 1024; int64(len(data)) > most {
 		return 0, fmt.Errorf("%s has %d bytes; the server takes %d", subject, len(data), most)
 	}
-	return call(ctx, func(ctx context.Context) (uint64, error) {
+	return retry(ctx, r.account, callTime, func(ctx context.Context) (uint64, error) {
 		m := &nats.Msg{Subject: subject, Data: data, Header: nats.Header{}}
 		m.Header.Set(jetstream.MsgIDHeader, writing)
 		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(after, 10))
@@ -136,7 +117,7 @@ func isWrongSequence(err error) bool {
 
 // now returns the time by the clock of the server that keeps the records.
 func (r *records) now(ctx context.Context) (time.Time, error) {
-	return call(ctx, func(ctx context.Context) (time.Time, error) {
+	return retry(ctx, r.account, callTime, func(ctx context.Context) (time.Time, error) {
 		info, err := r.stream.Info(ctx)
 		if err != nil {
 			return time.Time{}, err
@@ -147,10 +128,30 @@ func (r *records) now(ctx context.Context) (time.Time, error) {
 
 // remove removes all records of a subject, which may have wildcards.
 func (r *records) remove(ctx context.Context, subject string) error {
-	_, err := call(ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, r.stream.Purge(ctx, jetstream.WithPurgeSubject(subject))
+	return r.removeUpTo(ctx, subject, 0)
+}
+
+// removeUpTo removes the messages of a subject up to a sequence, or all if that is 0.
+func (r *records) removeUpTo(ctx context.Context, subject string, seq uint64) error {
+	o := []jetstream.StreamPurgeOpt{jetstream.WithPurgeSubject(subject)}
+	if seq > 0 {
+		o = append(o, jetstream.WithPurgeSequence(seq+1))
+	}
+	_, err := retry(ctx, r.account, callTime, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, r.stream.Purge(ctx, o...)
 	})
 	return err
+}
+
+// matching returns the subjects that have messages and match a filter.
+func (r *records) matching(ctx context.Context, filter string) ([]string, error) {
+	info, err := retry(ctx, r.account, callTime, func(ctx context.Context) (*jetstream.StreamInfo, error) {
+		return r.stream.Info(ctx, jetstream.WithSubjectFilter(filter))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.Collect(maps.Keys(info.State.Subjects)), nil
 }
 
 // list yields the records of some subjects, the oldest first. It may yield one that changes
@@ -203,7 +204,7 @@ func (r *records) follow(ctx context.Context, subjects ...string) iter.Seq2[reco
 // read reads records from a sequence on with a consumer of its own, until yield returns false or
 // something is missing.
 func (r *records) read(ctx context.Context, from uint64, subjects []string, yield func(record) bool) error {
-	c, err := call(ctx, func(ctx context.Context) (jetstream.Consumer, error) {
+	c, err := retry(ctx, r.account, callTime, func(ctx context.Context) (jetstream.Consumer, error) {
 		return r.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
 			FilterSubjects: subjects, AckPolicy: jetstream.AckNonePolicy,
 			DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
@@ -242,7 +243,7 @@ func (r *records) read(ctx context.Context, from uint64, subjects []string, yiel
 			}
 		}
 		if rest > 0 { // what was missing may have been removed
-			now, err := call(ctx, func(ctx context.Context) (*jetstream.ConsumerInfo, error) { return c.Info(ctx) })
+			now, err := retry(ctx, r.account, callTime, func(ctx context.Context) (*jetstream.ConsumerInfo, error) { return c.Info(ctx) })
 			if err != nil {
 				return errors.Join(nats.ErrTimeout, err) // a server that was started again has no such consumer
 			}
@@ -265,7 +266,7 @@ func anyToken(text string) string { return hex.EncodeToString([]byte(text)) }
 
 // removeSeq removes one record, unless it was replaced.
 func (r *records) removeSeq(ctx context.Context, seq uint64) error {
-	_, err := call(ctx, func(ctx context.Context) (struct{}, error) {
+	_, err := retry(ctx, r.account, callTime, func(ctx context.Context) (struct{}, error) {
 		err := r.stream.DeleteMsg(ctx, seq)
 		if errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {
 			err = nil

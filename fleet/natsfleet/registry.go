@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	registryBucket = "fleet"
-	registryKey    = "registry"
+	registryStream = "fleet"
+	registryKey    = "fleet.registry"
 	defaultShards  = 4
 )
 
@@ -37,28 +37,28 @@ func (r registry) tenant(name string) (fleet.Tenant, bool) {
 
 // readRegistry returns the registry as it is now.
 func readRegistry(ctx context.Context, operator *account) (r registry, err error) {
-	kv, err := retry(ctx, "the registry", func(ctx context.Context) (jetstream.KeyValue, error) {
-		return operator.js.KeyValue(ctx, registryBucket)
+	s, err := retry(ctx, operator, makeTime, func(ctx context.Context) (jetstream.Stream, error) {
+		return operator.js.Stream(ctx, registryStream)
 	})
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return r, errors.New("this is a NATS server, but no fleet was set up there: start it with natsfleet.Serve, or attractor-fleet serve")
 	}
-	if err != nil {
-		return r, err
+	var e record
+	if err == nil {
+		e, err = (&records{operator, s}).get(ctx, registryKey)
 	}
-	e, err := retry(ctx, "the registry", func(ctx context.Context) (jetstream.KeyValueEntry,
-		error) {
-		return kv.Get(ctx, registryKey)
-	})
+	if err == nil && e.seq == 0 {
+		err = errors.New("the server has none yet")
+	}
 	if err != nil {
 		return r, fmt.Errorf("the registry: %w", err)
 	}
-	return r, json.Unmarshal(e.Value(), &r)
+	return r, json.Unmarshal(e.data, &r)
 }
 
 // writeRegistry replaces the registry, unless it is the same already.
 func writeRegistry(ctx context.Context, operator *account, r registry) error {
-	kv, err := operator.keyValue(ctx, registryBucket)
+	records, err := newRecords(ctx, operator, registryStream, registryKey)
 	if err != nil {
 		return err
 	}
@@ -66,11 +66,14 @@ func writeRegistry(ctx context.Context, operator *account, r registry) error {
 	if err != nil {
 		return err
 	}
-	_, err = retry(ctx, "the registry", func(ctx context.Context) (uint64, error) {
-		if e, err := kv.Get(ctx, registryKey); err == nil && string(e.Value()) == string(data) {
-			return e.Revision(), nil
+	for {
+		e, err := records.get(ctx, registryKey)
+		if err != nil || string(e.data) == string(data) {
+			return err
 		}
-		return kv.Put(ctx, registryKey, data)
-	})
-	return err
+		// of servers that start at once, each writes the same
+		if _, err := records.put(ctx, registryKey, data, e.seq, 0); !errors.Is(err, errChanged) {
+			return err
+		}
+	}
 }

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/attractor-go/attractor/fleet"
 )
 
@@ -134,15 +132,13 @@ func (s *slots) take(ctx context.Context, l fleet.SlotLimit) (*keeper, error) {
 // takeNow makes a record that is not there. It returns nil if all are.
 func (s *slots) takeNow(ctx context.Context, l fleet.SlotLimit) (*keeper, error) {
 	prefix := slotPrefix + limitKey(l) + "."
-	info, err := call(ctx, func(ctx context.Context) (*jetstream.StreamInfo, error) {
-		return s.stream.Info(ctx, jetstream.WithSubjectFilter(prefix+"*"))
-	})
+	there, err := s.matching(ctx, prefix+"*")
 	if err != nil {
 		return nil, err
 	}
 	for i := range l.Slots {
 		subject := prefix + strconv.Itoa(i)
-		if info.State.Subjects[subject] > 0 {
+		if slices.Contains(there, subject) {
 			continue
 		}
 		seq, err := s.put(ctx, subject, nil, 0, s.hold)

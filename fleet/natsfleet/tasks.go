@@ -146,7 +146,7 @@ func (t *tasks) room(ctx context.Context) (last uint64, err error) {
 	if t.limits.MaxQueued == 0 {
 		return 0, nil
 	}
-	info, err := call(ctx, func(ctx context.Context) (*jetstream.StreamInfo, error) { return t.queue.Info(ctx) })
+	info, err := retry(ctx, t.account, callTime, func(ctx context.Context) (*jetstream.StreamInfo, error) { return t.queue.Info(ctx) })
 	if err != nil {
 		return 0, err
 	}
@@ -395,7 +395,7 @@ func (t *tasks) later(ctx context.Context, id string, at time.Time) error {
 	m := &nats.Msg{Subject: laterPrefix + token(id), Header: nats.Header{}}
 	m.Header.Set("Nats-Schedule", "@at "+at.UTC().Format(time.RFC3339Nano))
 	m.Header.Set("Nats-Schedule-Target", queuePrefix+token(id))
-	_, err := call(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
+	_, err := retry(ctx, t.account, callTime, func(ctx context.Context) (*jetstream.PubAck, error) {
 		return t.js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
 	})
 	return err

@@ -1,0 +1,196 @@
+package natsfleet
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/attractor-go/attractor/journal"
+)
+
+const (
+	// maxPiece bounds a piece, and maxInline contents without pieces. The server returns a message in
+	// base64, in one of at most 1 MB.
+	maxPiece  = 512 << 10
+	maxInline = 64 << 10
+	// maxContents bounds contents: the numbers of their pieces fit into one message.
+	maxContents = 2 << 30
+)
+
+// contents are objects and blobs in a stream. Each has a head, the last message of its subject,
+// which is written last, so it is there whole or not at all. The pieces of large ones are messages
+// of another subject.
+type contents struct {
+	*records
+}
+
+// contentHead describes contents.
+type contentHead struct {
+	Name   string   `json:"name,omitempty"`
+	Size   int64    `json:"size"`
+	Hash   string   `json:"hash"`             // SHA-256, in lower-case hex
+	Pieces []uint64 `json:"pieces,omitempty"` // sequence numbers in the stream
+	At     string   `json:"at,omitempty"`     // the subject of the pieces
+	Data   []byte   `json:"data,omitempty"`   // of small ones
+}
+
+// put stores contents, and returns a head for them that nobody knows yet. The pieces get a subject
+// of their own below at. Who makes no use of the head calls drop.
+func (c *contents) put(ctx context.Context, at string, data io.Reader) (contentHead, error) {
+	h := contentHead{At: at + "." + rand.Text()}
+	err := c.putPieces(ctx, &h, data)
+	if err != nil {
+		c.drop(context.WithoutCancel(ctx), h)
+	}
+	return h, err
+}
+
+func (c *contents) putPieces(ctx context.Context, h *contentHead, data io.Reader) error {
+	room := int(c.nc.MaxPayload()) - 4<<10
+	sum := sha256.New()
+	buf := make([]byte, min(maxPiece, room))
+	for {
+		n, err := io.ReadFull(data, buf)
+		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+			return err
+		}
+		last := err != nil
+		sum.Write(buf[:n]) // a hash never fails
+		if h.Size += int64(n); h.Size > maxContents {
+			return fmt.Errorf("it is larger than %d bytes, the most that one object may have", int64(maxContents))
+		}
+		if last && h.Pieces == nil && n <= min(maxInline, room/2) {
+			h.Data = bytes.Clone(buf[:n])
+		} else if n > 0 {
+			ack, err := c.publish(ctx, &nats.Msg{Subject: h.At, Data: buf[:n]})
+			if err != nil {
+				return err
+			}
+			h.Pieces = append(h.Pieces, ack.Sequence)
+		}
+		if last {
+			h.Hash = hex.EncodeToString(sum.Sum(nil))
+			return ctx.Err()
+		}
+	}
+}
+
+// drop removes the pieces of contents. What it cannot remove is swept later, or goes with the log.
+func (c *contents) drop(ctx context.Context, h contentHead) {
+	if len(h.Pieces) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	_ = c.stream.Purge(ctx, jetstream.WithPurgeSubject(h.At)) // see above
+}
+
+// head returns a head, and its sequence number: 0 if there is none.
+func (c *contents) head(ctx context.Context, subject string) (h contentHead, seq uint64, err error) {
+	r, err := c.get(ctx, subject)
+	if err == nil && r.seq == 0 {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return h, 0, err
+	}
+	if err := json.Unmarshal(r.data, &h); err != nil {
+		return h, 0, fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
+	}
+	return h, r.seq, nil
+}
+
+// open returns a reader of contents. Again, which may be nil, is asked for another head when a piece
+// is gone before anything was read.
+func (c *contents) open(ctx context.Context, h contentHead, again func() (contentHead, error)) io.ReadCloser {
+	ctx, cancel := context.WithCancel(ctx)
+	return &contentReader{ctx: ctx, cancel: cancel, contents: c, head: h, rest: h.Data, sum: sha256.New(), again: again}
+}
+
+// contentReader reads contents, piece by piece.
+type contentReader struct {
+	ctx      context.Context // of open, as io.Reader has none; ends with Close
+	cancel   context.CancelFunc
+	contents *contents
+	head     contentHead
+	next     int    // number of the next piece
+	rest     []byte // of the last one
+	size     int64
+	sum      hash.Hash
+	err      error // the end
+	again    func() (contentHead, error)
+}
+
+// Read implements [io.Reader].
+func (r *contentReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 && r.err == nil {
+		if r.next == len(r.head.Pieces) {
+			r.err = r.end()
+			break
+		}
+		m, err := retry(r.ctx, r.contents.account, makeTime, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+			return r.contents.stream.GetMsg(ctx, r.head.Pieces[r.next])
+		})
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			r.err = r.replaced()
+		case err != nil:
+			r.err = err
+		default:
+			r.rest = m.Data
+			r.next++
+		}
+	}
+	if r.err != nil {
+		return 0, r.err
+	}
+	n := copy(p, r.rest)
+	r.sum.Write(p[:n]) // a hash never fails
+	r.size += int64(n)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// replaced begins with the contents that have replaced those that are gone, if nothing was read yet.
+func (r *contentReader) replaced() error {
+	missing := fmt.Errorf("a piece is missing: %w", journal.ErrCorrupt)
+	if r.again == nil {
+		return missing
+	}
+	h, err := r.again()
+	switch {
+	case err != nil:
+		return err
+	case h.At == r.head.At:
+		return missing
+	case r.size > 0:
+		return errors.New("it was replaced while it was read; open it again")
+	}
+	r.head, r.rest, r.next = h, h.Data, 0
+	return nil
+}
+
+// end returns io.EOF if the contents are those that were stored.
+func (r *contentReader) end() error {
+	if r.size != r.head.Size || hex.EncodeToString(r.sum.Sum(nil)) != r.head.Hash {
+		return fmt.Errorf("it is damaged: %w", journal.ErrCorrupt)
+	}
+	return io.EOF
+}
+
+// Close implements [io.Closer].
+func (r *contentReader) Close() error {
+	r.cancel()
+	return nil
+}
