@@ -83,57 +83,19 @@ func (r *bookRecord) lose(session string) {
 	}
 }
 
-// book is the record of a scope as this process changes it. Changes that come while another one is
-// on its way are made together, so that the sessions of one process do not contend.
+// book is the record of a scope as this process changes it, one change after the other, so that the
+// sessions of one process do not contend.
 type book struct {
 	*records
 	subject string
-
 	mu      sync.Mutex
-	waiting []*change
-	busy    bool // make runs
 }
 
-// change is a change of a book.
-type change struct {
-	apply func(*bookRecord) // it may be called several times; the last one counts
-	done  chan error
-}
-
-// do makes a change. It does not end with a context: a claim that is made must not be forgotten. It
-// ends after a bounded time.
+// do makes a change, which may be tried several times; the last one counts. It does not end with a
+// context: a claim that is made must not be forgotten. It ends after a bounded time.
 func (b *book) do(apply func(*bookRecord)) error {
-	c := &change{apply, make(chan error, 1)}
 	b.mu.Lock()
-	b.waiting = append(b.waiting, c)
-	if !b.busy {
-		b.busy = true
-		go b.make()
-	}
-	b.mu.Unlock()
-	return <-c.done
-}
-
-// make makes the changes that wait, until there are none.
-func (b *book) make() {
-	for {
-		b.mu.Lock()
-		batch := b.waiting
-		b.waiting = nil
-		b.busy = len(batch) > 0
-		b.mu.Unlock()
-		if len(batch) == 0 {
-			return
-		}
-		err := b.write(batch)
-		for _, c := range batch {
-			c.done <- err
-		}
-	}
-}
-
-// write makes a batch of changes as one.
-func (b *book) write(batch []*change) error {
+	defer b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*callTime)
 	defer cancel()
 	for tries := 1; ; tries++ {
@@ -146,15 +108,10 @@ func (b *book) write(batch []*change) error {
 				r.lose(session)
 			}
 		}
-		for _, c := range batch {
-			c.apply(&r)
-		}
+		apply(&r)
 		data, err := json.Marshal(r)
-		if err != nil {
+		if err != nil || string(data) == string(now.data) {
 			return err
-		}
-		if string(data) == string(now.data) {
-			return nil
 		}
 		if _, err = b.put(ctx, b.subject, data, now.seq, 0); !errors.Is(err, errChanged) {
 			return err
@@ -167,7 +124,7 @@ func (b *book) write(batch []*change) error {
 
 // read returns the record.
 func (b *book) read(ctx context.Context) (record, bookRecord, error) {
-	r := bookRecord{Claims: map[string]bookClaim{}}
+	var r bookRecord
 	now, err := b.get(ctx, b.subject)
 	if err == nil && now.seq > 0 {
 		err = json.Unmarshal(now.data, &r)
@@ -189,15 +146,11 @@ type ledger struct {
 func (l *ledger) Reserve(ctx context.Context, c agent.Claim) (output int, err error) {
 	call := rand.Text()
 	seen := map[string]time.Time{} // when a claim was first in the way, by this machine's clock
-	output, waits, err := l.reserve(ctx, call, c, seen)
-	if !waits {
-		return output, err
-	}
 	for err := range l.changes(ctx, l.subject) {
 		if err != nil {
 			return 0, err
 		}
-		if output, waits, err = l.reserve(ctx, call, c, seen); !waits {
+		if output, waits, err := l.reserve(ctx, call, c, seen); !waits {
 			return output, err
 		}
 	}
