@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -18,167 +17,212 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// An answer is a sequence of messages, numbered from 1, to the inbox of the call. The header
-// "Fleet" of each has its number and its kind: a piece of an item, the last piece of an item, the
-// end, which holds an error or nothing, or a sign of life. The client acknowledges every few
-// messages on the reply subject, and says there that it wants no more. A gateway that ends leaves:
-// the client calls another one.
+// An answer is a sequence of pages. The first one is the reply to the call. Each has a reply subject
+// at which the client asks for the next one, or says that it wants no more. While there is nothing
+// to say, pages are empty. A gateway that ends leaves: the client calls another one.
 const (
-	answerHeader = "Fleet"
-	kindPiece    = "piece"
-	kindItem     = "item"
-	kindEnd      = "end"
-	kindIdle     = "idle"
-	kindLeave    = "leave"
-
-	pieceSize = 256 << 10
-	window    = 32 // messages on the way without an acknowledgement
-	ackEvery  = 8
-	stopText  = "stop"
-
+	stopText     = "stop"
+	pieceSize    = 256 << 10 // a page is complete above that
 	maxErrorText = 64 << 10
+	maxItem      = 256 << 20 // one item of an answer
 
-	idleTime = 4 * time.Second  // the gateway says that often that it is still there
-	goneTime = 3 * idleTime     // a client that hears nothing for so long takes the call for broken
-	ackTime  = 30 * time.Second // the gateway waits that long for a client that does not read
+	lingerTime = 5 * time.Millisecond // a page waits that long for more
+	idleTime   = 4 * time.Second      // a page waits that long for something
+	goneTime   = 3 * idleTime         // a client that hears nothing for so long takes the call for broken
+	clientTime = 30 * time.Second     // the gateway waits that long for a client that does not ask
 )
 
-// errHungUp says that the client does not listen any more.
-var errHungUp = errors.New("the client is gone")
+// page is a part of an answer.
+type page struct {
+	Pieces []piece    `json:"pieces,omitempty"`
+	End    bool       `json:"end,omitempty"`
+	Error  *wireError `json:"error,omitempty"` // at the end
+	Leaves bool       `json:"leaves,omitempty"`
+}
+
+// piece is an item, or a part of one.
+type piece struct {
+	Data []byte `json:"data"`
+	More bool   `json:"more,omitempty"` // the item goes on in the next piece
+}
 
 // errLeaves says that the gateway ends.
 var errLeaves = errors.New("the server ends")
 
-// answer sends the answer to one call.
+// answer collects the next page of an answer.
 type answer struct {
-	ctx    context.Context // of the operation; ends with the client
-	cancel context.CancelCauseFunc
-	nc     *nats.Conn
-	to     string
-	acks   *nats.Subscription
-	acked  atomic.Int64
-	news   chan struct{} // of acked
-	idle   *time.Ticker
-	beats  sync.WaitGroup
+	ctx context.Context // of the operation; ends with the client
 
-	mu  sync.Mutex // of sending
-	seq int64
+	mu   sync.Mutex
+	news *sync.Cond // of page, and of the end of ctx
+	page page
+	size int
 }
 
-// newAnswer begins an answer. It must be closed.
-func newAnswer(ctx context.Context, nc *nats.Conn, to string) (*answer, error) {
-	if to == "" {
-		return nil, errors.New("the call has no inbox")
-	}
-	a := &answer{nc: nc, to: to, news: make(chan struct{}, 1), idle: time.NewTicker(idleTime)}
-	a.ctx, a.cancel = context.WithCancelCause(ctx)
-	var err error
-	if a.acks, err = nc.Subscribe(nc.NewInbox(), a.hear); err != nil {
-		a.idle.Stop()
-		a.cancel(err)
-		return nil, err
-	}
-	a.beats.Go(a.beat)
-	return a, nil
-}
-
-// hear takes an acknowledgement. The server sends one with a status if nobody listens to the
-// answer.
-func (a *answer) hear(m *nats.Msg) {
-	n, err := strconv.ParseInt(string(m.Data), 10, 64)
+// serveCall answers a call.
+func serveCall(ctx context.Context, nc *nats.Conn, call *nats.Msg, do operation) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a := &answer{ctx: ctx}
+	a.news = sync.NewCond(&a.mu)
+	defer context.AfterFunc(ctx, a.wake)()
+	asks, err := nc.SubscribeSync(nc.NewInbox())
 	if err != nil {
-		a.cancel(errHungUp)
-		return
+		return err
 	}
-	a.acked.Store(n)
-	select {
-	case a.news <- struct{}{}:
-	default:
+	defer asks.Unsubscribe() // it fails only without a connection, which ends it as well
+	var operation sync.WaitGroup
+	defer operation.Wait()
+	defer cancel(nil)
+	operation.Go(func() { a.end(do(ctx, call.Data, a.item)) })
+	for ask := call; ; {
+		p := a.next()
+		data, err := json.Marshal(p)
+		if err == nil {
+			err = nc.PublishMsg(&nats.Msg{Subject: ask.Reply, Reply: asks.Subject, Data: data})
+		}
+		if err != nil || p.End || p.Leaves {
+			return err
+		}
+		patience, end := context.WithTimeout(ctx, clientTime)
+		ask, err = asks.NextMsgWithContext(patience)
+		end()
+		// the server says with a status that nobody listens to the answer
+		if err != nil || ask.Header.Get("Status") != "" || string(ask.Data) == stopText {
+			return err
+		}
 	}
 }
 
-// beat says that the answer goes on, while there is nothing else to say.
-func (a *answer) beat() {
-	for {
-		select {
-		case <-a.ctx.Done():
-			return
-		case <-a.idle.C:
-		}
-		if a.mu.TryLock() {
-			if a.seq-a.acked.Load() < window {
-				a.publish(kindIdle, nil)
-			}
-			a.mu.Unlock()
-		}
-	}
+func (a *answer) wake() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.news.Broadcast()
 }
 
-// item sends an item.
+// item adds an item.
 func (a *answer) item(data []byte) error {
 	for len(data) > pieceSize {
-		if err := a.send(kindPiece, data[:pieceSize]); err != nil {
+		if err := a.add(piece{data[:pieceSize], true}); err != nil {
 			return err
 		}
 		data = data[pieceSize:]
 	}
-	return a.send(kindItem, data)
+	return a.add(piece{Data: data})
 }
 
-// end sends the end.
-func (a *answer) end(err error) {
-	if context.Cause(a.ctx) == errLeaves {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		_ = a.publish(kindLeave, nil) // a client that does not hear it finds out
-		return
-	}
-	var body []byte
-	if err != nil {
-		body, _ = json.Marshal(encodeError(err)) // strings are always encoded
-	}
-	_ = a.send(kindEnd, body) // a client that hears no end asks again
-}
-
-// send sends a message as soon as the client has acknowledged enough of those before.
-func (a *answer) send(kind string, data []byte) error {
+// add adds a piece as soon as there is room for it.
+func (a *answer) add(p piece) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var late <-chan time.Time
-	for a.seq-a.acked.Load() >= window {
-		if late == nil {
-			late = time.After(ackTime)
-		}
-		select {
-		case <-a.news:
-		case <-a.ctx.Done():
-			return context.Cause(a.ctx)
-		case <-late:
-			return errHungUp
-		}
+	for a.size >= pieceSize && a.ctx.Err() == nil {
+		a.news.Wait()
 	}
 	if a.ctx.Err() != nil {
 		return context.Cause(a.ctx)
 	}
-	a.idle.Reset(idleTime)
-	return a.publish(kind, data)
+	p.Data = append([]byte(nil), p.Data...)
+	a.page.Pieces = append(a.page.Pieces, p)
+	a.size += len(p.Data)
+	a.news.Broadcast()
+	return nil
 }
 
-// publish sends a message. The caller holds mu.
-func (a *answer) publish(kind string, data []byte) error {
-	a.seq++
-	return a.nc.PublishMsg(&nats.Msg{
-		Subject: a.to, Reply: a.acks.Subject, Data: data,
-		Header: nats.Header{answerHeader: {strconv.FormatInt(a.seq, 10), kind}},
-	})
+// end adds the end.
+func (a *answer) end(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.page.End = true
+	if err != nil {
+		a.page.Error = encodeError(err)
+	}
+	a.news.Broadcast()
 }
 
-// close ends the answer.
-func (a *answer) close() {
-	a.cancel(errHungUp)
-	a.beats.Wait()
-	a.idle.Stop()
-	_ = a.acks.Unsubscribe() // fails only without a connection, which ends it as well
+// next returns the next page.
+func (a *answer) next() page {
+	idle := time.AfterFunc(idleTime, a.wake)
+	defer idle.Stop()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	due := time.Now().Add(idleTime)
+	for a.ctx.Err() == nil && !a.page.End && a.size < pieceSize && time.Now().Before(due) {
+		a.news.Wait()
+		if soon := time.Now().Add(lingerTime); len(a.page.Pieces) > 0 && soon.Before(due) {
+			due = soon
+			idle.Reset(lingerTime)
+		}
+	}
+	p := a.page
+	a.page, a.size = page{}, 0
+	a.news.Broadcast()
+	p.Leaves = context.Cause(a.ctx) == errLeaves
+	return p
+}
+
+// question is a call that is being answered.
+type question struct {
+	ctx  context.Context // of the caller
+	nc   *nats.Conn
+	page page   // the rest of the last one
+	at   string // where the next one is asked for
+}
+
+// ask asks for a page.
+func (q *question) ask(subject string, body []byte) error {
+	ctx, cancel := context.WithTimeout(q.ctx, goneTime)
+	defer cancel()
+	m, err := q.nc.RequestWithContext(ctx, subject, body)
+	switch {
+	case q.ctx.Err() != nil:
+		return q.ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return errBroken
+	case err != nil:
+		return err
+	}
+	q.page, q.at = page{}, m.Reply
+	if err := json.Unmarshal(m.Data, &q.page); err != nil {
+		return fmt.Errorf("the server's answer: it is no gateway of a fleet: %w", err)
+	}
+	return nil
+}
+
+// next returns the next item, or io.EOF after the last one.
+func (q *question) next() (item []byte, err error) {
+	for {
+		for len(q.page.Pieces) > 0 {
+			p := q.page.Pieces[0]
+			q.page.Pieces = q.page.Pieces[1:]
+			if item = append(item, p.Data...); len(item) > maxItem {
+				return nil, fmt.Errorf("the server sends more than %d bytes for one thing", maxItem)
+			}
+			if !p.More {
+				return item, nil
+			}
+		}
+		switch {
+		case q.page.Leaves:
+			return nil, errBroken
+		case q.page.End && q.page.Error != nil:
+			return nil, q.page.Error.decode()
+		case q.page.End:
+			return nil, io.EOF
+		}
+		if err := q.ask(q.at, nil); errors.Is(err, nats.ErrNoResponders) {
+			return nil, errBroken // the gateway has ended
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// close ends the call, and tells the gateway if it has not ended itself. A gateway that does not
+// hear it finds out that nobody asks.
+func (q *question) close() {
+	if q.at != "" && !q.page.End {
+		_ = q.nc.Publish(q.at, []byte(stopText))
+	}
 }
 
 // wireError is an error in an answer.
@@ -198,16 +242,14 @@ type errorCode struct {
 func errorCodes() []errorCode {
 	return []errorCode{
 		{"different", fleet.ErrDifferent}, {"answered", fleet.ErrAnswered}, {"no-owner", fleet.ErrNoOwner},
-		{"lost", fleet.ErrLost},
-		{"corrupt", journal.ErrCorrupt}, {"not-exist", fs.ErrNotExist}, {"exist", fs.ErrExist},
-		{"invalid", fs.ErrInvalid},
-		{"permission", fs.ErrPermission},
+		{"lost", fleet.ErrLost}, {"corrupt", journal.ErrCorrupt}, {"not-exist", fs.ErrNotExist},
+		{"exist", fs.ErrExist}, {"invalid", fs.ErrInvalid}, {"permission", fs.ErrPermission},
 	}
 }
 
 // encodeError returns an error as it is sent.
-func encodeError(err error) wireError {
-	w := wireError{Text: err.Error()}
+func encodeError(err error) *wireError {
+	w := &wireError{Text: err.Error()}
 	if len(w.Text) > maxErrorText { // it has to fit into one message
 		w.Text = strings.ToValidUTF8(w.Text[:maxErrorText], "") + " ..."
 	}
@@ -224,7 +266,7 @@ func encodeError(err error) wireError {
 }
 
 // decode returns the error that was sent.
-func (w wireError) decode() error {
+func (w *wireError) decode() error {
 	if w.Limit != nil {
 		return w.Limit
 	}
@@ -247,13 +289,3 @@ func (e *remoteError) Error() string { return e.text }
 
 // Unwrap returns what a caller may look for.
 func (e *remoteError) Unwrap() error { return e.known }
-
-// parseAnswer returns the number and the kind of a message.
-func parseAnswer(m *nats.Msg) (seq int64, kind string, err error) {
-	h := m.Header[answerHeader]
-	if len(h) != 2 {
-		return 0, "", fmt.Errorf("the server's answer has the header %q: it is no gateway of a fleet", h)
-	}
-	seq, err = strconv.ParseInt(h[0], 10, 64)
-	return seq, h[1], err
-}

@@ -87,18 +87,15 @@ func (g *gateway) accept(m *nats.Msg) {
 	}
 	g.running.Go(func() {
 		defer func() { <-g.slots }()
-		a, err := newAnswer(g.ctx, g.nc, m.Reply)
-		if err != nil { // nobody can be told
-			return
-		}
-		defer a.close()
 		do := g.operations[strings.TrimPrefix(m.Subject, callSubject)]
 		if do == nil {
 			do = func(context.Context, []byte, func([]byte) error) error {
 				return fmt.Errorf("this server does not know %q; it may be older than the client", m.Subject)
 			}
 		}
-		a.end(do(a.ctx, m.Data, a.item))
+		if m.Reply != "" {
+			_ = serveCall(g.ctx, g.nc, m, do) // a client that does not hear the end asks again
+		}
 	})
 }
 

@@ -195,7 +195,7 @@ func TestP9_ClientsJournals(t *testing.T) {
 func TestP9_ClientsObjectsBusAndAsks(t *testing.T) {
 	t.Parallel()
 	there, here, _ := gatewayPair(t)
-	data := randomBytes(window*pieceSize + 3*pieceSize) // more than may be on the way
+	data := randomBytes(35*pieceSize + 1) // more than fits into a few pages
 	if _, err := there.Objects().Put(t.Context(), "artifacts/t/x", bytes.NewReader(data)); err != nil {
 		t.Fatal(err)
 	}

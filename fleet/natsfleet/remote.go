@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -18,11 +17,6 @@ import (
 )
 
 const (
-	// answerPending bounds what a call that does not read keeps. The gateway sends no more than a
-	// window.
-	answerPending = 2 * window * pieceSize
-	// maxItem bounds one item of an answer.
-	maxItem = 256 << 20
 	// noGatewayTime bounds the wait for a server that has a gateway, such as after a restart.
 	noGatewayTime = 10 * time.Second
 	resumePause   = 250 * time.Millisecond
@@ -138,28 +132,15 @@ func (r remote) resumed(ctx context.Context, op string, request func() any) iter
 			if !again {
 				return
 			}
-			select {
-			case <-ctx.Done():
-				yield(nil, ctx.Err())
+			if err := wait(ctx, resumePause); err != nil {
+				yield(nil, err)
 				return
-			case <-time.After(resumePause):
 			}
 		}
 	}
 }
 
-// question is a call that is being answered.
-type question struct {
-	ctx   context.Context // of the caller
-	nc    *nats.Conn
-	sub   *nats.Subscription
-	first *nats.Msg // of the answer, if next has not seen it
-	reply string    // where the gateway hears acknowledgements
-	seq   int64     // of the last message
-	ended bool
-}
-
-// call calls an operation. The question must be closed.
+// call calls an operation, until a gateway has the call. The question must be closed.
 func (r remote) call(ctx context.Context, op string, request any) (*question, error) {
 	body, err := plainJSON(request)
 	if err != nil {
@@ -168,112 +149,19 @@ func (r remote) call(ctx context.Context, op string, request any) (*question, er
 	if n := r.nc.MaxPayload(); int64(len(body)) > n {
 		return nil, fmt.Errorf("%s: %d bytes are too much; the server takes %d: %w", op, len(body), n, fs.ErrInvalid)
 	}
-	sub, err := r.nc.SubscribeSync(r.nc.NewInbox())
-	if err != nil {
-		return nil, err
-	}
-	c := &question{ctx: ctx, nc: r.nc, sub: sub}
-	if err = sub.SetPendingLimits(2*window, answerPending); err == nil {
-		err = c.begin(callSubject+op, body)
-	}
-	if err != nil {
-		c.close()
-		return nil, err
-	}
-	return c, nil
-}
-
-// begin sends the request until a gateway has it.
-func (c *question) begin(subject string, body []byte) error {
-	end := time.Now().Add(noGatewayTime)
-	for {
-		if err := c.nc.PublishMsg(&nats.Msg{Subject: subject, Reply: c.sub.Subject, Data: body}); err != nil {
-			return err
+	q := &question{ctx: ctx, nc: r.nc}
+	for end := time.Now().Add(noGatewayTime); ; {
+		err := q.ask(callSubject+op, body)
+		switch {
+		case err == nil:
+			return q, nil
+		case !errors.Is(err, nats.ErrNoResponders):
+			return nil, err
+		case time.Now().After(end):
+			return nil, fmt.Errorf("the server is there, but nobody answers for the fleet: %w", err)
 		}
-		var err error
-		if c.first, err = c.receive(); !errors.Is(err, nats.ErrNoResponders) {
-			return err
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("the server is there, but nobody answers for the fleet: %w", err)
-		}
-		select {
-		case <-c.ctx.Done():
-			return c.ctx.Err()
-		case <-time.After(resumePause):
-		}
-	}
-}
-
-// receive waits for a message.
-func (c *question) receive() (*nats.Msg, error) {
-	ctx, cancel := context.WithTimeout(c.ctx, goneTime)
-	defer cancel()
-	m, err := c.sub.NextMsgWithContext(ctx)
-	switch {
-	case c.ctx.Err() != nil:
-		return nil, c.ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrSlowConsumer):
-		return nil, errBroken
-	}
-	return m, err
-}
-
-// next returns the next item, or io.EOF after the last one.
-func (c *question) next() (item []byte, err error) {
-	for {
-		m := c.first
-		if c.first = nil; m == nil {
-			if m, err = c.receive(); err != nil {
-				return nil, err
-			}
-		}
-		seq, kind, err := parseAnswer(m)
-		if err != nil {
+		if err := wait(ctx, resumePause); err != nil {
 			return nil, err
 		}
-		if seq != c.seq+1 { // messages were lost while the connection was
-			return nil, errBroken
-		}
-		if c.seq, c.reply = seq, m.Reply; seq%ackEvery == 0 {
-			if err := c.nc.Publish(c.reply, strconv.AppendInt(nil, seq, 10)); err != nil {
-				return nil, err
-			}
-		}
-		switch kind {
-		case kindPiece, kindItem:
-			if item = append(item, m.Data...); len(item) > maxItem {
-				return nil, fmt.Errorf("the server sends more than %d bytes for one thing", maxItem)
-			}
-			if kind == kindItem {
-				return item, nil
-			}
-		case kindLeave:
-			return nil, errBroken
-		case kindEnd:
-			c.ended = true
-			return nil, endError(m.Data)
-		}
-	}
-}
-
-// endError returns the error that an answer ended with, or io.EOF.
-func endError(body []byte) error {
-	if len(body) == 0 {
-		return io.EOF
-	}
-	var w wireError
-	if err := json.Unmarshal(body, &w); err != nil {
-		return err
-	}
-	return w.decode()
-}
-
-// close ends the call, and tells the gateway if it has not ended itself. A gateway that does not
-// hear it finds out that nobody listens.
-func (c *question) close() {
-	_ = c.sub.Unsubscribe()
-	if c.reply != "" && !c.ended {
-		_ = c.nc.Publish(c.reply, []byte(stopText))
 	}
 }
