@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,93 +20,50 @@ import (
 // has them.
 type base struct {
 	git   *git
-	blobs map[[sha256.Size]byte]string // git's names, by our hash
+	blobs map[env.Hash]string // git's names, by our hash
 
 	mu     sync.Mutex
 	reader *blobReader // nil unless contents are read
 }
 
 // newBase reads all files of a commit. Those above max bytes are left out.
-func newBase(ctx context.Context, g *git, commit string, max int64) (*base, error) {
-	names := &bytes.Buffer{}
+func newBase(ctx context.Context, g *git, files []treeFile, max int64) (*base, error) {
+	b := &base{git: g, blobs: map[env.Hash]string{}}
+	defer b.rest()
 	seen := map[string]bool{}
-	list := lineWriter{end: 0, do: func(line string) error {
-		meta, _, _ := strings.Cut(line, "\t")
-		fields := strings.Fields(meta)
-		if len(fields) == 4 && fields[1] == "blob" && fields[0] != modeLink && !seen[fields[2]] {
-			if size, err := strconv.ParseInt(fields[3], 10, 64); err == nil && size <= max {
-				seen[fields[2]] = true
-				names.WriteString(fields[2] + "\n")
-			}
+	for _, f := range files {
+		if f.mode == modeLink || f.mode == modeModule || f.size > max || seen[f.name] {
+			continue
 		}
-		return nil
-	}}
-	if err := g.run(ctx, nil, &list, "ls-tree", "-r", "-z", "-l", "--full-tree", commit); err != nil {
-		return nil, err
-	}
-	b := &base{git: g, blobs: make(map[[sha256.Size]byte]string, len(seen))}
-	r, w := io.Pipe()
-	hashed := make(chan error, 1)
-	go func() {
-		err := b.hash(bufio.NewReader(r))
-		hashed <- errors.Join(err, r.CloseWithError(err))
-	}()
-	err := g.run(ctx, names, w, "cat-file", "--batch", "--buffer")
-	errClose := w.CloseWithError(err)
-	return b, errors.Join(err, errClose, <-hashed)
-}
-
-// modeLink is how git calls a symbolic link.
-const modeLink = "120000"
-
-// hash takes the output of git cat-file --batch: a line with name, type and size, the content, a
-// line break.
-func (b *base) hash(r *bufio.Reader) error {
-	sum := sha256.New()
-	for {
-		line, err := r.ReadString('\n')
-		if errors.Is(err, io.EOF) && line == "" {
-			return nil
-		}
-		fields := strings.Fields(line)
-		if err != nil || len(fields) != 3 {
-			return fmt.Errorf("workspace: git cat-file says %q: %w", shown(line), errors.Join(err, fs.ErrInvalid))
-		}
-		size, err := strconv.ParseInt(fields[2], 10, 64)
+		seen[f.name] = true
+		data, err := b.read(ctx, f.name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		sum.Reset()
-		if _, err := io.CopyN(sum, r, size); err != nil {
-			return err
-		}
-		if _, err := r.Discard(1); err != nil {
-			return err
-		}
-		b.blobs[[sha256.Size]byte(sum.Sum(nil))] = fields[0]
+		b.blobs[env.HashOf(data)] = f.name
 	}
+	return b, nil
 }
 
-func (b *base) has(hash env.Hash) bool {
-	_, ok := b.find(hash)
-	return ok
-}
+func (b *base) has(hash env.Hash) bool { return b.blobs[hash] != "" }
 
-func (b *base) find(hash env.Hash) (string, bool) {
-	var key [sha256.Size]byte
-	if n, err := hex.Decode(key[:], []byte(hash)); err != nil || n != len(key) {
-		return "", false
-	}
-	name, ok := b.blobs[key]
-	return name, ok
-}
-
-// open returns a content. One git gives all of them, until rest is called.
+// open returns a content.
 func (b *base) open(ctx context.Context, hash env.Hash) (io.ReadCloser, error) {
-	name, ok := b.find(hash)
-	if !ok {
+	if !b.has(hash) {
 		return nil, fmt.Errorf("workspace: object %s: %w", hash, fs.ErrNotExist)
 	}
+	data, err := b.read(ctx, b.blobs[hash])
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != string(hash) {
+		return nil, errDamaged
+	}
+	return io.NopCloser(bytes.NewReader(data)), nil
+}
+
+// read returns a content by git's name. One git gives all of them, until rest is called.
+func (b *base) read(ctx context.Context, name string) ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.reader == nil {
@@ -118,13 +74,10 @@ func (b *base) open(ctx context.Context, hash env.Hash) (io.ReadCloser, error) {
 		b.stop()
 		return nil, fmt.Errorf("workspace: reading the cloned commit: %w", err)
 	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != string(hash) {
-		return nil, errDamaged
-	}
-	return io.NopCloser(bytes.NewReader(data)), nil
+	return data, nil
 }
 
-// rest ends what open has started.
+// rest ends what read has started.
 func (b *base) rest() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -165,7 +118,8 @@ func startReader(g *git) *blobReader {
 	return r
 }
 
-// read returns a content. If ctx ends, the reader is of no use any more.
+// read returns a content: git says a line with its name, type and size, the content, and a line
+// break. If ctx ends, the reader is of no use any more.
 func (r *blobReader) read(ctx context.Context, name string) (data []byte, err error) {
 	stop := context.AfterFunc(ctx, r.cancel)
 	defer stop()

@@ -17,10 +17,11 @@ import (
 // clone is a repository of the worker's own with the commit that a task begins with. It is bare and
 // shallow, and no task can reach it.
 type clone struct {
-	git  *git   // without credentials
-	url  string // without credentials
-	base string // the commit
-	head string // the branch that a task begins on, such as refs/heads/main, or the commit
+	git   *git       // without credentials
+	url   string     // without credentials
+	base  string     // the commit
+	files []treeFile // of the commit
+	head  string     // the branch that a task begins on, such as refs/heads/main, or the commit
 }
 
 // baseRef is the name of the commit in a clone.
@@ -62,7 +63,7 @@ func (w *workspaces) clone(ctx context.Context, t fleet.Task, dir, home, commit 
 	if !strings.HasPrefix(c.head, "refs/heads/") {
 		c.head = c.base
 	}
-	return c, c.measure(ctx, w.o.Limits)
+	return c, c.list(ctx, w.o.Limits)
 }
 
 // fetcher fetches into a clone.
@@ -207,58 +208,19 @@ func sizeOf(dir string) (size int64) {
 	return size
 }
 
-// measure returns an error if the files of the commit are more than a workspace may have.
-func (c *clone) measure(ctx context.Context, l Limits) error {
-	var files int
+// list lists the files of the commit, or returns an error if they are more than a workspace may
+// have.
+func (c *clone) list(ctx context.Context, l Limits) (err error) {
+	c.files, err = c.git.files(ctx, c.base)
 	var bytes int64
-	count := lineWriter{end: 0, do: func(line string) error {
-		fields := strings.Fields(line)
-		if len(fields) < 4 {
-			return nil
-		}
-		size, err := strconv.ParseInt(fields[3], 10, 64)
-		if err != nil { // a submodule
-			return nil
-		}
-		files++
-		if bytes += size; files > l.Files || bytes > l.TreeBytes {
-			return permanentf("the files of commit %s have more than %d bytes, or are more than %d", c.base,
-				l.TreeBytes, l.Files)
-		}
-		return nil
-	}}
-	if err := c.git.run(ctx, nil, &count, "ls-tree", "-r", "-z", "-l", "--full-tree", c.base); err != nil {
-		return errors.Join(count.err, err)
+	for _, f := range c.files {
+		bytes += f.size
 	}
-	return nil
-}
-
-// lineWriter calls do with each line that is written, without its end. A line is not very long.
-type lineWriter struct {
-	end  byte
-	do   func(line string) error
-	rest []byte
-	err  error
-}
-
-// maxLine bounds a line of a lineWriter.
-const maxLine = 64 << 10
-
-func (w *lineWriter) Write(p []byte) (int, error) {
-	for _, b := range p {
-		if b != w.end {
-			if w.rest = append(w.rest, b); len(w.rest) > maxLine {
-				w.err = errTooMuch
-			}
-		} else {
-			w.err = w.do(string(w.rest))
-			w.rest = w.rest[:0]
-		}
-		if w.err != nil {
-			return 0, w.err
-		}
+	if errors.Is(err, errTooMuch) || len(c.files) > l.Files || bytes > l.TreeBytes {
+		return permanentf("the files of commit %s have more than %d bytes, or are more than %d", c.base, l.TreeBytes,
+			l.Files)
 	}
-	return len(p), nil
+	return err
 }
 
 // fullCommit reports whether a ref is the whole name of a commit.

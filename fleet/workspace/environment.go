@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -199,11 +198,8 @@ func makeDirThere(ctx context.Context, command []string, dir string, own bool) (
 		text += `chmod -R u+rwX -- "$d" 2>/dev/null; rm -rf -- "$d" || exit` + "\n"
 	}
 	text += `mkdir -p -- "$d" && cd -- "$d" && if [ -n "$(ls -A)" ]; then echo "$d is not empty" >&2; exit 1; fi && pwd -P`
-	var out bytes.Buffer
-	if err := runScript(ctx, far, script{text: text, out: &limited{to: &out, left: maxLine}}); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(out.String(), "\n"), nil
+	out, err := scriptOutput(ctx, far, text)
+	return strings.TrimSuffix(out, "\n"), err
 }
 
 // removeDirThere removes a directory.

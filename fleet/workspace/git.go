@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -123,8 +124,38 @@ func (g *git) run(ctx context.Context, in io.Reader, out io.Writer, args ...stri
 // output returns what git prints, without the line break at the end.
 func (g *git) output(ctx context.Context, args ...string) (string, error) {
 	var out bytes.Buffer
-	err := g.run(ctx, nil, &limited{to: &out, left: maxOutput}, args...)
+	to := &limited{to: &out, left: maxOutput}
+	err := g.run(ctx, nil, to, args...)
+	if to.left < 0 { // git says only that nobody reads
+		err = errTooMuch
+	}
 	return strings.TrimSuffix(out.String(), "\n"), err
+}
+
+// treeFile is a file of a commit.
+type treeFile struct {
+	mode, name string // as git has them
+	size       int64  // 0 for a submodule
+	path       string
+}
+
+// The modes of what is no file.
+const (
+	modeLink   = "120000"
+	modeModule = "160000"
+)
+
+// files returns the files of a commit or tree.
+func (g *git) files(ctx context.Context, commit string) (list []treeFile, err error) {
+	out, err := g.output(ctx, "ls-tree", "-r", "-z", "-l", "--full-tree", commit)
+	for line := range strings.SplitSeq(out, "\x00") {
+		meta, path, _ := strings.Cut(line, "\t")
+		if fields := strings.Fields(meta); len(fields) == 4 {
+			size, _ := strconv.ParseInt(fields[3], 10, 64) // a submodule has none
+			list = append(list, treeFile{fields[0], fields[2], size, path})
+		}
+	}
+	return list, err
 }
 
 // maxOutput bounds what is read of a git's output into memory.

@@ -35,7 +35,7 @@ type made struct {
 	include  []string
 	initial  *refs  // of the workspace when it was made anew
 	refs     *refs  // as they were recorded last
-	looked   string // what they looked like then, if that is known
+	raw      string // what they looked like then, if that is known
 	git      string // the object that has them; empty if they are the initial ones
 	gits     int    // the number of the next such object
 
@@ -63,7 +63,7 @@ func (m *made) clone(ctx context.Context, w *workspaces, last *fleet.WorkspacePo
 	if last != nil && last.Git == "" && (&refs{Head: last.Head}).check() == nil {
 		m.cloned.head = cmp.Or(last.Head, m.cloned.head)
 	}
-	if m.base, err = newBase(ctx, m.cloned.git, m.cloned.base, m.limits.FileBytes); err != nil {
+	if m.base, err = newBase(ctx, m.cloned.git, m.cloned.files, m.limits.FileBytes); err != nil {
 		return err
 	}
 	m.initial, err = m.cloned.refs()
@@ -228,12 +228,10 @@ func (m *made) alone(ctx context.Context) (end func(), err error) {
 
 // recordRepository adds the repository to a point.
 func (m *made) recordRepository(ctx context.Context, p *fleet.WorkspacePoint) error {
-	looked, known := "", false
-	if m.place.command == nil {
-		if looked, known = lookAtRefs(ctx, m.place.setup); known && looked == m.looked {
-			p.Head, p.Git = m.refs.Head, m.git
-			return nil
-		}
+	raw := rawRefs(ctx, m.place.setup)
+	if raw != "" && raw == m.raw {
+		p.Head, p.Git = m.refs.Head, m.git
+		return nil
 	}
 	now, err := readRefs(ctx, m.place.task)
 	if err != nil {
@@ -257,10 +255,7 @@ func (m *made) recordRepository(ctx context.Context, p *fleet.WorkspacePoint) er
 		m.git = name
 	}
 	m.refs = now
-	p.Git = m.git
-	if m.looked = ""; known {
-		m.looked = looked
-	}
+	p.Git, m.raw = m.git, raw
 	return nil
 }
 

@@ -1,93 +1,58 @@
 package workspace
 
 import (
-	"bufio"
+	"archive/tar"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/attractor-go/attractor/env"
 )
 
-// A pack is one object of a [fleet.Objects]: compressed, a line of JSON and then objects, each with
-// its length plus one as an unsigned varint, its hash and its content. A zero in the place of a
-// length ends it.
+// A pack is one object of a [fleet.Objects]: a tar file, compressed by zstd, whose files are the
+// objects of a batch, named by their hashes. The first file has another name and no content: it
+// names the version of the format, and the pack before this one.
 
-// packHeader is the first line of a pack.
-type packHeader struct {
-	V     int    `json:"v"`
-	After string `json:"after,omitempty"` // the pack before this one; a tree is in the chain of its pack
-}
-
-const packVersion = 1
-
-// maxPackHeader bounds the first line.
-const maxPackHeader = 4 << 10
+// packVersion begins the name of a pack's first file.
+const packVersion = "attractor-tree-2:"
 
 // errDamaged says that what was stored is not what was recorded.
 var errDamaged = errors.New("workspace: a stored checkpoint is damaged")
 
 // packWriter writes a pack.
 type packWriter struct {
-	out  *zstd.Encoder
-	head []byte
+	zstd *zstd.Encoder
+	tar  *tar.Writer
 }
 
-// The windows of compressors. Most packs are a few directories, for which a large one takes more
-// time than all else.
-const (
-	smallWindow = 64 << 10
-	largeWindow = 4 << 20
-)
-
-// newPackWriter begins a pack of about size bytes behind another one.
-func newPackWriter(to io.Writer, after string, size int64) (*packWriter, error) {
-	level, window := zstd.SpeedDefault, largeWindow
-	if size <= smallWindow {
-		level, window = zstd.SpeedFastest, smallWindow
-	}
-	out, err := zstd.NewWriter(to, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1),
-		zstd.WithWindowSize(window))
+// newPackWriter begins a pack behind another one.
+func newPackWriter(to io.Writer, after string) (*packWriter, error) {
+	// Most packs are a few directories, for which a large window takes more time than all else.
+	z, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithWindowSize(256<<10))
 	if err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(packHeader{V: packVersion, After: after})
-	if err != nil {
-		return nil, err
-	}
-	_, err = out.Write(append(line, '\n'))
-	return &packWriter{out: out}, err
+	w := &packWriter{z, tar.NewWriter(z)}
+	return w, w.tar.WriteHeader(&tar.Header{Name: packVersion + after})
 }
 
 // add writes an object.
 func (w *packWriter) add(hash env.Hash, size int64, data io.Reader) error {
-	w.head = binary.AppendUvarint(w.head[:0], uint64(size)+1)
-	sum, err := hex.DecodeString(string(hash))
-	if err != nil {
+	if err := w.tar.WriteHeader(&tar.Header{Name: string(hash), Size: size}); err != nil {
 		return err
 	}
-	w.head = append(w.head, sum...)
-	if _, err := w.out.Write(w.head); err != nil {
-		return err
-	}
-	n, err := io.Copy(w.out, data)
-	if err == nil && n != size {
-		err = fmt.Errorf("workspace: object %s has %d bytes instead of %d", hash, n, size)
-	}
+	_, err := io.Copy(w.tar, data)
 	return err
 }
 
 // close ends the pack.
-func (w *packWriter) close() error {
-	_, err := w.out.Write([]byte{0})
-	return errors.Join(err, w.out.Close())
-}
+func (w *packWriter) close() error { return errors.Join(w.tar.Close(), w.zstd.Close()) }
 
 // readPack calls visit with each object of a pack. Visit reads all of data, whose hash is checked
 // afterwards. It returns the pack before it.
@@ -97,64 +62,40 @@ func readPack(from io.Reader, visit func(hash env.Hash, size int64, data io.Read
 		return "", err
 	}
 	defer z.Close()
-	r := bufio.NewReaderSize(z, maxPackHeader)
-	header, err := readPackHeader(r)
+	files := tar.NewReader(z)
+	first, err := files.Next()
 	if err != nil {
-		return "", err
+		return "", damaged(err)
+	}
+	after, ok := strings.CutPrefix(first.Name, packVersion)
+	if !ok {
+		return "", fmt.Errorf("workspace: a checkpoint is of another version, %.40q: update this program", first.Name)
 	}
 	for {
-		length, err := binary.ReadUvarint(r)
+		file, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			_, err := io.Copy(io.Discard, z) // to the end, where checksums are
+			return after, damaged(err)
+		}
 		if err != nil {
 			return "", damaged(err)
 		}
-		if length == 0 {
-			_, err := io.Copy(io.Discard, r) // to the end, where checksums are
-			return header.After, damaged(err)
+		hash, sum := env.Hash(file.Name), sha256.New()
+		if !validHash(hash) {
+			return "", errDamaged
 		}
-		if err := readObject(r, int64(length-1), visit); err != nil {
-			return "", err
+		if err := visit(hash, file.Size, io.TeeReader(files, sum)); err != nil {
+			return "", damaged(err)
+		}
+		if hex.EncodeToString(sum.Sum(nil)) != string(hash) {
+			return "", errDamaged
 		}
 	}
-}
-
-// readObject reads one object of a pack.
-func readObject(r io.Reader, size int64, visit func(hash env.Hash, size int64, data io.Reader) error) error {
-	var want [sha256.Size]byte
-	if _, err := io.ReadFull(r, want[:]); err != nil {
-		return damaged(err)
-	}
-	if size < 0 {
-		return errDamaged
-	}
-	sum := sha256.New()
-	data := &io.LimitedReader{R: io.TeeReader(r, sum), N: size}
-	if err := visit(env.Hash(hex.EncodeToString(want[:])), size, data); err != nil {
-		return err
-	}
-	if data.N != 0 || [sha256.Size]byte(sum.Sum(nil)) != want {
-		return errDamaged
-	}
-	return nil
-}
-
-func readPackHeader(r *bufio.Reader) (h packHeader, err error) {
-	line, err := r.ReadSlice('\n')
-	if err != nil {
-		return h, damaged(err)
-	}
-	if err := json.Unmarshal(line, &h); err != nil {
-		return h, damaged(err)
-	}
-	if h.V != packVersion {
-		return h, fmt.Errorf("workspace: a checkpoint has version %d, and this program knows version %d: update it",
-			h.V, packVersion)
-	}
-	return h, nil
 }
 
 // damaged returns the error of reading a pack: one that ends too early is damaged.
 func damaged(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, tar.ErrHeader) {
 		return errDamaged
 	}
 	return err

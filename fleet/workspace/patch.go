@@ -52,22 +52,14 @@ type patch struct {
 	root  *os.Root
 	dirs  []string // to remove
 
-	files   map[string]gitFile // of the commit
-	changed bytes.Buffer       // paths, each with a zero behind it
+	files   map[string]treeFile // of the commit
+	changed bytes.Buffer        // paths, each with a zero behind it
 	removed bytes.Buffer
 }
 
-// gitFile is a file of a commit.
-type gitFile struct {
-	mode, name string
-}
-
-// modeModule is how git calls a submodule.
-const modeModule = "160000"
-
 func (m *made) newPatch(ctx context.Context) (*patch, error) {
 	dir, index := m.dir("patch"), m.dir("patch.index")
-	p := &patch{store: m.store, from: emptyTree, dirs: []string{dir, index}, files: map[string]gitFile{}}
+	p := &patch{store: m.store, from: emptyTree, dirs: []string{dir, index}, files: map[string]treeFile{}}
 	g := newGit(m.dir("repo.git"), m.dir("home"), "core.protectNTFS=false", "core.protectHFS=false")
 	p.git = g.with("GIT_INDEX_FILE="+index, "GIT_WORK_TREE="+dir)
 	if m.cloned == nil {
@@ -84,15 +76,10 @@ func (m *made) newPatch(ctx context.Context) (*patch, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := lineWriter{end: 0, do: func(line string) error {
-		meta, name, _ := strings.Cut(line, "\t")
-		if fields := strings.Fields(meta); len(fields) == 3 {
-			p.files[name] = gitFile{mode: fields[0], name: fields[2]}
+	if m.cloned != nil {
+		for _, f := range m.cloned.files {
+			p.files[f.path] = f
 		}
-		return nil
-	}}
-	if err := g.run(ctx, nil, &list, "ls-tree", "-r", "-z", "--full-tree", p.from); err != nil {
-		return nil, errors.Join(err, p.close())
 	}
 	return p, nil
 }
@@ -158,11 +145,7 @@ func (p *patch) same(name string, e *checkpoint.Entry) bool {
 		sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(e.Target), e.Target))
 		return f.mode == modeLink && f.name == hex.EncodeToString(sum[:])
 	}
-	known, ok := "", false
-	if p.store.base != nil {
-		known, ok = p.store.base.find(e.Object)
-	}
-	return ok && known == f.name && f.mode != modeLink && (f.mode == "100755") == (e.Mode&0o100 != 0)
+	return p.store.base != nil && p.store.base.blobs[e.Object] == f.name && f.mode != modeLink && (f.mode == "100755") == (e.Mode&0o100 != 0)
 }
 
 // make makes a file or a link.

@@ -37,14 +37,12 @@ const noRepository = 3
 // without one.
 func readRefs(ctx context.Context, e env.Environment) (*refs, error) {
 	r := &refs{V: 1, Refs: map[string]string{}}
-	lines := lineWriter{end: '\n', do: r.add}
-	err := runScript(ctx, e, script{text: fmt.Sprintf(`[ -d .git ] && GIT_DIR=.git && export GIT_DIR && %s >/dev/null || exit %d
+	out, err := scriptOutput(ctx, e, fmt.Sprintf(`[ -d .git ] && GIT_DIR=.git && export GIT_DIR && %s >/dev/null || exit %d
 printf 'head '; %s || %s || echo
 %s
 if [ -f .git/shallow ]; then sed 's/^/shallow /' .git/shallow; fi`, gitScript("rev-parse", "--git-dir"), noRepository,
 		gitScript("symbolic-ref", "-q", "HEAD"), gitScript("rev-parse", "-q", "--verify", "HEAD"),
-		gitScript("for-each-ref", "--format=ref %(objectname) %(refname)", "refs/heads", "refs/tags", "refs/stash")),
-		out: &limited{to: &lines, left: maxRefs}})
+		gitScript("for-each-ref", "--format=ref %(objectname) %(refname)", "refs/heads", "refs/tags", "refs/stash")))
 	if failed, ok := errors.AsType[*scriptError](err); ok {
 		if failed.code == noRepository {
 			return nil, nil
@@ -54,8 +52,22 @@ if [ -f .git/shallow ]; then sed 's/^/shallow /' .git/shallow; fi`, gitScript("r
 	if err != nil {
 		return nil, err
 	}
+	for line := range strings.Lines(out) {
+		r.add(strings.TrimSuffix(line, "\n"))
+	}
 	r.leaveOut()
 	return r, nil
+}
+
+// rawRefs returns a text that changes when the refs in the working directory do, without running
+// git. It is empty if that does not tell.
+func rawRefs(ctx context.Context, e env.Environment) string {
+	text, err := scriptOutput(ctx, e, `cd .git && find HEAD packed-refs shallow refs/heads refs/tags refs/stash -type f `+
+		`-exec grep "" /dev/null {} + 2>/dev/null; :`)
+	if err != nil || !strings.Contains(text, "HEAD:") || strings.Contains(text, ".invalid") { // the refs are in tables
+		return ""
+	}
+	return text
 }
 
 // leaveOut leaves out branches and tags whose names cannot be recorded: JSON takes only UTF-8. HEAD
@@ -72,7 +84,7 @@ func (r *refs) leaveOut() {
 }
 
 // add takes a line of readRefs' script.
-func (r *refs) add(line string) error {
+func (r *refs) add(line string) {
 	kind, rest, _ := strings.Cut(line, " ")
 	switch kind {
 	case "head":
@@ -83,7 +95,6 @@ func (r *refs) add(line string) error {
 		id, name, _ := strings.Cut(rest, " ")
 		r.Refs[name] = id
 	}
-	return nil
 }
 
 // check returns an error for refs that git would not have said. They come from where the task's
@@ -222,18 +233,12 @@ func checkout(ctx context.Context, e env.Environment) error {
 
 // trackedIgnored returns the files that a commit has although a .gitignore file excludes them.
 func trackedIgnored(ctx context.Context, e env.Environment, commit string) ([]string, error) {
-	var list []string
-	out := lineWriter{end: 0, do: func(line string) error {
-		list = append(list, line)
-		return nil
-	}}
-	err := runScript(ctx, e, script{text: gitScript("read-tree", commit) + " && " +
-		gitScript("ls-files", "-z", "--cached", "--ignored", "--exclude-standard"),
-		out: &limited{to: &out, left: maxOutput}})
+	out, err := scriptOutput(ctx, e, gitScript("read-tree", commit)+" && "+
+		gitScript("ls-files", "-z", "--cached", "--ignored", "--exclude-standard"))
 	if err != nil {
 		return nil, fmt.Errorf("workspace: listing the repository's files: %w", err)
 	}
-	return list, nil
+	return slices.DeleteFunc(strings.Split(out, "\x00"), func(name string) bool { return name == "" }), nil
 }
 
 // patterns returns patterns for a .gitignore file that match paths and nothing else.

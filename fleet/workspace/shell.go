@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -89,6 +90,13 @@ func runScript(ctx context.Context, e env.Environment, s script) error {
 	default:
 	}
 	return <-fed
+}
+
+// scriptOutput returns what a script prints.
+func scriptOutput(ctx context.Context, e env.Environment, text string) (string, error) {
+	var out bytes.Buffer
+	err := runScript(ctx, e, script{text: text, out: &limited{to: &out, left: maxOutput}})
+	return out.String(), err
 }
 
 // feed gives a process its input. It ends when the input does, or the process.

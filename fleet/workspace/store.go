@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -93,7 +92,7 @@ func (s *store) loadPack(ctx context.Context, name string) (after string, err er
 			return s.full()
 		}
 		s.bytes += size
-		if err := writeFile(s.file(hash), data); err != nil {
+		if _, err := writeFile(s.file(hash), data); err != nil {
 			return err
 		}
 		s.has[hash] = size
@@ -193,33 +192,16 @@ func (s *store) contains(hash env.Hash) bool {
 	return ok || s.base != nil && s.base.has(hash)
 }
 
-// smallObject is the size up to which contents are read into memory first, to see whether they are
-// known.
-const smallObject = 256 << 10
-
 // Put implements [checkpoint.Batch].
 func (b *batch) Put(ctx context.Context, data io.Reader) (env.Hash, int64, error) {
-	data = contextReader{ctx, data}
-	head := make([]byte, 0, 4<<10)
-	head, whole, err := readUpTo(head, data, smallObject)
-	if err != nil {
-		return "", 0, err
-	}
-	if whole {
-		sum := sha256.Sum256(head)
-		hash := env.Hash(hex.EncodeToString(sum[:]))
-		if b.Has(hash) {
-			return hash, int64(len(head)), nil
-		}
-	}
 	sum := sha256.New()
 	temp := filepath.Join(b.store.spool, "new-"+rand.Text())
-	from := &counted{from: io.TeeReader(io.MultiReader(bytes.NewReader(head), data), sum)}
-	if err := writeFile(temp, from); err != nil {
+	size, err := writeFile(temp, io.TeeReader(data, sum))
+	if err = errors.Join(err, ctx.Err()); err != nil {
 		return "", 0, errors.Join(err, os.Remove(temp))
 	}
 	hash := env.Hash(hex.EncodeToString(sum.Sum(nil)))
-	return hash, from.n, b.add(hash, from.n, temp)
+	return hash, size, b.add(hash, size, temp)
 }
 
 // add takes a file as an object, unless there is one already.
@@ -294,11 +276,7 @@ func (s *store) put(ctx context.Context, name, after string, objects []env.Hash,
 }
 
 func (s *store) writePack(to io.Writer, after string, objects []env.Hash, sizes map[env.Hash]int64) error {
-	var bytes int64
-	for _, size := range sizes {
-		bytes += size
-	}
-	w, err := newPackWriter(to, after, bytes)
+	w, err := newPackWriter(to, after)
 	if err != nil {
 		return err
 	}
@@ -326,53 +304,12 @@ func validHash(hash env.Hash) bool {
 		func(c byte) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') })
 }
 
-// writeFile writes a new file, which need not survive this machine.
-func writeFile(name string, data io.Reader) error {
+// writeFile writes a new file, which need not survive this machine, and returns its size.
+func writeFile(name string, data io.Reader) (int64, error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, data)
-	return errors.Join(err, f.Close())
-}
-
-// readUpTo reads at most max bytes, and reports whether that was everything.
-func readUpTo(to []byte, from io.Reader, max int) (data []byte, whole bool, err error) {
-	for len(to) < max {
-		to = slices.Grow(to, 1)
-		n, err := from.Read(to[len(to):min(cap(to), max)])
-		to = to[:len(to)+n]
-		if errors.Is(err, io.EOF) {
-			return to, true, nil
-		}
-		if err != nil {
-			return to, false, err
-		}
-	}
-	return to, false, nil
-}
-
-// counted counts what is read.
-type counted struct {
-	from io.Reader
-	n    int64
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.from.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-// contextReader ends with the error of its context.
-type contextReader struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return r.from.Read(p)
+	n, err := io.Copy(f, data)
+	return n, errors.Join(err, f.Close())
 }
