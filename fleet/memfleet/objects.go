@@ -126,12 +126,13 @@ func (s objects) Remove(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// removeTask removes the objects of a task.
-func (t *objectTable) removeTask(id string) {
-	t.Lock()
-	defer t.Unlock()
-	maps.DeleteFunc(t.objects, func(name string, _ object) bool {
+// RemoveTask removes the objects of a task: those named KIND/TASK/..., with any KIND.
+func (s objects) RemoveTask(ctx context.Context, id string) error {
+	s.Lock()
+	defer s.Unlock()
+	maps.DeleteFunc(s.objects, func(name string, _ object) bool {
 		_, rest, _ := strings.Cut(name, "/")
 		return strings.HasPrefix(rest, id+"/")
 	})
+	return s.e.check(ctx)
 }

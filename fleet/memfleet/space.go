@@ -5,50 +5,62 @@ import (
 	"iter"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 	"github.com/attractor-go/attractor/journal"
 )
 
 // tenant holds what belongs to one tenant.
 type tenant struct {
 	fleet.Tenant
-	tasks    taskTable
+	records  *engine.Memory // tasks and asks
+	queue    *engine.MemoryQueue
 	journals *journal.MemoryStore
 	objects  objectTable
 	bus      busTable
-	asks     askTable
 }
 
 func newTenant(t fleet.Tenant) *tenant {
 	return &tenant{
 		Tenant:   t,
-		tasks:    taskTable{records: map[string]*record{}},
+		records:  engine.NewMemory(),
+		queue:    engine.NewMemoryQueue(t.Limit),
 		journals: journal.NewMemoryStore(true),
 		objects:  objectTable{objects: map[string]object{}},
 		bus:      busTable{listeners: map[*listener]bool{}, owners: map[string]*owner{}},
-		asks:     askTable{tasks: map[string]map[string]*asked{}},
 	}
 }
 
 // space implements [fleet.Space].
 type space struct {
-	e *Engine
-	t *tenant
+	tasks    fleet.Tasks
+	journals journal.Store
+	objects  fleet.Objects
+	bus      fleet.Bus
+	asks     fleet.Asks
+}
+
+// space returns the space of a tenant in this engine.
+func (e *Engine) space(t *tenant) fleet.Space {
+	table, objects := t.records.Open(e.life), objects{e, &t.objects}
+	s := &space{journals: journals{t.journals, e}, objects: objects, bus: bus{e, &t.bus}, asks: engine.NewAsks(table)}
+	s.tasks = engine.NewTasks(table, t.queue.Open(e.life), t.Tenant, s.journals, objects, s.asks)
+	return s
 }
 
 // Tasks implements [fleet.Space].
-func (s space) Tasks() fleet.Tasks { return tasks{s.e, s.t, &s.t.tasks} }
+func (s *space) Tasks() fleet.Tasks { return s.tasks }
 
 // Journals implements [fleet.Space].
-func (s space) Journals() journal.Store { return journals{s.t.journals, s.e} }
+func (s *space) Journals() journal.Store { return s.journals }
 
 // Objects implements [fleet.Space].
-func (s space) Objects() fleet.Objects { return objects{s.e, &s.t.objects} }
+func (s *space) Objects() fleet.Objects { return s.objects }
 
 // Bus implements [fleet.Space].
-func (s space) Bus() fleet.Bus { return bus{s.e, &s.t.bus} }
+func (s *space) Bus() fleet.Bus { return s.bus }
 
 // Asks implements [fleet.Space].
-func (s space) Asks() fleet.Asks { return asks{s.e, &s.t.asks} }
+func (s *space) Asks() fleet.Asks { return s.asks }
 
 // journals is a store that is closed with its engine. Logs that are open remain so: a writer ends
 // when another opens its log.

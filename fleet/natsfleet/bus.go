@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -28,7 +29,7 @@ type bus struct{ account *account }
 func newBus(a *account) fleet.Bus { return &bus{a} }
 
 // idToken returns an id that may be a stranger's as a token of a subject.
-func idToken(id string) (string, error) { return token(id), journal.CheckID(id) }
+func idToken(id string) (string, error) { return engine.Token(id), journal.CheckID(id) }
 
 // Publish implements [fleet.Bus].
 func (b *bus) Publish(ctx context.Context, id string, data []byte) error {

@@ -98,17 +98,17 @@ func (c *contents) drop(ctx context.Context, h contentHead) {
 
 // head returns a head, and its sequence number: 0 if there is none.
 func (c *contents) head(ctx context.Context, subject string) (h contentHead, seq uint64, err error) {
-	r, err := c.get(ctx, subject)
-	if err == nil && r.seq == 0 {
+	r, err := c.Get(ctx, subject)
+	if err == nil && r.Seq == 0 {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
 		return h, 0, err
 	}
-	if err := json.Unmarshal(r.data, &h); err != nil {
+	if err := json.Unmarshal(r.Data, &h); err != nil {
 		return h, 0, fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
 	}
-	return h, r.seq, nil
+	return h, r.Seq, nil
 }
 
 // open returns a reader of contents. Again, which may be nil, is asked for another head when a piece

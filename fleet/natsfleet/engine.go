@@ -6,27 +6,32 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 )
 
-// engine implements [fleet.Engine].
-type engine struct {
+// natsEngine implements [fleet.Engine].
+type natsEngine struct {
 	target   target
 	operator *account
 	token    string // of the operator; the passwords of workers derive from it
 	leases   fleet.Leases
 	slots    fleet.Slots
-	ledgers  *ledgers
+	ledgers  *engine.Ledgers
 	close    func() error // ends what the engine owns beside its connections; may be nil
 
 	mu     sync.Mutex
 	spaces map[string]*opened
 	closed bool
 }
+
+// slotHold is how long a slot stays taken after the last sign of life of its holder.
+const slotHold = 10 * time.Second
 
 // opened is the space of a tenant, once somebody has opened it. Its lock is held while it is being
 // opened.
@@ -43,12 +48,12 @@ func Open(ctx context.Context, url string, o OpenOptions) (fleet.Engine, error) 
 }
 
 // openEngine connects as the operator.
-func openEngine(ctx context.Context, to target, token string) (*engine, error) {
+func openEngine(ctx context.Context, to target, token string) (*natsEngine, error) {
 	nc, err := to.connect(ctx, operatorUser, token)
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{target: to, token: token, spaces: map[string]*opened{}}
+	e := &natsEngine{target: to, token: token, spaces: map[string]*opened{}}
 	if e.operator, err = newAccount(nc, fleet.Tenant{}); err == nil {
 		err = e.setUp(ctx)
 	}
@@ -60,33 +65,38 @@ func openEngine(ctx context.Context, to target, token string) (*engine, error) {
 }
 
 // setUp reads the registry and opens what belongs to the operator.
-func (e *engine) setUp(ctx context.Context) error {
+func (e *natsEngine) setUp(ctx context.Context) error {
 	r, err := readRegistry(ctx, e.operator)
 	if err != nil {
 		return err
 	}
 	e.operator.replicas, e.operator.shards = r.Replicas, r.Shards
-	if e.leases, err = newLeases(ctx, e.operator); err != nil {
-		return fmt.Errorf("the leases: %w", err)
+	leases, err := newRecords(ctx, e.operator, "leases", "lease.*", "drain.*")
+	if err != nil {
+		return err
 	}
-	if e.slots, err = newSlots(ctx, e.operator, r.Slots); err != nil {
-		return fmt.Errorf("the slots: %w", err)
+	slots, err := newRecords(ctx, e.operator, "slots", "slot.*.*", "rate.*", "pause.*")
+	if err != nil {
+		return err
 	}
-	if e.ledgers, err = newLedgers(ctx, e.operator); err != nil {
-		return fmt.Errorf("the ledgers: %w", err)
+	ledgers, err := newRecords(ctx, e.operator, "ledgers", "ledger.*")
+	if err != nil {
+		return err
 	}
+	e.leases, e.slots = engine.NewLeases(leases), engine.NewSlots(slots, r.Slots, slotHold)
+	e.ledgers = engine.NewLedgers(ledgers)
 	return nil
 }
 
 // Tenants implements [fleet.Engine].
-func (e *engine) Tenants(ctx context.Context) ([]fleet.Tenant, error) {
+func (e *natsEngine) Tenants(ctx context.Context) ([]fleet.Tenant, error) {
 	r, err := readRegistry(ctx, e.operator)
 	return r.Tenants, err
 }
 
 // Open implements [fleet.Engine]. The limits of the tenant are those of now: they do not change in
 // the space.
-func (e *engine) Open(ctx context.Context, tenant string) (fleet.Space, error) {
+func (e *natsEngine) Open(ctx context.Context, tenant string) (fleet.Space, error) {
 	r, err := readRegistry(ctx, e.operator)
 	if err != nil {
 		return nil, err
@@ -120,7 +130,7 @@ func (e *engine) Open(ctx context.Context, tenant string) (fleet.Space, error) {
 var errClosed = errors.New("the engine is closed")
 
 // place returns where the space of a tenant is kept.
-func (e *engine) place(tenant string) (*opened, error) {
+func (e *natsEngine) place(tenant string) (*opened, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -134,14 +144,14 @@ func (e *engine) place(tenant string) (*opened, error) {
 	return o, nil
 }
 
-func (e *engine) isClosed() bool {
+func (e *natsEngine) isClosed() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.closed
 }
 
 // openSpace connects to a tenant's account.
-func (e *engine) openSpace(ctx context.Context, r registry, limits fleet.Tenant) (*space, error) {
+func (e *natsEngine) openSpace(ctx context.Context, r registry, limits fleet.Tenant) (*space, error) {
 	nc, err := e.target.connect(ctx, workerUser(limits.Name), workerPassword(e.token, limits.Name))
 	if err != nil {
 		return nil, err
@@ -161,18 +171,18 @@ func (e *engine) openSpace(ctx context.Context, r registry, limits fleet.Tenant)
 }
 
 // Leases implements [fleet.Engine].
-func (e *engine) Leases() fleet.Leases { return e.leases }
+func (e *natsEngine) Leases() fleet.Leases { return e.leases }
 
 // Slots implements [fleet.Engine].
-func (e *engine) Slots() fleet.Slots { return e.slots }
+func (e *natsEngine) Slots() fleet.Slots { return e.slots }
 
 // Ledger implements [fleet.Engine].
-func (e *engine) Ledger(scope string, budget agent.Budget) agent.Ledger {
-	return e.ledgers.open(scope, budget)
+func (e *natsEngine) Ledger(scope string, budget agent.Budget) agent.Ledger {
+	return e.ledgers.Open(scope, budget)
 }
 
 // Close implements [fleet.Engine].
-func (e *engine) Close() error {
+func (e *natsEngine) Close() error {
 	e.mu.Lock()
 	was := e.closed
 	e.closed = true

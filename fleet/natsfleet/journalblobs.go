@@ -2,6 +2,7 @@ package natsfleet
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,6 +10,8 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 )
 
 // Subjects beside a log, each followed by a hash or by the name of an upload.
@@ -36,9 +39,9 @@ func (p journalPlace) putBlob(ctx context.Context, kind string, data io.Reader) 
 func (p journalPlace) keepBlob(ctx context.Context, kind string, h contentHead) (string, error) {
 	body, err := json.Marshal(h)
 	if err == nil {
-		_, err = p.blobs.records.put(ctx, p.blobSubject(kind)+"."+h.Hash, body, 0, 0)
+		_, err = p.blobs.records.Put(ctx, rand.Text(), p.blobSubject(kind)+"."+h.Hash, body, 0, 0)
 	}
-	if errors.Is(err, errChanged) {
+	if errors.Is(err, engine.ErrChanged) {
 		p.blobs.drop(ctx, h)
 		err = nil
 	}
@@ -69,7 +72,7 @@ func isHash(name string) bool {
 // copyBlobs copies the blobs of another log.
 func (p journalPlace) copyBlobs(ctx context.Context, source journalPlace) error {
 	prefix := source.blobSubject(blobKind) + "."
-	subjects, err := source.blobs.matching(ctx, prefix+"*")
+	subjects, err := source.blobs.Keys(ctx, prefix+"*")
 	if err != nil {
 		return source.errorf("%w", err)
 	}

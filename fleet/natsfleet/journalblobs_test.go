@@ -84,7 +84,7 @@ func TestP4_BlobsAreWholeOrAbsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := p.blobs.matching(t.Context(), ">"); err != nil || len(left) > 0 {
+	if left, err := p.blobs.Keys(t.Context(), ">"); err != nil || len(left) > 0 {
 		t.Errorf("it leaves %q, %v", left, err)
 	}
 	hash, err := l.PutBlob(t.Context(), patterned(100_000))
@@ -94,13 +94,13 @@ func TestP4_BlobsAreWholeOrAbsent(t *testing.T) {
 	if again, err := l.PutBlob(t.Context(), patterned(100_000)); err != nil || again != hash {
 		t.Errorf("PutBlob of the same = %s, %v", again, err)
 	}
-	if kept, err := p.blobs.matching(t.Context(), ">"); err != nil || len(kept) != 2 {
+	if kept, err := p.blobs.Keys(t.Context(), ">"); err != nil || len(kept) != 2 {
 		t.Errorf("a blob that was put twice is kept as %q, %v", kept, err)
 	}
 	if err := j.Remove(t.Context(), "s"); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := p.blobs.matching(t.Context(), ">"); err != nil || len(left) > 0 {
+	if left, err := p.blobs.Keys(t.Context(), ">"); err != nil || len(left) > 0 {
 		t.Errorf("a removed log leaves %q, %v", left, err)
 	}
 }
@@ -130,15 +130,15 @@ func TestP4_DamagedBlobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := p.blobs.matching(t.Context(), p.blobSubject(partsKind)+".*")
+	parts, err := p.blobs.Keys(t.Context(), p.blobSubject(partsKind)+".*")
 	if err != nil || len(parts) != 1 {
 		t.Fatal(parts, err)
 	}
-	last, err := p.blobs.get(t.Context(), parts[0])
+	last, err := p.blobs.Get(t.Context(), parts[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.blobs.removeUpTo(t.Context(), parts[0], last.seq-1); err != nil {
+	if err := p.blobs.removeUpTo(t.Context(), parts[0], last.Seq-1); err != nil {
 		t.Fatal(err)
 	}
 	for _, hash := range []string{small, large} {

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -79,12 +80,6 @@ const shardsKey = "attractor-shards"
 
 func shardSubject(subject string, n int) string { return subject + "." + strconv.Itoa(n) }
 
-// token returns an id as a part of a subject, in which a dot would end it. No id has a tilde.
-func token(id string) string { return strings.ReplaceAll(id, ".", "~") }
-
-// tokenOf returns the id of a token.
-func tokenOf(token string) string { return strings.ReplaceAll(token, "~", ".") }
-
 // journalPlace is where a log is.
 type journalPlace struct {
 	journalShard
@@ -103,7 +98,7 @@ func (j *journals) find(ctx context.Context, id string) (journalPlace, error) {
 }
 
 func (p journalPlace) subject(of string) string {
-	return shardSubject(of, p.number) + "." + token(p.id)
+	return shardSubject(of, p.number) + "." + engine.Token(p.id)
 }
 
 // chain returns the messages of the log.
@@ -209,14 +204,14 @@ func (j *journals) List(ctx context.Context) ([]journal.Entry, error) {
 	var entries []journal.Entry
 	for _, s := range j.shards {
 		prefix := shardSubject(recordsSubject, s.number) + "."
-		subjects, err := s.records.matching(ctx, prefix+">")
+		subjects, err := s.records.Keys(ctx, prefix+">")
 		if err != nil {
 			return nil, fmt.Errorf("journal: cannot list sessions: %w", err)
 		}
 		for group := range slices.Chunk(subjects, listAtOnce) {
 			found, errs := make([]*storedMessage, len(group)), make([]error, len(group))
 			each(len(group), func(i int) {
-				place := journalPlace{s, j, tokenOf(strings.TrimPrefix(group[i], prefix))}
+				place := journalPlace{s, j, engine.TokenID(strings.TrimPrefix(group[i], prefix))}
 				found[i], errs[i] = place.chain().last(ctx)
 			})
 			if err := errors.Join(errs...); err != nil {
@@ -227,7 +222,7 @@ func (j *journals) List(ctx context.Context) ([]journal.Entry, error) {
 					continue
 				}
 				if end, err := endOf(m); err != nil || end.next > 1 {
-					id := tokenOf(strings.TrimPrefix(m.subject, prefix))
+					id := engine.TokenID(strings.TrimPrefix(m.subject, prefix))
 					entries = append(entries, journal.Entry{ID: id, Size: end.size, Modified: m.time})
 				}
 			}
@@ -260,7 +255,7 @@ func (j *journals) remove(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		err = p.blobs.remove(ctx, p.subject(blobsSubject)+".>")
+		err = p.blobs.Remove(ctx, p.subject(blobsSubject)+".>")
 		if err == nil { // a log that somebody makes anew meanwhile has other messages
 			err = p.records.removeUpTo(ctx, p.subject(recordsSubject), m.seq)
 		}

@@ -1,7 +1,6 @@
 package natsfleet
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 	"github.com/attractor-go/attractor/internal/await"
 )
 
@@ -102,61 +102,11 @@ func TestP4_LeaseOfAStoppedClock(t *testing.T) {
 		}
 		return len(list) == 0
 	})
-	l.(*lease).until = time.Now().Add(time.Hour)
+	engine.StopClock(l)
 	for range 2 {
 		if err := l.Renew(t.Context(), fleet.WorkerInfo{}); !errors.Is(err, fleet.ErrLost) {
 			t.Errorf("renewed: %v", err)
 		}
-	}
-}
-
-// By the holder's clock the lease has ended, although the server has not noticed.
-func TestP4_LeaseThatEndsHere(t *testing.T) {
-	t.Parallel()
-	got, err := host(t, nil, one(0, 0)).engine().Leases().Acquire(t.Context(), fleet.WorkerInfo{Name: "w"}, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := got.(*lease)
-	l.until = time.Now()
-	if err := l.Renew(t.Context(), fleet.WorkerInfo{}); !errors.Is(err, fleet.ErrLost) {
-		t.Errorf("renewed: %v", err)
-	}
-	l.until = time.Now().Add(time.Hour)
-	if err := l.Renew(t.Context(), fleet.WorkerInfo{}); !errors.Is(err, fleet.ErrLost) {
-		t.Errorf("renewed after it was lost: %v", err)
-	}
-}
-
-// A renewal whose acknowledgement got lost does not lose the lease.
-func TestP4_LostAcknowledgement(t *testing.T) {
-	t.Parallel()
-	h := host(t, nil, one(0, 0))
-	a := h.engine().Leases()
-	got, err := a.Acquire(t.Context(), fleet.WorkerInfo{Name: "w"}, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := got.(*lease)
-	before := l.seq
-	if err := l.Renew(t.Context(), fleet.WorkerInfo{}); err != nil {
-		t.Fatal(err)
-	}
-	l.seq = before // as if it had not been told
-	for i := 0; ; i++ {
-		if err := l.Renew(t.Context(), fleet.WorkerInfo{}); err == nil {
-			break
-		} else if errors.Is(err, fleet.ErrLost) || i > 3 {
-			t.Fatalf("renewed: %v", err)
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := l.Renew(ctx, fleet.WorkerInfo{}); err == nil || errors.Is(err, fleet.ErrLost) {
-		t.Errorf("renewed without time: %v", err)
-	}
-	if err := l.Renew(t.Context(), fleet.WorkerInfo{}); err != nil {
-		t.Errorf("renewed after that: %v", err)
 	}
 }
 

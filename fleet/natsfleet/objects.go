@@ -2,6 +2,7 @@ package natsfleet
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 )
 
 const (
@@ -99,13 +101,13 @@ func (o *objects) replace(ctx context.Context, subject string, h contentHead) er
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		_, err = o.records.put(ctx, subject, body, before, 0)
-		if errors.Is(err, errChanged) { // another Put or Remove of this name was first
+		_, err = o.records.Put(ctx, rand.Text(), subject, body, before, 0)
+		if errors.Is(err, engine.ErrChanged) { // another Put or Remove of this name was first
 			continue
 		}
 		if err == nil && before > 0 {
 			o.drop(ctx, old)
-			err = o.removeSeq(ctx, before)
+			err = o.RemoveSeq(ctx, before)
 		}
 		return err
 	}
@@ -162,8 +164,8 @@ func (o *objects) names(ctx context.Context, prefix string) ([]string, error) {
 	return o.match(ctx, filter, prefix)
 }
 
-// removeOf removes the objects of a task: those named KIND/TASK/..., with any KIND.
-func (o *objects) removeOf(ctx context.Context, task string) error {
+// RemoveTask removes the objects of a task: those named KIND/TASK/..., with any KIND.
+func (o *objects) RemoveTask(ctx context.Context, task string) error {
 	names, err := o.match(ctx, headPrefix+"*."+pathTokens([]string{task})+".>", "")
 	if err != nil {
 		return err
@@ -174,7 +176,7 @@ func (o *objects) removeOf(ctx context.Context, task string) error {
 // match returns the names that a filter of subjects lets through and that begin with prefix, in
 // order.
 func (o *objects) match(ctx context.Context, filter, prefix string) (names []string, err error) {
-	subjects, err := o.matching(ctx, filter)
+	subjects, err := o.Keys(ctx, filter)
 	for _, subject := range subjects {
 		name, ok := subjectName(strings.TrimPrefix(subject, headPrefix))
 		if ok && strings.HasPrefix(name, prefix) {
@@ -207,7 +209,7 @@ func (o *objects) removeOne(ctx context.Context, name string) error {
 		return nil
 	}
 	if err == nil {
-		err = o.remove(ctx, headPrefix+tokens)
+		err = o.records.Remove(ctx, headPrefix+tokens)
 	}
 	if err == nil {
 		o.drop(ctx, old)
@@ -218,16 +220,16 @@ func (o *objects) removeOne(ctx context.Context, name string) error {
 // sweep removes pieces that no head has: those of a Put whose process died, and those that drop has
 // left. What has grown since before is left alone, because somebody may be storing it.
 func (o *objects) sweep(ctx context.Context, before time.Time) error {
-	subjects, err := o.matching(ctx, dataPrefix+">")
+	subjects, err := o.Keys(ctx, dataPrefix+">")
 	if err != nil {
 		return err
 	}
 	for _, subject := range subjects {
-		last, err := o.get(ctx, subject)
+		last, err := o.Get(ctx, subject)
 		if err != nil {
 			return err
 		}
-		if last.seq == 0 || last.at.After(before) {
+		if last.Seq == 0 || last.At.After(before) {
 			continue
 		}
 		name := strings.TrimPrefix(subject[:strings.LastIndexByte(subject, '.')], dataPrefix)
@@ -236,7 +238,7 @@ func (o *objects) sweep(ctx context.Context, before time.Time) error {
 			continue
 		}
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			err = o.remove(ctx, subject)
+			err = o.records.Remove(ctx, subject)
 		}
 		if err != nil {
 			return err

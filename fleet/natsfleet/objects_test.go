@@ -171,7 +171,7 @@ func TestP5_ObjectsOfOneTask(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := o.removeOf(t.Context(), "a"); err != nil {
+	if err := o.RemoveTask(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	names, err := o.names(t.Context(), "")

@@ -57,10 +57,9 @@ const (
 	settleFirst = 10 * time.Millisecond
 )
 
-// changes yields nil at once, and then whenever something may have been written to some subjects,
-// until ctx ends. Listeners hear of a record before the stream has stored it, so it yields some
+// Changes implements [engine.Table]. Listeners hear of a record before the stream has stored it, so it yields some
 // more times after each, at growing intervals.
-func (a *account) changes(ctx context.Context, subjects ...string) iter.Seq[error] {
+func (a *account) Changes(ctx context.Context, subjects ...string) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		heard := make(chan *nats.Msg, 64)
 		for _, s := range subjects {

@@ -3,43 +3,27 @@ package natsfleet
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
+
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 )
 
 // readBatch is the number of messages in one request for a batch.
 const readBatch = 256
 
-// errChanged says that somebody else has written a record in the meantime.
-var errChanged = errors.New("natsfleet: the record has changed")
-
-// records keeps the last message of each subject of a stream. A record is written by comparing its
-// sequence, so of several writers one wins.
+// records implements [engine.Table] with the last message of each subject of a stream.
 type records struct {
 	*account
 	stream jetstream.Stream
-}
-
-// record is the last message of a subject. Its sequence is 0 if there is none.
-type record struct {
-	subject string
-	data    []byte
-	seq     uint64
-	at      time.Time // by the server's clock
-	writing string    // names the call of put that wrote it
-	after   uint64    // how many records of a list come after it
 }
 
 // newRecords makes the stream of records, if it is not there.
@@ -49,33 +33,25 @@ func newRecords(ctx context.Context, a *account, name string, subjects ...string
 	return &records{a, s}, err
 }
 
-// get returns a record.
-func (r *records) get(ctx context.Context, subject string) (record, error) {
-	return retry(ctx, r.account, callTime, func(ctx context.Context) (record, error) {
+// Get implements [engine.Table].
+func (r *records) Get(ctx context.Context, subject string) (engine.Record, error) {
+	return retry(ctx, r.account, callTime, func(ctx context.Context) (engine.Record, error) {
 		m, err := r.stream.GetLastMsgForSubject(ctx, subject)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return record{subject: subject}, nil
+			return engine.Record{Key: subject}, nil
 		} else if err != nil {
-			return record{}, err
+			return engine.Record{}, err
 		}
-		return record{subject: subject, data: m.Data, seq: m.Sequence, at: m.Time,
-			writing: m.Header.Get(jetstream.MsgIDHeader)}, nil
+		return engine.Record{Key: subject, Data: m.Data, Seq: m.Sequence, At: m.Time,
+			Writing: m.Header.Get(jetstream.MsgIDHeader)}, nil
 	})
 }
 
-// put writes a record if the last one of its subject has the sequence after, and returns the new
-// sequence. The error is errChanged if it has not. A ttl is rounded up to seconds; then the server
-// removes the record. 0 means never.
+// Put implements [engine.Table]. A ttl is rounded up to seconds.
 //
 // An acknowledgement can get lost, and so can a request: each attempt looks whether one before has
 // written.
-func (r *records) put(ctx context.Context, subject string, data []byte, after uint64, ttl time.Duration) (uint64,
-	error) {
-	return r.putAs(ctx, nuid.Next(), subject, data, after, ttl)
-}
-
-// putAs is put with a name for the writing that others may know.
-func (r *records) putAs(ctx context.Context, writing, subject string, data []byte, after uint64,
+func (r *records) Put(ctx context.Context, writing, subject string, data []byte, after uint64,
 	ttl time.Duration) (uint64, error) {
 	if most := r.nc.MaxPayload() - 1024; int64(len(data)) > most {
 		return 0, fmt.Errorf("%s has %d bytes; the server takes %d", subject, len(data), most)
@@ -94,16 +70,16 @@ func (r *records) putAs(ctx context.Context, writing, subject string, data []byt
 		if !isWrongSequence(err) {
 			return 0, err
 		}
-		now, err := r.get(ctx, subject)
+		now, err := r.Get(ctx, subject)
 		switch {
 		case err != nil:
 			return 0, err
-		case now.writing == writing:
-			return now.seq, nil
-		case now.seq == after: // replicas refuse a write while another one is on its way, which was refused in the end
-			return 0, nats.ErrTimeout
+		case now.Writing == writing:
+			return now.Seq, nil
+		case now.Seq == after: // replicas refuse a write while another one is on its way, which was refused in the end
+			return 0, errAgain
 		}
-		return 0, errChanged
+		return 0, engine.ErrChanged
 	})
 }
 
@@ -115,8 +91,8 @@ func isWrongSequence(err error) bool {
 			api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// now returns the time by the clock of the server that keeps the records.
-func (r *records) now(ctx context.Context) (time.Time, error) {
+// Now implements [engine.Table].
+func (r *records) Now(ctx context.Context) (time.Time, error) {
 	return retry(ctx, r.account, callTime, func(ctx context.Context) (time.Time, error) {
 		info, err := r.stream.Info(ctx)
 		if err != nil {
@@ -126,8 +102,8 @@ func (r *records) now(ctx context.Context) (time.Time, error) {
 	})
 }
 
-// remove removes all records of a subject, which may have wildcards.
-func (r *records) remove(ctx context.Context, subject string) error {
+// Remove implements [engine.Table].
+func (r *records) Remove(ctx context.Context, subject string) error {
 	return r.removeUpTo(ctx, subject, 0)
 }
 
@@ -143,8 +119,8 @@ func (r *records) removeUpTo(ctx context.Context, subject string, seq uint64) er
 	return err
 }
 
-// matching returns the subjects that have messages and match a filter.
-func (r *records) matching(ctx context.Context, filter string) ([]string, error) {
+// Keys implements [engine.Table].
+func (r *records) Keys(ctx context.Context, filter string) ([]string, error) {
 	info, err := retry(ctx, r.account, callTime, func(ctx context.Context) (*jetstream.StreamInfo, error) {
 		return r.stream.Info(ctx, jetstream.WithSubjectFilter(filter))
 	})
@@ -154,31 +130,28 @@ func (r *records) matching(ctx context.Context, filter string) ([]string, error)
 	return slices.Collect(maps.Keys(info.State.Subjects)), nil
 }
 
-// list yields the records of some subjects, the oldest first. It may yield one that changes
-// meanwhile twice.
-func (r *records) list(ctx context.Context, subjects ...string) iter.Seq2[record, error] {
-	return func(yield func(record, error) bool) {
-		for e, err := range r.follow(ctx, subjects...) {
-			if err == nil && e.seq == 0 {
+// List implements [engine.Table].
+func (r *records) List(ctx context.Context, subjects ...string) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) {
+		for e, err := range r.Follow(ctx, subjects...) {
+			if err == nil && e.Seq == 0 {
 				return
 			}
-			if !yield(e, err) || err != nil || e.after == 0 {
+			if !yield(e, err) || err != nil || e.After == 0 {
 				return
 			}
 		}
 	}
 }
 
-// follow yields the records of some subjects and then each that is written. The last one that was
-// there at the beginning has no others after it. If that one was removed, or there was none, a
-// record with the sequence 0 stands in its place. It ends with an error.
-func (r *records) follow(ctx context.Context, subjects ...string) iter.Seq2[record, error] {
-	return func(yield func(record, error) bool) {
+// Follow implements [engine.Table].
+func (r *records) Follow(ctx context.Context, subjects ...string) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) {
 		more, last, failing := true, uint64(0), time.Time{}
 		for {
 			before := last
-			err := r.read(ctx, last+1, subjects, func(e record) bool {
-				last = max(last, e.seq)
+			err := r.read(ctx, last+1, subjects, func(e engine.Record) bool {
+				last = max(last, e.Seq)
 				more = yield(e, nil)
 				return more
 			})
@@ -194,7 +167,7 @@ func (r *records) follow(ctx context.Context, subjects ...string) iter.Seq2[reco
 				err = wait(ctx, attemptPause)
 			}
 			if err = cmp.Or(ctx.Err(), err); err != nil {
-				yield(record{}, err)
+				yield(engine.Record{}, err)
 				return
 			}
 		}
@@ -203,7 +176,7 @@ func (r *records) follow(ctx context.Context, subjects ...string) iter.Seq2[reco
 
 // read reads records from a sequence on with a consumer of its own, until yield returns false or
 // something is missing.
-func (r *records) read(ctx context.Context, from uint64, subjects []string, yield func(record) bool) error {
+func (r *records) read(ctx context.Context, from uint64, subjects []string, yield func(engine.Record) bool) error {
 	c, err := retry(ctx, r.account, callTime, func(ctx context.Context) (jetstream.Consumer, error) {
 		return r.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
 			FilterSubjects: subjects, AckPolicy: jetstream.AckNonePolicy,
@@ -222,7 +195,7 @@ func (r *records) read(ctx context.Context, from uint64, subjects []string, yiel
 	}()
 	rest := info.NumPending
 	for seen := uint64(0); ; {
-		if rest == 0 && !yield(record{}) {
+		if rest == 0 && !yield(engine.Record{}) {
 			return nil
 		}
 		for m, err := range r.fetch(ctx, c, readBatch) {
@@ -237,8 +210,8 @@ func (r *records) read(ctx context.Context, from uint64, subjects []string, yiel
 				return nil // one was lost on the way: read again from there
 			}
 			rest = meta.NumPending
-			if !yield(record{subject: m.Subject(), data: m.Data(), seq: meta.Sequence.Stream, at: meta.Timestamp,
-				after: rest}) {
+			if !yield(engine.Record{Key: m.Subject(), Data: m.Data(), Seq: meta.Sequence.Stream, At: meta.Timestamp,
+				After: rest}) {
 				return nil
 			}
 		}
@@ -252,20 +225,20 @@ func (r *records) read(ctx context.Context, from uint64, subjects []string, yiel
 	}
 }
 
-// digest makes any text a token of a subject, from which it cannot be read again.
-func digest(text string) string {
-	h := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(h[:16])
-}
+// Tell implements [engine.Table].
+func (r *records) Tell(subject string) { _ = r.nc.Publish(subject, nil) } // they look from time to time, too
 
-// jitter returns a random part of a duration.
-func jitter(d time.Duration) time.Duration { return rand.N(d) }
+// Most implements [engine.Table].
+func (r *records) Most() int { return int(r.nc.MaxPayload()) - 4096 }
 
-// anyToken makes any text a token of a subject.
-func anyToken(text string) string { return hex.EncodeToString([]byte(text)) }
+// Passes implements [engine.Table].
+func (r *records) Passes(err error) bool { return mayPass(err) }
 
-// removeSeq removes one record, unless it was replaced.
-func (r *records) removeSeq(ctx context.Context, seq uint64) error {
+// Life implements [engine.Table].
+func (r *records) Life() context.Context { return r.life }
+
+// RemoveSeq implements [engine.Table].
+func (r *records) RemoveSeq(ctx context.Context, seq uint64) error {
 	_, err := retry(ctx, r.account, callTime, func(ctx context.Context) (struct{}, error) {
 		err := r.stream.DeleteMsg(ctx, seq)
 		if errors.Is(err, jetstream.ErrMsgNotFound) || errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {

@@ -2,6 +2,7 @@ package natsfleet
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 )
 
 const (
@@ -43,17 +45,17 @@ func readRegistry(ctx context.Context, operator *account) (r registry, err error
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return r, errors.New("this is a NATS server, but no fleet was set up there: start it with natsfleet.Serve, or attractor-fleet serve")
 	}
-	var e record
+	var e engine.Record
 	if err == nil {
-		e, err = (&records{operator, s}).get(ctx, registryKey)
+		e, err = (&records{operator, s}).Get(ctx, registryKey)
 	}
-	if err == nil && e.seq == 0 {
+	if err == nil && e.Seq == 0 {
 		err = errors.New("the server has none yet")
 	}
 	if err != nil {
 		return r, fmt.Errorf("the registry: %w", err)
 	}
-	return r, json.Unmarshal(e.data, &r)
+	return r, json.Unmarshal(e.Data, &r)
 }
 
 // writeRegistry replaces the registry, unless it is the same already.
@@ -67,12 +69,12 @@ func writeRegistry(ctx context.Context, operator *account, r registry) error {
 		return err
 	}
 	for {
-		e, err := records.get(ctx, registryKey)
-		if err != nil || string(e.data) == string(data) {
+		e, err := records.Get(ctx, registryKey)
+		if err != nil || string(e.Data) == string(data) {
 			return err
 		}
 		// of servers that start at once, each writes the same
-		if _, err := records.put(ctx, registryKey, data, e.seq, 0); !errors.Is(err, errChanged) {
+		if _, err := records.Put(ctx, rand.Text(), registryKey, data, e.Seq, 0); !errors.Is(err, engine.ErrChanged) {
 			return err
 		}
 	}

@@ -37,7 +37,7 @@ type Server struct {
 	token  string // of the operator
 	log    serverLog
 
-	own      *engine // of the gateways; nil before the server is ready
+	own      *natsEngine // of the gateways; nil before the server is ready
 	gateways map[string]*gateway
 
 	sweeping sync.WaitGroup
@@ -187,7 +187,7 @@ func (s *Server) register(ctx context.Context) error {
 }
 
 // openGateways opens the gateway of each tenant.
-func (s *Server) openGateways(ctx context.Context, e *engine) (map[string]*gateway, error) {
+func (s *Server) openGateways(ctx context.Context, e *natsEngine) (map[string]*gateway, error) {
 	all, errs := make([]*gateway, len(s.config.Tenants)), make([]error, len(s.config.Tenants))
 	for at := 0; at < len(all); at += tenantsAtOnce {
 		each(min(tenantsAtOnce, len(all)-at), func(i int) {
@@ -211,7 +211,7 @@ func (s *Server) openGateways(ctx context.Context, e *engine) (map[string]*gatew
 const tenantsAtOnce = 8
 
 // openGateway opens the gateway of a tenant.
-func (s *Server) openGateway(ctx context.Context, e *engine, tenant string) (*gateway, error) {
+func (s *Server) openGateway(ctx context.Context, e *natsEngine, tenant string) (*gateway, error) {
 	space, err := e.Open(ctx, tenant)
 	if err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func closeGateways(all map[string]*gateway) {
 // They do not end with the server: close them before.
 func (s *Server) Engine(ctx context.Context) (fleet.Engine, error) { return s.engine(ctx) }
 
-func (s *Server) engine(ctx context.Context) (*engine, error) {
+func (s *Server) engine(ctx context.Context) (*natsEngine, error) {
 	return openEngine(ctx, inProcess(s.server), s.token)
 }
 

@@ -118,54 +118,14 @@ func free(t *testing.T, s fleet.Slots, model string) bool {
 	return true
 }
 
-func TestP6_SlotOfADeadHolder(t *testing.T) {
-	t.Parallel()
-	h := host(t, nil, one(0, 0))
-	const hold = time.Second
-	open := func() *slots {
-		s, err := openSlots(t.Context(), h.engine().operator, []fleet.SlotLimit{{Provider: "p", Slots: 1}}, hold)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	a, b := open(), open()
-	alive := take(t, a, "m", 0)
-	end := time.Now().Add(2 * hold)
-	for time.Now().Before(end) {
-		if free(t, b, "m") {
-			t.Fatal("the slot of a living holder is free")
-		}
-	}
-	if err := alive.Release(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	dead := take(t, a, "m", 0).(*slot)
-	dead.parts[0].keeper.end() // as if its machine was cut off
-	next := take(t, b, "m", 0)
-	// The one that was cut off comes back and gives back what is not its own any more.
-	if err := dead.Release(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	if free(t, a, "m") {
-		t.Error("the slot was given back by somebody who did not have it")
-	}
-	if err := next.Release(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	if !free(t, a, "m") {
-		t.Error("the slot is lost")
-	}
-}
-
 func TestP6_SlotsOfAnotherNumber(t *testing.T) {
 	t.Parallel()
 	h := host(t, []fleet.SlotLimit{{Provider: "p", Slots: 1}}, one(0, 0))
 	for _, n := range []int{3, 2} {
-		s, err := newSlots(t.Context(), h.engine().operator, []fleet.SlotLimit{{Provider: "p", Slots: n}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h.stop()
+		h.config.Slots[0].Slots = n
+		h.start()
+		s := h.engine().Slots()
 		var taken []fleet.Slot
 		for range n {
 			taken = append(taken, take(t, s, "m", 0))

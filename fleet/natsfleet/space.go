@@ -6,12 +6,15 @@ import (
 	"fmt"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 	"github.com/attractor-go/attractor/journal"
 )
 
 // space implements [fleet.Space] in a tenant's account.
 type space struct {
 	account  *account
+	records  *records // of the tasks
+	queue    *queue
 	tasks    fleet.Tasks
 	journals journal.Store
 	objects  fleet.Objects
@@ -24,19 +27,29 @@ type space struct {
 func newSpace(ctx context.Context, a *account) (*space, error) {
 	s := &space{account: a, bus: newBus(a)}
 	var objects *objects
-	var errs [3]error
+	var errs [5]error
 	parts := []func() error{
 		func() (err error) { s.journals, err = newJournals(ctx, a); return named("the journals", err) },
 		func() (err error) { objects, err = newObjects(ctx, a); return named("the objects", err) },
-		func() (err error) { s.asks, err = newAsks(ctx, a); return named("the asks", err) },
+		func() (err error) { s.queue, err = newQueue(ctx, a); return named("the queue", err) },
+		func() (err error) {
+			asks, err := newRecords(ctx, a, "asks", "ask.*.*", "answer.*.*")
+			s.asks = engine.NewAsks(asks)
+			return named("the asks", err)
+		},
+		func() (err error) {
+			s.records, err = newRecords(ctx, a, "tasks", "task.*.*")
+			return named("the tasks", err)
+		},
 	}
 	each(len(parts), func(i int) { errs[i] = parts[i]() })
 	err := errors.Join(errs[:]...)
-	if s.objects = objects; err == nil {
-		s.tasks, err = newTasks(ctx, a, s.journals, objects, s.asks)
-		err = named("the tasks", err)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	s.objects = objects
+	s.tasks = engine.NewTasks(s.records, s.queue, a.limits, s.journals, objects, s.asks)
+	return s, nil
 }
 
 // named says what an error is about.

@@ -244,6 +244,7 @@ func TestP4_EveryTaskOnce(t *testing.T) {
 	var held highest
 	var finished, deaths atomic.Int64
 	var machines []*tasks
+	var last *space
 	for range 3 {
 		e, err := Open(ctx, h.server.URL(), OpenOptions{Token: testToken})
 		if err != nil {
@@ -254,6 +255,7 @@ func TestP4_EveryTaskOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		last = s.(*space)
 		machines = append(machines, s.Tasks().(*tasks))
 	}
 	for i := range *queueTasks {
@@ -310,7 +312,7 @@ func TestP4_EveryTaskOnce(t *testing.T) {
 		t.Errorf("%d tasks are done, finished %d times, %d were held at once, %d deaths of %d", done, finished.Load(),
 			held.most.Load(), dead, deaths.Load())
 	}
-	if info, err := machines[0].queue.Info(ctx); err != nil || info.State.Msgs != 0 {
+	if info, err := last.queue.stream.Info(ctx); err != nil || info.State.Msgs != 0 {
 		t.Errorf("left in the queue: %+v, %v", info, err)
 	}
 }

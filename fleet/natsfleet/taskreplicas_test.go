@@ -30,11 +30,13 @@ func TestP7_TasksWhoseLeadersDie(t *testing.T) {
 	}
 	engines := []fleet.Engine{open(), open()}
 	var machines []*tasks
+	var last *space
 	for _, e := range engines {
 		s, err := e.Open(ctx, "a")
 		if err != nil {
 			t.Fatal(err)
 		}
+		last = s.(*space)
 		machines = append(machines, s.Tasks().(*tasks))
 	}
 	lease, err := engines[0].Leases().Acquire(ctx, fleet.WorkerInfo{Name: "w"}, time.Minute)
@@ -45,7 +47,7 @@ func TestP7_TasksWhoseLeadersDie(t *testing.T) {
 	for i := range n {
 		submit(t, machines[i%2], fmt.Sprintf("t%d", i))
 	}
-	info, err := machines[0].stream.Info(ctx)
+	info, err := last.records.stream.Info(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package natsfleet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 	"github.com/attractor-go/attractor/internal/await"
 )
 
@@ -22,6 +22,9 @@ type hosted struct {
 	config Config
 	server *Server
 }
+
+// tasks are those of a space here.
+type tasks = engine.Tasks
 
 const testToken = "a token of the operator"
 
@@ -52,7 +55,7 @@ func (h *hosted) stop() {
 }
 
 // engine opens an engine, as one machine has it.
-func (h *hosted) engine() *engine {
+func (h *hosted) engine() *natsEngine {
 	h.t.Helper()
 	e, err := h.server.engine(h.t.Context())
 	if err != nil {
@@ -62,15 +65,18 @@ func (h *hosted) engine() *engine {
 	return e
 }
 
-// tasks returns the tasks of a tenant, as one machine has them.
-func (h *hosted) tasks(tenant string) *tasks {
+// space opens the space of a tenant, as one machine has it.
+func (h *hosted) space(tenant string) *space {
 	h.t.Helper()
 	s, err := h.engine().Open(h.t.Context(), tenant)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return s.Tasks().(*tasks)
+	return s.(*space)
 }
+
+// tasks returns the tasks of a tenant, as one machine has them.
+func (h *hosted) tasks(tenant string) *tasks { return h.space(tenant).Tasks().(*tasks) }
 
 func one(limit, queued int) fleet.Tenant {
 	return fleet.Tenant{Name: "one", Limit: limit, MaxQueued: queued}
@@ -158,45 +164,6 @@ func TestP3_SubmittedOnce(t *testing.T) {
 		isNew || s.State != fleet.Done {
 		t.Errorf("the same again after its end: %+v, %v, %v", s, isNew, err)
 	}
-	noClaim(t, tasks, 300*time.Millisecond)
-}
-
-// A submission that breaks off after its first message is in the queue, and the next claimer
-// completes it.
-func TestP3_SubmissionThatBreaksOff(t *testing.T) {
-	t.Parallel()
-	tasks := host(t, nil, one(0, 1)).tasks("one")
-	text := []byte(`{"id":"a","tenant":"one","prompt":"p"}`)
-	if err := tasks.enqueue(t.Context(), "another call", "a", text); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := tasks.Get(t.Context(), "a"); !errors.Is(err, fs.ErrNotExist) {
-		t.Fatalf("half a task: %v", err)
-	}
-	c := claimOf(t, tasks, "w", time.Minute)
-	if c.Task().Prompt != "p" || stateOf(t, tasks, "a").State != fleet.Running {
-		t.Errorf("claimed %+v", c.Task())
-	}
-	// which thereby reports that the task is new
-	if s, err := tasks.load(t.Context(), "a"); err != nil || s.spec.writing != "another call" {
-		t.Errorf("the task is written as %q, %v", s.spec.writing, err)
-	}
-	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "a", Prompt: "p"}); err != nil || isNew ||
-		s.State != fleet.Running {
-		t.Errorf("the same again: %+v, %v, %v", s, isNew, err)
-	}
-	finish(t, c)
-
-	// The same submission completes it, too, although the tenant is at its limit.
-	if err := tasks.enqueue(t.Context(), "another call", "b",
-		[]byte(`{"id":"b","tenant":"one","prompt":"p"}`)); err != nil {
-		t.Fatal(err)
-	}
-	if s, isNew, err := tasks.Submit(t.Context(), fleet.Task{ID: "b", Prompt: "p"}); err != nil || !isNew ||
-		s.State != fleet.Queued {
-		t.Errorf("completed: %+v, %v, %v", s, isNew, err)
-	}
-	finish(t, claimOf(t, tasks, "w", time.Minute))
 	noClaim(t, tasks, 300*time.Millisecond)
 }
 
@@ -304,35 +271,19 @@ func TestP4_StoppedClockIsTold(t *testing.T) {
 	h := host(t, nil, one(0, 0))
 	a, b := h.tasks("one"), h.tasks("one")
 	submit(t, a, "t")
-	first := claimOf(t, a, "first", 300*time.Millisecond).(*claim)
+	first := claimOf(t, a, "first", 300*time.Millisecond)
 	second := claimOf(t, b, "second", time.Minute)
-	first.until, first.lost = time.Now().Add(time.Hour), false
+	engine.StopClock(first)
 	if err := first.Extend(t.Context()); !errors.Is(err, fleet.ErrLost) {
 		t.Errorf("extend: %v", err)
 	}
-	first.until, first.lost = time.Now().Add(time.Hour), false
+	engine.StopClock(first)
 	if err := first.Finish(t.Context(), with(first.Status(), fleet.Done)); !errors.Is(err, fleet.ErrLost) {
 		t.Errorf("finish: %v", err)
 	}
 	if err := second.Extend(t.Context()); err != nil {
 		t.Errorf("the second: %v", err)
 	}
-}
-
-// The server may deliver a task again whose owner lives, such as after a crash in which it forgot
-// whom it gave the task to.
-func TestP4_DeliveredTwiceIsOwnedOnce(t *testing.T) {
-	t.Parallel()
-	h := host(t, nil, one(0, 0))
-	a, b := h.tasks("one"), h.tasks("one")
-	submit(t, a, "t")
-	first := claimOf(t, a, "first", time.Minute).(*claim)
-	a.again(first.m)
-	noClaim(t, b, 500*time.Millisecond)
-	if err := first.Extend(t.Context()); err != nil {
-		t.Error(err)
-	}
-	finish(t, first)
 }
 
 func TestP3_ReturnedTask(t *testing.T) {
@@ -376,46 +327,6 @@ func TestP3_ReturnedTask(t *testing.T) {
 	}
 }
 
-// An owner that dies between the status that it writes and the message of the queue leaves a task
-// that is done all the same.
-func TestP3_DiesBeforeTheQueueKnows(t *testing.T) {
-	t.Parallel()
-	h := host(t, nil, one(1, 0))
-	tasks := h.tasks("one")
-	const hold = 300 * time.Millisecond
-	for i, state := range []fleet.State{fleet.Done, fleet.Queued, fleet.Paused} {
-		id := fmt.Sprintf("t%d", i)
-		submit(t, tasks, id)
-		c := claimOf(t, tasks, "w", hold).(*claim)
-		s := with(c.Status(), state)
-		if state == fleet.Paused {
-			s.NotBefore = time.Now().Add(1500 * time.Millisecond).UTC()
-		}
-		data, err := tasks.pack(t.Context(), statusRecord{Status: s, Claimed: c.claimed, Hold: fleet.Duration(hold)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.store(t.Context(), data); err != nil {
-			t.Fatal(err)
-		}
-		if state == fleet.Done {
-			continue
-		}
-		again := claimOf(t, tasks, "next", time.Minute)
-		if got := again.Status(); got.ID != id || len(got.Deaths) > 0 || got.Attempt != 2 {
-			t.Errorf("%s: claimed %+v", state, got)
-		}
-		if time.Now().Before(s.NotBefore) {
-			t.Errorf("%s: claimed too early", state)
-		}
-		finish(t, again)
-	}
-	if s := stateOf(t, tasks, "t0"); s.State != fleet.Done || s.Attempt != 1 {
-		t.Errorf("the done one: %+v", s)
-	}
-	noClaim(t, tasks, 300*time.Millisecond)
-}
-
 func TestP6_LimitOfATenant(t *testing.T) {
 	t.Parallel()
 	h := host(t, nil, one(2, 0))
@@ -433,7 +344,8 @@ func TestP6_LimitOfATenant(t *testing.T) {
 func TestP3_Cancel(t *testing.T) {
 	t.Parallel()
 	h := host(t, nil, one(1, 0))
-	tasks := h.tasks("one")
+	space := h.space("one")
+	tasks := space.Tasks()
 	submit(t, tasks, "waiting", "running", "done", "returned")
 	cancel := func(id string) {
 		t.Helper()
@@ -476,7 +388,7 @@ func TestP3_Cancel(t *testing.T) {
 	if err := tasks.Cancel(t.Context(), "unknown"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("unknown: %v", err)
 	}
-	if info, err := tasks.queue.Info(t.Context()); err != nil || info.State.Msgs != 0 {
+	if info, err := space.queue.stream.Info(t.Context()); err != nil || info.State.Msgs != 0 {
 		t.Errorf("left in the queue: %+v, %v", info, err)
 	}
 }
@@ -485,7 +397,8 @@ func TestP3_Cancel(t *testing.T) {
 // before.
 func TestP6_CanceledTaskIsNotClaimed(t *testing.T) {
 	t.Parallel()
-	tasks := host(t, nil, one(2, 0)).tasks("one")
+	space := host(t, nil, one(2, 0)).space("one")
+	tasks := space.Tasks()
 	submit(t, tasks, "running", "a")
 	claimOf(t, tasks, "w", time.Minute)
 	c := claimOf(t, tasks, "w", time.Minute)
@@ -495,12 +408,8 @@ func TestP6_CanceledTaskIsNotClaimed(t *testing.T) {
 	if err := tasks.Cancel(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	consumer, err := tasks.queue.Consumer(t.Context(), workersConsumer)
-	if err != nil {
-		t.Fatal(err)
-	}
 	await.For(t, "one claim fewer", func() bool {
-		info, err := consumer.Info(t.Context())
+		info, err := space.queue.workers.Info(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -640,121 +549,11 @@ func TestP3_Watch(t *testing.T) {
 	}
 }
 
-// TestP3_WatcherForgetsFinalTasks checks that who watches all tasks does not keep those that have
-// ended.
-func TestP3_WatcherForgetsFinalTasks(t *testing.T) {
-	w := watched{tasks: &tasks{}, all: map[string]*watchedTask{}}
-	seq := uint64(0)
-	look := func(kind string, v any) (states []fleet.State) {
-		t.Helper()
-		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seq++
-		for _, id := range w.take(record{subject: taskSubject("a.b", kind), data: data, seq: seq}) {
-			status, changed, err := w.look(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if changed {
-				states = append(states, status.State)
-			}
-		}
-		return states
-	}
-	status := func(state fleet.State) statusRecord {
-		return statusRecord{Status: fleet.Status{ID: "a.b", State: state}}
-	}
-	for i, step := range []struct {
-		kind  string
-		value any
-		want  fleet.State
-	}{
-		{specKind, fleet.Task{ID: "a.b"}, fleet.Queued}, {statusKind, status(fleet.Running), fleet.Running},
-		{statusKind, status(fleet.Done), fleet.Done},
-		{cancelKind, nil, ""}, {statusKind, status(fleet.Done), ""}, {specKind, fleet.Task{ID: "a.b"}, fleet.Queued},
-		{cancelKind, nil, fleet.Canceled},
-	} {
-		got := look(step.kind, step.value)
-		if want := (step.want != ""); (len(got) == 1 && got[0] == step.want) != want || len(got) > 1 {
-			t.Errorf("step %d: %q, not %q", i, got, step.want)
-		}
-		if known := len(w.all); known != 0 && (step.want == "" || step.want.Final()) {
-			t.Errorf("step %d: %d tasks are kept", i, known)
-		}
-	}
-}
-
-func TestP3_RemovedWhileDelivered(t *testing.T) {
-	t.Parallel()
-	tasks := host(t, nil, one(0, 0)).tasks("one")
-	submit(t, tasks, "a")
-	for m, err := range tasks.fetch(t.Context(), tasks.workers, 1) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tasks.Cancel(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
-		if err := tasks.Remove(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
-		if c, err := tasks.take(t.Context(), m, "w", time.Minute); c != nil || err != nil {
-			t.Errorf("claimed %+v, %v", c, err)
-		}
-	}
-	if _, _, err := tasks.Get(t.Context(), "a"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it is back: %v", err)
-	}
-}
-
-// An update whose acknowledgement is lost, and which the server writes after the call has failed,
-// does not cost the claim.
-func TestP4_OwnLateUpdateLosesNothing(t *testing.T) {
-	t.Parallel()
-	tasks := host(t, nil, one(0, 0)).tasks("one")
-	submit(t, tasks, "a")
-	c := claimOf(t, tasks, "w", time.Minute).(*claim)
-	late := func() {
-		t.Helper()
-		s, err := tasks.load(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := tasks.pack(t.Context(), statusRecord{Status: with(c.Status(), fleet.Running), Claimed: c.claimed,
-			Hold: fleet.Duration(c.hold)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tasks.put(t.Context(), taskSubject("a", statusKind), data, s.status.seq, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	late()
-	if err := tasks.remove(t.Context(), taskSubject("a", claimKind)); err != nil {
-		t.Fatal(err)
-	}
-	c.beat.seq = 1 // as after a sign of life that was lost, too
-	if err := c.Extend(t.Context()); err != nil {
-		t.Errorf("Extend: %v", err)
-	}
-	late()
-	finish(t, c)
-	if s := stateOf(t, tasks, "a"); s.State != fleet.Done {
-		t.Errorf("%+v", s)
-	}
-}
-
 func TestP3_Remove(t *testing.T) {
 	t.Parallel()
 	h := host(t, nil, one(0, 0))
-	e := h.engine()
-	space, err := e.Open(t.Context(), "one")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tasks := space.Tasks().(*tasks)
+	space := h.space("one")
+	tasks := space.Tasks()
 	submit(t, tasks, "a", "b")
 	if err := space.Asks().Put(t.Context(), fleet.Ask{Task: "a", ID: "1"}); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package natsfleet
+package engine
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -16,44 +17,38 @@ import (
 )
 
 const (
-	slotStream  = "slots"
 	slotPrefix  = "slot."
 	freePrefix  = "slot-free." // tells those who wait, and is not kept
 	ratePrefix  = "rate."
 	pausePrefix = "pause."
-	// slotHold is how long a slot stays taken after the last sign of life of its holder.
-	slotHold = 10 * time.Second
 )
 
 // slots implements [fleet.Slots].
 //
-// A limit of N calls has up to N records, each of which is a slot that somebody has. The server
+// A limit of N calls has up to N records, each of which is a slot that somebody has. The table
 // removes a record whose holder has not renewed it for a while. After a holder was cut off from the
-// server for so long, more calls than N may go on until the old ones end.
+// table for so long, more calls than N may go on until the old ones end.
 type slots struct {
-	*records
-	limits []fleet.SlotLimit        // of models before those of whole providers
-	hold   time.Duration            // after which a slot is free whose holder gives no sign of life
-	turns  map[string]chan struct{} // by limit, held by the caller of this process who looks for a slot
+	records table
+	limits  []fleet.SlotLimit        // of models before those of whole providers
+	hold    time.Duration            // after which a slot is free whose holder gives no sign of life
+	turns   map[string]chan struct{} // by limit, held by the caller of this process who looks for a slot
 }
 
-func newSlots(ctx context.Context, operator *account, limits []fleet.SlotLimit) (fleet.Slots, error) {
-	return openSlots(ctx, operator, limits, slotHold)
-}
-
-func openSlots(ctx context.Context, operator *account, limits []fleet.SlotLimit, hold time.Duration) (*slots, error) {
-	r, err := newRecords(ctx, operator, slotStream, slotPrefix+"*.*", ratePrefix+"*", pausePrefix+"*")
-	s := &slots{records: r, limits: slices.Clone(limits), hold: hold, turns: map[string]chan struct{}{}}
+// NewSlots returns slots with limits. A slot is free again when its holder has given no sign of life
+// for as long as hold. Their keys are slot.LIMIT.N, rate.LIMIT and pause.PROVIDER.
+func NewSlots(t Table, limits []fleet.SlotLimit, hold time.Duration) fleet.Slots {
+	s := &slots{records: table{t}, limits: slices.Clone(limits), hold: hold, turns: map[string]chan struct{}{}}
 	slices.SortStableFunc(s.limits, func(a, b fleet.SlotLimit) int {
 		return cmp.Compare(min(len(b.Model), 1), min(len(a.Model), 1))
 	})
 	for _, l := range s.limits {
 		s.turns[limitKey(l)] = make(chan struct{}, 1)
 	}
-	return s, err
+	return s
 }
 
-// limitKey names a limit in subjects.
+// limitKey names a limit in keys.
 func limitKey(l fleet.SlotLimit) string { return digest(l.Provider + "\x00" + l.Model) }
 
 // Acquire implements [fleet.Slots]. It takes the slot of a model before that of its provider. So a
@@ -117,7 +112,7 @@ func (s *slots) take(ctx context.Context, l fleet.SlotLimit) (*keeper, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	for err := range s.changes(ctx, freePrefix+limitKey(l)) {
+	for err := range s.records.Changes(ctx, freePrefix+limitKey(l)) {
 		if err != nil {
 			return nil, err
 		}
@@ -132,19 +127,19 @@ func (s *slots) take(ctx context.Context, l fleet.SlotLimit) (*keeper, error) {
 // takeNow makes a record that is not there. It returns nil if all are.
 func (s *slots) takeNow(ctx context.Context, l fleet.SlotLimit) (*keeper, error) {
 	prefix := slotPrefix + limitKey(l) + "."
-	there, err := s.matching(ctx, prefix+"*")
+	there, err := s.records.Keys(ctx, prefix+"*")
 	if err != nil {
 		return nil, err
 	}
 	for i := range l.Slots {
-		subject := prefix + strconv.Itoa(i)
-		if slices.Contains(there, subject) {
+		key := prefix + strconv.Itoa(i)
+		if slices.Contains(there, key) {
 			continue
 		}
-		seq, err := s.put(ctx, subject, nil, 0, s.hold)
+		seq, err := s.records.put(ctx, key, nil, 0, s.hold)
 		if err == nil {
-			return s.keep(subject, seq), nil
-		} else if !errors.Is(err, errChanged) {
+			return s.keep(key, seq), nil
+		} else if !errors.Is(err, ErrChanged) {
 			return nil, err
 		}
 	}
@@ -158,7 +153,7 @@ type keeper struct {
 }
 
 // keep renews a record until stop is closed, it is somebody else's, or the connection is closed.
-func (s *slots) keep(subject string, seq uint64) *keeper {
+func (s *slots) keep(key string, seq uint64) *keeper {
 	k := &keeper{make(chan struct{}), make(chan struct{}), seq}
 	go func() {
 		defer close(k.stopped)
@@ -168,17 +163,17 @@ func (s *slots) keep(subject string, seq uint64) *keeper {
 			select {
 			case <-k.stop:
 				return
-			case <-s.life.Done():
+			case <-s.records.Life().Done():
 				return
 			case <-t.C:
 			}
-			ctx, cancel := context.WithTimeout(s.life, s.hold/4)
-			seq, err := s.put(ctx, subject, nil, k.seq, s.hold)
+			ctx, cancel := context.WithTimeout(s.records.Life(), s.hold/4)
+			seq, err := s.records.put(ctx, key, nil, k.seq, s.hold)
 			cancel()
 			switch {
 			case err == nil:
 				k.seq = seq
-			case errors.Is(err, errChanged):
+			case errors.Is(err, ErrChanged):
 				return
 			}
 		}
@@ -201,10 +196,10 @@ func (s *slot) Release(ctx context.Context, tokens int) error {
 func (s *slots) giveBack(ctx context.Context, p *slotPart, rest int) error {
 	if p.keeper != nil {
 		p.keeper.end()
-		if err := s.removeSeq(ctx, p.keeper.seq); err != nil {
+		if err := s.records.RemoveSeq(ctx, p.keeper.seq); err != nil {
 			return err
 		}
-		_ = s.nc.Publish(freePrefix+limitKey(p.limit), nil) // who does not hear it looks from time to time
+		s.records.Tell(freePrefix + limitKey(p.limit)) // who does not hear it looks from time to time
 		p.keeper = nil
 	}
 	if p.rated {
@@ -226,7 +221,7 @@ func (k *keeper) end() {
 	<-k.stopped
 }
 
-// rateRecord says how many tokens a rate admits at a time by the server's clock. They are less than
+// rateRecord says how many tokens a rate admits at a time by the table's clock. They are less than
 // 0 while calls wait.
 type rateRecord struct {
 	Tokens float64   `json:"tokens"`
@@ -240,20 +235,20 @@ func (s *slots) change(ctx context.Context, l fleet.SlotLimit, tokens int) (time
 	if tokens == 0 {
 		return 0, nil
 	}
-	subject, most := ratePrefix+limitKey(l), float64(l.TokensPerMinute)
+	key, most := ratePrefix+limitKey(l), float64(l.TokensPerMinute)
 	for {
-		now, err := s.now(ctx)
+		now, err := s.records.Now(ctx)
 		if err != nil {
 			return 0, err
 		}
-		before, err := s.get(ctx, subject)
+		before, err := s.records.Get(ctx, key)
 		if err != nil {
 			return 0, err
 		}
 		r := rateRecord{most, now}
-		if before.seq > 0 {
-			if err := json.Unmarshal(before.data, &r); err != nil {
-				return 0, fmt.Errorf("%s: %w", subject, err)
+		if before.Seq > 0 {
+			if err := json.Unmarshal(before.Data, &r); err != nil {
+				return 0, fmt.Errorf("%s: %w", key, err)
 			}
 		}
 		if passed := now.Sub(r.At); passed > 0 {
@@ -265,12 +260,12 @@ func (s *slots) change(ctx context.Context, l fleet.SlotLimit, tokens int) (time
 		if err != nil {
 			return 0, err
 		}
-		if _, err = s.put(ctx, subject, data, before.seq, 0); err == nil {
+		if _, err = s.records.put(ctx, key, data, before.Seq, 0); err == nil {
 			return time.Duration(max(0, missing) / most * float64(time.Minute)), nil
-		} else if !errors.Is(err, errChanged) {
+		} else if !errors.Is(err, ErrChanged) {
 			return 0, err
 		}
-		if err := wait(ctx, jitter(10*time.Millisecond)); err != nil {
+		if err := wait(ctx, rand.N(10*time.Millisecond)); err != nil {
 			return 0, err
 		}
 	}
@@ -283,9 +278,9 @@ type pauseRecord struct {
 }
 
 // paused returns the pause of a provider.
-func (s *slots) paused(ctx context.Context, provider string) (p pauseRecord, r record, err error) {
-	if r, err = s.get(ctx, pausePrefix+digest(provider)); err == nil && r.seq > 0 {
-		err = json.Unmarshal(r.data, &p)
+func (s *slots) paused(ctx context.Context, provider string) (p pauseRecord, r Record, err error) {
+	if r, err = s.records.Get(ctx, pausePrefix+digest(provider)); err == nil && r.Seq > 0 {
+		err = json.Unmarshal(r.Data, &p)
 	}
 	return p, r, err
 }
@@ -304,7 +299,7 @@ func (s *slots) Pause(ctx context.Context, provider string, until time.Time, rea
 		if err != nil || !until.After(p.Until) {
 			return err
 		}
-		if _, err := s.put(ctx, r.subject, data, r.seq, 0); !errors.Is(err, errChanged) {
+		if _, err := s.records.put(ctx, r.Key, data, r.Seq, 0); !errors.Is(err, ErrChanged) {
 			return err
 		}
 	}

@@ -1,52 +1,23 @@
-package natsfleet
+package engine
 
 import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/journal"
 )
 
-// workersConsumer delivers the queue to claimers.
-const workersConsumer = "workers"
-
-// deliveredWait is after what time the server delivers a task again whose claimer has not got it.
-// Who has claimed it says how long the claim holds.
-const deliveredWait = 3 * time.Second
-
-// failTime bounds how long a claimer goes on against a server that does not answer.
-const failTime = makeTime
-
-// newWorkers makes the consumer of the queue.
-func (t *tasks) newWorkers(ctx context.Context) error {
-	c := jetstream.ConsumerConfig{
-		Durable: workersConsumer, FilterSubject: queuePrefix + "*", AckPolicy: jetstream.AckExplicitPolicy,
-		AckWait: deliveredWait, MaxDeliver: -1, MaxAckPending: -1, MaxWaiting: 1 << 16,
-	}
-	if t.limits.Limit > 0 {
-		c.MaxAckPending = t.limits.Limit
-	}
-	var err error
-	t.workers, err = retry(ctx, t.account, makeTime, func(ctx context.Context) (jetstream.Consumer, error) {
-		return t.queue.CreateOrUpdateConsumer(ctx, c)
-	})
-	return err
-}
-
 // Claim implements [fleet.Tasks].
-func (t *tasks) Claim(ctx context.Context, worker string, hold time.Duration) (fleet.Claim, error) {
+func (t *Tasks) Claim(ctx context.Context, worker string, hold time.Duration) (fleet.Claim, error) {
 	if hold <= 0 {
 		return nil, fmt.Errorf("fleet: a claim has to hold for some time, not %v: %w", hold, fs.ErrInvalid)
 	}
@@ -59,62 +30,43 @@ func (t *tasks) Claim(ctx context.Context, worker string, hold time.Duration) (f
 			return nil, ctx.Err()
 		case err == nil:
 			failing = time.Now()
-		case !mayPass(err) || time.Since(failing) > failTime:
+		case !t.records.Passes(err) || time.Since(failing) > failTime:
 			return nil, err
 		default:
-			if err := wait(ctx, attemptPause); err != nil {
+			if err := wait(ctx, gap); err != nil {
 				return nil, err
 			}
 		}
 	}
 }
 
-// claimOnce makes one request for a task. Neither a claim nor an error means that there was none.
-func (t *tasks) claimOnce(ctx context.Context, worker string, hold time.Duration) (*claim, error) {
-	for m, err := range t.fetch(ctx, t.workers, 1) {
-		if err != nil {
-			return nil, err
-		}
-		// The task is this claimer's now: what follows does not end with ctx.
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
-		defer cancel()
-		c, err := t.take(bounded, m, worker, hold)
-		if err != nil {
-			t.delay(m, attemptPause)
-		}
-		return c, err
+// claimOnce asks the queue for a task. Neither a claim nor an error means that there was none.
+func (t *Tasks) claimOnce(ctx context.Context, worker string, hold time.Duration) (*Claim, error) {
+	m, err := t.queue.Next(ctx)
+	if m == nil || err != nil {
+		return nil, err
 	}
-	return nil, nil
-}
-
-// again has the server deliver a message again at once. That may get lost: then the server delivers
-// the message again when its time is over.
-func (t *tasks) again(m jetstream.Msg) { _ = t.nc.Publish(m.Reply(), []byte("-NAK")) }
-
-// delay has the server deliver a message again after a while. Jetstream.Msg does so only once.
-func (t *tasks) delay(m jetstream.Msg, d time.Duration) {
-	_ = t.nc.Publish(m.Reply(), fmt.Appendf(nil, `-NAK {"delay":%d}`, max(d, time.Millisecond))) // see again
-}
-
-// done has the server forget a message. Where it is not acknowledged, the next claimer finds that
-// there is nothing to do.
-func (t *tasks) done(ctx context.Context, m jetstream.Msg) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	// The task is this claimer's now: what follows does not end with ctx.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
-	_, _ = t.nc.RequestWithContext(ctx, m.Reply(), []byte("+ACK")) // see above
+	c, err := t.take(ctx, m, worker, hold)
+	if err != nil {
+		m.Delay(gap)
+	}
+	return c, err
 }
 
 // take claims the task of a message. It returns nil if the task is not due.
-func (t *tasks) take(ctx context.Context, m jetstream.Msg, worker string, hold time.Duration) (*claim, error) {
-	id := tokenOf(strings.TrimPrefix(m.Subject(), queuePrefix))
+func (t *Tasks) take(ctx context.Context, m Message, worker string, hold time.Duration) (*Claim, error) {
+	id := m.ID()
 	s, err := t.known(ctx, id, m)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.done(ctx, m)
+		m.Done(ctx)
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	c := &claim{t: t, m: m, hold: hold}
+	c := &Claim{t: t, m: m, hold: hold}
 	if c.task, err = s.task(); err != nil {
 		return nil, err
 	}
@@ -123,10 +75,10 @@ func (t *tasks) take(ctx context.Context, m jetstream.Msg, worker string, hold t
 		return nil, err
 	}
 	if status.State.Final() {
-		t.done(ctx, m)
+		m.Done(ctx)
 		return nil, nil
 	}
-	if c.beat, err = t.get(ctx, taskSubject(id, claimKind)); err != nil {
+	if c.beat, err = t.records.Get(ctx, taskKey(id, claimKind)); err != nil {
 		return nil, err
 	}
 	if due, err := t.due(ctx, c, s, before); !due || err != nil {
@@ -137,31 +89,27 @@ func (t *tasks) take(ctx context.Context, m jetstream.Msg, worker string, hold t
 
 // known returns the records of a task whose message was delivered. That of a submission that broke
 // off is written now.
-func (t *tasks) known(ctx context.Context, id string, m jetstream.Msg) (taskState, error) {
+func (t *Tasks) known(ctx context.Context, id string, m Message) (taskState, error) {
 	s, err := t.load(ctx, id)
 	if !errors.Is(err, fs.ErrNotExist) || len(m.Data()) == 0 || journal.CheckID(id) != nil {
 		return s, err
 	}
 	var task fleet.Task
-	if json.Unmarshal(m.Data(), &task) != nil || task.ID != id || task.Tenant != t.limits.Name {
+	if json.Unmarshal(m.Data(), &task) != nil || task.ID != id || task.Tenant != t.tenant.Name {
 		return s, err // no client of ours submits that
 	}
 	// A task that was removed left the queue before it lost its records, and must not come back.
-	meta, err2 := m.Metadata()
+	current, err2 := m.Current(ctx)
 	if err2 != nil {
 		return s, err2
 	}
-	queued, err2 := (&records{t.account, t.queue}).get(ctx, m.Subject())
-	if err2 != nil {
-		return s, err2
-	}
-	if queued.seq != meta.Sequence.Stream {
+	if !current {
 		return s, err
 	}
 	// of the submission, which thereby knows that the task is new
-	writing := cmp.Or(m.Headers().Get(jetstream.MsgIDHeader), nuid.Next())
-	if _, err := t.putAs(ctx, writing, taskSubject(id, specKind), m.Data(), 0, 0); err != nil &&
-		!errors.Is(err, errChanged) {
+	writing := cmp.Or(m.Writing(), rand.Text())
+	if _, err := t.records.Put(ctx, writing, taskKey(id, specKind), m.Data(), 0, 0); err != nil &&
+		!errors.Is(err, ErrChanged) {
 		return s, err
 	}
 	return t.load(ctx, id)
@@ -169,12 +117,12 @@ func (t *tasks) known(ctx context.Context, id string, m jetstream.Msg) (taskStat
 
 // due reports whether a task may be claimed now. If not, the server delivers its message when it
 // may be.
-func (t *tasks) due(ctx context.Context, c *claim, s taskState, before statusRecord) (bool, error) {
+func (t *Tasks) due(ctx context.Context, c *Claim, s taskState, before statusRecord) (bool, error) {
 	running := before.Status.State == fleet.Running
 	if !running && before.Status.NotBefore.IsZero() {
 		return true, nil
 	}
-	now, err := t.now(ctx)
+	now, err := t.records.Now(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -182,35 +130,35 @@ func (t *tasks) due(ctx context.Context, c *claim, s taskState, before statusRec
 		if !now.Before(before.Status.NotBefore) {
 			return true, nil
 		}
-		err := t.later(ctx, c.task.ID, before.Status.NotBefore)
+		err := t.queue.Later(ctx, c.task.ID, before.Status.NotBefore)
 		if err == nil {
-			t.done(ctx, c.m)
+			c.m.Done(ctx)
 		}
 		return false, err
 	}
-	heard := s.status.at
+	heard := s.status.At
 	var sign claimRecord
-	if c.beat.seq > 0 && json.Unmarshal(c.beat.data, &sign) == nil && sign.Claimed == before.Claimed {
-		heard = c.beat.at
+	if c.beat.Seq > 0 && json.Unmarshal(c.beat.Data, &sign) == nil && sign.Claimed == before.Claimed {
+		heard = c.beat.At
 	}
 	if left := heard.Add(time.Duration(before.Hold)).Sub(now); left > 0 {
-		t.delay(c.m, left)
+		c.m.Delay(left)
 		return false, nil
 	}
 	return true, nil
 }
 
-// claim implements [fleet.Claim].
-type claim struct {
-	t    *tasks
-	m    jetstream.Msg // of the queue
+// Claim implements [fleet.Claim].
+type Claim struct {
+	t    *Tasks
+	m    Message // of the queue
 	task fleet.Task
 	hold time.Duration
 
 	writing sync.Mutex // held during a request; it guards what follows
 	seq     uint64     // of the status
 	claimed uint64     // that of the status that began the claim
-	beat    record     // the last sign of life
+	beat    Record     // the last sign of life
 
 	mu       sync.Mutex
 	status   fleet.Status
@@ -223,7 +171,7 @@ type claim struct {
 
 // begin writes the status of a new owner. It returns nil if somebody else was first, or the task
 // was canceled before.
-func (c *claim) begin(ctx context.Context, s taskState, status fleet.Status, worker string) (*claim, error) {
+func (c *Claim) begin(ctx context.Context, s taskState, status fleet.Status, worker string) (*Claim, error) {
 	now, takeover := time.Now(), status.State == fleet.Running
 	if takeover {
 		status.Deaths = append(status.Deaths, fleet.Death{Worker: status.Worker, From: status.Claimed, At: now.UTC()})
@@ -238,19 +186,19 @@ func (c *claim) begin(ctx context.Context, s taskState, status fleet.Status, wor
 	if err != nil {
 		return nil, err
 	}
-	c.seq, err = c.t.put(ctx, taskSubject(c.task.ID, statusKind), data, s.status.seq, 0)
-	if errors.Is(err, errChanged) {
-		c.t.delay(c.m, attemptPause)
+	c.seq, err = c.t.records.put(ctx, taskKey(c.task.ID, statusKind), data, s.status.Seq, 0)
+	if errors.Is(err, ErrChanged) {
+		c.m.Delay(gap)
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
 	c.claimed, c.status, c.until = c.seq, status, now.Add(c.hold)
-	c.t.delay(c.m, c.hold)
+	c.m.Delay(c.hold)
 	// From here on the claim is made. What cannot be learned now, Extend learns.
-	if wish, err := c.t.get(ctx, taskSubject(c.task.ID, cancelKind)); err == nil && wish.seq > 0 {
-		if c.canceled = true; wish.seq < c.claimed {
-			c.t.done(ctx, c.m)
+	if wish, err := c.t.records.Get(ctx, taskKey(c.task.ID, cancelKind)); err == nil && wish.Seq > 0 {
+		if c.canceled = true; wish.Seq < c.claimed {
+			c.m.Done(ctx)
 			return nil, nil
 		}
 	}
@@ -263,26 +211,26 @@ func (c *claim) begin(ctx context.Context, s taskState, status fleet.Status, wor
 }
 
 // Task implements [fleet.Claim].
-func (c *claim) Task() fleet.Task { return c.task }
+func (c *Claim) Task() fleet.Task { return c.task }
 
 // Status implements [fleet.Claim].
-func (c *claim) Status() fleet.Status {
+func (c *Claim) Status() fleet.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.status
 }
 
 // Canceled implements [fleet.Claim].
-func (c *claim) Canceled() bool {
+func (c *Claim) Canceled() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.canceled
 }
 
-func (c *claim) isLost() error { return fmt.Errorf("task %s: %w", c.task.ID, fleet.ErrLost) }
+func (c *Claim) isLost() error { return fmt.Errorf("task %s: %w", c.task.ID, fleet.ErrLost) }
 
 // holds reports whether the claim has not ended by this machine's clock. Once it has, it stays so.
-func (c *claim) holds(now time.Time) bool {
+func (c *Claim) holds(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lost = c.lost || !now.Before(c.until)
@@ -290,7 +238,7 @@ func (c *claim) holds(now time.Time) bool {
 }
 
 // Extend implements [fleet.Claim].
-func (c *claim) Extend(ctx context.Context) error {
+func (c *Claim) Extend(ctx context.Context) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	sent := time.Now()
@@ -303,52 +251,52 @@ func (c *claim) Extend(ctx context.Context) error {
 		c.mu.Unlock()
 		return err
 	}
-	c.t.delay(c.m, c.hold)
-	wish, err := c.t.get(ctx, taskSubject(c.task.ID, cancelKind))
+	c.m.Delay(c.hold)
+	wish, err := c.t.records.Get(ctx, taskKey(c.task.ID, cancelKind))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.until = sent.Add(c.hold)
-	c.canceled = c.canceled || err == nil && wish.seq > 0
+	c.canceled = c.canceled || err == nil && wish.Seq > 0
 	return nil
 }
 
 // sign gives a sign of life.
-func (c *claim) sign(ctx context.Context) error {
+func (c *Claim) sign(ctx context.Context) error {
 	data, err := json.Marshal(claimRecord{c.claimed})
 	if err != nil {
 		return err
 	}
-	subject := taskSubject(c.task.ID, claimKind)
+	subject := taskKey(c.task.ID, claimKind)
 	for {
-		seq, err := c.t.put(ctx, subject, data, c.beat.seq, 0)
+		seq, err := c.t.records.put(ctx, subject, data, c.beat.Seq, 0)
 		if err == nil {
-			c.beat.seq = seq
+			c.beat.Seq = seq
 			return nil
 		}
-		if !errors.Is(err, errChanged) {
+		if !errors.Is(err, ErrChanged) {
 			return err
 		}
 		// The owner before may have given a sign just before it lost the task.
-		if c.beat, err = c.t.get(ctx, subject); err != nil {
+		if c.beat, err = c.t.records.Get(ctx, subject); err != nil {
 			return err
 		}
-		now, err := c.t.get(ctx, taskSubject(c.task.ID, statusKind))
+		now, err := c.t.records.Get(ctx, taskKey(c.task.ID, statusKind))
 		if err != nil {
 			return err
 		}
-		if now.seq != c.seq && !c.wrote(now) {
+		if now.Seq != c.seq && !c.wrote(now) {
 			return c.isLost()
 		}
 	}
 }
 
 // Update implements [fleet.Claim].
-func (c *claim) Update(ctx context.Context, s fleet.Status) error {
+func (c *Claim) Update(ctx context.Context, s fleet.Status) error {
 	return c.write(ctx, s, "Update", s.State == fleet.Running)
 }
 
 // Finish implements [fleet.Claim].
-func (c *claim) Finish(ctx context.Context, s fleet.Status) error {
+func (c *Claim) Finish(ctx context.Context, s fleet.Status) error {
 	if s.Ended.IsZero() {
 		s.Ended = c.ending()
 	}
@@ -356,7 +304,7 @@ func (c *claim) Finish(ctx context.Context, s fleet.Status) error {
 }
 
 // ending returns the time of the first call of Finish, so that a second one writes the same.
-func (c *claim) ending() time.Time {
+func (c *Claim) ending() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.finished.IsZero() {
@@ -366,13 +314,13 @@ func (c *claim) ending() time.Time {
 }
 
 // Return implements [fleet.Claim].
-func (c *claim) Return(ctx context.Context, s fleet.Status) error {
+func (c *Claim) Return(ctx context.Context, s fleet.Status) error {
 	return c.write(ctx, s, "Return", s.State == fleet.Queued || s.State == fleet.Paused)
 }
 
 // write writes a status. One that is not Running ends the claim; the same again does nothing. A
 // claim that has expired may write until somebody else has the task.
-func (c *claim) write(ctx context.Context, s fleet.Status, method string, fits bool) error {
+func (c *Claim) write(ctx context.Context, s fleet.Status, method string, fits bool) error {
 	if !fits {
 		return fmt.Errorf("fleet: %s of task %s cannot write the status %q: %w", method, c.task.ID, s.State,
 			fs.ErrInvalid)
@@ -405,9 +353,9 @@ func (c *claim) write(ctx context.Context, s fleet.Status, method string, fits b
 }
 
 // still returns ErrLost unless the status is the one that this claim has written last.
-func (c *claim) still(ctx context.Context) error {
-	now, err := c.t.get(ctx, taskSubject(c.task.ID, statusKind))
-	if err == nil && now.seq != c.seq {
+func (c *Claim) still(ctx context.Context) error {
+	now, err := c.t.records.Get(ctx, taskKey(c.task.ID, statusKind))
+	if err == nil && now.Seq != c.seq {
 		err = c.isLost()
 	}
 	return err
@@ -415,50 +363,50 @@ func (c *claim) still(ctx context.Context) error {
 
 // store writes the status after the last one of this claim, which may be one of a call before whose
 // outcome was unknown.
-func (c *claim) store(ctx context.Context, data []byte) error {
-	subject := taskSubject(c.task.ID, statusKind)
+func (c *Claim) store(ctx context.Context, data []byte) error {
+	subject := taskKey(c.task.ID, statusKind)
 	for {
-		seq, err := c.t.put(ctx, subject, data, c.seq, 0)
+		seq, err := c.t.records.put(ctx, subject, data, c.seq, 0)
 		if err == nil {
 			c.seq = seq
 			return nil
 		}
-		if !errors.Is(err, errChanged) {
+		if !errors.Is(err, ErrChanged) {
 			return err
 		}
-		now, err := c.t.get(ctx, subject)
+		now, err := c.t.records.Get(ctx, subject)
 		if err != nil {
 			return err
 		}
-		same := bytes.Equal(now.data, data)
+		same := bytes.Equal(now.Data, data)
 		if !same && !c.wrote(now) {
 			return c.isLost()
 		}
-		if c.seq = now.seq; same {
+		if c.seq = now.Seq; same {
 			return nil
 		}
 	}
 }
 
 // wrote reports whether a status is a Running one of this claim.
-func (c *claim) wrote(now record) bool {
+func (c *Claim) wrote(now Record) bool {
 	var r statusRecord
-	return now.seq > 0 && json.Unmarshal(now.data, &r) == nil && r.Claimed == c.claimed &&
+	return now.Seq > 0 && json.Unmarshal(now.Data, &r) == nil && r.Claimed == c.claimed &&
 		r.Status.State == fleet.Running
 }
 
 // settle does with the message what the status says. What fails here, the next claimer does when
 // the message comes again.
-func (c *claim) settle(ctx context.Context, s fleet.Status) error {
+func (c *Claim) settle(ctx context.Context, s fleet.Status) error {
 	switch {
 	case s.State.Final():
-		c.t.done(ctx, c.m)
+		c.m.Done(ctx)
 	case s.State == fleet.Running:
 	case s.NotBefore.IsZero():
-		c.t.again(c.m)
+		c.m.Delay(0)
 	default:
-		if err := c.t.later(ctx, c.task.ID, s.NotBefore); err == nil {
-			c.t.done(ctx, c.m)
+		if err := c.t.queue.Later(ctx, c.task.ID, s.NotBefore); err == nil {
+			c.m.Done(ctx)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package natsfleet
+package engine
 
 import (
 	"bytes"
@@ -16,23 +16,20 @@ import (
 )
 
 const (
-	askStream    = "asks"
 	askPrefix    = "ask."
 	answerPrefix = "answer."
 )
 
 // asks implements [fleet.Asks]. An ask and its answer are two records, so that workers write one
 // and clients the other, and each is written once.
-type asks struct{ *records }
+type asks struct{ records table }
 
-func newAsks(ctx context.Context, a *account) (fleet.Asks, error) {
-	r, err := newRecords(ctx, a, askStream, askPrefix+"*.*", answerPrefix+"*.*")
-	return &asks{r}, err
-}
+// NewAsks returns asks. Their keys are ask.TASK.ASK and answer.TASK.ASK.
+func NewAsks(t Table) fleet.Asks { return &asks{table{t}} }
 
-// subjectOf names an ask within a prefix. The id is a model's, so it may be anything.
-func (asks) subjectOf(prefix, task, id string) string {
-	return prefix + token(task) + "." + digest(id)
+// keyOf names an ask within a prefix. The id is a model's, so it may be anything.
+func (asks) keyOf(prefix, task, id string) string {
+	return prefix + Token(task) + "." + digest(id)
 }
 
 // Put implements [fleet.Asks].
@@ -44,7 +41,7 @@ func (s *asks) Put(ctx context.Context, a fleet.Ask) error {
 	if err != nil {
 		return err
 	}
-	if _, err = s.put(ctx, s.subjectOf(askPrefix, a.Task, a.ID), data, 0, 0); errors.Is(err, errChanged) {
+	if _, err = s.records.put(ctx, s.keyOf(askPrefix, a.Task, a.ID), data, 0, 0); errors.Is(err, ErrChanged) {
 		return nil
 	}
 	return err
@@ -53,8 +50,8 @@ func (s *asks) Put(ctx context.Context, a fleet.Ask) error {
 // find returns an error that wraps fs.ErrNotExist unless there is an ask.
 func (s *asks) find(ctx context.Context, task, id string) error {
 	if journal.CheckID(task) == nil {
-		r, err := s.get(ctx, s.subjectOf(askPrefix, task, id))
-		if err != nil || r.seq > 0 {
+		r, err := s.records.Get(ctx, s.keyOf(askPrefix, task, id))
+		if err != nil || r.Seq > 0 {
 			return err
 		}
 	}
@@ -66,17 +63,17 @@ func (s *asks) Wait(ctx context.Context, task, id string) (a fleet.Answer, err e
 	if err := s.find(ctx, task, id); err != nil {
 		return a, err
 	}
-	subject := s.subjectOf(answerPrefix, task, id)
-	for err := range s.changes(ctx, subject) {
+	key := s.keyOf(answerPrefix, task, id)
+	for err := range s.records.Changes(ctx, key) {
 		if err != nil {
 			return a, err
 		}
-		r, err := s.get(ctx, subject)
-		if err != nil && (ctx.Err() != nil || !mayPass(err)) {
+		r, err := s.records.Get(ctx, key)
+		if err != nil && (ctx.Err() != nil || !s.records.Passes(err)) {
 			return a, err
 		}
-		if err == nil && r.seq > 0 {
-			return a, json.Unmarshal(r.data, &a)
+		if err == nil && r.Seq > 0 {
+			return a, json.Unmarshal(r.Data, &a)
 		}
 		if err := s.find(ctx, task, id); errors.Is(err, fs.ErrNotExist) {
 			return a, err
@@ -94,16 +91,16 @@ func (s *asks) Answer(ctx context.Context, task, id string, answer fleet.Answer)
 	if err != nil {
 		return err
 	}
-	subject := s.subjectOf(answerPrefix, task, id)
-	if _, err = s.put(ctx, subject, data, 0, 0); !errors.Is(err, errChanged) {
+	key := s.keyOf(answerPrefix, task, id)
+	if _, err = s.records.put(ctx, key, data, 0, 0); !errors.Is(err, ErrChanged) {
 		return err
 	}
-	first, err := s.get(ctx, subject)
+	first, err := s.records.Get(ctx, key)
 	if err != nil {
 		return err
 	}
 	var before fleet.Answer
-	if err := json.Unmarshal(first.data, &before); err != nil || !before.Same(answer) {
+	if err := json.Unmarshal(first.Data, &before); err != nil || !before.Same(answer) {
 		return fmt.Errorf("ask %.200q of task %.200q: %w", id, task, fleet.ErrAnswered)
 	}
 	return nil
@@ -128,24 +125,24 @@ func (s *asks) Open(ctx context.Context, task string) iter.Seq2[fleet.Ask, error
 func (s *asks) open(ctx context.Context, task string) ([]fleet.Ask, error) {
 	of := "*"
 	if task != "" {
-		if of = token(task); journal.CheckID(task) != nil {
+		if of = Token(task); journal.CheckID(task) != nil {
 			return nil, nil
 		}
 	}
 	open, answered := map[string]fleet.Ask{}, map[string]bool{}
-	for r, err := range s.list(ctx, askPrefix+of+".*", answerPrefix+of+".*") {
+	for r, err := range s.records.List(ctx, askPrefix+of+".*", answerPrefix+of+".*") {
 		if err != nil {
 			return nil, err
 		}
-		if name, ok := bytes.CutPrefix([]byte(r.subject), []byte(answerPrefix)); ok {
+		if name, ok := bytes.CutPrefix([]byte(r.Key), []byte(answerPrefix)); ok {
 			answered[string(name)] = true
 			continue
 		}
 		var a fleet.Ask
-		if err := json.Unmarshal(r.data, &a); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.subject, err)
+		if err := json.Unmarshal(r.Data, &a); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Key, err)
 		}
-		open[r.subject[len(askPrefix):]] = a
+		open[r.Key[len(askPrefix):]] = a
 	}
 	var list []fleet.Ask
 	for name, a := range open {
@@ -164,8 +161,8 @@ func (s *asks) Remove(ctx context.Context, task string) error {
 	if journal.CheckID(task) != nil {
 		return nil
 	}
-	if err := s.remove(ctx, askPrefix+token(task)+".*"); err != nil {
+	if err := s.records.Remove(ctx, askPrefix+Token(task)+".*"); err != nil {
 		return err
 	}
-	return s.remove(ctx, answerPrefix+token(task)+".*")
+	return s.records.Remove(ctx, answerPrefix+Token(task)+".*")
 }

@@ -1,4 +1,4 @@
-package natsfleet
+package engine
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 // A task has up to four records, each with one kind of writer. That of a client never changes; the
 // others have the owner as their only writer.
 const (
-	taskStream = "tasks"
 	taskPrefix = "task."
 	specKind   = "spec"   // the task, by a client
 	cancelKind = "cancel" // the wish to cancel it, by a client
@@ -23,13 +22,13 @@ const (
 	claimKind  = "claim"  // the owner's last sign of life
 )
 
-// taskSubject names a record of a task. The id may be "*".
-func taskSubject(id, kind string) string { return taskPrefix + token(id) + "." + kind }
+// taskKey is the key of a record of a task. The id may be "*".
+func taskKey(id, kind string) string { return taskPrefix + Token(id) + "." + kind }
 
-// taskOf returns the id and the kind of a subject.
-func taskOf(subject string) (id, kind string) {
-	t, kind, _ := strings.Cut(strings.TrimPrefix(subject, taskPrefix), ".")
-	return tokenOf(t), kind
+// taskOf returns the id and the kind of a key.
+func taskOf(key string) (id, kind string) {
+	t, kind, _ := strings.Cut(strings.TrimPrefix(key, taskPrefix), ".")
+	return TokenID(t), kind
 }
 
 // viewKinds are the records that say what a status is.
@@ -52,10 +51,10 @@ type claimRecord struct {
 }
 
 // taskState is what the records of a task say.
-type taskState struct{ spec, status, cancel record }
+type taskState struct{ spec, status, cancel Record }
 
 // set takes a record over, and reports whether it is one of the state.
-func (s *taskState) set(r record, kind string) {
+func (s *taskState) set(r Record, kind string) {
 	switch kind {
 	case specKind:
 		s.spec = r
@@ -68,18 +67,18 @@ func (s *taskState) set(r record, kind string) {
 
 // load reads the records of a task. It reads the task itself last, so that of one that is removed
 // meanwhile nothing is left over.
-func (t *tasks) load(ctx context.Context, id string) (s taskState, err error) {
+func (t *Tasks) load(ctx context.Context, id string) (s taskState, err error) {
 	if err := journal.CheckID(id); err != nil {
 		return s, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
 	}
 	for _, kind := range []string{cancelKind, statusKind, specKind} {
-		r, err := t.get(ctx, taskSubject(id, kind))
+		r, err := t.records.Get(ctx, taskKey(id, kind))
 		if err != nil {
 			return s, err
 		}
 		s.set(r, kind)
 	}
-	if s.spec.seq == 0 {
+	if s.spec.Seq == 0 {
 		return s, fmt.Errorf("fleet: there is no task %.200q: %w", id, fs.ErrNotExist)
 	}
 	return s, nil
@@ -87,41 +86,41 @@ func (t *tasks) load(ctx context.Context, id string) (s taskState, err error) {
 
 // task returns the task.
 func (s *taskState) task() (t fleet.Task, err error) {
-	return t, json.Unmarshal(s.spec.data, &t)
+	return t, json.Unmarshal(s.spec.Data, &t)
 }
 
 // view returns the status, as everybody sees it, and the record that its owner has written.
 //
 // A wish to cancel that was written before the task was claimed ends it, whoever claims it then.
 // Both are records of one stream, so their sequences say which was first.
-func (t *tasks) view(ctx context.Context, s taskState) (fleet.Status, statusRecord, error) {
+func (t *Tasks) view(ctx context.Context, s taskState) (fleet.Status, statusRecord, error) {
 	var r statusRecord
-	if s.status.seq == 0 {
+	if s.status.Seq == 0 {
 		task, err := s.task()
 		if err != nil {
 			return r.Status, r, err
 		}
-		r.Status = fleet.Status{ID: task.ID, Tenant: task.Tenant, State: fleet.Queued, Submitted: s.spec.at.UTC(),
+		r.Status = fleet.Status{ID: task.ID, Tenant: task.Tenant, State: fleet.Queued, Submitted: s.spec.At.UTC(),
 			Labels: task.Labels}
-	} else if err := t.unpack(ctx, s.status.data, &r); err != nil {
+	} else if err := t.unpack(ctx, s.status.Data, &r); err != nil {
 		return r.Status, r, err
 	}
 	if r.Claimed == 0 {
-		r.Claimed = s.status.seq
+		r.Claimed = s.status.Seq
 	}
 	status := r.Status
-	if s.cancel.seq > 0 && !status.State.Final() && (status.State != fleet.Running || s.cancel.seq < r.Claimed) {
+	if s.cancel.Seq > 0 && !status.State.Final() && (status.State != fleet.Running || s.cancel.Seq < r.Claimed) {
 		status.State, status.Reason, status.NotBefore = fleet.Canceled, "It was canceled while no worker had it.",
 			time.Time{}
-		status.Ended = s.cancel.at.UTC()
+		status.Ended = s.cancel.At.UTC()
 	}
 	return status, r, nil
 }
 
 // pack returns the bytes of a record. What is too large for one goes to an object.
-func (t *tasks) pack(ctx context.Context, r statusRecord) ([]byte, error) {
+func (t *Tasks) pack(ctx context.Context, r statusRecord) ([]byte, error) {
 	data, err := json.Marshal(r)
-	if err != nil || int64(len(data)) < t.nc.MaxPayload()/2 {
+	if err != nil || len(data) < t.records.Most()/2 {
 		return data, err
 	}
 	name := fmt.Sprintf("status/%s/%d-%s", r.Status.ID, r.Status.Attempt, r.Status.State)
@@ -133,7 +132,7 @@ func (t *tasks) pack(ctx context.Context, r statusRecord) ([]byte, error) {
 }
 
 // unpack reads a record, and the object that has the rest of it.
-func (t *tasks) unpack(ctx context.Context, data []byte, r *statusRecord) error {
+func (t *Tasks) unpack(ctx context.Context, data []byte, r *statusRecord) error {
 	if err := json.Unmarshal(data, r); err != nil || r.Object == "" {
 		return err
 	}

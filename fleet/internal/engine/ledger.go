@@ -1,4 +1,4 @@
-package natsfleet
+package engine
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"sync"
 	"time"
 
@@ -14,7 +15,6 @@ import (
 )
 
 const (
-	ledgerStream = "ledgers"
 	ledgerPrefix = "ledger."
 	// claimLife is longer than an attempt of a model call lasts. Nobody waits for a claim that is
 	// older: its session was killed.
@@ -23,26 +23,24 @@ const (
 	claimMemory = 24 * time.Hour
 )
 
-// ledgers holds the books of all scopes. What a scope has spent is one record, changed by
+// Ledgers holds the books of all scopes. What a scope has spent is one record, changed by
 // comparing.
-type ledgers struct {
-	*records
-	mu    sync.Mutex
-	books map[string]*book // by scope
+type Ledgers struct {
+	records table
+	mu      sync.Mutex
+	books   map[string]*book // by scope
 }
 
-func newLedgers(ctx context.Context, operator *account) (*ledgers, error) {
-	r, err := newRecords(ctx, operator, ledgerStream, ledgerPrefix+"*")
-	return &ledgers{records: r, books: map[string]*book{}}, err
-}
+// NewLedgers returns ledgers. Their keys are ledger.SCOPE.
+func NewLedgers(t Table) *Ledgers { return &Ledgers{records: table{t}, books: map[string]*book{}} }
 
-// open returns the ledger of a scope.
-func (l *ledgers) open(scope string, budget agent.Budget) agent.Ledger {
+// Open returns the ledger of a scope.
+func (l *Ledgers) Open(scope string, budget agent.Budget) agent.Ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[scope]
 	if b == nil {
-		b = &book{records: l.records, subject: ledgerPrefix + digest(scope)}
+		b = &book{records: l.records, key: ledgerPrefix + digest(scope)}
 		l.books[scope] = b
 	}
 	return &ledger{b, budget}
@@ -86,8 +84,8 @@ func (r *bookRecord) lose(session string) {
 // book is the record of a scope as this process changes it, one change after the other, so that the
 // sessions of one process do not contend.
 type book struct {
-	*records
-	subject string
+	records table
+	key     string
 	mu      sync.Mutex
 }
 
@@ -110,24 +108,24 @@ func (b *book) do(apply func(*bookRecord)) error {
 		}
 		apply(&r)
 		data, err := json.Marshal(r)
-		if err != nil || string(data) == string(now.data) {
+		if err != nil || string(data) == string(now.Data) {
 			return err
 		}
-		if _, err = b.put(ctx, b.subject, data, now.seq, 0); !errors.Is(err, errChanged) {
+		if _, err = b.records.put(ctx, b.key, data, now.Seq, 0); !errors.Is(err, ErrChanged) {
 			return err
 		}
-		if err := wait(ctx, jitter(time.Duration(min(tries, 20))*time.Millisecond)); err != nil { // let others go first
+		if err := wait(ctx, mathrand.N(time.Duration(min(tries, 20))*time.Millisecond)); err != nil { // let others go first
 			return err
 		}
 	}
 }
 
 // read returns the record.
-func (b *book) read(ctx context.Context) (record, bookRecord, error) {
+func (b *book) read(ctx context.Context) (Record, bookRecord, error) {
 	var r bookRecord
-	now, err := b.get(ctx, b.subject)
-	if err == nil && now.seq > 0 {
-		err = json.Unmarshal(now.data, &r)
+	now, err := b.records.Get(ctx, b.key)
+	if err == nil && now.Seq > 0 {
+		err = json.Unmarshal(now.Data, &r)
 	}
 	if r.Claims == nil {
 		r.Claims = map[string]bookClaim{}
@@ -146,7 +144,7 @@ type ledger struct {
 func (l *ledger) Reserve(ctx context.Context, c agent.Claim) (output int, err error) {
 	call := rand.Text()
 	seen := map[string]time.Time{} // when a claim was first in the way, by this machine's clock
-	for err := range l.changes(ctx, l.subject) {
+	for err := range l.records.Changes(ctx, l.key) {
 		if err != nil {
 			return 0, err
 		}

@@ -1,9 +1,10 @@
-package natsfleet
+package engine
 
 import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,21 +13,18 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nuid"
-
 	"github.com/attractor-go/attractor/fleet"
 )
 
 const (
-	leaseStream = "leases"
 	leasePrefix = "lease."
 	drainPrefix = "drain."
 )
 
-// leases implements [fleet.Leases]. A lease is a record that the server removes when it has not
-// been renewed for its ttl: no clock of another machine decides. The server counts from when it
+// leases implements [fleet.Leases]. A lease is a record that the table removes when it has not
+// been renewed for its ttl: no clock of another machine decides. The table counts from when it
 // gets a renewal, the holder from when it sent it, so the holder's lease ends first.
-type leases struct{ *records }
+type leases struct{ records table }
 
 // leaseRecord is what the record of a lease holds.
 type leaseRecord struct {
@@ -34,10 +32,8 @@ type leaseRecord struct {
 	Holder string `json:"holder"` // tells two workers of one name apart
 }
 
-func newLeases(ctx context.Context, operator *account) (fleet.Leases, error) {
-	r, err := newRecords(ctx, operator, leaseStream, leasePrefix+"*", drainPrefix+"*")
-	return &leases{r}, err
-}
+// NewLeases returns leases. Their keys are lease.NAME and drain.NAME.
+func NewLeases(t Table) fleet.Leases { return &leases{table{t}} }
 
 // Acquire implements [fleet.Leases].
 func (s *leases) Acquire(ctx context.Context, w fleet.WorkerInfo, ttl time.Duration) (fleet.Lease, error) {
@@ -45,7 +41,7 @@ func (s *leases) Acquire(ctx context.Context, w fleet.WorkerInfo, ttl time.Durat
 		return nil, fmt.Errorf("fleet: a lease needs a worker's name of 1 to 100 bytes and a ttl above 0: %w",
 			fs.ErrInvalid)
 	}
-	l := &lease{s: s, name: w.Name, ttl: ttl, holder: nuid.Next()}
+	l := &Lease{s: s, name: w.Name, ttl: ttl, holder: rand.Text()}
 	sent := time.Now()
 	if err := l.write(ctx, w); err != nil {
 		return nil, err
@@ -57,17 +53,17 @@ func (s *leases) Acquire(ctx context.Context, w fleet.WorkerInfo, ttl time.Durat
 // List implements [fleet.Leases].
 func (s *leases) List(ctx context.Context) ([]fleet.WorkerInfo, error) {
 	all, drained := map[string]leaseRecord{}, map[string]string{}
-	for r, err := range s.list(ctx, leasePrefix+"*", drainPrefix+"*") {
+	for r, err := range s.records.List(ctx, leasePrefix+"*", drainPrefix+"*") {
 		if err != nil {
 			return nil, err
 		}
-		if name, ok := bytes.CutPrefix([]byte(r.subject), []byte(drainPrefix)); ok {
-			drained[string(name)] = string(r.data)
+		if name, ok := bytes.CutPrefix([]byte(r.Key), []byte(drainPrefix)); ok {
+			drained[string(name)] = string(r.Data)
 			continue
 		}
 		var l leaseRecord
-		if err := json.Unmarshal(r.data, &l); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.subject, err)
+		if err := json.Unmarshal(r.Data, &l); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Key, err)
 		}
 		all[anyToken(l.Name)] = l
 	}
@@ -83,23 +79,23 @@ func (s *leases) List(ctx context.Context) ([]fleet.WorkerInfo, error) {
 // Drain implements [fleet.Leases]. It names the holder, so that a later worker of the same name is
 // not meant.
 func (s *leases) Drain(ctx context.Context, worker string) error {
-	r, err := s.get(ctx, leasePrefix+anyToken(worker))
+	r, err := s.records.Get(ctx, leasePrefix+anyToken(worker))
 	if err != nil {
 		return err
 	}
-	if r.seq == 0 {
+	if r.Seq == 0 {
 		return fmt.Errorf("fleet: there is no worker %.200q: %w", worker, fs.ErrNotExist)
 	}
 	var l leaseRecord
-	if err := json.Unmarshal(r.data, &l); err != nil {
-		return fmt.Errorf("%s: %w", r.subject, err)
+	if err := json.Unmarshal(r.Data, &l); err != nil {
+		return fmt.Errorf("%s: %w", r.Key, err)
 	}
 	for {
-		d, err := s.get(ctx, drainPrefix+anyToken(worker))
-		if err != nil || string(d.data) == l.Holder {
+		d, err := s.records.Get(ctx, drainPrefix+anyToken(worker))
+		if err != nil || string(d.Data) == l.Holder {
 			return err
 		}
-		if _, err = s.put(ctx, d.subject, []byte(l.Holder), d.seq, drainLife); !errors.Is(err, errChanged) {
+		if _, err = s.records.put(ctx, d.Key, []byte(l.Holder), d.Seq, drainLife); !errors.Is(err, ErrChanged) {
 			return err
 		}
 	}
@@ -108,8 +104,8 @@ func (s *leases) Drain(ctx context.Context, worker string) error {
 // drainLife is how long a wish to drain is kept. Its worker has ended long before.
 const drainLife = 24 * time.Hour
 
-// lease implements [fleet.Lease].
-type lease struct {
+// Lease implements [fleet.Lease].
+type Lease struct {
 	s            *leases
 	name, holder string
 	ttl          time.Duration
@@ -124,14 +120,14 @@ type lease struct {
 }
 
 // write writes the lease after what this lease has written last.
-func (l *lease) write(ctx context.Context, w fleet.WorkerInfo) error {
+func (l *Lease) write(ctx context.Context, w fleet.WorkerInfo) error {
 	w.Name = l.name
 	data, err := json.Marshal(leaseRecord{w, l.holder})
 	if err != nil {
 		return err
 	}
-	seq, err := l.s.put(ctx, l.subject(), data, l.seq, max(l.ttl, time.Second))
-	if errors.Is(err, errChanged) {
+	seq, err := l.s.records.put(ctx, l.key(), data, l.seq, l.ttl)
+	if errors.Is(err, ErrChanged) {
 		err = l.taken(ctx)
 	} else if err == nil {
 		l.seq = seq
@@ -141,25 +137,25 @@ func (l *lease) write(ctx context.Context, w fleet.WorkerInfo) error {
 
 // taken returns ErrLost, unless the record is this lease's own: then an earlier write succeeded
 // that nobody has acknowledged, and the next one comes after it.
-func (l *lease) taken(ctx context.Context) error {
-	now, err := l.s.get(ctx, l.subject())
+func (l *Lease) taken(ctx context.Context) error {
+	now, err := l.s.records.Get(ctx, l.key())
 	if err != nil {
 		return err
 	}
 	var r leaseRecord
-	if now.seq > 0 && json.Unmarshal(now.data, &r) == nil && r.Holder == l.holder {
-		l.seq = now.seq
+	if now.Seq > 0 && json.Unmarshal(now.Data, &r) == nil && r.Holder == l.holder {
+		l.seq = now.Seq
 		return fmt.Errorf("worker %s: an earlier renewal came late; renew again", l.name)
 	}
 	return l.isLost()
 }
 
-func (l *lease) isLost() error { return fmt.Errorf("worker %s: %w", l.name, fleet.ErrLost) }
+func (l *Lease) isLost() error { return fmt.Errorf("worker %s: %w", l.name, fleet.ErrLost) }
 
-func (l *lease) subject() string { return leasePrefix + anyToken(l.name) }
+func (l *Lease) key() string { return leasePrefix + anyToken(l.name) }
 
 // Renew implements [fleet.Lease].
-func (l *lease) Renew(ctx context.Context, w fleet.WorkerInfo) error {
+func (l *Lease) Renew(ctx context.Context, w fleet.WorkerInfo) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	sent := time.Now()
@@ -176,7 +172,7 @@ func (l *lease) Renew(ctx context.Context, w fleet.WorkerInfo) error {
 	l.until = sent.Add(l.ttl)
 	l.mu.Unlock()
 	// The lease is renewed whether or not this is learned now.
-	if d, err := l.s.get(ctx, drainPrefix+anyToken(l.name)); err == nil && string(d.data) == l.holder {
+	if d, err := l.s.records.Get(ctx, drainPrefix+anyToken(l.name)); err == nil && string(d.Data) == l.holder {
 		l.mu.Lock()
 		l.draining = true
 		l.mu.Unlock()
@@ -185,7 +181,7 @@ func (l *lease) Renew(ctx context.Context, w fleet.WorkerInfo) error {
 }
 
 // holds reports whether the lease has not ended by this machine's clock. Once it has, it stays so.
-func (l *lease) holds(now time.Time) bool {
+func (l *Lease) holds(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost = l.lost || !now.Before(l.until)
@@ -193,38 +189,38 @@ func (l *lease) holds(now time.Time) bool {
 }
 
 // end ends the lease here.
-func (l *lease) end() {
+func (l *Lease) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost, l.until = true, time.Time{}
 }
 
 // Until implements [fleet.Lease].
-func (l *lease) Until() time.Time {
+func (l *Lease) Until() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.until
 }
 
 // Draining implements [fleet.Lease].
-func (l *lease) Draining() bool {
+func (l *Lease) Draining() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.draining
 }
 
 // Release implements [fleet.Lease]. It ends the lease here in any case.
-func (l *lease) Release(ctx context.Context) error {
+func (l *Lease) Release(ctx context.Context) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.end()
-	now, err := l.s.get(ctx, l.subject())
-	if err != nil || now.seq == 0 {
+	now, err := l.s.records.Get(ctx, l.key())
+	if err != nil || now.Seq == 0 {
 		return err
 	}
 	var r leaseRecord
-	if err := json.Unmarshal(now.data, &r); err != nil || r.Holder != l.holder {
+	if err := json.Unmarshal(now.Data, &r); err != nil || r.Holder != l.holder {
 		return err
 	}
-	return l.s.removeSeq(ctx, now.seq)
+	return l.s.records.RemoveSeq(ctx, now.Seq)
 }

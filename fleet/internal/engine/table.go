@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"iter"
+	"strings"
+	"time"
+)
+
+// ErrChanged says that somebody else has written a record in the meantime.
+var ErrChanged = errors.New("fleet: the record has changed")
+
+// Record is the last value of a key. Its Seq is 0 if there is none.
+type Record struct {
+	Key     string
+	Data    []byte
+	Seq     uint64    // of the write; it grows with each write to the table
+	At      time.Time // of the write, by the table's clock
+	Writing string    // names the call of Put that wrote it
+	After   uint64    // how many records of a list come after it
+}
+
+// Table keeps records. A key has parts with dots between them; a * in a pattern is any one part.
+// Every call ends after a bounded time.
+type Table interface {
+	// Get returns the record of a key.
+	Get(ctx context.Context, key string) (Record, error)
+	// Put writes a record if the last one of its key has the sequence after, and returns the new
+	// sequence. The error is ErrChanged if it has not. If the same writing was written before, whose
+	// outcome was unknown, Put finds that. A record with a ttl above 0 ends when that has passed.
+	Put(ctx context.Context, writing, key string, data []byte, after uint64, ttl time.Duration) (uint64, error)
+	// Remove removes all records of a pattern, and RemoveSeq one record, unless it was replaced.
+	Remove(ctx context.Context, pattern string) error
+	RemoveSeq(ctx context.Context, seq uint64) error
+	// Keys returns the keys of a pattern that have records.
+	Keys(ctx context.Context, pattern string) ([]string, error)
+	// List yields the records of some patterns, the oldest first. It may yield one that changes
+	// meanwhile twice.
+	List(ctx context.Context, patterns ...string) iter.Seq2[Record, error]
+	// Follow yields the records of some patterns and then each that is written. The last one that
+	// was there at the beginning has no others after it. If that one was removed, or there was
+	// none, a record with the sequence 0 stands in its place. It ends with an error.
+	Follow(ctx context.Context, patterns ...string) iter.Seq2[Record, error]
+	// Changes yields nil at once, and then whenever something may have been written to some keys, or
+	// told, until ctx ends.
+	Changes(ctx context.Context, keys ...string) iter.Seq[error]
+	// Tell wakes those who wait for changes of a key.
+	Tell(key string)
+	// Now returns the time by the table's clock.
+	Now(ctx context.Context) (time.Time, error)
+	// Most is the number of bytes that a record may have.
+	Most() int
+	// Passes reports whether a call with this error may succeed later.
+	Passes(err error) bool
+	// Life ends when the table is closed here.
+	Life() context.Context
+}
+
+// Queue decides who looks at a task next. Each task that is not final has one message. A message too
+// many does no harm.
+type Queue interface {
+	// Add adds the message of a task, unless there is one. It does not if the queue has that many
+	// messages, or more; 0 is no bound. It returns how many there are then.
+	Add(ctx context.Context, writing, id string, data []byte, most int) (full int, err error)
+	// Next waits for a message that nobody looks at. It returns nil if none came for a while.
+	Next(ctx context.Context) (Message, error)
+	// Later has the message of a task come again at a time by the table's clock.
+	Later(ctx context.Context, id string, at time.Time) error
+	// Remove removes the message of a task.
+	Remove(ctx context.Context, id string) error
+}
+
+// Message is a message of a queue, delivered to one claimer. If that says nothing, it is delivered
+// again, to another one. What is said may get lost: then it is delivered again, too.
+type Message interface {
+	ID() string
+	Data() []byte    // of Add
+	Writing() string // of Add
+	// Current reports whether the message is still in the queue.
+	Current(ctx context.Context) (bool, error)
+	// Delay has the message delivered again after a while.
+	Delay(d time.Duration)
+	// Done has the queue forget the message.
+	Done(ctx context.Context)
+}
+
+// table adds to a Table.
+type table struct{ Table }
+
+// put is Put with a name for the writing that nobody else knows.
+func (t table) put(ctx context.Context, key string, data []byte, after uint64, ttl time.Duration) (uint64, error) {
+	return t.Put(ctx, rand.Text(), key, data, after, ttl)
+}
+
+const (
+	callTime = 10 * time.Second       // bounds what has to be done although a context has ended
+	gap      = 100 * time.Millisecond // is between two attempts
+	failTime = 30 * time.Second       // bounds how long one tries against an engine that does not answer
+)
+
+// wait waits for a time, or until ctx ends and returns its error.
+func wait(ctx context.Context, pause time.Duration) error {
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Token returns an id as a part of a key, in which a dot would end it. No id has a tilde.
+func Token(id string) string { return strings.ReplaceAll(id, ".", "~") }
+
+// TokenID returns the id of a token.
+func TokenID(token string) string { return strings.ReplaceAll(token, "~", ".") }
+
+// digest makes any text a part of a key, from which it cannot be read again.
+func digest(text string) string {
+	h := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(h[:16])
+}
+
+// anyToken makes any text a part of a key.
+func anyToken(text string) string { return hex.EncodeToString([]byte(text)) }
+
+// StopClock makes a lease or a claim believe that it has not ended, as on a machine whose clock
+// stood still. It is for tests.
+func StopClock(held any) {
+	switch h := held.(type) {
+	case *Lease:
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.until, h.lost = time.Now().Add(time.Hour), false
+	case *Claim:
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.until, h.lost = time.Now().Add(time.Hour), false
+	}
+}

@@ -1,0 +1,308 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"slices"
+
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/journal"
+)
+
+// Objects are the objects of a tenant.
+type Objects interface {
+	fleet.Objects
+	// RemoveTask removes the objects of a task: those named KIND/TASK/..., with any KIND.
+	RemoveTask(ctx context.Context, task string) error
+}
+
+// Tasks implements [fleet.Tasks].
+//
+// The records of a task name its owner; the queue only decides who looks at it next. A task is in
+// the queue before it has its first record, so a submission that was interrupted has left nothing,
+// or is completed by a worker.
+type Tasks struct {
+	records  table
+	queue    Queue
+	tenant   fleet.Tenant
+	journals journal.Store
+	objects  Objects
+	asks     fleet.Asks
+}
+
+// NewTasks returns the tasks of a tenant. Its keys are task.ID.KIND.
+func NewTasks(t Table, q Queue, tenant fleet.Tenant, j journal.Store, o Objects, asks fleet.Asks) *Tasks {
+	return &Tasks{table{t}, q, tenant, j, o, asks}
+}
+
+// Submit implements [fleet.Tasks].
+func (t *Tasks) Submit(ctx context.Context, task fleet.Task) (s fleet.Status, isNew bool, err error) {
+	if task.Tenant == "" {
+		task.Tenant = t.tenant.Name
+	}
+	if task.Tenant != t.tenant.Name {
+		return s, false, fmt.Errorf("fleet: task %.200q is of tenant %.200q: it cannot be submitted for %s: %w",
+			task.ID, task.Tenant, t.tenant.Name, fs.ErrInvalid)
+	}
+	if err := journal.CheckID(task.ID); err != nil {
+		return s, false, err
+	}
+	text, err := json.Marshal(task)
+	if err != nil {
+		return s, false, err
+	}
+	if most := t.records.Most(); len(text) > most {
+		return s, false, fmt.Errorf(
+			"fleet: task %s has %d bytes; at most %d go, so put long texts into the repository: %w", task.ID, len(text),
+			most, fs.ErrInvalid)
+	}
+	writing := rand.Text() // of this submission; a worker that is faster writes the record with it, too
+	for {
+		state, err := t.load(ctx, task.ID)
+		switch {
+		case err == nil && !bytes.Equal(state.spec.Data, text):
+			return s, false, fmt.Errorf("task %s: %w", task.ID, fleet.ErrDifferent)
+		case err == nil:
+			s, _, err = t.view(ctx, state)
+			return s, state.spec.Writing == writing, err
+		case !errors.Is(err, fs.ErrNotExist):
+			return s, false, err
+		}
+		full, err := t.queue.Add(ctx, writing, task.ID, text, t.tenant.MaxQueued)
+		if err == nil && full > 0 {
+			err = &fleet.LimitError{Tenant: t.tenant.Name, What: fmt.Sprintf("%d tasks are waiting or running", full)}
+		}
+		if err != nil {
+			return s, false, err
+		}
+		if _, err := t.records.Put(ctx, writing, taskKey(task.ID, specKind), text, 0, 0); err != nil &&
+			!errors.Is(err, ErrChanged) {
+			return s, false, err
+		}
+	}
+}
+
+// Get implements [fleet.Tasks].
+func (t *Tasks) Get(ctx context.Context, id string) (task fleet.Task, status fleet.Status, err error) {
+	s, err := t.load(ctx, id)
+	if err != nil {
+		return task, status, err
+	}
+	if task, err = s.task(); err == nil {
+		status, _, err = t.view(ctx, s)
+	}
+	return task, status, err
+}
+
+// keys returns the keys of a task that tell its status, those of all tasks for "*".
+func (t *Tasks) keys(id string) (list []string) {
+	for _, kind := range viewKinds() {
+		list = append(list, taskKey(id, kind))
+	}
+	return list
+}
+
+// List implements [fleet.Tasks].
+func (t *Tasks) List(ctx context.Context) iter.Seq2[fleet.Status, error] {
+	return func(yield func(fleet.Status, error) bool) {
+		all := map[string]*taskState{}
+		for r, err := range t.records.List(ctx, t.keys("*")...) {
+			if err != nil {
+				yield(fleet.Status{}, err)
+				return
+			}
+			id, kind := taskOf(r.Key)
+			if all[id] == nil {
+				all[id] = &taskState{}
+			}
+			all[id].set(r, kind)
+		}
+		for _, s := range all {
+			if s.spec.Seq == 0 {
+				continue // it is removed just now
+			}
+			status, _, err := t.view(ctx, *s)
+			if !yield(status, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Watch implements [fleet.Tasks].
+func (t *Tasks) Watch(ctx context.Context, id string) iter.Seq2[fleet.Status, error] {
+	if id == "" {
+		return t.watchAll(ctx)
+	}
+	return func(yield func(fleet.Status, error) bool) {
+		if err := journal.CheckID(id); err != nil {
+			yield(fleet.Status{}, fmt.Errorf("%w: %w", err, fs.ErrNotExist))
+			return
+		}
+		var before []byte
+		for err := range t.records.Changes(ctx, taskKey(id, statusKind), taskKey(id, cancelKind)) {
+			var status fleet.Status
+			if err == nil {
+				_, status, err = t.Get(ctx, id)
+			}
+			now, err2 := json.Marshal(status)
+			if err = errors.Join(err, err2); err == nil && bytes.Equal(before, now) {
+				continue
+			}
+			if before = now; !yield(status, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// watchAll watches all tasks by one consumer.
+func (t *Tasks) watchAll(ctx context.Context) iter.Seq2[fleet.Status, error] {
+	return func(yield func(fleet.Status, error) bool) {
+		w := watched{Tasks: t, all: map[string]*watchedTask{}, first: map[string]bool{}}
+		for r, err := range t.records.Follow(ctx, t.keys("*")...) {
+			if err != nil {
+				yield(fleet.Status{}, err)
+				return
+			}
+			for _, id := range w.take(r) {
+				status, changed, err := w.look(ctx, id)
+				if (changed || err != nil) && !yield(status, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// watched is what a watcher of all tasks knows.
+type watched struct {
+	*Tasks
+	all   map[string]*watchedTask // those that are not final
+	first map[string]bool         // the tasks that there were at the beginning; nil once all of those have been read
+}
+
+type watchedTask struct {
+	taskState
+	text []byte // of the last status that was yielded
+}
+
+// take takes a record over, and returns the tasks to look at. It returns none until the records
+// that were there at the beginning have been read.
+func (w *watched) take(r Record) []string {
+	id, kind := taskOf(r.Key)
+	if r.Seq > 0 {
+		// a removed task may be submitted again
+		if before := w.all[id]; before == nil || kind == specKind && before.spec.Seq > 0 {
+			w.all[id] = &watchedTask{}
+		}
+		w.all[id].set(r, kind)
+	}
+	switch {
+	case w.first == nil && r.Seq > 0:
+		return []string{id}
+	case w.first == nil:
+		return nil
+	case r.Seq > 0:
+		w.first[id] = true
+	}
+	if r.After > 0 {
+		return nil
+	}
+	ids := make([]string, 0, len(w.first))
+	for id := range w.first {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	w.first = nil
+	return ids
+}
+
+// look returns the status of a task, and whether it has changed. It forgets a final one:
+// later Records of that task come without its spec and are ignored, unless the task is removed and
+// submitted again.
+func (w *watched) look(ctx context.Context, id string) (fleet.Status, bool, error) {
+	t := w.all[id]
+	if t.spec.Seq == 0 {
+		delete(w.all, id)
+		return fleet.Status{}, false, nil
+	}
+	status, _, err := w.view(ctx, t.taskState)
+	if err != nil {
+		return status, false, err
+	}
+	if status.State.Final() {
+		delete(w.all, id)
+	}
+	text, err := json.Marshal(status)
+	if err != nil || bytes.Equal(text, t.text) {
+		return status, false, err
+	}
+	t.text = text
+	return status, true, nil
+}
+
+// Cancel implements [fleet.Tasks].
+func (t *Tasks) Cancel(ctx context.Context, id string) error {
+	_, status, err := t.Get(ctx, id)
+	if err != nil || status.State.Final() {
+		return err
+	}
+	if _, err := t.records.put(ctx, taskKey(id, cancelKind), nil, 0, 0); err != nil && !errors.Is(err, ErrChanged) {
+		return err
+	}
+	_, status, err = t.Get(ctx, id)
+	if err == nil && status.State == fleet.Canceled {
+		// It stays canceled, whoever claims it, so it need not be in the queue. If this fails, the
+		// next claimer removes it.
+		_ = t.queue.Remove(ctx, id)
+	}
+	return err
+}
+
+// Remove implements [fleet.Tasks].
+func (t *Tasks) Remove(ctx context.Context, ids ...string) error {
+	var failures []error
+	var final []string
+	for _, id := range ids {
+		_, status, err := t.Get(ctx, id)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			failures = append(failures, err)
+		case !status.State.Final():
+			failures = append(failures, fmt.Errorf("fleet: task %s is %s: cancel it before it is removed: %w", id,
+				status.State, fs.ErrInvalid))
+		default:
+			final = append(final, id)
+		}
+	}
+	for _, id := range final {
+		failures = append(failures, t.removeOne(ctx, id))
+	}
+	return errors.Join(failures...)
+}
+
+// removeOne removes a task. Its records go last and at once: what fails on the way can be done
+// again.
+func (t *Tasks) removeOne(ctx context.Context, id string) error {
+	if err := t.journals.Remove(ctx, id); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := t.objects.RemoveTask(ctx, id); err != nil {
+		return err
+	}
+	if err := t.asks.Remove(ctx, id); err != nil {
+		return err
+	}
+	if err := t.queue.Remove(ctx, id); err != nil {
+		return err
+	}
+	return t.records.Remove(ctx, taskPrefix+Token(id)+".*")
+}
