@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/guard"
 )
 
 // patchName is the name of the artifact with what the task has changed.
@@ -68,7 +68,7 @@ func (c *collection) patch(ctx context.Context) error {
 	patch := func() (io.ReadCloser, error) {
 		r, w := io.Pipe()
 		go func() { // ends with ctx, or when r is closed
-			err := guard.Run("Workspace.Patch", func() error { return c.job.Workspace.Patch(ctx, w) })
+			err := careful("Workspace.Patch", func() error { return c.job.Workspace.Patch(ctx, w) })
 			_ = w.CloseWithError(err) // it returns no error
 		}()
 		return r, nil
@@ -158,13 +158,9 @@ func (c *collection) put(ctx context.Context, name string, open func() (io.ReadC
 			err = closed
 		}
 	}()
-	bounded := &bounded{r: content, left: mostArtifactBytes - c.bytes}
-	if name == patchName {
-		if err := bounded.peek(); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
+	bounded := bufio.NewReader(&bounded{content, mostArtifactBytes - c.bytes})
+	if _, err := bounded.Peek(1); err == io.EOF && name == patchName {
+		return nil
 	}
 	stored, err := c.job.Space.Objects().Put(ctx, artifactName(c.job.Task.ID, name), bounded)
 	if err != nil {
@@ -178,27 +174,12 @@ func (c *collection) put(ctx context.Context, name string, open func() (io.ReadC
 
 // bounded is a reader with an error where too much comes.
 type bounded struct {
-	r     io.Reader
-	first []byte
-	left  int64
-}
-
-// peek reads the beginning, and returns io.EOF if there is nothing.
-func (b *bounded) peek() error {
-	first := make([]byte, 4096)
-	n, err := io.ReadAtLeast(b.r, first, 1)
-	b.first = first[:n]
-	return err
+	r    io.Reader
+	left int64
 }
 
 // Read implements io.Reader.
 func (b *bounded) Read(p []byte) (int, error) {
-	if len(b.first) > 0 {
-		n := copy(p, b.first)
-		b.first = b.first[n:]
-		b.left -= int64(n)
-		return n, nil
-	}
 	n, err := b.r.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		return 0, fmt.Errorf("the artifacts of the task have more than %d bytes: %w", int64(mostArtifactBytes),

@@ -17,7 +17,8 @@ import (
 //
 //   - the gate of the lease, before each call and each effect,
 //   - the record of the workspace after each call that may have changed it,
-//   - slots, token rates and outages of providers around model calls, and the ledger of the tenant,
+//   - slots, token rates and outages of providers around model calls, and the ledger of the tenant
+//     in place of another one, if the tenant has a budget,
 //   - [Job.Approve], unless the options have an Approve, and asks for the answers to questions, if
 //     the options have Questions without an Answer,
 //   - live events, and
@@ -35,7 +36,7 @@ func (j *Job) Attach(o *agent.Options) {
 		o.Client = &client
 	}
 	if j.ledger != nil {
-		o.Ledger = chain(o.Ledger, j.ledger)
+		o.Ledger = j.ledger
 	}
 	if o.Approve == nil {
 		o.Approve = j.Approve
@@ -109,46 +110,6 @@ func (j *Job) describe(o *agent.Options) {
 		o.Instructions += "\n\n"
 	}
 	o.Instructions += spec.Instructions
-}
-
-// chained asks one ledger after the other.
-type chained struct{ first, second agent.Ledger }
-
-// chain returns a ledger that keeps within both budgets. The first may be nil.
-func chain(first, second agent.Ledger) agent.Ledger {
-	if first == nil {
-		return second
-	}
-	return &chained{first, second}
-}
-
-// Reserve implements [agent.Ledger]. Both ledgers hold the same claim when it returns: where one
-// grants less, the other is asked again.
-func (l *chained) Reserve(ctx context.Context, c agent.Claim) (int, error) {
-	for {
-		first, second := c, c
-		var err error
-		if first.Output, err = l.first.Reserve(ctx, c); err != nil {
-			return 0, err
-		}
-		second.Output, err = l.second.Reserve(ctx, first)
-		if err == nil && second.Output == first.Output {
-			return first.Output, nil
-		}
-		undone := l.first.Settle(ctx, first, agent.Spent{})
-		if err == nil {
-			undone = errors.Join(undone, l.second.Settle(ctx, second, agent.Spent{}))
-		}
-		if err != nil || undone != nil {
-			return 0, errors.Join(err, undone)
-		}
-		c.Output = second.Output
-	}
-}
-
-// Settle implements [agent.Ledger].
-func (l *chained) Settle(ctx context.Context, c agent.Claim, took agent.Spent) error {
-	return errors.Join(l.first.Settle(ctx, c, took), l.second.Settle(ctx, c, took))
 }
 
 // record records the workspace after each call that may have changed it, before the call's result

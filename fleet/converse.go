@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -74,17 +73,19 @@ func resultOf(s *agent.State) *agent.Result {
 
 // open calls the host.
 func (j *Job) open(ctx context.Context) (Hosted, error) {
-	hosted, err := inTime(ctx, "Host", func() (Hosted, error) { return j.worker.Host(ctx, j) }, j.dropHosted)
+	var hosted Hosted
+	err := careful("Host", func() (err error) { hosted, err = j.worker.Host(ctx, j); return err })
 	if err == nil && hosted.Session == nil {
 		err = &PermanentError{errors.New("the host has opened no session")}
 	}
 	if err != nil {
-		return hosted, asPermanent(err)
+		return hosted, err
 	}
 	if !j.attached.Load() { // the host has not called Attach: nothing would hold back a session that is somebody else's
-		j.dropHosted(hosted)
-		return Hosted{}, &PermanentError{errors.New(
-			"the host has not called Job.Attach with the options of the session")}
+		err := errors.Join(errors.New("the host has not called Job.Attach with the options of the session"),
+			j.cut(hosted.Session))
+		j.closeHosted(hosted)
+		return Hosted{}, &PermanentError{err}
 	}
 	j.session.Store(hosted.Session)
 	return hosted, nil
@@ -101,19 +102,9 @@ func (j *Job) closeHosted(h Hosted) {
 	if h.Close == nil {
 		return
 	}
-	if err := closeInTime("Hosted.Close", h.Close); err != nil {
+	if err := h.Close(); err != nil {
 		j.log.Warn("host not closed", "error", err)
 	}
-}
-
-// dropHosted ends what a host has opened and nobody works with.
-func (j *Job) dropHosted(h Hosted) {
-	if h.Session != nil {
-		if err := j.cut(h.Session); err != nil {
-			j.log.Debug("session released", "error", err)
-		}
-	}
-	j.closeHosted(h)
 }
 
 // drive works on the session until it has its result, and ends it.
@@ -124,13 +115,15 @@ func (j *Job) drive(h Hosted) (*agent.Result, error) {
 	}
 	watch, cancel := j.orderly()
 	defer cancel()
-	ended := guard.Start("Hosted.Submit", func() (ending, error) {
-		result, err := j.submit(watch, h)
-		return ending{result, err}, nil
-	})
+	ended := make(chan ending, 1)
+	go func() {
+		var e ending
+		e.err = careful("Hosted.Submit", func() (err error) { e.result, err = j.submit(watch, h); return err })
+		ended <- e
+	}()
 	select {
 	case e := <-ended:
-		return j.endSession(h.Session, e.Value.result, errors.Join(e.Value.err, asPermanent(e.Err)))
+		return j.endSession(h.Session, e.result, e.err)
 	case <-watch.Done():
 	}
 	if j.hold.Err() == nil && !errors.Is(context.Cause(watch), errDrained) {
@@ -141,10 +134,10 @@ func (j *Job) drive(h Hosted) (*agent.Result, error) {
 		case e := <-ended:
 			cause := context.Cause(watch)
 			// the session had come to its end, and that does not count
-			if failed, ok := errors.AsType[*unverifiedError](e.Value.err); ok {
+			if failed, ok := errors.AsType[*unverifiedError](e.err); ok {
 				cause = failed
 			}
-			return j.endSession(h.Session, e.Value.result, cause)
+			return j.endSession(h.Session, e.result, cause)
 		case <-j.hold.Done():
 		case <-inOrder.C: // something does not end, such as the recording of the workspace
 			j.endHold(context.Cause(watch))
@@ -152,24 +145,15 @@ func (j *Job) drive(h Hosted) (*agent.Result, error) {
 	}
 	grace, release := context.WithTimeout(j.hold, j.worker.Grace)
 	defer release()
-	err := h.Session.Release(grace)
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	var e guard.Result[ending]
-	select {
-	case e = <-ended:
-	case <-late.C:
-		e.Err = errors.New("Hosted.Submit or Hosted.Verify has not returned and was left behind")
-		err = errors.Join(err, e.Err)
-	}
-	if e.Value.err == nil && e.Err == nil && j.hold.Err() == nil { // it came to its end meanwhile
-		return e.Value.result, nil
-	}
-	if err != nil {
+	if err := h.Session.Release(grace); err != nil {
 		j.log.Debug("session released", "error", err)
 	}
-	if j.hold.Err() != nil {
+	e := <-ended
+	switch {
+	case j.hold.Err() != nil:
 		return nil, context.Cause(j.hold)
+	case e.err == nil: // it came to its end meanwhile
+		return e.result, nil
 	}
 	return nil, context.Cause(watch)
 }

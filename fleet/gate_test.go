@@ -13,10 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
-	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -174,42 +172,6 @@ func TestP6_SharesByWeight(t *testing.T) {
 	}
 	if row < 10 {
 		t.Errorf("the tenant that came back took %d of 300 turns", 300-row)
-	}
-}
-
-func TestP6_ChainedLedgersHoldTheSame(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	claim := func(session string) agent.Claim {
-		return agent.Claim{Caller: llm.Caller{Session: session}, Input: 10, Output: 100, Least: 5}
-	}
-	wide, narrow := agent.NewLedger(agent.Budget{Tokens: 200}), agent.NewLedger(agent.Budget{Tokens: 60})
-	for name, l := range map[string]agent.Ledger{"narrow last": chain(wide, narrow), "narrow first": chain(narrow,
-		wide)} {
-		c := claim("a")
-		granted, err := l.Reserve(ctx, c)
-		if err != nil || granted != 50 {
-			t.Fatalf("%s: %d, %v", name, granted, err)
-		}
-		var over *agent.OverBudget
-		if _, err := l.Reserve(ctx, claim("b")); !errors.As(err, &over) {
-			t.Errorf("%s: a second claim: %v", name, err)
-		}
-		c.Output = granted
-		if err := l.Settle(ctx, c, agent.Spent{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// Everything is free again.
-	for l, want := range map[agent.Ledger]int{wide: 190, narrow: 50} {
-		c := claim("c")
-		c.Output = 1000
-		if granted, err := l.Reserve(ctx, c); err != nil || granted != want {
-			t.Errorf("left: %d of %d, %v", granted, want, err)
-		}
-	}
-	if chain(nil, wide) != wide {
-		t.Error("a chain of one ledger is another one")
 	}
 }
 

@@ -242,11 +242,20 @@ func (j *Job) openJournal() error {
 func (j *Job) openWorkspace() error {
 	ctx, cancel := j.orderly()
 	defer cancel()
-	w, err := inTime(ctx, "Workspaces.Open", func() (Workspace, error) {
-		return j.worker.Workspaces.Open(ctx, j.Task, j.Space.Objects(), j.point)
-	}, j.dropWorkspace)
-	j.Workspace = w
-	return asPermanent(err)
+	return careful("Workspaces.Open", func() (err error) {
+		j.Workspace, err = j.worker.Workspaces.Open(ctx, j.Task, j.Space.Objects(), j.point)
+		return err
+	})
+}
+
+// careful calls code of the host. If it panics, the task has failed, and the worker's other tasks go
+// on.
+func careful(what string, code func() error) error {
+	err := guard.Run(what, code)
+	if _, ok := errors.AsType[*guard.Panic](err); ok {
+		return &PermanentError{err}
+	}
+	return err
 }
 
 // orderly returns a context for what comes before the session: it ends when that is to stop,
@@ -258,24 +267,8 @@ func (j *Job) orderly() (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(j.stop, j.Task.Deadline, errDeadline)
 }
 
-// asPermanent makes an error of code that panicked a permanent one.
-func asPermanent(err error) error {
-	if _, ok := errors.AsType[*guard.Panic](err); ok {
-		return &PermanentError{err}
-	}
-	return err
-}
-
 func (j *Job) closeWorkspace() {
-	j.dropWorkspace(j.Workspace)
-}
-
-// dropWorkspace closes a workspace, if there is one.
-func (j *Job) dropWorkspace(w Workspace) {
-	if w == nil {
-		return
-	}
-	if err := closeInTime("Workspace.Close", w.Close); err != nil {
+	if err := j.Workspace.Close(); err != nil {
 		j.log.Warn("workspace not closed", "error", err)
 	}
 }
