@@ -59,7 +59,7 @@ func onServer(t *testing.T) *ground {
 	var server *natsfleet.Server
 	start := func() {
 		var err error
-		server, err = natsfleet.Serve(t.Context(), c)
+		server, err = natsfleet.StartServer(t.Context(), c)
 		g.ok(err)
 	}
 	start()

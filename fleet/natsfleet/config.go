@@ -44,7 +44,7 @@ type Config struct {
 	// Sync says when an acknowledged record survives a crash of the machine. "always", the default,
 	// syncs each before it is acknowledged. A duration, such as "10s", syncs that often: a crash
 	// loses what was acknowledged since, unless another server has it.
-	Sync Sync `json:"sync,omitempty"`
+	Sync SyncInterval `json:"sync,omitempty"`
 	// MaxStore bounds the server's data, in bytes; 0 means three quarters of what is free on the
 	// disk when it starts.
 	MaxStore int64 `json:"max_store,omitempty"`
@@ -84,11 +84,11 @@ type Cluster struct {
 	Routes []string `json:"routes"` // host and port of the other servers; it may contain this one
 }
 
-// Sync is the time between syncs; 0 means that each record is synced before it is acknowledged.
-type Sync time.Duration
+// SyncInterval is the time between syncs; 0 means that each record is synced before it is acknowledged.
+type SyncInterval time.Duration
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
-func (s *Sync) UnmarshalText(text []byte) error {
+func (s *SyncInterval) UnmarshalText(text []byte) error {
 	if *s = 0; string(text) == "always" {
 		return nil
 	}
@@ -96,12 +96,12 @@ func (s *Sync) UnmarshalText(text []byte) error {
 	if err != nil || d <= 0 {
 		return fmt.Errorf(`sync: %q is neither "always" nor a duration such as "10s"`, text)
 	}
-	*s = Sync(d)
+	*s = SyncInterval(d)
 	return nil
 }
 
 // MarshalText implements [encoding.TextMarshaler].
-func (s Sync) MarshalText() ([]byte, error) {
+func (s SyncInterval) MarshalText() ([]byte, error) {
 	if s == 0 {
 		return []byte("always"), nil
 	}

@@ -41,7 +41,7 @@ func TestP7_DiskFull(t *testing.T) {
 	dir := smallDisk(t, 64)
 	c := testConfig(t)
 	c.Store = filepath.Join(dir, "store")
-	s, err := Serve(t.Context(), c)
+	s, err := StartServer(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package natsfleet keeps a fleet on NATS JetStream: on a server in this process ([Embedded]), on
-// one that this package runs ([Serve]), or on a cluster of them. Workers connect with [Open], the
+// Package natsfleet keeps a fleet on NATS JetStream: on a server in this process ([OpenEmbedded]), on
+// one that this package runs ([StartServer]), or on a cluster of them. Workers connect with [Open], the
 // clients of one tenant with [OpenTenant].
 //
 // Each tenant has an account of its own on the servers. Its clients reach it through a gateway

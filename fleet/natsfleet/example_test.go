@@ -20,7 +20,7 @@ func submit(ctx context.Context, s fleet.Space, id string) {
 }
 
 // A fleet of one process, which survives it: the second start finds the task of the first.
-func ExampleEmbedded() {
+func ExampleOpenEmbedded() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "fleet-")
 	if err != nil {
@@ -28,7 +28,7 @@ func ExampleEmbedded() {
 	}
 	defer os.RemoveAll(dir)
 	for range 2 {
-		engine, err := natsfleet.Embedded(ctx, dir)
+		engine, err := natsfleet.OpenEmbedded(ctx, dir)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -48,14 +48,14 @@ func ExampleEmbedded() {
 
 // A server for other machines. Workers connect with the operator's token, the clients of a tenant
 // with the tenant's.
-func ExampleServe() {
+func ExampleStartServer() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "fleet-")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	server, err := natsfleet.Serve(ctx, natsfleet.Config{Store: dir, Listen: "127.0.0.1:0",
+	server, err := natsfleet.StartServer(ctx, natsfleet.Config{Store: dir, Listen: "127.0.0.1:0",
 		Operator: "a-secret-of-the-operator",
 		Tenants:  []natsfleet.Tenant{{Tenant: fleet.Tenant{Name: "acme"}, Token: "a-secret-of-acme"}}})
 	if err != nil {

@@ -204,7 +204,7 @@ func waitIdle(t *testing.T, g *gateway) {
 func TestP9_HostileCalls(t *testing.T) {
 	t.Parallel()
 	s, spaces, _ := twoTenants(t)
-	here, end, err := s.Space(t.Context(), "a", string(tenantToken("a")))
+	here, end, err := OpenTenant(t.Context(), s.URL(), "a", OpenOptions{Token: string(tenantToken("a"))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,8 +320,8 @@ func TestP9_OtherCredentials(t *testing.T) {
 		}
 	}
 	for _, tenant := range []string{"b", "c", ""} {
-		if _, _, err := s.Space(t.Context(), tenant, token); !errors.Is(err, nats.ErrAuthorization) {
-			t.Errorf("%q within the process: %v", tenant, err)
+		if _, _, err := OpenTenant(t.Context(), s.URL(), tenant, OpenOptions{Token: token}); !errors.Is(err, nats.ErrAuthorization) {
+			t.Errorf("%q: %v", tenant, err)
 		}
 	}
 	for _, o := range []nats.Option{nats.Token(token), nats.UserInfo(clientUser("a"), ""),

@@ -43,7 +43,7 @@ func readRegistry(ctx context.Context, operator *account) (r registry, err error
 		return operator.js.Stream(ctx, registryStream)
 	})
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return r, errors.New("this is a NATS server, but no fleet was set up there: start it with natsfleet.Serve, or attractor-fleet serve")
+		return r, errors.New("this is a NATS server, but no fleet was set up there: start it with natsfleet.StartServer, or attractor-fleet serve")
 	}
 	var e engine.Record
 	if err == nil {

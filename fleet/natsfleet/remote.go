@@ -31,12 +31,8 @@ var errBroken = errors.New(
 // fails with an error that wraps fs.ErrPermission. It fails at once if no server answers or the
 // token is wrong. Once it is connected it reconnects until close is called. See [Open] for the url.
 func OpenTenant(ctx context.Context, url, tenant string, o OpenOptions) (s fleet.Space, close func() error, err error) {
-	return openTenant(ctx, target{url: url, tls: o.TLS, name: o.Name}, tenant, o.Token)
-}
-
-func openTenant(ctx context.Context, to target, tenant, token string) (fleet.Space, func() error, error) {
-	to.inbox = clientInbox
-	nc, err := to.connect(ctx, clientUser(tenant), token)
+	to := target{url: url, tls: o.TLS, name: o.Name, inbox: clientInbox}
+	nc, err := to.connect(ctx, clientUser(tenant), o.Token)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,8 +17,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
-	"golang.org/x/crypto/bcrypt"
 
 	"github.com/attractor-go/attractor/fleet"
 )
@@ -44,11 +42,11 @@ type Server struct {
 	stop     context.CancelFunc // ends the sweeping
 }
 
-// Embedded starts a server in this process, which listens to nobody else and keeps the fleet in a
+// OpenEmbedded starts a server in this process, which listens to nobody else and keeps the fleet in a
 // directory, and returns the engine on it. It has one tenant, [fleet.DefaultTenant]. Close ends
 // both.
-func Embedded(ctx context.Context, dir string) (fleet.Engine, error) {
-	s, err := Serve(ctx, Config{
+func OpenEmbedded(ctx context.Context, dir string) (fleet.Engine, error) {
+	s, err := StartServer(ctx, Config{
 		Store: dir, Operator: Token(rand.Text()), Tenants: []Tenant{{Tenant: fleet.Tenant{Name: fleet.DefaultTenant}}},
 		Shards: 1,
 	})
@@ -63,9 +61,9 @@ func Embedded(ctx context.Context, dir string) (fleet.Engine, error) {
 	return e, nil
 }
 
-// Serve starts a server and returns when it can be used. A member of a cluster waits for most of
+// StartServer starts a server and returns when it can be used. A member of a cluster waits for most of
 // the others, until ctx ends. The server runs until Close.
-func Serve(ctx context.Context, c Config) (*Server, error) {
+func StartServer(ctx context.Context, c Config) (*Server, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -249,16 +247,6 @@ func (s *Server) URL() string {
 	return s.server.ClientURL()
 }
 
-// Space returns the space of a tenant as [OpenTenant] does, on a connection within this process.
-func (s *Server) Space(ctx context.Context, tenant, token string) (fleet.Space, func() error, error) {
-	// A server that refuses a connection within the process does so after ten seconds only: both
-	// ends wait to write.
-	if !s.config.accepts(tenant, token) {
-		return nil, nil, inProcess(s.server).explain(clientUser(tenant), nats.ErrAuthorization)
-	}
-	return openTenant(ctx, inProcess(s.server), tenant, token)
-}
-
 // Close ends the server, after it has written what it has.
 func (s *Server) Close() error {
 	var err error
@@ -271,17 +259,6 @@ func (s *Server) Close() error {
 	s.server.Shutdown()
 	s.server.WaitForShutdown()
 	return err
-}
-
-// accepts reports whether a token is the tenant's.
-func (c *Config) accepts(tenant, token string) bool {
-	for _, t := range c.Tenants {
-		if t.Name == tenant && t.Token != "" {
-			hash, err := t.Token.hash()
-			return err == nil && bcrypt.CompareHashAndPassword([]byte(hash), []byte(token)) == nil
-		}
-	}
-	return false
 }
 
 // registry returns what clients of the operator are told.

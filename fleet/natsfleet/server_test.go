@@ -32,7 +32,7 @@ func serve(t *testing.T, c Config) *Server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	s, err := Serve(ctx, c)
+	s, err := StartServer(ctx, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestP7_ThirdServerStartsLater(t *testing.T) {
 	first := make(chan *Server, 2)
 	for _, c := range configs[:2] {
 		go func() {
-			s, err := Serve(t.Context(), c)
+			s, err := StartServer(t.Context(), c)
 			if err != nil {
 				t.Error(err)
 			}
@@ -175,7 +175,7 @@ func TestP1_AddressInUse(t *testing.T) {
 	c.Listen = l.Addr().String()
 	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
-	_, err = Serve(ctx, c)
+	_, err = StartServer(ctx, c)
 	if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("not told at once why: %v", err)
 	}

@@ -41,7 +41,7 @@ func host(t *testing.T, limits []fleet.SlotLimit, tenants ...fleet.Tenant) *host
 
 func (h *hosted) start() {
 	h.t.Helper()
-	s, err := Serve(context.Background(), h.config)
+	s, err := StartServer(context.Background(), h.config)
 	if err != nil {
 		h.t.Fatal(err)
 	}

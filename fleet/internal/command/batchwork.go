@@ -21,7 +21,7 @@ import (
 // openEngine starts the queue in this process. The function that it returns ends it.
 func (b *batch) openEngine(ctx context.Context) (func() error, error) {
 	tenant := fleet.Tenant{Name: fleet.DefaultTenant, Budget: fleet.Budget{Tokens: b.budget.Tokens, USD: b.budget.USD}}
-	s, err := natsfleet.Serve(ctx, natsfleet.Config{Store: filepath.Join(b.state, "queue"),
+	s, err := natsfleet.StartServer(ctx, natsfleet.Config{Store: filepath.Join(b.state, "queue"),
 		Operator: natsfleet.Token(rand.Text()),
 		Tenants:  []natsfleet.Tenant{{Tenant: tenant}}})
 	if err != nil {

@@ -393,7 +393,7 @@ func TestP9_SandboxOfAnEnvironment(t *testing.T) {
 func TestP9_WorkersKeepTenantsApart(t *testing.T) {
 	t.Parallel()
 	two := []natsfleet.Tenant{{Tenant: fleet.Tenant{Name: "red"}}, {Tenant: fleet.Tenant{Name: "blue"}}}
-	s, err := natsfleet.Serve(t.Context(), natsfleet.Config{Store: t.TempDir(), Operator: "operator-of-this-test",
+	s, err := natsfleet.StartServer(t.Context(), natsfleet.Config{Store: t.TempDir(), Operator: "operator-of-this-test",
 		Tenants: two})
 	if err != nil {
 		t.Fatal(err)

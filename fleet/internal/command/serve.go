@@ -85,7 +85,7 @@ func (p *program) serveFleet(ctx context.Context, c natsfleet.Config, verbose, a
 	stopper := cli.NewStopper(p.err, cancel, nil)
 	defer stopper.Stop()
 	c.Logger = p.logger(verbose)
-	server, err := natsfleet.Serve(ctx, c)
+	server, err := natsfleet.StartServer(ctx, c)
 	if err != nil {
 		if code := stopper.Stop(); code != 0 {
 			return cli.Fail(code, "stopped by a signal")

@@ -82,7 +82,7 @@ func play(text string) int {
 // serve runs a server. It prints the traffic when it ends.
 func serve(ctx context.Context, s setup) error {
 	s.Server.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	server, err := natsfleet.Serve(ctx, s.Server)
+	server, err := natsfleet.StartServer(ctx, s.Server)
 	if err != nil {
 		return err
 	}
