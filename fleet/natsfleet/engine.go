@@ -71,7 +71,7 @@ func (e *natsEngine) setUp(ctx context.Context) error {
 		return err
 	}
 	e.operator.replicas, e.operator.shards = r.Replicas, r.Shards
-	leases, err := newRecords(ctx, e.operator, "leases", "lease.*", "drain.*")
+	leases, err := newRecords(ctx, e.operator, "leases", "lease.*")
 	if err != nil {
 		return err
 	}

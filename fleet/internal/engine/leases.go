@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -16,23 +15,22 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 )
 
-const (
-	leasePrefix = "lease."
-	drainPrefix = "drain."
-)
+const leasePrefix = "lease."
 
-// leases implements [fleet.Leases]. A lease is a record that the table removes when it has not
-// been renewed for its ttl: no clock of another machine decides. The table counts from when it
-// gets a renewal, the holder from when it sent it, so the holder's lease ends first.
+// leases implements [fleet.Leases]. A lease is a record that the table removes when it has not been
+// renewed for its ttl: no clock of another machine decides. The table counts from when it gets a
+// renewal, the holder from when it sent it, so the holder's lease ends first.
 type leases struct{ records table }
 
 // leaseRecord is what the record of a lease holds.
 type leaseRecord struct {
 	fleet.WorkerInfo
-	Holder string `json:"holder"` // tells two workers of one name apart
+	Holder  string         `json:"holder"`            // tells two workers of one name apart
+	Drained bool           `json:"drained,omitempty"` // somebody has asked for the end
+	TTL     fleet.Duration `json:"ttl"`
 }
 
-// NewLeases returns leases. Their keys are lease.NAME and drain.NAME.
+// NewLeases returns leases. Their keys are lease.NAME.
 func NewLeases(t Table) fleet.Leases { return &leases{table{t}} }
 
 // Acquire implements [fleet.Leases].
@@ -51,58 +49,54 @@ func (s *leases) Acquire(ctx context.Context, w fleet.WorkerInfo, ttl time.Durat
 }
 
 // List implements [fleet.Leases].
-func (s *leases) List(ctx context.Context) ([]fleet.WorkerInfo, error) {
-	all, drained := map[string]leaseRecord{}, map[string]string{}
-	for r, err := range s.records.List(ctx, leasePrefix+"*", drainPrefix+"*") {
+func (s *leases) List(ctx context.Context) (list []fleet.WorkerInfo, err error) {
+	for r, err := range s.records.List(ctx, leasePrefix+"*") {
 		if err != nil {
 			return nil, err
 		}
-		if name, ok := bytes.CutPrefix([]byte(r.Key), []byte(drainPrefix)); ok {
-			drained[string(name)] = string(r.Data)
-			continue
+		l, err := leaseOf(r)
+		if err != nil {
+			return nil, err
 		}
-		var l leaseRecord
-		if err := json.Unmarshal(r.Data, &l); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Key, err)
-		}
-		all[anyToken(l.Name)] = l
-	}
-	var list []fleet.WorkerInfo
-	for name, l := range all {
-		l.Draining = l.Draining || drained[name] == l.Holder
+		l.Draining = l.Draining || l.Drained
+		list = slices.DeleteFunc(list, func(w fleet.WorkerInfo) bool { return w.Name == l.Name }) // it was renewed meanwhile
 		list = append(list, l.WorkerInfo)
 	}
 	slices.SortFunc(list, func(a, b fleet.WorkerInfo) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
-// Drain implements [fleet.Leases]. It names the holder, so that a later worker of the same name is
-// not meant.
-func (s *leases) Drain(ctx context.Context, worker string) error {
-	r, err := s.records.Get(ctx, leasePrefix+anyToken(worker))
-	if err != nil {
-		return err
-	}
-	if r.Seq == 0 {
-		return fmt.Errorf("fleet: there is no worker %.200q: %w", worker, fs.ErrNotExist)
-	}
-	var l leaseRecord
+func leaseOf(r Record) (l leaseRecord, err error) {
 	if err := json.Unmarshal(r.Data, &l); err != nil {
-		return fmt.Errorf("%s: %w", r.Key, err)
+		return l, fmt.Errorf("%s: %w", r.Key, err)
 	}
+	return l, nil
+}
+
+// Drain implements [fleet.Leases].
+func (s *leases) Drain(ctx context.Context, worker string) error {
 	for {
-		d, err := s.records.Get(ctx, drainPrefix+anyToken(worker))
-		if err != nil || string(d.Data) == l.Holder {
+		r, err := s.records.Get(ctx, leasePrefix+anyToken(worker))
+		if err != nil {
 			return err
 		}
-		if _, err = s.records.put(ctx, d.Key, []byte(l.Holder), d.Seq, drainLife); !errors.Is(err, ErrChanged) {
+		if r.Seq == 0 {
+			return fmt.Errorf("fleet: there is no worker %.200q: %w", worker, fs.ErrNotExist)
+		}
+		l, err := leaseOf(r)
+		if err != nil || l.Drained {
+			return err
+		}
+		l.Drained = true
+		data, err := json.Marshal(l)
+		if err != nil {
+			return err
+		}
+		if _, err = s.records.put(ctx, r.Key, data, r.Seq, time.Duration(l.TTL)); !errors.Is(err, ErrChanged) {
 			return err
 		}
 	}
 }
-
-// drainLife is how long a wish to drain is kept. Its worker has ended long before.
-const drainLife = 24 * time.Hour
 
 // Lease implements [fleet.Lease].
 type Lease struct {
@@ -119,35 +113,36 @@ type Lease struct {
 	draining bool
 }
 
-// write writes the lease after what this lease has written last.
+// write writes the lease after what this lease has written last. It returns ErrLost if somebody else
+// has one.
 func (l *Lease) write(ctx context.Context, w fleet.WorkerInfo) error {
 	w.Name = l.name
-	data, err := json.Marshal(leaseRecord{w, l.holder})
-	if err != nil {
-		return err
-	}
-	seq, err := l.s.records.put(ctx, l.key(), data, l.seq, l.ttl)
-	if errors.Is(err, ErrChanged) {
-		err = l.taken(ctx)
-	} else if err == nil {
-		l.seq = seq
-	}
-	return err
-}
-
-// taken returns ErrLost, unless the record is this lease's own: then an earlier write succeeded
-// that nobody has acknowledged, and the next one comes after it.
-func (l *Lease) taken(ctx context.Context) error {
-	now, err := l.s.records.Get(ctx, l.key())
-	if err != nil {
-		return err
-	}
-	var r leaseRecord
-	if now.Seq > 0 && json.Unmarshal(now.Data, &r) == nil && r.Holder == l.holder {
+	for {
+		data, err := json.Marshal(leaseRecord{w, l.holder, l.Draining(), fleet.Duration(l.ttl)})
+		if err != nil {
+			return err
+		}
+		seq, err := l.s.records.put(ctx, l.key(), data, l.seq, l.ttl)
+		if err == nil {
+			l.seq = seq
+		}
+		if !errors.Is(err, ErrChanged) {
+			return err
+		}
+		// Somebody may have asked for the end, and an earlier write may have succeeded late.
+		now, err := l.s.records.Get(ctx, l.key())
+		if err != nil {
+			return err
+		}
+		r, err := leaseOf(now)
+		if now.Seq == 0 || err != nil || r.Holder != l.holder {
+			return l.isLost()
+		}
 		l.seq = now.Seq
-		return fmt.Errorf("worker %s: an earlier renewal came late; renew again", l.name)
+		l.mu.Lock()
+		l.draining = l.draining || r.Drained
+		l.mu.Unlock()
 	}
-	return l.isLost()
 }
 
 func (l *Lease) isLost() error { return fmt.Errorf("worker %s: %w", l.name, fleet.ErrLost) }
@@ -169,14 +164,8 @@ func (l *Lease) Renew(ctx context.Context, w fleet.WorkerInfo) error {
 		return err
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.until = sent.Add(l.ttl)
-	l.mu.Unlock()
-	// The lease is renewed whether or not this is learned now.
-	if d, err := l.s.records.Get(ctx, drainPrefix+anyToken(l.name)); err == nil && string(d.Data) == l.holder {
-		l.mu.Lock()
-		l.draining = true
-		l.mu.Unlock()
-	}
 	return nil
 }
 
@@ -218,8 +207,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	if err != nil || now.Seq == 0 {
 		return err
 	}
-	var r leaseRecord
-	if err := json.Unmarshal(now.Data, &r); err != nil || r.Holder != l.holder {
+	if r, err := leaseOf(now); err != nil || r.Holder != l.holder {
 		return err
 	}
 	return l.s.records.RemoveSeq(ctx, now.Seq)
