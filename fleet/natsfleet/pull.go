@@ -10,8 +10,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// pullTime bounds a request for messages that are not there yet.
-const pullTime = 30 * time.Second
+const (
+	// pullTime bounds a request for messages that are not there yet.
+	pullTime = 30 * time.Second
+	// pullHeartbeat is how often the server says that it still has the request. When it has died, a
+	// claimer asks again after two of them.
+	pullHeartbeat = time.Second
+)
 
 // fetch asks a consumer for up to n messages and yields them as they come, until all are there or
 // pullTime is over.
@@ -24,7 +29,11 @@ func (a *account) fetch(ctx context.Context, c jetstream.Consumer, n int) iter.S
 		bounded, cancel := context.WithTimeout(ctx, pullTime)
 		defer cancel()
 		defer context.AfterFunc(a.life, cancel)()
-		batch, err := c.Fetch(n, jetstream.FetchContext(bounded))
+		options := []jetstream.FetchOpt{jetstream.FetchContext(bounded)}
+		if end, _ := bounded.Deadline(); time.Until(end) > 3*pullHeartbeat { // it has to be less than a half
+			options = append(options, jetstream.FetchHeartbeat(pullHeartbeat))
+		}
+		batch, err := c.Fetch(n, options...)
 		if err == nil {
 			for m := range batch.Messages() {
 				if !yield(m, nil) {
