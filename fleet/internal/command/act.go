@@ -31,11 +31,7 @@ func (p *program) act(cmd *cobra.Command, do func(ctx context.Context, c *connec
 		ctx, cancel := context.WithTimeoutCause(cmd.Context(), wait,
 			fmt.Errorf("no worker has answered within %v (--wait)", wait))
 		defer cancel()
-		c, err := f.open(ctx)
-		if err != nil {
-			return err
-		}
-		return errors.Join(taskError(do(ctx, c, args)), c.close())
+		return f.connected(ctx, func(c *connection) error { return taskError(do(ctx, c, args)) })
 	}
 	f.register(cmd.Flags())
 	cmd.Flags().DurationVar(&wait, "wait", actTime, "wait this `duration` for a worker that has the task")

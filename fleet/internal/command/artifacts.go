@@ -32,19 +32,15 @@ writes that one to standard output, and with --out all into a directory, as batc
   attractor-fleet artifacts fix-1 --out results`,
 		Args: oneOrTwo,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := f.open(cmd.Context())
-			if err != nil {
-				return err
+			if len(args) > 1 && out != "" {
+				return cli.Usage(cmd, errors.New("pass a name or --out"))
 			}
-			switch {
-			case len(args) > 1 && out != "":
-				err = cli.Usage(cmd, errors.New("pass a name or --out"))
-			case len(args) > 1:
-				err = p.download(cmd.Context(), c, args[0], args[1])
-			default:
-				err = p.listArtifacts(cmd.Context(), c, args[0], out, asJSON)
-			}
-			return errors.Join(taskError(err), c.close())
+			return f.connected(cmd.Context(), func(c *connection) error {
+				if len(args) > 1 {
+					return taskError(p.download(cmd.Context(), c, args[0], args[1]))
+				}
+				return taskError(p.listArtifacts(cmd.Context(), c, args[0], out, asJSON))
+			})
 		},
 	}
 	f.register(cmd.Flags())

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -30,19 +31,19 @@ type connection struct {
 	*fleet.Client
 	space  fleet.Space
 	tenant string
-	close  func() error
 }
 
-// open connects as a client of a tenant.
-func (f *clientFlags) open(ctx context.Context) (*connection, error) {
+// connected calls do with a connection as a client of a tenant.
+func (f *clientFlags) connected(ctx context.Context, do func(c *connection) error) error {
 	url, o, err := f.options("attractor-fleet")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c := &connection{tenant: cmp.Or(f.tenant, os.Getenv(tenantVar), fleet.DefaultTenant)}
-	if c.space, c.close, err = natsfleet.OpenTenant(ctx, url, c.tenant, o); err != nil {
-		return nil, cli.Fail(cli.ExitFailed, "%w", err)
+	space, end, err := natsfleet.OpenTenant(ctx, url, c.tenant, o)
+	if err != nil {
+		return cli.Fail(cli.ExitFailed, "%w", err)
 	}
-	c.Client = fleet.NewClient(c.space)
-	return c, nil
+	c.Client, c.space = fleet.NewClient(space), space
+	return errors.Join(do(c), end())
 }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,11 +29,9 @@ func (p *program) list() *cobra.Command {
 			if err != nil {
 				return cli.Usage(cmd, err)
 			}
-			c, err := f.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return errors.Join(p.listTasks(cmd.Context(), c, want, asJSON), c.close())
+			return f.connected(cmd.Context(), func(c *connection) error {
+				return p.listTasks(cmd.Context(), c, want, asJSON)
+			})
 		},
 	}
 	f.register(cmd.Flags())

@@ -51,11 +51,9 @@ The prompt - is read from standard input.
 			if err != nil {
 				return err
 			}
-			c, err := f.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return errors.Join(p.submitTasks(cmd.Context(), c, f, tasks), c.close())
+			return f.connected(cmd.Context(), func(c *connection) error {
+				return p.submitTasks(cmd.Context(), c, f, tasks)
+			})
 		},
 	}
 	f.register(cmd.Flags())

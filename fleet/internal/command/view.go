@@ -1,8 +1,6 @@
 package command
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/internal/cli"
@@ -21,15 +19,13 @@ change, what they cost and where their time went. It is the page of attractor vi
 		Example: `  attractor-fleet view fix-1`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := f.open(cmd.Context())
-			if err != nil {
-				return err
-			}
 			id := ""
 			if len(args) > 0 {
 				id = args[0]
 			}
-			return errors.Join(cli.View(cmd.Context(), p.out, p.err, c.space.Journals(), port, id), c.close())
+			return f.connected(cmd.Context(), func(c *connection) error {
+				return cli.View(cmd.Context(), p.out, p.err, c.space.Journals(), port, id)
+			})
 		},
 	}
 	f.register(cmd.Flags())

@@ -43,18 +43,13 @@ piece of one that comes later. After a line with n and without more, --from N+1 
 			if from < 1 {
 				return cli.Usage(cmd, fmt.Errorf("--from must be at least 1, not %d", from))
 			}
-			ctx, cancel := context.WithCancel(cmd.Context())
-			defer cancel()
-			c, err := f.open(ctx)
-			if err != nil {
-				return err
-			}
-			if all {
-				err = p.watchAll(ctx, c, asJSON)
-			} else {
-				err = p.watchTask(ctx, c, args[0], from, asJSON)
-			}
-			return errors.Join(taskError(err), c.close())
+			ctx := cmd.Context()
+			return f.connected(ctx, func(c *connection) error {
+				if all {
+					return taskError(p.watchAll(ctx, c, asJSON))
+				}
+				return taskError(p.watchTask(ctx, c, args[0], from, asJSON))
+			})
 		},
 	}
 	f.register(cmd.Flags())
