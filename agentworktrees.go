@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/sessions"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/worktree"
@@ -112,7 +113,7 @@ func (s *Setup) offerWorktrees(c *config) {
 			why = "a worktree changes the repository, and the session is in plan mode"
 		}
 		if why != "" {
-			return nil, fmt.Errorf("the agent was not started: %s. Leave the isolation out, or do that part yourself", why)
+			return nil, fmt.Errorf("the agent was not started: %s. Leave the isolation out, choose another kind of agent if this kind has it, or do that part yourself", why)
 		}
 		in, err := s.isolate(ctx, c, id, e.WorkDir())
 		if err != nil {
@@ -150,8 +151,9 @@ func (s *Setup) isolate(ctx context.Context, c *config, id, dir string) (*Setup,
 			return nil, errors.Join(err, in.closeIsolated())
 		}
 	}
+	in.above = s.Rules
 	in.conditions = &ruleCache{dirs: in.ruleDirs(&own), env: in.Options.Env}
-	in.Gate = s.Gate.Within(in.Rules, in.Options.Env)
+	in.Gate = s.Gate.Within(stricter{in.Rules, s.Rules}, in.Options.Env)
 	if s.Gate.Unasked != nil {
 		in.Gate.Unasked = func() bool { return in.observing.sandbox() != nil }
 	}
@@ -162,6 +164,24 @@ func (s *Setup) isolate(ctx context.Context, c *config, id, dir string) (*Setup,
 	return in, nil
 }
 
+// stricter are the rules for an agent in a worktree: those about the worktree, and those of the
+// session about its own directory where these deny a call or ask about it.
+type stricter struct {
+	*rules.Set
+	session *rules.Set
+}
+
+// Decide implements [permit.Rules].
+func (r stricter) Decide(ctx context.Context, e env.Environment, req tool.Request) rules.Decision {
+	d := r.Set.Decide(ctx, e, req)
+	above := r.session.Decide(ctx, e, req)
+	if above.Rule != "" && (above.Verdict == tool.Deny && d.Verdict != tool.Deny ||
+		above.Verdict == tool.Ask && (d.Verdict == tool.Allow || d.Verdict == tool.Ask && d.Default)) {
+		return above
+	}
+	return d
+}
+
 // closeIsolated closes what isolate has opened.
 func (s *Setup) closeIsolated() error {
 	return errors.Join(s.closeDocuments(), s.closeDir(), s.closeLeftBehind(), s.closeWorktree())
@@ -170,13 +190,13 @@ func (s *Setup) closeIsolated() error {
 // leave closes the setup of an agent that has ended and says what has become of its worktree. The
 // session's model is told by a note if there is no report.
 func (s *Setup) leave(in *Setup, cut bool) string {
+	if err := in.closeIsolated(); err != nil {
+		s.warnings.add("worktree", err.Error())
+	}
 	a := &s.agents
 	a.mu.Lock()
 	a.list = slices.DeleteFunc(a.list, func(other *Setup) bool { return other == in })
 	a.mu.Unlock()
-	if err := in.closeIsolated(); err != nil {
-		s.warnings.add("worktree", err.Error())
-	}
 	w := in.worktree
 	if w.Kept == "" {
 		return "[The agent worked in a git worktree of its own, which is gone, because nothing would be lost with it.]"

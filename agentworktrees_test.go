@@ -230,7 +230,7 @@ func TestO8_AgentsAsk(t *testing.T) {
 	edit := func(name string) fakellm.Turn {
 		return calls(t, "Write", object{"file_path": name, "content": "x\n"})
 	}
-	f.script("work", edit("free/a"), edit("no/a"), edit("hooked/a"), edit("own"), edit("more"), edit(f.dir+"/f.txt"), f.runs("echo x >"+f.dir+"/f.txt"),
+	f.script("work", edit("free/a"), edit("no/a"), edit(f.dir+"/no/a"), edit("hooked/a"), edit("own"), edit("more"), edit(f.dir+"/f.txt"), f.runs("echo x >"+f.dir+"/f.txt"),
 		f.runs("mkdir made"), fakellm.Turn{Text: "done"})
 	f.script("go", f.runs("mkdir before"), calls(t, "Agent", isolated("work")), edit("mine"), fakellm.Turn{Text: "done"})
 	var asked []string

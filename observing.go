@@ -107,7 +107,11 @@ func (o *observing) launchOwn(ctx context.Context, l env.Launch) (env.Launch, er
 // openObserving returns a sandbox for commands that only read.
 func (s *Setup) openObserving() (*sandbox.Sandbox, error) {
 	return sandbox.New(s.Local.WorkDir(), sandbox.Options{Level: sandbox.Observe, Covered: func() []string {
-		return append(s.Rules.Covered(directories{}), s.ownSecrets...)
+		covered := append(s.Rules.Covered(directories{}), s.ownSecrets...)
+		if s.above != nil {
+			covered = append(covered, s.above.Covered(directories{})...)
+		}
+		return covered
 	}})
 }
 

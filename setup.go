@@ -41,6 +41,7 @@ type Setup struct {
 	settings *settings.Values // also those of the project
 	// Rules decide which calls are allowed, denied or asked about.
 	Rules *rules.Set
+	above *rules.Set // those of the session, if this is for an agent in a worktree of its own
 	// Gate decides about the session's tool calls. A program adds its hooks before it starts the
 	// session.
 	Gate *permit.Gate

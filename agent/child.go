@@ -68,7 +68,13 @@ func (a *subagents) open(ctx context.Context, id, callID string, task tool.Agent
 		return nil, err
 	}
 	o.instruct(def.Instructions, task.Instructions)
-	if err = o.place(ctx, task.Dir); err == nil {
+	if c.alone != nil {
+		err = inside(o.Env.WorkDir(), task.Dir)
+	}
+	if err == nil {
+		err = o.place(ctx, task.Dir)
+	}
+	if err == nil {
 		c.session, err = newChild(ctx, o)
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -103,6 +104,16 @@ func (a *subagents) definition(name string) (AgentDefinition, error) {
 		names = append(names, def.Name)
 	}
 	return AgentDefinition{}, &tool.UnknownAgentError{Name: name, Defined: names}
+}
+
+// inside returns an error for a directory of a subagent that is not in its own working directory.
+func inside(work, dir string) error {
+	clean := path.Clean(dir)
+	if dir == "" || clean == work || strings.HasPrefix(clean, strings.TrimSuffix(work, "/")+"/") ||
+		!path.IsAbs(clean) && !filepath.IsAbs(clean) && clean != ".." && !strings.HasPrefix(clean, "../") {
+		return nil
+	}
+	return fmt.Errorf("the working_dir %q is not in the agent's own directory; give one relative to that, or leave it out", dir)
 }
 
 // place sets the directory in which a subagent works.

@@ -87,6 +87,7 @@ func TestO8_SurroundingsAreClosed(t *testing.T) {
 	}{
 		"ended":           {[]llmtest.Step{llmtest.Calls(spawn("work", "agent", "apart")), llmtest.Calls(closing("agent-1")), llmtest.Text("x")}, true},
 		"cannot begin":    {[]llmtest.Step{llmtest.Calls(spawn("work", "agent", "apart", "working_dir", "none")), llmtest.Text("x")}, true},
+		"elsewhere":       {[]llmtest.Step{llmtest.Calls(spawn("work", "agent", "apart", "working_dir", "/")), llmtest.Text("x")}, true},
 		"the session is":  {[]llmtest.Step{llmtest.Calls(spawn("work", "agent", "apart")), llmtest.Text("x")}, true},
 		"the answer ends": {[]llmtest.Step{llmtest.Calls(spawn("quick", "agent", "apart")), llmtest.Text("x")}, false},
 	} {

@@ -71,9 +71,11 @@ func NewGate(mode Mode, r Rules, e env.Environment) *Gate {
 
 // Within returns a gate for the calls of an agent in surroundings of its own, with rules for these.
 // It has the hooks, the person and the mode of g, also when that changes. Rules that a person adds
-// at one of the gates count at all, but those about the directory of the agent only there. Unasked
+// at one of the gates count at all of them, but those about the directory of the agent only there. Unasked
 // is for the caller to set.
 func (g *Gate) Within(r Rules, e env.Environment) *Gate {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	within := *g
 	within.Rules, within.Env, within.Unasked, within.inner, within.caught = r, e, nil, true, 0
 	return &within

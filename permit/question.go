@@ -20,6 +20,9 @@ type Question struct {
 	// CommandDir is the directory in which a command would run, or that of an agent in surroundings
 	// of its own, if it is not the session's.
 	CommandDir string
+	// Inner says that it is about a call of such an agent: rules of Allow that begin at ./ are about
+	// its directory, and count for this agent alone.
+	Inner bool
 	// Links lists the paths of the call that lead elsewhere through symbolic links.
 	Links []Link
 	// Refused lists what the sandbox refused to the command of the call, which has run in it. The
@@ -52,7 +55,7 @@ type Answer struct {
 
 // questionFor returns the question about a call.
 func (g *Gate) questionFor(ctx context.Context, req tool.Request, j judgement, problem string) Question {
-	q := Question{Request: req, Rule: j.Rule, Reason: j.Reason, Allow: j.Suggest,
+	q := Question{Request: req, Rule: j.Rule, Reason: j.Reason, Allow: j.Suggest, Inner: g.inner,
 		Links: links(ctx, g.Env, req.Access.Paths), Problem: problem}
 	if req.Access.Command == "" && !g.inner {
 		return q

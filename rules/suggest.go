@@ -121,6 +121,9 @@ func (c *call) suggestFile(f file, alone bool) []string {
 	} else if c.env != nil {
 		return nil // no rule allows a file if it is not known where its name leads
 	}
+	if strings.Count(name, "/") >= maxElems-2 { // no pattern could have so many elements
+		return nil
+	}
 	if kernelFile(name) || strings.ContainsAny(name, "*?[\\\n()") || strings.TrimSpace(name) != name {
 		return nil
 	}

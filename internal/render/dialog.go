@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,7 +92,7 @@ func Approve(ctx context.Context, p Person, keep Keep, q permit.Question) (permi
 		case word == "a" && q.Allow != nil:
 			return permit.Answer{Verdict: tool.Allow, Remember: true}, nil
 		case word == "p" && q.Allow != nil:
-			keepRules(ctx, p, keep, q.Allow)
+			keepRules(ctx, p, keep, lasting(q))
 			return permit.Answer{Verdict: tool.Allow, Remember: true}, nil
 		case word == "e" && edits:
 			answer, ok, err := edit(ctx, editor, q)
@@ -125,6 +126,10 @@ func withdrawn(p Person, err error, call string) error {
 
 // keepRules keeps rules for later sessions and tells the person where.
 func keepRules(ctx context.Context, p Person, keep Keep, allow []string) {
+	if len(allow) == 0 {
+		p.Say("Not kept: the rule is about the directory of this agent.\n")
+		return
+	}
 	file, err := keep(ctx, allow)
 	if err != nil {
 		p.Say(fmt.Sprintf("attractor: the rule could not be kept, so it counts for this session only: %s\n",
@@ -132,6 +137,13 @@ func keepRules(ctx context.Context, p Person, keep Keep, allow []string) {
 		return
 	}
 	p.Say(fmt.Sprintf("Kept in %s\n", OneLine(file)))
+}
+
+// lasting returns the rules of a question that have a meaning in later sessions.
+func lasting(q permit.Question) []string {
+	return slices.DeleteFunc(slices.Clone(q.Allow), func(rule string) bool {
+		return q.Inner && strings.Contains(rule, "(./")
+	})
 }
 
 // edit lets a person change the arguments of a call. It returns false if they gave that up.
