@@ -57,6 +57,10 @@ func (t *Tasks) claimOnce(ctx context.Context, worker string, hold time.Duration
 // take claims the task of a message. It returns nil if the task is not due.
 func (t *Tasks) take(ctx context.Context, m Message, worker string, hold time.Duration) (*Claim, error) {
 	id := m.ID()
+	now, err := t.records.Now(ctx) // before what tells when the task was heard of: it may take long to read that
+	if err != nil {
+		return nil, err
+	}
 	s, err := t.known(ctx, id, m)
 	if errors.Is(err, fs.ErrNotExist) {
 		m.Done(ctx)
@@ -79,7 +83,7 @@ func (t *Tasks) take(ctx context.Context, m Message, worker string, hold time.Du
 	if c.beat, err = t.records.Get(ctx, taskKey(id, claimKind)); err != nil {
 		return nil, err
 	}
-	if due, err := t.due(ctx, c, s, before); !due || err != nil {
+	if due, err := t.due(ctx, c, s, before, now); !due || err != nil {
 		return nil, err
 	}
 	return c.begin(ctx, s, status, worker)
@@ -113,16 +117,12 @@ func (t *Tasks) known(ctx context.Context, id string, m Message) (taskState, err
 	return t.load(ctx, id)
 }
 
-// due reports whether a task may be claimed now. If not, the server delivers its message when it
+// due reports whether a task may be claimed at a time. If not, the server delivers its message when it
 // may be.
-func (t *Tasks) due(ctx context.Context, c *Claim, s taskState, before statusRecord) (bool, error) {
+func (t *Tasks) due(ctx context.Context, c *Claim, s taskState, before statusRecord, now time.Time) (bool, error) {
 	running := before.Status.State == fleet.Running
 	if !running && before.Status.NotBefore.IsZero() {
 		return true, nil
-	}
-	now, err := t.records.Now(ctx)
-	if err != nil {
-		return false, err
 	}
 	if !running {
 		if !now.Before(before.Status.NotBefore) {
