@@ -40,7 +40,7 @@ func (l *Ledgers) Open(scope string, budget agent.Budget) agent.Ledger {
 	defer l.mu.Unlock()
 	b := l.books[scope]
 	if b == nil {
-		b = &book{records: l.records, key: ledgerPrefix + digest(scope)}
+		b = &book{records: l.records, key: ledgerPrefix + digest(scope), turn: make(chan struct{}, 1)}
 		l.books[scope] = b
 	}
 	return &ledger{b, budget}
@@ -86,16 +86,23 @@ func (r *bookRecord) lose(session string) {
 type book struct {
 	records table
 	key     string
-	mu      sync.Mutex
+	turn    chan struct{} // held by whoever makes a change
 }
 
-// do makes a change, which may be tried several times; the last one counts. It does not end with a
-// context: a claim that is made must not be forgotten. It ends after a bounded time.
-func (b *book) do(apply func(*bookRecord)) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*callTime)
+// do makes a change, which may be tried several times; the last one counts. Once it has begun, it
+// does not end with its context: a claim that is made must not be forgotten. It ends after a bounded
+// time, in which it also waits for the changes before it.
+func (b *book) do(begin context.Context, apply func(*bookRecord)) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(begin), 2*callTime)
 	defer cancel()
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+	case <-begin.Done():
+		return begin.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	for tries := 1; ; tries++ {
 		now, r, err := b.read(ctx)
 		if err != nil {
@@ -160,7 +167,7 @@ func (l *ledger) reserve(ctx context.Context, call string, c agent.Claim, seen m
 	waits bool, err error) {
 	var refused error
 	if err := cmp.Or(ctx.Err(),
-		l.do(func(r *bookRecord) { output, waits, refused = l.claim(r, call, c, seen) })); err != nil {
+		l.do(ctx, func(r *bookRecord) { output, waits, refused = l.claim(r, call, c, seen) })); err != nil {
 		return 0, false, err
 	}
 	if refused == nil && ctx.Err() != nil { // nobody will make the attempt
@@ -199,9 +206,9 @@ func (l *ledger) claim(r *bookRecord, call string, c agent.Claim, seen map[strin
 }
 
 // Settle implements [agent.Ledger]. A claim that is not held any more was settled, or counted as
-// lost; it does nothing then.
-func (l *ledger) Settle(_ context.Context, c agent.Claim, took agent.Spent) error {
-	return l.do(func(r *bookRecord) {
+// lost; it does nothing then. It is made also if its context has ended.
+func (l *ledger) Settle(ctx context.Context, c agent.Claim, took agent.Spent) error {
+	return l.do(context.WithoutCancel(ctx), func(r *bookRecord) {
 		if held, ok := r.Claims[c.Caller.Session]; ok && held.Attempt == attemptOf(c) && held.Tokens == c.Tokens() {
 			r.spend(c.Caller.Session, took.Usage.Input+took.Usage.Output, took.USD)
 		}
