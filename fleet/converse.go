@@ -102,7 +102,7 @@ func (j *Job) closeHosted(h Hosted) {
 	if h.Close == nil {
 		return
 	}
-	if err := h.Close(); err != nil {
+	if err := careful("Hosted.Close", h.Close); err != nil {
 		j.log.Warn("host not closed", "error", err)
 	}
 }

@@ -249,7 +249,8 @@ func (j *Job) openWorkspace() error {
 }
 
 // careful calls code of the host. If it panics, the task has failed, and the worker's other tasks go
-// on.
+// on. Nothing bounds how long it takes: code that ignores the end of its context holds a slot of the
+// worker, and the worker's end, until it returns.
 func careful(what string, code func() error) error {
 	err := guard.Run(what, code)
 	if _, ok := errors.AsType[*guard.Panic](err); ok {
@@ -268,7 +269,7 @@ func (j *Job) orderly() (context.Context, context.CancelFunc) {
 }
 
 func (j *Job) closeWorkspace() {
-	if err := j.Workspace.Close(); err != nil {
+	if err := careful("Workspace.Close", j.Workspace.Close); err != nil {
 		j.log.Warn("workspace not closed", "error", err)
 	}
 }

@@ -81,6 +81,10 @@ func (e *PermanentError) Unwrap() error { return e.Err }
 
 // Host opens the session of a job. It calls [Job.Attach] with the options of the session before
 // that starts.
+//
+// The worker waits for a Host, the functions of its [Hosted], and [Workspaces] for as long as they
+// take: one that ignores the end of its context, or a Close that does not end, holds a slot of the
+// worker, and the worker's end, until it returns.
 type Host func(ctx context.Context, j *Job) (Hosted, error)
 
 // Hosted is a session that a Host has opened.
