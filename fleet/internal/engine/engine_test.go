@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/attractor-go/attractor/fleet"
@@ -405,4 +407,53 @@ func TestP4_LostAcknowledgement(t *testing.T) {
 	if err := l.Renew(t.Context(), fleet.WorkerInfo{}); err != nil {
 		t.Errorf("renewed after that: %v", err)
 	}
+}
+
+// lostAnswers is a table that stores the next renewal, whose answer is lost.
+type lostAnswers struct {
+	Table
+	lose atomic.Bool
+}
+
+func (l *lostAnswers) Put(ctx context.Context, writing, key string, data []byte, after uint64,
+	ttl time.Duration) (uint64, error) {
+	seq, err := l.Table.Put(ctx, writing, key, data, after, ttl)
+	if err == nil && after > 0 && l.lose.CompareAndSwap(true, false) {
+		return 0, errors.New("the answer is lost")
+	}
+	return seq, err
+}
+
+// A holder whose renewal was stored without its knowledge keeps its slot, and can give it back.
+func TestP6_SlotWhoseRenewalIsNotAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hold = 8 * time.Second
+		l := &lostAnswers{Table: NewMemory().Open(t.Context())}
+		s := NewSlots(l, []fleet.SlotLimit{{Provider: "p", Slots: 1}}, hold)
+		soon := func() (fleet.Slot, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			return s.Acquire(ctx, "p", "m", 0)
+		}
+		for _, held := range []time.Duration{3 * hold, hold/4 + 500*time.Millisecond} { // with and without renewals after it
+			slot, err := soon()
+			if err != nil {
+				t.Fatalf("a slot that was given back: %v", err)
+			}
+			l.lose.Store(true)
+			time.Sleep(held)
+			if l.lose.Load() {
+				t.Fatal("it was not renewed")
+			}
+			if _, err := soon(); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("a slot that is held after %v: %v", held, err)
+			}
+			if err := slot.Release(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+			if keys, err := l.Keys(t.Context(), slotPrefix+"*.*"); len(keys) > 0 || err != nil {
+				t.Fatalf("after the release there are %q: %v", keys, err)
+			}
+		}
+	})
 }

@@ -1,13 +1,15 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -136,9 +138,10 @@ func (s *slots) takeNow(ctx context.Context, l fleet.SlotLimit) (*keeper, error)
 		if slices.Contains(there, key) {
 			continue
 		}
-		seq, err := s.records.put(ctx, key, nil, 0, s.hold)
+		holder := []byte(rand.Text())
+		seq, err := s.records.put(ctx, key, holder, 0, s.hold)
 		if err == nil {
-			return s.keep(key, seq), nil
+			return s.keep(key, holder, seq), nil
 		} else if !errors.Is(err, ErrChanged) {
 			return nil, err
 		}
@@ -149,12 +152,14 @@ func (s *slots) takeNow(ctx context.Context, l fleet.SlotLimit) (*keeper, error)
 // keeper renews a record.
 type keeper struct {
 	stop, stopped chan struct{}
-	seq           uint64 // of the record; read it once stopped is closed
+	key           string
+	holder        []byte // what the record holds; nobody else writes that
+	seq           uint64 // of the record; use it once stopped is closed
 }
 
 // keep renews a record until stop is closed, it is somebody else's, or the connection is closed.
-func (s *slots) keep(key string, seq uint64) *keeper {
-	k := &keeper{make(chan struct{}), make(chan struct{}), seq}
+func (s *slots) keep(key string, holder []byte, seq uint64) *keeper {
+	k := &keeper{make(chan struct{}), make(chan struct{}), key, holder, seq}
 	go func() {
 		defer close(k.stopped)
 		t := time.NewTicker(s.hold / 4)
@@ -168,17 +173,44 @@ func (s *slots) keep(key string, seq uint64) *keeper {
 			case <-t.C:
 			}
 			ctx, cancel := context.WithTimeout(s.records.Life(), s.hold/4)
-			seq, err := s.records.put(ctx, key, nil, k.seq, s.hold)
+			err := s.renew(ctx, k)
 			cancel()
-			switch {
-			case err == nil:
-				k.seq = seq
-			case errors.Is(err, ErrChanged):
+			if errors.Is(err, ErrChanged) {
 				return
 			}
 		}
 	}()
 	return k
+}
+
+// renew writes a record again. It returns ErrChanged if that is not its keeper's any more.
+func (s *slots) renew(ctx context.Context, k *keeper) error {
+	for {
+		seq, err := s.records.put(ctx, k.key, k.holder, k.seq, s.hold)
+		if err == nil {
+			k.seq = seq
+		}
+		if !errors.Is(err, ErrChanged) {
+			return err
+		}
+		if err := s.find(ctx, k); err != nil {
+			return err
+		}
+	}
+}
+
+// find looks which sequence a record has: the answer to a renewal may have been lost. It returns
+// ErrChanged if the record is not its keeper's any more.
+func (s *slots) find(ctx context.Context, k *keeper) error {
+	now, err := s.records.Get(ctx, k.key)
+	if err != nil {
+		return err
+	}
+	if now.Seq == 0 || !bytes.Equal(now.Data, k.holder) {
+		return ErrChanged
+	}
+	k.seq = now.Seq
+	return nil
 }
 
 // Release implements [fleet.Slot]. What it could not give back, a second call does.
@@ -196,7 +228,11 @@ func (s *slot) Release(ctx context.Context, tokens int) error {
 func (s *slots) giveBack(ctx context.Context, p *slotPart, rest int) error {
 	if p.keeper != nil {
 		p.keeper.end()
-		if err := s.records.RemoveSeq(ctx, p.keeper.seq); err != nil {
+		err := s.find(ctx, p.keeper)
+		if err == nil {
+			err = s.records.RemoveSeq(ctx, p.keeper.seq)
+		}
+		if err != nil && !errors.Is(err, ErrChanged) {
 			return err
 		}
 		s.records.Tell(freePrefix + limitKey(p.limit)) // who does not hear it looks from time to time
@@ -265,7 +301,7 @@ func (s *slots) change(ctx context.Context, l fleet.SlotLimit, tokens int) (time
 		} else if !errors.Is(err, ErrChanged) {
 			return 0, err
 		}
-		if err := wait(ctx, rand.N(10*time.Millisecond)); err != nil {
+		if err := wait(ctx, mathrand.N(10*time.Millisecond)); err != nil {
 			return 0, err
 		}
 	}
