@@ -75,7 +75,9 @@ func (e *natsEngine) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	slots, err := newRecords(ctx, e.operator, "slots", "slot.*.*", "rate.*", "pause.*")
+	// Older stores have a stream "slots" with another retention, which the server does not change, and
+	// one "rates". No subject may be in two streams.
+	slots, err := newRecords(ctx, e.operator, "limits", "limit.slot.*.*", "limit.rate.*", "limit.pause.*")
 	if err != nil {
 		return err
 	}

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	slotPrefix  = "slot."
+	slotPrefix  = "limit.slot."
 	freePrefix  = "slot-free." // tells those who wait, and is not kept
-	ratePrefix  = "rate."
-	pausePrefix = "pause."
+	ratePrefix  = "limit.rate."
+	pausePrefix = "limit.pause."
 )
 
 // slots implements [fleet.Slots].
@@ -38,7 +38,7 @@ type slots struct {
 }
 
 // NewSlots returns slots with limits. A slot is free again when its holder has given no sign of life
-// for as long as hold. Their keys are slot.LIMIT.N, rate.LIMIT and pause.PROVIDER.
+// for as long as hold. Their keys are limit.slot.LIMIT.N, limit.rate.LIMIT and limit.pause.PROVIDER.
 func NewSlots(t Table, limits []fleet.SlotLimit, hold time.Duration) fleet.Slots {
 	s := &slots{records: table{t}, limits: slices.Clone(limits), hold: hold, turns: map[string]chan struct{}{}}
 	slices.SortStableFunc(s.limits, func(a, b fleet.SlotLimit) int {
