@@ -190,9 +190,8 @@ func TestP9_HostileInboxes(t *testing.T) {
 		t.Error(err)
 	}
 	waitIdle(t, s.gateways["a"])
-	if after := state(); after != before {
-		t.Errorf("before:\n%s\nafter:\n%s", before, after)
-	}
+	// a consumer that the server was too busy to remove ends within a minute
+	await.For(t, "the streams as they were", func() bool { return state() == before })
 }
 
 // waitIdle waits until a gateway has done all calls.
