@@ -167,7 +167,8 @@ func (s *Setup) openChoice(c *config) {
 		}
 	}
 	for _, kind := range providers.Kinds() {
-		if _, err := o.Client.Provider(kind.Name); err == nil || !c.reaches(kind.Name) {
+		_, set := kind.Config(c.getenv)
+		if _, err := o.Client.Provider(kind.Name); err == nil || !set && kind.Name != value(c.Provider) {
 			continue
 		}
 		if p, err := c.newProvider(kind, ""); err == nil {
