@@ -161,6 +161,11 @@ func (s *Setup) openChoice(c *config) {
 	if was := c.was; was != nil && c.Effort == nil {
 		s.chosen.effort = was.Effort
 	}
+	if facts, known := s.catalog.Get(s.chosen.provider, s.chosen.model); known && len(facts.Prices) == 0 {
+		s.warnings.add("model_unknown", fmt.Sprintf(
+			"The prices of the model %q of %s are unknown: costs are not counted, and only a budget of tokens limits them.",
+			s.chosen.model, s.chosen.provider))
+	}
 	for _, own := range c.Providers {
 		if _, err := o.Client.Provider(own.Name()); err != nil {
 			o.Client.Providers = append(o.Client.Providers, own)

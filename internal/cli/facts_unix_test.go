@@ -59,9 +59,11 @@ func TestV3_ModelsOfServersAndUsers(t *testing.T) {
 	}
 	write(`[{"id":"mine","provider":"vllm","context_window":65536,"prices":[{"input":1,"output":2}]}]`)
 	run("done", 0, vllm, priced...)
+	write(`[{"id":"mine","provider":"vllm","context_window":65536}]`)
+	run(`The prices of the model "mine" of vllm are unknown`, 0, vllm, "run", "--yes", "--provider", "vllm", "--model", "mine", "go")
 	write(`[{"id":"mine","provider":"vllm","context_windows":65536}]`)
 	run("models.json", exitUsage, vllm, priced...)
-	if n := len(server.Requests()); n != 2 {
-		t.Errorf("%d requests, want those of two sessions", n)
+	if n := len(server.Requests()); n != 3 {
+		t.Errorf("%d requests, want those of three sessions", n)
 	}
 }
