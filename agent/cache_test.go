@@ -19,7 +19,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// day is what a day of a session cost.
+// day sums up a day of a session.
 type day struct {
 	usd   float64
 	cold  []agent.ColdReason

@@ -175,7 +175,7 @@ func (f *folder) unreadable(k known, reason error) known {
 	return k.unrecorded()
 }
 
-// steadyTries is how often something is looked at that changes while it is read.
+// steadyTries limits the looks at something that changes while it is read.
 const steadyTries = 4
 
 // do opens an entry until it is the same before and after, so that its content is of one moment. It

@@ -29,7 +29,7 @@ func newIndex(dir string) *index {
 	return &index{Version: indexVersion, Dir: dir, Top: new(knownDir)}
 }
 
-// knownDir is what is known of a directory.
+// knownDir describes a directory that was read.
 type knownDir struct {
 	Object  env.Hash
 	Entries []known // sorted by name
@@ -45,7 +45,7 @@ type known struct {
 	Dir   *knownDir // of a directory that is recorded
 }
 
-// fileState is what changes when a file does. Times are in nanoseconds.
+// fileState changes when a file does. Times are in nanoseconds.
 type fileState struct {
 	Size              int64
 	Modified, Changed int64 // Changed is zero if it is not known

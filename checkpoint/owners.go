@@ -71,7 +71,7 @@ func (d *Dir) Owners(ctx context.Context) (list []string, err error) {
 	return list, nil
 }
 
-// owned is what an owner keeps.
+// owned lists what an owner keeps.
 type owned struct {
 	name  string
 	roots []digest

@@ -38,7 +38,7 @@ type Names struct {
 	Count int      `json:"count,omitempty"`
 }
 
-// maxNames is how many names of each kind a Left has.
+// maxNames limits the names of each kind in a Left.
 const maxNames = 10
 
 // add adds a name. The first ones in order are kept.

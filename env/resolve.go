@@ -19,7 +19,7 @@ const (
 	maxLinks = 40
 	// maxName is the most bytes of a name: PATH_MAX of Linux.
 	maxName = 4096
-	// maxLooks is how often an element may be looked up for a name. os.Root looks up all elements
+	// maxLooks limits the look-ups of elements for a name. os.Root looks up all elements
 	// in front of one, so that this is a directory 700 levels deep.
 	maxLooks = 1 << 18
 )

@@ -43,7 +43,7 @@ type Price struct {
 	CacheWrite float64 `json:"cache_write,omitempty"`
 }
 
-// LongWrite is how many times more it costs to write to a cache that keeps it for the longer time:
+// LongWrite is the factor on the price of a write to a cache that keeps it for the longer time:
 // Anthropic's prices are 1.25 and 2 times that of other input.
 const LongWrite = 2 / 1.25
 

@@ -33,7 +33,7 @@ type Engine struct {
 	ledgers *engine.Ledgers
 }
 
-// shared is what the engines of a fleet share.
+// shared holds what the engines of a fleet share.
 type shared struct {
 	operator *engine.Memory
 	limits   []fleet.SlotLimit

@@ -20,7 +20,7 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// expected is what the server of a provider sees, with a key and the variables of the URL set, and
+// expected describes what the server of a provider sees, with a key and the variables of the URL set, and
 // what it refuses as the real one does by its documents and by public reports.
 type expected struct {
 	url     string // of a request, with the model of the test

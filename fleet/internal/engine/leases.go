@@ -22,7 +22,7 @@ const leasePrefix = "lease."
 // renewal, the holder from when it sent it, so the holder's lease ends first.
 type leases struct{ records table }
 
-// leaseRecord is what the record of a lease holds.
+// leaseRecord is the record of a lease.
 type leaseRecord struct {
 	fleet.WorkerInfo
 	Holder  string         `json:"holder"`            // tells two workers of one name apart

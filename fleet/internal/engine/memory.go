@@ -352,7 +352,7 @@ func (q memoryQueue) due() (Message, time.Duration) {
 	return nil, soon
 }
 
-// lookTime is how long a message is looked at by somebody who says nothing.
+// lookTime limits the look at a message by somebody who says nothing.
 const lookTime = 3 * time.Second
 
 // Later implements [Queue].

@@ -78,7 +78,7 @@ type slot struct {
 	parts  []*slotPart
 }
 
-// slotPart is what a slot has of one limit.
+// slotPart is the share of one limit that a slot has.
 type slotPart struct {
 	limit  fleet.SlotLimit
 	rated  bool    // its tokens were taken from the rate

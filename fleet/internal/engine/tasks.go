@@ -181,7 +181,7 @@ func (t *Tasks) watchAll(ctx context.Context) iter.Seq2[fleet.Status, error] {
 	}
 }
 
-// watched is what a watcher of all tasks knows.
+// watched holds what a watcher of all tasks knows.
 type watched struct {
 	*Tasks
 	all   map[string]*watchedTask // those that are not final
