@@ -53,8 +53,9 @@ func newAccount(nc *nats.Conn, limits fleet.Tenant) (*account, error) {
 		life: life}, nil
 }
 
-// configKey names, in a stream's metadata, the hash of the configuration that the stream was made
-// with.
+// configKey names, in the metadata of a stream or consumer, the hash of the configuration that it
+// was made with. Who finds this hash asks for no change: that would cost a cluster a round of
+// agreement, also if it changes nothing.
 const configKey = "attractor-config"
 
 // stream makes a stream, or gives an existing one this configuration. It sets what is the same for
@@ -66,25 +67,49 @@ func (a *account) stream(ctx context.Context, c jetstream.StreamConfig) (jetstre
 	if c.AllowMsgSchedules {
 		c.Discard = jetstream.DiscardOld // the server wants it so; it matters only where a stream has limits
 	}
-	text, err := json.Marshal(c)
+	sum, err := configHash(c)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(text)
 	s, err := retry(ctx, a, makeTime, func(ctx context.Context) (jetstream.Stream, error) {
-		c.Metadata = map[string]string{configKey: hex.EncodeToString(sum[:]), shardsKey: fmt.Sprint(a.shards)}
+		c.Metadata = map[string]string{configKey: sum, shardsKey: fmt.Sprint(a.shards)}
 		s, err := a.js.Stream(ctx, c.Name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			return a.js.CreateStream(ctx, c)
 		}
-		// An update costs a cluster a round of agreement, also if it changes nothing.
-		if err != nil || s.CachedInfo().Config.Metadata[configKey] == c.Metadata[configKey] {
+		if err != nil || s.CachedInfo().Config.Metadata[configKey] == sum {
 			return s, err
 		}
 		c.Metadata[shardsKey] = s.CachedInfo().Config.Metadata[shardsKey]
 		return a.js.UpdateStream(ctx, c)
 	})
 	return s, named("stream "+c.Name, err)
+}
+
+// consumer makes a durable consumer of a stream, or gives an existing one this configuration.
+// Several machines may call it at once.
+func (a *account) consumer(ctx context.Context, s jetstream.Stream, c jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	sum, err := configHash(c)
+	if err != nil {
+		return nil, err
+	}
+	c.Metadata = map[string]string{configKey: sum}
+	made, err := retry(ctx, a, makeTime, func(ctx context.Context) (jetstream.Consumer, error) {
+		there, err := s.Consumer(ctx, c.Durable)
+		known := err == nil && there.CachedInfo().Config.Metadata[configKey] == sum
+		if known || err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return there, err
+		}
+		return s.CreateOrUpdateConsumer(ctx, c)
+	})
+	return made, named("consumer "+c.Durable, err)
+}
+
+// configHash returns the hash of a configuration that has no metadata yet.
+func configHash(config any) (string, error) {
+	text, err := json.Marshal(config)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
 }
 
 // retry calls attempt until its error is one that does not pass, ctx ends, or some time is over.
@@ -102,8 +127,8 @@ func retry[T any](ctx context.Context, a *account, within time.Duration,
 		case time.Now().Add(attemptPause).After(end):
 			return v, fmt.Errorf("the server has not answered for %v: %w", within, err)
 		}
-		if err := wait(ctx, attemptPause); err != nil {
-			return v, err
+		if ended := wait(ctx, attemptPause); ended != nil {
+			return v, fmt.Errorf("%w; the last attempt: %v", ended, err)
 		}
 	}
 }

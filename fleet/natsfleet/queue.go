@@ -49,9 +49,7 @@ func newQueue(ctx context.Context, a *account) (*queue, error) {
 	if a.limits.Limit > 0 {
 		c.MaxAckPending = a.limits.Limit
 	}
-	workers, err := retry(ctx, a, makeTime, func(ctx context.Context) (jetstream.Consumer, error) {
-		return s.CreateOrUpdateConsumer(ctx, c)
-	})
+	workers, err := a.consumer(ctx, s, c)
 	return &queue{&records{a, s}, workers}, err
 }
 

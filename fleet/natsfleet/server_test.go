@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/internal/await"
@@ -186,5 +189,53 @@ func TestP7_SyncedBeforeAcknowledged(t *testing.T) {
 	s := serve(t, testConfig(t))
 	if v, err := s.server.Varz(nil); err != nil || !v.JetStream.Config.SyncAlways {
 		t.Errorf("synced always: %+v, %v", v.JetStream.Config, err)
+	}
+}
+
+// A machine that opens what is there asks the servers for no change, because that costs a cluster a
+// round of agreement.
+func TestP7_OpeningAgainChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := serve(t, testConfig(t))
+	open := func() *space {
+		t.Helper()
+		e, err := s.engine(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.Close() })
+		opened, err := e.Open(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened.(*space)
+	}
+	a := open().account
+	var asked []string
+	sub, err := a.nc.Subscribe("$JS.API.>", func(m *nats.Msg) {
+		if strings.Contains(m.Subject, "CREATE") || strings.Contains(m.Subject, "UPDATE") {
+			asked = append(asked, m.Subject)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Unsubscribe()
+	same := open().account
+	changed := *same
+	changed.limits.Limit = 3
+	q, err := newQueue(t.Context(), &changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := q.workers.CachedInfo().Config.MaxAckPending; most != 3 {
+		t.Errorf("claims at once: %d", most)
+	}
+	if err := a.nc.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	<-a.life.Done()
+	if want := []string{"$JS.API.CONSUMER.CREATE.queue.workers.queue.*"}; !slices.Equal(asked, want) {
+		t.Errorf("asked the servers for\n%s", strings.Join(asked, "\n"))
 	}
 }
