@@ -63,8 +63,8 @@ func TestN1_ServersOfTheEditor(t *testing.T) {
 	e.end()
 }
 
-// texts are the files of an editor with unsaved changes.
-type texts struct {
+// textEditor has the files of an editor with unsaved changes.
+type textEditor struct {
 	*scriptedEditor
 	mu      sync.Mutex
 	unsaved map[string]string
@@ -72,8 +72,8 @@ type texts struct {
 }
 
 // offerFiles answers requests for files.
-func (e *scriptedEditor) offerFiles() *texts {
-	f := &texts{scriptedEditor: e, unsaved: map[string]string{}}
+func (e *scriptedEditor) offerFiles() *textEditor {
+	f := &textEditor{scriptedEditor: e, unsaved: map[string]string{}}
 	e.on("fs/read_text_file", func(a ask) {
 		f.mu.Lock()
 		defer f.mu.Unlock()

@@ -22,6 +22,7 @@ const (
 	exitUsage  = 2 // the command line, or a file that it names, is wrong
 	exitLimit  = 3 // a limit or a timeout ended the session
 	exitAccess = 4 // there is no key, or the provider rejected it
+	exitLater  = 5 // the provider failed in a way that may pass
 )
 
 // Program is the command as a main function runs it. The zero value is attractor.
@@ -196,7 +197,7 @@ func strict(cmd *cobra.Command) {
 
 // usage returns an error about the command line.
 func usage(cmd *cobra.Command, err error) error {
-	return fail(exitUsage, "%w\nRun '%s --help' for usage.", otherFlagError(cmd, plainFlagError(err)),
+	return fail(exitUsage, "%w\nRun '%s --help' for usage.", unknownFlagError(cmd, plainFlagError(err)),
 		cmd.CommandPath())
 }
 

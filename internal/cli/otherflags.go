@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // otherFlags returns, by the names of flags of claude -p and codex exec that do not exist here,
@@ -47,15 +49,33 @@ func lackingFlags() map[string]string {
 	}
 }
 
-// otherFlagError adds to the error about an unknown flag what takes its place here, if it is one of
-// another program. That is done in commands that run sessions, and for attractor without a command,
-// which names those that have the flag.
-func otherFlagError(cmd *cobra.Command, err error) error {
+// unknownFlagError adds to the error about an unknown flag what takes its place here, if it is one
+// of another program, or else the flags that it resembles.
+func unknownFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return err
 	}
-	name, where := unknown.GetSpecifiedName(), ""
+	name := unknown.GetSpecifiedName()
+	if other := otherFlagError(cmd, name, err); other != err {
+		return other
+	}
+	var known, near []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
+	for _, flag := range texts.Near(name, known) {
+		near = append(near, "--"+flag)
+	}
+	if len(near) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; do you mean %s?", err, orList(near))
+}
+
+// otherFlagError adds to the error about an unknown flag what takes its place here, if it is one of
+// another program. That is done in commands that run sessions, and for attractor without a command,
+// which names those that have the flag.
+func otherFlagError(cmd *cobra.Command, name string, err error) error {
+	where := ""
 	if cmd.CommandPath() == "attractor" {
 		where = " of attractor run and attractor chat"
 		chat, _, findErr := cmd.Find([]string{"chat"})

@@ -2,9 +2,21 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// maxPiped bounds the text of standard input. No model has a window for more.
+	maxPiped = 16 << 20
+	// pipedPatience is how long a prompt waits for the beginning of a text that it does not name.
+	// Many programs start others with a pipe in which nothing ever comes. Claude Code waits as
+	// long.
+	pipedPatience = 3 * time.Second
 )
 
 // readSchema returns the content of the file of --output-schema, or nil without a name.
@@ -26,25 +38,84 @@ func readSchema(name string) (json.RawMessage, error) {
 // endsInDash reports whether the arguments of a prompt name standard input.
 func endsInDash(args []string) bool { return len(args) > 0 && args[len(args)-1] == "-" }
 
-// readPrompt returns the arguments as one text. For a - at their end it reads standard input, which
-// follows the other arguments after an empty line.
-func readPrompt(args []string, stdin io.Reader) (string, error) {
-	words, piped := args, ""
+// readPrompt returns the prompt: the arguments as one text, and after an empty line what is on
+// standard input. A - at their end waits for it however long it takes. Without a prompt it returns
+// an error, but if it is optional.
+func readPrompt(args []string, t terminal, optional bool) (string, error) {
+	words, read := args, beside
 	if endsInDash(args) {
-		data, err := io.ReadAll(stdin)
-		if err != nil {
-			return "", fail(exitUsage, "cannot read the prompt from standard input: %w", err)
-		}
-		words, piped = args[:len(args)-1], string(data)
+		words, read = args[:len(args)-1], readPiped
+	}
+	piped, err := read(t)
+	if err != nil {
+		return "", err
 	}
 	prompt := strings.Join(words, " ")
 	if prompt != "" && piped != "" {
 		prompt += "\n\n"
+		if !endsInDash(args) {
+			fmt.Fprintf(t.err, "attractor: the prompt has %d bytes of standard input\n", len(piped))
+		}
 	}
 	prompt += piped
-	if strings.TrimSpace(prompt) == "" {
-		return "", fail(exitUsage,
-			"the prompt is empty; pass it as an argument, or pass - to read it from standard input")
+	if strings.TrimSpace(prompt) == "" && !optional {
+		return "", fail(exitUsage, "the prompt is empty; pass it as an argument or on standard input")
 	}
 	return prompt, nil
+}
+
+// readPiped returns the text on standard input.
+func readPiped(t terminal) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(t.in, maxPiped+1))
+	if err != nil {
+		return "", fail(exitUsage, "cannot read the prompt from standard input: %w", err)
+	}
+	if len(data) > maxPiped {
+		return "", fail(exitUsage, "standard input has more than %d MiB; put it into a file, and name that in the prompt",
+			maxPiped>>20)
+	}
+	return string(data), nil
+}
+
+// beside returns the text on standard input that the arguments do not name. It does not wait for a
+// person at a terminal, nor for long until a text begins.
+func beside(t terminal) (string, error) {
+	if f, ok := t.in.(*os.File); ok {
+		info, err := f.Stat()
+		if err != nil || info.Mode()&(os.ModeCharDevice|os.ModeDir) != 0 {
+			return "", nil
+		}
+	}
+	in := &beginning{Reader: t.in, began: make(chan struct{})}
+	t.in = in
+	var text string
+	var err error
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		text, err = readPiped(t)
+	}()
+	select {
+	case <-in.began:
+		<-read
+		return text, err
+	case <-time.After(pipedPatience):
+		warn(t.err, fmt.Sprintf("nothing has come on standard input for %v, so the prompt is without it; to wait for it, "+
+			"end the prompt with a -, and to have none, write </dev/null", pipedPatience))
+		return "", nil
+	}
+}
+
+// beginning tells when the first read of a reader has returned.
+type beginning struct {
+	io.Reader
+	once  sync.Once
+	began chan struct{}
+}
+
+// Read implements [io.Reader].
+func (b *beginning) Read(p []byte) (n int, err error) {
+	n, err = b.Reader.Read(p)
+	b.once.Do(func() { close(b.began) })
+	return n, err
 }

@@ -36,7 +36,7 @@ func TestQ4_ExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := strings.Join(strings.Fields(string(data)), " ")
-	for _, code := range []int{exitFailed, exitUsage, exitLimit, exitAccess, exitAsk, exitDeny} {
+	for _, code := range []int{exitFailed, exitUsage, exitLimit, exitAccess, exitLater, exitAsk, exitDeny} {
 		if !strings.Contains(page, "| "+strconv.Itoa(code)+" |") {
 			t.Errorf("exit-codes.md has no row for %d", code)
 		}

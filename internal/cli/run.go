@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,7 +34,6 @@ type runFlags struct {
 	json         bool
 	input        string
 	typed        bool // the prompt is on the command line
-	reads        bool // what is on standard input belongs to the prompt or to the session
 	timeout      time.Duration
 	mcpWait      time.Duration
 	// answerTimeout bounds the wait for a client's answers.
@@ -43,8 +43,8 @@ type runFlags struct {
 // runHelp returns the long help of run.
 func runHelp() string {
 	return `Run gives a model a task, and the tools to do it in a directory, and prints the model's final answer.
-If the prompt is -, run reads it from standard input; a - after a prompt adds what is there to it. A prompt /NAME with arguments uses the command or skill of
-that name (attractor commands), and /mcp__SERVER__PROMPT the prompt of an MCP server (attractor mcp prompts).
+A text on standard input is added to the prompt, or is the prompt if there is no other; a - at the end waits for it, however long it takes. A prompt /NAME
+with arguments uses the command or skill of that name (attractor commands), and /mcp__SERVER__PROMPT the prompt of an MCP server (attractor mcp prompts).
 
 One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
 If several are set, choose with --provider. Files and variables can set what flags do (attractor config --help).
@@ -83,6 +83,7 @@ Exit codes:
   2      the command line is wrong
   3      a limit or the timeout was reached
   4      there is no API key, or the provider rejected it
+  5      the provider cannot be reached, has no capacity or fails: the same may succeed later
   128+n  the signal n ended the session`
 }
 
@@ -94,12 +95,11 @@ func newRun(t terminal) *cobra.Command {
 		Long:  runHelp(),
 		Example: `  attractor run "fix the failing test"
   attractor run --yes --json --dir ~/project "update the changelog" | jq .kind
-  git diff | attractor run --read-only "review this change" -
+  git diff | attractor run --read-only "review this change"
   printf '%s\n' '{"type":"user","text":"fix the test"}' | attractor run --input json --yes
   attractor run --continue "and now the documentation"
   attractor run --resume 3f2c "and the changelog"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt := ""
 			if err := errors.Join(f.checkInput(args), f.checkIDs(cmd.Flags().Changed),
 				f.checkPrompt(args)); err != nil {
 				return err
@@ -107,25 +107,32 @@ func newRun(t terminal) *cobra.Command {
 			if cmd.Flags().Changed("output-schema") && f.outputSchema == "" {
 				return fail(exitUsage, "--output-schema needs the name of a file")
 			}
-			// a resumed session may continue without one
-			if len(args) > 0 || f.resume == "" && !f.last && f.input != inputJSON {
-				var err error
-				if prompt, err = readPrompt(args, t.in); err != nil {
-					if len(args) == 0 && f.debug != "" { // as with a prompt after a --debug that has no file
-						return fail(exitUsage, "%w; %s", err, wantsFile)
-					}
-					return err
-				}
+			prompt, err := f.prompt(args, t)
+			if err != nil {
+				return err
 			}
 			if err := f.readSettings(cmd.Flags(), f.resumes()); err != nil {
 				return err
 			}
-			f.typed, f.reads = len(args) > 0 && args[0] != "-", f.input == inputJSON || endsInDash(args)
+			f.typed = len(args) > 0 && args[0] != "-"
 			return f.run(cmd.Context(), t, prompt, cmd.Flags().Changed)
 		},
 	}
 	f.register(cmd.Flags())
 	return cmd
+}
+
+// prompt returns the first prompt, or "" if the session may go on or begin without one.
+func (f *runFlags) prompt(args []string, t terminal) (string, error) {
+	optional := f.resume != "" || f.last
+	if f.input == inputJSON { // which is what standard input has
+		t.in, optional = strings.NewReader(""), optional || len(args) == 0
+	}
+	prompt, err := readPrompt(args, t, optional)
+	if err != nil && len(args) == 0 && f.debug != "" { // as with a prompt after a --debug that has no file
+		return "", fail(exitUsage, "%w; %s", err, wantsFile)
+	}
+	return prompt, err
 }
 
 // register adds the flags of run.
@@ -226,9 +233,6 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	}
 	tellOpened(t, setup)
 	tellPlan(t, setup)
-	if !f.reads && !tellUnread(t) {
-		defer tellUnread(t) // what was slow to arrive
-	}
 	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed,
 		images: images, client: c, live: live,
 		server: f.serverFlag(given) + f.windowFlag(given)}
@@ -436,6 +440,8 @@ func (r *runner) outcome(err error) error {
 		return fail(exitAccess, "%w\nCheck the API key in the environment.%s", err, r.howToGoOn())
 	case errors.Is(err, llm.ErrNotFound):
 		return fail(exitFailed, "%w%s%s", err, notFoundHint(err), r.howToGoOn())
+	case llm.Retryable(err):
+		return fail(exitLater, "%w%s%s", err, modelHint(err), r.howToGoOn())
 	case errors.As(err, new(*llm.Error)):
 		return fail(exitFailed, "%w%s%s", err, modelHint(err), r.howToGoOn())
 	}

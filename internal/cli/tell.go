@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/env"
@@ -63,15 +62,4 @@ func tellPlan(t terminal, setup *attractor.Setup) {
 	if setup.Resumed && setup.Mode() == permit.ModePlan {
 		fmt.Fprintln(t.err, "attractor: the session is in plan mode; to leave it, pass another mode, such as --mode ask")
 	}
-}
-
-// tellUnread warns of text on standard input that is not read, and reports whether there is any.
-// Other programs of this kind add it without being told.
-func tellUnread(t terminal) bool {
-	f, ok := t.in.(*os.File)
-	told := ok && unread(f)
-	if told {
-		warn(t.err, "the text on standard input is not read; if it belongs to the prompt, end that with a -, as in: git diff | attractor run \"review this\" -")
-	}
-	return told
 }
