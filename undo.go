@@ -34,29 +34,34 @@ type Undone struct {
 // Head implements [Event].
 func (e *Undone) Head() *agent.EventHeader { return &e.EventHeader }
 
-// Diff returns what this session has changed in its directory until now, as a unified diff without
-// secrets. Files that would make it longer than maxBytes are left out, except for the first one. It
-// is empty if all is as it was before. An error of the kind [undo.ErrNothing] says why nothing is
-// known.
-func (s *Setup) Diff(ctx context.Context, maxBytes int) (string, error) {
+// Diff returns what this session has changed in its directory until now, without secrets. Files
+// whose diffs would have more than maxBytes together are left out, except for the first one; 0 means
+// 8 MiB. It has no files if all is as it was before. An error of the kind [undo.ErrNothing] says why
+// nothing is known.
+func (s *Setup) Diff(ctx context.Context, maxBytes int) (*checkpoint.Diff, error) {
 	p := s.checkpoints
 	if p == nil || s.store == nil {
-		return "", notRecorded()
+		return nil, notRecorded()
 	}
 	points, err := undo.ReadStored(ctx, s.store, p.owner)
 	switch {
 	case err != nil:
-		return "", err
+		return nil, err
 	case len(points.List) == 0 && p.recorder == nil:
-		return "", notRecorded()
+		return nil, notRecorded()
 	case len(points.List) == 0:
-		return "", fail(undo.ErrNothing, "the session has changed nothing that is recorded")
+		return nil, fail(undo.ErrNothing, "the session has changed nothing that is recorded")
 	}
 	diff, err := points.Diff(ctx, p.store, 0, maxBytes)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return s.Secrets.String(diff.Text()), nil
+	for i := range diff.Files {
+		for _, text := range []*string{&diff.Files[i].Text, &diff.Files[i].Path, &diff.Files[i].From} {
+			*text = s.Secrets.String(*text)
+		}
+	}
+	return diff, nil
 }
 
 // notRecorded returns the error for a session whose changes are not recorded.

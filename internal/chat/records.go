@@ -50,13 +50,15 @@ const maxDiffs = 256 << 10
 func (p *program) diff(string) {
 	style, setup := p.Style, p.current.setup
 	p.read("what was changed", func(ctx context.Context, r journal.Reader) (string, error) {
-		dir, why := setup.Machine.WorkDir(), ""
-		text, err := setup.Diff(ctx, maxDiffs)
+		dir, why, text := setup.Machine.WorkDir(), "", ""
+		diff, err := setup.Diff(ctx, maxDiffs)
 		switch {
 		case errors.Is(err, undo.ErrNothing):
 			dir, why = "", oneLine(err.Error())
 		case err != nil:
 			return "", err
+		default:
+			text = diff.Text()
 		}
 		own, err := ownDiffs(ctx, r, style, dir)
 		text = render.UnifiedDiff(style, sanitize.Text(text)) + setup.Secrets.String(own)

@@ -62,11 +62,12 @@ func (r *editorSession) takeBack(ctx context.Context, o undo.Options) error {
 
 // diff shows what the session has changed.
 func (r *editorSession) diff(ctx context.Context) error {
-	text, err := r.Diff(ctx, maxEditorDiffs)
-	switch {
-	case err != nil:
+	diff, err := r.Diff(ctx, maxEditorDiffs)
+	if err != nil {
 		return err
-	case text == "":
+	}
+	text := diff.Text()
+	if text == "" {
 		r.client.Say("The session has changed nothing.")
 		return nil
 	}

@@ -93,16 +93,21 @@ func run(root *cobra.Command, args []string, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	var coded *exitError
-	if !errors.As(err, &coded) {
-		coded = &exitError{code: exitFailed, err: err}
-	}
 	if text := strings.TrimSpace(err.Error()); text != "" { // which may join others to the coded one
 		fmt.Fprintln(stderr, root.Name()+": "+render.Error(environmentSecrets().String(text)))
 	}
 	var broken *agent.HostError
 	if errors.As(err, &broken) { // a bug in this program: a report needs the stack
 		fmt.Fprintln(stderr, plainStack(broken.Stack))
+	}
+	return exitCode(err)
+}
+
+// exitCode returns the exit code of a command that ended with an error.
+func exitCode(err error) int {
+	var coded *exitError
+	if !errors.As(err, &coded) {
+		return exitFailed
 	}
 	return coded.code
 }

@@ -29,6 +29,7 @@ type runFlags struct {
 	startFlags
 	sessionFlags
 	viewFlag
+	resultFlags
 	outputSchema string
 	schema       json.RawMessage // the content of the file
 	json         bool
@@ -115,7 +116,13 @@ func newRun(t terminal) *cobra.Command {
 				return err
 			}
 			f.typed = len(args) > 0 && args[0] != "-"
-			return f.run(cmd.Context(), t, prompt, cmd.Flags().Changed)
+			files, err := f.create()
+			if err != nil {
+				return err
+			}
+			kept := new(runResult)
+			err = f.run(cmd.Context(), t, prompt, cmd.Flags().Changed, kept)
+			return errors.Join(err, files.write(kept, err))
 		},
 	}
 	f.register(cmd.Flags())
@@ -140,6 +147,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	f.startFlags.register(flags)
 	f.sessionFlags.register(flags)
 	f.viewFlag.register(flags)
+	f.resultFlags.register(flags)
 	flags.StringVar(&f.outputSchema, "output-schema", "",
 		"require an answer that matches the JSON Schema in this `file`, and print only its JSON")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
@@ -182,8 +190,9 @@ func (f *runFlags) client(ctx context.Context, perm *permission, config *attract
 	return c, err
 }
 
-// run runs a session on the prompt.
-func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) error {
+// run runs a session on the prompt, and keeps its result.
+func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool,
+	kept *runResult) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -234,7 +243,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	tellOpened(t, setup)
 	tellPlan(t, setup)
 	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed,
-		images: images, client: c, live: live,
+		images: images, client: c, live: live, kept: kept,
 		server: f.serverFlag(given) + f.windowFlag(given)}
 	if perm.console != nil && perm.out == t.err {
 		r.input = &perm.line
@@ -257,6 +266,7 @@ type runner struct {
 	client   *client    // with --input json or --view; nil without
 	live     *liveLine  // nil without one
 	server   string     // the flag for the server of --base-url; "" without
+	kept     *runResult
 }
 
 var errTimeout = errors.New("the timeout was reached")
@@ -296,6 +306,7 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 		result = &agent.Result{Reason: agent.ReasonCompleted}
 	}
 	closeErr := errors.Join(checkErr, closeAll(session))
+	r.keep(ctx, result)
 	closeErr = errors.Join(closeErr, r.checkAgain(ctx, report, view), r.Close())
 	r.live.stop()
 	tellWorktree(r.err, r.Worktree())

@@ -25,7 +25,10 @@ var (
 
 // diff returns what the session has changed until now.
 func (c *controls) diff(ctx context.Context) (r Reply, err error) {
-	r.Text, err = c.setup.Diff(ctx, maxDiff)
+	diff, err := c.setup.Diff(ctx, maxDiff)
+	if err == nil {
+		r.Text = diff.Text()
+	}
 	return r, err
 }
 

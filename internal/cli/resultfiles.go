@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/checkpoint"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// resultFlags name the files that a run leaves beside what it prints.
+type resultFlags struct{ output, result string }
+
+func (f *resultFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.output, "output", "", "also write the answer to this `file`")
+	flags.StringVar(&f.result, "result", "",
+		"write a JSON object to this `file` at the end: the answer, or the error, and what was changed and spent (docs/results.md)")
+}
+
+// resultFiles are the files of [resultFlags], open. Each is nil if nobody wants it.
+type resultFiles struct{ output, result *os.File }
+
+// create makes the files anew, so that those of an earlier run are gone whatever happens.
+func (f *resultFlags) create() (files resultFiles, err error) {
+	if files.output, err = createFile(f.output); err == nil {
+		files.result, err = createFile(f.result)
+	}
+	return files, err
+}
+
+func createFile(name string) (*os.File, error) {
+	if name == "" {
+		return nil, nil
+	}
+	file, err := os.Create(name)
+	if err != nil {
+		return nil, fail(exitUsage, "%w", err)
+	}
+	return file, nil
+}
+
+// runResult is the JSON object of --result. Its texts are without secrets.
+type runResult struct {
+	SessionID string       `json:"session_id,omitempty"` // none if no session began
+	ExitCode  int          `json:"exit_code"`
+	Error     string       `json:"error,omitempty"`
+	ErrorKind string       `json:"error_kind,omitempty"` // of a failed call of a model
+	Reason    agent.Reason `json:"reason,omitempty"`
+	Answer    string       `json:"answer,omitempty"`
+	Turns     int          `json:"turns,omitempty"`
+	Usage     llm.Usage    `json:"usage,omitzero"`
+	CostUSD   float64      `json:"cost_usd,omitempty"` // of this run; 0 where prices are unknown
+	// Changes are those of the whole session, without their texts, which Patch has.
+	Changes []checkpoint.FileDiff `json:"changes,omitempty"`
+	Patch   string                `json:"patch,omitempty"`
+	// Unrecorded says why the changes are not known.
+	Unrecorded string `json:"unrecorded,omitempty"`
+}
+
+// keep notes how the session has ended, as long as what it has recorded can be read.
+func (r *runner) keep(ctx context.Context, ended *agent.Result) {
+	kept := r.kept
+	kept.SessionID, kept.Reason, kept.Answer = r.Options.ID, ended.Reason, r.Secrets.String(ended.Text)
+	kept.Turns, kept.Usage, kept.CostUSD = ended.Turns, ended.Usage, ended.CostUSD
+	diff, err := r.Diff(context.WithoutCancel(ctx), 0)
+	if err != nil {
+		kept.Unrecorded = r.Secrets.String(err.Error())
+		return
+	}
+	kept.Patch = diff.Text()
+	for _, file := range diff.Files {
+		file.Text = ""
+		kept.Changes = append(kept.Changes, file)
+	}
+}
+
+// write writes and closes the files of a run that ended with an error, or nil.
+func (f resultFiles) write(kept *runResult, ended error) error {
+	var errs []error
+	if f.output != nil {
+		text := kept.Answer
+		if text != "" {
+			text += "\n"
+		}
+		_, err := f.output.WriteString(text)
+		errs = append(errs, err, f.output.Close())
+	}
+	if f.result != nil {
+		if ended != nil {
+			kept.ExitCode, kept.Error = exitCode(ended), environmentSecrets().String(ended.Error())
+			if failed := (*llm.Error)(nil); errors.As(ended, &failed) {
+				kept.ErrorKind = llm.KindOf(failed)
+			}
+		}
+		errs = append(errs, writeLine(f.result, kept), f.result.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fail(exitFailed, "the result cannot be written: %w", err)
+	}
+	return nil
+}
