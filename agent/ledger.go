@@ -76,6 +76,16 @@ func (e *OverBudget) Error() string {
 	return fmt.Sprintf("agent: the budget does not have it (%s of %v)", e.Limit, e.Value)
 }
 
+// least says what an attempt with this claim takes at the least, for a person whose budget has less.
+func (c Claim) least() string {
+	usd := ""
+	if c.InputUSD > 0 || c.OutputUSD > 0 {
+		usd = fmt.Sprintf(", or $%.4f", float64(c.Input)*c.InputUSD+float64(c.Least)*c.OutputUSD)
+	}
+	return fmt.Sprintf("The next call of %s needs at least %d tokens%s: about %d for the request and %d for an answer. "+
+		"The budget has less left.", c.Model, c.Input+c.Least, usd, c.Input, c.Least)
+}
+
 // NewLedger returns a ledger in memory, for sessions of one process that share a budget. It ignores
 // Budget.Time.
 func NewLedger(b Budget) Ledger { return &memoryLedger{budget: func() Budget { return b }} }

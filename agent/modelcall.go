@@ -94,6 +94,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	}
 	var over *OverBudget
 	if errors.As(err, &over) {
+		s.events.emit(&Warning{Code: "over_budget", Text: claimOf(next.req, next.input).least()})
 		return s.commit(stopRecord{Reason: over.Limit, Value: over.Value})
 	}
 	begin()
