@@ -90,7 +90,7 @@ func (d *decoder) content(raw json.RawMessage) error {
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return fmt.Errorf("malformed content: %w", err)
 		}
-		return d.say(textBlock, "", text)
+		return d.written(text)
 	}
 	var parts []wirePart
 	if err := json.Unmarshal(raw, &parts); err != nil {
@@ -110,7 +110,7 @@ func (d *decoder) content(raw json.RawMessage) error {
 func (d *decoder) contentPart(p wirePart) error {
 	switch p.Type {
 	case "text", "output_text":
-		return d.say(textBlock, "", p.Text)
+		return d.written(p.Text)
 	case "refusal":
 		d.refused = d.refused || p.Refusal != ""
 		return d.say(textBlock, "", p.Refusal)

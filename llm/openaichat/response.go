@@ -23,6 +23,9 @@ type decoder struct {
 	speech *block   // the current text or thinking, nil between blocks
 	calls  calls
 
+	think thinkState
+	held  string // the end of the content so far, if it may belong to a tag
+
 	details details // OpenRouter's reasoning_details
 	refused bool
 	stop    string // the finish reason, in the server's words
@@ -182,6 +185,11 @@ func (d *decoder) message(m *wireMessage) error {
 	if err := d.content(m.Content); err != nil {
 		return err
 	}
+	if len(m.ToolCalls) > 0 || m.FunctionCall != nil || m.Refusal != "" {
+		if err := d.release(); err != nil {
+			return err
+		}
+	}
 	if m.Refusal != "" {
 		d.refused = true
 		if err := d.say(textBlock, "", m.Refusal); err != nil {
@@ -207,6 +215,9 @@ func (d *decoder) message(m *wireMessage) error {
 func (d *decoder) close() error {
 	if !d.begun || !d.stopped && len(d.blocks)+len(d.calls.list) == 0 {
 		return errors.New("it is empty")
+	}
+	if err := d.release(); err != nil {
+		return err
 	}
 	d.hush()
 	return d.endCalls()

@@ -1,0 +1,84 @@
+package openaichat
+
+import "strings"
+
+// The tags in which some models write their thinking at the beginning of the text, if their server
+// does not take it out: Qwen, DeepSeek R1, GLM, MiniMax.
+const (
+	openThink  = "<think>"
+	closeThink = "</think>"
+	blanks     = " \t\r\n"
+	maxBlanks  = 64 // before the first tag
+)
+
+// thinkState says where in the content the next piece of text stands.
+type thinkState uint8
+
+const (
+	thinkPossible thinkState = iota // nothing but the beginning of <think>, if anything, has come
+	thinkOpen                       // behind <think>
+	thinkClosed                     // behind </think>, before the text
+	thinkOver                       // in the text
+)
+
+// written streams a piece of the content: text, but for what stands in <think> at its beginning.
+// That is thinking of no member, which does not go back: templates leave it out of past messages.
+func (d *decoder) written(text string) error {
+	switch d.think {
+	case thinkPossible:
+		d.held += text
+		begin := strings.TrimLeft(d.held, blanks)
+		rest, opened := strings.CutPrefix(begin, openThink)
+		switch {
+		case len(d.held)-len(begin) > maxBlanks:
+		case opened:
+			d.think, d.held = thinkOpen, ""
+			return d.thought(rest)
+		case strings.HasPrefix(openThink, begin):
+			return nil // more has to come to tell
+		}
+		return d.release()
+	case thinkOpen:
+		return d.thought(text)
+	case thinkClosed:
+		if text = strings.TrimLeft(text, blanks); text != "" {
+			d.think = thinkOver
+		}
+	}
+	return d.say(textBlock, "", text)
+}
+
+// thought streams a piece of what stands behind <think>.
+func (d *decoder) thought(text string) error {
+	text = d.held + text
+	if d.speech == nil {
+		text = strings.TrimLeft(text, blanks)
+	}
+	thinking, rest, closed := strings.Cut(text, closeThink)
+	if closed {
+		d.think, d.held = thinkClosed, ""
+		if err := d.say(thinkingBlock, "", thinking); err != nil {
+			return err
+		}
+		return d.written(rest)
+	}
+	whole := len(text)
+	for i := max(0, whole-len(closeThink)); i < whole; i++ {
+		if strings.HasPrefix(closeThink, text[i:]) {
+			whole = i
+		}
+	}
+	d.held = text[whole:]
+	return d.say(thinkingBlock, "", text[:whole])
+}
+
+// release streams what was held back for a tag that does not come, because the text has ended or
+// is another one.
+func (d *decoder) release() error {
+	kind, held := textBlock, d.held
+	if d.think == thinkOpen {
+		kind = thinkingBlock
+	}
+	d.think, d.held = thinkOver, ""
+	return d.say(kind, "", held)
+}
