@@ -228,6 +228,7 @@ type summaryJob struct {
 	readable bool // read_output is offered
 	room     int  // for the turn, in characters
 	provider string
+	quirks   []llm.Quirk
 	facts    *llm.Model
 	caller   llm.Caller
 }
@@ -243,7 +244,7 @@ func (s *Session) summaryJob(first int) summaryJob {
 		job.dir = dir
 	}
 	writer := st.summaryWriter()
-	job.provider = writer.Provider
+	job.provider, job.quirks = writer.Provider, st.mended[writer].Quirks
 	job.record = compactRecord{First: first, Before: st.Context.Tokens(), Model: writer.Model}
 	for _, q := range st.Queue {
 		if q.Lane == LaneCompactions {
@@ -272,7 +273,7 @@ func (j *summaryJob) request(keep string) *llm.Request {
 		prompt += "\n\nFor this summary in particular:\n" + keep
 	}
 	text := transcript(j.before, j.replaced, windowOr(window)/2*charsPerToken)
-	return &llm.Request{Provider: j.provider, Model: j.record.Model, Facts: j.facts, Caller: j.caller,
+	return &llm.Request{Provider: j.provider, Model: j.record.Model, Facts: j.facts, Caller: j.caller, Quirks: j.quirks,
 		Messages: []llm.Message{llm.System(prompt), llm.User(text)}}
 }
 

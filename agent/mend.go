@@ -74,13 +74,16 @@ func (s *State) mendStep(f *Fault) (step Step, ok bool) {
 	switch {
 	case f.Rejected == nil, !f.RetryAt.IsZero(), s.failedIn < s.askedSince:
 		return Step{}, false
-	case len(s.Input.Rejections) >= maxMends, slices.Contains(s.Input.Rejections, f.Text):
+	case len(s.Input.Rejections) >= maxMends:
 		return Step{}, false
 	}
 	m := &mendRecord{Provider: s.Provider, Model: s.Model, Text: f.Text}
 	if q := f.Rejected.Quirk; q != "" {
 		m.Quirk = q
 		return Step{Act: ActMend, mend: m}, !slices.Contains(s.mended[s.askedModel()].Quirks, q)
+	}
+	if slices.Contains(s.Input.Rejections, f.Text) {
+		return Step{}, false
 	}
 	m.Places, m.Tools = s.suspects(f)
 	m.Places = slices.DeleteFunc(m.Places, func(p mendedPlace) bool { return s.mended[s.askedModel()].Places[p] })
@@ -294,7 +297,7 @@ func (r *mendRecord) warning() *Warning {
 	text := fmt.Sprintf("%s has rejected the conversation: %q. Requests to %s leave out from now on: %s. The session keeps it.",
 		r.Provider, said, r.Model, strings.Join(r.What, "; "))
 	if r.Quirk != "" {
-		text = fmt.Sprintf("%s has rejected the form of the conversation: %q. Requests to %s have the form that it wants from now on.",
+		text = fmt.Sprintf("%s has rejected the form of the request: %q. Requests to %s have the form that it wants from now on.",
 			r.Provider, said, r.Model)
 	}
 	return &Warning{Code: "rejection_mended", Text: text}

@@ -72,8 +72,7 @@ type Rejection struct {
 	Tool string `json:"tool,omitempty"`
 	// Media reports that the error is about an image or a document.
 	Media bool `json:"media,omitempty"`
-	// Quirk is the demand that the request has not met: the same conversation with this Quirk is
-	// taken.
+	// Quirk is the demand that the request has not met: with it, the same conversation may be taken.
 	Quirk Quirk `json:"quirk,omitempty"`
 }
 

@@ -24,7 +24,7 @@ type Model struct {
 	// LoadsTools says that the vendor keeps deferred tools from the model and loads those that a
 	// result refers to.
 	LoadsTools bool `json:"loads_tools,omitempty"`
-	// Quirks are demands of the model on the form of a conversation.
+	// Quirks are demands of the model on the form of a request.
 	Quirks []Quirk `json:"quirks,omitempty"`
 	// Prices lists the prices by the size of the input; the first one has no lower bound. Empty
 	// means unknown.

@@ -30,8 +30,8 @@ type Request struct {
 	// Format, if set, asks for a response that is JSON of this schema.
 	Format *Format `json:"format,omitempty"`
 
-	// Quirks are demands of the model's server on the form of the conversation, beyond those of its
-	// API. Unknown ones are ignored.
+	// Quirks are demands of the model's server on the form of the request, beyond those of its API.
+	// Unknown ones are ignored.
 	Quirks []Quirk `json:"quirks,omitempty"`
 
 	// CacheKey groups requests that share a prefix, for providers that route by it.
@@ -56,7 +56,7 @@ type Request struct {
 	Caller Caller `json:"-"`
 }
 
-// A Quirk names a demand of a server on the form of a conversation.
+// A Quirk names a demand of a server on the form of a request.
 type Quirk string
 
 // The quirks, each of servers of Chat Completions.
@@ -67,7 +67,15 @@ const (
 	// QuirkReasoning means that each message of the assistant with calls has its reasoning, if only
 	// an empty one.
 	QuirkReasoning Quirk = "reasoning"
+	// QuirkCompletionTokens means that the output is limited by max_completion_tokens instead of
+	// max_tokens, which most servers know.
+	QuirkCompletionTokens Quirk = "max_completion_tokens"
 )
+
+// QuirkWithout returns the quirk of a server that refuses requests with a parameter:
+// stream_options, parallel_tool_calls, reasoning_effort or prompt_cache_key. Without stream_options
+// many servers report no usage.
+func QuirkWithout(parameter string) Quirk { return Quirk("without_" + parameter) }
 
 // Caller tells who makes a request and why. Package agent sets it; every field may be empty.
 type Caller struct {

@@ -2,6 +2,7 @@ package openaichat
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/attractor-go/attractor/llm"
@@ -9,7 +10,17 @@ import (
 )
 
 // params collects a request's parameters.
-type params struct{ api.Params }
+type params struct {
+	api.Params
+	quirks []llm.Quirk
+}
+
+// optional writes a parameter unless the server refuses it.
+func (w *params) optional(name string, value ...string) {
+	if !slices.Contains(w.quirks, llm.QuirkWithout(name)) {
+		w.Put(name, value...)
+	}
+}
 
 // encodeParams writes all of a request that may differ between requests, each parameter with a
 // comma before it. It sends nothing that was not requested, because every member is refused by some
@@ -19,7 +30,7 @@ func (p *Provider) encodeParams(req *llm.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := params{api.Params{Own: own}}
+	w := params{api.Params{Own: own}, p.quirks(req)}
 	w.Float("temperature", req.Temperature)
 	w.Float("top_p", req.TopP)
 	if len(req.Stop) > 0 {
@@ -27,24 +38,22 @@ func (p *Provider) encodeParams(req *llm.Request) ([]byte, error) {
 	}
 	if req.MaxTokens > 0 {
 		name := "max_tokens"
-		if p.o.MaxCompletionTokens {
+		if slices.Contains(w.quirks, llm.QuirkCompletionTokens) {
 			name = "max_completion_tokens"
 		}
 		w.Put(name, strconv.Itoa(req.MaxTokens))
 	}
 	// not sent to models that are known not to reason, or not by efforts
 	if f := req.Facts; req.Effort != "" && (f == nil || f.Reasoning && (f.Efforts == nil || len(f.Efforts) > 0)) {
-		w.Put("reasoning_effort", api.Quote(req.Effort))
+		w.optional("reasoning_effort", api.Quote(req.Effort))
 	}
 	w.format(req.Format)
 	w.toolChoice(req)
 	if p.o.PromptCacheKey && req.CacheKey != "" {
-		w.Put("prompt_cache_key", api.Quote(req.CacheKey))
+		w.optional("prompt_cache_key", api.Quote(req.CacheKey))
 	}
 	w.Put("stream", "true")
-	if !p.o.NoStreamOptions {
-		w.Put("stream_options", `{"include_usage":true}`)
-	}
+	w.optional("stream_options", `{"include_usage":true}`)
 	return w.Bytes()
 }
 
@@ -73,6 +82,6 @@ func (w *params) toolChoice(req *llm.Request) {
 	case llm.ToolAuto, "": // the default of every server
 	}
 	if req.Sequential {
-		w.Put("parallel_tool_calls", "false")
+		w.optional("parallel_tool_calls", "false")
 	}
 }

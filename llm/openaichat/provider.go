@@ -38,12 +38,6 @@ type Options struct {
 	// DeveloperRole sends developer messages with the role developer, which few servers know,
 	// instead of system.
 	DeveloperRole bool
-	// MaxCompletionTokens limits the output with max_completion_tokens instead of max_tokens, which
-	// most servers know.
-	MaxCompletionTokens bool
-	// NoStreamOptions omits stream_options, for servers that refuse it. If the server then reports
-	// no usage, it stays 0.
-	NoStreamOptions bool
 	// PromptCacheKey sends Request.CacheKey as prompt_cache_key, which many servers refuse.
 	PromptCacheKey bool
 	// NoReasoning sends no reasoning back, for servers that refuse even the member that they sent

@@ -46,11 +46,17 @@ type encoding struct {
 	alternates, reasons        bool // the quirks of the server
 }
 
-func (p *Provider) encoding(req *llm.Request) encoding {
+// quirks returns the demands that a request meets.
+func (p *Provider) quirks(req *llm.Request) []llm.Quirk {
 	quirks := slices.Concat(p.o.Quirks, req.Quirks)
 	if req.Facts != nil {
 		quirks = append(quirks, req.Facts.Quirks...)
 	}
+	return quirks
+}
+
+func (p *Provider) encoding(req *llm.Request) encoding {
+	quirks := p.quirks(req)
 	return encoding{provider: p.o.Name, developerRole: p.o.DeveloperRole, noReasoning: p.o.NoReasoning,
 		callIDLength: p.o.CallIDLength, alternates: slices.Contains(quirks, llm.QuirkAlternates),
 		reasons: slices.Contains(quirks, llm.QuirkReasoning)}

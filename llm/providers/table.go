@@ -39,7 +39,7 @@ func vendors() []Kind {
 			chat: openaichat.Options{Quirks: []llm.Quirk{llm.QuirkReasoning}}},
 		{Name: "mistral", Format: ChatCompletions, URLs: []string{"https://api.mistral.ai/v1"},
 			KeyVars: []string{"MISTRAL_API_KEY"}, BaseURLVar: "MISTRAL_BASE_URL", Recorded: true,
-			chat: openaichat.Options{NoStreamOptions: true, CallIDLength: 9}},
+			chat: openaichat.Options{Quirks: []llm.Quirk{llm.QuirkWithout("stream_options")}, CallIDLength: 9}},
 		{Name: "moonshotai", Format: ChatCompletions, URLs: []string{"https://api.moonshot.ai/v1"},
 			KeyVars: []string{"MOONSHOT_API_KEY"}, BaseURLVar: "MOONSHOT_BASE_URL", Recorded: true,
 			chat: openaichat.Options{PromptCacheKey: true}},

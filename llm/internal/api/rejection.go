@@ -21,10 +21,10 @@ func (x *Exchange) rejection(e *llm.Error) *llm.Rejection {
 	bare := *x.Request
 	bare.Memo = nil
 	r := &llm.Rejection{Message: -1, Part: -1, Media: mediaWords().MatchString(e.Message)}
-	switch {
-	case quirkOf(e) != "":
-		r.Quirk = quirkOf(e)
+	if r.Quirk = x.quirk(e, &bare); r.Quirk != "" {
 		return r
+	}
+	switch {
 	case e.Status == 0 && (e.Kind == llm.ErrUnsupported || e.Kind == llm.ErrInvalidRequest): // it could not be encoded
 		r.Message, r.Part = partWhere(&bare, func(req *llm.Request) bool {
 			_, err := x.Encode(req)
@@ -54,17 +54,48 @@ func (x *Exchange) rejection(e *llm.Error) *llm.Rejection {
 	return r
 }
 
-// quirkOf returns the quirk that a server's error tells of, empty if it is about something else.
-func quirkOf(e *llm.Error) llm.Quirk {
+// quirk returns the quirk that a server's error tells of, empty if it is about something else.
+func (x *Exchange) quirk(e *llm.Error, bare *llm.Request) llm.Quirk {
+	if e.Kind != llm.ErrInvalidRequest && e.Kind != llm.ErrUnsupported || e.Status == 0 {
+		return ""
+	}
 	text := strings.ToLower(e.Message)
 	switch {
-	case e.Kind != llm.ErrInvalidRequest || e.Status == 0:
-		return ""
 	case strings.Contains(text, "must alternate"): // templates of Mistral, Devstral and Gemma
 		return llm.QuirkAlternates
 	case strings.Contains(text, "reasoning_content") && // DeepSeek, Kimi
 		says(text, []string{"must be passed back", "is missing", "required"}):
 		return llm.QuirkReasoning
+	}
+	q := parameterQuirk(text + "\n" + strings.ToLower(string(e.Raw)))
+	if q == "" {
+		return ""
+	}
+	other := *bare
+	other.Quirks = append(slices.Clone(bare.Quirks), q)
+	was, err := x.Encode(bare)
+	now, err2 := x.Encode(&other)
+	if err != nil || err2 != nil || bytes.Equal(bytes.Join(was, nil), bytes.Join(now, nil)) {
+		return "" // the request had no such parameter, or the user has set it
+	}
+	return q
+}
+
+// parameterQuirk returns the quirk of a server that names a parameter as one which it does not
+// take, by its text in lower case.
+func parameterQuirk(text string) llm.Quirk {
+	if strings.Contains(text, "max_completion_tokens") && strings.Contains(text, "max_tokens") {
+		return llm.QuirkCompletionTokens
+	}
+	if strings.Contains(text, "does not support thinking") { // Ollama
+		return llm.QuirkWithout("reasoning_effort")
+	}
+	refused := says(text, []string{"not permitted", "forbidden", "not allowed", "unrecognized", "unknown", "unexpected",
+		"unsupported", "not supported", "does not support", "not available", "invalid"})
+	for _, name := range []string{"stream_options", "parallel_tool_calls", "reasoning_effort", "prompt_cache_key"} {
+		if refused && strings.Contains(text, name) {
+			return llm.QuirkWithout(name)
+		}
 	}
 	return ""
 }
