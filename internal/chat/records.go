@@ -169,4 +169,4 @@ func purposeOf(kind string) string {
 func (s spending) plus(o spending) spending { return spending{s.usage.Add(o.usage), s.usd + o.usd} }
 
 // String returns the tokens and, if the prices are known, the money.
-func (s spending) String() string { return render.Spent(s.usage, s.usd) }
+func (s spending) String() string { return render.Spent(s.usage, 0, s.usd) }

@@ -304,12 +304,12 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 		{name: "a server that always breaks off", args: []string{"run", "--yes", "--base-url", alwaysTorn, "x"},
 			env: []string{key}, code: 5,
 			stderr: []string{"attempt 6", "stream"}},
-		{name: "an unreachable server", args: []string{"run", "--yes", "--base-url", unusedURL(t), "x"},
+		{name: "an unreachable server", args: []string{"run", "--yes", "--base-url", unusedURL, "x"},
 			env: []string{key}, code: 5,
-			stderr: []string{"attempt 6", "cannot reach", "HTTPS_PROXY", "--base-url"}},
+			stderr: []string{"cannot reach", "connection refused", "HTTPS_PROXY", "--base-url"}},
 		{name: "a local server that does not run", args: []string{"run", "--yes", "--provider", "ollama", "--model",
-			"m", "--base-url", unusedURL(t) + "/v1", "x"}, code: 5,
-			stderr: []string{"Check that the server runs", "OLLAMA_HOST or --base-url"}},
+			"m", "--base-url", unusedURL + "/v1", "x"}, code: 5,
+			stderr: []string{"Start the server (ollama serve)", "OLLAMA_HOST or --base-url"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

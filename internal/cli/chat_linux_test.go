@@ -203,7 +203,7 @@ func TestN3_CtrlC(t *testing.T) {
 // While a server that is needed starts, Ctrl-C ends the wait, and with it the conversation.
 func TestN3_CtrlCWhileStarting(t *testing.T) {
 	t.Parallel()
-	h := chatHome(t, unusedURL(t))
+	h := chatHome(t, unusedURL)
 	config := filepath.Join(h.home, "servers.json")
 	if err := os.WriteFile(config,
 		[]byte(`{"mcpServers": {"slow": {"command": "sleep", "args": ["600"], "required": true}}}`),

@@ -76,7 +76,7 @@ func TestO6_CommandChecksAfterTheSession(t *testing.T) {
 }
 
 func TestO6_CommandChecksFlags(t *testing.T) {
-	h := newHome(t, unusedURL(t))
+	h := newHome(t, unusedURL)
 	for _, flags := range [][]string{{"--check", " "}, {"--check", "true", "--check-rounds", "-1"},
 		{"--check", "true", "--check-timeout", "1h"}} {
 		if got := h.run(2, append(append([]string{"run"}, flags...), "go")...); !strings.Contains(got.stderr,

@@ -222,7 +222,7 @@ func TestO1_Moved(t *testing.T) {
 // What cannot work together, or cannot be reached, is an error that says so.
 func TestO1_WrongElsewhere(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, unusedURL(t))
+	h := newHome(t, unusedURL)
 	b := h.newBox(false, false)
 	for _, tt := range []struct {
 		code int

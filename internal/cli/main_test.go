@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -100,16 +99,8 @@ func serve(t testing.TB, faults map[int]fakellm.Fault, turns ...fakellm.Turn) (u
 	return web.URL, server
 }
 
-// unusedURL returns a URL at which nothing listens.
-func unusedURL(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return "http://" + l.Addr().String()
-}
+// unusedURL is a URL at which nothing listens: no test may, and port 1 has no other use.
+const unusedURL = "http://127.0.0.1:1"
 
 // A run with several rounds, one of them with three calls, changes files and prints every event to
 // standard output.

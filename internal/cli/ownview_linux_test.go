@@ -399,7 +399,7 @@ func TestN5_SignalWhileThePageIsAsked(t *testing.T) {
 // --view needs a journal, and says so.
 func TestN5_ViewNeedsAJournal(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, unusedURL(t))
+	h := newHome(t, unusedURL)
 	for _, args := range [][]string{{"run", "--view", "--no-journal", "go"}, {"run", "--view", "--no-journal",
 		"--input", "json"}} {
 		if out := h.run(exitUsage, args...); !strings.Contains(out.stderr, "cannot be used with --no-journal") {

@@ -451,7 +451,7 @@ func (r *runner) outcome(err error) error {
 		return fail(exitAccess, "%w\nCheck the API key in the environment.%s", err, r.howToGoOn())
 	case errors.Is(err, llm.ErrNotFound):
 		return fail(exitFailed, "%w%s%s", err, notFoundHint(err), r.howToGoOn())
-	case llm.Retryable(err):
+	case llm.Retryable(err), errors.Is(err, llm.ErrNetwork):
 		return fail(exitLater, "%w%s%s", err, modelHint(err), r.howToGoOn())
 	case errors.As(err, new(*llm.Error)):
 		return fail(exitFailed, "%w%s%s", err, modelHint(err), r.howToGoOn())
@@ -489,7 +489,7 @@ func modelHint(err error) string {
 		return "\nTry again later. --fallback names another model that takes over."
 	case errors.Is(err, llm.ErrNetwork):
 		if kind, ok := localServer(err); ok {
-			return "\nCheck that the server runs, and its address (" + kind.BaseURLVar + " or --base-url)."
+			return "\nStart the server (" + kind.Start + "), or check its address (" + kind.BaseURLVar + " or --base-url)."
 		}
 		return "\nCheck the network, the proxy (HTTPS_PROXY), and the URL of the provider (--base-url)."
 	case errors.Is(err, llm.ErrTimeout):

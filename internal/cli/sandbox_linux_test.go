@@ -71,7 +71,7 @@ func TestL4_RunInASandbox(t *testing.T) {
 // Flags of the sandbox without a sandbox, and unknown levels, are errors.
 func TestL4_SandboxFlags(t *testing.T) {
 	peer.Need(t, "bwrap")
-	h := newHome(t, unusedURL(t))
+	h := newHome(t, unusedURL)
 	for _, c := range []struct{ want, flags string }{
 		{"there is no sandbox level \"strict\"; the levels are off, read-only, workspace, workspace-weak",
 			"--sandbox strict"},
@@ -90,7 +90,7 @@ func TestL4_SandboxFlags(t *testing.T) {
 
 // Without bubblewrap the command says what to install, and runs nothing.
 func TestL4_NoBubblewrap(t *testing.T) {
-	h := newHome(t, unusedURL(t))
+	h := newHome(t, unusedURL)
 	cmd := attractorCommand(t, "tool", "shell", `{"command":"echo ran >ran"}`, "--sandbox", "workspace")
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "PATH=/nowhere")

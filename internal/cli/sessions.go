@@ -193,7 +193,7 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	row("parent", h.Parent)
 	row("fork of", h.ForkOf)
 	row("checks", checksWord(state))
-	row("usage", render.Spent(state.Usage, state.Cost))
+	row("usage", render.Spent(state.Usage, state.Steps, state.Cost))
 	for _, c := range state.Children {
 		row("subagent "+c.ID, fmt.Sprintf("%s · %s · session %s", c.Status, render.Shorten(c.Task, 60), c.Session))
 	}
@@ -290,7 +290,7 @@ func exportSession(ctx context.Context, t terminal, r journal.Reader) error {
 	var b strings.Builder
 	h := state.Header
 	fmt.Fprintf(&b, "# Session %s\n\n- directory: %s\n- model: %s (%s)\n- usage: %s\n", h.ID, state.Dir(), state.Model,
-		state.Provider, render.Spent(state.Usage, state.Cost))
+		state.Provider, render.Spent(state.Usage, state.Steps, state.Cost))
 	for _, turn := range state.Turns {
 		fmt.Fprintf(&b, "\n## %d · %s\n\n", turn.Number, turn.Kind)
 		for _, part := range turn.Message.Parts {

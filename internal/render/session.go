@@ -163,7 +163,7 @@ func (s *Session) close(e *agent.ProcessingEnd) {
 	if e.Unconfirmed {
 		word += ", not confirmed"
 	}
-	spent := Tokens(e.Usage)
+	spent := Tokens(e.Usage, e.Turns)
 	if e.CostUSD > 0 {
 		spent += " · " + Money(e.CostUSD)
 	}

@@ -7,8 +7,12 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Tokens returns how many tokens went in and out, in words.
-func Tokens(u llm.Usage) string {
+// Tokens returns how many tokens went in and out in so many turns, in words. A server that tells
+// nothing has not used nothing.
+func Tokens(u llm.Usage, turns int) string {
+	if u == (llm.Usage{}) && turns > 0 {
+		return "tokens unknown"
+	}
 	cached := ""
 	if u.CacheRead > 0 {
 		cached = fmt.Sprintf(" (%.0f%% cached)", 100*u.CacheHitRatio())
@@ -16,12 +20,13 @@ func Tokens(u llm.Usage) string {
 	return fmt.Sprintf("%s tokens in%s, %s out", Thousands(u.Input), cached, Thousands(u.Output))
 }
 
-// Spent returns how many tokens went in and out and, if the price is known, what they cost.
-func Spent(u llm.Usage, usd float64) string {
+// Spent returns how many tokens went in and out in so many turns and, if the price is known, what
+// they cost.
+func Spent(u llm.Usage, turns int, usd float64) string {
 	if usd == 0 {
-		return Tokens(u)
+		return Tokens(u, turns)
 	}
-	return fmt.Sprintf("%s · $%.4f", Tokens(u), usd)
+	return fmt.Sprintf("%s · $%.4f", Tokens(u, turns), usd)
 }
 
 // Thousands returns a number, in thousands if it is long.

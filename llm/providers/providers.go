@@ -58,6 +58,8 @@ type Kind struct {
 	// machine. BaseURLVar may have another address. Such a provider is never chosen automatically,
 	// and FromEnv leaves it out.
 	Local bool
+	// Start is the command that starts a Local server.
+	Start string
 	// Profile is the name of the profile that suits the models. Empty means that of the provider's
 	// name, else the default one.
 	Profile string

@@ -89,13 +89,16 @@ func hosts() []Kind {
 // own returns servers of the user's own.
 func own() []Kind {
 	return []Kind{
-		{Name: "ollama", Format: ChatCompletions, BaseURLVar: "OLLAMA_HOST", Local: true,
+		{Name: "ollama", Format: ChatCompletions, BaseURLVar: "OLLAMA_HOST", Local: true, Start: "ollama serve",
 			addressURL: ollamaURL},
 		{Name: "lmstudio", Format: ChatCompletions, URLs: []string{"http://localhost:1234/v1"},
-			KeyVars: []string{"LMSTUDIO_API_KEY"}, BaseURLVar: "LMSTUDIO_BASE_URL", Local: true},
+			KeyVars: []string{"LMSTUDIO_API_KEY"}, BaseURLVar: "LMSTUDIO_BASE_URL", Local: true,
+			Start: "lms server start"},
 		{Name: "vllm", Format: ChatCompletions, URLs: []string{"http://localhost:8000/v1"},
-			KeyVars: []string{"VLLM_API_KEY"}, BaseURLVar: "VLLM_BASE_URL", Local: true},
+			KeyVars: []string{"VLLM_API_KEY"}, BaseURLVar: "VLLM_BASE_URL", Local: true,
+			Start: "vllm serve MODEL --enable-auto-tool-choice --tool-call-parser PARSER"},
 		{Name: "llamacpp", Format: ChatCompletions, URLs: []string{"http://localhost:8080/v1"},
-			KeyVars: []string{"LLAMA_API_KEY"}, BaseURLVar: "LLAMACPP_BASE_URL", Recorded: true, Local: true},
+			KeyVars: []string{"LLAMA_API_KEY"}, BaseURLVar: "LLAMACPP_BASE_URL", Recorded: true, Local: true,
+			Start: "llama-server -m MODEL.gguf --jinja -c 65536 --port 8080"},
 	}
 }

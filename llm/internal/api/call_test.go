@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -144,7 +146,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestNetworkErrors(t *testing.T) {
+func TestX7_NetworkErrors(t *testing.T) {
 	dial := func(err error) *http.Client {
 		return &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn,
 			error) {
@@ -166,6 +168,14 @@ func TestNetworkErrors(t *testing.T) {
 	strict := &http.Client{Transport: &http.Transport{}}
 	_, err = read(t.Context(), call(strict, tls.URL))
 	wantKind(t, err, llm.ErrNetwork, false) // the certificate will be just as invalid next time
+
+	// A server of this machine that does not run has to be started; another one may be starting.
+	_, err = read(t.Context(), call(strict, "http://127.0.0.1:1"))
+	wantKind(t, err, llm.ErrNetwork, false)
+	refused := &net.OpError{Op: "dial", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80},
+		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	_, err = read(t.Context(), call(dial(refused), "http://x.test"))
+	wantKind(t, err, llm.ErrNetwork, true)
 
 	// A server that hangs up, or does not speak HTTP, can be reached.
 	_, err = read(t.Context(), call(raw(t, "H"), "http://x.test/v1"))

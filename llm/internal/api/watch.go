@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -90,8 +92,19 @@ func (w *watch) failure(err error, answered bool) *llm.Error {
 	}
 	e.Err = err
 	var cert *tls.CertificateVerificationError
-	e.Final = errors.As(err, &cert) // the next handshake gets the same certificate
+	// the next handshake gets the same certificate, and a person has to start a server here
+	e.Final = errors.As(err, &cert) || refusedHere(err)
 	return e
+}
+
+// refusedHere reports that nothing listens at the address on this machine.
+func refusedHere(err error) bool {
+	var dial *net.OpError
+	if !errors.As(err, &dial) || !errors.Is(err, syscall.ECONNREFUSED) {
+		return false
+	}
+	address, ok := dial.Addr.(*net.TCPAddr)
+	return ok && address.IP.IsLoopback()
 }
 
 func (c *Call) aborted(ctx context.Context) *llm.Error {
