@@ -116,6 +116,7 @@ func doors() []func(*Setup, context.Context) error {
 		always((*Setup).approve),
 		(*Setup).offerServers,
 		always((*Setup).listenForHooks),
+		always((*Setup).listenForWrittenCalls),
 		func(s *Setup, _ context.Context) error { return s.placeChecks() },
 		always((*Setup).keepInSummaries),
 		always((*Setup).withoutDenied),
