@@ -18,6 +18,7 @@ type controls struct {
 	asks    *Asks
 	keep    func(ctx context.Context, rules []string) (file string, err error)
 	session *agent.Session
+	tools   *programTools // nil where a program cannot bring any
 }
 
 // interrupt ends what runs.
@@ -35,6 +36,10 @@ func (c *controls) control(ctx context.Context, in *input) (r *Reply, controls b
 		err = c.asks.Reply(in.Ask, tool.Answer{Action: tool.Action(in.Action), Text: in.Text, Content: in.Content})
 	case TypeApprove:
 		err = c.approve(ctx, in)
+	case TypeResult:
+		if err = errNoTools; c.tools != nil {
+			err = c.tools.result(in)
+		}
 	case TypeStatus:
 		reply.Status = c.status()
 	default:

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // The bounds of what waits: replies that are not written yet, and lines with work. The program that
@@ -33,8 +34,9 @@ var (
 
 // The answers to lines that come too late, or too early.
 var (
-	errEnding = errors.New("the session is ending")
-	errSteer  = errors.New("no input is running that could be steered; send user")
+	errEnding  = errors.New("the session is ending")
+	errSteer   = errors.New("no input is running that could be steered; send user")
+	errNoTools = errors.New("no program can bring tools here")
 )
 
 // Conversation is a session that a program keeps open. See [New].
@@ -79,7 +81,8 @@ type Conversation struct {
 // Keep keeps rules for later sessions and returns the name of the file.
 func New(setup *attractor.Setup, asks *Asks, keep func(ctx context.Context, rules []string) (file string,
 	err error)) *Conversation {
-	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep}, started: make(chan struct{}),
+	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep,
+		tools: &programTools{tell: setup.Tell, calls: map[string]chan tool.Result{}}}, started: make(chan struct{}),
 		replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
 		lane: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	show, tell, change := setup.Options.OnEvent, setup.OnOwnEvent, setup.OnMode
@@ -246,6 +249,7 @@ func (c *Conversation) read(ctx context.Context, r io.Reader) {
 					Text: "cannot read the input: " + err.Error()})
 			}
 			c.asks.Close("the input has ended")
+			c.tools.close("its input has ended")
 			return
 		case len(bytes.TrimSpace(line)) == 0:
 			continue
@@ -344,6 +348,7 @@ func (c *Conversation) control(ctx context.Context, in *input) (r *Reply, contro
 		c.interrupt()
 	case TypeClose:
 		c.asks.Close("the session is closed")
+		c.tools.close("the session is closed")
 		c.setup.StopCommand()
 	default:
 		return c.controls.control(ctx, in)

@@ -35,7 +35,8 @@ func TestN2_ProtocolIsDocumented(t *testing.T) {
 	for kind, ev := range map[agent.Kind]attractor.Event{KindReply: &Reply{}, KindModeChanged: &ModeChanged{},
 		attractor.KindUndone:  &attractor.Undone{},
 		KindApprovalRequested: &ApprovalRequested{},
-		KindQuestionAsked:     &QuestionAsked{}, KindAskEnded: &AskEnded{}} {
+		KindQuestionAsked:     &QuestionAsked{}, KindAskEnded: &AskEnded{},
+		KindToolRequested: &ToolRequested{}} {
 		want[string(kind)] = members(reflect.TypeOf(ev).Elem())
 	}
 	for name, list := range want {

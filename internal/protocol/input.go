@@ -34,13 +34,15 @@ const (
 	TypeDiff      Type = "diff"
 	TypeUndo      Type = "undo"
 	TypeRedo      Type = "redo"
+	TypeTools     Type = "tools"
+	TypeResult    Type = "result"
 	TypeClose     Type = "close"
 )
 
 // Types returns the types of lines.
 func Types() []Type {
 	return []Type{TypeUser, TypeSteer, TypeFollowUp, TypeContinue, TypeCompact, TypeSet, TypeInterrupt, TypeAnswer,
-		TypeApprove, TypeStatus, TypeDiff, TypeUndo, TypeRedo, TypeClose}
+		TypeApprove, TypeStatus, TypeDiff, TypeUndo, TypeRedo, TypeTools, TypeResult, TypeClose}
 }
 
 // Members returns the members that a line of a type can have, besides type and id.
@@ -59,6 +61,10 @@ func Members(t Type) []string {
 		return []string{"turn", "plan"}
 	case TypeRedo:
 		return []string{"plan"}
+	case TypeTools:
+		return []string{"tools"}
+	case TypeResult:
+		return []string{"ask", "text", "images", "is_error"}
 	}
 	return nil
 }
@@ -89,6 +95,9 @@ type fields struct {
 	Reason   string          `json:"reason"`
 	Content  json.RawMessage `json:"content"`
 	Action   string          `json:"action"`
+
+	Tools   *[]toolDefinition `json:"tools"`
+	IsError bool              `json:"is_error"`
 
 	Turn *int   `json:"turn"`
 	Plan string `json:"plan"`
@@ -191,7 +200,13 @@ func wrongMember(t Type, err error) error {
 		want = "a whole number"
 	case reflect.Float64:
 		want = "a number"
+	case reflect.Bool:
+		want = "true or false"
 	case reflect.Slice, reflect.Struct:
+		if strings.HasPrefix(wrong.Field, "tools") {
+			want = "a list of objects, each with name, description and parameters"
+			break
+		}
 		want = "a list of objects, each with media_type and data, or with path"
 	}
 	return fmt.Errorf("%s: %s must be %s", t, strings.TrimPrefix(wrong.Field, "settings."), want)
@@ -204,11 +219,14 @@ func (in *input) check() error {
 		if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 {
 			return fmt.Errorf("%s needs a text or images", in.Type)
 		}
-		for i, image := range in.Images {
-			if (image.Path == "") == (image.Data == "") {
-				return fmt.Errorf("images[%d] needs either data, in Base64, or path", i)
-			}
+		return in.checkImages()
+	case TypeTools:
+		return in.checkTools()
+	case TypeResult:
+		if in.Ask == "" {
+			return errors.New("result needs ask, which names the call")
 		}
+		return in.checkImages()
 	case TypeAnswer:
 		return in.checkAnswer()
 	case TypeApprove:
@@ -218,6 +236,15 @@ func (in *input) check() error {
 	case TypeUndo:
 		if in.Turn != nil && *in.Turn < 0 {
 			return errors.New("turn cannot be negative; 0 is before the first one")
+		}
+	}
+	return nil
+}
+
+func (in *input) checkImages() error {
+	for i, image := range in.Images {
+		if (image.Path == "") == (image.Data == "") {
+			return fmt.Errorf("images[%d] needs either data, in Base64, or path", i)
 		}
 	}
 	return nil

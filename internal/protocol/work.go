@@ -30,6 +30,8 @@ func (c *Conversation) give(ctx context.Context, in *input) (r Reply, err error)
 		c.compacting.Lock()
 		defer c.compacting.Unlock()
 		err = c.session.Compact(ctx)
+	case TypeTools:
+		err = c.tools.offer(ctx, c.session, *in.Tools)
 	case TypeUndo, TypeRedo:
 		if c.running {
 			return r, errRunning
