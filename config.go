@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/secret"
@@ -102,6 +103,10 @@ type Config struct {
 	// KeyCommand is a command that prints the key of the chosen provider, in place of a variable. It
 	// runs before the first request, and again when the server refuses the key.
 	KeyCommand string
+	// Credentials stand in for the keys of vendors' providers, by the providers' names, such as
+	// amazon-bedrock: those of a cloud, of which module cloud has two. They count where neither a
+	// variable nor KeyCommand gives a key, and are asked before the first request to the provider.
+	Credentials map[string]providers.Credentials
 	// Providers are the program's own, beside the vendors'. Model and Fallbacks name them as they
 	// name themselves, and their models; files and variables of the user name vendors only. They
 	// know their server, so BaseURL, IdleTimeout and Debug are not about them. A model that the
@@ -319,6 +324,7 @@ func (c *Config) fields() (*config, error) {
 		Interactive: c.Interactive || c.Inbox != nil,
 		Models:      c.Models,
 		Providers:   c.Providers, Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, KeyCommand: c.KeyCommand,
+		Credentials: c.Credentials,
 		Profile:     c.Profile,
 		IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
 		Web: c.Web, Servers: c.Servers, LanguageServers: c.LanguageServers, MCPWait: cmp.Or(c.MCPWait, DefaultMCPWait),

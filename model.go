@@ -172,8 +172,7 @@ func (s *Setup) openChoice(c *config) {
 		}
 	}
 	for _, kind := range providers.Kinds() {
-		_, set := kind.Config(c.getenv)
-		if _, err := o.Client.Provider(kind.Name); err == nil || !set && kind.Name != value(c.Provider) {
+		if _, err := o.Client.Provider(kind.Name); err == nil || !c.configured(kind) {
 			continue
 		}
 		if p, err := c.newProvider(kind, ""); err == nil {

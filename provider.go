@@ -106,6 +106,13 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 		}
 		return provider, nil
 	}
+	if credentials := c.Credentials[kind.Name]; credentials != nil && config.APIKey == "" {
+		provider, err := kind.NewWithCredentials(config, c.masked(credentials))
+		if err != nil {
+			return nil, fail(ErrConfig, "%w", err)
+		}
+		return provider, nil
+	}
 	switch {
 	case kind.NeedsURL && config.BaseURL == "":
 		return nil, fail(ErrNoServer, "the provider %s needs the URL of its server: set %s", kind.Name, kind.BaseURLVar)

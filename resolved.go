@@ -79,7 +79,9 @@ type config struct {
 	BaseURL string
 	// KeyCommand prints the key of the chosen provider.
 	KeyCommand string
-	keyPrinted func(key string) // masks it; nil before there is a masker
+	// Credentials are what the keys of vendors' providers may come from, by their names.
+	Credentials map[string]providers.Credentials
+	mask        func(name, value string) // masks a secret; nil before there is a masker
 	// ContextWindow is that of a model, which counts if the session begins or goes on with the
 	// model. Nil means the resumed session's for a model that the catalog lacks, else the
 	// Defaults'.
@@ -251,7 +253,7 @@ func value[T any](v *T) (zero T) {
 	return *v
 }
 
-// reaches reports whether a provider is the chosen one or is configured in the environment.
+// reaches reports whether there is a provider of that name that is configured.
 func (c *config) reaches(provider string) bool {
 	if c.own(provider) != nil {
 		return true
@@ -260,8 +262,14 @@ func (c *config) reaches(provider string) bool {
 	if err != nil {
 		return false
 	}
+	return c.configured(kind)
+}
+
+// configured reports whether a provider is the chosen one, or has what it needs in the environment
+// or from the program.
+func (c *config) configured(kind providers.Kind) bool {
 	_, set := kind.Config(c.getenv)
-	return set || provider == value(c.Provider)
+	return set || c.Credentials[kind.Name] != nil || kind.Name == value(c.Provider)
 }
 
 // useDefaults completes the configuration of a new session.

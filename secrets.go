@@ -157,7 +157,7 @@ func (s *Setup) openSecrets(c *config) {
 		}
 	}
 	s.Secrets, s.Unmasked = Secrets(environ, c.Secrets)
-	c.keyPrinted = func(key string) { _ = s.Secrets.Register("key_command", key) } // one too short is not masked
+	c.mask = func(name, value string) { _ = s.Secrets.Register(name, value) } // one too short is not masked
 }
 
 // maskModel puts the masker in front of the provider. What a program adds to the options later

@@ -168,6 +168,9 @@ func stopReason(ctx context.Context, result *agent.Result, err error) (string, e
 		return "cancelled", nil
 	}
 	if errors.Is(err, llm.ErrAuthentication) || errors.Is(err, llm.ErrAccessDenied) {
+		if e, ok := errors.AsType[*llm.Error](err); ok && e.Status == 0 { // no server's: it says what is missing
+			return "", Errorf(CodeAuthRequired, "%w", err)
+		}
 		return "", Errorf(CodeAuthRequired, "%w; check the API key in the environment of the agent", err)
 	}
 	if err != nil {

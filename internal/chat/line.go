@@ -149,13 +149,14 @@ func (p *program) submitted(c *conversation, t *task, result *agent.Result, err 
 
 // failedTurn says what can be done about an error.
 func (p *program) failedTurn(c *conversation, err error) {
+	e, _ := errors.AsType[*llm.Error](err)
 	switch {
-	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
+	case e != nil && e.Status > 0 && (e.Kind == llm.ErrAuthentication || e.Kind == llm.ErrAccessDenied):
 		p.note("Check the API key in the environment, or choose another model: /model")
 	case errors.Is(err, agent.ErrClosed):
 		p.note("The session has ended. /resume " + sessions.ShortID(c.session.ID()) +
 			" opens it again, /clear begins a new one.")
-	case errors.As(err, new(*llm.Error)):
+	case e != nil:
 		p.note("What you write next goes on from here.")
 	}
 }

@@ -68,8 +68,9 @@ func TestQ4_FailedModelCallsSayWhatToDo(t *testing.T) {
 		llm.ErrRateLimit: "--fallback", llm.ErrOverloaded: "--fallback", llm.ErrServer: "Try again later",
 		llm.ErrNetwork: "--base-url", llm.ErrTimeout: "--idle-timeout",
 		llm.ErrContextLength: "--fork"} {
-		if got := (&runner{Setup: new(attractor.Setup)}).outcome(llm.Errorf(kind,
-			"it failed")).Error(); !strings.Contains(got, want) {
+		err := llm.Errorf(kind, "it failed")
+		err.Status = 400 // from a server
+		if got := (&runner{Setup: new(attractor.Setup)}).outcome(err).Error(); !strings.Contains(got, want) {
 			t.Errorf("%v: %q does not say %s", kind, got, want)
 		}
 	}

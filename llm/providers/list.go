@@ -22,7 +22,7 @@ func (k Kind) List(ctx context.Context, c Config) ([]llm.Model, error) {
 	case k.addressURL != nil:
 		c.BaseURL = k.addressURL(c.BaseURL)
 	case c.BaseURL == "":
-		c.BaseURL = k.url(func(string) string { return "" })
+		c.BaseURL = k.URL(func(string) string { return "" })
 	}
 	if k.publisher != "" {
 		return nil, llm.Errorf(llm.ErrUnsupported, "%s does not list its models for a key", k.Name)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -98,5 +100,64 @@ func TestV1_KeysAreRenewed(t *testing.T) {
 		if err := ask(); !errors.Is(err, llm.ErrAuthentication) || asked != 3 {
 			t.Errorf("%s: with keys that are all refused: %v, and %d were asked for", provider, err, asked)
 		}
+	}
+}
+
+// Credentials are asked for before the first request, when they have expired, and once more when
+// the server refuses them. They may say the URL, which the environment need not know. Their errors
+// are those of requests that were not sent.
+func TestV1_CredentialsAreRenewed(t *testing.T) {
+	kind, err := providers.Find("amazon-bedrock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hosts []string
+	good := "key-1"
+	model := fakellm.New(func(*fakellm.Request) fakellm.Turn { return fakellm.Turn{Text: "Done."} }, fakellm.Options{})
+	client := llmtest.PipeClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hosts = append(hosts, r.Host)
+		if r.Header.Get("Authorization") != "Bearer "+good {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"message":"The security token included in the request is expired"}`)
+			return
+		}
+		model.ServeHTTP(w, r)
+	}))
+	asked, expires, failure := 0, time.Time{}, error(nil)
+	p, err := kind.NewWithCredentials(providers.Config{HTTPClient: client, APIKey: "does not count"},
+		func(_ context.Context, k providers.Kind, c providers.Config) (providers.Access, error) {
+			asked++
+			c.APIKey = fmt.Sprintf("key-%d", asked)
+			c.BaseURL = strings.Replace(k.URL(func(string) string { return "here" }), "https", "http", 1)
+			return providers.Access{Config: c, Expires: expires}, failure
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(want int) error {
+		t.Helper()
+		_, err := (&llm.Client{Providers: []llm.Provider{p}}).Complete(t.Context(), &llm.Request{Model: "m",
+			Messages: []llm.Message{llm.User("Hello.")}})
+		if asked != want {
+			t.Errorf("asked %d times, want %d: %v", asked, want, err)
+		}
+		return err
+	}
+	if err := errors.Join(try(1), try(1)); err != nil || hosts[0] != "bedrock-mantle.here.api.aws" {
+		t.Errorf("%v, at %q", err, hosts)
+	}
+	good, expires = "key-2", time.Now().Add(-time.Second)
+	if err := try(2); err != nil {
+		t.Error(err)
+	}
+	good, expires = "key-3", time.Now().Add(time.Hour)
+	if err := errors.Join(try(3), try(3)); err != nil {
+		t.Error(err)
+	}
+	good, failure = "none", errors.New("log in again")
+	if e, _ := errors.AsType[*llm.Error](try(4)); e == nil || e.Kind != llm.ErrAuthentication || !e.Unsent ||
+		e.Message != "log in again" {
+		t.Errorf("%#v", e)
 	}
 }

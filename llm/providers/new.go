@@ -20,7 +20,7 @@ func (k Kind) New(c Config) (llm.Provider, error) {
 			return nil, llm.Errorf(llm.ErrConfiguration, "no API key: set %s in the environment",
 				strings.Join(k.KeyVars, " or "))
 		}
-		if c.BaseURL = k.url(func(string) string { return "" }); c.BaseURL == "" {
+		if c.BaseURL = k.URL(func(string) string { return "" }); c.BaseURL == "" {
 			return nil, llm.Errorf(llm.ErrConfiguration, "%s has no URL yet: set %s in the environment", k.Name,
 				strings.Join(k.urlVariables(), " or "))
 		}

@@ -116,7 +116,7 @@ func (k Kind) Config(getenv func(string) string) (c Config, set bool) {
 	case k.addressURL != nil:
 		c.BaseURL = k.addressURL(c.BaseURL)
 	case c.BaseURL == "" && (c.APIKey != "" || k.Local):
-		c.BaseURL = k.url(getenv)
+		c.BaseURL = k.URL(getenv)
 	}
 	return c, c.BaseURL != ""
 }

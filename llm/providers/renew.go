@@ -5,35 +5,72 @@ import (
 	"errors"
 	"iter"
 	"sync"
+	"time"
 
 	"github.com/attractor-go/attractor/llm"
 )
+
+// Credentials obtains what the requests of a provider are sent with in place of a key of its
+// configuration: a key, or a client that authorizes each request. c has what is known without it:
+// the client, and the base URL if the environment or a person names one. The Access does not use
+// ctx.
+type Credentials func(ctx context.Context, k Kind, c Config) (Access, error)
+
+// Access is what requests are sent with. It has to have a base URL unless the kind has one without
+// variables.
+type Access struct {
+	Config
+	// Expires is when requests need another one. Zero means when the server refuses this one.
+	Expires time.Time
+	// Secrets are the values of it that nobody should see, besides the key.
+	Secrets []string
+}
 
 // NewWithKey returns a provider whose key comes from a function, such as one that runs a command. It
 // is asked for a key before the first request, and again when the server refuses the key that it
 // returned: the request is then sent once more. Its errors end the request. It is called by one
 // goroutine at a time. The key of the configuration does not count.
 func (k Kind) NewWithKey(c Config, key func(ctx context.Context) (string, error)) (llm.Provider, error) {
-	if c.BaseURL == "" {
-		c.BaseURL = k.url(func(string) string { return "" })
-	}
 	c.APIKey = ""
-	without, err := k.New(c) // what is wrong with the rest is said now
+	if c.BaseURL == "" && k.addressURL == nil {
+		if c.BaseURL = k.URL(func(string) string { return "" }); c.BaseURL == "" {
+			return k.New(c) // which says what is missing
+		}
+	}
+	return k.NewWithCredentials(c, func(ctx context.Context, _ Kind, c Config) (a Access, err error) {
+		a.Config = c
+		a.APIKey, err = key(ctx)
+		return a, err
+	})
+}
+
+// NewWithCredentials returns a provider that asks a function for what its requests are sent with,
+// before the first one, when that expires, and when the server refuses it: the request is then sent
+// once more. Errors of the function end the request. It is called by one goroutine at a time. The
+// key of the configuration does not count.
+func (k Kind) NewWithCredentials(c Config, credentials Credentials) (llm.Provider, error) {
+	c.APIKey = ""
+	without := c
+	if c.BaseURL == "" {
+		without.BaseURL = k.URL(func(string) string { return "unknown" })
+	}
+	p, err := k.New(without) // what is wrong with the rest is said now
 	if err != nil {
 		return nil, err
 	}
-	return &renewing{Provider: without, kind: k, config: c, key: key}, nil
+	return &renewing{Provider: p, kind: k, config: c, credentials: credentials}, nil
 }
 
-// renewing is a provider whose key is renewed when it is refused.
+// renewing is a provider whose access is renewed when it expires or is refused.
 type renewing struct {
-	llm.Provider // has no key
+	llm.Provider // has no access
 	kind         Kind
 	config       Config
-	key          func(ctx context.Context) (string, error)
+	credentials  Credentials
 
 	mu      sync.Mutex
-	current llm.Provider // with the newest key; nil before the first one
+	current llm.Provider // with the newest access; nil before the first one
+	expires time.Time    // of current
 }
 
 // Stream implements [llm.Provider].
@@ -43,7 +80,7 @@ func (r *renewing) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 		for again := true; again; {
 			p, err := r.with(ctx, refused)
 			if err != nil {
-				yield(llm.StreamEvent{}, &llm.Error{Kind: llm.ErrAuthentication, Provider: r.Name(), Message: err.Error(), Err: err})
+				yield(llm.StreamEvent{}, r.failure(ctx, err))
 				return
 			}
 			again = false
@@ -60,21 +97,32 @@ func (r *renewing) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 	}
 }
 
-// with returns the provider with the newest key, which is another one than the refused.
+// failure returns the error of a request for which there is no access.
+func (r *renewing) failure(ctx context.Context, err error) error {
+	e := &llm.Error{Kind: llm.ErrAuthentication, Provider: r.Name(), Message: err.Error(), Err: err, Unsent: true}
+	if ctx.Err() != nil {
+		e.Kind = llm.ErrAborted
+	}
+	return e
+}
+
+// with returns the provider with the newest access, which is another one than the refused.
 func (r *renewing) with(ctx context.Context, refused llm.Provider) (llm.Provider, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.current != nil && r.current != refused {
+	if r.current != nil && r.current != refused && (r.expires.IsZero() || time.Now().Before(r.expires)) {
 		return r.current, nil
 	}
-	key, err := r.key(ctx)
+	access, err := r.credentials(ctx, r.kind, r.config)
 	if err != nil {
 		return nil, err
 	}
-	c := r.config
-	c.APIKey, c.token = key, true
-	r.current, err = r.kind.New(c)
-	return r.current, err
+	access.token = true
+	if r.current, err = r.kind.New(access.Config); err != nil {
+		return nil, err
+	}
+	r.expires = access.Expires
+	return r.current, nil
 }
 
 // FormatsWithTools implements [llm.Formatter].

@@ -2,8 +2,8 @@ package providers
 
 import "strings"
 
-// url returns the first base URL whose variables are all set, or "".
-func (k Kind) url(getenv func(string) string) string {
+// URL returns the first of the base URLs whose variables are all set, with their values, or "".
+func (k Kind) URL(getenv func(string) string) string {
 	for _, url := range k.URLs {
 		if expanded, ok := expand(url, getenv); ok {
 			return expanded
@@ -21,7 +21,7 @@ func (k Kind) Variables() (needed []string) {
 	if k.NeedsURL {
 		needed = []string{k.BaseURLVar}
 	}
-	if k.url(func(string) string { return "" }) == "" && len(k.URLs) > 0 {
+	if k.URL(func(string) string { return "" }) == "" && len(k.URLs) > 0 {
 		needed = append(needed, strings.Join(k.urlVariables(), " or "))
 	}
 	return needed

@@ -25,6 +25,8 @@ func phraseKind(kind error, status int, message string) error {
 			return llm.ErrInvalidRequest
 		}
 		return nil
+	case kind == llm.ErrAccessDenied && strings.Contains(text, "security token included in the request"):
+		return llm.ErrAuthentication // AWS says so of credentials that have expired or are none
 	case kind != nil && kind != llm.ErrInvalidRequest:
 		return nil
 	case strings.Contains(text, "credit balance is too low"):

@@ -10,6 +10,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/texts"
+	"github.com/attractor-go/attractor/llm/providers"
 )
 
 // The bounds of a run of the user's command that prints a key.
@@ -45,8 +46,24 @@ func (c *config) runKeyCommand(ctx context.Context) (key string, err error) {
 	case key == "":
 		return "", errors.New("key_command printed no key")
 	}
-	if c.keyPrinted != nil {
-		c.keyPrinted(key)
-	}
+	c.masks("key_command", key)
 	return key, nil
+}
+
+// masked returns credentials whose secrets are masked.
+func (c *config) masked(credentials providers.Credentials) providers.Credentials {
+	return func(ctx context.Context, k providers.Kind, known providers.Config) (providers.Access, error) {
+		access, err := credentials(ctx, k, known)
+		for _, value := range append([]string{access.APIKey}, access.Secrets...) {
+			c.masks(k.Name, value)
+		}
+		return access, err
+	}
+}
+
+// masks masks a secret, if the session has a masker yet.
+func (c *config) masks(name, value string) {
+	if c.mask != nil {
+		c.mask(name, value)
+	}
 }
