@@ -84,7 +84,7 @@ func TestV1_Credentials(t *testing.T) {
 				t.Errorf("the model reads %s", body)
 			}
 		}
-		if err := session.SetModel(t.Context(), "google-vertex/gemini-4-pro"); err != nil {
+		if err := session.SetModel(t.Context(), "google-vertex/gemini-4-argon"); err != nil {
 			t.Errorf("a provider with credentials of the program's cannot be chosen: %v", err)
 		}
 		if err := session.Close(); err != nil {

@@ -27,15 +27,17 @@ func AWS(ctx context.Context, k providers.Kind, c providers.Config) (providers.A
 	defer cancel()
 	chain, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // standard error is a screen
 	if err != nil {
-		return providers.Access{}, fmt.Errorf(
-			"the configuration of AWS cannot be used: correct ~/.aws/config, or set AWS_PROFILE to a profile that it has: %w", err)
+		return providers.Access{}, fmt.Errorf("the configuration of AWS cannot be used: correct ~/.aws/config, "+
+			"or set AWS_PROFILE to a profile that it has: %w", err)
 	}
 	if chain.Region == "" {
-		return providers.Access{}, errors.New("no AWS region found: set AWS_REGION, or a region in the profile of ~/.aws/config")
+		return providers.Access{}, errors.New(
+			"no AWS region found: set AWS_REGION, or a region in the profile of ~/.aws/config")
 	}
 	credentials, err := chain.Credentials.Retrieve(ctx)
 	if err != nil {
-		return providers.Access{}, fmt.Errorf("no AWS credentials found: run aws sso login, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w", err)
+		return providers.Access{}, fmt.Errorf("no AWS credentials found: run aws sso login, or set AWS_PROFILE, "+
+			"or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w", err)
 	}
 	if c.BaseURL == "" {
 		c.BaseURL = k.URL(func(name string) string {

@@ -31,7 +31,8 @@ func Google(ctx context.Context, k providers.Kind, c providers.Config) (provider
 		return providers.Access{}, err
 	}
 	if c.BaseURL == "" {
-		if c.BaseURL, err = vertexURL(k, cmp.Or(os.Getenv("GOOGLE_CLOUD_PROJECT"), found.project, found.file.Quota)); err != nil {
+		project := cmp.Or(os.Getenv("GOOGLE_CLOUD_PROJECT"), found.project, found.file.Quota)
+		if c.BaseURL, err = vertexURL(k, project); err != nil {
 			return providers.Access{}, err
 		}
 	}
@@ -82,7 +83,8 @@ func lookUp(ctx context.Context) (adc, error) {
 func (a *adc) find(ctx context.Context) error {
 	credentials, err := google.FindDefaultCredentials(ctx, scope)
 	if err != nil {
-		return fmt.Errorf("no Google credentials found: run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS to a file of credentials: %w", err)
+		return fmt.Errorf("no Google credentials found: run gcloud auth application-default login, "+
+			"or set GOOGLE_APPLICATION_CREDENTIALS to a file of credentials: %w", err)
 	}
 	a.project = credentials.ProjectID
 	if len(credentials.JSON) > 0 {

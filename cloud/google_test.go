@@ -144,10 +144,10 @@ func TestV1_TokensOfGoogle(t *testing.T) {
 			}}
 			asked, newest := 0, providers.Access{}
 			p := provider(t, "google-vertex", server.client(t), counted(Google, &asked, &newest))
-			if err := errors.Join(ask(t, p, "gemini-4-pro"), ask(t, p, "gemini-4-pro")); err != nil || asked != 1 {
+			if err := errors.Join(ask(t, p, "gemini-4-argon"), ask(t, p, "gemini-4-argon")); err != nil || asked != 1 {
 				t.Errorf("%v, asked %d times", err, asked)
 			}
-			if want := c.url + "/publishers/google/models/gemini-4-pro:streamGenerateContent"; len(server.urls) == 0 || server.urls[0] != want {
+			if want := c.url + "/publishers/google/models/gemini-4-argon:streamGenerateContent"; len(server.urls) == 0 || server.urls[0] != want {
 				t.Errorf("the requests went to %q, want %q", server.urls, want)
 			}
 			if !slices.ContainsFunc(newest.Secrets, func(s string) bool { return strings.Contains(s, c.alsoHides) }) {
@@ -179,7 +179,7 @@ func TestV1_RenewedTokens(t *testing.T) {
 			}}
 			asked, newest := 0, providers.Access{}
 			p := provider(t, "google-vertex", server.client(t), counted(Google, &asked, &newest))
-			if err := errors.Join(ask(t, p, "gemini-4-pro"), ask(t, p, "gemini-4-pro")); err != nil || asked != c.asked {
+			if err := errors.Join(ask(t, p, "gemini-4-argon"), ask(t, p, "gemini-4-argon")); err != nil || asked != c.asked {
 				t.Errorf("%v, asked %d times, want %d", err, asked, c.asked)
 			}
 		})
@@ -206,7 +206,7 @@ func TestV1_NoGoogleCredentials(t *testing.T) {
 			write(t, filepath.Join(home, adcFile), c.file)
 		}
 		server := &modelServer{}
-		err := ask(t, provider(t, "google-vertex", server.client(t), Google), "gemini-4-pro")
+		err := ask(t, provider(t, "google-vertex", server.client(t), Google), "gemini-4-argon")
 		e, _ := errors.AsType[*llm.Error](err)
 		if e == nil || e.Kind != llm.ErrAuthentication || !e.Unsent || !strings.Contains(e.Message, want) || len(server.urls) > 0 {
 			t.Errorf("%q: %v, requests to %q", want, err, server.urls)

@@ -212,15 +212,18 @@ func list(t *testing.T) map[string]*listed {
 	}
 }
 
-// Users of the library do not get OpenTelemetry: only the module otel needs it.
-func TestN6_NoOpenTelemetryInTheRoot(t *testing.T) {
+// Users of the library get neither OpenTelemetry nor SDKs of clouds: only the modules otel and cloud
+// need them.
+func TestN6_V1_NeitherTelemetryNorCloudsInTheRoot(t *testing.T) {
 	for _, name := range []string{"go.mod", "go.sum"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(data), "opentelemetry") {
-			t.Errorf("%s names OpenTelemetry", name)
+		for _, of := range []string{"opentelemetry", "aws", "cloud.google.com"} {
+			if strings.Contains(string(data), of) {
+				t.Errorf("%s names %s", name, of)
+			}
 		}
 	}
 }

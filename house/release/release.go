@@ -16,7 +16,7 @@ const library = "github.com/attractor-go/attractor"
 
 // released returns the directories of the modules that are released together with the library. The
 // others only test it.
-func released() []string { return []string{"fleet", "otel"} }
+func released() []string { return []string{"cloud", "fleet", "otel"} }
 
 // release is a release in the making.
 type release struct {

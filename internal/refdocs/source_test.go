@@ -16,7 +16,7 @@ import (
 )
 
 // A Source is the code of the repository: its packages without their tests, those of the modules
-// fleet and otel too.
+// cloud, fleet and otel too.
 type Source struct {
 	Packages []*Package // by directory
 }

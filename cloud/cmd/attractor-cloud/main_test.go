@@ -119,7 +119,7 @@ func (w *world) header(name string) string {
 // The command works with a profile of AWS and with Google's credentials, and the model sees neither.
 // A key of the provider's counts in their place, from a variable or by a command.
 func TestV1_TheCommand(t *testing.T) {
-	const bedrock, vertex = "amazon-bedrock/openai.gpt-oss-120b", "google-vertex/gemini-4-pro"
+	const bedrock, vertex = "amazon-bedrock/openai.gpt-oss-120b", "google-vertex/gemini-4-argon"
 	profile, adc := "AWS_PROFILE=work", "GOOGLE_APPLICATION_CREDENTIALS=adc.json"
 	for name, c := range map[string]struct {
 		vars          []string
