@@ -82,6 +82,10 @@ func (s *awsServer) variables(t *testing.T, way string) map[string]string {
 		"pod":       "AWS_ROLE_ARN=arn:aws:iam::1:role/r AWS_ROLE_SESSION_NAME=s AWS_ENDPOINT_URL_STS=" + server.URL,
 	}[way]
 	m := map[string]string{"AWS_REGION": "eu-central-1"}
+	if way == "pod" {
+		m["AWS_WEB_IDENTITY_TOKEN_FILE"] = filepath.Join(t.TempDir(), "token")
+		write(t, m["AWS_WEB_IDENTITY_TOKEN_FILE"], "of-the-pod")
+	}
 	for entry := range strings.FieldsSeq(vars) {
 		name, value, _ := strings.Cut(entry, "=")
 		m[name] = value
@@ -118,10 +122,6 @@ func TestV1_SignedRequests(t *testing.T) {
 			write(t, filepath.Join(home, ".aws/sso/cache", hex.EncodeToString(cached[:])+".json"),
 				`{"startUrl":"`+start+`","region":"eu-central-1","accessToken":"of-the-login","expiresAt":"`+
 					time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`)
-			if way == "pod" {
-				write(t, filepath.Join(home, "token"), "of-the-pod")
-				t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", filepath.Join(home, "token"))
-			}
 			server := &modelServer{allow: func(r *http.Request, body []byte) (int, string) {
 				if err := checkSignature(r, body, known(), c.region+"/bedrock-mantle/aws4_request"); err != nil {
 					return http.StatusForbidden, `{"message":"` + strings.ReplaceAll(err.Error(), "\n", `\n`) + `"}`
@@ -163,7 +163,7 @@ func TestV1_RenewedAWSCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			aws := &awsServer{expire: c.expire}
-			surroundings(t, aws.variables(t, "container"))
+			surroundings(t, aws.variables(t, "pod")) // the SDK itself is early with others
 			server := &modelServer{allow: func(r *http.Request, body []byte) (int, string) {
 				if err := checkSignature(r, body, known(), "eu-central-1/bedrock-mantle/aws4_request"); err != nil {
 					t.Error(err)
