@@ -82,6 +82,7 @@ func (p *program) begin(ctx context.Context, c attractor.Config, style render.St
 	setup.Options.Questions = &agent.Questions{Answer: reply}
 	setup.Options.OnEvent = func(ev agent.Event) { p.post(func() { p.event(made, ev) }) }
 	setup.OnMode = func(permit.Mode) { p.modeChanged() }
+	setup.Options.Policy.OnFailure = agent.StayOnFailure // a person logs in, or chooses another model
 	if p.Opened != nil {
 		text := p.Opened(setup)
 		p.post(func() { p.say(text) })

@@ -141,6 +141,22 @@ func TestN3_Steering(t *testing.T) {
 	s.expect("More.")
 }
 
+// A conversation goes on after a call of the model has failed for good: a person mends what is wrong,
+// and writes again.
+func TestN3_FailedCall(t *testing.T) {
+	t.Parallel()
+	url, server := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 401}}, say("Here I am."))
+	s := onScreen(t, chatting(chatHome(t, url)), 80, 24)
+	s.expect(ready)
+	s.send("are you there")
+	s.expect("Check the API key")
+	s.send("and now")
+	s.expect("Here I am.")
+	if got := server.Requests(); len(got) != 2 {
+		t.Errorf("%d requests", len(got))
+	}
+}
+
 // Ctrl-C at every point interrupts what runs, and twice in a row ends the conversation, in order:
 // the session can be resumed and nothing is left running.
 func TestN3_CtrlC(t *testing.T) {
