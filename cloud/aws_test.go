@@ -47,17 +47,18 @@ func (s *awsServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		id, key := s.next()
-		fmt.Fprintf(w, `{"Code":"Success","Type":"AWS-HMAC","AccessKeyId":%q,"SecretAccessKey":%q,"Token":%q,"Expiration":%q}`,
-			id, key.secret, key.session, expires.Format(time.RFC3339))
+		fmt.Fprintf(w, `{"Code":"Success","Type":"AWS-HMAC","AccessKeyId":%q,"SecretAccessKey":%q,"Token":%q,
+			"Expiration":%q}`, id, key.secret, key.session, expires.Format(time.RFC3339))
 	case path == "/federation/credentials" && r.Header.Get("X-Amz-Sso_bearer_token") == "of-the-login":
 		id, key := s.next()
 		fmt.Fprintf(w, `{"roleCredentials":{"accessKeyId":%q,"secretAccessKey":%q,"sessionToken":%q,"expiration":%d}}`,
 			id, key.secret, key.session, expires.UnixMilli())
-	case path == "/" && r.FormValue("Action") == "AssumeRoleWithWebIdentity" && r.FormValue("WebIdentityToken") == "of-the-pod":
+	case path == "/" && r.FormValue("Action") == "AssumeRoleWithWebIdentity" &&
+		r.FormValue("WebIdentityToken") == "of-the-pod":
 		id, key := s.next()
-		fmt.Fprintf(w, `<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>%s</AccessKeyId>
-			<SecretAccessKey>%s</SecretAccessKey><SessionToken>%s</SessionToken><Expiration>%s</Expiration>
-			</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`,
+		fmt.Fprintf(w, `<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>
+			<AccessKeyId>%s</AccessKeyId><SecretAccessKey>%s</SecretAccessKey><SessionToken>%s</SessionToken>
+			<Expiration>%s</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`,
 			id, key.secret, key.session, expires.Format(time.RFC3339))
 	default:
 		http.Error(w, "not here: "+r.Method+" "+r.URL.String(), http.StatusNotFound)
@@ -76,10 +77,11 @@ func (s *awsServer) variables(t *testing.T, way string) map[string]string {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	vars := map[string]string{
-		"container": "AWS_CONTAINER_CREDENTIALS_FULL_URI=" + server.URL + "/container AWS_CONTAINER_AUTHORIZATION_TOKEN=of-the-container",
-		"machine":   "AWS_EC2_METADATA_DISABLED=false AWS_EC2_METADATA_SERVICE_ENDPOINT=" + server.URL,
-		"login":     "AWS_PROFILE=work AWS_ENDPOINT_URL_SSO=" + server.URL,
-		"pod":       "AWS_ROLE_ARN=arn:aws:iam::1:role/r AWS_ROLE_SESSION_NAME=s AWS_ENDPOINT_URL_STS=" + server.URL,
+		"container": "AWS_CONTAINER_CREDENTIALS_FULL_URI=" + server.URL + "/container " +
+			"AWS_CONTAINER_AUTHORIZATION_TOKEN=of-the-container",
+		"machine": "AWS_EC2_METADATA_DISABLED=false AWS_EC2_METADATA_SERVICE_ENDPOINT=" + server.URL,
+		"login":   "AWS_PROFILE=work AWS_ENDPOINT_URL_SSO=" + server.URL,
+		"pod":     "AWS_ROLE_ARN=arn:aws:iam::1:role/r AWS_ROLE_SESSION_NAME=s AWS_ENDPOINT_URL_STS=" + server.URL,
 	}[way]
 	m := map[string]string{"AWS_REGION": "eu-central-1"}
 	if way == "pod" {
@@ -134,10 +136,11 @@ func TestV1_SignedRequests(t *testing.T) {
 				t.Error(err)
 			}
 			host := "bedrock-mantle." + c.region + ".api.aws"
-			if want := []string{host + "/v1/chat/completions", host + "/anthropic/v1/messages"}; !slices.Equal(server.urls, want) {
+			want := []string{host + "/v1/chat/completions", host + "/anthropic/v1/messages"}
+			if !slices.Equal(server.urls, want) {
 				t.Errorf("the requests went to %q, want %q", server.urls, want)
 			}
-			if asked != 1 || !slices.ContainsFunc(newest.Secrets, func(s string) bool { return strings.HasPrefix(s, "secret") }) {
+			if asked != 1 || !strings.HasPrefix(strings.Join(newest.Secrets, " "), "secret") {
 				t.Errorf("asked %d times, the secrets are %q", asked, newest.Secrets)
 			}
 		})
@@ -148,18 +151,21 @@ func TestV1_SignedRequests(t *testing.T) {
 // refused are asked for once more, and end the request.
 func TestV1_RenewedAWSCredentials(t *testing.T) {
 	for name, c := range map[string]struct {
-		expire time.Duration
-		refuse []string // the ids of keys
-		status int
-		asked  int // after two requests
-		kind   error
+		expire    time.Duration
+		refuse    []string // the ids of keys
+		status    int
+		forbidden bool // the keys are good
+		asked     int  // after two requests
+		kind      error
 	}{
-		"good":                   {expire: time.Hour, asked: 1},
-		"about to expire":        {expire: early / 2, asked: 2},
-		"expired on the server":  {expire: time.Hour, refuse: []string{"ASIA1"}, status: 403, asked: 2},
-		"unauthorized":           {expire: time.Hour, refuse: []string{"ASIA1"}, status: 401, asked: 2},
-		"refused again":          {expire: time.Hour, refuse: []string{"ASIA1", "ASIA2"}, status: 403, asked: 3, kind: llm.ErrAuthentication},
-		"the model is forbidden": {expire: time.Hour, refuse: []string{"ASIA1"}, status: 4030, asked: 1, kind: llm.ErrAccessDenied},
+		"good":                  {expire: time.Hour, asked: 1},
+		"about to expire":       {expire: early / 2, asked: 2},
+		"expired on the server": {expire: time.Hour, refuse: []string{"ASIA1"}, status: 403, asked: 2},
+		"unauthorized":          {expire: time.Hour, refuse: []string{"ASIA1"}, status: 401, asked: 2},
+		"refused again": {expire: time.Hour, refuse: []string{"ASIA1", "ASIA2"}, status: 403, asked: 3,
+			kind: llm.ErrAuthentication},
+		"the model is forbidden": {expire: time.Hour, refuse: []string{"ASIA1"}, forbidden: true, asked: 1,
+			kind: llm.ErrAccessDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			aws := &awsServer{expire: c.expire}
@@ -170,7 +176,7 @@ func TestV1_RenewedAWSCredentials(t *testing.T) {
 				}
 				for _, id := range c.refuse {
 					if strings.Contains(r.Header.Get("Authorization"), id+"/") {
-						if c.status == 4030 {
+						if c.forbidden {
 							return http.StatusForbidden, `{"error":{"type":"permission_error","message":"no access to this model"}}`
 						}
 						return c.status, `{"message":"The security token included in the request is expired"}`
@@ -181,7 +187,8 @@ func TestV1_RenewedAWSCredentials(t *testing.T) {
 			asked, newest := 0, providers.Access{}
 			p := provider(t, "amazon-bedrock", server.client(t), counted(AWS, &asked, &newest))
 			first, second := ask(t, p, "openai.gpt-oss-120b"), ask(t, p, "openai.gpt-oss-120b")
-			if c.kind == nil && (first != nil || second != nil) || c.kind != nil && !errors.Is(first, c.kind) || asked != c.asked {
+			if c.kind == nil && (first != nil || second != nil) || c.kind != nil && !errors.Is(first, c.kind) ||
+				asked != c.asked {
 				t.Errorf("%v, %v, asked %d times", first, second, asked)
 			}
 		})
@@ -200,7 +207,8 @@ func TestV1_NoAWSCredentials(t *testing.T) {
 		server := &modelServer{}
 		err := ask(t, provider(t, "amazon-bedrock", server.client(t), AWS), "openai.gpt-oss-120b")
 		e, _ := errors.AsType[*llm.Error](err)
-		if e == nil || e.Kind != llm.ErrAuthentication || !e.Unsent || !strings.Contains(e.Message, want) || len(server.urls) > 0 {
+		if e == nil || e.Kind != llm.ErrAuthentication || !e.Unsent || !strings.Contains(e.Message, want) ||
+			len(server.urls) > 0 {
 			t.Errorf("%q: %v, requests to %q", want, err, server.urls)
 		}
 		t.Log(err)
@@ -221,15 +229,15 @@ func TestV1_OtherEndpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := kind.NewWithCredentials(providers.Config{BaseURL: "https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1",
-		HTTPClient: server.client(t)}, AWS)
+	const base = "bedrock-runtime.us-east-1.amazonaws.com/openai/v1"
+	p, err := kind.NewWithCredentials(providers.Config{BaseURL: "https://" + base, HTTPClient: server.client(t)}, AWS)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := ask(t, p, "openai.gpt-oss-120b"); err != nil {
 		t.Error(err)
 	}
-	if want := "bedrock-runtime.us-east-1.amazonaws.com/openai/v1/chat/completions"; !slices.Equal(server.urls, []string{want}) {
+	if !slices.Equal(server.urls, []string{base + "/chat/completions"}) {
 		t.Errorf("the requests went to %q", server.urls)
 	}
 }

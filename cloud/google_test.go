@@ -115,8 +115,9 @@ func TestV1_TokensOfGoogle(t *testing.T) {
 		alsoHides string
 	}{
 		"service account": {files: map[string]string{"key.json": google.serviceAccount(t)},
-			vars: map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": "key.json", "GOOGLE_CLOUD_LOCATION": "europe-west1"},
-			url:  "europe-west1-aiplatform.googleapis.com/v1/projects/of-the-account/locations/europe-west1", alsoHides: "PRIVATE KEY"},
+			vars:      map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": "key.json", "GOOGLE_CLOUD_LOCATION": "europe-west1"},
+			url:       "europe-west1-aiplatform.googleapis.com/v1/projects/of-the-account/locations/europe-west1",
+			alsoHides: "PRIVATE KEY"},
 		"login": {files: map[string]string{adcFile: google.login()},
 			vars: map[string]string{"GOOGLE_CLOUD_PROJECT": "mine", "GOOGLE_CLOUD_LOCATION": "global"},
 			url:  "aiplatform.googleapis.com/v1/projects/mine/locations/global", quota: "who-pays", alsoHides: "of-the-login"},
@@ -147,7 +148,8 @@ func TestV1_TokensOfGoogle(t *testing.T) {
 			if err := errors.Join(ask(t, p, "gemini-4-argon"), ask(t, p, "gemini-4-argon")); err != nil || asked != 1 {
 				t.Errorf("%v, asked %d times", err, asked)
 			}
-			if want := c.url + "/publishers/google/models/gemini-4-argon:streamGenerateContent"; len(server.urls) == 0 || server.urls[0] != want {
+			want := c.url + "/publishers/google/models/gemini-4-argon:streamGenerateContent"
+			if len(server.urls) == 0 || server.urls[0] != want {
 				t.Errorf("the requests went to %q, want %q", server.urls, want)
 			}
 			if !slices.ContainsFunc(newest.Secrets, func(s string) bool { return strings.Contains(s, c.alsoHides) }) {
@@ -208,7 +210,8 @@ func TestV1_NoGoogleCredentials(t *testing.T) {
 		server := &modelServer{}
 		err := ask(t, provider(t, "google-vertex", server.client(t), Google), "gemini-4-argon")
 		e, _ := errors.AsType[*llm.Error](err)
-		if e == nil || e.Kind != llm.ErrAuthentication || !e.Unsent || !strings.Contains(e.Message, want) || len(server.urls) > 0 {
+		if e == nil || e.Kind != llm.ErrAuthentication || !e.Unsent || !strings.Contains(e.Message, want) ||
+			len(server.urls) > 0 {
 			t.Errorf("%q: %v, requests to %q", want, err, server.urls)
 		}
 		t.Log(err)

