@@ -56,7 +56,7 @@ func apart(t *testing.T, options ...string) []string {
 	t.Helper()
 	command := append([]string{peer.Need(t, "unshare")}, options...)
 	if out, err := exec.Command(command[0], append(command[1:], "true")...).CombinedOutput(); err != nil {
-		t.Skipf("not run: %s is not possible here: %v: %s", strings.Join(command, " "), err, out)
+		peer.Missing(t, "%s is not possible here: %v: %s", strings.Join(command, " "), err, out)
 	}
 	return command
 }
@@ -198,7 +198,7 @@ func container(t *testing.T) machine {
 	cmd.Stdout, cmd.Stderr = out, out
 	err = cmd.Run()
 	if text, _ := os.ReadFile(out.Name()); err != nil {
-		t.Skipf("not run: crun cannot start a container here: %v: %s", err, text)
+		peer.Missing(t, "crun cannot start a container here: %v: %s", err, text)
 	}
 	if err := out.Close(); err != nil {
 		t.Error(err)
