@@ -137,7 +137,7 @@ type Config struct {
 	Env env.Environment
 	// EnvCommand is a command that leads to another machine or a container, such as docker exec -i
 	// box, where files and commands are. Dir is a directory there. Nil means the resumed session's,
-	// and a slice without words this machine. Where attractor-env is not in PATH there, what
+	// and a slice without words this machine. Where attractor-remote is not in PATH there, what
 	// EnvHelper returns is uploaded; nil looks beside this program and where [EnvHelper] does.
 	// Where there is none, a shell does the work.
 	EnvCommand []string

@@ -13,9 +13,12 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/lookpath"
 	"github.com/attractor-go/attractor/internal/version"
 )
+
+// helperName is the name of the program that serves an environment.
+const helperName = "attractor-remote"
 
 // envHelpers names the variable with the directory of helpers for other platforms.
 const envHelpers = "ATTRACTOR_ENV_HELPERS"
@@ -39,7 +42,7 @@ func separateHelper(_ context.Context, goos, goarch string) (string, error) {
 
 // findHelper returns the path of a helper. With self, this program can be one.
 func findHelper(goos, goarch string, self bool) (string, error) {
-	name := "attractor-env-" + goos + "-" + goarch
+	name := helperName + "-" + goos + "-" + goarch
 	var unfit []string
 	dynamic := ""
 	for _, path := range envHelperPaths(name, goos, goarch, self) {
@@ -58,13 +61,13 @@ func findHelper(goos, goarch string, self bool) (string, error) {
 	}
 	unfit = append(unfit, fmt.Sprintf(
 		"there is no helper for %s/%s: make one and put it as %s beside this program, or into the directory $%s, or put it "+
-			"into PATH on the other machine as attractor-env: CGO_ENABLED=0 GOOS=%s GOARCH=%s %s", goos, goarch, name,
-		envHelpers, goos, goarch, version.Install("cmd/attractor-env")))
+			"into PATH on the other machine as attractor-remote: CGO_ENABLED=0 GOOS=%s GOARCH=%s %s", goos, goarch, name,
+		envHelpers, goos, goarch, version.Install("cmd/"+helperName)))
 	return "", errors.New(strings.Join(unfit, "; "))
 }
 
-// envHelperPaths returns where a helper may be, in order. A program for this platform may be the
-// one that sandboxes use, or attractor itself.
+// envHelperPaths returns where a helper may be, in order. A program for this platform may be
+// attractor itself.
 func envHelperPaths(name, goos, goarch string, self bool) (paths []string) {
 	if dir := os.Getenv(envHelpers); dir != "" {
 		paths = append(paths, filepath.Join(dir, name))
@@ -73,7 +76,7 @@ func envHelperPaths(name, goos, goarch string, self bool) (paths []string) {
 	if err == nil {
 		dir := filepath.Dir(own)
 		// the second by go install
-		paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, goos+"_"+goarch, "attractor-env"))
+		paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, goos+"_"+goarch, helperName))
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		paths = append(paths, filepath.Join(cache, "attractor", "helpers", name))
@@ -81,7 +84,10 @@ func envHelperPaths(name, goos, goarch string, self bool) (paths []string) {
 	if goos != runtime.GOOS || goarch != runtime.GOARCH {
 		return paths
 	}
-	if helper, err := sandbox.FindHelper(""); err == nil {
+	if err == nil {
+		paths = append(paths, filepath.Join(filepath.Dir(own), helperName))
+	}
+	if helper, err := lookpath.Find(helperName, os.Getenv("PATH")); err == nil {
 		paths = append(paths, helper)
 	}
 	if self && err == nil && !strings.HasSuffix(own, ".test") { // whatever it is called, but not the binary of a test

@@ -41,7 +41,7 @@ func TestO1_EnvHelperForAPlatform(t *testing.T) {
 	t.Setenv("HOME", cache) // where UserCacheDir does not look at XDG_CACHE_HOME
 	put := func(dir string, content []byte) string {
 		t.Helper()
-		path := filepath.Join(dir, "attractor-env-linux-riscv64")
+		path := filepath.Join(dir, "attractor-remote-linux-riscv64")
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestO1_EnvHelperForAPlatform(t *testing.T) {
 		if err == nil {
 			t.Fatalf("found %s", path)
 		}
-		for _, text := range append(texts, "GOOS=linux GOARCH=riscv64 go install", "attractor-env-linux-riscv64",
+		for _, text := range append(texts, "GOOS=linux GOARCH=riscv64 go install", "attractor-remote-linux-riscv64",
 			envHelpers) {
 			if !strings.Contains(err.Error(), text) {
 				t.Errorf("error %q lacks %q", err, text)
@@ -95,8 +95,8 @@ func TestO1_EnvHelperWithLibraries(t *testing.T) {
 	t.Setenv(envHelpers, "")
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Setenv("PATH", path)
-	dynamic := filepath.Join(path, "attractor-env")
-	static := filepath.Join(cache, "attractor", "helpers", "attractor-env-linux-"+runtime.GOARCH)
+	dynamic := filepath.Join(path, "attractor-remote")
+	static := filepath.Join(cache, "attractor", "helpers", "attractor-remote-linux-"+runtime.GOARCH)
 	if err := errors.Join(os.WriteFile(dynamic, program(t, machine, true), 0o700), os.MkdirAll(filepath.Dir(static),
 		0o700)); err != nil {
 		t.Fatal(err)

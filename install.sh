@@ -46,6 +46,7 @@ sum() {
 places() {
 	echo "755 bin/attractor attractor"
 	echo "755 bin/attractor-env attractor-env"
+	echo "755 bin/attractor-remote attractor-remote"
 	for page in man/*.1; do
 		echo "644 share/man/man1/${page##*/} $page"
 	done

@@ -170,7 +170,8 @@ var rooms = map[string][]string{
 		"golang.org/x/term"},
 	"internal/render": {"sanitize", "agent", "llm", "mcp", "permit", "tool",
 		"github.com/clipperhouse/displaywidth", "github.com/yuin/goldmark/..."},
-	"cmd/attractor-env": {"env/remote/serve", "internal/landlock", "golang.org/x/sys/..."},
+	"cmd/attractor-env":    {"internal/landlock", "golang.org/x/sys/..."},
+	"cmd/attractor-remote": {"env/remote/serve"},
 }
 
 // ofTests holds the packages that the tests of a package may import, for tests that use only doors.

@@ -25,7 +25,7 @@ type command struct {
 }
 
 func commands() []command {
-	return []command{{"proxy", runProxy}, {"landlock", runLandlock}, {"scope", runScope}, {"serve", runServe}}
+	return []command{{"proxy", runProxy}, {"landlock", runLandlock}, {"scope", runScope}}
 }
 
 // run runs a subcommand and returns the exit code.
@@ -42,7 +42,7 @@ func run(args []string, stderr io.Writer) int {
 		}
 		return code
 	}
-	fmt.Fprintf(stderr, "usage: attractor-env %s ... -- command [argument...]\nAttractor runs this program inside its sandbox, and on other machines as attractor-env serve; see attractor run --help.\n",
+	fmt.Fprintf(stderr, "usage: attractor-env %s ... -- command [argument...]\nAttractor runs this program inside its sandbox; see attractor run --help.\n",
 		strings.Join(names, " | "))
 	return exitUsage
 }

@@ -44,7 +44,7 @@ at_speaks() {
 # at_find lists the helpers that are there: the uploaded one with a name and size, if a name is given, and those in PATH.
 at_find() {
 	[ -z "$1" ] || at_each at_cached "$1" "$2"
-	for at_program in attractor-env attractor; do
+	for at_program in attractor-remote attractor; do
 		at_path=$(command -v "$at_program") || continue
 		case $at_path in /*) at_spoken=$(at_speaks "$at_path") && at_say installed "$at_spoken" "$at_path" ;; esac
 	done
@@ -114,7 +114,7 @@ at_receive() ( # directory, name, size, SHA-256
 
 # at_clean removes uploaded helpers except for three, and what interrupted uploads have left.
 at_clean() {
-	ls -t | while read -r at_old; do case $at_old in attractor-env-*) echo "$at_old" ;; esac; done | tail -n +4 | while read -r at_old; do rm -f "$at_old"; done
+	ls -t | while read -r at_old; do case $at_old in attractor-remote-*) echo "$at_old" ;; esac; done | tail -n +4 | while read -r at_old; do rm -f "$at_old"; done
 	find . ! -name . -prune \( -name 'part-*' -o -name 'probe-*' \) -mtime +0 -exec rm -f {} \;
 }
 

@@ -11,13 +11,13 @@ import (
 // built is the directory that helperPath has made, or "". TestMain removes it.
 var built string
 
-// helperPath builds attractor-env once and returns its path.
+// helperPath builds attractor-remote once and returns its path.
 var helperPath = sync.OnceValues(func() (path string, err error) {
 	if built, err = os.MkdirTemp("", "attractor-helper-"); err != nil {
 		return "", err
 	}
-	path = filepath.Join(built, "attractor-env")
-	build := exec.Command("go", "build", "-o", path, "github.com/attractor-go/attractor/cmd/attractor-env")
+	path = filepath.Join(built, "attractor-remote")
+	build := exec.Command("go", "build", "-o", path, "github.com/attractor-go/attractor/cmd/attractor-remote")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)

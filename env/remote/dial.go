@@ -20,7 +20,7 @@ import (
 // DialOptions say how Dial reaches the other machine.
 type DialOptions struct {
 	Options
-	// Helper returns the path of an attractor-env for a platform, named as GOOS and GOARCH do. One
+	// Helper returns the path of an attractor-remote for a platform, named as GOOS and GOARCH do. One
 	// that needs shared libraries is tried over there before it is used, and may not run; a static
 	// one does. Helper is called for each connection and may be called concurrently. Nil, or an
 	// error, means that there is none to upload; the error becomes part of that of Dial if one is
@@ -39,10 +39,10 @@ var ErrNoHelper = errors.New("no helper could be started there")
 
 // Dial opens an environment behind a command of this machine that runs another command, such as
 // docker exec -i box or ssh host. It adds the word sh, and needs a POSIX shell over there. A
-// command whose last word is serve is a helper itself, as in docker exec -i box attractor-env
+// command whose last word is serve is a helper itself, as in docker exec -i box attractor-remote
 // serve; nothing is added to it.
 //
-// The helper is an uploaded one, or the program attractor-env or attractor in PATH over there, or
+// The helper is an uploaded one, or the program attractor-remote or attractor in PATH over there, or
 // it is uploaded from DialOptions.Helper to a directory of the user's, where it stays for the next
 // time. A relative Options.Dir starts in the directory in which the shell starts.
 //
@@ -192,15 +192,15 @@ func unfit(f found) error {
 
 // recipe returns the command that makes a helper for a machine.
 func (m machine) recipe() string {
-	return fmt.Sprintf("CGO_ENABLED=0 GOOS=%s GOARCH=%s %s", m.goos, m.goarch, version.Install("cmd/attractor-env"))
+	return fmt.Sprintf("CGO_ENABLED=0 GOOS=%s GOARCH=%s %s", m.goos, m.goarch, version.Install("cmd/attractor-remote"))
 }
 
 // helper returns the helper for a machine, or why there is none.
 func (d *dialer) helper(ctx context.Context, m machine) (*helper, error) {
 	if m.goos == "" || m.goarch == "" {
-		return nil, errors.New("neither attractor-env nor attractor is in PATH there, and this kind of machine is unknown here")
+		return nil, errors.New("neither attractor-remote nor attractor is in PATH there, and this kind of machine is unknown here")
 	}
-	none := fmt.Errorf("neither attractor-env nor attractor is in PATH there; make one for that machine and copy it there: %s", m.recipe())
+	none := fmt.Errorf("neither attractor-remote nor attractor is in PATH there; make one for that machine and copy it there: %s", m.recipe())
 	if d.options.Helper == nil {
 		return nil, none
 	}

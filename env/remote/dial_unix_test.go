@@ -305,10 +305,10 @@ func TestO1_InPath(t *testing.T) {
 		uploads    int
 		first      string
 	}{
-		{"attractor-env", fmt.Sprintf(talking, 1, 9), 0, " serve"},
+		{"attractor-remote", fmt.Sprintf(talking, 1, 9), 0, " serve"},
 		{"attractor", "#!/bin/sh\n[ $1 = env ] || exit 2; shift\n" + fmt.Sprintf(talking, 0, 1), 0, " serve"},
-		{"attractor-env", fmt.Sprintf(talking, 0, 0), 1, " serve"},
-		{"attractor-env", fmt.Sprintf(talking, 2, 3), 1, " serve"},
+		{"attractor-remote", fmt.Sprintf(talking, 0, 0), 1, " serve"},
+		{"attractor-remote", fmt.Sprintf(talking, 2, 3), 1, " serve"},
 		{"attractor", "#!/bin/sh\necho something else\n", 1, " serve"},
 		{"attractor", "#!/bin/sh\necho attractor-env-protocol x y\n", 1, " serve"},
 	} {
@@ -324,7 +324,7 @@ func TestO1_InPath(t *testing.T) {
 func TestO1_NoHelper(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.put(t, filepath.Join(p.bin, "attractor-env"), fmt.Sprintf(talking, 0, 0))
+	p.put(t, filepath.Join(p.bin, "attractor-remote"), fmt.Sprintf(talking, 0, 0))
 	d := p.dialer()
 	d.options.Helper = nil
 	p.refuses(t, d, ErrNoHelper, "versions 0 to 0", "1 to 1",
@@ -413,7 +413,7 @@ func TestO1_NamesInErrors(t *testing.T) {
 	if err := os.Mkdir(strange, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p.put(t, filepath.Join(strange, "attractor-env"), fmt.Sprintf(talking, 9, 9))
+	p.put(t, filepath.Join(strange, "attractor-remote"), fmt.Sprintf(talking, 9, 9))
 	d := p.dialer("env", "PATH="+strange+":"+os.Getenv("PATH"))
 	d.options.Helper = nil
 	_, err := d.open(t.Context())

@@ -5,7 +5,7 @@
 // a socket. An Env is an env.Environment with all optional capabilities of a Local, so tools,
 // searches and checkpoints work as on this machine; searches run over there.
 //
-// The far side is the program attractor-env, or attractor env serve; package serve is the code of
+// The far side is the program attractor-remote, or attractor env serve; package serve is the code of
 // both. docs/env-protocol.md describes what is said between them. When the stream breaks, what was
 // under way returns env.ErrLost and is not tried again.
 //

@@ -23,7 +23,7 @@ func ExampleDial() {
 		Options: remote.Options{Dir: "/src"},
 		// built with CGO_ENABLED=0; it is uploaded once
 		Helper: func(_ context.Context, goos, goarch string) (string, error) {
-			return fmt.Sprintf("helpers/attractor-env-%s-%s", goos, goarch), nil
+			return fmt.Sprintf("helpers/attractor-remote-%s-%s", goos, goarch), nil
 		},
 		Log: func(line string) { log.Print(line) },
 	})

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if slices.Equal(os.Args[1:], []string{"serve", "--protocol"}) { // as attractor-env does
+	if slices.Equal(os.Args[1:], []string{"serve", "--protocol"}) { // as attractor-remote does
 		fmt.Println(serve.Protocol())
 		os.Exit(0)
 	}

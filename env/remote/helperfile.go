@@ -66,7 +66,7 @@ func loaderOf(program io.ReaderAt) string {
 }
 
 // name returns the name that the helper gets over there.
-func (h *helper) name() string { return "attractor-env-" + h.sum }
+func (h *helper) name() string { return "attractor-remote-" + h.sum }
 
 // close closes the file. A nil helper has none.
 func (h *helper) close() error {

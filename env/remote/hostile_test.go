@@ -235,7 +235,7 @@ func TestO1_OldHelper(t *testing.T) {
 	if !errors.As(err, &version) || version.FarNewest != 0 || version.Newest < 1 || errors.Is(err, env.ErrLost) {
 		t.Errorf("an old helper: %v", err)
 	}
-	if _, err := remote.New(t.Context(), newReplayed([]byte("bash: attractor-env: command not found\n"), 100),
+	if _, err := remote.New(t.Context(), newReplayed([]byte("bash: attractor-remote: command not found\n"), 100),
 		remote.Options{}); !errors.Is(err, env.ErrLost) {
 		t.Errorf("no helper: %v", err)
 	}

@@ -33,8 +33,8 @@ func newDist(t *testing.T, program string) string {
 	var sums strings.Builder
 	for _, platform := range []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64",
 		"windows_arm64"} {
-		files := []string{"attractor", program, "attractor-env", stub, "LICENSE", "a license", "man/attractor.1",
-			".TH x", "man/attractor-run.1", ".TH y",
+		files := []string{"attractor", program, "attractor-env", stub, "attractor-remote", stub,
+			"LICENSE", "a license", "man/attractor.1", ".TH x", "man/attractor-run.1", ".TH y",
 			"completions/attractor.bash", "bash", "completions/_attractor", "zsh", "completions/attractor.fish", "fish"}
 		name, data := "attractor_0.987.0_"+platform, []byte(nil)
 		if strings.HasPrefix(platform, "windows") {

@@ -15,7 +15,7 @@ import (
 func notices(ctx context.Context) (string, error) {
 	const module = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}"
 	printed, err := output(exec.CommandContext(ctx, "go", "list", "-deps", "-f", module, "./cmd/attractor",
-		"./cmd/attractor-env"))
+		"./cmd/attractor-env", "./cmd/attractor-remote"))
 	if err != nil {
 		return "", err
 	}

@@ -71,7 +71,7 @@ func npmPackages(dir string, list []archive) error {
 // place returns where a file of an archive is in the package of its platform, or "" for none.
 func place(name string) string {
 	switch strings.TrimSuffix(name, ".exe") {
-	case "attractor", "attractor-env":
+	case "attractor", "attractor-env", "attractor-remote":
 		return "bin/" + name
 	case "LICENSE", "licenses.txt":
 		return name

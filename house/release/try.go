@@ -16,8 +16,8 @@ type program struct {
 }
 
 func programs() []program {
-	return []program{{"cmd/attractor", true}, {"cmd/attractor-env", false}, {"fleet/cmd/attractor-fleet", true},
-		{"otel/cmd/attractor-otel", true}, {"cloud/cmd/attractor-cloud", true}}
+	return []program{{"cmd/attractor", true}, {"cmd/attractor-env", false}, {"cmd/attractor-remote", false},
+		{"fleet/cmd/attractor-fleet", true}, {"otel/cmd/attractor-otel", true}, {"cloud/cmd/attractor-cloud", true}}
 }
 
 // try uses the release as its users will.

@@ -16,7 +16,7 @@ func newEnv(t terminal) *cobra.Command {
 		Use:   "env",
 		Short: "Serve the files and commands of this machine to attractor on another one",
 		Long: `Env is the far side of --env-command: there, attractor runs a command such as docker exec -i box or ssh host, and at its other end a helper
-serves the files and commands of that machine. The helper is this program, or the smaller attractor-env, which attractor finds in PATH or brings
+serves the files and commands of that machine. The helper is this program, or the smaller attractor-remote, which attractor finds in PATH or brings
 along. docs/remote.md describes it.`,
 	}
 	cmd.AddCommand(newEnvServe(t))

@@ -9,7 +9,7 @@ import (
 
 // The helper is small enough to be uploaded to other machines, and linked statically.
 func TestO1_Size(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "attractor-env")
+	out := filepath.Join(t.TempDir(), "attractor-remote")
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-trimpath")
 	if text, err := cmd.CombinedOutput(); err != nil {
