@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/remote"
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/examples/remoteenv"
+	"github.com/attractor-go/attractor/env/shellenv"
 	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/rules"
@@ -156,7 +156,7 @@ func (s *Setup) tellReached(line string) {
 // where the session's cannot read.
 func (s *Setup) openReader(ctx context.Context, c *config, o remote.Options) (err error) {
 	f := s.far
-	if _, shell := f.machine.(*remoteenv.Env); shell || c.Env != nil || f.top == "" || f.top == f.machine.WorkDir() {
+	if _, shell := f.machine.(*shellenv.Env); shell || c.Env != nil || f.top == "" || f.top == f.machine.WorkDir() {
 		return nil
 	}
 	o.Dir, o.Roots, o.ReadOnly = f.machine.WorkDir(), nil, []string{f.top}

@@ -11,13 +11,13 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/examples/remoteenv"
+	"github.com/attractor-go/attractor/env/shellenv"
 	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 // openShell opens an environment behind a command that needs only a shell there. An empty directory
 // means the one in which the shell starts.
-func openShell(ctx context.Context, command []string, dir string) (*remoteenv.Env, error) {
+func openShell(ctx context.Context, command []string, dir string) (*shellenv.Env, error) {
 	prefix, err := shellPrefix(ctx, command)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func openShell(ctx context.Context, command []string, dir string) (*remoteenv.En
 			return nil, err
 		}
 	}
-	return remoteenv.New(ctx, prefix, dir)
+	return shellenv.New(ctx, prefix, dir)
 }
 
 // shellPrefix returns the words after which one more word is a script for the shell there. There

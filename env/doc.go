@@ -20,7 +20,7 @@
 // [Graceful] and [Confined]. The functions that wrap an environment ([ReadOnly], [Protect], [Sub],
 // [Logging]) forward all of them and return an error that wraps errors.ErrUnsupported if the
 // wrapped environment does not implement them. envtest.Suite checks that an environment behaves
-// correctly, and examples/remoteenv is one to copy.
+// correctly. Package shellenv is a small one.
 //
 // A wrapper embeds [Base], which forwards what the wrapped environment reports about itself:
 //

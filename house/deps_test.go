@@ -112,7 +112,6 @@ var allowed = map[string][]string{
 	"internal/loopdns":     {"golang.org/x/net/dns/dnsmessage"},                   // for tests
 	"internal/authserver":  {},                                                    // for tests
 
-	"examples/remoteenv":     {"env"},
 	"examples/jsonclient/go": {},
 }
 
@@ -131,6 +130,7 @@ var rooms = map[string][]string{
 	"env/remote": {"env", "search", "env/remote/internal/wire", "internal/texts", "internal/shquote",
 		"internal/version", "sanitize"},
 	"env/remote/serve":         {"env", "search", "env/remote/internal/wire"},
+	"env/shellenv":             {"env", "internal/shquote"},
 	"env/remote/internal/wire": {"env", "search", "github.com/hashicorp/yamux"},
 	"mcp": {"internal/picture", "env", "internal/atomicfile", "internal/filelock", "internal/guard",
 		"internal/texts", "internal/netguard", "internal/shquote", "internal/stdioproc", "llm", "sanitize", "tool",
@@ -151,7 +151,7 @@ var rooms = map[string][]string{
 		"load",
 		"tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "permit",
 		"rules", "sessions", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "trust", "undo",
-		"worktree", "examples/remoteenv"},
+		"worktree"},
 	"load": {"env", "ext", "ext/hooks", "internal/fault", "internal/git", "internal/texts",
 		"internal/settings", "internal/shquote", "internal/userfiles", "mcp", "rules", "trust"},
 	"sessions": {"agent", "internal/fault", "internal/shquote", "internal/userfiles", "journal"},

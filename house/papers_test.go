@@ -33,7 +33,7 @@ func groups() []group {
 			"profile/profiles", "instructions"}},
 		{"tools", []string{"tool", "tool/coding", "tool/webfetch", "patch"}},
 		{"machine", []string{"env", "env/sandbox", "env/remote", "env/remote/serve", "env/remote/internal/wire",
-			"env/capture", "internal/contain", "internal/proxy", "search"}},
+			"env/shellenv", "env/capture", "internal/contain", "internal/proxy", "search"}},
 		{"models", []string{"llm", "llm/anthropic", "llm/openai", "llm/gemini", "llm/openaichat", "llm/providers",
 			"llm/catalog", "llm/generate", "llm/internal/api", "llm/internal/sse"}},
 	}

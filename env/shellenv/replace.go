@@ -1,4 +1,4 @@
-package remoteenv
+package shellenv
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 // Replace implements env.Replacer. It needs flock and sha256sum.
@@ -14,7 +15,7 @@ func (e *Env) Replace(ctx context.Context, name string, was env.Hash, data []byt
 		return &fs.PathError{Op: "replace", Path: name, Err: fs.ErrInvalid}
 	}
 	// If an old content is expected, its directory must exist, and is not made.
-	head := writeHead(data, perm) + compareFunction + "was=" + quote(string(was)) + `
+	head := writeHead(data, perm) + compareFunction + "was=" + shquote.Words(string(was)) + `
 before() { compare || { rm -f "$t"; exit 47; }; }
 `
 	if was != env.NoFile {
@@ -26,7 +27,7 @@ before() { compare || { rm -f "$t"; exit 47; }; }
 
 // Delete implements env.Replacer. It needs flock and sha256sum.
 func (e *Env) Delete(ctx context.Context, name string, was env.Hash) error {
-	_, err := e.run(ctx, "delete", name, compareFunction+"was="+quote(string(was))+"\nlink=$f\n"+followLinks+`[ -n "$was" ] && [ -e "$f" ] || exit 47
+	_, err := e.run(ctx, "delete", name, compareFunction+"was="+shquote.Words(string(was))+"\nlink=$f\n"+followLinks+`[ -n "$was" ] && [ -e "$f" ] || exit 47
 [ -f "$f" ] || exit 43
 compare || exit 47
 rm -f "$link" || exit 45`, nil)

@@ -1,4 +1,4 @@
-package remoteenv
+package shellenv
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 // Env is an env.Environment in a remote directory. It is safe for concurrent use.
@@ -106,16 +107,7 @@ func (e *Env) command(name, body string) ([]string, error) {
 	if !path.IsAbs(name) {
 		name = e.dir + "/" + name
 	}
-	return append(e.prefix[:len(e.prefix):len(e.prefix)], "f="+quote(name)+"\n"+e.prelude+body), nil
-}
-
-// quote returns texts as words of a shell.
-func quote(texts ...string) string {
-	words := make([]string, len(texts))
-	for i, text := range texts {
-		words[i] = "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-	}
-	return strings.Join(words, " ")
+	return append(e.prefix[:len(e.prefix):len(e.prefix)], "f="+shquote.Words(name)+"\n"+e.prelude+body), nil
 }
 
 // run runs a script for a name and returns its output.

@@ -1,18 +1,14 @@
-// Package remoteenv is an example of a custom environment: a directory on a remote system, such as
-// a container or a host. It reaches the system by running a local command whose last argument is a
-// shell command to run there:
+// Package shellenv is an environment behind a POSIX shell: a directory on a remote system, such as a
+// container or a host, where no helper of package remote can be started. It reaches the system by
+// running a local command whose last argument is a shell command to run there:
 //
-//	remoteenv.New(ctx, []string{"docker", "exec", "-i", "box", "sh", "-c"}, "/src")
-//	remoteenv.New(ctx, []string{"kubectl", "exec", "-i", "pod", "--", "sh", "-c"}, "/src")
-//	remoteenv.New(ctx, []string{"ssh", "host"}, "/home/me/src")
+//	shellenv.New(ctx, []string{"docker", "exec", "-i", "box", "sh", "-c"}, "/src")
+//	shellenv.New(ctx, []string{"kubectl", "exec", "-i", "pod", "--", "sh", "-c"}, "/src")
+//	shellenv.New(ctx, []string{"ssh", "host"}, "/home/me/src")
 //
 // The remote system needs a POSIX shell with cat, chmod, cp, env, find, ln, ls, mkdir, mv,
 // readlink, rm, rmdir, sed, stat, uname and wc, of GNU, busybox or macOS, and for env.Replacer also
 // flock and sha256sum. The local system needs what env.Local needs to run commands.
-//
-// Copy the package and change it: a container's API, or a program on the remote system, needs fewer
-// processes. Env.Environment describes what an environment must do, and envtest.Suite checks it, as
-// in this package's test.
 //
 // Its design:
 //
@@ -33,4 +29,4 @@
 // daemons do by setsid, survive Kill. Processes of a broken connection run until Kill or Close.
 // Times of files are whole seconds. Open reads the whole file into memory. On Linux a script with
 // its variables is limited to 128 KiB, like any argument of a command.
-package remoteenv
+package shellenv

@@ -1,4 +1,4 @@
-package remoteenv
+package shellenv
 
 import (
 	"cmp"
@@ -51,7 +51,7 @@ done
 // writeScript writes a temporary file, calls the function before, and renames the file. It checks
 // the size, because a broken connection looks like the end of the data.
 const writeScript = followLinks + `[ ! -e "$f" ] || [ -f "$f" ] || exit 43
-d=${f%/*} t=${f%/*}/.remoteenv-$id.tmp
+d=${f%/*} t=${f%/*}/.shellenv-$id.tmp
 failed() {
 	rm -f "$t"
 	while [ -n "$d" ] && [ ! -e "$d" ]; do d=${d%/*}; done

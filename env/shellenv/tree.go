@@ -1,4 +1,4 @@
-package remoteenv
+package shellenv
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 // Lstat implements env.Tree. It returns no more details than Stat.
@@ -36,7 +37,7 @@ mkdir -p "$d" || { [ -e "$d" ] && exit 42 || exit 43; }
 
 // Symlink implements env.Tree.
 func (e *Env) Symlink(ctx context.Context, target, name string) error {
-	_, err := e.run(ctx, "symlink", name, makeScript+"ln -s -- "+quote(target)+` "$f" || exit 42`, nil)
+	_, err := e.run(ctx, "symlink", name, makeScript+"ln -s -- "+shquote.Words(target)+` "$f" || exit 42`, nil)
 	return err
 }
 

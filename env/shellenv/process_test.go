@@ -1,4 +1,4 @@
-package remoteenv
+package shellenv
 
 import "testing"
 

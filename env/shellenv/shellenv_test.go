@@ -1,4 +1,4 @@
-package remoteenv_test
+package shellenv_test
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/envtest"
-	"github.com/attractor-go/attractor/examples/remoteenv"
+	"github.com/attractor-go/attractor/env/shellenv"
 	"github.com/attractor-go/attractor/internal/parallel"
 	"github.com/attractor-go/attractor/internal/peer"
 )
@@ -81,14 +81,14 @@ func linksTo(t *testing.T, programs ...string) string {
 	return dir
 }
 
-func open(t *testing.T, prefix []string, dir string) *remoteenv.Env {
+func open(t *testing.T, prefix []string, dir string) *shellenv.Env {
 	t.Helper()
 	for _, program := range []string{prefix[0], "bash"} {
 		if slices.Contains(prefix, program) {
 			peer.Need(t, program)
 		}
 	}
-	e, err := remoteenv.New(t.Context(), prefix, dir)
+	e, err := shellenv.New(t.Context(), prefix, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,11 +118,11 @@ func TestD1_RemoteEnvPassesTheSuite(t *testing.T) {
 func TestD1_RemoteEnvNeedsItsDirectory(t *testing.T) {
 	prefix := prefixes(t)["sh"]
 	for _, dir := range []string{filepath.Join(t.TempDir(), "missing"), "relative"} {
-		if e, err := remoteenv.New(t.Context(), prefix, dir); err == nil {
+		if e, err := shellenv.New(t.Context(), prefix, dir); err == nil {
 			t.Errorf("%s: it was made: %v", dir, e.Close())
 		}
 	}
-	if e, err := remoteenv.New(t.Context(), []string{"no-such-command-here"}, t.TempDir()); err == nil {
+	if e, err := shellenv.New(t.Context(), []string{"no-such-command-here"}, t.TempDir()); err == nil {
 		t.Error("without a way there it was made", e.Close())
 	}
 }

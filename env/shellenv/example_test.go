@@ -1,4 +1,4 @@
-package remoteenv_test
+package shellenv_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/examples/remoteenv"
+	"github.com/attractor-go/attractor/env/shellenv"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/profile/anthropic"
@@ -26,11 +26,11 @@ func Example() {
 
 func session(prefix []string) error {
 	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "remoteenv-")
+	dir, err := os.MkdirTemp("", "shellenv-")
 	if err != nil {
 		return err
 	}
-	e, err := remoteenv.New(ctx, prefix, dir)
+	e, err := shellenv.New(ctx, prefix, dir)
 	if err != nil {
 		return err
 	}

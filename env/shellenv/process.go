@@ -1,4 +1,4 @@
-package remoteenv
+package shellenv
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 // launchScript runs the command in "$@". It first prints the number of the command's process group.
@@ -70,10 +71,10 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	p := &process{env: e, output: c.Output, mark: []byte("\x1e" + rand.Text() + " "), began: time.Now(),
 		started: make(chan struct{}), ended: make(chan struct{})}
 	words := append(slices.Clone(c.Env), e.platform.Shell, "-c", c.Script)
-	near, err := e.command(cmp.Or(c.Dir, "."), "mark="+quote(string(p.mark))+"\nset -- "+quote(words...)+"\n"+
+	near, err := e.command(cmp.Or(c.Dir, "."), "mark="+shquote.Words(string(p.mark))+"\nset -- "+shquote.Words(words...)+"\n"+
 		launchScript)
 	if err == nil {
-		p.Process, err = e.local.Start(ctx, env.Command{Script: "exec " + quote(near...), Stdin: c.Stdin,
+		p.Process, err = e.local.Start(ctx, env.Command{Script: "exec " + shquote.Words(near...), Stdin: c.Stdin,
 			Output: p.receive})
 	}
 	if err != nil {
