@@ -17,7 +17,7 @@ func newEnv(t terminal) *cobra.Command {
 		Short: "Serve the files and commands of this machine to attractor on another one",
 		Long: `Env is the far side of --env-command: there, attractor runs a command such as docker exec -i box or ssh host, and at its other end a helper
 serves the files and commands of that machine. The helper is this program, or the smaller attractor-remote, which attractor finds in PATH or brings
-along. docs/remote.md describes it.`,
+along. docs/environments.md describes it.`,
 	}
 	cmd.AddCommand(newEnvServe(t))
 	return cmd
@@ -55,7 +55,7 @@ not run it: attractor does.`,
 func notTyped(t terminal) error {
 	if in, ok := t.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) {
 		return errors.New("standard input is a terminal, and this command speaks to a program: attractor runs it at the other end of --env-command " +
-			"(docs/remote.md)")
+			"(docs/environments.md)")
 	}
 	return nil
 }

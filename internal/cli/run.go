@@ -73,7 +73,7 @@ the prompt is optional. The session ends when standard input does and all is don
 last prompt. docs/protocol.md describes it.
 
 With --env-command 'docker exec -i box' or 'ssh host', files and commands are those of the container or the machine to
-which the command leads. docs/remote.md describes it.
+which the command leads. docs/environments.md describes it.
 
 With --view, a page in a browser shows the session and can steer it, and its questions can be answered there as well,
 also without a terminal. The URL is printed on standard error. docs/viewer.md describes it.
