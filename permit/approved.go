@@ -159,6 +159,9 @@ func (a *approvedEnv) find(ctx context.Context, name string, others bool) (targe
 	}
 	led, known := a.leads[path.Clean(abs)]
 	switch {
+	case known && led == "":
+		return "", fmt.Errorf("where %s leads could not be looked up when the call was approved, so nothing was done. Repeat the call",
+			texts.Shown(name))
 	case known && led != target:
 		return "", fmt.Errorf("%s led to %s when the call was approved and leads to %s now, so nothing was done. Look at it again before you repeat the call",
 			texts.Shown(name), texts.Shown(led), texts.Shown(target))
@@ -286,7 +289,12 @@ func (a *approvedEnv) Start(ctx context.Context, cmd env.Command) (env.Process, 
 		dir = "."
 	}
 	if a.dir != "" {
-		if now := leadsTo(ctx, a.Environment, dir); now != a.dir {
+		switch now, err := env.Resolve(ctx, a.Environment, dir); {
+		case errors.Is(err, env.ErrLost): // what is lost is the look, not the command
+			return nil, fmt.Errorf("%w, so the command was not run. Repeat it", env.ErrLostBefore)
+		case err != nil:
+			return nil, fmt.Errorf("the command's directory cannot be looked up any more, so it was not run: %w", err)
+		case now != a.dir:
 			return nil, fmt.Errorf("the command's directory led to %s when the call was approved and leads to %s now, so it was not run. Look at it again before you repeat the call",
 				texts.Shown(a.dir), texts.Shown(now))
 		}

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/remote"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/search"
 )
 
@@ -389,6 +391,64 @@ func TestO1_Redial(t *testing.T) {
 		_ = wait()
 	}
 	goleak.VerifyNone(t, leaks)
+}
+
+// untold is a far side's stream that ends, before it says so, when a command has started and
+// written a file.
+type untold struct {
+	duplex
+	file string
+	told chan error
+}
+
+func (u *untold) Write(p []byte) (int, error) {
+	if !bytes.Contains(p, []byte(`{"id":"p`)) {
+		return u.duplex.Write(p)
+	}
+	var err error
+	if !await.Holds(func() bool { data, _ := os.ReadFile(u.file); return len(data) > 0 }) {
+		err = errors.New("the command has not run")
+	}
+	_ = u.Close() // the server closes it, too
+	u.told <- err
+	return 0, io.ErrClosedPipe
+}
+
+// A command whose start is not confirmed, because the stream breaks, is lost. It has run, and is not
+// run again.
+func TestO1_UnconfirmedStart(t *testing.T) {
+	dir := t.TempDir()
+	near, far := pipes(t)
+	u := &untold{duplex: far, file: filepath.Join(dir, "log"), told: make(chan error, 1)}
+	waits := []func() error{served(t, u)}
+	e, err := remote.New(t.Context(), near, remote.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.SetRedial(func(context.Context) (io.ReadWriteCloser, error) {
+		near, far := pipes(t)
+		waits = append(waits, served(t, far))
+		return near, nil
+	})
+	if _, err := e.Start(t.Context(), env.Command{Script: "echo ran >>log"}); !errors.Is(err, env.ErrLost) {
+		t.Errorf("Start: %v", err)
+	}
+	if err := <-u.told; err != nil {
+		t.Error(err)
+	}
+	f, err := e.Open(t.Context(), "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(f); err != nil || string(text) != "ran\n" {
+		t.Errorf("the log has %q, %v", text, err)
+	}
+	if err := errors.Join(f.Close(), e.Close()); err != nil {
+		t.Error(err)
+	}
+	for _, wait := range waits {
+		_ = wait() // the first stream has broken
+	}
 }
 
 // What broke a connection, or keeps it from being made again, is not taken for the end of a file or
