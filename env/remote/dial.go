@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env/remote/internal/wire"
+	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/internal/version"
 	"github.com/attractor-go/attractor/sanitize"
 )
@@ -61,9 +62,9 @@ func Dial(ctx context.Context, command []string, o DialOptions) (*Env, error) {
 	o.Dir = d.absolute(o.Dir)
 	e, err := New(ctx, stream, o.Options)
 	if err != nil {
-		return nil, d.failed(err)
+		return nil, err
 	}
-	e.redial = d.open
+	e.redial = d.again
 	return e, nil
 }
 
@@ -90,9 +91,13 @@ func (d *dialer) absolute(dir string) string {
 	return path.Join(d.dir, dir)
 }
 
-// failed adds the command to an error.
-func (d *dialer) failed(err error) error {
-	return fmt.Errorf("%s: %w", strings.Join(d.command, " "), err)
+// again opens another stream. Whoever gets its error has not called Dial, so it has the command.
+func (d *dialer) again(ctx context.Context) (io.ReadWriteCloser, error) {
+	stream, err := d.open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shquote.Shown(d.command...), err)
+	}
+	return stream, nil
 }
 
 // open starts the command and, through it, a helper. It first ends the command that it has started
@@ -111,7 +116,7 @@ func (d *dialer) open(ctx context.Context) (io.ReadWriteCloser, error) {
 	}
 	c, err := startConduit(command, d.options.Grace)
 	if err != nil {
-		return nil, d.failed(err)
+		return nil, err
 	}
 	if d.last = c; direct {
 		return c, nil
@@ -120,7 +125,7 @@ func (d *dialer) open(ctx context.Context) (io.ReadWriteCloser, error) {
 	defer stop()
 	stream, err := d.talk(ctx, c)
 	if err != nil {
-		return nil, errors.Join(d.failed(err), c.Close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return stream, nil
 }

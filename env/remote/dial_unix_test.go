@@ -368,7 +368,7 @@ func TestO1_NoWayThere(t *testing.T) {
 		command []string
 		texts   []string
 	}{
-		"no program": {[]string{"no-such-command-here"}, []string{"no-such-command-here: ", "not found"}},
+		"no program": {[]string{"no-such-command-here"}, []string{"no-such-command-here", "not found"}},
 		"an error": {[]string{"sh", "-c", "echo first >&2; echo the box is closed >&2; exit 7"},
 			[]string{"exit status 7", "first; the box is closed"}},
 		"a signal":    {[]string{"sh", "-c", "kill -9 $$"}, []string{"killed"}},
