@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -384,6 +385,37 @@ func TestO1_EditorElsewhere(t *testing.T) {
 	e.end()
 	if names := h.names(); names != "" {
 		t.Errorf("here there is %s", names)
+	}
+}
+
+// Sessions that change a file elsewhere at the same time wait for each other, and no change is lost.
+func TestO1_LockedElsewhere(t *testing.T) {
+	t.Parallel()
+	const sessions, edits = 3, 8
+	homes := make([]*home, sessions)
+	for i := range homes {
+		var turns []fakellm.Turn
+		for n := range edits {
+			turns = append(turns, say("", use("edit_file", map[string]any{"file_path": "list", "old_string": "end",
+				"new_string": fmt.Sprintf("%d.%d\nend", i, n)})))
+		}
+		url, _ := serve(t, nil, append(turns, fakellm.Turn{Text: "done"})...)
+		homes[i] = newHome(t, url)
+	}
+	b := homes[0].newBox(false, true)
+	b.put(homes[0], "list", "end\n")
+	var all sync.WaitGroup
+	for _, h := range homes {
+		all.Go(func() { h.run(0, "run", "--yes", "--env-command", b.command, "the task") })
+	}
+	all.Wait()
+	lines := strings.Split(b.text("list"), "\n")
+	for i := range sessions {
+		for n := range edits {
+			if !slices.Contains(lines, fmt.Sprintf("%d.%d", i, n)) {
+				t.Errorf("the change %d of session %d is lost: %q", n, i, lines)
+			}
+		}
 	}
 }
 
