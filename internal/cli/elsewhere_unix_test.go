@@ -388,8 +388,8 @@ func TestO1_EditorElsewhere(t *testing.T) {
 	}
 }
 
-// Sessions that change a file elsewhere at the same time wait for each other, and no change is lost.
-func TestO1_LockedElsewhere(t *testing.T) {
+// When sessions change a file elsewhere at the same time, no change is lost.
+func TestO1_NoChangeIsLostElsewhere(t *testing.T) {
 	t.Parallel()
 	const sessions, edits = 3, 8
 	homes := make([]*home, sessions)
