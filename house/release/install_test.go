@@ -134,7 +134,7 @@ func TestQ5_InstallScriptUpdates(t *testing.T) {
 	if got := read(t, program); got != stub {
 		t.Errorf("the new program is %q", got)
 	}
-	if got := filesBelow(t, filepath.Join(prefix, "bin")); len(got) != 2 {
+	if got := filesBelow(t, filepath.Join(prefix, "bin")); len(got) != 3 {
 		t.Errorf("left beside the programs: %v", got)
 	}
 }
