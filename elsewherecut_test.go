@@ -23,7 +23,8 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-var cutAll = flag.Bool("cut.all", false, "cut a session's connection in each frame, not only around calls and in each 151st")
+var cutAll = flag.Bool("cut.all", false,
+	"cut a session's connection in each frame, not only around calls and in each 151st")
 
 // cutCommand is the first argument by which this test is the helper over there. Its second argument
 // is a directory. If that has the file cut, with the direction and a number of bytes, the stream

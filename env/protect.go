@@ -72,17 +72,22 @@ func (p *protected) check(ctx context.Context, op, name string) error {
 	return nil
 }
 
-// places returns the paths that a name stands for: as spelled, and with links resolved if that is
-// possible.
+// places returns the paths that a name stands for, each once: as spelled, and with links resolved if
+// that is possible.
 func (p *protected) places(ctx context.Context, name string, follow bool) []string {
 	abs := p.absolute(name)
 	all := []string{abs}
+	add := func(to string) {
+		if !slices.Contains(all, to) {
+			all = append(all, to)
+		}
+	}
 	if to, err := Resolve(ctx, p.Environment, path.Dir(abs)); err == nil {
-		all = append(all, path.Join(to, path.Base(abs)))
+		add(path.Join(to, path.Base(abs)))
 	}
 	if follow {
 		if to, err := Resolve(ctx, p.Environment, name); err == nil {
-			all = append(all, to)
+			add(to)
 		}
 	}
 	return all

@@ -16,7 +16,7 @@ import (
 // newCall lists what a call does.
 func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request, observed bool) *call {
 	c := &call{Set: s, ctx: ctx, env: e, req: req, observed: observed, kind: kindOf(req.Call.Name),
-		dir: cmp.Or(req.Dir, e.WorkDir())}
+		dir: cmp.Or(req.Dir, e.WorkDir()), led: map[string]led{}}
 	if c.kind == command && req.Access.Command == "" && len(req.Access.Paths) > 0 { // a patch in the form of a command
 		c.kind = edit
 	}
@@ -181,7 +181,29 @@ func (c *call) simple(cmd *shell.Command) {
 // machine describes where commands run.
 func (c *call) machine() shell.Machine {
 	return shell.Machine{Env: c.env, Home: c.dirs.Home, Vars: c.dirs.Vars, Outside: c.dirs.Outside,
-		Resolve: c.dirs.Resolve, Roots: c.roots, Observed: c.observed}
+		Resolve: c.leads(), Roots: c.roots, Observed: c.observed}
+}
+
+// leads returns Dirs.Resolve for one decision, in which it is asked about each path once: on another
+// machine each question takes as long as the way there.
+func (c *call) leads() func(name string) (string, error) {
+	if c.dirs.Resolve == nil {
+		return nil
+	}
+	return func(name string) (string, error) {
+		to, ok := c.led[name]
+		if !ok {
+			to.path, to.err = c.dirs.Resolve(name)
+			c.led[name] = to
+		}
+		return to.path, to.err
+	}
+}
+
+// led is where a path leads, or why that is not known.
+type led struct {
+	path string
+	err  error
 }
 
 // shortened returns a command for a message.

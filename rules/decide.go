@@ -172,6 +172,7 @@ type call struct {
 	formText int   // the bytes of the forms of its commands
 	treeRule *rule // the rule about a file in the tree that was looked at last
 	trees    map[treeKey]treeFound
+	led      map[string]led // by the paths that leads was asked about
 }
 
 // part is one thing that a call does. All parts of a call have to be allowed.
