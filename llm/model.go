@@ -29,6 +29,9 @@ type Model struct {
 	// Prices lists the prices by the size of the input; the first one has no lower bound. Empty
 	// means unknown.
 	Prices []Price `json:"prices,omitempty"`
+	// WebSearch is the price in US dollars of one search of the web that the vendor runs, beside its
+	// tokens. 0 means that the model has none that is run beside other tools.
+	WebSearch float64 `json:"web_search,omitempty"`
 }
 
 // Price holds prices in US dollars per million tokens, for requests with more than Above input
@@ -51,7 +54,7 @@ const LongWrite = 2 / 1.25
 type Lookup func(provider, model string) (Model, bool)
 
 // Cost returns the price of a request's usage in US dollars and reports whether the prices are
-// known.
+// known. If only that of its searches is not, it returns the price of the rest.
 func (m *Model) Cost(u Usage) (float64, bool) {
 	if m == nil || len(m.Prices) == 0 {
 		return 0, false
@@ -65,7 +68,8 @@ func (m *Model) Cost(u Usage) (float64, bool) {
 	fresh := float64(max(u.Input-u.CacheRead-u.CacheWrite, 0))
 	read, write := cmp.Or(price.CacheRead, price.Input), cmp.Or(price.CacheWrite, price.Input)
 	written := float64(u.CacheWrite-u.CacheWriteLong) + float64(u.CacheWriteLong)*LongWrite
-	return (fresh*price.Input + float64(u.CacheRead)*read + written*write + float64(u.Output)*price.Output) / 1e6, true
+	tokens := fresh*price.Input + float64(u.CacheRead)*read + written*write + float64(u.Output)*price.Output
+	return tokens/1e6 + float64(u.Searches)*m.WebSearch, u.Searches == 0 || m.WebSearch > 0
 }
 
 // Takes reports whether the model accepts an input modality. A model without known modalities is

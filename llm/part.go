@@ -16,8 +16,11 @@ type Part interface{ isPart() }
 // Text holds plain text.
 type Text struct {
 	Text string `json:"text"`
-	// Signature holds data that the provider wants back with the text (Gemini's thought signature).
+	// Signature holds data that the provider wants back with the text: Gemini's thought signature,
+	// OpenAI's phase, or Anthropic's citations.
 	Signature string `json:"signature,omitempty"`
+	// Sources are the pages on the web that the text cites, as its provider says. They are not sent.
+	Sources []Source `json:"sources,omitempty"`
 }
 
 // Media holds an image, an audio clip or a document. Exactly one of Data and URL is set.
@@ -78,8 +81,11 @@ type ToolReference struct {
 // only to that provider.
 type Opaque struct {
 	Provider string `json:"provider"`
-	// Data is the block as the provider sent it: one JSON value.
+	// Data is the block as the provider sent it: one JSON value. Empty means that there is nothing to
+	// send back.
 	Data string `json:"data"`
+	// Search is set if the block ends a search of the web. It is not sent.
+	Search *WebSearch `json:"search,omitempty"`
 }
 
 func (Text) isPart()          {}

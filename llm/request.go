@@ -104,6 +104,9 @@ type ToolDefinition struct {
 	// [ToolReference]. Then a model whose vendor loads tools ([Model.LoadsTools]) can call it.
 	// Other models never get the definition, so its tool needs another way to be called.
 	Deferred bool `json:"deferred,omitempty"`
+	// Hosted names a tool that the vendor runs, such as [HostedWebSearch]; the rest of the definition
+	// is for people. Vendors and models that do not have it never get the definition.
+	Hosted string `json:"hosted,omitempty"`
 	// Finds says that the tool finds deferred ones: its results refer to them. Some vendors have a
 	// form of their own for such a tool.
 	Finds bool `json:"finds,omitempty"`

@@ -44,7 +44,8 @@ const (
 	FinishOther         FinishReason = "other"
 )
 
-// Usage counts tokens in the same way for all providers: Input is the whole input, cached or not;
+// Usage counts tokens in the same way for all providers: Input is the whole input, cached or not, and
+// that of all rounds if the vendor ran tools in between;
 // Output is everything billed as output, including reasoning.
 type Usage struct {
 	Input      int `json:"input"`
@@ -54,6 +55,8 @@ type Usage struct {
 	CacheWriteLong int `json:"cache_write_long,omitempty"`
 	Output         int `json:"output"`
 	Reasoning      int `json:"reasoning,omitempty"` // part of Output
+	// Searches counts the searches of the web that the vendor bills.
+	Searches int `json:"searches,omitempty"`
 }
 
 // Add returns u plus v.
@@ -65,6 +68,7 @@ func (u Usage) Add(v Usage) Usage {
 		CacheWriteLong: u.CacheWriteLong + v.CacheWriteLong,
 		Output:         u.Output + v.Output,
 		Reasoning:      u.Reasoning + v.Reasoning,
+		Searches:       u.Searches + v.Searches,
 	}
 }
 
@@ -77,6 +81,7 @@ func (u Usage) Sub(v Usage) Usage {
 		CacheWriteLong: u.CacheWriteLong - v.CacheWriteLong,
 		Output:         u.Output - v.Output,
 		Reasoning:      u.Reasoning - v.Reasoning,
+		Searches:       u.Searches - v.Searches,
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 	EventCallStart                          // Block, ID, Name
 	EventCallDelta                          // Block, Delta: the arguments' text
 	EventCallEnd                            // Block
+	EventSearch                             // Block, Search: a search of the web has ended
 	EventStepFinish                         // Response: of one step of several (package generate)
 	EventProvider                           // Raw: a provider's event that this package has no type for
 	EventFinish                             // Response: always the last
@@ -31,6 +32,7 @@ var eventNames = [...]string{
 	EventThinkingStart: "thinking_start", EventThinkingDelta: "thinking_delta", EventThinkingEnd: "thinking_end",
 	EventCallStart: "call_start", EventCallDelta: "call_delta", EventCallEnd: "call_end",
 	EventStepFinish: "step_finish", EventProvider: "provider", EventFinish: "finish",
+	EventSearch: "search",
 }
 
 // String returns the event type's name.
@@ -53,6 +55,7 @@ type StreamEvent struct {
 	ID, Name, Model string
 	Response        *Response
 	Raw             json.RawMessage
+	Search          *WebSearch
 }
 
 // Collect reads a stream to its end and returns the response. A stream that ends without one is an

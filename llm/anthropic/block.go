@@ -12,9 +12,11 @@ import (
 
 // block is a content block that is being received.
 type block struct {
-	index int
+	index int // of the newest wire block, which differs from first if texts were joined
+	first int
 	kind  blockKind
 	open  bool
+	ended bool // of a text: its end was streamed
 
 	text      pieces.Text // the deltas' text, thinking or arguments
 	signature []byte
@@ -23,6 +25,9 @@ type block struct {
 	raw json.RawMessage
 	// more holds the strings from deltas of unknown types, by member.
 	more map[string][]byte
+
+	spans  []span         // of a text: the wire blocks that it was joined from
+	search *llm.WebSearch // that the block ends
 }
 
 type blockKind uint8
@@ -45,11 +50,17 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 		return fmt.Errorf("block %d out of order", index)
 	}
 	d.CountBlock(w.ID, w.Name)
-	b := &block{index: index, open: true, id: w.ID, name: w.Name}
+	if w.Type == "text" && d.joins(&w) {
+		return d.join(index, &w)
+	}
+	d.endText()
+	b := &block{index: index, first: index, open: true, id: w.ID, name: w.Name}
 	d.blocks = append(d.blocks, b)
 	var first delta
 	switch w.Type {
 	case "text":
+		b.cite(w.Citations)
+		d.Count(len(w.Citations))
 		d.emit(llm.StreamEvent{Type: llm.EventTextStart, Block: index})
 		first = delta{index, textDelta, w.Text}
 	case "thinking":
@@ -76,6 +87,9 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 		b.raw = append(b.raw, raw...)
 		d.Count(len(b.raw))
 		d.pass(index, event)
+		if w.Type == searchResult {
+			d.searched(b)
+		}
 	}
 	if first.text != "" { // some servers send the whole text with the start
 		return d.delta(first, nil)
@@ -102,7 +116,7 @@ func (d *decoder) delta(x delta, raw []byte) error {
 		return err
 	}
 	d.Count(len(x.text))
-	ev := llm.StreamEvent{Block: x.index, Delta: x.text}
+	ev := llm.StreamEvent{Block: b.first, Delta: x.text}
 	switch {
 	case b.kind == textBlock && x.kind == textDelta:
 		ev.Type = llm.EventTextDelta
@@ -130,8 +144,7 @@ func (d *decoder) delta(x delta, raw []byte) error {
 	return nil
 }
 
-// otherDelta handles a delta of an unknown type. In a text block it is a citation, which is
-// dropped. In an opaque block its strings are collected, so that a compaction block is complete
+// otherDelta handles a delta of an unknown type. In a text block it is a citation. In an opaque block its strings are collected, so that a compaction block is complete
 // when it is sent back.
 func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
 	b, err := d.find(ev.Index)
@@ -139,7 +152,10 @@ func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
 		return err
 	}
 	d.Count(len(ev.Delta))
-	d.pass(ev.Index, data)
+	d.pass(b.first, data)
+	if b.kind == textBlock {
+		return b.citeOne(ev.Delta)
+	}
 	var members map[string]json.RawMessage
 	if b.kind != opaqueBlock || json.Unmarshal(ev.Delta, &members) != nil {
 		return nil
@@ -165,7 +181,10 @@ func (d *decoder) blockStop(index int) error {
 	b.open = false
 	switch b.kind {
 	case textBlock:
-		d.emit(llm.StreamEvent{Type: llm.EventTextEnd, Block: index})
+		b.spans[len(b.spans)-1].end = b.text.Len()
+		if !d.joining { // else its end is streamed when the next block does not go on with it
+			d.endText()
+		}
 	case thinkingBlock, redactedBlock:
 		d.emit(llm.StreamEvent{Type: llm.EventThinkingEnd, Block: index})
 	case callBlock:
@@ -179,7 +198,9 @@ func (d *decoder) blockStop(index int) error {
 		}
 		d.emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: index})
 	case opaqueBlock:
-		return b.merge()
+		err := b.merge()
+		d.noteSearch(b)
+		return err
 	}
 	return nil
 }
@@ -218,7 +239,7 @@ func (b *block) part(provider string) llm.Part {
 	case callBlock:
 		return llm.ToolCall{ID: b.id, Name: b.name, Args: b.text.String()}
 	case opaqueBlock:
-		return llm.Opaque{Provider: provider, Data: string(b.raw)}
+		return llm.Opaque{Provider: provider, Data: string(b.raw), Search: b.search}
 	}
-	return llm.Text{Text: b.text.String()}
+	return b.cited()
 }

@@ -92,6 +92,9 @@ func (c *conversation) addAssistant(m llm.Message) error {
 	for _, part := range m.Parts {
 		switch part := part.(type) {
 		case llm.Text:
+			if own && part.Signature != "" && c.addCited(part) {
+				continue
+			}
 			c.addText(wireAssistant, part)
 		case llm.Thinking:
 			if own && part.Signature != "" { // the API refuses thinking that is unsigned or signed by others
@@ -166,7 +169,7 @@ func (c *conversation) addText(role string, t llm.Text) {
 }
 
 func (c *conversation) addOpaque(role string, o llm.Opaque) error {
-	if o.Provider != c.provider {
+	if o.Provider != c.provider || o.Data == "" {
 		return nil
 	}
 	var block struct {

@@ -35,6 +35,8 @@ type Options struct {
 	BaseURL string
 	// ShortCache ignores Request.CacheLong, for servers that have one lifetime of the cache.
 	ShortCache bool
+	// NoWebSearch leaves out the search of the web that a request has, for servers without one.
+	NoWebSearch bool
 	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
 	// whatever the client's policy.
 	HTTPClient *http.Client
@@ -59,6 +61,8 @@ type Options struct {
 type Provider struct {
 	call       api.Call
 	shortCache bool
+
+	noWebSearch bool
 }
 
 // New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
@@ -83,7 +87,7 @@ func New(o Options) (*Provider, error) {
 		u = u.JoinPath("v1")
 	}
 	call.URL, call.Decode = u.JoinPath("messages").String(), decodeError
-	return &Provider{call, o.ShortCache}, nil
+	return &Provider{call, o.ShortCache, o.NoWebSearch}, nil
 }
 
 // Name implements [llm.Provider].
@@ -98,7 +102,11 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 			",")}
 	}
 	x := &api.Exchange{Call: call, Request: req, Encode: p.encode,
-		Decoder: func(r *api.Response) api.Decoder { return newDecoder(p.Name(), req.Model, r.RateLimit) }}
+		Decoder: func(r *api.Response) api.Decoder {
+			d := newDecoder(p.Name(), req.Model, r.RateLimit)
+			d.joining = api.SearchesWeb(req)
+			return d
+		}}
 	return x.Stream(ctx)
 }
 

@@ -16,6 +16,7 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	req = api.Hosting(req, !p.noWebSearch)
 	params, err := encodeParams(req, o)
 	if err != nil {
 		return nil, err
@@ -160,6 +161,9 @@ func encodeTools(req *llm.Request) (*toolset, error) {
 }
 
 func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
+	if def.Hosted == llm.HostedWebSearch {
+		return appendWebSearch(b), nil
+	}
 	b = api.AppendString(append(b, `{"name":`...), def.Name)
 	if def.Description != "" {
 		b = api.AppendString(append(b, `,"description":`...), def.Description)

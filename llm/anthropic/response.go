@@ -19,6 +19,10 @@ type decoder struct {
 	usage  wireUsage
 	blocks []*block // in the order of their indices
 	begun  bool
+	// joining says that texts which follow each other are one: answers with citations come in pieces
+	joining bool
+	// searches holds the queries of searches by the ids of their calls
+	searches map[string]string
 }
 
 func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
@@ -145,6 +149,7 @@ func (d *decoder) messageDelta(ev *wireEvent) error {
 }
 
 func (d *decoder) stop(reason string) {
+	d.endText()
 	d.resp.Finish = llm.Finish{Reason: finishReason(reason), Raw: reason}
 }
 
@@ -165,9 +170,13 @@ func (d *decoder) use(u *wireUsage) {
 	if u.Lifetimes != nil {
 		d.usage.Lifetimes = u.Lifetimes
 	}
+	if u.ServerTools != nil {
+		d.usage.ServerTools = u.ServerTools
+	}
 }
 
 func (d *decoder) closed() error {
+	d.endText()
 	for _, b := range d.blocks {
 		if b.open {
 			return fmt.Errorf("message_stop while block %d is open", b.index)
@@ -186,7 +195,9 @@ func (d *decoder) Finish() llm.StreamEvent {
 	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model,
 		Parts: make(llm.Parts, 0, len(d.blocks))}
 	for _, b := range d.blocks {
-		r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
+		if !d.isTorn(b) {
+			r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
+		}
 	}
 	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
 }
@@ -206,6 +217,9 @@ func (u *wireUsage) total() llm.Usage {
 	}
 	if u.OutputDetails != nil {
 		t.Reasoning = count(u.OutputDetails.Thinking)
+	}
+	if u.ServerTools != nil {
+		t.Searches = count(u.ServerTools.Searches)
 	}
 	return t
 }

@@ -38,6 +38,9 @@ type wireUsage struct {
 	OutputDetails *struct {
 		Thinking *int `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
+	ServerTools *struct {
+		Searches *int `json:"web_search_requests"`
+	} `json:"server_tool_use"`
 }
 
 // wireBlock is the start of a content block.
@@ -50,6 +53,7 @@ type wireBlock struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
+	Citations json.RawMessage `json:"citations"` // of a text; an array, empty at the start of a stream
 }
 
 // wireDelta is a piece of a content block.
@@ -59,6 +63,12 @@ type wireDelta struct {
 	Thinking    string `json:"thinking"`
 	Signature   string `json:"signature"`
 	PartialJSON string `json:"partial_json"`
+}
+
+// wireCitation is the delta of a text that cites.
+type wireCitation struct {
+	Type     string          `json:"type"`
+	Citation json.RawMessage `json:"citation"`
 }
 
 // wireStop is the delta of message_delta.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
@@ -119,6 +120,7 @@ func TestG10_CostByTier(t *testing.T) {
 
 // The library's own models are found and decoded one by one. The plain way decodes whole files.
 func TestK1_ModelsAreDecodedOneByOne(t *testing.T) {
+	elsewhere := cmpopts.IgnoreFields(llm.Model{}, "WebSearch") // the price of a vendor, not of a model
 	plain := new(catalog.Catalog)
 	files, err := filepath.Glob("models/*.json")
 	if err != nil {
@@ -137,7 +139,7 @@ func TestK1_ModelsAreDecodedOneByOne(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		provider := strings.TrimSuffix(filepath.Base(name), ".json")
-		if diff := cmp.Diff(plain.List(provider), catalog.New().List(provider)); diff != "" {
+		if diff := cmp.Diff(plain.List(provider), catalog.New().List(provider), elsewhere); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -147,7 +149,7 @@ func TestK1_ModelsAreDecodedOneByOne(t *testing.T) {
 			for _, provider := range []string{m.Provider, "acme"} {
 				want, known := plain.Get(provider, id)
 				got, found := builtin.Get(provider, id)
-				if diff := cmp.Diff(want, got); known != found || diff != "" {
+				if diff := cmp.Diff(want, got, elsewhere); known != found || diff != "" {
 					t.Errorf("Get(%s, %s): %v, want %v\n%s", provider, id, found, known, diff)
 				}
 			}
@@ -155,5 +157,26 @@ func TestK1_ModelsAreDecodedOneByOne(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(10, func() { catalog.New().Get("anthropic", "claude-sonnet-5-5") }); n > 200 {
 		t.Errorf("a catalog and a look into it make %v allocations: more than one model was decoded", n)
+	}
+}
+
+// A search of the web has its vendor's price. Models and providers without one have none.
+func TestV7_SearchPrices(t *testing.T) {
+	c := catalog.New()
+	for name, want := range map[string]float64{
+		"anthropic/claude-sonnet-4-5": 0.01, "anthropic/claude-opus-4-5-20251101": 0.01, "openai/gpt-5.4": 0.01,
+		"openai/gpt-4.1-nano": 0, "gemini/gemini-3-flash-preview": 0.014, "gemini/gemini-pro-latest": 0.014,
+		"gemini/gemini-2.5-pro": 0, "gemini/gemma-4-31b-it": 0,
+	} {
+		provider, id, _ := strings.Cut(name, "/")
+		m, ok := c.Get(provider, id)
+		if !ok || m.WebSearch != want {
+			t.Errorf("%s: %v, known %v, want %v", name, m.WebSearch, ok, want)
+		}
+	}
+	for _, m := range c.List("") {
+		if m.WebSearch > 0 && m.Provider != "anthropic" && m.Provider != "openai" && m.Provider != "gemini" {
+			t.Errorf("%s/%s has a search", m.Provider, m.ID)
+		}
 	}
 }

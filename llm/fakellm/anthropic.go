@@ -100,6 +100,7 @@ type anthropicBlock struct {
 	Content   json.RawMessage  `json:"content"`
 	IsError   bool             `json:"is_error"`
 	Source    *anthropicSource `json:"source"`
+	Citations json.RawMessage  `json:"citations"`
 	raw       json.RawMessage
 }
 

@@ -147,6 +147,9 @@ func (b anthropicBlock) check(c *checker, role string) {
 	switch b.Type {
 	case "text":
 		b.checkText(c)
+		b.checkCitations(c)
+	case "web_search_tool_result":
+		b.checkHits(c)
 	case "thinking":
 		c.refuse(b.Signature != sign(b.Thinking), "thinking: Invalid `signature` in `thinking` block")
 		c.refuse(marked(b.raw), "thinking.cache_control: Extra inputs are not permitted")

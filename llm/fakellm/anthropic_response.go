@@ -68,7 +68,8 @@ func unmarked(raw json.RawMessage) []byte {
 // anthropicUsage returns usage in the API's form, where input_tokens does not include the cached
 // input.
 func anthropicUsage(u llm.Usage, output int) map[string]any {
-	return map[string]any{"input_tokens": u.Input - u.CacheRead - u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
+	return map[string]any{"server_tool_use": map[string]any{"web_search_requests": u.Searches},
+		"input_tokens": u.Input - u.CacheRead - u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
 		"cache_creation_input_tokens": u.CacheWrite, "output_tokens": output,
 		"cache_creation": map[string]any{"ephemeral_5m_input_tokens": u.CacheWrite - u.CacheWriteLong,
 			"ephemeral_1h_input_tokens": u.CacheWriteLong},
@@ -98,8 +99,13 @@ func (a *response) anthropicBlocks() []map[string]any {
 		blocks = append(blocks, map[string]any{"type": "thinking", "thinking": a.Thinking,
 			"signature": sign(a.Thinking)})
 	}
-	if a.Text != "" {
-		blocks = append(blocks, map[string]any{"type": "text", "text": a.Text})
+	blocks = append(blocks, a.anthropicSearches()...)
+	for _, piece := range a.cited() {
+		block := map[string]any{"type": "text", "text": piece.text}
+		if len(piece.cites) > 0 {
+			block["citations"] = anthropicCitations(piece.cites)
+		}
+		blocks = append(blocks, block)
 	}
 	for _, c := range a.Calls {
 		input := json.RawMessage(c.args())
@@ -132,11 +138,16 @@ func (f anthropic) stream(a *response) []frame {
 	add("message_start", map[string]any{"message": a.anthropicMessage([]any{}, nil, 1)})
 	add("ping", map[string]any{})
 	index := 0
+	var citations []map[string]any // of the next block
 	block := func(start map[string]any, kind, member string, pieces []string, signature string) {
 		add("content_block_start", map[string]any{"index": index, "content_block": start})
 		delta := func(kind, member, piece string, content bool) {
 			add("content_block_delta", map[string]any{"index": index, "delta": map[string]any{"type": kind,
 				member: piece}}).content = content
+		}
+		for _, c := range citations {
+			add("content_block_delta", map[string]any{"index": index, "delta": map[string]any{"type": "citations_delta",
+				"citation": c}})
 		}
 		for _, p := range pieces {
 			delta(kind, member, p, true)
@@ -151,8 +162,23 @@ func (f anthropic) stream(a *response) []frame {
 		block(map[string]any{"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", "thinking",
 			words(a.Thinking, f.words), sign(a.Thinking))
 	}
-	if a.Text != "" {
-		block(map[string]any{"type": "text", "text": ""}, "text_delta", "text", words(a.Text, f.words), "")
+	for i, s := range a.anthropicSearches() {
+		if i%2 == 1 { // a result comes whole
+			block(s, "", "", nil, "")
+			continue
+		}
+		input := encode(s["input"])
+		s["input"] = map[string]any{}
+		block(s, "input_json_delta", "partial_json", []string{"", input}, "")
+	}
+	for _, piece := range a.cited() {
+		start := map[string]any{"type": "text", "text": ""}
+		if len(piece.cites) > 0 {
+			start["citations"] = []any{}
+		}
+		citations = anthropicCitations(piece.cites)
+		block(start, "text_delta", "text", words(piece.text, f.words), "")
+		citations = nil
 	}
 	for _, c := range a.Calls {
 		block(map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": map[string]any{}},

@@ -55,6 +55,8 @@ type geminiPart struct {
 	FileData         *geminiFile     `json:"fileData"`
 	Executable       json.RawMessage `json:"executableCode"`
 	Executed         json.RawMessage `json:"codeExecutionResult"`
+	ToolCall         json.RawMessage `json:"toolCall"` // of a tool that the API has run
+	ToolResponse     json.RawMessage `json:"toolResponse"`
 	raw              json.RawMessage
 }
 
@@ -132,6 +134,7 @@ type geminiToolConfig struct {
 		Mode    string   `json:"mode"`
 		Allowed []string `json:"allowedFunctionNames"`
 	} `json:"functionCallingConfig"`
+	Invocations bool `json:"includeServerSideToolInvocations"`
 }
 
 type geminiConfig struct {
@@ -195,6 +198,9 @@ func (w *geminiRequest) read(r *Request) {
 		r.System = strings.Join(system, "\n\n")
 	}
 	for _, t := range w.Tools {
+		if len(t.GoogleSearch) > 0 {
+			r.Tools = append(r.Tools, llm.HostedWebSearch)
+		}
 		for _, fn := range t.Functions {
 			r.Tools = append(r.Tools, fn.Name)
 		}

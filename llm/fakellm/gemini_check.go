@@ -56,10 +56,16 @@ func (w *geminiRequest) checkTools(c *geminiChecker) {
 			names = append(names, fn.Name)
 		}
 	}
+	hosted := slices.ContainsFunc(w.Tools, func(t geminiTool) bool { return len(t.GoogleSearch) > 0 })
+	c.refuse(hosted && len(names) > 0 && (c.old || w.ToolConfig == nil || !w.ToolConfig.Invocations),
+		"Built-in tools ({google_search}) and Function Calling cannot be combined in the same request.")
 	if w.ToolConfig == nil {
 		return
 	}
 	calling := w.ToolConfig.Calling
+	if calling.Mode == "" && w.ToolConfig.Invocations {
+		return
+	}
 	c.refuse(!slices.Contains([]string{"AUTO", "ANY", "NONE", "VALIDATED"}, calling.Mode),
 		`Invalid value at 'tool_config.function_calling_config.mode', "%s"`, calling.Mode)
 	for _, name := range calling.Allowed {
@@ -105,7 +111,7 @@ func (p geminiPart) check(c *geminiChecker, role string) {
 	kinds := 0
 	for _, there := range []bool{p.Text != nil, p.FunctionCall != nil, p.FunctionResponse != nil, p.InlineData != nil,
 		p.FileData != nil,
-		len(p.Executable) > 0, len(p.Executed) > 0} {
+		len(p.Executable) > 0, len(p.Executed) > 0, len(p.ToolCall) > 0, len(p.ToolResponse) > 0} {
 		if there {
 			kinds++
 		}
@@ -118,8 +124,12 @@ func (p geminiPart) check(c *geminiChecker, role string) {
 		role != "model",
 		"Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
 	if p.Signature != "" {
+		want := sign(p.signed())
+		if len(p.ToolCall)+len(p.ToolResponse) > 0 {
+			want = signInvocation(p.unsigned())
+		}
 		unsigned := slices.Contains(geminiNoSig, p.Signature)
-		c.refuse(unsigned && !c.new || !unsigned && p.Signature != sign(p.signed()), "Invalid thought signature.")
+		c.refuse(unsigned && !c.new || !unsigned && p.Signature != want, "Invalid thought signature.")
 	}
 	if p.InlineData != nil {
 		p.InlineData.check(c)

@@ -62,6 +62,9 @@ func (f gemini) answer(a *response, each int) geminiAnswer {
 	for _, t := range words(a.Thinking, each) {
 		out.parts = append(out.parts, map[string]any{"text": t, "thought": true})
 	}
+	for i, s := range a.Searches {
+		out.parts = append(out.parts, geminiSearch(i, &s)...)
+	}
 	for _, t := range words(a.Text, each) {
 		out.parts = append(out.parts, map[string]any{"text": t})
 	}
@@ -112,6 +115,9 @@ func (a *response) geminiChunk(reason, message string, u llm.Usage, parts ...map
 	}
 	if message != "" {
 		candidate["finishMessage"] = message
+	}
+	if reason != "" && len(a.Searches) > 0 {
+		candidate["groundingMetadata"] = a.grounding()
 	}
 	usage := map[string]any{"promptTokenCount": u.Input, "candidatesTokenCount": u.Output - u.Reasoning,
 		"totalTokenCount": u.Total(), "cachedContentTokenCount": u.CacheRead, "thoughtsTokenCount": u.Reasoning}

@@ -240,6 +240,9 @@ func (f *openai) read(r *Request) {
 		if t.Type == searchName {
 			t.Name = searchName
 		}
+		if t.Type == llm.HostedWebSearch {
+			t.Name = t.Type
+		}
 		r.Tools = append(r.Tools, t.Name)
 	}
 	for _, it := range w.Input {

@@ -87,6 +87,14 @@ func (f *openai) items(a *response) []map[string]any {
 		}
 		items = append(items, item)
 	}
+	for _, s := range a.Searches {
+		item := map[string]any{"id": id("ws"), "type": "web_search_call", "status": "completed",
+			"action": f.action(&s)}
+		if s.Error != "" {
+			item["status"] = "failed"
+		}
+		items = append(items, item)
+	}
 	if a.Text != "" {
 		items = append(items, map[string]any{"id": id("msg"), "type": "message", "role": "assistant", "status": status,
 			"content": []any{f.text(a, a.Text)}})
@@ -120,7 +128,14 @@ func (f *openai) text(a *response, text string) map[string]any {
 	if a.Finish == llm.FinishContentFilter {
 		return map[string]any{"type": "refusal", "refusal": text}
 	}
-	return map[string]any{"type": "output_text", "text": text, "annotations": []any{}, "logprobs": []any{}}
+	annotations := []any{}
+	if text != "" {
+		for _, c := range a.Cites {
+			annotations = append(annotations, map[string]any{"type": "url_citation", "url": c.URL, "title": c.Title,
+				"start_index": 0, "end_index": len(text)})
+		}
+	}
+	return map[string]any{"type": "output_text", "text": text, "annotations": annotations, "logprobs": []any{}}
 }
 
 // custom reports whether a tool takes free text.

@@ -23,6 +23,12 @@ func (f *openai) stream(a *response) []frame {
 		switch item["type"] {
 		case "reasoning":
 			s.reasoning(item, a)
+		case "web_search_call":
+			s.item(item, map[string]any{}, func() {
+				for _, state := range []string{"in_progress", "searching", "completed"} {
+					s.within("response.web_search_call."+state, item, map[string]any{})
+				}
+			})
 		case "message":
 			s.message(item, a)
 		case "function_call":

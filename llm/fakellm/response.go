@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +21,9 @@ type response struct {
 func newResponse(r *Request, t Turn) *response {
 	a := &response{Turn: t, model: r.Model}
 	a.Calls = append([]Call(nil), t.Calls...)
+	if !slices.Contains(r.Tools, llm.HostedWebSearch) {
+		a.Searches, a.Cites = nil, nil
+	}
 	for i := range a.Calls {
 		if a.Calls[i].ID == "" {
 			a.Calls[i].ID = fmt.Sprintf("call_%d_%d", r.Turn(), i)

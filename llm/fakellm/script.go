@@ -29,7 +29,8 @@ type Request struct {
 	// Messages is the conversation without the system prompt. A wire message with results and text
 	// becomes two messages here.
 	Messages []llm.Message
-	// Tools holds the names of the tools that the model is offered.
+	// Tools holds the names of the tools that the model is offered. A search of the web that the
+	// vendor runs is web_search.
 	Tools     []string
 	Effort    string
 	MaxTokens int
@@ -73,12 +74,16 @@ func split(m llm.Message) (list []llm.Message) {
 	return list
 }
 
-// Turn holds one response: thinking, then text, then calls. Empty ones are omitted. It can be
+// Turn holds one response: thinking, then searches, then text, then calls. Empty ones are omitted. It can be
 // decoded from JSON.
 type Turn struct {
 	Thinking string `json:"thinking,omitempty"`
-	Text     string `json:"text,omitempty"`
-	Calls    []Call `json:"calls,omitempty"`
+	// Searches are searches of the web that the server runs before it writes the text, which cites
+	// Cites. A request that does not offer the search gets the rest of the turn.
+	Searches []llm.WebSearch `json:"searches,omitempty"`
+	Text     string          `json:"text,omitempty"`
+	Cites    []llm.Source    `json:"cites,omitempty"`
+	Calls    []Call          `json:"calls,omitempty"`
 	// Finish is the finish reason; empty means tool_calls with calls, and stop without.
 	Finish llm.FinishReason `json:"finish,omitempty"`
 	// Stop is the finish reason in the vendor's words, and takes the place of Finish. For OpenAI's

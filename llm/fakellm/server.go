@@ -171,6 +171,7 @@ func (s *Server) respond(w http.ResponseWriter, hr *http.Request, r *Request, f 
 	a := newResponse(r, s.model(r))
 	s.mu.Lock()
 	a.usage = s.cache.usage(r, a, time.Now())
+	a.usage.Searches = a.billed()
 	s.mu.Unlock()
 	w.Header().Set("Request-Id", fmt.Sprintf("req_%d", r.N))
 	if !r.Stream {

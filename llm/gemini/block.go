@@ -17,6 +17,8 @@ type block struct {
 	whole     string      // a call's arguments, or an opaque part
 	signature string
 	id, name  string
+	sources   []llm.Source   // that a text cites
+	search    *llm.WebSearch // that an opaque part ends
 }
 
 type blockKind uint8
@@ -52,8 +54,10 @@ func (d *decoder) unknown(w *wirePart, raw json.RawMessage) error {
 		return d.text("", w.Thought, w.Signature)
 	}
 	d.end()
-	d.begin(&block{kind: opaqueBlock, whole: string(raw)})
+	b := &block{kind: opaqueBlock, whole: string(raw)}
+	d.begin(b)
 	d.pass(len(d.blocks)-1, raw)
+	d.searched(b)
 	return nil
 }
 
@@ -167,7 +171,7 @@ func (b *block) part(provider string) llm.Part {
 	case callBlock:
 		return llm.ToolCall{ID: b.id, Name: b.name, Args: b.whole, Signature: b.signature}
 	case opaqueBlock:
-		return llm.Opaque{Provider: provider, Data: b.whole}
+		return llm.Opaque{Provider: provider, Data: b.whole, Search: b.search}
 	}
-	return llm.Text{Text: b.text.String(), Signature: b.signature}
+	return llm.Text{Text: b.text.String(), Signature: b.signature, Sources: b.sources}
 }

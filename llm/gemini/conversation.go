@@ -124,6 +124,9 @@ func (c *conversation) addModel(m llm.Message) error {
 		case llm.ToolCall:
 			c.addCall(part, signature(part.Signature))
 		case llm.Opaque:
+			if !signed && isInvocation([]byte(part.Data)) {
+				continue
+			}
 			if err := c.addOpaque(wireModel, part); err != nil {
 				return err
 			}
@@ -190,7 +193,7 @@ func (c *conversation) end(b []byte, signature string) []byte {
 }
 
 func (c *conversation) addOpaque(role string, o llm.Opaque) error {
-	if o.Provider != c.provider {
+	if o.Provider != c.provider || o.Data == "" {
 		return nil
 	}
 	if !json.Valid([]byte(o.Data)) {

@@ -3,6 +3,7 @@ package gemini
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -35,8 +36,8 @@ func parseOptions(raw json.RawMessage) (options, error) {
 // comma before it. It ignores Sequential, because the API has no such option.
 func encodeParams(req *llm.Request, o options) ([]byte, error) {
 	p := api.Params{Own: o.own}
-	if choice := toolChoice(req); choice != "" && !o.cached {
-		p.Put("toolConfig", `{"functionCallingConfig":`, choice, `}`)
+	if choice := toolConfig(req); choice != "" && !o.cached {
+		p.Put("toolConfig", `{`, choice, `}`)
 	}
 	config, err := generationConfig(req, o)
 	if err != nil {
@@ -71,6 +72,19 @@ func generationConfig(req *llm.Request, o options) ([]byte, error) {
 		p.Put("responseJsonSchema", p.Schema(req.Format))
 	}
 	return p.Bytes()
+}
+
+// toolConfig returns the members of toolConfig, or "" without any. A search of the web is only run
+// beside functions if its parts are requested, which have to come back.
+func toolConfig(req *llm.Request) string {
+	var members []string
+	if choice := toolChoice(req); choice != "" {
+		members = append(members, `"functionCallingConfig":`+choice)
+	}
+	if api.SearchesWeb(req) {
+		members = append(members, `"includeServerSideToolInvocations":true`)
+	}
+	return strings.Join(members, ",")
 }
 
 // toolChoice returns the JSON of functionCallingConfig, or "" for the API's default.

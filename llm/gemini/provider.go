@@ -35,6 +35,8 @@ type Options struct {
 	// {BaseURL}/publishers/{Publisher}/models/{model}:streamGenerateContent?alt=sse, and BaseURL has
 	// the version.
 	Publisher string
+	// NoWebSearch leaves out the search of the web that a request has, for servers without one.
+	NoWebSearch bool
 	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
 	// whatever the client's policy.
 	HTTPClient *http.Client
@@ -62,7 +64,10 @@ type Options struct {
 // A call without an id gets one derived from the response's id. Signatures of other authors are not
 // sent. Models from Gemini 3 on refuse calls without a signature, so for them the first call of
 // another author's response gets the dummy that Google documents for this.
-type Provider struct{ call api.Call }
+type Provider struct {
+	call        api.Call
+	noWebSearch bool
+}
 
 // New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
 func New(o Options) (*Provider, error) {
@@ -93,7 +98,7 @@ func New(o Options) (*Provider, error) {
 		base = strings.TrimSuffix(base, apiVersion) + apiVersion
 	}
 	call.URL, call.Decode = base+"/", decodeError
-	return &Provider{call}, nil
+	return &Provider{call, o.NoWebSearch}, nil
 }
 
 // Name implements [llm.Provider].

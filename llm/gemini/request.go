@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -16,15 +17,16 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	model := familyOf(req.Model)
+	req = api.Hosting(req, !p.noWebSearch && model != gemini2) // which refuse it beside functions
 	params, err := encodeParams(req, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	tools, err := api.Tools(api.Offered(req.Tools), appendTool)
+	tools, err := encodeTools(api.Offered(req.Tools))
 	if err != nil {
 		return nil, nil, err
 	}
-	model := familyOf(req.Model)
 	key := p.Name() + "\x00" + string('0'+rune(model)) // what a conversation's encoding depends on
 	// its state after this call; a later call may append to the memo's
 	var c conversation
@@ -63,9 +65,9 @@ func (c *conversation) body(tools, params []byte, cached bool) [][]byte {
 		add([]byte(`]},`))
 	}
 	if len(tools) > 0 && !cached {
-		add([]byte(`"tools":[{"functionDeclarations":[`))
+		add([]byte(`"tools":[`))
 		add(tools)
-		add([]byte(`]}],`))
+		add([]byte(`],`))
 	}
 	add([]byte(`"contents":[`))
 	add(c.contents)
@@ -76,6 +78,26 @@ func (c *conversation) body(tools, params []byte, cached bool) [][]byte {
 	add(params)
 	add([]byte(`}`))
 	return list
+}
+
+// encodeTools encodes the functions as one tool, and a search of the web as another.
+func encodeTools(tools []llm.ToolDefinition) ([]byte, error) {
+	hosted := func(t llm.ToolDefinition) bool { return t.Hosted != "" }
+	functions := slices.DeleteFunc(slices.Clone(tools), hosted)
+	b, err := api.Tools(functions, appendTool)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > 0 {
+		b = slices.Concat([]byte(`{"functionDeclarations":[`), b, []byte(`]}`))
+	}
+	if slices.ContainsFunc(tools, hosted) {
+		if len(b) > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"googleSearch":{}}`...)
+	}
+	return b, nil
 }
 
 func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {

@@ -24,7 +24,8 @@ type decoder struct {
 	content bool // there was a part, even an empty one
 	calls   int
 	own     map[string][]*block // its calls by their ids
-	message string              // the API's explanation of the finish reason
+	search  searching
+	message string // the API's explanation of the finish reason
 }
 
 func newDecoder(provider string, req *llm.Request, names *callNames, limit *llm.RateLimit) *decoder {
@@ -112,6 +113,7 @@ func (d *decoder) stopped() bool { return d.resp.Finish.Raw != "" }
 func (d *decoder) candidate(w *wireChunk, at int, data []byte) error {
 	c := &w.Candidates[at]
 	if d.stopped() {
+		d.ground(c.Grounding)
 		if c.more() {
 			d.pass(-1, data)
 		}
@@ -134,6 +136,7 @@ func (d *decoder) candidate(w *wireChunk, at int, data []byte) error {
 			return err
 		}
 	}
+	d.ground(c.Grounding)
 	if c.FinishReason != "" {
 		d.resp.Finish.Raw, d.message = c.FinishReason, c.FinishMessage
 	}
@@ -160,6 +163,7 @@ func (d *decoder) close() error {
 		return &llm.Error{Kind: llm.ErrStream, Code: reason, Message: "the response is empty"}
 	}
 	d.end()
+	d.cite()
 	d.resp.Finish.Reason = finishReason(reason, d.calls > 0)
 	return nil
 }
@@ -168,6 +172,7 @@ func (d *decoder) close() error {
 func (d *decoder) Finish() llm.StreamEvent {
 	r := d.resp
 	r.Usage = d.usage.total()
+	r.Usage.Searches = d.search.billed()
 	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model,
 		Parts: make(llm.Parts, 0, len(d.blocks))}
 	for _, b := range d.blocks {

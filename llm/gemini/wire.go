@@ -22,11 +22,11 @@ type wireCandidate struct {
 	Content struct {
 		Parts []wirePart `json:"parts"`
 	} `json:"content"`
-	FinishReason  string `json:"finishReason"`
-	FinishMessage string `json:"finishMessage"`
+	Grounding     *json.RawMessage `json:"groundingMetadata"`
+	FinishReason  string           `json:"finishReason"`
+	FinishMessage string           `json:"finishMessage"`
 
 	// The following members have no type here and are passed on. A null counts as missing.
-	Grounding *json.RawMessage `json:"groundingMetadata"`
 	URLs      *json.RawMessage `json:"urlContextMetadata"`
 	Citations *json.RawMessage `json:"citationMetadata"`
 	Safety    *json.RawMessage `json:"safetyRatings"`

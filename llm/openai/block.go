@@ -23,6 +23,7 @@ type item struct {
 	blocks    []*block
 	bySlot    map[slot]*block
 	raw       json.RawMessage // of an opaque item
+	search    *llm.WebSearch  // that the item is
 }
 
 type itemKind uint8
@@ -51,6 +52,7 @@ type block struct {
 	open      bool
 	text      pieces.Text
 	name      string // name of a call's tool; the call's id is the item's
+	sources   []llm.Source
 }
 
 // kindOf returns the kind of an item's type.
@@ -151,6 +153,7 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 			d.pass(it.blocks[0].index, event)
 		}
 		it.raw = raw
+		d.searched(it)
 		return nil
 	case functionItem:
 		return d.callDone(it, w.Arguments, w.Status)
@@ -213,6 +216,7 @@ func (d *decoder) partDone(it *item, at slot, part *wirePart) error {
 	}
 	b := d.blockAt(it, at)
 	d.complete(b, text)
+	b.cite(part.Annotations)
 	d.closeBlock(b)
 	return d.Check()
 }
@@ -315,7 +319,7 @@ func (b *block) part(provider string) llm.Part {
 	case functionItem, customItem:
 		return llm.ToolCall{ID: it.id, Name: b.name, Args: b.text.String(), Free: it.kind == customItem}
 	case opaqueItem:
-		return llm.Opaque{Provider: provider, Data: string(it.raw)}
+		return llm.Opaque{Provider: provider, Data: string(it.raw), Search: it.search}
 	}
-	return llm.Text{Text: b.text.String(), Signature: it.signature}
+	return llm.Text{Text: b.text.String(), Signature: it.signature, Sources: b.sources}
 }

@@ -172,7 +172,7 @@ func onlyText(content llm.Parts) (string, bool) {
 }
 
 func (c *conversation) addOpaque(o llm.Opaque) error {
-	if o.Provider != c.provider {
+	if o.Provider != c.provider || o.Data == "" {
 		return nil
 	}
 	if !json.Valid([]byte(o.Data)) {
@@ -224,7 +224,7 @@ func (c *conversation) lastItem(parts llm.Parts) int {
 		case llm.ToolCall:
 			return i
 		case llm.Opaque:
-			if part.Provider == c.provider {
+			if part.Provider == c.provider && part.Data != "" {
 				return i
 			}
 		}

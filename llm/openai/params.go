@@ -43,6 +43,9 @@ func encodeParams(req *llm.Request, own map[string]json.RawMessage) ([]byte, err
 	}
 	p.toolChoice(req)
 	p.include(req)
+	if api.SearchesWeb(req) {
+		p.Put("max_tool_calls", strconv.Itoa(llm.MaxSearches)) // of those that the vendor runs
+	}
 	p.cache(req)
 	p.Put("store", "false")
 	p.Put("stream", "true")
@@ -98,20 +101,27 @@ func (p *params) toolChoice(req *llm.Request) {
 	}
 }
 
-// include requests encrypted reasoning, which would otherwise be lost, in addition to the caller's
-// own list.
+// include requests encrypted reasoning, which would otherwise be lost, and the pages that a search
+// of the web has found, in addition to the caller's own list.
 func (p *params) include(req *llm.Request) {
-	if !reasons(req) {
+	var list []string
+	if reasons(req) {
+		list = append(list, encryptedReasoning)
+	}
+	if api.SearchesWeb(req) {
+		list = append(list, foundPages)
+	}
+	if list == nil {
 		return
 	}
-	list := []string{encryptedReasoning}
 	if raw, ok := p.Own["include"]; ok {
 		var own []string
 		if json.Unmarshal(raw, &own) != nil || own == nil {
 			return // the caller's null disables it, and the API judges what is not a list
 		}
 		delete(p.Own, "include")
-		list = append(list, slices.DeleteFunc(own, func(s string) bool { return s == encryptedReasoning })...)
+		ours := slices.Clone(list)
+		list = append(list, slices.DeleteFunc(own, func(s string) bool { return slices.Contains(ours, s) })...)
 	}
 	p.Put("include", api.Strings(list))
 }

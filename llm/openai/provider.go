@@ -30,6 +30,8 @@ type Options struct {
 	// SystemMessage sends the system prompt as the first message, for servers that refuse the member
 	// instructions.
 	SystemMessage bool
+	// NoWebSearch leaves out the search of the web that a request has, for servers without one.
+	NoWebSearch bool
 	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
 	// whatever the client's policy.
 	HTTPClient *http.Client
@@ -56,6 +58,7 @@ type Options struct {
 type Provider struct {
 	call          api.Call
 	systemMessage bool
+	noWebSearch   bool
 }
 
 // New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
@@ -73,7 +76,7 @@ func New(o Options) (*Provider, error) {
 		return nil, err
 	}
 	call.URL, call.Decode = u.JoinPath("responses").String(), decodeError
-	return &Provider{call, o.SystemMessage}, nil
+	return &Provider{call, o.SystemMessage, o.NoWebSearch}, nil
 }
 
 // Name implements [llm.Provider].

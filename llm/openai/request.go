@@ -18,6 +18,7 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	req = api.Hosting(req, !p.noWebSearch)
 	params, err := encodeParams(req, own)
 	if err != nil {
 		return nil, err
@@ -77,6 +78,9 @@ func encodeTools(tools []llm.ToolDefinition, search string) ([]byte, error) {
 }
 
 func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
+	if def.Hosted == llm.HostedWebSearch {
+		return append(b, `{"type":"web_search"}`...), nil
+	}
 	kind := "function"
 	if def.Grammar != nil {
 		kind = "custom"

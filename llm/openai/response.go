@@ -21,6 +21,7 @@ type decoder struct {
 	begun   bool
 	sent    api.Repeats
 	refused bool   // the model refused
+	billed  int    // how many searches of the web the vendor bills
 	search  string // the tool that finds others, if the request has it in the API's own form
 }
 
@@ -229,6 +230,7 @@ func (d *decoder) end(w *wireResponse, incomplete bool) error {
 		d.closeItem(it)
 	}
 	d.resp.Usage = w.Usage.total()
+	d.resp.Usage.Searches = d.billed
 	d.resp.Finish = d.reason(w, incomplete)
 	return nil
 }
@@ -267,7 +269,9 @@ func (d *decoder) Finish() llm.StreamEvent {
 	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model,
 		Parts: make(llm.Parts, 0, len(d.blocks))}
 	for _, b := range d.blocks {
-		r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
+		if !b.of.isTorn() {
+			r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
+		}
 	}
 	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
 }

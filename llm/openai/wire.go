@@ -84,6 +84,8 @@ type wirePart struct {
 	Type    string `json:"type"` // output_text, refusal, summary_text, reasoning_text
 	Text    string `json:"text"`
 	Refusal string `json:"refusal"`
+
+	Annotations json.RawMessage `json:"annotations"` // of output_text: what it cites
 }
 
 func (u *wireUsage) total() llm.Usage {

@@ -32,7 +32,7 @@ func (c *conversation) takeApart(m llm.Message) (spoken, error) {
 			}
 		case llm.Opaque:
 			var o opaqueDetails
-			if !own || part.Provider != c.o.provider {
+			if !own || part.Provider != c.o.provider || part.Data == "" {
 				continue
 			}
 			if err := json.Unmarshal([]byte(part.Data), &o); err != nil {

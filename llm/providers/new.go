@@ -51,6 +51,7 @@ func (k Kind) speak(format Format, c Config) (llm.Provider, error) {
 		o := k.messages
 		o.Name, o.APIKey, o.BaseURL, o.HTTPClient, o.IdleTimeout = k.Name, c.APIKey, c.BaseURL, c.HTTPClient,
 			c.IdleTimeout
+		o.NoWebSearch = !k.WebSearch
 		if k.bearer || format != k.Format {
 			o.APIKey, o.AuthToken = "", c.APIKey
 		}
@@ -59,11 +60,12 @@ func (k Kind) speak(format Format, c Config) (llm.Provider, error) {
 		o := k.responses
 		o.Name, o.APIKey, o.BaseURL, o.HTTPClient, o.IdleTimeout = k.Name, c.APIKey, c.BaseURL, c.HTTPClient,
 			c.IdleTimeout
+		o.NoWebSearch = !k.WebSearch
 		o.Organization, o.Project = c.Organization, c.Project
 		return orNil(openai.New(o))
 	case GenerateContent:
 		o := gemini.Options{Name: k.Name, APIKey: c.APIKey, BaseURL: c.BaseURL, Publisher: k.publisher,
-			HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}
+			NoWebSearch: !k.WebSearch, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}
 		if c.token && k.publisher != "" { // a key of the express mode is in a variable
 			o.APIKey, o.AuthToken = "", c.APIKey
 		}

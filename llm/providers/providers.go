@@ -63,6 +63,9 @@ type Kind struct {
 	// Profile is the name of the profile that suits the models. Empty means that of the provider's
 	// name, else the default one.
 	Profile string
+	// WebSearch reports that the provider is known to run searches of the web for its models, as
+	// package llm knows them.
+	WebSearch bool
 	// Recorded reports that recorded responses of the server decode. Otherwise what is known of it
 	// comes from documents alone.
 	Recorded bool

@@ -18,13 +18,14 @@ func Kinds() []Kind {
 func vendors() []Kind {
 	return []Kind{
 		{Name: "anthropic", Format: Messages, URLs: []string{"https://api.anthropic.com"},
-			KeyVars: []string{"ANTHROPIC_API_KEY"}, BaseURLVar: "ANTHROPIC_BASE_URL", Recorded: true, usual: true},
+			KeyVars: []string{"ANTHROPIC_API_KEY"}, BaseURLVar: "ANTHROPIC_BASE_URL", Recorded: true, WebSearch: true,
+			usual: true},
 		{Name: "openai", Format: Responses, URLs: []string{"https://api.openai.com/v1"},
-			KeyVars: []string{"OPENAI_API_KEY"}, BaseURLVar: "OPENAI_BASE_URL", Recorded: true, usual: true,
+			KeyVars: []string{"OPENAI_API_KEY"}, BaseURLVar: "OPENAI_BASE_URL", Recorded: true, WebSearch: true, usual: true,
 			organizationVar: "OPENAI_ORG_ID", projectVar: "OPENAI_PROJECT_ID"},
 		{Name: "gemini", Format: GenerateContent, URLs: []string{"https://generativelanguage.googleapis.com"},
 			KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, BaseURLVar: "GEMINI_BASE_URL", Recorded: true,
-			usual: true},
+			WebSearch: true, usual: true},
 		{Name: "openai-compatible", Format: ChatCompletions,
 			KeyVars:    []string{"OPENAI_COMPATIBLE_API_KEY", "OPENAI_API_KEY"},
 			BaseURLVar: "OPENAI_COMPATIBLE_BASE_URL", NeedsURL: true, Recorded: true},

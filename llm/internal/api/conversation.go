@@ -26,6 +26,24 @@ func Offered(tools []llm.ToolDefinition) []llm.ToolDefinition {
 	return slices.DeleteFunc(slices.Clone(tools), func(t llm.ToolDefinition) bool { return t.Deferred })
 }
 
+// Hosting returns a request without the tools that the vendor is to run, unless it hosts them for the
+// model: the request itself if there are none.
+func Hosting(req *llm.Request, hosts bool) *llm.Request {
+	hosts = hosts && (req.Facts == nil || req.Facts.WebSearch > 0)
+	left := func(t llm.ToolDefinition) bool { return t.Hosted != "" && (!hosts || t.Hosted != llm.HostedWebSearch) }
+	if !slices.ContainsFunc(req.Tools, left) {
+		return req
+	}
+	without := *req
+	without.Tools = slices.DeleteFunc(slices.Clone(req.Tools), left)
+	return &without
+}
+
+// SearchesWeb reports whether a request has a search of the web that the vendor runs.
+func SearchesWeb(req *llm.Request) bool {
+	return slices.ContainsFunc(req.Tools, func(t llm.ToolDefinition) bool { return t.Hosted == llm.HostedWebSearch })
+}
+
 // Turns hands the messages of a conversation to the functions of an encoder: the system messages
 // that a new conversation begins with, responses, and all messages between two responses together.
 func Turns(messages []llm.Message, begun func() bool, system, assistant func(llm.Message) error,

@@ -1,0 +1,41 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// What a search of the web costs that the vendor runs, in US dollars, as of 2026-11-29. They have
+// one price for all their models. The tokens of what is found are billed as others.
+const (
+	// "$10 per 1,000 searches", platform.claude.com/docs/en/about-claude/pricing
+	anthropicSearch = 10.0 / 1000
+	// "Web search (all models): $10.00 / 1k calls", platform.openai.com/docs/pricing
+	openaiSearch = 10.0 / 1000
+	// "$14 / 1,000 search queries" for models from Gemini 3 on, ai.google.dev/gemini-api/docs/pricing;
+	// the first 5,000 of a month are free, which nobody can count here
+	geminiSearch = 14.0 / 1000
+)
+
+// searchPrice returns the price of a search of the web that the vendor runs for a model beside other
+// tools, or 0 if it has none. Other providers are not known to have one.
+func searchPrice(provider, model string) float64 {
+	switch provider {
+	case "anthropic":
+		return anthropicSearch
+	case "openai":
+		// whose pages do not name the tool
+		without := []string{"gpt-4", "gpt-4-turbo", "gpt-4o-2024-05-13", "gpt-4.1-nano", "o1", "o1-pro", "o3-mini",
+			"gpt-5-chat-latest"}
+		if !slices.Contains(without, model) {
+			return openaiSearch
+		}
+	case "gemini":
+		// Gemini 2.5 refuses it beside functions; the others here are no models for tools
+		if rest, ok := strings.CutPrefix(model, "gemini-"); ok && !strings.HasPrefix(rest, "2") &&
+			!strings.HasPrefix(rest, "robotics") {
+			return geminiSearch
+		}
+	}
+	return 0
+}

@@ -1,0 +1,157 @@
+package fakellm
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// billed returns how many of the searches cost something: those that did not fail, and that did not
+// only open a page.
+func (a *response) billed() (n int) {
+	for _, s := range a.Searches {
+		if s.Error == "" && s.Page == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// A citedPiece is a piece of a text, with what it cites.
+type citedPiece struct {
+	text  string
+	cites []llm.Source
+}
+
+// cited returns the pieces of the text: if it cites something, its second half does.
+func (a *response) cited() []citedPiece {
+	if a.Text == "" {
+		return nil
+	}
+	all := words(a.Text, 1)
+	if len(a.Cites) == 0 || len(all) < 2 {
+		return []citedPiece{{a.Text, a.Cites}}
+	}
+	half := len(all) / 2
+	return []citedPiece{{text: strings.Join(all[:half], "")}, {strings.Join(all[half:], ""), a.Cites}}
+}
+
+// encryptedHit returns stand-in data of a hit or a citation that only the server can read. It detects
+// a changed one.
+func encryptedHit(url string) string { return "EqMDCp+/" + sign("hit\n"+url) + "==" }
+
+// anthropicSearches returns two blocks for each search: the call and its result.
+func (a *response) anthropicSearches() (blocks []map[string]any) {
+	for i, s := range a.Searches {
+		id := "srvtoolu_" + a.ID + "_" + itoa(i)
+		var content any
+		hits := []any{}
+		for _, hit := range s.Hits {
+			hits = append(hits, map[string]any{"type": "web_search_result", "url": hit.URL, "title": hit.Title,
+				"encrypted_content": encryptedHit(hit.URL), "page_age": nil})
+		}
+		if content = hits; s.Error != "" {
+			content = map[string]any{"type": "web_search_tool_result_error", "error_code": s.Error}
+		}
+		blocks = append(blocks, map[string]any{"type": "server_tool_use", "id": id, "name": llm.HostedWebSearch,
+			"input": map[string]any{"query": s.Query}},
+			map[string]any{"type": "web_search_tool_result", "tool_use_id": id, "content": content})
+	}
+	return blocks
+}
+
+func anthropicCitations(cites []llm.Source) (list []map[string]any) {
+	for _, c := range cites {
+		list = append(list, map[string]any{"type": "web_search_result_location", "url": c.URL, "title": c.Title,
+			"encrypted_index": encryptedHit(c.URL), "cited_text": "Something of " + c.Title})
+	}
+	return list
+}
+
+// checkHits refuses hits that were changed.
+func (b anthropicBlock) checkHits(c *checker) {
+	var hits []struct {
+		URL     string `json:"url"`
+		Content string `json:"encrypted_content"`
+	}
+	if json.Unmarshal(b.Content, &hits) != nil {
+		return // an error
+	}
+	for _, hit := range hits {
+		c.refuse(hit.Content != encryptedHit(hit.URL),
+			"web_search_tool_result.content.encrypted_content: Invalid `encrypted_content` in `search_result` block")
+	}
+}
+
+// checkCitations refuses citations that were changed.
+func (b anthropicBlock) checkCitations(c *checker) {
+	var cites []struct {
+		URL   string `json:"url"`
+		Index string `json:"encrypted_index"`
+	}
+	if len(b.Citations) == 0 || json.Unmarshal(b.Citations, &cites) != nil {
+		return
+	}
+	for _, cite := range cites {
+		c.refuse(cite.Index != encryptedHit(cite.URL), "text.citations: Invalid `encrypted_index` in citation")
+	}
+}
+
+// action returns what a search does, with the pages that it has found if they were asked for.
+func (f *openai) action(s *llm.WebSearch) map[string]any {
+	if s.Page != "" {
+		return map[string]any{"type": "open_page", "url": s.Page}
+	}
+	action := map[string]any{"type": "search", "query": s.Query, "queries": []string{s.Query}}
+	for _, include := range f.asked.Include {
+		if include != "web_search_call.action.sources" {
+			continue
+		}
+		sources := []any{}
+		for _, hit := range s.Hits {
+			sources = append(sources, map[string]any{"type": "url", "url": hit.URL})
+		}
+		action["sources"] = sources
+	}
+	return action
+}
+
+// geminiSearch returns the parts of a search, which are signed.
+func geminiSearch(i int, s *llm.WebSearch) []map[string]any {
+	id := "search_" + itoa(i)
+	call := map[string]any{"toolCall": map[string]any{"id": id, "toolType": "GOOGLE_SEARCH_WEB",
+		"args": map[string]any{"queries": []string{s.Query}}}}
+	result := map[string]any{"toolResponse": map[string]any{"id": id, "toolType": "GOOGLE_SEARCH_WEB",
+		"response": map[string]any{"search_suggestions": "<div>" + s.Query + "</div>"}}}
+	for _, part := range []map[string]any{call, result} {
+		part["thoughtSignature"] = signInvocation(encode(part))
+	}
+	return []map[string]any{call, result}
+}
+
+// signInvocation returns the signature of a part that tells of a tool that the API has run.
+func signInvocation(part string) string { return sign("invocation\n" + part) }
+
+// unsigned returns a part without its signature, as it was signed.
+func (p geminiPart) unsigned() string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(p.raw, &members) != nil {
+		return ""
+	}
+	delete(members, "thoughtSignature")
+	return encode(members)
+}
+
+// grounding returns the metadata of a response that has searched.
+func (a *response) grounding() map[string]any {
+	queries, chunks := []string{}, []any{}
+	for _, s := range a.Searches {
+		queries = append(queries, s.Query)
+	}
+	for _, c := range a.Cites {
+		chunks = append(chunks, map[string]any{"web": map[string]any{"uri": c.URL, "title": c.Title}})
+	}
+	return map[string]any{"webSearchQueries": queries, "groundingChunks": chunks,
+		"searchEntryPoint": map[string]any{"renderedContent": "<div></div>"}}
+}

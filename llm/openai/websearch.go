@@ -1,0 +1,62 @@
+package openai
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// webSearchCall is the item type of a search of the web, and foundPages asks for what it has found.
+const (
+	webSearchCall = "web_search_call"
+	foundPages    = "web_search_call.action.sources"
+)
+
+// searched streams a search of the web that has ended, and counts it if the vendor bills it: "Search
+// actions incur a tool call cost", those that open a page or look into it do not.
+func (d *decoder) searched(it *item) {
+	var call struct {
+		Type, Status string
+		Action       struct {
+			Type, Query, URL, Pattern string
+			Queries                   []string
+			Sources                   []struct{ URL, Title string }
+		}
+	}
+	if json.Unmarshal(it.raw, &call) != nil || call.Type != webSearchCall {
+		return
+	}
+	a := &call.Action
+	it.search = &llm.WebSearch{Query: cmp.Or(strings.Join(a.Queries, "; "), a.Query, a.Pattern), Page: a.URL}
+	if call.Status == "failed" {
+		it.search.Error = call.Status
+	}
+	for _, s := range a.Sources {
+		it.search.Hits = llm.AddSource(it.search.Hits, llm.Source{URL: s.URL, Title: s.Title})
+	}
+	if a.Type == "search" {
+		d.billed++
+	}
+	d.emit(llm.StreamEvent{Type: llm.EventSearch, Block: it.blocks[0].index, Search: it.search})
+}
+
+// isTorn reports whether the item is a search of the web that was cut off.
+func (it *item) isTorn() bool {
+	var head wireHead
+	return it.kind == opaqueItem && it.open && json.Unmarshal(it.raw, &head) == nil && head.Type == webSearchCall
+}
+
+// cite adds the pages that annotations of a text name.
+func (b *block) cite(annotations json.RawMessage) {
+	var list []struct{ Type, URL, Title string }
+	if json.Unmarshal(annotations, &list) != nil {
+		return // without any, or in a form of another server
+	}
+	for _, a := range list {
+		if a.Type == "url_citation" {
+			b.sources = llm.AddSource(b.sources, llm.Source{URL: a.URL, Title: a.Title})
+		}
+	}
+}
