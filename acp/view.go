@@ -173,6 +173,8 @@ func (v *view) event(ev agent.Event, past bool) {
 		if e.Discarded {
 			v.dropDrafts(past)
 			v.say("\n\n(The answer broke off and begins again.)\n\n")
+		} else if len(e.Sources) > 0 {
+			v.notice("info", sourcesText(e.Sources))
 		}
 	case *agent.ThinkingDelta:
 		v.draft(draft{thoughtChunk, fmt.Sprintf("thought-%d", v.step), e.Seq, nil}, e.Text, past)
@@ -206,6 +208,8 @@ func (v *view) told(ev agent.Event, past bool) {
 	case *agent.Compaction:
 		v.notice("info", fmt.Sprintf("The beginning of the conversation was summarized for the model: %d turns.",
 			e.TurnsReplaced))
+	case *agent.WebSearch:
+		v.notice("info", searchText(&e.WebSearch))
 	case *agent.Warning:
 		v.notice("warning", e.Text)
 	case *agent.LLMRetry:

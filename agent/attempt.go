@@ -78,6 +78,10 @@ func (a *attemptStream) take(ev llm.StreamEvent) bool {
 		a.text(ev)
 	case llm.EventThinkingDelta:
 		a.thought(ev)
+	case llm.EventSearch:
+		a.search(ev.Search)
+	case llm.EventFinish:
+		a.searches(ev.Response)
 	}
 	return true
 }
@@ -105,6 +109,25 @@ func (a *attemptStream) thought(ev llm.StreamEvent) {
 		a.shown.Thoughts = append(a.shown.Thoughts, 0)
 	}
 	a.shown.Thoughts[len(a.shown.Thoughts)-1] = a.events.number(delta)
+}
+
+// search emits a search of the web.
+func (a *attemptStream) search(s *llm.WebSearch) {
+	ev := &WebSearch{WebSearch: *s}
+	a.events.emit(ev)
+	a.shown.Searches = append(a.shown.Searches, a.events.number(ev))
+}
+
+// searches emits the searches of a response that were not streamed.
+func (a *attemptStream) searches(resp *llm.Response) {
+	n := 0
+	for _, part := range resp.Message.Parts {
+		if o, ok := part.(llm.Opaque); ok && o.Search != nil {
+			if n++; n > len(a.shown.Searches) {
+				a.search(o.Search)
+			}
+		}
+	}
 }
 
 // abandon abandons the attempt: nothing that arrives later is taken.

@@ -109,6 +109,9 @@ const minCold = 4096
 // cold returns what the cache did not have of what an earlier answer had left there, nil if it had
 // most. It is called before the answer is folded.
 func (a *answered) cold(s *State, used llm.Usage, facts *llm.Model, sent time.Time) *Cold {
+	if a.usage.Searches > 0 || used.Searches > 0 {
+		return nil // the counts are sums of several rounds
+	}
 	had := a.usage.CacheRead + a.usage.CacheWrite
 	missed := min(had, used.Input) - used.CacheRead
 	if missed < minCold || used.CacheRead > had/2 {

@@ -35,9 +35,11 @@ func (c *Context) addTools(tools []llm.ToolDefinition) {
 	}
 }
 
-// measure replaces the estimate by the count of an answer whose message has just been added.
+// measure replaces the estimate by the count of an answer whose message has just been added. If the
+// vendor has searched the web for it, the count is the sum of several rounds, and says nothing about
+// the next request.
 func (c *Context) measure(u llm.Usage) {
-	if u.Input > 0 {
+	if u.Input > 0 && u.Searches == 0 {
 		c.Counted, c.Chars = u.Input+u.Output, 0
 	}
 }
@@ -55,6 +57,8 @@ func chars(parts llm.Parts) int {
 			n += utf8.RuneCountInString(p.Args) + len(p.Name)
 		case llm.ToolResult:
 			n += chars(p.Content)
+		case llm.Opaque:
+			n += len(p.Data) // what a search has found is large, and encrypted
 		case llm.Media:
 			n += mediaChars
 		}

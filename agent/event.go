@@ -49,6 +49,7 @@ const (
 	KindAssistantTextDelta  Kind = "ASSISTANT_TEXT_DELTA"
 	KindAssistantTextEnd    Kind = "ASSISTANT_TEXT_END"
 	KindThinkingDelta       Kind = "THINKING_DELTA"
+	KindWebSearch           Kind = "WEB_SEARCH"
 	KindToolCallStart       Kind = "TOOL_CALL_START"
 	KindToolCallOutputDelta Kind = "TOOL_CALL_OUTPUT_DELTA"
 	KindToolCallEnd         Kind = "TOOL_CALL_END"
@@ -161,12 +162,21 @@ type AssistantTextEnd struct {
 	Block     int    `json:"block"`
 	Text      string `json:"text"`
 	Discarded bool   `json:"discarded"`
+	// Sources are the pages on the web that the text cites.
+	Sources []llm.Source `json:"sources,omitempty"`
 }
 
 // ThinkingDelta holds a piece of the model's reasoning.
 type ThinkingDelta struct {
 	EventHeader
 	Text string `json:"text"`
+}
+
+// WebSearch reports a search of the web that the model's vendor has run. It is no call of the
+// session's.
+type WebSearch struct {
+	EventHeader
+	llm.WebSearch
 }
 
 // ToolCallStart begins a tool call, or the refusal of one.
@@ -372,6 +382,7 @@ func (*AssistantTextStart) kind() Kind  { return KindAssistantTextStart }
 func (*AssistantTextDelta) kind() Kind  { return KindAssistantTextDelta }
 func (*AssistantTextEnd) kind() Kind    { return KindAssistantTextEnd }
 func (*ThinkingDelta) kind() Kind       { return KindThinkingDelta }
+func (*WebSearch) kind() Kind           { return KindWebSearch }
 func (*ToolCallStart) kind() Kind       { return KindToolCallStart }
 func (*ToolCallOutputDelta) kind() Kind { return KindToolCallOutputDelta }
 func (*ToolCallEnd) kind() Kind         { return KindToolCallEnd }
@@ -415,6 +426,8 @@ func newEvent(kind Kind) Event {
 		return new(AssistantTextEnd)
 	case KindThinkingDelta:
 		return new(ThinkingDelta)
+	case KindWebSearch:
+		return new(WebSearch)
 	case KindToolCallStart:
 		return new(ToolCallStart)
 	case KindToolCallOutputDelta:
@@ -462,7 +475,16 @@ func (e *HistoryLoaded) size() int {
 }
 func (e *UserInput) size() int        { return len(e.Text) }
 func (e *ProcessingEnd) size() int    { return len(e.Text) }
-func (e *AssistantTextEnd) size() int { return len(e.Text) }
+func (e *AssistantTextEnd) size() int { return len(e.Text) + sizeOfSources(e.Sources) }
+func (e *WebSearch) size() int {
+	return len(e.Query) + len(e.Page) + len(e.Error) + sizeOfSources(e.Hits)
+}
+func sizeOfSources(list []llm.Source) (n int) {
+	for _, s := range list {
+		n += len(s.URL) + len(s.Title)
+	}
+	return n
+}
 func (e *ToolCallStart) size() int {
 	return len(e.Arguments) + len(e.Effective) + sizeOfAccess(e.Access)
 }

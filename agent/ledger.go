@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/attractor-go/attractor/llm"
@@ -50,13 +51,17 @@ type Claim struct {
 	// the prices are not known.
 	InputUSD  float64 `json:"input_usd,omitempty"`
 	OutputUSD float64 `json:"output_usd,omitempty"`
+	// SearchesUSD is the price of the most searches of the web that the vendor may run, in US dollars.
+	SearchesUSD float64 `json:"searches_usd,omitempty"`
 }
 
 // Tokens returns the claimed tokens.
 func (c Claim) Tokens() int { return c.Input + c.Output }
 
 // USD returns the claimed US dollars.
-func (c Claim) USD() float64 { return float64(c.Input)*c.InputUSD + float64(c.Output)*c.OutputUSD }
+func (c Claim) USD() float64 {
+	return float64(c.Input)*c.InputUSD + float64(c.Output)*c.OutputUSD + c.SearchesUSD
+}
 
 // Spent holds the usage and the cost of an attempt, estimated if the provider may have billed it
 // without saying so. It is zero if the attempt was not billed.
@@ -123,7 +128,7 @@ func (b Budget) Grant(c Claim, tokens int, usd float64) (output int, err error) 
 		}
 	}
 	if b.USD > 0 && (c.InputUSD > 0 || c.OutputUSD > 0) {
-		left := b.USD - usd - float64(c.Input)*c.InputUSD
+		left := b.USD - usd - float64(c.Input)*c.InputUSD - c.SearchesUSD
 		// more might not fit into an int
 		if affordable := left / c.OutputUSD; c.OutputUSD > 0 && affordable < float64(output) {
 			output = int(affordable)
@@ -153,7 +158,16 @@ func claimOf(req *llm.Request, input int) Claim {
 	}
 	return Claim{Caller: req.Caller, Provider: req.Provider, Model: req.Model, Input: input, Output: most,
 		Least:    min(leastAnswer, most),
-		InputUSD: price.Input, OutputUSD: price.Output}
+		InputUSD: price.Input, OutputUSD: price.Output, SearchesUSD: searchesUSD(req)}
+}
+
+// searchesUSD returns the price of the most searches of the web for a request.
+func searchesUSD(req *llm.Request) float64 {
+	offered := slices.ContainsFunc(req.Tools, func(t llm.ToolDefinition) bool { return t.Hosted == llm.HostedWebSearch })
+	if req.Facts == nil || !offered {
+		return 0
+	}
+	return llm.MaxSearches * req.Facts.WebSearch
 }
 
 // A reservation holds an attempt's claims, in the session's own ledger and in the host's.

@@ -76,7 +76,7 @@ func projectAnswer(r answerRecord, before *State) []Event {
 	var events []Event
 	for _, part := range r.Message.Parts {
 		if t, ok := part.(llm.Text); ok && t.Text != "" { // an empty text has no events
-			events = append(events, &AssistantTextEnd{Block: len(events), Text: t.Text})
+			events = append(events, &AssistantTextEnd{Block: len(events), Text: t.Text, Sources: t.Sources})
 		}
 	}
 	return append(events, &StepEnd{Step: before.Steps + 1, FinishReason: r.Finish.Reason, Usage: r.Usage,

@@ -163,7 +163,7 @@ func preceding(rec record, before *State) []numbered {
 // begins with its record.
 func wrote(parts llm.Parts, seen shown, step, epoch int) []numbered {
 	events := []numbered{{&StepStart{Step: step, Epoch: epoch}, seen.Step}}
-	texts, thoughts := seen.Texts, seen.Thoughts
+	texts, thoughts, searches := seen.Texts, seen.Thoughts, seen.Searches
 	block := 0
 	for _, part := range parts {
 		switch p := part.(type) {
@@ -176,6 +176,15 @@ func wrote(parts llm.Parts, seen shown, step, epoch int) []numbered {
 				thought.seq, thoughts = thoughts[0], thoughts[1:]
 			}
 			events = append(events, thought)
+		case llm.Opaque:
+			if p.Search == nil {
+				continue
+			}
+			search := numbered{Event: &WebSearch{WebSearch: *p.Search}}
+			if len(searches) > 0 {
+				search.seq, searches = searches[0], searches[1:]
+			}
+			events = append(events, search)
 		case llm.Text:
 			if p.Text == "" {
 				continue

@@ -124,6 +124,7 @@ type shown struct {
 	Step     int64      `json:"step,omitempty"`     // STEP_START, of the first attempt
 	Thoughts []int64    `json:"thoughts,omitempty"` // the last delta of each thought
 	Texts    [][2]int64 `json:"texts,omitempty"`    // the start and the last delta of each text
+	Searches []int64    `json:"searches,omitempty"` // each search of the web
 }
 
 // intentRecord lists calls with effects that are about to run.

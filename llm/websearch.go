@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -27,10 +28,43 @@ type WebSearch struct {
 	Error string `json:"error,omitempty"`
 }
 
+// String says in a line what was searched for, and how many pages were found. It has texts of the
+// web as they came, but for their white space.
+func (s *WebSearch) String() string {
+	query := strings.Join(strings.Fields(s.Query), " ")
+	what := "searched the web"
+	switch {
+	case s.Page != "" && query != "":
+		what = fmt.Sprintf("searched for %s in %s", query, s.Page)
+	case s.Page != "":
+		what = "opened " + s.Page
+	case query != "":
+		what = "searched for " + query
+	}
+	switch n := len(s.Hits); {
+	case s.Error != "":
+		what += ": " + s.Error
+	case n == 1:
+		what += " · 1 page"
+	case n > 1:
+		what += fmt.Sprintf(" · %d pages", n)
+	}
+	return what
+}
+
 // Source names a page on the web.
 type Source struct {
 	URL   string `json:"url"`
 	Title string `json:"title,omitempty"`
+}
+
+// String returns the title, if there is one, and the URL, in a line. It has texts of the web as they
+// came, but for their white space.
+func (s Source) String() string {
+	if title := strings.Join(strings.Fields(s.Title), " "); title != "" {
+		return title + " · " + s.URL
+	}
+	return s.URL
 }
 
 // What is kept of the pages of a search, or of those that a text cites.

@@ -125,7 +125,7 @@ func (f *folder) addRow(r *record, ev agent.Event, line journal.Record, asked bo
 		}
 	case *agent.ProcessingEnd:
 		m.row.MS = max(0, m.row.Time-f.began)
-	case *agent.ThinkingDelta, *agent.AssistantTextEnd, *agent.LLMRetry:
+	case *agent.ThinkingDelta, *agent.AssistantTextEnd, *agent.WebSearch, *agent.LLMRetry:
 		m.row.Step = f.step
 	case *agent.InputRequested:
 		f.awaits[e.CallID] = line.N

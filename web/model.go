@@ -45,7 +45,8 @@ const (
 	RowInput      RowKind = "input"
 	RowThinking   RowKind = "thinking"
 	RowText       RowKind = "text"
-	RowCall       RowKind = "call" // a tool call with its result
+	RowSearch     RowKind = "search" // a search of the web that the vendor has run
+	RowCall       RowKind = "call"   // a tool call with its result
 	RowQuestion   RowKind = "question"
 	RowSteering   RowKind = "steering"
 	RowPlan       RowKind = "plan"

@@ -43,6 +43,8 @@ func rowOf(ev agent.Event) Row {
 		return text(Row{Kind: RowText, Failed: e.Discarded}, e.Text)
 	case *agent.ThinkingDelta:
 		return text(Row{Kind: RowThinking}, e.Text)
+	case *agent.WebSearch:
+		return Row{Kind: RowSearch, Text: line(e.WebSearch.String()), Failed: e.Error != ""}
 	case *agent.ToolCallEnd:
 		return Row{Kind: RowCall, Name: e.Name, MS: e.DurationMS, Bytes: e.OutputBytes, Failed: e.IsError ||
 			e.Ran != nil && e.Ran.Failed()}
@@ -85,7 +87,7 @@ func incident(ev agent.Event) Row {
 // them.
 func again(kind RowKind) bool {
 	switch kind {
-	case RowHistory, RowInput, RowThinking, RowText, RowCall, RowQuestion, RowSteering, RowPlan, RowNote, RowLoop:
+	case RowHistory, RowInput, RowThinking, RowText, RowSearch, RowCall, RowQuestion, RowSteering, RowPlan, RowNote, RowLoop:
 		return true
 	}
 	return false

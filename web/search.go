@@ -138,7 +138,14 @@ func textsOf(ev agent.Event) iter.Seq[string] {
 		case *agent.UserInput:
 			yield(e.Text)
 		case *agent.AssistantTextEnd:
-			yield(e.Text)
+			if !yield(e.Text) {
+				return
+			}
+			for _, s := range e.Sources {
+				if !yield(s.URL) || !yield(s.Title) {
+					return
+				}
+			}
 		case *agent.ThinkingDelta:
 			yield(e.Text)
 		case *agent.ToolCallStart:

@@ -79,7 +79,12 @@ func (s *Session) add(ev agent.Event) {
 		if e.Discarded {
 			s.shown.Reset()
 			s.line("%s", s.paint(amber, "↻ the answer broke off; what is above does not count"))
+		} else {
+			s.sources(e.Sources)
 		}
+	case *agent.WebSearch:
+		s.endText()
+		s.search(&e.WebSearch)
 	case *agent.ToolCallStart:
 		s.running[e.CallID] = e
 	case *agent.ToolCallEnd:

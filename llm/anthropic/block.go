@@ -144,8 +144,8 @@ func (d *decoder) delta(x delta, raw []byte) error {
 	return nil
 }
 
-// otherDelta handles a delta of an unknown type. In a text block it is a citation. In an opaque block its strings are collected, so that a compaction block is complete
-// when it is sent back.
+// otherDelta handles a delta of an unknown type. In a text block it is a citation. In an opaque
+// block its strings are collected, so that a compaction block is complete when it is sent back.
 func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
 	b, err := d.find(ev.Index)
 	if err != nil {

@@ -20,7 +20,8 @@ const (
 )
 
 func appendWebSearch(b []byte) []byte {
-	return append(b, `{"type":"`+webSearchTool+`","name":"`+searchName+`","max_uses":`+strconv.Itoa(llm.MaxSearches)+`}`...)
+	b = append(b, `{"type":"`+webSearchTool+`","name":"`+searchName+`","max_uses":`...)
+	return append(strconv.AppendInt(b, llm.MaxSearches, 10), '}')
 }
 
 // noteSearch keeps the query of a search that has been written.

@@ -56,7 +56,8 @@ const drawers = {
   USER_INPUT: (e) => [prose(e.text), e.action ? facts(["action", e.action]) : null],
   STEERING_INJECTED: (e) => [prose(e.text), facts(["from", e.source])],
   THINKING_DELTA: (e) => [prose(e.text)],
-  ASSISTANT_TEXT_END: (e) => [e.discarded ? el("p", { class: "problem" }, "This text was discarded: the attempt broke off, and another followed.") : null, prose(e.text)],
+  ASSISTANT_TEXT_END: (e) => [e.discarded ? el("p", { class: "problem" }, "This text was discarded: the attempt broke off, and another followed.") : null, prose(e.text), sourcesOf("Sources", e.sources)],
+  WEB_SEARCH: (e) => [facts(["searched for", e.query], ["error", e.error]), sourcesOf("Page", e.page ? [{ url: e.page }] : []), sourcesOf("Found", e.hits)],
   ASSISTANT_TEXT_START: () => [],
   TOOL_CALL_START: drawCall,
   TOOL_CALL_END: drawResult,
@@ -104,6 +105,19 @@ function field(name, v) {
   const text = pretty(v) ?? "";
   if (text.length > 120 || text.includes("\n")) return labelled(name, fold(text));
   return el("p", { class: "field" }, el("span", { class: "label" }, name), " ", el("code", {}, text));
+}
+
+/**
+ * sourcesOf returns a list of pages on the web, of which only those of http and https are links.
+ * @param {string} name
+ * @param {{url: string, title?: string}[]} [list]
+ */
+function sourcesOf(name, list) {
+  if (!list?.length) return null;
+  return labelled(name, el("ul", { class: "sources" }, ...list.map((s) => {
+    const known = /^https?:\/\/[^\s/]/i.test(s.url), text = s.title || s.url;
+    return el("li", {}, known ? el("a", { href: s.url, rel: "noopener noreferrer nofollow", target: "_blank" }, text) : text, s.title ? el("code", {}, s.url) : null);
+  })));
 }
 
 /** planOf returns a todo list. @param {any[]} items */

@@ -6,7 +6,7 @@ const mostEdits = 12; // of a file that have a link
 /** timeKinds returns the kinds of time, with the rows that they are about. */
 function timeKinds() {
   return [
-    { key: "model", name: "Model", rows: ["thinking", "text"] },
+    { key: "model", name: "Model", rows: ["thinking", "text", "search"] },
     { key: "tools", name: "Tools", rows: ["call"] },
     { key: "waiting", name: "Waiting", rows: ["question", "retry"] },
     { key: "idle", name: "Idle", rows: [] },

@@ -498,7 +498,7 @@ function extend(list, rows) {
 }
 
 /** kindNames says what kinds of rows are called. */
-const kindNames = { start: "session", history: "history", input: "input", thinking: "thinking", text: "answer", question: "question", steering: "steering",
+const kindNames = { start: "session", history: "history", input: "input", thinking: "thinking", text: "answer", search: "web search", question: "question", steering: "steering",
   plan: "plan", note: "note", retry: "retry", compaction: "compaction", model: "model", loop: "loop", limit: "limit", context: "context", warning: "warning",
   error: "error", end: "end", close: "closed", call: "call" };
 
@@ -510,6 +510,7 @@ function nameOfRow(row) {
 
 /** iconOf returns the name of a row's icon. @param {Row} row */
 function iconOf(row) {
+  if (row.kind === "search") return "find";
   if (row.kind !== "call") return row.kind;
   const name = (row.name || "").toLowerCase();
   if (row.session || /agent|task/.test(name)) return "agent";
@@ -525,7 +526,7 @@ function factsOf(row) {
   if (row.added) facts.push(el("span", { class: "added" }, "+" + row.added));
   if (row.removed) facts.push(el("span", { class: "removed" }, "−" + row.removed));
   if (row.session) facts.push(el("span", { class: "badge" }, "agent"));
-  if (row.failed && row.kind === "call") facts.push(el("span", { class: "badge bad" }, "failed"));
+  if (row.failed && (row.kind === "call" || row.kind === "search")) facts.push(el("span", { class: "badge bad" }, "failed"));
   if (row.failed && (row.kind === "text" || row.kind === "thinking")) facts.push(el("span", { class: "badge bad" }, "discarded"));
   if (row.cost && row.kind === "end") facts.push(el("span", {}, money(row.cost)));
   if (row.kind === "call" && (row.bytes || 0) >= 1000) facts.push(el("span", { class: "bytes" }, size(row.bytes || 0)));
