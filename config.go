@@ -147,8 +147,9 @@ type Config struct {
 	// Limits bounds what commands may use.
 	Limits env.Limits
 
-	// Web offers the tool that reads public web pages.
-	Web bool
+	// Web offers the tool that reads public web pages, and WebSearch the search of the web that the
+	// vendor of the model runs: a model without one is an [ErrConfig]. Each search costs extra.
+	Web, WebSearch bool
 	// Servers are MCP servers to start, beside those of files that count. One without a Dir starts
 	// in an empty directory, unless TrustProject is set.
 	Servers []mcp.Server
@@ -327,7 +328,7 @@ func (c *Config) fields() (*config, error) {
 		Credentials: c.Credentials,
 		Profile:     c.Profile,
 		IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
-		Web: c.Web, Servers: c.Servers, LanguageServers: c.LanguageServers, MCPWait: cmp.Or(c.MCPWait, DefaultMCPWait),
+		Web: c.Web, WebSearch: c.WebSearch, Servers: c.Servers, LanguageServers: c.LanguageServers, MCPWait: cmp.Or(c.MCPWait, DefaultMCPWait),
 		Checks: c.Checks, Checkpoints: c.Checkpoints, Instrument: c.Instrument,
 		Secrets: c.Secrets, Environ: os.Environ(), Getenv: func(name string) string {
 			return cmp.Or(c.Vars[name], os.Getenv(name))

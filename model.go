@@ -135,6 +135,7 @@ func (s *Setup) choose(ctx context.Context, next chosen) error {
 		return fmt.Errorf("cannot use the model %s of %s: %w", next.model, next.provider, err)
 	}
 	s.chosen = next
+	s.warnOfSearch()
 	return nil
 }
 

@@ -73,8 +73,8 @@ type config struct {
 	// Profile is the name of a profile. Native chooses its native dialect.
 	Profile string
 	Native  *bool
-	// Web offers the tool that reads public web pages.
-	Web bool
+	// Web offers the tool that reads public web pages, and WebSearch the search that the vendor runs.
+	Web, WebSearch bool
 	// BaseURL is the URL of the provider's API. Empty means the environment's, or the vendor's.
 	BaseURL string
 	// KeyCommand prints the key of the chosen provider.

@@ -89,6 +89,7 @@ func (c *Config) given() (values []settings.Value) {
 	text("limit", settings.FormatLimits(c.Limits))
 	on("native", c.Native)
 	on("web", c.Web)
+	on("web_search", c.WebSearch)
 	on("network", c.Sandbox.Network)
 	number("context_window", float64(c.ContextWindow))
 	number("budget_tokens", float64(c.Budget.Tokens))
@@ -134,6 +135,8 @@ func (c *config) set(key, text string) error {
 		c.LanguageServers = text
 	case "web":
 		c.Web = text == "true"
+	case "web_search":
+		c.WebSearch = text == "true"
 	case "strict_hooks":
 		c.StrictHooks = text == "true"
 	case "sandbox":

@@ -90,6 +90,7 @@ func capabilities() []capability {
 		{atOnce((*Setup).openModel), nil},
 		{surely((*Setup).maskModel), nil}, // what a program adds to the options later stays outside
 		{surely((*Setup).openChoice), nil},
+		{atOnce((*Setup).openWebSearch), nil},
 		{(*Setup).openElsewhere, (*Setup).closeElsewhere},
 		{surely((*Setup).openSkills), nil},
 		{surely((*Setup).openCommands), nil},
@@ -98,6 +99,7 @@ func capabilities() []capability {
 		{(*Setup).openDir, (*Setup).closeDir}, // with the sandbox of commands
 		{(*Setup).openServers, (*Setup).closeServers},
 		{atOnce((*Setup).openRules), nil},
+		{(*Setup).judgeWebSearch, nil},
 		{(*Setup).openDocuments, (*Setup).closeDocuments},
 		{surely((*Setup).openGate), nil},
 		{atOnce((*Setup).openHooks), (*Setup).closeHooks},
@@ -135,6 +137,7 @@ func beginnings() []func(*Setup, context.Context) error {
 	return []func(*Setup, context.Context) error{
 		func(s *Setup, ctx context.Context) error { s.noteKilled(ctx); return nil },
 		always((*Setup).keepPlanTool),
+		(*Setup).keepWebSearch,
 		(*Setup).tellPlace,
 		(*Setup).tellFirst,
 		(*Setup).tellDirs,

@@ -91,8 +91,8 @@ func (r *rule) checkName() error {
 	if kindOf(r.name) != other {
 		return nil
 	}
-	for _, known := range []string{"Bash", "Read", "Edit", "Write", "Grep", "Glob", "WebFetch", "Agent", "Task",
-		"Skill"} {
+	for _, known := range []string{"Bash", "Read", "Edit", "Write", "Grep", "Glob", "WebFetch", "WebSearch",
+		"Agent", "Task", "Skill"} {
 		if strings.EqualFold(known, r.name) || oneEdit(strings.ToLower(known), strings.ToLower(r.name)) {
 			return fmt.Errorf("%s: there is no tool %s; did you mean %s?", r.text, r.name, known)
 		}

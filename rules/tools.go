@@ -12,6 +12,7 @@ const (
 	read                // reads files
 	edit                // changes files
 	fetch               // reads from the network
+	lookUp              // searches the web, which a vendor may run
 	agents              // starts and instructs agents, whose own calls are judged
 	skill
 	mcp
@@ -32,6 +33,8 @@ func kindOf(name string) kind {
 		return edit
 	case "WebFetch", "web_fetch":
 		return fetch
+	case "WebSearch", "web_search", "google_web_search":
+		return lookUp
 	case "Agent", "Task", "SendMessage", "spawn_agent", "send_input", "invoke_agent":
 		return agents
 	case "Skill", "skill", "activate_skill":
@@ -71,7 +74,7 @@ func ClaudeName(tool string) string {
 		return "TaskStop"
 	}
 	for _, name := range []string{"Grep", "Glob", "LS", "TodoWrite", "AskUserQuestion", "ExitPlanMode", "WebFetch",
-		"Skill", "Bash", "Edit", "Read", "Agent"} {
+		"WebSearch", "Skill", "Bash", "Edit", "Read", "Agent"} {
 		if covers(name, tool, kindOf(tool)) {
 			return name
 		}
@@ -97,6 +100,8 @@ func covers(rule, tool string, of kind) bool {
 		return tool == "LS" || tool == "list_dir" || tool == "list_directory"
 	case "WebFetch":
 		return of == fetch
+	case "WebSearch":
+		return of == lookUp
 	case "Agent", "Task":
 		return of == agents
 	case "Skill":

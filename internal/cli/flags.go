@@ -119,7 +119,7 @@ type sessionFlags struct {
 	lsp                                                                                         string
 	mode, unasked, debug, envCommand                                                            string
 	fallbacks, rules, mcp, addDirs, allowTools, denyTools                                       []string
-	yes, ask, readOnly, noJournal, native, trustProject, web                                    bool
+	yes, ask, readOnly, noJournal, native, trustProject, web, webSearch                         bool
 	noCheckpoints                                                                               bool
 	noMCP, noHooks, strictHooks                                                                 bool
 	idleTimeout                                                                                 time.Duration
@@ -143,6 +143,8 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.native, "native", false, "offer the tools of the vendor's own agent, with its names and formats")
 	flags.BoolVar(&f.web, "web", false,
 		"offer a tool that reads public web pages; each new host is asked about, unless a rule such as WebFetch(domain:go.dev) allows it")
+	flags.BoolVar(&f.webSearch, "web-search", false,
+		"let the model search the web, which its vendor runs and bills for each search (anthropic, openai, gemini)")
 	flags.StringVar(&f.baseURL, "base-url", "",
 		"send requests to this `URL`; for openai and openai-compatible it ends in /v1")
 	flags.StringVar(&f.keyCommand, "key-command", "",

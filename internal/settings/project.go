@@ -81,7 +81,7 @@ func (s *Values) looser(key, text string) string {
 	}
 	ok := true
 	switch key {
-	case "web":
+	case "web", "web_search":
 		ok = text == "false" || was == "true"
 	case "strict_hooks":
 		ok = text == "true" || was == "false"
@@ -111,7 +111,7 @@ func (s *Values) joined(key string) string {
 // defaultText returns the default of a setting that a project can make stricter.
 func defaultText(key string) string {
 	switch key {
-	case "web", "strict_hooks":
+	case "web", "web_search", "strict_hooks":
 		return "false"
 	case "sandbox":
 		return string(sandbox.Off)

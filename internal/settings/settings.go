@@ -80,6 +80,7 @@ func All() []Setting {
 		{Key: "native", Kind: KindSwitch, Project: RightAny},
 		{Key: "instructions", Kind: KindPrompt, Why: "instructions of a project are in AGENTS.md"},
 		{Key: "web", Kind: KindSwitch, Project: RightStricter},
+		{Key: "web_search", Kind: KindSwitch, Project: RightStricter},
 		{Key: "lsp", Kind: KindText, Project: RightAny},
 		{Key: "mcp", Kind: KindFiles, Why: "the servers of a project are in .mcp.json", Joins: true},
 		{Key: "no_mcp", Kind: KindSwitch, Why: yourGuards},

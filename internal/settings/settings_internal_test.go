@@ -83,6 +83,7 @@ func TestN8_ConfigProjectCannot(t *testing.T) {
 		}
 	}
 	can := map[string]string{"effort": `"high"`, "native": "true", "lsp": `"auto"`, "web": "false",
+		"web_search":   "false",
 		"strict_hooks": "true", "sandbox": `"read-only"`, "limit": `"processes=100,memory=1g,open-files=50"`,
 		"max_rounds": "299", "max_turns": "1", "on_limit": `"summarize"`, "budget_usd": "4.99", "budget_tokens": "999"}
 	for key, value := range can {
