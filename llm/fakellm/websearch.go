@@ -119,10 +119,10 @@ func (f *openai) action(s *llm.WebSearch) map[string]any {
 
 // geminiSearch returns the parts of a search, which are signed.
 func geminiSearch(i int, s *llm.WebSearch) []map[string]any {
-	id := "search_" + itoa(i)
-	call := map[string]any{"toolCall": map[string]any{"id": id, "toolType": "GOOGLE_SEARCH_WEB",
+	id, kind := "search_"+itoa(i), strings.ToUpper("google_search_web")
+	call := map[string]any{"toolCall": map[string]any{"id": id, "toolType": kind,
 		"args": map[string]any{"queries": []string{s.Query}}}}
-	result := map[string]any{"toolResponse": map[string]any{"id": id, "toolType": "GOOGLE_SEARCH_WEB",
+	result := map[string]any{"toolResponse": map[string]any{"id": id, "toolType": kind,
 		"response": map[string]any{"search_suggestions": "<div>" + s.Query + "</div>"}}}
 	for _, part := range []map[string]any{call, result} {
 		part["thoughtSignature"] = signInvocation(encode(part))

@@ -39,7 +39,8 @@ func isInvocation(raw []byte) bool {
 	return json.Unmarshal(raw, &w) == nil && (w.Call != nil || w.Response != nil)
 }
 
-const webSearchType = "GOOGLE_SEARCH_WEB"
+// isWebSearch reports whether a tool that the API has run is its search of the web.
+func isWebSearch(toolType string) bool { return strings.EqualFold(toolType, "google_search_web") }
 
 // searched keeps the queries of a call, and streams a search that has ended.
 func (d *decoder) searched(b *block) {
@@ -48,7 +49,7 @@ func (d *decoder) searched(b *block) {
 		return
 	}
 	switch s := &d.search; {
-	case w.Call != nil && w.Call.Type == webSearchType:
+	case w.Call != nil && isWebSearch(w.Call.Type):
 		queries := w.Call.Args.Queries
 		if w.Call.Args.Query != "" {
 			queries = append(queries, w.Call.Args.Query)
@@ -58,7 +59,7 @@ func (d *decoder) searched(b *block) {
 		}
 		s.asked[w.Call.ID] = queries
 		s.count += max(len(queries), 1)
-	case w.Response != nil && w.Response.Type == webSearchType:
+	case w.Response != nil && isWebSearch(w.Response.Type):
 		b.search = &llm.WebSearch{Query: strings.Join(s.asked[w.Response.ID], "; ")}
 		d.emit(llm.StreamEvent{Type: llm.EventSearch, Block: len(d.blocks) - 1, Search: b.search})
 	}
