@@ -52,7 +52,8 @@ var onlyVendors = regexp.MustCompile(`"(encrypted_content|encrypted_index|though
 func TestV7_SearchInASession(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai", "gemini"} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, searchTurn(), fakellm.Turn{Text: "Yes."}, fakellm.Turn{Text: "Still."}, fakellm.Turn{Text: "Other."})
+			b := newBench(t, searchTurn(), fakellm.Turn{Text: "Yes."}, fakellm.Turn{Text: "Still."},
+				fakellm.Turn{Text: "Other."})
 			c := b.searching()
 			c.Getenv = b.searchVars()[name]
 			var live []agent.Event
@@ -89,10 +90,12 @@ func TestV7_SearchInASession(t *testing.T) {
 			b.submit(c, "Once more?")
 			requests := b.server.Requests()
 			want := onlyVendors.FindAllString(string(requests[1].Body), -1)
-			if len(want) == 0 && name != "openai" || name == "openai" && !strings.Contains(string(requests[1].Body), `"type":"web_search_call"`) {
+			call := map[string]string{"openai": `"type":"web_search_call"`}[name]
+			if len(want) == 0 || !strings.Contains(string(requests[1].Body), call) {
 				t.Errorf("nothing of the search went back: %s", requests[1].Body)
 			}
-			if got := onlyVendors.FindAllString(string(requests[2].Body), -1); !slices.Equal(got[:min(len(got), len(want))], want) {
+			got := onlyVendors.FindAllString(string(requests[2].Body), -1)
+			if !slices.Equal(got[:min(len(got), len(want))], want) {
 				t.Errorf("after the resume %q, want %q", got, want)
 			}
 			for _, r := range requests {
@@ -105,7 +108,8 @@ func TestV7_SearchInASession(t *testing.T) {
 			c.Getenv = variables("OPENAI_COMPATIBLE_BASE_URL", b.url+"/v1", "OPENAI_COMPATIBLE_API_KEY", "k")
 			b.submit(c, "And you?")
 			last := b.lastRequest()
-			if onlyVendors.MatchString(last) || strings.Contains(last, "web_search") || !strings.Contains(last, "news for everybody") {
+			if onlyVendors.MatchString(last) || strings.Contains(last, "web_search") ||
+				!strings.Contains(last, "news for everybody") {
 				t.Errorf("another provider gets %s", last)
 			}
 		})
@@ -146,7 +150,8 @@ func (b *bench) sameSearches(id string, live []agent.Event) {
 	}); err != nil {
 		b.Error(err)
 	}
-	if diff := cmp.Diff(shown, kept); diff != "" || len(shown) != 3 || !strings.Contains(shown[0], "searched for go news") ||
+	if diff := cmp.Diff(shown, kept); diff != "" || len(shown) != 3 ||
+		!strings.Contains(shown[0], "searched for go news") ||
 		!strings.Contains(shown[1], "everybody.[Go · https://go.dev/x]") {
 		b.Errorf("live %q, from the journal %q", shown, kept)
 	}
@@ -166,7 +171,8 @@ func TestV7_SearchIsRefused(t *testing.T) {
 	}{
 		"provider": {func(c *config) {
 			c.Getenv = variables("DEEPSEEK_API_KEY", "k", "DEEPSEEK_BASE_URL", b.url)
-		}, "no search of the web that deepseek runs for its models is known; there is one of anthropic, openai, gemini; leave --web-search out"},
+		}, "no search of the web that deepseek runs for its models is known; there is one of anthropic, openai, gemini; " +
+			"leave --web-search out"},
 		"router": {func(c *config) {
 			c.Getenv = variables("OPENROUTER_API_KEY", "k")
 			c.Model = ptr("anthropic/claude-sonnet-4.5")

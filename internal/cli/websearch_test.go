@@ -29,7 +29,8 @@ func TestV7_RunWithWebSearch(t *testing.T) {
 				url += "/v1"
 			}
 			run := func(more ...string) output {
-				cmd := attractorCommand(t, append([]string{"run", "--yes", "--web-search", "--dir", t.TempDir(), "look"}, more...)...)
+				cmd := attractorCommand(t, append([]string{"run", "--yes", "--web-search", "--dir", t.TempDir(), "look"},
+					more...)...)
 				cmd.Env = append(cmd.Env, env[0], env[1]+url)
 				got := runCommand(t, cmd)
 				if got.code != 0 {
@@ -100,7 +101,8 @@ func TestV7_ExportedSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := run("sessions", "export", start.ID, "--html", "-")
-	for _, want := range []string{`"kind":"search"`, `searched for go news`, `"sources":[{"url":"https://go.dev/x","title":"Go"}]`} {
+	for _, want := range []string{`"kind":"search"`, `searched for go news`,
+		`"sources":[{"url":"https://go.dev/x","title":"Go"}]`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not in the page", want)
 		}

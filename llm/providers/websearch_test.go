@@ -45,7 +45,8 @@ func searching(t *testing.T, provider, model string, turns ...fakellm.Turn) *sea
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.provider, err = kind.New(providers.Config{APIKey: "k", BaseURL: "http://api.test/v1", HTTPClient: client}); err != nil {
+	a.provider, err = kind.New(providers.Config{APIKey: "k", BaseURL: "http://api.test/v1", HTTPClient: client})
+	if err != nil {
 		t.Fatal(err)
 	}
 	a.req = llm.Request{Provider: provider, Model: model, Messages: []llm.Message{llm.User("What is new in Go?")},
