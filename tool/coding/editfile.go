@@ -98,11 +98,18 @@ func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edite
 	}
 	m := e.match(content)
 	switch {
+	case len(m.places) > maxPlaces:
+		return nil, made, fmt.Errorf("old_string occurs in %s more than %d times; nothing was changed. Give a longer old_string, "+
+			"or change the file with %s, for example with sed", texts.Shown(name), maxPlaces, d.word("shell"))
 	case len(m.places) == 0:
 		return nil, made, fmt.Errorf("old_string was not found in %s; nothing was changed.%s", texts.Shown(name),
 			d.explainNoMatch(content, e))
 	case len(m.places) > 1 && !e.all:
 		return nil, made, d.notUnique(texts.Shown(name), content, m)
+	}
+	if sizeAfter(content, m.places) > maxWholeBytes {
+		return nil, made, fmt.Errorf("with this edit %s would be %w (at %d places); nothing was changed. "+
+			"Give a shorter new_string, or write the file with %s", texts.Shown(name), errTooLarge, len(m.places), d.word("shell"))
 	}
 	if err := refuseForeign(name, content, m.places); err != nil {
 		return nil, made, err

@@ -12,7 +12,7 @@ func findExact(e edit, content string) []place {
 	finder := newFinder(content, a.text)
 	var places []place
 	end := 0 // end of the last place
-	for hit := finder.next(0); hit >= 0; {
+	for hit := finder.next(0); hit >= 0 && len(places) <= maxPlaces; {
 		next := hit + 1
 		s, ok := a.around(content, hit)
 		// without all, overlapping matches count too, because either could be meant

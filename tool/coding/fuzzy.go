@@ -25,10 +25,14 @@ func findPlain(e edit, view lfView) []place {
 	p := e
 	p.old = strings.Map(plain, e.old)
 	places := occurrences(p, text)
+	size := 0
 	for i := range places {
 		places[i].start, places[i].end = widths.original(places[i].start), widths.original(places[i].end)
 		file := strings.Split(view.text[places[i].start:places[i].end], "\n")
 		places[i].text = keepCommon(e, file, strings.Split(e.new, "\n"))
+		if size += len(places[i].text); size > maxNewText {
+			return places[:i+1]
+		}
 	}
 	return places
 }
@@ -119,13 +123,14 @@ func (f lineFinder) find(e edit, view lfView) []place {
 	}
 	old := strings.Split(oldText, "\n")
 	var places []place
-	offset, next := 0, 0 // offset of line i in the file; line at which the next match may begin
-	for i := 0; i+len(want) <= len(have); i++ {
+	offset, next, size := 0, 0, 0 // offset of line i in the file; line at which the next match may begin; of the new texts
+	for i := 0; i+len(want) <= len(have) && len(places) <= maxPlaces && size <= maxNewText; i++ {
 		if i >= next && f.trimmed(have[i+key]) == want[key] && f.equal(want, have[i:]) {
 			if p, ok := f.place(e, old, file[i:i+len(want)], offset, ended); ok {
 				if p.end > len(view.text) { // the last line has no newline and gets none
 					p.text, p.end = strings.TrimSuffix(p.text, "\n"), len(view.text)
 				}
+				size += len(p.text)
 				if places = append(places, p); e.all {
 					next = i + len(want)
 				}

@@ -8,6 +8,14 @@ type edit struct {
 	all      bool // replace every occurrence; otherwise there must be just one
 }
 
+const (
+	// maxPlaces limits the places of an edit, which take about 100 bytes each.
+	maxPlaces = 1 << 20
+	// maxNewText limits the new texts of the places that a matcher makes: with more, any file would
+	// become larger than maxWholeBytes.
+	maxNewText = 2 * maxWholeBytes
+)
+
 // span holds the offsets of a part of a text.
 type span struct{ start, end int }
 
@@ -19,7 +27,7 @@ type place struct {
 
 // matchResult holds the places where an edit's old text was found.
 type matchResult struct {
-	places []place // in the order of the content; they do not overlap if the edit is for all
+	places []place // at most maxPlaces+1, in the order of the content; they do not overlap if the edit is for all
 	// how names the differences that were ignored, such as indentation, for the result. It is empty
 	// if only line endings differ.
 	how  string
@@ -89,7 +97,7 @@ func (e edit) match(content string) matchResult {
 // occurrences returns the places of the old text in another text.
 func occurrences(e edit, text string) []place {
 	var places []place
-	for at := 0; at <= len(text); {
+	for at := 0; at <= len(text) && len(places) <= maxPlaces; {
 		i := strings.Index(text[at:], e.old)
 		if i < 0 {
 			break
@@ -103,14 +111,20 @@ func occurrences(e edit, text string) []place {
 	return places
 }
 
+// sizeAfter returns the bytes of a content after its places were replaced, without the carriage returns
+// of new lines.
+func sizeAfter(content string, places []place) int {
+	size := len(content)
+	for _, p := range places {
+		size += len(p.text) - (p.end - p.start)
+	}
+	return size
+}
+
 // apply replaces the places and returns the new content with the spans of the new texts.
 func (e edit) apply(content string, places []place) ([]byte, []span) {
 	texts := withLineEndings(content, places)
-	size := len(content)
-	for i, p := range places {
-		size += len(texts[i]) - (p.end - p.start)
-	}
-	edited := make([]byte, 0, size)
+	edited := make([]byte, 0, sizeAfter(content, places))
 	placed := make([]span, len(places))
 	end := 0
 	for i, p := range places {

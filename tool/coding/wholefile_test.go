@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
@@ -59,6 +60,37 @@ func TestK7_LargeFiles(t *testing.T) {
 		b.fails(c.tool, c.args, c.want)
 		if read != 0 {
 			t.Errorf("%v: %d bytes were read", c.args, read)
+		}
+	}
+}
+
+// TestK7_LargeEdits has edits refused whose results, or whose work, would not fit into memory: the first
+// would take 80 GB.
+func TestK7_LargeEdits(t *testing.T) {
+	b := newFixture(t)
+	long := strings.Repeat("b", 20_000)
+	many := strings.Repeat("x", maxPlaces+1)
+	tooLarge := "f would be larger than 64 MiB"
+	patched := "*** Begin Patch\n*** Update File: f\n@@\n-first\n+second\n*** End Patch"
+	for _, c := range []struct {
+		name, content, old, new, want string
+	}{
+		{"exact", strings.Repeat("a", 4<<20), "aaaaaaaa", long, tooLarge},
+		{"with carriage returns", strings.Repeat("a\r\n", 1<<18), "a", long + "\n", tooLarge},
+		{"white space", strings.Repeat("a \n", 1<<18), "a\n", long + "\n", tooLarge},
+		{"typography", strings.Repeat("\u201ca\u201d", 1<<18), `"a"`, long, tooLarge},
+		{"many places", many, "x", "y", "more than 1048576 times"},
+		{"many lines", strings.ReplaceAll(many, "x", "a \n"), "a\n", "b\n", "more than 1048576 times"},
+		{"many lines of a patch", "first\n" + strings.Repeat("\n", maxPatchedLines), "", "", "more than 4194304 lines"},
+	} {
+		b.put("f", c.content)
+		if c.old == "" {
+			b.fails(ApplyPatch(), object{"patch": patched}, c.want)
+		} else {
+			b.fails(EditFile(), object{"file_path": "f", "old_string": c.old, "new_string": c.new, "replace_all": true}, c.want)
+		}
+		if got := b.get("f"); got != c.content {
+			t.Errorf("%s: the file was changed", c.name)
 		}
 	}
 }
