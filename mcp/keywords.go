@@ -3,7 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,8 +158,11 @@ func samePattern(pattern string) bool {
 	if strings.Contains(pattern, `\S`) && strings.Contains(pattern, `[^`) { // in Go it matches more
 		return false
 	}
-	_, err := regexp.Compile(pattern)
-	return err == nil && len(pattern) <= longest
+	if len(pattern) > longest {
+		return false
+	}
+	_, err := syntax.Parse(pattern, syntax.Perl)
+	return err == nil
 }
 
 // object keeps the keywords of objects.

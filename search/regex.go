@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/internal/regex"
 )
 
 // PatternError reports what is wrong with a regular expression.
@@ -57,7 +59,7 @@ func compile(pattern string, ignoreCase bool) (*matcher, error) {
 	if ignoreCase {
 		flags, prefix = flags|syntax.FoldCase, "(?i)"
 	}
-	tree, err := syntax.Parse(pattern, flags)
+	tree, err := regex.Parse(pattern, flags)
 	if err != nil {
 		return nil, patternError(pattern, err)
 	}
@@ -105,8 +107,12 @@ func mentions(re *syntax.Regexp, r rune) bool {
 	return slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return mentions(sub, r) })
 }
 
-// patternError returns the PatternError for an error of the parser.
+// patternError returns the PatternError for an error of the parser, or an error for a pattern that is
+// too large.
 func patternError(pattern string, err error) error {
+	if errors.Is(err, regex.ErrTooLarge) {
+		return fmt.Errorf("the regular expression cannot be used: %w", err)
+	}
 	if errors.Is(err, errNewline) {
 		return &PatternError{pattern, max(0, indexNewline(pattern)),
 			"lines are searched one by one, so a pattern cannot have a newline in it", adviseLine}

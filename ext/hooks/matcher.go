@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/regex"
 	"github.com/attractor-go/attractor/rules"
 )
 
@@ -32,7 +33,7 @@ func newMatcher(text string, event Event) (m matcher, err error) {
 		}
 		return m, nil
 	}
-	if m.re, err = regexp.Compile(text); err != nil {
+	if m.re, err = regex.Compile(text); err != nil {
 		return m, fmt.Errorf("it is no regular expression that is supported here (RE2, without look-ahead): %w", err)
 	}
 	return m, nil

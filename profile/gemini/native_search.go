@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/regex"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
@@ -81,7 +82,7 @@ func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (t
 	if args.Pattern == "" {
 		return tool.Result{}, errors.New("pattern is empty; give a regular expression")
 	}
-	exclude, err := regexp.Compile(args.Exclude)
+	exclude, err := regex.Compile(args.Exclude)
 	if err != nil {
 		return tool.Result{}, fmt.Errorf(
 			"exclude_pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that are meant as they are", err)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/regex"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
@@ -46,7 +47,7 @@ func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool
 	if args.Offset < 0 || args.Limit < 0 {
 		return tool.Result{}, errors.New("offset and limit cannot be negative; lines are counted from 1")
 	}
-	match, err := regexp.Compile(args.Pattern)
+	match, err := regex.Compile(args.Pattern)
 	if err != nil {
 		return tool.Result{}, fmt.Errorf(
 			"the pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that are meant as they are", err)

@@ -68,3 +68,12 @@ func TestA17_ReadOutput(t *testing.T) {
 		t.Errorf("%v %.100s", err, got)
 	}
 }
+
+// TestK13_LargePatterns has grep and read_output refuse a pattern that would take 100 MB.
+func TestK13_LargePatterns(t *testing.T) {
+	b := newFixture(t)
+	b.put("f", "a")
+	for _, c := range []tool.Tool{Grep(), ReadOutput()} {
+		b.fails(c, object{"pattern": strings.Repeat(".{1000}", 3300)}, "it is too large", "Use smaller numbers")
+	}
+}
