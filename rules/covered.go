@@ -10,8 +10,13 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxLookedAt is how many files Covered compares with patterns.
-const maxLookedAt = 20_000
+const (
+	// maxLookedAt is how many files Covered compares with patterns.
+	maxLookedAt = 20_000
+	// maxCompared limits the work of those comparisons, in files times elements of patterns: some
+	// seconds. All files with 100 patterns of three elements have 6,000,000.
+	maxCompared = 10_000_000
+)
 
 // Directories are those of this machine.
 type Directories interface {
@@ -25,15 +30,17 @@ type Directories interface {
 // asked: where programs keep secrets in the home directory, files of the session's directories
 // whose names are those of secrets, and what rules deny or ask to read. Some of them may not exist.
 // Names, and patterns with wildcards, are compared with the first 20,000 files of the session's
-// directories, and patterns with those of the directories that they name. The judgement of a text
-// may be wrong, so this does not depend on it.
+// directories, and patterns with those of the directories that they name. Where patterns
+// are so many that this would take long, the rest of the directories is covered as a whole. The judgement
+// of a text may be wrong, so this does not depend on it.
 func (s *Set) Covered(d Directories) (list []string) {
 	if s.dirs.Home != "" {
 		for _, name := range slices.Concat(secretPlaces(), secretsAtHome()) {
 			list = append(list, path.Join(s.dirs.Home, name))
 		}
 	}
-	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, on: d, seen: &s.seen, matches: HoldsSecrets}
+	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, work: maxCompared, on: d, seen: &s.seen,
+		matches: HoldsSecrets}
 	for _, r := range slices.Concat(s.of(tool.Deny), s.of(tool.Ask)) {
 		switch {
 		case r.plain() && kindOf(r.name) == read: // all files
@@ -48,6 +55,7 @@ func (s *Set) Covered(d Directories) (list []string) {
 			if !s.insideRoots(name) && name != "/" {
 				l.dirs = append(l.dirs, name)
 			}
+			l.elems += 1 + strings.Count(r.path.line, "/")
 			others := l.matches
 			l.matches = func(name string) bool { return others(name) || r.path.matches(name, s.dirs.FoldCase) }
 		}
@@ -59,6 +67,8 @@ func (s *Set) Covered(d Directories) (list []string) {
 type looking struct {
 	dirs, last []string // to be listed; last are those with many files that nobody has written
 	left       int      // files to look at
+	elems      int      // of the patterns
+	work       int      // what is left of maxCompared
 	on         Directories
 	seen       *seen
 	matches    func(name string) bool
@@ -90,6 +100,9 @@ func (l *looking) look() (found []string) {
 		dir := l.dirs[0]
 		l.dirs = l.dirs[1:]
 		in := l.list(dir)
+		if l.work < 0 {
+			return append(append(append(found, dir), l.dirs...), l.last...)
+		}
 		if l.left -= in.entries * weight(dir); l.left < 0 {
 			return found
 		}
@@ -121,6 +134,9 @@ func (l *looking) list(dir string) *listing {
 		return in // then commands cannot list it either
 	}
 	in.entries = len(entries)
+	if l.work -= len(entries) * weight(dir) * l.elems; l.work < 0 {
+		return in
+	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		switch {

@@ -1,10 +1,12 @@
 package rules_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/rules"
@@ -47,5 +49,48 @@ func TestU14_Covered(t *testing.T) {
 		if slices.Contains(list, name) {
 			t.Errorf("%s is covered", name)
 		}
+	}
+}
+
+// counted counts the directories that are read.
+type counted struct {
+	machine
+	read *int
+}
+
+func (c counted) ReadDir(dir string) ([]fs.DirEntry, error) {
+	*c.read++
+	return c.machine.ReadDir(dir)
+}
+
+// TestK13_ManyPatterns has a repository's 1,000 rules not compared with all of its files, which would
+// take a minute: what is left is covered.
+func TestK13_ManyPatterns(t *testing.T) {
+	work := t.TempDir()
+	const dirs, files = 20, 100
+	for d := range dirs {
+		dir := filepath.Join(work, fmt.Sprintf("d%02d", d))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for f := range files {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(f)), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var list []string
+	for i := range 1000 {
+		list = append(list, fmt.Sprintf(`"Read(./**/a/**/b/**/c/**/d/**/e/**/f%d)"`, i))
+	}
+	set, err := rules.Load(rules.Dirs{Work: work}, rules.Source{Name: "rules.json", Origin: rules.Project,
+		Data: []byte(`{"permissions": {"deny": [` + strings.Join(list, ",") + `]}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	covered := set.Covered(counted{read: &read})
+	if read > dirs/2 || !slices.Contains(covered, work+"/d19") || slices.Contains(covered, work+"/d00") {
+		t.Errorf("%d directories were read; covered: %v", read, covered)
 	}
 }
