@@ -44,7 +44,7 @@ func (t tree) scan(ctx context.Context, e env.Environment, in *instance) []fileE
 		patterns = append(patterns, "*"+ending)
 	}
 	list, err := search.Glob(ctx, e, "**/{"+strings.Join(patterns, ",")+","+buildFiles+"}", in.root)
-	if err != nil || len(list.Files) > maxTree {
+	if err != nil || list.Stopped || len(list.Files) > maxTree {
 		return nil
 	}
 	now := tree{}

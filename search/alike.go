@@ -83,7 +83,7 @@ func joined(a, b Listing) Listing {
 			a.Files = append(a.Files, f)
 		}
 	}
-	a.Files = newestFirst(a.Files)
+	a.Files, a.Stopped = newestFirst(a.Files), a.Stopped || b.Stopped
 	for _, name := range b.Unreadable {
 		if !slices.Contains(a.Unreadable, name) {
 			a.Unreadable = append(a.Unreadable, name)

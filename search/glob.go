@@ -16,6 +16,8 @@ import (
 
 // glob implements Glob for environments without a search of their own.
 func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing, error) {
+	ctx, cancel := limited(ctx)
+	defer cancel()
 	root, pattern := splitGlob(e, pattern, dir)
 	if !validGlob(pattern) {
 		return Listing{}, errBadGlob(pattern)
@@ -39,10 +41,15 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 			}, 0
 		}
 	}
-	if err := w.walk(ctx, root); err != nil {
+	if err := w.walk(ctx, root); err != nil && !outOfTime(ctx) {
 		return Listing{}, err
 	}
-	return Listing{Files: newestFirst(slices.Concat(batches...)), Unreadable: w.unreadable.list()}, context.Cause(ctx)
+	found := Listing{Files: newestFirst(slices.Concat(batches...)), Unreadable: w.unreadable.list()}
+	if outOfTime(ctx) {
+		found.Stopped = true
+		return found, nil
+	}
+	return found, context.Cause(ctx)
 }
 
 // newestFirst returns the files sorted by time, then by path. It moves each file once, because a

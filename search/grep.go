@@ -16,15 +16,19 @@ func grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 		return Result{}, err
 	}
 	g := &grepper{env: e, query: &q, matcher: m, left: q.Max}
+	ctx, cancel := limited(ctx)
+	defer cancel()
 	root := absolute(e, q.Path)
 	info, err := e.Stat(ctx, root)
-	if err != nil {
-		return Result{}, err
-	}
-	if info.IsDir() {
+	switch {
+	case err != nil:
+	case info.IsDir():
 		err = g.tree(ctx, root)
-	} else {
+	default:
 		err = g.named(ctx, root)
+	}
+	if err != nil && outOfTime(ctx) {
+		g.result.Stopped, err = true, nil
 	}
 	return g.result, err
 }
@@ -71,13 +75,13 @@ func (g *grepper) named(ctx context.Context, abs string) error {
 	var searching guard.Group // passes a panic of the environment on to the caller
 	searching.Go(func() {
 		r, err := g.env.Open(ctx, abs)
-		g.worker().file(r, err, abs, "", &o)
+		g.worker().file(ctx, r, err, abs, "", &o)
 	})
 	searching.Wait()
 	for _, p := range o.problems {
 		return p.err
 	}
-	g.takeAll(&o, nil)
+	g.takeAll(&o, nil) // also what was found before the time was over
 	return context.Cause(ctx)
 }
 

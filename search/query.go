@@ -45,6 +45,9 @@ type Result struct {
 	// Searched counts the text files that were searched, Binary the files that were skipped because
 	// they are not text.
 	Searched, Binary int
+	// Stopped reports whether the search took longer than 30 s, so that there may be more in the files
+	// that were not searched, or not to their ends.
+	Stopped bool
 	// Unreadable names the first few files and directories that could not be read, with the
 	// reasons.
 	Unreadable []string
@@ -83,6 +86,8 @@ func (l Line) Shown() string {
 // Listing holds what Glob found.
 type Listing struct {
 	Files []File // newest first, then by path
+	// Stopped reports whether the search took longer than 30 s, so that files may be missing.
+	Stopped bool
 	// Unreadable names the first few directories that could not be read, with the reasons.
 	Unreadable []string
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"unicode/utf8"
@@ -26,6 +27,7 @@ type scanner struct {
 	tried  int  // of matcher.programs; dfa runs the last of them
 
 	// The file that is being searched:
+	ctx   context.Context
 	found FileMatches
 	line  int // number of the line that buf[at] is in
 	at    int
@@ -35,8 +37,9 @@ type scanner struct {
 }
 
 // scan searches one file, and reports whether it is a text file. It stops after Max+1 matches, so
-// that the caller can tell whether there are more than Max.
-func (s *scanner) scan(r io.Reader) (FileMatches, bool, error) {
+// that the caller can tell whether there are more than Max, and when the context ends.
+func (s *scanner) scan(ctx context.Context, r io.Reader) (FileMatches, bool, error) {
+	s.ctx = ctx
 	s.found, s.line, s.at, s.shown, s.owed, s.again = FileMatches{}, 1, 0, 0, 0, false
 	if s.buf == nil {
 		s.buf = make([]byte, min(firstChunk, s.limit))
@@ -67,7 +70,7 @@ func (s *scanner) scan(r io.Reader) (FileMatches, bool, error) {
 				end = from + i + 1
 			}
 		}
-		if done := s.chunk(s.buf[:end], from); done || err != nil {
+		if done := s.chunk(s.buf[:end], from); done || err != nil || ctx.Err() != nil {
 			return s.found, true, nil
 		}
 		n, from = s.keep(end, n)
@@ -184,7 +187,7 @@ func (s *scanner) nextByExpression(text []byte, pos int) (start, end int, ok boo
 		}
 		start, end = lineAround(text, max(at, pos))
 		start = max(start, pos) // a line that is searched in pieces
-		if known && s.dfa.sure(text[start:at+1]) || s.re.Match(s.content(text[start:end])) {
+		if known && s.dfa.sure(text[start:at+1]) || s.match(s.content(text[start:end])) {
 			return start, end, true
 		}
 		pos = end
@@ -200,7 +203,7 @@ func (s *scanner) matches(line []byte) bool {
 			return at >= 0
 		}
 	}
-	return s.re.Match(s.content(line))
+	return s.match(s.content(line))
 }
 
 // machine returns the scanner's dfa, or nil if the expression needs too many states.
@@ -287,14 +290,6 @@ func (s *scanner) numberAt(at int) {
 		s.line -= bytes.Count(s.buf[at:s.at], []byte("\n"))
 	}
 	s.at = at
-}
-
-// matchStart returns the offset of the match in a line.
-func (s *scanner) matchStart(line []byte) int {
-	if at := s.re.FindIndex(line); at != nil {
-		return at[0]
-	}
-	return 0
 }
 
 // runeStart returns the offset of the start of the character around an offset.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -17,7 +18,7 @@ import (
 // scanText scans a text in chunks of a given size.
 func scanText(t interface{ Fatalf(string, ...any) }, text string, q Query, chunk int) FileMatches {
 	s := newScanner(t, &q, chunk)
-	found, _, err := s.scan(strings.NewReader(text))
+	found, _, err := s.scan(context.Background(), strings.NewReader(text))
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -178,7 +179,7 @@ func TestC8_ExpressionsThatAreTooMuch(t *testing.T) {
 	} {
 		q := Query{Pattern: pattern}
 		s := newScanner(t, &q, maxChunk)
-		found, _, err := s.scan(strings.NewReader(text.String()))
+		found, _, err := s.scan(context.Background(), strings.NewReader(text.String()))
 		must(t, err)
 		if diff := cmp.Diff(reference(text.String(), q), found.Lines); diff != "" {
 			t.Errorf("%s: %.1000s", pattern, diff)

@@ -59,6 +59,9 @@ func (w *walker) run(ctx context.Context, root *folder) error {
 	defer q.stop()
 	q.group.Go(func() { q.work(ctx) })
 	q.group.Wait()
+	if outOfTime(ctx) {
+		q.takeRest()
+	}
 	return nil
 }
 
@@ -160,9 +163,9 @@ func (q *queue) finish(ctx context.Context, t, below *task) {
 	full := q.limit > 0 && q.held > q.limit
 	for ; q.first != nil && q.first.done && !q.ended; q.first = q.first.next {
 		q.held -= q.first.holds
-		for _, take := range q.first.takes {
-			if q.ended = q.ended || ctx.Err() != nil || !take(); q.ended {
-				break
+		for len(q.first.takes) > 0 && !q.ended {
+			if q.ended = ctx.Err() != nil; !q.ended {
+				q.ended = !q.first.take()
 			}
 		}
 	}
@@ -171,6 +174,24 @@ func (q *queue) finish(ctx context.Context, t, below *task) {
 	}
 	if wake || full || q.ended || q.first == nil {
 		q.changed.Broadcast()
+	}
+}
+
+// take calls the first of the task's takes.
+func (t *task) take() bool {
+	first := t.takes[0]
+	t.takes = t.takes[1:]
+	return first()
+}
+
+// takeRest takes what is left of the tasks that are done, also behind others that are not.
+func (q *queue) takeRest() {
+	for t := q.first; t != nil; t = t.next {
+		for t.done && len(t.takes) > 0 {
+			if !t.take() {
+				return
+			}
+		}
 	}
 }
 

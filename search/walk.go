@@ -65,8 +65,8 @@ func (f *folder) release() error {
 }
 
 // walk visits the files below a directory, by name, directory by directory. It fails only if root
-// cannot be read or the context ends. Other directories that cannot be read are added to
-// w.unreadable.
+// cannot be read or the context ends: if that is by time, what was found before is taken. Other
+// directories that cannot be read are added to w.unreadable.
 func (w *walker) walk(ctx context.Context, root string) error {
 	if slices.Contains(strings.Split(root, "/"), ".git") {
 		return &invalidError{shown(w.env.WorkDir(),
@@ -110,11 +110,11 @@ func (w *walker) list(ctx context.Context, f *folder) (first *task, err error) {
 			return nil, err
 		}
 	}
-	return w.tasks(f, found), nil
+	return w.tasks(ctx, f, found), nil
 }
 
 // tasks returns the tasks for a directory's entries. It overwrites the slice.
-func (w *walker) tasks(f *folder, found []env.Entry) (first *task) {
+func (w *walker) tasks(ctx context.Context, f *folder, found []env.Entry) (first *task) {
 	end := &first
 	add := func(t *task) {
 		t.in = f
@@ -129,7 +129,7 @@ func (w *walker) tasks(f *folder, found []env.Entry) (first *task) {
 	}
 	for _, e := range found {
 		switch {
-		case !w.wanted(f, e):
+		case ctx.Err() != nil || !w.wanted(f, e):
 		case e.Type.IsDir():
 			flush()
 			add(&task{dir: e.Name})

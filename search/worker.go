@@ -38,18 +38,18 @@ func (w *worker) search(ctx context.Context, in *folder, files []env.Entry) (o o
 			break
 		}
 		r, err := in.dir.Open(ctx, files[i].Name)
-		w.file(r, err, in.prefix, files[i].Name, &o)
+		w.file(ctx, r, err, in.prefix, files[i].Name, &o)
 	}
 	return o
 }
 
 // file searches one file, unless opening it failed. The path comes in two parts, because most files
 // need none.
-func (w *worker) file(r io.ReadCloser, err error, dir, name string, o *outcome) {
+func (w *worker) file(ctx context.Context, r io.ReadCloser, err error, dir, name string, o *outcome) {
 	var found FileMatches
 	if err == nil {
 		var text bool
-		found, text, err = w.scanner.scan(r)
+		found, text, err = w.scanner.scan(ctx, r)
 		err = errors.Join(err, r.Close())
 		switch {
 		case text:

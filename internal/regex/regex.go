@@ -55,17 +55,23 @@ func Parse(pattern string, flags syntax.Flags) (*syntax.Regexp, error) {
 // instructions returns about how many instructions an expression compiles to. The parser bounds
 // depth and repetitions, so that it cannot overflow.
 func instructions(re *syntax.Regexp) int {
-	n := 1
-	if re.Op == syntax.OpLiteral {
-		n = len(re.Rune)
-	}
+	n := 0
 	for _, sub := range re.Sub {
-		n += 1 + instructions(sub)
+		n += instructions(sub)
 	}
-	if re.Op == syntax.OpRepeat {
-		n *= max(re.Min, re.Max, 1)
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune)
+	case syntax.OpConcat:
+		return n
+	case syntax.OpCapture:
+		return n + 2
+	case syntax.OpAlternate:
+		return n + len(re.Sub) - 1
+	case syntax.OpRepeat: // what is optional needs one more
+		return n*max(re.Min, re.Max, 1) + max(re.Max-re.Min, 1)
 	}
-	return n
+	return n + 1
 }
 
 // ranges returns how many bounds the classes of an expression have. Copies share them.

@@ -44,7 +44,7 @@ func globFiles() tool.Tool {
 		args.DirPath = call.Named(args.DirPath)
 		if args.Pattern != "" && !args.CaseSensitive {
 			found, err := search.Glob(ctx, call.Env, anyCase(args.Pattern), args.DirPath)
-			if err == nil && len(found.Files) > 0 {
+			if err == nil && (len(found.Files) > 0 || found.Stopped) {
 				result := tool.Text(coding.ListFiles(found))
 				result.Hint = "Give a narrower pattern or a dir_path."
 				return result, nil

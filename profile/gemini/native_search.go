@@ -96,13 +96,15 @@ func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (t
 	case err != nil:
 		return tool.Result{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, search.MaxTime)
+	defer cancel()
 	m := matches{perFile: args.MaxPerFile, left: args.most(), before: q.Before, after: q.After,
 		namesOnly: args.NamesOnly}
 	if args.Exclude != "" {
 		m.exclude = exclude
 	}
 	for _, f := range found.Files {
-		m.add(f)
+		m.add(ctx, f)
 	}
 	result := tool.Text(m.render(args, found))
 	result.Hint = "Narrow the search with dir_path, include_pattern or a more exact pattern."
@@ -146,7 +148,7 @@ type matches struct {
 }
 
 // add adds a file's matches with the lines around them, within the limits.
-func (m *matches) add(f search.FileMatches) {
+func (m *matches) add(ctx context.Context, f search.FileMatches) {
 	if m.namesOnly && len(f.Lines) == 0 { // the search returned names only
 		m.name(f.Path)
 		return
@@ -154,6 +156,8 @@ func (m *matches) add(f search.FileMatches) {
 	var at []int // indexes of the matching lines
 	for i, l := range f.Lines {
 		switch {
+		case ctx.Err() != nil: // expressions may be slow
+			m.more = true
 		case !l.Match || m.exclude != nil && m.exclude.MatchString(l.Text):
 		case m.perFile > 0 && len(at) == m.perFile, !m.namesOnly && m.left == len(at):
 			m.more = true
@@ -234,7 +238,7 @@ func (m *matches) render(args grepSearchArgs, found search.Result) string {
 	if m.more || found.More {
 		b.WriteString("[There are more matches. Narrow the search, or set total_max_matches.]\n")
 	}
-	b.WriteString(coding.Unreadable(found.Unreadable))
+	b.WriteString(coding.Stopped(found.Stopped) + coding.Unreadable(found.Unreadable))
 	return b.String()
 }
 

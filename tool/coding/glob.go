@@ -74,7 +74,7 @@ func ListFiles(found search.Listing) string {
 	if more := len(found.Files) - MaxResults; more > 0 {
 		fmt.Fprintf(&b, "[%d more files match]\n", more)
 	}
-	b.WriteString(Unreadable(found.Unreadable))
+	b.WriteString(Stopped(found.Stopped) + Unreadable(found.Unreadable))
 	return b.String()
 }
 

@@ -155,7 +155,7 @@ func renderGrep(found search.Result, q search.Query) string {
 	case q.Mode != search.Files:
 		fmt.Fprintf(&b, "[%s in %s]\n", count(total, "matching line"), count(len(found.Files), "file"))
 	}
-	b.WriteString(Unreadable(found.Unreadable))
+	b.WriteString(Stopped(found.Stopped) + Unreadable(found.Unreadable))
 	return b.String()
 }
 
@@ -183,6 +183,14 @@ func renderLines(b *strings.Builder, f search.FileMatches, separate bool) {
 		}
 		fmt.Fprintf(b, "%s%s%d%s%s\n", name, mark, l.Number, mark, l.Shown())
 	}
+}
+
+// Stopped returns the line of a result about a search that took too long, or "".
+func Stopped(stopped bool) string {
+	if !stopped {
+		return ""
+	}
+	return "[The search took too long and was stopped, so there may be more than this. Search in a part of the directory, or for a simpler pattern.]\n"
 }
 
 // Unreadable returns the line of a result about files and directories that could not be read, or

@@ -159,6 +159,8 @@ func (m *manyFiles) add(ctx context.Context, e env.Environment, name string) err
 		return nil
 	case err != nil:
 		return err
+	case found.Stopped:
+		m.note("%s: the search took too long and was stopped, so files may be missing", texts.Shown(name))
 	case len(found.Files) == 0:
 		m.note("%s: there are no such files", texts.Shown(name))
 	}
@@ -194,8 +196,11 @@ func (m *manyFiles) append(name string) {
 // remove removes the files that match a pattern.
 func (m *manyFiles) remove(ctx context.Context, e env.Environment, pattern string) error {
 	out, err := search.Glob(ctx, e, pattern, "")
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case out.Stopped:
+		return fmt.Errorf("looking for what %s matches took too long; exclude less, or read files by their names", texts.Shown(pattern))
 	}
 	excluded := map[string]bool{}
 	for _, f := range out.Files {

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/internal/regex"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -52,6 +53,8 @@ func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool
 		return tool.Result{}, fmt.Errorf(
 			"the pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that are meant as they are", err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, search.MaxTime)
+	defer cancel()
 	switch {
 	case args.ID != "" && args.Turns != "":
 		return tool.Result{}, errors.New("give an id or turns, not both")
@@ -72,15 +75,15 @@ func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool
 	} else if err != nil {
 		return tool.Result{}, err
 	}
-	text, err := outputLines(r, max(args.Offset, 1), args.Limit, match)
+	text, err := outputLines(ctx, r, max(args.Offset, 1), args.Limit, match)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return tool.Result{}, err
 	}
 	return tool.Text(text), nil
 }
 
-// outputLines returns the requested lines. It holds at most one other line in memory.
-func outputLines(r io.Reader, offset, limit int, match *regexp.Regexp) (string, error) {
+// outputLines returns the requested lines, or those before the context ends. It holds at most one other line in memory.
+func outputLines(ctx context.Context, r io.Reader, offset, limit int, match *regexp.Regexp) (string, error) {
 	if limit == 0 {
 		limit = defaultOutputLines
 	}
@@ -96,8 +99,8 @@ func outputLines(r io.Reader, offset, limit int, match *regexp.Regexp) (string, 
 			break
 		}
 		number++
-		if number >= offset && match.MatchString(line) {
-			if shown == limit {
+		if number >= offset && (ctx.Err() != nil || match.MatchString(line)) {
+			if shown == limit || ctx.Err() != nil {
 				fmt.Fprintf(&b, "[There is more; go on with offset %d.]\n", number)
 				return b.String(), nil
 			}

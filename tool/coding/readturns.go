@@ -36,7 +36,7 @@ func readTurns(ctx context.Context, call *tool.Call, args readOutputArgs, match 
 			return tool.Result{}, err
 		}
 		turns, newest = turns+1, turn.Number
-		if !page.add(turn) {
+		if !page.add(ctx, turn) {
 			fmt.Fprintf(&page.text, "[There is more; go on with the same turns and offset %d.]\n", page.line)
 			return tool.Text(page.text.String()), nil
 		}
@@ -83,16 +83,17 @@ type turnsPage struct {
 	line, shown   int // lines so far
 }
 
-// add writes the requested lines of a turn. It returns false if there is no room for a line.
-func (p *turnsPage) add(turn tool.Turn) bool {
+// add writes the requested lines of a turn. It returns false if there is no room for a line, or no
+// time.
+func (p *turnsPage) add(ctx context.Context, turn tool.Turn) bool {
 	named := false
 	for line := range strings.Lines(turn.Text) {
 		for _, piece := range pieces(strings.TrimRight(line, "\r\n")) {
 			p.line++
-			if p.line < p.offset || !p.match.MatchString(piece) {
+			if p.line < p.offset || ctx.Err() == nil && !p.match.MatchString(piece) {
 				continue
 			}
-			if p.shown == p.limit || p.text.Len() > maxTurnsPage {
+			if ctx.Err() != nil || p.shown == p.limit || p.text.Len() > maxTurnsPage {
 				return false
 			}
 			if !named {

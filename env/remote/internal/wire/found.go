@@ -8,6 +8,7 @@ type Found struct {
 	More       bool          `json:"more,omitempty"`
 	Searched   int           `json:"searched,omitempty"`
 	Binary     int           `json:"binary,omitempty"`
+	Stopped    bool          `json:"stopped,omitempty"`
 	Unreadable List[Text]    `json:"unreadable,omitempty"`
 }
 
@@ -32,7 +33,7 @@ type Line struct {
 
 // FoundOf returns a result for the wire.
 func FoundOf(r search.Result) Found {
-	f := Found{More: r.More, Searched: r.Searched, Binary: r.Binary, Unreadable: Texts(r.Unreadable)}
+	f := Found{More: r.More, Stopped: r.Stopped, Searched: r.Searched, Binary: r.Binary, Unreadable: Texts(r.Unreadable)}
 	for _, m := range r.Files {
 		file := Matches{Path: Text(m.Path), Count: m.Count}
 		for _, l := range m.Lines {
@@ -45,7 +46,8 @@ func FoundOf(r search.Result) Found {
 
 // Search returns the result.
 func (f Found) Search() search.Result {
-	r := search.Result{More: f.More, Searched: f.Searched, Binary: f.Binary, Unreadable: Strings(f.Unreadable)}
+	r := search.Result{More: f.More, Stopped: f.Stopped, Searched: f.Searched, Binary: f.Binary,
+		Unreadable: Strings(f.Unreadable)}
 	for _, m := range f.Files {
 		file := search.FileMatches{Path: string(m.Path), Count: m.Count}
 		for _, l := range m.Lines {
@@ -60,6 +62,7 @@ func (f Found) Search() search.Result {
 // Listing is search.Listing.
 type Listing struct {
 	Files      List[File] `json:"files,omitempty"`
+	Stopped    bool       `json:"stopped,omitempty"`
 	Unreadable List[Text] `json:"unreadable,omitempty"`
 }
 
@@ -72,7 +75,7 @@ type File struct {
 
 // ListingOf returns a listing for the wire.
 func ListingOf(l search.Listing) Listing {
-	w := Listing{Unreadable: Texts(l.Unreadable)}
+	w := Listing{Stopped: l.Stopped, Unreadable: Texts(l.Unreadable)}
 	for _, f := range l.Files {
 		w.Files = append(w.Files, File{Text(f.Path), f.Size, Time{f.ModTime}})
 	}
@@ -85,5 +88,5 @@ func (l Listing) Search() search.Listing {
 	for i, f := range l.Files {
 		files[i] = search.File{Path: string(f.Path), Size: f.Size, ModTime: f.ModTime.Time}
 	}
-	return search.Listing{Files: files, Unreadable: Strings(l.Unreadable)}
+	return search.Listing{Files: files, Stopped: l.Stopped, Unreadable: Strings(l.Unreadable)}
 }
