@@ -27,9 +27,11 @@ const mediaChars = 1_500 * charsPerToken
 // Tokens returns the estimate.
 func (c *Context) Tokens() int { return c.Counted + (c.Chars+charsPerToken-1)/charsPerToken }
 
-func (c *Context) add(m llm.Message) { c.Chars += chars(m.Parts) }
+// Add adds a message to the estimate.
+func (c *Context) Add(m llm.Message) { c.Chars += chars(m.Parts) }
 
-func (c *Context) addTools(tools []llm.ToolDefinition) {
+// AddTools adds definitions to the estimate. Deferred ones take nothing.
+func (c *Context) AddTools(tools []llm.ToolDefinition) {
 	for i := range tools {
 		c.Chars += tools[i].Size()
 	}
@@ -90,7 +92,7 @@ func (c *Context) fill(window int) bool {
 // head returns the size of the system prompt and the tools, which are part of every request.
 func (s *State) head() Context {
 	var c Context
-	c.add(llm.System(s.Header.System))
-	c.addTools(s.tools)
+	c.Add(llm.System(s.Header.System))
+	c.AddTools(s.tools)
 	return c
 }

@@ -45,8 +45,8 @@ func (s *State) fold(rec record, at time.Time) {
 		s.Header, s.Provider, s.Model, s.Effort, s.tools = r.Header, r.Provider, r.Model, r.Effort, r.Tools
 		s.Machine, s.Policy = r.Machine, r.Policy
 		s.messages = append(s.messages, llm.System(r.System))
-		s.Context.add(s.messages[0])
-		s.Context.addTools(r.Tools)
+		s.Context.Add(s.messages[0])
+		s.Context.AddTools(r.Tools)
 	case historyRecord:
 		s.foldHistory(r, at)
 	case inputRecord:
@@ -162,7 +162,7 @@ func (s *State) foldTurn(r turnRecord, at time.Time) {
 	if r.Origin == OriginSteer {
 		s.addMessage(messageSteering, "", text.Parts)
 	}
-	s.addTurn(Turn{Kind: TurnSteering, Origin: r.Origin, Time: at, Message: text})
+	s.addTurn(Turn{Kind: TurnSteering, Origin: r.Origin, Time: at, Message: text, Note: note})
 	if note != "" {
 		s.setNoteTurn(note, s.turnCount)
 	}
@@ -290,10 +290,10 @@ func (s *State) foldSettings(r settingRecord) {
 	s.setModel(asked, window)
 	if r.Tools != nil {
 		var tools Context
-		tools.addTools(s.tools)
+		tools.AddTools(s.tools)
 		s.tools = r.Tools
 		s.Context.Chars -= tools.Chars
-		s.Context.addTools(s.tools)
+		s.Context.AddTools(s.tools)
 		s.Epoch = epoch + 1
 	}
 }
@@ -379,7 +379,7 @@ func (s *State) addTurn(t Turn) {
 	s.Turns = append(s.Turns, t)
 	sent := s.sent(len(s.Turns) - 1)
 	s.messages = append(s.messages, sent)
-	s.Context.add(sent)
+	s.Context.Add(sent)
 }
 
 func (s *State) spend(u llm.Usage, cost float64) {

@@ -142,9 +142,9 @@ func projectCompaction(r compactRecord, before *State) []Event {
 		return append(failedStep(before), &Compaction{TurnsReplaced: r.First, TokensBefore: r.Before})
 	}
 	after := before.head()
-	after.add(llm.User(r.Text, r.More...))
+	after.Add(llm.User(r.Text, r.More...))
 	for _, t := range before.Turns[r.First:] {
-		after.add(t.Message)
+		after.Add(t.Message)
 	}
 	return append(failedStep(before), &Compaction{TurnsReplaced: r.First, TokensBefore: r.Before,
 		TokensAfter: after.Tokens()})

@@ -46,7 +46,7 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 		if o.prompt != nil {
 			o.Env = o.prompt
 		}
-		h.System = SystemPrompt(ctx, o)
+		h.System, h.Documents = systemPrompt(ctx, o)
 	}
 	return written(h)
 }
@@ -110,21 +110,33 @@ func shareTools(mine, others []llm.ToolDefinition) {
 // below a repository's top and wants the repository described makes the top one of
 // env.LocalOptions.Roots.
 func SystemPrompt(ctx context.Context, o Options) string {
+	text, _ := systemPrompt(ctx, o)
+	return text
+}
+
+// systemPrompt is SystemPrompt, with the documents that it has.
+func systemPrompt(ctx context.Context, o Options) (text string, documents []PromptDocument) {
 	now := time.Now
 	if o.Now != nil {
 		now = o.Now
 	}
 	repo := git.Look(ctx, o.Env)
+	found := instructions.Find(ctx, o.Env, repo.Root, o.documents())
+	for _, d := range found.Documents {
+		if d.Shown > 0 {
+			documents = append(documents, PromptDocument{d.Path, d.Shown})
+		}
+	}
 	layers := []string{
 		strings.TrimSpace(o.Profile.Prompt),
 		environmentBlock(&o, repo, now()),
 		toolGuidance(&o),
 		compactionNotice(&o.Policy.Compaction),
-		instructions.Find(ctx, o.Env, repo.Root, o.documents()).Text,
+		found.Text,
 		hostInstructions(o.Instructions),
 	}
 	layers = slices.DeleteFunc(layers, func(l string) bool { return l == "" })
-	return validText(strings.Join(layers, "\n\n"))
+	return validText(strings.Join(layers, "\n\n")), documents
 }
 
 // documents returns which documents the session has: those of the host's options and of the

@@ -40,13 +40,21 @@ type Header struct {
 	Dialect string `json:"dialect,omitempty"`
 	// Provider, Model, Effort and Tools are those of the first model call. The State has the
 	// current ones.
-	Provider string               `json:"provider"`
-	Model    string               `json:"model"`
-	Dir      string               `json:"dir"`
-	Effort   string               `json:"effort,omitempty"`
-	System   string               `json:"system"`
-	Tools    []llm.ToolDefinition `json:"tools"`
-	Params   Params               `json:"params,omitzero"`
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	Dir      string `json:"dir"`
+	Effort   string `json:"effort,omitempty"`
+	System   string `json:"system"`
+	// Documents are those that System has.
+	Documents []PromptDocument     `json:"documents,omitempty"`
+	Tools     []llm.ToolDefinition `json:"tools"`
+	Params    Params               `json:"params,omitzero"`
+}
+
+// PromptDocument describes a document of a project or a user in the system prompt.
+type PromptDocument struct {
+	Path  string `json:"path"`
+	Bytes int    `json:"bytes"` // of the prompt
 }
 
 // Machine describes where a session runs. A setting changes it if the session is resumed elsewhere.

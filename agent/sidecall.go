@@ -13,9 +13,9 @@ import (
 // tokensOf returns the estimated size of a request, in tokens.
 func tokensOf(req *llm.Request) int {
 	var c Context
-	c.addTools(req.Tools)
+	c.AddTools(req.Tools)
 	for _, m := range req.Messages {
-		c.add(m)
+		c.Add(m)
 	}
 	return c.Tokens()
 }

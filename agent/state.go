@@ -93,6 +93,7 @@ type Turn struct {
 	Time   time.Time
 	// Message holds the turn as the model gets it.
 	Message llm.Message
+	Note    string // the kind of the note whose text it is
 
 	// Of an assistant turn.
 	Usage      llm.Usage
@@ -257,6 +258,11 @@ func (s *State) shrink() {
 	s.Turns = slices.Clip(slices.Clone(s.Turns))
 	s.messages = nil
 }
+
+// Prompt returns what the next request is made of so far: the definitions of the tools, and the
+// messages. The first of those has the system prompt, and the others are the turns. They must not
+// be changed. A session at rest has no messages.
+func (s *State) Prompt() ([]llm.ToolDefinition, []llm.Message) { return s.offered(), s.messages }
 
 // gather rebuilds the messages from the system prompt and the turns, before the next input.
 func (s *State) gather() {

@@ -15,11 +15,11 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// notePrefix begins the kinds of the notes with documents. The path of the document follows.
-const notePrefix = "instructions:"
+// NotePrefix begins the kinds of the notes with documents. The path of the document follows.
+const NotePrefix = "instructions:"
 
 // note returns the kind of the note with a document. Kinds of notes are valid UTF-8.
-func (d *Document) note() string { return notePrefix + strings.ToValidUTF8(d.Path, "\ufffd") }
+func (d *Document) note() string { return NotePrefix + strings.ToValidUTF8(d.Path, "\ufffd") }
 
 // Below returns a middleware that gives the model the documents of directories below the working
 // directory, the rules for certain files, and the documents of the Roots. They come as context
@@ -239,7 +239,7 @@ const leastRoom = 1 << 10
 func give(ctx context.Context, s tool.Session, d *Document) error {
 	used, count := 0, 0
 	for kind, note := range s.Notes() {
-		if strings.HasPrefix(kind, notePrefix) && !note.Replaced {
+		if strings.HasPrefix(kind, NotePrefix) && !note.Replaced {
 			used += len(note.Text)
 			count++
 		}
