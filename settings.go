@@ -286,7 +286,7 @@ func (s *Setup) limit(o *agent.Options) {
 	}
 	for _, v := range values {
 		n, err := strconv.ParseFloat(v.One(), 64)
-		if err != nil && v.Key != "on_limit" && v.Key != "cache_lifetime" {
+		if err != nil && v.Key != "on_limit" && v.Key != "cache_lifetime" && v.Key != "keep_cache" {
 			continue // it is a setting of another kind
 		}
 		switch v.Key {
@@ -304,6 +304,8 @@ func (s *Setup) limit(o *agent.Options) {
 			if v.One() != settings.CacheAuto {
 				o.Policy.CacheLifetime = agent.CacheLifetime(v.One())
 			}
+		case "keep_cache":
+			o.Policy.KeepCache = v.One() == "true"
 		case "max_journal":
 			o.Limits.MaxJournal = int64(n)
 		case "keep_outputs":

@@ -131,7 +131,7 @@ func (s *State) needsHeader(problem string) string {
 // betweenCalls reports whether a record may come between calls and their results.
 func betweenCalls(rec record) bool {
 	switch rec.(type) {
-	case intentRecord, stopRecord, queuedRecord, settingRecord, childRecord, noteRecord:
+	case intentRecord, stopRecord, queuedRecord, settingRecord, childRecord, noteRecord, renewalRecord:
 		return true
 	}
 	return false

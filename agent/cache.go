@@ -65,7 +65,8 @@ const (
 // answered holds what is known of the cache since the last answer.
 type answered struct {
 	usage            llm.Usage
-	at               time.Time
+	at               time.Time // of the answer, or of a renewal since
+	used             time.Time // when the provider last read what it keeps, or a little earlier
 	epoch, compacted int
 	kept             time.Duration // for how long the provider keeps it
 	paused           bool          // the session has paused for longer than the shorter lifetime
@@ -73,7 +74,7 @@ type answered struct {
 
 // noteAnswer notes an answer, whose request was sent at a time.
 func (s *State) noteAnswer(r answerRecord, at time.Time) {
-	next := answered{usage: r.Usage, at: at, epoch: r.in(s), compacted: s.compacted, kept: shortCache,
+	next := answered{usage: r.Usage, at: at, used: at.Add(-r.Latency), epoch: r.in(s), compacted: s.compacted, kept: shortCache,
 		paused: s.answered.paused}
 	if sent := at.Add(-r.Latency); !s.answered.at.IsZero() && sent.Sub(s.answered.at) > shortCache {
 		next.paused = true

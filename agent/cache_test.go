@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,7 +45,9 @@ func spendDay(t *testing.T, policy agent.Policy) (d day) {
 		log := new(journal.Memory)
 		s := setup{tools: []tool.Tool{working(6_000)}, options: agent.Options{Journal: log, Policy: policy},
 			models: func(string, string) (llm.Model, bool) { return facts, true },
-			wrap:   func(llm.Provider) llm.Provider { return testNamed{newWire(t, "anthropic", server)} }}
+			wrap: func(llm.Provider) llm.Provider {
+				return renewer{testNamed{newWire(t, "anthropic", server)}, 0, new(atomic.Int32), new(atomic.Int32)}
+			}}
 		var h *host
 		for i, pause := range []time.Duration{20 * time.Minute, 10 * time.Hour, 0} {
 			if i != 1 { // the second input goes to the first process
@@ -53,11 +56,13 @@ func spendDay(t *testing.T, policy agent.Policy) (d day) {
 			h.submit(t, "Go on. "+strings.Repeat("The task is long. ", 3000), agent.ReasonCompleted)
 			if i != 0 {
 				for _, end := range only[*agent.StepEnd](h) {
-					d.usd += end.CostUSD
 					d.usage = d.usage.Add(end.Usage)
 					if end.Cold != nil {
 						d.cold = append(d.cold, end.Cold.Reason)
 					}
+				}
+				for _, end := range only[*agent.ProcessingEnd](h) {
+					d.usd += end.CostUSD
 				}
 				if err := h.Close(); err != nil {
 					t.Fatal(err)
@@ -85,14 +90,21 @@ func working(size int) tool.Tool {
 // A day costs what docs/models.md says, by policy: its table is made by this test.
 func TestV5_ADayByPolicy(t *testing.T) {
 	var table strings.Builder
-	costs := map[agent.CacheLifetime]day{}
-	for _, lifetime := range []agent.CacheLifetime{agent.CacheShort, agent.CacheByPauses, agent.CacheForPerson,
-		agent.CacheLong} {
-		d := spendDay(t, agent.Policy{CacheLifetime: lifetime})
-		costs[lifetime] = d
-		fmt.Fprintf(&table, "| %s | $%.2f | %d |\n", map[agent.CacheLifetime]string{agent.CacheShort: "`5m`",
-			agent.CacheByPauses: "`auto`, in `run`", agent.CacheForPerson: "`auto`, where a person is expected",
-			agent.CacheLong: "`1h`"}[lifetime], d.usd, len(d.cold))
+	costs := map[string]day{}
+	for _, choice := range []struct {
+		name   string
+		policy agent.Policy
+	}{
+		{"`5m`", agent.Policy{CacheLifetime: agent.CacheShort}},
+		{"`5m`, with `--keep-cache`", agent.Policy{CacheLifetime: agent.CacheShort, KeepCache: true}},
+		{"`auto`, in `run`", agent.Policy{}},
+		{"`auto`, in `run`, with `--keep-cache`", agent.Policy{KeepCache: true}},
+		{"`auto`, where a person is expected", agent.Policy{CacheLifetime: agent.CacheForPerson}},
+		{"`1h`", agent.Policy{CacheLifetime: agent.CacheLong}},
+	} {
+		d := spendDay(t, choice.policy)
+		costs[choice.name] = d
+		fmt.Fprintf(&table, "| %s | $%.2f | %d |\n", choice.name, d.usd, len(d.cold))
 	}
 	page, err := os.ReadFile("../docs/models.md")
 	if err != nil {
@@ -101,7 +113,10 @@ func TestV5_ADayByPolicy(t *testing.T) {
 	if !strings.Contains(string(page), table.String()) {
 		t.Errorf("docs/models.md does not have this table:\n%s", table.String())
 	}
-	short, pauses, person := costs[agent.CacheShort], costs[agent.CacheByPauses], costs[agent.CacheForPerson]
+	short, pauses, person := costs["`5m`"], costs["`auto`, in `run`"], costs["`auto`, where a person is expected"]
+	if kept := costs["`5m`, with `--keep-cache`"]; kept.usd >= short.usd || len(kept.cold) != len(short.cold)-1 {
+		t.Errorf("with the cache kept $%v, cold %v; without $%v, cold %v", kept.usd, kept.cold, short.usd, short.cold)
+	}
 	if person.usd >= pauses.usd || pauses.usd >= short.usd {
 		t.Errorf("for a person $%v, by pauses $%v, five minutes $%v: want less in this order", person.usd, pauses.usd, short.usd)
 	}

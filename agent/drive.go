@@ -208,6 +208,9 @@ func (s *Session) work(ctx context.Context, f func(run context.Context) error) (
 	defer work.endAfter(0, false)
 	s.watchTime()
 	held := <-guard.Start("the loop", func() (struct{}, error) { return struct{}{}, f(run) })
+	if s.waitingQuestion() == nil {
+		s.leaveCache()
+	}
 	if err = hostError(held.Err); err == nil {
 		err = s.brokenErr()
 	}

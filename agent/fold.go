@@ -74,6 +74,8 @@ func (s *State) fold(rec record, at time.Time) {
 		s.foldMend(r)
 	case spentRecord:
 		s.spend(r.Usage, r.Cost)
+	case renewalRecord:
+		s.foldRenewal(r, at)
 	case settingRecord:
 		s.foldSettings(r)
 	case stopRecord:
@@ -90,7 +92,7 @@ func (s *State) fold(rec record, at time.Time) {
 		s.foldEnd(r, at)
 	}
 	switch rec.(type) {
-	case queuedRecord, settingRecord, childRecord, noteRecord: // may come while no input runs
+	case queuedRecord, settingRecord, childRecord, noteRecord, renewalRecord: // may come while no input runs
 	default:
 		s.at = at
 	}

@@ -144,6 +144,7 @@ func (s *Session) shutdown() {
 	}
 	defer s.closed.Done()
 	s.endLife(errAbort)
+	s.leaveCache()
 	err := errors.Join(s.agents.close(), s.hostErr(s.life, "the environment's Kill", journalPatience*s.killGrace,
 		s.processes.Close))
 	err = errors.Join(err, s.writeEnd(), s.outputs.Close())

@@ -51,7 +51,12 @@ var errOutdated = errors.New("agent: something else is due")
 func (s *Session) do(ctx context.Context, step Step) error {
 	switch step.Act {
 	case ActRunCalls:
+		s.keepCache()
 		return s.runCalls(ctx, step)
+	case ActCallModel, ActCompact, ActSummarize:
+		s.leaveCache()
+	}
+	switch step.Act {
 	case ActCallModel:
 		return s.callModel(ctx)
 	case ActCompact:

@@ -18,6 +18,7 @@ const (
 	PurposeTurn       llm.Purpose = "turn"       // the conversation's next answer
 	PurposeCompaction llm.Purpose = "compaction" // the summary that replaces the beginning of the history
 	PurposeLastText   llm.Purpose = "last_text"  // what was done, at a limit
+	PurposeRenewal    llm.Purpose = "renewal"    // keeps the provider's prompt cache; the answer is thrown away
 )
 
 // callerOf returns the llm.Caller of a request's first attempt. It is called with the lock held.

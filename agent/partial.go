@@ -24,7 +24,7 @@ func (s *State) leaveOut(to int64) {
 // supply adds to the state what missing records must have said for a record to come now.
 func (p *Projection) supply(rec record) {
 	switch r := rec.(type) {
-	case inputRecord, queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, compactRecord:
+	case inputRecord, queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, renewalRecord, compactRecord:
 		return // may come while no input is open
 	case endRecord:
 		if r.Session {

@@ -44,6 +44,12 @@ type Policy struct {
 	OnFailure OnFailure `json:"on_failure,omitempty"`
 	// CacheLifetime says for how long the provider's prompt cache is asked to keep what is sent.
 	CacheLifetime CacheLifetime `json:"cache_lifetime,omitempty"`
+	// KeepCache renews what the provider's prompt cache has, by the last request with an answer of
+	// one token, while the session waits for its calls: a command, a subagent, a person. It does so
+	// before the lifetime ends, and as long as all such requests of one wait cost less than writing
+	// the cache anew. They count in the budget. It has no effect if the prices are not known, or
+	// with a provider that is no [llm.CacheRenewer].
+	KeepCache bool `json:"keep_cache,omitempty"`
 	// Result asks for a structured result of each input, which Result.Text then holds as JSON. Nil
 	// asks for none.
 	Result *ResultPolicy `json:"result,omitempty"`

@@ -433,6 +433,8 @@ func decoderOf(kind string) func([]byte) (record, error) {
 		return decodeAs[noteRecord]
 	case spentRecord{}.kind():
 		return decodeAs[spentRecord]
+	case renewalRecord{}.kind():
+		return decodeAs[renewalRecord]
 	case mendRecord{}.kind():
 		return decodeAs[mendRecord]
 	}

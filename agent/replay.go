@@ -246,7 +246,7 @@ func (r *replay) asynchronous() bool {
 // asynchronousAt reports whether a record may come at any time.
 func (r *replay) asynchronousAt(at int) bool {
 	switch rec := r.records[at].(type) {
-	case queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, stopRecord:
+	case queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, renewalRecord, stopRecord:
 		return true
 	case resultRecord: // the answer to a question of this step, whose call is not one of the step any more
 		return r.asked[rec.CallID]
@@ -302,7 +302,8 @@ func (r *replay) decidedBefore(s *Session) bool {
 // isHosts reports whether the next record is one of the host's, while the loop does nothing.
 func (r *replay) isHosts(s *Session, rec record) bool {
 	switch rec := rec.(type) {
-	case headerRecord, historyRecord, queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, stopRecord:
+	case headerRecord, historyRecord, queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, renewalRecord,
+		stopRecord:
 		return true
 	case inputRecord:
 		return rec.Queued == 0

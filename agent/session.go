@@ -107,8 +107,9 @@ type Session struct {
 	state   State // changed with both locks held, read with either
 	asking  int   // how many questions the host is answering
 	ending  ending
-	durable int64 // how many records a sync has covered
-	resumed int64 // the number of SESSION_START until a record has it; 0 in a new session
+	keeper  func() // ends the renewals of the cache, nil if there are none
+	durable int64  // how many records a sync has covered
+	resumed int64  // the number of SESSION_START until a record has it; 0 in a new session
 }
 
 // An activity is an input that runs, or a compaction of an idle session.

@@ -29,6 +29,13 @@ type EffortFixer interface {
 	FixesEffort(facts *Model) bool
 }
 
+// CacheRenewer may be implemented by a [Provider] whose prompt cache keeps a prompt for a time
+// after its last use. RenewsCache reports whether sending req again, with the MaxTokens that it has,
+// renews that time.
+type CacheRenewer interface {
+	RenewsCache(req *Request) bool
+}
+
 // Handler makes an attempt: a provider's Stream, or a [Middleware] around one.
 type Handler func(ctx context.Context, req *Request) iter.Seq2[StreamEvent, error]
 

@@ -119,7 +119,7 @@ type sessionFlags struct {
 	lsp                                                                                         string
 	mode, unasked, debug, envCommand                                                            string
 	fallbacks, rules, mcp, addDirs, allowTools, denyTools                                       []string
-	yes, ask, readOnly, noJournal, native, trustProject, web, webSearch                         bool
+	yes, ask, readOnly, noJournal, native, trustProject, web, webSearch, keepCache              bool
 	noCheckpoints                                                                               bool
 	noMCP, noHooks, strictHooks                                                                 bool
 	idleTimeout                                                                                 time.Duration
@@ -161,6 +161,8 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cacheLifetime, "cache-lifetime", settings.CacheAuto,
 		"ask the provider to keep the prompt in its cache for this `time`, where there is a choice: "+
 			orList(settings.CacheLifetimes())+"; auto is an hour where that is cheaper")
+	flags.BoolVar(&f.keepCache, "keep-cache", false,
+		"while a command, an agent or a person is waited for, ask the model for one token before its cache forgets the prompt, as long as that is cheaper than sending all anew")
 	flags.Float64Var(&f.budgetUSD, "budget-usd", 0,
 		"stop before the session and its subagents spend more than this `amount` of US dollars")
 	flags.IntVar(&f.budgetTokens, "budget-tokens", 0,

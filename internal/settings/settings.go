@@ -103,6 +103,7 @@ func All() []Setting {
 		{Key: "budget_usd", Kind: KindAmount, Project: RightStricter},
 		{Key: "budget_tokens", Kind: KindNumber, Project: RightStricter},
 		{Key: "cache_lifetime", Kind: KindText, Why: costs, check: isCacheLifetime},
+		{Key: "keep_cache", Kind: KindSwitch, Why: costs},
 		{Key: "no_journal", Kind: KindSwitch, Why: yourFiles},
 		{Key: "no_checkpoints", Kind: KindSwitch, Why: yourFiles},
 		{Key: "keep_outputs", Kind: KindNumber, Why: yourFiles},

@@ -113,3 +113,10 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 // FixesEffort implements [llm.EffortFixer]: the API does not allow a change of thinking while the
 // results of its calls are being sent.
 func (p *Provider) FixesEffort(facts *llm.Model) bool { return facts == nil || facts.Reasoning }
+
+// RenewsCache implements [llm.CacheRenewer]. With a budget for thinking the answer would have more
+// tokens than MaxTokens.
+func (p *Provider) RenewsCache(req *llm.Request) bool {
+	t, err := think(req)
+	return err == nil && t.budget == 0 && !req.NoCache
+}

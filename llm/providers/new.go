@@ -119,3 +119,9 @@ func (p *twoFormats) FixesEffort(facts *llm.Model) bool {
 	f, ok := of.(llm.EffortFixer)
 	return ok && f.FixesEffort(facts)
 }
+
+// RenewsCache implements [llm.CacheRenewer].
+func (p *twoFormats) RenewsCache(req *llm.Request) bool {
+	r, ok := p.of(req.Model).(llm.CacheRenewer)
+	return ok && r.RenewsCache(req)
+}

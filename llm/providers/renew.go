@@ -136,3 +136,9 @@ func (r *renewing) FixesEffort(facts *llm.Model) bool {
 	f, ok := r.Provider.(llm.EffortFixer)
 	return ok && f.FixesEffort(facts)
 }
+
+// RenewsCache implements [llm.CacheRenewer].
+func (r *renewing) RenewsCache(req *llm.Request) bool {
+	renewer, ok := r.Provider.(llm.CacheRenewer)
+	return ok && renewer.RenewsCache(req)
+}
