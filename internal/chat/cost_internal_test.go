@@ -8,11 +8,13 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/longsession"
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/sessions/costs"
 )
 
 // What attempts that failed have used is shown apart from what answers have.
@@ -42,10 +44,14 @@ func TestU22_CostByPurpose(t *testing.T) {
 			if _, err := session.Submit(t.Context(), "Go on."); err != nil {
 				t.Fatal(err)
 			}
-			text, err := costs(t.Context(), &log)
-			if err != nil || !strings.Contains(text, "test/model-1: ") ||
+			sum, err := costs.Read(t.Context(), &log, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := render.Costs(sum)
+			if !strings.Contains(text, "test/model-1: ") ||
 				strings.Count(text, "    for ") != len(purposes) {
-				t.Errorf("%v\n%s", err, text)
+				t.Errorf("%s", text)
 			}
 			for _, purpose := range purposes {
 				if !strings.Contains(text, purpose) {

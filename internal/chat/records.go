@@ -5,15 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/journal"
-	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/sessions/costs"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/undo"
 )
@@ -108,65 +106,14 @@ func diffText(style render.Style, c tool.Change) string {
 	return strings.Join(append([]string{style.Bold(head)}, render.Diff(style, c, 0)...), "\n") + "\n"
 }
 
-// spending holds what a model has used.
-type spending struct {
-	usage llm.Usage
-	usd   float64
-}
-
 // cost implements /cost.
 func (p *program) cost(string) {
-	p.read("what was used", costs)
-}
-
-// costs returns what a session has used by model and, if it was not only for answers, by purpose.
-func costs(ctx context.Context, r journal.Reader) (string, error) {
-	models, purposes := map[string]spending{}, map[string]spending{}
-	state := new(agent.State)
-	for line, err := range r.Records(ctx, 1) {
+	setup := p.current.setup
+	p.read("what was used", func(ctx context.Context, r journal.Reader) (string, error) {
+		sum, err := costs.Read(ctx, r, setup.Options.Client.Models)
 		if err != nil {
 			return "", err
 		}
-		usage, usd, model := state.Usage, state.Cost, state.Provider+"/"+state.Model
-		if err := state.Fold(line); err != nil {
-			return "", err
-		}
-		if used := (spending{state.Usage.Sub(usage), state.Cost - usd}); used.usage.Total() > 0 || used.usd > 0 {
-			models[model] = models[model].plus(used)
-			purposes[purposeOf(line.Kind)] = purposes[purposeOf(line.Kind)].plus(used)
-		}
-	}
-	var b strings.Builder
-	for _, model := range slices.Sorted(maps.Keys(models)) {
-		fmt.Fprintf(&b, "  %s: %s\n", oneLine(model), models[model])
-	}
-	if len(models) != 1 {
-		fmt.Fprintf(&b, "  together: %s\n", spending{state.Usage, state.Cost})
-	}
-	if _, answers := purposes[purposeOf("answer")]; len(purposes) > 1 || !answers && len(purposes) > 0 {
-		for _, purpose := range slices.Sorted(maps.Keys(purposes)) {
-			fmt.Fprintf(&b, "    for %s: %s\n", purpose, purposes[purpose])
-		}
-	}
-	return b.String(), nil
+		return setup.Secrets.String(render.Costs(sum)), nil
+	})
 }
-
-// purposeOf returns what the model was asked for, by the kind of the record that has the usage.
-func purposeOf(kind string) string {
-	switch kind {
-	case "answer":
-		return "answers"
-	case "fault", "spent":
-		return "attempts that failed"
-	case "compact":
-		return "summaries of the history"
-	case "child":
-		return "subagents"
-	}
-	return "the last words at a limit"
-}
-
-func (s spending) plus(o spending) spending { return spending{s.usage.Add(o.usage), s.usd + o.usd} }
-
-// String returns the tokens and, if the prices are known, the money.
-func (s spending) String() string { return render.Spent(s.usage, 0, s.usd) }

@@ -614,6 +614,35 @@ func TestN3_Commands(t *testing.T) {
 	s.expect("> @new.txt")
 }
 
+// A conversation tells what the parts of its prompt have cost, those of the resumed session too.
+func TestV6_CostOfAConversation(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("", use("read_file", map[string]any{"file_path": "a.txt"})), say("The first answer."),
+		say("The second answer."))
+	h := chatHome(t, url)
+	if err := os.WriteFile(filepath.Join(h.dir, "a.txt"), []byte("some text\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := onScreen(t, chatting(h), 100, 40)
+	s.expect(ready)
+	s.send("the first task")
+	s.expect("The first answer.")
+	s.send("/cost")
+	s.expect("the dearest parts of the prompt:")
+	s.expect("the built-in tools (2 requests)")
+	s.expect("the result of read_file in turn 3: a.txt (1 request)")
+	s.press("C-c")
+	s.press("C-c")
+	s.ended()
+	s = onScreen(t, chatting(h, "--continue"), 100, 40)
+	s.expect(ready)
+	s.send("go on")
+	s.expect("The second answer.")
+	s.send("/cost")
+	s.expect("the built-in tools (3 requests)")
+	s.expect("the result of read_file in turn 3: a.txt (2 requests)")
+}
+
 // A conversation changes between sessions: to a new one, back to the first, and to a copy of that.
 func TestN3_Sessions(t *testing.T) {
 	t.Parallel()

@@ -119,6 +119,16 @@ func userCatalog() (*catalog.Catalog, error) {
 	return catalog.New().With(known...), err
 }
 
+// knownFacts returns what is known of models: for a page, without the user's files if they cannot be
+// read.
+func knownFacts() llm.Lookup {
+	known, err := userCatalog()
+	if err != nil {
+		return catalog.New().Get
+	}
+	return known.Get
+}
+
 // listTime bounds the question to a server for its models.
 const listTime = 20 * time.Second
 

@@ -19,6 +19,7 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret/masked"
 	"github.com/attractor-go/attractor/sessions"
+	"github.com/attractor-go/attractor/sessions/costs"
 	"github.com/attractor-go/attractor/undo"
 )
 
@@ -48,7 +49,7 @@ An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_
 			}}
 	}
 	cmd.AddCommand(newSessionsList(t), newSessionsDiff(t), newSessionsRm(t),
-		one("show", "Show a session and its turns, with the turn numbers for run --fork", ofMasked(showSession)),
+		newSessionsShow(t, read),
 		one("events", "Print the events of a session as JSON, one per line", printEvents),
 		newSessionsExport(t, func(ctx context.Context, id string) error {
 			return read(ctx, id,
@@ -162,6 +163,36 @@ func newSessionsRm(t terminal) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// newSessionsShow returns the command that shows a session or what it has cost.
+func newSessionsShow(t terminal, read func(context.Context, string, func(context.Context, terminal,
+	journal.Reader) error) error) *cobra.Command {
+	var cost bool
+	cmd := &cobra.Command{Use: "show <id>", Short: "Show a session and its turns, with the turn numbers for run --fork",
+		Args: takes(sessionID()), ValidArgsFunction: completeSession, RunE: func(cmd *cobra.Command, args []string) error {
+			show := showSession
+			if cost {
+				show = showCosts
+			}
+			return read(cmd.Context(), args[0], ofMasked(show))
+		}}
+	cmd.Flags().BoolVar(&cost, "cost", false,
+		"show what the session has cost instead, by model and by part of its prompt, which is paid again with each request")
+	return cmd
+}
+
+// showCosts prints what a session has cost.
+func showCosts(ctx context.Context, t terminal, r journal.Reader) error {
+	known, err := userCatalog()
+	if err != nil {
+		return err
+	}
+	sum, err := costs.Read(ctx, r, known.Get)
+	if err == nil {
+		_, err = fmt.Fprint(t.out, render.Costs(sum))
+	}
+	return err
 }
 
 // showSession prints the facts of a session and a line for each turn.

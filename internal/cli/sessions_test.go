@@ -59,6 +59,29 @@ func (h *home) sessions() []sessions.Summary {
 	return list
 }
 
+// The parts of a session's prompt are told by what they have cost, and in tokens if nobody knows the
+// prices.
+func TestV6_SessionsShowCost(t *testing.T) {
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo one >> log; cat log"})),
+		fakellm.Turn{Text: "first"})
+	h := newHome(t, url)
+	h.run(0, "run", "--yes", "the task")
+	id := h.sessions()[0].ID
+	cost := h.run(0, "sessions", "show", "--cost", id).stdout
+	for _, want := range []string{"anthropic/claude-", "the dearest parts of the prompt:", "  $0.0", "the system prompt (2 requests)",
+		"the built-in tools (2 requests)", "the message of turn 1 (2 requests)",
+		"the result of shell in turn 3: echo one >> log; cat log (1 request)"} {
+		if !strings.Contains(cost, want) {
+			t.Errorf("show --cost does not say %q:\n%s", want, cost)
+		}
+	}
+	h.run(0, "run", "--yes", "--model", "nobody-knows", "the task")
+	cost = h.run(0, "sessions", "show", "--cost", h.sessions()[0].ID).stdout
+	if strings.Contains(cost, "$") || !strings.Contains(cost, " tokens  the built-in tools (2 requests)") {
+		t.Errorf("show --cost without prices:\n%s", cost)
+	}
+}
+
 func TestH_SessionsAreKeptResumedAndForked(t *testing.T) {
 	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "echo one >> log; cat log"})),
 		fakellm.Turn{Text: "first"}, fakellm.Turn{Text: "second"}, fakellm.Turn{Text: "third"})
