@@ -92,7 +92,7 @@ func ExampleTrace() {
 		log.Fatal(err)
 	}
 	defer kept.Close()
-	trace := web.NewTrace(nil)
+	trace := web.NewTrace(nil, nil)
 	for record, err := range kept.Records(ctx, 1) {
 		if err != nil {
 			log.Fatal(err)

@@ -26,6 +26,8 @@ type ExportOptions struct {
 	// stands for 1 MiB and 50 MiB. With a value below 0 the file has none. One output is in memory
 	// at a time.
 	Output, Outputs int64
+	// Facts has the prices of models. Nil has none.
+	Facts llm.Lookup
 	// Now is the time of the export, time.Now by default.
 	Now func() time.Time
 }
@@ -152,7 +154,7 @@ func (x *exporter) session(ctx context.Context, id string, log journal.Reader) (
 	if torn := journal.TornEnd(log); torn != nil {
 		x.torn = append(x.torn, x.options.Masker.String(torn.String()))
 	}
-	trace := NewTrace(x.options.Masker)
+	trace := NewTrace(x.options.Masker, x.options.Facts)
 	hashes, problem, err := x.items(ctx, log, trace, id)
 	if err != nil {
 		return o, err

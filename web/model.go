@@ -97,6 +97,7 @@ type Overview struct {
 	Counts Counts    `json:"counts"`
 
 	Steps    Steps         `json:"steps"`
+	Parts    []PromptPart  `json:"parts"`    // of the prompt, the dearest ten
 	Tools    []ToolSum     `json:"tools"`    // the slowest first
 	Files    []FileSum     `json:"files"`    // changed ones, in the order of their first change
 	Children []Child       `json:"children"` // subagents
@@ -158,6 +159,15 @@ type Steps struct {
 	// Context is how much of the window the request and its answer fill, in tokens.
 	Context  []int `json:"context"`
 	Attempts []int `json:"attempts"`
+}
+
+// PromptPart says what a part of the prompt has cost as the input of all requests until now.
+type PromptPart struct {
+	Name     string  `json:"name"`
+	Text     string  `json:"text,omitempty"` // of the call, for a result
+	Requests int     `json:"requests"`       // that had it
+	Tokens   int     `json:"tokens"`         // in all of them together, estimated
+	Cost     float64 `json:"cost,omitempty"` // in US dollars; 0 if prices are unknown
 }
 
 // ToolSum sums up the calls of a tool.

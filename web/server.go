@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/secret"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	Sessions func(ctx context.Context, limit int) ([]Summary, error)
 	// Masker masks secrets in all that the page gets. Nil masks none.
 	Masker *secret.Masker
+	// Facts has the prices of models. Nil has none.
+	Facts llm.Lookup
 	// Own returns the session of an id if the page may steer it, otherwise nil. It may be nil.
 	Own func(id string) Own
 }

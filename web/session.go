@@ -53,7 +53,7 @@ type session struct {
 func newSession(h *hub, id string) *session {
 	ctx, end := context.WithCancel(h.ctx)
 	return &session{id: id, hub: h, ctx: ctx, end: end, ready: make(chan struct{}), wake: make(chan struct{}, 1),
-		trace:    NewTrace(h.options.Masker),
+		trace:    NewTrace(h.options.Masker, h.options.Facts),
 		watchers: map[*watcher]struct{}{}}
 }
 
@@ -118,7 +118,7 @@ func (s *session) begin(pause func()) *Trace {
 	default:
 	}
 	if s.began {
-		return NewTrace(s.hub.options.Masker)
+		return NewTrace(s.hub.options.Masker, s.hub.options.Facts)
 	}
 	s.began = true
 	return s.trace

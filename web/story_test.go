@@ -116,16 +116,17 @@ func (w *workshop) ends(s *agent.Session, text string, reason agent.Reason) {
 	}
 }
 
+// storyPrices returns what is known of the model of the story.
+func storyPrices(string, string) (llm.Model, bool) {
+	return llm.Model{Window: 4000, MaxOutput: 1000, Prices: []llm.Price{{Input: 3, CacheRead: 0.3, Output: 15}}}, true
+}
+
 func (w *workshop) storyOptions(log journal.Log, model llm.Provider) agent.Options {
-	prices := func(string, string) (llm.Model, bool) {
-		return llm.Model{Window: 4000, MaxOutput: 1000, Prices: []llm.Price{{Input: 3, CacheRead: 0.3, Output: 15}}},
-			true
-	}
 	tools := append(coding.Agents(), coding.Shell(time.Minute), coding.ReadFile(), coding.EditFile(),
 		coding.WriteFile(), coding.UpdatePlan(), coding.AskUser())
-	return agent.Options{ID: "story", Journal: log, Env: w.local, Limits: agent.Limits{KeepOutputs: 64 << 20,
+	return agent.Options{ID: "story", Journal: log, System: "You greet.", Env: w.local, Limits: agent.Limits{KeepOutputs: 64 << 20,
 		Diffs: 64 << 10}, OutputDir: w.TempDir(),
-		Client: &llm.Client{Providers: []llm.Provider{model}, Models: prices},
+		Client: &llm.Client{Providers: []llm.Provider{model}, Models: storyPrices},
 		Retry:  llm.RetryPolicy{Base: time.Millisecond}, Questions: &agent.Questions{},
 		Subagents: &agent.Subagents{Journal: w.store.Create},
 		Policy:    agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}},

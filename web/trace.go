@@ -9,7 +9,9 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/sessions/costs"
 )
 
 // A Trace folds the journal of a session into rows and an Overview, record by record. It holds the
@@ -26,6 +28,7 @@ type Trace struct {
 	places []place
 	kept   []kept // of rows whose events cannot be made from their own records
 	sums   sums
+	costs  *costs.Sum // nil after Rest
 	clock  clock
 }
 
@@ -37,9 +40,9 @@ type place struct {
 }
 
 // NewTrace returns a trace of a session without records. What it returns has no secrets that the
-// masker knows; nil masks none.
-func NewTrace(m *secret.Masker) *Trace {
-	return &Trace{masker: m, fold: newFolder(m)}
+// masker knows; nil masks none. Facts has the prices of models, nil none.
+func NewTrace(m *secret.Masker, facts llm.Lookup) *Trace {
+	return &Trace{masker: m, fold: newFolder(m), costs: costs.New(facts)}
 }
 
 // Add folds the next record. It returns the numbers of the first row and of the first step that
@@ -68,6 +71,7 @@ func (t *Trace) add(line journal.Record) (added []made, row, step int, err error
 	step = max(1, t.sums.steps.count())
 	t.clock.add(&t.fold.projection, &r, line.Time)
 	t.sums.add(t.fold, &r, &t.clock)
+	t.costs.Add(line.Kind, t.fold.projection.State())
 	for _, m := range r.rows {
 		t.addRow(m)
 	}
@@ -90,7 +94,7 @@ func (t *Trace) Rest() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.fold != nil {
-		t.rest, t.fold = t.now(), nil
+		t.rest, t.fold, t.costs = t.now(), nil, nil
 	}
 }
 
@@ -134,6 +138,7 @@ func (t *Trace) now() Overview {
 		Parent: s.Header.Parent, ForkOf: s.Header.ForkOf, Created: t.first.Time, State: StateIdle,
 		Window: s.Policy.Window, Usage: s.Usage, Cost: s.Cost,
 		Running: []RunningCall{}, Queue: []QueuedText{}, Children: []Child{}}
+	o.Parts = dearest(t.costs, masker)
 	if s.Last != nil {
 		o.Reason = string(s.Last.Reason)
 	}
@@ -166,6 +171,23 @@ func (t *Trace) now() Overview {
 			maxText), Status: c.Status, Row: row, Usage: c.Usage, Cost: c.Cost})
 	}
 	return o
+}
+
+// mostParts limits the parts of the prompt in an overview.
+const mostParts = 10
+
+// dearest returns the parts of the prompt that have cost most.
+func dearest(sum *costs.Sum, masker *secret.Masker) []PromptPart {
+	all := sum.Parts()
+	parts := make([]PromptPart, 0, mostParts)
+	for _, p := range all[:min(len(all), mostParts)] {
+		part := PromptPart{Name: line(masker.String(p.String())), Requests: p.Requests, Tokens: p.Tokens, Cost: p.USD}
+		if p.Args != nil {
+			part.Text = callText(masker.JSON(arguments(string(p.Args))))
+		}
+		parts = append(parts, part)
+	}
+	return parts
 }
 
 // sums holds what is counted over the rows.

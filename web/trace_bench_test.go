@@ -87,7 +87,7 @@ func firstRows(b *testing.B, store journal.Store, m *secret.Masker) {
 		}
 		tail += time.Since(begun)
 		begun = time.Now()
-		trace = web.NewTrace(m)
+		trace = web.NewTrace(m, nil)
 		each(b, log, func(r journal.Record) {
 			if _, _, err := trace.Add(r); err != nil {
 				b.Fatal(err)

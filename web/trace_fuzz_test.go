@@ -34,7 +34,7 @@ func FuzzN5_Trace(f *testing.F) {
 			}
 		}
 		log := journal.NewMemory(records...)
-		trace := web.NewTrace(secret.New())
+		trace := web.NewTrace(secret.New(), nil)
 		for line := range log.Records(t.Context(), 1) {
 			if _, _, err := trace.Add(line); err != nil {
 				break

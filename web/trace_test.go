@@ -36,7 +36,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // traceOf folds a whole journal.
 func traceOf(t *testing.T, log agent.Records, m *secret.Masker) *web.Trace {
 	t.Helper()
-	trace := web.NewTrace(m)
+	trace := web.NewTrace(m, storyPrices)
 	for line, err := range log.Records(t.Context(), 1) {
 		if err != nil {
 			t.Fatal(err)
@@ -55,6 +55,25 @@ func asJSON(t *testing.T, value any) string {
 		t.Fatal(err)
 	}
 	return string(raw)
+}
+
+// The overview tells the dearest parts of the prompt, the result of a call with its subject, also when
+// no more records come.
+func TestV6_DearestParts(t *testing.T) {
+	trace := traceOf(t, newWorkshop(t).story(), nil)
+	parts := trace.Overview(1).Parts
+	if len(parts) != 10 || parts[0].Cost < parts[1].Cost || parts[9].Cost == 0 {
+		t.Errorf("%+v", parts)
+	}
+	if !slices.ContainsFunc(parts, func(p web.PromptPart) bool {
+		return p.Name == "the result of read_file in turn 8" && p.Text == "greet.sh" && p.Requests == 7
+	}) {
+		t.Errorf("%+v", parts)
+	}
+	trace.Rest()
+	if rested := trace.Overview(1).Parts; !slices.Equal(parts, rested) {
+		t.Errorf("after Rest: %+v", rested)
+	}
 }
 
 // The rows and the overview of a session with everything that a timeline can have. Times and random
@@ -110,7 +129,7 @@ func TestN5_TraceOfAStory(t *testing.T) {
 // never change.
 func TestN5_TraceGrows(t *testing.T) {
 	w := newWorkshop(t)
-	trace := web.NewTrace(nil)
+	trace := web.NewTrace(nil, nil)
 	var rows []web.Row
 	page := trace.Overview(1)
 	for line, err := range w.story().Records(t.Context(), 1) {

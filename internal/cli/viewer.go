@@ -61,7 +61,7 @@ runs elsewhere, forward the port: ssh -L 7070:127.0.0.1:7070 <machine> attractor
 
 // viewerOptions returns what the page shows: the sessions of a store.
 func viewerOptions(store journal.Store, m *secret.Masker) web.Options {
-	return web.Options{Store: store, Masker: m, Sessions: func(ctx context.Context, limit int) ([]web.Summary, error) {
+	return web.Options{Store: store, Masker: m, Facts: knownFacts(), Sessions: func(ctx context.Context, limit int) ([]web.Summary, error) {
 		found, err := sessions.List(ctx, store, limit)
 		all := make([]web.Summary, len(found))
 		for i, s := range found {

@@ -1,4 +1,4 @@
-// The overview of a session: what it cost, where the time went, charts, tools, files, agents, the todo list.
+// The overview of a session: what it cost, where the time went, charts, tools, files, agents, the parts of the prompt, the todo list.
 
 const mostFiles = 200; // in the table of files
 const mostEdits = 12; // of a file that have a link
@@ -25,11 +25,11 @@ class OverviewPanel {
     this.charts = new Charts(actions);
     this.drawn = new Map(); // what each section shows, as JSON
     const section = (key) => el("section", { class: "ov ov-" + key, hidden: true });
-    this.sections = { facts: section("facts"), time: section("time"), queue: section("queue"), plan: section("plan"), tools: section("tools"), files: section("files"), agents: section("agents") };
+    this.sections = { facts: section("facts"), time: section("time"), queue: section("queue"), plan: section("plan"), parts: section("parts"), tools: section("tools"), files: section("files"), agents: section("agents") };
     this.chartsBox = this.folded("charts", "Charts by step", this.charts.root);
-    const { facts, time, queue, plan, tools, files, agents } = this.sections;
-    this.details = el("div", { class: "ov-details" }, plan, queue, agents, files, tools);
-    this.detailsBox = this.folded("details", "Tools, files, agents", this.details);
+    const { facts, time, queue, plan, parts, tools, files, agents } = this.sections;
+    this.details = el("div", { class: "ov-details" }, plan, queue, agents, files, parts, tools);
+    this.detailsBox = this.folded("details", "Tools, files, agents, prompt", this.details);
     this.root.replaceChildren(facts, time, this.chartsBox, this.detailsBox);
   }
 
@@ -53,6 +53,7 @@ class OverviewPanel {
     this.tick();
     this.draw("queue", [o.queue], () => this.drawQueue(o));
     this.draw("plan", [o.plan], () => this.drawPlan(o));
+    this.draw("parts", [o.parts], () => this.drawParts(o));
     this.draw("tools", [o.tools], () => this.drawTools(o));
     this.draw("files", [o.files], () => this.drawFiles(o));
     this.draw("agents", [o.children], () => this.drawAgents(o));
@@ -138,6 +139,14 @@ class OverviewPanel {
     const items = plan.map((item) => el("li", { class: looks[item.status] }, el("span", { class: "unseen" }, words(item.status) + ": "), item.text));
     const done = plan.filter((item) => item.status === "completed").length;
     return [el("h3", {}, `Plan, ${done} of ${plan.length} done`), el("ol", { class: "plain plan" }, ...items)];
+  }
+
+  drawParts(o) {
+    const parts = o.parts ?? [];
+    if (!parts.length) return [];
+    const rows = parts.map((p) => el("tr", {}, el("th", { scope: "row" }, p.name, p.text ? el("small", {}, " " + p.text) : null),
+      el("td", {}, p.cost ? dollars(p.cost) : "price unknown"), el("td", {}, count(p.tokens)), el("td", {}, p.requests)));
+    return [el("h3", {}, "Dearest parts of the prompt"), tableOf(["Part", "Cost as input", "Tokens", "Requests"], rows)];
   }
 
   drawTools(o) {
