@@ -292,6 +292,35 @@ func TestT1_Settings(t *testing.T) {
 	}
 }
 
+// The cache is kept if the user's settings say so, or the program.
+func TestV5_KeepCacheIsASetting(t *testing.T) {
+	for name, c := range map[string]struct {
+		user, program string
+		want          bool
+	}{
+		"nobody": {"{}", "", false}, "the user": {`{"keep_cache": true}`, "", true},
+		"the program": {"{}", "true", true}, "the program does not": {`{"keep_cache": true}`, "false", false},
+	} {
+		o := newOpened(t)
+		o.write("~/.config/attractor/config.json", c.user)
+		config := o.config()
+		config.Load = attractor.LoadUser
+		if c.program != "" {
+			config.Set("keep_cache", "this test", c.program)
+		}
+		session, err := attractor.Open(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := session.Policy().KeepCache; got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // What is wrong in the user's settings is an error that names the file and the line.
 func TestT1_WrongSettings(t *testing.T) {
 	o := newOpened(t)

@@ -299,26 +299,30 @@ func TestV5_KeepCacheOneAtATime(t *testing.T) {
 	})
 }
 
-// Renewals end with the session, also while a question waits between two inputs.
+// Renewals end with the session, also while a question waits between two inputs. One that is under
+// way is in the journal before the session's end.
 func TestV5_KeepCacheEnds(t *testing.T) {
 	for _, later := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			w := &waiting{call: "ask_user", wait: time.Hour, policy: keeping, later: later}
-			w.begin(t)
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				_, _ = w.Submit(context.Background(), strings.Repeat("The task is long. ", longTask/18))
-			}()
-			time.Sleep(7 * time.Minute)
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			<-ended
-			time.Sleep(time.Hour)
-			if n := len(w.renewals()); n != 1 || w.records(t) != 1 {
-				t.Errorf("later %v: %d renewals", later, n)
-			}
-		})
+		for _, takes := range []time.Duration{0, time.Hour} {
+			synctest.Test(t, func(t *testing.T) {
+				w := &waiting{call: "ask_user", wait: time.Hour, policy: keeping, later: later, takes: takes}
+				w.begin(t)
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					_, _ = w.Submit(context.Background(), strings.Repeat("The task is long. ", longTask/18))
+				}()
+				time.Sleep(7 * time.Minute)
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+				<-ended
+				records := w.records(t)
+				time.Sleep(2 * time.Hour)
+				if n := len(w.renewals()); n > 1 || records != 1 || w.records(t) != 1 {
+					t.Errorf("later %v, takes %v: %d requests, %d records", later, takes, n, records)
+				}
+			})
+		}
 	}
 }

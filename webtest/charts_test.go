@@ -101,6 +101,20 @@ func TestN5_ChartsKeyboard(t *testing.T) {
 	p.wait(rowOf + ` !== null`)
 }
 
+// The parts of the prompt that have cost most are in a table.
+func TestV6_DearestParts(t *testing.T) {
+	t.Parallel()
+	p := exported(t)
+	p.wait(`document.querySelectorAll(".ov-parts tbody tr").length > 3`)
+	rows := eval[string](p, `document.querySelector(".ov-parts").innerText`)
+	for _, want := range []string{"Dearest parts of the prompt", "the built-in tools", "the system prompt", "the result of "} {
+		if !strings.Contains(rows, want) {
+			t.Errorf("no %q in the table:\n%s", want, rows)
+		}
+	}
+	p.shot("dearest-parts")
+}
+
 // The strip, the tables and the bar of times lead to rows.
 func TestN5_OverviewLeadsToRows(t *testing.T) {
 	t.Parallel()

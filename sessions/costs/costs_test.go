@@ -114,6 +114,50 @@ func TestV6_PartsByHand(t *testing.T) {
 	}
 }
 
+// A request that renews the cache is the last one again, without the answer that it had, and has a
+// purpose of its own.
+func TestV6_PartsOfARenewal(t *testing.T) {
+	log := new(journal.Memory)
+	s, err := agent.New(t.Context(), options(t, log,
+		answer(94, "work", llm.Usage{Input: 1000, CacheWrite: 1000, Output: 10}), answer(9, "", llm.Usage{Input: 2000})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Submit(t.Context(), strings.Repeat("u", 500)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var lines []journal.Record
+	for line, err := range log.Records(t.Context(), 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines = append(lines, line); line.Kind == "answer" {
+			break
+		}
+	}
+	lines = append(lines, journal.Record{N: int64(len(lines)) + 1, Kind: "renewal", Data: json.RawMessage(
+		`{"seq":0,"usage":{"input":1000,"cache_read":1000,"output":1},"cost_usd":0.000105}`)})
+	renewed := journal.NewMemory(lines...)
+	got, _, _ := parts(t, renewed, prices)
+	if want := []string{
+		"the message of turn 1: 1000 tokens, 2 requests, 675.00", // 500 × 1.25 + 500 × 0.1
+		"the system prompt: 800 tokens, 2 requests, 540.00",
+		"the built-in tools: 200 tokens, 2 requests, 135.00",
+	}; !slices.Equal(got, want) {
+		t.Errorf("%s", cmp.Diff(want, got))
+	}
+	sum, err := costs.Read(t.Context(), renewed, prices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if usd := sum.Purposes["keeping the cache"].USD; math.Abs(usd-0.000105) > 1e-12 {
+		t.Errorf("by purpose: %+v", sum.Purposes)
+	}
+}
+
 // The parts of a session that fails, compacts, changes its tools, is resumed and has documents are
 // together the input of its requests, by tokens and by dollars. A resume changes none.
 func TestV6_PartsAreTheInput(t *testing.T) {
