@@ -204,14 +204,15 @@ func (s *Setup) closeDir() error {
 func (s *Setup) boxed() bool { return s.box != nil && s.box.Level() != sandbox.Off }
 
 // systemPrompt renders the system prompt of the session.
-func (s *Setup) systemPrompt(ctx context.Context, o agent.Options) (string, error) {
+func (s *Setup) systemPrompt(ctx context.Context, o agent.Options) (string, []agent.PromptDocument, error) {
 	if s.far == nil {
 		return systemPrompt(ctx, s.Local.WorkDir(), o, s.observing.launchOwn)
 	}
 	if s.far.reader != nil {
 		o.Env = reader{env.Base{Environment: s.far.reader}, env.ConfinementOf(o.Env)}
 	}
-	return agent.SystemPrompt(ctx, o), nil
+	text, documents := agent.Prompt(ctx, o)
+	return text, documents, nil
 }
 
 // SystemPrompt renders the system prompt of a session in a directory. The project's documents begin
@@ -220,16 +221,17 @@ func (s *Setup) systemPrompt(ctx context.Context, o agent.Options) (string, erro
 // describes the permissions of o.Env or, if that is nil, those of a session that may change files
 // in the directory.
 func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string, err error) {
-	return systemPrompt(ctx, dir, o, nil)
+	text, _, err = systemPrompt(ctx, dir, o, nil)
+	return text, err
 }
 
-// systemPrompt is SystemPrompt with what starts the commands.
+// systemPrompt is SystemPrompt with what starts the commands. It also returns the documents.
 func systemPrompt(ctx context.Context, dir string, o agent.Options,
-	launch func(context.Context, env.Launch) (env.Launch, error)) (text string, err error) {
+	launch func(context.Context, env.Launch) (env.Launch, error)) (text string, found []agent.PromptDocument, err error) {
 	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir),
 		Launch: launch})
 	if err != nil {
-		return "", cannotWork(dir, err)
+		return "", nil, cannotWork(dir, err)
 	}
 	defer func() { err = errors.Join(err, local.Close()) }()
 	allowed := env.Confinement{Writable: []string{local.WorkDir()}}
@@ -237,7 +239,8 @@ func systemPrompt(ctx context.Context, dir string, o agent.Options,
 		allowed = env.ConfinementOf(o.Env)
 	}
 	o.Env = reader{env.Base{Environment: local}, allowed}
-	return agent.SystemPrompt(ctx, o), nil
+	text, found = agent.Prompt(ctx, o)
+	return text, found, nil
 }
 
 // reader is an environment that reports another one's confinement, although it can read more.

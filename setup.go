@@ -242,7 +242,7 @@ func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
 	o := s.Options
 	if o.System == "" {
 		var err error
-		if o.System, err = s.systemPrompt(ctx, o); err != nil {
+		if o.System, o.SystemDocuments, err = s.systemPrompt(ctx, o); err != nil {
 			return nil, err
 		}
 	}

@@ -98,7 +98,8 @@ func (w *waiting) begin(t *testing.T) {
 	if w.later {
 		questions.Answer = nil
 	}
-	w.host = open(t, setup{tools: []tool.Tool{work, coding.AskUser()}, models: func(string, string) (llm.Model, bool) { return facts, true },
+	w.host = open(t, setup{tools: []tool.Tool{work, coding.AskUser()},
+		models:  func(string, string) (llm.Model, bool) { return facts, true },
 		options: agent.Options{Journal: w.log, Policy: w.policy, Questions: questions},
 		wrap: func(llm.Provider) llm.Provider {
 			wire := testNamed{newWire(t, "anthropic", w.server)}
@@ -255,7 +256,8 @@ func TestV5_KeepCacheCostsLessThanACold(t *testing.T) {
 // that way. What a renewal may take is reserved.
 func TestV5_KeepCacheNot(t *testing.T) {
 	small := agent.Policy{KeepCache: true, Budget: agent.Budget{Tokens: 25_000}}
-	for name, w := range map[string]*waiting{"off": {}, "no budget": {policy: small}, "another cache": {policy: keeping, plain: true}} {
+	for name, w := range map[string]*waiting{"off": {}, "no budget": {policy: small},
+		"another cache": {policy: keeping, plain: true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w.call, w.wait = "work", 20*time.Minute
@@ -278,7 +280,8 @@ func TestV5_KeepCacheFails(t *testing.T) {
 		w := &waiting{call: "work", wait: 20 * time.Minute, policy: keeping}
 		w.faults = map[int]fakellm.Fault{3: {Kind: fakellm.FaultStatus, Status: http.StatusServiceUnavailable}}
 		w.run(t, agent.ReasonCompleted)
-		if n := len(w.renewals()); n != 2 || w.records(t) != 1 || w.warned() != "" || len(only[*agent.LLMRetry](w.host)) != 0 {
+		if n := len(w.renewals()); n != 2 || w.records(t) != 1 || w.warned() != "" ||
+			len(only[*agent.LLMRetry](w.host)) != 0 {
 			t.Errorf("%d requests, %d records, warnings %q", n, w.records(t), w.warned())
 		}
 	})

@@ -75,6 +75,8 @@ type Options struct {
 	// System replaces the rendered system prompt as a whole. Instructions are added to the end of
 	// the rendered one.
 	System, Instructions string
+	// SystemDocuments are the documents that System has, as [Prompt] returns them.
+	SystemDocuments []PromptDocument
 	// Documents say which documents the rendered prompt has beside AGENTS.md and the profile's,
 	// also that of a subagent.
 	Documents instructions.Options

@@ -25,7 +25,8 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 	h := headerRecord{Version: version, Machine: machineOf(o.Env), Policy: policy}
 	h.Header = Header{ID: id, Profile: p.Name, Dialect: p.Dialect, Provider: cmp.Or(o.Provider, p.Provider),
 		Model:  cmp.Or(o.Model, p.Model),
-		Effort: o.Effort, Dir: o.Env.WorkDir(), System: o.System, Tools: registry.Definitions(),
+		Effort: o.Effort, Dir: o.Env.WorkDir(), System: o.System,
+		Documents: o.SystemDocuments, Tools: registry.Definitions(),
 		Params: Params{ToolChoice: o.Request.ToolChoice, Sequential: p.Sequential, MaxTokens: o.Request.MaxTokens,
 			Temperature: o.Request.Temperature,
 			Options:     o.Request.ProviderOptions, NoCache: o.Request.NoCache}}
@@ -46,7 +47,7 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 		if o.prompt != nil {
 			o.Env = o.prompt
 		}
-		h.System, h.Documents = systemPrompt(ctx, o)
+		h.System, h.Documents = Prompt(ctx, o)
 	}
 	return written(h)
 }
@@ -110,12 +111,12 @@ func shareTools(mine, others []llm.ToolDefinition) {
 // below a repository's top and wants the repository described makes the top one of
 // env.LocalOptions.Roots.
 func SystemPrompt(ctx context.Context, o Options) string {
-	text, _ := systemPrompt(ctx, o)
+	text, _ := Prompt(ctx, o)
 	return text
 }
 
-// systemPrompt is SystemPrompt, with the documents that it has.
-func systemPrompt(ctx context.Context, o Options) (text string, documents []PromptDocument) {
+// Prompt returns what SystemPrompt returns, and the documents that it has.
+func Prompt(ctx context.Context, o Options) (text string, documents []PromptDocument) {
 	now := time.Now
 	if o.Now != nil {
 		now = o.Now

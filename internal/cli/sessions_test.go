@@ -65,11 +65,15 @@ func TestV6_SessionsShowCost(t *testing.T) {
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo one >> log; cat log"})),
 		fakellm.Turn{Text: "first"})
 	h := newHome(t, url)
+	if err := os.WriteFile(filepath.Join(h.dir, "AGENTS.md"), []byte("Write tests."), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	h.run(0, "run", "--yes", "the task")
 	id := h.sessions()[0].ID
 	cost := h.run(0, "sessions", "show", "--cost", id).stdout
-	for _, want := range []string{"anthropic/claude-", "the dearest parts of the prompt:", "  $0.0", "the system prompt (2 requests)",
-		"the built-in tools (2 requests)", "the message of turn 1 (2 requests)",
+	for _, want := range []string{"anthropic/claude-", "the dearest parts of the prompt:", "  $0.0",
+		"the system prompt (2 requests)",
+		"the built-in tools (2 requests)", "the document " + filepath.Join(h.dir, "AGENTS.md") + " (2 requests)", "the message of turn 1 (2 requests)",
 		"the result of shell in turn 3: echo one >> log; cat log (1 request)"} {
 		if !strings.Contains(cost, want) {
 			t.Errorf("show --cost does not say %q:\n%s", want, cost)

@@ -34,7 +34,8 @@ func prices(provider, id string) (llm.Model, bool) {
 func sized(name string, bytes int) tool.Tool {
 	def := llm.ToolDefinition{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)}
 	def.Description = strings.Repeat("d", bytes-def.Size())
-	return tool.Tool{ToolDefinition: def, Access: func(string) (tool.Access, error) { return tool.Access{Effect: tool.ReadOnly}, nil },
+	reads := func(string) (tool.Access, error) { return tool.Access{Effect: tool.ReadOnly}, nil }
+	return tool.Tool{ToolDefinition: def, Access: reads,
 		Run: func(context.Context, *tool.Call) (tool.Result, error) {
 			return tool.Text(strings.Repeat("r", 900)), nil
 		}}
@@ -52,7 +53,8 @@ func options(t *testing.T, log journal.Log, steps ...llmtest.Step) agent.Options
 			t.Error(err)
 		}
 	})
-	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps...)}, Models: prices},
+	model := llmtest.NewProvider("test", steps...)
+	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}, Models: prices},
 		Env: local, Journal: log, System: strings.Repeat("s", 400),
 		Profile: profile.Profile{Name: "test", Provider: "test", Model: "m", Tools: []tool.Tool{sized("work", 100)}}}
 }
@@ -200,7 +202,8 @@ func TestV6_PartsAreTheInput(t *testing.T) {
 	if err := s.AddTools(t.Context(), sized("mcp__trains__next", 300)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Note(t.Context(), "instructions:/p/sub/AGENTS.md", json.RawMessage(`{}`), strings.Repeat("n", 200)); err != nil {
+	if err := s.Note(t.Context(), "instructions:/p/sub/AGENTS.md", json.RawMessage(`{}`),
+		strings.Repeat("n", 200)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Submit(t.Context(), "go on"); err != nil {
@@ -215,8 +218,8 @@ func TestV6_PartsAreTheInput(t *testing.T) {
 		t.Errorf("the parts have %d tokens for $%v, the requests %d for $%v:\n%s", tokens, usd, wantTokens, wantUSD,
 			strings.Join(lines, "\n"))
 	}
-	for _, part := range []string{"the tools of the server trains", "the document /p/sub/AGENTS.md", "requests for summaries",
-		"the summary in turn", "the result of mcp__trains__next"} {
+	for _, part := range []string{"the tools of the server trains", "the document /p/sub/AGENTS.md",
+		"requests for summaries", "the summary in turn", "the result of mcp__trains__next"} {
 		if !strings.Contains(strings.Join(lines, "\n"), part) {
 			t.Errorf("%s is missing:\n%s", part, strings.Join(lines, "\n"))
 		}
