@@ -36,7 +36,7 @@ func commands() []command {
 		{"undo", "[TURN]", "take back changes of files: those of the last message, or after a turn", false,
 			(*program).undo},
 		{"redo", "", "take the last /undo back", false, (*program).redo},
-		{"cost", "", "show what was used and what it cost, by model and by part of the prompt", true, (*program).cost},
+		{"cost", "", "show what models and parts of the prompt cost", true, (*program).cost},
 		{"resume", "[ID]", "list the sessions of this directory, or go on with another one", false, (*program).resume},
 		{"fork", "[[ID]@TURN]", "go on in a copy of this session or of another one, as it was after a turn", false,
 			(*program).fork},
