@@ -83,12 +83,13 @@ func (e *OverBudget) Error() string {
 
 // least says what an attempt with this claim takes at the least, for a person whose budget has less.
 func (c Claim) least() string {
+	c.Output = c.Least
 	usd := ""
-	if c.InputUSD > 0 || c.OutputUSD > 0 {
-		usd = fmt.Sprintf(", or $%.4f", float64(c.Input)*c.InputUSD+float64(c.Least)*c.OutputUSD)
+	if c.USD() > 0 {
+		usd = fmt.Sprintf(", or $%.4f", c.USD())
 	}
 	return fmt.Sprintf("The next call of %s needs at least %d tokens%s: about %d for the request and %d for an answer. "+
-		"The budget has less left.", c.Model, c.Input+c.Least, usd, c.Input, c.Least)
+		"The budget has less left.", c.Model, c.Tokens(), usd, c.Input, c.Output)
 }
 
 // NewLedger returns a ledger in memory, for sessions of one process that share a budget. It ignores

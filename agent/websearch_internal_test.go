@@ -36,7 +36,7 @@ func TestV7_SearchesAreReserved(t *testing.T) {
 // makes the cache look cold.
 func TestV7_CountsOfSearches(t *testing.T) {
 	c := Context{Counted: 1000}
-	c.add(llm.Message{Parts: llm.Parts{llm.Opaque{Data: strings.Repeat("x", 400)}}})
+	c.Add(llm.Message{Parts: llm.Parts{llm.Opaque{Data: strings.Repeat("x", 400)}}})
 	c.measure(llm.Usage{Input: 100_000, Output: 10, Searches: 3})
 	if c.Tokens() != 1100 {
 		t.Errorf("the context has %d tokens, want the estimate 1100", c.Tokens())

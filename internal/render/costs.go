@@ -17,7 +17,7 @@ const mostParts = 10
 func Costs(sum *costs.Sum) string {
 	var b strings.Builder
 	spent := func(indent, name string, s costs.Spent) {
-		fmt.Fprintf(&b, "%s%s: %s\n", indent, name, Spent(s.Usage, s.USD))
+		fmt.Fprintf(&b, "%s%s: %s\n", indent, name, Spent(s.Usage, len(sum.Models), s.USD))
 	}
 	for _, model := range slices.Sorted(maps.Keys(sum.Models)) {
 		spent("  ", OneLine(model), sum.Models[model])
