@@ -166,7 +166,7 @@ func (s *Setup) openModel(c *config) error {
 func (s *Setup) openGate(c *config) {
 	o := &s.Options
 	s.Gate = permit.NewGate(c.Mode, s.Rules, o.Env)
-	s.Gate.Ask = s.maskReasons(c.Asker)
+	s.Gate.Ask, s.Gate.Project = s.maskReasons(c.Asker), s.Project.KeptAs()
 	if c.Unasked == sandbox.Observe && !s.boxed() {
 		s.Gate.Unasked = func() bool { return s.observing.sandbox() != nil }
 	}
@@ -193,13 +193,17 @@ func (s *Setup) openGate(c *config) {
 	}
 }
 
-// maskReasons masks the secrets in the reasons of a person who says no: the model is told them,
-// past the doors for results.
+// maskReasons masks the secrets in the files that a question shows, and in the reasons of a person
+// who says no: the model is told them, past the doors for results.
 func (s *Setup) maskReasons(ask permit.Asker) permit.Asker {
 	if ask == nil {
 		return nil
 	}
 	return func(ctx context.Context, q permit.Question) (permit.Answer, error) {
+		q.Changes = slices.Clone(q.Changes)
+		for i := range q.Changes {
+			q.Changes[i].Diff = s.Secrets.String(q.Changes[i].Diff)
+		}
 		answer, err := ask(ctx, q)
 		answer.Reason = s.Secrets.String(answer.Reason)
 		return answer, err

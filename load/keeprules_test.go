@@ -4,12 +4,18 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/load"
+	"github.com/attractor-go/attractor/rules"
 )
+
+// everywhere returns a rule that allows everywhere.
+func everywhere(rule string) load.KeptRule { return load.KeptRule{Verdict: "allow", Rule: rule} }
 
 // KeepRules adds rules to the user's file, which later sessions use. It keeps what else the file
 // holds, and leaves a file that it does not understand alone. Concurrent calls lose nothing.
@@ -21,7 +27,7 @@ func TestL3_KeepRules(t *testing.T) {
 	names := []string{"Bash(one:*)", "Bash(two:*)", "Bash(three < 'four' & five)", "Edit(./**)"}
 	for _, name := range names {
 		go func() {
-			where, err := load.KeepRules(t.Context(), getenv, []string{name, "Bash(all:*)"})
+			where, err := load.KeepRules(t.Context(), getenv, everywhere(name), everywhere("Bash(all:*)"))
 			if err == nil && where != file {
 				err = errors.New(where)
 			}
@@ -60,7 +66,7 @@ func TestL3_KeepRules(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := load.KeepRules(t.Context(), getenv, []string{"Bash(y)"})
+		_, err := load.KeepRules(t.Context(), getenv, everywhere("Bash(y)"))
 		if (err == nil) != kept {
 			t.Errorf("%q: %v", content, err)
 		}
@@ -74,5 +80,126 @@ func TestL3_KeepRules(t *testing.T) {
 			!slices.Contains(read().Permissions.Allow, "Bash(y)") {
 			t.Errorf("%q: the rule was not added, or others can read the file: %v, %v", content, info.Mode(), err)
 		}
+	}
+}
+
+// Rules that were kept for a project count there, by its real path and in its linked work trees,
+// and nowhere else. They can be listed and removed.
+func TestX2_RulesOfAProject(t *testing.T) {
+	home := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": home, "HOME": home}[name] }
+	one, other := filepath.Join(home, "one"), filepath.Join(home, "other")
+	for _, dir := range []string{filepath.Join(one, "sub"), other} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(home, "link")
+	if err := os.Symlink(one, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q", one}, {"-C", one, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x", "--allow-empty"},
+		{"-C", one, "worktree", "add", "-q", filepath.Join(home, "tree")}} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %s", err, out)
+		}
+	}
+	project := func(dir string) *load.Project {
+		t.Helper()
+		p, err := load.ReadProject(dir, getenv, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	name := project(link).KeptAs()
+	kept := []load.KeptRule{{Project: name, Verdict: "allow", Rule: "Edit(/sub/**)"}, {Project: name, Verdict: "allow", Rule: "Bash(make:*)"},
+		{Project: name, Verdict: "deny", Rule: "Bash(make x)"}, {Verdict: "allow", Rule: "Bash(all:*)"}}
+	if _, err := load.KeepRules(t.Context(), getenv, kept...); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := load.KeptRules(getenv); err != nil || !slices.Equal(list, kept) {
+		t.Errorf("%v, %v, want %v", list, err, kept)
+	}
+	decide := func(dir string, q rules.Query) string {
+		t.Helper()
+		local, err := env.NewLocal(dir, env.LocalOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer local.Close()
+		set, err := load.ReadRules(local, project(dir), nil, getenv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := q.Request()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set.Decide(t.Context(), local, req).Verdict.String()
+	}
+	for _, c := range []struct{ dir, command, path, want string }{
+		{one, "make y", "", "allow"}, {link, "make y", "", "allow"}, {filepath.Join(one, "sub"), "make y", "", "allow"},
+		{filepath.Join(home, "tree"), "make y", "", "allow"}, {one, "make x", "", "deny"}, {other, "make y", "", "ask"}, {other, "all", "", "allow"},
+		{one, "", "sub/f", "allow"}, {one, "", "f", "ask"}, {filepath.Join(one, "sub"), "", "f", "allow"},
+	} {
+		q := rules.Query{Command: c.command}
+		if c.path != "" {
+			q = rules.Query{Tool: "Edit", Path: c.path}
+		}
+		if got := decide(c.dir, q); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	for _, k := range append(kept, load.KeptRule{Verdict: "", Rule: "Bash(all:*)"}) {
+		_, err := load.DropRule(t.Context(), getenv, k)
+		if k.Verdict == "" != errors.Is(err, load.ErrNotKept) {
+			t.Errorf("%v: %v", k, err)
+		}
+	}
+	if list, err := load.KeptRules(getenv); err != nil || len(list) != 0 {
+		t.Errorf("left: %v, %v", list, err)
+	}
+	if got := decide(one, rules.Query{Command: "make y"}); got != "ask" {
+		t.Errorf("without rules: %s", got)
+	}
+	for _, k := range []load.KeptRule{{Verdict: "allow", Rule: "Bash("}, {Verdict: "allowed", Rule: "Bash(x)"}, {Verdict: "allow"}} {
+		if _, err := load.KeepRules(t.Context(), getenv, k); err == nil {
+			t.Errorf("%v was kept", k)
+		}
+	}
+}
+
+// A file of the project cannot say what counts for single projects.
+func TestX2_ProjectsOfAProject(t *testing.T) {
+	home := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": home, "HOME": home}[name] }
+	dir := filepath.Join(home, "one")
+	if err := os.MkdirAll(filepath.Join(dir, ".attractor"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"permissions": {}, "projects": {"` + dir + `": {"permissions": {"allow": ["Bash(make:*)"]}}}}`
+	if err := os.WriteFile(filepath.Join(dir, ".attractor", "rules.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	project, err := load.ReadProject(dir, getenv, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, err := env.NewLocal(dir, env.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	set, err := load.ReadRules(local, project, nil, getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := rules.Query{Command: "make"}.Request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := set.Decide(t.Context(), local, req); d.Verdict.String() != "ask" {
+		t.Errorf("it is %s", d.Verdict)
 	}
 }

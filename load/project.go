@@ -36,6 +36,8 @@ type Project struct {
 	// Chosen says that the user has said that the project is trusted, so it is not just that it has
 	// nothing to trust.
 	Chosen bool
+
+	main string // the main work tree of git, if that of the project is linked to it
 }
 
 // TrustStore returns the user's decisions about projects: $XDG_STATE_HOME/attractor/trust, else
@@ -63,7 +65,7 @@ func ReadProject(dir string, getenv func(string) string, trusted bool) (*Project
 	if err != nil {
 		return nil, fault.Errorf(fault.ErrConfig, "cannot work in %s: %w", texts.Shown(root), cause(err))
 	}
-	p := &Project{Snapshot: files, Chosen: trusted}
+	p := &Project{Snapshot: files, Chosen: trusted, main: main}
 	if trusted && len(files.Problems) > 0 {
 		return nil, fault.Errorf(fault.ErrConfig, "the project %s cannot be trusted: %w", files.Root, files.Problems[0])
 	}

@@ -37,7 +37,7 @@ func projectRules() []string {
 // names every mistake in every file.
 func ReadRules(local *env.Local, project *Project, files []string, getenv func(string) string,
 	readable ...string) (*rules.Set, error) {
-	given, own, err := UserSources(files, getenv)
+	given, own, err := UserSources(files, project, getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,8 @@ func ReadRules(local *env.Local, project *Project, files []string, getenv func(s
 }
 
 // UserSources reads the user's rules: those of the given files, and their own.
-func UserSources(files []string, getenv func(string) string) (given, own []rules.Source, err error) {
+// With a project, what was kept for it counts.
+func UserSources(files []string, project *Project, getenv func(string) string) (given, own []rules.Source, err error) {
 	for _, name := range files {
 		source, err := ruleFile(name)
 		if err != nil {
@@ -53,7 +54,7 @@ func UserSources(files []string, getenv func(string) string) (given, own []rules
 		}
 		given = append(given, source)
 	}
-	own, err = ownRules(getenv)
+	own, err = ownRules(getenv, project.KeptAs())
 	return given, own, err
 }
 
@@ -85,8 +86,9 @@ func ownRuleFiles(getenv func(string) string) []string {
 		func(name string) bool { return name == "" })
 }
 
-// ownRules returns the user's own files, as far as they exist.
-func ownRules(getenv func(string) string) (sources []rules.Source, err error) {
+// ownRules returns the user's own files, as far as they exist. The rules that were kept for a
+// project count.
+func ownRules(getenv func(string) string, project string) (sources []rules.Source, err error) {
 	for _, name := range ownRuleFiles(getenv) {
 		source, err := ruleFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +100,7 @@ func ownRules(getenv func(string) string) (sources []rules.Source, err error) {
 		if name == userfiles.ClaudeSettings(getenv) {
 			source.Foreign, source.Dir = true, filepath.ToSlash(filepath.Dir(filepath.Dir(name)))
 		} else {
-			source.Dir = ""
+			source.Dir, source.Project = "", project
 		}
 		sources = append(sources, source)
 	}

@@ -39,6 +39,9 @@ type Gate struct {
 	// [Gate.Outside]. It counts in the modes ask and accept-edits, and without BeforeQuestion. Nil
 	// means no.
 	Unasked func() bool
+	// Project names the project for which the rules that a person allows can be kept. Empty means
+	// that there is none.
+	Project string
 	// LeavePlan changes the mode when a person has approved a plan, in a session whose model has
 	// the tool of [ExitPlan]. Nil means that the model has none, so that only a person ends its
 	// planning.

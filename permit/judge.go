@@ -85,7 +85,8 @@ func (g *Gate) judge(ctx context.Context, req tool.Request, p *passage) judgemen
 	case mode == ModeFull:
 		j.Verdict = tool.Allow
 	case wish.Says == Asks:
-		j = judgement{Verdict: tool.Ask, Reason: cmp.Or(wish.Reason, "a hook wants a person's approval")}
+		why := cmp.Or(wish.Reason, "a hook wants a person's approval")
+		j = judgement{Verdict: tool.Ask, Reason: why, Reasons: append([]string{why}, j.Reasons...), Touches: j.Touches}
 	case j.Verdict == tool.Ask && j.Default && (wish.Says == Allows || mode == ModeAcceptEdits && j.Edits):
 		j.Verdict = tool.Allow
 	case j.Verdict == tool.Ask && j.Default && j.Script && !j.Secret && mode.asks() && len(g.BeforeQuestion) == 0 &&

@@ -3,8 +3,13 @@ package permit
 import (
 	"cmp"
 	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -12,11 +17,16 @@ import (
 type Question struct {
 	tool.Request
 	// Rule is the rule that asks, with its file. It is empty if no rule is about the call. Reason
-	// says why the call is asked about.
+	// says why the call is asked about, and Reasons everything that does, the gravest first. Touches
+	// are the files that it uses and that usually hold secrets, or that start or protect something.
 	Rule, Reason string
+	Reasons      []string
+	Touches      []rules.Touched
 	// Allow lists the rules that would allow such calls from now on. It is nil if there are none,
 	// or none that would be safe.
 	Allow []string
+	// Project names the project for which they can be kept beyond the session; empty means none.
+	Project string
 	// CommandDir is the directory in which a command would run, or that of an agent in surroundings
 	// of its own, if it is not the session's.
 	CommandDir string
@@ -28,6 +38,9 @@ type Question struct {
 	// Refused lists what the sandbox refused to the command of the call, which has run in it. The
 	// question is whether the command runs once more, outside.
 	Refused []string
+	// Changes are what the call would do to files, with their whole diffs. It is nil if that is not
+	// known, or if not all of it is text.
+	Changes []tool.Change
 	// Plan is the plan, in Markdown, after which the model wants to leave plan mode. It is empty
 	// for other calls.
 	Plan string
@@ -35,6 +48,27 @@ type Question struct {
 	Problem string
 	// Text tells a person all of this. The gate leaves it empty, for those who put the question.
 	Text string
+
+	work string // the directory where rules of Allow with ./ begin
+}
+
+// Lasting returns the rules of Allow that have a meaning in later sessions in a project, or
+// everywhere if that is empty. Those about the directory of an agent have none. In a project, rules
+// about the directory of the session begin at the root.
+func (q *Question) Lasting(project string) (list []string) {
+	at, below := strings.CutPrefix(filepath.ToSlash(q.work)+"/", strings.TrimSuffix(project, "/")+"/")
+	for _, rule := range q.Allow {
+		name, pattern, here := strings.Cut(rule, "(./")
+		switch {
+		case !here:
+		case q.Inner:
+			continue
+		case project != "" && below:
+			rule = name + "(/" + at + pattern
+		}
+		list = append(list, rule)
+	}
+	return list
 }
 
 // Link is a path that leads elsewhere.
@@ -55,8 +89,9 @@ type Answer struct {
 
 // questionFor returns the question about a call.
 func (g *Gate) questionFor(ctx context.Context, req tool.Request, j judgement, problem string) Question {
-	q := Question{Request: req, Rule: j.Rule, Reason: j.Reason, Allow: j.Suggest, Inner: g.inner,
-		Links: links(ctx, g.Env, req.Access.Paths), Problem: problem}
+	q := Question{Request: req, Rule: j.Rule, Reason: j.Reason, Reasons: j.Reasons, Touches: j.Touches,
+		Allow: j.Suggest, Project: g.Project, Inner: g.inner, work: g.Env.WorkDir(),
+		Links: links(ctx, g.Env, req.Access.Paths), Problem: problem, Changes: preview(ctx, req)}
 	if req.Access.Command == "" && !g.inner {
 		return q
 	}
@@ -64,6 +99,26 @@ func (g *Gate) questionFor(ctx context.Context, req tool.Request, j judgement, p
 		q.CommandDir = cmp.Or(dir, commandDir(req))
 	}
 	return q
+}
+
+// The limits of a preview of a call.
+const (
+	previewTime  = 5 * time.Second
+	previewDiffs = 256 << 10 // bytes
+)
+
+// preview returns what a call would do to files, or nil unless all of it can be shown.
+func preview(ctx context.Context, req tool.Request) []tool.Change {
+	if req.Access.Effect != tool.Writes || req.Access.Command != "" || len(req.Access.Paths) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, previewTime)
+	defer cancel()
+	changes, err := req.Preview(ctx, previewDiffs)
+	if err != nil || slices.ContainsFunc(changes, func(c tool.Change) bool { return c.Diff == "" || c.DiffCut }) {
+		return nil
+	}
+	return changes
 }
 
 // commandDir returns the directory that a call names for its command, or "." if it names none.

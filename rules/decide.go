@@ -16,6 +16,11 @@ type Decision struct {
 	Verdict tool.Verdict
 	Rule    string // the rule that decided, with its file; "" if the built-in table did
 	Reason  string // for the model, or for the person who is asked
+	// Reasons has everything because of which the call asks, the gravest first. The first is Reason.
+	// Touches are the files that it uses and that usually hold secrets, or that start or protect
+	// something. Both are only set if the Verdict is Ask, and have at most 100 elements.
+	Reasons []string
+	Touches []Touched
 	// Default says that no rule matched: the built-in table decided. An allow from a hook may
 	// answer such a question, but no other.
 	Default bool
@@ -71,6 +76,9 @@ func (s *Set) Decide(ctx context.Context, e env.Environment, req tool.Request) D
 func (s *Set) decideWhere(ctx context.Context, e env.Environment, req tool.Request, observed bool) Decision {
 	c := s.newCall(ctx, e, req, observed)
 	d := c.decide()
+	if d.Verdict == tool.Ask {
+		d.Reasons, d.Touches = c.reasons(d.Reason), c.touches()
+	}
 	d.Reads, d.Script = c.reads(), c.kind == command && req.Access.Asks == ""
 	d.Secret = slices.ContainsFunc(c.parts, func(p part) bool {
 		return slices.ContainsFunc(p.files, func(f file) bool { return c.holdsSecrets(f.place) })
@@ -342,21 +350,19 @@ func (c *call) restricted() bool {
 func (c *call) judge() Decision {
 	d := Decision{Verdict: tool.Allow, Default: true}
 	safe, edits := true, c.kind == edit
-	for i := range c.parts {
-		allowed, asks := c.part(&c.parts[i])
-		if len(asks) == 0 && allowed != nil {
-			d.Rule = allowed.String()
+	asks, allowed := c.questions()
+	if allowed != nil {
+		d.Rule = allowed.String()
+	}
+	for _, q := range asks {
+		d.Verdict, d.Reason = tool.Ask, cmp.Or(d.Reason, q.why)
+		safe, edits = safe && q.suggest != nil, edits && q.edit
+		if q.rule != nil {
+			d.Default, d.Denied = false, d.Denied || q.rule.verdict == tool.Deny
 		}
-		for _, q := range asks {
-			d.Verdict, d.Reason = tool.Ask, cmp.Or(d.Reason, q.why)
-			safe, edits = safe && q.suggest != nil, edits && q.edit
-			if q.rule != nil {
-				d.Default, d.Denied = false, d.Denied || q.rule.verdict == tool.Deny
-			}
-			for _, s := range q.suggest {
-				if !slices.Contains(d.Suggest, s) {
-					d.Suggest = append(d.Suggest, s)
-				}
+		for _, s := range q.suggest {
+			if !slices.Contains(d.Suggest, s) {
+				d.Suggest = append(d.Suggest, s)
 			}
 		}
 	}
@@ -377,6 +383,73 @@ type question struct {
 	suggest []string
 	rule    *rule // that denies or asks about a file in a tree
 	edit    bool  // it is about a change of an ordinary file in the session's directories
+	grave   gravity
+}
+
+// gravity orders questions, the gravest first.
+type gravity uint8
+
+const (
+	aboutRule    gravity = iota // a rule denies or asks about a file
+	aboutTouched                // a file with secrets, or one that starts something
+	aboutUnknown                // it is not known what runs
+	aboutCommand                // a command that does more than read, a host, a tool
+	aboutChange                 // a file changes
+	aboutPlace                  // a file is elsewhere
+)
+
+// questions returns the questions about all parts of the call, the gravest first and otherwise in
+// their order, and a rule that allows a part.
+func (c *call) questions() (asks []question, allowed *rule) {
+	for i := range c.parts {
+		by, more := c.part(&c.parts[i])
+		if len(more) == 0 && by != nil {
+			allowed = by
+		}
+		asks = append(asks, more...)
+	}
+	slices.SortStableFunc(asks, func(a, b question) int { return cmp.Compare(a.grave, b.grave) })
+	return asks, allowed
+}
+
+// maxReasons limits the reasons, and the files that a decision names.
+const maxReasons = 100
+
+// reasons returns everything because of which the call asks, with the first in front.
+func (c *call) reasons(first string) []string {
+	list, seen := []string{first}, map[string]bool{first: true}
+	asks, _ := c.questions()
+	for _, q := range asks {
+		if !seen[q.why] && len(list) < maxReasons {
+			list = append(list, q.why)
+		}
+		seen[q.why] = true
+	}
+	return list
+}
+
+// Touched is a file that a call uses and that usually holds secrets, or that starts or protects
+// something.
+type Touched struct {
+	Path, Why string
+	Changes   bool // the call changes it, as far as that is known
+}
+
+// touches returns such files of the call.
+func (c *call) touches() (list []Touched) {
+	for _, p := range c.parts {
+		for _, f := range p.files {
+			d, is := c.delicate(f)
+			if !is && f.writes && !f.known {
+				d.why = env.Guarded(c.ctx, c.env, f.place.named)
+			}
+			t := Touched{f.place.named, d.why, f.writes}
+			if d.why != "" && len(list) < maxReasons && !slices.Contains(list, t) {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
 }
 
 // part returns the rule that allows a part, if there is one, and the questions about it.
@@ -390,12 +463,18 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 	for _, f := range p.files {
 		by, why, suggest := c.file(f, allowed != nil)
 		if c.treeRule != nil {
-			asks = append(asks, question{why: why, rule: c.treeRule})
+			asks = append(asks, question{why: why, rule: c.treeRule, grave: aboutRule})
 			c.treeRule = nil
 		} else if why != "" {
 			_, isDelicate := c.delicate(f)
-			asks = append(asks, question{why: why, suggest: suggest, edit: f.writes && !f.tree && !isDelicate &&
-				c.within(f.place) && !c.personal(f.place.real)})
+			q := question{why: why, suggest: suggest, edit: f.writes && !f.tree && !isDelicate &&
+				c.within(f.place) && !c.personal(f.place.real), grave: aboutPlace}
+			if isDelicate {
+				q.grave = aboutTouched
+			} else if f.writes {
+				q.grave = aboutChange
+			}
+			asks = append(asks, q)
 		} else if allowed == nil {
 			allowed = by
 		}
@@ -406,13 +485,21 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 // question returns the question about a part that no rule allows.
 func (p *part) question() question {
 	if p.cmd == nil {
-		return question{why: p.asks, suggest: p.suggest}
+		return question{why: p.asks, suggest: p.suggest, grave: p.gravity()}
 	}
-	q := question{why: shortened(p.cmd.Text) + ": " + p.asks}
+	q := question{why: shortened(p.cmd.Text) + ": " + p.asks, grave: p.gravity()}
 	if !p.exact {
 		q.suggest = suggestCommand(p.cmd)
 	}
 	return q
+}
+
+// gravity returns that of the question about the part itself.
+func (p *part) gravity() gravity {
+	if p.exact {
+		return aboutUnknown
+	}
+	return aboutCommand
 }
 
 // allows returns the rule that allows a command, a host or a name.

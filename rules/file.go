@@ -100,11 +100,14 @@ func (r *reader) file() error {
 	found := false
 	for _, m := range r.object(r.value(),
 		`a settings file is an object such as {"permissions": {"allow": ["Bash(go test:*)"]}}`) {
-		if m.name == "permissions" {
+		switch {
+		case m.name == "permissions":
 			found = true
-			for _, m := range r.object(m.value, "permissions is an object with "+membersOfPermissions) {
-				r.member(m)
-			}
+			r.permissions(m.value)
+			continue
+		case m.name == "projects" && !r.Foreign:
+			found = true
+			r.project(m.value)
 			continue
 		}
 		if !r.Foreign && (strings.EqualFold(m.name, "permissions") || strings.EqualFold(m.name, "permission") ||
@@ -116,6 +119,33 @@ func (r *reader) file() error {
 		r.mistake(0, `the file has no rules; they go into "permissions": {"allow": [...], "ask": [...], "deny": [...]}`)
 	}
 	return nil
+}
+
+// permissions reads an object with rules.
+func (r *reader) permissions(v value) {
+	for _, m := range r.object(v, "permissions is an object with "+membersOfPermissions) {
+		r.member(m)
+	}
+}
+
+// project reads the rules for the Project, among those for all projects by their paths.
+func (r *reader) project(v value) {
+	if r.Project == "" {
+		return
+	}
+	dir := r.Dir
+	defer func() { r.Dir = dir }()
+	r.Dir = r.Project
+	for _, of := range r.object(v, `projects is an object such as {"/home/me/project": {"permissions": {"allow": ["Bash(make:*)"]}}}`) {
+		if of.name != r.Project {
+			continue
+		}
+		for _, m := range r.object(of.value, `a project is an object such as {"permissions": {"allow": ["Bash(make:*)"]}}`) {
+			if m.name == "permissions" {
+				r.permissions(m.value)
+			}
+		}
+	}
 }
 
 // value is a value in the file.

@@ -31,6 +31,10 @@ type Source struct {
 	// Dir is the directory where patterns that begin with / start. Empty means the working
 	// directory.
 	Dir string
+	// Project is the path of a project, slashed, whose rules in the file count too: those of
+	// "projects": {PATH: {"permissions": ...}}. Patterns in these that begin with / start there. Empty
+	// means that the file has no rules for single projects that could count.
+	Project string
 	// Foreign says that the file is another program's settings. It may lack permissions, and a rule
 	// that allows something this package does not know becomes a warning instead of an error.
 	Foreign bool

@@ -10,8 +10,8 @@ import (
 
 // Adapt returns the tool base under another name, description and parameters. translate turns
 // arguments of type Args into those of base, as a value whose JSON base reads. If render is not
-// nil, it turns the result into another form. Access, Limit, Needs, Guidance and Instead are those
-// of base. Parameters are inferred from Args if the definition has none.
+// nil, it turns the result into another form. Access, Limit, Needs, Guidance, Previews and Instead
+// are those of base. Parameters are inferred from Args if the definition has none.
 func Adapt[Args any](base Tool, def llm.ToolDefinition, translate func(Args) (any, error),
 	render func(Result) Result) Tool {
 	t := New(def, func(ctx context.Context, call *Call, args Args) (Result, error) {
@@ -28,6 +28,7 @@ func Adapt[Args any](base Tool, def llm.ToolDefinition, translate func(Args) (an
 		return result, err
 	})
 	t.Limit, t.Needs, t.Guidance, t.Instead = base.Limit, base.Needs, base.Guidance, base.Instead
+	t.Previews = base.Previews
 	if base.Access != nil {
 		t.Access = func(text string) (Access, error) {
 			args, err := Decode[Args](text)

@@ -56,7 +56,8 @@ type Request struct {
 	// Value is that of the last [Decision] about the call, or nil.
 	Value any
 
-	edit func(ctx context.Context, args string) (Request, error)
+	edit    func(ctx context.Context, args string) (Request, error)
+	preview func(ctx context.Context, diffs int) ([]Change, error)
 }
 
 // WithArgs validates other arguments and returns the request with them and with what the call would
@@ -248,7 +249,8 @@ func (r *Registry) request(p *Prepared, c Call) Request {
 				return Request{}, errors.New(edited.Outcome.Model.Text())
 			}
 			return r.request(edited, c), nil
-		}}
+		},
+		preview: func(ctx context.Context, diffs int) ([]Change, error) { return p.preview(ctx, c, diffs) }}
 }
 
 // Unapproved returns a call that needs an approval as refused, because nobody can be asked.

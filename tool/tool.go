@@ -43,6 +43,9 @@ type Tool struct {
 	// [Forwarded]. Such a call is validated, authorized and run as the other tool's. Run is not
 	// called.
 	Forwards bool
+	// Previews says that Run changes nothing but files, through the Call's Env alone. What a call
+	// would change can then be shown before it runs; see [Request.Preview].
+	Previews bool
 	// Instead names tools of other agents that this tool can stand in for. A model that calls one
 	// of them is told so.
 	Instead []Instead

@@ -256,7 +256,7 @@ func TestN2_AConversation(t *testing.T) {
 	}
 	ask := p.next("APPROVAL_REQUESTED")
 	if ask.Tool != "write_file" || ask.Arguments["file_path"] != "a.txt" ||
-		!strings.Contains(ask.Text, "wants to call write_file") {
+		!strings.Contains(ask.Text, "wants to create a.txt") {
 		t.Errorf("%s", ask.raw)
 	}
 	p.say("user", map[string]any{"text": "and then", "id": 7})
@@ -356,7 +356,7 @@ func TestN2_WrongLines(t *testing.T) {
 		{`{"type":"approve","ask":"nobody-1","decision":"allow"}`, `there is no ask "nobody-1"`},
 		{`{"type":"approve","ask":"x","decision":"maybe"}`, "allow or deny"},
 		{`{"type":"approve","ask":"x","decision":"deny","remember":"session"}`, "only for the decision allow"},
-		{`{"type":"approve","ask":"x","decision":"allow","remember":"forever"}`, "session or always"},
+		{`{"type":"approve","ask":"x","decision":"allow","remember":"forever"}`, "session, project or always"},
 		{`{"type":"approve","ask":"x","decision":"allow","mode":"plan"}`, "ends plan mode"},
 		{`{"type":"set"}`, "set needs one of provider, model"},
 		{`{"type":"set","mode":"wild"}`, "there is no mode"},

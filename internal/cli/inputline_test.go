@@ -63,7 +63,7 @@ func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	}
 	v.show(&agent.SteeringInjected{Text: "ran make"})
 	ask := "Allow it? "
-	want := "\nThe agent wants to run:\n  make\n\n" + render.Choices(nil) + "\n" + ask + "\n→ read one\n" + ask +
+	want := "\nThe agent wants to run:\n  make\n\n" + render.Choices(permit.Question{}) + "\n" + ask + "\n→ read one\n" + ask +
 		"\na text, piece by piece\n" + ask + "\na warning\n" + ask + "→ ran make\n"
 	if got := screen.text.String(); got != want {
 		t.Errorf("the screen shows\n%q, want\n%q", got, want)
@@ -96,7 +96,7 @@ func TestJ5_AnInterruptAsksNothingMore(t *testing.T) {
 	if _, err := p.reply(ctx, tool.Question{Text: "Which?"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the model's question returns %v", err)
 	}
-	want := "\nThe agent wants to run:\n  make\n\n" + render.Choices(nil) + "\nAllow it? \n"
+	want := "\nThe agent wants to run:\n  make\n\n" + render.Choices(permit.Question{}) + "\nAllow it? \n"
 	if got := screen.text.String(); got != want {
 		t.Errorf("the screen shows\n%q, want\n%q", got, want)
 	}

@@ -72,9 +72,13 @@ func (c *console) reply(ctx context.Context, q tool.Question) (tool.Answer, erro
 	return render.Reply(ctx, c, q)
 }
 
-// keepRules keeps rules for later sessions of the user.
-func keepRules(ctx context.Context, rules []string) (string, error) {
-	return load.KeepRules(ctx, os.Getenv, rules)
+// keepRules keeps rules that allow for later sessions of the user.
+func keepRules(ctx context.Context, project string, rules []string) (string, error) {
+	var list []load.KeptRule
+	for _, rule := range rules {
+		list = append(list, load.KeptRule{Project: project, Verdict: "allow", Rule: rule})
+	}
+	return load.KeepRules(ctx, os.Getenv, list...)
 }
 
 // Close closes the terminal.

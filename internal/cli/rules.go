@@ -29,7 +29,7 @@ const (
 func newRules(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rules",
-		Short: "Check permission rules",
+		Short: "Check permission rules, and change those that were kept",
 		Long: `Rules say which tool calls of the model are allowed, denied, or asked about.
 
 They are in JSON files, in the form of Claude Code's settings:
@@ -44,11 +44,12 @@ A deny rule wins over an ask rule, and an ask rule over an allow rule. Without a
 These files count:
 
   files of --rules
-  $XDG_STATE_HOME/attractor/rules.json (or ~/.local/state/attractor/rules.json), where the answer p to a question goes
+  $XDG_STATE_HOME/attractor/rules.json (or ~/.local/state/attractor/rules.json), where the answers p and g to a question go, and
+    attractor rules add; those of one project are below "projects": {"/its/path": {"permissions": {...}}}
   ~/.claude/settings.json
   .attractor/rules.json, .claude/settings.json and .claude/settings.local.json of the project; their allow rules count once it is trusted`,
 	}
-	cmd.AddCommand(newRulesCheck(t))
+	cmd.AddCommand(newRulesCheck(t), newRulesList(t), newRulesAdd(t), newRulesRemove(t))
 	return cmd
 }
 

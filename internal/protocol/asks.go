@@ -83,7 +83,9 @@ type ApprovalRequested struct {
 	// The following fields are those of [permit.Question].
 	Rule    string        `json:"rule,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
+	Reasons []string      `json:"reasons,omitempty"` // if there are several
 	Allow   []string      `json:"allow,omitempty"`
+	Project string        `json:"project,omitempty"`
 	Dir     string        `json:"dir,omitempty"`
 	Links   []permit.Link `json:"links,omitempty"`
 	Refused []string      `json:"refused,omitempty"`
@@ -130,10 +132,14 @@ func askEvent(ask permit.Ask) attractor.Event {
 			Options:  q.Options, Form: q.Form, Source: q.Source, Problem: q.Problem}
 	}
 	q := ask.Approval
+	var reasons []string
+	if len(q.Reasons) > 1 {
+		reasons = q.Reasons
+	}
 	return &ApprovalRequested{EventHeader: agent.EventHeader{Kind: KindApprovalRequested}, ID: ask.ID,
 		CallID: q.Call.ID, AgentID: q.AgentID,
 		Tool: q.Call.Name, Arguments: objectOf(q.Call.Args), Access: q.Access, Rule: q.Rule, Reason: q.Reason,
-		Allow: q.Allow, Dir: q.CommandDir,
+		Reasons: reasons, Allow: q.Allow, Project: q.Project, Dir: q.CommandDir,
 		Links: q.Links, Refused: q.Refused, Plan: q.Plan, Problem: q.Problem, Text: q.Text}
 }
 

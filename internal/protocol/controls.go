@@ -12,11 +12,15 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
+// Keep keeps rules that allow for later sessions in a project, or everywhere if that is empty, and
+// returns the name of the file.
+type Keep = func(ctx context.Context, project string, rules []string) (file string, err error)
+
 // controls does what lines say that bring no inputs.
 type controls struct {
 	setup   *attractor.Setup
 	asks    *Asks
-	keep    func(ctx context.Context, rules []string) (file string, err error)
+	keep    Keep
 	session *agent.Session
 	tools   *programTools // nil where a program cannot bring any
 }
@@ -71,17 +75,35 @@ func (c *controls) approve(ctx context.Context, in *input) error {
 	if in.Mode != nil {
 		answer.Mode = permit.Mode(*in.Mode)
 	}
-	if in.Remember == "always" {
-		for _, ev := range c.asks.Events() {
-			if asked, ok := ev.(*ApprovalRequested); ok && asked.ID == in.Ask && asked.Allow != nil &&
-				(in.Mode == nil || asked.Plan != "") {
-				if _, err := c.keep(ctx, asked.Allow); err != nil {
-					return fmt.Errorf("the rules cannot be kept, and the ask goes on waiting: %w", err)
-				}
+	for _, ask := range c.asks.Open() {
+		if q := ask.Approval; q != nil && ask.ID == in.Ask && q.Allow != nil && (in.Mode == nil || q.Plan != "") {
+			if err := c.keepRules(ctx, in.Remember, q); err != nil {
+				return err
 			}
 		}
 	}
 	return c.asks.Decide(in.Ask, answer)
+}
+
+// keepRules keeps the rules of a question for later sessions, if an answer says so.
+func (c *controls) keepRules(ctx context.Context, remember string, q *permit.Question) error {
+	project := ""
+	switch {
+	case remember == rememberProject && q.Project == "":
+		return errors.New(`the ask names no project: remember can be "session" or "always"`)
+	case remember == rememberProject:
+		project = q.Project
+	case remember != rememberAlways:
+		return nil
+	}
+	list := q.Lasting(project)
+	if len(list) == 0 {
+		return nil // they are about the directory of an agent, which later sessions do not have
+	}
+	if _, err := c.keep(ctx, project, list); err != nil {
+		return fmt.Errorf("the rules cannot be kept, and the ask goes on waiting: %w", err)
+	}
+	return nil
 }
 
 // status describes the session.

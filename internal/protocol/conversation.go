@@ -79,8 +79,7 @@ type Conversation struct {
 // New prepares a conversation with a session that is about to start: it adds to the OnEvent,
 // OnOwnEvent and OnMode of the Setup, which the caller has set. Asks is the [Asks] of the session.
 // Keep keeps rules for later sessions and returns the name of the file.
-func New(setup *attractor.Setup, asks *Asks, keep func(ctx context.Context, rules []string) (file string,
-	err error)) *Conversation {
+func New(setup *attractor.Setup, asks *Asks, keep Keep) *Conversation {
 	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep,
 		tools: &programTools{tell: setup.Tell, calls: map[string]chan tool.Result{}}}, started: make(chan struct{}),
 		replies: make(chan struct{}, maxReplies), over: make(chan struct{}),

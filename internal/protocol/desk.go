@@ -72,8 +72,8 @@ type Desk struct {
 }
 
 // NewDesk returns a desk for a session that has begun. The other parameters are those of [New].
-func NewDesk(setup *attractor.Setup, session *agent.Session, asks *Asks, keep func(ctx context.Context,
-	rules []string) (file string, err error), worker Worker) *Desk {
+func NewDesk(setup *attractor.Setup, session *agent.Session, asks *Asks, keep Keep,
+	worker Worker) *Desk {
 	return &Desk{controls: controls{setup: setup, asks: asks, keep: keep, session: session}, worker: worker}
 }
 

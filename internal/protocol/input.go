@@ -268,14 +268,20 @@ func (in *input) checkAnswer() error {
 	return nil
 }
 
+// The values of remember that keep rules beyond the session.
+const (
+	rememberProject = "project"
+	rememberAlways  = "always"
+)
+
 func (in *input) checkApproval() error {
 	switch allows := in.Decision == "allow"; {
 	case in.Ask == "":
 		return errors.New("approve needs ask, which names the question")
 	case !allows && in.Decision != "deny":
 		return fmt.Errorf("decision must be allow or deny, not %q", shortened(in.Decision))
-	case in.Remember != "" && in.Remember != "session" && in.Remember != "always":
-		return fmt.Errorf("remember must be session or always, not %q", shortened(in.Remember))
+	case in.Remember != "" && !slices.Contains([]string{"session", rememberProject, rememberAlways}, in.Remember):
+		return fmt.Errorf("remember must be session, project or always, not %q", shortened(in.Remember))
 	case !allows && (in.Remember != "" || in.Args != nil || in.Mode != nil):
 		return errors.New("remember, args and mode are only for the decision allow")
 	case allows && in.Reason != "":

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,8 +53,9 @@ const (
 // maxTries limits how often a question is repeated because the answer was not understood.
 const maxTries = 5
 
-// Keep keeps rules for later sessions and returns the name of the file.
-type Keep func(ctx context.Context, rules []string) (file string, err error)
+// Keep keeps rules that allow for later sessions in a project, or everywhere if that is empty, and
+// returns the name of the file.
+type Keep func(ctx context.Context, project string, rules []string) (file string, err error)
 
 // Approve asks a person about a tool call. A [permit.Asker] is made of it.
 func Approve(ctx context.Context, p Person, keep Keep, q permit.Question) (permit.Answer, error) {
@@ -66,7 +66,7 @@ func Approve(ctx context.Context, p Person, keep Keep, q permit.Question) (permi
 	defer release()
 	editor, edits := p.(Editor)
 	edits = edits && len(q.Refused) == 0
-	choices := Choices(q.Allow)
+	choices := Choices(q)
 	if q.Plan != "" {
 		choices = PlanChoices()
 	}
@@ -91,8 +91,11 @@ func Approve(ctx context.Context, p Person, keep Keep, q permit.Question) (permi
 			return permit.Answer{Verdict: tool.Allow, Mode: permit.ModeAcceptEdits}, nil
 		case word == "a" && q.Allow != nil:
 			return permit.Answer{Verdict: tool.Allow, Remember: true}, nil
-		case word == "p" && q.Allow != nil:
-			keepRules(ctx, p, keep, lasting(q))
+		case word == "p" && q.Allow != nil && q.Project != "":
+			keepRules(ctx, p, keep, q.Project, q.Lasting(q.Project))
+			return permit.Answer{Verdict: tool.Allow, Remember: true}, nil
+		case word == "g" && q.Allow != nil:
+			keepRules(ctx, p, keep, "", q.Lasting(""))
 			return permit.Answer{Verdict: tool.Allow, Remember: true}, nil
 		case word == "e" && edits:
 			answer, ok, err := edit(ctx, editor, q)
@@ -125,25 +128,22 @@ func withdrawn(p Person, err error, call string) error {
 }
 
 // keepRules keeps rules for later sessions and tells the person where.
-func keepRules(ctx context.Context, p Person, keep Keep, allow []string) {
+func keepRules(ctx context.Context, p Person, keep Keep, project string, allow []string) {
 	if len(allow) == 0 {
 		p.Say("Not kept: the rule is about the directory of this agent.\n")
 		return
 	}
-	file, err := keep(ctx, allow)
+	file, err := keep(ctx, project, allow)
 	if err != nil {
 		p.Say(fmt.Sprintf("attractor: the rule could not be kept, so it counts for this session only: %s\n",
 			Error(err.Error())))
 		return
 	}
+	if project != "" {
+		p.Say(fmt.Sprintf("Kept in %s, for %s\n", OneLine(file), OneLine(project)))
+		return
+	}
 	p.Say(fmt.Sprintf("Kept in %s\n", OneLine(file)))
-}
-
-// lasting returns the rules of a question that have a meaning in later sessions.
-func lasting(q permit.Question) []string {
-	return slices.DeleteFunc(slices.Clone(q.Allow), func(rule string) bool {
-		return q.Inner && strings.Contains(rule, "(./")
-	})
 }
 
 // edit lets a person change the arguments of a call. It returns false if they gave that up.

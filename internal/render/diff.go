@@ -21,6 +21,7 @@ type diffLine struct {
 	number int
 	sign   byte // +, -, space, or @ between two hunks
 	text   string
+	open   bool // the line is the last of its file, and has no end
 }
 
 // Diff returns a change as lines with numbers, in colour: the lines that are new or gone, and those
@@ -87,7 +88,11 @@ func diffLines(diff string) (list []diffLine) {
 			inHunk = true
 			continue
 		}
-		if !inHunk || line == "" || line[0] == '\\' { // the names, and the sign of a missing line end
+		if !inHunk || line == "" { // the names
+			continue
+		}
+		if line[0] == '\\' && len(list) > 0 { // the sign of a missing line end
+			list[len(list)-1].open = true
 			continue
 		}
 		switch l := (diffLine{sign: line[0], text: line[1:]}); line[0] {

@@ -9,15 +9,18 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Choices returns the answers that a person can give.
-func Choices(allow []string) string {
+// Choices returns the answers that a person can give about a call.
+func Choices(q permit.Question) string {
 	list := "  y  yes, once\n"
-	if allow != nil {
+	if q.Allow != nil {
 		list += "  a  yes, and in this session always"
-		for _, rule := range allow {
+		for _, rule := range q.Allow {
 			list += "\n       " + sanitize.Blanks(OneLine(rule))
 		}
-		list += "\n  p  the same, in later sessions in any directory too\n"
+		if q.Project != "" {
+			list += "\n  p  the same, and in later sessions in this project"
+		}
+		list += "\n  g  the same, and in later sessions everywhere\n"
 	}
 	return list + "  n  no; what you type after it is told to the agent"
 }
@@ -58,10 +61,14 @@ func aboutCall(q permit.Question) string {
 		fmt.Fprintf(&b, "%s ran this in the sandbox:\n%s", who, indented(q.Access.Command, "  "))
 	case q.Access.Command != "":
 		fmt.Fprintf(&b, "%s wants to run%s:\n%s", who, lineCount(q.Access.Command), indented(q.Access.Command, "  "))
+	case len(q.Changes) > 0:
+		b.WriteString(changesOf(who, q))
 	default:
 		fmt.Fprintf(&b, "%s wants to call %s:\n", who, OneLine(q.Call.Name))
 	}
-	b.WriteString(callArguments(q.Call.Args, q.Access.Command))
+	if len(q.Changes) == 0 {
+		b.WriteString(callArguments(q.Call.Args, q.Access.Command))
+	}
 	if words := lookalikes(judged(q)); len(words) > 0 {
 		fmt.Fprintf(&b, "Careful, some characters only look like others: %s\n", strings.Join(words, ", "))
 	}
@@ -71,12 +78,7 @@ func aboutCall(q permit.Question) string {
 	for _, link := range q.Links {
 		fmt.Fprintf(&b, "%s leads to %s.\n", OneLine(link.Path), OneLine(link.Target))
 	}
-	for _, g := range q.Access.Guarded {
-		fmt.Fprintf(&b, "It changes %s: %s.\n", OneLine(g.Path), OneLine(g.Why))
-	}
-	if q.Reason != "" && len(q.Access.Guarded) == 0 {
-		fmt.Fprintf(&b, "Asked because %s.\n", strings.TrimSuffix(OneLine(q.Reason), "."))
-	}
+	b.WriteString(reasons(q))
 	if q.Rule != "" {
 		fmt.Fprintf(&b, "The rule is %s.\n", OneLine(q.Rule))
 	}
@@ -88,6 +90,46 @@ func aboutCall(q permit.Question) string {
 	}
 	if q.Problem != "" {
 		fmt.Fprintf(&b, "The last answer cannot be used: %s.\n", strings.TrimSuffix(OneLine(q.Problem), "."))
+	}
+	return b.String()
+}
+
+// reasons returns why a call is asked about: the files that it touches and that have secrets or
+// start something, and then everything else.
+func reasons(q permit.Question) string {
+	var b strings.Builder
+	said, named := map[string]bool{}, map[string]bool{}
+	touches := func(verb, path, why string) {
+		if said[path+": "+why] = true; !named[verb+" "+path] {
+			fmt.Fprintf(&b, "It %s %s: %s.\n", verb, OneLine(path), OneLine(why))
+			named[verb+" "+path] = true
+		}
+	}
+	for _, g := range q.Access.Guarded {
+		touches("changes", g.Path, g.Why)
+	}
+	for _, t := range q.Touches {
+		if t.Changes {
+			touches("changes", t.Path, t.Why)
+		} else {
+			touches("uses", t.Path, t.Why)
+		}
+	}
+	var others []string
+	for _, why := range q.Reasons {
+		if !said[why] {
+			others = append(others, strings.TrimSuffix(OneLine(why), "."))
+		}
+	}
+	if q.Reasons == nil && q.Reason != "" && len(said) == 0 {
+		others = []string{strings.TrimSuffix(OneLine(q.Reason), ".")}
+	}
+	switch len(others) {
+	case 0:
+	case 1:
+		fmt.Fprintf(&b, "Asked because %s.\n", others[0])
+	default:
+		fmt.Fprintf(&b, "Asked because:\n  - %s\n", strings.Join(others, "\n  - "))
 	}
 	return b.String()
 }

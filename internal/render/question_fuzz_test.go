@@ -6,6 +6,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -22,15 +23,17 @@ func FuzzQuestion(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, command, args, path, rule string) {
 		q := permit.Question{Request: tool.Request{Call: llm.ToolCall{Name: name, Args: args},
 			Access: tool.Access{Command: command}}, Reason: path, Rule: rule, CommandDir: path,
-			Links: []permit.Link{{Path: path, Target: path}}}
-		text := Question(q) + Choices([]string{rule})
+			Links: []permit.Link{{Path: path, Target: path}}, Reasons: []string{path, rule},
+			Touches: []rules.Touched{{Path: path, Why: rule}}}
+		text := Question(q) + Choices(permit.Question{Allow: []string{rule}, Project: "/w"})
 		if clean := sanitize.Text(text); clean != text {
 			t.Errorf("the terminal gets %q", text)
 		}
 		for line := range strings.Lines(Question(q)) {
 			ours := strings.HasPrefix(line, "  ")
-			for _, prefix := range []string{"The agent ", "In the directory ", "Asked because ", "The rule is ",
-				"Careful, some characters only look like others: ", OneLine(path) + " leads to "} {
+			for _, prefix := range []string{"The agent ", "In the directory ", "Asked because ", "Asked because:", "The rule is ",
+				"Careful, some characters only look like others: ", OneLine(path) + " leads to ",
+				"It uses "} {
 				ours = ours || strings.HasPrefix(line, prefix)
 			}
 			if !ours {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -54,7 +55,7 @@ func TestU20_QuestionShowsBlanks(t *testing.T) {
 		"arguments": Question(permit.Question{Request: tool.Request{Call: llm.ToolCall{Name: "write_file",
 			Args: `{"content":"ls\u2800\u3164\uffa0"}`}}}),
 		"a plan":     Question(permit.Question{Plan: "ls\u2800\u3164\uffa0"}),
-		"a rule":     Choices([]string{"Bash(ls\u2800\u3164\uffa0)"}),
+		"a rule":     Choices(permit.Question{Allow: []string{"Bash(ls\u2800\u3164\uffa0)"}}),
 		"a question": ModelQuestion(tool.Question{Text: "ls\u2800\u3164\uffa0"}),
 		"an option":  ModelQuestion(tool.Question{Options: []string{"ls\u2800\u3164\uffa0"}}),
 		"a field":    new(Form).Label("ls\u2800\u3164\uffa0"),
@@ -62,5 +63,38 @@ func TestU20_QuestionShowsBlanks(t *testing.T) {
 		if !strings.Contains(got, `ls\u{2800}\u{3164}\u{ffa0}`) {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// The question about an edit shows each file with the numbers of the lines that change and those
+// around them, whole, and what cannot be seen as escapes.
+func TestX2_EditAsDiff(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	q := permit.Question{Reason: "it changes a.go", Request: tool.Request{Dir: "/w", Call: llm.ToolCall{Name: "edit_file", Args: `{"a":1}`}},
+		Changes: []tool.Change{{Kind: tool.Modified, Path: "/w/a.go",
+			Diff: "--- a/a.go\n+++ b/a.go\n@@ -9,3 +9,3 @@\n one\n-two\x1b[2J\n+" + long + "\n three\n@@ -90 +90 @@\n-x\n+x\n\\ No newline at end of file\n"}}}
+	want := "The agent wants to change a.go:\n   9   one\n  10 - two\\u{1b}[2J\n  10 + " + long +
+		"\n  11   three\n   ⋮\n  90 - x\n  90 + x\n     \\ no line end\nAsked because it changes a.go.\n"
+	if got := Question(q); got != want {
+		t.Errorf("the question is\n%s\nwant\n%s", got, want)
+	}
+	q.Changes = append(q.Changes, tool.Change{Kind: tool.Created, Path: "/x/b", Diff: "--- /dev/null\n+++ b/b\n@@ -0,0 +1,2 @@\n+a\r\n+b\r\n"},
+		tool.Change{Kind: tool.Moved, From: "/w/c", Path: "/w/d", Diff: "rename from c\nrename to d\n"})
+	if got := Question(q); !strings.HasPrefix(got, "The agent wants to change 3 files:\n  change a.go:\n   9   one\n") ||
+		!strings.Contains(got, "  create /x/b:\n  1 + a\n  2 + b\n  move c to d:\nAsked because") {
+		t.Errorf("several files:\n%s", got)
+	}
+}
+
+// All reasons are told, after the files with secrets and those that start something. What these say
+// is not told twice.
+func TestX2_EveryReason(t *testing.T) {
+	q := permit.Question{Reason: "/w/.env: .env usually holds secrets", Request: tool.Request{Access: tool.Access{Command: "x"}},
+		Touches: []rules.Touched{{Path: "/w/.env", Why: ".env usually holds secrets"}, {Path: "/w/.git/config", Why: "git runs it", Changes: true}},
+		Reasons: []string{"/w/.env: .env usually holds secrets", "curl is unknown.", "it changes a"}}
+	want := "The agent wants to run:\n  x\nIt uses /w/.env: .env usually holds secrets.\nIt changes /w/.git/config: git runs it.\n" +
+		"Asked because:\n  - curl is unknown\n  - it changes a\n"
+	if got := Question(q); got != want {
+		t.Errorf("the question is\n%s\nwant\n%s", got, want)
 	}
 }

@@ -22,8 +22,9 @@ func applyPatch() tool.Tool {
 		Run: func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 			return coding.RunPatch(ctx, call, call.Args)
 		},
-		Limit:   base.Limit,
-		Instead: base.Instead,
+		Limit:    base.Limit,
+		Instead:  base.Instead,
+		Previews: base.Previews,
 	}
 }
 

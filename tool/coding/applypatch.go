@@ -29,7 +29,7 @@ func ApplyPatch() tool.Tool {
 		})
 	t.Instead = append(replaces("edit_file"), tool.Instead{Of: otherNames("write_file"),
 		How: "a patch with *** Add File"})
-	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
+	t.Previews, t.Limit = true, tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args applyPatchArgs) tool.Access { return PatchAccess(args.Patch) })
 }
 

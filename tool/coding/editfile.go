@@ -41,7 +41,7 @@ func (d Dialect) EditFile() tool.Tool {
 		Description: "Replaces text in a file. Read the file before you edit it. The file keeps its line endings and its mode.",
 		Parameters:  schema("edit_file"),
 	}, d.editFile)
-	t.Instead = replaces("edit_file")
+	t.Instead, t.Previews = replaces("edit_file"), true
 	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args editFileArgs) tool.Access {
 		return tool.Access{Effect: tool.Writes, Paths: []string{cleanPath(args.FilePath)}}

@@ -34,7 +34,7 @@ func (d Dialect) WriteFile() tool.Tool {
 			"existing file keeps its mode; read it before you replace it. To change a part of a file, edit it instead.",
 		Parameters: schema("write_file"),
 	}, d.writeFile)
-	t.Instead = replaces("write_file")
+	t.Instead, t.Previews = replaces("write_file"), true
 	t.Limit = tool.Limit{Chars: 1_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args writeFileArgs) tool.Access {
 		return tool.Access{Effect: tool.Writes, Paths: []string{cleanPath(args.FilePath)}}

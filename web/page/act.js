@@ -220,7 +220,8 @@ function approvalCard(e) {
     ? [button("Approve, and ask first", () => allow({ mode: "ask" }), { class: "main" }), button("Approve, and accept edits", () => allow({ mode: "accept-edits" }))]
     : [button("Allow once", () => allow(), { class: "main" }), ...(e.allow ? [
       button("Allow in this session", () => allow({ remember: "session" }), { title: plain(e.allow.join("\n")) }),
-      button("Allow always", () => allow({ remember: "always" }), { title: plain(e.allow.join("\n")) })] : [])];
+      ...(e.project ? [button("Allow in this project", () => allow({ remember: "project" }), { title: plain(e.allow.join("\n")) })] : []),
+      button("Allow everywhere", () => allow({ remember: "always" }), { title: plain(e.allow.join("\n")) })] : [])];
   return card(e.plan ? "May the agent carry out its plan?" : "May the agent call " + e.tool + "?", e,
     el("pre", { tabIndex: 0 }, e.text || JSON.stringify(e.arguments, null, 2)),
     e.allow && el("p", { class: "quiet" }, "Allowing more than once keeps ", ...e.allow.flatMap((/** @type {string} */ r, /** @type {number} */ i) => [i ? ", " : "", el("code", {}, r)])),
