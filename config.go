@@ -188,7 +188,10 @@ type Config struct {
 }
 
 // users holds what files of the user and variables choose.
-type users struct{ values []settings.Value }
+type users struct {
+	values []settings.Value
+	others *settings.Others // of other agents
+}
 
 // Setting is a value of a setting.
 type Setting struct {
@@ -285,11 +288,13 @@ func (c *Config) wiring() (*config, error) {
 		return nil, err
 	}
 	if w.users = c.read; w.users == nil {
-		w.users = new(users)
+		w.users = &users{others: new(settings.Others)}
 		if !w.WithoutUser {
 			if w.users.values, err = settings.Users(w.Getenv); err != nil {
 				return nil, fail(ErrConfig, "%w", err)
 			}
+			w.users.others = settings.ReadOthers(w.Getenv)
+			w.users.values = append(w.users.values, w.users.others.Values...)
 		}
 	}
 	if err := c.applySettings(w, w.users.values); err != nil {

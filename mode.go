@@ -39,6 +39,9 @@ func (s *Setup) chooseMode(c *config, was *agent.State) error {
 			c.Mode = permit.ModePlan
 		}
 	}
+	if err := c.noFull(c.Mode); err != nil {
+		return err
+	}
 	if c.Mode != permit.ModeReadOnly {
 		if _, err := permit.ParseMode(string(c.Mode)); err != nil {
 			return fail(ErrConfig, "%w", err)
@@ -60,6 +63,11 @@ func (s *Setup) Mode() permit.Mode { return s.Gate.Mode() }
 func (s *Setup) SetMode(ctx context.Context, m permit.Mode) error {
 	if _, err := permit.ParseMode(string(m)); err != nil {
 		return fail(ErrConfig, "%w", err)
+	}
+	if s.noFull != nil {
+		if err := s.noFull(m); err != nil {
+			return err
+		}
 	}
 	s.changing.Lock()
 	defer s.changing.Unlock()

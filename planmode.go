@@ -51,6 +51,9 @@ func (s *Setup) planApproved(ctx context.Context, call *tool.Call, plan permit.P
 
 // leavePlan changes the mode after a person's approval of a plan.
 func (s *Setup) leavePlan(m permit.Mode) {
+	if s.noFull != nil && s.noFull(m) != nil {
+		m = permit.ModeAsk
+	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	if s.Gate.Mode() != m {

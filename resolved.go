@@ -293,6 +293,34 @@ func (c *config) useDefaults() {
 	c.KeyCommand = cmp.Or(c.KeyCommand, d.KeyCommand)
 }
 
+// useOthersModel chooses, for a new session for which nobody has chosen a model, the one that the
+// user has chosen for the provider in another agent's settings.
+func (c *config) useOthersModel(provider string) {
+	if c.was != nil || c.users == nil || c.users.others == nil {
+		return
+	}
+	m := c.users.others.Models[provider]
+	if c.Model != nil {
+		return
+	}
+	if m.Model != "" {
+		c.Model = &m.Model
+	}
+	if c.Effort == nil && m.Effort != "" {
+		c.Effort = &m.Effort
+	}
+}
+
+// noFull returns an error if the mode is full, and the user's settings of another agent say that
+// nobody is to choose that.
+func (c *config) noFull(m permit.Mode) error {
+	if m != permit.ModeFull || c.users == nil || c.users.others == nil || c.users.others.NoFull == "" {
+		return nil
+	}
+	return fail(ErrConfig, "the mode full cannot be chosen, because %s forbids it: choose another one, or take that away",
+		c.users.others.NoFull)
+}
+
 // fillIn completes the configuration with the settings of the resumed session, if there is one.
 func (c *config) fillIn(was *agent.State) error {
 	if was == nil {

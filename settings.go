@@ -40,7 +40,8 @@ func (c *Config) applySettings(w *config, users []settings.Value) error {
 		}
 	}
 	w.Settings = settings.Choose(values, c.Resume != "" || c.Fork != "" || c.Continue)
-	for _, place := range []settings.Place{settings.PlaceFlag, settings.PlaceEnvironment, settings.PlaceUser} {
+	for _, place := range []settings.Place{settings.PlaceFlag, settings.PlaceEnvironment, settings.PlaceUser,
+		settings.PlaceOther} {
 		for _, v := range w.Settings.Of(place) {
 			if v.Origin.Name == theProgram {
 				continue
@@ -240,7 +241,11 @@ func (c *config) applyPlain(v *settings.Value) (err error) {
 		c.DenyTools = appendNew(c.DenyTools, v.Text)
 		c.said("deny", v.Text, v.Origin.String())
 	case "add_dir":
-		c.AddDirs = appendNew(c.AddDirs, v.Text)
+		if v.Origin.Place == settings.PlaceOther { // directories of this machine
+			c.Here.AddDirs = appendNew(c.Here.AddDirs, v.Text)
+		} else {
+			c.AddDirs = appendNew(c.AddDirs, v.Text)
+		}
 	case "rules":
 		c.Rules = appendNew(c.Rules, v.Text)
 	default:
@@ -318,6 +323,7 @@ func (s *Setup) limit(o *agent.Options) {
 
 // HasSettings reports whether files or variables have chosen something for the session.
 func (s *Setup) HasSettings() bool {
-	return slices.ContainsFunc([]settings.Place{settings.PlaceUser, settings.PlaceProject, settings.PlaceEnvironment},
+	return slices.ContainsFunc([]settings.Place{settings.PlaceOther, settings.PlaceUser, settings.PlaceProject,
+		settings.PlaceEnvironment},
 		func(p settings.Place) bool { return len(s.settings.Of(p)) > 0 })
 }

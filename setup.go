@@ -111,12 +111,13 @@ type Setup struct {
 	checkpoints *checkpoints // nil without any
 
 	box        *sandbox.Sandbox
-	observing  *observing  // nil on another machine
-	leftBehind *leftBehind // nil without a sandbox
-	ownSecrets []string    // directories with tokens of this program
-	changing   sync.Mutex  // held while the mode changes
-	told       permit.Mode // the mode of which the model knows
-	plans      bool        // the model has the tool that leaves plan mode
+	observing  *observing              // nil on another machine
+	leftBehind *leftBehind             // nil without a sandbox
+	ownSecrets []string                // directories with tokens of this program
+	changing   sync.Mutex              // held while the mode changes
+	noFull     func(permit.Mode) error // says why a mode cannot be chosen
+	told       permit.Mode             // the mode of which the model knows
+	plans      bool                    // the model has the tool that leaves plan mode
 	dirs       furtherDirs
 	denied     []string   // the names of tools that the model is not offered
 	choosing   sync.Mutex // held while the model changes
@@ -135,6 +136,7 @@ func (s *Setup) openModel(c *config) error {
 	if err != nil {
 		return err
 	}
+	c.useOthersModel(provider)
 	if c.Model != nil {
 		model := newestOf(provider, *c.Model)
 		c.Model = &model
@@ -166,6 +168,7 @@ func (s *Setup) openModel(c *config) error {
 func (s *Setup) openGate(c *config) {
 	o := &s.Options
 	s.Gate = permit.NewGate(c.Mode, s.Rules, o.Env)
+	s.noFull = c.noFull
 	s.Gate.Ask, s.Gate.Project = s.maskReasons(c.Asker), s.Project.KeptAs()
 	if c.Unasked == sandbox.Observe && !s.boxed() {
 		s.Gate.Unasked = func() bool { return s.observing.sandbox() != nil }

@@ -153,7 +153,7 @@ var rooms = map[string][]string{
 		"tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "permit",
 		"rules", "sessions", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "trust", "undo",
 		"worktree"},
-	"load": {"env", "ext", "ext/hooks", "internal/fault", "internal/git", "internal/texts",
+	"load": {"env", "ext", "ext/hooks", "internal/atomicfile", "internal/fault", "internal/git", "internal/texts",
 		"internal/settings", "internal/shquote", "internal/userfiles", "mcp", "rules", "trust"},
 	"sessions":       {"agent", "internal/fault", "internal/shquote", "internal/userfiles", "journal"},
 	"sessions/costs": {"agent", "instructions", "llm"},

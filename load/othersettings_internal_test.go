@@ -3,13 +3,13 @@ package load
 import (
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 )
 
-// What Claude Code's settings say and what has no effect here is named, with what takes its place.
-// Rules and hooks have an effect.
-func TestQ4_OtherSettings(t *testing.T) {
+// What settings of other agents say about safety and models and what has no effect here is named,
+// with what takes its place, and told once. Rules and hooks have an effect.
+func TestQ4_X5_OtherSettings(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	getenv := func(name string) string { return map[string]string{"HOME": home, "XDG_STATE_HOME": home}[name] }
 	write := func(in, name, text string) {
@@ -23,7 +23,7 @@ func TestQ4_OtherSettings(t *testing.T) {
 		}
 	}
 	write(home, "settings.json",
-		`{"model": "opus", "permissions": {"allow": ["Read"], "defaultMode": "plan", "additionalDirectories": ["/a"]}, "hooks": {}, "statusLine": {}}`)
+		`{"model": "opus", "apiKeyHelper": "x", "permissions": {"allow": ["Read"], "defaultMode": "plan", "additionalDirectories": ["/no/such/dir"]}, "hooks": {}, "statusLine": {}}`)
 	write(dir, "settings.json", `{"permissions": {"deny": ["Bash(curl:*)"], "additionalDirectories": ["../lib"]}}`)
 	write(dir, "settings.local.json", `{"env": {"A": "b"}, "permissions": 1}`)
 	project, err := ReadProject(dir, getenv, false)
@@ -31,12 +31,20 @@ func TestQ4_OtherSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := OtherSettings(project, getenv)
-	if len(lines) != 3 || !strings.HasSuffix(lines[0],
-		": model (here it is the setting model); permissions.defaultMode (here it is the setting mode)") ||
-		!strings.HasPrefix(lines[0], filepath.Join(home, ".claude", "settings.json")) || !strings.HasSuffix(lines[1],
-		": permissions.additionalDirectories (here it is the setting add_dir of your own)") ||
-		!strings.HasSuffix(lines[2],
-			"settings.local.json: of its settings, these have no effect here: env (here it is the environment)") {
-		t.Errorf("lines %q", lines)
+	claude := filepath.Join(home, ".claude", "settings.json")
+	project1, project2 := filepath.Join(dir, ".claude", "settings.json"), filepath.Join(dir, ".claude", "settings.local.json")
+	want := []string{claude + ": permissions.additionalDirectories has no effect here: /no/such/dir is not a directory",
+		claude + ": apiKeyHelper has no effect here: the setting key_command",
+		project1 + ": permissions.additionalDirectories has no effect here: only you decide what is permitted, by the setting add_dir",
+		project2 + ": env has no effect here: only your own variables count"}
+	if !slices.Equal(lines, want) {
+		t.Errorf("lines %q, want %q", lines, want)
+	}
+	if !NewNotes(lines, getenv) || NewNotes(lines, getenv) || NewNotes(lines[1:], getenv) || !NewNotes(append(lines, "more"), getenv) ||
+		NewNotes(nil, getenv) {
+		t.Error("notes are not told once each")
+	}
+	if err := os.WriteFile(filepath.Join(home, "attractor", "notes.json"), []byte("{"), 0o600); err != nil || !NewNotes(lines, getenv) {
+		t.Errorf("a damaged file: %v", err)
 	}
 }

@@ -29,6 +29,7 @@ first before the later ones:
   variables: ATTRACTOR_ and the name of the setting in capitals, such as ATTRACTOR_MODEL; an empty one counts as not set
   .attractor/config.json of the project, once you trust it (attractor trust); it can choose little
   $XDG_CONFIG_HOME/attractor/config.json (or ~/.config/attractor/config.json), which is yours
+  your settings of Claude Code, codex and gemini-cli, for what they say about safety and models (docs/configuration.md)
 
 A file is a JSON object whose members are named as the settings are:
 
@@ -56,7 +57,7 @@ docs/configuration.md describes the settings, and which of them a project can ch
 	f.register(cmd.Flags())
 	cmd.Flags().StringVar(&dir, "dir", ".", "show the settings of sessions in this `directory`")
 	cmd.Flags().BoolVar(&asJSON, "json", false,
-		"print a JSON object: settings, files, problems, and other_settings (of Claude Code, without an effect here)")
+		"print a JSON object: settings, files, problems, and other_settings (of other agents, without an effect here)")
 	return cmd
 }
 
@@ -65,7 +66,7 @@ type settingsReport struct {
 	Settings []shownSetting `json:"settings"`
 	Files    []settingsFile `json:"files"`
 	Problems []string       `json:"problems"`
-	Other    []string       `json:"other_settings,omitempty"` // of Claude Code, which have no effect
+	Other    []string       `json:"other_settings,omitempty"` // of other agents, which have no effect
 }
 
 // shownSetting is a setting with its value. A list has several values, also from several places.

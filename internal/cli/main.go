@@ -48,6 +48,7 @@ func (p Program) Main() int {
 	if err := env.Conceal(); err != nil {
 		fmt.Fprintln(os.Stderr, "attractor: warning: commands may be able to read the keys in this process's environment:", err)
 	}
+	useOtherVars(os.Args[1:])
 	return execute(os.Args[1:], terminal{in: os.Stdin, out: throughDoor(os.Stdout), err: throughDoor(os.Stderr),
 		program: p})
 }
@@ -152,7 +153,7 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetHelpCommand(newHelp())
 	root.SetHelpFunc(foldedHelp(t, root.HelpFunc()))
 	for _, cmd := range []*cobra.Command{newRun(t), newChat(t), newACP(t), newDemo(t), newTools(t), newTool(t),
-		newPrompt(t), newPatch(t), newModels(t), newSessions(t), newUndo(t), newViewer(t), newConfig(t), newTrust(t),
+		newPrompt(t), newPatch(t), newModels(t), newSessions(t), newUndo(t), newViewer(t), newConfig(t), newDoctor(t), newTrust(t),
 		newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t), newEnv(t), newFleet(),
 		newCompletion(t), newVersion(t)} {
 		strict(cmd)

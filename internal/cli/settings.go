@@ -38,6 +38,7 @@ func setFlags(flags *pflag.FlagSet, resumes bool, keys []string) (*settings.Valu
 	if err != nil {
 		return nil, hostError(&attractor.Error{Kind: attractor.ErrConfig, Err: err})
 	}
+	values = append(values, settings.ReadOthers(os.Getenv).Values...)
 	chosen := settings.Choose(append(givenValues(flags), values...), resumes)
 	for _, s := range settings.All() {
 		flag := flags.Lookup(s.Flag())
@@ -49,8 +50,8 @@ func setFlags(flags *pflag.FlagSet, resumes bool, keys []string) (*settings.Valu
 			slices.Reverse(values)
 		}
 		for _, v := range values {
-			if v.Origin.Place == settings.PlaceFlag {
-				continue
+			if v.Origin.Place == settings.PlaceFlag || v.Origin.Place == settings.PlaceOther && s.Joins {
+				continue // the session adds those of other agents itself, if it is on this machine
 			}
 			for _, text := range v.Text {
 				if err := flag.Value.Set(text); err != nil { // not flags.Set: nobody has given the flag

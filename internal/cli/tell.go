@@ -34,7 +34,7 @@ func tellOpened(t terminal, setup *attractor.Setup) {
 	tellAbandoned(t, setup.Abandoned)
 	tellElsewhere(t, setup)
 	tellUntrusted(t, setup)
-	tellIgnored(t, setup.Rules)
+	tellNotes(t, setup)
 	tellUnmasked(t, setup.Unmasked)
 }
 

@@ -136,6 +136,7 @@ type Place uint8
 // The places, from the lowest on.
 const (
 	PlaceDefault Place = iota
+	PlaceOther         // the user's settings of another agent; see [ReadOthers]
 	PlaceUser
 	PlaceProject
 	PlaceEnvironment
@@ -144,7 +145,7 @@ const (
 
 // String returns the name of the place in JSON.
 func (p Place) String() string {
-	return [...]string{"default", "user", "project", "environment", "flag"}[p]
+	return [...]string{"default", "other", "user", "project", "environment", "flag"}[p]
 }
 
 // MarshalText implements [encoding.TextMarshaler].

@@ -1,0 +1,103 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// inHome writes a file of the user's.
+func (h *home) inHome(name, text string) {
+	h.Helper()
+	name = filepath.Join(h.home, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		h.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// there writes a file of the project.
+func (h *home) there(name, text string) {
+	h.Helper()
+	in := *h
+	in.home = h.dir
+	in.inHome(name, text)
+}
+
+// Doctor shows what a session would use and where it comes from, starts nothing of a project that is
+// not trusted, prints no keys, and ends with 1 if something is broken.
+func TestX5_Doctor(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, unusedURL(t))
+	mark := filepath.Join(t.TempDir(), "started")
+	h.inHome(".claude/settings.json", `{"model": "opus", "apiKeyHelper": "x", "permissions": {"defaultMode": "acceptEdits", "deny": ["Bash(curl:*)"]}, "env": {"SOME_NAME": "y"}}`)
+	h.inHome(".config/attractor/config.json", `{"max_rounds": 7}`)
+	h.there(".mcp.json", `{"mcpServers": {"theirs": {"command": "touch", "args": ["`+mark+`"]}}}`)
+	h.there(".claude/settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch `+mark+`"}]}]}, "permissions": {"allow": ["Bash(rm:*)"]}}`)
+	h.there(".claude/skills/one/SKILL.md", "---\nname: one\ndescription: x\n---\n")
+	out := h.run(0, "doctor", "--servers").stdout
+	has(t, out, "provider       anthropic", "model          claude-opus-", "mode           accept-edits", "sandbox        off",
+		"max_rounds     7 ("+filepath.Join(h.home, ".config/attractor/config.json")+", line 1)", "SOME_NAME (", "ANTHROPIC_API_KEY is set",
+		"workspace ", "theirs         project: not started, because the project is not trusted", "does not run, because the project is not trusted",
+		"those that deny or ask count", "one (project): not used", "1 note", "apiKeyHelper has no effect here: the setting key_command", "Nothing is broken.")
+	if strings.Contains(out, "key-of-a-test") {
+		t.Errorf("a key is printed:\n%s", out)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("something of the project was started")
+	}
+	has(t, h.run(exitFailed, "doctor", "--servers", "--trust-project").stdout, "1 problem", "the MCP server theirs: ", "all count")
+	if _, err := os.Stat(mark); err != nil {
+		t.Error("the server of a trusted project was not started")
+	}
+	h.inHome(".config/attractor/config.json", `{"max_round": 7}`)
+	if out := h.run(exitFailed, "doctor"); !strings.Contains(out.stdout, "1 problem") || !strings.Contains(out.stdout, "do you mean max_rounds?") {
+		t.Errorf("a mistake: %+v", out)
+	}
+	h.inHome(".config/attractor/config.json", `{"provider": "openai"}`)
+	has(t, h.run(exitFailed, "doctor").stdout, "no API key: set OPENAI_API_KEY", "provider       none")
+}
+
+// Sessions have the model, the mode and the variables of the user's Claude Code, and what has no
+// effect is told in one line, once.
+func TestX5_SessionsHonourOthers(t *testing.T) {
+	t.Parallel()
+	url, server := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "a", "content": "x"}),
+		use("shell", map[string]any{"command": "printenv SOME_NAME HOME"})), fakellm.Turn{Text: "1"},
+		fakellm.Turn{Text: "2"}, fakellm.Turn{Text: "3"}, fakellm.Turn{Text: "4"})
+	h := newHome(t, url)
+	h.inHome(".claude/settings.json", `{"model": "opus", "apiKeyHelper": "x", "availableModels": [], "permissions": {"defaultMode": "acceptEdits", "disableBypassPermissionsMode": "disable"},
+		"env": {"SOME_NAME": "y", "HOME": "/nowhere"}}`)
+	out := h.run(0, "run", "--allow-tool", "Bash(printenv:*)", "go")
+	if body := string(server.Requests()[1].Body); !strings.Contains(body, `"model":"claude-opus-`) ||
+		!strings.Contains(body, `y\n`+h.home) || h.text("a") != "x" {
+		t.Errorf("the request is %s\n%s", body, out.stderr)
+	}
+	if !strings.Contains(out.stderr, "2 notes about settings that have no effect here: attractor doctor\n") {
+		t.Errorf("the notes are not told: %s", out.stderr)
+	}
+	if out := h.run(0, "run", "again"); strings.Contains(out.stderr, "doctor") {
+		t.Errorf("the notes are told again: %s", out.stderr)
+	}
+	for _, flags := range [][]string{{"--yes"}, {"--mode", "full"}} {
+		out := h.run(exitUsage, append(append([]string{"run"}, flags...), "x")...)
+		if !strings.Contains(out.stderr, "the mode full cannot be chosen, because "+filepath.Join(h.home, ".claude/settings.json")) {
+			t.Errorf("%v: %s", flags, out.stderr)
+		}
+	}
+	h.run(0, "run", "--model", "claude-sonnet-5-5", "--mode", "plan", "x")
+	if body := string(server.Requests()[len(server.Requests())-1].Body); !strings.HasPrefix(body, `{"model":"claude-sonnet-5-5"`) {
+		t.Errorf("the flag does not count: %.100s", body)
+	}
+	h.inHome(".claude/settings.json", `{"apiKeyHelper": "x", "fallbackModel": "y"}`)
+	if out := h.run(0, "run", "--read-only", "x"); !strings.Contains(out.stderr, "2 notes") {
+		t.Errorf("new notes are not told: %s", out.stderr)
+	}
+}
