@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,20 +15,20 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/ext"
+	"github.com/attractor-go/attractor/instructions"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/profile/profiles"
 )
 
 func newDoctor(t terminal) *cobra.Command {
-	f := new(sessionFlags)
-	var dir string
-	var servers bool
+	d := new(doctor)
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Show what a session here would use, and what is wrong",
@@ -35,40 +36,44 @@ func newDoctor(t terminal) *cobra.Command {
 variables have keys (never the keys), which levels of the sandbox work on this machine, MCP servers, hooks, rules, and what is read from whom.
 Then it names what in the settings of other agents has no effect here, and each problem with what to do.
 
-It makes no request. MCP servers are started only with --servers, and those of a project only once you trust it. It takes the flags of run, to
-try them.
+It makes no request. MCP servers are started only with --servers, and those of a project only once you trust it.
 
 The exit code is 1 if something is broken: if no session could begin here, or a file has mistakes.`,
 		Example: `  attractor doctor
-  attractor doctor --dir ~/project --sandbox workspace`,
+  attractor doctor --dir ~/project --servers`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d := &doctor{flags: f, dir: dir, servers: servers}
 			return maskedOut(t, func(t terminal) error {
 				d.terminal = t
-				return d.run(cmd.Context(), cmd.Flags())
+				return d.run(cmd.Context())
 			})
 		},
 	}
-	f.register(cmd.Flags())
-	cmd.Flags().StringVar(&dir, "dir", ".", "look at sessions in this `directory`")
-	cmd.Flags().BoolVar(&servers, "servers", false, "start the MCP servers, to see whether they work")
+	cmd.Flags().StringVar(&d.dir, "dir", ".", "look at sessions in this `directory`")
+	cmd.Flags().BoolVar(&d.servers, "servers", false, "start the MCP servers, to see whether they work")
+	cmd.Flags().BoolVar(&d.trustProject, "trust-project", false, "look as if the project were trusted")
 	return cmd
 }
 
 // doctor looks at what a session would use.
 type doctor struct {
 	terminal
-	flags    *sessionFlags
-	dir      string
-	servers  bool
+	dir                   string
+	servers, trustProject bool
+
+	flags    *sessionFlags // those of run, none of which is given
 	project  *load.Project
+	profile  string   // that a session would have, or ""
 	problems []string // what is broken, each with what to do
 	hints    []string // what a person may want to know
 }
 
 // run prints everything.
-func (d *doctor) run(ctx context.Context, flags *pflag.FlagSet) (err error) {
+func (d *doctor) run(ctx context.Context) (err error) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	d.flags = new(sessionFlags)
+	d.flags.register(flags)
+	d.flags.trustProject = d.trustProject
 	if err := printVersion(d.terminal); err != nil {
 		return err
 	}
@@ -83,6 +88,7 @@ func (d *doctor) run(ctx context.Context, flags *pflag.FlagSet) (err error) {
 	d.mcp(ctx)
 	d.hooks()
 	d.extensions()
+	d.documents(ctx)
 	return d.verdict()
 }
 
@@ -141,7 +147,7 @@ func (d *doctor) session(ctx context.Context, flags *pflag.FlagSet) {
 	if w.Effort != "" {
 		d.line("effort", "%s", w.Effort)
 	}
-	if w.Profile != "" {
+	if d.profile = w.Profile; w.Profile != "" {
 		tools := "its own tools"
 		if w.Native {
 			tools = "the vendor's tools"
@@ -173,6 +179,13 @@ func (d *doctor) configuration() {
 		settings.PlaceOther} {
 		for _, v := range d.flags.settings.Of(place) {
 			d.line(v.Key, "%s (%s)", v.One(), v.Origin)
+		}
+	}
+	for _, s := range settings.All() {
+		for _, v := range d.flags.settings.All(s.Key) {
+			if v.Unused != "" {
+				d.line(v.Key, "%s is not used, because %s (%s)", v.One(), v.Unused, v.Origin)
+			}
 		}
 	}
 	others := settings.ReadOthers(os.Getenv)
@@ -210,7 +223,7 @@ func (d *doctor) keys() {
 		}
 	}
 	if none {
-		d.line("none", "attractor models --providers lists the variables of all providers")
+		d.line("none", "to list the variables of all providers, run: attractor models --providers")
 	}
 }
 
@@ -387,10 +400,32 @@ func (d *doctor) extensions() {
 		}
 		if len(kind.unused) > 0 {
 			d.line(kind.name, "%s (%s): not used, because %s; to decide, run: attractor trust", strings.Join(kind.unused, ", "),
-				ext.Project, d.project.Because())
+				mcp.Project, d.project.Because())
 		}
 	}
-	d.line("documents", "attractor prompt --sources")
+}
+
+// documents prints which files with instructions are in the prompt.
+func (d *doctor) documents(ctx context.Context) {
+	d.section("Instructions in the prompt")
+	p, err := profiles.Find(cmp.Or(d.profile, profiles.Names()[0]), false)
+	if err != nil {
+		d.broken(err)
+		return
+	}
+	o := agent.Options{Profile: p, Documents: attractor.Documents(ctx, p.Name, os.Getenv)}
+	o.Documents.Warn = func(m instructions.Mistake) { d.hints = append(d.hints, m.String()) }
+	found, err := attractor.FindDocuments(ctx, d.dir, o)
+	if err != nil {
+		d.broken(hostError(err))
+		return
+	}
+	if len(found.Documents) == 0 {
+		d.line("none", "there is no AGENTS.md or the like")
+	}
+	for i := range found.Documents {
+		fmt.Fprintf(d.out, "  %s: %s\n", render.OneLine(found.Documents[i].Path), describeSource(&found.Documents[i]))
+	}
 }
 
 // verdict prints the notes and the problems, and returns an error if something is broken.

@@ -41,12 +41,15 @@ func TestX5_Doctor(t *testing.T) {
 	h.inHome(".config/attractor/config.json", `{"max_rounds": 7}`)
 	h.there(".mcp.json", `{"mcpServers": {"theirs": {"command": "touch", "args": ["`+mark+`"]}}}`)
 	h.there(".claude/settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch `+mark+`"}]}]}, "permissions": {"allow": ["Bash(rm:*)"]}}`)
+	h.inHome(".gemini/settings.json", `{"general": {"defaultApprovalMode": "plan"}}`)
+	h.there("AGENTS.md", "Be kind.")
 	h.there(".claude/skills/one/SKILL.md", "---\nname: one\ndescription: x\n---\n")
 	out := h.run(0, "doctor", "--servers").stdout
 	has(t, out, "provider       anthropic", "model          claude-opus-", "mode           accept-edits", "sandbox        off",
 		"max_rounds     7 ("+filepath.Join(h.home, ".config/attractor/config.json")+", line 1)", "SOME_NAME (", "ANTHROPIC_API_KEY is set",
 		"workspace ", "theirs         project: not started, because the project is not trusted", "does not run, because the project is not trusted",
-		"those that deny or ask count", "one (project): not used", "1 note", "apiKeyHelper has no effect here: the setting key_command", "Nothing is broken.")
+		"those that deny or ask count", "one (project): not used", "1 note", "AGENTS.md: in the prompt", "plan is not used, because "+h.home+"/.claude/settings.json: permissions.defaultMode counts (",
+		"apiKeyHelper has no effect here: the setting key_command", "Nothing is broken.")
 	if strings.Contains(out, "key-of-a-test") {
 		t.Errorf("a key is printed:\n%s", out)
 	}

@@ -44,8 +44,8 @@ A deny rule wins over an ask rule, and an ask rule over an allow rule. Without a
 These files count:
 
   files of --rules
-  $XDG_STATE_HOME/attractor/rules.json (or ~/.local/state/attractor/rules.json), where the answers p and g to a question go, and
-    attractor rules add; those of one project are below "projects": {"/its/path": {"permissions": {...}}}
+  $XDG_STATE_HOME/attractor/rules.json (or ~/.local/state/attractor/rules.json), where the answers p and g to a question go;
+    those of one project are below "projects": {"/its/path": {"permissions": {...}}}
   ~/.claude/settings.json
   .attractor/rules.json, .claude/settings.json and .claude/settings.local.json of the project; their allow rules count once it is trusted`,
 	}
