@@ -35,7 +35,7 @@ func (h *home) there(name, text string) {
 // not trusted, prints no keys, and ends with 1 if something is broken.
 func TestX5_Doctor(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, unusedURL(t))
+	h := newHome(t, unusedURL)
 	mark := filepath.Join(t.TempDir(), "started")
 	h.inHome(".claude/settings.json", `{"model": "opus", "apiKeyHelper": "x", "permissions": {"defaultMode": "acceptEdits", "deny": ["Bash(curl:*)"]}, "env": {"SOME_NAME": "y"}}`)
 	h.inHome(".config/attractor/config.json", `{"max_rounds": 7}`)
