@@ -170,7 +170,7 @@ var rooms = map[string][]string{
 		"permit", "tool", "tool/coding", "undo"},
 	"internal/tty": {"internal/atomicfile", "sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...",
 		"golang.org/x/term"},
-	"internal/render": {"sanitize", "agent", "llm", "mcp", "permit", "sessions/costs", "tool",
+	"internal/render": {"sanitize", "agent", "env", "env/capture", "llm", "mcp", "permit", "sessions/costs", "tool",
 		"github.com/clipperhouse/displaywidth", "github.com/yuin/goldmark/..."},
 	"cmd/attractor-env":    {"internal/landlock", "golang.org/x/sys/..."},
 	"cmd/attractor-remote": {"env/remote/serve"},

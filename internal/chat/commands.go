@@ -36,6 +36,8 @@ func commands() []command {
 		{"undo", "[TURN]", "take back changes of files: those of the last message, or after a turn", false,
 			(*program).undo},
 		{"redo", "", "take the last /undo back", false, (*program).redo},
+		{"output", "[N]", "show the whole output or thought N, or the newest that was not shown yet; so does Ctrl-O", true,
+			(*program).output},
 		{"cost", "", "show what models and parts of the prompt cost", true, (*program).cost},
 		{"resume", "[ID]", "list the sessions of this directory, or go on with another one", false, (*program).resume},
 		{"fork", "[[ID]@TURN]", "go on in a copy of this session or of another one, as it was after a turn", false,
@@ -94,6 +96,7 @@ func (p *program) help(string) {
 		"Enter sends; while the agent works, it gets the message before its next step",
 		"Alt-Enter, Ctrl-J, or a backslash and Enter begin another line; a long paste is shown folded and sent whole",
 		"Tab completes /commands and @files; the arrow keys go through what was typed before, Ctrl-R searches it for what is in the input",
+		"Ctrl-O shows the whole of the newest output or thought that is shown in part, and once more the one before it",
 		"Ctrl-C interrupts, and twice ends the conversation; Ctrl-Z stops it, fg goes on",
 	} {
 		b.WriteString(p.Style.Entry("", keys))

@@ -79,6 +79,8 @@ func (p *program) key(k tty.Key) {
 		if text := p.editor.String(); p.question == nil && text != "" {
 			p.recall(p.history.Find(text))
 		}
+	case tty.KeyOpen:
+		p.openNext()
 	case tty.KeyEscape:
 		if p.question != nil && p.question.edits {
 			p.answer(reply{gone: true})

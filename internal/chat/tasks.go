@@ -79,6 +79,7 @@ func (p *program) begin(ctx context.Context, c attractor.Config, style render.St
 		return nil, err
 	}
 	made := &conversation{config: c, setup: setup, view: render.NewSession(style), live: render.NewLive()}
+	made.view.Keep()
 	setup.Options.Questions = &agent.Questions{Answer: reply}
 	setup.Options.OnEvent = func(ev agent.Event) { p.post(func() { p.event(made, ev) }) }
 	setup.OnMode = func(permit.Mode) { p.modeChanged() }

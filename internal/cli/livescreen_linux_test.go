@@ -29,7 +29,7 @@ ended with 0`
 func TestN4_Screens(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {200, 50}} {
 		t.Run(fmt.Sprint(size[0]), func(t *testing.T) {
-			h, open := gated(t, "cat gate; echo "+strings.Repeat("long ", 20))
+			h, open := gated(t, "cat gate; echo "+strings.Repeat("long ", 20)+"> /dev/null")
 			s := onScreen(t, keptOpen(h.command("run", "--yes", "the task")), size[0], size[1])
 			s.expect("cat gate; echo")
 			lines := strings.Split(s.text(), "\n")

@@ -53,8 +53,8 @@ If several are set, choose with --provider. Files and variables can set what fla
 Progress goes to standard error, the answer to standard output. If both are the same terminal, file or
 pipe, the answer is printed once. With --json, standard output has one event per line instead.
 
-On a terminal, answers are rendered as Markdown, changes of files are shown as diffs, and the last line shows what
-runs, for how long and what it has cost. NO_COLOR turns colours off, ATTRACTOR_ACCESSIBLE=1, ACCESSIBLE=1 and
+On a terminal, answers are rendered as Markdown, changes of files are shown as diffs, what commands print with its first
+and last lines, and the last line shows what runs, for how long and what it has cost. NO_COLOR turns colours off, ATTRACTOR_ACCESSIBLE=1, ACCESSIBLE=1 and
 TERM=dumb all of it but the text, and CI=true the last line.
 
 Reading in the directory, and commands that only read, need no permission. Before a tool call does anything

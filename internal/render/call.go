@@ -43,6 +43,7 @@ func (s *Session) call(e *agent.ToolCallEnd) {
 	if s.style.Rich {
 		s.diffs(e.Changes)
 	}
+	s.output(e, strings.TrimSpace(OneLine(name)+" "+subject))
 }
 
 // forwarded returns the tool and the arguments that a call of tool_call stands for, and those of

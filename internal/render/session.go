@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -22,11 +23,16 @@ type Session struct {
 	answer  *Markdown       // nil if answers are shown as they are
 	open    bool            // the last line has no newline yet
 	shown   strings.Builder // the text of the last response
+
+	printed map[string]*capture.Buffer // by the calls that run
+	thought strings.Builder            // what the model thinks at the moment
+	thinks  time.Time                  // since when
+	kept    *folds                     // nil if nothing can be opened
 }
 
 // NewSession returns a Session that has seen no event.
 func NewSession(style Style) *Session {
-	s := &Session{style: style, running: map[string]*agent.ToolCallStart{}}
+	s := &Session{style: style, running: map[string]*agent.ToolCallStart{}, printed: map[string]*capture.Buffer{}}
 	if style.Rich {
 		s.answer = NewMarkdown(style)
 	}
@@ -64,6 +70,17 @@ func (s *Session) add(ev agent.Event) {
 	if s.began.IsZero() {
 		s.began = ev.Head().Time
 	}
+	switch e := ev.(type) {
+	case *agent.ThinkingDelta:
+		s.think(e)
+		return
+	case *agent.ToolCallOutputDelta:
+		s.printing(e)
+		return
+	case *agent.SubagentEvent:
+		return
+	}
+	s.endThought(ev.Head().Time)
 	switch e := ev.(type) {
 	case *agent.SessionStart:
 		s.dir = realName(e.Dir)

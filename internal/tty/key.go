@@ -42,6 +42,7 @@ const (
 	KeyEOF         // Ctrl-D
 	KeySuspend     // Ctrl-Z
 	KeySearch      // Ctrl-R
+	KeyOpen        // Ctrl-O
 	KeyEscape
 	KeyTooLong // a paste of more than MaxPaste bytes, which is dropped
 )
@@ -197,7 +198,7 @@ func decode(in []byte) (Key, int) {
 func control(c byte) Key {
 	codes := [...]Code{1: KeyHome, 2: KeyLeft, 3: KeyInterrupt, 4: KeyEOF, 5: KeyEnd, 6: KeyRight, 8: KeyBackspace,
 		9: KeyTab, 10: KeyNewline,
-		11: KeyCutEnd, 12: KeyRedraw, 13: KeyEnter, 14: KeyDown, 16: KeyUp, 18: KeySearch, 21: KeyCutStart,
+		11: KeyCutEnd, 12: KeyRedraw, 13: KeyEnter, 14: KeyDown, 15: KeyOpen, 16: KeyUp, 18: KeySearch, 21: KeyCutStart,
 		23: KeyCutWord, 25: KeyInsertCut, 26: KeySuspend, 31: 0}
 	if c == 0x7f {
 		return Key{Code: KeyBackspace}
