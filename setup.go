@@ -98,6 +98,7 @@ type Setup struct {
 	unusable  []error
 	untrusted []string
 	filling   atomic.Pointer[context.CancelCauseFunc] // of a command whose message is being made
+	typed     atomic.Int64                            // commands that a person has run
 	session   *agent.Session
 	// wantedChecks is config.Checks, and checks what became of them; nil without any.
 	wantedChecks Checks

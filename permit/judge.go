@@ -66,11 +66,15 @@ type judgement rules.Decision
 
 // judge returns what rules and hooks say about a call in the gate's mode.
 func (g *Gate) judge(ctx context.Context, req tool.Request, p *passage) judgement {
+	return g.judgeIn(ctx, g.Mode(), req, p)
+}
+
+// judgeIn returns what rules and hooks say about a call in a mode.
+func (g *Gate) judgeIn(ctx context.Context, mode Mode, req tool.Request, p *passage) judgement {
 	wish := p.wish
 	if wish.Says == Denies {
 		return judgement{Reason: wish.Reason}
 	}
-	mode := g.Mode()
 	if mode == ModeReadOnly && req.Access.Effect != tool.ReadOnly {
 		return judgement{Reason: readOnlySession}
 	}

@@ -96,6 +96,7 @@ func (p *program) help(string) {
 		"Enter sends; while the agent works, it gets the message before its next step",
 		"Alt-Enter, Ctrl-J, or a backslash and Enter begin another line; a long paste is shown folded and sent whole",
 		"Tab completes /commands and @files; the arrow keys go through what was typed before, Ctrl-R searches it for what is in the input",
+		"!COMMAND runs a command here, without a question; the agent sees it and its output with your next message",
 		"Ctrl-O shows the whole of the newest output or thought that is shown in part, and once more the one before it",
 		"Ctrl-C interrupts, and twice ends the conversation; Ctrl-Z stops it, fg goes on",
 	} {

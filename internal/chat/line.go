@@ -16,8 +16,8 @@ import (
 	"github.com/attractor-go/attractor/sessions"
 )
 
-// enterShown acts on a line that the person has sent: a command, or a message to the model. It
-// returns false if the line has to stay in the input.
+// enterShown acts on a line that the person has sent: a command of the conversation or of the shell,
+// or a message to the model. It returns false if the line has to stay in the input.
 func (p *program) enterShown(text, shown string) bool {
 	if p.leaving {
 		return false
@@ -27,6 +27,9 @@ func (p *program) enterShown(text, shown string) bool {
 		p.echo(shown, "")
 		run(p, arguments)
 		return true
+	}
+	if command, is := typedCommand(text); is {
+		return p.runTyped(command, text, shown)
 	}
 	switch {
 	case p.task != nil && p.task.starts && p.waiting == "": // it is sent when the session has begun

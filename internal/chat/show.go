@@ -32,9 +32,15 @@ func (p *program) event(of *conversation, ev agent.Event) {
 			render.Thousands(e.TokensAfter), render.Thousands(e.TokensBefore))) + "\n"
 	}
 	p.dirty = true
+	p.add(text)
+}
+
+// add shows a text that may end in the middle of a line.
+func (p *program) add(text string) {
 	if text == "" {
 		return
 	}
+	p.dirty = true
 	p.partial += text
 	if end := strings.LastIndexByte(p.partial, '\n') + 1; end > 0 {
 		p.above.WriteString(p.partial[:end])

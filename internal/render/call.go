@@ -93,6 +93,9 @@ func realName(dir string) string {
 	return dir
 }
 
+// Outcome describes in a few words how a command ended. It returns nothing for a success.
+func Outcome(r *tool.Ran) string { return OneLine(commandOutcome(r)) }
+
 // commandOutcome describes in a few words how a command ended. It returns nothing for a success.
 func commandOutcome(r *tool.Ran) string {
 	switch {

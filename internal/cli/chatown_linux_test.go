@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A person's own command runs without a question and is told to the model with the next message.
+// What a rule denies does not run, in no mode.
+func TestX9_OwnCommand(t *testing.T) {
+	t.Parallel()
+	url, asked := gatedModel(t, 0, say("I see."), say("Once more."))
+	h := chatHome(t, url)
+	cmd := chatting(h, "--deny-tool", "Bash(rm:*)", "--mode", "plan")
+	cmd.Env = append(cmd.Env, "PRIVATE_TOKEN=hunter2hunter2hunter2")
+	s := onScreen(t, cmd, 80, 40)
+	s.expect(ready)
+	if err := os.WriteFile(filepath.Join(h.dir, "key"), []byte("hunter2hunter2hunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.send(`!echo made > new; printf 'one\ntwo\n'; cat key; exit 3`)
+	s.expect("! exit code 3")
+	s.expect("with your next message")
+	if text := s.all(); !strings.Contains(text, "exit 3\none\ntwo\n[") || strings.Contains(text, "hunter2") {
+		t.Errorf("the screen is\n%s", text)
+	}
+	s.send("!rm new")
+	s.expect("a rule denies it")
+	if _, err := os.Stat(filepath.Join(h.dir, "new")); err != nil {
+		t.Error(err)
+	}
+	s.send("!")
+	s.expect("! needs a command")
+	s.press("C-u")
+	s.send("what was that?")
+	first := <-asked
+	got := lastUser(first)
+	for _, want := range []string{"$ echo made > new; printf", "one\ntwo\n", "Exit code: 3", "what was that?"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the model gets %q, which lacks %q", got, want)
+		}
+	}
+	if strings.Contains(got, "rm new") || strings.Contains(got, "hunter2") {
+		t.Errorf("the model gets %q", got)
+	}
+	s.typeText("!ls")
+	s.press("Enter")
+	s.expect("waits until nothing runs")
+	s.press("C-u")
+	first.answer()
+	s.expect("I see.")
+	s.expect("1 turn")
+	s.send("!cat > /dev/null; echo begun; sleep 600")
+	s.expect("begun\n")
+	s.press("C-c")
+	s.expect("! interrupted")
+	s.press("C-d")
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// In a read-only session a person's own command runs only if it reads.
+func TestX9_OwnCommandReadOnly(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil)
+	h := chatHome(t, url)
+	s := onScreen(t, chatting(h, "--read-only"), 80, 24)
+	s.expect(ready)
+	s.send("!echo made > new")
+	s.expect("read-only")
+	if made := h.made(); strings.Contains(made, "new") {
+		t.Errorf("made %s", made)
+	}
+}

@@ -1,0 +1,28 @@
+package permit
+
+import (
+	"context"
+
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Typed decides about a call that a person has written. It asks nobody: the person wants it. What a
+// rule or a hook denies does not run, and in a read-only session nothing does that may change
+// something. Plan mode is about the model only. It implements [tool.Authorize].
+func (g *Gate) Typed(ctx context.Context, req tool.Request) (tool.Decision, error) {
+	sent := req.Call.Args
+	p := &passage{gate: g, accepted: true}
+	req, wish, err := p.consult(ctx, g.BeforeRules, req)
+	if err != nil {
+		return tool.Decision{}, err
+	}
+	p.wish = wish
+	mode := ModeAsk
+	if g.Mode() == ModeReadOnly {
+		mode = ModeReadOnly
+	}
+	if j := g.judgeIn(ctx, mode, req, p); j.Verdict == tool.Deny {
+		return tool.Decision{Reason: j.refusal()}, nil
+	}
+	return decision(req, sent, tool.Allow, p), nil
+}
