@@ -32,6 +32,7 @@ func commands() []command {
 			(*program).chooseEffort},
 		{"mode", "[MODE]", "show the mode, or change to ask, accept-edits, plan or full; Shift-Tab goes through the first three", true, (*program).chooseMode},
 		{"compact", "", "replace the beginning of the conversation by a summary", true, (*program).compact},
+		{"init", "[WHAT TO HEED]", "have the model write AGENTS.md, or improve it", false, (*program).guide},
 		{"diff", "", "show what the session has changed in files", true, (*program).diff},
 		{"undo", "[TURN]", "take back changes of files: those of the last message, or after a turn", false,
 			(*program).undo},

@@ -75,3 +75,34 @@ func TestX9_OwnCommandReadOnly(t *testing.T) {
 		t.Errorf("made %s", made)
 	}
 }
+
+// /init has the model write AGENTS.md, which asks as any change does. The session is known by the
+// command, not by the text that the model gets.
+func TestX9_Init(t *testing.T) {
+	t.Parallel()
+	url, asked := gatedModel(t, 0, say("", use("write_file", map[string]any{"file_path": "AGENTS.md",
+		"content": "# Guide\n"})), say("Written."))
+	h := chatHome(t, url)
+	s := onScreen(t, chatting(h), 80, 40)
+	s.expect(ready)
+	s.send("/init heed the tests")
+	first := <-asked
+	if got := lastUser(first); !strings.Contains(got, "/init heed the tests\n") ||
+		!strings.Contains(got, "Write the file AGENTS.md") {
+		t.Errorf("the model gets %q", got)
+	}
+	first.answer()
+	s.expect("Allow it?")
+	s.send("y")
+	(<-asked).answer()
+	s.expect("Written.")
+	s.expect("2 turns")
+	s.press("C-d")
+	s.ended()
+	if data, err := os.ReadFile(filepath.Join(h.dir, "AGENTS.md")); string(data) != "# Guide\n" {
+		t.Errorf("the file is %q, %v", data, err)
+	}
+	if task := h.sessions()[0].Task; !strings.HasPrefix(task, "/init heed the tests") {
+		t.Errorf("the session is called %q", task)
+	}
+}
