@@ -200,8 +200,17 @@ func (s *Setup) closeDir() error {
 	return err
 }
 
+// SandboxLevel returns the level that confines the session's commands: Off without a sandbox, and on
+// another machine.
+func (s *Setup) SandboxLevel() sandbox.Level {
+	if s.box == nil {
+		return sandbox.Off
+	}
+	return s.box.Level()
+}
+
 // boxed reports whether a sandbox confines the commands.
-func (s *Setup) boxed() bool { return s.box != nil && s.box.Level() != sandbox.Off }
+func (s *Setup) boxed() bool { return s.SandboxLevel() != sandbox.Off }
 
 // systemPrompt renders the system prompt of the session.
 func (s *Setup) systemPrompt(ctx context.Context, o agent.Options) (string, []agent.PromptDocument, error) {

@@ -219,14 +219,13 @@ func (p *program) callsCommand(text string) bool {
 // what takes their place.
 func otherCommands() map[string]string {
 	shell := func(command string) string { return command + " in a shell" }
-	rules := "/mode, and " + shell("attractor rules check")
 	return map[string]string{
-		"agents": shell("attractor agents"), "approvals": rules, "checkpoint": "/undo or /fork",
+		"agents": shell("attractor agents"), "approvals": "/permissions", "checkpoint": "/undo or /fork",
 		"config":   shell("attractor config"),
 		"continue": "/resume", "export": shell("attractor sessions export"), "hooks": shell("attractor hooks"),
-		"memory": shell("attractor prompt --sources"), "new": "/clear", "permissions": rules, "plan": "/mode plan",
+		"memory": shell("attractor prompt --sources"), "new": "/clear", "plan": "/mode plan",
 		"rewind":   "/undo or /fork",
-		"settings": shell("attractor config"), "status": "/cost", "usage": "/cost",
+		"settings": shell("attractor config"), "usage": "/cost",
 	}
 }
 

@@ -106,3 +106,39 @@ func TestX9_Init(t *testing.T) {
 		t.Errorf("the session is called %q", task)
 	}
 }
+
+// /status, /permissions and /context say what the session is, what it may, and what fills the window.
+func TestX9_WhatHolds(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "ls"})), say("Done."))
+	h := chatHome(t, url)
+	h.own(servers(t, "s=plain"))
+	cmd := chatting(h, "--deny-tool", "Bash(rm:*)", "--allow-tool", "Edit(./docs/**)")
+	s := onScreen(t, cmd, 100, 60)
+	s.expect(ready)
+	s.send("/permissions")
+	s.expect("the mode is ask: what does more than read is asked about")
+	for _, want := range []string{"denied, in every mode\n  Bash(rm:*)                   --deny-tool",
+		"allowed\n  Edit(./docs/**)              --allow-tool"} {
+		s.expect(want)
+	}
+	s.send("list the files")
+	s.expect("2 turns")
+	s.send("/status")
+	s.expect("MCP server   s: connected")
+	for _, want := range []string{"session      " + h.sessions()[0].ID, "directory    " + h.dir,
+		"model        anthropic/claude-sonnet-5-5", "mode         ask", "sandbox      off", "used         ", " · $0."} {
+		if text := s.all(); !strings.Contains(text, want) {
+			t.Errorf("the screen lacks %q:\n%s", want, text)
+		}
+	}
+	s.send("/context")
+	s.expect("  free ")
+	text := s.all()
+	for _, want := range []string{"system prompt ", "tools ", "tools of MCP servers ", "your messages ", "answers ",
+		"calls ", "results of calls ", "together "} {
+		if !strings.Contains(text, "\n  "+want) {
+			t.Errorf("the screen lacks %q:\n%s", want, text)
+		}
+	}
+}
