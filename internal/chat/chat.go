@@ -38,6 +38,8 @@ type Options struct {
 	Plain bool
 	// Keep keeps rules that a person has allowed for later sessions.
 	Keep render.Keep
+	// Export, if set, writes a session that is kept to a file, which it replaces.
+	Export func(ctx context.Context, s *attractor.Setup, file string) error
 	// History is the file of what was typed. Empty keeps it in memory only.
 	History string
 	// Signals gets the signals that end the conversation. SIGINT counts as Ctrl-C.

@@ -41,6 +41,8 @@ func commands() []command {
 		{"context", "", "show what fills the model's window, by part", true, (*program).showContext},
 		{"permissions", "", "show what is allowed, asked about and denied now, and by whom", true,
 			(*program).showPermissions},
+		{"export", "[FILE]", "write the session to a file, as Markdown, or as a page if it ends in .html", true,
+			(*program).export},
 		{"output", "[N]", "show the whole output or thought N, or the newest that was not shown yet; so does Ctrl-O", true,
 			(*program).output},
 		{"cost", "", "show what models and parts of the prompt cost", true, (*program).cost},

@@ -222,7 +222,7 @@ func otherCommands() map[string]string {
 	return map[string]string{
 		"agents": shell("attractor agents"), "approvals": "/permissions", "checkpoint": "/undo or /fork",
 		"config":   shell("attractor config"),
-		"continue": "/resume", "export": shell("attractor sessions export"), "hooks": shell("attractor hooks"),
+		"continue": "/resume", "hooks": shell("attractor hooks"),
 		"memory": shell("attractor prompt --sources"), "new": "/clear", "plan": "/mode plan",
 		"rewind":   "/undo or /fork",
 		"settings": shell("attractor config"), "usage": "/cost",

@@ -110,7 +110,10 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	defer signal.Stop(signals)
 	options := chat.Options{Config: config, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out,
 		Style: chatStyle(os.Getenv),
-		Plain: plainTerminal(os.Getenv), Keep: keepRules, History: historyFile(), Signals: signals}
+		Plain: plainTerminal(os.Getenv), Keep: keepRules, History: historyFile(), Signals: signals,
+		Export: func(ctx context.Context, s *attractor.Setup, file string) error {
+			return exportOwn(ctx, config.Store, s, file)
+		}}
 	if f.view {
 		viewer, err := openOwnViewer(ctx, config.Store)
 		if err != nil {

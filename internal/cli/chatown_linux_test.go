@@ -142,3 +142,33 @@ func TestX9_WhatHolds(t *testing.T) {
 		}
 	}
 }
+
+// /export writes the session as Markdown or as a page, without secrets, and replaces no file that
+// the person names.
+func TestX9_Export(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("The answer is hunter2hunter2hunter2."))
+	h := chatHome(t, url)
+	if err := os.WriteFile(filepath.Join(h.dir, "mine"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := chatting(h)
+	cmd.Env = append(cmd.Env, "PRIVATE_TOKEN=hunter2hunter2hunter2")
+	s := onScreen(t, cmd, 100, 40)
+	s.expect(ready)
+	s.send("what is it?")
+	s.expect("1 turn")
+	s.send("/export")
+	s.expect("the session is in " + h.dir + "/session-")
+	s.send("/export page.html")
+	s.expect(h.dir + "/page.html, without")
+	s.send("/export mine")
+	s.expect("mine exists")
+	name := "session-" + h.sessions()[0].ID[:8] + ".md"
+	for file, want := range map[string]string{name: "what is it?", "page.html": "what is it?", "mine": "mine"} {
+		text := h.content(file)
+		if !strings.Contains(text, want) || strings.Contains(text, "hunter2") {
+			t.Errorf("%s is %q", file, text)
+		}
+	}
+}

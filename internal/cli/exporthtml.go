@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/sanitize"
@@ -90,6 +93,27 @@ func exportTo(ctx context.Context, t terminal, store journal.Store, id, file str
 		return web.Export(ctx, inForm(t.out, sanitize.JSON), store, id, o)
 	}
 	return replaceFile(file, func(w io.Writer) error { return web.Export(ctx, w, store, id, o) })
+}
+
+// exportOwn writes a session that is open to a file, without its secrets: as a page if the name ends
+// in .html, else as Markdown.
+func exportOwn(ctx context.Context, store journal.Store, setup *attractor.Setup, file string) error {
+	return replaceFile(file, func(w io.Writer) error {
+		id := setup.Options.ID
+		if strings.EqualFold(filepath.Ext(file), ".html") {
+			return web.Export(ctx, w, store, id, web.ExportOptions{Masker: setup.Secrets})
+		}
+		r, err := store.Read(ctx, id)
+		if err != nil {
+			return err
+		}
+		var text bytes.Buffer
+		err = errors.Join(exportSession(ctx, terminal{out: &text}, r), r.Close())
+		if err == nil {
+			_, err = io.WriteString(w, setup.Secrets.String(text.String()))
+		}
+		return err
+	})
 }
 
 // replaceFile replaces a file by what write writes, with mode 0600. If write fails, the file stays

@@ -1,0 +1,38 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/attractor-go/attractor/sessions"
+)
+
+// export implements /export. Only the file without a name is replaced if it exists.
+func (p *program) export(arguments string) {
+	c := p.current
+	switch {
+	case p.Export == nil:
+		p.warn("this program exports no sessions")
+		return
+	case c.config.Store == nil:
+		p.warn("what would be exported is in the records of the session, which are not kept (--no-journal)")
+		return
+	}
+	file := arguments
+	if file == "" {
+		file = "session-" + sessions.ShortID(c.session.ID()) + ".md"
+	}
+	if c.setup.Local != nil && !filepath.IsAbs(file) {
+		file = filepath.Join(c.setup.Local.WorkDir(), file)
+	}
+	if _, err := os.Lstat(file); arguments != "" && !errors.Is(err, fs.ErrNotExist) {
+		p.warn(fmt.Sprintf("%s exists, or cannot be looked at; name another file", file))
+		return
+	}
+	p.background(func(ctx context.Context) error { return p.Export(ctx, c.setup, file) },
+		p.told(func() string { return "the session is in " + oneLine(file) + ", without the secrets that are known" }))
+}
