@@ -106,6 +106,9 @@ type Summary struct {
 	Parent      string    `json:"parent,omitempty"`
 	ForkOf      string    `json:"fork_of,omitempty"`
 	Problem     string    `json:"problem,omitempty"` // why the session cannot be read
+	// State and CostUSD, in US dollars with subagents and failed attempts, are set by Inspect.
+	State   State   `json:"state,omitempty"`
+	CostUSD float64 `json:"cost_usd,omitempty"`
 }
 
 // Where returns the directory of a session and, if that is on another machine, the command that

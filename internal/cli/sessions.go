@@ -48,7 +48,7 @@ An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_
 				return read(cmd.Context(), args[0], run)
 			}}
 	}
-	cmd.AddCommand(newSessionsList(t), newSessionsDiff(t), newSessionsRm(t),
+	cmd.AddCommand(newSessionsList(t), newSessionsDiff(t), newSessionsRm(t), newSessionsClean(t),
 		newSessionsShow(t, read),
 		one("events", "Print the events of a session as JSON, one per line", printEvents),
 		newSessionsExport(t, func(ctx context.Context, id string) error {
@@ -79,56 +79,6 @@ func tellTorn(t terminal, r journal.Reader) {
 		warn(t.err, torn.String()+
 			"; they are left out. If the session is not running, attractor run --resume cuts them off.")
 	}
-}
-
-func newSessionsList(t terminal) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List sessions, newest first",
-		Args:  takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := sessionStore()
-			if err != nil {
-				return err
-			}
-			sessions, err := sessions.List(cmd.Context(), dir, 0)
-			if err != nil {
-				return fail(exitFailed, "%w", err)
-			}
-			if asJSON {
-				return printMaskedJSON(t, sessions)
-			}
-			return maskedOut(t, func(t terminal) error { return printSessions(t, sessions) })
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false,
-		"print a JSON array of sessions, with id, dir, model, task, modified and others")
-	return cmd
-}
-
-func printSessions(t terminal, list []sessions.Summary) error {
-	if len(list) == 0 {
-		fmt.Fprintln(t.err, "There are no sessions yet. To start one, run: attractor run \"<task>\"")
-		return nil
-	}
-	out := bufio.NewWriter(t.out) // a tabwriter writes each cell by itself
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tMODIFIED\tMODEL\tDIRECTORY\tTASK")
-	for _, s := range list {
-		task := render.Shorten(s.Task, 60)
-		switch {
-		case s.Problem != "":
-			task = "! " + render.Shorten(s.Problem, 80)
-		case s.Locked:
-			task = fmt.Sprintf("(running, process %d) %s", s.PID, task)
-		case s.Parent != "":
-			task = "(subagent of " + sessions.ShortID(s.Parent) + ") " + task
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(sessions.ShortID(s.ID)),
-			s.Modified.Local().Format("2006-01-02 15:04"), render.OneLine(s.Model), render.OneLine(s.Where()), task)
-	}
-	return errors.Join(w.Flush(), out.Flush())
 }
 
 func newSessionsRm(t terminal) *cobra.Command {

@@ -197,7 +197,7 @@ func (f *undoFlags) carryOut(ctx context.Context, t terminal, u *undo.Undo, poin
 		return nil
 	}
 	if !f.yes {
-		if ok, err := confirmed(ctx, t, "Do this? [y/N] "); err != nil || !ok {
+		if ok, err := confirmed(ctx, t, "Do this? [y/N] ", ", or --dry-run to only see what would be done"); err != nil || !ok {
 			return err
 		}
 	}
@@ -222,12 +222,12 @@ func (f *undoFlags) carryOut(ctx context.Context, t terminal, u *undo.Undo, poin
 type noteFunc = func(ctx context.Context, kind string, data json.RawMessage, text string) error
 
 // confirmed asks the person at the terminal a question that y answers. Without a terminal it is an
-// error.
-func confirmed(ctx context.Context, t terminal, question string) (bool, error) {
+// error, which ends in what else can be done.
+func confirmed(ctx context.Context, t terminal, question, otherwise string) (bool, error) {
 	c := openConsole(t)
 	if c == nil {
 		return false, fail(exitUsage,
-			"there is no terminal to ask on; pass --yes to go on without a question, or --dry-run to only see what would be done")
+			"there is no terminal to ask on; pass --yes to go on without a question%s", otherwise)
 	}
 	defer c.Close() // nothing is written to it
 	line, err := c.ask(ctx, question)
