@@ -67,8 +67,11 @@ func contextText(style render.Style, state *agent.State, tools []llm.ToolDefinit
 // share returns a number of tokens, and how much of the window that is.
 func share(tokens, window int) string {
 	text := fmt.Sprintf("%8s", render.Thousands(tokens))
-	if window > 0 {
-		text += fmt.Sprintf("  %3d%%", (tokens*100+window/2)/window)
+	switch {
+	case window > 0 && tokens > 0 && tokens*100 < window:
+		text += "   <1%"
+	case window > 0:
+		text += fmt.Sprintf("  %3d%%", tokens*100/window)
 	}
 	return text
 }
