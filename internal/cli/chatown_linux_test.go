@@ -70,7 +70,7 @@ func TestX9_OwnCommandReadOnly(t *testing.T) {
 	s := onScreen(t, chatting(h, "--read-only"), 80, 24)
 	s.expect(ready)
 	s.send("!echo made > new")
-	s.expect("read-only")
+	s.expect("this session is read-only: ")
 	if made := h.made(); strings.Contains(made, "new") {
 		t.Errorf("made %s", made)
 	}
@@ -164,6 +164,8 @@ func TestX9_Export(t *testing.T) {
 	s.expect(h.dir + "/page.html, without")
 	s.send("/export mine")
 	s.expect("mine exists")
+	s.send("/export")
+	s.until("the second file", func() bool { return strings.Count(s.all(), h.dir+"/session-") == 2 })
 	name := "session-" + h.sessions()[0].ID[:8] + ".md"
 	for file, want := range map[string]string{name: "what is it?", "page.html": "what is it?", "mine": "mine"} {
 		text := h.content(file)
