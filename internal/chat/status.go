@@ -13,7 +13,7 @@ import (
 // showStatus implements /status.
 func (p *program) showStatus(string) {
 	c := p.current
-	spent := render.Tokens(c.session.Usage())
+	spent := render.Tokens(c.session.Usage(), 0)
 	if c.config.Store == nil { // nobody knows the money without the records
 		p.say(p.statusText(c, spent))
 		return
@@ -23,7 +23,7 @@ func (p *program) showStatus(string) {
 		if err != nil {
 			return "", err
 		}
-		return p.statusText(c, render.Spent(state.Usage, state.Cost)), nil
+		return p.statusText(c, render.Spent(state.Usage, state.Steps, state.Cost)), nil
 	})
 }
 
