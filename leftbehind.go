@@ -271,6 +271,6 @@ func isRepository(dir string) bool {
 
 // changed reports whether a file has changed since the session began, whatever its other times say.
 func (l *leftBehind) changed(name string) bool {
-	t, err := changeTime(name)
+	t, err := userfiles.ChangeTime(name)
 	return err == nil && !t.Before(l.since)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/permit"
 )
@@ -43,7 +44,7 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 	}
 	var told []string
 	l := newLeftBehind([]string{dir}, time.Time{}, func(_, text string) { told = append(told, text) })
-	old, err := changeTime(filepath.Join(dir, "before/.git/config"))
+	old, err := userfiles.ChangeTime(filepath.Join(dir, "before/.git/config"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "clock"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if now, err = changeTime(filepath.Join(dir, "clock")); err != nil {
+		if now, err = userfiles.ChangeTime(filepath.Join(dir, "clock")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,8 +3,6 @@ package attractor
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"sync"
 	"time"
 
@@ -107,23 +105,12 @@ func (o *observing) launchOwn(ctx context.Context, l env.Launch) (env.Launch, er
 // openObserving returns a sandbox for commands that only read.
 func (s *Setup) openObserving() (*sandbox.Sandbox, error) {
 	return sandbox.New(s.Local.WorkDir(), sandbox.Options{Level: sandbox.Observe, Covered: func() []string {
-		covered := append(s.Rules.Covered(directories{}), s.ownSecrets...)
+		covered := append(s.Rules.Covered(), s.ownSecrets...)
 		if s.above != nil {
-			covered = append(covered, s.above.Covered(directories{})...)
+			covered = append(covered, s.above.Covered()...)
 		}
 		return covered
 	}})
-}
-
-// directories are those of this machine.
-type directories struct{}
-
-func (directories) ReadDir(dir string) ([]fs.DirEntry, error) { return os.ReadDir(dir) }
-
-func (directories) State(dir string) (any, bool) {
-	changed, err := changeTime(dir)
-	const resolution = 20 * time.Millisecond // of the times of files
-	return changed, err == nil && time.Since(changed) > resolution
 }
 
 // close closes the sandbox, if there is one. No command is started any more.

@@ -72,7 +72,7 @@ func RuleDirs(local *env.Local, getenv func(string) string, readable []string) r
 	// without one, patterns that begin with ~ are mistakes, which are told
 	home := filepath.ToSlash(userfiles.HomeDir(getenv))
 	return rules.Dirs{Work: local.WorkDir(), Home: home, Roots: slices.Concat([]string{local.WorkDir()},
-		env.ConfinementOf(local).Writable, userfiles.Slashed(readable)), Resolve: rules.RealPath,
+		env.ConfinementOf(local).Writable, userfiles.Slashed(readable)), Resolve: rules.RealPath, Local: directories{},
 		Vars: os.Environ(), Outside: outside, FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
 }
 

@@ -1,10 +1,8 @@
 package rules
 
 import (
-	"io/fs"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/attractor-go/attractor/tool"
@@ -18,28 +16,20 @@ const (
 	maxCompared = 10_000_000
 )
 
-// Directories are those of this machine.
-type Directories interface {
-	ReadDir(dir string) ([]fs.DirEntry, error)
-	// State returns a value that changes when entries of a directory are made, removed or renamed.
-	// It reports false if that is not known.
-	State(dir string) (state any, known bool)
-}
-
 // Covered returns the files and directories that a command does not need to see of which nobody was
 // asked: where programs keep secrets in the home directory, files of the session's directories
 // whose names are those of secrets, and what rules deny or ask to read. Some of them may not exist.
 // Names, and patterns with wildcards, are compared with the first 20,000 files of the session's
-// directories, and patterns with those of the directories that they name. Where patterns
-// are so many that this would take long, the rest of the directories is covered as a whole. The judgement
-// of a text may be wrong, so this does not depend on it.
-func (s *Set) Covered(d Directories) (list []string) {
+// directories, and patterns with those of the directories that they name. Where patterns are so many
+// that this would take long, the rest of the directories is covered as a whole. The judgement of a
+// text may be wrong, so this does not depend on it.
+func (s *Set) Covered() (list []string) {
 	if s.dirs.Home != "" {
 		for _, name := range slices.Concat(secretPlaces(), secretsAtHome()) {
 			list = append(list, path.Join(s.dirs.Home, name))
 		}
 	}
-	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, work: maxCompared, on: d, seen: &s.seen,
+	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, work: maxCompared, on: s.dirs.Local, seen: &s.seen,
 		matches: HoldsSecrets}
 	for _, r := range slices.Concat(s.of(tool.Deny), s.of(tool.Ask)) {
 		switch {
@@ -47,8 +37,8 @@ func (s *Set) Covered(d Directories) (list []string) {
 			list = append(list, s.dirs.Roots...)
 		case r.kind != read || r.path == nil:
 		default:
-			name, all := r.path.literal()
-			if all {
+			name, rest := r.path.split()
+			if rest == "" {
 				list = append(list, name)
 				continue
 			}
@@ -57,7 +47,7 @@ func (s *Set) Covered(d Directories) (list []string) {
 			}
 			l.elems += 1 + strings.Count(r.path.line, "/")
 			others := l.matches
-			l.matches = func(name string) bool { return others(name) || r.path.matches(name, s.dirs.FoldCase) }
+			l.matches = func(name string) bool { return others(name) || r.matchesFile(name, s.dirs.FoldCase) }
 		}
 	}
 	return append(list, l.look()...)
@@ -89,6 +79,9 @@ type listing struct {
 
 // look returns the files and directories that match, those near the top first.
 func (l *looking) look() (found []string) {
+	if l.on == nil {
+		return nil
+	}
 	l.seen.mu.Lock()
 	defer l.seen.mu.Unlock()
 	now := map[string]*listing{}
@@ -147,24 +140,4 @@ func (l *looking) list(dir string) *listing {
 		}
 	}
 	return in
-}
-
-// literal returns the path in front of the wildcards of a pattern, and reports whether that is all:
-// then the pattern matches it alone, and everything in it.
-func (p *pathPattern) literal() (name string, all bool) {
-	name = path.Join("/", p.base)
-	if p.tree {
-		return name, true
-	}
-	rest := strings.TrimPrefix(p.line, "/")
-	if rest == p.line && !strings.Contains(rest, "/") {
-		return name, false // it matches at any depth
-	}
-	for elem := range strings.SplitSeq(rest, "/") {
-		if strings.ContainsAny(elem, `*?[\`) {
-			return name, false
-		}
-		name = path.Join(name, elem)
-	}
-	return name, true
 }

@@ -31,7 +31,7 @@ func TestU14_Covered(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set, err := rules.Load(rules.Dirs{Work: work, Home: home}, rules.Source{Name: "rules.json", Data: []byte(`{"permissions": {
+	set, err := rules.Load(rules.Dirs{Work: work, Home: home, Local: machine{}}, rules.Source{Name: "rules.json", Data: []byte(`{"permissions": {
 		"deny": ["Read(**/*.secret)", "Read(~/diary/**)", "Read(//srv/data)", "Edit(./src/**)"], "ask": ["Read(./private/**)"]}}`)})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestU14_Covered(t *testing.T) {
 	always := []string{home + "/.ssh", home + "/.netrc", home + "/.aws", home + "/diary", "/srv/data",
 		work + "/private", work + "/a/notes.secret"}
 	secrets := []string{work + "/.env", work + "/a/b/key.pem"}
-	list := set.Covered(machine{})
+	list := set.Covered()
 	for _, name := range append(always, secrets...) {
 		if !slices.Contains(list, name) {
 			t.Errorf("%s is not covered", name)

@@ -137,22 +137,26 @@ func (c *call) reads() bool {
 // deniedInTree returns the question about a file that a rule denies and that the call uses with
 // everything in a directory, or "".
 func (c *call) deniedInTree() string {
-	if len(c.of(tool.Deny)) == 0 {
-		return ""
-	}
 	for _, p := range c.parts {
 		for _, f := range p.files {
-			if !f.tree {
-				continue
-			}
-			why, _ := c.tree(f)
-			by := c.treeRule
-			c.treeRule = nil
-			if by != nil && by.verdict == tool.Deny {
+			why := c.deniedIn(f)
+			if c.treeRule = nil; why != "" {
 				return why
 			}
 		}
 	}
+	return ""
+}
+
+// deniedIn returns the question about a file that a rule denies in a tree that is used, or "".
+func (c *call) deniedIn(f file) string {
+	if !f.tree || len(c.of(tool.Deny)) == 0 {
+		return ""
+	}
+	if why, _ := c.tree(f); c.treeRule != nil && c.treeRule.verdict == tool.Deny {
+		return why
+	}
+	c.treeRule = nil
 	return ""
 }
 
@@ -294,7 +298,7 @@ func (c *call) hits(r *rule, f file) bool {
 		return false
 	}
 	name, fold := f.place.name(), c.dirs.FoldCase
-	return r.path.matches(name, fold) || c.resolve(f.place) && f.place.real != name && r.path.matches(f.place.real, fold)
+	return r.matchesFile(name, fold) || c.resolve(f.place) && f.place.real != name && r.matchesFile(f.place.real, fold)
 }
 
 // aboutFile reports whether the rule is about files that are used in this way.
@@ -531,6 +535,9 @@ func (c *call) file(f file, byRule bool) (allowed *rule, why string, suggest []s
 		}
 		if r.path == nil || (!isDelicate || r.path.names(d)) && c.resolve(f.place) &&
 			r.path.matches(f.place.real, false) {
+			if why := c.deniedIn(f); why != "" {
+				return nil, why, nil
+			}
 			return r, "", nil
 		}
 	}

@@ -120,6 +120,44 @@ func (p *pathPattern) matches(name string, fold bool) bool {
 	return p.tree || len(name) > len(base)+1 && lines.Covers(name[len(base)+1:])
 }
 
+// split returns the path in front of the wildcards of a pattern, and the line behind it. Without
+// such a line the pattern matches the path alone, and everything in it.
+func (p *pathPattern) split() (name, rest string) {
+	name = path.Join("/", p.base)
+	rest = strings.TrimPrefix(p.line, "/")
+	if rest == p.line && !strings.Contains(rest, "/") {
+		return name, rest // it matches at any depth
+	}
+	for rest != "" {
+		elem, more, _ := strings.Cut(rest, "/")
+		if strings.ContainsAny(elem, `*?[\`) {
+			return name, "/" + rest
+		}
+		name, rest = path.Join(name, elem), more
+	}
+	return name, ""
+}
+
+// resolved returns the pattern for where its name leads, or nil if it has no links. Of a machine
+// that is not this one, to which each question takes time, only base is resolved.
+func (p *pathPattern) resolved(l looked, here bool) *pathPattern {
+	name, rest := path.Join("/", p.base), p.line
+	real := l.far
+	if here {
+		name, rest = p.split()
+		real = l.here
+	}
+	to := real(name)
+	if to == name {
+		return nil
+	}
+	r := &pathPattern{base: strings.TrimSuffix(to, "/"), tree: rest == "", line: rest}
+	if !r.tree && r.compile(rest) != nil {
+		return nil // a part of a pattern is one
+	}
+	return r
+}
+
 // names reports whether the pattern was written for files like one of the table: it names them, and
 // does not just match them among others.
 func (p *pathPattern) names(d delicate) bool {

@@ -81,12 +81,7 @@ func (s *Set) insideRoots(name string) bool {
 func (s *Set) personal(name string) bool {
 	var homes []string
 	if s.dirs.Home != "" {
-		homes = append(homes, path.Clean(s.dirs.Home))
-		if s.dirs.Resolve != nil {
-			if real, err := s.dirs.Resolve(s.dirs.Home); err == nil {
-				homes = append(homes, real)
-			}
-		}
+		homes = append(homes, path.Clean(s.dirs.Home), s.real(s.dirs.Home))
 	}
 	homes = slices.DeleteFunc(homes, func(home string) bool { return home == "/" }) // of a user without one
 	contains := func(dir string) bool {

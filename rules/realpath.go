@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -36,4 +37,41 @@ func realPath(name string, left int) (string, error) {
 		return "", err
 	}
 	return real + "/" + base, nil
+}
+
+// looked holds where names lead that were looked up already, so that thousands of names take about
+// one system call each.
+type looked struct {
+	resolve func(name string) string
+	known   map[string]string
+	missing map[string]bool
+}
+
+// far returns where a name leads on another machine.
+func (l looked) far(name string) string {
+	to, ok := l.known[name]
+	if !ok {
+		to = l.resolve(name)
+		l.known[name] = to
+	}
+	return to
+}
+
+// here returns where a clean name leads on this machine.
+func (l looked) here(name string) string {
+	to, ok := l.known[name]
+	if ok {
+		return to
+	}
+	dir := path.Dir(name)
+	above := l.here(dir)
+	to = path.Join(above, path.Base(name))
+	if l.missing[name] = l.missing[dir]; !l.missing[dir] {
+		info, err := os.Lstat(to)
+		if l.missing[name] = err != nil; err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			to = l.resolve(to)
+		}
+	}
+	l.known[name] = to
+	return to
 }

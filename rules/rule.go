@@ -26,12 +26,19 @@ type rule struct {
 	// One of these holds the pattern. None is set for a rule that is a name alone.
 	words *wordPattern
 	path  *pathPattern
+	real  *pathPattern // the path of a rule that denies or asks, without links; nil if it has none
 	host  string
 	arg   glob
 }
 
 // String returns the rule with its file.
 func (r *rule) String() string { return fmt.Sprintf("%s (%s)", r.text, r.where) }
+
+// matchesFile reports whether the pattern of a rule that denies or asks matches a file, as the rule
+// names it or by where that leads.
+func (r *rule) matchesFile(name string, fold bool) bool {
+	return r.path.matches(name, fold) || r.real != nil && r.real.matches(name, fold)
+}
 
 // errNoPattern reports a pattern for a tool that takes none, for example because it does not exist
 // here.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -51,6 +52,9 @@ type Dirs struct {
 	// Resolve returns a path without symbolic links. It is asked about paths that the environment
 	// does not resolve, such as those outside the roots. If it is nil, no rule allows such a path.
 	Resolve func(path string) (string, error)
+	// Local lists directories, if the session works on this machine. Then Covered finds files by
+	// patterns. Nil means that it works elsewhere.
+	Local Directories
 	// Vars holds the environment of commands, as NAME=value. A variable that makes git run a
 	// program makes git commands ask, for example. Nil means that it is harmless.
 	Vars []string
@@ -66,6 +70,14 @@ type Dirs struct {
 	// FoldCase says that the file system does not distinguish upper and lower case. Deny and ask
 	// rules then ignore the case too.
 	FoldCase bool
+}
+
+// Directories are those of this machine.
+type Directories interface {
+	ReadDir(dir string) ([]fs.DirEntry, error)
+	// State returns a value that changes when entries of a directory are made, removed or renamed.
+	// It reports false if that is not known.
+	State(dir string) (state any, known bool)
 }
 
 // MaxFile is the most bytes that a file of rules may have.
@@ -109,19 +121,35 @@ func Load(dirs Dirs, sources ...Source) (*Set, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	s.resolveRules()
 	return s, nil
+}
+
+// resolveRules looks up where the names in rules that deny or ask lead, once. A rule that allows
+// does not become wider by a link in its own name.
+func (s *Set) resolveRules() {
+	real := looked{resolve: s.real, known: map[string]string{"/": "/", ".": "."}, missing: map[string]bool{}}
+	for _, r := range slices.Concat(s.rules[tool.Deny], s.rules[tool.Ask]) {
+		if r.path != nil {
+			r.real = r.path.resolved(real, s.dirs.Local != nil)
+		}
+	}
+}
+
+// real returns where a path leads, or the path itself if that is not known.
+func (s *Set) real(name string) string {
+	if s.dirs.Resolve != nil {
+		if to, err := s.dirs.Resolve(name); err == nil {
+			return to
+		}
+	}
+	return name
 }
 
 // addRoots adds directories in which reading needs no permission.
 func (s *Set) addRoots(dirs []string) {
 	for _, dir := range dirs {
-		s.roots = append(s.roots, path.Clean(dir))
-		if s.dirs.Resolve == nil {
-			continue
-		}
-		if real, err := s.dirs.Resolve(dir); err == nil {
-			s.roots = append(s.roots, real)
-		}
+		s.roots = append(s.roots, path.Clean(dir), s.real(dir))
 	}
 }
 

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -78,6 +79,11 @@ func (c *call) tree(f file) (why string, suggest []string) {
 func (c *call) lookInTree(f file) (why string, suggest []string) {
 	left := maxTree
 	p, ignored := f.place, c.kind == read
+	top, real := strings.TrimSuffix(p.name(), "/"), p.name()
+	if c.resolve(p) {
+		real = p.real
+	}
+	real = strings.TrimSuffix(real, "/")
 	dirs := []branch{{name: p.name()}}
 	if ignored {
 		dirs[0].ignores = c.ignoresAbove(p.name())
@@ -85,7 +91,7 @@ func (c *call) lookInTree(f file) (why string, suggest []string) {
 	for len(dirs) > 0 && left > 0 && c.ctx.Err() == nil {
 		dir := dirs[0]
 		dirs = dirs[1:]
-		entries, err := c.env.ReadDir(c.ctx, dir.name)
+		entries, err := c.env.ReadDir(c.ctx, cmp.Or(real+strings.TrimPrefix(dir.name, top), "/"))
 		if err != nil {
 			continue // what cannot be read here cannot be read by the command, or it is no directory
 		}
@@ -112,7 +118,7 @@ func (c *call) lookInTree(f file) (why string, suggest []string) {
 				}
 				continue
 			}
-			if why, suggest := c.inTree(name, f.writes); why != "" {
+			if why, suggest := c.inTree(name, real+strings.TrimPrefix(name, top), f.writes); why != "" {
 				return why, suggest
 			}
 			if e.IsDir() && e.Name != ".git" {
@@ -134,7 +140,7 @@ func (c *call) linked(name string, f file) (why string, suggest []string) {
 	if !c.resolve(p) || !inside(top, p.real) || strings.Contains(p.real[len(top):], "/.") {
 		return fmt.Sprintf("it also reads what the symbolic link %s leads to", name), nil
 	}
-	return c.inTree(p.real, f.writes)
+	return c.inTree(p.real, p.real, f.writes)
 }
 
 // ignoresAbove returns the rules of .gitignore files from the working directory down to the
@@ -171,8 +177,8 @@ func (c *call) protects() bool {
 
 // inTree returns the question about a file that is read, or changed, with all others of a
 // directory.
-func (c *call) inTree(name string, writes bool) (why string, suggest []string) {
-	f := file{place: &place{named: name, real: name, known: true, resolved: true}, writes: writes}
+func (c *call) inTree(name, real string, writes bool) (why string, suggest []string) {
+	f := file{place: &place{named: name, real: real, known: true, resolved: true}, writes: writes}
 	does := map[bool]string{false: "reads", true: "may change"}[writes]
 	if c.observed && !writes && !HoldsSecrets(name) {
 		return "", nil // what a rule is about is covered where it runs

@@ -11,7 +11,7 @@ import (
 // removed. What is not there is told with the place where it is.
 func TestX2_RulesCommands(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, unusedURL(t))
+	h := newHome(t, unusedURL)
 	if out := h.run(0, "rules", "list"); out.stdout != "" || !strings.Contains(out.stderr, "no rules were kept") {
 		t.Errorf("nothing: %+v", out)
 	}

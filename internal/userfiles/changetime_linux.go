@@ -1,4 +1,4 @@
-package attractor
+package userfiles
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// changeTime returns when a file or its attributes changed, which no program can choose.
-func changeTime(name string) (time.Time, error) {
+// ChangeTime returns when a file or its attributes changed, which no program can choose.
+func ChangeTime(name string) (time.Time, error) {
 	info, err := os.Lstat(name)
 	if err != nil {
 		return time.Time{}, err

@@ -1,0 +1,108 @@
+package rules_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// A rule that denies or asks is about the files that it names, under whatever name they are used:
+// also if the directories in its own name are links.
+func TestU23_RulesOfLinkedDirectories(t *testing.T) {
+	p := newProject(t, "secretdir/s.txt", "rel1/x.txt", "rel1/sub/y.txt", "open.txt")
+	p.link("rel1", "cur")
+	if err := os.WriteFile(filepath.Join(p.home, "diary.txt"), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	base := filepath.Dir(p.dir)
+	linked := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(base, linked); err != nil {
+		t.Fatal(err)
+	}
+	permissions := `{"deny": ["Read(./secretdir/**)", "Read(~/diary.txt)", "Edit(~/diary.txt)", "Read(./cur/**)",
+		"Edit(./cur/*.txt)"], "allow": ["Read(./**)", "Edit(//**)"]}`
+	for name, c := range map[string]struct{ work, home string }{
+		"the working directory is a link": {linked + "/work", p.home},
+		"the home directory is a link":    {p.dir, linked + "/home"},
+		"neither is":                      {p.dir, p.home},
+	} {
+		e, err := env.NewLocal(c.work, env.LocalOptions{Containment: env.ContainGroup, Roots: []string{p.home}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := rules.Load(rules.Dirs{Work: c.work, Home: c.home, Resolve: rules.RealPath, Local: machine{}},
+			source(permissions))
+		if err != nil {
+			t.Fatal(err)
+		}
+		decide := func(name string, args map[string]string) tool.Verdict {
+			return set.Decide(t.Context(), e, p.request(e, tools(t), name, args)).Verdict
+		}
+		for _, top := range []string{base, linked} {
+			for _, file := range []string{"work/secretdir/s.txt", "home/diary.txt", "work/rel1/x.txt", "work/cur/x.txt"} {
+				file = filepath.Join(top, file)
+				if v := decide("read_file", map[string]string{"file_path": file}); v != tool.Deny {
+					t.Errorf("%s: reading %s is %v", name, file, v)
+				}
+				if v := decide("shell", map[string]string{"command": "cat " + file}); v != tool.Deny {
+					t.Errorf("%s: cat %s is %v", name, file, v)
+				}
+			}
+			for _, file := range []string{"home/diary.txt", "work/rel1/x.txt"} {
+				file = filepath.Join(top, file)
+				if v := decide("write_file", map[string]string{"file_path": file, "content": "x"}); v != tool.Deny {
+					t.Errorf("%s: writing %s is %v", name, file, v)
+				}
+			}
+			if v := decide("shell", map[string]string{"command": "grep -r x " + top + "/work"}); v != tool.Ask {
+				t.Errorf("%s: a search of %s is %v", name, top, v)
+			}
+			for _, file := range []string{"work/open.txt", "work/rel1/sub/y.txt"} {
+				file = filepath.Join(top, file)
+				if v := decide("write_file", map[string]string{"file_path": file, "content": "x"}); v != tool.Allow {
+					t.Errorf("%s: writing %s is %v", name, file, v)
+				}
+			}
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A rule that allows does not become wider by a link in its own name.
+func TestU23_RulesThatAllowAndLinks(t *testing.T) {
+	p := newProject(t, "inside.txt")
+	p.link(p.home, "out")
+	set, err := rules.Load(rules.Dirs{Work: p.dir, Home: p.home, Resolve: rules.RealPath, Local: machine{}},
+		source(`{"allow": ["Edit(./out/**)", "Read(./out/**)"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{filepath.Join(p.home, "x.txt"), "out/x.txt"} {
+		if d := p.decide(set, "write_file", map[string]string{"file_path": name, "content": "x"}); d.Verdict == tool.Allow {
+			t.Errorf("%s may be written: %s", name, d.Rule)
+		}
+	}
+}
+
+// Thousands of rules are resolved in the time that a few milliseconds of system calls take.
+func BenchmarkU23_RulesOfLinkedDirectories(b *testing.B) {
+	p := newProject(b, "a/b/c/x")
+	text := `{"deny": [`
+	for i := range 5000 {
+		text += `"Read(./a/b/d` + strconv.Itoa(i) + `/**)",`
+	}
+	text += `"Read(./a)"]}`
+	for b.Loop() {
+		if _, err := rules.Load(rules.Dirs{Work: p.dir, Home: p.home, Resolve: rules.RealPath, Local: machine{}},
+			source(text)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
