@@ -18,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/trust"
 )
 
@@ -97,85 +98,72 @@ func (c *config) servers(dir string, project *load.Project) (*load.Servers, erro
 // files.
 func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 	files, protection := s.Machine, env.DefaultProtection()
+	refuse, ask := c.ownFiles()
 	if s.far == nil {
 		s.observing = &observing{open: s.openObserving, warn: s.warnings.add}
-		options := env.LocalOptions{Limits: c.Limits, Launch: s.observing.launch}
-		if s.Local, s.box, err = openDirs(c.Dir, options, c.Sandbox, s.dirs.list, s.readable); err != nil {
+		options, confine := env.LocalOptions{Limits: c.Limits, Launch: s.observing.launch}, c.Sandbox
+		if confine.Level != sandbox.Off && confine.Level != "" {
+			confine.Protect = slices.Concat(confine.Protect, refuse, ask,
+				c.linkedHome(realPaths(append(slices.Clip(s.dirs.list), c.Dir))))
+		}
+		if s.Local, s.box, err = openDirs(c.Dir, options, confine, s.dirs.list, s.readable); err != nil {
 			return err
 		}
 		s.Machine, s.here = s.Local, s.Local.WorkDir()
 		if files, protection = s.Machine, s.box.Protection(); c.Here.Files != nil {
 			files = c.Here.Files(files)
 		}
-		protection.Ask = append(protection.Ask, s.hooks.guarded(s.here, s.projectHere())...)
-		protection.Ask = append(protection.Ask, s.namedByGit(ctx, c)...)
-		protection.Ask = append(protection.Ask, s.programDirs(c)...)
+		protection.Also = func() []string { return s.starting(context.WithoutCancel(ctx), c) }
 	} else {
 		s.far.protect(&protection)
 	}
-	if state, err := userfiles.StateDir(c.getenv); err == nil { // a session must not trust its own project
-		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(state, "attractor")))
+	if state, err := userfiles.StateDir(c.getenv); err == nil {
 		s.ownSecrets = []string{filepath.Join(state, "attractor", "mcp")}
 	}
-	if dir, err := userfiles.ConfigDir(c.getenv); err == nil { // nor choose what later sessions may do
-		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(dir, "config.json")))
-		protection.Ask = append(protection.Ask, filepath.ToSlash(dir))
-	}
+	protection.Refuse = append(protection.Refuse, userfiles.Slashed(refuse)...)
+	protection.Ask = append(protection.Ask, userfiles.Slashed(ask)...)
 	if s.Options.Env = env.Protect(files, protection); c.Mode == permit.ModeReadOnly {
 		s.Options.Env = env.ReadOnly(files)
 	}
 	return nil
 }
 
-// namedByGit returns the files in the session's directories from which git takes what it runs, by
-// the configuration of their repositories and of the user: a change of one needs an approval as one
-// in .git does.
-func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
-	files := git.Files{Env: s.Local, Outside: load.RuleDirs(s.Local, c.getenv, nil).Outside}
-	roots := append(env.ConfinementOf(s.Local).Writable, s.here)
-	for _, root := range roots {
-		tops := git.Roots(root)
-		if len(tops) == 0 {
-			tops = []string{root}
+// ownFiles returns the user's files of this program, by their names and by where those lead: files
+// that tools do not change, because a session must neither trust its own project nor choose what
+// later sessions may do, and those about whose changes a person is asked.
+func (c *config) ownFiles() (refuse, ask []string) {
+	if state, err := userfiles.StateDir(c.getenv); err == nil {
+		dir := filepath.Join(state, "attractor")
+		refuse = append(refuse, dir)
+		for _, e := range listed(dir) {
+			refuse = append(refuse, filepath.Join(dir, e.Name()))
 		}
-		for _, name := range runByGit(files.Named(ctx, tops[0], c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME")),
-			tops[0]) {
-			name = userfiles.RealPath(name)
-			if name != tops[0] && name != os.DevNull && isBelow(roots, name) && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+	}
+	if dir, err := userfiles.ConfigDir(c.getenv); err == nil {
+		refuse, ask = append(refuse, filepath.Join(dir, "config.json")), append(ask, dir)
+	}
+	return withReal(refuse), withReal(ask)
+}
+
+// withReal returns names, and where those lead that are links.
+func withReal(names []string) []string {
+	for _, name := range slices.Clip(names) {
+		if real := realPath(name); real != name {
+			names = append(names, real)
 		}
 	}
 	return names
 }
 
-// maxGitCommands limits the hooks and programs of git that are looked through. A repository that
-// has more runs what it wants to anyway.
-const maxGitCommands = 200
-
-// runByGit returns the files that git runs in a work tree, or from which it takes what it runs.
-func runByGit(named git.Named, top string) []string {
-	var commands []string // hooks first, because the number of commands is limited
-	files := named.Files
-	for _, dir := range named.Hooks {
-		hooks, linked := git.HookCommands(dir)
-		commands, files = append(commands, hooks...), append(files, linked...)
+// realPath returns where a name leads, which need not exist, or the name if that is not known.
+func realPath(name string) string {
+	if abs, err := filepath.Abs(name); err == nil {
+		name = abs
 	}
-	commands = append(commands, named.Commands...)
-	return append(files, trust.RunBy(top, top, commands[:min(len(commands), maxGitCommands)])...)
-}
-
-// programDirs returns the directories of PATH below those of the session: a program there may be
-// one that the user starts next. A directory of the session itself is none, because everything in
-// it would ask.
-func (s *Setup) programDirs(c *config) (dirs []string) {
-	roots := append(env.ConfinementOf(s.Local).Writable, s.here)
-	for _, dir := range filepath.SplitList(c.getenv("PATH")) {
-		if dir = from(s.here, dir); isBelow(roots, dir) && !slices.Contains(roots, dir) {
-			dirs = append(dirs, dir)
-		}
+	if real, err := rules.RealPath(name); err == nil {
+		return filepath.FromSlash(real)
 	}
-	return dirs
+	return name
 }
 
 // isBelow reports whether a file lies in one of the directories.

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -20,6 +21,9 @@ type Protection struct {
 	Refuse []string
 	// Ask lists files whose change needs approval; see Guard.
 	Ask []string
+	// Also returns further files for Ask, as absolute paths without links. It is called once, when
+	// the first change is judged, so it may take its time. Nil means none.
+	Also func() []string
 }
 
 // DefaultProtection refuses changes inside .git and asks for approval for files that start programs
@@ -42,7 +46,10 @@ var ErrProtected = fmt.Errorf("the file is protected: %w", fs.ErrPermission)
 // Protect returns a view of e that does not change protected files. Symbolic links do not bypass
 // it. It applies only to the methods that change files: commands are not confined.
 func Protect(e Environment, p Protection) Environment {
-	guarded := &protected{protection: p}
+	guarded := &protected{protection: p, also: func() []string { return nil }}
+	if p.Also != nil {
+		guarded.also = sync.OnceValue(p.Also)
+	}
 	guarded.Checked = Checked{Base{e}, guarded.check}
 	return guarded
 }
@@ -50,6 +57,7 @@ func Protect(e Environment, p Protection) Environment {
 type protected struct {
 	Checked
 	protection Protection
+	also       func() []string
 }
 
 // check returns an error if a file is protected. Links to protected files may be made: nothing can
@@ -184,6 +192,11 @@ func (p *protected) Guarded(ctx context.Context, name string) string {
 		}
 		if entry := p.entry(ctx, p.protection.Ask, where); entry != "" {
 			return entry + " can start programs or allow them"
+		}
+		for _, entry := range p.also() {
+			if below(strings.ToLower(where), strings.ToLower(entry)) {
+				return entry + " can start programs or allow them"
+			}
 		}
 	}
 	return guardedBelow(ctx, p.Environment, name)

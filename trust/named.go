@@ -168,7 +168,8 @@ func words(command string) []string {
 	return all
 }
 
-// inside returns the path in the project that a word means in a directory, or "".
+// inside returns the path in the project that a word means in a directory, by its name or by where
+// that leads, or "".
 func inside(root, dir, word string) string {
 	for _, variable := range []string{"$CLAUDE_PROJECT_DIR/", "${CLAUDE_PROJECT_DIR}/", "$PWD/", "${PWD}/"} {
 		word = strings.TrimPrefix(word, variable)
@@ -180,6 +181,17 @@ func inside(root, dir, word string) string {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
 	}
+	in := relative(root, name)
+	if in == "" { // a link may lead there
+		if real, err := filepath.EvalSymlinks(name); err == nil {
+			in = relative(root, real)
+		}
+	}
+	return in
+}
+
+// relative returns the path below a root, or "" if the name is not there.
+func relative(root, name string) string {
 	name, err := filepath.Rel(root, name)
 	if err != nil || !filepath.IsLocal(name) || name == "." {
 		return ""

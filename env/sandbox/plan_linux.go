@@ -55,6 +55,11 @@ func newPlan(dir string, o *Options, private string) (*plan, error) {
 			newWalk(p, o, r.path).nested()
 		}
 	}
+	for _, name := range o.Protect {
+		if p.inside(name) != nil && p.inside(filepath.Dir(name)) != nil {
+			p.protectBelow(name, false)
+		}
+	}
 	p.scripts(o) // last, because what lies in a protected directory is protected
 	return p, nil
 }

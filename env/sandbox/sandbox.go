@@ -51,6 +51,9 @@ type Options struct {
 	// Covered returns the files and directories that commands at the level Observe do not read, by
 	// absolute paths. It is called for each command. Nil covers nothing.
 	Covered func() []string
+	// Protect lists further files that commands do not change, by absolute paths without links.
+	// Those that are not below a writable root have no effect.
+	Protect []string
 	// Runs returns the files that commands for the shell run or may run, started in a directory of
 	// a root: of those that hooks and settings of git name, scripts that exist are protected. Nil
 	// protects none.

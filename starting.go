@@ -1,0 +1,179 @@
+package attractor
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/userfiles"
+	"github.com/attractor-go/attractor/load"
+	"github.com/attractor-go/attractor/trust"
+)
+
+// starting returns the files in the session's directories that start programs or allow them because
+// something outside says so: hooks, git, PATH, and the home directory. A change of one needs an
+// approval. The paths have no links, whatever links have led to them.
+func (s *Setup) starting(ctx context.Context, c *config) []string {
+	roots := realPaths(append(env.ConfinementOf(s.Local).Writable, s.here))
+	names := c.linkedHome(roots)
+	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), s.namedByGit(ctx, c),
+		programs(s.here, c.getenv("PATH"))) {
+		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
+			names = append(names, real)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// realPaths returns where names lead.
+func realPaths(names []string) (all []string) {
+	for _, name := range names {
+		all = append(all, realPath(name))
+	}
+	return all
+}
+
+// namedByGit returns the files in the session's directories from which git takes what it runs, by
+// the configuration of their repositories and of the user: a change of one needs an approval as one
+// in .git does.
+func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
+	files := git.Files{Env: s.Local, Outside: load.RuleDirs(s.Local, c.getenv, nil).Outside}
+	roots := append(env.ConfinementOf(s.Local).Writable, s.here)
+	for _, root := range roots {
+		tops := git.Roots(root)
+		if len(tops) == 0 {
+			tops = []string{root}
+		}
+		for _, name := range runByGit(files.Named(ctx, tops[0], c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME")),
+			tops[0]) {
+			name = userfiles.RealPath(name)
+			if name != tops[0] && name != os.DevNull && isBelow(roots, name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// maxGitCommands limits the hooks and programs of git that are looked through. A repository that
+// has more runs what it wants to anyway.
+const maxGitCommands = 200
+
+// runByGit returns the files that git runs in a work tree, or from which it takes what it runs.
+func runByGit(named git.Named, top string) []string {
+	var commands []string // hooks first, because the number of commands is limited
+	files := named.Files
+	for _, dir := range named.Hooks {
+		hooks, linked := git.HookCommands(dir)
+		commands, files = append(commands, hooks...), append(files, linked...)
+	}
+	commands = append(commands, named.Commands...)
+	return append(files, trust.RunBy(top, top, commands[:min(len(commands), maxGitCommands)])...)
+}
+
+// programs returns the directories of PATH, and the links in them: what lies in the session's
+// directories may be a program that the user starts next. A directory of the session itself is
+// none, because everything in it would ask.
+func programs(here, path string) (names []string) {
+	for _, dir := range filepath.SplitList(path) {
+		dir = from(here, dir)
+		names = append(names, dir)
+		for _, e := range listed(dir) {
+			names = append(names, filepath.Join(dir, e.Name()))
+		}
+	}
+	return names
+}
+
+const (
+	// maxListed is the most entries of a directory that are looked at for links.
+	maxListed = 5_000
+	// maxHomeDirs is the most directories of the home directory that are, and maxHomeDepth how deep
+	// they lie: ~/.claude/skills/NAME/SKILL.md is the deepest file of an agent.
+	maxHomeDirs  = 1_000
+	maxHomeDepth = 3
+)
+
+// listed returns the links in a directory.
+func listed(dir string) []fs.DirEntry {
+	return slices.DeleteFunc(entries(dir), func(e fs.DirEntry) bool { return e.Type()&fs.ModeSymlink == 0 })
+}
+
+// entries returns entries of a directory, in no order. One that cannot be read has none.
+func entries(dir string) []fs.DirEntry {
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe
+	if err != nil {
+		return nil
+	}
+	defer f.Close()                 // it was only read
+	list, _ := f.ReadDir(maxListed) // what was read counts
+	return list
+}
+
+// linkedHome returns where in the session's directories links lead among the hidden files of the
+// home directory, such as ~/.bashrc that is a link into a repository of such files: programs start
+// them or read them as their configuration. Those near the home directory come first.
+func (c *config) linkedHome(roots []string) []string {
+	home := userfiles.HomeDir(c.getenv)
+	if !filepath.IsAbs(home) {
+		return nil
+	}
+	var names []string
+	places := []homeDir{{home, 0}}
+	for _, dir := range []string{userfiles.ClaudeDir(c.getenv), userfiles.CodexDir(c.getenv), c.getenv("XDG_CONFIG_HOME")} {
+		if filepath.IsAbs(dir) {
+			places = append(places, homeDir{dir, 1})
+		}
+	}
+	for n := 0; n < len(places) && n < maxHomeDirs; n++ {
+		linked, below := places[n].look(roots)
+		names, places = append(names, linked...), append(places, below...)
+	}
+	return names
+}
+
+// homeDir is a directory with hidden files of the user's.
+type homeDir struct {
+	dir   string
+	depth int // below the home directory
+}
+
+// look returns where links in the directory lead in the session's directories, and the directories
+// below it. Everything in a directory of the session asks only if the link to that has the name of
+// a delicate file.
+func (d homeDir) look(roots []string) (names []string, below []homeDir) {
+	for _, e := range entries(d.dir) {
+		base, name := strings.ToLower(e.Name()), filepath.Join(d.dir, e.Name())
+		isDir := e.IsDir()
+		switch {
+		case d.depth == 0 && !strings.HasPrefix(base, ".") && !slices.Contains([]string{"bin", "library", "appdata"},
+			base), slices.Contains([]string{".cache", ".git", "node_modules"}, base):
+			continue
+		case e.Type()&fs.ModeSymlink != 0:
+			real := realPath(name)
+			around := slices.ContainsFunc(roots, func(root string) bool { return root == real || isBelow([]string{real}, root) })
+			if around && isDelicate(base) || !around && isBelow(roots, real) {
+				names = append(names, real)
+				continue
+			}
+			info, err := os.Stat(real)
+			isDir = err == nil && info.IsDir() && !around
+		}
+		if isDir && d.depth < maxHomeDepth {
+			below = append(below, homeDir{name, d.depth + 1})
+		}
+	}
+	return names, below
+}
+
+// isDelicate reports whether a name, in lower case, is in the table of delicate files.
+func isDelicate(name string) bool {
+	return slices.ContainsFunc(env.DelicateFiles(), func(d env.Delicate) bool { return d.Name == name })
+}
