@@ -220,6 +220,32 @@ func realTemp(t *testing.T) string {
 	return dir
 }
 
+// The same holds for repositories in the session's directory, if that is none itself, or another.
+func TestU17_WhatGitRunsInNestedRepositories(t *testing.T) {
+	peer.Need(t, "git")
+	for _, outer := range []bool{false, true} {
+		asked := []string{"proj/githooks/pre-commit", "team.gitconfig", "deep/er/tools/fs.sh", "shared/check.sh"}
+		b := newGitEdits(t, asked, []string{"proj/main.go"})
+		dir := b.config.Dir
+		for _, name := range asked {
+			put(t, dir, name, "#!/bin/sh\n")
+		}
+		if outer {
+			inGit(t, dir, "init", "-q")
+		}
+		for _, name := range []string{"proj", "deep/er"} {
+			inGit(t, dir, "init", "-q", name)
+		}
+		put(t, dir, "proj/githooks/pre-commit", "#!/bin/sh\nsh ../shared/check.sh\n")
+		put(t, dir, "team.gitconfig", "")
+		proj := filepath.Join(dir, "proj")
+		inGit(t, proj, "config", "core.hooksPath", "githooks")
+		inGit(t, proj, "config", "include.path", "../../team.gitconfig")
+		inGit(t, filepath.Join(dir, "deep/er"), "config", "core.fsmonitor", "tools/fs.sh")
+		b.edits()
+	}
+}
+
 // In the mode accept-edits nobody changes, without a question, what hooks of git and programs of
 // its configuration run, whatever their commands look like.
 func TestU17_WhatCommandsOfGitRun(t *testing.T) {

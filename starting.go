@@ -40,22 +40,22 @@ func realPaths(names []string) (all []string) {
 	return all
 }
 
-// namedByGit returns the files in the session's directories from which git takes what it runs, by
-// the configuration of their repositories and of the user: a change of one needs an approval as one
-// in .git does.
+// namedByGit returns the files from which git takes what it runs in the session's directories, by
+// the configuration of their repositories, also nested ones, and of the user: a change of one needs
+// an approval as one in .git does.
 func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
 	files := git.Files{Env: s.Local, Outside: load.RuleDirs(s.Local, c.getenv, nil).Outside}
-	roots := append(env.ConfinementOf(s.Local).Writable, s.here)
-	for _, root := range roots {
-		tops := git.Roots(root)
-		if len(tops) == 0 {
-			tops = []string{root}
+	for _, root := range append(env.ConfinementOf(s.Local).Writable, s.here) {
+		outer := root
+		if tops := git.Roots(root); len(tops) > 0 {
+			outer = tops[0]
 		}
-		for _, name := range runByGit(files.Named(ctx, tops[0], c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME")),
-			tops[0]) {
-			name = userfiles.RealPath(name)
-			if name != tops[0] && name != os.DevNull && isBelow(roots, name) && !slices.Contains(names, name) {
-				names = append(names, name)
+		for _, top := range append([]string{outer}, git.Nested(root)...) {
+			named := files.Named(ctx, top, c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME"))
+			for _, name := range runByGit(named, outer, top) {
+				if realPath(name) != top {
+					names = append(names, name)
+				}
 			}
 		}
 	}
@@ -66,8 +66,9 @@ func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
 // has more runs what it wants to anyway.
 const maxGitCommands = 200
 
-// runByGit returns the files that git runs in a work tree, or from which it takes what it runs.
-func runByGit(named git.Named, top string) []string {
+// runByGit returns the files below a root that git runs in a work tree, or from which it takes what
+// it runs.
+func runByGit(named git.Named, root, top string) []string {
 	var commands []string // hooks first, because the number of commands is limited
 	files := named.Files
 	for _, dir := range named.Hooks {
@@ -75,7 +76,7 @@ func runByGit(named git.Named, top string) []string {
 		commands, files = append(commands, hooks...), append(files, linked...)
 	}
 	commands = append(commands, named.Commands...)
-	return append(files, trust.RunBy(top, top, commands[:min(len(commands), maxGitCommands)])...)
+	return append(files, trust.RunBy(root, top, commands[:min(len(commands), maxGitCommands)])...)
 }
 
 // programs returns the directories of PATH, and the links in them: what lies in the session's
