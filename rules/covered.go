@@ -1,8 +1,10 @@
 package rules
 
 import (
+	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/attractor-go/attractor/tool"
@@ -24,13 +26,9 @@ const (
 // that this would take long, the rest of the directories is covered as a whole. The judgement of a
 // text may be wrong, so this does not depend on it.
 func (s *Set) Covered() (list []string) {
-	if s.dirs.Home != "" {
-		for _, name := range slices.Concat(secretPlaces(), secretsAtHome()) {
-			list = append(list, path.Join(s.dirs.Home, name))
-		}
-	}
+	list = s.secretsOfHome()
 	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, work: maxCompared, on: s.dirs.Local, seen: &s.seen,
-		matches: HoldsSecrets}
+		matches: func(name string, _ fs.DirEntry) bool { return HoldsSecrets(name) }}
 	for _, r := range slices.Concat(s.of(tool.Deny), s.of(tool.Ask)) {
 		switch {
 		case r.plain() && kindOf(r.name) == read: // all files
@@ -47,10 +45,52 @@ func (s *Set) Covered() (list []string) {
 			}
 			l.elems += 1 + strings.Count(r.path.line, "/")
 			others := l.matches
-			l.matches = func(name string) bool { return others(name) || r.matchesFile(name, s.dirs.FoldCase) }
+			l.matches = func(name string, e fs.DirEntry) bool {
+				return others(name, e) || r.matchesFile(name, s.dirs.FoldCase)
+			}
 		}
 	}
 	return append(list, l.look()...)
+}
+
+// secretsOfHome returns the files and directories of the home directory that hold secrets.
+func (s *Set) secretsOfHome() (list []string) {
+	if s.dirs.Home == "" {
+		return nil
+	}
+	for _, name := range slices.Concat(secretPlaces(), secretsAtHome()) {
+		list = append(list, path.Join(s.dirs.Home, name))
+	}
+	return list
+}
+
+// linkedSecrets returns where links lead that have the names of secrets: in the home directory as
+// it was when the rules were read, and among the first 20,000 files of the session's directories.
+func (s *Set) linkedSecrets() []string {
+	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, on: s.dirs.Local, seen: &s.seenLinks,
+		matches: func(name string, e fs.DirEntry) bool {
+			return e.Type()&fs.ModeSymlink != 0 && HoldsSecrets(name)
+		}}
+	list := slices.Clip(s.homeSecrets)
+	for _, name := range l.look() {
+		list = append(list, s.real(name))
+	}
+	return list
+}
+
+// linkedSecret says why a file asks that is what a link with the name of a secret leads to, if it
+// is.
+func (c *call) linkedSecret(real string) (d delicate, ok bool) {
+	if !c.secretLinksKnown {
+		c.secretLinks, c.secretLinksKnown = c.linkedSecrets(), true
+	}
+	base := strings.ToLower(path.Base(real))
+	for _, to := range c.secretLinks {
+		if inside(to, real) && !exampleName(base) {
+			return delicate{base, base, "a link to it has the name of a file that usually holds secrets"}, true
+		}
+	}
+	return d, false
 }
 
 // looking looks for files.
@@ -61,7 +101,7 @@ type looking struct {
 	work       int      // what is left of maxCompared
 	on         Directories
 	seen       *seen
-	matches    func(name string) bool
+	matches    func(name string, e fs.DirEntry) bool
 }
 
 // seen holds what was found in directories.
@@ -133,7 +173,7 @@ func (l *looking) list(dir string) *listing {
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		switch {
-		case l.matches(name):
+		case l.matches(name, e):
 			in.matches = append(in.matches, name)
 		case e.IsDir():
 			in.dirs = append(in.dirs, name)

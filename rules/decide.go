@@ -185,6 +185,9 @@ type call struct {
 	treeRule *rule // the rule about a file in the tree that was looked at last
 	trees    map[treeKey]treeFound
 	led      map[string]led // by the paths that leads was asked about
+
+	secretLinks      []string // where links lead that have the names of secrets
+	secretLinksKnown bool
 }
 
 // part is one thing that a call does. All parts of a call have to be allowed.
@@ -561,7 +564,8 @@ func (c *call) file(f file, byRule bool) (allowed *rule, why string, suggest []s
 // delicate says why a file needs a rule that names it, if it does.
 func (c *call) delicate(f file) (d delicate, ok bool) {
 	names := []string{f.place.name()}
-	if !f.mention && c.resolve(f.place) && f.place.real != names[0] {
+	known := !f.mention && c.resolve(f.place)
+	if known && f.place.real != names[0] {
 		names = append(names, f.place.real)
 	}
 	for _, name := range names {
@@ -576,6 +580,9 @@ func (c *call) delicate(f file) (d delicate, ok bool) {
 				return d, true
 			}
 		}
+	}
+	if known && !f.names {
+		return c.linkedSecret(f.place.real)
 	}
 	return d, false
 }

@@ -91,6 +91,50 @@ func TestU23_RulesThatAllowAndLinks(t *testing.T) {
 	}
 }
 
+// What a link with the name of a secret leads to asks like the link.
+func TestU23_SecretsThatAreLinks(t *testing.T) {
+	p := newProject(t, "dev.settings", "dot/netrc", "dot/ssh/id", "open.txt", ".env.example", "keys/one", "sub/x")
+	p.link("dev.settings", ".env")
+	p.link(".env.example", ".env.local")
+	p.link("../keys", "sub/.aws")
+	for name, to := range map[string]string{".netrc": "dot/netrc", ".ssh": "dot/ssh"} {
+		if err := os.Symlink(filepath.Join(p.dir, to), filepath.Join(p.home, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load := func(permissions string) *rules.Set {
+		dirs := p.dirs()
+		dirs.Local = machine{}
+		set, err := rules.Load(dirs, source(permissions))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set
+	}
+	set := load(`{"allow": ["Read(./**)"]}`)
+	for _, name := range []string{"dev.settings", "dot/netrc", "dot/ssh/id", "keys/one", "open.txt", ".env.example"} {
+		want := tool.Ask
+		if name == "open.txt" || name == ".env.example" {
+			want = tool.Allow
+		}
+		if d := p.decide(set, "read_file", map[string]string{"file_path": name}); d.Verdict != want {
+			t.Errorf("reading %s is %v: %s", name, d.Verdict, d.Reason)
+		}
+		if d := p.command(set, "cat "+name); d.Verdict != want {
+			t.Errorf("cat %s is %v: %s", name, d.Verdict, d.Reason)
+		}
+	}
+	for name, want := range map[string]tool.Verdict{"dot": tool.Ask, "keys": tool.Ask, ".": tool.Ask} {
+		if d := p.decide(load(`{}`), "grep", map[string]string{"pattern": "x", "path": name}); d.Verdict != want {
+			t.Errorf("a search of %s is %v: %s", name, d.Verdict, d.Reason)
+		}
+	}
+	set = load(`{"allow": ["Read(./dev.settings)"]}`)
+	if d := p.decide(set, "read_file", map[string]string{"file_path": "dev.settings"}); d.Verdict != tool.Allow {
+		t.Errorf("a rule that names the file does not allow it: %s", d.Reason)
+	}
+}
+
 // Thousands of rules are resolved in the time that a few milliseconds of system calls take.
 func BenchmarkU23_RulesOfLinkedDirectories(b *testing.B) {
 	p := newProject(b, "a/b/c/x")

@@ -94,7 +94,9 @@ type Set struct {
 
 	mu    sync.RWMutex
 	rules [3][]*rule // by verdict
-	seen  seen       // by Covered
+
+	seen, seenLinks seen     // by Covered and by linkedSecrets
+	homeSecrets     []string // where links in the home directory lead that have the names of secrets
 }
 
 // Load reads rules. Its error joins the errors of all sources, each as FILE:LINE: and what is
@@ -129,6 +131,13 @@ func Load(dirs Dirs, sources ...Source) (*Set, error) {
 // does not become wider by a link in its own name.
 func (s *Set) resolveRules() {
 	real := looked{resolve: s.real, known: map[string]string{"/": "/", ".": "."}, missing: map[string]bool{}}
+	if s.dirs.Local != nil {
+		for _, name := range s.secretsOfHome() {
+			if to := real.here(name); to != name && !HoldsSecrets(to) {
+				s.homeSecrets = append(s.homeSecrets, to)
+			}
+		}
+	}
 	for _, r := range slices.Concat(s.rules[tool.Deny], s.rules[tool.Ask]) {
 		if r.path != nil {
 			r.real = r.path.resolved(real, s.dirs.Local != nil)

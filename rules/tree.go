@@ -191,8 +191,13 @@ func (c *call) inTree(name, real string, writes bool) (why string, suggest []str
 			}
 		}
 	}
-	if _, ok := secretFile(name); !ok || writes {
+	if writes {
 		return "", nil
+	}
+	if _, ok := secretFile(name); !ok {
+		if _, ok = c.linkedSecret(real); !ok {
+			return "", nil
+		}
 	}
 	if _, why, suggest = c.file(f, false); why != "" {
 		return "it also reads " + why, suggest
