@@ -57,7 +57,10 @@ func DelicateFiles() (all []Delicate) {
 		".lefthook-local.json", ".lefthook-local.toml", ".local-overcommit.yml", "mise", // more of these
 		".gitpod.yml", ".sl", "_darcs", ".roomodes", ".agent",
 		// programs and modules that later commands find
-		".venv", "venv", "site-packages", "dist-packages", "sitecustomize.py", "usercustomize.py", "node_modules",
+		".venv", "venv", ".virtualenv", "virtualenv", ".tox", ".nox", ".conda", ".pixi", "__pypackages__",
+		"site-packages", "dist-packages", "sitecustomize.py", "usercustomize.py", "sitecustomize", "usercustomize",
+		"node_modules", ".pnp.cjs", ".pnp.loader.mjs",
+		".envrc.local", ".envrc.private", ".jdbrc", ".proverc", ".sbtopts", ".jvmopts", ".bazelrc", // options of tools
 	} {
 		all = append(all, Delicate{name, false})
 	}

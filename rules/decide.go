@@ -581,6 +581,11 @@ func (c *call) delicate(f file) (d delicate, ok bool) {
 			}
 		}
 	}
+	if known && f.writes {
+		if d, ok = c.python(f.place.real); ok {
+			return d, true
+		}
+	}
 	if known && !f.names {
 		return c.linkedSecret(f.place.real)
 	}

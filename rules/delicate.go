@@ -134,6 +134,29 @@ func startingFile(name string) (d delicate, ok bool) {
 	return d, false
 }
 
+// python says why a file asks that lies in an environment of python, whatever the name of that: pip
+// and conda mark its directory. Of an environment that is a directory of the session itself, its
+// programs ask.
+func (c *call) python(name string) (d delicate, ok bool) {
+	for dir := path.Dir(name); c.insideRoots(dir); dir = path.Dir(dir) {
+		for _, mark := range []string{"pyvenv.cfg", "conda-meta"} {
+			if _, err := c.env.Stat(c.ctx, path.Join(dir, mark)); err != nil {
+				continue
+			}
+			elem, _, _ := strings.Cut(strings.ToLower(name[len(dir)+1:]), "/")
+			if slices.Contains(c.roots, dir) && !slices.Contains([]string{"bin", "scripts", mark}, elem) {
+				continue
+			}
+			base := strings.ToLower(path.Base(dir))
+			return delicate{base, base, "it is in an environment of python, from which later commands start programs"}, true
+		}
+		if dir == "/" {
+			break
+		}
+	}
+	return d, false
+}
+
 // kernelFile reports whether a path is a file of the kernel or a device. Such files show processes
 // and their variables, or never end.
 func kernelFile(name string) bool {

@@ -135,6 +135,28 @@ func TestU23_SecretsThatAreLinks(t *testing.T) {
 	}
 }
 
+// A file in an environment of python asks whatever the name of that, unless a rule names it.
+func TestU17_EnvironmentsOfPython(t *testing.T) {
+	p := newProject(t, "env/pyvenv.cfg", "env/bin/activate", "tools/py/conda-meta/", "src/bin/x", "pyvenv.cfg")
+	for permissions, want := range map[string]tool.Verdict{`{"allow": ["Edit(./**)"]}`: tool.Ask,
+		`{"allow": ["Edit(./env/**)", "Edit(./py/**)", "Edit(**/py/**)", "Edit(./bin/**)", "Edit(work/**)", "Edit(**/sitecustomize/**)",
+			"Edit(//**/work/**)", "Edit(**/.tox/**)"]}`: tool.Allow} {
+		for _, name := range []string{"env/bin/activate", "env/new", "tools/py/bin/x", "bin/python", ".tox/a/b",
+			"sitecustomize/__init__.py"} {
+			d := p.decide(p.load(permissions), "write_file", map[string]string{"file_path": name, "content": "x"})
+			if d.Verdict != want {
+				t.Errorf("%s: writing %s is %v: %s", permissions, name, d.Verdict, d.Reason)
+			}
+		}
+	}
+	for _, name := range []string{"src/bin/x", "main.py", "tools/x"} {
+		d := p.decide(p.load(`{"allow": ["Edit(./**)"]}`), "write_file", map[string]string{"file_path": name, "content": "x"})
+		if d.Verdict != tool.Allow {
+			t.Errorf("writing %s is %v: %s", name, d.Verdict, d.Reason)
+		}
+	}
+}
+
 // Thousands of rules are resolved in the time that a few milliseconds of system calls take.
 func BenchmarkU23_RulesOfLinkedDirectories(b *testing.B) {
 	p := newProject(b, "a/b/c/x")
