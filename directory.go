@@ -103,7 +103,7 @@ func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 		s.observing = &observing{open: s.openObserving, warn: s.warnings.add}
 		options, confine := env.LocalOptions{Limits: c.Limits, Launch: s.observing.launch}, c.Sandbox
 		if confine.Level != sandbox.Off && confine.Level != "" {
-			confine.Protect = slices.Concat(confine.Protect, refuse, ask,
+			confine.Protect = slices.Concat(confine.Protect, realPaths(refuse), realPaths(ask),
 				c.linkedHome(realPaths(append(slices.Clip(s.dirs.list), c.Dir))))
 		}
 		if s.Local, s.box, err = openDirs(c.Dir, options, confine, s.dirs.list, s.readable); err != nil {

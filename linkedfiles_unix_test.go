@@ -71,8 +71,8 @@ func TestU23_OwnFilesThatAreLinks(t *testing.T) {
 		if mode == permit.ModeFull {
 			want = []string{"h.json", "plain.txt"}
 		}
-		if written := b.writes(t, "config.json", "st/attractor/rules.json", "h.json", "plain.txt"); !slices.Equal(written,
-			want) {
+		written := b.writes(t, "config.json", "st/attractor/rules.json", "h.json", "plain.txt")
+		if !slices.Equal(written, want) {
 			t.Errorf("%s: written were %q", mode, written)
 		}
 	}
@@ -82,8 +82,8 @@ func TestU23_OwnFilesThatAreLinks(t *testing.T) {
 	b.home = filepath.Join(t.TempDir(), "home")
 	lead(t, map[string]string{b.home: home})
 	b.config.Dir, b.config.Mode = home, permit.ModeFull
-	if written := b.writes(t, ".config/attractor/config.json", ".state/attractor/rules.json", "plain.txt"); !slices.Equal(
-		written, []string{"plain.txt"}) {
+	written := b.writes(t, ".config/attractor/config.json", ".state/attractor/rules.json", "plain.txt")
+	if !slices.Equal(written, []string{"plain.txt"}) {
 		t.Errorf("in a linked home directory %q were written", written)
 	}
 }
@@ -122,13 +122,14 @@ func TestU23_OwnFilesThatAreLinksInASandbox(t *testing.T) {
 	}
 }
 
-// What starts programs because a link of the home directory, of a hook or of PATH leads to it, asks.
+// What starts programs because a link of the home directory, of a hook or of PATH leads to it,
+// asks.
 func TestU23_StartingFilesThatAreLinks(t *testing.T) {
 	b, dir := newTeam(t, nil), realTemp(t)
 	put(t, b.home, ".claude/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "`+
 		filepath.Join(b.home, "mine/check.sh")+`"}]}]}}`)
-	asked := []string{"dot/bashrc", "dot/vimrc", "dot/nvim/init.lua", "claude.json", "skills/x/SKILL.md", "skill2/SKILL.md",
-		"reviewer.md", "scripts/check.sh", "tool.sh", "made/later", "dot/ssh/config"}
+	asked := []string{"dot/bashrc", "dot/vimrc", "dot/nvim/init.lua", "claude.json", "skills/x/SKILL.md",
+		"skill2/SKILL.md", "reviewer.md", "scripts/check.sh", "tool.sh", "made/later", "dot/ssh/config"}
 	not := []string{"dot/other", "main.go"}
 	for _, name := range append(slices.Clip(asked[:9]), not...) {
 		put(t, dir, name, "x")
@@ -137,13 +138,42 @@ func TestU23_StartingFilesThatAreLinks(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	lead(t, map[string]string{home(".bashrc"): in("dot/bashrc"), home(".vimrc"): in("dot/vimrc"),
 		home(".config/nvim"): in("dot/nvim"), home(".claude/settings.local.json"): in("claude.json"),
-		home(".claude/skills"): in("skills"), home(".agents/skills/y"): in("skill2"), home(".ssh/config"): in("dot/ssh/config"),
+		home(".claude/skills"): in("skills"), home(".agents/skills/y"): in("skill2"),
+		home(".ssh/config"):         in("dot/ssh/config"),
 		home(".claude/agents/r.md"): in("reviewer.md"), home("mine"): in("scripts"), home("go/bin/tool"): in("tool.sh"),
 		home("go/bin/later"): in("made/later")})
 	getenv := b.config.Getenv
 	b.config.Getenv = func(name string) string {
 		if name == "PATH" {
 			return home("go/bin") + ":" + os.Getenv("PATH")
+		}
+		return getenv(name)
+	}
+	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
+	if written := b.writes(t, append(asked, not...)...); !slices.Equal(written, not) {
+		t.Errorf("written were %q", written)
+	}
+}
+
+// What variables of the user name, to be run or read as configuration, asks.
+func TestU23_FilesThatVariablesName(t *testing.T) {
+	b, dir := newTeam(t, nil), realTemp(t)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	vars := map[string]string{"GIT_CONFIG_GLOBAL": in("gitc"), "GIT_EDITOR": "sh -e " + in("ed.sh"),
+		"PAGER": in("page"), "BASH_ENV": in("env.sh"), "PYTHONSTARTUP": in("py/startup.py"), "KUBECONFIG": "/etc/k:" + in("kube"),
+		"ZDOTDIR": in("zsh"), "NODE_OPTIONS": "--require " + in("hook.js"), "PYTHONPATH": in("lib"),
+		"LESSOPEN": "|" + in("less.sh") + " %s"}
+	asked := []string{"gitc", "ed.sh", "page", "env.sh", "py/startup.py", "kube", "zsh/new", "hook.js", "less.sh"}
+	not := []string{"lib/x.py", "main.go"}
+	for _, name := range append(slices.Clip(asked), not...) {
+		if name != "zsh/new" {
+			put(t, dir, name, "x")
+		}
+	}
+	getenv := b.config.Getenv
+	b.config.Getenv = func(name string) string {
+		if value, ok := vars[name]; ok {
+			return value
 		}
 		return getenv(name)
 	}

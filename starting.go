@@ -23,7 +23,7 @@ func (s *Setup) starting(ctx context.Context, c *config) []string {
 	roots := realPaths(append(env.ConfinementOf(s.Local).Writable, s.here))
 	names := c.linkedHome(roots)
 	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), s.namedByGit(ctx, c),
-		programs(s.here, c.getenv("PATH"))) {
+		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c.getenv)) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
 			names = append(names, real)
 		}
@@ -79,6 +79,31 @@ func runByGit(named git.Named, root, top string) []string {
 	return append(files, trust.RunBy(root, top, commands[:min(len(commands), maxGitCommands)])...)
 }
 
+// namedByVariables returns the files that the user's variables name, and that later programs run or
+// read as their configuration. Directories of libraries, such as those of PYTHONPATH, are not among
+// them: they are the code of projects.
+func namedByVariables(roots []string, here string, getenv func(string) string) (names []string) {
+	for _, variable := range []string{"BASH_ENV", "ENV", "ZDOTDIR", "INPUTRC", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
+		"GIT_TEMPLATE_DIR", "GIT_EXEC_PATH", "PYTHONSTARTUP", "MYVIMRC", "GNUPGHOME", "KUBECONFIG", "DOCKER_CONFIG",
+		"AWS_CONFIG_FILE", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "PIP_CONFIG_FILE", "CARGO_HOME",
+		"ANSIBLE_CONFIG", "TF_CLI_CONFIG_FILE", "SCREENRC", "PSQLRC", "WGETRC", "CURL_HOME", "MAKEFILES", "LD_PRELOAD",
+		"XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"} {
+		for _, name := range filepath.SplitList(getenv(variable)) {
+			names = append(names, from(here, name))
+		}
+	}
+	for _, variable := range []string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "GIT_PAGER", "PAGER",
+		"MANPAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF",
+		"GIT_PROXY_COMMAND", "BROWSER", "SHELL", "LESSOPEN", "PROMPT_COMMAND", "RUSTC_WRAPPER", "NODE_OPTIONS",
+		"RUBYOPT", "PERL5OPT", "JAVA_TOOL_OPTIONS", "VIMINIT", "EXINIT"} {
+		command := strings.TrimLeft(getenv(variable), "|") // of LESSOPEN
+		for _, root := range roots {
+			names = append(names, trust.RunBy(root, here, []string{command})...)
+		}
+	}
+	return names
+}
+
 // programs returns the directories of PATH, and the links in them: what lies in the session's
 // directories may be a program that the user starts next. A directory of the session itself is
 // none, because everything in it would ask.
@@ -128,7 +153,8 @@ func (c *config) linkedHome(roots []string) []string {
 	}
 	var names []string
 	places := []homeDir{{home, 0}}
-	for _, dir := range []string{userfiles.ClaudeDir(c.getenv), userfiles.CodexDir(c.getenv), c.getenv("XDG_CONFIG_HOME")} {
+	for _, dir := range []string{userfiles.ClaudeDir(c.getenv), userfiles.CodexDir(c.getenv),
+		c.getenv("XDG_CONFIG_HOME")} {
 		if filepath.IsAbs(dir) {
 			places = append(places, homeDir{dir, 1})
 		}
@@ -154,12 +180,14 @@ func (d homeDir) look(roots []string) (names []string, below []homeDir) {
 		base, name := strings.ToLower(e.Name()), filepath.Join(d.dir, e.Name())
 		isDir := e.IsDir()
 		switch {
-		case d.depth == 0 && !strings.HasPrefix(base, ".") && !slices.Contains([]string{"bin", "library", "appdata"},
-			base), slices.Contains([]string{".cache", ".git", "node_modules"}, base):
+		case d.depth == 0 && !strings.HasPrefix(base, ".") && !slices.Contains([]string{"library", "appdata"}, base),
+			slices.Contains([]string{".cache", ".git", "node_modules", "bin"}, base): // PATH has the programs
 			continue
 		case e.Type()&fs.ModeSymlink != 0:
 			real := realPath(name)
-			around := slices.ContainsFunc(roots, func(root string) bool { return root == real || isBelow([]string{real}, root) })
+			around := slices.ContainsFunc(roots, func(root string) bool {
+				return root == real || isBelow([]string{real}, root)
+			})
 			if around && isDelicate(base) || !around && isBelow(roots, real) {
 				names = append(names, real)
 				continue

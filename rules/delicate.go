@@ -148,7 +148,7 @@ func (c *call) python(name string) (d delicate, ok bool) {
 				continue
 			}
 			base := strings.ToLower(path.Base(dir))
-			return delicate{base, base, "it is in an environment of python, from which later commands start programs"}, true
+			return delicate{base, base, "later commands start programs from this environment of python"}, true
 		}
 		if dir == "/" {
 			break

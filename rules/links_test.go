@@ -44,7 +44,8 @@ func TestU23_RulesOfLinkedDirectories(t *testing.T) {
 			return set.Decide(t.Context(), e, p.request(e, tools(t), name, args)).Verdict
 		}
 		for _, top := range []string{base, linked} {
-			for _, file := range []string{"work/secretdir/s.txt", "home/diary.txt", "work/rel1/x.txt", "work/cur/x.txt"} {
+			for _, file := range []string{"work/secretdir/s.txt", "home/diary.txt", "work/rel1/x.txt",
+				"work/cur/x.txt"} {
 				file = filepath.Join(top, file)
 				if v := decide("read_file", map[string]string{"file_path": file}); v != tool.Deny {
 					t.Errorf("%s: reading %s is %v", name, file, v)
@@ -85,7 +86,8 @@ func TestU23_RulesThatAllowAndLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{filepath.Join(p.home, "x.txt"), "out/x.txt"} {
-		if d := p.decide(set, "write_file", map[string]string{"file_path": name, "content": "x"}); d.Verdict == tool.Allow {
+		d := p.decide(set, "write_file", map[string]string{"file_path": name, "content": "x"})
+		if d.Verdict == tool.Allow {
 			t.Errorf("%s may be written: %s", name, d.Rule)
 		}
 	}
@@ -139,7 +141,8 @@ func TestU23_SecretsThatAreLinks(t *testing.T) {
 func TestU17_EnvironmentsOfPython(t *testing.T) {
 	p := newProject(t, "env/pyvenv.cfg", "env/bin/activate", "tools/py/conda-meta/", "src/bin/x", "pyvenv.cfg")
 	for permissions, want := range map[string]tool.Verdict{`{"allow": ["Edit(./**)"]}`: tool.Ask,
-		`{"allow": ["Edit(./env/**)", "Edit(./py/**)", "Edit(**/py/**)", "Edit(./bin/**)", "Edit(work/**)", "Edit(**/sitecustomize/**)",
+		`{"allow": ["Edit(./env/**)", "Edit(./py/**)", "Edit(**/py/**)", "Edit(./bin/**)", "Edit(work/**)",
+			"Edit(**/sitecustomize/**)",
 			"Edit(//**/work/**)", "Edit(**/.tox/**)"]}`: tool.Allow} {
 		for _, name := range []string{"env/bin/activate", "env/new", "tools/py/bin/x", "bin/python", ".tox/a/b",
 			"sitecustomize/__init__.py"} {
@@ -150,7 +153,8 @@ func TestU17_EnvironmentsOfPython(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"src/bin/x", "main.py", "tools/x"} {
-		d := p.decide(p.load(`{"allow": ["Edit(./**)"]}`), "write_file", map[string]string{"file_path": name, "content": "x"})
+		d := p.decide(p.load(`{"allow": ["Edit(./**)"]}`), "write_file", map[string]string{"file_path": name,
+			"content": "x"})
 		if d.Verdict != tool.Allow {
 			t.Errorf("writing %s is %v: %s", name, d.Verdict, d.Reason)
 		}
