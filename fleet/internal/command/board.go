@@ -298,7 +298,7 @@ const maxEndText = 160
 func endLine(style render.Style, s fleet.Status) string {
 	sign, text := "✓", ""
 	if r := s.Result; r != nil {
-		text = fmt.Sprintf("%s · %s", render.Count(r.Turns, "turn"), render.Tokens(r.Usage))
+		text = fmt.Sprintf("%s · %s", render.Count(r.Turns, "turn"), render.Tokens(r.Usage, r.Turns))
 		if r.CostUSD > 0 {
 			text += " · " + render.Money(r.CostUSD)
 		}
