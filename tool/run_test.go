@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -287,7 +288,7 @@ func TestC10_GapCountsOnce(t *testing.T) {
 	})
 	o := run(register(t, tool), call("two", `{}`), nil)
 	if n := strings.Count(o.Model.Text(), "WARNING"); n != 1 || len(o.Model) != 3 ||
-		o.Model[2] != (llm.Part)(llm.Text{Text: "cd"}) {
+		!reflect.DeepEqual(o.Model[2], llm.Text{Text: "cd"}) {
 		t.Errorf("%d markers: %+v", n, o.Model)
 	}
 	if o.Gap.Bytes != 5 {

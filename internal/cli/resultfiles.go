@@ -61,9 +61,13 @@ type runResult struct {
 	Unrecorded string `json:"unrecorded,omitempty"`
 }
 
-// keep notes how the session has ended, as long as what it has recorded can be read.
+// keep notes how the session has ended, if somebody wants to know. What it has recorded can still be
+// read.
 func (r *runner) keep(ctx context.Context, ended *agent.Result) {
 	kept := r.kept
+	if kept == nil {
+		return
+	}
 	kept.SessionID, kept.Reason, kept.Answer = r.Options.ID, ended.Reason, r.Secrets.String(ended.Text)
 	kept.Turns, kept.Usage, kept.CostUSD = ended.Turns, ended.Usage, ended.CostUSD
 	diff, err := r.Diff(context.WithoutCancel(ctx), 0)

@@ -120,7 +120,10 @@ func newRun(t terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			kept := new(runResult)
+			var kept *runResult
+			if files != (resultFiles{}) {
+				kept = new(runResult)
+			}
 			err = f.run(cmd.Context(), t, prompt, cmd.Flags().Changed, kept)
 			return errors.Join(err, files.write(kept, err))
 		},
@@ -190,7 +193,7 @@ func (f *runFlags) client(ctx context.Context, perm *permission, config *attract
 	return c, err
 }
 
-// run runs a session on the prompt, and keeps its result.
+// run runs a session on the prompt, and keeps its result unless kept is nil.
 func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool,
 	kept *runResult) error {
 	if err := f.check(); err != nil {
@@ -266,7 +269,7 @@ type runner struct {
 	client   *client    // with --input json or --view; nil without
 	live     *liveLine  // nil without one
 	server   string     // the flag for the server of --base-url; "" without
-	kept     *runResult
+	kept     *runResult // nil if nobody wants it
 }
 
 var errTimeout = errors.New("the timeout was reached")

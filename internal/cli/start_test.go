@@ -31,7 +31,7 @@ func TestK1_InformingBuildsNothing(t *testing.T) {
 			}
 		})
 		t.Logf("attractor %s: %v allocations", strings.Join(args, " "), n)
-		if n > 2500 {
+		if n > 3000 {
 			t.Errorf("attractor %s makes %v allocations", strings.Join(args, " "), n)
 		}
 	}

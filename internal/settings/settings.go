@@ -119,7 +119,7 @@ func onlyFlags() map[string]string {
 		"image": flagOnly, "debug": flagOnly, "dir": flagOnly, "worktree": flagOnly, "env_command": flagOnly,
 		"resume":   flagOnly,
 		"fork":     flagOnly,
-		"continue": flagOnly, "json": flagOnly, "timeout": flagOnly, "output_schema": flagOnly, "check": flagOnly,
+		"continue": flagOnly, "json": flagOnly, "timeout": flagOnly, "output_schema": flagOnly, "output": flagOnly, "result": flagOnly, "check": flagOnly,
 		"check_rounds":  flagOnly,
 		"check_timeout": flagOnly, "view": flagOnly, "input": flagOnly, "answer_timeout": flagOnly,
 		"mcp_wait":      flagOnly,
