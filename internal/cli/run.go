@@ -59,7 +59,7 @@ TERM=dumb all of it but the text, and CI=true the last line.
 
 Reading in the directory, and commands that only read, need no permission. Before a tool call does anything
 else, run asks on the terminal. The answers: y allows this call; a allows the pattern that the question shows
-for the rest of the session, and p in later sessions too; n refuses, with a reason if one follows. Permission
+for the rest of the session, p in later sessions of this project too, and g everywhere; n refuses, with a reason if one follows. Permission
 rules answer questions in advance (attractor rules --help), and so do --allow-tool and --deny-tool.
 
 The modes are: ask; accept-edits, in which file tools change ordinary files in the directory without a question;
