@@ -380,6 +380,9 @@ func (d *doctor) extensions() {
 	d.section("Skills, commands and agents")
 	skills, commands, agents := load.ReadSkills(d.project, os.Getenv), load.ReadCommands(d.project, os.Getenv),
 		load.ReadAgents(d.project, os.Getenv)
+	if len(skills.List)+len(commands.List)+len(agents.List) == 0 {
+		d.line("none", "that would be used")
+	}
 	for _, s := range skills.List {
 		d.line("skill", "%s (%s), %s", s.Name, s.Origin, s.File)
 	}
