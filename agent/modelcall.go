@@ -210,7 +210,7 @@ func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err er
 		defer s.mu.Unlock()
 		return []record{s.state.stop(stopReason(ctx, false)), f}
 	}
-	if delay, again := s.delay(attempt, err); again && !s.repeats(&f.Fault) {
+	if delay, again := s.delay(attempt, err); again && !s.repeats(&f.Fault) && !s.absent(err) {
 		f.Delay, f.RetryAt = delay, stamp(s.now().Add(delay))
 	}
 	return []record{f}
@@ -223,6 +223,15 @@ func (s *Session) repeats(f *Fault) bool {
 	defer s.mu.Unlock()
 	last := s.state.fault()
 	return last != nil && f.Undecoded && last.Undecoded && last.Text == f.Text
+}
+
+// absent reports whether a server of this machine does not run, before the input's first answer: a
+// person is told at once to start it. Later it is being started again.
+func (s *Session) absent(err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, is := errors.AsType[*llm.Error](err)
+	return is && e.Absent && s.state.Input != nil && s.state.Input.Turns == 0
 }
 
 // attempt makes one attempt of a model call and returns its response. A provider that panics has

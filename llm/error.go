@@ -49,6 +49,9 @@ type Error struct {
 	Raw []byte
 	// Unsent reports that the request did not reach the provider, so nothing can have been billed.
 	Unsent bool
+	// Absent reports that nothing listens at an address of this machine, so that a person may have to
+	// start the server.
+	Absent bool
 	// Final marks an error as not retryable although its kind is.
 	Final bool
 	// Undecoded marks an [ErrStream] for a response that came whole and made no sense. A second one

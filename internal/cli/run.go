@@ -457,7 +457,7 @@ func (r *runner) outcome(err error) error {
 		return fail(exitAccess, "%w\nCheck the API key in the environment.%s", err, r.howToGoOn())
 	case errors.Is(err, llm.ErrNotFound):
 		return fail(exitFailed, "%w%s%s", err, notFoundHint(err), r.howToGoOn())
-	case llm.Retryable(err), errors.Is(err, llm.ErrNetwork):
+	case llm.Retryable(err):
 		return fail(exitLater, "%w%s%s", err, modelHint(err), r.howToGoOn())
 	case errors.As(err, new(*llm.Error)):
 		return fail(exitFailed, "%w%s%s", err, modelHint(err), r.howToGoOn())

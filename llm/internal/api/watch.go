@@ -92,8 +92,8 @@ func (w *watch) failure(err error, answered bool) *llm.Error {
 	}
 	e.Err = err
 	var cert *tls.CertificateVerificationError
-	// the next handshake gets the same certificate, and a person has to start a server here
-	e.Final = errors.As(err, &cert) || refusedHere(err)
+	e.Final = errors.As(err, &cert) // the next handshake gets the same certificate
+	e.Absent = refusedHere(err)
 	return e
 }
 
