@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/texts"
@@ -19,15 +20,27 @@ import (
 // the form in which its model writes calls.
 func (s *Setup) listenForWrittenCalls() {
 	next := s.Options.BeforeStop
-	if kind, err := providers.Find(s.chosen.provider); err != nil || kind.Format != providers.ChatCompletions {
+	if !s.asksByChat() {
 		return
 	}
+	var mu sync.Mutex
+	asked := map[string]bool{} // in the present input of the session or of an agent, by its name
 	s.Options.BeforeStop = func(ctx context.Context, stop agent.Stop) (string, error) {
-		name := s.writtenCall(stop.Text)
-		if name == "" || stop.Confirms > 0 {
-			if next == nil {
-				return "", nil
-			}
+		mu.Lock()
+		before := asked[stop.Agent] && stop.Confirms > 0
+		name := ""
+		if !before && s.asksByChat() {
+			name = s.writtenCall(stop.Text)
+		}
+		asked[stop.Agent] = before || name != ""
+		mu.Unlock()
+		switch {
+		case name == "" && next == nil:
+			return "", nil
+		case name == "" && before:
+			stop.Confirms-- // the others have not sent the agent back that time
+			return next(ctx, stop)
+		case name == "":
 			return next(ctx, stop)
 		}
 		s.warnings.add("written_call", fmt.Sprintf("The model has written a call of %s as text, which runs nothing, and is asked "+
@@ -37,6 +50,13 @@ func (s *Setup) listenForWrittenCalls() {
 		return fmt.Sprintf("Your answer has a call of the tool %s in its text. That ran nothing: the user sees it as text. "+
 			"Call the tool by the API's function calling, or answer without such a text.", name), nil
 	}
+}
+
+// asksByChat reports whether the session's provider speaks Chat Completions.
+func (s *Setup) asksByChat() bool {
+	provider, _, _ := s.Model()
+	kind, err := providers.Find(provider)
+	return err == nil && kind.Format == providers.ChatCompletions
 }
 
 // writtenCall returns the name of the tool that a text calls, or "".

@@ -40,13 +40,13 @@ func endsInDash(args []string) bool { return len(args) > 0 && args[len(args)-1] 
 
 // readPrompt returns the prompt: the arguments as one text, and after an empty line what is on
 // standard input. A - at their end waits for it however long it takes. Without a prompt it returns
-// an error, but if it is optional.
-func readPrompt(args []string, t terminal, optional bool) (string, error) {
-	words, read := args, beside
+// an error, but if it is optional. A text that has begun has to end within a time, or 0 for any.
+func readPrompt(args []string, t terminal, optional bool, within time.Duration) (string, error) {
+	words, read := args, func() (string, error) { return beside(t, within) }
 	if endsInDash(args) {
-		words, read = args[:len(args)-1], readPiped
+		words, read = args[:len(args)-1], func() (string, error) { return readPiped(t) }
 	}
-	piped, err := read(t)
+	piped, err := read()
 	if err != nil {
 		return "", err
 	}
@@ -78,8 +78,8 @@ func readPiped(t terminal) (string, error) {
 }
 
 // beside returns the text on standard input that the arguments do not name. It does not wait for a
-// person at a terminal, nor for long until a text begins.
-func beside(t terminal) (string, error) {
+// person at a terminal, nor for long until a text begins, nor longer than a time until it ends.
+func beside(t terminal, within time.Duration) (string, error) {
 	if f, ok := t.in.(*os.File); ok {
 		info, err := f.Stat()
 		if err != nil || info.Mode()&(os.ModeCharDevice|os.ModeDir) != 0 {
@@ -95,14 +95,27 @@ func beside(t terminal) (string, error) {
 		defer close(read)
 		text, err = readPiped(t)
 	}()
+	var late <-chan time.Time
+	if within > 0 {
+		late = time.After(within)
+	}
 	select {
 	case <-in.began:
-		<-read
-		return text, err
 	case <-time.After(pipedPatience):
 		warn(t.err, fmt.Sprintf("nothing has come on standard input for %v, so the prompt is without it; to wait for it, "+
 			"end the prompt with a -, and to have none, write </dev/null", pipedPatience))
 		return "", nil
+	}
+	slow := time.After(pipedPatience)
+	for {
+		select {
+		case <-read:
+			return text, err
+		case <-slow:
+			fmt.Fprintln(t.err, "attractor: reading standard input to its end, for the prompt; to have none of it, write </dev/null")
+		case <-late:
+			return "", fail(exitLimit, "standard input has not ended within --timeout; to have none of it in the prompt, write </dev/null")
+		}
 	}
 }
 

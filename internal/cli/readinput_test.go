@@ -12,20 +12,22 @@ import (
 // A text beside the prompt may be slow once it has begun. Where nothing comes, the prompt goes on
 // without it, unless it ends with a -.
 func TestX3_StandardInputBesideAPrompt(t *testing.T) {
-	const minute = time.Minute
+	const minute, slow = time.Minute, "attractor: reading standard input to its end, for the prompt; to have none of it, write </dev/null\n"
 	for _, c := range []struct {
 		name         string
 		args         []string
 		begins, ends time.Duration // 0 means never
 		want, told   string
+		late         bool
 	}{
 		{name: "text", args: []string{"what"}, begins: time.Second, ends: minute, want: "what\n\nabcd",
-			told: "attractor: the prompt has 4 bytes of standard input\n"},
+			told: slow + "attractor: the prompt has 4 bytes of standard input\n"},
+		{name: "endless", args: []string{"what"}, begins: time.Second, ends: time.Hour, told: slow, late: true},
 		{name: "nothing", args: []string{"what"}, want: "what",
 			told: "attractor: warning: nothing has come on standard input for 3s, so the prompt is without it; to wait for " +
 				"it, end the prompt with a -, and to have none, write </dev/null\n"},
 		{name: "awaited", args: []string{"what", "-"}, begins: minute, ends: 2 * minute, want: "what\n\nabcd"},
-		{name: "only text", begins: time.Second, ends: minute, want: "abcd"},
+		{name: "only text", begins: time.Second, ends: minute, want: "abcd", told: slow},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -36,9 +38,12 @@ func TestX3_StandardInputBesideAPrompt(t *testing.T) {
 					time.AfterFunc(c.ends, func() { _, _ = io.WriteString(out, "cd"); _ = out.Close() })
 				}
 				var told strings.Builder
-				got, err := readPrompt(c.args, terminal{in: in, err: &told}, false)
-				if err != nil || got != c.want || told.String() != c.told {
+				got, err := readPrompt(c.args, terminal{in: in, err: &told}, false, 10*minute)
+				if (err != nil) != c.late || got != c.want || told.String() != c.told {
 					t.Errorf("%q, %v, told %q", got, err, told.String())
+				}
+				if c.late && exitCode(err) != exitLimit {
+					t.Error(err)
 				}
 			})
 		})
@@ -48,7 +53,7 @@ func TestX3_StandardInputBesideAPrompt(t *testing.T) {
 func TestX3_StandardInputIsBounded(t *testing.T) {
 	var told strings.Builder
 	in := io.LimitReader(zeros{}, 1<<40)
-	if _, err := readPrompt([]string{"what"}, terminal{in: in, err: &told}, false); err == nil ||
+	if _, err := readPrompt([]string{"what"}, terminal{in: in, err: &told}, false, 0); err == nil ||
 		!strings.Contains(err.Error(), "more than 16 MiB; put it into a file") {
 		t.Error(err)
 	}
@@ -57,7 +62,7 @@ func TestX3_StandardInputIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer device.Close()
-	got, err := readPrompt([]string{"what"}, terminal{in: device, err: &told}, false)
+	got, err := readPrompt([]string{"what"}, terminal{in: device, err: &told}, false, 0)
 	if err != nil || got != "what" || told.String() != "" {
 		t.Errorf("%q, %v, told %q", got, err, told.String())
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -57,26 +58,35 @@ type runResult struct {
 	// Changes are those of the whole session, without their texts, which Patch has.
 	Changes []checkpoint.FileDiff `json:"changes,omitempty"`
 	Patch   string                `json:"patch,omitempty"`
-	// Unrecorded says why the changes are not known.
+	// Unrecorded says why the changes, or some of them, are not here.
 	Unrecorded string `json:"unrecorded,omitempty"`
 }
 
-// keep notes how the session has ended, if somebody wants to know. What it has recorded can still be
-// read.
+// maxPatch bounds the patch of a result, in bytes. What does not fit is left out, and that is said.
+const maxPatch = 64 << 20
+
+// keep notes how the last input has ended, which is nil if none was begun, if somebody wants to
+// know. What the session has recorded can still be read.
 func (r *runner) keep(ctx context.Context, ended *agent.Result) {
 	kept := r.kept
 	if kept == nil {
 		return
 	}
-	kept.SessionID, kept.Reason, kept.Answer = r.Options.ID, ended.Reason, r.Secrets.String(ended.Text)
-	kept.Turns, kept.Usage, kept.CostUSD = ended.Turns, ended.Usage, ended.CostUSD
-	diff, err := r.Diff(context.WithoutCancel(ctx), 0)
+	kept.SessionID = r.Options.ID
+	if ended != nil {
+		kept.Reason, kept.Answer = ended.Reason, r.Secrets.String(ended.Text)
+		kept.Turns, kept.Usage, kept.CostUSD = ended.Turns, ended.Usage, ended.CostUSD
+	}
+	diff, err := r.Diff(context.WithoutCancel(ctx), maxPatch)
 	if err != nil {
 		kept.Unrecorded = r.Secrets.String(err.Error())
 		return
 	}
-	kept.Patch = diff.Text()
+	if diff.More > 0 {
+		kept.Unrecorded = fmt.Sprintf("%d more changed paths are left out, because there are too many, or they are too long", diff.More)
+	}
 	for _, file := range diff.Files {
+		kept.Patch += file.Text
 		file.Text = ""
 		kept.Changes = append(kept.Changes, file)
 	}

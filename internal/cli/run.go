@@ -101,21 +101,6 @@ func newRun(t terminal) *cobra.Command {
   attractor run --continue "and now the documentation"
   attractor run --resume 3f2c "and the changelog"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(f.checkInput(args), f.checkIDs(cmd.Flags().Changed),
-				f.checkPrompt(args)); err != nil {
-				return err
-			}
-			if cmd.Flags().Changed("output-schema") && f.outputSchema == "" {
-				return fail(exitUsage, "--output-schema needs the name of a file")
-			}
-			prompt, err := f.prompt(args, t)
-			if err != nil {
-				return err
-			}
-			if err := f.readSettings(cmd.Flags(), f.resumes()); err != nil {
-				return err
-			}
-			f.typed = len(args) > 0 && args[0] != "-"
 			files, err := f.create()
 			if err != nil {
 				return err
@@ -124,12 +109,31 @@ func newRun(t terminal) *cobra.Command {
 			if files != (resultFiles{}) {
 				kept = new(runResult)
 			}
-			err = f.run(cmd.Context(), t, prompt, cmd.Flags().Changed, kept)
+			err = f.start(cmd, t, args, kept)
 			return errors.Join(err, files.write(kept, err))
 		},
 	}
 	f.register(cmd.Flags())
 	return cmd
+}
+
+// start checks the command line, reads the prompt and the settings, and runs the session.
+func (f *runFlags) start(cmd *cobra.Command, t terminal, args []string, kept *runResult) error {
+	if err := errors.Join(f.checkInput(args), f.checkIDs(cmd.Flags().Changed), f.checkPrompt(args)); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("output-schema") && f.outputSchema == "" {
+		return fail(exitUsage, "--output-schema needs the name of a file")
+	}
+	prompt, err := f.prompt(args, t)
+	if err != nil {
+		return err
+	}
+	if err := f.readSettings(cmd.Flags(), f.resumes()); err != nil {
+		return err
+	}
+	f.typed = len(args) > 0 && args[0] != "-"
+	return f.run(cmd.Context(), t, prompt, cmd.Flags().Changed, kept)
 }
 
 // prompt returns the first prompt, or "" if the session may go on or begin without one.
@@ -138,7 +142,7 @@ func (f *runFlags) prompt(args []string, t terminal) (string, error) {
 	if f.input == inputJSON { // which is what standard input has
 		t.in, optional = strings.NewReader(""), optional || len(args) == 0
 	}
-	prompt, err := readPrompt(args, t, optional)
+	prompt, err := readPrompt(args, t, optional, f.timeout)
 	if err != nil && len(args) == 0 && f.debug != "" { // as with a prompt after a --debug that has no file
 		return "", fail(exitUsage, "%w; %s", err, wantsFile)
 	}
@@ -305,11 +309,12 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 		func() error { err := r.KillNow(); r.live.stop(); return err })
 	result, err := r.work(ctx, session, prompt)
 	report, checkErr := r.endChecks(ctx, result, err)
+	ended := result
 	if result == nil { // no input was begun
 		result = &agent.Result{Reason: agent.ReasonCompleted}
 	}
 	closeErr := errors.Join(checkErr, closeAll(session))
-	r.keep(ctx, result)
+	r.keep(ctx, ended)
 	closeErr = errors.Join(closeErr, r.checkAgain(ctx, report, view), r.Close())
 	r.live.stop()
 	tellWorktree(r.err, r.Worktree())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net"
 	"sync"
 	"time"
 
@@ -100,8 +101,12 @@ func (r *renewing) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 // failure returns the error of a request for which there is no access.
 func (r *renewing) failure(ctx context.Context, err error) error {
 	e := &llm.Error{Kind: llm.ErrAuthentication, Provider: r.Name(), Message: err.Error(), Err: err, Unsent: true}
-	if ctx.Err() != nil {
+	var network net.Error
+	switch {
+	case ctx.Err() != nil:
 		e.Kind = llm.ErrAborted
+	case errors.As(err, &network), errors.Is(err, context.DeadlineExceeded):
+		e.Kind = llm.ErrNetwork // it may pass
 	}
 	return e
 }

@@ -67,7 +67,7 @@ func (x *Exchange) quirk(e *llm.Error, bare *llm.Request) llm.Quirk {
 		says(text, []string{"must be passed back", "is missing", "required"}):
 		return llm.QuirkReasoning
 	}
-	q := parameterQuirk(text + "\n" + strings.ToLower(string(e.Raw)))
+	q := parameterQuirk(text, strings.ToLower(string(e.Raw)))
 	if q == "" {
 		return ""
 	}
@@ -82,8 +82,11 @@ func (x *Exchange) quirk(e *llm.Error, bare *llm.Request) llm.Quirk {
 }
 
 // parameterQuirk returns the quirk of a server that names a parameter as one which it does not
-// take, by its text in lower case.
-func parameterQuirk(text string) llm.Quirk {
+// take, by its text and the body of the error in lower case. An error about a value is none.
+func parameterQuirk(text, body string) llm.Quirk {
+	if says(text, []string{"invalid value", "unsupported value", "must be one of", "supported values", "expected one of"}) {
+		return ""
+	}
 	if strings.Contains(text, "max_completion_tokens") && strings.Contains(text, "max_tokens") {
 		return llm.QuirkCompletionTokens
 	}
@@ -91,9 +94,10 @@ func parameterQuirk(text string) llm.Quirk {
 		return llm.QuirkWithout("reasoning_effort")
 	}
 	refused := says(text, []string{"not permitted", "forbidden", "not allowed", "unrecognized", "unknown", "unexpected",
-		"unsupported", "not supported", "does not support", "not available", "invalid"})
+		"unsupported", "not supported", "does not support", "not available"})
 	for _, name := range []string{"stream_options", "parallel_tool_calls", "reasoning_effort", "prompt_cache_key"} {
-		if refused && strings.Contains(text, name) {
+		member := regexp.MustCompile(`"(param|loc)" ?: ?(\[[^]]*)?"` + name + `"`) // OpenAI's, FastAPI's
+		if refused && (strings.Contains(text, name) || member.MatchString(body)) {
 			return llm.QuirkWithout(name)
 		}
 	}
