@@ -72,7 +72,21 @@ const (
 	maxSources     = 50
 	maxSourceURL   = 2048 // bytes; browsers take hardly more
 	maxSourceTitle = 300  // bytes
+	maxSearchText  = 2048 // bytes, of each other text of a search
 )
+
+// CutSearch cuts a query, or another text of a [WebSearch], at 2,048 bytes.
+func CutSearch(s string) string { return cut(s, maxSearchText) }
+
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return strings.Clone(s[:most]) + "..."
+}
 
 // AddSource adds a page to a list, each URL once. A page without a URL, or with one that is longer
 // than 2,048 bytes, is not added, and nothing is added to a list of 50. Titles are cut at 300 bytes.
@@ -81,12 +95,6 @@ func AddSource(list []Source, s Source) []Source {
 		slices.ContainsFunc(list, func(has Source) bool { return has.URL == s.URL }) {
 		return list
 	}
-	if len(s.Title) > maxSourceTitle {
-		cut := maxSourceTitle
-		for !utf8.RuneStart(s.Title[cut]) {
-			cut--
-		}
-		s.Title = strings.Clone(s.Title[:cut]) + "..."
-	}
+	s.Title = cut(s.Title, maxSourceTitle)
 	return append(list, s)
 }

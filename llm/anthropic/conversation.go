@@ -31,6 +31,8 @@ type conversation struct {
 	// can have one, and of the last one before the last assistant message, where the previous
 	// request ended. 0 means none.
 	last, previous int
+
+	searches searchPairs // of the messages that were added last
 }
 
 func newConversation(provider string) *conversation {
@@ -89,7 +91,7 @@ func (c *conversation) markable() { c.last = len(c.messages) - 1 }
 
 func (c *conversation) addAssistant(m llm.Message) error {
 	own := m.Provider == c.provider
-	for _, part := range m.Parts {
+	for _, part := range c.searches.sendable(m) {
 		switch part := part.(type) {
 		case llm.Text:
 			if own && part.Signature != "" && c.addCited(part) {

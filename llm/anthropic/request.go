@@ -31,7 +31,13 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 		if !ok || !tools.continues(kept) {
 			kept, from = newConversation(p.Name()), 0
 		}
-		kept.tools = tools
+		pairs := pair(req.Messages[from:], p.Name(), kept.searches.pending, api.SearchesWeb(req))
+		if !pairs.keep(kept.searches.pending) {
+			kept = newConversation(p.Name())
+			pairs = pair(req.Messages, p.Name(), nil, api.SearchesWeb(req))
+			from = 0
+		}
+		kept.tools, kept.searches = tools, pairs
 		if err := kept.add(req.Messages[from:]); err != nil {
 			return nil, err
 		}

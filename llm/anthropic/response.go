@@ -21,7 +21,7 @@ type decoder struct {
 	begun  bool
 	// joining says that texts which follow each other are one: answers with citations come in pieces
 	joining bool
-	// searches holds the queries of searches by the ids of their calls
+	// searches holds the queries of searches without a result by the ids of their calls
 	searches map[string]string
 }
 

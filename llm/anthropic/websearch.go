@@ -49,8 +49,8 @@ func (d *decoder) searched(b *block) {
 	if json.Unmarshal(b.raw, &result) != nil {
 		return
 	}
-	b.search = &llm.WebSearch{Query: d.searches[result.ToolUseID]}
-	b.id = result.ToolUseID
+	b.search = &llm.WebSearch{Query: llm.CutSearch(d.searches[result.ToolUseID])}
+	delete(d.searches, result.ToolUseID)
 	var hits []struct{ URL, Title string }
 	var failure struct {
 		Code string `json:"error_code"`
@@ -60,27 +60,20 @@ func (d *decoder) searched(b *block) {
 			b.search.Hits = llm.AddSource(b.search.Hits, llm.Source{URL: hit.URL, Title: hit.Title})
 		}
 	} else if json.Unmarshal(result.Content, &failure) == nil {
-		b.search.Error = cmp.Or(failure.Code, "unavailable")
+		b.search.Error = llm.CutSearch(cmp.Or(failure.Code, "unavailable"))
 	}
 	d.emit(llm.StreamEvent{Type: llm.EventSearch, Block: b.index, Search: b.search})
 }
 
 // isTorn reports whether a block is a search without a result in a response that the API does not go
-// on with: it refuses such a block.
+// on with.
 func (d *decoder) isTorn(b *block) bool {
 	switch d.resp.Finish.Reason {
 	case llm.FinishPause, llm.FinishToolCalls:
 		return false
 	}
-	if _, search := d.searches[b.id]; !search || b.kind != opaqueBlock || b.search != nil {
-		return false
-	}
-	for _, other := range d.blocks {
-		if other.search != nil && other.id == b.id {
-			return false
-		}
-	}
-	return true
+	_, asked := d.searches[b.id]
+	return asked && b.kind == opaqueBlock
 }
 
 // A span is one of the wire blocks from which a text was joined: an answer with citations has a

@@ -41,6 +41,7 @@ func (w *anthropicRequest) check(r *Request) *refusal {
 			"tool_choice: Input tag '%s' found using 'type' does not match any of the expected tags", choice.Type)
 	}
 	w.checkMessages(c)
+	w.checkSearches(c, r)
 	return c.why
 }
 

@@ -162,8 +162,8 @@ func (f anthropic) stream(a *response) []frame {
 		block(map[string]any{"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", "thinking",
 			words(a.Thinking, f.words), sign(a.Thinking))
 	}
-	for i, s := range a.anthropicSearches() {
-		if i%2 == 1 { // a result comes whole
+	for _, s := range a.anthropicSearches() {
+		if s["input"] == nil { // a result comes whole
 			block(s, "", "", nil, "")
 			continue
 		}

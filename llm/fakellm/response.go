@@ -16,10 +16,12 @@ type response struct {
 	Turn
 	model string
 	usage llm.Usage
+
+	resumed []string // the ids of the searches whose results it begins with
 }
 
 func newResponse(r *Request, t Turn) *response {
-	a := &response{Turn: t, model: r.Model}
+	a := &response{Turn: t, model: r.Model, resumed: r.pending}
 	a.Calls = append([]Call(nil), t.Calls...)
 	if !slices.Contains(r.Tools, llm.HostedWebSearch) {
 		a.Searches, a.Cites = nil, nil

@@ -38,6 +38,7 @@ type Request struct {
 	// CacheMarks counts the cache breakpoints.
 	CacheMarks int
 
+	pending  []string // the ids of the searches without a result
 	unread   int      // bytes of the body that are no part of the prompt
 	prefixes []prefix // those that can be cached
 }
@@ -81,9 +82,12 @@ type Turn struct {
 	// Searches are searches of the web that the server runs before it writes the text, which cites
 	// Cites. A request that does not offer the search gets the rest of the turn.
 	Searches []llm.WebSearch `json:"searches,omitempty"`
-	Text     string          `json:"text,omitempty"`
-	Cites    []llm.Source    `json:"cites,omitempty"`
-	Calls    []Call          `json:"calls,omitempty"`
+	// Pending says that the last search has no result yet. The response that goes on begins with it.
+	// Only Anthropic has such responses.
+	Pending bool         `json:"pending,omitempty"`
+	Text    string       `json:"text,omitempty"`
+	Cites   []llm.Source `json:"cites,omitempty"`
+	Calls   []Call       `json:"calls,omitempty"`
 	// Finish is the finish reason; empty means tool_calls with calls, and stop without.
 	Finish llm.FinishReason `json:"finish,omitempty"`
 	// Stop is the finish reason in the vendor's words, and takes the place of Finish. For OpenAI's

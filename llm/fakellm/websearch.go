@@ -2,6 +2,8 @@ package fakellm
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
@@ -41,8 +43,12 @@ func (a *response) cited() []citedPiece {
 // a changed one.
 func encryptedHit(url string) string { return "EqMDCp+/" + sign("hit\n"+url) + "==" }
 
-// anthropicSearches returns two blocks for each search: the call and its result.
+// anthropicSearches returns two blocks for each search: the call and its result, unless that is
+// pending. The results of the searches that the response before has left come first.
 func (a *response) anthropicSearches() (blocks []map[string]any) {
+	for _, id := range a.resumed {
+		blocks = append(blocks, map[string]any{"type": "web_search_tool_result", "tool_use_id": id, "content": []any{}})
+	}
 	for i, s := range a.Searches {
 		id := "srvtoolu_" + a.ID + "_" + itoa(i)
 		var content any
@@ -57,6 +63,9 @@ func (a *response) anthropicSearches() (blocks []map[string]any) {
 		blocks = append(blocks, map[string]any{"type": "server_tool_use", "id": id, "name": llm.HostedWebSearch,
 			"input": map[string]any{"query": s.Query}},
 			map[string]any{"type": "web_search_tool_result", "tool_use_id": id, "content": content})
+	}
+	if a.Pending && len(a.Searches) > 0 {
+		blocks = blocks[:len(blocks)-1]
 	}
 	return blocks
 }
@@ -95,6 +104,37 @@ func (b anthropicBlock) checkCitations(c *checker) {
 	}
 	for _, cite := range cites {
 		c.refuse(cite.Index != encryptedHit(cite.URL), "text.citations: Invalid `encrypted_index` in citation")
+	}
+}
+
+// checkSearches pairs searches with their results. Only one at the end may have none yet, if the
+// request offers the search and has at most results of other calls after it.
+func (w *anthropicRequest) checkSearches(c *checker, r *Request) {
+	open := map[string]int{} // the message of each search without a result
+	offered := slices.ContainsFunc(w.Tools, func(t anthropicTool) bool { return t.Name == llm.HostedWebSearch })
+	last := len(w.Messages) - 1
+	for i, m := range w.Messages {
+		for j, b := range m.Content {
+			switch b.Type {
+			case "server_tool_use":
+				open[b.ID] = i
+			case "web_search_tool_result":
+				_, asked := open[b.ToolUseID]
+				c.refuse(!asked, "messages.%d.content.%d: unexpected `tool_use_id` found in `web_search_tool_result` blocks: %s. "+
+					"Each `web_search_tool_result` block must have a corresponding `server_tool_use` block before it.", i, j, b.ToolUseID)
+				delete(open, b.ToolUseID)
+			}
+		}
+	}
+	r.pending = slices.Sorted(maps.Keys(open))
+	for _, id := range r.pending {
+		i := open[id]
+		goesOn := i == last || i == last-1 && !slices.ContainsFunc(w.Messages[last].Content,
+			func(b anthropicBlock) bool { return b.Type != "tool_result" })
+		c.refuse(!goesOn, "messages.%d: `web_search` tool use with id `%s` was found without a corresponding "+
+			"`web_search_tool_result` block", i, id)
+		c.refuse(!offered, "messages.%d: `web_search` tool use with id `%s` was found, but no `web_search` tool was "+
+			"provided", i, id)
 	}
 }
 
