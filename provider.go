@@ -42,7 +42,13 @@ func (c *config) catalog() *catalog.Catalog {
 	if len(c.Models) == 0 {
 		return catalog.New()
 	}
-	return catalog.New().With(c.Models...)
+	models := slices.Clone(c.Models)
+	for i := range models { // a price does not give a provider a search that it does not run
+		if kind, err := providers.Find(models[i].Provider); err == nil && !kind.WebSearch {
+			models[i].WebSearch = 0
+		}
+	}
+	return catalog.New().With(models...)
 }
 
 // own returns the program's own provider of a name, or nil.

@@ -35,7 +35,7 @@ func (s *Setup) openWebSearch(c *config) error {
 	if !c.WebSearch {
 		return nil
 	}
-	if err := s.searchless(s.chosen.provider, s.chosen.model); err != nil {
+	if err := s.searchless(s.chosen); err != nil {
 		return fail(ErrConfig, "%w; leave --web-search out, or choose another model", err)
 	}
 	if level := cmp.Or(c.Sandbox.Level, sandbox.Off); !c.elsewhere() && level != sandbox.Off && !c.Sandbox.Network {
@@ -68,19 +68,20 @@ func (s *Setup) judgeWebSearch(ctx context.Context, c *config) error {
 	return nil
 }
 
-// searchless returns why a model cannot search the web. A model of which nothing is known can if its
+// searchless returns why a model that was chosen cannot search the web. A model of which nothing is known can if its
 // provider hosts a search, or is one of the program's own.
-func (s *Setup) searchless(provider, model string) error {
+func (s *Setup) searchless(c chosen) error {
+	provider, model := c.provider, c.model
 	facts, known := lookUp(s.Options.Client, provider, model)
 	kind, err := providers.Find(provider)
 	switch {
-	case known && facts.WebSearch > 0:
-		return nil
 	case err == nil && !kind.WebSearch:
 		return fmt.Errorf("no search of the web that %s runs for its models is known; there is one of %s", provider,
 			searchers())
-	case known:
+	case known && facts.WebSearch == 0:
 		return fmt.Errorf("the model %s of %s has no search of the web that works beside other tools", model, provider)
+	case provider == "openai" && c.effort == "minimal":
+		return fmt.Errorf("the model %s has no search of the web with the effort minimal", model)
 	}
 	return nil
 }
@@ -114,7 +115,7 @@ func (s *Setup) keepWebSearch(ctx context.Context) error {
 // warnOfSearch says that a model which was chosen later cannot search the web.
 func (s *Setup) warnOfSearch() {
 	offered := slices.ContainsFunc(s.Options.Profile.Tools, func(t tool.Tool) bool { return t.Hosted != "" })
-	if err := s.searchless(s.chosen.provider, s.chosen.model); offered && err != nil {
+	if err := s.searchless(s.chosen); offered && err != nil {
 		s.warnings.add("web_search", err.Error()+"; the session goes on without")
 	}
 }

@@ -25,6 +25,7 @@ type attemptStream struct {
 	shown     shown
 	began     bool
 	chars     int // how many characters have arrived, of any kind
+	searched  int // how many searches of the web have arrived that are billed
 }
 
 // read reads the stream and returns its response.
@@ -70,6 +71,9 @@ func (a *attemptStream) take(ev llm.StreamEvent) bool {
 	}
 	a.began = true
 	a.chars += utf8.RuneCountInString(ev.Delta)
+	if s := ev.Search; s != nil && s.Error == "" && s.Page == "" {
+		a.searched++
+	}
 	if a.events == nil {
 		return true
 	}
@@ -78,10 +82,6 @@ func (a *attemptStream) take(ev llm.StreamEvent) bool {
 		a.text(ev)
 	case llm.EventThinkingDelta:
 		a.thought(ev)
-	case llm.EventSearch:
-		a.search(ev.Search)
-	case llm.EventFinish:
-		a.searches(ev.Response)
 	}
 	return true
 }
@@ -111,21 +111,16 @@ func (a *attemptStream) thought(ev llm.StreamEvent) {
 	a.shown.Thoughts[len(a.shown.Thoughts)-1] = a.events.number(delta)
 }
 
-// search emits a search of the web.
-func (a *attemptStream) search(s *llm.WebSearch) {
-	ev := &WebSearch{WebSearch: *s}
-	a.events.emit(ev)
-	a.shown.Searches = append(a.shown.Searches, a.events.number(ev))
-}
-
-// searches emits the searches of a response that were not streamed.
+// searches emits the searches of the web that an accepted response has made. Those of a failed
+// attempt are no events, because its record does not have them.
 func (a *attemptStream) searches(resp *llm.Response) {
-	n := 0
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, part := range resp.Message.Parts {
 		if o, ok := part.(llm.Opaque); ok && o.Search != nil {
-			if n++; n > len(a.shown.Searches) {
-				a.search(o.Search)
-			}
+			ev := &WebSearch{WebSearch: *o.Search}
+			a.events.emit(ev)
+			a.shown.Searches = append(a.shown.Searches, a.events.number(ev))
 		}
 	}
 }
@@ -191,12 +186,12 @@ func (a *attemptStream) hasBegun() bool {
 	return a.began
 }
 
-// estimate returns the estimated usage of an attempt, from the size of its input and the characters
-// that have arrived.
+// estimate returns the estimated usage of an attempt, from the size of its input, and the characters
+// and searches that have arrived.
 func (a *attemptStream) estimate(input int) llm.Usage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return llm.Usage{Input: input, Output: (a.chars + charsPerToken - 1) / charsPerToken}
+	return llm.Usage{Input: input, Output: (a.chars + charsPerToken - 1) / charsPerToken, Searches: a.searched}
 }
 
 // discarded returns the texts of a failed attempt.

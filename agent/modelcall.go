@@ -102,6 +102,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	a.step(s.events.number(begun))
 	var outcome []record
 	if err == nil {
+		a.searches(resp)
 		answer := answerOf(resp, latency, cost)
 		answer.Cold = s.coldness(&next, resp.Usage, latency)
 		answer.began, answer.Shown = next.epoch, a.numbers()

@@ -31,19 +31,19 @@ type WebSearch struct {
 // String says in a line what was searched for, and how many pages were found. It has texts of the
 // web as they came, but for their white space.
 func (s *WebSearch) String() string {
-	query := strings.Join(strings.Fields(s.Query), " ")
+	query, page := oneLine(s.Query), oneLine(s.Page)
 	what := "searched the web"
 	switch {
-	case s.Page != "" && query != "":
-		what = fmt.Sprintf("searched for %s in %s", query, s.Page)
-	case s.Page != "":
-		what = "opened " + s.Page
+	case page != "" && query != "":
+		what = fmt.Sprintf("searched for %s in %s", query, page)
+	case page != "":
+		what = "opened " + page
 	case query != "":
 		what = "searched for " + query
 	}
 	switch n := len(s.Hits); {
 	case s.Error != "":
-		what += ": " + s.Error
+		what += ": " + oneLine(s.Error)
 	case n == 1:
 		what += " · 1 page"
 	case n > 1:
@@ -61,11 +61,14 @@ type Source struct {
 // String returns the title, if there is one, and the URL, in a line. It has texts of the web as they
 // came, but for their white space.
 func (s Source) String() string {
-	if title := strings.Join(strings.Fields(s.Title), " "); title != "" {
-		return title + " · " + s.URL
+	url := oneLine(s.URL)
+	if title := oneLine(s.Title); title != "" {
+		return title + " · " + url
 	}
-	return s.URL
+	return url
 }
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // What is kept of the pages of a search, or of those that a text cites.
 const (

@@ -51,6 +51,8 @@ func knownModels() ([]llm.Model, error) {
 	for i, said := range updated.Models {
 		if known, ok := builtin.Get(said.Provider, said.ID); ok {
 			updated.Models[i] = withSaid(known, said)
+		} else {
+			updated.Models[i].WebSearch = catalog.SearchPrice(said.Provider, said.ID)
 		}
 	}
 	dir, err := userfiles.ConfigDir(os.Getenv)

@@ -85,7 +85,7 @@ func (e *entry) get() *llm.Model {
 	e.once.Do(func() {
 		if e.text != "" {
 			_ = json.Unmarshal([]byte(e.text), &e.model) // cannot fail: a test reads them all
-			e.model.WebSearch = searchPrice(e.model.Provider, e.model.ID)
+			e.model.WebSearch = SearchPrice(e.model.Provider, e.model.ID)
 		}
 	})
 	return &e.model

@@ -17,9 +17,9 @@ const (
 	geminiSearch = 14.0 / 1000
 )
 
-// searchPrice returns the price of a search of the web that the vendor runs for a model beside other
+// SearchPrice returns the price of a search of the web that the vendor runs for a model beside other
 // tools, or 0 if it has none. Other providers are not known to have one.
-func searchPrice(provider, model string) float64 {
+func SearchPrice(provider, model string) float64 {
 	switch provider {
 	case "anthropic":
 		return anthropicSearch

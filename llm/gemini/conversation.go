@@ -13,6 +13,7 @@ import (
 type conversation struct {
 	provider string
 	model    family // of the models that it is encoded for
+	searches bool   // the request has the search of the web
 	system   []byte // the parts of the leading system messages
 
 	// contents holds the wire's contents without the end of the last one: if the next message has
@@ -113,6 +114,10 @@ func (c *conversation) addModel(m llm.Message) error {
 		}
 		return ""
 	}
+	var whole map[string]bool
+	if signed && c.searches {
+		whole = wholeInvocations(m.Parts)
+	}
 	for _, part := range m.Parts {
 		switch part := part.(type) {
 		case llm.Text:
@@ -124,7 +129,7 @@ func (c *conversation) addModel(m llm.Message) error {
 		case llm.ToolCall:
 			c.addCall(part, signature(part.Signature))
 		case llm.Opaque:
-			if !signed && isInvocation([]byte(part.Data)) {
+			if id, _, ok := invocation(part.Data); ok && !whole[id] {
 				continue
 			}
 			if err := c.addOpaque(wireModel, part); err != nil {

@@ -18,7 +18,8 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 		return nil, nil, err
 	}
 	model := familyOf(req.Model)
-	req = api.Hosting(req, !p.noWebSearch && model != gemini2) // which refuse it beside functions
+	// models before Gemini 3 refuse it beside functions, and the choice of none is about functions alone
+	req = api.Hosting(req, !p.noWebSearch && model != gemini2 && req.ToolChoice.Mode != llm.ToolNone)
 	params, err := encodeParams(req, o)
 	if err != nil {
 		return nil, nil, err
@@ -27,14 +28,18 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	searches := api.SearchesWeb(req)
 	key := p.Name() + "\x00" + string('0'+rune(model)) // what a conversation's encoding depends on
+	if searches {
+		key += "\x00search"
+	}
 	// its state after this call; a later call may append to the memo's
 	var c conversation
 	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if !ok {
-			kept, from = &conversation{provider: p.Name(), model: model, names: &callNames{byID: map[string]string{}}},
-				0
+			kept, from = &conversation{provider: p.Name(), model: model, searches: searches,
+				names: &callNames{byID: map[string]string{}}}, 0
 		}
 		if err := kept.add(req.Messages[from:]); err != nil {
 			return nil, err

@@ -10,11 +10,14 @@ import (
 
 // searching holds what a response says of its searches of the web.
 type searching struct {
-	asked   map[string][]string // the queries of the calls, by their ids
-	count   int                 // of the queries of all calls
-	queries []string            // of the grounding
+	asked   map[string]string // the queries of the calls, by their ids
+	count   int               // of the queries of all calls
+	queries []string          // of the grounding
 	sources []llm.Source
 }
+
+// maxQueries is the most queries that are counted of a response: many more than a model has.
+const maxQueries = 100
 
 // wireInvocation is a part that tells of a tool that the API has run.
 type wireInvocation struct {
@@ -32,11 +35,33 @@ type wireInvocation struct {
 	} `json:"toolResponse"`
 }
 
-// isInvocation reports whether a part tells of a tool that the API has run. Models of another
-// generation do not know such parts.
-func isInvocation(raw []byte) bool {
+// invocation returns the id of a part that tells of a tool that the API has run, and whether it is the
+// response. Ok is false for other parts.
+func invocation(data string) (id string, isResponse, ok bool) {
 	var w wireInvocation
-	return json.Unmarshal(raw, &w) == nil && (w.Call != nil || w.Response != nil)
+	switch {
+	case json.Unmarshal([]byte(data), &w) != nil:
+	case w.Call != nil:
+		return w.Call.ID, false, true
+	case w.Response != nil:
+		return w.Response.ID, true, true
+	}
+	return "", false, false
+}
+
+// wholeInvocations returns the ids of the calls that have their responses in the same message: one
+// that was cut off does not go back.
+func wholeInvocations(parts llm.Parts) map[string]bool {
+	whole := map[string]bool{}
+	for _, part := range parts {
+		if o, ok := part.(llm.Opaque); ok {
+			if id, isResponse, ok := invocation(o.Data); ok {
+				_, called := whole[id]
+				whole[id] = isResponse && called || whole[id]
+			}
+		}
+	}
+	return whole
 }
 
 // isWebSearch reports whether a tool that the API has run is its search of the web.
@@ -55,22 +80,23 @@ func (d *decoder) searched(b *block) {
 			queries = append(queries, w.Call.Args.Query)
 		}
 		if s.asked == nil {
-			s.asked = map[string][]string{}
+			s.asked = map[string]string{}
 		}
-		s.asked[w.Call.ID] = queries
+		s.asked[w.Call.ID] = llm.CutSearch(strings.Join(queries, "; "))
 		s.count += max(len(queries), 1)
 	case w.Response != nil && isWebSearch(w.Response.Type):
-		b.search = &llm.WebSearch{Query: strings.Join(s.asked[w.Response.ID], "; ")}
+		b.search = &llm.WebSearch{Query: s.asked[w.Response.ID]}
+		delete(s.asked, w.Response.ID)
 		d.emit(llm.StreamEvent{Type: llm.EventSearch, Block: len(d.blocks) - 1, Search: b.search})
 	}
 }
 
-// billed returns how many searches are billed: one for each query.
+// billed returns how many searches are billed: one for each query, but at most 100.
 func (s *searching) billed() int {
 	if len(s.queries) > 0 {
 		return len(s.queries)
 	}
-	return s.count
+	return min(s.count, maxQueries)
 }
 
 // ground takes over what a chunk says of the searches. A later chunk may repeat it. What has another
@@ -87,7 +113,7 @@ func (d *decoder) ground(raw *json.RawMessage) {
 	}
 	d.Count(len(*raw))
 	for _, q := range w.Queries {
-		if q != "" && !slices.Contains(d.search.queries, q) {
+		if q = llm.CutSearch(q); q != "" && len(d.search.queries) < maxQueries && !slices.Contains(d.search.queries, q) {
 			d.search.queries = append(d.search.queries, q)
 		}
 	}
@@ -107,7 +133,7 @@ func (d *decoder) cite() {
 	if len(d.search.queries) == 0 || d.search.count > 0 {
 		return
 	}
-	b := &block{kind: opaqueBlock, search: &llm.WebSearch{Query: strings.Join(d.search.queries, "; ")}}
+	b := &block{kind: opaqueBlock, search: &llm.WebSearch{Query: llm.CutSearch(strings.Join(d.search.queries, "; "))}}
 	d.begin(b)
 	d.emit(llm.StreamEvent{Type: llm.EventSearch, Block: len(d.blocks) - 1, Search: b.search})
 }

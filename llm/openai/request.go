@@ -18,7 +18,7 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	req = api.Hosting(req, !p.noWebSearch)
+	req = api.Hosting(req, !p.noWebSearch && req.Effort != "minimal") // "cannot be used with reasoning.effort 'minimal'"
 	params, err := encodeParams(req, own)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,8 @@ func (d *decoder) searched(it *item) {
 		return
 	}
 	a := &call.Action
-	it.search = &llm.WebSearch{Query: cmp.Or(strings.Join(a.Queries, "; "), a.Query, a.Pattern), Page: a.URL}
+	it.search = &llm.WebSearch{Query: llm.CutSearch(cmp.Or(strings.Join(a.Queries, "; "), a.Query,
+		a.Pattern)), Page: llm.CutSearch(a.URL)}
 	if call.Status == "failed" {
 		it.search.Error = call.Status
 	}

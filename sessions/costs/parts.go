@@ -172,7 +172,7 @@ func (s *Sum) prices(used Spent, model agent.ModelName) prices {
 		return prices{}
 	}
 	u, factor := used.Usage, used.USD/all
-	u.Output = 0
+	u.Output, u.Searches = 0, 0
 	of := func(u llm.Usage) float64 { // with the same input, by which there may be several prices
 		usd, _ := facts.Cost(u)
 		return usd * factor
