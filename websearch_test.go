@@ -84,7 +84,7 @@ func TestV7_SearchInASession(t *testing.T) {
 			if first.Usage.Searches != 1 || math.Abs(first.CostUSD-without-facts.WebSearch) > 1e-9 {
 				t.Errorf("the search cost %v of %v, usage %+v", first.CostUSD-without, first.CostUSD, first.Usage)
 			}
-			b.sameSearches(session.ID(), live)
+			b.sameSearches(session.ID(), live, 3)
 
 			c.Resume = session.ID()
 			b.submit(c, "Once more?")
@@ -116,8 +116,8 @@ func TestV7_SearchInASession(t *testing.T) {
 	}
 }
 
-// sameSearches checks the events of the session's search, live and from the journal.
-func (b *bench) sameSearches(id string, live []agent.Event) {
+// sameSearches checks the n events of the session's searches and texts, live and from the journal.
+func (b *bench) sameSearches(id string, live []agent.Event, n int) {
 	b.Helper()
 	log, err := b.store.Read(context.Background(), id)
 	if err != nil {
@@ -150,9 +150,9 @@ func (b *bench) sameSearches(id string, live []agent.Event) {
 	}); err != nil {
 		b.Error(err)
 	}
-	if diff := cmp.Diff(shown, kept); diff != "" || len(shown) != 3 ||
+	if diff := cmp.Diff(shown, kept); diff != "" || len(shown) != n ||
 		!strings.Contains(shown[0], "searched for go news") ||
-		!strings.Contains(shown[1], "everybody.[Go · https://go.dev/x]") {
+		!strings.Contains(strings.Join(shown, "\n"), "everybody.[Go · https://go.dev/x]") {
 		b.Errorf("live %q, from the journal %q", shown, kept)
 	}
 }
@@ -182,6 +182,12 @@ func TestV7_SearchIsRefused(t *testing.T) {
 		}, "no search of the web that ollama runs"},
 		"model": {func(c *config) { c.Getenv, c.Model = vars["gemini"], ptr("gemini-2.5-pro") },
 			"the model gemini-2.5-pro of gemini has no search of the web that works beside other tools"},
+		"effort": {func(c *config) { c.Getenv, c.Model, c.Effort = vars["openai"], ptr("gpt-5"), ptr("minimal") },
+			"the model gpt-5 has no search of the web with the effort minimal"},
+		"price": {func(c *config) {
+			c.Getenv = variables("DEEPSEEK_API_KEY", "k", "DEEPSEEK_BASE_URL", b.url)
+			c.Model, c.Models = ptr("m"), []llm.Model{{ID: "m", Provider: "deepseek", WebSearch: 0.01}}
+		}, "no search of the web that deepseek runs"},
 		"sandbox": {func(c *config) { c.Sandbox.Level = sandbox.Workspace },
 			"the sandbox (level workspace) has not the whole network: give it that with --network"},
 		"hosts": {func(c *config) {

@@ -144,3 +144,23 @@ func TestV7_PendingSearchAndCompaction(t *testing.T) {
 
 // talk returns the messages of a request.
 func talk(body string) string { return body[strings.Index(body, `"messages":`):] }
+
+// An attempt that breaks off after a search is billed for it, and the event of it is live and in the
+// journal.
+func TestV7_SearchOfABrokenAttempt(t *testing.T) {
+	b := newBench(t)
+	b.server = fakellm.New(fakellm.Script(searchTurn()), fakellm.Options{
+		Faults: map[int]fakellm.Fault{1: {Kind: fakellm.FaultCut, After: 6}}})
+	web := httptest.NewServer(b.server)
+	t.Cleanup(web.Close)
+	c := b.searching()
+	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", web.URL)
+	var live []agent.Event
+	id, result := b.submit(c, "the task", func(o *agent.Options) {
+		o.OnEvent = func(ev agent.Event) { live = append(live, ev) }
+	})
+	if len(b.server.Requests()) != 2 || result.Usage.Searches != 2 {
+		t.Errorf("%d requests, usage %+v", len(b.server.Requests()), result.Usage)
+	}
+	b.sameSearches(id, live, 4)
+}

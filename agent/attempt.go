@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -24,8 +25,9 @@ type attemptStream struct {
 	think     int  // the provider's block of the newest thought
 	shown     shown
 	began     bool
-	chars     int // how many characters have arrived, of any kind
-	searched  int // how many searches of the web have arrived that are billed
+	chars     int             // how many characters have arrived, of any kind
+	found     []llm.WebSearch // those that were emitted
+	searched  int             // how many searches of the web have arrived that are billed
 }
 
 // read reads the stream and returns its response.
@@ -82,6 +84,10 @@ func (a *attemptStream) take(ev llm.StreamEvent) bool {
 		a.text(ev)
 	case llm.EventThinkingDelta:
 		a.thought(ev)
+	case llm.EventSearch:
+		a.search(ev.Search)
+	case llm.EventFinish:
+		a.searches(ev.Response)
 	}
 	return true
 }
@@ -111,18 +117,31 @@ func (a *attemptStream) thought(ev llm.StreamEvent) {
 	a.shown.Thoughts[len(a.shown.Thoughts)-1] = a.events.number(delta)
 }
 
-// searches emits the searches of the web that an accepted response has made. Those of a failed
-// attempt are no events, because its record does not have them.
+// search emits a search of the web.
+func (a *attemptStream) search(s *llm.WebSearch) {
+	ev := &WebSearch{WebSearch: *s}
+	a.events.emit(ev)
+	a.shown.Searches = append(a.shown.Searches, a.events.number(ev))
+	a.found = append(a.found, *s)
+}
+
+// searches emits the searches of a response that were not streamed.
 func (a *attemptStream) searches(resp *llm.Response) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	n := 0
 	for _, part := range resp.Message.Parts {
 		if o, ok := part.(llm.Opaque); ok && o.Search != nil {
-			ev := &WebSearch{WebSearch: *o.Search}
-			a.events.emit(ev)
-			a.shown.Searches = append(a.shown.Searches, a.events.number(ev))
+			if n++; n > len(a.shown.Searches) {
+				a.search(o.Search)
+			}
 		}
 	}
+}
+
+// failed returns the searches that were emitted of a failed attempt.
+func (a *attemptStream) failed() []llm.WebSearch {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.found)
 }
 
 // abandon abandons the attempt: nothing that arrives later is taken.

@@ -37,8 +37,10 @@ type Fault struct {
 	Usage   llm.Usage     `json:"usage,omitzero"`
 	Cost    float64       `json:"cost_usd,omitempty"`
 	// Discarded holds the texts that had arrived and do not count, one for each block.
-	Discarded []string      `json:"discarded,omitempty"`
-	Latency   time.Duration `json:"latency,omitempty"`
+	Discarded []string `json:"discarded,omitempty"`
+	// Searches holds the searches of the web that the vendor had run.
+	Searches []llm.WebSearch `json:"searches,omitempty"`
+	Latency  time.Duration   `json:"latency,omitempty"`
 }
 
 // Err returns the fault as an *llm.Error of its kind.

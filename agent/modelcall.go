@@ -102,13 +102,13 @@ func (s *Session) callModel(ctx context.Context) error {
 	a.step(s.events.number(begun))
 	var outcome []record
 	if err == nil {
-		a.searches(resp)
 		answer := answerOf(resp, latency, cost)
 		answer.Cold = s.coldness(&next, resp.Usage, latency)
 		answer.began, answer.Shown = next.epoch, a.numbers()
 		outcome = []record{answer}
 	} else {
 		f := faultOf(err, a.discarded(), latency)
+		f.Searches = a.failed()
 		f.Usage, f.Cost, f.began, f.Shown = used, cost, next.epoch, a.numbers()
 		outcome = s.failed(ctx, f, next.attempt, err)
 	}

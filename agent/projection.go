@@ -142,6 +142,9 @@ func preceding(rec record, before *State) []numbered {
 		return wrote(r.Message.Parts, r.Shown, before.Steps+1, r.in(before))
 	case faultRecord:
 		var parts llm.Parts
+		for i := range r.Searches {
+			parts = append(parts, llm.Opaque{Search: &r.Searches[i]})
+		}
 		for _, text := range r.Discarded {
 			parts = append(parts, llm.Text{Text: text})
 		}

@@ -54,3 +54,19 @@ func TestV7_CountsOfSearches(t *testing.T) {
 		t.Error("without searches it would not be cold: the test shows nothing")
 	}
 }
+
+// The searches of an attempt that breaks off are billed, also those of a side call, which has no
+// events.
+func TestV7_SearchesOfABrokenAttempt(t *testing.T) {
+	for _, s := range []*llm.WebSearch{{Query: "x"}, {Error: "max_uses_exceeded"}, {Page: "https://x.test"}} {
+		var a attemptStream
+		a.take(llm.StreamEvent{Type: llm.EventSearch, Search: s})
+		want := 0
+		if s.Query != "" {
+			want = 1
+		}
+		if got := a.estimate(10).Searches; got != want {
+			t.Errorf("%+v: %d searches", s, got)
+		}
+	}
+}

@@ -4,6 +4,8 @@ package cli
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -106,5 +108,24 @@ func TestV7_ExportedSearch(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not in the page", want)
 		}
+	}
+}
+
+// A model that only the server's list has can search the web like the others of its vendor.
+func TestV7_SearchOfAListedModel(t *testing.T) {
+	data := t.TempDir()
+	t.Setenv("XDG_DATA_HOME", data)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	if err := os.MkdirAll(filepath.Join(data, "attractor"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"updated":"2026-11-29T00:00:00Z","models":[{"id":"claude-of-tomorrow","provider":"anthropic",` +
+		`"context_window":200000},{"id":"m","provider":"openrouter","context_window":200000}]}`
+	if err := os.WriteFile(filepath.Join(data, "attractor", "models.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	models, err := knownModels()
+	if err != nil || len(models) != 2 || models[0].WebSearch == 0 || models[1].WebSearch != 0 {
+		t.Errorf("%+v, %v", models, err)
 	}
 }

@@ -209,3 +209,12 @@ func TestV7_SearchesFail(t *testing.T) {
 		}
 	}
 }
+
+// OpenAI refuses the search with the effort minimal, so it is not offered there.
+func TestV7_NoSearchWithMinimalEffort(t *testing.T) {
+	a := searching(t, "openai", "gpt-5", searchTurn())
+	a.req.Effort = "minimal"
+	if _, searches := a.answer(t); len(searches) > 0 || strings.Contains(string(a.bodies[0]), "web_search") {
+		t.Errorf("it is offered: %s", a.bodies[0])
+	}
+}
