@@ -136,8 +136,8 @@ func TestV7_PendingSearchAndCompaction(t *testing.T) {
 	if err := errors.Join(first, compacted, second, session.Close(), setup.Close()); err != nil {
 		t.Error(err)
 	}
-	if last := b.lastRequest(); result.Reason != agent.ReasonCompleted || strings.Contains(last, "web_search_tool_result") ||
-		!strings.Contains(last, "Here.") {
+	if last := b.lastRequest(); result.Reason != agent.ReasonCompleted ||
+		strings.Contains(last, "web_search_tool_result") || !strings.Contains(last, "Here.") {
 		t.Errorf("%s: %s", result.Reason, talk(last))
 	}
 }

@@ -120,8 +120,8 @@ func (w *anthropicRequest) checkSearches(c *checker, r *Request) {
 				open[b.ID] = i
 			case "web_search_tool_result":
 				_, asked := open[b.ToolUseID]
-				c.refuse(!asked, "messages.%d.content.%d: unexpected `tool_use_id` found in `web_search_tool_result` blocks: %s. "+
-					"Each `web_search_tool_result` block must have a corresponding `server_tool_use` block before it.", i, j, b.ToolUseID)
+				c.refuse(!asked, "messages.%d.content.%d: unexpected `tool_use_id` found in `web_search_tool_result` "+
+					"blocks: %s. Each `web_search_tool_result` block must have a corresponding `server_tool_use` block before it.", i, j, b.ToolUseID)
 				delete(open, b.ToolUseID)
 			}
 		}
