@@ -570,3 +570,23 @@ func TestO8_GatesWithin(t *testing.T) {
 		t.Errorf("in plan mode: %s", result)
 	}
 }
+
+// A person's own command that may do what a rule denies does not run, whatever the mode and a hook.
+func TestX9_TypedMayDoWhatIsDenied(t *testing.T) {
+	for _, mode := range []permit.Mode{permit.ModeAsk, permit.ModeAcceptEdits, permit.ModePlan, permit.ModeFull} {
+		g := newGate(t, `{"permissions": {"deny": ["Read(./private.txt)", "Bash(rm:*)"], "ask": ["Bash(echo ask)"]}}`)
+		g.SetMode(mode)
+		g.BeforeRules = []permit.Hook{says(permit.Asks)}
+		if err := os.WriteFile(filepath.Join(g.dir, "private.txt"), []byte("denied"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for command, want := range map[string]string{"grep -r denied .": "rule Read(./private.txt)",
+			`x="rm victim"; eval "$x"`: "rule denies", "rm victim": "rule denies", "echo made >new": "", "echo ask": ""} {
+			d, err := g.Typed(t.Context(), tool.Request{Dir: g.dir, Call: llm.ToolCall{ID: "1", Name: "shell", Args: "{}"},
+				Access: tool.Access{Effect: tool.Writes, Command: command}})
+			if err != nil || (d.Verdict == tool.Allow) != (want == "") || !strings.Contains(d.Reason, want) {
+				t.Errorf("%s, %s: %+v, %v", mode, command, d, err)
+			}
+		}
+	}
+}

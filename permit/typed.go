@@ -7,8 +7,8 @@ import (
 )
 
 // Typed decides about a call that a person has written. It asks nobody: the person wants it. What a
-// rule or a hook denies does not run, and in a read-only session nothing does that may change
-// something. Plan mode is about the model only. It implements [tool.Authorize].
+// rule or a hook denies, or what may do that, does not run, and in a read-only session nothing does
+// that may change something. Plan mode is about the model only. It implements [tool.Authorize].
 func (g *Gate) Typed(ctx context.Context, req tool.Request) (tool.Decision, error) {
 	sent := req.Call.Args
 	p := &passage{gate: g, accepted: true}
@@ -17,7 +17,7 @@ func (g *Gate) Typed(ctx context.Context, req tool.Request) (tool.Decision, erro
 		return tool.Decision{}, err
 	}
 	p.wish = wish
-	mode := ModeAsk
+	mode := ModeFull // which asks about nothing, and refuses what may do what is denied
 	if g.Mode() == ModeReadOnly {
 		mode = ModeReadOnly
 	}
