@@ -120,7 +120,7 @@ func (p *program) enterKey() {
 		p.hint = "the question has just ended in the viewer; Enter sends this to the agent"
 		return
 	}
-	if p.enterShown(text, shown) {
+	if p.enterShown(text, shown, p.editor.Typed()) {
 		p.editor.Set("")
 	}
 }

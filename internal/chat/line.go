@@ -17,8 +17,10 @@ import (
 )
 
 // enterShown acts on a line that the person has sent: a command of the conversation or of the shell,
-// or a message to the model. It returns false if the line has to stay in the input.
-func (p *program) enterShown(text, shown string) bool {
+// or a message to the model. Only what was typed is a command of the shell: what came from the command
+// line of the program, or in a paste, may be a text of others. It returns false if the line has to
+// stay in the input.
+func (p *program) enterShown(text, shown string, typed bool) bool {
 	if p.leaving {
 		return false
 	}
@@ -28,7 +30,7 @@ func (p *program) enterShown(text, shown string) bool {
 		run(p, arguments)
 		return true
 	}
-	if command, is := typedCommand(text); is {
+	if command, is := typedCommand(text); is && typed {
 		return p.runTyped(command, text, shown)
 	}
 	switch {

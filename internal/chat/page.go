@@ -145,14 +145,14 @@ func (p *program) withdraw(q *question, why error) {
 	if p.question != q {
 		return
 	}
-	typed := p.editor.String()
+	typed := p.editor
 	p.closeQuestion(q)
 	if e := (*permit.Elsewhere)(nil); !errors.As(why, &e) {
 		return
 	}
 	p.withdrawn, p.doubtful = time.Now(), true
-	if q.label == render.AnswerLabel && typed != "" && p.editor.Empty() {
-		p.editor.Set(typed)
+	if q.label == render.AnswerLabel && !typed.Empty() && p.editor.Empty() {
+		p.editor = typed
 	}
 }
 

@@ -123,7 +123,7 @@ func (p *program) opened(c attractor.Config, made *conversation, first string, e
 		p.warn(err.Error())
 		p.note("No session is open. /resume opens one of this directory, /clear begins a new one.")
 		if p.waiting != "" && p.editor.Empty() {
-			p.editor.Set(p.waiting)
+			p.editor.SetPasted(p.waiting)
 		}
 		p.waiting = ""
 	}
@@ -136,14 +136,14 @@ func (p *program) first(text string) {
 	if p.waiting = ""; p.leaving {
 		return
 	}
-	if text != "" && !p.enterShown(text, text) {
-		p.editor.Set(text)
+	if text != "" && !p.enterShown(text, text, false) {
+		p.editor.SetPasted(text)
 	}
 	if waiting == "" {
 		return
 	}
 	if p.unknown(waiting) || p.task != nil && p.callsCommand(waiting) {
-		p.editor.Set(waiting)
+		p.editor.SetPasted(waiting)
 		return
 	}
 	p.remember(waiting)

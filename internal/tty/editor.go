@@ -24,6 +24,8 @@ type cell struct {
 	text  string
 	shown string // what a folded paste is shown as; else empty
 	width int
+	// pasted says that nobody has typed it.
+	pasted bool
 }
 
 // The limits of an Editor.
@@ -52,6 +54,15 @@ func (e *Editor) Set(text string) {
 	e.Insert(text)
 }
 
+// SetPasted is like Set with a text that nobody has typed.
+func (e *Editor) SetPasted(text string) {
+	e.Set(text)
+	pasted(e.cells)
+}
+
+// Typed reports whether the beginning of the text was typed, and not pasted.
+func (e *Editor) Typed() bool { return len(e.cells) > 0 && !e.cells[0].pasted }
+
 // Insert inserts a text at the cursor. It returns false if there is no room for it.
 func (e *Editor) Insert(text string) bool {
 	return e.insert(cellsOf(sanitize.Text(text)))
@@ -63,13 +74,13 @@ func (e *Editor) Paste(text string) bool {
 	text = strings.TrimSuffix(text, "\n")
 	lines := strings.Count(text, "\n") + 1
 	if lines <= foldLines && len(text) <= foldBytes {
-		return e.insert(cellsOf(text))
+		return e.insert(pasted(cellsOf(text)))
 	}
 	shown := fmt.Sprintf("[pasted %d lines]", lines)
 	if lines == 1 {
 		shown = fmt.Sprintf("[pasted %d characters]", len([]rune(text)))
 	}
-	return e.insert([]cell{{text, shown, len(shown)}})
+	return e.insert(pasted([]cell{{text: text, shown: shown, width: len(shown)}}))
 }
 
 func (e *Editor) insert(cells []cell) bool {
@@ -79,6 +90,7 @@ func (e *Editor) insert(cells []cell) bool {
 	if e.at > 0 && len(cells) > 0 { // a mark belongs to the character before it
 		if before := e.cells[e.at-1]; before.shown == "" && before.text != "\n" && cells[0].shown == "" {
 			if joined := cellsOf(before.text + cells[0].text); len(joined) == 1 {
+				joined[0].pasted = before.pasted
 				e.cells[e.at-1] = joined[0]
 				cells = cells[1:]
 			}
@@ -97,6 +109,14 @@ func cellsOf(text string) (cells []cell) {
 			c.width = tabWidth
 		}
 		cells = append(cells, c)
+	}
+	return cells
+}
+
+// pasted marks cells as pasted.
+func pasted(cells []cell) []cell {
+	for i := range cells {
+		cells[i].pasted = true
 	}
 	return cells
 }

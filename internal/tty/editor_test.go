@@ -189,3 +189,35 @@ func TestN3_HistoryIsBounded(t *testing.T) {
 		t.Errorf("%d entries, %v", len(h.entries), err)
 	}
 }
+
+// A text counts as typed if its first character was, also when it was cut and put back.
+func TestX9_Typed(t *testing.T) {
+	text := func(s string) Key { return Key{Text: s} }
+	paste := func(s string) Key { return Key{Code: KeyPaste, Text: s} }
+	for name, c := range map[string]struct {
+		want bool
+		keys []Key
+	}{
+		"nothing":         {false, nil},
+		"typed":           {true, []Key{text("!ls")}},
+		"pasted":          {false, []Key{paste("!ls")}},
+		"folded":          {false, []Key{paste("!ls\n" + strings.Repeat("line\n", 20))}},
+		"pasted, a mark":  {false, []Key{paste("!"), text("\u0301")}},
+		"pasted and more": {false, []Key{paste("!"), text("ls")}},
+		"a pasted end":    {true, []Key{text("!"), paste("ls")}},
+		"cut, put back":   {false, []Key{paste("!ls"), {Code: KeyCutStart}, {Code: KeyInsertCut}}},
+		"before a paste":  {true, []Key{paste("ls"), {Code: KeyHome}, text("!")}},
+	} {
+		var e Editor
+		for _, k := range c.keys {
+			e.Key(k)
+		}
+		if e.Typed() != c.want {
+			t.Errorf("%s: %v", name, !c.want)
+		}
+	}
+	var e Editor
+	if e.SetPasted("!ls"); e.Typed() || e.String() != "!ls" {
+		t.Errorf("typed: %q", e.String())
+	}
+}
