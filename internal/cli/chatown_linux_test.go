@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,44 @@ func TestX9_OwnCommand(t *testing.T) {
 	s.press("C-d")
 	if code := s.ended(); code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// What nobody has typed is no command of the shell: the message of the command line, and a paste, be
+// it sent before the session has begun or after.
+func TestX9_OwnCommandIsTyped(t *testing.T) {
+	t.Parallel()
+	url, asked := gatedModel(t, 0, say("One."), say("Two."), say("Three."))
+	h := chatHome(t, url)
+	s := onScreen(t, chatting(h, "!echo one >made"), 80, 40)
+	sent := func(want, answer string) {
+		t.Helper()
+		var request held
+		s.until("a request", func() bool {
+			select {
+			case request = <-asked:
+				return true
+			default:
+				return false
+			}
+		})
+		if got := lastUser(request); !strings.Contains(got, want) {
+			t.Errorf("the model gets %q", got)
+		}
+		request.answer()
+		s.expect(answer)
+	}
+	sent("!echo one >made", "One.")
+	s.paste("!echo two >made")
+	s.expect("> !echo two >made")
+	s.press("Enter")
+	sent("!echo two >made", "Two.")
+	s.paste("!echo three >made\n" + strings.Repeat("a line\n", 20))
+	s.expect("[pasted 21 lines]")
+	s.press("Enter")
+	sent("!echo three >made", "Three.")
+	if made := h.made(); strings.Contains(made, "made") {
+		t.Errorf("made %s", made)
 	}
 }
 
@@ -172,5 +211,14 @@ func TestX9_Export(t *testing.T) {
 		if !strings.Contains(text, want) || strings.Contains(text, "hunter2") {
 			t.Errorf("%s is %q", file, text)
 		}
+	}
+	name, mine := filepath.Join(h.dir, name), filepath.Join(h.dir, "mine")
+	if err := errors.Join(os.Remove(name), os.Symlink(mine, name)); err != nil {
+		t.Fatal(err)
+	}
+	s.send("/export")
+	s.expect("is not a regular file")
+	if text := h.content("mine"); text != "mine" {
+		t.Errorf("through a link was written %q", text)
 	}
 }

@@ -96,9 +96,12 @@ func exportTo(ctx context.Context, t terminal, store journal.Store, id, file str
 }
 
 // exportOwn writes a session that is open to a file, without its secrets: as a page if the name ends
-// in .html, else as Markdown.
+// in .html, else as Markdown. It replaces only a regular file, and follows no link.
 func exportOwn(ctx context.Context, store journal.Store, setup *attractor.Setup, file string) error {
-	return replaceFile(file, func(w io.Writer) error {
+	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() { // an agent may have made a link
+		return fmt.Errorf("%s is not a regular file; remove it, or name another file", file)
+	}
+	return atomicfile.WriteFunc(file, func(w io.Writer) error { // which follows no link
 		id := setup.Options.ID
 		if strings.EqualFold(filepath.Ext(file), ".html") {
 			return web.Export(ctx, w, store, id, web.ExportOptions{Masker: setup.Secrets})
