@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,12 +32,12 @@ func newSessionsClean(t terminal) *cobra.Command {
 		Short: "Remove old or failed sessions, and what was recorded of their changes",
 		Long: `Clean shows the sessions that it would remove, and asks. It removes those that match all the flags, and their subagents with them.
 
-It leaves alone the sessions that a process has open, those whose last input is not done and can be continued, subagents of sessions that stay, and what cannot be
+It leaves alone the sessions that a process has open, those whose last input is open, interrupted or waits for an answer, subagents of sessions that stay, and what cannot be
 read: attractor sessions rm removes these one by one.`,
 		Example: `  attractor sessions clean --older 30d
   attractor sessions clean --failed --older 7d --yes`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), t, time.Now()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, t, time.Now()) },
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&f.older, "older", "", "only sessions that were written last before this `age`, such as 30d, 2w or 12h")
@@ -58,11 +59,15 @@ func ageOf(text string) (time.Duration, error) {
 	return 0, fail(exitUsage, "--older %s is no age; write it as 30d, 2w or 12h", strconv.Quote(text))
 }
 
-func (f *cleanFlags) run(ctx context.Context, t terminal, now time.Time) error {
+func (f *cleanFlags) run(cmd *cobra.Command, t terminal, now time.Time) error {
+	ctx := cmd.Context()
+	if cmd.Flags().Changed("older") && f.older == "" { // a variable that is not set, and not any age
+		return fail(exitUsage, "--older needs an age, such as --older 30d")
+	}
 	if f.older == "" && !f.failed {
 		return fail(exitUsage, "sessions clean needs --older or --failed, which say what to remove, such as --older 30d")
 	}
-	if err := f.check(); err != nil {
+	if err := f.check(cmd); err != nil {
 		return err
 	}
 	before := now
@@ -109,13 +114,13 @@ func (f *cleanFlags) run(ctx context.Context, t terminal, now time.Time) error {
 // would match but are open.
 func (f *cleanFlags) choose(ctx context.Context, store journal.Store, all []sessions.Summary,
 	before time.Time) (list []sessions.Summary, open int, err error) {
-	known, gone := map[string]bool{}, map[string]bool{}
+	known, gone, busy := map[string]bool{}, map[string]bool{}, withNewer(all, before)
 	for i := range all {
 		known[all[i].ID] = true
 	}
 	for i := range all {
 		s := &all[i]
-		if s.Parent != "" && known[s.Parent] || !f.within(s) || s.Modified.After(before) {
+		if s.Parent != "" && known[s.Parent] || !f.within(s) || busy[s.ID] {
 			continue
 		}
 		if err := s.Inspect(ctx, store); err != nil {
@@ -123,7 +128,8 @@ func (f *cleanFlags) choose(ctx context.Context, store journal.Store, all []sess
 		}
 		switch {
 		case s.State == sessions.Unreadable || f.failed && s.State != sessions.Failed:
-		case s.State == sessions.Running, s.State == sessions.Open:
+		case slices.Contains([]sessions.State{sessions.Running, sessions.Open, sessions.Waiting,
+			sessions.Interrupted}, s.State):
 			open++
 		default:
 			list, gone[s.ID] = append(list, *s), true
@@ -143,6 +149,23 @@ func (f *cleanFlags) choose(ctx context.Context, store journal.Store, all []sess
 		}
 	}
 	return list, open, nil
+}
+
+// withNewer returns the sessions that were written after a time, or have a subagent that was.
+func withNewer(all []sessions.Summary, before time.Time) map[string]bool {
+	parents, newer := map[string]string{}, map[string]bool{}
+	for i := range all {
+		parents[all[i].ID] = all[i].Parent
+	}
+	for i := range all {
+		if !all[i].Modified.After(before) {
+			continue
+		}
+		for id := all[i].ID; id != "" && !newer[id]; id = parents[id] {
+			newer[id] = true
+		}
+	}
+	return newer
 }
 
 // removeSessions removes sessions. One that somebody has gone on with since it was listed stays.

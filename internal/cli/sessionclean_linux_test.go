@@ -114,6 +114,9 @@ func TestX9_SessionsClean(t *testing.T) {
 	}
 	has(t, h.run(exitUsage, "sessions", "clean").stderr, "needs --older or --failed")
 	has(t, h.run(exitUsage, "sessions", "clean", "--older", "soon").stderr, "write it as 30d")
+	has(t, h.run(exitUsage, "sessions", "clean", "--failed", "--older", "", "--yes").stderr, "--older needs an age")
+	has(t, h.run(exitUsage, "sessions", "clean", "--failed", "--dir", "", "--yes").stderr, "--dir needs a directory")
+	has(t, h.run(exitUsage, "sessions", "list", "--dir", "").stderr, "--dir needs a directory")
 	has(t, h.run(0, "sessions", "clean", "--older", "41d", "--yes").stderr, "nothing to remove")
 	has(t, h.run(exitUsage, "sessions", "clean", "--older", "30d").stderr, "pass --yes")
 	p := startOnTerminal(t, h.command("sessions", "clean", "--older", "30d"))
@@ -168,4 +171,47 @@ func TestX9_CleanKeepsWhatGoesOn(t *testing.T) {
 	if len(h.sessions()) != 1 {
 		t.Error("the session is gone")
 	}
+}
+
+// What was interrupted can be gone on with, and a session belongs to its newest subagent.
+func TestX9_CleanKeepsWhatCanGoOn(t *testing.T) {
+	asked, ended := make(chan struct{}, 1), make(chan struct{})
+	web := httptest.NewServer(fakellm.New(func(r *fakellm.Request) fakellm.Turn {
+		switch text := lastText(r); {
+		case strings.Contains(text, "stop here"):
+			asked <- struct{}{}
+			<-ended
+		case strings.Contains(text, "delegate"):
+			return say("", use("spawn_agent", map[string]any{"task": "say fine"}))
+		case strings.Contains(text, "agent_id"):
+			return say("", use("wait", map[string]any{"agent_id": "agent-1"}))
+		}
+		return say("fine")
+	}, fakellm.Options{}))
+	t.Cleanup(func() { close(ended); web.Close() })
+	h := newHome(t, web.URL)
+	stopped := h.command("run", "--yes", "stop here")
+	if err := stopped.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := stopped.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = stopped.Wait() // it was interrupted
+	h.age(h.sessions()[0].ID, 40*24*time.Hour)
+	has(t, h.run(0, "sessions", "list", "--state", "interrupted").stdout, "stop here")
+	has(t, h.run(0, "sessions", "clean", "--older", "30d", "--yes").stderr, "continued: 1 session.", "nothing to remove")
+
+	h.run(0, "run", "--yes", "delegate")
+	child := ""
+	for _, s := range h.sessions() {
+		if s.Parent != "" {
+			child = s.ID
+			h.age(s.Parent, 40*24*time.Hour)
+		}
+	}
+	has(t, h.run(0, "sessions", "clean", "--older", "30d", "--yes").stderr, "nothing to remove")
+	h.age(child, 40*24*time.Hour)
+	has(t, h.run(0, "sessions", "clean", "--older", "30d", "--yes").stderr, "Removed 2 sessions.")
 }

@@ -28,7 +28,10 @@ func (f *sessionFilter) register(cmd *cobra.Command) {
 }
 
 // check completes the filter and returns an error for a value that it cannot have.
-func (f *sessionFilter) check() error {
+func (f *sessionFilter) check(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("dir") && f.dir == "" { // a variable that is not set, and not all sessions
+		return fail(exitUsage, "--dir needs a directory, such as --dir .")
+	}
 	if f.state != "" && !slices.Contains(sessions.States(), sessions.State(f.state)) {
 		return fail(exitUsage, "there is no state %q; the states are %s", f.state, orList(stateNames()))
 	}
@@ -98,7 +101,7 @@ with subagents and failed attempts. The states are ` + orList(stateNames()) + `.
 			if cmd.Flags().Changed("state") && f.state == "" {
 				return fail(exitUsage, "--state needs a state: %s", orList(stateNames()))
 			}
-			if err := f.check(); err != nil {
+			if err := f.check(cmd); err != nil {
 				return err
 			}
 			store, err := sessionStore()
