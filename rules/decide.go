@@ -184,7 +184,9 @@ type call struct {
 	formText int   // the bytes of the forms of its commands
 	treeRule *rule // the rule about a file in the tree that was looked at last
 	trees    map[treeKey]treeFound
-	led      map[string]led // by the paths that leads was asked about
+	led      map[string]led      // by the paths that leads was asked about
+	marks    map[string][]string // of environments of python, by directory
+	asked    *asked              // what questions returned
 
 	secretLinks      []string // where links lead that have the names of secrets
 	secretLinksKnown bool
@@ -406,8 +408,11 @@ const (
 )
 
 // questions returns the questions about all parts of the call, the gravest first and otherwise in
-// their order, and a rule that allows a part.
+// their order, and a rule that allows a part. They are looked for once.
 func (c *call) questions() (asks []question, allowed *rule) {
+	if c.asked != nil {
+		return c.asked.questions, c.asked.allowed
+	}
 	for i := range c.parts {
 		by, more := c.part(&c.parts[i])
 		if len(more) == 0 && by != nil {
@@ -416,7 +421,14 @@ func (c *call) questions() (asks []question, allowed *rule) {
 		asks = append(asks, more...)
 	}
 	slices.SortStableFunc(asks, func(a, b question) int { return cmp.Compare(a.grave, b.grave) })
+	c.asked = &asked{asks, allowed}
 	return asks, allowed
+}
+
+// asked is what a call asks, and a rule that allows a part of it.
+type asked struct {
+	questions []question
+	allowed   *rule
 }
 
 // maxReasons limits the reasons, and the files that a decision names.

@@ -139,10 +139,7 @@ func startingFile(name string) (d delicate, ok bool) {
 // programs ask.
 func (c *call) python(name string) (d delicate, ok bool) {
 	for dir := path.Dir(name); c.insideRoots(dir); dir = path.Dir(dir) {
-		for _, mark := range []string{"pyvenv.cfg", "conda-meta"} {
-			if _, err := c.env.Stat(c.ctx, path.Join(dir, mark)); err != nil {
-				continue
-			}
+		for _, mark := range c.pythonMarks(dir) {
 			elem, _, _ := strings.Cut(strings.ToLower(name[len(dir)+1:]), "/")
 			if slices.Contains(c.roots, dir) && !slices.Contains([]string{"bin", "scripts", mark}, elem) {
 				continue
@@ -155,6 +152,22 @@ func (c *call) python(name string) (d delicate, ok bool) {
 		}
 	}
 	return d, false
+}
+
+// pythonMarks returns the marks of an environment of python that a directory has. It looks once in a
+// call: the same directories are those of many files, and each file is judged more than once.
+func (c *call) pythonMarks(dir string) []string {
+	marks, ok := c.marks[dir]
+	if ok {
+		return marks
+	}
+	for _, mark := range []string{"pyvenv.cfg", "conda-meta"} {
+		if _, err := c.env.Stat(c.ctx, path.Join(dir, mark)); err == nil {
+			marks = append(marks, mark)
+		}
+	}
+	c.marks[dir] = marks
+	return marks
 }
 
 // kernelFile reports whether a path is a file of the kernel or a device. Such files show processes
