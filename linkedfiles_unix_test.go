@@ -182,3 +182,26 @@ func TestU23_FilesThatVariablesName(t *testing.T) {
 		t.Errorf("written were %q", written)
 	}
 }
+
+// ENV is the start-up file of a shell, and in many projects the name of a stage: a word counts only
+// if a file has that name.
+func TestU23_ENVThatIsAWord(t *testing.T) {
+	for value, want := range map[string][]string{
+		"dev": {"dev/x", "new/x", "startup", "rc/x"}, "new": {"dev/x", "new/x", "startup", "rc/x"},
+		"startup": {"dev/x", "new/x", "rc/x"}, "./rc": {"dev/x", "new/x", "startup"}} {
+		b, dir := newTeam(t, nil), realTemp(t)
+		put(t, dir, "dev/x", "x")
+		put(t, dir, "startup", "x")
+		getenv := b.config.Getenv
+		b.config.Getenv = func(name string) string {
+			if name == "ENV" {
+				return value
+			}
+			return getenv(name)
+		}
+		b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
+		if written := b.writes(t, "dev/x", "new/x", "startup", "rc/x"); !slices.Equal(written, want) {
+			t.Errorf("ENV=%s: written were %q", value, written)
+		}
+	}
+}

@@ -89,7 +89,9 @@ func namedByVariables(roots []string, here string, getenv func(string) string) (
 		"ANSIBLE_CONFIG", "TF_CLI_CONFIG_FILE", "SCREENRC", "PSQLRC", "WGETRC", "CURL_HOME", "MAKEFILES", "LD_PRELOAD",
 		"XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"} {
 		for _, name := range filepath.SplitList(getenv(variable)) {
-			names = append(names, from(here, name))
+			if file := from(here, name); variable != "ENV" || !isStage(name, file) {
+				names = append(names, file)
+			}
 		}
 	}
 	for _, variable := range []string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "GIT_PAGER", "PAGER",
@@ -102,6 +104,13 @@ func namedByVariables(roots []string, here string, getenv func(string) string) (
 		}
 	}
 	return names
+}
+
+// isStage reports whether a value of ENV is no path: a shell takes it for its start-up file, and many
+// projects for the name of a stage, such as dev. A word is a path only if there is such a file.
+func isStage(value, file string) bool {
+	info, err := os.Stat(file)
+	return !filepath.IsAbs(value) && !strings.HasPrefix(value, ".") && (err != nil || info.IsDir())
 }
 
 // programs returns the directories of PATH, and the links in them: what lies in the session's
