@@ -35,22 +35,31 @@ func (s *Set) Covered() (list []string) {
 			list = append(list, s.dirs.Roots...)
 		case r.kind != read || r.path == nil:
 		default:
-			name, rest := r.path.split()
-			if rest == "" {
-				list = append(list, name)
-				continue
-			}
-			if !s.insideRoots(name) && name != "/" {
-				l.dirs = append(l.dirs, name)
-			}
-			l.elems += 1 + strings.Count(r.path.line, "/")
-			others := l.matches
-			l.matches = func(name string, e fs.DirEntry) bool {
-				return others(name, e) || r.matchesFile(name, s.dirs.FoldCase)
+			list = append(list, l.add(s, r.path)...)
+			if r.real != nil { // where its name leads, which has no links on the way
+				list = append(list, l.add(s, r.real)...)
 			}
 		}
 	}
 	return append(list, l.look()...)
+}
+
+// add adds what a pattern matches, and returns the file or directory that it names, if it has no
+// wildcards.
+func (l *looking) add(s *Set, p *pathPattern) (named []string) {
+	name, rest := p.split()
+	if rest == "" {
+		return []string{name}
+	}
+	if !s.insideRoots(name) && name != "/" {
+		l.dirs = append(l.dirs, name)
+	}
+	l.elems += 1 + strings.Count(p.line, "/")
+	others := l.matches
+	l.matches = func(name string, e fs.DirEntry) bool {
+		return others(name, e) || p.matches(name, s.dirs.FoldCase)
+	}
+	return nil
 }
 
 // secretsOfHome returns the files and directories of the home directory that hold secrets.

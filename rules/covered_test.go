@@ -52,6 +52,38 @@ func TestU14_Covered(t *testing.T) {
 	}
 }
 
+// Where the name of a rule leads is covered too: a command can read it by that name.
+func TestU14_CoveredBehindLinks(t *testing.T) {
+	p, data := newProject(t, "x"), t.TempDir()
+	data, err := filepath.EvalSymlinks(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"all/x", "some/a.txt", "some/b.md"} {
+		if err := os.MkdirAll(filepath.Join(data, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(data, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.link(data+"/all", "all")
+	p.link(data+"/some", "some")
+	dirs := p.dirs()
+	dirs.Local = machine{}
+	set, err := rules.Load(dirs, source(`{"deny": ["Read(./all/**)", "Read(./some/*.txt)"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := set.Covered()
+	for name, want := range map[string]bool{data + "/all": true, data + "/some/a.txt": true, data + "/some/b.md": false,
+		data + "/some": false, p.dir + "/all": true} {
+		if slices.Contains(list, name) != want {
+			t.Errorf("%s is covered: %v", name, !want)
+		}
+	}
+}
+
 // counted counts the directories that are read.
 type counted struct {
 	machine
