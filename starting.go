@@ -21,8 +21,10 @@ import (
 // approval. The paths have no links, whatever links have led to them.
 func (s *Setup) starting(ctx context.Context, c *config) []string {
 	roots := realPaths(append(env.ConfinementOf(s.Local).Writable, s.here))
+	slices.Sort(roots)
+	roots = slices.Compact(roots)
 	names := c.linkedHome(roots)
-	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), s.namedByGit(ctx, c),
+	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), s.namedByGit(ctx, c, roots),
 		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c.getenv)) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
 			names = append(names, real)
@@ -40,35 +42,59 @@ func realPaths(names []string) (all []string) {
 	return all
 }
 
-// namedByGit returns the files from which git takes what it runs in the session's directories, by
-// the configuration of their repositories, also nested ones, and of the user: a change of one needs
-// an approval as one in .git does.
-func (s *Setup) namedByGit(ctx context.Context, c *config) (names []string) {
-	files := git.Files{Env: s.Local, Outside: load.RuleDirs(s.Local, c.getenv, nil).Outside}
-	for _, root := range append(env.ConfinementOf(s.Local).Writable, s.here) {
+// workTree is a work tree of git with its repository, and the outermost one around it.
+type workTree struct{ outer, top string }
+
+// workTrees returns those that the roots are in, and then those below. What lies below two roots is
+// walked once. The roots have no links.
+func workTrees(roots []string) (list []workTree) {
+	var nested []workTree
+	for _, root := range roots {
 		outer := root
 		if tops := git.Roots(root); len(tops) > 0 {
 			outer = tops[0]
 		}
-		for _, top := range append([]string{outer}, git.Nested(root)...) {
-			named := files.Named(ctx, top, c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME"))
-			for _, name := range runByGit(named, outer, top) {
-				if realPath(name) != top {
-					names = append(names, name)
-				}
+		list = append(list, workTree{outer, outer})
+		if root != "/" && isBelow(roots, root) {
+			continue
+		}
+		for _, top := range git.Nested(root) {
+			nested = append(nested, workTree{outer, top})
+		}
+	}
+	return append(list, nested...)
+}
+
+const (
+	// maxGitCommands limits the hooks and programs of git that are looked through, of one
+	// repository. One that has more runs what it wants to anyway.
+	maxGitCommands = 200
+	// maxAllGitCommands limits them for all repositories together: some hundred milliseconds, for
+	// which the first change of a session waits. Beyond them the hooks are known, but not the files
+	// that they run.
+	maxAllGitCommands = 500
+)
+
+// namedByGit returns the files from which git takes what it runs in the session's directories, by
+// the configuration of their repositories, also nested ones, and of the user: a change of one needs
+// an approval as one in .git does.
+func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (names []string) {
+	files := git.Files{Env: s.Local, Outside: load.RuleDirs(s.Local, c.getenv, nil).Outside}
+	left := maxAllGitCommands
+	for _, tree := range workTrees(roots) {
+		named := files.Named(ctx, tree.top, c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME"))
+		for _, name := range tree.runByGit(named, &left) {
+			if realPath(name) != tree.top {
+				names = append(names, name)
 			}
 		}
 	}
 	return names
 }
 
-// maxGitCommands limits the hooks and programs of git that are looked through. A repository that
-// has more runs what it wants to anyway.
-const maxGitCommands = 200
-
-// runByGit returns the files below a root that git runs in a work tree, or from which it takes what
-// it runs.
-func runByGit(named git.Named, root, top string) []string {
+// runByGit returns the files below the outermost work tree that git runs in a work tree, or from
+// which it takes what it runs. left is how many commands may still be looked through.
+func (t workTree) runByGit(named git.Named, left *int) []string {
 	var commands []string // hooks first, because the number of commands is limited
 	files := named.Files
 	for _, dir := range named.Hooks {
@@ -76,7 +102,9 @@ func runByGit(named git.Named, root, top string) []string {
 		commands, files = append(commands, hooks...), append(files, linked...)
 	}
 	commands = append(commands, named.Commands...)
-	return append(files, trust.RunBy(root, top, commands[:min(len(commands), maxGitCommands)])...)
+	commands = commands[:min(len(commands), maxGitCommands, *left)]
+	*left -= len(commands)
+	return append(files, trust.RunBy(t.outer, t.top, commands)...)
 }
 
 // namedByVariables returns the files that the user's variables name, and that later programs run or
@@ -106,8 +134,9 @@ func namedByVariables(roots []string, here string, getenv func(string) string) (
 	return names
 }
 
-// isStage reports whether a value of ENV is no path: a shell takes it for its start-up file, and many
-// projects for the name of a stage, such as dev. A word is a path only if there is such a file.
+// isStage reports whether a value of ENV is no path: a shell takes it for its start-up file, and
+// many projects for the name of a stage, such as dev. A word is a path only if there is such a
+// file.
 func isStage(value, file string) bool {
 	info, err := os.Stat(file)
 	return !filepath.IsAbs(value) && !strings.HasPrefix(value, ".") && (err != nil || info.IsDir())
