@@ -154,8 +154,8 @@ func (c *call) python(name string) (d delicate, ok bool) {
 	return d, false
 }
 
-// pythonMarks returns the marks of an environment of python that a directory has. It looks once in a
-// call: the same directories are those of many files, and each file is judged more than once.
+// pythonMarks returns the marks of an environment of python that a directory has. It looks once in
+// a call: the same directories are those of many files, and each file is judged more than once.
 func (c *call) pythonMarks(dir string) []string {
 	marks, ok := c.marks[dir]
 	if ok {

@@ -22,8 +22,8 @@ func (l lookedUp) Stat(ctx context.Context, name string) (env.Info, error) {
 	return l.Base.Stat(ctx, name)
 }
 
-// A directory is looked at once in a call, however many of the call's files lie below it: on another
-// machine each look takes as long as the way there.
+// A directory is looked at once in a call, however often its files are judged: on another machine
+// each look takes as long as the way there.
 func TestU17_MarksOfPythonAreLookedUpOnce(t *testing.T) {
 	p := newProject(t, "a/b/c/d/e/")
 	e := lookedUp{Base: env.Base{Environment: p.env}, times: map[string]int{}}
