@@ -26,6 +26,7 @@ func Choose(values []Value, resumes bool) *Values {
 	}
 	s.dropOfOtherProviders()
 	s.dropOfOtherModels()
+	s.dropOfOtherSandboxes()
 	s.dropContradicted(resumes)
 	return s
 }
@@ -117,6 +118,26 @@ func (s *Values) dropOfOtherModels() {
 		}
 		return ""
 	}, "context_window")
+}
+
+// dropOfOtherSandboxes drops what another agent's settings say about the network of a sandbox, unless
+// the same file chooses the sandbox that counts: they open the network of that one alone.
+func (s *Values) dropOfOtherSandboxes() {
+	level := s.Get("sandbox")
+	if level == nil {
+		return // without a sandbox they have no effect anyway
+	}
+	for i := range s.values {
+		v := &s.values[i]
+		if v.Origin.Place == PlaceOther && v.Unused == "" && v.file != level.file && ofNetwork(v.Key) {
+			v.Unused = level.Origin.String() + " chooses the sandbox"
+		}
+	}
+}
+
+// ofNetwork reports whether a setting opens the network or a socket of a sandbox.
+func ofNetwork(key string) bool {
+	return slices.Contains([]string{"network", "allow_host", "allow_socket"}, key)
 }
 
 // dropBelow drops values of the dependent settings that stand in a lower place than the value that

@@ -144,6 +144,7 @@ func (f *other) choose(key, member string, texts ...string) {
 		f.note(member, err.Error())
 		return
 	}
+	v.file = f.file
 	f.Values = append(f.Values, v)
 }
 

@@ -106,3 +106,43 @@ func TestX5_OwnSettingsCountFirst(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// What another agent's settings say about the network counts only for the sandbox of the same file.
+func TestX5_NetworkOfAnotherSandbox(t *testing.T) {
+	const codex = "sandbox_mode = \"workspace-write\"\n[sandbox_workspace_write]\nnetwork_access = true\n"
+	for name, c := range map[string]struct {
+		own, claude, variable string
+		network, hosts        string
+	}{
+		"its own sandbox":     {network: "true"},
+		"that of a variable":  {variable: "read-only"},
+		"that of config.json": {own: `{"sandbox": "workspace", "allow_host": ["go.dev"]}`, hosts: "go.dev"},
+		"that of another agent": {claude: `{"sandbox": {"enabled": true, "network": {"allowedDomains": ["a.example"]}}}`,
+			hosts: "a.example"},
+		"hosts with that of config.json": {own: `{"sandbox": "workspace"}`,
+			claude: `{"sandbox": {"enabled": true, "network": {"allowedDomains": ["a.example"]}}}`},
+	} {
+		files := map[string]string{".codex/config.toml": codex}
+		if c.own != "" {
+			files[".config/attractor/config.json"] = c.own
+		}
+		if c.claude != "" {
+			files[".claude/settings.json"] = c.claude
+		}
+		_, home := otherHome(t, files)
+		getenv := func(name string) string {
+			if name == "ATTRACTOR_SANDBOX" {
+				return c.variable
+			}
+			return home(name)
+		}
+		users, err := Users(getenv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Choose(append(users, ReadOthers(getenv).Values...), false)
+		if s.Get("network").One() != c.network || s.Get("allow_host").One() != c.hosts {
+			t.Errorf("%s: network %q, hosts %q", name, s.Get("network").One(), s.Get("allow_host").One())
+		}
+	}
+}

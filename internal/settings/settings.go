@@ -177,6 +177,8 @@ type Value struct {
 	Origin Origin
 	// Unused says why the value has no effect. It is empty if it has.
 	Unused string
+
+	file string // of another agent's settings; empty at other places
 }
 
 // Joins reports whether the values of all places count together.
