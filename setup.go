@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -206,12 +207,25 @@ func (s *Setup) maskReasons(ask permit.Asker) permit.Asker {
 	return func(ctx context.Context, q permit.Question) (permit.Answer, error) {
 		q.Changes = slices.Clone(q.Changes)
 		for i := range q.Changes {
-			q.Changes[i].Diff = s.Secrets.String(q.Changes[i].Diff)
+			q.Changes[i].Diff = s.maskLines(q.Changes[i].Diff)
 		}
 		answer, err := ask(ctx, q)
 		answer.Reason = s.Secrets.String(answer.Reason)
 		return answer, err
 	}
+}
+
+// maskLines masks the secrets in each line of a text alone: a secret of several lines, whose marks
+// anybody can write, would hide all lines between them.
+func (s *Setup) maskLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		body, open := strings.CutSuffix(line, "\n")
+		if b.WriteString(s.Secrets.String(body)); open {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
 }
 
 // open starts or resumes the session.
