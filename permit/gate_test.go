@@ -39,9 +39,11 @@ type gated struct {
 }
 
 // newGate returns a gate with the rules of a file.
-func newGate(t *testing.T, settings string) *gated {
+func newGate(t *testing.T, settings string) *gated { return newGateIn(t, t.TempDir(), settings) }
+
+// newGateIn is newGate in a directory.
+func newGateIn(t *testing.T, dir, settings string) *gated {
 	t.Helper()
-	dir := t.TempDir()
 	local, err := env.NewLocal(dir, env.LocalOptions{})
 	if err != nil {
 		t.Fatal(err)

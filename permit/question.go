@@ -49,12 +49,13 @@ type Question struct {
 	// Text tells a person all of this. The gate leaves it empty, for those who put the question.
 	Text string
 
-	work string // the directory where rules of Allow with ./ begin
+	work string // the directory where rules of Allow with ./ begin, without links
 }
 
 // Lasting returns the rules of Allow that have a meaning in later sessions in a project, or
 // everywhere if that is empty. Those about the directory of an agent have none. In a project, rules
-// about the directory of the session begin at the root.
+// about the directory of the session begin at the root, and have none if it does not lie in the
+// project: they would be about the directories of all its sessions.
 func (q *Question) Lasting(project string) (list []string) {
 	at, below := strings.CutPrefix(filepath.ToSlash(q.work)+"/", strings.TrimSuffix(project, "/")+"/")
 	for _, rule := range q.Allow {
@@ -63,7 +64,9 @@ func (q *Question) Lasting(project string) (list []string) {
 		case !here:
 		case q.Inner:
 			continue
-		case project != "" && below:
+		case project != "" && !below:
+			continue
+		case project != "":
 			rule = name + "(/" + at + pattern
 		}
 		list = append(list, rule)
@@ -90,7 +93,7 @@ type Answer struct {
 // questionFor returns the question about a call.
 func (g *Gate) questionFor(ctx context.Context, req tool.Request, j judgement, problem string) Question {
 	q := Question{Request: req, Rule: j.Rule, Reason: j.Reason, Reasons: j.Reasons, Touches: j.Touches,
-		Allow: j.Suggest, Project: g.Project, Inner: g.inner, work: g.Env.WorkDir(),
+		Allow: j.Suggest, Project: g.Project, Inner: g.inner, work: leadsTo(ctx, g.Env, "."),
 		Links: links(ctx, g.Env, req.Access.Paths), Problem: problem, Changes: preview(ctx, req)}
 	if req.Access.Command == "" && !g.inner {
 		return q

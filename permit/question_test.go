@@ -1,6 +1,7 @@
 package permit_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,12 +109,33 @@ func TestX2_RulesThatLast(t *testing.T) {
 	if got := q.Lasting(q.Project); !slices.Equal(got, []string{"Edit(/" + filepath.Base(g.dir) + "/**)"}) {
 		t.Errorf("for the project: %q", got)
 	}
-	for _, project := range []string{"", g.dir + "x"} {
-		if got := q.Lasting(project); !slices.Equal(got, []string{"Edit(./**)"}) {
-			t.Errorf("%q: %q", project, got)
-		}
+	if got := q.Lasting(""); !slices.Equal(got, []string{"Edit(./**)"}) {
+		t.Errorf("everywhere: %q", got)
+	}
+	if got := q.Lasting(g.dir + "x"); len(got) != 0 {
+		t.Errorf("in a project elsewhere: %q", got)
 	}
 	if q.Inner = true; len(q.Lasting("")) != 0 {
 		t.Error("the directory of an agent lasts")
+	}
+}
+
+// Rules about the directory of a session that is reached through a link begin at the root of the
+// project all the same.
+func TestX2_RulesThatLastThroughALink(t *testing.T) {
+	project, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.Mkdir(filepath.Join(project, "sub"), 0o700), os.Symlink(project, link)); err != nil {
+		t.Skip(err)
+	}
+	project, err := filepath.EvalSymlinks(project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGateIn(t, filepath.Join(link, "sub"), `{"permissions": {}}`)
+	g.Gate.Project, g.answer = filepath.ToSlash(project), permit.Answer{Reason: "no"}
+	g.call("write_file", map[string]any{"file_path": "b", "content": "x\n"})
+	q := g.questions[0]
+	if got := q.Lasting(q.Project); !slices.Equal(got, []string{"Edit(/sub/**)"}) {
+		t.Errorf("kept are %q", got)
 	}
 }

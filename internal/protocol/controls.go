@@ -98,7 +98,7 @@ func (c *controls) keepRules(ctx context.Context, remember string, q *permit.Que
 	}
 	list := q.Lasting(project)
 	if len(list) == 0 {
-		return nil // they are about the directory of an agent, which later sessions do not have
+		return nil // they are about a directory that later sessions do not have
 	}
 	if _, err := c.keep(ctx, project, list); err != nil {
 		return fmt.Errorf("the rules cannot be kept, and the ask goes on waiting: %w", err)

@@ -130,7 +130,7 @@ func withdrawn(p Person, err error, call string) error {
 // keepRules keeps rules for later sessions and tells the person where.
 func keepRules(ctx context.Context, p Person, keep Keep, project string, allow []string) {
 	if len(allow) == 0 {
-		p.Say("Not kept: the rule is about the directory of this agent.\n")
+		p.Say("Not kept: the rule is about the directory of this agent, or of a work tree outside the project.\n")
 		return
 	}
 	file, err := keep(ctx, project, allow)
