@@ -106,7 +106,11 @@ func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 			confine.Protect = slices.Concat(confine.Protect, realPaths(refuse), realPaths(ask),
 				c.linkedHome(realPaths(append(slices.Clip(s.dirs.list), c.Dir))))
 		}
-		if s.Local, s.box, err = openDirs(c.Dir, options, confine, s.dirs.list, s.readable); err != nil {
+		s.Local, s.box, err = openDirs(c.Dir, options, confine, s.dirs.list, s.readable)
+		if errors.Is(err, errors.ErrUnsupported) && s.goesWithoutSandbox(c, err) {
+			s.Local, s.box, err = openDirs(c.Dir, options, c.Sandbox, s.dirs.list, s.readable)
+		}
+		if err != nil {
 			return err
 		}
 		s.Machine, s.here = s.Local, s.Local.WorkDir()
@@ -126,6 +130,19 @@ func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 		s.Options.Env = env.ReadOnly(files)
 	}
 	return nil
+}
+
+// goesWithoutSandbox gives up the sandbox that cannot be had, if only another agent's settings chose
+// it, and tells. It returns false if somebody else chose it.
+func (s *Setup) goesWithoutSandbox(c *config, cannot error) bool {
+	level := s.settings.WithoutOtherSandbox("it cannot be had here")
+	if level == nil {
+		return false
+	}
+	c.Sandbox.Level, c.Sandbox.Network, c.Sandbox.AllowHosts, c.Sandbox.AllowSockets = sandbox.Off, false, nil, nil
+	s.warnings.add("sandbox", fmt.Sprintf("The session goes on without the sandbox that %s chooses: %v", level.Origin,
+		cannot))
+	return true
 }
 
 // ownFiles returns the user's files of this program, by their names and by where those lead: files

@@ -292,6 +292,53 @@ func TestT1_Settings(t *testing.T) {
 	}
 }
 
+// A sandbox that another agent's settings choose gives way to what the caller says, and to none
+// where none can be had, which is told. The user's own does not.
+func TestX5_SandboxOfAnotherAgent(t *testing.T) {
+	for name, c := range map[string]struct {
+		own, unasked, fails, warns string
+		command                    []string
+		inHome                     bool
+	}{
+		"commands run unasked":       {unasked: "observe"},
+		"on another machine":         {command: []string{"false"}, fails: "false"},
+		"in the home directory":      {inHome: true, warns: "goes on without the sandbox that HOME/.claude/settings.json: sandbox.enabled"},
+		"the user's own there":       {inHome: true, own: `{"sandbox": "workspace"}`, fails: "cannot work in"},
+		"the user's own on another":  {command: []string{"false"}, own: `{"sandbox": "workspace"}`, fails: "confines commands of this machine"},
+		"the user's own and unasked": {unasked: "observe", own: `{"sandbox": "workspace"}`, fails: "choose one of the two"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOpened(t)
+			if c.inHome {
+				o.dir = o.home
+			}
+			t.Setenv("HOME", o.home)
+			o.write("~/.claude/settings.json", `{"sandbox": {"enabled": true}}`)
+			if c.own != "" {
+				o.write("~/.config/attractor/config.json", c.own)
+			}
+			config := o.config()
+			config.Load, config.EnvCommand, config.Unasked = attractor.LoadUser, c.command, sandbox.Level(c.unasked)
+			session, err := attractor.Open(t.Context(), config)
+			if c.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fails) ||
+					strings.Contains(err.Error(), "confines") != strings.Contains(c.fails, "confines") && c.unasked == "" {
+					t.Errorf("the error is %v, want %q", err, c.fails)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			told := strings.ReplaceAll(strings.Join(session.Warnings(), "\n"), o.home, "HOME")
+			if !strings.Contains(told, c.warns) || c.warns == "" && strings.Contains(told, "without the sandbox") {
+				t.Errorf("the warnings are %q", told)
+			}
+		})
+	}
+}
+
 // The cache is kept if the user's settings say so, or the program.
 func TestV5_KeepCacheIsASetting(t *testing.T) {
 	for name, c := range map[string]struct {

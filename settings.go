@@ -40,6 +40,9 @@ func (c *Config) applySettings(w *config, users []settings.Value) error {
 		}
 	}
 	w.Settings = settings.Choose(values, c.Resume != "" || c.Fork != "" || c.Continue)
+	if w.elsewhere() {
+		w.Settings.WithoutOtherSandbox("it confines commands of this machine, and the session works on another one")
+	}
 	for _, place := range []settings.Place{settings.PlaceFlag, settings.PlaceEnvironment, settings.PlaceUser,
 		settings.PlaceOther} {
 		for _, v := range w.Settings.Of(place) {

@@ -107,7 +107,7 @@ func (p *plan) addRoot(given string, readOnly bool) error {
 		return fmt.Errorf("%s is not a directory", given)
 	}
 	if why := p.unfit(real); why != "" {
-		return fmt.Errorf("commands in a sandbox cannot work in %s, because %s", given, why)
+		return lacking{fmt.Errorf("commands in a sandbox cannot work in %s, because %s", given, why)}
 	}
 	if i := slices.IndexFunc(p.roots, func(r root) bool { return os.SameFile(r.info, info) }); i >= 0 {
 		p.roots[i].readOnly = p.roots[i].readOnly || readOnly

@@ -166,6 +166,23 @@ func (s *Values) dropBelow(key string, because func(beside *Value, chosen Value)
 	}
 }
 
+// WithoutOtherSandbox drops the sandbox that another agent's settings choose, for this reason, and
+// everything that needs one. It returns the sandbox, or nil if none of them has chosen the one that
+// counts.
+func (s *Values) WithoutOtherSandbox(why string) *Value {
+	level := s.Get("sandbox")
+	if level == nil || level.Origin.Place != PlaceOther {
+		return nil
+	}
+	for i := range s.values {
+		v := &s.values[i]
+		if v.Unused == "" && (v == level || ofNetwork(v.Key) && v.Origin.Place != PlaceFlag) {
+			v.Unused = why
+		}
+	}
+	return level
+}
+
 // dropContradicted drops what files and variables choose where it cannot be used together with what
 // counts. A flag is kept: its user is told.
 func (s *Values) dropContradicted(resumes bool) {
@@ -175,6 +192,9 @@ func (s *Values) dropContradicted(resumes bool) {
 				v.Unused = why
 			}
 		}
+	}
+	if u := s.Get("unasked"); u != nil && u.Origin.Place == PlaceFlag && u.One() == string(sandbox.Observe) {
+		s.WithoutOtherSandbox("a sandbox confines all commands, and " + u.Origin.String() + " lets some run unasked")
 	}
 	if level := s.Get("sandbox"); level == nil || level.One() == string(sandbox.Off) {
 		drop("commands run without a sandbox", "network", "allow_host", "allow_socket")
