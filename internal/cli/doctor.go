@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -178,13 +179,13 @@ func (d *doctor) configuration() {
 	for _, place := range []settings.Place{settings.PlaceFlag, settings.PlaceEnvironment, settings.PlaceUser,
 		settings.PlaceOther} {
 		for _, v := range d.flags.settings.Of(place) {
-			d.line(v.Key, "%s (%s)", v.One(), v.Origin)
+			d.line(v.Key, "%s (%s)", withoutKeys(&v), v.Origin)
 		}
 	}
 	for _, s := range settings.All() {
 		for _, v := range d.flags.settings.All(s.Key) {
 			if v.Unused != "" {
-				d.line(v.Key, "%s is not used, because %s (%s)", v.One(), v.Unused, v.Origin)
+				d.line(v.Key, "%s is not used, because %s (%s)", withoutKeys(&v), v.Unused, v.Origin)
 			}
 		}
 	}
@@ -200,6 +201,23 @@ func (d *doctor) configuration() {
 		d.line("no mode full", "%s", others.NoFull)
 	}
 	d.line("all settings", "attractor config")
+}
+
+// withoutKeys returns a value without what may be a key in it: what stands around the host and the
+// path of a URL, and a command that prints one.
+func withoutKeys(v *settings.Value) string {
+	switch v.Key {
+	case "key_command":
+		return "set"
+	case "base_url":
+		u, err := url.Parse(v.One())
+		if err != nil {
+			return "set"
+		}
+		u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
+		return u.String()
+	}
+	return v.One()
 }
 
 // thereOrNot says whether there is a file.

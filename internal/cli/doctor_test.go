@@ -104,3 +104,19 @@ func TestX5_SessionsHonourOthers(t *testing.T) {
 		t.Errorf("new notes are not told: %s", out.stderr)
 	}
 }
+
+// Doctor prints no part of a setting that usually holds a key.
+func TestX5_DoctorPrintsNoKeys(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, unusedURL)
+	h.inHome(".config/attractor/config.json", `{"provider": "openai", "base_url": "http://me:pass-of-mine@127.0.0.1:1/v1?api_key=hunter2k#frag-of-mine", "key_command": "echo sk-1234"}`)
+	for _, env := range [][]string{nil, {"ATTRACTOR_PROVIDER=anthropic"}} {
+		out := h.runWith(0, env, "doctor").stdout
+		has(t, out, "base_url       http://127.0.0.1:1/v1 ", "key_command    set ")
+		for _, secret := range []string{"pass-of-mine", "hunter2k", "frag-of-mine", "sk-1234"} {
+			if strings.Contains(out, secret) {
+				t.Errorf("%s is printed:\n%s", secret, out)
+			}
+		}
+	}
+}
