@@ -100,7 +100,7 @@ func ownRules(getenv func(string) string, project string) (sources []rules.Sourc
 		if name == userfiles.ClaudeSettings(getenv) {
 			source.Foreign, source.Dir = true, filepath.ToSlash(filepath.Dir(filepath.Dir(name)))
 		} else {
-			source.Dir, source.Project = "", project
+			source.Dir, source.Project, source.Projects = "", project, true
 		}
 		sources = append(sources, source)
 	}

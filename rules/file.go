@@ -107,13 +107,10 @@ func (r *reader) file() error {
 			continue
 		case m.name == "projects" && !r.Foreign:
 			found = true
-			r.project(m.value)
+			r.project(m)
 			continue
 		}
-		if !r.Foreign && (strings.EqualFold(m.name, "permissions") || strings.EqualFold(m.name, "permission") ||
-			m.name == "allow" || m.name == "ask" || m.name == "deny") {
-			r.mistake(m.offset, `%q is not a member of a settings file; the rules go into "permissions": {"allow": [...], "ask": [...], "deny": [...]}`, m.name)
-		}
+		r.misplaced(m, "a settings file")
 	}
 	if !found && !r.Foreign && len(r.errs) == 0 {
 		r.mistake(0, `the file has no rules; they go into "permissions": {"allow": [...], "ask": [...], "deny": [...]}`)
@@ -128,22 +125,35 @@ func (r *reader) permissions(v value) {
 	}
 }
 
+// misplaced reports a member whose name says that it holds rules, where they would not count.
+func (r *reader) misplaced(m member, of string) {
+	if _, isList := lists()[m.name]; !r.Foreign && (isList || strings.EqualFold(m.name, "permissions") ||
+		strings.EqualFold(m.name, "permission")) {
+		r.mistake(m.offset, `%q is not a member of %s; the rules go into "permissions": {"allow": [...], "ask": [...], "deny": [...]}`, m.name, of)
+	}
+}
+
 // project reads the rules for the Project, among those for all projects by their paths.
-func (r *reader) project(v value) {
+func (r *reader) project(all member) {
+	if r.Project == "" && !r.Projects {
+		r.mistake(all.offset, `"projects" counts only in your own file of rules, which attractor rules add writes; put the rules into "permissions"`)
+	}
 	if r.Project == "" {
 		return
 	}
 	dir := r.Dir
 	defer func() { r.Dir = dir }()
 	r.Dir = r.Project
-	for _, of := range r.object(v, `projects is an object such as {"/home/me/project": {"permissions": {"allow": ["Bash(make:*)"]}}}`) {
+	for _, of := range r.object(all.value, `projects is an object such as {"/home/me/project": {"permissions": {"allow": ["Bash(make:*)"]}}}`) {
 		if of.name != r.Project {
 			continue
 		}
 		for _, m := range r.object(of.value, `a project is an object such as {"permissions": {"allow": ["Bash(make:*)"]}}`) {
 			if m.name == "permissions" {
 				r.permissions(m.value)
+				continue
 			}
+			r.misplaced(m, "a project")
 		}
 	}
 }

@@ -173,3 +173,21 @@ func TestL1_WherePatternsStart(t *testing.T) {
 		}
 	}
 }
+
+// Rules for single projects are a mistake where they cannot count, and so are rules beside the
+// permissions of a project.
+func TestX2_RulesForProjectsThatCannotCount(t *testing.T) {
+	p := newProject(t)
+	const file = `{"projects": {"/p": {"permissions": {}, "deny": ["Bash(rm:*)"]}}}`
+	for want, source := range map[string]rules.Source{
+		`a.json:1: "projects" counts only in your own file of rules`: {Name: "a.json"},
+		`a.json:1: "deny" is not a member of a project; the rules`:   {Name: "a.json", Project: "/p"},
+		"": {Name: "a.json", Projects: true},
+	} {
+		source.Data = []byte(file)
+		if _, err := rules.Load(p.dirs(), source); (err == nil) != (want == "") || err != nil &&
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

@@ -36,6 +36,9 @@ type Source struct {
 	// "projects": {PATH: {"permissions": ...}}. Patterns in these that begin with / start there. Empty
 	// means that the file has no rules for single projects that could count.
 	Project string
+	// Projects says that the file may have rules for single projects, also for none that counts.
+	// Elsewhere they are a mistake.
+	Projects bool
 	// Foreign says that the file is another program's settings. It may lack permissions, and a rule
 	// that allows something this package does not know becomes a warning instead of an error.
 	Foreign bool
