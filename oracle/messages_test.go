@@ -61,7 +61,8 @@ func messageOutcome(m *anthropic.Message) outcome {
 		Usage: llm.Usage{Input: int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens),
 			CacheRead:  int(u.CacheReadInputTokens),
 			CacheWrite: int(u.CacheCreationInputTokens), Output: int(u.OutputTokens),
-			Reasoning: int(u.OutputTokensDetails.ThinkingTokens)}}
+			Reasoning: int(u.OutputTokensDetails.ThinkingTokens),
+			Searches:  int(u.ServerToolUse.WebSearchRequests)}}
 	for _, b := range m.Content {
 		switch b.Type {
 		case "text":

@@ -82,6 +82,10 @@ func responseOutcome(r *responses.Response) outcome {
 				o.Text += c.Text + c.Refusal
 				refused = refused || c.Type == "refusal"
 			}
+		case "web_search_call":
+			if item.Action.Type == "search" { // opening pages costs nothing
+				o.Usage.Searches++
+			}
 		case "reasoning":
 			for _, s := range item.Summary {
 				o.Thinking += s.Text
