@@ -27,6 +27,6 @@
 // Its limits: there are no terminals. A command that ends by a signal which Kill did not send has
 // the exit code of a shell, 128 plus the signal's number. Processes that leave the group, as
 // daemons do by setsid, survive Kill. Processes of a broken connection run until Kill or Close.
-// Times of files are whole seconds. Open reads the whole file into memory. On Linux a script with
-// its variables is limited to 128 KiB, like any argument of a command.
+// Times of files are whole seconds. Open reads the whole file into memory, at most 256 MiB. A script
+// with its variables has at most 120 KiB, because Linux limits an argument of a command.
 package shellenv

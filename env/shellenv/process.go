@@ -42,6 +42,16 @@ while kill -0 -$group 2>/dev/null && [ $n -lt 25 ]; do
 	sleep 0.1 || sleep 1
 done`
 
+const (
+	// maxBody limits the script that starts a command. Linux limits an argument to 128 KiB
+	// (MAX_ARG_STRLEN), and the name of the directory and the prelude have the rest.
+	maxBody = 120 << 10
+	// maxPreface limits what is kept of an output before the command has begun, in bytes.
+	maxPreface = 64 << 10
+	// closeWithin limits the time in which Close ends commands over there.
+	closeWithin = 4 * env.DefaultGrace
+)
+
 // process is a remote command. The embedded env.Process is its local end, which has the id and the
 // input and whose output goes to receive.
 type process struct {
@@ -71,8 +81,12 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	p := &process{env: e, output: c.Output, mark: []byte("\x1e" + rand.Text() + " "), began: time.Now(),
 		started: make(chan struct{}), ended: make(chan struct{})}
 	words := append(slices.Clone(c.Env), e.platform.Shell, "-c", c.Script)
-	near, err := e.command(cmp.Or(c.Dir, "."), "mark="+shquote.Words(string(p.mark))+"\nset -- "+shquote.Words(words...)+"\n"+
-		launchScript)
+	body := "mark=" + shquote.Words(string(p.mark)) + "\nset -- " + shquote.Words(words...) + "\n" + launchScript
+	if len(body) > maxBody {
+		return nil, fmt.Errorf("start command: it has %d bytes with its variables and quotes, and a shell elsewhere takes %d: "+
+			"write it to a file and run that", len(body), maxBody)
+	}
+	near, err := e.command(cmp.Or(c.Dir, "."), body)
 	if err == nil {
 		p.Process, err = e.local.Start(ctx, env.Command{Script: "exec " + shquote.Words(near...), Stdin: c.Stdin,
 			Output: p.receive})
@@ -93,9 +107,15 @@ func (p *process) awaitStart(ctx context.Context, dir string) error {
 	select {
 	case <-p.started:
 	case <-p.ended:
-		if !isClosed(p.started) { // else it was quick
-			return &fs.PathError{Op: "chdir", Path: dir, Err: p.err}
+		if isClosed(p.started) { // it was quick
+			return nil
 		}
+		for _, of := range []error{fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid} {
+			if errors.Is(p.err, of) {
+				return &fs.PathError{Op: "chdir", Path: dir, Err: p.err}
+			}
+		}
+		return p.err
 	case <-ctx.Done():
 		return errors.Join(context.Cause(ctx), p.Process.Kill(context.WithoutCancel(ctx)))
 	}
@@ -109,7 +129,9 @@ func (p *process) receive(stream int, text []byte) {
 		line, rest, found := bytes.Cut(p.held[env.Stdout], []byte("\n"))
 		group, err := strconv.Atoi(string(line))
 		if !found || err != nil {
-			return // watch finds the reason on standard error if the command does not start
+			// Watch finds the reason on standard error if the command does not start.
+			p.held[stream] = p.held[stream][max(0, len(p.held[stream])-maxPreface):]
+			return
 		}
 		p.group, p.held[env.Stdout] = group, rest
 		close(p.started)
@@ -217,11 +239,14 @@ func (p *process) Kill(ctx context.Context) error {
 	return nil
 }
 
-// Close kills all running commands, and the processes that commands have left running.
+// Close kills all running commands, and the processes that commands have left running. A far side
+// that does not answer within four times env.DefaultGrace is given up, and its processes run on.
 func (e *Env) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
 	var errs []error
 	for p := range e.live.Range {
-		errs = append(errs, p.(*process).Kill(context.Background()))
+		errs = append(errs, p.(*process).Kill(ctx))
 	}
 	return errors.Join(append(errs, e.local.Close())...)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os/exec"
 	"path"
@@ -117,11 +118,14 @@ func (e *Env) run(ctx context.Context, op, name, body string, stdin []byte) (str
 		return "", &fs.PathError{Op: op, Path: name, Err: err}
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Stdin = bytes.NewReader(stdin)
+	out, complaint := capped{most: maxOutput}, capped{most: maxComplaint}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &out, &complaint
 	cmd.WaitDelay = env.DefaultGrace // another process may hold the output open
-	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		err = reason(exit.ExitCode(), exit.Stderr)
+	err = cmd.Run()
+	if exit := (*exec.ExitError)(nil); out.full {
+		err = fmt.Errorf("more than %d MiB arrived from there", maxOutput>>20)
+	} else if errors.As(err, &exit) {
+		err = reason(exit.ExitCode(), complaint.text.Bytes())
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -129,7 +133,28 @@ func (e *Env) run(ctx context.Context, op, name, body string, stdin []byte) (str
 	if err != nil {
 		return "", &fs.PathError{Op: op, Path: name, Err: err}
 	}
-	return string(out), nil
+	return out.text.String(), nil
+}
+
+// These limit what a script may print, in bytes: the content of a file or the list of a directory,
+// and the complaints of programs.
+const (
+	maxOutput    = 256 << 20
+	maxComplaint = 64 << 10
+)
+
+// capped is a buffer that refuses to hold more than some number of bytes.
+type capped struct {
+	text bytes.Buffer
+	most int
+	full bool
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	if c.full = c.full || c.text.Len()+len(p) > c.most; c.full {
+		return 0, io.ErrShortWrite
+	}
+	return c.text.Write(p)
 }
 
 // WorkDir implements env.Environment.
