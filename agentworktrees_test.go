@@ -198,6 +198,27 @@ func TestO8_AgentsInWorktrees(t *testing.T) {
 	}
 }
 
+// The tool that the other families share has the isolation, too.
+func TestO8_SharedToolAsksForAWorktree(t *testing.T) {
+	f := newFarm(t)
+	c := f.config()
+	c.Native = new(bool)
+	var branches []string
+	f.scripts["look"] = append(f.scripts["look"], func() fakellm.Turn {
+		_, branches = f.worktrees()
+		return fakellm.Turn{Text: "seen"}
+	})
+	f.script("go", calls(t, "spawn_agent", object{"task": "look", "isolation": "worktree"}),
+		calls(t, "wait", object{"agent_id": "agent-1"}), fakellm.Turn{Text: "done"})
+	f.submit(c, "go", f.watch)
+	if len(branches) != 1 {
+		t.Errorf("the agent had the branches %v", branches)
+	}
+	if !strings.Contains(f.lastResults(), "which is gone") {
+		t.Errorf("the report: %s", f.lastResults())
+	}
+}
+
 // An agent that has changed nothing leaves nothing. It has ended with its report.
 func TestO8_AgentWithoutChanges(t *testing.T) {
 	f := newFarm(t)

@@ -13,9 +13,10 @@ import (
 
 type spawnAgentArgs struct {
 	Task       string `json:"task" jsonschema:"What the agent is to do, with everything that it has to know: it sees nothing of this conversation."`
-	WorkingDir string `json:"working_dir,omitempty" jsonschema:"The directory that it works in. Default: the working directory."`
+	WorkingDir string `json:"working_dir,omitempty" jsonschema:"The directory that it works in. Default: yours."`
 	Model      string `json:"model,omitempty" jsonschema:"The model that it uses. Default: the same one."`
-	MaxTurns   int    `json:"max_turns,omitempty" jsonschema:"How many turns it may take. Default: no limit of its own."`
+	MaxTurns   int    `json:"max_turns,omitempty" jsonschema:"How many turns it may take. Default: no limit."`
+	Isolation  string `json:"isolation,omitempty" jsonschema:"worktree: in a git worktree of its own."`
 }
 
 // spawnKindArgs holds the arguments of spawn_agent in a session with defined agents.
@@ -131,7 +132,7 @@ func spawnAgent(ctx context.Context, agents tool.Agents, args spawnKindArgs) (an
 		return nil, nil, fmt.Errorf("max_turns is %d; it must be 1 or more, or left out", args.MaxTurns)
 	}
 	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Task, Agent: args.Agent, Dir: args.WorkingDir,
-		Model: args.Model, MaxTurns: args.MaxTurns})
+		Model: args.Model, MaxTurns: args.MaxTurns, Isolation: args.Isolation})
 	return status, status, err
 }
 
