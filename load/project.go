@@ -37,6 +37,10 @@ type Project struct {
 	// nothing to trust.
 	Chosen bool
 
+	// DecidedIn is the directory that the user's decision is about: Root, or the main work tree if
+	// that is linked to it and its decision counts.
+	DecidedIn string
+
 	main string // the main work tree of git, if that of the project is linked to it
 }
 
@@ -65,13 +69,13 @@ func ReadProject(dir string, getenv func(string) string, trusted bool) (*Project
 	if err != nil {
 		return nil, fault.Errorf(fault.ErrConfig, "cannot work in %s: %w", texts.Shown(root), cause(err))
 	}
-	p := &Project{Snapshot: files, Chosen: trusted, main: main}
+	p := &Project{Snapshot: files, Chosen: trusted, DecidedIn: files.Root, main: main}
 	if trusted && len(files.Problems) > 0 {
 		return nil, fault.Errorf(fault.ErrConfig, "the project %s cannot be trusted: %w", files.Root, files.Problems[0])
 	}
 	store, err := TrustStore(getenv)
 	if err == nil {
-		p.Decision, err = decide(store, files, main)
+		err = p.decide(store)
 	}
 	switch {
 	case files.Empty(): // there is nothing to decide; Since says whether somebody has trusted it all the same
@@ -84,19 +88,19 @@ func ReadProject(dir string, getenv func(string) string, trusted bool) (*Project
 	return p, nil
 }
 
-// decide returns what the user decided about the files of a project. In a worktree of git, about
+// decide reads what the user decided about the files of a project. In a worktree of git, about
 // which nothing was decided, a decision about the same files in the repository's main one counts.
-func decide(store *trust.Store, files *trust.Snapshot, main string) (trust.Decision, error) {
-	d, err := store.Decide(files)
-	if err != nil || d.State != trust.Undecided || main == "" {
-		return d, err
+func (p *Project) decide(store *trust.Store) (err error) {
+	p.Decision, err = store.Decide(p.Snapshot)
+	if err != nil || p.Decision.State != trust.Undecided || p.main == "" {
+		return err
 	}
-	there := *files
-	there.Root = userfiles.RealPath(main)
+	there := *p.Snapshot
+	there.Root = userfiles.RealPath(p.main)
 	if same, err := store.Decide(&there); err == nil && (same.State == trust.Trusted || same.State == trust.Declined) {
-		return same, nil
+		p.Decision, p.DecidedIn = same, there.Root
 	}
-	return d, nil
+	return nil
 }
 
 // Unread returns a project whose files do not count. Chosen says that the user trusts it.

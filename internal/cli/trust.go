@@ -107,11 +107,16 @@ func listTrust(t terminal, store *trust.Store, asJSON bool) error {
 // revokeTrust forgets the decision about the project of a directory, or about the directory itself
 // if it does not exist any more.
 func revokeTrust(t terminal, store *trust.Store, dir string) error {
-	root := dir
+	root, decided := dir, dir
 	if p, err := load.ReadProject(dir, os.Getenv, false); err == nil {
-		root = p.Root
+		root, decided = p.Root, p.DecidedIn
 	}
-	if err := store.Revoke(root); err != nil {
+	err := store.Revoke(root)
+	switch {
+	case errors.Is(err, trust.ErrNoDecision) && decided != root:
+		return fail(exitFailed, "%w; that about the main work tree counts here, and to forget it, run: attractor trust --revoke %s",
+			err, shquote.Shown(decided))
+	case err != nil:
 		return fail(exitFailed, "%w; to list the decisions, run: attractor trust --list", err)
 	}
 	fmt.Fprintf(t.out, "The decision about %s is forgotten.\n", render.OneLine(root))
@@ -136,7 +141,7 @@ func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string
 		return fail(exitFailed, "the project cannot be trusted: %w", p.Problems[0])
 	case decided:
 		fmt.Fprintf(t.out, "\nYou have trusted this project since %s. To end that, run: attractor trust --revoke %s\n",
-			p.Decision.Since.Local().Format(time.DateTime), render.OneLine(shquote.Shown(p.Root)))
+			p.Decision.Since.Local().Format(time.DateTime), render.OneLine(shquote.Shown(p.DecidedIn)))
 		return nil
 	}
 	return askTrust(ctx, t, store, p)

@@ -183,3 +183,21 @@ func TestL10_TrustTakesNoPastedLine(t *testing.T) {
 		}
 	}
 }
+
+// A decision about the main work tree counts in a linked one, where revoking says which one it is.
+func TestO8_RevokingInALinkedWorkTree(t *testing.T) {
+	h := newHome(t, "http://127.0.0.1:1")
+	h.put(".claude/settings.json", `{"permissions":{"allow":["Bash(ls)"]}}`)
+	linked := filepath.Join(t.TempDir(), "linked")
+	h.git("init", "-q", "-b", "main")
+	h.git("config", "user.name", "A")
+	h.git("config", "user.email", "a@example.com")
+	h.git("add", ".")
+	h.git("commit", "-qm", "one")
+	h.git("worktree", "add", "-q", linked)
+	h.onTerminal(0, "y\n", "trust")
+	way := "attractor trust --revoke " + h.dir
+	has(t, h.run(0, "trust", linked).stdout, "You have trusted this project since", way+"\n")
+	has(t, h.run(exitFailed, "trust", "--revoke", linked).stderr, way+"\n")
+	h.run(0, "trust", "--revoke", h.dir)
+}
