@@ -1,6 +1,7 @@
 package attractor
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -142,6 +143,18 @@ func TestV7_PendingSearchAndCompaction(t *testing.T) {
 	}
 }
 
+// replays checks that a session's journal replays.
+func (b *bench) replays(id string) {
+	b.Helper()
+	log, err := b.store.Read(context.Background(), id)
+	if err == nil {
+		err = errors.Join(agent.Replay(context.Background(), log, agent.ReplayOptions{}), log.Close())
+	}
+	if err != nil {
+		b.Error(err)
+	}
+}
+
 // talk returns the messages of a request.
 func talk(body string) string { return body[strings.Index(body, `"messages":`):] }
 
@@ -163,4 +176,5 @@ func TestV7_SearchOfABrokenAttempt(t *testing.T) {
 		t.Errorf("%d requests, usage %+v", len(b.server.Requests()), result.Usage)
 	}
 	b.sameSearches(id, live, 4)
+	b.replays(id)
 }

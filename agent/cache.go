@@ -64,7 +64,7 @@ const (
 
 // answered holds what is known of the cache since the last answer.
 type answered struct {
-	usage            llm.Usage
+	usage            llm.Usage // of the last one whose counts are those of one request
 	at               time.Time // of the answer, or of a renewal since
 	used             time.Time // when the provider last read what it keeps, or a little earlier
 	epoch, compacted int
@@ -81,6 +81,9 @@ func (s *State) noteAnswer(r answerRecord, at time.Time) {
 	}
 	if r.Usage.CacheWriteLong > 0 || r.Usage.CacheWrite == 0 && s.answered.kept == longCache {
 		next.kept = longCache
+	}
+	if r.Usage.Searches > 0 { // sums of several rounds: the cache has at least what it had before
+		next.usage = s.answered.usage
 	}
 	s.answered = next
 }
@@ -110,8 +113,8 @@ const minCold = 4096
 // cold returns what the cache did not have of what an earlier answer had left there, nil if it had
 // most. It is called before the answer is folded.
 func (a *answered) cold(s *State, used llm.Usage, facts *llm.Model, sent time.Time) *Cold {
-	if a.usage.Searches > 0 || used.Searches > 0 {
-		return nil // the counts are sums of several rounds
+	if used.Searches > 0 { // sums of several rounds
+		return nil
 	}
 	had := a.usage.CacheRead + a.usage.CacheWrite
 	missed := min(had, used.Input) - used.CacheRead

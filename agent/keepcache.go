@@ -78,7 +78,7 @@ func (s *Session) renewal() (r renewal, ok bool) {
 		s.mu.Unlock()
 		return r, false
 	}
-	r.req, r.tokens = s.request(), a.usage.Input
+	r.req, r.tokens = s.request(), st.Context.Tokens()
 	s.mu.Unlock()
 	r.req.Messages = r.req.Messages[:last:last]
 	r.req.CacheLong = a.kept == longCache

@@ -165,7 +165,7 @@ func claimOf(req *llm.Request, input int) Claim {
 // searchesUSD returns the price of the most searches of the web for a request.
 func searchesUSD(req *llm.Request) float64 {
 	offered := slices.ContainsFunc(req.Tools, func(t llm.ToolDefinition) bool { return t.Hosted == llm.HostedWebSearch })
-	if req.Facts == nil || !offered {
+	if req.Facts == nil || !offered || req.ToolChoice.Mode == llm.ToolNone || req.Caller.Purpose == PurposeRenewal {
 		return 0
 	}
 	return llm.MaxSearches * req.Facts.WebSearch

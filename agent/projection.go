@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/attractor-go/attractor/journal"
@@ -148,7 +149,9 @@ func preceding(rec record, before *State) []numbered {
 		for _, text := range r.Discarded {
 			parts = append(parts, llm.Text{Text: text})
 		}
-		return wrote(parts, r.Shown, before.Steps+1, r.in(before))
+		events := wrote(parts, r.Shown, before.Steps+1, r.in(before))
+		slices.SortStableFunc(events, func(a, b numbered) int { return cmp.Compare(a.seq, b.seq) })
+		return events
 	case awaitRecord:
 		if call := before.open(r.CallID); call == nil || !call.unseen {
 			return []numbered{{began(r.CallID, r.Name, r.Args, r.Access, before), r.Start}}

@@ -58,8 +58,13 @@ func (r *replay) providers(first string) []llm.Provider {
 
 func (p script) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	return func(yield func(llm.StreamEvent, error) bool) {
-		resp, discarded, err := p.answer(ctx)
-		for block, text := range discarded {
+		resp, failed, err := p.answer(ctx)
+		for i := range failed.Searches {
+			if !yield(llm.StreamEvent{Type: llm.EventSearch, Search: &failed.Searches[i]}, nil) {
+				return
+			}
+		}
+		for block, text := range failed.Discarded {
 			if !yield(llm.StreamEvent{Type: llm.EventTextDelta, Block: block, Delta: text}, nil) {
 				return
 			}
@@ -79,7 +84,7 @@ func (p script) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Stre
 }
 
 // answer returns the journal's outcome of the next model call.
-func (p script) answer(ctx context.Context) (resp *llm.Response, discarded []string, err error) {
+func (p script) answer(ctx context.Context) (resp *llm.Response, failed Fault, err error) {
 	rec := p.await(ctx, func(rec record) bool {
 		switch rec.(type) {
 		case answerRecord, faultRecord, compactRecord, endRecord:
@@ -91,7 +96,7 @@ func (p script) answer(ctx context.Context) (resp *llm.Response, discarded []str
 	case answerRecord:
 		return &llm.Response{ID: rec.ResponseID, Provider: rec.Message.Provider, Model: rec.Message.Model,
 			Message: rec.Message, Usage: rec.Usage,
-			Finish: rec.Finish}, nil, nil
+			Finish: rec.Finish}, Fault{}, nil
 	case faultRecord:
 		f := rec.Fault
 		failure := llm.Errorf(llm.KindNamed(f.Kind), "%s", f.Text)
@@ -101,19 +106,19 @@ func (p script) answer(ctx context.Context) (resp *llm.Response, discarded []str
 		failure.Tokens, failure.Window, failure.Rejected, failure.Undecoded = f.Tokens, f.Window, f.Rejected,
 			f.Undecoded
 		failure.Unsent = true // the record has its usage
-		return nil, f.Discarded, failure
+		return nil, f, failure
 	case compactRecord:
 		if rec.Failed == "" || rec.Failed == emptySummary {
-			return &llm.Response{Message: llm.Assistant(rec.Summary), Usage: rec.Usage}, nil, nil
+			return &llm.Response{Message: llm.Assistant(rec.Summary), Usage: rec.Usage}, Fault{}, nil
 		}
-		return nil, nil, errors.New(rec.Failed)
+		return nil, Fault{}, errors.New(rec.Failed)
 	case endRecord:
 		if rec.Summary != noSummary || rec.Usage != (llm.Usage{}) {
-			return &llm.Response{Message: llm.Assistant(rec.Summary), Usage: rec.Usage}, nil, nil
+			return &llm.Response{Message: llm.Assistant(rec.Summary), Usage: rec.Usage}, Fault{}, nil
 		}
-		return nil, nil, errors.New("no summary was made")
+		return nil, Fault{}, errors.New("no summary was made")
 	}
-	return nil, nil, errors.New("the journal has no answer to this call")
+	return nil, Fault{}, errors.New("the journal has no answer to this call")
 }
 
 // delay returns how long the failed attempt waited for the next one, and whether there was one.

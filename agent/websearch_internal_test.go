@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,13 @@ func TestV7_SearchesAreReserved(t *testing.T) {
 	if output, err := NewLedger(Budget{USD: 0.2}).Reserve(t.Context(), claim); err != nil || output != 1000 {
 		t.Errorf("a budget with enough: %d, %v", output, err)
 	}
+	none, renewal := *req, *req // which run no tools, or have no room for it
+	none.ToolChoice.Mode, renewal.Caller.Purpose = llm.ToolNone, PurposeRenewal
+	for _, req := range []*llm.Request{&none, &renewal} {
+		if claim := claimOf(req, 1000); math.Abs(claim.USD()-0.002) > 1e-9 {
+			t.Errorf("a request that cannot search claims $%v", claim.USD())
+		}
+	}
 	req.Tools = nil
 	if claim := claimOf(req, 1000); math.Abs(claim.USD()-0.002) > 1e-9 {
 		t.Errorf("without a search it claims $%v", claim.USD())
@@ -45,13 +53,33 @@ func TestV7_CountsOfSearches(t *testing.T) {
 	if c.Tokens() != 1210 {
 		t.Errorf("the context has %d tokens, want the count 1210", c.Tokens())
 	}
-	a := answered{usage: llm.Usage{Input: 100_000, CacheRead: 90_000, Searches: 3}, kept: shortCache}
-	next := llm.Usage{Input: 30_000, CacheRead: 20_000}
-	if cold := a.cold(&State{}, next, nil, time.Time{}); cold != nil {
-		t.Errorf("a request after searches is cold: %v", cold)
+	for searches, want := range map[int]int{3: 20_000, 0: 100_000} {
+		var s State
+		s.noteAnswer(answerRecord{Usage: llm.Usage{Input: 20_000, CacheWrite: 20_000}}, time.Time{})
+		s.noteAnswer(answerRecord{Usage: llm.Usage{Input: 100_000, CacheRead: 90_000, Searches: searches}}, time.Time{})
+		if got := s.answered.usage.Input; got != want { // by which renewals and lifetimes are chosen, too
+			t.Errorf("%d searches: the cache is taken for one of %d tokens, want %d", searches, got, want)
+		}
+		cold := s.answered.cold(&s, llm.Usage{Input: 30_000, CacheRead: 20_000}, nil, time.Time{})
+		if (cold == nil) != (searches > 0) {
+			t.Errorf("%d searches: the next request is cold: %v", searches, cold)
+		}
+		if cold = s.answered.cold(&s, llm.Usage{Input: 30_000}, nil, time.Time{}); cold == nil {
+			t.Errorf("%d searches: a request that finds nothing is not cold", searches)
+		}
 	}
-	if a.usage.Searches = 0; a.cold(&State{}, next, nil, time.Time{}) == nil {
-		t.Error("without searches it would not be cold: the test shows nothing")
+}
+
+// What a failed attempt has shown has the order and the numbers of the live events in the journal, too.
+func TestV7_OrderOfABrokenAttempt(t *testing.T) {
+	fault := faultRecord{Fault: Fault{Discarded: []string{"a", "b"}, Searches: []llm.WebSearch{{Query: "x"}}},
+		Shown: shown{Step: 3, Texts: [][2]int64{{4, 6}, {8, 9}}, Searches: []int64{7}}}
+	var got []int64
+	for _, ev := range preceding(fault, &State{}) {
+		got = append(got, ev.seq)
+	}
+	if want := []int64{3, 4, 6, 7, 8, 9}; !slices.Equal(got, want) {
+		t.Errorf("numbers %v, want %v", got, want)
 	}
 }
 

@@ -115,8 +115,10 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 func (p *Provider) FixesEffort(facts *llm.Model) bool { return facts == nil || facts.Reasoning }
 
 // RenewsCache implements [llm.CacheRenewer]. With a budget for thinking the answer would have more
-// tokens than MaxTokens.
+// tokens than MaxTokens. A search of the web that the API would go on with would run again, and be
+// billed.
 func (p *Provider) RenewsCache(req *llm.Request) bool {
 	t, err := think(req)
-	return err == nil && t.budget == 0 && !req.NoCache
+	searches := pair(req.Messages, p.Name(), nil, api.SearchesWeb(api.Hosting(req, !p.noWebSearch)))
+	return err == nil && t.budget == 0 && !req.NoCache && len(searches.pending) == 0
 }

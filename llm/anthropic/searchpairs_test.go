@@ -59,3 +59,34 @@ func TestV7_RepeatedResults(t *testing.T) {
 		t.Errorf("%d searches with %d bytes", searches, size)
 	}
 }
+
+// A request that ends with a search which the API would go on with is not sent again to renew the
+// cache: the search would run once more, and be billed.
+func TestV7_PendingSearchRenewsNothing(t *testing.T) {
+	search := llm.Opaque{Provider: defaultName,
+		Data: `{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"x"}}`}
+	found := llm.Opaque{Provider: defaultName, Data: `{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}`}
+	hosted := []llm.ToolDefinition{{Name: llm.HostedWebSearch, Hosted: llm.HostedWebSearch}}
+	answer := func(parts ...llm.Part) llm.Message {
+		return llm.Message{Role: llm.RoleAssistant, Provider: defaultName, Parts: parts}
+	}
+	mixed := answer(search, llm.ToolCall{ID: "c", Name: "read", Args: "{}"})
+	for name, tt := range map[string]struct {
+		messages []llm.Message
+		options  Options
+		want     bool
+	}{
+		"a pause":           {[]llm.Message{answer(search)}, Options{}, false},
+		"results of calls":  {[]llm.Message{mixed, llm.ToolResults(llm.ToolResult{CallID: "c"})}, Options{}, false},
+		"an answered one":   {[]llm.Message{answer(search, found, llm.Text{Text: "a"}), llm.User("b")}, Options{}, true},
+		"one that is left":  {[]llm.Message{answer(search), llm.User("b")}, Options{}, true},
+		"a server without":  {[]llm.Message{answer(search)}, Options{NoWebSearch: true}, true},
+		"none in the words": {[]llm.Message{llm.User("b")}, Options{}, true},
+	} {
+		req := &llm.Request{Model: "claude-sonnet-5-5", MaxTokens: 1, Tools: hosted,
+			Messages: append([]llm.Message{llm.User("a")}, tt.messages...)}
+		if got := provider(t, tt.options).RenewsCache(req); got != tt.want {
+			t.Errorf("%s: it renews: %v", name, got)
+		}
+	}
+}

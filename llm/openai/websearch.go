@@ -28,6 +28,11 @@ func (d *decoder) searched(it *item) {
 	if json.Unmarshal(it.raw, &call) != nil || call.Type != webSearchCall {
 		return
 	}
+	switch call.Status {
+	case "in_progress", "searching", "incomplete": // as the output of a response that was cut off has it
+		it.open = true
+		return
+	}
 	a := &call.Action
 	it.search = &llm.WebSearch{Query: llm.CutSearch(cmp.Or(strings.Join(a.Queries, "; "), a.Query,
 		a.Pattern)), Page: llm.CutSearch(a.URL)}
