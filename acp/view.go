@@ -249,7 +249,7 @@ func (v *view) used(u llm.Usage, past bool) {
 		return
 	}
 	size := v.host.Agent.Policy().Window
-	if n := u.Input + u.Output; size > 0 && n > 0 {
+	if n := u.Input + u.Output; size > 0 && n > 0 && u.Searches == 0 { // else it is a sum of several rounds
 		v.usage = &usageUpdate{Kind: "usage_update", Used: n, Size: size}
 	}
 	if !past { // of the past only the last one matters

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
@@ -248,4 +249,24 @@ func TestN1_Questions(t *testing.T) {
 			e.end()
 		})
 	}
+}
+
+// An editor is not told the tokens of an answer with searches as those of the conversation: they are
+// a sum of several rounds.
+func TestV7_SearchesFillNoWindow(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, fakellm.Turn{Searches: []llm.WebSearch{{Query: "go news"}}, Text: "It has.",
+		Usage: &llm.Usage{Input: 900_000, Output: 10, Searches: 1}}, say("Yes."))
+	h := newHome(t, url)
+	e := h.newEditor("--web-search")
+	e.initialize()
+	session := e.open(h.dir)
+	for _, text := range []string{"look", "really?"} {
+		e.prompt(session, text)
+	}
+	usage := e.of(session, "usage_update")
+	if len(usage) == 0 || strings.Contains(shown(usage), "900010") {
+		t.Errorf("the usage: %s", shown(usage))
+	}
+	e.end()
 }
