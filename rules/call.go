@@ -111,7 +111,7 @@ func (c *call) command() {
 	script := shell.Parse(access.Command, shell.Place{Dir: dir, Home: c.dirs.Home, Vars: c.dirs.Vars})
 	if script.Unclear != "" {
 		c.blind = true
-		c.add(part{asks: script.Unclear, exact: true})
+		c.add(part{asks: script.Unclear, exact: true, hides: script.Unread})
 	}
 	for i := range script.Commands {
 		c.simple(&script.Commands[i])
@@ -135,11 +135,10 @@ func unusual(access tool.Access) string {
 // simple adds one command with the files that it uses.
 func (c *call) simple(cmd *shell.Command) {
 	list, cut := forms(cmd.Words, maxFormText-c.formText)
-	cmd.Hidden = cmd.Hidden || cut
 	for _, form := range list {
 		c.formText += len(form)
 	}
-	p := part{forms: list, cmd: cmd}
+	p := part{forms: list, cmd: cmd, hides: cmd.Hidden || cmd.Computed || cut}
 	var reads []shell.File
 	switch variable := slices.IndexFunc(cmd.Vars, func(v string) bool { return !harmlessVar(v) }); {
 	case cmd.Unclear != "":

@@ -201,6 +201,8 @@ type part struct {
 	files []file
 	// asks says why the built-in table asks about the part; "" means that it allows it.
 	asks string
+	// hides says that the part may run what nobody knows
+	hides bool
 	// exact says that only a rule for the whole script, or for all commands, can allow the part.
 	exact bool
 	// suggest holds the rules that would allow the part.
@@ -236,16 +238,19 @@ func (c *call) first(v tool.Verdict) *rule {
 	return nil
 }
 
-// mayHide returns a rule that denies commands, if the call runs a script that is not literal or too
-// long to be judged, and the command that does.
+// mayHide returns a rule that denies commands, if the call runs a program or a script that is not
+// literal, or a script that is too long or cannot be parsed, and what does.
 func (c *call) mayHide() (r *rule, text string) {
 	at := slices.IndexFunc(c.of(tool.Deny), func(r *rule) bool { return r.words != nil })
 	if at < 0 {
 		return nil, ""
 	}
 	for i := range c.parts {
-		if cmd := c.parts[i].cmd; cmd != nil && cmd.Hidden {
-			return c.of(tool.Deny)[at], shortened(cmd.Text)
+		switch p := &c.parts[i]; {
+		case p.hides && p.cmd != nil:
+			return c.of(tool.Deny)[at], shortened(p.cmd.Text)
+		case p.hides:
+			return c.of(tool.Deny)[at], p.asks
 		}
 	}
 	return nil, ""

@@ -12,31 +12,9 @@ import (
 // A command in a string of another command is found wherever it stands. One that is not literal may
 // be what a rule denies.
 func TestU8_CommandsInStrings(t *testing.T) {
-	dir := t.TempDir()
-	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := local.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	load := func(text string) *rules.Set {
-		t.Helper()
-		set, err := rules.Load(rules.Dirs{Work: dir, Home: t.TempDir()},
-			rules.Source{Name: "rules", Data: []byte(text)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return set
-	}
-	denies := load(`{"permissions": {"allow": ["Bash"], "deny": ["Bash(rm:*)"]}}`)
-	allows := load(`{"permissions": {"allow": ["Bash(git:*)", "Bash(flock:*)", "Bash(npx:*)", "Bash(npm:*)", "Bash(make)"]}}`)
-	decide := func(set *rules.Set, script string) rules.Decision {
-		return set.Decide(t.Context(), local, tool.Request{Dir: dir, Access: tool.Access{Effect: tool.Writes,
-			Command: script}, Call: llm.ToolCall{Name: "shell"}})
-	}
+	decide := scripts(t)
+	denies := `{"permissions": {"allow": ["Bash"], "deny": ["Bash(rm:*)"]}}`
+	allows := `{"permissions": {"allow": ["Bash(git:*)", "Bash(flock:*)", "Bash(npx:*)", "Bash(npm:*)", "Bash(make)"]}}`
 	for _, script := range []string{
 		"env -S 'rm -r x'", "env --split-string='rm -r x'", "env -iS 'rm x'", "flock f -c 'rm x'",
 		"flock --command='rm x' f", "npx -c 'rm x'", "npx --call 'rm x'", "npm exec -c 'rm x'",
@@ -55,7 +33,7 @@ func TestU8_CommandsInStrings(t *testing.T) {
 		if d := decide(denies, script); d.Verdict != tool.Ask || !d.Denied {
 			t.Errorf("%s: %+v", script, d)
 		}
-		if d := decide(load(`{"permissions": {"allow": ["Bash"]}}`), script); d.Verdict != tool.Allow {
+		if d := decide(`{"permissions": {"allow": ["Bash"]}}`, script); d.Verdict != tool.Allow {
 			t.Errorf("%s without a rule that denies commands: %+v", script, d)
 		}
 	}
@@ -66,6 +44,76 @@ func TestU8_CommandsInStrings(t *testing.T) {
 		"npx -c 'curl x'": false, "npm ci": true, "git submodule foreach make": true,
 	} {
 		if d := decide(allows, script); (d.Verdict == tool.Allow) != allowed {
+			t.Errorf("%s: %+v", script, d)
+		}
+	}
+}
+
+// scripts returns a function that decides about a script by rules.
+func scripts(t *testing.T) func(text, script string) rules.Decision {
+	t.Helper()
+	dir, home := t.TempDir(), t.TempDir()
+	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := local.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return func(text, script string) rules.Decision {
+		t.Helper()
+		set, err := rules.Load(rules.Dirs{Work: dir, Home: home}, rules.Source{Name: "rules", Data: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set.Decide(t.Context(), local, tool.Request{Dir: dir, Access: tool.Access{Effect: tool.Writes,
+			Command: script}, Call: llm.ToolCall{Name: "shell"}})
+	}
+}
+
+// A program whose name is not literal may be one that a rule denies, and so may what a shell reads
+// from its input, what another program reads as the name of a command, and what stands in a script
+// that cannot be parsed. Where the name is known, it decides.
+func TestU8_ProgramsThatAreNotLiteral(t *testing.T) {
+	decide := scripts(t)
+	allows, denies := `{"permissions": {"allow": ["Bash"]}}`, `{"permissions": {"allow": ["Bash"], "deny": ["Bash(rm:*)"]}}`
+	for _, script := range []string{
+		"x=rm; $x file", `"$x" file`, "$(echo rm) x", "`echo rm` x", "/bin/r? x", "{rm,x}", "$'rm' x", "$? x", "$1 x",
+		`"${a[@]}"`, `f() { "$@"; }; f rm x`, "for x in rm; do $x y; done", "[[ -n $x ]] && $x y", "! $x y", "time $x y",
+		"x=$($y z)", "cat <($x y)", "bash -c '$0 x' rm", `eval '$x y'`,
+		"env $x y", "env A=1 B=$x y", `nice "$x" y`, "timeout 5 $x y", "timeout $x y", "command $x y", "command -p $x y",
+		"exec $x y", "sudo $x y", "nohup $x y", "busybox $x y", `hash -p "$x" ls; ls y`, `alias l="$x"; l y`, `trap "$x" EXIT`,
+		"find /bin -name rm -exec {} x ';'", "find . -exec sh -c {} ';'", "echo rm | xargs -I{} {} x", "echo rm | xargs -0I % % x",
+		"echo rm x | xargs env", "echo 'rm x' | xargs -n1 sh -c", "xargs -i sh -c {}", "xargs --replace=@ nice @ x",
+		"fd rm /bin -x {} x", "fd rm /bin -x env", "echo rm x | parallel", "parallel {} x ::: rm", `parallel ::: "$x"`,
+		"bash <<< 'rm x'", "bash <<E\nrm x\nE", "echo rm x | sh", "echo rm x | sh -s y", "echo rm x | bash -O extglob",
+		"echo rm x | bash -", "bash <(echo rm x)", ". <(echo rm x)", "source /dev/stdin", "bash /dev/stdin", `bash "$@"`,
+		"x=-c; bash $x 'rm y'", "x=-c; bash \"$x\" 'rm y'",
+		"rm x\n)", "sh -c 'rm x\n)'", "eval 'rm x\n)'",
+	} {
+		if d := decide(denies, script); d.Verdict != tool.Ask || !d.Denied {
+			t.Errorf("%s: %+v", script, d)
+		}
+		d := decide(allows, script)
+		if d.Verdict != tool.Allow {
+			t.Errorf("%s without a rule that denies commands: %+v", script, d)
+		}
+	}
+	for _, script := range []string{"alias l='rm -r'; l x", "trap -- 'rm x' EXIT", "hash -p /bin/rm ls; ls x",
+		"parallel 'rm {}' ::: x", "parallel ::: 'ls' 'rm x'", "parallel -j 4 rm ::: x", "sudo A=1 rm x",
+		`env A="$x" rm y`, `timeout "$x" 5 rm y`, `nice -n "$x" rm y`, "xargs -n1 nice rm", `"r"m x`, `r\m x`, "~/bin/rm x"} {
+		if d := decide(denies, script); d.Verdict != tool.Deny {
+			t.Errorf("%s: %+v", script, d)
+		}
+	}
+	for _, script := range []string{`env A="$x" make`, `sudo A="$x" make`, `timeout "$x" make`, `nice -n "$x" make`,
+		`A="$x" make`, "command -v $x", "xargs grep y", "xargs -I{} cp {} d", "find . -exec grep y {} +", "fd -x gofmt -l",
+		"find . -exec sh -c 'gofmt -l \"$1\"' _ {} ';'", "parallel -j 4 gzip {} ::: y", `bash "$x"`, "bash x.sh $y",
+		"bash -x x.sh", "bash -euo pipefail x.sh", "bash -O extglob x.sh", "bash --version", "env -i", "alias ll", "trap - EXIT",
+		"hash -r", ". ./x.sh", `'' x`, "git $x"} {
+		if d := decide(denies, script); d.Denied || d.Verdict == tool.Deny {
 			t.Errorf("%s: %+v", script, d)
 		}
 	}

@@ -52,6 +52,7 @@ func (w *walker) run(words []word, text string, in scope, level int) flow {
 		cmd.Unclear = u.why
 	}
 	cmd.Wraps, cmd.Hidden = u.why == "" && u.wraps(), u.hidden
+	cmd.Computed = !isLiteral(words[0]) || u.reads
 	w.add(cmd, in)
 	in.unclear = ""
 	f := stays(in.dirs)
@@ -89,6 +90,9 @@ func (w *walker) run(words []word, text string, in scope, level int) flow {
 func simple(words []word, text string) Command {
 	cmd := Command{Text: text}
 	for i, a := range words {
+		if a.added && i > 0 {
+			continue
+		}
 		cmd.Words = append(cmd.Words, a.text)
 		if a.glob {
 			cmd.Globs = append(cmd.Globs, i)

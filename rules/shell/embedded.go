@@ -26,6 +26,29 @@ func (u *use) embed(words []word) {
 		u.option(args, "c", "command", "session-command")
 	case "watch":
 		u.joined(args)
+	case "parallel":
+		u.parallel()
+	}
+}
+
+// parallel adds the scripts that parallel makes of its words: of the command in front of :::, or
+// else of each argument behind it. Without any it reads them.
+func (u *use) parallel() {
+	u.reads = len(u.inner) == 0
+	for _, words := range u.inner {
+		switch at := slices.IndexFunc(words, func(a word) bool { return strings.HasPrefix(a.text, ":::") }); {
+		case at == 0:
+			for _, a := range words[1:] {
+				u.script(a, a.text)
+			}
+			continue
+		case at > 0:
+			words = words[:at]
+		}
+		literal := !slices.ContainsFunc(words, func(a word) bool { return a.unclear != "" })
+		if u.hidden = u.hidden || !literal || words[0].found; literal {
+			u.beside = append(u.beside, spell(words))
+		}
 	}
 }
 

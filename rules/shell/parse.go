@@ -38,6 +38,9 @@ type Script struct {
 	// that it may run. An unclear script must not be allowed, but its commands still serve to deny
 	// it.
 	Unclear string
+	// Unread reports that the script, or one in it, cannot be parsed: Commands lacks what it runs. A
+	// shell runs what comes before a mistake.
+	Unread bool
 }
 
 // Command describes a simple command. A redirection or an assignment without a program counts as
@@ -67,6 +70,9 @@ type Command struct {
 	// Hidden reports that the command runs a script that is not literal, as sh -c "$x" does, or
 	// stands for what is behind the limits of what Parse looks at.
 	Hidden bool
+	// Computed reports that it is not known which program runs: its name is not literal, or it is a
+	// shell that reads its script from its input.
+	Computed bool
 	// Subshell reports that the command is in a subshell.
 	Subshell bool
 	// Text is the command as written, for messages.
@@ -89,7 +95,7 @@ func Parse(text string, at Place) Script {
 		c := &w.commands[i]
 		c.Vars = append(c.Vars, w.assigned...)
 	}
-	return Script{Commands: w.commands, Unclear: w.unclear}
+	return Script{Commands: w.commands, Unclear: w.unclear, Unread: w.unread}
 }
 
 // script parses a script and walks through it. It returns where the script leaves the directory.
@@ -98,6 +104,7 @@ func (w *walker) script(text string, in scope) flow {
 	file, err := script.Parse(text)
 	if err != nil {
 		w.fail(err.Error())
+		w.unread = true
 		return anywhere()
 	}
 	outer := w.text

@@ -118,7 +118,7 @@ func TestL1_Parse(t *testing.T) {
 		{"trap 'rm x' EXIT", "/w: trap|rm x|EXIT unclear\n/w: rm|x"},
 		{". ./x; source y", "/w: .|./x unclear\n?: source|y unclear"},
 		{"exec 3<&0; exec rm x", "/w: exec unclear\n/w: exec|rm|x unclear\n/w: rm|x"},
-		{"alias ls=rm; ls", "/w: alias|ls=rm unclear\n/w: ls"},
+		{"alias ls=rm; ls", "/w: alias|ls=rm unclear\n/w: rm\n/w: ls"},
 		{"set -euo pipefail; set -k", "/w: set|-euo|pipefail\n/w: set|-k unclear"},
 		{"export A=1; ls", "/w: export|A=1 vars=A\n/w: ls vars=A"},
 		{"declare -i x='a[$(id)]'", "/w: declare|-i|x='a[$(id)]' vars=x unclear"},
@@ -142,6 +142,29 @@ func TestL1_Parse(t *testing.T) {
 		if got := strings.TrimSuffix(show(shell.Parse(c.script, shell.Place{Dir: "/w", Home: "/home/u"})),
 			"\n"); got != c.want {
 			t.Errorf("%q:\n%s\nwant\n%s", c.script, got, c.want)
+		}
+	}
+}
+
+// It is told apart what is not literal: the program of a command, and a script that it runs.
+func TestU8_Computed(t *testing.T) {
+	for script, want := range map[string]string{"$x y": "computed", `sh -c "$x"`: "hidden", "sh": "computed", "xargs sh -c": "hidden",
+		"rm x\n)": "unread", "rm $x": "", "sh x.sh": "", `"$CLAUDE_PROJECT_DIR"/x.sh`: "computed"} {
+		parsed := shell.Parse(script, shell.Place{Dir: "/w"})
+		got := ""
+		if parsed.Unread {
+			got = "unread"
+		}
+		for _, c := range parsed.Commands {
+			if c.Computed {
+				got += "computed"
+			}
+			if c.Hidden {
+				got += "hidden"
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", script, got, want)
 		}
 	}
 }

@@ -19,6 +19,7 @@ type walker struct {
 	work     int      // statements visited
 	size     int      // bytes of scripts and commands
 	left     bool     // something was left out
+	unread   bool     // a script cannot be parsed
 }
 
 // scope holds what a statement inherits from those around it.

@@ -13,6 +13,8 @@ type word struct {
 	text    string
 	glob    bool   // unquoted pattern characters: the shell replaces the word by the files that match
 	number  bool   // a part of it is $? or $#
+	found   bool   // it stands for what a program finds or reads, such as {} of find
+	added   bool   // and the program adds it behind the others
 	unclear string // why the word is not literal
 }
 

@@ -1,9 +1,12 @@
 package shell
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // use says what a command runs besides its program.
@@ -13,6 +16,7 @@ type use struct {
 	scripts []string // the scripts that it runs
 	beside  []string // scripts that it runs beside what it does itself
 	hidden  bool     // it runs a script that is not literal
+	reads   bool     // it reads a script from its input
 	child   bool     // it runs them in a process of its own
 	moves   bool     // it may change the directory of the script
 }
@@ -23,7 +27,7 @@ func (u *use) wraps() bool { return len(u.inner)+len(u.scripts) > 0 }
 // usage returns what a command runs besides its program.
 func usage(words []word) use {
 	program := words[0]
-	if program.unclear != "" || program.glob || program.number || program.text == "" {
+	if !isLiteral(program) || program.text == "" {
 		return use{moves: true}
 	}
 	name := path.Base(program.text)
@@ -35,10 +39,31 @@ func usage(words []word) use {
 		return use{why: "eval runs its arguments as a script", scripts: literals(words[1:], true), hidden: hidden,
 			moves: true}
 	case "trap":
-		return use{why: "trap runs a script later", scripts: literals(words[1:min(2, len(words))], false)}
+		u, i := use{why: "trap runs a script later", child: true}, 1
+		if len(words) > 1 && words[1].text == "--" {
+			i = 2
+		}
+		if i < len(words) {
+			u.script(words[i], words[i].text)
+		}
+		return u
 	case ".", "source":
-		return use{why: name + " runs a file as a script", moves: true}
-	case "alias", "unalias", "enable", "hash", "shopt", "bind", "complete", "set":
+		return use{why: name + " runs a file as a script", reads: len(words) > 1 && isInput(words[1]), moves: true}
+	case "alias":
+		u := use{why: "alias may change what later commands do", child: true}
+		for _, a := range words[1:] {
+			if _, value, ok := strings.Cut(a.text, "="); ok || !isLiteral(a) {
+				u.script(a, value)
+			}
+		}
+		return u
+	case "hash":
+		u := use{why: "hash may change what later commands do", child: true}
+		if i := slices.IndexFunc(words, func(a word) bool { return a.text == "-p" }); i > 0 && i+1 < len(words) {
+			u.inner = [][]word{words[i+1 : i+2]}
+		}
+		return u
+	case "unalias", "enable", "shopt", "bind", "complete", "set":
 		if name == "set" && harmlessSet(words[1:]) {
 			return use{}
 		}
@@ -52,7 +77,15 @@ func usage(words []word) use {
 	case "fd", "fdfind":
 		for i, a := range words {
 			if slices.Contains([]string{"-x", "-X", "--exec", "--exec-batch"}, a.text) {
-				return use{why: "fd runs a program", inner: rest(words, i+1), child: true}
+				command, place := words[i+1:], ""
+				if slices.ContainsFunc(command, func(a word) bool { return strings.Contains(a.text, "{}") }) {
+					place = "{}"
+				}
+				u := use{why: "fd runs a program", child: true}
+				if len(command) > 0 {
+					u.inner = [][]word{given(command, place)}
+				}
+				return u
 			}
 		}
 	}
@@ -60,14 +93,6 @@ func usage(words []word) use {
 		return w.use(name, words)
 	}
 	return use{}
-}
-
-// rest returns the words from an index on as a command.
-func rest(words []word, i int) [][]word {
-	if i >= len(words) {
-		return nil
-	}
-	return [][]word{words[i:]}
 }
 
 // literals returns the words that are literal, for scripts that are only read to deny them.
@@ -96,7 +121,7 @@ func finds(words []word) (u use) {
 			end++
 		}
 		if end > i+1 {
-			u.inner = append(u.inner, words[i+1:end])
+			u.inner = append(u.inner, given(words[i+1:end], "{}"))
 		}
 		i = end
 	}
@@ -123,7 +148,7 @@ func shells(name string, words []word) use {
 				return strings.HasPrefix(a.text, "-") &&
 					strings.Contains(a.text, "c")
 			}) {
-				return use{}
+				return use{reads: readsInput(words)}
 			}
 			return use{why: "the option " + option + " of " + name + " is not known here",
 				scripts: literals(words[i+1:], false), child: true}
@@ -135,8 +160,8 @@ func shells(name string, words []word) use {
 	u := use{child: true}
 	switch {
 	case !has:
-		return use{}
-	case i == len(words) || words[i].unclear != "" || words[i].glob || words[i].number:
+		return use{reads: readsInput(words)}
+	case i == len(words) || !isLiteral(words[i]):
 		u.why, u.hidden = "it is not literal which script "+name+" runs", i < len(words)
 		return u
 	case name == "ksh" || name == "mksh" || name == "zsh" && (strings.Trim(words[i].text, sameToZsh) != "" ||
@@ -145,6 +170,37 @@ func shells(name string, words []word) use {
 	}
 	u.scripts = []string{words[i].text}
 	return u
+}
+
+// readsInput reports whether a shell without -c reads its script from its input, or may have a -c
+// that is not literal.
+func readsInput(words []word) bool {
+	for i := 1; i < len(words); i++ {
+		a := words[i].text
+		long := strings.HasPrefix(a, "--")
+		switch {
+		case !isLiteral(words[i]):
+			// a name of a file, if it is one word and there is nothing that -c would run
+			return !isQuoted(words[i]) || i+1 < len(words)
+		case a == "--version", a == "--help":
+			return false
+		case a == "-", a == "--":
+			return i+1 == len(words) || isInput(words[i+1])
+		case !strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "+"):
+			return isInput(words[i])
+		case a == "--rcfile", a == "--init-file", !long && strings.HasSuffix(strings.ToLower(a), "o"):
+			i++
+		case !long && strings.Contains(a, "s"):
+			return true
+		}
+	}
+	return true
+}
+
+// isInput reports whether a word names the input of a command, or the output of another one.
+func isInput(a word) bool {
+	return slices.Contains([]string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}, a.text) ||
+		a.unclear != "" && strings.HasPrefix(a.text, "<(")
 }
 
 // wrapper describes a program that runs its arguments as a command.
@@ -182,9 +238,12 @@ func wrapperOf(name string) (wrapper, bool) {
 		return wrapper{spec: spec{short: "0rtxpoa:d:E:e:I:i:L:l:n:P:s:",
 			long: "null no-run-if-empty max-args= max-procs="},
 			why: "xargs adds arguments that are not known"}, true
+	case "parallel":
+		return wrapper{spec: spec{short: "0kmXvtj:P:n:N:a:L:S:", long: "keep-order will-cite jobs= halt= delay="},
+			why: "parallel runs another program"}, true
 	case "exec":
 		return wrapper{spec: spec{short: "cla:"}, why: "exec replaces the shell, or changes its files"}, true
-	case "nohup", "setsid", "ionice", "watch", "parallel", "strace", "ltrace", "busybox", "toybox", "unshare",
+	case "nohup", "setsid", "ionice", "watch", "strace", "ltrace", "busybox", "toybox", "unshare",
 		"nsenter", "runuser", "fakeroot",
 		"unbuffer", "caffeinate", "systemd-run", "setpriv", "prlimit", "setarch":
 		return wrapper{spec: spec{short: "fwcn:p:u:"}, why: name + " runs another program"}, true
@@ -197,15 +256,16 @@ func (k wrapper) use(name string, words []word) use {
 	u := use{why: k.why, child: name != "command" && name != "builtin"}
 	i, ok := k.skip(words)
 	if !ok {
-		if name == "command" { // -v and -V only say what a name stands for
+		if name == "command" && isLiteral(words[i]) { // -v and -V only say what a name stands for
 			return use{}
 		}
 		if u.why == "" {
 			u.why = "the options of " + name + " are not known here"
 		}
 		for j := i; j < len(words) && len(u.inner) < 3; j++ {
-			if a := words[j].text; !strings.HasPrefix(a, "-") {
-				u.inner = append(u.inner, words[j:])
+			duration := k.before > 0 && isQuoted(words[j]) // or another argument in front of the command
+			if !strings.HasPrefix(words[j].text, "-") && !duration {
+				u.inner = append(u.inner, k.given(name, words, j))
 			}
 		}
 		return u
@@ -216,10 +276,12 @@ func (k wrapper) use(name string, words []word) use {
 		}
 		i++
 	}
-	for name == "env" && i < len(words) && strings.Contains(words[i].text, "=") {
+	for slices.Contains([]string{"env", "sudo", "doas"}, name) && i < len(words) && assigns(words[i]) {
 		i++
 	}
-	u.inner = rest(words, i)
+	if i < len(words) {
+		u.inner = [][]word{k.given(name, words, i)}
+	}
 	if len(u.inner) == 0 && (name == "env" || k.why == "") { // env alone prints the variables
 		return use{}
 	}
@@ -233,6 +295,8 @@ func (k wrapper) skip(words []word) (i int, ok bool) {
 	for i = 1; i < len(args); i++ {
 		a := args[i]
 		switch {
+		case assigns(words[i]):
+			return i, true
 		case !isLiteral(words[i]):
 			return i, false
 		case a == "--":
@@ -241,7 +305,7 @@ func (k wrapper) skip(words []word) (i int, ok bool) {
 			return i, true
 		}
 		used, ok := k.option(a, args[i+1:], &arguments{})
-		if !ok || used > 0 && !isLiteral(words[i+1]) {
+		if !ok || used > 0 && !isLiteral(words[i+1]) && !isQuoted(words[i+1]) {
 			return i, false
 		}
 		i += used
@@ -250,4 +314,66 @@ func (k wrapper) skip(words []word) (i int, ok bool) {
 }
 
 // isLiteral reports whether a word stands for exactly one that is known.
-func isLiteral(a word) bool { return a.unclear == "" && !a.glob && !a.number }
+func isLiteral(a word) bool { return a.unclear == "" && !a.glob && !a.number && !a.found }
+
+// isQuoted reports whether a word that is not literal is certainly one, because it is in double
+// quotes. "$@" is many.
+func isQuoted(a word) bool { return a.unclear != "" && inQuotes(a.text) }
+
+func inQuotes(text string) bool {
+	return len(text) > 1 && text[0] == '"' && strings.Index(text[1:], `"`) == len(text)-2 && !strings.Contains(text, "@")
+}
+
+// assigns reports whether a word is certainly one that sets a variable.
+func assigns(a word) bool {
+	name, value, ok := strings.Cut(a.text, "=")
+	return ok && (isLiteral(a) && name != "" && name[0] != '-' || syntax.ValidName(name) && inQuotes(value))
+}
+
+// given returns a command that another program runs with what it finds or reads: in the place of a
+// text, or behind the words if there is none.
+func given(words []word, place string) []word {
+	if len(words) == 0 {
+		return nil
+	}
+	words = slices.Clone(words)
+	if place == "" {
+		return append(words, word{text: "...", found: true, added: true})
+	}
+	for i, a := range words {
+		words[i].found = a.text == place || i == 0 && strings.Contains(a.text, place)
+	}
+	return words
+}
+
+// given returns the command that begins at an index of a wrapper's words.
+func (wrapper) given(name string, words []word, i int) []word {
+	switch name {
+	case "xargs":
+		return given(words[i:], replaced(words[1:i]))
+	case "parallel":
+		return given(words[i:], "{}")
+	}
+	return words[i:]
+}
+
+// replaced returns the text that options of xargs have it replace, or "".
+func replaced(options []word) string {
+	for i, a := range options {
+		name, value, long := strings.Cut(a.text, "=")
+		if name == "--replace" {
+			return cmp.Or(value, "{}")
+		}
+		at := strings.IndexAny(a.text, "IJi")
+		switch {
+		case long && strings.HasPrefix(name, "--"), at < 1 || a.text[0] != '-' || a.text[1] == '-':
+		case at+1 < len(a.text):
+			return a.text[at+1:]
+		case a.text[at] == 'i':
+			return "{}"
+		case i+1 < len(options):
+			return options[i+1].text
+		}
+	}
+	return ""
+}
