@@ -132,7 +132,12 @@ func turnText(t Turn) string {
 	for _, part := range t.Message.Parts {
 		switch p := part.(type) {
 		case llm.Text:
-			b.WriteString(p.Text)
+			b.WriteString(p.Text + cited(p.Sources))
+		case llm.Opaque:
+			if p.Search == nil {
+				continue
+			}
+			fmt.Fprintf(&b, "[%s]", p.Search)
 		case llm.ToolCall:
 			fmt.Fprintf(&b, "[call %s] %s", p.Name, p.Args)
 		case llm.ToolResult:
@@ -143,6 +148,15 @@ func turnText(t Turn) string {
 			continue
 		}
 		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// cited returns a line for each page on the web that a text cites.
+func cited(list []llm.Source) string {
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteString("\n[source] " + s.String())
 	}
 	return b.String()
 }

@@ -365,7 +365,12 @@ func transcript(before string, turns []Turn, most int) string {
 		for _, part := range t.Message.Parts {
 			switch p := part.(type) {
 			case llm.Text:
-				fmt.Fprintf(&b, "[%s] %s\n", t.Kind, limited(p.Text, 4*shownOfResult))
+				fmt.Fprintf(&b, "[%s] %s%s\n", t.Kind, limited(p.Text, 4*shownOfResult),
+					limited(cited(p.Sources), shownOfResult))
+			case llm.Opaque:
+				if p.Search != nil {
+					fmt.Fprintf(&b, "[%s]\n", p.Search)
+				}
 			case llm.ToolCall:
 				fmt.Fprintf(&b, "[call %s] %s\n", p.Name, limited(p.Args, shownOfResult))
 			case llm.ToolResult:

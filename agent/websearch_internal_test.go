@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -96,5 +97,20 @@ func TestV7_SearchesOfABrokenAttempt(t *testing.T) {
 		if got := a.estimate(10).Searches; got != want {
 			t.Errorf("%+v: %d searches", s, got)
 		}
+	}
+}
+
+// What was searched for and which pages an answer cites is in the summary's transcript, and in old
+// turns that are read again: the text does not name the pages.
+func TestV7_SearchesInSummaries(t *testing.T) {
+	turn := Turn{Kind: TurnAssistant, Message: llm.Message{Parts: llm.Parts{llm.Opaque{Data: "{}"},
+		llm.Opaque{Data: "{}", Search: &llm.WebSearch{Query: "go news"}},
+		llm.Text{Text: "It has news.", Sources: []llm.Source{{URL: "https://go.dev/x", Title: "Go"}}}}}}
+	want := "[searched for go news]\n%sIt has news.\n[source] Go · https://go.dev/x\n"
+	if got := turnText(turn); got != fmt.Sprintf(want, "") {
+		t.Errorf("the turn is told as %q", got)
+	}
+	if got := transcript("", []Turn{turn}, 1000); got != fmt.Sprintf(want, "[assistant] ") {
+		t.Errorf("the transcript is %q", got)
 	}
 }

@@ -44,7 +44,8 @@ func TestV7_RunWithWebSearch(t *testing.T) {
 			if got.stdout != turn.Text+"\n" || strings.ContainsAny(got.stderr, "\x1b\u202e") {
 				t.Errorf("stdout %q, stderr %q", got.stdout, got.stderr)
 			}
-			for _, want := range []string{`⌕ searched for go \u{1b}[2Jnews`, "⌕ searched for more",
+			counted := map[string]string{"anthropic": "1 web search", "openai": "2 web searches", "gemini": "2 web searches"}
+			for _, want := range []string{counted[name] + " · $", `⌕ searched for go \u{1b}[2Jnews`, "⌕ searched for more",
 				turn.Text + "\nSources:\n  Go \\u{1b}[31mred Sources: \\u{202e}fake · https://go.dev/x\n"} {
 				if !strings.Contains(got.stderr, want) {
 					t.Errorf("%q is not in %q", want, got.stderr)

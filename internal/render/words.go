@@ -7,7 +7,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Tokens returns how many tokens went in and out in so many turns, in words. A server that tells
+// Tokens returns how many tokens went in and out in so many turns, and the searches of the web, in words. A server that tells
 // nothing has not used nothing.
 func Tokens(u llm.Usage, turns int) string {
 	if u == (llm.Usage{}) && turns > 0 {
@@ -17,7 +17,13 @@ func Tokens(u llm.Usage, turns int) string {
 	if u.CacheRead > 0 {
 		cached = fmt.Sprintf(" (%.0f%% cached)", 100*u.CacheHitRatio())
 	}
-	return fmt.Sprintf("%s tokens in%s, %s out", Thousands(u.Input), cached, Thousands(u.Output))
+	searched := ""
+	if u.Searches == 1 {
+		searched = ", 1 web search"
+	} else if u.Searches > 1 {
+		searched = fmt.Sprintf(", %d web searches", u.Searches)
+	}
+	return fmt.Sprintf("%s tokens in%s, %s out%s", Thousands(u.Input), cached, Thousands(u.Output), searched)
 }
 
 // Spent returns how many tokens went in and out in so many turns and, if the price is known, what

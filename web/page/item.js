@@ -83,7 +83,7 @@ function modelName(m) { return typeof m === "string" ? m : m ? [m.provider, m.mo
 /** usageFacts returns the facts of a usage. @param {any} u */
 function usageFacts(u) {
   if (!u) return [];
-  return [["tokens in", count(u.input || 0)], ["from cache", u.cache_read ? count(u.cache_read) : ""], ["tokens out", count(u.output || 0)]];
+  return [["tokens in", count(u.input || 0)], ["from cache", u.cache_read ? count(u.cache_read) : ""], ["tokens out", count(u.output || 0)], ["web searches", u.searches || ""]];
 }
 
 /** facts returns names with values, without those that have none. @param {...any[]} pairs */
