@@ -44,6 +44,7 @@ func TestV7_PendingSearchGoesOn(t *testing.T) {
 				t.Errorf("mixed %v: %s, %s", mixed, result.Reason, talk(last))
 			}
 		}
+		b.replays(id)
 	}
 }
 

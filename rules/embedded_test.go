@@ -91,6 +91,7 @@ func TestU8_ProgramsThatAreNotLiteral(t *testing.T) {
 		"bash <<< 'rm x'", "bash <<E\nrm x\nE", "echo rm x | sh", "echo rm x | sh -s y", "echo rm x | bash -O extglob",
 		"echo rm x | bash -", "bash <(echo rm x)", ". <(echo rm x)", "source /dev/stdin", "bash /dev/stdin", `bash "$@"`,
 		"x=-c; bash $x 'rm y'", "x=-c; bash \"$x\" 'rm y'",
+		`bash --posix -c "$x"`, "x='A rm y'; env -u$x z",
 		"rm x\n)", "sh -c 'rm x\n)'", "eval 'rm x\n)'",
 	} {
 		if d := decide(denies, script); d.Verdict != tool.Ask || !d.Denied {
@@ -108,7 +109,7 @@ func TestU8_ProgramsThatAreNotLiteral(t *testing.T) {
 			t.Errorf("%s: %+v", script, d)
 		}
 	}
-	for _, script := range []string{`env A="$x" make`, `sudo A="$x" make`, `timeout "$x" make`, `nice -n "$x" make`,
+	for _, script := range []string{`env A="$x" make`, `sudo A="$x" make`, `timeout "$x" make`, `nice -n "$x" make`, `nice -n"$x" make`,
 		`A="$x" make`, "command -v $x", "xargs grep y", "xargs -I{} cp {} d", "find . -exec grep y {} +", "fd -x gofmt -l",
 		"find . -exec sh -c 'gofmt -l \"$1\"' _ {} ';'", "parallel -j 4 gzip {} ::: y", `bash "$x"`, "bash x.sh $y",
 		"bash -x x.sh", "bash -euo pipefail x.sh", "bash -O extglob x.sh", "bash --version", "env -i", "alias ll", "trap - EXIT",

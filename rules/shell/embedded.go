@@ -28,26 +28,22 @@ func (u *use) embed(words []word) {
 		u.joined(args)
 	case "parallel":
 		u.parallel()
-	}
-}
-
-// parallel adds the scripts that parallel makes of its words: of the command in front of :::, or
-// else of each argument behind it. Without any it reads them.
-func (u *use) parallel() {
-	u.reads = len(u.inner) == 0
-	for _, words := range u.inner {
-		switch at := slices.IndexFunc(words, func(a word) bool { return strings.HasPrefix(a.text, ":::") }); {
-		case at == 0:
-			for _, a := range words[1:] {
-				u.script(a, a.text)
-			}
-			continue
-		case at > 0:
-			words = words[:at]
+	case "trap":
+		if len(args) > 0 && args[0].text == "--" {
+			args = args[1:]
 		}
-		literal := !slices.ContainsFunc(words, func(a word) bool { return a.unclear != "" })
-		if u.hidden = u.hidden || !literal || words[0].found; literal {
-			u.beside = append(u.beside, spell(words))
+		if len(args) > 0 {
+			u.script(args[0], args[0].text)
+		}
+	case "alias":
+		for _, a := range args {
+			if _, value, ok := strings.Cut(a.text, "="); ok || !isLiteral(a) {
+				u.script(a, value)
+			}
+		}
+	case "hash": // -p makes a name stand for a file
+		if i := slices.IndexFunc(args, func(a word) bool { return a.text == "-p" }); i >= 0 && i+1 < len(args) {
+			u.inner = append(u.inner, args[i+1:i+2])
 		}
 	}
 }

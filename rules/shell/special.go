@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/internal/script"
 )
 
-func all(list []string, is func(string) bool) bool {
-	return !slices.ContainsFunc(list, func(a string) bool { return !is(a) })
+func all[T any](list []T, is func(T) bool) bool {
+	return !slices.ContainsFunc(list, func(a T) bool { return !is(a) })
 }
 
 // check returns why the operands of a command may do more than print: its filters or scripts, and

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -35,39 +34,18 @@ func usage(words []word) use {
 	case "pushd", "popd":
 		return use{moves: true}
 	case "eval":
-		hidden := slices.ContainsFunc(words[1:], func(a word) bool { return !isLiteral(a) })
+		hidden := !all(words[1:], isLiteral)
 		return use{why: "eval runs its arguments as a script", scripts: literals(words[1:], true), hidden: hidden,
 			moves: true}
 	case "trap":
-		u, i := use{why: "trap runs a script later", child: true}, 1
-		if len(words) > 1 && words[1].text == "--" {
-			i = 2
-		}
-		if i < len(words) {
-			u.script(words[i], words[i].text)
-		}
-		return u
+		return use{why: "trap runs a script later", child: true}
 	case ".", "source":
 		return use{why: name + " runs a file as a script", reads: len(words) > 1 && isInput(words[1]), moves: true}
-	case "alias":
-		u := use{why: "alias may change what later commands do", child: true}
-		for _, a := range words[1:] {
-			if _, value, ok := strings.Cut(a.text, "="); ok || !isLiteral(a) {
-				u.script(a, value)
-			}
-		}
-		return u
-	case "hash":
-		u := use{why: "hash may change what later commands do", child: true}
-		if i := slices.IndexFunc(words, func(a word) bool { return a.text == "-p" }); i > 0 && i+1 < len(words) {
-			u.inner = [][]word{words[i+1 : i+2]}
-		}
-		return u
-	case "unalias", "enable", "shopt", "bind", "complete", "set":
+	case "alias", "unalias", "enable", "hash", "shopt", "bind", "complete", "set":
 		if name == "set" && harmlessSet(words[1:]) {
 			return use{}
 		}
-		return use{why: name + " may change what later commands do"}
+		return use{why: name + " may change what later commands do", child: true}
 	case "export", "declare", "typeset", "local", "readonly", "let", "read", "mapfile", "readarray", "getopts", "unset": // behind command or quotes
 		return use{why: name + " may set variables"}
 	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh":
@@ -75,19 +53,7 @@ func usage(words []word) use {
 	case "find":
 		return finds(words)
 	case "fd", "fdfind":
-		for i, a := range words {
-			if slices.Contains([]string{"-x", "-X", "--exec", "--exec-batch"}, a.text) {
-				command, place := words[i+1:], ""
-				if slices.ContainsFunc(command, func(a word) bool { return strings.Contains(a.text, "{}") }) {
-					place = "{}"
-				}
-				u := use{why: "fd runs a program", child: true}
-				if len(command) > 0 {
-					u.inner = [][]word{given(command, place)}
-				}
-				return u
-			}
-		}
+		return fd(words)
 	}
 	if w, ok := wrapperOf(name); ok {
 		return w.use(name, words)
@@ -107,25 +73,6 @@ func literals(words []word, join bool) []string {
 		return []string{strings.Join(texts, " ")}
 	}
 	return texts
-}
-
-// finds returns the commands that find runs.
-func finds(words []word) (u use) {
-	for i := 1; i < len(words); i++ {
-		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, words[i].text) {
-			continue
-		}
-		u.why, u.child = "find runs a program", true
-		end := i + 1
-		for end < len(words) && words[end].text != ";" && words[end].text != "+" {
-			end++
-		}
-		if end > i+1 {
-			u.inner = append(u.inner, given(words[i+1:end], "{}"))
-		}
-		i = end
-	}
-	return u
 }
 
 // sameToZsh holds the characters that certainly mean the same to zsh as to other shells, but for
@@ -151,7 +98,7 @@ func shells(name string, words []word) use {
 				return use{reads: readsInput(words)}
 			}
 			return use{why: "the option " + option + " of " + name + " is not known here",
-				scripts: literals(words[i+1:], false), child: true}
+				scripts: literals(words[i+1:], false), child: true, hidden: !all(words[i+1:], isLiteral)}
 		}
 	}
 	if i < len(words) && words[i].text == "--" {
@@ -264,8 +211,8 @@ func (k wrapper) use(name string, words []word) use {
 		}
 		for j := i; j < len(words) && len(u.inner) < 3; j++ {
 			duration := k.before > 0 && isQuoted(words[j]) // or another argument in front of the command
-			if !strings.HasPrefix(words[j].text, "-") && !duration {
-				u.inner = append(u.inner, k.given(name, words, j))
+			if !isOption(words[j]) && !duration {
+				u.inner = append(u.inner, command(name, words, j))
 			}
 		}
 		return u
@@ -280,7 +227,7 @@ func (k wrapper) use(name string, words []word) use {
 		i++
 	}
 	if i < len(words) {
-		u.inner = [][]word{k.given(name, words, i)}
+		u.inner = [][]word{command(name, words, i)}
 	}
 	if len(u.inner) == 0 && (name == "env" || k.why == "") { // env alone prints the variables
 		return use{}
@@ -324,56 +271,15 @@ func inQuotes(text string) bool {
 	return len(text) > 1 && text[0] == '"' && strings.Index(text[1:], `"`) == len(text)-2 && !strings.Contains(text, "@")
 }
 
+// isOption reports whether a word is certainly an option. A value in it may be in quotes.
+func isOption(a word) bool {
+	at := strings.IndexByte(a.text, '"')
+	return strings.HasPrefix(a.text, "-") && (isLiteral(a) ||
+		at > 0 && inQuotes(a.text[at:]) && !strings.ContainsAny(a.text[:at], "$`"))
+}
+
 // assigns reports whether a word is certainly one that sets a variable.
 func assigns(a word) bool {
 	name, value, ok := strings.Cut(a.text, "=")
 	return ok && (isLiteral(a) && name != "" && name[0] != '-' || syntax.ValidName(name) && inQuotes(value))
-}
-
-// given returns a command that another program runs with what it finds or reads: in the place of a
-// text, or behind the words if there is none.
-func given(words []word, place string) []word {
-	if len(words) == 0 {
-		return nil
-	}
-	words = slices.Clone(words)
-	if place == "" {
-		return append(words, word{text: "...", found: true, added: true})
-	}
-	for i, a := range words {
-		words[i].found = a.text == place || i == 0 && strings.Contains(a.text, place)
-	}
-	return words
-}
-
-// given returns the command that begins at an index of a wrapper's words.
-func (wrapper) given(name string, words []word, i int) []word {
-	switch name {
-	case "xargs":
-		return given(words[i:], replaced(words[1:i]))
-	case "parallel":
-		return given(words[i:], "{}")
-	}
-	return words[i:]
-}
-
-// replaced returns the text that options of xargs have it replace, or "".
-func replaced(options []word) string {
-	for i, a := range options {
-		name, value, long := strings.Cut(a.text, "=")
-		if name == "--replace" {
-			return cmp.Or(value, "{}")
-		}
-		at := strings.IndexAny(a.text, "IJi")
-		switch {
-		case long && strings.HasPrefix(name, "--"), at < 1 || a.text[0] != '-' || a.text[1] == '-':
-		case at+1 < len(a.text):
-			return a.text[at+1:]
-		case a.text[at] == 'i':
-			return "{}"
-		case i+1 < len(options):
-			return options[i+1].text
-		}
-	}
-	return ""
 }
