@@ -201,7 +201,7 @@ type part struct {
 	files []file
 	// asks says why the built-in table asks about the part; "" means that it allows it.
 	asks string
-	// hides says that the part may run what nobody knows
+	// hides says that it is not known what all the part runs.
 	hides bool
 	// exact says that only a rule for the whole script, or for all commands, can allow the part.
 	exact bool

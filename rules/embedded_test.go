@@ -78,14 +78,17 @@ func scripts(t *testing.T) func(text, script string) rules.Decision {
 // that cannot be parsed. Where the name is known, it decides.
 func TestU8_ProgramsThatAreNotLiteral(t *testing.T) {
 	decide := scripts(t)
-	allows, denies := `{"permissions": {"allow": ["Bash"]}}`, `{"permissions": {"allow": ["Bash"], "deny": ["Bash(rm:*)"]}}`
+	allows := `{"permissions": {"allow": ["Bash"]}}`
+	denies := `{"permissions": {"allow": ["Bash"], "deny": ["Bash(rm:*)"]}}`
 	for _, script := range []string{
 		"x=rm; $x file", `"$x" file`, "$(echo rm) x", "`echo rm` x", "/bin/r? x", "{rm,x}", "$'rm' x", "$? x", "$1 x",
 		`"${a[@]}"`, `f() { "$@"; }; f rm x`, "for x in rm; do $x y; done", "[[ -n $x ]] && $x y", "! $x y", "time $x y",
 		"x=$($y z)", "cat <($x y)", "bash -c '$0 x' rm", `eval '$x y'`,
 		"env $x y", "env A=1 B=$x y", `nice "$x" y`, "timeout 5 $x y", "timeout $x y", "command $x y", "command -p $x y",
-		"exec $x y", "sudo $x y", "nohup $x y", "busybox $x y", `hash -p "$x" ls; ls y`, `alias l="$x"; l y`, `trap "$x" EXIT`,
-		"find /bin -name rm -exec {} x ';'", "find . -exec sh -c {} ';'", "echo rm | xargs -I{} {} x", "echo rm | xargs -0I % % x",
+		"exec $x y", "sudo $x y", "nohup $x y", "busybox $x y", `hash -p "$x" ls; ls y`,
+		`alias l="$x"; l y`, `trap "$x" EXIT`,
+		"find /bin -name rm -exec {} x ';'", "find . -exec sh -c {} ';'", "echo rm | xargs -I{} {} x",
+		"echo rm | xargs -0I % % x",
 		"echo rm x | xargs env", "echo 'rm x' | xargs -n1 sh -c", "xargs -i sh -c {}", "xargs --replace=@ nice @ x",
 		"fd rm /bin -x {} x", "fd rm /bin -x env", "echo rm x | parallel", "parallel {} x ::: rm", `parallel ::: "$x"`,
 		"bash <<< 'rm x'", "bash <<E\nrm x\nE", "echo rm x | sh", "echo rm x | sh -s y", "echo rm x | bash -O extglob",
@@ -109,7 +112,8 @@ func TestU8_ProgramsThatAreNotLiteral(t *testing.T) {
 			t.Errorf("%s: %+v", script, d)
 		}
 	}
-	for _, script := range []string{`env A="$x" make`, `sudo A="$x" make`, `timeout "$x" make`, `nice -n "$x" make`, `nice -n"$x" make`,
+	for _, script := range []string{`env A="$x" make`, `sudo A="$x" make`, `timeout "$x" make`, `nice -n "$x" make`,
+		`nice -n"$x" make`,
 		`A="$x" make`, "command -v $x", "xargs grep y", "xargs -I{} cp {} d", "find . -exec grep y {} +", "fd -x gofmt -l",
 		"find . -exec sh -c 'gofmt -l \"$1\"' _ {} ';'", "parallel -j 4 gzip {} ::: y", `bash "$x"`, "bash x.sh $y",
 		"bash -x x.sh", "bash -euo pipefail x.sh", "bash -O extglob x.sh", "bash --version", "env -i", "alias ll", "trap - EXIT",

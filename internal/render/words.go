@@ -7,8 +7,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Tokens returns how many tokens went in and out in so many turns, and the searches of the web, in words. A server that tells
-// nothing has not used nothing.
+// Tokens returns how many tokens went in and out in so many turns, and the searches of the web, in
+// words. A server that tells nothing has not used nothing.
 func Tokens(u llm.Usage, turns int) string {
 	if u == (llm.Usage{}) && turns > 0 {
 		return "tokens unknown"

@@ -268,7 +268,8 @@ func isLiteral(a word) bool { return a.unclear == "" && !a.glob && !a.number && 
 func isQuoted(a word) bool { return a.unclear != "" && inQuotes(a.text) }
 
 func inQuotes(text string) bool {
-	return len(text) > 1 && text[0] == '"' && strings.Index(text[1:], `"`) == len(text)-2 && !strings.Contains(text, "@")
+	return len(text) > 1 && text[0] == '"' && strings.Index(text[1:], `"`) == len(text)-2 &&
+		!strings.Contains(text, "@")
 }
 
 // isOption reports whether a word is certainly an option. A value in it may be in quotes.
