@@ -37,7 +37,7 @@ func readingCommands() []string {
 		"head -1 /etc/passwd", "cat /proc/sys/kernel/ostype", "df -P / | tail -1 | cut -d ' ' -f 1",
 		"for f in *.txt; do echo $f; done",
 		"cat <<< text", "timeout 9 cat a.txt", "cat a.txt >/dev/stdout", "cat missing 2>/dev/null || echo none",
-		"cat <(echo from a process)", "x=$(cat a.txt); echo ${#x}",
+		"cat <(echo from a process)", "go list ./...", "GOFLAGS=-count=1 go version", "x=$(cat a.txt); echo ${#x}",
 	}
 }
 
@@ -45,6 +45,7 @@ func readingCommands() []string {
 // about the same.
 func TestU14_ReadingCommandsPrintTheSame(t *testing.T) {
 	peer.Need(t, "git")
+	peer.Need(t, "go")
 	t.Parallel()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -52,6 +53,7 @@ func TestU14_ReadingCommandsPrintTheSame(t *testing.T) {
 	}
 	dir := filepath.Join(home, "project")
 	for name, text := range map[string]string{"project/a.txt": "one\ntwo\ntwo\n", "project/docs/b.txt": "one\nthree\n",
+		"project/go.mod": "module example.com/m\n", "project/m.go": "package m\n",
 		".config/git/ignore": "of-the-user\n", "in-home": ""} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o755); err != nil {
 			t.Fatal(err)

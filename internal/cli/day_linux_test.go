@@ -134,8 +134,14 @@ func TestL3_TenOrdinarySessions(t *testing.T) {
 	var mu sync.Mutex
 	table := map[string]string{}
 	t.Cleanup(func() { // after the sessions
+		all := 0
 		for _, name := range slices.Sorted(maps.Keys(workday())) {
-			t.Logf("%s: %d questions%s", name, strings.Count(table[name], "\n"), table[name])
+			questions := strings.Count(table[name], "\n")
+			t.Logf("%s: %d questions%s", name, questions, table[name])
+			all += questions
+		}
+		if all > 14 {
+			t.Errorf("the sessions have %d questions, and had 14", all)
 		}
 	})
 	for name, calls := range workday() {

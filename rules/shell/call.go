@@ -24,7 +24,7 @@ func (w *walker) call(c *syntax.CallExpr, text string, in scope) flow {
 	var vars []string
 	for _, a := range c.Assigns {
 		w.checkAssign(a, in)
-		if a.Name != nil {
+		if a.Name != nil && !tellsNothing(a) {
 			vars = append(vars, a.Name.Value)
 		}
 		if why := strange(a); why != "" && in.unclear == "" {

@@ -27,9 +27,14 @@ func (r *read) goTool(args []string) string {
 	case "env":
 		fine = r.Observed && !unknown("-json", "-changed") || len(args) == 2 &&
 			(args[1] == "GOMOD" || args[1] == "GOWORK") // which it answers itself
-	case "doc":
-		fine = r.Observed && !unknown("-all", "-src", "-u", "-short", "-c", "-cmd")
+	case "doc", "list":
+		known := []string{"-all", "-src", "-u", "-short", "-c", "-cmd"}
+		if args[0] == "list" {
+			known = []string{"-deps", "-e", "-f", "-find", "-json", "-m", "-test"}
+		}
+		fine = r.Observed && !unknown(known...)
 		for _, name := range append(args[1:], ".") {
+			name = strings.TrimSuffix(name, "/...")
 			if strings.HasPrefix(name, "/") || strings.HasPrefix(name, ".") { // the source in a directory
 				fine = r.file(name, File{Tree: true, Names: true}) == "" && fine
 			}
@@ -39,4 +44,17 @@ func (r *read) goTool(args []string) string {
 		return ""
 	}
 	return "go " + args[0] + " may run other programs or write files"
+}
+
+// plainGoFlags reports whether a value of GOFLAGS holds only options that choose how often and how
+// loudly tests run. Others start programs, or change which code is built.
+func plainGoFlags(value string) bool {
+	for _, flag := range strings.Fields(value) {
+		times, counts := strings.CutPrefix(flag, "-count=")
+		if !(counts && times != "" && strings.Trim(times, "0123456789") == "") &&
+			!slices.Contains([]string{"-v", "-short", "-failfast", "-race"}, flag) {
+			return false
+		}
+	}
+	return value != ""
 }

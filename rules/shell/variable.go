@@ -91,3 +91,13 @@ func strange(a *syntax.Assign) string {
 	}
 	return "the value of " + a.Name.Value + " may make programs read a file of that name, or run commands"
 }
+
+// tellsNothing reports whether an assignment in front of a command has a value with which the
+// variable makes no program do more than the command says.
+func tellsNothing(a *syntax.Assign) bool {
+	if a.Name.Value != "GOFLAGS" || a.Value == nil || a.Append {
+		return false
+	}
+	value := script.ReadWord(a.Value, "")
+	return value.Unclear == "" && !value.Number && plainGoFlags(value.Text)
+}
