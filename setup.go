@@ -46,8 +46,10 @@ type Setup struct {
 	// Gate decides about the session's tool calls. A program adds its hooks before it starts the
 	// session.
 	Gate *permit.Gate
-	// Resumed reports whether the session is a resumed one or a fork.
-	Resumed bool
+	// Resumed reports whether the session is a resumed one or a fork. ModelBefore is the model that it
+	// asked until then.
+	Resumed     bool
+	ModelBefore string
 	// OnMode, if set, is told of each change of the mode, by SetMode and by an approved plan. It
 	// must not call SetMode.
 	OnMode func(permit.Mode)
@@ -234,6 +236,9 @@ func (s *Setup) open(ctx context.Context) (*agent.Session, error) {
 		return s.begin(ctx)
 	}
 	o := s.Options
+	if o.State != nil {
+		s.ModelBefore = o.State.Model
+	}
 	if o.Next = s.change; o.Next.Model != nil && s.isSaid(s.chosen) {
 		o.Next.Policy = &s.Options.Policy // with the window that was said for the model
 	}

@@ -17,14 +17,18 @@ import (
 )
 
 // enterShown acts on a line that the person has sent: a command of the conversation or of the shell,
-// or a message to the model. Only what was typed is a command of the shell: what came from the command
-// line of the program, or in a paste, may be a text of others. It returns false if the line has to
+// or a message to the model. Only what was typed is a command of the shell, or changes the mode: what came
+// from the command line of the program, or in a paste, may be a text of others. It returns false if the line has to
 // stay in the input.
 func (p *program) enterShown(text, shown string, typed bool) bool {
 	if p.leaving {
 		return false
 	}
 	if run, arguments, is := p.command(text); is {
+		if name, _ := commandName(text); name == "mode" && arguments != "" && !typed {
+			p.hint = "a mode says what the agent may do, so it has to be typed, and this was not"
+			return false
+		}
 		p.remember(text)
 		p.echo(shown, "")
 		run(p, arguments)

@@ -73,7 +73,11 @@ func (p *program) recap() {
 			answer = text
 		}
 	}
-	p.note(fmt.Sprintf("resumed, with %s", render.Count(len(turns), "turn")))
+	note := fmt.Sprintf("resumed, with %s", render.Count(len(turns), "turn"))
+	if _, model, _ := p.current.setup.Model(); model != p.current.setup.ModelBefore {
+		note += "; " + oneLine(model) + " answers from now on"
+	}
+	p.note(note)
 	if task != "" {
 		p.note("> " + render.Shorten(secrets.String(task), most))
 	}

@@ -66,14 +66,6 @@ func (f *chatFlags) register(flags *pflag.FlagSet) {
 	f.viewFlag.register(flags)
 }
 
-// chatAlone runs chat without a flag.
-func chatAlone(ctx context.Context, t terminal) error {
-	f := new(chatFlags)
-	flags := pflag.NewFlagSet("chat", pflag.ContinueOnError)
-	f.register(flags)
-	return f.run(ctx, t, "", flags)
-}
-
 // bothTerminals returns the terminal on which a person both types and reads, or nil.
 func bothTerminals(t terminal) (in, out *os.File) {
 	in, ok := t.in.(*os.File)

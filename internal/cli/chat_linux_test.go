@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -300,21 +301,59 @@ func TestN3_CtrlCWhileCompacting(t *testing.T) {
 	}
 }
 
-// On a terminal the command alone is a conversation.
+// On a terminal the command alone is a conversation, and so are flags and a task without a command.
+// A conversation that goes on with another model says so.
 func TestN3_Alone(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("Hello."))
 	h := chatHome(t, url)
-	cmd := chatting(h)
-	cmd.Args = cmd.Args[:1]
-	s := onScreen(t, cmd, 80, 24)
-	s.expect(ready)
-	s.send("hello")
-	s.expect("Hello.")
-	s.press("C-d")
-	if code := s.ended(); code != 0 {
-		t.Errorf("exit code %d", code)
+	for _, c := range []struct {
+		args  []string
+		shows string
+	}{
+		{nil, ready},
+		{[]string{"--continue"}, "resumed, with 2 turns\n"},
+		{[]string{"--continue", "--model", "claude-haiku-4-5"},
+			"resumed, with 2 turns; claude-haiku-4-5 answers from now on\n"},
+		{[]string{"greet me"}, "Hello."},
+		{[]string{"--version"}, "attractor "},
+	} {
+		cmd := chatting(h)
+		cmd.Args = append(cmd.Args[:1], c.args...)
+		s := onScreen(t, cmd, 80, 24)
+		s.expect(c.shows)
+		if len(c.args) == 0 {
+			s.send("hello")
+			s.expect("Hello.")
+		}
+		if slices.Contains(c.args, "--version") {
+			continue // it has ended
+		}
+		s.press("C-d")
+		if code := s.ended(); code != 0 {
+			t.Errorf("%q: exit code %d", c.args, code)
+		}
 	}
+}
+
+// What was pasted, or came with the command line, does not change what the agent may do.
+func TestX9_OnlyTypedModes(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil)
+	h := chatHome(t, url)
+	const refused = "so it has to be typed"
+	s := onScreen(t, chatting(h, "/mode full"), 100, 24)
+	s.expect(refused)
+	s.press("C-u")
+	s.paste("/mode full\n")
+	s.expect("> /mode full")
+	s.press("Enter")
+	s.expect(refused)
+	s.press("C-u")
+	s.send("/mode")
+	s.expect("the mode is ask")
+	s.send("/mode plan")
+	s.expect("the mode is plan")
 }
 
 // SIGTERM and SIGHUP end a conversation in order while a command runs.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,7 +85,20 @@ func fail(code int, format string, args ...any) error {
 
 // execute runs the command line and returns the exit code.
 func execute(args []string, t terminal) int {
-	return run(newRoot(t), args, t.err)
+	return run(newRoot(t), withChat(args, t), t.err)
+}
+
+// withChat puts chat in front of arguments that name no command, where a person can type: of none, of
+// flags, and of a task of several words.
+func withChat(args []string, t terminal) []string {
+	if in, _ := bothTerminals(t); in == nil {
+		return args
+	}
+	if len(args) > 0 && (!strings.HasPrefix(args[0], "-") && !strings.ContainsAny(args[0], " \n") ||
+		slices.Contains([]string{"-h", "--help", "--version"}, args[0])) {
+		return args
+	}
+	return slices.Concat([]string{"chat"}, args)
 }
 
 // run runs a command line, prints its error, and returns the exit code.
@@ -124,7 +138,7 @@ func newRoot(t terminal) *cobra.Command {
 		Use:   "attractor",
 		Short: "Run coding agents",
 		Long: "Attractor runs coding agents: language models with tools that read and edit files and run commands in a directory.\n" +
-			"Without a command, on a terminal, it is attractor chat.",
+			"Without a command, on a terminal, it is attractor chat, with its flags and its first message.",
 		Example: `  attractor demo                                                 without an API key: a scripted model fixes a failing test
   ANTHROPIC_API_KEY=... attractor run "fix the failing test"     with one
   ANTHROPIC_API_KEY=... attractor chat                           a conversation on this terminal`,
@@ -137,9 +151,6 @@ func newRoot(t terminal) *cobra.Command {
 			}
 			if version {
 				return printVersion(t)
-			}
-			if in, _ := bothTerminals(t); in != nil {
-				return chatAlone(cmd.Context(), t)
 			}
 			return cmd.Help()
 		},
