@@ -246,7 +246,7 @@ func (s *Session) warnOfModels(models ...FallbackModel) {
 		if m.Window > 0 {
 			text += "its prices are unknown: costs are not counted, and only a budget of tokens limits them."
 		} else {
-			text += "its context window and its prices are unknown: the conversation is compacted only when the server says that it no longer fits, and costs are not counted: only a budget of tokens limits them."
+			text += "its context window and its prices are unknown: until the window is said (--context-window), the conversation is compacted only when the server says that it no longer fits, and costs are not counted: only a budget of tokens limits them."
 		}
 		s.events.add(&Warning{Code: "model_unknown", Text: text})
 	}

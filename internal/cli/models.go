@@ -89,7 +89,7 @@ func listModels(ctx context.Context, t terminal, provider string) ([]llm.Model, 
 	}
 	listed, _, err := askServer(ctx, kind)
 	if err != nil {
-		fmt.Fprintf(t.err, "attractor: the server did not list its models: %v\n", err)
+		fmt.Fprintf(t.err, "attractor: the server did not list its models: %v%s\n", err, modelHint(err))
 	}
 	for _, m := range listed {
 		if _, has := known.Get(provider, m.ID); !has {

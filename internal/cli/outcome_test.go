@@ -40,12 +40,18 @@ func TestJ11_FailedModelCallsSayWhatToDo(t *testing.T) {
 // session names it: a session does not keep the URL, and without it the conversation would go
 // elsewhere.
 func TestJ11_SessionsOfALocalServerStayThere(t *testing.T) {
+	refused := map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 400}}
+	url, _ := serve(t, refused)
+	out := newHome(t, url).run(exitFailed, "run", "--yes", "--provider", "ollama", "--model", "m", "--base-url", url, "do it")
+	if !strings.Contains(out.stderr, "The model has to support tools") {
+		t.Errorf("a refused request: %s", out.stderr)
+	}
 	missing := map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 404}}
 	for name, flags := range map[string]struct {
 		provider, path, check string
 	}{
 		"ollama": {"ollama", "",
-			"Check the name of the model (ollama list), and the server's address (OLLAMA_HOST or --base-url)."},
+			"Check the name of the model (attractor models --provider ollama), and the server's address (OLLAMA_HOST or --base-url)."},
 		"a vendor's format": {"openai-compatible", "/v1", "for openai and openai-compatible it ends in /v1."},
 	} {
 		url, _ := serve(t, missing, say("done"))

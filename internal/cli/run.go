@@ -474,8 +474,8 @@ func (r *runner) outcome(err error) error {
 // have.
 func notFoundHint(err error) string {
 	if kind, ok := localServer(err); ok {
-		return "\nCheck the name of the model (" + kind.Name + " list), and the server's address (" + kind.BaseURLVar +
-			" or --base-url)."
+		return "\nCheck the name of the model (attractor models --provider " + kind.Name +
+			"), and the server's address (" + kind.BaseURLVar + " or --base-url)."
 	}
 	return "\nCheck the name of the model, and the URL: for openai and openai-compatible it ends in /v1."
 }
@@ -505,6 +505,10 @@ func modelHint(err error) string {
 		return "\nCheck the network, the proxy (HTTPS_PROXY), and the URL of the provider (--base-url)."
 	case errors.Is(err, llm.ErrTimeout):
 		return "\nFor a model that is slow to begin, pass a longer --idle-timeout."
+	case errors.Is(err, llm.ErrInvalidRequest):
+		if _, ok := localServer(err); ok {
+			return "\nThe model has to support tools, and the server has to read its calls: docs/local.md says which options do that."
+		}
 	case errors.Is(err, llm.ErrContextLength):
 		return "\nChoose a model with a larger window (attractor models), start a server of your own with a larger one, or go back: attractor run --fork ID@TURN."
 	}
