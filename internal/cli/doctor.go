@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 	"github.com/attractor-go/attractor/instructions"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/mcp"
@@ -348,6 +350,24 @@ func (d *doctor) mcp(ctx context.Context) {
 	if len(list.List)+len(list.Untrusted) == 0 {
 		d.line("none", "attractor mcp --help says where they are configured")
 	}
+	if name, has := claudeServers(os.Getenv); has && !slices.Contains(d.flags.mcp, name) {
+		d.line("not used", "those of Claude Code: --mcp %s uses them", name)
+	}
+}
+
+// claudeServers returns the file in which Claude Code keeps the user's MCP servers, and whether it has
+// any.
+func claudeServers(getenv func(string) string) (name string, has bool) {
+	const most = 64 << 20 // it has the history of all projects, too
+	name = filepath.Join(userfiles.HomeDir(getenv), ".claude.json")
+	data, err := userfiles.Read(name, most)
+	if err != nil {
+		return name, false
+	}
+	var file struct {
+		Servers map[string]json.RawMessage `json:"mcpServers"`
+	}
+	return name, json.Unmarshal(data, &file) == nil && len(file.Servers) > 0
 }
 
 // started starts the servers and prints what has become of them.

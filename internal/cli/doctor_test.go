@@ -66,6 +66,12 @@ func TestX5_Doctor(t *testing.T) {
 	}
 	h.inHome(".config/attractor/config.json", `{"provider": "openai"}`)
 	has(t, h.run(exitFailed, "doctor").stdout, "no API key: set OPENAI_API_KEY", "provider       none")
+	h.inHome(".claude.json", `{"numStartups": 9, "mcpServers": {}}`)
+	if out := h.run(exitFailed, "doctor"); strings.Contains(out.stdout, "those of Claude Code") {
+		t.Errorf("no servers: %s", out.stdout)
+	}
+	h.inHome(".claude.json", `{"mcpServers": {"files": {"command": "x"}}}`)
+	has(t, h.run(exitFailed, "doctor").stdout, "those of Claude Code: --mcp "+filepath.Join(h.home, ".claude.json"))
 }
 
 // Sessions have the model, the mode and the variables of the user's Claude Code, and what has no

@@ -31,7 +31,7 @@ func newMCP(t terminal) *cobra.Command {
 
 ${NAME} and ${NAME:-default} stand for variables of the environment. These files count, and of servers with one name the first is used:
 
-  files of --mcp
+  files of --mcp, such as ~/.claude.json, which has those of Claude Code
   $XDG_CONFIG_HOME/attractor/mcp.json (or ~/.config/attractor/mcp.json)
   .mcp.json of the project, once you trust it (attractor trust)
 

@@ -33,6 +33,7 @@ func otherFlags() map[string]string {
 		"ephemeral":        "--no-journal", "trust": "--trust-project",
 		"dangerously-bypass-hook-trust": "--trust-project",
 		"oss":                           "--provider",
+		"o":                             "--output", "output-last-message": "--output",
 	}
 }
 
@@ -44,8 +45,9 @@ func lackingFlags() map[string]string {
 		"session-id":    "the first event of attractor run --json has the id",
 		"system-prompt": "--instructions adds to it",
 		"agent":         "agents are files: attractor agents", "agents": "agents are files: attractor agents",
-		"strict-mcp-config": "--no-mcp starts no servers",
-		"setting-sources":   "what a project brings counts only once it is trusted: attractor trust",
+		"skip-git-repo-check": "sessions work in any directory",
+		"strict-mcp-config":   "--no-mcp starts no servers",
+		"setting-sources":     "what a project brings counts only once it is trusted: attractor trust",
 	}
 }
 

@@ -273,7 +273,12 @@ func (f *other) codex() {
 	default:
 		f.note("sandbox_mode", "there is no such level; the setting sandbox has "+strings.Join(sandbox.Levels(), ", "))
 	}
-	f.noteThose(map[string]string{"model_context_window": "the setting context_window",
+	for name := range f.members {
+		if strings.HasPrefix(name, "mcp_servers.") {
+			f.members["mcp_servers"] = true
+		}
+	}
+	f.noteThose(map[string]string{"mcp_servers": "servers have files of their own (attractor mcp --help)", "model_context_window": "the setting context_window",
 		"openai_base_url": "the setting base_url", "shell_environment_policy": "variables with secrets are kept from commands",
 		"permissions": "rules (attractor rules --help)", "default_permissions": "rules (attractor rules --help)",
 		"web_search": "the setting web"})

@@ -45,9 +45,9 @@ func TestX5_OtherAgents(t *testing.T) {
 		"claude as usual": {".claude/settings.json", `{"permissions": {"defaultMode": "default"}, "model": "default"}`, nil, "", false, nil},
 		"claude broken":   {".claude/settings.json", `{`, nil, "", false, []string{"nothing of it counts"}},
 		"codex": {".codex/config.toml", "# mine\nmodel = \"gpt-6.1-sol\" # the best\nmodel_reasoning_effort='low'\napproval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\n" +
-			"notify = [\n  \"a]\", # ]\n  'b',\n]\ninstructions = \"\"\"\nmodel = \"not this\"\n\"\"\"\n[sandbox_workspace_write]\nnetwork_access = true\nwritable_roots = [\"/x\"]\n[[more]]\nmodel = \"x\"\n",
+			"notify = [\n  \"a]\", # ]\n  'b',\n]\ninstructions = \"\"\"\nmodel = \"not this\"\n\"\"\"\n[sandbox_workspace_write]\nnetwork_access = true\nwritable_roots = [\"/x\"]\n[mcp_servers.docs]\ncommand = \"x\"\n[[more]]\nmodel = \"x\"\n",
 			[]string{"sandbox=workspace", "network=true"}, "openai=gpt-6.1-sol low", false,
-			[]string{"approval_policy", "sandbox_workspace_write.writable_roots"}},
+			[]string{"approval_policy", "sandbox_workspace_write.writable_roots", "mcp_servers"}},
 		"codex with a profile": {".codex/config.toml", "profile = \"p\"\nmodel = \"a\"\nsandbox_mode = \"danger-full-access\"\n[profiles.p]\nmodel = \"b\"\nsandbox_mode = \"read-only\"\n",
 			[]string{"sandbox=read-only"}, "openai=b ", false, nil},
 		"codex elsewhere": {".codex/config.toml", "model = \"a\"\nmodel_provider = \"mine\"\napproval_policy = \"on-request\"\n", nil, "", false, []string{"model_provider"}},
