@@ -2,8 +2,10 @@ package cli
 
 import (
 	"os"
+	"slices"
 
 	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret"
 )
@@ -12,6 +14,14 @@ import (
 func environmentSecrets() *secret.Masker {
 	m, _ := attractor.Secrets(os.Environ(), nil)
 	return m
+}
+
+// hasSecrets reports whether an environment has variables that commands do not get because of what
+// they are called.
+func hasSecrets(environ []string) bool {
+	return slices.ContainsFunc(environ, func(entry string) bool {
+		return len(env.FilterVars(env.VarsDefault, []string{entry}, nil)) == 0
+	})
 }
 
 // tellUnmasked warns about secrets that cannot be masked.

@@ -15,6 +15,16 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
+// That the environment stays readable is only told where it has something to hide: in a sandbox of
+// another program there is no key.
+func TestI4_TellsOfReadableKeysOnly(t *testing.T) {
+	for want, environ := range map[bool][]string{true: {"HOME=/h", "OPENAI_API_KEY=k"}, false: {"HOME=/h", "PATH=/bin"}} {
+		if got := hasSecrets(environ); got != want {
+			t.Errorf("%q: %t", environ, got)
+		}
+	}
+}
+
 // A secret of the environment that comes in by a file, the prompt and the model's own text reaches
 // neither standard output nor standard error, and what the commands that show sessions print has it
 // neither.
