@@ -267,4 +267,4 @@ func (p *program) warn(text string) {
 }
 
 // note shows what a command of the conversation has done.
-func (p *program) note(text string) { p.say(p.Style.Faint(text)) }
+func (p *program) note(text string) { p.say(p.Style.Faint(p.Style.Prose(text))) }

@@ -161,9 +161,9 @@ func (p *program) chooseEffort(arguments string) {
 	setup := p.current.setup
 	if arguments == "" {
 		_, model, effort := setup.Model()
-		p.say(fmt.Sprintf("the effort of %s is %s; it has %s", oneLine(model),
+		p.say(p.Style.Prose(fmt.Sprintf("the effort of %s is %s; it has %s", oneLine(model),
 			cmp.Or(oneLine(effort), "the provider's default"),
-			cmp.Or(strings.Join(setup.Efforts(), ", "), "no levels that are known")))
+			cmp.Or(strings.Join(setup.Efforts(), ", "), "no levels that are known"))))
 		return
 	}
 	p.background(func(ctx context.Context) error { return setup.SetEffort(ctx, arguments) }, p.told(func() string {
@@ -379,7 +379,7 @@ func (p *program) fork(arguments string) {
 // mcp implements /mcp.
 func (p *program) mcp(string) {
 	if p.current.setup.Servers == nil {
-		p.say("there are no MCP servers; attractor mcp --help says how to add some")
+		p.say(p.Style.Prose("there are no MCP servers; attractor mcp --help says how to add some"))
 		return
 	}
 	var b strings.Builder
@@ -396,7 +396,7 @@ func (p *program) mcp(string) {
 // skills implements /skills.
 func (p *program) skills(string) {
 	if len(p.current.names) == 0 {
-		p.say("there are no skills and no commands; docs/extending.md says how to write some")
+		p.say(p.Style.Prose("there are no skills and no commands; docs/extending.md says how to write some"))
 		return
 	}
 	var b strings.Builder

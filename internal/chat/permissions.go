@@ -18,7 +18,7 @@ const mostRules = 50
 func (p *program) showPermissions(string) {
 	setup := p.current.setup
 	var b strings.Builder
-	fmt.Fprintf(&b, "the mode is %s: %s\n", setup.Mode(), modeMeans(setup.Mode()))
+	b.WriteString(p.Style.Prose(fmt.Sprintf("the mode is %s: %s\n", setup.Mode(), modeMeans(setup.Mode()))))
 	list := setup.Rules.List()
 	for _, group := range []struct {
 		verdict tool.Verdict
@@ -41,9 +41,9 @@ func (p *program) showPermissions(string) {
 		}
 	}
 	if len(list) == 0 {
-		b.WriteString("there are no rules: reading in the session's directories is allowed\n")
+		b.WriteString(p.Style.Prose("there are no rules: reading in the session's directories is allowed\n"))
 	}
-	b.WriteString(p.Style.Faint("/mode changes the mode; attractor rules --help, in a shell, says where rules are kept"))
+	b.WriteString(p.Style.Faint(p.Style.Prose("/mode changes the mode; attractor rules --help, in a shell, says where rules are kept")))
 	p.say(b.String())
 }
 

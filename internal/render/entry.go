@@ -49,8 +49,23 @@ func (s Style) marked(mark, text string) []string {
 	if s.Width <= 0 {
 		return strings.Split(mark+" "+text, "\n")
 	}
-	var lines []string
 	indent := strings.Repeat(" ", Width(mark)+1)
+	lines := s.indented(indent, text)
+	lines[0] = strings.TrimRight(mark+" "+strings.TrimPrefix(lines[0], indent), " ")
+	return lines
+}
+
+// Prose returns a text whose lines are wrapped at words, where the style has a width. What is
+// indented stays so.
+func (s Style) Prose(text string) string {
+	if s.Width <= 0 {
+		return text
+	}
+	return strings.Join(s.indented("", text), "\n")
+}
+
+// indented returns the lines of a text, wrapped at words, with an indent in front of what they have.
+func (s Style) indented(indent, text string) (lines []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		body := strings.TrimLeft(line, " ")
 		before := indent + line[:len(line)-len(body)]
@@ -58,6 +73,5 @@ func (s Style) marked(mark, text string) []string {
 			lines = append(lines, strings.TrimRight(before+l, " "))
 		}
 	}
-	lines[0] = strings.TrimRight(mark+" "+strings.TrimPrefix(lines[0], indent), " ")
 	return lines
 }

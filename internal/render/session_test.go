@@ -56,3 +56,15 @@ func TestN3_RetriesAreWrappedAtWords(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Texts of the conversation's own commands are wrapped at words, and keep their indent.
+func TestN3_ProseIsWrappedAtWords(t *testing.T) {
+	const text = "the mode is ask: what does more than read is asked about\n  indented text stays so"
+	want := "the mode is ask: what does\nmore than read is asked about\n  indented text stays so"
+	if got := (Style{Width: 30}).Prose(text); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := (Style{}).Prose(text); got != text {
+		t.Errorf("without a width: %q", got)
+	}
+}
