@@ -40,6 +40,8 @@ type Options struct {
 	Keep render.Keep
 	// Export, if set, writes a session that is kept to a file, which it replaces.
 	Export func(ctx context.Context, s *attractor.Setup, file string) error
+	// Hint, if set, returns a line that says what to do about a failed model call, or "".
+	Hint func(error) string
 	// History is the file of what was typed. Empty keeps it in memory only.
 	History string
 	// Signals gets the signals that end the conversation. SIGINT counts as Ctrl-C.

@@ -166,7 +166,11 @@ func (p *program) failedTurn(c *conversation, err error) {
 		p.note("The session has ended. /resume " + sessions.ShortID(c.session.ID()) +
 			" opens it again, /clear begins a new one.")
 	case e != nil:
-		p.note("What you write next goes on from here.")
+		hint := ""
+		if p.Hint != nil {
+			hint = strings.TrimSpace(p.Hint(err)) + "\n"
+		}
+		p.note(strings.TrimSpace(hint + "What you write next goes on from here."))
 	}
 }
 

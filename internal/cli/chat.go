@@ -103,6 +103,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	options := chat.Options{Config: config, Opened: openedText, Prompt: prompt, Images: images, In: in, Out: out,
 		Style: chatStyle(os.Getenv),
 		Plain: plainTerminal(os.Getenv), Keep: keepRules, History: historyFile(), Signals: signals,
+		Hint: modelHint,
 		Export: func(ctx context.Context, s *attractor.Setup, file string) error {
 			return exportOwn(ctx, config.Store, s, file)
 		}}

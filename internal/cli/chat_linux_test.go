@@ -839,3 +839,14 @@ func TestN3_FloodAndKeys(t *testing.T) {
 	s.until("the answer after it", func() bool { return strings.Contains(s.text(), "After the flood.") })
 	s.until("the typed text", func() bool { return strings.Contains(s.text(), "> still") })
 }
+
+// A failed model call says in a conversation what to do, as attractor run does.
+func TestJ11_ConversationsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	h := chatHome(t, "http://127.0.0.1:1")
+	s := onScreen(t, chatting(h, "--provider", "ollama", "--model", "m", "--base-url", h.url), 100, 30)
+	s.expect(ready)
+	s.send("hello")
+	s.expect("Start the server (ollama serve), or check its address (OLLAMA_HOST or --base-url).\n" +
+		"What you write next goes on from here.")
+}

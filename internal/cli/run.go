@@ -460,8 +460,6 @@ func (r *runner) outcome(err error) error {
 			return fail(exitAccess, "%w%s", err, r.howToGoOn())
 		}
 		return fail(exitAccess, "%w\nCheck the API key in the environment.%s", err, r.howToGoOn())
-	case errors.Is(err, llm.ErrNotFound):
-		return fail(exitFailed, "%w%s%s", err, notFoundHint(err), r.howToGoOn())
 	case llm.Retryable(err):
 		return fail(exitLater, "%w%s%s", err, modelHint(err), r.howToGoOn())
 	case errors.As(err, new(*llm.Error)):
@@ -494,6 +492,8 @@ func localServer(err error) (providers.Kind, bool) {
 // modelHint returns a line that says what to do about a failed model call, or "".
 func modelHint(err error) string {
 	switch {
+	case errors.Is(err, llm.ErrNotFound):
+		return notFoundHint(err)
 	case errors.Is(err, llm.ErrQuota):
 		return "\nThe account at the provider has no money or quota left. --fallback names another model that takes over."
 	case errors.Is(err, llm.ErrRateLimit), errors.Is(err, llm.ErrOverloaded), errors.Is(err, llm.ErrServer):
