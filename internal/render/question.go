@@ -27,7 +27,7 @@ func Choices(q permit.Question) string {
 
 // PlanChoices returns the answers that a person can give about a plan.
 func PlanChoices() string {
-	return "  y  yes; you are asked about each change\n  a  yes, and file tools may change files in the session's directories without a question\n" +
+	return "  y  yes; you are asked about each change\n  a  yes, and files in the session's directories change without a question\n" +
 		"  n  no, go on planning; what you type after it is told to the agent"
 }
 

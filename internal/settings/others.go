@@ -216,7 +216,7 @@ func (f *other) claude() {
 			f.choose("allow_host", "sandbox.network.allowedDomains", hosts...)
 		}
 		if sockets := f.texts("sandbox.network.allowUnixSockets"); sockets != nil {
-			f.note("sandbox.network.allowUnixSockets", "the setting allow_socket")
+			f.note("sandbox.network.allowUnixSockets", "use the setting allow_socket")
 		}
 		f.noteThose(map[string]string{
 			"sandbox.autoAllowBashIfSandboxed":  "the mode decides whether commands ask, also in a sandbox",
@@ -235,9 +235,9 @@ func (f *other) claude() {
 			}
 		}
 	}
-	f.noteThose(map[string]string{"apiKeyHelper": "the setting key_command",
-		"fallbackModel":                                 "the setting fallback",
-		"availableModels":                               "the setting model",
+	f.noteThose(map[string]string{"apiKeyHelper": "use the setting key_command",
+		"fallbackModel":                                 "use the setting fallback",
+		"availableModels":                               "use the setting model",
 		"disabledMcpjsonServers":                        `"disabled": true in a file of servers`,
 		"permissions.disableAutoMode":                   "there is no such mode",
 		"permissions.skipDangerousModePermissionPrompt": "nobody is asked for the mode full"})
@@ -256,7 +256,7 @@ func (f *other) codex() {
 	if p := f.text("model_provider"); p == "" || p == "openai" {
 		f.chooseModel("openai", "model", "model_reasoning_effort")
 	} else {
-		f.note("model_provider", "the settings provider, model and base_url")
+		f.note("model_provider", "use the settings provider, model and base_url")
 	}
 	f.chooseMode("approval_policy", map[string]permit.Mode{"untrusted": permit.ModeAsk, "on-failure": permit.ModeAsk,
 		"on-request": permit.ModeAsk})
@@ -269,7 +269,7 @@ func (f *other) codex() {
 		if f.members["sandbox_workspace_write.network_access"] == true {
 			f.choose("network", "sandbox_workspace_write.network_access", "true")
 		}
-		f.noteThose(map[string]string{"sandbox_workspace_write.writable_roots": "the setting add_dir"})
+		f.noteThose(map[string]string{"sandbox_workspace_write.writable_roots": "use the setting add_dir"})
 	default:
 		f.note("sandbox_mode", "there is no such level; the setting sandbox has "+strings.Join(sandbox.Levels(), ", "))
 	}
@@ -278,10 +278,10 @@ func (f *other) codex() {
 			f.members["mcp_servers"] = true
 		}
 	}
-	f.noteThose(map[string]string{"mcp_servers": "servers have files of their own (attractor mcp --help)", "model_context_window": "the setting context_window",
-		"openai_base_url": "the setting base_url", "shell_environment_policy": "variables with secrets are kept from commands",
-		"permissions": "rules (attractor rules --help)", "default_permissions": "rules (attractor rules --help)",
-		"web_search": "the setting web"})
+	f.noteThose(map[string]string{"mcp_servers": "servers have files of their own (attractor mcp --help)", "model_context_window": "use the setting context_window",
+		"openai_base_url": "use the setting base_url", "shell_environment_policy": "variables with secrets are kept from commands",
+		"permissions": "use rules (attractor rules --help)", "default_permissions": "use rules (attractor rules --help)",
+		"web_search": "use the setting web_search"})
 }
 
 // gemini uses ~/.gemini/settings.json.
@@ -307,8 +307,8 @@ func (f *other) gemini() {
 		f.NoFull = f.file + ": security.disableYoloMode"
 	}
 	f.chooseDirs("context.includeDirectories")
-	f.noteThose(map[string]string{"tools.allowed": "rules (attractor rules --help)", "tools.core": "rules (attractor rules --help)",
-		"tools.exclude": "rules (attractor rules --help)", "security.disableAlwaysAllow": "rules that allow can be kept",
+	f.noteThose(map[string]string{"tools.allowed": "use rules (attractor rules --help)", "tools.core": "use rules (attractor rules --help)",
+		"tools.exclude": "use rules (attractor rules --help)", "security.disableAlwaysAllow": "rules that allow can be kept",
 		"security.folderTrust.enabled": "attractor trust decides about each project",
 		"mcpServers":                   "servers have files of their own (attractor mcp --help)"})
 }
