@@ -133,14 +133,18 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 	return provider, nil
 }
 
-// chooseProvider returns the name of the chosen provider, else of the only candidate in the
-// environment. It does not guess among several.
+// chooseProvider returns the name of the chosen provider, else of the one that the model's name says,
+// else of the only candidate in the environment. It does not guess among several.
 func (c *config) chooseProvider() (string, error) {
 	if name := value(c.Provider); name != "" {
 		return name, c.knows(name)
 	}
+	candidates := providers.Candidates(c.getenv)
+	if name := c.providerOfModel(candidates); name != "" {
+		return name, nil
+	}
 	var names []string
-	for _, kind := range providers.Candidates(c.getenv) {
+	for _, kind := range candidates {
 		names = append(names, kind.Name)
 	}
 	switch {
@@ -166,6 +170,38 @@ func (c *config) chooseProvider() (string, error) {
 	}
 	return "", fail(ErrNoKey, "no API key: set %s, or the key of another provider, which attractor models --providers lists",
 		strings.Join(providers.Variables(), ", or "))
+}
+
+// providerOfModel returns the only candidate whose catalog has the chosen model, or the provider of a
+// name as provider/model, which it takes apart. It returns "" where neither is certain: a candidate may
+// have a model whose own name has a slash.
+func (c *config) providerOfModel(candidates []providers.Kind) string {
+	model := value(c.Model)
+	if model == "" || c.BaseURL != "" {
+		return ""
+	}
+	known := slices.DeleteFunc(slices.Clone(candidates), func(kind providers.Kind) bool {
+		_, has := c.catalog().Get(kind.Name, newestOf(kind.Name, model))
+		return !has
+	})
+	name, rest, both := strings.Cut(model, "/")
+	other := func(kind providers.Kind) bool { return both && kind.Name == name }
+	if len(known) == 1 && !slices.ContainsFunc(candidates, other) {
+		return known[0].Name
+	}
+	if !both || c.knows(name) != nil || slices.ContainsFunc(candidates, c.hasSlashes) {
+		return ""
+	}
+	c.Provider, c.Model = &name, &rest
+	return name
+}
+
+// hasSlashes reports whether models of a provider may have names with a slash: those of a server that
+// the environment names, and of one that offers models of others.
+func (c *config) hasSlashes(kind providers.Kind) bool {
+	models := c.catalog().List(kind.Name)
+	return c.getenv(kind.BaseURLVar) != "" || len(models) == 0 ||
+		slices.ContainsFunc(models, func(m llm.Model) bool { return strings.Contains(m.ID, "/") })
 }
 
 // findProvider returns the provider with that name.

@@ -336,6 +336,9 @@ func (c *config) fillIn(was *agent.State) error {
 			*c.Provider)
 	}
 	if c.Provider == nil {
+		if kind, err := providers.Find(provider); err == nil { // --model provider/model
+			provider = cmp.Or(c.providerOfModel([]providers.Kind{kind}), provider)
+		}
 		c.Provider = &provider
 	}
 	if c.Model == nil {

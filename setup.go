@@ -147,6 +147,9 @@ func (s *Setup) openModel(c *config) error {
 	}
 	if s.change.Model != nil {
 		s.change.Model = c.Model
+		if s.change.Provider == nil && c.was != nil && c.was.Provider != provider { // the model's name says so
+			s.change.Provider = &provider
+		}
 	}
 	o := &s.Options
 	o.Client, o.Provider, o.Model, o.Effort = client, provider, value(c.Model), value(c.Effort)

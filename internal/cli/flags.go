@@ -135,7 +135,7 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.provider, "provider", "",
 		"choose the provider by `name`, as attractor models --providers lists them (default: the one whose API key is set)")
 	flags.StringVar(&f.model, "model", "",
-		"choose the model by `name`; sonnet, opus, haiku and fable are the newest of Anthropic (default: the profile's)")
+		"choose the model by `name`, or as provider/name; sonnet, opus, haiku and fable are the newest of Anthropic (default: the profile's)")
 	flags.StringArrayVar(&f.fallbacks, "fallback", nil,
 		"go on with this `provider/model`, until the next prompt, when calls of the chosen one keep failing; can be repeated")
 	flags.StringVar(&f.profile, "profile", "", "choose the profile, which has the prompt and the tools, by `name`: "+

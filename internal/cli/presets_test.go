@@ -44,6 +44,14 @@ func TestN8_Presets(t *testing.T) {
 			"no API key: set ANTHROPIC_API_KEY", "", ""},
 		{"ollama has no default model", []string{"OLLAMA_HOST=" + host}, []string{"--provider", "ollama"}, exitUsage,
 			"ollama has no default model; pass one with --model", "", ""},
+		{"the provider in front of the model", []string{"ANTHROPIC_API_KEY=k", "OLLAMA_HOST=" + host},
+			[]string{"--model", "ollama/qwen3:8b"}, 0, "done\n", "qwen3:8b", ""},
+		{"the key of that provider is missing", []string{"ANTHROPIC_API_KEY=k"}, []string{"--model", "openai/gpt-6.1-sol"},
+			exitAccess, "no API key: set OPENAI_API_KEY", "", ""},
+		{"of several keys the one of the model", append([]string{"ANTHROPIC_API_KEY=k"}, open...),
+			[]string{"--model", "openai/gpt-6.1-sol"}, 0, "done\n", "openai/gpt-6.1-sol", "Bearer key-of-a-test"},
+		{"a name that two of them may mean", append([]string{"ANTHROPIC_API_KEY=k"}, open...),
+			[]string{"--model", "anthropic/claude-sonnet-5.5"}, exitAccess, "several providers: anthropic, openrouter", "", ""},
 		{"bedrock needs a region", []string{"AWS_BEARER_TOKEN_BEDROCK=k"}, nil, exitUsage,
 			"amazon-bedrock has no URL yet: set AWS_REGION", "", ""},
 		{"openrouter needs its key", nil, []string{"--provider", "openrouter", "--model", "a/b"}, exitAccess,
@@ -70,5 +78,28 @@ func TestN8_Presets(t *testing.T) {
 			requests[0].Header.Get("Authorization") != c.auth {
 			t.Errorf("%s: requests %+v", c.name, requests)
 		}
+	}
+}
+
+// A session that goes on takes the provider in front of the model, too.
+func TestN8_ResumedWithAnotherProvider(t *testing.T) {
+	url, server := serve(t, nil, say("one"), say("two"))
+	h := newHome(t, url)
+	h.run(0, "run", "--yes", "first")
+	cmd := attractorCommand(t, "run", "--yes", "--continue", "--model", "ollama/qwen3:8b", "again")
+	cmd.Dir = h.dir
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "OLLAMA_HOST="+strings.TrimPrefix(url, "http://"))
+	if out := runCommand(t, cmd); out.code != 0 {
+		t.Fatalf("%+v", out)
+	}
+	doctor := attractorCommand(t, "doctor")
+	doctor.Dir = h.dir
+	doctor.Env = append(doctor.Env, "HOME="+h.home, "ATTRACTOR_MODEL=openai/gpt-6.1-sol", "ANTHROPIC_API_KEY=k",
+		"OPENAI_API_KEY=k")
+	if out := runCommand(t, doctor); !strings.Contains(out.stdout, "provider       openai\n  model          gpt-6.1-sol\n") {
+		t.Errorf("doctor: %+v", out)
+	}
+	if last := server.Requests()[1]; last.Model != "qwen3:8b" || last.Path != "/v1/chat/completions" {
+		t.Errorf("the request is for %s at %s", last.Model, last.Path)
 	}
 }
