@@ -177,6 +177,9 @@ func newRoot(t terminal) *cobra.Command {
 // unknownCommand returns the error for a word that is no command of parent, with the commands that
 // it resembles.
 func unknownCommand(parent *cobra.Command, name string) error {
+	if here := otherCommand(parent, name); here != "" {
+		return fmt.Errorf("unknown command %q; here it is %s", name, here)
+	}
 	parent.SuggestionsMinimumDistance = 2
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; do you mean %s?", name, orList(near))

@@ -34,7 +34,28 @@ func otherFlags() map[string]string {
 		"dangerously-bypass-hook-trust": "--trust-project",
 		"oss":                           "--provider",
 		"o":                             "--output", "output-last-message": "--output",
+		"yolo": "--yes", "approval-mode": "--mode",
 	}
+}
+
+// otherCommand returns what takes the place here of a command of claude, codex or opencode that does
+// not exist, or "".
+func otherCommand(parent *cobra.Command, name string) string {
+	switch parent.CommandPath() + " " + name {
+	case "attractor exec":
+		return "attractor run"
+	case "attractor resume":
+		return "attractor chat --resume"
+	case "attractor login", "attractor auth":
+		return "a key in a variable, such as ANTHROPIC_API_KEY (attractor models --providers)"
+	case "attractor update", "attractor upgrade":
+		return "installing it again (docs/install.md)"
+	case "attractor init":
+		return "/init in attractor chat"
+	case "attractor mcp add", "attractor mcp remove":
+		return "a file (attractor mcp --help)"
+	}
+	return ""
 }
 
 // lackingFlags returns, by the names of flags of claude -p that have nothing in their place here,
