@@ -52,7 +52,7 @@ func plainGoFlags(value string) bool {
 	for _, flag := range strings.Fields(value) {
 		times, counts := strings.CutPrefix(flag, "-count=")
 		if !(counts && times != "" && strings.Trim(times, "0123456789") == "") &&
-			!slices.Contains([]string{"-v", "-short", "-failfast", "-race"}, flag) {
+			!slices.Contains([]string{"-v", "-short", "-failfast"}, flag) {
 			return false
 		}
 	}
