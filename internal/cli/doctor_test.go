@@ -49,7 +49,7 @@ func TestX5_Doctor(t *testing.T) {
 		"max_rounds     7 ("+filepath.Join(h.home, ".config/attractor/config.json")+", line 1)", "SOME_NAME (", "ANTHROPIC_API_KEY is set",
 		"workspace ", "theirs         project: not started, because the project is not trusted", "does not run, because the project is not trusted",
 		"those that deny or ask count", "one (project): not used", "1 note", "AGENTS.md: in the prompt", "plan is not used, because "+h.home+"/.claude/settings.json: permissions.defaultMode counts (",
-		"apiKeyHelper has no effect here: the setting key_command", "Nothing is broken.")
+		"apiKeyHelper has no effect here: use the setting key_command", "Nothing is broken.")
 	if strings.Contains(out, "key-of-a-test") {
 		t.Errorf("a key is printed:\n%s", out)
 	}
