@@ -33,6 +33,9 @@ func (s *Setup) openAgents(c *config) {
 		}
 		var known bool
 		if def.Model, def.Effort, known = s.modelFor(a.Model, a.Effort); !known {
+			known = s.modelElsewhere(a, &def)
+		}
+		if !known {
 			models = append(models, fmt.Sprintf("%s (%s)", a.Name,
 				strings.Join(slices.DeleteFunc([]string{a.Model, a.Effort}, func(s string) bool { return s == "" }),
 					", ")))
@@ -127,6 +130,20 @@ func (s *Setup) modelFor(model, effort string) (id, level string, known bool) {
 		return id, effort, known
 	}
 	return id, "", false
+}
+
+// modelElsewhere lets an agent have the model of another provider that its file names, such as
+// work/qwen3-coder, if the file is the user's: a project does not choose who gets the conversation.
+func (s *Setup) modelElsewhere(a *ext.Agent, def *agent.AgentDefinition) bool {
+	provider, model := s.ModelNamed(a.Model)
+	if _, err := s.Options.Client.Provider(provider); a.Origin != ext.User || provider == "" || err != nil {
+		return false
+	}
+	def.Provider, def.Model = provider, newestOf(provider, model)
+	if a.Effort != "inherit" {
+		def.Effort = a.Effort
+	}
+	return true
 }
 
 // findModel returns the id of a model that a file names: that of the provider, or one of Claude

@@ -113,6 +113,11 @@ type Config struct {
 	// catalog does not have needs ContextWindow to be compacted before it is full, and its costs
 	// are not known.
 	Providers []llm.Provider
+	// Kinds are providers that a row describes as those of package providers: where their servers
+	// are, what they speak, which variable has the key. Model and Fallbacks name them by their
+	// names, and Credentials can stand in for their keys. Those of the user's settings are beside
+	// them, unless they have the same names.
+	Kinds []providers.Kind
 	// Models are facts about models, such as windows and prices, in place of those that the library
 	// has or beside them.
 	Models []llm.Model
@@ -278,6 +283,16 @@ func (c *Config) contradiction() error {
 	case (c.Resume != "" || c.Fork != "") && c.Store == nil:
 		return fail(ErrConfig, "the configuration names a session and no Store that has it")
 	}
+	return c.checkKinds()
+}
+
+// checkKinds returns what is wrong with the first of the Kinds that cannot be one.
+func (c *Config) checkKinds() error {
+	for _, k := range c.Kinds {
+		if err := k.Check(); err != nil {
+			return fail(ErrConfig, "the provider %q of the configuration: %w", k.Name, err)
+		}
+	}
 	return nil
 }
 
@@ -329,6 +344,7 @@ func (c *Config) fields() (*config, error) {
 		Rules:       slices.Clip(c.RuleFiles),
 		Interactive: c.Interactive || c.Inbox != nil,
 		Models:      c.Models,
+		Kinds:       slices.Clip(c.Kinds),
 		Providers:   c.Providers, Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, KeyCommand: c.KeyCommand,
 		Credentials: c.Credentials,
 		Profile:     c.Profile,

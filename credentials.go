@@ -20,7 +20,7 @@ const (
 )
 
 // runKeyCommand runs the user's command, in the home directory, and returns the key that it prints.
-func (c *config) runKeyCommand(ctx context.Context) (key string, err error) {
+func (c *config) runKeyCommand(ctx context.Context, command string) (key string, err error) {
 	local, err := env.NewLocal(c.getenv("HOME"), env.LocalOptions{Vars: env.VarsAll, Environ: c.Environ})
 	if err != nil {
 		return "", fmt.Errorf("key_command cannot run: %w", err)
@@ -28,7 +28,7 @@ func (c *config) runKeyCommand(ctx context.Context) (key string, err error) {
 	defer func() { err = errors.Join(err, local.Close()) }()
 	var out bytes.Buffer
 	var said texts.Tail
-	result, err := env.Run(ctx, local, env.Command{Script: c.KeyCommand, Output: func(stream int, p []byte) {
+	result, err := env.Run(ctx, local, env.Command{Script: command, Output: func(stream int, p []byte) {
 		if stream == env.Stderr {
 			_, _ = said.Write(p) // never fails
 			return

@@ -101,7 +101,7 @@ func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 	refuse, ask := c.ownFiles()
 	if s.far == nil {
 		s.observing = &observing{open: s.openObserving, warn: s.warnings.add}
-		options, confine := env.LocalOptions{Limits: c.Limits, Launch: s.observing.launch}, c.Sandbox
+		options, confine := env.LocalOptions{Limits: c.Limits, Launch: s.observing.launch, DropVars: c.keyVars()}, c.Sandbox
 		if confine.Level != sandbox.Off && confine.Level != "" {
 			confine.Protect = slices.Concat(confine.Protect, realPaths(refuse), realPaths(ask),
 				c.linkedHome(realPaths(append(slices.Clip(s.dirs.list), c.Dir))))

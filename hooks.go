@@ -32,6 +32,7 @@ type sessionHooks struct {
 // opened when it is first needed.
 type lazyLocal struct {
 	dir    string
+	drop   []string // variables that commands do not get
 	mu     sync.Mutex
 	local  *env.Local
 	closed bool
@@ -45,7 +46,7 @@ func (l *lazyLocal) open() (env.Environment, error) {
 		return nil, fs.ErrClosed
 	}
 	if l.local == nil {
-		local, err := env.NewLocal(l.dir, env.LocalOptions{})
+		local, err := env.NewLocal(l.dir, env.LocalOptions{DropVars: l.drop})
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +118,7 @@ func (s *Setup) openHooks(c *config) error {
 	if s.hooks == nil {
 		return nil
 	}
-	s.hooks.own = &lazyLocal{dir: s.here}
+	s.hooks.own = &lazyLocal{dir: s.here, drop: c.keyVars()}
 	o := hooks.Options{Hooks: s.hooks.list, Env: s.hookEnv, Project: s.projectHere(), Dir: s.here,
 		Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
 		Check: s.checkHook, Mask: s.Secrets, Warn: s.warnings.add, Ran: s.hookRan()}

@@ -70,7 +70,7 @@ func (s *Setup) Efforts() []string {
 // the session's provider, for which the provider is empty. The names of some models have a slash.
 func (s *Setup) ModelNamed(name string) (provider, model string) {
 	provider, model, both := strings.Cut(name, "/")
-	_, unknown := providers.Find(provider)
+	_, unknown := s.table().Find(provider)
 	if _, err := s.Options.Client.Provider(provider); !both || unknown != nil && err != nil {
 		return "", name
 	}
@@ -100,12 +100,15 @@ func (s *Setup) SetModel(ctx context.Context, provider, model string) error {
 
 // unreachable returns why a provider cannot be chosen.
 func (s *Setup) unreachable(provider string) error {
-	kind, err := findProvider(provider)
+	kind, err := findProvider(s.table(), provider)
 	if err != nil {
 		return err
 	}
-	return fail(ErrNoKey, "the session cannot use %s: start it with %s set", provider,
-		strings.Join(slices.Concat(kind.KeyVars, []string{kind.BaseURLVar}), " or "))
+	needed := strings.Join(kind.Variables(), " and ")
+	if kind.BaseURLVar != "" {
+		needed = strings.Join(slices.Concat(kind.KeyVars, []string{kind.BaseURLVar}), " or ")
+	}
+	return fail(ErrNoKey, "the session cannot use %s: start it with %s set", provider, needed)
 }
 
 // SetEffort changes the effort of the session from its next model call on. Empty means the
@@ -153,11 +156,14 @@ func (c chosen) from(was chosen) (change agent.Settings) {
 	return change
 }
 
+// table returns the providers that the library knows, and the program's and the user's own.
+func (s *Setup) table() providers.Table { return append(providers.Kinds(), s.kinds...) }
+
 // openChoice notes the model of the session, and adds the other providers: the program's own, and
 // those that the environment configures.
 func (s *Setup) openChoice(c *config) {
 	o := &s.Options
-	s.catalog = c.catalog()
+	s.catalog, s.kinds = c.catalog(), c.Kinds
 	s.chosen = chosen{provider: o.Provider, model: cmp.Or(o.Model, o.Profile.Model), effort: o.Effort}
 	if was := c.was; was != nil && c.Effort == nil {
 		s.chosen.effort = was.Effort
@@ -172,7 +178,7 @@ func (s *Setup) openChoice(c *config) {
 			o.Client.Providers = append(o.Client.Providers, own)
 		}
 	}
-	for _, kind := range providers.Kinds() {
+	for _, kind := range c.table() {
 		if _, err := o.Client.Provider(kind.Name); err == nil || !c.configured(kind) {
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/attractor-go/attractor/llm/catalog"
-	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/profile/profiles"
 )
@@ -21,14 +20,14 @@ func (c *config) chooseProfile(provider string) (profile.Profile, error) {
 	if slices.Contains(all, provider) {
 		return findProfile(provider, native)
 	}
-	kind, _ := providers.Find(provider) // none for a program's own
+	kind, _ := c.table().Find(provider) // none for a program's own
 	p, err := findProfile(cmp.Or(kind.Profile, all[0]), native)
 	p.Provider, p.Options = provider, nil
 	first, known := catalog.New().Latest(provider, "reasoning") // not the newest of a list that was read since
 	if !known {
 		first, _ = c.catalog().Latest(provider, "reasoning")
 	}
-	if p.Model = first.ID; p.Model == "" && value(c.Model) == "" {
+	if p.Model = cmp.Or(kind.Model, first.ID); p.Model == "" && value(c.Model) == "" {
 		return p, fail(ErrNoModel, "the provider %s has no default model", provider)
 	}
 	return p, err

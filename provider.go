@@ -2,6 +2,7 @@ package attractor
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -44,7 +45,7 @@ func (c *config) catalog() *catalog.Catalog {
 	}
 	models := slices.Clone(c.Models)
 	for i := range models { // a price does not give a provider a search that it does not run
-		if kind, err := providers.Find(models[i].Provider); err == nil && !kind.WebSearch {
+		if kind, err := c.table().Find(models[i].Provider); err == nil && !kind.WebSearch {
 			models[i].WebSearch = 0
 		}
 	}
@@ -64,8 +65,25 @@ func (c *config) knows(name string) error {
 	if c.own(name) != nil {
 		return nil
 	}
-	_, err := findProvider(name)
+	_, err := findProvider(c.table(), name)
 	return err
+}
+
+// table returns the providers that the library knows, and the program's and the user's own.
+func (c *config) table() providers.Table { return append(providers.Kinds(), c.Kinds...) }
+
+// useNamed takes over the providers of the user's settings. Those of the program with their names
+// count before them, and so does what the program says of models.
+func (c *config) useNamed() {
+	var models []llm.Model
+	for _, named := range c.Settings.Named() {
+		if _, err := c.table().Find(named.Name); err == nil {
+			continue
+		}
+		c.Kinds = append(c.Kinds, named.Kind)
+		models = append(models, named.Models...)
+	}
+	c.Models = append(models, c.Models...)
 }
 
 // provider returns the provider of a name: the program's own, or that of a vendor with its key and
@@ -78,7 +96,7 @@ func (c *config) provider(name, baseURL string) (llm.Provider, error) {
 	case own != nil:
 		return own, nil
 	}
-	kind, err := findProvider(name)
+	kind, err := findProvider(c.table(), name)
 	if err != nil {
 		return nil, err
 	}
@@ -96,17 +114,22 @@ func (c config) checkProvider() error {
 // newProvider returns a provider with its key and URL from the environment. A base URL takes
 // precedence over the environment's.
 func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider, error) {
-	runs := c.KeyCommand != "" && kind.Name == value(c.Provider)
+	command := kind.KeyCommand
+	if kind.Name == value(c.Provider) {
+		command = cmp.Or(c.KeyCommand, command)
+	}
 	config, _ := kind.Config(func(name string) string {
-		if runs && slices.Contains(kind.KeyVars, name) {
+		if command != "" && slices.Contains(kind.KeyVars, name) {
 			return "as the command says" // so that the URL is known
 		}
 		return c.getenv(name)
 	})
 	config.BaseURL = cmp.Or(baseURL, config.BaseURL)
 	config.IdleTimeout, config.HTTPClient = c.IdleTimeout, c.client
-	if runs && config.BaseURL != "" {
-		provider, err := kind.NewWithKey(config, c.runKeyCommand)
+	if command != "" && config.BaseURL != "" {
+		provider, err := kind.NewWithKey(config, func(ctx context.Context) (string, error) {
+			return c.runKeyCommand(ctx, command)
+		})
 		if err != nil {
 			return nil, fail(ErrConfig, "%w", err)
 		}
@@ -122,9 +145,12 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 	switch {
 	case kind.NeedsURL && config.BaseURL == "":
 		return nil, fail(ErrNoServer, "the provider %s needs the URL of its server: set %s", kind.Name, kind.BaseURLVar)
-	case config.APIKey == "" && config.BaseURL == "":
+	case config.APIKey == "" && config.BaseURL == "" && kind.BaseURLVar != "":
 		return nil, fail(ErrNoKey, "no API key: set %s, or %s for a server that needs none",
 			strings.Join(kind.KeyVars, " or "), kind.BaseURLVar)
+	case config.APIKey == "" && config.BaseURL == "" && kind.KeyVars != nil:
+		return nil, fail(ErrNoKey, "no API key: %s needs %s in the environment", kind.Name,
+			strings.Join(kind.KeyVars, " or "))
 	}
 	provider, err := kind.New(config)
 	if err != nil {
@@ -153,7 +179,11 @@ func (c *config) chooseProvider() (string, error) {
 	case len(names) > 1:
 		return "", fail(ErrNoProvider, "the environment has keys of several providers: %s", strings.Join(names, ", "))
 	case c.BaseURL != "":
-		return "", fail(ErrNoProvider, "a base URL needs a provider: %s", strings.Join(providers.Names(), ", "))
+		return "", fail(ErrNoProvider, "a base URL needs a provider: %s", strings.Join(c.table().Names(), ", "))
+	}
+	if len(c.Kinds) > 0 {
+		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor",
+			c.Kinds[0].Name)
 	}
 	if len(c.Providers) > 0 {
 		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor",
@@ -204,13 +234,13 @@ func (c *config) hasSlashes(kind providers.Kind) bool {
 		slices.ContainsFunc(models, func(m llm.Model) bool { return strings.Contains(m.ID, "/") })
 }
 
-// findProvider returns the provider with that name.
-func findProvider(name string) (providers.Kind, error) {
-	kind, err := providers.Find(name)
+// findProvider returns the provider of a table with that name.
+func findProvider(table providers.Table, name string) (providers.Kind, error) {
+	kind, err := table.Find(name)
 	if err != nil {
 		return kind, fail(ErrConfig,
 			"unknown provider %q; the providers are %s. Any server of Chat Completions is openai-compatible", name,
-			strings.Join(providers.Names(), ", "))
+			strings.Join(table.Names(), ", "))
 	}
 	return kind, nil
 }

@@ -70,6 +70,8 @@ type config struct {
 	// Providers are those that the program has made itself, and Models its facts.
 	Providers []llm.Provider
 	Models    []llm.Model
+	// Kinds are the program's and the user's own rows of the table of providers.
+	Kinds []providers.Kind
 	// Profile is the name of a profile. Native chooses its native dialect.
 	Profile string
 	Native  *bool
@@ -258,7 +260,7 @@ func (c *config) reaches(provider string) bool {
 	if c.own(provider) != nil {
 		return true
 	}
-	kind, err := providers.Find(provider)
+	kind, err := c.table().Find(provider)
 	if err != nil {
 		return false
 	}

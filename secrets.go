@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
@@ -105,12 +104,7 @@ func maskServers(m *secret.Masker, servers []mcp.Server) (unmasked []error) {
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-			value := s.Headers[name]
-			if env.LooksSecret(strings.ToUpper(strings.ReplaceAll(name, "-", "_")), value) ||
-				strings.HasSuffix(strings.ToLower(name), "authorization") {
-				if _, rest, ok := strings.Cut(value, " "); ok { // of Bearer, Basic or Token
-					value = rest
-				}
+			if value, is := headerSecret(name, s.Headers[name]); is {
 				register(s.Name, name, value)
 			}
 		}
@@ -143,20 +137,70 @@ func urlSecrets(text string) iter.Seq2[string, string] {
 	}
 }
 
+// keyVars returns the variables with the keys of the program's and the user's own providers.
+// Commands do not get them.
+func (c *config) keyVars() (names []string) {
+	for _, kind := range c.Kinds {
+		names = append(names, kind.KeyVars...)
+	}
+	return names
+}
+
+// ownSecrets returns the secrets of the configuration by their names: those that the program names,
+// and those of its and the user's own providers.
+func (c *config) ownSecrets() map[string]string {
+	own := maps.Clone(c.Secrets)
+	add := func(name, value string) {
+		if own == nil {
+			own = map[string]string{}
+		}
+		own[name] = value
+	}
+	for _, kind := range c.Kinds {
+		known, _ := kind.Config(c.getenv)
+		for _, name := range kind.KeyVars {
+			if value := c.getenv(name); value != "" && !env.LooksSecret(name, value) { // others are found by their names
+				add(name, value)
+			}
+		}
+		for name := range known.Header {
+			if value, is := headerSecret(name, known.Header.Get(name)); is {
+				add("the header "+name+" of "+kind.Name, value)
+			}
+		}
+		for name, value := range urlSecrets(kind.URL(c.getenv)) {
+			add(name+" of "+kind.Name, value)
+		}
+	}
+	return own
+}
+
+// headerSecret returns the secret in a header, and whether there is one by its name.
+func headerSecret(name, value string) (secret string, is bool) {
+	if isSetting(value) || !env.LooksSecret(strings.ToUpper(strings.ReplaceAll(name, "-", "_")), value) &&
+		!strings.HasSuffix(strings.ToLower(name), "authorization") {
+		return "", false
+	}
+	if _, rest, ok := strings.Cut(value, " "); ok { // of Bearer, Basic or Token
+		value = rest
+	}
+	return value, true
+}
+
 // openSecrets makes the masker of a session.
 func (s *Setup) openSecrets(c *config) {
 	environ := c.Environ
 	if environ == nil && c.Getenv == nil {
 		environ = os.Environ()
 	}
-	for _, kind := range providers.Kinds() { // an own Getenv may know more
+	for _, kind := range c.table() { // an own Getenv may know more
 		for _, name := range kind.KeyVars {
 			if entry := name + "=" + c.getenv(name); !slices.Contains(environ, entry) {
 				environ = append(slices.Clip(environ), entry)
 			}
 		}
 	}
-	s.Secrets, s.Unmasked = Secrets(environ, c.Secrets)
+	s.Secrets, s.Unmasked = Secrets(environ, c.ownSecrets())
 	c.mask = func(name, value string) { _ = s.Secrets.Register(name, value) } // one too short is not masked
 }
 

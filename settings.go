@@ -40,6 +40,7 @@ func (c *Config) applySettings(w *config, users []settings.Value) error {
 		}
 	}
 	w.Settings = settings.Choose(values, c.Resume != "" || c.Fork != "" || c.Continue)
+	w.useNamed()
 	if w.elsewhere() {
 		w.Settings.WithoutOtherSandbox("it confines commands of this machine, and the session works on another one")
 	}

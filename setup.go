@@ -18,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/lsp"
 	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/secret"
@@ -127,6 +128,7 @@ type Setup struct {
 	choosing   sync.Mutex // held while the model changes
 	chosen     chosen
 	catalog    *catalog.Catalog
+	kinds      []providers.Kind // config.Kinds
 	change     agent.Settings      // the settings to change in a resumed session
 	said       agent.FallbackModel // the model that the catalog lacks, with the window that was said for it
 	store      journal.Store
@@ -196,7 +198,7 @@ func (s *Setup) openGate(c *config) {
 	if s.Local != nil {
 		o.Middleware = append(o.Middleware, s.where(func(at *Setup) tool.Middleware {
 			r := refusals{boxOf: at.boxOf, denied: at.deniesReading, gate: at.Gate, outside: func() (*env.Local, error) {
-				return env.NewLocal(at.Local.WorkDir(), env.LocalOptions{Limits: c.Limits})
+				return env.NewLocal(at.Local.WorkDir(), env.LocalOptions{Limits: c.Limits, DropVars: c.keyVars()})
 			}}
 			return r.middleware
 		}))

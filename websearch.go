@@ -73,7 +73,7 @@ func (s *Setup) judgeWebSearch(ctx context.Context, c *config) error {
 func (s *Setup) searchless(c chosen) error {
 	provider, model := c.provider, c.model
 	facts, known := lookUp(s.Options.Client, provider, model)
-	kind, err := providers.Find(provider)
+	kind, err := s.table().Find(provider)
 	switch {
 	case err == nil && !kind.WebSearch:
 		return fmt.Errorf("no search of the web that %s runs for its models is known; there is one of %s", provider,

@@ -55,7 +55,7 @@ func (s *Setup) listenForWrittenCalls() {
 // asksByChat reports whether the session's provider speaks Chat Completions.
 func (s *Setup) asksByChat() bool {
 	provider, _, _ := s.Model()
-	kind, err := providers.Find(provider)
+	kind, err := s.table().Find(provider)
 	return err == nil && kind.Format == providers.ChatCompletions
 }
 

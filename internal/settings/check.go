@@ -12,7 +12,6 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/texts"
-	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile/profiles"
 )
@@ -26,7 +25,10 @@ func oneOf(text string, choices []string) error {
 	return fmt.Errorf("must be %s or %s, not %q", strings.Join(choices[:last], ", "), choices[last], text)
 }
 
-func isProvider(text string) error { return oneOf(text, providers.Names()) }
+func areProviders(text string) error {
+	_, err := readNamed(text)
+	return err
+}
 
 func isProfile(text string) error { return oneOf(text, profiles.Names()) }
 
@@ -79,11 +81,8 @@ func CheckURL(text string) error {
 }
 
 func isFallback(text string) error {
-	m, err := ParseFallback(text)
-	if err != nil {
-		return err
-	}
-	return isProvider(m.Provider)
+	_, err := ParseFallback(text)
+	return err
 }
 
 // ParseFallback returns the model that provider/model names.

@@ -13,7 +13,7 @@ type Values struct{ values []Value }
 // Choose decides which values count: of a setting, those of the highest place. The values of flags
 // are among them. Resumes says that the session is an earlier one or a fork.
 func Choose(values []Value, resumes bool) *Values {
-	s := &Values{slices.Clone(values)}
+	s := &Values{choosesProviders(slices.Clone(values))}
 	slices.SortStableFunc(s.values, func(a, b Value) int { return int(b.Origin.Place) - int(a.Origin.Place) })
 	for i := range s.values {
 		v := &s.values[i]

@@ -55,11 +55,12 @@ func Users(getenv func(string) string) ([]Value, error) {
 		}
 		v, err := s.fromVariable(text, home)
 		if err != nil {
-			mistakes = append(mistakes, fmt.Errorf("%s %w", s.Variable(), err))
+			mistakes = append(mistakes, wrongly(s.Variable(), err))
 		}
 		values = append(values, v)
 	}
-	mistakes = append(mistakes, lonely(values)...)
+	slices.SortStableFunc(values, func(a, b Value) int { return int(b.Origin.Place) - int(a.Origin.Place) })
+	mistakes = append(append(mistakes, lonely(values)...), strangers(values)...)
 	if len(mistakes) > 0 {
 		return nil, errors.Join(mistakes...)
 	}
@@ -106,15 +107,31 @@ func parse(name string, data []byte, place Place, home string) (values []Value, 
 				values = append(values, v)
 				continue
 			}
-			err = fmt.Errorf("%s %w", s.Key, err)
+			err = wrongly(s.Key, err)
 		}
-		wrong(m.Line, err)
+		line := m.Line
+		if elsewhere := new(lineError); errors.As(err, &elsewhere) {
+			line = elsewhere.line
+		}
+		wrong(line, err)
 	}
 	return values, mistakes
 }
 
+// wrongly returns an error of a value with the name of its setting or variable.
+func wrongly(name string, err error) error {
+	if within := new(lineError); errors.As(err, &within) {
+		return fmt.Errorf("%s.%w", name, err)
+	}
+	return fmt.Errorf("%s %w", name, err)
+}
+
 // fromNode returns a value of a file as texts.
 func (s *Setting) fromNode(n *texts.JSON) (list []string, err error) {
+	if s.Kind == KindProviders {
+		_, err := namedOf(n)
+		return []string{string(n.Raw)}, err
+	}
 	wanted := fmt.Errorf("must be %s, not %s", s.Kind, n.Is())
 	if s.Kind == KindList || s.Kind == KindFiles {
 		if n.Kind != texts.Array {
@@ -188,7 +205,7 @@ func New(key string, texts []string, origin Origin) (Value, error) {
 		s.check = nil // whoever looks for one that does not exist says more
 	}
 	if err := s.checkAll(v.Text); err != nil {
-		return v, fmt.Errorf("%s %w", key, err)
+		return v, wrongly(key, err)
 	}
 	s.normalize(v.Text)
 	return v, nil

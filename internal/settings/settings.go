@@ -41,6 +41,8 @@ const (
 	KindList     Kind = "a list of strings"
 	KindFiles    Kind = "a list of paths"
 	KindPrompt   Kind = "a string, or @ and a file" // whose text it is
+	// KindProviders is kept as the JSON of the object. There is no flag.
+	KindProviders Kind = "an object of providers"
 )
 
 // Right says what the file of a trusted project can do with a setting.
@@ -68,10 +70,11 @@ const (
 // All returns all settings in the order in which they are shown.
 func All() []Setting {
 	return []Setting{
-		{Key: "provider", Kind: KindText, Why: sendsAway, check: isProvider},
+		{Key: "provider", Kind: KindText, Why: sendsAway},
 		{Key: "model", Kind: KindText, Why: costs},
 		{Key: "effort", Kind: KindText, Project: RightAny},
 		{Key: "fallback", Kind: KindList, Why: sendsAway, check: isFallback},
+		{Key: KeyProviders, Kind: KindProviders, Why: sendsAway, check: areProviders},
 		{Key: "base_url", Kind: KindText, Why: sendsAway, check: CheckURL},
 		{Key: "key_command", Kind: KindText, Why: sendsAway},
 		{Key: "context_window", Kind: KindNumber, Why: "it depends on your provider"},
@@ -122,12 +125,13 @@ func onlyFlags() map[string]string {
 		"continue": flagOnly, "json": flagOnly, "timeout": flagOnly, "output_schema": flagOnly, "output": flagOnly, "result": flagOnly, "check": flagOnly,
 		"check_rounds":  flagOnly,
 		"check_timeout": flagOnly, "view": flagOnly, "input": flagOnly, "answer_timeout": flagOnly,
-		"mcp_wait":      flagOnly,
-		"trust_project": flagOnly + ", because with it any project that you open could start programs",
-		"api_key":       "keys are in variables of the environment, such as ANTHROPIC_API_KEY",
-		"hooks":         "hooks have files of their own: hooks.json beside this file (attractor hooks --help)",
-		"mcp_servers":   "servers have files of their own: mcp.json beside this file, or .mcp.json in a project (attractor mcp --help)",
-		"permissions":   "rules have files of their own (attractor rules --help)"}
+		"mcp_wait":        flagOnly,
+		"trust_project":   flagOnly + ", because with it any project that you open could start programs",
+		"api_key":         "keys are in variables of the environment, such as ANTHROPIC_API_KEY",
+		"model_providers": "write \"providers\"",
+		"hooks":           "hooks have files of their own: hooks.json beside this file (attractor hooks --help)",
+		"mcp_servers":     "servers have files of their own: mcp.json beside this file, or .mcp.json in a project (attractor mcp --help)",
+		"permissions":     "rules have files of their own (attractor rules --help)"}
 }
 
 // Place says where a value comes from. A higher place takes precedence over a lower one.

@@ -48,7 +48,7 @@ func project(text string) ProjectFile {
 func TestN8_ConfigProjectCannot(t *testing.T) {
 	cannot := map[string][]string{ // with values to which the settings would have to be set
 		"provider": {`"openai"`}, "model": {`"m"`}, "cache_lifetime": {`"1h"`}, "keep_cache": {"true", "false"}, "fallback": {`["openai/m"]`, `[]`},
-		"base_url": {`"http://127.0.0.1:1"`}, "key_command": {`"id"`}, "idle_timeout": {`"1s"`}, "context_window": {"1"},
+		"base_url": {`"http://127.0.0.1:1"`}, "key_command": {`"id"`}, "providers": {`{"work": {"base_url": "http://127.0.0.1:1"}}`, `{}`}, "idle_timeout": {`"1s"`}, "context_window": {"1"},
 		"profile":      {`"openai"`},
 		"instructions": {`"@/etc/passwd"`, `"x"`}, "web": {"true"}, "mcp": {`["x.json"]`}, "no_mcp": {"true", "false"},
 		"no_checkpoints": {"true", "false"}, "no_hooks": {"true"}, "strict_hooks": {"false"},

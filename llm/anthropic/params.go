@@ -18,8 +18,8 @@ type options struct {
 	own   map[string]json.RawMessage // parameters
 }
 
-func parseOptions(raw json.RawMessage) (options, error) {
-	own, err := api.ParseOptions(raw, "model", "system", "tools", "messages", "stream")
+func parseOptions(body, raw json.RawMessage) (options, error) {
+	own, err := api.ParseOptions(body, raw, "model", "system", "tools", "messages", "stream")
 	if err != nil {
 		return options{}, err
 	}

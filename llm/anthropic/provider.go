@@ -3,6 +3,7 @@ package anthropic
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"iter"
 	"maps"
 	"net/http"
@@ -42,6 +43,9 @@ type Options struct {
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
+	// Body is a JSON object whose members are sent with every request, as those of Request.Options,
+	// which take precedence.
+	Body json.RawMessage
 	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a
 	// data event while a response comes in (default 300 s), and FirstByteTimeout the time to the
 	// response's headers (default IdleTimeout). A negative value means no limit.
@@ -60,6 +64,7 @@ type Options struct {
 // refuses others.
 type Provider struct {
 	call       api.Call
+	body       json.RawMessage
 	shortCache bool
 
 	noWebSearch bool
@@ -87,7 +92,10 @@ func New(o Options) (*Provider, error) {
 		u = u.JoinPath("v1")
 	}
 	call.URL, call.Decode = u.JoinPath("messages").String(), decodeError
-	return &Provider{call, o.ShortCache, o.NoWebSearch}, nil
+	if _, err := parseOptions(o.Body, nil); err != nil {
+		return nil, err
+	}
+	return &Provider{call, o.Body, o.ShortCache, o.NoWebSearch}, nil
 }
 
 // Name implements [llm.Provider].
@@ -96,7 +104,7 @@ func (p *Provider) Name() string { return p.call.Provider }
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	call := p.call
-	if o, err := parseOptions(req.Options[p.Name()]); err == nil && len(o.betas) > 0 { // encode returns the error
+	if o, err := parseOptions(p.body, req.Options[p.Name()]); err == nil && len(o.betas) > 0 { // encode returns the error
 		call.Header = maps.Clone(call.Header)
 		call.Header["Anthropic-Beta"] = []string{strings.Join(slices.Concat(call.Header["Anthropic-Beta"], o.betas),
 			",")}

@@ -12,7 +12,7 @@ import (
 // messages belong to the memo and are not copied. Cache marks stand between pieces, never inside
 // them.
 func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
-	o, err := parseOptions(req.Options[p.Name()])
+	o, err := parseOptions(p.body, req.Options[p.Name()])
 	if err != nil {
 		return nil, err
 	}

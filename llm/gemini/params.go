@@ -16,8 +16,8 @@ type options struct {
 	cached bool                       // cachedContent is among own
 }
 
-func parseOptions(raw json.RawMessage) (options, error) {
-	own, err := api.ParseOptions(raw, "model", "contents", "systemInstruction", "system_instruction", "tools")
+func parseOptions(body, raw json.RawMessage) (options, error) {
+	own, err := api.ParseOptions(body, raw, "model", "contents", "systemInstruction", "system_instruction", "tools")
 	if err != nil {
 		return options{}, err
 	}

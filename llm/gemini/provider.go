@@ -3,6 +3,7 @@ package gemini
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
@@ -42,6 +43,9 @@ type Options struct {
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
+	// Body is a JSON object whose members are sent with every request, as those of Request.Options,
+	// which take precedence.
+	Body json.RawMessage
 	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a
 	// chunk while a response comes in (default 300 s), and FirstByteTimeout the time to the
 	// response's headers (default IdleTimeout). A negative value means no limit.
@@ -66,6 +70,7 @@ type Options struct {
 // another author's response gets the dummy that Google documents for this.
 type Provider struct {
 	call        api.Call
+	body        json.RawMessage
 	noWebSearch bool
 }
 
@@ -98,7 +103,10 @@ func New(o Options) (*Provider, error) {
 		base = strings.TrimSuffix(base, apiVersion) + apiVersion
 	}
 	call.URL, call.Decode = base+"/", decodeError
-	return &Provider{call, o.NoWebSearch}, nil
+	if _, err := parseOptions(o.Body, nil); err != nil {
+		return nil, err
+	}
+	return &Provider{call, o.Body, o.NoWebSearch}, nil
 }
 
 // Name implements [llm.Provider].

@@ -13,7 +13,7 @@ import (
 // contents belong to the memo and are not copied. It also returns the names of the conversation's
 // calls.
 func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
-	o, err := parseOptions(req.Options[p.Name()])
+	o, err := parseOptions(p.body, req.Options[p.Name()])
 	if err != nil {
 		return nil, nil, err
 	}

@@ -21,6 +21,12 @@ const encryptedReasoning = "reasoning.encrypted_content"
 // 64".
 const maxCacheKey = 64
 
+// parseOptions returns the caller's parameters: those of every request, and those of this one.
+func parseOptions(body, raw json.RawMessage) (map[string]json.RawMessage, error) {
+	return api.ParseOptions(body, raw, "model", "instructions", "tools", "input", "stream", "background",
+		"conversation", "previous_response_id")
+}
+
 // params collects a request's parameters.
 type params struct{ api.Params }
 

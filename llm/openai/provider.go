@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"time"
@@ -37,6 +38,9 @@ type Options struct {
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
+	// Body is a JSON object whose members are sent with every request, as those of Request.Options,
+	// which take precedence.
+	Body json.RawMessage
 	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a
 	// data event while a response comes in (default 300 s), and FirstByteTimeout the time to the
 	// response's headers (default IdleTimeout). A negative value means no limit.
@@ -57,6 +61,7 @@ type Options struct {
 // server never stores the conversation.
 type Provider struct {
 	call          api.Call
+	body          json.RawMessage
 	systemMessage bool
 	noWebSearch   bool
 }
@@ -76,7 +81,10 @@ func New(o Options) (*Provider, error) {
 		return nil, err
 	}
 	call.URL, call.Decode = u.JoinPath("responses").String(), decodeError
-	return &Provider{call, o.SystemMessage, o.NoWebSearch}, nil
+	if _, err := parseOptions(o.Body, nil); err != nil {
+		return nil, err
+	}
+	return &Provider{call, o.Body, o.SystemMessage, o.NoWebSearch}, nil
 }
 
 // Name implements [llm.Provider].

@@ -12,9 +12,7 @@ import (
 // requests, in this order, so that a conversation's requests begin with the same bytes. The input
 // belongs to the memo and is not copied.
 func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
-	own, err := api.ParseOptions(req.Options[p.Name()], "model", "instructions", "tools", "input", "stream",
-		"background",
-		"conversation", "previous_response_id")
+	own, err := parseOptions(p.body, req.Options[p.Name()])
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,18 @@ package openaichat
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strconv"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
+
+// parseOptions returns the caller's parameters: those of every request, and those of this one.
+func parseOptions(body, raw json.RawMessage) (map[string]json.RawMessage, error) {
+	return api.ParseOptions(body, raw, "model", "messages", "tools", "stream")
+}
 
 // params collects a request's parameters.
 type params struct {
@@ -26,7 +32,7 @@ func (w *params) optional(name string, value ...string) {
 // comma before it. It sends nothing that was not requested, because every member is refused by some
 // server.
 func (p *Provider) encodeParams(req *llm.Request) ([]byte, error) {
-	own, err := api.ParseOptions(req.Options[p.o.Name], "model", "messages", "tools", "stream")
+	own, err := parseOptions(p.o.Body, req.Options[p.o.Name])
 	if err != nil {
 		return nil, err
 	}

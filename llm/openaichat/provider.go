@@ -3,6 +3,7 @@ package openaichat
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"iter"
 	"maps"
 	"net/http"
@@ -30,6 +31,9 @@ type Options struct {
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
+	// Body is a JSON object whose members are sent with every request, as those of Request.Options,
+	// which take precedence.
+	Body json.RawMessage
 	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a
 	// data event while a response comes in (default 300 s), and FirstByteTimeout the time to the
 	// response's headers (default IdleTimeout). A negative value means no limit.
@@ -79,6 +83,9 @@ func New(o Options) (*Provider, error) {
 		Timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout},
 		Own:      map[string]string{"Authorization": api.Bearer(o.APIKey)}, Header: o.Header}.Call()
 	if err != nil {
+		return nil, err
+	}
+	if _, err := parseOptions(o.Body, nil); err != nil {
 		return nil, err
 	}
 	call.URL, call.Decode = u.JoinPath("chat", "completions").String(), decodeError

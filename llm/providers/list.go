@@ -37,7 +37,12 @@ func (k Kind) List(ctx context.Context, c Config) ([]llm.Model, error) {
 	case GenerateContent:
 		own, at = map[string]string{"X-Goog-Api-Key": c.APIKey}, []string{"v1beta", "models"}
 	}
-	call, base, err := api.Config{Name: k.Name, Key: c.APIKey, BaseURL: c.BaseURL, Client: c.HTTPClient, Own: own}.Call()
+	header, err := k.headerOf(c)
+	if err != nil {
+		return nil, err
+	}
+	call, base, err := api.Config{Name: k.Name, Key: c.APIKey, BaseURL: c.BaseURL, Client: c.HTTPClient, Own: own,
+		Header: header}.Call()
 	if err != nil {
 		return nil, err
 	}

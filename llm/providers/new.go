@@ -16,7 +16,7 @@ import (
 // New returns a provider. A missing key or URL, or an invalid one, is an [llm.ErrConfiguration].
 func (k Kind) New(c Config) (llm.Provider, error) {
 	if c.BaseURL == "" && k.addressURL == nil {
-		if c.APIKey == "" && !k.NeedsURL && !k.Local {
+		if c.APIKey == "" && !k.NeedsURL && !k.keyless() {
 			return nil, llm.Errorf(llm.ErrConfiguration, "no API key: set %s in the environment",
 				strings.Join(k.KeyVars, " or "))
 		}
@@ -27,6 +27,10 @@ func (k Kind) New(c Config) (llm.Provider, error) {
 	}
 	if k.addressURL != nil && !strings.Contains(c.BaseURL, "?") { // a query stays as it is
 		c.BaseURL = k.addressURL(c.BaseURL)
+	}
+	var err error
+	if c.Header, err = k.headerOf(c); err != nil {
+		return nil, err
 	}
 	p, err := k.speak(k.Format, c)
 	if err != nil || k.ClaudeMessages == "" {
@@ -51,7 +55,7 @@ func (k Kind) speak(format Format, c Config) (llm.Provider, error) {
 		o := k.messages
 		o.Name, o.APIKey, o.BaseURL, o.HTTPClient, o.IdleTimeout = k.Name, c.APIKey, c.BaseURL, c.HTTPClient,
 			c.IdleTimeout
-		o.NoWebSearch = !k.WebSearch
+		o.NoWebSearch, o.Header, o.Body = !k.WebSearch, c.Header, k.Body
 		if k.bearer || format != k.Format {
 			o.APIKey, o.AuthToken = "", c.APIKey
 		}
@@ -60,12 +64,13 @@ func (k Kind) speak(format Format, c Config) (llm.Provider, error) {
 		o := k.responses
 		o.Name, o.APIKey, o.BaseURL, o.HTTPClient, o.IdleTimeout = k.Name, c.APIKey, c.BaseURL, c.HTTPClient,
 			c.IdleTimeout
-		o.NoWebSearch = !k.WebSearch
+		o.NoWebSearch, o.Header, o.Body = !k.WebSearch, c.Header, k.Body
 		o.Organization, o.Project = c.Organization, c.Project
 		return orNil(openai.New(o))
 	case GenerateContent:
 		o := gemini.Options{Name: k.Name, APIKey: c.APIKey, BaseURL: c.BaseURL, Publisher: k.publisher,
-			NoWebSearch: !k.WebSearch, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}
+			NoWebSearch: !k.WebSearch, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout, Header: c.Header,
+			Body: k.Body}
 		if c.token && k.publisher != "" { // a key of the express mode is in a variable
 			o.APIKey, o.AuthToken = "", c.APIKey
 		}
@@ -73,6 +78,7 @@ func (k Kind) speak(format Format, c Config) (llm.Provider, error) {
 	}
 	o := k.chat
 	o.Name, o.APIKey, o.BaseURL, o.HTTPClient, o.IdleTimeout = k.Name, c.APIKey, c.BaseURL, c.HTTPClient, c.IdleTimeout
+	o.Header, o.Body = c.Header, k.Body
 	return orNil(openaichat.New(o))
 }
 

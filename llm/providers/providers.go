@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -21,6 +22,8 @@ type Config struct {
 	HTTPClient            *http.Client
 	// IdleTimeout limits every wait for the server, also for the headers of its response.
 	IdleTimeout time.Duration
+	// Header is sent with every request, in place of headers of the format with these names.
+	Header http.Header
 
 	token bool // APIKey is a token, as commands print it
 }
@@ -36,7 +39,8 @@ const (
 	ChatCompletions Format = "Chat Completions" // OpenAI's older one, which most others speak
 )
 
-// Kind describes a kind of provider: a row of the table of this package.
+// Kind describes a kind of provider: a row of the table of this package, or one of a program's or a
+// user's own, which [Kind.Check] checks.
 type Kind struct {
 	Name   string
 	Format Format
@@ -51,6 +55,18 @@ type Kind struct {
 	// variable for the base URL.
 	KeyVars    []string
 	BaseURLVar string
+	// KeyCommand is a command that prints the key, in place of KeyVars. Package attractor runs it;
+	// here it is left to NewWithKey.
+	KeyCommand string
+	// Headers are sent with every request, in place of headers of the format with these names. A
+	// value may have variables of the environment, as ${NAME}, all of which have to be set.
+	Headers map[string]string
+	// Body is a JSON object whose members are sent with every request, in place of those of the
+	// format with these names. What the request itself sets, such as the messages, cannot be there.
+	Body json.RawMessage
+	// Model is the model that is used if nobody has chosen one. Empty means the first one of the
+	// catalog that reasons.
+	Model string
 	// NeedsURL reports that there is no default base URL and that the key may be missing, as with a
 	// server of your own.
 	NeedsURL bool
@@ -82,10 +98,13 @@ type Kind struct {
 	addressURL                  func(address string) string
 }
 
-// Names returns the providers' names.
-func Names() []string {
+// Table holds kinds of providers among which one is found by its name.
+type Table []Kind
+
+// Names returns the names of the kinds.
+func (t Table) Names() []string {
 	var names []string
-	for _, k := range Kinds() {
+	for _, k := range t {
 		names = append(names, k.Name)
 	}
 	return names
@@ -93,18 +112,28 @@ func Names() []string {
 
 // Find returns the kind with this name. An unknown name is an [llm.ErrConfiguration] that lists the
 // known ones.
-func Find(name string) (Kind, error) {
-	for _, k := range Kinds() {
+func (t Table) Find(name string) (Kind, error) {
+	for _, k := range t {
 		if k.Name == name {
 			return k, nil
 		}
 	}
 	return Kind{}, llm.Errorf(llm.ErrConfiguration, "unknown provider %q; use one of %s", name,
-		strings.Join(Names(), ", "))
+		strings.Join(t.Names(), ", "))
 }
 
+// Names returns the names of [Kinds].
+func Names() []string { return Kinds().Names() }
+
+// Find returns the one of [Kinds] with this name, as [Table.Find] does.
+func Find(name string) (Kind, error) { return Kinds().Find(name) }
+
+// keyless reports whether the provider may need no key.
+func (k Kind) keyless() bool { return k.Local || len(k.KeyVars) == 0 }
+
 // Config returns the provider's configuration from the environment. set reports whether it
-// suffices: with a key, or with the variable of the base URL for a server that may need no key.
+// suffices: with a key, or with the URL for a server that may need no key, and with the variables
+// of all headers.
 func (k Kind) Config(getenv func(string) string) (c Config, set bool) {
 	for _, name := range k.KeyVars {
 		if c.APIKey = getenv(name); c.APIKey != "" {
@@ -114,14 +143,18 @@ func (k Kind) Config(getenv func(string) string) (c Config, set bool) {
 	if k.projectVar != "" {
 		c.Organization, c.Project = getenv(k.organizationVar), getenv(k.projectVar)
 	}
-	c.BaseURL = getenv(k.BaseURLVar)
+	if k.BaseURLVar != "" {
+		c.BaseURL = getenv(k.BaseURLVar)
+	}
 	switch {
 	case k.addressURL != nil:
 		c.BaseURL = k.addressURL(c.BaseURL)
-	case c.BaseURL == "" && (c.APIKey != "" || k.Local):
+	case c.BaseURL == "" && (c.APIKey != "" || k.keyless()):
 		c.BaseURL = k.URL(getenv)
 	}
-	return c, c.BaseURL != ""
+	var missing []string
+	c.Header, missing = k.header(getenv)
+	return c, c.BaseURL != "" && missing == nil
 }
 
 // FromEnv returns a client of all providers that the environment configures, with the built-in

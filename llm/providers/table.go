@@ -9,7 +9,7 @@ import (
 
 // Kinds returns all kinds of providers. The variables are those of the vendors' own SDKs and
 // documents, as far as they have any.
-func Kinds() []Kind {
+func Kinds() Table {
 	return append(append(vendors(), hosts()...), own()...)
 }
 

@@ -1,6 +1,9 @@
 package providers
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // URL returns the first of the base URLs whose variables are all set, with their values, or "".
 func (k Kind) URL(getenv func(string) string) string {
@@ -15,7 +18,7 @@ func (k Kind) URL(getenv func(string) string) string {
 // Variables returns what a session with this provider needs in the environment, each entry a
 // variable or several of which one suffices, such as "GEMINI_API_KEY or GOOGLE_API_KEY".
 func (k Kind) Variables() (needed []string) {
-	if !k.Local {
+	if !k.keyless() {
 		needed = append(needed, strings.Join(k.KeyVars, " or "))
 	}
 	if k.NeedsURL {
@@ -23,6 +26,12 @@ func (k Kind) Variables() (needed []string) {
 	}
 	if k.URL(func(string) string { return "" }) == "" && len(k.URLs) > 0 {
 		needed = append(needed, strings.Join(k.urlVariables(), " or "))
+	}
+	_, missing := k.header(func(string) string { return "" })
+	for _, name := range missing {
+		if !slices.Contains(needed, name) {
+			needed = append(needed, name)
+		}
 	}
 	return needed
 }
@@ -32,20 +41,28 @@ func (k Kind) urlVariables() (names []string) {
 	for _, url := range k.URLs {
 		names = append(names, variables(url)...)
 	}
-	return append(names, k.BaseURLVar)
+	if k.BaseURLVar != "" {
+		names = append(names, k.BaseURLVar)
+	}
+	return names
 }
 
 // expand returns a URL with the values of its variables, and whether all of them are set. A slash
 // at the end of a value is left out.
 func expand(url string, getenv func(string) string) (string, bool) {
-	for _, name := range variables(url) {
-		value := strings.TrimRight(getenv(name), "/")
+	return fill(url, func(name string) string { return strings.TrimRight(getenv(name), "/") })
+}
+
+// fill returns a text with the values of its variables, and whether all of them are set.
+func fill(text string, getenv func(string) string) (string, bool) {
+	for _, name := range variables(text) {
+		value := getenv(name)
 		if value == "" {
 			return "", false
 		}
-		url = strings.Replace(url, "${"+name+"}", value, 1)
+		text = strings.Replace(text, "${"+name+"}", value, 1)
 	}
-	return url, true
+	return text, true
 }
 
 // variables returns the names of the variables in a URL.

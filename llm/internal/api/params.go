@@ -12,15 +12,18 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// ParseOptions decodes one provider's JSON object in llm.Request.Options. Anything but an object is
-// an [llm.ErrConfiguration], and so is a reserved member, which the request itself sets.
-func ParseOptions(raw json.RawMessage, reserved ...string) (map[string]json.RawMessage, error) {
-	if len(raw) == 0 {
-		return nil, nil
-	}
+// ParseOptions decodes the JSON object of a provider that is sent with every request, and the one in
+// llm.Request.Options, whose members take precedence. Anything but an object is an
+// [llm.ErrConfiguration], and so is a reserved member, which the request itself sets.
+func ParseOptions(body, raw json.RawMessage, reserved ...string) (map[string]json.RawMessage, error) {
 	var own map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &own); err != nil {
-		return nil, llm.Errorf(llm.ErrConfiguration, "provider options must be a JSON object: %v", err)
+	for _, object := range []json.RawMessage{body, raw} {
+		if len(object) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(object, &own); err != nil {
+			return nil, llm.Errorf(llm.ErrConfiguration, "provider options must be a JSON object: %v", err)
+		}
 	}
 	for _, name := range reserved {
 		if _, ok := own[name]; ok {

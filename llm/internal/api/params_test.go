@@ -11,7 +11,7 @@ import (
 )
 
 func TestParams(t *testing.T) {
-	own, err := ParseOptions(json.RawMessage(`{"b":1,"a\"":[2],"ours":{"x":null}}`), "model")
+	own, err := ParseOptions(nil, json.RawMessage(`{"b":1,"a\"":[2],"ours":{"x":null}}`), "model")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestParams(t *testing.T) {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
 	for _, raw := range []string{`[]`, `{`, `"x"`, `{"model":"m"}`} {
-		if _, err := ParseOptions(json.RawMessage(raw), "model"); !errors.Is(err, llm.ErrConfiguration) {
+		if _, err := ParseOptions(nil, json.RawMessage(raw), "model"); !errors.Is(err, llm.ErrConfiguration) {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}
