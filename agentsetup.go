@@ -136,7 +136,9 @@ func (s *Setup) modelFor(model, effort string) (id, level string, known bool) {
 // work/qwen3-coder, if the file is the user's: a project does not choose who gets the conversation.
 func (s *Setup) modelElsewhere(a *ext.Agent, def *agent.AgentDefinition) bool {
 	provider, model := s.ModelNamed(a.Model)
-	if _, err := s.Options.Client.Provider(provider); a.Origin != ext.User || provider == "" || err != nil {
+	current, _, _ := s.Model()
+	if _, err := s.Options.Client.Provider(provider); a.Origin != ext.User || provider == "" || provider == current ||
+		err != nil {
 		return false
 	}
 	def.Provider, def.Model = provider, newestOf(provider, model)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -255,6 +256,42 @@ func (c *Config) CheckProvider() error {
 		return err
 	}
 	return w.checkProvider()
+}
+
+// Table returns the providers of which Model and Fallbacks can name one: those that the library
+// knows, the Kinds, and those of the user's settings if Load says so.
+func (c *Config) Table() (providers.Table, error) {
+	w, err := c.wiring()
+	if err != nil {
+		return nil, err
+	}
+	return w.table(), nil
+}
+
+// ListModels asks the server of a provider for its models, with the key that a session would send,
+// as [providers.Kind.List] does. Configured is false, and nobody is asked, if the environment lacks
+// what the provider needs. Credentials are not used.
+func (c *Config) ListModels(ctx context.Context, provider string) (models []llm.Model, configured bool, err error) {
+	w, err := c.wiring()
+	if err != nil {
+		return nil, false, err
+	}
+	kind, err := findProvider(w.table(), provider)
+	if err != nil {
+		return nil, false, err
+	}
+	known, set := kind.Config(w.getenv)
+	if !set {
+		return nil, false, nil
+	}
+	if kind.KeyCommand != "" {
+		if known.APIKey, err = w.runKeyCommand(ctx, kind.KeyCommand); err != nil {
+			return nil, true, err
+		}
+	}
+	known.HTTPClient = new(http.Client)
+	models, err = kind.List(ctx, known)
+	return models, true, err
 }
 
 // contradiction returns an error if fields contradict each other.

@@ -3,6 +3,7 @@ package attractor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,11 +136,28 @@ func (s *Setup) choose(ctx context.Context, next chosen) error {
 		o.Provider, o.Model, o.Effort = next.provider, next.model, next.effort
 		s.change = agent.Settings{Provider: &next.provider, Model: &next.model, Effort: &next.effort}
 	} else if err := s.session.Set(ctx, s.withSaid(s.session, next.from(s.chosen), next)); err != nil {
-		return fmt.Errorf("cannot use the model %s of %s: %w", next.model, next.provider, err)
+		return fmt.Errorf("cannot use the model %s of %s: %w", next.model, next.provider, s.unpriced(err))
 	}
 	s.chosen = next
 	s.warnOfSearch()
 	return nil
+}
+
+// unpriced adds to an error about a budget in dollars that cannot be counted which settings help. It
+// returns any other error as it is.
+func (s *Setup) unpriced(err error) error {
+	var of *agent.UnpricedError
+	if !errors.As(err, &of) {
+		return err
+	}
+	const tokens = "the budget of tokens is --budget-tokens, or budget_tokens in your config.json"
+	const prices = `"prices": [{"input": 0.5, "output": 2}]`
+	if slices.ContainsFunc(s.kinds, func(k providers.Kind) bool { return k.Name == of.Provider }) {
+		return fmt.Errorf("%w\n(%s; the prices, in dollars for a million tokens, are in the provider there: "+
+			`{"providers": {%q: {"models": {%q: {%s}}}}})`, err, tokens, of.Provider, of.Model, prices)
+	}
+	return fmt.Errorf("%w\n(%s; the prices, in dollars for a million tokens, are in models.json beside it: "+
+		`[{"provider": %q, "id": %q, %s}])`, err, tokens, of.Provider, of.Model, prices)
 }
 
 // from returns the settings that change another choice into this one.

@@ -111,13 +111,18 @@ func (c config) checkProvider() error {
 	return err
 }
 
+// keyCommandOf returns the command that prints the key of a provider, or "".
+func (c *config) keyCommandOf(kind providers.Kind) string {
+	if kind.Name == value(c.Provider) {
+		return cmp.Or(c.KeyCommand, kind.KeyCommand)
+	}
+	return kind.KeyCommand
+}
+
 // newProvider returns a provider with its key and URL from the environment. A base URL takes
 // precedence over the environment's.
 func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider, error) {
-	command := kind.KeyCommand
-	if kind.Name == value(c.Provider) {
-		command = cmp.Or(c.KeyCommand, command)
-	}
+	command := c.keyCommandOf(kind)
 	config, _ := kind.Config(func(name string) string {
 		if command != "" && slices.Contains(kind.KeyVars, name) {
 			return "as the command says" // so that the URL is known

@@ -195,7 +195,7 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 	session, err := s.open(ctx)
 	s.begun(session)
 	if err != nil {
-		return nil, err
+		return nil, s.unpriced(err)
 	}
 	for _, begin := range beginnings() {
 		if err := begin(s, ctx); err != nil {

@@ -75,21 +75,30 @@ func highestPrices(m *llm.Model, long bool) (price llm.Price, known bool) {
 
 // affordable returns an error for a budget that cannot be kept with a model, or with the one that
 // writes summaries, which is one of the chosen provider's unless the policy says otherwise.
-func (s *Session) affordable(p *Policy, chosen string, facts *llm.Model) error {
+func (s *Session) affordable(p *Policy, chosen string, m ModelName) error {
 	if c := p.Compaction; c.Model != "" {
-		if err := checkBudget(p.Budget, s.facts(cmp.Or(c.Provider, chosen), c.Model)); err != nil {
+		if err := s.checkBudget(p.Budget, ModelName{cmp.Or(c.Provider, chosen), c.Model}); err != nil {
 			return fmt.Errorf("%w (of compactions)", err)
 		}
 	}
-	return checkBudget(p.Budget, facts)
+	return s.checkBudget(p.Budget, m)
+}
+
+// UnpricedError says that a budget in US dollars cannot be counted, because the prices of a model
+// are not in the client's Models, and that no budget of tokens is beside it.
+type UnpricedError struct{ Provider, Model string }
+
+// Error implements error.
+func (e *UnpricedError) Error() string {
+	return fmt.Sprintf("the budget is in US dollars, which cannot be counted, because the prices are not known of the model %q of %s: "+
+		"give a budget of tokens, too, or the prices", e.Model, e.Provider)
 }
 
 // checkBudget returns an error for a budget that cannot be kept, because nobody knows what the
 // model costs.
-func checkBudget(b Budget, facts *llm.Model) error {
-	if _, known := highestPrices(facts, false); b.USD > 0 && b.Tokens == 0 && !known {
-		return errors.New("agent: the budget is in US dollars and the model's prices are not known; give a budget of tokens too, or prices " +
-			"in the client's Models")
+func (s *Session) checkBudget(b Budget, m ModelName) error {
+	if _, known := highestPrices(s.facts(m.Provider, m.Model), false); b.USD > 0 && b.Tokens == 0 && !known {
+		return &UnpricedError{m.Provider, m.Model}
 	}
 	return nil
 }

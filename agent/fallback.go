@@ -282,7 +282,7 @@ func (s *Session) fallbacksOf(p *Policy, provider string) (FallbackPolicy, error
 		if facts != nil {
 			m.Window = facts.Window
 		}
-		if err := checkBudget(p.Budget, facts); err != nil {
+		if err := s.checkBudget(p.Budget, ModelName{m.Provider, m.Model}); err != nil {
 			return all, fmt.Errorf("%w (of the fallback %s)", err, m.name())
 		}
 	}

@@ -120,7 +120,7 @@ func (s *Session) policyOf(p Policy, state *State) (Policy, error) {
 	case state.Fallback != nil: // the host's is that of the model that it has chosen
 		p.Window = state.Policy.Window
 	}
-	return p, s.affordable(&p, chosen.Provider, facts)
+	return p, s.affordable(&p, chosen.Provider, ModelName{state.Provider, state.Model})
 }
 
 // formats reports whether a provider takes a format for the text of an answer beside tools. A

@@ -106,10 +106,11 @@ func (s *Session) deriveSetting(rec *settingRecord) error {
 	}
 	rec.EffortNext = rec.Effort != nil && s.effortIsFixed()
 	if rec.Policy == nil {
+		chosen := provider
 		if rec.Provider == nil && rec.Model == nil {
-			provider = s.state.chosen().Provider
+			chosen = s.state.chosen().Provider
 		}
-		return s.affordable(&s.state.Policy, provider, facts)
+		return s.affordable(&s.state.Policy, chosen, ModelName{provider, model})
 	}
 	after := s.state
 	if rec.Provider != nil || rec.Model != nil {

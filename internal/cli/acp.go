@@ -168,7 +168,7 @@ func (e *editor) authenticate(context.Context, string) error {
 			return nil
 		}
 	}
-	if len(e.config.Providers) > 0 && e.config.CheckProvider() == nil {
+	if e.config.CheckProvider() == nil { // of the program's or the user's own
 		return nil
 	}
 	return acp.Errorf(acp.CodeAuthRequired,

@@ -70,7 +70,7 @@ func complete(cmd *cobra.Command, flags map[string]completions) {
 // flagValues returns the completions of the flags, which mean the same in all commands.
 func flagValues(cmd *cobra.Command) map[string]completions {
 	return map[string]completions{
-		"provider":       func() []cobra.Completion { return providers.Names() },
+		"provider":       providerNames,
 		"profile":        func() []cobra.Completion { return profiles.Names() },
 		"effort":         func() []cobra.Completion { return knownEfforts() },
 		"sandbox":        func() []cobra.Completion { return sandbox.Levels() },
@@ -81,13 +81,40 @@ func flagValues(cmd *cobra.Command) map[string]completions {
 		"resume":         func() []cobra.Completion { return sessionIDs(cmd.Context()) },
 		"fork":           func() []cobra.Completion { return sessionIDs(cmd.Context()) },
 		"model": func() []cobra.Completion {
-			var ids []cobra.Completion
-			for _, m := range catalog.New().List(cmd.Flag("provider").Value.String()) {
-				ids = append(ids, m.ID)
+			return modelNames(cmd.Flag("provider").Value.String())
+		},
+		"fallback": func() []cobra.Completion {
+			var names []cobra.Completion
+			for _, m := range knownCatalog().List("") {
+				names = append(names, m.Provider+"/"+m.ID)
 			}
-			return ids
+			return names
 		},
 	}
+}
+
+// knownCatalog returns the catalog with the models of the user's own providers.
+func knownCatalog() *catalog.Catalog { return catalog.New().With(namedFacts()...) }
+
+// providerNames returns the names of all providers.
+func providerNames() []cobra.Completion {
+	names := providers.Names()
+	for _, p := range namedProviders() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// modelNames returns the models of a provider. Without one, those of the user's own providers have
+// the provider in front, which chooses it.
+func modelNames(provider string) (ids []cobra.Completion) {
+	for _, m := range knownCatalog().List(provider) {
+		if _, err := providers.Find(m.Provider); err != nil && provider == "" {
+			m.ID = m.Provider + "/" + m.ID
+		}
+		ids = append(ids, m.ID)
+	}
+	return ids
 }
 
 // clean drops words that have invisible characters, and cleans descriptions.

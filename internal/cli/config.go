@@ -124,13 +124,13 @@ func (f *sessionFlags) show(s *settings.Setting, flag *pflag.Flag) shownSetting 
 	shown := shownSetting{Setting: s.Key, Value: []string{}, From: []string{}}
 	for _, v := range f.settings.All(s.Key) {
 		if v.Unused != "" {
-			shown.Unused = append(shown.Unused, unusedValue{v.Text, v.Origin.Place, v.Origin.String(), v.Unused})
+			shown.Unused = append(shown.Unused, unusedValue{v.Shown(), v.Origin.Place, v.Origin.String(), v.Unused})
 			continue
 		}
 		shown.Origin = max(shown.Origin, v.Origin.Place)
-		shown.Value, shown.From = append(shown.Value, v.Text...), append(shown.From, v.Origin.String())
+		shown.Value, shown.From = append(shown.Value, v.Shown()...), append(shown.From, v.Origin.String())
 	}
-	if len(shown.From) == 0 && flag.DefValue != "" && flag.DefValue != "[]" {
+	if len(shown.From) == 0 && flag != nil && flag.DefValue != "" && flag.DefValue != "[]" {
 		shown.Value = []string{flag.DefValue}
 	}
 	return shown

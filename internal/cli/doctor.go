@@ -219,7 +219,7 @@ func withoutKeys(v *settings.Value) string {
 		u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
 		return u.String()
 	}
-	return v.One()
+	return strings.Join(v.Shown(), ",")
 }
 
 // thereOrNot says whether there is a file.
@@ -242,9 +242,33 @@ func (d *doctor) keys() {
 			}
 		}
 	}
+	for _, p := range d.flags.settings.Named() {
+		none = false
+		d.named(p)
+	}
 	if none {
 		d.line("none", "to list the variables of all providers, run: attractor models --providers")
 	}
+}
+
+// named prints where the server of a provider of the user's own is, and whether a session has what
+// that needs.
+func (d *doctor) named(p settings.Named) {
+	key := "needs no key"
+	switch {
+	case p.KeyCommand != "":
+		key = "key by key_command"
+	case p.KeyVars != nil:
+		key = p.KeyVars[0] + " is set"
+	}
+	at := withoutKeys(&settings.Value{Key: "base_url", Text: p.URLs})
+	if _, set := p.Config(os.Getenv); !set {
+		lacks := slices.DeleteFunc(p.Variables(), func(name string) bool { return os.Getenv(name) != "" })
+		d.hints = append(d.hints, fmt.Sprintf("the provider %s cannot be used: set %s in the environment", p.Name,
+			strings.Join(lacks, " and ")))
+		key = "lacks " + strings.Join(lacks, " and ")
+	}
+	d.line(p.Name, "%s at %s, %s, %s", p.Format, at, key, render.Count(len(p.Models), "model"))
 }
 
 // sandboxes prints which levels work here.

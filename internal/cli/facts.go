@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/atomicfile"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
@@ -55,20 +56,41 @@ func knownModels() ([]llm.Model, error) {
 			updated.Models[i].WebSearch = catalog.SearchPrice(said.Provider, said.ID)
 		}
 	}
+	own, err := ownFacts()
+	return append(append(updated.Models, own...), namedFacts()...), err
+}
+
+// ownFacts returns what stands in models.json of the configuration.
+func ownFacts() ([]llm.Model, error) {
 	dir, err := userfiles.ConfigDir(os.Getenv)
 	if err != nil {
-		return updated.Models, nil
+		return nil, nil
 	}
-	name = filepath.Join(dir, "models.json")
+	name := filepath.Join(dir, "models.json")
 	text, err := readFacts(name)
 	if err != nil || text == nil {
-		return updated.Models, err
+		return nil, err
 	}
 	own, err := new(catalog.Catalog).Read(bytes.NewReader(text))
 	if err != nil {
 		return nil, fail(exitUsage, "%s: %w", name, err)
 	}
-	return append(updated.Models, own.List("")...), nil
+	return own.List(""), nil
+}
+
+// namedProviders returns the providers of the user's own, none if the settings have mistakes, which
+// each session tells.
+func namedProviders() []settings.Named {
+	values, _ := settings.Users(os.Getenv)
+	return settings.NamedIn(values)
+}
+
+// namedFacts returns what config.json says of the models of the user's own providers.
+func namedFacts() (models []llm.Model) {
+	for _, p := range namedProviders() {
+		models = append(models, p.Models...)
+	}
+	return models
 }
 
 // readUpdated reads the file that attractor models update writes, if there is one.
@@ -134,18 +156,25 @@ func knownFacts() llm.Lookup {
 // listTime bounds the question to a server for its models.
 const listTime = 20 * time.Second
 
-// askServer returns the models that a provider's server lists. configured is false if the
-// environment does not configure the provider.
-func askServer(ctx context.Context, k providers.Kind) (models []llm.Model, configured bool, err error) {
-	config, set := k.Config(os.Getenv)
-	if !set {
-		return nil, false, nil
+// providersConfig returns a configuration that knows the providers of the user and of the program.
+func (t terminal) providersConfig() (attractor.Config, providers.Table, error) {
+	c := attractor.Config{Load: attractor.LoadUser}
+	if err := t.program.configure(&c); err != nil {
+		return c, nil, err
 	}
+	table, err := c.Table()
+	if err != nil {
+		err = hostError(err)
+	}
+	return c, table, err
+}
+
+// askServer returns the models that a provider's server lists. Configured is false if the
+// environment does not configure the provider.
+func askServer(ctx context.Context, c *attractor.Config, provider string) (models []llm.Model, configured bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	config.HTTPClient = new(http.Client)
-	models, err = k.List(ctx, config)
-	return models, true, err
+	return c.ListModels(ctx, provider)
 }
 
 // updateModels asks the servers that the environment configures, and OpenRouter, whose list is
@@ -162,8 +191,12 @@ func updateModels(ctx context.Context, t terminal) error {
 	}
 	facts.Updated = time.Now().UTC().Truncate(time.Second)
 	asked := 0
-	for _, k := range providers.Kinds() {
-		models, configured, err := askServer(ctx, k)
+	config, table, err := t.providersConfig()
+	if err != nil {
+		return err
+	}
+	for _, k := range table {
+		models, configured, err := askServer(ctx, &config, k.Name)
 		if k.Name == "openrouter" && !configured {
 			models, err = k.List(ctx, providers.Config{})
 		} else if !configured || k.Local && errors.Is(err, llm.ErrNetwork) {

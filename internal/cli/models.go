@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
@@ -26,6 +27,8 @@ func newModels(t terminal) *cobra.Command {
 Other models can be used as well, but without these limits and prices. With --providers it lists the providers, with the
 variables of the environment that they need.
 
+Your own providers, in the setting providers of config.json, are among them (docs/providers.md).
+
 With --provider, and if the environment configures that provider, its server is asked for its models as well. ` + "`attractor models update`" + ` asks
 all of them and OpenRouter, and keeps what they say of windows and prices. Your own facts about models, in the form of --json, are
 in ~/.config/attractor/models.json.
@@ -34,15 +37,19 @@ Prices are in US dollars per million tokens. If they depend on the length of the
 A window with a larger one behind it is where a higher price begins; --context-window can exceed it.`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, table, err := t.providersConfig()
+			if err != nil {
+				return err
+			}
 			if provider != "" {
-				if _, err := providers.Find(provider); err != nil {
+				if _, err := table.Find(provider); err != nil {
 					return fail(exitUsage, "%w", err)
 				}
 			}
 			if ofProviders {
-				return printProviders(t, provider, asJSON)
+				return printProviders(t, table, provider, asJSON)
 			}
-			models, err := listModels(cmd.Context(), t, provider)
+			models, err := listModels(cmd.Context(), t, &config, provider)
 			if err != nil {
 				return err
 			}
@@ -77,17 +84,16 @@ Remove the file to go back. Most servers say only the names.`,
 
 // listModels returns the known models of a provider, or of all, and those that its server lists
 // beside them.
-func listModels(ctx context.Context, t terminal, provider string) ([]llm.Model, error) {
+func listModels(ctx context.Context, t terminal, c *attractor.Config, provider string) ([]llm.Model, error) {
 	known, err := userCatalog()
 	if err != nil {
 		return nil, err
 	}
 	models := known.List(provider)
-	kind, err := providers.Find(provider)
-	if err != nil {
+	if provider == "" {
 		return models, nil
 	}
-	listed, _, err := askServer(ctx, kind)
+	listed, _, err := askServer(ctx, c, provider)
 	if err != nil {
 		fmt.Fprintf(t.err, "attractor: the server did not list its models: %v%s\n", err, modelHint(err))
 	}
@@ -134,9 +140,9 @@ type providerRow struct {
 	Known     string           `json:"known"` // from what
 }
 
-func printProviders(t terminal, only string, asJSON bool) error {
+func printProviders(t terminal, table providers.Table, only string, asJSON bool) error {
 	var rows []providerRow
-	for _, k := range providers.Kinds() {
+	for _, k := range table {
 		if only != "" && k.Name != only {
 			continue
 		}
@@ -145,10 +151,13 @@ func printProviders(t terminal, only string, asJSON bool) error {
 			r.Model = p.Model
 		} else {
 			first, _ := catalog.New().Latest(k.Name, "reasoning")
-			r.Model = first.ID
+			r.Model = cmp.Or(k.Model, first.ID)
 		}
 		if k.Recorded {
 			r.Known = "recorded"
+		}
+		if _, err := providers.Find(k.Name); err != nil {
+			r.Known = "you"
 		}
 		rows = append(rows, r)
 	}

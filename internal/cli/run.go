@@ -393,7 +393,7 @@ func limitFlag(limit agent.Reason) string {
 // error if only the options can be wrong.
 func (r *runner) refused(err error) error {
 	var file *fs.PathError
-	if r.Resumed || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) || errors.As(err, &file) {
+	if unpriced := new(agent.UnpricedError); r.Resumed && !errors.As(err, &unpriced) || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) || errors.As(err, &file) {
 		return r.outcome(err)
 	}
 	hint := ""
@@ -475,7 +475,24 @@ func notFoundHint(err error) string {
 		return "\nCheck the name of the model (attractor models --provider " + kind.Name +
 			"), and the server's address (" + kind.BaseURLVar + " or --base-url)."
 	}
+	if name := namedServer(err); name != "" {
+		return "\nCheck the name of the model, and base_url of the provider " + name + " in your config.json: attractor models --provider " + name
+	}
 	return "\nCheck the name of the model, and the URL: for openai and openai-compatible it ends in /v1."
+}
+
+// namedServer returns the name of the provider whose call failed, if it is one of the user's own,
+// else "".
+func namedServer(err error) string {
+	var failed *llm.Error
+	if errors.As(err, &failed) {
+		for _, p := range namedProviders() {
+			if p.Name == failed.Provider {
+				return p.Name
+			}
+		}
+	}
+	return ""
 }
 
 // localServer returns the kind of the provider whose call failed, if its servers are the user's
@@ -501,6 +518,10 @@ func modelHint(err error) string {
 	case errors.Is(err, llm.ErrNetwork):
 		if kind, ok := localServer(err); ok {
 			return "\nStart the server (" + kind.Start + "), or check its address (" + kind.BaseURLVar + " or --base-url)."
+		}
+		if name := namedServer(err); name != "" {
+			return "\nCheck that its server runs, the network, the proxy (HTTPS_PROXY), and base_url of the provider " + name +
+				" in your config.json."
 		}
 		return "\nCheck the network, the proxy (HTTPS_PROXY), and the URL of the provider (--base-url)."
 	case errors.Is(err, llm.ErrTimeout):

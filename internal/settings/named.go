@@ -37,6 +37,19 @@ func NamedIn(values []Value) []Named {
 	return nil
 }
 
+// Shown returns the value for a person: of providers, which may have keys in their headers, the
+// names.
+func (v *Value) Shown() (list []string) {
+	if v.Key != KeyProviders {
+		return v.Text
+	}
+	named, _ := readNamed(v.One()) // which has been checked
+	for _, p := range named {
+		list = append(list, p.Name)
+	}
+	return list
+}
+
 // lineError is a mistake on another line than that of its setting.
 type lineError struct {
 	line int
