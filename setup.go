@@ -15,10 +15,10 @@ import (
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/catalog"
+	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/lsp"
 	"github.com/attractor-go/attractor/mcp"
-	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/secret"
@@ -128,7 +128,7 @@ type Setup struct {
 	choosing   sync.Mutex // held while the model changes
 	chosen     chosen
 	catalog    *catalog.Catalog
-	kinds      []providers.Kind // config.Kinds
+	kinds      []providers.Kind    // config.Kinds
 	change     agent.Settings      // the settings to change in a resumed session
 	said       agent.FallbackModel // the model that the catalog lacks, with the window that was said for it
 	store      journal.Store

@@ -80,16 +80,16 @@ func namedOf(n *texts.JSON) (list []Named, err error) {
 		named := Named{Kind: providers.Kind{Name: m.Name, Format: providers.ChatCompletions}}
 		line, err := named.read(&m.JSON)
 		if err == nil && slices.ContainsFunc(list, func(o Named) bool { return o.Name == m.Name }) {
-			line, err = m.Line, errors.New("is there twice: remove one")
+			line, err = m.Line, errors.New(" is there twice: remove one")
 		}
 		if err == nil {
 			line, err = m.Line, named.Check()
 			if err != nil {
-				err = fmt.Errorf("is wrong: %w", err)
+				err = fmt.Errorf(" is wrong: %w", err)
 			}
 		}
 		if err != nil {
-			return nil, &lineError{line, fmt.Errorf("%s.%w", shownKey(m.Name), err)}
+			return nil, &lineError{line, fmt.Errorf("%s%w", shownKey(m.Name), err)}
 		}
 		list = append(list, named)
 	}
@@ -99,24 +99,24 @@ func namedOf(n *texts.JSON) (list []Named, err error) {
 // read takes over the members of a provider. The line is that of the mistake.
 func (p *Named) read(n *texts.JSON) (line int, err error) {
 	if n.Kind != texts.Object {
-		return n.Line, fmt.Errorf("must be an object, not %s", n.Is())
+		return n.Line, fmt.Errorf(" must be an object, not %s", n.Is())
 	}
 	seen := map[string]bool{}
 	for i := range n.Members {
 		m := &n.Members[i]
 		if seen[m.Name] {
-			return m.Line, fmt.Errorf("%s is there twice: remove one", shownKey(m.Name))
+			return m.Line, fmt.Errorf(".%s is there twice: remove one", shownKey(m.Name))
 		}
 		seen[m.Name] = true
 		if line, err := p.member(m); err != nil {
-			return line, err
+			return line, fmt.Errorf(".%w", err)
 		}
 	}
 	switch {
 	case len(p.URLs) == 0:
-		return n.Line, errors.New("base_url is missing: it is where requests go, such as https://llm.example.com/v1")
+		return n.Line, errors.New(".base_url is missing: it is where requests go, such as https://llm.example.com/v1")
 	case p.KeyVars != nil && p.KeyCommand != "":
-		return n.Line, errors.New("key_variable and key_command are both there: remove one")
+		return n.Line, errors.New(" has both key_variable and key_command: remove one")
 	}
 	return 0, nil
 }
