@@ -160,7 +160,7 @@ var rooms = map[string][]string{
 	"worktree":       {"env", "internal/filelock", "internal/git", "internal/lookpath", "internal/shquote"},
 	"undo": {"agent", "checkpoint", "env", "internal/fault", "internal/texts", "internal/shquote",
 		"internal/userfiles", "journal", "sessions"},
-	"internal/settings": {"agent", "env", "env/sandbox", "internal/texts",
+	"internal/settings": {"agent", "env", "env/sandbox", "internal/texts", "llm",
 		"internal/userfiles", "llm/providers", "permit", "profile/profiles"},
 	"internal/chat": {"agent", "check", root, "internal/texts", "internal/protocol",
 		"internal/render", "internal/tty", "journal", "llm/...", "sessions/...", "undo", "worktree", "permit", "rules",
