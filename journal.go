@@ -42,9 +42,25 @@ func (s *Setup) openJournal(ctx context.Context, c *config) (*agent.State, error
 		return nil, nil
 	}
 	if o.State, err = agent.Load(ctx, o.Journal); err == nil {
+		s.tellRound(c, o.State)
 		err = c.checkContinued(o.State)
 	}
 	return o.State, err
+}
+
+// tellRound tells a person of a fork that begins in the middle of a round.
+func (s *Setup) tellRound(c *config, fork *agent.State) {
+	if c.Fork == "" || len(fork.Turns) == 0 {
+		return
+	}
+	switch last := fork.Turns[len(fork.Turns)-1].Number; {
+	case len(fork.Calls) > 0:
+		s.warnings.add("fork", fmt.Sprintf("The calls of turn %d had not all ended in the session %s when it was forked. What was "+
+			"running there is not run again here, and the model is told so.", last, fork.Header.ForkOf))
+	case c.Turn > 0 && last > c.Turn:
+		s.warnings.add("fork", fmt.Sprintf("Turn %d makes calls, so the fork has their results, too, which are turn %d. They were run in the "+
+			"session %s and not here, and the model is told so.", c.Turn, last, fork.Header.ForkOf))
+	}
 }
 
 // from returns the id of the session to resume or to fork, or "" for a new session.

@@ -67,7 +67,7 @@ func (s *Session) goOn(ctx context.Context, begun func()) (*Result, error) {
 	case last != nil:
 		return s.submit(ctx, &inputRecord{Continue: true}, begun)
 	}
-	return new(Result), errors.New("agent: there is no input to continue; use Submit")
+	return new(Result), errors.New("agent: there is no input to continue; give the session a task")
 }
 
 // Begin gives the session a task, or the answer to a waiting question, and leaves the work to

@@ -96,6 +96,11 @@ func (s *State) fold(rec record, at time.Time) {
 	default:
 		s.at = at
 	}
+	if s.Records == s.Header.ForkedAt {
+		for i := range s.Calls {
+			s.Calls[i].elsewhere = true
+		}
+	}
 	s.settle(rec)
 	s.warnWindow = !s.partial && s.Context.fill(s.Policy.Window)
 }

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
 )
 
 // ErrNoTurn means that a session cannot be forked behind a turn that it does not have.
@@ -16,70 +19,123 @@ var ErrNoTurn = errors.New("agent: there is no turn")
 // opens its journal for Resume. Turns are numbered as in [Turn].Number; 0 means all. If there is no
 // such turn, the error wraps [ErrNoTurn]. The other session is only read, and may be running.
 //
-// A fork in the middle of an input goes on with it by Continue, or with another task by Submit.
-// Calls that may have run in the other session and have no result in these turns get results that
-// say that their outcome is unknown.
+// A fork in the middle of an input goes on with it by Continue, or with another task by Submit. Behind
+// an answer with calls it has the results that they got in the other session, as far as there are
+// any, and the model is told that nothing of them was run in the fork. Calls that were running there
+// get results that say so. Those that had not begun there are run by Continue, and with another task
+// get results that say that they were not run.
 func Fork(ctx context.Context, store journal.Store, from string, turn int, to string) (journal.Log, error) {
 	source, err := store.Read(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	n, err := recordsUpTo(ctx, source, turn)
+	point, err := forkPointOf(ctx, source, turn)
 	if err = errors.Join(err, source.Close()); err != nil {
 		return nil, err
 	}
-	return store.Fork(ctx, from, to, n, func(r *journal.Record) error { return forked(r, to) })
+	return store.Fork(ctx, from, to, point.records, func(r *journal.Record) error { return point.forked(r, to) })
 }
 
-// recordsUpTo returns the number of the last record before the next turn, or of the journal's last
-// record for turn 0.
-func recordsUpTo(ctx context.Context, from Records, turn int) (n int64, err error) {
+// forkPoint says where a fork begins.
+type forkPoint struct {
+	records int64 // that it has of the other session
+	// answer is the record of the answer in the middle of whose round it begins, 0 if it begins
+	// between rounds.
+	answer int64
+}
+
+// forkPointOf returns the last record before the next turn, or the journal's last record for turn 0.
+// Behind an answer with calls it is the record of the last of their results.
+func forkPointOf(ctx context.Context, from Records, turn int) (p forkPoint, err error) {
 	state := new(State)
+	var newest int64 // the record of the newest turn
 	for line, err := range from.Records(ctx, 1) {
 		if err != nil {
-			return 0, fmt.Errorf("agent: cannot read the session: %w", err)
+			return p, fmt.Errorf("agent: cannot read the session: %w", err)
 		}
+		before, open := state.turnCount, len(state.Calls) > 0
 		if err := state.Fold(line); err != nil {
-			return 0, err
+			return p, err
 		}
 		if turn > 0 && state.turnCount > turn {
-			if line.Kind == (historyRecord{}).kind() {
-				return 0, fmt.Errorf("%w %d to fork behind: it is one of the %d that the session began with; fork behind turn %d or a later one",
+			switch line.Kind {
+			case historyRecord{}.kind():
+				return p, fmt.Errorf("%w %d to fork behind: it is one of the %d that the session began with; fork behind turn %d or a later one",
 					ErrNoTurn, turn, state.turnCount, state.turnCount)
+			case resultRecord{}.kind():
+				if open {
+					p = forkPoint{line.N, newest}
+				}
 			}
-			return n, nil
+			return p, nil
 		}
-		n = line.N
+		if p.records = line.N; state.turnCount > before {
+			newest = line.N
+		}
 	}
 	switch {
 	case state.Records == 0:
-		return 0, errors.New("agent: the journal is empty; there is nothing to fork")
+		return p, errors.New("agent: the journal is empty; there is nothing to fork")
 	case turn < 0 || turn > state.turnCount:
-		return 0, fmt.Errorf("%w %d: the session has %d", ErrNoTurn, turn, state.turnCount)
+		return p, fmt.Errorf("%w %d: the session has %d", ErrNoTurn, turn, state.turnCount)
+	case len(state.Calls) > 0:
+		p.answer = newest
 	}
-	return n, nil
+	return p, nil
 }
 
-// forked changes a header to the new session's id and to the version of the records that it will
-// write.
-func forked(r *journal.Record, id string) error {
-	if r.Kind != (headerRecord{}).kind() {
+// forked changes a record of the other session to one of the fork: the header, and the results of
+// the round in the middle of which the fork begins.
+func (p forkPoint) forked(r *journal.Record, id string) error {
+	isResult := p.answer > 0 && r.N > p.answer && r.Kind == (resultRecord{}).kind()
+	if r.Kind != (headerRecord{}).kind() && !isResult {
 		return nil
 	}
 	rec, at, err := decodeRecord(*r)
 	if err != nil {
 		return err
 	}
-	h, ok := rec.(headerRecord)
-	if !ok {
-		return fmt.Errorf("agent: record %d is no header", r.N)
+	switch was := rec.(type) {
+	case headerRecord:
+		was.ForkOf, was.ID, was.Parent = was.ID, id, ""
+		was.ForkedAt = p.records
+		was.Version = version // of the records that follow
+		rec = was
+	case resultRecord:
+		was.Content = saysWhere(was.Content)
+		rec = was
+	default:
+		return fmt.Errorf("agent: record %d is no %s", r.N, r.Kind)
 	}
-	h.ForkOf, h.ID, h.Parent = h.ID, id, ""
-	h.Version = version // of the records that follow
-	data, err := encodeRecord(h, at)
+	data, err := encodeRecord(rec, at)
 	if err != nil {
 		return err
 	}
 	r.Data = json.RawMessage(data)
 	return nil
+}
+
+// What the model is told of calls that were made in the session from which this one was forked.
+const (
+	ranElsewhere = "[This session was forked from another one, in which this call was made. Nothing of it was run here, and what it " +
+		"changed there may be missing here. Its result there:]\n"
+	unknownElsewhere = "Error: this session was forked from another one, in which this call had begun and had no result yet. Nothing of it " +
+		"was run here, and its outcome there is not known: it may have had no effect, some, or all. Look at the current state before you go on."
+	notRunElsewhere = "Error: the call was not run: this session was forked from another one, in which it had no result yet, and was then " +
+		"given another task."
+)
+
+// saysWhere returns the content of a result with what the model is told of it in a fork.
+func saysWhere(content llm.Parts) llm.Parts {
+	content = slices.Clone(content)
+	if len(content) > 0 {
+		if first, ok := content[0].(llm.Text); ok {
+			if !strings.HasPrefix(first.Text, ranElsewhere) { // a fork of a fork
+				first.Text = ranElsewhere + first.Text
+				content[0] = first
+			}
+			return content
+		}
+	}
+	return slices.Insert(content, 0, llm.Part(llm.Text{Text: ranElsewhere}))
 }

@@ -3,13 +3,16 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // A session in a store can be forked after any of its turns in one call, while it is open, and the
@@ -51,6 +54,149 @@ func TestJ8_ForkInOneCall(t *testing.T) {
 		{"source", "source", 0, journal.ErrLocked}} {
 		if _, err := agent.Fork(ctx, store, c.from, c.turn, c.to); !errors.Is(err, c.want) {
 			t.Errorf("Fork of %s behind turn %d to %s = %v, want %v", c.from, c.turn, c.to, err, c.want)
+		}
+	}
+}
+
+// elsewhere is a session of a store that is in the middle of a round: the call a has its result, b is
+// running, and c has not begun. The round ends with end.
+func elsewhere(t *testing.T, store journal.Store) (end func()) {
+	t.Helper()
+	log, err := store.Create(t.Context(), "source")
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, may := make(chan struct{}), make(chan struct{})
+	work := newTool("work", writes, func(_ context.Context, c *tool.Call) (tool.Result, error) {
+		if c.ID == "b" {
+			close(running)
+			<-may
+		}
+		return tool.Text(c.ID + " ran"), nil
+	})
+	h := open(t, setup{tools: []tool.Tool{work}, serial: true, options: agent.Options{ID: "source", Journal: log},
+		steps: []llmtest.Step{llmtest.Calls(named("a", "work", ""), named("b", "work", ""), named("c", "work", "")), llmtest.Text("done")}})
+	ended := make(chan error)
+	go func() {
+		_, err := h.Submit(t.Context(), "go")
+		ended <- err
+	}()
+	<-running
+	return func() {
+		close(may)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// asFork goes on with a fork and returns what the model was told of the calls a, b and c, and which
+// of them ran in the fork. Without a text the input goes on.
+func asFork(t *testing.T, log journal.Log, text string) (told map[string]llm.ToolResult, ran string) {
+	t.Helper()
+	work := newTool("work", writes, func(_ context.Context, c *tool.Call) (tool.Result, error) {
+		ran += c.ID
+		return tool.Text(c.ID + " ran in the fork"), nil
+	})
+	h := open(t, setup{tools: []tool.Tool{work}, serial: true, options: agent.Options{Journal: log},
+		steps: []llmtest.Step{llmtest.Text("going on")}})
+	var err error
+	if text == "" {
+		_, err = h.Continue(t.Context())
+	} else {
+		_, err = h.Submit(t.Context(), text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	told = map[string]llm.ToolResult{}
+	for _, m := range h.model.Requests()[0].Messages {
+		for _, p := range m.Parts {
+			if r, ok := p.(llm.ToolResult); ok {
+				told[r.CallID] = r
+			}
+		}
+	}
+	return told, ran
+}
+
+// A fork behind an answer with calls has the results that these got in the session that it comes
+// from, and says that nothing of them was run in the fork. Behind the results nothing is said.
+func TestX8_ForkBehindCalls(t *testing.T) {
+	store := journal.NewDir(t.TempDir())
+	elsewhere(t, store)()
+	for turn, note := range map[int]bool{2: true, 3: false} {
+		fork, err := agent.Fork(t.Context(), store, "source", turn, fmt.Sprint("fork-", turn))
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, ran := asFork(t, fork, "another way")
+		for _, id := range []string{"a", "b", "c"} {
+			text := told[id].Content.Text()
+			if !strings.HasSuffix(text, id+" ran") || told[id].IsError ||
+				strings.Contains(text, "forked from another one, in which this call was made. Nothing of it was run here") != note {
+				t.Errorf("behind turn %d the model is told of %s: %q", turn, id, text)
+			}
+		}
+		if ran != "" {
+			t.Errorf("behind turn %d, %s ran again", turn, ran)
+		}
+	}
+	// a fork of a fork says it once, and a replay is the same
+	again, err := agent.Fork(t.Context(), store, "fork-2", 2, "again")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, _ := asFork(t, again, "another way")
+	if text := told["b"].Content.Text(); strings.Count(text, "forked from another one") != 1 {
+		t.Errorf("a fork of a fork tells the model %q", text)
+	}
+	log, err := store.Read(t.Context(), "fork-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	state, err := agent.Load(t.Context(), log)
+	if err != nil || state.Header.ForkOf != "source" || state.Header.ForkedAt == 0 {
+		t.Errorf("%+v, %v", state.Header, err)
+	}
+	if err := agent.Replay(t.Context(), log, agent.ReplayOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A fork while calls run says of each what is true: which result it had, that it was running there,
+// or that it was not run. What had not begun is run by a fork that goes on.
+func TestX8_ForkWhileCallsRun(t *testing.T) {
+	const unknown, notRun = "in which this call had begun and had no result yet. Nothing of it was run here", "the call was not run: this session was forked from another one"
+	for name, c := range map[string]struct{ text, last, ran string }{"another task": {"another way", notRun, ""}, "goes on": {"", "c ran in the fork", "c"}} {
+		store := journal.NewDir(t.TempDir())
+		end := elsewhere(t, store)
+		fork, err := agent.Fork(t.Context(), store, "source", 0, "fork")
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, ran := asFork(t, fork, c.text)
+		end()
+		for id, want := range map[string]string{"a": "Nothing of it was run here, and what it changed there may be missing here. Its result there:]\na ran",
+			"b": unknown, "c": c.last} {
+			text := told[id].Content.Text()
+			if !strings.Contains(text, want) || strings.Contains(text, "interrupted") || strings.Contains(text, "the session stopped") {
+				t.Errorf("%s: the model is told of %s: %q", name, id, text)
+			}
+		}
+		if ran != c.ran {
+			t.Errorf("%s: %q ran in the fork", name, ran)
+		}
+		log, err := store.Read(t.Context(), "fork")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := agent.Replay(t.Context(), log, agent.ReplayOptions{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := log.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

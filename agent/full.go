@@ -38,7 +38,7 @@ func isFull(err error) bool {
 
 func (s *Session) journalFull(wanted string) error {
 	return &fullError{fmt.Sprintf(
-		"the journal has %d bytes, the limit is %d (Options.MaxJournal), and there is no room for %s: resume the session with a "+
+		"the journal has %d bytes, the limit is %d, and there is no room for %s: resume the session with a "+
 			"higher limit, or go on in a new one", s.state.size, s.maxJournal, wanted)}
 }
 

@@ -33,11 +33,13 @@ type headerRecord struct {
 
 // Header holds what a session began with. It never changes, and forks have the same.
 type Header struct {
-	ID      string `json:"id"`
-	Parent  string `json:"parent,omitempty"` // the session that started this subagent
-	ForkOf  string `json:"fork_of,omitempty"`
-	Profile string `json:"profile"`
-	Dialect string `json:"dialect,omitempty"`
+	ID     string `json:"id"`
+	Parent string `json:"parent,omitempty"` // the session that started this subagent
+	ForkOf string `json:"fork_of,omitempty"`
+	// ForkedAt is the number of records that a fork has of the session that it comes from.
+	ForkedAt int64  `json:"forked_at,omitempty"`
+	Profile  string `json:"profile"`
+	Dialect  string `json:"dialect,omitempty"`
 	// Provider, Model, Effort and Tools are those of the first model call. The State has the
 	// current ones.
 	Provider string `json:"provider"`

@@ -100,8 +100,12 @@ func (s *Session) newRound(ctx context.Context, step Step) *round {
 		case o.awaits != nil: // the input was asked to end before the answer came
 			c.Prepared = tool.Refuse(o.ToolCall, unanswered)
 			c.started.Store(true)
+		case o.Intended && o.elsewhere:
+			c.Prepared = tool.Refuse(o.ToolCall, unknownElsewhere)
 		case o.Intended: // by a process that is gone
 			c.Prepared = tool.Refuse(o.ToolCall, unknownOutcome)
+		case o.elsewhere && step.Reason != "":
+			c.Prepared = tool.Refuse(o.ToolCall, notRunElsewhere)
 		case step.Reason != "" || ctx.Err() != nil:
 			c.Prepared = tool.Refuse(o.ToolCall, notRun)
 		case o.Torn:

@@ -197,8 +197,9 @@ type OpenCall struct {
 	Torn, Refused bool
 	Result        *llm.ToolResult
 
-	awaits *awaitRecord // the question whose answer is the result
-	unseen bool         // the record of the answer is missing, so that nothing but the id is known
+	awaits    *awaitRecord // the question whose answer is the result
+	elsewhere bool         // it was open when the session was forked from the one in which it was made
+	unseen    bool         // the record of the answer is missing, so that nothing but the id is known
 }
 
 // Question returns the question that the call waits for, nil if there is none.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/internal/shquote"
@@ -134,6 +135,8 @@ func hostError(err error) error {
 		{attractor.ErrServer, exitFailed,
 			"\nTo see the servers, run: attractor mcp list. To go on without any, pass --no-mcp."},
 		{attractor.ErrJournal, exitFailed, "\nTo run without keeping the session, pass --no-journal."},
+		{agent.ErrNoTurn, exitUsage,
+			"; pass --fork ID@TURN with a turn that attractor sessions show ID lists, or --fork ID for all turns"},
 		{attractor.ErrConfig, exitUsage, ""},
 	} {
 		if errors.Is(err, k.kind) {
