@@ -161,7 +161,7 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 		asked := s.state.awaiting()
 		// BeforeInput was asked about another question, or about none
 		if asked == nil || s.state.Input != nil || question == nil || question.ID != asked.ID {
-			return nil, errors.New("agent: no question waits for an answer; send the text as a message")
+			return nil, errors.New("agent: no question waits for an answer; use Submit, Steer or FollowUp")
 		}
 		s.interrupted.Store(false) // it came before this answer
 		return asked.answered(input, answer.Content)
