@@ -90,7 +90,7 @@ type UnpricedError struct{ Provider, Model string }
 
 // Error implements error.
 func (e *UnpricedError) Error() string {
-	return fmt.Sprintf("the budget is in US dollars, which cannot be counted, because the prices are not known of the model %q of %s: "+
+	return fmt.Sprintf("agent: the budget is in US dollars, which cannot be counted, because the prices are not known of the model %q of %s: "+
 		"give a budget of tokens, too, or the prices", e.Model, e.Provider)
 }
 
