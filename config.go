@@ -109,7 +109,7 @@ type Config struct {
 	// variable nor KeyCommand gives a key, and are asked before the first request to the provider.
 	Credentials map[string]providers.Credentials
 	// Providers are the program's own, beside the vendors'. Model and Fallbacks name them as they
-	// name themselves, and their models; files and variables of the user name vendors only. They
+	// name themselves, and their models; files and variables of the user do not name them. They
 	// know their server, so BaseURL, IdleTimeout and Debug are not about them. A model that the
 	// catalog does not have needs ContextWindow to be compacted before it is full, and its costs
 	// are not known.

@@ -256,7 +256,7 @@ func (f *other) codex() {
 	if p := f.text("model_provider"); p == "" || p == "openai" {
 		f.chooseModel("openai", "model", "model_reasoning_effort")
 	} else {
-		f.note("model_provider", "use the settings provider, model and base_url")
+		f.note("model_provider", "use the settings providers and model")
 	}
 	f.chooseMode("approval_policy", map[string]permit.Mode{"untrusted": permit.ModeAsk, "on-failure": permit.ModeAsk,
 		"on-request": permit.ModeAsk})
