@@ -169,9 +169,9 @@ func (t terminal) providersConfig() (attractor.Config, providers.Table, error) {
 	return c, table, err
 }
 
-// askServer returns the models that a provider's server lists. Configured is false if the
-// environment does not configure the provider.
-func askServer(ctx context.Context, c *attractor.Config, provider string) (models []llm.Model, configured bool, err error) {
+// askServer returns the models that a provider's server lists, and whether the environment
+// configures the provider.
+func askServer(ctx context.Context, c *attractor.Config, provider string) ([]llm.Model, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	return c.ListModels(ctx, provider)

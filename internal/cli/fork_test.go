@@ -35,7 +35,7 @@ func TestX8_ForkInTheMiddleOfARound(t *testing.T) {
 	for want, args := range map[string][]string{
 		"there is no turn 9: the session has 4; pass --fork ID@TURN with a turn that attractor sessions show ID lists": {"--fork", id + "@9", "x"},
 		"the turn must be a number, from 1; to list the turns, run: attractor sessions show " + id:                     {"--fork", id + "@two", "x"},
-		"to list sessions, run: attractor sessions list":                                                              {"--fork", "nix@2", "x"},
+		"to list sessions, run: attractor sessions list":                                                               {"--fork", "nix@2", "x"},
 	} {
 		out := h.run(exitUsage, append([]string{"run", "--yes"}, args...)...)
 		if !strings.Contains(out.stderr, want) || regexp.MustCompile(`agent[.:]|Submit|Resume|Continue|Fork\b|Options`).MatchString(out.stderr) {
