@@ -263,7 +263,7 @@ func withoutJSON(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// withoutVariables returns a URL with a word in place of each variable.
+// withoutVariables returns a URL with a number, which also a port can be, in place of each variable.
 func withoutVariables(url string) string {
 	for {
 		before, rest, found := strings.Cut(url, "${")
@@ -271,7 +271,7 @@ func withoutVariables(url string) string {
 		if !found || !closed {
 			return url
 		}
-		url = before + "x" + after
+		url = before + "1" + after
 	}
 }
 

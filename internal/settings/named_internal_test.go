@@ -68,7 +68,7 @@ func TestX6_MistakesInProviders(t *testing.T) {
 // A provider of the user's own has what the file says, in its order, and a variable is in place of
 // the file.
 func TestX6_ProvidersAreRead(t *testing.T) {
-	const text = `{"providers": {"lab": {"base_url": "http://x/v1"}, "work": {"base_url": "https://${HOST}/v1", "format": "generate_content",
+	const text = `{"providers": {"lab": {"base_url": "http://x/v1"}, "work": {"base_url": "https://${HOST}:${PORT}/v1", "format": "generate_content",
 		"key_variable": "WORK_KEY", "headers": {"X-Team": "core"}, "body": {"top_k": 20},
 		"models": {"b/2": {"context_window": 65536, "prices": [{"input": 1, "output": 2}]}, "a": {}}}},
 		"provider": "lab", "fallback": ["work/b/2"]}`
@@ -81,7 +81,7 @@ func TestX6_ProvidersAreRead(t *testing.T) {
 		t.Fatalf("%+v", named)
 	}
 	w := named[1]
-	if w.Format != providers.GenerateContent || w.URLs[0] != "https://${HOST}/v1" || w.KeyVars[0] != "WORK_KEY" ||
+	if w.Format != providers.GenerateContent || w.URLs[0] != "https://${HOST}:${PORT}/v1" || w.KeyVars[0] != "WORK_KEY" ||
 		w.Headers["X-Team"] != "core" || string(w.Body) != `{"top_k": 20}` || w.Model != "b/2" || len(w.Models) != 2 ||
 		w.Models[0].Provider != "work" || w.Models[0].Window != 65536 || w.Models[0].Prices[0].Output != 2 {
 		t.Errorf("%+v", w)

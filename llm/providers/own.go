@@ -31,7 +31,7 @@ func (k Kind) Check() error {
 		return errors.New("the base URL is missing")
 	}
 	for _, text := range k.URLs {
-		text, _ = expand(text, func(string) string { return "x" })
+		text, _ = expand(text, func(string) string { return "1" })
 		if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return errors.New("the base URL must begin with http:// or https://, followed by a host")
 		}
