@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -96,19 +97,24 @@ func (c *contents) drop(ctx context.Context, h contentHead) {
 	_ = c.stream.Purge(ctx, jetstream.WithPurgeSubject(h.At)) // see above
 }
 
-// head returns a head, and its sequence number: 0 if there is none.
-func (c *contents) head(ctx context.Context, subject string) (h contentHead, seq uint64, err error) {
+// head returns a head.
+func (c *contents) head(ctx context.Context, subject string) (h contentHead, err error) {
 	r, err := c.Get(ctx, subject)
-	if err == nil && r.Seq == 0 {
-		err = fs.ErrNotExist
-	}
 	if err != nil {
-		return h, 0, err
+		return h, err
+	}
+	return headOf(r)
+}
+
+// headOf returns the head that a record has. The error is fs.ErrNotExist if there is none.
+func headOf(r engine.Record) (h contentHead, err error) {
+	if r.Seq == 0 {
+		return h, fs.ErrNotExist
 	}
 	if err := json.Unmarshal(r.Data, &h); err != nil {
-		return h, 0, fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
+		return h, fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
 	}
-	return h, r.Seq, nil
+	return h, nil
 }
 
 // open returns a reader of contents. Again, which may be nil, is asked for another head when a piece

@@ -56,7 +56,7 @@ func (p journalPlace) blob(ctx context.Context, kind, hash string) (io.ReadClose
 	if !isHash(hash) {
 		return nil, p.errorf("blob %.100q: %w", hash, fs.ErrNotExist)
 	}
-	h, _, err := p.blobs.head(ctx, p.blobSubject(kind)+"."+hash)
+	h, err := p.blobs.head(ctx, p.blobSubject(kind)+"."+hash)
 	if err != nil {
 		return nil, p.errorf("blob %s: %w", hash, err)
 	}

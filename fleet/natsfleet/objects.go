@@ -2,9 +2,7 @@ package natsfleet
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -92,25 +90,21 @@ func (h contentHead) artifact() fleet.Artifact {
 
 // replace makes an object known, in place of the one that was there, whose pieces it removes.
 func (o *objects) replace(ctx context.Context, subject string, h contentHead) error {
-	body, err := json.Marshal(h)
-	if err != nil {
-		return err
+	var old contentHead
+	var before uint64
+	err := engine.Update(ctx, o.records, subject, func(now engine.Record) (_ any, _ time.Duration, err error) {
+		old, err = headOf(now)
+		before = now.Seq
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return h, 0, err
+	})
+	if err == nil && before > 0 {
+		o.drop(ctx, old)
+		err = o.RemoveSeq(ctx, before)
 	}
-	for {
-		old, before, err := o.head(ctx, subject)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		_, err = o.records.Put(ctx, rand.Text(), subject, body, before, 0)
-		if errors.Is(err, engine.ErrChanged) { // another Put or Remove of this name was first
-			continue
-		}
-		if err == nil && before > 0 {
-			o.drop(ctx, old)
-			err = o.RemoveSeq(ctx, before)
-		}
-		return err
-	}
+	return err
 }
 
 // Open implements [fleet.Objects].
@@ -120,7 +114,7 @@ func (o *objects) Open(ctx context.Context, name string) (io.ReadCloser, error) 
 		return nil, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
 	}
 	head := func() (contentHead, error) {
-		h, _, err := o.head(ctx, headPrefix+tokens)
+		h, err := o.head(ctx, headPrefix+tokens)
 		return h, named("object "+name, err)
 	}
 	h, err := head()
@@ -141,7 +135,7 @@ func (o *objects) List(ctx context.Context, prefix string) iter.Seq2[fleet.Artif
 		for batch := range slices.Chunk(names, atOnce) {
 			heads, errs := make([]contentHead, len(batch)), make([]error, len(batch))
 			each(len(batch), func(i int) {
-				heads[i], _, errs[i] = o.head(ctx, headPrefix+pathTokens(strings.Split(batch[i], "/")))
+				heads[i], errs[i] = o.head(ctx, headPrefix+pathTokens(strings.Split(batch[i], "/")))
 			})
 			for i, h := range heads {
 				if errors.Is(errs[i], fs.ErrNotExist) { // removed meanwhile
@@ -204,7 +198,7 @@ func (o *objects) removeOne(ctx context.Context, name string) error {
 	if err != nil {
 		return nil // there is none of that name
 	}
-	old, _, err := o.head(ctx, headPrefix+tokens)
+	old, err := o.head(ctx, headPrefix+tokens)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -233,7 +227,7 @@ func (o *objects) sweep(ctx context.Context, before time.Time) error {
 			continue
 		}
 		name := strings.TrimPrefix(subject[:strings.LastIndexByte(subject, '.')], dataPrefix)
-		h, _, err := o.head(ctx, headPrefix+name)
+		h, err := o.head(ctx, headPrefix+name)
 		if err == nil && h.At == subject {
 			continue
 		}

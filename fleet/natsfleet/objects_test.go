@@ -211,7 +211,7 @@ func TestP5_DamagedObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	tokens, _ := nameTokens("x") // of a good name
-	h, _, err := o.head(t.Context(), headPrefix+tokens)
+	h, err := o.head(t.Context(), headPrefix+tokens)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,10 @@ package natsfleet
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -64,18 +64,5 @@ func writeRegistry(ctx context.Context, operator *account, r registry) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	for {
-		e, err := records.Get(ctx, registryKey)
-		if err != nil || string(e.Data) == string(data) {
-			return err
-		}
-		// of servers that start at once, each writes the same
-		if _, err := records.Put(ctx, rand.Text(), registryKey, data, e.Seq, 0); !errors.Is(err, engine.ErrChanged) {
-			return err
-		}
-	}
+	return engine.Update(ctx, records, registryKey, func(engine.Record) (any, time.Duration, error) { return r, 0, nil })
 }

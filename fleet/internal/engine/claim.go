@@ -127,32 +127,12 @@ func (c *Claim) Extend(ctx context.Context) error {
 
 // sign gives a sign of life.
 func (c *Claim) sign(ctx context.Context) error {
-	data, err := json.Marshal(claimRecord{c.claimed})
-	if err != nil {
-		return err
-	}
-	subject := taskKey(c.task.ID, claimKind)
-	for {
-		seq, err := c.t.records.put(ctx, subject, data, c.beat.Seq, 0)
-		if err == nil {
-			c.beat.Seq = seq
-			return nil
-		}
-		if !errors.Is(err, ErrChanged) {
-			return err
-		}
-		// The owner before may have given a sign just before it lost the task.
-		if c.beat, err = c.t.records.Get(ctx, subject); err != nil {
-			return err
-		}
+	data := func() ([]byte, error) { return json.Marshal(claimRecord{c.claimed}) }
+	mine := func(Record) (bool, error) { // the owner before may have given a sign just before it lost the task
 		now, err := c.t.records.Get(ctx, taskKey(c.task.ID, statusKind))
-		if err != nil {
-			return err
-		}
-		if now.Seq != c.seq && !c.wrote(now) {
-			return c.isLost()
-		}
+		return now.Seq == c.seq || c.wrote(now), err
 	}
+	return lostIfChanged(c.t.records.rewrite(ctx, taskKey(c.task.ID, claimKind), &c.beat.Seq, 0, data, mine), c.isLost)
 }
 
 // Update implements [fleet.Claim].
@@ -229,28 +209,19 @@ func (c *Claim) still(ctx context.Context) error {
 // store writes the status after the last one of this claim, which may be one of a call before whose
 // outcome was unknown.
 func (c *Claim) store(ctx context.Context, data []byte) error {
-	subject := taskKey(c.task.ID, statusKind)
-	for {
-		seq, err := c.t.records.put(ctx, subject, data, c.seq, 0)
-		if err == nil {
-			c.seq = seq
-			return nil
+	text := func() ([]byte, error) { return data, nil }
+	same := false
+	mine := func(now Record) (bool, error) {
+		if same = bytes.Equal(now.Data, data); same {
+			c.seq = now.Seq
 		}
-		if !errors.Is(err, ErrChanged) {
-			return err
-		}
-		now, err := c.t.records.Get(ctx, subject)
-		if err != nil {
-			return err
-		}
-		same := bytes.Equal(now.Data, data)
-		if !same && !c.wrote(now) {
-			return c.isLost()
-		}
-		if c.seq = now.Seq; same {
-			return nil
-		}
+		return !same && c.wrote(now), nil
 	}
+	err := c.t.records.rewrite(ctx, taskKey(c.task.ID, statusKind), &c.seq, 0, text, mine)
+	if same {
+		return nil
+	}
+	return lostIfChanged(err, c.isLost)
 }
 
 // wrote reports whether a status is a Running one of this claim.

@@ -75,27 +75,14 @@ func leaseOf(r Record) (l leaseRecord, err error) {
 
 // Drain implements [fleet.Leases].
 func (s *leases) Drain(ctx context.Context, worker string) error {
-	for {
-		r, err := s.records.Get(ctx, leasePrefix+anyToken(worker))
-		if err != nil {
-			return err
+	return Update(ctx, s.records, leasePrefix+anyToken(worker), func(now Record) (any, time.Duration, error) {
+		if now.Seq == 0 {
+			return nil, 0, fmt.Errorf("fleet: there is no worker %.200q: %w", worker, fs.ErrNotExist)
 		}
-		if r.Seq == 0 {
-			return fmt.Errorf("fleet: there is no worker %.200q: %w", worker, fs.ErrNotExist)
-		}
-		l, err := leaseOf(r)
-		if err != nil || l.Drained {
-			return err
-		}
+		l, err := leaseOf(now)
 		l.Drained = true
-		data, err := json.Marshal(l)
-		if err != nil {
-			return err
-		}
-		if _, err = s.records.put(ctx, r.Key, data, r.Seq, time.Duration(l.TTL)); !errors.Is(err, ErrChanged) {
-			return err
-		}
-	}
+		return l, time.Duration(l.TTL), err
+	})
 }
 
 // Lease implements [fleet.Lease].
@@ -117,32 +104,20 @@ type Lease struct {
 // has one.
 func (l *Lease) write(ctx context.Context, w fleet.WorkerInfo) error {
 	w.Name = l.name
-	for {
-		data, err := json.Marshal(leaseRecord{w, l.holder, l.Draining(), fleet.Duration(l.ttl)})
-		if err != nil {
-			return err
-		}
-		seq, err := l.s.records.put(ctx, l.key(), data, l.seq, l.ttl)
-		if err == nil {
-			l.seq = seq
-		}
-		if !errors.Is(err, ErrChanged) {
-			return err
-		}
-		// Somebody may have asked for the end, and an earlier write may have succeeded late.
-		now, err := l.s.records.Get(ctx, l.key())
-		if err != nil {
-			return err
-		}
+	data := func() ([]byte, error) {
+		return json.Marshal(leaseRecord{w, l.holder, l.Draining(), fleet.Duration(l.ttl)})
+	}
+	mine := func(now Record) (bool, error) { // and somebody may have asked for the end
 		r, err := leaseOf(now)
 		if now.Seq == 0 || err != nil || r.Holder != l.holder {
-			return l.isLost()
+			return false, nil
 		}
-		l.seq = now.Seq
 		l.mu.Lock()
+		defer l.mu.Unlock()
 		l.draining = l.draining || r.Drained
-		l.mu.Unlock()
+		return true, nil
 	}
+	return lostIfChanged(l.s.records.rewrite(ctx, l.key(), &l.seq, l.ttl, data, mine), l.isLost)
 }
 
 func (l *Lease) isLost() error { return fmt.Errorf("worker %s: %w", l.name, fleet.ErrLost) }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"sync"
 	"time"
 
@@ -103,10 +102,12 @@ func (b *book) do(begin context.Context, apply func(*bookRecord)) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	for tries := 1; ; tries++ {
-		now, r, err := b.read(ctx)
-		if err != nil {
-			return err
+	return Update(ctx, b.records, b.key, func(now Record) (any, time.Duration, error) {
+		r := bookRecord{Claims: map[string]bookClaim{}}
+		if now.Seq > 0 {
+			if err := json.Unmarshal(now.Data, &r); err != nil {
+				return nil, 0, err
+			}
 		}
 		for session, c := range r.Claims {
 			if time.Since(c.At) > claimMemory {
@@ -114,30 +115,8 @@ func (b *book) do(begin context.Context, apply func(*bookRecord)) error {
 			}
 		}
 		apply(&r)
-		data, err := json.Marshal(r)
-		if err != nil || string(data) == string(now.Data) {
-			return err
-		}
-		if _, err = b.records.put(ctx, b.key, data, now.Seq, 0); !errors.Is(err, ErrChanged) {
-			return err
-		}
-		if err := wait(ctx, mathrand.N(time.Duration(min(tries, 20))*time.Millisecond)); err != nil { // let others go first
-			return err
-		}
-	}
-}
-
-// read returns the record.
-func (b *book) read(ctx context.Context) (Record, bookRecord, error) {
-	var r bookRecord
-	now, err := b.records.Get(ctx, b.key)
-	if err == nil && now.Seq > 0 {
-		err = json.Unmarshal(now.Data, &r)
-	}
-	if r.Claims == nil {
-		r.Claims = map[string]bookClaim{}
-	}
-	return now, r, err
+		return r, 0, nil
+	})
 }
 
 // ledger implements [agent.Ledger].

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	mathrand "math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -185,32 +184,13 @@ func (s *slots) keep(key string, holder []byte, seq uint64) *keeper {
 
 // renew writes a record again. It returns ErrChanged if that is not its keeper's any more.
 func (s *slots) renew(ctx context.Context, k *keeper) error {
-	for {
-		seq, err := s.records.put(ctx, k.key, k.holder, k.seq, s.hold)
-		if err == nil {
-			k.seq = seq
-		}
-		if !errors.Is(err, ErrChanged) {
-			return err
-		}
-		if err := s.find(ctx, k); err != nil {
-			return err
-		}
-	}
+	holder := func() ([]byte, error) { return k.holder, nil }
+	return s.records.rewrite(ctx, k.key, &k.seq, s.hold, holder, k.has)
 }
 
-// find looks which sequence a record has: the answer to a renewal may have been lost. It returns
-// ErrChanged if the record is not its keeper's any more.
-func (s *slots) find(ctx context.Context, k *keeper) error {
-	now, err := s.records.Get(ctx, k.key)
-	if err != nil {
-		return err
-	}
-	if now.Seq == 0 || !bytes.Equal(now.Data, k.holder) {
-		return ErrChanged
-	}
-	k.seq = now.Seq
-	return nil
+// has reports whether a record is its keeper's.
+func (k *keeper) has(now Record) (bool, error) {
+	return now.Seq > 0 && bytes.Equal(now.Data, k.holder), nil
 }
 
 // Release implements [fleet.Slot]. What it could not give back, a second call does.
@@ -228,11 +208,11 @@ func (s *slot) Release(ctx context.Context, tokens int) error {
 func (s *slots) giveBack(ctx context.Context, p *slotPart, rest int) error {
 	if p.keeper != nil {
 		p.keeper.end()
-		err := s.find(ctx, p.keeper)
-		if err == nil {
-			err = s.records.RemoveSeq(ctx, p.keeper.seq)
+		now, err := s.records.Get(ctx, p.keeper.key) // the answer to a renewal may have been lost
+		if mine, _ := p.keeper.has(now); err == nil && mine {
+			err = s.records.RemoveSeq(ctx, now.Seq)
 		}
-		if err != nil && !errors.Is(err, ErrChanged) {
+		if err != nil {
 			return err
 		}
 		s.records.Tell(freePrefix + limitKey(p.limit)) // who does not hear it looks from time to time
@@ -272,39 +252,21 @@ func (s *slots) change(ctx context.Context, l fleet.SlotLimit, tokens int) (time
 		return 0, nil
 	}
 	key, most := ratePrefix+limitKey(l), float64(l.TokensPerMinute)
-	for {
+	missing := 0.0
+	err := Update(ctx, s.records, key, func(before Record) (any, time.Duration, error) {
 		now, err := s.records.Now(ctx)
-		if err != nil {
-			return 0, err
-		}
-		before, err := s.records.Get(ctx, key)
-		if err != nil {
-			return 0, err
-		}
 		r := rateRecord{most, now}
-		if before.Seq > 0 {
-			if err := json.Unmarshal(before.Data, &r); err != nil {
-				return 0, fmt.Errorf("%s: %w", key, err)
-			}
+		if err == nil && before.Seq > 0 {
+			err = json.Unmarshal(before.Data, &r)
 		}
 		if passed := now.Sub(r.At); passed > 0 {
 			r.Tokens, r.At = min(most, r.Tokens+most*passed.Minutes()), now
 		}
-		missing := min(float64(tokens), most) - r.Tokens
+		missing = min(float64(tokens), most) - r.Tokens
 		r.Tokens = min(most, r.Tokens-float64(tokens))
-		data, err := json.Marshal(r)
-		if err != nil {
-			return 0, err
-		}
-		if _, err = s.records.put(ctx, key, data, before.Seq, 0); err == nil {
-			return time.Duration(max(0, missing) / most * float64(time.Minute)), nil
-		} else if !errors.Is(err, ErrChanged) {
-			return 0, err
-		}
-		if err := wait(ctx, mathrand.N(10*time.Millisecond)); err != nil {
-			return 0, err
-		}
-	}
+		return r, 0, err
+	})
+	return time.Duration(max(0, missing) / most * float64(time.Minute)), err
 }
 
 // pauseRecord says that a provider should not be called.
@@ -313,12 +275,12 @@ type pauseRecord struct {
 	Reason string    `json:"reason"`
 }
 
-// paused returns the pause of a provider.
-func (s *slots) paused(ctx context.Context, provider string) (p pauseRecord, r Record, err error) {
-	if r, err = s.records.Get(ctx, pausePrefix+digest(provider)); err == nil && r.Seq > 0 {
+// pauseOf returns the pause that a record has.
+func pauseOf(r Record) (p pauseRecord, err error) {
+	if r.Seq > 0 {
 		err = json.Unmarshal(r.Data, &p)
 	}
-	return p, r, err
+	return p, err
 }
 
 // Pause implements [fleet.Slots].
@@ -326,24 +288,22 @@ func (s *slots) Pause(ctx context.Context, provider string, until time.Time, rea
 	if provider == "" {
 		return fmt.Errorf("fleet: a pause needs the name of a provider: %w", fs.ErrInvalid)
 	}
-	data, err := json.Marshal(pauseRecord{until, reason})
-	if err != nil {
-		return err
-	}
-	for {
-		p, r, err := s.paused(ctx, provider)
-		if err != nil || !until.After(p.Until) {
-			return err
+	return Update(ctx, s.records, pausePrefix+digest(provider), func(now Record) (any, time.Duration, error) {
+		p, err := pauseOf(now)
+		if until.After(p.Until) {
+			return pauseRecord{until, reason}, 0, err
 		}
-		if _, err := s.records.put(ctx, r.Key, data, r.Seq, 0); !errors.Is(err, ErrChanged) {
-			return err
-		}
-	}
+		return nil, 0, err
+	})
 }
 
 // Paused implements [fleet.Slots].
 func (s *slots) Paused(ctx context.Context, provider string) (time.Time, string, error) {
-	p, _, err := s.paused(ctx, provider)
+	r, err := s.records.Get(ctx, pausePrefix+digest(provider))
+	if err != nil {
+		return time.Time{}, "", err
+	}
+	p, err := pauseOf(r)
 	if err != nil || !time.Now().Before(p.Until) {
 		return time.Time{}, "", err
 	}

@@ -1,12 +1,16 @@
 package engine
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"iter"
+	mathrand "math/rand/v2"
 	"strings"
 	"time"
 )
@@ -94,6 +98,68 @@ type table struct{ Table }
 // put is Put with a name for the writing that nobody else knows.
 func (t table) put(ctx context.Context, key string, data []byte, after uint64, ttl time.Duration) (uint64, error) {
 	return t.Put(ctx, rand.Text(), key, data, after, ttl)
+}
+
+// Update changes the record of a key that several may change: it writes as JSON what change makes of
+// the record of now, for a ttl if that is above 0. If change returns nil, the record stays.
+func Update(ctx context.Context, t Table, key string,
+	change func(now Record) (value any, ttl time.Duration, err error)) error {
+	for tries := 1; ; tries++ {
+		now, err := t.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		value, ttl, err := change(now)
+		if value == nil || err != nil {
+			return err
+		}
+		data, err := json.Marshal(value)
+		if err != nil || bytes.Equal(data, now.Data) {
+			return err
+		}
+		if _, err = (table{t}).put(ctx, key, data, now.Seq, ttl); !errors.Is(err, ErrChanged) {
+			return err
+		}
+		if err := wait(ctx, mathrand.N(time.Duration(min(tries, 20))*time.Millisecond)); err != nil { // let others go first
+			return err
+		}
+	}
+}
+
+// rewrite writes a record after the one with the sequence seq, which is the caller's, and moves seq
+// on. If another one is there, and it is the caller's, too, such as one of a call whose outcome was
+// unknown, it writes after that; otherwise it returns ErrChanged.
+func (t table) rewrite(ctx context.Context, key string, seq *uint64, ttl time.Duration,
+	data func() ([]byte, error), mine func(now Record) (bool, error)) error {
+	for {
+		text, err := data()
+		if err != nil {
+			return err
+		}
+		written, err := t.put(ctx, key, text, *seq, ttl)
+		if err == nil {
+			*seq = written
+		}
+		if !errors.Is(err, ErrChanged) {
+			return err
+		}
+		now, err := t.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		if is, failed := mine(now); failed != nil || !is {
+			return cmp.Or(failed, ErrChanged)
+		}
+		*seq = now.Seq
+	}
+}
+
+// lostIfChanged returns ErrLost in place of ErrChanged.
+func lostIfChanged(err error, lost func() error) error {
+	if errors.Is(err, ErrChanged) {
+		return lost()
+	}
+	return err
 }
 
 const (
