@@ -401,7 +401,7 @@ func (j *Job) settle(out outcome) {
 // journal has the whole texts.
 const (
 	mostReason = 4 << 10
-	mostResult = 256 << 10
+	mostResult = 64 << 10
 )
 
 // cutText returns the first bytes of a text, and says so if there are more.

@@ -47,7 +47,7 @@ func (c *Claim) begin(ctx context.Context, s taskState, status fleet.Status, wor
 	if status.Started.IsZero() {
 		status.Started = status.Claimed
 	}
-	data, err := c.t.pack(ctx, statusRecord{Status: status, Hold: fleet.Duration(c.hold)})
+	data, err := json.Marshal(statusRecord{Status: status, Hold: fleet.Duration(c.hold)})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (c *Claim) write(ctx context.Context, s fleet.Status, method string, fits b
 	default:
 		return c.isLost()
 	}
-	data, err := c.t.pack(ctx, statusRecord{Status: s, Claimed: c.claimed, Hold: fleet.Duration(c.hold)})
+	data, err := json.Marshal(statusRecord{Status: s, Claimed: c.claimed, Hold: fleet.Duration(c.hold)})
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (t *Tasks) take(ctx context.Context, m Message, worker string, hold time.Du
 	if c.task, err = s.task(); err != nil {
 		return nil, err
 	}
-	status, before, err := t.view(ctx, s)
+	status, before, err := s.view()
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"sync/atomic"
 	"testing"
@@ -44,10 +42,6 @@ func (m *machine) other() *machine {
 type noObjects struct{ fleet.Objects }
 
 func (noObjects) RemoveTask(context.Context, string) error { return nil }
-
-func (noObjects) Open(context.Context, string) (io.ReadCloser, error) {
-	return io.NopCloser(bytes.NewReader(nil)), nil
-}
 
 // add adds a message to the queue of tasks.
 func add(tasks *Tasks, writing, id string, text []byte) error {
@@ -194,7 +188,7 @@ func TestP3_DiesBeforeTheQueueKnows(t *testing.T) {
 		if state == fleet.Paused {
 			s.NotBefore = time.Now().Add(1500 * time.Millisecond).UTC()
 		}
-		data, err := tasks.pack(t.Context(), statusRecord{Status: s, Claimed: c.claimed, Hold: fleet.Duration(hold)})
+		data, err := json.Marshal(statusRecord{Status: s, Claimed: c.claimed, Hold: fleet.Duration(hold)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +226,7 @@ func TestP3_WatcherForgetsFinalTasks(t *testing.T) {
 		}
 		seq++
 		for _, id := range w.take(Record{Key: taskKey("a.b", kind), Data: data, Seq: seq}) {
-			status, changed, err := w.look(t.Context(), id)
+			status, changed, err := w.look(id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -300,7 +294,7 @@ func TestP4_OwnLateUpdateLosesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := tasks.pack(t.Context(), statusRecord{Status: with(c.Status(), fleet.Running), Claimed: c.claimed,
+		data, err := json.Marshal(statusRecord{Status: with(c.Status(), fleet.Running), Claimed: c.claimed,
 			Hold: fleet.Duration(c.hold)})
 		if err != nil {
 			t.Fatal(err)

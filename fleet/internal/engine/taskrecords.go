@@ -41,8 +41,6 @@ type statusRecord struct {
 	Claimed uint64 `json:"claimed,omitempty"`
 	// Hold is how long the claim holds without a sign of life.
 	Hold fleet.Duration `json:"hold,omitempty"`
-	// Object names the object that has the rest of a status that is too large for a record.
-	Object string `json:"object,omitempty"`
 }
 
 // claimRecord is a sign of life of an owner.
@@ -93,7 +91,7 @@ func (s *taskState) task() (t fleet.Task, err error) {
 //
 // A wish to cancel that was written before the task was claimed ends it, whoever claims it then.
 // Both are records of one stream, so their sequences say which was first.
-func (t *Tasks) view(ctx context.Context, s taskState) (fleet.Status, statusRecord, error) {
+func (s *taskState) view() (fleet.Status, statusRecord, error) {
 	var r statusRecord
 	if s.status.Seq == 0 {
 		task, err := s.task()
@@ -102,7 +100,7 @@ func (t *Tasks) view(ctx context.Context, s taskState) (fleet.Status, statusReco
 		}
 		r.Status = fleet.Status{ID: task.ID, Tenant: task.Tenant, State: fleet.Queued, Submitted: s.spec.At.UTC(),
 			Labels: task.Labels}
-	} else if err := t.unpack(ctx, s.status.Data, &r); err != nil {
+	} else if err := json.Unmarshal(s.status.Data, &r); err != nil {
 		return r.Status, r, err
 	}
 	if r.Claimed == 0 {
@@ -115,35 +113,4 @@ func (t *Tasks) view(ctx context.Context, s taskState) (fleet.Status, statusReco
 		status.Ended = s.cancel.At.UTC()
 	}
 	return status, r, nil
-}
-
-// pack returns the bytes of a record. What is too large for one goes to an object.
-func (t *Tasks) pack(ctx context.Context, r statusRecord) ([]byte, error) {
-	data, err := json.Marshal(r)
-	if err != nil || len(data) < t.records.Most()/2 {
-		return data, err
-	}
-	name := fmt.Sprintf("status/%s/%d-%s", r.Status.ID, r.Status.Attempt, r.Status.State)
-	if _, err := t.objects.Put(ctx, name, strings.NewReader(string(data))); err != nil {
-		return nil, err
-	}
-	r.Status.Result, r.Status.Artifacts, r.Status.Deaths, r.Object = nil, nil, nil, name
-	return json.Marshal(r)
-}
-
-// unpack reads a record, and the object that has the rest of it.
-func (t *Tasks) unpack(ctx context.Context, data []byte, r *statusRecord) error {
-	if err := json.Unmarshal(data, r); err != nil || r.Object == "" {
-		return err
-	}
-	o, err := t.objects.Open(ctx, r.Object)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	object := r.Object
-	if err := json.NewDecoder(o).Decode(r); err != nil {
-		return fmt.Errorf("%s: %w", object, err)
-	}
-	return nil
 }

@@ -69,7 +69,7 @@ func (t *Tasks) Submit(ctx context.Context, task fleet.Task) (s fleet.Status, is
 		case err == nil && !bytes.Equal(state.spec.Data, text):
 			return s, false, fmt.Errorf("task %s: %w", task.ID, fleet.ErrDifferent)
 		case err == nil:
-			s, _, err = t.view(ctx, state)
+			s, _, err = state.view()
 			return s, state.spec.Writing == writing, err
 		case !errors.Is(err, fs.ErrNotExist):
 			return s, false, err
@@ -95,7 +95,7 @@ func (t *Tasks) Get(ctx context.Context, id string) (task fleet.Task, status fle
 		return task, status, err
 	}
 	if task, err = s.task(); err == nil {
-		status, _, err = t.view(ctx, s)
+		status, _, err = s.view()
 	}
 	return task, status, err
 }
@@ -127,7 +127,7 @@ func (t *Tasks) List(ctx context.Context) iter.Seq2[fleet.Status, error] {
 			if s.spec.Seq == 0 {
 				continue // it is removed just now
 			}
-			status, _, err := t.view(ctx, *s)
+			status, _, err := s.view()
 			if !yield(status, err) || err != nil {
 				return
 			}
@@ -172,7 +172,7 @@ func (t *Tasks) watchAll(ctx context.Context) iter.Seq2[fleet.Status, error] {
 				return
 			}
 			for _, id := range w.take(r) {
-				status, changed, err := w.look(ctx, id)
+				status, changed, err := w.look(id)
 				if (changed || err != nil) && !yield(status, err) || err != nil {
 					return
 				}
@@ -227,13 +227,13 @@ func (w *watched) take(r Record) []string {
 // look returns the status of a task, and whether it has changed. It forgets a final one:
 // later Records of that task come without its spec and are ignored, unless the task is removed and
 // submitted again.
-func (w *watched) look(ctx context.Context, id string) (fleet.Status, bool, error) {
+func (w *watched) look(id string) (fleet.Status, bool, error) {
 	t := w.all[id]
 	if t.spec.Seq == 0 {
 		delete(w.all, id)
 		return fleet.Status{}, false, nil
 	}
-	status, _, err := w.view(ctx, t.taskState)
+	status, _, err := t.view()
 	if err != nil {
 		return status, false, err
 	}
