@@ -28,10 +28,7 @@ const (
 
 // Check returns an error that names each field that cannot be what it is, or nil. A repository is
 // given by an https:// or ssh:// URL, or as user@host:path.
-func (t Task) Check() error { return t.check(false) }
-
-// check is Check; with local it also allows repositories on the workers' machine.
-func (t Task) check(local bool) error {
+func (t Task) Check() error {
 	var errs []error
 	bad := func(field, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("fleet: "+field+": "+format, args...))
@@ -52,7 +49,7 @@ func (t Task) check(local bool) error {
 		bad("dir", "%q is not an absolute path", t.Dir)
 	}
 	if t.Repo != nil {
-		t.Repo.check(local, bad)
+		t.Repo.check(bad)
 	}
 	t.checkNames(bad)
 	t.Agent.check(bad)
@@ -123,7 +120,7 @@ func nameProblem(name string) string {
 }
 
 // check checks what a repository is cloned from.
-func (r *Repo) check(local bool, bad func(field, format string, args ...any)) {
+func (r *Repo) check(bad func(field, format string, args ...any)) {
 	for _, f := range []struct{ field, name string }{{"repo.url", r.URL}, {"repo.ref", r.Ref},
 		{"repo.credential", r.Credential}} {
 		checkName(bad, f.field, f.name)
@@ -137,7 +134,7 @@ func (r *Repo) check(local bool, bad func(field, format string, args ...any)) {
 	switch {
 	case remote && u.User != nil && hasPassword(u):
 		bad("repo.url", "it has a password: name a credential of the workers instead, in repo.credential")
-	case remote, local && here, isSCP(r.URL):
+	case remote, isSCP(r.URL):
 	case here:
 		bad("repo.url", "%q is on the worker's machine; give an https:// or ssh:// URL, or user@host:path", r.URL)
 	default:

@@ -14,22 +14,15 @@ import (
 )
 
 // Client is a tenant's view of its tasks. All methods are safe for concurrent use.
-type Client struct {
-	space Space
-	local bool
-}
+type Client struct{ space Space }
 
 // NewClient returns a client of a space.
 func NewClient(s Space) *Client { return &Client{space: s} }
 
-// Local returns a client that may also submit tasks whose repositories are directories of the
-// workers' machine, as paths and file:// URLs. Workers have to allow that, too.
-func (c *Client) Local() *Client { return &Client{space: c.space, local: true} }
-
 // Submit checks a task and submits it. See [Task.Check] and [Tasks.Submit]. A task that exists
 // keeps its status, also behind its deadline.
 func (c *Client) Submit(ctx context.Context, t Task) (Status, bool, error) {
-	if err := t.check(c.local); err != nil {
+	if err := t.Check(); err != nil {
 		return Status{}, false, err
 	}
 	if !t.Deadline.IsZero() && !time.Now().Before(t.Deadline) {

@@ -220,9 +220,6 @@ func TestP3_TaskCheck(t *testing.T) {
 			t.Errorf("%q is allowed", url)
 		}
 	}
-	if err := (Task{ID: "t", Prompt: "x", Repo: &Repo{URL: "file:///a"}}).check(true); err != nil {
-		t.Errorf("a local repository: %v", err)
-	}
 	if err := (Task{ID: "/", Prompt: "x"}).Check(); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("an id that names no journal: %v", err)
 	}
