@@ -59,9 +59,6 @@ func isOwn(s string) bool {
 
 // access returns how a task reaches its repository.
 func (w *workspaces) access(t fleet.Task, u remoteURL) (access, error) {
-	if !w.reaches(u) {
-		return access{}, permanentf("this worker clones nothing from the host of %s", shown(u.text))
-	}
 	var c Credential
 	if name := t.Repo.Credential; name != "" {
 		known, ok := w.o.Credentials[name]
@@ -74,7 +71,7 @@ func (w *workspaces) access(t fleet.Task, u remoteURL) (access, error) {
 		c = known
 	}
 	a := access{vars: []string{"GIT_ALLOW_PROTOCOL=" + u.scheme}, settings: []string{"http.followRedirects=initial"}}
-	if c.Token != "" || len(w.o.Hosts) > 0 { // a redirect could lead the token, or the clone, elsewhere
+	if c.Token != "" { // a redirect could lead it elsewhere
 		a.settings = []string{"http.followRedirects=false"}
 	}
 	if w.o.CAFile != "" {
@@ -94,18 +91,6 @@ func (w *workspaces) access(t fleet.Task, u remoteURL) (access, error) {
 		}
 	}
 	return a, nil
-}
-
-// reaches reports whether tasks may clone from the host of a URL.
-func (w *workspaces) reaches(u remoteURL) bool {
-	for _, pattern := range w.o.Hosts {
-		suffix, any := strings.CutPrefix(pattern, "*.")
-		if strings.EqualFold(u.host, pattern) || any && strings.HasSuffix(strings.ToLower(u.host),
-			"."+strings.ToLower(suffix)) {
-			return true
-		}
-	}
-	return len(w.o.Hosts) == 0 || u.scheme == "file"
 }
 
 // useOwn lets git use what this process's user has.

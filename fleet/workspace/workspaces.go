@@ -35,9 +35,6 @@ type Options struct {
 	// OwnCredentials lets clones use the keys, agent and credential helpers of the worker's own
 	// user, for tasks that name no credential. It is for workers of a single tenant.
 	OwnCredentials bool
-	// Hosts limits the hosts that repositories may be on, such as github.com and *.example.com, so
-	// that tasks do not look around in the worker's network. Empty means all.
-	Hosts []string
 	// CAFile holds certificates to trust, in PEM, instead of the machine's.
 	CAFile string
 	Limits Limits
