@@ -8,7 +8,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"io/fs"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,130 +22,91 @@ import (
 type base struct {
 	git   *git
 	blobs map[env.Hash]string // git's names, by our hash
-
-	mu     sync.Mutex
-	reader *blobReader // nil unless contents are read
 }
 
-// newBase reads all files of a commit. Those above max bytes are left out.
-func newBase(ctx context.Context, g *git, files []treeFile, max int64) (*base, error) {
-	b := &base{git: g, blobs: map[env.Hash]string{}}
-	defer b.rest()
-	seen := map[string]bool{}
-	for _, f := range files {
-		if f.mode == modeLink || f.mode == modeModule || f.size > max || seen[f.name] {
-			continue
+// newBase reads all files of a commit, and writes their contents into a directory under our hashes,
+// unless spool is empty. Those above max bytes are left out.
+func newBase(ctx context.Context, c *clone, max int64, spool string) (*base, error) {
+	b := &base{git: c.git, blobs: map[env.Hash]string{}}
+	var names bytes.Buffer
+	for _, f := range c.files {
+		if f.mode != modeLink && f.mode != modeModule && f.size <= max {
+			names.WriteString(f.name + "\n")
 		}
-		seen[f.name] = true
-		data, err := b.read(ctx, f.name)
-		if err != nil {
-			return nil, err
-		}
-		b.blobs[env.HashOf(data)] = f.name
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	from, to := io.Pipe()
+	var git sync.WaitGroup
+	git.Go(func() {
+		_ = to.CloseWithError(b.git.run(ctx, &names, to, "cat-file", "--batch")) // it returns no error
+	})
+	err := b.readAll(bufio.NewReader(from), spool)
+	cancel()
+	_ = from.Close() // it returns no error
+	git.Wait()
+	if err != nil {
+		return nil, fmt.Errorf("workspace: reading the cloned commit: %w", err)
 	}
 	return b, nil
 }
 
+// readAll reads what git says: for each content a line with its name, type and size, the content,
+// and a line break.
+func (b *base) readAll(in *bufio.Reader, spool string) error {
+	for {
+		line, err := in.ReadString('\n')
+		if err == io.EOF && line == "" {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			return fmt.Errorf("git cat-file says %q", shown(line))
+		}
+		size, err := strconv.ParseInt(fields[2], 10, 64)
+		if err != nil {
+			return err
+		}
+		if err := b.readOne(in, fields[0], size, spool); err != nil {
+			return err
+		}
+		if _, err := in.Discard(1); err != nil {
+			return err
+		}
+	}
+}
+
+// readOne reads a content.
+func (b *base) readOne(in io.Reader, name string, size int64, spool string) error {
+	sum := sha256.New()
+	content := io.TeeReader(io.LimitReader(in, size), sum)
+	temp := filepath.Join(spool, "new")
+	var err error
+	if spool == "" {
+		_, err = io.Copy(io.Discard, content)
+	} else {
+		_, err = writeFile(temp, content)
+	}
+	hash := hex.EncodeToString(sum.Sum(nil))
+	if err == nil && spool != "" {
+		err = os.Rename(temp, filepath.Join(spool, hash))
+	}
+	b.blobs[env.Hash(hash)] = name
+	return err
+}
+
 func (b *base) has(hash env.Hash) bool { return b.blobs[hash] != "" }
 
-// open returns a content.
+// open returns a content that is not in the spool.
 func (b *base) open(ctx context.Context, hash env.Hash) (io.ReadCloser, error) {
-	if !b.has(hash) {
-		return nil, fmt.Errorf("workspace: object %s: %w", hash, fs.ErrNotExist)
-	}
-	data, err := b.read(ctx, b.blobs[hash])
-	if err != nil {
-		return nil, err
-	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != string(hash) {
-		return nil, errDamaged
-	}
-	return io.NopCloser(bytes.NewReader(data)), nil
-}
-
-// read returns a content by git's name. One git gives all of them, until rest is called.
-func (b *base) read(ctx context.Context, name string) ([]byte, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.reader == nil {
-		b.reader = startReader(b.git)
-	}
-	data, err := b.reader.read(ctx, name)
-	if err != nil {
-		b.stop()
+	var data bytes.Buffer
+	if err := b.git.run(ctx, nil, &data, "cat-file", "blob", b.blobs[hash]); err != nil {
 		return nil, fmt.Errorf("workspace: reading the cloned commit: %w", err)
 	}
-	return data, nil
-}
-
-// rest ends what read has started.
-func (b *base) rest() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.stop()
-}
-
-func (b *base) stop() {
-	if b.reader != nil {
-		b.reader.close()
-		b.reader = nil
+	if env.HashOf(data.Bytes()) != hash {
+		return nil, errDamaged
 	}
-}
-
-// blobReader asks a git for contents.
-type blobReader struct {
-	ask    *io.PipeWriter
-	answer *io.PipeReader
-	lines  *bufio.Reader
-	cancel context.CancelFunc
-	ended  chan struct{}
-}
-
-// startReader starts a git that answers until close is called.
-func startReader(g *git) *blobReader {
-	in, ask := io.Pipe()
-	answer, out := io.Pipe()
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &blobReader{ask: ask, answer: answer, lines: bufio.NewReader(answer), cancel: cancel,
-		ended: make(chan struct{})}
-	go func() {
-		defer close(r.ended)
-		err := g.run(ctx, in, out, "cat-file", "--batch")
-		if err == nil {
-			err = io.ErrUnexpectedEOF
-		}
-		_, _ = in.CloseWithError(err), out.CloseWithError(err) // neither returns an error
-	}()
-	return r
-}
-
-// read returns a content: git says a line with its name, type and size, the content, and a line
-// break. If ctx ends, the reader is of no use any more.
-func (r *blobReader) read(ctx context.Context, name string) (data []byte, err error) {
-	stop := context.AfterFunc(ctx, r.cancel)
-	defer stop()
-	if _, err := r.ask.Write([]byte(name + "\n")); err != nil {
-		return nil, err
-	}
-	line, err := r.lines.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	fields := strings.Fields(line)
-	if len(fields) != 3 {
-		return nil, fmt.Errorf("git cat-file says %q", shown(line))
-	}
-	size, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil {
-		return nil, err
-	}
-	data = make([]byte, size+1)
-	_, err = io.ReadFull(r.lines, data)
-	return data[:size], err
-}
-
-func (r *blobReader) close() {
-	r.cancel()
-	_, _ = r.ask.Close(), r.answer.Close() // neither returns an error
-	<-r.ended
+	return io.NopCloser(&data), nil
 }

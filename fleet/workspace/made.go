@@ -35,7 +35,6 @@ type made struct {
 	include  []string
 	initial  *refs  // of the workspace when it was made anew
 	refs     *refs  // as they were recorded last
-	raw      string // what they looked like then, if that is known
 	git      string // the object that has them; empty if they are the initial ones
 	gits     int    // the number of the next such object
 
@@ -63,7 +62,11 @@ func (m *made) clone(ctx context.Context, w *workspaces, last *fleet.WorkspacePo
 	if last != nil && last.Git == "" && (&refs{Head: last.Head}).check() == nil {
 		m.cloned.head = cmp.Or(last.Head, m.cloned.head)
 	}
-	if m.base, err = newBase(ctx, m.cloned.git, m.cloned.files, m.limits.FileBytes); err != nil {
+	spool := ""
+	if last != nil { // the files will be written from there
+		spool = m.dir("spool")
+	}
+	if m.base, err = newBase(ctx, m.cloned, m.limits.FileBytes, spool); err != nil {
 		return err
 	}
 	m.initial, err = m.cloned.refs()
@@ -104,9 +107,6 @@ func (m *made) restore(ctx context.Context, o fleet.Objects, last fleet.Workspac
 	left, err := unrecorded(ctx, m.store, env.Hash(last.Root))
 	if err != nil {
 		return err
-	}
-	if m.base != nil {
-		m.base.rest()
 	}
 	if m.cloned != nil {
 		tracked, err := trackedIgnored(ctx, m.place.setup, m.cloned.base)
@@ -228,11 +228,6 @@ func (m *made) alone(ctx context.Context) (end func(), err error) {
 
 // recordRepository adds the repository to a point.
 func (m *made) recordRepository(ctx context.Context, p *fleet.WorkspacePoint) error {
-	raw := rawRefs(ctx, m.place.setup)
-	if raw != "" && raw == m.raw {
-		p.Head, p.Git = m.refs.Head, m.git
-		return nil
-	}
 	now, err := readRefs(ctx, m.place.task)
 	if err != nil {
 		return err
@@ -255,7 +250,7 @@ func (m *made) recordRepository(ctx context.Context, p *fleet.WorkspacePoint) er
 		m.git = name
 	}
 	m.refs = now
-	p.Git, m.raw = m.git, raw
+	p.Git = m.git
 	return nil
 }
 
@@ -292,9 +287,6 @@ func (m *made) end() error {
 	var errs []error
 	if m.place != nil {
 		errs = append(errs, m.place.Close())
-	}
-	if m.base != nil {
-		m.base.rest()
 	}
 	return errors.Join(append(errs, m.own.remove())...)
 }

@@ -37,6 +37,9 @@ const noRepository = 3
 // readRefs reads the refs of the repository in the working directory of an environment. It is nil
 // without one.
 func readRefs(ctx context.Context, e env.Environment) (*refs, error) {
+	if _, err := e.Stat(ctx, ".git"); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	r := &refs{V: 1, Refs: map[string]string{}}
 	out, err := scriptOutput(ctx, e, fmt.Sprintf(`[ -d .git ] && GIT_DIR=.git && export GIT_DIR && %s >/dev/null || exit %d
 printf 'head '; %s || %s || echo
@@ -58,50 +61,6 @@ if [ -f .git/shallow ]; then sed 's/^/shallow /' .git/shallow; fi`, gitScript("r
 	}
 	r.leaveOut()
 	return r, nil
-}
-
-// rawRefs looks at no more than mostRaw files and directories, and rawBytes of each.
-const (
-	mostRaw  = 100
-	rawBytes = 64 << 10
-)
-
-// rawRefs returns a text that changes when the refs in the working directory do, without a process.
-// It is empty if that takes more than a few small files.
-func rawRefs(ctx context.Context, e env.Environment) string {
-	var text strings.Builder
-	left := mostRaw
-	file := func(name string) bool {
-		left--
-		r, err := e.Open(ctx, name)
-		fmt.Fprintf(&text, "%q %t ", name, err == nil)
-		if err != nil {
-			return errors.Is(err, fs.ErrNotExist)
-		}
-		n, err := io.Copy(&text, io.LimitReader(r, rawBytes))
-		return errors.Join(err, r.Close()) == nil && n < rawBytes && left > 0
-	}
-	var dir func(name string) bool
-	dir = func(name string) bool {
-		left--
-		list, err := e.ReadDir(ctx, name)
-		if err != nil {
-			return errors.Is(err, fs.ErrNotExist)
-		}
-		for _, info := range list {
-			below := name + "/" + info.Name
-			if !(info.IsDir() && dir(below) || info.Mode.IsRegular() && file(below)) {
-				return false
-			}
-		}
-		return left > 0
-	}
-	if !file(".git/HEAD") || strings.Contains(text.String(), ".invalid") || // the refs are in tables
-		!file(".git/packed-refs") || !file(".git/shallow") || !file(".git/refs/stash") ||
-		!dir(".git/refs/heads") || !dir(".git/refs/tags") {
-		return ""
-	}
-	return text.String()
 }
 
 // leaveOut leaves out branches and tags whose names cannot be recorded: JSON takes only UTF-8. HEAD

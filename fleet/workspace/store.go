@@ -154,7 +154,7 @@ func (s *store) Open(ctx context.Context, hash env.Hash) (io.ReadCloser, error) 
 	if err == nil {
 		return f, nil
 	}
-	if s.base != nil && errors.Is(err, fs.ErrNotExist) {
+	if s.base != nil && s.base.has(hash) {
 		return s.base.open(ctx, hash)
 	}
 	return nil, err
