@@ -1,6 +1,7 @@
 package natsfleet
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,32 +50,27 @@ type piece struct {
 // errLeaves says that the gateway ends.
 var errLeaves = errors.New("the server ends")
 
-// answer collects the next page of an answer.
+// answer is what an operation has to say.
 type answer struct {
-	ctx context.Context // of the operation; ends with the client
-
-	mu   sync.Mutex
-	news *sync.Cond // of page, and of the end of ctx
-	page page
-	size int
+	ctx    context.Context // of the operation; ends with the client
+	pieces chan piece
+	end    chan error // gets what the operation returns
 }
 
 // serveCall answers a call.
 func serveCall(ctx context.Context, nc *nats.Conn, call *nats.Msg, do operation) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &answer{ctx: ctx}
-	a.news = sync.NewCond(&a.mu)
-	defer context.AfterFunc(ctx, a.wake)()
 	asks, err := nc.SubscribeSync(nc.NewInbox())
 	if err != nil {
 		return err
 	}
 	defer asks.Unsubscribe() // it fails only without a connection, which ends it as well
+	a := &answer{ctx, make(chan piece), make(chan error, 1)}
 	var operation sync.WaitGroup
 	defer operation.Wait()
 	defer cancel(nil)
-	operation.Go(func() { a.end(do(ctx, call.Data, a.item)) })
+	operation.Go(func() { a.end <- do(ctx, call.Data, a.item) })
 	for ask := call; ; {
 		p := a.next()
 		data, err := json.Marshal(p)
@@ -94,69 +90,44 @@ func serveCall(ctx context.Context, nc *nats.Conn, call *nats.Msg, do operation)
 	}
 }
 
-func (a *answer) wake() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.news.Broadcast()
-}
-
-// item adds an item.
+// item adds an item, as soon as there is room for it.
 func (a *answer) item(data []byte) error {
-	for len(data) > pieceSize {
-		if err := a.add(piece{data[:pieceSize], true}); err != nil {
-			return err
+	for more := true; more; {
+		more = len(data) > pieceSize
+		n := min(len(data), pieceSize)
+		select {
+		case a.pieces <- piece{bytes.Clone(data[:n]), more}:
+		case <-a.ctx.Done():
+			return context.Cause(a.ctx)
 		}
-		data = data[pieceSize:]
+		data = data[n:]
 	}
-	return a.add(piece{Data: data})
-}
-
-// add adds a piece as soon as there is room for it.
-func (a *answer) add(p piece) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for a.size >= pieceSize && a.ctx.Err() == nil {
-		a.news.Wait()
-	}
-	if a.ctx.Err() != nil {
-		return context.Cause(a.ctx)
-	}
-	p.Data = append([]byte(nil), p.Data...)
-	a.page.Pieces = append(a.page.Pieces, p)
-	a.size += len(p.Data)
-	a.news.Broadcast()
 	return nil
 }
 
-// end adds the end.
-func (a *answer) end(err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.page.End = true
-	if err != nil {
-		a.page.Error = encodeError(err)
-	}
-	a.news.Broadcast()
-}
-
 // next returns the next page.
-func (a *answer) next() page {
-	idle := time.AfterFunc(idleTime, a.wake)
-	defer idle.Stop()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	due := time.Now().Add(idleTime)
-	for a.ctx.Err() == nil && !a.page.End && a.size < pieceSize && time.Now().Before(due) {
-		a.news.Wait()
-		if soon := time.Now().Add(lingerTime); len(a.page.Pieces) > 0 && soon.Before(due) {
-			due = soon
-			idle.Reset(lingerTime)
+func (a *answer) next() (p page) {
+	due := time.NewTimer(idleTime)
+	defer due.Stop()
+	for size := 0; size < pieceSize; {
+		select {
+		case piece := <-a.pieces:
+			p.Pieces = append(p.Pieces, piece)
+			if size += len(piece.Data); len(p.Pieces) == 1 {
+				due.Reset(lingerTime)
+			}
+		case err := <-a.end:
+			if p.End = true; err != nil {
+				p.Error = encodeError(err)
+			}
+			return p
+		case <-a.ctx.Done():
+			p.Leaves = context.Cause(a.ctx) == errLeaves
+			return p
+		case <-due.C:
+			return p
 		}
 	}
-	p := a.page
-	a.page, a.size = page{}, 0
-	a.news.Broadcast()
-	p.Leaves = context.Cause(a.ctx) == errLeaves
 	return p
 }
 
