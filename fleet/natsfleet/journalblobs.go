@@ -26,17 +26,12 @@ func (j *journals) room() int { return max(int(j.nc.MaxPayload())-4<<10, 4<<10) 
 
 func (p journalPlace) blobSubject(kind string) string { return p.subject(blobsSubject) + kind }
 
-// putBlob stores a blob and returns its hash.
+// putBlob stores a blob and returns its hash. A blob that is there already stays.
 func (p journalPlace) putBlob(ctx context.Context, kind string, data io.Reader) (string, error) {
 	h, err := p.blobs.put(ctx, p.blobSubject(partsKind), data)
 	if err != nil {
 		return "", err
 	}
-	return p.keepBlob(ctx, kind, h)
-}
-
-// keepBlob makes a blob known under its hash, and returns that. A blob that is there already stays.
-func (p journalPlace) keepBlob(ctx context.Context, kind string, h contentHead) (string, error) {
 	body, err := json.Marshal(h)
 	if err == nil {
 		_, err = p.blobs.records.Put(ctx, rand.Text(), p.blobSubject(kind)+"."+h.Hash, body, 0, 0)

@@ -117,14 +117,19 @@ func (w *journalWriter) Append(ctx context.Context, next int64, records ...journ
 	if d := w.doubt; d != nil && d.next == p.next && d.sum == p.sum {
 		p.id = d.id
 	}
-	if len(l.data) > w.j.room() {
-		hash, err := w.putBlob(ctx, linesKind, bytes.NewReader(l.data))
-		if err != nil {
-			return w.errorf("cannot append: %w", err)
-		}
-		l.data, l.blob = nil, hash
+	if l, err = w.fitting(ctx, l); err != nil {
+		return w.errorf("cannot append: %w", err)
 	}
 	return w.appended(p, w.publish(ctx, p.id, l))
+}
+
+// fitting returns lines that fit into a message: those that do not are kept as a blob.
+func (p journalPlace) fitting(ctx context.Context, l journalLines) (_ journalLines, err error) {
+	if len(l.data) > p.j.room() {
+		l.blob, err = p.putBlob(ctx, linesKind, bytes.NewReader(l.data))
+		l.data = nil
+	}
+	return l, err
 }
 
 // appended notes what came of an Append.
@@ -418,44 +423,21 @@ func (j *journals) Fork(ctx context.Context, from, to string, n int64, edit func
 // log, so that it has all or none.
 func (p journalPlace) copyLines(ctx context.Context, source *journalReader, n int64,
 	edit func(*journal.Record) error) (journalLines, error) {
-	l := journalLines{first: 1, count: n}
-	r, w := io.Pipe()
-	go func() { w.CloseWithError(writeLines(ctx, w, source, n, edit)) }() // ends when r is closed
-	h, err := p.blobs.put(ctx, p.blobSubject(partsKind), r)
-	r.CloseWithError(io.ErrClosedPipe)
-	if l.size = h.Size; err != nil {
-		return l, err
-	}
-	if h.Pieces == nil {
-		l.data = h.Data
-		return l, nil
-	}
-	l.blob, err = p.keepBlob(ctx, linesKind, h)
-	return l, err
-}
-
-// writeLines writes the first n lines of a log, edited.
-func writeLines(ctx context.Context, to io.Writer, source *journalReader, n int64,
-	edit func(*journal.Record) error) error {
+	records := make([]journal.Record, 0, n)
 	for r, err := range source.Records(ctx, 1) {
-		if err != nil {
-			return err
-		}
-		at := r.N
-		if edit != nil {
+		if err == nil && edit != nil {
 			err = edit(&r)
 		}
 		if err != nil {
-			return err
+			return journalLines{}, err
 		}
-		r.N = at
-		line, err := journal.AppendLine(nil, r, at < n)
-		if err != nil {
-			return err
-		}
-		if _, err := to.Write(line); err != nil || at == n {
-			return err
+		if records = append(records, r); int64(len(records)) == n {
+			break
 		}
 	}
-	return nil
+	l, err := linesOf(1, records)
+	if err != nil {
+		return l, err
+	}
+	return p.fitting(ctx, l)
 }
