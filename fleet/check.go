@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/attractor-go/attractor/fleet/internal/repourl"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -121,39 +121,13 @@ func nameProblem(name string) string {
 
 // check checks what a repository is cloned from.
 func (r *Repo) check(bad func(field, format string, args ...any)) {
-	for _, f := range []struct{ field, name string }{{"repo.url", r.URL}, {"repo.ref", r.Ref},
-		{"repo.credential", r.Credential}} {
-		checkName(bad, f.field, f.name)
-		if strings.HasPrefix(f.name, "-") {
-			bad(f.field, "it begins with a hyphen")
-		}
+	if _, err := repourl.Parse(r.URL, false); err != nil {
+		bad("repo.url", "%w", err)
 	}
-	u, err := url.Parse(r.URL)
-	remote := err == nil && (u.Scheme == "https" || u.Scheme == "ssh") && u.Host != ""
-	here := err == nil && u.Scheme == "file" || filepath.IsAbs(r.URL)
-	switch {
-	case remote && u.User != nil && hasPassword(u):
-		bad("repo.url", "it has a password: name a credential of the workers instead, in repo.credential")
-	case remote, isSCP(r.URL):
-	case here:
-		bad("repo.url", "%q is on the worker's machine; give an https:// or ssh:// URL, or user@host:path", r.URL)
-	default:
-		bad("repo.url", "%q is not an https:// or ssh:// URL, nor user@host:path", r.URL)
+	if err := repourl.CheckRef(r.Ref); err != nil {
+		bad("repo.ref", "%w", err)
 	}
-}
-
-func hasPassword(u *url.URL) bool {
-	_, has := u.User.Password()
-	return has || u.Scheme == "https" && u.User.Username() != ""
-}
-
-// isSCP reports whether a text is user@host:path, as ssh's clients take it.
-func isSCP(text string) bool {
-	host, path, ok := strings.Cut(text, ":")
-	user, name, at := strings.Cut(host, "@")
-	return ok && at && user != "" && name != "" && path != "" && !strings.HasPrefix(path, ":") &&
-		!strings.ContainsAny(host, "/ \\") &&
-		!strings.HasPrefix(name, "-") && !strings.HasPrefix(path, "//")
+	checkName(bad, "repo.credential", r.Credential)
 }
 
 // check checks the description of an agent.

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/fleet/internal/repourl"
 )
 
 // base has the contents of the cloned commit, which need not be stored: whoever clones the commit
@@ -63,7 +64,7 @@ func (b *base) readAll(in *bufio.Reader, spool string) error {
 		}
 		fields := strings.Fields(line)
 		if len(fields) != 3 {
-			return fmt.Errorf("git cat-file says %q", shown(line))
+			return fmt.Errorf("git cat-file says %q", repourl.Shown(line))
 		}
 		size, err := strconv.ParseInt(fields[2], 10, 64)
 		if err != nil {

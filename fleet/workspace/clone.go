@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/repourl"
 )
 
 // clone is a repository of the worker's own with the commit that a task begins with. It is bare and
@@ -30,25 +31,25 @@ const baseRef = "refs/fleet/base"
 // clone clones the repository of a task into dir: at a commit, or, if that is empty, at the ref
 // that the task names.
 func (w *workspaces) clone(ctx context.Context, t fleet.Task, dir, home, commit string) (*clone, error) {
-	u, err := parseURL(t.Repo.URL, w.o.AllowDir)
+	u, err := repourl.Parse(t.Repo.URL, w.o.AllowDir)
 	if err != nil {
-		return nil, err
+		return nil, permanentf("repo.url: %w", err)
 	}
-	if err := checkRef(t.Repo.Ref); err != nil {
-		return nil, err
+	if err := repourl.CheckRef(t.Repo.Ref); err != nil {
+		return nil, permanentf("repo.ref: %w", err)
 	}
 	a, err := w.access(t, u)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, w.o.Limits.CloneTime,
-		fmt.Errorf("workspace: cloning %s took more than %s", u.text, w.o.Limits.CloneTime))
+		fmt.Errorf("workspace: cloning %s took more than %s", u.Text, w.o.Limits.CloneTime))
 	defer cancel()
-	c := &clone{git: newGit(dir, home), url: u.text, base: commit}
+	c := &clone{git: newGit(dir, home), url: u.Text, base: commit}
 	if err := c.git.run(ctx, nil, nil, "init", "-q", "--bare", "--template="); err != nil {
 		return nil, err
 	}
-	f := fetcher{git: a.git(dir, home), url: u.text, limits: w.o.Limits}
+	f := fetcher{git: a.git(dir, home), url: u.Text, limits: w.o.Limits}
 	if commit == "" {
 		err = f.fetchRef(ctx, c, t.Repo.Ref)
 	} else {
@@ -58,7 +59,7 @@ func (w *workspaces) clone(ctx context.Context, t fleet.Task, dir, home, commit 
 		return nil, explain(err, u, t.Repo.Ref)
 	}
 	if c.base, err = c.git.output(ctx, "rev-parse", "--verify", baseRef+"^{commit}"); err != nil {
-		return nil, permanentf("repo.ref %q of %s is not a commit", shown(t.Repo.Ref), shown(u.text))
+		return nil, permanentf("repo.ref %q of %s is not a commit", repourl.Shown(t.Repo.Ref), repourl.Shown(u.Text))
 	}
 	if !strings.HasPrefix(c.head, "refs/heads/") {
 		c.head = c.base
@@ -104,7 +105,7 @@ func (f *fetcher) resolve(ctx context.Context, ref string) (string, error) {
 		value, name, ok := strings.Cut(line, "\t")
 		if target, symbolic := strings.CutPrefix(value, "ref: "); ok && symbolic && name == "HEAD" &&
 			strings.HasPrefix(target, "refs/heads/") {
-			return target, checkRef(target)
+			return target, repourl.CheckRef(target)
 		}
 		there[name] = ok
 	}
@@ -115,9 +116,9 @@ func (f *fetcher) resolve(ctx context.Context, ref string) (string, error) {
 	}
 	if patterns[0] == "HEAD" {
 		return "", permanentf("the repository %s has no commits on its default branch: name another in repo.ref",
-			shown(f.url))
+			repourl.Shown(f.url))
 	}
-	return "", permanentf("repo.ref %q does not exist in %s", shown(ref), shown(f.url))
+	return "", permanentf("repo.ref %q does not exist in %s", repourl.Shown(ref), repourl.Shown(f.url))
 }
 
 // fetchCommit fetches a commit. A server that does not give out a single commit gives all branches
@@ -133,7 +134,7 @@ func (f *fetcher) fetchCommit(ctx context.Context, commit string) error {
 		return err
 	}
 	if err := f.git.run(ctx, nil, nil, "update-ref", baseRef, commit); err != nil {
-		return permanentf("the commit %s does not exist in %s, or no branch has it any more", commit, shown(f.url))
+		return permanentf("the commit %s does not exist in %s, or no branch has it any more", commit, repourl.Shown(f.url))
 	}
 	return nil
 }
@@ -169,7 +170,7 @@ func (f *fetcher) fetch(ctx context.Context, depth int, refs ...string) error {
 // measure returns an error if the repository is larger than it may be.
 func (f *fetcher) measure() error {
 	if size := sizeOf(f.git.dir); size > f.limits.CloneBytes {
-		return permanentf("the repository %s has more than %d bytes", shown(f.url), f.limits.CloneBytes)
+		return permanentf("the repository %s has more than %d bytes", repourl.Shown(f.url), f.limits.CloneBytes)
 	}
 	return nil
 }
@@ -227,7 +228,7 @@ func (c *clone) list(ctx context.Context, l Limits) (err error) {
 func fullCommit(ref string) bool { return regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(ref) }
 
 // explain returns an error of git in the words of a task, and says whether it stays.
-func explain(err error, u remoteURL, ref string) error {
+func explain(err error, u repourl.URL, ref string) error {
 	failed, ok := errors.AsType[*gitError](err)
 	if !ok {
 		return err
@@ -240,7 +241,7 @@ func explain(err error, u remoteURL, ref string) error {
 		}
 		return false
 	}
-	name := shown(u.text)
+	name := repourl.Shown(u.Text)
 	switch {
 	case says("returned error: 301", "returned error: 302", "returned error: 307", "returned error: 308"):
 		return permanentf("%s has moved: name its new URL", name)
@@ -255,7 +256,7 @@ func explain(err error, u remoteURL, ref string) error {
 		"does not exist", "no such file"):
 		return permanentf("there is no repository at %s", name)
 	case says("couldn't find remote ref", "not our ref", "unadvertised object"):
-		return permanentf("repo.ref %q does not exist in %s", shown(ref), name)
+		return permanentf("repo.ref %q does not exist in %s", repourl.Shown(ref), name)
 	case says("ssl certificate problem", "certificate verification failed", "server certificate"):
 		return permanentf("the certificate of %s is not trusted: %s", name, lastLines(failed.stderr, 1))
 	case says("transport '", "not allowed", "not supported or disabled"):

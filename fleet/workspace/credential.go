@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/repourl"
 	"github.com/attractor-go/attractor/internal/shquote"
 )
 
@@ -58,19 +59,19 @@ func isOwn(s string) bool {
 }
 
 // access returns how a task reaches its repository.
-func (w *workspaces) access(t fleet.Task, u remoteURL) (access, error) {
+func (w *workspaces) access(t fleet.Task, u repourl.URL) (access, error) {
 	var c Credential
 	if name := t.Repo.Credential; name != "" {
 		known, ok := w.o.Credentials[name]
 		if !ok || !known.isFor(cmp.Or(t.Tenant, fleet.DefaultTenant)) {
-			return access{}, permanentf("the credential %q of repo.credential is not known to this worker", shown(name))
+			return access{}, permanentf("the credential %q of repo.credential is not known to this worker", repourl.Shown(name))
 		}
 		if !known.covers(u) {
-			return access{}, permanentf("the credential %q is not for %s", shown(name), shown(u.text))
+			return access{}, permanentf("the credential %q is not for %s", repourl.Shown(name), repourl.Shown(u.Text))
 		}
 		c = known
 	}
-	a := access{vars: []string{"GIT_ALLOW_PROTOCOL=" + u.scheme}, settings: []string{"http.followRedirects=initial"}}
+	a := access{vars: []string{"GIT_ALLOW_PROTOCOL=" + u.Scheme}, settings: []string{"http.followRedirects=initial"}}
 	if c.Token != "" { // a redirect could lead it elsewhere
 		a.settings = []string{"http.followRedirects=false"}
 	}
@@ -78,13 +79,13 @@ func (w *workspaces) access(t fleet.Task, u remoteURL) (access, error) {
 		a.vars = append(a.vars, "GIT_SSL_CAINFO="+w.o.CAFile)
 	}
 	switch {
-	case u.scheme == "https" && c.Token != "":
+	case u.Scheme == "https" && c.Token != "":
 		basic := base64.StdEncoding.EncodeToString([]byte(cmp.Or(c.User, "x-access-token") + ":" + c.Token))
-		a.settings = append(a.settings, "http."+u.origin+".extraHeader=Authorization: Basic "+basic)
+		a.settings = append(a.settings, "http."+u.Origin+".extraHeader=Authorization: Basic "+basic)
 		a.hide = []string{c.Token, basic}
-	case u.scheme == "https" && w.o.OwnCredentials:
+	case u.Scheme == "https" && w.o.OwnCredentials:
 		a.useOwn()
-	case u.scheme == "ssh":
+	case u.Scheme == "ssh":
 		a.vars = append(a.vars, "GIT_SSH_VARIANT=ssh", "GIT_SSH_COMMAND="+w.ssh(c))
 		if c.KeyFile == "" && w.o.OwnCredentials {
 			a.useOwn()
@@ -114,8 +115,8 @@ func (c *Credential) isFor(tenant string) bool {
 }
 
 // covers reports whether the credential is for a URL. A prefix ends where a part of the URL does.
-func (c *Credential) covers(u remoteURL) bool {
-	rest, ok := strings.CutPrefix(u.text, c.URL)
+func (c *Credential) covers(u repourl.URL) bool {
+	rest, ok := strings.CutPrefix(u.Text, c.URL)
 	return ok && c.URL != "" && (rest == "" || strings.HasSuffix(c.URL, "/") || strings.HasSuffix(c.URL, ":") ||
 		rest[0] == '/')
 }

