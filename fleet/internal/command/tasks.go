@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -27,21 +26,18 @@ const (
 // task, and may complete it.
 func readTasks(r io.Reader, name string, check func(*fleet.Task) error) ([]fleet.Task, error) {
 	list := taskList{name: name, check: check, places: map[string]place{}}
-	lines := bufio.NewReaderSize(r, 64<<10)
-	for number := 1; ; number++ {
-		line, err := readLine(lines)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if errors.Is(err, errLongLine) {
-			list.fault(number, fmt.Errorf("is longer than %d bytes: put long texts into files of the repository",
-				maxTaskLine))
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", name, err)
-		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", name, err)
+	}
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		line = bytes.TrimSpace(line)
+		switch {
+		case len(line) > maxTaskLine:
+			list.fault(number, fmt.Errorf("is longer than %d bytes: put long texts into files of the repository", maxTaskLine))
+		case len(line) > 0:
 			list.add(number, line)
 		}
 	}
@@ -49,33 +45,6 @@ func readTasks(r io.Reader, name string, check func(*fleet.Task) error) ([]fleet
 		return nil, fmt.Errorf(`%s has no tasks; a task is a line such as {"id":"fix-1","prompt":"fix the failing test"}`, name)
 	}
 	return list.tasks, list.err()
-}
-
-// errLongLine says that a line is too long. The reader is behind it.
-var errLongLine = errors.New("the line is too long")
-
-// readLine returns the next line without its end.
-func readLine(r *bufio.Reader) (line []byte, err error) {
-	long := false
-	for {
-		piece, err := r.ReadSlice('\n')
-		if !long {
-			line = append(line, piece...)
-		}
-		if long = long || len(line) > maxTaskLine; long {
-			line = nil
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err == nil, errors.Is(err, io.EOF) && (len(line) > 0 || long):
-			if long {
-				return nil, errLongLine
-			}
-			return bytes.TrimSuffix(line, []byte("\n")), nil
-		}
-		return nil, err
-	}
 }
 
 // taskList holds the tasks of a file, and what is wrong with it.
