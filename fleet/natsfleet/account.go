@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 )
 
 const (
@@ -127,21 +128,9 @@ func retry[T any](ctx context.Context, a *account, within time.Duration,
 		case time.Now().Add(attemptPause).After(end):
 			return v, fmt.Errorf("the server has not answered for %v: %w", within, err)
 		}
-		if ended := wait(ctx, attemptPause); ended != nil {
+		if ended := engine.Wait(ctx, attemptPause); ended != nil {
 			return v, fmt.Errorf("%w; the last attempt: %v", ended, err)
 		}
-	}
-}
-
-// wait waits for a time, or until ctx ends and returns its error.
-func wait(ctx context.Context, pause time.Duration) error {
-	t := time.NewTimer(pause)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -82,7 +82,7 @@ func (q *queue) Add(ctx context.Context, writing, id string, data []byte, most i
 		if err == nil || !isWrongSequence(err) && !mayPass(err) {
 			return 0, err
 		}
-		if !isWrongSequence(err) && wait(ctx, attemptPause) != nil {
+		if !isWrongSequence(err) && engine.Wait(ctx, attemptPause) != nil {
 			return 0, err
 		}
 	}

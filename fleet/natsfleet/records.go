@@ -164,7 +164,7 @@ func (r *records) Follow(ctx context.Context, subjects ...string) iter.Seq2[engi
 				failing = time.Now()
 			}
 			if err == nil || mayPass(err) && (failing.IsZero() || time.Since(failing) < makeTime) {
-				err = wait(ctx, attemptPause)
+				err = engine.Wait(ctx, attemptPause)
 			}
 			if err = cmp.Or(ctx.Err(), err); err != nil {
 				yield(engine.Record{}, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -128,7 +129,7 @@ func (r remote) resumed(ctx context.Context, op string, request func() any) iter
 			if !again {
 				return
 			}
-			if err := wait(ctx, resumePause); err != nil {
+			if err := engine.Wait(ctx, resumePause); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -156,7 +157,7 @@ func (r remote) call(ctx context.Context, op string, request any) (*question, er
 		case time.Now().After(end):
 			return nil, fmt.Errorf("the server is there, but nobody answers for the fleet: %w", err)
 		}
-		if err := wait(ctx, resumePause); err != nil {
+		if err := engine.Wait(ctx, resumePause); err != nil {
 			return nil, err
 		}
 	}

@@ -31,7 +31,7 @@ func (t *Tasks) Claim(ctx context.Context, worker string, hold time.Duration) (f
 		case !t.records.Passes(err) || time.Since(failing) > failTime:
 			return nil, err
 		default:
-			if err := wait(ctx, gap); err != nil {
+			if err := Wait(ctx, gap); err != nil {
 				return nil, err
 			}
 		}

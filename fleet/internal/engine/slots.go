@@ -101,7 +101,7 @@ func (s *slot) add(ctx context.Context, l fleet.SlotLimit) (err error) {
 		return err
 	}
 	p.rated = true
-	return wait(ctx, delay)
+	return Wait(ctx, delay)
 }
 
 // take waits for a record of a limit. Of this process one caller at a time looks for it.

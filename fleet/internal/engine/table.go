@@ -120,7 +120,7 @@ func Update(ctx context.Context, t Table, key string,
 		if _, err = (table{t}).put(ctx, key, data, now.Seq, ttl); !errors.Is(err, ErrChanged) {
 			return err
 		}
-		if err := wait(ctx, mathrand.N(time.Duration(min(tries, 20))*time.Millisecond)); err != nil { // let others go first
+		if err := Wait(ctx, mathrand.N(time.Duration(min(tries, 20))*time.Millisecond)); err != nil { // let others go first
 			return err
 		}
 	}
@@ -168,8 +168,8 @@ const (
 	failTime = 30 * time.Second       // bounds how long one tries against an engine that does not answer
 )
 
-// wait waits for a time, or until ctx ends and returns its error.
-func wait(ctx context.Context, pause time.Duration) error {
+// Wait waits for a time, or until ctx ends and returns its error.
+func Wait(ctx context.Context, pause time.Duration) error {
 	t := time.NewTimer(pause)
 	defer t.Stop()
 	select {
