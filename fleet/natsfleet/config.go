@@ -230,6 +230,8 @@ func (c *Config) checkTenants() error {
 		case t.Weight < 0 || t.Limit < 0 || t.MaxQueued < 0 || t.Budget.Tokens < 0 || t.Budget.USD < 0 ||
 			t.Budget.Time < 0 || t.MaxStore < 0:
 			err = errors.New("weight, limit, max_queued, budget and max_store must not be negative")
+		case t.Budget.Time > 0: // nobody would add it up
+			err = errors.New("budget: time is a limit of single tasks; a tenant's budget has tokens and usd")
 		case t.Token != "":
 			if _, err = t.Token.hash(); err != nil {
 				err = fmt.Errorf("token: %w", err)

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -15,7 +14,7 @@ import (
 const goodConfig = `{
   "store": "/var/lib/fleet",
   "operator": "an operator's secret",
-  "tenants": [{"name": "a", "weight": 2, "limit": 3, "max_queued": 4, "budget": {"usd": 5, "time": "1h"}, "token": "env:TOKEN_OF_A"}]
+  "tenants": [{"name": "a", "weight": 2, "limit": 3, "max_queued": 4, "budget": {"usd": 5, "tokens": 9}, "token": "env:TOKEN_OF_A"}]
 }`
 
 func TestP9_ConfigIsStrict(t *testing.T) {
@@ -23,7 +22,7 @@ func TestP9_ConfigIsStrict(t *testing.T) {
 	got, err := ParseConfig([]byte(goodConfig))
 	want := Config{Store: "/var/lib/fleet", Operator: "an operator's secret", Tenants: []Tenant{{
 		Tenant: fleet.Tenant{Name: "a", Weight: 2, Limit: 3, MaxQueued: 4, Budget: fleet.Budget{USD: 5,
-			Time: fleet.Duration(time.Hour)}}, Token: "env:TOKEN_OF_A",
+			Tokens: 9}}, Token: "env:TOKEN_OF_A",
 	}}}
 	if err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
@@ -43,6 +42,7 @@ func TestP9_ConfigIsStrict(t *testing.T) {
 		{`"name": "a"`, `"name": ""`, `tenants: [0] ""`},
 		{`"weight": 2`, `"weight": -2`,
 			`tenants: [0] "a": weight, limit, max_queued, budget and max_store must not be negative`},
+		{`"tokens": 9`, `"time": "1h"`, `tenants: [0] "a": budget: time is a limit of single tasks`},
 		{`"weight"`, `"wait"`, `unknown field "wait"`},
 		{`env:TOKEN_OF_A`, `bcrypt:$2a$04$x`, `tenants: [0] "a": token: is no bcrypt hash`},
 		{`env:TOKEN_OF_A`, `x`, `tenants: [0] "a": token: has 1 bytes`},
