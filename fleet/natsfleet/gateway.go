@@ -141,72 +141,55 @@ func plainJSON(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// The requests and results of calls that are no types of the contract.
-type (
-	nothing     struct{}
-	nameRequest struct {
-		Name string `json:"name"`
-	}
-	idRequest struct {
-		ID string `json:"id"`
-	}
-	idsRequest struct {
-		IDs []string `json:"ids"`
-	}
-	submitted struct {
-		Status fleet.Status `json:"status"`
-		New    bool         `json:"new"`
-	}
-	gotTask struct {
-		Task   fleet.Task   `json:"task"`
-		Status fleet.Status `json:"status"`
-	}
-	recordsRequest struct {
-		ID   string `json:"id"`
-		From int64  `json:"from"`
-		To   int64  `json:"to,omitempty"`
-	}
-	blobRequest struct {
-		ID   string `json:"id"`
-		Hash string `json:"hash"`
-	}
-	busRequest struct {
-		ID   string `json:"id"`
-		Data []byte `json:"data"`
-	}
-	askRequest struct {
-		Task   string       `json:"task"`
-		ID     string       `json:"id"`
-		Answer fleet.Answer `json:"answer,omitzero"`
-	}
-)
+// request is what a call asks for, if that is no type of the contract. Each operation reads some
+// fields.
+type request struct {
+	ID     string       `json:"id,omitempty"` // of a task, or its ask
+	IDs    []string     `json:"ids,omitempty"`
+	Task   string       `json:"task,omitempty"` // of an ask
+	Name   string       `json:"name,omitempty"`
+	From   int64        `json:"from,omitempty"`
+	To     int64        `json:"to,omitempty"`
+	Hash   string       `json:"hash,omitempty"`
+	Data   []byte       `json:"data,omitempty"`
+	Answer fleet.Answer `json:"answer,omitzero"`
+}
+
+// nothing is what a call returns that does something.
+type nothing struct{}
+
+// taskResult is a task, its status, and whether it is new.
+type taskResult struct {
+	Task   fleet.Task   `json:"task,omitzero"`
+	Status fleet.Status `json:"status"`
+	New    bool         `json:"new,omitempty"`
+}
 
 // operations returns what a tenant's clients may do in its space.
 func operations(s fleet.Space) map[string]operation {
 	return map[string]operation{
-		"tasks.submit": single(func(ctx context.Context, t fleet.Task) (r submitted, err error) {
+		"tasks.submit": single(func(ctx context.Context, t fleet.Task) (r taskResult, err error) {
 			r.Status, r.New, err = s.Tasks().Submit(ctx, t)
 			return r, err
 		}),
-		"tasks.get": single(func(ctx context.Context, in idRequest) (r gotTask, err error) {
+		"tasks.get": single(func(ctx context.Context, in request) (r taskResult, err error) {
 			r.Task, r.Status, err = s.Tasks().Get(ctx, in.ID)
 			return r, err
 		}),
-		"tasks.list": several(func(ctx context.Context, _ nothing) iter.Seq2[fleet.Status,
-			error] {
+		"tasks.list": several(func(ctx context.Context, _ request) iter.Seq2[fleet.Status, error] {
 			return s.Tasks().List(ctx)
 		}),
-		"tasks.watch": several(func(ctx context.Context, in idRequest) iter.Seq2[fleet.Status, error] {
+		"tasks.watch": several(func(ctx context.Context, in request) iter.Seq2[fleet.Status, error] {
 			return s.Tasks().Watch(ctx, in.ID)
 		}),
-		"tasks.cancel": single(func(ctx context.Context, in idRequest) (nothing, error) {
+		"tasks.cancel": single(func(ctx context.Context, in request) (nothing, error) {
 			return nothing{}, s.Tasks().Cancel(ctx, in.ID)
 		}),
-		"tasks.remove": single(func(ctx context.Context, in idsRequest) (nothing, error) {
+		"tasks.remove": single(func(ctx context.Context, in request) (nothing, error) {
 			return nothing{}, s.Tasks().Remove(ctx, in.IDs...)
 		}),
 
-		"journals.list": several(func(ctx context.Context, _ nothing) iter.Seq2[journal.Entry, error] {
+		"journals.list": several(func(ctx context.Context, _ request) iter.Seq2[journal.Entry, error] {
 			return func(yield func(journal.Entry, error) bool) {
 				all, err := s.Journals().List(ctx)
 				for _, e := range all {
@@ -219,39 +202,38 @@ func operations(s fleet.Space) map[string]operation {
 				}
 			}
 		}),
-		"journals.len": single(func(ctx context.Context, in idRequest) (int64, error) { return logLen(ctx, s, in.ID) }),
-		"journals.records": several(func(ctx context.Context, in recordsRequest) iter.Seq2[journal.Record, error] {
+		"journals.len": single(func(ctx context.Context, in request) (int64, error) { return logLen(ctx, s, in.ID) }),
+		"journals.records": several(func(ctx context.Context, in request) iter.Seq2[journal.Record, error] {
 			return logRecords(ctx, s, in)
 		}),
-		"journals.blob": several(func(ctx context.Context, in blobRequest) iter.Seq2[[]byte, error] {
+		"journals.blob": several(func(ctx context.Context, in request) iter.Seq2[[]byte, error] {
 			return piecesOf(func() (io.ReadCloser, error) { return logBlob(ctx, s, in) })
 		}),
-		"journals.follow": several(func(ctx context.Context, in recordsRequest) iter.Seq2[journal.Record, error] {
+		"journals.follow": several(func(ctx context.Context, in request) iter.Seq2[journal.Record, error] {
 			return s.Journals().Follow(ctx, in.ID, in.From)
 		}),
 
-		"objects.open": several(func(ctx context.Context, in nameRequest) iter.Seq2[[]byte, error] {
+		"objects.open": several(func(ctx context.Context, in request) iter.Seq2[[]byte, error] {
 			return piecesOf(func() (io.ReadCloser, error) { return s.Objects().Open(ctx, in.Name) })
 		}),
-		"objects.list": several(func(ctx context.Context, in nameRequest) iter.Seq2[fleet.Artifact, error] {
+		"objects.list": several(func(ctx context.Context, in request) iter.Seq2[fleet.Artifact, error] {
 			return s.Objects().List(ctx, in.Name)
 		}),
 
-		"bus.listen": several(func(ctx context.Context, in idRequest) iter.Seq2[[]byte, error] {
+		"bus.listen": several(func(ctx context.Context, in request) iter.Seq2[[]byte, error] {
 			return marked(s.Bus().Listen(ctx, in.ID))
 		}),
-		"bus.request": single(func(ctx context.Context, in busRequest) ([]byte, error) {
-			return s.Bus().Request(ctx,
-				in.ID, in.Data)
+		"bus.request": single(func(ctx context.Context, in request) ([]byte, error) {
+			return s.Bus().Request(ctx, in.ID, in.Data)
 		}),
 
-		"asks.open": several(func(ctx context.Context, in askRequest) iter.Seq2[fleet.Ask, error] {
+		"asks.open": several(func(ctx context.Context, in request) iter.Seq2[fleet.Ask, error] {
 			return s.Asks().Open(ctx, in.Task)
 		}),
-		"asks.wait": single(func(ctx context.Context, in askRequest) (fleet.Answer, error) {
+		"asks.wait": single(func(ctx context.Context, in request) (fleet.Answer, error) {
 			return s.Asks().Wait(ctx, in.Task, in.ID)
 		}),
-		"asks.answer": single(func(ctx context.Context, in askRequest) (nothing, error) {
+		"asks.answer": single(func(ctx context.Context, in request) (nothing, error) {
 			return nothing{}, s.Asks().Answer(ctx, in.Task, in.ID, in.Answer)
 		}),
 	}
@@ -267,7 +249,7 @@ func logLen(ctx context.Context, s fleet.Space, id string) (int64, error) {
 }
 
 // logRecords yields some records of a log.
-func logRecords(ctx context.Context, s fleet.Space, in recordsRequest) iter.Seq2[journal.Record, error] {
+func logRecords(ctx context.Context, s fleet.Space, in request) iter.Seq2[journal.Record, error] {
 	return func(yield func(journal.Record, error) bool) {
 		r, err := s.Journals().Read(ctx, in.ID)
 		if err != nil {
@@ -284,7 +266,7 @@ func logRecords(ctx context.Context, s fleet.Space, in recordsRequest) iter.Seq2
 }
 
 // logBlob opens a blob of a log.
-func logBlob(ctx context.Context, s fleet.Space, in blobRequest) (io.ReadCloser, error) {
+func logBlob(ctx context.Context, s fleet.Space, in request) (io.ReadCloser, error) {
 	r, err := s.Journals().Read(ctx, in.ID)
 	if err != nil {
 		return nil, err

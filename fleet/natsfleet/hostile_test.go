@@ -181,7 +181,7 @@ func TestP9_HostileInboxes(t *testing.T) {
 		}
 	}
 	// The last call comes after the others, and is answered.
-	c, err := remote{nc}.call(t.Context(), "tasks.get", idRequest{"t-a"})
+	c, err := remote{nc}.call(t.Context(), "tasks.get", request{ID: "t-a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestP9_HostileCalls(t *testing.T) {
 	defer log.Close()
 	for _, op := range []string{"tasks.claim", "journals.create", "journals.append", "journals.remove", "objects.put",
 		"objects.remove", "asks.put", "bus.publish", "bus.serve"} {
-		if _, err := get[json.RawMessage](t.Context(), r, op, idRequest{"t-a"}); err == nil {
+		if _, err := get[json.RawMessage](t.Context(), r, op, request{ID: "t-a"}); err == nil {
 			t.Errorf("%s is done", op)
 		}
 	}

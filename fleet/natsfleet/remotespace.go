@@ -17,29 +17,29 @@ type remoteTasks struct{ remote }
 
 // Submit implements [fleet.Tasks].
 func (r remoteTasks) Submit(ctx context.Context, t fleet.Task) (fleet.Status, bool, error) {
-	s, err := get[submitted](ctx, r.remote, "tasks.submit", t)
+	s, err := get[taskResult](ctx, r.remote, "tasks.submit", t)
 	return s.Status, s.New, err
 }
 
 // Get implements [fleet.Tasks].
 func (r remoteTasks) Get(ctx context.Context, id string) (fleet.Task, fleet.Status, error) {
-	t, err := get[gotTask](ctx, r.remote, "tasks.get", idRequest{id})
+	t, err := get[taskResult](ctx, r.remote, "tasks.get", request{ID: id})
 	return t.Task, t.Status, err
 }
 
 // List implements [fleet.Tasks].
 func (r remoteTasks) List(ctx context.Context) iter.Seq2[fleet.Status, error] {
-	return decoded[fleet.Status](r.items(ctx, "tasks.list", nothing{}))
+	return decoded[fleet.Status](r.items(ctx, "tasks.list", request{}))
 }
 
 // Watch implements [fleet.Tasks]. After a break it begins with the statuses of then.
 func (r remoteTasks) Watch(ctx context.Context, id string) iter.Seq2[fleet.Status, error] {
-	return decoded[fleet.Status](r.resumed(ctx, "tasks.watch", func() any { return idRequest{id} }))
+	return decoded[fleet.Status](r.resumed(ctx, "tasks.watch", func() any { return request{ID: id} }))
 }
 
 // Cancel implements [fleet.Tasks].
 func (r remoteTasks) Cancel(ctx context.Context, id string) error {
-	_, err := get[nothing](ctx, r.remote, "tasks.cancel", idRequest{id})
+	_, err := get[nothing](ctx, r.remote, "tasks.cancel", request{ID: id})
 	return err
 }
 
@@ -50,7 +50,7 @@ func (r remoteTasks) Claim(context.Context, string, time.Duration) (fleet.Claim,
 
 // Remove implements [fleet.Tasks].
 func (r remoteTasks) Remove(ctx context.Context, ids ...string) error {
-	_, err := get[nothing](ctx, r.remote, "tasks.remove", idsRequest{ids})
+	_, err := get[nothing](ctx, r.remote, "tasks.remove", request{IDs: ids})
 	return err
 }
 
@@ -79,7 +79,7 @@ func (r remoteJournals) Remove(context.Context, ...string) error {
 
 // Read implements [journal.Store].
 func (r remoteJournals) Read(ctx context.Context, id string) (journal.Reader, error) {
-	n, err := get[int64](ctx, r.remote, "journals.len", idRequest{id})
+	n, err := get[int64](ctx, r.remote, "journals.len", request{ID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (r remoteJournals) Read(ctx context.Context, id string) (journal.Reader, er
 func (r remoteJournals) Follow(ctx context.Context, id string, from int64) iter.Seq2[journal.Record, error] {
 	return func(yield func(journal.Record, error) bool) {
 		next := from
-		records := r.resumed(ctx, "journals.follow", func() any { return recordsRequest{ID: id, From: next} })
+		records := r.resumed(ctx, "journals.follow", func() any { return request{ID: id, From: next} })
 		for rec, err := range decoded[journal.Record](records) {
 			if !yield(rec, err) || err != nil {
 				return
@@ -103,7 +103,7 @@ func (r remoteJournals) Follow(ctx context.Context, id string, from int64) iter.
 // List implements [journal.Store].
 func (r remoteJournals) List(ctx context.Context) ([]journal.Entry, error) {
 	var all []journal.Entry
-	for e, err := range decoded[journal.Entry](r.items(ctx, "journals.list", nothing{})) {
+	for e, err := range decoded[journal.Entry](r.items(ctx, "journals.list", request{})) {
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ type remoteLog struct {
 
 // Records implements [journal.Reader].
 func (r remoteLog) Records(ctx context.Context, from int64) iter.Seq2[journal.Record, error] {
-	return decoded[journal.Record](r.items(ctx, "journals.records", recordsRequest{r.id, from, r.n}))
+	return decoded[journal.Record](r.items(ctx, "journals.records", request{ID: r.id, From: from, To: r.n}))
 }
 
 // Len implements [journal.Reader].
@@ -129,15 +129,15 @@ func (r remoteLog) Len() int64 { return r.n }
 
 // Blob implements [journal.Reader].
 func (r remoteLog) Blob(ctx context.Context, hash string) (io.ReadCloser, error) {
-	return r.open(ctx, "journals.blob", blobRequest{r.id, hash})
+	return r.open(ctx, "journals.blob", request{ID: r.id, Hash: hash})
 }
 
 // Close implements [journal.Reader]. There is nothing to close.
 func (r remoteLog) Close() error { return nil }
 
 // open opens contents. It returns the error of the first piece, so that nobody is surprised later.
-func (r remote) open(ctx context.Context, op string, request any) (io.ReadCloser, error) {
-	c, err := r.call(ctx, op, request)
+func (r remote) open(ctx context.Context, op string, in request) (io.ReadCloser, error) {
+	c, err := r.call(ctx, op, in)
 	if err != nil {
 		return nil, err
 	}
@@ -185,12 +185,12 @@ func (r remoteObjects) Put(context.Context, string, io.Reader) (fleet.Artifact, 
 
 // Open implements [fleet.Objects].
 func (r remoteObjects) Open(ctx context.Context, name string) (io.ReadCloser, error) {
-	return r.open(ctx, "objects.open", nameRequest{name})
+	return r.open(ctx, "objects.open", request{Name: name})
 }
 
 // List implements [fleet.Objects].
 func (r remoteObjects) List(ctx context.Context, prefix string) iter.Seq2[fleet.Artifact, error] {
-	return decoded[fleet.Artifact](r.items(ctx, "objects.list", nameRequest{prefix}))
+	return decoded[fleet.Artifact](r.items(ctx, "objects.list", request{Name: prefix}))
 }
 
 // Remove implements [fleet.Objects].
@@ -208,7 +208,7 @@ func (r remoteBus) Publish(context.Context, string, []byte) error { return forbi
 func (r remoteBus) Listen(ctx context.Context, id string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		open := false
-		for m, err := range r.resumed(ctx, "bus.listen", func() any { return idRequest{id} }) {
+		for m, err := range r.resumed(ctx, "bus.listen", func() any { return request{ID: id} }) {
 			switch {
 			case err != nil:
 				yield(nil, err)
@@ -232,8 +232,8 @@ func (r remoteBus) Serve(context.Context, string, func(context.Context, []byte) 
 }
 
 // Request implements [fleet.Bus].
-func (r remoteBus) Request(ctx context.Context, id string, request []byte) ([]byte, error) {
-	return get[[]byte](ctx, r.remote, "bus.request", busRequest{id, request})
+func (r remoteBus) Request(ctx context.Context, id string, message []byte) ([]byte, error) {
+	return get[[]byte](ctx, r.remote, "bus.request", request{ID: id, Data: message})
 }
 
 // remoteAsks implements [fleet.Asks] for clients.
@@ -244,7 +244,7 @@ func (r remoteAsks) Put(context.Context, fleet.Ask) error { return forbidden("as
 
 // Wait implements [fleet.Asks].
 func (r remoteAsks) Wait(ctx context.Context, task, id string) (a fleet.Answer, err error) {
-	for item, err := range r.resumed(ctx, "asks.wait", func() any { return askRequest{Task: task, ID: id} }) {
+	for item, err := range r.resumed(ctx, "asks.wait", func() any { return request{Task: task, ID: id} }) {
 		if err == nil {
 			err = json.Unmarshal(item, &a)
 		}
@@ -255,13 +255,13 @@ func (r remoteAsks) Wait(ctx context.Context, task, id string) (a fleet.Answer, 
 
 // Answer implements [fleet.Asks].
 func (r remoteAsks) Answer(ctx context.Context, task, id string, a fleet.Answer) error {
-	_, err := get[nothing](ctx, r.remote, "asks.answer", askRequest{task, id, a})
+	_, err := get[nothing](ctx, r.remote, "asks.answer", request{Task: task, ID: id, Answer: a})
 	return err
 }
 
 // Open implements [fleet.Asks].
 func (r remoteAsks) Open(ctx context.Context, task string) iter.Seq2[fleet.Ask, error] {
-	return decoded[fleet.Ask](r.items(ctx, "asks.open", askRequest{Task: task}))
+	return decoded[fleet.Ask](r.items(ctx, "asks.open", request{Task: task}))
 }
 
 // Remove implements [fleet.Asks].
