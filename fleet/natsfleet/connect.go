@@ -27,7 +27,8 @@ type OpenOptions struct {
 }
 
 const (
-	connectTime  = 5 * time.Second        // bounds the attempt to connect to one server
+	connectTime  = 5 * time.Second // bounds the attempt to connect to one server
+	connectTries = 3
 	reconnectGap = 250 * time.Millisecond // is between two attempts to reconnect
 )
 
@@ -63,15 +64,23 @@ func (t target) connect(ctx context.Context, user, password string) (*nats.Conn,
 	if t.tls != nil {
 		o = append(o, nats.Secure(t.tls.Clone()))
 	}
-	nc, err := nats.Connect(t.url, o...)
-	if err != nil {
-		return nil, t.explain(user, err)
+	for try := 1; ; try++ {
+		nc, err := nats.Connect(t.url, o...)
+		if err == nil {
+			return nc, nil
+		}
+		// A server that is slow may ask whether the client lives before it answers the same question,
+		// which the client takes for a wrong answer.
+		explained, known := t.explain(user, err)
+		if known || try == connectTries || ctx.Err() != nil {
+			return nil, explained
+		}
 	}
-	return nc, nil
 }
 
-// explain says what to do about a connection that a user could not make.
-func (t target) explain(user string, err error) error {
+// explain says what to do about a connection that a user could not make, and reports whether that is
+// known.
+func (t target) explain(user string, err error) (explained error, known bool) {
 	var untrusted *tls.CertificateVerificationError
 	where := "the server of this process"
 	if t.server == nil {
@@ -79,17 +88,17 @@ func (t target) explain(user string, err error) error {
 	}
 	switch {
 	case errors.Is(err, nats.ErrAuthorization) && user == operatorUser:
-		return fmt.Errorf("%s refuses the token; this needs the operator's, not a tenant's: %w", where, err)
+		return fmt.Errorf("%s refuses the token; this needs the operator's, not a tenant's: %w", where, err), true
 	case errors.Is(err, nats.ErrAuthorization):
-		return fmt.Errorf("%s refuses the token, or does not know the tenant; this needs the tenant's token, not the operator's: %w", where, err)
+		return fmt.Errorf("%s refuses the token, or does not know the tenant; this needs the tenant's token, not the operator's: %w", where, err), true
 	case errors.Is(err, nats.ErrSecureConnWanted), errors.Is(err, nats.ErrSecureConnRequired):
-		return fmt.Errorf("%s and this side do not agree on TLS; use tls:// only with a server that has a certificate: %w", where, err)
+		return fmt.Errorf("%s and this side do not agree on TLS; use tls:// only with a server that has a certificate: %w", where, err), true
 	case errors.As(err, &untrusted):
-		return fmt.Errorf("the certificate of %s is not trusted here; name its authority: %w", where, err)
-	case errors.Is(err, nats.ErrNoServers), errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("no server answers at %s; is it running, and is the address right? %w", where, err)
+		return fmt.Errorf("the certificate of %s is not trusted here; name its authority: %w", where, err), true
+	case errors.Is(err, nats.ErrNoServers), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no server answers at %s; is it running, and is the address right? %w", where, err), true
 	}
-	return fmt.Errorf("cannot connect to %s: %w", where, err)
+	return fmt.Errorf("cannot connect to %s: %w", where, err), false
 }
 
 // operatorUser is the name of the operator's user.
