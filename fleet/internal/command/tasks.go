@@ -36,7 +36,8 @@ func readTasks(r io.Reader, name string, check func(*fleet.Task) error) ([]fleet
 		line = bytes.TrimSpace(line)
 		switch {
 		case len(line) > maxTaskLine:
-			list.fault(number, fmt.Errorf("is longer than %d bytes: put long texts into files of the repository", maxTaskLine))
+			list.fault(number, fmt.Errorf("is longer than %d bytes: put long texts into files of the repository",
+				maxTaskLine))
 		case len(line) > 0:
 			list.add(number, line)
 		}
