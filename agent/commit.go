@@ -19,16 +19,6 @@ func (s *Session) commit(records ...record) error {
 	return s.update(context.Background(), func() ([]record, error) { return records, nil })
 }
 
-// commitStep commits the records of a step of the loop. In a replay the order is the journal's.
-func (s *Session) commitStep(ctx context.Context, records ...record) error {
-	if s.inOrder != nil {
-		if records[0] = s.inOrder(ctx, records[0]); records[0] == nil {
-			return nil
-		}
-	}
-	return s.commit(records...)
-}
-
 // update commits the records that decide returns. It holds the session's write lock meanwhile, so
 // that the records find the state that decide saw, but not its mutex: reading, interrupting or
 // closing the session never waits for a journal.
@@ -172,7 +162,7 @@ func (s *Session) sync(ctx context.Context) error {
 
 // syncCall returns the arguments of write for a sync. Call is nil if all records are durable.
 func (s *Session) syncCall() (call func(context.Context) error, after func(error)) {
-	if s.journal == nil || s.inOrder != nil { // a replay keeps nothing
+	if s.journal == nil {
 		return nil, nil
 	}
 	s.mu.Lock()
@@ -268,9 +258,6 @@ func (s *Session) startWrite(what string, call func(context.Context) error,
 		err = call(s.journalCtx)
 		returned = true
 		return
-	}
-	if s.inOrder != nil { // the log of a replay returns at once
-		return guard.Done(run()), nil
 	}
 	return guard.Start(what, run), nil
 }

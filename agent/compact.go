@@ -170,7 +170,7 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 	rec := job.record
 	if len(job.replaced) == 0 {
 		rec.Failed = "there is nothing to compact yet"
-		return s.commitStep(ctx, rec)
+		return s.commit(rec)
 	}
 	answer, err := s.summary(ctx, &job)
 	rec.Usage, rec.Cost = answer.usage, answer.cost
@@ -185,13 +185,13 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 		rec.Summary = answer.text
 		written := s.keep(&job)
 		rec.Text, rec.More = job.turn(rec.Summary, s.kept(job.outputs))
-		if err := s.commitStep(ctx, rec); err != nil {
+		if err := s.commit(rec); err != nil {
 			return err
 		}
 		s.archive.add(written)
 		return nil
 	}
-	return s.commitStep(ctx, rec)
+	return s.commit(rec)
 }
 
 // summary asks BeforeCompact and then the model.

@@ -25,23 +25,6 @@ func (a modelCallEpoch) in(s *State) int {
 	return s.Epoch
 }
 
-// begunIn reports whether the model call can have begun in an epoch. Others reports that settings
-// before its record begin other epochs. The call began after those settings unless the record has
-// an Epoch.
-func (a modelCallEpoch) begunIn(epoch int, others bool) bool {
-	if a.Epoch != nil {
-		return *a.Epoch == epoch
-	}
-	return !others
-}
-
-// set changes n to the model of a setting, and reports whether the setting begins an epoch.
-func (n *ModelName) set(r *settingRecord) bool {
-	was := *n
-	n.Provider, n.Model = deref(r.Provider, n.Provider), deref(r.Model, n.Model)
-	return *n != was || r.Tools != nil
-}
-
 // addEpochs adds the epoch to the records of model calls, before they are written.
 func (s *State) addEpochs(records []record) {
 	for i, rec := range records {
@@ -54,11 +37,4 @@ func (s *State) addEpochs(records []record) {
 			records[i] = r
 		}
 	}
-}
-
-// epoch returns the current epoch and the model that is asked in it.
-func (s *Session) epoch() (int, ModelName) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.Epoch, s.state.askedModel()
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"iter"
 	"slices"
 
@@ -19,7 +20,22 @@ func (s *Session) FoldedState() State {
 }
 
 // Comparable returns a record without the parts that differ from run to run.
-func Comparable(line journal.Record) string { return string(comparable(line)) }
+func Comparable(line journal.Record) string {
+	var members map[string]any
+	if err := json.Unmarshal(line.Data, &members); err != nil {
+		return string(line.Data)
+	}
+	for _, name := range []string{"seq", "resumed", "latency", "duration", "delay", "retry_at", "bytes", "output_ref",
+		"cost_usd", "cold", "args", "version", "shown", "start", "kept", "truncated"} {
+		delete(members, name)
+	}
+	members["k"] = line.Kind
+	text, err := marshal(members)
+	if err != nil {
+		return string(line.Data)
+	}
+	return string(text)
+}
 
 // FoldOpening reads the beginning of a session by folding its records.
 func FoldOpening(records iter.Seq2[journal.Record, error]) (Opening, error) {

@@ -293,8 +293,7 @@ func (s *State) foldSettings(r settingRecord) {
 		s.Fallback = nil
 	}
 	asked, epoch := s.askedModel(), s.Epoch
-	asked.set(&r)
-	s.setModel(asked, window)
+	s.setModel(ModelName{deref(r.Provider, asked.Provider), deref(r.Model, asked.Model)}, window)
 	if r.Tools != nil {
 		var tools Context
 		tools.AddTools(s.tools)

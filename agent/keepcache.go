@@ -73,7 +73,7 @@ func (s *Session) renewal() (r renewal, ok bool) {
 	s.mu.Lock()
 	st, a := &s.state, s.state.answered
 	last := len(st.messages) - 1
-	if s.keeper != nil || s.inOrder != nil || !st.Policy.KeepCache || st.Epoch != a.epoch || last < 1 ||
+	if s.keeper != nil || !st.Policy.KeepCache || st.Epoch != a.epoch || last < 1 ||
 		st.messages[last].Role != llm.RoleAssistant {
 		s.mu.Unlock()
 		return r, false

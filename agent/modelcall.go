@@ -112,7 +112,7 @@ func (s *Session) callModel(ctx context.Context) error {
 		f.Usage, f.Cost, f.began, f.Shown = used, cost, next.epoch, a.numbers()
 		outcome = s.failed(ctx, f, next.attempt, err)
 	}
-	if err := s.commitStep(ctx, outcome...); err != nil {
+	if err := s.commit(outcome...); err != nil {
 		s.breakOffStep(next, &a)
 		return err
 	}

@@ -273,7 +273,6 @@ func newSession(o Options) *Session {
 	s.agents = newSubagents(s, o)
 	s.authorize, s.approve, s.chain = s.guardHook("Authorize", o.Authorize), s.guardHook("Approve", o.Approve),
 		o.Middleware
-	s.pause = s.sleep
 	id := o.ID
 	switch {
 	case id == "" && o.NewID != nil:

@@ -72,7 +72,7 @@ func (r *round) applyDecision(c *call, d decision, l lane) {
 func (s *Session) permit(ctx context.Context, p *tool.Prepared, hook tool.Authorize) decision {
 	registry := s.tools()
 	decide := func() (d decision) {
-		if _, ok := registry.Get(p.Call.Name); !ok && s.inOrder == nil { // a replay takes its results from the journal
+		if _, ok := registry.Get(p.Call.Name); !ok {
 			p = registry.Prepare(p.Call)
 		}
 		own := *p

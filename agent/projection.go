@@ -72,10 +72,7 @@ func (p *Projection) Add(line journal.Record) ([]Event, error) {
 	if late {
 		p.state.leaveOut(line.N - 1)
 	}
-	p.record(line, rec, at)
-	events := p.events
-	p.events = nil
-	return events, nil
+	return p.record(line, rec, at), nil
 }
 
 // State returns the state after the records that were added. It belongs to the projection: the
@@ -83,8 +80,9 @@ func (p *Projection) Add(line journal.Record) ([]Event, error) {
 // say.
 func (p *Projection) State() *State { return &p.state }
 
-func (p *Projection) record(line journal.Record, rec record, at place) {
-	p.now = line.Time
+// record adds a record that fits and returns its events.
+func (p *Projection) record(line journal.Record, rec record, at place) []Event {
+	p.now, p.events = line.Time, nil
 	if h, ok := rec.(headerRecord); ok {
 		p.stream = newEventStream(h.ID, func() time.Time { return p.now }, nil)
 		p.stream.unread, p.stream.direct = true, func(ev Event) { p.events = append(p.events, ev) }
@@ -101,6 +99,7 @@ func (p *Projection) record(line journal.Record, rec record, at place) {
 	}
 	p.stream.setSeq(max(p.stream.seq, at.Seq))
 	p.stream.emit(p.state.apply(rec, p.now)...)
+	return p.events
 }
 
 // earlier emits an event that came before its record, with its number if that is known.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -327,24 +327,21 @@ type place struct {
 	Resumed int64 `json:"resumed,omitempty"` // of SESSION_START, in the first record after a resume
 }
 
-// encodeRecord returns a record's body, which begins with its place. It does not escape HTML
-// characters, because texts for the model must come back byte for byte.
+// encodeRecord returns a record's body, which begins with its place.
 func encodeRecord(rec record, at place) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := errors.Join(enc.Encode(at), enc.Encode(rec)); err != nil {
+	first, wrong := marshal(at)
+	body, err := marshal(rec)
+	if err = errors.Join(wrong, err); err != nil {
 		return nil, fmt.Errorf("agent: cannot write a %s record: %w", rec.kind(), err)
 	}
-	first, body, _ := bytes.Cut(bytes.TrimSuffix(b.Bytes(), []byte("\n")), []byte("\n"))
 	if len(body) == len("{}") {
 		return first, nil
 	}
-	first[len(first)-1] = ',' // two objects become one in place, because a record may be large
-	copy(b.Bytes()[len(first):], body[1:])
-	return b.Bytes()[:len(first)+len(body)-1], nil
+	return slices.Concat(first[:len(first)-1], []byte(","), body[1:]), nil
 }
 
+// marshal returns JSON that does not escape HTML characters, because texts for the model must come
+// back byte for byte.
 func marshal(value any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -355,32 +352,17 @@ func marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// placeOf returns the place at the beginning of a record's body. It reads no further.
+// placeOf returns the place at the beginning of a record's body. Older versions wrote less of it.
 func placeOf(data []byte) (at place) {
-	rest, _ := bytes.CutPrefix(data, []byte("{"))
-	for _, member := range []struct {
-		name string
-		to   *int64
-	}{{`"seq":`, &at.Seq}, {`"resumed":`, &at.Resumed}} {
-		value, ok := bytes.CutPrefix(rest, []byte(member.name))
-		if !ok {
-			continue
-		}
-		end := bytes.IndexAny(value, ",}")
-		n, err := strconv.ParseInt(string(value[:max(end, 0)]), 10, 64)
-		if err != nil {
-			return at
-		}
-		*member.to, rest = n, value[end+1:]
-	}
+	_, _ = fmt.Sscanf(string(data[:min(len(data), 64)]), `{"seq":%d,"resumed":%d`, &at.Seq, &at.Resumed)
 	return at
 }
 
 // decodeRecord returns the record of a journal line and its place. An unknown kind is an error,
 // since skipping it would resume a different session.
 func decodeRecord(line journal.Record) (record, place, error) {
-	decode := decoderOf(line.Kind)
-	if decode == nil {
+	decode, known := decoders[line.Kind]
+	if !known {
 		return nil, place{}, fmt.Errorf("agent: record %d: unknown kind %q; the journal was written by a newer version",
 			line.N, line.Kind)
 	}
@@ -395,52 +377,28 @@ func decodeRecord(line journal.Record) (record, place, error) {
 	return rec, placeOf(line.Data), nil
 }
 
-// decoderOf returns the function that decodes the records of a kind with encoding/json, nil if the
-// kind is unknown.
-func decoderOf(kind string) func([]byte) (record, error) {
-	switch kind {
-	case headerRecord{}.kind():
-		return decodeAs[headerRecord]
-	case historyRecord{}.kind():
-		return decodeAs[historyRecord]
-	case inputRecord{}.kind():
-		return decodeAs[inputRecord]
-	case queuedRecord{}.kind():
-		return decodeAs[queuedRecord]
-	case turnRecord{}.kind():
-		return decodeAs[turnRecord]
-	case answerRecord{}.kind():
-		return decodeAs[answerRecord]
-	case intentRecord{}.kind():
-		return decodeAs[intentRecord]
-	case resultRecord{}.kind():
-		return decodeAs[resultRecord]
-	case faultRecord{}.kind():
-		return decodeAs[faultRecord]
-	case modelRecord{}.kind():
-		return decodeAs[modelRecord]
-	case settingRecord{}.kind():
-		return decodeAs[settingRecord]
-	case stopRecord{}.kind():
-		return decodeAs[stopRecord]
-	case endRecord{}.kind():
-		return decodeAs[endRecord]
-	case awaitRecord{}.kind():
-		return decodeAs[awaitRecord]
-	case compactRecord{}.kind():
-		return decodeAs[compactRecord]
-	case childRecord{}.kind():
-		return decodeAs[childRecord]
-	case noteRecord{}.kind():
-		return decodeAs[noteRecord]
-	case spentRecord{}.kind():
-		return decodeAs[spentRecord]
-	case renewalRecord{}.kind():
-		return decodeAs[renewalRecord]
-	case mendRecord{}.kind():
-		return decodeAs[mendRecord]
-	}
-	return nil
+// decoders decode the records of each kind.
+var decoders = map[string]func([]byte) (record, error){
+	headerRecord{}.kind():  decodeAs[headerRecord],
+	inputRecord{}.kind():   decodeAs[inputRecord],
+	queuedRecord{}.kind():  decodeAs[queuedRecord],
+	turnRecord{}.kind():    decodeAs[turnRecord],
+	answerRecord{}.kind():  decodeAs[answerRecord],
+	intentRecord{}.kind():  decodeAs[intentRecord],
+	resultRecord{}.kind():  decodeAs[resultRecord],
+	faultRecord{}.kind():   decodeAs[faultRecord],
+	spentRecord{}.kind():   decodeAs[spentRecord],
+	settingRecord{}.kind(): decodeAs[settingRecord],
+	stopRecord{}.kind():    decodeAs[stopRecord],
+	endRecord{}.kind():     decodeAs[endRecord],
+	awaitRecord{}.kind():   decodeAs[awaitRecord],
+	compactRecord{}.kind(): decodeAs[compactRecord],
+	childRecord{}.kind():   decodeAs[childRecord],
+	historyRecord{}.kind(): decodeAs[historyRecord],
+	modelRecord{}.kind():   decodeAs[modelRecord],
+	noteRecord{}.kind():    decodeAs[noteRecord],
+	renewalRecord{}.kind(): decodeAs[renewalRecord],
+	mendRecord{}.kind():    decodeAs[mendRecord],
 }
 
 func decodeAs[R record](data []byte) (record, error) {

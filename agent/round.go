@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,7 +88,7 @@ const (
 // refused.
 func (s *Session) newRound(ctx context.Context, step Step) *round {
 	r := &round{s: s, ctx: ctx, notes: make(chan func()), writing: make(chan struct{}, 1),
-		sequential: s.state.Header.Params.Sequential && s.inOrder == nil} // a replay keeps the order of the journal
+		sequential: s.state.Header.Params.Sequential}
 	deciding, quit := context.WithCancelCause(ctx)
 	given := context.AfterFunc(s.owned, func() { quit(s.givenAway()) })
 	r.deciding, r.quit = deciding, func() { given(); quit(nil) }
@@ -337,25 +336,25 @@ func (s *Session) toolCall() tool.Call {
 func (r *round) commitOutcome(c *call, o *tool.Outcome) error {
 	r.announce(c)
 	if asked := c.awaits.Load(); asked != nil && r.ctx.Err() == nil {
-		asked.Args, asked.Access, asked.Start = c.effective(), r.access(c), c.number.Load()
+		asked.Args, asked.Access, asked.Start = c.effective(), c.access(), c.number.Load()
 		if c.Call.Name != c.named {
 			asked.Name = c.Call.Name
 		}
-		err := r.s.commitStep(r.ctx, *asked)
+		err := r.s.commit(*asked)
 		r.s.events.flush()
 		return err
 	}
 	result := c.result(o)
-	result.Access, result.Start = r.access(c), c.number.Load()
+	result.Access, result.Start = c.access(), c.number.Load()
 	r.s.keepOutput(r.ctx, &result)
-	return r.s.commitResult(r.ctx, result)
+	return r.s.commitResult(result)
 }
 
 // commitResult commits a result. If the journal fails, TOOL_CALL_END carries the error, so that
-// each start has its end. A replayed journal that ends here has not failed.
-func (s *Session) commitResult(ctx context.Context, result resultRecord) error {
-	err := s.commitStep(ctx, result)
-	if err != nil && !errors.Is(err, errJournalEnds) {
+// each start has its end.
+func (s *Session) commitResult(result resultRecord) error {
+	err := s.commit(result)
+	if err != nil {
 		s.events.add(&ToolCallEnd{CallID: result.CallID, Name: result.Name, Output: err.Error(),
 			OutputBytes:    int64(len(err.Error())),
 			OutputComplete: true, IsError: true})
@@ -384,13 +383,9 @@ func (c *call) effective() string {
 	return c.Call.Args
 }
 
-// access returns what a call would touch, nil if that is not known. In a replay it comes from the
-// journal.
-func (r *round) access(c *call) *tool.Access {
-	switch {
-	case r.s.accessOf != nil:
-		return r.s.accessOf(c.Call.ID)
-	case !c.Valid:
+// access returns what the call would touch, nil if that is not known.
+func (c *call) access() *tool.Access {
+	if !c.Valid {
 		return nil
 	}
 	access := c.Access // the event keeps it, and not the rest of the call

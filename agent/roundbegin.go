@@ -134,7 +134,7 @@ func (r *round) intend(calls []*call) error {
 	if err := r.checkMayBegin(); err != nil || len(intents) == 0 {
 		return err
 	}
-	err := r.s.commitStep(r.ctx, intentRecord{Calls: intents})
+	err := r.s.commit(intentRecord{Calls: intents})
 	if err == nil {
 		err = r.s.sync(context.Background())
 	}
@@ -169,7 +169,7 @@ func (r *round) announce(c *call) {
 	if !c.started.CompareAndSwap(false, true) {
 		return
 	}
-	start := toolCallStart(c.Call.ID, c.Call.Name, c.index, c.sent, c.effective(), r.access(c))
+	start := toolCallStart(c.Call.ID, c.Call.Name, c.index, c.sent, c.effective(), c.access())
 	r.s.events.emit(start)
 	c.number.Store(r.s.events.number(start))
 }

@@ -56,10 +56,6 @@ type Session struct {
 	shared    Ledger        // the host's, nil for none
 	agents    *subagents
 	delay     func(attempt int, err error) (time.Duration, bool) // before a retry
-	pause     func(ctx context.Context, until time.Time)
-	// decides what a step commits, and when; nil except in a replay
-	inOrder   func(ctx context.Context, rec record) record
-	accessOf  func(callID string) *tool.Access // returns what a call would touch; nil except in a replay
 	grace     time.Duration
 	killGrace time.Duration // for tools: at least as long as the environment lets a command end
 	diffs     int           // most bytes of a call's diffs

@@ -60,14 +60,14 @@ func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (s
 		if again {
 			spent.Delay, spent.RetryAt = delay, stamp(s.now().Add(delay))
 		}
-		if failed := s.commitStep(ctx, spent); failed != nil {
+		if failed := s.commit(spent); failed != nil {
 			return sideAnswer{}, failed
 		}
 		if !again {
 			return sideAnswer{}, err
 		}
 		s.events.flush()
-		if s.pause(ctx, spent.RetryAt); s.givenAway() != nil {
+		if s.sleep(ctx, spent.RetryAt); s.givenAway() != nil {
 			return sideAnswer{}, s.givenAway()
 		}
 	}
@@ -138,7 +138,7 @@ func (s *Session) summarize(ctx context.Context, step Step) error {
 	}
 	end.Usage, end.Cost = answer.usage, answer.cost
 	end.Summary = cmp.Or(strings.TrimSpace(answer.text), noSummary)
-	return s.commitStep(ctx, end)
+	return s.commit(end)
 }
 
 const (
