@@ -2,12 +2,8 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -15,115 +11,85 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// An archive keeps the turns that compactions have replaced, in the session's output store. It
-// implements [tool.History]. Turns that were replaced in an earlier run are in the journal, and are
-// copied into the store when they are first asked for.
+// An archive has the turns that compactions have replaced. It reads them from the journal, and keeps
+// them only if there is none. It implements [tool.History].
 type archive struct {
-	outputs tool.Outputs
-
-	recalling sync.Mutex // held while the journal is read, which may not return; taken before mu
-	earlier   func(ctx context.Context, replaced func([]Turn) error) error
+	journal Records // nil for none
 
 	mu   sync.Mutex
-	kept []archived // in the order of their numbers
+	kept []tool.Turn // without a journal, in the order of their numbers
 }
 
-// archived locates the text of a turn.
-type archived struct {
-	number   int
-	kind     TurnKind
-	output   string
-	at, size int64
-}
-
-// write writes turns to the store and returns where, for add. It leaves out the turn of an earlier
-// compaction, since the turns that it replaced are there already.
-func (a *archive) write(turns []Turn) (written []archived, err error) {
-	id, w, err := a.outputs.Create("turns")
-	if err != nil {
-		return nil, err
+// add adds turns that were replaced.
+func (a *archive) add(turns []Turn) {
+	if a.journal != nil {
+		return
 	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	at := int64(0)
-	for _, t := range turns {
-		if t.Kind == TurnCompaction {
-			continue
-		}
-		text := turnText(t)
-		if _, err := io.WriteString(w, text); err != nil {
-			return nil, err
-		}
-		written = append(written, archived{number: t.Number, kind: t.Kind, output: id, at: at, size: int64(len(text))})
-		at += int64(len(text))
-	}
-	return written, nil
-}
-
-// add adds written turns to the archive.
-func (a *archive) add(written []archived) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.kept = append(a.kept, written...)
-}
-
-// recall copies the turns that were replaced in an earlier run into the store, once.
-func (a *archive) recall(ctx context.Context) error {
-	a.recalling.Lock()
-	defer a.recalling.Unlock()
-	if a.earlier == nil {
-		return nil
-	}
-	var before []archived
-	err := a.earlier(ctx, func(turns []Turn) error {
-		written, err := a.write(turns)
-		before = append(before, written...)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("the earlier turns cannot be read from the journal: %w", err)
-	}
-	a.earlier = nil
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.kept = append(before, a.kept...)
-	return nil
+	a.kept = append(a.kept, turnsAsText(turns)...)
 }
 
 // Turns implements [tool.History].
 func (a *archive) Turns(ctx context.Context, first, last int) iter.Seq2[tool.Turn, error] {
 	return func(yield func(tool.Turn, error) bool) {
-		if err := a.recall(ctx); err != nil {
-			yield(tool.Turn{}, err)
-			return
-		}
-		a.mu.Lock()
-		kept := a.kept
-		a.mu.Unlock()
-		from := sort.Search(len(kept), func(i int) bool { return kept[i].number >= first })
-		for _, k := range kept[from:] {
-			if k.number > last {
+		for turns, err := range a.replaced(ctx) {
+			if err != nil {
+				yield(tool.Turn{}, fmt.Errorf("the earlier turns cannot be read from the journal: %w", err))
 				return
 			}
-			text, err := a.text(k)
-			if !yield(tool.Turn{Number: k.number, Kind: string(k.kind), Text: text}, err) || err != nil {
+			for _, t := range turns {
+				switch {
+				case t.Number > last:
+					return
+				case t.Number >= first && !yield(t, nil):
+					return
+				}
+			}
+		}
+	}
+}
+
+// replaced yields what each compaction has replaced.
+func (a *archive) replaced(ctx context.Context) iter.Seq2[[]tool.Turn, error] {
+	return func(yield func([]tool.Turn, error) bool) {
+		if a.journal == nil {
+			a.mu.Lock()
+			kept := a.kept
+			a.mu.Unlock()
+			yield(kept, nil)
+			return
+		}
+		var state State
+		for line, err := range a.journal.Records(ctx, 1) {
+			turns, compacted := state.Turns, state.compacted
+			if err == nil {
+				err = state.Fold(line)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if state.compacted == compacted {
+				continue
+			}
+			stay := len(state.Turns) - 1
+			if !yield(turnsAsText(turns[:len(turns)-stay]), nil) {
 				return
 			}
 		}
 	}
 }
 
-// text returns the text of a turn.
-func (a *archive) text(k archived) (string, error) {
-	r, err := a.outputs.Open(k.output)
-	if err != nil {
-		return "", err
+// turnsAsText returns turns as text. It leaves out the turn of an earlier compaction, since the
+// turns that it replaced are there already.
+func turnsAsText(turns []Turn) (texts []tool.Turn) {
+	for _, t := range turns {
+		if t.Kind != TurnCompaction {
+			texts = append(texts, tool.Turn{Number: t.Number, Kind: string(t.Kind), Text: turnText(t)})
+		}
 	}
-	text := make([]byte, k.size)
-	_, err = r.Seek(k.at, io.SeekStart)
-	if err == nil {
-		_, err = io.ReadFull(r, text)
-	}
-	return string(text), errors.Join(err, r.Close())
+	return texts
 }
 
 // turnText returns a turn as text, without the parts that only a provider reads.
@@ -159,31 +125,4 @@ func cited(list []llm.Source) string {
 		b.WriteString("\n[source] " + s.String())
 	}
 	return b.String()
-}
-
-// replacedBefore returns a function that passes on the turns that compactions have replaced within
-// a journal's first records.
-func replacedBefore(from Records, records int64) func(context.Context, func([]Turn) error) error {
-	return func(ctx context.Context, replaced func([]Turn) error) error {
-		var state State
-		for line, err := range from.Records(ctx, 1) {
-			if err != nil {
-				return err
-			}
-			turns, compacted := state.Turns, state.compacted
-			if err := state.Fold(line); err != nil {
-				return err
-			}
-			if state.compacted > compacted {
-				stay := len(state.Turns) - 1
-				if err := replaced(slices.Clone(turns[:len(turns)-stay])); err != nil {
-					return err
-				}
-			}
-			if state.Records == records {
-				return nil
-			}
-		}
-		return nil
-	}
 }

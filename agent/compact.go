@@ -183,12 +183,11 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 		rec.Failed = emptySummary
 	default:
 		rec.Summary = answer.text
-		written := s.keep(&job)
 		rec.Text, rec.More = job.turn(rec.Summary, s.kept(job.outputs))
 		if err := s.commit(rec); err != nil {
 			return err
 		}
-		s.archive.add(written)
+		s.archive.add(job.replaced)
 		return nil
 	}
 	return s.commit(rec)
@@ -202,18 +201,6 @@ func (s *Session) summary(ctx context.Context, job *summaryJob) (sideAnswer, err
 	}
 	req := job.request(keep)
 	return s.sideCall(ctx, req, tokensOf(req))
-}
-
-// keep writes the replaced turns to the output store. If that fails it emits a warning; the journal
-// still has them.
-func (s *Session) keep(job *summaryJob) []archived {
-	written, err := s.archive.write(job.replaced)
-	if err != nil {
-		s.events.emit(&Warning{Code: "turns_not_kept",
-			Text: fmt.Sprintf("The turns that were replaced cannot be kept for read_output: %v.", err)})
-		job.readable = false
-	}
-	return written
 }
 
 // A summaryJob holds what a compaction needs of the session.

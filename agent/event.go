@@ -2,6 +2,8 @@ package agent
 
 import (
 	"encoding/json"
+	"reflect"
+	"sync"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -15,7 +17,6 @@ type Event interface {
 	// Head returns the fields that all events have.
 	Head() *EventHeader
 	kind() Kind
-	size() int
 }
 
 // EventHeader holds the fields that all events have.
@@ -28,10 +29,6 @@ type EventHeader struct {
 
 // Head implements [Event].
 func (h *EventHeader) Head() *EventHeader { return h }
-
-// size returns about how many bytes of text and data an event holds beside its fixed fields. Events
-// that hold some have a size of their own.
-func (h *EventHeader) size() int { return 0 }
 
 // A Kind names a kind of event, as in JSON.
 type Kind string
@@ -401,103 +398,28 @@ func (*Error) kind() Kind               { return KindError }
 func (*LLMRetry) kind() Kind            { return KindLLMRetry }
 func (*ModelChanged) kind() Kind        { return KindModelChanged }
 
+// eventStructs has the struct of each kind of event.
+var eventStructs = sync.OnceValue(func() map[Kind]reflect.Type {
+	all := map[Kind]reflect.Type{}
+	for _, ev := range []Event{
+		new(SessionStart), new(SessionEnd), new(HistoryLoaded), new(UserInput), new(ProcessingEnd), new(StepStart),
+		new(StepEnd), new(AssistantTextStart), new(AssistantTextDelta), new(AssistantTextEnd), new(ThinkingDelta),
+		new(WebSearch), new(ToolCallStart), new(ToolCallOutputDelta), new(ToolCallEnd), new(SteeringInjected),
+		new(TurnLimit), new(LoopDetection), new(ContextWarning), new(Compaction), new(InputRequested),
+		new(SubagentEvent), new(NoteWritten), new(Gap), new(PlanUpdated), new(Warning), new(Error), new(LLMRetry),
+		new(ModelChanged),
+	} {
+		all[ev.kind()] = reflect.TypeOf(ev).Elem()
+	}
+	return all
+})
+
 // newEvent returns an empty event of a kind, nil if there is no such kind.
 func newEvent(kind Kind) Event {
-	switch kind {
-	case KindSessionStart:
-		return new(SessionStart)
-	case KindSessionEnd:
-		return new(SessionEnd)
-	case KindHistoryLoaded:
-		return new(HistoryLoaded)
-	case KindUserInput:
-		return new(UserInput)
-	case KindProcessingEnd:
-		return new(ProcessingEnd)
-	case KindStepStart:
-		return new(StepStart)
-	case KindStepEnd:
-		return new(StepEnd)
-	case KindAssistantTextStart:
-		return new(AssistantTextStart)
-	case KindAssistantTextDelta:
-		return new(AssistantTextDelta)
-	case KindAssistantTextEnd:
-		return new(AssistantTextEnd)
-	case KindThinkingDelta:
-		return new(ThinkingDelta)
-	case KindWebSearch:
-		return new(WebSearch)
-	case KindToolCallStart:
-		return new(ToolCallStart)
-	case KindToolCallOutputDelta:
-		return new(ToolCallOutputDelta)
-	case KindToolCallEnd:
-		return new(ToolCallEnd)
-	case KindSteeringInjected:
-		return new(SteeringInjected)
-	case KindTurnLimit:
-		return new(TurnLimit)
-	case KindLoopDetection:
-		return new(LoopDetection)
-	case KindContextWarning:
-		return new(ContextWarning)
-	case KindCompaction:
-		return new(Compaction)
-	case KindInputRequested:
-		return new(InputRequested)
-	case KindSubagentEvent:
-		return new(SubagentEvent)
-	case KindNoteWritten:
-		return new(NoteWritten)
-	case KindGap:
-		return new(Gap)
-	case KindPlanUpdated:
-		return new(PlanUpdated)
-	case KindWarning:
-		return new(Warning)
-	case KindError:
-		return new(Error)
-	case KindLLMRetry:
-		return new(LLMRetry)
-	case KindModelChanged:
-		return new(ModelChanged)
+	t := eventStructs()[kind]
+	if t == nil {
+		return nil
 	}
-	return nil
+	ev, _ := reflect.New(t).Interface().(Event)
+	return ev
 }
-
-func (e *HistoryLoaded) size() int {
-	n := 0
-	for _, m := range e.Messages {
-		n += chars(m.Parts)
-	}
-	return n
-}
-func (e *UserInput) size() int        { return len(e.Text) }
-func (e *ProcessingEnd) size() int    { return len(e.Text) }
-func (e *AssistantTextEnd) size() int { return len(e.Text) + sizeOfSources(e.Sources) }
-func (e *WebSearch) size() int {
-	return len(e.Query) + len(e.Page) + len(e.Error) + sizeOfSources(e.Hits)
-}
-func sizeOfSources(list []llm.Source) (n int) {
-	for _, s := range list {
-		n += len(s.URL) + len(s.Title)
-	}
-	return n
-}
-func (e *ToolCallStart) size() int {
-	return len(e.Arguments) + len(e.Effective) + sizeOfAccess(e.Access)
-}
-func (e *ToolCallEnd) size() int      { return len(e.Output) + sizeOfStructure(e) }
-func (e *SteeringInjected) size() int { return len(e.Text) }
-func (e *InputRequested) size() int   { return len(e.Question) + len(e.Form) }
-func (e *NoteWritten) size() int      { return len(e.Data) + len(e.Text) }
-func (e *PlanUpdated) size() int {
-	n := 0
-	for _, item := range e.Items {
-		n += planRoom + len(item.Text) + len(item.Active)
-	}
-	return n
-}
-func (e *Warning) size() int { return len(e.Text) }
-func (e *Error) size() int   { return len(e.Text) }

@@ -3,9 +3,9 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/attractor-go/attractor/journal"
-	"github.com/attractor-go/attractor/tool"
 )
 
 // ErrFull means that the session's journal has reached its limit. The error's text says what to do.
@@ -16,7 +16,6 @@ const (
 	defaultJournal = 1 << 30 // unless the host says otherwise
 	lineRoom       = 96      // a journal line beside its body and kind
 	eventRoom      = 256     // an event beside its texts
-	planRoom       = 64      // an entry of a todo list beside its texts
 )
 
 // reserved returns the part of a journal's limit that is reserved for records that end calls,
@@ -93,46 +92,27 @@ func sizeOf(line journal.Record) int64 { return int64(lineRoom + len(line.Kind) 
 
 // sizeOfEvent returns the estimated size of an event in the log of events, in bytes. Text that it
 // shares with the history counts, too.
-func sizeOfEvent(ev Event) int64 {
-	if _, text, ok := deltaOf(ev); ok {
-		return eventRoom + int64(len(text))
-	}
-	fact, _ := innermost(ev)
-	return int64(eventRoom + fact.size())
-}
+func sizeOfEvent(ev Event) int64 { return eventRoom + sizeOfTexts(reflect.ValueOf(ev)) }
 
-// sizeOfAccess returns the size of the texts of an access, in bytes.
-func sizeOfAccess(a *tool.Access) int {
-	if a == nil {
-		return 0
-	}
-	n := len(a.Command)
-	for _, texts := range [][]string{a.Paths, a.Hosts} {
-		for _, text := range texts {
-			n += len(text)
+// sizeOfTexts returns the size of all texts and lists in a value, in bytes.
+func sizeOfTexts(v reflect.Value) (n int64) {
+	switch v.Kind() {
+	case reflect.String:
+		return int64(v.Len())
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			n = sizeOfTexts(v.Elem())
 		}
-	}
-	for _, g := range a.Guarded {
-		n += len(g.Path) + len(g.Why)
-	}
-	return n
-}
-
-// sizeOfStructure returns the estimated size of a result's structure, in bytes.
-func sizeOfStructure(e *ToolCallEnd) int {
-	n := len(e.Structured)
-	for _, c := range e.Changes {
-		n += eventRoom + len(c.Path) + len(c.From) + len(c.Diff)
-	}
-	for _, m := range e.Media {
-		n += eventRoom + len(m.Data) + len(m.URL)
-	}
-	if e.Ran == nil {
-		return n
-	}
-	if n += len(e.Ran.Err); e.Ran.Exit != nil {
-		for _, process := range e.Ran.Exit.Left {
-			n += len(process)
+	case reflect.Slice:
+		n = int64(v.Len()) * int64(v.Type().Elem().Size())
+		for i := 0; i < v.Len() && v.Type().Elem().Kind() != reflect.Uint8; i++ {
+			n += sizeOfTexts(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				n += sizeOfTexts(v.Field(i))
+			}
 		}
 	}
 	return n

@@ -140,9 +140,6 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	if err := s.checkRoundRoom(); err != nil {
 		return nil, err
 	}
-	if state.compacted > 0 {
-		s.archive.earlier = replacedBefore(o.Journal, state.Records)
-	}
 	s.state.runOnly(s.registry, policy.resultTool())
 	s.outputs.earlier = maps.Clone(state.kept)
 	for _, kept := range state.kept {
@@ -265,7 +262,10 @@ func newSession(o Options) *Session {
 	s.unlockWrites()
 	s.now, s.delay = s.hostClock(o.Now), s.retryDelay(o.Retry)
 	s.killGrace = max(s.grace, env.KillGrace(s.env))
-	s.archive = &archive{outputs: s.outputs}
+	s.archive = new(archive)
+	if o.Journal != nil {
+		s.archive.journal = o.Journal
+	}
 	s.ledger, s.shared = &memoryLedger{budget: s.budget}, o.Ledger
 	if o.parent != nil {
 		s.ledger = o.parent.ledger

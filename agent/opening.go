@@ -77,37 +77,16 @@ func foldOpening(records iter.Seq2[journal.Record, error]) (o Opening, err error
 	return o, nil
 }
 
-// readHeader reads a header up to the system prompt and the tools, which are long.
+// readHeader reads a header up to the system prompt and the tools, which are long. What begins the
+// system prompt cannot stand in a text, where its quotes would be escaped.
 func (o *Opening) readHeader(line journal.Record) bool {
 	var h headerRecord
-	if line.Kind != h.kind() {
+	begin, _, ok := bytes.Cut(line.Data, []byte(`,"system":"`))
+	if !ok || line.Kind != h.kind() || json.Unmarshal(append(bytes.Clone(begin), '}'), &h) != nil {
 		return false
 	}
-	fields := map[string]any{"version": &h.Version, "id": &h.ID, "parent": &h.Parent, "fork_of": &h.ForkOf,
-		"provider": &h.Provider, "model": &h.Model, "dir": &h.Dir}
-	dec := json.NewDecoder(bytes.NewReader(line.Data))
-	if begin, err := dec.Token(); err != nil || begin != json.Delim('{') {
-		return false
-	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return false
-		}
-		key, _ := name.(string)
-		if key == "system" {
-			o.set(&h.Header, line.Time)
-			return h.Version <= version
-		}
-		to, known := fields[key]
-		if !known {
-			to = new(json.RawMessage)
-		}
-		if dec.Decode(to) != nil {
-			return false
-		}
-	}
-	return false
+	o.set(&h.Header, line.Time)
+	return h.Version <= version
 }
 
 func (o *Opening) set(h *Header, created time.Time) {
