@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/attractor-go/attractor/internal/conversation"
 )
 
 // accepts returns an error for a record that cannot come now, because the journal is damaged or the
@@ -20,7 +22,7 @@ func (s *State) accepts(rec record) error {
 		if s.Records > 1 {
 			problem = "it does not follow the header"
 		} else {
-			problem = checkHistory(r.Messages)
+			problem = conversation.Problem(r.Messages)
 		}
 	case inputRecord:
 		return problemError(rec, s.needsHeader(s.acceptsInput(r)))

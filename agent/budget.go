@@ -41,38 +41,6 @@ func (s *State) stop(reason Reason) stopRecord {
 	return stopRecord{Reason: reason, Value: s.Policy.Budget.value(reason)}
 }
 
-// unknownOutput is the number of tokens that an unknown model may write without a limit.
-// llm/anthropic sends the same number.
-const unknownOutput = 4096
-
-// maxOutput returns the most tokens that the answer to a request can have.
-func maxOutput(req *llm.Request) int {
-	switch {
-	case req.MaxTokens > 0:
-		return req.MaxTokens
-	case req.Facts != nil && req.Facts.MaxOutput > 0:
-		return req.Facts.MaxOutput
-	}
-	return unknownOutput
-}
-
-// highestPrices returns the highest prices of a model's tokens, in US dollars, if the cache keeps
-// what is written for the longer time or not.
-func highestPrices(m *llm.Model, long bool) (price llm.Price, known bool) {
-	if m == nil || len(m.Prices) == 0 {
-		return price, false
-	}
-	write := 1.0
-	if long {
-		write = llm.LongWrite
-	}
-	for _, p := range m.Prices {
-		price.Input = max(price.Input, p.Input/1e6, p.CacheWrite/1e6*write)
-		price.Output = max(price.Output, p.Output/1e6)
-	}
-	return price, true
-}
-
 // affordable returns an error for a budget that cannot be kept with a model, or with the one that
 // writes summaries, which is one of the chosen provider's unless the policy says otherwise.
 func (s *Session) affordable(p *Policy, chosen string, m ModelName) error {
@@ -97,7 +65,7 @@ func (e *UnpricedError) Error() string {
 // checkBudget returns an error for a budget that cannot be kept, because nobody knows what the
 // model costs.
 func (s *Session) checkBudget(b Budget, m ModelName) error {
-	if _, known := highestPrices(s.facts(m.Provider, m.Model), false); b.USD > 0 && b.Tokens == 0 && !known {
+	if _, known := s.facts(m.Provider, m.Model).HighestPrice(false); b.USD > 0 && b.Tokens == 0 && !known {
 		return &UnpricedError{m.Provider, m.Model}
 	}
 	return nil

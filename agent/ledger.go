@@ -153,8 +153,8 @@ func (l *memoryLedger) Settle(_ context.Context, c Claim, took Spent) error {
 // claimOf returns the most that an attempt with this request can take. Input is its estimated size
 // in tokens.
 func claimOf(req *llm.Request, input int) Claim {
-	most, price := maxOutput(req), llm.Price{}
-	if dearest, known := highestPrices(req.Facts, req.CacheLong); known {
+	most, price := req.MostOutput(), llm.Price{}
+	if dearest, known := req.Facts.HighestPrice(req.CacheLong); known {
 		price = dearest
 	}
 	return Claim{Caller: req.Caller, Provider: req.Provider, Model: req.Model, Input: input, Output: most,

@@ -56,7 +56,7 @@ func (s *Session) request() *llm.Request {
 // addFacts adds the facts about its model to a request, and fits the request to them.
 func (s *Session) addFacts(req *llm.Request) {
 	req.Facts = s.facts(req.Provider, req.Model)
-	req.Effort, _ = fitEffort(req.Effort, req.Facts)
+	req.Effort, _ = req.Facts.FitEffort(req.Effort)
 	if f := req.Facts; f != nil && f.MaxOutput > 0 {
 		req.MaxTokens = min(req.MaxTokens, f.MaxOutput) // it was meant for another model
 	}

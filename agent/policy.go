@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/attractor-go/attractor/internal/objectschema"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -153,7 +154,7 @@ type ResultPolicy struct {
 
 // check returns an error if a text does not fit the schema.
 func (r *ResultPolicy) check(text string) error {
-	fits, err := checker(r.Schema)
+	fits, err := objectschema.Checker(r.Schema)
 	if err != nil {
 		return err
 	}

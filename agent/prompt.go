@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/attractor-go/attractor/instructions"
-	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/systemprompt"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -117,65 +115,21 @@ func SystemPrompt(ctx context.Context, o Options) string {
 
 // Prompt returns what SystemPrompt returns, and the documents that it has.
 func Prompt(ctx context.Context, o Options) (text string, documents []PromptDocument) {
-	now := time.Now
+	parts := systemprompt.Parts{Base: o.Profile.Prompt, Env: o.Env, Model: cmp.Or(o.Model, o.Profile.Model),
+		Now: time.Now, Approvals: o.Approve != nil, Compacts: o.Compaction.on(), Documents: o.Documents,
+		Instructions: o.Instructions}
 	if o.Now != nil {
-		now = o.Now
+		parts.Now = o.Now
 	}
-	repo := git.Look(ctx, o.Env)
-	found := instructions.Find(ctx, o.Env, repo.Root, o.documents())
-	for _, d := range found.Documents {
-		if d.Shown > 0 {
-			documents = append(documents, PromptDocument{d.Path, d.Shown})
-		}
-	}
-	layers := []string{
-		strings.TrimSpace(o.Profile.Prompt),
-		environmentBlock(&o, repo, now()),
-		toolGuidance(&o),
-		compactionNotice(&o.Policy.Compaction),
-		found.Text,
-		hostInstructions(o.Instructions),
-	}
-	layers = slices.DeleteFunc(layers, func(l string) bool { return l == "" })
-	return validText(strings.Join(layers, "\n\n")), documents
-}
-
-// documents returns which documents the session has: those of the host's options and of the
-// profile.
-func (o *Options) documents() instructions.Options {
-	d := o.Documents
-	d.Names = slices.Concat(o.Profile.Documents, d.Names)
-	return d
-}
-
-// hostInstructions returns the host's instructions under a heading, which separates them from the
-// project documents.
-func hostInstructions(text string) string {
-	if text = strings.TrimSpace(text); text == "" {
-		return ""
-	}
-	return "# Host instructions\n\n" + text
-}
-
-// compactionNotice returns the notice that keeps a model from stopping early to save space.
-func compactionNotice(c *CompactionPolicy) string {
-	if !c.on() {
-		return ""
-	}
-	return "# Long sessions\n\nWhen this conversation becomes too long, a summary replaces its beginning and you go on from there. Do not stop " +
-		"early, skip checks or leave work undone to save space."
-}
-
-// toolGuidance returns the Guidance of the tools that a session offers.
-func toolGuidance(o *Options) string {
-	var b strings.Builder
+	parts.Documents.Names = slices.Concat(o.Profile.Documents, parts.Documents.Names)
 	for _, t := range o.Profile.Tools {
-		if t.Guidance != "" && meets(&t, o.spawns(), o.Questions != nil) {
-			fmt.Fprintf(&b, "- `%s`: %s\n", t.Name, strings.TrimSpace(t.Guidance))
+		if meets(&t, o.spawns(), o.Questions != nil) {
+			parts.Tools = append(parts.Tools, t)
 		}
 	}
-	if b.Len() == 0 {
-		return ""
+	text, found := systemprompt.Render(ctx, parts)
+	for _, d := range found {
+		documents = append(documents, PromptDocument{d.Path, d.Shown})
 	}
-	return "# Notes on tools\n\n" + strings.TrimSpace(b.String())
+	return text, documents
 }

@@ -206,22 +206,14 @@ func (s *Session) warnOfEffort() {
 	asked, provider, model := deref(s.state.pending, s.state.Effort), s.state.Provider, s.state.Model
 	s.mu.Unlock()
 	facts := s.facts(provider, model)
-	if sent, same := fitEffort(asked, facts); !same {
+	if sent, same := facts.FitEffort(asked); !same {
 		s.events.add(&Warning{Code: "effort_clamped", Text: fmt.Sprintf("%s does not take the effort %q; it gets %q.",
 			model, asked, sent)})
-	} else if asked != "" && !slices.Contains(knownEfforts(facts), asked) {
+	} else if asked != "" && !slices.Contains(facts.KnownEfforts(), asked) {
 		s.events.add(&Warning{Code: "effort_unknown",
 			Text: fmt.Sprintf("The effort %q is unknown; it is sent as it is. The known ones are %s.", asked,
-				strings.Join(knownEfforts(facts), ", "))})
+				strings.Join(facts.KnownEfforts(), ", "))})
 	}
-}
-
-// knownEfforts returns the efforts of a model, or all names in use if they are not known.
-func knownEfforts(facts *llm.Model) []string {
-	if facts == nil || len(facts.Efforts) == 0 {
-		return efforts
-	}
-	return facts.Efforts
 }
 
 // namesModel reports whether the settings choose a model.
@@ -252,30 +244,3 @@ func (s *Session) warnOfModels(models ...FallbackModel) {
 		s.events.add(&Warning{Code: "model_unknown", Text: text})
 	}
 }
-
-// efforts lists all names of efforts in use, the lowest first.
-var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
-
-// fitEffort returns the model's effort that is nearest to the wanted one, the lower of two. If the
-// model's efforts are not known it returns the wanted one.
-func fitEffort(asked string, facts *llm.Model) (sent string, same bool) {
-	if asked == "" || facts == nil || len(facts.Efforts) == 0 || slices.Contains(facts.Efforts, asked) {
-		return asked, true
-	}
-	want := slices.Index(efforts, asked)
-	if want < 0 { // an unknown name: the provider decides
-		return asked, true
-	}
-	best, distance := "", len(efforts)+1
-	for _, e := range facts.Efforts {
-		if at := slices.Index(efforts, e); at >= 0 && abs(at-want) < distance {
-			best, distance = e, abs(at-want)
-		}
-	}
-	if best == "" {
-		return asked, true
-	}
-	return best, false
-}
-
-func abs(n int) int { return max(n, -n) }

@@ -77,3 +77,20 @@ func (m *Model) Cost(u Usage) (float64, bool) {
 func (m *Model) Takes(modality string) bool {
 	return m == nil || len(m.Input) == 0 || slices.Contains(m.Input, modality)
 }
+
+// HighestPrice returns the highest prices of one token in US dollars, if the cache keeps what is
+// written for the longer time or not, and reports whether the prices are known.
+func (m *Model) HighestPrice(long bool) (price Price, known bool) {
+	if m == nil || len(m.Prices) == 0 {
+		return price, false
+	}
+	write := 1.0
+	if long {
+		write = LongWrite
+	}
+	for _, p := range m.Prices {
+		price.Input = max(price.Input, p.Input/1e6, p.CacheWrite/1e6*write)
+		price.Output = max(price.Output, p.Output/1e6)
+	}
+	return price, true
+}

@@ -208,3 +208,18 @@ func (m Message) validate() error {
 	}
 	return nil
 }
+
+// unknownOutput is the number of tokens that an unknown model may write without a limit.
+// llm/anthropic sends the same number.
+const unknownOutput = 4096
+
+// MostOutput returns the most tokens that the answer to the request can have.
+func (r *Request) MostOutput() int {
+	switch {
+	case r.MaxTokens > 0:
+		return r.MaxTokens
+	case r.Facts != nil && r.Facts.MaxOutput > 0:
+		return r.Facts.MaxOutput
+	}
+	return unknownOutput
+}

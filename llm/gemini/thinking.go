@@ -20,7 +20,7 @@ const (
 )
 
 // efforts lists the known efforts, lowest first.
-var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+var efforts = (*llm.Model)(nil).KnownEfforts()
 
 // thinking holds a request's effort in the API's form.
 type thinking struct {

@@ -1,7 +1,6 @@
-package agent
+package systemprompt
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -30,27 +29,27 @@ const environmentEnd = "</environment>"
 // environmentBlock returns what the model is told of the place where the session works, and of what
 // is allowed there. The model's knowledge cutoff is not in it, because the catalog does not know
 // it.
-func environmentBlock(o *Options, repo git.Snapshot, now time.Time) string {
+func environmentBlock(p *Parts, repo git.Snapshot, now time.Time) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "%s: %s\n", name, sanitize.Line(value))
 		}
 	}
-	platform, confined := o.Env.Platform(), env.ConfinementOf(o.Env)
+	platform, confined := p.Env.Platform(), env.ConfinementOf(p.Env)
 	b.WriteString("<environment>\n")
-	line("Working directory", o.Env.WorkDir())
+	line("Working directory", p.Env.WorkDir())
 	line("Writable directories", writable(confined))
 	line("Network", confined.Network)
 	line("Sandbox", confined.Sandbox)
-	line("Approvals", approvals(o))
+	line("Approvals", approvals(p.Approvals))
 	line("Is git repository", map[bool]string{true: "yes", false: "no"}[repo.Root != ""])
 	line("Git branch", repo.Branch)
 	line("Git status", gitStatus(repo))
 	line("Platform", platform.OS+"/"+platform.Arch)
 	line("OS version", platform.Version)
 	line("Today's date", now.Format(time.DateOnly))
-	line("Model", cmp.Or(o.Model, o.Profile.Model))
+	line("Model", p.Model)
 	writeList(&b, "Changed before this session began (paths from the repository's root)", changedPaths(repo))
 	writeList(&b, "Last commits", repo.Subjects)
 	b.WriteString(environmentEnd)
@@ -79,8 +78,8 @@ func shownNames(files []string) string {
 }
 
 // approvals returns what becomes of calls that need somebody's approval.
-func approvals(o *Options) string {
-	if o.Approve == nil {
+func approvals(asked bool) string {
+	if !asked {
 		return "nobody can approve a call; what is not allowed is refused"
 	}
 	return "some calls wait for somebody's approval"
