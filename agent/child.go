@@ -45,9 +45,7 @@ func (a *subagents) open(ctx context.Context, id, callID string, task tool.Agent
 	if o.CacheLifetime == CacheForPerson { // nobody talks to a subagent
 		o.CacheLifetime = CacheByPauses
 	}
-	p.mu.Lock()
-	err = o.ask(&def, &task, &p.state)
-	p.mu.Unlock()
+	err = look(p, func(st *State) error { return o.ask(&def, &task, st) })
 	if err == nil {
 		err = o.equip(&def, task.Tools, p.Tools())
 	}
@@ -133,11 +131,7 @@ func (c *child) busy() bool {
 }
 
 // hasEnded reports whether the session is closed or closing.
-func (c *child) hasEnded() bool {
-	c.session.mu.Lock()
-	defer c.session.mu.Unlock()
-	return c.session.ending.reason != ""
-}
+func (c *child) hasEnded() bool { return c.session.reason() != "" }
 
 func (c *child) gone() error { return fmt.Errorf("agent %s has ended; spawn another one", c.id) }
 
@@ -158,9 +152,7 @@ func (c *child) steer(ctx context.Context, message string) (bool, error) {
 
 // outcome keeps the outcome of an input.
 func (c *child) outcome(result *Result, err error) (status string) {
-	c.session.mu.Lock()
-	turns := c.session.state.Steps
-	c.session.mu.Unlock()
+	turns := look(c.session, (*State).totals).turns
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	said, why := result.Text, ""
@@ -204,7 +196,5 @@ func (c *child) rest(status string, result *Result) bool {
 
 // steered reports whether steering waits in an open session.
 func (s *Session) steered() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ending.reason == "" && s.state.Queued(LaneSteering) != nil
+	return look(s, func(st *State) bool { return s.ending.reason == "" && st.Queued(LaneSteering) != nil })
 }

@@ -136,7 +136,7 @@ func (s *Session) Compact(ctx context.Context) error {
 	}
 	var ended error
 	_, err := s.work(ctx, func(run context.Context) (err error) {
-		if s.compactsNow() {
+		if look(s, (*State).compactsAtRest) {
 			_, err = s.step(run)
 		}
 		ended = context.Cause(run)
@@ -151,21 +151,12 @@ func (s *Session) Compact(ctx context.Context) error {
 	return cmp.Or(err, ended, s.givenAway())
 }
 
-// compactsNow reports whether the session is idle and the host asked for a compaction.
-func (s *Session) compactsNow() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.compactsAtRest()
-}
-
 // compact makes the side call for the summary and commits the compaction, or its failure.
 func (s *Session) compact(ctx context.Context, step Step) error {
 	if err := s.sync(context.Background()); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	job := s.summaryJob(step.First)
-	s.mu.Unlock()
+	job := look(s, func(*State) summaryJob { return s.summaryJob(step.First) })
 	job.facts = s.facts(job.provider, job.record.Model)
 	rec := job.record
 	if len(job.replaced) == 0 {

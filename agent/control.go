@@ -72,7 +72,7 @@ func (s *Session) Set(ctx context.Context, set Settings) error {
 		if _, err := s.provider(*set.Provider); err != nil {
 			return fmt.Errorf("agent: %w", err)
 		}
-		if set.Model == nil && *set.Provider != s.chosen().Provider {
+		if set.Model == nil && *set.Provider != look(s, (*State).chosen).Provider {
 			return fmt.Errorf("agent: another provider (%s) has other models: set Settings.Model with it",
 				*set.Provider)
 		}
@@ -159,17 +159,11 @@ func (s *Session) Events(ctx context.Context) iter.Seq[Event] { return s.events.
 
 // History returns the turns so far. The session shares their parts, so they must not be changed.
 func (s *Session) History() []Turn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.state.Turns)
+	return look(s, func(st *State) []Turn { return slices.Clone(st.Turns) })
 }
 
 // Usage returns the tokens that the session has used, failed attempts included.
-func (s *Session) Usage() llm.Usage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.Usage
-}
+func (s *Session) Usage() llm.Usage { return look(s, func(st *State) llm.Usage { return st.Usage }) }
 
 // validText returns text as valid UTF-8. All text that enters a session passes it, so that journal,
 // events and model have the same.

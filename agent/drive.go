@@ -158,7 +158,7 @@ func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err err
 // submit works on an input, or on the open one if it is nil, and on follow-ups, until the session
 // is at rest.
 func (s *Session) submit(ctx context.Context, input *inputRecord, begun func()) (*Result, error) {
-	before := s.totals()
+	before := look(s, (*State).totals)
 	var result *Result
 	var outcome error
 	worked, err := s.work(ctx, func(run context.Context) (err error) {
@@ -349,13 +349,6 @@ func (s *Session) inputs() (open, last *Input) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.Input, s.state.Last
-}
-
-// totals returns the sums so far.
-func (s *Session) totals() totals {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.totals()
 }
 
 // partialResult returns the Result of an input that a failure of the session ended.

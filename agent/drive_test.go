@@ -1,10 +1,8 @@
 package agent_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -318,27 +316,6 @@ func TestJ2_CompactionAtRest(t *testing.T) {
 	if err := h.Compact(context.Background()); err != nil || h.turns() != "compaction:context assistant:model" ||
 		h.step(t) != agent.ActRest {
 		t.Errorf("%v, %s", err, h.turns())
-	}
-}
-
-// A step prints in a log in words.
-func TestJ2_StepsInLogs(t *testing.T) {
-	step := agent.Step{Act: agent.ActRunCalls, Reason: agent.ReasonInterrupted,
-		Calls: []agent.OpenCall{{ToolCall: llm.ToolCall{ID: "c1", Name: "shell", Args: `{"command":"secret"}`}},
-			{ToolCall: llm.ToolCall{ID: "c2", Name: "grep"}}}}
-	var text, lines bytes.Buffer
-	slog.New(slog.NewTextHandler(&text, nil)).Info("step", "step", step)
-	slog.New(slog.NewJSONHandler(&lines, nil)).Info("step", "step", step)
-	if want := `step.act=run_calls step.calls="shell c1, grep c2" step.reason=interrupted`; !strings.Contains(
-		text.String(), want) {
-		t.Errorf("%s, want %s", text.String(), want)
-	}
-	if want := `"step":{"act":"run_calls","calls":"shell c1, grep c2","reason":"interrupted"}`; !strings.Contains(
-		lines.String(), want) {
-		t.Errorf("%s, want %s", lines.String(), want)
-	}
-	if got := step.String(); got != "[act=run_calls calls=shell c1, grep c2 reason=interrupted]" {
-		t.Error(got)
 	}
 }
 

@@ -115,7 +115,7 @@ func (s *State) chosen() FallbackModel {
 	if s.Fallback != nil {
 		return s.Fallback.Chosen
 	}
-	return FallbackModel{s.Provider, s.Model, s.Policy.Window}
+	return s.current()
 }
 
 // failures returns the failure of each model in the current model call, nil if only one was asked.

@@ -170,9 +170,7 @@ func (s *Session) admitInput(ctx context.Context, m *sending) error {
 
 // hadKey reports whether the session has had a message with this key.
 func (s *Session) hadKey(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.hadKey(key)
+	return look(s, func(st *State) bool { return st.hadKey(key) })
 }
 
 // askToStop calls BeforeStop. Its prompt becomes a turn; without one the input ends, unless

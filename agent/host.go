@@ -103,6 +103,13 @@ func isHostError(err error) bool {
 	return errors.As(err, &e)
 }
 
+// look returns what f finds in the state, which does not change meanwhile.
+func look[T any](s *Session, f func(*State) T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f(&s.state)
+}
+
 // running returns the context of the running activity, or of the session's life if none runs.
 func (s *Session) running() context.Context {
 	if now := s.working.Load(); now != nil {

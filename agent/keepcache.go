@@ -97,17 +97,7 @@ func (s *Session) renewal() (r renewal, ok bool) {
 
 // renewable reports whether a request renews the lifetime of what the provider's cache has.
 func (s *Session) renewable(req *llm.Request) bool {
-	p, err := s.provider(req.Provider)
-	renewer, ok := p.(llm.CacheRenewer)
-	if err != nil || !ok {
-		return false
-	}
-	ok, err = host(s.running(), s, "the provider's RenewsCache", s.grace,
-		func() (bool, error) { return renewer.RenewsCache(req), nil })
-	if err != nil {
-		s.breakDown(err)
-	}
-	return ok
+	return able(s, req.Provider, "RenewsCache", func(r llm.CacheRenewer) bool { return r.RenewsCache(req) })
 }
 
 // renewCache renews the cache each time before it forgets, until ctx or the wait ends, a request
@@ -117,7 +107,7 @@ func (s *Session) renewCache(ctx context.Context, r renewal) {
 		sent := *r.req // an abandoned attempt may still read it
 		var a attemptStream
 		_, used, cost, err := s.withinBudget(ctx, &sent, r.tokens, &a,
-			func() (*llm.Response, error) { return s.sideAttempt(ctx, &sent, &a) })
+			func() (*llm.Response, error) { return s.attempt(ctx, &sent, &a) })
 		spent += cost
 		rec := renewalRecord{Usage: used, Cost: cost}
 		if err != nil {

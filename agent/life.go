@@ -211,11 +211,7 @@ func (s *Session) writeEnd() error {
 }
 
 // reason returns why the session ends.
-func (s *Session) reason() Reason {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ending.reason
-}
+func (s *Session) reason() Reason { return look(s, func(*State) Reason { return s.ending.reason }) }
 
 // emitFailure returns the failure that ends the session, and emits its event.
 func (s *Session) emitFailure() error {

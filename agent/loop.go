@@ -112,9 +112,7 @@ func (s *Session) stopRecords(ctx context.Context) []record {
 
 // nextStep returns the next step.
 func (s *Session) nextStep() Step {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return Next(&s.state, s.now())
+	return look(s, func(st *State) Step { return Next(st, s.now()) })
 }
 
 // sleep waits for a time, for the end of ctx, or until the session is given away.

@@ -18,25 +18,15 @@ import (
 func openLooping(t *testing.T, letters string, o agent.Options) *host {
 	t.Helper()
 	n := 0
-	// the result has another time and id, but nothing new
-	tick := newTool("tick", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
-		n++
-		return tool.Text(fmt.Sprintf(
-			"2026-01-02T03:04:%02dZ nothing, after 1.%ds, as 0123456%d-89ab-cdef-0123-456789abcdef", n, n, n%10)), nil
-	})
-	poll := newTool("poll", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
+	poll := newTool("p", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
 		n++
 		return tool.Text(fmt.Sprintf("line %d", n)), nil
 	})
 	var steps []llmtest.Step
 	for _, l := range letters {
-		name := map[rune]string{'t': "tick", 'p': "poll"}[l]
-		if name == "" {
-			name = string(l)
-		}
-		steps = append(steps, llmtest.Calls(call(name)))
+		steps = append(steps, llmtest.Calls(call(string(l))))
 	}
-	h := open(t, setup{tools: []tool.Tool{echo("a"), echo("b"), echo("c"), echo("d"), tick, poll}, options: o,
+	h := open(t, setup{tools: []tool.Tool{echo("a"), echo("b"), echo("c"), echo("d"), poll}, options: o,
 		steps: append(steps, llmtest.Text("done"))})
 	h.submit(t, "go", agent.ReasonCompleted)
 	return h
@@ -81,8 +71,6 @@ func TestA9_Detects(t *testing.T) {
 		{"in a small window", "aaaaa", agent.LoopPolicy{Window: 5}, "5:1x5"},
 		{"off", "aaaaaaaaaa", agent.LoopPolicy{Off: true}, ""},
 		{"whatever the results", "ppppp", agent.LoopPolicy{}, "5:1x5"},
-		{"only with the same results", "pppppppppp", agent.LoopPolicy{Results: true}, ""},
-		{"times and ids in results do not count", "ttttt", agent.LoopPolicy{Results: true}, "5:1x5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := openLooping(t, c.calls, agent.Options{Policy: agent.Policy{Loops: c.policy}})

@@ -83,8 +83,14 @@ func (s *Session) callModel(ctx context.Context) error {
 		begin()
 		start := s.now()
 		resp, err := s.attempt(run, next.req, &a)
-		if err == nil {
+		if s.crashed = nil; isHostError(err) {
+			s.crashed = errors.Unwrap(err)
+		}
+		switch {
+		case err == nil:
 			err = contextFull(resp)
+		case s.crashed != nil, errors.Is(err, ErrStuck):
+			s.memo = new(llm.Memo) // the provider may still write to the other one
 		}
 		latency = s.now().Sub(start)
 		return resp, err
@@ -153,9 +159,7 @@ func (s *Session) nextModelCall() (c modelCall, due bool) {
 // answered.
 func (s *Session) coldness(c *modelCall, used llm.Usage, latency time.Duration) *Cold {
 	sent := s.now().Add(-latency)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.answered.cold(&s.state, used, c.req.Facts, sent)
+	return look(s, func(st *State) *Cold { return st.answered.cold(st, used, c.req.Facts, sent) })
 }
 
 // breakOffStep ends what the events of an attempt have begun, because the journal has failed and no
@@ -207,9 +211,8 @@ func uniqueCalls(parts llm.Parts) llm.Parts {
 // there is one. If the context has ended, the end of the input comes first.
 func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err error) []record {
 	if ctx.Err() != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return []record{s.state.stop(stopReason(ctx, false)), f}
+		stop := look(s, func(st *State) record { return st.stop(stopReason(ctx, false)) })
+		return []record{stop, f}
 	}
 	if delay, again := s.delay(attempt, err); again && !s.repeats(&f.Fault) && !s.absent(err) {
 		f.Delay, f.RetryAt = delay, stamp(s.now().Add(delay))
@@ -220,39 +223,34 @@ func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err er
 // repeats reports whether the attempt before failed alike, because the response could not be
 // decoded: a third one would be no better.
 func (s *Session) repeats(f *Fault) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := s.state.fault()
+	last := look(s, (*State).fault)
 	return last != nil && f.Undecoded && last.Undecoded && last.Text == f.Text
 }
 
 // absent reports whether a server of this machine does not run, before the input's first answer: a
 // person is told at once to start it. Later it is being started again.
 func (s *Session) absent(err error) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	e, is := errors.AsType[*llm.Error](err)
-	return is && e.Absent && s.state.Input != nil && s.state.Input.Turns == 0
+	return is && e.Absent && look(s, func(st *State) bool { return st.Input != nil && st.Input.Turns == 0 })
 }
 
-// attempt makes one attempt of a model call and returns its response. A provider that panics has
-// failed for good. One that ignores the end of ctx is abandoned after the grace time, together with
-// the memo that it may still write to.
+// attempt makes one attempt of a model call or a side call and returns its response. A provider that
+// panics has failed for good; in a side call that ends the session. One that ignores the end of ctx
+// is abandoned after the grace time.
 func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
-	s.crashed = nil
 	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
 		return a.read(ctx, s.client.Stream(ctx, req))
 	})
+	if err != nil {
+		a.abandon()
+	}
+	s.warnOfStuck(err)
 	switch {
-	case errors.Is(err, ErrStuck):
-		a.abandon()
-		s.memo = new(llm.Memo)
-		s.warnOfStuck(err)
-	case isHostError(err):
-		a.abandon()
-		s.memo = new(llm.Memo)
-		s.crashed = err
+	case !isHostError(err):
+	case req.Caller.Purpose == PurposeTurn:
 		err = &llm.Error{Provider: req.Provider, Message: err.Error(), Final: true, Err: err}
+	default:
+		s.breakDown(err)
 	}
 	return resp, err
 }

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -43,34 +41,6 @@ type Step struct {
 	Model *FallbackModel // for ActChangeModel
 	mend  *mendRecord    // for ActMend
 }
-
-// LogValue implements [slog.LogValuer]. It leaves out texts.
-func (s Step) LogValue() slog.Value {
-	attrs := []slog.Attr{slog.String("act", string(s.Act))}
-	if len(s.Calls) > 0 {
-		var calls []string
-		for _, c := range s.Calls {
-			calls = append(calls, c.Name+" "+c.ID)
-		}
-		attrs = append(attrs, slog.String("calls", strings.Join(calls, ", ")))
-	}
-	if s.Reason != "" {
-		attrs = append(attrs, slog.String("reason", string(s.Reason)))
-	}
-	if s.Origin != "" {
-		attrs = append(attrs, slog.String("origin", string(s.Origin)))
-	}
-	if s.Model != nil {
-		attrs = append(attrs, slog.String("model", s.Model.name().String()))
-	}
-	if !s.Until.IsZero() {
-		attrs = append(attrs, slog.Time("until", s.Until))
-	}
-	return slog.GroupValue(attrs...)
-}
-
-// String returns the step as it appears in a log.
-func (s Step) String() string { return s.LogValue().String() }
 
 // Next returns what a session in this state does next. It is a pure function, and the order of its
 // cases is the specification of the loop.

@@ -314,7 +314,7 @@ func (s *Session) start(next Settings) {
 	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
 	models := s.state.Policy.Fallbacks.Models
 	if !next.namesModel() {
-		models = append([]FallbackModel{s.current()}, models...)
+		models = append([]FallbackModel{look(s, (*State).current)}, models...)
 	}
 	s.warnOfModels(models...)
 	if next.Model == nil && next.Effort == nil {

@@ -32,61 +32,39 @@ func (r *resultRecord) keptAs() string {
 type outputStore struct {
 	*tool.DirOutputs
 	journal journal.Log
+	earlier map[string]keptOutput // those of an earlier run, by id; never changed
 
-	bringing sync.Mutex // held while the journal is read, which may not return
-	mu       sync.Mutex
-	earlier  map[string]keptOutput // by id
+	mu     sync.Mutex // held while the journal is read, which may not return
+	copied map[string]bool
 }
 
 // Create implements [tool.Outputs]. It does not reuse an id of an earlier run.
 func (o *outputStore) Create(callID string) (id string, w io.WriteCloser, err error) {
 	id = callID
-	for n := 2; ; n++ {
-		if _, taken := o.find(id); !taken {
-			return o.DirOutputs.Create(id)
-		}
+	for n := 2; o.earlier[id].Hash != ""; n++ {
 		id = fmt.Sprintf("%s-%d", callID, n)
 	}
+	return o.DirOutputs.Create(id)
 }
 
-// Open implements [tool.Outputs]. It waits while another call copies the output back.
+// Open implements [tool.Outputs]. It waits while another call copies an output back.
 func (o *outputStore) Open(id string) (io.ReadSeekCloser, error) {
-	if _, ok := o.find(id); ok {
-		if err := o.bring(id); err != nil {
+	if o.earlier[id].Hash != "" {
+		if err := o.copyBack(id); err != nil {
 			return nil, fmt.Errorf("the output cannot be read from the journal: %w", err)
 		}
 	}
 	return o.DirOutputs.Open(id)
 }
 
-// bring copies an output of an earlier run back into its file.
-func (o *outputStore) bring(id string) error {
-	o.bringing.Lock()
-	defer o.bringing.Unlock()
-	kept, ok := o.find(id)
-	if !ok { // another call has copied it
+// copyBack writes the file of an output of an earlier run, all of it or none, once.
+func (o *outputStore) copyBack(id string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.copied[id] {
 		return nil
 	}
-	if err := o.copyBack(id, kept.Hash); err != nil {
-		return err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.earlier, id)
-	return nil
-}
-
-// find returns the blob of an output of an earlier run that has not been copied back.
-func (o *outputStore) find(id string) (keptOutput, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	kept, ok := o.earlier[id]
-	return kept, ok
-}
-
-// copyBack writes the output's file, all of it or none.
-func (o *outputStore) copyBack(id, hash string) error {
-	blob, err := o.journal.Blob(context.Background(), hash)
+	blob, err := o.journal.Blob(context.Background(), o.earlier[id].Hash)
 	if err != nil {
 		return err
 	}
@@ -96,14 +74,18 @@ func (o *outputStore) copyBack(id, hash string) error {
 	}
 	_, err = io.Copy(w, blob)
 	if err = errors.Join(err, w.Close(), blob.Close()); err != nil {
-		err = errors.Join(err, o.Discard(id))
+		return errors.Join(err, o.Discard(id))
 	}
-	return err
+	if o.copied == nil {
+		o.copied = map[string]bool{}
+	}
+	o.copied[id] = true
+	return nil
 }
 
 // has reports whether an output can be read, without copying it back.
 func (o *outputStore) has(id string) bool {
-	if _, ok := o.find(id); ok {
+	if o.earlier[id].Hash != "" {
 		return true
 	}
 	f, err := o.DirOutputs.Open(id)

@@ -124,23 +124,9 @@ func (s *Session) policyOf(p Policy, state *State) (Policy, error) {
 	return p, s.affordable(&p, chosen.Provider, ModelName{state.Provider, state.Model})
 }
 
-// formats reports whether a provider takes a format for the text of an answer beside tools. A
-// provider that the client lacks takes none.
+// formats reports whether a provider takes a format for the text of an answer beside tools.
 func (s *Session) formats(provider, model string) bool {
-	p, err := s.provider(provider)
-	if err != nil {
-		return false
-	}
-	f, ok := p.(llm.Formatter)
-	if !ok {
-		return false
-	}
-	formats, err := host(s.running(), s, "the provider's FormatsWithTools", s.grace,
-		func() (bool, error) { return f.FormatsWithTools(model), nil })
-	if err != nil {
-		s.breakDown(err)
-	}
-	return formats
+	return able(s, provider, "FormatsWithTools", func(f llm.Formatter) bool { return f.FormatsWithTools(model) })
 }
 
 // ResultPolicy asks for a result that fits a JSON Schema.

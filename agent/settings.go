@@ -34,18 +34,9 @@ func (s *Session) set(ctx context.Context, set Settings) error {
 	return s.sync(ctx)
 }
 
-// chosen returns the model that the host has chosen.
-func (s *Session) chosen() FallbackModel {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.chosen()
-}
-
 // tools returns the current registry.
 func (s *Session) tools() *tool.Registry {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.registry
+	return look(s, func(*State) *tool.Registry { return s.registry })
 }
 
 // Policy returns a copy of the current policy with its defaults. Settings.Policy takes a changed
@@ -64,11 +55,7 @@ func (s *Session) Policy() Policy {
 }
 
 // budget returns the current budget.
-func (s *Session) budget() Budget {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.Policy.Budget
-}
+func (s *Session) budget() Budget { return look(s, func(st *State) Budget { return st.Policy.Budget }) }
 
 // changesPolicy reports whether a record sets another policy.
 func changesPolicy(rec record) bool {
@@ -91,7 +78,7 @@ func (s *Session) checkPolicy(p *Policy) error {
 // deriveSetting adds to a setting what depends on it. A named model becomes the chosen one, also
 // while a fallback is asked.
 func (s *Session) deriveSetting(rec *settingRecord) error {
-	now := FallbackModel{s.state.Provider, s.state.Model, s.state.Policy.Window}
+	now := s.state.current()
 	if chosen := s.state.chosen(); s.state.Fallback != nil && (rec.Provider != nil || rec.Model != nil) {
 		now = chosen
 		rec.Provider, rec.Model = cmp.Or(rec.Provider, &chosen.Provider), cmp.Or(rec.Model, &chosen.Model)
@@ -147,16 +134,14 @@ func deref(value *string, otherwise string) string {
 
 // warnOfSetting emits warnings about effects of a setting that the host may not expect.
 func (s *Session) warnOfSetting(rec settingRecord) {
-	s.mu.Lock()
-	waits := s.state.Input != nil || s.state.awaiting() != nil
-	s.mu.Unlock()
+	waits := look(s, func(st *State) bool { return st.Input != nil || st.awaiting() != nil })
 	if rec.EffortNext && waits {
 		s.events.add(&Warning{Code: "effort_later",
 			Text: "The provider does not let the effort change while its calls are being answered: it " +
 				"holds from the next input on."})
 	}
 	if rec.namesModel() {
-		s.warnOfModels(s.current())
+		s.warnOfModels(look(s, (*State).current))
 	}
 	if rec.Effort != nil || rec.Model != nil {
 		s.warnOfEffort()
@@ -170,18 +155,8 @@ func (s *Session) effortIsFixed() bool {
 	if !s.state.inRound() {
 		return false
 	}
-	p, err := s.provider(s.state.Provider)
-	fixed, ok := p.(llm.EffortFixer)
-	if err != nil || !ok {
-		return false
-	}
 	facts := s.facts(s.state.Provider, s.state.Model)
-	fixes, err := host(s.running(), s, "the provider's FixesEffort", s.grace,
-		func() (bool, error) { return fixed.FixesEffort(facts), nil })
-	if err != nil {
-		s.breakDown(err)
-	}
-	return fixes
+	return able(s, s.state.Provider, "FixesEffort", func(f llm.EffortFixer) bool { return f.FixesEffort(facts) })
 }
 
 // inRound reports whether the model has made calls and not answered since. Steering in between does
@@ -220,11 +195,7 @@ func (s *Session) warnOfEffort() {
 func (set *Settings) namesModel() bool { return set.Provider != nil || set.Model != nil }
 
 // current returns the model that is asked now.
-func (s *Session) current() FallbackModel {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return FallbackModel{s.state.Provider, s.state.Model, s.state.Policy.Window}
-}
+func (s *State) current() FallbackModel { return FallbackModel{s.Provider, s.Model, s.Policy.Window} }
 
 // warnOfModels emits a warning for each of these models that the client's catalog lacks.
 func (s *Session) warnOfModels(models ...FallbackModel) {

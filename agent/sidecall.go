@@ -37,7 +37,7 @@ func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (s
 		req.Caller.Attempt = attempt
 		var a attemptStream
 		resp, used, cost, err := s.withinBudget(ctx, req, input, &a, func() (*llm.Response, error) {
-			resp, err := s.sideAttempt(ctx, req, &a)
+			resp, err := s.attempt(ctx, req, &a)
 			if err == nil {
 				err = uselessAnswer(resp)
 			}
@@ -73,21 +73,6 @@ func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (s
 	}
 }
 
-// sideAttempt makes one attempt of a side call.
-func (s *Session) sideAttempt(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
-	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
-		return a.read(ctx, s.client.Stream(ctx, req))
-	})
-	if err != nil {
-		a.abandon()
-	}
-	if isHostError(err) {
-		s.breakDown(err)
-	}
-	s.warnOfStuck(err)
-	return resp, err
-}
-
 // facts returns what the catalog knows of a model, nil if it does not know it.
 func (s *Session) facts(provider, model string) *llm.Model {
 	if s.client.Models == nil {
@@ -113,6 +98,21 @@ func (s *Session) provider(name string) (llm.Provider, error) {
 		s.breakDown(err)
 	}
 	return p, err
+}
+
+// able returns what a provider says by an optional method, false if it lacks that, or if the client
+// lacks the provider.
+func able[P any](s *Session, name, method string, ask func(P) bool) bool {
+	provider, err := s.provider(name)
+	p, has := provider.(P)
+	if err != nil || !has {
+		return false
+	}
+	says, err := host(s.running(), s, "the provider's "+method, s.grace, func() (bool, error) { return ask(p), nil })
+	if err != nil {
+		s.breakDown(err)
+	}
+	return says
 }
 
 // summarize asks the model for a last text at a limit and ends the input with it.

@@ -235,9 +235,7 @@ func (a *subagents) account(c *child, status string) error {
 // the child's own subagents may spend while it is idle.
 func (a *subagents) spent(c *child) []record {
 	c.mu.Lock() // for both, so that what is counted only rises
-	c.session.mu.Lock()
-	now := c.session.state.totals()
-	c.session.mu.Unlock()
+	now := look(c.session, (*State).totals)
 	used, cost := now.usage.Sub(c.counted.usage), now.cost-c.counted.cost
 	c.counted = now
 	c.mu.Unlock()

@@ -13,9 +13,7 @@ import (
 
 // Definitions returns the definitions of the session's tools, as the model has them.
 func (s *Session) Definitions() []llm.ToolDefinition {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.state.tools)
+	return look(s, func(st *State) []llm.ToolDefinition { return slices.Clone(st.tools) })
 }
 
 // Tools returns the tools that the session runs for the model, in the order of

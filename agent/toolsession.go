@@ -40,9 +40,7 @@ func (t *toolSession) Seen(path string) (h env.Hash, ok bool) {
 
 // Notes implements [tool.Session].
 func (t *toolSession) Notes() map[string]tool.Note {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.state.Notes
+	return look(t.Session, func(st *State) map[string]tool.Note { return st.Notes })
 }
 
 func (t *toolSession) State(key any, init func() any) any { return t.memory.State(key, init) }
