@@ -61,22 +61,17 @@ func (a *archive) replaced(ctx context.Context) iter.Seq2[[]tool.Turn, error] {
 			return
 		}
 		var state State
-		for line, err := range a.journal.Records(ctx, 1) {
-			turns, compacted := state.Turns, state.compacted
-			if err == nil {
-				err = state.Fold(line)
-			}
+		var before []Turn
+		compacted := 0
+		for _, err := range state.folding(ctx, a.journal) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if state.compacted == compacted {
-				continue
-			}
-			stay := len(state.Turns) - 1
-			if !yield(turnsAsText(turns[:len(turns)-stay]), nil) {
+			if state.compacted > compacted && !yield(turnsAsText(before[:len(before)+1-len(state.Turns)]), nil) {
 				return
 			}
+			before, compacted = state.Turns, state.compacted
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 // nothing is kept for it.
 func (s *eventStream) cursor(ctx context.Context) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		defer s.wakeAtEnd(ctx)()
 		c := cursor{stream: s, at: s.began()}
 		for {
 			if ev := c.next(ctx); ev == nil || !c.pass(ctx, ev, yield) {
@@ -20,16 +19,6 @@ func (s *eventStream) cursor(ctx context.Context) iter.Seq[Event] {
 			}
 		}
 	}
-}
-
-// wakeAtEnd makes cursors that wait look again when ctx ends. The function that it returns undoes
-// that.
-func (s *eventStream) wakeAtEnd(ctx context.Context) (undo func() bool) {
-	return context.AfterFunc(ctx, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.changed.Broadcast()
-	})
 }
 
 // newest returns the number of the newest event.
@@ -69,7 +58,13 @@ func (c *cursor) next(ctx context.Context) Event {
 		if s.ended {
 			return nil
 		}
-		s.changed.Wait()
+		changed := s.change()
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		s.mu.Lock()
 	}
 	return nil
 }
@@ -197,19 +192,9 @@ func (c *cursor) fact(ev Event) Event {
 // journaled returns the session's facts as its journal has them.
 func (s *Session) journaled(ctx context.Context) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		var p Projection
-		for line, err := range s.journal.Records(ctx, 1) {
-			if err != nil {
-				return // the gap says what is missing
-			}
-			events, err := p.Add(line)
-			if err != nil {
+		for ev, err := range projected(ctx, s.journal) {
+			if err != nil || !yield(ev) { // the gap says what is missing
 				return
-			}
-			for _, ev := range events {
-				if !yield(ev) {
-					return
-				}
 			}
 		}
 	}

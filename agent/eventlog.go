@@ -22,20 +22,23 @@ type eventLog struct {
 	gone   int64 // the number of the newest event that was dropped
 }
 
-// add adds an event that has its number.
-func (l *eventLog) add(ev Event) {
+// add adds an event that has its number. If it is not to be kept, it only counts for the texts that
+// are open.
+func (l *eventLog) add(ev Event, keep bool) {
 	if key, text, ok := deltaOf(ev); ok {
 		l.streamedOf(key).add(ev, text)
 		return
 	}
 	fact, agents := innermost(ev)
-	l.endStreamed(fact, agents)
+	l.endStreamed(fact, agents, keep)
 	if start, ok := fact.(*AssistantTextStart); ok {
 		l.streamedOf(textKey(agents, start.Block))
 	}
-	l.events = append(l.events, ev)
-	l.size += sizeOfEvent(ev)
-	l.trim(keptBytes)
+	if keep {
+		l.events = append(l.events, ev)
+		l.size += sizeOfEvent(ev)
+		l.trim(keptBytes)
+	}
 }
 
 // trim drops the oldest events beyond keptEvents and beyond a number of bytes, but for the newest,
@@ -51,19 +54,6 @@ func (l *eventLog) trim(most int64) {
 		drop++
 	}
 	l.events = slices.Delete(l.events, 0, drop)
-}
-
-// pass adds an event to the texts that are open, and keeps nothing else of it.
-func (l *eventLog) pass(ev Event) {
-	if key, text, ok := deltaOf(ev); ok {
-		l.streamedOf(key).add(ev, text)
-		return
-	}
-	fact, agents := innermost(ev)
-	l.open = slices.DeleteFunc(l.open, func(r *streamed) bool { return ends(fact, agents, r.key) })
-	if start, ok := fact.(*AssistantTextStart); ok {
-		l.streamedOf(textKey(agents, start.Block))
-	}
 }
 
 // after returns the index of the first event with a higher number.
@@ -95,23 +85,18 @@ func (l *eventLog) streamedOf(key streamKey) *streamed {
 	return r
 }
 
-// endStreamed ends the runs that a fact ends. A joined delta takes the place of its last piece,
-// which may stand before other facts.
-func (l *eventLog) endStreamed(fact Event, agents string) {
+// endStreamed ends the runs that a fact ends. A joined delta that is kept takes the place of its last
+// piece, which may stand before other facts.
+func (l *eventLog) endStreamed(fact Event, agents string, keep bool) {
 	l.open = slices.DeleteFunc(l.open, func(r *streamed) bool {
 		if !ends(fact, agents, r.key) {
 			return false
 		}
-		if r.newest == nil || r.output != nil {
+		if r.newest == nil || r.output != nil || !keep || r.newest.Head().Seq <= l.gone {
 			return true
 		}
-		text := r.joined(fact)
-		seq := r.newest.Head().Seq
-		if seq <= l.gone {
-			return true
-		}
-		joined := retext(r.newest, text)
-		l.events = slices.Insert(l.events, l.after(seq), joined)
+		joined := retext(r.newest, r.joined(fact))
+		l.events = slices.Insert(l.events, l.after(joined.Head().Seq), joined)
 		l.size += sizeOfEvent(joined)
 		return true
 	})

@@ -48,13 +48,10 @@ type forkPoint struct {
 // Behind an answer with calls it is the record of the last of their results.
 func forkPointOf(ctx context.Context, from Records, turn int) (p forkPoint, err error) {
 	state := new(State)
-	var newest int64 // the record of the newest turn
-	for line, err := range from.Records(ctx, 1) {
+	var newest int64        // the record of the newest turn
+	turns, open := 0, false // before the record
+	for line, err := range state.folding(ctx, from) {
 		if err != nil {
-			return p, fmt.Errorf("agent: cannot read the session: %w", err)
-		}
-		before, open := state.turnCount, len(state.Calls) > 0
-		if err := state.Fold(line); err != nil {
 			return p, err
 		}
 		if turn > 0 && state.turnCount > turn {
@@ -69,9 +66,10 @@ func forkPointOf(ctx context.Context, from Records, turn int) (p forkPoint, err 
 			}
 			return p, nil
 		}
-		if p.records = line.N; state.turnCount > before {
+		if p.records = line.N; state.turnCount > turns {
 			newest = line.N
 		}
+		turns, open = state.turnCount, len(state.Calls) > 0
 	}
 	switch {
 	case state.Records == 0:

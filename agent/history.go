@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -22,15 +21,7 @@ func newHistory(messages []llm.Message) (historyRecord, error) {
 	if problem := conversation.Problem(messages); problem != "" {
 		return historyRecord{}, fmt.Errorf("agent: Options.%s", problem)
 	}
-	var same historyRecord
-	data, err := marshal(historyRecord{conversation.WithPictures(messages)})
-	if err == nil {
-		err = json.Unmarshal(data, &same)
-	}
-	if err != nil {
-		return historyRecord{}, fmt.Errorf("agent: Options.History: %w", err)
-	}
-	return same, nil
+	return written(historyRecord{conversation.WithPictures(messages)}, "Options.History")
 }
 
 // foldHistory adds a turn for each message. Messages of users count as those of people, so that a

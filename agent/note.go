@@ -130,16 +130,13 @@ type Noted struct {
 func ReadNotes(ctx context.Context, from Records, kind string) iter.Seq2[Noted, error] {
 	return func(yield func(Noted, error) bool) {
 		var state State
-		for line, err := range from.Records(ctx, 1) {
+		for line, err := range state.folding(ctx, from) {
 			if err != nil {
-				yield(Noted{}, fmt.Errorf("agent: cannot read the session: %w", err))
-				return
-			}
-			if err := state.Fold(line); err != nil {
 				yield(Noted{}, err)
 				return
 			}
-			if !isNote(line, kind, &state) {
+			var note noteRecord
+			if line.Kind != note.kind() || json.Unmarshal(line.Data, &note) != nil || note.Note != kind {
 				continue
 			}
 			if !yield(Noted{state.Notes[kind], line.Time, line.N, state.turnCount, state.inputs}, nil) {
@@ -147,19 +144,6 @@ func ReadNotes(ctx context.Context, from Records, kind string) iter.Seq2[Noted, 
 			}
 		}
 	}
-}
-
-// isNote reports whether a line, which was folded into the state last, is a note of a kind.
-func isNote(line journal.Record, kind string, after *State) bool {
-	if line.Kind != (noteRecord{}).kind() {
-		return false
-	}
-	if _, known := after.Notes[kind]; !known {
-		return false
-	}
-	rec, _, err := decodeRecord(line)
-	note, ok := rec.(noteRecord)
-	return err == nil && ok && note.Note == kind
 }
 
 // AddNote adds a note to the journal of a session that no process has open, as [Session.Note] does

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -15,20 +16,35 @@ import (
 // Project calls yield with each event of a session, read from its journal as by a [Projection]. It
 // runs nothing. The session may be running.
 func Project(ctx context.Context, from Records, yield func(Event)) error {
-	var p Projection
-	for line, err := range from.Records(ctx, 1) {
-		if err != nil {
-			return fmt.Errorf("agent: cannot read the session: %w", err)
-		}
-		events, err := p.Add(line)
+	for ev, err := range projected(ctx, from) {
 		if err != nil {
 			return err
 		}
-		for _, ev := range events {
-			yield(ev)
-		}
+		yield(ev)
 	}
 	return ctx.Err()
+}
+
+// projected yields the events of a journal. It stops after an error.
+func projected(ctx context.Context, from Records) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		var p Projection
+		for line, err := range lines(ctx, from) {
+			var events []Event
+			if err == nil {
+				events, err = p.Add(line)
+			}
+			for _, ev := range events {
+				if !yield(ev, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
 }
 
 // A Projection turns the records of a journal into events, one after the other. Its zero value is
@@ -85,7 +101,7 @@ func (p *Projection) record(line journal.Record, rec record, at place) []Event {
 	p.now, p.events = line.Time, nil
 	if h, ok := rec.(headerRecord); ok {
 		p.stream = newEventStream(h.ID, func() time.Time { return p.now }, nil)
-		p.stream.unread, p.stream.direct = true, func(ev Event) { p.events = append(p.events, ev) }
+		p.stream.direct = func(ev Event) { p.events = append(p.events, ev) }
 	}
 	if p.state.partial {
 		p.supply(rec)

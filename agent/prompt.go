@@ -47,36 +47,21 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 		}
 		h.System, h.Documents = Prompt(ctx, o)
 	}
-	return written(h)
-}
-
-// written returns a header as it reads after it was written, so that requests before and after a
-// resume are equal. It shares the memory of what is equal.
-func written(h headerRecord) (headerRecord, error) {
-	same, err := throughJSON(h)
-	if err != nil {
-		return h, err
-	}
-	for _, p := range [][2]*string{{&same.ID, &h.ID}, {&same.Profile, &h.Profile}, {&same.Dialect, &h.Dialect},
-		{&same.Provider, &h.Provider},
-		{&same.Model, &h.Model}, {&same.Dir, &h.Dir}, {&same.Parent, &h.Parent}, {&same.System, &h.System}} {
-		if mine, other := p[0], p[1]; *mine == *other { // as it is unless it was not UTF-8
-			*mine = *other
-		}
-	}
+	same, err := written(h, "the session's header")
 	shareTools(same.Tools, h.Tools)
 	same.Tools = slices.Clip(slices.Clone(same.Tools)) // decoding left spare capacity
-	return same, nil
+	return same, err
 }
 
-// throughJSON returns a part of a header as it reads after it was written.
-func throughJSON[T any](part T) (same T, err error) {
+// written returns a part of the journal as it reads after it was written, so that requests before
+// and after a resume are equal. What names the part in an error.
+func written[T any](part T, what string) (same T, err error) {
 	data, err := marshal(part)
 	if err == nil {
 		err = json.Unmarshal(data, &same)
 	}
 	if err != nil {
-		return part, fmt.Errorf("agent: the session's header: %w", err)
+		return same, fmt.Errorf("agent: %s: %w", what, err)
 	}
 	return same, nil
 }

@@ -44,9 +44,9 @@ func (d *Divergence) Error() string {
 // fit those before it.
 func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 	var r replay
-	for line, err := range from.Records(ctx, 1) {
+	for line, err := range lines(ctx, from) {
 		if err != nil {
-			return fmt.Errorf("agent: cannot read the session: %w", err)
+			return err
 		}
 		events, err := r.add(line)
 		if err != nil {

@@ -49,7 +49,6 @@ func (s *Session) Run(ctx context.Context, prompt string, more ...SendOption) it
 // yieldWhile yields the events after number from that come until ctx ends. It returns false if
 // yield did.
 func (s *eventStream) yieldWhile(ctx context.Context, from int64, yield func(Event) bool) bool {
-	defer s.wakeAtEnd(ctx)()
 	c := cursor{stream: s, at: from}
 	for ev := c.next(ctx); ev != nil; ev = c.next(ctx) {
 		if !c.pass(ctx, ev, yield) {

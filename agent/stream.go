@@ -19,11 +19,10 @@ type eventStream struct {
 	on      func(Event)
 	// the facts in the journal, for cursors that have fallen behind; may be nil
 	earlier func(ctx context.Context) iter.Seq[Event]
-	unread  bool        // there are no cursors, so that the log keeps no events
-	direct  func(Event) // gets each event as it is added, in place of on; may be nil
+	direct  func(Event) // gets each event as it is added, in place of cursors and on; may be nil
 
 	mu      sync.Mutex
-	changed sync.Cond
+	changed chan struct{} // closed by the next change, nil if nobody waits for it
 	seq     int64
 	first   int64 // the number of the last event of an earlier process
 	log     eventLog
@@ -38,20 +37,17 @@ type eventStream struct {
 	held     []recorded // the events that have come meanwhile
 	arrived  int        // how many calls of add were ever held
 	admitted int        // how many of those have their numbers
-	overdue  int        // the value of hurries for which writing has taken too long
+	overdue  bool       // writing has taken too long
 
 	broke   func(error)   // called when on panics; may be nil
 	grace   time.Duration // for one call of on, while hurried
 	calling Event         // the argument of the running call of on, nil between two calls
 	hurried bool          // waiting for on is bounded
-	hurries int           // how often hurried was set or cleared
-	stuck   int           // the value of hurries for which the running call of on has taken too long; 0 if it has not
+	stuck   bool          // the running call of on has taken too long
 }
 
 func newEventStream(session string, now func() time.Time, on func(Event)) *eventStream {
-	s := &eventStream{session: session, now: now, on: on}
-	s.changed.L = &s.mu
-	return s
+	return &eventStream{session: session, now: now, on: on}
 }
 
 // setSeq sets the number of the last event of a session that is resumed.
@@ -94,7 +90,7 @@ func (s *eventStream) endSilently() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
-	s.changed.Broadcast()
+	s.wake()
 }
 
 // recorded holds the events of a record, or live events with no record.
@@ -109,7 +105,6 @@ func (s *eventStream) holdBack() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holding = true
-	s.watchHold()
 	return s.seq
 }
 
@@ -123,22 +118,48 @@ func (s *eventStream) releaseHeld(written ...recorded) {
 			s.pair(ev)
 		}
 	}
-	s.holding, s.held, s.admitted = false, nil, s.arrived
-	s.changed.Broadcast()
+	s.holding, s.held, s.admitted, s.overdue = false, nil, s.arrived, false
+	s.wake()
 }
 
-// watchHold ends the wait for held events after the grace time, while the stream is hurried.
-func (s *eventStream) watchHold() {
-	if !s.hurried || !s.holding {
-		return
+// wake wakes all that wait for a change. It is called with the lock.
+func (s *eventStream) wake() {
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
 	}
-	hurries := s.hurries
-	time.AfterFunc(s.grace, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.overdue = max(s.overdue, hurries)
-		s.changed.Broadcast()
-	})
+}
+
+// change returns a channel that the next change closes. It is called with the lock.
+func (s *eventStream) change() <-chan struct{} {
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.changed
+}
+
+// wait waits until reached reports true. While the stream is hurried it waits for one call of OnEvent
+// no longer than the grace time, and then sets late. It is called with the lock.
+func (s *eventStream) wait(late *bool, reached func() bool) {
+	var timer <-chan time.Time
+	var during Event
+	for !*late && !reached() {
+		switch {
+		case !s.hurried:
+			timer = nil
+		case timer == nil || during != s.calling:
+			timer, during = time.After(s.grace), s.calling
+		}
+		changed := s.change()
+		s.mu.Unlock()
+		select {
+		case <-changed:
+			s.mu.Lock()
+		case <-timer:
+			s.mu.Lock()
+			*late = s.hurried && during == s.calling && !reached()
+		}
+	}
 }
 
 // add appends events without delivering them, so that it can be called with the session's lock
@@ -154,7 +175,7 @@ func (s *eventStream) add(events ...Event) {
 	for _, ev := range events {
 		s.pair(ev)
 	}
-	s.changed.Broadcast()
+	s.wake()
 }
 
 // pair enters an event and makes starts and ends match: a text without deltas gets its start and
@@ -190,11 +211,7 @@ func (s *eventStream) enter(ev Event) {
 	}
 	s.seq++
 	*ev.Head() = EventHeader{Kind: ev.kind(), SessionID: s.session, Seq: s.seq, Time: s.now().UTC()}
-	if s.unread {
-		s.log.pass(ev)
-	} else {
-		s.log.add(ev)
-	}
+	s.log.add(ev, s.direct == nil)
 	_, s.ended = ev.(*SessionEnd)
 	if s.direct != nil {
 		s.direct(ev)
@@ -238,7 +255,7 @@ func (s *eventStream) deliverAll() {
 	defer func() {
 		s.busy = false
 		s.pump() // a runtime.Goexit of OnEvent leaves the rest
-		s.changed.Broadcast()
+		s.wake()
 	}()
 	for s.next < len(s.pending) {
 		ev := s.pending[s.next]
@@ -252,7 +269,6 @@ func (s *eventStream) deliverAll() {
 // callOnEvent calls OnEvent without the lock.
 func (s *eventStream) callOnEvent(ev Event) {
 	s.calling = ev
-	s.watch()
 	s.mu.Unlock()
 	returned := false
 	defer func() {
@@ -260,8 +276,8 @@ func (s *eventStream) callOnEvent(ev Event) {
 			s.broke(hostError(guard.Caught("OnEvent", recover())))
 		}
 		s.mu.Lock()
-		s.calling, s.stuck, s.done = nil, 0, ev.Head().Seq
-		s.changed.Broadcast()
+		s.calling, s.stuck, s.done = nil, false, ev.Head().Seq
+		s.wake()
 	}()
 	s.on(ev)
 	returned = true
@@ -269,38 +285,16 @@ func (s *eventStream) callOnEvent(ev Event) {
 
 // hurry bounds the wait for OnEvent to the grace time for each event. No event is lost: OnEvent
 // gets the rest when it returns.
-func (s *eventStream) hurry() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hurried = true
-	s.hurries++
-	s.watch()
-	s.watchHold()
-}
+func (s *eventStream) hurry() { s.setHurried(true) }
 
 // unhurry lets the loop wait for a slow OnEvent again.
-func (s *eventStream) unhurry() {
+func (s *eventStream) unhurry() { s.setHurried(false) }
+
+func (s *eventStream) setHurried(hurried bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hurried = false
-	s.hurries++
-}
-
-// watch marks the running call of OnEvent as stuck after the grace time, while the stream is
-// hurried.
-func (s *eventStream) watch() {
-	ev, hurries := s.calling, s.hurries
-	if !s.hurried || ev == nil {
-		return
-	}
-	time.AfterFunc(s.grace, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.calling == ev {
-			s.stuck = max(s.stuck, hurries)
-			s.changed.Broadcast()
-		}
-	})
+	s.hurried, s.stuck, s.overdue = hurried, false, false
+	s.wake()
 }
 
 // flush waits until all events that were added so far are delivered. The loop and its tools call
@@ -308,21 +302,18 @@ func (s *eventStream) watch() {
 func (s *eventStream) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	hurries := max(s.hurries, 1)
-	for arrived := s.arrived; s.admitted < arrived && s.overdue < hurries; {
-		s.changed.Wait()
-	}
+	arrived := s.arrived
+	s.wait(&s.overdue, func() bool { return s.admitted >= arrived })
 	s.pump()
-	for last := s.seq; s.on != nil && s.done < last && s.stuck < hurries; {
-		s.changed.Wait()
-	}
+	last := s.seq
+	s.wait(&s.stuck, func() bool { return s.on == nil || s.done >= last })
 }
 
 // undelivered returns an error that names the event with which OnEvent is stuck, nil if it is not.
 func (s *eventStream) undelivered() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stuck == 0 {
+	if !s.stuck {
 		return nil
 	}
 	return &undeliveredError{stuckError{fmt.Sprintf("OnEvent, called with %s,", s.calling.kind()), s.grace}}

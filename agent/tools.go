@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -159,16 +158,9 @@ func sameTools(a, b []llm.ToolDefinition) (bool, error) {
 // writtenTools returns definitions as they read after they were written, so that requests before
 // and after a resume are equal.
 func writtenTools(tools []llm.ToolDefinition) ([]llm.ToolDefinition, error) {
-	data, err := marshal(tools)
-	if err != nil {
-		return nil, fmt.Errorf("agent: the tools' definitions: %w", err)
-	}
-	var same []llm.ToolDefinition
-	if err := json.Unmarshal(data, &same); err != nil {
-		return nil, fmt.Errorf("agent: the tools' definitions: %w", err)
-	}
+	same, err := written(tools, "the tools' definitions")
 	shareTools(same, tools)
-	return slices.Clip(append([]llm.ToolDefinition{}, same...)), nil
+	return slices.Clip(append([]llm.ToolDefinition{}, same...)), err
 }
 
 // runOnly restricts the registry of a resumed session. Tools whose definitions the model does not
