@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strings"
 	"sync"
 
-	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -81,43 +80,8 @@ func (a *archive) replaced(ctx context.Context) iter.Seq2[[]tool.Turn, error] {
 func turnsAsText(turns []Turn) (texts []tool.Turn) {
 	for _, t := range turns {
 		if t.Kind != TurnCompaction {
-			texts = append(texts, tool.Turn{Number: t.Number, Kind: string(t.Kind), Text: turnText(t)})
+			texts = append(texts, tool.Turn{Number: t.Number, Kind: string(t.Kind), Text: conversation.Text(t.Message.Parts)})
 		}
 	}
 	return texts
-}
-
-// turnText returns a turn as text, without the parts that only a provider reads.
-func turnText(t Turn) string {
-	var b strings.Builder
-	for _, part := range t.Message.Parts {
-		switch p := part.(type) {
-		case llm.Text:
-			b.WriteString(p.Text + cited(p.Sources))
-		case llm.Opaque:
-			if p.Search == nil {
-				continue
-			}
-			fmt.Fprintf(&b, "[%s]", p.Search)
-		case llm.ToolCall:
-			fmt.Fprintf(&b, "[call %s] %s", p.Name, p.Args)
-		case llm.ToolResult:
-			fmt.Fprintf(&b, "[result of %s] %s", p.Name, p.Content.Text())
-		case llm.Media:
-			fmt.Fprintf(&b, "[%s]", p.MIME)
-		default:
-			continue
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
-}
-
-// cited returns a line for each page on the web that a text cites.
-func cited(list []llm.Source) string {
-	var b strings.Builder
-	for _, s := range list {
-		b.WriteString("\n[source] " + s.String())
-	}
-	return b.String()
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/attractor-go/attractor/llm"
 )
 
 // Budget limits what a session and its subagents may use together. Zero means no limit. It is

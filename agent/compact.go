@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
@@ -113,7 +114,7 @@ func (s *State) retained() int {
 		if t.Number == task {
 			continue
 		}
-		if room -= chars(t.Message.Parts); room < 0 {
+		if room -= conversation.Chars(t.Message.Parts); room < 0 {
 			break
 		}
 	}
@@ -344,7 +345,7 @@ func transcript(before string, turns []Turn, most int) string {
 			switch p := part.(type) {
 			case llm.Text:
 				fmt.Fprintf(&b, "[%s] %s%s\n", t.Kind, limited(p.Text, 4*shownOfResult),
-					limited(cited(p.Sources), shownOfResult))
+					limited(conversation.Cited(p.Sources), shownOfResult))
 			case llm.Opaque:
 				if p.Search != nil {
 					fmt.Fprintf(&b, "[%s]\n", p.Search)

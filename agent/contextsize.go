@@ -1,8 +1,7 @@
 package agent
 
 import (
-	"unicode/utf8"
-
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -20,15 +19,11 @@ type Context struct {
 // charsPerToken is a rule of thumb for English text and code.
 const charsPerToken = 4
 
-// mediaChars stands for the size of an image or another medium, whose tokens do not depend on its
-// bytes. An image of a megapixel costs about as much.
-const mediaChars = 1_500 * charsPerToken
-
 // Tokens returns the estimate.
 func (c *Context) Tokens() int { return c.Counted + (c.Chars+charsPerToken-1)/charsPerToken }
 
 // Add adds a message to the estimate.
-func (c *Context) Add(m llm.Message) { c.Chars += chars(m.Parts) }
+func (c *Context) Add(m llm.Message) { c.Chars += conversation.Chars(m.Parts) }
 
 // AddTools adds definitions to the estimate. Deferred ones take nothing.
 func (c *Context) AddTools(tools []llm.ToolDefinition) {
@@ -44,28 +39,6 @@ func (c *Context) measure(u llm.Usage) {
 	if u.Input > 0 && u.Searches == 0 {
 		c.Counted, c.Chars = u.Input+u.Output, 0
 	}
-}
-
-// chars returns the size of parts, in characters.
-func chars(parts llm.Parts) int {
-	n := 0
-	for _, part := range parts {
-		switch p := part.(type) {
-		case llm.Text:
-			n += utf8.RuneCountInString(p.Text)
-		case llm.Thinking:
-			n += utf8.RuneCountInString(p.Text)
-		case llm.ToolCall:
-			n += utf8.RuneCountInString(p.Args) + len(p.Name)
-		case llm.ToolResult:
-			n += chars(p.Content)
-		case llm.Opaque:
-			n += len(p.Data) // what a search has found is large, and encrypted
-		case llm.Media:
-			n += mediaChars
-		}
-	}
-	return n
 }
 
 // A warning is given at firstWarning percent of the window, and at each further step.

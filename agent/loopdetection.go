@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+
+	"github.com/attractor-go/attractor/internal/conversation"
 )
 
 // LoopPolicy says when repeated tool calls make the session warn the model, or end the input.
@@ -37,7 +39,7 @@ var leastRepeats = [...]int{1: 5, 2: 3, 3: 2}
 // addMark adds a call that has its result. The first call that differs ends a loop of which the
 // model was warned.
 func (s *State) addMark(call OpenCall) {
-	m := markOf(call.Name, canonical(call.Args))
+	m := markOf(call.Name, conversation.Canonical(call.Args))
 	if w := s.loopWarned; w != nil && m != s.recent[max(len(s.recent)-w.Period, 0)] {
 		s.loopWarned, s.recent = nil, nil
 	}

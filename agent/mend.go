@@ -2,13 +2,12 @@ package agent
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -142,7 +141,7 @@ func (s *State) placesAt(turn, part int) []mendedPlace {
 	}
 	var places []mendedPlace
 	for i, p := range t.Message.Parts {
-		if (i == part || part < 0) && (t.Kind == TurnToolResults || isMedia(p)) {
+		if (i == part || part < 0) && (t.Kind == TurnToolResults || conversation.IsMedia(p)) {
 			places = append(places, mendedPlace{t.Number, i})
 		}
 	}
@@ -167,33 +166,12 @@ func (s *State) mediaSince(number int) []mendedPlace {
 	for _, t := range s.Turns {
 		for i, p := range t.Message.Parts {
 			if r, ok := p.(llm.ToolResult); t.Number > number &&
-				(isMedia(p) || ok && slices.ContainsFunc(r.Content, isMedia)) {
+				(conversation.IsMedia(p) || ok && slices.ContainsFunc(r.Content, conversation.IsMedia)) {
 				places = append(places, mendedPlace{t.Number, i})
 			}
 		}
 	}
 	return places
-}
-
-// oddCallsSince returns the answers behind a number with calls that an API may reject.
-func (s *State) oddCallsSince(number int) []mendedPlace {
-	var places []mendedPlace
-	name := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) // of OpenAI, whose names are the shortest
-	for i, t := range s.Turns {
-		odd := slices.ContainsFunc(t.Message.Parts.ToolCalls(), func(c llm.ToolCall) bool {
-			var object map[string]json.RawMessage
-			return !name.MatchString(c.Name) || !c.Free && json.Unmarshal([]byte(c.Args), &object) != nil
-		})
-		if odd && t.Number > number {
-			places = append(places, s.answerPlaces(i)...)
-		}
-	}
-	return places
-}
-
-func isMedia(p llm.Part) bool {
-	_, is := p.(llm.Media)
-	return is
 }
 
 // foldMend leaves something out from now on. That changes the beginning of the requests if the
@@ -325,13 +303,24 @@ func (s *State) whatIsLeftOut(r *mendRecord) []string {
 func partName(p llm.Part) string {
 	switch p := p.(type) {
 	case llm.Media:
-		name := mediaName(p)
+		name := conversation.MediaName(p)
 		return strings.ToLower(name[:1]) + name[1:]
 	case llm.ToolResult:
-		if i := slices.IndexFunc(p.Content, isMedia); i >= 0 {
+		if i := slices.IndexFunc(p.Content, conversation.IsMedia); i >= 0 {
 			return partName(p.Content[i])
 		}
 		return "the result of " + p.Name
 	}
 	return "a part"
+}
+
+// oddCallsSince returns the answers behind a number with calls that an API may reject.
+func (s *State) oddCallsSince(number int) []mendedPlace {
+	var places []mendedPlace
+	for i, t := range s.Turns {
+		if t.Number > number && slices.ContainsFunc(t.Message.Parts.ToolCalls(), conversation.IsOdd) {
+			places = append(places, s.answerPlaces(i)...)
+		}
+	}
+	return places
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -56,7 +57,7 @@ func (s *State) task() int {
 // size returns how many characters of a window a message takes.
 func (m *message) size() int {
 	const label = 60
-	return chars(m.Parts) + utf8.RuneCountInString(m.Asked) + label
+	return conversation.Chars(m.Parts) + utf8.RuneCountInString(m.Asked) + label
 }
 
 // splitMessages divides the messages of the turns before a turn into those that a compaction keeps

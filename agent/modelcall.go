@@ -1,15 +1,13 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -83,13 +81,12 @@ func (s *Session) callModel(ctx context.Context) error {
 		begin()
 		start := s.now()
 		resp, err := s.attempt(run, next.req, &a)
-		if s.crashed = nil; isHostError(err) {
-			s.crashed = errors.Unwrap(err)
-		}
+		broken, crashed := errors.AsType[*HostError](err)
+		s.crashed = broken
 		switch {
 		case err == nil:
 			err = contextFull(resp)
-		case s.crashed != nil, errors.Is(err, ErrStuck):
+		case crashed, errors.Is(err, ErrStuck):
 			s.memo = new(llm.Memo) // the provider may still write to the other one
 		}
 		latency = s.now().Sub(start)
@@ -174,37 +171,9 @@ func (s *Session) breakOffStep(c modelCall, a *attemptStream) {
 func answerOf(resp *llm.Response, latency time.Duration, cost float64) answerRecord {
 	msg := resp.Message
 	msg.Role, msg.Provider, msg.Model = llm.RoleAssistant, resp.Provider, resp.Model
-	msg.Parts = uniqueCalls(msg.Parts)
+	msg.Parts = conversation.UniqueCalls(msg.Parts)
 	return answerRecord{Message: msg, Usage: resp.Usage, Finish: resp.Finish, ResponseID: resp.ID, Latency: latency,
 		Cost: cost}
-}
-
-// uniqueCalls returns parts in which each tool call has an id of its own, because results are
-// matched by id and servers repeat or omit them.
-func uniqueCalls(parts llm.Parts) llm.Parts {
-	var seen map[string]bool
-	fixed := parts
-	for i, part := range parts {
-		call, ok := part.(llm.ToolCall)
-		if !ok {
-			continue
-		}
-		if seen == nil {
-			seen = map[string]bool{}
-		}
-		sent := call.ID
-		for n := 2; call.ID == "" || seen[call.ID]; n++ {
-			call.ID = fmt.Sprintf("%s_%d", cmp.Or(sent, "call"), n)
-		}
-		seen[call.ID] = true
-		if call.ID != sent {
-			if &fixed[0] == &parts[0] {
-				fixed = slices.Clone(parts)
-			}
-			fixed[i] = call
-		}
-	}
-	return fixed
 }
 
 // failed returns the records of a failed attempt: its fault, with the time of the next attempt if

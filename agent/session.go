@@ -67,7 +67,7 @@ type Session struct {
 	archive   *archive
 	processes *tool.ProcessTable
 	memo      *llm.Memo             // nil at rest
-	crashed   error                 // set if the provider panicked in the last attempt
+	crashed   *HostError            // set if the provider panicked in the last attempt
 	system    unique.Handle[string] // the system prompt, which sessions with the same one share in memory
 	closers   []io.Closer
 	closed    sync.WaitGroup // until the session is closed; smaller than a channel

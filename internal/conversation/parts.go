@@ -1,0 +1,133 @@
+package conversation
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// mediaChars stands for the size of an image or another medium, whose tokens do not depend on its
+// bytes. An image of a megapixel costs about as much.
+const mediaChars = 6_000
+
+// Chars returns the size of parts, in characters.
+func Chars(parts llm.Parts) int {
+	n := 0
+	for _, part := range parts {
+		switch p := part.(type) {
+		case llm.Text:
+			n += utf8.RuneCountInString(p.Text)
+		case llm.Thinking:
+			n += utf8.RuneCountInString(p.Text)
+		case llm.ToolCall:
+			n += utf8.RuneCountInString(p.Args) + len(p.Name)
+		case llm.ToolResult:
+			n += Chars(p.Content)
+		case llm.Opaque:
+			n += len(p.Data) // what a search has found is large, and encrypted
+		case llm.Media:
+			n += mediaChars
+		}
+	}
+	return n
+}
+
+// Text returns parts as text, without those that only a provider reads.
+func Text(parts llm.Parts) string {
+	var b strings.Builder
+	for _, part := range parts {
+		switch p := part.(type) {
+		case llm.Text:
+			b.WriteString(p.Text + Cited(p.Sources))
+		case llm.Opaque:
+			if p.Search == nil {
+				continue
+			}
+			fmt.Fprintf(&b, "[%s]", p.Search)
+		case llm.ToolCall:
+			fmt.Fprintf(&b, "[call %s] %s", p.Name, p.Args)
+		case llm.ToolResult:
+			fmt.Fprintf(&b, "[result of %s] %s", p.Name, p.Content.Text())
+		case llm.Media:
+			fmt.Fprintf(&b, "[%s]", p.MIME)
+		default:
+			continue
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// Cited returns a line for each page on the web that a text cites.
+func Cited(list []llm.Source) string {
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteString("\n[source] " + s.String())
+	}
+	return b.String()
+}
+
+// UniqueCalls returns parts in which each tool call has an id of its own, because results are
+// matched by id and servers repeat or omit them.
+func UniqueCalls(parts llm.Parts) llm.Parts {
+	var seen map[string]bool
+	fixed := parts
+	for i, part := range parts {
+		call, ok := part.(llm.ToolCall)
+		if !ok {
+			continue
+		}
+		if seen == nil {
+			seen = map[string]bool{}
+		}
+		sent := call.ID
+		for n := 2; call.ID == "" || seen[call.ID]; n++ {
+			call.ID = fmt.Sprintf("%s_%d", cmp.Or(sent, "call"), n)
+		}
+		seen[call.ID] = true
+		if call.ID != sent {
+			if &fixed[0] == &parts[0] {
+				fixed = slices.Clone(parts)
+			}
+			fixed[i] = call
+		}
+	}
+	return fixed
+}
+
+// IsMedia reports whether a part is a medium.
+func IsMedia(p llm.Part) bool {
+	_, is := p.(llm.Media)
+	return is
+}
+
+// Canonical returns JSON without white space and with sorted members. Other text stays as it is.
+func Canonical(args string) string {
+	dec := json.NewDecoder(strings.NewReader(args))
+	dec.UseNumber()
+	var value any
+	if dec.Decode(&value) != nil || dec.More() {
+		return args
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return args
+	}
+	return string(text)
+}
+
+// IsOdd reports whether an API may reject a call for its form.
+func IsOdd(c llm.ToolCall) bool {
+	var object map[string]json.RawMessage
+	return !names().MatchString(c.Name) || !c.Free && json.Unmarshal([]byte(c.Args), &object) != nil
+}
+
+// names matches the names that OpenAI takes, which are the shortest.
+var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
