@@ -1,9 +1,6 @@
 package agent
 
 import (
-	"fmt"
-	"unicode/utf8"
-
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/internal/pieces"
@@ -154,41 +151,8 @@ func (r *streamed) size() int64 {
 // since returns what has arrived after the first from bytes. A line counts the bytes of live output
 // that are no longer held.
 func (r *streamed) since(from int64) string {
-	if r.output == nil {
-		return r.text.From(int(from))
+	if r.output != nil {
+		return r.output.TextSince(from)
 	}
-	head, lost, next := r.output.Since(from)
-	if lost > 0 {
-		return joinAround("", lost, string(head))
-	}
-	tail, lost, _ := r.output.Since(next)
-	if lost == 0 {
-		return string(head) + string(tail)
-	}
-	return joinAround(string(head), lost, string(tail))
-}
-
-// joinAround joins head and tail by a line that counts the missing bytes. Characters that were cut
-// through are counted as missing.
-func joinAround(head string, lost int64, tail string) string {
-	whole := wholeRunes([]byte(head))
-	lost += int64(len(head) - whole)
-	for tail != "" && !utf8.RuneStart(tail[0]) {
-		tail = tail[1:]
-		lost++
-	}
-	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", head[:whole], lost, tail)
-}
-
-// wholeRunes returns the length of p without a character that is cut at its end.
-func wholeRunes(p []byte) int {
-	for i := len(p) - 1; i >= 0 && i >= len(p)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(p[i]) {
-			if utf8.FullRune(p[i:]) {
-				return len(p)
-			}
-			return i
-		}
-	}
-	return len(p)
+	return r.text.From(int(from))
 }

@@ -31,120 +31,99 @@ func logEvent(log *slog.Logger, ev Event) {
 	for sub, ok := ev.(*SubagentEvent); ok; sub, ok = ev.(*SubagentEvent) {
 		agent, ev = sub.AgentID, sub.Event
 	}
-	l := logLine{level: slog.LevelInfo}
-	if l.ofSession(ev); l.text == "" {
-		l.ofCalls(ev)
-	}
-	if l.text == "" {
-		l.ofTrouble(ev)
-	}
-	if l.text == "" { // pieces of texts
-		return
-	}
-	who := []slog.Attr{slog.String("session", ev.Head().SessionID)}
+	who := []any{"session", ev.Head().SessionID}
 	if agent != "" {
-		who = append(who, slog.String("agent", agent))
+		who = append(who, "agent", agent)
 	}
-	log.LogAttrs(context.Background(), l.level, l.text, append(who, l.attrs...)...)
+	line := func(level slog.Level, text string, attrs ...any) {
+		log.Log(context.Background(), level, text, append(who, attrs...)...)
+	}
+	if !logSession(line, ev) && !logCalls(line, ev) {
+		logTrouble(line, ev)
+	}
 }
 
-// A logLine holds what a line of the log says about an event. It has no text for an event without a
-// line.
-type logLine struct {
-	level slog.Level
-	text  string
-	attrs []slog.Attr
-}
-
-func (l *logLine) set(level slog.Level, text string, attrs ...slog.Attr) {
-	l.level, l.text, l.attrs = level, text, attrs
-}
-
-// ofSession makes the line of a beginning or an end, or of what the host has done.
-func (l *logLine) ofSession(ev Event) {
+// logSession writes the line of a beginning or an end, or of what the host has done. It reports
+// whether the event is one of these.
+func logSession(line func(level slog.Level, text string, attrs ...any), ev Event) bool {
 	switch e := ev.(type) {
 	case *SessionStart:
-		l.set(slog.LevelInfo, "session started", slog.String("provider", e.Provider), slog.String("model", e.Model),
-			slog.String("profile", e.Profile),
-			slog.String("dir", e.Dir), slog.String("containment", e.Containment), slog.Bool("resumed", e.Resumed))
+		attrs := []any{"provider", e.Provider, "model", e.Model, "profile", e.Profile, "dir", e.Dir,
+			"containment", e.Containment, "resumed", e.Resumed}
 		if e.ParentID != "" {
-			l.attrs = append(l.attrs, slog.String("parent", e.ParentID))
+			attrs = append(attrs, "parent", e.ParentID)
 		}
+		line(slog.LevelInfo, "session started", attrs...)
 	case *SessionEnd:
-		l.set(slog.LevelInfo, "session ended", slog.String("state", string(e.State)),
-			slog.String("reason", string(e.Reason)))
+		line(slog.LevelInfo, "session ended", "state", e.State, "reason", e.Reason)
 	case *HistoryLoaded:
-		l.set(slog.LevelDebug, "history loaded", slog.Int("messages", len(e.Messages)))
+		line(slog.LevelDebug, "history loaded", "messages", len(e.Messages))
 	case *UserInput:
-		l.set(slog.LevelInfo, "input started", slog.Int("bytes", len(e.Text)))
+		line(slog.LevelInfo, "input started", "bytes", len(e.Text))
 	case *ProcessingEnd:
-		l.set(slog.LevelInfo, "input ended", slog.String("reason", string(e.Reason)), slog.Int("turns", e.Turns),
-			slog.Int("tool_rounds", e.ToolRounds),
-			slog.Int("input_tokens", e.Usage.Input), slog.Int("output_tokens", e.Usage.Output),
-			slog.Float64("cost_usd", e.CostUSD))
+		line(slog.LevelInfo, "input ended", "reason", e.Reason, "turns", e.Turns, "tool_rounds", e.ToolRounds,
+			"input_tokens", e.Usage.Input, "output_tokens", e.Usage.Output, "cost_usd", e.CostUSD)
 	case *SteeringInjected:
-		l.set(slog.LevelInfo, "steering injected", slog.String("source", e.Source), slog.Int("bytes", len(e.Text)))
+		line(slog.LevelInfo, "steering injected", "source", e.Source, "bytes", len(e.Text))
 	case *InputRequested:
-		l.set(slog.LevelInfo, "question asked", slog.String("call", e.CallID), slog.String("source", e.Source))
+		line(slog.LevelInfo, "question asked", "call", e.CallID, "source", e.Source)
 	case *NoteWritten:
-		l.set(slog.LevelDebug, "note written", slog.String("note", e.Note))
+		line(slog.LevelDebug, "note written", "note", e.Note)
 	case *PlanUpdated:
-		l.set(slog.LevelDebug, "plan updated", slog.Int("items", len(e.Items)))
+		line(slog.LevelDebug, "plan updated", "items", len(e.Items))
+	default:
+		return false
 	}
+	return true
 }
 
-// ofCalls makes the line of a model call or a tool call.
-func (l *logLine) ofCalls(ev Event) {
+// logCalls writes the line of a model call or a tool call. It reports whether the event is of one.
+func logCalls(line func(level slog.Level, text string, attrs ...any), ev Event) bool {
 	switch e := ev.(type) {
 	case *StepStart:
-		l.set(slog.LevelDebug, "step started", slog.Int("step", e.Step), slog.Int("epoch", e.Epoch))
+		line(slog.LevelDebug, "step started", "step", e.Step, "epoch", e.Epoch)
 	case *StepEnd:
-		l.set(slog.LevelInfo, "step ended", slog.Int("step", e.Step), slog.Int("attempts", e.Attempts),
-			slog.Duration("duration", millis(e.LatencyMS)),
-			slog.String("finish", string(e.FinishReason)), slog.Int("input_tokens", e.Usage.Input),
-			slog.Int("cache_read_tokens", e.Usage.CacheRead),
-			slog.Int("output_tokens", e.Usage.Output))
+		line(slog.LevelInfo, "step ended", "step", e.Step, "attempts", e.Attempts, "duration", millis(e.LatencyMS),
+			"finish", e.FinishReason, "input_tokens", e.Usage.Input, "cache_read_tokens", e.Usage.CacheRead,
+			"output_tokens", e.Usage.Output)
 	case *ToolCallStart:
-		l.set(slog.LevelDebug, "tool call started", slog.String("call", e.CallID), slog.String("tool", e.Name),
-			slog.Int("bytes", len(e.Arguments)))
+		line(slog.LevelDebug, "tool call started", "call", e.CallID, "tool", e.Name, "bytes", len(e.Arguments))
 	case *ToolCallEnd:
-		l.set(slog.LevelInfo, "tool call ended", slog.String("call", e.CallID), slog.String("tool", e.Name),
-			slog.Duration("duration", millis(e.DurationMS)),
-			slog.Bool("failed", e.IsError), slog.Int64("bytes", e.OutputBytes), slog.Int("changes", len(e.Changes)))
+		attrs := []any{"call", e.CallID, "tool", e.Name, "duration", millis(e.DurationMS), "failed", e.IsError,
+			"bytes", e.OutputBytes, "changes", len(e.Changes)}
 		if e.Ran != nil && e.Ran.Exit != nil {
-			l.attrs = append(l.attrs, slog.Int("code", e.Ran.Exit.Code))
+			attrs = append(attrs, "code", e.Ran.Exit.Code)
 		}
+		line(slog.LevelInfo, "tool call ended", attrs...)
 	case *Compaction:
-		l.set(slog.LevelInfo, "history compacted", slog.Int("turns", e.TurnsReplaced),
-			slog.Int("tokens_before", e.TokensBefore), slog.Int("tokens_after", e.TokensAfter))
+		line(slog.LevelInfo, "history compacted", "turns", e.TurnsReplaced, "tokens_before", e.TokensBefore,
+			"tokens_after", e.TokensAfter)
+	default:
+		return false
 	}
+	return true
 }
 
-// ofTrouble makes the line of a failure, a limit or a warning.
-func (l *logLine) ofTrouble(ev Event) {
+// logTrouble writes the line of a failure, a limit or a warning, and nothing for pieces of texts.
+func logTrouble(line func(level slog.Level, text string, attrs ...any), ev Event) {
 	switch e := ev.(type) {
 	case *Error:
-		l.set(slog.LevelError, "input failed", slog.String("error_kind", e.ErrorKind),
-			slog.String("error", shortText(e.Text)), slog.String("provider", e.Provider),
-			slog.Int("status", e.Status), slog.Bool("retryable", e.Retryable), slog.String("request_id", e.RequestID))
+		line(slog.LevelError, "input failed", "error_kind", e.ErrorKind, "error", shortText(e.Text),
+			"provider", e.Provider, "status", e.Status, "retryable", e.Retryable, "request_id", e.RequestID)
 	case *LLMRetry:
-		l.set(slog.LevelWarn, "attempt failed", slog.Int("attempt", e.Attempt), slog.String("error_kind", e.ErrorKind),
-			slog.String("error", shortText(e.Text)),
-			slog.Int("status", e.Status), slog.Duration("delay", millis(e.DelayMS)))
+		line(slog.LevelWarn, "attempt failed", "attempt", e.Attempt, "error_kind", e.ErrorKind,
+			"error", shortText(e.Text), "status", e.Status, "delay", millis(e.DelayMS))
 	case *ModelChanged:
-		l.set(slog.LevelWarn, "model changed", slog.String("from", e.From.String()), slog.String("to", e.To.String()),
-			slog.String("reason", string(e.Reason)),
-			slog.String("error_kind", e.ErrorKind), slog.String("error", shortText(e.Text)),
-			slog.Int("status", e.Status))
+		line(slog.LevelWarn, "model changed", "from", e.From.String(), "to", e.To.String(), "reason", e.Reason,
+			"error_kind", e.ErrorKind, "error", shortText(e.Text), "status", e.Status)
 	case *TurnLimit:
-		l.set(slog.LevelWarn, "limit reached", slog.String("limit", string(e.Limit)), slog.Float64("value", e.Value))
+		line(slog.LevelWarn, "limit reached", "limit", e.Limit, "value", e.Value)
 	case *LoopDetection:
-		l.set(slog.LevelWarn, "calls repeat", slog.Int("period", e.Period), slog.Int("repeats", e.Repeats))
+		line(slog.LevelWarn, "calls repeat", "period", e.Period, "repeats", e.Repeats)
 	case *ContextWarning:
-		l.set(slog.LevelWarn, "window is filling up", slog.Float64("ratio", e.Ratio), slog.Int("tokens", e.Tokens),
-			slog.Int("window", e.Window))
+		line(slog.LevelWarn, "window is filling up", "ratio", e.Ratio, "tokens", e.Tokens, "window", e.Window)
 	case *Warning:
-		l.set(slog.LevelWarn, "warning", slog.String("code", e.Code), slog.String("error", shortText(e.Text)))
+		line(slog.LevelWarn, "warning", "code", e.Code, "error", shortText(e.Text))
 	}
 }
 

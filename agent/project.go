@@ -3,9 +3,9 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
-	"strings"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -90,22 +90,7 @@ func projectResult(r resultRecord) Event {
 	}
 	return &ToolCallEnd{CallID: r.CallID, Name: r.Name, Output: output, OutputBytes: r.Bytes, OutputComplete: complete,
 		OutputRef: r.OutputRef, OutputBlob: r.keptAs(), IsError: r.IsError, DurationMS: r.Duration.Milliseconds(),
-		Changes: r.Changes, Ran: r.Ran, Structured: r.Structured, Media: mediaOf(r.Content)}
-}
-
-// mediaOf returns the media of a result for its event, which shares their data with the history.
-func mediaOf(content llm.Parts) []llm.Media {
-	var all []llm.Media
-	room := eventOutput
-	for _, part := range content {
-		if m, ok := part.(llm.Media); ok {
-			if room -= len(m.Data); room < 0 {
-				m.Data = nil
-			}
-			all = append(all, m)
-		}
-	}
-	return all
+		Changes: r.Changes, Ran: r.Ran, Structured: r.Structured, Media: conversation.Media(r.Content, eventOutput)}
 }
 
 // projectNote returns the event of a note, a [PlanUpdated] if it holds a todo list.
@@ -209,20 +194,4 @@ func fullWindow(f *Fault, before *State) *ContextWarning {
 		w.Ratio = max(1, float64(w.Tokens)/float64(w.Window))
 	}
 	return w
-}
-
-// arguments returns the arguments of a call as JSON for an event.
-func arguments(text string) json.RawMessage {
-	trimmed := strings.TrimSpace(text)
-	if trimmed == "" {
-		return json.RawMessage("{}")
-	}
-	if trimmed[0] == '{' && json.Valid([]byte(trimmed)) {
-		return json.RawMessage(trimmed)
-	}
-	raw, err := json.Marshal(map[string]string{"_raw": text})
-	if err != nil { // cannot happen with a map of strings
-		return json.RawMessage("{}")
-	}
-	return raw
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -177,9 +178,9 @@ func (r *round) announce(c *call) {
 // toolCallStart returns the event of a call that begins. Its Effective is set only if the arguments
 // differ from those that were sent.
 func toolCallStart(id, name string, index int, sent, effective string, access *tool.Access) *ToolCallStart {
-	start := &ToolCallStart{CallID: id, Index: index, Name: name, Arguments: arguments(sent), Access: access}
+	start := &ToolCallStart{CallID: id, Index: index, Name: name, Arguments: conversation.Arguments(sent), Access: access}
 	if effective != "" {
-		if raw := arguments(effective); string(raw) != string(start.Arguments) {
+		if raw := conversation.Arguments(effective); string(raw) != string(start.Arguments) {
 			start.Effective = raw
 		}
 	}

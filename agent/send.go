@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/picture"
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -48,29 +48,11 @@ func send(text string, more []SendOption) (*sending, error) {
 }
 
 // check makes all text valid UTF-8 and returns an error for parts that cannot be sent.
-func (m *sending) check() error {
+func (m *sending) check() (err error) {
 	m.text = validText(m.text)
-	var parts llm.Parts
-	for i, part := range m.parts {
-		switch p := part.(type) {
-		case llm.Text:
-			p.Text = validText(p.Text)
-			parts = append(parts, p)
-		case llm.Media:
-			fitted, note, err := picture.Media(p)
-			if err != nil {
-				return fmt.Errorf("agent: the image in part %d beside the text is %w", i, err)
-			}
-			if note != "" {
-				parts = append(parts, llm.Text{Text: "[" + note + "]"})
-			}
-			parts = append(parts, fitted)
-		default:
-			return fmt.Errorf("agent: part %d beside the text is of type %T; llm.Text and llm.Media go with a text", i,
-				part)
-		}
+	if m.parts, err = conversation.BesideText(m.parts); err != nil {
+		return fmt.Errorf("agent: %w", err)
 	}
-	m.parts = parts
 	return nil
 }
 

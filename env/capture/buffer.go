@@ -153,6 +153,27 @@ func (c *Buffer) Since(offset int64) (p []byte, lost, next int64) {
 	return c.tail.appendTo(p, int(offset-start), c.tail.kept.size), lost, c.total
 }
 
+// TextSince returns the output from an offset in bytes. A line counts the bytes that are not kept.
+func (c *Buffer) TextSince(offset int64) string {
+	head, lost, next := c.Since(offset)
+	if lost > 0 {
+		return around(nil, lost, head)
+	}
+	tail, lost, _ := c.Since(next)
+	if lost == 0 {
+		return string(head) + string(tail)
+	}
+	return around(head, lost, tail)
+}
+
+// around joins head and tail by a line that counts the missing bytes. Characters that were cut
+// through are counted as missing.
+func around(head []byte, lost int64, tail []byte) string {
+	begin, end := cutEnd(head), cutStart(tail)
+	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", head[:len(head)-len(begin)],
+		lost+int64(len(begin)+len(end)), tail[len(end):])
+}
+
 // Total returns how many bytes were written.
 func (c *Buffer) Total() int64 {
 	c.mu.Lock()

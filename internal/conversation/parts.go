@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/attractor-go/attractor/internal/picture"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -131,3 +132,57 @@ func IsOdd(c llm.ToolCall) bool {
 
 // names matches the names that OpenAI takes, which are the shortest.
 var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
+
+// BesideText returns parts that may go with a text to the model, as valid UTF-8 and with images as
+// every vendor takes them.
+func BesideText(parts llm.Parts) (fitted llm.Parts, err error) {
+	for i, part := range parts {
+		switch p := part.(type) {
+		case llm.Text:
+			p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
+			fitted = append(fitted, p)
+		case llm.Media:
+			image, note, err := picture.Media(p)
+			if err != nil {
+				return nil, fmt.Errorf("the image in part %d beside the text is %w", i, err)
+			}
+			if note != "" {
+				fitted = append(fitted, llm.Text{Text: "[" + note + "]"})
+			}
+			fitted = append(fitted, image)
+		default:
+			return nil, fmt.Errorf("part %d beside the text is of type %T; llm.Text and llm.Media go with a text", i, part)
+		}
+	}
+	return fitted, nil
+}
+
+// Media returns the media of parts, with their data as far as room allows, in bytes.
+func Media(content llm.Parts, room int) []llm.Media {
+	var all []llm.Media
+	for _, part := range content {
+		if m, ok := part.(llm.Media); ok {
+			if room -= len(m.Data); room < 0 {
+				m.Data = nil
+			}
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// Arguments returns the arguments of a call as a JSON object.
+func Arguments(text string) json.RawMessage {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" {
+		return json.RawMessage("{}")
+	}
+	if trimmed[0] == '{' && json.Valid([]byte(trimmed)) {
+		return json.RawMessage(trimmed)
+	}
+	raw, err := json.Marshal(map[string]string{"_raw": text})
+	if err != nil { // cannot happen with a map of strings
+		return json.RawMessage("{}")
+	}
+	return raw
+}
