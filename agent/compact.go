@@ -87,10 +87,10 @@ func (s *State) rooms() rooms {
 	window := windowOr(s.Policy.Window) * charsPerToken
 	task, messages := 0, 0
 	for at, i := s.task(), 0; i < len(s.said); i++ {
-		if m := &s.said[i]; m.Turn == at && m.Kind == messageTask {
-			task = m.size()
+		if m := &s.said[i]; m.Turn == at && m.Kind == conversation.Task {
+			task = m.Size()
 		} else if !m.Short {
-			messages += m.size()
+			messages += m.Size()
 		}
 	}
 	all := min(window/2, window*3/4-task) - s.head().Chars - len(s.Notes[tool.PlanNote].Data) - charsPerToken
@@ -200,7 +200,7 @@ type summaryJob struct {
 	record   compactRecord
 	replaced []Turn
 	before   string // the summary of the turns before them
-	words    words
+	words    conversation.Words
 	plan     string
 	dir      string // the working directory, if the system prompt has another one
 	outputs  []outputMark
@@ -234,9 +234,9 @@ func (s *Session) summaryJob(first int) summaryJob {
 	if first < len(st.Turns) {
 		stays = st.Turns[first].Number
 	}
-	job.words.whole, job.words.short = st.splitMessages(stays, rooms.messages)
+	job.words.Whole, job.words.Short = st.splitMessages(stays, rooms.messages)
 	if task := st.task(); st.Input != nil && task < stays {
-		job.words.task = task
+		job.words.Task = task
 	}
 	return job
 }
@@ -279,7 +279,7 @@ func (s *Session) kept(marks []outputMark) []outputMark {
 func (j *summaryJob) turn(summary string, outputs []outputMark) (text string, media llm.Parts) {
 	var b strings.Builder
 	b.WriteString("The conversation up to here was replaced by this summary, because it had become too long.\n\n")
-	b.WriteString(limited(strings.TrimSpace(summary), j.room/2))
+	b.WriteString(conversation.Limited(strings.TrimSpace(summary), j.room/2))
 	if j.readable {
 		fmt.Fprintf(&b, "\n\nThe turns 1 to %d, as they were, can be read with read_output: give it turns (such as \"3-5\"), or a pattern to "+
 			"search all of them.", j.lastReplaced())
@@ -287,7 +287,7 @@ func (j *summaryJob) turn(summary string, outputs []outputMark) (text string, me
 	if j.dir != "" {
 		b.WriteString("\n\nWorking directory: " + sanitize.Line(j.dir))
 	}
-	media = j.words.write(&b, j.room/5, j.readable)
+	media = j.words.Write(&b, j.room/5, j.readable)
 	if j.plan != "" {
 		b.WriteString("\n\nYour todo list, as you last gave it:\n" + j.plan)
 	}
@@ -335,39 +335,12 @@ const shownOfResult = 4_000
 func transcript(before string, turns []Turn, most int) string {
 	var b strings.Builder
 	if before != "" {
-		before = "[summary of what came before] " + limited(strings.TrimSpace(before), most/3) + "\n"
+		before = "[summary of what came before] " + conversation.Limited(strings.TrimSpace(before), most/3) + "\n"
 	}
 	for _, t := range turns {
-		if t.Kind == TurnCompaction {
-			continue
-		}
-		for _, part := range t.Message.Parts {
-			switch p := part.(type) {
-			case llm.Text:
-				fmt.Fprintf(&b, "[%s] %s%s\n", t.Kind, limited(p.Text, 4*shownOfResult),
-					limited(conversation.Cited(p.Sources), shownOfResult))
-			case llm.Opaque:
-				if p.Search != nil {
-					fmt.Fprintf(&b, "[%s]\n", p.Search)
-				}
-			case llm.ToolCall:
-				fmt.Fprintf(&b, "[call %s] %s\n", p.Name, limited(p.Args, shownOfResult))
-			case llm.ToolResult:
-				fmt.Fprintf(&b, "[result of %s] %s\n", p.Name, limited(p.Content.Text(), shownOfResult))
-			}
+		if t.Kind != TurnCompaction {
+			b.WriteString(conversation.Transcript(t.Message.Parts, string(t.Kind), shownOfResult))
 		}
 	}
-	return before + limited(b.String(), most-len(before))
-}
-
-// limited returns text cut to most bytes: the first quarter of them from its beginning, the others
-// from its end. Around the cut it adds a line that counts what is missing. Nothing of the text is
-// left if most is not positive.
-func limited(text string, most int) string {
-	if most = max(most, 0); len(text) <= most {
-		return text
-	}
-	head, tail := text[:most/4], text[len(text)-most*3/4:]
-	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", strings.ToValidUTF8(head, ""),
-		len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
+	return before + conversation.Limited(b.String(), most-len(before))
 }

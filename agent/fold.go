@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -135,7 +136,7 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 	}
 	s.recent, s.loopWarned = nil, nil
 	task := llm.User(r.Text, r.More...)
-	s.addMessage(messageTask, "", task.Parts)
+	s.addMessage(conversation.Task, "", task.Parts)
 	s.addTurn(Turn{Kind: TurnUser, Origin: OriginUser, Time: at, Message: task})
 }
 
@@ -167,7 +168,7 @@ func (s *State) foldTurn(r turnRecord, at time.Time) {
 	}
 	text := llm.User(r.Text, r.More...)
 	if r.Origin == OriginSteer {
-		s.addMessage(messageSteering, "", text.Parts)
+		s.addMessage(conversation.Steering, "", text.Parts)
 	}
 	s.addTurn(Turn{Kind: TurnSteering, Origin: r.Origin, Time: at, Message: text, Note: note})
 	if note != "" {
@@ -212,12 +213,12 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 		s.Input.Corrections++
 	}
 	if call.awaits != nil && !r.IsError {
-		s.addMessage(messageAnswer, call.awaits.Question, r.Content)
+		s.addMessage(conversation.Answer, call.awaits.Question, r.Content)
 	} else if r.Asked != "" {
-		s.addMessage(messageAnswer, r.Asked, r.Content)
+		s.addMessage(conversation.Answer, r.Asked, r.Content)
 	}
 	for _, a := range r.Answers {
-		s.addMessage(messageAnswer, a.Question, llm.TextParts(a.String()))
+		s.addMessage(conversation.Answer, a.Question, llm.TextParts(a.String()))
 	}
 	if r.OutputRef != "" {
 		s.outputs = append(s.outputs, outputMark{id: r.OutputRef, tool: r.Name})

@@ -35,7 +35,7 @@ func (s *State) foldHistory(r historyRecord, at time.Time) {
 		case llm.RoleTool:
 			kind = TurnToolResults
 		default:
-			s.addMessage(messageTask, "", m.Parts)
+			s.addMessage(conversation.Task, "", m.Parts)
 		}
 		s.addTurn(Turn{Kind: kind, Origin: OriginHistory, Time: at, Message: m})
 	}

@@ -118,6 +118,16 @@ func (s *Session) running() context.Context {
 	return s.life
 }
 
+// trusted runs code of the host that cannot fail by an error. If it panics or does not return, the
+// session ends and ok is false.
+func trusted[T any](s *Session, what string, f func() T) (value T, ok bool) {
+	value, err := host(s.running(), s, what, s.grace, func() (T, error) { return f(), nil })
+	if err != nil {
+		s.breakDown(err)
+	}
+	return value, err == nil
+}
+
 // hostClock returns a clock that cannot fail: if the host's panics, it is replaced by time.Now.
 func (s *Session) hostClock(now func() time.Time) func() time.Time {
 	if now == nil {
@@ -128,10 +138,9 @@ func (s *Session) hostClock(now func() time.Time) func() time.Time {
 		if broken.Load() {
 			return time.Now()
 		}
-		t, err := host(s.running(), s, "Options.Now", s.grace, func() (time.Time, error) { return now(), nil })
-		if err != nil {
+		t, ok := trusted(s, "Options.Now", now)
+		if !ok {
 			broken.Store(true)
-			s.breakDown(err)
 			return time.Now()
 		}
 		return t
@@ -145,15 +154,11 @@ func (s *Session) retryDelay(p llm.RetryPolicy) func(attempt int, err error) (ti
 	}
 	return func(attempt int, failed error) (time.Duration, bool) {
 		again := false
-		delay, err := host(s.running(), s, "Retry.Jitter", s.grace, func() (delay time.Duration, _ error) {
+		delay, ok := trusted(s, "Retry.Jitter", func() (delay time.Duration) {
 			delay, again = p.Delay(attempt, failed)
-			return delay, nil
+			return delay
 		})
-		if err != nil {
-			s.breakDown(err)
-			return 0, false
-		}
-		return delay, again
+		return delay, ok && again
 	}
 }
 

@@ -273,15 +273,20 @@ func (s *Session) breakDown(err error) {
 
 // endBroken ends a session that is given up. If an activity runs, that ends it.
 func (s *Session) endBroken(err error) {
-	s.mu.Lock()
-	idle := s.ending.reason == "" && s.working.Load() == nil
-	if idle {
-		s.conclude(causeFailure, ReasonFailed, err)
-	}
-	s.mu.Unlock()
-	if idle {
+	if s.endIdle(func() { s.conclude(causeFailure, ReasonFailed, err) }) {
 		s.shutdown()
 	}
+}
+
+// endIdle concludes that a session ends, if nobody works on it and it goes on.
+func (s *Session) endIdle(conclude func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	idle := s.ending.reason == "" && s.working.Load() == nil
+	if idle {
+		conclude()
+	}
+	return idle
 }
 
 // brokenErr returns why the session was given up, nil if it was not.
@@ -310,14 +315,11 @@ func (s *Session) fullErr() error {
 
 // endGivenAway ends a session that is given away. If somebody works on it, that worker ends it.
 func (s *Session) endGivenAway() {
-	s.mu.Lock()
-	idle := s.ending.reason == "" && s.working.Load() == nil
-	if idle {
+	given := func() {
 		s.conclude(causeHost, ReasonClosed, nil)
 		s.conclude(causeOwner, "", s.givenAway())
 	}
-	s.mu.Unlock()
-	if idle {
+	if s.endIdle(given) {
 		go s.shutdown()
 	}
 }

@@ -271,7 +271,7 @@ const mostQuoted = 500
 
 // warning returns the event of the record.
 func (r *mendRecord) warning() *Warning {
-	said := limited(r.Text, mostQuoted)
+	said := conversation.Limited(r.Text, mostQuoted)
 	text := fmt.Sprintf("%s has rejected the conversation: %q. Requests to %s leave out from now on: %s. The session keeps it.",
 		r.Provider, said, r.Model, strings.Join(r.What, "; "))
 	if r.Quirk != "" {

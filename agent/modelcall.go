@@ -85,7 +85,7 @@ func (s *Session) callModel(ctx context.Context) error {
 		s.crashed = broken
 		switch {
 		case err == nil:
-			err = contextFull(resp)
+			err = conversation.ContextFull(resp)
 		case crashed, errors.Is(err, ErrStuck):
 			s.memo = new(llm.Memo) // the provider may still write to the other one
 		}

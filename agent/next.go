@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -143,7 +144,7 @@ func (s *State) endingStep() Step {
 	switch {
 	case in.Done:
 		reason = ReasonDone
-	case s.last().empty():
+	case conversation.Empty(s.last().Message.Parts):
 		return s.emptyAnswerStep()
 	}
 	if in.Confirms < p.MaxConfirms {

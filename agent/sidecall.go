@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -39,7 +40,7 @@ func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (s
 		resp, used, cost, err := s.withinBudget(ctx, req, input, &a, func() (*llm.Response, error) {
 			resp, err := s.attempt(ctx, req, &a)
 			if err == nil {
-				err = uselessAnswer(resp)
+				err = conversation.Useless(resp)
 			}
 			return resp, err
 		})
@@ -48,7 +49,7 @@ func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (s
 			return sideAnswer{}, fmt.Errorf("the budget does not have it (%s)", over.Limit)
 		}
 		if err == nil {
-			return sideAnswer{text: sideText(resp), usage: used, cost: cost}, nil
+			return sideAnswer{text: conversation.LastText(resp), usage: used, cost: cost}, nil
 		}
 		delay, again := s.delay(attempt, err)
 		again = again && ctx.Err() == nil
@@ -78,15 +79,12 @@ func (s *Session) facts(provider, model string) *llm.Model {
 	if s.client.Models == nil {
 		return nil
 	}
-	facts, err := host(s.running(), s, "the client's Models", s.grace, func() (*llm.Model, error) {
+	facts, _ := trusted(s, "the client's Models", func() *llm.Model {
 		if m, ok := s.client.Models(provider, model); ok {
-			return &m, nil
+			return &m
 		}
-		return nil, nil
+		return nil
 	})
-	if err != nil {
-		s.breakDown(err)
-	}
 	return facts
 }
 
@@ -108,10 +106,7 @@ func able[P any](s *Session, name, method string, ask func(P) bool) bool {
 	if err != nil || !has {
 		return false
 	}
-	says, err := host(s.running(), s, "the provider's "+method, s.grace, func() (bool, error) { return ask(p), nil })
-	if err != nil {
-		s.breakDown(err)
-	}
+	says, _ := trusted(s, "the provider's "+method, func() bool { return ask(p) })
 	return says
 }
 

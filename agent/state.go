@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -64,7 +65,7 @@ type State struct {
 	kept               map[string]keptOutput // outputs in the journal, by id
 	outputs            []outputMark          // whole outputs of results in the turns
 	compactionFailedAt int                   // Steps when the last compaction failed, plus 1
-	said               []message             // messages of people, in the order of their turns
+	said               []conversation.Said   // messages of people, in the order of their turns
 	summary            string                // of the last compaction
 	compacted          int                   // how many compactions there were
 	// by kind, the number of the turn with the text of the newest note; replaced, never changed

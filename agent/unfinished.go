@@ -2,10 +2,9 @@ package agent
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
-	"strings"
 
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -16,28 +15,7 @@ const (
 )
 
 // cut reports whether the answer was cut off before its end.
-func (t *Turn) cut() bool {
-	switch t.Finish.Reason {
-	case "", llm.FinishStop, llm.FinishPause, llm.FinishContentFilter:
-		return false
-	case llm.FinishToolCalls:
-		return len(t.Message.Parts.ToolCalls()) == 0
-	}
-	return true // the length, or an unknown reason
-}
-
-// empty reports whether the answer has neither text nor calls nor media.
-func (t *Turn) empty() bool {
-	return !slices.ContainsFunc(t.Message.Parts, func(part llm.Part) bool {
-		switch p := part.(type) {
-		case llm.Text:
-			return strings.TrimSpace(p.Text) != ""
-		case llm.ToolCall, llm.Media:
-			return true
-		}
-		return false
-	})
-}
+func (t *Turn) cut() bool { return conversation.CutOff(t.Message.Parts, t.Finish.Reason) }
 
 // openCalls returns the answer's calls. The last one is Torn if the answer was cut off in it. Those
 // of a refused answer are Refused.
@@ -46,15 +24,8 @@ func (t *Turn) openCalls() []OpenCall {
 	for _, call := range t.Message.Parts.ToolCalls() {
 		open = append(open, OpenCall{ToolCall: call, Refused: t.Finish.Reason == llm.FinishContentFilter})
 	}
-	parts := t.Message.Parts
-	for len(parts) > 0 && (&Turn{Message: llm.Message{Parts: parts[len(parts)-1:]}}).empty() {
-		parts = parts[:len(parts)-1]
-	}
-	if len(parts) == 0 || !t.cut() {
-		return open
-	}
-	if last, ok := parts[len(parts)-1].(llm.ToolCall); ok {
-		open[len(open)-1].Torn = last.Free || !json.Valid([]byte(last.Args))
+	if t.cut() && conversation.TornCall(t.Message.Parts) {
+		open[len(open)-1].Torn = true
 	}
 	return open
 }
@@ -139,38 +110,6 @@ const (
 		"Make the call again with less in it, for example a long file in several parts."
 	refusedCall = "Error: the call was not run, because the response that it belongs to was refused."
 )
-
-// contextFull returns an error if an answer ended because the model's window was full. Its text is
-// as useless as that of a failed attempt.
-func contextFull(resp *llm.Response) error {
-	if resp.Finish.Reason != llm.FinishContextLength {
-		return nil
-	}
-	return &llm.Error{Kind: llm.ErrContextLength, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage,
-		Final:   true,
-		Message: "the model's window was full before its answer was finished"}
-}
-
-// uselessAnswer returns an error for an answer of a side call that was refused or for which the
-// window was too small.
-func uselessAnswer(resp *llm.Response) error {
-	if resp.Finish.Reason == llm.FinishContentFilter {
-		return &llm.Error{Kind: llm.ErrContentFilter, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage,
-			Final:   true,
-			Message: "the model or its provider refused to answer"}
-	}
-	return contextFull(resp)
-}
-
-// sideText returns the text of the answer to a side call, with a note if it was cut off.
-func sideText(resp *llm.Response) string {
-	text := validText(resp.Text())
-	answer := Turn{Message: resp.Message, Finish: resp.Finish}
-	if answer.cut() && strings.TrimSpace(text) != "" {
-		text += "\n[The text was cut off here.]"
-	}
-	return text
-}
 
 // refused reports whether the provider refused to answer the request.
 func (f *Fault) refused() bool { return llm.KindNamed(f.Kind) == llm.ErrContentFilter }

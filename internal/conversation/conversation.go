@@ -1,6 +1,6 @@
-// Package conversation has what a list of messages needs to begin a conversation that a model goes
-// on with: the check that any vendor takes it, and pictures that any vendor takes. It knows no
-// session.
+// Package conversation has what an agent does with messages and their parts, whoever sends them:
+// checks that any vendor takes them, their sizes, their texts, how a part is told that a vendor has
+// rejected, and whether an answer is finished. It knows no session.
 package conversation
 
 import (

@@ -46,7 +46,7 @@ func Text(parts llm.Parts) string {
 	for _, part := range parts {
 		switch p := part.(type) {
 		case llm.Text:
-			b.WriteString(p.Text + Cited(p.Sources))
+			b.WriteString(p.Text + cited(p.Sources))
 		case llm.Opaque:
 			if p.Search == nil {
 				continue
@@ -66,11 +66,32 @@ func Text(parts llm.Parts) string {
 	return b.String()
 }
 
-// Cited returns a line for each page on the web that a text cites.
-func Cited(list []llm.Source) string {
+// cited returns a line for each page on the web that a text cites.
+func cited(list []llm.Source) string {
 	var b strings.Builder
 	for _, s := range list {
 		b.WriteString("\n[source] " + s.String())
+	}
+	return b.String()
+}
+
+// Transcript returns the texts, calls and results of parts, with a label for the texts. Most limits a
+// call or a result, in bytes, and a text to four times as much.
+func Transcript(parts llm.Parts, label string, most int) string {
+	var b strings.Builder
+	for _, part := range parts {
+		switch p := part.(type) {
+		case llm.Text:
+			fmt.Fprintf(&b, "[%s] %s%s\n", label, Limited(p.Text, 4*most), Limited(cited(p.Sources), most))
+		case llm.Opaque:
+			if p.Search != nil {
+				fmt.Fprintf(&b, "[%s]\n", p.Search)
+			}
+		case llm.ToolCall:
+			fmt.Fprintf(&b, "[call %s] %s\n", p.Name, Limited(p.Args, most))
+		case llm.ToolResult:
+			fmt.Fprintf(&b, "[result of %s] %s\n", p.Name, Limited(p.Content.Text(), most))
+		}
 	}
 	return b.String()
 }
