@@ -80,14 +80,24 @@ func (s *Session) Set(ctx context.Context, set Settings) error {
 	return s.set(ctx, set)
 }
 
-// commitDurably commits a record that a host asks for and makes it durable. It delivers no events,
-// because the caller may hold a lock that its OnEvent takes.
+// commitDurably commits a record that a host asks for, unless the session has had its key.
 func (s *Session) commitDurably(ctx context.Context, rec record) error {
-	err := s.update(ctx, func() ([]record, error) {
-		if err := s.open(); err != nil || s.state.hasKey(rec) {
-			return nil, err
+	return s.updateDurably(ctx, func() ([]record, error) {
+		if s.state.hasKey(rec) {
+			return nil, nil
 		}
 		return []record{rec}, nil
+	})
+}
+
+// updateDurably commits the records that decide returns for a host, and makes them durable. It
+// delivers no events, because the caller may hold a lock that its OnEvent takes.
+func (s *Session) updateDurably(ctx context.Context, decide func() ([]record, error)) error {
+	err := s.update(ctx, func() ([]record, error) {
+		if err := s.open(); err != nil {
+			return nil, err
+		}
+		return decide()
 	})
 	if err != nil {
 		return err

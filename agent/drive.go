@@ -83,10 +83,10 @@ func (s *Session) Begin(ctx context.Context, text string, more ...SendOption) er
 		return err
 	}
 	input := inputRecord{Text: m.text, More: m.parts, Context: m.context, Key: m.key}
-	err = s.update(ctx, func() ([]record, error) {
-		switch err := s.open(); {
-		case err != nil || s.state.hasKey(input):
-			return nil, err
+	return s.updateDurably(ctx, func() ([]record, error) {
+		switch {
+		case s.state.hasKey(input):
+			return nil, nil
 		case s.working.Load() != nil:
 			return nil, ErrBusy
 		case s.state.Input != nil:
@@ -94,10 +94,6 @@ func (s *Session) Begin(ctx context.Context, text string, more ...SendOption) er
 		}
 		return s.inputRecords(input)
 	})
-	if err != nil {
-		return err
-	}
-	return s.sync(ctx)
 }
 
 // Advance takes one step, as [Next] decides it: one attempt of a model call, for example, or the

@@ -38,6 +38,23 @@ func Comparable(line journal.Record) string {
 }
 
 // FoldOpening reads the beginning of a session by folding its records.
-func FoldOpening(records iter.Seq2[journal.Record, error]) (Opening, error) {
-	return foldOpening(records)
+func FoldOpening(records iter.Seq2[journal.Record, error]) (o Opening, err error) {
+	state, first := new(State), true
+	defer func() { o.Notes = state.Notes }()
+	for line, err := range records {
+		if err == nil {
+			err = state.Fold(line)
+		}
+		if err != nil {
+			return o, err
+		}
+		if first {
+			o.set(&state.Header, line.Time)
+		}
+		if first = false; state.Input != nil {
+			o.Task = state.Input.Text
+			break
+		}
+	}
+	return o, nil
 }

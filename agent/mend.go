@@ -288,7 +288,7 @@ func (s *State) whatIsLeftOut(r *mendRecord) []string {
 		at := slices.IndexFunc(s.Turns, func(t Turn) bool { return t.Number == p.Turn })
 		switch t := &s.Turns[at]; {
 		case p.Part != wholeTurn:
-			what = append(what, fmt.Sprintf("%s in turn %d", partName(t.Message.Parts[p.Part]), p.Turn))
+			what = append(what, fmt.Sprintf("%s in turn %d", conversation.PartName(t.Message.Parts[p.Part]), p.Turn))
 		case t.Kind == TurnAssistant:
 			what = append(what, fmt.Sprintf("the form of the answer in turn %d, which it now reads as text", p.Turn))
 		}
@@ -297,21 +297,6 @@ func (s *State) whatIsLeftOut(r *mendRecord) []string {
 		what = append(what, "the definition of "+tool)
 	}
 	return what
-}
-
-// partName names a part that is left out.
-func partName(p llm.Part) string {
-	switch p := p.(type) {
-	case llm.Media:
-		name := conversation.MediaName(p)
-		return strings.ToLower(name[:1]) + name[1:]
-	case llm.ToolResult:
-		if i := slices.IndexFunc(p.Content, conversation.IsMedia); i >= 0 {
-			return partName(p.Content[i])
-		}
-		return "the result of " + p.Name
-	}
-	return "a part"
 }
 
 // oddCallsSince returns the answers behind a number with calls that an API may reject.

@@ -24,54 +24,23 @@ type Opening struct {
 }
 
 // ReadOpening reads the records of a session, such as those of [journal.Dir.Begin], up to the first
-// input. It may iterate over them twice. A record's data need be valid only until the next one is
-// yielded. With an error ReadOpening returns what it has read until then.
-//
-// It is fast for most sessions, of which it decodes neither the system prompt nor the tools. If
-// other records come before the first input, it folds them.
-func ReadOpening(records iter.Seq2[journal.Record, error]) (Opening, error) {
-	if o, ok := readOpening(records); ok {
-		return o, nil
-	}
-	return foldOpening(records)
-}
-
-// readOpening reads a session that begins with a header and an input, or has only a header. Ok is
-// false for any other.
-func readOpening(records iter.Seq2[journal.Record, error]) (o Opening, ok bool) {
+// input. A record's data need be valid only until the next one is yielded. With an error ReadOpening
+// returns what it has read until then.
+func ReadOpening(records iter.Seq2[journal.Record, error]) (o Opening, err error) {
+	begun := false
 	for line, err := range records {
+		done := false
 		switch {
 		case err != nil:
-			return o, false
-		case !ok:
-			if ok = o.readHeader(line); !ok {
-				return o, false
-			}
-		default:
-			ok = o.readTask(line)
-			return o, ok
-		}
-	}
-	return o, ok
-}
-
-// foldOpening reads any session.
-func foldOpening(records iter.Seq2[journal.Record, error]) (o Opening, err error) {
-	state := new(State)
-	defer func() { o.Notes = state.Notes }()
-	for line, err := range records {
-		if err == nil {
+		case begun:
+			done, err = o.read(line)
+		case !o.readHeader(line):
+			var state State
 			err = state.Fold(line)
-		}
-		if err != nil {
-			return o, err
-		}
-		if state.Records == 1 {
 			o.set(&state.Header, line.Time)
 		}
-		if state.Input != nil {
-			o.Task = state.Input.Text
-			break
+		if begun = true; err != nil || done {
+			return o, err
 		}
 	}
 	return o, nil
@@ -89,17 +58,22 @@ func (o *Opening) readHeader(line journal.Record) bool {
 	return h.Version <= version
 }
 
+// read reads a record behind the header, and reports whether it is the first input.
+func (o *Opening) read(line journal.Record) (done bool, err error) {
+	rec, _, err := decodeRecord(line)
+	switch r := rec.(type) {
+	case noteRecord:
+		if o.Notes == nil {
+			o.Notes = map[string]Note{}
+		}
+		o.Notes[r.Note] = Note{Data: r.Data, Text: r.Text}
+	case inputRecord:
+		o.Task, done = r.Text, true
+	}
+	return done, err
+}
+
 func (o *Opening) set(h *Header, created time.Time) {
 	*o = Opening{ID: h.ID, Parent: h.Parent, ForkOf: h.ForkOf, Dir: h.Dir, Provider: h.Provider, Model: h.Model,
 		Created: created}
-}
-
-// readTask reads an input that begins the session.
-func (o *Opening) readTask(line journal.Record) bool {
-	var in inputRecord
-	if line.Kind != in.kind() || json.Unmarshal(line.Data, &in) != nil {
-		return false
-	}
-	o.Task = in.Text
-	return true
 }

@@ -154,9 +154,9 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 		}
 	}
 	input := inputRecord{Text: m.text, More: m.parts, Context: m.context, Key: m.key, Action: answer.Action}
-	err := s.update(ctx, func() ([]record, error) {
-		if err := s.open(); err != nil || s.state.hasKey(input) {
-			return nil, err
+	return s.updateDurably(ctx, func() ([]record, error) {
+		if s.state.hasKey(input) {
+			return nil, nil
 		}
 		asked := s.state.awaiting()
 		// BeforeInput was asked about another question, or about none
@@ -166,10 +166,6 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 		s.interrupted.Store(false) // it came before this answer
 		return asked.answered(input, answer.Content)
 	})
-	if err != nil {
-		return err
-	}
-	return s.sync(ctx)
 }
 
 // waitingQuestion returns the question that the next input answers, nil if that is a task.

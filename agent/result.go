@@ -36,8 +36,8 @@ func (in *Input) result() *Result {
 
 // result returns the Result of the work since before, whose last input is in.
 func (s *Session) result(in *Input, before totals) *Result {
-	now := s.state.totals()
-	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: now.usage.Sub(before.usage),
-		CostUSD: now.cost - before.cost,
-		Turns:   now.turns - before.turns, ToolRounds: now.rounds - before.rounds, Unconfirmed: in.Unconfirmed}
+	now, r := s.state.totals(), in.result()
+	r.Usage, r.CostUSD = now.usage.Sub(before.usage), now.cost-before.cost
+	r.Turns, r.ToolRounds = now.turns-before.turns, now.rounds-before.rounds
+	return r
 }

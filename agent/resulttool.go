@@ -47,11 +47,10 @@ func (s *Session) toolsFor(p *Policy, registry *tool.Registry) ([]llm.ToolDefini
 	if err != nil {
 		return nil, err
 	}
-	same, err := sameTools(tools, s.state.tools)
-	if same {
+	if sameJSON(tools, s.state.tools) {
 		tools = nil
 	}
-	return tools, err
+	return tools, nil
 }
 
 // resultToolOf returns the tool that takes a structured result of this schema.

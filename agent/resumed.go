@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,17 +43,9 @@ func (s *State) Dir() string {
 
 // commitDifferences commits the policy, machine and directory of a resumed session if they differ
 // from the journal's.
-func (s *Session) commitDifferences(policy Policy) error {
+func (s *Session) commitDifferences(policy Policy) (err error) {
 	set := settingRecord{Window: s.state.Policy.Window}
-	was, err := marshal(s.state.Policy)
-	if err != nil {
-		return err
-	}
-	is, err := marshal(policy)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(was, is) {
+	if !sameJSON(s.state.Policy, policy) {
 		set.Policy, set.Window = &policy, policy.Window
 		if set.Tools, err = s.toolsFor(&policy, s.registry); err != nil {
 			return err
@@ -128,9 +119,4 @@ func (s *Session) warnOfIgnored(o Options) {
 			Text: fmt.Sprintf("The model knows tools that the session does not have; calls of them get "+
 				"error results until they are added: %s.", strings.Join(missing, ", "))})
 	}
-}
-
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }

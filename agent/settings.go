@@ -18,20 +18,16 @@ func (s *Session) set(ctx context.Context, set Settings) error {
 	if err := s.checkPolicy(set.Policy); err != nil {
 		return err
 	}
-	err := s.update(ctx, func() ([]record, error) {
-		if err := s.open(); err != nil {
-			return nil, err
-		}
+	err := s.updateDurably(ctx, func() ([]record, error) {
 		if err := s.deriveSetting(&rec); err != nil {
 			return nil, err
 		}
 		return []record{rec}, s.deriveTools(&rec)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.warnOfSetting(rec)
 	}
-	s.warnOfSetting(rec)
-	return s.sync(ctx)
+	return err
 }
 
 // tools returns the current registry.

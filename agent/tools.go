@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -112,47 +113,28 @@ func (s *Session) dropTools(rec *settingRecord, names []string) error {
 // changeTools commits a setting with the session's tools as change edits them. If the definitions
 // stay the same, only the registry changes.
 func (s *Session) changeTools(ctx context.Context, change func(rec *settingRecord) error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	err := s.update(ctx, func() ([]record, error) {
-		if err := s.open(); err != nil {
-			return nil, err
-		}
+	return s.updateDurably(ctx, func() ([]record, error) {
 		rec := settingRecord{Tools: append([]llm.ToolDefinition{}, s.state.tools...), registry: s.registry.Clone()}
 		if err := change(&rec); err != nil {
 			return nil, fmt.Errorf("agent: %w", err)
 		}
-		same, err := sameTools(rec.Tools, s.state.tools)
-		switch {
-		case err != nil:
-			return nil, err
-		case same:
+		if sameJSON(rec.Tools, s.state.tools) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.registry = rec.registry
 			return nil, nil
 		}
-		if rec.Tools, err = writtenTools(rec.Tools); err != nil {
-			return nil, err
-		}
-		err = s.deriveSetting(&rec)
-		return []record{rec}, err
+		tools, err := writtenTools(rec.Tools)
+		rec.Tools = tools
+		return []record{rec}, cmp.Or(err, s.deriveSetting(&rec))
 	})
-	if err != nil {
-		return err
-	}
-	return s.sync(ctx)
 }
 
-// sameTools reports whether two lists of definitions are the same JSON.
-func sameTools(a, b []llm.ToolDefinition) (bool, error) {
+// sameJSON reports whether two values are written in the same way.
+func sameJSON(a, b any) bool {
 	x, err := marshal(a)
-	if err != nil {
-		return false, fmt.Errorf("agent: the tools' definitions: %w", err)
-	}
-	y, err := marshal(b)
-	return err == nil && bytes.Equal(x, y), err
+	y, wrong := marshal(b)
+	return err == nil && wrong == nil && bytes.Equal(x, y)
 }
 
 // writtenTools returns definitions as they read after they were written, so that requests before

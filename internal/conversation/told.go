@@ -79,3 +79,18 @@ func ToldCalls(answer, results llm.Message) llm.Message {
 	}
 	return llm.User(b.String(), media...)
 }
+
+// PartName names a part that is left out.
+func PartName(p llm.Part) string {
+	switch p := p.(type) {
+	case llm.Media:
+		name := MediaName(p)
+		return strings.ToLower(name[:1]) + name[1:]
+	case llm.ToolResult:
+		if i := slices.IndexFunc(p.Content, IsMedia); i >= 0 {
+			return PartName(p.Content[i])
+		}
+		return "the result of " + p.Name
+	}
+	return "a part"
+}
