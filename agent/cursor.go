@@ -12,7 +12,7 @@ import (
 // nothing is kept for it.
 func (s *eventStream) cursor(ctx context.Context) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		c := cursor{stream: s, at: s.began()}
+		c := cursor{stream: s, at: s.first}
 		for {
 			if ev := c.next(ctx); ev == nil || !c.pass(ctx, ev, yield) {
 				return
@@ -26,13 +26,6 @@ func (s *eventStream) newest() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seq
-}
-
-// began returns the number of the last event of an earlier process.
-func (s *eventStream) began() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.first
 }
 
 // A cursor is a position in the log.

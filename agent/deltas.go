@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"path"
+
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/internal/pieces"
@@ -61,18 +63,10 @@ func ends(fact Event, agents string, key streamKey) bool {
 
 // innermost returns the event inside of a subagent's events, and the path of those subagents.
 func innermost(ev Event) (inner Event, agents string) {
-	for {
-		switch e := ev.(type) {
-		case *SubagentEvent:
-			if agents != "" {
-				agents += "/"
-			}
-			agents += e.AgentID
-			ev = e.Event
-		default:
-			return ev, agents
-		}
+	for sub, ok := ev.(*SubagentEvent); ok; sub, ok = ev.(*SubagentEvent) {
+		agents, ev = path.Join(agents, sub.AgentID), sub.Event
 	}
+	return ev, agents
 }
 
 // rewrap returns a copy of a subagent's event with another inner event.

@@ -28,20 +28,15 @@ func UnmarshalEvent(data []byte) (Event, error) {
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (e *SubagentEvent) UnmarshalJSON(data []byte) error {
-	var outer struct {
-		EventHeader
-		AgentID string          `json:"agent_id"`
-		CallID  string          `json:"call_id"`
-		Event   json.RawMessage `json:"event"`
-	}
+func (e *SubagentEvent) UnmarshalJSON(data []byte) (err error) {
+	type fields SubagentEvent
+	outer := struct {
+		*fields
+		Event json.RawMessage `json:"event"`
+	}{fields: (*fields)(e)}
 	if err := json.Unmarshal(data, &outer); err != nil {
 		return err
 	}
-	inner, err := UnmarshalEvent(outer.Event)
-	if err != nil {
-		return err
-	}
-	e.EventHeader, e.AgentID, e.CallID, e.Event = outer.EventHeader, outer.AgentID, outer.CallID, inner
-	return nil
+	e.Event, err = UnmarshalEvent(outer.Event)
+	return err
 }

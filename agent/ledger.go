@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/attractor-go/attractor/llm"
@@ -157,18 +156,13 @@ func claimOf(req *llm.Request, input int) Claim {
 	if dearest, known := req.Facts.HighestPrice(req.CacheLong); known {
 		price = dearest
 	}
+	searches := req.MostSearchesUSD()
+	if req.Caller.Purpose == PurposeRenewal { // which runs none
+		searches = 0
+	}
 	return Claim{Caller: req.Caller, Provider: req.Provider, Model: req.Model, Input: input, Output: most,
 		Least:    min(leastAnswer, most),
-		InputUSD: price.Input, OutputUSD: price.Output, SearchesUSD: searchesUSD(req)}
-}
-
-// searchesUSD returns the price of the most searches of the web for a request.
-func searchesUSD(req *llm.Request) float64 {
-	offered := slices.ContainsFunc(req.Tools, func(t llm.ToolDefinition) bool { return t.Hosted == llm.HostedWebSearch })
-	if req.Facts == nil || !offered || req.ToolChoice.Mode == llm.ToolNone || req.Caller.Purpose == PurposeRenewal {
-		return 0
-	}
-	return llm.MaxSearches * req.Facts.WebSearch
+		InputUSD: price.Input, OutputUSD: price.Output, SearchesUSD: searches}
 }
 
 // A reservation holds an attempt's claims, in the session's own ledger and in the host's.

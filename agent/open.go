@@ -149,20 +149,19 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
 	s.startAgain()
 	s.start(o.Next)
-	if err := s.commitDifferences(policy); err != nil {
+	if err = s.commitDifferences(policy); err == nil {
+		s.events.flush()
+		s.warnOfTorn()
+		s.warnOfIgnored(o)
+		if next := o.Next; next.namesModel() || next.Effort != nil || next.Policy != nil || next.Tools != nil {
+			err = s.Set(ctx, next)
+		}
+	}
+	if err != nil {
 		s.events.emit(&SessionEnd{State: StatusClosed, Reason: ReasonFailed})
 		return nil, err
 	}
 	s.events.flush()
-	s.warnOfTorn()
-	s.warnOfIgnored(o)
-	if next := o.Next; next.namesModel() || next.Effort != nil || next.Policy != nil || next.Tools != nil {
-		if err := s.Set(ctx, next); err != nil {
-			s.events.emit(&SessionEnd{State: StatusClosed, Reason: ReasonFailed})
-			return nil, err
-		}
-		s.events.flush()
-	}
 	return s, nil
 }
 

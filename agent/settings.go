@@ -22,7 +22,8 @@ func (s *Session) set(ctx context.Context, set Settings) error {
 		if err := s.deriveSetting(&rec); err != nil {
 			return nil, err
 		}
-		return []record{rec}, s.deriveTools(&rec)
+		err := s.deriveTools(&rec)
+		return []record{rec}, err
 	})
 	if err == nil {
 		s.warnOfSetting(rec)

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -125,8 +124,10 @@ func (s *Session) changeTools(ctx context.Context, change func(rec *settingRecor
 			return nil, nil
 		}
 		tools, err := writtenTools(rec.Tools)
-		rec.Tools = tools
-		return []record{rec}, cmp.Or(err, s.deriveSetting(&rec))
+		if rec.Tools = tools; err == nil {
+			err = s.deriveSetting(&rec)
+		}
+		return []record{rec}, err
 	})
 }
 

@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Request holds what a model is asked. The zero value of every field but Model and Messages means
@@ -222,4 +223,14 @@ func (r *Request) MostOutput() int {
 		return r.Facts.MaxOutput
 	}
 	return unknownOutput
+}
+
+// MostSearchesUSD returns the price in US dollars of the most searches of the web that the vendor may
+// run for the request.
+func (r *Request) MostSearchesUSD() float64 {
+	offered := slices.ContainsFunc(r.Tools, func(t ToolDefinition) bool { return t.Hosted == HostedWebSearch })
+	if r.Facts == nil || !offered || r.ToolChoice.Mode == ToolNone {
+		return 0
+	}
+	return MaxSearches * r.Facts.WebSearch
 }
