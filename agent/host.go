@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,9 +150,7 @@ func (s *Session) hostClock(now func() time.Time) func() time.Time {
 
 // retryDelay returns the policy's Delay, guarded against a host's Jitter that fails.
 func (s *Session) retryDelay(p llm.RetryPolicy) func(attempt int, err error) (time.Duration, bool) {
-	if p.Max == 0 {
-		p.Max = defaultRetries
-	}
+	p.Max = cmp.Or(p.Max, defaultRetries)
 	return func(attempt int, failed error) (time.Duration, bool) {
 		again := false
 		delay, ok := trusted(s, "Retry.Jitter", func() (delay time.Duration) {

@@ -287,12 +287,7 @@ func newSession(o Options) *Session {
 	return s
 }
 
-func graceOf(o Options) time.Duration {
-	if o.Grace == 0 {
-		return 2 * time.Second
-	}
-	return o.Grace
-}
+func graceOf(o Options) time.Duration { return cmp.Or(o.Grace, 2*time.Second) }
 
 func newID() string { return uuid.NewString() }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -365,7 +366,7 @@ func (s *Session) commitResult(result resultRecord) error {
 
 // result returns the record of an outcome.
 func (c *call) result(o *tool.Outcome) resultRecord {
-	full, cut := headAndTail(o.Content.Text())
+	full, cut := conversation.HeadAndTail(o.Content.Text(), eventOutput)
 	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Args: c.effective(), Content: o.Model, IsError: o.IsError,
 		Done:  o.Done,
 		Final: o.Final, OutputRef: o.OutputRef, Bytes: o.Bytes, Truncated: o.Truncated, Seen: o.Seen,
@@ -395,11 +396,3 @@ func (c *call) access() *tool.Access {
 // eventOutput limits the output in a TOOL_CALL_END, in bytes. Of a longer one the event has the
 // head and the tail, half each.
 const eventOutput = 8 << 20
-
-// headAndTail returns text cut to eventOutput bytes, and whether it was cut.
-func headAndTail(text string) (kept string, cut bool) {
-	if len(text) <= eventOutput {
-		return text, false
-	}
-	return validText(text[:eventOutput/2]) + validText(text[len(text)-eventOutput/2:]), true
-}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,14 +58,7 @@ const (
 
 // spawns reports whether a session with these options may start agents.
 func (o *Options) spawns() bool {
-	if o.Subagents == nil {
-		return false
-	}
-	depth := o.Subagents.Depth
-	if depth == 0 {
-		depth = defaultDepth
-	}
-	return o.depth < depth
+	return o.Subagents != nil && o.depth < cmp.Or(o.Subagents.Depth, defaultDepth)
 }
 
 // Child describes a subagent in the state of its parent.
@@ -150,11 +144,8 @@ func newSubagents(s *Session, o Options) *subagents {
 	if !o.spawns() {
 		return nil
 	}
-	a := &subagents{parent: s, options: o, max: o.Subagents.MaxRunning, byID: map[string]*child{}}
+	a := &subagents{parent: s, options: o, max: cmp.Or(o.Subagents.MaxRunning, defaultMaxRunning), byID: map[string]*child{}}
 	a.life, a.endLife = context.WithCancelCause(context.Background())
-	if a.max == 0 {
-		a.max = defaultMaxRunning
-	}
 	return a
 }
 

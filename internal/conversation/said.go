@@ -116,3 +116,56 @@ func Limited(text string, most int) string {
 	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", strings.ToValidUTF8(head, ""),
 		len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
 }
+
+// Split divides the messages of the turns before a turn into those that stay whole and those that
+// are shortened. Whole are the task, in the turn of that number, and the newest others that fit into
+// limit characters. Both lists keep the order of the messages.
+func Split(said []Said, task, before, limit int) (whole, short []Said) {
+	for _, m := range slices.Backward(said) {
+		switch size := m.Size(); {
+		case m.Turn >= before:
+		case m.Short:
+			short = append(short, m)
+		case m.Turn == task && m.Kind == Task:
+			whole = append(whole, m)
+		case size <= limit:
+			limit -= size
+			whole = append(whole, m)
+		default:
+			short = append(short, m.Shortened())
+		}
+	}
+	slices.Reverse(whole)
+	slices.Reverse(short)
+	return whole, short
+}
+
+// mostShort limits the shortened messages that are kept.
+const mostShort = 1_000
+
+// Replace returns messages with the shortened ones in their places, of these the newest.
+func Replace(said, short []Said) []Said {
+	left := make([]Said, 0, len(said))
+	for _, m := range said {
+		at := slices.IndexFunc(short, func(o Said) bool {
+			return o.Turn == m.Turn && o.Kind == m.Kind && o.Asked == m.Asked
+		})
+		switch {
+		case at < 0:
+			left = append(left, m)
+		case len(short)-at <= mostShort:
+			left = append(left, short[at])
+		}
+	}
+	return left
+}
+
+// HeadAndTail returns the head and the tail of a text, half of most bytes each, and whether
+// something between them is missing.
+func HeadAndTail(text string, most int) (kept string, cut bool) {
+	if len(text) <= most {
+		return text, false
+	}
+	head, tail := text[:most/2], text[len(text)-most/2:]
+	return strings.ToValidUTF8(head, "\uFFFD") + strings.ToValidUTF8(tail, "\uFFFD"), true
+}
