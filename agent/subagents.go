@@ -144,7 +144,8 @@ func newSubagents(s *Session, o Options) *subagents {
 	if !o.spawns() {
 		return nil
 	}
-	a := &subagents{parent: s, options: o, max: cmp.Or(o.Subagents.MaxRunning, defaultMaxRunning), byID: map[string]*child{}}
+	a := &subagents{parent: s, options: o, max: cmp.Or(o.Subagents.MaxRunning, defaultMaxRunning),
+		byID: map[string]*child{}}
 	a.life, a.endLife = context.WithCancelCause(context.Background())
 	return a
 }

@@ -172,7 +172,8 @@ func BesideText(parts llm.Parts) (fitted llm.Parts, err error) {
 			}
 			fitted = append(fitted, image)
 		default:
-			return nil, fmt.Errorf("part %d beside the text is of type %T; llm.Text and llm.Media go with a text", i, part)
+			return nil, fmt.Errorf("part %d beside the text is of type %T; llm.Text and llm.Media go with a text", i,
+				part)
 		}
 	}
 	return fitted, nil
