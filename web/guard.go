@@ -1,11 +1,10 @@
 package web
 
 import (
-	"crypto/subtle"
-	"net"
 	"net/http"
-	"strconv"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/webguard"
 )
 
 // policy is the page's Content-Security-Policy: only its own files, and no text becomes markup or
@@ -25,7 +24,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	handler, pattern := s.mux.Handler(r)
 	if pattern == "" {
-		s.fail(w, r, missing(handler, w.Header(), r))
+		s.fail(w, r, webguard.Missing(handler, w.Header(), r, "the page is at /"))
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -51,11 +50,11 @@ func guardAnswer(h http.Header) {
 
 // check returns an error for a request that the page would not make.
 func (s *Server) check(r *http.Request) error {
-	port, ok := loopbackPort(r)
+	port, ok := webguard.LoopbackPort(r)
 	if !ok {
 		return refuse(http.StatusForbidden, "the viewer answers only over a loopback connection")
 	}
-	if !isLoopbackHost(r.Host) {
+	if !webguard.IsLoopbackHost(r.Host) {
 		return refuse(http.StatusMisdirectedRequest,
 			"the viewer is at http://127.0.0.1:"+port+"; its only other names are localhost and [::1]")
 	}
@@ -63,78 +62,24 @@ func (s *Server) check(r *http.Request) error {
 	if err := checkOrigin(r, isAPI); err != nil {
 		return err
 	}
-	if isAPI && !s.hasToken(r) {
+	if isAPI && !webguard.HasToken(r, s.token) {
 		return refuse(http.StatusUnauthorized,
 			"the token is missing or wrong; open the URL that the command has printed last")
 	}
 	return nil
 }
 
-// loopbackPort returns the port of the server's end of the connection, and whether both ends are on
-// this machine.
-func loopbackPort(r *http.Request) (port string, ok bool) {
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	if !ok || !local.IP.IsLoopback() {
-		return "", false
-	}
-	return strconv.Itoa(local.Port), true
-}
-
-// isLoopbackHost reports whether a Host header names this machine, with any port, because a
-// forwarded port has its own number. A name of somebody else's that leads here does not.
-func isLoopbackHost(host string) bool {
-	name, port, hasPort := host, "", false
-	if at := strings.LastIndexByte(host, ':'); at > strings.LastIndexByte(host, ']') {
-		name, port, hasPort = host[:at], host[at+1:], true
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); hasPort && err != nil {
-		return false
-	}
-	return name == "127.0.0.1" || name == "localhost" || name == "[::1]"
-}
-
 // checkOrigin returns an error for a request that a page of another origin has made. The page
 // itself may be opened from anywhere, because it shows nothing without the token in its fragment.
 func checkOrigin(r *http.Request, isAPI bool) error {
-	given := r.Header.Values("Origin")
-	if len(given) > 1 || len(given) == 1 && given[0] != "http://"+r.Host {
-		return refuse(http.StatusForbidden, "a page of another origin has no access")
+	if err := webguard.CheckOrigin(r, "http"); err != nil {
+		return err
 	}
-	if len(given) == 0 && r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if r.Header.Get("Origin") == "" && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return refuse(http.StatusForbidden, "a request that changes something needs the header Origin: http://"+r.Host)
 	}
-	site := r.Header.Get("Sec-Fetch-Site")
-	navigates := !isAPI && r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Dest") == "document"
-	if site != "" && site != "same-origin" && site != "none" && !navigates {
-		return refuse(http.StatusForbidden, "a page of another site has no access")
+	if !isAPI && r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Dest") == "document" { // it navigates
+		return nil
 	}
-	return nil
+	return webguard.CheckSite(r)
 }
-
-// hasToken reports whether a request has the token.
-func (s *Server) hasToken(r *http.Request) bool {
-	given := r.Header.Values("Authorization")
-	return len(given) == 1 && subtle.ConstantTimeCompare([]byte(given[0]), []byte("Bearer "+s.token)) == 1
-}
-
-// missing returns the error for a path or a method that does not exist, with the methods that do in
-// the header.
-func missing(handler http.Handler, h http.Header, r *http.Request) error {
-	answer := &discarded{header: http.Header{}}
-	handler.ServeHTTP(answer, r)
-	if answer.status == http.StatusMethodNotAllowed {
-		h.Set("Allow", answer.header.Get("Allow"))
-		return refuse(answer.status, r.Method+" is not possible here; possible are "+answer.header.Get("Allow"))
-	}
-	return refuse(http.StatusNotFound, "there is nothing at this path; the page is at /")
-}
-
-// discarded keeps the status and the headers of an answer.
-type discarded struct {
-	header http.Header
-	status int
-}
-
-func (d *discarded) Header() http.Header         { return d.header }
-func (d *discarded) WriteHeader(status int)      { d.status = status }
-func (d *discarded) Write(p []byte) (int, error) { return len(p), nil }

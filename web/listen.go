@@ -10,8 +10,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/webguard"
 )
 
 const (
@@ -74,45 +75,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			_ = server.Close() // the connections are closed in any case
 		}
 	})
-	err := server.Serve(&fewConnections{Listener: l, room: make(chan struct{}, s.limits.connections)})
+	err := server.Serve(webguard.FewConnections(l, s.limits.connections))
 	if stopped() { // the listener has failed
 		return errors.Join(err, server.Close(), s.Close())
 	}
 	<-done
 	return s.Close()
-}
-
-// fewConnections is a listener that closes connections if too many are open.
-type fewConnections struct {
-	net.Listener
-	room chan struct{}
-}
-
-// Accept implements [net.Listener].
-func (l *fewConnections) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.room <- struct{}{}:
-			return &counted{Conn: c, leave: func() { <-l.room }}, nil
-		default:
-			_ = c.Close() // nothing was read or written
-		}
-	}
-}
-
-// counted is a connection that leaves room for another one when it is closed.
-type counted struct {
-	net.Conn
-	once  sync.Once
-	leave func()
-}
-
-// Close implements [net.Conn].
-func (c *counted) Close() error {
-	defer c.once.Do(c.leave)
-	return c.Conn.Close()
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/secret"
 )
 
@@ -37,7 +38,11 @@ func (s *Server) serveOutput(w http.ResponseWriter, r *http.Request) error {
 	if !isHash(hash) {
 		return refuse(http.StatusBadRequest, "an output is named by the 64 hexadecimal digits of its SHA-256")
 	}
-	text, more, err := s.output(r.Context(), r.PathValue("id"), hash, offset, limit)
+	id := r.PathValue("id")
+	text, more, err := Output(r.Context(), s.options.Store, s.options.Masker, id, hash, offset, limit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.noOutput(r.Context(), id)
+	}
 	if err != nil {
 		return err
 	}
@@ -48,29 +53,44 @@ func (s *Server) serveOutput(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// noOutput returns the error for an output that is not there.
+func (s *Server) noOutput(ctx context.Context, id string) error {
+	log, err := s.options.Store.Read(ctx, id)
+	if err != nil {
+		return noSession(id, err)
+	}
+	if err := log.Close(); err != nil {
+		return err
+	}
+	return refuse(http.StatusNotFound,
+		"this output is not kept whole; --keep-outputs says how many bytes of outputs a session keeps")
+}
+
 // isHash reports whether a text is a SHA-256 in lower-case hexadecimal digits.
 func isHash(text string) bool { return len(text) == 64 && strings.Trim(text, "0123456789abcdef") == "" }
 
-// output reads a part of an output that a journal keeps, and reports whether there is more. It
-// masks all of the text before the part as well, because what is a secret depends on it.
-func (s *Server) output(ctx context.Context, id, hash string, offset int64, limit int) (text []byte, more bool,
-	err error) {
-	log, err := s.options.Store.Read(ctx, id)
+// Output reads a part of an output that a journal keeps under a hash, and reports whether there is
+// more. Offset and limit count the bytes of the text without the secrets that the masker knows; nil
+// masks none. It masks all of the text before the part as well, because what is a secret depends on
+// it. No part ends within a character. The error for an output that is not kept wraps
+// fs.ErrNotExist.
+func Output(ctx context.Context, store journal.Store, m *secret.Masker, id, hash string, offset int64,
+	limit int) (text []byte, more bool, err error) {
+	if m == nil {
+		m = new(secret.Masker)
+	}
+	log, err := store.Read(ctx, id)
 	if err != nil {
-		return nil, false, noSession(id, err)
+		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	blob, err := log.Blob(ctx, hash)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, refuse(http.StatusNotFound,
-			"this output is not kept whole; --keep-outputs says how many bytes of outputs a session keeps")
-	}
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, blob.Close()) }()
 	part := &window{skip: offset, room: limit + 1}
-	err = copyMasked(ctx, part, s.options.Masker.Stream(), blob)
+	err = copyMasked(ctx, part, m.Stream(), blob)
 	if err != nil && !errors.Is(err, errFull) {
 		return nil, false, fmt.Errorf("the output cannot be read: %w", err)
 	}

@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -11,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/webguard"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/secret"
@@ -71,17 +70,10 @@ func New(o Options) *Server {
 		o.Sessions = func(context.Context, int) ([]Summary, error) { return nil, nil }
 	}
 	ctx, end := context.WithCancel(context.Background())
-	s := &Server{options: o, limits: usualLimits(), token: newToken(), hub: newHub(o), ctx: ctx, end: end,
+	s := &Server{options: o, limits: usualLimits(), token: webguard.NewToken(), hub: newHub(o), ctx: ctx, end: end,
 		watching: make(chan struct{}, maxWatchers)}
 	s.mux = s.routes()
 	return s
-}
-
-// newToken returns a token of 256 random bits.
-func newToken() string {
-	var bits [32]byte
-	rand.Read(bits[:]) // never fails
-	return base64.RawURLEncoding.EncodeToString(bits[:])
 }
 
 // Close ends the streams of all watchers, and waits until no journal is read any more.
@@ -134,24 +126,16 @@ func writeJSON(w http.ResponseWriter, value any) error {
 	return nil
 }
 
-// httpError is an error with the status of its answer.
-type httpError struct {
-	status int
-	text   string
-}
-
-func (e *httpError) Error() string { return e.text }
-
 // refuse returns an error for a wrong request.
-func refuse(status int, text string) error { return &httpError{status, text} }
+func refuse(status int, text string) error { return webguard.Refuse(status, text) }
 
 // fail answers with an error.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
-	var given *httpError
+	var given *webguard.Error
 	switch {
 	case errors.As(err, &given):
-		status = given.status
+		status = given.Status
 	case r.Context().Err() != nil:
 		return // nobody waits for the answer
 	case errors.Is(err, fs.ErrInvalid):

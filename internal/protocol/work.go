@@ -260,3 +260,16 @@ func (in *input) media() ([]llm.Part, error) {
 	}
 	return parts, nil
 }
+
+// GoOn goes on with what an earlier process has left: an open input, and those in the queue. It
+// waits until Run has begun.
+func (c *Conversation) GoOn() {
+	<-c.started
+	c.giving.Lock()
+	defer c.giving.Unlock()
+	if c.finished || c.running {
+		return
+	}
+	c.begun = c.session.Status() == agent.StatusProcessing
+	c.awaken()
+}

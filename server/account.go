@@ -1,0 +1,152 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// account holds what a token does. It is safe for concurrent use.
+type account struct {
+	Token
+	sum [32]byte
+
+	mu       sync.Mutex
+	minute   time.Time // in which requests are counted
+	requests int
+	watching int
+	keys     map[string]*keyed
+	order    []string // of keys
+}
+
+// sees reports whether the token sees the sessions of a token with a name.
+func (a *account) sees(token string) bool { return a.Owner || a.Name == token }
+
+// request counts a request, or returns after which time there is room for one.
+func (a *account) request(most int, now time.Time) (wait time.Duration, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if since := now.Sub(a.minute); since >= time.Minute || since < 0 {
+		a.minute, a.requests = now, 0
+	}
+	if a.requests >= most {
+		return a.minute.Add(time.Minute).Sub(now), false
+	}
+	a.requests++
+	return 0, true
+}
+
+// watch counts a stream, unless there are most already.
+func (a *account) watch(most int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.watching >= most {
+		return false
+	}
+	a.watching++
+	return true
+}
+
+func (a *account) unwatch() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.watching--
+}
+
+// keyed is the answer to a request with an Idempotency-Key.
+type keyed struct {
+	request [32]byte      // the hash of the request
+	done    chan struct{} // closed when the request was answered
+
+	status int // 0 if it failed in a way that may pass, so that the request can be sent again
+	header http.Header
+	body   []byte
+}
+
+// The bounds of the answers that are kept for a token.
+const (
+	maxKey  = 255
+	maxKeys = 1000
+	// maxKeyed limits the bytes of an answer that is kept. A longer one, which can only be a diff,
+	// is made again.
+	maxKeyed = 64 << 10
+)
+
+// once calls do, unless the request has come before with its key: then it answers as before, and
+// waits for that if it is still being carried out.
+func (c *call) once(key string, do func() error) error {
+	a := c.account
+	sum := sha256.Sum256(bytes.Join([][]byte{[]byte(c.r.Method), []byte(c.r.URL.Path), c.body}, []byte{0}))
+	for {
+		a.mu.Lock()
+		was := a.keys[key]
+		if was == nil {
+			was = &keyed{request: sum, done: make(chan struct{})}
+			a.keep(key, was)
+			a.mu.Unlock()
+			return c.first(key, was, do)
+		}
+		a.mu.Unlock()
+		if was.request != sum {
+			return refuse(http.StatusUnprocessableEntity, CodeKeyReused,
+				"the Idempotency-Key has come with another request; each request needs one of its own")
+		}
+		select {
+		case <-was.done:
+		case <-c.r.Context().Done():
+			return c.r.Context().Err()
+		}
+		if was.status == 0 {
+			continue // it was forgotten
+		}
+		for name, values := range was.header {
+			c.w.Header()[name] = values
+		}
+		c.w.Header().Set("Idempotent-Replayed", "true")
+		c.status, c.answer = was.status, was.body
+		return nil
+	}
+}
+
+// keep keeps an answer in place of the oldest one that is complete. a.mu is held.
+func (a *account) keep(key string, one *keyed) {
+	a.keys[key], a.order = one, append(a.order, key)
+	if len(a.order) <= maxKeys {
+		return
+	}
+	for i, old := range a.order {
+		select {
+		case <-a.keys[old].done:
+			delete(a.keys, old)
+			a.order = append(a.order[:i], a.order[i+1:]...)
+			return
+		default:
+		}
+	}
+}
+
+// first carries a request out and keeps its answer, unless the server has failed.
+func (c *call) first(key string, as *keyed, do func() error) error {
+	defer close(as.done)
+	if err := do(); err != nil {
+		why := refusalOf(err)
+		c.status, c.answer = c.server.problem(c.w.Header(), why)
+	}
+	if c.status < http.StatusInternalServerError && c.status != http.StatusTooManyRequests &&
+		len(c.answer) <= maxKeyed {
+		as.status, as.body, as.header = c.status, c.answer, http.Header{"Content-Type": c.w.Header()["Content-Type"]}
+		return nil
+	}
+	c.account.mu.Lock()
+	defer c.account.mu.Unlock()
+	delete(c.account.keys, key)
+	for i, old := range c.account.order {
+		if old == key {
+			c.account.order = append(c.account.order[:i], c.account.order[i+1:]...)
+			break
+		}
+	}
+	return nil
+}

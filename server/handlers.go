@@ -1,0 +1,455 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/protocol"
+	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/web"
+)
+
+// serveList answers with the sessions of a token.
+func (s *Server) serveList(c *call) error {
+	return c.reply(http.StatusOK, Sessions{s.visible(c.account)})
+}
+
+// serveGet answers with a session.
+func (s *Server) serveGet(c *call) error {
+	x, err := c.session()
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, x.summary())
+}
+
+// serveCreate begins a session.
+func (s *Server) serveCreate(c *call) error {
+	var wanted Create
+	if err := c.decode(&wanted); err != nil {
+		return err
+	}
+	k, err := s.permitted(wanted)
+	if err != nil {
+		return err
+	}
+	k.ID, k.Token, k.Created = uuid.NewString(), c.account.Name, time.Now().UTC()
+	if key := c.r.Header.Get("Idempotency-Key"); key != "" { // the same one, also after a restart
+		k.ID = uuid.NewSHA1(uuid.NameSpaceURL, []byte("attractor-server\x00"+k.Token+"\x00"+key)).String()
+	}
+	x, isNew := s.add(k)
+	if !isNew {
+		return c.reply(http.StatusCreated, x.summary())
+	}
+	ctx, cancel := c.work(openTime)
+	defer cancel()
+	if _, err := x.use(ctx); err != nil {
+		return errors.Join(err, s.forget(x))
+	}
+	if err := s.save(); err != nil {
+		return err
+	}
+	c.w.Header().Set("Location", "/v1/sessions/"+x.id)
+	return c.reply(http.StatusCreated, x.summary())
+}
+
+// permitted returns what is kept of a session that somebody wants, or why there can be none.
+func (s *Server) permitted(w Create) (kept, error) {
+	o := s.options
+	k := kept{Model: w.Model, Effort: w.Effort, Mode: w.Mode, Sandbox: w.Sandbox,
+		BudgetUSD: w.BudgetUSD, BudgetTokens: w.BudgetTokens}
+	if k.Mode == "" {
+		k.Mode = o.Config.Mode
+	}
+	if _, err := permit.ParseMode(string(k.Mode)); err != nil && k.Mode != permit.ModeReadOnly {
+		return k, invalid("%v", err)
+	}
+	if err := s.allowsMode(k.Mode); err != nil {
+		return k, err
+	}
+	if k.Sandbox == "" {
+		k.Sandbox = o.Sandbox
+	}
+	if _, err := sandbox.ParseLevel(string(k.Sandbox)); err != nil {
+		return k, invalid("%v", err)
+	}
+	if lessConfined(k.Sandbox, o.Sandbox) {
+		return k, forbidden("this server confines commands to the level %s or more", o.Sandbox)
+	}
+	if k.BudgetUSD < 0 || k.BudgetTokens < 0 || math.IsNaN(k.BudgetUSD) || math.IsInf(k.BudgetUSD, 0) {
+		return k, invalid("a budget cannot be below 0")
+	}
+	if err := s.allowsBudget(&k.BudgetUSD, &k.BudgetTokens); err != nil {
+		return k, err
+	}
+	k.BudgetUSD, k.BudgetTokens = least(k.BudgetUSD, o.Config.Budget.USD), least(k.BudgetTokens, o.Config.Budget.Tokens)
+	var err error
+	k.Dir, err = s.allowedDir(w.Dir)
+	return k, err
+}
+
+// allowsMode returns an error for a mode that no session of this server may have.
+func (s *Server) allowsMode(m permit.Mode) error {
+	if beyondMode(m, s.options.MaxMode) {
+		return forbidden("this server allows no mode beyond %s", s.options.MaxMode)
+	}
+	return nil
+}
+
+// allowsBudget returns an error for budgets above those of the server. Nil changes nothing, and 0
+// is none.
+func (s *Server) allowsBudget(usd *float64, tokens *int) error {
+	most := s.options.Config.Budget
+	if usd != nil && most.USD > 0 && *usd > most.USD {
+		return forbidden("a session of this server spends at most %g dollars", most.USD)
+	}
+	if tokens != nil && most.Tokens > 0 && *tokens > most.Tokens {
+		return forbidden("a session of this server uses at most %d tokens", most.Tokens)
+	}
+	return nil
+}
+
+// allowedDir returns a directory without links, if it is in one of the roots.
+func (s *Server) allowedDir(dir string) (string, error) {
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(s.options.Roots[0], dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	for _, root := range s.options.Roots {
+		rel, outside := filepath.Rel(root, real)
+		if err != nil || outside != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		info, err := os.Stat(real)
+		if err != nil || !info.IsDir() {
+			break
+		}
+		return real, nil
+	}
+	return "", forbidden("%.200q is no directory within the roots of this server", dir) // not which, of those elsewhere
+}
+
+// serveDelete ends a session and removes it.
+func (s *Server) serveDelete(c *call) error {
+	x, err := c.session()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := c.work(lineTime)
+	defer cancel()
+	if err := x.remove(ctx); err != nil {
+		return err
+	}
+	c.status = http.StatusNoContent
+	return nil
+}
+
+// serveLine carries out a line.
+func (s *Server) serveLine(c *call) error {
+	x, err := c.session()
+	if err != nil {
+		return err
+	}
+	line, err := protocol.Parse(c.body)
+	if err != nil {
+		return invalid("%v", err)
+	}
+	if err := s.allows(c.account, line); err != nil {
+		return err
+	}
+	body := c.body
+	if key := c.r.Header.Get("Idempotency-Key"); key != "" && line.Key == "" &&
+		slices.Contains(protocol.Members(line.Type), "key") { // then it also holds after a restart
+		if body, err = withKey(body, key); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := c.work(openTime + lineTime)
+	defer cancel()
+	l, err := x.use(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(protocol.Members(line.Type), "ask") {
+		x.answering.Lock()
+		defer x.answering.Unlock()
+		if err := x.record(ctx, l, c.account.Name, line); err != nil {
+			return err
+		}
+	}
+	reply := l.conversation.Do(ctx, body)
+	if !reply.OK {
+		return conflict("%s", reply.Error)
+	}
+	if err := x.carriedOut(ctx, l, line); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, replyOf(line, reply))
+}
+
+// withKey returns a line with a key.
+func withKey(line []byte, key string) ([]byte, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(line, &members); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(key)
+	if err != nil {
+		return nil, err
+	}
+	members["key"] = text
+	return json.Marshal(members)
+}
+
+// allows returns an error for a line that the server or the token does not allow.
+func (s *Server) allows(a *account, line protocol.Line) error {
+	if line.Files {
+		return forbidden("the server reads no files for its clients: send images as data")
+	}
+	if line.Mode != nil {
+		if err := s.allowsMode(permit.Mode(*line.Mode)); err != nil {
+			return err
+		}
+	}
+	if usd := s.options.Config.Budget.USD; line.BudgetUSD != nil && *line.BudgetUSD == 0 && usd > 0 {
+		return forbidden("a session of this server spends at most %g dollars", usd)
+	}
+	if tokens := s.options.Config.Budget.Tokens; line.BudgetTokens != nil && *line.BudgetTokens == 0 && tokens > 0 {
+		return forbidden("a session of this server uses at most %d tokens", tokens)
+	}
+	if line.Remember != "" && line.Remember != "session" && !a.Owner {
+		return forbidden("rules for later sessions are those of the server's user: only the owner's token can have them kept")
+	}
+	return s.allowsBudget(line.BudgetUSD, line.BudgetTokens)
+}
+
+// carriedOut notes what a line has changed for later.
+func (x *session) carriedOut(ctx context.Context, l *live, line protocol.Line) error {
+	switch line.Type {
+	case protocol.TypeSet:
+		provider, model, effort := l.setup.Model()
+		x.change(func(k *kept) {
+			k.Model, k.Effort = provider+"/"+model, effort
+			if line.BudgetUSD != nil {
+				k.BudgetUSD = *line.BudgetUSD
+			}
+			if line.BudgetTokens != nil {
+				k.BudgetTokens = *line.BudgetTokens
+			}
+		})
+		return x.server.save()
+	case protocol.TypeUser, protocol.TypeContinue:
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.held = false
+	case protocol.TypeClose:
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// replyOf returns a reply as the API has it.
+func replyOf(line protocol.Line, r *protocol.Reply) Reply {
+	reply := Reply{Type: line.Type, ID: line.ID, Queued: r.Queued, Text: r.Text, Plan: r.Plan}
+	if st := r.Status; st != nil {
+		reply.Status = &Status{State: st.State, Mode: st.Mode, Provider: st.Provider, Model: st.Model, Effort: st.Effort,
+			Usage: st.Usage, Asks: []Event{}}
+		for _, ask := range st.Asks {
+			if data, err := json.Marshal(ask); err == nil { // events can always be encoded
+				reply.Status.Asks = append(reply.Status.Asks, data)
+			}
+		}
+	}
+	return reply
+}
+
+// serveDiff answers with what a session has changed.
+func (s *Server) serveDiff(c *call) error {
+	x, err := c.session()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), lineTime)
+	defer cancel()
+	l, err := x.use(ctx)
+	if err != nil {
+		return err
+	}
+	reply := l.conversation.Do(ctx, []byte(`{"type":"diff"}`))
+	if !reply.OK {
+		return conflict("%s", reply.Error)
+	}
+	return c.text(kindText, []byte(reply.Text))
+}
+
+// text sets the answer to a text.
+func (c *call) text(kind string, text []byte) error {
+	c.w.Header().Set("Content-Type", kind)
+	c.status, c.answer = http.StatusOK, text
+	return nil
+}
+
+// number returns a parameter of the query, or what stands for none.
+func (c *call) number(name string, missing, most int64) (int64, error) {
+	given := c.r.URL.Query().Get(name)
+	if given == "" {
+		return missing, nil
+	}
+	n, err := strconv.ParseInt(given, 10, 64)
+	if err != nil || n < 0 || n > most {
+		return 0, invalid("%s must be a whole number from 0 to %d", name, most)
+	}
+	return n, nil
+}
+
+// serveOutput answers with a part of a whole output.
+func (s *Server) serveOutput(c *call) error {
+	x, err := c.session()
+	if err != nil {
+		return err
+	}
+	offset, err := c.number("offset", 0, 1<<50)
+	if err != nil {
+		return err
+	}
+	limit, err := c.number("limit", 64<<10, 1<<20)
+	if err != nil {
+		return err
+	}
+	hash := c.r.PathValue("hash")
+	if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(hash) {
+		return invalid("an output is named by the 64 hexadecimal digits of its output_blob")
+	}
+	text, more, err := web.Output(c.r.Context(), s.options.Config.Store, s.options.Masker, x.id, hash, offset,
+		int(max(limit, 4)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return refuse(http.StatusNotFound, CodeNotFound, "this output is not kept whole")
+	}
+	if err != nil {
+		return err
+	}
+	if more {
+		c.w.Header().Set("Attractor-Next", strconv.FormatInt(offset+int64(len(text)), 10))
+	}
+	return c.text(kindText, text)
+}
+
+// maxFile limits the bytes of a file that a client gets.
+const maxFile = 16 << 20
+
+// serveFile answers with a file that the session has changed.
+func (s *Server) serveFile(c *call) error {
+	x, err := c.session()
+	if err != nil {
+		return err
+	}
+	path := c.r.URL.Query().Get("path")
+	k, _ := x.now()
+	rel := k.below(path)
+	changed, err := x.hasChanged(c.r.Context(), k, rel)
+	if err != nil {
+		return err
+	}
+	missing := refuse(http.StatusNotFound, CodeNotFound, "the session has changed no file %.200q that is there now", path)
+	if !changed {
+		return missing
+	}
+	root, err := os.OpenRoot(k.Dir) // no link leads out of it
+	if err != nil {
+		return missing
+	}
+	defer root.Close()
+	f, err := root.Open(rel)
+	if err != nil {
+		return missing
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return missing
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxFile {
+		return refuse(http.StatusRequestEntityTooLarge, CodeTooLarge, "the file has more than %d bytes", maxFile)
+	}
+	return c.text("application/octet-stream", []byte(s.options.Masker.String(string(data))))
+}
+
+// below returns a path in the directory of the session without that, or "" if it is elsewhere.
+func (k *kept) below(path string) string {
+	if filepath.IsAbs(path) {
+		rel, err := filepath.Rel(k.Dir, path)
+		if err != nil {
+			return ""
+		}
+		path = rel
+	}
+	if path = filepath.Clean(path); path == "." || !filepath.IsLocal(path) {
+		return ""
+	}
+	return path
+}
+
+// hasChanged reports whether a result in the journal of the session names a file as changed.
+func (x *session) hasChanged(ctx context.Context, k kept, rel string) (is bool, err error) {
+	if rel == "" {
+		return false, nil
+	}
+	log, err := x.server.options.Config.Store.Read(ctx, x.id)
+	if err != nil {
+		return false, err
+	}
+	err = agent.Project(ctx, log, func(ev agent.Event) {
+		if end, ok := ev.(*agent.ToolCallEnd); ok && !is {
+			for _, change := range end.Changes {
+				is = is || k.below(change.Path) == rel
+			}
+		}
+	})
+	return is, errors.Join(err, log.Close())
+}
+
+// serveHealth says whether the server takes requests.
+func (s *Server) serveHealth(c *call) error {
+	if s.isDraining() {
+		return c.reply(http.StatusServiceUnavailable, Health{"draining", s.options.Version})
+	}
+	return c.reply(http.StatusOK, Health{"ok", s.options.Version})
+}
+
+// serveDocument answers with the API.
+func (s *Server) serveDocument(c *call) error {
+	document, err := Document()
+	if err != nil {
+		return err
+	}
+	return c.text(kindJSON, document)
+}
+
+// serveMetrics answers with counts.
+func (s *Server) serveMetrics(c *call) error {
+	var b strings.Builder
+	s.metrics.write(&b, s.all())
+	return c.text(kindText, []byte(b.String()))
+}

@@ -1,0 +1,216 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/secret"
+)
+
+// Options configure a Server.
+type Options struct {
+	// Config is what every session has, with a Store. Its Mode and Budget are those of sessions
+	// whose clients choose none. Dir, ID, Resume, Fork, Continue, Ask, Inbox and OnEvent are the
+	// server's own.
+	Config attractor.Config
+	// State is the directory in which the server keeps whose the sessions are. One server at a time
+	// uses it.
+	State string
+	// Tokens are those that the server knows; at least one.
+	Tokens []Token
+	// Roots are the directories in which sessions may work.
+	Roots []string
+	// MaxMode is the mode beyond which no session goes. Empty means permit.ModeAcceptEdits.
+	MaxMode permit.Mode
+	// Sandbox is how much the commands of each session are confined at least.
+	Sandbox sandbox.Level
+	// Hosts are names, without a port, by which clients reach the server besides those of this
+	// machine, and TLS whether they do so by https.
+	Hosts []string
+	TLS   bool
+	// Limits bound what one token may take.
+	Limits Limits
+	// Grace is how long inputs that run may go on when the server is to end. Zero means 30 s.
+	Grace time.Duration
+	// KeepRules keeps rules that allow for later sessions and returns the name of the file, when an
+	// owner says so. Nil keeps none.
+	KeepRules func(ctx context.Context, project string, rules []string) (file string, err error)
+	// Masker masks secrets in what comes from journals, files and errors. Nil masks none.
+	Masker *secret.Masker
+	// Logger gets what the operator should know. Nil logs nothing.
+	Logger *slog.Logger
+	// Version is that of the program.
+	Version string
+}
+
+// Limits bound what one token may take. Zero stands for the default.
+type Limits struct {
+	Sessions int   // that are open at a time; 32
+	Requests int   // in a minute; 600
+	Watchers int   // streams of events that are open at a time; 64
+	Body     int64 // bytes of a request; 32 MiB, which is also the most
+}
+
+// orDefault returns the limits with their defaults.
+func (l Limits) orDefault() Limits {
+	for _, limit := range []struct {
+		is *int
+		or int
+	}{{&l.Sessions, 32}, {&l.Requests, 600}, {&l.Watchers, 64}} {
+		if *limit.is <= 0 {
+			*limit.is = limit.or
+		}
+	}
+	if l.Body <= 0 || l.Body > maxLine {
+		l.Body = maxLine
+	}
+	return l
+}
+
+// Token is what a client proves itself with.
+type Token struct {
+	Name  string // for people and journals
+	Token string
+	// Owner says that the token sees all sessions, keeps rules, and reads the metrics.
+	Owner bool
+}
+
+// minToken is the least length of a token in a file: that of 128 random bits in hexadecimal digits.
+const minToken = 32
+
+// ReadTokens reads tokens from a file that only its user can read. Each line has a name, a token of
+// at least 32 characters and, for the owner's, the word owner; empty lines and those that begin
+// with # are skipped.
+func ReadTokens(name string) (tokens []Token, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("others can read %s: run chmod 600 on it", name)
+	}
+	lines := bufio.NewScanner(io.LimitReader(f, 1<<20))
+	for n := 1; lines.Scan(); n++ {
+		words := strings.Fields(lines.Text())
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		if len(words) < 2 || len(words) > 3 || len(words) == 3 && words[2] != "owner" {
+			return nil, fmt.Errorf("%s, line %d: a line has a name, a token and, if it is the owner's, the word owner", name, n)
+		}
+		if len(words[1]) < minToken {
+			return nil, fmt.Errorf("%s, line %d: the token of %s has fewer than %d characters; openssl rand -hex 32 makes one", name, n,
+				words[0], minToken)
+		}
+		tokens = append(tokens, Token{words[0], words[1], len(words) == 3})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return tokens, checkTokens(tokens)
+}
+
+// checkTokens returns an error for tokens that cannot be told apart.
+func checkTokens(tokens []Token) error {
+	if len(tokens) == 0 {
+		return errors.New("there is no token, so nobody could use the server")
+	}
+	names, values := map[string]bool{}, map[[32]byte]bool{}
+	for _, t := range tokens {
+		sum := sha256.Sum256([]byte(t.Token))
+		switch {
+		case !regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`).MatchString(t.Name):
+			return fmt.Errorf("the name of a token has 1 to 64 letters, digits, . _ and -, not %.80q", t.Name)
+		case t.Token == "":
+			return fmt.Errorf("the token of %s is empty", t.Name)
+		case names[t.Name]:
+			return fmt.Errorf("there are two tokens with the name %s", t.Name)
+		case values[sum]:
+			return fmt.Errorf("%s has the token of another name", t.Name)
+		}
+		names[t.Name], values[sum] = true, true
+	}
+	return nil
+}
+
+// check completes the options, or returns what is wrong with them.
+func (o *Options) check() error {
+	if o.Config.Store == nil {
+		return errors.New("server: the configuration has no Store, in which the sessions are kept")
+	}
+	if o.State == "" {
+		return errors.New("server: there is no State directory")
+	}
+	if err := checkTokens(o.Tokens); err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	if len(o.Roots) == 0 {
+		return errors.New("server: there are no Roots in which sessions could work")
+	}
+	o.Roots = slices.Clone(o.Roots)
+	for i, root := range o.Roots {
+		real, err := filepath.Abs(root)
+		if err == nil {
+			real, err = filepath.EvalSymlinks(real)
+		}
+		if err != nil {
+			return fmt.Errorf("server: the root %s: %w", root, err)
+		}
+		o.Roots[i] = real
+	}
+	if o.MaxMode == "" {
+		o.MaxMode = permit.ModeAcceptEdits
+	}
+	if o.Config.Mode == "" {
+		o.Config.Mode = permit.ModeAsk
+	}
+	if o.Sandbox == "" {
+		o.Sandbox = sandbox.Off
+	}
+	if beyondMode(o.Config.Mode, o.MaxMode) {
+		return fmt.Errorf("server: the mode %s of sessions is beyond the greatest one, %s", o.Config.Mode, o.MaxMode)
+	}
+	if o.Grace == 0 {
+		o.Grace = 30 * time.Second
+	}
+	if o.Masker == nil {
+		o.Masker = new(secret.Masker)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.Limits = o.Limits.orDefault()
+	return nil
+}
+
+// beyondMode reports whether a mode allows more than another one.
+func beyondMode(m, most permit.Mode) bool {
+	order := []permit.Mode{permit.ModeReadOnly, permit.ModePlan, permit.ModeAsk, permit.ModeAcceptEdits, permit.ModeFull}
+	return slices.Index(order, m) > slices.Index(order, most)
+}
+
+// lessConfined reports whether a level confines commands less than another one.
+func lessConfined(l, least sandbox.Level) bool {
+	order := []sandbox.Level{sandbox.Off, sandbox.WorkspaceWeak, sandbox.Workspace, sandbox.ReadOnly}
+	return slices.Index(order, l) < slices.Index(order, least)
+}

@@ -1,0 +1,221 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/internal/webguard"
+)
+
+// times bound what clients may take of the server, and what it takes itself.
+type times struct {
+	header  time.Duration // to send the header of a request
+	answer  time.Duration // to send a request and to read its answer
+	message time.Duration // for a watcher to read a message
+	rest    time.Duration // after which a session that nobody uses is put away
+	release time.Duration // for what runs when the grace is over
+}
+
+func usualTimes() times {
+	return times{header: 5 * time.Second, answer: time.Minute, message: 30 * time.Second, rest: 30 * time.Minute,
+		release: 5 * time.Second}
+}
+
+const (
+	idleTime       = 2 * time.Minute
+	maxHeader      = 16 << 10
+	maxConnections = 1024
+	// maxDeaths is how often the server may die while an input is open that goes on by itself.
+	maxDeaths = 2
+	// atOnce limits the sessions that are opened at the same time after a start.
+	atOnce = 4
+)
+
+// Serve answers requests until ctx ends, and goes on with the inputs that the server has left open
+// when it ended last. When ctx ends it takes nothing new, waits until no input runs or the grace is
+// over, gives the sessions away and returns nil. It closes the listener and the Server.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{Handler: s, ReadHeaderTimeout: s.times.header, ReadTimeout: s.times.answer,
+		WriteTimeout: s.times.answer, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0)}
+	if err := s.begin(ctx); err != nil {
+		return errors.Join(err, l.Close(), s.Close())
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(webguard.FewConnections(l, maxConnections)) }()
+	keeping, stop := context.WithCancel(context.Background())
+	defer stop()
+	s.running.Go(func() { s.keep(keeping) })
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed: // the listener has failed
+	}
+	s.drain(ctx)
+	stop()
+	s.end()
+	last, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if server.Shutdown(last) != nil { // somebody does not read
+		_ = server.Close() // the connections are closed in any case
+	}
+	return errors.Join(err, s.Close())
+}
+
+// begin goes on with what was left open.
+func (s *Server) begin(ctx context.Context) error {
+	var left []*session
+	for _, x := range s.all() {
+		k, _ := x.now()
+		if !k.Open {
+			continue
+		}
+		open, err := x.left(ctx)
+		if err != nil { // it says so when somebody wants the session
+			s.options.Logger.Warn("a session cannot be read", "session", x.id, "error", err)
+		}
+		x.mu.Lock()
+		x.kept.Open = open
+		if open && s.died && x.kept.Deaths < maxDeaths {
+			x.kept.Deaths++
+		}
+		if x.held = open && x.kept.Deaths >= maxDeaths; open && !x.held {
+			left = append(left, x)
+		}
+		x.mu.Unlock()
+	}
+	if err := s.save(); err != nil {
+		return err
+	}
+	room := make(chan struct{}, atOnce)
+	for _, x := range left {
+		s.running.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			opening, cancel := context.WithTimeout(ctx, openTime)
+			defer cancel()
+			if err := x.goOn(opening); err != nil && ctx.Err() == nil {
+				s.options.Logger.Error("a session cannot go on", "session", x.id, "error", s.options.Masker.String(err.Error()))
+			}
+		})
+	}
+	return nil
+}
+
+// keep writes what is kept when it has changed, and puts sessions away that nobody uses.
+func (s *Server) keep(ctx context.Context) {
+	look := time.NewTicker(time.Minute)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.unsaved:
+			if err := s.save(); err != nil {
+				s.options.Logger.Error("cannot write the register; it is written with the next change", "error", err)
+			}
+		case <-look.C:
+			s.putAway(ctx)
+		}
+	}
+}
+
+// putAway gives sessions away that are at rest and that nobody has used for a while. The next line
+// opens them again.
+func (s *Server) putAway(ctx context.Context) {
+	for _, x := range s.all() {
+		x.mu.Lock()
+		l := x.live
+		unused := l != nil && time.Since(l.since) > s.times.rest
+		x.mu.Unlock()
+		if state, _, _ := x.feed.summary(); !unused || state != StateIdle || !x.opening.TryLock() {
+			continue
+		}
+		release, cancel := context.WithTimeout(ctx, s.times.release)
+		if err := x.release(release); err != nil {
+			s.options.Logger.Warn("a session could not be put away in order", "session", x.id, "error", err)
+		}
+		cancel()
+		x.opening.Unlock()
+	}
+}
+
+// drain takes nothing new, waits until no input runs or the grace is over, and gives the sessions
+// away. Inputs that wait for an answer are not waited for.
+func (s *Server) drain(ctx context.Context) {
+	s.draining.Store(true)
+	over := time.NewTimer(s.options.Grace)
+	defer over.Stop()
+	for waiting := true; waiting; {
+		var changed <-chan struct{}
+		for _, x := range s.all() {
+			next := x.feed.next()
+			if state, _, _ := x.feed.summary(); state == StateRunning {
+				changed = next
+				break
+			}
+		}
+		if changed == nil {
+			break
+		}
+		select {
+		case <-changed:
+		case <-over.C:
+			waiting = false
+		}
+	}
+	var releasing sync.WaitGroup
+	for _, x := range s.all() {
+		releasing.Go(func() {
+			x.opening.Lock()
+			defer x.opening.Unlock()
+			limit := s.times.release
+			if state, _, _ := x.feed.summary(); state == StateWaiting { // nobody can answer any more
+				limit = time.Millisecond
+			}
+			release, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+			defer cancel()
+			if err := x.release(release); err != nil {
+				s.options.Logger.Warn("what ran was cut off", "session", x.id, "error", s.options.Masker.String(err.Error()))
+			}
+		})
+	}
+	releasing.Wait()
+}
+
+// Close ends all sessions without waiting for their inputs, and lets another server use the State
+// directory. Serve calls it.
+func (s *Server) Close() error {
+	if !s.draining.Swap(true) {
+		for _, x := range s.all() {
+			release, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+			_ = x.release(release) // what runs is cut off
+			cancel()
+		}
+	}
+	s.end()
+	s.running.Wait()
+	err := s.register.write(func() registered { return s.registered(true) })
+	if closed := s.register.close(); closed != nil {
+		err = errors.Join(err, fmt.Errorf("cannot unlock the state directory: %w", closed))
+	}
+	return err
+}
+
+// KillNow kills what the sessions run, for a process that exits at once.
+func (s *Server) KillNow() error {
+	var errs []error
+	for _, x := range s.all() {
+		if _, l := x.now(); l != nil {
+			errs = append(errs, l.setup.KillNow())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,385 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/protocol"
+	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/sessions"
+)
+
+// session is a session of the server, whether it is open or not. It is safe for concurrent use.
+type session struct {
+	server  *Server
+	id      string
+	feed    *feed
+	removed chan struct{} // closed when the session is gone
+
+	opening   sync.Mutex // held while the session is opened or removed
+	answering sync.Mutex // held while an ask is answered
+
+	mu      sync.Mutex
+	kept    kept
+	live    *live // nil while it is not open
+	held    bool
+	problem string
+}
+
+// live is a session that is open in this process.
+type live struct {
+	setup        *attractor.Setup
+	session      *agent.Session
+	conversation *protocol.Conversation
+	end          context.CancelFunc
+	done         chan struct{} // closed when all of it is closed
+	since        time.Time     // when it was opened, or used last
+}
+
+func (s *Server) newSession(k kept) *session {
+	x := &session{server: s, id: k.ID, kept: k, removed: make(chan struct{})}
+	x.feed = newFeed(func() { s.changed(k.ID, k.Token) })
+	return x
+}
+
+// now returns what is kept of the session, and the session as it is open.
+func (x *session) now() (kept, *live) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.kept, x.live
+}
+
+// change changes what is kept of the session.
+func (x *session) change(with func(*kept)) {
+	x.mu.Lock()
+	with(&x.kept)
+	x.mu.Unlock()
+	x.server.changed(x.id, x.kept.Token)
+}
+
+// summary describes the session.
+func (x *session) summary() Session {
+	x.mu.Lock()
+	k, l, held, problem := x.kept, x.live, x.held, x.problem
+	x.mu.Unlock()
+	s := Session{ID: k.ID, Token: k.Token, Dir: k.Dir, Model: k.Model, Mode: k.Mode, Sandbox: k.Sandbox,
+		BudgetUSD: k.BudgetUSD, BudgetTokens: k.BudgetTokens, Created: k.Created, Problem: problem}
+	s.State, s.Asks, s.LastEvent = x.feed.summary()
+	if held && s.State == StateIdle {
+		s.State = StateHeld
+	}
+	if l != nil {
+		usage := l.session.Usage()
+		s.Usage = &usage
+	}
+	return s
+}
+
+// config returns the configuration of the session, which has begun already or begins now.
+func (x *session) config(k kept, begun bool) attractor.Config {
+	o := x.server.options
+	c := o.Config
+	c.ID, c.Dir, c.Mode, c.Interactive = k.ID, k.Dir, k.Mode, true
+	if beyondMode(c.Mode, o.MaxMode) { // the server allowed more when the session began
+		c.Mode = o.MaxMode
+	}
+	const from = "the request"
+	level := k.Sandbox
+	if lessConfined(level, o.Sandbox) {
+		level = o.Sandbox
+	}
+	c.Set("sandbox", from, string(level))
+	if usd := least(k.BudgetUSD, o.Config.Budget.USD); usd > 0 {
+		c.Set("budget_usd", from, strconv.FormatFloat(usd, 'f', -1, 64))
+	}
+	if tokens := least(k.BudgetTokens, o.Config.Budget.Tokens); tokens > 0 {
+		c.Set("budget_tokens", from, strconv.Itoa(tokens))
+	}
+	c.Budget = agent.Budget{}
+	if begun { // it goes on as it was
+		c.Model, c.Effort = "", ""
+		c.Unset("model", "provider", "effort")
+		return c
+	}
+	if k.Model != "" {
+		c.Model = k.Model
+		c.Unset("model", "provider")
+	}
+	if k.Effort != "" {
+		c.Effort = k.Effort
+	}
+	return c
+}
+
+// least returns the lower of two limits, of which 0 is none.
+func least[N int | float64](a, b N) N {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// openTime bounds how long a session takes to open, and lineTime how long a line takes.
+const openTime, lineTime = 2 * time.Minute, 2 * time.Minute
+
+// use returns the session as it is open, and opens it if need be.
+func (x *session) use(ctx context.Context) (*live, error) {
+	x.opening.Lock()
+	defer x.opening.Unlock()
+	select {
+	case <-x.removed:
+		return nil, refuse(404, CodeNotFound, "the session %s was removed", x.id)
+	default:
+	}
+	if _, l := x.now(); l != nil {
+		select {
+		case <-l.done:
+		default:
+			if !l.over() {
+				x.mu.Lock()
+				l.since = time.Now()
+				x.mu.Unlock()
+				return l, nil
+			}
+			select {
+			case <-l.done:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	}
+	if err := x.server.reserve(x); err != nil {
+		return nil, err
+	}
+	if err := x.server.save(); err != nil {
+		x.change(func(k *kept) { k.Open = false })
+		return nil, err
+	}
+	l, err := x.open(ctx)
+	x.mu.Lock()
+	x.problem = ""
+	if err != nil {
+		x.problem = x.server.options.Masker.String(err.Error())
+		x.kept.Open = false
+	}
+	x.mu.Unlock()
+	x.server.changed(x.id, x.kept.Token)
+	return l, err
+}
+
+// over reports whether the session ends, or has ended.
+func (l *live) over() bool { return l.session.Status() == agent.StatusClosed }
+
+// open opens the session.
+func (x *session) open(ctx context.Context) (*live, error) {
+	k, _ := x.now()
+	begun := true
+	log, err := x.server.options.Config.Store.Read(ctx, x.id)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		begun = false
+	case err != nil:
+		return nil, err
+	default:
+		begun = log.Len() > 0
+		if err := log.Close(); err != nil {
+			return nil, err
+		}
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // servers may still start when the session is open
+	late := time.AfterFunc(openTime, end)
+	defer late.Stop()
+	config := x.config(k, begun)
+	l := &live{end: end, done: make(chan struct{}), since: time.Now()}
+	asks := protocol.NewAsks(func(ev attractor.Event) { l.setup.Tell(ev) }, render.Question)
+	config.Ask = asks.Approve
+	if l.setup, err = attractor.Prepare(life, config); err != nil {
+		end()
+		return nil, err
+	}
+	o := &l.setup.Options
+	o.Questions, o.OnFailure = &agent.Questions{Answer: asks.Question}, agent.StayOnFailure
+	o.OnEvent = func(ev agent.Event) { x.feed.event(ev); x.heard(ev) }
+	l.setup.OnOwnEvent = x.feed.event
+	l.setup.OnMode = func(m permit.Mode) {
+		x.change(func(k *kept) { k.Mode = m })
+		x.server.saveSoon()
+	}
+	l.conversation = protocol.New(l.setup, asks, x.server.keepRules)
+	if l.session, err = l.setup.Start(life); err != nil {
+		err = errors.Join(err, l.setup.Close())
+		end()
+		return nil, err
+	}
+	x.mu.Lock()
+	x.live = l
+	provider, model, _ := l.setup.Model()
+	x.kept.Model = provider + "/" + model
+	x.mu.Unlock()
+	lines, never := io.Pipe()
+	x.server.running.Go(func() {
+		defer never.Close()
+		_, _ = l.conversation.Run(life, l.session, lines, "") // the events say how inputs have ended
+		err := errors.Join(l.session.Close(), l.setup.Close())
+		end()
+		x.ended(l, err)
+	})
+	return l, nil
+}
+
+// heard notes what an event means for what is kept. It does not wait.
+func (x *session) heard(ev agent.Event) {
+	if e, is := ev.(*agent.ProcessingEnd); !is || e.State == agent.StatusProcessing {
+		return
+	}
+	x.mu.Lock()
+	died := x.kept.Deaths > 0
+	x.kept.Deaths = 0
+	x.mu.Unlock()
+	if died {
+		x.server.saveSoon()
+	}
+}
+
+// ended notes that the session is not open any more.
+func (x *session) ended(l *live, err error) {
+	if err != nil {
+		x.server.options.Logger.Warn("a session did not end cleanly", "session", x.id, "error",
+			l.setup.Secrets.String(err.Error()))
+	}
+	x.mu.Lock()
+	x.live = nil
+	draining := x.server.isDraining()
+	if !draining {
+		x.kept.Open = false
+	}
+	x.mu.Unlock()
+	x.feed.rests()
+	close(l.done)
+	if !draining {
+		x.server.saveSoon()
+	}
+}
+
+// release gives the session away as it is, so that it can go on later. If ctx ends first, what runs
+// is cut off.
+func (x *session) release(ctx context.Context) error {
+	_, l := x.now()
+	if l == nil {
+		return nil
+	}
+	err := l.session.Release(ctx)
+	l.end()
+	<-l.done
+	return err
+}
+
+// close ends the session, and what runs with it.
+func (x *session) close(ctx context.Context) error {
+	_, l := x.now()
+	if l == nil {
+		return nil
+	}
+	l.conversation.Do(ctx, []byte(`{"type":"close"}`))
+	select {
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// goOn continues what an earlier process has left.
+func (x *session) goOn(ctx context.Context) error {
+	l, err := x.use(ctx)
+	if err != nil {
+		return err
+	}
+	if l.session.Status() == agent.StatusProcessing {
+		x.feed.goesOn()
+	}
+	l.conversation.GoOn()
+	return nil
+}
+
+// left returns whether the journal of the session has an open input, or one in the queue.
+func (x *session) left(ctx context.Context) (bool, error) {
+	log, err := x.server.options.Config.Store.Read(ctx, x.id)
+	if err != nil {
+		return false, err
+	}
+	if log.Len() == 0 {
+		return false, log.Close()
+	}
+	state, err := agent.Load(ctx, log)
+	if err = errors.Join(err, log.Close()); err != nil {
+		return false, err
+	}
+	return state.Input != nil || len(state.Queue) > 0, nil
+}
+
+// answered is the note about who has answered an ask.
+type answered struct {
+	Ask   string        `json:"ask"`
+	Type  protocol.Type `json:"type"`
+	By    string        `json:"by"` // the name of the token
+	Allow *bool         `json:"allow,omitempty"`
+}
+
+// noteAnswered is the kind of a note about an answer.
+const noteAnswered = "answered"
+
+// record notes in the journal whose answer an ask is about to get.
+func (x *session) record(ctx context.Context, l *live, by string, line protocol.Line) error {
+	if !x.feed.hasAsk(line.Ask) {
+		return nil // the answer comes too late, as the reply says
+	}
+	note := answered{Ask: line.Ask, Type: line.Type, By: by}
+	if line.Type == protocol.TypeApprove {
+		allow := line.Decision == "allow"
+		note.Allow = &allow
+	}
+	data, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
+	return l.session.Note(ctx, noteAnswered, data, "")
+}
+
+// remove removes the session with its journal and those of its subagents.
+func (x *session) remove(ctx context.Context) error {
+	x.opening.Lock()
+	defer x.opening.Unlock()
+	if err := x.close(ctx); err != nil {
+		return err
+	}
+	store := x.server.options.Config.Store
+	all, err := sessions.List(ctx, store, 0)
+	if err != nil {
+		return err
+	}
+	ids := []string{x.id}
+	for found := true; found; { // those of subagents, and of theirs
+		found = false
+		for _, one := range all {
+			if slices.Contains(ids, one.Parent) && !slices.Contains(ids, one.ID) {
+				ids, found = append(ids, one.ID), true
+			}
+		}
+	}
+	if err := store.Remove(ctx, ids...); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	close(x.removed)
+	return x.server.forget(x)
+}
