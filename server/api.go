@@ -124,7 +124,7 @@ const (
 // Change is an event of the stream of all sessions, which begins with a snapshot.
 type Change struct {
 	Kind     string    `json:"kind" jsonschema:"SNAPSHOT, SESSION or DELETED"`
-	Sessions []Session `json:"sessions,omitempty" jsonschema:"of a SNAPSHOT: all sessions that the token sees"`
+	Sessions []Session `json:"sessions,omitzero" jsonschema:"of a SNAPSHOT: all sessions that the token sees"`
 	Session  *Session  `json:"session,omitempty" jsonschema:"of a SESSION: a session that is new or has changed"`
 	ID       string    `json:"id,omitempty" jsonschema:"of a DELETED: the session that is gone"`
 }

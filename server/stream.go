@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"time"
 
@@ -56,7 +57,7 @@ func (o *stream) write(block []byte) error {
 	if err == nil {
 		err = o.out.Flush()
 	}
-	if err != nil && o.call.r.Context().Err() == nil {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		s.metrics.cut.Add(1)
 	}
 	return err
