@@ -156,7 +156,7 @@ func TestW1_LeastSandbox(t *testing.T) {
 func TestW1_Guard(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := w.start(func(o *server.Options) { o.Hosts, o.TLS = []string{"agents.example.org"}, true })
+	s := w.start(func(o *server.Options) { o.Hosts, o.BehindTLS = []string{"agents.example.org"}, true })
 	c, nobody := s.as(ciToken), s.as("")
 	const path = "/v1/sessions"
 	for _, token := range []string{"", "x", ciToken[1:], ciToken + "x", strings.ToUpper(ciToken)} {

@@ -82,7 +82,7 @@ func (s *Server) check(r *http.Request) error {
 		return webguard.Refuse(http.StatusMisdirectedRequest, "this server has no such name")
 	}
 	scheme := "http"
-	if r.TLS != nil || s.options.TLS && named {
+	if r.TLS != nil || s.options.BehindTLS && named {
 		scheme = "https"
 	}
 	if err := webguard.CheckOrigin(r, scheme); err != nil {

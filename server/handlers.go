@@ -180,6 +180,9 @@ func (s *Server) serveLine(c *call) error {
 			return err
 		}
 	}
+	if x.isHeld() && slices.Contains(protocol.Members(line.Type), "key") {
+		return conflict("the server has died twice over the last input, so it does not go on by itself: send continue or interrupt first")
+	}
 	ctx, cancel := c.work(openTime + lineTime)
 	defer cancel()
 	l, err := x.use(ctx)
@@ -195,7 +198,11 @@ func (s *Server) serveLine(c *call) error {
 	}
 	reply := l.conversation.Do(ctx, body)
 	if !reply.OK {
-		return conflict("%s", reply.Error)
+		why := refusal{http.StatusConflict, CodeConflict, reply.Error, 0}
+		if cause := refusalOf(reply.Cause); cause.code == CodeStorage {
+			why.status, why.code = cause.status, cause.code
+		}
+		return &why
 	}
 	if err := x.carriedOut(ctx, l, line); err != nil {
 		return err
@@ -254,10 +261,14 @@ func (x *session) carriedOut(ctx context.Context, l *live, line protocol.Line) e
 			}
 		})
 		return x.server.save()
-	case protocol.TypeUser, protocol.TypeContinue:
+	case protocol.TypeContinue, protocol.TypeInterrupt:
 		x.mu.Lock()
-		defer x.mu.Unlock()
+		held := x.held
 		x.held = false
+		x.mu.Unlock()
+		if held && line.Type == protocol.TypeInterrupt { // nobody works on the input, so nobody would end it
+			l.conversation.GoOn()
+		}
 	case protocol.TypeClose:
 		select {
 		case <-l.done:

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -40,9 +41,10 @@ type Options struct {
 	// Sandbox is how much the commands of each session are confined at least.
 	Sandbox sandbox.Level
 	// Hosts are names, without a port, by which clients reach the server besides those of this
-	// machine, and TLS whether they do so by https.
-	Hosts []string
-	TLS   bool
+	// machine. TLS has the server speak https, and BehindTLS says that a proxy in front does.
+	Hosts     []string
+	TLS       *tls.Config
+	BehindTLS bool
 	// Limits bound what one token may take.
 	Limits Limits
 	// Grace is how long inputs that run may go on when the server is to end. Zero means 30 s.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -48,8 +49,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.begin(ctx); err != nil {
 		return errors.Join(err, l.Close(), s.Close())
 	}
+	l = webguard.FewConnections(l, maxConnections)
+	if s.options.TLS != nil {
+		l = tls.NewListener(l, s.options.TLS)
+	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(webguard.FewConnections(l, maxConnections)) }()
+	go func() { failed <- server.Serve(l) }()
 	keeping, stop := context.WithCancel(context.Background())
 	defer stop()
 	s.running.Go(func() { s.keep(keeping) })
@@ -90,6 +95,9 @@ func (s *Server) begin(ctx context.Context) error {
 			left = append(left, x)
 		}
 		x.mu.Unlock()
+		if open && !x.held {
+			x.feed.goesOn()
+		}
 	}
 	if err := s.save(); err != nil {
 		return err
@@ -101,7 +109,8 @@ func (s *Server) begin(ctx context.Context) error {
 			defer func() { <-room }()
 			opening, cancel := context.WithTimeout(ctx, openTime)
 			defer cancel()
-			if err := x.goOn(opening); err != nil && ctx.Err() == nil {
+			if _, err := x.use(opening); err != nil {
+				x.feed.rests()
 				s.options.Logger.Error("a session cannot go on", "session", x.id, "error", s.options.Masker.String(err.Error()))
 			}
 		})

@@ -67,6 +67,16 @@ func (x *session) change(with func(*kept)) {
 	x.server.changed(x.id, x.kept.Token)
 }
 
+// isHeld reports whether the session has an input that does not go on by itself.
+func (x *session) isHeld() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.held
+}
+
+// soon is after which time a session is looked at again whose events are behind it.
+const soon = 50 * time.Millisecond
+
 // summary describes the session.
 func (x *session) summary() Session {
 	x.mu.Lock()
@@ -81,6 +91,10 @@ func (x *session) summary() Session {
 	if l != nil {
 		usage := l.session.Usage()
 		s.Usage = &usage
+		if s.State == StateIdle && l.session.Status() == agent.StatusProcessing { // it begins, or is about to end
+			s.State = StateRunning
+			time.AfterFunc(soon, func() { x.server.changed(k.ID, k.Token) })
+		}
 	}
 	return s
 }
@@ -216,6 +230,8 @@ func (x *session) open(ctx context.Context) (*live, error) {
 		x.server.saveSoon()
 	}
 	l.conversation = protocol.New(l.setup, asks, x.server.keepRules)
+	was := o.State
+	left := was != nil && (was.Input != nil || len(was.Queue) > 0)
 	if l.session, err = l.setup.Start(life); err != nil {
 		err = errors.Join(err, l.setup.Close())
 		end()
@@ -225,6 +241,7 @@ func (x *session) open(ctx context.Context) (*live, error) {
 	x.live = l
 	provider, model, _ := l.setup.Model()
 	x.kept.Model = provider + "/" + model
+	held := x.held
 	x.mu.Unlock()
 	lines, never := io.Pipe()
 	x.server.running.Go(func() {
@@ -234,6 +251,10 @@ func (x *session) open(ctx context.Context) (*live, error) {
 		end()
 		x.ended(l, err)
 	})
+	if left && !held { // before any line, which would find an input that nobody works on
+		x.feed.goesOn()
+		l.conversation.GoOn()
+	}
 	return l, nil
 }
 
@@ -297,19 +318,6 @@ func (x *session) close(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// goOn continues what an earlier process has left.
-func (x *session) goOn(ctx context.Context) error {
-	l, err := x.use(ctx)
-	if err != nil {
-		return err
-	}
-	if l.session.Status() == agent.StatusProcessing {
-		x.feed.goesOn()
-	}
-	l.conversation.GoOn()
-	return nil
 }
 
 // left returns whether the journal of the session has an open input, or one in the queue.

@@ -72,10 +72,10 @@ Only this machine can reach it unless --listen says otherwise. All sessions run 
 people. The flags say what a session may be; those of attractor run hold for each.
 
 Exit codes:
-  0      the server has ended in order
+  0      a signal has ended the server in order; its sessions go on with the next start
   1      it cannot listen or keep its sessions, or something failed while it ended
   2      the command line is wrong
-  128+n  the signal n ended it; its sessions go on with the next start`,
+  128+n  a second signal n has ended it at once`,
 		Example: `  attractor serve --root ~/src
   attractor serve --root ~/src --sandbox workspace --max-mode full --budget-usd 5
   attractor serve --listen :8443 --tokens tokens.txt --host agents.example.org --tls-cert cert.pem --tls-key key.pem`,
@@ -116,7 +116,7 @@ func (f *serveFlags) check() error {
 }
 
 // options returns the options of the server, and the token that was made, if none were given.
-func (f *serveFlags) options(t terminal, flags *pflag.FlagSet) (o server.Options, token string, err error) {
+func (f *serveFlags) options(ctx context.Context, t terminal, flags *pflag.FlagSet) (o server.Options, token string, err error) {
 	config, err := f.Config(flags, true)
 	if err != nil {
 		return o, "", err
@@ -127,9 +127,12 @@ func (f *serveFlags) options(t terminal, flags *pflag.FlagSet) (o server.Options
 	if err := t.program.configure(&config); err != nil {
 		return o, "", err
 	}
+	if err := config.Check(ctx); err != nil {
+		return o, "", hostError(err)
+	}
 	config.Mode, config.Budget = f.chosenMode(), f.Budget()
 	o = server.Options{Config: config, Roots: f.roots, MaxMode: permit.Mode(f.maxMode),
-		Sandbox: sandbox.Level(f.sandbox.level), Hosts: f.hosts, TLS: f.behindProxy || f.cert != "", Limits: f.limits,
+		Sandbox: sandbox.Level(f.sandbox.level), Hosts: f.hosts, BehindTLS: f.behindProxy, Limits: f.limits,
 		Grace: f.grace, KeepRules: keepRules, Masker: environmentSecrets(), Version: version.Program(),
 		Logger: slog.New(slog.NewTextHandler(t.err, nil))}
 	if len(o.Roots) == 0 {
@@ -147,6 +150,13 @@ func (f *serveFlags) options(t terminal, flags *pflag.FlagSet) (o server.Options
 		return o, "", fail(exitFailed, "%w", err)
 	}
 	o.State = filepath.Join(state, "attractor", "server")
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return o, "", fail(exitUsage, "--tls-cert, --tls-key: %w", err)
+		}
+		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
 	if f.tokens != "" {
 		if o.Tokens, err = server.ReadTokens(f.tokens); err != nil {
 			return o, "", fail(exitUsage, "--tokens: %w", err)
@@ -160,7 +170,7 @@ func (f *serveFlags) options(t terminal, flags *pflag.FlagSet) (o server.Options
 
 // serve serves until a signal.
 func (f *serveFlags) serve(ctx context.Context, t terminal, flags *pflag.FlagSet) error {
-	options, token, err := f.options(t, flags)
+	options, token, err := f.options(ctx, t, flags)
 	if err != nil {
 		return err
 	}
@@ -187,7 +197,7 @@ func (f *serveFlags) serve(ctx context.Context, t terminal, flags *pflag.FlagSet
 	if err := s.Serve(ctx, l); err != nil {
 		return fail(exitFailed, "%w", err)
 	}
-	return stopper.or(nil)
+	return nil
 }
 
 // open begins to listen, and returns the URL.
@@ -196,16 +206,10 @@ func (f *serveFlags) open(ctx context.Context) (l net.Listener, url string, err 
 	if l, err = config.Listen(ctx, "tcp", f.listen); err != nil {
 		return nil, "", err
 	}
-	url = "http://" + l.Addr().String()
 	if f.cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
-		if err != nil {
-			return nil, "", errors.Join(fmt.Errorf("--tls-cert, --tls-key: %w", err), l.Close())
-		}
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
-		url = "https://" + l.Addr().String()
+		return l, "https://" + l.Addr().String(), nil
 	}
-	return l, url, nil
+	return l, "http://" + l.Addr().String(), nil
 }
 
 // tell prints where the server is, and its token if it has made one.

@@ -57,7 +57,7 @@ func (c *controls) answer(in *input, r Reply, err error) *Reply {
 	r.EventHeader = agent.EventHeader{Kind: KindReply}
 	r.Line, r.ReplyTo, r.Type, r.OK = in.number, in.ID, in.Type, err == nil
 	if err != nil {
-		r.Error = c.plain(err)
+		r.Error, r.Cause = c.plain(err), err
 	}
 	return &r
 }

@@ -32,6 +32,8 @@ type Reply struct {
 	// names a plan that can be carried out.
 	Text string `json:"text,omitempty"`
 	Plan string `json:"plan,omitempty"`
+	// Cause is the error that Error tells, for the host.
+	Cause error `json:"-"`
 }
 
 // Status describes a session.
