@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,6 +18,7 @@ type account struct {
 	minute   time.Time // in which requests are counted
 	requests int
 	watching int
+	working  int // requests that change something
 	keys     map[string]*keyed
 	order    []string // of keys
 }
@@ -71,7 +73,9 @@ const (
 	maxKeys = 1000
 	// maxKeyed limits the bytes of an answer that is kept. A longer one, which can only be a diff,
 	// is made again.
-	maxKeyed = 64 << 10
+	maxKeyed = 16 << 10
+	// maxWorking limits the requests with a body at the same time, which are in memory.
+	maxWorking = 32
 )
 
 // once calls do, unless the request has come before with its key: then it answers as before, and
@@ -120,7 +124,7 @@ func (a *account) keep(key string, one *keyed) {
 		select {
 		case <-a.keys[old].done:
 			delete(a.keys, old)
-			a.order = append(a.order[:i], a.order[i+1:]...)
+			a.order = slices.Delete(a.order, i, i+1)
 			return
 		default:
 		}
@@ -129,24 +133,40 @@ func (a *account) keep(key string, one *keyed) {
 
 // first carries a request out and keeps its answer, unless the server has failed.
 func (c *call) first(key string, as *keyed, do func() error) error {
-	defer close(as.done)
+	defer c.account.answered(key, as)
 	if err := do(); err != nil {
-		why := refusalOf(err)
-		c.status, c.answer = c.server.problem(c.w.Header(), why)
+		c.status, c.answer = c.server.problem(c.w.Header(), refusalOf(err))
 	}
-	if c.status < http.StatusInternalServerError && c.status != http.StatusTooManyRequests &&
-		len(c.answer) <= maxKeyed {
+	if c.status < http.StatusInternalServerError && c.status != http.StatusTooManyRequests && len(c.answer) <= maxKeyed {
 		as.status, as.body, as.header = c.status, c.answer, http.Header{"Content-Type": c.w.Header()["Content-Type"]}
-		return nil
-	}
-	c.account.mu.Lock()
-	defer c.account.mu.Unlock()
-	delete(c.account.keys, key)
-	for i, old := range c.account.order {
-		if old == key {
-			c.account.order = append(c.account.order[:i], c.account.order[i+1:]...)
-			break
-		}
 	}
 	return nil
+}
+
+// answered notes that a request was answered. Without an answer to keep it is forgotten.
+func (a *account) answered(key string, as *keyed) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if as.status == 0 {
+		delete(a.keys, key)
+		a.order = slices.DeleteFunc(a.order, func(old string) bool { return old == key })
+	}
+	close(as.done)
+}
+
+// work counts a request that changes something, unless there are too many at the same time.
+func (a *account) work() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.working >= maxWorking {
+		return false
+	}
+	a.working++
+	return true
+}
+
+func (a *account) rest() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.working--
 }

@@ -477,3 +477,99 @@ func TestW1_CloseAndOpenAgain(t *testing.T) {
 	c.line(id, object{"type": "user", "text": "go"})
 	c.state(id, "idle")
 }
+
+// What the server allows now holds for sessions from before, too, and a budget ends an input.
+func TestW1_CapsHold(t *testing.T) {
+	t.Parallel()
+	w := newWorldOf(t, func(r *fakellm.Request) fakellm.Turn {
+		return say("", write(fmt.Sprintf("%d.txt", r.Turn()), "x\n"))
+	})
+	dir := filepath.Join(w.root, "dir")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := w.start(full)
+	c := s.as(ciToken)
+	id, elsewhere := c.create(object{"mode": "full", "budget_tokens": 20_000}), c.create(object{})
+	events := c.watch("/v1/sessions/" + id + "/events")
+	c.line(id, object{"type": "user", "text": "go"})
+	if end := events.until("PROCESSING_END"); end[len(end)-1].data["reason"] != "budget_tokens" {
+		t.Errorf("the end: %v", end[len(end)-1].data)
+	}
+	s.end()
+
+	s = w.start(func(o *server.Options) { o.MaxMode = permit.ModeAsk })
+	c = s.as(ciToken)
+	c.line(id, object{"type": "set", "budget_tokens": 1_000_000})
+	if st := c.line(id, object{"type": "status"})["status"].(object); st["mode"] != "ask" {
+		t.Errorf("a session from before has the mode %v", st["mode"])
+	}
+	c.line(id, object{"type": "continue"})
+	c.state(id, "waiting")
+	s.end()
+
+	c = w.start(func(o *server.Options) { o.Roots = []string{dir} }).as(ciToken)
+	c.refused(403, "forbidden", "POST", "/v1/sessions/"+elsewhere+"/lines", `{"type":"user","text":"go"}`)
+	await.For(t, "the open session to be refused", func() bool {
+		session := c.request("GET", "/v1/sessions/"+id, "").object(t)
+		return strings.Contains(fmt.Sprint(session["problem"]), "roots") && session["state"] == "idle"
+	})
+}
+
+// Many clients at once get each event once and in order, and each input is done once.
+func TestW4_ManyClients(t *testing.T) {
+	t.Parallel()
+	w := newWorldOf(t, func(r *fakellm.Request) fakellm.Turn {
+		if r.Turn()%2 == 0 {
+			return say("Writing.", write(fmt.Sprintf("%d.txt", r.Turn()), "x\n"))
+		}
+		return say("Done.")
+	})
+	s := w.start(full)
+	c := s.as(ciToken)
+	const inputs, watchers = 5, 12
+	var ids []string
+	for range 3 {
+		ids = append(ids, c.create(object{"mode": "full"}))
+	}
+	var working sync.WaitGroup
+	for i := range watchers {
+		id := ids[i%len(ids)]
+		live := c.watch("/v1/sessions/" + id + "/events")
+		working.Go(func() {
+			last, ends := "", 0
+			for ends < inputs {
+				e, ok := <-live.events
+				if !ok {
+					t.Error("the stream has ended")
+					return
+				}
+				if e.id == last {
+					t.Errorf("%s came twice", last)
+				}
+				if last = e.id; e.kind() == "PROCESSING_END" {
+					ends++
+				}
+			}
+		})
+	}
+	for _, id := range ids {
+		for i := range inputs {
+			line := fmt.Sprintf(`{"type":"user","text":"go","key":"%d"}`, i)
+			for range 2 { // both clients send all of them
+				working.Go(func() {
+					if a, err := c.try("POST", "/v1/sessions/"+id+"/lines", strings.NewReader(line)); err != nil || a.status != 200 {
+						t.Errorf("%d %s %v", a.status, a.body, err)
+					}
+				})
+			}
+		}
+	}
+	working.Wait()
+	for _, id := range ids {
+		c.state(id, "idle")
+		if files, err := filepath.Glob(filepath.Join(w.root, "*.txt")); err != nil || len(files) != inputs {
+			t.Errorf("session %s: %d files, %v", id, len(files), err)
+		}
+	}
+}

@@ -20,6 +20,7 @@ type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	body    []byte
+	working bool // it counts as one that changes something
 
 	status int
 	answer []byte // of what is no stream
@@ -96,6 +97,9 @@ func (s *Server) handler(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		c := &call{server: s, w: w, r: req}
 		err := c.admit(r)
+		if c.working {
+			defer c.account.rest()
+		}
 		key := req.Header.Get("Idempotency-Key")
 		switch {
 		case err != nil:
@@ -142,6 +146,9 @@ func (c *call) admit(r route) error {
 	}
 	if len(c.r.Header.Get("Idempotency-Key")) > maxKey {
 		return invalid("an Idempotency-Key has at most %d bytes", maxKey)
+	}
+	if c.working = c.account.work(); !c.working {
+		return limited(time.Second, "the token %s has %d requests under way; wait for some", c.account.Name, maxWorking)
 	}
 	control := http.NewResponseController(c.w)
 	if err := control.SetWriteDeadline(time.Now().Add(openTime + lineTime + s.times.answer)); err != nil {

@@ -173,41 +173,46 @@ func (s *Server) serveLine(c *call) error {
 	if err := s.allows(c.account, line); err != nil {
 		return err
 	}
-	body := c.body
-	if key := c.r.Header.Get("Idempotency-Key"); key != "" && line.Key == "" &&
-		slices.Contains(protocol.Members(line.Type), "key") { // then it also holds after a restart
-		if body, err = withKey(body, key); err != nil {
+	takesKey := slices.Contains(protocol.Members(line.Type), "key")
+	if x.isHeld() && takesKey {
+		return conflict("the server has died twice over the last input, so it does not go on by itself: send continue or interrupt first")
+	}
+	if key := c.r.Header.Get("Idempotency-Key"); key != "" && line.Key == "" && takesKey { // it also holds after a restart
+		if c.body, err = withKey(c.body, key); err != nil {
 			return err
 		}
 	}
-	if x.isHeld() && slices.Contains(protocol.Members(line.Type), "key") {
-		return conflict("the server has died twice over the last input, so it does not go on by itself: send continue or interrupt first")
-	}
 	ctx, cancel := c.work(openTime + lineTime)
 	defer cancel()
-	l, err := x.use(ctx)
+	reply, err := x.do(ctx, c.account.Name, line, c.body)
 	if err != nil {
 		return err
+	}
+	return c.reply(http.StatusOK, replyOf(line, reply))
+}
+
+// do carries out a line of a token.
+func (x *session) do(ctx context.Context, token string, line protocol.Line, body []byte) (*protocol.Reply, error) {
+	l, err := x.use(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if slices.Contains(protocol.Members(line.Type), "ask") {
 		x.answering.Lock()
 		defer x.answering.Unlock()
-		if err := x.record(ctx, l, c.account.Name, line); err != nil {
-			return err
+		if err := x.record(ctx, l, token, line); err != nil {
+			return nil, err
 		}
 	}
 	reply := l.conversation.Do(ctx, body)
-	if !reply.OK {
-		why := refusal{http.StatusConflict, CodeConflict, reply.Error, 0}
-		if cause := refusalOf(reply.Cause); cause.code == CodeStorage {
-			why.status, why.code = cause.status, cause.code
-		}
-		return &why
+	if reply.OK {
+		return reply, x.carriedOut(ctx, l, line)
 	}
-	if err := x.carriedOut(ctx, l, line); err != nil {
-		return err
+	why := refusal{http.StatusConflict, CodeConflict, reply.Error, 0}
+	if cause := refusalOf(reply.Cause); cause.code == CodeStorage {
+		why.status, why.code = cause.status, cause.code
 	}
-	return c.reply(http.StatusOK, replyOf(line, reply))
+	return nil, &why
 }
 
 // withKey returns a line with a key.
@@ -301,13 +306,9 @@ func (s *Server) serveDiff(c *call) error {
 	}
 	ctx, cancel := context.WithTimeout(c.r.Context(), lineTime)
 	defer cancel()
-	l, err := x.use(ctx)
+	reply, err := x.do(ctx, c.account.Name, protocol.Line{Type: protocol.TypeDiff}, []byte(`{"type":"diff"}`))
 	if err != nil {
 		return err
-	}
-	reply := l.conversation.Do(ctx, []byte(`{"type":"diff"}`))
-	if !reply.OK {
-		return conflict("%s", reply.Error)
 	}
 	return c.text(kindText, []byte(reply.Text))
 }

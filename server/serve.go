@@ -142,7 +142,7 @@ func (s *Server) putAway(ctx context.Context) {
 	for _, x := range s.all() {
 		x.mu.Lock()
 		l := x.live
-		unused := l != nil && time.Since(l.since) > s.times.rest
+		unused := l != nil && time.Since(l.used) > s.times.rest
 		x.mu.Unlock()
 		if state, _, _ := x.feed.summary(); !unused || state != StateIdle || !x.opening.TryLock() {
 			continue

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -43,7 +44,7 @@ type live struct {
 	conversation *protocol.Conversation
 	end          context.CancelFunc
 	done         chan struct{} // closed when all of it is closed
-	since        time.Time     // when it was opened, or used last
+	used         time.Time     // last
 }
 
 func (s *Server) newSession(k kept) *session {
@@ -150,26 +151,20 @@ const openTime, lineTime = 2 * time.Minute, 2 * time.Minute
 func (x *session) use(ctx context.Context) (*live, error) {
 	x.opening.Lock()
 	defer x.opening.Unlock()
-	select {
-	case <-x.removed:
-		return nil, refuse(404, CodeNotFound, "the session %s was removed", x.id)
-	default:
+	if x.isRemoved() {
+		return nil, refuse(http.StatusNotFound, CodeNotFound, "the session %s was removed", x.id)
 	}
 	if _, l := x.now(); l != nil {
-		select {
+		if l.session.Status() != agent.StatusClosed {
+			x.mu.Lock()
+			l.used = time.Now()
+			x.mu.Unlock()
+			return l, nil
+		}
+		select { // it is about to be closed
 		case <-l.done:
-		default:
-			if !l.over() {
-				x.mu.Lock()
-				l.since = time.Now()
-				x.mu.Unlock()
-				return l, nil
-			}
-			select {
-			case <-l.done:
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
 	if err := x.server.reserve(x); err != nil {
@@ -191,36 +186,72 @@ func (x *session) use(ctx context.Context) (*live, error) {
 	return l, err
 }
 
-// over reports whether the session ends, or has ended.
-func (l *live) over() bool { return l.session.Status() == agent.StatusClosed }
+// isRemoved reports whether the session is gone.
+func (x *session) isRemoved() bool {
+	select {
+	case <-x.removed:
+		return true
+	default:
+		return false
+	}
+}
 
-// open opens the session.
+// open opens the session, and goes on with what is left of it.
 func (x *session) open(ctx context.Context) (*live, error) {
 	k, _ := x.now()
-	begun := true
-	log, err := x.server.options.Config.Store.Read(ctx, x.id)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		begun = false
-	case err != nil:
+	begun, err := x.begun(ctx)
+	if err == nil {
+		k.Dir, err = x.server.allowedDir(k.Dir) // the roots may be others than when it began
+	}
+	if err != nil {
 		return nil, err
-	default:
-		begun = log.Len() > 0
-		if err := log.Close(); err != nil {
-			return nil, err
-		}
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // servers may still start when the session is open
 	late := time.AfterFunc(openTime, end)
 	defer late.Stop()
 	config := x.config(k, begun)
-	l := &live{end: end, done: make(chan struct{}), since: time.Now()}
+	l := &live{end: end, done: make(chan struct{}), used: time.Now()}
 	asks := protocol.NewAsks(func(ev attractor.Event) { l.setup.Tell(ev) }, render.Question)
 	config.Ask = asks.Approve
 	if l.setup, err = attractor.Prepare(life, config); err != nil {
 		end()
 		return nil, err
 	}
+	was := l.setup.Options.State
+	left := was != nil && (was.Input != nil || len(was.Queue) > 0)
+	x.join(l, asks)
+	if l.session, err = l.setup.Start(life); err != nil {
+		err = errors.Join(err, l.setup.Close())
+		end()
+		return nil, err
+	}
+	provider, model, _ := l.setup.Model()
+	x.mu.Lock()
+	x.live, x.kept.Model = l, provider+"/"+model
+	held := x.held
+	x.mu.Unlock()
+	x.server.running.Go(func() { x.run(life, l) })
+	if left && !held { // before any line, which would find an input that nobody works on
+		x.feed.goesOn()
+		l.conversation.GoOn()
+	}
+	return l, nil
+}
+
+// begun reports whether the journal of the session has something.
+func (x *session) begun(ctx context.Context) (bool, error) {
+	log, err := x.server.options.Config.Store.Read(ctx, x.id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return log.Len() > 0, log.Close()
+}
+
+// join makes the clients those who see and answer a session that is about to start.
+func (x *session) join(l *live, asks *protocol.Asks) {
 	o := &l.setup.Options
 	o.Questions, o.OnFailure = &agent.Questions{Answer: asks.Question}, agent.StayOnFailure
 	o.OnEvent = func(ev agent.Event) { x.feed.event(ev); x.heard(ev) }
@@ -230,32 +261,16 @@ func (x *session) open(ctx context.Context) (*live, error) {
 		x.server.saveSoon()
 	}
 	l.conversation = protocol.New(l.setup, asks, x.server.keepRules)
-	was := o.State
-	left := was != nil && (was.Input != nil || len(was.Queue) > 0)
-	if l.session, err = l.setup.Start(life); err != nil {
-		err = errors.Join(err, l.setup.Close())
-		end()
-		return nil, err
-	}
-	x.mu.Lock()
-	x.live = l
-	provider, model, _ := l.setup.Model()
-	x.kept.Model = provider + "/" + model
-	held := x.held
-	x.mu.Unlock()
+}
+
+// run works on the lines of clients until the session ends, and closes all of it.
+func (x *session) run(life context.Context, l *live) {
 	lines, never := io.Pipe()
-	x.server.running.Go(func() {
-		defer never.Close()
-		_, _ = l.conversation.Run(life, l.session, lines, "") // the events say how inputs have ended
-		err := errors.Join(l.session.Close(), l.setup.Close())
-		end()
-		x.ended(l, err)
-	})
-	if left && !held { // before any line, which would find an input that nobody works on
-		x.feed.goesOn()
-		l.conversation.GoOn()
-	}
-	return l, nil
+	defer never.Close()
+	_, _ = l.conversation.Run(life, l.session, lines, "") // the events say how inputs have ended
+	err := errors.Join(l.session.Close(), l.setup.Close())
+	l.end()
+	x.ended(l, err)
 }
 
 // heard notes what an event means for what is kept. It does not wait.
@@ -278,11 +293,12 @@ func (x *session) ended(l *live, err error) {
 		x.server.options.Logger.Warn("a session did not end cleanly", "session", x.id, "error",
 			l.setup.Secrets.String(err.Error()))
 	}
+	state, _, _ := x.feed.summary()
+	draining := x.server.isDraining()
 	x.mu.Lock()
 	x.live = nil
-	draining := x.server.isDraining()
 	if !draining {
-		x.kept.Open = false
+		x.kept.Open = state != StateIdle // because the session has failed; the next server goes on with it
 	}
 	x.mu.Unlock()
 	x.feed.rests()
@@ -368,6 +384,9 @@ func (x *session) record(ctx context.Context, l *live, by string, line protocol.
 func (x *session) remove(ctx context.Context) error {
 	x.opening.Lock()
 	defer x.opening.Unlock()
+	if x.isRemoved() {
+		return nil
+	}
 	if err := x.close(ctx); err != nil {
 		return err
 	}

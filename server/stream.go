@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"slices"
@@ -122,41 +123,24 @@ func (x *session) catchUp(ctx context.Context, out *stream, at eventID) (eventID
 	if live && !at.before(upTo) {
 		return at, nil
 	}
+	if !live {
+		upTo.seq = math.MaxInt64
+	}
 	log, err := x.server.options.Config.Store.Read(ctx, x.id)
 	if err != nil {
 		return at, err
 	}
 	var p agent.Projection
 	var round []agent.Event // a call's start comes with its end
-	flush := func() error {
-		slices.SortStableFunc(round, func(a, b agent.Event) int { return cmp.Compare(a.Head().Seq, b.Head().Seq) })
-		var events []sent
-		for _, ev := range round {
-			id := eventID{seq: ev.Head().Seq}
-			if id.seq <= at.seq || live && upTo.before(id) {
-				continue
-			}
-			data, err := json.Marshal(masked.Event(x.server.options.Masker, ev))
-			if err != nil {
-				return err
-			}
-			events = append(events, sent{id, data})
-		}
-		round = round[:0]
-		if len(events) == 0 {
-			return ctx.Err()
-		}
-		at = events[len(events)-1].id
-		return out.events(events, true)
-	}
-	for line, err := range log.Records(ctx, 1) {
+	for line, failed := range log.Records(ctx, 1) {
 		var events []agent.Event
-		if err == nil {
+		if err = failed; err == nil {
 			events, err = p.Add(line)
 		}
 		for _, ev := range events {
 			if _, begins := ev.(*agent.StepStart); begins && err == nil {
-				err = flush()
+				at, err = x.sendRound(out, round, at, upTo)
+				round = round[:0]
 			}
 			round = append(round, ev)
 		}
@@ -164,13 +148,33 @@ func (x *session) catchUp(ctx context.Context, out *stream, at eventID) (eventID
 			return at, errors.Join(err, log.Close())
 		}
 	}
-	if err := errors.Join(flush(), log.Close()); err != nil || !live {
+	at, err = x.sendRound(out, round, at, upTo)
+	if err = errors.Join(err, ctx.Err(), log.Close()); err != nil || !live {
 		return at, err
 	}
-	if at.before(upTo) {
-		at = upTo
+	return upTo, out.events(x.feed.asksUpTo(upTo), false)
+}
+
+// sendRound sends those of the events that come behind one event and not behind another, in the
+// order of their numbers, and returns the last one.
+func (x *session) sendRound(out *stream, round []agent.Event, at, upTo eventID) (eventID, error) {
+	slices.SortStableFunc(round, func(a, b agent.Event) int { return cmp.Compare(a.Head().Seq, b.Head().Seq) })
+	var events []sent
+	for _, ev := range round {
+		id := eventID{seq: ev.Head().Seq}
+		if id.seq <= at.seq || upTo.before(id) {
+			continue
+		}
+		data, err := json.Marshal(masked.Event(x.server.options.Masker, ev))
+		if err != nil {
+			return at, err
+		}
+		events = append(events, sent{id, data})
 	}
-	return at, out.events(x.feed.asksUpTo(upTo), false)
+	if len(events) == 0 {
+		return at, nil
+	}
+	return events[len(events)-1].id, out.events(events, true)
 }
 
 // follow sends events as they come.
