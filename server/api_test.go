@@ -456,6 +456,7 @@ func TestW1_OutputsAndFiles(t *testing.T) {
 func TestW1_CloseAndOpenAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, func(r *fakellm.Request) fakellm.Turn { return say(fmt.Sprint("Answer ", r.Turn())) })
+	w.before = func(s *server.Server) { s.SetRest(0) }
 	s := w.start()
 	c := s.as(ciToken)
 	id := c.create(object{"mode": "accept-edits", "effort": "low"})
@@ -471,7 +472,7 @@ func TestW1_CloseAndOpenAgain(t *testing.T) {
 		t.Errorf("the status: %v", st)
 	}
 	await.For(t, "the session to be put away", func() bool {
-		s.server.PutAway(0)
+		s.server.PutAway()
 		return c.request("GET", "/v1/sessions/"+id, "").object(t)["usage"] == nil
 	})
 	c.line(id, object{"type": "user", "text": "go"})

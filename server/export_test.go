@@ -7,9 +7,12 @@ func (s *Server) SetTimes(answer, message time.Duration) {
 	s.times.answer, s.times.message = answer, message
 }
 
-// PutAway puts sessions away that nobody has used since they were opened.
-func (s *Server) PutAway(rest time.Duration) {
-	s.times.rest = rest
+// SetRest changes after which time PutAway puts a session away that nobody uses.
+func (s *Server) SetRest(d time.Duration) { s.times.rest = d }
+
+// PutAway puts sessions away that nobody uses.
+func (s *Server) PutAway() {
+
 	s.putAway(s.streams)
 }
 

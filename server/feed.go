@@ -198,6 +198,13 @@ func (f *feed) asksUpTo(id eventID) (events []sent) {
 	return events
 }
 
+// ends notes that an ask was answered, before its event comes.
+func (f *feed) ends(ask string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.asks, ask)
+}
+
 // hasAsk reports whether an ask waits for an answer.
 func (f *feed) hasAsk(id string) bool {
 	f.mu.Lock()

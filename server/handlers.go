@@ -206,6 +206,7 @@ func (x *session) do(ctx context.Context, token string, line protocol.Line, body
 	}
 	reply := l.conversation.Do(ctx, body)
 	if reply.OK {
+		x.feed.ends(line.Ask)
 		return reply, x.carriedOut(ctx, l, line)
 	}
 	why := refusal{http.StatusConflict, CodeConflict, reply.Error, 0}

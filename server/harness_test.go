@@ -39,7 +39,8 @@ type world struct {
 	*testing.T
 	root, state, store string
 	model              *fakellm.Server
-	url                string // of the model
+	url                string               // of the model
+	before             func(*server.Server) // is called before a server serves; nil for nothing
 }
 
 func newWorld(t *testing.T, turns ...fakellm.Turn) *world {
@@ -95,6 +96,9 @@ func (w *world) start(change ...func(*server.Options)) *running {
 	s, err := server.New(w.Context(), o)
 	if err != nil {
 		w.Fatal(err)
+	}
+	if w.before != nil {
+		w.before(s)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

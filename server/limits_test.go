@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,13 +71,13 @@ func TestW4_Limits(t *testing.T) {
 }
 
 // endless is a body without an end.
-type endless struct{ read int }
+type endless struct{ read atomic.Int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
 	for i := range p {
 		p[i] = ' '
 	}
-	e.read += len(p)
+	e.read.Add(int64(len(p)))
 	return len(p), nil
 }
 
@@ -93,8 +94,8 @@ func TestW4_EndlessBody(t *testing.T) {
 		if err == nil && a.status != http.StatusRequestEntityTooLarge {
 			t.Errorf("%d %s", a.status, a.body)
 		}
-		if body.read > 64<<20 {
-			t.Errorf("%d bytes of a body without an end were read", body.read)
+		if body.read.Load() > 64<<20 {
+			t.Errorf("%d bytes of a body without an end were read", body.read.Load())
 		}
 	}
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -117,8 +118,8 @@ func TestW4_WatcherThatStopsReading(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100<<10)
 	w := newWorld(t, say(long, write("a.txt", "x\n")), say(long, write("b.txt", "x\n")), say("Done."))
+	w.before = func(s *server.Server) { s.SetTimes(time.Minute, 200*time.Millisecond) }
 	s := w.start(full)
-	s.server.SetTimes(time.Minute, 200*time.Millisecond)
 	c := s.as(ciToken)
 	id := c.create(object{})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -238,8 +239,8 @@ func TestW4_GraceIsOver(t *testing.T) {
 	t.Parallel()
 	model, asked, let := gated(t, say("", write("a.txt", "x\n")), say("Done."), say("And this."))
 	w := newWorldOf(t, model)
+	w.before = func(s *server.Server) { s.SetRelease(time.Millisecond) }
 	s := w.start(func(o *server.Options) { o.Grace = time.Millisecond })
-	s.server.SetRelease(time.Millisecond)
 	c := s.as(ciToken)
 	id := c.create(object{"mode": "accept-edits"})
 	c.line(id, object{"type": "user", "text": "go"})
