@@ -158,16 +158,16 @@ func checkTokens(tokens []Token) error {
 // check completes the options, or returns what is wrong with them.
 func (o *Options) check() error {
 	if o.Config.Store == nil {
-		return errors.New("server: the configuration has no Store, in which the sessions are kept")
+		return errors.New("the configuration has no Store, in which the sessions are kept")
 	}
 	if o.State == "" {
-		return errors.New("server: there is no State directory")
+		return errors.New("there is no State directory")
 	}
 	if err := checkTokens(o.Tokens); err != nil {
-		return fmt.Errorf("server: %w", err)
+		return err
 	}
 	if len(o.Roots) == 0 {
-		return errors.New("server: there are no Roots in which sessions could work")
+		return errors.New("there are no Roots in which sessions could work")
 	}
 	o.Roots = slices.Clone(o.Roots)
 	for i, root := range o.Roots {
@@ -176,7 +176,7 @@ func (o *Options) check() error {
 			real, err = filepath.EvalSymlinks(real)
 		}
 		if err != nil {
-			return fmt.Errorf("server: the root %s: %w", root, err)
+			return fmt.Errorf("the root %s: %w", root, err)
 		}
 		o.Roots[i] = real
 	}
@@ -190,7 +190,8 @@ func (o *Options) check() error {
 		o.Sandbox = sandbox.Off
 	}
 	if beyondMode(o.Config.Mode, o.MaxMode) {
-		return fmt.Errorf("server: the mode %s of sessions is beyond the greatest one, %s", o.Config.Mode, o.MaxMode)
+		return fmt.Errorf("sessions would begin in the mode %s, which is beyond the greatest one, %s (MaxMode, --max-mode)",
+			o.Config.Mode, o.MaxMode)
 	}
 	if o.Grace == 0 {
 		o.Grace = 30 * time.Second

@@ -50,7 +50,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 		"let sessions work in this `directory` and those in it (default: the current one); can be repeated")
 	flags.StringVar(&f.maxMode, "max-mode", "",
 		"let no session go beyond this `mode`: "+orList(append([]string{string(permit.ModeReadOnly)}, permit.ModeNames()...))+
-			" (default: accept-edits, or that of --mode if it is stricter); full has to be chosen here")
+			" (default: accept-edits, or read-only with --read-only); full has to be chosen here")
 	flags.IntVar(&f.limits.Sessions, "max-sessions", 32, "let a token have `n` sessions open at a time")
 	flags.IntVar(&f.limits.Requests, "max-requests", 600, "let a token make `n` requests a minute")
 	flags.IntVar(&f.limits.Watchers, "max-watchers", 64, "let a token watch `n` streams of events at a time")
@@ -100,7 +100,10 @@ func (f *serveFlags) check() error {
 	ip := net.ParseIP(host)
 	here := host == "localhost" || ip != nil && ip.IsLoopback()
 	withTLS := f.cert != "" || f.key != ""
+	_, wrong := permit.ParseMode(f.maxMode)
 	switch {
+	case f.maxMode != "" && f.maxMode != string(permit.ModeReadOnly) && wrong != nil:
+		return fmt.Errorf("--max-mode: %w", wrong)
 	case withTLS && (f.cert == "" || f.key == ""):
 		return errors.New("--tls-cert and --tls-key belong together")
 	case here:
@@ -116,40 +119,36 @@ func (f *serveFlags) check() error {
 }
 
 // options returns the options of the server, and the token that was made, if none were given.
-func (f *serveFlags) options(ctx context.Context, t terminal, flags *pflag.FlagSet) (o server.Options, token string, err error) {
+func (f *serveFlags) options(ctx context.Context, t terminal, flags *pflag.FlagSet) (o server.Options, token string,
+	err error) {
 	config, err := f.Config(flags, true)
+	if err == nil {
+		config.Store, err = sessionStore()
+	}
+	if err == nil {
+		err = t.program.configure(&config)
+	}
 	if err != nil {
-		return o, "", err
-	}
-	if config.Store, err = sessionStore(); err != nil {
-		return o, "", err
-	}
-	if err := t.program.configure(&config); err != nil {
 		return o, "", err
 	}
 	if err := config.Check(ctx); err != nil {
 		return o, "", hostError(err)
 	}
-	config.Mode, config.Budget = f.chosenMode(), f.Budget()
-	o = server.Options{Config: config, Roots: f.roots, MaxMode: permit.Mode(f.maxMode),
-		Sandbox: sandbox.Level(f.sandbox.level), Hosts: f.hosts, BehindTLS: f.behindProxy, Limits: f.limits,
-		Grace: f.grace, KeepRules: keepRules, Masker: environmentSecrets(), Version: version.Program(),
-		Logger: slog.New(slog.NewTextHandler(t.err, nil))}
-	if len(o.Roots) == 0 {
-		o.Roots = []string{"."}
-	}
-	if o.MaxMode == permit.ModeReadOnly || config.Mode == permit.ModeReadOnly && o.MaxMode == "" {
-		o.MaxMode = permit.ModeReadOnly
-	} else if o.MaxMode != "" {
-		if _, err := permit.ParseMode(f.maxMode); err != nil {
-			return o, "", fail(exitUsage, "--max-mode: %w", err)
-		}
-	}
 	state, err := userfiles.StateDir(os.Getenv)
 	if err != nil {
 		return o, "", fail(exitFailed, "%w", err)
 	}
-	o.State = filepath.Join(state, "attractor", "server")
+	config.Mode, config.Budget = f.chosenMode(), f.Budget()
+	o = server.Options{Config: config, State: filepath.Join(state, "attractor", "server"), Roots: f.roots,
+		MaxMode: permit.Mode(f.maxMode), Sandbox: sandbox.Level(f.sandbox.level), Hosts: f.hosts, BehindTLS: f.behindProxy,
+		Limits: f.limits, Grace: f.grace, KeepRules: keepRules, Masker: environmentSecrets(), Version: version.Program(),
+		Logger: slog.New(slog.NewTextHandler(t.err, nil))}
+	if len(o.Roots) == 0 {
+		o.Roots = []string{"."}
+	}
+	if config.Mode == permit.ModeReadOnly {
+		o.MaxMode = permit.ModeReadOnly
+	}
 	if f.cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 		if err != nil {
@@ -157,14 +156,12 @@ func (f *serveFlags) options(ctx context.Context, t terminal, flags *pflag.FlagS
 		}
 		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
-	if f.tokens != "" {
-		if o.Tokens, err = server.ReadTokens(f.tokens); err != nil {
-			return o, "", fail(exitUsage, "--tokens: %w", err)
-		}
-		return o, "", nil
+	if f.tokens == "" {
+		token = webguard.NewToken()
+		o.Tokens = []server.Token{{Name: "owner", Token: token, Owner: true}}
+	} else if o.Tokens, err = server.ReadTokens(f.tokens); err != nil {
+		return o, "", fail(exitUsage, "--tokens: %w", err)
 	}
-	token = webguard.NewToken()
-	o.Tokens = []server.Token{{Name: "owner", Token: token, Owner: true}}
 	return o, token, nil
 }
 
