@@ -59,6 +59,7 @@ type sent struct {
 const (
 	maxKept      = 16_384
 	maxKeptBytes = 8 << 20
+	restBytes    = 64 << 10 // of a session that is not open
 )
 
 // feed keeps the newest events of a session, encoded once for all who watch, and what is open in
@@ -73,6 +74,7 @@ type feed struct {
 	last    eventID       // of the newest event; zero if the session was not opened yet
 	changed chan struct{} // closed and replaced with each event
 	running bool
+	resting bool // the session is not open, and the journal has all that is not kept
 	asks    map[string]sent
 }
 
@@ -96,15 +98,22 @@ func (f *feed) event(ev attractor.Event) {
 	}
 	f.last = id
 	f.events, f.bytes = append(f.events, sent{id, data}), f.bytes+len(data)
+	f.trim(maxKeptBytes)
+	f.resting = false
+	f.state(ev, sent{id, data})
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// trim drops the oldest events beyond maxKept and a number of bytes, but for the newest. f.mu is
+// held.
+func (f *feed) trim(most int) {
 	drop := 0
-	for len(f.events)-drop > maxKept || f.bytes > maxKeptBytes && len(f.events)-drop > 1 {
+	for len(f.events)-drop > maxKept || f.bytes > most && len(f.events)-drop > 1 {
 		f.base, f.bytes = f.events[drop].id, f.bytes-len(f.events[drop].data)
 		drop++
 	}
 	f.events = slices.Delete(f.events, 0, drop)
-	f.state(ev, sent{id, data})
-	close(f.changed)
-	f.changed = make(chan struct{})
 }
 
 // state keeps what an event says about the state. f.mu is held.
@@ -146,7 +155,9 @@ func (f *feed) goesOn() {
 func (f *feed) rests() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.running = false
+	f.running, f.resting = false, true
+	f.trim(restBytes)
+	f.events = slices.Clone(f.events) // the array was that of many
 	clear(f.asks)
 	f.news()
 }
@@ -170,6 +181,14 @@ func (f *feed) after(id eventID) (events []sent, changed <-chan struct{}, ok boo
 	})
 	const batch = 256
 	return slices.Clone(f.events[first:min(len(f.events), first+batch)]), f.changed, true
+}
+
+// isResting reports whether events were dropped because the session is not open, and not because
+// there were too many.
+func (f *feed) isResting() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.resting
 }
 
 // joint returns the event up to which the journal has to be read before after goes on, and whether

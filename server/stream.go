@@ -184,7 +184,7 @@ func (x *session) follow(ctx context.Context, out *stream, at eventID) error {
 	for fresh := true; ; {
 		events, changed, ok := x.feed.after(at)
 		switch {
-		case !ok && fresh: // the session was opened meanwhile
+		case !ok && (fresh || x.feed.isResting()): // the session was opened or closed meanwhile
 			var err error
 			if at, err = x.catchUp(ctx, out, at); err != nil {
 				return err
