@@ -141,8 +141,7 @@ func (c *call) admit(r route) error {
 		return nil
 	}
 	if s.isDraining() {
-		return &refusal{http.StatusServiceUnavailable, CodeDraining, "the server is about to end; its sessions go on when it is back",
-			10 * time.Second}
+		return errDraining()
 	}
 	if len(c.r.Header.Get("Idempotency-Key")) > maxKey {
 		return invalid("an Idempotency-Key has at most %d bytes", maxKey)

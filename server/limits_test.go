@@ -200,7 +200,8 @@ func TestW4_Drain(t *testing.T) {
 	w := newWorldOf(t, model)
 	s := w.start(func(o *server.Options) { o.Grace = await.Limit })
 	c := s.as(ciToken)
-	runs, waits := c.create(object{"mode": "accept-edits"}), c.create(object{})
+	runs, waits, rests := c.create(object{"mode": "accept-edits"}), c.create(object{}), c.create(object{})
+	c.line(rests, object{"type": "close"})
 	c.line(runs, object{"type": "user", "text": "go"})
 	c.line(waits, object{"type": "user", "text": "go"})
 	await.Receive(t, "the model call", asked)
@@ -212,6 +213,7 @@ func TestW4_Drain(t *testing.T) {
 		return c.request("GET", "/health", "").status == http.StatusServiceUnavailable
 	})
 	c.refused(503, "draining", "POST", "/v1/sessions", "{}")
+	c.refused(503, "draining", "GET", "/v1/sessions/"+rests+"/diff", "")
 	c.refused(503, "draining", "POST", "/v1/sessions/"+runs+"/lines", `{"type":"user","text":"more"}`)
 	close(let)
 	if end := events.until("PROCESSING_END"); end[len(end)-1].data["reason"] != "completed" {

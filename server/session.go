@@ -167,6 +167,9 @@ func (x *session) use(ctx context.Context) (*live, error) {
 			return nil, ctx.Err()
 		}
 	}
+	if x.server.isDraining() { // nobody would give it away
+		return nil, errDraining()
+	}
 	if err := x.server.reserve(x); err != nil {
 		return nil, err
 	}
