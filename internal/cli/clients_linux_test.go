@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// served is a server that runs.
+type served struct {
+	*startedCommand
+	URL   string `json:"url"`
+	Token string `json:"token"`
+}
+
+// serveHTTP starts attractor serve.
+func (h *home) serveHTTP(args ...string) *served {
+	h.Helper()
+	cmd := h.command(append([]string{"serve", "--json"}, args...)...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
+	s := &served{startedCommand: &startedCommand{h.T, cmd.Process.Kill, cmd.Wait}}
+	h.Cleanup(func() {
+		_ = s.kill() // it has ended unless the test failed
+		_ = s.wait()
+	})
+	if err := json.NewDecoder(out).Decode(s); err != nil {
+		h.Fatal(err)
+	}
+	return s
+}
+
+// typescriptClient builds the client and its example, and returns the example's program.
+func typescriptClient(t *testing.T) (node, program string) {
+	node, tsc := peer.Need(t, "node"), peer.Need(t, "tsc")
+	dir := t.TempDir()
+	module := filepath.Join(dir, "node_modules/@attractor/client")
+	if err := os.CopyFS(module, os.DirFS("../../clients/ts")); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"package.json":  `{"type":"module"}`,
+		"node.d.ts":     "declare const process: { env: Record<string, string | undefined>; argv: string[] };\n",
+		"tsconfig.json": `{"compilerOptions":{"target":"es2022","module":"nodenext","types":[],"strict":true},"files":["node.d.ts","example.ts"]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(filepath.Join(module, "example.ts"), filepath.Join(dir, "example.ts")); err != nil {
+		t.Fatal(err)
+	}
+	for _, project := range []string{module, dir} {
+		if out, err := exec.Command(tsc, "-p", project).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return node, filepath.Join(dir, "example.js")
+}
+
+// The clients run a task against the command: callbacks approve an edit, refuse a command and
+// answer a question, and both print what became of it.
+func TestW3_Clients(t *testing.T) {
+	t.Parallel()
+	python, err := filepath.Abs("../../clients/python/example.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, program := range map[string]func(t *testing.T) (string, string){
+		"TypeScript": typescriptClient,
+		"Python":     func(t *testing.T) (string, string) { return peer.Need(t, "python3"), python },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, server := serve(t, nil, say("Writing.", use("write_file", object{"file_path": "a.txt", "content": "x\n"}),
+				use("shell", object{"command": "touch b.txt"}),
+				use("ask_user", object{"question": "Which colour?", "options": []string{"red", "blue"}})),
+				fakellm.Turn{Text: "Done."})
+			h := newHome(t, url)
+			s := h.serveHTTP()
+			interpreter, script := program(t)
+			cmd := exec.Command(interpreter, script, "Write a.txt in a colour")
+			cmd.Env = append(os.Environ(), "ATTRACTOR_URL="+s.URL, "ATTRACTOR_TOKEN="+s.Token, "PYTHONDONTWRITEBYTECODE=1")
+			out := runCommand(t, cmd)
+			if out.code != 0 {
+				t.Fatalf("exit code %d\n%s\n%s", out.code, out.stdout, out.stderr)
+			}
+			has(t, out.stdout, "Writing.\n", "[approved] write_file "+h.dir+"/a.txt\n", "[refused] touch b.txt\n",
+				"Done.\ncompleted, for $0.", "\n+x\n")
+			if last := string(server.Requests()[1].Body); !strings.Contains(last, "leave running the tests to me") ||
+				!strings.Contains(last, "red") {
+				t.Errorf("the model got %s", last)
+			}
+		})
+	}
+}
+
+// A server is killed while a client has a question of its session. The client reaches the next one,
+// which asks again, and the task comes to its end.
+func TestW3_ClientOverARestart(t *testing.T) {
+	t.Parallel()
+	python := peer.Need(t, "python3")
+	url, _ := serve(t, nil, say("", use("write_file", object{"file_path": "a.txt", "content": "x\n"})),
+		fakellm.Turn{Text: "Done."})
+	h := newHome(t, url)
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(tokens, []byte("app "+strings.Repeat("t", 40)+" owner\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := h.serveHTTP("--tokens", tokens)
+	module, err := filepath.Abs("../../clients/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python, "-c", `
+import sys
+from attractor_client import Client
+asks = []
+def approve(ask):
+    asks.append(ask["ask"])
+    print("asked", flush=True)
+    sys.stdin.readline()
+    return True
+end = Client(sys.argv[1], "t" * 40).create().run("Write a.txt", approve=approve)
+print(end["text"], len(set(asks)))`, s.URL)
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+module, "PYTHONDONTWRITEBYTECODE=1")
+	p := startProgram(t, cmd)
+	next := func(want string) {
+		t.Helper()
+		if line, err := p.lines.ReadString('\n'); line != want+"\n" {
+			t.Fatalf("the client says %q, %v; want %q\n%s", line, err, want, p.stderr.String())
+		}
+	}
+	next("asked")
+	if err := s.kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.wait() // it was killed
+	h.serveHTTP("--tokens", tokens, "--listen", strings.TrimPrefix(s.URL, "http://"))
+	p.send("\n")
+	next("asked")
+	p.send("\n")
+	next("Done. 2")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
