@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -107,7 +108,7 @@ func TestV7_SearchesInSummaries(t *testing.T) {
 		llm.Opaque{Data: "{}", Search: &llm.WebSearch{Query: "go news"}},
 		llm.Text{Text: "It has news.", Sources: []llm.Source{{URL: "https://go.dev/x", Title: "Go"}}}}}}
 	want := "[searched for go news]\n%sIt has news.\n[source] Go · https://go.dev/x\n"
-	if got := turnText(turn); got != fmt.Sprintf(want, "") {
+	if got := conversation.Text(turn.Message.Parts); got != fmt.Sprintf(want, "") {
 		t.Errorf("the turn is told as %q", got)
 	}
 	if got := transcript("", []Turn{turn}, 1000); got != fmt.Sprintf(want, "[assistant] ") {

@@ -1,45 +1,16 @@
 package cli
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
-
-// served is a server that runs.
-type served struct {
-	*startedCommand
-	URL   string `json:"url"`
-	Token string `json:"token"`
-}
-
-// serveHTTP starts attractor serve.
-func (h *home) serveHTTP(args ...string) *served {
-	h.Helper()
-	cmd := h.command(append([]string{"serve", "--json"}, args...)...)
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		h.Fatal(err)
-	}
-	s := &served{startedCommand: &startedCommand{h.T, cmd.Process.Kill, cmd.Wait}}
-	h.Cleanup(func() {
-		_ = s.kill() // it has ended unless the test failed
-		_ = s.wait()
-	})
-	if err := json.NewDecoder(out).Decode(s); err != nil {
-		h.Fatal(err)
-	}
-	return s
-}
 
 // typescriptClient builds the client and its example, and returns the example's program.
 func typescriptClient(t *testing.T) (node, program string) {
@@ -88,10 +59,10 @@ func TestW3_Clients(t *testing.T) {
 				use("ask_user", object{"question": "Which colour?", "options": []string{"red", "blue"}})),
 				fakellm.Turn{Text: "Done."})
 			h := newHome(t, url)
-			s := h.serveHTTP()
+			s := h.serving()
 			interpreter, script := program(t)
 			cmd := exec.Command(interpreter, script, "Write a.txt in a colour")
-			cmd.Env = append(os.Environ(), "ATTRACTOR_URL="+s.URL, "ATTRACTOR_TOKEN="+s.Token, "PYTHONDONTWRITEBYTECODE=1")
+			cmd.Env = append(os.Environ(), "ATTRACTOR_URL="+s.url, "ATTRACTOR_TOKEN="+s.token, "PYTHONDONTWRITEBYTECODE=1")
 			out := runCommand(t, cmd)
 			if out.code != 0 {
 				t.Fatalf("exit code %d\n%s\n%s", out.code, out.stdout, out.stderr)
@@ -118,7 +89,7 @@ func TestW3_ClientOverARestart(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte("app "+strings.Repeat("t", 40)+" owner\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := h.serveHTTP("--tokens", tokens)
+	s := h.serving("--tokens", tokens)
 	module, err := filepath.Abs("../../clients/python")
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +104,7 @@ def approve(ask):
     sys.stdin.readline()
     return True
 end = Client(sys.argv[1], "t" * 40).create().run("Write a.txt", approve=approve)
-print(end["text"], len(set(asks)))`, s.URL)
+print(end["text"], len(set(asks)))`, s.url)
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+module, "PYTHONDONTWRITEBYTECODE=1")
 	p := startProgram(t, cmd)
 	next := func(want string) {
@@ -143,11 +114,8 @@ print(end["text"], len(set(asks)))`, s.URL)
 		}
 	}
 	next("asked")
-	if err := s.kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = s.wait() // it was killed
-	h.serveHTTP("--tokens", tokens, "--listen", strings.TrimPrefix(s.URL, "http://"))
+	s.end(syscall.SIGKILL)
+	h.serving("--tokens", tokens, "--listen", strings.TrimPrefix(s.url, "http://"))
 	p.send("\n")
 	next("asked")
 	p.send("\n")
