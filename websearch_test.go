@@ -311,12 +311,14 @@ func TestV7_SearchAndAnotherModel(t *testing.T) {
 // An agent whose file names WebSearch has it, and one whose file does not has not.
 func TestV7_AgentsSearch(t *testing.T) {
 	for tools, want := range map[string]bool{"Read, WebSearch": true, "Read": false} {
-		b := newBench(t, calls(t, "spawn_agent", object{"task": "look", "agent": "a"}, "wait", object{"agent_id": "agent-1"}), fakellm.Turn{Text: "looked"},
-			fakellm.Turn{Text: "done"})
+		b := newFarm(t)
+		b.script("look", fakellm.Turn{Text: "looked"})
+		b.script("go", calls(t, "spawn_agent", object{"task": "look", "agent": "a"}),
+			calls(t, "wait", object{"agent_id": "agent-1"}), fakellm.Turn{Text: "done"})
 		b.write(".claude/agents/a.md", "---\nname: a\ndescription: b\ntools: "+tools+"\n---\nLOOK AROUND")
 		c := b.searching()
 		c.TrustProject = true
-		b.submit(c, "the task")
+		b.submit(c, "go")
 		children := 0
 		for _, r := range b.server.Requests() {
 			if !strings.Contains(r.System, "LOOK AROUND") {
