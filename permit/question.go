@@ -75,7 +75,10 @@ func (q *Question) Lasting(project string) (list []string) {
 }
 
 // Link is a path that leads elsewhere.
-type Link struct{ Path, Target string }
+type Link struct {
+	Path   string `json:"path"`
+	Target string `json:"target"`
+}
 
 // Answer is a person's decision about a call.
 type Answer struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // Document returns the API as an OpenAPI document in JSON, which is made of the types and routes of
@@ -157,6 +158,7 @@ func typeSchemas(not reflect.Type) map[reflect.Type]*jsonschema.Schema {
 			permit.ModeFull),
 		reflect.TypeFor[sandbox.Level](): enum(sandbox.Off, sandbox.WorkspaceWeak, sandbox.Workspace, sandbox.ReadOnly),
 		reflect.TypeFor[agent.Status]():  {Type: "string"},
+		reflect.TypeFor[tool.Effect]():   enum(tool.ReadOnly.String(), tool.Writes.String(), tool.Exclusive.String()),
 		reflect.TypeFor[Code](): enum(CodeInvalid, CodeUnauthorized, CodeForbidden, CodeNotFound, CodeConflict,
 			CodeTooLarge, CodeKeyReused, CodeLimit, CodeStorage, CodeDraining, CodeInternal),
 		reflect.TypeFor[protocol.Type](): {Type: "string"},

@@ -3,7 +3,7 @@
 export type ApprovalRequested = {
   access: {
     command?: string;
-    effect: number;
+    effect: "read_only" | "writes" | "exclusive";
     guarded?: Array<{
       path: string;
       why: string;
@@ -19,8 +19,8 @@ export type ApprovalRequested = {
   dir?: string;
   kind: string;
   links?: Array<{
-    Path: string;
-    Target: string;
+    path: string;
+    target: string;
   }>;
   plan?: string;
   problem?: string;
