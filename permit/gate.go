@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -95,7 +94,7 @@ func (g *Gate) remember(list []string) error {
 	}
 	g.allowed++
 	for _, rule := range list {
-		if !g.inner || !strings.Contains(rule, "(./") {
+		if _, _, here := inDirectory(rule); !g.inner || !here {
 			g.remembered = append(g.remembered, rule)
 		}
 	}

@@ -59,7 +59,7 @@ type Question struct {
 func (q *Question) Lasting(project string) (list []string) {
 	at, below := strings.CutPrefix(filepath.ToSlash(q.work)+"/", strings.TrimSuffix(project, "/")+"/")
 	for _, rule := range q.Allow {
-		name, pattern, here := strings.Cut(rule, "(./")
+		name, pattern, here := inDirectory(rule)
 		switch {
 		case !here:
 		case q.Inner:
@@ -72,6 +72,13 @@ func (q *Question) Lasting(project string) (list []string) {
 		list = append(list, rule)
 	}
 	return list
+}
+
+// inDirectory divides a rule about files that begins at the directory of the session, or of an
+// agent. Other rules mean the same everywhere: a command may begin with ./, too.
+func inDirectory(rule string) (name, pattern string, ok bool) {
+	name, pattern, ok = strings.Cut(rule, "(./")
+	return name, pattern, ok && (name == "Read" || name == "Edit")
 }
 
 // Link is a path that leads elsewhere.

@@ -139,3 +139,17 @@ func TestX2_RulesThatLastThroughALink(t *testing.T) {
 		t.Errorf("kept are %q", got)
 	}
 }
+
+// A rule about a command is kept as it was shown, also one for a program of the project.
+func TestX2_CommandsLastAsShown(t *testing.T) {
+	for _, rule := range []string{"Bash(./bin/bash build.sh)", "Bash(./gradlew test:*)", "Skill(./x)", "WebFetch(./x)"} {
+		q := permit.Question{Allow: []string{rule}}
+		for _, project := range []string{"", "/", t.TempDir()} {
+			for _, q.Inner = range []bool{false, true} {
+				if got := q.Lasting(project); !slices.Equal(got, q.Allow) {
+					t.Errorf("shown is %q, kept in %q %q", rule, project, got)
+				}
+			}
+		}
+	}
+}
