@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/permit"
@@ -61,7 +63,16 @@ func (p person) Take(ctx context.Context) (release func(), err error) {
 }
 
 // Say implements [render.Person].
-func (p person) Say(text string) { p.post(func() { p.say(text) }) }
+func (p person) Say(text string) { p.post(func() { p.say(render.InRows(text, p.columns())) }) }
+
+// columns returns how many columns a row has, 0 if that is not known.
+func (p *program) columns() int {
+	if p.Style.Width > 0 || !term.IsTerminal(int(p.Out.Fd())) {
+		return p.Style.Width
+	}
+	width, _ := tty.Size(p.Out) // of a terminal on which nothing moves
+	return width - 1
+}
 
 // Discard implements [render.Person]: what was typed before a line is asked for is no answer to it.
 func (p person) Discard() {}

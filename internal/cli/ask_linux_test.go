@@ -250,7 +250,7 @@ func TestL3_PipesAndATerminal(t *testing.T) {
 	}
 }
 
-// The whole command is shown, however long it is.
+// The whole command is shown, however long it is, and no row of it begins where the question does.
 func TestL11_LongCommandsAreShownWhole(t *testing.T) {
 	lines := make([]string, 3000)
 	for i := range lines {
@@ -267,6 +267,12 @@ func TestL11_LongCommandsAreShownWhole(t *testing.T) {
 		t.Errorf("exit code %d, files %q", code, h.made())
 	}
 	lines[2900] = `echo > hidden\u{200b}\u{202e}file\u{7}`
+	for row := range strings.Lines(above[strings.Index(above, "The agent wants to"):]) {
+		if columns := render.Width(strings.TrimRight(row, "\r\n")); columns >= 80 {
+			t.Errorf("the terminal breaks a row of %d columns: %q", columns, row)
+		}
+	}
+	above = strings.ReplaceAll(above, "\n    ┊ ", "")
 	for i, line := range lines {
 		if !strings.Contains(above, "\n  "+line+"\n") {
 			t.Fatalf("line %d is missing: %q", i+1, line)

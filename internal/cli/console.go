@@ -104,7 +104,17 @@ func (c *console) ask(ctx context.Context, label string) (string, error) {
 }
 
 // Say shows a text.
-func (c *console) Say(text string) { fmt.Fprint(c.out, text) }
+func (c *console) Say(text string) { fmt.Fprint(c.out, render.InRows(text, c.columns())) }
+
+// columns returns how many columns a row has, 0 if that is not known.
+func (c *console) columns() int {
+	if w, ok := c.out.(*sanitize.Writer); ok {
+		if around, ok := w.Below().(*throughLine); ok {
+			return widthOf(around.file)
+		}
+	}
+	return widthOf(c.out)
+}
 
 // Discard discards what was typed so far. The rest of a text that was pasted is no answer either.
 func (c *console) Discard() {

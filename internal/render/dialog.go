@@ -17,7 +17,7 @@ import (
 type Person interface {
 	// Take waits until nobody else asks. The caller calls release after its question.
 	Take(ctx context.Context) (release func(), err error)
-	// Say shows a text of whole lines.
+	// Say shows a text of whole lines, by [InRows] where the columns of the screen are known.
 	Say(text string)
 	// Discard discards what was typed so far. The rest of a text that was pasted is no answer
 	// either.
@@ -212,6 +212,9 @@ func Reply(ctx context.Context, p Person, q tool.Question) (tool.Answer, error) 
 	return tool.Answer{Text: line}, nil
 }
 
+// maxLabel limits what stands on the line on which a person types, in columns.
+const maxLabel = 60
+
 // decline is the input with which a person declines to fill in a form.
 const decline = "/decline"
 
@@ -226,7 +229,12 @@ func fillForm(ctx context.Context, p Person, q tool.Question) (tool.Answer, erro
 	content := map[string]string{}
 	p.Discard()
 	for _, name := range form.Names() {
-		line, err := p.ReadLine(ctx, "  "+form.Label(name)+" > ")
+		label := "  " + form.Label(name)
+		if Width(label) > maxLabel {
+			p.Say(label + "\n")
+			label = " "
+		}
+		line, err := p.ReadLine(ctx, label+" > ")
 		if err != nil {
 			return tool.Answer{}, withdrawn(p, err, "")
 		}

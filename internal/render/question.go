@@ -40,13 +40,14 @@ func plan(q permit.Question) string {
 	return text
 }
 
-// Question returns what a person is told about a call. Nothing is left out, and characters that
-// cannot be seen or look blank are escapes.
+// Question returns what a person is told about a call. Nothing is left out, characters that cannot
+// be seen or look blank are escapes, and long runs of white space are their number. A terminal gets
+// it by [InRows].
 func Question(q permit.Question) string {
 	if q.Plan != "" {
-		return sanitize.Blanks(plan(q))
+		return squeezed(sanitize.Blanks(plan(q)))
 	}
-	return sanitize.Blanks(aboutCall(q))
+	return squeezed(sanitize.Blanks(aboutCall(q)))
 }
 
 // aboutCall returns what a person is told about a call, with the characters that look blank.
@@ -69,6 +70,7 @@ func aboutCall(q permit.Question) string {
 	if len(q.Changes) == 0 {
 		b.WriteString(callArguments(q.Call.Args, q.Access.Command))
 	}
+	b.WriteString(extent(squeezed(b.String())))
 	if words := lookalikes(judged(q)); len(words) > 0 {
 		fmt.Fprintf(&b, "Careful, some characters only look like others: %s\n", strings.Join(words, ", "))
 	}
@@ -92,6 +94,17 @@ func aboutCall(q permit.Question) string {
 		fmt.Fprintf(&b, "The last answer cannot be used: %s.\n", strings.TrimSuffix(OneLine(q.Problem), "."))
 	}
 	return b.String()
+}
+
+// extent returns how much of a question is the call, for a call that may be longer than a screen. A
+// part of it may look like a question of its own.
+func extent(call string) string {
+	const lines, characters = 15, 1_000
+	n, m := strings.Count(call, "\n")-1, utf8.RuneCountInString(call)
+	if n <= lines && m <= characters {
+		return ""
+	}
+	return fmt.Sprintf("All of this is one call, with %s and %s.\n", Count(n, "line"), Count(m, "character"))
 }
 
 // reasons returns why a call is asked about: the files that it touches and that have secrets or

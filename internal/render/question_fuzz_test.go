@@ -33,16 +33,27 @@ func FuzzQuestion(f *testing.F) {
 			ours := strings.HasPrefix(line, "  ")
 			for _, prefix := range []string{"The agent ", "In the directory ", "Asked because ", "Asked because:", "The rule is ",
 				"Careful, some characters only look like others: ", OneLine(path) + " leads to ",
-				"It uses "} {
+				"It uses ", "All of this is one call, "} {
 				ours = ours || strings.HasPrefix(line, prefix)
 			}
 			if !ours {
 				t.Errorf("the line %q looks like the program's", line)
 			}
 		}
-		for line := range strings.Lines(sanitize.Text(command)) {
-			if !strings.Contains(text, "  "+strings.TrimSuffix(line, "\n")) {
-				t.Errorf("the line %q of the command is missing", line)
+		for word := range strings.FieldsSeq(sanitize.Text(command)) {
+			if !strings.Contains(text, sanitize.Blanks(word)) {
+				t.Errorf("the word %q of the command is missing", word)
+			}
+		}
+		for _, width := range []int{20, 79} {
+			rows := InRows(Question(q), width)
+			if strings.ReplaceAll(rows, "\n"+foldMark, "") != strings.ReplaceAll(Question(q), "\n"+foldMark, "") {
+				t.Errorf("another text in %d columns: %q", width, rows)
+			}
+			for row := range strings.Lines(rows) {
+				if row = strings.TrimSuffix(row, "\n"); !strings.Contains(row, "\t") && Width(row) > max(width, 26) {
+					t.Errorf("a row of %d columns: %q", Width(row), row)
+				}
 			}
 		}
 	})

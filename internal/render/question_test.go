@@ -74,14 +74,15 @@ func TestX2_EditAsDiff(t *testing.T) {
 		Changes: []tool.Change{{Kind: tool.Modified, Path: "/w/a.go",
 			Diff: "--- a/a.go\n+++ b/a.go\n@@ -9,3 +9,3 @@\n one\n-two\x1b[2J\n+" + long + "\n three\n@@ -90 +90 @@\n-x\n+x\n\\ No newline at end of file\n"}}}
 	want := "The agent wants to change a.go:\n   9   one\n  10 - two\\u{1b}[2J\n  10 + " + long +
-		"\n  11   three\n   ⋮\n  90 - x\n  90 + x\n     \\ no line end\nAsked because it changes a.go.\n"
+		"\n  11   three\n   ⋮\n  90 - x\n  90 + x\n     \\ no line end\n" +
+		"All of this is one call, with 8 lines and 5126 characters.\nAsked because it changes a.go.\n"
 	if got := Question(q); got != want {
 		t.Errorf("the question is\n%s\nwant\n%s", got, want)
 	}
 	q.Changes = append(q.Changes, tool.Change{Kind: tool.Created, Path: "/x/b", Diff: "--- /dev/null\n+++ b/b\n@@ -0,0 +1,2 @@\n+a\r\n+b\r\n"},
 		tool.Change{Kind: tool.Moved, From: "/w/c", Path: "/w/d", Diff: "rename from c\nrename to d\n"})
 	if got := Question(q); !strings.HasPrefix(got, "The agent wants to change 3 files:\n  change a.go:\n   9   one\n") ||
-		!strings.Contains(got, "  create /x/b:\n  1 + a\n  2 + b\n  move c to d:\nAsked because") {
+		!strings.Contains(got, "  create /x/b:\n  1 + a\n  2 + b\n  move c to d:\nAll of this is one call") {
 		t.Errorf("several files:\n%s", got)
 	}
 }

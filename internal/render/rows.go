@@ -1,0 +1,106 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// foldMark begins each row but the first of a line that a terminal is too narrow for, so that no
+// such row looks like a line of the program.
+const foldMark = "    ┊ "
+
+// The blanks in a row, and the empty lines, that a question shows as they are: more than code is
+// indented and divided with, and fewer than a row and a screen have.
+const (
+	maxBlanks     = 60
+	maxEmptyLines = 10
+)
+
+// InRows returns a clean text whose rows have at most width columns, for a person who decides about
+// it: a terminal would begin the next row of a long line at its edge, where lines of the program
+// begin. A width below 1 means that it is not known, and the text stays as it is.
+func InRows(text string, width int) string {
+	if width < 1 {
+		return text
+	}
+	width = max(width, len(foldMark)+minColumns)
+	var b strings.Builder
+	at := 0
+	for g := displaywidth.StringGraphemes(text); g.Next(); {
+		value := g.Value()
+		columns := columnsOf(value)
+		switch {
+		case strings.HasSuffix(value, "\n"):
+			at, columns = 0, 0
+		case at > 0 && at+columns > width:
+			b.WriteString("\n" + foldMark)
+			at = Width(foldMark)
+		}
+		b.WriteString(value)
+		at += columns
+	}
+	return b.String()
+}
+
+// columnsOf returns the most columns that a terminal may use for a grapheme: some draw its
+// characters one by one, and a tab leads to a multiple of eight.
+func columnsOf(grapheme string) (columns int) {
+	for _, r := range grapheme {
+		if r == '\t' {
+			columns += 8
+			continue
+		}
+		columns += displaywidth.Rune(r)
+	}
+	return columns
+}
+
+// squeezed returns a text in which long runs of white space are their number of characters, so that
+// they cannot push the rest of a call out of sight.
+func squeezed(text string) string {
+	var b strings.Builder
+	for {
+		start := strings.IndexFunc(text, unicode.IsSpace)
+		if start < 0 {
+			return b.String() + text
+		}
+		b.WriteString(text[:start])
+		text = text[start:]
+		end := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+		b.WriteString(squeezedRun(text[:end]))
+		text = text[end:]
+	}
+}
+
+// squeezedRun returns a run of white space, or its number if it is long. What is before the first
+// line end and after the last one stays.
+func squeezedRun(run string) string {
+	long := strings.Count(run, "\n") > maxEmptyLines+1
+	for line := range strings.SplitSeq(run, "\n") {
+		long = long || columnsOf(line) > maxBlanks
+	}
+	if !long {
+		return run
+	}
+	count := func(text string) string { return fmt.Sprintf("[%d blanks]", utf8.RuneCountInString(text)) }
+	first, last := strings.Index(run, "\n"), strings.LastIndex(run, "\n")
+	if first < 0 {
+		return count(run)
+	}
+	before, after := run[:first], run[last+1:]
+	if columnsOf(before) > maxBlanks {
+		before = count(before)
+	}
+	if columnsOf(after) > maxBlanks {
+		after = "  " + count(after)
+	}
+	between := "\n"
+	if first < last {
+		between = "\n  " + count(run[first+1:last]) + "\n"
+	}
+	return before + between + after
+}
