@@ -200,8 +200,6 @@ func patchedPaths(ops []patch.Op) []string {
 	return paths
 }
 
-// maxPatchedLines limits the lines of the files of a patch, which take about 100 bytes each.
-const maxPatchedLines = 4 << 20
 
 // patchFiles implements the files of package patch in a call's environment.
 type patchFiles struct {
@@ -227,9 +225,9 @@ func (f *patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode
 	content, err := readWhole(ctx, f.call.Env, name, r)
 	f.size += len(content)
 	f.lines += strings.Count(content, "\n")
-	if err == nil && (f.size > maxWholeBytes || f.lines > maxPatchedLines) {
+	if err == nil && (f.size > maxWholeBytes || f.lines > maxLines) {
 		err = fmt.Errorf("the files of this patch have more than %d MiB, or more than %d lines, up to this one; make a patch of each, or use a command",
-			maxWholeBytes>>20, maxPatchedLines)
+			maxWholeBytes>>20, maxLines)
 	}
 	if errors.Is(err, errTooLarge) {
 		err = fmt.Errorf("it is %w, so a patch can neither change nor delete it; use a command, such as sed or rm", err)

@@ -11,6 +11,9 @@ type edit struct {
 const (
 	// maxPlaces limits the places of an edit, which take about 100 bytes each.
 	maxPlaces = 1 << 20
+	// maxDividedBytes is the largest content that edits divide into lines, of which they hold a few
+	// copies.
+	maxDividedBytes = 16 << 20
 	// maxNewText limits the new texts of the places that a matcher makes: with more, any file would
 	// become larger than maxWholeBytes.
 	maxNewText = 2 * maxWholeBytes
@@ -80,6 +83,9 @@ func (e edit) match(content string) matchResult {
 	if places := findExact(e, content); len(places) > 0 {
 		return matchResult{places: places}
 	}
+	if onlyExact(content) {
+		return matchResult{}
+	}
 	view := viewLF(content)
 	for _, s := range matchers() {
 		places := s.find(e, view)
@@ -92,6 +98,11 @@ func (e edit) match(content string) matchResult {
 		return matchResult{places, s.how, s.note}
 	}
 	return matchResult{}
+}
+
+// onlyExact reports whether a content is too large for all but findExact, which divides no lines.
+func onlyExact(content string) bool {
+	return len(content) > maxDividedBytes || strings.Count(content, "\n") > maxLines
 }
 
 // occurrences returns the places of the old text in another text.

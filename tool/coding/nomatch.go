@@ -18,6 +18,10 @@ func (d Dialect) explainNoMatch(content string, e edit) string {
 	if !isASCII(e.old) && !utf8.ValidString(content) {
 		return " The file is not UTF-8: use a part of the text that is ASCII alone."
 	}
+	if onlyExact(content) {
+		return fmt.Sprintf(" The file has more than %d MiB or %d lines, so only the very text is looked for, with its white space. "+
+			"Search the file for a part of the text, and copy it from there.", maxDividedBytes>>20, maxLines)
+	}
 	lines := strings.Split(toLF(content), "\n")
 	at, equal := fuzzy.Nearest(lines, old)
 	if at < 0 {

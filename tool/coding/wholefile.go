@@ -13,6 +13,10 @@ import (
 // maxWholeBytes is the largest file that edits and patches change, because they hold it in memory.
 const maxWholeBytes = 64 << 20
 
+// maxLines limits the lines of the files of a patch, and of a file in which an edit looks for a
+// text that is not exactly there. They take about 100 bytes each, and several calls may run at once.
+const maxLines = 1 << 20
+
 // errTooLarge is returned for a file of more than maxWholeBytes.
 var errTooLarge = fmt.Errorf("larger than %d MiB", maxWholeBytes>>20)
 

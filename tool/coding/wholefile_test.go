@@ -80,8 +80,11 @@ func TestK7_LargeEdits(t *testing.T) {
 		{"white space", strings.Repeat("a \n", 1<<18), "a\n", long + "\n", tooLarge},
 		{"typography", strings.Repeat("\u201ca\u201d", 1<<18), `"a"`, long, tooLarge},
 		{"many places", many, "x", "y", "more than 1048576 times"},
-		{"many lines", strings.ReplaceAll(many, "x", "a \n"), "a\n", "b\n", "more than 1048576 times"},
-		{"many lines of a patch", "first\n" + strings.Repeat("\n", maxPatchedLines), "", "", "more than 4194304 lines"},
+		{"many lines", strings.ReplaceAll(many, "x", "a \n"), "a\n", "b\n", "or 1048576 lines, so only the very text"},
+		{"an absent text in many lines", strings.ReplaceAll(many, "x", "\n"), "a\nb", "c", "or 1048576 lines, so only the very text"},
+		{"an absent text in many bytes", strings.Repeat("a", maxDividedBytes+1), "b", "c", "more than 16 MiB"},
+		{"many quotes", strings.ReplaceAll(many, "x", "\u201c"), `"`, "y", "more than 1048576 times"},
+		{"many lines of a patch", "first\n" + strings.Repeat("\n", maxLines), "", "", "more than 1048576 lines"},
 	} {
 		b.put("f", c.content)
 		if c.old == "" {
