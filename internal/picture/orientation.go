@@ -87,3 +87,27 @@ func turned(from image.Image, orientation int) image.Image {
 	}
 	return to
 }
+
+// progressive reports whether a JPEG file is one that is drawn in several passes. It finds the
+// header of the frame as image/jpeg does, which skips what stands between two segments.
+func progressive(data []byte) bool {
+	if Type(data) != "image/jpeg" {
+		return false
+	}
+	const baseline, extended, inPasses, restart, lastRestart, startOfScan = 0xc0, 0xc1, 0xc2, 0xd0, 0xd7, 0xda
+	for at := 2; at+4 <= len(data); {
+		switch marker := data[at+1]; {
+		case data[at] != 0xff || marker == 0xff || marker == 0:
+			at++
+		case marker >= restart && marker <= lastRestart:
+			at += 2
+		case marker == inPasses:
+			return true
+		case marker == baseline, marker == extended, marker == startOfScan:
+			return false
+		default:
+			at += 2 + int(binary.BigEndian.Uint16(data[at+2:]))
+		}
+	}
+	return false
+}

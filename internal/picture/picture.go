@@ -20,7 +20,7 @@ const MaxFile = 32 << 20
 
 const (
 	// maxPixels bounds the memory for decoding, which takes 4 bytes a pixel. Of images with 16 bits
-	// a colour it is half as many.
+	// a colour, and of progressive JPEG files, it is half as many.
 	maxPixels = 50_000_000
 	// maxSide is Anthropic's limit, in pixels, for requests with more than 20 images. A picture
 	// that is within it at once never has to be changed later.
@@ -93,7 +93,7 @@ func Fit(data []byte) (*Picture, error) {
 	switch {
 	case err != nil || head.Width <= 0 || head.Height <= 0:
 		return nil, ErrDamaged
-	case head.Width > maxPixels/head.Height/depth(head.ColorModel):
+	case head.Width > maxPixels/head.Height/depth(head.ColorModel, data):
 		return nil, ErrTooLarge
 	}
 	decoding.Lock()
@@ -119,29 +119,16 @@ func Fit(data []byte) (*Picture, error) {
 	return p, p.encode(turned(scaled(whole), turn), mime)
 }
 
-// decoding lets one image be decoded and scaled at a time: a large one takes half a gigabyte.
+// decoding lets one image be decoded and scaled at a time: a large one takes 200 to 400 MB.
 var decoding sync.Mutex
 
-// depth returns how much memory a pixel of a model takes, as a multiple of the usual one's.
-func depth(m color.Model) int {
-	switch m {
-	case color.RGBA64Model, color.NRGBA64Model:
+// depth returns how much memory decoding takes for a pixel, as a multiple of the usual.
+func depth(m color.Model, data []byte) int {
+	// The decoder keeps 4 bytes for each sample of a progressive JPEG file.
+	if m == color.RGBA64Model || m == color.NRGBA64Model || progressive(data) {
 		return 2
 	}
 	return 1
-}
-
-// scaled returns an image whose sides are within the limit.
-func scaled(from image.Image) image.Image {
-	size := from.Bounds().Size()
-	longest := max(size.X, size.Y)
-	if longest <= maxSide {
-		return from
-	}
-	// of the one type for which the scaler has no detours
-	to := image.NewRGBA(image.Rect(0, 0, max(size.X*maxSide/longest, 1), max(size.Y*maxSide/longest, 1)))
-	draw.BiLinear.Scale(to, to.Bounds(), from, from.Bounds(), draw.Src, nil)
-	return to
 }
 
 // encode sets the data of the picture to an image: as PNG, which keeps texts sharp, unless it was a

@@ -11,6 +11,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/attractor-go/attractor/internal/picture"
@@ -119,10 +120,17 @@ func TestU2_Refused(t *testing.T) {
 	binary.BigEndian.PutUint32(deep[16:], 6_000)
 	binary.BigEndian.PutUint32(deep[20:], 6_000)
 	binary.BigEndian.PutUint32(deep[29:], crc32.ChecksumIEEE(deep[12:29]))
+	passes := jpegOf(t, plain(9, 9))
+	frame := bytes.Index(passes, []byte{0xff, 0xc0})
+	passes[frame+1] = 0xc2 // drawn in several passes
+	binary.BigEndian.PutUint16(passes[frame+5:], 6_000)
+	binary.BigEndian.PutUint16(passes[frame+7:], 6_000)
 	for name, c := range map[string]struct {
 		data []byte
 		want error
 	}{
+		"a JPEG of passes":  {passes, picture.ErrTooLarge},
+		"after other bytes": {append([]byte("\xff\xd8\xff\xff\xd3\x00\xff\x00"), passes[2:]...), picture.ErrTooLarge},
 		"16 bits a colour":  {deep, picture.ErrTooLarge},
 		"text":              {[]byte("hello"), picture.ErrNoImage},
 		"nothing":           {nil, picture.ErrNoImage},
@@ -170,6 +178,37 @@ func TestU2_Orientation(t *testing.T) {
 			if r, _, _, _ := at.RGBA(); (r < 0x8000) != (corner == dark) {
 				t.Errorf("%d: corner %v is %v", turn, corner, at)
 			}
+		}
+	}
+}
+
+// A scaled image takes memory for itself, and each of its pixels is the mean of what it covers.
+func TestU2_ScaledInLittleMemory(t *testing.T) {
+	const side = 4500
+	m := image.NewGray(image.Rect(0, 0, side, side))
+	for y := range side {
+		for x := range side {
+			m.Pix[y*side+x] = byte(255 * (x / 9 % 2)) // columns of nine pixels, of which four are scaled ones
+		}
+	}
+	file := pngOf(t, m)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p, err := picture.Fit(file)
+	runtime.ReadMemStats(&after)
+	if err != nil || p.Width != 2000 || p.Height != 2000 {
+		t.Fatal(p, err)
+	}
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 120 { // 20 decoded, 16 scaled, 13 encoded
+		t.Errorf("it took %d MiB", took)
+	}
+	got, err := png.Decode(bytes.NewReader(p.Data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for x := range 2000 {
+		if r, _, _, _ := got.At(x, x).RGBA(); r>>8 != uint32(255*(x/4%2)) {
+			t.Fatalf("column %d is %d", x, r>>8)
 		}
 	}
 }
