@@ -26,6 +26,7 @@ func (w *watcher) file(f *File) {
 	for _, text := range texts {
 		w.text(text)
 	}
+	w.servers(f)
 	w.named = slices.DeleteFunc(w.named, func(name string) bool { return name == f.Name })
 }
 

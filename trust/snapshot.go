@@ -22,7 +22,7 @@ type Snapshot struct {
 	// Problems lists what could not be read, or must not be. A project that has problems cannot be
 	// trusted.
 	Problems []Problem
-	// Unwatched says which files have hooks that may run more than is among the Files. Each reason
+	// Unwatched says which files have hooks or servers that may run more than is among the Files. Each reason
 	// begins with the hook's command.
 	Unwatched []Problem
 }

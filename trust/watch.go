@@ -199,12 +199,12 @@ func (w *watcher) script(text, own string, whole bool) {
 
 // simple adds the files of one command.
 func (w *watcher) simple(c *shell.Command, own string, whole bool) {
-	dirs := []string{c.Dir}
-	switch {
-	case c.Dir == "": // after a cd to a place that is not known
+	dirs := append([]string{c.Dir}, w.places...)
+	switch c.Dir {
+	case "": // after a cd to a place that is not known
 		dirs = append(append([]string{w.root, w.dir}, w.places...), w.above(own)...)
-	case c.Dir == w.dir: // a script may have been started elsewhere
-		dirs = append(append(dirs, w.places...), w.above(own)...)
+	case w.dir: // a script may have been started elsewhere
+		dirs = append(dirs, w.above(own)...)
 	}
 	if c.Hidden {
 		w.cannot("it runs a script that is computed: %s", c.Text)
@@ -251,6 +251,7 @@ func (w *watcher) mentioned(c *shell.Command, dirs []string, own string, whole b
 		for _, part := range words(word) {
 			if whole {
 				w.names(dirs[0], part)
+				w.joined(dirs, part)
 			}
 			w.existing(dirs, part, runs)
 			if runs && i > 0 && !strings.HasPrefix(part, "-") && !strings.ContainsAny(word, " \t\n$`{") {
@@ -265,6 +266,7 @@ func (w *watcher) mentioned(c *shell.Command, dirs []string, own string, whole b
 			for _, dir := range dirs {
 				w.runs(dir, name+".py")
 				w.runs(dir, top)
+				w.entry(dir, name)
 			}
 		}
 	}
@@ -289,6 +291,18 @@ func (w *watcher) existing(dirs []string, word string, extended bool) {
 					w.add(&w.running, dir, name+extension)
 				}
 			}
+		}
+	}
+}
+
+// joined adds the regular file that is named right behind an option of one letter, as in -fFILE.
+func (w *watcher) joined(dirs []string, word string) {
+	if len(word) < 3 || word[0] != '-' || word[1] == '-' {
+		return
+	}
+	for _, dir := range dirs {
+		if info := w.look(dir, word[2:]); info != nil && info.Mode().IsRegular() {
+			w.runs(dir, word[2:])
 		}
 	}
 }

@@ -2,6 +2,8 @@ package trust
 
 import (
 	"cmp"
+	"encoding/json"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -18,6 +20,8 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	switch {
 	case name == "cd", name == "pushd":
 		w.goes(c.Words, own)
+	case name == "env": // what it starts follows as a command of its own
+		w.elsewhere(c.Words, dirs[0])
 	case program == ".", name == "source":
 		w.operand(c.Words[1:], dirs, own, "it", "")
 	case strings.ContainsAny(program, "$`") && strings.Contains(program, "/"), strings.Contains(program, "/"):
@@ -40,13 +44,8 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 		w.cannot("%s may run files that it finds", name)
 	}
 	if files, more, ok := runnerOf(name); ok {
-		for i := range c.Words {
-			if value, ok := directoryOption(c.Words, i); ok {
-				if !filepath.IsAbs(value) {
-					value = filepath.Join(dirs[0], value)
-				}
-				dirs = []string{value}
-			}
+		if at := directories(c.Words, dirs[0]); at != nil {
+			dirs = at[len(at)-1:]
 		}
 		for _, file := range files {
 			w.runs(dirs[0], file)
@@ -55,10 +54,28 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	}
 }
 
+// elsewhere notes the directories to which the options of a command lead.
+func (w *watcher) elsewhere(words []string, dir string) {
+	w.places = append(w.places, directories(words, dir)...)
+}
+
+// directories returns the directories that the options of a command in dir name as those to work in.
+func directories(words []string, dir string) (all []string) {
+	for i := range words {
+		if value, ok := directoryOption(words, i); ok {
+			if !filepath.IsAbs(value) {
+				value = filepath.Join(dir, value)
+			}
+			all = append(all, value)
+		}
+	}
+	return all
+}
+
 // directoryOption returns the directory that a word of make and its like names as the one to work
 // in.
 func directoryOption(words []string, i int) (dir string, ok bool) {
-	for _, option := range []string{"-C", "--directory", "--prefix", "--cwd", "--working-directory"} {
+	for _, option := range []string{"-C", "--directory", "--prefix", "--cwd", "--working-directory", "--chdir"} {
 		value, has := strings.CutPrefix(words[i], option)
 		switch {
 		case !has:
@@ -79,7 +96,7 @@ func (w *watcher) goes(words []string, own string) {
 				w.places = append(w.places, filepath.Join(dir, end))
 			}
 		}
-		if words[0] == "pushd" {
+		if words[0] == "pushd" || strings.HasPrefix(words[1], "-") && word[:min(len(word), 1)] != "-" {
 			w.places = append(w.places, filepath.Join(w.dir, word), filepath.Join(own, word))
 		}
 	}
@@ -103,6 +120,9 @@ func (w *watcher) operand(args, dirs []string, own, what, plain string) {
 			return
 		default:
 			w.starts(word, dirs, own)
+			for _, dir := range dirs {
+				w.entry(dir, word)
+			}
 			return
 		}
 	}
@@ -117,7 +137,41 @@ func (w *watcher) first(words, dirs []string, own string) {
 				w.starts(word, dirs, own)
 				return
 			}
+			w.entry(dir, word)
 		}
+	}
+}
+
+// entry adds the files with which interpreters begin if a word names a directory, or a file without
+// its extension.
+func (w *watcher) entry(dir, word string) {
+	for _, extension := range extensions[1:] {
+		if info := w.look(dir, word+extension); info != nil && info.Mode().IsRegular() {
+			w.runs(dir, word+extension)
+			w.cannot("%s may load or start others", word)
+		}
+	}
+	at := word
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(dir, at)
+	}
+	if at = filepath.Clean(at); at != w.root && inside(w.root, w.root, at) == "" {
+		return
+	}
+	if info, err := os.Stat(at); err != nil || !info.IsDir() {
+		return
+	}
+	w.cannot("it may run any file of the directory %s", word)
+	for _, name := range []string{"package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "__init__.py", "__main__.py"} {
+		w.runs(at, name)
+	}
+	var manifest struct{ Main string }
+	name := relative(w.root, filepath.Join(at, "package.json"))
+	if data := w.read(name); name == "" || json.Unmarshal(data, &manifest) != nil || manifest.Main == "" {
+		return
+	}
+	for _, end := range []string{"", ".js", "/index.js"} {
+		w.runs(at, manifest.Main+end)
 	}
 }
 
