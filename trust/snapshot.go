@@ -22,8 +22,8 @@ type Snapshot struct {
 	// Problems lists what could not be read, or must not be. A project that has problems cannot be
 	// trusted.
 	Problems []Problem
-	// Unwatched says which files have hooks or servers that may run more than is among the Files. Each reason
-	// begins with the hook's command.
+	// Unwatched says which files have hooks or servers that may run more than is among the Files.
+	// Each reason begins with the command of the hook, or the name of the server.
 	Unwatched []Problem
 }
 

@@ -31,6 +31,9 @@ func openDebug(name string, t terminal) (*debuglog.Log, error) {
 	if strings.HasPrefix(name, "-") {
 		return nil, fail(exitUsage, "%s. For a file of that name, write ./%s", wantsFile, render.OneLine(name))
 	}
+	if at := ledAway(name); at != "" {
+		return nil, fail(exitUsage, "--debug: %s", followsNoLink(name, at))
+	}
 	log, err := debuglog.Open(name)
 	if err != nil {
 		return nil, fail(exitUsage, "--debug: %w", err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -37,11 +39,46 @@ func createFile(name string) (*os.File, error) {
 	if name == "" {
 		return nil, nil
 	}
+	if at := ledAway(name); at != "" {
+		return nil, fail(exitUsage, "%s", followsNoLink(name, at))
+	}
 	file, err := os.Create(name)
 	if err != nil {
 		return nil, fail(exitUsage, "%w", err)
 	}
 	return file, nil
+}
+
+// followsNoLink says why a file is not written.
+func followsNoLink(name, target string) string {
+	return fmt.Sprintf("%s leads through a symbolic link to %s, and the link may be the repository's. Name that file itself, or another one",
+		name, target)
+}
+
+// ledAway returns where a name leads that is a symbolic link, or that begins in the working
+// directory and leaves it through one: a repository can bring such links. Those of the system, such
+// as /dev/stdout, are followed.
+func ledAway(name string) string {
+	abs, err := filepath.Abs(name)
+	if err != nil || strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/") {
+		return "" // if there is a mistake, making the file tells it
+	}
+	if target, err := os.Readlink(abs); err == nil {
+		return target
+	}
+	work, err := os.Getwd()
+	if err != nil || !filepath.IsLocal(name) || abs == work {
+		return ""
+	}
+	here, err := filepath.EvalSymlinks(work)
+	dir, errDir := filepath.EvalSymlinks(filepath.Dir(abs))
+	if err != nil || errDir != nil {
+		return ""
+	}
+	if below, err := filepath.Rel(here, dir); err != nil || !filepath.IsLocal(below) {
+		return filepath.Join(dir, filepath.Base(abs))
+	}
+	return ""
 }
 
 // runResult is the JSON object of --result. Its texts are without secrets.

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,5 +104,37 @@ func TestX3_ResultOfAFailure(t *testing.T) {
 	}
 	if got := h.run(exitUsage, "run", "--yes", "--result", "/none/result.json", "x"); !strings.Contains(got.stderr, "/none/result.json") {
 		t.Error(got.stderr)
+	}
+}
+
+// A link of a repository does not decide which file a run writes, neither as the file nor on the
+// way to it.
+func TestX3_ResultsFollowNoLink(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("done"))
+	h := newHome(t, url)
+	away := t.TempDir()
+	profile := filepath.Join(away, "profile")
+	if err := errors.Join(os.WriteFile(profile, []byte("mine"), 0o600), os.Symlink(profile, filepath.Join(h.dir, "out.md")),
+		os.Symlink(filepath.Join(away, "new"), filepath.Join(h.dir, "new.json")), os.Symlink(away, filepath.Join(h.dir, "out")),
+		os.Mkdir(filepath.Join(h.dir, "own"), 0o700), os.Symlink("own", filepath.Join(h.dir, "inside"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"out.md", "./out.md", filepath.Join(h.dir, "out.md"), "new.json", "out/profile", "out/other"} {
+		for _, flag := range []string{"--output", "--result", "--debug"} {
+			if got := h.run(exitUsage, "run", "--yes", flag, name, "x"); !strings.Contains(got.stderr, "symbolic link to "+away) {
+				t.Errorf("%s %s: %s", flag, name, got.stderr)
+			}
+		}
+	}
+	if data, err := os.ReadFile(profile); err != nil || string(data) != "mine" {
+		t.Errorf("the file has %q, %v", data, err)
+	}
+	if list, err := os.ReadDir(away); err != nil || len(list) != 1 {
+		t.Errorf("made %v, %v", list, err)
+	}
+	h.run(0, "run", "--yes", "--output", "inside/answer", "--result", "/dev/null", "x")
+	if answer, err := os.ReadFile(filepath.Join(h.dir, "own/answer")); err != nil || string(answer) != "done\n" {
+		t.Errorf("--output has %q, %v", answer, err)
 	}
 }
