@@ -188,6 +188,9 @@ func (w *watcher) script(text, own string, whole bool) {
 	parsed := shell.Parse(filled, shell.Place{Dir: w.dir, Home: w.home})
 	if whole && (len(parsed.Commands) == 0 || strings.Contains(text, "<<")) {
 		w.text(filled)
+		for _, part := range words(filled) { // a shell may read them
+			w.existing([]string{w.dir}, part, false)
+		}
 	}
 	if parsed.Unclear != "" {
 		w.cannot("%s", parsed.Unclear)

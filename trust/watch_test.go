@@ -22,7 +22,9 @@ func TestU19_FilesThatHooksRun(t *testing.T) {
 		"scripts/lib.sh":   "../bin/inner\n", "scripts/more.sh": "./check.sh\n", "README.md": "x",
 		"tools/run.js": "require('./x')",
 		"bin/inner":    "#!/usr/bin/python3\n", "rules/a.sh": "true", "rules/b.sh": "true",
-		"Makefile": "lint:\n\t./x\n",
+		"Makefile": "lint:\n\t./x\n", "recipes/Makefile": "-include inc.mk\ncheck:\n\t@sh a.sh\n", "recipes/inc.mk": "x:\n\t./b.sh\n",
+		"recipes/a.sh": "", "recipes/b.sh": "", "recipes/c.sh": "",
+		"recipes/package.json": `{"scripts": {"hk": "sh c.sh", "prehk": "./a.sh", "other": "./b.sh"}}`,
 	} {
 		name = filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text),
@@ -51,7 +53,11 @@ func TestU19_FilesThatHooksRun(t *testing.T) {
 		"sh rules/*":                                                  {"rules", false},
 		"cat rules/*.sh | sh":                                         {"", true},
 		"find . -name x.sh | xargs -n1 sh":                            {"", true},
-		"find rules -type f -exec {} ;":                               {"", true},
+		"find rules -type f -exec {} ;":                               {"rules", true},
+		"run-parts --regex '.*' rules":                                {"rules", true},
+		"make -C recipes check":                                       {"recipes/inc.mk recipes/a.sh recipes/b.sh", true},
+		"npm --prefix recipes run hk":                                 {"recipes/c.sh recipes/a.sh -recipes/b.sh", true},
+		"sh <<E\nrules/a.sh\nE":                                       {"rules/a.sh", true},
 		"PATH=./bin:$PATH lint":                                       {"", true},
 		"if true; then ./new.sh; fi":                                  {"new.sh", false},
 		"timeout 9 env A=b nice ./new.sh":                             {"new.sh", false},

@@ -42,6 +42,7 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 		slices.ContainsFunc(c.Words, func(word string) bool { return strings.HasPrefix(word, "-exec") }) ||
 		name == "run-parts" {
 		w.cannot("%s may run files that it finds", name)
+		w.found(c.Words[1:], dirs)
 	}
 	if files, more, ok := runnerOf(name); ok {
 		if at := directories(c.Words, dirs[0]); at != nil {
@@ -50,6 +51,7 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 		for _, file := range files {
 			w.runs(dirs[0], file)
 		}
+		w.recipes(c.Words, dirs[0], files)
 		w.cannot("%s may run %s", name, more)
 	}
 }

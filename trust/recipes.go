@@ -1,0 +1,79 @@
+package trust
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// recipes adds what the files of a task runner start: the scripts of a package.json that the words
+// of the command may mean, and all recipes of a file of rules.
+func (w *watcher) recipes(words []string, dir string, files []string) {
+	blind, was := w.blind, w.dir // that a runner runs more is said of the command
+	w.dir = dir
+	for _, file := range files {
+		at := filepath.Join(dir, file)
+		name := relative(w.root, at)
+		if name == "" || slices.Contains(w.followed, at) || len(w.followed) >= maxFollowed {
+			continue
+		}
+		w.followed = append(w.followed, at)
+		data := w.read(name)
+		switch {
+		case len(data) > maxNaming:
+		case file == "package.json":
+			w.packageScripts(words, data)
+		default:
+			w.ruleLines(words, string(data))
+		}
+	}
+	w.blind, w.dir = blind, was
+}
+
+// packageScripts adds what the scripts of a package.json start that words name, with those that npm
+// runs before, after and for an installation.
+func (w *watcher) packageScripts(words []string, data []byte) {
+	var manifest struct{ Scripts map[string]string }
+	if json.Unmarshal(data, &manifest) != nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(manifest.Scripts)) {
+		plain := strings.TrimPrefix(strings.TrimPrefix(name, "pre"), "post")
+		installs := plain == "install" || plain == "pare" // prepare
+		if installs || slices.Contains(words, name) || slices.Contains(words, plain) {
+			w.script(manifest.Scripts[name], w.dir, false)
+		}
+	}
+}
+
+// ruleLines adds what the recipes in a file of rules start, and the files that it includes, of
+// which the recipes count, too.
+func (w *watcher) ruleLines(words []string, text string) {
+	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0:
+		case strings.HasSuffix(fields[0], "include") && len(fields[0]) <= len("sinclude"):
+			for _, file := range fields[1:] {
+				w.runs(w.dir, file)
+			}
+			w.recipes(words, w.dir, fields[1:])
+		case line[0] == '\t' || line[0] == ' ':
+			w.script(strings.TrimLeft(strings.TrimSpace(line), "@-+"), w.dir, false)
+		}
+	}
+}
+
+// found adds the directories in which a command looks for files that it runs: any file in them may
+// be one.
+func (w *watcher) found(words, dirs []string) {
+	for _, word := range words {
+		for _, dir := range dirs {
+			if info := w.look(dir, word); info != nil && info.IsDir() {
+				w.add(&w.running, dir, word)
+			}
+		}
+	}
+}
