@@ -200,7 +200,6 @@ func patchedPaths(ops []patch.Op) []string {
 	return paths
 }
 
-
 // patchFiles implements the files of package patch in a call's environment.
 type patchFiles struct {
 	call  *tool.Call
