@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // server holds what starts a server.
@@ -91,6 +89,6 @@ func (w *watcher) server(m member, language bool) {
 	}
 	w.dir = was
 	for i, why := range w.blind[before:] {
-		w.blind[before+i] = "the server " + texts.Shown(m.key) + ": " + why
+		w.blind[before+i] = "the server " + m.key + ": " + why
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/permit"
@@ -65,9 +63,9 @@ func (p person) Take(ctx context.Context) (release func(), err error) {
 // Say implements [render.Person].
 func (p person) Say(text string) { p.post(func() { p.say(render.InRows(text, p.columns())) }) }
 
-// columns returns how many columns a row has, 0 if that is not known.
+// columns returns how many columns a row has.
 func (p *program) columns() int {
-	if p.Style.Width > 0 || !term.IsTerminal(int(p.Out.Fd())) {
+	if p.Style.Width > 0 {
 		return p.Style.Width
 	}
 	width, _ := tty.Size(p.Out) // of a terminal on which nothing moves
