@@ -12,7 +12,6 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/userfiles"
-	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/trust"
 )
 
@@ -24,7 +23,7 @@ func (s *Setup) starting(ctx context.Context, c *config) []string {
 	slices.Sort(roots)
 	roots = slices.Compact(roots)
 	names := c.linkedHome(roots)
-	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), s.namedByGit(ctx, c, roots),
+	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), namedByGit(ctx, c, roots),
 		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c.getenv)) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
 			names = append(names, real)
@@ -42,27 +41,36 @@ func realPaths(names []string) (all []string) {
 	return all
 }
 
-// workTree is a work tree of git with its repository, and the outermost one around it.
+// workTree is a work tree of git, and the outermost one around it.
 type workTree struct{ outer, top string }
 
-// workTrees returns those that the roots are in, and then those below. What lies below two roots is
-// walked once. The roots have no links.
+// workTrees returns those that the roots are in, each once, and then those below. A root in none is
+// taken for one, because the user's configuration counts there. What lies below two roots is walked
+// once. The roots have no links.
 func workTrees(roots []string) (list []workTree) {
-	var nested []workTree
-	for _, root := range roots {
-		outer := root
-		if tops := git.Roots(root); len(tops) > 0 {
-			outer = tops[0]
-		}
-		list = append(list, workTree{outer, outer})
-		if root != "/" && isBelow(roots, root) {
-			continue
-		}
-		for _, top := range git.Nested(root) {
-			nested = append(nested, workTree{outer, top})
+	known := map[string]bool{}
+	add := func(outer string, tops ...string) {
+		for _, top := range tops {
+			if !known[top] {
+				known[top], list = true, append(list, workTree{outer, top})
+			}
 		}
 	}
-	return append(list, nested...)
+	outer := map[string]string{}
+	for _, root := range roots {
+		tops := git.Tops(root)
+		if len(tops) == 0 {
+			tops = []string{root}
+		}
+		outer[root] = tops[len(tops)-1]
+		add(outer[root], tops...)
+	}
+	for _, root := range roots {
+		if root == "/" || !isBelow(roots, root) {
+			add(outer[root], git.Nested(root)...)
+		}
+	}
+	return list
 }
 
 const (
@@ -78,12 +86,18 @@ const (
 // namedByGit returns the files from which git takes what it runs in the session's directories, by
 // the configuration of their repositories, also nested ones, and of the user: a change of one needs
 // an approval as one in .git does.
-func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (names []string) {
-	files := git.Files{Env: s.Local, Outside: load.RuleDirs(s.Local, c.getenv, nil).Outside}
+func namedByGit(ctx context.Context, c *config, roots []string) (names []string) {
+	machine, err := env.NewLocal(filepath.VolumeName(roots[0])+string(filepath.Separator),
+		env.LocalOptions{Containment: env.ContainGroup})
+	if err != nil {
+		return nil // not even commands can run here
+	}
+	defer machine.Close() // it was only read
 	left := maxAllGitCommands
 	for _, tree := range workTrees(roots) {
-		named := files.Named(ctx, tree.top, c.getenv("HOME"), c.getenv("XDG_CONFIG_HOME"))
-		for _, name := range tree.runByGit(named, &left) {
+		named := git.Files{Env: machine}.Named(ctx, filepath.ToSlash(tree.top), c.getenv("HOME"),
+			c.getenv("XDG_CONFIG_HOME"))
+		for _, name := range tree.runByGit(named, roots, &left) {
 			if realPath(name) != tree.top {
 				names = append(names, name)
 			}
@@ -92,19 +106,29 @@ func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (name
 	return names
 }
 
-// runByGit returns the files below the outermost work tree that git runs in a work tree, or from
-// which it takes what it runs. left is how many commands may still be looked through.
-func (t workTree) runByGit(named git.Named, left *int) []string {
+// runByGit returns the files below the outermost work tree, and in the roots, that git runs in a
+// work tree, or from which it takes what it runs. left is how many commands may still be looked
+// through.
+func (t workTree) runByGit(named git.Named, roots []string, left *int) []string {
 	var commands []string // hooks first, because the number of commands is limited
 	files := named.Files
 	for _, dir := range named.Hooks {
 		hooks, linked := git.HookCommands(dir)
 		commands, files = append(commands, hooks...), append(files, linked...)
+		if real := realPath(dir); slices.Contains(roots, real) { // of which not everything asks
+			files = append(files, git.HooksIn(real)...)
+		}
 	}
 	commands = append(commands, named.Commands...)
 	commands = commands[:min(len(commands), maxGitCommands, *left)]
 	*left -= len(commands)
-	return append(files, trust.RunBy(t.outer, t.top, commands)...)
+	files = append(files, trust.RunBy(t.outer, t.top, commands)...)
+	for _, root := range roots {
+		if root != t.outer && !isBelow([]string{t.outer}, root) {
+			files = append(files, trust.RunBy(root, t.top, commands)...)
+		}
+	}
+	return files
 }
 
 // namedByVariables returns the files that the user's variables name, and that later programs run or

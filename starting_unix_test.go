@@ -35,7 +35,7 @@ func TestK13_HooksOfManyNestedRepositories(t *testing.T) {
 	b.config.Dir, b.config.Sandbox = dir, sandbox.Options{}
 	b.open(func(s *Setup, _ *agent.Session) {
 		trees := workTrees([]string{dir, filepath.Join(dir, "r00")})
-		if len(trees) != 1+1+repositories+1 { // the directories, r00 again and what is below it
+		if len(trees) != 1+repositories+1 { // the directory, r00 among the others, and what is below it
 			t.Errorf("%d work trees are looked at", len(trees))
 		}
 		names := s.starting(t.Context(), &b.config)

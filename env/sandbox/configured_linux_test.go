@@ -109,8 +109,8 @@ func TestU17_ScriptsThatGitStarts(t *testing.T) {
 	}
 	asked := map[string][]string{}
 	runs := func(root, at string, commands []string) []string {
-		if root != at {
-			t.Errorf("%s starts in %s", root, at)
+		if root != dir {
+			t.Errorf("%s is looked through from %s", at, root)
 		}
 		asked[at] = append(asked[at], commands...)
 		if at != dir {
@@ -139,4 +139,36 @@ func TestU17_ScriptsThatGitStarts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What git runs by repositories that commands cannot write to is read-only as well: those around
+// the root, and those of nested work trees whose .git leads out of the root.
+func TestU17_RepositoriesOutsideOfTheRoot(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "tree")
+	git(t, base, "init", "-q")
+	git(t, base, "init", "-q", "tree")
+	git(t, base, "init", "-q", "--separate-git-dir", "store", "tree/nested")
+	git(t, base, "config", "core.hooksPath", "tree/hooks")
+	write(t, filepath.Join(base, ".git/hooks/pre-push"), "#!/bin/sh\n")
+	git(t, base, "--git-dir=store", "config", "core.hooksPath", "t")
+	git(t, base, "--git-dir=store", "config", "core.fsmonitor", "./fsm")
+	for _, name := range []string{"hooks/pre-commit", "lib/y", "nested/t/pre-commit", "nested/fsm", "shared"} {
+		write(t, filepath.Join(dir, name), "#!/bin/sh\n")
+	}
+	runs := func(root, at string, commands []string) (files []string) {
+		if slices.Contains(commands, "'"+filepath.Join(base, ".git/hooks/pre-push")+"'") {
+			files = append(files, filepath.Join(dir, "lib/y"))
+		}
+		if slices.Contains(commands, "./fsm") {
+			files = append(files, filepath.Join(at, "fsm"), filepath.Join(root, "shared"))
+		}
+		return files
+	}
+	b := newBox(t, dir, sandbox.Options{Runs: runs}, env.LocalOptions{})
+	for _, name := range []string{"hooks/pre-commit", "hooks/new", "lib/y", "nested/t/pre-commit", "nested/t/new",
+		"nested/fsm", "shared"} {
+		b.fails(t, "echo x >"+name)
+	}
+	b.succeeds(t, "echo x >lib/new && echo x >nested/new")
 }

@@ -139,13 +139,9 @@ func (p *plan) target(o *Options, dir, top string) {
 		p.protectBelow(dir, false)
 		return
 	}
-	common := own
-	if to := small(filepath.Join(own, "commondir")); to != "" {
-		if common, err = filepath.EvalSymlinks(absolute(strings.TrimSpace(to), own)); err != nil {
-			common = own
-		}
-	}
-	if !p.writable(common) {
+	common := commonDir(own)
+	if !p.writable(common) { // what it names may be
+		p.configured(o, own, top)
 		return
 	}
 	tree := filepath.Dir(own) == filepath.Join(common, "worktrees") && namesBack(own, filepath.Join(top, ".git"))

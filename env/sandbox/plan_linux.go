@@ -50,7 +50,7 @@ func newPlan(dir string, o *Options, private string) (*plan, error) {
 	}
 	for _, r := range p.roots {
 		if !r.readOnly {
-			p.repository(o, r.path)
+			p.repositories(o, r.path)
 			p.root(r.path)
 			newWalk(p, o, r.path).nested()
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,25 @@ import (
 	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
-// repository adds what commands need to use the repository of a writable root, and protects what
-// could start programs outside.
+// repositories adds what commands need to use the repository of a writable root, and protects what
+// could start programs outside, also from the repositories around that one.
+func (p *plan) repositories(o *Options, root string) {
+	p.repository(o, root)
+	for _, top := range git.Tops(root) {
+		if slices.ContainsFunc(p.git, func(s started) bool { return s.top == top }) {
+			continue
+		}
+		dotGit := filepath.Join(top, ".git")
+		if to := linkedDir(dotGit); to != "" {
+			dotGit = to
+		}
+		if dir, err := filepath.EvalSymlinks(dotGit); err == nil {
+			p.configured(o, dir, top)
+		}
+	}
+}
+
+// repository is repositories for the one that git uses in the root.
 func (p *plan) repository(o *Options, root string) {
 	found := git.Roots(root)
 	if len(found) == 0 {
@@ -69,6 +87,17 @@ func linkedDir(dotGit string) string {
 		return ""
 	}
 	return absolute(target, filepath.Dir(dotGit))
+}
+
+// commonDir returns the directory with what all work trees have of a repository, of whose work tree
+// own is the directory. Neither has links in it.
+func commonDir(own string) string {
+	if to := small(filepath.Join(own, "commondir")); to != "" {
+		if common, err := filepath.EvalSymlinks(absolute(strings.TrimSpace(to), own)); err == nil {
+			return common
+		}
+	}
+	return own
 }
 
 // maxSmall limits the bytes that are read of a repository's file: it can be a command's, and large.
@@ -130,7 +159,9 @@ type started struct {
 // directories of hooks, and files that it includes. It notes the commands that git starts. top is
 // the work tree.
 func (p *plan) configured(o *Options, dir, top string) {
-	commands, _ := git.HookCommands(filepath.Join(dir, "hooks"))
+	hooks := filepath.Join(commonDir(dir), "hooks")
+	commands, _ := git.HookCommands(hooks)
+	p.hooks(hooks)
 	defer func() { p.git = append(p.git, started{top, commands}) }()
 	program, err := o.find("git")
 	if err != nil {
@@ -180,15 +211,31 @@ func (p *plan) scripts(o *Options) {
 	}
 	left := maxScripts
 	for _, s := range p.git {
-		for _, name := range o.Runs(s.top, s.top, s.commands[:min(len(s.commands), maxStarted)]) {
-			real, err := filepath.EvalSymlinks(name)
-			if err != nil || left == 0 || !p.writable(filepath.Dir(real)) || !isScript(real) {
-				continue
+		for _, root := range p.around(s.top) {
+			for _, name := range o.Runs(root, s.top, s.commands[:min(len(s.commands), maxStarted)]) {
+				real, err := filepath.EvalSymlinks(name)
+				if err != nil || left == 0 || !p.writable(filepath.Dir(real)) || !isScript(real) {
+					continue
+				}
+				p.protect(placeholder{path: real, file: true})
+				left--
 			}
-			p.protect(placeholder{path: real, file: true})
-			left--
 		}
 	}
+}
+
+// around returns the directories in which git may start scripts from a work tree: the tree itself
+// or what is around it, and the other roots.
+func (p *plan) around(top string) (dirs []string) {
+	for _, r := range p.roots {
+		if !r.readOnly && (r.path == top || !below(r.path, top)) {
+			dirs = append(dirs, r.path)
+		}
+	}
+	if !slices.ContainsFunc(dirs, func(dir string) bool { return below(top, dir) }) {
+		dirs = append(dirs, top)
+	}
+	return dirs
 }
 
 // isScript reports whether a file is one that is started, and not one that a command only names,

@@ -93,8 +93,8 @@ type Named struct {
 	Commands []string // of settings, as a shell reads them
 }
 
-// Named returns from where git takes what it runs in the repository of a work tree. The
-// configuration of the user with this home directory counts too.
+// Named returns from where git takes what it runs in the repository of a work tree, wherever that
+// lies. The configuration of the user with this home directory counts too.
 func (f Files) Named(ctx context.Context, top, home, xdg string) Named {
 	c := &config{home: home}
 	repo := &Repository{Top: top, GitDir: top + "/.git", CommonDir: top + "/.git"}
@@ -120,6 +120,18 @@ func (f Files) Named(ctx context.Context, top, home, xdg string) Named {
 		}
 	}
 	return named
+}
+
+// HooksIn returns the names that hooks of git may have in a directory.
+func HooksIn(dir string) (names []string) {
+	for _, hook := range strings.Fields(`applypatch-msg commit-msg fsmonitor-watchman p4-changelist
+		p4-post-changelist p4-pre-submit p4-prepare-changelist post-applypatch post-checkout post-commit post-index-change
+		post-merge post-receive post-rewrite post-update pre-applypatch pre-auto-gc pre-commit pre-merge-commit pre-push
+		pre-rebase pre-receive prepare-commit-msg proc-receive push-to-checkout reference-transaction sendemail-validate
+		update`) {
+		names = append(names, filepath.Join(dir, hook))
+	}
+	return names
 }
 
 // HookCommands returns commands for the shell that run the hooks of a directory of this machine,

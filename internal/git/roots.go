@@ -41,6 +41,24 @@ func Roots(dir string) []string {
 	}
 }
 
+// Tops returns the tops of the work trees around a directory on this machine, the innermost first,
+// as far as they belong to the owner of dir or to this user. Git uses the innermost one, but the
+// others may start what is in it.
+func Tops(dir string) (tops []string) {
+	here, err := os.Stat(dir)
+	if err != nil {
+		return nil
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(filepath.Join(at, ".git")); err == nil && (at == dir || trusted(info, here)) {
+			tops = append(tops, at)
+		}
+		if at == filepath.Dir(at) {
+			return tops
+		}
+	}
+}
+
 // elsewhere returns the directory that a work tree's .git file names, if it names the work tree in
 // turn.
 func elsewhere(top string) []string {
