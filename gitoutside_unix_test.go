@@ -3,11 +3,15 @@
 package attractor
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 )
 
 // In the mode accept-edits nobody changes, without a question, what git runs by a repository that
@@ -99,4 +103,35 @@ func TestU17_RepositoriesOutsideOfTheSession(t *testing.T) {
 		b.config.Dir, b.config.AddDirs = filepath.Join(base, "tree"), []string{filepath.Join(base, "more")}
 		b.edits()
 	})
+}
+
+// What a command configures counts for the edits after it, also if there were edits before.
+func TestU17_HooksThatACommandConfigures(t *testing.T) {
+	peer.Need(t, "git")
+	b, dir := newTeam(t, nil), realTemp(t)
+	inGit(t, dir, "init", "-q")
+	write := func(name string) fakellm.Turn {
+		return calls(t, "write_file", object{"file_path": name, "content": "x"})
+	}
+	b.model(fakellm.Script(write("a.txt"),
+		calls(t, "shell", object{"command": "mkdir nested && git init -q nested && " +
+			"git -C nested config core.hooksPath ../more && git config core.hooksPath tools/hooks"}),
+		write("tools/hooks/pre-commit"), write("more/pre-commit"), write("tools/b.txt"), fakellm.Turn{Text: "done"}))
+	b.config.Dir, b.config.Mode, b.config.AllowTools = dir, permit.ModeAcceptEdits, []string{"Bash"}
+	b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+		return permit.Answer{Reason: "no"}, nil
+	}
+	b.open(func(_ *Setup, session *agent.Session) {
+		if _, err := session.Submit(t.Context(), "the task"); err != nil {
+			t.Error(err)
+		}
+	})
+	inGit(t, dir, "config", "--get", "core.hooksPath", "^tools/hooks$")
+	inGit(t, filepath.Join(dir, "nested"), "config", "--get", "core.hooksPath", "^../more$")
+	for name, want := range map[string]bool{"a.txt": true, "tools/b.txt": true, "tools/hooks/pre-commit": false,
+		"more/pre-commit": false} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v; %v", name, err, b.results())
+		}
+	}
 }

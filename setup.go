@@ -12,6 +12,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/catalog"
@@ -117,6 +118,7 @@ type Setup struct {
 
 	box        *sandbox.Sandbox
 	observing  *observing              // nil on another machine
+	nesting    git.Nesting             // the repositories in the session's directories
 	leftBehind *leftBehind             // nil without a sandbox
 	ownSecrets []string                // directories with tokens of this program
 	changing   sync.Mutex              // held while the mode changes

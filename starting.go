@@ -23,7 +23,7 @@ func (s *Setup) starting(ctx context.Context, c *config) []string {
 	slices.Sort(roots)
 	roots = slices.Compact(roots)
 	names := c.linkedHome(roots)
-	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), namedByGit(ctx, c, roots),
+	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), s.namedByGit(ctx, c, roots),
 		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c.getenv)) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
 			names = append(names, real)
@@ -47,7 +47,7 @@ type workTree struct{ outer, top string }
 // workTrees returns those that the roots are in, each once, and then those below. A root in none is
 // taken for one, because the user's configuration counts there. What lies below two roots is walked
 // once. The roots have no links.
-func workTrees(roots []string) (list []workTree) {
+func workTrees(roots []string, nesting *git.Nesting) (list []workTree) {
 	known := map[string]bool{}
 	add := func(outer string, tops ...string) {
 		for _, top := range tops {
@@ -67,7 +67,7 @@ func workTrees(roots []string) (list []workTree) {
 	}
 	for _, root := range roots {
 		if root == "/" || !isBelow(roots, root) {
-			add(outer[root], git.Nested(root)...)
+			add(outer[root], nesting.Below(root)...)
 		}
 	}
 	return list
@@ -86,7 +86,7 @@ const (
 // namedByGit returns the files from which git takes what it runs in the session's directories, by
 // the configuration of their repositories, also nested ones, and of the user: a change of one needs
 // an approval as one in .git does.
-func namedByGit(ctx context.Context, c *config, roots []string) (names []string) {
+func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (names []string) {
 	machine, err := env.NewLocal(filepath.VolumeName(roots[0])+string(filepath.Separator),
 		env.LocalOptions{Containment: env.ContainGroup})
 	if err != nil {
@@ -94,7 +94,7 @@ func namedByGit(ctx context.Context, c *config, roots []string) (names []string)
 	}
 	defer machine.Close() // it was only read
 	left := maxAllGitCommands
-	for _, tree := range workTrees(roots) {
+	for _, tree := range workTrees(roots, &s.nesting) {
 		named := git.Files{Env: machine}.Named(ctx, filepath.ToSlash(tree.top), c.getenv("HOME"),
 			c.getenv("XDG_CONFIG_HOME"))
 		for _, name := range tree.runByGit(named, roots, &left) {

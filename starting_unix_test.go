@@ -11,6 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/git"
 )
 
 // The hooks of many nested repositories are all known, but of few it is looked up what they run:
@@ -34,7 +35,7 @@ func TestK13_HooksOfManyNestedRepositories(t *testing.T) {
 	put(t, dir, "r00/below/.git/HEAD", "ref: refs/heads/main\n")
 	b.config.Dir, b.config.Sandbox = dir, sandbox.Options{}
 	b.open(func(s *Setup, _ *agent.Session) {
-		trees := workTrees([]string{dir, filepath.Join(dir, "r00")})
+		trees := workTrees([]string{dir, filepath.Join(dir, "r00")}, new(git.Nesting))
 		if len(trees) != 1+repositories+1 { // the directory, r00 among the others, and what is below it
 			t.Errorf("%d work trees are looked at", len(trees))
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 )
 
@@ -21,8 +22,9 @@ type Protection struct {
 	Refuse []string
 	// Ask lists files whose change needs approval; see Guard.
 	Ask []string
-	// Also returns further files for Ask, as absolute paths without links. It is called once, when
-	// the first change is judged, so it may take its time. Nil means none.
+	// Also returns further files for Ask, as absolute paths without links. It is called when a change
+	// is judged: the first one, the next one after a command was started, and one when its answer is
+	// older than a second and than twenty times what it took. Nil means none.
 	Also func() []string
 }
 
@@ -46,10 +48,7 @@ var ErrProtected = fmt.Errorf("the file is protected: %w", fs.ErrPermission)
 // Protect returns a view of e that does not change protected files. Symbolic links do not bypass
 // it. It applies only to the methods that change files: commands are not confined.
 func Protect(e Environment, p Protection) Environment {
-	guarded := &protected{protection: p, also: func() []string { return nil }}
-	if p.Also != nil {
-		guarded.also = sync.OnceValue(p.Also)
-	}
+	guarded := &protected{protection: p}
 	guarded.Checked = Checked{Base{e}, guarded.check}
 	return guarded
 }
@@ -57,7 +56,29 @@ func Protect(e Environment, p Protection) Environment {
 type protected struct {
 	Checked
 	protection Protection
-	also       func() []string
+
+	mu    sync.Mutex
+	also  []string
+	until time.Time // when also is too old
+}
+
+// Start implements Environment. What a command does may add files that start something.
+func (p *protected) Start(ctx context.Context, cmd Command) (Process, error) {
+	p.mu.Lock()
+	p.until = time.Time{}
+	p.mu.Unlock()
+	return p.Environment.Start(ctx, cmd)
+}
+
+// alsoAsks returns what Protection.Also returns.
+func (p *protected) alsoAsks() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if begin := time.Now(); p.protection.Also != nil && begin.After(p.until) {
+		p.also = p.protection.Also()
+		p.until = time.Now().Add(max(time.Second, 20*time.Since(begin)))
+	}
+	return p.also
 }
 
 // check returns an error if a file is protected. Links to protected files may be made: nothing can
@@ -193,7 +214,7 @@ func (p *protected) Guarded(ctx context.Context, name string) string {
 		if entry := p.entry(ctx, p.protection.Ask, where); entry != "" {
 			return entry + " can start programs or allow them"
 		}
-		for _, entry := range p.also() {
+		for _, entry := range p.alsoAsks() {
 			if below(strings.ToLower(where), strings.ToLower(entry)) {
 				return entry + " can start programs or allow them"
 			}

@@ -1,48 +1,96 @@
 package git
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
 const (
-	// maxWalked is the most directories in which Nested looks: a sandbox looks in as many.
+	// maxWalked is the most directories in which Below looks: a sandbox looks in as many.
 	maxWalked = 10_000
 	// maxRepositories is the most repositories that it finds.
 	maxRepositories = 200
 )
 
-// Nested returns the tops of the repositories below a directory of this machine, those near it
-// first. It looks into node_modules last, and not further than 10,000 directories.
-func Nested(dir string) (tops []string) {
+// Nesting finds the repositories below directories of this machine. It remembers what directories
+// have, so that it is fast where few have changed. The zero value is ready for use, by several
+// goroutines.
+type Nesting struct {
+	mu    sync.Mutex
+	known map[string]listing
+}
+
+// listing is what a directory has that Nesting looks for.
+type listing struct {
+	changed time.Time
+	dotGit  bool
+	dirs    []string // names
+}
+
+// timeResolution is that of the times of files.
+const timeResolution = 20 * time.Millisecond
+
+// Below returns the tops of the repositories below a directory, those near it first. It looks into
+// node_modules last, and not further than 10,000 directories.
+func (n *Nesting) Below(dir string) (tops []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.known == nil || len(n.known) > 4*maxWalked {
+		n.known = map[string]listing{}
+	}
 	dirs, last := []string{dir}, []string(nil)
-	for n := 0; n < maxWalked && len(tops) < maxRepositories; n++ {
+	for range maxWalked {
 		if len(dirs) == 0 {
 			dirs, last = last, nil
 		}
-		if len(dirs) == 0 {
+		if len(dirs) == 0 || len(tops) == maxRepositories {
 			break
 		}
 		at := dirs[0]
 		dirs = dirs[1:]
-		list, err := os.ReadDir(at)
-		if err != nil {
-			continue // git cannot be started there either
-		}
-		if at != dir && slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == ".git" }) {
+		in := n.list(at)
+		if in.dotGit && at != dir {
 			tops = append(tops, at)
 		}
-		for _, e := range list {
-			switch name := filepath.Join(at, e.Name()); {
-			case !e.IsDir() || e.Name() == ".git":
-			case e.Name() == "node_modules":
-				last = append(last, name)
-			default:
-				dirs = append(dirs, name)
+		for _, name := range in.dirs {
+			if below := filepath.Join(at, name); name == "node_modules" {
+				last = append(last, below)
+			} else {
+				dirs = append(dirs, below)
 			}
 		}
 	}
 	return tops
+}
+
+// list returns what is in a directory. One that cannot be read has nothing: git cannot be started
+// there either.
+func (n *Nesting) list(dir string) (in listing) {
+	changed, err := userfiles.ChangeTime(dir)
+	if old, ok := n.known[dir]; ok && err == nil && old.changed.Equal(changed) {
+		return old
+	}
+	delete(n.known, dir)
+	settled := err == nil && time.Since(changed) > timeResolution
+	entries, listErr := os.ReadDir(dir)
+	if listErr != nil {
+		return in
+	}
+	in.changed = changed
+	for _, e := range entries {
+		switch {
+		case e.Name() == ".git":
+			in.dotGit = true
+		case e.IsDir():
+			in.dirs = append(in.dirs, e.Name())
+		}
+	}
+	if settled {
+		n.known[dir] = in
+	}
+	return in
 }
