@@ -252,6 +252,11 @@ func systemPrompt(ctx context.Context, dir string, o agent.Options,
 	if o.Env != nil {
 		allowed = env.ConfinementOf(o.Env)
 	}
+	if launch == nil { // a session refuses by itself
+		if o.Documents.Refuse, err = withoutSecrets(load.RuleDirs(local, os.Getenv, nil), o.Documents.Refuse); err != nil {
+			return "", nil, err
+		}
+	}
 	o.Env = reader{env.Base{Environment: local}, allowed}
 	text, found = agent.Prompt(ctx, o)
 	return text, found, nil

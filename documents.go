@@ -2,7 +2,9 @@ package attractor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -60,6 +63,20 @@ func secretDocument(file string) string {
 	return ""
 }
 
+// withoutSecrets refuses the files, besides others, that usually hold secrets, also by links in
+// directories.
+func withoutSecrets(dirs rules.Dirs, refuse func(string) string) (func(string) string, error) {
+	set, err := rules.Load(dirs)
+	return func(file string) string {
+		if refuse != nil {
+			if why := refuse(file); why != "" {
+				return why
+			}
+		}
+		return set.Secret(file)
+	}, err
+}
+
 // openDocuments puts the documents of the session into its doors: those for the prompt, and those
 // that come when a file is read or changed.
 func (s *Setup) openDocuments(ctx context.Context, c *config) error {
@@ -69,11 +86,19 @@ func (s *Setup) openDocuments(ctx context.Context, c *config) error {
 	}
 	d := Documents(ctx, o.Profile.Name, c.usersEnv)
 	d.Refuse, d.Reads, d.Warn = s.refusesDocument, s.reads, s.warnOnce("instructions")
+	var roots []string
 	if s.far != nil {
 		d.Env = s.far.documents()
-	} else if roots := git.Roots(s.Local.WorkDir()); slices.ContainsFunc(roots,
-		func(root string) bool { return root != s.Local.WorkDir() }) {
-		var err error
+	} else {
+		roots = git.Roots(s.Local.WorkDir())
+	}
+	var err error
+	dirs := s.ruleDirs(c)
+	dirs.Roots = append(slices.Clip(dirs.Roots), userfiles.Slashed(roots)...)
+	if d.Refuse, err = withoutSecrets(dirs, d.Refuse); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(roots, func(root string) bool { return root != s.Local.WorkDir() }) {
 		if s.reader, err = env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Containment: env.ContainGroup,
 			Roots: roots, Launch: s.observing.launchOwn}); err != nil {
 			return cannotWork(s.Local.WorkDir(), err)
@@ -153,6 +178,9 @@ func FindDocuments(ctx context.Context, dir string, o agent.Options) (found *ins
 	e := env.ReadOnly(local)
 	d := o.Documents
 	d.Names = slices.Concat(o.Profile.Documents, d.Names)
+	if d.Refuse, err = withoutSecrets(load.RuleDirs(local, os.Getenv, nil), d.Refuse); err != nil {
+		return nil, errors.Join(err, local.Close())
+	}
 	found = instructions.Find(ctx, e, git.Top(ctx, e), d)
 	if err := local.Close(); err != nil {
 		return nil, cannotWork(dir, err)

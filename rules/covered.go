@@ -87,14 +87,33 @@ func (s *Set) linkedSecrets() []string {
 	return list
 }
 
+// Secret returns why a file usually holds secrets, or "": by its name and where that leads, and
+// because a link with the name of a secret leads to it, in the home directory or among the first
+// 20,000 files of the session's directories.
+func (s *Set) Secret(file string) string {
+	real := s.real(file)
+	for _, name := range []string{file, real} {
+		if d, ok := secretFile(name); ok {
+			return d.why
+		}
+	}
+	d, _ := linkedSecret(s.linkedSecrets(), real)
+	return d.why
+}
+
 // linkedSecret says why a file asks that is what a link with the name of a secret leads to, if it
 // is.
 func (c *call) linkedSecret(real string) (d delicate, ok bool) {
 	if !c.secretLinksKnown {
 		c.secretLinks, c.secretLinksKnown = c.linkedSecrets(), true
 	}
+	return linkedSecret(c.secretLinks, real)
+}
+
+// linkedSecret is that of a call, with where the links lead.
+func linkedSecret(links []string, real string) (d delicate, ok bool) {
 	base := strings.ToLower(path.Base(real))
-	for _, to := range c.secretLinks {
+	for _, to := range links {
 		if inside(to, real) && !exampleName(base) {
 			return delicate{base, base, "a link to it has the name of a file that usually holds secrets"}, true
 		}
@@ -141,6 +160,9 @@ func (l *looking) look() (found []string) {
 		}
 		dir := l.dirs[0]
 		l.dirs = l.dirs[1:]
+		if now[dir] != nil {
+			continue // it lies below another one
+		}
 		in := l.list(dir)
 		if l.work < 0 {
 			return append(append(append(found, dir), l.dirs...), l.last...)
