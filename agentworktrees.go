@@ -137,7 +137,7 @@ func (s *Setup) isolate(ctx context.Context, c *config, id, dir string) (*Setup,
 		own.Sandbox.Cache = cmp.Or(c.Sandbox.Cache, sandboxCache(s.Local.WorkDir()))
 	}
 	in := &Setup{Options: agent.Options{Profile: s.Options.Profile}, Project: s.Project, Secrets: s.Secrets,
-		hooks: s.hooks, dirs: s.dirs, warnings: ownEvents{log: s.warnings.log, to: &s.warnings}}
+		hooks: s.hooks, dirs: s.dirs, copies: s.at(dir).copies, warnings: ownEvents{log: s.warnings.log, to: &s.warnings}}
 	opened := []func(*Setup, context.Context, *config) error{(*Setup).enterWorktree,
 		atOnce(func(in *Setup, own *config) error {
 			in.readable = s.Skills.Outside(own.Dir)

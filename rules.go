@@ -35,6 +35,7 @@ func (s *Setup) ruleDirs(c *config) rules.Dirs {
 		return s.far.ruleDirs(s.mayRead())
 	}
 	dirs := load.RuleDirs(s.Local, c.getenv, s.mayRead())
+	dirs.Copies = s.copies
 	if !s.boxed() { // then the sandbox confines them, which does not keep them from changing things
 		dirs.Observed = func() bool { return s.observing.sandbox() != nil }
 	}

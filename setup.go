@@ -38,6 +38,7 @@ type Setup struct {
 	// Local is Machine if that is this machine, else nil.
 	Local    *env.Local
 	worktree *worktree.Worktree // nil if the session has none of its own
+	copies   []rules.Copy       // that is one, and what its original was made from
 	agents   agentWorktrees     // of subagents
 	// Project holds what the directory brings that may start or allow something.
 	Project  *load.Project

@@ -8,6 +8,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
+	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/worktree"
 )
 
@@ -39,10 +40,20 @@ func (s *Setup) enterWorktree(ctx context.Context, c *config) error {
 		return fail(ErrConfig, "%w", err)
 	}
 	c.Dir = s.worktree.Dir
+	s.copyOf(filepath.ToSlash(realPath(s.worktree.From)), filepath.ToSlash(realPath(s.worktree.Top)))
 	if why := s.worktree.NotCopied; why != nil {
 		s.warnings.add("worktree", "Not all files of "+worktree.Include+" were copied: "+why.Error())
 	}
 	return nil
+}
+
+// copyOf notes that a directory has what another one has, and what that is a copy of.
+func (s *Setup) copyOf(of, at string) {
+	copies := []rules.Copy{{Of: of, At: at}}
+	for _, c := range s.copies {
+		copies = append(copies, rules.Copy{Of: c.Of, At: at})
+	}
+	s.copies = copies
 }
 
 // worktrees returns where the worktrees of a directory's repository are.

@@ -41,6 +41,9 @@ func (s *Set) Covered() (list []string) {
 			}
 		}
 	}
+	if len(s.dirs.Copies) > 0 { // the links may not be among the copies
+		list = append(list, s.linkedSecrets()...)
+	}
 	return append(list, l.look()...)
 }
 
@@ -49,7 +52,7 @@ func (s *Set) Covered() (list []string) {
 func (l *looking) add(s *Set, p *pathPattern) (named []string) {
 	name, rest := p.split()
 	if rest == "" {
-		return []string{name}
+		return append(s.dirs.copied(name), name)
 	}
 	if !s.insideRoots(name) && name != "/" {
 		l.dirs = append(l.dirs, name)
@@ -57,7 +60,8 @@ func (l *looking) add(s *Set, p *pathPattern) (named []string) {
 	l.elems += 1 + strings.Count(p.line, "/")
 	others := l.matches
 	l.matches = func(name string, e fs.DirEntry) bool {
-		return others(name, e) || p.matches(name, s.dirs.FoldCase)
+		return others(name, e) || p.matches(name, s.dirs.FoldCase) || slices.ContainsFunc(s.dirs.originals(name),
+			func(name string) bool { return p.matches(name, s.dirs.FoldCase) })
 	}
 	return nil
 }
@@ -80,9 +84,15 @@ func (s *Set) linkedSecrets() []string {
 		matches: func(name string, e fs.DirEntry) bool {
 			return e.Type()&fs.ModeSymlink != 0 && HoldsSecrets(name)
 		}}
+	for _, c := range s.dirs.Copies {
+		l.dirs = append(l.dirs, c.Of)
+	}
 	list := slices.Clip(s.homeSecrets)
 	for _, name := range l.look() {
 		list = append(list, s.real(name))
+	}
+	for _, name := range slices.Clip(list) {
+		list = append(list, s.dirs.copied(name)...)
 	}
 	return list
 }

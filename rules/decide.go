@@ -307,8 +307,14 @@ func (c *call) hits(r *rule, f file) bool {
 	if r.path == nil {
 		return false
 	}
-	name, fold := f.place.name(), c.dirs.FoldCase
-	return r.matchesFile(name, fold) || c.resolve(f.place) && f.place.real != name && r.matchesFile(f.place.real, fold)
+	names := []string{f.place.name()}
+	if c.resolve(f.place) && f.place.real != names[0] {
+		names = append(names, f.place.real)
+	}
+	for _, name := range slices.Clip(names) {
+		names = append(names, c.dirs.originals(name)...)
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return r.matchesFile(name, c.dirs.FoldCase) })
 }
 
 // aboutFile reports whether the rule is about files that are used in this way.

@@ -70,9 +70,35 @@ type Dirs struct {
 	// configuration of git, a program in PATH, the version of Go that a module wants, the order of
 	// matches of a pattern. Nil means no.
 	Observed func() bool
+	// Copies are work trees that were made from others. A rule that denies or asks about a file of
+	// the other, and a link to it with the name of a secret, count for its copy as well.
+	Copies []Copy
 	// FoldCase says that the file system does not distinguish upper and lower case. Deny and ask
 	// rules then ignore the case too.
 	FoldCase bool
+}
+
+// Copy is a directory, At, with what another one has, Of. Both are absolute and without links.
+type Copy struct{ Of, At string }
+
+// originals returns the names of the files of which a file is a copy.
+func (d *Dirs) originals(name string) (names []string) {
+	for _, c := range d.Copies {
+		if inside(c.At, name) {
+			names = append(names, c.Of+name[len(c.At):])
+		}
+	}
+	return names
+}
+
+// copied returns the names of the copies of a file.
+func (d *Dirs) copied(name string) (names []string) {
+	for _, c := range d.Copies {
+		if inside(c.Of, name) {
+			names = append(names, c.At+name[len(c.Of):])
+		}
+	}
+	return names
 }
 
 // Directories are those of this machine.
