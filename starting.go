@@ -24,7 +24,7 @@ func (s *Setup) starting(ctx context.Context, c *config) []string {
 	roots = slices.Compact(roots)
 	names := c.linkedHome(roots)
 	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), s.namedByGit(ctx, c, roots),
-		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c.getenv)) {
+		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c)) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
 			names = append(names, real)
 		}
@@ -95,8 +95,7 @@ func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (name
 	defer machine.Close() // it was only read
 	left := maxAllGitCommands
 	for _, tree := range workTrees(roots, &s.nesting) {
-		named := git.Files{Env: machine}.Named(ctx, filepath.ToSlash(tree.top), c.getenv("HOME"),
-			c.getenv("XDG_CONFIG_HOME"))
+		named := git.Files{Env: machine}.Named(ctx, filepath.ToSlash(tree.top), c.getenv)
 		for _, name := range tree.runByGit(named, roots, &left) {
 			if realPath(name) != tree.top {
 				names = append(names, name)
@@ -129,41 +128,6 @@ func (t workTree) runByGit(named git.Named, roots []string, left *int) []string 
 		}
 	}
 	return files
-}
-
-// namedByVariables returns the files that the user's variables name, and that later programs run or
-// read as their configuration. Directories of libraries, such as those of PYTHONPATH, are not among
-// them: they are the code of projects.
-func namedByVariables(roots []string, here string, getenv func(string) string) (names []string) {
-	for _, variable := range []string{"BASH_ENV", "ENV", "ZDOTDIR", "INPUTRC", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
-		"GIT_TEMPLATE_DIR", "GIT_EXEC_PATH", "PYTHONSTARTUP", "MYVIMRC", "GNUPGHOME", "KUBECONFIG", "DOCKER_CONFIG",
-		"AWS_CONFIG_FILE", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "PIP_CONFIG_FILE", "CARGO_HOME",
-		"ANSIBLE_CONFIG", "TF_CLI_CONFIG_FILE", "SCREENRC", "PSQLRC", "WGETRC", "CURL_HOME", "MAKEFILES", "LD_PRELOAD",
-		"XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"} {
-		for _, name := range filepath.SplitList(getenv(variable)) {
-			if file := from(here, name); variable != "ENV" || !isStage(name, file) {
-				names = append(names, file)
-			}
-		}
-	}
-	for _, variable := range []string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "GIT_PAGER", "PAGER",
-		"MANPAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF",
-		"GIT_PROXY_COMMAND", "BROWSER", "SHELL", "LESSOPEN", "PROMPT_COMMAND", "RUSTC_WRAPPER", "NODE_OPTIONS",
-		"RUBYOPT", "PERL5OPT", "JAVA_TOOL_OPTIONS", "VIMINIT", "EXINIT"} {
-		command := strings.TrimLeft(getenv(variable), "|") // of LESSOPEN
-		for _, root := range roots {
-			names = append(names, trust.RunBy(root, here, []string{command})...)
-		}
-	}
-	return names
-}
-
-// isStage reports whether a value of ENV is no path: a shell takes it for its start-up file, and
-// many projects for the name of a stage, such as dev. A word is a path only if there is such a
-// file.
-func isStage(value, file string) bool {
-	info, err := os.Stat(file)
-	return !filepath.IsAbs(value) && !strings.HasPrefix(value, ".") && (err != nil || info.IsDir())
 }
 
 // programs returns the directories of PATH, and the links in them: what lies in the session's

@@ -23,11 +23,13 @@ func TestL4_ConfiguredHooksAndIncludes(t *testing.T) {
 	git(t, dir, "config", "include.path", "../shared.cfg")
 	git(t, dir, "config", "includeIf.onbranch:other.path", "../missing.cfg")
 	git(t, dir+"/nested", "config", "core.hooksPath", "not/there")
+	git(t, dir, "config", "init.templateDir", dir+"/template")
+	write(t, filepath.Join(dir, "template/hooks/post-checkout"), "")
 	before := list(t, dir)
 	b := newBox(t, dir, sandbox.Options{}, env.LocalOptions{})
 	for _, script := range []string{"echo x >>shared.cfg", "mv shared.cfg s", "echo x >>sub/second.cfg", "mv sub s",
 		"echo x >there/pre-push", "mv there t",
-		"echo x >missing.cfg", "mkdir -p nested/not/there", "mv nested n"} {
+		"echo x >missing.cfg", "mkdir -p nested/not/there", "mv nested n", "echo x >template/hooks/post-checkout"} {
 		b.fails(t, script)
 	}
 	b.succeeds(t, "git status --short >/dev/null && echo x >sub/file && git -C nested log -1 2>/dev/null; git -C nested status")

@@ -189,6 +189,8 @@ func (p *plan) configured(o *Options, dir, top string) {
 			p.hooks(dir)
 			more, _ := git.HookCommands(dir)
 			commands = append(commands, more...)
+		case name == "init.templatedir":
+			p.protectBelow(absolute(path, top), false)
 		case name == "include.path", strings.HasPrefix(name, "includeif.") && strings.HasSuffix(name, ".path"):
 			p.protectBelow(absolute(path, filepath.Dir(absolute(origin, top))), true)
 		case setting.MayStart():

@@ -94,9 +94,10 @@ type Named struct {
 }
 
 // Named returns from where git takes what it runs in the repository of a work tree, wherever that
-// lies. The configuration of the user with this home directory counts too.
-func (f Files) Named(ctx context.Context, top, home, xdg string) Named {
-	c := &config{home: home}
+// lies. The configuration of the user counts too, by their variables.
+func (f Files) Named(ctx context.Context, top string, getenv func(string) string) Named {
+	home := getenv("HOME")
+	c := &config{home: home, settings: variableSettings(getenv)}
 	repo := &Repository{Top: top, GitDir: top + "/.git", CommonDir: top + "/.git"}
 	if info, err := f.Env.Stat(ctx, repo.GitDir); err == nil {
 		if found, _ := f.dotGit(ctx, top, info); found != nil {
@@ -104,7 +105,18 @@ func (f Files) Named(ctx context.Context, top, home, xdg string) Named {
 		}
 	}
 	named := Named{Hooks: []string{repo.CommonDir + "/hooks"}}
-	for _, name := range append(userConfig(home, xdg), repo.configFiles()...) {
+	files := append(userConfig(home, getenv("XDG_CONFIG_HOME")), repo.configFiles()...)
+	for _, variable := range []string{"GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL"} {
+		if name := getenv(variable); name != "" {
+			files = append(files, joined(top, name))
+		}
+	}
+	if dir := getenv("GIT_DIR"); dir != "" {
+		dir = joined(top, dir)
+		files = append(files, path.Join(dir, "config"), path.Join(dir, "config.worktree"))
+		named.Hooks = append(named.Hooks, path.Join(dir, "hooks"))
+	}
+	for _, name := range files {
 		_ = f.add(ctx, c, name, 0) // what is not known of it, no name can be told of
 		named.Files = append(named.Files, name)
 	}
@@ -113,8 +125,10 @@ func (f Files) Named(ctx context.Context, top, home, xdg string) Named {
 		switch {
 		case s.Value == "":
 		case s.Name == "core.hookspath":
-			dir := joined(repo.Top, s.Path(home))
+			dir := joined(repo.Top, s.localPath(home))
 			named.Files, named.Hooks = append(named.Files, dir), append(named.Hooks, dir)
+		case s.Name == "init.templatedir": // its hooks are those of later repositories
+			named.Files = append(named.Files, joined(repo.Top, s.localPath(home)))
 		case s.MayStart():
 			named.Commands = append(named.Commands, s.Command())
 		}

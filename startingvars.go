@@ -1,0 +1,190 @@
+package attractor
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/trust"
+)
+
+// startFiles are the variables of the user that name files or directories that later programs run
+// or read as their configuration. Directories of libraries, such as those of PYTHONPATH, are not
+// among them: they are the code of projects.
+func startFiles() []string {
+	return []string{"BASH_ENV", "ENV", "ZDOTDIR", "INPUTRC", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
+		"GIT_DIR", "GIT_TEMPLATE_DIR", "GIT_EXEC_PATH", "PYTHONSTARTUP", "MYVIMRC", "GNUPGHOME", "KUBECONFIG",
+		"DOCKER_CONFIG", "AWS_CONFIG_FILE", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "PIP_CONFIG_FILE",
+		"CARGO_HOME", "ANSIBLE_CONFIG", "TF_CLI_CONFIG_FILE", "SCREENRC", "PSQLRC", "WGETRC", "CURL_HOME", "MAKEFILES",
+		"LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "GOENV", "RIPGREP_CONFIG_PATH", "LESSKEY", "LESSKEYIN",
+		"IPYTHONDIR", "JUPYTER_CONFIG_DIR", "PYTHONUSERBASE", "OPENSSL_CONF", "GIT_ATTR_SYSTEM",
+		"XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"}
+}
+
+// startCommands are the variables of the user that have commands, or options of programs.
+func startCommands() []string {
+	return []string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "SUDO_EDITOR", "FCEDIT", "GIT_PAGER", "PAGER",
+		"MANPAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF",
+		"GIT_PROXY_COMMAND", "BROWSER", "SHELL", "LESSOPEN", "LESSCLOSE", "PROMPT_COMMAND", "PS4", "RUSTC",
+		"RUSTC_WRAPPER", "NODE_OPTIONS", "RUBYOPT", "PERL5OPT", "PERL5DB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
+		"_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "VIMINIT", "EXINIT", "GOFLAGS", "MAKEFLAGS"}
+}
+
+// namedByVariables returns the files that the user's variables name, and that later programs run or
+// read as their configuration. Of variables that are not known, programs count.
+func namedByVariables(roots []string, here string, c *config) (names []string) {
+	v := startVariables{roots, here, c.getenv}
+	files, commands := startFiles(), startCommands()
+	for _, variable := range files {
+		names = append(names, v.files(variable)...)
+	}
+	for _, variable := range commands {
+		names = append(names, v.commands(variable)...)
+	}
+	environ := c.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	for _, entry := range environ {
+		if name, _, _ := strings.Cut(entry, "="); !slices.Contains(files, name) && !slices.Contains(commands, name) {
+			names = append(names, v.programs(name)...)
+		}
+	}
+	return names
+}
+
+// startVariables finds what variables name in the session's directories.
+type startVariables struct {
+	roots  []string
+	here   string
+	getenv func(string) string
+}
+
+// maxVariable is the longest value that is looked at, in bytes.
+const maxVariable = 32 << 10
+
+// value returns that of a variable, as it is and with what a shell would put in.
+func (v startVariables) value(name string) (plain, expanded string) {
+	if plain = v.getenv(name); len(plain) > maxVariable {
+		return "", ""
+	}
+	expanded = os.Expand(plain, func(inner string) string {
+		end := strings.IndexFunc(inner, func(r rune) bool { return strings.ContainsRune(":-+=?#%/^,@", r) })
+		if end < 0 {
+			return v.getenv(inner)
+		}
+		if value := v.getenv(inner[:end]); value != "" {
+			return value
+		}
+		return strings.TrimLeft(inner[end:], ":-=") // the default
+	})
+	return plain, expanded
+}
+
+// path returns the file that a word names.
+func (v startVariables) path(word string) string {
+	word = strings.Trim(word, `"'`)
+	if rest, ok := strings.CutPrefix(word, "~/"); ok && v.getenv("HOME") != "" {
+		word = filepath.Join(v.getenv("HOME"), rest)
+	}
+	if at := strings.Index(word, "file:"); at >= 0 {
+		if u, err := url.Parse(word[at:]); err == nil && u.Path != "" {
+			word = u.Path
+		}
+	}
+	return from(v.here, word)
+}
+
+// files returns the files of a variable that has one or a list, with colons or blanks between them.
+func (v startVariables) files(name string) (names []string) {
+	plain, expanded := v.value(name)
+	for _, value := range []string{plain, expanded} {
+		for _, word := range append(filepath.SplitList(value), strings.Fields(value)...) {
+			if file := v.path(word); name != "ENV" || !isStage(word, file) {
+				names = append(names, file)
+			}
+		}
+	}
+	return names
+}
+
+// commands returns the files that a variable with a command, or with options, names.
+func (v startVariables) commands(name string) (names []string) {
+	plain, expanded := v.value(name)
+	for _, command := range []string{plain, expanded} {
+		if strings.HasPrefix(command, "|") { // of LESSOPEN
+			command = strings.TrimLeft(command, "|-")
+		}
+		for _, root := range v.roots {
+			names = append(names, trust.RunBy(root, v.here, []string{command})...)
+		}
+	}
+	return append(names, v.options(expanded)...)
+}
+
+// options returns the files that options name, such as -I. -Mx of Perl, --import=file:///x.mjs of
+// Node, or -toolexec=/x of Go, and the modules in the directories that they name.
+func (v startVariables) options(value string) (names []string) {
+	var modules []string
+	dirs := append(filepath.SplitList(v.getenv("PERL5LIB")), filepath.SplitList(v.getenv("RUBYLIB"))...)
+	for _, word := range strings.Fields(value) {
+		_, after, _ := strings.Cut(word, "=")
+		parts := []string{word, after}
+		if len(word) > 2 && word[0] == '-' && word[1] != '-' {
+			switch parts = append(parts, word[2:]); word[1] {
+			case 'I':
+				dirs = append(dirs, word[2:])
+			case 'M', 'm', 'r', 'd':
+				modules = append(modules, strings.ReplaceAll(strings.TrimLeft(word[2:], "-:"), "::", "/"))
+			}
+		}
+		for _, part := range parts {
+			if part != "" && (strings.Contains(part, "/") || v.regular(v.path(part))) {
+				names = append(names, v.path(part))
+			}
+		}
+	}
+	for _, dir := range dirs {
+		for _, module := range modules {
+			module, _, _ = strings.Cut(module, "=")
+			for _, ending := range []string{".pm", ".rb", ""} {
+				names = append(names, filepath.Join(v.path(dir), module+ending))
+			}
+		}
+	}
+	return names
+}
+
+// programs returns the programs in the session's directories that any variable names.
+func (v startVariables) programs(name string) (names []string) {
+	_, value := v.value(name)
+	if !strings.Contains(value, "/") {
+		return nil
+	}
+	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n:=,;|&()<>'\"`", r) }) {
+		if !strings.Contains(word, "/") {
+			continue
+		}
+		file := v.path(word)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			names = append(names, file)
+		}
+	}
+	return names
+}
+
+// regular reports whether there is such a regular file.
+func (v startVariables) regular(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// isStage reports whether a value of ENV is no path: a shell takes it for its start-up file, and
+// many projects for the name of a stage, such as dev. A word is a path only if there is such a
+// file.
+func isStage(value, file string) bool {
+	info, err := os.Stat(file)
+	return !filepath.IsAbs(value) && !strings.HasPrefix(value, ".") && (err != nil || info.IsDir())
+}

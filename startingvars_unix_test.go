@@ -1,0 +1,81 @@
+//go:build unix
+
+package attractor
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/permit"
+)
+
+// withVars puts variables in front of those of the session.
+func (b *team) withVars(vars map[string]string) {
+	getenv := b.config.Getenv
+	b.config.Getenv = func(name string) string {
+		if value, ok := vars[name]; ok {
+			return value
+		}
+		return getenv(name)
+	}
+}
+
+// Files are found in the values of variables as the programs find them: by other variables, by ~, in
+// lists, in options, in URLs, and by modules. Of unknown variables, programs count.
+func TestU23_ValuesOfVariables(t *testing.T) {
+	b, dir := newTeam(t, nil), realTemp(t)
+	t.Setenv("SOME_WRAPPER", "of the session")
+	lead(t, map[string]string{filepath.Join(b.home, "proj"): dir})
+	in := func(name string) string { return filepath.Join(dir, name) }
+	b.withVars(map[string]string{"DOT": dir, "BASH_ENV": "$HOME/proj/env.sh", "ENV": "${DOT:-/x}/rc", "GOENV": "~/proj/goenv",
+		"EDITOR": "$DOT/ed.sh", "VISUAL": "${NONE:-" + in("vis.sh") + "} -w", "MAKEFILES": "/a.mk " + in("b.mk"),
+		"NODE_OPTIONS": "--max-old-space-size=1 --import=file://" + in("hook.mjs"), "PERL5OPT": "-I. -MTest::Run",
+		"GOFLAGS": "-toolexec=" + in("tool"), "SOME_WRAPPER": "nice " + in("wrap") + " " + in("data.txt"), "LESSOPEN": "|-" + in("open.sh") + " %s",
+		"RUBYOPT": "-r" + in("start.rb"), "DATABASE": in("data.txt")})
+	asked := []string{"env.sh", "rc", "goenv", "ed.sh", "vis.sh", "b.mk", "hook.mjs", "Test/Run.pm", "tool", "wrap",
+		"open.sh", "start.rb"}
+	not := []string{"data.txt", "main.go", "Test/More.pm"}
+	for _, name := range append(slices.Clip(asked), not...) {
+		put(t, dir, name, "x")
+	}
+	if err := os.Chmod(in("wrap"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
+	if written := b.writes(t, append(asked, not...)...); !slices.Equal(written, not) {
+		t.Errorf("written were %q", written)
+	}
+}
+
+// Git's configuration counts where variables have it, or name its files or the repository, and so do
+// templates of repositories and home directories of others.
+func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
+	peer.Need(t, "git")
+	b, dir := newTeam(t, nil), realTemp(t)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	put(t, b.home, "outside/global", "[core]\n\thooksPath = "+in("global")+"\n[init]\n\ttemplateDir = "+in("template")+"\n")
+	put(t, b.home, "outside/system", "[core]\n\tfsmonitor = "+in("system.sh")+"\n")
+	inGit(t, b.home, "init", "-q", "--bare", "store")
+	inGit(t, b.home, "--git-dir=store", "config", "core.hooksPath", in("store"))
+	put(t, b.home, "store/hooks/pre-push", "#!/bin/sh\nsh push.sh\n")
+	b.withVars(map[string]string{"GIT_CONFIG_GLOBAL": filepath.Join(b.home, "outside/global"),
+		"GIT_CONFIG_SYSTEM": filepath.Join(b.home, "outside/system"), "GIT_DIR": filepath.Join(b.home, "store"),
+		"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "CORE.sshCommand", "GIT_CONFIG_VALUE_0": "./ssh.sh -v",
+		"GIT_CONFIG_KEY_1": "core.hooksPath", "GIT_CONFIG_VALUE_1": "~root/.." + in("roots"),
+		"GIT_CONFIG_PARAMETERS": "'core.editor=./ed one.sh' 'alias.Ci'='!./ci.sh'"})
+	asked := []string{"global/pre-commit", "template/hooks/post-checkout", "system.sh", "store/pre-commit", "push.sh",
+		"ssh.sh", "ci.sh"}
+	if home, err := os.Stat("/root"); err == nil && home.IsDir() {
+		asked = append(asked, "roots/pre-commit")
+	}
+	for _, name := range append(slices.Clip(asked), "main.go") {
+		put(t, dir, name, "x")
+	}
+	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
+	if written := b.writes(t, append(asked, "main.go")...); !slices.Equal(written, []string{"main.go"}) {
+		t.Errorf("written were %q", written)
+	}
+}
