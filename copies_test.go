@@ -15,7 +15,8 @@ import (
 func TestU23_RulesCountInWorktrees(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		f := newFarm(t)
-		f.write("prod/x.txt", "THE CONTENT\n", "cert.txt", "THE CONTENT\n", "dev.settings", "THE CONTENT\n", "ign/z", "THE CONTENT\n",
+		f.write("prod/x.txt", "THE CONTENT\n", "cert.txt", "THE CONTENT\n", "dev.settings", "THE CONTENT\n",
+			"ign/z", "THE CONTENT\n",
 			".gitignore", "dev.settings\nign/\n.env\n", ".worktreeinclude", "dev.settings\nign/\n")
 		f.git("add", ".")
 		f.git("commit", "-qm", "two")

@@ -205,3 +205,17 @@ func TestU23_ENVThatIsAWord(t *testing.T) {
 		}
 	}
 }
+
+// In a directory to which agents, skills or commands of the user are a link, everything asks.
+func TestU23_TheSessionIsADirectoryOfAgents(t *testing.T) {
+	for link, want := range map[string][]string{".claude/agents": nil, ".claude/skills/mine": nil,
+		".config/attractor/commands": nil, ".agents/skills": nil, ".config/other": {"x.md"}, "src/link": {"x.md"}} {
+		b, dir := newTeam(t, nil), realTemp(t)
+		put(t, dir, "main.go", "x")
+		lead(t, map[string]string{filepath.Join(b.home, link): dir})
+		b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
+		if written := b.writes(t, "x.md"); !slices.Equal(written, want) {
+			t.Errorf("%s: written were %q", link, written)
+		}
+	}
+}

@@ -178,12 +178,15 @@ func (c *config) linkedHome(roots []string) []string {
 		return nil
 	}
 	var names []string
-	places := []homeDir{{home, 0}}
-	for _, dir := range []string{userfiles.ClaudeDir(c.getenv), userfiles.CodexDir(c.getenv),
-		c.getenv("XDG_CONFIG_HOME")} {
+	places := []homeDir{{dir: home}}
+	own, _ := userfiles.ConfigDir(c.getenv) // without a home directory there is none
+	for _, dir := range []string{userfiles.ClaudeDir(c.getenv), userfiles.CodexDir(c.getenv), own} {
 		if filepath.IsAbs(dir) {
-			places = append(places, homeDir{dir, 1})
+			places = append(places, homeDir{dir, 1, true})
 		}
+	}
+	if dir := c.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		places = append(places, homeDir{dir: dir, depth: 1})
 	}
 	for n := 0; n < len(places) && n < maxHomeDirs; n++ {
 		linked, below := places[n].look(roots)
@@ -196,11 +199,13 @@ func (c *config) linkedHome(roots []string) []string {
 type homeDir struct {
 	dir   string
 	depth int // below the home directory
+	// starts says that it is, or lies in, a directory with the name of a delicate file.
+	starts bool
 }
 
 // look returns where links in the directory lead in the session's directories, and the directories
 // below it. Everything in a directory of the session asks only if the link to that has the name of
-// a delicate file.
+// a delicate file, or lies in one, such as ~/.claude/agents.
 func (d homeDir) look(roots []string) (names []string, below []homeDir) {
 	for _, e := range entries(d.dir) {
 		base, name := strings.ToLower(e.Name()), filepath.Join(d.dir, e.Name())
@@ -214,7 +219,7 @@ func (d homeDir) look(roots []string) (names []string, below []homeDir) {
 			around := slices.ContainsFunc(roots, func(root string) bool {
 				return root == real || isBelow([]string{real}, root)
 			})
-			if around && isDelicate(base) || !around && isBelow(roots, real) {
+			if around && (d.starts || isDelicate(base)) || !around && isBelow(roots, real) {
 				names = append(names, real)
 				continue
 			}
@@ -222,7 +227,7 @@ func (d homeDir) look(roots []string) (names []string, below []homeDir) {
 			isDir = err == nil && info.IsDir() && !around
 		}
 		if isDir && d.depth < maxHomeDepth {
-			below = append(below, homeDir{name, d.depth + 1})
+			below = append(below, homeDir{name, d.depth + 1, d.starts || isDelicate(base)})
 		}
 	}
 	return names, below

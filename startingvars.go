@@ -163,7 +163,8 @@ func (v startVariables) programs(name string) (names []string) {
 	if !strings.Contains(value, "/") {
 		return nil
 	}
-	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n:=,;|&()<>'\"`", r) }) {
+	between := func(r rune) bool { return strings.ContainsRune(" \t\n:=,;|&()<>'\"`", r) }
+	for _, word := range strings.FieldsFunc(value, between) {
 		if !strings.Contains(word, "/") {
 			continue
 		}

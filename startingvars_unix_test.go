@@ -30,11 +30,13 @@ func TestU23_ValuesOfVariables(t *testing.T) {
 	t.Setenv("SOME_WRAPPER", "of the session")
 	lead(t, map[string]string{filepath.Join(b.home, "proj"): dir})
 	in := func(name string) string { return filepath.Join(dir, name) }
-	b.withVars(map[string]string{"DOT": dir, "BASH_ENV": "$HOME/proj/env.sh", "ENV": "${DOT:-/x}/rc", "GOENV": "~/proj/goenv",
+	b.withVars(map[string]string{"DOT": dir, "BASH_ENV": "$HOME/proj/env.sh",
+		"ENV": "${DOT:-/x}/rc", "GOENV": "~/proj/goenv",
 		"EDITOR": "$DOT/ed.sh", "VISUAL": "${NONE:-" + in("vis.sh") + "} -w", "MAKEFILES": "/a.mk " + in("b.mk"),
 		"NODE_OPTIONS": "--max-old-space-size=1 --import=file://" + in("hook.mjs"), "PERL5OPT": "-I. -MTest::Run",
-		"GOFLAGS": "-toolexec=" + in("tool"), "SOME_WRAPPER": "nice " + in("wrap") + " " + in("data.txt"), "LESSOPEN": "|-" + in("open.sh") + " %s",
-		"RUBYOPT": "-r" + in("start.rb"), "DATABASE": in("data.txt")})
+		"GOFLAGS": "-toolexec=" + in("tool"), "SOME_WRAPPER": "nice " + in("wrap") + " " + in("data.txt"),
+		"LESSOPEN": "|-" + in("open.sh") + " %s",
+		"RUBYOPT":  "-r" + in("start.rb"), "DATABASE": in("data.txt")})
 	asked := []string{"env.sh", "rc", "goenv", "ed.sh", "vis.sh", "b.mk", "hook.mjs", "Test/Run.pm", "tool", "wrap",
 		"open.sh", "start.rb"}
 	not := []string{"data.txt", "main.go", "Test/More.pm"}
@@ -56,7 +58,8 @@ func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
 	peer.Need(t, "git")
 	b, dir := newTeam(t, nil), realTemp(t)
 	in := func(name string) string { return filepath.Join(dir, name) }
-	put(t, b.home, "outside/global", "[core]\n\thooksPath = "+in("global")+"\n[init]\n\ttemplateDir = "+in("template")+"\n")
+	put(t, b.home, "outside/global", "[core]\n\thooksPath = "+in("global")+
+		"\n[init]\n\ttemplateDir = "+in("template")+"\n")
 	put(t, b.home, "outside/system", "[core]\n\tfsmonitor = "+in("system.sh")+"\n")
 	inGit(t, b.home, "init", "-q", "--bare", "store")
 	inGit(t, b.home, "--git-dir=store", "config", "core.hooksPath", in("store"))

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -162,7 +164,8 @@ func (c *call) pythonMarks(dir string) []string {
 		return marks
 	}
 	for _, mark := range []string{"pyvenv.cfg", "conda-meta"} {
-		if _, err := c.env.Stat(c.ctx, path.Join(dir, mark)); err == nil {
+		// a link that leads out of the directories is a mark as well
+		if _, err := c.env.Stat(c.ctx, path.Join(dir, mark)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			marks = append(marks, mark)
 		}
 	}

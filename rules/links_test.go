@@ -139,12 +139,16 @@ func TestU23_SecretsThatAreLinks(t *testing.T) {
 
 // A file in an environment of python asks whatever the name of that, unless a rule names it.
 func TestU17_EnvironmentsOfPython(t *testing.T) {
-	p := newProject(t, "env/pyvenv.cfg", "env/bin/activate", "tools/py/conda-meta/", "src/bin/x", "pyvenv.cfg")
+	p := newProject(t, "env/pyvenv.cfg", "env/bin/activate", "tools/py/conda-meta/", "src/bin/x", "pyvenv.cfg",
+		"linked/x")
+	if err := os.Symlink("/etc/hosts", filepath.Join(p.dir, "linked/pyvenv.cfg")); err != nil {
+		t.Fatal(err)
+	}
 	for permissions, want := range map[string]tool.Verdict{`{"allow": ["Edit(./**)"]}`: tool.Ask,
-		`{"allow": ["Edit(./env/**)", "Edit(./py/**)", "Edit(**/py/**)", "Edit(./bin/**)", "Edit(work/**)",
+		`{"allow": ["Edit(./env/**)", "Edit(./linked/**)", "Edit(./py/**)", "Edit(**/py/**)", "Edit(./bin/**)", "Edit(work/**)",
 			"Edit(**/sitecustomize/**)",
 			"Edit(//**/work/**)", "Edit(**/.tox/**)"]}`: tool.Allow} {
-		for _, name := range []string{"env/bin/activate", "env/new", "tools/py/bin/x", "bin/python", ".tox/a/b",
+		for _, name := range []string{"env/bin/activate", "env/new", "linked/bin/activate", "tools/py/bin/x", "bin/python", ".tox/a/b",
 			"sitecustomize/__init__.py"} {
 			d := p.decide(p.load(permissions), "write_file", map[string]string{"file_path": name, "content": "x"})
 			if d.Verdict != want {
