@@ -164,8 +164,12 @@ func (c *call) pythonMarks(dir string) []string {
 		return marks
 	}
 	for _, mark := range []string{"pyvenv.cfg", "conda-meta"} {
-		// a link that leads out of the directories is a mark as well
-		if _, err := c.env.Stat(c.ctx, path.Join(dir, mark)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		name := path.Join(dir, mark)
+		_, err := c.env.Stat(c.ctx, name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a link that leads out of the directories is one as well
+			_, err = env.TreeOf(c.env).Lstat(c.ctx, name)
+		}
+		if err == nil {
 			marks = append(marks, mark)
 		}
 	}
