@@ -10,37 +10,42 @@ import (
 	"github.com/attractor-go/attractor/trust"
 )
 
-// startFiles are the variables of the user that name files or directories that later programs run
-// or read as their configuration. Directories of libraries, such as those of PYTHONPATH, are not
-// among them: they are the code of projects.
-func startFiles() []string {
-	return []string{"BASH_ENV", "ENV", "ZDOTDIR", "INPUTRC", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
-		"GIT_DIR", "GIT_TEMPLATE_DIR", "GIT_EXEC_PATH", "PYTHONSTARTUP", "MYVIMRC", "GNUPGHOME", "KUBECONFIG",
-		"DOCKER_CONFIG", "AWS_CONFIG_FILE", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "PIP_CONFIG_FILE",
-		"CARGO_HOME", "ANSIBLE_CONFIG", "TF_CLI_CONFIG_FILE", "SCREENRC", "PSQLRC", "WGETRC", "CURL_HOME", "MAKEFILES",
-		"LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "GOENV", "RIPGREP_CONFIG_PATH", "LESSKEY", "LESSKEYIN",
-		"IPYTHONDIR", "JUPYTER_CONFIG_DIR", "PYTHONUSERBASE", "OPENSSL_CONF", "GIT_ATTR_SYSTEM",
-		"XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"}
+// startNames are the variables of the user that start something.
+type startNames struct {
+	// fileVars name files or directories that later programs run or read as their configuration.
+	// Directories of libraries, such as those of PYTHONPATH, are not among them: they are the code
+	// of projects.
+	fileVars []string
+	// commandVars have commands, or options of programs.
+	commandVars []string
 }
 
-// startCommands are the variables of the user that have commands, or options of programs.
-func startCommands() []string {
-	return []string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "SUDO_EDITOR", "FCEDIT", "GIT_PAGER", "PAGER",
-		"MANPAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF",
-		"GIT_PROXY_COMMAND", "BROWSER", "SHELL", "LESSOPEN", "LESSCLOSE", "PROMPT_COMMAND", "PS4", "RUSTC",
-		"RUSTC_WRAPPER", "NODE_OPTIONS", "RUBYOPT", "PERL5OPT", "PERL5DB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
-		"_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "VIMINIT", "EXINIT", "GOFLAGS", "MAKEFLAGS"}
+func namesThatStart() startNames {
+	return startNames{
+		fileVars: []string{"BASH_ENV", "ENV", "ZDOTDIR", "INPUTRC", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
+			"GIT_DIR", "GIT_TEMPLATE_DIR", "GIT_EXEC_PATH", "PYTHONSTARTUP", "MYVIMRC", "GNUPGHOME", "KUBECONFIG",
+			"DOCKER_CONFIG", "AWS_CONFIG_FILE", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "PIP_CONFIG_FILE",
+			"CARGO_HOME", "ANSIBLE_CONFIG", "TF_CLI_CONFIG_FILE", "SCREENRC", "PSQLRC", "WGETRC", "CURL_HOME", "MAKEFILES",
+			"LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "GOENV", "RIPGREP_CONFIG_PATH", "LESSKEY", "LESSKEYIN",
+			"IPYTHONDIR", "JUPYTER_CONFIG_DIR", "PYTHONUSERBASE", "OPENSSL_CONF", "GIT_ATTR_SYSTEM",
+			"XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"},
+		commandVars: []string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "SUDO_EDITOR", "FCEDIT", "GIT_PAGER",
+			"PAGER", "MANPAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF",
+			"GIT_PROXY_COMMAND", "BROWSER", "SHELL", "LESSOPEN", "LESSCLOSE", "PROMPT_COMMAND", "PS4", "RUSTC",
+			"RUSTC_WRAPPER", "NODE_OPTIONS", "RUBYOPT", "PERL5OPT", "PERL5DB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
+			"_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "VIMINIT", "EXINIT", "GOFLAGS", "MAKEFLAGS"},
+	}
 }
 
 // namedByVariables returns the files that the user's variables name, and that later programs run or
 // read as their configuration. Of variables that are not known, programs count.
 func namedByVariables(roots []string, here string, c *config) (names []string) {
 	v := startVariables{roots, here, c.getenv}
-	files, commands := startFiles(), startCommands()
-	for _, variable := range files {
+	known := namesThatStart()
+	for _, variable := range known.fileVars {
 		names = append(names, v.files(variable)...)
 	}
-	for _, variable := range commands {
+	for _, variable := range known.commandVars {
 		names = append(names, v.commands(variable)...)
 	}
 	environ := c.Environ
@@ -48,7 +53,8 @@ func namedByVariables(roots []string, here string, c *config) (names []string) {
 		environ = os.Environ()
 	}
 	for _, entry := range environ {
-		if name, _, _ := strings.Cut(entry, "="); !slices.Contains(files, name) && !slices.Contains(commands, name) {
+		name, _, _ := strings.Cut(entry, "=")
+		if !slices.Contains(known.fileVars, name) && !slices.Contains(known.commandVars, name) {
 			names = append(names, v.programs(name)...)
 		}
 	}

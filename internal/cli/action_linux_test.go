@@ -111,9 +111,7 @@ func (j *actionJob) step(name string) output {
 			continue
 		}
 		cmd := pageCommand(j.T, j.home, j.temp, s.Run)
-		for _, secret := range []string{"ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=" + j.url} {
-			cmd.Env = append(cmd.Env, secret)
-		}
+		cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL="+j.url)
 		j.spy(strings.TrimSuffix(strings.SplitN(lastWith(cmd.Env, "PATH="), ":", 2)[0], "/"))
 		cmd.Env = append(cmd.Env, j.env...)
 		for key, value := range s.Env {

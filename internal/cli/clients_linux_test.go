@@ -40,6 +40,22 @@ func typescriptClient(t *testing.T) (node, program string) {
 	return node, filepath.Join(dir, "example.js")
 }
 
+// docs/server.md has the example of the TypeScript client, without its first line.
+func TestW3_DocsHaveTheExample(t *testing.T) {
+	example, err := os.ReadFile("../../clients/ts/example.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/server.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, program, _ := strings.Cut(string(example), "\n")
+	if !strings.Contains(string(page), "```ts\n"+program+"```\n") {
+		t.Error("docs/server.md has another program than clients/ts/example.ts")
+	}
+}
+
 // The clients run a task against the command: callbacks approve an edit, refuse a command and
 // answer a question, and both print what became of it.
 func TestW3_Clients(t *testing.T) {
