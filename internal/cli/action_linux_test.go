@@ -37,7 +37,6 @@ type actionJob struct {
 	temp    string            // of the runner
 	inputs  map[string]string // what the workflow gives
 	env     []string          // what the runner gives
-	outputs string            // what the steps have written
 
 	mu       sync.Mutex
 	comments []string
