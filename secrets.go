@@ -137,11 +137,20 @@ func urlSecrets(text string) iter.Seq2[string, string] {
 	}
 }
 
-// keyVars returns the variables with the keys of the program's and the user's own providers.
-// Commands do not get them.
+// keyVars returns the variables with the keys of the program's and the user's own providers, also
+// those in headers. Commands do not get them.
 func (c *config) keyVars() (names []string) {
 	for _, kind := range c.Kinds {
 		names = append(names, kind.KeyVars...)
+		known, _ := kind.Config(c.getenv)
+		for name, value := range kind.Headers {
+			if _, is := headerSecret(name, known.Header.Get(name)); is {
+				os.Expand(value, func(variable string) string {
+					names = append(names, variable)
+					return ""
+				})
+			}
+		}
 	}
 	return names
 }

@@ -83,7 +83,10 @@ func (s *State) noteAnswer(r answerRecord, at time.Time) {
 		next.kept = longCache
 	}
 	if r.Usage.Searches > 0 { // sums of several rounds: the cache has at least what it had before
-		next.usage = s.answered.usage
+		next.usage = llm.Usage{}
+		if was := s.answered; was.epoch == next.epoch && was.compacted == next.compacted {
+			next.usage = was.usage
+		}
 	}
 	s.answered = next
 }

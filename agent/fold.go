@@ -62,7 +62,7 @@ func (s *State) fold(rec record, at time.Time) {
 	case intentRecord:
 		for _, call := range r.Calls {
 			if open := s.open(call.ID); open != nil {
-				open.Intended = true
+				open.Intended, open.elsewhere = true, false // it began in this session
 			}
 		}
 	case resultRecord:

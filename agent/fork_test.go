@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 
@@ -198,5 +199,33 @@ func TestX8_ForkWhileCallsRun(t *testing.T) {
 		if err := log.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A call that has begun in the fork itself may have run there, whoever made it.
+func TestX8_ForkKilledInItsCall(t *testing.T) {
+	dir, copied := t.TempDir(), t.TempDir()
+	store := journal.NewDir(dir)
+	end := elsewhere(t, store)
+	defer end()
+	fork, err := agent.Fork(t.Context(), store, "source", 0, "fork")
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := newTool("work", writes, func(context.Context, *tool.Call) (tool.Result, error) {
+		return tool.Text("ran"), os.CopyFS(copied, os.DirFS(dir)) // what a kill leaves
+	})
+	h := open(t, setup{tools: []tool.Tool{work}, serial: true, steps: []llmtest.Step{llmtest.Text("done")},
+		options: agent.Options{Journal: fork}})
+	if _, err := h.Continue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	killed, err := journal.NewDir(copied).Open(t.Context(), "fork")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, ran := asFork(t, killed, "")
+	if text := told["c"].Content.Text(); !strings.Contains(text, "its outcome is unknown") || strings.Contains(text, "was run here") || ran != "" {
+		t.Errorf("%q ran, and the model is told of c: %q", ran, text)
 	}
 }

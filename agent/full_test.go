@@ -60,7 +60,7 @@ func TestI9_JournalLimit(t *testing.T) {
 	h := open(t, setup{tools: tools, steps: endlessPrinter(), options: agent.Options{Journal: log,
 		Limits: agent.Limits{MaxJournal: limit}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
 	result, err := h.Submit(context.Background(), "go")
-	checkFull(t, h, result, err, "MaxJournal")
+	checkFull(t, h, result, err, "resume the session with a higher limit")
 	if info, err := os.Stat(filepath.Join(at, "s.jsonl")); err != nil || info.Size() > limit || info.Size() < limit/2 {
 		t.Errorf("the journal has %v bytes, %v, want nearly %d", info.Size(), err, limit)
 	}

@@ -313,7 +313,7 @@ func (s *eventStream) flush() {
 func (s *eventStream) undelivered() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.stuck {
+	if !s.stuck || s.calling == nil { // it may have begun nothing yet
 		return nil
 	}
 	return &undeliveredError{stuckError{fmt.Sprintf("OnEvent, called with %s,", s.calling.kind()), s.grace}}

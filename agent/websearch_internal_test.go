@@ -115,3 +115,18 @@ func TestV7_SearchesInSummaries(t *testing.T) {
 		t.Errorf("the transcript is %q", got)
 	}
 }
+
+// What the cache had before a compaction says nothing about what it has after it.
+func TestV7_CompactionsForgetTheCache(t *testing.T) {
+	s := new(State)
+	s.noteAnswer(answerRecord{Usage: llm.Usage{Input: 14_000, CacheWrite: 13_000}}, time.Now())
+	s.noteAnswer(answerRecord{Usage: llm.Usage{Input: 30_000, Searches: 1}}, time.Now())
+	if got := s.answered.usage.CacheWrite; got != 13_000 {
+		t.Errorf("in the same epoch %d tokens are known to be cached", got)
+	}
+	s.compacted++
+	s.noteAnswer(answerRecord{Usage: llm.Usage{Input: 30_000, Searches: 1}}, time.Now())
+	if got := s.answered.usage; got != (llm.Usage{}) {
+		t.Errorf("after a compaction %+v are known to be cached", got)
+	}
+}

@@ -32,11 +32,11 @@ type actionFile struct {
 // actionJob is a job on a runner with a checkout, for the steps of action.yml.
 type actionJob struct {
 	*home
-	action  actionFile
-	root    string            // of this repository
-	temp    string            // of the runner
-	inputs  map[string]string // what the workflow gives
-	env     []string          // what the runner gives
+	action actionFile
+	root   string            // of this repository
+	temp   string            // of the runner
+	inputs map[string]string // what the workflow gives
+	env    []string          // what the runner gives
 
 	mu       sync.Mutex
 	comments []string

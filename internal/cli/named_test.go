@@ -20,16 +20,16 @@ import (
 // body, keys and prices. Commands of the model do not get the key.
 func TestX6_ProvidersOfConfig(t *testing.T) {
 	t.Parallel()
-	shell := say("", use("shell", map[string]any{"command": "echo key=$WORK_LLM"}))
+	shell := say("", use("shell", map[string]any{"command": "echo key=$WORK_LLM$TICKET"}))
 	url, work := serve(t, nil, shell, fakellm.Turn{Text: "worked"}, fakellm.Turn{Text: "again"})
 	labURL, lab := serve(t, nil, fakellm.Turn{Text: "by Messages"})
 	h := newHome(t, unusedURL)
 	h.writeFile(".config/attractor/config.json", fmt.Sprintf(`{"model": "work/qwen3-coder", "budget_usd": 1, "providers": {
-		"work": {"base_url": "%s/v1", "key_variable": "WORK_LLM", "headers": {"X-Team": "${TEAM}", "X-Api-Token": "a-token-of-this-test"},
+		"work": {"base_url": "%s/v1", "key_variable": "WORK_LLM", "headers": {"X-Team": "${TEAM}", "X-Api-Token": "a-token-of-this-test", "X-Zone-Token": "${TICKET}"},
 			"body": {"top_k": 20}, "models": {"qwen3-coder": {"context_window": 65536, "prices": [{"input": 1, "output": 2}]}, "other": {}}},
 		"lab": {"base_url": "%s", "format": "messages", "key_command": "echo printed-key-1; echo run >> keys",
 			"models": {"m-1": {"prices": [{"input": 1, "output": 2}]}}}, "down": {"base_url": "%s/v1"}}}`, url, labURL, unusedURL))
-	vars := []string{"WORK_LLM=the-key-of-work", "TEAM=core"}
+	vars := []string{"WORK_LLM=the-key-of-work", "TEAM=core", "TICKET=a-ticket-of-this-test"}
 	out := h.runWith(0, vars, "run", "--yes", "--json", "x")
 	requests := work.Requests()
 	if len(requests) != 2 || requests[0].Model != "qwen3-coder" || requests[0].Path != "/v1/chat/completions" {
