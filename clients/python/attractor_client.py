@@ -58,7 +58,7 @@ class Client:
                 with self.open(method, path, headers, body) as answer:
                     return answer.read()
             except Problem as problem:
-                if problem.status != 503 or time.monotonic() > until:
+                if problem.status not in (429, 502, 503, 504) or time.monotonic() > until:
                     raise
             except (OSError, http.client.HTTPException):
                 if time.monotonic() > until:
@@ -129,22 +129,23 @@ class Session:
             yield {**event, "event_id": id}
 
     def run(self, text, approve=None, answer=None, tools=None, on_event=None):
-        """Gives the session an input and returns the PROCESSING_END of it.
+        """Gives the session an input and returns the PROCESSING_END of it. If another input was ended before its turn came, so that
+        it waits, it is the one of that input.
 
         approve gets each APPROVAL_REQUESTED and returns True, False, a reason to refuse, or a dict with members of the line approve.
         answer gets each QUESTION and returns the text or, for a form, the dict. Without them, nothing is allowed or answered.
         tools gets each TOOL_REQUESTED and returns the text of its result. on_event gets every event.
         """
         after = self.get().get("last_event", "")
-        self.send("user", text=text)
+        queued = self.send("user", text=text).get("queued", False)
         asked, begun = set(), False
         for event in self.events(after):
             if on_event:
                 on_event(event)
             kind, ask = event["kind"], event.get("ask")
             if kind == "USER_INPUT":
-                begun = begun or event["text"] == text or text.startswith("/")  # an input of somebody else may come first
-            elif kind == "PROCESSING_END" and begun:
+                begun = begun or not queued or event["text"] == text  # others may come first
+            elif kind == "PROCESSING_END" and (begun or queued and event["state"] != "PROCESSING"):
                 return event
             elif kind == "SESSION_END":
                 raise Problem(409, "conflict", "the session has ended: " + event["reason"])

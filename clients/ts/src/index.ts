@@ -59,6 +59,9 @@ export interface RunOptions {
 
 type Answer<T> = T | Promise<T>;
 
+/** For how many milliseconds a stream may be silent. The server sends a comment every 15 seconds. */
+const maxSilence = 60_000;
+
 /** Client reaches the sessions of a server. */
 export class Client {
   private readonly url: string;
@@ -133,11 +136,17 @@ export class Client {
   async *stream(path: string, last: string, resume: boolean, signal?: AbortSignal): AsyncGenerator<{ id: string; data: unknown }> {
     let until = Date.now() + this.patience;
     for (; !signal?.aborted; await pause()) {
+      const attempt = new AbortController();
+      const stop = () => attempt.abort();
+      signal?.addEventListener("abort", stop, { once: true });
+      let silence = setTimeout(stop, maxSilence);
       try {
         const headers: Record<string, string> = { Accept: "text/event-stream" };
         if (last) headers["Last-Event-ID"] = last;
-        const answer = await this.open(path, signal ? { headers, signal } : { headers });
+        const answer = await this.open(path, { headers, signal: attempt.signal });
         for await (const event of blocks(answer.body!)) {
+          clearTimeout(silence);
+          silence = setTimeout(stop, maxSilence);
           until = Date.now() + this.patience;
           if (event.data === "") continue;
           if (resume && event.id) last = event.id;
@@ -146,6 +155,9 @@ export class Client {
       } catch (error) {
         if (signal?.aborted) return;
         if (!passes(error) || Date.now() > until) throw error;
+      } finally {
+        clearTimeout(silence);
+        signal?.removeEventListener("abort", stop);
       }
     }
   }
@@ -179,17 +191,20 @@ export class Session {
     }
   }
 
-  /** Gives the session an input and returns the PROCESSING_END of it. */
+  /**
+   * Gives the session an input and returns the PROCESSING_END of it. If another input was ended before its turn came, so that it waits,
+   * it is the one of that input.
+   */
   async run(text: string, options: RunOptions = {}): Promise<SessionEvent> {
     const after = (await this.get()).last_event ?? "";
-    await this.send({ type: "user", text });
+    const { queued } = await this.send({ type: "user", text });
     const asked = new Set<unknown>();
     let begun = false;
     for await (const event of this.events(after, options.signal)) {
       options.onEvent?.(event);
       if (event.kind === "USER_INPUT") {
-        begun ||= event.text === text || text.startsWith("/"); // an input of somebody else may come first
-      } else if (event.kind === "PROCESSING_END" && begun) {
+        begun ||= !queued || event.text === text; // others may come first
+      } else if (event.kind === "PROCESSING_END" && (begun || (queued && event.state !== "PROCESSING"))) {
         return event;
       } else if (event.kind === "SESSION_END") {
         throw new ApiError(409, "conflict", `the session has ended: ${String(event.reason)}`);
