@@ -34,7 +34,7 @@ func TestQ4_X5_OtherSettings(t *testing.T) {
 	claude := filepath.Join(home, ".claude", "settings.json")
 	project1, project2 := filepath.Join(dir, ".claude", "settings.json"), filepath.Join(dir, ".claude", "settings.local.json")
 	want := []string{claude + ": permissions.additionalDirectories has no effect here: /no/such/dir is not a directory",
-		claude + ": apiKeyHelper has no effect here: the setting key_command",
+		claude + ": apiKeyHelper has no effect here: use the setting key_command",
 		project1 + ": permissions.additionalDirectories has no effect here: only you decide what is permitted, by the setting add_dir",
 		project2 + ": env has no effect here: only your own variables count"}
 	if !slices.Equal(lines, want) {
