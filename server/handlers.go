@@ -184,7 +184,7 @@ func (s *Server) serveLine(c *call) error {
 	}
 	ctx, cancel := c.work(openTime + lineTime)
 	defer cancel()
-	reply, err := x.do(ctx, c.account.Name, line, c.body)
+	reply, err := x.do(ctx, c.account, line, c.body)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (s *Server) serveLine(c *call) error {
 }
 
 // do carries out a line of a token.
-func (x *session) do(ctx context.Context, token string, line protocol.Line, body []byte) (*protocol.Reply, error) {
+func (x *session) do(ctx context.Context, a *account, line protocol.Line, body []byte) (*protocol.Reply, error) {
 	l, err := x.use(ctx)
 	if err != nil {
 		return nil, err
@@ -200,7 +200,10 @@ func (x *session) do(ctx context.Context, token string, line protocol.Line, body
 	if slices.Contains(protocol.Members(line.Type), "ask") {
 		x.answering.Lock()
 		defer x.answering.Unlock()
-		if err := x.record(ctx, l, token, line); err != nil {
+		if err := x.allowsAnswer(a, l, line); err != nil {
+			return nil, err
+		}
+		if err := x.record(ctx, l, a.Name, line); err != nil {
 			return nil, err
 		}
 	}
@@ -250,6 +253,26 @@ func (s *Server) allows(a *account, line protocol.Line) error {
 		return forbidden("rules for later sessions are those of the server's user: only the owner's token can have them kept")
 	}
 	return s.allowsBudget(line.BudgetUSD, line.BudgetTokens)
+}
+
+// allowsAnswer returns an error for the approval of an ask that the server or the token does not
+// allow. x.answering is held.
+func (x *session) allowsAnswer(a *account, l *live, line protocol.Line) error {
+	if line.Type != protocol.TypeApprove || line.Decision != "allow" {
+		return nil
+	}
+	for _, ask := range l.asks.Open() {
+		q := ask.Approval
+		switch {
+		case ask.ID != line.Ask || q == nil:
+		case len(q.Refused) > 0 && x.server.options.Sandbox != sandbox.Off && !a.Owner:
+			return forbidden("this server confines commands to the level %s or more: only the owner's token can let one run outside the sandbox",
+				x.server.options.Sandbox)
+		case q.Plan != "": // the mode that follows is this one at least
+			return x.server.allowsMode(permit.ModeAsk)
+		}
+	}
+	return nil
 }
 
 // carriedOut notes what a line has changed for later.
@@ -307,7 +330,7 @@ func (s *Server) serveDiff(c *call) error {
 	}
 	ctx, cancel := context.WithTimeout(c.r.Context(), lineTime)
 	defer cancel()
-	reply, err := x.do(ctx, c.account.Name, protocol.Line{Type: protocol.TypeDiff}, []byte(`{"type":"diff"}`))
+	reply, err := x.do(ctx, c.account, protocol.Line{Type: protocol.TypeDiff}, []byte(`{"type":"diff"}`))
 	if err != nil {
 		return err
 	}

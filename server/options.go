@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -198,6 +199,16 @@ func (o *Options) check() error {
 	}
 	if o.Masker == nil {
 		o.Masker = new(secret.Masker)
+	}
+	o.Config.Secrets = maps.Clone(o.Config.Secrets)
+	for _, t := range o.Tokens {
+		if o.Config.Secrets == nil {
+			o.Config.Secrets = map[string]string{}
+		}
+		o.Config.Secrets["token."+t.Name] = t.Token
+	}
+	for name, value := range o.Config.Secrets {
+		_ = o.Masker.Register(name, value) // one too short is not masked
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

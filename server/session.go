@@ -42,6 +42,7 @@ type live struct {
 	setup        *attractor.Setup
 	session      *agent.Session
 	conversation *protocol.Conversation
+	asks         *protocol.Asks
 	end          context.CancelFunc
 	done         chan struct{} // closed when all of it is closed
 	used         time.Time     // last
@@ -215,7 +216,7 @@ func (x *session) open(ctx context.Context) (*live, error) {
 	config := x.config(k, begun)
 	l := &live{end: end, done: make(chan struct{}), used: time.Now()}
 	asks := protocol.NewAsks(func(ev attractor.Event) { l.setup.Tell(ev) }, render.Question)
-	config.Ask = asks.Approve
+	l.asks, config.Ask = asks, asks.Approve
 	if l.setup, err = attractor.Prepare(life, config); err != nil {
 		end()
 		return nil, err
