@@ -196,6 +196,24 @@ func headerSecret(name, value string) (secret string, is bool) {
 	return value, true
 }
 
+// SessionSecrets returns a masker for what a session of a configuration masks from its beginning:
+// the secrets of the environment and the configuration, and those that the configuration of the MCP
+// servers of its directory declares. It starts nothing.
+func SessionSecrets(of Config) (*secret.Masker, error) {
+	c, err := of.apart()
+	if err != nil {
+		return nil, err
+	}
+	servers, err := c.configuredServers()
+	if err != nil {
+		return nil, err
+	}
+	var s Setup
+	s.openSecrets(c)
+	maskServers(s.Secrets, servers.List) // what cannot be masked is told when the session opens
+	return s.Secrets, nil
+}
+
 // openSecrets makes the masker of a session.
 func (s *Setup) openSecrets(c *config) {
 	environ := c.Environ

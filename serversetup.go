@@ -140,6 +140,11 @@ func configuredServers(of *Config) (*load.Servers, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.configuredServers()
+}
+
+// configuredServers reads the servers that are configured for the directory.
+func (c *config) configuredServers() (*load.Servers, error) {
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {
 		return nil, err

@@ -375,8 +375,11 @@ func (s *Server) serveOutput(c *call) error {
 	if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(hash) {
 		return invalid("an output is named by the 64 hexadecimal digits of its output_blob")
 	}
-	text, more, err := web.Output(c.r.Context(), s.options.Config.Store, s.options.Masker, x.id, hash, offset,
-		int(max(limit, 4)))
+	m, err := x.masker()
+	if err != nil {
+		return x.masked(err)
+	}
+	text, more, err := web.Output(c.r.Context(), s.options.Config.Store, m, x.id, hash, offset, int(max(limit, 4)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return refuse(http.StatusNotFound, CodeNotFound, "this output is not kept whole")
 	}
@@ -429,7 +432,11 @@ func (s *Server) serveFile(c *call) error {
 	if len(data) > maxFile {
 		return refuse(http.StatusRequestEntityTooLarge, CodeTooLarge, "the file has more than %d bytes", maxFile)
 	}
-	return c.text("application/octet-stream", []byte(s.options.Masker.String(string(data))))
+	m, err := x.masker()
+	if err != nil {
+		return x.masked(err)
+	}
+	return c.text("application/octet-stream", []byte(m.String(string(data))))
 }
 
 // below returns a path in the directory of the session without that, or "" if it is elsewhere.

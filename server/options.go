@@ -53,7 +53,8 @@ type Options struct {
 	// KeepRules keeps rules that allow for later sessions and returns the name of the file, when an
 	// owner says so. Nil keeps none.
 	KeepRules func(ctx context.Context, project string, rules []string) (file string, err error)
-	// Masker masks secrets in what comes from journals, files and errors. Nil masks none.
+	// Masker masks secrets in errors and in the log, beside those of the Config and the Tokens. What
+	// a session shows is masked by its own secrets. Nil masks no others.
 	Masker *secret.Masker
 	// Logger gets what the operator should know. Nil logs nothing.
 	Logger *slog.Logger
@@ -213,6 +214,7 @@ func (o *Options) check() error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.Logger = slog.New(o.Masker.Log(o.Logger.Handler()))
 	o.Limits = o.Limits.orDefault()
 	return nil
 }

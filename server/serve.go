@@ -84,7 +84,7 @@ func (s *Server) begin(ctx context.Context) error {
 		}
 		open, err := x.left(ctx)
 		if err != nil { // it says so when somebody wants the session
-			s.options.Logger.Warn("a session cannot be read", "session", x.id, "error", err)
+			s.options.Logger.Warn("a session cannot be read", "session", x.id, "error", x.masked(err))
 		}
 		x.mu.Lock()
 		x.kept.Open = open
@@ -111,7 +111,7 @@ func (s *Server) begin(ctx context.Context) error {
 			defer cancel()
 			if _, err := x.use(opening); err != nil {
 				x.feed.rests()
-				s.options.Logger.Error("a session cannot go on", "session", x.id, "error", s.options.Masker.String(err.Error()))
+				s.options.Logger.Error("a session cannot go on", "session", x.id, "error", x.masked(err))
 			}
 		})
 	}
@@ -149,7 +149,7 @@ func (s *Server) putAway(ctx context.Context) {
 		}
 		release, cancel := context.WithTimeout(ctx, s.times.release)
 		if err := x.release(release); err != nil {
-			s.options.Logger.Warn("a session could not be put away in order", "session", x.id, "error", err)
+			s.options.Logger.Warn("a session could not be put away in order", "session", x.id, "error", x.masked(err))
 		}
 		cancel()
 		x.opening.Unlock()
@@ -192,7 +192,7 @@ func (s *Server) drain(ctx context.Context) {
 			release, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 			defer cancel()
 			if err := x.release(release); err != nil {
-				s.options.Logger.Warn("what ran was cut off", "session", x.id, "error", s.options.Masker.String(err.Error()))
+				s.options.Logger.Warn("what ran was cut off", "session", x.id, "error", x.masked(err))
 			}
 		})
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/sessions"
 )
 
@@ -35,6 +36,7 @@ type session struct {
 	live    *live // nil while it is not open
 	held    bool
 	problem string
+	secrets *secret.Masker // of the session as it was open last; nil if this process has not opened it
 }
 
 // live is a session that is open in this process.
@@ -179,15 +181,41 @@ func (x *session) use(ctx context.Context) (*live, error) {
 		return nil, err
 	}
 	l, err := x.open(ctx)
-	x.mu.Lock()
-	x.problem = ""
+	problem := ""
 	if err != nil {
-		x.problem = x.server.options.Masker.String(err.Error())
+		err = x.masked(err)
+		problem = err.Error()
+	}
+	x.mu.Lock()
+	if x.problem = problem; err != nil {
 		x.kept.Open = false
 	}
 	x.mu.Unlock()
 	x.server.changed(x.id, x.kept.Token)
 	return l, err
+}
+
+// masker returns what masks the secrets of the session. While it is open, and after that in the same
+// process, that is its own masker, which also knows what it has got from servers.
+func (x *session) masker() (*secret.Masker, error) {
+	x.mu.Lock()
+	k, own := x.kept, x.secrets
+	x.mu.Unlock()
+	if own != nil {
+		return own, nil
+	}
+	return attractor.SessionSecrets(x.config(k, true))
+}
+
+// masked returns the refusal for an error, without the secrets of the session.
+func (x *session) masked(err error) error {
+	why := *refusalOf(err)
+	m, failed := x.masker()
+	if failed != nil { // its configuration cannot be read, which is what the error is about
+		m = x.server.options.Masker
+	}
+	why.text = m.String(x.server.options.Masker.String(why.text))
+	return &why
 }
 
 // isRemoved reports whether the session is gone.
@@ -231,7 +259,7 @@ func (x *session) open(ctx context.Context) (*live, error) {
 	}
 	provider, model, _ := l.setup.Model()
 	x.mu.Lock()
-	x.live, x.kept.Model = l, provider+"/"+model
+	x.live, x.secrets, x.kept.Model = l, l.setup.Secrets, provider+"/"+model
 	held := x.held
 	x.mu.Unlock()
 	x.server.running.Go(func() { x.run(life, l) })

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
 )
 
@@ -93,6 +94,9 @@ func (s *Server) serveEvents(c *call) error {
 	if err != nil {
 		return err
 	}
+	if _, err := x.masker(); err != nil { // before the stream begins, which could not say so
+		return x.masked(err)
+	}
 	out, leave, err := s.newStream(c)
 	if err != nil {
 		return err
@@ -126,6 +130,10 @@ func (x *session) catchUp(ctx context.Context, out *stream, at eventID) (eventID
 	if !live {
 		upTo.seq = math.MaxInt64
 	}
+	m, err := x.masker()
+	if err != nil {
+		return at, err
+	}
 	log, err := x.server.options.Config.Store.Read(ctx, x.id)
 	if err != nil {
 		return at, err
@@ -139,7 +147,7 @@ func (x *session) catchUp(ctx context.Context, out *stream, at eventID) (eventID
 		}
 		for _, ev := range events {
 			if _, begins := ev.(*agent.StepStart); begins && err == nil {
-				at, err = x.sendRound(out, round, at, upTo)
+				at, err = sendRound(out, m, round, at, upTo)
 				round = round[:0]
 			}
 			round = append(round, ev)
@@ -148,7 +156,7 @@ func (x *session) catchUp(ctx context.Context, out *stream, at eventID) (eventID
 			return at, errors.Join(err, log.Close())
 		}
 	}
-	at, err = x.sendRound(out, round, at, upTo)
+	at, err = sendRound(out, m, round, at, upTo)
 	if err = errors.Join(err, ctx.Err(), log.Close()); err != nil || !live {
 		return at, err
 	}
@@ -157,7 +165,7 @@ func (x *session) catchUp(ctx context.Context, out *stream, at eventID) (eventID
 
 // sendRound sends those of the events that come behind one event and not behind another, in the
 // order of their numbers, and returns the last one.
-func (x *session) sendRound(out *stream, round []agent.Event, at, upTo eventID) (eventID, error) {
+func sendRound(out *stream, m *secret.Masker, round []agent.Event, at, upTo eventID) (eventID, error) {
 	slices.SortStableFunc(round, func(a, b agent.Event) int { return cmp.Compare(a.Head().Seq, b.Head().Seq) })
 	var events []sent
 	for _, ev := range round {
@@ -165,7 +173,7 @@ func (x *session) sendRound(out *stream, round []agent.Event, at, upTo eventID) 
 		if id.seq <= at.seq || upTo.before(id) {
 			continue
 		}
-		data, err := json.Marshal(masked.Event(x.server.options.Masker, ev))
+		data, err := json.Marshal(masked.Event(m, ev))
 		if err != nil {
 			return at, err
 		}
