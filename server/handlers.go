@@ -249,6 +249,11 @@ func (s *Server) allows(a *account, line protocol.Line) error {
 	if tokens := s.options.Config.Budget.Tokens; line.BudgetTokens != nil && *line.BudgetTokens == 0 && tokens > 0 {
 		return forbidden("a session of this server uses at most %d tokens", tokens)
 	}
+	for key, wanted := range map[string]*int{"max_rounds": line.MaxRounds, "max_turns": line.MaxTurns} {
+		if most := s.options.chosen(key); wanted != nil && most > 0 && (*wanted == 0 || *wanted > most) {
+			return forbidden("the %s of a session of this server is %d at most", key, most)
+		}
+	}
 	if line.Remember != "" && line.Remember != "session" && !a.Owner {
 		return forbidden("rules for later sessions are those of the server's user: only the owner's token can have them kept")
 	}

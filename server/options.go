@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -217,6 +218,16 @@ func (o *Options) check() error {
 	o.Logger = slog.New(o.Masker.Log(o.Logger.Handler()))
 	o.Limits = o.Limits.orDefault()
 	return nil
+}
+
+// chosen returns the number that the configuration sets for all sessions, or 0.
+func (o *Options) chosen(key string) (n int) {
+	for _, s := range o.Config.Settings {
+		if s.Key == key && len(s.Values) == 1 {
+			n, _ = strconv.Atoi(s.Values[0]) // one that is no number is refused when a session opens
+		}
+	}
+	return n
 }
 
 // beyondMode reports whether a mode allows more than another one.

@@ -15,12 +15,13 @@ type Line struct {
 	Type     Type
 	Key, Ask string
 	ID       json.RawMessage // of the client
-	// Decision, Remember and Mode are those of approve, Mode and the budgets those of set. Nil means
-	// that there is none.
-	Decision, Remember string
-	Mode               *string
-	BudgetTokens       *int
-	BudgetUSD          *float64
+	// Decision, Remember and Mode are those of approve, Mode, the limits and the budgets those of
+	// set. Nil means that there is none.
+	Decision, Remember  string
+	Mode                *string
+	MaxRounds, MaxTurns *int
+	BudgetTokens        *int
+	BudgetUSD           *float64
 	// Files reports whether the line names files of the machine of the host.
 	Files bool
 }
@@ -32,7 +33,7 @@ func Parse(line []byte) (Line, error) {
 		return Line{Type: in.Type, ID: in.ID}, err
 	}
 	l := Line{Type: in.Type, Key: in.Key, Ask: in.Ask, ID: in.ID, Decision: in.Decision, Remember: in.Remember,
-		Mode: in.Mode, BudgetTokens: in.MaxTokens, BudgetUSD: in.MaxUSD}
+		Mode: in.Mode, MaxRounds: in.MaxRounds, MaxTurns: in.MaxTurns, BudgetTokens: in.MaxTokens, BudgetUSD: in.MaxUSD}
 	for _, image := range in.Images {
 		l.Files = l.Files || image.Path != ""
 	}
