@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/server"
 )
 
@@ -28,5 +30,21 @@ func TestW1_RoundsAndTurnsAreCapped(t *testing.T) {
 	end := events.until("PROCESSING_END")
 	if last := end[len(end)-1].data; last["reason"] != "max_tool_rounds" || last["tool_rounds"] != 2.0 {
 		t.Errorf("the end: %v", last)
+	}
+}
+
+// A session from a server that allowed more is shown as it is now.
+func TestW1_SessionsShowWhatHolds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.start(full)
+	id := s.as(ciToken).create(object{"budget_tokens": 900})
+	s.end()
+	c := w.start(func(o *server.Options) {
+		o.MaxMode, o.Sandbox, o.Config.Budget.USD, o.Config.Budget.Tokens = permit.ModeAsk, sandbox.Workspace, 2, 500
+	}).as(ciToken)
+	shown := c.request("GET", "/v1/sessions/"+id, "").object(t)
+	if shown["mode"] != "ask" || shown["sandbox"] != "workspace" || shown["budget_usd"] != 2.0 || shown["budget_tokens"] != 500.0 {
+		t.Errorf("the session: %v", shown)
 	}
 }

@@ -98,7 +98,7 @@ func (s *Server) permitted(w Create) (kept, error) {
 	if err := s.allowsBudget(&k.BudgetUSD, &k.BudgetTokens); err != nil {
 		return k, err
 	}
-	k.BudgetUSD, k.BudgetTokens = least(k.BudgetUSD, o.Config.Budget.USD), least(k.BudgetTokens, o.Config.Budget.Tokens)
+	k = o.capped(k)
 	var err error
 	k.Dir, err = s.allowedDir(w.Dir)
 	return k, err

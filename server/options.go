@@ -230,6 +230,20 @@ func (o *Options) chosen(key string) (n int) {
 	return n
 }
 
+// capped returns what is kept of a session within what the server allows now: it may have allowed
+// more when the session began.
+func (o *Options) capped(k kept) kept {
+	if beyondMode(k.Mode, o.MaxMode) {
+		k.Mode = o.MaxMode
+	}
+	if lessConfined(k.Sandbox, o.Sandbox) {
+		k.Sandbox = o.Sandbox
+	}
+	k.BudgetUSD = least(k.BudgetUSD, o.Config.Budget.USD)
+	k.BudgetTokens = least(k.BudgetTokens, o.Config.Budget.Tokens)
+	return k
+}
+
 // beyondMode reports whether a mode allows more than another one.
 func beyondMode(m, most permit.Mode) bool {
 	order := []permit.Mode{permit.ModeReadOnly, permit.ModePlan, permit.ModeAsk, permit.ModeAcceptEdits, permit.ModeFull}

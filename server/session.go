@@ -84,7 +84,7 @@ const soon = 50 * time.Millisecond
 // summary describes the session.
 func (x *session) summary() Session {
 	x.mu.Lock()
-	k, l, held, problem := x.kept, x.live, x.held, x.problem
+	k, l, held, problem := x.server.options.capped(x.kept), x.live, x.held, x.problem
 	x.mu.Unlock()
 	s := Session{ID: k.ID, Token: k.Token, Dir: k.Dir, Model: k.Model, Mode: k.Mode, Sandbox: k.Sandbox,
 		BudgetUSD: k.BudgetUSD, BudgetTokens: k.BudgetTokens, Created: k.Created, Problem: problem}
@@ -105,23 +105,16 @@ func (x *session) summary() Session {
 
 // config returns the configuration of the session, which has begun already or begins now.
 func (x *session) config(k kept, begun bool) attractor.Config {
-	o := x.server.options
-	c := o.Config
+	k = x.server.options.capped(k)
+	c := x.server.options.Config
 	c.ID, c.Dir, c.Mode, c.Interactive = k.ID, k.Dir, k.Mode, true
-	if beyondMode(c.Mode, o.MaxMode) { // the server allowed more when the session began
-		c.Mode = o.MaxMode
-	}
 	const from = "the request"
-	level := k.Sandbox
-	if lessConfined(level, o.Sandbox) {
-		level = o.Sandbox
+	c.Set("sandbox", from, string(k.Sandbox))
+	if k.BudgetUSD > 0 {
+		c.Set("budget_usd", from, strconv.FormatFloat(k.BudgetUSD, 'f', -1, 64))
 	}
-	c.Set("sandbox", from, string(level))
-	if usd := least(k.BudgetUSD, o.Config.Budget.USD); usd > 0 {
-		c.Set("budget_usd", from, strconv.FormatFloat(usd, 'f', -1, 64))
-	}
-	if tokens := least(k.BudgetTokens, o.Config.Budget.Tokens); tokens > 0 {
-		c.Set("budget_tokens", from, strconv.Itoa(tokens))
+	if k.BudgetTokens > 0 {
+		c.Set("budget_tokens", from, strconv.Itoa(k.BudgetTokens))
 	}
 	c.Budget = agent.Budget{}
 	if begun { // it goes on as it was
