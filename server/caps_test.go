@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/env/sandbox"
@@ -46,5 +47,16 @@ func TestW1_SessionsShowWhatHolds(t *testing.T) {
 	shown := c.request("GET", "/v1/sessions/"+id, "").object(t)
 	if shown["mode"] != "ask" || shown["sandbox"] != "workspace" || shown["budget_usd"] != 2.0 || shown["budget_tokens"] != 500.0 {
 		t.Errorf("the session: %v", shown)
+	}
+}
+
+// A model of a provider for which the server has no key is a fault of the request, not of the
+// server.
+func TestW1_NoKeyIsInvalid(t *testing.T) {
+	t.Parallel()
+	c := newWorld(t).start().as(ciToken)
+	why := c.refused(400, "invalid", "POST", "/v1/sessions", `{"model":"openai/gpt-5.5"}`)
+	if !strings.Contains(why, "OPENAI_API_KEY") {
+		t.Error(why)
 	}
 }

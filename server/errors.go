@@ -78,7 +78,8 @@ func refusalOf(err error) *refusal {
 		r.status, r.code = http.StatusConflict, CodeConflict
 	case errors.Is(err, fs.ErrNotExist):
 		r.status, r.code = http.StatusNotFound, CodeNotFound
-	case errors.Is(err, attractor.ErrConfig), errors.Is(err, attractor.ErrNoModel):
+	case errors.Is(err, attractor.ErrConfig), errors.Is(err, attractor.ErrNoModel), errors.Is(err, attractor.ErrNoKey),
+		errors.Is(err, attractor.ErrNoProvider), errors.Is(err, attractor.ErrNoServer):
 		r.status, r.code = http.StatusBadRequest, CodeInvalid
 	}
 	return r
