@@ -73,3 +73,31 @@ func TestW1_PlanStaysBelowTheGreatestMode(t *testing.T) {
 		t.Errorf("the mode is %v", now["mode"])
 	}
 }
+
+// An answer that an ask does not take is noted as refused, and an approval with other arguments as
+// one.
+func TestW1_NotesSayWhatCounts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, say("", write("a.txt", "x\n")), say("Done."))
+	c := w.start().as(ciToken)
+	id := c.create(object{})
+	events := c.watch("/v1/sessions/" + id + "/events")
+	c.line(id, object{"type": "user", "text": "go"})
+	asked := events.until("APPROVAL_REQUESTED")
+	ask := asked[len(asked)-1].data["ask"]
+	if a := c.send(id, object{"type": "answer", "ask": ask, "text": "yes"}); a.status != 409 {
+		t.Errorf("an answer to what is no question: %d %s", a.status, a.body)
+	}
+	c.line(id, object{"type": "approve", "ask": ask, "decision": "allow", "args": object{"file_path": "a.txt", "content": "y\n"}})
+	again := events.until("APPROVAL_REQUESTED")
+	c.line(id, object{"type": "approve", "ask": again[len(again)-1].data["ask"], "decision": "allow"})
+	var refused, edited []any
+	for _, e := range append(again, events.until("PROCESSING_END")...) {
+		if note, is := e.data["data"].(object); is && e.data["note"] == "answered" {
+			refused, edited = append(refused, note["refused"] != nil), append(edited, note["edited"] == true)
+		}
+	}
+	if got := fmt.Sprint(refused, edited); got != "[false true false false] [false false true false]" {
+		t.Errorf("the notes: %s", got)
+	}
+}

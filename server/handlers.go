@@ -197,14 +197,17 @@ func (x *session) do(ctx context.Context, a *account, line protocol.Line, body [
 	if err != nil {
 		return nil, err
 	}
+	noted := false
 	if slices.Contains(protocol.Members(line.Type), "ask") {
 		x.answering.Lock()
 		defer x.answering.Unlock()
 		if err := x.allowsAnswer(a, l, line); err != nil {
 			return nil, err
 		}
-		if err := x.record(ctx, l, a.Name, line); err != nil {
-			return nil, err
+		if noted = x.feed.hasAsk(line.Ask); noted { // else the answer comes too late, as the reply says
+			if err := l.record(ctx, a.Name, line, ""); err != nil {
+				return nil, err
+			}
 		}
 	}
 	reply := l.conversation.Do(ctx, body)
@@ -215,6 +218,9 @@ func (x *session) do(ctx context.Context, a *account, line protocol.Line, body [
 	why := refusal{http.StatusConflict, CodeConflict, reply.Error, 0}
 	if cause := refusalOf(reply.Cause); cause.code == CodeStorage {
 		why.status, why.code = cause.status, cause.code
+	}
+	if noted {
+		return nil, errors.Join(&why, l.record(ctx, a.Name, line, reply.Error))
 	}
 	return nil, &why
 }

@@ -383,17 +383,19 @@ type answered struct {
 	Type  protocol.Type `json:"type"`
 	By    string        `json:"by"` // the name of the token
 	Allow *bool         `json:"allow,omitempty"`
+	// Edited says that the answer brings other arguments, which are judged anew, and Refused why an
+	// answer that was noted does not count.
+	Edited  bool   `json:"edited,omitempty"`
+	Refused string `json:"refused,omitempty"`
 }
 
 // noteAnswered is the kind of a note about an answer.
 const noteAnswered = "answered"
 
-// record notes in the journal whose answer an ask is about to get.
-func (x *session) record(ctx context.Context, l *live, by string, line protocol.Line) error {
-	if !x.feed.hasAsk(line.Ask) {
-		return nil // the answer comes too late, as the reply says
-	}
-	note := answered{Ask: line.Ask, Type: line.Type, By: by}
+// record notes in the journal whose answer an ask is about to get or, with the reason, that it was
+// refused.
+func (l *live) record(ctx context.Context, by string, line protocol.Line, refused string) error {
+	note := answered{Ask: line.Ask, Type: line.Type, By: by, Edited: line.Edited, Refused: refused}
 	if line.Type == protocol.TypeApprove {
 		allow := line.Decision == "allow"
 		note.Allow = &allow

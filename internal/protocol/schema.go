@@ -22,6 +22,8 @@ type Line struct {
 	MaxRounds, MaxTurns *int
 	BudgetTokens        *int
 	BudgetUSD           *float64
+	// Edited reports whether approve brings other arguments.
+	Edited bool
 	// Files reports whether the line names files of the machine of the host.
 	Files bool
 }
@@ -33,7 +35,8 @@ func Parse(line []byte) (Line, error) {
 		return Line{Type: in.Type, ID: in.ID}, err
 	}
 	l := Line{Type: in.Type, Key: in.Key, Ask: in.Ask, ID: in.ID, Decision: in.Decision, Remember: in.Remember,
-		Mode: in.Mode, MaxRounds: in.MaxRounds, MaxTurns: in.MaxTurns, BudgetTokens: in.MaxTokens, BudgetUSD: in.MaxUSD}
+		Mode: in.Mode, MaxRounds: in.MaxRounds, MaxTurns: in.MaxTurns, BudgetTokens: in.MaxTokens, BudgetUSD: in.MaxUSD,
+		Edited: in.Args != nil}
 	for _, image := range in.Images {
 		l.Files = l.Files || image.Path != ""
 	}
