@@ -197,6 +197,23 @@ func TestW1_Guard(t *testing.T) {
 	}
 }
 
+// HEAD is GET without a body, with a token and for what is public.
+func TestW1_Head(t *testing.T) {
+	t.Parallel()
+	s := newWorld(t).start()
+	for path, want := range map[string]int{"/health": 200, "/openapi.json": 200, "/v1/sessions": 401} {
+		resp, err := http.Head(s.url + path)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want || want == 200 && resp.ContentLength <= 0 {
+			t.Errorf("%s: %d with %d bytes, want %d", path, resp.StatusCode, resp.ContentLength, want)
+		}
+	}
+}
+
 // A token does not see, watch, steer or remove what is another one's. The owner's does.
 func TestW1_Tokens(t *testing.T) {
 	t.Parallel()

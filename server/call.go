@@ -137,7 +137,7 @@ func (c *call) admit(r route) error {
 			return limited(wait, "the token %s has made %d requests within a minute", c.account.Name, s.options.Limits.Requests)
 		}
 	}
-	if c.r.Method == http.MethodGet {
+	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead { // which the mux takes for GET
 		return nil
 	}
 	if s.isDraining() {
