@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -174,6 +175,11 @@ func (s *Session) History() []Turn {
 
 // Usage returns the tokens that the session has used, failed attempts included.
 func (s *Session) Usage() llm.Usage { return look(s, func(st *State) llm.Usage { return st.Usage }) }
+
+// Keys returns the keys of the messages that the session has had, as [Key] names them.
+func (s *Session) Keys() []string {
+	return look(s, func(st *State) []string { return slices.Sorted(maps.Keys(st.keys)) })
+}
 
 // validText returns text as valid UTF-8. All text that enters a session passes it, so that journal,
 // events and model have the same.

@@ -78,11 +78,15 @@ const (
 	maxWorking = 32
 )
 
+// sum returns the hash of the request.
+func (c *call) sum() [32]byte {
+	return sha256.Sum256(bytes.Join([][]byte{[]byte(c.r.Method), []byte(c.r.URL.Path), c.body}, []byte{0}))
+}
+
 // once calls do, unless the request has come before with its key: then it answers as before, and
 // waits for that if it is still being carried out.
 func (c *call) once(key string, do func() error) error {
-	a := c.account
-	sum := sha256.Sum256(bytes.Join([][]byte{[]byte(c.r.Method), []byte(c.r.URL.Path), c.body}, []byte{0}))
+	a, sum := c.account, c.sum()
 	for {
 		a.mu.Lock()
 		was := a.keys[key]
@@ -94,8 +98,7 @@ func (c *call) once(key string, do func() error) error {
 		}
 		a.mu.Unlock()
 		if was.request != sum {
-			return refuse(http.StatusUnprocessableEntity, CodeKeyReused,
-				"the Idempotency-Key has come with another request; each request needs one of its own")
+			return errKeyReused()
 		}
 		select {
 		case <-was.done:

@@ -283,8 +283,15 @@ func TestW1_IdempotencyKey(t *testing.T) {
 		t.Error("the key of one token is that of another")
 	}
 	c.refused(422, "key_reused", "POST", "/v1/sessions", `{"mode":"plan"}`, "Idempotency-Key", "k1")
-	user := object{"type": "user", "text": "go"}
+	user, another := object{"type": "user", "text": "go"}, object{"type": "user", "text": "OTHER TEXT"}
 	c.line(id, user, "Idempotency-Key", "k2")
+	c.state(id, "idle")
+	owner := s.as(ownersToken)
+	owner.line(id, another, "Idempotency-Key", "k2")
+	c.state(id, "idle")
+	if got := len(w.model.Requests()); got != 2 {
+		t.Errorf("the model was asked %d times for the inputs of two tokens with the same key", got)
+	}
 	if a := c.send(id, user, "Idempotency-Key", "k2"); a.status != 200 || a.header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("again: %d %v", a.status, a.header)
 	}
@@ -294,15 +301,20 @@ func TestW1_IdempotencyKey(t *testing.T) {
 	c.refused(400, "invalid", "POST", "/v1/sessions", `{}`, "Idempotency-Key", strings.Repeat("k", 256))
 	s.end()
 
-	c = w.start().as(ciToken)
+	s = w.start()
+	c = s.as(ciToken)
 	if again := c.create(object{}, "Idempotency-Key", "k1"); again != id {
 		t.Errorf("after a restart the key is another session")
 	}
 	c.line(id, user, "Idempotency-Key", "k2")
 	c.state(id, "idle")
-	if got := len(w.model.Requests()); got != 1 {
+	if got := len(w.model.Requests()); got != 2 {
 		t.Errorf("the model was asked %d times for one input", got)
 	}
+	s.end()
+	c = w.start().as(ciToken)
+	c.refused(422, "key_reused", "POST", "/v1/sessions", `{"mode":"plan"}`, "Idempotency-Key", "k1")
+	c.refused(422, "key_reused", "POST", "/v1/sessions/"+id+"/lines", `{"type":"user","text":"OTHER TEXT"}`, "Idempotency-Key", "k2")
 }
 
 // A stream goes on behind any event, while the server runs, after a restart, and when nobody has

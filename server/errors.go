@@ -45,6 +45,11 @@ func limited(retry time.Duration, format string, args ...any) error {
 	return &refusal{http.StatusTooManyRequests, CodeLimit, fmt.Sprintf(format, args...), retry}
 }
 
+func errKeyReused() error {
+	return refuse(http.StatusUnprocessableEntity, CodeKeyReused,
+		"the Idempotency-Key has come with another request; each request needs one of its own")
+}
+
 func errDraining() error {
 	return &refusal{http.StatusServiceUnavailable, CodeDraining,
 		"the server is about to end; its sessions go on when it is back", 10 * time.Second}

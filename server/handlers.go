@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -52,9 +54,13 @@ func (s *Server) serveCreate(c *call) error {
 	k.ID, k.Token, k.Created = uuid.NewString(), c.account.Name, time.Now().UTC()
 	if key := c.r.Header.Get("Idempotency-Key"); key != "" { // the same one, also after a restart
 		k.ID = uuid.NewSHA1(uuid.NameSpaceURL, []byte("attractor-server\x00"+k.Token+"\x00"+key)).String()
+		k.Request = fmt.Sprintf("%x", c.sum())
 	}
 	x, isNew := s.add(k)
 	if !isNew {
+		if x.kept.Request != k.Request { // which never changes
+			return errKeyReused()
+		}
 		return c.reply(http.StatusCreated, x.summary())
 	}
 	ctx, cancel := c.work(openTime)
@@ -178,7 +184,8 @@ func (s *Server) serveLine(c *call) error {
 		return conflict("the server has died twice over the last input, so it does not go on by itself: send continue or interrupt first")
 	}
 	if key := c.r.Header.Get("Idempotency-Key"); key != "" && line.Key == "" && takesKey { // it also holds after a restart
-		if c.body, err = withKey(c.body, key); err != nil {
+		line.Key = c.lasting(key)
+		if c.body, err = withKey(c.body, line.Key); err != nil {
 			return err
 		}
 	}
@@ -196,6 +203,9 @@ func (x *session) do(ctx context.Context, a *account, line protocol.Line, body [
 	l, err := x.use(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if usedOtherwise(line.Key, l.session.Keys()) {
+		return nil, errKeyReused()
 	}
 	noted := false
 	if slices.Contains(protocol.Members(line.Type), "ask") {
@@ -223,6 +233,21 @@ func (x *session) do(ctx context.Context, a *account, line protocol.Line, body [
 		return nil, errors.Join(&why, l.record(ctx, a.Name, line, reply.Error))
 	}
 	return nil, &why
+}
+
+// lasting returns the key of a message in the journal: which token's key it is, and of what request.
+func (c *call) lasting(key string) string {
+	return fmt.Sprintf("%s%x/%x", lastingKeys, sha256.Sum256([]byte(c.account.Name+"\x00"+key)), c.sum())
+}
+
+// lastingKeys is how the keys of messages begin that are those of requests.
+const lastingKeys = "request/"
+
+// usedOtherwise reports whether a session has had the key of a request with another request.
+func usedOtherwise(key string, had []string) bool {
+	whose := strings.LastIndexByte(key, '/') + 1
+	return strings.HasPrefix(key, lastingKeys) && !slices.Contains(had, key) &&
+		slices.ContainsFunc(had, func(one string) bool { return strings.HasPrefix(one, key[:whose]) })
 }
 
 // withKey returns a line with a key.

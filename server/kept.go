@@ -29,6 +29,7 @@ type kept struct {
 	Sandbox      sandbox.Level `json:"sandbox"`
 	BudgetUSD    float64       `json:"budget_usd,omitempty"`
 	BudgetTokens int           `json:"budget_tokens,omitempty"`
+	Request      string        `json:"request,omitempty"` // the hash of the one that began it, if that had a key
 	// Open says that the server has the session open, and Deaths how often it has died since the
 	// session was at rest.
 	Open   bool `json:"open,omitempty"`
