@@ -327,11 +327,12 @@ func (x *session) carriedOut(ctx context.Context, l *live, line protocol.Line) e
 		})
 		return x.server.save()
 	case protocol.TypeContinue, protocol.TypeInterrupt:
-		x.mu.Lock()
-		held := x.held
-		x.held = false
-		x.mu.Unlock()
-		if held && line.Type == protocol.TypeInterrupt { // nobody works on the input, so nobody would end it
+		if !x.isHeld() {
+			break
+		}
+		x.change(func(k *kept) { k.Deaths = min(k.Deaths, maxDeaths-1) }) // the next death holds it again
+		x.server.saveSoon()
+		if line.Type == protocol.TypeInterrupt { // nobody works on the input, so nobody would end it
 			l.conversation.GoOn()
 		}
 	case protocol.TypeClose:

@@ -30,11 +30,15 @@ type kept struct {
 	BudgetUSD    float64       `json:"budget_usd,omitempty"`
 	BudgetTokens int           `json:"budget_tokens,omitempty"`
 	Request      string        `json:"request,omitempty"` // the hash of the one that began it, if that had a key
-	// Open says that the server has the session open, and Deaths how often it has died since the
-	// session was at rest.
+	// Open says that the server has the session open, and Deaths how often it has died over the
+	// open input, at most maxDeaths, without having ended in order between. With maxDeaths the
+	// session is held until a client has it go on.
 	Open   bool `json:"open,omitempty"`
 	Deaths int  `json:"deaths,omitempty"`
 }
+
+// held reports whether the session has an input that does not go on by itself.
+func (k *kept) held() bool { return k.Deaths >= maxDeaths }
 
 // register is the file with what is kept of all sessions. Its directory belongs to one server.
 type register struct {

@@ -263,6 +263,72 @@ func TestW4_GraceIsOver(t *testing.T) {
 	}
 }
 
+// died makes the server that has ended one that has died.
+func (w *world) died() {
+	w.Helper()
+	name := filepath.Join(w.state, "sessions.json")
+	was := read(w.T, name)
+	now := strings.Replace(was, `"drained":true`, `"drained":false`, 1)
+	if now == was {
+		w.Fatalf("the server has not ended in order: %s", was)
+	}
+	if err := os.WriteFile(name, []byte(now), 0o600); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// A session is held from the second death in a row until somebody has it go on, also when it was
+// opened and closed meanwhile.
+func TestW4_Held(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, say("", write("a.txt", "x\n")), say("Done."))
+	s := w.start()
+	c := s.as(ciToken)
+	id := c.create(object{})
+	c.line(id, object{"type": "user", "text": "go"})
+	path := "/v1/sessions/" + id
+	for _, end := range []struct {
+		died bool
+		then string
+	}{{true, "waiting"}, {false, "waiting"}, {true, "waiting"}, {true, "held"}, {false, "held"}} {
+		if end.then == "waiting" {
+			c.state(id, "waiting")
+		}
+		s.end()
+		if end.died {
+			w.died()
+		}
+		s = w.start()
+		c = s.as(ciToken)
+		c.state(id, end.then)
+	}
+	c.line(id, object{"type": "status"})
+	c.line(id, object{"type": "close"})
+	c.state(id, "held")
+	c.request("GET", path+"/diff", "")
+	c.state(id, "held")
+	c.line(id, object{"type": "close"})
+	s.end()
+	s = w.start()
+	c = s.as(ciToken)
+	c.state(id, "held")
+	c.request("GET", path+"/diff", "")
+	c.refused(409, "conflict", "POST", path+"/lines", `{"type":"user","text":"go"}`)
+	c.line(id, object{"type": "continue"})
+	c.state(id, "waiting")
+	s.end()
+	s = w.start()
+	c = s.as(ciToken)
+	c.state(id, "waiting")
+	s.end()
+	w.died()
+	s = w.start()
+	c = s.as(ciToken)
+	c.state(id, "waiting")
+	c.line(id, object{"type": "interrupt"})
+	c.state(id, "idle")
+}
+
 func read(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(name)

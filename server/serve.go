@@ -88,14 +88,16 @@ func (s *Server) begin(ctx context.Context) error {
 		}
 		x.mu.Lock()
 		x.kept.Open = open
-		if open && s.died && x.kept.Deaths < maxDeaths {
+		switch held := x.kept.held(); {
+		case err == nil && !open, !s.died && !held:
+			x.kept.Deaths = 0
+		case open && !held:
 			x.kept.Deaths++
 		}
-		if x.held = open && x.kept.Deaths >= maxDeaths; open && !x.held {
-			left = append(left, x)
-		}
+		goesOn := open && !x.kept.held()
 		x.mu.Unlock()
-		if open && !x.held {
+		if goesOn {
+			left = append(left, x)
 			x.feed.goesOn()
 		}
 	}

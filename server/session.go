@@ -34,7 +34,6 @@ type session struct {
 	mu      sync.Mutex
 	kept    kept
 	live    *live // nil while it is not open
-	held    bool
 	problem string
 	secrets *secret.Masker // of the session as it was open last; nil if this process has not opened it
 }
@@ -75,7 +74,7 @@ func (x *session) change(with func(*kept)) {
 func (x *session) isHeld() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.held
+	return x.kept.held()
 }
 
 // soon is after which time a session is looked at again whose events are behind it.
@@ -84,12 +83,12 @@ const soon = 50 * time.Millisecond
 // summary describes the session.
 func (x *session) summary() Session {
 	x.mu.Lock()
-	k, l, held, problem := x.server.options.capped(x.kept), x.live, x.held, x.problem
+	k, l, problem := x.server.options.capped(x.kept), x.live, x.problem
 	x.mu.Unlock()
 	s := Session{ID: k.ID, Token: k.Token, Dir: k.Dir, Model: k.Model, Mode: k.Mode, Sandbox: k.Sandbox,
 		BudgetUSD: k.BudgetUSD, BudgetTokens: k.BudgetTokens, Created: k.Created, Problem: problem}
 	s.State, s.Asks, s.LastEvent = x.feed.summary()
-	if held && s.State == StateIdle {
+	if k.held() && s.State == StateIdle {
 		s.State = StateHeld
 	}
 	if l != nil {
@@ -253,7 +252,10 @@ func (x *session) open(ctx context.Context) (*live, error) {
 	provider, model, _ := l.setup.Model()
 	x.mu.Lock()
 	x.live, x.secrets, x.kept.Model = l, l.setup.Secrets, provider+"/"+model
-	held := x.held
+	if !left { // another program has gone on with it
+		x.kept.Deaths = 0
+	}
+	held := x.kept.held()
 	x.mu.Unlock()
 	x.server.running.Go(func() { x.run(life, l) })
 	if left && !held { // before any line, which would find an input that nobody works on

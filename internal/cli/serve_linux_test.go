@@ -219,10 +219,11 @@ func TestW4_DiedTwice(t *testing.T) {
 	s.ask(409, "POST", lines, fmt.Sprintf(`{"type":"approve","ask":%q,"decision":"allow"}`, first))
 	s.end(syscall.SIGTERM) // in order, so it is no death
 	s = h.serving()
-	s.state(id, "waiting")
-	s.end(syscall.SIGKILL)
-
-	s = h.serving()
+	for range 2 {
+		s.state(id, "waiting")
+		s.end(syscall.SIGKILL)
+		s = h.serving()
+	}
 	s.state(id, "held")
 	s.end(syscall.SIGTERM)
 	s = h.serving()
