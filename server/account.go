@@ -18,7 +18,8 @@ type account struct {
 	minute   time.Time // in which requests are counted
 	requests int
 	watching int
-	working  int // requests that change something
+	working  int   // requests that change something
+	held     int64 // bytes of bodies and files in memory
 	keys     map[string]*keyed
 	order    []string // of keys
 }
@@ -76,7 +77,32 @@ const (
 	maxKeyed = 16 << 10
 	// maxWorking limits the requests with a body at the same time, which are in memory.
 	maxWorking = 32
+	// maxHeld limits the bytes of the bodies and files of a token that are in memory at the same
+	// time: two of the largest files, or four of the largest bodies.
+	maxHeld = 128 << 20
 )
+
+// hold counts bytes that are in memory until the request is answered, unless there are too many.
+func (c *call) hold(n int64) error {
+	a := c.account
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.held+n > maxHeld {
+		return limited(time.Second, "the token %s has %d bytes under way; wait for some requests", a.Name, a.held)
+	}
+	a.held += n
+	c.held += n
+	return nil
+}
+
+// letGo gives back what the request holds.
+func (c *call) letGo() {
+	if a := c.account; a != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.held -= c.held
+	}
+}
 
 // sum returns the hash of the request.
 func (c *call) sum() [32]byte {

@@ -20,7 +20,8 @@ type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	body    []byte
-	working bool // it counts as one that changes something
+	working bool  // it counts as one that changes something
+	held    int64 // bytes that count for the token
 
 	status int
 	answer []byte // of what is no stream
@@ -97,6 +98,7 @@ func (s *Server) handler(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		c := &call{server: s, w: w, r: req}
 		err := c.admit(r)
+		defer c.letGo()
 		if c.working {
 			defer c.account.rest()
 		}
@@ -148,6 +150,13 @@ func (c *call) admit(r route) error {
 	}
 	if c.working = c.account.work(); !c.working {
 		return limited(time.Second, "the token %s has %d requests under way; wait for some", c.account.Name, maxWorking)
+	}
+	size := c.r.ContentLength
+	if most := s.options.Limits.Body; size < 0 || size > most {
+		size = most
+	}
+	if err := c.hold(size); err != nil {
+		return err
 	}
 	control := http.NewResponseController(c.w)
 	if err := control.SetWriteDeadline(time.Now().Add(openTime + lineTime + s.times.answer)); err != nil {

@@ -60,6 +60,10 @@ const (
 	maxKept      = 16_384
 	maxKeptBytes = 8 << 20
 	restBytes    = 64 << 10 // of a session that is not open
+	// A watcher gets at most maxBatch events at a time, and none behind maxBatchBytes: each has a
+	// copy until it has read them.
+	maxBatch      = 256
+	maxBatchBytes = 256 << 10
 )
 
 // feed keeps the newest events of a session, encoded once for all who watch, and what is open in
@@ -162,7 +166,7 @@ func (f *feed) rests() {
 	f.news()
 }
 
-// after returns the kept events behind one, and a channel that is closed when there are more. If
+// after returns the next kept events behind one, and a channel that is closed when there are more. If
 // they do not join, because some in between are not kept, ok is false.
 func (f *feed) after(id eventID) (events []sent, changed <-chan struct{}, ok bool) {
 	f.mu.Lock()
@@ -179,8 +183,12 @@ func (f *feed) after(id eventID) (events []sent, changed <-chan struct{}, ok boo
 		}
 		return -1
 	})
-	const batch = 256
-	return slices.Clone(f.events[first:min(len(f.events), first+batch)]), f.changed, true
+	end, size := first, 0
+	for end < len(f.events) && end-first < maxBatch && size < maxBatchBytes {
+		size += len(f.events[end].data)
+		end++
+	}
+	return slices.Clone(f.events[first:end]), f.changed, true
 }
 
 // isResting reports whether events were dropped because the session is not open, and not because

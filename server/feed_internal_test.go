@@ -41,6 +41,13 @@ func TestW4_FeedIsBounded(t *testing.T) {
 	if !live || !ok || len(events) == 0 || events[0].id.seq != upTo.seq+1 {
 		t.Errorf("behind %v: %v %v", upTo, len(events), ok)
 	}
+	size := 0
+	for _, e := range events {
+		size += len(e.data)
+	}
+	if size > maxBatchBytes+len(events[0].data) {
+		t.Errorf("a reader gets %d bytes at once", size)
+	}
 	if asks := f.asksUpTo(upTo); len(asks) != 1 || asks[0].id != at {
 		t.Errorf("the asks: %v", asks)
 	}

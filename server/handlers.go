@@ -460,8 +460,12 @@ func (s *Server) serveFile(c *call) error {
 		return missing
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
 		return missing
+	}
+	if err := c.hold(3 * min(info.Size(), maxFile)); err != nil { // it is copied to be masked
+		return err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {

@@ -70,6 +70,53 @@ func TestW4_Limits(t *testing.T) {
 	}
 }
 
+// Files that are not read take no more memory than a token may have, and others have theirs.
+func TestW4_UnreadFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, say("", write("a.txt", "x\n")), say("Done."))
+	s := w.start(full)
+	c := s.as(ciToken)
+	id := c.create(object{})
+	events := c.watch("/v1/sessions/" + id + "/events")
+	c.line(id, object{"type": "user", "text": "go"})
+	events.until("PROCESSING_END")
+	if err := os.Truncate(filepath.Join(w.root, "a.txt"), 16<<20); err != nil {
+		t.Fatal(err)
+	}
+	path := "/v1/sessions/" + id + "/files?path=a.txt"
+	ask := func(token string) (int, io.Closer) {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, resp.Body
+	}
+	var unread []io.Closer
+	for i, want := range []int{200, 200, 429} {
+		got, body := ask(ciToken)
+		if unread = append(unread, body); got != want {
+			t.Errorf("file %d: %d, want %d", i, got, want)
+		}
+	}
+	got, body := ask(ownersToken)
+	if unread = append(unread, body); got != 200 {
+		t.Errorf("another token: %d", got)
+	}
+	for _, body := range unread {
+		_ = body.Close()
+	}
+	await.For(t, "room for a file", func() bool {
+		got, body := ask(ciToken)
+		_ = body.Close()
+		return got == 200
+	})
+}
+
 // endless is a body without an end.
 type endless struct{ read atomic.Int64 }
 
