@@ -13,6 +13,19 @@ import (
 
 var update = flag.Bool("update", false, "write the files that tests compare with")
 
+// The document, for which nobody needs a token, is made once.
+func TestW4_DocumentIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	s := newWorld(t).start().server
+	first, err := s.DocumentOf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.DocumentOf(); err != nil || &again[0] != &first[0] {
+		t.Errorf("it is made again, %v", err)
+	}
+}
+
 // docs/reference/openapi.json is what the types and routes say, and each reference in it leads to a
 // schema.
 func TestW1_Document(t *testing.T) {

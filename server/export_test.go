@@ -16,5 +16,11 @@ func (s *Server) PutAway() {
 	s.putAway(s.streams)
 }
 
+// SetMost changes how many sessions a token has at most.
+func (s *Server) SetMost(n int) { s.most = n }
+
+// DocumentOf returns the document as the server has it.
+func (s *Server) DocumentOf() ([]byte, error) { return s.document() }
+
 // SetRelease changes how long what runs has when the grace is over.
 func (s *Server) SetRelease(d time.Duration) { s.times.release = d }

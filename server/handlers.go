@@ -57,7 +57,10 @@ func (s *Server) serveCreate(c *call) error {
 		k.ID = uuid.NewSHA1(uuid.NameSpaceURL, []byte("attractor-server\x00"+k.Token+"\x00"+key)).String()
 		k.Request = fmt.Sprintf("%x", c.sum())
 	}
-	x, isNew := s.add(k)
+	x, isNew, err := s.add(k)
+	if err != nil {
+		return err
+	}
 	if !isNew {
 		if x.kept.Request != k.Request { // which never changes
 			return errKeyReused()
@@ -525,7 +528,7 @@ func (s *Server) serveHealth(c *call) error {
 
 // serveDocument answers with the API.
 func (s *Server) serveDocument(c *call) error {
-	document, err := Document()
+	document, err := s.document()
 	if err != nil {
 		return err
 	}

@@ -117,6 +117,25 @@ func TestW4_UnreadFiles(t *testing.T) {
 	})
 }
 
+// A token has a bounded number of sessions, those that are not open included.
+func TestW4_AllSessions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.before = func(s *server.Server) { s.SetMost(2) }
+	s := w.start()
+	c := s.as(ciToken)
+	first := c.create(object{}, "Idempotency-Key", "k")
+	c.line(first, object{"type": "close"})
+	c.line(c.create(object{}), object{"type": "close"})
+	c.refused(429, "limit", "POST", "/v1/sessions", "{}")
+	if again := c.create(object{}, "Idempotency-Key", "k"); again != first {
+		t.Error("the same request is another session")
+	}
+	s.as(otherToken).create(object{})
+	c.request("DELETE", "/v1/sessions/"+first, "")
+	c.create(object{})
+}
+
 // endless is a body without an end.
 type endless struct{ read atomic.Int64 }
 

@@ -26,6 +26,8 @@ type Server struct {
 	register *register
 	accounts []*account
 	mux      *http.ServeMux
+	document func() ([]byte, error) // Document, which anybody may ask for, made once
+	most     int                    // sessions of a token, whether they are open or not
 	metrics  metrics
 
 	running   sync.WaitGroup  // sessions that are open, and what opens them
@@ -52,6 +54,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("cannot keep sessions in %s: %w", o.State, err)
 	}
 	s := &Server{options: o, times: usualTimes(), register: register, unsaved: make(chan struct{}, 1),
+		document: sync.OnceValues(Document), most: maxSessions,
 		sessions: map[string]*session{}, watchers: map[*changes]bool{}}
 	s.died = !was.Drained
 	s.streams, s.end = context.WithCancel(context.Background())
@@ -117,16 +120,29 @@ func (s *Server) visible(a *account) []Session {
 	return list
 }
 
-// add adds a session, or returns the one with its id.
-func (s *Server) add(k kept) (x *session, isNew bool) {
+// maxSessions limits the sessions of a token, whether they are open or not: all of them are in
+// memory, and written with each change of one.
+const maxSessions = 1000
+
+// add adds a session, or returns the one with its id. The error says that its token has too many.
+func (s *Server) add(k kept) (x *session, isNew bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if x = s.sessions[k.ID]; x != nil {
-		return x, false
+		return x, false, nil
+	}
+	has := 0
+	for _, other := range s.sessions {
+		if other.kept.Token == k.Token { // which never changes
+			has++
+		}
+	}
+	if has >= s.most {
+		return nil, false, limited(time.Minute, "the token %s has %d sessions already; delete some", k.Token, has)
 	}
 	x = s.newSession(k)
 	s.sessions[k.ID] = x
-	return x, true
+	return x, true, nil
 }
 
 // forget forgets a session.
