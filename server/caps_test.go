@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/server"
@@ -58,5 +59,29 @@ func TestW1_NoKeyIsInvalid(t *testing.T) {
 	why := c.refused(400, "invalid", "POST", "/v1/sessions", `{"model":"openai/gpt-5.5"}`)
 	if !strings.Contains(why, "OPENAI_API_KEY") {
 		t.Error(why)
+	}
+}
+
+// A stream behind an event that there is not would be silent for ever, so it is refused, and cut
+// off when the session opens.
+func TestW1_EventsOfTheFuture(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, say("Done."))
+	s := w.start()
+	c := s.as(ciToken)
+	id := c.create(object{})
+	for _, at := range []string{"9999999999", "9999999999.1"} {
+		c.refused(400, "invalid", "GET", "/v1/sessions/"+id+"/events?after="+at, "")
+	}
+	last := fmt.Sprint(c.request("GET", "/v1/sessions/"+id, "").object(t)["last_event"])
+	c.watch("/v1/sessions/" + id + "/events?after=" + last)
+	s.end()
+
+	c = w.start().as(ciToken)
+	legal, lost := c.watch("/v1/sessions/"+id+"/events?after="+last), c.watch("/v1/sessions/"+id+"/events?after=9999999999")
+	c.line(id, object{"type": "user", "text": "go"})
+	legal.until("PROCESSING_END")
+	if e := await.Receive(t, "the end of the stream", lost.events); e.data != nil {
+		t.Errorf("%s %s comes behind an event that there is not", e.id, e.kind())
 	}
 }

@@ -191,6 +191,14 @@ func (f *feed) after(id eventID) (events []sent, changed <-chan struct{}, ok boo
 	return slices.Clone(f.events[first:end]), f.changed, true
 }
 
+// isFuture reports whether an event is behind the newest one: no client can have it. The numbers of
+// a session that is opened again begin behind all that it had before.
+func (f *feed) isFuture(id eventID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last != (eventID{}) && id.seq > f.last.seq
+}
+
 // isResting reports whether events were dropped because the session is not open, and not because
 // there were too many.
 func (f *feed) isResting() bool {

@@ -94,6 +94,9 @@ func (s *Server) serveEvents(c *call) error {
 	if err != nil {
 		return err
 	}
+	if x.feed.isFuture(at) {
+		return errFuture(at)
+	}
 	if _, err := x.masker(); err != nil { // before the stream begins, which could not say so
 		return x.masked(err)
 	}
@@ -111,6 +114,11 @@ func (s *Server) serveEvents(c *call) error {
 		s.metrics.cut.Add(1)
 	}
 	return nil // the stream has begun, so there is nobody to tell
+}
+
+// errFuture refuses to go on behind an event that the session does not have.
+func errFuture(at eventID) error {
+	return invalid("the session has no event %s yet; last_event of the session names the newest one", at)
 }
 
 // until returns a context that ends with another one and with the streams of the server.
@@ -201,6 +209,8 @@ func (x *session) follow(ctx context.Context, out *stream, at eventID) error {
 			continue
 		case !ok:
 			return errBehind
+		case x.feed.isFuture(at): // which was not known before the session was opened
+			return errFuture(at)
 		case len(events) > 0:
 			if err := out.events(events, true); err != nil {
 				return err
