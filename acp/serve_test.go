@@ -111,6 +111,7 @@ func TestN1_EditorThatDoesNotRead(t *testing.T) {
 		p := newProgram(long)
 		e := connect(t, p.agent())
 		session := e.open(`{}`)
+		synctest.Wait() // what follows the opening would wait at a lock behind what is not read
 		e.request("session/prompt", prompt(session, "talk"))
 		synctest.Wait() // nothing moves
 		began := time.Now()
@@ -149,6 +150,7 @@ func TestN1_CancelUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := connect(t, newProgram(llmtest.Answer(llm.Text{Text: strings.Repeat("many words ", 100_000)})).agent())
 		session := e.open(`{}`)
+		synctest.Wait() // as above
 		id := e.request("session/prompt", prompt(session, "talk"))
 		synctest.Wait() // nothing moves
 		e.sendJSON(map[string]any{"jsonrpc": "2.0", "method": "session/cancel",
