@@ -153,7 +153,7 @@ var rooms = map[string][]string{
 	"server": {root, "agent", "env/sandbox", "internal/atomicfile", "internal/filelock", "internal/protocol", "internal/render",
 		"internal/webguard", "journal", "llm", "permit", "secret/...", "sessions", "web", "github.com/google/uuid",
 		"github.com/google/jsonschema-go/jsonschema", "tool"},
-	"web": {"internal/webguard", "llm", "tool", "journal", "agent", "secret/...", "sanitize", "internal/texts", "sessions/costs"},
+	"web": {"internal/webguard", "llm", "tool", "journal", "agent", "secret/...", "sanitize", "internal/texts", "sessions/..."},
 	"": {"sanitize", "internal/atomicfile", "internal/debuglog", "internal/fault", "internal/git", "internal/lookpath",
 		"internal/texts", "internal/settings", "internal/shquote", "internal/userfiles", "internal/version", "llm/...",
 		"load",

@@ -33,6 +33,8 @@ type Create struct {
 	Sandbox      sandbox.Level `json:"sandbox,omitempty" jsonschema:"how commands are confined; not less than by the server"`
 	BudgetUSD    float64       `json:"budget_usd,omitempty" jsonschema:"what the session may spend, in US dollars; not above that of the server"`
 	BudgetTokens int           `json:"budget_tokens,omitempty" jsonschema:"the tokens that the session may use; not above those of the server"`
+	Fork         string        `json:"fork,omitempty" jsonschema:"the id of a session whose conversation the new one begins with; what is empty is as that one has it"`
+	Turn         int           `json:"turn,omitempty" jsonschema:"of a fork: the turn behind which it begins; 0 means the last one. In a dir of its own, which must be empty, it gets the files of that turn"`
 }
 
 // Session describes a session.
@@ -47,6 +49,7 @@ type Session struct {
 	BudgetUSD    float64       `json:"budget_usd,omitempty"`
 	BudgetTokens int           `json:"budget_tokens,omitempty"`
 	Created      time.Time     `json:"created"`
+	Fork         string        `json:"fork,omitempty" jsonschema:"the id of the session that it is a fork of"`
 	Usage        *llm.Usage    `json:"usage,omitempty" jsonschema:"the tokens until now, if this process has the session open"`
 	Asks         int           `json:"asks" jsonschema:"how many asks wait for an answer"`
 	LastEvent    string        `json:"last_event,omitempty" jsonschema:"the id of the newest event, if this process has the session open"`

@@ -39,12 +39,14 @@ func (c *call) reply(status int, value any) error {
 }
 
 // session returns the session that the path names.
-func (c *call) session() (*session, error) {
-	id := c.r.PathValue("id")
+func (c *call) session() (*session, error) { return c.sessionOf(c.r.PathValue("id")) }
+
+// sessionOf returns the session with an id, if the token sees it.
+func (c *call) sessionOf(id string) (*session, error) {
 	if x := c.server.find(id); x != nil && c.account.sees(x.kept.Token) {
 		return x, nil
 	}
-	return nil, refuse(http.StatusNotFound, CodeNotFound, "there is no session %.80q", id)
+	return nil, errNoSession(id)
 }
 
 // work returns a context for what has to come to its end although the client may go away.

@@ -50,6 +50,10 @@ func errKeyReused() error {
 		"the Idempotency-Key has come with another request; each request needs one of its own")
 }
 
+func errNoSession(id string) error {
+	return refuse(http.StatusNotFound, CodeNotFound, "there is no session %.80q", id)
+}
+
 func errDraining() error {
 	return &refusal{http.StatusServiceUnavailable, CodeDraining,
 		"the server is about to end; its sessions go on when it is back", 10 * time.Second}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -48,10 +49,15 @@ func (s *Server) serveCreate(c *call) error {
 	if err := c.decode(&wanted); err != nil {
 		return err
 	}
+	of, err := c.forked(&wanted)
+	if err != nil {
+		return err
+	}
 	k, err := s.permitted(wanted)
 	if err != nil {
 		return err
 	}
+	k.Fork, k.Turn, k.SameDir = wanted.Fork, wanted.Turn, k.Dir == of.Dir
 	k.ID, k.Token, k.Created = uuid.NewString(), c.account.Name, time.Now().UTC()
 	if key := c.r.Header.Get("Idempotency-Key"); key != "" { // the same one, also after a restart
 		k.ID = uuid.NewSHA1(uuid.NameSpaceURL, []byte("attractor-server\x00"+k.Token+"\x00"+key)).String()
@@ -77,6 +83,25 @@ func (s *Server) serveCreate(c *call) error {
 	}
 	c.w.Header().Set("Location", "/v1/sessions/"+x.id)
 	return c.reply(http.StatusCreated, x.summary())
+}
+
+// forked completes what is wanted of a fork by what is kept of the session that it is of, which it
+// returns.
+func (c *call) forked(w *Create) (of kept, err error) {
+	if w.Turn < 0 || w.Turn > 0 && w.Fork == "" {
+		return of, invalid("turn says behind which turn a fork begins, so it is not below 0 and needs fork")
+	}
+	if w.Fork == "" {
+		return of, nil
+	}
+	x, err := c.sessionOf(w.Fork)
+	if err != nil {
+		return of, err
+	}
+	of, _ = x.now()
+	w.Dir, w.Mode, w.Sandbox = cmp.Or(w.Dir, of.Dir), cmp.Or(w.Mode, of.Mode), cmp.Or(w.Sandbox, of.Sandbox)
+	w.BudgetUSD, w.BudgetTokens = cmp.Or(w.BudgetUSD, of.BudgetUSD), cmp.Or(w.BudgetTokens, of.BudgetTokens)
+	return of, nil
 }
 
 // permitted returns what is kept of a session that somebody wants, or why there can be none.

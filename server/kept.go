@@ -29,7 +29,10 @@ type kept struct {
 	Sandbox      sandbox.Level `json:"sandbox"`
 	BudgetUSD    float64       `json:"budget_usd,omitempty"`
 	BudgetTokens int           `json:"budget_tokens,omitempty"`
-	Request      string        `json:"request,omitempty"` // the hash of the one that began it, if that had a key
+	Request      string        `json:"request,omitempty"`  // the hash of the one that began it, if that had a key
+	Fork         string        `json:"fork,omitempty"`     // the session that it is a fork of
+	Turn         int           `json:"turn,omitempty"`     // behind which it begins
+	SameDir      bool          `json:"same_dir,omitempty"` // it works in the directory of that session
 	// Open says that the server has the session open, and Deaths how often it has died over the
 	// open input, at most maxDeaths, without having ended in order between. With maxDeaths the
 	// session is held until a client has it go on.

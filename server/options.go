@@ -21,6 +21,7 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/secret"
 )
@@ -59,6 +60,8 @@ type Options struct {
 	Masker *secret.Masker
 	// Logger gets what the operator should know. Nil logs nothing.
 	Logger *slog.Logger
+	// Facts has the prices of models, for the page. Nil has none.
+	Facts llm.Lookup
 	// Version is that of the program.
 	Version string
 }

@@ -66,6 +66,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.drain(ctx)
 	stop()
 	s.end()
+	err = errors.Join(err, s.page.Close()) // those who watch go
 	last, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if server.Shutdown(last) != nil { // somebody does not read
@@ -213,7 +214,7 @@ func (s *Server) Close() error {
 	}
 	s.end()
 	s.running.Wait()
-	err := s.register.write(func() registered { return s.registered(true) })
+	err := errors.Join(s.page.Close(), s.register.write(func() registered { return s.registered(true) }))
 	if closed := s.register.close(); closed != nil {
 		err = errors.Join(err, fmt.Errorf("cannot unlock the state directory: %w", closed))
 	}

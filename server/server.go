@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/internal/protocol"
+	"github.com/attractor-go/attractor/web"
 )
 
 // maxLine is the length of a line of docs/protocol.md.
@@ -26,6 +27,7 @@ type Server struct {
 	register *register
 	accounts []*account
 	mux      *http.ServeMux
+	page     *web.Server
 	document func() ([]byte, error) // Document, which anybody may ask for, made once
 	most     int                    // sessions of a token, whether they are open or not
 	metrics  metrics
@@ -58,7 +60,9 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		sessions: map[string]*session{}, watchers: map[*changes]bool{}}
 	s.died = !was.Drained
 	s.streams, s.end = context.WithCancel(context.Background())
+	s.page = s.newPage()
 	s.mux = s.newMux()
+	s.withPage(s.mux)
 	for _, t := range o.Tokens {
 		s.accounts = append(s.accounts, &account{Token: t, sum: sha256.Sum256([]byte(t.Token)), keys: map[string]*keyed{}})
 	}

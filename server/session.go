@@ -36,6 +36,8 @@ type session struct {
 	live    *live // nil while it is not open
 	problem string
 	secrets *secret.Masker // of the session as it was open last; nil if this process has not opened it
+	shown   *secret.Masker // as long as that is nil, what the page uses
+	turned  chan struct{}  // closed and replaced when live or kept changes
 }
 
 // live is a session that is open in this process.
@@ -43,6 +45,7 @@ type live struct {
 	setup        *attractor.Setup
 	session      *agent.Session
 	conversation *protocol.Conversation
+	page         *protocol.Page
 	asks         *protocol.Asks
 	end          context.CancelFunc
 	done         chan struct{} // closed when all of it is closed
@@ -50,7 +53,7 @@ type live struct {
 }
 
 func (s *Server) newSession(k kept) *session {
-	x := &session{server: s, id: k.ID, kept: k, removed: make(chan struct{})}
+	x := &session{server: s, id: k.ID, kept: k, removed: make(chan struct{}), turned: make(chan struct{})}
 	x.feed = newFeed(func() { s.changed(k.ID, k.Token) })
 	return x
 }
@@ -66,6 +69,7 @@ func (x *session) now() (kept, *live) {
 func (x *session) change(with func(*kept)) {
 	x.mu.Lock()
 	with(&x.kept)
+	x.turn()
 	x.mu.Unlock()
 	x.server.changed(x.id, x.kept.Token)
 }
@@ -86,7 +90,7 @@ func (x *session) summary() Session {
 	k, l, problem := x.server.options.capped(x.kept), x.live, x.problem
 	x.mu.Unlock()
 	s := Session{ID: k.ID, Token: k.Token, Dir: k.Dir, Model: k.Model, Mode: k.Mode, Sandbox: k.Sandbox,
-		BudgetUSD: k.BudgetUSD, BudgetTokens: k.BudgetTokens, Created: k.Created, Problem: problem}
+		BudgetUSD: k.BudgetUSD, BudgetTokens: k.BudgetTokens, Created: k.Created, Fork: k.Fork, Problem: problem}
 	s.State, s.Asks, s.LastEvent = x.feed.summary()
 	if k.held() && s.State == StateIdle {
 		s.State = StateHeld
@@ -116,10 +120,15 @@ func (x *session) config(k kept, begun bool) attractor.Config {
 		c.Set("budget_tokens", from, strconv.Itoa(k.BudgetTokens))
 	}
 	c.Budget = agent.Budget{}
-	if begun { // it goes on as it was
+	if begun || k.Fork != "" { // it goes on as it was
 		c.Model, c.Effort = "", ""
 		c.Unset("model", "provider", "effort")
+	}
+	if begun {
 		return c
+	}
+	if c.Fork, c.Turn = k.Fork, k.Turn; k.SameDir {
+		c.Dir = "" // so that the fork gets no files of its own
 	}
 	if k.Model != "" {
 		c.Model = k.Model
@@ -256,9 +265,14 @@ func (x *session) open(ctx context.Context) (*live, error) {
 		x.kept.Deaths = 0
 	}
 	held := x.kept.held()
+	x.turn()
 	x.mu.Unlock()
 	x.server.running.Go(func() { x.run(life, l) })
-	if left && !held { // before any line, which would find an input that nobody works on
+	switch {
+	case left && k.Fork != "" && !begun: // nothing goes on twice
+		l.conversation.Do(ctx, []byte(`{"type":"interrupt"}`))
+		l.conversation.GoOn()
+	case left && !held: // before any line, which would find an input that nobody works on
 		x.feed.goesOn()
 		l.conversation.GoOn()
 	}
@@ -287,6 +301,7 @@ func (x *session) join(l *live, asks *protocol.Asks) {
 		x.change(func(k *kept) { k.Mode = m })
 		x.server.saveSoon()
 	}
+	l.page = protocol.NewPage(l.setup)
 	l.conversation = protocol.New(l.setup, asks, x.server.keepRules)
 }
 
@@ -324,6 +339,7 @@ func (x *session) ended(l *live, err error) {
 	draining := x.server.isDraining()
 	x.mu.Lock()
 	x.live = nil
+	x.turn()
 	if !draining {
 		x.kept.Open = state != StateIdle // because the session has failed; the next server goes on with it
 	}

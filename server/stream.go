@@ -27,17 +27,25 @@ type stream struct {
 	out  *http.ResponseController
 }
 
-// newStream begins a stream, within the limit of its token.
-func (s *Server) newStream(c *call) (*stream, func(), error) {
+// watch counts a stream, within the limit of its token, until leave is called.
+func (s *Server) watch(c *call) (leave func(), err error) {
 	if !c.account.watch(s.options.Limits.Watchers) {
 		s.metrics.cut.Add(1)
-		return nil, nil, limited(time.Minute, "the token %s watches %d streams already; close some", c.account.Name,
+		return nil, limited(time.Minute, "the token %s watches %d streams already; close some", c.account.Name,
 			s.options.Limits.Watchers)
 	}
 	s.metrics.watchers.Add(1)
-	leave := func() {
+	return func() {
 		s.metrics.watchers.Add(-1)
 		c.account.unwatch()
+	}, nil
+}
+
+// newStream begins a stream.
+func (s *Server) newStream(c *call) (*stream, func(), error) {
+	leave, err := s.watch(c)
+	if err != nil {
+		return nil, nil, err
 	}
 	out := &stream{c, http.NewResponseController(c.w)}
 	if err := out.out.SetReadDeadline(time.Time{}); err != nil { // there is nothing more to read

@@ -124,8 +124,8 @@ func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) error {
 // serveDo has a session of this process carry out a line of docs/protocol.md.
 func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	own := s.options.Own(id)
-	if own == nil {
+	own, takes := s.options.Own(id).(Doer)
+	if !takes {
 		return refuse(http.StatusConflict,
 			"the session "+id+" is not one of this viewer's process, so it can only be watched here")
 	}

@@ -22,12 +22,26 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	s.answer(w, r)
+}
+
+// answer answers a request that has been checked.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	handler, pattern := s.mux.Handler(r)
 	if pattern == "" {
 		s.fail(w, r, webguard.Missing(handler, w.Header(), r, "the page is at /"))
 		return
 	}
 	s.mux.ServeHTTP(w, r)
+}
+
+// Handler returns what serves the page and what it asks for to whoever asks: its host has checked
+// where a request comes from, and that the client may see the session in its path.
+func (s *Server) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		guardAnswer(w.Header())
+		s.answer(w, r)
+	})
 }
 
 // guardAnswer sets the headers that confine the page. Nothing is cached: a page of another version
@@ -59,7 +73,7 @@ func (s *Server) check(r *http.Request) error {
 			"the viewer is at http://127.0.0.1:"+port+"; its only other names are localhost and [::1]")
 	}
 	isAPI := strings.HasPrefix(r.URL.Path, "/api/")
-	if err := checkOrigin(r, isAPI); err != nil {
+	if err := checkOrigin(r); err != nil {
 		return err
 	}
 	if isAPI && !webguard.HasToken(r, s.token) {
@@ -69,17 +83,13 @@ func (s *Server) check(r *http.Request) error {
 	return nil
 }
 
-// checkOrigin returns an error for a request that a page of another origin has made. The page
-// itself may be opened from anywhere, because it shows nothing without the token in its fragment.
-func checkOrigin(r *http.Request, isAPI bool) error {
+// checkOrigin returns an error for a request that a page of another origin has made.
+func checkOrigin(r *http.Request) error {
 	if err := webguard.CheckOrigin(r, "http"); err != nil {
 		return err
 	}
 	if r.Header.Get("Origin") == "" && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return refuse(http.StatusForbidden, "a request that changes something needs the header Origin: http://"+r.Host)
-	}
-	if !isAPI && r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Dest") == "document" { // it navigates
-		return nil
 	}
 	return webguard.CheckSite(r)
 }

@@ -46,13 +46,18 @@ func (h *hub) acquire(id string) (*session, error) {
 	if err := journal.CheckID(id); err != nil {
 		return nil, err
 	}
+	masker, err := h.options.SessionMasker(id)
+	if err != nil {
+		return nil, err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return nil, refuse(http.StatusServiceUnavailable, "the viewer is ending")
 	}
 	s := h.sessions[id]
-	if s != nil && s.hasEnded() { // it may have been mended, or there may be another one of this name
+	// One that has ended may have been mended, or there may be another one of this name.
+	if s != nil && (s.hasEnded() || s.masker != masker) {
 		h.drop(s)
 		s = nil
 	}
@@ -60,7 +65,7 @@ func (h *hub) acquire(id string) (*session, error) {
 		if err := h.makeRoom(); err != nil {
 			return nil, err
 		}
-		s = newSession(h, id)
+		s = newSession(h, id, masker)
 		h.sessions[id] = s
 		h.reading.Go(s.read)
 		h.poll()
@@ -105,7 +110,11 @@ func (h *hub) drop(s *session) {
 
 // makeRoom drops the session that nobody has looked at for the longest time if there are too many.
 func (h *hub) makeRoom() error {
-	if len(h.sessions) < maxFollowed {
+	most := maxFollowed
+	if h.options.OfServer {
+		most *= 4
+	}
+	if len(h.sessions) < most {
 		return nil
 	}
 	var oldest *session
@@ -116,7 +125,7 @@ func (h *hub) makeRoom() error {
 	}
 	if oldest == nil {
 		return refuse(http.StatusServiceUnavailable, fmt.Sprintf("%d sessions are open in the viewer; close a tab",
-			maxFollowed))
+			most))
 	}
 	oldest.idle.Stop()
 	h.drop(oldest)

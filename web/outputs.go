@@ -39,7 +39,11 @@ func (s *Server) serveOutput(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusBadRequest, "an output is named by the 64 hexadecimal digits of its SHA-256")
 	}
 	id := r.PathValue("id")
-	text, more, err := Output(r.Context(), s.options.Store, s.options.Masker, id, hash, offset, limit)
+	masker, err := s.options.SessionMasker(id)
+	if err != nil {
+		return err
+	}
+	text, more, err := Output(r.Context(), s.options.Store, masker, id, hash, offset, limit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.noOutput(r.Context(), id)
 	}

@@ -5,13 +5,14 @@ import (
 	"cmp"
 	"embed"
 	"io/fs"
+	"path"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 )
 
-// files holds the page: index.html, scripts and style sheets.
+// files holds the page: index.html, scripts and style sheets, and in server what only the page of a
+// server has.
 //
 //go:embed page
 var files embed.FS
@@ -19,26 +20,41 @@ var files embed.FS
 // page returns index.html.
 func page() []byte { return part("page/index.html") }
 
-// pageJS returns the scripts of the page as one function, so that they share their names with each
-// other and with nobody else: the scripts on which others are built, the panels in the order of
-// their names, and app.js, which starts them.
-var pageJS = sync.OnceValue(func() []byte {
-	return bytes.Join([][]byte{[]byte("(function () {\n\"use strict\";\n"), concat(".js", "text.js", "ui.js",
-		"source.js"), []byte("})();\n")}, nil)
-})
+// pageJS and serverJS return the scripts of a page as one function, so that they share their names
+// with each other and with nobody else.
+var (
+	pageJS   = sync.OnceValue(func() []byte { return scripts(glob("page/*.js")) })
+	serverJS = sync.OnceValue(func() []byte { return scripts(allScripts()) })
+)
 
-// pageCSS returns the style sheets of the page: page.css, and the others in the order of their
-// names. Their strings have no space beside punctuation, which is left out.
-var pageCSS = sync.OnceValue(func() []byte {
+// allScripts returns the names of the scripts of the page of a server.
+func allScripts() []string { return append(glob("page/*.js"), glob("page/server/*.js")...) }
+
+// scripts returns scripts as one function: those on which others are built, the panels in the order
+// of their names, and app.js, which starts them.
+func scripts(names []string) []byte {
+	return bytes.Join([][]byte{[]byte("(function () {\n\"use strict\";\n"), concat(inOrder(names)), []byte("})();\n")}, nil)
+}
+
+// pageCSS and serverCSS return the style sheets of a page.
+var (
+	pageCSS   = sync.OnceValue(func() []byte { return styles(glob("page/*.css")) })
+	serverCSS = sync.OnceValue(func() []byte { return styles(append(glob("page/*.css"), glob("page/server/*.css")...)) })
+)
+
+// styles returns style sheets: page.css, and the others in the order of their names. Their strings
+// have no space beside punctuation, which is left out.
+func styles(names []string) []byte {
 	space := regexp.MustCompile(` ?([{}]) ?|([:;,]) `)
-	return space.ReplaceAll(concat(".css", "page.css"), []byte("$1$2"))
-})
+	return space.ReplaceAll(concat(inOrder(names)), []byte("$1$2"))
+}
 
-// concat returns all files with a suffix. The named ones come first, and app.js comes last.
-func concat(suffix string, first ...string) []byte {
-	names := glob("page/*" + suffix)
+// inOrder sorts the names of files: those on which others are built come first, and app.js comes
+// last.
+func inOrder(names []string) []string {
+	first := []string{"text.js", "ui.js", "source.js", "page.css"}
 	rank := func(name string) int {
-		base := strings.TrimPrefix(name, "page/")
+		base := path.Base(name)
 		if at := slices.Index(first, base); at >= 0 {
 			return at
 		}
@@ -48,9 +64,13 @@ func concat(suffix string, first ...string) []byte {
 		return len(first)
 	}
 	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)),
-			cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
 	})
+	return names
+}
+
+// concat returns files without what browsers need not load.
+func concat(names []string) []byte {
 	var all []byte
 	for _, name := range names {
 		all = append(append(all, part(name)...), '\n')

@@ -17,7 +17,7 @@ import (
 func TestN5_ScriptsMakeNoMarkup(t *testing.T) {
 	forbidden := regexp.MustCompile(
 		`innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc|\beval\(|new Function|\bimport\(|"style"|javascript:|window\.open`)
-	for _, name := range glob("page/*.js") {
+	for _, name := range allScripts() {
 		for i, text := range strings.Split(string(part(name)), "\n") {
 			if found := forbidden.FindString(text); found != "" {
 				t.Errorf("%s:%d has %s", name, i+1, found)
@@ -35,7 +35,7 @@ func TestN5_ScriptsMakeNoMarkup(t *testing.T) {
 func TestN5_ScriptsDeclareNamesOnce(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^(?:async )?(?:function|class|const|let)\s+\*?\s*([A-Za-z_$][\w$]*)`)
 	where := map[string]string{}
-	for _, name := range glob("page/*.js") {
+	for _, name := range allScripts() {
 		for _, found := range declared.FindAllSubmatch(part(name), -1) {
 			id := string(found[1])
 			if other, twice := where[id]; twice {
@@ -54,7 +54,7 @@ func TestN5_ScriptsHaveTypes(t *testing.T) {
 	t.Parallel()
 	tsc := peer.Need(t, "tsc")
 	var all []byte
-	for _, name := range glob("page/*.js") {
+	for _, name := range inOrder(allScripts()) {
 		all = append(append(all, part(name)...), '\n')
 	}
 	dir := t.TempDir()

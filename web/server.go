@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // Options configure a Server.
@@ -24,10 +25,16 @@ type Options struct {
 	Sessions func(ctx context.Context, limit int) ([]Summary, error)
 	// Masker masks secrets in all that the page gets. Nil masks none.
 	Masker *secret.Masker
+	// SessionMasker returns what masks the secrets in all that the page gets of a session. Nil
+	// returns Masker.
+	SessionMasker func(id string) (*secret.Masker, error)
 	// Facts has the prices of models. Nil has none.
 	Facts llm.Lookup
-	// Own returns the session of an id if the page may steer it, otherwise nil. It may be nil.
+	// Own returns the session of an id if this process has it, otherwise nil. It may be nil.
 	Own func(id string) Own
+	// OfServer says that package server serves the page by Handler: then the page sends what a
+	// person does to the API of that server.
+	OfServer bool
 }
 
 // Summary describes a session in a list.
@@ -41,6 +48,18 @@ type Summary struct {
 	Parent   string    `json:"parent,omitempty"`
 	ForkOf   string    `json:"fork_of,omitempty"`
 	Problem  string    `json:"problem,omitempty"` // why the session cannot be read
+}
+
+// Summaries returns the sessions of a store for a list, the most recently written first, at most
+// limit of them if that is above 0.
+func Summaries(ctx context.Context, store journal.Store, limit int) ([]Summary, error) {
+	found, err := sessions.List(ctx, store, limit)
+	all := make([]Summary, len(found))
+	for i, s := range found {
+		all[i] = Summary{Entry: s.Entry, Dir: s.Where(), Provider: s.Provider, Model: s.Model, Task: s.Task,
+			Created: s.Created, Parent: s.Parent, ForkOf: s.ForkOf, Problem: s.Problem}
+	}
+	return all, err
 }
 
 // Server serves the page and what it asks for. It answers only over loopback connections, only to
@@ -63,15 +82,22 @@ func New(o Options) *Server {
 	if o.Masker == nil {
 		o.Masker = new(secret.Masker)
 	}
+	if o.SessionMasker == nil {
+		o.SessionMasker = func(string) (*secret.Masker, error) { return o.Masker, nil }
+	}
 	if o.Own == nil {
 		o.Own = func(string) Own { return nil }
 	}
 	if o.Sessions == nil {
 		o.Sessions = func(context.Context, int) ([]Summary, error) { return nil, nil }
 	}
+	watchers := maxWatchers
+	if o.OfServer { // which limits those of each token
+		watchers *= 16
+	}
 	ctx, end := context.WithCancel(context.Background())
 	s := &Server{options: o, limits: usualLimits(), token: webguard.NewToken(), hub: newHub(o), ctx: ctx, end: end,
-		watching: make(chan struct{}, maxWatchers)}
+		watching: make(chan struct{}, watchers)}
 	s.mux = s.routes()
 	return s
 }
@@ -89,8 +115,12 @@ func (s *Server) routes() *http.ServeMux {
 		return func(w http.ResponseWriter, _ *http.Request) { write(w, kind, data()) }
 	}
 	mux.HandleFunc("GET /{$}", static("text/html; charset=utf-8", page))
-	mux.HandleFunc("GET /page.js", static("text/javascript; charset=utf-8", pageJS))
-	mux.HandleFunc("GET /page.css", static("text/css; charset=utf-8", pageCSS))
+	js, css := pageJS, pageCSS
+	if s.options.OfServer {
+		js, css = serverJS, serverCSS
+	}
+	mux.HandleFunc("GET /page.js", static("text/javascript; charset=utf-8", js))
+	mux.HandleFunc("GET /page.css", static("text/css; charset=utf-8", css))
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /api/sessions":                     s.serveSessions,
 		"GET /api/sessions/{id}/watch":          s.serveWatch,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/secret"
 )
 
 // restLooks is how many looks a journal must have no writer, and not grow, before the memory for
@@ -23,10 +24,11 @@ var errIdle = errors.New("nobody writes the journal")
 
 // session is a session whose journal is read as it grows.
 type session struct {
-	id  string
-	hub *hub
-	ctx context.Context
-	end context.CancelFunc
+	id     string
+	hub    *hub
+	masker *secret.Masker
+	ctx    context.Context
+	end    context.CancelFunc
 	// ready is closed when all that the journal had at first has been read, or it cannot be read.
 	ready chan struct{}
 	// wake has an element if a journal that was not read, because no process wrote it, has changed.
@@ -50,10 +52,10 @@ type session struct {
 	watchers map[*watcher]struct{}
 }
 
-func newSession(h *hub, id string) *session {
+func newSession(h *hub, id string, m *secret.Masker) *session {
 	ctx, end := context.WithCancel(h.ctx)
 	return &session{id: id, hub: h, ctx: ctx, end: end, ready: make(chan struct{}), wake: make(chan struct{}, 1),
-		trace:    NewTrace(h.options.Masker, h.options.Facts),
+		masker: m, trace: NewTrace(m, h.options.Facts),
 		watchers: map[*watcher]struct{}{}}
 }
 
@@ -118,7 +120,7 @@ func (s *session) begin(pause func()) *Trace {
 	default:
 	}
 	if s.began {
-		return NewTrace(s.hub.options.Masker, s.hub.options.Facts)
+		return NewTrace(s.masker, s.hub.options.Facts)
 	}
 	s.began = true
 	return s.trace
@@ -255,17 +257,18 @@ func (s *session) overview(step int) Overview {
 	defer s.mu.Unlock()
 	o := s.trace.Overview(step)
 	o.ID = s.id
-	o.withWriter(s.writer, s.hub.options.Own(s.id) != nil)
+	o.Own = s.hub.options.Own(s.id) != nil
+	o.withWriter(s.writer, o.Own && !s.hub.options.OfServer) // a server has it also while it is at rest
 	if s.failed != nil && s.ctx.Err() == nil {
-		o.Problem = s.hub.options.Masker.String(s.failed.Error())
+		o.Problem = s.masker.String(s.failed.Error())
 	}
 	return o
 }
 
 // withWriter adds what is known of the process that writes the journal.
-func (o *Overview) withWriter(e journal.Entry, own bool) {
-	o.Own, o.PID = own, e.PID
-	if e.Locked || own {
+func (o *Overview) withWriter(e journal.Entry, here bool) {
+	o.PID = e.PID
+	if e.Locked || here {
 		return
 	}
 	if o.State == StateRunning || o.State == StateWaiting {

@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/secret"
 )
 
 // options returns the options of a session whose model answers with the steps.
@@ -45,7 +46,8 @@ func TestN5_SessionsAtRest(t *testing.T) {
 			}
 		}
 		work(agent.New(t.Context(), options(log, llmtest.Text("first"))))
-		h := newHub(Options{Store: store, Own: func(string) Own { return nil }})
+		h := newHub(Options{Store: store, Own: func(string) Own { return nil },
+			SessionMasker: func(string) (*secret.Masker, error) { return nil, nil }})
 		defer func() {
 			if err := h.close(); err != nil {
 				t.Error(err)
@@ -108,7 +110,8 @@ func TestN5_SessionsAreForgotten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := newHub(Options{Store: store, Own: func(string) Own { return nil }})
+		h := newHub(Options{Store: store, Own: func(string) Own { return nil },
+			SessionMasker: func(string) (*secret.Masker, error) { return nil, nil }})
 		s, err := h.acquire("session")
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +151,8 @@ func jsonOf(t *testing.T, value any) string {
 
 // The sessions that are read at a time are bounded. One that nobody looks at makes room.
 func TestN5_ManySessions(t *testing.T) {
-	h := newHub(Options{Store: journal.NewMemoryStore(false), Own: func(string) Own { return nil }})
+	h := newHub(Options{Store: journal.NewMemoryStore(false), Own: func(string) Own { return nil },
+		SessionMasker: func(string) (*secret.Masker, error) { return nil, nil }})
 	defer func() {
 		if err := h.close(); err != nil {
 			t.Error(err)

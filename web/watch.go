@@ -153,7 +153,7 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) error {
 	case s.ctx.Err() != nil:
 		_ = out.send(message{Type: "end", Text: "The viewer has ended."}) // nobody may read it any more
 	case r.Context().Err() == nil:
-		_ = out.send(message{Type: "end", Text: s.options.Masker.String(err.Error())}) // the same
+		_ = out.send(message{Type: "end", Text: session.masker.String(err.Error())}) // the same
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (s *Server) sendTail(ctx context.Context, out *stream, session *session) er
 	if err != nil {
 		return nil // reading all of it says why
 	}
-	rows, err := Tail(ctx, log, tailRows, s.options.Masker)
+	rows, err := Tail(ctx, log, tailRows, session.masker)
 	if err = errors.Join(err, log.Close()); err != nil || len(rows) == 0 {
 		return nil // the same
 	}

@@ -57,7 +57,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.limits.Body, "max-body", 32<<20, "take requests of at most `n` bytes")
 	flags.DurationVar(&f.grace, "grace", 30*time.Second,
 		"at the end, wait this `duration` for inputs that run; they go on with the next start")
-	flags.BoolVar(&f.json, "json", false, "print a JSON object with url and token")
+	flags.BoolVar(&f.json, "json", false, "print a JSON object with url, token and page")
 }
 
 func newServe(t terminal) *cobra.Command {
@@ -141,7 +141,7 @@ func (f *serveFlags) options(ctx context.Context, t terminal, flags *pflag.FlagS
 	config.Mode, config.Budget = f.chosenMode(), f.Budget()
 	o = server.Options{Config: config, State: filepath.Join(state, "attractor", "server"), Roots: f.roots,
 		MaxMode: permit.Mode(f.maxMode), Sandbox: sandbox.Level(f.sandbox.level), Hosts: f.hosts, BehindTLS: f.behindProxy,
-		Limits: f.limits, Grace: f.grace, KeepRules: keepRules, Masker: environmentSecrets(), Version: version.Program(),
+		Limits: f.limits, Grace: f.grace, KeepRules: keepRules, Masker: environmentSecrets(), Version: version.Program(), Facts: knownFacts(),
 		Logger: slog.New(slog.NewTextHandler(t.err, nil))}
 	if len(o.Roots) == 0 {
 		o.Roots = []string{"."}
@@ -211,17 +211,22 @@ func (f *serveFlags) open(ctx context.Context) (l net.Listener, url string, err 
 
 // tell prints where the server is, and its token if it has made one.
 func (f *serveFlags) tell(t terminal, url, token string) error {
+	page := url + "/"
+	if token != "" {
+		page += "#token=" + token
+	}
 	if f.json {
 		return printJSON(t, struct {
 			URL   string `json:"url"`
 			Token string `json:"token,omitempty"`
-		}{url, token})
+			Page  string `json:"page"`
+		}{url, token, page})
 	}
 	fmt.Fprintln(t.err, "The server runs. Ctrl-C ends it; its sessions go on with the next start.")
 	text := "url " + url + "\n"
 	if token != "" {
 		text += "token " + token + "\n"
 	}
-	_, err := fmt.Fprint(t.out, text)
+	_, err := fmt.Fprint(t.out, text+"page "+page+"\n")
 	return err
 }

@@ -376,3 +376,21 @@ func TestW1_TLS(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, s.stderr.String())
 	}
 }
+
+// Whoever is away hears of an ask by the user's Notification hook.
+func TestW2_NotificationHook(t *testing.T) {
+	url, _ := serve(t, nil, say("", use("write_file", object{"file_path": "a.txt", "content": "x"})), say("Done."))
+	h := newHome(t, url)
+	told := filepath.Join(h.home, "told")
+	h.inHome(".config/attractor/hooks.json",
+		`{"hooks": {"Notification": [{"hooks": [{"type": "command", "command": "cat >>`+told+`"}]}]}}`)
+	s := h.serving()
+	id := s.ask(201, "POST", "/v1/sessions", `{"mode":"ask"}`)["id"].(string)
+	s.ask(200, "POST", "/v1/sessions/"+id+"/lines", `{"type":"user","text":"write"}`)
+	s.state(id, "waiting")
+	await.For(t, "the hook", func() bool {
+		data, err := os.ReadFile(told)
+		return err == nil && strings.Contains(string(data), "permission_prompt") && strings.Contains(string(data), id)
+	})
+	s.end(syscall.SIGTERM)
+}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/secret"
-	"github.com/attractor-go/attractor/sessions"
 	"github.com/attractor-go/attractor/web"
 )
 
@@ -62,14 +61,7 @@ runs elsewhere, forward the port: ssh -L 7070:127.0.0.1:7070 <machine> attractor
 // viewerOptions returns what the page shows: the sessions of a store.
 func viewerOptions(store journal.Store, m *secret.Masker) web.Options {
 	return web.Options{Store: store, Masker: m, Facts: knownFacts(), Sessions: func(ctx context.Context, limit int) ([]web.Summary, error) {
-		found, err := sessions.List(ctx, store, limit)
-		all := make([]web.Summary, len(found))
-		for i, s := range found {
-			all[i] = web.Summary{Entry: s.Entry, Dir: s.Where(), Provider: s.Provider, Model: s.Model, Task: s.Task,
-				Created: s.Created, Parent: s.Parent,
-				ForkOf: s.ForkOf, Problem: s.Problem}
-		}
-		return all, err
+		return web.Summaries(ctx, store, limit)
 	}}
 }
 

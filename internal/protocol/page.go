@@ -20,6 +20,8 @@ type Live struct {
 	Kind agent.Kind `json:"kind"`
 	// Running reports whether an input runs.
 	Running bool `json:"running"`
+	// Held reports whether an input is open that goes on only when somebody says so.
+	Held bool `json:"held,omitempty"`
 	// Text and Thinking hold the end of what the model has written of an answer that is not
 	// finished.
 	Text     string `json:"text,omitempty"`

@@ -75,8 +75,12 @@ func CheckOrigin(r *http.Request, scheme string) error {
 	return nil
 }
 
-// CheckSite returns an error for a request that a browser says to come from another site.
+// CheckSite returns an error for a request that a browser says to come from another site. The page
+// at / may be opened from anywhere, because it shows nothing without a token in its fragment.
 func CheckSite(r *http.Request) error {
+	if r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Dest") == "document" { // it navigates
+		return nil
+	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return Refuse(http.StatusForbidden, "a page of another site has no access")
 	}

@@ -245,7 +245,7 @@ function route() {
 }
 
 /** stateNames says what the states of a session are called. @type {Object<string, string>} */
-const stateNames = { running: "running", waiting: "waits for you", idle: "finished", interrupted: "interrupted", closed: "closed" };
+const stateNames = { running: "running", waiting: "waits for you", idle: "finished", interrupted: "interrupted", closed: "closed", held: "held" };
 
 /** reasonNames says how an input has ended, if it has not been completed. @type {Object<string, string>} */
 const reasonNames = { error: "failed", max_tool_rounds: "limit of tool rounds", max_turns: "limit of turns", loop: "stopped in a loop", budget_tokens: "token budget spent",
@@ -274,6 +274,7 @@ function drawHead(o) {
   byID("state").replaceChildren(...(o ? [el("span", { class: "state " + (isBad(o) ? "bad" : state) }, stateText(o)), el("span", { class: "sums" })] : []));
   drawSums(o);
   document.title = (state === "running" ? "▶ " : state === "waiting" ? "? " : "") + plain(task).slice(0, 80) + " · Attractor";
+  host.retitle?.();
   favicon(o && isBad(o) ? "bad" : state);
 }
 
@@ -326,7 +327,7 @@ function start() {
   document.documentElement.dataset.theme = setting("theme", "");
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("theme")));
   const token = place().token, isFile = !!document.querySelector("script.data");
-  source = isFile ? new FileSource() : new ServerSource(token || "");
+  source = isFile ? new FileSource() : host.start ? host.start(token) : new ServerSource(token || "");
   if (source instanceof FileSource && !location.hash) history.replaceState(null, "", hash({ session: source.about().session }));
   byID("switches").append(button("Overview", switchOverview, { id: "overview-switch", class: "quiet", title: "show or hide the overview (v)" }), button("Keys", showKeys, { icon: "help", class: "quiet" }), button("Dark or light", switchTheme, { icon: "theme", class: "quiet" }));
   setOverviewShown(setting("overview", innerWidth < 700 ? "hidden" : "shown") === "shown");
@@ -336,6 +337,7 @@ function start() {
   addEventListener("hashchange", route);
   if (!isFile && !token) {
     drawHead(null);
+    if (host.start) return;
     notice("The address of this page lacks its token. Open the whole address that attractor has printed.");
     return;
   }

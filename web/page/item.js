@@ -35,7 +35,7 @@ function itemFoot(item, v) {
     show.setAttribute("aria-expanded", String(!!raw.firstChild));
   }, { class: "quiet", "aria-expanded": "false" });
   const link = copyButton(() => location.href.split("#")[0] + hash({ session: v.id, row: item.row.i }), "Copy link");
-  return el("div", { class: "foot" }, el("div", { class: "actions" }, link, copyButton(() => copyText(item.events), "Copy text"), show, undoSince(item.row, v)), raw);
+  return el("div", { class: "foot" }, el("div", { class: "actions" }, link, copyButton(() => copyText(item.events), "Copy text"), show, undoSince(item.row, v), host.forkBefore?.(item, v)), raw);
 }
 
 /** copyText returns what a reader wants to have of events: the command and its output, or the text. @param {any[]} events */

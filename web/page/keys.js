@@ -56,7 +56,7 @@ function doKey(e) {
 
 function focusFilter(/** @type {KeyboardEvent} */ e) {
   e.preventDefault();
-  byID("list").querySelector("input")?.focus();
+  byID("list").querySelector("input[type=search]")?.focus();
 }
 
 /** showKeys shows what the keys are. */

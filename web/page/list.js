@@ -1,12 +1,12 @@
 // The list of sessions, with subagents and forks under the sessions that they belong to.
 
 /** sessions holds what the list shows. wanted is how many sessions are drawn, and room how many are still to be. */
-const sessions = { timer: 0, drawn: -Infinity, all: /** @type {any[]} */ ([]), filter: "", wanted: 200, room: 0 };
+const sessions = { timer: 0, drawn: -Infinity, all: /** @type {any[]} */ ([]), states: /** @type {Map<string, any>} what a server says of its sessions, by their ids */ (new Map()), filter: "", wanted: 200, room: 0 };
 
 /** showList draws the list, and asks for it again every few seconds while it is shown. @param {Source} from */
 async function showList(from) {
   const section = byID("list");
-  if (!section.firstChild) section.append(listHead(), el("ul", { class: "sessions" }));
+  if (!section.firstChild) section.append(...(host.form ? [host.form()] : []), listHead(), el("ul", { class: "sessions" }));
   clearTimeout(sessions.timer);
   try {
     const all = await from.list();
@@ -41,7 +41,8 @@ function drawList() {
     for (let at = s; at && !wanted.has(at.id); at = byId.get(at.parent || at.fork_of)) wanted.add(at.id);
   }
   const under = new Map();
-  for (const s of sessions.all) {
+  const waits = (/** @type {any} */ s) => Number(sessions.states.get(s.id)?.state === "waiting");
+  for (const s of [...sessions.all].sort((a, b) => waits(b) - waits(a))) {
     if (!wanted.has(s.id)) continue;
     const above = byId.has(s.parent || s.fork_of) ? s.parent || s.fork_of : "";
     under.set(above, [...(under.get(above) || []), s]);
@@ -74,7 +75,7 @@ function listLink(s) {
   const time = Date.parse(s.modified), kind = s.parent ? "subagent" : s.fork_of ? "fork" : "";
   return el("a", { class: "session", href: hash({ session: s.id }) },
     el("span", { class: "task" }, (s.task || "(no task yet)").slice(0, 300)),
-    s.locked ? el("span", { class: "state running" }, s.own ? "runs here" : "open") : null,
+    stateBadge(s),
     kind ? el("span", { class: "badge" }, kind) : null,
     s.problem ? el("span", { class: "badge bad" }, s.problem) : null,
     el("span", { class: "dir" }, s.dir || ""),
@@ -83,8 +84,16 @@ function listLink(s) {
     el("time", { dateTime: s.modified || "", title: time ? new Date(time).toLocaleString() : "" }, time ? since(time) : ""));
 }
 
+/** stateBadge says what a session does, if that is known. @param {any} s */
+function stateBadge(s) {
+  const state = sessions.states.get(s.id)?.state;
+  if (state) return state === "idle" ? null : el("span", { class: "state " + (state === "held" ? "interrupted" : state) }, stateNames[state]);
+  return s.locked ? el("span", { class: "state running" }, s.own ? "runs here" : "open") : null;
+}
+
 /** emptyList says why there is nothing, and what to do. */
 function emptyList() {
   if (sessions.all.length) return el("li", { class: "empty" }, "No session fits the filter.");
+  if (host.form) return el("li", { class: "empty" }, "There is no session yet.");
   return el("li", { class: "empty" }, "There is no session yet. Start one with ", el("code", {}, 'attractor run "What is this project about?"'), ": it will appear here.");
 }

@@ -40,7 +40,7 @@ class ServerSource {
   async fetch(path, init = {}) {
     let r;
     try {
-      r = await fetch(path, { ...init, headers: { Authorization: "Bearer " + this.token }, cache: "no-store" });
+      r = await fetch(path, { ...init, headers: { Authorization: "Bearer " + this.token, ...init.headers }, cache: "no-store" });
     } catch (err) {
       if (init.signal?.aborted) throw err;
       throw new Error("The viewer's server does not answer. Has it ended?");
@@ -48,7 +48,10 @@ class ServerSource {
     if (r.ok) return r;
     const text = await r.text();
     let said = text;
-    try { said = JSON.parse(text).error || text; } catch { /* not JSON: the text says it */ }
+    try {
+      const value = JSON.parse(text);
+      said = value.error || value.detail || text;
+    } catch { /* not JSON: the text says it */ }
     throw Object.assign(new Error(said || "The server refuses: status " + r.status), { status: r.status });
   }
 
@@ -85,16 +88,33 @@ class ServerSource {
    * @param {(m: any) => void} onMessage
    */
   watch(id, onMessage) {
+    return this.keep(async (alive, stop) => {
+      let ended = false;
+      await this.lines(this.path(id, "watch"), (line) => {
+        const m = JSON.parse(line);
+        alive();
+        ended = m.type === "end";
+        onMessage(m);
+      }, stop, () => ended);
+    }, (err, again) => onMessage({ type: "lost", text: err.message, again }));
+  }
+
+  /**
+   * keep reads again and again until the returned function is called, the server says that it is over, or it refuses.
+   * @param {(alive: () => void, stop: AbortSignal) => Promise<any>} read is to call alive when the connection is good, and fails when it has gone
+   * @param {(err: any, again: boolean) => void} lost
+   */
+  keep(read, lost) {
     const stop = new AbortController();
     const run = async () => {
       for (let tries = 0; !stop.signal.aborted; tries++) {
-        let again = true;
+        let again = false;
         try {
-          again = await this.stream(id, (m) => { tries = 0; onMessage(m); }, stop.signal);
+          await read(() => { tries = 0; }, stop.signal);
         } catch (err) {
           if (stop.signal.aborted) return;
           again = !(err.status >= 400 && err.status < 500);
-          onMessage({ type: "lost", text: err.message, again });
+          lost(err, again);
         }
         if (!again) return;
         await new Promise((wake) => { setTimeout(wake, Math.min(1000 * 2 ** tries, 10000)); });
@@ -105,22 +125,24 @@ class ServerSource {
   }
 
   /**
-   * stream gives the messages of one connection. It returns whether asking again makes sense.
-   * @param {string} id
-   * @param {(m: any) => void} onMessage
+   * lines gives the lines of one connection. It fails when that ends, unless all has come.
+   * @param {string} path
+   * @param {(line: string) => void} onLine
    * @param {AbortSignal} stop
+   * @param {() => boolean} [isAll]
    */
-  async stream(id, onMessage, stop) {
+  async lines(path, onLine, stop, isAll) {
     const quiet = new AbortController();
-    let timer = 0;
-    const alive = () => { clearTimeout(timer); timer = setTimeout(() => quiet.abort(), silence); };
-    const end = () => quiet.abort();
+    let timer = 0, heard = 0;
+    const alive = () => { heard = Date.now(); clearTimeout(timer); timer = setTimeout(() => quiet.abort(), silence); };
+    const end = () => quiet.abort(), back = () => { if (!document.hidden && Date.now() - heard > silence / 2) end(); }; // a phone has slept
     stop.addEventListener("abort", end);
+    document.addEventListener("visibilitychange", back);
     try {
       alive();
-      const r = await this.fetch(this.path(id, "watch"), { signal: quiet.signal });
+      const r = await this.fetch(path, { signal: quiet.signal });
       const reader = /** @type {any} */ (r.body).pipeThrough(new TextDecoderStream()).getReader();
-      let rest = /** @type {string[]} */ ([]), ended = false;
+      let rest = /** @type {string[]} */ ([]);
       for (;;) {
         const { done, value } = await reader.read();
         if (done) break;
@@ -130,13 +152,10 @@ class ServerSource {
         for (let n = 1; n < lines.length; n++) {
           const line = rest.join("");
           rest = [lines[n]];
-          if (!line) continue;
-          const m = JSON.parse(line);
-          ended = m.type === "end";
-          onMessage(m);
+          if (line) onLine(line);
         }
       }
-      if (ended) return false;
+      if (isAll?.()) return;
       throw new Error("The connection to the viewer's server has ended.");
     } catch (err) {
       if (quiet.signal.aborted && !stop.aborted) throw new Error("The viewer's server has been silent for too long.");
@@ -144,6 +163,7 @@ class ServerSource {
     } finally {
       clearTimeout(timer);
       stop.removeEventListener("abort", end);
+      document.removeEventListener("visibilitychange", back);
     }
   }
 }

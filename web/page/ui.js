@@ -111,6 +111,12 @@ function say(text) {
 say.timer = 0;
 
 /**
+ * host has what only the page of a server does; on other pages it is empty.
+ * @type {{start?: (token?: string) => Source, form?: () => any, forkBefore?: (item: any, v: View) => any, retitle?: () => void}}
+ */
+const host = {};
+
+/**
  * A Panel draws a part of an open session. open is called first and close last, and each may be absent. The theme event of the window tells that
  * colours have changed.
  * @typedef {object} Panel

@@ -65,12 +65,16 @@ export type Create = {
   dir?: string;
   /** the level of effort */
   effort?: string;
+  /** the id of a session whose conversation the new one begins with; what is empty is as that one has it */
+  fork?: string;
   /** what becomes of calls about which the rules ask; not beyond that of the server */
   mode?: "read-only" | "plan" | "ask" | "accept-edits" | "full";
   /** the model, as provider/model */
   model?: string;
   /** how commands are confined; not less than by the server */
   sandbox?: "off" | "workspace-weak" | "workspace" | "read-only";
+  /** of a fork: the turn behind which it begins; 0 means the last one. In a dir of its own, which must be empty, it gets the files of that turn */
+  turn?: number;
 };
 
 /** an event of docs/protocol.md, with the members of its kind */
@@ -274,6 +278,8 @@ export type Session = {
   budget_usd?: number;
   created: string;
   dir: string;
+  /** the id of the session that it is a fork of */
+  fork?: string;
   id: string;
   /** the id of the newest event, if this process has the session open */
   last_event?: string;

@@ -1,0 +1,182 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/internal/protocol"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/sessions"
+	"github.com/attractor-go/attractor/web"
+)
+
+// newPage returns what serves the page. It reads the journals, and what a person does there goes to
+// the API like that of any client.
+func (s *Server) newPage() *web.Server {
+	store := s.options.Config.Store
+	return web.New(web.Options{Store: store, Masker: s.options.Masker, Facts: s.options.Facts, OfServer: true,
+		SessionMasker: func(id string) (*secret.Masker, error) {
+			if x := s.above(s.streams, id); x != nil {
+				return x.pageMasker()
+			}
+			return s.options.Masker, nil
+		},
+		Sessions: func(ctx context.Context, limit int) ([]web.Summary, error) {
+			all, err := web.Summaries(ctx, store, limit)
+			return s.readable(ctx, all), err
+		},
+		Own: func(id string) web.Own {
+			if x := s.find(id); x != nil {
+				return present{x}
+			}
+			return nil
+		}})
+}
+
+// withPage adds the page to the routes. The page itself shows nothing without a token.
+func (s *Server) withPage(mux *http.ServeMux) {
+	page := s.page.Handler()
+	for _, path := range []string{"/{$}", "/page.js", "/page.css"} {
+		mux.Handle("GET "+path, page)
+	}
+	for _, path := range []string{"/api/sessions", "/api/sessions/{id}/{what...}"} {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			c := &call{server: s, w: w, r: r}
+			leave, err := s.admitPage(c)
+			if err != nil {
+				s.metrics.refused.Add(1)
+				s.fail(w, r, err)
+				return
+			}
+			defer leave()
+			page.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), accountKey{}, c.account)))
+		})
+	}
+}
+
+// admitPage returns an error for a request of the page that its token may not make now, or what is
+// to be called at its end.
+func (s *Server) admitPage(c *call) (leave func(), err error) {
+	if err := c.admit(route{}); err != nil {
+		return nil, err
+	}
+	if id := c.r.PathValue("id"); id != "" {
+		if x := s.above(c.r.Context(), id); x == nil || !c.account.sees(x.kept.Token) {
+			return nil, errNoSession(id)
+		}
+	}
+	if c.r.PathValue("what") == "watch" {
+		return s.watch(c)
+	}
+	return func() {}, nil
+}
+
+// accountKey is the key of a request's token in its context.
+type accountKey struct{}
+
+// maxDepth limits how deep subagents are below a session.
+const maxDepth = 16
+
+// above returns the session with an id, or the one whose subagent has it; nil if there is none.
+func (s *Server) above(ctx context.Context, id string) *session {
+	for range maxDepth {
+		if x := s.find(id); x != nil || id == "" {
+			return x
+		}
+		id = sessions.Summarize(ctx, s.options.Config.Store, journal.Entry{ID: id}).Parent
+	}
+	return nil
+}
+
+// readable returns those of the sessions that the token of a request sees, and their subagents.
+func (s *Server) readable(ctx context.Context, all []web.Summary) []web.Summary {
+	a, _ := ctx.Value(accountKey{}).(*account)
+	parents := make(map[string]string, len(all))
+	for _, one := range all {
+		parents[one.ID] = one.Parent
+	}
+	return slices.DeleteFunc(all, func(one web.Summary) bool {
+		id := one.ID
+		for n := 0; n < maxDepth && id != ""; n++ {
+			if x := s.find(id); x != nil {
+				return a == nil || !a.sees(x.kept.Token) // which never changes
+			}
+			id = parents[id]
+		}
+		return true
+	})
+}
+
+// present is a session as the page shows what is not in its journal, whether it is open or not.
+type present struct{ x *session }
+
+// Live implements [web.Own].
+func (p present) Live(ctx context.Context) iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		for ctx.Err() == nil {
+			events, turned := p.x.present(ctx)
+			for event := range events {
+				if !yield(event) {
+					return
+				}
+			}
+			select {
+			case <-turned:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// present returns what is open in the session until it is opened or has ended, and a channel that is
+// closed then, or earlier.
+func (x *session) present(ctx context.Context) (events iter.Seq[json.RawMessage], turned <-chan struct{}) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.live != nil {
+		return x.live.page.Live(ctx), x.turned
+	}
+	return slices.Values([]json.RawMessage{atRest(x.server.options.capped(x.kept))}), x.turned
+}
+
+// turn notes that the session is another one for those who look at it. x.mu is held.
+func (x *session) turn() {
+	close(x.turned)
+	x.turned = make(chan struct{})
+}
+
+// pageMasker returns what masks the secrets of the session on the page. Until the session is opened,
+// it is made only once.
+func (x *session) pageMasker() (*secret.Masker, error) {
+	m, err := x.masker()
+	if err != nil {
+		return nil, x.masked(err)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.secrets != nil {
+		return x.secrets, nil
+	}
+	if x.shown == nil {
+		x.shown = m
+	}
+	return x.shown, nil
+}
+
+// atRest returns what the page shows of a session that is not open.
+func atRest(k kept) json.RawMessage {
+	provider, model, _ := strings.Cut(k.Model, "/")
+	choice := protocol.Choice{Provider: provider, Model: model, Effort: k.Effort}
+	data, err := json.Marshal(protocol.Live{Kind: protocol.KindLive, Held: k.held(), Calls: []protocol.LiveCall{},
+		Asks: []attractor.Event{}, Mode: k.Mode, Model: choice, Models: []protocol.Choice{choice}})
+	if err != nil { // it can always be encoded
+		return nil
+	}
+	return data
+}
