@@ -42,7 +42,7 @@ func TestN8_ModesAddDir(t *testing.T) {
 		fakellm.Turn{Text: "done"}, edit(other+"/c.txt"), fakellm.Turn{Text: "done"})...)
 	b.config.Mode, b.config.AddDirs = permit.ModeAcceptEdits, []string{other, other + "/."}
 	asked := map[string]bool{}
-	b.config.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
+	b.config.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		asked[q.Call.ID] = true
 		return permit.Answer{Verdict: tool.Allow}, nil
 	}
@@ -106,8 +106,8 @@ func TestN8_ModesToolRules(t *testing.T) {
 		calls(t, "edit_file", object{"file_path": "x", "old_string": "", "new_string": "y"}),
 		fakellm.Turn{Text: "done"})
 	b.config.Mode, b.config.MCP = permit.ModeAsk, []string{b.trustedMill()}
-	b.config.AllowTools = []string{"Bash(sleep:*)"}
-	b.config.DenyTools = []string{"Bash(sleep 0.001)", "Edit", "mcp__mill__grind", "write_fil"}
+	b.config.Allow = []string{"Bash(sleep:*)"}
+	b.config.Deny = []string{"Bash(sleep 0.001)", "Edit", "mcp__mill__grind", "write_fil"}
 	b.open(func(s *Setup, session *agent.Session) {
 		if _, err := session.Submit(t.Context(), "the task"); err != nil {
 			t.Error(err)
@@ -133,7 +133,7 @@ func TestN8_ModesToolRules(t *testing.T) {
 	}
 	for _, rule := range []string{"Bsh", "Bash(", "Read,Edit", ""} {
 		c := b.config
-		c.DenyTools = []string{rule}
+		c.Deny = []string{rule}
 		if _, err := prepare(t.Context(), c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), theProgram) {
 			t.Errorf("%q: %v", rule, err)
 		}
@@ -143,7 +143,7 @@ func TestN8_ModesToolRules(t *testing.T) {
 // A server cannot offer a tool later that is denied.
 func TestN8_ModesDeniedLater(t *testing.T) {
 	b := newTeam(t, nil, calls(t, "mcp__mill__retool", object{}), fakellm.Turn{Text: "done"})
-	b.config.MCP, b.config.DenyTools = []string{b.trustedMill()}, []string{"mcp__mill__sieve"}
+	b.config.MCP, b.config.Deny = []string{b.trustedMill()}, []string{"mcp__mill__sieve"}
 	b.open(func(s *Setup, session *agent.Session) {
 		if _, err := session.Submit(t.Context(), "the task"); err != nil {
 			t.Error(err)

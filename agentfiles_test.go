@@ -69,7 +69,7 @@ func (b *team) spawnWith(name, profile string, native bool, agentTurns ...fakell
 		}
 		return getenv(name)
 	}
-	b.config.Provider, b.config.Native = &profile, &native
+	b.config.chosen.provider, b.config.chosen.native = &profile, &native
 	b.config.BaseURL = web.URL + map[string]string{"openai": "/v1"}[profile]
 	if err := b.submit("start it"); err != nil {
 		b.Error(err)

@@ -86,7 +86,7 @@ func (f *farm) script(task string, turns ...fakellm.Turn) {
 // config is that of a session with Claude Code's dialect, whose tool Agent has the isolation.
 func (f *farm) config() config {
 	c, native := f.bench.config(), true
-	c.Native = &native
+	c.chosen.native = &native
 	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", f.url, "XDG_DATA_HOME", f.home,
 		"HOME", filepath.Dir(f.dir))
 	return c
@@ -202,7 +202,7 @@ func TestO8_AgentsInWorktrees(t *testing.T) {
 func TestO8_SharedToolAsksForAWorktree(t *testing.T) {
 	f := newFarm(t)
 	c := f.config()
-	c.Native = new(bool)
+	c.chosen.native = new(bool)
 	var branches []string
 	f.scripts["look"] = append(f.scripts["look"], func() fakellm.Turn {
 		_, branches = f.worktrees()
@@ -257,7 +257,7 @@ func TestO8_AgentsAsk(t *testing.T) {
 	var asked []string
 	c := f.config()
 	c.Mode, c.TrustProject = permit.ModeAsk, true
-	c.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
+	c.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		what := q.Access.Command
 		for _, name := range q.Access.Paths {
 			what += filepath.Base(name)

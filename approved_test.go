@@ -48,7 +48,7 @@ func (b *bench) lastResults() string {
 // asking returns a configuration in which answer is asked about calls.
 func (b *bench) asking(answer permit.Asker) config {
 	c := b.config()
-	c.Mode, c.Asker = permit.ModeAsk, answer
+	c.Mode, c.Ask = permit.ModeAsk, answer
 	return c
 }
 
@@ -199,7 +199,7 @@ func TestL11_TheApprovedCommandRuns(t *testing.T) {
 			return permit.Answer{Verdict: tool.Allow}, nil
 		})
 		native := true
-		c.Getenv, c.Native = b.openAI(), &native
+		c.Getenv, c.chosen.native = b.openAI(), &native
 		b.submit(c, "run it")
 		return b, asked
 	}

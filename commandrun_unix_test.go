@@ -21,7 +21,7 @@ import (
 func openCommand(t *testing.T, prompt string) (*Setup, *ext.Command, string) {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := prepare(t.Context(), config{Dir: dir, Mode: permit.ModeFull, Getenv: func(name string) string {
+	s, err := prepare(t.Context(), config{Config: Config{Dir: dir, Mode: permit.ModeFull}, Getenv: func(name string) string {
 		return map[string]string{"ANTHROPIC_API_KEY": "k", "XDG_STATE_HOME": dir + "/state"}[name]
 	}})
 	if err != nil {

@@ -202,7 +202,7 @@ func TestM7_ShellCommandsUnderRules(t *testing.T) {
 			b := newTeam(t, files, fakellm.Turn{Text: "done"})
 			asked := 0
 			b.config.Mode = c.permission
-			b.config.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
+			b.config.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 				if asked++; q.Access.Command != "touch made" {
 					t.Errorf("asked about %+v", q)
 				}

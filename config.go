@@ -371,53 +371,39 @@ func (c *Config) fields() (*config, error) {
 	if err := c.contradiction(); err != nil {
 		return nil, err
 	}
-	w := &config{
-		Store: c.Store, ID: c.ID, Resume: c.Resume, Fork: c.Fork, Turn: c.Turn, Continue: c.Continue,
-		continued: c.continued, inUse: c.inUse,
-		Dir: c.Dir, Worktree: c.Worktree, Env: c.Env, EnvCommand: c.EnvCommand, EnvHelper: c.EnvHelper, Here: c.Here,
-		AddDirs: slices.Clip(c.AddDirs), Limits: c.Limits, Sandbox: c.Sandbox, Unasked: c.Unasked,
-		WithoutUser: c.Load&LoadUser == 0, WithoutProject: c.Load&LoadProject == 0, TrustProject: c.TrustProject,
-		Mode: c.Mode, Asker: c.Ask, AllowTools: slices.Clip(c.Allow), DenyTools: slices.Clip(c.Deny),
-		Rules:       slices.Clip(c.RuleFiles),
-		Interactive: c.Interactive || c.Inbox != nil,
-		Models:      c.Models,
-		Kinds:       slices.Clip(c.Kinds),
-		Providers:   c.Providers, Fallbacks: c.Fallbacks, BaseURL: c.BaseURL, KeyCommand: c.KeyCommand,
-		Credentials: c.Credentials,
-		Profile:     c.Profile,
-		IdleTimeout: c.IdleTimeout, Instructions: c.Instructions,
-		Web: c.Web, WebSearch: c.WebSearch, Servers: c.Servers, LanguageServers: c.LanguageServers, MCPWait: cmp.Or(c.MCPWait, DefaultMCPWait),
-		Checks: c.Checks, Checkpoints: c.Checkpoints, Instrument: c.Instrument,
-		Secrets: c.Secrets, Environ: os.Environ(), Getenv: func(name string) string {
-			return cmp.Or(c.Vars[name], os.Getenv(name))
-		},
+	w := &config{Config: *c, WithoutUser: c.Load&LoadUser == 0, WithoutProject: c.Load&LoadProject == 0,
+		Environ: os.Environ(), Getenv: func(name string) string { return cmp.Or(c.Vars[name], os.Getenv(name)) }}
+	for _, list := range []*[]string{&w.AddDirs, &w.Allow, &w.Deny, &w.RuleFiles} {
+		*list = slices.Clip(*list)
 	}
+	w.Kinds = slices.Clip(w.Kinds)
+	w.Interactive, w.MCPWait = c.Interactive || c.Inbox != nil, cmp.Or(c.MCPWait, DefaultMCPWait)
 	w.said("allow", c.Allow, "Allow of attractor.Config")
 	w.said("deny", c.Deny, "Deny of attractor.Config")
 	switch log := c.Debug.(type) {
 	case nil:
 	case *debuglog.Log:
-		w.Debug = log
+		w.log = log
 	default:
-		w.Debug = debuglog.To("the debug log", log)
+		w.log = debuglog.To("the debug log", log)
 	}
 	if provider, model, both := strings.Cut(c.Model, "/"); c.Model != "" {
-		w.Provider = &provider
+		w.chosen.provider = &provider
 		if both {
-			w.Model = &model
+			w.chosen.model = &model
 		}
 	}
 	if c.ContextWindow > 0 {
-		w.ContextWindow = &Window{Tokens: c.ContextWindow}
+		w.chosen.window = &Window{Tokens: c.ContextWindow}
 	}
 	if c.Effort != "" {
-		w.Effort = &c.Effort
+		w.chosen.effort = &c.Effort
 	}
 	if c.Native {
-		w.Native = &c.Native
+		w.chosen.native = &c.Native
 	}
 	if c.Inbox != nil {
-		w.Asker = c.Inbox.Approve
+		w.Ask = c.Inbox.Approve
 	}
 	return w, nil
 }

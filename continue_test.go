@@ -69,7 +69,7 @@ func TestN8_ContinueChooses(t *testing.T) {
 	}
 	b.touch("damaged", 6)
 	session, end := start()
-	again := config{Store: b.store, Dir: b.dir, Continue: true, Mode: permit.ModeFull, Getenv: c.Getenv}
+	again := config{Config: Config{Store: b.store, Dir: b.dir, Continue: true, Mode: permit.ModeFull}, Getenv: c.Getenv}
 	if err := again.check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestN8_ContinueChooses(t *testing.T) {
 	}
 	b.touch(session.ID(), 3)
 	var told []string
-	again = config{Store: b.store, Dir: b.dir, Continue: true, Mode: permit.ModeFull, Getenv: c.Getenv} // without Check
+	again = config{Config: Config{Store: b.store, Dir: b.dir, Continue: true, Mode: permit.ModeFull}, Getenv: c.Getenv} // without Check
 	got, _ := b.submit(again, "and on", func(o *agent.Options) {
 		o.OnEvent = func(ev agent.Event) {
 			if w, ok := ev.(*agent.Warning); ok && w.Code == "continue" {
@@ -120,7 +120,7 @@ func TestN8_ContinueOfMovedSession(t *testing.T) {
 	}
 	moved.Dir = ""
 	b.submit(moved, "nobody has it open")
-	if _, err := prepare(t.Context(), config{Dir: b.dir, Continue: true, Getenv: c.Getenv}); !errors.Is(err,
+	if _, err := prepare(t.Context(), config{Config: Config{Dir: b.dir, Continue: true}, Getenv: c.Getenv}); !errors.Is(err,
 		sessions.ErrNoStore) {
 		t.Errorf("without a store: %v", err)
 	}
@@ -163,7 +163,7 @@ func BenchmarkN8_Continue(b *testing.B) {
 	var find, all time.Duration
 	for b.Loop() {
 		begin := time.Now()
-		c := config{Store: store, Dir: work, Continue: true}
+		c := config{Config: Config{Store: store, Dir: work, Continue: true}}
 		if err := c.check(b.Context()); err != nil || c.Resume != "newest" {
 			b.Fatal(err, c.Resume)
 		}

@@ -11,17 +11,17 @@ import (
 
 // openDebug prepares the log of a session, if there is one.
 func (s *Setup) openDebug(c *config) {
-	log := c.Debug.Logger(s.Secrets)
+	log := c.log.Logger(s.Secrets)
 	if log == nil {
 		return
 	}
-	c.client = c.Debug.Client(s.Secrets)
+	c.client = c.log.Client(s.Secrets)
 	s.Options.Logger = log
 	if s.Options.ID == "" {
 		s.Options.ID = uuid.NewString()
 	}
 	s.log = log.With("session", s.Options.ID)
-	c.Debug.Tell(func(text string) { s.warnings.warn("debug_log", text) })
+	c.log.Tell(func(text string) { s.warnings.warn("debug_log", text) })
 	s.warnings.log = s.log
 }
 

@@ -117,8 +117,8 @@ func TestU17_HooksThatACommandConfigures(t *testing.T) {
 		calls(t, "shell", object{"command": "mkdir nested && git init -q nested && " +
 			"git -C nested config core.hooksPath ../more && git config core.hooksPath tools/hooks"}),
 		write("tools/hooks/pre-commit"), write("more/pre-commit"), write("tools/b.txt"), fakellm.Turn{Text: "done"}))
-	b.config.Dir, b.config.Mode, b.config.AllowTools = dir, permit.ModeAcceptEdits, []string{"Bash"}
-	b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+	b.config.Dir, b.config.Mode, b.config.Allow = dir, permit.ModeAcceptEdits, []string{"Bash"}
+	b.config.Ask = func(context.Context, permit.Question) (permit.Answer, error) {
 		return permit.Answer{Reason: "no"}, nil
 	}
 	b.open(func(_ *Setup, session *agent.Session) {

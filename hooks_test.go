@@ -86,7 +86,7 @@ type watched struct {
 // config returns a configuration for a dialect.
 func (w *watched) dialect(d dialect) config {
 	c := w.config()
-	c.Provider, c.Model, c.Profile, c.Native, c.BaseURL = &d.profile, ptr("m"), d.profile, &d.native, w.url
+	c.chosen.provider, c.chosen.model, c.Profile, c.chosen.native, c.BaseURL = &d.profile, ptr("m"), d.profile, &d.native, w.url
 	if d.profile == "openai" {
 		c.BaseURL += "/v1"
 	}
@@ -514,7 +514,7 @@ func TestU19_EditsOfWhatHooksRunAsk(t *testing.T) {
 	c := w.config()
 	var questions []string
 	c.TrustProject, c.Mode = true, permit.ModeAcceptEdits
-	c.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
+	c.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		questions = append(questions, q.Call.Args)
 		return permit.Answer{Reason: "no"}, nil
 	}

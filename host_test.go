@@ -65,7 +65,7 @@ func newBench(t *testing.T, turns ...fakellm.Turn) *bench {
 
 // config returns a complete configuration, whose environment has Anthropic's key.
 func (b *bench) config() config {
-	return config{Store: b.store, Dir: b.dir, Mode: permit.ModeFull,
+	return config{Config: Config{Store: b.store, Dir: b.dir, Mode: permit.ModeFull},
 		Getenv: variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url)}
 }
 
@@ -154,7 +154,7 @@ func TestJ12_OpenAndResume(t *testing.T) {
 		}
 	}
 
-	c = config{Store: b.store, Resume: id[:8], Mode: permit.ModeFull, Getenv: c.Getenv}
+	c = config{Config: Config{Store: b.store, Resume: id[:8], Mode: permit.ModeFull}, Getenv: c.Getenv}
 	if err := c.check(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -163,7 +163,7 @@ func TestJ12_OpenAndResume(t *testing.T) {
 		t.Errorf("session %s: %q after %s", again, result.Text, b.lastRequest())
 	}
 
-	c.Model, c.Effort = ptr("claude-other"), ptr("high")
+	c.chosen.model, c.chosen.effort = ptr("claude-other"), ptr("high")
 	b.submit(c, "and on")
 	if !strings.Contains(b.lastRequest(), `"model":"claude-other"`) {
 		t.Errorf("the model was not changed: %s", b.lastRequest())
@@ -179,10 +179,10 @@ func TestJ12_OpenAndResume(t *testing.T) {
 func TestJ12_ResumeKeepsSettings(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	c, native := b.config(), true
-	c.Profile, c.Native = "gemini", &native
+	c.Profile, c.chosen.native = "gemini", &native
 	id, _ := b.submit(c, "the task")
 	other := t.TempDir()
-	c = config{Store: b.store, Resume: id, Dir: other,
+	c = config{Config: Config{Store: b.store, Resume: id, Dir: other},
 		Getenv: variables("OPENAI_API_KEY", "k", "ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url)}
 	b.submit(c, "go on", func(o *agent.Options) {
 		if o.Provider != "anthropic" || o.Profile.Name != "gemini" || o.Profile.Dialect != "native" {
@@ -249,7 +249,7 @@ func TestJ12_Permissions(t *testing.T) {
 			writeTurn("made", "x"), fakellm.Turn{Text: "done"})
 		config, asked := b.config(), 0
 		config.Mode = c.permission
-		config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+		config.Ask = func(context.Context, permit.Question) (permit.Answer, error) {
 			asked++
 			return permit.Answer{Verdict: c.verdict}, nil
 		}
@@ -280,22 +280,22 @@ func TestJ12_ErrorKinds(t *testing.T) {
 		text   string
 	}{
 		"no key":                  {func(c *config) { c.Getenv = variables() }, ErrNoKey, "ANTHROPIC_API_KEY"},
-		"no key for the provider": {func(c *config) { c.Provider = ptr("gemini") }, ErrNoKey, "GEMINI_API_KEY"},
+		"no key for the provider": {func(c *config) { c.chosen.provider = ptr("gemini") }, ErrNoKey, "GEMINI_API_KEY"},
 		"several keys":            {func(c *config) { c.Getenv = keys }, ErrNoProvider, "anthropic, openai"},
 		"a URL without a provider": {func(c *config) { c.Getenv, c.BaseURL = variables(), b.url }, ErrNoProvider,
 			"base URL"},
-		"no server": {func(c *config) { c.Provider = ptr("openai-compatible") }, ErrNoServer,
+		"no server": {func(c *config) { c.chosen.provider = ptr("openai-compatible") }, ErrNoServer,
 			"OPENAI_COMPATIBLE_BASE_URL"},
-		"an unknown provider": {func(c *config) { c.Provider = ptr("nobody") }, ErrConfig, "anthropic"},
+		"an unknown provider": {func(c *config) { c.chosen.provider = ptr("nobody") }, ErrConfig, "anthropic"},
 		"an unknown profile":  {func(c *config) { c.Profile = "nobody" }, ErrConfig, "anthropic, openai, gemini"},
 		"no directory": {func(c *config) { c.Dir = filepath.Join(b.dir, "none") }, ErrConfig,
 			"cannot work in"},
 		"an unknown session": {func(c *config) { c.Resume = "zzz" }, sessions.ErrNotFound, `"zzz"`},
 		"no store": {func(c *config) { c.Store, c.Resume = nil, ids[0] }, sessions.ErrNoStore,
 			"not kept"},
-		"another provider": {func(c *config) { c.Resume, c.Provider = ids[0], ptr("openai") }, ErrNoModel,
+		"another provider": {func(c *config) { c.Resume, c.chosen.provider = ids[0], ptr("openai") }, ErrNoModel,
 			"openai needs a model"},
-		"no default model": {func(c *config) { c.Provider, c.BaseURL = ptr("openai-compatible"), b.url }, ErrNoModel,
+		"no default model": {func(c *config) { c.chosen.provider, c.BaseURL = ptr("openai-compatible"), b.url }, ErrNoModel,
 			"openai-compatible"},
 	} {
 		config := b.config()
@@ -329,7 +329,7 @@ func TestJ12_ProfileByProvider(t *testing.T) {
 		{"anthropic", "gemini", false, "gemini", "list_dir"},
 	} {
 		config := b.config()
-		config.Provider, config.Model, config.Profile, config.Native, config.BaseURL = &c.provider, ptr("m"), c.profile,
+		config.chosen.provider, config.chosen.model, config.Profile, config.chosen.native, config.BaseURL = &c.provider, ptr("m"), c.profile,
 			&c.native, b.url
 		setup, err := prepare(t.Context(), config)
 		if err != nil {

@@ -39,7 +39,7 @@ func (b *team) writes(t *testing.T, names ...string) (written []string) {
 			calls(t, "write_file", object{"file_path": name, "content": "EVIL"}))
 	}
 	b.model(fakellm.Script(append(turns, fakellm.Turn{Text: "done"})...))
-	b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+	b.config.Ask = func(context.Context, permit.Question) (permit.Answer, error) {
 		return permit.Answer{Reason: "no"}, nil
 	}
 	b.open(func(_ *Setup, session *agent.Session) {

@@ -17,7 +17,7 @@ func TestM11_GoplsInASandbox(t *testing.T) {
 	s.serve(until(t, "New problems", "shell", "command", "sleep 0.1; ps ax | grep -v grep | grep -c gopls; which gopls",
 		calls(t, "edit_file", object{"file_path": "a.go", "old_string": "(a int)", "new_string": "(a, b int)"})))
 	config := s.config("anthropic", false)
-	config.Mode, config.Asker, config.LanguageServers = permit.ModeFull, nil, "gopls"
+	config.Mode, config.Ask, config.LanguageServers = permit.ModeFull, nil, "gopls"
 	boxed(t)(&config)
 	s.submit(config, "the task", s.listen)
 	s.toldOfTheCaller()

@@ -72,7 +72,7 @@ func TestM11_InSessions(t *testing.T) {
 			})
 			family, _, _ := strings.Cut(name, " ")
 			config := s.config(family, strings.Contains(name, "native"))
-			config.Mode, config.Asker, config.LanguageServers = permit.ModeFull, nil, AllLanguageServers
+			config.Mode, config.Ask, config.LanguageServers = permit.ModeFull, nil, AllLanguageServers
 			s.submit(config, "the task", s.listen)
 			s.toldOfTheCaller()
 		})
@@ -144,7 +144,7 @@ func TestM11_WhichServersStart(t *testing.T) {
 				put(t, s.dir, ".attractor/lsp.json", c.project)
 			}
 			config := s.config("anthropic", false)
-			config.Mode, config.Asker, config.LanguageServers = permit.ModeFull, nil, c.chosen
+			config.Mode, config.Ask, config.LanguageServers = permit.ModeFull, nil, c.chosen
 			if c.change != nil {
 				if c.change(&config); config.Sandbox.Level != "" {
 					peer.Need(t, "bwrap")

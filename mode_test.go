@@ -26,7 +26,7 @@ func TestN8_ModesChange(t *testing.T) {
 	t.Cleanup(web.Close)
 	b.url = web.URL
 	c := b.config()
-	c.Mode, c.Interactive, c.Asker = permit.ModeFull, true, yes
+	c.Mode, c.Interactive, c.Ask = permit.ModeFull, true, yes
 	setup, err := prepare(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestN8_ModesSetModel(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"},
 		fakellm.Turn{Text: "four"})
 	c := b.config()
-	c.Interactive, c.Provider = true, ptr("anthropic")
+	c.Interactive, c.chosen.provider = true, ptr("anthropic")
 	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "OPENAI_API_KEY", "k",
 		"OPENAI_BASE_URL", b.url+"/v1")
 	setup, err := prepare(t.Context(), c)
@@ -215,7 +215,7 @@ func TestN8_ModesSetModel(t *testing.T) {
 	if err := errors.Join(session.Close(), setup.Close()); err != nil {
 		t.Error(err)
 	}
-	c.Resume, c.Provider = session.ID(), nil
+	c.Resume, c.chosen.provider = session.ID(), nil
 	if setup, err = prepare(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}

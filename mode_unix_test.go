@@ -109,7 +109,7 @@ func TestN8_ModesDecide(t *testing.T) {
 			b.config.Mode, b.config.MCP = mode, []string{b.trustedMill()}
 			b.config.TrustProject = false
 			asked := map[string]bool{}
-			b.config.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
+			b.config.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 				asked[q.AgentID+q.Call.ID] = true
 				return permit.Answer{Verdict: tool.Allow}, nil
 			}
@@ -210,7 +210,7 @@ func planning(t *testing.T, answer permit.Asker) *team {
 	b := newTeam(t, nil, calls(t, "write_file", object{"file_path": "early.txt", "content": "x"}),
 		calls(t, permit.ExitPlanMode, object{"plan": "1. Make late.txt."}, "write_file", object{"file_path": "late.txt",
 			"content": "x"}), fakellm.Turn{Text: "done"})
-	b.config.Mode, b.config.Asker = permit.ModePlan, answer
+	b.config.Mode, b.config.Ask = permit.ModePlan, answer
 	return b
 }
 

@@ -31,7 +31,7 @@ func TestN8_ModesAddDirOfALink(t *testing.T) {
 	b.link(other, "data")
 	b.config.Mode, b.config.AddDirs = permit.ModeAsk, []string{filepath.Join(b.dir, "data")}
 	var asked int
-	b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+	b.config.Ask = func(context.Context, permit.Question) (permit.Answer, error) {
 		asked++
 		return permit.Answer{Reason: "no"}, nil
 	}
@@ -114,7 +114,7 @@ func TestN8_ModesEditsOfOwnFiles(t *testing.T) {
 			if c.add != "" {
 				b.config.AddDirs = []string{filepath.Join(b.home, c.add)}
 			}
-			b.config.Asker = func(context.Context, permit.Question) (permit.Answer,
+			b.config.Ask = func(context.Context, permit.Question) (permit.Answer,
 				error) {
 				return permit.Answer{Reason: "no"}, nil
 			}
@@ -150,7 +150,7 @@ func TestN8_ModesPlanWhileAQuestionIsOpen(t *testing.T) {
 	b.config.Mode, b.config.Interactive = permit.ModeAsk, true
 	var setup *Setup
 	var asked []string
-	b.config.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
+	b.config.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		asked = append(asked, q.Call.Name)
 		return permit.Answer{Verdict: tool.Allow, Remember: true}, setup.SetMode(context.Background(), permit.ModePlan)
 	}
@@ -182,7 +182,7 @@ func TestN8_ModesLeftWhileAPlanIsShown(t *testing.T) {
 				fakellm.Turn{Text: "done"})
 			b.config.Mode, b.config.Interactive = permit.ModePlan, true
 			var setup *Setup
-			b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+			b.config.Ask = func(context.Context, permit.Question) (permit.Answer, error) {
 				return answer, setup.SetMode(context.Background(), permit.ModeAcceptEdits)
 			}
 			var err error
@@ -313,7 +313,7 @@ func TestU17_ProgramsThatAreFound(t *testing.T) {
 	b.link("tools", "linked")
 	b.config.Getenv = variables("OPENAI_API_KEY", "k", "OPENAI_BASE_URL", b.url+"/v1", "HOME", b.home,
 		"PATH", strings.Join([]string{"/usr/bin", filepath.Join(b.dir, "own/bin"), "", ".", "linked/", b.dir}, ":"))
-	b.config.Provider, b.config.Model = ptr("openai"), ptr("m") // whose models patch files
+	b.config.chosen.provider, b.config.chosen.model = ptr("openai"), ptr("m") // whose models patch files
 	b.edits()
 	if b.read(".venv/bin/git") != "-" {
 		t.Error("a program was moved to another name without a question")
@@ -375,7 +375,7 @@ func newGitEdits(t *testing.T, asked, not []string) *gitEdits {
 	}
 	b := newTeam(t, nil, append(turns, fakellm.Turn{Text: "done"})...)
 	b.config.Mode = permit.ModeAcceptEdits
-	b.config.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+	b.config.Ask = func(context.Context, permit.Question) (permit.Answer, error) {
 		return permit.Answer{Reason: "no"}, nil
 	}
 	return &gitEdits{b, asked, not}

@@ -183,7 +183,7 @@ func (s *Setup) openChoice(c *config) {
 	o := &s.Options
 	s.catalog, s.kinds = c.catalog(), c.Kinds
 	s.chosen = chosen{provider: o.Provider, model: cmp.Or(o.Model, o.Profile.Model), effort: o.Effort}
-	if was := c.was; was != nil && c.Effort == nil {
+	if was := c.was; was != nil && c.chosen.effort == nil {
 		s.chosen.effort = was.Effort
 	}
 	if facts, known := s.catalog.Get(s.chosen.provider, s.chosen.model); known && len(facts.Prices) == 0 {

@@ -67,7 +67,7 @@ func (o *observing) openInTime() (*sandbox.Sandbox, error) {
 
 // checkUnasked returns an error if commands should run unasked where the level does not count.
 func (c *config) checkUnasked() error {
-	v := c.Settings.Get("unasked")
+	v := c.values.Get("unasked")
 	switch {
 	case c.Unasked != sandbox.Observe:
 	case c.elsewhere() && v != nil && v.Origin.Place != settings.PlaceFlag: // it is about sessions on this machine

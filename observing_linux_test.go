@@ -72,7 +72,7 @@ func TestU14_WhatRunsWithoutAQuestionChangesNothing(t *testing.T) {
 			config.Mode, config.Getenv = c.mode, variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url,
 				"HOME", home)
 			if c.ask != nil {
-				config.Asker = func(ctx context.Context, q permit.Question) (permit.Answer, error) {
+				config.Ask = func(ctx context.Context, q permit.Question) (permit.Answer, error) {
 					if asked++; len(q.Refused) != 1 {
 						t.Errorf("the question says that %q was refused", q.Refused)
 					}
@@ -166,7 +166,7 @@ func TestU21_Unasked(t *testing.T) {
 			})
 			config.Mode, config.Unasked = c.mode, sandbox.Observe
 			if c.deny != "" {
-				config.DenyTools = []string{c.deny}
+				config.Deny = []string{c.deny}
 			}
 			b.submit(config, "look")
 			inDir := strings.NewReplacer("DIR", b.dir)
@@ -209,7 +209,7 @@ func TestU21_InputAsks(t *testing.T) {
 		asked++
 		return permit.Answer{Reason: "no"}, nil
 	})
-	config.Unasked, config.AllowTools = sandbox.Observe, []string{"Bash(sh -s)"}
+	config.Unasked, config.Allow = sandbox.Observe, []string{"Bash(sh -s)"}
 	b.submit(config, "look")
 	if _, err := os.Stat(filepath.Join(b.dir, "made")); err == nil || asked != 1 {
 		t.Errorf("made: %v, %d questions", err == nil, asked)
@@ -232,7 +232,7 @@ func TestU14_CommandsOfSubagents(t *testing.T) {
 	}, fakellm.Options{}))
 	t.Cleanup(web.Close)
 	config := b.asking(yes)
-	config.Getenv, config.Native = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", web.URL), &native
+	config.Getenv, config.chosen.native = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", web.URL), &native
 	b.submit(config, "PARENT look")
 	if _, err := os.Stat(filepath.Join(b.dir, "made")); err != nil {
 		t.Error("the command that a person allowed has changed nothing")
@@ -280,7 +280,7 @@ func TestU8_TreesWithDeniedFiles(t *testing.T) {
 				n++
 				return permit.Answer{Reason: "no"}, nil
 			})
-			config.DenyTools = []string{rule}
+			config.Deny = []string{rule}
 			b.submit(config, "look")
 			text := b.lastResults()
 			if !strings.Contains(text, "needle in notes") || n != asked {

@@ -12,7 +12,7 @@ import (
 // chooseProfile returns the chosen profile, else the provider's. A provider without a profile of its
 // own gets the one that suits it without its provider options, and the first model of the catalog.
 func (c *config) chooseProfile(provider string) (profile.Profile, error) {
-	native := c.Native != nil && *c.Native
+	native := c.chosen.native != nil && *c.chosen.native
 	if c.Profile != "" {
 		return findProfile(c.Profile, native)
 	}
@@ -27,7 +27,7 @@ func (c *config) chooseProfile(provider string) (profile.Profile, error) {
 	if !known {
 		first, _ = c.catalog().Latest(provider, "reasoning")
 	}
-	if p.Model = cmp.Or(kind.Model, first.ID); p.Model == "" && value(c.Model) == "" {
+	if p.Model = cmp.Or(kind.Model, first.ID); p.Model == "" && value(c.chosen.model) == "" {
 		return p, fail(ErrNoModel, "the provider %s has no default model", provider)
 	}
 	return p, err

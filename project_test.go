@@ -273,7 +273,7 @@ func TestL10_RulesOfAProject(t *testing.T) {
 		c.Dir, c.Mode, c.TrustProject = dir, permit.ModeAsk, trusted
 		c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "XDG_STATE_HOME", state, "HOME",
 			state)
-		c.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+		c.Ask = func(context.Context, permit.Question) (permit.Answer, error) {
 			asked++
 			return permit.Answer{Verdict: tool.Allow}, nil
 		}

@@ -76,7 +76,7 @@ func (c *config) table() providers.Table { return append(providers.Kinds(), c.Ki
 // count before them, and so does what the program says of models.
 func (c *config) useNamed() {
 	var models []llm.Model
-	for _, named := range c.Settings.Named() {
+	for _, named := range c.values.Named() {
 		if _, err := c.table().Find(named.Name); err == nil {
 			continue
 		}
@@ -113,7 +113,7 @@ func (c config) checkProvider() error {
 
 // keyCommandOf returns the command that prints the key of a provider, or "".
 func (c *config) keyCommandOf(kind providers.Kind) string {
-	if kind.Name == value(c.Provider) {
+	if kind.Name == value(c.chosen.provider) {
 		return cmp.Or(c.KeyCommand, kind.KeyCommand)
 	}
 	return kind.KeyCommand
@@ -167,7 +167,7 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 // chooseProvider returns the name of the chosen provider, else of the one that the model's name says,
 // else of the only candidate in the environment. It does not guess among several.
 func (c *config) chooseProvider() (string, error) {
-	if name := value(c.Provider); name != "" {
+	if name := value(c.chosen.provider); name != "" {
 		return name, c.knows(name)
 	}
 	candidates := providers.Candidates(c.getenv)
@@ -211,7 +211,7 @@ func (c *config) chooseProvider() (string, error) {
 // name as provider/model, which it takes apart. It returns "" where neither is certain: a candidate may
 // have a model whose own name has a slash.
 func (c *config) providerOfModel(candidates []providers.Kind) string {
-	model := value(c.Model)
+	model := value(c.chosen.model)
 	if model == "" || c.BaseURL != "" {
 		return ""
 	}
@@ -227,7 +227,7 @@ func (c *config) providerOfModel(candidates []providers.Kind) string {
 	if !both || c.knows(name) != nil || slices.ContainsFunc(candidates, c.hasSlashes) {
 		return ""
 	}
-	c.Provider, c.Model = &name, &rest
+	c.chosen.provider, c.chosen.model = &name, &rest
 	return name
 }
 

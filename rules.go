@@ -12,7 +12,7 @@ import (
 // are in no file.
 func (s *Setup) openRules(c *config) error {
 	s.denied = c.deniedTools()
-	given, own, err := load.UserSources(c.Rules, s.Project, c.usersEnv)
+	given, own, err := load.UserSources(c.RuleFiles, s.Project, c.usersEnv)
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func (s *Setup) startServers(ctx context.Context, c *config, list []mcp.Server, 
 	s.places = &places{dir: s.here, root: s.Project.Root, limits: c.Limits, confine: c.Sandbox, box: s.box,
 		environ: serverEnviron(c)}
 	s.Unmasked = append(s.Unmasked, maskServers(s.Secrets, list)...)
-	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Asker != nil, Budget: s.toolBudget(),
+	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Ask != nil, Budget: s.toolBudget(),
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
 		Warn:   warn, Log: s.serversLog()}
 	if state, err := userfiles.StateDir(c.getenv); err == nil {

@@ -39,14 +39,14 @@ func (c *Config) applySettings(w *config, users []settings.Value) error {
 			values = append(values, v)
 		}
 	}
-	w.Settings = settings.Choose(values, c.Resume != "" || c.Fork != "" || c.Continue)
+	w.values = settings.Choose(values, c.Resume != "" || c.Fork != "" || c.Continue)
 	w.useNamed()
 	if w.elsewhere() {
-		w.Settings.WithoutOtherSandbox("it confines commands of this machine, and the session works on another one")
+		w.values.WithoutOtherSandbox("it confines commands of this machine, and the session works on another one")
 	}
 	for _, place := range []settings.Place{settings.PlaceFlag, settings.PlaceEnvironment, settings.PlaceUser,
 		settings.PlaceOther} {
-		for _, v := range w.Settings.Of(place) {
+		for _, v := range w.values.Of(place) {
 			if v.Origin.Name == theProgram {
 				continue
 			}
@@ -116,7 +116,7 @@ func (c *Config) given() (values []settings.Value) {
 
 // useSettings puts the settings of the project into the configuration, as far as they count.
 func (s *Setup) useSettings(c *config) {
-	s.settings = c.Settings.Clone()
+	s.settings = c.values.Clone()
 	for _, problem := range s.settings.UseProject(s.Project.SettingsFile()) {
 		s.warnings.add("config", problem.Error())
 	}
@@ -172,11 +172,11 @@ func (c *config) apply(v *settings.Value) (err error) {
 	}
 	switch v.Key {
 	case "provider":
-		choose(&c.Provider, &d.Provider)
+		choose(&c.chosen.provider, &d.Provider)
 	case "model":
-		choose(&c.Model, &d.Model)
+		choose(&c.chosen.model, &d.Model)
 	case "effort":
-		choose(&c.Effort, &d.Effort)
+		choose(&c.chosen.effort, &d.Effort)
 	case "profile":
 		replace(&c.Profile, &d.Profile)
 	case "base_url":
@@ -187,7 +187,7 @@ func (c *config) apply(v *settings.Value) (err error) {
 		replace((*string)(&c.Mode), (*string)(&d.Mode))
 	case "native":
 		if on := text == "true"; given {
-			c.Native = &on
+			c.chosen.native = &on
 		} else {
 			d.Native = on
 		}
@@ -198,9 +198,9 @@ func (c *config) apply(v *settings.Value) (err error) {
 			d.Fallbacks, err = settings.ParseFallbacks(v.Text)
 		}
 	case "context_window":
-		w := Window{Provider: c.Settings.Get("provider").One(), Model: c.Settings.Get("model").One()}
+		w := Window{Provider: c.values.Get("provider").One(), Model: c.values.Get("model").One()}
 		if w.Tokens, err = strconv.Atoi(text); given {
-			c.ContextWindow = &w
+			c.chosen.window = &w
 		} else {
 			d.ContextWindow = w
 		}
@@ -239,10 +239,10 @@ func (c *config) applyPlain(v *settings.Value) (err error) {
 	case "mcp":
 		c.MCP = appendNew(c.MCP, v.Text)
 	case "allow_tool":
-		c.AllowTools = appendNew(c.AllowTools, v.Text)
+		c.Allow = appendNew(c.Allow, v.Text)
 		c.said("allow", v.Text, v.Origin.String())
 	case "deny_tool":
-		c.DenyTools = appendNew(c.DenyTools, v.Text)
+		c.Deny = appendNew(c.Deny, v.Text)
 		c.said("deny", v.Text, v.Origin.String())
 	case "add_dir":
 		if v.Origin.Place == settings.PlaceOther { // directories of this machine
@@ -251,7 +251,7 @@ func (c *config) applyPlain(v *settings.Value) (err error) {
 			c.AddDirs = appendNew(c.AddDirs, v.Text)
 		}
 	case "rules":
-		c.Rules = appendNew(c.Rules, v.Text)
+		c.RuleFiles = appendNew(c.RuleFiles, v.Text)
 	default:
 		err = c.set(v.Key, text)
 	}

@@ -146,18 +146,18 @@ func (s *Setup) openModel(c *config) error {
 		return err
 	}
 	c.useOthersModel(provider)
-	if c.Model != nil {
-		model := newestOf(provider, *c.Model)
-		c.Model = &model
+	if c.chosen.model != nil {
+		model := newestOf(provider, *c.chosen.model)
+		c.chosen.model = &model
 	}
 	if s.change.Model != nil {
-		s.change.Model = c.Model
+		s.change.Model = c.chosen.model
 		if s.change.Provider == nil && c.was != nil && c.was.Provider != provider { // the model's name says so
 			s.change.Provider = &provider
 		}
 	}
 	o := &s.Options
-	o.Client, o.Provider, o.Model, o.Effort = client, provider, value(c.Model), value(c.Effort)
+	o.Client, o.Provider, o.Model, o.Effort = client, provider, value(c.chosen.model), value(c.chosen.effort)
 	if o.Profile, err = c.chooseProfile(provider); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (s *Setup) openGate(c *config) {
 	o := &s.Options
 	s.Gate = permit.NewGate(c.Mode, s.Rules, o.Env)
 	s.noFull = c.noFull
-	s.Gate.Ask, s.Gate.Project = s.maskReasons(c.Asker), s.Project.KeptAs()
+	s.Gate.Ask, s.Gate.Project = s.maskReasons(c.Ask), s.Project.KeptAs()
 	if c.Unasked == sandbox.Observe && !s.boxed() {
 		s.Gate.Unasked = func() bool { return s.observing.sandbox() != nil }
 	}

@@ -35,7 +35,7 @@ func TestM6_SkillsInASandbox(t *testing.T) {
 				calls(t, "read_file", object{"file_path": s.home + "/elsewhere/linked/data"}),
 				fakellm.Turn{Text: "done"}))
 			c := s.config("anthropic", false)
-			c.Mode, c.Asker, c.Sandbox = permit.ModeFull, nil, sandbox.Options{Level: level, Cache: t.TempDir()}
+			c.Mode, c.Ask, c.Sandbox = permit.ModeFull, nil, sandbox.Options{Level: level, Cache: t.TempDir()}
 			s.submit(c, "the task", s.listen)
 			results := s.lastResults()
 			if !strings.Contains(results, "the script runs") || strings.Count(results, "LINKED DATA") != 2 ||

@@ -48,7 +48,7 @@ func (s *skillful) config(family string, native bool) config {
 		s.Errorf("it is asked about %s %s", q.Call.Name, q.Call.Args)
 		return permit.Answer{}, errors.New("nobody is there")
 	})
-	c.Profile, c.Native, c.Provider = family, &native, ptr(family)
+	c.Profile, c.chosen.native, c.chosen.provider = family, &native, ptr(family)
 	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", s.url, "OPENAI_API_KEY", "k",
 		"OPENAI_BASE_URL", s.url+"/v1", "GEMINI_API_KEY", "k",
 		"GEMINI_BASE_URL", s.url, "HOME", s.home)
@@ -290,7 +290,7 @@ func TestM6_CommandsInASkill(t *testing.T) {
 	put(t, s.home, ".agents/skills/denied/SKILL.md", "---\ndescription: Is denied\n---\nThere: !`touch made`")
 	put(t, s.home, ".claude/settings.json", `{"permissions": {"allow": ["Bash(echo:*)"], "deny": ["Bash(touch:*)"]}}`)
 	c := s.config("anthropic", false)
-	c.Mode, c.Asker = permit.ModeFull, nil
+	c.Mode, c.Ask = permit.ModeFull, nil
 	setup, err := prepare(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -332,7 +332,7 @@ func TestM6_RulesForSkills(t *testing.T) {
 	put(t, s.home, ".claude/settings.json", `{"permissions": {"deny": ["Skill(one)"], "ask": ["Skill(two)"]}}`)
 	c := s.config("anthropic", false)
 	var asked []string
-	c.Asker = func(_ context.Context, q permit.Question) (permit.Answer, error) {
+	c.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		asked = append(asked, q.Call.Args)
 		return permit.Answer{Reason: "no"}, nil
 	}

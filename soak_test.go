@@ -78,10 +78,10 @@ func openSoak(ctx context.Context, l *soak.Life) (*agent.Session, func() error, 
 		}
 	}
 	provider := "anthropic"
-	c := config{Store: l.Store, Dir: l.Dir, BaseURL: l.URL, Provider: &provider, IdleTimeout: l.IdleTimeout,
-		Secrets: map[string]string{"SOAK": soakSecret}, Getenv: keyed,
-		TrustProject: l.Dice.IntN(2) == 0, Mode: []permit.Mode{permit.ModeFull, permit.ModeFull, permit.ModeFull,
-			permit.ModeAsk, permit.ModeReadOnly}[l.Dice.IntN(5)]}
+	c := config{Config: Config{Store: l.Store, Dir: l.Dir, BaseURL: l.URL, IdleTimeout: l.IdleTimeout,
+		Secrets: map[string]string{"SOAK": soakSecret}, TrustProject: l.Dice.IntN(2) == 0,
+		Mode: []permit.Mode{permit.ModeFull, permit.ModeFull, permit.ModeFull, permit.ModeAsk,
+			permit.ModeReadOnly}[l.Dice.IntN(5)]}, chosen: choices{provider: &provider}, Getenv: keyed}
 	if l.Resume {
 		c.Resume = l.ID
 	}
@@ -93,7 +93,7 @@ func openSoak(ctx context.Context, l *soak.Life) (*agent.Session, func() error, 
 	}
 	if c.Mode == permit.ModeAsk {
 		verdicts := []tool.Verdict{tool.Allow, tool.Deny}
-		c.Asker = func(context.Context, permit.Question) (permit.Answer, error) {
+		c.Ask = func(context.Context, permit.Question) (permit.Answer, error) {
 			return permit.Answer{Verdict: verdicts[l.Dice.IntN(2)]}, nil
 		}
 	}

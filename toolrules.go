@@ -27,8 +27,8 @@ func (c *config) toolRules() (sources []rules.Source) {
 				Lineless: true})
 		}
 	}
-	rulesOf("allow", c.AllowTools)
-	rulesOf("deny", c.DenyTools)
+	rulesOf("allow", c.Allow)
+	rulesOf("deny", c.Deny)
 	return sources
 }
 
@@ -37,7 +37,7 @@ const oneByOne = "the flag is repeated for each rule, and in a file of settings 
 
 // checkToolRules returns an error for a rule that is none.
 func (c *config) checkToolRules() error {
-	given := slices.Concat(c.AllowTools, c.DenyTools)
+	given := slices.Concat(c.Allow, c.Deny)
 	if i := slices.IndexFunc(given, rules.IsList); i >= 0 {
 		return fail(ErrConfig, "%s looks like a list of rules: "+oneByOne+
 			"; a single rule that looks like one belongs in a file for --rules", texts.Shown(given[i]))
@@ -53,7 +53,7 @@ func (c *config) checkToolRules() error {
 
 // deniedTools returns the rules that deny a tool as a whole: those without a pattern.
 func (c *config) deniedTools() (denied []string) {
-	for _, rule := range c.DenyTools {
+	for _, rule := range c.Deny {
 		if rule = strings.TrimSpace(rule); !strings.HasSuffix(rule, ")") {
 			denied = append(denied, rule)
 		}

@@ -104,7 +104,7 @@ func TestV7_SearchInASession(t *testing.T) {
 				}
 			}
 
-			c.WebSearch, c.Provider, c.Model = false, ptr("openai-compatible"), ptr("some")
+			c.WebSearch, c.chosen.provider, c.chosen.model = false, ptr("openai-compatible"), ptr("some")
 			c.Getenv = variables("OPENAI_COMPATIBLE_BASE_URL", b.url+"/v1", "OPENAI_COMPATIBLE_API_KEY", "k")
 			b.submit(c, "And you?")
 			last := b.lastRequest()
@@ -175,18 +175,20 @@ func TestV7_SearchIsRefused(t *testing.T) {
 			"leave --web-search out"},
 		"router": {func(c *config) {
 			c.Getenv = variables("OPENROUTER_API_KEY", "k")
-			c.Model = ptr("anthropic/claude-sonnet-4.5")
+			c.chosen.model = ptr("anthropic/claude-sonnet-4.5")
 		}, "no search of the web that openrouter runs"},
 		"local": {func(c *config) {
-			c.Getenv, c.Provider, c.Model = variables("OLLAMA_HOST", b.url), ptr("ollama"), ptr("qwen3")
+			c.Getenv, c.chosen.provider, c.chosen.model = variables("OLLAMA_HOST", b.url), ptr("ollama"), ptr("qwen3")
 		}, "no search of the web that ollama runs"},
-		"model": {func(c *config) { c.Getenv, c.Model = vars["gemini"], ptr("gemini-2.5-pro") },
+		"model": {func(c *config) { c.Getenv, c.chosen.model = vars["gemini"], ptr("gemini-2.5-pro") },
 			"the model gemini-2.5-pro of gemini has no search of the web that works beside other tools"},
-		"effort": {func(c *config) { c.Getenv, c.Model, c.Effort = vars["openai"], ptr("gpt-5"), ptr("minimal") },
+		"effort": {func(c *config) {
+			c.Getenv, c.chosen.model, c.chosen.effort = vars["openai"], ptr("gpt-5"), ptr("minimal")
+		},
 			"the model gpt-5 has no search of the web with the effort minimal"},
 		"price": {func(c *config) {
 			c.Getenv = variables("DEEPSEEK_API_KEY", "k", "DEEPSEEK_BASE_URL", b.url)
-			c.Model, c.Models = ptr("m"), []llm.Model{{ID: "m", Provider: "deepseek", WebSearch: 0.01}}
+			c.chosen.model, c.Models = ptr("m"), []llm.Model{{ID: "m", Provider: "deepseek", WebSearch: 0.01}}
 		}, "no search of the web that deepseek runs"},
 		"sandbox": {func(c *config) { c.Sandbox.Level = sandbox.Workspace },
 			"the sandbox (level workspace) has not the whole network: give it that with --network"},
@@ -207,7 +209,7 @@ func TestV7_SearchIsRefused(t *testing.T) {
 		})
 	}
 	c := b.searching() // of a model that the catalog lacks, the provider decides
-	c.Model = ptr("claude-of-tomorrow")
+	c.chosen.model = ptr("claude-of-tomorrow")
 	if b.submit(c, "the task"); !offersSearch(b.server.Requests()[1]) {
 		t.Error("an unknown model of a vendor that searches cannot")
 	}
@@ -220,10 +222,10 @@ func TestV7_SearchAndRules(t *testing.T) {
 		offered bool
 		told    string
 	}{
-		"flag denies":    {func(c *config) { c.DenyTools = []string{"WebSearch"} }, false, ""},
-		"by its name":    {func(c *config) { c.DenyTools = []string{"web_search"} }, false, ""},
-		"another denied": {func(c *config) { c.DenyTools = []string{"WebFetch"} }, true, "WebFetch denies nothing"},
-		"allowed":        {func(c *config) { c.AllowTools = []string{"WebSearch"} }, true, ""},
+		"flag denies":    {func(c *config) { c.Deny = []string{"WebSearch"} }, false, ""},
+		"by its name":    {func(c *config) { c.Deny = []string{"web_search"} }, false, ""},
+		"another denied": {func(c *config) { c.Deny = []string{"WebFetch"} }, true, "WebFetch denies nothing"},
+		"allowed":        {func(c *config) { c.Allow = []string{"WebSearch"} }, true, ""},
 		"plan":           {func(c *config) { c.Mode = permit.ModePlan }, true, ""},
 		"read-only":      {func(c *config) { c.Mode = permit.ModeReadOnly }, true, ""},
 		"file denies":    {nil, false, "The model cannot search the web: a rule denies it: WebSearch"},
@@ -278,7 +280,7 @@ func TestV7_SearchAndAnotherModel(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "a"}, fakellm.Turn{Text: "b"})
 	c := b.searching()
 	c.Getenv = b.searchVars()["gemini"]
-	c.Model = ptr("gemini-3-flash-preview")
+	c.chosen.model = ptr("gemini-3-flash-preview")
 	setup, err := prepare(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -28,8 +28,8 @@ func (s *Setup) saysWindow(c *config, was *agent.State) {
 	o := &s.Options
 	model := cmp.Or(o.Model, o.Profile.Model)
 	facts, known := lookUp(o.Client, o.Provider, model)
-	window := c.ContextWindow.of(o.Provider, model)
-	if c.ContextWindow == nil || window == 0 && c.ContextWindow.Tokens > 0 {
+	window := c.chosen.window.of(o.Provider, model)
+	if c.chosen.window == nil || window == 0 && c.chosen.window.Tokens > 0 {
 		if was != nil && !known {
 			window = windowOf(was, o.Provider, model)
 		}

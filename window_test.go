@@ -17,7 +17,7 @@ func TestN8_WindowsBelongToTheirModels(t *testing.T) {
 	b := newTeam(t, map[string]string{".claude/commands/do.md": "---\nmodel: haiku\n---\nDo it."},
 		fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	mine, other := "mine", "claude-sonnet-4-5"
-	b.config.Interactive, b.config.Model, b.config.ContextWindow = true, &mine, &Window{Tokens: 40_000, Model: mine}
+	b.config.Interactive, b.config.chosen.model, b.config.chosen.window = true, &mine, &Window{Tokens: 40_000, Model: mine}
 	var windows []int
 	open := func(during func(setup *Setup, session *agent.Session)) {
 		t.Helper()
@@ -42,9 +42,9 @@ func TestN8_WindowsBelongToTheirModels(t *testing.T) {
 		}
 		note(session)
 	})
-	b.config.ContextWindow = nil
+	b.config.chosen.window = nil
 	open(func(_ *Setup, session *agent.Session) { note(session) })
-	b.config.ContextWindow, b.config.Resume, b.config.Model = &Window{Tokens: 40_000, Model: mine}, "", &other
+	b.config.chosen.window, b.config.Resume, b.config.chosen.model = &Window{Tokens: 40_000, Model: mine}, "", &other
 	open(func(_ *Setup, session *agent.Session) { note(session) })
 	if want := []int{40_000, 200_000, 40_000, 40_000, 40_000, 200_000}; !slices.Equal(windows, want) {
 		t.Errorf("the windows are %v, want %v", windows, want)

@@ -172,7 +172,7 @@ func always(step func(*Setup)) func(*Setup, context.Context) error {
 // configuration has one of this package's kinds.
 func prepare(ctx context.Context, c config) (*Setup, error) {
 	s := &Setup{Instrument: c.Instrument, store: c.Store, wantedChecks: c.Checks, helper: c.EnvHelper,
-		change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
+		change: agent.Settings{Provider: c.chosen.provider, Model: c.chosen.model, Effort: c.chosen.effort}}
 	for _, part := range capabilities() {
 		if part.open == nil {
 			continue

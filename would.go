@@ -36,7 +36,7 @@ func (c *Config) Would() (Would, error) {
 	s.useSettings(w)
 	w.useDefaults()
 	err = s.chooseMode(w, nil)
-	would := Would{Mode: w.Mode, Sandbox: cmp.Or(w.Sandbox.Level, sandbox.Off), Effort: value(w.Effort), Native: value(w.Native)}
+	would := Would{Mode: w.Mode, Sandbox: cmp.Or(w.Sandbox.Level, sandbox.Off), Effort: value(w.chosen.effort), Native: value(w.chosen.native)}
 	provider, noProvider := w.chooseProvider()
 	if noProvider == nil {
 		_, provider, noProvider = w.connect()
@@ -46,7 +46,7 @@ func (c *Config) Would() (Would, error) {
 	}
 	w.useOthersModel(provider)
 	p, noProfile := w.chooseProfile(provider)
-	would.Provider, would.Profile, would.Effort = provider, p.Name, value(w.Effort)
-	would.Model = cmp.Or(newestOf(provider, value(w.Model)), p.Model)
+	would.Provider, would.Profile, would.Effort = provider, p.Name, value(w.chosen.effort)
+	would.Model = cmp.Or(newestOf(provider, value(w.chosen.model)), p.Model)
 	return would, errors.Join(err, noProfile)
 }

@@ -27,7 +27,7 @@ func TestX7_CallsWrittenAsText(t *testing.T) {
 			b := newBench(t, fakellm.Turn{Text: c.text}, fakellm.Turn{Text: c.text}, fakellm.Turn{Text: "never"})
 			config := b.config()
 			config.Getenv = variables("OPENAI_COMPATIBLE_BASE_URL", b.url+"/v1")
-			config.Model = ptr("m")
+			config.chosen.model = ptr("m")
 			var warned []string
 			_, result := b.submit(config, "go", func(o *agent.Options) {
 				o.OnEvent = func(ev agent.Event) {
