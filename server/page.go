@@ -27,8 +27,8 @@ func (s *Server) newPage() *web.Server {
 			}
 			return s.options.Masker, nil
 		},
-		Sessions: func(ctx context.Context, limit int) ([]web.Summary, error) {
-			all, err := web.Summaries(ctx, store, limit)
+		Sessions: func(ctx context.Context, limit int) ([]sessions.Summary, error) {
+			all, err := sessions.List(ctx, store, limit)
 			return s.readable(ctx, all), err
 		},
 		Own: func(id string) web.Own {
@@ -95,13 +95,13 @@ func (s *Server) above(ctx context.Context, id string) *session {
 }
 
 // readable returns those of the sessions that the token of a request sees, and their subagents.
-func (s *Server) readable(ctx context.Context, all []web.Summary) []web.Summary {
+func (s *Server) readable(ctx context.Context, all []sessions.Summary) []sessions.Summary {
 	a, _ := ctx.Value(accountKey{}).(*account)
 	parents := make(map[string]string, len(all))
 	for _, one := range all {
 		parents[one.ID] = one.Parent
 	}
-	return slices.DeleteFunc(all, func(one web.Summary) bool {
+	return slices.DeleteFunc(all, func(one sessions.Summary) bool {
 		id := one.ID
 		for n := 0; n < maxDepth && id != ""; n++ {
 			if x := s.find(id); x != nil {

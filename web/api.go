@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/attractor-go/attractor/sessions"
 )
 
 const (
@@ -23,7 +25,7 @@ const (
 
 // listed is a session in the list of the page.
 type listed struct {
-	Summary
+	sessions.Summary
 	Own bool `json:"own,omitempty"`
 }
 
@@ -33,12 +35,13 @@ func (s *Server) serveSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := s.options.Sessions(r.Context(), limit)
+	found, err := s.options.Sessions(r.Context(), limit)
 	if err != nil {
 		return err
 	}
-	all := make([]listed, len(sessions))
-	for i, one := range sessions {
+	all := make([]listed, len(found))
+	for i, one := range found {
+		one.Dir, one.Environment = one.Where(), nil
 		for _, text := range []*string{&one.Dir, &one.Model, &one.Task, &one.Problem} {
 			*text = cut(s.options.Masker.String(*text), maxText)
 		}

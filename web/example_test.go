@@ -20,8 +20,8 @@ import (
 	"github.com/attractor-go/attractor/web"
 )
 
-// sessions returns a store with the journal of one session. A real program has a journal.Dir.
-func sessions(ctx context.Context) journal.Store {
+// journals returns a store with the journal of one session. A real program has a journal.Dir.
+func journals(ctx context.Context) journal.Store {
 	store := journal.NewMemoryStore(false)
 	model := llmtest.NewProvider("test",
 		llmtest.Calls(llmtest.Call("edit_file", `{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)),
@@ -47,7 +47,7 @@ func sessions(ctx context.Context) journal.Store {
 func ExampleExport() {
 	ctx := context.Background()
 	var page bytes.Buffer // in a real program, a file
-	if err := web.Export(ctx, &page, sessions(ctx), "session-1", web.ExportOptions{}); err != nil {
+	if err := web.Export(ctx, &page, journals(ctx), "session-1", web.ExportOptions{}); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(strings.HasPrefix(page.String(), "<!doctype html>"), strings.Contains(page.String(),
@@ -60,7 +60,7 @@ func ExampleExport() {
 // which it shows nothing.
 func ExampleServer() {
 	ctx, stop := context.WithCancel(context.Background())
-	server := web.New(web.Options{Store: sessions(ctx)})
+	server := web.New(web.Options{Store: journals(ctx)})
 	l, err := web.Listen(ctx, 0)
 	if err != nil {
 		log.Fatal(err)
@@ -87,7 +87,7 @@ func ExampleServer() {
 // A program draws a page of its own from the rows and sums of a Trace.
 func ExampleTrace() {
 	ctx := context.Background()
-	kept, err := sessions(ctx).Read(ctx, "session-1")
+	kept, err := journals(ctx).Read(ctx, "session-1")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/sessions"
 )
 
 // ExportOptions configure Export.
@@ -140,9 +141,9 @@ type exporter struct {
 	entries map[string]journal.Entry
 
 	seen     map[string]bool
-	sessions []Summary // that the file has
-	most     int64     // bytes of an output
-	room     int64     // bytes of outputs that may still be written
+	sessions []sessions.Summary // that the file has
+	most     int64              // bytes of an output
+	room     int64              // bytes of outputs that may still be written
 
 	missing, tooLong int // sessions of subagents and outputs that the file does not have
 	torn             []string
@@ -278,10 +279,10 @@ func (x *exporter) child(ctx context.Context, c *Child) error {
 }
 
 // summary returns what the page's list says of a session.
-func (x *exporter) summary(o Overview) Summary {
+func (x *exporter) summary(o Overview) sessions.Summary {
 	e := x.entries[o.ID]
 	e.ID = o.ID
-	return Summary{Entry: e, Dir: o.Dir, Provider: o.Provider, Model: o.Model, Task: o.Task, Created: o.Created,
+	return sessions.Summary{Entry: e, Dir: o.Dir, Provider: o.Provider, Model: o.Model, Task: o.Task, Created: o.Created,
 		Parent: o.Parent, ForkOf: o.ForkOf, Problem: o.Problem}
 }
 

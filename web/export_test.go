@@ -27,6 +27,7 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/sessions"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/tool/coding"
 	"github.com/attractor-go/attractor/web"
@@ -292,7 +293,7 @@ func TestN5_ExportPolicy(t *testing.T) {
 		t.Errorf("the page opens the session %q", e.Session)
 	}
 	var ids []string
-	for _, s := range read[web.Summary](t, f, "sessions", "") {
+	for _, s := range read[sessions.Summary](t, f, "sessions", "") {
 		ids = append(ids, s.ID)
 	}
 	if strings.Join(ids, " ") != "child parent" {
@@ -568,7 +569,7 @@ func TestN5_ExportOfCopies(t *testing.T) {
 	}
 	f := export(t, store, "copy", web.ExportOptions{})
 	shown := read[struct{ Session string }](t, f, "export", "")
-	sessions := read[web.Summary](t, f, "sessions", "")
+	sessions := read[sessions.Summary](t, f, "sessions", "")
 	o := read[web.Overview](t, f, "overview", "copy")
 	if len(shown) != 1 || shown[0].Session != "copy" || len(sessions) != 1 || sessions[0].ID != "copy" || len(o) != 1 ||
 		o[0].ID != "copy" {

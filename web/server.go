@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/attractor-go/attractor/internal/webguard"
 	"github.com/attractor-go/attractor/journal"
@@ -21,8 +20,8 @@ type Options struct {
 	// Store has the journals of the sessions.
 	Store journal.Store
 	// Sessions lists sessions, the most recently written first, at most limit of them if that is
-	// above 0. If it is nil, the list is empty.
-	Sessions func(ctx context.Context, limit int) ([]Summary, error)
+	// above 0. Nil lists those of the Store.
+	Sessions func(ctx context.Context, limit int) ([]sessions.Summary, error)
 	// Masker masks secrets in all that the page gets. Nil masks none.
 	Masker *secret.Masker
 	// SessionMasker returns what masks the secrets in all that the page gets of a session. Nil
@@ -35,31 +34,6 @@ type Options struct {
 	// OfServer says that package server serves the page by Handler: then the page sends what a
 	// person does to the API of that server.
 	OfServer bool
-}
-
-// Summary describes a session in a list.
-type Summary struct {
-	journal.Entry
-	Dir      string    `json:"dir,omitempty"`
-	Provider string    `json:"provider,omitempty"`
-	Model    string    `json:"model,omitempty"`
-	Task     string    `json:"task,omitempty"` // the first input
-	Created  time.Time `json:"created,omitzero"`
-	Parent   string    `json:"parent,omitempty"`
-	ForkOf   string    `json:"fork_of,omitempty"`
-	Problem  string    `json:"problem,omitempty"` // why the session cannot be read
-}
-
-// Summaries returns the sessions of a store for a list, the most recently written first, at most
-// limit of them if that is above 0.
-func Summaries(ctx context.Context, store journal.Store, limit int) ([]Summary, error) {
-	found, err := sessions.List(ctx, store, limit)
-	all := make([]Summary, len(found))
-	for i, s := range found {
-		all[i] = Summary{Entry: s.Entry, Dir: s.Where(), Provider: s.Provider, Model: s.Model, Task: s.Task,
-			Created: s.Created, Parent: s.Parent, ForkOf: s.ForkOf, Problem: s.Problem}
-	}
-	return all, err
 }
 
 // Server serves the page and what it asks for. It answers only over loopback connections, only to
@@ -89,7 +63,9 @@ func New(o Options) *Server {
 		o.Own = func(string) Own { return nil }
 	}
 	if o.Sessions == nil {
-		o.Sessions = func(context.Context, int) ([]Summary, error) { return nil, nil }
+		o.Sessions = func(ctx context.Context, limit int) ([]sessions.Summary, error) {
+			return sessions.List(ctx, o.Store, limit)
+		}
 	}
 	watchers := maxWatchers
 	if o.OfServer { // which limits those of each token

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/sessions"
 	"github.com/attractor-go/attractor/web"
 )
 
@@ -274,7 +275,7 @@ func TestN5_Tokens(t *testing.T) {
 
 // A store without sessions has an empty list.
 func TestN5_NoSessions(t *testing.T) {
-	var list struct{ Sessions []web.Summary }
+	var list struct{ Sessions []sessions.Summary }
 	if view(t, web.Options{}).get("/api/sessions", &list); list.Sessions == nil || len(list.Sessions) > 0 {
 		t.Errorf("%+v", list)
 	}

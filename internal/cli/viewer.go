@@ -60,9 +60,7 @@ runs elsewhere, forward the port: ssh -L 7070:127.0.0.1:7070 <machine> attractor
 
 // viewerOptions returns what the page shows: the sessions of a store.
 func viewerOptions(store journal.Store, m *secret.Masker) web.Options {
-	return web.Options{Store: store, Masker: m, Facts: knownFacts(), Sessions: func(ctx context.Context, limit int) ([]web.Summary, error) {
-		return web.Summaries(ctx, store, limit)
-	}}
+	return web.Options{Store: store, Masker: m, Facts: knownFacts()}
 }
 
 // serveViewer prints the URL of the page and serves it until a signal comes.
