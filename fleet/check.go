@@ -53,6 +53,9 @@ func (t Task) Check() error {
 	}
 	t.checkNames(bad)
 	t.Agent.check(bad)
+	if t.Eval != nil {
+		t.Eval.check(bad)
+	}
 	if b := t.Budget; b.Tokens < 0 || b.USD < 0 || b.Time < 0 {
 		bad("budget", "a limit is negative; 0 means none")
 	}

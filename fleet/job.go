@@ -96,6 +96,7 @@ type outcome struct {
 
 	artifacts []Artifact
 	missing   string // why artifacts are missing
+	verdict   *Verdict
 }
 
 // run works on the task until it ends, or is given back.
@@ -182,8 +183,15 @@ func (j *Job) work() (out outcome, closeWorkspace func()) {
 		return j.stopped(fmt.Errorf("the workspace: %w", err)), closeWorkspace
 	}
 	out = j.converse()
-	if out.state.Final() {
-		out.artifacts, out.missing = j.collect()
+	if !out.state.Final() {
+		return out, j.closeWorkspace
+	}
+	out.artifacts, out.missing = j.collect()
+	if j.Task.Eval != nil && out.state == Done && out.result != nil {
+		out.verdict = j.judge(out.result.Text)
+		if cause := j.cause(); errors.Is(cause, errDrained) || errors.Is(cause, ErrLost) { // the next owner judges
+			return j.stopped(cause), j.closeWorkspace
+		}
 	}
 	return out, j.closeWorkspace
 }
@@ -386,6 +394,7 @@ func (j *Job) settle(out outcome) {
 	write, what := j.claim.Return, "task given back"
 	if out.state.Final() {
 		s.Result, s.Artifacts, s.Ended = shortResult(out.result), out.artifacts, time.Now().UTC()
+		s.Verdict = out.verdict
 		if s.Reason == "" {
 			s.Reason = out.missing
 		}

@@ -51,6 +51,7 @@ type Status struct {
 	NotBefore time.Time `json:"not_before,omitzero"`
 
 	Result    *agent.Result     `json:"result,omitempty"`
+	Verdict   *Verdict          `json:"verdict,omitempty"` // of the task's Eval
 	Artifacts []Artifact        `json:"artifacts,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 }

@@ -34,7 +34,9 @@ type Task struct {
 	// "local".
 	Environment string `json:"environment,omitempty"`
 	Agent       Spec   `json:"agent,omitzero"`
-	Budget      Budget `json:"budget,omitzero"`
+	// Eval judges what the agent has left. Nil judges nothing.
+	Eval   *Eval  `json:"eval,omitempty"`
+	Budget Budget `json:"budget,omitzero"`
 	// Deadline ends the task, whatever it is doing. Zero means none.
 	Deadline time.Time         `json:"deadline,omitzero"`
 	Labels   map[string]string `json:"labels,omitempty"`

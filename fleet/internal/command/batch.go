@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,12 +28,18 @@ type batch struct {
 	places workspace.Options
 	flags  cli.SessionFlags
 	file   string
-	out    string
-	state  string
-	jobs   int
-	json   bool
-	retry  bool
-	budget agent.Budget
+	format string
+	repos  string // of the format swe-bench
+	tests  string // the same
+	// environment is that of tasks that name none.
+	environment string
+	report      []string
+	out         string
+	state       string
+	jobs        int
+	json        bool
+	retry       bool
+	budget      agent.Budget
 
 	engine   fleet.Engine
 	space    fleet.Space
@@ -54,8 +61,8 @@ A task is a JSON object on a line of its own:
   {"id":"doc-2","prompt":"document the flags","dir":"/home/me/project","budget":{"usd":0.5},"artifacts":["docs/**"]}
 
 id names the task, and prompt says what to do. It works in a clone of repo, in the directory dir, or in an empty one. Further fields are include,
-artifacts, environment, agent (profile, provider, model, effort, max_turns, schema, checks, instructions), budget (tokens, usd, time), deadline and
-labels. The flags hold for all tasks; --budget-usd and --budget-tokens for all tasks together.
+artifacts, environment, agent (profile, provider, model, effort, max_turns, schema, checks, instructions), budget (tokens, usd, time), deadline,
+labels, and eval (files, patch, check, answer, time), which judges what the agent has left. The flags hold for all tasks; --budget-usd and --budget-tokens for all tasks together.
 
 Nobody is asked: choose with --yes, --read-only, --mode, --rules or --allow-tool what becomes of calls that need permission.
 
@@ -77,6 +84,7 @@ func (p *program) batch() *cobra.Command {
 		Example: `  attractor-fleet batch tasks.jsonl --yes
   attractor-fleet batch tasks.jsonl --yes --jobs 8 --budget-usd 20 --sandbox workspace
   attractor-fleet batch tasks.jsonl --yes --json | jq -r 'select(.state=="done") | .id'
+  attractor-fleet batch instances.jsonl --format swe-bench --yes --sandbox workspace --report model
   generate-tasks | attractor-fleet batch - --read-only --out review`,
 		Args: takes("the file of tasks"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -90,6 +98,13 @@ func (p *program) batch() *cobra.Command {
 	flags.Lookup("budget-tokens").Usage = "stop before all tasks together use more than `n` tokens"
 	b.placeFlags.register(flags)
 	flags.IntVar(&b.jobs, "jobs", 4, "run `n` tasks at a time")
+	flags.StringVar(&b.format, "format", formatTasks, "read the tasks in this `format`: "+strings.Join(formats, ", "))
+	flags.StringVar(&b.environment, "environment", "", "run tasks that name no environment in the one of this `name`")
+	flags.StringVar(&b.repos, "repos", "https://github.com/", "clone repositories of swe-bench from this `place`, behind which their names follow")
+	flags.StringVar(&b.tests, "tests", "",
+		"judge a task of swe-bench by this `command`, in which {tests} stands for the names of its tests")
+	flags.StringSliceVar(&b.report, "report", nil,
+		"print how many tasks have passed, their cost and time, by these `keys`: model, provider, effort, profile, environment, label:NAME; and write it to report.md")
 	flags.StringVar(&b.out, "out", "",
 		"write the results to this `directory` (default: the name of the file, with .results instead of .jsonl, in the current directory)")
 	flags.StringVar(&b.state, "state", "",
@@ -104,6 +119,12 @@ func (p *program) batch() *cobra.Command {
 func (b *batch) run(cmd *cobra.Command) error {
 	if b.jobs < 1 {
 		return cli.Usage(cmd, fmt.Errorf("--jobs must be at least 1, not %d", b.jobs))
+	}
+	if !slices.Contains(formats, b.format) {
+		return cli.Usage(cmd, fmt.Errorf("--format: there is no %q; the formats are %s", b.format, strings.Join(formats, ", ")))
+	}
+	if err := checkKeys(b.report); err != nil {
+		return cli.Usage(cmd, err)
 	}
 	config, err := b.flags.Config(cmd.Flags(), false)
 	if err != nil {
@@ -152,7 +173,11 @@ func unlessCanceled(err error) error {
 
 // read reads the tasks.
 func (b *batch) read() (err error) {
-	in, name := b.in, "standard input"
+	if b.format == formatTerminal {
+		b.tasks, err = terminalBench(b.file, b.complete)
+		return err
+	}
+	in, name := b.program.in, "standard input"
 	if b.file != "-" {
 		f, err := os.Open(b.file)
 		if err != nil {
@@ -161,8 +186,19 @@ func (b *batch) read() (err error) {
 		defer f.Close() // it was only read
 		in, name = f, b.file
 	}
-	b.tasks, err = readTasks(in, name, completeHere)
+	if b.format == formatSWE {
+		instances := sweBench{repos: b.repos, tests: b.tests}
+		b.tasks, err = readLines(in, name, func(line []byte) (fleet.Task, []error) { return instances.task(line, b.complete) })
+		return err
+	}
+	b.tasks, err = readTasks(in, name, b.complete)
 	return err
+}
+
+// complete completes a task for this machine, and checks it.
+func (b *batch) complete(t *fleet.Task) error {
+	t.Environment = cmp.Or(t.Environment, b.environment)
+	return completeHere(t)
 }
 
 // completeHere completes a task for this machine, on which its directories are relative to the

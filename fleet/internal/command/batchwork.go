@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -67,7 +68,7 @@ func (b *batch) work(ctx context.Context) error {
 	if b.board != nil {
 		b.board.close()
 	}
-	return b.report(context.WithoutCancel(ctx), err)
+	return b.conclude(context.WithoutCancel(ctx), err)
 }
 
 // runWorker runs workers until ctx ends. A worker that has lost its lease, because the machine was
@@ -157,8 +158,8 @@ func (b *batch) overspends(s fleet.Status) bool {
 		s.Result.Reason == agent.ReasonBudgetTokens && b.budget.Tokens > 0 && own.Tokens == 0
 }
 
-// report writes the list of the results, and returns how the batch has ended.
-func (b *batch) report(ctx context.Context, failed error) error {
+// conclude writes the list of the results, and returns how the batch has ended.
+func (b *batch) conclude(ctx context.Context, failed error) error {
 	lines := make([]resultLine, 0, len(b.tasks))
 	good := 0
 	for _, t := range b.tasks {
@@ -179,6 +180,9 @@ func (b *batch) report(ctx context.Context, failed error) error {
 	if err := b.results.list(lines); err != nil {
 		failed = errors.Join(failed, fmt.Errorf("the results: %w", err))
 	}
+	if err := b.evaluate(lines); err != nil {
+		failed = errors.Join(failed, fmt.Errorf("the report: %w", err))
+	}
 	if !b.json {
 		b.warn("%s", b.outcome(good))
 	}
@@ -193,6 +197,24 @@ func (b *batch) report(ctx context.Context, failed error) error {
 		return cli.Silent(cli.ExitFailed)
 	}
 	return nil
+}
+
+// evaluate writes what an evaluation wants to know: the report, and the patches for the harness of
+// SWE-bench.
+func (b *batch) evaluate(lines []resultLine) error {
+	if b.format == formatSWE {
+		if err := b.results.predictions(lines, cmp.Or(b.sessions.config.Model, "attractor")); err != nil {
+			return err
+		}
+	}
+	if len(b.report) == 0 {
+		return nil
+	}
+	r := newReport(b.report, b.tasks, b.ended)
+	if err := b.results.put("report.md", r.write); err != nil || b.json {
+		return err
+	}
+	return r.write(b.program.out)
 }
 
 // outcome says in one line how the batch has ended.

@@ -310,6 +310,10 @@ func endLine(style render.Style, s fleet.Status) string {
 	case !succeeded(s):
 		sign = "✗"
 		text = why(s)
+	case s.Verdict != nil && s.Verdict.Passed:
+		text += " · passed"
+	case s.Verdict != nil:
+		text += " · not passed: " + render.OneLine(s.Verdict.Reason)
 	case s.Result.Text != "":
 		text += " · " + render.OneLine(s.Result.Text)
 	}

@@ -158,6 +158,35 @@ func (r *results) put(name string, write func(io.Writer) error) error {
 	return nil
 }
 
+// prediction is a line for the harness of SWE-bench, which judges patches by itself.
+type prediction struct {
+	ID    string `json:"instance_id"`
+	Model string `json:"model_name_or_path"`
+	Patch string `json:"model_patch"`
+}
+
+// predictions writes predictions.jsonl.
+func (r *results) predictions(lines []resultLine, model string) error {
+	return r.put("predictions.jsonl", func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		for _, line := range lines {
+			p := prediction{ID: line.ID, Model: model}
+			if line.Patch != "" {
+				patch, err := r.root.ReadFile(line.Patch)
+				if err != nil {
+					return err
+				}
+				p.Patch = string(patch)
+			}
+			if err := enc.Encode(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // list writes results.jsonl.
 func (r *results) list(lines []resultLine) error {
 	return r.put("results.jsonl", func(w io.Writer) error {

@@ -25,7 +25,12 @@ const (
 // counts once. The error has all mistakes, each with its line; check finds what is wrong with a
 // task, and may complete it.
 func readTasks(r io.Reader, name string, check func(*fleet.Task) error) ([]fleet.Task, error) {
-	list := taskList{name: name, check: check, places: map[string]place{}}
+	return readLines(r, name, func(line []byte) (fleet.Task, []error) { return parseTask(line, check) })
+}
+
+// readLines reads tasks from lines, as readTasks does.
+func readLines(r io.Reader, name string, parse func(line []byte) (fleet.Task, []error)) ([]fleet.Task, error) {
+	list := taskList{name: name, parse: parse, places: map[string]place{}}
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", name, err)
@@ -51,7 +56,7 @@ func readTasks(r io.Reader, name string, check func(*fleet.Task) error) ([]fleet
 // taskList holds the tasks of a file, and what is wrong with it.
 type taskList struct {
 	name   string
-	check  func(*fleet.Task) error
+	parse  func(line []byte) (fleet.Task, []error)
 	tasks  []fleet.Task
 	places map[string]place // by id
 	faults []error
@@ -76,7 +81,7 @@ func (l *taskList) err() error {
 
 // add adds the task of a line.
 func (l *taskList) add(number int, line []byte) {
-	t, faults := parseTask(line, l.check)
+	t, faults := l.parse(line)
 	if len(faults) > 0 {
 		for _, err := range faults {
 			l.fault(number, err)
@@ -104,18 +109,24 @@ func parseTask(data []byte, check func(*fleet.Task) error) (t fleet.Task, faults
 		"repo":   func() any { t.Repo = new(fleet.Repo); return t.Repo },
 		"agent":  func() any { return &t.Agent },
 		"budget": func() any { return &t.Budget },
+		"eval":   func() any { t.Eval = new(fleet.Eval); return t.Eval },
 	})
 	if len(p.faults) > 0 {
 		return t, p.faults
 	}
-	err := trimmed(check(&t))
+	return t, faultsOf(check(&t))
+}
+
+// faultsOf returns each of the errors of a task.
+func faultsOf(err error) []error {
+	err = trimmed(err)
 	if list, ok := err.(interface{ Unwrap() []error }); ok {
-		return t, list.Unwrap()
+		return list.Unwrap()
 	}
 	if err != nil {
-		return t, []error{err}
+		return []error{err}
 	}
-	return t, nil
+	return nil
 }
 
 // trimmed returns the errors of a task without the name of their package.

@@ -1,0 +1,178 @@
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/fleet"
+)
+
+// evals runs tasks whose evaluation is the same, and returns the results.
+func (h *home) evals(args ...string) (output, map[string]resultLine) {
+	h.Helper()
+	out := h.run(append([]string{"batch", "tasks.jsonl", "--yes", "--report", "model,label:prompt"}, args...)...)
+	if out.code != 0 {
+		h.Fatalf("%+v", out)
+	}
+	return out, h.results("tasks.results")
+}
+
+// An agent is judged by hidden files, a patch with tests, a command and an answer, which it does not
+// see. What the patch of the task has is the agent's alone. The report has rates and costs by model
+// and by label.
+func TestP2_Evaluation(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, nil)
+	h.repository("repo")
+	hidden := map[string]any{"files": map[string]string{"hidden/test.sh": "grep -q good made.txt\n"},
+		"check": "sh hidden/test.sh || { echo the test failed; exit 3; }"}
+	patch := "--- a/README.md\n+++ b/README.md\n@@ -1 +1,2 @@\n" + patched(h.read("repo/README.md")) + "--- /dev/null\n+++ b/new_test.sh\n@@ -0,0 +1 @@\n+true\n"
+	task := func(id, does string, eval map[string]any, model, prompt string) map[string]any {
+		return map[string]any{"id": id, "prompt": "task " + id + "\n$ " + does, "repo": map[string]any{"url": "repo"}, "eval": eval,
+			"agent": map[string]any{"model": model}, "labels": map[string]string{"prompt": prompt}}
+	}
+	const small, large = "claude-haiku-4-5", "claude-sonnet-5-5"
+	h.tasks(task("good", "echo good >made.txt; ls hidden new_test.sh", hidden, small, "terse"),
+		task("bad", "echo bad >made.txt", hidden, large, "terse"),
+		task("patched", "echo mine >>README.md", map[string]any{"patch": patch, "check": "sh new_test.sh && grep -q added README.md && ! grep -q mine README.md"}, small, "long"),
+		task("unpatched", "rm README.md", map[string]any{"patch": "--- a/none\n+++ b/none\n@@ -1 +1 @@\n-x\n+y\n", "check": "true"}, large, "long"),
+		task("answers", "true", map[string]any{"answer": " All of task answers is done.\n"}, small, "long"),
+		task("errs", "true", map[string]any{"answer": map[string]any{"value": 42}, "check": "touch never"}, small, "long"),
+		task("slow", "true", map[string]any{"check": "sleep 1000", "time": "100ms"}, large, "long"))
+	out, results := h.evals()
+	for id, want := range map[string]string{"good": "", "bad": "exit code 3: the test failed", "patched": "",
+		"unpatched": "the patch cannot be applied", "answers": "", "errs": `the answer is not {"value":42}`,
+		"slow": "has not ended within 100ms"} {
+		v := results[id].Verdict
+		if v == nil || v.Passed != (want == "") || !strings.Contains(v.Reason, want) {
+			t.Errorf("%s: %+v, want %q", id, v, want)
+		}
+	}
+	if patch := h.read("tasks.results/" + results["patched"].Patch); !strings.Contains(patch, "+mine") ||
+		strings.Contains(patch, "new_test.sh") {
+		t.Errorf("the patch of the task: %s", patch)
+	}
+	if session := h.read("tasks.results/" + results["good"].Session); !strings.Contains(session, "cannot access") {
+		t.Errorf("the agent has seen what is hidden: %s", session)
+	}
+	if !strings.Contains(out.stdout, "✓ bad  ") || !strings.Contains(out.stdout, "not passed: exit code 3: the test failed") {
+		t.Errorf("the board says\n%s", out.stdout)
+	}
+	report := h.read("tasks.results/report.md")
+	for _, want := range []string{"| model | label:prompt | passed | rate | 95 % between | cost | cost of a pass | tokens | median time |",
+		"| " + small + " | terse | 1 of 1 | 100.0 % | 20.7 % and 100.0 % | $0.0", "| " + small + " | long | 2 of 3 | 66.7 % |",
+		"| " + large + " | terse | 0 of 1 | 0.0 % | 0.0 % and 79.3 % | $0.0"} {
+		if !strings.Contains(report, want) || !strings.Contains(out.stdout, want) {
+			t.Errorf("the report lacks %q:\n%s", want, report)
+		}
+	}
+}
+
+// patched returns the lines of a hunk that adds one behind the first of a text.
+func patched(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return " " + first + "\n+added\n"
+}
+
+// The instances of SWE-bench are tasks: the repository at its commit, the tests behind the agent's
+// work, and the patches for its harness.
+func TestP3_SWEBench(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, nil)
+	h.repository("mirror/acme/shop")
+	commit := strings.TrimSpace(h.git("mirror/acme/shop", "rev-parse", "HEAD"))
+	h.write("mirror/acme/shop/later", "x")
+	h.git("mirror/acme/shop", "add", ".")
+	h.git("mirror/acme/shop", "commit", "-qm", "later")
+	instance := func(id, does string, tests any) map[string]any {
+		return map[string]any{"instance_id": id, "repo": "acme/shop", "base_commit": commit, "problem_statement": "task " + id + "\n$ " + does,
+			"hints_text": "", "version": "1", "patch": "the solution", "FAIL_TO_PASS": tests, "PASS_TO_PASS": "[]",
+			"test_patch": "--- /dev/null\n+++ b/run.sh\n@@ -0,0 +1 @@\n+[ ! -e later ] && for t; do test -e \"$t\" || exit 1; done\n"}
+	}
+	h.tasks(instance("acme__shop-1", "touch 'a b' c", `["a b", "c"]`), instance("acme__shop-2", "touch c", []string{"a b", "c"}))
+	_, results := h.evals("--format", "swe-bench", "--repos", filepath.Join(h.dir, "mirror")+"/", "--tests", "sh run.sh {tests}")
+	if one, two := results["acme__shop-1"].Verdict, results["acme__shop-2"].Verdict; one == nil || !one.Passed || two == nil || two.Passed {
+		t.Errorf("the verdicts: %+v, %+v", one, two)
+	}
+	var first struct {
+		ID    string `json:"instance_id"`
+		Model string `json:"model_name_or_path"`
+		Patch string `json:"model_patch"`
+	}
+	line, _, _ := strings.Cut(h.read("tasks.results/predictions.jsonl"), "\n")
+	if err := json.Unmarshal([]byte(line), &first); err != nil || first.ID != "acme__shop-1" || first.Model == "" ||
+		!strings.Contains(first.Patch, "+++ b/a b") && !strings.Contains(first.Patch, `b/a b`) {
+		t.Errorf("the predictions: %v, %s", err, line)
+	}
+}
+
+// The tasks of Terminal-Bench are directories, in both of its formats.
+func TestP3_TerminalBench(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, nil)
+	dir := filepath.Join(h.dir, "bench")
+	if err := os.CopyFS(dir, os.DirFS("testdata/terminal-bench")); err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := terminalBench(dir, func(task *fleet.Task) error { return task.Check() })
+	if err != nil || len(tasks) != 2 {
+		t.Fatalf("%v, %v", tasks, err)
+	}
+	if one := tasks[0]; one.ID != "hello" || one.Labels["difficulty"] != "easy" || time.Duration(one.Budget.Time) != 6*time.Minute ||
+		time.Duration(one.Eval.Time) != time.Minute || len(one.Eval.Files) != 2 {
+		t.Errorf("the first: %+v, %+v", one, one.Eval)
+	}
+	if two := tasks[1]; two.ID != "second" || !strings.HasPrefix(two.Prompt, "task second") || len(two.Eval.Files) != 1 ||
+		!strings.Contains(two.Eval.Check, "/logs/verifier/reward.txt") {
+		t.Errorf("the second: %+v, %+v", two, two.Eval)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "second")); err != nil { // it wants a container
+		t.Fatal(err)
+	}
+	out := h.run("batch", "bench", "--format", "terminal-bench", "--yes", "--report", "label:difficulty")
+	if v := h.results("bench.results")["hello"].Verdict; out.code != 0 || v == nil || !v.Passed ||
+		!strings.Contains(out.stdout, "| easy | 1 of 1 |") {
+		t.Errorf("%+v, %+v", v, out)
+	}
+}
+
+// Mistakes in evaluations are told before anything runs.
+func TestP3_WrongEvaluations(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, nil)
+	for line, want := range map[string]string{
+		`{"id":"a","prompt":"x","eval":{}}`:                                  "eval: it has neither a check nor an answer",
+		`{"id":"a","prompt":"x","eval":{"check":"x","files":{"../up":"x"}}}`: `"../up" is no path in the workspace`,
+		`{"id":"a","prompt":"x","eval":{"check":"x","time":"-1s"}}`:          "eval.time: it is negative",
+		`{"id":"a","prompt":"x","eval":{"check":"x","cheque":1}}`:            "eval.cheque: there is no such field",
+	} {
+		h.write("wrong.jsonl", line+"\n")
+		if out := h.run("batch", "wrong.jsonl", "--yes"); out.code != 2 || !strings.Contains(out.stderr, want) {
+			t.Errorf("%s: %+v, want %q", line, out, want)
+		}
+	}
+	h.write("wrong.jsonl", `{"instance_id":7}`+"\n")
+	for want, args := range map[string][]string{"is no instance of SWE-bench": {"--format", "swe-bench"},
+		`--format: there is no "csv"`: {"--format", "csv"}, `--report: there is no "cost"`: {"--report", "cost"},
+		"not a directory": {"--format", "terminal-bench"}} {
+		if out := h.run(append([]string{"batch", "wrong.jsonl", "--yes"}, args...)...); out.code != 2 || !strings.Contains(out.stderr, want) {
+			t.Errorf("%q: %+v, want %q", args, out, want)
+		}
+	}
+}
+
+// git runs git in a directory of the home and returns its output.
+func (h *home) git(dir string, args ...string) string {
+	h.Helper()
+	cmd := exec.Command("git", append([]string{"-C", filepath.Join(h.dir, dir), "-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		h.Fatalf("git %q: %v: %s", args, err, out)
+	}
+	return string(out)
+}

@@ -1,0 +1,199 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/shquote"
+)
+
+// The formats of files of tasks. The first is that of package fleet.
+const (
+	formatTasks    = "tasks"
+	formatSWE      = "swe-bench"
+	formatTerminal = "terminal-bench"
+)
+
+var formats = []string{formatTasks, formatSWE, formatTerminal}
+
+// sweBench makes tasks of instances of SWE-bench.
+type sweBench struct {
+	repos string // what the names of repositories follow
+	tests string // a command with {tests}; empty judges nothing
+}
+
+// task returns the task of a line, which is an instance as the datasets of SWE-bench have them, with
+// all that is wrong with it.
+func (s *sweBench) task(line []byte, check func(*fleet.Task) error) (fleet.Task, []error) {
+	var in struct {
+		ID         string    `json:"instance_id"`
+		Repo       string    `json:"repo"`
+		Commit     string    `json:"base_commit"`
+		Problem    string    `json:"problem_statement"`
+		TestPatch  string    `json:"test_patch"`
+		FailToPass testNames `json:"FAIL_TO_PASS"`
+		PassToPass testNames `json:"PASS_TO_PASS"`
+	}
+	if err := json.Unmarshal(line, &in); err != nil {
+		return fleet.Task{}, []error{fmt.Errorf("is no instance of SWE-bench: %w", err)}
+	}
+	t := fleet.Task{ID: in.ID, Prompt: in.Problem, Repo: &fleet.Repo{URL: s.repos + in.Repo, Ref: in.Commit},
+		Labels: map[string]string{"repo": in.Repo}}
+	if s.tests != "" {
+		tests := append(in.FailToPass, in.PassToPass...)
+		t.Eval = &fleet.Eval{Patch: in.TestPatch,
+			Check: strings.ReplaceAll(s.tests, "{tests}", shquote.Words(tests...))}
+	}
+	return t, faultsOf(check(&t))
+}
+
+// testNames are names of tests, which datasets have as a list or as a JSON text of one.
+type testNames []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (n *testNames) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		data = []byte(text)
+	}
+	return json.Unmarshal(data, (*[]string)(n))
+}
+
+// terminalBench returns the tasks of a directory with those of Terminal-Bench, each in a directory
+// of its own: task.yaml with run-tests.sh, or, since version 2, instruction.md with tests/test.sh. A
+// test of the second kind expects to be in a container of its own.
+func terminalBench(dir string, check func(*fleet.Task) error) ([]fleet.Task, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var tasks []fleet.Task
+	var faults []error
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		t, err := terminalTask(filepath.Join(dir, e.Name()))
+		if errors.Is(err, errNoTask) {
+			continue
+		}
+		t.ID = e.Name()
+		if err == nil {
+			err = trimmed(check(&t))
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", filepath.Join(dir, e.Name()), err))
+		}
+		tasks = append(tasks, t)
+	}
+	if len(tasks) == 0 {
+		return nil, fmt.Errorf("%s has no tasks of Terminal-Bench: directories with task.yaml or instruction.md", dir)
+	}
+	return tasks, errors.Join(faults...)
+}
+
+// errNoTask says that a directory has no task.
+var errNoTask = errors.New("there is no task")
+
+// evalDir is where the tests of Terminal-Bench come in the workspace.
+const evalDir = ".eval"
+
+// terminalTask returns the task of a directory.
+func terminalTask(dir string) (t fleet.Task, err error) {
+	t.Eval = new(fleet.Eval)
+	var about struct {
+		Instruction string  `yaml:"instruction"`
+		Difficulty  string  `yaml:"difficulty"`
+		Category    string  `yaml:"category"`
+		AgentTime   float64 `yaml:"max_agent_timeout_sec"`
+		TestTime    float64 `yaml:"max_test_timeout_sec"`
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "task.yaml"))
+	switch {
+	case err == nil:
+		if err := yaml.Unmarshal(data, &about); err != nil {
+			return t, fmt.Errorf("task.yaml: %w", err)
+		}
+		t.Prompt = about.Instruction
+		t.Eval.Check = "TEST_DIR=$PWD/" + evalDir + "/tests bash " + evalDir + "/run-tests.sh"
+	case errors.Is(err, fs.ErrNotExist):
+		data, err = os.ReadFile(filepath.Join(dir, "instruction.md"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return t, errNoTask
+		}
+		t.Prompt = string(data)
+		t.Eval.Check = "mkdir -p /logs/verifier && cp -r " + evalDir + "/tests / && bash /tests/test.sh && " +
+			`[ "$(tr -d '[:space:]' </logs/verifier/reward.txt)" = 1 ]`
+	}
+	if err != nil {
+		return t, err
+	}
+	t.Labels = labelsOf("difficulty", about.Difficulty, "category", about.Category)
+	t.Budget.Time, t.Eval.Time = seconds(about.AgentTime), seconds(about.TestTime)
+	t.Eval.Files, err = filesBelow(dir, "tests", "run-tests.sh")
+	return t, err
+}
+
+// seconds returns a time.
+func seconds(n float64) fleet.Duration { return fleet.Duration(n * float64(time.Second)) }
+
+// labelsOf returns those of the names with values that have some, or nil.
+func labelsOf(pairs ...string) map[string]string {
+	labels := map[string]string{}
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			labels[pair[0]] = pair[1]
+		}
+	}
+	if len(labels) == 0 {
+		return nil
+	}
+	return labels
+}
+
+// filesBelow returns files of a directory, as an Eval has them.
+func filesBelow(dir string, names ...string) (map[string]string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() // it was only read
+	files := map[string]string{}
+	for _, name := range names {
+		err := fs.WalkDir(root.FS(), name, func(at string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return unlessMissing(err)
+			}
+			data, err := root.ReadFile(filepath.FromSlash(at))
+			if err == nil && !utf8.Valid(data) {
+				err = fmt.Errorf("%s is not a text in UTF-8, as the files of a task are", at)
+			}
+			files[path.Join(evalDir, at)] = string(data)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// unlessMissing returns an error that does not say that a file is missing.
+func unlessMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,151 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/render"
+)
+
+// reportKeys say by what the tasks of a report can be grouped, besides label:NAME.
+var reportKeys = map[string]func(fleet.Task) string{
+	"model":       func(t fleet.Task) string { return t.Agent.Model },
+	"provider":    func(t fleet.Task) string { return t.Agent.Provider },
+	"effort":      func(t fleet.Task) string { return t.Agent.Effort },
+	"profile":     func(t fleet.Task) string { return t.Agent.Profile },
+	"environment": func(t fleet.Task) string { return t.Environment },
+}
+
+// report tells how many tasks have passed, and what they have cost, by what keys say of them.
+type report struct {
+	keys   []string
+	groups []*group // the best first
+}
+
+// group sums up tasks.
+type group struct {
+	values []string // of the keys
+	tasks  int
+	passed int
+	usd    float64
+	tokens int
+	took   []time.Duration // of those that have ended
+}
+
+// checkKeys returns an error if tasks cannot be grouped by one of the keys.
+func checkKeys(keys []string) error {
+	for _, key := range keys {
+		if name, is := strings.CutPrefix(key, "label:"); reportKeys[key] == nil && (!is || name == "") {
+			return fmt.Errorf("--report: there is no %q; tasks can be grouped by model, provider, effort, profile, environment and label:NAME", key)
+		}
+	}
+	return nil
+}
+
+// newReport sums up tasks.
+func newReport(keys []string, tasks []fleet.Task, ended map[string]resultLine) *report {
+	r := &report{keys: keys}
+	byName := map[string]*group{}
+	for _, t := range tasks {
+		var values []string
+		for _, key := range keys {
+			values = append(values, cmp.Or(valueOf(t, key), "-"))
+		}
+		name := strings.Join(values, "\x00")
+		g := byName[name]
+		if g == nil {
+			g = &group{values: values}
+			byName[name], r.groups = g, append(r.groups, g)
+		}
+		g.add(t, ended[t.ID])
+	}
+	slices.SortStableFunc(r.groups, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.rate(), a.rate()), slices.Compare(a.values, b.values))
+	})
+	return r
+}
+
+// valueOf returns what a key says of a task.
+func valueOf(t fleet.Task, key string) string {
+	if name, is := strings.CutPrefix(key, "label:"); is {
+		return t.Labels[name]
+	}
+	return reportKeys[key](t)
+}
+
+// add adds a task with its result, which is empty if it has not ended.
+func (g *group) add(t fleet.Task, line resultLine) {
+	g.tasks++
+	if passed(t, line) {
+		g.passed++
+	}
+	if !line.Started.IsZero() && !line.Ended.IsZero() {
+		g.took = append(g.took, line.Ended.Sub(line.Started))
+	}
+	if r := line.Result; r != nil {
+		g.usd += r.CostUSD
+		g.tokens += r.Usage.Input + r.Usage.Output
+	}
+}
+
+// passed reports whether a task has passed: by the verdict of its Eval, or, without one, by having
+// been done.
+func passed(t fleet.Task, line resultLine) bool {
+	if t.Eval != nil {
+		return line.Verdict != nil && line.Verdict.Passed
+	}
+	return line.Done
+}
+
+// rate returns the part of the tasks that have passed.
+func (g *group) rate() float64 { return float64(g.passed) / float64(g.tasks) }
+
+// interval returns the bounds between which the true rate is with a probability of 95 %, by Wilson's
+// score.
+func (g *group) interval() (low, high float64) {
+	const z = 1.96
+	n, p := float64(g.tasks), g.rate()
+	middle, half := p+z*z/(2*n), z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return (middle - half) / (1 + z*z/n), (middle + half) / (1 + z*z/n)
+}
+
+// median returns the median of the times.
+func (g *group) median() time.Duration {
+	if len(g.took) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(g.took))[len(g.took)/2]
+}
+
+// write writes the report as a table in Markdown.
+func (r *report) write(w io.Writer) error {
+	columns := append(slices.Clone(r.keys), "passed", "rate", "95 % between", "cost", "cost of a pass", "tokens", "median time")
+	lines := [][]string{columns, slices.Repeat([]string{"---"}, len(columns))}
+	for _, g := range r.groups {
+		low, high := g.interval()
+		pass := "-"
+		if g.passed > 0 {
+			pass = render.Money(g.usd / float64(g.passed))
+		}
+		lines = append(lines, append(slices.Clone(g.values), fmt.Sprintf("%d of %d", g.passed, g.tasks), percent(g.rate()),
+			percent(low)+" and "+percent(high), render.Money(g.usd), pass, fmt.Sprint(g.tokens), spell(g.median())))
+	}
+	var text strings.Builder
+	for _, cells := range lines {
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(render.OneLine(cells[i]), "|", `\|`)
+		}
+		text.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// percent returns a rate for people.
+func percent(rate float64) string { return fmt.Sprintf("%.1f %%", 100*rate) }

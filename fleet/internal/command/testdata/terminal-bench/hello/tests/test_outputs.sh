@@ -1,0 +1,1 @@
+[ "$(cat hello.txt)" = "Hello, world!" ] || { echo "hello.txt is wrong"; exit 1; }
