@@ -62,7 +62,8 @@ A task is a JSON object on a line of its own:
 
 id names the task, and prompt says what to do. It works in a clone of repo, in the directory dir, or in an empty one. Further fields are include,
 artifacts, environment, agent (profile, provider, model, effort, max_turns, schema, checks, instructions), budget (tokens, usd, time), deadline,
-labels, and eval (files, patch, check, answer, time), which judges what the agent has left. The flags hold for all tasks; --budget-usd and --budget-tokens for all tasks together.
+labels, and eval (files, patch, check, answer, time), which judges what the agent has left. The flags hold for all tasks; --budget-usd and
+--budget-tokens for all tasks together.
 
 Nobody is asked: choose with --yes, --read-only, --mode, --rules or --allow-tool what becomes of calls that need permission.
 
