@@ -31,7 +31,7 @@ func (b *bench) touch(id string, n int) {
 // an input, one that is damaged, one of another directory, or one that somebody has open. The last
 // is told.
 func TestN8_ContinueChooses(t *testing.T) {
-	b := newBench(t, calls(t, "spawn_agent", object{"task": "count"}, "wait", object{"agent_id": "agent-1"}),
+	b := newBench(t, calls(t, "spawn_agent", object{"task": "count"}), calls(t, "wait", object{"agent_id": "agent-1"}),
 		fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	c := b.config()
 	id, _ := b.submit(c, "the task")
@@ -40,9 +40,13 @@ func TestN8_ContinueChooses(t *testing.T) {
 		t.Fatalf("the list has %+v, %v", list, err)
 	}
 	for _, s := range list {
-		if s.Parent != "" {
-			b.touch(s.ID, 5)
+		if s.Parent == "" {
+			continue
 		}
+		if s.Task != "count" {
+			t.Fatalf("the subagent has the task %q", s.Task)
+		}
+		b.touch(s.ID, 5)
 	}
 	other := b.config()
 	other.Dir = t.TempDir()
