@@ -18,7 +18,7 @@ func (j *Job) converse() outcome {
 	}
 	ctx, cancel := j.orderly()
 	defer cancel()
-	j.live = newPublisher(j.Space.Bus(), j.Task.ID)
+	j.live = newPublisher(j.Space.Bus(), j.Task.ID, j.Journal)
 	defer j.live.close()
 	hosted, err := j.open(ctx)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
 )
 
 // mostLive is how many live pieces wait for the bus. The session never waits: what comes while the
@@ -14,17 +15,27 @@ const mostLive = 256
 
 // publisher sends what happens in a session, and is not in its journal yet, to those who listen.
 type publisher struct {
-	bus    Bus
-	id     string
-	pieces chan agent.Event
-	ctx    context.Context
-	end    context.CancelFunc
-	done   sync.WaitGroup
+	bus     Bus
+	id      string
+	journal journal.Reader
+	pieces  chan livePiece[agent.Event]
+	ctx     context.Context
+	end     context.CancelFunc
+	done    sync.WaitGroup
+}
+
+// livePiece is what goes over the bus. E is the type of the event: [agent.Event] for the one who
+// sends it, and JSON for those who listen.
+type livePiece[E any] struct {
+	// After is the number of the newest record that was in the journal before the event. A watcher
+	// may be told of the event much sooner than of that record.
+	After int64 `json:"after"`
+	Event E     `json:"event"`
 }
 
 // newPublisher returns a publisher that works until close is called.
-func newPublisher(bus Bus, id string) *publisher {
-	p := &publisher{bus: bus, id: id, pieces: make(chan agent.Event, mostLive)}
+func newPublisher(bus Bus, id string, log journal.Reader) *publisher {
+	p := &publisher{bus: bus, id: id, journal: log, pieces: make(chan livePiece[agent.Event], mostLive)}
 	p.ctx, p.end = context.WithCancel(context.Background())
 	p.done.Go(p.send)
 	return p
@@ -41,7 +52,7 @@ func (p *publisher) around(onEvent func(agent.Event)) func(agent.Event) {
 	return func(e agent.Event) {
 		if isLive(e) {
 			select {
-			case p.pieces <- e:
+			case p.pieces <- livePiece[agent.Event]{p.journal.Len(), e}:
 			default:
 			}
 		}
@@ -67,8 +78,8 @@ func isLive(e agent.Event) bool {
 func (p *publisher) send() {
 	for {
 		select {
-		case e := <-p.pieces:
-			data, err := json.Marshal(e)
+		case piece := <-p.pieces:
+			data, err := json.Marshal(piece)
 			if err == nil {
 				_ = p.bus.Publish(p.ctx, p.id, data) // lost pieces are allowed
 			}

@@ -29,12 +29,13 @@ type Update struct {
 
 // Watch yields what happens in a task: every fact of its session once and in order, from the
 // journal's record number from on, whichever workers it had, with live pieces between them while
-// somebody works on it. It ends after the final status.
+// somebody works on it. A live piece comes after the facts of all records that were written before
+// it. Watch ends after the final status.
 func (c *Client) Watch(ctx context.Context, id string, from int64) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		w := &watch{client: c, id: id, from: from, updates: make(chan watched), started: make(chan struct{}),
-			ended: make(chan struct{})}
+		w := &watch{client: c, id: id, from: from, updates: make(chan watched), read: make(chan int64, 1),
+			started: make(chan struct{}), ended: make(chan struct{})}
 		w.readers.Go(func() { w.statuses(ctx) })
 		w.readers.Go(func() { w.facts(ctx) })
 		w.readers.Go(func() { w.live(ctx) })
@@ -49,8 +50,9 @@ type watch struct {
 	client  *Client
 	id      string
 	from    int64
-	updates chan watched
+	updates chan watched // has no buffer: what was sent first is yielded first
 	readers sync.WaitGroup
+	read    chan int64    // the number of the newest record whose facts were sent
 	started chan struct{} // closed when a status says that the task was claimed at least once
 	ended   chan struct{} // closed when the final status is known
 }
@@ -207,24 +209,46 @@ func (w *watch) sendFacts(ctx context.Context, f *facts, records iter.Seq2[journ
 				return context.Cause(ctx)
 			}
 		}
+		w.hasRead(record.N)
 	}
 	return nil
 }
 
-// live sends live pieces. Where none come, there are only facts.
+// hasRead lets live pieces come that wait for the facts of a record. Only one goroutine may call
+// it.
+func (w *watch) hasRead(n int64) {
+	select {
+	case <-w.read: // an older number
+	default:
+	}
+	w.read <- n
+}
+
+// live sends live pieces. Where none come, there are only facts. A piece waits for the facts before
+// it, which may take much longer to come: a task may have a long journal. Pieces that come while too
+// many wait are lost, as with any slow listener.
 func (w *watch) live(ctx context.Context) {
+	var read int64
 	for wait := firstRetry; ctx.Err() == nil; wait = min(2*wait, longestRetry) {
 		for data, err := range w.client.space.Bus().Listen(ctx, w.id) {
 			if err != nil {
 				break
 			}
+			var piece livePiece[json.RawMessage]
 			var head struct {
 				Seq int64 `json:"seq"`
 			}
-			if data == nil || json.Unmarshal(data, &head) != nil {
+			if data == nil || json.Unmarshal(data, &piece) != nil || json.Unmarshal(piece.Event, &head) != nil {
 				continue
 			}
-			if !w.send(ctx, watched{Update: Update{Event: data}, seq: head.Seq, live: true}) {
+			for read < piece.After {
+				select {
+				case read = <-w.read:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if !w.send(ctx, watched{Update: Update{Event: piece.Event}, seq: head.Seq, live: true}) {
 				return
 			}
 		}
