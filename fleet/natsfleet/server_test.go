@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/attractor-go/attractor/fleet"
@@ -64,7 +65,7 @@ func replicaConfigs(t *testing.T) []Config {
 	return all
 }
 
-// serveReplicas starts servers, which wait for each other.
+// serveReplicas starts servers, which wait for each other, until any of them may be stopped.
 func serveReplicas(t *testing.T, configs []Config) []*Server {
 	t.Helper()
 	servers := make([]*Server, len(configs))
@@ -75,7 +76,36 @@ func serveReplicas(t *testing.T, configs []Config) []*Server {
 	if g.Wait(); t.Failed() {
 		t.FailNow()
 	}
+	// A group elects no leader by the vote of a server whose log is empty: it might have lost what it
+	// had acknowledged. All servers have to be up then.
+	await.For(t, "something in the log of each group on each server", func() bool {
+		groups := map[int]bool{} // the numbers of the groups
+		for _, s := range servers {
+			n, empty := groupsOf(s)
+			if groups[n] = true; n == 0 || empty || len(groups) > 1 {
+				return false
+			}
+		}
+		return true
+	})
 	return servers
+}
+
+// groupsOf returns how many groups of replicas a server is in, and whether the log of one is empty.
+func groupsOf(s *Server) (n int, empty bool) {
+	accounts := []string{s.server.SystemAccount().GetName(), "OPERATOR"}
+	for _, t := range s.config.Tenants {
+		accounts = append(accounts, "TENANT_"+t.Name)
+	}
+	for _, name := range accounts {
+		for _, groups := range *s.server.Raftz(&server.RaftzOptions{AccountFilter: name}) {
+			n += len(groups)
+			for _, g := range groups {
+				empty = empty || g.PIndex == 0
+			}
+		}
+	}
+	return n, empty
 }
 
 // urls returns the addresses of servers, for Open.
@@ -101,12 +131,18 @@ func TestP7_ThreeReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := s.(*space).account
-	for info := range a.js.ListStreams(t.Context()).Info() {
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
+	defer cancel()
+	streams := a.js.ListStreams(ctx)
+	for info := range streams.Info() {
 		// A reader of journals notices when a replica lags behind, others do not.
 		if info.Config.Replicas != 3 || info.Config.AllowDirect && !strings.HasPrefix(info.Config.Name, "journal-") {
 			t.Errorf("%s: %d replicas, read from any: %v", info.Config.Name, info.Config.Replicas,
 				info.Config.AllowDirect)
 		}
+	}
+	if err := streams.Err(); err != nil {
+		t.Error(err)
 	}
 	if _, err := s.Objects().Put(t.Context(), "x", strings.NewReader("kept")); err != nil {
 		t.Fatal(err)
