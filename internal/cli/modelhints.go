@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/providers"
+)
+
+// notFoundHint returns a line that says what to do about a model or a URL that the server does not
+// have.
+func notFoundHint(err error) string {
+	if kind, ok := localServer(err); ok {
+		return "\nCheck the name of the model (attractor models --provider " + kind.Name +
+			"), and the server's address (" + kind.BaseURLVar + " or --base-url)."
+	}
+	if name := namedServer(err); name != "" {
+		return "\nCheck the name of the model, and base_url of the provider " + name + " in your config.json: attractor models --provider " + name
+	}
+	return "\nCheck the name of the model, and the URL: for openai and openai-compatible it ends in /v1."
+}
+
+// namedServer returns the name of the provider whose call failed, if it is one of the user's own,
+// else "".
+func namedServer(err error) string {
+	var failed *llm.Error
+	if errors.As(err, &failed) {
+		for _, p := range namedProviders() {
+			if p.Name == failed.Provider {
+				return p.Name
+			}
+		}
+	}
+	return ""
+}
+
+// localServer returns the kind of the provider whose call failed, if its servers are the user's
+// own.
+func localServer(err error) (providers.Kind, bool) {
+	var failed *llm.Error
+	if !errors.As(err, &failed) {
+		return providers.Kind{}, false
+	}
+	kind, err := providers.Find(failed.Provider)
+	return kind, err == nil && kind.Local
+}
+
+// modelHint returns a line that says what to do about a failed model call, or "".
+func modelHint(err error) string {
+	switch {
+	case errors.Is(err, llm.ErrNotFound):
+		return notFoundHint(err)
+	case errors.Is(err, llm.ErrQuota):
+		return "\nThe account at the provider has no money or quota left. --fallback names another model that takes over."
+	case errors.Is(err, llm.ErrRateLimit), errors.Is(err, llm.ErrOverloaded), errors.Is(err, llm.ErrServer):
+		return "\nTry again later. --fallback names another model that takes over."
+	case errors.Is(err, llm.ErrNetwork):
+		if kind, ok := localServer(err); ok {
+			return "\nStart the server (" + kind.Start + "), or check its address (" + kind.BaseURLVar + " or --base-url)."
+		}
+		if name := namedServer(err); name != "" {
+			return "\nCheck that its server runs, the network, the proxy (HTTPS_PROXY), and base_url of the provider " + name +
+				" in your config.json."
+		}
+		return "\nCheck the network, the proxy (HTTPS_PROXY), and the URL of the provider (--base-url)."
+	case errors.Is(err, llm.ErrTimeout):
+		return "\nFor a model that is slow to begin, pass a longer --idle-timeout."
+	case errors.Is(err, llm.ErrInvalidRequest):
+		if _, ok := localServer(err); ok {
+			return "\nThe model has to support tools, and the server has to read its calls: docs/local.md says which options do that."
+		}
+	case errors.Is(err, llm.ErrContextLength):
+		return "\nChoose a model with a larger window (attractor models), start a server of your own with a larger one, or go back: attractor run --fork ID@TURN."
+	}
+	return ""
+}
