@@ -67,16 +67,21 @@ func (s *Server) serveCreate(c *call) error {
 	if err != nil {
 		return err
 	}
-	if !isNew {
-		if x.kept.Request != k.Request { // which never changes
-			return errKeyReused()
-		}
-		return c.reply(http.StatusCreated, x.summary())
+	if x.kept.Request != k.Request { // which never changes
+		return errKeyReused()
 	}
 	ctx, cancel := c.work(openTime)
 	defer cancel()
-	if _, err := x.use(ctx); err != nil {
-		return errors.Join(err, s.forget(x))
+	begun := false
+	if !isNew { // the server may have ended before the session had a journal
+		if begun, err = x.begun(ctx); err != nil {
+			return x.masked(err)
+		}
+	}
+	if !begun {
+		if _, err := x.use(ctx); err != nil {
+			return errors.Join(err, s.forget(x))
+		}
 	}
 	if err := s.save(); err != nil {
 		return err
@@ -99,6 +104,7 @@ func (c *call) forked(w *Create) (of kept, err error) {
 		return of, err
 	}
 	of, _ = x.now()
+	of = c.server.options.capped(of)
 	w.Dir, w.Mode, w.Sandbox = cmp.Or(w.Dir, of.Dir), cmp.Or(w.Mode, of.Mode), cmp.Or(w.Sandbox, of.Sandbox)
 	w.BudgetUSD, w.BudgetTokens = cmp.Or(w.BudgetUSD, of.BudgetUSD), cmp.Or(w.BudgetTokens, of.BudgetTokens)
 	return of, nil
@@ -360,6 +366,7 @@ func (x *session) carriedOut(ctx context.Context, l *live, line protocol.Line) e
 			break
 		}
 		x.change(func(k *kept) { k.Deaths = min(k.Deaths, maxDeaths-1) }) // the next death holds it again
+		l.page.Hold(false)
 		x.server.saveSoon()
 		if line.Type == protocol.TypeInterrupt { // nobody works on the input, so nobody would end it
 			l.conversation.GoOn()

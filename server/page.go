@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/protocol"
+	"github.com/attractor-go/attractor/internal/webguard"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/sessions"
@@ -25,7 +27,7 @@ func (s *Server) newPage() *web.Server {
 			if x := s.above(s.streams, id); x != nil {
 				return x.pageMasker()
 			}
-			return s.options.Masker, nil
+			return nil, webguard.Refuse(http.StatusNotFound, "the session was removed, or the server is about to end")
 		},
 		Sessions: func(ctx context.Context, limit int) ([]sessions.Summary, error) {
 			all, err := sessions.List(ctx, store, limit)
@@ -154,19 +156,20 @@ func (x *session) turn() {
 // pageMasker returns what masks the secrets of the session on the page. Until the session is opened,
 // it is made only once.
 func (x *session) pageMasker() (*secret.Masker, error) {
+	x.mu.Lock()
+	known := cmp.Or(x.secrets, x.shown)
+	x.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
 	m, err := x.masker()
 	if err != nil {
 		return nil, x.masked(err)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.secrets != nil {
-		return x.secrets, nil
-	}
-	if x.shown == nil {
-		x.shown = m
-	}
-	return x.shown, nil
+	x.shown = cmp.Or(x.shown, m) // another request may have made one meanwhile
+	return cmp.Or(x.secrets, x.shown), nil
 }
 
 // atRest returns what the page shows of a session that is not open.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/server"
 )
 
 // page asks for something that only the page asks for, which the document does not have.
@@ -254,4 +256,90 @@ func TestW2_Forks(t *testing.T) {
 	c.refused(400, "invalid", "POST", "/v1/sessions", `{"fork":"`+id+`","turn":-1}`)
 	c.refused(404, "not_found", "POST", "/v1/sessions", `{"fork":"none"}`)
 	r.as(otherToken).refused(404, "not_found", "POST", "/v1/sessions", `{"fork":"`+id+`"}`)
+}
+
+// A fork is within what the server allows now, although the other session was allowed more.
+func TestW2_ForksAreCapped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, say("Done."))
+	s := w.start(full)
+	c := s.as(ciToken)
+	id := c.create(object{"mode": "full", "budget_usd": 5})
+	c.line(id, object{"type": "user", "text": "go"})
+	c.state(id, "idle")
+	s.end()
+	c = w.start(func(o *server.Options) { o.MaxMode, o.Config.Budget.USD = permit.ModeAsk, 1 }).as(ciToken)
+	if got := c.state(c.create(object{"fork": id}), "idle"); got["mode"] != "ask" || got["budget_usd"] != 1.0 {
+		t.Errorf("the fork: %v", got)
+	}
+}
+
+// A session that was noted, and not begun before the server died, begins when its request is sent
+// again: the page could not show it otherwise.
+func TestW2_DiedBeforeTheJournal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, say("Done."))
+	s := w.start()
+	c := s.as(ciToken)
+	id := c.create(object{})
+	c.line(id, object{"type": "user", "text": "go"})
+	c.state(id, "idle")
+	fork := c.create(object{"fork": id}, "Idempotency-Key", "f")
+	s.end()
+	w.died()
+	if err := os.Remove(filepath.Join(w.store, fork+".jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	c = w.start().as(ciToken)
+	if again := c.create(object{"fork": id}, "Idempotency-Key", "f"); again != fork {
+		t.Errorf("the same key gives %s and %s", fork, again)
+	}
+	if a := c.page("/api/sessions/" + fork + "/rows"); a.status != http.StatusOK {
+		t.Errorf("the fork's rows: %d %s", a.status, a.body)
+	}
+}
+
+// A session that is held is so on the page, also when somebody has opened it, until it goes on.
+func TestW2_HeldOnThePage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, say("", write("a.txt", "x\n")), say("Done."))
+	s := w.start()
+	c := s.as(ciToken)
+	id := c.create(object{})
+	c.line(id, object{"type": "user", "text": "go"})
+	for range 2 {
+		c.state(id, "waiting")
+		s.end()
+		w.died()
+		s = w.start()
+		c = s.as(ciToken)
+	}
+	page := c.watchPage(id)
+	if e := page.live("a session at rest", func(e object) bool { return e["kind"] == "LIVE" }); e["held"] != true {
+		t.Errorf("at rest: %v", e)
+	}
+	c.request("GET", "/v1/sessions/"+id+"/diff", "")
+	e := page.live("a session that is open", func(e object) bool { return e["kind"] == "LIVE" && len(e["models"].([]any)) > 1 })
+	if e["held"] != true {
+		t.Errorf("open: %v", e)
+	}
+	c.line(id, object{"type": "continue"})
+	page.live("a session that goes on", func(e object) bool { return e["kind"] == "LIVE" && e["held"] == nil })
+}
+
+// A page that watches while the server ends is not told that this is all, so that it comes back to
+// the next server.
+func TestW2_TheServerEndsUnderThePage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.start()
+	c := s.as(ciToken)
+	page := c.watchPage(c.create(object{}))
+	page.live("the session", func(e object) bool { return e["kind"] == "LIVE" })
+	s.end()
+	for page.lines.Scan() {
+		if strings.Contains(page.lines.Text(), `"type":"end"`) {
+			t.Errorf("the page is told %s", page.lines.Text())
+		}
+	}
 }

@@ -265,6 +265,7 @@ func (x *session) open(ctx context.Context) (*live, error) {
 		x.kept.Deaths = 0
 	}
 	held := x.kept.held()
+	l.page.Hold(left && held)
 	x.turn()
 	x.mu.Unlock()
 	x.server.running.Go(func() { x.run(life, l) })

@@ -150,6 +150,7 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case !out.began:
 		return err
+	case s.ctx.Err() != nil && s.options.OfServer: // the next server goes on with the session
 	case s.ctx.Err() != nil:
 		_ = out.send(message{Type: "end", Text: "The viewer has ended."}) // nobody may read it any more
 	case r.Context().Err() == nil:

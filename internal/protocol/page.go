@@ -58,7 +58,7 @@ type Page struct {
 
 	mu             sync.Mutex
 	do             func(ctx context.Context, line []byte) *Reply // nil until Serve
-	running        bool
+	running, held  bool
 	text, thinking ending
 	calls          []runningCall
 	asks           []attractor.Event
@@ -114,6 +114,19 @@ func (p *Page) Serve(do func(ctx context.Context, line []byte) *Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.do = do
+}
+
+// Hold notes whether the open input goes on only when somebody says so.
+func (p *Page) Hold(held bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held == held {
+		return
+	}
+	p.held = held
+	for r := range p.readers {
+		r.renew()
+	}
 }
 
 // SessionID returns the id of the session.
@@ -221,7 +234,7 @@ func (p *Page) take(r *pageReader) []json.RawMessage {
 
 // open returns what is open. p.mu is held.
 func (p *Page) open() *Live {
-	live := &Live{Kind: KindLive, Running: p.running, Text: p.text.String(), Thinking: p.thinking.String(),
+	live := &Live{Kind: KindLive, Running: p.running, Held: p.held, Text: p.text.String(), Thinking: p.thinking.String(),
 		Calls: []LiveCall{}, Models: []Choice{}}
 	for _, c := range p.calls {
 		live.Calls = append(live.Calls, LiveCall{CallID: c.id, Name: c.name, Output: c.output.String()})
@@ -253,11 +266,23 @@ func (p *Page) send(ev any) {
 		}
 		r.queue, r.bytes = append(r.queue, text), r.bytes+len(text)
 		if len(r.queue) > maxUnreadN || r.bytes > maxUnread {
-			r.queue, r.bytes, r.behind = nil, 0, true
+			r.renew()
+			continue
 		}
-		select {
-		case r.wake <- struct{}{}:
-		default:
-		}
+		r.awaken()
+	}
+}
+
+// renew has the reader get a Live in place of what waits.
+func (r *pageReader) renew() {
+	r.queue, r.bytes, r.behind = nil, 0, true
+	r.awaken()
+}
+
+// awaken tells the reader that there is something. It does not wait.
+func (r *pageReader) awaken() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
 	}
 }
