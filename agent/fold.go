@@ -429,8 +429,9 @@ func (s *State) indexOf(id string) int {
 
 func (s *State) queue(q Queued) {
 	s.queued++
-	q.ID = s.queued
-	s.Queue = append(s.Queue, q)
+	if q.ID = s.queued; q.Lane != "" { // it waited in the session from which this one was forked
+		s.Queue = append(s.Queue, q)
+	}
 }
 
 // dequeue removes an entry from the queue. It returns the kind of the note whose text it was.

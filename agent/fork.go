@@ -23,7 +23,8 @@ var ErrNoTurn = errors.New("agent: there is no turn")
 // an answer with calls it has the results that they got in the other session, as far as there are
 // any, and the model is told that nothing of them was run in the fork. Calls that were running there
 // get results that say so. Those that had not begun there are run by Continue, and with another task
-// get results that say that they were not run.
+// get results that say that they were not run. Steering and follow-ups that waited there are not in
+// the fork.
 func Fork(ctx context.Context, store journal.Store, from string, turn int, to string) (journal.Log, error) {
 	source, err := store.Read(ctx, from)
 	if err != nil {
@@ -42,14 +43,17 @@ type forkPoint struct {
 	// answer is the record of the answer in the middle of whose round it begins, 0 if it begins
 	// between rounds.
 	answer int64
+	// waiting has the records of steering and follow-ups that nobody had got there.
+	waiting map[int64]bool
 }
 
 // forkPointOf returns the last record before the next turn, or the journal's last record for turn 0.
 // Behind an answer with calls it is the record of the last of their results.
 func forkPointOf(ctx context.Context, from Records, turn int) (p forkPoint, err error) {
 	state := new(State)
-	var newest int64        // the record of the newest turn
-	turns, open := 0, false // before the record
+	var newest int64          // the record of the newest turn
+	turns, open := 0, false   // before the record
+	queued := map[int]int64{} // the records of steering and follow-ups, by their ids in the queue
 	for line, err := range state.folding(ctx, from) {
 		if err != nil {
 			return p, err
@@ -61,11 +65,15 @@ func forkPointOf(ctx context.Context, from Records, turn int) (p forkPoint, err 
 					ErrNoTurn, turn, state.turnCount, state.turnCount)
 			case resultRecord{}.kind():
 				if open {
-					p = forkPoint{line.N, newest}
+					p.records, p.answer = line.N, newest
 				}
 			}
 			return p, nil
 		}
+		if line.Kind == (queuedRecord{}).kind() {
+			queued[state.queued] = line.N
+		}
+		p.waiting = state.waiting(queued)
 		if p.records = line.N; state.turnCount > turns {
 			newest = line.N
 		}
@@ -82,11 +90,25 @@ func forkPointOf(ctx context.Context, from Records, turn int) (p forkPoint, err 
 	return p, nil
 }
 
-// forked changes a record of the other session to one of the fork: the header, and the results of
-// the round in the middle of which the fork begins.
+// waiting returns the records of steering and follow-ups in the queue, nil if there are none. queued
+// has the records by the ids of their entries.
+func (s *State) waiting(queued map[int]int64) (records map[int64]bool) {
+	for _, q := range s.Queue {
+		if q.Lane == LaneSteering || q.Lane == LaneFollowUps {
+			if records == nil {
+				records = map[int64]bool{}
+			}
+			records[queued[q.ID]] = true
+		}
+	}
+	return records
+}
+
+// forked changes a record of the other session to one of the fork: the header, the results of the
+// round in the middle of which the fork begins, and what waited, which is in no lane of the fork.
 func (p forkPoint) forked(r *journal.Record, id string) error {
 	isResult := p.answer > 0 && r.N > p.answer && r.Kind == (resultRecord{}).kind()
-	if r.Kind != (headerRecord{}).kind() && !isResult {
+	if r.Kind != (headerRecord{}).kind() && !isResult && !p.waiting[r.N] {
 		return nil
 	}
 	rec, at, err := decodeRecord(*r)
@@ -102,6 +124,8 @@ func (p forkPoint) forked(r *journal.Record, id string) error {
 	case resultRecord:
 		was.Content = saysWhere(was.Content)
 		rec = was
+	case queuedRecord:
+		rec = queuedRecord{Source: was.Source}
 	default:
 		return fmt.Errorf("agent: record %d is no %s", r.N, r.Kind)
 	}

@@ -229,3 +229,56 @@ func TestX8_ForkKilledInItsCall(t *testing.T) {
 		t.Errorf("%q ran, and the model is told of c: %q", ran, text)
 	}
 }
+
+// What waited in the other session is for that one: a fork has neither its steering nor its
+// follow-ups, whether it begins at the end or before the turn that they became.
+func TestX8_ForkHasNoQueue(t *testing.T) {
+	ctx := context.Background()
+	store := journal.NewDir(t.TempDir())
+	log, err := store.Create(ctx, "source")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, setup{options: agent.Options{ID: "source", Journal: log}, steps: []llmtest.Step{llmtest.Text("one"),
+		llmtest.Text("two"), llmtest.Text("three")}})
+	h.submit(t, "first", agent.ReasonCompleted)
+	if err := h.FollowUp(ctx, "later", agent.Key("k")); err != nil {
+		t.Fatal(err)
+	}
+	texts := func(s *agent.Session) (all []string) {
+		for _, turn := range s.History() {
+			all = append(all, turn.Message.Parts.Text())
+		}
+		return all
+	}
+	fork := func(id string, turn int, want string) {
+		t.Helper()
+		log, err := agent.Fork(ctx, store, "source", turn, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := open(t, setup{options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("more"), llmtest.Text("wrong")}})
+		f.submit(t, "instead", agent.ReasonCompleted)
+		for {
+			step, err := f.Advance(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if step.Act == agent.ActRest {
+				break
+			}
+		}
+		if got := strings.Join(texts(f.Session), " "); got != want || (len(f.Keys()) > 0) != (turn == 3) {
+			t.Errorf("the fork behind turn %d has %q and the keys %q, want %q", turn, got, f.Keys(), want)
+		}
+	}
+	fork("waits", 0, "first one instead more")
+	if _, err := h.Continue(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(texts(h.Session), " "); got != "first one later two" {
+		t.Fatalf("the session has %q", got)
+	}
+	fork("before", 2, "first one instead more")
+	fork("behind", 3, "first one later instead more")
+}
