@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -341,5 +342,38 @@ func TestW2_TheServerEndsUnderThePage(t *testing.T) {
 		if strings.Contains(page.lines.Text(), `"type":"end"`) {
 			t.Errorf("the page is told %s", page.lines.Text())
 		}
+	}
+}
+
+// A fork does not go on with what is open in the other session, also when the server died before
+// the fork's journal said so.
+func TestW2_DiedInTheFork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, say("", write("a.txt", "x\n")), say("Done."))
+	s := w.start()
+	c := s.as(ciToken)
+	id := c.create(object{})
+	c.line(id, object{"type": "user", "text": "go"})
+	c.state(id, "waiting")
+	fork := c.create(object{"fork": id})
+	c.state(fork, "idle")
+	s.end()
+	w.died()
+	name := filepath.Join(w.store, fork+".jsonl")
+	all := strings.SplitAfter(read(t, name), "\n")
+	end := slices.IndexFunc(all, func(line string) bool { return strings.Contains(line, `"continue":true`) })
+	if end < 0 {
+		t.Fatalf("the fork's journal: %s", all)
+	}
+	if err := os.WriteFile(name, []byte(strings.Join(all[:end], "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c = w.start().as(ciToken)
+	events := c.watch("/v1/sessions/" + fork + "/events")
+	if end := events.until("PROCESSING_END"); end[len(end)-1].data["reason"] != "interrupted" {
+		t.Errorf("the fork ends with %v", end[len(end)-1].data)
+	}
+	if s := c.state(fork, "idle"); s["asks"] != 0.0 {
+		t.Errorf("the fork: %v", s)
 	}
 }

@@ -252,6 +252,8 @@ func (x *session) open(ctx context.Context) (*live, error) {
 	}
 	was := l.setup.Options.State
 	left := was != nil && (was.Input != nil || len(was.Queue) > 0)
+	// The input is that of the other session, also when the server died before its end was written.
+	others := k.Fork != "" && (!begun || left && was.Input != nil && was.Input.Began.Before(k.Created))
 	x.join(l, asks)
 	if l.session, err = l.setup.Start(life); err != nil {
 		err = errors.Join(err, l.setup.Close())
@@ -270,7 +272,7 @@ func (x *session) open(ctx context.Context) (*live, error) {
 	x.mu.Unlock()
 	x.server.running.Go(func() { x.run(life, l) })
 	switch {
-	case left && k.Fork != "" && !begun: // nothing goes on twice
+	case left && others: // nothing goes on twice
 		l.conversation.Do(ctx, []byte(`{"type":"interrupt"}`))
 		l.conversation.GoOn()
 	case left && !held: // before any line, which would find an input that nobody works on
