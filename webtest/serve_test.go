@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	cdppage "github.com/chromedp/cdproto/page"
+
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
@@ -157,4 +159,128 @@ func (s *served) press2(label string) {
 	s.clickText("#switches button", label)
 	s.wait(`[...document.querySelectorAll("#switches button")].some((b) => b.textContent == ` + quote(label) +
 		` && b.getAttribute("aria-pressed") == "true")`)
+}
+
+// unsteady has the page's requests go through a network that can be cut: cut ends all of them,
+// refuse has the next ones whose path it matches be answered with 429, and told collects what the
+// page would have the system show.
+const unsteady = `(() => {
+	const real = window.fetch;
+	Object.assign(window, { told: [], sent: [], refuse: null, line: new AbortController() });
+	window.cut = () => { window.line.abort(); window.line = new AbortController(); };
+	window.fetch = async (path, init) => {
+		if (init.method === "POST") window.sent.push(path);
+		if (window.refuse?.test(path)) { window.refused = true; return new Response('{"detail":"too much"}', { status: 429 }); }
+		return real(path, { ...init, signal: AbortSignal.any([init.signal, window.line.signal].filter(Boolean)) });
+	};
+	window.Notification = class { static permission = "granted"; constructor(title) { window.told.push(title); } };
+	localStorage.setItem("attractor.bell", "on");
+	return true;
+})()`
+
+// A person whose phone loses the network, or has asked for too much, loses nothing by that: neither
+// half an answer, nor a text that was not sent, nor the news. A button that is pressed twice acts
+// once.
+func TestW2_ANetworkOfAPhone(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	script := fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{use("ask_user", object{"question": "Which colour?"})}},
+		fakellm.Turn{Text: "Done."})
+	h := newHome(t, func(r *fakellm.Request) fakellm.Turn {
+		turn := script(r)
+		if turn.Text == "Done." {
+			<-hold
+		}
+		return turn
+	})
+	s := serve(t, h)
+	s.allow("ERR_|server|Failed to fetch|network|aborted")
+	call(s.page, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: unsteady})
+	s.reload()
+	s.fill("task", "paint it")
+	s.clickText("form.begin button", "Begin")
+	s.wait(withText(".ask h3", "asks"))
+	s.wait(`!document.querySelector(".ask button:disabled")`)
+	s.click(".ask input[name=answer]")
+	s.keys("bl")
+	s.click("#say")
+	s.keys("and then")
+
+	eval[bool](s.page, `(window.refuse = /watch/, cut(), true)`)
+	s.wait(`window.refused && !document.querySelector("#notice").hidden && document.querySelector("#act").hidden`)
+	eval[bool](s.page, `(window.refuse = null, true)`)
+	s.wait(`!document.querySelector("#act").hidden && document.querySelector("#notice").hidden`)
+	if text := eval[string](s.page, `document.querySelector(".ask input[name=answer]").value`); text != "bl" {
+		t.Errorf("the answer is %q", text)
+	}
+
+	s.clickText("#crumbs a", "Sessions")
+	s.clickText(".session .task", "paint it")
+	s.wait(withText(".ask h3", "asks"))
+	if text := eval[string](s.page, `document.querySelector("#say").value`); text != "and then" {
+		t.Errorf("the message is %q", text)
+	}
+
+	s.wait(`!document.querySelector(".ask button:disabled")`)
+	s.click(".ask input[name=answer]")
+	s.keys("blue")
+	s.answer("Answer")
+	s.clickText("#crumbs a", "Sessions")
+	s.wait(withText(".session .state", "running"))
+	eval[bool](s.page, `(window.told.length = 0, window.refused = false, window.refuse = /events/, cut(), true)`)
+	s.wait(`window.refused`)
+	close(hold)
+	id := eval[string](s.page, `new URLSearchParams(document.querySelector(".session").hash.slice(1)).get("session")`)
+	eval[bool](s.page, `(async () => {
+		for (let state = ""; state !== "idle"; await new Promise((wake) => { setTimeout(wake, 100); })) {
+			const token = new URLSearchParams(location.hash.slice(1)).get("token");
+			state = (await (await fetch("/v1/sessions/`+id+`", { headers: { Authorization: "Bearer " + token } })).json()).state;
+		}
+		window.refuse = null;
+		return true;
+	})()`)
+	s.wait(`window.told.join() === "An agent has finished"`)
+
+	s.clickText(".session .task", "paint it")
+	s.wait(`!document.querySelector("#act").hidden`)
+	before := eval[string](s.page, `location.hash`)
+	eval[bool](s.page, `(() => { const b = [...document.querySelectorAll("#act button")].find((b) => b.textContent == "Fork");
+		window.sent.length = 0; b.click(); b.click(); return window.sent.length == 2; })()`)
+	s.wait(`location.hash != ` + quote(before) + ` && !document.querySelector("#act").hidden`)
+	s.clickText("#crumbs a", "Sessions")
+	s.wait(`document.querySelector(".session .badge")`)
+	if forks := eval[int](s.page, `[...document.querySelectorAll(".session .badge")].filter((b) => b.textContent == "fork").length`); forks != 1 {
+		t.Errorf("there are %d forks", forks)
+	}
+	s.stop()
+}
+
+// A page whose token is not known asks for one, in words for a person, and then shows the session
+// that its address names.
+func TestW2_AnotherToken(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, fakellm.Script(fakellm.Turn{Text: "Done."}))
+	s := serve(t, h)
+	s.fill("task", "say it")
+	s.clickText("form.begin button", "Begin")
+	s.wait(withText("#timeline .row.k-end", "completed"))
+	_, token, _ := strings.Cut(s.url, "#token=")
+	session := eval[string](s.page, `new URLSearchParams(location.hash.slice(1)).get("session")`)
+	s.allow("401|Unauthorized")
+	s.open("about:blank")
+	s.open(strings.Replace(s.url, token, "wrong", 1))
+	s.wait(`document.querySelector("form.begin input[name=token]") &&
+		performance.getEntriesByType("resource").filter((e) => /events|sessions/.test(e.name)).length >= 2`)
+	s.settle()
+	if notice := eval[string](s.page, `document.querySelector("#notice").textContent`); notice != "" {
+		t.Errorf("the page says %q", notice)
+	}
+	s.open("about:blank")
+	s.open(strings.Replace(s.url, token, "wrong", 1) + "&session=" + session)
+	s.wait(`document.querySelector("form.begin input[name=token]")`)
+	s.click("form.begin input[name=token]")
+	s.keys(token)
+	s.clickText("form.begin button", "Enter")
+	s.wait(withText("#timeline .row.k-end", "completed"))
+	s.stop()
 }

@@ -17,6 +17,8 @@ const act = {
   view: null,
   running: false, finished: false, drawing: false, inMode: "ask", moved: 0,
   text: "", thinking: "",
+  /** @type {Map<string, string>} what was written in the box and not sent, by session */
+  drafts: new Map(),
   /** @type {Map<string, {name: string, output: string}>} the calls that run, by their ids */
   calls: new Map(),
   /** @type {Map<string, HTMLElement>} the cards of open asks, by their ids */
@@ -59,10 +61,13 @@ async function tell(line, undo) {
 
 /** submit sends what is in the box. @param {boolean} later the agent gets it after what it does now */
 async function submit(later) {
-  const text = act.box.value;
+  const text = act.box.value, id = act.view?.id || "";
   if (!text.trim() || act.send.disabled) return;
   act.send.disabled = act.later.disabled = true;
-  if (await tell({ type: act.running && !later ? "steer" : "user", text }) && act.box.value === text) act.box.value = "";
+  if (await tell({ type: act.running && !later ? "steer" : "user", text })) {
+    if (act.drafts.get(id) === text) act.drafts.delete(id); // another session is shown by now
+    if (act.view?.id === id && act.box.value === text) act.box.value = "";
+  }
   act.send.disabled = act.later.disabled = false;
   grow();
 }
@@ -157,7 +162,8 @@ const happenings = {
     act.calls = new Map(e.calls.map((/** @type {any} */ c) => [c.call_id, { name: c.name, output: c.output || "" }]));
     const open = new Set(e.asks.map((/** @type {any} */ a) => a.ask));
     for (const id of act.cards.keys()) if (!open.has(id)) endAsk(id, "");
-    act.root.hidden = false;
+    if (act.root.hidden) act.moved = performance.now();
+    show(true);
     for (const a of e.asks) addAsk(a);
     drawChoices();
   },
@@ -268,6 +274,12 @@ function formFields(form) {
   return { fields, content: () => Object.fromEntries(inputs.filter(([, i]) => i.value !== "").map(([name, i]) => [name, i.value])) };
 }
 
+/** show shows what steers the session, or not. @param {boolean} yes */
+function show(yes) {
+  act.root.hidden = !yes;
+  act.view?.again();
+}
+
 /** leaveAct shows that there is nothing to steer. */
 function leaveAct() {
   for (const id of [...act.cards.keys()]) endAsk(id, "");
@@ -286,7 +298,7 @@ addPanel({
     leaveAct();
     act.view = view;
     act.problem.hidden = true;
-    act.box.value = ""; // it was meant for another session
+    act.box.value = act.drafts.get(view.id) || "";
     grow();
   },
   live(e) {
@@ -295,6 +307,10 @@ addPanel({
     drawNow();
   },
   rows() { if (act.finished) clearNow(); },
-  connection(lost) { if (lost) leaveAct(); }, // a LIVE comes when it is back
-  close() { act.view = null; leaveAct(); },
+  connection(lost) { if (lost) show(false); }, // a LIVE comes when it is back; half an answer stays
+  close() {
+    if (act.view) act.drafts.set(act.view.id, act.box.value);
+    act.view = null;
+    leaveAct();
+  },
 });

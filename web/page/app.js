@@ -252,7 +252,7 @@ const reasonNames = { error: "failed", max_tool_rounds: "limit of tool rounds", 
   budget_usd: "money spent", budget_time: "time is up", awaiting_input: "asks you", incomplete: "incomplete", refused: "refused", interrupted: "interrupted", aborted: "aborted", log_full: "journal is full" };
 
 /** stateOf returns the state of a session. One whose call waits to be approved runs for its journal. @param {any} o the overview */
-function stateOf(o) { return act.cards.size ? "waiting" : o.state; }
+function stateOf(o) { return act.cards.size && !act.root.hidden ? "waiting" : o.state; }
 
 /** stateText says what a session does, or how its last input has ended. @param {any} o the overview */
 function stateText(o) {

@@ -8,18 +8,19 @@ async function showList(from) {
   const section = byID("list");
   if (!section.firstChild) section.append(...(host.form ? [host.form()] : []), listHead(), el("ul", { class: "sessions" }));
   clearTimeout(sessions.timer);
+  const gone = () => section.hidden || !section.querySelector(".sessions"); // something else is shown by now
   try {
     const all = await from.list();
-    if (section.hidden) return;
+    if (gone()) return;
     if (JSON.stringify(all) !== JSON.stringify(sessions.all) || performance.now() - sessions.drawn > 30000) { // how long ago they were changes too
       sessions.all = all;
       drawList();
     }
     notice("");
   } catch (err) {
-    if (!section.hidden) notice(err.message, "It will be asked again.");
+    if (!gone()) notice(err.message, "It will be asked again.");
   }
-  if (from.live && !section.hidden) sessions.timer = setTimeout(() => showList(from), document.hidden ? 30000 : 4000);
+  if (from.live && !gone()) sessions.timer = setTimeout(() => showList(from), document.hidden ? 30000 : 4000);
 }
 
 /** hideList stops asking. */

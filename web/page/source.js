@@ -113,7 +113,7 @@ class ServerSource {
           await read(() => { tries = 0; }, stop.signal);
         } catch (err) {
           if (stop.signal.aborted) return;
-          again = !(err.status >= 400 && err.status < 500);
+          again = !(err.status >= 400 && err.status < 500) || err.status === 429; // too much is too much for now
           lost(err, again);
         }
         if (!again) return;

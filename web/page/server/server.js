@@ -5,21 +5,31 @@ class HostSource extends ServerSource {
   /** @param {string} token */
   constructor(token) {
     super(token);
+    /** @type {Map<string, string>} the keys of what is sent now, and of what may have arrived within the last minute, by what it is */
+    this.keys = new Map();
     this.act = async (/** @type {string} */ id, /** @type {object} */ line) => ({ ok: true, ...await this.post("/v1/sessions/" + encodeURIComponent(id) + "/lines", line) });
   }
 
   /**
-   * post sends an object with a key, so that it is carried out once although it is sent again when the connection was lost.
+   * post sends an object with a key, so that it is carried out once although it is sent again: by itself when the connection was lost, or by a
+   * person who presses a button again.
    * @param {string} path
    * @param {object} value
    */
   async post(path, value) {
-    const key = [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+    const body = JSON.stringify(value), what = path + body;
+    const key = this.keys.get(what) || [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+    this.keys.set(what, key);
     for (let tries = 1; ; tries++) {
       try {
-        return await this.json(path, { method: "POST", body: JSON.stringify(value), headers: { "Idempotency-Key": key } });
+        const answer = await this.json(path, { method: "POST", body, headers: { "Idempotency-Key": key } });
+        this.keys.delete(what);
+        return answer;
       } catch (err) {
-        if (err.status || tries === 4) throw err;
+        if (err.status || tries === 4) {
+          setTimeout(() => { if (this.keys.get(what) === key) this.keys.delete(what); }, err.status ? 0 : 60000);
+          throw err;
+        }
         await new Promise((wake) => { setTimeout(wake, 1000 * tries); });
       }
     }
@@ -34,8 +44,8 @@ class HostSource extends ServerSource {
   }
 }
 
-/** served holds what the page knows besides what it shows. @type {{source: any, drafts: Map<string, string>, sound: any}} */
-const served = { source: null, drafts: new Map(), sound: null };
+/** served holds what the page knows besides what it shows. @type {{source: any, sound: any}} */
+const served = { source: null, sound: null };
 
 /** startServed begins to hear of all sessions, and returns where they come from. @param {string} [token] */
 function startServed(token) {
@@ -51,7 +61,9 @@ function askToken(why) {
   const box = el("input", { type: "password", name: "token", autocomplete: "current-password", "aria-label": "Token", required: true });
   const form = el("form", { class: "begin", onsubmit: (/** @type {Event} */ e) => {
     e.preventDefault();
-    history.replaceState(null, "", "#" + new URLSearchParams({ token: box.value.trim() }));
+    const place = new URLSearchParams(location.hash.slice(1));
+    place.set("token", box.value.trim());
+    history.replaceState(null, "", "#" + place);
     location.reload();
   } }, el("p", {}, why), el("div", { class: "fields" }, box, el("button", { class: "main" }, "Enter")));
   view?.close();
@@ -73,20 +85,20 @@ function changed(c) {
   if (c.kind === "SNAPSHOT") {
     const all = new Map(c.sessions.map((/** @type {any} */ s) => [s.id, s]));
     for (const id of states.keys()) if (!all.has(id)) states.delete(id);
-    for (const s of c.sessions) became(s, true);
+    for (const s of c.sessions) became(s);
   } else if (c.kind === "DELETED") states.delete(c.id);
-  else became(c.session, !states.has(c.session.id));
+  else became(c.session);
   retitle();
   if (byID("list").hidden) return;
   if (sessions.all.some((s) => s.id === (c.session?.id || c.id))) drawList();
   else showList(served.source);
 }
 
-/** became notes what a session does, and tells a person who does not look at it. @param {any} s @param {boolean} isNew what it did before is unknown */
-function became(s, isNew) {
+/** became notes what a session does, and tells a person who does not look at it. @param {any} s */
+function became(s) {
   const was = sessions.states.get(s.id);
   sessions.states.set(s.id, s);
-  const asks = s.state === "waiting" && s.asks > (was?.asks || 0), finished = !isNew && was && ["running", "waiting"].includes(was.state) && s.state === "idle";
+  const asks = s.state === "waiting" && s.asks > (was?.asks || 0), finished = ["running", "waiting"].includes(was?.state) && s.state === "idle";
   if ((asks || finished) && (document.hidden || view?.id !== s.id)) ring(s, asks);
 }
 
@@ -139,9 +151,9 @@ async function begin(wanted, text, send) {
   const made = await served.source.post("/v1/sessions", wanted);
   try {
     if (send) await served.source.act(made.id, { type: "user", text });
-    else served.drafts.set(made.id, text);
+    else act.drafts.set(made.id, text);
   } catch (err) {
-    served.drafts.set(made.id, text);
+    act.drafts.set(made.id, text);
     setTimeout(() => notice(err.message)); // behind the notice of the session
   }
   go({ session: made.id });
@@ -204,11 +216,4 @@ const held = el("section", { class: "ask", hidden: true, "aria-label": "The sess
 Object.assign(host, { start: startServed, form: beginForm, forkBefore, retitle });
 act.asks.before(held);
 act.later.after(button("Fork", () => { if (act.view) fork(act.view, 0, act.box.value); }, { title: "another session with this conversation, in the same directory" }));
-addPanel({
-  open(v) {
-    act.box.value = served.drafts.get(v.id) || "";
-    served.drafts.delete(v.id);
-    grow();
-  },
-  live(e) { if (e.kind === "LIVE") held.hidden = !e.held; },
-});
+addPanel({ live(e) { if (e.kind === "LIVE") held.hidden = !e.held; } });
