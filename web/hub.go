@@ -123,6 +123,9 @@ func (h *hub) makeRoom() error {
 			oldest = s
 		}
 	}
+	if oldest == nil && h.options.OfServer { // which limits what each token watches: none may keep others out
+		return nil
+	}
 	if oldest == nil {
 		return refuse(http.StatusServiceUnavailable, fmt.Sprintf("%d sessions are open in the viewer; close a tab",
 			most))

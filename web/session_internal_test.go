@@ -181,3 +181,22 @@ func TestN5_ManySessions(t *testing.T) {
 		h.release(s)
 	}
 }
+
+// The sessions that some tokens of a server watch do not keep those of others out: the server limits
+// each token.
+func TestW4_WatchersOfOthers(t *testing.T) {
+	h := newHub(Options{Store: journal.NewMemoryStore(false), OfServer: true,
+		SessionMasker: func(string) (*secret.Masker, error) { return nil, nil }})
+	defer func() {
+		if err := h.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for i := range 8 * maxFollowed {
+		s, err := h.acquire(fmt.Sprint("session-", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.release(s)
+	}
+}
