@@ -320,7 +320,9 @@ func TestW2_HeldOnThePage(t *testing.T) {
 		t.Errorf("at rest: %v", e)
 	}
 	c.request("GET", "/v1/sessions/"+id+"/diff", "")
-	e := page.live("a session that is open", func(e object) bool { return e["kind"] == "LIVE" && len(e["models"].([]any)) > 1 })
+	e := page.live("a session that is open", func(e object) bool {
+		return e["kind"] == "LIVE" && len(e["models"].([]any)) > 1
+	})
 	if e["held"] != true {
 		t.Errorf("open: %v", e)
 	}

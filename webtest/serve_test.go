@@ -244,12 +244,15 @@ func TestW2_ANetworkOfAPhone(t *testing.T) {
 	s.clickText(".session .task", "paint it")
 	s.wait(`!document.querySelector("#act").hidden`)
 	before := eval[string](s.page, `location.hash`)
-	eval[bool](s.page, `(() => { const b = [...document.querySelectorAll("#act button")].find((b) => b.textContent == "Fork");
+	eval[bool](s.page, `(() => {
+		const b = [...document.querySelectorAll("#act button")].find((b) => b.textContent == "Fork");
 		window.sent.length = 0; b.click(); b.click(); return window.sent.length == 2; })()`)
 	s.wait(`location.hash != ` + quote(before) + ` && !document.querySelector("#act").hidden`)
 	s.clickText("#crumbs a", "Sessions")
 	s.wait(`document.querySelector(".session .badge")`)
-	if forks := eval[int](s.page, `[...document.querySelectorAll(".session .badge")].filter((b) => b.textContent == "fork").length`); forks != 1 {
+	forks := eval[int](s.page,
+		`[...document.querySelectorAll(".session .badge")].filter((b) => b.textContent == "fork").length`)
+	if forks != 1 {
 		t.Errorf("there are %d forks", forks)
 	}
 	s.stop()
