@@ -29,10 +29,7 @@ func (s *Server) newPage() *web.Server {
 			}
 			return nil, webguard.Refuse(http.StatusNotFound, "the session was removed, or the server is about to end")
 		},
-		Sessions: func(ctx context.Context, limit int) ([]sessions.Summary, error) {
-			all, err := sessions.List(ctx, store, limit)
-			return s.readable(ctx, all), err
-		},
+		Sessions: s.listed,
 		Own: func(id string) web.Own {
 			if x := s.find(id); x != nil {
 				return present{x}
@@ -91,28 +88,43 @@ func (s *Server) above(ctx context.Context, id string) *session {
 		if x := s.find(id); x != nil || id == "" {
 			return x
 		}
-		id = sessions.Summarize(ctx, s.options.Config.Store, journal.Entry{ID: id}).Parent
+		id = s.parent(ctx, id)
 	}
 	return nil
 }
 
-// readable returns those of the sessions that the token of a request sees, and their subagents.
-func (s *Server) readable(ctx context.Context, all []sessions.Summary) []sessions.Summary {
-	a, _ := ctx.Value(accountKey{}).(*account)
-	parents := make(map[string]string, len(all))
-	for _, one := range all {
-		parents[one.ID] = one.Parent
+// parent returns the session whose subagent has an id, or "". It reads each journal once.
+func (s *Server) parent(ctx context.Context, id string) string {
+	if known, ok := s.parents.Load(id); ok {
+		return known.(string)
 	}
-	return slices.DeleteFunc(all, func(one sessions.Summary) bool {
-		id := one.ID
-		for n := 0; n < maxDepth && id != ""; n++ {
-			if x := s.find(id); x != nil {
-				return a == nil || !a.sees(x.kept.Token) // which never changes
-			}
-			id = parents[id]
+	found := sessions.Summarize(ctx, s.options.Config.Store, journal.Entry{ID: id})
+	if !found.Created.IsZero() { // it has begun
+		s.parents.Store(id, found.Parent)
+	}
+	return found.Parent
+}
+
+// listed returns the sessions that the token of a request sees, with their subagents, the most
+// recently written first.
+func (s *Server) listed(ctx context.Context, limit int) ([]sessions.Summary, error) {
+	a, _ := ctx.Value(accountKey{}).(*account)
+	store := s.options.Config.Store
+	entries, err := sessions.NewestFirst(ctx, store)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	var list []sessions.Summary
+	for _, e := range entries {
+		x := s.above(ctx, e.ID)
+		if x == nil || !a.sees(x.kept.Token) { // which never changes
+			continue
 		}
-		return true
-	})
+		if list = append(list, sessions.Summarize(ctx, store, e)); len(list) == limit {
+			break
+		}
+	}
+	return list, nil
 }
 
 // present is a session as the page shows what is not in its journal, whether it is open or not.

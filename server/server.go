@@ -28,6 +28,7 @@ type Server struct {
 	accounts []*account
 	mux      *http.ServeMux
 	page     *web.Server
+	parents  sync.Map               // of sessions that are not in the register, by id
 	document func() ([]byte, error) // Document, which anybody may ask for, made once
 	most     int                    // sessions of a token, whether they are open or not
 	metrics  metrics

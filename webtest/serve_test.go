@@ -73,7 +73,7 @@ func (s *served) fits(what string) {
 }
 
 // A person with a phone begins a session, leaves, hears that it waits, comes back, approves, steers,
-// reads what it cost, undoes it, and forks it. The server ends and is back: the session goes on.
+// reads what it cost, undoes it, forks it, deletes the fork, and is told that the server has ended.
 func TestW2_APersonWithAPhone(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
@@ -147,6 +147,9 @@ func TestW2_APersonWithAPhone(t *testing.T) {
 	s.press("Send")
 	s.wait(withText("#timeline .row.k-end", "completed") + ` && ` + withText("#timeline .row .text", "Forked."))
 	s.fits("fork")
+	s.press("Delete")
+	s.clickText("#changes button:not(:disabled)", "Delete it")
+	s.wait(withText(".session .task", "write a file") + ` && document.querySelectorAll(".session").length == 1`)
 
 	s.allow("ERR_|server|Failed to fetch|network|503|Service Unavailable")
 	s.stop()

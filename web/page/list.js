@@ -73,12 +73,12 @@ function listUnder(under, id, seen) {
 
 /** listLink returns the line of a session. @param {any} s */
 function listLink(s) {
-  const time = Date.parse(s.modified), kind = s.parent ? "subagent" : s.fork_of ? "fork" : "";
+  const time = Date.parse(s.modified), kind = s.parent ? "subagent" : s.fork_of ? "fork" : "", problem = s.problem || sessions.states.get(s.id)?.problem;
   return el("a", { class: "session", href: hash({ session: s.id }) },
     el("span", { class: "task" }, (s.task || "(no task yet)").slice(0, 300)),
     stateBadge(s),
     kind ? el("span", { class: "badge" }, kind) : null,
-    s.problem ? el("span", { class: "badge bad" }, s.problem) : null,
+    problem ? el("span", { class: "badge bad" }, problem) : null,
     el("span", { class: "dir" }, s.dir || ""),
     el("span", { class: "model" }, s.model || ""),
     el("span", { class: "bytes" }, s.size ? size(s.size) : ""),

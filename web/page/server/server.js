@@ -148,7 +148,7 @@ function retitle() {
 
 /** begin creates a session, and shows it. What the person wrote for it is sent or, if it cannot be, is in the box. @param {object} wanted @param {string} text @param {boolean} send */
 async function begin(wanted, text, send) {
-  const made = await served.source.post("/v1/sessions", wanted);
+  const from = location.hash, made = await served.source.post("/v1/sessions", wanted);
   try {
     if (send) await served.source.act(made.id, { type: "user", text });
     else act.drafts.set(made.id, text);
@@ -156,7 +156,7 @@ async function begin(wanted, text, send) {
     act.drafts.set(made.id, text);
     setTimeout(() => notice(err.message)); // behind the notice of the session
   }
-  go({ session: made.id });
+  if (location.hash === from) go({ session: made.id }); // else the person looks at something else by now
 }
 
 /** choices returns a selection. The first choice stands for what the server has. @param {string} name @param {string} label @param {[string, string][]} all */
@@ -166,7 +166,7 @@ function choices(name, label, all) {
 
 /** beginForm returns the form that begins a session. */
 function beginForm() {
-  const problem = el("p", { class: "problem", role: "alert", hidden: true }), task = el("textarea", { name: "task", rows: 2, required: true, autocomplete: "off", "aria-label": "Task", placeholder: "What shall an agent do?" });
+  const problem = el("p", { class: "problem", role: "alert", hidden: true }), task = el("textarea", { name: "task", rows: 2, required: true, autocomplete: "off", value: setting("begin.task", ""), oninput: () => keep("begin.task", task.value), "aria-label": "Task", placeholder: "What shall an agent do?" });
   const dir = el("input", { type: "text", name: "dir", list: "known-dirs", autocomplete: "off", value: setting("begin.dir", "") }), start = el("button", { class: "main" }, "Begin");
   const known = (/** @type {string} */ id, /** @type {string} */ member) => el("datalist", { id }, ...[...new Set([...sessions.states.values()].map((s) => s[member]))].filter(Boolean).slice(-50).map((value) => el("option", { value })));
   const lists = el("div", {});
@@ -177,15 +177,18 @@ function beginForm() {
       if (given.budget_usd) given.budget_usd = Number(given.budget_usd);
       keep("begin.dir", given.dir || "");
       start.disabled = true;
+      start.textContent = "Beginning …";
       problem.hidden = true;
       try {
         await begin(given, task.value, true);
         task.value = "";
+        keep("begin.task", "");
       } catch (err) {
         problem.replaceChildren(visible(err.message));
         problem.hidden = false;
       }
       start.disabled = false;
+      start.textContent = "Begin";
     } }, task, el("div", { class: "fields" }, el("label", {}, "Directory", dir), start),
   el("details", {}, el("summary", {}, "Model, mode, sandbox, budget"), el("div", { class: "fields" },
     el("label", {}, "Model", el("input", { type: "text", name: "model", list: "known-models", autocomplete: "off", placeholder: "provider/model" })),
@@ -208,6 +211,17 @@ function forkBefore(item, v) {
   return button("Fork before this", () => fork(v, item.row.turn - 1, text), { class: "quiet", title: "another session with the conversation until here, in the same directory" });
 }
 
+/** remove deletes the session that is shown, when the person says so again. @param {View} v */
+function remove(v) {
+  const go = button("Delete it", async () => {
+    try {
+      await served.source.fetch("/v1/sessions/" + encodeURIComponent(v.id), { method: "DELETE" });
+      location.hash = hash({});
+    } catch (err) { notice(err.message); }
+  }, { class: "main" });
+  drawChanges("Delete this session?", [el("p", {}, "It ends, and what was said in it is gone for good, also in its subagents. Files stay as they are.")], go);
+}
+
 /** held is shown for a session whose input does not go on by itself. */
 const held = el("section", { class: "ask", hidden: true, "aria-label": "The session is held" }, el("h3", {}, "Shall the agent go on?"),
   el("p", {}, "The server has ended twice, not in order, while it worked on the last input. So it does not go on by itself."),
@@ -216,4 +230,5 @@ const held = el("section", { class: "ask", hidden: true, "aria-label": "The sess
 Object.assign(host, { start: startServed, form: beginForm, forkBefore, retitle });
 act.asks.before(held);
 act.later.after(button("Fork", () => { if (act.view) fork(act.view, 0, act.box.value); }, { title: "another session with this conversation, in the same directory" }));
+act.mode.before(button("Delete", () => { if (act.view) remove(act.view); }, { class: "quiet" }));
 addPanel({ live(e) { if (e.kind === "LIVE") held.hidden = !e.held; } });
