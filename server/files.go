@@ -1,0 +1,153 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"syscall"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/protocol"
+	"github.com/attractor-go/attractor/web"
+)
+
+// serveDiff answers with what a session has changed.
+func (s *Server) serveDiff(c *call) error {
+	x, err := c.session()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), lineTime)
+	defer cancel()
+	reply, err := x.do(ctx, c.account, protocol.Line{Type: protocol.TypeDiff}, []byte(`{"type":"diff"}`))
+	if err != nil {
+		return err
+	}
+	return c.text(kindText, []byte(reply.Text))
+}
+
+// serveOutput answers with a part of a whole output.
+func (s *Server) serveOutput(c *call) error {
+	x, err := c.session()
+	if err != nil {
+		return err
+	}
+	offset, err := c.number("offset", 0, 1<<50)
+	if err != nil {
+		return err
+	}
+	limit, err := c.number("limit", 64<<10, 1<<20)
+	if err != nil {
+		return err
+	}
+	hash := c.r.PathValue("hash")
+	if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(hash) {
+		return invalid("an output is named by the 64 hexadecimal digits of its output_blob")
+	}
+	m, err := x.masker()
+	if err != nil {
+		return x.masked(err)
+	}
+	text, more, err := web.Output(c.r.Context(), s.options.Config.Store, m, x.id, hash, offset, int(max(limit, 4)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return refuse(http.StatusNotFound, CodeNotFound, "this output is not kept whole")
+	}
+	if err != nil {
+		return err
+	}
+	if more {
+		c.w.Header().Set("Attractor-Next", strconv.FormatInt(offset+int64(len(text)), 10))
+	}
+	return c.text(kindText, text)
+}
+
+// maxFile limits the bytes of a file that a client gets.
+const maxFile = 16 << 20
+
+// serveFile answers with a file that the session has changed.
+func (s *Server) serveFile(c *call) error {
+	x, err := c.session()
+	if err != nil {
+		return err
+	}
+	path := c.r.URL.Query().Get("path")
+	k, _ := x.now()
+	rel := k.below(path)
+	changed, err := x.hasChanged(c.r.Context(), k, rel)
+	if err != nil {
+		return err
+	}
+	missing := refuse(http.StatusNotFound, CodeNotFound, "the session has changed no file %.200q that is there now", path)
+	if !changed {
+		return missing
+	}
+	root, err := os.OpenRoot(k.Dir) // no link leads out of it
+	if err != nil {
+		return missing
+	}
+	defer root.Close()
+	f, err := root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
+	if err != nil {
+		return missing
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return missing
+	}
+	if err := c.hold(3 * min(info.Size(), maxFile)); err != nil { // it is copied to be masked
+		return err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxFile {
+		return refuse(http.StatusRequestEntityTooLarge, CodeTooLarge, "the file has more than %d bytes", maxFile)
+	}
+	m, err := x.masker()
+	if err != nil {
+		return x.masked(err)
+	}
+	return c.text("application/octet-stream", []byte(m.String(string(data))))
+}
+
+// below returns a path in the directory of the session without that, or "" if it is elsewhere.
+func (k *kept) below(path string) string {
+	if filepath.IsAbs(path) {
+		rel, err := filepath.Rel(k.Dir, path)
+		if err != nil {
+			return ""
+		}
+		path = rel
+	}
+	if path = filepath.Clean(path); path == "." || !filepath.IsLocal(path) {
+		return ""
+	}
+	return path
+}
+
+// hasChanged reports whether a result in the journal of the session names a file as changed.
+func (x *session) hasChanged(ctx context.Context, k kept, rel string) (is bool, err error) {
+	if rel == "" {
+		return false, nil
+	}
+	log, err := x.server.options.Config.Store.Read(ctx, x.id)
+	if err != nil {
+		return false, err
+	}
+	err = agent.Project(ctx, log, func(ev agent.Event) {
+		if end, ok := ev.(*agent.ToolCallEnd); ok && !is {
+			for _, change := range end.Changes {
+				is = is || k.below(change.Path) == rel
+			}
+		}
+	})
+	return is, errors.Join(err, log.Close())
+}
