@@ -108,11 +108,11 @@ func TestW4_UnreadFiles(t *testing.T) {
 		t.Errorf("another token: %d", got)
 	}
 	for _, body := range unread {
-		_ = body.Close()
+		_ = body.Close() // it was not read
 	}
 	await.For(t, "room for a file", func() bool {
 		got, body := ask(ciToken)
-		_ = body.Close()
+		_ = body.Close() // the status says it
 		return got == 200
 	})
 }
