@@ -102,6 +102,7 @@ func TestL4_GitWorktree(t *testing.T) {
 		"echo x >" + common + "/hooks/pre-commit",
 		"echo x >>" + common + "/config", "echo /tmp >" + common + "/worktrees/linked/commondir",
 		"echo x >" + common + "/worktrees/linked/gitdir",
+		"mkdir -p " + common + "/worktrees/linked/modules/lib/hooks", // of a submodule that is not there yet
 		"mkdir " + common + "/worktrees/new", "mv " + common + "/worktrees/linked " + common + "/worktrees/x",
 	} {
 		b.fails(t, script)
@@ -155,8 +156,8 @@ func TestL4_NestedRepositories(t *testing.T) {
 	}
 }
 
-// Programs that a session has put into a directory of PATH are not run outside of the sandbox, and
-// files that never end do not hold a session up.
+// Programs that a session, or the repository around its directory, has in a directory of PATH are
+// not run outside of the sandbox, and files that never end do not hold a session up.
 func TestL4_ProgramsAndPipesOfCommands(t *testing.T) {
 	dir := t.TempDir()
 	repository(t, dir)
@@ -177,9 +178,15 @@ func TestL4_ProgramsAndPipesOfCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	environ := append(user(t), "PATH="+bin+":"+os.Getenv("PATH"))
-	b := newBox(t, dir, sandbox.Options{Environ: environ}, env.LocalOptions{})
-	b.succeeds(t, "true")
-	if _, err := os.Stat(canary); err == nil {
-		t.Error("a program of the workspace has run outside")
+	below := filepath.Join(dir, "below")
+	if err := os.Mkdir(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{dir, below} {
+		b := newBox(t, at, sandbox.Options{Environ: environ}, env.LocalOptions{})
+		b.succeeds(t, "true")
+		if _, err := os.Stat(canary); err == nil {
+			t.Errorf("a program of the repository has run outside of the sandbox in %s", at)
+		}
 	}
 }

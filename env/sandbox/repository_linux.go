@@ -68,7 +68,7 @@ func (p *plan) repository(o *Options, root string) {
 }
 
 // linked lets commands write in the directory own of a linked work tree of a repository, except
-// what leads to another one.
+// what leads to another one, and the repositories of its submodules.
 func (p *plan) linked(gitDir, own string) {
 	if filepath.Dir(own) != filepath.Join(gitDir, "worktrees") {
 		return
@@ -77,6 +77,7 @@ func (p *plan) linked(gitDir, own string) {
 	for _, name := range []string{"commondir", "gitdir"} {
 		p.protect(placeholder{path: filepath.Join(own, name), file: true})
 	}
+	p.protect(placeholder{path: filepath.Join(own, "modules")})
 	p.worktreeConfig(gitDir, own)
 }
 

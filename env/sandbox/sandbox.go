@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/lookpath"
 )
 
@@ -76,8 +77,22 @@ func getenv(environ []string, name string) string {
 	return ""
 }
 
-// roots returns the directories in which commands may put programs.
-func (o *Options) roots() []string { return append(slices.Clip(o.Roots), o.dir) }
+// roots returns the directories in which commands, or the repositories around them, may put
+// programs. A repository that has the home directory in it has the user's own programs.
+func (o *Options) roots() []string {
+	roots := append(slices.Clip(o.Roots), o.dir)
+	home := getenv(o.Environ, "HOME")
+	for _, root := range slices.Clone(roots) {
+		around := git.Roots(root)
+		if len(around) == 0 {
+			continue
+		}
+		if rel, err := filepath.Rel(around[0], home); err != nil || !filepath.IsLocal(rel) {
+			roots = append(roots, around[0])
+		}
+	}
+	return roots
+}
 
 // find returns a program of PATH that is in none of the roots.
 func (o *Options) find(program string) (string, error) {
