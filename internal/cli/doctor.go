@@ -21,6 +21,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/instructions"
+	"github.com/attractor-go/attractor/internal/lookpath"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/internal/userfiles"
@@ -287,14 +288,16 @@ func (d *doctor) sandboxes() {
 	}
 }
 
-// try runs a command at a level of the sandbox, in an empty directory.
+// try runs a command at a level of the sandbox, in an empty directory. Like a session it uses no
+// program that PATH finds in the project.
 func (d *doctor) try(level sandbox.Level) (err error) {
 	dir, err := os.MkdirTemp("", "attractor-doctor-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	box, err := sandbox.New(dir, sandbox.Options{Level: level})
+	outside := "PATH=" + lookpath.Outside(os.Getenv("PATH"), d.project.Root)
+	box, err := sandbox.New(dir, sandbox.Options{Level: level, Environ: append(os.Environ(), outside)})
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,24 @@ func TestX5_Doctor(t *testing.T) {
 	has(t, h.run(exitFailed, "doctor").stdout, "those of Claude Code: --mcp "+filepath.Join(h.home, ".claude.json"))
 }
 
+// Doctor tries out sandboxes with the system's programs, also where PATH has a directory of the
+// project.
+func TestX5_DoctorRunsNoProgramsOfTheProject(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, unusedURL)
+	bin, mark := filepath.Join(h.dir, ".venv/bin"), filepath.Join(t.TempDir(), "started")
+	for _, name := range []string{"bwrap", "git", "attractor-env"} {
+		h.there(".venv/bin/"+name, "#!/bin/sh\n>"+mark+"\nexit 1\n")
+		if err := os.Chmod(filepath.Join(bin, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := h.runWith(0, []string{"PATH=" + bin + ":" + os.Getenv("PATH")}, "doctor").stdout
+	if _, err := os.Stat(mark); err == nil {
+		t.Errorf("a program of the project was started:\n%s", out)
+	}
+}
+
 // Sessions have the model, the mode and the variables of the user's Claude Code, and what has no
 // effect is told in one line, once.
 func TestX5_SessionsHonourOthers(t *testing.T) {
