@@ -256,6 +256,7 @@ func (s *Setup) maskDoors() {
 		questions.Answer = masked.Question(s.Secrets, questions.Answer)
 		o.Questions = &questions
 	}
-	o.BeforeInput = masked.Input(s.Secrets, o.BeforeInput)
+	o.BeforeInput, o.BeforeStop = masked.Input(s.Secrets, o.BeforeInput), masked.Stop(s.Secrets, o.BeforeStop)
+	o.Authorize, o.Approve = masked.Decisions(s.Secrets, o.Authorize), masked.Decisions(s.Secrets, o.Approve)
 	o.Middleware = append([]tool.Middleware{masked.Tools(s.Secrets, masked.Options{})}, o.Middleware...)
 }

@@ -73,6 +73,27 @@ func TestL7_JournalsOfSubagents(t *testing.T) {
 	}
 }
 
+// Why a call may not run has no secret for the model and the journal, such as one in the name of a
+// file that a pattern matches.
+func TestL7_RefusalsAreMasked(t *testing.T) {
+	b := newBench(t, calls(t, "shell", object{"command": "cat */.env"}, "grep", object{"pattern": "A"}),
+		fakellm.Turn{Text: "done"})
+	b.write("of-"+canary+"/.env", "A=1\n")
+	c := b.config()
+	c.Mode, c.Secrets = permit.ModeAsk, map[string]string{"CANARY": canary}
+	id, _ := b.submit(c, "read")
+	kept, err := os.ReadFile(filepath.Join(b.kept, id+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.lastResults(); strings.Count(got, "was not permitted") != 2 || strings.Count(got, "of-[secret CANARY]/.env") != 2 {
+		t.Errorf("the model got %s", got)
+	}
+	if strings.Contains(b.lastRequest(), canary) || strings.Contains(string(kept), canary) {
+		t.Errorf("the request or the journal has the secret: %s", b.lastResults())
+	}
+}
+
 // A question shows every line that a call writes, also between what look like the marks of a key.
 func TestX2_QuestionHidesNoLines(t *testing.T) {
 	const script = "#!/bin/sh\n: -----BEGIN PRIVATE KEY-----\n: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n" +

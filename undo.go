@@ -2,6 +2,7 @@ package attractor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -98,7 +99,9 @@ func (s *Setup) Undo(ctx context.Context, o undo.Options, most int,
 	case !yes:
 		return "Nothing was changed.", nil
 	}
-	result, err := u.Run(ctx, s.checkpoints.note)
+	result, err := u.Run(ctx, func(ctx context.Context, kind string, data json.RawMessage, text string) error {
+		return s.checkpoints.note(ctx, kind, data, s.Secrets.String(text))
+	})
 	if err != nil {
 		return "", err
 	}

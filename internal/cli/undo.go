@@ -117,7 +117,7 @@ func (f *undoFlags) undo(ctx context.Context, t terminal, args []string) (err er
 	defer func() { err = errors.Join(err, u.Close()) }()
 	return f.carryOut(ctx, t, u, points, func(ctx context.Context, kind string, data json.RawMessage,
 		text string) error {
-		return agent.AddNote(ctx, log, kind, data, text)
+		return agent.AddNote(ctx, log, kind, data, environmentSecrets().String(text))
 	})
 }
 

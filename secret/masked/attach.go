@@ -10,10 +10,10 @@ import (
 )
 
 // Attach puts the masker into the doors of a session, around what the options have there: the
-// client, OnEvent, BeforeInput, the middleware, the Answer of Questions and the Journal of
-// Subagents. It is called last, because what is added later is not masked. It does not set
-// Options.System, which [Prompt] returns for a new session, nor the logger, which
-// [secret.Masker.Log] masks.
+// client, OnEvent, BeforeInput, BeforeStop, Authorize, Approve, the middleware, the Answer of
+// Questions and the Journal of Subagents. It is called last, because what is added later is not
+// masked. It does not set Options.System, which [Prompt] returns for a new session, nor the logger,
+// which [secret.Masker.Log] masks.
 func Attach(m *secret.Masker, o *agent.Options, options Options) {
 	if o.Client != nil {
 		client := *o.Client
@@ -21,7 +21,8 @@ func Attach(m *secret.Masker, o *agent.Options, options Options) {
 		o.Client = &client
 	}
 	o.Middleware = slices.Concat([]tool.Middleware{Tools(m, options)}, o.Middleware)
-	o.BeforeInput = Input(m, o.BeforeInput)
+	o.BeforeInput, o.BeforeStop = Input(m, o.BeforeInput), Stop(m, o.BeforeStop)
+	o.Authorize, o.Approve = Decisions(m, o.Authorize), Decisions(m, o.Approve)
 	o.OnEvent = Events(m, o.OnEvent)
 	if o.Questions != nil {
 		questions := *o.Questions

@@ -2,6 +2,7 @@ package masked_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -24,7 +25,21 @@ func TestQ3_AttachWrapsOptionalDoors(t *testing.T) {
 	store := journal.NewMemoryStore(false)
 	agents := &agent.Subagents{Journal: store.Create}
 	o := agent.Options{Client: client, Questions: questions, Subagents: agents}
+	refuse := func(context.Context, tool.Request) (tool.Decision, error) {
+		return tool.Decision{Reason: "It is " + key + "."}, errors.New("it was " + key)
+	}
+	o.Authorize, o.Approve = refuse, refuse
+	o.BeforeStop = func(context.Context, agent.Stop) (string, error) { return "It is " + key + ".", nil }
 	masked.Attach(masker(t), &o, masked.Options{})
+	for _, hook := range []tool.Authorize{o.Authorize, o.Approve} {
+		if d, err := hook(t.Context(), tool.Request{}); err == nil || err.Error() != "it was [secret CANARY]" ||
+			d.Reason != "It is [secret CANARY]." {
+			t.Errorf("a call is refused by %q, %v", d.Reason, err)
+		}
+	}
+	if prompt, err := o.BeforeStop(t.Context(), agent.Stop{}); err != nil || prompt != "It is [secret CANARY]." {
+		t.Errorf("the agent is sent back by %q, %v", prompt, err)
+	}
 
 	if _, err := o.Questions.Answer(t.Context(), tool.Question{Text: "Is it " + key + "?"}); err != nil {
 		t.Fatal(err)
@@ -50,7 +65,8 @@ func TestQ3_AttachWrapsOptionalDoors(t *testing.T) {
 
 	var empty agent.Options
 	masked.Attach(masker(t), &empty, masked.Options{})
-	if empty.Client != nil || empty.Questions != nil || empty.Subagents != nil || empty.OnEvent != nil {
+	if empty.Client != nil || empty.Questions != nil || empty.Subagents != nil || empty.OnEvent != nil ||
+		empty.Authorize != nil || empty.Approve != nil || empty.BeforeStop != nil {
 		t.Errorf("doors that were closed are open: %+v", empty)
 	}
 }

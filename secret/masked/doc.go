@@ -7,9 +7,9 @@
 //	masked.Attach(m, &options, masked.Options{}) // at last
 //	session, err := agent.New(ctx, options)
 //
-// [Attach] uses the other functions, one for each door. [Tools] and [Input] mask what enters: the
-// results of calls, what commands print while they run, whole outputs in the session's store, and
-// what people write. [Prompt], [Provider] and [Journal] mask the system prompt, also that of
+// [Attach] uses the other functions, one for each door. [Tools], [Decisions], [Input] and [Stop] mask
+// what enters: the results of calls and why some may not run, what commands print while they run,
+// whole outputs in the session's store, what people write, and why work is not done yet. [Prompt], [Provider] and [Journal] mask the system prompt, also that of
 // subagents, and the errors of providers. [Events] masks what hosts see, also what the model wrote
 // itself. An answer of the model stays in the history as it is, because a changed one would be
 // another answer. A session that is resumed keeps its prompt, so it needs no Prompt; after

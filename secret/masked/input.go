@@ -37,6 +37,19 @@ func Input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Me
 	}
 }
 
+// Stop returns a BeforeStop hook that masks the prompts of next, such as the words of a check that
+// has failed. A nil next returns nil.
+func Stop(m *secret.Masker, next func(context.Context, agent.Stop) (string, error)) func(context.Context,
+	agent.Stop) (string, error) {
+	if next == nil {
+		return nil
+	}
+	return func(ctx context.Context, stop agent.Stop) (string, error) {
+		prompt, err := next(ctx, stop)
+		return m.String(prompt), m.Error(err)
+	}
+}
+
 // Question returns an Answer of [agent.Questions] that masks a question before next gets it. A nil
 // next returns nil.
 func Question(m *secret.Masker, next func(context.Context, tool.Question) (tool.Answer, error)) func(context.Context,

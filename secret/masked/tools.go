@@ -44,6 +44,19 @@ func Tools(m *secret.Masker, o Options) tool.Middleware {
 	}
 }
 
+// Decisions returns a permission hook that masks why a call may not run: the model is told that in
+// place of a result. A nil next returns nil.
+func Decisions(m *secret.Masker, next tool.Authorize) tool.Authorize {
+	if next == nil {
+		return nil
+	}
+	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
+		d, err := next(ctx, req)
+		d.Reason = m.String(d.Reason)
+		return d, m.Error(err)
+	}
+}
+
 // refuse returns an error if a call would write a placeholder into a file or run a command that has
 // one.
 func refuse(m *secret.Masker, call *tool.Call) error {
