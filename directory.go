@@ -120,6 +120,8 @@ func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 		protection.Also = func() []string { return s.starting(context.WithoutCancel(ctx), c) }
 	} else {
 		s.far.protect(&protection)
+		roots := append([]string{s.Machine.WorkDir()}, s.dirs.list...)
+		protection.Also = func() []string { return s.far.starting(context.WithoutCancel(ctx), roots) }
 	}
 	if state, err := userfiles.StateDir(c.getenv); err == nil {
 		s.ownSecrets = []string{filepath.Join(state, "attractor", "mcp")}

@@ -53,6 +53,23 @@ func RunBy(root, dir string, commands []string) (files []string) {
 	return files
 }
 
+// NamedBy returns the paths that words of commands for the shell may name, given the directory in
+// which they start and the home directory. It looks at no files, so they may be those of another
+// machine.
+func NamedBy(dir, home string, commands []string) (names []string) {
+	for _, command := range commands {
+		for _, simple := range shell.Parse(command, shell.Place{Dir: dir, Home: home}).Commands {
+			for _, word := range simple.Words {
+				if !path.IsAbs(word) {
+					word = simple.Dir + "/" + word
+				}
+				names = append(names, path.Clean(word))
+			}
+		}
+	}
+	return names
+}
+
 func watched(root, dir string, left *int, command string, args []string) Watch {
 	w := newWatcher(root, dir, left)
 	w.read = func(name string) []byte { return readInside(root, name) }

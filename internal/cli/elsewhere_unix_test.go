@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,6 +83,41 @@ func systemIn(server *fakellm.Server, n int) string {
 func messagesIn(server *fakellm.Server, n int) string {
 	_, text, _ := strings.Cut(string(server.Requests()[n].Body), `"messages":`)
 	return text
+}
+
+// In the mode accept-edits nobody changes on another machine, without a question, what git and PATH
+// run there.
+func TestU17_WhatGitRunsElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, helper := range map[string]bool{"shell": false, "helper": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := []string{"tools/hooks/pre-commit", "real/pre-push", "build/alias.sh", "team.inc", "conf/shared"}
+			var edits []fakellm.Call
+			for _, name := range append(asked, "build/main.go") {
+				edits = append(edits, use("write_file", map[string]any{"file_path": name, "content": "x"}))
+			}
+			url, server := serve(t, nil, say("", edits...), fakellm.Turn{Text: "done"})
+			h := newHome(t, url)
+			b := h.newBox(false, helper)
+			b.put(h, ".git/HEAD", "ref: refs/heads/main\n")
+			b.put(h, ".git/config", "[core]\n\thooksPath = tools/hooks\n[alias]\n\tx = !sh build/alias.sh\n[include]\n\tpath = ../team.inc\n")
+			b.put(h, filepath.Join(b.home, ".gitconfig"), "[core]\n\thooksPath = linked\n[include]\n\tpath = "+b.dir+"/conf/shared\n")
+			if err := errors.Join(os.Mkdir(filepath.Join(b.dir, "real"), 0o700),
+				os.Symlink("real", filepath.Join(b.dir, "linked"))); err != nil {
+				t.Fatal(err)
+			}
+			h.run(0, "run", "--mode", "accept-edits", "--env-command", b.command, "go")
+			for _, name := range asked {
+				if b.text(name) != "" {
+					t.Errorf("%s was changed without a question: %s", name, messagesIn(server, 1))
+				}
+			}
+			if b.text("build/main.go") != "x" {
+				t.Errorf("an ordinary file was not changed: %s", messagesIn(server, 1))
+			}
+		})
+	}
 }
 
 // A session behind a command makes its files there and not here, knows the documents, rules and
