@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/lookpath"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
@@ -53,6 +56,13 @@ func (s *Setup) openLanguageServers(c *config) error {
 	for i := range list {
 		one := &list[i]
 		one.Refused = s.refuseLanguageServer(c, one)
+		if _, set := one.Env["PATH"]; !set && s.far == nil && !s.boxed() && !s.Project.Chosen && !c.TrustProject {
+			one.Env = maps.Clone(one.Env)
+			if one.Env == nil {
+				one.Env = map[string]string{}
+			}
+			one.Env["PATH"] = lookpath.Outside(os.Getenv("PATH"), s.here, s.Project.Root) // also for what it starts
+		}
 		runs = append(runs, s.runByServer(cmp.Or(one.Dir, s.here), one.Command, one.Args, one.Env,
 			string(one.Initialization), string(one.Settings))...)
 	}

@@ -1,6 +1,8 @@
 package attractor
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -186,6 +188,52 @@ func TestM11_WhichServersStart(t *testing.T) {
 					!strings.Contains(got, want) {
 					t.Errorf("%s: %q, want %q", code, got, want)
 				}
+			}
+		})
+	}
+}
+
+// Where nobody has trusted the project, no server is a program of it, also where PATH has a directory
+// of the project.
+func TestM11_NoServerOfTheProjectsPrograms(t *testing.T) {
+	for name, trusted := range map[string]bool{"nobody": false, "trusted": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newSkillful(t)
+			s.module()
+			put(t, s.dir, "bin/gopls", "#!/bin/sh\n>"+s.dir+"/started\n")
+			if err := os.Chmod(filepath.Join(s.dir, "bin/gopls"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", filepath.Join(s.dir, "bin")+":./bin:/usr/bin:/bin")
+			edit := calls(t, "write_file", object{"file_path": "c.go", "content": "package m\n"})
+			isStarted := func() bool {
+				_, err := os.Stat(filepath.Join(s.dir, "started"))
+				return err == nil
+			}
+			var warned atomic.Bool // that it is not installed
+			s.serve(func(r *fakellm.Request) fakellm.Turn {
+				switch n := r.Turn(); {
+				case n == 0:
+					return edit
+				case n > 300 || warned.Load() || isStarted():
+					return fakellm.Turn{Text: "done"}
+				}
+				return calls(t, "shell", object{"command": "sleep 0.1"})
+			})
+			config := s.config("anthropic", false)
+			config.Mode, config.Ask, config.LanguageServers, config.TrustProject = permit.ModeFull, nil, "gopls", trusted
+			s.submit(config, "the task", func(o *agent.Options) {
+				s.listen(o)
+				listen := o.OnEvent
+				o.OnEvent = func(ev agent.Event) {
+					listen(ev)
+					if w, ok := ev.(*agent.Warning); ok && w.Code == "lsp" {
+						warned.Store(true)
+					}
+				}
+			})
+			if got := isStarted(); got != trusted {
+				t.Errorf("started: %t", got)
 			}
 		})
 	}
