@@ -519,7 +519,7 @@ func (w *world) vars() []string {
 
 // protectedNames are the files and directories in a root that start programs outside.
 var protectedNames = []string{".git/hooks", ".git/config", ".git/info", ".git/modules", ".git/worktrees",
-	".git/commondir", "nested/.git/hooks", "nested/.git/config", "nested/.git/info", "nested/.git/commondir",
+	".git/commondir", ".git/remotes", ".git/branches", "nested/.git/hooks", "nested/.git/config", "nested/.git/info", "nested/.git/commondir",
 	"module/.git", "refs", "commondir", "nested/refs", "nested/commondir",
 	".attractor", ".claude", ".codex", ".agents", ".gemini", ".vscode", ".mcp.json", ".bashrc", ".profile", ".zshrc",
 	".envrc", ".gitconfig"}

@@ -57,7 +57,8 @@ func TestL4_Git(t *testing.T) {
 		"echo x >.git/hooks/pre-commit", "echo x >>.git/config", "git config core.fsmonitor ./evil",
 		"git config --worktree a.b c", "echo x >.git/commondir",
 		"rm -rf .git/hooks", "mv .git .git2", "mv .git/config .git/config2", "mkdir .git/modules/x",
-		"mkdir .git/worktrees/x", "ln -f f .git/config",
+		"mkdir .git/worktrees/x", "ln -f f .git/config", "echo 'URL: /evil' >.git/remotes/origin",
+		"echo /evil >.git/branches/origin",
 		"echo x >.git/info/attributes", "rm -f .git/commondir && ! cat .git/commondir",
 		"mkdir .git/new && mv -T .git/new .git/modules",
 		"umount .git", "umount -l .git/hooks", "mount -o remount,rw .git/hooks", "unshare -rm true",
@@ -69,7 +70,7 @@ func TestL4_Git(t *testing.T) {
 		t.Errorf("left in the work tree: %s", out)
 	}
 	if got := list(t, filepath.Join(dir, ".git")); strings.Contains(got, "commondir") ||
-		strings.Contains(got, "modules") || strings.Contains(got, "worktrees") {
+		strings.Contains(got, "modules") || strings.Contains(got, "worktrees") || strings.Contains(got, "remotes") {
 		t.Errorf("left in .git:\n%s", got)
 	}
 }
@@ -178,11 +179,11 @@ func TestL4_ProgramsAndPipesOfCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	environ := append(user(t), "PATH="+bin+":"+os.Getenv("PATH"))
-	below := filepath.Join(dir, "below")
-	if err := os.Mkdir(below, 0o755); err != nil {
+	below, link := filepath.Join(dir, "below"), filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.Mkdir(below, 0o755), os.Symlink(below, link)); err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []string{dir, below} {
+	for _, at := range []string{dir, below, link} {
 		b := newBox(t, at, sandbox.Options{Environ: environ}, env.LocalOptions{})
 		b.succeeds(t, "true")
 		if _, err := os.Stat(canary); err == nil {

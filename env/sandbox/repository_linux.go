@@ -114,7 +114,7 @@ func small(name string) string {
 }
 
 // gitDir lets commands write in the directory of a repository, except what starts programs: hooks,
-// the configuration, and what leads to another one.
+// the configuration, also that of remotes in its old forms, and what leads to another one.
 func (p *plan) gitDir(dir string) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil || real != filepath.Clean(dir) {
@@ -122,7 +122,7 @@ func (p *plan) gitDir(dir string) {
 		return
 	}
 	p.add(mount{path: dir})
-	for _, name := range []string{"hooks", "info", "modules", "worktrees"} {
+	for _, name := range []string{"hooks", "info", "modules", "worktrees", "remotes", "branches"} {
 		p.protect(placeholder{path: filepath.Join(dir, name)})
 	}
 	p.protect(placeholder{path: filepath.Join(dir, "config"), file: true})

@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/lookpath"
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
 // Options are the host's choices for a sandbox.
@@ -78,17 +79,15 @@ func getenv(environ []string, name string) string {
 }
 
 // roots returns the directories in which commands, or the repositories around them, may put
-// programs. A repository that has the home directory in it has the user's own programs.
+// programs. A repository that the home directory is in has the user's own programs.
 func (o *Options) roots() []string {
 	roots := append(slices.Clip(o.Roots), o.dir)
-	home := getenv(o.Environ, "HOME")
+	home := userfiles.RealPath(getenv(o.Environ, "HOME"))
 	for _, root := range slices.Clone(roots) {
-		around := git.Roots(root)
-		if len(around) == 0 {
-			continue
-		}
-		if rel, err := filepath.Rel(around[0], home); err != nil || !filepath.IsLocal(rel) {
-			roots = append(roots, around[0])
+		for _, top := range git.Tops(userfiles.RealPath(root)) {
+			if rel, err := filepath.Rel(top, home); err != nil || !filepath.IsLocal(rel) {
+				roots = append(roots, top)
+			}
 		}
 	}
 	return roots
