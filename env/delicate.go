@@ -31,7 +31,7 @@ func DelicateFiles() (all []Delicate) {
 		".mise.toml", "lefthook.yml", "opencode.json", ".opencode", ".windsurf", ".windsurfrules", ".clinerules",
 		".roo", ".kiro",
 		".aider.conf.yml",
-		".hg", ".hgrc", ".jj", ".svn", ".bzr", // other version controls
+		".hg", ".hgrc", ".jj", ".svn", ".bzr", ".repo", ".arcconfig", "_mtn", // other version controls
 		// editors
 		".vim", ".vimrc", ".nvimrc", ".dir-locals.el", ".emacs.d", ".helix", ".vs", ".fleet", ".nova", ".nova.json",
 		".amazonq", ".amp", ".augment", ".augment-guidelines", ".continue", ".continuerc.json", ".crush", ".crush.json",
@@ -50,7 +50,8 @@ func DelicateFiles() (all []Delicate) {
 		".ocamlinit", ".octaverc", ".iex.exs", ".renviron", ".rdata", ".byebugrc", ".user.ini",
 		".lite_project.lua", ".luarc.json", ".luarc.jsonc", ".bsp", ".project", ".externaltoolbuilders",
 		".dir-locals-2.el", "mise.local.toml", ".mise.local.toml", ".pnpmfile.mjs",
-		".prototools", "rust-toolchain", "rust-toolchain.toml", ".miserc.toml", // choose the programs that tools start
+		".prototools", "rust-toolchain", "rust-toolchain.toml", ".miserc.toml", ".python-version", ".pdm-python",
+		".rvmrc", ".rbenv-vars", // choose the programs that tools start
 		".bundle", ".mvn", ".yarn", ".yarnrc", "bunfig.toml", "pip.conf", ".gemrc", ".condarc", // package managers
 		"lefthook.json", "lefthook.toml", ".lefthook.json", ".lefthook.toml", "lefthook-local.yaml",
 		"lefthook-local.json", "lefthook-local.toml", ".lefthook-local.yml", ".lefthook-local.yaml",
