@@ -79,3 +79,38 @@ func TestX6_ProvidersOfAProgram(t *testing.T) {
 		t.Errorf("a row that cannot be one: %v", err)
 	}
 }
+
+// The name of a provider in front of a model counts before a provider of a lower place, unless that
+// one may have models with a slash, and is left out in front of a model that the provider lists.
+func TestX6_ModelsNameProviders(t *testing.T) {
+	for _, c := range []struct{ file, flag, want string }{
+		{`"provider": "anthropic", "base_url": "http://127.0.0.1:1"`, "openai/gpt-5", "anthropic openai/gpt-5"},
+		{`"provider": "anthropic", "profile": "gemini"`, "openai/gpt-5", "openai gpt-5"},
+		{`"provider": "anthropic"`, "ollama/hf.co/qwen", "ollama hf.co/qwen"},
+		{`"provider": "anthropic"`, "acme/gpt-5", "anthropic acme/gpt-5"},
+		{`"provider": "openrouter"`, "openai/gpt-5", "openrouter openai/gpt-5"},
+		{`"provider": "lab"`, "openai/gpt-5", "lab openai/gpt-5"},
+		{`"provider": "anthropic", "model": "openai/gpt-5"`, "", "anthropic openai/gpt-5"},
+		{`"provider": "lab", "model": "lab/m"`, "", "lab m"},
+		{`"provider": "lab", "model": "lab/n"`, "", "lab lab/n"},
+		{`"provider": "lab", "model": "lab/whole"`, "", "lab lab/whole"},
+	} {
+		o := newOpened(t)
+		delete(o.vars, "ANTHROPIC_BASE_URL") // whose server may have any model
+		o.vars["OPENAI_API_KEY"], o.vars["OPENROUTER_API_KEY"] = "none", "none"
+		o.write("~/.config/attractor/config.json", `{"providers": {"lab": {"base_url": "http://127.0.0.1:1",
+			"models": {"m": {}, "whole": {}, "lab/whole": {}}}}, `+c.file+`}`)
+		config := o.config()
+		config.Load, config.Model = attractor.LoadUser, ""
+		if c.flag != "" {
+			config.Settings = []attractor.Setting{{Key: "model", Values: []string{c.flag}, From: "--model"}}
+		}
+		would, err := config.Would()
+		if got := would.Provider + " " + would.Model; err != nil || got != c.want {
+			t.Errorf("{%s} and --model %s: %q, want %q; %v", c.file, c.flag, got, c.want, err)
+		}
+		if would.Provider == "openai" && would.Profile != "openai" {
+			t.Errorf("the profile %s stands beside another provider", would.Profile)
+		}
+	}
+}

@@ -231,6 +231,31 @@ func (c *config) providerOfModel(candidates []providers.Kind) string {
 	return name
 }
 
+// useNamedByModel takes the model that counts apart where the name in front of it is certain to be a
+// provider's: the chosen one, if that has the rest and not the whole as a model, or another one, if
+// the chosen one stands in a lower place and is a vendor whose models have no slashes. A session that
+// goes on has a provider of its own, which fillIn compares with.
+func (c *config) useNamedByModel(goesOn bool) {
+	model, provider := c.values.Get("model"), c.values.Get("provider")
+	name, rest, both := strings.Cut(model.One(), "/")
+	if provider == nil || !both || rest == "" {
+		return
+	}
+	if name == provider.One() {
+		_, whole := c.catalog().Get(name, model.One())
+		if _, has := c.catalog().Get(name, rest); has && !whole {
+			c.values.Lead(name, rest)
+		}
+		return
+	}
+	kind, err := providers.Find(provider.One())
+	if err != nil || goesOn || model.Origin.Place <= provider.Origin.Place || c.knows(name) != nil ||
+		c.values.Get("base_url") != nil || c.hasSlashes(kind) {
+		return
+	}
+	c.values.Lead(name, rest)
+}
+
 // hasSlashes reports whether models of a provider may have names with a slash: those of a server that
 // the environment names, and of one that offers models of others.
 func (c *config) hasSlashes(kind providers.Kind) bool {

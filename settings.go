@@ -41,6 +41,7 @@ func (c *Config) applySettings(w *config, users []settings.Value) error {
 	}
 	w.values = settings.Choose(values, c.Resume != "" || c.Fork != "" || c.Continue)
 	w.useNamed()
+	w.useNamedByModel(c.Resume != "" || c.Fork != "" || c.Continue)
 	if w.elsewhere() {
 		w.values.WithoutOtherSandbox("it confines commands of this machine, and the session works on another one")
 	}

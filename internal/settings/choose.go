@@ -81,6 +81,15 @@ func (s *Values) Of(place Place) (all []Value) {
 	return all
 }
 
+// Lead lets the model that counts choose the provider that its name begins with, in its place, and
+// be the rest of the name. There has to be such a model.
+func (s *Values) Lead(provider, model string) {
+	m := s.Get("model")
+	m.Text = []string{model}
+	s.add(Value{Key: "provider", Text: []string{provider}, Origin: m.Origin})
+	s.dropOfOtherProviders()
+}
+
 // add adds a value of a project, which may displace one of the user's.
 func (s *Values) add(v Value) {
 	i := slices.IndexFunc(s.values, func(o Value) bool { return o.Origin.Place < v.Origin.Place })
