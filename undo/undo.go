@@ -170,6 +170,10 @@ func (c *Options) choose(ctx context.Context, u *Undo) (points []checkpoint.Poin
 				return points, changes, c.Points.gone(err)
 			}
 		}
+		if c.Points.lastUndo() != nil {
+			return nil, nil, fault.Errorf(ErrNothing, "the session %s has changed nothing that is not taken back already",
+				sessions.ShortID(c.Points.Session))
+		}
 		return nil, nil, fault.Errorf(ErrNothing, "the session %s has changed nothing that could be taken back",
 			sessions.ShortID(c.Points.Session))
 	}
@@ -291,7 +295,7 @@ func ParseTurn(text string) (*int, error) {
 // Report returns what an undo did, for a person, with at most that many paths that were left alone.
 func Report(r *checkpoint.Result, most int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Put back: %s\n", paths(len(r.Restored)))
+	fmt.Fprintf(&b, "Taken back: %s\n", paths(len(r.Restored)))
 	for _, kept := range r.Left[:min(len(r.Left), most)] {
 		fmt.Fprintf(&b, "Left alone: %s\n", kept)
 	}

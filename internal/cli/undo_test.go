@@ -112,7 +112,7 @@ func TestO4_UndoAndRedo(t *testing.T) {
 		t.Errorf("--dry-run: %s", out.stdout)
 	}
 	out := h.run(0, "undo", "--yes")
-	if now := treeOf(t, h.dir); now != before {
+	if now := treeOf(t, h.dir); now != before || !strings.Contains(out.stdout, "\nTaken back: ") {
 		t.Errorf("after undo:\n%s\nwant\n%s\n%s", now, before, out.stdout)
 	}
 	out = h.run(0, "undo", id[:8], "--redo", "--yes")
@@ -123,7 +123,7 @@ func TestO4_UndoAndRedo(t *testing.T) {
 	if now := treeOf(t, h.dir); now != before {
 		t.Errorf("after another undo:\n%s\nwant\n%s", now, before)
 	}
-	if out := h.run(exitFailed, "undo", "--yes"); !strings.Contains(out.stderr, "has changed nothing") {
+	if out := h.run(exitFailed, "undo", "--yes"); !strings.Contains(out.stderr, "nothing that is not taken back already") {
 		t.Errorf("an undo of nothing: %s", out.stderr)
 	}
 	h.run(0, "sessions", "replay", id)

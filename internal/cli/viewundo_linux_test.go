@@ -97,7 +97,7 @@ func TestO4_UndoInTheViewer(t *testing.T) {
 	h.file("a.txt", "two\n")
 	h.file("other.txt", "none of the plan's\n")
 	text, _ = page.told(`{"type":"undo","plan":"` + plan + `"}`)
-	hasAll(t, text, "Put back: 3 paths", "b.txt: changed by somebody else since", "A redo takes this back")
+	hasAll(t, text, "Taken back: 3 paths", "b.txt: changed by somebody else since", "A redo takes this back")
 	if a, b, c := h.content("a.txt"), h.content("b.txt"), h.content("c.txt"); a != "one\n" || b != "mine\n" ||
 		c != "gone\n" {
 		t.Errorf("after the undo: %q, %q, %q", a, b, c)

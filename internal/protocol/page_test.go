@@ -305,7 +305,7 @@ func TestO4_UndoOutlivesThePage(t *testing.T) {
 	if _, err := os.Stat(p.dir + "/a.txt"); err == nil || !strings.Contains(reply, `"ok":true`) {
 		t.Fatalf("a.txt is still there: %v, %s", err == nil, reply)
 	}
-	if ev := r.until("UNDONE"); !strings.Contains(ev.Text, "Put back: 1 path") {
+	if ev := r.until("UNDONE"); !strings.Contains(ev.Text, "Taken back: 1 path") {
 		t.Errorf("%+v", ev)
 	}
 	if err := program.Close(); err != nil {
