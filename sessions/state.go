@@ -30,8 +30,8 @@ func States() []State {
 	return []State{Running, New, Open, Interrupted, Waiting, Done, Limited, Failed, Unreadable}
 }
 
-// Inspect reads a whole session and sets its State and CostUSD. What cannot be read is Unreadable,
-// and its error the Problem. Inspect returns only an error of the context.
+// Inspect reads a whole session and sets its State and CostUSD, and its Model to the newest. What
+// cannot be read is Unreadable, and its error the Problem. Inspect returns only an error of the context.
 func (s *Summary) Inspect(ctx context.Context, store journal.Store) error {
 	state, err := load(ctx, store, s.ID)
 	if ctx.Err() != nil {
@@ -43,6 +43,7 @@ func (s *Summary) Inspect(ctx context.Context, store journal.Store) error {
 		}
 	} else {
 		s.State, s.CostUSD = stateOf(state), state.Cost
+		s.Provider, s.Model = state.Provider, state.Model
 	}
 	if s.Locked {
 		s.State = Running

@@ -61,6 +61,18 @@ func (h *home) age(id string, by time.Duration) {
 	}
 }
 
+// The list with costs has the model of a session that it has now.
+func TestX9_ListHasTheNewestModel(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("one"), say("two"))
+	h := newHome(t, url)
+	h.run(0, "run", "--yes", "first")
+	h.run(0, "run", "--yes", "--continue", "--model", "claude-haiku-4-5", "second")
+	if out := h.run(0, "sessions", "list", "--cost").stdout; !strings.Contains(out, "  claude-haiku-4-5  ") {
+		t.Error(out)
+	}
+}
+
 // The list has the state and the cost of sessions, and only those of a directory or in a state.
 func TestX9_SessionsList(t *testing.T) {
 	h, _ := threeSessions(t)

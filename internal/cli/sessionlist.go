@@ -93,7 +93,8 @@ func newSessionsList(t terminal) *cobra.Command {
 		Long: `List shows sessions, the newest first, each with the beginning of its first message.
 
 With --cost and --state all of each session is read, which takes longer, and the list has its state and what it has cost,
-with subagents and failed attempts. The states are ` + orList(stateNames()) + `.`,
+with subagents and failed attempts, and the model that it has now; without them it is the one with which it began. The
+states are ` + orList(stateNames()) + `.`,
 		Example: `  attractor sessions list --dir . --cost
   attractor sessions list --state failed`,
 		Args: takes(),
