@@ -59,6 +59,19 @@ func TestL7_RecapIsMasked(t *testing.T) {
 	}
 }
 
+// A recap shows the last answer as it looked when it came, and not all of a long one.
+func TestN3_RecapIsRendered(t *testing.T) {
+	p, _ := withSession(t)
+	p.Style = render.Style{Rich: true, Width: 40}
+	if got := p.beginning("## Done\n\n- It **passes**."); got != "Done\n\n• It passes.\n" {
+		t.Errorf("a short answer is %q", got)
+	}
+	got := p.beginning(strings.Repeat("- an item\n", recapRows+5))
+	if strings.Count(got, "• an item\n") != recapRows || !strings.HasSuffix(got, "\n… 5 more lines\n") {
+		t.Errorf("a long answer is %q", got)
+	}
+}
+
 // An error of a session that is shown has no secret.
 func TestL7_WarningsAreMasked(t *testing.T) {
 	p, c := withSession(t)

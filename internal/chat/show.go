@@ -61,7 +61,6 @@ func (p *program) endPartial() {
 
 // recap shows the last message and the last answer of a session that is resumed, without secrets.
 func (p *program) recap() {
-	const most = 300
 	turns, secrets := p.current.session.History(), p.current.setup.Secrets
 	var task, answer string
 	for _, t := range turns {
@@ -79,9 +78,28 @@ func (p *program) recap() {
 	}
 	p.note(note)
 	if task != "" {
-		p.note("> " + render.Shorten(secrets.String(task), most))
+		p.note("> " + render.Shorten(secrets.String(task), maxRecap))
 	}
 	if answer != "" { // as the model wrote it
-		p.note("  " + render.Shorten(secrets.String(answer), most))
+		p.say(p.beginning(secrets.String(answer)))
 	}
+}
+
+// The most that a recap shows of a message in characters, and of an answer in rows.
+const (
+	maxRecap  = 300
+	recapRows = 12
+)
+
+// beginning returns the first rows of an answer, which looks as it did when it came.
+func (p *program) beginning(answer string) string {
+	if !p.Style.Rich {
+		return p.Style.Faint(p.Style.Prose("  " + render.Shorten(answer, maxRecap)))
+	}
+	m := render.NewMarkdown(p.Style)
+	rows := strings.SplitAfter(m.Add(answer)+m.End(), "\n")
+	if more := len(rows) - 1 - recapRows; more > 1 { // the last one is empty
+		rows = append(rows[:recapRows], p.Style.Faint("… "+render.Count(more, "more line"))+"\n")
+	}
+	return strings.Join(rows, "")
 }

@@ -107,8 +107,7 @@ func (s *Session) add(ev agent.Event) {
 	case *agent.ToolCallEnd:
 		s.call(e)
 	case *agent.SteeringInjected:
-		text := strings.Join(s.style.marked("→", sanitize.Text(e.Text)), "\n")
-		s.line("%s%s", s.paint(amber, "→"), strings.TrimPrefix(text, "→"))
+		s.steering(sanitize.Text(e.Text))
 	case *agent.PlanUpdated:
 		s.plan(e.Items)
 	case *agent.LLMRetry:
@@ -125,6 +124,20 @@ func (s *Session) add(ev agent.Event) {
 	case *agent.ProcessingEnd:
 		s.close(e)
 	}
+}
+
+// steering appends what the model was told meanwhile. Of a long text, which may have the output of a
+// command that the person has seen, the middle is kept to be opened.
+func (s *Session) steering(text string) {
+	lines := s.style.marked("→", text)
+	lines[0] = s.paint(amber, "→") + strings.TrimPrefix(lines[0], "→")
+	if more := len(lines) - headLines - failedLines; more > 1 && s.kept != nil {
+		last := lines[len(lines)-failedLines:]
+		lines = append(lines[:headLines:headLines], s.paint(dim, s.fit("  … "+Count(more, "more line")+
+			s.toOpen("what the agent was told", text))))
+		lines = append(lines, last...)
+	}
+	s.line("%s", strings.Join(lines, "\n"))
 }
 
 // delta appends a piece of the model's answer.

@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/agent"
@@ -46,6 +47,29 @@ func TestN3_SessionShowsMarkdown(t *testing.T) {
 	add(&agent.AssistantTextDelta{Text: "*x*"}, "", "*x*")
 	if !s.HasShown("*x*") {
 		t.Error("the answer does not count as shown")
+	}
+}
+
+// What an agent was told, such as the output of a person's own command, is shown whole if it is
+// short. Of a longer text the middle can be opened.
+func TestX9_LongNotesAreFolded(t *testing.T) {
+	s := NewSession(Style{Rich: true, Width: 40})
+	s.Keep()
+	short := strings.TrimSuffix(strings.Repeat("a line\n", headLines+failedLines+1), "\n")
+	if got := s.Event(&agent.SteeringInjected{Text: short}); strings.Count(got, "a line\n") != headLines+failedLines+1 {
+		t.Errorf("a short text is shown as %q", got)
+	}
+	long := "$ seq 40\n1\n2\n" + strings.Repeat("between\n", 30) + "the end"
+	got := s.Event(&agent.SteeringInjected{Text: long})
+	if !strings.HasPrefix(got, "→ $ seq 40\n  1\n  2\n  … 21 more lines (Ctrl-O, /output 1)\n  between\n") ||
+		!strings.HasSuffix(got, "between\n  the end\n") || strings.Count(got, "\n") != headLines+1+failedLines {
+		t.Errorf("a long text is shown as %q", got)
+	}
+	if f := s.Open(0); f == nil || f.Text != long {
+		t.Errorf("what can be opened is %+v", f)
+	}
+	if got := NewSession(Style{}).Event(&agent.SteeringInjected{Text: long}); !strings.Contains(got, long) {
+		t.Errorf("where nothing can be opened: %q", got)
 	}
 }
 
