@@ -22,28 +22,36 @@ const (
 
 // InRows returns a clean text whose rows have at most width columns, for a person who decides about
 // it: a terminal would begin the next row of a long line at its edge, where lines of the program
-// begin. A width below 1 means that it is not known, and the text stays as it is.
+// begin. A row ends behind a blank if there is one near its end, and else anywhere. A width below 1
+// means that it is not known, and the text stays as it is.
 func InRows(text string, width int) string {
 	if width < 1 {
 		return text
 	}
 	width = max(width, len(foldMark)+minColumns)
 	var b strings.Builder
-	at := 0
+	row, place := 0, 0   // where the row begins in the text, and where the next grapheme does
+	at := 0              // the columns of the row
+	word, before := 0, 0 // where its last word begins, and the columns before it; 0 for none
 	for g := displaywidth.StringGraphemes(text); g.Next(); {
 		value := g.Value()
 		columns := columnsOf(value)
 		switch {
 		case strings.HasSuffix(value, "\n"):
-			at, columns = 0, 0
+			at, columns, before = 0, 0, 0
 		case at > 0 && at+columns > width:
-			b.WriteString("\n" + foldMark)
-			at = Width(foldMark)
+			if room := width - Width(foldMark) - columns; before == 0 || at-before > min(room, width/3) {
+				word, before = place, at
+			}
+			b.WriteString(text[row:word] + "\n" + foldMark)
+			row, at, before = word, Width(foldMark)+at-before, 0
 		}
-		b.WriteString(value)
 		at += columns
+		if place += len(value); value == " " {
+			word, before = place, at
+		}
 	}
-	return b.String()
+	return b.String() + text[row:]
 }
 
 // columnsOf returns the most columns that a terminal may use for a grapheme: some draw its
