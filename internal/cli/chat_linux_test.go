@@ -301,7 +301,7 @@ func TestN3_CtrlCWhileCompacting(t *testing.T) {
 	}
 }
 
-// On a terminal the command alone is a conversation, and so are flags without a command.
+// On a terminal the command alone is a conversation, and so are flags and a task without a command.
 // A conversation that goes on with another model says so.
 func TestN3_Alone(t *testing.T) {
 	t.Parallel()
@@ -316,6 +316,7 @@ func TestN3_Alone(t *testing.T) {
 		{[]string{"--continue", "--model", "claude-haiku-4-5"},
 			"resumed, with 2 turns; claude-haiku-4-5 answers from now on\n"},
 		{[]string{"--mode", "plan", "greet me"}, "Hello."},
+		{[]string{"greet me", "--mode", "plan"}, "Hello."},
 		{[]string{"--version"}, "attractor "},
 	} {
 		cmd := chatting(h)

@@ -88,13 +88,13 @@ func execute(args []string, t terminal) int {
 	return run(newRoot(t), withChat(args, t), t.err)
 }
 
-// withChat puts chat in front of no arguments, and of those that begin with a flag, where a person can
-// type.
+// withChat puts chat in front of no arguments, and of those that begin with a flag or a task, where a
+// person can type. A task is told from a command by its blanks.
 func withChat(args []string, t terminal) []string {
 	if in, _ := bothTerminals(t); in == nil {
 		return args
 	}
-	if len(args) > 0 && (!strings.HasPrefix(args[0], "-") ||
+	if len(args) > 0 && (!strings.HasPrefix(args[0], "-") && !strings.ContainsAny(args[0], " \n") ||
 		slices.Contains([]string{"-h", "--help", "--version"}, args[0])) {
 		return args
 	}
@@ -138,7 +138,7 @@ func newRoot(t terminal) *cobra.Command {
 		Use:   "attractor",
 		Short: "Run coding agents",
 		Long: "Attractor runs coding agents: language models with tools that read and edit files and run commands in a directory.\n" +
-			"Without a command, on a terminal, it is attractor chat, with its flags.",
+			"Without a command, on a terminal, it is attractor chat, with its flags and the task that it begins with.",
 		Example: `  attractor demo                                                 without an API key: a scripted model fixes a failing test
   ANTHROPIC_API_KEY=... attractor run "fix the failing test"     with one
   ANTHROPIC_API_KEY=... attractor chat                           a conversation on this terminal`,
