@@ -42,7 +42,11 @@ func TestN4_Screens(t *testing.T) {
 			}
 			open()
 			s.expect("ended with 0")
-			if diff := cmp.Diff(lastScreen, plainScreen(s.all(), h)); diff != "" {
+			want := lastScreen
+			if size[0] == 80 { // the line of the call is wrapped at a word
+				want = strings.Replace(want, strings.Repeat("long ", 11), strings.Repeat("long ", 10)+"long\n  ", 1)
+			}
+			if diff := cmp.Diff(want, plainScreen(s.all(), h)); diff != "" {
 				t.Errorf("the last screen: %s", diff)
 			}
 		})

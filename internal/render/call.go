@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -27,19 +28,16 @@ func (s *Session) call(e *agent.ToolCallEnd) {
 	if len(e.Changes) > 0 {
 		subject = Shorten(s.changed(e.Changes), maxSubject)
 	}
-	mark, outcome := s.paint(green, "✓"), s.paint(dim, commandOutcome(e.Ran))
+	mark, outcome := piece{"✓", good}, piece{commandOutcome(e.Ran), faint}
 	if e.IsError {
-		mark, outcome = s.paint(red, "✗"), commandOutcome(e.Ran)
-		if outcome == "" {
-			outcome = lastLine(e.Output)
-		}
-		outcome = s.paint(red, Shorten(outcome, maxSubject))
+		mark, outcome.look = piece{"✗", bad}, bad
+		outcome.text = Shorten(cmp.Or(outcome.text, lastLine(e.Output)), maxSubject)
 	}
-	if outcome != "" {
-		outcome = " · " + outcome
+	line := []piece{mark, {" ", 0}, {OneLine(name), strong}, {" " + subject, 0}}
+	if outcome.text != "" {
+		line = append(line, piece{" · ", 0}, outcome)
 	}
-	s.line("%s %s %s%s %s", mark, s.paint(bold, OneLine(name)), subject, outcome,
-		s.paint(dim, took(e.DurationMS)))
+	s.words(append(line, piece{" ", 0}, piece{took(e.DurationMS), faint})...)
 	if s.style.Rich {
 		s.diffs(e.Changes)
 	}

@@ -21,6 +21,8 @@ const (
 	code
 	link
 	faint
+	good
+	bad
 )
 
 // piece holds text of one look. A line end in it is a line end on the screen.

@@ -207,6 +207,16 @@ func (s *Session) close(e *agent.ProcessingEnd) {
 		Rounded(e.Time.Sub(s.began)))))
 }
 
+// words appends a line that is wrapped at words, where the style has a width.
+func (s *Session) words(text ...piece) {
+	const indent = "  "
+	width := 0
+	if s.style.Width > 0 {
+		width = max(s.style.Width-len(indent), minColumns)
+	}
+	s.line("%s", strings.Join(s.style.wrap(text, width), "\n"+indent))
+}
+
 // line appends a line, on a line of its own.
 func (s *Session) line(format string, args ...any) {
 	s.endLine()

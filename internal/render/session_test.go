@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // A call that is passed on is shown as the tool that it calls.
@@ -70,6 +72,24 @@ func TestX9_LongNotesAreFolded(t *testing.T) {
 	}
 	if got := NewSession(Style{}).Event(&agent.SteeringInjected{Text: long}); !strings.Contains(got, long) {
 		t.Errorf("where nothing can be opened: %q", got)
+	}
+}
+
+// The line of a call is wrapped at words, with its colours.
+func TestN3_CallsAreWrappedAtWords(t *testing.T) {
+	for colour, want := range map[bool]string{
+		false: "✗ shell sh a-test.sh --again\n  --and --again · exit code 1\n  <1ms\n",
+		true: "\x1b[31m✗\x1b[0m \x1b[1mshell\x1b[0m sh a-test.sh --again\n  --and --again · \x1b[31mexit code 1\x1b[0m\n" +
+			"  \x1b[2m<1ms\x1b[0m\n",
+	} {
+		s := NewSession(Style{Width: 30, Colour: colour})
+		s.Event(&agent.ToolCallStart{CallID: "1", Name: "shell",
+			Arguments: json.RawMessage(`{"command":"sh a-test.sh --again --and --again"}`)})
+		got := s.Event(&agent.ToolCallEnd{CallID: "1", Name: "shell", IsError: true,
+			Ran: &tool.Ran{Exit: &env.Exit{Code: 1}}})
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

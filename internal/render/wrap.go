@@ -24,7 +24,7 @@ func (l look) sgr() string {
 	for _, one := range [...]struct {
 		look look
 		sgr  string
-	}{{strong, bold}, {emphasis, italic}, {link, underline}, {struck, crossed}, {code, cyan}, {faint, dim}} {
+	}{{strong, bold}, {emphasis, italic}, {link, underline}, {struck, crossed}, {code, cyan}, {faint, dim}, {good, green}, {bad, red}} {
 		if l&one.look != 0 {
 			seq += "\x1b[" + one.sgr + "m"
 		}
