@@ -73,6 +73,20 @@ func TestX9_ListHasTheNewestModel(t *testing.T) {
 	}
 }
 
+// A fork, which has the first message of its origin, is marked in the list.
+func TestX9_ForksAreMarked(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("one"), say("two"))
+	h := newHome(t, url)
+	h.run(0, "run", "--yes", "first")
+	id := h.sessions()[0].ID
+	h.run(0, "run", "--yes", "--fork", id, "second")
+	out := h.run(0, "sessions", "list").stdout
+	if strings.Count(out, "  (fork of "+id[:8]+") first\n") != 1 || strings.Count(out, "  first\n") != 1 {
+		t.Error(out)
+	}
+}
+
 // The list has the state and the cost of sessions, and only those of a directory or in a state.
 func TestX9_SessionsList(t *testing.T) {
 	h, _ := threeSessions(t)

@@ -175,6 +175,8 @@ func taskColumn(s *sessions.Summary) string {
 		return fmt.Sprintf("(running, process %d) %s", s.PID, task)
 	case s.Parent != "":
 		return "(subagent of " + sessions.ShortID(s.Parent) + ") " + task
+	case s.ForkOf != "":
+		return "(fork of " + sessions.ShortID(s.ForkOf) + ") " + task
 	}
 	return task
 }
