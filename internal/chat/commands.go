@@ -330,12 +330,15 @@ func (p *program) list(ctx context.Context) (string, error) {
 			continue
 		}
 		n++
-		running := ""
+		origin, running := "", ""
+		if s.ForkOf != "" {
+			origin = "(fork of " + oneLine(sessions.ShortID(s.ForkOf)) + ") "
+		}
 		if s.Locked {
 			running = " (open)"
 		}
-		fmt.Fprintf(&b, "  %s  %s  %s%s\n", oneLine(sessions.ShortID(s.ID)),
-			s.Modified.Local().Format("2006-01-02 15:04"), render.Shorten(s.Task, 60), running)
+		fmt.Fprintf(&b, "  %s  %s  %s%s%s\n", oneLine(sessions.ShortID(s.ID)),
+			s.Modified.Local().Format("2006-01-02 15:04"), origin, render.Shorten(s.Task, 60), running)
 	}
 	if n == 0 {
 		return "there are no other sessions of this directory", nil

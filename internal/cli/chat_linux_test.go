@@ -716,6 +716,8 @@ func TestN3_Sessions(t *testing.T) {
 	s.until("its answer", func() bool {
 		return strings.Count(s.all(), "The second answer.") >= 2 && strings.Count(s.all(), "done · ") == 4
 	})
+	s.send("/resume")
+	s.expect("(fork of " + first[:8] + ") the first task (open)")
 	s.send("/resume 0000")
 	s.expect(`there is no session "0000"`)
 	s.send("/quit")
