@@ -174,9 +174,9 @@ func taskColumn(s *sessions.Summary) string {
 	case s.Locked:
 		return fmt.Sprintf("(running, process %d) %s", s.PID, task)
 	case s.Parent != "":
-		return "(subagent of " + sessions.ShortID(s.Parent) + ") " + task
+		return "(subagent of " + render.OneLine(sessions.ShortID(s.Parent)) + ") " + task
 	case s.ForkOf != "":
-		return "(fork of " + sessions.ShortID(s.ForkOf) + ") " + task
+		return "(fork of " + render.OneLine(sessions.ShortID(s.ForkOf)) + ") " + task
 	}
 	return task
 }
