@@ -45,6 +45,9 @@ func (f *keptFlags) rule(text string) (k load.KeptRule, err error) {
 // whereKept says where a rule counts.
 func whereKept(k load.KeptRule) string { return render.OneLine(cmp.Or(k.Project, "everywhere")) }
 
+// projectsOf says the same in a sentence, behind "for".
+func projectsOf(k load.KeptRule) string { return render.OneLine(cmp.Or(k.Project, "all projects")) }
+
 func newRulesList(t terminal) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -94,13 +97,13 @@ project, patterns that begin with / start at its root.`,
 			if err != nil {
 				return fail(exitUsage, "%w", err)
 			}
-			_, err = fmt.Fprintf(t.out, "Kept in %s, for %s: %s %s\n", render.OneLine(file), whereKept(k), k.Verdict,
+			_, err = fmt.Fprintf(t.out, "Kept in %s, for %s: %s %s\n", render.OneLine(file), projectsOf(k), k.Verdict,
 				render.OneLine(k.Rule))
 			return err
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&f.verdict, "verdict", "allow", "what the rule does with `calls` that it matches: allow, ask or deny")
+	cmd.Flags().StringVar(&f.verdict, "verdict", "allow", "the `verdict` about calls that the rule matches: allow, ask or deny")
 	return cmd
 }
 
@@ -122,7 +125,7 @@ run go on with it. attractor rules list has the rules.`,
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&f.verdict, "verdict", "", "only if it does this with `calls`: allow, ask or deny")
+	cmd.Flags().StringVar(&f.verdict, "verdict", "", "only if it has this `verdict`: allow, ask or deny")
 	return cmd
 }
 
@@ -136,13 +139,13 @@ func removeRule(ctx context.Context, t terminal, k load.KeptRule) error {
 		}
 		if i := slices.IndexFunc(list, func(o load.KeptRule) bool { return o.Rule == k.Rule }); i >= 0 {
 			return fail(exitUsage, "%s was not kept for %s, but for %s; --dir and --everywhere say which is meant",
-				render.OneLine(k.Rule), whereKept(k), whereKept(list[i]))
+				render.OneLine(k.Rule), projectsOf(k), projectsOf(list[i]))
 		}
 		return fail(exitUsage, "%s was not kept; attractor rules list has what was", render.OneLine(k.Rule))
 	}
 	if err != nil {
 		return fail(exitUsage, "%w", err)
 	}
-	_, err = fmt.Fprintf(t.out, "Removed from %s, for %s: %s\n", render.OneLine(file), whereKept(k), render.OneLine(k.Rule))
+	_, err = fmt.Fprintf(t.out, "Removed from %s, for %s: %s\n", render.OneLine(file), projectsOf(k), render.OneLine(k.Rule))
 	return err
 }

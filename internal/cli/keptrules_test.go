@@ -29,7 +29,7 @@ func TestX2_RulesCommands(t *testing.T) {
 	if out := h.run(exitAsk, "rules", "check", "--dir", t.TempDir(), "make all"); !strings.Contains(out.stdout, "ask") {
 		t.Errorf("checked elsewhere: %+v", out)
 	}
-	if out := h.run(exitUsage, "rules", "remove", "Bash(git push:*)"); !strings.Contains(out.stderr, "but for everywhere") {
+	if out := h.run(exitUsage, "rules", "remove", "Bash(git push:*)"); !strings.Contains(out.stderr, "but for all projects;") {
 		t.Errorf("removed from the wrong place: %+v", out)
 	}
 	h.run(0, "rules", "remove", "--everywhere", "Bash(git push:*)")
