@@ -144,7 +144,7 @@ func (c *call) simple(cmd *shell.Command) {
 	case cmd.Unclear != "":
 		p.asks, p.exact, c.blind = cmd.Unclear, true, true
 	case variable >= 0:
-		p.asks, p.exact = "it sets the variable "+cmd.Vars[variable]+", which can make programs run others", true
+		p.asks, p.exact = c.setting(cmd, cmd.Vars[variable]), true
 	case cmd.Wraps:
 		p.asks = shell.Foreign(c.ctx, c.machine(), *cmd)
 	default:
@@ -175,6 +175,27 @@ func (c *call) simple(cmd *shell.Command) {
 		}
 	}
 	c.add(p)
+}
+
+// setting returns why a command asks for which the script sets a variable: the first one because of
+// that, and those behind it, as in a loop, because of what they do, if they ask for themselves.
+func (c *call) setting(cmd *shell.Command, name string) string {
+	if !slices.Contains(c.settings, name) {
+		c.settings = append(c.settings, name)
+	} else {
+		alone := *cmd
+		alone.Writes = nil
+		why := ""
+		if cmd.Wraps {
+			why = shell.Foreign(c.ctx, c.machine(), *cmd)
+		} else {
+			_, why = shell.Reading(c.ctx, c.machine(), alone)
+		}
+		if why != "" {
+			return why
+		}
+	}
+	return "it sets the variable " + name + ", which can make programs run others"
 }
 
 // machine describes where commands run.

@@ -179,10 +179,11 @@ type call struct {
 	dir      string // the working directory
 	script   string // of a command
 	parts    []part
-	observed bool  // the call runs where it can change nothing
-	blind    bool  // it is not known what the script runs
-	formText int   // the bytes of the forms of its commands
-	treeRule *rule // the rule about a file in the tree that was looked at last
+	observed bool     // the call runs where it can change nothing
+	blind    bool     // it is not known what the script runs
+	formText int      // the bytes of the forms of its commands
+	settings []string // the variables that a reason names
+	treeRule *rule    // the rule about a file in the tree that was looked at last
 	trees    map[treeKey]treeFound
 	led      map[string]led      // by the paths that leads was asked about
 	marks    map[string][]string // of environments of python, by directory
