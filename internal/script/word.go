@@ -59,7 +59,7 @@ func (r *reader) part(p syntax.WordPart, first, last bool) {
 			r.Number = true
 			return
 		}
-		r.fail("it has the parameter " + parameter(p))
+		r.fail(unknown(p))
 	case *syntax.CmdSubst:
 		r.fail("it has a command substitution")
 	case *syntax.ProcSubst:
@@ -76,11 +76,12 @@ func isNumber(p *syntax.ParamExp) bool {
 	return p.Short && IsBare(p) && (p.Param.Value == "?" || p.Param.Value == "#")
 }
 
-func parameter(p *syntax.ParamExp) string {
+// unknown returns why it is not known what a parameter stands for.
+func unknown(p *syntax.ParamExp) string {
 	if p.Param == nil {
-		return "expansion"
+		return "it has an expansion that only some shells know"
 	}
-	return p.Param.Value
+	return "it uses $" + p.Param.Value + ", whose value is not known before it runs"
 }
 
 func (r *reader) double(q *syntax.DblQuoted) {

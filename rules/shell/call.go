@@ -102,7 +102,7 @@ func simple(words []word, text string) Command {
 		}
 		cmd.Unclear = a.unclear
 		if a.number && !slices.Contains([]string{"echo", "printf", "[", "test", "exit", "return"}, cmd.Words[0]) {
-			cmd.Unclear = "it has the parameter $? or $#" // which may be the name of a file
+			cmd.Unclear = "it uses $? or $#, which may be the name of a file"
 		}
 	}
 	if (words[0].glob || words[0].text == "") && cmd.Unclear == "" {
