@@ -37,7 +37,7 @@ func TestN8_ModesAddDir(t *testing.T) {
 		edit(other + "/a.txt"), edit(other + "/.envrc"), edit(other + "/.git/config"),
 		calls(t, "read_file", object{"file_path": other + "/secrets.pem"}),
 		edit(elsewhere + "/a.txt"), calls(t, "shell", object{"command": "touch " + other + "/touched"})}
-	want := "rrrqeqeq"
+	want := "rrrqeqdq"
 	b := newTeam(t, nil, append(slices.Clone(turns), fakellm.Turn{Text: "done"}, edit(other+"/b.txt"),
 		fakellm.Turn{Text: "done"}, edit(other+"/c.txt"), fakellm.Turn{Text: "done"})...)
 	b.config.Mode, b.config.AddDirs = permit.ModeAcceptEdits, []string{other, other + "/."}

@@ -239,8 +239,8 @@ func TestO8_AgentWithoutChanges(t *testing.T) {
 	}
 }
 
-// An agent in a worktree is asked about as a session there: about commands and about what is outside
-// of it, such as the session's own directory. What a person lets the session do always, it may do,
+// An agent in a worktree is asked about as a session there: about commands, also where they use what is
+// outside of it, such as the session's own directory. Its file tools stay in it, and nobody is asked. What a person lets the session do always, it may do,
 // too. What a person lets it do in its directory, the session may not do in its own.
 func TestO8_AgentsAsk(t *testing.T) {
 	f := newFarm(t)
@@ -272,7 +272,7 @@ func TestO8_AgentsAsk(t *testing.T) {
 		return permit.Answer{Verdict: tool.Allow, Remember: true}, nil
 	}
 	f.submit(c, "go", f.watch)
-	if got := strings.Join(asked, " "); got != ":mkdir before agent-1:own agent-1:f.txt agent-1:echo x >"+f.dir+"/f.txt :mine" {
+	if got := strings.Join(asked, " "); got != ":mkdir before agent-1:own agent-1:echo x >"+f.dir+"/f.txt :mine" {
 		t.Errorf("asked about %s", got)
 	}
 	if data := f.read("f.txt"); !strings.HasPrefix(data, "1\n") {

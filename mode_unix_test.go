@@ -33,7 +33,7 @@ var sessionCalls = []struct {
 	what, tool string
 	args       object
 	// Each letter says what becomes of the call in the modes ask, accept-edits, plan, full and
-	// read-only: it runs (r), a person is asked and it runs (q), or it is refused (d).
+	// read-only: it runs (r), a person is asked and it runs (q), it is refused (d), or it fails (e).
 	fate string
 }{
 	{"reads a file", "read_file", object{"file_path": "ordinary.txt"}, "rrrrr"},
@@ -45,7 +45,8 @@ var sessionCalls = []struct {
 	{"makes a file that starts servers", "write_file", object{"file_path": ".mcp.json", "content": "x"}, "qqdrd"},
 	{"makes a file with secrets", "write_file", object{"file_path": ".env", "content": "x"}, "qqdrd"},
 	{"reads a file with secrets", "read_file", object{"file_path": "secrets.pem"}, "qqqrd"},
-	{"follows a link out", "write_file", object{"file_path": "out/made.txt", "content": "x"}, "eeded"},
+	{"follows a link out", "write_file", object{"file_path": "out/made.txt", "content": "x"}, "ddded"},
+	{"reads a file elsewhere", "read_file", object{"file_path": "/etc/passwd"}, "ddded"},
 	{"a command that reads", "shell", object{"command": "cat ordinary.txt | wc -l"}, "rrrrd"},
 	{"a command that reads elsewhere", "shell", object{"command": "cat /etc/passwd"}, "qqqrd"},
 	{"a command that writes", "shell", object{"command": "touch touched"}, "qqdrd"},

@@ -3,7 +3,9 @@ package permit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 	"sync/atomic"
 
@@ -249,6 +251,9 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 		if g.Ask == nil {
 			return g.settle(req, sent, j, p), nil
 		}
+		if why := g.beyond(ctx, req, p); why != nil {
+			return tool.Decision{Reason: why.Error()}, nil
+		}
 		shown := g.targets(ctx, req, true)
 		if !shown.sameAs(p.touches) { // since the rules have decided
 			continue
@@ -273,6 +278,20 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 	}
 	return tool.Decision{Reason: fmt.Sprintf(
 		"its arguments, or what it would touch, were changed %d times without a decision", maxEdits)}, nil
+}
+
+// beyond returns why a call of a file tool would fail whatever a person answers, or nil: a file is in
+// none of the directories of the environment.
+func (g *Gate) beyond(ctx context.Context, req tool.Request, p *passage) error {
+	if !p.ruled.Files {
+		return nil
+	}
+	for _, name := range req.Access.Paths {
+		if _, err := env.Resolve(ctx, g.Env, name); errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Outside asks a person whether the command of a call, which the sandbox has refused something, may

@@ -153,3 +153,25 @@ func TestX2_CommandsLastAsShown(t *testing.T) {
 		}
 	}
 }
+
+// Nobody is asked about a file that the tools cannot reach, because the call would fail whatever the
+// answer is. A command may reach it.
+func TestX2_NoQuestionInVain(t *testing.T) {
+	g := newGate(t, someRules)
+	g.answer = permit.Answer{Verdict: tool.Allow}
+	outside := filepath.Join(t.TempDir(), "a")
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+	}{
+		{"read_file", map[string]any{"file_path": outside}},
+		{"write_file", map[string]any{"file_path": outside, "content": "x"}},
+	} {
+		if got := g.call(c.tool, c.args); len(g.questions) > 0 || !strings.Contains(got, "outside of the allowed directories") {
+			t.Fatalf("%s: %d questions, %s", c.tool, len(g.questions), got)
+		}
+	}
+	if g.shell("touch " + outside); len(g.questions) != 1 {
+		t.Errorf("a command: %d questions", len(g.questions))
+	}
+}

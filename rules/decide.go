@@ -34,6 +34,9 @@ type Decision struct {
 	// Script says that the call runs a script in the shell, and Secret that it names a file that
 	// usually holds secrets.
 	Script, Secret bool
+	// Files says that the call is of a tool that reads or changes files of its environment, and does
+	// nothing else.
+	Files bool
 	// Unclear says that the built-in table allows the call only because commands that only read run
 	// where they can change nothing; see Dirs.Observed.
 	Unclear bool
@@ -79,6 +82,7 @@ func (s *Set) decideWhere(ctx context.Context, e env.Environment, req tool.Reque
 	if d.Verdict == tool.Ask {
 		d.Reasons, d.Touches = c.reasons(d.Reason), c.touches()
 	}
+	d.Files = c.kind == read || c.kind == edit
 	d.Reads, d.Script = c.reads(), c.kind == command && req.Access.Asks == ""
 	d.Secret = slices.ContainsFunc(c.parts, func(p part) bool {
 		return slices.ContainsFunc(p.files, func(f file) bool { return c.holdsSecrets(f.place) })
