@@ -19,8 +19,7 @@ func (r *runner) compare(ctx context.Context, j *job) error {
 	}
 	since := r.in.published.last()
 	moved := map[string]func(int) int{}
-	for i := range j.files {
-		f := &j.files[i]
+	for _, f := range j.files {
 		moved[f.path] = unmoved
 		if f.known {
 			moved[f.path] = movedLines(f.old.text, f.now.text)
@@ -38,11 +37,11 @@ func (r *runner) compare(ctx context.Context, j *job) error {
 		}
 	}
 	for _, name := range names {
-		now, known, err := r.diagnostics(ctx, name)
+		now, err := r.diagnostics(ctx, name)
 		if err != nil {
 			return err
 		}
-		j.add(r.news(name, now, known, moved[name]))
+		j.add(r.news(name, now, moved[name]))
 	}
 	return nil
 }
@@ -53,8 +52,7 @@ func (r *runner) compare(ctx context.Context, j *job) error {
 func (r *runner) lookAround(ctx context.Context, j *job) (names []string, stale bool, err error) {
 	own := map[string]bool{}
 	dirs := map[string]bool{}
-	for i := range j.files {
-		f := &j.files[i]
+	for _, f := range j.files {
 		own[f.path] = true
 		dirs[path.Dir(f.path)] = true
 		if f.now.exists {
@@ -92,8 +90,7 @@ func (r *runner) lookAround(ctx context.Context, j *job) (names []string, stale 
 // learn makes the diagnostics known that there were before a call.
 func (r *runner) learn(ctx context.Context, j *job, names []string, stale bool) error {
 	since := r.in.published.last()
-	for i := range j.files {
-		f := &j.files[i]
+	for _, f := range j.files {
 		if !f.known || !f.old.exists {
 			continue
 		}
@@ -109,8 +106,7 @@ func (r *runner) learn(ctx context.Context, j *job, names []string, stale bool) 
 		}
 	} else {
 		created := map[string]bool{}
-		for i := range j.files {
-			f := &j.files[i]
+		for _, f := range j.files {
 			created[f.path] = f.known && !f.old.exists
 			if f.known && f.old.exists && !f.now.exists { // one that was moved has its diagnostics under the old name
 				names = append(names, f.path)
@@ -120,20 +116,17 @@ func (r *runner) learn(ctx context.Context, j *job, names []string, stale bool) 
 			if r.knows(name) && !stale || created[name] {
 				continue
 			}
-			list, known, err := r.diagnostics(ctx, name)
-			if err != nil {
+			if err := r.relearn(ctx, name); err != nil {
 				return err
 			}
-			r.remember(name, list, known)
 		}
 	}
-	for i := range j.files {
-		f := &j.files[i]
+	for _, f := range j.files {
 		switch {
 		case f.from != "":
 			r.rename(f.from, f.path)
 		case f.known && !f.old.exists:
-			r.remember(f.path, nil, true)
+			r.remember(f.path, verdict{known: true})
 		}
 	}
 	return nil
@@ -149,17 +142,24 @@ func (r *runner) learnPublished(ctx context.Context, j *job, since int, stale bo
 		return err
 	}
 	r.settled = true
-	for i := range j.files {
-		names = append(names, j.files[i].path)
+	for _, f := range j.files {
+		names = append(names, f.path)
 	}
 	for _, name := range names {
-		list, known, err := r.diagnostics(ctx, name)
-		if err != nil {
+		if err := r.relearn(ctx, name); err != nil {
 			return err
 		}
-		r.remember(name, list, known)
 	}
 	return nil
+}
+
+// relearn remembers the diagnostics of a file as the server knows it now.
+func (r *runner) relearn(ctx context.Context, name string) error {
+	now, err := r.diagnostics(ctx, name)
+	if err == nil {
+		r.remember(name, now)
+	}
+	return err
 }
 
 // settle waits until the server has published what it has to say about its documents, and returns
@@ -172,13 +172,11 @@ func (r *runner) settle(ctx context.Context, since int) ([]string, error) {
 	if err := r.in.published.settle(ctx, since, versions, r.in.Closed); err != nil {
 		return nil, err
 	}
-	names := r.in.published.names()
-	slices.Sort(names)
-	return names, nil
+	return r.in.published.names(), nil
 }
 
 // showNew gives the server the new content of a file.
-func (r *runner) showNew(f *file) error {
+func (r *runner) showNew(f file) error {
 	if !f.now.exists {
 		delete(r.tree, f.path)
 		if err := r.in.hide(f.path); err != nil {
@@ -201,9 +199,8 @@ func (r *runner) showNew(f *file) error {
 	return nil
 }
 
-// diagnostics returns those of a file as the server knows it now. It reports false if the server
-// does not say.
-func (r *runner) diagnostics(ctx context.Context, name string) ([]diagnostic, bool, error) {
+// diagnostics returns those of a file as the server knows it now.
+func (r *runner) diagnostics(ctx context.Context, name string) (verdict, error) {
 	if r.in.offers() {
 		return r.in.ask(ctx, name)
 	}
@@ -211,66 +208,54 @@ func (r *runner) diagnostics(ctx context.Context, name string) ([]diagnostic, bo
 	if doc := r.in.docs[name]; doc != nil {
 		version = doc.version
 	}
-	list, known := r.in.published.get(name, version)
-	return list, known, nil
+	return r.in.published.get(name, version), nil
 }
 
 // knows reports whether the diagnostics of a file are known.
 func (r *runner) knows(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, known := r.known[name]
-	return known
+	return r.said[name].known
 }
 
 // remember keeps the diagnostics of a file, or that they are not known.
-func (r *runner) remember(name string, list []diagnostic, known bool) {
+func (r *runner) remember(name string, now verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !known {
-		delete(r.known, name)
-		if r.unclear == nil {
-			r.unclear = map[string]bool{}
-		}
-		r.unclear[name] = true
-		return
+	if r.said == nil {
+		r.said = map[string]verdict{}
 	}
-	if r.known == nil {
-		r.known = map[string][]diagnostic{}
-	}
-	r.known[name] = list
-	delete(r.unclear, name)
+	r.said[name] = now
 }
 
 // rename keeps the diagnostics of a file that was moved under its new name.
 func (r *runner) rename(from, to string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list, known := r.known[from]
-	if !known {
+	moved := r.said[from]
+	if !moved.known {
 		return
 	}
-	moved := slices.Clone(list)
-	for i := range moved {
-		moved[i].path = to
+	moved.list = slices.Clone(moved.list)
+	for i := range moved.list {
+		moved.list[i].path = to
 	}
-	r.known[to] = moved
-	delete(r.known, from)
+	r.said[to] = moved
+	delete(r.said, from)
 }
 
 // news remembers the diagnostics that a file has now and returns those that were added. Without
 // known old ones nothing counts as added, except where a server that publishes had nothing to say.
-func (r *runner) news(name string, now []diagnostic, known bool, moved func(int) int) []diagnostic {
+func (r *runner) news(name string, now verdict, moved func(int) int) []diagnostic {
 	r.mu.Lock()
-	old, had := r.known[name]
-	had = had || !r.in.offers() && r.settled && !r.unclear[name]
+	old, heard := r.said[name]
 	r.mu.Unlock()
-	r.remember(name, now, known)
-	if !known || !had {
+	r.remember(name, now)
+	if !now.known || !old.known && (heard || r.in.offers() || !r.settled) {
 		return nil
 	}
 	if moved == nil {
 		moved = unmoved
 	}
-	return added(old, now, moved)
+	return added(old.list, now.list, moved)
 }

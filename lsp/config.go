@@ -27,35 +27,12 @@ const (
 	without   = " transport workspaceFolder startupTimeout shutdownTimeout restartOnCrash maxRestarts loggingConfig "
 )
 
-// Problem says what is wrong with a server of a file, or what of it has no effect.
-type Problem struct {
-	File   string
-	Line   int // 0 if the whole file is meant
-	Server string
-	Err    error
-}
-
-// Error names the file, the line and the server.
-func (p *Problem) Error() string {
-	of := ""
-	if p.Line == 0 {
-		return fmt.Sprintf("%s: %v", sanitize.Text(p.File), p.Err)
-	}
-	if p.Server != "" {
-		of = "the language server " + clean(p.Server, 100) + ": "
-	}
-	return fmt.Sprintf("%s, line %d: %s%v", sanitize.Text(p.File), p.Line, of, p.Err)
-}
-
-// Unwrap returns Err.
-func (p *Problem) Unwrap() error { return p.Err }
-
 // Parse returns the servers of a file, which has an object for each server under its name, in the
 // form of .lsp.json of Claude Code's plugins:
 //
 //	{"zig": {"command": "zls", "args": [], "extensionToLanguage": {".zig": "zig"}}}
 //
-// The problems, each a [Problem], say what is wrong. Servers with mistakes are left out.
+// The problems say what is wrong, and where. Servers with mistakes are left out.
 func Parse(name string, data []byte, origin Origin) (servers []Server, problems []error) {
 	p := parser{file: name}
 	if len(data) > MaxConfig {
@@ -124,10 +101,19 @@ type parser struct {
 	problems []error
 }
 
+// problem notes what is wrong with a server of the file, or with the whole file if the line is 0.
 func (p *parser) problem(line int, server string, err error) {
-	if len(p.problems) < maxServers {
-		p.problems = append(p.problems, &Problem{p.file, line, server, err})
+	if len(p.problems) == maxServers {
+		return
 	}
+	where := sanitize.Text(p.file)
+	if line > 0 {
+		where += fmt.Sprintf(", line %d", line)
+	}
+	if server != "" {
+		where += ": the language server " + clean(server, 100)
+	}
+	p.problems = append(p.problems, fmt.Errorf("%s: %w", where, err))
 }
 
 // server reads a server. It reports false for one with a mistake.

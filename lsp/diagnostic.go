@@ -24,7 +24,14 @@ type diagnostic struct {
 	line, col int // from 1; columns in UTF-16
 	severity  severity
 	code      string
-	message   string // one line
+	message   string  // one line
+	of        *runner // whose server has told of it, once it is part of a job
+}
+
+// verdict holds the diagnostics of a file, if the server says what they are.
+type verdict struct {
+	list  []diagnostic
+	known bool
 }
 
 // The limits of what is kept and shown.

@@ -258,16 +258,13 @@ func (in *instance) tell(events []fileEvent) error {
 // tsserver is the command by which typescript-language-server passes requests on to the compiler.
 const tsserver = "typescript.tsserverRequest"
 
-// ask asks for the diagnostics of a file. It reports false if the server does not offer that, or
-// has none for the file.
-func (in *instance) ask(ctx context.Context, name string) (list []diagnostic, known bool, err error) {
-	switch {
-	case in.pulls.Load():
+// ask asks a server that offers it for the diagnostics of a file. They are not known if it has none
+// for the file.
+func (in *instance) ask(ctx context.Context, name string) (verdict, error) {
+	if in.pulls.Load() {
 		return in.pull(ctx, name)
-	case slices.Contains(in.commands, tsserver):
-		return in.compile(ctx, name)
 	}
-	return nil, false, nil
+	return in.compile(ctx, name)
 }
 
 // offers reports whether ask works.
@@ -280,7 +277,7 @@ const (
 )
 
 // pull asks with the protocol's own request.
-func (in *instance) pull(ctx context.Context, name string) ([]diagnostic, bool, error) {
+func (in *instance) pull(ctx context.Context, name string) (verdict, error) {
 	params := map[string]any{"textDocument": map[string]string{"uri": uriOf(name)}}
 	if in.id != "" {
 		params["identifier"] = in.id
@@ -292,34 +289,35 @@ func (in *instance) pull(ctx context.Context, name string) ([]diagnostic, bool, 
 		case errors.As(err, &refused) && (refused.Code == contentModified || refused.Code == serverCancelled):
 			continue
 		case refused != nil:
-			return nil, false, nil // of this file the server knows nothing
+			return verdict{}, nil // of this file the server knows nothing
 		case err != nil:
-			return nil, false, err
+			return verdict{}, err
 		}
 		var report struct {
 			Kind  string            `json:"kind"`
 			Items []json.RawMessage `json:"items"`
 		}
 		if json.Unmarshal(result, &report) != nil || report.Kind == "unchanged" {
-			return nil, false, errors.New("its report about a file cannot be read")
+			return verdict{}, errors.New("its report about a file cannot be read")
 		}
-		return readDiagnostics(name, report.Items), true, nil
+		return verdict{readDiagnostics(name, report.Items), true}, nil
 	}
-	return nil, false, nil
+	return verdict{}, nil
 }
 
 // compile asks the compiler behind typescript-language-server, which publishes nothing about a file
 // that was and stays without errors.
-func (in *instance) compile(ctx context.Context, name string) (list []diagnostic, known bool, err error) {
+func (in *instance) compile(ctx context.Context, name string) (verdict, error) {
+	all := verdict{known: true}
 	for _, request := range []string{"syntacticDiagnosticsSync", "semanticDiagnosticsSync"} {
 		result, err := in.call(ctx, "workspace/executeCommand", map[string]any{"command": tsserver,
 			"arguments": []any{request, map[string]string{"file": name}}})
 		var refused *responseError
 		if errors.As(err, &refused) {
-			return nil, false, nil // the file belongs to no project
+			return verdict{}, nil // the file belongs to no project
 		}
 		if err != nil {
-			return nil, false, err
+			return verdict{}, err
 		}
 		var answer struct {
 			Body []struct {
@@ -329,17 +327,16 @@ func (in *instance) compile(ctx context.Context, name string) (list []diagnostic
 			}
 		}
 		if json.Unmarshal(result, &answer) != nil || answer.Body == nil {
-			return nil, false, nil
+			return verdict{}, nil
 		}
 		for _, d := range answer.Body[:min(len(answer.Body), maxPerFile)] {
 			if kind := map[string]severity{"error": isError, "warning": isWarning}[d.Category]; kind != 0 {
-				list = append(list, diagnostic{path: name, line: d.Start.Line, col: d.Start.Offset, severity: kind,
-					code:    d.Code.String(),
-					message: clean(d.Text, maxMessageLen)})
+				all.list = append(all.list, diagnostic{path: name, line: d.Start.Line, col: d.Start.Offset,
+					severity: kind, code: d.Code.String(), message: clean(d.Text, maxMessageLen)})
 			}
 		}
 	}
-	return list, true, nil
+	return all, nil
 }
 
 // readDiagnostics decodes the protocol's diagnostics of a file. What cannot be read, or is no error

@@ -120,8 +120,8 @@ func TestM11_OlderVersions(t *testing.T) {
 		if err := <-settled; err != nil {
 			t.Fatal(err)
 		}
-		if list, known := p.get("/w/a", 2); !known || len(list) != 1 || list[0].message != "right" {
-			t.Errorf("%+v, known: %t", list, known)
+		if now := p.get("/w/a", 2); !now.known || len(now.list) != 1 || now.list[0].message != "right" {
+			t.Errorf("%+v", now)
 		}
 	})
 }
@@ -149,7 +149,7 @@ func TestM11_NobodyWaitsForAServerThatIsBehind(t *testing.T) {
 		t.Errorf("%v, left: %t", found, j.left)
 	}
 	j.add(errorsAt(t, "1 x"))
-	r.known = map[string][]diagnostic{"/w/a.go": errorsAt(t, "7 x")}
+	r.said = map[string]verdict{"/w/a.go": {errorsAt(t, "7 x"), true}}
 	if got := s.overdue(agent{}); len(got) != 1 {
 		t.Errorf("late: %v", got)
 	}
@@ -157,7 +157,7 @@ func TestM11_NobodyWaitsForAServerThatIsBehind(t *testing.T) {
 		t.Errorf("late again: %v", got)
 	}
 	j.add(errorsAt(t, "1 y"))
-	if got := s.overdue(agent{}); got != nil {
+	if got := s.overdue(agent{}); len(got) != 0 {
 		t.Errorf("what is not true any more is told: %v", got)
 	}
 }

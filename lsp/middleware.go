@@ -109,23 +109,17 @@ func (s *Servers) after(ctx context.Context, call *tool.Call, was map[string]con
 		}
 	}
 	var list []diagnostic
-	var from []string
 	for _, j := range jobs {
-		if found := j.wait(deadline); len(found) > 0 {
-			list, from = append(list, found...), append(from, j.of.spec.Name)
-		}
+		list = append(list, j.wait(deadline)...)
 	}
 	title := "New problems after this change, reported by "
-	if late := s.overdue(who); len(late) > 0 {
-		if len(list) == 0 {
-			title = "New problems since your last change, reported by "
-		}
-		for i := range late {
-			if of := s.of(late[i].path); of != nil {
-				from = append(from, of.spec.Name)
-			}
-		}
-		list = append(list, late...)
+	if len(list) == 0 {
+		title = "New problems since your last change, reported by "
+	}
+	list = append(list, s.overdue(who)...)
+	var from []string
+	for _, d := range list {
+		from = append(from, d.of.spec.Name)
 	}
 	slices.Sort(from)
 	text := describe(title+strings.Join(slices.Compact(from), " and ")+":", list, call.Env.WorkDir())

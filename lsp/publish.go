@@ -3,6 +3,8 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -156,24 +158,21 @@ func (p *published) state(since int, versions map[string]int) (busy, stale, answ
 	return busy, stale, answered
 }
 
-// get returns what was published about a document of a version. It reports false if that is not
-// known: what was published is older, or nothing was and the server has never reported any work.
-func (p *published) get(name string, version int) ([]diagnostic, bool) {
+// get returns what was published about a document of a version. That is not known if what was
+// published is older, or if nothing was and the server has never reported any work.
+func (p *published) get(name string, version int) verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f, ok := p.files[name]
 	if !ok {
-		return nil, p.worked
+		return verdict{known: p.worked}
 	}
-	return f.list, f.version == nil || *f.version >= version
+	return verdict{f.list, f.version == nil || *f.version >= version}
 }
 
-// names returns the files about which something was published.
-func (p *published) names() (all []string) {
+// names returns the files about which something was published, sorted.
+func (p *published) names() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for name := range p.files {
-		all = append(all, name)
-	}
-	return all
+	return slices.Sorted(maps.Keys(p.files))
 }

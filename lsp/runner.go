@@ -30,7 +30,7 @@ type runner struct {
 	running bool // the goroutine runs
 	behind  bool // a call has not waited for all of its diagnostics, and there is still work
 	off     bool
-	known   map[string][]diagnostic // the last diagnostics by file, as far as they are known
+	said    map[string]verdict // the last diagnostics by file
 
 	lives atomic.Bool // the process runs
 
@@ -40,7 +40,6 @@ type runner struct {
 	tree     tree
 	seen     int64 // of Servers.commands
 	settled  bool  // a server that publishes has done so for an old content
-	unclear  map[string]bool
 }
 
 // file is a file that a call has changed.
@@ -121,24 +120,24 @@ func (r *runner) lag() {
 
 // add keeps diagnostics for the call, or for a later one.
 func (j *job) add(list []diagnostic) {
-	if len(list) == 0 {
-		return
+	for i := range list {
+		list[i].of = j.of
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.left {
-		j.of.s.postpone(j.who, j.of, list)
+		j.of.s.postpone(j.who, list)
 		return
 	}
 	j.found = append(j.found, list...)
 }
 
-// stillThere reports whether a diagnostic is among the last ones of its file.
-func (r *runner) stillThere(d diagnostic) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// isGone reports whether a diagnostic is no more among the last ones of its file.
+func (d diagnostic) isGone() bool {
+	d.of.mu.Lock()
+	defer d.of.mu.Unlock()
 	id := d.identity()
-	return slices.ContainsFunc(r.known[d.path], func(now diagnostic) bool { return now.identity() == id })
+	return !slices.ContainsFunc(d.of.said[d.path].list, func(now diagnostic) bool { return now.identity() == id })
 }
 
 // next returns the next job, which stays in the queue until it is finished, or nil.
@@ -224,9 +223,9 @@ func (r *runner) end() (err error) {
 		r.lives.Store(false)
 	}
 	r.mu.Lock()
-	r.known = nil
+	r.said = nil
 	r.mu.Unlock()
-	r.tree, r.settled, r.unclear = nil, false, nil
+	r.tree, r.settled = nil, false
 	if err != nil {
 		return fmt.Errorf("the language server %s cannot be ended: %w", r.spec.Name, err)
 	}

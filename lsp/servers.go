@@ -50,8 +50,8 @@ type Servers struct {
 	cancel context.CancelFunc
 
 	mu     sync.Mutex
-	late   map[agent][]lateDiagnostic
-	lates  atomic.Int32 // agents with late diagnostics
+	late   map[agent][]diagnostic // those that came after the call that has added them
+	lates  atomic.Int32           // agents with late diagnostics
 	closed bool
 	errs   []error
 	busy   sync.WaitGroup
@@ -60,12 +60,6 @@ type Servers struct {
 // agent identifies a session or a subagent.
 type agent struct{ session, id string }
 
-// lateDiagnostic is one that came after the call that has added it.
-type lateDiagnostic struct {
-	diagnostic
-	of *runner
-}
-
 // maxLate limits the late diagnostics that are kept for an agent, and the agents.
 const maxLate = 100
 
@@ -73,7 +67,7 @@ const maxLate = 100
 func New(o Options) *Servers {
 	s := &Servers{env: o.Env, wait: cmp.Or(o.Wait, DefaultWait), idle: cmp.Or(o.Idle, DefaultIdle),
 		timeout: cmp.Or(o.Timeout, DefaultTimeout),
-		silent:  silentTime, warn: o.Warn, byEnding: map[string]*runner{}, late: map[agent][]lateDiagnostic{}}
+		silent:  silentTime, warn: o.Warn, byEnding: map[string]*runner{}, late: map[agent][]diagnostic{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, spec := range o.Servers {
 		r := &runner{s: s, spec: &spec, wake: make(chan struct{}, 1)}
@@ -141,32 +135,23 @@ func (s *Servers) keep(err error) {
 }
 
 // postpone keeps diagnostics for the next call of an agent.
-func (s *Servers) postpone(who agent, of *runner, list []diagnostic) {
+func (s *Servers) postpone(who agent, list []diagnostic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.late[who]; !known && len(s.late) == maxLate {
+	late, known := s.late[who]
+	if len(list) == 0 || !known && len(s.late) == maxLate {
 		return
 	}
-	for _, d := range list[:min(len(list), maxLate-len(s.late[who]))] {
-		s.late[who] = append(s.late[who], lateDiagnostic{d, of})
-	}
+	s.late[who] = append(late, list[:min(len(list), maxLate-len(late))]...)
 	s.lates.Store(int32(len(s.late)))
 }
 
 // overdue returns the late diagnostics for an agent that are still true.
-func (s *Servers) overdue(who agent) (list []diagnostic) {
-	if s.lates.Load() == 0 {
-		return nil
-	}
+func (s *Servers) overdue(who agent) []diagnostic {
 	s.mu.Lock()
 	late := s.late[who]
 	delete(s.late, who)
 	s.lates.Store(int32(len(s.late)))
 	s.mu.Unlock()
-	for _, d := range late {
-		if d.of.stillThere(d.diagnostic) {
-			list = append(list, d.diagnostic)
-		}
-	}
-	return list
+	return slices.DeleteFunc(late, diagnostic.isGone)
 }
