@@ -215,14 +215,9 @@ func (d *dfa) state(from []uint32, lineStart bool) uint16 {
 		d.full = true
 		return d.start
 	}
-	return d.keep(dfaState{set: slices.Clone(d.set[:n]), matches: matches, ends: ends})
-}
-
-// keep adds a new state under d.key.
-func (d *dfa) keep(s dfaState) uint16 {
 	id := uint16(len(d.states))
 	d.byKey[string(d.key)] = id
-	d.states = append(d.states, s)
+	d.states = append(d.states, dfaState{set: slices.Clone(d.set[:n]), matches: matches, ends: ends})
 	d.next = append(d.next, make([]uint16, 256)...)
 	return id
 }

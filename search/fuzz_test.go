@@ -67,7 +67,7 @@ func FuzzC8_Ignore(f *testing.F) {
 			return
 		}
 		ignores := func(rules, name string) bool {
-			return (*ignoreList)(nil).with("/", parseRules(rules)).ignores("/"+name[:len(name)-len(path.Base(name))],
+			return Rules{}.with("/", parseRules(rules)).Exclude("/"+name[:len(name)-len(path.Base(name))],
 				path.Base(name), false)
 		}
 		for _, r := range parseRules(rules) {

@@ -35,7 +35,9 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 		return func(ctx context.Context, in *folder, files []env.Entry) (func() bool, int) {
 			found, problems := listed(ctx, e, in, files)
 			return func() bool {
-				w.unreadable.addAll(problems)
+				for _, p := range problems {
+					w.unreadable.add(p.name, p.err)
+				}
 				batches = append(batches, found)
 				return true
 			}, 0
@@ -153,10 +155,9 @@ func mayContain(pattern, dir string) bool {
 	return doublestar.MatchUnvalidated(strings.Join(want[:n], "/"), strings.Join(have[:n], "/"))
 }
 
-// filter selects files by a Query's Glob.
+// filter selects files by a Query's Glob. A nil one selects all.
 type filter struct {
 	pattern globPattern
-	all     bool // there is no pattern
 	byName  bool
 	exclude bool
 	literal string // the pattern, which may be the name itself
@@ -166,7 +167,7 @@ type filter struct {
 // newFilter returns the filter for a Query's Glob.
 func newFilter(glob string) (*filter, error) {
 	if glob == "" {
-		return &filter{all: true}, nil
+		return nil, nil
 	}
 	glob, exclude := strings.CutPrefix(glob, "!")
 	if !validGlob(glob) {
@@ -181,7 +182,7 @@ func newFilter(glob string) (*filter, error) {
 // selects reports whether the filter selects a file.
 func (f *filter) selects(in *folder, name, workDir string) bool {
 	switch {
-	case f.all:
+	case f == nil:
 		return true
 	case f.byName:
 		return (name == f.literal || f.pattern.match("", f.look(name))) != f.exclude

@@ -77,27 +77,42 @@ func (r *rule) match(rel, name string, isDir bool) bool {
 	return r.pattern.match(rel + name)
 }
 
-// ignoreList holds the rules of a directory, which take precedence over those of the directories
-// above it. A nil list ignores nothing.
-type ignoreList struct {
+// Rules holds the rules of the .gitignore files that apply to the files of a directory. The zero
+// value excludes nothing.
+type Rules struct{ nearest *dirRules }
+
+// dirRules holds the rules of a directory, which take precedence over those of the directories
+// above it.
+type dirRules struct {
 	dir   string // absolute, or "" for the root of the file system
 	rules []rule
-	above *ignoreList
+	above *dirRules
 }
 
-// with returns a list of rules that take precedence over those of l.
-func (l *ignoreList) with(dir string, rules []rule) *ignoreList {
-	if len(rules) == 0 {
-		return l
+// NewRules returns the rules of a single pattern, as if it were the only line of a .gitignore in a
+// directory. dir is absolute, or empty for the root of the file system. ok is false if the pattern
+// can match nothing.
+func NewRules(dir, pattern string) (r Rules, ok bool) {
+	p, ok := NewPattern(pattern)
+	if !ok {
+		return Rules{}, false
 	}
-	return &ignoreList{dir: strings.TrimSuffix(dir, "/"), rules: rules, above: l}
+	return Rules{}.with(dir, []rule{p.rule}), true
 }
 
-// ignores reports whether a file is excluded, given its directory's path with a slash at the end.
-// The last matching rule of the nearest directory decides. It does not check the directories above
-// the file, because the walk enters none that is excluded.
-func (l *ignoreList) ignores(dir, name string, isDir bool) bool {
-	for ; l != nil; l = l.above {
+// with returns rules of which some take precedence over the others.
+func (r Rules) with(dir string, rules []rule) Rules {
+	if len(rules) == 0 {
+		return r
+	}
+	return Rules{&dirRules{dir: strings.TrimSuffix(dir, "/"), rules: rules, above: r.nearest}}
+}
+
+// Exclude reports whether a file is excluded, given its directory's absolute path with a slash at
+// the end. The last matching rule of the nearest directory decides. It does not check the
+// directories above the file, because a walk enters none that is excluded.
+func (r Rules) Exclude(dir, name string, isDir bool) bool {
+	for l := r.nearest; l != nil; l = l.above {
 		rel := dir[len(l.dir)+1:]
 		for i := len(l.rules) - 1; i >= 0; i-- {
 			if l.rules[i].match(rel, name, isDir) {
@@ -108,41 +123,41 @@ func (l *ignoreList) ignores(dir, name string, isDir bool) bool {
 	return false
 }
 
-// ignoreListAbove returns the rules of the directories above dir: from the git root down to dir's
-// parent or, without a git root, from the working directory down. Directories that cannot be read
-// have no rules.
-func ignoreListAbove(ctx context.Context, e env.Environment, dir string) (*ignoreList, error) {
+// RulesAbove returns the rules of the directories above dir, given its absolute path: from the top
+// of its repository down to dir's parent or, without a repository, from the working directory down.
+// Directories that cannot be read have no rules.
+func RulesAbove(ctx context.Context, e env.Environment, dir string) (Rules, error) {
 	var above []string // dir's parents, nearest first
 	inRepository := false
 	for d := path.Dir(dir); !inRepository && d != path.Dir(d); d = path.Dir(d) {
 		above = append(above, d)
 		inRepository = isGitRoot(ctx, e, d)
 	}
-	var list *ignoreList
+	var all Rules
 	for i := len(above) - 1; i >= 0; i-- {
 		if _, ok := below(e.WorkDir(), above[i]); !ok && !inRepository {
 			continue
 		}
 		var err error
-		if list, err = list.enter(ctx, e, above[i], inRepository && i == len(above)-1); err != nil {
-			return nil, err
+		if all, err = all.Enter(ctx, e, above[i], inRepository && i == len(above)-1); err != nil {
+			return Rules{}, err
 		}
 	}
-	return list, nil
+	return all, nil
 }
 
-// enter adds the rules of dir. A git root starts a new list, because rules do not apply across
-// repositories.
-func (l *ignoreList) enter(ctx context.Context, e env.Environment, dir string, gitRoot bool) (*ignoreList, error) {
-	if gitRoot {
+// Enter returns the rules for the files of a directory below, given its absolute path. The top of a
+// repository has only its own rules and those of .git/info/exclude.
+func (r Rules) Enter(ctx context.Context, e env.Environment, dir string, top bool) (Rules, error) {
+	if top {
 		exclude, err := readRules(ctx, e, path.Join(dir, ".git/info/exclude"))
 		if err != nil {
-			return nil, err
+			return Rules{}, err
 		}
-		l = (*ignoreList)(nil).with(dir, exclude)
+		r = Rules{}.with(dir, exclude)
 	}
 	rules, err := readRules(ctx, e, path.Join(dir, ".gitignore"))
-	return l.with(dir, rules), err
+	return r.with(dir, rules), err
 }
 
 func isGitRoot(ctx context.Context, e env.Environment, dir string) bool {

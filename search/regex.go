@@ -35,8 +35,6 @@ const (
 	adviseWithout = "Search for less than that, and choose from what is found"
 )
 
-var errNewline = errors.New("newline in the pattern")
-
 // matcher finds the lines that a pattern matches.
 type matcher struct {
 	re *regexp.Regexp
@@ -64,7 +62,9 @@ func compile(pattern string, ignoreCase bool) (*matcher, error) {
 		return nil, patternError(pattern, err)
 	}
 	if mentions(tree, '\n') {
-		return nil, patternError(pattern, errNewline)
+		at := max(0, strings.Index(pattern, "\n"), strings.Index(pattern, `\n`))
+		return nil, &PatternError{pattern, at,
+			"lines are searched one by one, so a pattern cannot have a newline in it", adviseLine}
 	}
 	m := &matcher{literals: requiredLiterals(tree), keepCR: mentions(tree, '\r')}
 	m.needles = newNeedles(m.literals)
@@ -113,10 +113,6 @@ func patternError(pattern string, err error) error {
 	if errors.Is(err, regex.ErrTooLarge) {
 		return fmt.Errorf("the regular expression cannot be used: %w", err)
 	}
-	if errors.Is(err, errNewline) {
-		return &PatternError{pattern, max(0, indexNewline(pattern)),
-			"lines are searched one by one, so a pattern cannot have a newline in it", adviseLine}
-	}
 	var e *syntax.Error
 	if !errors.As(err, &e) {
 		return &PatternError{pattern, 0, err.Error(), adviseEscape}
@@ -128,32 +124,15 @@ func patternError(pattern string, err error) error {
 	case lookbehind || e.Code == syntax.ErrInvalidPerlOp:
 		reason, advice = "this group is not supported (there is no lookahead and no lookbehind)", adviseWithout
 	case e.Code == syntax.ErrMissingParen:
-		at, reason = openParen(pattern), "this parenthesis is not closed"
+		at, _ = unbalanced(pattern)
+		reason = "this parenthesis is not closed"
 	case e.Code == syntax.ErrUnexpectedParen:
-		at, reason = closeParen(pattern), "this parenthesis was not opened"
+		_, at = unbalanced(pattern)
+		reason = "this parenthesis was not opened"
 	case e.Code == syntax.ErrInvalidEscape:
 		reason, advice = "this escape is not known (there are no backreferences)", `To find a \ itself, write \\`
 	}
 	return &PatternError{pattern, at, reason, advice}
-}
-
-func indexNewline(pattern string) int {
-	if i := strings.Index(pattern, `\n`); i >= 0 {
-		return i
-	}
-	return strings.Index(pattern, "\n")
-}
-
-// openParen returns the offset of the last parenthesis that is not closed.
-func openParen(pattern string) int {
-	open, _ := unbalanced(pattern)
-	return open
-}
-
-// closeParen returns the offset of the first parenthesis that was not opened.
-func closeParen(pattern string) int {
-	_, stray := unbalanced(pattern)
-	return stray
 }
 
 // unbalanced returns the offsets of the last parenthesis that is not closed and the first that was

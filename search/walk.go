@@ -49,7 +49,7 @@ type folder struct {
 	dir     env.Dir
 	prefix  string // its path, with a slash at the end
 	base    int    // the first bytes of prefix are the walk's root
-	ignored *ignoreList
+	ignored Rules
 	tasks   atomic.Int32 // that need it
 }
 
@@ -72,7 +72,7 @@ func (w *walker) walk(ctx context.Context, root string) error {
 		return &invalidError{shown(w.env.WorkDir(),
 			root) + ": .git directories are not searched; git's own commands say what is in them"}
 	}
-	ignored, err := ignoreListAbove(ctx, w.env, root)
+	ignored, err := RulesAbove(ctx, w.env, root)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (w *walker) list(ctx context.Context, f *folder) (first *task, err error) {
 	}
 	gitRoot := has(found, ".git")
 	if gitRoot || has(found, ".gitignore") {
-		if f.ignored, err = f.ignored.enter(ctx, w.env, path.Clean(f.prefix), gitRoot); err != nil {
+		if f.ignored, err = f.ignored.Enter(ctx, w.env, path.Clean(f.prefix), gitRoot); err != nil {
 			return nil, err
 		}
 	}
@@ -148,9 +148,9 @@ func (w *walker) wanted(in *folder, e env.Entry) bool {
 	case e.Name == ".git":
 		return false
 	case e.Type.IsDir():
-		return (w.enter == nil || w.enter(in.rel(e.Name))) && !in.ignored.ignores(in.prefix, e.Name, true)
+		return (w.enter == nil || w.enter(in.rel(e.Name))) && !in.ignored.Exclude(in.prefix, e.Name, true)
 	case e.Type.IsRegular() || e.Type == fs.ModeSymlink:
-		return (w.accept == nil || w.accept(in, e)) && !in.ignored.ignores(in.prefix, e.Name, false)
+		return (w.accept == nil || w.accept(in, e)) && !in.ignored.Exclude(in.prefix, e.Name, false)
 	}
 	return false // a device, a socket, a FIFO
 }
@@ -158,8 +158,7 @@ func (w *walker) wanted(in *folder, e env.Entry) bool {
 // has reports whether a directory's sorted entries have a name.
 func has(entries []env.Entry, name string) bool {
 	_, ok := slices.BinarySearchFunc(entries, name, func(e env.Entry, name string) int {
-		return strings.Compare(e.Name,
-			name)
+		return strings.Compare(e.Name, name)
 	})
 	return ok
 }
@@ -189,13 +188,6 @@ func (p *problems) add(name string, err error) {
 	if at, _ := slices.BinarySearch(p.first, text); at < maxUnreadable {
 		p.first = slices.Insert(p.first, at, text)
 		p.first = p.first[:min(len(p.first), maxUnreadable)]
-	}
-}
-
-// addAll adds problems.
-func (p *problems) addAll(all []problem) {
-	for _, one := range all {
-		p.add(one.name, one.err)
 	}
 }
 
