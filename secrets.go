@@ -14,7 +14,6 @@ import (
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
-	"github.com/attractor-go/attractor/tool"
 )
 
 // Secrets returns a masker for the secrets of an environment, each NAME=value: the keys of model
@@ -245,18 +244,6 @@ func (s *Setup) maskDoors() {
 	if s.Secrets == nil { // a program has made the Setup itself
 		s.Secrets = secret.New()
 	}
-	if o.Subagents != nil {
-		agents := *o.Subagents
-		agents.Journal = masked.Journal(s.Secrets, agents.Journal)
-		o.Subagents = &agents
-	}
-	o.OnEvent = s.warnings.events(masked.Events(s.Secrets, o.OnEvent), s.OnOwnEvent)
-	if o.Questions != nil {
-		questions := *o.Questions
-		questions.Answer = masked.Question(s.Secrets, questions.Answer)
-		o.Questions = &questions
-	}
-	o.BeforeInput, o.BeforeStop = masked.Input(s.Secrets, o.BeforeInput), masked.Stop(s.Secrets, o.BeforeStop)
-	o.Authorize, o.Approve = masked.Decisions(s.Secrets, o.Authorize), masked.Decisions(s.Secrets, o.Approve)
-	o.Middleware = append([]tool.Middleware{masked.Tools(s.Secrets, masked.Options{})}, o.Middleware...)
+	masked.Doors(s.Secrets, o)
+	o.OnEvent = s.warnings.events(o.OnEvent, s.OnOwnEvent)
 }

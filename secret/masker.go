@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -176,16 +177,24 @@ func (m *Masker) Placeholder(text string) string {
 	if m == nil {
 		return ""
 	}
-	for {
-		_, rest, ok := strings.Cut(text, open)
-		if !ok {
-			return ""
-		}
-		name, _, ok := strings.Cut(rest[:min(len(rest), maxName+1)], "]")
-		if _, masked := m.masked.Load(name); ok && masked {
+	for name := range placeholders(text) {
+		if _, masked := m.masked.Load(name); masked {
 			return open + name + "]"
 		}
-		text = rest
+	}
+	return ""
+}
+
+// placeholders yields the names in what looks like a placeholder in a text.
+func placeholders(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for ok := true; ok; {
+			if _, text, ok = strings.Cut(text, open); !ok {
+				return
+			}
+			name, _, closed := strings.Cut(text[:min(len(text), maxName+1)], "]")
+			ok = !closed || yield(name)
+		}
 	}
 }
 
@@ -196,15 +205,10 @@ func (m *Masker) Recall(text string) {
 	if m == nil {
 		return
 	}
-	for {
-		_, rest, ok := strings.Cut(text, open)
-		if !ok {
-			return
-		}
-		if name, _, ok := strings.Cut(rest[:min(len(rest), maxName+1)], "]"); ok && m.knows(name) {
+	for name := range placeholders(text) {
+		if m.knows(name) {
 			m.masked.LoadOrStore(name, true)
 		}
-		text = rest
 	}
 }
 

@@ -44,20 +44,7 @@ func (s *Stream) Next(piece string) string {
 
 // NextBytes does what Next does for bytes. The result may be a part of the piece, and is valid
 // until the next call.
-func (s *Stream) NextBytes(piece []byte) []byte {
-	if len(s.held) > 0 {
-		return s.add(view(piece), false)
-	}
-	text := view(piece)
-	regions, safe := s.scan(text, false)
-	shown := piece[:safe]
-	if len(regions) > 0 {
-		s.out = s.masker.replace(s.out[:0], text[:safe], regions)
-		shown = s.out
-	}
-	s.keep(text, regions, safe)
-	return shown
-}
+func (s *Stream) NextBytes(piece []byte) []byte { return s.add(piece, false) }
 
 // Held returns what is held back: the end of the text so far, as far as it may be the beginning of
 // a secret.
@@ -67,16 +54,16 @@ func (s *Stream) Held() string { return string(s.held) }
 func (s *Stream) Flush() string { return string(s.flush()) }
 
 func (s *Stream) flush() []byte {
-	out := s.add("", true)
+	out := s.add(nil, true)
 	s.before = s.before[:0]
 	return out
 }
 
 // add adds a piece to what is held and returns what can be shown. The result is valid until the
 // next call.
-func (s *Stream) add(piece string, final bool) []byte {
-	text := piece
-	if len(s.held) > 0 {
+func (s *Stream) add(piece []byte, final bool) []byte {
+	text, held := view(piece), len(s.held) > 0
+	if held {
 		s.held = append(s.held, piece...)
 		if len(s.held) < s.rescan && !final {
 			return nil
@@ -84,9 +71,13 @@ func (s *Stream) add(piece string, final bool) []byte {
 		text = view(s.held)
 	}
 	regions, safe := s.scan(text, final)
-	s.out = s.masker.replace(s.out[:0], text[:safe], regions)
+	shown := bytesOf(text[:safe])
+	if held || len(regions) > 0 { // keep changes what is held
+		s.out = s.masker.replace(s.out[:0], text[:safe], regions)
+		shown = s.out
+	}
 	s.keep(text, regions, safe)
-	return s.out
+	return shown
 }
 
 // scan looks for secrets in what was not decided so far.

@@ -202,7 +202,7 @@ func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Env
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	outcome := registry.Run(ctx, call, tool.Call{Env: e, Session: new(tool.Plain)}, allowed,
-		masked.Tools(secrets, masked.Options{}))
+		masked.Tools(secrets))
 	if err := print(t, outcome); err != nil {
 		return fail(exitFailed, "%w", err)
 	}

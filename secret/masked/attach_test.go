@@ -30,7 +30,7 @@ func TestQ3_AttachWrapsOptionalDoors(t *testing.T) {
 	}
 	o.Authorize, o.Approve = refuse, refuse
 	o.BeforeStop = func(context.Context, agent.Stop) (string, error) { return "It is " + key + ".", nil }
-	masked.Attach(masker(t), &o, masked.Options{})
+	masked.Attach(masker(t), &o)
 	for _, hook := range []tool.Authorize{o.Authorize, o.Approve} {
 		if d, err := hook(t.Context(), tool.Request{}); err == nil || err.Error() != "it was [secret CANARY]" ||
 			d.Reason != "It is [secret CANARY]." {
@@ -64,7 +64,7 @@ func TestQ3_AttachWrapsOptionalDoors(t *testing.T) {
 	}
 
 	var empty agent.Options
-	masked.Attach(masker(t), &empty, masked.Options{})
+	masked.Attach(masker(t), &empty)
 	if empty.Client != nil || empty.Questions != nil || empty.Subagents != nil || empty.OnEvent != nil ||
 		empty.Authorize != nil || empty.Approve != nil || empty.BeforeStop != nil {
 		t.Errorf("doors that were closed are open: %+v", empty)

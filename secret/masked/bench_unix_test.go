@@ -123,12 +123,12 @@ func BenchmarkL7_Output(b *testing.B) {
 					return took
 				}
 				printed := &printer{Base: env.Base{Environment: l}, text: text}
-				run(printed, masked.Tools(m, masked.Options{}))
+				run(printed, masked.Tools(m))
 				process, plain, with := time.Hour, time.Hour, time.Hour
 				for b.Loop() {
 					for range 20 { // the least of many runs, because others use the machine too
 						process, plain, with = min(process, run(l)), min(plain, run(printed)),
-							min(with, run(printed, masked.Tools(m, masked.Options{})))
+							min(with, run(printed, masked.Tools(m)))
 					}
 				}
 				b.ReportMetric(float64(process.Microseconds()), "plain-µs")

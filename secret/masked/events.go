@@ -20,7 +20,7 @@ func Events(m *secret.Masker, show func(agent.Event)) func(agent.Event) {
 	if show == nil {
 		return nil
 	}
-	e := &events{masker: m}
+	e := &events{masker: m, shown: map[string]int64{}}
 	return func(ev agent.Event) {
 		rests, masked := e.mask(ev)
 		for _, rest := range rests {
@@ -45,14 +45,8 @@ func Event(m *secret.Masker, ev agent.Event) agent.Event {
 // events masks the events of a session and of its subagents.
 type events struct {
 	masker *secret.Masker
-	texts  []*delta // the texts that have begun
-	shown  []number // of the sessions that have not ended
-}
-
-// number holds the last Seq of a session that was shown.
-type number struct {
-	session string
-	seq     int64
+	texts  []*delta         // the texts that have begun
+	shown  map[string]int64 // the last Seq of the sessions that have not ended
 }
 
 // text identifies a text that comes in deltas.
@@ -97,7 +91,7 @@ func (e *events) mask(ev agent.Event) (rests []agent.Event, masked agent.Event) 
 		return rests, &agent.SubagentEvent{EventHeader: ev.EventHeader, AgentID: ev.AgentID, CallID: ev.CallID,
 			Event: inner}
 	case *agent.SessionStart: // a session that is resumed goes on with numbers of its own
-		e.last(ev.SessionID).seq = 0
+		delete(e.shown, ev.SessionID)
 	}
 	return e.rests(ev), fields(e.masker, ev)
 }
@@ -109,27 +103,15 @@ func (e *events) number(ev agent.Event) agent.Event {
 	if head.Seq == 0 { // not of a session
 		return ev
 	}
-	last := e.last(head.SessionID)
-	if head.Seq <= last.seq {
+	if last := e.shown[head.SessionID]; head.Seq <= last {
 		ev = copied(ev)
-		ev.Head().Seq = last.seq + 1
+		ev.Head().Seq = last + 1
 	}
-	last.seq = ev.Head().Seq
+	e.shown[head.SessionID] = ev.Head().Seq
 	if _, ok := ev.(*agent.SessionEnd); ok {
-		e.shown = slices.DeleteFunc(e.shown, func(n number) bool { return n.session == head.SessionID })
+		delete(e.shown, head.SessionID)
 	}
 	return ev
-}
-
-// last returns the entry of a session.
-func (e *events) last(session string) *number {
-	for i := range e.shown {
-		if e.shown[i].session == session {
-			return &e.shown[i]
-		}
-	}
-	e.shown = append(e.shown, number{session: session})
-	return &e.shown[len(e.shown)-1]
 }
 
 // copied returns a copy of an event.

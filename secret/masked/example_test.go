@@ -37,7 +37,7 @@ func ExampleAttach() {
 		},
 	}
 	options.System = masked.Prompt(ctx, m, options)
-	masked.Attach(m, &options, masked.Options{})
+	masked.Attach(m, &options)
 	session, err := agent.New(ctx, options)
 	if err != nil {
 		log.Fatal(err)

@@ -8,12 +8,11 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/secret"
-	"github.com/attractor-go/attractor/tool"
 )
 
-// Input returns a BeforeInput hook that masks what people write, and tells the model so. next is
+// input returns a BeforeInput hook that masks what people write, and tells the model so. next is
 // another such hook or nil; it gets the masked message, and its answer is masked as well.
-func Input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Message, error)) func(context.Context,
+func input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Message, error)) func(context.Context,
 	agent.Message) (agent.Message, error) {
 	return func(ctx context.Context, msg agent.Message) (agent.Message, error) {
 		text := m.String(msg.Text)
@@ -37,27 +36,17 @@ func Input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Me
 	}
 }
 
-// Stop returns a BeforeStop hook that masks the prompts of next, such as the words of a check that
+// stop returns a BeforeStop hook that masks the prompts of next, such as the words of a check that
 // has failed. A nil next returns nil.
-func Stop(m *secret.Masker, next func(context.Context, agent.Stop) (string, error)) func(context.Context,
+func stop(m *secret.Masker, next func(context.Context, agent.Stop) (string, error)) func(context.Context,
 	agent.Stop) (string, error) {
 	if next == nil {
 		return nil
 	}
-	return func(ctx context.Context, stop agent.Stop) (string, error) {
-		prompt, err := next(ctx, stop)
+	return func(ctx context.Context, at agent.Stop) (string, error) {
+		prompt, err := next(ctx, at)
 		return m.String(prompt), m.Error(err)
 	}
-}
-
-// Question returns an Answer of [agent.Questions] that masks a question before next gets it. A nil
-// next returns nil.
-func Question(m *secret.Masker, next func(context.Context, tool.Question) (tool.Answer, error)) func(context.Context,
-	tool.Question) (tool.Answer, error) {
-	if next == nil {
-		return nil
-	}
-	return func(ctx context.Context, q tool.Question) (tool.Answer, error) { return next(ctx, fields(m, q)) }
 }
 
 // Recall notes the placeholders in the history of a session that an earlier process has worked on.

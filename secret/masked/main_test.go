@@ -89,7 +89,7 @@ func newWorld(t *testing.T, m *secret.Masker, steps ...llmtest.Step) *world {
 		Hooks: agent.Hooks{Middleware: []tool.Middleware{w.seeCall}},
 	}
 	w.options.Limits.KeepOutputs = 1 << 30
-	masked.Attach(m, &w.options, masked.Options{})
+	masked.Attach(m, &w.options)
 	return w
 }
 

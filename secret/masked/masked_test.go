@@ -98,7 +98,7 @@ func TestU20_PlaceholdersAreNotRun(t *testing.T) {
 		}
 	}
 	ran := false
-	describes := masked.Tools(w.masker, masked.Options{})(func(context.Context, *tool.Call) (tool.Result,
+	describes := masked.Tools(w.masker)(func(context.Context, *tool.Call) (tool.Result,
 		error) {
 		ran = true
 		return tool.Result{}, nil
@@ -121,11 +121,13 @@ func TestL7_InputsAreMasked(t *testing.T) {
 		strings.Contains(sent, key) {
 		t.Errorf("the request is %s", sent)
 	}
-	hook := masked.Input(masker(t), func(_ context.Context, msg agent.Message) (agent.Message, error) {
+	var o agent.Options
+	o.BeforeInput = func(_ context.Context, msg agent.Message) (agent.Message, error) {
 		msg.Context = "from the hook: " + msg.Text + " " + key
 		return msg, nil
-	})
-	msg, err := hook(t.Context(), agent.Message{Text: "plain"})
+	}
+	masked.Doors(masker(t), &o)
+	msg, err := o.BeforeInput(t.Context(), agent.Message{Text: "plain"})
 	if err != nil || msg.Text != "plain" || msg.Context != "from the hook: plain [secret CANARY]" {
 		t.Errorf("%+v, %v", msg, err)
 	}
@@ -220,7 +222,7 @@ func TestL7_SubagentEvents(t *testing.T) {
 
 // What may be a part of a secret beside a gap goes into the gap.
 func TestL7_Gap(t *testing.T) {
-	middleware := masked.Tools(masker(t), masked.Options{})
+	middleware := masked.Tools(masker(t))
 	head, tail := "first "+key+" then canary-host", "-secret-7f3a9c\nlast "+key
 	result, err := middleware(func(context.Context, *tool.Call) (tool.Result, error) {
 		r := tool.Text(head + tail)
@@ -237,25 +239,6 @@ func TestL7_Gap(t *testing.T) {
 		result.Gap != (tool.Gap{At: len(shown), Bytes: 100 + lost, Chars: 100 + lost, Lines: 6}) ||
 		result.Ran.Omitted != 100+lost || result.Ran.Err != "no [secret CANARY]" {
 		t.Errorf("%q, %+v, %+v", result.Content.Text(), result.Gap, result.Ran)
-	}
-}
-
-// The store keeps raw outputs only if asked to.
-func TestL7_KeepRaw(t *testing.T) {
-	for _, keep := range []bool{false, true} {
-		w := newWorld(t, masker(t), llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat big"})),
-			llmtest.Text("done"))
-		w.options.Middleware = []tool.Middleware{masked.Tools(w.masker, masked.Options{KeepRaw: keep})}
-		w.write("big", strings.Repeat("a line of text\n", 10_000)+key)
-		if _, err := w.run("go"); err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Contains(w.sink("spools"), key); got != keep {
-			t.Errorf("KeepRaw %v: the store has the secret: %v", keep, got)
-		}
-		if strings.Contains(w.sink("events"), key) {
-			t.Errorf("KeepRaw %v: the events have the secret", keep)
-		}
 	}
 }
 
@@ -336,12 +319,13 @@ func TestL7_Questions(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked tool.Question
-	ask := masked.Question(m, func(_ context.Context, q tool.Question) (tool.Answer,
+	o := agent.Options{Questions: &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer,
 		error) {
 		asked = q
 		return tool.Answer{}, nil
-	})
-	if _, err := ask(t.Context(), tool.Question{Text: "Is it token-of-a-server-3?",
+	}}}
+	masked.Doors(m, &o)
+	if _, err := o.Questions.Answer(t.Context(), tool.Question{Text: "Is it token-of-a-server-3?",
 		Options: []string{"token-of-a-server-3"}, Problem: "no token-of-a-server-3"}); err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +333,9 @@ func TestL7_Questions(t *testing.T) {
 		strings.Count(text, "[secret TOKEN]") != 3 {
 		t.Errorf("%+v", asked)
 	}
-	if masked.Question(m, nil) != nil {
+	nobody := agent.Options{Questions: new(agent.Questions)}
+	masked.Doors(m, &nobody)
+	if nobody.Questions.Answer != nil {
 		t.Error("nobody answers, but somebody is asked")
 	}
 }

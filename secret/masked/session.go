@@ -15,15 +15,14 @@ import (
 // session is the session as a tool sees it. What the tool stores in it is masked.
 type session struct {
 	tool.Session
-	masker  *secret.Masker
-	stream  *secret.Stream // the twin of those that mask the output of the call
-	options Options
+	masker *secret.Masker
+	stream *secret.Stream // the twin of those that mask the output of the call
 }
 
 // Outputs implements [tool.Session].
 func (s *session) Outputs() tool.Outputs {
 	store := s.Session.Outputs()
-	if store == nil || s.options.KeepRaw {
+	if store == nil {
 		return store
 	}
 	return outputs{store, s.stream}

@@ -13,17 +13,10 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Options configure [Tools].
-type Options struct {
-	// KeepRaw keeps whole outputs in the session's store, and so in the journal, as commands
-	// printed them. The model still gets masked text from there.
-	KeepRaw bool
-}
-
 // Tools returns a middleware that masks the results and errors of calls, and what they print while
 // they run. It should be the outermost. It refuses calls that would write a placeholder into a file
 // in place of a secret, or give one to a command.
-func Tools(m *secret.Masker, o Options) tool.Middleware {
+func Tools(m *secret.Masker) tool.Middleware {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 			if err := refuse(m, call); err != nil {
@@ -31,7 +24,7 @@ func Tools(m *secret.Masker, o Options) tool.Middleware {
 			}
 			inner, stream := *call, m.Stream().Twin()
 			if call.Session != nil {
-				inner.Session = &session{call.Session, m, stream, o}
+				inner.Session = &session{call.Session, m, stream}
 			}
 			if call.Live != nil {
 				live := &liveOutput{stream: stream, to: call.Live}
@@ -39,14 +32,14 @@ func Tools(m *secret.Masker, o Options) tool.Middleware {
 				defer live.close()
 			}
 			result, err := next(ctx, &inner)
-			return maskResult(m, o, result), m.Error(err)
+			return maskResult(m, result), m.Error(err)
 		}
 	}
 }
 
-// Decisions returns a permission hook that masks why a call may not run: the model is told that in
+// decisions returns a permission hook that masks why a call may not run: the model is told that in
 // place of a result. A nil next returns nil.
-func Decisions(m *secret.Masker, next tool.Authorize) tool.Authorize {
+func decisions(m *secret.Masker, next tool.Authorize) tool.Authorize {
 	if next == nil {
 		return nil
 	}
@@ -129,13 +122,13 @@ func stringsIn(args string) iter.Seq[string] {
 }
 
 // maskResult returns a result without secrets. What the session knows of files stays as it is.
-func maskResult(m *secret.Masker, o Options, r tool.Result) tool.Result {
+func maskResult(m *secret.Masker, r tool.Result) tool.Result {
 	if r.Gap.Bytes > 0 {
 		r = maskEnds(m, r)
 	} else {
 		r.Content = fields(m, r.Content)
 	}
-	if r.Raw != nil && !o.KeepRaw {
+	if r.Raw != nil {
 		r.Raw = []byte(m.String(string(r.Raw)))
 	}
 	r.Final, r.Hint = m.String(r.Final), m.String(r.Hint)
