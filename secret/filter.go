@@ -39,7 +39,9 @@ const (
 )
 
 // hashBucket returns the bucket of four known bytes.
-func hashBucket(bytes uint32) uint16 { return 1 << (bucketHash + hash4(bytes)%(16-bucketHash)) }
+func hashBucket(bytes uint32) uint16 {
+	return 1 << (bucketHash + (bytes*0x9E3779B1>>8)%(16-bucketHash))
+}
 
 // addWindow adds four known bytes.
 func (f *filter) addWindow(bytes uint32) {

@@ -10,15 +10,13 @@ import (
 
 // matcher finds the secrets that a Masker knows at one time. Once it is built, only clean changes.
 type matcher struct {
-	patterns []pattern // sorted by text
-	longest  int       // the length of the longest pattern
-	pairs    pairs     // the bytes with which patterns begin, two each
-	starts   windows   // the first four bytes of patterns
-	has      [256]bool // the bytes that a pattern has
-	wide     bool      // a pattern has bytes beyond ASCII
-	// by hash of the first four bytes: 1 + the first of the patterns, which are neighbours; 0 for
-	// none
-	index []int32
+	patterns []pattern             // sorted by text
+	longest  int                   // the length of the longest pattern
+	pairs    pairs                 // the bytes with which patterns begin, two each
+	starts   windows               // the first four bytes of patterns
+	has      [256]bool             // the bytes that a pattern has
+	wide     bool                  // a pattern has bytes beyond ASCII
+	index    map[uint32]neighbours // by the first four bytes
 
 	heads  [256][]head // of the formats, by their first byte
 	all    pairs       // the bytes with which patterns and heads begin
@@ -27,6 +25,9 @@ type matcher struct {
 	clean  clean
 	steps  *int // counts the characters that are looked at, for tests; nil does not
 }
+
+// neighbours are the patterns from one to before another.
+type neighbours struct{ from, to int }
 
 // pairs is a set of pairs of bytes, and of what may be the first byte of one.
 type pairs struct {
@@ -64,11 +65,7 @@ func newMatcher(formats bool, values []value) *matcher {
 		}
 	}
 	slices.SortFunc(m.patterns, func(a, b pattern) int { return strings.Compare(a.text, b.text) })
-	size := 64
-	for size < 4*len(m.patterns) {
-		size *= 2
-	}
-	m.index = make([]int32, size)
+	m.index = make(map[uint32]neighbours, len(m.patterns))
 	for i, p := range m.patterns {
 		m.longest = max(m.longest, len(p.text))
 		m.pairs.add(p.text)
@@ -83,7 +80,11 @@ func newMatcher(formats bool, values []value) *matcher {
 				m.has[c] = m.has[c] || p.tail.matches(byte(c))
 			}
 		}
-		m.enter(i)
+		same, ok := m.index[load4(p.text)]
+		if !ok {
+			same.from = i
+		}
+		m.index[load4(p.text)] = neighbours{same.from, i + 1}
 	}
 	if formats {
 		m.heads = formatHeads()
@@ -101,30 +102,9 @@ func newMatcher(formats bool, values []value) *matcher {
 	return m
 }
 
-// enter puts the pattern i into the index, unless the one before it has the same beginning.
-func (m *matcher) enter(i int) {
-	text := m.patterns[i].text
-	if i > 0 && m.patterns[i-1].text[:4] == text[:4] {
-		return
-	}
-	slot := m.slot(text)
-	for m.index[slot] != 0 {
-		slot = (slot + 1) & (len(m.index) - 1)
-	}
-	m.index[slot] = int32(i + 1)
-}
-
-// slot returns where the index has the patterns that begin with the first four bytes of text,
-// unless that place is taken.
-func (m *matcher) slot(text string) int {
-	return int(hash4(load4(text))) & (len(m.index) - 1)
-}
-
 func load4(text string) uint32 {
 	return uint32(text[0]) | uint32(text[1])<<8 | uint32(text[2])<<16 | uint32(text[3])<<24
 }
-
-func hash4(x uint32) uint32 { return x * 0x9E3779B1 >> 8 }
 
 // beginning returns the patterns that begin with text, or, if text has more than three bytes, with
 // its first four. They are patterns[from:to].
@@ -138,15 +118,6 @@ func (m *matcher) beginning(text string) (from, to int) {
 		}
 		return from, to
 	}
-	for slot := m.slot(text); m.index[slot] != 0; slot = (slot + 1) & (len(m.index) - 1) {
-		from = int(m.index[slot] - 1)
-		if m.patterns[from].text[:4] != text[:4] {
-			continue
-		}
-		for to = from; to < len(m.patterns) && m.patterns[to].text[:4] == text[:4]; {
-			to++
-		}
-		return from, to
-	}
-	return 0, 0
+	same := m.index[load4(text)]
+	return same.from, same.to
 }
