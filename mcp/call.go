@@ -55,16 +55,13 @@ type runningKey struct{}
 
 // begin registers a call and starts its clock.
 func (s *server) begin(ctx context.Context, call *tool.Call) (context.Context, *running) {
-	r := &running{Call: call, quiet: s.callTimeout(), latest: time.Now().Add(max(maxCall, s.callTimeout()))}
+	r := &running{Call: call, quiet: s.CallTimeout, latest: time.Now().Add(max(maxCall, s.CallTimeout))}
 	ctx, r.cancel = context.WithCancelCause(context.WithValue(ctx, runningKey{}, r))
 	r.timer = time.AfterFunc(r.quiet, func() { r.cancel(errNoAnswer) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls.last++
 	r.number, r.token = s.calls.last, "call-"+strconv.Itoa(s.calls.last)
-	if s.calls.open == nil {
-		s.calls.open = map[string]*running{}
-	}
 	s.calls.open[r.token] = r
 	return ctx, r
 }
@@ -133,7 +130,7 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.R
 			return tool.Errorf("The call did not run: the MCP server describes this tool otherwise than before. If the call is still " +
 				"right, make it again."), nil
 		}
-		params.Meta = traced(ctx, s.logsOf(c, params.Meta))
+		params.Meta = s.logsOf(c, traced(ctx))
 		params.SetProgressToken(r.token)
 		got, err := c.session.CallTool(ctx, params)
 		if err != nil && s.opened(ctx, err) { // the server needs the person to have opened an address first
@@ -159,20 +156,20 @@ func (s *server) described(name string) string {
 	return ""
 }
 
-// traced adds the trace context to the _meta of a request. The protocol reserves the names for it.
-func traced(ctx context.Context, meta sdk.Meta) sdk.Meta {
+// traced returns the _meta of a request with the trace context. The protocol reserves the names for it.
+func traced(ctx context.Context) sdk.Meta {
+	meta := sdk.Meta{}
 	for name, value := range tracecontext.All(ctx) {
-		if meta == nil {
-			meta = sdk.Meta{}
-		}
 		meta[name] = value
 	}
 	return meta
 }
 
+// work asks a server for what a call wants.
+type work func(context.Context, *conn, *running) (tool.Result, error)
+
 // do runs a request to the server for a call. Errors become error results.
-func (s *server) do(ctx context.Context, call *tool.Call, request func(context.Context, *conn, *running) (tool.Result,
-	error)) (tool.Result, error) {
+func (s *server) do(ctx context.Context, call *tool.Call, w work) (tool.Result, error) {
 	c, err := s.connected(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -184,11 +181,11 @@ func (s *server) do(ctx context.Context, call *tool.Call, request func(context.C
 	inner, r := s.begin(ctx, call)
 	defer s.over(r)
 	before := c.announced.Load()
-	result, err := request(inner, c, r)
+	result, err := w(inner, c, r)
 	if errors.Is(err, sdk.ErrSessionMissing) { // the server has forgotten the session, so it did not begin the call
 		if next := s.renewed(inner, c); next != nil {
 			c, before = next, next.announced.Load()
-			result, err = request(inner, c, r)
+			result, err = w(inner, c, r)
 		}
 	}
 	if err != nil {

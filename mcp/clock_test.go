@@ -19,7 +19,7 @@ import (
 func limitOf(t *testing.T, during func(s *server, r *running)) (limit time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{Server: Server{Name: "lab", CallTimeout: time.Minute}}
+		s := newServer(nil, Server{Name: "lab", CallTimeout: time.Minute}, "lab")
 		began := time.Now()
 		ctx, r := s.begin(t.Context(), &tool.Call{})
 		defer s.over(r)
@@ -114,7 +114,7 @@ func TestM1_OneStartForManyCalls(t *testing.T) {
 // Progress is shown at most five times a second, and that of other calls not at all.
 func TestM1_ProgressIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{Server: Server{Name: "lab"}}
+		s := newServer(nil, Server{Name: "lab"}, "lab")
 		shown := 0
 		_, r := s.begin(t.Context(), &tool.Call{Live: func(int, []byte) { shown++ }})
 		defer s.over(r)

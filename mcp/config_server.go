@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/attractor-go/attractor/internal/texts"
-
 	"github.com/attractor-go/attractor/internal/netguard"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 const (

@@ -63,7 +63,7 @@ func (s *server) probeTime() time.Duration {
 	if s.URL != "" {
 		limit = remoteProbeTime
 	}
-	return min(limit, s.startTimeout()/3)
+	return min(limit, s.StartTimeout/3)
 }
 
 // connect starts a server and agrees with it on a version of the protocol. A version that is given
@@ -158,7 +158,7 @@ func (s *server) explain(ctx context.Context, c *conn, err error) error {
 	if ctx.Err() != nil {
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			err = fmt.Errorf("it did not start within %s; give it more time, or see whether its command works",
-				s.startTimeout())
+				s.StartTimeout)
 		} else {
 			err = context.Cause(ctx)
 		}

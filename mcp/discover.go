@@ -29,8 +29,12 @@ type discovered struct {
 // discover finds out where one logs in at a server. The answer is the refusal of a request without
 // a token.
 func discover(ctx context.Context, client *http.Client, s Server, refused *http.Response) (*discovered, error) {
+	u, err := serverURL(s.URL)
+	if err != nil {
+		return nil, err
+	}
 	list := challenges(refused)
-	resource, err := resourceMetadata(ctx, client, s, list)
+	resource, err := resourceMetadata(ctx, client, u, list)
 	if err != nil {
 		return nil, err
 	}
@@ -43,20 +47,21 @@ func discover(ctx context.Context, client *http.Client, s Server, refused *http.
 			d.scopes = scopes
 		}
 	}
-	if d.issuer, err = issuer(ctx, client, s, resource); err != nil {
+	if place := s.OAuth.MetadataURL; place != "" {
+		d.issuer, err = issuerAt(ctx, client, place)
+	} else {
+		d.issuer, err = issuer(ctx, client, u, resource)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return d, check(s, d.issuer)
+	return d, check(s, u, d.issuer)
 }
 
 // resourceMetadata returns the metadata of the server, or nil if it has none: an older server is
 // its own authorization server.
-func resourceMetadata(ctx context.Context, client *http.Client, s Server,
+func resourceMetadata(ctx context.Context, client *http.Client, u *url.URL,
 	list []oauthex.Challenge) (*oauthex.ProtectedResourceMetadata, error) {
-	u, err := serverURL(s.URL)
-	if err != nil {
-		return nil, err
-	}
 	const known = "/.well-known/oauth-protected-resource"
 	places := []string{u.Scheme + "://" + u.Host + known}
 	if path := strings.Trim(u.EscapedPath(), "/"); path != "" {
@@ -78,7 +83,7 @@ func resourceMetadata(ctx context.Context, client *http.Client, s Server,
 			continue
 		}
 		if !covers(m.Resource, u) {
-			return nil, fmt.Errorf("the metadata at %s is about %s, not about %s: a token for it is not sent to another server", netguard.Shown(place), netguard.Shown(m.Resource), s.URL)
+			return nil, fmt.Errorf("the metadata at %s is about %s, not about %s: a token for it is not sent to another server", netguard.Shown(place), netguard.Shown(m.Resource), u)
 		}
 		if len(m.AuthorizationServers) == 0 {
 			return nil, fmt.Errorf("the metadata at %s names no authorization server", netguard.Shown(place))
@@ -127,32 +132,29 @@ func covers(resource string, server *url.URL) bool {
 	return path == strings.TrimSuffix(server.EscapedPath(), "/") || strings.HasPrefix(server.EscapedPath(), path+"/")
 }
 
-// issuer returns the metadata of the authorization server.
-func issuer(ctx context.Context, client *http.Client, s Server,
-	resource *oauthex.ProtectedResourceMetadata) (*oauthex.AuthServerMeta, error) {
-	if place := s.OAuth.MetadataURL; place != "" {
-		name, err := issuerOf(place)
-		if err != nil {
-			return nil, err
-		}
-		m, err := oauthex.GetAuthServerMeta(ctx, place, name, client)
-		if err == nil && m == nil {
-			err = errors.New("there is none")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the authorization server's metadata at %s: %w", place, err)
-		}
-		return m, nil
+// issuerAt returns the metadata of the authorization server that the configuration names.
+func issuerAt(ctx context.Context, client *http.Client, place string) (*oauthex.AuthServerMeta, error) {
+	name, err := issuerOf(place)
+	if err != nil {
+		return nil, err
 	}
-	var name string
+	m, err := oauthex.GetAuthServerMeta(ctx, place, name, client)
+	if err == nil && m == nil {
+		err = errors.New("there is none")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the authorization server's metadata at %s: %w", place, err)
+	}
+	return m, nil
+}
+
+// issuer returns the metadata of the authorization server that the server's metadata name, or of
+// the server itself if it has none.
+func issuer(ctx context.Context, client *http.Client, u *url.URL,
+	resource *oauthex.ProtectedResourceMetadata) (*oauthex.AuthServerMeta, error) {
+	name := u.Scheme + "://" + u.Host
 	if resource != nil {
 		name = resource.AuthorizationServers[0]
-	} else {
-		u, err := serverURL(s.URL)
-		if err != nil {
-			return nil, err
-		}
-		name = u.Scheme + "://" + u.Host
 	}
 	if _, err := serverURL(name); err != nil {
 		return nil, fmt.Errorf("the authorization server: %w", err)
@@ -194,7 +196,7 @@ func issuerOf(place string) (string, error) {
 }
 
 // check refuses an authorization server that cannot be used safely.
-func check(s Server, m *oauthex.AuthServerMeta) error {
+func check(s Server, u *url.URL, m *oauthex.AuthServerMeta) error {
 	if !slices.Contains(m.CodeChallengeMethodsSupported, "S256") {
 		return fmt.Errorf("the authorization server %s does not support PKCE with S256, without which a login can be stolen", netguard.Shown(m.Issuer))
 	}
@@ -204,7 +206,7 @@ func check(s Server, m *oauthex.AuthServerMeta) error {
 	}
 	for _, endpoint := range []string{m.AuthorizationEndpoint, m.TokenEndpoint, m.RegistrationEndpoint,
 		m.RevocationEndpoint} {
-		if err := checkEndpoint(s, endpoint); endpoint != "" && err != nil {
+		if err := checkEndpoint(s, u, endpoint); endpoint != "" && err != nil {
 			return fmt.Errorf("the authorization server %s: %w", netguard.Shown(m.Issuer), err)
 		}
 	}
@@ -213,12 +215,8 @@ func check(s Server, m *oauthex.AuthServerMeta) error {
 
 // checkEndpoint refuses an endpoint that the server itself could not be at. The user's browser
 // opens one of them, so its host is checked before it is connected to.
-func checkEndpoint(s Server, endpoint string) error {
+func checkEndpoint(s Server, server *url.URL, endpoint string) error {
 	u, err := serverURL(endpoint)
-	if err != nil {
-		return err
-	}
-	server, err := serverURL(s.URL)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,8 @@
 // process in an environment of the host, so it is contained and confined like a command, and ends
 // with the environment at the latest. A remote one is reached by a client of the host's choice.
 //
-//	servers, err := mcp.Open(ctx, mcp.Options{Servers: list, Env: mcp.In(local), Warn: warn}) // an error if a required server is missing
+//	servers := mcp.Start(ctx, mcp.Options{Servers: list, Env: env, Warn: warn})
+//	err := servers.Ready(ctx) // if a required server is missing
 //	...
 //	options.Tools, options.Closers = servers.Tools(), []io.Closer{servers} // they end with the session
 //	session, err := agent.New(ctx, options)

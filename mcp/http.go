@@ -260,13 +260,11 @@ func (t *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		end()
 		return nil, err
 	}
-	resp.Body = &body{ReadCloser: resp.Body, end: end}
+	b := &body{resp.Body, resp.Body, end}
+	resp.Body = b
 	switch {
 	case resp.StatusCode >= 300: // a part of an error is enough
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxRefusal), resp.Body}
+		b.Reader = io.LimitReader(b.Reader, maxRefusal)
 	case req.Method == http.MethodGet || isCall(sent):
 		t.messagesOf(req, sent, resp)
 	}
@@ -326,11 +324,12 @@ func refusal(resp *http.Response) string {
 
 // body reads an answer. Closing it ends the request.
 type body struct {
-	io.ReadCloser
+	io.Reader
+	io.Closer
 	end func()
 }
 
 func (b *body) Close() error {
 	b.end()
-	return b.ReadCloser.Close()
+	return b.Closer.Close()
 }

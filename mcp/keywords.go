@@ -304,13 +304,9 @@ func anyOf(branches []any) map[string]any {
 			distinct = append(distinct, branch)
 		}
 	}
-	if len(distinct) == 1 {
+	if null && len(distinct) == 1 {
 		one := maps.Clone(distinct[0].(map[string]any))
-		_, typed := one["type"]
-		switch {
-		case !null:
-			return one
-		case typed && one["anyOf"] == nil:
+		if _, typed := one["type"]; typed && one["anyOf"] == nil {
 			if types := typeList(one["type"]); !slices.Contains(types, "null") {
 				one["type"] = anys(append(types, "null"))
 			}
@@ -323,10 +319,10 @@ func anyOf(branches []any) map[string]any {
 	if null {
 		distinct = append(distinct, map[string]any{"type": "null"})
 	}
-	if len(distinct) == 0 {
+	switch len(distinct) {
+	case 0:
 		return map[string]any{}
-	}
-	if len(distinct) == 1 {
+	case 1:
 		return distinct[0].(map[string]any)
 	}
 	return map[string]any{"anyOf": distinct}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,8 +61,10 @@ type server struct {
 }
 
 func newServer(owner *Servers, s Server, safe string) *server {
-	return &server{Server: s, owner: owner, safe: safe, first: make(chan struct{}),
-		wake: make(chan struct{}, 1), step: make(chan struct{}), told: map[string]bool{}}
+	s.StartTimeout = cmp.Or(s.StartTimeout, DefaultStartTimeout)
+	s.CallTimeout = cmp.Or(s.CallTimeout, DefaultCallTimeout)
+	return &server{Server: s, owner: owner, safe: safe, first: make(chan struct{}), wake: make(chan struct{}, 1),
+		step: make(chan struct{}), calls: calls{open: map[string]*running{}}, told: map[string]bool{}}
 }
 
 // run starts the server, keeps it running and closes it. The end of starting ends only the first
@@ -180,7 +183,7 @@ func (s *server) open(ctx context.Context) (*conn, error) {
 }
 
 func (s *server) openOnce(ctx context.Context, version string) (*conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.startTimeout())
+	ctx, cancel := context.WithTimeout(ctx, s.StartTimeout)
 	defer cancel()
 	c, err := s.connect(ctx, version)
 	if err != nil {

@@ -27,9 +27,6 @@ type logs struct {
 
 // logged passes a server's message on to the host's log.
 func (s *server) logged(level string, said any) {
-	if s.owner.o.Log == nil {
-		return
-	}
 	s.mu.Lock()
 	if now := time.Now().Unix(); now != s.logs.second {
 		s.logs.second, s.logs.count = now, 0
@@ -111,9 +108,6 @@ func (s *server) askForLogs(ctx context.Context, c *conn) {
 func (s *server) logsOf(c *conn, meta sdk.Meta) sdk.Meta {
 	if r, level := c.session.InitializeResult(), s.wanted(); level != "" && r != nil &&
 		r.ProtocolVersion >= statelessVersion {
-		if meta == nil {
-			meta = sdk.Meta{}
-		}
 		meta[sdk.MetaKeyLogLevel] = level
 	}
 	return meta

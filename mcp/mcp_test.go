@@ -238,28 +238,6 @@ func TestM2_ServersThatDoNotStart(t *testing.T) {
 	}
 }
 
-// Open returns servers that can be used, or the error of a required one, and then none of them runs
-// any more.
-func TestQ2_Open(t *testing.T) {
-	t.Parallel()
-	where := In(local(t))
-	s, err := Open(t.Context(), Options{Servers: []Server{as(t, "lab", "lab")}, Env: where})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(s.Tools()) == 0 {
-		t.Error("there are no tools")
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if s, err := Open(t.Context(), Options{Servers: []Server{as(t, "lab", "lab"), as(t, "other", "broken")},
-		Env: where}); s != nil || err == nil ||
-		!strings.Contains(err.Error(), "the required MCP server other: ") {
-		t.Errorf("with a server that breaks: %v, %v", s, err)
-	}
-}
-
 // A server that died says why, and the next call starts it again, but not for ever.
 func TestM1_DeadServers(t *testing.T) {
 	t.Parallel()

@@ -162,16 +162,10 @@ func messages(text []byte) ([]jsonrpc.Message, error) {
 		}
 	}
 	if len(found) == 0 && text[0] == '{' && bytes.Contains(text[:min(len(text), 100)], []byte(`"jsonrpc"`)) &&
-		!readable(text) {
+		!json.Valid(text) { // or nested too deeply
 		return nil, errUnreadable
 	}
 	return found, nil
-}
-
-// readable reports whether a text is JSON that is not nested too deeply.
-func readable(text []byte) bool {
-	var whole json.RawMessage
-	return json.Unmarshal(text, &whole) == nil
 }
 
 // message decodes a message, or returns nil. A response that is not complete becomes an error, so

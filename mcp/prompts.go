@@ -107,7 +107,7 @@ func (p *Prompt) Get(ctx context.Context, args map[string]string) (llm.Parts, er
 			return nil, fmt.Errorf("the prompt %s needs the argument %s", p.Name, oneLine(a.Name))
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.from.callTimeout())
+	ctx, cancel := context.WithTimeout(ctx, p.from.CallTimeout)
 	defer cancel()
 	c, err := p.from.connected(ctx)
 	if err != nil {

@@ -40,28 +40,25 @@ func (s *Servers) resourceTools() []tool.Tool {
 	list := tool.New(llm.ToolDefinition{Name: ListResources,
 		Description: "Lists the resources of an MCP server: data that it offers for reading, by address."},
 		func(ctx context.Context, call *tool.Call, args listArgs) (tool.Result, error) {
-			one, err := s.resourceServer(args.Server)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			return one.do(ctx, call, func(ctx context.Context, c *conn, _ *running) (tool.Result,
-				error) {
-				return one.resources(ctx, c)
-			})
+			return s.ask(ctx, call, args.Server, resources)
 		})
 	read := tool.New(llm.ToolDefinition{Name: ReadResource, Description: "Reads a resource of an MCP server."},
 		func(ctx context.Context, call *tool.Call, args readArgs) (tool.Result, error) {
-			one, err := s.resourceServer(args.Server)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			return one.do(ctx, call, func(ctx context.Context, c *conn, _ *running) (tool.Result,
-				error) {
+			return s.ask(ctx, call, args.Server, func(ctx context.Context, c *conn, _ *running) (tool.Result, error) {
 				return read(ctx, c, args.URI)
 			})
 		})
 	return []tool.Tool{tool.WithAccess(list, func(a listArgs) tool.Access { return s.resourceAccess(a.Server) }),
 		tool.WithAccess(read, func(a readArgs) tool.Access { return s.resourceAccess(a.Server) })}
+}
+
+// ask runs a request to a server for a call.
+func (s *Servers) ask(ctx context.Context, call *tool.Call, server string, w work) (tool.Result, error) {
+	one, err := s.resourceServer(server)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return one.do(ctx, call, w)
 }
 
 // withResources returns the names of the servers that have resources.
@@ -100,7 +97,7 @@ func (s *Servers) resourceAccess(name string) tool.Access {
 }
 
 // resources returns the list of a server's resources and templates.
-func (s *server) resources(ctx context.Context, c *conn) (tool.Result, error) {
+func resources(ctx context.Context, c *conn, _ *running) (tool.Result, error) {
 	var lines []string
 	for r, err := range c.session.Resources(ctx, nil) {
 		if err != nil {
@@ -137,7 +134,7 @@ func row(words ...string) string {
 
 // read returns the content of a resource.
 func read(ctx context.Context, c *conn, uri string) (tool.Result, error) {
-	got, err := c.session.ReadResource(ctx, &sdk.ReadResourceParams{Meta: traced(ctx, nil), URI: uri})
+	got, err := c.session.ReadResource(ctx, &sdk.ReadResourceParams{Meta: traced(ctx), URI: uri})
 	if err != nil {
 		return tool.Result{}, err
 	}

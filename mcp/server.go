@@ -105,28 +105,9 @@ func (s *Server) Check() error {
 	return err
 }
 
-// startTimeout returns the time that the server has to start.
-func (s *Server) startTimeout() time.Duration {
-	if s.StartTimeout > 0 {
-		return s.StartTimeout
-	}
-	return DefaultStartTimeout
-}
-
-// callTimeout returns the time that a call may take without progress.
-func (s *Server) callTimeout() time.Duration {
-	if s.CallTimeout > 0 {
-		return s.CallTimeout
-	}
-	return DefaultCallTimeout
-}
-
 // host returns the host of a remote server, with its port if the URL has one. It is empty for a
 // server on this machine.
 func (s *Server) host() string {
-	if s.URL == "" {
-		return ""
-	}
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return ""

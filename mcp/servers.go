@@ -66,7 +66,10 @@ type Servers struct {
 var errClosed = errors.New("the servers are closed")
 
 // Start starts the servers side by side and returns at once. They end with Close; the end of ctx
-// ends only the starting.
+// ends only the starting. A session gets them by two of its options, and tools that come and go
+// later by [Servers.Join]:
+//
+//	options.Tools, options.Closers = servers.Tools(), []io.Closer{servers}
 func Start(ctx context.Context, o Options) *Servers {
 	s := &Servers{o: o, joined: map[*member]bool{}}
 	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -79,25 +82,6 @@ func Start(ctx context.Context, o Options) *Servers {
 		s.busy.Go(func() { one.run(ctx) })
 	}
 	return s
-}
-
-// Open starts the servers as [Start] does, and returns when the required ones have listed their
-// tools. If one of them could not be started, it closes all and returns the error. A session gets
-// them by two of its options, and tools that come and go later by [Servers.Join]:
-//
-//	options.Tools, options.Closers = servers.Tools(), []io.Closer{servers}
-func Open(ctx context.Context, o Options) (*Servers, error) {
-	s := Start(ctx, o)
-	if err := s.Ready(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
-}
-
-// In returns an [Options].Env that runs all servers in one environment. Closing that is up to the
-// host.
-func In(e env.Environment) func(Server) (env.Environment, error) {
-	return func(Server) (env.Environment, error) { return e, nil }
 }
 
 // serverNames returns the names of servers in the names of their tools. The user's servers choose

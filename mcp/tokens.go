@@ -89,11 +89,18 @@ func (f *FileTokens) Change(ctx context.Context, server string, change func(*Log
 	}
 	ctx, cancel := context.WithTimeout(ctx, tokenLock)
 	defer cancel()
-	unlock, err := lockFile(ctx, f.file(server)+".lock")
+	lock, err := os.OpenFile(f.file(server)+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // that unlocks it
+	err = filelock.Wait(ctx, func() error { return filelock.TryLock(lock, filelock.Exclusive) })
+	if err != nil && ctx.Err() != nil {
+		err = errors.New("another process holds it")
+	}
 	if err != nil {
 		return fmt.Errorf("cannot lock the login for %s: %w", server, err)
 	}
-	defer unlock()
 	was, err := f.Login(ctx, server)
 	if err != nil && !errors.Is(err, ErrTokens) {
 		return err
@@ -140,21 +147,4 @@ func readPrivate(name string) ([]byte, error) {
 	}
 	defer file.Close() // it was only read
 	return io.ReadAll(io.LimitReader(file, maxTokenFile))
-}
-
-// lockFile locks a file, which it makes if needed, and returns a function that unlocks it. The lock
-// ends with the process.
-func lockFile(ctx context.Context, name string) (unlock func(), err error) {
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	err = filelock.Wait(ctx, func() error { return filelock.TryLock(file, filelock.Exclusive) })
-	switch {
-	case err == nil:
-		return func() { _ = file.Close() }, nil // that unlocks it
-	case ctx.Err() != nil:
-		err = errors.New("another process holds it")
-	}
-	return nil, errors.Join(err, file.Close())
 }

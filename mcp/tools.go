@@ -73,11 +73,11 @@ func (s *server) guide(list []offered, instructions string) {
 func (s *server) frozen(list []offered) bool {
 	s.mu.Lock()
 	same := slices.EqualFunc(list, s.offered, func(a, b offered) bool { return a.name == b.name && a.hash == b.hash })
-	if same || !s.listed {
-		s.mu.Unlock()
+	same = same || !s.listed
+	s.mu.Unlock()
+	if same {
 		return false
 	}
-	s.mu.Unlock()
 	if s.changes++; s.changes == maxReplaced+1 {
 		s.owner.warn(s.Name, fmt.Errorf(
 			"the MCP server %s has changed its tools more than %d times, and each change makes the model read the whole prompt again: "+
@@ -214,8 +214,7 @@ func (s *server) toolOf(t *sdk.Tool, name string) (tool.Tool, error) {
 			Parameters: schema},
 		Access: func(string) (tool.Access, error) { return access, nil },
 		Run: func(ctx context.Context, call *tool.Call) (tool.Result, error) {
-			return s.call(ctx, onServer,
-				call)
+			return s.call(ctx, onServer, call)
 		},
 	}, nil
 }
@@ -264,7 +263,7 @@ func (s *server) refresh(c *conn) {
 
 // reread lists the tools again. If that fails, the old ones stay.
 func (s *server) reread(c *conn) {
-	ctx, cancel := context.WithTimeout(s.owner.life, s.startTimeout())
+	ctx, cancel := context.WithTimeout(s.owner.life, s.StartTimeout)
 	defer cancel()
 	if err := s.listTools(ctx, c); err != nil && s.owner.life.Err() == nil && c.alive() {
 		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has changed its tools, but the old ones stay: %w", s.Name,
