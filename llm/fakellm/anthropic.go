@@ -137,11 +137,8 @@ func (anthropic) decode(r *Request) *refusal {
 		return invalid("anthropic-version: header is required")
 	}
 	var w anthropicRequest
-	if err := strict(r.Body, &w); err != nil {
-		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return invalid("%s: Extra inputs are not permitted", strings.Trim(field, `"`))
-		}
-		return invalid("The request body is not valid JSON: %v", err)
+	if why := r.into(&w, "%s: Extra inputs are not permitted", "The request body is not valid JSON: %v"); why != nil {
+		return why
 	}
 	w.read(r)
 	return w.check(r)
@@ -219,6 +216,7 @@ func (b anthropicBlock) part() llm.Part {
 	return llm.Opaque{Provider: "anthropic", Data: string(b.raw)}
 }
 
+// invalid refuses a request, with the vendor's code for that.
 func invalid(format string, args ...any) *refusal {
-	return &refusal{400, "invalid_request_error", fmt.Sprintf(format, args...)}
+	return &refusal{400, "", fmt.Sprintf(format, args...)}
 }

@@ -15,7 +15,7 @@ var (
 
 // check refuses what the real API refuses, in its own words where they are known.
 func (w *anthropicRequest) check(r *Request) *refusal {
-	c := &checker{code: "invalid_request_error"}
+	c := new(checker)
 	c.refuse(w.Model == "", "model: Field required")
 	c.refuse(w.MaxTokens <= 0, "max_tokens: Field required")
 	c.refuse(len(w.Messages) == 0, "messages: at least one message is required")
@@ -178,4 +178,10 @@ func (b anthropicBlock) check(c *checker, role string) {
 func isBase64(text string) bool {
 	_, err := base64.StdEncoding.DecodeString(text)
 	return err == nil
+}
+
+// decoded returns the data in base64, which check has looked at.
+func decoded(text string) []byte {
+	data, _ := base64.StdEncoding.DecodeString(text)
+	return data
 }

@@ -67,41 +67,32 @@ func unmarked(raw json.RawMessage) []byte {
 
 // anthropicUsage returns usage in the API's form, where input_tokens does not include the cached
 // input.
-func anthropicUsage(u llm.Usage, output int) map[string]any {
-	return map[string]any{"server_tool_use": map[string]any{"web_search_requests": u.Searches},
+func anthropicUsage(u llm.Usage, output int) object {
+	return object{"server_tool_use": object{"web_search_requests": u.Searches},
 		"input_tokens": u.Input - u.CacheRead - u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
 		"cache_creation_input_tokens": u.CacheWrite, "output_tokens": output,
-		"cache_creation": map[string]any{"ephemeral_5m_input_tokens": u.CacheWrite - u.CacheWriteLong,
+		"cache_creation": object{"ephemeral_5m_input_tokens": u.CacheWrite - u.CacheWriteLong,
 			"ephemeral_1h_input_tokens": u.CacheWriteLong},
-		"output_tokens_details": map[string]any{"thinking_tokens": min(u.Reasoning, output)}}
+		"output_tokens_details": object{"thinking_tokens": min(u.Reasoning, output)}}
 }
 
-func anthropicStop(a *response) string {
-	switch a.Finish {
-	case llm.FinishLength:
-		return "max_tokens"
-	case llm.FinishContextLength:
-		return "model_context_window_exceeded"
-	case llm.FinishToolCalls:
-		return "tool_use"
-	case llm.FinishContentFilter:
-		return "refusal"
-	case llm.FinishPause:
-		return "pause_turn"
-	}
-	return "end_turn"
+// stop returns the finish reason in the API's words.
+func (anthropic) stop(a *response) string {
+	return a.stop("end_turn", map[llm.FinishReason]string{llm.FinishLength: "max_tokens",
+		llm.FinishContextLength: "model_context_window_exceeded", llm.FinishToolCalls: "tool_use",
+		llm.FinishContentFilter: "refusal", llm.FinishPause: "pause_turn"})
 }
 
 // anthropicBlocks returns the response's content blocks.
-func (a *response) anthropicBlocks() []map[string]any {
-	blocks := []map[string]any{}
+func (a *response) anthropicBlocks() []object {
+	blocks := []object{}
 	if a.Thinking != "" {
-		blocks = append(blocks, map[string]any{"type": "thinking", "thinking": a.Thinking,
+		blocks = append(blocks, object{"type": "thinking", "thinking": a.Thinking,
 			"signature": sign(a.Thinking)})
 	}
 	blocks = append(blocks, a.anthropicSearches()...)
 	for _, piece := range a.cited() {
-		block := map[string]any{"type": "text", "text": piece.text}
+		block := object{"type": "text", "text": piece.text}
 		if len(piece.cites) > 0 {
 			block["citations"] = anthropicCitations(piece.cites)
 		}
@@ -112,90 +103,88 @@ func (a *response) anthropicBlocks() []map[string]any {
 		if !json.Valid(input) { // only a stream can contain invalid JSON
 			input = json.RawMessage(`{}`)
 		}
-		blocks = append(blocks, map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": input})
+		blocks = append(blocks, object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": input})
 	}
 	return blocks
 }
 
-func (a *response) anthropicMessage(content any, stop any, output int) map[string]any {
-	return map[string]any{"id": a.ID, "type": "message", "role": "assistant", "model": a.model, "content": content,
+func (a *response) anthropicMessage(content any, stop any, output int) object {
+	return object{"id": a.ID, "type": "message", "role": "assistant", "model": a.model, "content": content,
 		"stop_reason": stop, "stop_sequence": nil, "usage": anthropicUsage(a.usage, output)}
 }
 
 // whole implements format.
-func (anthropic) whole(a *response) []byte {
-	return []byte(encode(a.anthropicMessage(a.anthropicBlocks(), a.stop(anthropicStop), a.usage.Output)))
+func (f anthropic) whole(a *response) []byte {
+	return []byte(encode(a.anthropicMessage(a.anthropicBlocks(), f.stop(a), a.usage.Output)))
 }
 
 // stream implements format.
 func (f anthropic) stream(a *response) []frame {
 	var frames []frame
-	add := func(event string, members map[string]any) *frame {
+	add := func(event string, members object) *frame {
 		members["type"] = event
 		frames = append(frames, frame{event: event, data: encode(members)})
 		return &frames[len(frames)-1]
 	}
-	add("message_start", map[string]any{"message": a.anthropicMessage([]any{}, nil, 1)})
-	add("ping", map[string]any{})
+	add("message_start", object{"message": a.anthropicMessage([]any{}, nil, 1)})
+	add("ping", object{})
 	index := 0
-	var citations []map[string]any // of the next block
-	block := func(start map[string]any, kind, member string, pieces []string, signature string) {
-		add("content_block_start", map[string]any{"index": index, "content_block": start})
-		delta := func(kind, member, piece string, content bool) {
-			add("content_block_delta", map[string]any{"index": index, "delta": map[string]any{"type": kind,
-				member: piece}}).content = content
+	delta := func(members object) *frame {
+		return add("content_block_delta", object{"index": index, "delta": members})
+	}
+	deltas := func(kind, member string, pieces ...string) {
+		for _, piece := range pieces {
+			delta(object{"type": kind, member: piece}).content = true
 		}
-		for _, c := range citations {
-			add("content_block_delta", map[string]any{"index": index, "delta": map[string]any{"type": "citations_delta",
-				"citation": c}})
-		}
-		for _, p := range pieces {
-			delta(kind, member, p, true)
-		}
-		if signature != "" {
-			delta("signature_delta", "signature", signature, false)
-		}
-		add("content_block_stop", map[string]any{"index": index})
+	}
+	block := func(start object, inside func()) {
+		add("content_block_start", object{"index": index, "content_block": start})
+		inside()
+		add("content_block_stop", object{"index": index})
 		index++
 	}
 	if a.Thinking != "" {
-		block(map[string]any{"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", "thinking",
-			words(a.Thinking, f.words), sign(a.Thinking))
+		block(object{"type": "thinking", "thinking": "", "signature": ""}, func() {
+			deltas("thinking_delta", "thinking", words(a.Thinking, f.words)...)
+			delta(object{"type": "signature_delta", "signature": sign(a.Thinking)})
+		})
 	}
 	for _, s := range a.anthropicSearches() {
-		if s["input"] == nil { // a result comes whole
-			block(s, "", "", nil, "")
-			continue
+		var input []string // a result has none: it comes whole
+		if s["input"] != nil {
+			input = []string{"", encode(s["input"])}
+			s["input"] = object{}
 		}
-		input := encode(s["input"])
-		s["input"] = map[string]any{}
-		block(s, "input_json_delta", "partial_json", []string{"", input}, "")
+		block(s, func() { deltas("input_json_delta", "partial_json", input...) })
 	}
 	for _, piece := range a.cited() {
-		start := map[string]any{"type": "text", "text": ""}
+		start := object{"type": "text", "text": ""}
 		if len(piece.cites) > 0 {
 			start["citations"] = []any{}
 		}
-		citations = anthropicCitations(piece.cites)
-		block(start, "text_delta", "text", words(piece.text, f.words), "")
-		citations = nil
+		block(start, func() {
+			for _, c := range anthropicCitations(piece.cites) {
+				delta(object{"type": "citations_delta", "citation": c})
+			}
+			deltas("text_delta", "text", words(piece.text, f.words)...)
+		})
 	}
 	for _, c := range a.Calls {
-		block(map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": map[string]any{}},
-			"input_json_delta",
-			"partial_json", append([]string{""}, bytewise(c.args(), argBytes(f.words))...), "")
+		block(object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": object{}}, func() {
+			deltas("input_json_delta", "partial_json", "")
+			deltas("input_json_delta", "partial_json", bytewise(c.args(), argBytes(f.words))...)
+		})
 	}
-	add("message_delta", map[string]any{"delta": map[string]any{"stop_reason": a.stop(anthropicStop),
-		"stop_sequence": nil},
+	add("message_delta", object{"delta": object{"stop_reason": f.stop(a), "stop_sequence": nil},
 		"usage": anthropicUsage(a.usage, a.usage.Output)}).closing = true
-	add("message_stop", map[string]any{})
+	add("message_stop", object{})
 	return frames
 }
 
 // failure implements format.
 func (anthropic) failure(why *refusal) []byte {
 	code := cmp.Or(why.code, anthropicCodes[why.status], "api_error")
-	return []byte(encode(map[string]any{"type": "error", "error": map[string]any{"type": code,
+	return []byte(encode(object{"type": "error", "error": object{"type": code,
 		"message": why.message}}))
 }
 
@@ -215,7 +204,7 @@ var anthropicCodes = map[int]string{
 // inBand implements format.
 func (anthropic) inBand(code string) frame {
 	code = cmp.Or(code, "overloaded_error")
-	return frame{event: "error", data: encode(map[string]any{"type": "error", "error": map[string]any{"type": code,
+	return frame{event: "error", data: encode(object{"type": "error", "error": object{"type": code,
 		"message": "The server is not well."}})}
 }
 
@@ -226,6 +215,9 @@ func (anthropic) garbage() frame {
 
 // ping implements format.
 func (anthropic) ping() frame { return frame{event: "ping", data: `{"type":"ping"}`} }
+
+// object is a JSON object that this package makes.
+type object = map[string]any
 
 // encode returns the JSON of a value made by this package. Only a script's arguments could be
 // invalid JSON, and they are checked before.

@@ -129,11 +129,9 @@ func (f *chat) decode(r *Request) *refusal {
 		return &refusal{401, "invalid_api_key", "You didn't provide an API key."}
 	}
 	var w chatRequest
-	if err := strict(r.Body, &w); err != nil {
-		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return invalid("property '%s' is unsupported", strings.Trim(field, `"`))
-		}
-		return invalid("We could not parse the JSON body of your request: %v", err)
+	if why := r.into(&w, "property '%s' is unsupported",
+		"We could not parse the JSON body of your request: %v"); why != nil {
+		return why
 	}
 	w.read(r)
 	f.usage = w.StreamOptions != nil && w.StreamOptions.IncludeUsage
@@ -188,11 +186,8 @@ func (m *chatMessage) message(model string) llm.Message {
 	}
 	msg.Parts = append(msg.Parts, content...)
 	for _, c := range m.ToolCalls {
-		call := llm.ToolCall{ID: c.ID, Name: c.Function.Name}
-		if c.Function.Arguments != nil {
-			call.Args = *c.Function.Arguments
-		}
-		msg.Parts = append(msg.Parts, call)
+		msg.Parts = append(msg.Parts,
+			llm.ToolCall{ID: c.ID, Name: c.Function.Name, Args: deref(c.Function.Arguments)})
 	}
 	return msg
 }
@@ -212,8 +207,7 @@ func (p chatPart) part() llm.Part {
 		}
 		return llm.Media{MIME: kind, Data: data, Detail: p.Image.Detail}
 	case p.Audio != nil:
-		data, _ := base64.StdEncoding.DecodeString(p.Audio.Data) // check refuses invalid data
-		return llm.Media{MIME: "audio/" + p.Audio.Format, Data: data}
+		return llm.Media{MIME: "audio/" + p.Audio.Format, Data: decoded(p.Audio.Data)}
 	case p.File != nil:
 		kind, data, _ := dataURL(p.File.Data)
 		return llm.Media{MIME: kind, Data: data, Name: p.File.Name}

@@ -11,7 +11,7 @@ var chatName = pattern(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // check refuses what real servers refuse, in the words of one of them where they are known.
 func (w *chatRequest) check() *refusal {
-	c := &checker{code: "invalid_request_error"}
+	c := new(checker)
 	c.refuse(w.Model == "", "you must provide a model parameter")
 	c.refuse(len(w.Messages) == 0, "[] is too short - 'messages'")
 	c.refuse(w.MaxTokens != nil && w.MaxCompletionTokens != nil,

@@ -1,6 +1,7 @@
 package fakellm
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/attractor-go/attractor/llm"
@@ -21,35 +22,31 @@ func chatPrefixes(model string, body []byte) []prefix {
 	return automatic(model, prompt, 0, 16)
 }
 
-func chatUsage(u llm.Usage) map[string]any {
-	return map[string]any{"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
-		"prompt_tokens_details":     map[string]any{"cached_tokens": u.CacheRead},
-		"completion_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning}}
+func chatUsage(u llm.Usage) object {
+	return object{"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
+		"prompt_tokens_details":     object{"cached_tokens": u.CacheRead},
+		"completion_tokens_details": object{"reasoning_tokens": u.Reasoning}}
 }
 
-func chatFinish(a *response) string {
-	switch a.Finish {
-	case llm.FinishLength, llm.FinishToolCalls, llm.FinishContentFilter:
-		return string(a.Finish)
-	case llm.FinishContextLength:
-		return "model_length"
-	}
-	return "stop"
+// finish returns the finish reason in the API's words.
+func (*chat) finish(a *response) string {
+	return a.stop("stop", map[llm.FinishReason]string{llm.FinishLength: "length", llm.FinishToolCalls: "tool_calls",
+		llm.FinishContentFilter: "content_filter", llm.FinishContextLength: "model_length"})
 }
 
-func (a *response) chatObject(kind string, choices []any) map[string]any {
-	return map[string]any{"id": a.ID, "object": kind, "created": 1700000000, "model": a.model,
+func (a *response) chatObject(kind string, choices []any) object {
+	return object{"id": a.ID, "object": kind, "created": 1700000000, "model": a.model,
 		"system_fingerprint": "fp_fake",
 		"choices":            choices}
 }
 
-func chatCallObject(c Call, args string) map[string]any {
-	return map[string]any{"id": c.ID, "type": "function", "function": map[string]any{"name": c.Name, "arguments": args}}
+func chatCallObject(c Call, args string) object {
+	return object{"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": args}}
 }
 
 // whole implements format.
-func (*chat) whole(a *response) []byte {
-	message := map[string]any{"role": "assistant", "content": nil}
+func (f *chat) whole(a *response) []byte {
+	message := object{"role": "assistant", "content": nil}
 	if a.Text != "" || len(a.Calls) == 0 {
 		message["content"] = a.Text
 	}
@@ -63,7 +60,7 @@ func (*chat) whole(a *response) []byte {
 	if calls != nil {
 		message["tool_calls"] = calls
 	}
-	choice := map[string]any{"index": 0, "message": message, "logprobs": nil, "finish_reason": a.stop(chatFinish)}
+	choice := object{"index": 0, "message": message, "logprobs": nil, "finish_reason": f.finish(a)}
 	body := a.chatObject("chat.completion", []any{choice})
 	body["usage"] = chatUsage(a.usage)
 	return []byte(encode(body))
@@ -72,28 +69,28 @@ func (*chat) whole(a *response) []byte {
 // stream implements format.
 func (f *chat) stream(a *response) []frame {
 	var frames []frame
-	add := func(delta map[string]any, finish any) *frame {
-		choice := map[string]any{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finish}
+	add := func(delta object, finish any) *frame {
+		choice := object{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finish}
 		frames = append(frames, frame{data: encode(a.chatObject("chat.completion.chunk", []any{choice}))})
 		return &frames[len(frames)-1]
 	}
-	add(map[string]any{"role": "assistant", "content": ""}, nil)
+	add(object{"role": "assistant", "content": ""}, nil)
 	for _, piece := range words(a.Thinking, f.words) {
-		add(map[string]any{"reasoning_content": piece}, nil).content = true
+		add(object{"reasoning_content": piece}, nil).content = true
 	}
 	for _, piece := range words(a.Text, f.words) {
-		add(map[string]any{"content": piece}, nil).content = true
+		add(object{"content": piece}, nil).content = true
 	}
 	for i, c := range a.Calls {
 		first := chatCallObject(c, "")
 		first["index"] = i
-		add(map[string]any{"tool_calls": []any{first}}, nil)
+		add(object{"tool_calls": []any{first}}, nil)
 		for _, piece := range bytewise(c.args(), argBytes(f.words)) {
-			more := map[string]any{"index": i, "function": map[string]any{"arguments": piece}}
-			add(map[string]any{"tool_calls": []any{more}}, nil).content = true
+			more := object{"index": i, "function": object{"arguments": piece}}
+			add(object{"tool_calls": []any{more}}, nil).content = true
 		}
 	}
-	add(map[string]any{}, a.stop(chatFinish)).closing = true
+	add(object{}, f.finish(a)).closing = true
 	if f.usage {
 		last := a.chatObject("chat.completion.chunk", []any{})
 		last["usage"] = chatUsage(a.usage)
@@ -115,17 +112,14 @@ func (*chat) failure(why *refusal) []byte {
 	if why.code != "" && why.code != kind {
 		code = why.code
 	}
-	return []byte(encode(map[string]any{"error": map[string]any{"message": why.message, "type": kind, "param": nil,
+	return []byte(encode(object{"error": object{"message": why.message, "type": kind, "param": nil,
 		"code": code}}))
 }
 
 // inBand implements format.
 func (*chat) inBand(code string) frame {
-	if code == "" {
-		code = "overloaded_error"
-	}
-	return frame{data: encode(map[string]any{"error": map[string]any{"message": "The server is not well.",
-		"type": code}})}
+	return frame{data: encode(object{"error": object{"message": "The server is not well.",
+		"type": cmp.Or(code, "overloaded_error")}})}
 }
 
 // garbage implements format.

@@ -2,7 +2,6 @@ package fakellm
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -74,6 +73,27 @@ func strict(b []byte, v any) error {
 	return dec.Decode(v)
 }
 
+// unknown returns the member because of which a strict decoding failed, or "".
+func unknown(err error) string {
+	field, ok := strings.CutPrefix(err.Error(), "json: unknown field ")
+	if !ok {
+		return ""
+	}
+	return strings.Trim(field, `"`)
+}
+
+// into decodes the body. It refuses an unknown member and a broken body in the vendor's words.
+func (r *Request) into(v any, unknownMember, broken string) *refusal {
+	err := strict(r.Body, v)
+	if err == nil {
+		return nil
+	}
+	if member := unknown(err); member != "" {
+		return invalid(unknownMember, member)
+	}
+	return invalid(broken, err)
+}
+
 type geminiCall struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
@@ -90,14 +110,6 @@ type geminiResponse struct {
 type geminiBlob struct {
 	MIME string `json:"mimeType"`
 	Data string `json:"data"`
-}
-
-func (b *geminiBlob) bytes() []byte {
-	data, err := base64.StdEncoding.DecodeString(b.Data)
-	if err != nil {
-		return nil // check has refused it
-	}
-	return data
 }
 
 type geminiFile struct {
@@ -168,21 +180,16 @@ func (f gemini) decode(r *Request) *refusal {
 				"Please use API Key or other form of API consumer identity to call this API."}
 	}
 	var w geminiRequest
-	if err := strict(r.Body, &w); err != nil {
-		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return badArgument("Invalid JSON payload received. Unknown name %s: Cannot find field.", field)
-		}
-		return badArgument("Invalid JSON payload received. %v", err)
+	why := r.into(&w, `Invalid JSON payload received. Unknown name "%s": Cannot find field.`,
+		"Invalid JSON payload received. %v")
+	if why == nil {
+		why = w.check(f.model)
 	}
-	if why := w.check(f.model); why != nil {
+	if why != nil {
 		return why
 	}
 	w.read(r)
 	return nil
-}
-
-func badArgument(format string, args ...any) *refusal {
-	return &refusal{400, "INVALID_ARGUMENT", fmt.Sprintf(format, args...)}
 }
 
 // read converts the wire's request.
@@ -241,7 +248,7 @@ func (p geminiPart) part() llm.Part {
 	case p.FunctionResponse != nil:
 		return p.FunctionResponse.result()
 	case p.InlineData != nil:
-		return llm.Media{MIME: p.InlineData.MIME, Data: p.InlineData.bytes()}
+		return llm.Media{MIME: p.InlineData.MIME, Data: decoded(p.InlineData.Data)}
 	case p.FileData != nil:
 		return llm.Media{MIME: p.FileData.MIME, URL: p.FileData.URI}
 	}

@@ -23,8 +23,7 @@ type geminiChecker struct {
 
 // check refuses what the real API refuses, in its own words where they are known.
 func (w *geminiRequest) check(model string) *refusal {
-	c := &geminiChecker{checker: checker{code: "INVALID_ARGUMENT"}}
-	c.old, c.new = geminiOld().MatchString(model), geminiNew().MatchString(model)
+	c := &geminiChecker{old: geminiOld().MatchString(model), new: geminiNew().MatchString(model)}
 	c.refuse(len(w.Contents) == 0, "* GenerateContentRequest.contents: contents is not specified")
 	c.refuse(len(w.Contents) > 0 && w.Contents[0].Role != "user",
 		"Please ensure that multiturn requests begin with a user turn.")

@@ -50,23 +50,23 @@ func signedCall(name, args string) string {
 
 // geminiAnswer is a response in the wire's parts.
 type geminiAnswer struct {
-	parts           []map[string]any
-	closing         map[string]any // the part that comes with the finish reason
+	parts           []object
+	closing         object // the part that comes with the finish reason
 	reason, message string
 }
 
 // answer splits a response into parts of so many words each. As in the real models' responses, the
 // signature is on the first call or, without calls, at the end of the text.
 func (f gemini) answer(a *response, each int) geminiAnswer {
-	out := geminiAnswer{reason: a.stop(geminiReason), closing: map[string]any{"text": ""}}
+	out := geminiAnswer{reason: f.reason(a), closing: object{"text": ""}}
 	for _, t := range words(a.Thinking, each) {
-		out.parts = append(out.parts, map[string]any{"text": t, "thought": true})
+		out.parts = append(out.parts, object{"text": t, "thought": true})
 	}
 	for i, s := range a.Searches {
 		out.parts = append(out.parts, geminiSearch(i, &s)...)
 	}
 	for _, t := range words(a.Text, each) {
-		out.parts = append(out.parts, map[string]any{"text": t})
+		out.parts = append(out.parts, object{"text": t})
 	}
 	signs := geminiNew().MatchString(f.model) || a.Thinking != ""
 	if signs && len(a.Calls) == 0 {
@@ -78,11 +78,11 @@ func (f gemini) answer(a *response, each int) geminiAnswer {
 			out.reason, out.message = "MALFORMED_FUNCTION_CALL", "Malformed function call: "+c.Name+"("+args+")"
 			break
 		}
-		call := map[string]any{"name": c.Name, "args": geminiArgs(i)}
+		call := object{"name": c.Name, "args": geminiArgs(i)}
 		if !geminiOld().MatchString(f.model) { // the old models send no ids
 			call["id"] = c.ID
 		}
-		part := map[string]any{"functionCall": call}
+		part := object{"functionCall": call}
 		if signs && i == 0 {
 			part["thoughtSignature"] = sign(signedCall(c.Name, args))
 		}
@@ -91,25 +91,17 @@ func (f gemini) answer(a *response, each int) geminiAnswer {
 	return out
 }
 
-func geminiReason(a *response) string {
-	switch a.Finish {
-	case llm.FinishLength:
-		return "MAX_TOKENS"
-	case llm.FinishContentFilter:
-		return "SAFETY"
-	case llm.FinishError:
-		return "MALFORMED_FUNCTION_CALL"
-	case llm.FinishOther:
-		return "OTHER"
-	}
-	return "STOP"
+// reason returns the finish reason in the API's words.
+func (gemini) reason(a *response) string {
+	return a.stop("STOP", map[llm.FinishReason]string{llm.FinishLength: "MAX_TOKENS", llm.FinishContentFilter: "SAFETY",
+		llm.FinishError: "MALFORMED_FUNCTION_CALL", llm.FinishOther: "OTHER"})
 }
 
 // geminiChunk returns a GenerateContentResponse. Every chunk has the usage so far, in the API's
 // form, where candidatesTokenCount does not include the thoughts, and the prompt includes the
 // cached input.
-func (a *response) geminiChunk(reason, message string, u llm.Usage, parts ...map[string]any) string {
-	candidate := map[string]any{"content": map[string]any{"parts": parts, "role": "model"}, "index": 0}
+func (a *response) geminiChunk(reason, message string, u llm.Usage, parts ...object) string {
+	candidate := object{"content": object{"parts": parts, "role": "model"}, "index": 0}
 	if reason != "" {
 		candidate["finishReason"] = reason
 	}
@@ -119,9 +111,9 @@ func (a *response) geminiChunk(reason, message string, u llm.Usage, parts ...map
 	if reason != "" && len(a.Searches) > 0 {
 		candidate["groundingMetadata"] = a.grounding()
 	}
-	usage := map[string]any{"promptTokenCount": u.Input, "candidatesTokenCount": u.Output - u.Reasoning,
+	usage := object{"promptTokenCount": u.Input, "candidatesTokenCount": u.Output - u.Reasoning,
 		"totalTokenCount": u.Total(), "cachedContentTokenCount": u.CacheRead, "thoughtsTokenCount": u.Reasoning}
-	data := encode(map[string]any{"candidates": []any{candidate}, "usageMetadata": usage, "modelVersion": a.model,
+	data := encode(object{"candidates": []any{candidate}, "usageMetadata": usage, "modelVersion": a.model,
 		"responseId": a.ID})
 	for i, c := range a.Calls {
 		data = strings.Replace(data, encode(geminiArgs(i)), cmp.Or(c.args(), "{}"), 1)
@@ -166,8 +158,7 @@ func (f gemini) stream(a *response) []frame {
 // geminiStatus maps HTTP statuses to the API's status words. Other statuses come from a proxy and
 // have none.
 var geminiStatus = map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED",
-	404: "NOT_FOUND",
-	429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"}
+	404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"}
 
 // failure implements format.
 func (gemini) failure(why *refusal) []byte {
@@ -175,18 +166,16 @@ func (gemini) failure(why *refusal) []byte {
 	if status == "" || status != strings.ToUpper(status) { // another vendor's code
 		status = geminiStatus[why.status]
 	}
-	e := map[string]any{"code": why.status, "message": why.message}
+	e := object{"code": why.status, "message": why.message}
 	if status != "" {
 		e["status"] = status
 	}
-	return []byte(encode(map[string]any{"error": e}))
+	return []byte(encode(object{"error": e}))
 }
 
 // inBand implements format.
 func (f gemini) inBand(code string) frame {
-	if code == "" {
-		code = "UNAVAILABLE"
-	}
+	code = cmp.Or(code, "UNAVAILABLE")
 	why := &refusal{status: 500, code: code, message: "The model is not well."}
 	for status, word := range geminiStatus {
 		if word == code {

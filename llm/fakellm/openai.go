@@ -159,11 +159,10 @@ func (it *openaiItem) UnmarshalJSON(b []byte) error {
 		err = strict(b, (*plain)(it))
 	}
 	if err != nil {
-		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			it.unknown = strings.Trim(field, `"`)
-			return nil
+		if it.unknown = unknown(err); it.unknown == "" {
+			return err
 		}
-		return err
+		return nil
 	}
 	if it.Type == "" && it.Role != "" {
 		it.Type = "message"
@@ -214,10 +213,8 @@ func (f *openai) decode(r *Request) *refusal {
 				"Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."}
 	}
 	if err := strict(r.Body, &f.asked); err != nil {
-		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			name := strings.Trim(field, `"`)
-			f.refuse(true, name, "unknown_parameter", "Unknown parameter: '%s'.", name)
-		}
+		name := unknown(err)
+		f.refuse(name != "", name, "unknown_parameter", "Unknown parameter: '%s'.", name)
 		f.refuse(true, "", "", "We could not parse the JSON body of your request: %v", err)
 		return f.why
 	}

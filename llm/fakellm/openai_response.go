@@ -1,6 +1,7 @@
 package fakellm
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -51,17 +52,17 @@ func (a *response) openaiStatus() (status, reason string) {
 
 // response returns the response as an object. In progress it is the object with which a stream
 // begins. It does not repeat the request, as the API does.
-func (f *openai) response(a *response, status string, output []map[string]any) map[string]any {
-	r := map[string]any{"id": f.id(a), "object": "response", "created_at": 1735689600, "status": status, "error": nil,
+func (f *openai) response(a *response, status string, output []object) object {
+	r := object{"id": f.id(a), "object": "response", "created_at": 1735689600, "status": status, "error": nil,
 		"incomplete_details": nil, "model": a.model, "output": output, "usage": nil}
 	if _, reason := a.openaiStatus(); reason != "" && status == "incomplete" {
-		r["incomplete_details"] = map[string]any{"reason": reason}
+		r["incomplete_details"] = object{"reason": reason}
 	}
 	if status != "in_progress" {
 		u := a.usage
-		r["usage"] = map[string]any{"input_tokens": u.Input, "output_tokens": u.Output, "total_tokens": u.Total(),
-			"input_tokens_details":  map[string]any{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
-			"output_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning}}
+		r["usage"] = object{"input_tokens": u.Input, "output_tokens": u.Output, "total_tokens": u.Total(),
+			"input_tokens_details":  object{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
+			"output_tokens_details": object{"reasoning_tokens": u.Reasoning}}
 	}
 	return r
 }
@@ -75,20 +76,20 @@ func (f *openai) id(a *response) string {
 }
 
 // items returns the response's items, whole.
-func (f *openai) items(a *response) []map[string]any {
+func (f *openai) items(a *response) []object {
 	status, _ := a.openaiStatus()
-	items := []map[string]any{}
+	items := []object{}
 	id := func(kind string) string { return kind + "_" + f.id(a) + "_" + itoa(len(items)) }
 	if a.Thinking != "" {
-		item := map[string]any{"id": id("rs"), "type": "reasoning", "content": []any{},
-			"summary": []any{map[string]any{"type": "summary_text", "text": a.Thinking}}}
+		item := object{"id": id("rs"), "type": "reasoning", "content": []any{},
+			"summary": []any{object{"type": "summary_text", "text": a.Thinking}}}
 		if slices.Contains(f.asked.Include, "reasoning.encrypted_content") {
 			item["encrypted_content"] = encrypt(id("rs"), a.Thinking)
 		}
 		items = append(items, item)
 	}
 	for _, s := range a.Searches {
-		item := map[string]any{"id": id("ws"), "type": "web_search_call", "status": "completed",
+		item := object{"id": id("ws"), "type": "web_search_call", "status": "completed",
 			"action": f.action(&s)}
 		if s.Error != "" {
 			item["status"] = "failed"
@@ -96,46 +97,41 @@ func (f *openai) items(a *response) []map[string]any {
 		items = append(items, item)
 	}
 	if a.Text != "" {
-		items = append(items, map[string]any{"id": id("msg"), "type": "message", "role": "assistant", "status": status,
+		items = append(items, object{"id": id("msg"), "type": "message", "role": "assistant", "status": status,
 			"content": []any{f.text(a, a.Text)}})
 	}
 	for _, c := range a.Calls {
 		args := c.args()
 		if f.custom(c.Name) {
-			items = append(items, map[string]any{"id": id("ctc"), "type": "custom_tool_call", "status": status,
-				"call_id": c.ID,
-				"name":    c.Name, "input": args})
+			items = append(items, object{"id": id("ctc"), "type": "custom_tool_call", "status": status,
+				"call_id": c.ID, "name": c.Name, "input": args})
 			continue
 		}
-		if args == "" {
-			args = "{}"
-		}
+		args = cmp.Or(args, "{}")
 		if c.Name == searchName && f.searches() {
-			items = append(items, map[string]any{"id": id("tsc"), "type": "tool_search_call", "status": status,
-				"call_id":   c.ID,
-				"execution": "client", "arguments": json.RawMessage(args)})
+			items = append(items, object{"id": id("tsc"), "type": "tool_search_call", "status": status,
+				"call_id": c.ID, "execution": "client", "arguments": json.RawMessage(args)})
 			continue
 		}
-		items = append(items, map[string]any{"id": id("fc"), "type": "function_call", "status": status, "call_id": c.ID,
-			"name":      c.Name,
-			"arguments": args})
+		items = append(items, object{"id": id("fc"), "type": "function_call", "status": status, "call_id": c.ID,
+			"name": c.Name, "arguments": args})
 	}
 	return items
 }
 
 // text returns a message's only part. A refusal has a kind of its own.
-func (f *openai) text(a *response, text string) map[string]any {
+func (f *openai) text(a *response, text string) object {
 	if a.Finish == llm.FinishContentFilter {
-		return map[string]any{"type": "refusal", "refusal": text}
+		return object{"type": "refusal", "refusal": text}
 	}
 	annotations := []any{}
 	if text != "" {
 		for _, c := range a.Cites {
-			annotations = append(annotations, map[string]any{"type": "url_citation", "url": c.URL, "title": c.Title,
+			annotations = append(annotations, object{"type": "url_citation", "url": c.URL, "title": c.Title,
 				"start_index": 0, "end_index": len(text)})
 		}
 	}
-	return map[string]any{"type": "output_text", "text": text, "annotations": annotations, "logprobs": []any{}}
+	return object{"type": "output_text", "text": text, "annotations": annotations, "logprobs": []any{}}
 }
 
 // custom reports whether a tool takes free text.
@@ -156,22 +152,16 @@ func (f *openai) whole(a *response) []byte {
 
 // failure implements format.
 func (f *openai) failure(why *refusal) []byte {
-	return []byte(encode(map[string]any{"error": f.error(why.status, why.code, why.message)}))
-}
-
-func (f *openai) error(status int, code, message string) map[string]any {
-	kind, usual := openaiError(status)
-	if code == "" {
-		code = usual
-	}
-	e := map[string]any{"message": message, "type": kind, "param": nil, "code": nil}
+	kind, code := openaiError(why.status)
+	code = cmp.Or(why.code, code)
+	e := object{"message": why.message, "type": kind, "param": nil, "code": nil}
 	if f.param != "" {
 		e["param"] = f.param
 	}
 	if code != "" && code != kind {
 		e["code"] = code
 	}
-	return e
+	return []byte(encode(object{"error": e}))
 }
 
 // openaiError returns the type of an error, and the code that usually comes with the status.
@@ -196,12 +186,8 @@ func openaiError(status int) (kind, code string) {
 
 // inBand implements format.
 func (f *openai) inBand(code string) frame {
-	if code == "" {
-		code = "server_is_overloaded"
-	}
-	return frame{event: "error", data: encode(map[string]any{"type": "error", "code": code,
-		"message": "The server is not well.",
-		"param":   nil, "sequence_number": 0})}
+	return frame{event: "error", data: encode(object{"type": "error", "code": cmp.Or(code, "server_is_overloaded"),
+		"message": "The server is not well.", "param": nil, "sequence_number": 0})}
 }
 
 // garbage implements format.

@@ -1,6 +1,7 @@
 package fakellm
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -27,13 +28,9 @@ func newResponse(r *Request, t Turn) *response {
 		a.Searches, a.Cites = nil, nil
 	}
 	for i := range a.Calls {
-		if a.Calls[i].ID == "" {
-			a.Calls[i].ID = fmt.Sprintf("call_%d_%d", r.Turn(), i)
-		}
+		a.Calls[i].ID = cmp.Or(a.Calls[i].ID, fmt.Sprintf("call_%d_%d", r.Turn(), i))
 	}
-	if a.ID == "" {
-		a.ID = fmt.Sprintf("msg_%d", r.N)
-	}
+	a.ID = cmp.Or(a.ID, fmt.Sprintf("msg_%d", r.N))
 	if a.Finish == "" {
 		a.Finish = llm.FinishStop
 		if len(a.Calls) > 0 {
@@ -43,12 +40,10 @@ func newResponse(r *Request, t Turn) *response {
 	return a
 }
 
-// stop returns the finish reason in the vendor's words: the script's, or the one for its Finish.
-func (a *response) stop(words func(*response) string) string {
-	if a.Stop != "" {
-		return a.Stop
-	}
-	return words(a)
+// stop returns the finish reason in the vendor's words: the script's, the one for its Finish, or the
+// usual one.
+func (a *response) stop(usual string, words map[llm.FinishReason]string) string {
+	return cmp.Or(a.Stop, words[a.Finish], usual)
 }
 
 // size returns the size of the response's content in bytes.

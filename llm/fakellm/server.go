@@ -74,15 +74,14 @@ type refusal struct {
 
 // checker keeps the first fault of a request.
 type checker struct {
-	code string // the vendor's, of all faults
-	at   string // what the messages begin with
-	why  *refusal
+	at  string // what the messages begin with
+	why *refusal
 }
 
 // refuse refuses a request when it has a fault, in the vendor's words.
 func (c *checker) refuse(fault bool, format string, args ...any) {
 	if fault && c.why == nil {
-		c.why = &refusal{400, c.code, c.at + fmt.Sprintf(format, args...)}
+		c.why = invalid("%s%s", c.at, fmt.Sprintf(format, args...))
 	}
 }
 

@@ -1,6 +1,7 @@
 package fakellm
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -56,11 +57,7 @@ func (s *streamer) strike() bool {
 	case FaultHang:
 		<-s.ctx.Done()
 	case FaultPings:
-		every := fault.Every
-		if every <= 0 {
-			every = 10 * time.Millisecond
-		}
-		for s.wait(every) {
+		for s.wait(cmp.Or(fault.Every, 10*time.Millisecond)) {
 			s.send(s.f.ping())
 		}
 	}

@@ -45,24 +45,24 @@ func encryptedHit(url string) string { return "EqMDCp+/" + sign("hit\n"+url) + "
 
 // anthropicSearches returns two blocks for each search: the call and its result, unless that is
 // pending. The results of the searches that the response before has left come first.
-func (a *response) anthropicSearches() (blocks []map[string]any) {
+func (a *response) anthropicSearches() (blocks []object) {
 	for _, id := range a.resumed {
-		blocks = append(blocks, map[string]any{"type": "web_search_tool_result", "tool_use_id": id, "content": []any{}})
+		blocks = append(blocks, object{"type": "web_search_tool_result", "tool_use_id": id, "content": []any{}})
 	}
 	for i, s := range a.Searches {
 		id := "srvtoolu_" + a.ID + "_" + itoa(i)
-		var content any
 		hits := []any{}
 		for _, hit := range s.Hits {
-			hits = append(hits, map[string]any{"type": "web_search_result", "url": hit.URL, "title": hit.Title,
+			hits = append(hits, object{"type": "web_search_result", "url": hit.URL, "title": hit.Title,
 				"encrypted_content": encryptedHit(hit.URL), "page_age": nil})
 		}
-		if content = hits; s.Error != "" {
-			content = map[string]any{"type": "web_search_tool_result_error", "error_code": s.Error}
+		var content any = hits
+		if s.Error != "" {
+			content = object{"type": "web_search_tool_result_error", "error_code": s.Error}
 		}
-		blocks = append(blocks, map[string]any{"type": "server_tool_use", "id": id, "name": llm.HostedWebSearch,
-			"input": map[string]any{"query": s.Query}},
-			map[string]any{"type": "web_search_tool_result", "tool_use_id": id, "content": content})
+		blocks = append(blocks, object{"type": "server_tool_use", "id": id, "name": llm.HostedWebSearch,
+			"input": object{"query": s.Query}},
+			object{"type": "web_search_tool_result", "tool_use_id": id, "content": content})
 	}
 	if a.Pending && len(a.Searches) > 0 {
 		blocks = blocks[:len(blocks)-1]
@@ -70,9 +70,9 @@ func (a *response) anthropicSearches() (blocks []map[string]any) {
 	return blocks
 }
 
-func anthropicCitations(cites []llm.Source) (list []map[string]any) {
+func anthropicCitations(cites []llm.Source) (list []object) {
 	for _, c := range cites {
-		list = append(list, map[string]any{"type": "web_search_result_location", "url": c.URL, "title": c.Title,
+		list = append(list, object{"type": "web_search_result_location", "url": c.URL, "title": c.Title,
 			"encrypted_index": encryptedHit(c.URL), "cited_text": "Something of " + c.Title})
 	}
 	return list
@@ -139,18 +139,15 @@ func (w *anthropicRequest) checkSearches(c *checker, r *Request) {
 }
 
 // action returns what a search does, with the pages that it has found if they were asked for.
-func (f *openai) action(s *llm.WebSearch) map[string]any {
+func (f *openai) action(s *llm.WebSearch) object {
 	if s.Page != "" {
-		return map[string]any{"type": "open_page", "url": s.Page}
+		return object{"type": "open_page", "url": s.Page}
 	}
-	action := map[string]any{"type": "search", "query": s.Query, "queries": []string{s.Query}}
-	for _, include := range f.asked.Include {
-		if include != "web_search_call.action.sources" {
-			continue
-		}
+	action := object{"type": "search", "query": s.Query, "queries": []string{s.Query}}
+	if slices.Contains(f.asked.Include, "web_search_call.action.sources") {
 		sources := []any{}
 		for _, hit := range s.Hits {
-			sources = append(sources, map[string]any{"type": "url", "url": hit.URL})
+			sources = append(sources, object{"type": "url", "url": hit.URL})
 		}
 		action["sources"] = sources
 	}
@@ -158,16 +155,16 @@ func (f *openai) action(s *llm.WebSearch) map[string]any {
 }
 
 // geminiSearch returns the parts of a search, which are signed.
-func geminiSearch(i int, s *llm.WebSearch) []map[string]any {
-	id, kind := "search_"+itoa(i), strings.ToUpper("google_search_web")
-	call := map[string]any{"toolCall": map[string]any{"id": id, "toolType": kind,
-		"args": map[string]any{"queries": []string{s.Query}}}}
-	result := map[string]any{"toolResponse": map[string]any{"id": id, "toolType": kind,
-		"response": map[string]any{"search_suggestions": "<div>" + s.Query + "</div>"}}}
-	for _, part := range []map[string]any{call, result} {
+func geminiSearch(i int, s *llm.WebSearch) []object {
+	id, kind := "search_"+itoa(i), "GOOGLE_SEARCH_WEB"
+	call := object{"toolCall": object{"id": id, "toolType": kind,
+		"args": object{"queries": []string{s.Query}}}}
+	result := object{"toolResponse": object{"id": id, "toolType": kind,
+		"response": object{"search_suggestions": "<div>" + s.Query + "</div>"}}}
+	for _, part := range []object{call, result} {
 		part["thoughtSignature"] = signInvocation(encode(part))
 	}
-	return []map[string]any{call, result}
+	return []object{call, result}
 }
 
 // signInvocation returns the signature of a part that tells of a tool that the API has run.
@@ -184,14 +181,14 @@ func (p geminiPart) unsigned() string {
 }
 
 // grounding returns the metadata of a response that has searched.
-func (a *response) grounding() map[string]any {
+func (a *response) grounding() object {
 	queries, chunks := []string{}, []any{}
 	for _, s := range a.Searches {
 		queries = append(queries, s.Query)
 	}
 	for _, c := range a.Cites {
-		chunks = append(chunks, map[string]any{"web": map[string]any{"uri": c.URL, "title": c.Title}})
+		chunks = append(chunks, object{"web": object{"uri": c.URL, "title": c.Title}})
 	}
-	return map[string]any{"webSearchQueries": queries, "groundingChunks": chunks,
-		"searchEntryPoint": map[string]any{"renderedContent": "<div></div>"}}
+	return object{"webSearchQueries": queries, "groundingChunks": chunks,
+		"searchEntryPoint": object{"renderedContent": "<div></div>"}}
 }
