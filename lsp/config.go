@@ -53,19 +53,13 @@ func Parse(name string, data []byte, origin Origin) (servers []Server, problems 
 		p.problem(0, "", err)
 		return nil, p.problems
 	}
-	last := map[string]int{}
-	for i := range list {
-		last[list[i].Name] = i
-	}
-	seen := map[string]bool{}
 	for i := range list {
 		m := &list[i]
-		again := seen[m.Name]
-		seen[m.Name] = true
-		if m.Name == "$schema" || i != last[m.Name] { // of several, only the last one is told of
+		same := func(other texts.Member) bool { return other.Name == m.Name }
+		if m.Name == "$schema" || slices.ContainsFunc(list[i+1:], same) { // of several, only the last one is told of
 			continue
 		}
-		s, ok := p.server(m, again)
+		s, ok := p.server(m, slices.ContainsFunc(list[:i], same))
 		if s.Origin, s.File, s.RunsProject = origin, name, runsProject(s.Command); ok {
 			servers = append(servers, s)
 		}
@@ -121,10 +115,8 @@ func (p *parser) server(m *texts.Member, again bool) (s Server, ok bool) {
 	s.Name = m.Name
 	var wrong error
 	switch {
-	case s.Name == "" || len(s.Name) > maxName || strings.ContainsFunc(s.Name, func(r rune) bool {
-		return !isWord(r) &&
-			r != '.' && r != '-'
-	}):
+	case s.Name == "" || len(s.Name) > maxName ||
+		strings.ContainsFunc(s.Name, func(r rune) bool { return !isWord(r) && r != '.' && r != '-' }):
 		wrong = fmt.Errorf("its name must have letters, digits, _, - and dots only, at most %d", maxName)
 	case again:
 		wrong = errors.New("it is there twice: remove one")

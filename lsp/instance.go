@@ -75,8 +75,7 @@ func (in *instance) initialize(ctx context.Context) error {
 	}
 	params := map[string]any{"processId": nil, // in a sandbox it would name another process
 		"clientInfo": map[string]any{"name": "attractor"}, "rootUri": uriOf(in.root), "rootPath": in.root,
-		"workspaceFolders": in.folders(),
-		"capabilities":     capabilities}
+		"workspaceFolders": in.folders(), "capabilities": capabilities}
 	if in.spec.Initialization != nil {
 		params["initializationOptions"] = in.spec.Initialization
 	}
@@ -153,9 +152,8 @@ func (in *instance) asked(method string, params json.RawMessage) (any, bool) {
 	case "window/showDocument":
 		return map[string]any{"success": false}, true
 	case "client/unregisterCapability", "window/workDoneProgress/create", "window/showMessageRequest",
-		"workspace/diagnostic/refresh",
-		"workspace/semanticTokens/refresh", "workspace/inlayHint/refresh", "workspace/codeLens/refresh",
-		"workspace/inlineValue/refresh":
+		"workspace/diagnostic/refresh", "workspace/semanticTokens/refresh", "workspace/inlayHint/refresh",
+		"workspace/codeLens/refresh", "workspace/inlineValue/refresh":
 		return nil, true
 	}
 	return nil, false

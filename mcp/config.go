@@ -91,12 +91,7 @@ func (f *File) list() ([]texts.Member, error) {
 		return nil, fmt.Errorf(`line %d: the file must be an object such as {"mcpServers": {...}}, not %s`, root.Line,
 			root.Is())
 	}
-	var found []texts.Member
-	for i := range root.Members {
-		if root.Members[i].Name == "mcpServers" {
-			found = append(found, root.Members[i])
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(root.Members), func(m texts.Member) bool { return m.Name != "mcpServers" })
 	switch {
 	case len(found) == 0:
 		return nil, noServers(&root)
@@ -148,14 +143,13 @@ func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
 			} else {
 				servers = append(servers, s)
 			}
-		case s.Off:
-		case used.Off:
-			shadowed = append(shadowed,
-				fmt.Errorf("the server %s of %s is not used, because %s has one of that name that is disabled or cannot be used", s.Name, s.File, used.File))
-		default:
-			shadowed = append(shadowed,
-				fmt.Errorf("the server %s of %s is not used, because %s has one with the same name", s.Name, s.File,
-					used.File))
+		case !s.Off:
+			which := "with the same name"
+			if used.Off {
+				which = "of that name that is disabled or cannot be used"
+			}
+			shadowed = append(shadowed, fmt.Errorf("the server %s of %s is not used, because %s has one %s",
+				s.Name, s.File, used.File, which))
 		}
 	}
 	return servers, shadowed

@@ -72,8 +72,7 @@ func (p *serverParser) warn(line int, format string, args ...any) {
 // fieldNames lists the members of a server.
 func fieldNames() []string {
 	return []string{"type", "command", "args", "env", "cwd", "url", "headers", "hosts", "oauth", "timeout",
-		"startTimeout", "callTimeout", "enabledTools",
-		"disabledTools", "required", "disabled", "trusted", "alwaysLoad"}
+		"startTimeout", "callTimeout", "enabledTools", "disabledTools", "required", "disabled", "trusted", "alwaysLoad"}
 }
 
 // field reads one member of the server.
@@ -260,14 +259,19 @@ func (p *serverParser) oauth(o *OAuth, m *texts.Member) {
 	}
 }
 
-// text returns a string.
-func (p *serverParser) text(m *texts.Member) string {
-	text, ok := m.Value.(string)
+// valueOf returns a value of a type, which people call so.
+func valueOf[T any](p *serverParser, m *texts.Member, called string) T {
+	value, ok := m.Value.(T)
 	if !ok {
-		p.fail(m.Line, "%s must be a string, not %s", m.Name, m.Is())
+		p.fail(m.Line, "%s must be %s, not %s", m.Name, called, m.Is())
 	}
-	return text
+	return value
 }
+
+// text returns a string.
+func (p *serverParser) text(m *texts.Member) string { return valueOf[string](p, m, "a string") }
+
+func (p *serverParser) bool(m *texts.Member) bool { return valueOf[bool](p, m, "true or false") }
 
 // expanded returns a string with its variables replaced.
 func (p *serverParser) expanded(m *texts.Member) string {
@@ -337,14 +341,6 @@ func (p *serverParser) table(m *texts.Member) map[string]string {
 		all[in.Name] = value
 	}
 	return all
-}
-
-func (p *serverParser) bool(m *texts.Member) bool {
-	value, ok := m.Value.(bool)
-	if !ok {
-		p.fail(m.Line, "%s must be true or false, not %s", m.Name, m.Is())
-	}
-	return value
 }
 
 // number returns a whole number between two limits.

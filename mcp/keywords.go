@@ -220,12 +220,8 @@ func (r *rewriter) object(s, out map[string]any, depth int) {
 
 // validProperty reports whether all vendors take a property's name. Anthropic is the strictest.
 func validProperty(name string) bool {
-	for _, c := range []byte(name) {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-' {
-			return false
-		}
-	}
-	return name != "" && len(name) <= 64
+	dashed := strings.ReplaceAll(name, ".", "-")
+	return name != "" && len(name) <= 64 && dashed == safe(dashed)
 }
 
 // array keeps the keywords of arrays. One schema is for all elements, because not every vendor

@@ -284,20 +284,12 @@ func challenges(resp *http.Response) []oauthex.Challenge {
 // out.
 func readScopes(text string) (list []string) {
 	for _, scope := range strings.Fields(text) {
-		if len(list) < maxScopes && len(scope) <= 200 && validScope(scope) {
+		odd := strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
+		if !odd && len(list) < maxScopes && len(scope) <= 200 {
 			list = append(list, scope)
 		}
 	}
 	return list
-}
-
-func validScope(scope string) bool {
-	for _, c := range []byte(scope) {
-		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return scope != ""
 }
 
 // union returns the strings of all lists, each once, in their order.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,11 +49,7 @@ func (s *Servers) Prompts(ctx context.Context) []Prompt {
 		})
 	}
 	all.Wait()
-	var prompts []Prompt
-	for _, list := range lists {
-		prompts = append(prompts, list...)
-	}
-	return prompts
+	return slices.Concat(lists...)
 }
 
 // prompts returns the server's prompts.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -38,13 +39,7 @@ func (s *server) recall() {
 	if err != nil || known[pinDefinitions] == "" {
 		return
 	}
-	var found []*sdk.Tool
-	for _, t := range kept.Tools {
-		if t != nil && s.uses(t.Name) {
-			found = append(found, t)
-		}
-	}
-	list := s.offer(found)
+	list := s.offer(slices.DeleteFunc(kept.Tools, func(t *sdk.Tool) bool { return t == nil || !s.uses(t.Name) }))
 	if known[pinInstructions] != hashOfText(kept.Instructions) {
 		return
 	}

@@ -19,7 +19,7 @@ type receiver struct {
 	got chan url.Values
 
 	server  *http.Server
-	done    chan struct{}
+	serving sync.WaitGroup
 	mu      sync.Mutex
 	belongs func(url.Values) bool // nil if no answer is expected
 }
@@ -33,15 +33,11 @@ func listenForRedirect(port int) (*receiver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot wait for the browser on this machine: %w", err)
 	}
-	r := &receiver{URL: "http://" + l.Addr().String() + callbackPath, got: make(chan url.Values, 1),
-		done: make(chan struct{})}
+	r := &receiver{URL: "http://" + l.Addr().String() + callbackPath, got: make(chan url.Values, 1)}
 	r.server = &http.Server{Handler: http.HandlerFunc(r.serve), ReadTimeout: 10 * time.Second,
 		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
 	r.server.SetKeepAlivesEnabled(false)
-	go func() {
-		defer close(r.done)
-		_ = r.server.Serve(l) // it ends with Close
-	}()
+	r.serving.Go(func() { _ = r.server.Serve(l) }) // it ends with Close
 	return r, nil
 }
 
@@ -92,5 +88,5 @@ func (r *receiver) Close() {
 	if err := r.server.Shutdown(ctx); err != nil {
 		_ = errors.Join(err, r.server.Close()) // there is nothing left to do
 	}
-	<-r.done
+	r.serving.Wait()
 }

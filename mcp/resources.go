@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -123,13 +124,10 @@ func resources(ctx context.Context, c *conn, _ *running) (tool.Result, error) {
 
 // row returns a line of a list.
 func row(words ...string) string {
-	var shown []string
-	for _, word := range words {
-		if word = oneLine(word); word != "" {
-			shown = append(shown, word)
-		}
+	for i, word := range words {
+		words[i] = oneLine(word)
 	}
-	return strings.Join(shown, "; ")
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), "; ")
 }
 
 // read returns the content of a resource.

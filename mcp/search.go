@@ -163,11 +163,10 @@ func (l listing) entry(i int) string {
 	if len(entry) <= maxResult/2 {
 		return entry
 	}
-	entry = fmt.Sprintf("%s\n%s\nParameters: %s\n\n", t.Name, clean(t.Description, maxResult/8), t.Parameters)
-	if len(entry) <= maxResult*3/4 {
+	begin := t.Name + "\n" + clean(t.Description, maxResult/8) + "\nParameters"
+	if entry = fmt.Sprintf("%s: %s\n\n", begin, t.Parameters); len(entry) <= maxResult*3/4 {
 		return entry
 	}
-	return fmt.Sprintf("%s\n%s\nParameters, as a list because their schema is long: %s\n\n", t.Name,
-		clean(t.Description, maxResult/8),
+	return fmt.Sprintf("%s, as a list because their schema is long: %s\n\n", begin,
 		clean(strings.Join(parameterNames(t.Parameters), ", "), maxResult/4))
 }
