@@ -76,14 +76,21 @@ type anthropicOutput struct {
 type anthropicContent []anthropicBlock
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (c *anthropicContent) UnmarshalJSON(b []byte) error {
+func (c *anthropicContent) UnmarshalJSON(b []byte) (err error) {
+	*c, err = listOf(b, func(text string) anthropicBlock {
+		return anthropicBlock{Type: "text", Text: text, raw: []byte(encode(object{"type": "text", "text": text}))}
+	})
+	return err
+}
+
+// listOf decodes a list, which a string may stand for.
+func listOf[T any](b []byte, one func(text string) T) (list []T, err error) {
 	var text string
 	if json.Unmarshal(b, &text) == nil {
-		raw, err := json.Marshal(map[string]string{"type": "text", "text": text})
-		*c = anthropicContent{{Type: "text", Text: text, raw: raw}}
-		return err
+		return []T{one(text)}, nil
 	}
-	return json.Unmarshal(b, (*[]anthropicBlock)(c))
+	err = strict(b, &list)
+	return list, err
 }
 
 type anthropicBlock struct {

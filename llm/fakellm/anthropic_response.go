@@ -87,8 +87,7 @@ func (anthropic) stop(a *response) string {
 func (a *response) anthropicBlocks() []object {
 	blocks := []object{}
 	if a.Thinking != "" {
-		blocks = append(blocks, object{"type": "thinking", "thinking": a.Thinking,
-			"signature": sign(a.Thinking)})
+		blocks = append(blocks, object{"type": "thinking", "thinking": a.Thinking, "signature": sign(a.Thinking)})
 	}
 	blocks = append(blocks, a.anthropicSearches()...)
 	for _, piece := range a.cited() {
@@ -184,8 +183,7 @@ func (f anthropic) stream(a *response) []frame {
 // failure implements format.
 func (anthropic) failure(why *refusal) []byte {
 	code := cmp.Or(why.code, anthropicCodes[why.status], "api_error")
-	return []byte(encode(object{"type": "error", "error": object{"type": code,
-		"message": why.message}}))
+	return []byte(encode(object{"type": "error", "error": object{"type": code, "message": why.message}}))
 }
 
 // anthropicCodes maps HTTP statuses to the API's codes. Others are api_error.

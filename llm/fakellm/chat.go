@@ -88,13 +88,9 @@ type chatCall struct {
 type chatContent []chatPart
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (c *chatContent) UnmarshalJSON(b []byte) error {
-	var text string
-	if json.Unmarshal(b, &text) == nil {
-		*c = chatContent{{Type: "text", Text: text}}
-		return nil
-	}
-	return strict(b, (*[]chatPart)(c))
+func (c *chatContent) UnmarshalJSON(b []byte) (err error) {
+	*c, err = listOf(b, func(text string) chatPart { return chatPart{Type: "text", Text: text} })
+	return err
 }
 
 type chatPart struct {
@@ -186,8 +182,8 @@ func (m *chatMessage) message(model string) llm.Message {
 	}
 	msg.Parts = append(msg.Parts, content...)
 	for _, c := range m.ToolCalls {
-		msg.Parts = append(msg.Parts,
-			llm.ToolCall{ID: c.ID, Name: c.Function.Name, Args: deref(c.Function.Arguments)})
+		call := llm.ToolCall{ID: c.ID, Name: c.Function.Name, Args: deref(c.Function.Arguments)}
+		msg.Parts = append(msg.Parts, call)
 	}
 	return msg
 }

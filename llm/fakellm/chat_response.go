@@ -36,8 +36,7 @@ func (*chat) finish(a *response) string {
 
 func (a *response) chatObject(kind string, choices []any) object {
 	return object{"id": a.ID, "object": kind, "created": 1700000000, "model": a.model,
-		"system_fingerprint": "fp_fake",
-		"choices":            choices}
+		"system_fingerprint": "fp_fake", "choices": choices}
 }
 
 func chatCallObject(c Call, args string) object {
@@ -112,8 +111,7 @@ func (*chat) failure(why *refusal) []byte {
 	if why.code != "" && why.code != kind {
 		code = why.code
 	}
-	return []byte(encode(object{"error": object{"message": why.message, "type": kind, "param": nil,
-		"code": code}}))
+	return []byte(encode(object{"error": object{"message": why.message, "type": kind, "param": nil, "code": code}}))
 }
 
 // inBand implements format.

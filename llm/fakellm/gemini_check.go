@@ -109,8 +109,7 @@ func (g geminiContent) check(c *geminiChecker, i int) {
 func (p geminiPart) check(c *geminiChecker, role string) {
 	kinds := 0
 	for _, there := range []bool{p.Text != nil, p.FunctionCall != nil, p.FunctionResponse != nil, p.InlineData != nil,
-		p.FileData != nil,
-		len(p.Executable) > 0, len(p.Executed) > 0, len(p.ToolCall) > 0, len(p.ToolResponse) > 0} {
+		p.FileData != nil, len(p.Executable) > 0, len(p.Executed) > 0, len(p.ToolCall) > 0, len(p.ToolResponse) > 0} {
 		if there {
 			kinds++
 		}

@@ -2,6 +2,7 @@ package fakellm
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
@@ -96,13 +97,12 @@ func (t *openaiTool) UnmarshalJSON(b []byte) error {
 type openaiInput []openaiItem
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (in *openaiInput) UnmarshalJSON(b []byte) error {
-	var text string
-	if json.Unmarshal(b, &text) == nil {
-		*in = openaiInput{{Type: "message", Role: "user", Content: b, raw: b}}
-		return nil
-	}
-	return json.Unmarshal(b, (*[]openaiItem)(in))
+func (in *openaiInput) UnmarshalJSON(b []byte) (err error) {
+	*in, err = listOf(b, func(string) openaiItem {
+		text := slices.Clone(b)
+		return openaiItem{Type: "message", Role: "user", Content: text, raw: text}
+	})
+	return err
 }
 
 type openaiItem struct {
@@ -173,8 +173,7 @@ func (it *openaiItem) UnmarshalJSON(b []byte) error {
 func (it *openaiItem) opaque() bool {
 	switch it.Type {
 	case "", "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
-		"custom_tool_call_output",
-		"tool_search_call", "tool_search_output":
+		"custom_tool_call_output", "tool_search_call", "tool_search_output":
 		return false
 	}
 	return true
@@ -196,13 +195,7 @@ type openaiPart struct {
 
 // openaiParts decodes a content. A string stands for one part of text.
 func openaiParts(raw json.RawMessage, text string) ([]openaiPart, error) {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return []openaiPart{{Type: text, Text: s}}, nil
-	}
-	var parts []openaiPart
-	err := strict(raw, &parts)
-	return parts, err
+	return listOf(raw, func(s string) openaiPart { return openaiPart{Type: text, Text: s} })
 }
 
 // decode implements format.

@@ -89,8 +89,7 @@ func (f *openai) items(a *response) []object {
 		items = append(items, item)
 	}
 	for _, s := range a.Searches {
-		item := object{"id": id("ws"), "type": "web_search_call", "status": "completed",
-			"action": f.action(&s)}
+		item := object{"id": id("ws"), "type": "web_search_call", "status": "completed", "action": f.action(&s)}
 		if s.Error != "" {
 			item["status"] = "failed"
 		}

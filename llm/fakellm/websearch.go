@@ -157,8 +157,7 @@ func (f *openai) action(s *llm.WebSearch) object {
 // geminiSearch returns the parts of a search, which are signed.
 func geminiSearch(i int, s *llm.WebSearch) []object {
 	id, kind := "search_"+itoa(i), "GOOGLE_SEARCH_WEB"
-	call := object{"toolCall": object{"id": id, "toolType": kind,
-		"args": object{"queries": []string{s.Query}}}}
+	call := object{"toolCall": object{"id": id, "toolType": kind, "args": object{"queries": []string{s.Query}}}}
 	result := object{"toolResponse": object{"id": id, "toolType": kind,
 		"response": object{"search_suggestions": "<div>" + s.Query + "</div>"}}}
 	for _, part := range []object{call, result} {

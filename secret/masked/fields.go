@@ -61,25 +61,22 @@ func maskElem(m *secret.Masker, v reflect.Value) (reflect.Value, bool) {
 }
 
 func maskStruct(m *secret.Masker, v reflect.Value) (reflect.Value, bool) {
-	var changed reflect.Value
+	changed := false
 	for i := range v.NumField() {
 		if !v.Type().Field(i).IsExported() {
 			continue
 		}
 		masked, differs := mask(m, v.Field(i))
-		if !differs {
-			continue
+		if differs && !changed {
+			copied := reflect.New(v.Type()).Elem()
+			copied.Set(v)
+			v, changed = copied, true
 		}
-		if !changed.IsValid() {
-			changed = reflect.New(v.Type()).Elem()
-			changed.Set(v)
+		if differs {
+			v.Field(i).Set(masked)
 		}
-		changed.Field(i).Set(masked)
 	}
-	if !changed.IsValid() {
-		return v, false
-	}
-	return changed, true
+	return v, changed
 }
 
 func maskSlice(m *secret.Masker, v reflect.Value) (reflect.Value, bool) {
@@ -90,22 +87,17 @@ func maskSlice(m *secret.Masker, v reflect.Value) (reflect.Value, bool) {
 	if v.Type().Elem().Kind() == reflect.Uint8 {
 		return v, false
 	}
-	var changed reflect.Value
+	changed := false
 	for i := range v.Len() {
 		masked, differs := mask(m, v.Index(i))
-		if !differs {
-			continue
+		if differs && !changed {
+			v, changed = reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v), true
 		}
-		if !changed.IsValid() {
-			changed = reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-			reflect.Copy(changed, v)
+		if differs {
+			v.Index(i).Set(masked)
 		}
-		changed.Index(i).Set(masked)
 	}
-	if !changed.IsValid() {
-		return v, false
-	}
-	return changed, true
+	return v, changed
 }
 
 func maskMap(m *secret.Masker, v reflect.Value) (reflect.Value, bool) {
