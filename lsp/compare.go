@@ -113,7 +113,7 @@ func (r *runner) learn(ctx context.Context, j *job, names []string, stale bool) 
 			}
 		}
 		for _, name := range names {
-			if r.knows(name) && !stale || created[name] {
+			if r.said[name].known && !stale || created[name] {
 				continue
 			}
 			if err := r.relearn(ctx, name); err != nil {
@@ -211,13 +211,6 @@ func (r *runner) diagnostics(ctx context.Context, name string) (verdict, error) 
 	return r.in.published.get(name, version), nil
 }
 
-// knows reports whether the diagnostics of a file are known.
-func (r *runner) knows(name string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.said[name].known
-}
-
 // remember keeps the diagnostics of a file, or that they are not known.
 func (r *runner) remember(name string, now verdict) {
 	r.mu.Lock()
@@ -247,9 +240,7 @@ func (r *runner) rename(from, to string) {
 // news remembers the diagnostics that a file has now and returns those that were added. Without
 // known old ones nothing counts as added, except where a server that publishes had nothing to say.
 func (r *runner) news(name string, now verdict, moved func(int) int) []diagnostic {
-	r.mu.Lock()
 	old, heard := r.said[name]
-	r.mu.Unlock()
 	r.remember(name, now)
 	if !now.known || !old.known && (heard || r.in.offers() || !r.settled) {
 		return nil

@@ -30,7 +30,7 @@ type runner struct {
 	running bool // the goroutine runs
 	behind  bool // a call has not waited for all of its diagnostics, and there is still work
 	off     bool
-	said    map[string]verdict // the last diagnostics by file
+	said    map[string]verdict // the last diagnostics by file; only the goroutine changes it
 
 	lives atomic.Bool // the process runs
 

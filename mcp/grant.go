@@ -55,12 +55,7 @@ func (l *Login) refreshed(ctx context.Context, client *http.Client) (*Login, err
 		oauth2.SetAuthURLParam("refresh_token", l.RefreshToken))
 }
 
-// redeemed returns the login with the tokens for an authorization code.
-func (l *Login) redeemed(ctx context.Context, client *http.Client, code, verifier, redirect string) (*Login, error) {
-	return l.grant(ctx, client, code, redirect, oauth2.VerifierOption(verifier))
-}
-
-// grant asks the issuer for tokens.
+// grant returns the login with tokens of the issuer.
 func (l *Login) grant(ctx context.Context, client *http.Client, code, redirect string,
 	options ...oauth2.AuthCodeOption) (*Login, error) {
 	config := oauth2.Config{ClientID: l.ClientID, ClientSecret: l.ClientSecret, RedirectURL: redirect,

@@ -254,7 +254,7 @@ func (f *flow) once(ctx context.Context, scopes []string) (*Login, error) {
 	}
 	login := f.login
 	login.Scopes = scopes
-	now, err := login.redeemed(ctx, f.client, code, verifier, f.back.URL)
+	now, err := login.grant(ctx, f.client, code, f.back.URL, oauth2.VerifierOption(verifier))
 	if err != nil {
 		return nil, fmt.Errorf("the authorization server %s gives no token: %w", netguard.Shown(login.Issuer), err)
 	}

@@ -109,13 +109,18 @@ type anthropicBlock struct {
 	Source    *anthropicSource `json:"source"`
 	Citations json.RawMessage  `json:"citations"`
 	raw       json.RawMessage
+	inside    anthropicContent // of a result
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (b *anthropicBlock) UnmarshalJSON(data []byte) error {
 	type plain anthropicBlock
 	b.raw = append(b.raw[:0], data...)
-	return json.Unmarshal(data, (*plain)(b))
+	err := json.Unmarshal(data, (*plain)(b))
+	if b.Type == "tool_result" && json.Unmarshal(b.Content, &b.inside) != nil {
+		b.inside = nil // check refuses it
+	}
+	return err
 }
 
 type anthropicSource struct {
@@ -206,11 +211,8 @@ func (b anthropicBlock) part() llm.Part {
 		return llm.ToolCall{ID: b.ID, Name: b.Name, Args: string(b.Input)}
 	case "tool_result":
 		r := llm.ToolResult{CallID: b.ToolUseID, IsError: b.IsError}
-		var content anthropicContent
-		if json.Unmarshal(b.Content, &content) == nil {
-			for _, c := range content {
-				r.Content = append(r.Content, c.part())
-			}
+		for _, c := range b.inside {
+			r.Content = append(r.Content, c.part())
 		}
 		return r
 	case "tool_reference":

@@ -2,7 +2,6 @@ package fakellm
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,18 +62,14 @@ func (w *anthropicRequest) checkDeferred(c *checker) {
 	c.refuse(deferred > 0 && deferred == len(w.Tools), "At least one tool must have defer_loading=false.")
 	for _, m := range w.Messages {
 		for _, b := range m.Content {
-			var content anthropicContent
-			if b.Type != "tool_result" || json.Unmarshal(b.Content, &content) != nil {
-				continue
-			}
 			references := 0
-			for _, inner := range content {
+			for _, inner := range b.inside {
 				if inner.Type == "tool_reference" {
 					references++
 					c.refuse(!names[inner.ToolName], "Tool reference '%s' not found in available tools", inner.ToolName)
 				}
 			}
-			c.refuse(references > 0 && references < len(content),
+			c.refuse(references > 0 && references < len(b.inside),
 				"Tool definitions/code execution functions cannot be mixed with other content")
 		}
 	}
@@ -160,10 +155,8 @@ func (b anthropicBlock) check(c *checker, role string) {
 			"tool_use.name: String should match pattern '%s'", anthropicName())
 		c.refuse(!isObject(b.Input), "tool_use.input: Input should be a valid dictionary")
 	case "tool_result":
-		var content anthropicContent
-		c.refuse(len(b.Content) > 0 && json.Unmarshal(b.Content, &content) != nil,
-			"tool_result.content: Input should be a valid list")
-		for _, inner := range content {
+		c.refuse(len(b.Content) > 0 && b.inside == nil, "tool_result.content: Input should be a valid list")
+		for _, inner := range b.inside {
 			inner.checkText(c)
 		}
 	case "image", "document":

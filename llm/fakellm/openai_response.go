@@ -79,41 +79,40 @@ func (f *openai) id(a *response) string {
 func (f *openai) items(a *response) []object {
 	status, _ := a.openaiStatus()
 	items := []object{}
-	id := func(kind string) string { return kind + "_" + f.id(a) + "_" + itoa(len(items)) }
-	if a.Thinking != "" {
-		item := object{"id": id("rs"), "type": "reasoning", "content": []any{},
-			"summary": []any{object{"type": "summary_text", "text": a.Thinking}}}
-		if slices.Contains(f.asked.Include, "reasoning.encrypted_content") {
-			item["encrypted_content"] = encrypt(id("rs"), a.Thinking)
-		}
+	add := func(id, kind string, item object) object {
+		item["id"], item["type"] = id+"_"+f.id(a)+"_"+itoa(len(items)), kind
 		items = append(items, item)
+		return item
+	}
+	if a.Thinking != "" {
+		item := add("rs", "reasoning", object{"content": []any{},
+			"summary": []any{object{"type": "summary_text", "text": a.Thinking}}})
+		if slices.Contains(f.asked.Include, "reasoning.encrypted_content") {
+			item["encrypted_content"] = encrypt(item["id"].(string), a.Thinking)
+		}
 	}
 	for _, s := range a.Searches {
-		item := object{"id": id("ws"), "type": "web_search_call", "status": "completed", "action": f.action(&s)}
+		item := add("ws", "web_search_call", object{"status": "completed", "action": f.action(&s)})
 		if s.Error != "" {
 			item["status"] = "failed"
 		}
-		items = append(items, item)
 	}
 	if a.Text != "" {
-		items = append(items, object{"id": id("msg"), "type": "message", "role": "assistant", "status": status,
-			"content": []any{f.text(a, a.Text)}})
+		add("msg", "message", object{"role": "assistant", "status": status, "content": []any{f.text(a, a.Text)}})
 	}
 	for _, c := range a.Calls {
-		args := c.args()
-		if f.custom(c.Name) {
-			items = append(items, object{"id": id("ctc"), "type": "custom_tool_call", "status": status,
-				"call_id": c.ID, "name": c.Name, "input": args})
-			continue
+		item, args := object{"status": status, "call_id": c.ID}, cmp.Or(c.args(), "{}")
+		switch {
+		case f.custom(c.Name):
+			item["name"], item["input"] = c.Name, c.args()
+			add("ctc", "custom_tool_call", item)
+		case c.Name == searchName && f.searches():
+			item["execution"], item["arguments"] = "client", json.RawMessage(args)
+			add("tsc", "tool_search_call", item)
+		default:
+			item["name"], item["arguments"] = c.Name, args
+			add("fc", "function_call", item)
 		}
-		args = cmp.Or(args, "{}")
-		if c.Name == searchName && f.searches() {
-			items = append(items, object{"id": id("tsc"), "type": "tool_search_call", "status": status,
-				"call_id": c.ID, "execution": "client", "arguments": json.RawMessage(args)})
-			continue
-		}
-		items = append(items, object{"id": id("fc"), "type": "function_call", "status": status, "call_id": c.ID,
-			"name": c.Name, "arguments": args})
 	}
 	return items
 }
