@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -112,6 +113,23 @@ func (p Parts) Text() string {
 		}
 	}
 	return strings.Join(texts, "")
+}
+
+// WithLine returns the parts with a text at their end, which begins on a line of its own.
+func (p Parts) WithLine(text string) Parts {
+	n := len(p)
+	if n == 0 {
+		return TextParts(text)
+	}
+	last, ok := p[n-1].(Text)
+	if !ok {
+		return append(slices.Clone(p), Text{Text: text})
+	}
+	if last.Text != "" && !strings.HasSuffix(last.Text, "\n") {
+		last.Text += "\n"
+	}
+	last.Text += text
+	return append(slices.Clone(p[:n-1]), last)
 }
 
 // ToolCalls returns the calls, in order.

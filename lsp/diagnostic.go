@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/attractor-go/attractor/internal/texts"
 )
@@ -49,27 +51,11 @@ type identity struct {
 }
 
 func (d *diagnostic) identity() identity {
-	return identity{d.severity, d.code, withoutPlaces(d.message)}
+	return identity{d.severity, d.code, place().ReplaceAllString(d.message, ":")}
 }
 
-// withoutPlaces returns a message without the numbers after colons, as in "other declaration in
-// a.go:12:3".
-func withoutPlaces(message string) string {
-	if !strings.Contains(message, ":") {
-		return message
-	}
-	var b strings.Builder
-	for i := 0; i < len(message); i++ {
-		b.WriteByte(message[i])
-		for message[i] == ':' && i+1 < len(message) && message[i+1] >= '0' && message[i+1] <= '9' {
-			i++
-			for i+1 < len(message) && message[i+1] >= '0' && message[i+1] <= '9' {
-				i++
-			}
-		}
-	}
-	return b.String()
-}
+// place matches the number after a colon, as in "other declaration in a.go:12:3".
+var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`:\d+`) })
 
 // added returns the diagnostics that are in now and were not in old. Of several that are the same
 // only those beyond their old number are added, and rather those at lines where there was none;
@@ -131,9 +117,6 @@ func unmoved(line int) int { return line }
 
 // describe returns the lines for a result: errors first, each with its path relative to dir, or "".
 func describe(title string, list []diagnostic, dir string) string {
-	if len(list) == 0 {
-		return ""
-	}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b diagnostic) int {
 		return cmp.Or(cmp.Compare(a.severity, b.severity), cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line),

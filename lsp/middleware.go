@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -122,8 +121,11 @@ func (s *Servers) after(ctx context.Context, call *tool.Call, was map[string]con
 		from = append(from, d.of.spec.Name)
 	}
 	slices.Sort(from)
-	text := describe(title+strings.Join(slices.Compact(from), " and ")+":", list, call.Env.WorkDir())
-	return appendText(result, text)
+	title += strings.Join(slices.Compact(from), " and ") + ":"
+	if len(list) > 0 {
+		result.Content = result.Content.WithLine(describe(title, list, call.Env.WorkDir()))
+	}
+	return result
 }
 
 // files returns what a call has changed, by the servers for the files.
@@ -153,24 +155,4 @@ func (s *Servers) files(ctx context.Context, call *tool.Call, was map[string]con
 		put(c.Path, c.From)
 	}
 	return byServer
-}
-
-// appendText appends lines to the text of a result.
-func appendText(result tool.Result, text string) tool.Result {
-	if text == "" {
-		return result
-	}
-	result.Content = slices.Clone(result.Content)
-	if n := len(result.Content); n > 0 {
-		if last, ok := result.Content[n-1].(llm.Text); ok {
-			if last.Text != "" && !strings.HasSuffix(last.Text, "\n") {
-				last.Text += "\n"
-			}
-			last.Text += text
-			result.Content[n-1] = last
-			return result
-		}
-	}
-	result.Content = append(result.Content, llm.Text{Text: text})
-	return result
 }

@@ -181,11 +181,10 @@ func (a *authorizer) Authorize(ctx context.Context, req *http.Request, resp *htt
 	if a.configured() {
 		return fmt.Errorf("the MCP server %s refused the Authorization header of its configuration (401): check its value", a.server.Name)
 	}
-	if a.tokens == nil {
-		return a.needs("needs a login", nil)
-	}
-	if err := a.load(ctx); err != nil {
-		return err
+	if a.tokens != nil {
+		if err := a.load(ctx); err != nil {
+			return err
+		}
 	}
 	if a.login == nil {
 		return a.needs("needs a login", nil)

@@ -92,18 +92,7 @@ type builder struct {
 }
 
 // text adds a piece of text on lines of its own.
-func (b *builder) text(text string) {
-	if n := len(b.parts); n > 0 {
-		if last, ok := b.parts[n-1].(llm.Text); ok {
-			if !strings.HasSuffix(last.Text, "\n") {
-				last.Text += "\n"
-			}
-			b.parts[n-1] = llm.Text{Text: last.Text + text}
-			return
-		}
-	}
-	b.parts = append(b.parts, llm.Text{Text: text})
-}
+func (b *builder) text(text string) { b.parts = b.parts.WithLine(text) }
 
 func (b *builder) add(part sdk.Content) {
 	switch part := part.(type) {

@@ -56,20 +56,16 @@ func literalGlob(ctx context.Context, e env.Environment, pattern, dir string) st
 }
 
 const (
-	special   = `*?[]{},\` // has a meaning in patterns
+	special   = `\*?[]{},` // has a meaning in patterns; the backslash comes first
 	ambiguous = `[{\`      // begins what does not match itself
 )
 
 // quoteGlob returns a pattern that matches only this text.
 func quoteGlob(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if strings.ContainsRune(special, r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
+	for _, c := range special {
+		text = strings.ReplaceAll(text, string(c), `\`+string(c))
 	}
-	return b.String()
+	return text
 }
 
 // joined returns the files of two listings, each once.

@@ -224,21 +224,7 @@ func structured(value json.RawMessage) (compact json.RawMessage, ok bool) {
 
 // appendLine adds a line of the pipeline's own to the text of an outcome.
 func (o *Outcome) appendLine(line string) {
-	for _, parts := range []*llm.Parts{&o.Content, &o.Model} {
-		text, isText := llm.Text{}, false
-		if n := len(*parts); n > 0 {
-			text, isText = (*parts)[n-1].(llm.Text)
-		}
-		if !isText {
-			*parts = append(*parts, llm.Text{Text: line})
-			continue
-		}
-		if text.Text != "" && !strings.HasSuffix(text.Text, "\n") {
-			text.Text += "\n"
-		}
-		text.Text += line
-		(*parts)[len(*parts)-1] = text
-	}
+	o.Content, o.Model = o.Content.WithLine(line), o.Model.WithLine(line)
 }
 
 // broken returns the error result for an invalid one. It keeps what the call has changed and run.
