@@ -138,7 +138,7 @@ func (k KeptRule) check() error {
 	if !slices.Contains(verdicts(), k.Verdict) {
 		return fmt.Errorf("a rule allows, asks or denies, and not %s: allow, ask or deny", texts.Shown(k.Verdict))
 	}
-	data, err := plainJSON(map[string]any{"permissions": map[string][]string{k.Verdict: {k.Rule}}})
+	data, err := texts.PlainJSON(map[string]any{"permissions": map[string][]string{k.Verdict: {k.Rule}}})
 	if err == nil {
 		_, err = rules.Load(rules.Dirs{Work: "/", Home: "/"}, rules.Source{Name: "the rule", Data: data, Lineless: true})
 	}
@@ -165,7 +165,7 @@ func (o object) within(name string, change func(object) error) error {
 	if delete(o, name); len(inner) == 0 {
 		return nil
 	}
-	raw, err := plainJSON(inner)
+	raw, err := texts.PlainJSON(inner)
 	o[name] = raw
 	return err
 }
@@ -187,11 +187,11 @@ func (k KeptRule) add(root object) error {
 		if err != nil || slices.ContainsFunc(list, func(raw json.RawMessage) bool { return textOf(raw) == k.Rule }) {
 			return err
 		}
-		added, err := plainJSON(k.Rule)
+		added, err := texts.PlainJSON(k.Rule)
 		if err != nil {
 			return err
 		}
-		lists[k.Verdict], err = plainJSON(append(list, added))
+		lists[k.Verdict], err = texts.PlainJSON(append(list, added))
 		return err
 	})
 }
@@ -211,7 +211,7 @@ func (k KeptRule) remove(root object) error {
 			}
 			if found = true; len(left) == 0 {
 				delete(lists, verdict)
-			} else if lists[verdict], err = plainJSON(left); err != nil {
+			} else if lists[verdict], err = texts.PlainJSON(left); err != nil {
 				return err
 			}
 		}
@@ -327,7 +327,7 @@ func parseKept(data []byte) (object, error) {
 
 // indentedJSON returns an object as a person reads it.
 func indentedJSON(o object) ([]byte, error) {
-	whole, err := plainJSON(o)
+	whole, err := texts.PlainJSON(o)
 	if err != nil {
 		return nil, err
 	}
@@ -335,13 +335,4 @@ func indentedJSON(o object) ([]byte, error) {
 	err = json.Indent(&shown, whole, "", "  ")
 	shown.WriteByte('\n')
 	return shown.Bytes(), err
-}
-
-// plainJSON returns a value as JSON that leaves <, > and & as they are.
-func plainJSON(value any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(value)
-	return bytes.TrimSpace(b.Bytes()), err
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -70,13 +71,11 @@ func decoded(raw any) (doc any, err error) {
 // encoded returns the JSON of a value that comes from JSON, in the form in which a journal keeps
 // it. Characters of HTML are not escaped.
 func encoded(value any) json.RawMessage {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(value) != nil {
+	data, err := texts.PlainJSON(value)
+	if err != nil {
 		return nil // cannot happen: it was decoded from JSON
 	}
-	return bytes.TrimSpace(b.Bytes())
+	return data
 }
 
 // registers reports whether package tool can check arguments by a schema.

@@ -1,9 +1,9 @@
 package tool
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // PlanNote is the kind of the note that holds the todo list, as the JSON of a [Plan].
@@ -40,11 +40,9 @@ func (p Plan) Keep(ctx context.Context, s Session) error {
 	if p.Items == nil {
 		p.Items = []PlanItem{}
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // a model reads it after a compaction
-	if err := enc.Encode(p); err != nil {
+	data, err := texts.PlainJSON(p) // a model reads it after a compaction
+	if err != nil {
 		return err
 	}
-	return s.Note(ctx, PlanNote, bytes.TrimSpace(b.Bytes()), "")
+	return s.Note(ctx, PlanNote, data, "")
 }

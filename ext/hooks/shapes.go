@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/patch"
 	"github.com/attractor-go/attractor/rules"
@@ -253,9 +254,6 @@ func backTo(args, shown, updated map[string]any, own map[string]string) (string,
 		}
 		result[name] = value
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(result)
-	return strings.TrimSpace(b.String()), err
+	data, err := texts.PlainJSON(result)
+	return string(data), err
 }

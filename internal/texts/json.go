@@ -153,3 +153,12 @@ func (n *JSON) Is() string {
 	}
 	return [...]string{"null", "an object", "an array"}[n.Kind]
 }
+
+// PlainJSON returns a value as JSON that leaves <, > and & as they are, for models and people.
+func PlainJSON(value any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(value)
+	return bytes.TrimSpace(b.Bytes()), err
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -86,13 +87,11 @@ func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(co
 		if err != nil {
 			return tool.Result{}, err
 		}
-		var text strings.Builder
-		enc := json.NewEncoder(&text)
-		enc.SetEscapeHTML(false) // a model reads it
-		if err := enc.Encode(answer); err != nil {
+		text, err := texts.PlainJSON(answer) // a model reads it
+		if err != nil {
 			return tool.Result{}, err
 		}
-		result := tool.Text(strings.TrimSuffix(text.String(), "\n"))
+		result := tool.Text(string(text))
 		result.Structured, err = json.Marshal(data)
 		return result, err
 	})
