@@ -8,6 +8,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/ext"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/load"
@@ -109,9 +110,7 @@ func shortenDescriptions(defs []agent.AgentDefinition, room int) {
 		}
 	}
 	for i := range defs {
-		if text := defs[i].Description; len(text) > limit {
-			defs[i].Description = strings.ToValidUTF8(text[:limit], "") + "..."
-		}
+		defs[i].Description = texts.Cut(defs[i].Description, limit, "...")
 	}
 }
 

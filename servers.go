@@ -169,11 +169,7 @@ func describe(err error) string {
 
 // oneLine returns a description on one line, cut if it is long.
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > maxShown {
-		return strings.ToValidUTF8(text[:maxShown], "") + " [...]"
-	}
-	return text
+	return texts.Cut(strings.Join(strings.Fields(text), " "), maxShown, " [...]")
 }
 
 // serverEnviron returns the variables that every server gets: where programs are, the home

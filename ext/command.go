@@ -135,10 +135,7 @@ const maxFirstLine = 100
 func firstLine(body string) string {
 	for line := range strings.Lines(body) {
 		if line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#")); line != "" {
-			if len(line) > maxFirstLine {
-				line = strings.ToValidUTF8(line[:maxFirstLine], "") + "..."
-			}
-			return line
+			return texts.Cut(line, maxFirstLine, "...")
 		}
 	}
 	return ""

@@ -324,9 +324,4 @@ func (p *Front) Mistakes() []Mistake {
 }
 
 // shown returns a name or a value for a mistake.
-func shown(s string) string {
-	if len(s) > maxShown {
-		s = strings.ToValidUTF8(s[:maxShown], "") + "..."
-	}
-	return texts.Shown(s)
-}
+func shown(s string) string { return texts.Shown(texts.Cut(s, maxShown, "...")) }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/attractor-go/attractor/internal/texts"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // severity is that of the protocol. Hints and information are not kept.
@@ -141,6 +142,13 @@ func describe(title string, list []diagnostic, dir string) string {
 		fmt.Fprintf(&b, "\n[Not shown: %d more errors and %d warnings.]", errs, len(rest)-errs)
 	}
 	return b.String()
+}
+
+// clean returns text of a server on one line, without invisible characters, and at most about max
+// bytes of it.
+func clean(text string, max int) string {
+	valid := strings.ToValidUTF8(texts.Cut(text, max, " [...]"), "")
+	return sanitize.Text(strings.Join(strings.Fields(valid), " "))
 }
 
 // shown returns a path as the tools show it.

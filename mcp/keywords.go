@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -82,10 +83,7 @@ func (r *rewriter) annotations(s, out map[string]any) {
 	}
 	for _, name := range []string{"title", "description"} {
 		if text, ok := s[name].(string); ok && text != "" {
-			if text = sanitize.Text(text); len(text) > maxText {
-				text = strings.ToValidUTF8(text[:maxText], "") + "..."
-			}
-			out[name] = text
+			out[name] = texts.Cut(sanitize.Text(text), maxText, "...")
 		}
 	}
 	if value, ok := s["default"]; ok && len(encoded(value)) <= maxText {

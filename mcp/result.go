@@ -11,7 +11,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/attractor-go/attractor/internal/picture"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -145,6 +147,12 @@ func (b *builder) media(mime string, data []byte, uri string) {
 		uri = " of the resource " + oneLine(uri)
 	}
 	b.text(fmt.Sprintf("[%d bytes of %s%s were left out: %s.]", len(data), oneLine(mime), uri, why))
+}
+
+// clean returns text of a server for people and models: without invisible characters, and at most
+// max bytes of it.
+func clean(text string, max int) string {
+	return strings.TrimSpace(sanitize.Text(texts.Cut(text, max, " [...]")))
 }
 
 // oneLine returns a short text of a server for a line.

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // schema validates arguments. It coerces values where a model errs harmlessly (a number or boolean
@@ -425,10 +427,7 @@ func describe(value any) string {
 	if err != nil {
 		return fmt.Sprintf("a %T", value)
 	}
-	shown := string(text)
-	if len(shown) > limit {
-		shown = strings.ToValidUTF8(shown[:limit], "") + "..."
-	}
+	shown := texts.Cut(string(text), limit, "...")
 	switch value.(type) {
 	case nil:
 		return "null"

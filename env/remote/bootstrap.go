@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/shquote"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -102,11 +103,7 @@ func (s *shell) answers(last string) (list []answer, err error) {
 
 // short returns the beginning of a text for an error.
 func short(text string) string {
-	text = strings.TrimSpace(sanitize.Terminal(text))
-	if len(text) > 200 {
-		return strings.ToValidUTF8(text[:200], "") + "..."
-	}
-	return text
+	return texts.Cut(strings.TrimSpace(sanitize.Terminal(text)), 200, "...")
 }
 
 // machine holds what the shell says about where it runs.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/ext"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -227,10 +228,10 @@ func (h *Hooks) one(ctx context.Context, hook *Hook, input []byte, o *occasion) 
 		effect = "It must not fail, so it blocks."
 	}
 	h.warn(hook, "hook_failed", fmt.Sprintf("the hook for %s in %s, line %d (%s): %v. %s", hook.Event, hook.File,
-		hook.Line, cut(hook.String(), 200), err, effect))
+		hook.Line, texts.Cut(hook.String(), 200, " [...]"), err, effect))
 	if blocked {
 		return answer{stance: Denies, reason: fmt.Sprintf("a hook for %s that must not fail has failed (%s): %v",
-			hook.Event, cut(hook.String(), 200), err)}
+			hook.Event, texts.Cut(hook.String(), 200, " [...]"), err)}
 	}
 	return answer{}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/shquote"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -83,7 +84,7 @@ func (h *Hooks) execute(ctx context.Context, hook *Hook, input []byte) (r Run) {
 func problemOf(r *env.Result, stderr string) error {
 	said := ""
 	if text := strings.Join(strings.Fields(sanitize.Text(stderr)), " "); text != "" {
-		said = ": " + cut(text, 500)
+		said = ": " + texts.Cut(text, 500, " [...]")
 	}
 	switch {
 	case r.TimedOut:
@@ -96,14 +97,6 @@ func problemOf(r *env.Result, stderr string) error {
 		return fmt.Errorf("it ended with code %d%s", r.Code, said)
 	}
 	return nil
-}
-
-// cut returns at most n bytes of a text.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + " [...]"
 }
 
 // script returns what the shell runs.

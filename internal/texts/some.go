@@ -5,14 +5,19 @@ import (
 	"strings"
 )
 
+// Cut returns a text, or the most of it that has at most limit bytes, with a mark behind it.
+func Cut(text string, limit int, mark string) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + mark
+}
+
 // SomeNames returns some of the names that a project has chosen, on one line.
 func SomeNames(all []string) string {
 	var shown []string
 	for _, name := range all[:min(len(all), mostNames)] {
-		if len(name) > maxName {
-			name = strings.ToValidUTF8(name[:maxName], "") + "..."
-		}
-		shown = append(shown, Shown(name))
+		shown = append(shown, Shown(Cut(name, maxName, "...")))
 	}
 	more := ""
 	if n := len(all) - len(shown); n > 0 {
