@@ -65,7 +65,7 @@ func (p *published) put(params json.RawMessage) {
 	}
 	p.count++
 	p.files[name] = publication{readDiagnostics(name, m.Diagnostics), m.Version, p.count}
-	p.wake()
+	signal(p.news)
 }
 
 // progress notes that some work has begun or ended.
@@ -88,13 +88,13 @@ func (p *published) progress(params json.RawMessage) {
 	default:
 		return
 	}
-	p.wake()
+	signal(p.news)
 }
 
-// wake tells settle that something has happened. p.mu is held.
-func (p *published) wake() {
+// signal puts an element into a channel that holds one.
+func signal(c chan struct{}) {
 	select {
-	case p.news <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

@@ -80,10 +80,7 @@ func (r *runner) enqueue(who agent, files []file) *job {
 		r.running = true
 		r.s.begin(r.work)
 	}
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
+	signal(r.wake)
 	return j
 }
 
