@@ -143,13 +143,14 @@ func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
 			} else {
 				servers = append(servers, s)
 			}
-		case !s.Off:
-			which := "with the same name"
-			if used.Off {
-				which = "of that name that is disabled or cannot be used"
-			}
-			shadowed = append(shadowed, fmt.Errorf("the server %s of %s is not used, because %s has one %s",
-				s.Name, s.File, used.File, which))
+		case s.Off:
+		case used.Off:
+			shadowed = append(shadowed,
+				fmt.Errorf("the server %s of %s is not used, because %s has one of that name that is disabled or cannot be used", s.Name, s.File, used.File))
+		default:
+			shadowed = append(shadowed,
+				fmt.Errorf("the server %s of %s is not used, because %s has one with the same name", s.Name, s.File,
+					used.File))
 		}
 	}
 	return servers, shadowed

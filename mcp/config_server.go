@@ -259,19 +259,22 @@ func (p *serverParser) oauth(o *OAuth, m *texts.Member) {
 	}
 }
 
-// valueOf returns a value of a type, which people call so.
-func valueOf[T any](p *serverParser, m *texts.Member, called string) T {
-	value, ok := m.Value.(T)
+// text returns a string.
+func (p *serverParser) text(m *texts.Member) string {
+	text, ok := m.Value.(string)
 	if !ok {
-		p.fail(m.Line, "%s must be %s, not %s", m.Name, called, m.Is())
+		p.fail(m.Line, "%s must be a string, not %s", m.Name, m.Is())
+	}
+	return text
+}
+
+func (p *serverParser) bool(m *texts.Member) bool {
+	value, ok := m.Value.(bool)
+	if !ok {
+		p.fail(m.Line, "%s must be true or false, not %s", m.Name, m.Is())
 	}
 	return value
 }
-
-// text returns a string.
-func (p *serverParser) text(m *texts.Member) string { return valueOf[string](p, m, "a string") }
-
-func (p *serverParser) bool(m *texts.Member) bool { return valueOf[bool](p, m, "true or false") }
 
 // expanded returns a string with its variables replaced.
 func (p *serverParser) expanded(m *texts.Member) string {
