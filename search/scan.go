@@ -118,9 +118,12 @@ func (s *scanner) chunk(text []byte, from int) bool {
 	if from = s.skip(text, from); from == len(text) {
 		return false
 	}
-	search := s.begin(text)
+	literal := !s.literals.empty() && !s.needles.foldOddly(text) // which is faster
+	if literal {
+		s.finder.reset(&s.needles, text)
+	}
 	for pos := from; pos < len(text); {
-		start, end, ok := search(pos)
+		start, end, ok := s.next(text, pos, literal)
 		if !ok {
 			break
 		}
@@ -150,36 +153,14 @@ func (s *scanner) skip(text []byte, from int) int {
 	return from
 }
 
-// begin returns the fastest function that finds the first matching line at or after an offset. A
-// line includes its newline.
-func (s *scanner) begin(text []byte) func(pos int) (start, end int, ok bool) {
-	if s.literals.empty() || s.needles.foldOddly(text) {
-		return func(pos int) (int, int, bool) { return s.nextByExpression(text, pos) }
-	}
-	s.finder.reset(&s.needles, text)
-	return func(pos int) (int, int, bool) { return s.nextByLiteral(text, pos) }
-}
-
-func (s *scanner) nextByLiteral(text []byte, pos int) (start, end int, ok bool) {
-	for pos < len(text) {
-		at := s.finder.find(pos)
-		if at < 0 {
-			break
-		}
-		start, end = lineAround(text, at)
-		start = max(start, pos) // a line that is searched in pieces
-		if s.literals.exact || s.matches(text[start:end]) {
-			return start, end, true
-		}
-		pos = end
-	}
-	return 0, 0, false
-}
-
-func (s *scanner) nextByExpression(text []byte, pos int) (start, end int, ok bool) {
+// next finds the first matching line at or after an offset, by the literals or else by the
+// expression. A line includes its newline.
+func (s *scanner) next(text []byte, pos int, literal bool) (start, end int, ok bool) {
 	for pos < len(text) {
 		at, known := pos, false
-		if d := s.machine(); d != nil {
+		if literal {
+			at, known = s.finder.find(pos), true
+		} else if d := s.machine(); d != nil {
 			at, known = d.find(text, pos)
 		}
 		if known && at < 0 {
@@ -187,7 +168,15 @@ func (s *scanner) nextByExpression(text []byte, pos int) (start, end int, ok boo
 		}
 		start, end = lineAround(text, max(at, pos))
 		start = max(start, pos) // a line that is searched in pieces
-		if known && s.dfa.sure(text[start:at+1]) || s.match(s.content(text[start:end])) {
+		switch {
+		case literal:
+			ok = s.literals.exact || s.matches(text[start:end])
+		case known && s.dfa.sure(text[start:at+1]):
+			ok = true
+		default:
+			ok = s.match(s.content(text[start:end]))
+		}
+		if ok {
 			return start, end, true
 		}
 		pos = end
