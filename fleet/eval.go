@@ -71,22 +71,47 @@ func (e *Eval) check(bad func(field, format string, args ...any)) {
 // judge returns the verdict about what a session has left.
 func (j *Job) judge(answer string) *Verdict {
 	e := j.Task.Eval
-	ctx, cancel := context.WithTimeout(j.stop, cmp.Or(time.Duration(e.Time), evalTime))
+	stop, end := j.orderly()
+	defer end()
+	ctx, cancel := context.WithTimeout(stop, cmp.Or(time.Duration(e.Time), evalTime))
 	defer cancel()
 	why := e.wrongAnswer(answer)
 	if why == "" && e.Check != "" {
 		var err error
-		if why, err = e.run(ctx, j.Workspace.Env()); err != nil {
+		if why, err = j.runCheck(ctx); err != nil {
 			why = "the check could not be run: " + err.Error()
 		}
 		if ctx.Err() != nil {
 			why = fmt.Sprintf("the check has not ended within %v", cmp.Or(time.Duration(e.Time), evalTime))
 		}
 	}
-	if cause := j.cause(); cause != nil {
+	if cause := cmp.Or(j.cause(), context.Cause(stop)); cause != nil {
 		why = "not judged: " + cause.Error()
 	}
 	return &Verdict{Passed: why == "", Reason: cutText(why, mostReason)}
+}
+
+// runCheck runs the check where the host wants it to. It says why the check failed, or "".
+func (j *Job) runCheck(ctx context.Context) (why string, err error) {
+	in := Judged{Env: j.Workspace.Env()}
+	if open := j.worker.Judge; open != nil {
+		err := careful("Worker.Judge", func() (err error) { in, err = open(ctx, j); return err })
+		if err != nil {
+			return "", err
+		}
+	}
+	if in.Close != nil {
+		defer func() {
+			if err := careful("Judged.Close", in.Close); err != nil {
+				j.log.Warn("check not closed", "error", err)
+			}
+		}()
+	}
+	if in.Mask == nil {
+		in.Mask = func(text string) string { return text }
+	}
+	in.Env = j.gate.environment(in.Env)
+	return j.Task.Eval.run(ctx, in)
 }
 
 // wrongAnswer says in which way an answer is not the one that is wanted, or "".
@@ -106,9 +131,9 @@ func (e *Eval) wrongAnswer(answer string) string {
 }
 
 // run prepares the workspace and runs the check. It says why the check failed, or "".
-func (e *Eval) run(ctx context.Context, in env.Environment) (why string, err error) {
+func (e *Eval) run(ctx context.Context, in Judged) (why string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(e.Files)) {
-		if err := in.WriteFile(ctx, name, []byte(e.Files[name]), 0o644); err != nil {
+		if err := in.Env.WriteFile(ctx, name, []byte(e.Files[name]), 0o644); err != nil {
 			return "", err
 		}
 	}
@@ -124,9 +149,9 @@ func (e *Eval) run(ctx context.Context, in env.Environment) (why string, err err
 }
 
 // script runs a script until it ends, or ctx does. It says how the script failed, or "".
-func script(ctx context.Context, in env.Environment, text, input string) (why string, err error) {
-	output := capture.New(capture.Options{})
-	p, err := in.Start(ctx, env.Command{Script: text, Stdin: true, Output: output.Write})
+func script(ctx context.Context, in Judged, text, input string) (why string, err error) {
+	output := capture.New(capture.Options{Head: -1, Tail: 32 * evalTail})
+	p, err := in.Env.Start(ctx, env.Command{Script: text, Stdin: true, Output: output.Write})
 	if err != nil {
 		return "", err
 	}
@@ -141,7 +166,8 @@ func script(ctx context.Context, in env.Environment, text, input string) (why st
 	if exit.Code == 0 && exit.Signal == "" {
 		return "", nil
 	}
-	printed := bytes.TrimSpace([]byte(output.Text()))
+	_, kept := output.Bytes()
+	printed := bytes.TrimSpace([]byte(in.Mask(string(kept)))) // before it is cut: a part of a secret is not known
 	if more := len(printed) - evalTail; more > 0 {
 		printed = append([]byte("... "), printed[more:]...)
 	}

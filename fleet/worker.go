@@ -25,6 +25,10 @@ type Worker struct {
 	Host Host
 	// Workspaces makes the workspaces of tasks.
 	Workspaces Workspaces
+	// Judge opens where the check of a task's [Eval] runs, when the session has ended. A host that
+	// confines commands, or keeps secrets from them, does so here, too: agents write what checks
+	// run. Nil means Workspace.Env, and masks nothing.
+	Judge func(ctx context.Context, j *Job) (Judged, error)
 	// TTL is how long a lease, and a claim, lasts after it was last renewed, 10 s unless set. After
 	// a worker's death its tasks go on elsewhere no later than that.
 	TTL time.Duration
@@ -98,6 +102,15 @@ type Hosted struct {
 	Verify func(ctx context.Context, result *agent.Result) error
 	// Close ends what the host has opened beside the session, after the session has ended. It may
 	// be nil.
+	Close func() error
+}
+
+// Judged is where a task is judged.
+type Judged struct {
+	Env env.Environment
+	// Mask masks secrets in what the check prints. It may be nil.
+	Mask func(text string) string
+	// Close ends what was opened, and what the check has left running. It may be nil.
 	Close func() error
 }
 

@@ -79,7 +79,7 @@ func (b *batch) runWorker(ctx context.Context) error {
 		return err
 	}
 	for {
-		w := &fleet.Worker{Engine: b.engine, Slots: b.jobs, Host: b.sessions.Open, Workspaces: places,
+		w := &fleet.Worker{Engine: b.engine, Slots: b.jobs, Host: b.sessions.Open, Judge: b.sessions.Judge, Workspaces: places,
 			Grace: batchGrace, TTL: batchTTL,
 			MaxDeaths: batchDeaths}
 		err := w.Run(ctx)

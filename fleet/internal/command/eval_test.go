@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 // evals runs tasks whose evaluation is the same, and returns the results.
@@ -175,4 +176,30 @@ func (h *home) git(dir string, args ...string) string {
 		h.Fatalf("git %q: %v: %s", args, err, out)
 	}
 	return string(out)
+}
+
+// A check runs as the commands of the agent did, which writes what checks run: in the sandbox of the
+// flags, without the keys, and what it prints is masked.
+func TestP9_ChecksAreConfined(t *testing.T) {
+	t.Parallel()
+	peer.Need(t, "bwrap")
+	h := newHome(t, nil)
+	const prints = "env; printf 'the key is sk-of-%s, as everybody knows' this-test; "
+	h.tasks(map[string]any{"id": "a", "prompt": "task a\n$ echo 'echo out >\"$1\"' >run.sh",
+		"eval": map[string]any{"check": prints + "sh run.sh " + filepath.Join(h.dir, "out") + "; exit 1"}},
+		map[string]any{"id": "b", "prompt": "task b", "eval": map[string]any{"check": prints + "exit 1"}})
+	for _, level := range []string{"workspace", "off"} {
+		out := h.run("batch", "tasks.jsonl", "--yes", "--sandbox", level, "--out", level)
+		one, two := h.results(level)["a"].Verdict, h.results(level)["b"].Verdict
+		if out.code != 0 || one == nil || two == nil || one.Passed || !strings.Contains(one.Reason, "everybody knows") {
+			t.Fatalf("%s: %+v, %+v, %+v", level, one, two, out)
+		}
+		if said := one.Reason + two.Reason + out.stdout; strings.Contains(said, "sk-of-this-test") || strings.Contains(said, "ANTHROPIC_API_KEY=") {
+			t.Errorf("%s: the verdicts have the key: %s", level, said)
+		}
+		_, err := os.Stat(filepath.Join(h.dir, "out"))
+		if wrote := err == nil; wrote != (level == "off") {
+			t.Errorf("%s: a check wrote outside: %v", level, wrote)
+		}
+	}
 }

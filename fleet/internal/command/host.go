@@ -78,6 +78,28 @@ func (s *sessions) Open(ctx context.Context, j *fleet.Job) (fleet.Hosted, error)
 	}}, nil
 }
 
+// Judge opens where a task is judged: as its session was, so that what its agent has written is as
+// confined as the agent, and finds no keys.
+func (s *sessions) Judge(ctx context.Context, j *fleet.Job) (fleet.Judged, error) {
+	c, err := s.configOf(j)
+	if err != nil {
+		return fleet.Judged{}, err
+	}
+	c.Store, c.ID, c.Resume, c.Ask, c.Instrument = nil, "", "", nil, nil
+	c.Checks, c.Checkpoints, c.LanguageServers = attractor.Checks{}, "", attractor.NoLanguageServers
+	c.Set("no_mcp", "the fleet", "true")
+	c.Set("no_hooks", "the fleet", "true")
+	setup, err := attractor.Prepare(ctx, c)
+	if err != nil {
+		return fleet.Judged{}, err
+	}
+	s.keep(setup, true)
+	return fleet.Judged{Env: setup.Machine, Mask: setup.Secrets.String, Close: func() error {
+		s.keep(setup, false)
+		return setup.Close()
+	}}, nil
+}
+
 // stricter returns the budget that keeps within both.
 func stricter(a, b agent.Budget) agent.Budget {
 	return agent.Budget{Tokens: lower(a.Tokens, b.Tokens), USD: lower(a.USD, b.USD), Time: lower(a.Time, b.Time)}

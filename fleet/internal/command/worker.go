@@ -116,8 +116,8 @@ func (f *workerFlags) run(cmd *cobra.Command, p *program) error {
 	}
 	stopper := cli.NewStopper(p.err, cancel, s.kill)
 	defer stopper.Stop()
-	w := &fleet.Worker{Engine: engine, Name: f.name, Slots: f.slots, Host: s.Open, Workspaces: places, TTL: f.ttl,
-		Grace: f.grace, MaxDeaths: f.maxDeaths,
+	w := &fleet.Worker{Engine: engine, Name: f.name, Slots: f.slots, Host: s.Open, Judge: s.Judge, Workspaces: places,
+		TTL: f.ttl, Grace: f.grace, MaxDeaths: f.maxDeaths,
 		Tenants: f.tenants, Logger: p.logger(f.verbose)}
 	err = errors.Join(p.keepRunning(ctx, w), engine.Close())
 	if code := stopper.Stop(); code != 0 && err == nil {
