@@ -16,16 +16,17 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
+	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 // Eval judges what an agent has left when its session has come to an end, for evaluations. The agent
 // sees nothing of it. A task passes if all that is set holds.
 type Eval struct {
 	// Files are written into the workspace first, such as tests that the agent must not see, by
-	// their paths. They replace what is there.
+	// their paths. They replace what is there, also links that lead out of the workspace.
 	Files map[string]string `json:"files,omitempty"`
 	// Patch is applied by git behind them. A file that it changes is as it was cloned before, if
-	// the agent has changed it.
+	// the agent has changed it, and one that it makes is not there.
 	Patch string `json:"patch,omitempty"`
 	// Check is a command that exits with 0 if the task has passed. It runs where the commands of
 	// the agent ran.
@@ -111,7 +112,11 @@ func (j *Job) runCheck(ctx context.Context) (why string, err error) {
 		in.Mask = func(text string) string { return text }
 	}
 	in.Env = j.gate.environment(in.Env)
-	return j.Task.Eval.run(ctx, in)
+	base := ""
+	if j.point != nil {
+		base = j.point.Base
+	}
+	return j.Task.Eval.run(ctx, in, base)
 }
 
 // wrongAnswer says in which way an answer is not the one that is wanted, or "".
@@ -130,23 +135,64 @@ func (e *Eval) wrongAnswer(answer string) string {
 	return fmt.Sprintf("the answer is not %.500s", e.Answer)
 }
 
-// run prepares the workspace and runs the check. It says why the check failed, or "".
-func (e *Eval) run(ctx context.Context, in Judged) (why string, err error) {
-	for _, name := range slices.Sorted(maps.Keys(e.Files)) {
+// run prepares the workspace and runs the check. It says why the check failed, or "". The base is
+// the commit that was cloned, or "" in a directory.
+func (e *Eval) run(ctx context.Context, in Judged, base string) (why string, err error) {
+	names := slices.Sorted(maps.Keys(e.Files))
+	if why, err = script(ctx, in, makeWay, strings.Join(names, "\n")+"\n"); err != nil || why != "" {
+		return "", errors.Join(err, errors.New("the files cannot be written: "+why))
+	}
+	for _, name := range names {
 		if err := in.Env.WriteFile(ctx, name, []byte(e.Files[name]), 0o644); err != nil {
 			return "", err
 		}
 	}
 	if e.Patch != "" {
-		const apply = `patch=$(cat) && files=$(printf '%s\n' "$patch" | sed -n 's,^--- a/,,p') && ` +
-			`{ [ -z "$files" ] || printf '%s\n' "$files" | tr '\n' '\0' | xargs -0 git checkout -q HEAD --; } && ` +
-			`printf '%s\n' "$patch" | git apply --whitespace=nowarn -`
-		if why, err = script(ctx, in, apply, e.Patch); err != nil || why != "" {
+		text := "base=" + shquote.Words(base) + "; export base\n" + applyPatch
+		if why, err = script(ctx, in, text, strings.TrimSuffix(e.Patch, "\n")+"\n"); err != nil || why != "" {
 			return "", errors.Join(err, errors.New("the patch cannot be applied: "+why))
 		}
 	}
 	return script(ctx, in, e.Check, "")
 }
+
+// clearWay has a function for scripts that makes a path one in the workspace: links that lead
+// out of it, and files where there have to be directories, are removed.
+const clearWay = `way() {
+	at=. rest=$1
+	while case $rest in (*/*) ;; (*) false ;; esac; do
+		at=$at/${rest%%/*} rest=${rest#*/}
+		if [ -L "$at" ]; then
+			case $(cd -P -- "$at" 2>/dev/null && pwd -P)/ in ("$(pwd -P)"/*) ;; (*) rm -f -- "$at" ;; esac
+		fi
+		[ -d "$at" ] || rm -f -- "$at"
+	done
+	at=$at/$rest
+}
+`
+
+// makeWay reads the paths of files, one a line, and removes what is in their way.
+const makeWay = clearWay + `while IFS= read -r name; do
+	[ -n "$name" ] || continue
+	way "$name"
+	if [ -L "$at" ] || [ -d "$at" ]; then rm -rf -- "$at" || exit; fi
+done`
+
+// applyPatch reads a patch, takes the files of it from the commit $base, or from HEAD if that is
+// empty, and applies it. What that commit does not have the agent has made, unless it is a directory
+// of somebody else. The names of a patch are those of it and of its reverse, which has the old ones.
+const applyPatch = `patch=$(cat && echo .) && patch=${patch%.} || exit
+apply() { printf '%s' "$patch" | git apply --whitespace=nowarn "$@" -; }
+names() { apply --numstat -z && apply -R --numstat -z; }
+names >/dev/null || exit
+restore='` + clearWay + `for name; do
+	if git cat-file -e "${base:-HEAD}:./$name" 2>/dev/null; then
+		way "$name" && rm -rf -- "$at" && git --literal-pathspecs checkout -q "${base:-HEAD}" -- "$name" || exit
+	elif [ -n "$base" ]; then
+		way "$name" && rm -rf -- "$at" || exit
+	fi
+done'
+names | tr '\n\0' '\0\n' | cut -f 3- | tr '\n\0' '\0\n' | xargs -0 sh -c "$restore" sh && apply`
 
 // script runs a script until it ends, or ctx does. It says how the script failed, or "".
 func script(ctx context.Context, in Judged, text, input string) (why string, err error) {

@@ -74,6 +74,53 @@ func TestP2_Evaluation(t *testing.T) {
 	}
 }
 
+// A patch of tests is applied whatever the agent has done to its files and to the repository, and
+// whatever they are called. Nothing is written through links that lead out of the workspace.
+func TestP2_EvaluationOfOddFiles(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, nil)
+	h.repository("repo")
+	h.write("outside/kept", "mine")
+	h.write("repo/dir/test", "one\n")
+	h.write("repo/old name", "one\ntwo\nthree\nfour\n")
+	h.write("repo/[x]", "one\n")
+	h.write("repo/crlf", "one\r\n")
+	h.git("repo", "add", ".")
+	h.git("repo", "commit", "-qm", "files")
+	h.git("repo", "mv", "old name", "new ü")
+	h.write("repo/dir/test", "two\n-- a/none\n")
+	h.write("repo/[x]", "two\n")
+	h.write("repo/crlf", "one\r\ntwo\r\n")
+	h.write("repo/made/test", "two\n")
+	h.write("repo/bin", "two\x00\n")
+	h.git("repo", "add", ".")
+	patch := h.git("repo", "diff", "--cached", "--binary", "-M", "HEAD")
+	h.git("repo", "reset", "-q", "--hard")
+	out := filepath.Join(h.dir, "outside")
+	task := func(id, does string, eval map[string]any) map[string]any {
+		return map[string]any{"id": id, "prompt": "task " + id + "\n$ " + does, "repo": map[string]any{"url": "repo"}, "eval": eval}
+	}
+	const all = `grep -q two dir/test && grep -q two "[x]" && grep -q two crlf && grep -q two made/test && [ -e bin ] && [ -e "new ü" ] && [ ! -e "old name" ]`
+	patched := map[string]any{"patch": patch, "check": all}
+	files := map[string]any{"files": map[string]string{"dir/test": "two\n", "dir/kept": "two\n", "in/test": "two\n"},
+		"check": "grep -q two dir/test && grep -q two dir/kept && grep -q two in/test"}
+	h.tasks(task("untouched", "true", patched),
+		task("commits", "for f in dir/test '[x]' crlf 'old name'; do echo x >>\"$f\"; done; echo x >bin; git add . && git -c user.name=A -c user.email=a@example.com commit -qam x", patched),
+		task("makes", "mkdir made 'new ü'; echo mine >made/test; echo mine >bin; touch 'new ü/x'; rm crlf; mkdir crlf; touch crlf/x", patched),
+		task("links", "rm -r dir; ln -s "+out+" dir; ln -s "+out+" made; ln -s "+out+"/kept bin", patched),
+		task("linked", "rm -r dir; ln -s "+out+" dir; mkdir real; ln -s real in; ln -s "+out+"/kept real/test", files),
+		task("linked-file", "ln -s "+out+"/kept dir/kept; echo x >in", files))
+	run := h.run("batch", "tasks.jsonl", "--yes")
+	for id, line := range h.results("tasks.results") {
+		if line.Verdict == nil || !line.Verdict.Passed {
+			t.Errorf("%s: %+v, %+v", id, line.Verdict, run)
+		}
+	}
+	if left, err := os.ReadDir(out); err != nil || len(left) != 1 || h.read("outside/kept") != "mine" {
+		t.Errorf("outside there is %v, %v", left, err)
+	}
+}
+
 // patched returns the lines of a hunk that adds one behind the first of a text.
 func patched(text string) string {
 	first, _, _ := strings.Cut(text, "\n")
