@@ -74,16 +74,11 @@ func (j *Job) judge(answer string) *Verdict {
 	e := j.Task.Eval
 	stop, end := j.orderly()
 	defer end()
-	ctx, cancel := context.WithTimeout(stop, cmp.Or(time.Duration(e.Time), evalTime))
-	defer cancel()
 	why := e.wrongAnswer(answer)
 	if why == "" && e.Check != "" {
 		var err error
-		if why, err = j.runCheck(ctx); err != nil {
+		if why, err = j.runCheck(stop); err != nil {
 			why = "the check could not be run: " + err.Error()
-		}
-		if ctx.Err() != nil {
-			why = fmt.Sprintf("the check has not ended within %v", cmp.Or(time.Duration(e.Time), evalTime))
 		}
 	}
 	if cause := cmp.Or(j.cause(), context.Cause(stop)); cause != nil {
@@ -116,7 +111,13 @@ func (j *Job) runCheck(ctx context.Context) (why string, err error) {
 	if j.point != nil {
 		base = j.point.Base
 	}
-	return j.Task.Eval.run(ctx, in, base)
+	most := cmp.Or(time.Duration(j.Task.Eval.Time), evalTime)
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	if why, err = j.Task.Eval.run(ctx, in, base); ctx.Err() != nil {
+		return fmt.Sprintf("the check has not ended within %v", most), nil
+	}
+	return why, err
 }
 
 // wrongAnswer says in which way an answer is not the one that is wanted, or "".
@@ -139,8 +140,10 @@ func (e *Eval) wrongAnswer(answer string) string {
 // the commit that was cloned, or "" in a directory.
 func (e *Eval) run(ctx context.Context, in Judged, base string) (why string, err error) {
 	names := slices.Sorted(maps.Keys(e.Files))
-	if why, err = script(ctx, in, makeWay, strings.Join(names, "\n")+"\n"); err != nil || why != "" {
-		return "", errors.Join(err, errors.New("the files cannot be written: "+why))
+	if len(names) > 0 {
+		if why, err = script(ctx, in, makeWay, strings.Join(names, "\n")+"\n"); err != nil || why != "" {
+			return "", errors.Join(err, errors.New("the files cannot be written: "+why))
+		}
 	}
 	for _, name := range names {
 		if err := in.Env.WriteFile(ctx, name, []byte(e.Files[name]), 0o644); err != nil {

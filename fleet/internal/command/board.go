@@ -310,10 +310,11 @@ func endLine(style render.Style, s fleet.Status) string {
 	case !succeeded(s):
 		sign = "✗"
 		text = why(s)
-	case s.Verdict != nil && s.Verdict.Passed:
-		text += " · passed"
+		if s.Verdict != nil {
+			text += " · " + verdict(s.Verdict)
+		}
 	case s.Verdict != nil:
-		text += " · not passed: " + render.OneLine(s.Verdict.Reason)
+		text += " · " + verdict(s.Verdict)
 	case s.Result.Text != "":
 		text += " · " + render.OneLine(s.Result.Text)
 	}
@@ -322,6 +323,14 @@ func endLine(style render.Style, s fleet.Status) string {
 		most = style.Width
 	}
 	return render.Fit(fmt.Sprintf("%s %s  %s", sign, s.ID, text), most)
+}
+
+// verdict says whether a task has passed.
+func verdict(v *fleet.Verdict) string {
+	if v.Passed {
+		return "passed"
+	}
+	return "not passed: " + render.OneLine(v.Reason)
 }
 
 // why says why a task is not done.

@@ -176,7 +176,8 @@ func TestP3_TerminalBench(t *testing.T) {
 		t.Errorf("the first: %+v, %+v", one, one.Eval)
 	}
 	if two := tasks[1]; two.ID != "second" || !strings.HasPrefix(two.Prompt, "task second") || len(two.Eval.Files) != 1 ||
-		!strings.Contains(two.Eval.Check, "/logs/verifier/reward.txt") {
+		!strings.Contains(two.Eval.Check, "/logs/verifier/reward.txt") || two.Labels["difficulty"] != "hard" ||
+		time.Duration(two.Budget.Time) != 15*time.Minute || time.Duration(two.Eval.Time) != 50*time.Minute {
 		t.Errorf("the second: %+v, %+v", two, two.Eval)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "second")); err != nil { // it wants a container
@@ -205,12 +206,98 @@ func TestP3_WrongEvaluations(t *testing.T) {
 		}
 	}
 	h.write("wrong.jsonl", `{"instance_id":7}`+"\n")
+	h.write("array.jsonl", "[\n{\"instance_id\":\"a\"}]\n")
 	for want, args := range map[string][]string{"is no instance of SWE-bench": {"--format", "swe-bench"},
 		`--format: there is no "csv"`: {"--format", "csv"}, `--report: there is no "cost"`: {"--report", "cost"},
-		"not a directory": {"--format", "terminal-bench"}} {
-		if out := h.run(append([]string{"batch", "wrong.jsonl", "--yes"}, args...)...); out.code != 2 || !strings.Contains(out.stderr, want) {
+		"not a directory": {"--format", "terminal-bench"}, "is a JSON array": {"array.jsonl"}} {
+		if out := h.run(append([]string{"batch", "--yes"}, files(args)...)...); out.code != 2 || !strings.Contains(out.stderr, want) {
 			t.Errorf("%q: %+v, want %q", args, out, want)
 		}
+	}
+}
+
+// files returns arguments with a file of tasks.
+func files(args []string) []string {
+	if strings.HasPrefix(args[0], "--") {
+		return append([]string{"wrong.jsonl"}, args...)
+	}
+	return args
+}
+
+// A dataset may begin with a byte order mark, end its lines as Windows does, and have no tests.
+func TestP3_LinesOfDatasets(t *testing.T) {
+	t.Parallel()
+	swe := sweBench{repos: "https://example.com/", tests: "run {tests}"}
+	const line = `{"instance_id":"a__b-1","repo":"a/b","base_commit":"x","problem_statement":"p","FAIL_TO_PASS":null,"PASS_TO_PASS":""}`
+	tasks, err := readLines(strings.NewReader("\ufeff"+line+"\r\n"), "f", func(line []byte) (fleet.Task, []error) {
+		return swe.task(line, func(task *fleet.Task) error { return task.Check() })
+	})
+	if err != nil || len(tasks) != 1 || tasks[0].Eval.Check != "run " {
+		t.Errorf("%+v, %v", tasks, err)
+	}
+}
+
+// A report counts what has ended: a task that was judged nowhere yet has not failed.
+func TestP2_ReportOfAnUnfinishedBatch(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	done := func(after time.Duration, passed bool) resultLine {
+		return resultLine{Done: true, Status: fleet.Status{Started: at, Ended: at.Add(after), Verdict: &fleet.Verdict{Passed: passed}}}
+	}
+	var tasks []fleet.Task
+	for _, id := range []string{"a", "b", "c", "d"} {
+		tasks = append(tasks, fleet.Task{ID: id, Eval: &fleet.Eval{}, Labels: map[string]string{"half": map[bool]string{true: "x", false: "y"}[id < "d"]}})
+	}
+	r := newReport([]string{"label:half"}, tasks, map[string]resultLine{"a": done(2*time.Second, true), "b": done(4*time.Second, false)})
+	var text strings.Builder
+	if err := r.write(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| x | 1 of 2, 1 unfinished | 50.0 % |", "| 3s |\n", "| y | 0 of 0, 1 unfinished | - | - |"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, &text)
+		}
+	}
+}
+
+// A batch that was killed while it judged a task judges it again, by what the agent has left. A task
+// whose session came to a limit is judged, too, and a check that does not want to end is ended.
+func TestP2_KilledWhileItJudges(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, nil)
+	h.repository("repo")
+	task := func(id, does string, agent, eval map[string]any) map[string]any {
+		return map[string]any{"id": id, "prompt": "task " + id + "\n$ " + does, "repo": map[string]any{"url": "repo"}, "agent": agent, "eval": eval}
+	}
+	h.tasks(task("a", "echo good >made", map[string]any{}, map[string]any{"files": map[string]string{"test": "x"},
+		"check": "echo x >>$HOME/checks; grep -q good made && echo bad >made; until [ -e $HOME/go ]; do sleep 0.05; done"}),
+		task("limited", "echo good >made", map[string]any{"max_turns": 1}, map[string]any{"check": "grep -q good made"}),
+		task("stays", "true", map[string]any{}, map[string]any{"time": "1s",
+			"check": "trap '' TERM; echo $$ >$HOME/pid; while :; do sleep 0.05; done"}))
+	cmd := h.command("batch", "tasks.jsonl", "--yes", "--report", "model")
+	wait := h.start(cmd, "checks", "x")
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	h.write("go", "")
+	out := h.run("batch", "tasks.jsonl", "--yes", "--report", "model")
+	r := h.results("tasks.results")
+	if v := r["a"].Verdict; v == nil || !v.Passed || h.read("checks") != "x\nx\n" || len(r["a"].Deaths) != 1 {
+		t.Errorf("%+v, %+v, %+v", v, r["a"], out)
+	}
+	if l := r["limited"]; l.Done || l.Verdict == nil || !l.Verdict.Passed {
+		t.Errorf("%+v, %+v, %+v", l.Verdict, l, out)
+	}
+	if v := r["stays"].Verdict; v == nil || !strings.Contains(v.Reason, "has not ended within 1s") {
+		t.Errorf("%+v, %+v", v, out)
+	}
+	if out.code != 1 || !strings.Contains(h.read("tasks.results/report.md"), "| 2 of 3 |") {
+		t.Errorf("%+v", out)
+	}
+	pid, err := os.ReadFile(filepath.Join(h.dir, "pid"))
+	if err == nil && exec.Command("kill", "-0", strings.TrimSpace(string(pid))).Run() == nil { // it may not have come so far
+		t.Error("the check that does not want to end still runs")
 	}
 }
 

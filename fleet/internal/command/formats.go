@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -66,7 +67,9 @@ type testNames []string
 func (n *testNames) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {
-		data = []byte(text)
+		if data = []byte(text); text == "" { // also null
+			return nil
+		}
 	}
 	return json.Unmarshal(data, (*[]string)(n))
 }
@@ -134,8 +137,23 @@ func terminalTask(dir string) (t fleet.Task, err error) {
 			return t, errNoTask
 		}
 		t.Prompt = string(data)
-		t.Eval.Check = "mkdir -p /logs/verifier && cp -r " + evalDir + "/tests / && bash /tests/test.sh && " +
-			`[ "$(tr -d '[:space:]' </logs/verifier/reward.txt)" = 1 ]`
+		t.Eval.Check = "mkdir -p /logs/verifier && rm -f /logs/verifier/reward.txt && cp -r " + evalDir + "/tests / || exit; " +
+			"bash /tests/test.sh; " + // its exit code means nothing
+			`case $(tr -d '[:space:]' </logs/verifier/reward.txt) in (1|1.0) ;; (*) exit 1 ;; esac`
+		if err == nil {
+			var settings []byte
+			settings, err = os.ReadFile(filepath.Join(dir, "task.toml"))
+			err = unlessMissing(err)
+			values := tomlValues(string(settings))
+			about.Difficulty, about.Category = values["metadata.difficulty"], values["metadata.category"]
+			for key, into := range map[string]*float64{"agent.timeout_sec": &about.AgentTime, "verifier.timeout_sec": &about.TestTime} {
+				if text := values[key]; text != "" && err == nil {
+					if *into, err = strconv.ParseFloat(text, 64); err != nil {
+						err = fmt.Errorf("task.toml: %s: %q is no number of seconds", key, text)
+					}
+				}
+			}
+		}
 	}
 	if err != nil {
 		return t, err
@@ -144,6 +162,28 @@ func terminalTask(dir string) (t fleet.Task, err error) {
 	t.Budget.Time, t.Eval.Time = seconds(about.AgentTime), seconds(about.TestTime)
 	t.Eval.Files, err = filesBelow(dir, "tests", "run-tests.sh")
 	return t, err
+}
+
+// tomlValues returns the texts and numbers of a file in TOML that stand on one line, by table.key.
+func tomlValues(text string) map[string]string {
+	values, table := map[string]string{}, ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if name, is := strings.CutPrefix(line, "["); is {
+			name, _, _ = strings.Cut(name, "]")
+			table = strings.TrimSpace(name) + "."
+			continue
+		}
+		key, value, _ := strings.Cut(line, "=")
+		value = strings.TrimSpace(value)
+		if quote := value[:min(1, len(value))]; quote == `"` || quote == "'" {
+			value, _, _ = strings.Cut(value[1:], quote)
+		} else {
+			value, _, _ = strings.Cut(value, "#")
+		}
+		values[table+strings.TrimSpace(key)] = strings.TrimSpace(value)
+	}
+	return values
 }
 
 // seconds returns a time.

@@ -157,6 +157,9 @@ func about(s fleet.Status, now time.Time) string {
 			parts = append(parts, render.Money(r.CostUSD))
 		}
 	}
+	if s.Verdict != nil {
+		parts = append(parts, verdict(s.Verdict))
+	}
 	if n := len(s.Deaths); n > 0 {
 		parts = append(parts, render.Count(n, "dead worker"))
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/fleet"
 )
 
@@ -18,7 +19,11 @@ func TestP2_ListedStatus(t *testing.T) {
 			NotBefore: now.Add(30 * time.Second), Reason: "p is down"},
 		"p was down": {State: fleet.Paused, Started: ago(time.Minute), NotBefore: ago(time.Second),
 			Reason: "p was down"},
-		"in 1m 00s":                      {State: fleet.Done, Started: ago(2 * time.Minute), Ended: ago(time.Minute)},
+		"in 1m 00s": {State: fleet.Done, Started: ago(2 * time.Minute), Ended: ago(time.Minute)},
+		"not passed: exit code 1: a b": {State: fleet.Done, Result: &agent.Result{Reason: agent.ReasonDone},
+			Verdict: &fleet.Verdict{Reason: "exit code 1: a b"}},
+		"stopped at max_turns · passed": {State: fleet.Done, Result: &agent.Result{Reason: agent.ReasonMaxTurns},
+			Verdict: &fleet.Verdict{Passed: true}},
 		"It was canceled before it ran.": {State: fleet.Canceled, Ended: now, Reason: "It was canceled before it ran."},
 	} {
 		if got := about(s, now); got != want {

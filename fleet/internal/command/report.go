@@ -31,7 +31,8 @@ type report struct {
 // group sums up tasks.
 type group struct {
 	values []string // of the keys
-	tasks  int
+	tasks  int      // that have ended
+	others int      // that have not
 	passed int
 	usd    float64
 	tokens int
@@ -63,7 +64,11 @@ func newReport(keys []string, tasks []fleet.Task, ended map[string]resultLine) *
 			g = &group{values: values}
 			byName[name], r.groups = g, append(r.groups, g)
 		}
-		g.add(t, ended[t.ID])
+		if line, over := ended[t.ID]; over {
+			g.add(t, line)
+		} else {
+			g.others++
+		}
 	}
 	slices.SortStableFunc(r.groups, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.rate(), a.rate()), slices.Compare(a.values, b.values))
@@ -79,7 +84,7 @@ func valueOf(t fleet.Task, key string) string {
 	return reportKeys[key](t)
 }
 
-// add adds a task with its result, which is empty if it has not ended.
+// add adds a task that has ended, with its result.
 func (g *group) add(t fleet.Task, line resultLine) {
 	g.tasks++
 	if passed(t, line) {
@@ -103,8 +108,8 @@ func passed(t fleet.Task, line resultLine) bool {
 	return line.Done
 }
 
-// rate returns the part of the tasks that have passed.
-func (g *group) rate() float64 { return float64(g.passed) / float64(g.tasks) }
+// rate returns the part of the tasks that have passed, or 0 if none has ended.
+func (g *group) rate() float64 { return float64(g.passed) / float64(max(g.tasks, 1)) }
 
 // interval returns the bounds between which the true rate is with a probability of 95 %, by Wilson's
 // score.
@@ -120,7 +125,8 @@ func (g *group) median() time.Duration {
 	if len(g.took) == 0 {
 		return 0
 	}
-	return slices.Sorted(slices.Values(g.took))[len(g.took)/2]
+	took := slices.Sorted(slices.Values(g.took))
+	return (took[(len(took)-1)/2] + took[len(took)/2]) / 2
 }
 
 // write writes the report as a table in Markdown.
@@ -133,8 +139,14 @@ func (r *report) write(w io.Writer) error {
 		if g.passed > 0 {
 			pass = render.Money(g.usd / float64(g.passed))
 		}
-		lines = append(lines, append(slices.Clone(g.values), fmt.Sprintf("%d of %d", g.passed, g.tasks), percent(g.rate()),
-			percent(low)+" and "+percent(high), render.Money(g.usd), pass, fmt.Sprint(g.tokens), spell(g.median())))
+		count, rate, bounds := fmt.Sprintf("%d of %d", g.passed, g.tasks), percent(g.rate()), percent(low)+" and "+percent(high)
+		if g.tasks == 0 {
+			rate, bounds = "-", "-"
+		}
+		if g.others > 0 {
+			count += fmt.Sprintf(", %d unfinished", g.others)
+		}
+		lines = append(lines, append(slices.Clone(g.values), count, rate, bounds, render.Money(g.usd), pass, fmt.Sprint(g.tokens), spell(g.median())))
 	}
 	var text strings.Builder
 	for _, cells := range lines {

@@ -35,6 +35,10 @@ func readLines(r io.Reader, name string, parse func(line []byte) (fleet.Task, []
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", name, err)
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		return nil, fmt.Errorf("%s is a JSON array: write one object a line, as jq -c '.[]' does", name)
+	}
 	number := 0
 	for line := range bytes.Lines(data) {
 		number++
