@@ -216,6 +216,25 @@ func TestP3_WrongEvaluations(t *testing.T) {
 	}
 }
 
+// A worker judges the tasks of a queue, too, and the list has the verdicts, without its keys.
+func TestP2_QueuedEvaluation(t *testing.T) {
+	t.Parallel()
+	h := newFleet(t)
+	h.worker("w1", "--yes")
+	eval := func(check string) map[string]any { return map[string]any{"check": check} }
+	h.tasks(map[string]any{"id": "good", "prompt": "task good\n$ echo x >made", "eval": eval("grep -q x made")},
+		map[string]any{"id": "bad", "prompt": "task bad", "eval": eval("printf 'sk-of-%s' this-test; exit 1")})
+	if out := h.client("submit", "--file", "tasks.jsonl", "--wait"); out.code != 0 || !strings.Contains(out.stderr, "not passed: exit code 1: [secret ANTHROPIC_API_KEY]") {
+		t.Errorf("%+v", out)
+	}
+	list := h.client("list").stdout
+	for _, want := range []string{" · passed\n", " · not passed: exit code 1: [secret ANTHROPIC_API_KEY]\n"} {
+		if !strings.Contains(list, want) {
+			t.Errorf("the list lacks %q:\n%s", want, list)
+		}
+	}
+}
+
 // files returns arguments with a file of tasks.
 func files(args []string) []string {
 	if strings.HasPrefix(args[0], "--") {
@@ -274,7 +293,7 @@ func TestP2_KilledWhileItJudges(t *testing.T) {
 		task("limited", "echo good >made", map[string]any{"max_turns": 1}, map[string]any{"check": "grep -q good made"}),
 		task("stays", "true", map[string]any{}, map[string]any{"time": "1s",
 			"check": "trap '' TERM; echo $$ >$HOME/pid; while :; do sleep 0.05; done"}))
-	cmd := h.command("batch", "tasks.jsonl", "--yes", "--report", "model")
+	cmd := h.command("batch", "tasks.jsonl", "--yes", "--jobs", "1") // the others have not begun
 	wait := h.start(cmd, "checks", "x")
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
