@@ -3,7 +3,9 @@ package fleet_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/fleet/memfleet"
@@ -41,5 +43,22 @@ func TestP2_DrainedWhileItJudges(t *testing.T) {
 	}
 	if data, err := os.ReadFile(began); err != nil || string(data) != "x\nx\n" {
 		t.Errorf("the check began %q, %v", data, err)
+	}
+}
+
+// The deadline of a task holds for its check, too.
+func TestP2_DeadlineWhileItJudges(t *testing.T) {
+	t.Parallel()
+	f := newField(t, memfleet.Options{}, fakellm.Script(fakellm.Turn{Text: "Done."}), fakellm.Options{})
+	f.submit(fleet.Task{ID: "t1", Prompt: "Do it.", Deadline: time.Now().Add(2 * time.Second),
+		Eval: &fleet.Eval{Check: "until [ -e never ]; do sleep 0.05; done"}})
+	f.start(f.worker("w1"))
+	s := f.wait("t1")
+	said := s.Reason // if the machine was slow, its session came to the deadline
+	if s.Verdict != nil {
+		said = s.Verdict.Reason
+	}
+	if !strings.Contains(said, "the task has come to its deadline") {
+		t.Errorf("status: %+v, verdict %+v", s, s.Verdict)
 	}
 }

@@ -137,8 +137,8 @@ func terminalTask(dir string) (t fleet.Task, err error) {
 			return t, errNoTask
 		}
 		t.Prompt = string(data)
-		t.Eval.Check = "mkdir -p /logs/verifier && rm -f /logs/verifier/reward.txt && cp -r " + evalDir + "/tests / || exit; " +
-			"bash /tests/test.sh; " + // its exit code means nothing
+		t.Eval.Check = "mkdir -p /logs/verifier && rm -f /logs/verifier/reward.txt && cp -r " + evalDir +
+			"/tests / || exit; bash /tests/test.sh; " + // its exit code means nothing
 			`case $(tr -d '[:space:]' </logs/verifier/reward.txt) in (1|1.0) ;; (*) exit 1 ;; esac`
 		if err == nil {
 			var settings []byte
@@ -146,7 +146,8 @@ func terminalTask(dir string) (t fleet.Task, err error) {
 			err = unlessMissing(err)
 			values := tomlValues(string(settings))
 			about.Difficulty, about.Category = values["metadata.difficulty"], values["metadata.category"]
-			for key, into := range map[string]*float64{"agent.timeout_sec": &about.AgentTime, "verifier.timeout_sec": &about.TestTime} {
+			for key, into := range map[string]*float64{"agent.timeout_sec": &about.AgentTime,
+				"verifier.timeout_sec": &about.TestTime} {
 				if text := values[key]; text != "" && err == nil {
 					if *into, err = strconv.ParseFloat(text, 64); err != nil {
 						err = fmt.Errorf("task.toml: %s: %q is no number of seconds", key, text)

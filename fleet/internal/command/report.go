@@ -139,7 +139,8 @@ func (r *report) write(w io.Writer) error {
 		if g.passed > 0 {
 			pass = render.Money(g.usd / float64(g.passed))
 		}
-		count, rate, bounds := fmt.Sprintf("%d of %d", g.passed, g.tasks), percent(g.rate()), percent(low)+" and "+percent(high)
+		count, rate := fmt.Sprintf("%d of %d", g.passed, g.tasks), percent(g.rate())
+		bounds := percent(low) + " and " + percent(high)
 		if g.tasks == 0 {
 			rate, bounds = "-", "-"
 		}
