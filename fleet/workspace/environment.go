@@ -38,6 +38,9 @@ type Environment struct {
 	// removed with the task; another one has to be empty. It is attractor-{name}, in the directory
 	// where the command starts, unless set.
 	Dir string `json:"dir,omitempty"`
+	// Keep says that Dir has files from the beginning, such as those of an image, with which the
+	// task begins. Its patch has them, too. Such a task has no repository.
+	Keep bool `json:"keep,omitempty"`
 	// Sandbox is the level by which commands are confined on this machine, see package sandbox,
 	// with Network and AllowHosts.
 	Sandbox    sandbox.Level `json:"sandbox,omitempty"`
@@ -49,6 +52,8 @@ type Environment struct {
 func (e *Environment) check(name string) error {
 	here := len(e.Command) == 0
 	switch {
+	case e.Keep && e.Dir == "":
+		return fmt.Errorf("workspace: the environment %q keeps the files of a directory, and names none: give it a dir", name)
 	case here && (len(e.Create) > 0 || len(e.Destroy) > 0 || e.Dir != ""):
 		return fmt.Errorf("workspace: the environment %q has no command, so it is this machine, and needs no create, destroy or dir", name)
 	case !here && (e.Sandbox != "" || e.Network || len(e.AllowHosts) > 0):
@@ -145,8 +150,9 @@ func (p *place) begin() error {
 // defaultDir is Environment.Dir unless it is set.
 const defaultDir = "attractor-{name}"
 
-// openThere makes a place behind a command, with an empty directory.
-func openThere(ctx context.Context, e Environment, t fleet.Task) (_ *place, err error) {
+// openThere makes a place behind a command, with an empty directory unless the environment keeps it.
+// Again says that the task's files come from a record.
+func openThere(ctx context.Context, e Environment, t fleet.Task, again bool) (_ *place, err error) {
 	p := &place{command: filled(e.Command, t)}
 	defer func() {
 		if err != nil {
@@ -166,8 +172,8 @@ func openThere(ctx context.Context, e Environment, t fleet.Task) (_ *place, err 
 	}
 	pattern := cmp.Or(e.Dir, defaultDir)
 	last := path.Base(pattern)
-	own := strings.Contains(last, "{task}") || strings.Contains(last, "{name}")
-	if p.dir, err = makeDirThere(ctx, p.command, fill(pattern, t), own); err != nil {
+	own := !e.Keep && (strings.Contains(last, "{task}") || strings.Contains(last, "{name}"))
+	if p.dir, err = makeDirThere(ctx, p.command, fill(pattern, t), preparing(own, e.Keep, again)); err != nil {
 		return nil, fmt.Errorf("workspace: the environment's directory: %w", err)
 	}
 	far, err := remote.Dial(ctx, p.command, dialOptions(p.dir))
@@ -186,19 +192,37 @@ func dialOptions(dir string) remote.DialOptions {
 	return remote.DialOptions{Options: remote.Options{Dir: dir, AnyNames: true}, Helper: attractor.EnvHelper}
 }
 
-// makeDirThere makes an empty directory and returns its path.
-func makeDirThere(ctx context.Context, command []string, dir string, own bool) (_ string, err error) {
+// The scripts that prepare a directory $d, and end in it.
+const (
+	emptied = `chmod -R u+rwX -- "$d" 2>/dev/null; rm -rf -- "$d" || exit` + "\n" + mustBeEmpty
+	// What is recorded of a kept directory takes the place of what is there.
+	cleared     = `mkdir -p -- "$d" && cd -- "$d" && find . -mindepth 1 -delete && pwd -P`
+	kept        = `mkdir -p -- "$d" && cd -- "$d" && pwd -P`
+	mustBeEmpty = `mkdir -p -- "$d" && cd -- "$d" && if [ -n "$(ls -A)" ]; then echo "$d is not empty" >&2; exit 1; fi && pwd -P`
+)
+
+// preparing returns the script that prepares a directory: one of the task's own, one that is kept, as
+// it is or, again, as it was recorded, or another one, which has to be empty.
+func preparing(own, keep, again bool) string {
+	switch {
+	case own:
+		return emptied
+	case keep && again:
+		return cleared
+	case keep:
+		return kept
+	}
+	return mustBeEmpty
+}
+
+// makeDirThere makes a directory by a script and returns its path.
+func makeDirThere(ctx context.Context, command []string, dir, prepare string) (_ string, err error) {
 	far, err := remote.Dial(ctx, command, dialOptions(""))
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, far.Close()) }()
-	text := "d=" + shquote.Words(dir) + "\n"
-	if own {
-		text += `chmod -R u+rwX -- "$d" 2>/dev/null; rm -rf -- "$d" || exit` + "\n"
-	}
-	text += `mkdir -p -- "$d" && cd -- "$d" && if [ -n "$(ls -A)" ]; then echo "$d is not empty" >&2; exit 1; fi && pwd -P`
-	out, err := scriptOutput(ctx, far, text)
+	out, err := scriptOutput(ctx, far, "d="+shquote.Words(dir)+"\n"+prepare)
 	return strings.TrimSuffix(out, "\n"), err
 }
 

@@ -101,7 +101,7 @@ func TestP5_PlacesThatCannotBe(t *testing.T) {
 		}
 	}
 	for name, e := range map[string]workspace.Environment{"x": {Dir: "/x"}, "y": {Sandbox: "none"},
-		"z": {Command: []string{"a"}, Sandbox: "workspace"}} {
+		"z": {Command: []string{"a"}, Sandbox: "workspace"}, "k": {Command: []string{"a"}, Keep: true}} {
 		if _, err := workspace.New(workspace.Options{Dir: t.TempDir(),
 			Environments: map[string]workspace.Environment{name: e}}); err == nil {
 			t.Errorf("the environment %+v is taken", e)
@@ -155,6 +155,44 @@ func TestP9_DirectoriesInPlace(t *testing.T) {
 		t.Errorf("the file has %q, %v", data, err)
 	}
 	must(t, first.Close()) // a second time does nothing
+}
+
+// A task of an image begins with the files of its directory, and the next owner has them as the last
+// one left them.
+func TestP5_KeptDirectory(t *testing.T) {
+	t.Parallel()
+	image := func() (dir string, w fleet.Workspaces) {
+		dir = t.TempDir()
+		write(t, dir, map[string]string{"given": "1\n", "gone": "2\n"})
+		return dir, newWorkspaces(t, func(o *workspace.Options) {
+			o.Environments = map[string]workspace.Environment{"box": {Dir: dir, Keep: true,
+				Command: []string{"env", helperVar + "=1", os.Args[0], "serve"}}}
+		})
+	}
+	dir, w := image()
+	o, task := space(t).Objects(), fleet.Task{ID: "t1", Environment: "box"}
+	ws := open(t, w, task, o, nil)
+	if dirOf(ws) != dir {
+		t.Errorf("the task works in %s", dirOf(ws))
+	}
+	point(t, ws)
+	do(t, ws, `cat given >new; rm gone`)
+	last := point(t, ws)
+	next, w := image()
+	again := open(t, w, task, o, last)
+	if got, want := listing(t, next), listing(t, dir); got != want || strings.Contains(got, "gone") ||
+		!strings.Contains(got, "new") {
+		t.Errorf("it moved as %s, and was %s", got, want)
+	}
+	must(t, again.Close())
+	must(t, ws.Close())
+	if _, err := os.Stat(filepath.Join(dir, "given")); err != nil {
+		t.Error(err)
+	}
+	_, err := w.Open(t.Context(), fleet.Task{ID: "t2", Environment: "box", Repo: &fleet.Repo{URL: dir}}, o, nil)
+	if err == nil || !strings.Contains(err.Error(), "leave the repo out") {
+		t.Errorf("a repository there: %v", err)
+	}
 }
 
 // Without a repository a workspace begins empty, and moves with what the task has made, a

@@ -135,6 +135,9 @@ func (w *workspaces) environment(t fleet.Task) (Environment, error) {
 	if !ok && name != Local {
 		return e, permanentf("this worker has no environment %q", repourl.Shown(name))
 	}
+	if e.Keep && t.Repo != nil {
+		return e, permanentf("the environment %q has files of its own: leave the repo out", repourl.Shown(name))
+	}
 	return e, nil
 }
 
@@ -180,7 +183,7 @@ func (w *workspaces) openMade(ctx context.Context, t fleet.Task, e Environment, 
 	if err := m.clone(ctx, w, last); err != nil {
 		return nil, err
 	}
-	if m.place, err = w.place(ctx, t, e, m.dir("work")); err != nil {
+	if m.place, err = w.place(ctx, t, e, m.dir("work"), last != nil); err != nil {
 		return nil, err
 	}
 	m.store = newStore(o, "tree/"+t.ID+"/", m.dir("spool"), m.base, w.o.Limits.StoredBytes)
@@ -195,10 +198,10 @@ func (w *workspaces) openMade(ctx context.Context, t fleet.Task, e Environment, 
 	return m, m.place.begin()
 }
 
-// place opens where a workspace is.
-func (w *workspaces) place(ctx context.Context, t fleet.Task, e Environment, dir string) (*place, error) {
+// place opens where a workspace is. Again says that it was recorded before.
+func (w *workspaces) place(ctx context.Context, t fleet.Task, e Environment, dir string, again bool) (*place, error) {
 	if len(e.Command) > 0 {
-		return openThere(ctx, e, t)
+		return openThere(ctx, e, t, again)
 	}
 	return openHere(dir, e)
 }
