@@ -44,6 +44,12 @@ func TestN1_GivenServers(t *testing.T) {
 	if strings.Contains(results, "given-token-42-value") || !strings.Contains(results, "[secret GIVEN_TOKEN]") {
 		t.Errorf("the secret of the given server is not masked: %s", results)
 	}
+	for _, r := range b.server.Requests() { // in which the server describes a tool by it
+		body := string(r.Body)
+		if strings.Contains(body, "given-token-42-value") || !strings.Contains(body, "[secret GIVEN_TOKEN]") {
+			t.Errorf("the secret is not masked in a request: %s", body)
+		}
+	}
 	all := strings.Join(warned, "\n")
 	for _, want := range []string{"the server here of " + c.MCP[0] +
 		" is not used, because the editor has one with the same name", "visible characters",

@@ -127,6 +127,7 @@ func (s *Setup) startServers(ctx context.Context, c *config, list []mcp.Server, 
 	s.Unmasked = append(s.Unmasked, maskServers(s.Secrets, list)...)
 	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Ask != nil, Budget: s.toolBudget(),
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
+		Mask:   s.Secrets.String,
 		Warn:   warn, Log: s.serversLog()}
 	if state, err := userfiles.StateDir(c.getenv); err == nil {
 		s.places.state = filepath.Join(state, "attractor", "mcp", "cwd")

@@ -39,8 +39,9 @@ func (s *server) recall() {
 	if err != nil || known[pinDefinitions] == "" {
 		return
 	}
-	list := s.offer(slices.DeleteFunc(kept.Tools, func(t *sdk.Tool) bool { return t == nil || !s.uses(t.Name) }))
-	if known[pinInstructions] != hashOfText(kept.Instructions) {
+	used := slices.DeleteFunc(kept.Tools, func(t *sdk.Tool) bool { return t == nil || !s.uses(t.Name) })
+	list, instructions := s.offer(s.withoutSecrets(used)), s.owner.masked(kept.Instructions)
+	if known[pinInstructions] != hashOfText(instructions) {
 		return
 	}
 	for _, one := range list {
@@ -48,7 +49,7 @@ func (s *server) recall() {
 			return
 		}
 	}
-	s.guide(list, kept.Instructions)
+	s.guide(list, instructions)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.offered, s.resourceful, s.recalled = list, kept.Resources, true

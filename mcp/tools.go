@@ -40,11 +40,12 @@ func (s *server) listTools(ctx context.Context, c *conn) error {
 	if err != nil {
 		return fmt.Errorf("it did not list its tools: %w", err)
 	}
+	found = s.withoutSecrets(found)
 	list := s.offer(found)
 	r := c.session.InitializeResult()
 	instructions := ""
 	if r != nil {
-		instructions = clean(r.Instructions, maxInstructions)
+		instructions = s.owner.masked(clean(r.Instructions, maxInstructions))
 	}
 	if s.frozen(list) {
 		return nil
