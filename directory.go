@@ -68,6 +68,9 @@ func (s *Setup) openProject(c *config) error {
 		}
 		return err
 	}
+	if err := s.checkLeads(c); err != nil {
+		return err
+	}
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {
 		return cannotWork(c.Dir, err)

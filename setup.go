@@ -127,6 +127,7 @@ type Setup struct {
 	told       permit.Mode             // the mode of which the model knows
 	plans      bool                    // the model has the tool that leaves plan mode
 	dirs       furtherDirs
+	led        leads      // of the session that is resumed
 	denied     []string   // the names of tools that the model is not offered
 	choosing   sync.Mutex // held while the model changes
 	chosen     chosen

@@ -141,6 +141,7 @@ func beginnings() []func(*Setup, context.Context) error {
 		(*Setup).tellPlace,
 		(*Setup).tellFirst,
 		(*Setup).tellDirs,
+		(*Setup).noteLeads,
 		(*Setup).tellWorktrees,
 		(*Setup).startHooks,
 		always((*Setup).joinServers),
