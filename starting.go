@@ -24,7 +24,7 @@ func (s *Setup) starting(ctx context.Context, c *config) []string {
 	roots = slices.Compact(roots)
 	names := c.linkedHome(roots)
 	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), s.namedByGit(ctx, c, roots),
-		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c)) {
+		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c), namedByDirenv(roots)) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
 			names = append(names, real)
 		}
@@ -128,6 +128,32 @@ func (t workTree) runByGit(named git.Named, roots []string, left *int) []string 
 		}
 	}
 	return files
+}
+
+// maxEnvrc is how much of a .envrc is looked through for names.
+const maxEnvrc = 64 << 10
+
+// namedByDirenv returns the files that the .envrc of a root, or of a directory around it in its
+// repository, runs, also those that are not there yet: direnv asks its user again only when the
+// .envrc itself changes. Those of directories below are not looked for.
+func namedByDirenv(roots []string) (names []string) {
+	seen := map[string]bool{}
+	for _, root := range roots {
+		outer := root
+		if tops := git.Tops(root); len(tops) > 0 {
+			outer = tops[len(tops)-1]
+		}
+		for dir := root; !seen[dir]; dir = filepath.Dir(dir) {
+			seen[dir] = true
+			if text, err := userfiles.Read(filepath.Join(dir, ".envrc"), maxEnvrc); err == nil {
+				names = append(names, trust.RunBy(outer, dir, []string{string(text)})...)
+			}
+			if dir == outer {
+				break
+			}
+		}
+	}
+	return names
 }
 
 // programs returns the directories of PATH, and the links in them: what lies in the session's

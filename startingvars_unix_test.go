@@ -82,3 +82,24 @@ func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
 		t.Errorf("written were %q", written)
 	}
 }
+
+// What the .envrc of the directory, or of one around it, names and runs asks, also files that are not
+// there yet: direnv runs it at the next prompt once its user has allowed the .envrc.
+func TestU17_FilesThatDirenvRuns(t *testing.T) {
+	peer.Need(t, "git")
+	b, top := newTeam(t, nil), realTemp(t)
+	inGit(t, top, "init", "-q")
+	dir := filepath.Join(top, "sub")
+	put(t, top, ".envrc", "source sub/top.sh\nexport PYTHONPATH=$PWD/sub/src\n")
+	put(t, dir, ".envrc", "use flake\n. ./scripts/env.sh\n[ -f local.sh ] && . ./local.sh\nPATH_add src\n")
+	put(t, dir, "scripts/env.sh", ". ./scripts/inner.sh\n")
+	for _, name := range []string{"top.sh", "scripts/inner.sh", "src/main.py", "scripts/other.sh"} {
+		put(t, dir, name, "x")
+	}
+	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
+	not := []string{"src/main.py", "src/new.py", "scripts/other.sh", "new.sh"}
+	if written := b.writes(t, append([]string{"top.sh", "scripts/env.sh", "scripts/inner.sh", "local.sh", "flake.nix"},
+		not...)...); !slices.Equal(written, not) {
+		t.Errorf("written were %q", written)
+	}
+}

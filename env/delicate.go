@@ -62,6 +62,11 @@ func DelicateFiles() (all []Delicate) {
 		"site-packages", "dist-packages", "sitecustomize.py", "usercustomize.py", "sitecustomize", "usercustomize",
 		"node_modules", ".pnp.cjs", ".pnp.loader.mjs",
 		".envrc.local", ".envrc.private", ".jdbrc", ".proverc", ".sbtopts", ".jvmopts", ".bazelrc", // options of tools
+		// what direnv and others run when a shell enters the directory, once they are allowed
+		"flake.nix", "flake.lock", "shell.nix", "devenv.nix", "devenv.yaml", "devenv.lock", ".shadowenv.d",
+		".autoenv", ".autoenv.zsh",
+		".perldb", ".rdbgrc", ".rdbgrc.rb", ".lvimrc", ".ycm_extra_conf.py", // debuggers and editors
+		"opencode.jsonc", ".codebuddy", ".qoder", ".lingma", ".kilocodemodes", // agents
 	} {
 		all = append(all, Delicate{name, false})
 	}
