@@ -49,8 +49,9 @@ func (e *LockedError) Unwrap() error { return ErrLocked }
 // Reader reads a log. All methods are safe for concurrent use. A call whose context has ended does
 // nothing; Records stops between two records.
 type Reader interface {
-	// Records yields the records that the log has when it is called, in order, from number from on.
-	// Damage on the way is ErrCorrupt. A pass from the first record on finds all damage.
+	// Records yields the records that the log has when it is called, in order, from number from on,
+	// or from the first on if from is less than 1. Damage on the way is ErrCorrupt. A pass from the
+	// first record on finds all damage.
 	Records(ctx context.Context, from int64) iter.Seq2[Record, error]
 	// Len returns the number of records.
 	Len() int64

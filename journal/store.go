@@ -27,10 +27,10 @@ type Store interface {
 	// Read opens a log for reading, as it is now. The log may be open for writing. The caller
 	// closes the Reader.
 	Read(ctx context.Context, id string) (Reader, error)
-	// Follow yields the records of a log from number from on, and new ones as any writer appends
-	// them, until ctx ends. The records of one Append are yielded all or none. The last pair has
-	// the error that ended it: that of ctx, one that wraps fs.ErrNotExist if the log was removed,
-	// or ErrCorrupt if it was damaged or truncated.
+	// Follow yields the records of a log from number from on, or from the first on if from is less
+	// than 1, and new ones as any writer appends them, until ctx ends. The records of one Append
+	// are yielded all or none. The last pair has the error that ended it: that of ctx, one that
+	// wraps fs.ErrNotExist if the log was removed, or ErrCorrupt if it was damaged or truncated.
 	Follow(ctx context.Context, id string, from int64) iter.Seq2[Record, error]
 	// List returns the logs in the order of their ids. It may omit logs that were never written to.
 	List(ctx context.Context) ([]Entry, error)

@@ -154,17 +154,23 @@ func oneWriter(t *testing.T, s journal.Store) {
 	closed(t, second)
 }
 
+// outcome holds a call and its error.
+type outcome struct {
+	call string
+	err  error
+}
+
 func refusesIDs(t *testing.T, s journal.Store) {
 	ctx := context.Background()
 	closed(t, created(t, s, "good", "a"))
 	for _, id := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".hidden", "-rf", "a b", "a\x00", "é",
 		strings.Repeat("a", 129)} {
-		for i, err := range []error{failed(s.Create(ctx, id)), failed(s.Open(ctx, id)), failed(s.Read(ctx, id)),
-			s.Remove(ctx, id),
-			failed(s.Fork(ctx, "good", id, 1, nil)), failed(s.Fork(ctx, id, "new", 1, nil)),
-			failureOf(s.Follow(ctx, id, 1))} {
-			if !errors.Is(err, fs.ErrInvalid) || journal.CheckID(id) == nil {
-				t.Errorf("%q, call %d: %v, want fs.ErrInvalid", id, i, err)
+		for _, c := range []outcome{{"Create", failed(s.Create(ctx, id))}, {"Open", failed(s.Open(ctx, id))},
+			{"Read", failed(s.Read(ctx, id))}, {"Remove", s.Remove(ctx, id)},
+			{"Fork to it", failed(s.Fork(ctx, "good", id, 1, nil))},
+			{"Fork from it", failed(s.Fork(ctx, id, "new", 1, nil))}, {"Follow", failureOf(s.Follow(ctx, id, 1))}} {
+			if !errors.Is(c.err, fs.ErrInvalid) || journal.CheckID(id) == nil {
+				t.Errorf("id %q: %s = %v, want the error of CheckID, which wraps fs.ErrInvalid", id, c.call, c.err)
 			}
 		}
 	}
@@ -310,7 +316,7 @@ func forks(t *testing.T, s journal.Store) {
 		return nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("Fork of 3 of 4 records, with an edit that also changes N, which does not count = %v", err)
 	}
 	add(t, fork, "own")
 	if diff := cmp.Diff(before, all(t, source)); diff != "" {
@@ -370,11 +376,11 @@ func storeContexts(t *testing.T, s journal.Store) {
 	closed(t, created(t, s, "s", "a"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for i, err := range []error{failed(s.Create(ctx, "new")), failed(s.Open(ctx, "s")), failed(s.Read(ctx, "s")),
-		failureOf(s.Follow(ctx, "s", 1)),
-		failed(s.List(ctx)), s.Remove(ctx, "s"), failed(s.Fork(ctx, "s", "t", 1, nil))} {
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("call %d after the end of its context = %v", i, err)
+	for _, c := range []outcome{{"Create", failed(s.Create(ctx, "new"))}, {"Open", failed(s.Open(ctx, "s"))},
+		{"Read", failed(s.Read(ctx, "s"))}, {"Follow", failureOf(s.Follow(ctx, "s", 1))},
+		{"List", failed(s.List(ctx))}, {"Remove", s.Remove(ctx, "s")}, {"Fork", failed(s.Fork(ctx, "s", "t", 1, nil))}} {
+		if !errors.Is(c.err, context.Canceled) {
+			t.Errorf("%s after the end of its context = %v, want context.Canceled", c.call, c.err)
 		}
 	}
 	if got := readKinds(t, s, "s"); got != "a" {
