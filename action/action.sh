@@ -105,7 +105,9 @@ run() {
 	changed=false
 	[ ! -s "$files/agent.patch" ] || changed=true
 	printf 'changed=%s\nexit-code=%s\n' "$changed" "$status" >>"$GITHUB_OUTPUT"
-	quoted "$files/answer.md" >>"$GITHUB_STEP_SUMMARY"
+	[ ! -s "$files/answer.md" ] || quoted "$files/answer.md" >>"$GITHUB_STEP_SUMMARY"
+	[ "$status" -eq 0 ] ||
+		echo "attractor has ended with exit code $status. The log of this step says why." >>"$GITHUB_STEP_SUMMARY"
 	exit "$status"
 }
 

@@ -208,6 +208,29 @@ func TestW6_Action(t *testing.T) {
 	j.git("apply", filepath.Join(j.temp, "attractor-files/agent.patch"))
 }
 
+// Where there is no answer, the summary says where the reason is, and the step ends with the code of
+// attractor run, also if that has left no files.
+func TestW6_ActionFails(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil)
+	j := newAction(t, url)
+	j.inputs["model"] = "of-nobody"
+	for budget, want := range map[string]string{"2": "the prices are not known", "much": "must be a number"} {
+		j.inputs["budget-usd"] = budget
+		if err := os.Remove(filepath.Join(j.temp, "summary")); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		got := j.step("run")
+		if got.code != 2 || !strings.Contains(got.stderr, want) || strings.Contains(got.stderr, "No such file") {
+			t.Errorf("a budget of %s: exit code %d\n%s", budget, got.code, got.stderr)
+		}
+		has(t, j.left("output"), "exit-code=2\n")
+		if s := j.left("summary"); s != "attractor has ended with exit code 2. The log of this step says why.\n" {
+			t.Errorf("the summary: %q", s)
+		}
+	}
+}
+
 // A job that must not start does not: neither the agent nor what it would need is begun.
 func TestW6_ActionRefuses(t *testing.T) {
 	t.Parallel()
