@@ -15,8 +15,10 @@ type Opening struct {
 	Parent   string // the session that started this subagent
 	ForkOf   string
 	Dir      string
+	Profile  string
 	Provider string
 	Model    string
+	Effort   string    // empty is the provider's
 	Created  time.Time // of the first record
 	Task     string    // the text of the first input
 	// Notes holds the notes before the first input.
@@ -74,6 +76,6 @@ func (o *Opening) read(line journal.Record) (done bool, err error) {
 }
 
 func (o *Opening) set(h *Header, created time.Time) {
-	*o = Opening{ID: h.ID, Parent: h.Parent, ForkOf: h.ForkOf, Dir: h.Dir, Provider: h.Provider, Model: h.Model,
-		Created: created}
+	*o = Opening{ID: h.ID, Parent: h.Parent, ForkOf: h.ForkOf, Dir: h.Dir, Profile: h.Profile, Provider: h.Provider,
+		Model: h.Model, Effort: h.Effort, Created: created}
 }

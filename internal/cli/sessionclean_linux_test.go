@@ -85,6 +85,10 @@ func TestX9_ForksAreMarked(t *testing.T) {
 	if strings.Count(out, "  (fork of "+id[:8]+") first\n") != 1 || strings.Count(out, "  first\n") != 1 {
 		t.Error(out)
 	}
+	s := sessions.Summary{Task: "x", ForkOf: id, Entry: journal.Entry{Locked: true, PID: 7}}
+	if got, want := taskColumn(&s), "(running, process 7) (fork of "+id[:8]+") x"; got != want {
+		t.Errorf("a fork that runs is %q, want %q", got, want)
+	}
 }
 
 // The list has the state and the cost of sessions, and only those of a directory or in a state.

@@ -167,16 +167,18 @@ func costColumn(usd float64) string {
 
 // taskColumn returns the beginning of the first message of a session, and what is special about it.
 func taskColumn(s *sessions.Summary) string {
-	task := render.Shorten(s.Task, 60)
-	switch {
-	case s.Problem != "":
+	if s.Problem != "" {
 		return "! " + render.Shorten(s.Problem, 80)
-	case s.Locked:
-		return fmt.Sprintf("(running, process %d) %s", s.PID, task)
-	case s.Parent != "":
-		return "(subagent of " + render.OneLine(sessions.ShortID(s.Parent)) + ") " + task
-	case s.ForkOf != "":
-		return "(fork of " + render.OneLine(sessions.ShortID(s.ForkOf)) + ") " + task
 	}
-	return task
+	special := ""
+	if s.Locked {
+		special = fmt.Sprintf("(running, process %d) ", s.PID)
+	}
+	switch {
+	case s.Parent != "":
+		special += "(subagent of " + render.OneLine(sessions.ShortID(s.Parent)) + ") "
+	case s.ForkOf != "":
+		special += "(fork of " + render.OneLine(sessions.ShortID(s.ForkOf)) + ") "
+	}
+	return special + render.Shorten(s.Task, 60)
 }

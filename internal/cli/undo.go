@@ -99,7 +99,7 @@ func (f *undoFlags) undo(ctx context.Context, t terminal, args []string) (err er
 	}
 	log, err := store.Open(ctx, points.Session) // nobody else can have the session now
 	if errors.Is(err, journal.ErrLocked) {
-		return fail(exitFailed, "%w; end it first, or use /undo in the conversation", err)
+		return fail(exitFailed, "%w; end it first, or undo where it runs: with /undo in its conversation, or on its page", err)
 	} else if err != nil {
 		return fail(exitFailed, "%w", err)
 	}
