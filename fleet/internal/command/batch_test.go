@@ -82,6 +82,22 @@ func TestP2_Batch(t *testing.T) {
 	}
 }
 
+// Why a task waits is told at once and on standard error, but once for each reason.
+func TestP2_WhyTasksWait(t *testing.T) {
+	t.Parallel()
+	var out, err strings.Builder
+	b := (&program{out: &out, err: &err}).newBoard(2)
+	for _, s := range []fleet.Status{{ID: "a", State: fleet.Running}, {ID: "a", State: fleet.Paused, Reason: "no such host"},
+		{ID: "b", State: fleet.Paused, Reason: "no such host"}, {ID: "a", State: fleet.Queued},
+		{ID: "b", State: fleet.Paused, Reason: "the disk is full"}} {
+		b.status(s)
+	}
+	want := "attractor-fleet: a waits and is tried again: no such host\nattractor-fleet: b waits and is tried again: the disk is full\n"
+	if out.String() != "" || err.String() != want {
+		t.Errorf("out %q, err %q, want %q", out.String(), err.String(), want)
+	}
+}
+
 // A task that fails is told in a line and does not stop the others. What is done stays done in the
 // next run, and --retry runs the others again.
 func TestP2_FailedTasks(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 // what runs now, below those lines.
 type board struct {
 	out   io.Writer // gets the lines
+	err   io.Writer // gets why tasks wait, without a live area
 	style render.Style
 	file  *os.File // the terminal; nil without a live area
 	now   func() time.Time
@@ -34,6 +35,7 @@ type board struct {
 	ended   map[string]fleet.Status
 	earlier int // of ended: they had ended before this run
 	running map[string]*boardRow
+	reasons map[string]bool // for which tasks wait, and that were told
 	frame   int
 	changed chan struct{}
 	quit    chan struct{}
@@ -58,8 +60,8 @@ const (
 // newBoard returns a board for a number of tasks. It has a live area if standard error is a
 // terminal on which text can move.
 func (p *program) newBoard(total int) *board {
-	b := &board{out: p.out, now: time.Now, total: total, ended: map[string]fleet.Status{},
-		running: map[string]*boardRow{}, changed: make(chan struct{}, 1)}
+	b := &board{out: p.out, err: p.err, now: time.Now, total: total, ended: map[string]fleet.Status{},
+		running: map[string]*boardRow{}, reasons: map[string]bool{}, changed: make(chan struct{}, 1)}
 	b.began = b.now()
 	style, file := cli.Look(p.err)
 	if file == nil || os.Getenv("CI") != "" {
@@ -107,8 +109,24 @@ func (b *board) status(s fleet.Status) {
 		b.row(s.ID).waits = s.Waits
 	default:
 		delete(b.running, s.ID)
+		b.waits(s)
 	}
 	b.tell()
+}
+
+// waits tells that a task waits until it is tried again, once for each reason: what nobody mends
+// fails only after many attempts.
+func (b *board) waits(s fleet.Status) {
+	if s.State != fleet.Paused || s.Reason == "" || b.reasons[s.Reason] {
+		return
+	}
+	b.reasons[s.Reason] = true
+	text := fmt.Sprintf("%s waits and is tried again: %s", render.OneLine(s.ID), render.OneLine(s.Reason))
+	if b.screen != nil {
+		_ = b.screen.Draw(text+"\n", b.rows(), 0, 0) // best effort, as all progress
+		return
+	}
+	fmt.Fprintln(b.err, "attractor-fleet: "+text)
 }
 
 // event notes what happens in a task.

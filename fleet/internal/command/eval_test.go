@@ -74,6 +74,27 @@ func TestP2_Evaluation(t *testing.T) {
 	}
 }
 
+// A report names what sessions began with, also if the task leaves that to the flags. A task that
+// could not begin counts with those that ask for the same.
+func TestP2_ReportOfWhatRan(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, nil)
+	own := map[string]any{"id": "own", "prompt": "task own\n$ true", "agent": map[string]any{"model": "claude-sonnet-5-5"}}
+	h.tasks(map[string]any{"id": "flag", "prompt": "task flag\n$ true"}, own,
+		map[string]any{"id": "never", "prompt": "x", "environment": "none"})
+	for range 2 { // what is done already is reported again
+		out := h.run("batch", "tasks.jsonl", "--yes", "--model", "claude-haiku-4-5", "--report", "provider,model,profile")
+		for _, want := range []string{"| anthropic | claude-haiku-4-5 | anthropic | 1 of 2 |", "| anthropic | claude-sonnet-5-5 | anthropic | 1 of 1 |"} {
+			if !strings.Contains(out.stdout, want) {
+				t.Errorf("the report lacks %q:\n%+v", want, out)
+			}
+		}
+	}
+	if with := h.results("tasks.results")["flag"].Agent; with == nil || with.Model != "claude-haiku-4-5" {
+		t.Errorf("the result says that the session began with %+v", with)
+	}
+}
+
 // A patch of tests is applied whatever the agent has done to its files and to the repository, and
 // whatever they are called. Nothing is written through links that lead out of the workspace.
 func TestP2_EvaluationOfOddFiles(t *testing.T) {
@@ -143,7 +164,7 @@ func TestP3_SWEBench(t *testing.T) {
 			"test_patch": "--- /dev/null\n+++ b/run.sh\n@@ -0,0 +1 @@\n+[ ! -e later ] && for t; do test -e \"$t\" || exit 1; done\n"}
 	}
 	h.tasks(instance("acme__shop-1", "touch 'a b' c", `["a b", "c"]`), instance("acme__shop-2", "touch c", []string{"a b", "c"}))
-	_, results := h.evals("--format", "swe-bench", "--repos", filepath.Join(h.dir, "mirror")+"/", "--tests", "sh run.sh {tests}")
+	_, results := h.evals("--format", "swe-bench", "--repos", filepath.Join(h.dir, "mirror"), "--tests", "sh run.sh {tests}")
 	if one, two := results["acme__shop-1"].Verdict, results["acme__shop-2"].Verdict; one == nil || !one.Passed || two == nil || two.Passed {
 		t.Errorf("the verdicts: %+v, %+v", one, two)
 	}
@@ -167,7 +188,10 @@ func TestP3_TerminalBench(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS("testdata/terminal-bench")); err != nil {
 		t.Fatal(err)
 	}
-	tasks, err := terminalBench(dir, func(task *fleet.Task) error { return task.Check() })
+	tasks, err := terminalBench(dir, func(task *fleet.Task) error {
+		task.Environment = "box"
+		return task.Check()
+	})
 	if err != nil || len(tasks) != 2 {
 		t.Fatalf("%v, %v", tasks, err)
 	}
@@ -180,10 +204,14 @@ func TestP3_TerminalBench(t *testing.T) {
 		time.Duration(two.Budget.Time) != 15*time.Minute || time.Duration(two.Eval.Time) != 50*time.Minute {
 		t.Errorf("the second: %+v, %+v", two, two.Eval)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, "second")); err != nil { // it wants a container
+	out := h.run("batch", "bench", "--format", "terminal-bench", "--yes")
+	if want := "second: its test writes outside of the workspace"; out.code != 2 || !strings.Contains(out.stderr, want) {
+		t.Errorf("a task for a container runs here: %+v", out)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "second")); err != nil {
 		t.Fatal(err)
 	}
-	out := h.run("batch", "bench", "--format", "terminal-bench", "--yes", "--report", "label:difficulty")
+	out = h.run("batch", "bench", "--format", "terminal-bench", "--yes", "--report", "label:difficulty")
 	if v := h.results("bench.results")["hello"].Verdict; out.code != 0 || v == nil || !v.Passed ||
 		!strings.Contains(out.stdout, "| easy | 1 of 1 |") {
 		t.Errorf("%+v, %+v", v, out)

@@ -50,7 +50,11 @@ func (s *sweBench) task(line []byte, check func(*fleet.Task) error) (fleet.Task,
 	if err := json.Unmarshal(line, &in); err != nil {
 		return fleet.Task{}, []error{fmt.Errorf("is no instance of SWE-bench: %w", err)}
 	}
-	t := fleet.Task{ID: in.ID, Prompt: in.Problem, Repo: &fleet.Repo{URL: s.repos + in.Repo, Ref: in.Commit},
+	repos := s.repos
+	if !strings.HasSuffix(repos, "/") && !strings.HasSuffix(repos, ":") {
+		repos += "/"
+	}
+	t := fleet.Task{ID: in.ID, Prompt: in.Problem, Repo: &fleet.Repo{URL: repos + in.Repo, Ref: in.Commit},
 		Labels: map[string]string{"repo": in.Repo}}
 	if s.tests != "" {
 		tests := append(in.FailToPass, in.PassToPass...)
@@ -88,13 +92,16 @@ func terminalBench(dir string, check func(*fleet.Task) error) ([]fleet.Task, err
 		if !e.IsDir() {
 			continue
 		}
-		t, err := terminalTask(filepath.Join(dir, e.Name()))
+		t, whole, err := terminalTask(filepath.Join(dir, e.Name()))
 		if errors.Is(err, errNoTask) {
 			continue
 		}
 		t.ID = e.Name()
 		if err == nil {
 			err = trimmed(check(&t))
+		}
+		if err == nil && whole && t.Environment == "" {
+			err = errWhole
 		}
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", filepath.Join(dir, e.Name()), err))
@@ -107,14 +114,20 @@ func terminalBench(dir string, check func(*fleet.Task) error) ([]fleet.Task, err
 	return tasks, errors.Join(faults...)
 }
 
-// errNoTask says that a directory has no task.
-var errNoTask = errors.New("there is no task")
+var (
+	// errNoTask says that a directory has no task.
+	errNoTask = errors.New("there is no task")
+	// errWhole says that a task must not be judged on this machine.
+	errWhole = errors.New("its test writes outside of the workspace, into /tests and /logs: " +
+		"name a container with --environment and --environments")
+)
 
 // evalDir is where the tests of Terminal-Bench come in the workspace.
 const evalDir = ".eval"
 
-// terminalTask returns the task of a directory.
-func terminalTask(dir string) (t fleet.Task, err error) {
+// terminalTask returns the task of a directory, and whether its test takes the whole machine for its
+// own.
+func terminalTask(dir string) (t fleet.Task, whole bool, err error) {
 	t.Eval = new(fleet.Eval)
 	var about struct {
 		Instruction string  `yaml:"instruction"`
@@ -127,16 +140,16 @@ func terminalTask(dir string) (t fleet.Task, err error) {
 	switch {
 	case err == nil:
 		if err := yaml.Unmarshal(data, &about); err != nil {
-			return t, fmt.Errorf("task.yaml: %w", err)
+			return t, false, fmt.Errorf("task.yaml: %w", err)
 		}
 		t.Prompt = about.Instruction
 		t.Eval.Check = "TEST_DIR=$PWD/" + evalDir + "/tests bash " + evalDir + "/run-tests.sh"
 	case errors.Is(err, fs.ErrNotExist):
 		data, err = os.ReadFile(filepath.Join(dir, "instruction.md"))
 		if errors.Is(err, fs.ErrNotExist) {
-			return t, errNoTask
+			return t, false, errNoTask
 		}
-		t.Prompt = string(data)
+		t.Prompt, whole = string(data), true
 		t.Eval.Check = "mkdir -p /logs/verifier && rm -f /logs/verifier/reward.txt && cp -r " + evalDir +
 			"/tests / || exit; bash /tests/test.sh; " + // its exit code means nothing
 			`case $(tr -d '[:space:]' </logs/verifier/reward.txt) in (1|1.0) ;; (*) exit 1 ;; esac`
@@ -157,12 +170,12 @@ func terminalTask(dir string) (t fleet.Task, err error) {
 		}
 	}
 	if err != nil {
-		return t, err
+		return t, whole, err
 	}
 	t.Labels = labelsOf("difficulty", about.Difficulty, "category", about.Category)
 	t.Budget.Time, t.Eval.Time = seconds(about.AgentTime), seconds(about.TestTime)
 	t.Eval.Files, err = filesBelow(dir, "tests", "run-tests.sh")
-	return t, err
+	return t, whole, err
 }
 
 // tomlValues returns the texts and numbers of a file in TOML that stand on one line, by table.key.

@@ -14,12 +14,12 @@ import (
 )
 
 // reportKeys say by what the tasks of a report can be grouped, besides label:NAME.
-var reportKeys = map[string]func(fleet.Task) string{
-	"model":       func(t fleet.Task) string { return t.Agent.Model },
-	"provider":    func(t fleet.Task) string { return t.Agent.Provider },
-	"effort":      func(t fleet.Task) string { return t.Agent.Effort },
-	"profile":     func(t fleet.Task) string { return t.Agent.Profile },
-	"environment": func(t fleet.Task) string { return t.Environment },
+var reportKeys = map[string]func(fleet.Task, begunWith) string{
+	"model":       func(_ fleet.Task, b begunWith) string { return b.Model },
+	"provider":    func(_ fleet.Task, b begunWith) string { return b.Provider },
+	"effort":      func(_ fleet.Task, b begunWith) string { return b.Effort },
+	"profile":     func(_ fleet.Task, b begunWith) string { return b.Profile },
+	"environment": func(t fleet.Task, _ begunWith) string { return t.Environment },
 }
 
 // report tells how many tasks have passed, and what they have cost, by what keys say of them.
@@ -53,10 +53,15 @@ func checkKeys(keys []string) error {
 func newReport(keys []string, tasks []fleet.Task, ended map[string]resultLine) *report {
 	r := &report{keys: keys}
 	byName := map[string]*group{}
+	begun := begunAs(tasks, ended)
 	for _, t := range tasks {
+		with := begun[asked(t)]
+		if own := ended[t.ID].Agent; own != nil {
+			with = *own
+		}
 		var values []string
 		for _, key := range keys {
-			values = append(values, cmp.Or(valueOf(t, key), "-"))
+			values = append(values, cmp.Or(valueOf(t, with, key), "-"))
 		}
 		name := strings.Join(values, "\x00")
 		g := byName[name]
@@ -76,12 +81,33 @@ func newReport(keys []string, tasks []fleet.Task, ended map[string]resultLine) *
 	return r
 }
 
-// valueOf returns what a key says of a task.
-func valueOf(t fleet.Task, key string) string {
+// asked returns what a task asks for. Where it asks for nothing, the flags count, which are the same
+// for all.
+func asked(t fleet.Task) begunWith {
+	return begunWith{Profile: t.Agent.Profile, Provider: t.Agent.Provider, Model: t.Agent.Model, Effort: t.Agent.Effort}
+}
+
+// begunAs returns what sessions began with, by what their tasks ask for, so that a task whose session
+// has not begun counts with those that ask for the same. If there are none, it is what it asks for.
+func begunAs(tasks []fleet.Task, ended map[string]resultLine) map[begunWith]begunWith {
+	as := map[begunWith]begunWith{}
+	for _, t := range tasks {
+		a := asked(t)
+		if with := ended[t.ID].Agent; with != nil {
+			as[a] = *with
+		} else if _, known := as[a]; !known {
+			as[a] = a
+		}
+	}
+	return as
+}
+
+// valueOf returns what a key says of a task whose session began so.
+func valueOf(t fleet.Task, with begunWith, key string) string {
 	if name, is := strings.CutPrefix(key, "label:"); is {
 		return t.Labels[name]
 	}
-	return reportKeys[key](t)
+	return reportKeys[key](t, with)
 }
 
 // add adds a task that has ended, with its result.

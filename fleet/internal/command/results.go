@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/journal"
 )
@@ -31,10 +32,21 @@ type results struct {
 type resultLine struct {
 	fleet.Status
 	Done bool `json:"done"` // the task is done as it was asked for
+	// Agent is what the session began with, if it has begun.
+	Agent *begunWith `json:"agent,omitempty"`
 	// Patch, Files and Session are relative to the directory of the results.
 	Patch   string   `json:"patch,omitempty"`
 	Files   []string `json:"files,omitempty"`
 	Session string   `json:"session,omitempty"`
+}
+
+// begunWith says what a session began with: what the task names, and otherwise what the flags, the
+// settings and the provider choose.
+type begunWith struct {
+	Profile  string `json:"profile,omitempty"`
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	Effort   string `json:"effort,omitempty"`
 }
 
 // openResults makes the directory.
@@ -95,6 +107,9 @@ func (r *results) write(ctx context.Context, s fleet.Status) (resultLine, error)
 	switch {
 	case err == nil:
 		line.Session = session
+		if line.Agent, err = r.begun(ctx, s.ID); err != nil {
+			errs = append(errs, fmt.Errorf("the session of task %s: %w", s.ID, err))
+		}
 	case !errors.Is(err, fs.ErrNotExist): // the task never began
 		errs = append(errs, fmt.Errorf("the session of task %s: %w", s.ID, err))
 	}
@@ -137,6 +152,20 @@ func (r *results) session(ctx context.Context, id string, w io.Writer) (err erro
 		}
 	}
 	return nil
+}
+
+// begun returns what a session began with, or nil if it has not begun.
+func (r *results) begun(ctx context.Context, id string) (_ *begunWith, err error) {
+	log, err := r.space.Journals().Read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	o, err := agent.ReadOpening(log.Records(ctx, 1))
+	if err != nil || o.ID == "" {
+		return nil, err
+	}
+	return &begunWith{Profile: o.Profile, Provider: o.Provider, Model: o.Model, Effort: o.Effort}, nil
 }
 
 // put writes a file, whole or not at all.
