@@ -53,7 +53,7 @@ func (s *Setup) checkLeads(c *config) error {
 
 // noteLeads notes where the directory of the session leads, unless that can be told later without.
 func (s *Setup) noteLeads(ctx context.Context) error {
-	if s.far != nil {
+	if s.far != nil || s.Machine == nil { // the directory is none of this machine's, or the host's own choice
 		return nil
 	}
 	now := leadsNow(s.Machine.WorkDir())
