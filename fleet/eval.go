@@ -206,7 +206,7 @@ func script(ctx context.Context, in Judged, text, input string) (why string, err
 	}
 	go func() { // ends with the process
 		_, _ = p.Stdin().Write([]byte(input)) // a script need not read it
-		_ = p.Stdin().Close()
+		_ = p.Stdin().Close()                 // the same
 	}()
 	exit, err := p.Wait(ctx)
 	if err != nil {

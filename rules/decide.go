@@ -164,14 +164,6 @@ func (c *call) deniedIn(f file) string {
 	return ""
 }
 
-// because returns the reason of the rule, or a general one.
-func (r *rule) because(general string) string {
-	if r.reason != "" {
-		return fmt.Sprintf("%s (%s)", r.reason, r.text)
-	}
-	return fmt.Sprintf("%s: %s", general, r.text)
-}
-
 // call holds a call while it is judged.
 type call struct {
 	*Set
@@ -226,109 +218,6 @@ type file struct {
 	visible bool // but no hidden files
 	links   bool // and what symbolic links in it lead to
 	names   bool // only names and attributes are read
-}
-
-// first returns the first rule with a verdict, deny or ask, that matches a part of the call.
-func (c *call) first(v tool.Verdict) *rule {
-	for _, r := range c.of(v) {
-		if r.matchesCall(c) {
-			return r
-		}
-		for i := range c.parts {
-			if r.touches(c, &c.parts[i]) {
-				return r
-			}
-		}
-	}
-	return nil
-}
-
-// mayHide returns a rule that denies commands, if the call runs a program or a script that is not
-// literal, or a script that is too long or cannot be parsed, and what does.
-func (c *call) mayHide() (r *rule, text string) {
-	at := slices.IndexFunc(c.of(tool.Deny), func(r *rule) bool { return r.words != nil })
-	if at < 0 {
-		return nil, ""
-	}
-	for i := range c.parts {
-		switch p := &c.parts[i]; {
-		case p.hides && p.cmd != nil:
-			return c.of(tool.Deny)[at], shortened(p.cmd.Text)
-		case p.hides:
-			return c.of(tool.Deny)[at], p.asks
-		}
-	}
-	return nil, ""
-}
-
-// mayChange returns a rule that denies or asks about changes of a file that a command names. What
-// the command does to the file is not known.
-func (c *call) mayChange() *rule {
-	for _, v := range []tool.Verdict{tool.Deny, tool.Ask} {
-		for _, r := range c.of(v) {
-			if r.path == nil || r.kind != edit {
-				continue
-			}
-			for i := range c.parts {
-				if slices.ContainsFunc(c.parts[i].files, func(f file) bool { return f.mention && c.hits(r, f) }) {
-					return r
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// matchesCall reports whether a rule without a pattern is about the call.
-func (r *rule) matchesCall(c *call) bool {
-	if r.words != nil {
-		return r.words.all && c.kind == command
-	}
-	return r.plain() && (covers(r.name, c.name, c.kind) || c.kind == mcp && r.name == c.req.Call.Name)
-}
-
-// plain reports whether the rule is a name alone.
-func (r *rule) plain() bool { return r.words == nil && r.path == nil && r.host == "" && r.arg == "" }
-
-// touches reports whether a deny or ask rule matches a part of a call.
-func (r *rule) touches(c *call, p *part) bool {
-	switch {
-	case r.words != nil:
-		return r.words.matchesAny(p.forms)
-	case r.host != "":
-		return p.host != "" && r.matchesHost(p.host, true)
-	case r.arg != "":
-		return p.arg != "" && r.kind == c.kind && r.arg.match(p.arg)
-	}
-	return slices.ContainsFunc(p.files, func(f file) bool {
-		return r.aboutFile(f) && (r.path == nil && !f.mention ||
-			c.hits(r, f))
-	})
-}
-
-// hits reports whether the pattern of a deny or ask rule matches a file, as named or as it is after
-// links.
-func (c *call) hits(r *rule, f file) bool {
-	if r.path == nil {
-		return false
-	}
-	names := []string{f.place.name()}
-	if c.resolve(f.place) && f.place.real != names[0] {
-		names = append(names, f.place.real)
-	}
-	for _, name := range slices.Clip(names) {
-		names = append(names, c.dirs.originals(name)...)
-	}
-	return slices.ContainsFunc(names, func(name string) bool { return r.matchesFile(name, c.dirs.FoldCase) })
-}
-
-// aboutFile reports whether the rule is about files that are used in this way.
-func (r *rule) aboutFile(f file) bool {
-	of := r.kind
-	if r.plain() && (r.name == "Read" || covers(r.name, "", edit)) {
-		of = kindOf(r.name)
-	}
-	return of == edit && f.writes || of == read && !f.writes
 }
 
 // guarded returns why the call needs a person's approval each time, or "".
@@ -402,91 +291,6 @@ func (c *call) judge() Decision {
 	return d
 }
 
-// question says why a part of a call asks, and which rules would allow it.
-type question struct {
-	why     string
-	suggest []string
-	rule    *rule // that denies or asks about a file in a tree
-	edit    bool  // it is about a change of an ordinary file in the session's directories
-	grave   gravity
-}
-
-// gravity orders questions, the gravest first.
-type gravity uint8
-
-const (
-	aboutRule    gravity = iota // a rule denies or asks about a file
-	aboutTouched                // a file with secrets, or one that starts something
-	aboutUnknown                // it is not known what runs
-	aboutCommand                // a command that does more than read, a host, a tool
-	aboutChange                 // a file changes
-	aboutPlace                  // a file is elsewhere
-)
-
-// questions returns the questions about all parts of the call, the gravest first and otherwise in
-// their order, and a rule that allows a part. They are looked for once.
-func (c *call) questions() (asks []question, allowed *rule) {
-	if c.asked != nil {
-		return c.asked.questions, c.asked.allowed
-	}
-	for i := range c.parts {
-		by, more := c.part(&c.parts[i])
-		if len(more) == 0 && by != nil {
-			allowed = by
-		}
-		asks = append(asks, more...)
-	}
-	slices.SortStableFunc(asks, func(a, b question) int { return cmp.Compare(a.grave, b.grave) })
-	c.asked = &asked{asks, allowed}
-	return asks, allowed
-}
-
-// asked is what a call asks, and a rule that allows a part of it.
-type asked struct {
-	questions []question
-	allowed   *rule
-}
-
-// maxReasons limits the reasons, and the files that a decision names.
-const maxReasons = 100
-
-// reasons returns everything because of which the call asks, with the first in front.
-func (c *call) reasons(first string) []string {
-	list, seen := []string{first}, map[string]bool{first: true}
-	asks, _ := c.questions()
-	for _, q := range asks {
-		if !seen[q.why] && len(list) < maxReasons {
-			list = append(list, q.why)
-		}
-		seen[q.why] = true
-	}
-	return list
-}
-
-// Touched is a file that a call uses and that usually holds secrets, or that starts or protects
-// something.
-type Touched struct {
-	Path, Why string
-	Changes   bool // the call changes it, as far as that is known
-}
-
-// touches returns such files of the call.
-func (c *call) touches() (list []Touched) {
-	for _, p := range c.parts {
-		for _, f := range p.files {
-			d, is := c.delicate(f)
-			if !is && f.writes && !f.known {
-				d.why = env.Guarded(c.ctx, c.env, f.place.named)
-			}
-			t := Touched{f.place.named, d.why, f.writes}
-			if d.why != "" && len(list) < maxReasons && !slices.Contains(list, t) {
-				list = append(list, t)
-			}
-		}
-	}
-	return list
-}
-
 // part returns the rule that allows a part, if there is one, and the questions about it.
 func (c *call) part(p *part) (allowed *rule, asks []question) {
 	if p.forms != nil || p.host != "" || p.arg != "" {
@@ -515,40 +319,6 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 		}
 	}
 	return allowed, asks
-}
-
-// question returns the question about a part that no rule allows.
-func (p *part) question() question {
-	if p.cmd == nil {
-		return question{why: p.asks, suggest: p.suggest, grave: p.gravity()}
-	}
-	q := question{why: shortened(p.cmd.Text) + ": " + p.asks, grave: p.gravity()}
-	if !p.exact {
-		q.suggest = suggestCommand(p.cmd)
-	}
-	return q
-}
-
-// gravity returns that of the question about the part itself.
-func (p *part) gravity() gravity {
-	if p.exact {
-		return aboutUnknown
-	}
-	return aboutCommand
-}
-
-// allows returns the rule that allows a command, a host or a name.
-func (c *call) allows(p *part) *rule {
-	for _, r := range c.of(tool.Allow) {
-		switch {
-		case p.exact:
-		case r.words != nil && p.forms != nil && r.words.matches(p.forms[0], false),
-			r.host != "" && p.host != "" && r.matchesHost(p.host, false),
-			r.arg != "" && p.arg != "" && r.kind == c.kind && r.arg.match(p.arg):
-			return r
-		}
-	}
-	return nil
 }
 
 // file returns the rule that allows the use of a file, or why the use asks. byRule says that a rule

@@ -66,7 +66,7 @@ class OverviewPanel {
     const time = timesOf(o, this.actions.going());
     const total = duration(time.total);
     this.draw("facts", [stateText(o), total, o.reason, o.usage, o.cost, o.counts, (o.files ?? []).length, o.problem, o.model, o.dir], () => this.drawFacts(o, total));
-    this.draw("time", [total, o.time], () => this.drawTime(time));
+    this.draw("time", [total, time.now > 0, o.time], () => this.drawTime(time));
   }
 
   close() {
