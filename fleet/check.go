@@ -55,6 +55,9 @@ func (t Task) Check() error {
 	t.Agent.check(bad)
 	if t.Eval != nil {
 		t.Eval.check(bad)
+		if t.Dir != "" && t.Eval.Patch != "" {
+			bad("eval.patch", "it would undo what is not committed in dir: name the repo, which is cloned")
+		}
 	}
 	if b := t.Budget; b.Tokens < 0 || b.USD < 0 || b.Time < 0 {
 		bad("budget", "a limit is negative; 0 means none")

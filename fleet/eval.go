@@ -114,7 +114,7 @@ func (j *Job) runCheck(ctx context.Context) (why string, err error) {
 	most := cmp.Or(time.Duration(j.Task.Eval.Time), evalTime)
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	if why, err = j.Task.Eval.run(ctx, in, base); ctx.Err() != nil {
+	if why, err = j.Task.Eval.run(ctx, in, base, j.Task.Dir == ""); ctx.Err() != nil {
 		return fmt.Sprintf("the check has not ended within %v", most), nil
 	}
 	return why, err
@@ -137,10 +137,11 @@ func (e *Eval) wrongAnswer(answer string) string {
 }
 
 // run prepares the workspace and runs the check. It says why the check failed, or "". The base is
-// the commit that was cloned, or "" in a directory.
-func (e *Eval) run(ctx context.Context, in Judged, base string) (why string, err error) {
+// the commit that was cloned, or "" without one. Own says that the workspace is the task's alone:
+// nothing else is removed to make way.
+func (e *Eval) run(ctx context.Context, in Judged, base string, own bool) (why string, err error) {
 	names := slices.Sorted(maps.Keys(e.Files))
-	if len(names) > 0 {
+	if len(names) > 0 && own {
 		if why, err = script(ctx, in, makeWay, strings.Join(names, "\n")+"\n"); err != nil || why != "" {
 			return "", errors.Join(err, errors.New("the files cannot be written: "+why))
 		}

@@ -218,15 +218,41 @@ func TestP3_TerminalBench(t *testing.T) {
 	}
 }
 
+// In a directory of the user's nothing is removed to make way for the files of an evaluation.
+func TestP2_EvaluationInADirectory(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, nil)
+	h.write("place/there", "x")
+	h.write("outside/there", "x")
+	link := filepath.Join(h.dir, "place", "tests")
+	if err := os.Symlink(filepath.Join(h.dir, "outside"), link); err != nil {
+		t.Fatal(err)
+	}
+	h.tasks(map[string]any{"id": "a", "dir": "place", "prompt": "task a\n$ true",
+		"eval": map[string]any{"files": map[string]string{"tests/new": "x"}, "check": "true"}})
+	out := h.run("batch", "tasks.jsonl", "--yes")
+	v := h.results("tasks.results")["a"].Verdict
+	if out.code != 0 || v == nil || v.Passed || !strings.Contains(v.Reason, "could not be run") {
+		t.Errorf("%+v, %+v", v, out)
+	}
+	if _, err := os.Readlink(link); err != nil {
+		t.Errorf("the user's link: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(h.dir, "outside", "new")); err == nil {
+		t.Error("a file was written outside of the directory")
+	}
+}
+
 // Mistakes in evaluations are told before anything runs.
 func TestP3_WrongEvaluations(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
 	for line, want := range map[string]string{
-		`{"id":"a","prompt":"x","eval":{}}`:                                  "eval: it has neither a check nor an answer",
-		`{"id":"a","prompt":"x","eval":{"check":"x","files":{"../up":"x"}}}`: `"../up" is no path in the workspace`,
-		`{"id":"a","prompt":"x","eval":{"check":"x","time":"-1s"}}`:          "eval.time: it is negative",
-		`{"id":"a","prompt":"x","eval":{"check":"x","cheque":1}}`:            "eval.cheque: there is no such field",
+		`{"id":"a","prompt":"x","dir":"/tmp","eval":{"check":"x","patch":"y"}}`: "eval.patch: it would undo what is not committed",
+		`{"id":"a","prompt":"x","eval":{}}`:                                     "eval: it has neither a check nor an answer",
+		`{"id":"a","prompt":"x","eval":{"check":"x","files":{"../up":"x"}}}`:    `"../up" is no path in the workspace`,
+		`{"id":"a","prompt":"x","eval":{"check":"x","time":"-1s"}}`:             "eval.time: it is negative",
+		`{"id":"a","prompt":"x","eval":{"check":"x","cheque":1}}`:               "eval.cheque: there is no such field",
 	} {
 		h.write("wrong.jsonl", line+"\n")
 		if out := h.run("batch", "wrong.jsonl", "--yes"); out.code != 2 || !strings.Contains(out.stderr, want) {
