@@ -132,6 +132,47 @@ func TestL4_GitSubmodule(t *testing.T) {
 	b.fails(t, "echo x >>.git/modules/lib/config")
 }
 
+// What git writes after a command in files of the repository goes nowhere else: the links that the
+// command has left there are gone, also those in directories that it has hidden.
+func TestL4_LinksInRepositories(t *testing.T) {
+	dir, nested := t.TempDir(), "nested/.git/"
+	outside := filepath.Join(t.TempDir(), "outside")
+	repository(t, dir)
+	write(t, filepath.Join(dir, "nested/f"), "one\n")
+	repository(t, filepath.Join(dir, "nested"))
+	kept := filepath.Join(dir, ".git/logs/kept")
+	if err := os.Symlink(outside+"-of-the-user", kept); err != nil {
+		t.Fatal(err)
+	}
+	configs := read(t, filepath.Join(dir, ".git/config")) + read(t, filepath.Join(dir, nested, "config"))
+	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	b.succeeds(t, "ln -sf config .git/COMMIT_EDITMSG; ln -sf ../config "+nested+"COMMIT_EDITMSG; "+
+		`printf '[core]\n\tfsmonitor = ./evil\n' | tee .git/MERGE_MSG >`+nested+"MERGE_MSG; "+
+		"ln -sf "+outside+" .git/index; ln -sf "+outside+" .git/logs/HEAD; mv .git/refs/tags .git/x; "+
+		"ln -s /tmp .git/refs/tags; ln -sf refs/heads/main .git/refs/heads/symbolic; "+
+		"ln -sf "+outside+" "+nested+"logs/HEAD; chmod 300 "+nested+"logs "+nested)
+	for _, top := range []string{dir, filepath.Join(dir, "nested")} {
+		write(t, filepath.Join(top, "g"), "two\n")
+		git(t, top, "add", "-A", ".")
+		git(t, top, "-c", "core.editor=true", "commit", "-q")
+	}
+	if now := read(t, filepath.Join(dir, ".git/config")) + read(t, filepath.Join(dir, nested, "config")); now != configs {
+		t.Errorf("the configuration is now\n%s\nand was\n%s", now, configs)
+	}
+	if _, err := os.Lstat(outside); err == nil {
+		t.Errorf("git has written a file outside:\n%s", read(t, outside))
+	}
+	if to, err := os.Readlink(kept); to != outside+"-of-the-user" {
+		t.Errorf("a link of the user's leads to %q, %v", to, err)
+	}
+	if to, err := os.Readlink(filepath.Join(dir, ".git/refs/heads/symbolic")); to != "refs/heads/main" {
+		t.Errorf("a symbolic ref leads to %q, %v", to, err)
+	}
+	if _, err := os.Readlink(filepath.Join(dir, ".git/refs/tags")); err == nil {
+		t.Error("the tags lie elsewhere")
+	}
+}
+
 // A .git file that names a directory which does not name the work tree in turn opens nothing.
 func TestL4_GitFileIsNotTrusted(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()

@@ -159,23 +159,24 @@ func (p placeholder) putAway(to string) (done bool, err error) {
 }
 
 // keeper makes placeholders for commands and removes them when no command of any session needs
-// them.
+// them. It also removes the links that commands leave in repositories.
 type keeper struct {
 	file    string  // with the locks
 	offsets []int64 // one byte of it for each root
 	all     []placeholder
+	links   *links
 	park    string // the directory for placeholders between two commands, or ""
 
 	mu       sync.Mutex
 	running  int
-	made     bool
+	used     bool // a command has begun since everything was removed
 	retrying bool
 	retries  sync.WaitGroup
 	closed   chan struct{}
 }
 
 // newKeeper returns a keeper for the placeholders in some roots.
-func newKeeper(state string, roots []string, all []placeholder) (*keeper, error) {
+func newKeeper(state string, roots []string, all []placeholder, links *links) (*keeper, error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, err
 	}
@@ -183,7 +184,7 @@ func newKeeper(state string, roots []string, all []placeholder) (*keeper, error)
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{file: filepath.Join(state, "lock"), all: all, closed: make(chan struct{})}
+	k := &keeper{file: filepath.Join(state, "lock"), all: all, links: links, closed: make(chan struct{})}
 	safe := true
 	for _, root := range roots {
 		safe = safe && !below(state, root) // where commands could put something in a parked one
@@ -285,10 +286,10 @@ func (k *keeper) begin(ctx context.Context) (lock *os.File, state map[string]rep
 	state = make(map[string]replacement)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.used = true
 	for _, p := range k.all {
 		there, err := p.present()
 		if err == nil && !there {
-			k.made = true
 			state[p.path], err = p.make(k.park)
 		}
 		if err != nil {
@@ -310,6 +311,7 @@ func (k *keeper) end() {
 	k.mu.Lock()
 	k.running--
 	k.mu.Unlock()
+	k.links.remove() // now, whoever else still runs
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
 	for k.sweep() != nil {
@@ -349,7 +351,7 @@ func (k *keeper) retry() {
 func (k *keeper) sweep() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.running > 0 || !k.made {
+	if k.running > 0 || !k.used {
 		return nil // the last command's end does it
 	}
 	f, err := k.lock(context.Background(), unix.F_WRLCK)
@@ -357,11 +359,12 @@ func (k *keeper) sweep() error {
 		return err
 	}
 	err = errors.Join(k.removeAll(), f.Close())
-	k.made = err != nil
+	k.used = err != nil
 	return err
 }
 
 func (k *keeper) removeAll() error {
+	k.links.remove()
 	errs := make([]error, 0, len(k.all))
 	for _, p := range k.all {
 		errs = append(errs, p.remove(k.park))

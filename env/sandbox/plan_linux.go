@@ -22,6 +22,7 @@ type plan struct {
 	links    [][2]string // symbolic links, by which roots have the names that the host gave them
 	files    []placeholder
 	git      []started
+	gitDirs  []string // directories of repositories in which commands can write
 	frozen   []string // nested repositories that are read-only, because they cannot be protected otherwise
 }
 

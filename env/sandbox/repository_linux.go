@@ -74,6 +74,7 @@ func (p *plan) linked(gitDir, own string) {
 		return
 	}
 	p.add(mount{path: own})
+	p.gitDirs = append(p.gitDirs, own)
 	for _, name := range []string{"commondir", "gitdir"} {
 		p.protect(placeholder{path: filepath.Join(own, name), file: true})
 	}
@@ -122,6 +123,7 @@ func (p *plan) gitDir(dir string) {
 		return
 	}
 	p.add(mount{path: dir})
+	p.gitDirs = append(p.gitDirs, dir)
 	for _, name := range []string{"hooks", "info", "modules", "worktrees", "remotes", "branches"} {
 		p.protect(placeholder{path: filepath.Join(dir, name)})
 	}

@@ -1,0 +1,75 @@
+package sandbox
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// links removes the symbolic links that commands leave in the directories of repositories. Git
+// writes through some of them, such as COMMIT_EDITMSG, index and those of logs, with what commands
+// may choose: so a link to config, or to a file outside of the roots, would have the user's next
+// git command write there. Links that were there before stay.
+type links struct {
+	dirs   []string             // they cannot be replaced by commands, and have no links in their paths
+	before map[[2]string]string // by a directory and a name in it, where a link leads
+}
+
+// newLinks remembers the links that are there now.
+func newLinks(dirs []string) *links {
+	l := &links{dirs, map[[2]string]string{}}
+	for _, dir := range dirs {
+		inGitDir(dir, func(_ *os.Root, name, to string) { l.before[[2]string{dir, name}] = to })
+	}
+	return l
+}
+
+// remove removes the links that were not there before. What cannot be removed, git cannot write
+// through either, or the end of the next command removes it.
+func (l *links) remove() {
+	for _, dir := range l.dirs {
+		inGitDir(dir, func(root *os.Root, name, to string) {
+			if was, ok := l.before[[2]string{dir, name}]; !ok || was != to {
+				_ = root.Remove(name)
+			}
+		})
+	}
+}
+
+// inGitDir visits the symbolic links in the directory of a repository, those near its top first,
+// with their names in it. It leaves out those that git itself makes of refs, and the many
+// directories in those named objects, in which git chooses the names and the contents.
+func inGitDir(dir string, visit func(root *os.Root, name, to string)) {
+	makeReadable(os.Stat, os.Chmod, dir)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return // it is gone
+	}
+	defer root.Close() // it was only read
+	for dirs := []string{"."}; len(dirs) > 0; dirs = dirs[1:] {
+		makeReadable(root.Stat, root.Chmod, dirs[0])
+		list, _ := fs.ReadDir(root.FS(), dirs[0]) // of one that is gone, nothing
+		for _, e := range list {
+			name := path.Join(dirs[0], e.Name())
+			switch {
+			case e.Type()&fs.ModeSymlink != 0:
+				to, err := root.Readlink(filepath.FromSlash(name))
+				if ofRef := strings.HasPrefix(to, "refs/") && !strings.Contains(to, ".."); err == nil && !ofRef {
+					visit(root, name, to)
+				}
+			case e.IsDir() && (path.Base(dirs[0]) != "objects" || e.Name() == "info" || e.Name() == "pack"):
+				dirs = append(dirs, name)
+			}
+		}
+	}
+}
+
+// makeReadable gives this user the right to read a directory that a command has taken away. Git
+// needs no such right to find a file by its name.
+func makeReadable(stat func(string) (fs.FileInfo, error), chmod func(string, fs.FileMode) error, dir string) {
+	if info, err := stat(dir); err == nil && info.Mode()&0o700 != 0o700 {
+		_ = chmod(dir, info.Mode()|0o700) // that of another user stays as it is
+	}
+}
