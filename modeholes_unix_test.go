@@ -272,6 +272,22 @@ func TestU17_WhatCommandsOfGitRun(t *testing.T) {
 	b.edits()
 }
 
+// The same holds for hooks that husky's run, and for programs that these find in packages.
+func TestU17_WhatHooksOfHuskyRun(t *testing.T) {
+	peer.Need(t, "git")
+	b := newGitEdits(t, []string{"scripts/check.sh", "package.json", ".lintstagedrc.json", ".husky/commit-msg"},
+		[]string{"main.go", "scripts/other.sh"})
+	dir := b.config.Dir
+	put(t, dir, "scripts/check.sh", "true\n")
+	put(t, dir, "package.json", "{}\n")
+	put(t, dir, ".husky/_/pre-commit", "#!/usr/bin/env sh\n. \"${0%/*}/h\"\n")
+	put(t, dir, ".husky/_/h", "n=$(basename \"$0\")\ns=$(dirname \"$(dirname \"$0\")\")/$n\nsh -e \"$s\" \"$@\"\n")
+	put(t, dir, ".husky/pre-commit", "sh scripts/check.sh\nnpx lint-staged\n")
+	inGit(t, dir, "init", "-q")
+	inGit(t, dir, "config", "core.hooksPath", ".husky/_")
+	b.edits()
+}
+
 // In the mode accept-edits nobody changes, without a question, from what git takes the programs
 // that it runs, whatever the names of these files are.
 func TestU17_WhatGitRunsByOtherNames(t *testing.T) {

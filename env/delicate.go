@@ -66,6 +66,7 @@ func DelicateFiles() (all []Delicate) {
 		"flake.nix", "flake.lock", "shell.nix", "devenv.nix", "devenv.yaml", "devenv.lock", ".shadowenv.d",
 		".autoenv", ".autoenv.zsh",
 		".perldb", ".rdbgrc", ".rdbgrc.rb", ".lvimrc", ".ycm_extra_conf.py", // debuggers and editors
+		".lefthook", ".lefthook-local", ".git-hooks", ".pre-commit-config.yml", "prek.toml", // hooks of git
 		"opencode.jsonc", ".codebuddy", ".qoder", ".lingma", ".kilocodemodes", // agents
 	} {
 		all = append(all, Delicate{name, false})

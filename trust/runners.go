@@ -54,6 +54,27 @@ func module(words []string, i int) (name string, ok bool) {
 	return strings.ReplaceAll(name, ".", "/"), name != "" && !strings.ContainsAny(name, "/$")
 }
 
+// launched returns the word of a command with which a task runner starts another one, such as
+// lint-staged of npx lint-staged, or "".
+func launched(words []string) string {
+	switch path.Base(words[0]) {
+	case "npx", "pnpx", "bunx", "uvx":
+	case "npm", "yarn", "pnpm", "bun", "uv", "poetry", "pdm", "hatch", "pipenv", "bundle", "mise":
+	default:
+		return ""
+	}
+	for _, word := range words[1:] {
+		if strings.HasPrefix(word, "-") || slices.Contains([]string{"exec", "run", "dlx", "x", "tool"}, word) {
+			continue
+		}
+		if _, _, ok := runnerOf(path.Base(word)); ok {
+			return word
+		}
+		return ""
+	}
+	return ""
+}
+
 // runnerOf returns the files of a task runner, in the directory in which it starts, and what else
 // it runs.
 func runnerOf(program string) (files []string, more string, ok bool) {
@@ -72,6 +93,10 @@ func runnerOf(program string) (files []string, more string, ok bool) {
 			".lefthook.yml"}, rules, true
 	case "npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx", "deno":
 		return []string{"package.json", ".npmrc", "deno.json", "deno.jsonc"}, packages, true
+	case "lint-staged":
+		return []string{"package.json", ".lintstagedrc", ".lintstagedrc.json", ".lintstagedrc.yaml", ".lintstagedrc.yml",
+			".lintstagedrc.js", ".lintstagedrc.cjs", ".lintstagedrc.mjs", ".lintstagedrc.ts", "lint-staged.config.js",
+			"lint-staged.config.cjs", "lint-staged.config.mjs", "lint-staged.config.ts"}, rules, true
 	case "composer":
 		return []string{"composer.json"}, packages, true
 	case "bundle":

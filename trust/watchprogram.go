@@ -44,16 +44,26 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 		w.cannot("%s may run files that it finds", name)
 		w.found(c.Words[1:], dirs)
 	}
-	if files, more, ok := runnerOf(name); ok {
-		if at := directories(c.Words, dirs[0]); at != nil {
-			dirs = at[len(at)-1:]
-		}
-		for _, file := range files {
-			w.runs(dirs[0], file)
-		}
-		w.recipes(c.Words, dirs[0], files)
-		w.cannot("%s may run %s", name, more)
+	w.runner(c, name, dirs)
+	if more := launched(c.Words); more != "" {
+		w.runner(c, path.Base(more), dirs)
 	}
+}
+
+// runner adds the files of a task runner, and what their recipes start.
+func (w *watcher) runner(c *shell.Command, name string, dirs []string) {
+	files, more, ok := runnerOf(name)
+	if !ok {
+		return
+	}
+	if at := directories(c.Words, dirs[0]); at != nil {
+		dirs = at[len(at)-1:]
+	}
+	for _, file := range files {
+		w.runs(dirs[0], file)
+	}
+	w.recipes(c.Words, dirs[0], files)
+	w.cannot("%s may run %s", name, more)
 }
 
 // elsewhere notes the directories to which the options of a command lead.

@@ -149,7 +149,8 @@ func HooksIn(dir string) (names []string) {
 }
 
 // HookCommands returns commands for the shell that run the hooks of a directory of this machine,
-// and what links among the hooks lead to. A directory that cannot be read has none.
+// and what links among the hooks lead to. A directory that cannot be read has none. The hooks in
+// one that husky has made, named _, run those around it, by names that they compute.
 func HookCommands(dir string) (commands, linked []string) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
@@ -164,6 +165,10 @@ func HookCommands(dir string) (commands, linked []string) {
 			linked = append(linked, from(dir, to))
 		}
 		commands = append(commands, shquote.Words(hook))
+	}
+	if filepath.Base(dir) == "_" {
+		around, more := HookCommands(filepath.Dir(dir))
+		commands, linked = append(commands, around...), append(linked, more...)
 	}
 	return commands, linked
 }
