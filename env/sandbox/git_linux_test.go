@@ -1,8 +1,11 @@
 package sandbox_test
 
 import (
+	"crypto/sha1"
+	"encoding/hex"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -171,6 +174,64 @@ func TestL4_LinksInRepositories(t *testing.T) {
 	if _, err := os.Readlink(filepath.Join(dir, ".git/refs/tags")); err == nil {
 		t.Error("the tags lie elsewhere")
 	}
+}
+
+// An index that a command has written has git put nothing into .git or outside of the work tree
+// when the user has it put back what is missing.
+func TestL4_IndexesOfCommands(t *testing.T) {
+	for _, form := range []string{"", "--index-version 4", "--split-index"} {
+		top, made := t.TempDir(), t.TempDir()
+		dir := filepath.Join(top, "work")
+		for _, at := range []string{dir, made} {
+			write(t, filepath.Join(at, "a"), "one\n")
+			repository(t, at)
+		}
+		id := strings.TrimSpace(git(t, dir, "hash-object", "-w", "a"))
+		git(t, made, "update-index", "--add", "--cacheinfo", "100755,"+id+",-git/hooks/pre-commit",
+			"--cacheinfo", "100755,"+id+",-./out")
+		git(t, made, strings.Fields("update-index --force-write-index "+form)...)
+		indexOutside(t, filepath.Join(made, ".git"))
+		b := newBox(t, dir, sandbox.Options{Environ: user(t), ReadOnly: []string{made}}, env.LocalOptions{})
+		b.succeeds(t, "cp "+made+"/.git/*index* .git/")
+		cmd := exec.Command("git", "checkout", "--", ".") // which fails without an index
+		cmd.Dir = dir
+		out, _ := cmd.CombinedOutput()
+		for _, name := range []string{"work/.git/hooks/pre-commit", "out"} {
+			if _, err := os.Lstat(filepath.Join(top, name)); err == nil {
+				t.Errorf("%q: git has written %s: %s", form, name, out)
+			}
+		}
+	}
+}
+
+// indexOutside has the index in a directory, which may be split, name files in .git and outside of
+// the work tree.
+func indexOutside(t *testing.T, gitDir string) {
+	index := read(t, filepath.Join(gitDir, "index"))
+	signed := func(text string) string {
+		text = text[:len(text)-sha1.Size]
+		sum := sha1.Sum([]byte(text))
+		return text + string(sum[:])
+	}
+	changed := func(text string) string {
+		return signed(strings.NewReplacer("-git/hooks", ".git/hooks", "-./out", "../out").Replace(text))
+	}
+	index = changed(index)
+	shared, err := filepath.Glob(filepath.Join(gitDir, "sharedindex.*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range shared {
+		old, err := hex.DecodeString(strings.TrimPrefix(filepath.Ext(name), "."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := changed(read(t, name))
+		id := text[len(text)-sha1.Size:]
+		write(t, filepath.Join(gitDir, "sharedindex."+hex.EncodeToString([]byte(id))), text)
+		index = signed(strings.ReplaceAll(index, string(old), id))
+	}
+	write(t, filepath.Join(gitDir, "index"), index)
 }
 
 // A .git file that names a directory which does not name the work tree in turn opens nothing.

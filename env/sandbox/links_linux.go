@@ -6,12 +6,16 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
 // links removes the symbolic links that commands leave in the directories of repositories. Git
 // writes through some of them, such as COMMIT_EDITMSG, index and those of logs, with what commands
 // may choose: so a link to config, or to a file outside of the roots, would have the user's next
-// git command write there. Links that were there before stay.
+// git command write there. Links that were there before stay. An index that names such files is
+// removed as well: git writes them when the user has it put back what is missing.
 type links struct {
 	dirs   []string             // they cannot be replaced by commands, and have no links in their paths
 	before map[[2]string]string // by a directory and a name in it, where a link leads
@@ -35,6 +39,27 @@ func (l *links) remove() {
 				_ = root.Remove(name)
 			}
 		})
+		removeIndexes(dir)
+	}
+}
+
+// maxIndex is the most bytes of an index that are read.
+const maxIndex = 64 << 20
+
+// removeIndexes removes the index of a repository, or the parts of a split one, if it names files
+// in .git or outside of the work tree.
+func removeIndexes(dir string) {
+	settings, _ := git.ParseConfig(configOf(commonDir(dir))) // git reads none that cannot be parsed
+	list, _ := os.ReadDir(dir)                               // of one that is gone, nothing
+	for _, e := range list {
+		if e.Name() != "index" && !strings.HasPrefix(e.Name(), "sharedindex.") {
+			continue
+		}
+		name := filepath.Join(dir, e.Name())
+		data, err := userfiles.Read(name, maxIndex)
+		if err == nil && git.NamesOutside(data, settings) {
+			_ = os.Remove(name) // of this user, as all that the command could write
+		}
 	}
 }
 
