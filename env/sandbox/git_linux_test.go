@@ -234,6 +234,40 @@ func indexOutside(t *testing.T, gitDir string) {
 	write(t, filepath.Join(gitDir, "index"), index)
 }
 
+// A command makes no repository at the place of a submodule that is not there yet, in which git
+// would run with that of the work tree.
+func TestL4_SubmodulesThatAreNotThere(t *testing.T) {
+	super, lib := t.TempDir(), t.TempDir()
+	repository(t, super)
+	repository(t, lib)
+	for _, at := range []string{"lib", "deep/lib", "gone/lib"} {
+		git(t, super, "submodule", "--quiet", "add", lib, at)
+	}
+	git(t, super, "commit", "-qm", "submodules")
+	clone, linked := filepath.Join(t.TempDir(), "clone"), filepath.Join(t.TempDir(), "linked")
+	git(t, super, "clone", "-q", super, clone)
+	git(t, super, "worktree", "add", "-q", linked)
+	for _, dir := range []string{clone, linked} {
+		if err := os.RemoveAll(filepath.Join(dir, "gone")); err != nil {
+			t.Fatal(err)
+		}
+		git(t, dir, "update-index", "--assume-unchanged", "gone/lib")
+		b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+		if out := b.succeeds(t, "git status --porcelain"); out != "" {
+			t.Errorf("git status: %s", out)
+		}
+		for _, script := range []string{"git init -q lib", "git init -q deep/lib", "echo 'gitdir: ../x' >lib/.git",
+			"mv lib x", "mv deep x", "rmdir lib", "git init -q gone/lib"} {
+			b.fails(t, script)
+		}
+		b.succeeds(t, "git init -q other")
+		b.end(t)
+		if _, err := os.Lstat(filepath.Join(dir, "gone")); err == nil {
+			t.Error("a placeholder is left")
+		}
+	}
+}
+
 // A .git file that names a directory which does not name the work tree in turn opens nothing.
 func TestL4_GitFileIsNotTrusted(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()

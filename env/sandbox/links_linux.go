@@ -49,6 +49,15 @@ const maxIndex = 64 << 20
 // removeIndexes removes the index of a repository, or the parts of a split one, if it names files
 // in .git or outside of the work tree.
 func removeIndexes(dir string) {
+	eachIndex(dir, func(name string, data []byte, settings []git.Setting) {
+		if git.NamesOutside(data, settings) {
+			_ = os.Remove(name) // of this user, as all that the command could write
+		}
+	})
+}
+
+// eachIndex visits the index of a repository, or the parts of a split one, with their names.
+func eachIndex(dir string, visit func(name string, data []byte, settings []git.Setting)) {
 	settings, _ := git.ParseConfig(configOf(commonDir(dir))) // git reads none that cannot be parsed
 	list, _ := os.ReadDir(dir)                               // of one that is gone, nothing
 	for _, e := range list {
@@ -56,9 +65,8 @@ func removeIndexes(dir string) {
 			continue
 		}
 		name := filepath.Join(dir, e.Name())
-		data, err := userfiles.Read(name, maxIndex)
-		if err == nil && git.NamesOutside(data, settings) {
-			_ = os.Remove(name) // of this user, as all that the command could write
+		if data, err := userfiles.Read(name, maxIndex); err == nil {
+			visit(name, data, settings)
 		}
 	}
 }

@@ -150,6 +150,7 @@ func (p *plan) target(o *Options, dir, top string) {
 		p.gitDir(common)
 		p.configured(o, common, top)
 		p.linked(common, own)
+		p.submodules(own, top)
 	case p.writable(own):
 		p.protect(placeholder{path: own})
 	}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -64,6 +65,7 @@ func (p *plan) repository(o *Options, root string) {
 	p.configured(o, gitDir, top)
 	if own, err := filepath.EvalSymlinks(linkedDir(dotGit)); err == nil {
 		p.linked(gitDir, own)
+		p.submodules(own, top)
 	}
 }
 
@@ -162,6 +164,7 @@ type started struct {
 // directories of hooks, and files that it includes. It notes the commands that git starts. top is
 // the work tree.
 func (p *plan) configured(o *Options, dir, top string) {
+	p.submodules(dir, top)
 	hooks := filepath.Join(commonDir(dir), "hooks")
 	commands, _ := git.HookCommands(hooks)
 	p.hooks(hooks)
@@ -200,6 +203,31 @@ func (p *plan) configured(o *Options, dir, top string) {
 			commands = append(commands, setting.Command())
 		}
 	}
+}
+
+// maxSubmodules limits the submodules of a repository that are protected.
+const maxSubmodules = 50
+
+// submodules protects the places of repositories that the index of a work tree has and that are not
+// there yet, as in a clone without its submodules: git status in the work tree would run git in
+// what a command puts there. dir has the index, and top is the work tree.
+func (p *plan) submodules(dir, top string) {
+	left := maxSubmodules
+	eachIndex(dir, func(_ string, data []byte, settings []git.Setting) {
+		for _, link := range git.IndexLinks(data, settings) {
+			at := filepath.Join(top, link)
+			list, err := os.ReadDir(at)
+			missing := errors.Is(err, fs.ErrNotExist)
+			if left == 0 || !filepath.IsLocal(link) || !missing && (err != nil || len(list) > 0) {
+				continue
+			}
+			if left--; missing {
+				p.protectBelow(at, false)
+			} else if p.writable(at) { // a placeholder named .git would have git fail
+				p.freeze(at)
+			}
+		}
+	})
 }
 
 // maxStarted limits the commands of a repository that are looked through, and maxScripts the files

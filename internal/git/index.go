@@ -131,6 +131,17 @@ func entryName(entry []byte, n int, before string, shortened bool) (length int, 
 	return length, name + string(end), nil
 }
 
+// IndexLinks returns the repositories inside that an index has, as far as it can be parsed.
+func IndexLinks(index []byte, settings []Setting) (links []string) {
+	_, _ = eachEntry(index, idLen(settings), func(name string, mode uint32) error {
+		if mode&kindMask == kindRepo {
+			links = append(links, name)
+		}
+		return nil
+	})
+	return links
+}
+
 var errNames = errors.New("the index names a file in .git or outside of the work tree")
 
 // NamesOutside reports whether an index names a file in .git or outside of the work tree. Git adds
