@@ -165,7 +165,10 @@ func (p arguments) among(list string) (values []string) {
 }
 
 // specOf returns the row of a command in the table.
-func specOf(program string) (spec, bool) {
+func specOf(program string) (spec, bool) { return row(table, program) }
+
+// row returns the row of a command in a table.
+func row(table, program string) (spec, bool) {
 	_, row, found := strings.Cut(table, "\n"+program+" | ")
 	if !found || program == "" || strings.ContainsAny(program, " |\n") {
 		return spec{}, false
