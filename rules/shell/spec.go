@@ -28,6 +28,9 @@ type spec struct {
 	first bool   // the first operand is a pattern, a filter or a script
 	other string // but not with these options, of which the values are
 	max   int    // operands
+	// of a wrapper
+	before int    // arguments in front of the command
+	why    string // why the command is not all that it does; empty if it is
 }
 
 // arguments holds the parsed arguments of a command.
@@ -189,6 +192,10 @@ func row(table, program string) (spec, bool) {
 			s.first, s.other = true, value
 		case "max":
 			s.max = int(value[0] - '0') // TestL2_Table checks the rows
+		case "before":
+			s.before = int(value[0] - '0')
+		case "why":
+			s.why = value
 		}
 	}
 	return s, true

@@ -150,57 +150,45 @@ func isInput(a word) bool {
 		a.unclear != "" && strings.HasPrefix(a.text, "<(")
 }
 
-// wrapper describes a program that runs its arguments as a command.
-type wrapper struct {
-	spec          // of the options in front of the command
-	before int    // arguments in front of the command
-	why    string // why the command is not all that it does; empty if it is
-}
+// wrappers holds programs that run their arguments as a command, in the form of table: the options
+// in front of the command, how many arguments stand before it, and why it is not all that the
+// program does.
+const wrappers = `
+builtin | text | - | -
+chroot | text | - | - | before 1 | why runs another program
+chrt | text | - | - | before 1 | why runs another program
+command | text | p | -
+doas | text | AbEHinPSsKkVvBNu:g:p:C:h:r:t:T:U:R:D: | - | why runs a program as another user
+env | text | i0vu:C:S: | ignore-environment unset= chdir= | why changes the variables of another program
+exec | text | cla: | - | why replaces the shell, or changes its files
+flock | text | - | - | before 1 | why runs another program
+nice | text | 0123456789n: | adjustment=
+nohup | text | fwcn:p:u: | - | why runs another program
+parallel | text | 0kmXvtj:P:n:N:a:L:S: | keep-order will-cite jobs= halt= delay= | why runs another program
+stdbuf | text | i:o:e: | input= output= error=
+sudo | text | AbEHinPSsKkVvBNu:g:p:C:h:r:t:T:U:R:D: | - | why runs a program as another user
+taskset | text | - | - | before 1 | why runs another program
+time | text | p | -
+timeout | text | vk:s: | kill-after= signal= foreground preserve-status verbose | before 1
+xargs | text | 0rtxpoa:d:E:e:I:i:L:l:n:P:s: | null no-run-if-empty max-args= max-procs= | why adds arguments that are not known
+`
 
-// wrapperOf returns the description of a wrapper.
-func wrapperOf(name string) (wrapper, bool) {
+// wrapperOf returns the row of a wrapper.
+func wrapperOf(name string) (spec, bool) {
 	switch name {
-	case "builtin":
-		return wrapper{}, true
-	case "command":
-		return wrapper{spec: spec{short: "p"}}, true
-	case "time":
-		return wrapper{spec: spec{short: "p"}}, true
-	case "nice":
-		return wrapper{spec: spec{short: "0123456789n:", long: "adjustment="}}, true
-	case "timeout":
-		long := "kill-after= signal= foreground preserve-status verbose"
-		return wrapper{spec: spec{short: "vk:s:", long: long}, before: 1}, true
-	case "stdbuf":
-		return wrapper{spec: spec{short: "i:o:e:", long: "input= output= error="}}, true
-	case "chroot", "flock", "taskset", "chrt":
-		return wrapper{before: 1, why: name + " runs another program"}, true
-	case "env":
-		return wrapper{spec: spec{short: "i0vu:C:S:", long: "ignore-environment unset= chdir="},
-			why: "env changes the variables of another program"}, true
-	case "sudo", "doas":
-		return wrapper{spec: spec{short: "AbEHinPSsKkVvBNu:g:p:C:h:r:t:T:U:R:D:"},
-			why: name + " runs a program as another user"}, true
-	case "xargs":
-		return wrapper{spec: spec{short: "0rtxpoa:d:E:e:I:i:L:l:n:P:s:",
-			long: "null no-run-if-empty max-args= max-procs="},
-			why: "xargs adds arguments that are not known"}, true
-	case "parallel":
-		return wrapper{spec: spec{short: "0kmXvtj:P:n:N:a:L:S:", long: "keep-order will-cite jobs= halt= delay="},
-			why: "parallel runs another program"}, true
-	case "exec":
-		return wrapper{spec: spec{short: "cla:"}, why: "exec replaces the shell, or changes its files"}, true
-	case "nohup", "setsid", "ionice", "watch", "strace", "ltrace", "busybox", "toybox", "unshare",
-		"nsenter", "runuser", "fakeroot",
-		"unbuffer", "caffeinate", "systemd-run", "setpriv", "prlimit", "setarch":
-		return wrapper{spec: spec{short: "fwcn:p:u:"}, why: name + " runs another program"}, true
+	case "setsid", "ionice", "watch", "strace", "ltrace", "busybox", "toybox", "unshare", "nsenter", "runuser",
+		"fakeroot", "unbuffer", "caffeinate", "systemd-run", "setpriv", "prlimit", "setarch":
+		return row(wrappers, "nohup")
 	}
-	return wrapper{}, false
+	return row(wrappers, name)
 }
 
 // use returns the command that a wrapper runs. If an option is not known, there may be several.
-func (k wrapper) use(name string, words []word) use {
-	u := use{why: k.why, child: name != "command" && name != "builtin"}
+func (k spec) use(name string, words []word) use {
+	u := use{child: name != "command" && name != "builtin"}
+	if k.why != "" {
+		u.why = name + " " + k.why
+	}
 	i, ok := k.skip(words)
 	if !ok {
 		if name == "command" && isLiteral(words[i]) { // -v and -V only say what a name stands for
@@ -237,7 +225,7 @@ func (k wrapper) use(name string, words []word) use {
 
 // skip returns the index of the first word after the options. It reports false if an option is not
 // known.
-func (k wrapper) skip(words []word) (i int, ok bool) {
+func (k spec) skip(words []word) (i int, ok bool) {
 	args := texts(words)
 	for i = 1; i < len(args); i++ {
 		a := args[i]
