@@ -30,7 +30,7 @@ func (r *read) git(args []string) string {
 	if why != "" {
 		return "git " + sub + " " + why
 	}
-	if why := gitForm(sub, p, args); why != "" {
+	if why := gitForm(sub, s, p, args); why != "" {
 		return why
 	}
 	repo, settings, why := r.repository(sub, p.operands)
@@ -135,7 +135,7 @@ func (r *read) gitFiles(repo *git.Repository, sub string, p arguments) string {
 		return ""
 	}
 	for i, name := range p.operands {
-		if sub == "grep" && i == 0 && !p.has('e', "") {
+		if sub == "grep" && i == 0 && !p.has("e") {
 			continue
 		}
 		// without a repository git diff compares whole directories
@@ -162,39 +162,23 @@ func (r *read) gitFiles(repo *git.Repository, sub string, p arguments) string {
 }
 
 // gitForm returns why a subcommand that can also change something does more than show.
-func gitForm(sub string, p arguments, args []string) string {
+func gitForm(sub string, s spec, p arguments, args []string) string {
 	n := len(p.operands)
-	filtered := p.has(0, "list") || p.has(0, "contains") || p.has(0, "no-contains") || p.has(0, "merged") ||
-		p.has(0, "no-merged") || p.has(0, "points-at")
 	fine := true
 	switch {
 	case sub == "config" && p.late != nil: // git takes what follows the name of a setting for its value
 		return "git config may set " + p.operands[0] + ": write options before the name"
-	case (sub == "stash" || sub == "worktree") && n > 0 && args[0] != p.operands[0]:
+	case sub == "config":
+		fine = p.has("l list get get-all get-regexp") && n <= 2 || n == 1 && p.operands[0] != "edit" ||
+			n == 2 && p.operands[0] == "get"
+	case s.words != "" && n > 0 && args[0] != p.operands[0]:
 		return fmt.Sprintf("git %s may take %s for something else behind %s: write git %[1]s %[2]s first",
 			sub, p.operands[0], args[0])
-	}
-	switch sub {
-	case "branch":
-		fine = n == 0 || filtered
-	case "tag":
-		fine = n == 0 || filtered || p.has('l', "list")
-	case "remote":
-		fine = n == 0 || n == 2 && args[0] == "get-url"
-	case "config":
-		get := p.has('l', "list") || p.has(0, "get") || p.has(0, "get-all") || p.has(0, "get-regexp")
-		fine = get && n <= 2 || n == 1 && p.operands[0] != "edit" || n == 2 && (p.operands[0] == "get")
-	case "stash":
-		fine = n == 1 && p.operands[0] == "list" || n >= 1 && n <= 2 && p.operands[0] == "show"
-	case "reflog":
-		fine = n == 0 || p.operands[0] == "show" || n == 1 && p.operands[0] != "expire" && p.operands[0] != "delete" &&
-			p.operands[0] != "drop" && p.operands[0] != "write"
-	case "worktree":
-		fine = n == 1 && p.operands[0] == "list"
-	case "notes":
-		fine = n == 0 || p.operands[0] == "list" || p.operands[0] == "show"
-	case "symbolic-ref":
-		fine = n == 1
+	case s.words != "":
+		first := append(p.operands, "-")[0]
+		fine = slices.Contains(strings.Fields(s.words), first)
+	default:
+		fine = n <= s.max || p.has("l list contains no-contains merged no-merged points-at")
 	}
 	if !fine {
 		return fmt.Sprintf("git %s %s may change the repository", sub, strings.Join(p.operands, " "))

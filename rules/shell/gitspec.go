@@ -33,7 +33,7 @@ const (
 const gitTable = `
 annotate | text | bcfnselL:tpwMC | root show-stats date= porcelain line-porcelain incremental score-debug show-name show-number show-email abbrev? since= reverse first-parent color-lines color-by-age
 blame | text | bcfnselL:tpwMC | root show-stats date= porcelain line-porcelain incremental score-debug show-name show-number show-email abbrev? since= reverse first-parent color-lines color-by-age
-branch | text | arvi | %r list show-current all remotes verbose abbrev? no-abbrev omit-empty
+branch | text | arvi | %r list show-current all remotes verbose abbrev? no-abbrev omit-empty | max 0
 cat-file | text | tpse | -
 check-attr | text | a | all cached
 check-ignore | text | qvn | quiet verbose non-matching no-index
@@ -52,20 +52,20 @@ ls-files | text | cdmoiskutvfzx: | cached deleted modified others ignored stage 
 ls-tree | text | drtlz | long name-only name-status object-only full-name full-tree abbrev? format=
 merge-base | text | a | all octopus independent is-ancestor fork-point
 name-rev | text | - | tags refs= exclude= all name-only no-undefined always
-notes | text | - | ref=
+notes | text | - | ref= | words - list show
 range-diff | text | %d | %d creation-factor= no-dual-color left-only right-only
-reflog | text | %d%lL: | %d %l decorate-refs= include-untracked only-untracked
-remote | text | v | verbose all push
+reflog | text | %d%lL: | %d %l decorate-refs= include-untracked only-untracked | words - show
+remote | text | v | verbose all push | words - get-url
 rev-list | text | %d%lq | %d %l
 rev-parse | text | q | show-toplevel show-prefix show-cdup git-dir git-common-dir absolute-git-dir is-inside-work-tree is-inside-git-dir is-bare-repository is-shallow-repository abbrev-ref? short? verify quiet symbolic symbolic-full-name all branches? tags? remotes? show-superproject-working-tree show-object-format? sq not show-ref-format show-current path-format=
 shortlog | text | nsec | numbered summary email committer group= all no-merges merges since= until= after= before= author= format?
 show | text | %d%lqL: | %d %l decorate-refs=
 show-ref | text | dsq | head heads tags branches dereference hash? abbrev? verify quiet exists
-stash | text | %d%lL: | %d %l decorate-refs= include-untracked only-untracked
+stash | text | %d%lL: | %d %l decorate-refs= include-untracked only-untracked | words list show
 status | text | sbvzu:: | short branch show-stash porcelain? long verbose untracked-files? ignore-submodules? ignored? column? no-column ahead-behind no-ahead-behind renames no-renames find-renames? null
-symbolic-ref | text | q | short quiet recurse no-recurse
-tag | text | ln::i | %r list omit-empty
-worktree | text | vz | porcelain verbose
+symbolic-ref | text | q | short quiet recurse no-recurse | max 1
+tag | text | ln::i | %r list omit-empty | max 0
+worktree | text | vz | porcelain verbose | words list
 `
 
 // gitSpec returns the harmless options of a subcommand of git.

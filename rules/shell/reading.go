@@ -212,7 +212,7 @@ func permutes(program string) bool {
 // parsed judges a command by its row of the table and its parsed arguments.
 func (r *read) parsed(s spec, p arguments) string {
 	operands := p.operands
-	scripts := p.among(s.other)
+	scripts := p.values(s.other)
 	if s.first && len(scripts) == 0 {
 		if len(operands) == 0 {
 			return r.program + " has no pattern"
@@ -222,7 +222,7 @@ func (r *read) parsed(s spec, p arguments) string {
 	if why := check(r.program, scripts, operands); why != "" {
 		return why
 	}
-	for _, name := range p.among(s.from) {
+	for _, name := range p.values(s.from) {
 		if why := r.operand(name, File{}); why != "" {
 			return why
 		}
@@ -231,8 +231,8 @@ func (r *read) parsed(s spec, p arguments) string {
 		return fmt.Sprintf("%s may do more than read with %s", r.program, operands[s.max])
 	}
 	f := File{Names: s.kind == names, Visible: r.program == "rg" && !searchesHidden(p)}
-	f.Tree = s.trees == "always" || len(p.among(s.trees)) > 0
-	f.Links = len(p.among(s.links)) > 0 || r.program == "diff" && !p.has(0, "no-dereference")
+	f.Tree = s.trees == "always" || p.has(s.trees)
+	f.Links = p.has(s.links) || r.program == "diff" && !p.has("no-dereference")
 	if s.kind == text {
 		return ""
 	}

@@ -28,6 +28,7 @@ type spec struct {
 	first bool   // the first operand is a pattern, a filter or a script
 	other string // but not with these options, of which the values are
 	max   int    // operands
+	words string // the first operand is one of these; a dash stands for none
 	// of a wrapper
 	before int    // arguments in front of the command
 	why    string // why the command is not all that it does; empty if it is
@@ -45,23 +46,18 @@ type arguments struct {
 // option holds an option and its value. Short options are named by their letter.
 type option struct{ name, value string }
 
-// has reports whether an option was given.
-func (p arguments) has(short byte, long string) bool {
-	return slices.ContainsFunc(p.options, func(o option) bool {
-		return o.name == long || short != 0 &&
-			o.name == string(short)
-	})
-}
-
-// values returns the values of an option.
-func (p arguments) values(short byte, long string) (values []string) {
+// values returns the values of the options whose names are in a list.
+func (p arguments) values(names string) (values []string) {
 	for _, o := range p.options {
-		if o.name == long || o.name == string(short) {
+		if slices.Contains(strings.Fields(names), o.name) {
 			values = append(values, o.value)
 		}
 	}
 	return values
 }
+
+// has reports whether one of the options in a list was given.
+func (p arguments) has(names string) bool { return len(p.values(names)) > 0 }
 
 // parse splits arguments as getopt does. It returns what is not known to be harmless.
 func (s spec) parse(args []string) (p arguments, why string) {
@@ -157,16 +153,6 @@ func (s spec) cluster(letters string, following []string, p *arguments) (used in
 	return 0, true
 }
 
-// among returns the values of the options whose names are in a list.
-func (p arguments) among(list string) (values []string) {
-	for _, o := range p.options {
-		if slices.Contains(strings.Fields(list), o.name) {
-			values = append(values, o.value)
-		}
-	}
-	return values
-}
-
 // specOf returns the row of a command in the table.
 func specOf(program string) (spec, bool) { return row(table, program) }
 
@@ -192,6 +178,8 @@ func row(table, program string) (spec, bool) {
 			s.first, s.other = true, value
 		case "max":
 			s.max = int(value[0] - '0') // TestL2_Table checks the rows
+		case "words":
+			s.words = value
 		case "before":
 			s.before = int(value[0] - '0')
 		case "why":

@@ -126,8 +126,8 @@ func delimited(by string) string {
 // searchesHidden reports whether options of ripgrep make it look at hidden files: those that say
 // so, and patterns that may match some.
 func searchesHidden(p arguments) bool {
-	globs := slices.Concat(p.values('g', "glob"), p.values('g', "iglob"))
-	return p.has('u', "unrestricted") || p.has(0, "hidden") || slices.ContainsFunc(globs, func(pattern string) bool {
+	globs := p.values("g glob iglob")
+	return p.has("u unrestricted hidden") || slices.ContainsFunc(globs, func(pattern string) bool {
 		return !visible().MatchString(pattern) || strings.HasSuffix("/"+pattern, "/*.env")
 	})
 }

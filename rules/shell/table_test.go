@@ -9,7 +9,7 @@ import (
 // TestL2_Table checks the form of the table's rows, which are parsed when they are needed.
 func TestL2_Table(t *testing.T) {
 	form := regexp.MustCompile(
-		`^[a-z0-9-]+ \| (files|names|text) \| (-|[A-Za-z0-9@:%]+) \| (-|[a-z0-9=?%-]+( [a-z0-9=?%-]+)*)( \| (first( [a-z]+)*|(max|before) [0-9]|why [a-z ,]+|(tree|from|links) [A-Za-z-]+( [A-Za-z-]+)*))*$`)
+		`^[a-z0-9-]+ \| (files|names|text) \| (-|[A-Za-z0-9@:%]+) \| (-|[a-z0-9=?%-]+( [a-z0-9=?%-]+)*)( \| (first( [a-z]+)*|(max|before) [0-9]|why [a-z ,]+|(tree|from|links|words) [A-Za-z-]+( [A-Za-z-]+)*))*$`)
 	before := ""
 	for line := range strings.Lines(strings.TrimPrefix(table, "\n") + gitTable + wrappers) {
 		line = strings.TrimSuffix(line, "\n")
