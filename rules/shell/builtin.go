@@ -5,26 +5,9 @@ import (
 	"strings"
 )
 
-// builtin returns what judges a builtin of shells by its arguments, if the table does not. An
-// argument that is not known here makes the command ask, because some shell may calculate it, and
-// calculating the index in a[$(x)] runs x.
-func builtin(name string) (judge func(r *read, args []string) string, ok bool) {
-	switch name {
-	case ":", "true", "false", "echo", "set": // set has been judged by Parse
-		return func(*read, []string) string { return "" }, true
-	case "cd":
-		return changeDir, true
-	case "printf":
-		return printf, true
-	case "[", "test", "[[":
-		return test, true
-	}
-	return nil, false
-}
-
 // changeDir judges cd. Some shells take two operands for a replacement in the name of the
 // directory.
-func changeDir(r *read, args []string) string {
+func (r *read) changeDir(args []string) string {
 	for len(args) > 0 && slices.Contains([]string{"-L", "-P", "--"}, args[0]) {
 		args = args[1:]
 	}
@@ -41,7 +24,7 @@ func changeDir(r *read, args []string) string {
 }
 
 // printf judges printf, which some shells let set variables and calculate numbers.
-func printf(r *read, args []string) string {
+func printf(args []string) string {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
@@ -69,9 +52,8 @@ func printf(r *read, args []string) string {
 }
 
 // test judges [, [[ and test. Some shells calculate the operands of -eq and the index of an array,
-// which may run commands. What looks like an
-// operator and is none that is known here asks.
-func test(r *read, args []string) string {
+// which may run commands. What looks like an operator and is none that is known here asks.
+func (r *read) test(args []string) string {
 	for i, a := range args {
 		next := ""
 		if i+1 < len(args) {

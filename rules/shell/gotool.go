@@ -5,6 +5,18 @@ import (
 	"strings"
 )
 
+// tool judges a program that runs others: it may tell its version.
+func (r *read) tool(args []string) string {
+	if r.program == "go" && len(args) > 0 {
+		return r.goTool(args)
+	}
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v" && strings.HasPrefix(r.program, "n") ||
+		args[0] == "-version" && r.program == "java") {
+		return ""
+	}
+	return r.program + " may run other programs"
+}
+
 // goTool judges the go command. It may download and run another version of itself, which go.mod or
 // go.work asks for, and go env asks the C compiler what it supports; so it asks unless that does
 // not matter.

@@ -47,7 +47,7 @@ func Reading(ctx context.Context, m Machine, c Command) (files []File, why strin
 	if why != "" {
 		return nil, why
 	}
-	r := &read{Machine: &m, ctx: ctx, dir: c.Dir, named: words[0], program: program, files: files}
+	r := &read{Machine: &m, ctx: ctx, dir: c.Dir, program: program, files: files}
 	if why := r.judge(words[1:]); why != "" {
 		return nil, why
 	}
@@ -114,66 +114,59 @@ type read struct {
 	*Machine
 	ctx     context.Context
 	dir     string
-	named   string // the program as the command names it
 	program string // without a path
 	files   []File
 }
 
 // judge returns why a command with these arguments may do more than read.
+//
+// An argument of a builtin that is not known here makes the command ask, because some shell may
+// calculate it, and calculating the index in a[$(x)] runs x.
 func (r *read) judge(args []string) string {
-	if judge, ok := builtin(r.program); ok {
-		return judge(r, args)
-	}
 	switch r.program {
-	case "jq":
-		if slices.Contains(args, "--") { // versions differ in what they make of it
-			return "jq may do more than read with --"
-		}
-	case "xxd": // which looks only at the first letter of an option
-		if slices.ContainsFunc(args, func(a string) bool {
-			return len(a) > 2 && a[0] == '-' && (strings.IndexByte("cglos", a[1]) < 0 || a[2] < '0' || a[2] > '9') ||
-				a == "--"
-		}) {
-			return "xxd may do more than read"
-		}
-	case "strings":
-		if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "@") }) {
-			return "strings reads further arguments from a file"
-		}
-	case "date":
-		if slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "TZ=") }) {
-			return "date reads the file of a time zone"
-		}
-	case "tail":
-		if slices.ContainsFunc(args, func(a string) bool {
-			return strings.HasPrefix(a, "+") &&
-				strings.Contains(a, "f")
-		}) { // +1f, as old versions have it
-			return "tail may not end"
-		}
+	case ":", "true", "false", "echo", "set": // set has been judged by Parse
+		return ""
+	case "cd":
+		return r.changeDir(args)
+	case "printf":
+		return printf(args)
+	case "[", "test", "[[":
+		return r.test(args)
 	case "git":
 		return r.git(args)
-	case "rg":
-		if r.variable("RIPGREP_CONFIG_PATH") != "" {
-			return "rg may run programs that its configuration names"
-		}
 	case "find":
 		return r.find(args)
 	case "go", "node", "npm", "python", "python3", "gcc", "clang", "make", "java", "ruby", "perl":
-		if r.program == "go" && len(args) > 0 {
-			return r.goTool(args)
-		}
-		if len(args) == 1 && (args[0] == "--version" || args[0] == "-v" && strings.HasPrefix(r.program, "n") ||
-			args[0] == "-version" && r.program == "java") {
-			return ""
-		}
-		return r.program + " may run other programs"
+		return r.tool(args)
 	}
 	s, ok := specOf(r.program)
 	if !ok {
 		return r.program + " is not known as a command that only reads"
 	}
+	if r.program == "rg" && r.variable("RIPGREP_CONFIG_PATH") != "" {
+		return "rg may run programs that its configuration names"
+	}
+	if i := slices.IndexFunc(args, r.special); i >= 0 {
+		return r.program + " may do more than read with " + args[i]
+	}
 	return r.bySpec(s, args)
+}
+
+// special reports whether an argument means something to a program that the table does not say.
+func (r *read) special(a string) bool {
+	switch r.program {
+	case "jq": // versions differ in what they make of it
+		return a == "--"
+	case "xxd": // looks only at the first letter of an option
+		return len(a) > 2 && a[0] == '-' && (strings.IndexByte("cglos", a[1]) < 0 || a[2] < '0' || a[2] > '9') || a == "--"
+	case "strings": // reads further arguments from a file
+		return strings.HasPrefix(a, "@")
+	case "date": // reads the file of a time zone
+		return strings.Contains(a, "TZ=")
+	case "tail": // does not end with +1f, as old versions have it
+		return strings.HasPrefix(a, "+") && strings.Contains(a, "f")
+	}
+	return false
 }
 
 // file adds a file that the command reads.
