@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxWrappers is the number of wrappers around a command that are looked into.
+// maxWrappers is the number of wrappers and scripts around a command that are looked into.
 const maxWrappers = 8
 
 // call adds a simple command, and those that it runs.
@@ -36,16 +36,16 @@ func (w *walker) call(c *syntax.CallExpr, text string, in scope) flow {
 		words = append(words, w.word(n, in))
 	}
 	in.vars = append(slices.Clone(in.vars), vars...)
-	return w.run(words, text, in, 0)
+	return w.run(words, text, in)
 }
 
 // run adds a command with its words, and those that it runs. It returns where it leaves the
 // directory.
-func (w *walker) run(words []word, text string, in scope, level int) flow {
+func (w *walker) run(words []word, text string, in scope) flow {
 	cmd := simple(words, text)
 	u := usage(words)
 	u.embed(words)
-	if (level == maxWrappers || w.full()) && len(u.inner)+len(u.scripts)+len(u.beside) > 0 {
+	if (in.level == maxWrappers || w.full()) && len(u.inner)+len(u.scripts)+len(u.beside) > 0 {
 		u = use{why: "there are too many wrappers around a command", hidden: true, moves: true}
 	}
 	if cmd.Unclear == "" {
@@ -55,25 +55,20 @@ func (w *walker) run(words []word, text string, in scope, level int) flow {
 	cmd.Computed = !isLiteral(words[0]) || u.reads
 	w.add(cmd, in)
 	in.unclear = ""
+	in.level++
 	f := stays(in.dirs)
 	for _, words := range u.inner {
 		if w.full() {
 			return w.cut()
 		}
 		in.start = len(w.commands)
-		f = w.run(words, spell(words), in, level+1)
+		f = w.run(words, spell(words), in)
 	}
 	for _, script := range slices.Concat(u.scripts, u.beside) {
 		if w.full() {
 			return w.cut()
 		}
-		if w.level++; w.level > maxWrappers {
-			w.left = true
-			w.fail("there are too many scripts in scripts")
-		} else {
-			f = w.script(script, in)
-		}
-		w.level--
+		f = w.script(script, in)
 	}
 	switch {
 	case words[0].text == "cd":

@@ -15,7 +15,6 @@ type walker struct {
 	unclear  string
 	assigned []string // the variables that the script sets for itself
 	depth    int      // of statements
-	level    int      // of scripts in scripts
 	work     int      // statements visited
 	size     int      // bytes of scripts and commands
 	left     bool     // something was left out
@@ -30,10 +29,11 @@ type scope struct {
 	vars          []string // set in front of a wrapper
 	reads, writes []string // the files of redirections, also those of constructs around it
 	unclear       string   // about the redirections
+	level         int      // of wrappers and scripts around it
 }
 
 // inner returns the scope of a substitution, which does not have the redirections of its command.
-func (s scope) inner() scope { return scope{dirs: s.dirs, subshell: s.subshell} }
+func (s scope) inner() scope { return scope{dirs: s.dirs, subshell: s.subshell, level: s.level} }
 
 func (s scope) at(d dirs) scope {
 	s.dirs = d
