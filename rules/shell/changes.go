@@ -52,24 +52,24 @@ func (x *changes) program(name string, args []string) {
 		x.add(true, operands...)
 		x.copies(args, operands)
 	case "sed", "perl", "ruby", "yq", "clang-format":
-		if hasOption(args, 'i', "--in-place", "--inplace") {
+		if hasOption(args, "i", "--in-place", "--inplace") {
 			x.add(false, operands...)
 		}
 	case "gofmt", "goimports", "prettier":
-		if hasOption(args, 'w', "--write") {
+		if hasOption(args, "w", "--write") {
 			x.add(true, operands...)
 		}
 	case "sort", "tree", "base64":
-		x.add(false, valuesOf(args, 'o', "--output")...)
+		x.add(false, valuesOf(args, "o", "--output")...)
 	case "git":
 		x.git(args)
 	case "curl", "wget":
-		x.add(false, valuesOf(args, map[string]byte{"curl": 'o', "wget": 'O'}[name], "--output")...)
+		x.add(false, valuesOf(args, map[string]string{"curl": "o", "wget": "O"}[name], "--output")...)
 	case "uniq", "xxd":
 		x.add(false, operands[min(1, len(operands)):]...)
 	case "patch":
 		x.add(false, operands[:min(1, len(operands))]...)
-		x.add(false, valuesOf(args, 'o', "--output")...)
+		x.add(false, valuesOf(args, "o", "--output")...)
 	case "dd":
 		for _, a := range args {
 			if file, ok := strings.CutPrefix(a, "of="); ok {
@@ -84,7 +84,7 @@ func (x *changes) program(name string, args []string) {
 // copies adds what cp and the like write: the last operand or the value of -t, which may be a
 // directory.
 func (x *changes) copies(args, sources []string) {
-	targets := valuesOf(args, 't', "--target-directory")
+	targets := valuesOf(args, "t", "--target-directory")
 	if len(targets) == 0 && len(sources) > 1 {
 		targets, sources = sources[len(sources)-1:], sources[:len(sources)-1]
 	}
@@ -162,7 +162,7 @@ func (x *changes) git(args []string) {
 
 // gitCommand adds what a command of git changes.
 func (x *changes) gitCommand(sub string, args []string) {
-	x.add(false, valuesOf(args, 'o', "--output")...)
+	x.add(false, valuesOf(args, "o", "--output")...)
 	operands := plainWords(args)
 	switch sub {
 	case "rm", "mv", "restore", "clean":
@@ -172,7 +172,7 @@ func (x *changes) gitCommand(sub string, args []string) {
 		}
 	case "checkout":
 		// whose operands are the names of branches
-		if !hasOption(args, 'b', "--orphan") && !hasOption(args, 'B', "--detach") {
+		if !hasOption(args, "b", "--orphan") && !hasOption(args, "B", "--detach") {
 			x.pathspecs(operands)
 		}
 	}
@@ -212,33 +212,53 @@ func plainWords(args []string) (words []string) {
 
 // hasOption reports whether there is an option, alone or among other letters, or a long one,
 // perhaps shortened.
-func hasOption(args []string, letter byte, long ...string) bool {
-	return slices.ContainsFunc(long, func(l string) bool { return len(valuesOf(args, letter, l)) > 0 })
+func hasOption(args []string, letter string, long ...string) bool {
+	return len(valuesOf(args, letter, long...)) > 0
 }
 
-// valuesOf returns the values of an option: behind its letter, in the next argument, or behind =.
-func valuesOf(args []string, letter byte, long string) (values []string) {
-	for i, a := range args {
-		name, value, has := strings.Cut(a, "=")
-		at := strings.IndexByte(a, letter)
-		switch {
-		case a == "--":
-			return values
-		case strings.HasPrefix(a, "--"):
-			if len(name) < 3 || !strings.HasPrefix(long, name) && !strings.HasPrefix(name, long) { // --output-document
-				continue
-			}
-			if !has && i+1 < len(args) {
-				value = args[i+1]
-			}
-		case len(a) > 1 && a[0] == '-' && at > 0:
-			if value = a[at+1:]; value == "" && i+1 < len(args) {
-				value = args[i+1]
-			}
-		default:
-			continue
-		}
-		values = append(values, value)
+// valuesOf returns the values of an option in front of --.
+func valuesOf(args []string, letter string, long ...string) (values []string) {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	for _, v := range optionsOf(args, letter, long...) {
+		values = append(values, v.text)
 	}
 	return values
 }
+
+// valueOf is the value of an option, in the argument with an index.
+type valueOf struct {
+	at   int
+	text string
+}
+
+// optionsOf returns the values of an option: behind its letter, behind = or in the next argument.
+// Long names may be shortened, or have more behind them.
+func optionsOf(args []string, letter string, long ...string) (values []valueOf) {
+	for i, a := range args {
+		v := valueOf{at: i}
+		name, after, has := strings.Cut(a, "=")
+		switch {
+		case strings.HasPrefix(a, "--"):
+			if len(name) < 3 || !slices.ContainsFunc(long, func(l string) bool { return alike(l, name) }) {
+				continue
+			}
+			v.text = after
+		case len(a) > 1 && a[0] == '-' && letter != "" && strings.Contains(a, letter):
+			_, v.text, has = strings.Cut(a, letter)
+			has = v.text != ""
+		default:
+			continue
+		}
+		if !has && i+1 < len(args) {
+			v = valueOf{i + 1, args[i+1]}
+		}
+		values = append(values, v)
+	}
+	return values
+}
+
+// alike reports whether one of two names of options begins with the other, as --output-document does
+// with --output.
+func alike(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }

@@ -17,13 +17,13 @@ func (u *use) embed(words []word) {
 	case "git":
 		u.git(args)
 	case "npm", "pnpm", "npx", "yarn":
-		u.option(args, "c", "call")
+		u.option(args, "c", "--call")
 	case "flock":
-		u.option(args, "c", "command")
+		u.option(args, "c", "--command")
 	case "env":
-		u.option(args, "S", "split-string")
+		u.option(args, "S", "--split-string")
 	case "su", "runuser", "script":
-		u.option(args, "c", "command", "session-command")
+		u.option(args, "c", "--command", "--session-command")
 	case "watch":
 		u.joined(args)
 	case "parallel":
@@ -70,7 +70,7 @@ func (u *use) git(args []word) {
 	sub, args := args[0].text, args[1:]
 	switch {
 	case sub == "rebase":
-		u.option(args, "x", "exec")
+		u.option(args, "x", "--exec")
 	case sub == "bisect" && len(args) > 1 && args[0].text == "run":
 		u.beside = append(u.beside, spell(args[1:]))
 	case sub == "submodule":
@@ -79,12 +79,10 @@ func (u *use) git(args []word) {
 			u.joined(args[at+1:])
 		}
 	case sub == "difftool", sub == "mergetool":
-		u.option(args, "x", "extcmd")
+		u.option(args, "x", "--extcmd")
 	case sub == "filter-branch":
-		for _, filter := range []string{"setup", "env-filter", "tree-filter", "index-filter", "parent-filter",
-			"msg-filter", "commit-filter", "tag-name-filter"} {
-			u.option(args, "", filter)
-		}
+		u.option(args, "", "--setup", "--env-filter", "--tree-filter", "--index-filter", "--parent-filter",
+			"--msg-filter", "--commit-filter", "--tag-name-filter")
 	}
 }
 
@@ -94,24 +92,8 @@ func isAlias(setting string) bool {
 
 // option adds the scripts that are values of an option, by its short name and its long ones.
 func (u *use) option(args []word, short string, long ...string) {
-	for i, a := range args {
-		name, value, has := strings.Cut(strings.TrimPrefix(a.text, "--"), "=")
-		switch {
-		case strings.HasPrefix(a.text, "--") && slices.Contains(long, name):
-			if has {
-				u.script(a, value)
-			} else if i+1 < len(args) {
-				u.script(args[i+1], args[i+1].text)
-			}
-		case short == "" || strings.HasPrefix(a.text, "--") || !strings.HasPrefix(a.text, "-") ||
-			!strings.Contains(a.text, short):
-		default:
-			if _, value, _ := strings.Cut(a.text, short); value != "" {
-				u.script(a, value)
-			} else if i+1 < len(args) {
-				u.script(args[i+1], args[i+1].text)
-			}
-		}
+	for _, v := range optionsOf(texts(args), short, long...) {
+		u.script(args[v.at], v.text)
 	}
 }
 
