@@ -145,12 +145,8 @@ func (c *call) simple(cmd *shell.Command) {
 		p.asks, p.exact, c.blind = cmd.Unclear, true, true
 	case variable >= 0:
 		p.asks, p.exact = c.setting(cmd, cmd.Vars[variable]), true
-	case cmd.Wraps:
-		p.asks = shell.Foreign(c.ctx, c.machine(), *cmd)
 	default:
-		alone := *cmd
-		alone.Writes = nil // these are judged as files
-		if reads, p.asks = shell.Reading(c.ctx, c.machine(), alone); p.asks != "" {
+		if reads, p.asks = c.reading(*cmd); p.asks != "" {
 			p.exact = !c.insideRoots(cmd.Dir)
 		}
 	}
@@ -182,20 +178,16 @@ func (c *call) simple(cmd *shell.Command) {
 func (c *call) setting(cmd *shell.Command, name string) string {
 	if !slices.Contains(c.settings, name) {
 		c.settings = append(c.settings, name)
-	} else {
-		alone := *cmd
-		alone.Writes = nil
-		why := ""
-		if cmd.Wraps {
-			why = shell.Foreign(c.ctx, c.machine(), *cmd)
-		} else {
-			_, why = shell.Reading(c.ctx, c.machine(), alone)
-		}
-		if why != "" {
-			return why
-		}
+	} else if _, why := c.reading(*cmd); why != "" {
+		return why
 	}
 	return "it sets the variable " + name + ", which can make programs run others"
+}
+
+// reading judges a command without the files that it writes, which are judged like those of tools.
+func (c *call) reading(cmd shell.Command) (reads []shell.File, why string) {
+	cmd.Writes = nil
+	return shell.Reading(c.ctx, c.machine(), cmd)
 }
 
 // machine describes where commands run.

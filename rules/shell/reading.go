@@ -25,19 +25,21 @@ type File struct {
 }
 
 // Reading judges whether a command only reads. It returns the files that it reads, which the caller
-// has to judge, and why the command may do anything else; empty means that it may not.
+// has to judge, and why the command may do anything else; empty means that it may not. Of a command
+// that only runs others, such as timeout, it judges whether the program is the one of that name.
 //
 // It looks at directories for patterns of file names, and at the configuration of git repositories.
 // Nothing is run.
 func Reading(ctx context.Context, m Machine, c Command) (files []File, why string) {
-	if why := unfit(c); why != "" {
-		return nil, why
-	}
 	for _, name := range c.Reads {
 		files = append(files, File{Path: name})
 	}
-	if c.Wraps {
-		return files, Foreign(ctx, m, c)
+	if c.Wraps && c.Unclear == "" {
+		_, why = m.program(ctx, c.Words[0])
+		return files, why
+	}
+	if why := unfit(c); why != "" {
+		return nil, why
 	}
 	words, matched, why := expand(ctx, &m, c)
 	if why != "" {
@@ -55,14 +57,6 @@ func Reading(ctx context.Context, m Machine, c Command) (files []File, why strin
 		why = plainFiles(program, c, matched)
 	}
 	return r.files, why
-}
-
-// Foreign returns why the program of a command may be another one than the system's. It is for
-// commands that only run others, such as timeout: these do no harm themselves only if they are what
-// their names say.
-func Foreign(ctx context.Context, m Machine, c Command) (why string) {
-	_, why = m.program(ctx, c.Words[0])
-	return why
 }
 
 // program returns the name of a program of the system, or why it may be another one.
