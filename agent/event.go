@@ -398,28 +398,23 @@ func (*Error) kind() Kind               { return KindError }
 func (*LLMRetry) kind() Kind            { return KindLLMRetry }
 func (*ModelChanged) kind() Kind        { return KindModelChanged }
 
-// eventStructs has the struct of each kind of event.
+// eventStructs has the type of each kind of event, a pointer to a struct.
 var eventStructs = sync.OnceValue(func() map[Kind]reflect.Type {
-	all := map[Kind]reflect.Type{}
-	for _, ev := range []Event{
+	return typesOf[Kind, Event](Event.kind,
 		new(SessionStart), new(SessionEnd), new(HistoryLoaded), new(UserInput), new(ProcessingEnd), new(StepStart),
 		new(StepEnd), new(AssistantTextStart), new(AssistantTextDelta), new(AssistantTextEnd), new(ThinkingDelta),
 		new(WebSearch), new(ToolCallStart), new(ToolCallOutputDelta), new(ToolCallEnd), new(SteeringInjected),
 		new(TurnLimit), new(LoopDetection), new(ContextWarning), new(Compaction), new(InputRequested),
 		new(SubagentEvent), new(NoteWritten), new(Gap), new(PlanUpdated), new(Warning), new(Error), new(LLMRetry),
-		new(ModelChanged),
-	} {
-		all[ev.kind()] = reflect.TypeOf(ev).Elem()
-	}
-	return all
+		new(ModelChanged))
 })
 
-// newEvent returns an empty event of a kind, nil if there is no such kind.
+// newEvent returns an empty event of a kind, nil for an unknown one.
 func newEvent(kind Kind) Event {
 	t := eventStructs()[kind]
 	if t == nil {
 		return nil
 	}
-	ev, _ := reflect.New(t).Interface().(Event)
+	ev, _ := reflect.New(t.Elem()).Interface().(Event)
 	return ev
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -361,15 +363,16 @@ func placeOf(data []byte) (at place) {
 // decodeRecord returns the record of a journal line and its place. An unknown kind is an error,
 // since skipping it would resume a different session.
 func decodeRecord(line journal.Record) (record, place, error) {
-	decode, known := decoders[line.Kind]
-	if !known {
+	known := recordTypes()[line.Kind]
+	if known == nil {
 		return nil, place{}, fmt.Errorf("agent: record %d: unknown kind %q; the journal was written by a newer version",
 			line.N, line.Kind)
 	}
-	rec, err := decode(line.Data)
-	if err != nil {
+	decoded := reflect.New(known)
+	if err := json.Unmarshal(line.Data, decoded.Interface()); err != nil {
 		return nil, place{}, fmt.Errorf("agent: record %d (%s): %w", line.N, line.Kind, err)
 	}
+	rec, _ := decoded.Elem().Interface().(record)
 	if h, ok := rec.(headerRecord); ok && h.Version > version {
 		return nil, place{}, fmt.Errorf("agent: the journal has version %d, this program reads up to %d", h.Version,
 			version)
@@ -377,32 +380,19 @@ func decodeRecord(line journal.Record) (record, place, error) {
 	return rec, placeOf(line.Data), nil
 }
 
-// decoders decode the records of each kind.
-var decoders = map[string]func([]byte) (record, error){
-	headerRecord{}.kind():  decodeAs[headerRecord],
-	inputRecord{}.kind():   decodeAs[inputRecord],
-	queuedRecord{}.kind():  decodeAs[queuedRecord],
-	turnRecord{}.kind():    decodeAs[turnRecord],
-	answerRecord{}.kind():  decodeAs[answerRecord],
-	intentRecord{}.kind():  decodeAs[intentRecord],
-	resultRecord{}.kind():  decodeAs[resultRecord],
-	faultRecord{}.kind():   decodeAs[faultRecord],
-	spentRecord{}.kind():   decodeAs[spentRecord],
-	settingRecord{}.kind(): decodeAs[settingRecord],
-	stopRecord{}.kind():    decodeAs[stopRecord],
-	endRecord{}.kind():     decodeAs[endRecord],
-	awaitRecord{}.kind():   decodeAs[awaitRecord],
-	compactRecord{}.kind(): decodeAs[compactRecord],
-	childRecord{}.kind():   decodeAs[childRecord],
-	historyRecord{}.kind(): decodeAs[historyRecord],
-	modelRecord{}.kind():   decodeAs[modelRecord],
-	noteRecord{}.kind():    decodeAs[noteRecord],
-	renewalRecord{}.kind(): decodeAs[renewalRecord],
-	mendRecord{}.kind():    decodeAs[mendRecord],
-}
+// recordTypes has the type of each kind of record.
+var recordTypes = sync.OnceValue(func() map[string]reflect.Type {
+	return typesOf[string, record](record.kind,
+		headerRecord{}, inputRecord{}, queuedRecord{}, turnRecord{}, answerRecord{}, intentRecord{}, resultRecord{},
+		faultRecord{}, spentRecord{}, settingRecord{}, stopRecord{}, endRecord{}, awaitRecord{}, compactRecord{},
+		childRecord{}, historyRecord{}, modelRecord{}, noteRecord{}, renewalRecord{}, mendRecord{})
+})
 
-func decodeAs[R record](data []byte) (record, error) {
-	var rec R
-	err := json.Unmarshal(data, &rec)
-	return rec, err
+// typesOf returns the types of values by their kinds.
+func typesOf[K comparable, V any](kind func(V) K, values ...V) map[K]reflect.Type {
+	all := map[K]reflect.Type{}
+	for _, v := range values {
+		all[kind(v)] = reflect.TypeOf(v)
+	}
+	return all
 }
