@@ -199,21 +199,13 @@ func (s *State) foldMend(r mendRecord) {
 		s.addContext("The model's provider has rejected the definitions of these tools, so they are left out and cannot be called: "+
 			strings.Join(r.Tools, ", "), "")
 	}
-	s.setMended(name, now)
+	s.mended = with(s.mended, name, now)
 	s.Faults = nil
 	s.Input.Rejections = append(s.Input.Rejections, r.Text)
 	if changed {
 		s.Epoch++
 	}
 	s.gatherAnew()
-}
-
-func (s *State) setMended(name ModelName, now mended) {
-	s.mended = maps.Clone(s.mended)
-	if s.mended == nil {
-		s.mended = map[ModelName]mended{}
-	}
-	s.mended[name] = now
 }
 
 // moveMended leaves media out of the turn of a compaction that are left out of the turns that it
@@ -236,7 +228,7 @@ func (s *State) moveMended(replaced []Turn, compaction Turn) {
 				}
 			}
 		}
-		s.setMended(name, now)
+		s.mended = with(s.mended, name, now)
 	}
 }
 

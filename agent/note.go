@@ -70,12 +70,7 @@ func newNote(kind string, data json.RawMessage, text string) (rec noteRecord, er
 
 // foldNote replaces the map of notes, since others may be reading the old one.
 func (s *State) foldNote(r noteRecord) {
-	notes := maps.Clone(s.Notes)
-	if notes == nil {
-		notes = map[string]Note{}
-	}
-	notes[r.Note] = Note{Data: r.Data, Text: r.Text}
-	s.Notes = notes
+	s.Notes = with(s.Notes, r.Note, Note{Data: r.Data, Text: r.Text})
 	if s.noteTurns[r.Note] != 0 {
 		s.setNoteTurn(r.Note, 0)
 	}
@@ -85,33 +80,31 @@ func (s *State) foldNote(r noteRecord) {
 // setNoteTurn sets the number of the turn with the text of the newest note of a kind; 0 means that
 // there is none.
 func (s *State) setNoteTurn(kind string, number int) {
-	turns := maps.Clone(s.noteTurns)
-	if turns == nil {
-		turns = map[string]int{}
+	s.noteTurns = with(s.noteTurns, kind, number)
+	if number == 0 {
+		delete(s.noteTurns, kind)
 	}
-	if turns[kind] = number; number == 0 {
-		delete(turns, kind)
+}
+
+// with returns a copy of a map with another value, for maps that copies of the state share.
+func with[K comparable, V any](m map[K]V, key K, value V) map[K]V {
+	changed := maps.Clone(m)
+	if changed == nil {
+		changed = map[K]V{}
 	}
-	s.noteTurns = turns
+	changed[key] = value
+	return changed
 }
 
 // replaceNotes marks the notes whose texts are in turns before the first one that stays.
 func (s *State) replaceNotes(first int) {
-	var notes map[string]Note
 	for kind, number := range s.noteTurns {
-		if number >= first {
-			continue
+		if number < first {
+			note := s.Notes[kind]
+			note.Replaced = true
+			s.Notes = with(s.Notes, kind, note)
+			s.setNoteTurn(kind, 0)
 		}
-		if notes == nil {
-			notes = maps.Clone(s.Notes)
-		}
-		note := notes[kind]
-		note.Replaced = true
-		notes[kind] = note
-		s.setNoteTurn(kind, 0)
-	}
-	if notes != nil {
-		s.Notes = notes
 	}
 }
 
