@@ -11,25 +11,41 @@ import (
 // accepts returns an error for a record that cannot come now, because the journal is damaged or the
 // loop is wrong. Any other can be folded.
 func (s *State) accepts(rec record) error {
+	if problem := s.problem(rec); problem != "" {
+		return fmt.Errorf("%s record out of place: %s", rec.kind(), problem)
+	}
+	return nil
+}
+
+// problem returns why a record cannot come now, or "". If records are missing before it, only those
+// that begin a journal cannot.
+func (s *State) problem(rec record) string {
 	problem := ""
 	switch r := rec.(type) {
 	case headerRecord:
 		if s.Records > 0 {
 			problem = "a second header"
 		}
-		return problemError(rec, problem)
+		return problem
 	case historyRecord:
 		if s.Records > 1 {
-			problem = "it does not follow the header"
-		} else {
-			problem = conversation.Problem(r.Messages)
+			return "it does not follow the header"
 		}
+		problem = conversation.Problem(r.Messages)
+	}
+	if s.Records == 0 {
+		return "the header is missing"
+	}
+	if s.partial {
+		return ""
+	}
+	switch r := rec.(type) {
 	case inputRecord:
-		return problemError(rec, s.needsHeader(s.acceptsInput(r)))
+		return s.acceptsInput(r)
 	case awaitRecord:
-		return problemError(rec, s.needsHeader(s.acceptsCall(r.CallID)))
+		return s.acceptsCall(r.CallID)
 	case resultRecord:
-		return problemError(rec, s.needsHeader(s.acceptsCall(r.CallID)))
+		return s.acceptsCall(r.CallID)
 	case compactRecord:
 		if r.Failed == "" && (r.First < 1 || r.First > len(s.Turns)) {
 			problem = fmt.Sprintf("there is no turn %d", r.First)
@@ -47,13 +63,13 @@ func (s *State) accepts(rec record) error {
 		problem = s.needsInput()
 	case endRecord:
 		if problem = s.acceptsEnd(r); r.Session || r.Reason == ReasonAwaitingInput {
-			return problemError(rec, s.needsHeader(problem))
+			return problem
 		}
 	}
 	if len(s.Calls) > 0 && !betweenCalls(rec) {
 		problem = "calls have no result yet"
 	}
-	return problemError(rec, s.needsHeader(problem))
+	return problem
 }
 
 func (s *State) acceptsInput(r inputRecord) string {
@@ -122,14 +138,6 @@ func (s *State) needsInput() string {
 	return ""
 }
 
-// needsHeader returns problem, or another if the journal has no header yet.
-func (s *State) needsHeader(problem string) string {
-	if s.Records == 0 {
-		return "the header is missing"
-	}
-	return problem
-}
-
 // betweenCalls reports whether a record may come between calls and their results.
 func betweenCalls(rec record) bool {
 	switch rec.(type) {
@@ -137,11 +145,4 @@ func betweenCalls(rec record) bool {
 		return true
 	}
 	return false
-}
-
-func problemError(rec record, problem string) error {
-	if problem == "" {
-		return nil
-	}
-	return fmt.Errorf("%s record out of place: %s", rec.kind(), problem)
 }

@@ -2,18 +2,6 @@ package agent
 
 import "github.com/attractor-go/attractor/llm"
 
-// acceptsLate returns an error for a record that cannot come after the first one, whatever is
-// missing before it.
-func acceptsLate(rec record) error {
-	switch rec.(type) {
-	case headerRecord:
-		return problemError(rec, "a second header")
-	case historyRecord:
-		return problemError(rec, "it does not follow the header")
-	}
-	return nil
-}
-
 // leaveOut forgets what the records up to a number may have changed. The calls of the last answer
 // stay, because their results may come later.
 func (s *State) leaveOut(to int64) {

@@ -77,16 +77,11 @@ func (p *Projection) Add(line journal.Record) ([]Event, error) {
 		return nil, err
 	}
 	late := p.state.Records > 0 && line.N > p.state.Records+1
-	if late || p.state.partial {
-		err = acceptsLate(rec)
-	} else {
-		err = p.state.accepts(rec)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("agent: record %d: %w", line.N, err)
-	}
 	if late {
 		p.state.leaveOut(line.N - 1)
+	}
+	if err := p.state.accepts(rec); err != nil {
+		return nil, fmt.Errorf("agent: record %d: %w", line.N, err)
 	}
 	return p.record(line, rec, at), nil
 }
@@ -192,20 +187,12 @@ func wrote(parts llm.Parts, seen shown, step, epoch int) []numbered {
 			if p.Text == "" {
 				continue
 			}
-			thought := numbered{Event: &ThinkingDelta{Text: p.Text}}
-			if len(thoughts) > 0 {
-				thought.seq, thoughts = thoughts[0], thoughts[1:]
-			}
-			events = append(events, thought)
+			events = append(events, numbered{&ThinkingDelta{Text: p.Text}, take(&thoughts)})
 		case llm.Opaque:
 			if p.Search == nil {
 				continue
 			}
-			search := numbered{Event: &WebSearch{WebSearch: *p.Search}}
-			if len(searches) > 0 {
-				search.seq, searches = searches[0], searches[1:]
-			}
-			events = append(events, search)
+			events = append(events, numbered{&WebSearch{WebSearch: *p.Search}, take(&searches)})
 		case llm.Text:
 			if p.Text == "" {
 				continue
@@ -219,6 +206,14 @@ func wrote(parts llm.Parts, seen shown, step, epoch int) []numbered {
 		}
 	}
 	return events
+}
+
+// take removes the first number of a list and returns it, 0 if there is none.
+func take(numbers *[]int64) (first int64) {
+	if len(*numbers) > 0 {
+		first, *numbers = (*numbers)[0], (*numbers)[1:]
+	}
+	return first
 }
 
 // began returns the TOOL_CALL_START of a call. Name is the tool's if the record tells it. Effective
