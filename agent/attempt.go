@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"net/http"
-	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -23,11 +22,16 @@ type attemptStream struct {
 	texts     int  // how many texts have begun
 	block     int  // the provider's block of the open text
 	think     int  // the provider's block of the newest thought
-	shown     shown
-	began     bool
-	chars     int             // how many characters have arrived, of any kind
-	found     []llm.WebSearch // those that were emitted
-	searched  int             // how many searches of the web have arrived that are billed
+	arrival
+}
+
+// arrival is what has come of an attempt.
+type arrival struct {
+	began    bool
+	shown    shown
+	chars    int             // how many characters, of any kind
+	found    []llm.WebSearch // those that were emitted
+	searched int             // how many searches of the web that are billed
 }
 
 // read reads the stream and returns its response.
@@ -92,18 +96,11 @@ func (a *attemptStream) take(ev llm.StreamEvent) bool {
 	return true
 }
 
-// step sets the number of the attempt's STEP_START.
-func (a *attemptStream) step(number int64) {
+// soFar returns what has arrived until now.
+func (a *attemptStream) soFar() arrival {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.shown.Step = number
-}
-
-// numbers returns the sequence numbers of the events so far.
-func (a *attemptStream) numbers() shown {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.shown
+	return a.arrival
 }
 
 // thought emits a delta of a thought.
@@ -135,13 +132,6 @@ func (a *attemptStream) searches(resp *llm.Response) {
 			}
 		}
 	}
-}
-
-// failed returns the searches that were emitted of a failed attempt.
-func (a *attemptStream) failed() []llm.WebSearch {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.found)
 }
 
 // abandon abandons the attempt: nothing that arrives later is taken.
@@ -178,7 +168,7 @@ func (a *attemptStream) used(resp *llm.Response, err error, input int) llm.Usage
 		return resp.Usage
 	case errors.As(err, &e) && e.Usage != llm.Usage{}:
 		return e.Usage
-	case a.hasBegun() || mayBeBilled(err):
+	case a.soFar().began || mayBeBilled(err):
 		return a.estimate(input)
 	}
 	return llm.Usage{}
@@ -199,18 +189,11 @@ func mayBeBilled(err error) bool {
 	return false
 }
 
-func (a *attemptStream) hasBegun() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.began
-}
-
 // estimate returns the estimated usage of an attempt, from the size of its input, and the characters
 // and searches that have arrived.
 func (a *attemptStream) estimate(input int) llm.Usage {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return llm.Usage{Input: input, Output: (a.chars + charsPerToken - 1) / charsPerToken, Searches: a.searched}
+	got := a.soFar()
+	return llm.Usage{Input: input, Output: (got.chars + charsPerToken - 1) / charsPerToken, Searches: got.searched}
 }
 
 // discarded returns the texts of a failed attempt.

@@ -53,9 +53,7 @@ func (a *subagents) open(ctx context.Context, id, callID string, task tool.Agent
 		return nil, err
 	}
 	o.parent, o.agentID, o.depth = p, id, o.depth+1
-	if o.ID = newID(); o.NewID != nil {
-		o.ID = o.NewID()
-	}
+	o.ID = o.newID()
 	o.MaxTurns = cmp.Or(task.MaxTurns, def.MaxTurns, o.MaxTurns)
 	o.Dir = ""
 	o.System, o.History, o.Result, o.BeforeInput, o.Questions, o.RequireDone = "", nil, nil, nil, nil, false

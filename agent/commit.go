@@ -52,11 +52,11 @@ func (s *Session) lockWrites(ctx context.Context) error {
 			return err
 		}
 	}
-	lost := s.journalLost.Load()
+	lost := s.journalLost.get()
 	switch {
 	case lost != nil:
 		s.unlockWrites()
-		return *lost
+		return lost
 	case s.severed.Load():
 		s.unlockWrites()
 		return &closedError{s.givenAway()}
@@ -99,7 +99,7 @@ func (s *Session) append(ctx context.Context, records []record) error {
 	next := s.state.Records + 1
 	call := func(ctx context.Context) error { return s.journal.Append(ctx, next, lines...) }
 	return s.write(ctx, "Append", call, func(err error) {
-		if err == nil && s.journalLost.Load() == nil && !s.severed.Load() {
+		if err == nil && s.journalLost.get() == nil && !s.severed.Load() {
 			s.foldAll(records, at, size)
 		} else {
 			s.events.releaseHeld()
@@ -168,7 +168,7 @@ func (s *Session) syncCall() (call func(context.Context) error, after func(error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	wanted := s.state.Records
-	if s.durable >= wanted && s.journalLost.Load() == nil {
+	if s.durable >= wanted && s.journalLost.get() == nil {
 		return nil, nil
 	}
 	return s.journal.Sync, func(err error) {
@@ -235,9 +235,9 @@ func (s *Session) write(ctx context.Context, what string, call func(context.Cont
 // startWrite is the part of write that does not wait.
 func (s *Session) startWrite(what string, call func(context.Context) error,
 	after func(error)) (<-chan guard.Result[struct{}], error) {
-	if lost := s.journalLost.Load(); lost != nil {
-		after(*lost)
-		return nil, *lost
+	if lost := s.journalLost.get(); lost != nil {
+		after(lost)
+		return nil, lost
 	}
 	what = "the journal's " + what
 	run := func() (_ struct{}, err error) {
@@ -247,7 +247,7 @@ func (s *Session) startWrite(what string, call func(context.Context) error,
 				err = guard.Caught(what, recover())
 			}
 			if errors.Is(err, journal.ErrConflict) {
-				s.giveAway(fmt.Errorf("%w: %w", ErrTakenOver, err))
+				s.disown(fmt.Errorf("%w: %w", ErrTakenOver, err))
 				s.sever()
 				if s.returned.Load() { // otherwise New or Resume fails, and the caller still owns what it passed
 					s.endGivenAway()
@@ -295,7 +295,7 @@ func awaitJournal[T any](ctx context.Context, s *Session, what string, done <-ch
 		}
 		hurried = s.mustHurry(running)
 	}
-	timer := time.NewTimer(journalPatience * s.grace)
+	timer := time.NewTimer(journalPatience * s.limits.Grace)
 	defer timer.Stop()
 	select {
 	case r := <-done:
@@ -315,11 +315,10 @@ func (s *Session) mustHurry(running context.Context) bool {
 
 // abandonJournal gives up a journal that did not return, and returns the error for it.
 func (s *Session) abandonJournal(what string) error {
-	var err error = &stuckError{what, journalPatience * s.grace}
-	s.journalLost.CompareAndSwap(nil, &err)
+	s.journalLost.set(&stuckError{what, journalPatience * s.limits.Grace})
 	s.stopJournal()
 	s.events.releaseHeld()
-	return *s.journalLost.Load()
+	return s.journalLost.get()
 }
 
 // windowWarning returns the warning that the model's window is filling up, once for each level.

@@ -81,7 +81,7 @@ func (s *Session) describing(tools []tool.Tool) ([]tool.Tool, error) {
 		if t.ForAgents == nil {
 			continue
 		}
-		def, err := host(s.running(), s, "ForAgents of the tool "+t.Name, s.grace,
+		def, err := host(s.running(), s, "ForAgents of the tool "+t.Name, s.limits.Grace,
 			func() (llm.ToolDefinition, error) { return t.ForAgents(kinds), nil })
 		if err != nil {
 			return nil, err

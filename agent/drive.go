@@ -208,10 +208,10 @@ func (s *Session) work(ctx context.Context, f func(run context.Context) error) (
 		s.leaveCache()
 	}
 	if err = hostError(held.Err); err == nil {
-		err = s.brokenErr()
+		err = s.broken.get()
 	}
 	s.endActivity(work, err)
-	if broken := s.brokenErr(); err == nil && broken != nil { // by OnEvent, while it got the last events
+	if broken := s.broken.get(); err == nil && broken != nil { // by OnEvent, while it got the last events
 		s.endActivity(work, broken)
 		return true, broken
 	}

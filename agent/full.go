@@ -38,14 +38,14 @@ func isFull(err error) bool {
 func (s *Session) journalFull(wanted string) error {
 	return &fullError{fmt.Sprintf(
 		"the journal has %d bytes, the limit is %d, and there is no room for %s: resume the session with a "+
-			"higher limit, or go on in a new one", s.state.size, s.maxJournal, wanted)}
+			"higher limit, or go on in a new one", s.state.size, s.limits.MaxJournal, wanted)}
 }
 
 // checkRoom returns an error if the journal has no room for the lines of these records. Records
 // that end something always have room, since the journal has to say how the session ended. It is
 // called with the write lock.
 func (s *Session) checkRoom(size int64, records []record) error {
-	limit := s.maxJournal
+	limit := s.limits.MaxJournal
 	if s.state.size+size <= limit-reserved(limit) || s.onlyEnds(records) {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (s *Session) onlyEnds(records []record) bool {
 func (s *Session) checkRoundRoom() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	limit := s.maxJournal
+	limit := s.limits.MaxJournal
 	if s.journal == nil || s.state.size <= limit-reserved(limit)-min(16<<20, limit/8) {
 		return nil
 	}

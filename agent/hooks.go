@@ -72,12 +72,13 @@ type Compacting struct {
 // askToCompact calls BeforeCompact and returns what the summary has to keep. An error fails the
 // compaction.
 func (s *Session) askToCompact(ctx context.Context, job *summaryJob) (keep string, err error) {
-	if s.beforeCompact == nil {
+	if s.hooks.BeforeCompact == nil {
 		return "", nil
 	}
 	about := Compacting{Session: s.ID(), Agent: s.agentID, Turns: job.replaced, Tokens: job.record.Before,
 		Requested: job.record.Queued != 0}
-	keep, err = host(ctx, s, "BeforeCompact", s.grace, func() (string, error) { return s.beforeCompact(ctx, about) })
+	keep, err = host(ctx, s, "BeforeCompact", s.limits.Grace,
+		func() (string, error) { return s.hooks.BeforeCompact(ctx, about) })
 	s.warnOfStuck(err)
 	switch {
 	case isHostError(err):
@@ -123,7 +124,7 @@ const (
 // returns. If the hook refuses the message or fails, admit returns an error. It does not ask again
 // about a message whose key the session has had.
 func (s *Session) admit(ctx context.Context, m *sending, about Message) error {
-	if s.beforeInput == nil || m.blank() && about.Content == nil || s.hadKey(m.key) {
+	if s.hooks.BeforeInput == nil || m.blank() && about.Content == nil || s.hadKey(m.key) {
 		return nil
 	}
 	if err := s.open(); err != nil {
@@ -133,7 +134,8 @@ func (s *Session) admit(ctx context.Context, m *sending, about Message) error {
 		return context.Cause(ctx)
 	}
 	about.Session, about.Text, about.Parts = s.ID(), m.text, slices.Clone(m.parts)
-	told, err := host(ctx, s, "BeforeInput", s.grace, func() (Message, error) { return s.beforeInput(ctx, about) })
+	told, err := host(ctx, s, "BeforeInput", s.limits.Grace,
+		func() (Message, error) { return s.hooks.BeforeInput(ctx, about) })
 	switch {
 	case isHostError(err):
 		s.breakDown(err)
@@ -181,7 +183,8 @@ func (s *Session) askToStop(ctx context.Context, step Step) error {
 	stop := Stop{Session: s.ID(), Agent: s.agentID, Text: in.Final, Reason: step.Reason, Turns: in.Turns,
 		ToolRounds: in.Rounds, Confirms: in.Confirms}
 	s.mu.Unlock()
-	prompt, err := host(ctx, s, "BeforeStop", s.grace, func() (string, error) { return s.confirm(ctx, stop) })
+	prompt, err := host(ctx, s, "BeforeStop", s.limits.Grace,
+		func() (string, error) { return s.hooks.BeforeStop(ctx, stop) })
 	switch {
 	case isHostError(err):
 		return err

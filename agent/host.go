@@ -122,7 +122,7 @@ func (s *Session) running() context.Context {
 // trusted runs code of the host that cannot fail by an error. If it panics or does not return, the
 // session ends and ok is false.
 func trusted[T any](s *Session, what string, f func() T) (value T, ok bool) {
-	value, err := host(s.running(), s, what, s.grace, func() (T, error) { return f(), nil })
+	value, err := host(s.running(), s, what, s.limits.Grace, func() (T, error) { return f(), nil })
 	if err != nil {
 		s.breakDown(err)
 	}

@@ -192,7 +192,7 @@ func (s *Session) reserve(ctx context.Context, req *llm.Request, input int) (r r
 
 // reserveShared reserves a claim in the host's ledger and returns it as granted.
 func (s *Session) reserveShared(ctx context.Context, c Claim) (Claim, error) {
-	output, err := host(ctx, s, "Options.Ledger", s.grace, func() (int, error) { return s.shared.Reserve(ctx, c) })
+	output, err := host(ctx, s, "Options.Ledger", s.limits.Grace, func() (int, error) { return s.shared.Reserve(ctx, c) })
 	granted := c
 	granted.Output = min(c.Output, output)
 	var over *OverBudget
@@ -223,7 +223,7 @@ func (s *Session) settle(ctx context.Context, r reservation, took Spent) {
 
 func (s *Session) settleShared(ctx context.Context, c Claim, took Spent) {
 	unhurried := context.WithoutCancel(ctx)
-	err := s.hostErr(ctx, "Options.Ledger", s.grace, func() error { return s.shared.Settle(unhurried, c, took) })
+	err := s.hostErr(ctx, "Options.Ledger", s.limits.Grace, func() error { return s.shared.Settle(unhurried, c, took) })
 	switch {
 	case isHostError(err):
 		s.breakDown(err)

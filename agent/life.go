@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/attractor-go/attractor/internal/guard"
 )
@@ -163,7 +164,7 @@ func (s *Session) shutdown() {
 	s.events.flush()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conclude(causeUnclean, "", s.brokenErr()) // by the last events
+	s.conclude(causeUnclean, "", s.broken.get()) // by the last events
 }
 
 // closeOthers closes Options.Closers and returns their errors.
@@ -171,7 +172,7 @@ func (s *Session) closeOthers() error {
 	var errs []error
 	for i, c := range slices.Backward(s.closers) {
 		name := fmt.Sprintf("Options.Closers[%d]", i)
-		err := s.hostErr(s.life, name+".Close", journalPatience*s.grace, c.Close)
+		err := s.hostErr(s.life, name+".Close", journalPatience*s.limits.Grace, c.Close)
 		if err != nil && !errors.Is(err, ErrStuck) && !isHostError(err) { // which name it
 			err = fmt.Errorf("agent: %s: %w", name, err)
 		}
@@ -217,7 +218,7 @@ func (s *Session) reason() Reason { return look(s, func(*State) Reason { return 
 func (s *Session) emitFailure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conclude(causeUnclean, "", s.brokenErr())
+	s.conclude(causeUnclean, "", s.broken.get())
 	s.addFailureEvents()
 	return s.ending.failure
 }
@@ -260,10 +261,24 @@ func (e *closedError) Error() string {
 
 func (e *closedError) Unwrap() []error { return []error{ErrClosed, e.why} }
 
+// A firstError keeps the first error that it is given.
+type firstError struct{ is atomic.Pointer[error] }
+
+// set reports whether an error is the first.
+func (f *firstError) set(err error) bool { return f.is.CompareAndSwap(nil, &err) }
+
+// get returns the error, nil if there is none.
+func (f *firstError) get() error {
+	if err := f.is.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
 // breakDown ends what is running, and then the session, because code of the host is broken. Only
 // the first failure counts. It takes no lock.
 func (s *Session) breakDown(err error) {
-	if s.broken.CompareAndSwap(nil, &err) {
+	if s.broken.set(err) {
 		s.endLife(err)
 		if s.returned.Load() {
 			go s.endBroken(err)
@@ -289,28 +304,12 @@ func (s *Session) endIdle(conclude func()) bool {
 	return idle
 }
 
-// brokenErr returns why the session was given up, nil if it was not.
-func (s *Session) brokenErr() error {
-	if err := s.broken.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
 // endForFullLog ends the running activity, and then the session, because a log is full. It takes no
 // lock.
 func (s *Session) endForFullLog(err error) {
-	if s.full.CompareAndSwap(nil, &err) {
+	if s.full.set(err) {
 		s.endLife(err)
 	}
-}
-
-// fullErr returns the error of a full journal, nil if it is not full.
-func (s *Session) fullErr() error {
-	if err := s.full.Load(); err != nil {
-		return *err
-	}
-	return nil
 }
 
 // endGivenAway ends a session that is given away. If somebody works on it, that worker ends it.
@@ -323,10 +322,6 @@ func (s *Session) endGivenAway() {
 		go s.shutdown()
 	}
 }
-
-// giveAway gives the session away before its next step. Only the first reason counts. It takes no
-// lock.
-func (s *Session) giveAway(why error) { s.disown(why) }
 
 // givenAway returns why the session is given away, nil if it is not.
 func (s *Session) givenAway() error { return context.Cause(s.owned) }
@@ -422,7 +417,7 @@ func (s *Session) inputFailure(in *Input) error {
 		s.conclude(causeInput, reason, ErrAborted)
 		return ErrAborted
 	case ReasonLogFull:
-		full := s.fullErr() // nil if the journal was full in an earlier process
+		full := s.full.get() // nil if the journal was full in an earlier process
 		if full == nil {
 			s.conclude(causeInput, "", nil)
 			return nil

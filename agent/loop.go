@@ -77,7 +77,7 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 	var step Step
 	stopped := false
 	err := s.update(context.Background(), func() ([]record, error) {
-		if err := errors.Join(s.brokenErr(), s.givenAway()); err != nil {
+		if err := errors.Join(s.broken.get(), s.givenAway()); err != nil {
 			return nil, err
 		}
 		if stop := s.stopRecords(ctx); stop != nil {
@@ -98,7 +98,7 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 }
 
 // mustEnd reports whether the work has to end: its context has ended, or a log is full.
-func (s *Session) mustEnd(ctx context.Context) bool { return ctx.Err() != nil || s.fullErr() != nil }
+func (s *Session) mustEnd(ctx context.Context) bool { return ctx.Err() != nil || s.full.get() != nil }
 
 // stopRecords returns the record that ends the open input, nil if it goes on or the record is
 // written. It is called with the write lock.
@@ -107,7 +107,7 @@ func (s *Session) stopRecords(ctx context.Context) []record {
 	if in == nil || in.Ending != "" || !interrupted && !s.mustEnd(ctx) {
 		return nil
 	}
-	return []record{s.state.stop(stopReason(ctx, s.fullErr() != nil))}
+	return []record{s.state.stop(stopReason(ctx, s.full.get() != nil))}
 }
 
 // nextStep returns the next step.

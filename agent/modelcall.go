@@ -102,17 +102,18 @@ func (s *Session) callModel(ctx context.Context) error {
 		return s.commit(stopRecord{Reason: over.Limit, Value: over.Value})
 	}
 	begin()
-	a.step(s.events.number(begun))
+	got := a.soFar()
+	got.shown.Step = s.events.number(begun)
 	var outcome []record
 	if err == nil {
 		answer := answerOf(resp, latency, cost)
 		answer.Cold = s.coldness(&next, resp.Usage, latency)
-		answer.began, answer.Shown = next.epoch, a.numbers()
+		answer.began, answer.Shown = next.epoch, got.shown
 		outcome = []record{answer}
 	} else {
 		f := faultOf(err, a.discarded(), latency)
-		f.Searches = a.failed()
-		f.Usage, f.Cost, f.began, f.Shown = used, cost, next.epoch, a.numbers()
+		f.Searches = got.found
+		f.Usage, f.Cost, f.began, f.Shown = used, cost, next.epoch, got.shown
 		outcome = s.failed(ctx, f, next.attempt, err)
 	}
 	if err := s.commit(outcome...); err != nil {
@@ -207,7 +208,7 @@ func (s *Session) absent(err error) bool {
 // panics has failed for good; in a side call that ends the session. One that ignores the end of ctx
 // is abandoned after the grace time.
 func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
-	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
+	resp, err := host(ctx, s, "the provider "+req.Provider, s.limits.Grace+killTime, func() (*llm.Response, error) {
 		return a.read(ctx, s.client.Stream(ctx, req))
 	})
 	if err != nil {

@@ -32,12 +32,12 @@ func opened(ctx context.Context, o Options, name string, open func(context.Conte
 	if err != nil {
 		return nil, err
 	}
-	if err := s.brokenErr(); err != nil {
+	if err := s.broken.get(); err != nil {
 		s.events.emit(&SessionEnd{State: StatusClosed, Reason: ReasonFailed})
 		return nil, err
 	}
 	s.returned.Store(true)
-	if err := s.brokenErr(); err != nil {
+	if err := s.broken.get(); err != nil {
 		go s.endBroken(err)
 	}
 	return s, nil
@@ -244,11 +244,11 @@ func (s *Session) warnOfTorn() {
 // newSession returns a session without state and tools.
 func newSession(o Options) *Session {
 	s := &Session{client: o.Client, agentID: o.agentID, env: o.Env,
-		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, closers: slices.Clone(o.Closers),
-		dir:        o.Env.WorkDir(),
-		maxJournal: cmp.Or(o.MaxJournal, defaultJournal), grace: graceOf(o), diffs: o.Diffs,
-		outputs: &outputStore{DirOutputs: tool.NewOutputs(o.OutputDir), journal: o.Journal}, mayKeep: o.KeepOutputs}
-	s.beforeInput, s.beforeCompact = o.BeforeInput, o.BeforeCompact
+		questions: o.Questions, journal: o.Journal, closers: slices.Clone(o.Closers), dir: o.Env.WorkDir(),
+		hooks: o.Hooks, limits: o.Limits,
+		outputs: &outputStore{DirOutputs: tool.NewOutputs(o.OutputDir), journal: o.Journal}}
+	s.hooks.Authorize, s.hooks.Approve = s.guardHook("Authorize", o.Authorize), s.guardHook("Approve", o.Approve)
+	s.limits.Grace, s.limits.MaxJournal = graceOf(o), cmp.Or(o.MaxJournal, defaultJournal)
 	life := context.Background()
 	if o.parent != nil {
 		life = o.parent.agents.life
@@ -260,7 +260,7 @@ func newSession(o Options) *Session {
 	s.writeLock = make(chan struct{}, 1)
 	s.unlockWrites()
 	s.now, s.delay = s.hostClock(o.Now), s.retryDelay(o.Retry)
-	s.killGrace = max(s.grace, env.KillGrace(s.env))
+	s.killGrace = max(s.limits.Grace, env.KillGrace(s.env))
 	s.archive = new(archive)
 	if o.Journal != nil {
 		s.archive.journal = o.Journal
@@ -270,17 +270,11 @@ func newSession(o Options) *Session {
 		s.ledger = o.parent.ledger
 	}
 	s.agents = newSubagents(s, o)
-	s.authorize, s.approve, s.chain = s.guardHook("Authorize", o.Authorize), s.guardHook("Approve", o.Approve),
-		o.Middleware
-	id := o.ID
-	switch {
-	case id == "" && o.NewID != nil:
-		id = o.NewID()
-	case id == "":
-		id = newID()
+	if o.ID == "" {
+		o.ID = o.newID()
 	}
-	s.events = newEventStream(id, s.now, logged(o.Logger, o.OnEvent))
-	s.events.broke, s.events.grace = s.breakDown, s.grace
+	s.events = newEventStream(o.ID, s.now, logged(o.Logger, o.OnEvent))
+	s.events.broke, s.events.grace = s.breakDown, s.limits.Grace
 	if s.journal != nil {
 		s.events.earlier = s.journaled
 	}
@@ -289,7 +283,13 @@ func newSession(o Options) *Session {
 
 func graceOf(o Options) time.Duration { return cmp.Or(o.Grace, 2*time.Second) }
 
-func newID() string { return uuid.NewString() }
+// newID returns the id of another session.
+func (o *Options) newID() string {
+	if o.NewID != nil {
+		return o.NewID()
+	}
+	return uuid.NewString()
+}
 
 // startAgain adds the SESSION_START of a resume and the questions that wait.
 func (s *Session) startAgain() {

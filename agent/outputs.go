@@ -95,7 +95,7 @@ func (o *outputStore) has(id string) bool {
 // keepOutput stores the whole output of a call in the journal as far as Limits.KeepOutputs allows,
 // and names it in the record. An output that is not kept is gone when the session ends.
 func (s *Session) keepOutput(ctx context.Context, result *resultRecord) {
-	if s.mayKeep <= 0 || s.journal == nil || result.OutputRef == "" {
+	if s.limits.KeepOutputs <= 0 || s.journal == nil || result.OutputRef == "" {
 		return
 	}
 	f, err := s.outputs.DirOutputs.Open(result.OutputRef)
@@ -127,7 +127,7 @@ func (s *Session) keepOutput(ctx context.Context, result *resultRecord) {
 
 // mayKeepMore counts bytes of another output, or reports false if the journal may not keep so many.
 func (s *Session) mayKeepMore(size int64) bool {
-	if s.keptBytes.Add(size) <= s.mayKeep {
+	if s.keptBytes.Add(size) <= s.limits.KeepOutputs {
 		return true
 	}
 	s.keptBytes.Add(-size)

@@ -19,9 +19,9 @@ const (
 // ask asks a hook about the first call that needs its decision. A call that needs no approval does
 // not wait for those that do.
 func (r *round) ask(l lane) {
-	hook, phase := r.s.authorize, toAuthorize
+	hook, phase := r.s.hooks.Authorize, toAuthorize
 	if l == approve {
-		hook, phase = r.s.approve, toApprove
+		hook, phase = r.s.hooks.Approve, toApprove
 	}
 	if r.busy[l] {
 		return
@@ -58,7 +58,7 @@ func (r *round) applyDecision(c *call, d decision, l lane) {
 		c.phase = toAuthorize // the next process asks again
 	case d.err != nil || r.ctx.Err() != nil:
 		c.Prepared = tool.Refuse(c.Call, notRun)
-	case d.asks && l == authorize && r.s.approve != nil:
+	case d.asks && l == authorize && r.s.hooks.Approve != nil:
 		c.Prepared, c.phase = d.call, toApprove
 	case d.asks:
 		c.Prepared = d.call.Unapproved()
@@ -82,7 +82,7 @@ func (s *Session) permit(ctx context.Context, p *tool.Prepared, hook tool.Author
 	if hook == nil { // only the environment is asked, on a goroutine of its own and no longer than until ctx ends
 		return decide()
 	}
-	d, err := host(ctx, s, "the permission hook that was asked about "+p.Call.Name, s.grace,
+	d, err := host(ctx, s, "the permission hook that was asked about "+p.Call.Name, s.limits.Grace,
 		func() (decision, error) { return decide(), nil })
 	s.warnOfStuck(err)
 	d.err = err

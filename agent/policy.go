@@ -98,7 +98,7 @@ func (s *Session) policyOf(p Policy, state *State) (Policy, error) {
 		p.Continues = -1 // zero would mean the default
 	}
 	switch {
-	case s.confirm == nil:
+	case s.hooks.BeforeStop == nil:
 		p.MaxConfirms = 0
 	case p.MaxConfirms == 0:
 		p.MaxConfirms = defaultConfirms

@@ -22,7 +22,7 @@ var (
 // session. Release waits for all of that, so OnEvent, hooks and tools of the session must not call
 // it.
 func (s *Session) Release(ctx context.Context) error {
-	s.giveAway(ErrReleased)
+	s.disown(ErrReleased)
 	stop := context.AfterFunc(ctx, s.sever)
 	defer stop()
 	s.endGivenAway()

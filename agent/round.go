@@ -131,7 +131,7 @@ func (s *Session) newRound(ctx context.Context, step Step) *round {
 
 // prepare returns a call with its tool, its validated arguments and its Access.
 func (s *Session) prepare(ctx context.Context, registry *tool.Registry, call llm.ToolCall) *tool.Prepared {
-	p, err := host(ctx, s, "the Access of the tool "+call.Name, s.grace, func() (*tool.Prepared, error) {
+	p, err := host(ctx, s, "the Access of the tool "+call.Name, s.limits.Grace, func() (*tool.Prepared, error) {
 		p := registry.Prepare(call)
 		p.Access = p.Access.In(s.dir)
 		return p, nil
@@ -169,7 +169,7 @@ func (r *round) startReady() {
 	r.ask(approve)
 	ready := r.ready()
 	begun := r.err() == nil
-	if begun && len(r.s.chain) == 0 { // otherwise each call begins when its middleware lets it
+	if begun && len(r.s.hooks.Middleware) == 0 { // otherwise each call begins when its middleware lets it
 		begun = r.beginTogether(ready)
 	}
 	if !begun {
@@ -289,14 +289,14 @@ func (r *round) execute(c *call) *tool.Outcome {
 	live := &liveOutput{call: c.Call.ID, events: s.events}
 	defer live.close()
 	var begin func(context.Context) error
-	if len(s.chain) > 0 {
+	if len(s.hooks.Middleware) > 0 {
 		begin = func(context.Context) error { return r.begin(c) }
 	}
 	finished := make(chan *tool.Outcome, 1)
 	go func() {
 		in := s.toolCall()
 		in.Live, in.Session = live.write, &toolSession{Session: s, call: c}
-		finished <- p.Run(r.ctx, in, s.chain, begin)
+		finished <- p.Run(r.ctx, in, s.hooks.Middleware, begin)
 	}()
 	var o *tool.Outcome
 	select {
@@ -330,7 +330,7 @@ func (r *round) abandon(c *call) *tool.Outcome {
 
 // toolCall returns a call with the fields that all calls of the session have in common.
 func (s *Session) toolCall() tool.Call {
-	return tool.Call{Env: s.env, SessionID: s.ID(), AgentID: s.agentID, Diffs: s.diffs}
+	return tool.Call{Env: s.env, SessionID: s.ID(), AgentID: s.agentID, Diffs: s.limits.Diffs}
 }
 
 // commitOutcome commits the result of a call, or the question that it waits for.

@@ -42,7 +42,7 @@ func (r *round) fail(err error) {
 // after a resume.
 func (r *round) staysOpen(c *call, o *tool.Outcome) bool {
 	if o.NotBegun != nil {
-		r.s.giveAway(fmt.Errorf("%w: %w", ErrReleased, o.NotBegun))
+		r.s.disown(fmt.Errorf("%w: %w", ErrReleased, o.NotBegun))
 	}
 	failed := c.Outcome == nil && c.Access.Effect == tool.ReadOnly && o.IsError
 	return o.NotBegun != nil || r.err() != nil && !c.started.Load() || r.s.givenAway() != nil && failed
@@ -55,7 +55,7 @@ func (r *round) shouldWait() bool {
 	if !r.busy[authorize] || r.shareOver {
 		return false
 	}
-	if r.shareTimer == nil && r.s.authorize != nil {
+	if r.shareTimer == nil && r.s.hooks.Authorize != nil {
 		r.shareTimer = time.After(shareTime)
 	}
 	return true

@@ -45,10 +45,8 @@ type Session struct {
 	env       env.Environment
 	dir       string // its working directory
 	registry  *tool.Registry
-	authorize tool.Authorize    // nil means tool.AllowUnguarded
-	approve   tool.Authorize    // nil means that nobody can be asked
-	chain     []tool.Middleware // around tool calls
-	confirm   func(ctx context.Context, stop Stop) (string, error)
+	hooks     Hooks  // a panic of Authorize or Approve ends the session
+	limits    Limits // with the defaults
 	questions *Questions
 	journal   journal.Log
 	events    *eventStream
@@ -56,13 +54,11 @@ type Session struct {
 	shared    Ledger        // the host's, nil for none
 	agents    *subagents
 	delay     func(attempt int, err error) (time.Duration, bool) // before a retry
-	grace     time.Duration
-	killGrace time.Duration // for tools: at least as long as the environment lets a command end
-	diffs     int           // most bytes of a call's diffs
+	// for tools: at least as long as the environment lets a command end
+	killGrace time.Duration
 	now       func() time.Time
 	memory    tool.Memory // kept for the tools
 	outputs   *outputStore
-	mayKeep   int64        // most bytes of outputs in the journal
 	keptBytes atomic.Int64 // bytes of outputs in the journal
 	archive   *archive
 	processes *tool.ProcessTable
@@ -72,20 +68,16 @@ type Session struct {
 	closers   []io.Closer
 	closed    sync.WaitGroup // until the session is closed; smaller than a channel
 
-	beforeInput   func(ctx context.Context, m Message) (Message, error)
-	beforeCompact func(ctx context.Context, about Compacting) (string, error)
-
 	life        context.Context // ends when the session is asked to end, or given up
 	endLife     context.CancelCauseFunc
 	working     atomic.Pointer[activity] // nil at rest; written with the lock held
-	broken      atomic.Pointer[error]    // the failure of host code that ends the session
-	journalLost atomic.Pointer[error]    // why the journal is not called any more
+	broken      firstError               // the failure of host code that ends the session
+	journalLost firstError               // why the journal is not called any more
 	owned       context.Context          // ends when the session is given away
-	disown      context.CancelCauseFunc
-	returned    atomic.Bool           // New or Resume has returned the session
-	severed     atomic.Bool           // nothing may be written or emitted any more
-	full        atomic.Pointer[error] // set when a log has reached its limit
-	maxJournal  int64                 // in bytes
+	disown      context.CancelCauseFunc  // gives the session away before its next step
+	returned    atomic.Bool              // New or Resume has returned the session
+	severed     atomic.Bool              // nothing may be written or emitted any more
+	full        firstError               // set when a log has reached its limit
 
 	// shutdown has begun; no sync.Once, because those who wait for that stop the clock of
 	// testing/synctest

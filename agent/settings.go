@@ -66,7 +66,7 @@ func (s *Session) checkPolicy(p *Policy) error {
 		return nil
 	}
 	const of = "Settings.Policy"
-	if err := p.check(of, s.provider, s.confirm != nil); err != nil {
+	if err := p.check(of, s.provider, s.hooks.BeforeStop != nil); err != nil {
 		return err
 	}
 	return notNegative(of, p.numbers())

@@ -90,7 +90,7 @@ func (s *Session) facts(provider, model string) *llm.Model {
 
 // provider returns the client's provider of a name.
 func (s *Session) provider(name string) (llm.Provider, error) {
-	p, err := host(s.running(), s, "the Name of a provider", s.grace,
+	p, err := host(s.running(), s, "the Name of a provider", s.limits.Grace,
 		func() (llm.Provider, error) { return s.client.Provider(name) })
 	if isHostError(err) || errors.Is(err, ErrStuck) {
 		s.breakDown(err)

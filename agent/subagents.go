@@ -193,7 +193,7 @@ func (a *subagents) runInput(ctx context.Context, c *child, text string) {
 	result, err := c.session.Submit(ctx, text)
 	for {
 		if errors.Is(err, ErrReleased) { // by a middleware of the parent's, whose model must not see a failure
-			a.parent.giveAway(err)
+			a.parent.disown(err)
 		}
 		a.parent.warnOfPanic(err)
 		status := c.outcome(result, err)
@@ -315,7 +315,7 @@ func (a *subagents) end(c *child) (tool.AgentStatus, error) {
 	}
 	defer close(c.ended)
 	if why := a.parent.givenAway(); why != nil {
-		c.session.giveAway(why)
+		c.session.disown(why)
 		c.session.sever()
 	}
 	c.closed = c.session.Close()
