@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+	"sync"
+)
 
 // kind says what the rules for a tool are about.
 type kind uint8
@@ -19,36 +23,64 @@ const (
 	inner // has no effect on the machine, or ends what the session has started
 )
 
+// names holds the tools, one row for each name of Claude Code: the kind, that name, and the names
+// that tools of this module and of native dialects have for the same.
+const names = `
+command  Bash             shell run_shell_command exec_command
+input    -                process write_stdin
+read     Read             read_file read_many_files view_image
+read     Grep             grep grep_search
+read     Glob             glob
+read     LS               list_dir list_directory
+read     NotebookRead
+edit     Edit             edit_file replace apply_patch
+edit     Write            write_file
+edit     MultiEdit
+edit     NotebookEdit
+fetch    WebFetch         web_fetch
+lookUp   WebSearch        web_search google_web_search
+agents   Agent            Task spawn_agent invoke_agent
+agents   SendMessage      send_input
+skill    Skill            skill activate_skill
+inner    AskUserQuestion  ask_user request_user_input
+inner    TodoWrite        update_plan
+inner    TaskOutput       read_output read_background_output
+inner    TaskStop         close_agent
+inner    ExitPlanMode     exit_plan_mode
+inner    -                list_background_processes BashOutput KillShell KillBash wait EnterPlanMode
+`
+
+// named holds what names says of one tool.
+type named struct {
+	kind   kind
+	claude string // its name in Claude Code, or ""
+}
+
+var tools = sync.OnceValue(func() map[string]named {
+	kinds := map[string]kind{"command": command, "input": input, "read": read, "edit": edit, "fetch": fetch,
+		"lookUp": lookUp, "agents": agents, "skill": skill, "inner": inner}
+	all := map[string]named{}
+	for row := range strings.Lines(strings.TrimSpace(names)) {
+		fields := strings.Fields(row)
+		of, claude, others := kinds[fields[0]], fields[1], fields[2:]
+		if claude == "-" {
+			claude = ""
+		} else {
+			others = append(others, claude)
+		}
+		for _, name := range others {
+			all[name] = named{of, claude}
+		}
+	}
+	return all
+})
+
 // kindOf returns the kind of a tool of this module, of a native dialect, or of Claude Code.
 func kindOf(name string) kind {
-	switch name {
-	case "Bash", "shell", "run_shell_command", "exec_command":
-		return command
-	case "process", "write_stdin":
-		return input
-	case "Read", "read_file", "read_many_files", "view_image", "list_dir", "list_directory", "LS", "Grep", "grep",
-		"grep_search", "Glob", "glob", "NotebookRead":
-		return read
-	case "Edit", "Write", "MultiEdit", "NotebookEdit", "write_file", "edit_file", "replace", "apply_patch":
-		return edit
-	case "WebFetch", "web_fetch":
-		return fetch
-	case "WebSearch", "web_search", "google_web_search":
-		return lookUp
-	case "Agent", "Task", "SendMessage", "spawn_agent", "send_input", "invoke_agent":
-		return agents
-	case "Skill", "skill", "activate_skill":
-		return skill
-	case "ask_user", "request_user_input", "AskUserQuestion", "update_plan", "TodoWrite", "read_output",
-		"list_background_processes",
-		"read_background_output", "BashOutput", "TaskOutput", "TaskStop", "KillShell", "KillBash", "wait",
-		"close_agent", "exit_plan_mode", "ExitPlanMode", "EnterPlanMode":
-		return inner
-	}
 	if strings.HasPrefix(name, "mcp__") {
 		return mcp
 	}
-	return other
+	return tools()[name].kind
 }
 
 // Covers reports whether a name of a tool, as Claude Code's files have it, stands for a tool of
@@ -59,27 +91,10 @@ func Covers(name, tool string) bool { return name == tool || covers(name, tool, 
 // ClaudeName returns the name that Claude Code has for what a tool does, such as Bash for shell,
 // and the name itself if it has none.
 func ClaudeName(tool string) string {
-	switch tool {
-	case "write_file":
-		return "Write"
-	case "MultiEdit", "NotebookEdit", "NotebookRead", "Write", "SendMessage":
-		return tool
-	case "send_input":
-		return "SendMessage"
-	case "Task":
-		return "Agent"
-	case "read_output", "read_background_output":
-		return "TaskOutput"
-	case "close_agent":
-		return "TaskStop"
+	if kindOf(tool) == input {
+		return "Bash"
 	}
-	for _, name := range []string{"Grep", "Glob", "LS", "TodoWrite", "AskUserQuestion", "ExitPlanMode", "WebFetch",
-		"WebSearch", "Skill", "Bash", "Edit", "Read", "Agent"} {
-		if covers(name, tool, kindOf(tool)) {
-			return name
-		}
-	}
-	return tool
+	return cmp.Or(tools()[tool].claude, tool)
 }
 
 // covers reports whether a rule with a tool's name, and no pattern, is about calls of a tool of
@@ -92,31 +107,13 @@ func covers(rule, tool string, of kind) bool {
 		return of == read
 	case "Edit", "Write", "MultiEdit", "NotebookEdit":
 		return of == edit
-	case "Grep":
-		return tool == "Grep" || tool == "grep" || tool == "grep_search"
-	case "Glob":
-		return tool == "Glob" || tool == "glob"
-	case "LS":
-		return tool == "LS" || tool == "list_dir" || tool == "list_directory"
-	case "WebFetch":
-		return of == fetch
-	case "WebSearch":
-		return of == lookUp
 	case "Agent", "Task":
 		return of == agents
-	case "Skill":
-		return of == skill
-	case "TodoWrite":
-		return tool == rule || tool == "update_plan"
-	case "AskUserQuestion":
-		return tool == rule || tool == "ask_user" || tool == "request_user_input"
-	case "ExitPlanMode":
-		return tool == rule || tool == "exit_plan_mode"
 	}
 	if of == mcp {
 		return coversMCP(rule, tool)
 	}
-	return rule == tool
+	return rule == tool || rule == ClaudeName(tool)
 }
 
 // coversMCP reports whether mcp__server, mcp__server__* or another name with stars stands for a
