@@ -16,7 +16,8 @@ import (
 // newCall lists what a call does.
 func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request, observed bool) *call {
 	c := &call{Set: s, ctx: ctx, env: e, req: req, observed: observed, kind: kindOf(req.Call.Name),
-		dir: cmp.Or(req.Dir, e.WorkDir()), led: map[string]led{}, marks: map[string][]string{}}
+		dir: cmp.Or(req.Dir, e.WorkDir()), led: map[string]led{}, marks: map[string][]string{},
+		trees: map[treeKey]finding{}}
 	if c.kind == command && req.Access.Command == "" && len(req.Access.Paths) > 0 { // a patch in the form of a command
 		c.kind = edit
 	}

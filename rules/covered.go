@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/attractor-go/attractor/tool"
 )
 
 const (
@@ -29,7 +27,7 @@ func (s *Set) Covered() (list []string) {
 	list = s.secretsOfHome()
 	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, work: maxCompared, on: s.dirs.Local, seen: &s.seen,
 		matches: func(name string, _ fs.DirEntry) bool { return HoldsSecrets(name) }}
-	for _, r := range slices.Concat(s.of(tool.Deny), s.of(tool.Ask)) {
+	for _, r := range s.restricting {
 		switch {
 		case r.plain() && kindOf(r.name) == read: // all files
 			list = append(list, s.dirs.Roots...)

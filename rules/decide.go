@@ -143,25 +143,23 @@ func (c *call) reads() bool {
 func (c *call) deniedInTree() string {
 	for _, p := range c.parts {
 		for _, f := range p.files {
-			why := c.deniedIn(f)
-			if c.treeRule = nil; why != "" {
-				return why
+			if found := c.deniedIn(f); found.why != "" {
+				return found.why
 			}
 		}
 	}
 	return ""
 }
 
-// deniedIn returns the question about a file that a rule denies in a tree that is used, or "".
-func (c *call) deniedIn(f file) string {
+// deniedIn returns the question about a file that a rule denies in a tree that is used.
+func (c *call) deniedIn(f file) (none finding) {
 	if !f.tree || len(c.of(tool.Deny)) == 0 {
-		return ""
+		return none
 	}
-	if why, _ := c.tree(f); c.treeRule != nil && c.treeRule.verdict == tool.Deny {
-		return why
+	if found := c.tree(f); found.rule != nil && found.rule.verdict == tool.Deny {
+		return found
 	}
-	c.treeRule = nil
-	return ""
+	return none
 }
 
 // call holds a call while it is judged.
@@ -179,8 +177,7 @@ type call struct {
 	blind    bool     // it is not known what the script runs
 	formText int      // the bytes of the forms of its commands
 	settings []string // the variables that a reason names
-	treeRule *rule    // the rule about a file in the tree that was looked at last
-	trees    map[treeKey]treeFound
+	trees    map[treeKey]finding
 	led      map[string]led      // by the paths that leads was asked about
 	marks    map[string][]string // of environments of python, by directory
 	asked    *asked              // what questions returned
@@ -256,8 +253,7 @@ func (c *call) whole() *rule {
 
 // restricted reports whether a deny or ask rule could match a command that is hidden in a script.
 func (c *call) restricted() bool {
-	hidden := func(r *rule) bool { return r.words != nil || r.path != nil }
-	return slices.ContainsFunc(c.of(tool.Deny), hidden) || slices.ContainsFunc(c.of(tool.Ask), hidden)
+	return slices.ContainsFunc(c.restricting, func(r *rule) bool { return r.words != nil || r.path != nil })
 }
 
 // judge decides part by part, by the rules that allow and by the built-in table.
@@ -300,34 +296,33 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 		asks = append(asks, p.question())
 	}
 	for _, f := range p.files {
-		by, why, suggest := c.file(f, allowed != nil)
-		if c.treeRule != nil {
-			asks = append(asks, question{why: why, rule: c.treeRule, grave: aboutRule})
-			c.treeRule = nil
-		} else if why != "" {
-			_, isDelicate := c.delicate(f)
-			q := question{why: why, suggest: suggest, edit: f.writes && !f.tree && !isDelicate &&
-				c.within(f.place) && !c.personal(f.place.real), grave: aboutPlace}
-			if isDelicate {
-				q.grave = aboutTouched
-			} else if f.writes {
-				q.grave = aboutChange
-			}
-			asks = append(asks, q)
-		} else if allowed == nil {
-			allowed = by
+		by, found := c.file(f, allowed != nil)
+		_, isDelicate := c.delicate(f)
+		q := question{finding: found, grave: aboutPlace}
+		switch {
+		case found.why == "":
+			allowed = cmp.Or(allowed, by)
+			continue
+		case found.rule != nil:
+			q.grave = aboutRule
+		case isDelicate:
+			q.grave = aboutTouched
+		case f.writes:
+			q.grave = aboutChange
+			q.edit = !f.tree && c.within(f.place) && !c.personal(f.place.real)
 		}
+		asks = append(asks, q)
 	}
 	return allowed, asks
 }
 
-// file returns the rule that allows the use of a file, or why the use asks. byRule says that a rule
+// file returns the rule that allows the use of a file, or the question about it. byRule says that a rule
 // allows the command, with the files that it reads, unless these need a rule of their own.
-func (c *call) file(f file, byRule bool) (allowed *rule, why string, suggest []string) {
+func (c *call) file(f file, byRule bool) (allowed *rule, asks finding) {
 	d, isDelicate := c.delicate(f)
 	if f.known && f.tree {
-		if why, suggest := c.tree(f); why != "" {
-			return nil, why, suggest
+		if found := c.tree(f); found.why != "" {
+			return nil, found
 		}
 	}
 	for _, r := range c.of(tool.Allow) {
@@ -336,27 +331,25 @@ func (c *call) file(f file, byRule bool) (allowed *rule, why string, suggest []s
 		}
 		if r.path == nil || (!isDelicate || r.path.names(d)) && c.resolve(f.place) &&
 			r.path.matches(f.place.real, false) {
-			if why := c.deniedIn(f); why != "" {
-				return nil, why, nil
+			if found := c.deniedIn(f); found.why != "" {
+				return nil, found
 			}
-			return r, "", nil
+			return r, asks
 		}
 	}
 	switch {
 	case isDelicate:
-		return nil, fmt.Sprintf("%s: %s", f.place.named, d.why), c.suggestFile(f, true)
+		return nil, finding{why: f.place.named + ": " + d.why, suggest: c.suggestFile(f, true)}
 	case f.mention, f.known, byRule && !f.writes:
-		return nil, "", nil
+		return nil, asks
 	case f.writes:
-		return nil, "it changes " + f.place.named, c.suggestFile(f, false)
+		return nil, finding{why: "it changes " + f.place.named, suggest: c.suggestFile(f, false)}
 	case !c.within(f.place):
-		return nil, f.place.named + " is not in the session's directories", c.suggestFile(f, false)
+		return nil, finding{why: f.place.named + " is not in the session's directories", suggest: c.suggestFile(f, false)}
 	case f.tree:
-		if why, suggest := c.tree(f); why != "" {
-			return nil, why, suggest
-		}
+		return nil, c.tree(f)
 	}
-	return nil, "", nil
+	return nil, asks
 }
 
 // delicate says why a file needs a rule that names it, if it does.

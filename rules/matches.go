@@ -51,15 +51,13 @@ func (c *call) mayHide() (r *rule, text string) {
 // mayChange returns a rule that denies or asks about changes of a file that a command names. What
 // the command does to the file is not known.
 func (c *call) mayChange() *rule {
-	for _, v := range []tool.Verdict{tool.Deny, tool.Ask} {
-		for _, r := range c.of(v) {
-			if r.path == nil || r.kind != edit {
-				continue
-			}
-			for i := range c.parts {
-				if slices.ContainsFunc(c.parts[i].files, func(f file) bool { return f.mention && c.hits(r, f) }) {
-					return r
-				}
+	for _, r := range c.restricting {
+		if r.path == nil || r.kind != edit {
+			continue
+		}
+		for i := range c.parts {
+			if slices.ContainsFunc(c.parts[i].files, func(f file) bool { return f.mention && c.hits(r, f) }) {
+				return r
 			}
 		}
 	}

@@ -7,13 +7,18 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// question says why a part of a call asks, and which rules would allow it.
+// question is what a part of a call asks.
 type question struct {
+	finding
+	edit  bool // it is about a change of an ordinary file in the session's directories
+	grave gravity
+}
+
+// finding says why something asks, and which rules would allow it. Without a reason it does not ask.
+type finding struct {
 	why     string
 	suggest []string
 	rule    *rule // that denies or asks about a file in a tree
-	edit    bool  // it is about a change of an ordinary file in the session's directories
-	grave   gravity
 }
 
 // gravity orders questions, the gravest first.
@@ -95,9 +100,9 @@ func (c *call) touches() (list []Touched) {
 // question returns the question about a part that no rule allows.
 func (p *part) question() question {
 	if p.cmd == nil {
-		return question{why: p.asks, suggest: p.suggest, grave: p.gravity()}
+		return question{finding: finding{why: p.asks, suggest: p.suggest}, grave: p.gravity()}
 	}
-	q := question{why: shortened(p.cmd.Text) + ": " + p.asks, grave: p.gravity()}
+	q := question{finding: finding{why: shortened(p.cmd.Text) + ": " + p.asks}, grave: p.gravity()}
 	if !p.exact {
 		q.suggest = suggestCommand(p.cmd)
 	}

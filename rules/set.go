@@ -122,7 +122,9 @@ type Set struct {
 	warnings []string
 
 	mu    sync.RWMutex
-	rules [3][]*rule // by verdict
+	rules [3][]*rule // by verdict; only those that allow change
+
+	restricting []*rule // the rules that deny, and then those that ask
 
 	seen, seenLinks seen     // by Covered and by linkedSecrets
 	homeSecrets     []string // where links in the home directory lead that have the names of secrets
@@ -152,6 +154,7 @@ func Load(dirs Dirs, sources ...Source) (*Set, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	s.restricting = slices.Concat(s.rules[tool.Deny], s.rules[tool.Ask])
 	s.resolveRules()
 	return s, nil
 }
@@ -167,7 +170,7 @@ func (s *Set) resolveRules() {
 			}
 		}
 	}
-	for _, r := range slices.Concat(s.rules[tool.Deny], s.rules[tool.Ask]) {
+	for _, r := range s.restricting {
 		if r.path != nil {
 			r.real = r.path.resolved(real, s.dirs.Local != nil)
 		}

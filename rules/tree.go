@@ -25,18 +25,11 @@ func weight(dir string) int { return 1 + strings.Count(dir, "/")/16 }
 // maxTrees limits the trees that are looked at for one call: each takes some milliseconds.
 const maxTrees = 200
 
-// treeKey names a tree, and treeFound what was found in it.
-type (
-	treeKey struct {
-		name                   string
-		writes, visible, links bool
-	}
-	treeFound struct {
-		why     string
-		suggest []string
-		rule    *rule
-	}
-)
+// treeKey names a tree.
+type treeKey struct {
+	name                   string
+	writes, visible, links bool
+}
 
 // branch is a directory of a tree.
 type branch struct {
@@ -48,35 +41,30 @@ type branch struct {
 // file that a rule denies or asks about. Files that .gitignore excludes do not count for tools,
 // which do not read them. If everything may change instead, the question is about a file whose
 // change a rule denies or asks about.
-func (c *call) tree(f file) (why string, suggest []string) {
+func (c *call) tree(f file) (found finding) {
 	if f.writes && !c.protects() {
-		return "", nil
+		return found
 	}
 	key := treeKey{f.place.name(), f.writes, f.visible, f.links}
 	found, known := c.trees[key]
 	switch {
-	case !known && len(c.trees) == maxTrees:
+	case known:
+	case len(c.trees) == maxTrees:
+		found.why = fmt.Sprintf("it uses everything in more than %d directories", maxTrees)
 		for _, r := range c.of(tool.Deny) { // whose file may be in one of them
 			if r.path != nil && r.aboutFile(f) {
-				c.treeRule = r
+				found.rule = r
 			}
 		}
-		return fmt.Sprintf("it uses everything in more than %d directories", maxTrees), nil
-	case !known:
-		c.treeRule = nil
-		why, suggest := c.lookInTree(f)
-		if c.trees == nil {
-			c.trees = map[treeKey]treeFound{}
-		}
-		found = treeFound{why, suggest, c.treeRule}
+	default:
+		found = c.lookInTree(f)
 		c.trees[key] = found
 	}
-	c.treeRule = found.rule
-	return found.why, found.suggest
+	return found
 }
 
 // lookInTree returns the question about a tree that was not looked at yet.
-func (c *call) lookInTree(f file) (why string, suggest []string) {
+func (c *call) lookInTree(f file) (none finding) {
 	left := maxTree
 	p, ignored := f.place, c.kind == read
 	top, real := strings.TrimSuffix(p.name(), "/"), p.name()
@@ -105,7 +93,7 @@ func (c *call) lookInTree(f file) (why string, suggest []string) {
 		left -= len(entries) * each
 		for _, e := range entries {
 			if c.ctx.Err() != nil {
-				return "", nil
+				return none
 			}
 			if f.visible && strings.HasPrefix(e.Name, ".") || dir.ignores.Exclude(strings.TrimSuffix(dir.name, "/")+"/",
 				e.Name, e.IsDir()) {
@@ -113,20 +101,20 @@ func (c *call) lookInTree(f file) (why string, suggest []string) {
 			}
 			name := path.Join(dir.name, e.Name)
 			if f.links && e.Mode&fs.ModeSymlink != 0 {
-				if why, suggest := c.linked(name, f); why != "" {
-					return why, suggest
+				if found := c.linked(name, f); found.why != "" {
+					return found
 				}
 				continue
 			}
-			if why, suggest := c.inTree(name, real+strings.TrimPrefix(name, top), f.writes); why != "" {
-				return why, suggest
+			if found := c.inTree(name, real+strings.TrimPrefix(name, top), f.writes); found.why != "" {
+				return found
 			}
 			if e.IsDir() && e.Name != ".git" {
 				dirs = append(dirs, branch{name, dir.ignores})
 			}
 		}
 	}
-	return "", nil
+	return none
 }
 
 // hasGit reports whether a directory is the top of a repository.
@@ -135,10 +123,10 @@ func hasGit(entries []env.Info) bool {
 }
 
 // linked returns the question about a symbolic link in a tree whose links are followed.
-func (c *call) linked(name string, f file) (why string, suggest []string) {
+func (c *call) linked(name string, f file) finding {
 	p, top := &place{named: name}, f.place.name()
 	if !c.resolve(p) || !inside(top, p.real) || strings.Contains(p.real[len(top):], "/.") {
-		return fmt.Sprintf("it also reads what the symbolic link %s leads to", name), nil
+		return finding{why: "it also reads what the symbolic link " + name + " leads to"}
 	}
 	return c.inTree(p.real, p.real, f.writes)
 }
@@ -171,36 +159,33 @@ func (c *call) enter(b branch, top bool) search.Rules {
 
 // protects reports whether a rule with a pattern denies or asks about changes of files.
 func (c *call) protects() bool {
-	about := func(r *rule) bool { return r.path != nil && r.kind == edit }
-	return slices.ContainsFunc(c.of(tool.Deny), about) || slices.ContainsFunc(c.of(tool.Ask), about)
+	return slices.ContainsFunc(c.restricting, func(r *rule) bool { return r.path != nil && r.kind == edit })
 }
 
 // inTree returns the question about a file that is read, or changed, with all others of a
 // directory.
-func (c *call) inTree(name, real string, writes bool) (why string, suggest []string) {
+func (c *call) inTree(name, real string, writes bool) (none finding) {
 	f := file{place: &place{named: name, real: real, known: true, resolved: true}, writes: writes}
 	does := map[bool]string{false: "reads", true: "may change"}[writes]
 	if c.observed && !writes && !HoldsSecrets(name) {
-		return "", nil // what a rule is about is covered where it runs
+		return none // what a rule is about is covered where it runs
 	}
-	for _, v := range []tool.Verdict{tool.Deny, tool.Ask} {
-		for _, r := range c.of(v) {
-			if r.path != nil && r.aboutFile(f) && c.hits(r, f) {
-				c.treeRule = r
-				return fmt.Sprintf("it also %s %s, about which there is the rule %s", does, name, r.text), nil
-			}
+	for _, r := range c.restricting {
+		if r.path != nil && r.aboutFile(f) && c.hits(r, f) {
+			return finding{rule: r, why: fmt.Sprintf("it also %s %s, about which there is the rule %s", does, name, r.text)}
 		}
 	}
 	if writes {
-		return "", nil
+		return none
 	}
 	if _, ok := secretFile(name); !ok {
 		if _, ok = c.linkedSecret(real); !ok {
-			return "", nil
+			return none
 		}
 	}
-	if _, why, suggest = c.file(f, false); why != "" {
-		return "it also reads " + why, suggest
+	_, found := c.file(f, false)
+	if found.why != "" {
+		found.why = "it also reads " + found.why
 	}
-	return "", nil
+	return found
 }
