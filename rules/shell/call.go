@@ -42,10 +42,13 @@ func (w *walker) call(c *syntax.CallExpr, text string, in scope) flow {
 // run adds a command with its words, and those that it runs. It returns where it leaves the
 // directory.
 func (w *walker) run(words []word, text string, in scope) flow {
+	if w.full() {
+		return w.cut()
+	}
 	cmd := simple(words, text)
 	u := usage(words)
 	u.embed(words)
-	if (in.level == maxWrappers || w.full()) && len(u.inner)+len(u.scripts)+len(u.beside) > 0 {
+	if in.level == maxWrappers && len(u.inner)+len(u.scripts)+len(u.beside) > 0 {
 		u = use{why: "there are too many wrappers around a command", hidden: true, moves: true}
 	}
 	if cmd.Unclear == "" {
@@ -58,16 +61,10 @@ func (w *walker) run(words []word, text string, in scope) flow {
 	in.level++
 	f := stays(in.dirs)
 	for _, words := range u.inner {
-		if w.full() {
-			return w.cut()
-		}
 		in.start = len(w.commands)
 		f = w.run(words, spell(words), in)
 	}
 	for _, script := range slices.Concat(u.scripts, u.beside) {
-		if w.full() {
-			return w.cut()
-		}
 		f = w.script(script, in)
 	}
 	switch {

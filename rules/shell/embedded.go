@@ -25,7 +25,7 @@ func (u *use) embed(words []word) {
 		u.option(args, "S", "--split-string")
 	case "su", "runuser", "script":
 		u.option(args, "c", "--command", "--session-command")
-	case "watch":
+	case "watch", "eval":
 		u.joined(args)
 	case "parallel":
 		u.parallel()

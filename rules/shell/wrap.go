@@ -34,9 +34,7 @@ func usage(words []word) use {
 	case "pushd", "popd":
 		return use{moves: true}
 	case "eval":
-		hidden := !all(words[1:], isLiteral)
-		return use{why: "eval runs its arguments as a script", scripts: literals(words[1:], true), hidden: hidden,
-			moves: true}
+		return use{why: "eval runs its arguments as a script", moves: true}
 	case "trap":
 		return use{why: "trap runs a script later", child: true}
 	case ".", "source":
@@ -62,15 +60,11 @@ func usage(words []word) use {
 }
 
 // literals returns the words that are literal, for scripts that are only read to deny them.
-func literals(words []word, join bool) []string {
-	var texts []string
+func literals(words []word) (texts []string) {
 	for _, a := range words {
 		if a.unclear == "" {
 			texts = append(texts, a.text)
 		}
-	}
-	if join && len(texts) > 0 {
-		return []string{strings.Join(texts, " ")}
 	}
 	return texts
 }
@@ -81,24 +75,23 @@ const sameToZsh = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 // shells returns the script of sh -c. A shell that runs a file is a program like others.
 func shells(name string, words []word) use {
+	if !slices.ContainsFunc(words[1:], func(a word) bool {
+		return strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "c")
+	}) {
+		return use{reads: readsInput(words)}
+	}
 	has := false
 	i := 1
-	for ; i < len(words) && strings.HasPrefix(words[i].text, "-") && words[i].unclear == "" &&
-		words[i].text != "--"; i++ {
+	for ; i < len(words) && strings.HasPrefix(words[i].text, "-") && words[i].unclear == "" && words[i].text != "--"; i++ {
 		option := words[i].text
 		has = has || !strings.HasPrefix(option, "--") && strings.Contains(option, "c")
-		if strings.HasSuffix(option, "o") && i+1 < len(words) && harmlessSet(words[i:i+2]) {
+		switch {
+		case strings.HasSuffix(option, "o") && i+1 < len(words) && harmlessSet(words[i:i+2]):
 			i++
-		} else if option != "--login" && option != "--norc" && option != "--noprofile" &&
-			strings.Trim(option[1:], "celux") != "" {
-			if !has && !slices.ContainsFunc(words[i:], func(a word) bool {
-				return strings.HasPrefix(a.text, "-") &&
-					strings.Contains(a.text, "c")
-			}) {
-				return use{reads: readsInput(words)}
-			}
+		case option == "--login", option == "--norc", option == "--noprofile", strings.Trim(option[1:], "celux") == "":
+		default:
 			return use{why: "the option " + option + " of " + name + " is not known here",
-				scripts: literals(words[i+1:], false), child: true, hidden: !all(words[i+1:], isLiteral)}
+				scripts: literals(words[i+1:]), child: true, hidden: !all(words[i+1:], isLiteral)}
 		}
 	}
 	if i < len(words) && words[i].text == "--" {
