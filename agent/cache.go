@@ -231,12 +231,8 @@ func (s *Session) renewal() (r renewal, ok bool) {
 	}
 	r.cold, _ = r.req.Facts.Cost(written)
 	r.warm, ok = r.req.Facts.Cost(llm.Usage{Input: had, CacheRead: had, Output: 1})
-	return r, ok && had > 0 && s.renewable(r.req)
-}
-
-// renewable reports whether a request renews the lifetime of what the provider's cache has.
-func (s *Session) renewable(req *llm.Request) bool {
-	return able(s, req.Provider, "RenewsCache", func(r llm.CacheRenewer) bool { return r.RenewsCache(req) })
+	return r, ok && had > 0 && able(s, r.req.Provider, "RenewsCache",
+		func(p llm.CacheRenewer) bool { return p.RenewsCache(r.req) })
 }
 
 // renewCache renews the cache each time before it forgets, until ctx or the wait ends, a request

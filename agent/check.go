@@ -111,7 +111,8 @@ func notNegative(of string, numbers map[string]float64) error {
 // checkNew returns an error for options that cannot work in a new session. A resumed one takes them
 // from its journal.
 func (o *Options) checkNew() error {
-	if o.noProfile() {
+	p := &o.Profile
+	if p.Name+p.Provider+p.Prompt+o.System == "" && len(p.Tools)+len(o.Tools) == 0 {
 		return errors.New("agent: Options.Profile is empty: take one of the packages profile/anthropic, profile/openai and profile/gemini, or give it " +
 			"a Provider, a Prompt or Tools of your own")
 	}
@@ -125,12 +126,6 @@ func (o *Options) checkNew() error {
 		return fmt.Errorf("agent: Options.Dir is %s, but Options.Env works in %s", o.Dir, o.Env.WorkDir())
 	}
 	return nil
-}
-
-// noProfile reports whether there is neither a profile nor anything in its place.
-func (o *Options) noProfile() bool {
-	p := &o.Profile
-	return p.Name+p.Provider+p.Prompt+o.System == "" && len(p.Tools)+len(o.Tools) == 0
 }
 
 // checkChoice returns an error for a choice of a tool that the session does not have.

@@ -293,7 +293,8 @@ func awaitJournal[T any](ctx context.Context, s *Session, what string, done <-ch
 		case <-running.Done():
 		case <-s.life.Done():
 		}
-		hurried = s.mustHurry(running)
+		// an input that has ended by itself hurries nobody
+		hurried = s.life.Err() != nil || s.running() == running
 	}
 	timer := time.NewTimer(journalPatience * s.limits.Grace)
 	defer timer.Stop()
@@ -305,12 +306,6 @@ func awaitJournal[T any](ctx context.Context, s *Session, what string, done <-ch
 	case <-timer.C:
 		return none, s.abandonJournal(what)
 	}
-}
-
-// mustHurry reports whether the session, or the input with this context, was asked to end. An input
-// that has ended by itself hurries nobody.
-func (s *Session) mustHurry(running context.Context) bool {
-	return s.life.Err() != nil || s.running() == running
 }
 
 // abandonJournal gives up a journal that did not return, and returns the error for it.

@@ -128,7 +128,7 @@ func (s *Session) Advance(ctx context.Context) (Step, error) {
 // advance is Advance for the goroutine that works on the session. Outcome is the failure of the
 // input, err that of the session.
 func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err error) {
-	if s.nextStep().Act != ActWait {
+	if look(s, func(st *State) Act { return Next(st, s.now()).Act }) != ActWait {
 		if err := s.goOnInherited(); err != nil {
 			return Step{}, nil, err
 		}

@@ -186,7 +186,7 @@ func (s *State) foldAnswer(r answerRecord, at time.Time) {
 	}
 	s.Input.Final, s.Input.Finish = text, r.Finish
 	s.openAll(answer.openCalls())
-	s.acceptAll()
+	s.accept(accepted{s.askedModel(), s.turnCount, s.tools})
 	s.noteAnswer(r, at)
 	s.addTurn(answer)
 	s.Steps++
@@ -229,7 +229,10 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 		}
 		s.kept[r.OutputRef] = *r.Kept
 	}
-	s.addSeen(&r)
+	if s.Seen == nil && len(r.Seen)+len(r.Changes) > 0 {
+		s.Seen = map[string]env.Hash{}
+	}
+	tool.Remember(s.Seen, r.Seen, r.Changes)
 	for s.closed < len(s.Calls) && s.Calls[s.closed].Result != nil {
 		s.closed++
 	}
@@ -261,14 +264,6 @@ func (s *State) foldFault(r faultRecord, at time.Time) {
 	s.Faults = append(s.Faults, r.Fault)
 	s.failedIn = r.in(s)
 	s.spend(r.Usage, r.Cost)
-}
-
-// addSeen keeps the hashes of the files that a call has read and changed.
-func (s *State) addSeen(r *resultRecord) {
-	if s.Seen == nil && len(r.Seen)+len(r.Changes) > 0 {
-		s.Seen = map[string]env.Hash{}
-	}
-	tool.Remember(s.Seen, r.Seen, r.Changes)
 }
 
 // foldSettings changes settings. It begins a new epoch if the next request does not extend the last

@@ -175,6 +175,11 @@ func (s *Session) guardHook(what string, hook tool.Authorize) tool.Authorize {
 	}
 }
 
+// warn emits a warning.
+func (s *Session) warn(code, format string, args ...any) {
+	s.events.emit(&Warning{Code: code, Text: fmt.Sprintf(format, args...)})
+}
+
 // warnOfPanic emits a warning with the stack of a panic whose error goes to the model alone.
 func (s *Session) warnOfPanic(err error) {
 	var broken *HostError

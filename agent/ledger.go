@@ -230,9 +230,7 @@ func (s *Session) settleShared(ctx context.Context, c Claim, took Spent) {
 	case isHostError(err):
 		s.breakDown(err)
 	case err != nil:
-		s.events.emit(&Warning{Code: "ledger_failed",
-			Text: fmt.Sprintf("What a model call took could not be told to the ledger, where its claim stays: %v",
-				err)})
+		s.warn("ledger_failed", "What a model call took could not be told to the ledger, where its claim stays: %v", err)
 	}
 }
 

@@ -110,11 +110,6 @@ func (s *Session) stopRecords(ctx context.Context) []record {
 	return []record{s.state.stop(stopReason(ctx, s.full.get() != nil))}
 }
 
-// nextStep returns the next step.
-func (s *Session) nextStep() Step {
-	return look(s, func(st *State) Step { return Next(st, s.now()) })
-}
-
 // sleep waits for a time, for the end of ctx, or until the session is given away.
 func (s *Session) sleep(ctx context.Context, until time.Time) {
 	timer := time.NewTimer(until.Sub(s.now()))

@@ -50,9 +50,8 @@ type accepted struct {
 	Tools []llm.ToolDefinition
 }
 
-// acceptAll notes that the current model has answered to all turns so far.
-func (s *State) acceptAll() {
-	now := accepted{s.askedModel(), s.turnCount, s.tools}
+// accept notes what a model has answered to, in place of what it had before.
+func (s *State) accept(now accepted) {
 	others := slices.DeleteFunc(slices.Clone(s.accepted), func(a accepted) bool { return a.By == now.By })
 	s.accepted = append(others, now)
 }

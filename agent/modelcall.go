@@ -107,7 +107,8 @@ func (s *Session) callModel(ctx context.Context) error {
 	var outcome []record
 	if err == nil {
 		answer := answerOf(resp, latency, cost)
-		answer.Cold = s.coldness(&next, resp.Usage, latency)
+		sent := s.now().Add(-latency)
+		answer.Cold = look(s, func(st *State) *Cold { return st.answered.cold(st, resp.Usage, next.req.Facts, sent) })
 		answer.began, answer.Shown = next.epoch, got.shown
 		outcome = []record{answer}
 	} else {
@@ -151,13 +152,6 @@ func (s *Session) nextModelCall() (c modelCall, due bool) {
 	c.req.Memo, c.req.Caller.Attempt = s.memo, c.attempt
 	c.req.Memo.Seal(c.req.Messages) // the state only appends to them
 	return c, true
-}
-
-// coldness returns what the provider's cache had lost when a call was made that has just been
-// answered.
-func (s *Session) coldness(c *modelCall, used llm.Usage, latency time.Duration) *Cold {
-	sent := s.now().Add(-latency)
-	return look(s, func(st *State) *Cold { return st.answered.cold(st, used, c.req.Facts, sent) })
 }
 
 // breakOffStep ends what the events of an attempt have begun, because the journal has failed and no
@@ -237,4 +231,43 @@ func (s *Session) faultError(in *Input) error {
 		e.Err = s.crashed
 	}
 	return err
+}
+
+// A modelCallEpoch holds the epoch of a model call, in the record of its outcome.
+type modelCallEpoch struct {
+	// Epoch is set if the next one began during the call, by a setting whose record comes before
+	// this one.
+	Epoch *int `json:"epoch,omitempty"`
+
+	began int // the epoch in which the call began
+}
+
+// ended returns the epoch for the journal at the end of the call.
+func (a modelCallEpoch) ended(s *State) modelCallEpoch {
+	if a.Epoch == nil && a.began != s.Epoch {
+		a.Epoch = &a.began
+	}
+	return a
+}
+
+// in returns the epoch of a model call whose record comes next.
+func (a modelCallEpoch) in(s *State) int {
+	if a.Epoch != nil {
+		return *a.Epoch
+	}
+	return s.Epoch
+}
+
+// addEpochs adds the epoch to the records of model calls, before they are written.
+func (s *State) addEpochs(records []record) {
+	for i, rec := range records {
+		switch r := rec.(type) {
+		case answerRecord:
+			r.modelCallEpoch = r.ended(s)
+			records[i] = r
+		case faultRecord:
+			r.modelCallEpoch = r.ended(s)
+			records[i] = r
+		}
+	}
 }

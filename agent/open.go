@@ -147,7 +147,11 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	}
 	s.events.setSeq(state.seq)
 	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
-	s.startAgain()
+	start := s.state.started(s.dir, true)
+	start.Containment, start.HidesHost = env.Containment(s.env), env.HidesHost(s.env)
+	s.events.add(start)
+	s.resumed = start.Seq
+	s.events.add(s.state.questions()...) // that wait
 	s.start(o.Next)
 	if err = s.commitDifferences(policy); err == nil {
 		s.events.flush()
@@ -232,13 +236,10 @@ func openLog(ctx context.Context, store journal.Store, id string) (journal.Log, 
 
 // warnOfTorn emits a warning if the journal has cut off a broken end.
 func (s *Session) warnOfTorn() {
-	torn := journal.TornEnd(s.journal)
-	if torn == nil {
-		return
+	if torn := journal.TornEnd(s.journal); torn != nil {
+		s.warn("journal_torn", "The end of the journal was damaged and has been cut off (%v). The session goes on "+
+			"from what came before; what a call in there did is not known here, so look at the current state.", torn)
 	}
-	s.events.emit(&Warning{Code: "journal_torn",
-		Text: fmt.Sprintf("The end of the journal was damaged and has been cut off (%v). The session goes on "+
-			"from what came before; what a call in there did is not known here, so look at the current state.", torn)})
 }
 
 // newSession returns a session without state and tools.
@@ -289,15 +290,6 @@ func (o *Options) newID() string {
 		return o.NewID()
 	}
 	return uuid.NewString()
-}
-
-// startAgain adds the SESSION_START of a resume and the questions that wait.
-func (s *Session) startAgain() {
-	start := s.state.started(s.dir, true)
-	start.Containment, start.HidesHost = env.Containment(s.env), env.HidesHost(s.env)
-	s.events.add(start)
-	s.resumed = start.Seq
-	s.events.add(s.state.questions()...)
 }
 
 // start completes the session and emits warnings of what may surprise the host, but not of what the

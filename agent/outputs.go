@@ -120,8 +120,7 @@ func (s *Session) keepOutput(ctx context.Context, result *resultRecord) {
 	}, func(error) { f.Close() })
 	if err != nil {
 		s.keptBytes.Add(-size)
-		s.events.emit(&Warning{Code: "output_not_kept", Text: fmt.Sprintf("The whole output of %s cannot be kept: %v.",
-			result.Name, err)})
+		s.warn("output_not_kept", "The whole output of %s cannot be kept: %v.", result.Name, err)
 		return
 	}
 	result.Kept = &keptOutput{Hash: *hash.Load(), Size: size}

@@ -42,17 +42,13 @@ func project(rec record, before *State) []Event {
 	case resultRecord:
 		return []Event{projectResult(r)}
 	case faultRecord:
-		return projectFault(r, before)
+		return append(discardedTexts(r.Discarded), r.retry(len(before.Faults)+1)...)
 	case modelRecord:
 		return projectModel(r, before)
 	case mendRecord:
 		return append(failedStep(before), r.warning())
 	case spentRecord:
-		if r.RetryAt.IsZero() {
-			return nil
-		}
-		return []Event{&LLMRetry{Attempt: r.Attempt, DelayMS: r.Delay.Milliseconds(), ErrorKind: r.Kind,
-			Status: r.Status, Text: r.Text}}
+		return r.retry(r.Attempt)
 	case endRecord:
 		if r.Session {
 			return []Event{&SessionEnd{State: StatusClosed, Reason: r.Reason}}
@@ -102,13 +98,13 @@ func projectNote(r noteRecord) Event {
 	return &NoteWritten{Note: r.Note, Data: r.Data, Text: r.Text}
 }
 
-func projectFault(r faultRecord, before *State) []Event {
-	events := discardedTexts(r.Discarded)
-	if r.RetryAt.IsZero() {
-		return events
+// retry returns the event of another attempt after a failed one, if there is to be one.
+func (f *Fault) retry(attempt int) []Event {
+	if f.RetryAt.IsZero() {
+		return nil
 	}
-	return append(events, &LLMRetry{Attempt: len(before.Faults) + 1, DelayMS: r.Delay.Milliseconds(), ErrorKind: r.Kind,
-		Status: r.Status, Text: r.Text, TextDiscarded: len(r.Discarded) > 0})
+	return []Event{&LLMRetry{Attempt: attempt, DelayMS: f.Delay.Milliseconds(), ErrorKind: f.Kind, Status: f.Status,
+		Text: f.Text, TextDiscarded: len(f.Discarded) > 0}}
 }
 
 func discardedTexts(texts []string) []Event {

@@ -84,7 +84,10 @@ func (r *replay) add(line journal.Record) ([]Event, error) {
 		divergence.Problem = err.Error()
 		return nil, divergence
 	}
-	step := r.state.dueStep()
+	step := Next(&r.state, r.state.at)
+	if step.Act == ActWait { // the loop has waited for the next attempt
+		step = Next(&r.state, step.Until)
+	}
 	if r.state.byHost(rec) {
 		r.begun, r.rest = append(r.begun, step), nil
 	} else if got, same := r.compare(rec, step); !same {
@@ -115,15 +118,6 @@ func (r *replay) compare(rec record, step Step) (got json.RawMessage, same bool)
 	would, err := marshal(rest[0])
 	return withKind(rest[0].kind(), would), wrong == nil && err == nil && rec.kind() == rest[0].kind() &&
 		bytes.Equal(is, would)
-}
-
-// dueStep returns the next step of the loop, when it has waited for the next attempt.
-func (s *State) dueStep() Step {
-	step := Next(s, s.at)
-	if step.Act == ActWait {
-		return Next(s, step.Until)
-	}
-	return step
 }
 
 // byHost reports whether a record comes from the host or a subagent, which may act at any time.

@@ -99,14 +99,12 @@ func (s *Session) warnOfIgnored(o Options) {
 		h.Params.Options))
 	note("Request.NoCache", o.Request.NoCache && !h.Params.NoCache)
 	if len(ignored) > 0 {
-		s.events.emit(&Warning{Code: "options_ignored",
-			Text: fmt.Sprintf("A session that is resumed keeps what it began with; these options are "+
-				"something else and have no effect: %s.", strings.Join(ignored, ", "))})
+		s.warn("options_ignored", "A session that is resumed keeps what it began with; these options are something else "+
+			"and have no effect: %s.", strings.Join(ignored, ", "))
 	}
 	if _, err := s.provider(s.state.Provider); err != nil && o.Next.Provider == nil {
-		s.events.emit(&Warning{Code: "provider_missing",
-			Text: fmt.Sprintf("The session asks a provider that the client does not have (%v): every model call "+
-				"fails until Set has changed provider and model.", err)})
+		s.warn("provider_missing", "The session asks a provider that the client does not have (%v): every model call "+
+			"fails until Set has changed provider and model.", err)
 	}
 	var missing []string
 	for _, t := range s.state.tools {
@@ -115,8 +113,7 @@ func (s *Session) warnOfIgnored(o Options) {
 		}
 	}
 	if len(missing) > 0 {
-		s.events.emit(&Warning{Code: "tools_missing",
-			Text: fmt.Sprintf("The model knows tools that the session does not have; calls of them get "+
-				"error results until they are added: %s.", strings.Join(missing, ", "))})
+		s.warn("tools_missing", "The model knows tools that the session does not have; calls of them get error results "+
+			"until they are added: %s.", strings.Join(missing, ", "))
 	}
 }

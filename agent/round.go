@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -309,8 +308,7 @@ func (r *round) execute(c *call) *tool.Outcome {
 		}
 	}
 	if o.Panic != "" {
-		s.events.emit(&Warning{Code: "tool_panic", Text: fmt.Sprintf("The call of %s panicked:\n%s", c.Call.Name,
-			o.Panic)})
+		s.warn("tool_panic", "The call of %s panicked:\n%s", c.Call.Name, o.Panic)
 	}
 	return o
 }
@@ -318,13 +316,11 @@ func (r *round) execute(c *call) *tool.Outcome {
 // abandon returns the outcome of a call that does not end, and emits a warning.
 func (r *round) abandon(c *call) *tool.Outcome {
 	if !c.started.Load() {
-		r.s.events.emit(&Warning{Code: "tool_abandoned",
-			Text: fmt.Sprintf("The middleware around the call of %s did not stop within %v and was abandoned.",
-				c.Call.Name, r.s.killGrace)})
+		r.s.warn("tool_abandoned", "The middleware around the call of %s did not stop within %v and was abandoned.",
+			c.Call.Name, r.s.killGrace)
 		return tool.Refuse(c.Call, notRun).Outcome
 	}
-	r.s.events.emit(&Warning{Code: "tool_abandoned",
-		Text: fmt.Sprintf("The tool %s did not stop within %v and was abandoned.", c.Call.Name, r.s.killGrace)})
+	r.s.warn("tool_abandoned", "The tool %s did not stop within %v and was abandoned.", c.Call.Name, r.s.killGrace)
 	return tool.Refuse(c.Call, abandoned).Outcome
 }
 
