@@ -75,7 +75,7 @@ func (s *Set) Decide(ctx context.Context, e env.Environment, req tool.Request) D
 	return d
 }
 
-// decideWhere is Decide for a call that runs where it can change nothing, or for one that does not.
+// decideWhere is Decide. observed says that the call runs where it can change nothing.
 func (s *Set) decideWhere(ctx context.Context, e env.Environment, req tool.Request, observed bool) Decision {
 	c := s.newCall(ctx, e, req, observed)
 	d := c.decide()
@@ -90,7 +90,7 @@ func (s *Set) decideWhere(ctx context.Context, e env.Environment, req tool.Reque
 	return d
 }
 
-// decide decides about the call, but for what it does.
+// decide returns the verdict about the call, with its rule and reason.
 func (c *call) decide() Decision {
 	if r := c.first(tool.Deny); r != nil {
 		return Decision{Verdict: tool.Deny, Rule: r.String(), Reason: r.because("a rule denies it")}

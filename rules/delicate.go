@@ -136,9 +136,9 @@ func startingFile(name string) (d delicate, ok bool) {
 	return d, false
 }
 
-// python says why a file asks that lies in an environment of python, whatever the name of that: pip
-// and conda mark its directory. Of an environment that is a directory of the session itself, its
-// programs ask.
+// python says why a file asks that lies in an environment of python. Pip and conda mark the
+// directory of an environment, whatever its name. In an environment that is itself a directory of
+// the session, only the programs ask.
 func (c *call) python(name string) (d delicate, ok bool) {
 	for dir := path.Dir(name); c.insideRoots(dir); dir = path.Dir(dir) {
 		for _, mark := range c.pythonMarks(dir) {
@@ -184,7 +184,7 @@ func kernelFile(name string) bool {
 }
 
 // harmlessVar reports whether a variable can be set for a command without approval. Others can make
-// programs run or load other programs. A name that comes with a value has a strange one.
+// programs run or load other programs. A name with = behind it has a strange value.
 func harmlessVar(name string) bool {
 	if strings.HasPrefix(name, "LC_") {
 		return name != "LC_" && !strings.Contains(name, "=")

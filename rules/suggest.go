@@ -36,36 +36,31 @@ func exactPattern(script string) string {
 	return strings.ReplaceAll(script, "*", `\*`)
 }
 
-// verbs returns the subcommands of a program after which any further words may be allowed. They do
-// what they do to the project, which may run the project's own programs, but their options do not
-// name others. ok is false for programs that are not in the table.
-func verbs(program string) (list []string, ok bool) {
-	switch program {
-	case "go":
-		return []string{"build", "test", "vet", "fmt", "list", "mod tidy", "mod verify", "mod download", "mod vendor",
-			"tool", "clean"}, true
-	case "git":
-		return []string{"add", "commit", "checkout", "switch", "restore", "stash", "branch", "tag", "merge", "reset",
-			"mv", "rm", "cherry-pick", "revert"}, true
-	case "npm", "pnpm", "yarn":
-		return []string{"test", "ci", "run", "lint", "build"}, true
-	case "cargo":
-		return []string{"build", "test", "check", "clippy", "fmt", "run", "doc", "bench", "clean"}, true
-	case "dotnet", "mvn", "./mvnw", "gradle", "./gradlew":
-		return []string{"build", "test", "check", "compile", "package", "verify", "clean"}, true
-	case "make", "just", "task":
-		return []string{"test", "tests", "build", "check", "lint", "fmt", "format", "clean", "all", "vet"}, true
-	case "docker":
-		return []string{"ps", "images", "logs", "compose ps", "compose logs"}, true
-	case "kubectl":
-		return []string{"get", "describe", "logs"}, true
-	case "gh":
-		return []string{"pr view", "pr list", "pr diff", "pr checks", "issue view", "issue list", "run view",
-			"run list"}, true
-	case "bundle", "rails", "rake", "mix", "composer", "poetry", "swift", "zig", "deno", "bun":
-		return []string{"test", "build", "format", "check", "lint"}, true
+// verbs holds the subcommands of programs after which any further words may be allowed. They do what
+// they do to the project, which may run the project's own programs, but their options do not name
+// others.
+const verbs = `
+go: build, test, vet, fmt, list, mod tidy, mod verify, mod download, mod vendor, tool, clean
+git: add, commit, checkout, switch, restore, stash, branch, tag, merge, reset, mv, rm, cherry-pick, revert
+npm pnpm yarn: test, ci, run, lint, build
+cargo: build, test, check, clippy, fmt, run, doc, bench, clean
+dotnet mvn ./mvnw gradle ./gradlew: build, test, check, compile, package, verify, clean
+make just task: test, tests, build, check, lint, fmt, format, clean, all, vet
+docker: ps, images, logs, compose ps, compose logs
+kubectl: get, describe, logs
+gh: pr view, pr list, pr diff, pr checks, issue view, issue list, run view, run list
+bundle rails rake mix composer poetry swift zig deno bun: test, build, format, check, lint
+`
+
+// verbsOf returns the subcommands of a program.
+func verbsOf(program string) []string {
+	for row := range strings.Lines(verbs) {
+		programs, list, _ := strings.Cut(strings.TrimSuffix(row, "\n"), ": ")
+		if slices.Contains(strings.Fields(programs), program) {
+			return strings.Split(list, ", ")
+		}
 	}
-	return nil, false
+	return nil
 }
 
 // checkers lists programs that check, test or format a project, or make files without content.
@@ -83,8 +78,8 @@ func suggestCommand(cmd *shell.Command) []string {
 	if slices.Contains(checkers(), words[0]) {
 		return []string{"Bash(" + words[0] + ":*)"}
 	}
-	list, ok := verbs(words[0])
-	if !ok || len(words) < 2 {
+	list := verbsOf(words[0])
+	if list == nil || len(words) < 2 {
 		return nil
 	}
 	two := ""

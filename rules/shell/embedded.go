@@ -122,8 +122,8 @@ func (u *use) script(in word, text string) {
 	u.beside = append(u.beside, text)
 }
 
-// given returns a command that another program runs with what it finds or reads: in the place of a
-// text, or behind the words if there is none.
+// given returns the words of a command that another program runs. What that program finds or reads
+// stands in place of a text or, if place is empty, behind the words.
 func given(words []word, place string) []word {
 	words = slices.Clone(words)
 	if place == "" {

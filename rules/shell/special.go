@@ -15,8 +15,8 @@ func all[T any](list []T, is func(T) bool) bool {
 	return !slices.ContainsFunc(list, func(a T) bool { return !is(a) })
 }
 
-// check returns why the operands of a command may do more than print: its filters or scripts, and
-// the others.
+// check returns why the scripts or filters of a command, or its other operands, may do more than
+// print.
 func check(program string, scripts, operands []string) string {
 	switch program {
 	case "jq":

@@ -192,7 +192,7 @@ type spec struct {
 	links string // options that make it follow the symbolic links in these
 	from  string // options whose value is a file that it reads
 	first bool   // the first operand is a pattern, a filter or a script
-	other string // but not with these options, of which the values are
+	other string // options whose values are that instead
 	max   int    // operands
 	words string // the first operand is one of these; a dash stands for none
 	// of a wrapper
