@@ -58,11 +58,6 @@ func (m *Machine) lookup(name string) (string, bool) {
 // files reads the files of repositories.
 func (m *Machine) files() git.Files { return git.Files{Env: m.Env, Outside: m.Outside} }
 
-// exists reports whether there is a file.
-func (m *Machine) exists(ctx context.Context, name string) (bool, error) {
-	return m.files().Exists(ctx, name)
-}
-
 // shadowed returns why a program's bare name may stand for something other than the system's
 // program.
 func (m *Machine) shadowed(ctx context.Context, program string) string {
@@ -121,7 +116,7 @@ func (m *Machine) inRoots(ctx context.Context, name string, roots []string) stri
 		if !inside(place) {
 			continue
 		}
-		if there, err := m.exists(ctx, place); there || err != nil {
+		if there, err := m.files().Exists(ctx, place); there || err != nil {
 			return fmt.Sprintf("PATH may find %s in %s, which tools may write: write the full path of the system's "+
 				"program", path.Base(name), path.Dir(place))
 		}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,18 +33,12 @@ func (w *walker) redirect(r *syntax.Redirect, in scope, out *scope) (unclear str
 		unclear = "shells differ in what they make of the descriptor " + r.N.Value
 	}
 	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc {
-		if why := w.heredoc(r, in); why != "" {
-			return why
-		}
-		return unclear
+		return cmp.Or(w.heredoc(r, in), unclear)
 	}
 	target := w.word(r.Word, in)
 	switch {
 	case r.Op == syntax.WordHdoc:
-		if target.unclear != "" {
-			return target.unclear
-		}
-		return unclear
+		return cmp.Or(target.unclear, unclear)
 	case target.unclear != "" || target.glob || target.number || target.text == "":
 		return "it is not literal which file a redirection names"
 	}
@@ -65,10 +60,7 @@ func (w *walker) redirect(r *syntax.Redirect, in scope, out *scope) (unclear str
 	default:
 		return "it has a redirection that only some shells know"
 	}
-	if why := out.redirect(target.text, in.dirs, reads, writes); why != "" {
-		return why
-	}
-	return unclear
+	return cmp.Or(out.redirect(target.text, in.dirs, reads, writes), unclear)
 }
 
 // redirect adds the file of a redirection.

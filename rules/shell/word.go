@@ -165,8 +165,7 @@ func strange(a *syntax.Assign) string {
 	if a.Name == nil || a.Value == nil || !Strange(a.Name.Value, "//") { // only for the variables that can
 		return ""
 	}
-	value := script.ReadWord(a.Value, "")
-	if value.Unclear == "" && !value.Number && !Strange(a.Name.Value, value.Text) {
+	if value, ok := literal(a.Value); ok && !Strange(a.Name.Value, value) {
 		return ""
 	}
 	return "the value of " + a.Name.Value + " may make programs read a file of that name, or run commands"
@@ -175,9 +174,15 @@ func strange(a *syntax.Assign) string {
 // tellsNothing reports whether an assignment in front of a command has a value with which the
 // variable makes no program do more than the command says.
 func tellsNothing(a *syntax.Assign) bool {
-	if a.Name.Value != "GOFLAGS" || a.Value == nil || a.Append {
-		return false
+	value, ok := literal(a.Value)
+	return ok && a.Name.Value == "GOFLAGS" && !a.Append && plainGoFlags(value)
+}
+
+// literal returns the value of an assignment, if it is known.
+func literal(n *syntax.Word) (value string, ok bool) {
+	if n == nil {
+		return "", false
 	}
-	value := script.ReadWord(a.Value, "")
-	return value.Unclear == "" && !value.Number && plainGoFlags(value.Text)
+	r := script.ReadWord(n, "")
+	return r.Text, r.Unclear == "" && !r.Number
 }
