@@ -194,7 +194,8 @@ func (s *Session) reserve(ctx context.Context, req *llm.Request, input int) (r r
 
 // reserveShared reserves a claim in the host's ledger and returns it as granted.
 func (s *Session) reserveShared(ctx context.Context, c Claim) (Claim, error) {
-	output, err := host(ctx, s, "Options.Ledger", s.limits.Grace, func() (int, error) { return s.shared.Reserve(ctx, c) })
+	output, err := host(ctx, s, "Options.Ledger", s.limits.Grace,
+		func() (int, error) { return s.shared.Reserve(ctx, c) })
 	granted := c
 	granted.Output = min(c.Output, output)
 	var over *OverBudget
@@ -230,7 +231,8 @@ func (s *Session) settleShared(ctx context.Context, c Claim, took Spent) {
 	case isHostError(err):
 		s.breakDown(err)
 	case err != nil:
-		s.warn("ledger_failed", "What a model call took could not be told to the ledger, where its claim stays: %v", err)
+		s.warn("ledger_failed", "What a model call took could not be told to the ledger, where its claim stays: %v",
+			err)
 	}
 }
 

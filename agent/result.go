@@ -108,8 +108,8 @@ func ResultOf[T any](result *Result) (value T, err error) {
 //
 // Leaving the loop early interrupts the input, and waits for its end; so does the end of ctx, whose
 // cause is then the error. The events are those of
-// [Session.Events]: a slow loop does not hold up the session, and gets deltas joined. OnEvent gets its events beside that. While other work goes
-// on in the session, Run yields only an [ErrBusy].
+// [Session.Events]: a slow loop does not hold up the session, and gets deltas joined. OnEvent gets
+// its events beside that. While other work goes on in the session, Run yields only an [ErrBusy].
 func (s *Session) Run(ctx context.Context, prompt string, more ...SendOption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		run, interrupt := context.WithCancel(ctx)

@@ -99,8 +99,8 @@ func (s *Session) warnOfIgnored(o Options) {
 		h.Params.Options))
 	note("Request.NoCache", o.Request.NoCache && !h.Params.NoCache)
 	if len(ignored) > 0 {
-		s.warn("options_ignored", "A session that is resumed keeps what it began with; these options are something else "+
-			"and have no effect: %s.", strings.Join(ignored, ", "))
+		s.warn("options_ignored", "A session that is resumed keeps what it began with; these options are something "+
+			"else and have no effect: %s.", strings.Join(ignored, ", "))
 	}
 	if _, err := s.provider(s.state.Provider); err != nil && o.Next.Provider == nil {
 		s.warn("provider_missing", "The session asks a provider that the client does not have (%v): every model call "+
