@@ -269,7 +269,7 @@ func findProvider(table providers.Table, name string) (providers.Kind, error) {
 	kind, err := table.Find(name)
 	if err != nil {
 		return kind, fail(ErrConfig,
-			"unknown provider %q; the providers are %s. Any server of Chat Completions is openai-compatible", name,
+			"unknown provider %q (a model is named as provider/model); the providers are %s. Any server of Chat Completions is openai-compatible", name,
 			strings.Join(table.Names(), ", "))
 	}
 	return kind, nil

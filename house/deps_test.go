@@ -151,7 +151,7 @@ var rooms = map[string][]string{
 	"check":            {"agent", "checkpoint", "env", "env/capture", "llm", "sanitize", "tool"},
 	"acp":              {"agent", "env", "internal/texts", "llm", "patch", "sanitize", "tool", "tool/coding"},
 	"server": {root, "agent", "env/sandbox", "internal/atomicfile", "internal/filelock", "internal/protocol", "internal/render",
-		"internal/webguard", "journal", "llm", "permit", "secret/...", "sessions", "web", "github.com/google/uuid",
+		"internal/texts", "internal/webguard", "journal", "llm", "permit", "secret/...", "sessions", "web", "github.com/google/uuid",
 		"github.com/google/jsonschema-go/jsonschema", "tool"},
 	"web": {"internal/webguard", "llm", "tool", "journal", "agent", "secret/...", "sanitize", "internal/texts", "sessions/..."},
 	"": {"sanitize", "internal/atomicfile", "internal/debuglog", "internal/fault", "internal/git", "internal/lookpath",

@@ -28,22 +28,32 @@ const (
 func Modes() []Mode { return []Mode{ModeAsk, ModeAcceptEdits, ModePlan, ModeFull} }
 
 // ModeNames returns the names of Modes.
-func ModeNames() (names []string) {
-	for _, m := range Modes() {
+func ModeNames() []string { return namesOf(Modes()) }
+
+func namesOf(modes []Mode) (names []string) {
+	for _, m := range modes {
 		names = append(names, string(m))
 	}
 	return names
 }
 
 // ParseMode returns the mode of [Modes] with a name.
-func ParseMode(name string) (Mode, error) {
-	if slices.Contains(Modes(), Mode(name)) {
+func ParseMode(name string) (Mode, error) { return parseMode(name, Modes()) }
+
+// ParseFirstMode returns the mode with a name in which a session can begin: one of [Modes], or
+// read-only.
+func ParseFirstMode(name string) (Mode, error) {
+	return parseMode(name, append([]Mode{ModeReadOnly}, Modes()...))
+}
+
+func parseMode(name string, modes []Mode) (Mode, error) {
+	if slices.Contains(modes, Mode(name)) {
 		return Mode(name), nil
 	}
 	if here := InPlaceOf(name); here != "" {
 		return "", fmt.Errorf("there is no mode %q; here it is %s (docs/coming-from)", name, here)
 	}
-	return "", fmt.Errorf("there is no mode %q; the modes are %s", name, strings.Join(ModeNames(), ", "))
+	return "", fmt.Errorf("there is no mode %q; the modes are %s", name, strings.Join(namesOf(modes), ", "))
 }
 
 // InPlaceOf returns what takes the place of a mode of Claude Code's that does not exist here. It is

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/webguard"
 )
 
@@ -185,7 +186,7 @@ func (c *call) decode(to any) error {
 		err = errors.New("there is more behind the object")
 	}
 	if err != nil {
-		return invalid("the body is not as /openapi.json has it: %v", err)
+		return invalid("%v; /openapi.json has what it can be", texts.JSONError("the body", err))
 	}
 	return nil
 }

@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,6 +62,43 @@ func TestW1_NoKeyIsInvalid(t *testing.T) {
 	why := c.refused(400, "invalid", "POST", "/v1/sessions", `{"model":"openai/gpt-5.5"}`)
 	if !strings.Contains(why, "OPENAI_API_KEY") {
 		t.Error(why)
+	}
+}
+
+// What is wrong with a request is said in the words of the API, and is a fault of the request.
+func TestW1_WrongBodies(t *testing.T) {
+	t.Parallel()
+	c := newWorld(t).start().as(ciToken)
+	lines := "/v1/sessions/" + c.create(object{}) + "/lines"
+	for _, tt := range []struct{ path, body, want string }{
+		{"", `{"dir":5}`, "dir must be a string, not a JSON number; /openapi.json has what it can be"},
+		{"", `{"budget_usd":"2"}`, "budget_usd must be a number, not a JSON string; "},
+		{"", `{"budget_tokens":1.5}`, "budget_tokens must be a whole number, not a JSON number 1.5; "},
+		{"", `[]`, "the body must be an object, not a JSON array; "},
+		{"", `{"direc":"x"}`, `the body: unknown field "direc"; `},
+		{"", `{`, "the body: unexpected EOF; "},
+		{"", `{"model":"sonnet"}`, `unknown provider "sonnet" (a model is named as provider/model); `},
+		{"", `{"mode":"bold"}`, `there is no mode "bold"; the modes are read-only, ask, accept-edits, plan, full`},
+		{"", `{"model":"anthropic/unheard-of","budget_usd":2}`, "budget_usd cannot be counted"},
+		{lines, `{"type":"user","images":[{"media_type":"image/png","data":"!"}]}`, "images[0]: the image is not in Base64"},
+	} {
+		if why := c.refused(400, "invalid", "POST", cmp.Or(tt.path, "/v1/sessions"), tt.body); !strings.HasPrefix(why, tt.want) {
+			t.Errorf("%s: %s, want %s", tt.body, why, tt.want)
+		}
+	}
+}
+
+// A root that is no directory would be one in which no session can work.
+func TestW1_RootThatIsAFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	o := w.options()
+	o.Roots = []string{filepath.Join(w.root, "file")}
+	if err := os.WriteFile(o.Roots[0], nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "file is no directory") {
+		t.Errorf("the error: %v", err)
 	}
 }
 

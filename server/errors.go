@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/webguard"
 	"github.com/attractor-go/attractor/journal"
 )
@@ -64,6 +65,7 @@ func refusalOf(err error) *refusal {
 	var given *refusal
 	var guarded *webguard.Error
 	var large *http.MaxBytesError
+	var unpriced *agent.UnpricedError
 	r := &refusal{status: http.StatusInternalServerError, code: CodeInternal, text: err.Error()}
 	switch {
 	case errors.As(err, &given):
@@ -78,6 +80,10 @@ func refusalOf(err error) *refusal {
 		case http.StatusNotFound:
 			r.code = CodeNotFound
 		}
+	case errors.As(err, &unpriced):
+		r.status, r.code = http.StatusBadRequest, CodeInvalid
+		r.text = fmt.Sprintf("budget_usd cannot be counted, because the prices of the model %q of %s are not known: give budget_tokens, too",
+			unpriced.Model, unpriced.Provider)
 	case errors.As(err, &large):
 		r.status, r.code = http.StatusRequestEntityTooLarge, CodeTooLarge
 		r.text = fmt.Sprintf("a body has at most %d bytes here", large.Limit)

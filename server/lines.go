@@ -75,7 +75,7 @@ func (x *session) do(ctx context.Context, a *account, line protocol.Line, body [
 		return reply, x.carriedOut(ctx, l, line)
 	}
 	why := refusal{http.StatusConflict, CodeConflict, reply.Error, 0}
-	if cause := refusalOf(reply.Cause); cause.code == CodeStorage {
+	if cause := refusalOf(reply.Cause); cause.code == CodeStorage || cause.code == CodeInvalid {
 		why.status, why.code = cause.status, cause.code
 	}
 	if noted {

@@ -184,6 +184,9 @@ func (o *Options) check() error {
 		if err != nil {
 			return fmt.Errorf("the root %s: %w", root, err)
 		}
+		if info, err := os.Stat(real); err != nil || !info.IsDir() {
+			return fmt.Errorf("the root %s is no directory", root)
+		}
 		o.Roots[i] = real
 	}
 	if o.MaxMode == "" {

@@ -105,7 +105,7 @@ func (s *Server) permitted(w Create) (kept, error) {
 	if k.Mode == "" {
 		k.Mode = o.Config.Mode
 	}
-	if _, err := permit.ParseMode(string(k.Mode)); err != nil && k.Mode != permit.ModeReadOnly {
+	if _, err := permit.ParseFirstMode(string(k.Mode)); err != nil {
 		return k, invalid("%v", err)
 	}
 	if err := s.allowsMode(k.Mode); err != nil {

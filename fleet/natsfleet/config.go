@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -183,7 +184,7 @@ func configError(data []byte, err error) error {
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 		at = syntax.Offset
 	} else if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		at, err = wrong.Offset, fmt.Errorf("%s: it is a %s, but has to be a %s", wrong.Field, wrong.Value, wrong.Type)
+		at, err = wrong.Offset, texts.JSONError("the configuration", err)
 	} else {
 		return err
 	}

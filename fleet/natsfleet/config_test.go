@@ -29,7 +29,7 @@ func TestP9_ConfigIsStrict(t *testing.T) {
 	}
 	for _, test := range []struct{ old, new, says string }{
 		{`"store"`, `"stor"`, `unknown field "stor"`},
-		{`"/var/lib/fleet"`, `7`, "line 2: store: it is a number, but has to be a string"},
+		{`"/var/lib/fleet"`, `7`, "line 2: store must be a string, not a JSON number"},
 		{`"/var/lib/fleet"`, `""`, "store: must not be empty"},
 		{`"store"`, `"listen": "4222", "store"`, `listen: "4222" is not host:port`},
 		{`"store"`, `"listen": "127.0.0.1:x", "store"`, `listen: "127.0.0.1:x": the port`},

@@ -95,14 +95,14 @@ Exit codes:
 func (f *serveFlags) check() error {
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return fmt.Errorf("--listen must be an address with a port, such as 127.0.0.1:8080, not %q", f.listen)
 	}
 	ip := net.ParseIP(host)
 	here := host == "localhost" || ip != nil && ip.IsLoopback()
 	withTLS := f.cert != "" || f.key != ""
-	_, wrong := permit.ParseMode(f.maxMode)
+	_, wrong := permit.ParseFirstMode(f.maxMode)
 	switch {
-	case f.maxMode != "" && f.maxMode != string(permit.ModeReadOnly) && wrong != nil:
+	case f.maxMode != "" && wrong != nil:
 		return fmt.Errorf("--max-mode: %w", wrong)
 	case withTLS && (f.cert == "" || f.key == ""):
 		return errors.New("--tls-cert and --tls-key belong together")

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
@@ -194,14 +195,8 @@ func wrongMember(t Type, err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	want := "a string"
+	want := texts.JSONType(wrong.Type)
 	switch wrong.Type.Kind() {
-	case reflect.Int:
-		want = "a whole number"
-	case reflect.Float64:
-		want = "a number"
-	case reflect.Bool:
-		want = "true or false"
 	case reflect.Slice, reflect.Struct:
 		if strings.HasPrefix(wrong.Field, "tools") {
 			want = "a list of objects, each with name, description and parameters"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // The limits of a file of tasks.
@@ -167,7 +168,7 @@ func (p *taskParser) fault(field, format string, args ...any) {
 func (p *taskParser) object(path string, data []byte, into any, within map[string]func() any) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		p.fault(path, "is not a JSON object, such as {...}")
+		p.fault(strings.TrimSuffix(path, "."), "is not a JSON object, such as {...}")
 		return
 	}
 	seen := map[string]bool{}
@@ -234,19 +235,13 @@ func fieldsOf(pointer any) (names []string) {
 	return names
 }
 
-// jsonName says what JSON a type is read from.
+// jsonName says what JSON a field of a task is read from.
 func jsonName(t reflect.Type) string {
 	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Int, reflect.Int64:
-		return "a whole number"
-	case reflect.Float64:
-		return "a number"
-	case reflect.Slice:
-		return "an array of strings"
-	case reflect.Map:
-		return "an object of strings"
+	case reflect.Slice, reflect.Map:
+		return texts.JSONType(t) + " of strings"
+	case reflect.Struct:
+		return "a string such as 10m or 2026-01-02T15:04:05Z"
 	}
-	return "a string such as 10m or 2026-01-02T15:04:05Z"
+	return texts.JSONType(t)
 }

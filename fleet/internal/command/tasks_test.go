@@ -53,6 +53,7 @@ func TestP3_MistakesInAFile(t *testing.T) {
 		`{"id":"long","prompt":"` + strings.Repeat("x", maxTaskLine) + `"}`,
 		`{"id":"t","prompt":"x","budget":{"time":"soon"},"labels":{"n":1}}`,
 		`{"id":"z"}`,
+		`{"id":"s","prompt":"x","repo":"../shop"}`,
 	}, "\n")
 	_, err := readTasks(strings.NewReader(text), "f", checkAny)
 	if err == nil {
@@ -66,6 +67,7 @@ func TestP3_MistakesInAFile(t *testing.T) {
 		`f:7: has more than one JSON value`, `f:8: is longer than 1048576 bytes`,
 		`f:9: budget.time: time: invalid duration "soon"`,
 		`f:9: labels: must be a string, not a JSON number`, `f:10: prompt: `,
+		`f:11: repo: is not a JSON object, such as {...}`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q:\n%.3000s", want, err)
