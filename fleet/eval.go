@@ -221,5 +221,9 @@ func script(ctx context.Context, in Judged, text, input string) (why string, err
 	if more := len(printed) - evalTail; more > 0 {
 		printed = append([]byte("... "), printed[more:]...)
 	}
-	return fmt.Sprintf("exit code %d: %s", exit.Code, strings.ToValidUTF8(string(printed), "")), nil
+	reason := fmt.Sprintf("exit code %d", exit.Code)
+	if len(printed) > 0 {
+		reason += ": " + strings.ToValidUTF8(string(printed), "")
+	}
+	return reason, nil
 }
