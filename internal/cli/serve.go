@@ -184,6 +184,9 @@ func (f *serveFlags) serve(ctx context.Context, t terminal, flags *pflag.FlagSet
 	stopper := newStopper(t.err, cancel)
 	defer stopper.stop()
 	stopper.began(cancel, s.KillNow)
+	if missing := options.Config.CheckProvider(); missing != nil {
+		fmt.Fprintf(t.err, "! A session that names no model cannot begin: %v\n", missing)
+	}
 	l, url, err := f.open(ctx)
 	if err == nil {
 		err = f.tell(t, url, token)

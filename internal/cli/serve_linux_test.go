@@ -321,7 +321,8 @@ func TestW1_ServeFlags(t *testing.T) {
 		"--listen :0 --tokens " + tokens:                "--behind-proxy",
 		"--listen :0 --behind-proxy --tokens " + tokens: "--host",
 		"--tls-cert x":                       "belong together",
-		"--max-mode bold":                    "no mode",
+		"--max-mode bold":                    "the modes are read-only, ask,",
+		"--listen 8080":                      "--listen must be an address with a port, such as 127.0.0.1:8080, not \"8080\"",
 		"--yes":                              "beyond",
 		"--mode accept-edits --max-mode ask": "beyond",
 		"--tokens /nothing":                  "no such file",
@@ -332,6 +333,16 @@ func TestW1_ServeFlags(t *testing.T) {
 		if !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %s, want %s", args, got.stderr, want)
 		}
+	}
+}
+
+// A server without the key of its provider says so when it starts, as sessions may still name others.
+func TestW1_ServeWithoutAKey(t *testing.T) {
+	t.Parallel()
+	s := newHome(t, unusedURL).serving("--provider", "openai")
+	if s.end(syscall.SIGTERM); !strings.Contains(s.stderr.String(),
+		"! A session that names no model cannot begin: no API key: set OPENAI_API_KEY") {
+		t.Errorf("the server says %s", s.stderr.String())
 	}
 }
 
