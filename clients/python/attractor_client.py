@@ -60,10 +60,14 @@ class Client:
             except Problem as problem:
                 if problem.status not in (429, 502, 503, 504) or time.monotonic() > until:
                     raise
-            except (OSError, http.client.HTTPException):
+            except (OSError, http.client.HTTPException) as error:
                 if time.monotonic() > until:
-                    raise
+                    raise self.unreachable(error) from error
             time.sleep(1)
+
+    def unreachable(self, error):
+        """Returns what is raised when the server could not be reached for as long as patience says."""
+        return ConnectionError("%s was not reached for %g s: %s" % (self.url, self.patience, getattr(error, "reason", error)))
 
     def open(self, method, path, headers, body=None):
         """Returns the open answer to a request. A refusal is a Problem."""
@@ -102,9 +106,9 @@ class Client:
             except Problem as problem:
                 if problem.status not in (429, 502, 503, 504) or time.monotonic() > until:
                     raise
-            except (OSError, http.client.HTTPException):
+            except (OSError, http.client.HTTPException) as error:
                 if time.monotonic() > until:
-                    raise
+                    raise self.unreachable(error) from error
             time.sleep(1)
 
 

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// typescriptClient builds the client and its example, and returns the example's program.
+// typescriptClient builds the client and returns the program of its example, which is TypeScript, too.
 func typescriptClient(t *testing.T) (node, program string) {
 	node, tsc := peer.Need(t, "node"), peer.Need(t, "tsc")
 	dir := t.TempDir()
@@ -23,13 +25,16 @@ func typescriptClient(t *testing.T) (node, program string) {
 	for name, text := range map[string]string{
 		"package.json":  `{"type":"module"}`,
 		"node.d.ts":     "declare const process: { env: Record<string, string | undefined>; argv: string[] };\n",
-		"tsconfig.json": `{"compilerOptions":{"target":"es2022","module":"nodenext","types":[],"strict":true},"files":["node.d.ts","example.ts"]}`,
+		"tsconfig.json": `{"compilerOptions":{"target":"es2022","module":"nodenext","types":[],"strict":true,"noEmit":true},"files":["node.d.ts","example.ts"]}`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Rename(filepath.Join(module, "example.ts"), filepath.Join(dir, "example.ts")); err != nil {
+	example := filepath.Join(module, "example.js")
+	if text, err := os.ReadFile(example); err != nil {
+		t.Fatal(err)
+	} else if err := os.WriteFile(filepath.Join(dir, "example.ts"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, project := range []string{module, dir} {
@@ -37,12 +42,12 @@ func typescriptClient(t *testing.T) (node, program string) {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	return node, filepath.Join(dir, "example.js")
+	return node, example
 }
 
 // docs/server.md has the example of the TypeScript client, without its first line.
 func TestW3_DocsHaveTheExample(t *testing.T) {
-	example, err := os.ReadFile("../../clients/ts/example.ts")
+	example, err := os.ReadFile("../../clients/ts/example.js")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +57,7 @@ func TestW3_DocsHaveTheExample(t *testing.T) {
 	}
 	_, program, _ := strings.Cut(string(example), "\n")
 	if !strings.Contains(string(page), "```ts\n"+program+"```\n") {
-		t.Error("docs/server.md has another program than clients/ts/example.ts")
+		t.Error("docs/server.md has another program than clients/ts/example.js")
 	}
 }
 
@@ -90,6 +95,38 @@ func TestW3_Clients(t *testing.T) {
 				t.Errorf("the model got %s", last)
 			}
 		})
+	}
+}
+
+// A client that is told a wrong address, no token, or a server that is not there, says so.
+func TestW3_ClientsWithoutAServer(t *testing.T) {
+	t.Parallel()
+	listener := httptest.NewServer(http.NotFoundHandler())
+	gone := listener.URL
+	listener.Close()
+	node, example := typescriptClient(t)
+	for _, tt := range []struct{ url, token, want string }{
+		{"", "t", `begins with http:// or https://, unlike ""`},
+		{"127.0.0.1:80", "t", `begins with http:// or https://, unlike "127.0.0.1:80"`},
+		{gone, "", "there is no token"},
+	} {
+		cmd := exec.Command(node, example, "x")
+		cmd.Env = append(os.Environ(), "ATTRACTOR_URL="+tt.url, "ATTRACTOR_TOKEN="+tt.token)
+		if out := runCommand(t, cmd); out.code == 0 || !strings.Contains(out.stderr, tt.want) {
+			t.Errorf("%q, %q: %s", tt.url, tt.token, out.stderr)
+		}
+	}
+	inNode := exec.Command(node, "--input-type=module", "-e",
+		`import { Client } from "@attractor/client"; await new Client("`+gone+`", "t", { patience: -1000 }).create()`)
+	inNode.Dir = filepath.Dir(example)
+	inPython := exec.Command(peer.Need(t, "python3"), "-c",
+		`from attractor_client import Client; Client("`+gone+`", "t", patience=-1).create()`)
+	inPython.Env = append(os.Environ(), "PYTHONPATH=../../clients/python", "PYTHONDONTWRITEBYTECODE=1")
+	for _, cmd := range []*exec.Cmd{inNode, inPython} {
+		if out := runCommand(t, cmd); out.code == 0 || !strings.Contains(out.stderr, gone+" was not reached for -1 s: ") ||
+			!strings.Contains(out.stderr, "refused") && !strings.Contains(out.stderr, "REFUSED") {
+			t.Errorf("%s: %s", cmd.Path, out.stderr)
+		}
 	}
 }
 

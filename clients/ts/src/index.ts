@@ -73,6 +73,8 @@ export class Client {
     private readonly token: string,
     options: ClientOptions = {},
   ) {
+    if (!/^https?:/.test(url)) throw new Error(`the URL of a server begins with http:// or https://, unlike "${url}"`);
+    if (token === "") throw new Error("there is no token: attractor serve prints one, unless --tokens names a file with them");
     this.url = url.replace(/\/+$/, "");
     this.patience = options.patience ?? 60_000;
     this.fetch = options.fetch ?? ((...args) => fetch(...args));
@@ -113,9 +115,18 @@ export class Client {
       try {
         return await this.open(path, init);
       } catch (error) {
-        if (!passes(error) || Date.now() > until) throw error;
+        this.goOnAfter(error, until);
       }
     }
+  }
+
+  /** Throws unless the same request may succeed later and it is not too late for that. */
+  private goOnAfter(error: unknown, until: number): void {
+    if (!passes(error)) throw error;
+    if (Date.now() <= until) return;
+    if (error instanceof ApiError) throw error;
+    const why = error instanceof Error ? (error.cause ?? error) : error; // fetch has the reason in its cause
+    throw new Error(`${this.url} was not reached for ${this.patience / 1000} s: ${String(why)}`, { cause: error });
   }
 
   private async open(path: string, init: RequestInit): Promise<Response> {
@@ -154,7 +165,7 @@ export class Client {
         }
       } catch (error) {
         if (signal?.aborted) return;
-        if (!passes(error) || Date.now() > until) throw error;
+        this.goOnAfter(error, until);
       } finally {
         clearTimeout(silence);
         signal?.removeEventListener("abort", stop);

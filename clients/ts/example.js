@@ -1,7 +1,7 @@
 // Gives an agent a task, lets it change files, refuses commands, and answers its questions: node example.js TASK
 import { Client } from "@attractor/client";
 
-const client = new Client(process.env.ATTRACTOR_URL!, process.env.ATTRACTOR_TOKEN!);
+const client = new Client(process.env.ATTRACTOR_URL ?? "", process.env.ATTRACTOR_TOKEN ?? "");
 const session = await client.create({ budget_usd: 2 });
 
 const end = await session.run(process.argv[2] ?? "Fix the failing test.", {
