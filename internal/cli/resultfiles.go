@@ -28,23 +28,26 @@ func (f *resultFlags) register(flags *pflag.FlagSet) {
 type resultFiles struct{ output, result *os.File }
 
 // create makes the files anew, so that those of an earlier run are gone whatever happens.
-func (f *resultFlags) create() (files resultFiles, err error) {
-	if files.output, err = createFile(f.output); err == nil {
-		files.result, err = createFile(f.result)
+func (f *resultFlags) create(given func(flag string) bool) (files resultFiles, err error) {
+	if given("output") {
+		files.output, err = createFile("output", f.output)
+	}
+	if err == nil && given("result") {
+		files.result, err = createFile("result", f.result)
 	}
 	return files, err
 }
 
-func createFile(name string) (*os.File, error) {
+func createFile(flag, name string) (*os.File, error) {
 	if name == "" {
-		return nil, nil
+		return nil, fail(exitUsage, "--%s needs the name of a file", flag)
 	}
 	if at := ledAway(name); at != "" {
-		return nil, fail(exitUsage, "%s", followsNoLink(name, at))
+		return nil, fail(exitUsage, "--%s: %s", flag, followsNoLink(name, at))
 	}
 	file, err := os.Create(name)
 	if err != nil {
-		return nil, fail(exitUsage, "%w", err)
+		return nil, fail(exitUsage, "--%s: %w", flag, err)
 	}
 	return file, nil
 }

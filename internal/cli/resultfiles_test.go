@@ -102,7 +102,10 @@ func TestX3_ResultOfAFailure(t *testing.T) {
 	if r := h.result(result); r.ExitCode != exitUsage || !strings.Contains(r.Error, "none") || r.SessionID != "" {
 		t.Errorf("%+v", r)
 	}
-	if got := h.run(exitUsage, "run", "--yes", "--result", "/none/result.json", "x"); !strings.Contains(got.stderr, "/none/result.json") {
+	if got := h.run(exitUsage, "run", "--yes", "--result", "/none/result.json", "x"); !strings.Contains(got.stderr, "--result: open /none/result.json: no such file") {
+		t.Error(got.stderr)
+	}
+	if got := h.run(exitUsage, "run", "--yes", "--output", "", "x"); !strings.Contains(got.stderr, "--output needs the name of a file") {
 		t.Error(got.stderr)
 	}
 }

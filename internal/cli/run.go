@@ -93,7 +93,7 @@ func newRun(t terminal) *cobra.Command {
   attractor run --continue "and now the documentation"
   attractor run --resume 3f2c "and the changelog"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			files, err := f.create()
+			files, err := f.create(cmd.Flags().Changed)
 			if err != nil {
 				return err
 			}
