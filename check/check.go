@@ -221,6 +221,6 @@ func (c *Checks) Again(ctx context.Context, report *Report) {
 				now.Left.Unsteady.First)
 	case now.Root != report.Tree:
 		report.Status, report.Why = Unverified, "the tree has changed since the checks passed"+c.names(ctx, report.Tree,
-			now.Root)
+			now.Root)+" (what is no part of the task belongs outside of the directory, or into .gitignore)"
 	}
 }
