@@ -19,5 +19,5 @@ const end = await session.run(process.argv[2] ?? "Fix the failing test.", {
   },
 });
 
-console.log(`${end.reason}, for $${end.cost_usd}`);
+console.log(`${end.reason}, for $${Number(end.cost_usd).toFixed(4)}`);
 console.log(await session.diff());

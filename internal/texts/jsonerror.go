@@ -1,9 +1,11 @@
 package texts
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 )
@@ -12,13 +14,16 @@ import (
 // the whole value what, such as "the body".
 func JSONError(what string, err error) error {
 	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return fmt.Errorf("%s: %s", what, strings.TrimPrefix(err.Error(), "json: "))
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &wrong):
+		return fmt.Errorf("%s must be %s, not a JSON %s", cmp.Or(wrong.Field, what), JSONType(wrong.Type), wrong.Value)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%s is not JSON: %w", what, err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%s ends too early", what)
 	}
-	if wrong.Field != "" {
-		what = wrong.Field
-	}
-	return fmt.Errorf("%s must be %s, not a JSON %s", what, JSONType(wrong.Type), wrong.Value)
+	return fmt.Errorf("%s: %s", what, strings.TrimPrefix(err.Error(), "json: "))
 }
 
 // JSONType says what JSON a type is read from.
