@@ -79,7 +79,7 @@ function askToken(why) {
 function changed(c) {
   const states = sessions.states;
   if (c.kind === "LOST") {
-    if (c.error.status === 401) askToken("The server does not know this token.");
+    if (c.error.status === 401) askToken("The server does not know this token. Without --tokens it makes another one at each start.");
     return;
   }
   if (c.kind === "SNAPSHOT") {
