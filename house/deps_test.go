@@ -97,7 +97,7 @@ var allowed = map[string][]string{
 	"command":       {root, "internal/cli"},
 	"internal/cli": {"acp", "check", "checkpoint", "sanitize", "secret/...", "agent", "env", "env/remote/...",
 		"env/sandbox", "ext/hooks", "instructions", "internal/atomicfile", "internal/chat", "internal/debuglog", "internal/lookpath", root,
-		"internal/texts", "internal/protocol", "internal/render", "internal/settings", "internal/shquote",
+		"internal/objectschema", "internal/texts", "internal/protocol", "internal/render", "internal/settings", "internal/shquote",
 		"internal/tty",
 		"internal/userfiles", "internal/version", "journal", "load", "sessions/...", "undo", "worktree", "llm/...", "mcp",
 		"permit",

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/objectschema"
 )
 
 const (
@@ -28,9 +30,8 @@ func readSchema(name string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fail(exitUsage, "cannot read the schema: %w", err)
 	}
-	var schema map[string]json.RawMessage
-	if err := json.Unmarshal(data, &schema); err != nil {
-		return nil, fail(exitUsage, "%s is not a JSON Schema, which must be a JSON object: %w", name, err)
+	if _, err := objectschema.Checker(data); err != nil {
+		return nil, fail(exitUsage, "%s cannot be the schema of a result: %w", name, err)
 	}
 	return data, nil
 }
