@@ -145,10 +145,12 @@ type passage struct {
 	writes  int64  // of the gate, before
 	// accepted says that a person has allowed the call as it was shown.
 	accepted bool
-	touches  *approval // what the call would touch then, or what it may touch
-	planned  bool      // a person has approved the plan
-	changed  bool      // and has changed it before
-	values   []any     // of the hooks
+	// passed says that Authorize has let the call pass, so whoever asks Approve is another hook.
+	passed  bool
+	touches *approval // what the call would touch then, or what it may touch
+	planned bool      // a person has approved the plan
+	changed bool      // and has changed it before
+	values  []any     // of the hooks
 	// observed says that nobody was asked, because the call runs a command where it can only read.
 	observed bool
 }
@@ -186,6 +188,7 @@ func (g *Gate) Authorize(ctx context.Context, req tool.Request) (tool.Decision, 
 	if j.Verdict == tool.Ask && g.CanAsk() {
 		return decision(req, sent, tool.Ask, p), nil
 	}
+	p.passed = j.Verdict == tool.Allow
 	return g.settle(req, sent, j, p), nil
 }
 
@@ -221,16 +224,20 @@ func (g *Gate) take(ctx context.Context) (give func(), err error) {
 }
 
 // Approve implements [tool.Authorize]. It waits until nobody else is asked and judges the call
-// again, because an answer may have allowed it meanwhile.
+// again, because an answer may have allowed it meanwhile. A call that Authorize did not leave to it
+// is asked about, as for a hook that asks: another hook of the session beside the gate has.
 func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
 	give, err := g.take(ctx)
 	if err != nil {
 		return tool.Decision{}, err
 	}
 	defer give()
-	p := &passage{gate: g, wish: Opinion{Says: Asks}}
+	p := &passage{gate: g, passed: true}
 	if carried, ok := req.Value.(*passage); ok && carried.gate == g {
 		*p = *carried
+	}
+	if p.passed {
+		p.wish = Opinion{Says: Asks}
 	}
 	if g.isPlan(req) {
 		return g.approvePlan(ctx, req, p)

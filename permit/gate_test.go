@@ -75,13 +75,19 @@ func (g *gated) shell(command string) string {
 
 func (g *gated) call(name string, args map[string]any) string {
 	g.Helper()
+	return g.callWith(name, args, g.Authorize)
+}
+
+// callWith is call in a session with another hook.
+func (g *gated) callWith(name string, args map[string]any, authorize tool.Authorize) string {
+	g.Helper()
 	data, err := json.Marshal(args)
 	if err != nil {
 		g.Fatal(err)
 	}
 	c := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
 	p, asks := g.registry.Authorize(g.Context(),
-		g.registry.Prepare(llm.ToolCall{ID: "1", Name: name, Args: string(data)}), c, g.Authorize)
+		g.registry.Prepare(llm.ToolCall{ID: "1", Name: name, Args: string(data)}), c, authorize)
 	if asks {
 		p, _ = g.registry.Authorize(g.Context(), p, c, g.Approve)
 	}
@@ -94,6 +100,33 @@ const someRules = `{"permissions": {"allow": ["Bash(echo yes)"], "ask": [{"rule"
 func says(s permit.Stance) permit.Hook {
 	return func(context.Context, tool.Request) (permit.Opinion, error) {
 		return permit.Opinion{Says: s, Reason: "the hook"}, nil
+	}
+}
+
+// A person is asked about what another hook of the session asks about, also where the rules allow
+// it: a host's policy beside the gate counts.
+func TestL1_AHookBesideTheGateAsks(t *testing.T) {
+	asks := func(context.Context, tool.Request) (tool.Decision, error) {
+		return tool.Decision{Verdict: tool.Ask}, nil
+	}
+	for command, want := range map[string]string{"echo yes": "yes", "cat file": "text", "echo no": "say yes"} {
+		for _, verdict := range []tool.Verdict{tool.Allow, tool.Deny} {
+			g := newGate(t, someRules)
+			if err := os.WriteFile(filepath.Join(g.dir, "file"), []byte("text"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			g.answer = permit.Answer{Verdict: verdict, Reason: "not now"}
+			questions := 1
+			if command == "echo no" { // which a rule denies
+				questions = 0
+			} else if verdict == tool.Deny {
+				want = "not now"
+			}
+			result := g.callWith("shell", map[string]any{"command": command}, tool.AuthorizeAll(asks, g.Authorize))
+			if len(g.questions) != questions || !strings.Contains(result, want) {
+				t.Errorf("%s, %v: %d questions, result: %s", command, verdict, len(g.questions), result)
+			}
+		}
 	}
 }
 
