@@ -21,6 +21,9 @@ func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request, 
 	if c.kind == command && req.Access.Command == "" && len(req.Access.Paths) > 0 { // a patch in the form of a command
 		c.kind = edit
 	}
+	if c.kind == other && req.Access.Command != "" { // of a program's own tool, such as an adapted shell
+		c.kind = command
+	}
 	c.name = req.Call.Name
 	// one tool for all servers
 	if server := req.Access.About; server != "" && (c.name == "mcp_read" || c.name == "mcp_resources") {

@@ -118,6 +118,29 @@ func TestL1_EveryToolHasItsRules(t *testing.T) {
 	}
 }
 
+// The calls of a program's own tool that says what it runs are judged as those of the shell, and also
+// by the tool's name.
+func TestL1_OwnToolThatRunsCommands(t *testing.T) {
+	p := newProject(t, "a")
+	for _, c := range []struct{ permissions, script, want string }{
+		{`{}`, "touch b", "ask"},
+		{`{}`, "cat a", "allow"},
+		{`{"allow": ["Bash(touch:*)"]}`, "touch b", "allow"},
+		{`{"allow": ["Bash(touch:*)"]}`, "touch b; rm a", "ask"},
+		{`{"allow": ["run"]}`, "touch b; rm a", "allow"},
+		{`{"allow": ["run"], "deny": ["Bash(git push:*)"]}`, "cd d && git push", "deny"},
+		{`{"allow": ["run"], "deny": ["Bash"]}`, "cat a", "deny"},
+		{`{"allow": ["run"], "deny": ["Edit(a)"]}`, "echo x > a", "deny"},
+		{`{"allow": ["Bash"], "deny": ["run"]}`, "cat a", "deny"},
+	} {
+		req := tool.Request{Dir: p.dir, Call: llm.ToolCall{ID: "1", Name: "run", Args: "{}"},
+			Access: tool.Access{Effect: tool.Exclusive, Command: c.script}}
+		if d := p.load(c.permissions).Decide(t.Context(), p.env, req); d.Verdict.String() != c.want {
+			t.Errorf("%s, %s: %v (%s), want %s", c.permissions, c.script, d.Verdict, d.Reason, c.want)
+		}
+	}
+}
+
 // The name of a remote server's tool decides about its calls, not the server's host. A rule that
 // denies the host counts all the same.
 func TestM12_ToolsOfRemoteServers(t *testing.T) {
