@@ -58,6 +58,12 @@ type lineError struct {
 
 func (e *lineError) Error() string { return e.err.Error() }
 
+// ofProviders reports whether a mistake is one in a provider of the user's own.
+func ofProviders(mistake error) bool {
+	within := new(lineError)
+	return errors.As(mistake, &within)
+}
+
 // readNamed reads the value of the setting.
 func readNamed(text string) ([]Named, error) {
 	root, err := texts.ReadJSON([]byte(text))

@@ -59,7 +59,11 @@ func TestX6_MistakesInProviders(t *testing.T) {
 			t.Errorf("%s is told as %v, want %s", text, err, want)
 		}
 	}
-	_, err := settingsOf(t, `{}`, map[string]string{"ATTRACTOR_PROVIDERS": `{"work": {}}`})
+	_, err := settingsOf(t, `{"model": "work/x", "fallback": ["work/y"], "providers": {"work": {"baseurl": "http://x"}}}`, nil)
+	if err == nil || strings.Contains(err.Error(), "fallback") {
+		t.Errorf("a mistake in a provider that others name: %v", err)
+	}
+	_, err = settingsOf(t, `{}`, map[string]string{"ATTRACTOR_PROVIDERS": `{"work": {}}`})
 	if err == nil || !strings.Contains(err.Error(), "ATTRACTOR_PROVIDERS.work.base_url is missing") {
 		t.Errorf("a variable: %v", err)
 	}

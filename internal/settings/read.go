@@ -60,7 +60,10 @@ func Users(getenv func(string) string) ([]Value, error) {
 		values = append(values, v)
 	}
 	slices.SortStableFunc(values, func(a, b Value) int { return int(b.Origin.Place) - int(a.Origin.Place) })
-	mistakes = append(append(mistakes, lonely(values)...), strangers(values)...)
+	mistakes = append(mistakes, lonely(values)...)
+	if !slices.ContainsFunc(mistakes, ofProviders) { // else their names are not known
+		mistakes = append(mistakes, strangers(values)...)
+	}
 	if len(mistakes) > 0 {
 		return nil, errors.Join(mistakes...)
 	}
@@ -120,7 +123,7 @@ func parse(name string, data []byte, place Place, home string) (values []Value, 
 
 // wrongly returns an error of a value with the name of its setting or variable.
 func wrongly(name string, err error) error {
-	if within := new(lineError); errors.As(err, &within) {
+	if ofProviders(err) {
 		return fmt.Errorf("%s.%w", name, err)
 	}
 	return fmt.Errorf("%s %w", name, err)
