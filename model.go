@@ -150,6 +150,9 @@ func (s *Setup) unpriced(err error) error {
 	if !errors.As(err, &of) {
 		return err
 	}
+	if s.alone {
+		return fmt.Errorf("%w (in Models of attractor.Config)", err)
+	}
 	const tokens = "the budget of tokens is --budget-tokens, or budget_tokens in your config.json"
 	const prices = `"prices": [{"input": 0.5, "output": 2}]`
 	if slices.ContainsFunc(s.kinds, func(k providers.Kind) bool { return k.Name == of.Provider }) {
@@ -181,7 +184,7 @@ func (s *Setup) table() providers.Table { return append(providers.Kinds(), s.kin
 // those that the environment configures.
 func (s *Setup) openChoice(c *config) {
 	o := &s.Options
-	s.catalog, s.kinds = c.catalog(), c.Kinds
+	s.catalog, s.kinds, s.alone = c.catalog(), c.Kinds, c.WithoutUser
 	s.chosen = chosen{provider: o.Provider, model: cmp.Or(o.Model, o.Profile.Model), effort: o.Effort}
 	if was := c.was; was != nil && c.chosen.effort == nil {
 		s.chosen.effort = was.Effort

@@ -74,6 +74,11 @@ func TestX6_ProvidersOfAProgram(t *testing.T) {
 	if last := server.Requests()[len(server.Requests())-1]; last.Path != "/v1/chat/completions" || last.Model != "m" {
 		t.Errorf("the other provider got %s for %s", last.Path, last.Model)
 	}
+	c.Load, c.Models = 0, nil
+	if _, err := attractor.Open(t.Context(), c); !errors.As(err, &unpriced) || strings.Contains(err.Error(), ".json") ||
+		!strings.HasSuffix(err.Error(), "(in Models of attractor.Config)") {
+		t.Errorf("a budget of a program without files that cannot be counted: %v", err)
+	}
 	c.Kinds[0].Body = json.RawMessage(`{"input":[]}`)
 	if _, err := attractor.Open(t.Context(), c); !errors.Is(err, attractor.ErrConfig) || !strings.Contains(err.Error(), `"acme" of the configuration: the body`) {
 		t.Errorf("a row that cannot be one: %v", err)

@@ -133,6 +133,7 @@ type Setup struct {
 	chosen     chosen
 	catalog    *catalog.Catalog
 	kinds      []providers.Kind    // config.Kinds
+	alone      bool                // no file of the user counts
 	change     agent.Settings      // the settings to change in a resumed session
 	said       agent.FallbackModel // the model that the catalog lacks, with the window that was said for it
 	store      journal.Store

@@ -47,6 +47,8 @@ type FallbackModel struct {
 
 func (m *FallbackModel) name() ModelName { return ModelName{m.Provider, m.Model} }
 
+func (m *FallbackModel) isSame(other FallbackModel) bool { return m.name() == other.name() }
+
 // ModelName names a model of a provider.
 type ModelName struct {
 	Provider string `json:"provider"`

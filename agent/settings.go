@@ -199,15 +199,15 @@ func (s *Session) warnOfModels(models ...FallbackModel) {
 	if s.client.Models == nil {
 		return
 	}
-	for _, m := range models {
-		if s.facts(m.Provider, m.Model) != nil {
+	for i, m := range models {
+		if s.facts(m.Provider, m.Model) != nil || slices.ContainsFunc(models[:i], m.isSame) {
 			continue
 		}
 		text := fmt.Sprintf("The model %q of %s is not in the catalog, so ", m.Model, m.Provider)
 		if m.Window > 0 {
 			text += "its prices are unknown: costs are not counted, and only a budget of tokens limits them."
 		} else {
-			text += "its context window and its prices are unknown: until the window is said (--context-window), the conversation is compacted only when the server says that it no longer fits, and costs are not counted: only a budget of tokens limits them."
+			text += "its context window and its prices are unknown: until the window is said (--context-window, models.json, or Models of attractor.Config), the conversation is compacted only when the server says that it no longer fits, and costs are not counted: only a budget of tokens limits them."
 		}
 		s.events.add(&Warning{Code: "model_unknown", Text: text})
 	}

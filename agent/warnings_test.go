@@ -52,6 +52,16 @@ func TestI17_UnknownEffortsAndModels(t *testing.T) {
 			}
 		})
 	}
+	t.Run("an unknown model that is also a fallback", func(t *testing.T) {
+		var o agent.Options
+		o.Policy.Fallbacks.Models = []agent.FallbackModel{{Provider: "test", Model: "model-1"}, {Provider: "test", Model: "other"},
+			{Provider: "test", Model: "other"}}
+		h := open(t, setup{models: knows(), options: o, steps: []llmtest.Step{llmtest.Text("ok")}})
+		h.submit(t, "go", agent.ReasonCompleted)
+		if h.warned() != "model_unknown model_unknown" {
+			t.Errorf("warned %q, want each model once", h.warned())
+		}
+	})
 	t.Run("set later", func(t *testing.T) {
 		h := open(t, setup{models: knows(one), steps: []llmtest.Step{llmtest.Text("ok")}})
 		effort, model := "hgih", "model-2"
