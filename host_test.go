@@ -18,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/internal/soak"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile/profiles"
 	"github.com/attractor-go/attractor/sessions"
@@ -274,6 +275,8 @@ func TestJ12_ErrorKinds(t *testing.T) {
 		ids = append(ids, id)
 	}
 	keys := variables("ANTHROPIC_API_KEY", "k", "OPENAI_API_KEY", "k")
+	work := []providers.Kind{{Name: "work", Format: providers.ChatCompletions, URLs: []string{"https://x.example"},
+		KeyVars: []string{"WORK_KEY"}, Headers: map[string]string{"X-Gateway": "${GATEWAY}"}}}
 	for name, c := range map[string]struct {
 		change func(c *config)
 		kind   error
@@ -286,6 +289,11 @@ func TestJ12_ErrorKinds(t *testing.T) {
 			"base URL"},
 		"no server": {func(c *config) { c.chosen.provider = ptr("openai-compatible") }, ErrNoServer,
 			"OPENAI_COMPATIBLE_BASE_URL"},
+		"no key for a provider of one's own": {func(c *config) { c.chosen.provider, c.Kinds = ptr("work"), work },
+			ErrNoKey, "work needs WORK_KEY and GATEWAY in the environment"},
+		"a provider and no model": {func(c *config) {
+			c.Getenv, c.chosen.model, c.Kinds = variables(), ptr("work"), work
+		}, ErrNoProvider, "choose one as work/MODEL"},
 		"an unknown provider": {func(c *config) { c.chosen.provider = ptr("nobody") }, ErrConfig, "anthropic"},
 		"an unknown profile":  {func(c *config) { c.Profile = "nobody" }, ErrConfig, "anthropic, openai, gemini"},
 		"no directory": {func(c *config) { c.Dir = filepath.Join(b.dir, "none") }, ErrConfig,

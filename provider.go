@@ -154,8 +154,8 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 		return nil, fail(ErrNoKey, "no API key: set %s, or %s for a server that needs none",
 			strings.Join(kind.KeyVars, " or "), kind.BaseURLVar)
 	case config.APIKey == "" && config.BaseURL == "" && kind.KeyVars != nil:
-		return nil, fail(ErrNoKey, "no API key: %s needs %s in the environment", kind.Name,
-			strings.Join(kind.KeyVars, " or "))
+		lacks := slices.DeleteFunc(kind.Variables(), func(name string) bool { return c.getenv(name) != "" })
+		return nil, fail(ErrNoKey, "no API key: %s needs %s in the environment", kind.Name, strings.Join(lacks, " and "))
 	}
 	provider, err := kind.New(config)
 	if err != nil {
@@ -185,6 +185,9 @@ func (c *config) chooseProvider() (string, error) {
 		return "", fail(ErrNoProvider, "the environment has keys of several providers: %s", strings.Join(names, ", "))
 	case c.BaseURL != "":
 		return "", fail(ErrNoProvider, "a base URL needs a provider: %s", strings.Join(c.table().Names(), ", "))
+	}
+	if model := value(c.chosen.model); model != "" && c.knows(model) == nil {
+		return "", fail(ErrNoProvider, "%[1]q is a provider, and its model is missing: choose one as %[1]s/MODEL", model)
 	}
 	if len(c.Kinds) > 0 {
 		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor",

@@ -15,7 +15,7 @@ func notFoundHint(err error) string {
 			"), and the server's address (" + kind.BaseURLVar + " or --base-url)."
 	}
 	if name := namedServer(err); name != "" {
-		return "\nCheck the name of the model, and base_url of the provider " + name + " in your config.json: attractor models --provider " + name
+		return "\nCheck the name of the model (attractor models --provider " + name + "), and base_url of the provider in your config.json."
 	}
 	return "\nCheck the name of the model, and the URL: for openai and openai-compatible it ends in /v1."
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -95,7 +96,11 @@ func listModels(ctx context.Context, t terminal, c *attractor.Config, provider s
 	}
 	listed, _, err := askServer(ctx, c, provider)
 	if err != nil {
-		fmt.Fprintf(t.err, "attractor: the server did not list its models: %v%s\n", err, modelHint(err))
+		hint := modelHint(err)
+		if errors.Is(err, llm.ErrNotFound) {
+			hint = "\nThat is no mistake if the server has no such list. Otherwise check its URL."
+		}
+		fmt.Fprintf(t.err, "attractor: the server did not list its models: %v%s\n", err, hint)
 	}
 	for _, m := range listed {
 		if _, has := known.Get(provider, m.ID); !has {

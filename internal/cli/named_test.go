@@ -83,6 +83,10 @@ func TestX6_ProvidersAreShown(t *testing.T) {
 	t.Parallel()
 	list := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/bare/models" {
+			http.NotFound(w, r)
+			return
+		}
 		if r.URL.Path != "/v1/models" || r.Header.Get("Authorization") != "Bearer printed-key-1" || r.Header.Get("X-Team") != "hunter-team" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -92,8 +96,9 @@ func TestX6_ProvidersAreShown(t *testing.T) {
 	t.Cleanup(list.Close)
 	h := newHome(t, unusedURL)
 	h.writeFile(".config/attractor/config.json", fmt.Sprintf(`{"model": "work/said", "providers": {
-		"work": {"base_url": "%s/v1", "key_command": "echo printed-key-1", "headers": {"X-Team": "hunter-team"},
+		"work": {"base_url": "%[1]s/v1", "key_command": "echo printed-key-1", "headers": {"X-Team": "hunter-team"},
 			"models": {"said": {"context_window": 7000}}},
+		"bare": {"base_url": "%[1]s/bare"},
 		"keyed": {"base_url": "http://user:hunter-pass@127.0.0.1:1/v1", "key_variable": "KEYED_KEY"}}}`, list.URL))
 	for want, args := range map[string][]string{
 		"work      listed  5000":                 {"models", "--provider", "work"},
@@ -101,14 +106,15 @@ func TestX6_ProvidersAreShown(t *testing.T) {
 		"you":                                    {"models", "--providers"},
 		"KEYED_KEY":                              {"models", "--providers"},
 		"work: 1 models, of 1 windows or prices": {"models", "update"},
-		"providers       work, keyed":            {"config"},
+		"providers       work, bare, keyed":      {"config"},
 		"keyed          Chat Completions at http://127.0.0.1:1/v1, lacks KEYED_KEY, 0 models": {"doctor"},
 		"the provider keyed cannot be used: set KEYED_KEY in the environment":                 {"doctor"},
 		"provider       work\n  model          said":                                          {"doctor"},
-		"\nkeyed\n":                 {"__complete", "run", "--provider", ""},
-		"\nwork/said\n":             {"__complete", "run", "--model", ""},
-		"work/said\n":               {"__complete", "run", "--fallback", ""},
-		"said\n":                    {"__complete", "run", "--provider", "work", "--model", ""},
+		"\nkeyed\n":     {"__complete", "run", "--provider", ""},
+		"\nwork/said\n": {"__complete", "run", "--model", ""},
+		"work/said\n":   {"__complete", "run", "--fallback", ""},
+		"said\n":        {"__complete", "run", "--provider", "work", "--model", ""},
+		"HTTP 404)\nThat is no mistake if the server has no such list. Otherwise check its URL.\n": {"models", "--provider", "bare"},
 		"unknown provider \"acme\"": nil,
 	} {
 		code := 0
