@@ -1,5 +1,5 @@
 // Customenv lets the agent change only files below docs, by an environment of its own around the
-// local one. ANTHROPIC_API_KEY has to be set.
+// local one.
 //
 //	$ customenv "Write a guide, and mention it in main.go."
 //	I wrote the guide, but may not change main.go.

@@ -1,5 +1,5 @@
 // Customtool gives the agent a tool of its own: a Go function that looks up a ticket in
-// tickets.json. ANTHROPIC_API_KEY has to be set.
+// tickets.json.
 //
 //	$ customtool "What is OPS-17 about?"
 //	The ticket says: OPS-17, open: Timeout when saving large orders

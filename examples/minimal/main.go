@@ -1,5 +1,6 @@
 // Minimal runs one task in the current directory, and prints what the agent says and which tools it
-// uses. It takes the provider from the environment: ANTHROPIC_API_KEY has to be set.
+// uses. It takes the provider from the environment: ANTHROPIC_API_KEY has to be set, or another
+// provider's key.
 //
 //	$ minimal "What does this project do?"
 //	I'll read the README.

@@ -47,6 +47,9 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	if response.StatusCode != http.StatusOK {
+		log.Fatal(string(text))
+	}
 	fmt.Print(strings.ReplaceAll(string(text), "\n\n", "\n"))
 }
 
