@@ -1,6 +1,12 @@
 // Package attractor runs coding agents: it pairs a language model with developer tools in a loop
 // that your program controls.
 //
+//	session, err := attractor.Open(ctx, attractor.Config{Allow: []string{"Edit(./**)", "Bash(go test:*)"}})
+//	...
+//	defer session.Close()
+//	result, err := session.Submit(ctx, "fix the failing test")
+//	fmt.Println(result.Text)
+//
 // [Open] begins a [Session] in a directory: with a model, the tools of its family, permissions,
 // masked secrets, the project's documents, and what the [Config] adds. A session that is told
 // nothing about permissions reads and refuses everything else, and nothing that a repository brings
