@@ -110,9 +110,8 @@ type Config struct {
 	Credentials map[string]providers.Credentials
 	// Providers are the program's own, beside the vendors'. Model and Fallbacks name them as they
 	// name themselves, and their models; files and variables of the user do not name them. They
-	// know their server, so BaseURL, IdleTimeout and Debug are not about them. A model that the
-	// catalog does not have needs ContextWindow to be compacted before it is full, and its costs
-	// are not known.
+	// know their server, so BaseURL, IdleTimeout and Debug are not about them. Models has the windows
+	// and prices of their models.
 	Providers []llm.Provider
 	// Kinds are providers that a row describes as those of package providers: where their servers
 	// are, what they speak, which variable has the key. Model and Fallbacks name them by their
