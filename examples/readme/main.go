@@ -6,6 +6,7 @@
 //	I'll run the test.
 //	The operator is wrong.
 //	The test passes: sum adds now.
+//	completed
 package main
 
 import (
@@ -29,8 +30,11 @@ func main() {
 		if err != nil {
 			log.Println(err)
 		}
-		if e, ok := event.(*agent.AssistantTextEnd); ok {
+		switch e := event.(type) {
+		case *agent.AssistantTextEnd:
 			fmt.Println(e.Text)
+		case *agent.ProcessingEnd:
+			fmt.Println(e.Reason) // completed, or error, or which limit ended it
 		}
 	}
 }
