@@ -293,7 +293,7 @@ func TestJ12_ErrorKinds(t *testing.T) {
 			ErrNoKey, "work needs WORK_KEY and GATEWAY in the environment"},
 		"a provider and no model": {func(c *config) {
 			c.Getenv, c.chosen.model, c.Kinds = variables(), ptr("work"), work
-		}, ErrNoProvider, "choose one as work/MODEL"},
+		}, ErrNoModel, "no model, such as work/MODEL"},
 		"an unknown provider": {func(c *config) { c.chosen.provider = ptr("nobody") }, ErrConfig, "anthropic"},
 		"an unknown profile":  {func(c *config) { c.Profile = "nobody" }, ErrConfig, "anthropic, openai, gemini"},
 		"no directory": {func(c *config) { c.Dir = filepath.Join(b.dir, "none") }, ErrConfig,

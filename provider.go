@@ -187,7 +187,7 @@ func (c *config) chooseProvider() (string, error) {
 		return "", fail(ErrNoProvider, "a base URL needs a provider: %s", strings.Join(c.table().Names(), ", "))
 	}
 	if model := value(c.chosen.model); model != "" && c.knows(model) == nil {
-		return "", fail(ErrNoProvider, "%[1]q is a provider, and its model is missing: choose one as %[1]s/MODEL", model)
+		return "", fail(ErrNoModel, "%[1]q is a provider and no model, such as %[1]s/MODEL", model)
 	}
 	if len(c.Kinds) > 0 {
 		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor",
