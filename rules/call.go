@@ -21,8 +21,8 @@ func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request, 
 	if c.kind == command && req.Access.Command == "" && len(req.Access.Paths) > 0 { // a patch in the form of a command
 		c.kind = edit
 	}
-	if c.kind == other && req.Access.Command != "" { // of a program's own tool, such as an adapted shell
-		c.kind = command
+	if c.kind == other && req.Access.Command != "" {
+		c.kind, c.own = command, true
 	}
 	c.name = req.Call.Name
 	// one tool for all servers
@@ -68,6 +68,9 @@ func (c *call) describe() {
 	switch c.kind {
 	case command:
 		c.command()
+		if c.own {
+			c.add(part{asks: fmt.Sprintf("it is not known what %s does", name), suggest: []string{name}})
+		}
 	case input:
 		if !readOnly && !access.Ends {
 			c.add(part{asks: "it writes to the input of a running command"})

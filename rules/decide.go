@@ -83,7 +83,7 @@ func (s *Set) decideWhere(ctx context.Context, e env.Environment, req tool.Reque
 		d.Reasons, d.Touches = c.reasons(d.Reason), c.touches()
 	}
 	d.Files = c.kind == read || c.kind == edit
-	d.Reads, d.Script = c.reads(), c.kind == command && req.Access.Asks == ""
+	d.Reads, d.Script = c.reads(), c.kind == command && !c.own && req.Access.Asks == ""
 	d.Secret = slices.ContainsFunc(c.parts, func(p part) bool {
 		return slices.ContainsFunc(p.files, func(f file) bool { return c.holdsSecrets(f.place) })
 	})
@@ -170,6 +170,7 @@ type call struct {
 	req      tool.Request
 	kind     kind
 	name     string // of the tool, as rules have it
+	own      bool   // a tool of the program's says which command it runs, and may do more
 	dir      string // the working directory
 	script   string // of a command
 	parts    []part
@@ -240,6 +241,7 @@ func (c *call) guarded() string {
 func (c *call) whole() *rule {
 	for _, r := range c.of(tool.Allow) {
 		switch {
+		case c.own && r.name != c.name: // which is about the command alone
 		case r.matchesCall(c):
 			if !c.blind || !c.restricted() {
 				return r
@@ -281,7 +283,12 @@ func (c *call) judge() Decision {
 		return d
 	}
 	d.Rule, d.Edits = "", edits && d.Default
-	if !safe {
+	switch {
+	case c.own && safe:
+		d.Suggest = []string{c.name}
+	case c.own:
+		d.Suggest = nil
+	case !safe:
 		d.Suggest = c.exactly()
 	}
 	return d

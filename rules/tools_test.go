@@ -118,15 +118,15 @@ func TestL1_EveryToolHasItsRules(t *testing.T) {
 	}
 }
 
-// The calls of a program's own tool that says what it runs are judged as those of the shell, and also
-// by the tool's name.
+// Rules that deny or ask about a command count for a program's own tool that says that it runs the
+// command. Only one with the tool's name allows its calls, because it may do more.
 func TestL1_OwnToolThatRunsCommands(t *testing.T) {
 	p := newProject(t, "a")
 	for _, c := range []struct{ permissions, script, want string }{
 		{`{}`, "touch b", "ask"},
-		{`{}`, "cat a", "allow"},
-		{`{"allow": ["Bash(touch:*)"]}`, "touch b", "allow"},
-		{`{"allow": ["Bash(touch:*)"]}`, "touch b; rm a", "ask"},
+		{`{}`, "cat a", "ask"},
+		{`{"allow": ["Bash(touch:*)", "Bash(touch b)", "Bash(*)", "Bash"]}`, "touch b", "ask"},
+		{`{"allow": ["run"], "ask": ["Bash(touch:*)"]}`, "touch b", "ask"},
 		{`{"allow": ["run"]}`, "touch b; rm a", "allow"},
 		{`{"allow": ["run"], "deny": ["Bash(git push:*)"]}`, "cd d && git push", "deny"},
 		{`{"allow": ["run"], "deny": ["Bash"]}`, "cat a", "deny"},
@@ -137,6 +137,8 @@ func TestL1_OwnToolThatRunsCommands(t *testing.T) {
 			Access: tool.Access{Effect: tool.Exclusive, Command: c.script}}
 		if d := p.load(c.permissions).Decide(t.Context(), p.env, req); d.Verdict.String() != c.want {
 			t.Errorf("%s, %s: %v (%s), want %s", c.permissions, c.script, d.Verdict, d.Reason, c.want)
+		} else if c.permissions == `{}` && (d.Script || d.Reads || !d.Default || !slices.Equal(d.Suggest, []string{"run"})) {
+			t.Errorf("%s: %+v", c.script, d)
 		}
 	}
 }
