@@ -107,10 +107,10 @@ func (s *State) suspects(f *Fault) (places []mendedPlace, tools []string) {
 	if len(places) == 0 && r.Media { // which it had accepted
 		places = s.mediaSince(0)
 	}
-	if len(places) == 0 && !f.tooLong() {
-		places = s.oddCallsSince(before.Turn)
+	if len(places) > 0 || f.tooLong() || f.refused() {
+		return places, nil
 	}
-	if len(places) > 0 || f.tooLong() {
+	if places = s.oddCallsSince(before.Turn); len(places) > 0 {
 		return places, nil
 	}
 	for _, def := range s.tools {

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -36,6 +37,8 @@ type poisoner struct {
 	*fakellm.Server
 	provider string
 	say      func(path string) string // the rejection
+	status   int                      // of the rejection, 400 unless set
+	code     string                   // instead of null, in OpenAI's formats
 	rejected int
 }
 
@@ -53,7 +56,11 @@ func (p *poisoner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.rejected++
 	text, _ := json.Marshal(p.say(strings.TrimPrefix(path, ".")))
-	answer := `{"error":{"message":` + string(text) + `,"type":"invalid_request_error","code":null}}`
+	code, _ := json.Marshal(p.code)
+	if p.code == "" {
+		code = []byte("null")
+	}
+	answer := `{"error":{"message":` + string(text) + `,"type":"invalid_request_error","code":` + string(code) + `}}`
 	switch p.provider {
 	case "anthropic":
 		answer = `{"type":"error","error":{"type":"invalid_request_error","message":` + string(text) + `}}`
@@ -61,7 +68,7 @@ func (p *poisoner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = `{"error":{"code":400,"message":` + string(text) + `,"status":"INVALID_ARGUMENT"}}`
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusBadRequest)
+	w.WriteHeader(cmp.Or(p.status, http.StatusBadRequest))
 	_, _ = io.WriteString(w, answer)
 }
 
@@ -168,6 +175,51 @@ func TestU1_EveryPoisonInEveryFormat(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// A picture is left out as well if its server calls it a failure of its own, a missing model, or a
+// content that its policy does not allow.
+func TestU1_PicturesThatLookLikeOtherErrors(t *testing.T) {
+	for name, p := range map[string]*poisoner{
+		"llama.cpp": {provider: "openai-compatible", status: 500, code: "server_error", say: func(string) string {
+			return "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"
+		}},
+		"Ollama": {provider: "openai-compatible", status: 500, code: "api_error", say: func(string) string {
+			return "Failed to create new sequence: failed to process inputs: this model is missing data required for image input"
+		}},
+		"OpenRouter": {provider: "openai-compatible", status: 404, say: func(string) string {
+			return "No endpoints found that support image input"
+		}},
+		"OpenAI": {provider: "openai", code: "content_policy_violation", say: func(string) string {
+			return "Your input image may contain content that is not allowed by our safety system."
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			look := poisonings["a picture in a result"]
+			p.Server = fakellm.New(fakellm.Script(
+				fakellm.Turn{Text: "I look", Calls: []fakellm.Call{*look.call}},
+				fakellm.Turn{Text: "first"}, fakellm.Turn{Text: "second"}), fakellm.Options{})
+			h := open(t, setup{tools: look.tools, wrap: func(llm.Provider) llm.Provider {
+				return testNamed{newWire(t, p.provider, p)}
+			}})
+			h.submit(t, "begin", agent.ReasonCompleted)
+			h.submit(t, "go on", agent.ReasonCompleted)
+			if p.rejected != 1 || h.warned() != "rejection_mended" {
+				t.Errorf("%d rejections, warnings %q", p.rejected, h.warned())
+			}
+		})
+	}
+}
+
+// A refusal of a content that has no picture, if it speaks of one, leaves out nothing else.
+func TestU1_RefusedContentIsNoTool(t *testing.T) {
+	refused := llm.Errorf(llm.ErrContentFilter, "this text describes an image that is not allowed")
+	refused.Rejected = &llm.Rejection{Message: -1, Part: -1, Media: true}
+	h := open(t, setup{tools: []tool.Tool{echo("mcp__a__b")}, steps: []llmtest.Step{llmtest.Error(refused)}})
+	h.submit(t, "say", agent.ReasonRefused)
+	if h.warned() != "refused" {
+		t.Errorf("warnings %q", h.warned())
 	}
 }
 

@@ -17,6 +17,8 @@ func phraseKind(kind error, status int, message string) error {
 	}
 	text := strings.Join(strings.Fields(strings.ToLower(message)), " ")
 	switch {
+	case (kind == llm.ErrServer || kind == llm.ErrNotFound) && says(text, imagePhrases[:]):
+		return llm.ErrInvalidRequest
 	case kind == llm.ErrServer && (status == 500 || status < 300): // some servers fail with an exception when they check the length
 		switch {
 		case tellsLength(text):
@@ -57,6 +59,14 @@ var templatePhrases = [...]string{
 	"system message must be at the beginning",
 	"jinja exception", "error rendering prompt with jinja template", "chat template", // llama.cpp, LM Studio
 	"template error:", // Text Generation Inference
+}
+
+// imagePhrases lists what servers say of a picture that they do not take, and report as their own
+// failure or as a missing model.
+var imagePhrases = [...]string{
+	"image input is not supported", "failed to process image", // llama.cpp
+	"failed to process inputs: ", // Ollama
+	"support image input",        // OpenRouter
 }
 
 // lengthPhrases lists what servers say when a conversation is too long. Each is part of a message

@@ -92,7 +92,16 @@ var others = map[string]struct {
 		"max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for this model",
 		llm.ErrInvalidRequest},
 	"a fault": {500, "internal error", llm.ErrServer},
-	"credit":  {400, "Your credit balance is too low to access the API.", llm.ErrQuota},
+	"llama.cpp, a picture": {500,
+		"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+		llm.ErrInvalidRequest},
+	"llama.cpp, a damaged picture": {500, "failed to process image", llm.ErrInvalidRequest},
+	"Ollama, a picture": {500,
+		"Failed to create new sequence: failed to process inputs: this model is missing data required for image input",
+		llm.ErrInvalidRequest},
+	"OpenRouter, a picture": {404, "No endpoints found that support image input", llm.ErrInvalidRequest},
+	"OpenRouter, tools":     {404, "No endpoints found that support tool use.", llm.ErrNotFound},
+	"credit":                {400, "Your credit balance is too low to access the API.", llm.ErrQuota},
 }
 
 func refusal(t *testing.T, status int, body string) *llm.Error {

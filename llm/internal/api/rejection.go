@@ -30,6 +30,7 @@ func (x *Exchange) rejection(e *llm.Error) *llm.Rejection {
 			_, err := x.Encode(req)
 			return err != nil
 		})
+	case e.Kind == llm.ErrContentFilter && r.Media: // the picture is refused, and not the words around it
 	case e.Kind != llm.ErrInvalidRequest && e.Status != http.StatusRequestEntityTooLarge,
 		aboutParameter(e.Code, e.Message):
 		return nil
