@@ -2,6 +2,7 @@ package env
 
 import (
 	"context"
+	"io/fs"
 	"path"
 )
 
@@ -13,10 +14,15 @@ type Resolver interface {
 }
 
 // Resolve returns where a name leads according to e's Resolver. If e is not one, links are not
-// resolved.
+// resolved. A path that is longer than that of any file is an error, because whoever looks at each
+// directory of the path would take very long.
 func Resolve(ctx context.Context, e Environment, name string) (string, error) {
 	if r, ok := e.(Resolver); ok {
-		return r.Resolve(ctx, name)
+		to, err := r.Resolve(ctx, name)
+		if err == nil && len(to) > maxName {
+			return "", &fs.PathError{Op: "resolve", Path: name, Err: &longError{}}
+		}
+		return to, err
 	}
 	if err := checkName(name); err != nil {
 		return "", err
