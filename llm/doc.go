@@ -25,6 +25,6 @@
 //   - A ping is not progress: it neither resets the idle timer nor becomes an event.
 //   - Events after the finish reason are ignored, and an event that a server numbers counts once.
 //   - Every wait for the server has a limit, including the wait for the headers.
-//   - A response has at most 16 MiB of text, thinking and arguments. A longer one is cut off with
-//     an [ErrStream] that is final.
+//   - A response has at most 16 MiB of text, thinking and arguments, with each block as 1 KiB more. A
+//     longer one is cut off with an [ErrStream] that is final.
 package llm

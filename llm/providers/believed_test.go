@@ -237,10 +237,10 @@ func TestI11_UsageIsPlausible(t *testing.T) {
 	}
 }
 
-// TestK11_MillionsOfPieces checks that empty pieces count as content, so that a response cannot
+// TestK11_ThousandsOfPieces checks that empty pieces count as content, so that a response cannot
 // consist of any number of them.
-func TestK11_MillionsOfPieces(t *testing.T) {
-	const n = 200_000
+func TestK11_ThousandsOfPieces(t *testing.T) {
+	const n = 20_000 // of which a session that shows them and breaks off needs some seconds
 	list := func(piece string) string { return strings.Repeat(piece+",", n-1) + piece }
 	var items strings.Builder
 	for i := range n {

@@ -15,8 +15,9 @@ const (
 )
 
 // perBlock is the size that a content block counts at least, so that a response cannot consist of
-// endless empty blocks.
-const perBlock = 128
+// endless empty blocks. A session keeps each block until the response ends, and looks through them
+// with each event.
+const perBlock = 1 << 10
 
 // Size counts a response's content. A [Decoder] embeds it.
 type Size struct{ content int }
