@@ -62,7 +62,7 @@ func (s *State) compactionDue() bool {
 }
 
 // compacts reports whether a compaction makes sense: there is something to replace, and none has
-// failed since the last answer.
+// failed since the last answer in this input.
 func (s *State) compacts() bool { return s.compactionFailedAt != s.Steps+1 && s.retained() > 0 }
 
 // compactsAtRest reports whether the host asked for a compaction in an idle session.

@@ -283,6 +283,38 @@ func TestA16_FailedCompaction(t *testing.T) {
 	}
 }
 
+// The next input tries again, also if the history had become too long for an answer when the
+// compaction failed: no session ends for a summary that was refused once.
+func TestA16_FailedCompactionEndsNoSession(t *testing.T) {
+	refuses, compacted := true, false
+	answer := llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
+		switch {
+		case len(req.Tools) == 0 && refuses:
+			return llmtest.Error(llm.Errorf(llm.ErrContentFilter, "no"))
+		case len(req.Tools) == 0:
+			compacted = true
+			return summaryAnswer
+		case compacted:
+			return llmtest.Text("done")
+		case len(req.Messages) > 8:
+			return tooLong()
+		}
+		return llmtest.Calls(call("print", fmt.Sprintf(`"path":"p%d"`, len(req.Messages))))
+	})
+	h := openLong(t, agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}},
+		slices.Repeat([]llmtest.Step{answer}, 40))
+	for range 2 {
+		if _, err := h.Submit(t.Context(), "go"); !errors.Is(err, llm.ErrContextLength) {
+			t.Errorf("%v, want a conversation that is too long", err)
+		}
+	}
+	refuses = false
+	h.submit(t, "go on", agent.ReasonCompleted)
+	if n := len(only[*agent.Compaction](h)); n != 1 {
+		t.Errorf("%d compactions, warned %q", n, h.warned())
+	}
+}
+
 // Compaction is off by default, and when the window is unknown.
 func TestA16_OffByDefault(t *testing.T) {
 	for name, s := range map[string]setup{

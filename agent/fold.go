@@ -109,18 +109,18 @@ func (s *State) fold(rec record, at time.Time) {
 // foldInput begins an input. If the last one goes on, the effort that waits stays, since the
 // provider's round is not over, and so do the calls that may be a loop.
 func (s *State) foldInput(r inputRecord, at time.Time) {
-	switch {
-	case r.Continue && s.Input != nil: // the session was killed: the time until now does not count
+	if r.Continue && s.Input != nil { // the session was killed: the time until now does not count
 		s.Worked, s.Input.Began = s.worked(), at
 		return
-	case r.Continue:
-		s.inputs++
+	}
+	s.inputs++
+	s.compactionFailedAt = 0 // without a compaction, a history that is too long has no answer any more
+	if r.Continue {
 		last := cmp.Or(s.Last, &Input{}) // there is one unless records are missing
 		s.Input = &Input{Text: last.Text, Key: last.Key, Final: last.Final, Finish: last.Finish, Done: last.Done &&
 			last.Reason != ReasonDone, Began: at}
 		return
 	}
-	s.inputs++
 	s.addKey(r.Key)
 	s.Input = &Input{Text: r.Text, Key: r.Key, Began: at}
 	if r.Queued != 0 && s.Last != nil {
