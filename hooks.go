@@ -25,7 +25,7 @@ import (
 type sessionHooks struct {
 	*hooks.Hooks
 	list []hooks.Hook
-	own  *lazyLocal // where the user's hooks run
+	own  lazyLocal // where the user's hooks run
 }
 
 // lazyLocal is a directory of this machine, in which commands are contained and not confined. It is
@@ -118,7 +118,7 @@ func (s *Setup) openHooks(c *config) error {
 	if s.hooks == nil {
 		return nil
 	}
-	s.hooks.own = &lazyLocal{dir: s.here, drop: c.keyVars()}
+	s.hooks.own.dir, s.hooks.own.drop = s.here, c.keyVars()
 	o := hooks.Options{Hooks: s.hooks.list, Env: s.hookEnv, Project: s.projectHere(), Dir: s.here,
 		Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
 		Check: s.checkHook, Mask: s.Secrets, Warn: s.warnings.add, Ran: s.hookRan()}

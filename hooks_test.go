@@ -344,6 +344,19 @@ func TestM9_WhereHooksRun(t *testing.T) {
 	}
 }
 
+// Where a session cannot be prepared after its hooks were read, that is the error.
+func TestM9_HooksBesideBrokenRules(t *testing.T) {
+	w := newWatched(t)
+	home := t.TempDir()
+	put(t, home, ".claude/settings.json", strings.Replace(hookSettings(t, "PreToolUse", "Bash", "true"), "{",
+		`{"permissions": {"deny": ["Bash(curl"]}, `, 1))
+	c := w.config()
+	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", w.url, "HOME", home)
+	if _, err := prepare(t.Context(), c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), `"Bash(curl"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // A script of the project that a hook names is compared right before it runs.
 func TestM9_ChangedScripts(t *testing.T) {
 	for name, strict := range map[string]bool{"has no effect": false, "blocks": true} {
