@@ -23,7 +23,7 @@ func phraseKind(kind error, status int, message string) error {
 		switch {
 		case tellsLength(text):
 			return llm.ErrContextLength
-		case says(text, templatePhrases[:]):
+		case says(text, templatePhrases[:]), strings.Contains(text, "tools param requires --jinja"): // llama.cpp
 			return llm.ErrInvalidRequest
 		}
 		return nil
