@@ -268,8 +268,8 @@ func (c *Config) Table() (providers.Table, error) {
 }
 
 // ListModels asks the server of a provider for its models, with the key that a session would send,
-// as [providers.Kind.List] does. Configured is false, and nobody is asked, if the environment lacks
-// what the provider needs. Credentials are not used.
+// as [providers.Kind.List] does. Configured is false, and nobody is asked, if what the provider needs
+// is neither in the environment nor in the settings. Credentials are not used.
 func (c *Config) ListModels(ctx context.Context, provider string) (models []llm.Model, configured bool, err error) {
 	w, err := c.wiring()
 	if err != nil {
@@ -279,12 +279,16 @@ func (c *Config) ListModels(ctx context.Context, provider string) (models []llm.
 	if err != nil {
 		return nil, false, err
 	}
+	w.useDefaults()
 	known, set := kind.Config(w.getenv)
+	if w.BaseURL != "" && kind.Name == value(w.chosen.provider) {
+		known.BaseURL, set = w.BaseURL, true
+	}
 	if !set {
 		return nil, false, nil
 	}
-	if kind.KeyCommand != "" {
-		if known.APIKey, err = w.runKeyCommand(ctx, kind.KeyCommand); err != nil {
+	if command := w.keyCommandOf(kind); command != "" {
+		if known.APIKey, err = w.runKeyCommand(ctx, command); err != nil {
 			return nil, true, err
 		}
 	}

@@ -159,17 +159,17 @@ func (p *program) submitted(c *conversation, t *task, result *agent.Result, err 
 // failedTurn says what can be done about an error.
 func (p *program) failedTurn(c *conversation, err error) {
 	e, _ := errors.AsType[*llm.Error](err)
+	hint := ""
+	if p.Hint != nil {
+		hint = strings.TrimSpace(p.Hint(err)) + "\n"
+	}
 	switch {
 	case e != nil && e.Status > 0 && (e.Kind == llm.ErrAuthentication || e.Kind == llm.ErrAccessDenied):
-		p.note("Check the API key in the environment, or choose another model: /model")
+		p.note(strings.TrimSpace(hint + "To choose another model: /model"))
 	case errors.Is(err, agent.ErrClosed):
 		p.note("The session has ended. /resume " + sessions.ShortID(c.session.ID()) +
 			" opens it again, /clear begins a new one.")
 	case e != nil:
-		hint := ""
-		if p.Hint != nil {
-			hint = strings.TrimSpace(p.Hint(err)) + "\n"
-		}
 		p.note(strings.TrimSpace(hint + "What you write next goes on from here."))
 	}
 }

@@ -41,6 +41,12 @@ func TestV3_ModelsOfServersAndUsers(t *testing.T) {
 	}
 	lists := []string{"OPENROUTER_BASE_URL=" + list.URL + "/v1", "OPENROUTER_API_KEY=key-of-a-test"}
 	run("acme/newest", 0, lists, "models", "--provider", "openrouter")
+	at := []string{"models", "--provider", "openai-compatible", "--base-url"}
+	run("acme/newest", 0, nil, append(at, list.URL+"/v1")...)
+	run("acme/newest", 0, []string{"ATTRACTOR_PROVIDER=vllm", "ATTRACTOR_BASE_URL=" + list.URL + "/v1"}, "models", "--provider",
+		"vllm")
+	run("must be an http or https URL", exitUsage, nil, append(at, "localhost:8000")...)
+	run("--base-url needs --provider", exitUsage, nil, "models", "--base-url", list.URL)
 	run("openrouter: 1 models, of 1 windows or prices", 0, lists, "models", "update")
 	run("acme/newest                                         5000", 0, nil, "models", "--provider", "openrouter")
 	run("anthropic/claude-sonnet-5.5", 0, []string{"OPENROUTER_BASE_URL=" + url + "/v1", "OPENROUTER_API_KEY=key-of-a-test"},

@@ -10,14 +10,18 @@ import (
 // notFoundHint returns a line that says what to do about a model or a URL that the server does not
 // have.
 func notFoundHint(err error) string {
-	if kind, ok := localServer(err); ok {
-		return "\nCheck the name of the model (attractor models --provider " + kind.Name +
-			"), and the server's address (" + kind.BaseURLVar + " or --base-url)."
+	if kind, ok := ownServer(err); ok {
+		hint := "\nCheck the name of the model (attractor models --provider " + kind.Name +
+			"), and the server's address (" + kind.BaseURLVar + " or --base-url)"
+		if kind.NeedsURL {
+			hint += ": it ends in /v1"
+		}
+		return hint + "."
 	}
 	if name := namedServer(err); name != "" {
 		return "\nCheck the name of the model (attractor models --provider " + name + "), and base_url of the provider in your config.json."
 	}
-	return "\nCheck the name of the model, and the URL: for openai and openai-compatible it ends in /v1."
+	return "\nCheck the name of the model, and the URL: for openai it ends in /v1."
 }
 
 // namedServer returns the name of the provider whose call failed, if it is one of the user's own,
@@ -34,20 +38,38 @@ func namedServer(err error) string {
 	return ""
 }
 
-// localServer returns the kind of the provider whose call failed, if its servers are the user's
-// own.
-func localServer(err error) (providers.Kind, bool) {
+// ownServer returns the kind of the provider whose call failed, if its servers are the user's own.
+func ownServer(err error) (providers.Kind, bool) {
+	kind, ok := failedKind(err)
+	return kind, ok && (kind.Local || kind.NeedsURL)
+}
+
+// failedKind returns the kind of the provider whose call failed, if it is in the table of providers.
+func failedKind(err error) (providers.Kind, bool) {
 	var failed *llm.Error
 	if !errors.As(err, &failed) {
 		return providers.Kind{}, false
 	}
 	kind, err := providers.Find(failed.Provider)
-	return kind, err == nil && kind.Local
+	return kind, err == nil
+}
+
+// keyHint returns a line that says where a key comes from that a server refused.
+func keyHint(err error) string {
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Status == 0 { // no server's: it says what is missing
+		return ""
+	}
+	if kind, ok := failedKind(err); ok && len(kind.KeyVars) > 0 {
+		return "\nCheck the API key in the environment: " + orList(kind.KeyVars) + "."
+	}
+	return "\nCheck the API key in the environment."
 }
 
 // modelHint returns a line that says what to do about a failed model call, or "".
 func modelHint(err error) string {
 	switch {
+	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
+		return keyHint(err)
 	case errors.Is(err, llm.ErrNotFound):
 		return notFoundHint(err)
 	case errors.Is(err, llm.ErrQuota):
@@ -55,8 +77,12 @@ func modelHint(err error) string {
 	case errors.Is(err, llm.ErrRateLimit), errors.Is(err, llm.ErrOverloaded), errors.Is(err, llm.ErrServer):
 		return "\nTry again later. --fallback names another model that takes over."
 	case errors.Is(err, llm.ErrNetwork):
-		if kind, ok := localServer(err); ok {
-			return "\nStart the server (" + kind.Start + "), or check its address (" + kind.BaseURLVar + " or --base-url)."
+		if kind, ok := ownServer(err); ok {
+			start := "Start the server"
+			if kind.Start != "" {
+				start += " (" + kind.Start + ")"
+			}
+			return "\n" + start + ", or check its address (" + kind.BaseURLVar + " or --base-url)."
 		}
 		if name := namedServer(err); name != "" {
 			return "\nCheck that its server runs, the network, the proxy (HTTPS_PROXY), and base_url of the provider " + name +
@@ -66,7 +92,7 @@ func modelHint(err error) string {
 	case errors.Is(err, llm.ErrTimeout):
 		return "\nFor a model that is slow to begin, pass a longer --idle-timeout."
 	case errors.Is(err, llm.ErrInvalidRequest):
-		if _, ok := localServer(err); ok {
+		if _, ok := ownServer(err); ok {
 			return "\nThe model has to support tools, and the server has to read its calls: docs/local.md says which options do that."
 		}
 	case errors.Is(err, llm.ErrContextLength):

@@ -19,7 +19,7 @@ import (
 )
 
 func newModels(t terminal) *cobra.Command {
-	var provider string
+	var provider, baseURL string
 	var asJSON, ofProviders bool
 	cmd := &cobra.Command{
 		Use:   "models",
@@ -30,7 +30,7 @@ variables of the environment that they need.
 
 Your own providers, in the setting providers of config.json, are among them (docs/providers.md).
 
-With --provider, and if the environment configures that provider, its server is asked for its models as well. ` + "`attractor models update`" + ` asks
+With --provider, and if the environment, the settings or --base-url say where its server is, that is asked for its models as well. ` + "`attractor models update`" + ` asks
 all of them and OpenRouter, and keeps what they say of windows and prices. Your own facts about models, in the form of --json, are
 in ~/.config/attractor/models.json.
 
@@ -50,6 +50,13 @@ A window with a larger one behind it is where a higher price begins; --context-w
 			if ofProviders {
 				return printProviders(t, table, provider, asJSON)
 			}
+			if cmd.Flags().Changed("base-url") {
+				if provider == "" {
+					return usage(cmd, errors.New("--base-url needs --provider"))
+				}
+				config.Set("provider", "--provider", provider)
+				config.Set("base_url", "--base-url", baseURL)
+			}
 			models, err := listModels(cmd.Context(), t, &config, provider)
 			if err != nil {
 				return err
@@ -68,6 +75,7 @@ A window with a larger one behind it is where a higher price begins; --context-w
 		},
 	}
 	cmd.Flags().StringVar(&provider, "provider", "", "list only the models of the provider with this `name`")
+	cmd.Flags().StringVar(&baseURL, "base-url", "", "ask the provider's server at this `URL`")
 	cmd.Flags().BoolVar(&ofProviders, "providers", false, "list providers instead of models")
 	cmd.Flags().BoolVar(&asJSON, "json", false,
 		"print a JSON array of models, with id, provider, context_window, max_output, efforts and prices")
@@ -95,7 +103,9 @@ func listModels(ctx context.Context, t terminal, c *attractor.Config, provider s
 		return models, nil
 	}
 	listed, _, err := askServer(ctx, c, provider)
-	if err != nil {
+	if errors.Is(err, attractor.ErrConfig) {
+		return nil, hostError(err)
+	} else if err != nil {
 		hint := modelHint(err)
 		if errors.Is(err, llm.ErrNotFound) {
 			hint = "\nThat is no mistake if the server has no such list. Otherwise check its URL."

@@ -17,8 +17,8 @@ func TestJ11_FailedModelCallsSayWhatToDo(t *testing.T) {
 		check string
 	}{
 		400: {exitFailed, ""},
-		401: {exitAccess, "Check the API key in the environment."},
-		404: {exitFailed, "Check the name of the model, and the URL: for openai and openai-compatible it ends in /v1."},
+		401: {exitAccess, "Check the API key in the environment: ANTHROPIC_API_KEY."},
+		404: {exitFailed, "Check the name of the model, and the URL: for openai it ends in /v1."},
 	} {
 		url, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: status}}, say("done"))
 		h := newHome(t, url)
@@ -52,7 +52,8 @@ func TestJ11_SessionsOfALocalServerStayThere(t *testing.T) {
 	}{
 		"ollama": {"ollama", "",
 			"Check the name of the model (attractor models --provider ollama), and the server's address (OLLAMA_HOST or --base-url)."},
-		"a vendor's format": {"openai-compatible", "/v1", "for openai and openai-compatible it ends in /v1."},
+		"a vendor's format": {"openai-compatible", "/v1", "Check the name of the model (attractor models --provider " +
+			"openai-compatible), and the server's address (OPENAI_COMPATIBLE_BASE_URL or --base-url): it ends in /v1."},
 	} {
 		url, _ := serve(t, missing, say("done"))
 		h := newHome(t, url)
@@ -68,7 +69,9 @@ func TestJ11_SessionsOfALocalServerStayThere(t *testing.T) {
 		}
 	}
 	h := newHome(t, "")
-	if out := h.run(0, "models", "--provider", "ollama"); out.stdout != "" || !strings.Contains(out.stderr,
+	models := h.command("models", "--provider", "ollama")
+	models.Env = append(models.Env, "OLLAMA_HOST=127.0.0.1:1")
+	if out := runCommand(t, models); out.code != 0 || out.stdout != "" || !strings.Contains(out.stderr,
 		"--provider ollama --model NAME") {
 		t.Errorf("models of ollama: %q, %q", out.stdout, out.stderr)
 	}

@@ -214,10 +214,7 @@ func (r *runner) outcome(err error) error {
 	case errors.Is(err, agent.ErrFull):
 		return fail(exitLimit, "%w\nIf the journal is full, resume with a higher --max-journal.%s", err, r.howToGoOn())
 	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
-		if e, ok := errors.AsType[*llm.Error](err); ok && e.Status == 0 { // no server's: it says what is missing
-			return fail(exitAccess, "%w%s", err, r.howToGoOn())
-		}
-		return fail(exitAccess, "%w\nCheck the API key in the environment.%s", err, r.howToGoOn())
+		return fail(exitAccess, "%w%s%s", err, modelHint(err), r.howToGoOn())
 	case llm.Retryable(err):
 		return fail(exitLater, "%w%s%s", err, modelHint(err), r.howToGoOn())
 	case errors.As(err, new(*llm.Error)):
