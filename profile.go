@@ -28,7 +28,7 @@ func (c *config) chooseProfile(provider string) (profile.Profile, error) {
 		first, _ = c.catalog().Latest(provider, "reasoning")
 	}
 	if p.Model = cmp.Or(kind.Model, first.ID); p.Model == "" && value(c.chosen.model) == "" {
-		return p, fail(ErrNoModel, "the provider %s has no default model", provider)
+		return p, fail(ErrNoModel, "the provider %s has no default model (attractor models --provider %[1]s)", provider)
 	}
 	return p, err
 }

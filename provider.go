@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
@@ -184,7 +185,7 @@ func (c *config) chooseProvider() (string, error) {
 	case len(names) > 1:
 		return "", fail(ErrNoProvider, "the environment has keys of several providers: %s", strings.Join(names, ", "))
 	case c.BaseURL != "":
-		return "", fail(ErrNoProvider, "a base URL needs a provider: %s", strings.Join(c.table().Names(), ", "))
+		return "", fail(ErrNoProvider, "a base URL needs a provider, such as openai-compatible for a server of your own")
 	}
 	if model := value(c.chosen.model); model != "" && c.knows(model) == nil {
 		return "", fail(ErrNoModel, "%[1]q is a provider and no model, such as %[1]s/MODEL", model)
@@ -271,9 +272,13 @@ func (c *config) hasSlashes(kind providers.Kind) bool {
 func findProvider(table providers.Table, name string) (providers.Kind, error) {
 	kind, err := table.Find(name)
 	if err != nil {
+		names := table.Names()
+		if near := texts.Near(strings.ReplaceAll(name, ".", ""), names); len(near) > 0 {
+			return kind, fail(ErrConfig, "unknown provider %q; do you mean %s?", name, strings.Join(near, " or "))
+		}
 		return kind, fail(ErrConfig,
 			"unknown provider %q (a model is named as provider/model); the providers are %s. Any server of Chat Completions is openai-compatible", name,
-			strings.Join(table.Names(), ", "))
+			strings.Join(names, ", "))
 	}
 	return kind, nil
 }

@@ -128,7 +128,7 @@ func hostError(err error) error {
 			"\nFor a server that needs no key, pass --provider ollama, or --provider openai-compatible and --base-url. For a demo without a key, run: attractor demo"},
 		{attractor.ErrNoServer, exitAccess, ", or pass --base-url"},
 		{attractor.ErrNoProvider, exitAccess, "; pass one with --provider"},
-		{attractor.ErrNoModel, exitUsage, "; pass one with --model; attractor models --provider NAME lists them"},
+		{attractor.ErrNoModel, exitUsage, "; pass one with --model"},
 		{sessions.ErrNotFound, exitUsage, "; to list sessions, run: attractor sessions list"},
 		{sessions.ErrNoStore, exitUsage, ", or pass --no-journal"},
 		{attractor.ErrUnreachable, exitFailed, ""},
