@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -22,6 +23,9 @@ func Write(name string, data []byte) error {
 func WriteFunc(name string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".attractor-*.tmp") // with mode 0600
 	if err != nil {
+		if of, ok := errors.AsType[*fs.PathError](err); ok {
+			of.Path = name // nobody knows the other one
+		}
 		return err
 	}
 	if err = write(f); err == nil {

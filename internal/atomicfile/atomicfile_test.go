@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/internal/atomicfile"
@@ -40,6 +41,10 @@ func TestI6_FilesAreReplacedWhole(t *testing.T) {
 	}
 	if err := atomicfile.Write(dir, []byte("new")); err == nil {
 		t.Error("a directory was replaced")
+	}
+	lost := filepath.Join(dir, "lost", "x")
+	if err := atomicfile.Write(lost, nil); err == nil || !strings.Contains(err.Error(), lost) {
+		t.Errorf("without a directory: %v", err)
 	}
 	for _, in := range []string{dir, filepath.Dir(dir)} {
 		if left, err := filepath.Glob(filepath.Join(in, ".attractor-*")); err != nil || len(left) > 0 {

@@ -59,6 +59,9 @@ func commands() []command {
 
 // command returns the conversation's own command that a line calls.
 func (p *program) command(text string) (run func(*program, string), arguments string, is bool) {
+	if text == "exit" || text == "quit" { // as in a shell
+		text = "/quit"
+	}
 	name, ok := commandName(text)
 	if !ok {
 		return nil, "", false

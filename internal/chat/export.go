@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,8 +28,13 @@ func (p *program) export(arguments string) {
 	if c.setup.Local != nil && !filepath.IsAbs(file) {
 		file = filepath.Join(c.setup.Local.WorkDir(), file)
 	}
-	if _, err := os.Lstat(file); arguments != "" && !errors.Is(err, fs.ErrNotExist) {
-		p.warn(fmt.Sprintf("%s exists, or cannot be looked at; name another file", file))
+	switch _, err := os.Lstat(file); {
+	case arguments == "" || errors.Is(err, fs.ErrNotExist):
+	case err == nil:
+		p.warn(file + " exists; name another file")
+		return
+	default:
+		p.warn(err.Error())
 		return
 	}
 	p.background(func(ctx context.Context) error { return p.Export(ctx, c.setup, file) },

@@ -720,7 +720,7 @@ func TestN3_Sessions(t *testing.T) {
 	s.expect("(fork of " + first[:8] + ") the first task (open)")
 	s.send("/resume 0000")
 	s.expect(`there is no session "0000"`)
-	s.send("/quit")
+	s.send("quit")
 	if code := s.ended(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

@@ -202,7 +202,9 @@ func TestX9_Export(t *testing.T) {
 	s.send("/export page.html")
 	s.expect(h.dir + "/page.html, without")
 	s.send("/export mine")
-	s.expect("mine exists")
+	s.expect("mine exists; name another file")
+	s.send("/export lost/page.html")
+	s.expect("lost/page.html: no such file or directory")
 	s.send("/export")
 	s.until("the second file", func() bool { return strings.Count(s.all(), h.dir+"/session-") == 2 })
 	name := "session-" + h.sessions()[0].ID[:8] + ".md"
