@@ -155,7 +155,7 @@ func newRoot(t terminal) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.Flags().BoolVar(&version, "version", false, "print the version")
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
 	root.SetFlagErrorFunc(usage)
 	root.SetIn(t.in)
 	root.SetOut(t.out)
@@ -184,7 +184,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; do you mean %s?", name, orList(near))
 	}
-	if strings.ContainsAny(name, " \n") && !parent.HasParent() {
+	if !parent.HasParent() {
 		return fmt.Errorf(`unknown command %q; a task needs run in front of it: attractor run "..."`, name)
 	}
 	return fmt.Errorf("unknown command %q", name)

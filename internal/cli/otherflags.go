@@ -34,7 +34,7 @@ func otherFlags() map[string]string {
 		"dangerously-bypass-hook-trust": "--trust-project",
 		"oss":                           "--provider",
 		"o":                             "--output", "output-last-message": "--output",
-		"yolo": "--yes", "approval-mode": "--mode",
+		"yolo": "--yes", "y": "--yes", "approval-mode": "--mode", "last": "--continue",
 	}
 }
 
@@ -50,6 +50,8 @@ func otherCommand(parent *cobra.Command, name string) string {
 		return "a key in a variable, such as ANTHROPIC_API_KEY (attractor models --providers)"
 	case "attractor update", "attractor upgrade":
 		return "installing it again (docs/install.md)"
+	case "attractor skills":
+		return "attractor commands"
 	case "attractor init":
 		return "/init in attractor chat"
 	case "attractor mcp add", "attractor mcp remove":

@@ -80,6 +80,8 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{`unknown command "sevre"`, []string{"env", "sevre"}},
 		{`a task needs run in front of it: attractor run "..."`, []string{"fix the test"}},
 		{"here it is attractor run", []string{"-p", "fix the test"}},
+		{`unknown command "fix"; a task needs run in front of it`, []string{"fix"}},
+		{`unknown command "skills"; here it is attractor commands`, []string{"skills"}},
 		{`unknown command "exec"; here it is attractor run`, []string{"exec", "fix the test"}},
 		{`unknown command "login"; here it is a key in a variable`, []string{"login"}},
 		{`unknown command "add"; here it is a file (attractor mcp --help)`, []string{"mcp", "add", "files"}},
