@@ -129,6 +129,8 @@ func (p *program) chooseModel(arguments string) {
 			fmt.Fprintf(&b, "%s %s/%s %s\n", mark, oneLine(m.Provider), oneLine(m.ID),
 				p.Style.Faint(strings.Join(m.Efforts, " ")))
 		}
+		b.WriteString(p.Style.Faint("others can be named, too; attractor models --provider " + oneLine(provider) +
+			", in a shell, asks its server"))
 		p.say(b.String())
 		return
 	}

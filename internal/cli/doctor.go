@@ -59,7 +59,8 @@ type doctor struct {
 	flags    *sessionFlags // those of run, none of which is given
 	project  *load.Project
 	profile  string   // that a session would have, or ""
-	problems []string // what is broken, each with what to do
+	problems []string // lines about what is broken, with what to do
+	found    int      // how many problems they are about
 	hints    []string // what a person may want to know
 }
 
@@ -97,10 +98,14 @@ func (d *doctor) line(name, format string, args ...any) {
 
 // broken keeps a problem.
 func (d *doctor) broken(err error) {
+	before := len(d.problems)
 	for line := range strings.SplitSeq(render.Error(err.Error()), "\n") {
 		if line = strings.TrimSpace(line); line != "" && !slices.Contains(d.problems, line) {
 			d.problems = append(d.problems, line)
 		}
+	}
+	if len(d.problems) > before {
+		d.found++
 	}
 }
 
@@ -308,7 +313,7 @@ func (d *doctor) verdict() error {
 		_, err := io.WriteString(d.out, "\nNothing is broken.\n")
 		return err
 	}
-	d.section(render.Count(len(d.problems), "problem"))
+	d.section(render.Count(d.found, "problem"))
 	for _, problem := range d.problems {
 		fmt.Fprintf(d.out, "  %s\n", problem)
 	}

@@ -65,7 +65,7 @@ func TestX5_Doctor(t *testing.T) {
 		t.Errorf("a mistake: %+v", out)
 	}
 	h.inHome(".config/attractor/config.json", `{"provider": "openai"}`)
-	has(t, h.run(exitFailed, "doctor").stdout, "no API key: set OPENAI_API_KEY", "provider       none")
+	has(t, h.run(exitFailed, "doctor").stdout, "1 problem\n", "no API key: set OPENAI_API_KEY", "provider       none")
 	h.inHome(".claude.json", `{"numStartups": 9, "mcpServers": {}}`)
 	if out := h.run(exitFailed, "doctor"); strings.Contains(out.stdout, "those of Claude Code") {
 		t.Errorf("no servers: %s", out.stdout)

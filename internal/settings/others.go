@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/permit"
 )
@@ -88,8 +89,15 @@ func (o *Others) read(name, home string, parse func([]byte) (map[string]any, err
 // jsonMembers returns the members of a JSON object and of those in it, by their names with dots
 // between the levels.
 func jsonMembers(data []byte) (map[string]any, error) {
+	file, err := texts.ReadJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	if file.Kind != texts.Object {
+		return nil, fmt.Errorf("it must be an object, not %s", file.Is())
+	}
 	var root map[string]any
-	if err := json.Unmarshal([]byte(strings.TrimPrefix(string(data), "\ufeff")), &root); err != nil {
+	if err := json.Unmarshal(file.Raw, &root); err != nil {
 		return nil, err
 	}
 	all := map[string]any{}

@@ -42,8 +42,9 @@ func TestX5_OtherAgents(t *testing.T) {
 			[]string{"permissions.additionalDirectories", "sandbox.excludedCommands", "env.N", "apiKeyHelper"}},
 		"claude asks nobody": {".claude/settings.json", `{"permissions": {"defaultMode": "bypassPermissions"}, "model": "opusplan", "sandbox": {"enabled": false}}`,
 			nil, "", false, []string{"model", "permissions.defaultMode"}},
-		"claude as usual": {".claude/settings.json", `{"permissions": {"defaultMode": "default"}, "model": "default"}`, nil, "", false, nil},
-		"claude broken":   {".claude/settings.json", `{`, nil, "", false, []string{"nothing of it counts"}},
+		"claude as usual":  {".claude/settings.json", `{"permissions": {"defaultMode": "default"}, "model": "default"}`, nil, "", false, nil},
+		"claude broken":    {".claude/settings.json", `{`, nil, "", false, []string{"nothing of it counts: line 1: the file ends too early"}},
+		"claude no object": {".claude/settings.json", `[]`, nil, "", false, []string{"nothing of it counts: it must be an object, not an array"}},
 		"codex": {".codex/config.toml", "# mine\nmodel = \"gpt-6.1-sol\" # the best\nmodel_reasoning_effort='low'\napproval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\n" +
 			"notify = [\n  \"a]\", # ]\n  'b',\n]\ninstructions = \"\"\"\nmodel = \"not this\"\n\"\"\"\n[sandbox_workspace_write]\nnetwork_access = true\nwritable_roots = [\"/x\"]\n[mcp_servers.docs]\ncommand = \"x\"\n[[more]]\nmodel = \"x\"\n",
 			[]string{"sandbox=workspace", "network=true"}, "openai=gpt-6.1-sol low", false,
