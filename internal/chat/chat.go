@@ -128,6 +128,7 @@ type program struct {
 	hint     string        // what the last key has to say
 	begun    bool          // a session has been open
 	leaving  bool          // the conversation ends
+	echoed   bool          // the terminal itself has shown the line that is acted on
 	over     bool          // it has ended
 	gone     bool          // nothing more is typed: the terminal is gone
 	kills    int           // how often the person or a signal has asked for the end

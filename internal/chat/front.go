@@ -244,6 +244,7 @@ func (f *plain) bell() {}
 
 // keys implements front. A line is sent as it was typed.
 func (f *plain) keys(line []byte) []tty.Key {
+	f.prompted = false // the terminal has ended the line of the prompt
 	return []tty.Key{{Code: tty.KeyText, Text: string(line)}, {Code: tty.KeyEnter}}
 }
 

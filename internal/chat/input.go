@@ -108,6 +108,8 @@ func (p *program) enterKey() {
 		p.editor.Key(tty.Key{Code: tty.KeyNewline})
 		return
 	}
+	p.echoed = p.Plain
+	defer func() { p.echoed = false }()
 	text, shown := p.editor.String(), p.editor.Shown()
 	if p.question != nil {
 		p.answer(reply{line: text})

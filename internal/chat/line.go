@@ -74,6 +74,9 @@ func (p *program) doing() string {
 
 // echo shows what the person has sent, and from where, unless that is empty.
 func (p *program) echo(shown, from string) {
+	if p.echoed {
+		return
+	}
 	lines := strings.ReplaceAll(strings.TrimSpace(sanitize.Text(shown)), "\n", "\n  ")
 	p.say("\n" + p.Style.Bold("> "+lines) + p.Style.Faint(from))
 }

@@ -137,7 +137,7 @@ func (p *program) closeQuestion(q *question) {
 // answer answers the open question.
 func (p *program) answer(answer reply) {
 	q := p.question
-	if !answer.gone {
+	if !answer.gone && !p.echoed {
 		p.say(q.label + oneLine(answer.line))
 	}
 	p.closeQuestion(q)

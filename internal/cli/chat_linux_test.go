@@ -786,6 +786,9 @@ func TestN3_PlainTerminals(t *testing.T) {
 				strings.Contains(shown, "\x1b[2m") || strings.Contains(shown, `\u{1b}`) {
 				t.Errorf("there are colours:\n%q", shown)
 			}
+			if c.plain && (strings.Count(shown, "make a") != 1 || strings.Count(shown, "Allow it? ") != 1) {
+				t.Errorf("what the terminal shows is shown again:\n%q", shown)
+			}
 			if c.plain && strings.ContainsAny(shown, "\x1b⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏\a") {
 				t.Errorf("something is drawn:\n%q", shown)
 			}
