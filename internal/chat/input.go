@@ -122,7 +122,7 @@ func (p *program) enterKey() {
 		p.hint = "the question has just ended in the viewer; Enter sends this to the agent"
 		return
 	}
-	if p.enterShown(text, shown, p.editor.Typed()) {
+	if p.enterShown(text, shown, p.editor.Typed()) || p.Plain { // where nobody could take it out again
 		p.editor.Set("")
 	}
 }

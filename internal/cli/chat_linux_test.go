@@ -2,6 +2,7 @@ package cli
 
 import (
 	"net/http/httptest"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -751,7 +752,7 @@ func TestN3_PlainTerminals(t *testing.T) {
 		"accessible": {"ATTRACTOR_ACCESSIBLE=1", true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url, _ := serve(t, nil, say("", touch("a")), say("It is **made**."), say("Still there."))
+			url, server := serve(t, nil, say("", touch("a")), say("It is **made**."), say("Still there."))
 			h := chatHome(t, url)
 			cmd := chatting(h)
 			cmd.Env = append(cmd.Env, "TERM=xterm", c.variable)
@@ -766,6 +767,10 @@ func TestN3_PlainTerminals(t *testing.T) {
 			p.write("y" + enter)
 			p.expect("2 turns")
 			p.expect("> ")
+			if c.plain { // what is refused is not put in front of the next line
+				p.write("/undoo" + enter)
+				p.expect("did you mean /undo?")
+			}
 			text := "and now?"
 			if c.plain { // keys that would draw, stop or complete, as the terminal passes them on
 				text = "\x0c\x16\x1a\t" + text
@@ -785,6 +790,9 @@ func TestN3_PlainTerminals(t *testing.T) {
 			if strings.Contains(shown, "\x1b[3") || strings.Contains(shown, "\x1b[1m") ||
 				strings.Contains(shown, "\x1b[2m") || strings.Contains(shown, `\u{1b}`) {
 				t.Errorf("there are colours:\n%q", shown)
+			}
+			if requests := server.Requests(); strings.Contains(fmt.Sprint(requests[len(requests)-1].Messages), "/undoo") {
+				t.Error("a command that does not exist was sent")
 			}
 			if c.plain && (strings.Count(shown, "make a") != 1 || strings.Count(shown, "Allow it? ") != 1) {
 				t.Errorf("what the terminal shows is shown again:\n%q", shown)
