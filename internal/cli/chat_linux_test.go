@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"net/http/httptest"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
