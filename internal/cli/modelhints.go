@@ -11,12 +11,12 @@ import (
 // have.
 func notFoundHint(err error) string {
 	if kind, ok := ownServer(err); ok {
-		hint := "\nCheck the name of the model (attractor models --provider " + kind.Name +
-			"), and the server's address (" + kind.BaseURLVar + " or --base-url)"
+		list, ends := kind.Name, ""
 		if kind.NeedsURL {
-			hint += ": it ends in /v1"
+			list, ends = list+" --base-url URL", ": it ends in /v1"
 		}
-		return hint + "."
+		return "\nCheck the name of the model (attractor models --provider " + list +
+			"), and the server's address (" + kind.BaseURLVar + " or --base-url)" + ends + "."
 	}
 	if name := namedServer(err); name != "" {
 		return "\nCheck the name of the model (attractor models --provider " + name + "), and base_url of the provider in your config.json."

@@ -53,7 +53,7 @@ func TestJ11_SessionsOfALocalServerStayThere(t *testing.T) {
 		"ollama": {"ollama", "",
 			"Check the name of the model (attractor models --provider ollama), and the server's address (OLLAMA_HOST or --base-url)."},
 		"a vendor's format": {"openai-compatible", "/v1", "Check the name of the model (attractor models --provider " +
-			"openai-compatible), and the server's address (OPENAI_COMPATIBLE_BASE_URL or --base-url): it ends in /v1."},
+			"openai-compatible --base-url URL), and the server's address (OPENAI_COMPATIBLE_BASE_URL or --base-url): it ends in /v1."},
 	} {
 		url, _ := serve(t, missing, say("done"))
 		h := newHome(t, url)
