@@ -20,46 +20,46 @@ const patchName = "patch"
 // artifactName returns the name of the object that holds an artifact.
 func artifactName(task, name string) string { return "artifacts/" + task + "/" + name }
 
-// The bounds of a task's artifacts. What is beyond them is left out, and the status says so.
+// The bounds of a task's artifacts. Files beyond them are not stored, and the status says so.
 const (
 	mostArtifacts     = 500
 	mostArtifactBytes = 1 << 30
-	mostLooked        = 200_000 // files and directories that are looked at
+	mostLooked        = 200_000 // files and directories that are visited
 	collectTime       = 10 * time.Minute
 )
 
 // collection gathers the artifacts of a task.
 type collection struct {
-	job    *Job
-	env    env.Environment
-	found  []Artifact
-	left   string // why some are missing, or empty
-	bytes  int64
-	looked int
+	job     *Job
+	env     env.Environment
+	found   []Artifact
+	missing string // why some were not stored, or empty
+	bytes   int64
+	looked  int
 }
 
-// collect stores what a task has left: its patch, and the files that it names. It returns why some
-// are missing, or "".
-func (j *Job) collect() ([]Artifact, string) {
+// collect stores the artifacts of the task: its patch, and the files that match its patterns. It
+// returns them, and why some are missing, or "".
+func (j *Job) collect() (found []Artifact, missing string) {
 	ctx, cancel := context.WithTimeout(j.worker.life, collectTime)
 	defer cancel()
 	c := &collection{job: j, env: j.Workspace.Env()}
 	if err := c.patch(ctx); err != nil {
-		c.leave("the patch", err)
+		c.omit("the patch", err)
 	}
 	if len(j.Task.Artifacts) > 0 {
 		if err := c.walk(ctx, "."); err != nil {
-			c.leave("files", err)
+			c.omit("files", err)
 		}
 	}
-	return c.found, c.left
+	return c.found, c.missing
 }
 
-// leave notes why something is missing.
-func (c *collection) leave(what string, err error) {
+// omit notes why something is missing. The first reason is kept.
+func (c *collection) omit(what string, err error) {
 	c.job.log.Warn("artifacts missing", "what", what, "error", err)
-	if c.left == "" {
-		c.left = fmt.Sprintf("not all artifacts were stored: %s: %v", what, err)
+	if c.missing == "" {
+		c.missing = fmt.Sprintf("not all artifacts were stored: %s: %v", what, err)
 	}
 }
 
@@ -76,11 +76,11 @@ func (c *collection) patch(ctx context.Context) error {
 	return c.store(ctx, patchName, patch)
 }
 
-// walk stores the files below a directory that a pattern names. Links are not followed.
+// walk stores the files below dir that match a pattern. It does not follow links.
 func (c *collection) walk(ctx context.Context, dir string) error {
 	infos, err := c.env.ReadDir(ctx, dir)
 	if err != nil { // the other directories may be readable
-		c.leave(dir, err)
+		c.omit(dir, err)
 		return ctx.Err()
 	}
 	for _, info := range infos {
@@ -103,7 +103,7 @@ func (c *collection) walk(ctx context.Context, dir string) error {
 	return nil
 }
 
-// wanted reports whether a pattern names a file.
+// wanted reports whether a file matches a pattern of the task.
 func (c *collection) wanted(name string) bool {
 	for _, p := range c.job.Task.Artifacts {
 		if doublestar.MatchUnvalidated(path.Clean(p), name) {
@@ -124,7 +124,7 @@ func (c *collection) file(ctx context.Context, name string) error {
 	}
 	err := c.store(ctx, as, func() (io.ReadCloser, error) { return c.env.Open(ctx, name) })
 	if err != nil {
-		c.leave(name, err)
+		c.omit(name, err)
 	}
 	return ctx.Err()
 }
@@ -137,7 +137,7 @@ func (c *collection) store(ctx context.Context, name string, open func() (io.Rea
 		if try > 0 && !pause(ctx, c.job.worker.TTL/20) {
 			return err
 		}
-		if err = c.job.gate.check(); err != nil { // the names may be those of the next owner's artifacts by now
+		if err = c.job.gate.check(); err != nil { // the next owner may be storing the same names
 			return err
 		}
 		if err = c.put(ctx, name, open); err == nil {
@@ -172,7 +172,7 @@ func (c *collection) put(ctx context.Context, name string, open func() (io.ReadC
 	return nil
 }
 
-// bounded is a reader with an error where too much comes.
+// bounded is a reader that fails after left bytes.
 type bounded struct {
 	r    io.Reader
 	left int64

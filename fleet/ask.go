@@ -15,10 +15,10 @@ const (
 	AskQuestion AskKind = "question" // the model asks something
 )
 
-// Ask is what a task waits for.
+// Ask is a request of a task to people: to approve a call, or to answer a question of the model.
 type Ask struct {
 	Task string  `json:"task"`
-	ID   string  `json:"id"` // unique in the task, and the same when the next owner asks the same
+	ID   string  `json:"id"` // unique in the task; the next owner uses the same id for the same ask
 	Kind AskKind `json:"kind"`
 	// Agent is the id of the subagent that asks, or empty.
 	Agent string `json:"agent,omitempty"`
@@ -26,7 +26,7 @@ type Ask struct {
 	// string with their beginning.
 	Tool string          `json:"tool,omitempty"`
 	Args json.RawMessage `json:"args,omitempty"`
-	// Text says it to a person, in one or more lines: why the call needs an approval, or the
+	// Text is what a person reads, in one or more lines: why the call needs an approval, or the
 	// question.
 	Text string `json:"text"`
 	// Question is the question of the model, as package tool has it.
@@ -47,7 +47,7 @@ type Answer struct {
 	At      time.Time       `json:"at"`
 }
 
-// Same reports whether two answers say the same, whenever they were given.
+// Same reports whether two answers are equal except for their times.
 func (a Answer) Same(b Answer) bool {
 	a.At, b.At = time.Time{}, time.Time{}
 	x, errX := json.Marshal(a)

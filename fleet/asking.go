@@ -78,7 +78,7 @@ func approvalText(req tool.Request) string {
 	return text
 }
 
-// ask makes an ask known and waits for its answer. The status says so meanwhile.
+// ask stores an ask and waits for its answer. Meanwhile the status says that the task waits.
 func (j *Job) ask(ctx context.Context, ask Ask) (Answer, error) {
 	j.waiting(1)
 	defer j.waiting(-1)
@@ -122,7 +122,7 @@ func questionOf(s *agent.State) *agent.OpenCall {
 	return nil
 }
 
-// mostAsked is how often a question is asked while its answers do not fit.
+// mostAsked bounds how often a question is asked because its answers do not fit its form.
 const mostAsked = 3
 
 // answerQuestion asks people the question that the session waits with, and gives it the answer. It
@@ -179,7 +179,7 @@ func questionAsk(task string, call *agent.OpenCall, n int, problem string) Ask {
 	return ask
 }
 
-// toolAnswer returns an answer as the session takes it.
+// toolAnswer converts an answer for the session.
 func toolAnswer(a Answer) tool.Answer {
 	t := tool.Answer{Text: a.Text, Content: a.Value}
 	if a.Decline {

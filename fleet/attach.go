@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,7 @@ func (j *Job) Attach(o *agent.Options) {
 	}
 }
 
-// limits sets what the task says about the session's policy.
+// limits applies the limits of the task to the session's policy.
 func (j *Job) limits(p *agent.Policy) {
 	p.OnFailure = agent.StayOnFailure
 	if p.Budget == (agent.Budget{}) {
@@ -97,15 +98,12 @@ func Sessions(options func(ctx context.Context, j *Job) (agent.Options, error)) 
 	}
 }
 
-// describe sets what the task says about its agent.
+// describe applies the task's description of its agent.
 func (j *Job) describe(o *agent.Options) {
 	spec := j.Task.Agent
-	for field, value := range map[*string]string{&o.Provider: spec.Provider, &o.Model: spec.Model,
-		&o.Effort: spec.Effort} {
-		if *field == "" {
-			*field = value
-		}
-	}
+	o.Provider = cmp.Or(o.Provider, spec.Provider)
+	o.Model = cmp.Or(o.Model, spec.Model)
+	o.Effort = cmp.Or(o.Effort, spec.Effort)
 	if spec.Instructions != "" && o.Instructions != "" {
 		o.Instructions += "\n\n"
 	}
@@ -113,7 +111,7 @@ func (j *Job) describe(o *agent.Options) {
 }
 
 // record records the workspace after each call that may have changed it, before the call's result
-// is known to anybody. So what the journal tells and what the next owner finds are the same.
+// is recorded. So the next owner finds the workspace that the journal describes.
 func (j *Job) record(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		result, err := next(ctx, call)
@@ -135,7 +133,7 @@ func (j *Job) firstPoint() error {
 	return j.notePoint()
 }
 
-// mostPoints is how often a workspace is recorded in vain before the task has failed.
+// mostPoints bounds the attempts to record a workspace. The task fails after the last one.
 const mostPoints = 5
 
 // notePoint records the workspace and notes it in the session, if it has changed. An error has
@@ -162,8 +160,8 @@ func (j *Job) notePoint() error {
 	return nil
 }
 
-// newPoint records the workspace. It tries that again where it fails, for as long as the task may
-// go on here.
+// newPoint records the workspace. It retries after errors that may pass, for as long as the task is
+// this worker's.
 func (j *Job) newPoint() (*WorkspacePoint, error) {
 	for try := 1; ; try++ {
 		if !j.gate.open() {

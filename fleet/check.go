@@ -26,8 +26,8 @@ const (
 	mostName     = 1024 // bytes of a path, a URL or another name
 )
 
-// Check returns an error that names each field that cannot be what it is, or nil. A repository is
-// given by an https:// or ssh:// URL, or as user@host:path.
+// Check returns an error that names every invalid field, or nil. A repository is given by an
+// https:// or ssh:// URL, or as user@host:path.
 func (t Task) Check() error {
 	var errs []error
 	bad := func(field, format string, args ...any) {
@@ -107,14 +107,14 @@ func checkPatterns(bad func(field, format string, args ...any), field string, pa
 		case strings.TrimSpace(p) == "":
 			bad(field, "a pattern is empty")
 		case problem != "":
-			bad(field, "a pattern cannot be one: %s", problem)
+			bad(field, "a pattern is invalid: %s", problem)
 		case field == "artifacts" && !doublestar.ValidatePattern(p):
 			bad(field, "%q is not a pattern such as dist/** or *.log", p)
 		}
 	}
 }
 
-// nameProblem says why a text cannot be a name, or "".
+// nameProblem returns why a text cannot be a name, or "".
 func nameProblem(name string) string {
 	switch {
 	case len(name) > mostName:

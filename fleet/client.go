@@ -67,7 +67,7 @@ const (
 	longestRetry = time.Second
 )
 
-// control asks the owner of a task to do something, until one has done it.
+// control sends a request to the owner of a task, and again until an owner has carried it out.
 func (c *Client) control(ctx context.Context, id string, request control) error {
 	data, err := json.Marshal(request)
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *Client) statuses(ctx context.Context, id string) iter.Seq2[Status, erro
 	}
 }
 
-// Artifact opens something that a task has left, see Status.Artifacts. The caller closes it.
+// Artifact opens an artifact of a task, see Status.Artifacts. The caller closes it.
 func (c *Client) Artifact(ctx context.Context, id, name string) (io.ReadCloser, error) {
 	return c.space.Objects().Open(ctx, artifactName(id, name))
 }

@@ -36,7 +36,7 @@ type controlReply struct {
 func (j *Job) serve() (stop func(), err error) {
 	stop, err = j.Space.Bus().Serve(j.hold, j.Task.ID, func(ctx context.Context, request []byte) []byte {
 		reply, err := json.Marshal(j.answerControl(ctx, request))
-		if err != nil { // it consists of texts
+		if err != nil { // a controlReply always has JSON
 			return nil
 		}
 		return reply
@@ -47,7 +47,7 @@ func (j *Job) serve() (stop func(), err error) {
 	return stop, nil
 }
 
-// answerControl does what is asked.
+// answerControl carries out a request and returns the reply.
 func (j *Job) answerControl(ctx context.Context, request []byte) controlReply {
 	var c control
 	if err := json.Unmarshal(request, &c); err != nil {

@@ -53,7 +53,7 @@ func (j *Job) finished() *outcome {
 	return &outcome{state: Done, result: resultOf(j.state)}
 }
 
-// atRest reports whether a session has nothing to do any more.
+// atRest reports whether a session has ended its input and has nothing left to do.
 func atRest(s *agent.State) bool {
 	return s != nil && s.Last != nil && agent.Next(s, time.Now()).Act == agent.ActRest
 }
@@ -67,11 +67,10 @@ func resultOf(s *agent.State) *agent.Result {
 		return nil
 	}
 	return &agent.Result{Text: s.Last.Final, Reason: s.Last.Reason, Finish: s.Last.Finish, Usage: s.Usage,
-		CostUSD: s.Cost, Turns: s.Steps,
-		ToolRounds: s.Rounds}
+		CostUSD: s.Cost, Turns: s.Steps, ToolRounds: s.Rounds}
 }
 
-// open calls the host.
+// open lets the host open the session.
 func (j *Job) open(ctx context.Context) (Hosted, error) {
 	var hosted Hosted
 	err := careful("Host", func() (err error) { hosted, err = j.worker.Host(ctx, j); return err })
@@ -81,7 +80,7 @@ func (j *Job) open(ctx context.Context) (Hosted, error) {
 	if err != nil {
 		return hosted, err
 	}
-	if !j.attached.Load() { // the host has not called Attach: nothing would hold back a session that is somebody else's
+	if !j.attached.Load() { // without the gate, the session could have effects after another worker took the task
 		err := errors.Join(errors.New("the host has not called Job.Attach with the options of the session"),
 			j.cut(hosted.Session))
 		j.closeHosted(hosted)
@@ -91,7 +90,7 @@ func (j *Job) open(ctx context.Context) (Hosted, error) {
 	return hosted, nil
 }
 
-// cut ends a session as a kill would.
+// cut ends a session at once, without a record of its end, as a kill would.
 func (j *Job) cut(s *agent.Session) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -255,7 +254,8 @@ func (j *Job) cutOff() *agent.Result {
 	return &result
 }
 
-// whole returns the result with the sums of all owners.
+// whole returns the result with the usage of all owners, or the given one if the journal cannot be
+// read.
 func (j *Job) whole(result *agent.Result) *agent.Result {
 	log, err := j.Space.Journals().Read(j.worker.life, j.Task.ID)
 	if err != nil {
@@ -287,14 +287,14 @@ func notedPoint(s *agent.State) (*WorkspacePoint, error) {
 	return point, nil
 }
 
-// was says what a journal told about a session when this worker opened it.
+// was holds what the journal said about the session when this worker opened it.
 type was struct {
 	begun bool // it has an input
 	over  bool // that has come to a good end, and there is nothing more to do
 	asks  bool // it waits for the answer to a question
 }
 
-// wasOf looks at a session before the state becomes the session's.
+// wasOf returns what a journal's state says. The session changes the state later.
 func wasOf(s *agent.State) was {
 	return was{begun: s.Input != nil || s.Last != nil, over: atRest(s) && completed(s.Last.Reason),
 		asks: s.Input == nil && questionOf(s) != nil}

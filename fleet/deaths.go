@@ -8,9 +8,9 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// bury says in the status what the last owner left, if that has died, and returns an outcome if the
-// task has ended too many.
-func (j *Job) bury() *outcome {
+// recordDeath writes into the status which calls the last owner left open, if it has died. It
+// returns an outcome if too many owners have died, or nil.
+func (j *Job) recordDeath() *outcome {
 	left := leftOf(j.state)
 	j.update(func(s *Status) bool {
 		last := len(s.Deaths) - 1
@@ -24,10 +24,10 @@ func (j *Job) bury() *outcome {
 	return j.poisoned(j.worker.MaxDeaths)
 }
 
-// survivors says in the status which owners were only cut off, such as from a server that was down.
-// That is not the task's doing. Nothing is known yet of the last owner: its lease may outlive it
-// for a while, as that of an earlier one cannot.
-func (j *Job) survivors() {
+// markSurvivors marks the deaths of owners that live again: they were only cut off, such as from a
+// server that was down, and the task is not the reason. The last owner is left out, because its
+// lease may outlive it for a while.
+func (j *Job) markSurvivors() {
 	last := len(j.current().Deaths) - 1
 	if last < 1 || !slices.ContainsFunc(j.current().Deaths[:last], func(d Death) bool { return !d.Survived }) {
 		return
@@ -42,8 +42,7 @@ func (j *Job) survivors() {
 		changed := false
 		for i, d := range s.Deaths[:last] {
 			back := slices.ContainsFunc(alive, func(w WorkerInfo) bool {
-				return w.Name == d.Worker &&
-					w.Since.Before(d.From)
+				return w.Name == d.Worker && w.Since.Before(d.From)
 			})
 			if back && !d.Survived {
 				s.Deaths[i].Survived, changed = true, true
@@ -53,7 +52,7 @@ func (j *Job) survivors() {
 	})
 }
 
-// poisoned returns an outcome if that many owners of the task have died, or more.
+// poisoned returns an outcome if at least most owners of the task have died, or nil.
 func (j *Job) poisoned(most int) *outcome {
 	died := 0
 	for _, d := range j.current().Deaths {
@@ -67,7 +66,7 @@ func (j *Job) poisoned(most int) *outcome {
 	return &outcome{state: Poisoned, reason: poisonedBy(died)}
 }
 
-// poisonedBy says why a task is poisoned.
+// poisonedBy returns why a task is poisoned.
 func poisonedBy(deaths int) string {
 	return fmt.Sprintf("%d workers that had the task were not heard of again: it may be what ended them", deaths)
 }
@@ -78,7 +77,7 @@ const (
 	mostArgs = 200
 )
 
-// leftOf returns the calls of a session whose outcome nobody knows.
+// leftOf returns the open calls of a session whose outcome is unknown.
 func leftOf(s *agent.State) []string {
 	if s == nil {
 		return nil

@@ -19,14 +19,14 @@ import (
 	"github.com/attractor-go/attractor/internal/shquote"
 )
 
-// Eval judges what an agent has left when its session has come to an end, for evaluations. The agent
-// sees nothing of it. A task passes if all that is set holds.
+// Eval says how a task of an evaluation is judged when its session has ended. The agent does not
+// see it. A task passes if everything that is set holds.
 type Eval struct {
-	// Files are written into the workspace first, such as tests that the agent must not see, by
-	// their paths. They replace what is there, also links that lead out of the workspace.
+	// Files holds contents by path, such as tests that the agent must not see. They are written
+	// into the workspace first, and replace what is there, also links that lead out of it.
 	Files map[string]string `json:"files,omitempty"`
-	// Patch is applied by git behind them. A file that it changes is as it was cloned before, if
-	// the agent has changed it, and one that it makes is not there.
+	// Patch is applied by git after that. Files that it changes are first reset to their cloned
+	// contents, and files that it creates are removed.
 	Patch string `json:"patch,omitempty"`
 	// Check is a command that exits with 0 if the task has passed. It runs where the commands of
 	// the agent ran.
@@ -40,7 +40,8 @@ type Eval struct {
 // Verdict says whether a task has passed its Eval.
 type Verdict struct {
 	Passed bool `json:"passed"`
-	// Reason says why it has not, or could not be judged, such as the end of the Check's output.
+	// Reason says why the task has not passed, or could not be judged, such as the end of the
+	// Check's output.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -51,7 +52,7 @@ const (
 	evalTail  = 2 << 10 // bytes of output in a Verdict
 )
 
-// check checks what is to be judged.
+// check checks the fields of an Eval.
 func (e *Eval) check(bad func(field, format string, args ...any)) {
 	if e.Check == "" && e.Answer == nil {
 		bad("eval", "it has neither a check nor an answer, so nothing would be judged")
@@ -69,7 +70,7 @@ func (e *Eval) check(bad func(field, format string, args ...any)) {
 	}
 }
 
-// judge returns the verdict about what a session has left.
+// judge returns the verdict about an ended session with this final answer.
 func (j *Job) judge(answer string) *Verdict {
 	e := j.Task.Eval
 	stop, end := j.orderly()
@@ -87,7 +88,7 @@ func (j *Job) judge(answer string) *Verdict {
 	return &Verdict{Passed: why == "", Reason: cutText(why, mostReason)}
 }
 
-// runCheck runs the check where the host wants it to. It says why the check failed, or "".
+// runCheck runs the check where the host wants it to. It returns why the check failed, or "".
 func (j *Job) runCheck(ctx context.Context) (why string, err error) {
 	in := Judged{Env: j.Workspace.Env()}
 	if open := j.worker.Judge; open != nil {
@@ -120,7 +121,7 @@ func (j *Job) runCheck(ctx context.Context) (why string, err error) {
 	return why, err
 }
 
-// wrongAnswer says in which way an answer is not the one that is wanted, or "".
+// wrongAnswer returns how an answer differs from the expected one, or "".
 func (e *Eval) wrongAnswer(answer string) string {
 	var want, got any
 	if e.Answer == nil || json.Unmarshal(e.Answer, &want) != nil {
@@ -136,9 +137,9 @@ func (e *Eval) wrongAnswer(answer string) string {
 	return fmt.Sprintf("the answer is not %.500s", e.Answer)
 }
 
-// run prepares the workspace and runs the check. It says why the check failed, or "". The base is
-// the commit that was cloned, or "" without one. Own says that the workspace is the task's alone:
-// nothing else is removed to make way.
+// run prepares the workspace and runs the check. It returns why the check failed, or "". The base
+// is the commit that was cloned, or "" without one. Own says that the workspace belongs to the task
+// alone: only there are files removed that are in the way.
 func (e *Eval) run(ctx context.Context, in Judged, base string, own bool) (why string, err error) {
 	names := slices.Sorted(maps.Keys(e.Files))
 	if len(names) > 0 && own {
@@ -160,8 +161,8 @@ func (e *Eval) run(ctx context.Context, in Judged, base string, own bool) (why s
 	return script(ctx, in, e.Check, "")
 }
 
-// clearWay has a function for scripts that makes a path one in the workspace: links that lead
-// out of it, and files where there have to be directories, are removed.
+// clearWay defines the shell function way, which removes what keeps a path from being one in the
+// workspace: links that lead out of it, and files where directories have to be.
 const clearWay = `way() {
 	at=. rest=$1
 	while case $rest in (*/*) ;; (*) false ;; esac; do
@@ -175,16 +176,17 @@ const clearWay = `way() {
 }
 `
 
-// makeWay reads the paths of files, one a line, and removes what is in their way.
+// makeWay is a script that reads paths of files, one a line, and removes what is in their way.
 const makeWay = clearWay + `while IFS= read -r name; do
 	[ -n "$name" ] || continue
 	way "$name"
 	if [ -L "$at" ] || [ -d "$at" ]; then rm -rf -- "$at" || exit; fi
 done`
 
-// applyPatch reads a patch, takes the files of it from the commit $base, or from HEAD if that is
-// empty, and applies it. What that commit does not have the agent has made, unless it is a directory
-// of somebody else. The names of a patch are those of it and of its reverse, which has the old ones.
+// applyPatch is a script that reads a patch, resets its files to the commit $base, or to HEAD if
+// that is empty, and applies it. With a base, files that the commit does not have were created by
+// the agent and are removed; without one, the directory is not the task's own, and they stay. names
+// prints the paths of the patch and of its reverse, which has the old paths of renamed files.
 const applyPatch = `patch=$(cat && echo .) && patch=${patch%.} || exit
 apply() { printf '%s' "$patch" | git apply --whitespace=nowarn "$@" -; }
 names() { apply --numstat -z && apply -R --numstat -z; }
@@ -198,7 +200,7 @@ restore='` + clearWay + `for name; do
 done'
 names | tr '\n\0' '\0\n' | cut -f 3- | tr '\n\0' '\0\n' | xargs -0 sh -c "$restore" sh && apply`
 
-// script runs a script until it ends, or ctx does. It says how the script failed, or "".
+// script runs a script until it ends, or ctx does. It returns how the script failed, or "".
 func script(ctx context.Context, in Judged, text, input string) (why string, err error) {
 	output := capture.New(capture.Options{Head: -1, Tail: 32 * evalTail})
 	p, err := in.Env.Start(ctx, env.Command{Script: text, Stdin: true, Output: output.Write})

@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// errClosedGate says why an effect was refused. Nobody but a log reads it: the session that wanted
-// the effect is not this worker's any more.
+// errClosedGate says why an effect was refused. Only logs show it: the session is not this worker's
+// any more.
 var errClosedGate = errors.New("fleet: the worker's hold on the task has ended")
 
 // A gate says whether this worker may still have effects for a task: while its lease and its claim

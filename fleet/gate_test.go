@@ -283,8 +283,8 @@ func TestP5_ArtifactsBesideWhatCannotBeRead(t *testing.T) {
 	if err := c.walk(t.Context(), "."); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(c.left, "a: permission denied") || !strings.Contains(log.String(), "what=b.txt") {
-		t.Errorf("left out: %s; the log:\n%s", c.left, &log)
+	if !strings.Contains(c.missing, "a: permission denied") || !strings.Contains(log.String(), "what=b.txt") {
+		t.Errorf("left out: %s; the log:\n%s", c.missing, &log)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Job is a task in the hands of a worker.
+// Job is a task that a worker has claimed.
 type Job struct {
 	Task Task
 	// Space is that of the task's tenant. The session's id is the task's.
@@ -39,10 +39,9 @@ type Job struct {
 
 	attached atomic.Bool
 
-	// owned ends when the task was given away, or is lost: the claim is kept until then. hold ends
-	// with it, and when the task must not go on here: the session is then cut off as by a kill.
-	// stop ends with hold, and when the session is to come to an end in order. The causes of hold
-	// and stop say why.
+	// owned ends when the task was given back or is lost; the claim is extended until then. hold
+	// ends with owned, and when the session has to be cut off at once. stop ends with hold, and
+	// when the session has to end in order. The causes of hold and stop say why.
 	owned, hold, stop context.Context
 	disown            context.CancelFunc
 	endHold, endStop  context.CancelCauseFunc
@@ -73,9 +72,8 @@ var (
 // newJob returns a job for a claim.
 func newJob(r *running, s Space, t Tenant, claim Claim) *Job {
 	j := &Job{Task: claim.Task(), Space: s, worker: r, claim: claim, gate: &gate{lease: r.lease},
-		status:   claim.Status(),
-		pointing: make(chan struct{}, 1)}
-	j.gate.extend(time.Now().Add(r.TTL)) // until run knows better
+		status: claim.Status(), pointing: make(chan struct{}, 1)}
+	j.gate.extend(time.Now().Add(r.TTL)) // run extends the claim at once
 	j.log = r.Logger.With("task", j.Task.ID, "tenant", t.Name, "worker", r.Name)
 	if budget := t.Budget.Agent(); budget != (agent.Budget{}) {
 		j.ledger = r.Engine.Ledger("tenant/"+t.Name, budget)
@@ -102,8 +100,8 @@ type outcome struct {
 // run works on the task until it ends, or is given back.
 func (j *Job) run() {
 	j.log.Info("task claimed", "attempt", j.status.Attempt)
-	// From when on the claim holds is not known: it was made at some time while the worker has
-	// waited for it. Extend tells.
+	// When the claim was made is unknown: at some time while the worker waited for it. After this
+	// call its end is known.
 	j.extend()
 	drained := context.AfterFunc(j.worker.claiming, func() { j.endStop(errDrained) })
 	var keeper sync.WaitGroup
@@ -118,7 +116,7 @@ func (j *Job) run() {
 	closeWorkspace()
 }
 
-// lose ends the job without a word, because the task is somebody else's.
+// lose ends the job and writes nothing more, because another worker has the task.
 func (j *Job) lose() {
 	j.gate.close()
 	j.endHold(ErrLost)
@@ -136,7 +134,7 @@ func (j *Job) keepClaim() {
 	}
 }
 
-// extend extends the claim once, however often that takes while the gate is open.
+// extend extends the claim once. It retries after errors for as long as the gate is open.
 func (j *Job) extend() {
 	for j.owned.Err() == nil && j.gate.open() {
 		began := time.Now()
@@ -160,11 +158,11 @@ func (j *Job) extend() {
 	}
 }
 
-// work takes the task from where it is to its end, or as far as this worker comes. The caller calls
-// what it returns at last.
+// work works on the task until it ends, or cannot go on here. The caller calls closeWorkspace after
+// it has written the outcome.
 func (j *Job) work() (out outcome, closeWorkspace func()) {
 	closeWorkspace = func() {}
-	j.survivors()
+	j.markSurvivors()
 	if o := j.ended(); o != nil {
 		return *o, closeWorkspace
 	}
@@ -176,7 +174,7 @@ func (j *Job) work() (out outcome, closeWorkspace func()) {
 			j.log.Debug("journal not closed", "error", err)
 		}
 	}()
-	if o := j.bury(); o != nil {
+	if o := j.recordDeath(); o != nil {
 		return *o, closeWorkspace
 	}
 	if err := j.openWorkspace(); err != nil {
@@ -201,7 +199,7 @@ func (j *Job) ended() *outcome {
 	if j.claim.Canceled() {
 		return &outcome{state: Canceled}
 	}
-	if o := j.poisoned(j.worker.MaxDeaths + 1); o != nil { // already looking at what it left may be what ends workers
+	if o := j.poisoned(j.worker.MaxDeaths + 1); o != nil { // reading its journal may be what ends workers
 		return o
 	}
 	if d := j.Task.Deadline; !d.IsZero() && !time.Now().Before(d) {
@@ -267,8 +265,7 @@ func careful(what string, code func() error) error {
 	return err
 }
 
-// orderly returns a context for what comes before the session: it ends when that is to stop,
-// whatever the reason, or at the deadline.
+// orderly returns a context that ends when the job has to stop, for any reason, or at the deadline.
 func (j *Job) orderly() (context.Context, context.CancelFunc) {
 	if j.Task.Deadline.IsZero() {
 		return context.WithCancel(j.stop)
@@ -290,7 +287,7 @@ func (j *Job) cause() error {
 	return context.Cause(j.stop)
 }
 
-// stopped returns the outcome of a job that came to a stop by an error.
+// stopped returns the outcome of a job that was stopped by an error.
 func (j *Job) stopped(err error) outcome {
 	cause := j.cause()
 	permanent, isPermanent := errors.AsType[*PermanentError](errors.Join(cause, err))
@@ -318,11 +315,11 @@ func (j *Job) stopped(err error) outcome {
 	return j.again(err)
 }
 
-// mostFailures is how often in a row a task may fail for a reason that may pass.
+// mostFailures bounds how often in a row a task is tried after errors that may pass.
 const mostFailures = 10
 
-// again returns the outcome of a job that failed for a reason that may pass: the task is tried
-// later, and has failed when that was tried often.
+// again returns the outcome of a job that failed for a reason that may pass: the task is paused and
+// tried again later, mostFailures times in all.
 func (j *Job) again(err error) outcome {
 	j.log.Warn("task cannot go on", "error", err)
 	failures := j.current().Failures + 1
@@ -355,8 +352,8 @@ func (j *Job) current() Status {
 	return j.status
 }
 
-// update changes the status and writes it, if the change reports that there is one. What cannot be
-// written is written with the next change.
+// update changes the status, and writes it if change reports true. If that fails, the next update
+// writes it.
 func (j *Job) update(change func(s *Status) bool) {
 	j.updating.Lock()
 	defer j.updating.Unlock()
@@ -386,7 +383,7 @@ func (j *Job) settle(out outcome) {
 	s := j.current()
 	s.State, s.Reason, s.NotBefore, s.Waits = out.state, cutText(out.reason, mostReason), out.due, false
 	if d := j.Task.Deadline; !d.IsZero() && s.NotBefore.After(d) {
-		s.NotBefore = d // an owner has to say that the task has not come to its end in time
+		s.NotBefore = d // somebody has to claim the task at its deadline, to let it fail
 	}
 	if out.fails {
 		s.Failures++
@@ -431,8 +428,8 @@ func shortResult(r *agent.Result) *agent.Result {
 	return &short
 }
 
-// persistTime is for how long an operation of the engine is tried. A task whose end cannot be
-// written goes to another worker then.
+// persistTime bounds how long an operation of the engine is retried. A task whose end cannot be
+// written goes to another worker.
 const persistTime = 2 * time.Minute
 
 // persist calls an operation of the engine until it succeeds, or its error is permanent, or this
@@ -449,8 +446,7 @@ func (j *Job) persist(what string, op func(ctx context.Context) error) error {
 		case err == nil:
 			return nil
 		case permanent, errors.Is(err, ErrLost), errors.Is(err, fs.ErrInvalid), !j.gate.open(),
-			j.worker.life.Err() != nil,
-			time.Since(began) > persistTime:
+			j.worker.life.Err() != nil, time.Since(began) > persistTime:
 			j.log.Warn(what, "error", err)
 			return err
 		}

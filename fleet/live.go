@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// mostLive is how many live pieces wait for the bus. The session never waits: what comes while the
-// queue is full is lost, and its fact comes from the journal later.
+// mostLive bounds the live pieces that wait for the bus. The session never waits: a piece that
+// comes while the queue is full is lost, and its fact comes from the journal later.
 const mostLive = 256
 
 // publisher sends what happens in a session, and is not in its journal yet, to those who listen.
@@ -62,7 +62,7 @@ func (p *publisher) around(onEvent func(agent.Event)) func(agent.Event) {
 	}
 }
 
-// isLive reports whether an event comes before its fact is in the journal.
+// isLive reports whether an event is sent before its fact is in the journal.
 func isLive(e agent.Event) bool {
 	switch e := e.(type) {
 	case *agent.AssistantTextDelta, *agent.ThinkingDelta, *agent.ToolCallStart, *agent.ToolCallOutputDelta,

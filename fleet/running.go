@@ -35,7 +35,7 @@ type running struct {
 	spaces map[string]Space // by tenant; used by one goroutine at a time
 	outage outages
 	good   sync.Map     // by provider, when it last answered
-	busy   atomic.Int64 // how many seats have a task
+	busy   atomic.Int64 // how many slots have a task
 
 	// life ends when nothing may have an effect any more: with ErrLost, or with nil after
 	// everything. Claiming ends with life, with the context of Run, and when the worker is drained.
@@ -95,27 +95,26 @@ func (r *running) acquire(ctx context.Context) error {
 	}
 }
 
-// info describes the worker now.
+// info returns the current description of the worker.
 func (r *running) info() WorkerInfo {
 	host, err := os.Hostname()
 	if err != nil {
 		host = ""
 	}
 	return WorkerInfo{Name: r.Name, Host: host, Slots: r.Slots, Running: int(r.busy.Load()),
-		Draining: r.claiming != nil && r.claiming.Err() != nil,
-		Since:    r.since}
+		Draining: r.claiming != nil && r.claiming.Err() != nil, Since: r.since}
 }
 
-// run keeps the lease and fills the seats until claiming has ended and every seat is empty.
+// run keeps the lease and fills the slots until claiming has ended and every slot is empty.
 func (r *running) run() error {
 	r.Logger.Info("worker started", "worker", r.Name, "slots", r.Slots)
-	var keepers, seats sync.WaitGroup
+	var keepers, slots sync.WaitGroup
 	keepers.Go(r.keepLease)
 	keepers.Go(r.keepTenants)
 	for range r.Slots {
-		seats.Go(r.sit)
+		slots.Go(r.fillSlot)
 	}
-	seats.Wait()
+	slots.Wait()
 	if r.lapsed() {
 		r.end(ErrLost)
 	}
@@ -163,8 +162,8 @@ func (r *running) keepLease() {
 // lapsed reports whether the lease has ended by this machine's clock.
 func (r *running) lapsed() bool { return !time.Now().Before(r.lease.Until()) }
 
-// sit runs one task after the other.
-func (r *running) sit() {
+// fillSlot claims and runs one task after the other until claiming ends.
+func (r *running) fillSlot() {
 	for r.claiming.Err() == nil && !r.lapsed() {
 		sh, wait, change := r.shares.next()
 		if sh == nil {
@@ -200,7 +199,7 @@ func (r *running) claim(sh *share, wait time.Duration) (Claim, error) {
 	return claim, err
 }
 
-// keepTenants learns of other tenants until claiming ends.
+// keepTenants reads the tenants again from time to time until claiming ends.
 func (r *running) keepTenants() {
 	for pause(r.claiming, tenantsEvery) {
 		if err := r.loadTenants(r.claiming); err != nil && r.claiming.Err() == nil {
@@ -209,8 +208,8 @@ func (r *running) keepTenants() {
 	}
 }
 
-// loadTenants reads the tenants that the worker serves, and opens their spaces. An error about one
-// of them does not keep it from the others.
+// loadTenants reads the tenants that the worker serves, and opens their spaces. After an error of
+// one tenant it goes on with the others.
 func (r *running) loadTenants(ctx context.Context) error {
 	tenants, err := r.Engine.Tenants(ctx)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Update is what Watch yields: a fact of the journal, a live piece of what becomes one, or a
-// status.
+// Update is an item that Watch yields: a fact, which is an event of a record in the journal, a live
+// piece, which is an event that is not in the journal yet, or a status.
 type Update struct {
-	// N is the number of the journal's record that Event is of; 0 for a live one. More says that
-	// the next fact is of the same record. To go on after the last fact of a record, watch from
-	// N+1.
+	// N is the number of the journal's record that Event belongs to; 0 for a live piece. More says
+	// that the next fact belongs to the same record. To go on after the last fact of a record,
+	// watch from N+1.
 	N    int64 `json:"n,omitempty"`
 	More bool  `json:"more,omitempty"`
 	// Event is an event of the session, as JSON; see [agent.UnmarshalEvent].
@@ -66,7 +66,7 @@ type watched struct {
 	err   error
 }
 
-// send gives something to yieldAll, and reports whether the watch goes on.
+// send passes an item to yieldAll, and reports whether the watch goes on.
 func (w *watch) send(ctx context.Context, u watched) bool {
 	select {
 	case w.updates <- u:
@@ -76,8 +76,8 @@ func (w *watch) send(ctx context.Context, u watched) bool {
 	}
 }
 
-// yieldAll yields what the readers send. The final status comes last, behind all facts. A live
-// piece of a fact that has been yielded is old.
+// yieldAll yields what the readers send. The final status comes last, after all facts. Live pieces
+// whose facts were yielded already are dropped.
 func (w *watch) yieldAll(ctx context.Context, yield func(Update, error) bool) {
 	var final *Status
 	var seq int64
@@ -214,8 +214,7 @@ func (w *watch) sendFacts(ctx context.Context, f *facts, records iter.Seq2[journ
 	return nil
 }
 
-// hasRead lets live pieces come that wait for the facts of a record. Only one goroutine may call
-// it.
+// hasRead tells live that the facts of record n were sent. Only one goroutine may call it.
 func (w *watch) hasRead(n int64) {
 	select {
 	case <-w.read: // an older number
@@ -224,9 +223,9 @@ func (w *watch) hasRead(n int64) {
 	w.read <- n
 }
 
-// live sends live pieces. Where none come, there are only facts. A piece waits for the facts before
-// it, which may take much longer to come: a task may have a long journal. Pieces that come while too
-// many wait are lost, as with any slow listener.
+// live sends live pieces. A piece waits for the facts before it, which may take much longer to
+// come, as a task may have a long journal. Pieces that come while too many wait are lost, as with
+// any slow listener.
 func (w *watch) live(ctx context.Context) {
 	var read int64
 	for wait := firstRetry; ctx.Err() == nil; wait = min(2*wait, longestRetry) {

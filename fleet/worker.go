@@ -40,7 +40,7 @@ type Worker struct {
 	MaxDeaths int
 	// Tenants names the tenants that the worker serves; nil means all.
 	Tenants []string
-	// Logger is told what the worker does; nil is told nothing.
+	// Logger gets what the worker does; nil logs nothing.
 	Logger *slog.Logger
 
 	since time.Time // of the first Run
@@ -48,9 +48,9 @@ type Worker struct {
 
 // Run runs tasks until ctx ends, or somebody drains the worker, and then gives them away between
 // two steps: other workers go on with them. It returns nil then. It returns ErrLost if the worker's
-// name or lease is somebody else's; nothing that the worker does then has an effect. Run may be
-// called again then, with the same Name: so the fleet knows that the worker was only cut off, and
-// its tasks have not ended it.
+// name or lease is somebody else's; nothing that the worker does after that has an effect. Then Run
+// may be called again with the same Name: the fleet learns from it that the worker was only cut
+// off, and that its tasks have not ended it.
 func (w *Worker) Run(ctx context.Context) error {
 	if w.Engine == nil || w.Host == nil || w.Workspaces == nil {
 		return errors.New("fleet: a worker needs an Engine, a Host and Workspaces")
@@ -71,9 +71,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	return r.run()
 }
 
-// PermanentError is an error that every other attempt would meet, too, also on another machine: a
-// repository that does not exist, an unknown model. A [Host] and [Workspaces] return one for a task
-// that they can never open, and the task has failed. After any other error it is opened again
+// PermanentError is an error that every other attempt would return, too, also on another machine: a
+// repository does not exist, a model is unknown. A [Host] and [Workspaces] return it for a task
+// that can never be opened, and the task fails. After any other error the task is opened again
 // later, a limited number of times.
 type PermanentError struct{ Err error }
 
@@ -97,8 +97,8 @@ type Hosted struct {
 	// Submit begins the task's input, and works on it to its end. Nil means Session.Submit of the
 	// task's prompt.
 	Submit func(ctx context.Context) (*agent.Result, error)
-	// Verify looks, while the session is still open, whether an input that was completed has done
-	// what was asked for. An error says why the task has failed nevertheless. It may be nil.
+	// Verify checks, while the session is still open, whether a completed input has done what was
+	// asked for. An error says why the task has failed nevertheless. It may be nil.
 	Verify func(ctx context.Context, result *agent.Result) error
 	// Close ends what the host has opened beside the session, after the session has ended. It may
 	// be nil.

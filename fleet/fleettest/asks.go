@@ -28,9 +28,8 @@ var askChecks = []check{
 // fullAsk returns an ask with all fields.
 func fullAsk(task, id string) fleet.Ask {
 	return fleet.Ask{Task: task, ID: id, Kind: fleet.AskApproval, Agent: "agent_1", Tool: "shell",
-		Args: json.RawMessage(`{"command":"rm -rf x"}`),
-		Text: "May it run?\n<&>", Question: json.RawMessage(`[{"q":"?"}]`), At: time.Date(2030, 1, 2, 3, 4, 5, 6000,
-			time.UTC)}
+		Args: json.RawMessage(`{"command":"rm -rf x"}`), Text: "May it run?\n<&>",
+		Question: json.RawMessage(`[{"q":"?"}]`), At: time.Date(2030, 1, 2, 3, 4, 5, 6000, time.UTC)}
 }
 
 func (t *tester) ask(s fleet.Space, task, id string, at time.Time) {

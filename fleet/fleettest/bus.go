@@ -80,8 +80,8 @@ func liveInOrder(t *tester) {
 	}
 }
 
-// slowListener checks that nobody waits for a listener who does not listen, and that it hears again
-// what comes later.
+// slowListener checks that no publisher waits for a slow listener, and that the listener gets later
+// messages again.
 func slowListener(t *tester) {
 	a, b := t.own(), t.own()
 	slow, _ := t.listen(b, "t")
@@ -119,7 +119,7 @@ func (t *tester) serve(s fleet.Space, id string, handle func(request string) str
 	return stop
 }
 
-// request makes a request that somebody answers, once all engines know who.
+// request makes a request until it is answered: an engine may not know the owner at once.
 func (t *tester) request(s fleet.Space, id, request string) string {
 	t.Helper()
 	var reply []byte

@@ -77,8 +77,8 @@ func (t *tester) nothingDue(s fleet.Space) {
 	t.is(err, context.DeadlineExceeded, "Claim of nothing")
 }
 
-// lost checks that a claim that is somebody else's changes nothing. What its holder has done with
-// it may be done again.
+// lost checks that a claim that somebody else has changes nothing. A call that its holder has made
+// before may be repeated.
 func (t *tester) lost(s fleet.Space, c fleet.Claim) {
 	t.Helper()
 	before := t.status(s, c.Task().ID)
@@ -113,8 +113,7 @@ func claims(t *tester) {
 	}
 	status := c.Status()
 	if status.ID != "t" || status.State != fleet.Running || status.Worker != "w" || status.Attempt != 1 ||
-		len(status.Deaths) > 0 ||
-		status.Started.IsZero() || !cmp.Equal(status.Labels, task.Labels) {
+		len(status.Deaths) > 0 || status.Started.IsZero() || !cmp.Equal(status.Labels, task.Labels) {
 		t.Errorf("the status of the claim is %+v", status)
 	}
 	if got := t.status(a, "t"); !cmp.Equal(got, status) {
@@ -134,8 +133,8 @@ func claims(t *tester) {
 	t.nothingDue(a)
 }
 
-// claimWaits checks that a claim waits for a task, and that one that waited in vain takes none with
-// it.
+// claimWaits checks that a claim waits for a task, and that a claim whose context has ended takes
+// none.
 func claimWaits(t *tester) {
 	a, b := t.own(), t.own()
 	ended, end := context.WithCancel(t.ctx)
@@ -217,8 +216,8 @@ func claimExpiresAgain(t *tester) {
 	for _, d := range status.Deaths {
 		deaths = append(deaths, d.Worker)
 	}
-	if !slices.Equal(deaths, []string{"a", "b"}) || status.Attempt != 4 || !slices.Equal(status.Deaths[0].Left,
-		[]string{"shell: make"}) {
+	if !slices.Equal(deaths, []string{"a", "b"}) || status.Attempt != 4 ||
+		!slices.Equal(status.Deaths[0].Left, []string{"shell: make"}) {
 		t.Errorf("after the deaths of a and b, and a return of c, the status is %+v", status)
 	}
 }
@@ -338,7 +337,7 @@ func finishes(t *tester) {
 	t.nothingDue(b)
 }
 
-// asJSON returns what a status is on the wire.
+// asJSON returns a status as it is encoded.
 func asJSON(t *tester, s fleet.Status) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(s)

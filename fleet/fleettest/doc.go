@@ -3,8 +3,8 @@
 //
 // [Suite] is the whole check; a [Fleet] says how to open engines on a fleet that is checked.
 //
-// The checks use several engines on one fleet, as several machines have, and real time: a Fleet
-// says in which unit. They make claims of time that hold on a slow machine, too: something that
-// expires is waited for, and what must not expire lasts for minutes. They say nothing about speed,
-// and nothing about who may connect to an engine, nor about workers.
+// The checks use several engines on one fleet, as several machines would, and real time, in the
+// unit of the Fleet. They pass on a slow machine, too: they wait until something expires, and what
+// must not expire lasts for minutes. They do not check speed, who may connect to an engine, or
+// workers.
 package fleettest

@@ -45,8 +45,7 @@ type kept struct {
 	budget     agent.Budget
 }
 
-// restartKeepsAll checks that all that was acknowledged is there after a crash of what keeps the
-// fleet.
+// restartKeepsAll checks that a crash of the fleet's server loses nothing that was acknowledged.
 func restartKeepsAll(t *tester) {
 	t.durable()
 	k := fill(t, t.engine())
@@ -94,9 +93,8 @@ func (k kept) hasTasks(t *tester, s fleet.Space) {
 	for _, status := range all(t, s.Tasks().List(t.ctx)) {
 		got[status.ID] = status.State
 	}
-	for id, want := range map[string]fleet.State{"full": fleet.Done, "paused": fleet.Paused, "canceled": fleet.Canceled,
-		"first":  fleet.Queued,
-		"second": fleet.Queued} {
+	for id, want := range map[string]fleet.State{"full": fleet.Done, "paused": fleet.Paused,
+		"canceled": fleet.Canceled, "first": fleet.Queued, "second": fleet.Queued} {
 		if got[id] != want {
 			t.Errorf("task %s is %q, want %s", id, got[id], want)
 		}

@@ -100,8 +100,8 @@ func journalOfAZombie(t *tester) {
 	}
 }
 
-// journalOfManyWriters checks that what is acknowledged is there, once and in order, and nothing
-// else, while writers take a journal from each other.
+// journalOfManyWriters checks that a journal has exactly the acknowledged records, in order, while
+// writers take it from each other.
 func journalOfManyWriters(t *tester) {
 	spaces := []fleet.Space{t.own(), t.own(), t.own()}
 	t.appended(spaces[0], "t", "begin")
@@ -135,8 +135,7 @@ func journalElsewhere(t *tester) {
 	a, b := t.own(), t.own()
 	l := t.appended(a, "t", "1")
 	next, _ := follow(t, func(ctx context.Context) iter.Seq2[journal.Record, error] {
-		return b.Journals().Follow(ctx,
-			"t", 1)
+		return b.Journals().Follow(ctx, "t", 1)
 	})
 	for i := range 20 {
 		kind := fmt.Sprint(i + 1)

@@ -94,7 +94,7 @@ func slotsOfBoth(t *tester) {
 	t.slot(b, "both", "three")
 }
 
-// slotsOfWaiters checks that those who wait in vain take nothing with them.
+// slotsOfWaiters checks that callers whose contexts end while they wait take no slot.
 func slotsOfWaiters(t *tester) {
 	e := t.engine()
 	held := t.slot(e, "both", "one")

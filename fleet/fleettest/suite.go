@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"iter"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,15 +23,14 @@ type Options struct {
 
 // Fleet is a fleet to check.
 type Fleet struct {
-	// Engine opens another engine on the fleet, as another machine has one. It is closed when the
-	// test ends, if the check has not closed it.
+	// Engine opens another engine on the fleet, as another machine would. It closes the engine when
+	// the test ends, unless the check has closed it.
 	Engine func(t *testing.T) fleet.Engine
-	// Unit is a short time for the engine: claims and leases of the checks that are to expire last
-	// for a few of them.
+	// Unit is a short time for the engine: claims and leases that expire in a check last for a few
+	// of them.
 	Unit time.Duration
-	// Restart ends what keeps the fleet, as a crash does, and starts it again with what was
-	// durable. The checks open new engines then. It is nil for a fleet that does not outlive its
-	// program.
+	// Restart ends the fleet's server, as a crash does, and starts it again with what was durable.
+	// The checks open new engines then. It is nil for a fleet that does not outlive its program.
 	Restart func(t *testing.T)
 }
 
@@ -51,8 +51,7 @@ type check struct {
 // fleet, and is called for each check.
 func Suite(t *testing.T, fresh func(t *testing.T, o Options) Fleet) {
 	for _, c := range slices.Concat(taskChecks, claimChecks, claimerChecks, leaseChecks, slotChecks, ledgerChecks,
-		objectChecks, busChecks, askChecks,
-		tenantChecks, durableChecks) {
+		objectChecks, busChecks, askChecks, tenantChecks, durableChecks) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), bound)
@@ -117,7 +116,7 @@ func (t *tester) refused(err error, what string) {
 	}
 }
 
-// short returns a context that ends soon, for what has to wait in vain.
+// short returns a context that ends soon, for calls that have to wait until it does.
 func (t *tester) short() context.Context {
 	ctx, cancel := context.WithTimeout(t.ctx, 10*t.Unit)
 	t.Cleanup(cancel)
@@ -141,19 +140,14 @@ func (t *tester) eventually(what string, is func() bool) {
 // in calls f for 0 to n-1, each on a goroutine of its own, and waits for all of them. They must not
 // end the check.
 func (t *tester) in(n int, f func(i int)) {
-	done := make(chan struct{})
+	var calls sync.WaitGroup
 	for i := range n {
-		go func() {
-			defer func() { done <- struct{}{} }()
-			f(i)
-		}()
+		calls.Go(func() { f(i) })
 	}
-	for range n {
-		<-done
-	}
+	calls.Wait()
 }
 
-// all returns what a sequence yields. An error ends the check.
+// all returns the values of a sequence. An error ends the check.
 func all[T any](t *tester, seq iter.Seq2[T, error]) []T {
 	t.Helper()
 	var list []T
@@ -164,8 +158,8 @@ func all[T any](t *tester, seq iter.Seq2[T, error]) []T {
 	return list
 }
 
-// follow runs a sequence on its own goroutine, for one that waits. Next returns the next element;
-// false means that the sequence has ended.
+// follow reads a sequence that waits on a goroutine of its own. Next returns the next element, or
+// false if the sequence has ended.
 func follow[T any](t *tester, seq func(ctx context.Context) iter.Seq2[T, error]) (next func() (T, bool), stop func()) {
 	ctx, cancel := context.WithCancel(t.ctx)
 	elements := make(chan T)

@@ -89,8 +89,7 @@ func submitTwice(t *tester) {
 	first, isNew, err := a.Tasks().Submit(t.ctx, task)
 	t.ok(err)
 	if !isNew || first.ID != "t" || first.Tenant != fleet.DefaultTenant || first.State != fleet.Queued ||
-		first.Submitted.IsZero() ||
-		!cmp.Equal(first.Labels, task.Labels) {
+		first.Submitted.IsZero() || !cmp.Equal(first.Labels, task.Labels) {
 		t.Errorf("Submit = new %v, %+v", isNew, first)
 	}
 	for _, s := range []fleet.Space{a, b} {
@@ -146,8 +145,7 @@ func submitAtOnce(t *tester) {
 
 // hostileIDs are ids that mean something to somebody else.
 var hostileIDs = []string{"", ".", "..", "../x", "a/b", `a\b`, "*", ">", "a.*", "a b", "ü", "a\x00b", "a\nb", "-x",
-	".x", "$JS", "a>b",
-	strings.Repeat("x", 200), "\xff"}
+	".x", "$JS", "a>b", strings.Repeat("x", 200), "\xff"}
 
 func ids(t *tester) {
 	s := t.own()
@@ -295,7 +293,7 @@ func watchAll(t *tester) {
 	}
 }
 
-// slowWatcher checks that who looks away for a while sees the end.
+// slowWatcher checks that a slow watcher gets the last status.
 func slowWatcher(t *tester) {
 	s := t.own()
 	t.submit(s, "t")

@@ -180,7 +180,7 @@ func (t *tester) guess(ctx context.Context, s fleet.Space, id, hash string) {
 	_ = s.Bus().Publish(ctx, id, []byte("from evil")) // whom it reaches is seen later
 }
 
-// limitsOfTenants checks that a tenant at its limit is in nobody's way.
+// limitsOfTenants checks that a tenant at its limit does not hold up others.
 func limitsOfTenants(t *tester) {
 	acme, evil := t.space("acme"), t.space("evil")
 	t.submit(acme, "1", "2")

@@ -19,7 +19,7 @@ const (
 	waiting    = 64
 )
 
-// busTable holds who listens, and who answers.
+// busTable holds the listeners, and the owners, which answer requests.
 type busTable struct {
 	sync.Mutex
 	listeners map[*listener]bool
@@ -112,7 +112,7 @@ func (b bus) listen(l *listener, on bool) {
 	}
 }
 
-// Serve implements [fleet.Bus]. Who serves a task last is its owner.
+// Serve implements [fleet.Bus]. The last caller for a task is its owner.
 func (b bus) Serve(ctx context.Context, id string, handle func(ctx context.Context,
 	request []byte) []byte) (stop func(), err error) {
 	if err := b.e.check(ctx); err != nil {
@@ -166,7 +166,8 @@ func (b bus) Request(ctx context.Context, id string, request []byte) ([]byte, er
 	}
 }
 
-// owner returns the owner of a task, which waits for the caller to be done, or nil.
+// owner returns the owner of a task, or nil. The caller calls open.Done when the request is
+// answered.
 func (b bus) owner(id string) *owner {
 	b.Lock()
 	defer b.Unlock()

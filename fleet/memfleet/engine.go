@@ -55,7 +55,7 @@ func New(o Options) *Engine {
 	return (&Engine{fleet: all}).Share()
 }
 
-// Share returns another engine on the same fleet, as another machine has one.
+// Share returns another engine on the same fleet, as another machine would have.
 func (e *Engine) Share() *Engine {
 	other := &Engine{fleet: e.fleet}
 	other.life, other.end = context.WithCancel(context.Background())
@@ -105,7 +105,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// check returns why a call cannot begin.
+// check returns an error if a call cannot begin.
 func (e *Engine) check(ctx context.Context) error {
 	if e.life.Err() != nil {
 		return engine.ErrClosed
@@ -120,7 +120,7 @@ func (e *Engine) within(ctx context.Context) (context.Context, context.CancelFun
 	return ctx, func() { stop(); end(nil) }
 }
 
-// ended returns why a context of within has ended, or nil.
+// ended returns why a context that within returned has ended, or nil.
 func ended(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), engine.ErrClosed) {
 		return engine.ErrClosed

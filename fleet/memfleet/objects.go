@@ -55,7 +55,7 @@ func (s objects) Put(ctx context.Context, name string, data io.Reader) (fleet.Ar
 	}
 	text, err := io.ReadAll(io.LimitReader(data, maxObject+1))
 	if err != nil {
-		return fleet.Artifact{}, fmt.Errorf("fleet: object %q: what it is to hold cannot be read: %w", name, err)
+		return fleet.Artifact{}, fmt.Errorf("fleet: object %q: its data cannot be read: %w", name, err)
 	}
 	if len(text) > maxObject {
 		return fleet.Artifact{}, fmt.Errorf("fleet: object %q has more than %d bytes: %w", name, maxObject,

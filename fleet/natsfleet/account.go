@@ -42,7 +42,7 @@ type account struct {
 	life     context.Context // ends with the connection
 }
 
-// newAccount returns the account that a connection is to.
+// newAccount returns the account of a connection.
 func newAccount(nc *nats.Conn, limits fleet.Tenant) (*account, error) {
 	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(attemptTime))
 	if err != nil {
@@ -55,14 +55,14 @@ func newAccount(nc *nats.Conn, limits fleet.Tenant) (*account, error) {
 }
 
 // configKey names, in the metadata of a stream or consumer, the hash of the configuration that it
-// was made with. Who finds this hash asks for no change: that would cost a cluster a round of
-// agreement, also if it changes nothing.
+// was made with. If the hash is the same, no update is sent: it would cost a cluster a round of
+// agreement, even if it changes nothing.
 const configKey = "attractor-config"
 
-// stream makes a stream, or gives an existing one this configuration. It sets what is the same for
-// all streams: on a disk, with the fleet's number of replicas, and full rather than forgetful.
-// Unless the configuration says otherwise, a stream is read from its leader only, because a replica
-// may not have yet what was just acknowledged. Several machines may call it at once.
+// stream makes a stream, or gives an existing one this configuration. It sets what all streams have
+// in common: storage in files, the fleet's number of replicas, and that a full stream refuses new
+// messages. Unless the configuration says otherwise, a stream is read from its leader only, because
+// a replica may not have yet what was just acknowledged. Several machines may call it at once.
 func (a *account) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
 	c.Storage, c.Replicas, c.Discard = jetstream.FileStorage, a.replicas, jetstream.DiscardNew
 	if c.AllowMsgSchedules {
@@ -113,7 +113,7 @@ func configHash(config any) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// retry calls attempt until its error is one that does not pass, ctx ends, or some time is over.
+// retry calls attempt until it succeeds, its error is final, ctx ends, or the time within is over.
 func retry[T any](ctx context.Context, a *account, within time.Duration,
 	attempt func(context.Context) (T, error)) (T, error) {
 	end := time.Now().Add(within)
@@ -145,8 +145,8 @@ const (
 // errAgain is an error after which an attempt is repeated.
 var errAgain = errors.New("try again")
 
-// mayPass reports whether an error may be gone when the servers have started, or have a new leader.
-// Another answer of the server is final.
+// mayPass reports whether an error is temporary, because the servers start or elect a leader. Other
+// errors are final.
 func mayPass(err error) bool {
 	if api := (*jetstream.APIError)(nil); errors.As(err, &api) {
 		return api.Code == 503 && api.ErrorCode != codeNoResources && api.ErrorCode != codeStoreFailed ||
@@ -165,8 +165,8 @@ func mayPass(err error) bool {
 	return false
 }
 
-// publish stores a message, durably, and returns where. An attempt whose acknowledgement does not
-// come is made again: by the message's id, which it sets, the server knows what it has already.
+// publish stores a message, durably, and returns its acknowledgement. An attempt without an
+// acknowledgement is made again: publish sets an id, by which the server knows what it has already.
 func (a *account) publish(ctx context.Context, m *nats.Msg, o ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	o = append(o, jetstream.WithMsgID(rand.Text()), jetstream.WithRetryAttempts(0))
 	return retry(ctx, a, makeTime, func(ctx context.Context) (*jetstream.PubAck, error) {

@@ -29,8 +29,8 @@ const (
 
 	lingerTime = 5 * time.Millisecond // a page waits that long for more
 	idleTime   = 4 * time.Second      // a page waits that long for something
-	goneTime   = 3 * idleTime         // a client that hears nothing for so long takes the call for broken
-	clientTime = 30 * time.Second     // the gateway waits that long for a client that does not ask
+	goneTime   = 3 * idleTime         // a client waits that long for a page before it gives the call up
+	clientTime = 30 * time.Second     // the gateway waits that long for the request for the next page
 )
 
 // page is a part of an answer.
@@ -50,7 +50,7 @@ type piece struct {
 // errLeaves says that the gateway ends.
 var errLeaves = errors.New("the server ends")
 
-// answer is what an operation has to say.
+// answer passes the items of an operation to the pages of its call.
 type answer struct {
 	ctx    context.Context // of the operation; ends with the client
 	pieces chan piece
@@ -61,30 +61,30 @@ type answer struct {
 func serveCall(ctx context.Context, nc *nats.Conn, call *nats.Msg, do operation) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	asks, err := nc.SubscribeSync(nc.NewInbox())
+	requests, err := nc.SubscribeSync(nc.NewInbox()) // for pages
 	if err != nil {
 		return err
 	}
-	defer asks.Unsubscribe() // it fails only without a connection, which ends it as well
+	defer requests.Unsubscribe() // it fails only without a connection, which ends it as well
 	a := &answer{ctx, make(chan piece), make(chan error, 1)}
 	var operation sync.WaitGroup
 	defer operation.Wait()
 	defer cancel(nil)
 	operation.Go(func() { a.end <- do(ctx, call.Data, a.item) })
-	for ask := call; ; {
+	for request := call; ; {
 		p := a.next()
 		data, err := json.Marshal(p)
 		if err == nil {
-			err = nc.PublishMsg(&nats.Msg{Subject: ask.Reply, Reply: asks.Subject, Data: data})
+			err = nc.PublishMsg(&nats.Msg{Subject: request.Reply, Reply: requests.Subject, Data: data})
 		}
 		if err != nil || p.End || p.Leaves {
 			return err
 		}
 		patience, end := context.WithTimeout(ctx, clientTime)
-		ask, err = asks.NextMsgWithContext(patience)
+		request, err = requests.NextMsgWithContext(patience)
 		end()
 		// the server says with a status that nobody listens to the answer
-		if err != nil || ask.Header.Get("Status") != "" || string(ask.Data) == stopText {
+		if err != nil || request.Header.Get("Status") != "" || string(request.Data) == stopText {
 			return err
 		}
 	}
@@ -131,16 +131,16 @@ func (a *answer) next() (p page) {
 	return p
 }
 
-// question is a call that is being answered.
-type question struct {
+// clientCall is a call that is being answered, on the side of the client.
+type clientCall struct {
 	ctx  context.Context // of the caller
 	nc   *nats.Conn
 	page page   // the rest of the last one
 	at   string // where the next one is asked for
 }
 
-// ask asks for a page.
-func (q *question) ask(subject string, body []byte) error {
+// fetch requests a page.
+func (q *clientCall) fetch(subject string, body []byte) error {
 	ctx, cancel := context.WithTimeout(q.ctx, goneTime)
 	defer cancel()
 	m, err := q.nc.RequestWithContext(ctx, subject, body)
@@ -160,7 +160,7 @@ func (q *question) ask(subject string, body []byte) error {
 }
 
 // next returns the next item, or io.EOF after the last one.
-func (q *question) next() (item []byte, err error) {
+func (q *clientCall) next() (item []byte, err error) {
 	for {
 		for len(q.page.Pieces) > 0 {
 			p := q.page.Pieces[0]
@@ -180,7 +180,7 @@ func (q *question) next() (item []byte, err error) {
 		case q.page.End:
 			return nil, io.EOF
 		}
-		if err := q.ask(q.at, nil); errors.Is(err, nats.ErrNoResponders) {
+		if err := q.fetch(q.at, nil); errors.Is(err, nats.ErrNoResponders) {
 			return nil, errBroken // the gateway has ended
 		} else if err != nil {
 			return nil, err
@@ -188,9 +188,9 @@ func (q *question) next() (item []byte, err error) {
 	}
 }
 
-// close ends the call, and tells the gateway if it has not ended itself. A gateway that does not
-// hear it finds out that nobody asks.
-func (q *question) close() {
+// close ends the call, and tells the gateway so unless the answer is complete. A gateway that does
+// not hear it ends the call after clientTime.
+func (q *clientCall) close() {
 	if q.at != "" && !q.page.End {
 		_ = q.nc.Publish(q.at, []byte(stopText))
 	}
@@ -203,13 +203,13 @@ type wireError struct {
 	Limit *fleet.LimitError `json:"limit,omitempty"`
 }
 
-// errorCode names an error that a caller may look for.
+// errorCode names an error that callers look for with errors.Is.
 type errorCode struct {
 	code string
 	err  error
 }
 
-// errorCodes returns all of them. An error that is several has the first.
+// errorCodes returns all codes. An error that wraps several of them has the first.
 func errorCodes() []errorCode {
 	return []errorCode{
 		{"different", fleet.ErrDifferent}, {"answered", fleet.ErrAnswered}, {"no-owner", fleet.ErrNoOwner},
@@ -218,7 +218,7 @@ func errorCodes() []errorCode {
 	}
 }
 
-// encodeError returns an error as it is sent.
+// encodeError encodes an error for an answer.
 func encodeError(err error) *wireError {
 	w := &wireError{Text: err.Error()}
 	if len(w.Text) > maxErrorText { // it has to fit into one message
@@ -255,8 +255,8 @@ type remoteError struct {
 	known error
 }
 
-// Error returns the text of the error as it was there.
+// Error returns the text that the gateway sent.
 func (e *remoteError) Error() string { return e.text }
 
-// Unwrap returns what a caller may look for.
+// Unwrap returns the error of the code.
 func (e *remoteError) Unwrap() error { return e.known }

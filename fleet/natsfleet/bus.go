@@ -18,8 +18,7 @@ const (
 	listenMessages = 4096     // bounds what a slow listener has not read yet
 	listenBytes    = 16 << 20 // likewise
 	serveAtOnce    = 64       // bounds the requests that one owner answers at a time; others wait
-	// requestTime bounds the wait for an owner's reply. An owner that dies with a request does not
-	// say so.
+	// requestTime bounds the wait for an owner's reply, because an owner may die before it replies.
 	requestTime = 10 * time.Second
 )
 
@@ -28,7 +27,8 @@ type bus struct{ account *account }
 
 func newBus(a *account) fleet.Bus { return &bus{a} }
 
-// idToken returns an id that may be a stranger's as a token of a subject.
+// idToken returns an id as a token of a subject, or an error if it is invalid: it may be a
+// stranger's.
 func idToken(id string) (string, error) { return engine.Token(id), journal.CheckID(id) }
 
 // Publish implements [fleet.Bus].

@@ -53,7 +53,7 @@ type Config struct {
 	// at most some 80,000 sessions. A tenant that has journals keeps the number that it began with.
 	Shards int `json:"shards,omitempty"`
 
-	// Logger is told what the server has to say; nil is told nothing.
+	// Logger gets the server's log; nil logs nothing.
 	Logger *slog.Logger `json:"-"`
 }
 
@@ -160,8 +160,8 @@ func hashSecret(value string) (string, error) {
 	return string(h), err
 }
 
-// ParseConfig reads a configuration file. What is given beside the file, such as by flags, are
-// changes, made before the whole is checked. The error names the key that is wrong.
+// ParseConfig parses a configuration file, makes changes, such as those of flags, and checks the
+// result. The error names the key that is wrong.
 func ParseConfig(data []byte, changes ...func(*Config)) (Config, error) {
 	var c Config
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -178,7 +178,7 @@ func ParseConfig(data []byte, changes ...func(*Config)) (Config, error) {
 	return c, c.Check()
 }
 
-// configError says where in a file an error is, if that is known.
+// configError adds the line in the file to an error, if it is known.
 func configError(data []byte, err error) error {
 	var at int64
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
@@ -191,7 +191,7 @@ func configError(data []byte, err error) error {
 	return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:min(at, int64(len(data)))], []byte("\n")), err)
 }
 
-// Check reports the first thing that is wrong, by its key.
+// Check returns an error about the first key that is wrong, or nil.
 func (c *Config) Check() error {
 	checks := []struct {
 		key string

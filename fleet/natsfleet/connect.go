@@ -48,11 +48,9 @@ func (t target) connect(ctx context.Context, user, password string) (*nats.Conn,
 	}
 	o := []nats.Option{
 		nats.Name(t.name), nats.UserInfo(user, password), nats.Timeout(connectTime), nats.MaxReconnects(-1),
-		nats.ReconnectWait(reconnectGap),
-		nats.ReconnectJitter(reconnectGap, reconnectGap), nats.PingInterval(attemptTime * 5),
-		nats.MaxPingsOutstanding(2),
-		// Without a handler the client prints to stderr. Who is concerned learns the error from a
-		// call.
+		nats.ReconnectWait(reconnectGap), nats.ReconnectJitter(reconnectGap, reconnectGap),
+		nats.PingInterval(attemptTime * 5), nats.MaxPingsOutstanding(2),
+		// Without a handler the client prints errors to stderr. Callers get them from their calls.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 	if t.server != nil {
@@ -78,7 +76,7 @@ func (t target) connect(ctx context.Context, user, password string) (*nats.Conn,
 	}
 }
 
-// explain says what to do about a connection that a user could not make, and reports whether that is
+// explain adds to the error of a connection what to do about it, and reports whether its cause is
 // known.
 func (t target) explain(user string, err error) (explained error, known bool) {
 	var untrusted *tls.CertificateVerificationError

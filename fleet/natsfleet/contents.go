@@ -46,8 +46,8 @@ type contentHead struct {
 	Data   []byte   `json:"data,omitempty"`   // of small ones
 }
 
-// put stores contents, and returns a head for them that nobody knows yet. The pieces get a subject
-// of their own below at. Who makes no use of the head calls drop.
+// put stores contents, and returns their head, which is not stored yet. The pieces get a subject of
+// their own below at. A caller that does not store the head calls drop.
 func (c *contents) put(ctx context.Context, at string, data io.Reader) (contentHead, error) {
 	h := contentHead{At: at + "." + rand.Text()}
 	err := c.putPieces(ctx, &h, data)
@@ -87,7 +87,8 @@ func (c *contents) putPieces(ctx context.Context, h *contentHead, data io.Reader
 	}
 }
 
-// drop removes the pieces of contents. What it cannot remove is swept later, or goes with the log.
+// drop removes the pieces of contents. Pieces that it cannot remove are swept later, or are removed
+// with the log.
 func (c *contents) drop(ctx context.Context, h contentHead) {
 	if len(h.Pieces) == 0 {
 		return
@@ -117,8 +118,8 @@ func headOf(r engine.Record) (h contentHead, err error) {
 	return h, nil
 }
 
-// open returns a reader of contents. Again, which may be nil, is asked for another head when a piece
-// is gone before anything was read.
+// open returns a reader of contents. If a piece is missing before anything was read, the reader
+// calls again for another head; again may be nil.
 func (c *contents) open(ctx context.Context, h contentHead, again func() (contentHead, error)) io.ReadCloser {
 	ctx, cancel := context.WithCancel(ctx)
 	return &contentReader{ctx: ctx, cancel: cancel, contents: c, head: h, rest: h.Data, sum: sha256.New(), again: again}
@@ -168,7 +169,7 @@ func (r *contentReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// replaced begins with the contents that have replaced those that are gone, if nothing was read yet.
+// replaced starts over with the contents that have replaced the missing ones, if nothing was read.
 func (r *contentReader) replaced() error {
 	missing := fmt.Errorf("a piece is missing: %w", journal.ErrCorrupt)
 	if r.again == nil {
@@ -187,7 +188,7 @@ func (r *contentReader) replaced() error {
 	return nil
 }
 
-// end returns io.EOF if the contents are those that were stored.
+// end returns io.EOF if size and hash are those that were stored, and an error otherwise.
 func (r *contentReader) end() error {
 	if r.size != r.head.Size || hex.EncodeToString(r.sum.Sum(nil)) != r.head.Hash {
 		return fmt.Errorf("it is damaged: %w", journal.ErrCorrupt)

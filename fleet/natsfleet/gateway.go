@@ -18,10 +18,10 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// A tenant's clients have an account of their own, which holds nothing. All that they can do there
-// is to ask the gateway, which every server runs for every tenant, and which does for them what a
-// client of the fleet may do. So a client can name no stream, no consumer, and no subject on which
-// the servers or the workers would answer in its stead.
+// A tenant's clients have an account of their own, which holds nothing. There they can only call
+// the gateway, which every server runs for every tenant, and which does for them what a client of
+// the fleet may do. So a client reaches no stream, no consumer, and no subject on which the servers
+// or the workers answer.
 const (
 	callSubject  = "fleet." // and the operation
 	gatewayInbox = "_INBOX.gateway"
@@ -45,7 +45,7 @@ type gateway struct {
 // operation does what a call asks for, and sends any number of items.
 type operation func(ctx context.Context, request []byte, send func(item []byte) error) error
 
-// openGateway begins to answer. The connection is to the account of the tenant's clients; the
+// openGateway starts a gateway. The connection is to the account of the tenant's clients; the
 // gateway closes it.
 func openGateway(ctx context.Context, nc *nats.Conn, s fleet.Space) (*gateway, error) {
 	g := &gateway{nc: nc, operations: operations(s), slots: make(chan struct{}, callsAtOnce)}
@@ -99,15 +99,15 @@ func (g *gateway) accept(m *nats.Msg) {
 	})
 }
 
-// single makes an operation of a func that returns one thing.
+// single returns an operation that calls do and sends its result.
 func single[In, Out any](do func(context.Context, In) (Out, error)) operation {
 	return several(func(ctx context.Context, in In) iter.Seq2[Out, error] {
 		return func(yield func(Out, error) bool) { yield(do(ctx, in)) }
 	})
 }
 
-// several makes an operation of a func that yields things. Bytes are sent as they are, everything
-// else as JSON.
+// several returns an operation that calls do and sends what it yields: bytes as they are,
+// everything else as JSON.
 func several[In, Out any](do func(context.Context, In) iter.Seq2[Out, error]) operation {
 	return func(ctx context.Context, request []byte, send func([]byte) error) error {
 		var in In
@@ -132,7 +132,7 @@ func several[In, Out any](do func(context.Context, In) iter.Seq2[Out, error]) op
 	}
 }
 
-// plainJSON returns v as JSON, without a change to JSON that it contains.
+// plainJSON returns v as JSON. JSON that v contains is not changed.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -141,8 +141,7 @@ func plainJSON(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// request is what a call asks for, if that is no type of the contract. Each operation reads some
-// fields.
+// request holds the arguments of all operations but tasks.submit. Each operation reads some fields.
 type request struct {
 	ID     string       `json:"id,omitempty"` // of a task, or its ask
 	IDs    []string     `json:"ids,omitempty"`
@@ -155,7 +154,7 @@ type request struct {
 	Answer fleet.Answer `json:"answer,omitzero"`
 }
 
-// nothing is what a call returns that does something.
+// nothing is the result of operations that return only an error.
 type nothing struct{}
 
 // taskResult is a task, its status, and whether it is new.
@@ -287,7 +286,7 @@ type blobOfLog struct {
 // Close implements [io.Closer].
 func (b blobOfLog) Close() error { return errors.Join(b.ReadCloser.Close(), b.log.Close()) }
 
-// piecesOf yields what a reader has, in pieces.
+// piecesOf yields the contents of a reader in pieces.
 func piecesOf(open func() (io.ReadCloser, error)) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		r, err := open()
@@ -310,8 +309,8 @@ func piecesOf(open func() (io.ReadCloser, error)) iter.Seq2[[]byte, error] {
 	}
 }
 
-// marked puts a byte before each message of a Listen, so that the nil at the beginning is told from
-// a message without a byte.
+// marked puts a byte before each message of a Listen, which tells the nil at the beginning from an
+// empty message.
 func marked(messages iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for m, err := range messages {

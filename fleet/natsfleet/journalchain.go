@@ -21,8 +21,8 @@ const (
 )
 
 // chain is the messages of one subject, each of which names the one before it. The server takes a
-// message only if the one that it names is the last one, so of two writers one finds out. A reader
-// that follows the links misses nothing, whichever replica it reads.
+// message only if the one that it names is the last one, so one of two writers gets an error. A
+// reader that follows the links misses nothing, whichever replica it reads.
 type chain struct {
 	*journalStream
 	subject string
@@ -33,7 +33,7 @@ type takenError struct{ by *storedMessage }
 
 func (e *takenError) Error() string { return "another writer was faster" }
 
-// errUnknown says that nobody knows whether a message was written, or will be.
+// errUnknown says that a message may have been written, or may be written later.
 var errUnknown = errors.New("it is not known whether it was written")
 
 // errGone says that messages were removed.
@@ -72,8 +72,8 @@ func (c chain) publish(ctx context.Context, id string, prev uint64, header nats.
 	return seq, err
 }
 
-// settle finds out what has become of a message that was sent after prev and got an error. It
-// returns errAgain if it may be sent again.
+// settle returns the outcome of a message that was sent after prev and got an error: its sequence,
+// an error, or errAgain if it may be sent again.
 func (c chain) settle(ctx context.Context, id string, prev uint64, cause error) (uint64, error) {
 	after, err := c.once(ctx, getRequest{Seq: prev + 1, NextFor: c.subject})
 	if err != nil {
@@ -162,7 +162,7 @@ func (c chain) more(ctx context.Context, at, upTo uint64) ([]*storedMessage, err
 	return nil, fmt.Errorf("%w: stream %s has no message %s after number %d", journal.ErrCorrupt, c.name, c.subject, at)
 }
 
-// linked returns the beginning of messages in which each names the one before it.
+// linked returns the longest beginning of messages in which each names the one before it.
 func linked(messages []*storedMessage, at, upTo uint64) []*storedMessage {
 	for i, m := range messages {
 		if m.seq > upTo || m.header.Get(headerPrev) != strconv.FormatUint(at, 10) {

@@ -11,15 +11,15 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// A follower that hears no news looks at the log itself, after followSoon at first and after
-// followLate at most: news may get lost.
+// A follower that gets no news reads the log anyway, after followSoon at first and after followLate
+// at most, because news may get lost.
 const (
 	followSoon = 100 * time.Millisecond
 	followLate = 5 * time.Second
 )
 
-// Follow implements [journal.Store]. It needs no consumer on the server: the server publishes that
-// there is a message, and the follower reads it as any other reader does.
+// Follow implements [journal.Store]. It needs no consumer on the server: the server announces each
+// message, and the follower reads it as any other reader does.
 func (j *journals) Follow(ctx context.Context, id string, from int64) iter.Seq2[journal.Record, error] {
 	return func(yield func(journal.Record, error) bool) {
 		p, err := j.find(ctx, id)
@@ -39,7 +39,7 @@ func (p journalPlace) follow(ctx context.Context, from int64, yield func(journal
 	sub, err := p.j.nc.Subscribe(p.subject(newsSubject), func(*nats.Msg) {
 		select {
 		case news <- struct{}{}:
-		default: // the follower will look anyway
+		default: // the follower will read anyway
 		}
 	})
 	if err != nil {
@@ -72,7 +72,7 @@ func (p journalPlace) follow(ctx context.Context, from int64, yield func(journal
 	}
 }
 
-// quiet waits for news, for a time at most.
+// quiet waits for news, for at most pause.
 func (p journalPlace) quiet(ctx context.Context, news <-chan struct{}, pause time.Duration) error {
 	t := time.NewTimer(pause)
 	defer t.Stop()

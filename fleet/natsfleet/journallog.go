@@ -35,8 +35,8 @@ type journalEnd struct {
 	size int64  // bytes of all lines
 }
 
-// endOf returns the end of a log by its last message, or journal.ErrCorrupt if that is none of a
-// log.
+// endOf returns the end of a log, given its last message. The error is journal.ErrCorrupt if that
+// is not a message of a log.
 func endOf(m *storedMessage) (journalEnd, error) {
 	first, count := m.number(headerFirst), m.number(headerCount)
 	if first < 1 || count < 0 {
@@ -71,9 +71,9 @@ func linesOf(next int64, records []journal.Record) (journalLines, error) {
 type journalWriter struct {
 	journalPlace
 	turn  chan struct{} // holds one element while something is appended, which may take long
-	doubt *publication  // nil unless the outcome of the last Append is unknown; for the one whose turn it is
+	doubt *publication  // the last Append, if its outcome is unknown; guarded by turn
 
-	mu     sync.Mutex // for a moment only: guards the rest
+	mu     sync.Mutex // never held during a request; it guards what follows
 	end    journalEnd
 	closed bool
 	failed error // what every further Append returns
@@ -123,7 +123,7 @@ func (w *journalWriter) Append(ctx context.Context, next int64, records ...journ
 	return w.appended(p, w.publish(ctx, p.id, l))
 }
 
-// fitting returns lines that fit into a message: those that do not are kept as a blob.
+// fitting returns lines that fit into a message. It stores lines that do not fit as a blob.
 func (p journalPlace) fitting(ctx context.Context, l journalLines) (_ journalLines, err error) {
 	if len(l.data) > p.j.room() {
 		l.blob, err = p.putBlob(ctx, linesKind, bytes.NewReader(l.data))
@@ -132,7 +132,7 @@ func (p journalPlace) fitting(ctx context.Context, l journalLines) (_ journalLin
 	return l, err
 }
 
-// appended notes what came of an Append.
+// appended takes note of the outcome of an Append, and returns its error.
 func (w *journalWriter) appended(p publication, err error) error {
 	var taken *takenError
 	switch {
@@ -175,7 +175,7 @@ func (w *journalWriter) fail(err error) error {
 	return err
 }
 
-// check makes sure that nobody has taken the log over.
+// check returns an error if another writer has taken the log over.
 func (w *journalWriter) check(ctx context.Context, end journalEnd) error {
 	m, err := w.chain().last(ctx)
 	switch {
@@ -189,7 +189,7 @@ func (w *journalWriter) check(ctx context.Context, end journalEnd) error {
 	return nil
 }
 
-// publish adds a message to the log and moves its end. It is the caller's turn, or nobody else has
+// publish adds a message to the log and moves its end. The caller holds turn, or nobody else has
 // the writer yet.
 func (w *journalWriter) publish(ctx context.Context, id string, l journalLines) error {
 	end := w.now().end

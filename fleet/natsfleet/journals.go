@@ -80,7 +80,7 @@ const shardsKey = "attractor-shards"
 
 func shardSubject(subject string, n int) string { return subject + "." + strconv.Itoa(n) }
 
-// journalPlace is where a log is.
+// journalPlace is the place of a log: its shard and its id.
 type journalPlace struct {
 	journalShard
 	j  *journals
@@ -136,7 +136,7 @@ func (j *journals) Create(ctx context.Context, id string) (journal.Log, error) {
 	return w, nil
 }
 
-// begin makes the log with its first message, and opens it.
+// begin creates the log with its first message, and opens it.
 func (p journalPlace) begin(ctx context.Context, l journalLines) (*journalWriter, error) {
 	w := newJournalWriter(p, journalEnd{})
 	err := w.publish(ctx, nuid.Next(), l)
@@ -232,7 +232,7 @@ func (j *journals) List(ctx context.Context) ([]journal.Entry, error) {
 	return entries, nil
 }
 
-// listAtOnce is how many logs are looked at at a time.
+// listAtOnce bounds the logs whose last messages are read at a time.
 const listAtOnce = 64
 
 // Remove implements [journal.Store]. The blobs go first, so that what an interruption leaves is

@@ -24,8 +24,8 @@ const (
 	apiDirect = "$JS.API.DIRECT.GET."
 )
 
-// journalStream is a stream whose messages any replica may give in batches, and the leader one by
-// one, which the client of JetStream does not do.
+// journalStream reads a stream in batches from any replica, and single messages from the leader,
+// which the client of JetStream does not do.
 type journalStream struct {
 	*account
 	name string
@@ -64,7 +64,7 @@ func (s *journalStream) get(ctx context.Context, r getRequest) (*storedMessage, 
 	return m, named("stream "+s.name, err)
 }
 
-// once is get in a single attempt.
+// once makes one attempt of get.
 func (s *journalStream) once(ctx context.Context, r getRequest) (*storedMessage, error) {
 	request, err := json.Marshal(r)
 	if err != nil {

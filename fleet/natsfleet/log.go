@@ -11,7 +11,7 @@ type serverLog struct {
 	fatal chan string // gets why the server cannot run, the first time
 }
 
-// newServerLog returns the log of a server. A nil logger is told nothing.
+// newServerLog returns the log of a server. With a nil logger it logs nothing.
 func newServerLog(log *slog.Logger) serverLog {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -25,7 +25,7 @@ func (l serverLog) Errorf(format string, v ...any)  { l.log.Error(fmt.Sprintf(fo
 func (l serverLog) Debugf(string, ...any)           {}
 func (l serverLog) Tracef(string, ...any)           {}
 
-// Fatalf is told why the server cannot run.
+// Fatalf implements [server.Logger]. The server calls it if it cannot run.
 func (l serverLog) Fatalf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	l.log.Error(text)

@@ -54,7 +54,7 @@ func pathTokens(parts []string) string {
 	return strings.Join(tokens, ".")
 }
 
-// subjectName returns the name that nameTokens made these tokens of.
+// subjectName returns the name that nameTokens encoded as these tokens.
 func subjectName(tokens string) (string, bool) {
 	var parts []string
 	for t := range strings.SplitSeq(tokens, ".") {
@@ -88,7 +88,7 @@ func (h contentHead) artifact() fleet.Artifact {
 	return fleet.Artifact{Name: h.Name, Size: h.Size, Hash: h.Hash}
 }
 
-// replace makes an object known, in place of the one that was there, whose pieces it removes.
+// replace stores the head of an object, and removes the pieces of the one that was there before.
 func (o *objects) replace(ctx context.Context, subject string, h contentHead) error {
 	var old contentHead
 	var before uint64
@@ -167,8 +167,7 @@ func (o *objects) RemoveTask(ctx context.Context, task string) error {
 	return o.Remove(ctx, names...)
 }
 
-// match returns the names that a filter of subjects lets through and that begin with prefix, in
-// order.
+// match returns the names that begin with prefix and whose subjects match a filter, in order.
 func (o *objects) match(ctx context.Context, filter, prefix string) (names []string, err error) {
 	subjects, err := o.Keys(ctx, filter)
 	for _, subject := range subjects {
@@ -211,8 +210,9 @@ func (o *objects) removeOne(ctx context.Context, name string) error {
 	return err
 }
 
-// sweep removes pieces that no head has: those of a Put whose process died, and those that drop has
-// left. What has grown since before is left alone, because somebody may be storing it.
+// sweep removes pieces that belong to no head: those of a Put whose process died, and those that
+// drop could not remove. Pieces that were stored after before may belong to a Put that still runs,
+// and stay.
 func (o *objects) sweep(ctx context.Context, before time.Time) error {
 	subjects, err := o.Keys(ctx, dataPrefix+">")
 	if err != nil {

@@ -59,15 +59,15 @@ func (a *account) fetch(ctx context.Context, c jetstream.Consumer, n int) iter.S
 }
 
 const (
-	// lookAgain bounds the time between two looks for changes whose announcements were lost.
+	// lookAgain bounds the time until a change is seen whose announcement was lost.
 	lookAgain = 3 * time.Second
 	// settleFirst is the time until a change that was announced should be seen. It grows up to
 	// lookAgain.
 	settleFirst = 10 * time.Millisecond
 )
 
-// Changes implements [engine.Table]. Listeners hear of a record before the stream has stored it, so it yields some
-// more times after each, at growing intervals.
+// Changes implements [engine.Table]. Listeners get a message before the stream has stored it, so it
+// yields some more times after each one, at growing intervals.
 func (a *account) Changes(ctx context.Context, subjects ...string) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		heard := make(chan *nats.Msg, 64)

@@ -20,8 +20,8 @@ const (
 
 	// workersConsumer delivers the queue to claimers.
 	workersConsumer = "workers"
-	// deliveredWait is after what time the server delivers a message again whose claimer has not got
-	// it. Who has claimed the task says how long that takes.
+	// deliveredWait is the time after which the server delivers a message again that its claimer
+	// has not answered. A claimer that has claimed the task asks for more time.
 	deliveredWait = 3 * time.Second
 )
 
@@ -110,8 +110,8 @@ func (q *queue) Later(ctx context.Context, id string, at time.Time) error {
 	return err
 }
 
-// Remove implements [engine.Queue]. What is deleted by its sequence does not count as delivered any
-// more.
+// Remove implements [engine.Queue]. It deletes messages by their sequences, so that they do not
+// count as delivered any more.
 func (q *queue) Remove(ctx context.Context, id string) error {
 	for _, prefix := range []string{laterPrefix, queuePrefix} {
 		m, err := q.Get(ctx, prefix+engine.Token(id))
@@ -125,8 +125,8 @@ func (q *queue) Remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// message implements [engine.Message]. What is said about it may get lost: then the server delivers
-// it again when its time is over.
+// message implements [engine.Message]. Answers to the server may get lost: then it delivers the
+// message again after deliveredWait, or after the last delay.
 type message struct {
 	q *queue
 	jetstream.Msg
@@ -148,7 +148,7 @@ func (m message) Current(ctx context.Context) (bool, error) {
 	return there.Seq == meta.Sequence.Stream, err
 }
 
-// Delay implements [engine.Message]. Jetstream.Msg does so only once.
+// Delay implements [engine.Message]. A [jetstream.Msg] can be delayed only once.
 func (m message) Delay(d time.Duration) {
 	text := "-NAK"
 	if d > 0 {

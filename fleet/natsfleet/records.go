@@ -49,8 +49,8 @@ func (r *records) Get(ctx context.Context, subject string) (engine.Record, error
 
 // Put implements [engine.Table]. A ttl is rounded up to seconds.
 //
-// An acknowledgement can get lost, and so can a request: each attempt looks whether one before has
-// written.
+// Requests and acknowledgements can get lost: each attempt checks whether an earlier one has
+// written the record.
 func (r *records) Put(ctx context.Context, writing, subject string, data []byte, after uint64,
 	ttl time.Duration) (uint64, error) {
 	if most := r.nc.MaxPayload() - 1024; int64(len(data)) > most {
@@ -76,14 +76,14 @@ func (r *records) Put(ctx context.Context, writing, subject string, data []byte,
 			return 0, err
 		case now.Writing == writing:
 			return now.Seq, nil
-		case now.Seq == after: // replicas refuse a write while another one is on its way, which was refused in the end
+		case now.Seq == after: // replicas refuse a write while another one is under way, even if that fails
 			return 0, errAgain
 		}
 		return 0, engine.ErrChanged
 	})
 }
 
-// isWrongSequence reports whether a message was refused because another one was before it.
+// isWrongSequence reports whether a message was refused because another one was written first.
 func isWrongSequence(err error) bool {
 	api := (*jetstream.APIError)(nil)
 	return errors.As(err, &api) &&
@@ -226,7 +226,7 @@ func (r *records) read(ctx context.Context, from uint64, subjects []string, yiel
 }
 
 // Tell implements [engine.Table].
-func (r *records) Tell(subject string) { _ = r.nc.Publish(subject, nil) } // they look from time to time, too
+func (r *records) Tell(subject string) { _ = r.nc.Publish(subject, nil) } // Changes yields from time to time, too
 
 // Most implements [engine.Table].
 func (r *records) Most() int { return int(r.nc.MaxPayload()) - 4096 }

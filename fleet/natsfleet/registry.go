@@ -19,7 +19,7 @@ const (
 	defaultShards  = 4
 )
 
-// registry is what the servers tell the operator's clients about the fleet. It holds no secret.
+// registry describes the fleet for the operator and the workers. It holds no secret.
 type registry struct {
 	Tenants  []fleet.Tenant    `json:"tenants"` // ordered by name
 	Slots    []fleet.SlotLimit `json:"slots,omitempty"`

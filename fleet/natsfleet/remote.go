@@ -27,10 +27,10 @@ const (
 var errBroken = errors.New(
 	"the connection to the fleet broke off before the answer was complete; what was asked for may have happened")
 
-// OpenTenant connects to servers as a client of one tenant, and returns the tenant's space, as a
-// client may use it: it submits, watches, reads, asks owners and answers. What is the workers' part
-// fails with an error that wraps fs.ErrPermission. It fails at once if no server answers or the
-// token is wrong. Once it is connected it reconnects until close is called. See [Open] for the url.
+// OpenTenant connects to servers as a client of one tenant, and returns the tenant's space. A
+// client submits, watches, reads, asks owners and answers; methods for workers return an error that
+// wraps fs.ErrPermission. OpenTenant fails at once if no server answers or the token is wrong. Once
+// it is connected it reconnects until close is called. See [Open] for the url.
 func OpenTenant(ctx context.Context, url, tenant string, o OpenOptions) (s fleet.Space, close func() error, err error) {
 	to := target{url: url, tls: o.TLS, name: o.Name, inbox: clientInbox}
 	nc, err := to.connect(ctx, clientUser(tenant), o.Token)
@@ -58,7 +58,7 @@ func (r remote) Bus() fleet.Bus { return remoteBus{r} }
 // Asks implements [fleet.Space].
 func (r remote) Asks() fleet.Asks { return remoteAsks{r} }
 
-// forbidden is the error of what only workers do.
+// forbidden returns the error of methods that only workers may call.
 func forbidden(what string) error {
 	return fmt.Errorf("a client of a tenant may not %s: %w", what, fs.ErrPermission)
 }
@@ -81,7 +81,7 @@ func (r remote) items(ctx context.Context, op string, request any) iter.Seq2[[]b
 	}
 }
 
-// get calls an operation that answers with one thing.
+// get calls an operation that answers with one item.
 func get[T any](ctx context.Context, r remote, op string, request any) (v T, err error) {
 	for item, err := range r.items(ctx, op, request) {
 		if err != nil {
@@ -96,7 +96,7 @@ func get[T any](ctx context.Context, r remote, op string, request any) (v T, err
 	return v, errBroken
 }
 
-// decoded yields the items of an answer as what they are.
+// decoded yields the items of an answer, decoded from JSON.
 func decoded[T any](items iter.Seq2[[]byte, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for item, err := range items {
@@ -112,7 +112,7 @@ func decoded[T any](items iter.Seq2[[]byte, error]) iter.Seq2[T, error] {
 }
 
 // resumed yields the items of a call that has no end, and calls again when the connection broke
-// off. Request is asked for what is still to come.
+// off. request returns the arguments of each call.
 func (r remote) resumed(ctx context.Context, op string, request func() any) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for {
@@ -137,8 +137,8 @@ func (r remote) resumed(ctx context.Context, op string, request func() any) iter
 	}
 }
 
-// call calls an operation, until a gateway has the call. The question must be closed.
-func (r remote) call(ctx context.Context, op string, request any) (*question, error) {
+// call calls an operation. It waits for a gateway. The caller closes what it returns.
+func (r remote) call(ctx context.Context, op string, request any) (*clientCall, error) {
 	body, err := plainJSON(request)
 	if err != nil {
 		return nil, err
@@ -146,9 +146,9 @@ func (r remote) call(ctx context.Context, op string, request any) (*question, er
 	if n := r.nc.MaxPayload(); int64(len(body)) > n {
 		return nil, fmt.Errorf("%s: %d bytes are too much; the server takes %d: %w", op, len(body), n, fs.ErrInvalid)
 	}
-	q := &question{ctx: ctx, nc: r.nc}
+	q := &clientCall{ctx: ctx, nc: r.nc}
 	for end := time.Now().Add(noGatewayTime); ; {
-		err := q.ask(callSubject+op, body)
+		err := q.fetch(callSubject+op, body)
 		switch {
 		case err == nil:
 			return q, nil

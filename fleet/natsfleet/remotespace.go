@@ -32,7 +32,7 @@ func (r remoteTasks) List(ctx context.Context) iter.Seq2[fleet.Status, error] {
 	return decoded[fleet.Status](r.items(ctx, "tasks.list", request{}))
 }
 
-// Watch implements [fleet.Tasks]. After a break it begins with the statuses of then.
+// Watch implements [fleet.Tasks]. After a break it begins anew with the current statuses.
 func (r remoteTasks) Watch(ctx context.Context, id string) iter.Seq2[fleet.Status, error] {
 	return decoded[fleet.Status](r.resumed(ctx, "tasks.watch", func() any { return request{ID: id} }))
 }
@@ -135,7 +135,7 @@ func (r remoteLog) Blob(ctx context.Context, hash string) (io.ReadCloser, error)
 // Close implements [journal.Reader]. There is nothing to close.
 func (r remoteLog) Close() error { return nil }
 
-// open opens contents. It returns the error of the first piece, so that nobody is surprised later.
+// open opens contents. It waits for the first piece, so that it can return its error.
 func (r remote) open(ctx context.Context, op string, in request) (io.ReadCloser, error) {
 	c, err := r.call(ctx, op, in)
 	if err != nil {
@@ -151,7 +151,7 @@ func (r remote) open(ctx context.Context, op string, in request) (io.ReadCloser,
 
 // remoteContents reads the items of an answer.
 type remoteContents struct {
-	call *question
+	call *clientCall
 	rest bytes.Reader // of the last item
 	err  error        // the end
 }

@@ -90,11 +90,11 @@ func StartServer(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// sweepEvery is the time between two looks for pieces of objects whose Put has died. A Put that
-// rests for so long between two pieces is taken for dead.
+// sweepEvery is the time between two sweeps. A Put that stores no piece for so long is assumed to
+// be dead.
 const sweepEvery = time.Hour
 
-// sweep removes what nobody will complete, in all tenants, now and then.
+// sweep removes incomplete objects of all tenants, now and every sweepEvery, until ctx ends.
 func (s *Server) sweep(ctx context.Context) {
 	every := time.NewTicker(sweepEvery)
 	defer every.Stop()
@@ -104,8 +104,8 @@ func (s *Server) sweep(ctx context.Context) {
 			if err == nil {
 				err = opened.(*space).objects.(*objects).sweep(ctx, time.Now().Add(-sweepEvery))
 			}
-			if err != nil && ctx.Err() == nil && s.config.Logger != nil {
-				s.config.Logger.Warn("objects were not swept", "tenant", t.Name, "error", err)
+			if err != nil && ctx.Err() == nil {
+				s.log.log.Warn("objects were not swept", "tenant", t.Name, "error", err)
 			}
 		}
 		select {
@@ -116,7 +116,7 @@ func (s *Server) sweep(ctx context.Context) {
 	}
 }
 
-// ready waits until the server can be used, and sets up what is missing.
+// ready waits until the server has started, and sets up what is missing.
 func (s *Server) ready(ctx context.Context) error {
 	if err := s.started(ctx); err != nil {
 		return fmt.Errorf("the server does not start; is another one running on %q or in %s? %w", s.config.Listen,
@@ -130,7 +130,7 @@ func (s *Server) ready(ctx context.Context) error {
 	}
 }
 
-// started waits until the server listens, or says why it cannot.
+// started waits until the server listens. Its error says why the server cannot.
 func (s *Server) started(ctx context.Context) error {
 	for end := time.Now().Add(startTime); ; {
 		ready := s.server.ReadyForConnections(startPause) && s.server.JetStreamEnabled()
@@ -261,7 +261,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// registry returns what clients of the operator are told.
+// registry returns the registry of the configuration.
 func (c *Config) registry() registry {
 	r := registry{Slots: c.Slots, Replicas: max(c.Replicas, 1), Shards: c.Shards}
 	if r.Shards == 0 {

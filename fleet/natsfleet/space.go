@@ -22,7 +22,7 @@ type space struct {
 	asks     fleet.Asks
 }
 
-// newSpace opens everything in an account, and makes what is missing there, at once: in a cluster
+// newSpace opens the parts of a space and makes missing streams, all at the same time: in a cluster
 // each stream takes a while.
 func newSpace(ctx context.Context, a *account) (*space, error) {
 	s := &space{account: a, bus: newBus(a)}
@@ -52,7 +52,7 @@ func newSpace(ctx context.Context, a *account) (*space, error) {
 	return s, nil
 }
 
-// named says what an error is about.
+// named adds to an error what it is about. It returns nil for nil.
 func named(what string, err error) error {
 	if err == nil {
 		return nil

@@ -18,15 +18,15 @@ import (
 	"github.com/attractor-go/attractor/fleet/internal/repourl"
 )
 
-// base has the contents of the cloned commit, which need not be stored: whoever clones the commit
-// has them.
+// base has the contents of the cloned commit. They are not stored, because every owner clones the
+// commit.
 type base struct {
 	git   *git
 	blobs map[env.Hash]string // git's names, by our hash
 }
 
-// newBase reads all files of a commit, and writes their contents into a directory under our hashes,
-// unless spool is empty. Those above max bytes are left out.
+// newBase reads all files of a commit. Unless spool is empty, it writes their contents into that
+// directory under our hashes. It leaves out files above max bytes.
 func newBase(ctx context.Context, c *clone, max int64, spool string) (*base, error) {
 	b := &base{git: c.git, blobs: map[env.Hash]string{}}
 	var names bytes.Buffer
@@ -51,8 +51,8 @@ func newBase(ctx context.Context, c *clone, max int64, spool string) (*base, err
 	return b, nil
 }
 
-// readAll reads what git says: for each content a line with its name, type and size, the content,
-// and a line break.
+// readAll reads the output of git cat-file: for each content a line with its name, type and size,
+// the content, and a line break.
 func (b *base) readAll(in *bufio.Reader, spool string) error {
 	for {
 		line, err := in.ReadString('\n')

@@ -74,7 +74,7 @@ type fetcher struct {
 	limits Limits
 }
 
-// fetchRef fetches what a task names, and notes which branch that is.
+// fetchRef fetches the ref of a task, and sets the head of the clone.
 func (f *fetcher) fetchRef(ctx context.Context, c *clone, ref string) error {
 	if fullCommit(ref) {
 		return f.fetchCommit(ctx, ref)
@@ -121,8 +121,8 @@ func (f *fetcher) resolve(ctx context.Context, ref string) (string, error) {
 	return "", permanentf("repo.ref %q does not exist in %s", repourl.Shown(ref), repourl.Shown(f.url))
 }
 
-// fetchCommit fetches a commit. A server that does not give out a single commit gives all branches
-// and tags.
+// fetchCommit fetches a commit. If the server refuses to send a single commit, it fetches all
+// branches and tags.
 func (f *fetcher) fetchCommit(ctx context.Context, commit string) error {
 	err := f.fetch(ctx, f.limits.Depth, "+"+commit+":"+baseRef)
 	failed, ok := errors.AsType[*gitError](err)
@@ -175,7 +175,7 @@ func (f *fetcher) measure() error {
 	return nil
 }
 
-// watchEvery is how often the size of a clone is looked at.
+// watchEvery is how often the size of a clone is measured.
 const watchEvery = 500 * time.Millisecond
 
 // watch cancels when the repository is larger than it may be.
@@ -227,7 +227,8 @@ func (c *clone) list(ctx context.Context, l Limits) (err error) {
 // fullCommit reports whether a ref is the whole name of a commit.
 func fullCommit(ref string) bool { return regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(ref) }
 
-// explain returns an error of git in the words of a task, and says whether it stays.
+// explain returns an error of git with what to do about it. It is permanent if the same task would
+// fail again.
 func explain(err error, u repourl.URL, ref string) error {
 	failed, ok := errors.AsType[*gitError](err)
 	if !ok {
@@ -248,8 +249,7 @@ func explain(err error, u repourl.URL, ref string) error {
 	case says("host key verification failed"):
 		return permanentf("the ssh host key of %s is not known to the worker: add it to the known_hosts of the credential or of the worker's user", name)
 	case says("could not read username", "terminal prompts disabled", "authentication failed", "permission denied (",
-		"returned error: 401",
-		"returned error: 403", "could not read password"):
+		"returned error: 401", "returned error: 403", "could not read password"):
 		return permanentf("%s does not let us in: it needs another credential, or does not exist: %s", name,
 			lastLines(failed.stderr, 2))
 	case says("repository not found", "' not found", "does not appear to be a git repository", "returned error: 404",

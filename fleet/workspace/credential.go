@@ -13,13 +13,13 @@ import (
 	"github.com/attractor-go/attractor/internal/shquote"
 )
 
-// Credential is what repositories need of those who clone them. Only the clone has it: neither the
-// workspace nor a task's commands do.
+// Credential is a secret for cloning repositories. Only the clone uses it: neither the workspace
+// nor a task's commands have it.
 type Credential struct {
-	// Tenants names those whose tasks may use it; empty means all.
+	// Tenants names the tenants whose tasks may use it; empty means all.
 	Tenants []string `json:"tenants,omitempty"`
-	// URL begins the URLs that it is for, such as https://github.com/acme/; a task cannot send it
-	// elsewhere. It is required.
+	// URL is the prefix of the URLs that it is for, such as https://github.com/acme/; a task cannot
+	// send it elsewhere. It is required.
 	URL string `json:"url"`
 	// User and Token are for https. An empty User is x-access-token, which GitHub, GitLab and
 	// others take beside a token.
@@ -32,12 +32,12 @@ type Credential struct {
 	KnownHosts string `json:"known_hosts,omitempty"`
 }
 
-// access is how git reaches a repository.
+// access holds what git needs to reach a repository.
 type access struct {
 	settings []string // key=value
 	vars     []string
 	hide     []string
-	own      bool // with the configuration of the worker's user
+	own      bool // use the configuration of the worker's user
 }
 
 // git returns a git that has the access.
@@ -52,7 +52,7 @@ func (a *access) git(dir, home string) *git {
 	return g
 }
 
-// isOwn reports whether a setting or variable turns off what belongs to the worker's user.
+// isOwn reports whether a setting or variable turns off the configuration of the worker's user.
 func isOwn(s string) bool {
 	return s == "credential.helper=" || strings.HasPrefix(s, "GIT_CONFIG_GLOBAL=") ||
 		strings.HasPrefix(s, "GIT_CONFIG_NOSYSTEM=")
@@ -72,7 +72,7 @@ func (w *workspaces) access(t fleet.Task, u repourl.URL) (access, error) {
 		c = known
 	}
 	a := access{vars: []string{"GIT_ALLOW_PROTOCOL=" + u.Scheme}, settings: []string{"http.followRedirects=initial"}}
-	if c.Token != "" { // a redirect could lead it elsewhere
+	if c.Token != "" { // a redirect could send it elsewhere
 		a.settings = []string{"http.followRedirects=false"}
 	}
 	if w.o.CAFile != "" {
@@ -94,7 +94,7 @@ func (w *workspaces) access(t fleet.Task, u repourl.URL) (access, error) {
 	return a, nil
 }
 
-// useOwn lets git use what this process's user has.
+// useOwn lets git use the configuration, keys and agent of this process's user.
 func (a *access) useOwn() {
 	a.own = true
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "GIT_CONFIG_GLOBAL"} {
@@ -106,15 +106,11 @@ func (a *access) useOwn() {
 
 // isFor reports whether a tenant may use the credential.
 func (c *Credential) isFor(tenant string) bool {
-	for _, t := range c.Tenants {
-		if t == tenant {
-			return true
-		}
-	}
-	return len(c.Tenants) == 0
+	return len(c.Tenants) == 0 || slices.Contains(c.Tenants, tenant)
 }
 
-// covers reports whether the credential is for a URL. A prefix ends where a part of the URL does.
+// covers reports whether the credential is for a URL. Its prefix has to end where a part of the URL
+// ends.
 func (c *Credential) covers(u repourl.URL) bool {
 	rest, ok := strings.CutPrefix(u.Text, c.URL)
 	return ok && c.URL != "" && (rest == "" || strings.HasSuffix(c.URL, "/") || strings.HasSuffix(c.URL, ":") ||
@@ -143,20 +139,19 @@ func (c *Credential) check(name string) error {
 // ssh returns the command by which git reaches other machines. The host's key has to be known.
 // Without a credential no key of this machine is used, unless the worker's own are.
 func (w *workspaces) ssh(c Credential) string {
-	words := []string{"ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=30", "-o",
-		"ServerAliveInterval=15",
-		"-o", "ClearAllForwardings=yes", "-o", "PermitLocalCommand=no"}
+	words := []string{"ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=30",
+		"-o", "ServerAliveInterval=15", "-o", "ClearAllForwardings=yes", "-o", "PermitLocalCommand=no"}
 	if c.KnownHosts != "" {
-		words = append(words, "-o", "UserKnownHostsFile="+shquote.Words(c.KnownHosts), "-o",
-			"GlobalKnownHostsFile=/dev/null")
+		words = append(words, "-o", "UserKnownHostsFile="+shquote.Words(c.KnownHosts),
+			"-o", "GlobalKnownHostsFile=/dev/null")
 	}
 	switch {
 	case c.KeyFile != "":
-		words = append(words, "-F", "/dev/null", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-i",
-			shquote.Words(c.KeyFile))
+		words = append(words, "-F", "/dev/null", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
+			"-i", shquote.Words(c.KeyFile))
 	case !w.o.OwnCredentials:
-		words = append(words, "-F", "/dev/null", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-o",
-			"IdentityFile=none")
+		words = append(words, "-F", "/dev/null", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
+			"-o", "IdentityFile=none")
 	}
 	return strings.Join(words, " ")
 }

@@ -1,9 +1,9 @@
 // Package workspace makes the workspaces of a fleet's tasks: clones of repositories, directories,
 // and empty ones, on this machine or elsewhere, recorded so that they survive the machine.
 //
-// [New] returns what a [fleet.Worker] has as its Workspaces. [Options] says where they are made,
-// which credentials clones may use, and what may be cloned; an [Environment] is a kind of place
-// where commands run. The package runs no sessions and decides nothing about tasks.
+// [New] returns the Workspaces of a [fleet.Worker]. [Options] says where they are made, which
+// credentials clones may use, and what may be cloned; an [Environment] is a kind of place where
+// commands run. The package runs no sessions and decides nothing about tasks.
 //
 // # Clones
 //

@@ -27,19 +27,19 @@ import (
 // In the words of commands and in Dir, {task} and {tenant} stand for those of the task, and {name}
 // for a short name that no other task has.
 type Environment struct {
-	// Command leads to the place: it runs the words that are added to it there, as docker exec -i
-	// {name} and ssh host do. See [remote.Dial].
+	// Command is the prefix of commands that run in the place, such as docker exec -i {name} or ssh
+	// host. See [remote.Dial].
 	Command []string `json:"command,omitempty"`
 	// Create makes the place before it is first used, and Destroy removes it afterwards, and also
 	// before Create, in case an owner that has died left it behind. Both run on this machine.
 	Create  []string `json:"create,omitempty"`
 	Destroy []string `json:"destroy,omitempty"`
-	// Dir is the working directory behind Command. One whose last element has {task} or {name} is
-	// removed with the task; another one has to be empty. It is attractor-{name}, in the directory
-	// where the command starts, unless set.
+	// Dir is the working directory in the place. If its last element has {task} or {name}, it is
+	// removed with the task; otherwise it has to be empty. Unless set, it is attractor-{name}, in
+	// the directory where the command starts.
 	Dir string `json:"dir,omitempty"`
-	// Keep says that Dir has files from the beginning, such as those of an image, with which the
-	// task begins. Its patch has them, too. Such a task has no repository.
+	// Keep says that Dir has files with which the task begins, such as those of an image. The
+	// task's patch has them, too. Such a task has no repository.
 	Keep bool `json:"keep,omitempty"`
 	// Sandbox is the level by which commands are confined on this machine, see package sandbox,
 	// with Network and AllowHosts.
@@ -65,7 +65,7 @@ func (e *Environment) check(name string) error {
 	return nil
 }
 
-// filled returns words with the values of a task.
+// filled returns words in which the values of a task replace {task}, {tenant} and {name}.
 func filled(words []string, t fleet.Task) []string {
 	out := make([]string, len(words))
 	for i, word := range words {
@@ -88,10 +88,10 @@ func uniqueName(tenant, id string) string {
 // place is where a workspace is.
 type place struct {
 	dir     string          // the working directory
-	command []string        // leads there; nil for this machine
+	command []string        // Environment.Command; nil for this machine
 	confine sandbox.Options // of commands on this machine
-	setup   env.Environment // for what is done before the task begins, outside of its sandbox
-	task    env.Environment // as the task's commands are
+	setup   env.Environment // for preparing the workspace, outside of the task's sandbox
+	task    env.Environment // for the task's commands
 	close   []func() error  // in reverse order
 }
 
@@ -105,7 +105,7 @@ func (p *place) Close() error {
 	return errors.Join(errs...)
 }
 
-// openHere opens a directory of this machine for what is done before the task begins.
+// openHere opens a place in a directory of this machine. It sets setup.
 func openHere(dir string, e Environment) (*place, error) {
 	p := &place{dir: dir, confine: sandbox.Options{Level: cmp.Or(e.Sandbox, sandbox.Off), Network: e.Network,
 		AllowHosts: e.AllowHosts}}
@@ -117,8 +117,8 @@ func openHere(dir string, e Environment) (*place, error) {
 	return p, nil
 }
 
-// endAbandoned ends the commands of workers of this machine that have died. They would still write
-// to their workspaces, whose paths are those of the next owners'.
+// endAbandoned ends the commands of dead workers of this machine. They could still write to their
+// workspaces, whose paths the next owners use.
 func endAbandoned(dir string) error {
 	local, err := env.NewLocal(dir, env.LocalOptions{EndAbandoned: true})
 	if err != nil {
@@ -127,7 +127,7 @@ func endAbandoned(dir string) error {
 	return local.Close()
 }
 
-// begin opens what the task has of the place.
+// begin sets task, confined if the environment has a sandbox.
 func (p *place) begin() error {
 	if p.command != nil || p.confine.Level == sandbox.Off {
 		p.task = p.setup
@@ -150,8 +150,8 @@ func (p *place) begin() error {
 // defaultDir is Environment.Dir unless it is set.
 const defaultDir = "attractor-{name}"
 
-// openThere makes a place behind a command, with an empty directory unless the environment keeps it.
-// Again says that the task's files come from a record.
+// openThere opens a place behind a command, with an empty directory unless the environment keeps
+// it. Again says that the files will be restored from a record.
 func openThere(ctx context.Context, e Environment, t fleet.Task, again bool) (_ *place, err error) {
 	p := &place{command: filled(e.Command, t)}
 	defer func() {
@@ -195,14 +195,14 @@ func dialOptions(dir string) remote.DialOptions {
 // The scripts that prepare a directory $d, and end in it.
 const (
 	emptied = `chmod -R u+rwX -- "$d" 2>/dev/null; rm -rf -- "$d" || exit` + "\n" + mustBeEmpty
-	// What is recorded of a kept directory takes the place of what is there.
+	// cleared removes the files of a kept directory, which are restored from a record.
 	cleared     = `mkdir -p -- "$d" && cd -- "$d" && find . -mindepth 1 -delete && pwd -P`
 	kept        = `mkdir -p -- "$d" && cd -- "$d" && pwd -P`
 	mustBeEmpty = `mkdir -p -- "$d" && cd -- "$d" && if [ -n "$(ls -A)" ]; then echo "$d is not empty" >&2; exit 1; fi && pwd -P`
 )
 
-// preparing returns the script that prepares a directory: one of the task's own, one that is kept, as
-// it is or, again, as it was recorded, or another one, which has to be empty.
+// preparing returns the script that prepares a directory: one of the task's own, one that is kept,
+// for the first time or again, or another one, which has to be empty.
 func preparing(own, keep, again bool) string {
 	switch {
 	case own:
@@ -250,20 +250,20 @@ func runHere(ctx context.Context, words []string) error {
 	ctx, cancel := context.WithTimeout(ctx, createTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	said := &tail{max: 8 << 10}
-	cmd.Stdout, cmd.Stderr = said, said
+	output := &tail{max: 8 << 10}
+	cmd.Stdout, cmd.Stderr = output, output
 	cmd.WaitDelay = waitDelay
 	endGroup(cmd)
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return fmt.Errorf("%s: %w: %s", words[0], err, lastLines(said.String(), 3))
+		return fmt.Errorf("%s: %w: %s", words[0], err, lastLines(output.String(), 3))
 	}
 	return nil
 }
 
-// runHereAtEnd is runHere when the task's context has ended.
+// runHereAtEnd calls runHere with a context of its own, because the task's has ended.
 func runHereAtEnd(words []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), destroyTime)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// git runs git on a repository of the worker's own, which no task can reach. Nothing of the user's
-// or the machine's configuration counts, and nothing that a repository brings is run.
+// git runs git on a repository of the worker's own, which no task can reach. It ignores the
+// configuration of the user and of the machine, and runs nothing that a repository brings.
 type git struct {
 	dir     string // a bare repository
 	environ []string
@@ -27,19 +27,17 @@ type git struct {
 // no prompts, no maintenance behind our back.
 var hardening = []string{
 	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.askPass=", "core.untrackedCache=false", "gc.auto=0",
-	"maintenance.auto=false",
-	"submodule.recurse=false", "fetch.recurseSubmodules=false", "credential.helper=", "core.autocrlf=false",
-	"core.symlinks=true",
-	"core.fileMode=true", "advice.detachedHead=false", "init.defaultBranch=main", "safe.directory=*",
-	"log.showSignature=false",
-	"diff.external=", "diff.noprefix=false", "diff.mnemonicPrefix=false",
+	"maintenance.auto=false", "submodule.recurse=false", "fetch.recurseSubmodules=false", "credential.helper=",
+	"core.autocrlf=false", "core.symlinks=true", "core.fileMode=true", "advice.detachedHead=false",
+	"init.defaultBranch=main", "safe.directory=*", "log.showSignature=false", "diff.external=",
+	"diff.noprefix=false", "diff.mnemonicPrefix=false",
 }
 
-// quiet holds variables for every git: what it reads, says and asks.
+// quiet holds variables for every git: no prompts, no configuration, plain output.
 var quiet = []string{
 	"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
-	"GIT_ATTR_NOSYSTEM=1",
-	"GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_PAGER=cat", "LC_ALL=C",
+	"GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_NO_REPLACE_OBJECTS=1",
+	"GIT_PAGER=cat", "LC_ALL=C",
 }
 
 // passed names the variables of this process that git needs.
@@ -52,7 +50,7 @@ func newGit(dir, home string, settings ...string) *git {
 	return newGitWith(dir, home, slices.Concat(hardening, settings))
 }
 
-// newGitWith returns a git with nothing but the given settings.
+// newGitWith returns a git with only the given settings.
 func newGitWith(dir, home string, settings []string) *git {
 	g := &git{dir: dir, environ: slices.Concat(quiet, []string{"HOME=" + home, "GIT_DIR=" + dir})}
 	for _, name := range passed {
@@ -64,7 +62,7 @@ func newGitWith(dir, home string, settings []string) *git {
 	return g
 }
 
-// configVars returns the variables by which git takes settings, which nobody sees in its arguments.
+// configVars returns settings as variables, because other users can see the arguments of git.
 func configVars(settings []string) []string {
 	vars := []string{fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings))}
 	for i, s := range settings {
@@ -72,8 +70,8 @@ func configVars(settings []string) []string {
 		if at := strings.LastIndex(s, ".extraHeader="); at >= 0 { // the key has a URL in which there may be a =
 			key, value = s[:at+len(".extraHeader")], s[at+len(".extraHeader="):]
 		}
-		vars = append(vars, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i,
-			value))
+		vars = append(vars, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key),
+			fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, value))
 	}
 	return vars
 }
@@ -83,7 +81,7 @@ func (g *git) with(vars ...string) *git {
 	return &git{dir: g.dir, environ: slices.Concat(g.environ, vars), hide: g.hide}
 }
 
-// gitError is a git that failed.
+// gitError says how a command of git failed.
 type gitError struct {
 	command string
 	stderr  string // masked
@@ -126,7 +124,7 @@ func (g *git) output(ctx context.Context, args ...string) (string, error) {
 	var out bytes.Buffer
 	to := &limited{to: &out, left: maxOutput}
 	err := g.run(ctx, nil, to, args...)
-	if to.left < 0 { // git says only that nobody reads
+	if to.left < 0 { // the error of git is only that of its output
 		err = errTooMuch
 	}
 	return strings.TrimSuffix(out.String(), "\n"), err
@@ -139,7 +137,7 @@ type treeFile struct {
 	path       string
 }
 
-// The modes of what is no file.
+// The modes of links and submodules.
 const (
 	modeLink   = "120000"
 	modeModule = "160000"
@@ -158,7 +156,7 @@ func (g *git) files(ctx context.Context, commit string) (list []treeFile, err er
 	return list, err
 }
 
-// maxOutput bounds what is read of a git's output into memory.
+// maxOutput bounds the output of git that is read into memory, in bytes.
 const maxOutput = 64 << 20
 
 // tail keeps the end of what is written to it.
@@ -177,13 +175,13 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) String() string { return string(t.data[max(0, len(t.data)-t.max):]) }
 
-// limited writes no more than a number of bytes.
+// limited is a writer that fails after left bytes.
 type limited struct {
 	to   io.Writer
 	left int64
 }
 
-// errTooMuch says that something printed more than it may.
+// errTooMuch says that a command printed more than it may.
 var errTooMuch = errors.New("workspace: there is more output than fits")
 
 func (l *limited) Write(p []byte) (int, error) {
@@ -203,8 +201,8 @@ func mask(text string, secrets []string) string {
 	return text
 }
 
-// lastLines returns the last lines of a text that are not empty, without control characters, and
-// not very long.
+// lastLines returns the last n lines of a text that are not empty, without control characters, and
+// at most 1,000 bytes of them.
 func lastLines(text string, n int) string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", "\n"), "\n") {
@@ -220,5 +218,5 @@ func lastLines(text string, n int) string {
 		}
 	}
 	out := strings.Join(lines[max(0, len(lines)-n):], "; ")
-	return out[:min(len(out), 1000)]
+	return strings.ToValidUTF8(out[:min(len(out), 1000)], "")
 }

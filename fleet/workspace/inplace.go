@@ -22,7 +22,7 @@ func (p *inPlace) Env() env.Environment { return p.place.task }
 // Place returns the directory.
 func (p *inPlace) Place() (dir string, command []string) { return p.place.dir, nil }
 
-// Confine returns how commands are to be confined.
+// Confine returns the sandbox of commands.
 func (p *inPlace) Confine() sandbox.Options { return p.place.confine }
 
 // Point implements [fleet.Workspace]. The directory is its own record.
@@ -30,8 +30,8 @@ func (p *inPlace) Point(context.Context) (*fleet.WorkspacePoint, error) {
 	return &fleet.WorkspacePoint{}, nil
 }
 
-// Patch implements [fleet.Workspace]. Nobody knows what the directory had before, and its owner
-// sees what it has now.
+// Patch implements [fleet.Workspace]. It writes nothing: what the directory had before is unknown,
+// and its user has what is there now.
 func (p *inPlace) Patch(context.Context, io.Writer) error { return nil }
 
 // Close implements [fleet.Workspace].

@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
-// lockedDir is a directory of a task on this machine, which one process has at a time. What a
-// process leaves that dies is removed by the next that uses the place.
+// lockedDir is a directory of a task on this machine, which one process has at a time. If a process
+// dies, the next one that uses the path removes its files.
 type lockedDir struct {
 	path string
 	lock *os.File
@@ -27,8 +27,8 @@ const lockExt = "~lock"
 // owner, and those that do not know yet that they are not.
 const maxSame = 100
 
-// openDir makes an empty directory of a name below a directory. The path is the same wherever it is
-// free, so that what a session has seen of it stays true on the next machine.
+// openDir makes an empty directory with a name below parent. If the path is not in use, it is the
+// same on every machine, so that paths in a session stay true on the next one.
 func openDir(parent, name string) (*lockedDir, error) {
 	if runtime.GOOS == "windows" { // it keeps the names of files that are open
 		return nil, fmt.Errorf("workspace: there are no workspaces on %s: %w", runtime.GOOS, errors.ErrUnsupported)
@@ -87,23 +87,23 @@ func (d *lockedDir) remove() error {
 	return errors.Join(err, d.lock.Close())
 }
 
-// removeAll removes a directory whose owner may have taken permissions away.
+// removeAll removes a directory, also if the task has changed permissions in it.
 func removeAll(dir string) error {
 	if err := os.RemoveAll(dir); err == nil {
 		return nil
 	}
 	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
-			_ = os.Chmod(name, 0o700) // RemoveAll says what is wrong
+			_ = os.Chmod(name, 0o700) // RemoveAll returns the error
 		}
 		return nil
 	}) // the function returns no error
 	return os.RemoveAll(dir)
 }
 
-// sweep removes what processes have left that are gone.
+// sweep removes the directories of processes that have died.
 func sweep(parent string) error {
-	locks, err := fs.Glob(os.DirFS(parent), "*/*"+lockExt) // parent is no pattern, whatever it is called
+	locks, err := fs.Glob(os.DirFS(parent), "*/*"+lockExt) // DirFS, because parent may have * in its name
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
@@ -39,7 +38,7 @@ type made struct {
 	git      string // the object that has them; empty if they are the initial ones
 	gits     int    // the number of the next such object
 
-	closed once
+	closeOnce func() error
 }
 
 // dir returns a directory of the workspace on this machine.
@@ -84,14 +83,20 @@ func (m *made) begin(ctx context.Context) error {
 		if err := checkout(ctx, m.place.setup); err != nil {
 			return err
 		}
-		tracked, err := trackedIgnored(ctx, m.place.setup, m.cloned.base)
-		if err != nil {
+		if _, err := m.includeTracked(ctx); err != nil {
 			return err
 		}
-		m.include = patterns(tracked)
 	}
 	m.newRecorder()
 	return nil
+}
+
+// includeTracked includes, in what is recorded, the ignored files that the cloned commit has. It
+// returns them.
+func (m *made) includeTracked(ctx context.Context) ([]string, error) {
+	tracked, err := trackedIgnored(ctx, m.place.setup, m.cloned.base)
+	m.include = patterns(tracked)
+	return tracked, err
 }
 
 // restore makes the workspace as it was at a point.
@@ -109,17 +114,14 @@ func (m *made) restore(ctx context.Context, o fleet.Objects, last fleet.Workspac
 	if err != nil {
 		return err
 	}
+	var tracked []string
 	if m.cloned != nil {
-		tracked, err := trackedIgnored(ctx, m.place.setup, m.cloned.base)
-		if err != nil {
+		if tracked, err = m.includeTracked(ctx); err != nil {
 			return err
 		}
-		m.include = patterns(tracked)
+	}
+	if m.cloned != nil || last.Git != "" {
 		if err := settle(ctx, m.place.setup, tracked, left); err != nil {
-			return err
-		}
-	} else if last.Git != "" {
-		if err := settle(ctx, m.place.setup, nil, left); err != nil {
 			return err
 		}
 	}
@@ -130,7 +132,7 @@ func (m *made) restore(ctx context.Context, o fleet.Objects, last fleet.Workspac
 	return nil
 }
 
-// unrecorded returns the files that a tree knows only by name, such as large ones.
+// unrecorded returns the files of a tree whose contents were not recorded, such as large ones.
 func unrecorded(ctx context.Context, s checkpoint.Store, root env.Hash) (list []string, err error) {
 	err = checkpoint.Walk(ctx, s, root, func(path string, e checkpoint.Entry) error {
 		if !e.Recorded() && e.Mode.IsRegular() {
@@ -153,7 +155,7 @@ func (m *made) restoreRepository(ctx context.Context, o fleet.Objects, last flee
 		}
 		return makeRepository(ctx, m.place.setup, m.cloned, m.initial, nil)
 	}
-	m.initial = nil // nobody knows on which branch the task began
+	m.initial = nil // it is unknown on which branch the task began
 	number, ok := m.gitNumber(last.Git)
 	if !ok {
 		return fmt.Errorf("workspace: %q is not the name of recorded commits", repourl.Shown(last.Git))
@@ -174,22 +176,22 @@ func (m *made) restoreRepository(ctx context.Context, o fleet.Objects, last flee
 	return m.removeOlderGits(ctx, o, number)
 }
 
-// newRecorder returns a recorder that has recorded nothing.
+// newRecorder sets a recorder that has recorded nothing.
 func (m *made) newRecorder() {
 	m.recorder = checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: m.store, Owner: m.task.ID,
-		MaxFiles: m.limits.Files,
-		MaxBytes: m.limits.TreeBytes, MaxFile: m.limits.FileBytes, Include: slices.Concat(m.task.Include, m.include)})
+		MaxFiles: m.limits.Files, MaxBytes: m.limits.TreeBytes, MaxFile: m.limits.FileBytes,
+		Include: slices.Concat(m.task.Include, m.include)})
 }
 
 // Env implements [fleet.Workspace].
 func (m *made) Env() env.Environment { return m.place.task }
 
-// Place returns where the workspace is, for a host that opens it itself: its directory, on this
-// machine or where a command leads.
+// Place returns where the workspace is, for a host that opens it itself: its directory, and the
+// command of its environment, nil for this machine.
 func (m *made) Place() (dir string, command []string) { return m.place.dir, m.place.command }
 
-// Confine returns how commands on this machine are to be confined, for a host that opens the
-// workspace itself.
+// Confine returns the sandbox of commands on this machine, for a host that opens the workspace
+// itself.
 func (m *made) Confine() sandbox.Options { return m.place.confine }
 
 // Point implements [fleet.Workspace].
@@ -217,7 +219,7 @@ func (m *made) Point(ctx context.Context) (*fleet.WorkspacePoint, error) {
 	return p, nil
 }
 
-// alone waits for other recordings.
+// alone waits until no other call records the workspace. The caller calls end.
 func (m *made) alone(ctx context.Context) (end func(), err error) {
 	select {
 	case m.turn <- struct{}{}:
@@ -233,8 +235,7 @@ func (m *made) recordRepository(ctx context.Context, p *fleet.WorkspacePoint) er
 	if err != nil {
 		return err
 	}
-	// there is none, or one that nobody could restore: what was recorded last stays
-	if now == nil || now.check() != nil {
+	if now == nil || now.check() != nil { // it is missing or could not be restored: record the last one
 		now = m.refs
 	}
 	p.Head = now.Head
@@ -266,7 +267,7 @@ func (m *made) gitNumber(name string) (n int, ok bool) {
 	return n, ok && found && err == nil
 }
 
-// removeOlderGits removes recorded commits that no point can need any more, as [store.load] does
+// removeOlderGits removes recorded commits that no point can need any more, as [store.load] removes
 // packs.
 func (m *made) removeOlderGits(ctx context.Context, o fleet.Objects, number int) error {
 	var old []string
@@ -282,7 +283,7 @@ func (m *made) removeOlderGits(ctx context.Context, o fleet.Objects, number int)
 }
 
 // Close implements [fleet.Workspace].
-func (m *made) Close() error { return m.closed.do(m.end) }
+func (m *made) Close() error { return m.closeOnce() }
 
 func (m *made) end() error {
 	var errs []error
@@ -290,15 +291,4 @@ func (m *made) end() error {
 		errs = append(errs, m.place.Close())
 	}
 	return errors.Join(append(errs, m.own.remove())...)
-}
-
-// once does something once, and returns its error each time.
-type once struct {
-	sync.Once
-	err error
-}
-
-func (o *once) do(f func() error) error {
-	o.Do(func() { o.err = f() })
-	return o.err
 }

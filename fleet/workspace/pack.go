@@ -14,14 +14,14 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// A pack is one object of a [fleet.Objects]: a tar file, compressed by zstd, whose files are the
-// objects of a batch, named by their hashes. The first file has another name and no content: it
-// names the version of the format, and the pack before this one.
+// A pack is one object in a [fleet.Objects]: a tar file, compressed by zstd, whose files are the
+// objects of a batch, named by their hashes. The first file is empty; its name has the version of
+// the format and the name of the pack before this one.
 
 // packVersion begins the name of a pack's first file.
 const packVersion = "attractor-tree-2:"
 
-// errDamaged says that what was stored is not what was recorded.
+// errDamaged says that stored data is not what was recorded.
 var errDamaged = errors.New("workspace: a stored checkpoint is damaged")
 
 // packWriter writes a pack.
@@ -30,7 +30,7 @@ type packWriter struct {
 	tar  *tar.Writer
 }
 
-// newPackWriter begins a pack behind another one.
+// newPackWriter begins a pack that names the one before it.
 func newPackWriter(to io.Writer, after string) (*packWriter, error) {
 	// Most packs are a few directories, for which a large window takes more time than all else.
 	z, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
@@ -54,8 +54,8 @@ func (w *packWriter) add(hash env.Hash, size int64, data io.Reader) error {
 // close ends the pack.
 func (w *packWriter) close() error { return errors.Join(w.tar.Close(), w.zstd.Close()) }
 
-// readPack calls visit with each object of a pack. Visit reads all of data, whose hash is checked
-// afterwards. It returns the pack before it.
+// readPack calls visit with each object of a pack, and returns the name of the pack before it.
+// Visit has to read all of data, whose hash is checked afterwards.
 func readPack(from io.Reader, visit func(hash env.Hash, size int64, data io.Reader) error) (after string, err error) {
 	z, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
 	if err != nil {
@@ -93,7 +93,8 @@ func readPack(from io.Reader, visit func(hash env.Hash, size int64, data io.Read
 	}
 }
 
-// damaged returns the error of reading a pack: one that ends too early is damaged.
+// damaged returns errDamaged for errors of a pack that ends too early or is no tar file, and other
+// errors as they are.
 func damaged(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, tar.ErrHeader) {
 		return errDamaged

@@ -18,8 +18,8 @@ import (
 )
 
 // Patch implements [fleet.Workspace]. It compares the recorded files with the cloned commit in the
-// worker's own repository, so it shows what is there, whatever the task has done to its repository,
-// and runs nothing that the task could have brought.
+// worker's own repository, so the result does not depend on the task's repository, and nothing of
+// the task is run.
 func (m *made) Patch(ctx context.Context, w io.Writer) (err error) {
 	end, err := m.alone(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (m *made) Patch(ctx context.Context, w io.Writer) (err error) {
 	return p.write(ctx, &limited{to: w, left: m.limits.StoredBytes})
 }
 
-// emptyTree is what git calls a tree without files.
+// emptyTree is git's name of a tree without files.
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 // patch compares a recorded tree with a commit.
@@ -53,7 +53,7 @@ type patch struct {
 	dirs  []string // to remove
 
 	files   map[string]treeFile // of the commit
-	changed bytes.Buffer        // paths, each with a zero behind it
+	changed bytes.Buffer        // paths, each followed by a zero byte
 	removed bytes.Buffer
 }
 
@@ -94,7 +94,7 @@ func (p *patch) removeDirs() error {
 
 func (p *patch) close() error { return errors.Join(p.root.Close(), p.removeDirs()) }
 
-// compare finds the files that differ, and makes those that are there in the patch's directory.
+// compare finds the files that differ, and writes those of the tree into the patch's directory.
 func (p *patch) compare(ctx context.Context, root env.Hash) error {
 	there := map[string]bool{}
 	err := checkpoint.Walk(ctx, p.store, root, func(name string, e checkpoint.Entry) error {
@@ -135,7 +135,7 @@ func isThere(there map[string]bool, name string) bool {
 	return false
 }
 
-// same reports whether an entry is what the commit has.
+// same reports whether an entry is the same as in the commit.
 func (p *patch) same(name string, e *checkpoint.Entry) bool {
 	f, ok := p.files[name]
 	if !ok {
@@ -145,10 +145,11 @@ func (p *patch) same(name string, e *checkpoint.Entry) bool {
 		sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(e.Target), e.Target))
 		return f.mode == modeLink && f.name == hex.EncodeToString(sum[:])
 	}
-	return p.store.base != nil && p.store.base.blobs[e.Object] == f.name && f.mode != modeLink && (f.mode == "100755") == (e.Mode&0o100 != 0)
+	return p.store.base != nil && p.store.base.blobs[e.Object] == f.name && f.mode != modeLink &&
+		(f.mode == "100755") == (e.Mode&0o100 != 0)
 }
 
-// make makes a file or a link.
+// make writes a file or a link into the patch's directory.
 func (p *patch) make(ctx context.Context, name string, e *checkpoint.Entry) (err error) {
 	if err := p.root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return err
@@ -169,7 +170,7 @@ func (p *patch) make(ctx context.Context, name string, e *checkpoint.Entry) (err
 	return errors.Join(err, to.Close())
 }
 
-// write writes the differences.
+// write writes the patch.
 func (p *patch) write(ctx context.Context, w io.Writer) error {
 	tree := []string{"read-tree", p.from}
 	if p.from == emptyTree {
@@ -185,6 +186,5 @@ func (p *patch) write(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	return p.git.run(ctx, nil, w, "diff", "--cached", "--binary", "--full-index", "--no-color", "--no-ext-diff",
-		"--no-textconv", "--no-renames",
-		p.from)
+		"--no-textconv", "--no-renames", p.from)
 }

@@ -4,5 +4,5 @@ package workspace
 
 import "os/exec"
 
-// endGroup leaves the command as it is: only the process itself is killed.
+// endGroup does nothing: only the process itself is killed.
 func endGroup(*exec.Cmd) {}

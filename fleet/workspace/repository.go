@@ -21,7 +21,7 @@ import (
 	"github.com/attractor-go/attractor/fleet/internal/repourl"
 )
 
-// refs is what a task's repository has beside its objects.
+// refs holds the refs of a task's repository.
 type refs struct {
 	V       int               `json:"v"`
 	Head    string            `json:"head,omitempty"` // a branch, such as refs/heads/main, or a commit
@@ -35,8 +35,8 @@ const maxRefs = 8 << 20
 // noRepository is the exit code of readRefs' script if there is none.
 const noRepository = 3
 
-// readRefs reads the refs of the repository in the working directory of an environment. It is nil
-// without one.
+// readRefs reads the refs of the repository in the working directory of an environment. It returns
+// nil if there is no repository.
 func readRefs(ctx context.Context, e env.Environment) (*refs, error) {
 	if _, err := e.Stat(ctx, ".git"); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -60,13 +60,13 @@ if [ -f .git/shallow ]; then sed 's/^/shallow /' .git/shallow; fi`, gitScript("r
 	for line := range strings.Lines(out) {
 		r.add(strings.TrimSuffix(line, "\n"))
 	}
-	r.leaveOut()
+	r.dropUnrecordable()
 	return r, nil
 }
 
-// leaveOut leaves out branches and tags whose names cannot be recorded: JSON takes only UTF-8. HEAD
-// becomes the commit of such a branch.
-func (r *refs) leaveOut() {
+// dropUnrecordable removes branches and tags whose names cannot be recorded, because JSON is UTF-8.
+// If HEAD is such a branch, it becomes the commit of it.
+func (r *refs) dropUnrecordable() {
 	for name, id := range r.Refs {
 		if repourl.CheckRef(name) != nil {
 			delete(r.Refs, name)
@@ -77,7 +77,7 @@ func (r *refs) leaveOut() {
 	}
 }
 
-// add takes a line of readRefs' script.
+// add parses a line of the output of readRefs' script.
 func (r *refs) add(line string) {
 	kind, rest, _ := strings.Cut(line, " ")
 	switch kind {
@@ -91,8 +91,8 @@ func (r *refs) add(line string) {
 	}
 }
 
-// check returns an error for refs that git would not have said. They come from where the task's
-// commands run.
+// check returns an error for refs that git would not print. They are not trusted, because they come
+// from where the task's commands run.
 func (r *refs) check() error {
 	id := regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 	branch := func(name string) bool { return strings.HasPrefix(name, "refs/heads/") && repourl.CheckRef(name) == nil }
@@ -115,7 +115,8 @@ func (r *refs) same(o *refs) bool {
 	return maps.Equal(r.Refs, o.Refs) && slices.Equal(r.Shallow, o.Shallow)
 }
 
-// commits returns what the refs name, and HEAD if that is a commit, without what a clone has.
+// commits returns the commits that the refs name, and HEAD if that is a commit, without base, which
+// a clone has.
 func (r *refs) commits(base string) []string {
 	list := slices.Collect(maps.Values(r.Refs))
 	if r.Head != "" && !strings.HasPrefix(r.Head, "refs/") {
@@ -140,8 +141,9 @@ func (c *clone) refs() (*refs, error) {
 	return r, nil
 }
 
-// makeRepository makes a repository in the empty working directory of an environment: with the
-// cloned commit, if c is not nil, and what pack has, if that is not nil. Nothing is checked out.
+// makeRepository makes a repository in the empty working directory of an environment, with the
+// cloned commit, if c is not nil, and the objects of pack, if that is not nil. It checks out
+// nothing.
 func makeRepository(ctx context.Context, e env.Environment, c *clone, r *refs, pack io.Reader) error {
 	text := gitScript("init", "-q", "--template=")
 	if c != nil {
@@ -169,7 +171,7 @@ func makeRepository(ctx context.Context, e env.Environment, c *clone, r *refs, p
 	return setRefs(ctx, e, c, r)
 }
 
-// send gives an environment the cloned commit.
+// send copies the cloned commit into the repository of an environment.
 func (c *clone) send(ctx context.Context, e env.Environment) error {
 	from, to := io.Pipe()
 	packed := make(chan error, 1)
@@ -190,7 +192,7 @@ func (c *clone) send(ctx context.Context, e env.Environment) error {
 	return errors.Join(<-packed, errClose)
 }
 
-// setRefs makes refs, and checks out nothing.
+// setRefs creates refs. It checks out nothing.
 func setRefs(ctx context.Context, e env.Environment, c *clone, r *refs) error {
 	var in bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(r.Refs)) {
@@ -201,8 +203,8 @@ func setRefs(ctx context.Context, e env.Environment, c *clone, r *refs) error {
 		branch := strings.TrimPrefix(c.head, "refs/heads/")
 		text += " && " + gitScript("update-ref", "refs/remotes/origin/"+branch, c.base)
 		if r.Refs[c.head] != "" {
-			text += " && " + gitScript("config", "branch."+branch+".remote", "origin") + " && " + gitScript("config",
-				"branch."+branch+".merge", c.head)
+			text += " && " + gitScript("config", "branch."+branch+".remote", "origin") +
+				" && " + gitScript("config", "branch."+branch+".merge", c.head)
 		}
 	}
 	switch {
@@ -217,7 +219,7 @@ func setRefs(ctx context.Context, e env.Environment, c *clone, r *refs) error {
 	return nil
 }
 
-// checkout makes the files of HEAD in a directory without any.
+// checkout writes the files of HEAD into a directory without files.
 func checkout(ctx context.Context, e env.Environment) error {
 	if err := runScript(ctx, e, script{text: gitScript("reset", "-q", "--hard")}); err != nil {
 		return fmt.Errorf("workspace: checking out: %w", err)
@@ -239,16 +241,15 @@ func trackedIgnored(ctx context.Context, e env.Environment, commit string) ([]st
 func patterns(paths []string) (list []string) {
 	escape := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 	for _, p := range paths {
-		if !strings.ContainsAny(p, "\n\r") && !strings.HasSuffix(p, " ") { // a pattern cannot say those
+		if !strings.ContainsAny(p, "\n\r") && !strings.HasSuffix(p, " ") { // no pattern can match those
 			list = append(list, "/"+escape.Replace(p))
 		}
 	}
 	return list
 }
 
-// settle makes the index that of HEAD, when the recorded files are there. Files that HEAD has and
-// the recorded tree could not have, because they are ignored or in left, are checked out, but for
-// those that keep names.
+// settle resets the index to HEAD after the recorded files were written. It checks out files of
+// HEAD that were not recorded, because they are ignored or in left, except for those in keep.
 func settle(ctx context.Context, e env.Environment, keep, left []string) error {
 	head := gitScript("rev-parse", "-q", "--verify", "HEAD^{commit}")
 	err := runScript(ctx, e, script{text: head + " >/dev/null || exit " + fmt.Sprint(noRepository)})
@@ -272,8 +273,8 @@ func settle(ctx context.Context, e env.Environment, keep, left []string) error {
 			in.WriteString(name + "\x00")
 		}
 	}
-	text := gitScript("checkout-index", "-q", "-z", "--stdin") + "; " + gitScript("update-index", "-q",
-		"--refresh") + "; :"
+	text := gitScript("checkout-index", "-q", "-z", "--stdin") + "; " +
+		gitScript("update-index", "-q", "--refresh") + "; :"
 	return runScript(ctx, e, script{text: text, in: &in}) // both fail for files that are there, or differ
 }
 
@@ -297,9 +298,8 @@ func (s *store) storeRefs(ctx context.Context, e env.Environment, name, base str
 		if base != "" {
 			in += "^" + base + "\n"
 		}
-		err := runScript(ctx, e, script{text: gitScript("pack-objects", "--revs", "--stdout", "-q",
-			"--delta-base-offset", "--threads=1"),
-			in: strings.NewReader(in), out: &limited{to: out, left: s.max}})
+		text := gitScript("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset", "--threads=1")
+		err := runScript(ctx, e, script{text: text, in: strings.NewReader(in), out: &limited{to: out, left: s.max}})
 		if errors.Is(err, errTooMuch) {
 			return s.full()
 		}
@@ -317,7 +317,7 @@ func (s *store) storeRefs(ctx context.Context, e env.Environment, name, base str
 	return err
 }
 
-// openRefs reads what storeRefs has stored. Pack is nil without commits. The caller closes it.
+// openRefs reads what storeRefs has stored. Pack is nil without commits. The caller calls close.
 func openRefs(ctx context.Context, o fleet.Objects, name string) (r *refs, pack io.Reader, close func() error,
 	err error) {
 	from, err := o.Open(ctx, name)

@@ -20,7 +20,7 @@ type script struct {
 	out  io.Writer // nil discards the output
 }
 
-// scriptError is a script that failed.
+// scriptError says how a script failed.
 type scriptError struct {
 	code   int
 	stderr string
@@ -34,7 +34,7 @@ func (e *scriptError) Error() string {
 	return fmt.Sprintf("exit code %d", e.code)
 }
 
-// killTime bounds how long the end of a script that is not wanted any more may take.
+// killTime bounds how long a script that is killed may take to end.
 const killTime = 10 * time.Second
 
 // runScript runs a script in an environment until it ends, or ctx does.
@@ -99,7 +99,7 @@ func scriptOutput(ctx context.Context, e env.Environment, text string) (string, 
 	return out.String(), err
 }
 
-// feed gives a process its input. It ends when the input does, or the process.
+// feed writes the input of a process. It returns when the input ends, or the process.
 func feed(p env.Process, in io.Reader) error {
 	if in == nil {
 		return nil
@@ -108,7 +108,7 @@ func feed(p env.Process, in io.Reader) error {
 	return errors.Join(err, p.Stdin().Close())
 }
 
-// gitScript returns git with arguments, for a shell, as careful as [hardening] makes it.
+// gitScript returns a shell command that runs git with the settings of hardening and arguments.
 func gitScript(args ...string) string {
 	words := []string{"git"}
 	for _, s := range hardening {

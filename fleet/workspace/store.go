@@ -22,11 +22,11 @@ import (
 )
 
 // store is a [checkpoint.Store] for one task over the objects of its tenant. Each batch becomes one
-// pack, which names the one before it. What the cloned commit has is not stored. Contents are also
-// kept in a directory of this machine until the workspace is closed.
+// pack, which names the one before it. Contents of the cloned commit are not stored. All contents
+// are also in a directory of this machine until the workspace is closed.
 //
-// A pack is never changed, and a point of a session needs only packs that were there when it was
-// noted. So a worker that has lost its task can spoil nothing: what it adds is in no chain.
+// A pack is never changed, and a point of a session needs only packs that existed when it was
+// noted. So a worker that has lost its task does no harm: the packs that it adds are in no chain.
 type store struct {
 	objects fleet.Objects
 	prefix  string // of the names of packs
@@ -35,8 +35,8 @@ type store struct {
 	max     int64  // bytes of all objects
 
 	mu    sync.Mutex
-	has   map[env.Hash]int64 // what is in the chain, and how long it is
-	bytes int64              // of what is in the chain
+	has   map[env.Hash]int64 // the sizes of the objects in the chain
+	bytes int64              // of the objects in the chain
 	last  string             // the newest pack of the chain
 	chain int                // the number of packs
 	next  int                // the number of the next pack
@@ -114,18 +114,18 @@ func (s *store) removeOlder(ctx context.Context, number int, chain map[string]bo
 	return s.objects.Remove(ctx, old...)
 }
 
-// maxChain is the number of packs after which a chain begins anew, so that reading it stays quick.
+// maxChain is the number of packs after which a new chain is begun, which is quicker to read.
 const maxChain = 256
 
-// restart begins a chain anew: the next batch stores what its tree needs again. Recorders that have
-// used the store are of no use any more.
+// restart begins a new chain: the next batch stores everything that its tree needs. Recorders that
+// have used the store must not be used any more.
 func (s *store) restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.has, s.bytes, s.last, s.chain = map[env.Hash]int64{}, 0, "", 0
 }
 
-// long reports whether the chain should begin anew.
+// long reports whether a new chain should be begun.
 func (s *store) long() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +165,7 @@ func (s *store) Begin(context.Context) (checkpoint.Batch, error) {
 	return &batch{store: s, added: map[env.Hash]int64{}}, nil
 }
 
-// batch is what the next pack has.
+// batch collects the objects of the next pack.
 type batch struct {
 	store *store
 
@@ -204,7 +204,7 @@ func (b *batch) Put(ctx context.Context, data io.Reader) (env.Hash, int64, error
 	return hash, size, b.add(hash, size, temp)
 }
 
-// add takes a file as an object, unless there is one already.
+// add makes the file temp an object of the batch, or removes it if the object exists.
 func (b *batch) add(hash env.Hash, size int64, temp string) error {
 	if b.Has(hash) {
 		return os.Remove(temp)
@@ -304,7 +304,7 @@ func validHash(hash env.Hash) bool {
 		func(c byte) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') })
 }
 
-// writeFile writes a new file, which need not survive this machine, and returns its size.
+// writeFile writes a file, without a sync, and returns its size.
 func writeFile(name string, data io.Reader) (int64, error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

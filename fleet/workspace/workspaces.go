@@ -22,11 +22,11 @@ const Local = "local"
 
 // Options are the options of New.
 type Options struct {
-	// Dir is where workspaces are made on this machine. Workers of one machine may share it. If it
-	// is the same on all machines, then so is the path of a workspace that moves.
+	// Dir is the directory for workspaces on this machine. Workers of one machine may share it. If
+	// it is the same on all machines, a workspace keeps its path when its task moves.
 	Dir string
-	// Environments holds the places of tasks by name. "local" is this machine without a sandbox
-	// unless it is among them.
+	// Environments holds the places of tasks by name. Without an entry for "local", that is this
+	// machine without a sandbox.
 	Environments map[string]Environment
 	// AllowDir lets tasks work in directories of this machine, and clone repositories of it. It is
 	// for workers of a single tenant.
@@ -69,11 +69,12 @@ type workspaces struct {
 	o Options
 
 	mu sync.Mutex
-	// the directories that tasks name; a channel holds a value while a task has its directory
+	// dirs has a channel for each directory that a task names. It holds a value while a task works
+	// there.
 	dirs map[string]chan struct{}
 }
 
-// New returns workspaces. It removes what workers have left in Options.Dir that are gone.
+// New returns workspaces. It removes the workspaces of dead workers in Options.Dir.
 func New(o Options) (fleet.Workspaces, error) {
 	if o.Dir == "" {
 		return nil, errors.New("workspace: Options.Dir is empty: name a directory for workspaces")
@@ -141,7 +142,7 @@ func (w *workspaces) environment(t fleet.Task) (Environment, error) {
 	return e, nil
 }
 
-// checkTask returns an error for a task that has no workspace.
+// checkTask returns an error for a task that can have no workspace.
 func checkTask(t fleet.Task) error {
 	if t.Dir != "" && t.Repo != nil {
 		return permanentf("a task has either a repo or a dir")
@@ -170,6 +171,7 @@ func (w *workspaces) openMade(ctx context.Context, t fleet.Task, e Environment, 
 		return nil, err
 	}
 	m := &made{task: t, limits: w.o.Limits, own: own, turn: make(chan struct{}, 1)}
+	m.closeOnce = sync.OnceValue(m.end)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.Close())
@@ -198,7 +200,7 @@ func (w *workspaces) openMade(ctx context.Context, t fleet.Task, e Environment, 
 	return m, m.place.begin()
 }
 
-// place opens where a workspace is. Again says that it was recorded before.
+// place opens the place of a workspace. Again says that the workspace was recorded before.
 func (w *workspaces) place(ctx context.Context, t fleet.Task, e Environment, dir string, again bool) (*place, error) {
 	if len(e.Command) > 0 {
 		return openThere(ctx, e, t, again)
@@ -252,12 +254,12 @@ func (w *workspaces) turn(dir string) chan struct{} {
 	return w.dirs[dir]
 }
 
-// permanentf returns an error that stays.
+// permanentf returns a [fleet.PermanentError].
 func permanentf(format string, args ...any) error {
 	return &fleet.PermanentError{Err: fmt.Errorf("workspace: "+format, args...)}
 }
 
-// isPermanent reports whether an error stays.
+// isPermanent reports whether an error is permanent.
 func isPermanent(err error) bool {
 	_, ok := errors.AsType[*fleet.PermanentError](err)
 	return ok

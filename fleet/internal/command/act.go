@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,11 +18,12 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// actTime bounds how long commands wait for a task that has no worker at the moment.
+// actTime bounds how long commands wait for a task that has no worker at the moment. It is the
+// default of --wait.
 const actTime = time.Minute
 
-// act returns a command of a tenant that does something with a task. Its first argument is the
-// task's id.
+// act completes a command of a tenant that calls do for a task. Its first argument is the task's
+// id.
 func (p *program) act(cmd *cobra.Command, do func(ctx context.Context, c *connection,
 	args []string) error) *cobra.Command {
 	var f clientFlags
@@ -38,11 +40,11 @@ func (p *program) act(cmd *cobra.Command, do func(ctx context.Context, c *connec
 	return cmd
 }
 
-// plainError is an error in the words of the command: without the name of its package, and without
-// that of the kind it wraps.
+// plainError is an error without the name of its package, and without the text of the kind that it
+// wraps.
 type plainError struct{ err error }
 
-// plain returns an error in the words of the command.
+// plain returns err as a plainError.
 func plain(err error) error { return plainError{err} }
 
 func (e plainError) Error() string {
@@ -55,7 +57,7 @@ func (e plainError) Error() string {
 
 func (e plainError) Unwrap() error { return e.err }
 
-// taskError returns the error of a call about a task, with what to do about it.
+// taskError adds to the error of a call about a task what to do about it, and its exit code.
 func taskError(err error) error {
 	switch {
 	case err == nil:
@@ -97,7 +99,7 @@ func (p *program) interrupt() *cobra.Command {
 }
 
 func (p *program) cancel() *cobra.Command {
-	cmd := p.act(&cobra.Command{
+	return p.act(&cobra.Command{
 		Use:     "cancel [flags] <id>...",
 		Short:   "End tasks for good",
 		Long:    `Cancel ends tasks for good, whether they run or wait. A task that has ended stays as it is.`,
@@ -112,7 +114,6 @@ func (p *program) cancel() *cobra.Command {
 		}
 		return errors.Join(errs...)
 	})
-	return cmd
 }
 
 // decide returns the commands approve and deny.
@@ -147,7 +148,7 @@ func (p *program) deny() *cobra.Command {
 		"Deny refuses a call that needs a person's approval. The task goes on without it.", false)
 }
 
-// oneOrTwo checks arguments: a task, and perhaps an ask.
+// oneOrTwo checks arguments: the id of a task, and at most one more.
 func oneOrTwo(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return errors.New("the id of the task is missing")
@@ -198,13 +199,8 @@ task waits with. attractor-fleet asks lists them.`,
 	return cmd
 }
 
-// user returns the name of the user, who answers.
-func user() string {
-	if name := os.Getenv("USER"); name != "" {
-		return name
-	}
-	return "somebody"
-}
+// user returns the name of the user who answers.
+func user() string { return cmp.Or(os.Getenv("USER"), "somebody") }
 
 // find returns the ask that the arguments name: a task, and the id of an ask or nothing.
 func (c *connection) find(ctx context.Context, kind fleet.AskKind, args []string) (fleet.Ask, error) {

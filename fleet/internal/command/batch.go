@@ -217,7 +217,7 @@ func completeHere(t *fleet.Task) error {
 	return checked.Check()
 }
 
-// placeHere makes the directories of a task absolute.
+// placeHere makes the directories of a task absolute, and checks that they exist.
 func placeHere(t *fleet.Task) (err error) {
 	if t.Tenant != "" && t.Tenant != fleet.DefaultTenant {
 		return fmt.Errorf("tenant: a batch has no tenants; leave it out, or submit the task to a queue with attractor-fleet submit")
@@ -241,14 +241,14 @@ func placeHere(t *fleet.Task) (err error) {
 	return nil
 }
 
-// isLocal reports whether the URL of a repository leads to this machine: a file: URL, or a path as
-// git has it, without a colon before the first slash.
+// isLocal reports whether the URL of a repository is on this machine: a file: URL, or a path by the
+// rule of git, without a colon before the first slash.
 func isLocal(url string) bool {
 	first, _, _ := strings.Cut(url, "/")
 	return url != "" && (first == "file:" || !strings.Contains(first, ":"))
 }
 
-// choosePlaces completes the directories of the results and of the state, and makes them.
+// choosePlaces chooses the directories of the results and of the state, and makes them.
 func (b *batch) choosePlaces() (err error) {
 	if b.out == "" {
 		base := strings.TrimSuffix(filepath.Base(b.file), ".jsonl")
@@ -296,7 +296,7 @@ func (b *batch) runTasks(ctx context.Context) (err error) {
 	return b.work(ctx)
 }
 
-// prepare compares the tasks with those of an earlier run. What is left for submit are new ones.
+// prepare compares the tasks with those of an earlier run. It sets fresh to the new ones.
 func (b *batch) prepare(ctx context.Context) error {
 	b.byID = map[string]fleet.Task{}
 	for _, t := range b.tasks {

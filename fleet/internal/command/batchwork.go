@@ -23,8 +23,7 @@ import (
 func (b *batch) openEngine(ctx context.Context) (func() error, error) {
 	tenant := fleet.Tenant{Name: fleet.DefaultTenant, Budget: fleet.Budget{Tokens: b.budget.Tokens, USD: b.budget.USD}}
 	s, err := natsfleet.StartServer(ctx, natsfleet.Config{Store: filepath.Join(b.state, "queue"),
-		Operator: natsfleet.Token(rand.Text()),
-		Tenants:  []natsfleet.Tenant{{Tenant: tenant}}})
+		Operator: natsfleet.Token(rand.Text()), Tenants: []natsfleet.Tenant{{Tenant: tenant}}})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +55,8 @@ func (b *batch) work(ctx context.Context) error {
 		}
 		submitted <- err
 	}()
-	// The watch outlives the work: tasks that are given back have a last status, too.
+	// The watch ends after the worker, so that it sees the last status of tasks that are given
+	// back.
 	watch, unwatch := context.WithCancel(context.WithoutCancel(ctx))
 	defer unwatch()
 	go func() { watched <- b.watch(watch, stop) }()
@@ -79,9 +79,8 @@ func (b *batch) runWorker(ctx context.Context) error {
 		return err
 	}
 	for {
-		w := &fleet.Worker{Engine: b.engine, Slots: b.jobs, Host: b.sessions.Open, Judge: b.sessions.Judge, Workspaces: places,
-			Grace: batchGrace, TTL: batchTTL,
-			MaxDeaths: batchDeaths}
+		w := &fleet.Worker{Engine: b.engine, Slots: b.jobs, Host: b.sessions.Open, Judge: b.sessions.Judge,
+			Workspaces: places, Grace: batchGrace, TTL: batchTTL, MaxDeaths: batchDeaths}
 		err := w.Run(ctx)
 		if ctx.Err() != nil || !errors.Is(err, fleet.ErrLost) {
 			return err
@@ -127,7 +126,7 @@ func (b *batch) watch(ctx context.Context, done func()) error {
 	return ctx.Err()
 }
 
-// status notes the status of a task, and writes what it has left if that is final.
+// status shows the status of a task. If it is final, status writes the results of the task first.
 func (b *batch) status(ctx context.Context, s fleet.Status) error {
 	if _, over := b.ended[s.ID]; over {
 		return nil
@@ -199,8 +198,8 @@ func (b *batch) conclude(ctx context.Context, failed error) error {
 	return nil
 }
 
-// evaluate writes what an evaluation wants to know: the report, and the patches for the harness of
-// SWE-bench.
+// evaluate writes the files of an evaluation: the patches for the harness of SWE-bench, and the
+// report.
 func (b *batch) evaluate(lines []resultLine) error {
 	if b.format == formatSWE {
 		if err := b.results.predictions(lines, cmp.Or(b.sessions.config.Model, "attractor")); err != nil {
@@ -217,7 +216,7 @@ func (b *batch) evaluate(lines []resultLine) error {
 	return r.write(b.program.out)
 }
 
-// outcome says in one line how the batch has ended.
+// outcome returns a line that says how the batch has ended.
 func (b *batch) outcome(good int) string {
 	parts := []string{fmt.Sprintf("%d of %s done", good, render.Count(len(b.tasks), "task"))}
 	if bad := len(b.ended) - good; bad > 0 {

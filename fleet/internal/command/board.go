@@ -89,7 +89,7 @@ func (b *board) close() {
 	b.screen = nil
 }
 
-// status notes how a task is now.
+// status shows the new status of a task.
 func (b *board) status(s fleet.Status) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,8 +114,8 @@ func (b *board) status(s fleet.Status) {
 	b.tell()
 }
 
-// waits tells that a task waits until it is tried again, once for each reason: what nobody mends
-// fails only after many attempts.
+// waits prints that a task waits until it is tried again, once for each reason: a fault that a
+// person has to mend makes the task fail only after many attempts.
 func (b *board) waits(s fleet.Status) {
 	if s.State != fleet.Paused || s.Reason == "" || b.reasons[s.Reason] {
 		return
@@ -129,7 +129,7 @@ func (b *board) waits(s fleet.Status) {
 	fmt.Fprintln(b.err, "attractor-fleet: "+text)
 }
 
-// event notes what happens in a task.
+// event shows an event of a task.
 func (b *board) event(id string, ev agent.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -195,7 +195,7 @@ func (b *board) draw() {
 	}
 }
 
-// resize learns that the terminal has another size, or that the process goes on after Ctrl-Z.
+// resize adapts to another size of the terminal, or to the end of a stop by Ctrl-Z.
 func (b *board) resize(change os.Signal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -234,7 +234,7 @@ func (b *board) rows() (rows []string) {
 	return append(rows, render.Fit(b.summary(), max(b.style.Width, 1)))
 }
 
-// text returns the row of a running task.
+// text returns the row as text.
 func (r *boardRow) text(style render.Style, name int, now time.Time, frame int) string {
 	head := fmt.Sprintf("%-*s ", name, render.Fit(r.id, name))
 	if style.Width > 0 {
@@ -250,7 +250,7 @@ func (r *boardRow) text(style render.Style, name int, now time.Time, frame int) 
 	return head + line
 }
 
-// summary returns how far all tasks are, in one line.
+// summary returns a line that says how far all tasks are.
 func (b *board) summary() string {
 	counts := b.counts()
 	parts := []string{fmt.Sprintf("%d of %d", len(b.ended), b.total)}
@@ -312,7 +312,7 @@ func succeeded(s fleet.Status) bool {
 // maxEndText limits the columns of a line about a task that has ended.
 const maxEndText = 160
 
-// endLine tells in one line how a task has ended.
+// endLine returns a line that says how a task has ended.
 func endLine(style render.Style, s fleet.Status) string {
 	sign, text := "✓", ""
 	if r := s.Result; r != nil {
@@ -343,7 +343,7 @@ func endLine(style render.Style, s fleet.Status) string {
 	return render.Fit(fmt.Sprintf("%s %s  %s", sign, s.ID, text), most)
 }
 
-// verdict says whether a task has passed.
+// verdict returns a text that says whether a task has passed.
 func verdict(v *fleet.Verdict) string {
 	if v.Passed {
 		return "passed"
@@ -351,7 +351,7 @@ func verdict(v *fleet.Verdict) string {
 	return "not passed: " + render.OneLine(v.Reason)
 }
 
-// why says why a task is not done.
+// why returns why a task is not done.
 func why(s fleet.Status) string {
 	state := string(s.State)
 	if s.State == fleet.Done && s.Result != nil {

@@ -64,8 +64,8 @@ machines, serve keeps the queue, workers run its tasks, and the other commands s
 	root.SetErr(p.err)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(p.batch(), p.initialize(), p.serve(), p.worker(), p.workers(), p.drain(), p.submit(), p.list(),
-		p.watch(), p.asks(), p.approve(), p.deny(),
-		p.answer(), p.steer(), p.interrupt(), p.cancel(), p.artifacts(), p.view())
+		p.watch(), p.asks(), p.approve(), p.deny(), p.answer(), p.steer(), p.interrupt(), p.cancel(), p.artifacts(),
+		p.view())
 	cli.Strict(root)
 	return root
 }
@@ -75,7 +75,7 @@ func (p *program) printVersion() error {
 	return err
 }
 
-// warn tells a person on standard error what does not end the command.
+// warn prints a message on standard error.
 func (p *program) warn(format string, args ...any) {
 	fmt.Fprintln(p.err, "attractor-fleet: "+fmt.Sprintf(format, args...))
 }
@@ -87,7 +87,7 @@ func (p *program) printJSON(value any) error {
 	return enc.Encode(value)
 }
 
-// takes returns a check of arguments that wants those with these names.
+// takes returns a check that there is one argument for each name.
 func takes(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {
@@ -100,7 +100,7 @@ func takes(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// atLeastOne returns a check of arguments.
+// atLeastOne returns a check that there are arguments. The name is that of the first one.
 func atLeastOne(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {

@@ -94,7 +94,7 @@ func (f *serverFlags) token() (string, error) {
 	return token, nil
 }
 
-// tls returns how connections are encrypted, nil where the URL and the flags do not say so.
+// tls returns the configuration of TLS, or nil if neither the URL nor the flags ask for it.
 func (f *serverFlags) tls(url string) (*tls.Config, error) {
 	ca := cmp.Or(f.ca, os.Getenv(caVar))
 	if (f.cert == "") != (f.key == "") {

@@ -1,2 +1,2 @@
-// Package command is the command attractor-fleet.
+// Package command implements the command attractor-fleet.
 package command

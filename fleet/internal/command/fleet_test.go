@@ -434,7 +434,7 @@ func TestP9_WorkersKeepTenantsApart(t *testing.T) {
 			"could read"},
 		{"environment", workerFlags{}, sandbox.Off, local(workspace.Environment{Sandbox: sandbox.Workspace}), ""},
 	} {
-		err := test.flags.keepsApart(t.Context(), engine, test.level != sandbox.Off, test.options)
+		err := test.flags.separateTenants(t.Context(), engine, test.level != sandbox.Off, test.options)
 		if (err == nil) != (test.wants == "") || err != nil && !strings.Contains(err.Error(), test.wants) {
 			t.Errorf("%s: %v, not %q", test.name, err, test.wants)
 		}
@@ -453,7 +453,7 @@ func TestP9_WorkerKeepsToItsTenant(t *testing.T) {
 		"confined":   {workerFlags{}, sandbox.Workspace, false},
 	} {
 		engine := memfleet.New(memfleet.Options{Tenants: []fleet.Tenant{{Name: "red"}}})
-		err := test.flags.keepsApart(t.Context(), engine, test.level != sandbox.Off, workspace.Options{})
+		err := test.flags.separateTenants(t.Context(), engine, test.level != sandbox.Off, workspace.Options{})
 		if keeps := slices.Equal(test.flags.tenants, []string{"red"}); err != nil || keeps != test.keeps {
 			t.Errorf("%s: serves %q, %v", name, test.flags.tenants, err)
 		}

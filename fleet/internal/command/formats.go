@@ -31,7 +31,7 @@ var formats = []string{formatTasks, formatSWE, formatTerminal}
 
 // sweBench makes tasks of instances of SWE-bench.
 type sweBench struct {
-	repos string // what the names of repositories follow
+	repos string // the prefix of the names of repositories
 	tests string // a command with {tests}; empty judges nothing
 }
 
@@ -64,7 +64,7 @@ func (s *sweBench) task(line []byte, check func(*fleet.Task) error) (fleet.Task,
 	return t, faultsOf(check(&t))
 }
 
-// testNames are names of tests, which datasets have as a list or as a JSON text of one.
+// testNames is a list of tests. In datasets it is a JSON array, or a string with one.
 type testNames []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -115,14 +115,14 @@ func terminalBench(dir string, check func(*fleet.Task) error) ([]fleet.Task, err
 }
 
 var (
-	// errNoTask says that a directory has no task.
+	// errNoTask says that a directory is not that of a task.
 	errNoTask = errors.New("there is no task")
-	// errWhole says that a task must not be judged on this machine.
+	// errWhole says that the test of a task must not run on this machine.
 	errWhole = errors.New("its test writes outside of the workspace, into /tests and /logs: " +
 		"name a container with --environment and --environments")
 )
 
-// evalDir is where the tests of Terminal-Bench come in the workspace.
+// evalDir is the directory in the workspace for the tests of Terminal-Bench.
 const evalDir = ".eval"
 
 // terminalTask returns the task of a directory, and whether its test takes the whole machine for its
@@ -178,7 +178,7 @@ func terminalTask(dir string) (t fleet.Task, whole bool, err error) {
 	return t, whole, err
 }
 
-// tomlValues returns the texts and numbers of a file in TOML that stand on one line, by table.key.
+// tomlValues returns the strings and numbers in a TOML text that are on one line, by table.key.
 func tomlValues(text string) map[string]string {
 	values, table := map[string]string{}, ""
 	for line := range strings.Lines(text) {
@@ -200,10 +200,11 @@ func tomlValues(text string) map[string]string {
 	return values
 }
 
-// seconds returns a time.
+// seconds converts a number of seconds.
 func seconds(n float64) fleet.Duration { return fleet.Duration(n * float64(time.Second)) }
 
-// labelsOf returns those of the names with values that have some, or nil.
+// labelsOf returns labels from pairs of a name and a value, without those that have no value. It
+// returns nil if there are none.
 func labelsOf(pairs ...string) map[string]string {
 	labels := map[string]string{}
 	for pair := range slices.Chunk(pairs, 2) {
@@ -217,7 +218,7 @@ func labelsOf(pairs ...string) map[string]string {
 	return labels
 }
 
-// filesBelow returns files of a directory, as an Eval has them.
+// filesBelow returns the files with these names in dir, and those below them, for Eval.Files.
 func filesBelow(dir string, names ...string) (map[string]string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -244,7 +245,7 @@ func filesBelow(dir string, names ...string) (map[string]string, error) {
 	return files, nil
 }
 
-// unlessMissing returns an error that does not say that a file is missing.
+// unlessMissing returns err, or nil if it says that a file is missing.
 func unlessMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

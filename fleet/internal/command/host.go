@@ -22,14 +22,14 @@ import (
 type sessions struct {
 	config attractor.Config // what the flags choose
 	flags  *cli.SessionFlags
-	// shared says that --budget-usd and --budget-tokens hold for all tasks together, which is not
-	// for the sessions to see.
+	// shared says that --budget-usd and --budget-tokens hold for all tasks together. The sessions
+	// do not get them.
 	shared bool
 	// asks lets calls that need an approval, and questions, wait for a client of the tenant.
 	asks bool
-	// checks is the directory in which the trees are kept that checks compare.
+	// checks is the directory of the trees that checks compare.
 	checks string
-	// events is told what happens in a task; it may be nil.
+	// events gets the events of tasks; it may be nil.
 	events func(task string, ev agent.Event)
 
 	mu   sync.Mutex
@@ -44,7 +44,7 @@ func (s *sessions) Open(ctx context.Context, j *fleet.Job) (fleet.Hosted, error)
 	}
 	setup, err := attractor.Prepare(ctx, c)
 	if err != nil {
-		return fleet.Hosted{}, lasting(err)
+		return fleet.Hosted{}, openError(err)
 	}
 	policy := &setup.Options.Policy
 	if s.shared {
@@ -62,7 +62,7 @@ func (s *sessions) Open(ctx context.Context, j *fleet.Job) (fleet.Hosted, error)
 	}
 	session, err := setup.Start(ctx)
 	if err != nil {
-		return fleet.Hosted{}, errors.Join(lasting(err), setup.Close())
+		return fleet.Hosted{}, errors.Join(openError(err), setup.Close())
 	}
 	s.keep(setup, true)
 	verify := func(ctx context.Context, result *agent.Result) error {
@@ -78,8 +78,8 @@ func (s *sessions) Open(ctx context.Context, j *fleet.Job) (fleet.Hosted, error)
 	}}, nil
 }
 
-// Judge opens where a task is judged: as its session was, so that what its agent has written is as
-// confined as the agent, and finds no keys.
+// Judge opens where a task is judged. It is set up as the session was, so that what the agent has
+// written is as confined as the agent, and finds no keys.
 func (s *sessions) Judge(ctx context.Context, j *fleet.Job) (fleet.Judged, error) {
 	c, err := s.configOf(j)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *sessions) Judge(ctx context.Context, j *fleet.Job) (fleet.Judged, error
 	}}, nil
 }
 
-// stricter returns the budget that keeps within both.
+// stricter returns the lower limits of two budgets.
 func stricter(a, b agent.Budget) agent.Budget {
 	return agent.Budget{Tokens: lower(a.Tokens, b.Tokens), USD: lower(a.USD, b.USD), Time: lower(a.Time, b.Time)}
 }
@@ -129,7 +129,7 @@ func (s *sessions) configOf(j *fleet.Job) (attractor.Config, error) {
 	}
 	switch own := place.Confine(); {
 	case len(c.EnvCommand) > 0:
-		confine(&c, sandbox.Options{Level: sandbox.Off}) // what is behind the command confines
+		confine(&c, sandbox.Options{Level: sandbox.Off}) // the environment behind the command confines
 	case own.Level != "" && own.Level != sandbox.Off:
 		confine(&c, own)
 	}
@@ -171,7 +171,7 @@ func (s *sessions) configOf(j *fleet.Job) (attractor.Config, error) {
 	return c, nil
 }
 
-// confine lets the sandbox of an environment count, and nothing of the worker's.
+// confine replaces the worker's settings of the sandbox by those of an environment.
 func confine(c *attractor.Config, own sandbox.Options) {
 	keys := []string{"sandbox", "network", "allow_host", "allow_socket"}
 	c.Unset(keys...)
@@ -179,9 +179,9 @@ func confine(c *attractor.Config, own sandbox.Options) {
 	c.Sandbox = own
 }
 
-// lasting returns the error for a session that cannot be opened. Those of a configuration that
-// cannot work are permanent.
-func lasting(err error) error {
+// openError returns the error for a session that cannot be opened. It is permanent if the
+// configuration can never work.
+func openError(err error) error {
 	for _, kind := range []error{attractor.ErrConfig, attractor.ErrNoKey, attractor.ErrNoServer,
 		attractor.ErrNoProvider, attractor.ErrNoModel, attractor.ErrFallback} {
 		if errors.Is(err, kind) {
@@ -216,8 +216,7 @@ func (s *sessions) kill() error {
 	return errors.Join(errs...)
 }
 
-// check returns an error if no session could be opened with the flags, so that not every task has
-// to find that out.
+// check returns an error if no session could be opened with the flags, before any task is begun.
 func (s *sessions) check(ctx context.Context) error {
 	if err := s.config.Check(ctx); err != nil {
 		return cli.HostError(err)

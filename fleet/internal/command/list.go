@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,8 +51,7 @@ type filter struct {
 
 // allStates are the states of tasks.
 var allStates = []string{string(fleet.Queued), string(fleet.Running), string(fleet.Paused), string(fleet.Done),
-	string(fleet.Failed), string(fleet.Canceled),
-	string(fleet.Poisoned)}
+	string(fleet.Failed), string(fleet.Canceled), string(fleet.Poisoned)}
 
 func newFilter(ids, states, labels []string) (filter, error) {
 	f := filter{ids: ids, states: states}
@@ -110,10 +110,7 @@ func (p *program) listTasks(ctx context.Context, c *connection, want filter, asJ
 		}
 	}
 	slices.SortFunc(found, func(x, y fleet.Status) int {
-		if d := x.Submitted.Compare(y.Submitted); d != 0 {
-			return d
-		}
-		return strings.Compare(x.ID, y.ID)
+		return cmp.Or(x.Submitted.Compare(y.Submitted), strings.Compare(x.ID, y.ID))
 	})
 	name := 0
 	for _, s := range found {
@@ -133,7 +130,7 @@ func (p *program) listTasks(ctx context.Context, c *connection, want filter, asJ
 	return nil
 }
 
-// about says in words what a status has beside the state.
+// about describes a status, without its state.
 func about(s fleet.Status, now time.Time) string {
 	var parts []string
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 )
 
-// reportKeys say by what the tasks of a report can be grouped, besides label:NAME.
+// reportKeys holds the keys by which the tasks of a report can be grouped, besides label:NAME.
 var reportKeys = map[string]func(fleet.Task, begunWith) string{
 	"model":       func(_ fleet.Task, b begunWith) string { return b.Model },
 	"provider":    func(_ fleet.Task, b begunWith) string { return b.Provider },
@@ -22,7 +22,7 @@ var reportKeys = map[string]func(fleet.Task, begunWith) string{
 	"environment": func(t fleet.Task, _ begunWith) string { return t.Environment },
 }
 
-// report tells how many tasks have passed, and what they have cost, by what keys say of them.
+// report says how many tasks have passed, and what they have cost, grouped by keys.
 type report struct {
 	keys   []string
 	groups []*group // the best first
@@ -32,7 +32,7 @@ type report struct {
 type group struct {
 	values []string // of the keys
 	tasks  int      // that have ended
-	others int      // that have not
+	others int      // that have not ended
 	passed int
 	usd    float64
 	tokens int
@@ -81,14 +81,14 @@ func newReport(keys []string, tasks []fleet.Task, ended map[string]resultLine) *
 	return r
 }
 
-// asked returns what a task asks for. Where it asks for nothing, the flags count, which are the same
-// for all.
+// asked returns what a task asks for. Empty fields are up to the flags, which are the same for all
+// tasks.
 func asked(t fleet.Task) begunWith {
 	return begunWith{Profile: t.Agent.Profile, Provider: t.Agent.Provider, Model: t.Agent.Model, Effort: t.Agent.Effort}
 }
 
-// begunAs returns what sessions began with, by what their tasks ask for, so that a task whose session
-// has not begun counts with those that ask for the same. If there are none, it is what it asks for.
+// begunAs returns what sessions began with, by what their tasks asked for. So a task whose session
+// has not begun is grouped with those that ask for the same, or, without any, by what it asks for.
 func begunAs(tasks []fleet.Task, ended map[string]resultLine) map[begunWith]begunWith {
 	as := map[begunWith]begunWith{}
 	for _, t := range tasks {
@@ -102,7 +102,7 @@ func begunAs(tasks []fleet.Task, ended map[string]resultLine) map[begunWith]begu
 	return as
 }
 
-// valueOf returns what a key says of a task whose session began so.
+// valueOf returns the value of a key for a task whose session began with with.
 func valueOf(t fleet.Task, with begunWith, key string) string {
 	if name, is := strings.CutPrefix(key, "label:"); is {
 		return t.Labels[name]
@@ -137,8 +137,7 @@ func passed(t fleet.Task, line resultLine) bool {
 // rate returns the part of the tasks that have passed, or 0 if none has ended.
 func (g *group) rate() float64 { return float64(g.passed) / float64(max(g.tasks, 1)) }
 
-// interval returns the bounds between which the true rate is with a probability of 95 %, by Wilson's
-// score.
+// interval returns the 95 % confidence interval of the rate, by Wilson's score.
 func (g *group) interval() (low, high float64) {
 	const z = 1.96
 	n, p := float64(g.tasks), g.rate()
@@ -186,5 +185,5 @@ func (r *report) write(w io.Writer) error {
 	return err
 }
 
-// percent returns a rate for people.
+// percent returns a rate as a percentage.
 func percent(rate float64) string { return fmt.Sprintf("%.1f %%", 100*rate) }

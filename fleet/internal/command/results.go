@@ -66,7 +66,7 @@ func (r *results) close() error { return r.root.Close() }
 // patchName is the name of the artifact that has what a task has changed.
 const patchName = "patch"
 
-// remove removes what tasks had left in an earlier run.
+// remove removes the results of tasks of an earlier run.
 func (r *results) remove(ids []string) error {
 	var errs []error
 	for _, id := range ids {
@@ -75,8 +75,8 @@ func (r *results) remove(ids []string) error {
 	return errors.Join(errs...)
 }
 
-// write writes what a task has left, and returns its line. The session comes last: where it is, an
-// earlier run has written everything.
+// write writes what a task has left, and returns its line. It writes the session last: if that
+// exists, an earlier run has written everything.
 func (r *results) write(ctx context.Context, s fleet.Status) (resultLine, error) {
 	line := resultLine{Status: s, Done: succeeded(s)}
 	dir := path.Join("tasks", s.ID)

@@ -72,7 +72,7 @@ func (f *serveFlags) read() (c natsfleet.Config, err error) {
 	return c, nil
 }
 
-// apply puts what the flags say in the place of what the file has.
+// apply replaces values of the file by those of flags.
 func (f *serveFlags) apply(c *natsfleet.Config) {
 	c.Listen, c.Store, c.Name = cmp.Or(f.listen, c.Listen), cmp.Or(f.store, c.Store), cmp.Or(f.name, c.Name)
 	c.Replicas = cmp.Or(f.replicas, c.Replicas)
@@ -97,9 +97,9 @@ func (p *program) serveFleet(ctx context.Context, c natsfleet.Config, verbose, a
 			URL string `json:"url"`
 		}{server.URL()})
 	} else {
-		_, err = fmt.Fprintln(p.out,
-			"The fleet's server is ready at "+server.URL()+
-				". Ctrl-C ends it; workers and clients wait for it to come back.")
+		_, err = fmt.Fprintf(p.out,
+			"The fleet's server is ready at %s. Ctrl-C ends it; workers and clients wait for it to come back.\n",
+			server.URL())
 	}
 	if err == nil {
 		<-ctx.Done()

@@ -62,8 +62,8 @@ The prompt - is read from standard input.
 
 // taskFlags names the flags that describe a task.
 var taskFlags = []string{"id", "repo", "ref", "credential", "dir", "include", "artifact", "environment", "profile",
-	"provider", "model", "effort", "max-turns", "schema",
-	"check", "instructions", "budget-tokens", "budget-usd", "budget-time", "deadline", "label"}
+	"provider", "model", "effort", "max-turns", "schema", "check", "instructions", "budget-tokens", "budget-usd",
+	"budget-time", "deadline", "label"}
 
 func (f *submitFlags) register(flags *pflag.FlagSet) {
 	f.clientFlags.register(flags)
@@ -195,7 +195,7 @@ func parseDeadline(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// submitTasks submits tasks, and waits for them if that is wanted.
+// submitTasks submits tasks, and with --wait waits for their ends.
 func (p *program) submitTasks(ctx context.Context, c *connection, f *submitFlags, tasks []fleet.Task) error {
 	for _, t := range tasks {
 		s, _, err := c.Submit(ctx, t)

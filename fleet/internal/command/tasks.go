@@ -22,9 +22,8 @@ const (
 	maxLineFault = 50 // errors that are shown
 )
 
-// readTasks reads tasks, one JSON object a line. Empty lines are skipped, and the same task twice
-// counts once. The error has all mistakes, each with its line; check finds what is wrong with a
-// task, and may complete it.
+// readTasks reads tasks, one JSON object a line. It skips empty lines and repeated tasks. The error
+// has all mistakes, each with its line. check completes a task and returns what is wrong with it.
 func readTasks(r io.Reader, name string, check func(*fleet.Task) error) ([]fleet.Task, error) {
 	return readLines(r, name, func(line []byte) (fleet.Task, []error) { return parseTask(line, check) })
 }
@@ -58,7 +57,7 @@ func readLines(r io.Reader, name string, parse func(line []byte) (fleet.Task, []
 	return list.tasks, list.err()
 }
 
-// taskList holds the tasks of a file, and what is wrong with it.
+// taskList holds the tasks of a file, and its mistakes.
 type taskList struct {
 	name   string
 	parse  func(line []byte) (fleet.Task, []error)
@@ -70,12 +69,12 @@ type taskList struct {
 // place is where a task is in a file, and in the list.
 type place struct{ line, index int }
 
-// fault notes what is wrong with a line.
+// fault adds a mistake of a line.
 func (l *taskList) fault(line int, err error) {
 	l.faults = append(l.faults, fmt.Errorf("%s:%d: %w", l.name, line, err))
 }
 
-// err returns all that is wrong, or nil.
+// err returns all mistakes, or nil.
 func (l *taskList) err() error {
 	if more := len(l.faults) - maxLineFault; more > 0 {
 		return errors.Join(append(l.faults[:maxLineFault:maxLineFault],
@@ -107,7 +106,7 @@ func (l *taskList) add(number int, line []byte) {
 	l.tasks = append(l.tasks, t)
 }
 
-// parseTask returns the task of a JSON object, or all that is wrong with it.
+// parseTask returns the task of a JSON object, or all its mistakes.
 func parseTask(data []byte, check func(*fleet.Task) error) (t fleet.Task, faults []error) {
 	p := taskParser{}
 	p.object("", data, &t, map[string]func() any{
@@ -122,7 +121,7 @@ func parseTask(data []byte, check func(*fleet.Task) error) (t fleet.Task, faults
 	return t, faultsOf(check(&t))
 }
 
-// faultsOf returns each of the errors of a task.
+// faultsOf returns the errors of a task one by one.
 func faultsOf(err error) []error {
 	err = trimmed(err)
 	if list, ok := err.(interface{ Unwrap() []error }); ok {
@@ -235,7 +234,7 @@ func fieldsOf(pointer any) (names []string) {
 	return names
 }
 
-// jsonName says what JSON a field of a task is read from.
+// jsonName returns a name for the JSON that a field of a task is read from.
 func jsonName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Map:

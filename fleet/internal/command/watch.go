@@ -117,8 +117,8 @@ func (s *screen) update(u fleet.Update) error {
 	return nil
 }
 
-// unseen returns an event without the text that was shown live. If something else was shown, such
-// as an answer that broke off, or if pieces were lost, it says so first.
+// unseen returns an event without the text that was shown live. If another text was shown, such as
+// that of an answer that broke off, or if pieces were lost, an event that discards it comes first.
 func (s *screen) unseen(ev agent.Event, live bool) []agent.Event {
 	switch e := ev.(type) {
 	case *agent.AssistantTextDelta:
@@ -140,7 +140,7 @@ func (s *screen) unseen(ev agent.Event, live bool) []agent.Event {
 	return []agent.Event{ev}
 }
 
-// status shows a status, if there is something new to say.
+// status prints a line about a status, unless it is the same as the last one.
 func (s *screen) status(status fleet.Status) error {
 	line := statusLine(s.style, status)
 	if line == s.last {
@@ -151,7 +151,7 @@ func (s *screen) status(status fleet.Status) error {
 	return err
 }
 
-// statusLine tells of a status in one line that changes only with it.
+// statusLine returns a line about a status. It changes only with the status, and not with time.
 func statusLine(style render.Style, s fleet.Status) string {
 	if s.State.Final() {
 		return endLine(style, s)
@@ -175,13 +175,13 @@ func statusLine(style render.Style, s fleet.Status) string {
 	return text
 }
 
-// watchGap is the time before a watch that has ended with an error is made again.
+// watchGap is the time before a watch that has ended with an error is repeated.
 const watchGap = time.Second
 
 // watchAll shows the changes of all tasks until ctx ends.
 func (p *program) watchAll(ctx context.Context, c *connection, asJSON bool) error {
 	style, _ := cli.Look(p.out)
-	last := map[string]string{} // by task: a watch that is made again begins with what was shown before
+	last := map[string]string{} // by task: a repeated watch begins with statuses that were shown before
 	for ctx.Err() == nil {
 		for s, err := range c.space.Tasks().Watch(ctx, "") {
 			if err != nil {

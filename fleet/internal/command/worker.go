@@ -109,7 +109,7 @@ func (f *workerFlags) run(cmd *cobra.Command, p *program) error {
 	}
 	places, err := workspace.New(options)
 	if err == nil {
-		err = f.keepsApart(ctx, engine, f.session.Confines(), options)
+		err = f.separateTenants(ctx, engine, f.session.Confines(), options)
 	}
 	if err != nil {
 		return errors.Join(cli.Fail(cli.ExitUsage, "%w", err), engine.Close())
@@ -117,8 +117,7 @@ func (f *workerFlags) run(cmd *cobra.Command, p *program) error {
 	stopper := cli.NewStopper(p.err, cancel, s.kill)
 	defer stopper.Stop()
 	w := &fleet.Worker{Engine: engine, Name: f.name, Slots: f.slots, Host: s.Open, Judge: s.Judge, Workspaces: places,
-		TTL: f.ttl, Grace: f.grace, MaxDeaths: f.maxDeaths,
-		Tenants: f.tenants, Logger: p.logger(f.verbose)}
+		TTL: f.ttl, Grace: f.grace, MaxDeaths: f.maxDeaths, Tenants: f.tenants, Logger: p.logger(f.verbose)}
 	err = errors.Join(p.keepRunning(ctx, w), engine.Close())
 	if code := stopper.Stop(); code != 0 && err == nil {
 		return cli.Silent(code)
@@ -132,8 +131,8 @@ func (f *workerFlags) run(cmd *cobra.Command, p *program) error {
 // rerunAfter is how long a worker has to have run, in leases, to be run again after an error.
 const rerunAfter = 3
 
-// keepRunning runs a worker until ctx ends or the worker is drained. One that was cut off or
-// stopped until its lease was lost begins anew; one that cannot even begin does not.
+// keepRunning runs a worker until ctx ends or the worker is drained. A worker that has lost its
+// lease is run again, but not one that ended before it had run for long.
 func (p *program) keepRunning(ctx context.Context, w *fleet.Worker) error {
 	for ran := false; ; {
 		began := time.Now()
@@ -152,10 +151,11 @@ func (p *program) keepRunning(ctx context.Context, w *fleet.Worker) error {
 	}
 }
 
-// keepsApart returns an error if the worker serves several tenants, and would let their tasks meet
-// on this machine. A worker that may serve one only keeps to the one that there is now, also if the
-// fleet gets more.
-func (f *workerFlags) keepsApart(ctx context.Context, engine fleet.Engine, confined bool, o workspace.Options) error {
+// separateTenants returns an error if the worker serves several tenants whose tasks could reach
+// each other on this machine. If it may serve only one, it names the one that there is now, so that
+// the worker does not serve others that the fleet gets later.
+func (f *workerFlags) separateTenants(ctx context.Context, engine fleet.Engine, confined bool,
+	o workspace.Options) error {
 	if !f.allowDir && confines(confined, o) {
 		return nil
 	}

@@ -47,7 +47,7 @@ func (s *asks) Put(ctx context.Context, a fleet.Ask) error {
 	return err
 }
 
-// find returns an error that wraps fs.ErrNotExist unless there is an ask.
+// find returns nil if an ask exists, and an error that wraps fs.ErrNotExist if it does not.
 func (s *asks) find(ctx context.Context, task, id string) error {
 	if journal.CheckID(task) == nil {
 		r, err := s.records.Get(ctx, s.keyOf(askPrefix, task, id))

@@ -23,7 +23,7 @@ type Claim struct {
 	writing sync.Mutex // held during a request; it guards what follows
 	seq     uint64     // of the status
 	claimed uint64     // that of the status that began the claim
-	beat    Record     // the last sign of life
+	beat    Record     // the last heartbeat
 
 	mu       sync.Mutex
 	status   fleet.Status
@@ -67,10 +67,8 @@ func (c *Claim) begin(ctx context.Context, s taskState, status fleet.Status, wor
 			return nil, nil
 		}
 	}
-	// from now on the last owner learns that it is too late; if this fails, it learns that at its
-	// next update
-	if takeover {
-		_ = c.sign(ctx) // see above
+	if takeover { // the next heartbeat of the last owner fails; without this, its next update does
+		_ = c.heartbeat(ctx)
 	}
 	return c, nil
 }
@@ -110,7 +108,7 @@ func (c *Claim) Extend(ctx context.Context) error {
 	if !c.holds(sent) {
 		return c.isLost()
 	}
-	if err := c.sign(ctx); err != nil {
+	if err := c.heartbeat(ctx); err != nil {
 		c.mu.Lock()
 		c.lost = c.lost || errors.Is(err, fleet.ErrLost)
 		c.mu.Unlock()
@@ -125,10 +123,10 @@ func (c *Claim) Extend(ctx context.Context) error {
 	return nil
 }
 
-// sign gives a sign of life.
-func (c *Claim) sign(ctx context.Context) error {
+// heartbeat writes the record that keeps the claim.
+func (c *Claim) heartbeat(ctx context.Context) error {
 	data := func() ([]byte, error) { return json.Marshal(claimRecord{c.claimed}) }
-	mine := func(Record) (bool, error) { // the owner before may have given a sign just before it lost the task
+	mine := func(Record) (bool, error) { // the last owner may have written it just before it lost the task
 		now, err := c.t.records.Get(ctx, taskKey(c.task.ID, statusKind))
 		return now.Seq == c.seq || c.wrote(now), err
 	}
@@ -194,10 +192,11 @@ func (c *Claim) write(ctx context.Context, s fleet.Status, method string, fits b
 		c.ended = s.State
 	}
 	c.mu.Unlock()
-	return c.settle(ctx, s)
+	c.settle(ctx, s)
+	return nil
 }
 
-// still returns ErrLost unless the status is the one that this claim has written last.
+// still returns ErrLost if another claim has written the status since.
 func (c *Claim) still(ctx context.Context) error {
 	now, err := c.t.records.Get(ctx, taskKey(c.task.ID, statusKind))
 	if err == nil && now.Seq != c.seq {
@@ -231,9 +230,9 @@ func (c *Claim) wrote(now Record) bool {
 		r.Status.State == fleet.Running
 }
 
-// settle does with the message what the status says. What fails here, the next claimer does when
-// the message comes again.
-func (c *Claim) settle(ctx context.Context, s fleet.Status) error {
+// settle removes or delays the message, as the status says. If that fails, the message is delivered
+// again, and its next claimer does so.
+func (c *Claim) settle(ctx context.Context, s fleet.Status) {
 	switch {
 	case s.State.Final():
 		c.m.Done(ctx)
@@ -245,5 +244,4 @@ func (c *Claim) settle(ctx context.Context, s fleet.Status) error {
 			c.m.Done(ctx)
 		}
 	}
-	return nil
 }

@@ -57,7 +57,7 @@ func (t *Tasks) claimOnce(ctx context.Context, worker string, hold time.Duration
 // take claims the task of a message. It returns nil if the task is not due.
 func (t *Tasks) take(ctx context.Context, m Message, worker string, hold time.Duration) (*Claim, error) {
 	id := m.ID()
-	now, err := t.records.Now(ctx) // before what tells when the task was heard of: it may take long to read that
+	now, err := t.records.Now(ctx) // read before the last heartbeat, because that may take long
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +89,8 @@ func (t *Tasks) take(ctx context.Context, m Message, worker string, hold time.Du
 	return c.begin(ctx, s, status, worker)
 }
 
-// known returns the records of a task whose message was delivered. That of a submission that broke
-// off is written now.
+// known returns the records of a task whose message was delivered. If the submission broke off
+// before it wrote the task, known writes it.
 func (t *Tasks) known(ctx context.Context, id string, m Message) (taskState, error) {
 	s, err := t.load(ctx, id)
 	if !errors.Is(err, fs.ErrNotExist) || len(m.Data()) == 0 || journal.CheckID(id) != nil {
@@ -108,7 +108,7 @@ func (t *Tasks) known(ctx context.Context, id string, m Message) (taskState, err
 	if !current {
 		return s, err
 	}
-	// of the submission, which thereby knows that the task is new
+	// The name is that of the submission, which learns from it that the task is new.
 	writing := cmp.Or(m.Writing(), rand.Text())
 	if _, err := t.records.Put(ctx, writing, taskKey(id, specKind), m.Data(), 0, 0); err != nil &&
 		!errors.Is(err, ErrChanged) {
@@ -117,8 +117,8 @@ func (t *Tasks) known(ctx context.Context, id string, m Message) (taskState, err
 	return t.load(ctx, id)
 }
 
-// due reports whether a task may be claimed at a time. If not, the server delivers its message when it
-// may be.
+// due reports whether a task may be claimed at the time now. If not, its message is delivered again
+// when it may be.
 func (t *Tasks) due(ctx context.Context, c *Claim, s taskState, before statusRecord, now time.Time) (bool, error) {
 	running := before.Status.State == fleet.Running
 	if !running && before.Status.NotBefore.IsZero() {
@@ -135,8 +135,8 @@ func (t *Tasks) due(ctx context.Context, c *Claim, s taskState, before statusRec
 		return false, err
 	}
 	heard := s.status.At
-	var sign claimRecord
-	if c.beat.Seq > 0 && json.Unmarshal(c.beat.Data, &sign) == nil && sign.Claimed == before.Claimed {
+	var beat claimRecord
+	if c.beat.Seq > 0 && json.Unmarshal(c.beat.Data, &beat) == nil && beat.Claimed == before.Claimed {
 		heard = c.beat.At
 	}
 	if left := heard.Add(time.Duration(before.Hold)).Sub(now); left > 0 {

@@ -307,7 +307,7 @@ func TestP4_OwnLateUpdateLosesNothing(t *testing.T) {
 	if err := tasks.records.Remove(t.Context(), taskKey("a", claimKind)); err != nil {
 		t.Fatal(err)
 	}
-	c.beat.Seq = 1 // as after a sign of life that was lost, too
+	c.beat.Seq = 1 // as after a heartbeat whose answer was lost, too
 	if err := c.Extend(t.Context()); err != nil {
 		t.Errorf("Extend: %v", err)
 	}

@@ -100,8 +100,7 @@ type Lease struct {
 	draining bool
 }
 
-// write writes the lease after what this lease has written last. It returns ErrLost if somebody else
-// has one.
+// write writes the record of the lease. It returns ErrLost if somebody else has the lease.
 func (l *Lease) write(ctx context.Context, w fleet.WorkerInfo) error {
 	w.Name = l.name
 	data := func() ([]byte, error) {

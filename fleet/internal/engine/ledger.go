@@ -15,15 +15,15 @@ import (
 
 const (
 	ledgerPrefix = "ledger."
-	// claimLife is longer than an attempt of a model call lasts. Nobody waits for a claim that is
-	// older: its session was killed.
+	// claimLife is longer than an attempt of a model call lasts. Reserve does not wait for an older
+	// claim: its session was killed.
 	claimLife = 10 * time.Minute
 	// claimMemory is how long an unsettled claim is remembered. After that it counts as spent.
 	claimMemory = 24 * time.Hour
 )
 
-// Ledgers holds the books of all scopes. What a scope has spent is one record, changed by
-// comparing.
+// Ledgers holds the books of all scopes. What a scope has spent is one record, which is written by
+// compare and swap.
 type Ledgers struct {
 	records table
 	mu      sync.Mutex
@@ -73,7 +73,7 @@ func (r *bookRecord) spend(session string, tokens int, usd float64) {
 	r.USD += usd
 }
 
-// lose counts a claim whole: nobody knows what its attempt took.
+// lose counts a claim as spent, because nobody knows what its attempt took.
 func (r *bookRecord) lose(session string) {
 	if c, ok := r.Claims[session]; ok {
 		r.spend(session, c.Tokens, c.USD)

@@ -27,8 +27,11 @@ type Memory struct {
 
 type memoryRecord struct {
 	Record
-	until time.Time // zero for ever
+	until time.Time // zero means no end
 }
+
+// over reports whether the record has ended.
+func (r *memoryRecord) over(now time.Time) bool { return !r.until.IsZero() && !now.Before(r.until) }
 
 // NewMemory returns a table without records.
 func NewMemory() *Memory { return &Memory{records: map[string]*memoryRecord{}} }
@@ -42,7 +45,7 @@ type memoryTable struct {
 	life context.Context
 }
 
-// check returns why a call cannot begin.
+// check returns an error if a call cannot begin.
 func (t memoryTable) check(ctx context.Context) error {
 	if t.life.Err() != nil {
 		return ErrClosed
@@ -53,7 +56,7 @@ func (t memoryTable) check(ctx context.Context) error {
 // there returns the records of some patterns, the oldest first. The caller holds the lock.
 func (m *Memory) there(patterns ...string) (list []Record) {
 	now := time.Now()
-	maps.DeleteFunc(m.records, func(_ string, r *memoryRecord) bool { return !r.until.IsZero() && !now.Before(r.until) })
+	maps.DeleteFunc(m.records, func(_ string, r *memoryRecord) bool { return r.over(now) })
 	for key, r := range m.records {
 		if slices.ContainsFunc(patterns, func(p string) bool { return matches(p, key) }) {
 			list = append(list, r.Record)
@@ -74,8 +77,8 @@ func matches(pattern, key string) bool {
 
 // last returns the record of a key. The caller holds the lock.
 func (m *Memory) last(key string) Record {
-	for _, r := range m.there(key) {
-		return r
+	if r := m.records[key]; r != nil && !r.over(time.Now()) {
+		return r.Record
 	}
 	return Record{Key: key}
 }
@@ -182,7 +185,7 @@ func (t memoryTable) Follow(ctx context.Context, patterns ...string) iter.Seq2[R
 	}
 }
 
-// lookAgain is between two looks for records that have ended.
+// lookAgain is the time after which Changes yields in case a record has ended.
 const lookAgain = 50 * time.Millisecond
 
 // Changes implements [Table]. It yields at changes of other keys, too.
@@ -216,13 +219,13 @@ func (t memoryTable) Passes(error) bool { return false }
 // Life implements [Table].
 func (t memoryTable) Life() context.Context { return t.life }
 
-// monitor is a lock that tells those who wait when something under it has changed.
+// monitor is a lock that wakes waiting goroutines when something under it has changed.
 type monitor struct {
 	sync.Mutex
 	news chan struct{} // closed at the next change; nil if nobody waits
 }
 
-// changed wakes all who wait. The caller holds the lock.
+// changed wakes all that wait. The caller holds the lock.
 func (m *monitor) changed() {
 	if m.news != nil {
 		close(m.news)
@@ -230,7 +233,7 @@ func (m *monitor) changed() {
 	}
 }
 
-// next returns what tells of the next change. The caller holds the lock.
+// next returns a channel that is closed at the next change. The caller holds the lock.
 func (m *monitor) next() <-chan struct{} {
 	if m.news == nil {
 		m.news = make(chan struct{})
@@ -238,8 +241,8 @@ func (m *monitor) next() <-chan struct{} {
 	return m.news
 }
 
-// wait waits for news, for a time, or for the end of a context, and returns what tells of the next
-// change after that.
+// wait waits for news, for the end of a context, or for at most most. It returns a channel that is
+// closed at the next change after that.
 func (m *monitor) wait(ctx, life context.Context, news <-chan struct{}, most time.Duration) <-chan struct{} {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -257,7 +260,7 @@ func (m *monitor) wait(ctx, life context.Context, news <-chan struct{}, most tim
 // MemoryQueue keeps a queue in memory. [MemoryQueue.Open] returns the queue as one machine has it.
 type MemoryQueue struct {
 	monitor
-	limit    int // of messages that are looked at; 0 is none
+	limit    int // of messages that are taken at a time; 0 means no limit
 	messages []*memoryMessage
 }
 
@@ -265,12 +268,13 @@ type MemoryQueue struct {
 type memoryMessage struct {
 	id, writing string
 	data        []byte
-	taken       bool      // somebody looks at it
+	taken       bool      // it was delivered
 	due         time.Time // when it is delivered, or delivered again
 	changes     int       // tells a message from a later one of the same task
 }
 
-// NewMemoryQueue returns an empty queue, in which no more messages than a limit are looked at.
+// NewMemoryQueue returns an empty queue. At most limit messages are delivered at a time; 0 means no
+// limit.
 func NewMemoryQueue(limit int) *MemoryQueue { return &MemoryQueue{limit: limit} }
 
 // Open returns the queue until life ends.
@@ -328,7 +332,7 @@ func (q memoryQueue) Next(ctx context.Context) (Message, error) {
 	}
 }
 
-// due takes the first message that is due, or returns for how long there may be none.
+// due takes the first message that is due. If there is none, it returns how long to wait for one.
 func (q memoryQueue) due() (Message, time.Duration) {
 	q.Lock()
 	defer q.Unlock()
@@ -352,7 +356,7 @@ func (q memoryQueue) due() (Message, time.Duration) {
 	return nil, soon
 }
 
-// lookTime limits the look at a message by somebody who says nothing.
+// lookTime is the time after which a message is delivered again that its claimer has not answered.
 const lookTime = 3 * time.Second
 
 // Later implements [Queue].

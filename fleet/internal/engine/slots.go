@@ -19,25 +19,25 @@ import (
 
 const (
 	slotPrefix  = "limit.slot."
-	freePrefix  = "slot-free." // tells those who wait, and is not kept
+	freePrefix  = "slot-free." // announces a free slot; nothing is stored
 	ratePrefix  = "limit.rate."
 	pausePrefix = "limit.pause."
 )
 
 // slots implements [fleet.Slots].
 //
-// A limit of N calls has up to N records, each of which is a slot that somebody has. The table
-// removes a record whose holder has not renewed it for a while. After a holder was cut off from the
-// table for so long, more calls than N may go on until the old ones end.
+// A limit of N calls has up to N records, one for each slot that is taken. The table removes a
+// record that its holder has not renewed for a while. If the holder was only cut off from the
+// table, more than N calls may run until the old ones end.
 type slots struct {
 	records table
 	limits  []fleet.SlotLimit        // of models before those of whole providers
-	hold    time.Duration            // after which a slot is free whose holder gives no sign of life
-	turns   map[string]chan struct{} // by limit, held by the caller of this process who looks for a slot
+	hold    time.Duration            // after which a slot is free that was not renewed
+	turns   map[string]chan struct{} // by limit; held by the goroutine of this process that looks for a slot
 }
 
-// NewSlots returns slots with limits. A slot is free again when its holder has given no sign of life
-// for as long as hold. Their keys are limit.slot.LIMIT.N, limit.rate.LIMIT and limit.pause.PROVIDER.
+// NewSlots returns slots with limits. A slot is free again when its holder has not renewed it for
+// the time hold. Their keys are limit.slot.LIMIT.N, limit.rate.LIMIT and limit.pause.PROVIDER.
 func NewSlots(t Table, limits []fleet.SlotLimit, hold time.Duration) fleet.Slots {
 	s := &slots{records: table{t}, limits: slices.Clone(limits), hold: hold, turns: map[string]chan struct{}{}}
 	slices.SortStableFunc(s.limits, func(a, b fleet.SlotLimit) int {
@@ -84,7 +84,7 @@ type slotPart struct {
 	keeper *keeper // of the record; nil if there is none
 }
 
-// add waits for a part of a limit.
+// add waits for the part of one limit, and adds it.
 func (s *slot) add(ctx context.Context, l fleet.SlotLimit) (err error) {
 	p := &slotPart{limit: l}
 	if l.Slots > 0 {
@@ -104,7 +104,7 @@ func (s *slot) add(ctx context.Context, l fleet.SlotLimit) (err error) {
 	return Wait(ctx, delay)
 }
 
-// take waits for a record of a limit. Of this process one caller at a time looks for it.
+// take waits for a record of a limit. In this process one caller at a time looks for one.
 func (s *slots) take(ctx context.Context, l fleet.SlotLimit) (*keeper, error) {
 	turn := s.turns[limitKey(l)]
 	select {
@@ -182,18 +182,18 @@ func (s *slots) keep(key string, holder []byte, seq uint64) *keeper {
 	return k
 }
 
-// renew writes a record again. It returns ErrChanged if that is not its keeper's any more.
+// renew writes a record again. It returns ErrChanged if somebody else has it.
 func (s *slots) renew(ctx context.Context, k *keeper) error {
 	holder := func() ([]byte, error) { return k.holder, nil }
 	return s.records.rewrite(ctx, k.key, &k.seq, s.hold, holder, k.has)
 }
 
-// has reports whether a record is its keeper's.
+// has reports whether a record is the keeper's.
 func (k *keeper) has(now Record) (bool, error) {
 	return now.Seq > 0 && bytes.Equal(now.Data, k.holder), nil
 }
 
-// Release implements [fleet.Slot]. What it could not give back, a second call does.
+// Release implements [fleet.Slot]. After an error it may be called again.
 func (s *slot) Release(ctx context.Context, tokens int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,16 +237,16 @@ func (k *keeper) end() {
 	<-k.stopped
 }
 
-// rateRecord says how many tokens a rate admits at a time by the table's clock. They are less than
-// 0 while calls wait.
+// rateRecord holds how many tokens a rate admitted at a time by the table's clock. They are below 0
+// while calls wait.
 type rateRecord struct {
 	Tokens float64   `json:"tokens"`
 	At     time.Time `json:"at"`
 }
 
 // change takes tokens from a rate, or gives some back, and returns how long their call has to wait.
-// Later calls wait longer, so none is overtaken forever. A call for more than a minute's tokens
-// goes when the minute is unused, not never.
+// Later calls wait longer, so no call is overtaken forever. A call for more than a minute's tokens
+// waits until a whole minute's tokens are unused.
 func (s *slots) change(ctx context.Context, l fleet.SlotLimit, tokens int) (time.Duration, error) {
 	if tokens == 0 {
 		return 0, nil

@@ -49,59 +49,60 @@ type Table interface {
 	// was there at the beginning has no others after it. If that one was removed, or there was
 	// none, a record with the sequence 0 stands in its place. It ends with an error.
 	Follow(ctx context.Context, patterns ...string) iter.Seq2[Record, error]
-	// Changes yields nil at once, and then whenever something may have been written to some keys, or
-	// told, until ctx ends.
+	// Changes yields nil at once, and then whenever some keys may have been written, or Tell was
+	// called for them, until ctx ends.
 	Changes(ctx context.Context, keys ...string) iter.Seq[error]
-	// Tell wakes those who wait for changes of a key.
+	// Tell makes the Changes of a key yield. It stores nothing.
 	Tell(key string)
 	// Now returns the time by the table's clock.
 	Now(ctx context.Context) (time.Time, error)
-	// Most is the number of bytes that a record may have.
+	// Most returns the number of bytes that a record may have.
 	Most() int
 	// Passes reports whether a call with this error may succeed later.
 	Passes(err error) bool
-	// Life ends when the table is closed here.
+	// Life returns a context that ends when the table is closed in this process.
 	Life() context.Context
 }
 
-// Queue decides who looks at a task next. Each task that is not final has one message. A message too
-// many does no harm.
+// Queue decides which claimer gets a task next. Each task that is not final has one message. A
+// message of a final task does no harm.
 type Queue interface {
-	// Add adds the message of a task, unless there is one. It does not if the queue has that many
-	// messages, or more; 0 is no bound. It returns how many there are then.
+	// Add adds the message of a task, unless there is one. If the queue has most messages or more,
+	// it adds nothing and returns their number as full; a most of 0 is no bound.
 	Add(ctx context.Context, writing, id string, data []byte, most int) (full int, err error)
-	// Next waits for a message that nobody looks at. It returns nil if none came for a while.
+	// Next waits for a message that no other claimer has. It returns nil if none came for a while.
 	Next(ctx context.Context) (Message, error)
-	// Later has the message of a task come again at a time by the table's clock.
+	// Later lets the message of a task be delivered at a time by the table's clock.
 	Later(ctx context.Context, id string, at time.Time) error
 	// Remove removes the message of a task.
 	Remove(ctx context.Context, id string) error
 }
 
-// Message is a message of a queue, delivered to one claimer. If that says nothing, it is delivered
-// again, to another one. What is said may get lost: then it is delivered again, too.
+// Message is a message of a queue, delivered to one claimer. If the claimer calls neither Delay nor
+// Done, it is delivered again, to another one. Either call may get lost, with the same effect.
 type Message interface {
 	ID() string
 	Data() []byte    // of Add
 	Writing() string // of Add
 	// Current reports whether the message is still in the queue.
 	Current(ctx context.Context) (bool, error)
-	// Delay has the message delivered again after a while.
+	// Delay lets the message be delivered again after d, and not before.
 	Delay(d time.Duration)
-	// Done has the queue forget the message.
+	// Done removes the message from the queue.
 	Done(ctx context.Context)
 }
 
-// table adds to a Table.
+// table adds methods to a Table.
 type table struct{ Table }
 
-// put is Put with a name for the writing that nobody else knows.
+// put calls Put with a random name for the writing.
 func (t table) put(ctx context.Context, key string, data []byte, after uint64, ttl time.Duration) (uint64, error) {
 	return t.Put(ctx, rand.Text(), key, data, after, ttl)
 }
 
-// Update changes the record of a key that several may change: it writes as JSON what change makes of
-// the record of now, for a ttl if that is above 0. If change returns nil, the record stays.
+// Update changes a record by compare and swap. It calls change with the current record, and again
+// if somebody else has written in the meantime, and writes the value as JSON, for a ttl if that is
+// above 0. If the value is nil, the record stays.
 func Update(ctx context.Context, t Table, key string,
 	change func(now Record) (value any, ttl time.Duration, err error)) error {
 	for tries := 1; ; tries++ {
@@ -126,9 +127,9 @@ func Update(ctx context.Context, t Table, key string,
 	}
 }
 
-// rewrite writes a record after the one with the sequence seq, which is the caller's, and moves seq
-// on. If another one is there, and it is the caller's, too, such as one of a call whose outcome was
-// unknown, it writes after that; otherwise it returns ErrChanged.
+// rewrite replaces the caller's record, which has the sequence seq, and moves seq on. If another
+// record is there that is the caller's, too, such as one of a call whose outcome was unknown, it
+// replaces that one; otherwise it returns ErrChanged.
 func (t table) rewrite(ctx context.Context, key string, seq *uint64, ttl time.Duration,
 	data func() ([]byte, error), mine func(now Record) (bool, error)) error {
 	for {
@@ -165,7 +166,7 @@ func lostIfChanged(err error, lost func() error) error {
 const (
 	callTime = 10 * time.Second       // bounds what has to be done although a context has ended
 	gap      = 100 * time.Millisecond // is between two attempts
-	failTime = 30 * time.Second       // bounds how long one tries against an engine that does not answer
+	failTime = 30 * time.Second       // bounds the attempts while an engine does not answer
 )
 
 // Wait waits for a time, or until ctx ends and returns its error.

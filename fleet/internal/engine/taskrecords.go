@@ -17,9 +17,9 @@ import (
 const (
 	taskPrefix = "task."
 	specKind   = "spec"   // the task, by a client
-	cancelKind = "cancel" // the wish to cancel it, by a client
+	cancelKind = "cancel" // the request to cancel it, by a client
 	statusKind = "status" // by an owner, from the first claim on
-	claimKind  = "claim"  // the owner's last sign of life
+	claimKind  = "claim"  // the owner's last heartbeat
 )
 
 // taskKey is the key of a record of a task. The id may be "*".
@@ -31,7 +31,7 @@ func taskOf(key string) (id, kind string) {
 	return TokenID(t), kind
 }
 
-// viewKinds are the records that say what a status is.
+// viewKinds returns the kinds of the records that a status depends on.
 func viewKinds() []string { return []string{specKind, statusKind, cancelKind} }
 
 // statusRecord is a status as its owner writes it.
@@ -39,19 +39,19 @@ type statusRecord struct {
 	Status fleet.Status `json:"status"`
 	// Claimed is the sequence of the record that began the claim, or 0 in that record itself.
 	Claimed uint64 `json:"claimed,omitempty"`
-	// Hold is how long the claim holds without a sign of life.
+	// Hold is how long the claim holds without a heartbeat.
 	Hold fleet.Duration `json:"hold,omitempty"`
 }
 
-// claimRecord is a sign of life of an owner.
+// claimRecord is a heartbeat of an owner.
 type claimRecord struct {
 	Claimed uint64 `json:"claimed"`
 }
 
-// taskState is what the records of a task say.
+// taskState holds the records of a task that its status depends on.
 type taskState struct{ spec, status, cancel Record }
 
-// set takes a record over, and reports whether it is one of the state.
+// set replaces the record of a kind.
 func (s *taskState) set(r Record, kind string) {
 	switch kind {
 	case specKind:
@@ -63,8 +63,8 @@ func (s *taskState) set(r Record, kind string) {
 	}
 }
 
-// load reads the records of a task. It reads the task itself last, so that of one that is removed
-// meanwhile nothing is left over.
+// load reads the records of a task. It reads the task itself last, so that a task that is removed
+// meanwhile is found missing.
 func (t *Tasks) load(ctx context.Context, id string) (s taskState, err error) {
 	if err := journal.CheckID(id); err != nil {
 		return s, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
@@ -89,8 +89,8 @@ func (s *taskState) task() (t fleet.Task, err error) {
 
 // view returns the status, as everybody sees it, and the record that its owner has written.
 //
-// A wish to cancel that was written before the task was claimed ends it, whoever claims it then.
-// Both are records of one stream, so their sequences say which was first.
+// A request to cancel that was written before the task was claimed ends it, whoever claims it. Both
+// are records of one table, so their sequences say which was first.
 func (s *taskState) view() (fleet.Status, statusRecord, error) {
 	var r statusRecord
 	if s.status.Seq == 0 {

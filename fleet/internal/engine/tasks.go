@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Objects are the objects of a tenant.
+// Objects holds the objects of a tenant.
 type Objects interface {
 	fleet.Objects
 	// RemoveTask removes the objects of a task: those named KIND/TASK/..., with any KIND.
@@ -59,8 +60,8 @@ func (t *Tasks) Submit(ctx context.Context, task fleet.Task) (s fleet.Status, is
 	}
 	if most := t.records.Most(); len(text) > most {
 		return s, false, fmt.Errorf(
-			"fleet: task %s has %d bytes; at most %d go, so put long texts into the repository: %w", task.ID, len(text),
-			most, fs.ErrInvalid)
+			"fleet: task %s has %d bytes, and may have %d: put long texts into files of the repository: %w", task.ID,
+			len(text), most, fs.ErrInvalid)
 	}
 	writing := rand.Text() // of this submission; a worker that is faster writes the record with it, too
 	for {
@@ -100,7 +101,8 @@ func (t *Tasks) Get(ctx context.Context, id string) (task fleet.Task, status fle
 	return task, status, err
 }
 
-// keys returns the keys of a task that tell its status, those of all tasks for "*".
+// keys returns the keys of the records that a task's status depends on, or those of all tasks for
+// "*".
 func (t *Tasks) keys(id string) (list []string) {
 	for _, kind := range viewKinds() {
 		list = append(list, taskKey(id, kind))
@@ -193,8 +195,8 @@ type watchedTask struct {
 	text []byte // of the last status that was yielded
 }
 
-// take takes a record over, and returns the tasks to look at. It returns none until the records
-// that were there at the beginning have been read.
+// take stores a record, and returns the tasks whose statuses may have changed. It returns none
+// until the records that were there at the beginning have been read.
 func (w *watched) take(r Record) []string {
 	id, kind := taskOf(r.Key)
 	if r.Seq > 0 {
@@ -215,17 +217,13 @@ func (w *watched) take(r Record) []string {
 	if r.After > 0 {
 		return nil
 	}
-	ids := make([]string, 0, len(w.first))
-	for id := range w.first {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Keys(w.first))
 	w.first = nil
 	return ids
 }
 
-// look returns the status of a task, and whether it has changed. It forgets a final one:
-// later Records of that task come without its spec and are ignored, unless the task is removed and
+// look returns the status of a task, and whether it has changed. It forgets a task that is final:
+// later records of that task come without its spec and are ignored, unless the task is removed and
 // submitted again.
 func (w *watched) look(id string) (fleet.Status, bool, error) {
 	t := w.all[id]

@@ -1,4 +1,4 @@
-// Package repourl checks what tasks name as their repositories.
+// Package repourl parses and checks the URLs and refs of repositories that tasks name.
 package repourl
 
 import (
@@ -19,8 +19,8 @@ type URL struct {
 	Origin string // scheme, host and port of an https URL
 }
 
-// Parse checks what a task names as its repository. Local ones are for workers that allow
-// directories.
+// Parse parses and checks the URL of a task's repository. It accepts file URLs and absolute paths
+// only if local is true, for workers that allow directories.
 func Parse(text string, local bool) (URL, error) {
 	if text == "" || strings.HasPrefix(text, "-") ||
 		strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
@@ -60,7 +60,7 @@ func Parse(text string, local bool) (URL, error) {
 	return URL{}, fmt.Errorf("%q: repositories are cloned over https and ssh only", Shown(u.Redacted()))
 }
 
-// scp-like names of repositories: user@host:path.
+// sshPath matches scp-like names of repositories: user@host:path.
 const sshPath = `^(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*@)[A-Za-z0-9][A-Za-z0-9.-]*:[^-:][^:]*$`
 
 func parseSSHPath(text string) (URL, error) {
@@ -76,8 +76,8 @@ func parseSSHPath(text string) (URL, error) {
 	return URL{Scheme: "ssh", Text: text}, nil
 }
 
-// hasDots reports whether a path has an element . or .., which would lead behind the prefix of a
-// credential. Servers may decode a path twice.
+// hasDots reports whether a path has an element . or .., which would lead out of the prefix of a
+// credential. It also looks at the decoded path, because servers may decode a path twice.
 func hasDots(path string) bool {
 	again, err := url.PathUnescape(path)
 	if err != nil {
@@ -100,12 +100,11 @@ func errDots(text string) error {
 // maxRef bounds the name of a ref.
 const maxRef = 1000
 
-// CheckRef checks what a task names as the ref of its repository.
+// CheckRef returns an error unless ref can be the name of a branch, a tag or a commit.
 func CheckRef(ref string) error {
 	bad := strings.HasPrefix(ref, "-") || strings.HasPrefix(ref, "/") || strings.HasSuffix(ref, "/") ||
-		strings.HasSuffix(ref, ".lock") ||
-		strings.Contains(ref, "..") || strings.Contains(ref, "@{") || strings.Contains(ref, "//") ||
-		strings.ContainsAny(ref, " ~^:?*[\\") ||
+		strings.HasSuffix(ref, ".lock") || strings.Contains(ref, "..") || strings.Contains(ref, "@{") ||
+		strings.Contains(ref, "//") || strings.ContainsAny(ref, " ~^:?*[\\") ||
 		strings.ContainsFunc(ref, unicode.IsControl) || !utf8.ValidString(ref) || len(ref) > maxRef
 	if bad {
 		return fmt.Errorf("%q is not the name of a branch, a tag or a commit", Shown(ref))
@@ -113,7 +112,7 @@ func CheckRef(ref string) error {
 	return nil
 }
 
-// Shown returns a text for an error message.
+// Shown returns a text for an error message, cut and valid UTF-8.
 func Shown(text string) string {
 	if len(text) > 200 {
 		text = text[:200] + "..."
