@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// serveHealth says whether the server takes requests.
+// serveHealth answers whether the server takes requests.
 func (s *Server) serveHealth(c *call) error {
 	if s.isDraining() {
 		return c.reply(http.StatusServiceUnavailable, Health{"draining", s.options.Version})
@@ -13,7 +13,7 @@ func (s *Server) serveHealth(c *call) error {
 	return c.reply(http.StatusOK, Health{"ok", s.options.Version})
 }
 
-// serveDocument answers with the API.
+// serveDocument answers with the OpenAPI document.
 func (s *Server) serveDocument(c *call) error {
 	document, err := s.document()
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *Server) serveDocument(c *call) error {
 	return c.text(kindJSON, document)
 }
 
-// serveMetrics answers with counts.
+// serveMetrics answers with the metrics.
 func (s *Server) serveMetrics(c *call) error {
 	var b strings.Builder
 	s.metrics.write(&b, s.all())

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// account holds what a token does. It is safe for concurrent use.
+// account counts what a token uses. It is safe for concurrent use.
 type account struct {
 	Token
 	sum [32]byte
@@ -27,7 +27,8 @@ type account struct {
 // sees reports whether the token sees the sessions of a token with a name.
 func (a *account) sees(token string) bool { return a.Owner || a.Name == token }
 
-// request counts a request, or returns after which time there is room for one.
+// request counts a request. If there were most within a minute, it returns the time until the next
+// one is possible.
 func (a *account) request(most int, now time.Time) (wait time.Duration, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -41,7 +42,7 @@ func (a *account) request(most int, now time.Time) (wait time.Duration, ok bool)
 	return 0, true
 }
 
-// watch counts a stream, unless there are most already.
+// watch counts a stream, unless most are open already. The caller calls unwatch.
 func (a *account) watch(most int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,7 +64,7 @@ type keyed struct {
 	request [32]byte      // the hash of the request
 	done    chan struct{} // closed when the request was answered
 
-	status int // 0 if it failed in a way that may pass, so that the request can be sent again
+	status int // 0 if the request failed temporarily and may be sent again
 	header http.Header
 	body   []byte
 }
@@ -73,7 +74,7 @@ const (
 	maxKey  = 255
 	maxKeys = 1000
 	// maxKeyed limits the bytes of an answer that is kept. A longer one, which can only be a diff,
-	// is made again.
+	// is computed again.
 	maxKeyed = 16 << 10
 	// maxWorking limits the requests with a body at the same time, which are in memory.
 	maxWorking = 32
@@ -82,7 +83,8 @@ const (
 	maxHeld = 128 << 20
 )
 
-// hold counts bytes that are in memory until the request is answered, unless there are too many.
+// hold counts bytes that are in memory until the request is answered. It returns an error if the
+// token has too many.
 func (c *call) hold(n int64) error {
 	a := c.account
 	a.mu.Lock()
@@ -95,8 +97,8 @@ func (c *call) hold(n int64) error {
 	return nil
 }
 
-// letGo gives back what the request holds.
-func (c *call) letGo() {
+// releaseHeld ends the counting of the bytes of hold.
+func (c *call) releaseHeld() {
 	if a := c.account; a != nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -109,8 +111,8 @@ func (c *call) sum() [32]byte {
 	return sha256.Sum256(bytes.Join([][]byte{[]byte(c.r.Method), []byte(c.r.URL.Path), c.body}, []byte{0}))
 }
 
-// once calls do, unless the request has come before with its key: then it answers as before, and
-// waits for that if it is still being carried out.
+// once calls do, unless the same request came before with the same key: then it waits until that
+// one is answered, and repeats its answer.
 func (c *call) once(key string, do func() error) error {
 	a, sum := c.account, c.sum()
 	for {
@@ -132,7 +134,7 @@ func (c *call) once(key string, do func() error) error {
 			return c.r.Context().Err()
 		}
 		if was.status == 0 {
-			continue // it was forgotten
+			continue // its answer was not kept
 		}
 		for name, values := range was.header {
 			c.w.Header()[name] = values
@@ -143,7 +145,7 @@ func (c *call) once(key string, do func() error) error {
 	}
 }
 
-// keep keeps an answer in place of the oldest one that is complete. a.mu is held.
+// keep adds an answer. If there are too many, it drops the oldest complete one. a.mu is held.
 func (a *account) keep(key string, one *keyed) {
 	a.keys[key], a.order = one, append(a.order, key)
 	if len(a.order) <= maxKeys {
@@ -160,7 +162,7 @@ func (a *account) keep(key string, one *keyed) {
 	}
 }
 
-// first carries a request out and keeps its answer, unless the server has failed.
+// first carries out a request and keeps its answer, unless it failed temporarily.
 func (c *call) first(key string, as *keyed, do func() error) error {
 	defer c.account.answered(key, as)
 	if err := do(); err != nil {
@@ -172,7 +174,7 @@ func (c *call) first(key string, as *keyed, do func() error) error {
 	return nil
 }
 
-// answered notes that a request was answered. Without an answer to keep it is forgotten.
+// answered ends the wait for an answer. It drops the key if there is no answer to keep.
 func (a *account) answered(key string, as *keyed) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -183,7 +185,8 @@ func (a *account) answered(key string, as *keyed) {
 	close(as.done)
 }
 
-// work counts a request that changes something, unless there are too many at the same time.
+// work counts a request that changes something, unless there are too many at the same time. The
+// caller calls rest.
 func (a *account) work() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

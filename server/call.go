@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,11 +22,11 @@ type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	body    []byte
-	working bool  // it counts as one that changes something
-	held    int64 // bytes that count for the token
+	working bool  // account.work has counted it
+	held    int64 // bytes that hold has counted
 
 	status int
-	answer []byte // of what is no stream
+	answer []byte // nil for streams
 }
 
 // reply sets the answer to a value.
@@ -50,7 +51,7 @@ func (c *call) sessionOf(id string) (*session, error) {
 	return nil, errNoSession(id)
 }
 
-// work returns a context for what has to come to its end although the client may go away.
+// work returns a context for operations that go on if the client disconnects. It ends after limit.
 func (c *call) work(limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(c.r.Context()), limit)
 }
@@ -77,7 +78,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// check returns an error for a request that no client of this server would make.
+// check returns an error for a request with the name of another host, or from a page of another
+// origin.
 func (s *Server) check(r *http.Request) error {
 	named := false
 	for _, host := range s.options.Hosts {
@@ -101,7 +103,7 @@ func (s *Server) handler(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		c := &call{server: s, w: w, r: req}
 		err := c.admit(r)
-		defer c.letGo()
+		defer c.releaseHeld()
 		if c.working {
 			defer c.account.rest()
 		}
@@ -174,12 +176,12 @@ func (c *call) admit(r route) error {
 	return err
 }
 
-// decode reads the body as a JSON object without members that it should not have.
+// decode decodes the body, a JSON object without unknown members. Without a body it does nothing.
 func (c *call) decode(to any) error {
 	if len(c.body) == 0 {
 		return nil
 	}
-	d := json.NewDecoder(strings.NewReader(string(c.body)))
+	d := json.NewDecoder(bytes.NewReader(c.body))
 	d.DisallowUnknownFields()
 	err := d.Decode(to)
 	if err == nil && d.More() {
@@ -198,7 +200,7 @@ func (c *call) text(kind string, text []byte) error {
 	return nil
 }
 
-// number returns a parameter of the query, or what stands for none.
+// number returns a parameter of the query as a number, or missing if it is not given.
 func (c *call) number(name string, missing, most int64) (int64, error) {
 	given := c.r.URL.Query().Get(name)
 	if given == "" {

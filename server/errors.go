@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// refusal is an error with what its answer says.
+// refusal is an error with the status, code and text of its answer.
 type refusal struct {
 	status int
 	code   Code

@@ -15,13 +15,13 @@ import (
 )
 
 // eventID names an event of a session for Last-Event-ID: 8 is the session's event 8, and 8.1 the
-// first one of the host behind it, which has no number of its own.
+// first event of the host after it, which has no number of its own.
 type eventID struct {
 	seq int64
 	own int
 }
 
-// String returns the id as clients have it.
+// String returns the id for clients.
 func (e eventID) String() string {
 	if e.own == 0 {
 		return strconv.FormatInt(e.seq, 10)
@@ -34,7 +34,7 @@ func (e eventID) before(other eventID) bool {
 	return e.seq < other.seq || e.seq == other.seq && e.own < other.own
 }
 
-// parseEventID returns the id in a text. Empty is the one before all events.
+// parseEventID parses an id. An empty text is the id before all events.
 func parseEventID(text string) (id eventID, err error) {
 	if text == "" {
 		return id, nil
@@ -60,21 +60,21 @@ const (
 	maxKept      = 16_384
 	maxKeptBytes = 8 << 20
 	restBytes    = 64 << 10 // of a session that is not open
-	// A watcher gets at most maxBatch events at a time, and none behind maxBatchBytes: each has a
-	// copy until it has read them.
+	// A watcher gets at most maxBatch events at a time, and no more after maxBatchBytes, because it
+	// has a copy of them.
 	maxBatch      = 256
 	maxBatchBytes = 256 << 10
 )
 
-// feed keeps the newest events of a session, encoded once for all who watch, and what is open in
-// it. Nobody who watches holds it up. It is safe for concurrent use.
+// feed keeps the newest events of a session, encoded once for all watchers, and its open asks. It
+// does not wait for watchers. It is safe for concurrent use.
 type feed struct {
-	news func() // is told, while mu is held, that the session's State may be another one
+	news func() // called, while mu is held, when the session's State may have changed
 
 	mu      sync.Mutex
 	events  []sent
 	bytes   int
-	base    eventID       // events behind it are kept; those up to it the journal has
+	base    eventID       // events after it are kept; those up to it are in the journal
 	last    eventID       // of the newest event; zero if the session was not opened yet
 	changed chan struct{} // closed and replaced with each event
 	running bool
@@ -86,7 +86,7 @@ func newFeed(news func()) *feed {
 	return &feed{news: news, changed: make(chan struct{}), asks: map[string]sent{}}
 }
 
-// event takes an event of the session or of its host. It does not wait.
+// event adds an event of the session or of its host. It does not wait.
 func (f *feed) event(ev attractor.Event) {
 	data, err := json.Marshal(ev)
 	if err != nil { // an event can always be encoded
@@ -109,8 +109,8 @@ func (f *feed) event(ev attractor.Event) {
 	f.changed = make(chan struct{})
 }
 
-// trim drops the oldest events beyond maxKept and a number of bytes, but for the newest. f.mu is
-// held.
+// trim drops the oldest events until at most maxKept and most bytes are left, but never the newest
+// event. f.mu is held.
 func (f *feed) trim(most int) {
 	drop := 0
 	for len(f.events)-drop > maxKept || f.bytes > most && len(f.events)-drop > 1 {
@@ -120,7 +120,7 @@ func (f *feed) trim(most int) {
 	f.events = slices.Delete(f.events, 0, drop)
 }
 
-// state keeps what an event says about the state. f.mu is held.
+// state updates the state of the session by an event. f.mu is held.
 func (f *feed) state(ev attractor.Event, as sent) {
 	switch e := ev.(type) {
 	case *agent.UserInput, *agent.StepStart, *agent.ToolCallStart:
@@ -147,7 +147,7 @@ func (f *feed) state(ev attractor.Event, as sent) {
 	f.news()
 }
 
-// goesOn notes that an input runs, which has no event that says so.
+// goesOn notes that an input runs that goes on without an event.
 func (f *feed) goesOn() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -161,13 +161,13 @@ func (f *feed) rests() {
 	defer f.mu.Unlock()
 	f.running, f.resting = false, true
 	f.trim(restBytes)
-	f.events = slices.Clone(f.events) // the array was that of many
+	f.events = slices.Clone(f.events) // frees the large array
 	clear(f.asks)
 	f.news()
 }
 
-// after returns the next kept events behind one, and a channel that is closed when there are more. If
-// they do not join, because some in between are not kept, ok is false.
+// after returns the next events after one, and a channel that is closed when there are more. If
+// some in between are not kept any more, ok is false.
 func (f *feed) after(id eventID) (events []sent, changed <-chan struct{}, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -191,8 +191,8 @@ func (f *feed) after(id eventID) (events []sent, changed <-chan struct{}, ok boo
 	return slices.Clone(f.events[first:end]), f.changed, true
 }
 
-// isFuture reports whether an event is behind the newest one: no client can have it. The numbers of
-// a session that is opened again begin behind all that it had before.
+// isFuture reports whether an event is after the newest one, so that no client can have it. The
+// numbers of a session that is opened again begin after all that it had before.
 func (f *feed) isFuture(id eventID) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,7 +215,7 @@ func (f *feed) joint() (eventID, bool) {
 	return f.base, f.last != (eventID{})
 }
 
-// asksUpTo returns the events of the asks that wait, as far as they do not come behind an event.
+// asksUpTo returns the events of the open asks that do not come after an event.
 func (f *feed) asksUpTo(id eventID) (events []sent) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -233,7 +233,7 @@ func (f *feed) asksUpTo(id eventID) (events []sent) {
 	return events
 }
 
-// ends notes that an ask was answered, before its event comes.
+// ends removes an ask that was answered, before its event comes.
 func (f *feed) ends(ask string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -248,7 +248,7 @@ func (f *feed) hasAsk(id string) bool {
 	return open
 }
 
-// summary returns what a Session says of the feed.
+// summary returns the state of the session, the number of open asks, and the id of the last event.
 func (f *feed) summary() (state State, asks int, last string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

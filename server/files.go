@@ -17,7 +17,7 @@ import (
 	"github.com/attractor-go/attractor/web"
 )
 
-// serveDiff answers with what a session has changed.
+// serveDiff answers with the diff of a session.
 func (s *Server) serveDiff(c *call) error {
 	x, err := c.session()
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Server) serveDiff(c *call) error {
 	return c.text(kindText, []byte(reply.Text))
 }
 
-// serveOutput answers with a part of a whole output.
+// serveOutput answers with a part of an output that is kept whole.
 func (s *Server) serveOutput(c *call) error {
 	x, err := c.session()
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Server) serveFile(c *call) error {
 	return c.text("application/octet-stream", []byte(m.String(string(data))))
 }
 
-// below returns a path in the directory of the session without that, or "" if it is elsewhere.
+// below returns a path relative to the directory of the session, or "" if it is not below that.
 func (k *kept) below(path string) string {
 	if filepath.IsAbs(path) {
 		rel, err := filepath.Rel(k.Dir, path)

@@ -29,13 +29,13 @@ type kept struct {
 	Sandbox      sandbox.Level `json:"sandbox"`
 	BudgetUSD    float64       `json:"budget_usd,omitempty"`
 	BudgetTokens int           `json:"budget_tokens,omitempty"`
-	Request      string        `json:"request,omitempty"`  // the hash of the one that began it, if that had a key
+	Request      string        `json:"request,omitempty"`  // the hash of the request that created it, if that had a key
 	Fork         string        `json:"fork,omitempty"`     // the session that it is a fork of
-	Turn         int           `json:"turn,omitempty"`     // behind which it begins
+	Turn         int           `json:"turn,omitempty"`     // after which it begins
 	SameDir      bool          `json:"same_dir,omitempty"` // it works in the directory of that session
-	// Open says that the server has the session open, and Deaths how often it has died over the
-	// open input, at most maxDeaths, without having ended in order between. With maxDeaths the
-	// session is held until a client has it go on.
+	// Open says that the server has the session open. Deaths counts how often the server died in
+	// succession while the input was open, up to maxDeaths. Then the session is held until a client
+	// lets it go on.
 	Open   bool `json:"open,omitempty"`
 	Deaths int  `json:"deaths,omitempty"`
 }
@@ -53,7 +53,7 @@ type register struct {
 
 // registered is the content of the file.
 type registered struct {
-	// Drained says that the server has ended in order, so that open inputs are no deaths.
+	// Drained says that the server has ended in order, so that open inputs do not count as deaths.
 	Drained  bool   `json:"drained"`
 	Sessions []kept `json:"sessions"`
 }
@@ -64,7 +64,7 @@ var ErrInUse = errors.New("another server uses it")
 // lockTime is how long a server waits for one that was killed, which may still be ending.
 const lockTime = 2 * time.Second
 
-// openRegister opens the file of a directory, which it makes if need be.
+// openRegister locks a directory, which it makes if necessary, and reads its register.
 func openRegister(ctx context.Context, dir string) (*register, registered, error) {
 	var content registered
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -106,7 +106,7 @@ func (r *register) write(now func() registered) error {
 		err = atomicfile.Write(r.file(), data)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot keep what belongs to whom: %w", err)
+		return fmt.Errorf("cannot write the register of sessions: %w", err)
 	}
 	return atomicfile.SyncDir(r.dir)
 }

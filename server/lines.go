@@ -32,8 +32,8 @@ func (s *Server) serveLine(c *call) error {
 	if x.isHeld() && takesKey {
 		return conflict("the server has died twice over the last input, so it does not go on by itself: send continue or interrupt first")
 	}
-	if key := c.r.Header.Get("Idempotency-Key"); key != "" && line.Key == "" && takesKey { // it also holds after a restart
-		line.Key = c.lasting(key)
+	if key := c.r.Header.Get("Idempotency-Key"); key != "" && line.Key == "" && takesKey { // also for after a restart
+		line.Key = c.journalKey(key)
 		if c.body, err = withKey(c.body, line.Key); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (x *session) do(ctx context.Context, a *account, line protocol.Line, body [
 		if err := x.allowsAnswer(a, l, line); err != nil {
 			return nil, err
 		}
-		if noted = x.feed.hasAsk(line.Ask); noted { // else the answer comes too late, as the reply says
+		if noted = x.feed.hasAsk(line.Ask); noted { // otherwise the reply says that the answer comes too late
 			if err := l.record(ctx, a.Name, line, ""); err != nil {
 				return nil, err
 			}
@@ -84,18 +84,19 @@ func (x *session) do(ctx context.Context, a *account, line protocol.Line, body [
 	return nil, &why
 }
 
-// lasting returns the key of a message in the journal: which token's key it is, and of what request.
-func (c *call) lasting(key string) string {
-	return fmt.Sprintf("%s%x/%x", lastingKeys, sha256.Sum256([]byte(c.account.Name+"\x00"+key)), c.sum())
+// journalKey returns the key of a message in the journal. It has the hashes of the token with its
+// key, and of the request.
+func (c *call) journalKey(key string) string {
+	return fmt.Sprintf("%s%x/%x", requestKeys, sha256.Sum256([]byte(c.account.Name+"\x00"+key)), c.sum())
 }
 
-// lastingKeys is how the keys of messages begin that are those of requests.
-const lastingKeys = "request/"
+// requestKeys is the prefix of what journalKey returns.
+const requestKeys = "request/"
 
-// usedOtherwise reports whether a session has had the key of a request with another request.
+// usedOtherwise reports whether the key of a request is in had with another request.
 func usedOtherwise(key string, had []string) bool {
 	whose := strings.LastIndexByte(key, '/') + 1
-	return strings.HasPrefix(key, lastingKeys) && !slices.Contains(had, key) &&
+	return strings.HasPrefix(key, requestKeys) && !slices.Contains(had, key) &&
 		slices.ContainsFunc(had, func(one string) bool { return strings.HasPrefix(one, key[:whose]) })
 }
 
@@ -160,7 +161,8 @@ func (x *session) allowsAnswer(a *account, l *live, line protocol.Line) error {
 	return nil
 }
 
-// carriedOut notes what a line has changed for later.
+// carriedOut records what a line has changed, and waits for the end of a session that it has
+// closed.
 func (x *session) carriedOut(ctx context.Context, l *live, line protocol.Line) error {
 	switch line.Type {
 	case protocol.TypeSet:
@@ -182,7 +184,7 @@ func (x *session) carriedOut(ctx context.Context, l *live, line protocol.Line) e
 		x.change(func(k *kept) { k.Deaths = min(k.Deaths, maxDeaths-1) }) // the next death holds it again
 		l.page.Hold(false)
 		x.server.saveSoon()
-		if line.Type == protocol.TypeInterrupt { // nobody works on the input, so nobody would end it
+		if line.Type == protocol.TypeInterrupt { // the input has to go on to be ended
 			l.conversation.GoOn()
 		}
 	case protocol.TypeClose:
@@ -194,7 +196,7 @@ func (x *session) carriedOut(ctx context.Context, l *live, line protocol.Line) e
 	return nil
 }
 
-// replyOf returns a reply as the API has it.
+// replyOf converts a reply for the API.
 func replyOf(line protocol.Line, r *protocol.Reply) Reply {
 	reply := Reply{Type: line.Type, ID: line.ID, Queued: r.Queued, Text: r.Text, Plan: r.Plan}
 	if st := r.Status; st != nil {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// metrics counts what the server does.
+// metrics counts requests and streams.
 type metrics struct {
 	requests, refused, cut atomic.Int64
 	watchers               atomic.Int64

@@ -15,11 +15,12 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/protocol"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Document returns the API as an OpenAPI document in JSON, which is made of the types and routes of
+// Document returns the API as an OpenAPI document in JSON, generated from the types and routes of
 // this package. docs/reference/openapi.json is the same.
 func Document() ([]byte, error) {
 	schemas, err := schemas()
@@ -48,7 +49,12 @@ func Document() ([]byte, error) {
 // ref returns a reference to a schema of the document.
 func ref(name string) map[string]any { return map[string]any{"$ref": "#/components/schemas/" + name} }
 
-// operation returns a route as the document has it.
+// refSchema returns the reference as a schema.
+func refSchema(name string) *jsonschema.Schema {
+	return &jsonschema.Schema{Ref: "#/components/schemas/" + name}
+}
+
+// operation returns a route as an operation of the document.
 func (r *route) operation() map[string]any {
 	success := map[string]any{"description": "It was done."}
 	if kind, _, _ := strings.Cut(r.kind, ";"); kind != "" {
@@ -91,7 +97,8 @@ func (r *route) operation() map[string]any {
 func schemas() (map[string]any, error) {
 	all := map[string]any{"Document": map[string]any{"type": "object"}}
 	for _, value := range []any{Create{}, Session{}, Sessions{}, Reply{}, Status{}, Problem{}, Health{}, Change{},
-		protocol.ApprovalRequested{}, protocol.QuestionAsked{}, protocol.ToolRequested{}, protocol.AskEnded{}} {
+		llm.Usage{}, protocol.ApprovalRequested{}, protocol.QuestionAsked{}, protocol.ToolRequested{},
+		protocol.AskEnded{}} {
 		of := reflect.TypeOf(value)
 		s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: typeSchemas(of)})
 		if err != nil {
@@ -100,7 +107,7 @@ func schemas() (map[string]any, error) {
 		open(s) // later versions may have more
 		all[of.Name()] = s
 	}
-	all["Status"].(*jsonschema.Schema).Properties["asks"].Items = &jsonschema.Schema{Ref: "#/components/schemas/Event"}
+	all["Status"].(*jsonschema.Schema).Properties["asks"].Items = refSchema("Event")
 	all["Event"] = &jsonschema.Schema{Type: "object", Required: []string{"kind", "session_id", "seq", "time"},
 		Description: "an event of docs/protocol.md, with the members of its kind",
 		Properties: map[string]*jsonschema.Schema{"kind": {Type: "string"}, "session_id": {Type: "string"},
@@ -114,6 +121,9 @@ func schemas() (map[string]any, error) {
 	for _, t := range slices.Sorted(maps.Keys(lines)) {
 		name := lineName(t)
 		all[name] = lines[t]
+		if images := lines[t].Properties["images"]; images != nil { // the same in all lines
+			all["Image"], images.Items = images.Items, refSchema("Image")
+		}
 		one = append(one, ref(name))
 		mapping[string(t)] = "#/components/schemas/" + name
 	}
@@ -130,8 +140,8 @@ func lineName(t protocol.Type) string {
 	return name
 }
 
-// open lets an object, and those in it, have members that the schema does not name. What may be
-// missing is never null.
+// open allows members that the schema of an object does not name, also in the objects within it.
+// Optional members may be missing, but not null.
 func open(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -146,11 +156,10 @@ func open(s *jsonschema.Schema) {
 	}
 }
 
-// typeSchemas returns the schemas of types that are known by their values or have one of their own
-// in the document, other than the type itself.
+// typeSchemas returns the schemas of types with fixed values, and references to types that have a
+// schema of their own in the document, except for the type not.
 func typeSchemas(not reflect.Type) map[reflect.Type]*jsonschema.Schema {
 	enum := func(values ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: values} }
-	to := func(name string) *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/components/schemas/" + name} }
 	known := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Time](): {Type: "string", Format: "date-time"},
 		reflect.TypeFor[State]():     enum(StateIdle, StateRunning, StateWaiting, StateHeld),
@@ -162,10 +171,12 @@ func typeSchemas(not reflect.Type) map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[Code](): enum(CodeInvalid, CodeUnauthorized, CodeForbidden, CodeNotFound, CodeConflict,
 			CodeTooLarge, CodeKeyReused, CodeLimit, CodeStorage, CodeDraining, CodeInternal),
 		reflect.TypeFor[protocol.Type](): {Type: "string"},
-		reflect.TypeFor[Session]():       to("Session"),
-		reflect.TypeFor[*Session]():      to("Session"),
-		reflect.TypeFor[Status]():        to("Status"),
-		reflect.TypeFor[*Status]():       to("Status"),
+		reflect.TypeFor[Session]():       refSchema("Session"),
+		reflect.TypeFor[*Session]():      refSchema("Session"),
+		reflect.TypeFor[Status]():        refSchema("Status"),
+		reflect.TypeFor[*Status]():       refSchema("Status"),
+		reflect.TypeFor[llm.Usage]():     refSchema("Usage"),
+		reflect.TypeFor[*llm.Usage]():    refSchema("Usage"),
 	}
 	delete(known, not)
 	known[reflect.TypeFor[json.RawMessage]()] = &jsonschema.Schema{}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -28,32 +29,31 @@ import (
 
 // Options configure a Server.
 type Options struct {
-	// Config is what every session has, with a Store. Its Mode and Budget are those of sessions
-	// whose clients choose none. Dir, ID, Resume, Fork, Continue, Ask, Inbox and OnEvent are the
-	// server's own.
+	// Config is the configuration of every session. It needs a Store. Its Mode and Budget are for
+	// sessions whose clients choose none. The server sets Dir, ID, Resume, Fork, Continue, Ask,
+	// Inbox and OnEvent.
 	Config attractor.Config
-	// State is the directory in which the server keeps whose the sessions are. One server at a time
-	// uses it.
+	// State is the directory of the server's own files. One server at a time uses it.
 	State string
-	// Tokens are those that the server knows; at least one.
+	// Tokens are the tokens of clients; at least one.
 	Tokens []Token
 	// Roots are the directories in which sessions may work.
 	Roots []string
 	// MaxMode is the mode beyond which no session goes. Empty means permit.ModeAcceptEdits.
 	MaxMode permit.Mode
-	// Sandbox is how much the commands of each session are confined at least.
+	// Sandbox is the level by which the commands of each session are confined at least.
 	Sandbox sandbox.Level
 	// Hosts are names, without a port, by which clients reach the server besides those of this
-	// machine. TLS has the server speak https, and BehindTLS says that a proxy in front does.
+	// machine. With TLS the server speaks https; BehindTLS says that a proxy in front of it does.
 	Hosts     []string
 	TLS       *tls.Config
 	BehindTLS bool
 	// Limits bound what one token may take.
 	Limits Limits
-	// Grace is how long inputs that run may go on when the server is to end. Zero means 30 s.
+	// Grace is how long running inputs may go on when the server ends. Zero means 30 s.
 	Grace time.Duration
-	// KeepRules keeps rules that allow for later sessions and returns the name of the file, when an
-	// owner says so. Nil keeps none.
+	// KeepRules stores rules that allow calls in later sessions, and returns the name of the file.
+	// It is called when an owner asks for it. Nil stores none.
 	KeepRules func(ctx context.Context, project string, rules []string) (file string, err error)
 	// Masker masks secrets in errors and in the log, beside those of the Config and the Tokens. What
 	// a session shows is masked by its own secrets. Nil masks no others.
@@ -66,7 +66,7 @@ type Options struct {
 	Version string
 }
 
-// Limits bound what one token may take. Zero stands for the default.
+// Limits bound what one token may use. Zero means the default.
 type Limits struct {
 	Sessions int   // that are open at a time; 32
 	Requests int   // in a minute; 600
@@ -76,21 +76,16 @@ type Limits struct {
 
 // orDefault returns the limits with their defaults.
 func (l Limits) orDefault() Limits {
-	for _, limit := range []struct {
-		is *int
-		or int
-	}{{&l.Sessions, 32}, {&l.Requests, 600}, {&l.Watchers, 64}} {
-		if *limit.is <= 0 {
-			*limit.is = limit.or
-		}
-	}
+	l.Sessions = cmp.Or(max(l.Sessions, 0), 32)
+	l.Requests = cmp.Or(max(l.Requests, 0), 600)
+	l.Watchers = cmp.Or(max(l.Watchers, 0), 64)
 	if l.Body <= 0 || l.Body > maxLine {
 		l.Body = maxLine
 	}
 	return l
 }
 
-// Token is what a client proves itself with.
+// Token authenticates a client.
 type Token struct {
 	Name  string // for people and journals
 	Token string
@@ -138,16 +133,17 @@ func ReadTokens(name string) (tokens []Token, err error) {
 	return tokens, checkTokens(tokens)
 }
 
-// checkTokens returns an error for tokens that cannot be told apart.
+// checkTokens returns an error unless there are tokens, with valid names, that can be told apart.
 func checkTokens(tokens []Token) error {
 	if len(tokens) == 0 {
 		return errors.New("there is no token, so nobody could use the server")
 	}
 	names, values := map[string]bool{}, map[[32]byte]bool{}
+	valid := regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	for _, t := range tokens {
 		sum := sha256.Sum256([]byte(t.Token))
 		switch {
-		case !regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`).MatchString(t.Name):
+		case !valid.MatchString(t.Name):
 			return fmt.Errorf("the name of a token has 1 to 64 letters, digits, . _ and -, not %.80q", t.Name)
 		case t.Token == "":
 			return fmt.Errorf("the token of %s is empty", t.Name)
@@ -189,34 +185,25 @@ func (o *Options) check() error {
 		}
 		o.Roots[i] = real
 	}
-	if o.MaxMode == "" {
-		o.MaxMode = permit.ModeAcceptEdits
-	}
-	if o.Config.Mode == "" {
-		o.Config.Mode = permit.ModeAsk
-	}
-	if o.Sandbox == "" {
-		o.Sandbox = sandbox.Off
-	}
+	o.MaxMode = cmp.Or(o.MaxMode, permit.ModeAcceptEdits)
+	o.Config.Mode = cmp.Or(o.Config.Mode, permit.ModeAsk)
+	o.Sandbox = cmp.Or(o.Sandbox, sandbox.Off)
+	o.Grace = cmp.Or(o.Grace, 30*time.Second)
 	if beyondMode(o.Config.Mode, o.MaxMode) {
 		return fmt.Errorf("sessions would begin in the mode %s, which is beyond the greatest one, %s (MaxMode, --max-mode)",
 			o.Config.Mode, o.MaxMode)
 	}
-	if o.Grace == 0 {
-		o.Grace = 30 * time.Second
-	}
 	if o.Masker == nil {
 		o.Masker = new(secret.Masker)
 	}
-	o.Config.Secrets = maps.Clone(o.Config.Secrets)
+	secrets := map[string]string{}
+	maps.Copy(secrets, o.Config.Secrets)
 	for _, t := range o.Tokens {
-		if o.Config.Secrets == nil {
-			o.Config.Secrets = map[string]string{}
-		}
-		o.Config.Secrets["token."+t.Name] = t.Token
+		secrets["token."+t.Name] = t.Token
 	}
-	for name, value := range o.Config.Secrets {
-		_ = o.Masker.Register(name, value) // one too short is not masked
+	o.Config.Secrets = secrets
+	for name, value := range secrets {
+		_ = o.Masker.Register(name, value) // fails for secrets that are too short to be masked
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -230,14 +217,14 @@ func (o *Options) check() error {
 func (o *Options) chosen(key string) (n int) {
 	for _, s := range o.Config.Settings {
 		if s.Key == key && len(s.Values) == 1 {
-			n, _ = strconv.Atoi(s.Values[0]) // one that is no number is refused when a session opens
+			n, _ = strconv.Atoi(s.Values[0]) // opening a session refuses other texts
 		}
 	}
 	return n
 }
 
-// capped returns what is kept of a session within what the server allows now: it may have allowed
-// more when the session began.
+// capped returns k within the limits that the server has now: they may have been higher when the
+// session began.
 func (o *Options) capped(k kept) kept {
 	if beyondMode(k.Mode, o.MaxMode) {
 		k.Mode = o.MaxMode

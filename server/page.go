@@ -18,8 +18,8 @@ import (
 	"github.com/attractor-go/attractor/web"
 )
 
-// newPage returns what serves the page. It reads the journals, and what a person does there goes to
-// the API like that of any client.
+// newPage returns the server of the page. The page reads the journals, and acts on sessions through
+// the API like any client.
 func (s *Server) newPage() *web.Server {
 	store := s.options.Config.Store
 	return web.New(web.Options{Store: store, Masker: s.options.Masker, Facts: s.options.Facts, OfServer: true,
@@ -59,8 +59,8 @@ func (s *Server) withPage(mux *http.ServeMux) {
 	}
 }
 
-// admitPage returns an error for a request of the page that its token may not make now, or what is
-// to be called at its end.
+// admitPage returns an error for a request of the page that its token may not make now. The caller
+// calls leave when the request is answered.
 func (s *Server) admitPage(c *call) (leave func(), err error) {
 	if err := c.admit(route{}); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (s *Server) listed(ctx context.Context, limit int) ([]sessions.Summary, err
 	return list, nil
 }
 
-// present is a session as the page shows what is not in its journal, whether it is open or not.
+// present implements [web.Own] for a session, whether it is open or not.
 type present struct{ x *session }
 
 // Live implements [web.Own].
@@ -148,8 +148,8 @@ func (p present) Live(ctx context.Context) iter.Seq[json.RawMessage] {
 	}
 }
 
-// present returns what is open in the session until it is opened or has ended, and a channel that is
-// closed then, or earlier.
+// present returns the live state of the session for the page, and a channel that is closed when the
+// session is opened or closed, or has changed.
 func (x *session) present(ctx context.Context) (events iter.Seq[json.RawMessage], turned <-chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -159,14 +159,14 @@ func (x *session) present(ctx context.Context) (events iter.Seq[json.RawMessage]
 	return slices.Values([]json.RawMessage{atRest(x.server.options.capped(x.kept))}), x.turned
 }
 
-// turn notes that the session is another one for those who look at it. x.mu is held.
+// turn tells present that live or kept has changed. x.mu is held.
 func (x *session) turn() {
 	close(x.turned)
 	x.turned = make(chan struct{})
 }
 
-// pageMasker returns what masks the secrets of the session on the page. Until the session is opened,
-// it is made only once.
+// pageMasker returns the masker of the session for the page. Until the session is opened, it is
+// made only once.
 func (x *session) pageMasker() (*secret.Masker, error) {
 	x.mu.Lock()
 	known := cmp.Or(x.secrets, x.shown)
@@ -184,7 +184,7 @@ func (x *session) pageMasker() (*secret.Masker, error) {
 	return cmp.Or(x.secrets, x.shown), nil
 }
 
-// atRest returns what the page shows of a session that is not open.
+// atRest returns the live state of a session that is not open.
 func atRest(k kept) json.RawMessage {
 	provider, model, _ := strings.Cut(k.Model, "/")
 	choice := protocol.Choice{Provider: provider, Model: model, Effort: k.Effort}

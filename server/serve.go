@@ -15,13 +15,13 @@ import (
 	"github.com/attractor-go/attractor/internal/webguard"
 )
 
-// times bound what clients may take of the server, and what it takes itself.
+// times bounds how long clients and the server may take.
 type times struct {
-	header  time.Duration // to send the header of a request
-	answer  time.Duration // to send a request and to read its answer
+	header  time.Duration // for a client to send the header of a request
+	answer  time.Duration // for a client to send a request and to read its answer
 	message time.Duration // for a watcher to read a message
-	rest    time.Duration // after which a session that nobody uses is put away
-	release time.Duration // for what runs when the grace is over
+	rest    time.Duration // after which an unused session is put away
+	release time.Duration // for running calls to end when the grace is over
 }
 
 func usualTimes() times {
@@ -33,7 +33,8 @@ const (
 	idleTime       = 2 * time.Minute
 	maxHeader      = 16 << 10
 	maxConnections = 1024
-	// maxDeaths is how often the server may die while an input is open that goes on by itself.
+	// maxDeaths is how often the server may die while an input is open. After that it does not go
+	// on by itself.
 	maxDeaths = 2
 	// atOnce limits the sessions that are opened at the same time after a start.
 	atOnce = 4
@@ -75,7 +76,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return errors.Join(err, s.Close())
 }
 
-// begin goes on with what was left open.
+// begin goes on with the inputs that were left open.
 func (s *Server) begin(ctx context.Context) error {
 	var left []*session
 	for _, x := range s.all() {
@@ -121,7 +122,7 @@ func (s *Server) begin(ctx context.Context) error {
 	return nil
 }
 
-// keep writes what is kept when it has changed, and puts sessions away that nobody uses.
+// keep writes the register when it has changed, and puts away unused sessions, until ctx ends.
 func (s *Server) keep(ctx context.Context) {
 	look := time.NewTicker(time.Minute)
 	defer look.Stop()
@@ -139,8 +140,8 @@ func (s *Server) keep(ctx context.Context) {
 	}
 }
 
-// putAway gives sessions away that are at rest and that nobody has used for a while. The next line
-// opens them again.
+// putAway releases sessions that are idle and were not used for a while. The next line opens them
+// again.
 func (s *Server) putAway(ctx context.Context) {
 	for _, x := range s.all() {
 		x.mu.Lock()

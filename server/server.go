@@ -1,11 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,7 +31,7 @@ type Server struct {
 	mux      *http.ServeMux
 	page     *web.Server
 	parents  sync.Map               // of sessions that are not in the register, by id
-	document func() ([]byte, error) // Document, which anybody may ask for, made once
+	document func() ([]byte, error) // Document, computed once
 	most     int                    // sessions of a token, whether they are open or not
 	metrics  metrics
 
@@ -82,7 +84,7 @@ func (s *Server) account(r *http.Request) *account {
 	token, is := strings.CutPrefix(given[0], "Bearer ")
 	sum := sha256.Sum256([]byte(token))
 	var found *account
-	for _, a := range s.accounts { // all of them, so that the time says nothing
+	for _, a := range s.accounts { // all of them, so that the time does not depend on the token
 		if subtle.ConstantTimeCompare(sum[:], a.sum[:]) == 1 && is {
 			found = a
 		}
@@ -101,17 +103,9 @@ func (s *Server) find(id string) *session {
 func (s *Server) all() []*session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]*session, 0, len(s.sessions))
-	for _, x := range s.sessions {
-		list = append(list, x)
-	}
-	slices.SortFunc(list, func(a, b *session) int {
-		if c := a.kept.Created.Compare(b.kept.Created); c != 0 { // which never changes
-			return c
-		}
-		return strings.Compare(a.id, b.id)
+	return slices.SortedFunc(maps.Values(s.sessions), func(a, b *session) int { // Created never changes
+		return cmp.Or(a.kept.Created.Compare(b.kept.Created), strings.Compare(a.id, b.id))
 	})
-	return list
 }
 
 // visible returns the sessions that a token sees.
@@ -150,7 +144,7 @@ func (s *Server) add(k kept) (x *session, isNew bool, err error) {
 	return x, true, nil
 }
 
-// forget forgets a session.
+// forget removes a session from the register.
 func (s *Server) forget(x *session) error {
 	s.mu.Lock()
 	delete(s.sessions, x.id)
@@ -159,7 +153,7 @@ func (s *Server) forget(x *session) error {
 	return s.save()
 }
 
-// reserve notes that a session is about to be open, unless its token has too many of them.
+// reserve marks a session as open, unless its token has too many open ones.
 func (s *Server) reserve(x *session) error {
 	s.reserving.Lock()
 	defer s.reserving.Unlock()
@@ -176,12 +170,12 @@ func (s *Server) reserve(x *session) error {
 	return nil
 }
 
-// save writes what is kept of the sessions.
+// save writes the register.
 func (s *Server) save() error {
 	return s.register.write(func() registered { return s.registered(false) })
 }
 
-// registered returns what is kept of the sessions.
+// registered returns the content of the register.
 func (s *Server) registered(drained bool) registered {
 	content := registered{Drained: drained, Sessions: []kept{}}
 	for _, x := range s.all() {
@@ -191,7 +185,7 @@ func (s *Server) registered(drained bool) registered {
 	return content
 }
 
-// saveSoon has what is kept written. It does not wait.
+// saveSoon lets keep write the register. It does not wait.
 func (s *Server) saveSoon() {
 	select {
 	case s.unsaved <- struct{}{}:
@@ -199,7 +193,7 @@ func (s *Server) saveSoon() {
 	}
 }
 
-// changed tells who watches that a session of a token may be another one now. It does not wait.
+// changed tells watchers that a session of a token may have changed. It does not wait.
 func (s *Server) changed(id, token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +206,7 @@ func (s *Server) changed(id, token string) {
 	}
 }
 
-// takeChanged returns the sessions that have changed since it was called last, with their tokens.
+// takeChanged returns the sessions that have changed since its last call, with their tokens.
 func (s *Server) takeChanged(w *changes) map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +218,7 @@ func (s *Server) takeChanged(w *changes) map[string]string {
 // isDraining reports whether the server is about to end.
 func (s *Server) isDraining() bool { return s.draining.Load() }
 
-// keepRules keeps rules for later sessions.
+// keepRules stores rules for later sessions.
 func (s *Server) keepRules(ctx context.Context, project string, rules []string) (string, error) {
 	if s.options.KeepRules == nil {
 		return "", errors.New("this server keeps no rules")

@@ -35,8 +35,8 @@ type session struct {
 	kept    kept
 	live    *live // nil while it is not open
 	problem string
-	secrets *secret.Masker // of the session as it was open last; nil if this process has not opened it
-	shown   *secret.Masker // as long as that is nil, what the page uses
+	secrets *secret.Masker // of the session when it was last open; nil if this process has not opened it
+	shown   *secret.Masker // the masker of the page while secrets is nil
 	turned  chan struct{}  // closed and replaced when live or kept changes
 }
 
@@ -58,14 +58,14 @@ func (s *Server) newSession(k kept) *session {
 	return x
 }
 
-// now returns what is kept of the session, and the session as it is open.
+// now returns the current values of kept and live.
 func (x *session) now() (kept, *live) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.kept, x.live
 }
 
-// change changes what is kept of the session.
+// change changes kept, and tells watchers.
 func (x *session) change(with func(*kept)) {
 	x.mu.Lock()
 	with(&x.kept)
@@ -81,7 +81,7 @@ func (x *session) isHeld() bool {
 	return x.kept.held()
 }
 
-// soon is after which time a session is looked at again whose events are behind it.
+// soon is the time after which watchers get the state of a session again if its events lag behind.
 const soon = 50 * time.Millisecond
 
 // summary describes the session.
@@ -106,7 +106,7 @@ func (x *session) summary() Session {
 	return s
 }
 
-// config returns the configuration of the session, which has begun already or begins now.
+// config returns the configuration of the session. Begun says whether it has begun already.
 func (x *session) config(k kept, begun bool) attractor.Config {
 	k = x.server.options.capped(k)
 	c := x.server.options.Config
@@ -120,7 +120,7 @@ func (x *session) config(k kept, begun bool) attractor.Config {
 		c.Set("budget_tokens", from, strconv.Itoa(k.BudgetTokens))
 	}
 	c.Budget = agent.Budget{}
-	if begun || k.Fork != "" { // it goes on as it was
+	if begun || k.Fork != "" { // it goes on with its own model
 		c.Model, c.Effort = "", ""
 		c.Unset("model", "provider", "effort")
 	}
@@ -140,7 +140,7 @@ func (x *session) config(k kept, begun bool) attractor.Config {
 	return c
 }
 
-// least returns the lower of two limits, of which 0 is none.
+// least returns the lower of two limits; 0 is no limit.
 func least[N int | float64](a, b N) N {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -151,7 +151,7 @@ func least[N int | float64](a, b N) N {
 // openTime bounds how long a session takes to open, and lineTime how long a line takes.
 const openTime, lineTime = 2 * time.Minute, 2 * time.Minute
 
-// use returns the session as it is open, and opens it if need be.
+// use returns the open session. It opens the session if necessary.
 func (x *session) use(ctx context.Context) (*live, error) {
 	x.opening.Lock()
 	defer x.opening.Unlock()
@@ -171,7 +171,7 @@ func (x *session) use(ctx context.Context) (*live, error) {
 			return nil, ctx.Err()
 		}
 	}
-	if x.server.isDraining() { // nobody would give it away
+	if x.server.isDraining() { // nothing would release it
 		return nil, errDraining()
 	}
 	if err := x.server.reserve(x); err != nil {
@@ -196,8 +196,8 @@ func (x *session) use(ctx context.Context) (*live, error) {
 	return l, err
 }
 
-// masker returns what masks the secrets of the session. While it is open, and after that in the same
-// process, that is its own masker, which also knows what it has got from servers.
+// masker returns the masker of the session's secrets. Once this process has opened the session, it
+// is the session's own, which also knows the secrets that it has got from servers.
 func (x *session) masker() (*secret.Masker, error) {
 	x.mu.Lock()
 	k, own := x.kept, x.secrets
@@ -212,7 +212,7 @@ func (x *session) masker() (*secret.Masker, error) {
 func (x *session) masked(err error) error {
 	why := *refusalOf(err)
 	m, failed := x.masker()
-	if failed != nil { // its configuration cannot be read, which is what the error is about
+	if failed != nil { // the configuration of the session cannot be read, as err says
 		m = x.server.options.Masker
 	}
 	why.text = m.String(x.server.options.Masker.String(why.text))
@@ -229,7 +229,7 @@ func (x *session) isRemoved() bool {
 	}
 }
 
-// open opens the session, and goes on with what is left of it.
+// open opens the session, and goes on with an input that was left open.
 func (x *session) open(ctx context.Context) (*live, error) {
 	k, _ := x.now()
 	begun, err := x.begun(ctx)
@@ -282,7 +282,7 @@ func (x *session) open(ctx context.Context) (*live, error) {
 	return l, nil
 }
 
-// begun reports whether the journal of the session has something.
+// begun reports whether the journal of the session has records.
 func (x *session) begun(ctx context.Context) (bool, error) {
 	log, err := x.server.options.Config.Store.Read(ctx, x.id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -294,7 +294,8 @@ func (x *session) begun(ctx context.Context) (bool, error) {
 	return log.Len() > 0, log.Close()
 }
 
-// join makes the clients those who see and answer a session that is about to start.
+// join connects a session that is about to start with its clients: events go to the feed, and
+// clients answer its asks.
 func (x *session) join(l *live, asks *protocol.Asks) {
 	o := &l.setup.Options
 	o.Questions, o.OnFailure = &agent.Questions{Answer: asks.Question}, agent.StayOnFailure
@@ -318,7 +319,7 @@ func (x *session) run(life context.Context, l *live) {
 	x.ended(l, err)
 }
 
-// heard notes what an event means for what is kept. It does not wait.
+// heard updates kept after an event. It does not wait.
 func (x *session) heard(ev agent.Event) {
 	if e, is := ev.(*agent.ProcessingEnd); !is || e.State == agent.StatusProcessing {
 		return
@@ -354,8 +355,8 @@ func (x *session) ended(l *live, err error) {
 	}
 }
 
-// release gives the session away as it is, so that it can go on later. If ctx ends first, what runs
-// is cut off.
+// release ends the work on the session, so that it can go on later. If ctx ends first, running
+// calls are cut off.
 func (x *session) release(ctx context.Context) error {
 	_, l := x.now()
 	if l == nil {
@@ -367,7 +368,7 @@ func (x *session) release(ctx context.Context) error {
 	return err
 }
 
-// close ends the session, and what runs with it.
+// close ends the session for good.
 func (x *session) close(ctx context.Context) error {
 	_, l := x.now()
 	if l == nil {
@@ -382,7 +383,7 @@ func (x *session) close(ctx context.Context) error {
 	}
 }
 
-// left returns whether the journal of the session has an open input, or one in the queue.
+// left reports whether the journal of the session has an open input, or one in the queue.
 func (x *session) left(ctx context.Context) (bool, error) {
 	log, err := x.server.options.Config.Store.Read(ctx, x.id)
 	if err != nil {
@@ -404,8 +405,8 @@ type answered struct {
 	Type  protocol.Type `json:"type"`
 	By    string        `json:"by"` // the name of the token
 	Allow *bool         `json:"allow,omitempty"`
-	// Edited says that the answer brings other arguments, which are judged anew, and Refused why an
-	// answer that was noted does not count.
+	// Edited says that the answer has other arguments, which are judged anew. Refused says why a
+	// noted answer does not count.
 	Edited  bool   `json:"edited,omitempty"`
 	Refused string `json:"refused,omitempty"`
 }
@@ -413,8 +414,8 @@ type answered struct {
 // noteAnswered is the kind of a note about an answer.
 const noteAnswered = "answered"
 
-// record notes in the journal whose answer an ask is about to get or, with the reason, that it was
-// refused.
+// record notes in the journal who is about to answer an ask or, with the reason, that the answer
+// was refused.
 func (l *live) record(ctx context.Context, by string, line protocol.Line, refused string) error {
 	note := answered{Ask: line.Ask, Type: line.Type, By: by, Edited: line.Edited, Refused: refused}
 	if line.Type == protocol.TypeApprove {

@@ -30,7 +30,7 @@ func (s *Server) serveGet(c *call) error {
 	return c.reply(http.StatusOK, x.summary())
 }
 
-// serveCreate begins a session.
+// serveCreate creates a session.
 func (s *Server) serveCreate(c *call) error {
 	var wanted Create
 	if err := c.decode(&wanted); err != nil {
@@ -77,7 +77,7 @@ func (s *Server) serveCreate(c *call) error {
 	return c.reply(http.StatusCreated, x.summary())
 }
 
-// forked completes what is wanted of a fork by what is kept of the session that it is of, which it
+// forked fills in what a request for a fork leaves empty from the session that is forked, which it
 // returns.
 func (c *call) forked(w *Create) (of kept, err error) {
 	if w.Turn < 0 || w.Turn > 0 && w.Fork == "" {
@@ -97,22 +97,16 @@ func (c *call) forked(w *Create) (of kept, err error) {
 	return of, nil
 }
 
-// permitted returns what is kept of a session that somebody wants, or why there can be none.
+// permitted returns the kept of a new session, or an error if the server does not allow it.
 func (s *Server) permitted(w Create) (kept, error) {
 	o := s.options
-	k := kept{Model: w.Model, Effort: w.Effort, Mode: w.Mode, Sandbox: w.Sandbox,
-		BudgetUSD: w.BudgetUSD, BudgetTokens: w.BudgetTokens}
-	if k.Mode == "" {
-		k.Mode = o.Config.Mode
-	}
+	k := kept{Model: w.Model, Effort: w.Effort, Mode: cmp.Or(w.Mode, o.Config.Mode),
+		Sandbox: cmp.Or(w.Sandbox, o.Sandbox), BudgetUSD: w.BudgetUSD, BudgetTokens: w.BudgetTokens}
 	if _, err := permit.ParseFirstMode(string(k.Mode)); err != nil {
 		return k, invalid("%v", err)
 	}
 	if err := s.allowsMode(k.Mode); err != nil {
 		return k, err
-	}
-	if k.Sandbox == "" {
-		k.Sandbox = o.Sandbox
 	}
 	if _, err := sandbox.ParseLevel(string(k.Sandbox)); err != nil {
 		return k, invalid("%v", err)
@@ -140,8 +134,7 @@ func (s *Server) allowsMode(m permit.Mode) error {
 	return nil
 }
 
-// allowsBudget returns an error for budgets above those of the server. Nil changes nothing, and 0
-// is none.
+// allowsBudget returns an error for budgets above those of the server. Nil and 0 are none.
 func (s *Server) allowsBudget(usd *float64, tokens *int) error {
 	most := s.options.Config.Budget
 	if usd != nil && most.USD > 0 && *usd > most.USD {
@@ -170,7 +163,8 @@ func (s *Server) allowedDir(dir string) (string, error) {
 		}
 		return real, nil
 	}
-	return "", forbidden("%.200q is no directory within the roots of this server", dir) // not which, of those elsewhere
+	// The error does not tell whether a directory elsewhere exists.
+	return "", forbidden("%.200q is no directory within the roots of this server", dir)
 }
 
 // serveDelete ends a session and removes it.

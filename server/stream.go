@@ -57,7 +57,7 @@ func (s *Server) newStream(c *call) (*stream, func(), error) {
 	return out, leave, out.write([]byte("retry: 1000\n\n"))
 }
 
-// write writes a block of events, which has to be read within a time.
+// write writes a block of events. The client has to read it within times.message.
 func (o *stream) write(block []byte) error {
 	s := o.call.server
 	err := o.out.SetWriteDeadline(time.Now().Add(s.times.message))
@@ -88,8 +88,8 @@ func (o *stream) events(events []sent, ids bool) error {
 	return o.write(b.Bytes())
 }
 
-// errBehind ends the stream of a reader that is too slow: it comes back with the id of its last
-// event.
+// errBehind ends the stream of a client that reads too slowly. The client comes back with the id of
+// its last event.
 var errBehind = errors.New("the reader has fallen behind")
 
 // serveEvents streams the events of a session.
@@ -105,7 +105,7 @@ func (s *Server) serveEvents(c *call) error {
 	if x.feed.isFuture(at) {
 		return errFuture(at)
 	}
-	if _, err := x.masker(); err != nil { // before the stream begins, which could not say so
+	if _, err := x.masker(); err != nil { // a stream that has begun could not report the error
 		return x.masked(err)
 	}
 	out, leave, err := s.newStream(c)
@@ -121,7 +121,7 @@ func (s *Server) serveEvents(c *call) error {
 	if errors.Is(err, errBehind) {
 		s.metrics.cut.Add(1)
 	}
-	return nil // the stream has begun, so there is nobody to tell
+	return nil // a stream that has begun cannot report an error
 }
 
 // errFuture refuses to go on behind an event that the session does not have.
@@ -136,8 +136,8 @@ func (s *Server) until(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { stop(); cancel() }
 }
 
-// catchUp sends what only the journal has of the events behind one, and then the asks that wait. It
-// returns the last event that was sent.
+// catchUp sends the events after one that only the journal has, and then the open asks. It returns
+// the last event that was sent.
 func (x *session) catchUp(ctx context.Context, out *stream, at eventID) (eventID, error) {
 	upTo, live := x.feed.joint()
 	if live && !at.before(upTo) {
@@ -179,8 +179,8 @@ func (x *session) catchUp(ctx context.Context, out *stream, at eventID) (eventID
 	return upTo, out.events(x.feed.asksUpTo(upTo), false)
 }
 
-// sendRound sends those of the events that come behind one event and not behind another, in the
-// order of their numbers, and returns the last one.
+// sendRound sends the events after at and up to upTo, in the order of their numbers, and returns
+// the last one.
 func sendRound(out *stream, m *secret.Masker, round []agent.Event, at, upTo eventID) (eventID, error) {
 	slices.SortStableFunc(round, func(a, b agent.Event) int { return cmp.Compare(a.Head().Seq, b.Head().Seq) })
 	var events []sent
@@ -258,12 +258,12 @@ func (s *Server) serveChanges(c *call) error {
 	defer leave()
 	ctx, cancel := s.until(c.r.Context())
 	defer cancel()
-	_ = w.send(ctx, out, Change{Kind: KindSnapshot, Sessions: s.visible(c.account)}) // nobody is there who could be told
+	_ = w.send(ctx, out, Change{Kind: KindSnapshot, Sessions: s.visible(c.account)}) // it cannot be reported any more
 	return nil
 }
 
-// changes notes which sessions have changed since somebody was told. It holds no states, so a slow
-// reader gets the newest.
+// changes collects the sessions that have changed since its client got them. It holds no states, so
+// a slow client gets the newest ones.
 type changes struct {
 	wake chan struct{}
 	ids  map[string]string // the tokens of sessions, by their ids; guarded by Server.mu

@@ -13,7 +13,7 @@ const PlaceNote = "attractor.environment"
 
 // Place says on which machine a session works.
 type Place struct {
-	// Command is the command of this machine that leads there. It is empty for this machine.
+	// Command is the prefix of commands that run there. It is empty for this machine.
 	Command []string `json:"command,omitempty"`
 	// Dir is the working directory there, and Here is the directory of this machine in which the
 	// session was begun.

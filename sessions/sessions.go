@@ -20,7 +20,7 @@ import (
 var (
 	// ErrNotFound says that no session, or more than one, has the id.
 	ErrNotFound = errors.New("no such session")
-	// ErrNoStore says that there is no place to keep sessions in.
+	// ErrNoStore says that there is no directory for sessions.
 	ErrNoStore = errors.New("no store of sessions")
 )
 
@@ -34,8 +34,8 @@ func UserStore(getenv func(string) string) (*journal.Dir, error) {
 	return journal.NewDir(filepath.Join(state, "attractor", "sessions")), nil
 }
 
-// Find returns the id of the session whose id equals the prefix or alone begins with it. Journals
-// without a record are not sessions, so they do not make a prefix ambiguous.
+// Find returns the id of the session whose id is the prefix, or the only one that begins with it.
+// Journals without a record are not sessions, so they do not make a prefix ambiguous.
 func Find(ctx context.Context, store journal.Store, prefix string) (string, error) {
 	if store == nil {
 		return "", fault.Errorf(ErrNoStore, "there is no session %q: sessions are not kept", prefix)
@@ -120,8 +120,8 @@ func (s *Summary) Where() string {
 	return s.Dir
 }
 
-// Home returns the directory of this machine in which a session began. A list of the sessions of a
-// directory has those of that one.
+// Home returns the directory of this machine in which a session began, by which lists of the
+// sessions of a directory select it.
 func (s *Summary) Home() string {
 	if s.Environment != nil {
 		return s.Environment.Here
@@ -155,8 +155,8 @@ func NewestFirst(ctx context.Context, store journal.Store) ([]journal.Entry, err
 	return entries, err
 }
 
-// Summarize reads the beginning of a journal. If that is damaged, it opens the journal, whose error
-// says more.
+// Summarize reads the beginning of a journal. If that fails, it opens the journal, because the
+// error of that says more.
 func Summarize(ctx context.Context, store journal.Store, e journal.Entry) Summary {
 	var opening agent.Opening
 	b, ok := store.(interface {
@@ -170,8 +170,7 @@ func Summarize(ctx context.Context, store journal.Store, e journal.Entry) Summar
 		opening, err = agent.ReadOpening(recordsOf(ctx, store, e.ID))
 	}
 	s := Summary{Entry: e, Dir: opening.Dir, Provider: opening.Provider, Model: opening.Model, Task: opening.Task,
-		Created: opening.Created,
-		Parent:  opening.Parent, ForkOf: opening.ForkOf, Environment: PlaceOf(opening.Notes)}
+		Created: opening.Created, Parent: opening.Parent, ForkOf: opening.ForkOf, Environment: PlaceOf(opening.Notes)}
 	if err != nil {
 		s.Problem = err.Error()
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// State says in a word how a session stands.
+// State is the state of a session in a list.
 type State string
 
 // The states.
 const (
 	Running     State = "running"     // a process has it open
 	New         State = "new"         // it has no input yet
-	Open        State = "open"        // its last input is: a resume goes on with it
-	Interrupted State = "interrupted" // its last input was
+	Open        State = "open"        // its last input is open: a resume goes on with it
+	Interrupted State = "interrupted" // its last input was interrupted
 	Waiting     State = "waiting"     // a question waits for a person
 	Done        State = "done"
 	Limited     State = "limited" // its last input ended at a limit
@@ -30,8 +30,9 @@ func States() []State {
 	return []State{Running, New, Open, Interrupted, Waiting, Done, Limited, Failed, Unreadable}
 }
 
-// Inspect reads a whole session and sets its State and CostUSD, and its Model to the newest. What
-// cannot be read is Unreadable, and its error the Problem. Inspect returns only an error of the context.
+// Inspect reads a whole session and sets its State and CostUSD, and its Model to the newest. If the
+// session cannot be read, its State is Unreadable and the error its Problem. Inspect returns only
+// errors of the context.
 func (s *Summary) Inspect(ctx context.Context, store journal.Store) error {
 	state, err := load(ctx, store, s.ID)
 	if ctx.Err() != nil {

@@ -22,6 +22,11 @@ class Problem(Exception):
         self.status, self.code, self.detail = status, code, detail
 
 
+def passes(error):
+    """Reports whether the same request may succeed later: the server cannot be reached, or is about to end or start."""
+    return not isinstance(error, Problem) or error.status in (429, 502, 503, 504)
+
+
 class Client:
     """Sessions of a server. `timeout` limits the seconds of a silence, and `patience` those without a server."""
 
@@ -57,24 +62,22 @@ class Client:
             try:
                 with self.open(method, path, headers, body) as answer:
                     return answer.read()
-            except Problem as problem:
-                if problem.status not in (429, 502, 503, 504) or time.monotonic() > until:
-                    raise
-            except (OSError, http.client.HTTPException) as error:
-                if time.monotonic() > until:
-                    raise self.unreachable(error) from error
+            except (Problem, OSError, http.client.HTTPException) as error:
+                self.endure(error, until)
             time.sleep(1)
 
-    def unreachable(self, error):
-        """Returns what is raised when the server could not be reached for as long as patience says."""
-        return ConnectionError("%s was not reached for %g s: %s" % (self.url, self.patience, getattr(error, "reason", error)))
+    def endure(self, error, until):
+        """Returns if the same request may be sent again, and otherwise raises why not."""
+        if time.monotonic() > until and not isinstance(error, Problem):
+            raise ConnectionError("%s was not reached for %g s: %s" % (self.url, self.patience, getattr(error, "reason", error))) from error
+        if time.monotonic() > until or not passes(error):
+            raise error
 
     def open(self, method, path, headers, body=None):
         """Returns the open answer to a request. A refusal is a Problem."""
-        request = urllib.request.Request(self.url + path, method=method, headers={"Authorization": "Bearer " + self.token, **headers})
-        if body is not None:
-            request.data = json.dumps(body).encode()
-            request.add_header("Content-Type", "application/json")
+        headers = {"Authorization": "Bearer " + self.token, "Content-Type": "application/json", **headers}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
             return urllib.request.urlopen(request, timeout=self.timeout)
         except urllib.error.HTTPError as error:
@@ -87,7 +90,7 @@ class Client:
                 raise Problem(error.code, "", text or error.reason) from None
 
     def stream(self, path, last="", resume=True):
-        """Iterates over (id, data) of server-sent events. After a break it goes on behind the last id, or begins again."""
+        """Iterates over (id, data) of server-sent events. After a break it goes on after the last id, or begins again."""
         until = time.monotonic() + self.patience
         while True:
             try:
@@ -103,12 +106,8 @@ class Client:
                             yield id, json.loads(value)
                             last = id or last if resume else ""
                             id = ""
-            except Problem as problem:
-                if problem.status not in (429, 502, 503, 504) or time.monotonic() > until:
-                    raise
-            except (OSError, http.client.HTTPException) as error:
-                if time.monotonic() > until:
-                    raise self.unreachable(error) from error
+            except (Problem, OSError, http.client.HTTPException) as error:
+                self.endure(error, until)
             time.sleep(1)
 
 
@@ -127,14 +126,14 @@ class Session:
         return self.client.json("POST", self.path + "/lines", {"type": type, **members})
 
     def events(self, after=""):
-        """Iterates over the events for ever: from the first one, or from the one behind an id. Each has its id as `event_id`,
+        """Iterates over the events for ever: from the first one, or from the one after an id. Each has its id as `event_id`,
         "" if the session's journal does not have it."""
         for id, event in self.client.stream(self.path + "/events", after):
             yield {**event, "event_id": id}
 
     def run(self, text, approve=None, answer=None, tools=None, on_event=None):
-        """Gives the session an input and returns the PROCESSING_END of it. If another input was ended before its turn came, so that
-        it waits, it is the one of that input.
+        """Gives the session an input and returns its PROCESSING_END. If another input ends the processing before, and this one stays
+        in the queue, it returns the PROCESSING_END of that input.
 
         approve gets each APPROVAL_REQUESTED and returns True, False, a reason to refuse, or a dict with members of the line approve.
         answer gets each QUESTION and returns the text or, for a form, the dict. Without them, nothing is allowed or answered.

@@ -26,13 +26,13 @@ type Sum struct {
 
 	facts llm.Lookup
 	asked agent.ModelName // the model of the next request
-	aside agent.ModelName // that of the next summary
+	aside agent.ModelName // the model of the next summary
 	parts map[key]*part
 
 	next     []share // the parts of the next request, in its order
-	epoch    int     // of them
-	turns    int     // how many turns they have
-	requests int     // how many were paid
+	epoch    int     // of the parts in next
+	turns    int     // the number of turns in next
+	requests int     // the number of requests that were charged
 }
 
 // New returns the sum of a session without records. Facts has the prices of models.
@@ -55,8 +55,8 @@ func Read(ctx context.Context, from agent.Records, facts llm.Lookup) (*Sum, erro
 	return sum, nil
 }
 
-// Add adds what a record of a kind has cost, which is the last one that was folded into a state. All
-// records before it must have been added.
+// Add adds the cost of the record that was folded into state last, by its kind. All records before
+// it must have been added.
 func (s *Sum) Add(kind string, state *agent.State) {
 	total := Spent{state.Usage, state.Cost}
 	if used := total.minus(s.Total); used.Usage.Total() > 0 || used.USD > 0 {

@@ -6,10 +6,10 @@
 //
 // # Decisions
 //
-//   - What a request cost is known, and how much of its input the provider read from its cache and
-//     wrote to it. How much of it was each part is estimated, by the characters that also the gauge
-//     of the context counts. The parts of a request stand in its order, and the cache has its
-//     beginning: so a new result costs what writing costs, once, and then what reading costs.
-//   - The prices are those of the request: the records have its cost, and the facts about the model
-//     only divide it.
+//   - The records have the cost of a request, and how much of its input the provider read from its
+//     cache and wrote to it. The share of each part is estimated by its characters, as in the gauge
+//     of the context. The cache has the beginning of a request, so the order of its parts matters:
+//     a new result costs the price of writing once, and then the price of reading.
+//   - The cost of a request is that of the records. The facts about the model are only used to
+//     divide it.
 package costs

@@ -114,13 +114,13 @@ func (s *Sum) part(k key) *part {
 	return s.parts[k]
 }
 
-// pay adds the cost of a request to the parts that it had. Its record has not been followed yet.
+// pay adds the cost of a request to its parts. It is called before follow for the same record.
 func (s *Sum) pay(kind string, used Spent) {
 	switch kind {
 	case "child":
 	case "compact", "spent":
 		s.charge([]share{{1, s.part(key{kind: Aside})}}, used, s.aside)
-	case "renewal": // the last request again, which lacked the answer
+	case "renewal": // the last request again, without the answer to it
 		s.charge(s.next[:max(len(s.next)-1, 0)], used, s.asked)
 	default:
 		s.charge(s.next, used, s.asked)
@@ -161,7 +161,7 @@ func (s *Sum) charge(parts []share, used Spent, model agent.ModelName) {
 // prices holds the prices of a request's input, in US dollars per token.
 type prices struct{ fresh, read, write float64 }
 
-// prices returns the prices by which a request has cost what it did, zeros if they are not known.
+// prices returns the prices that result in the cost of a request, or zeros if they are not known.
 func (s *Sum) prices(used Spent, model agent.ModelName) prices {
 	if s.facts == nil {
 		return prices{}
@@ -237,8 +237,7 @@ func (s *Sum) beginning(h *agent.Header, tools []llm.ToolDefinition) (parts []sh
 	return parts
 }
 
-// turn returns the parts of a turn, whose message is as requests have it: one, or one for each
-// result.
+// turn returns the parts of a turn: one, or one for each result. Sent is its message in requests.
 func (s *Sum) turn(turns []agent.Turn, i int, sent llm.Message) []share {
 	t := &turns[i]
 	k := key{kind: Note, name: cmp.Or(t.Note, string(t.Origin))}

@@ -92,6 +92,12 @@ export type Health = {
   version: string;
 };
 
+export type Image = {
+  data?: string;
+  media_type?: string;
+  path?: string;
+};
+
 export type Line = LineAnswer | LineApprove | LineClose | LineCompact | LineContinue | LineDiff | LineFollowUp | LineInterrupt | LineRedo | LineResult | LineSet | LineStatus | LineSteer | LineTools | LineUndo | LineUser;
 
 export type LineAnswer = {
@@ -136,11 +142,7 @@ export type LineDiff = {
 
 export type LineFollowUp = {
   id?: string | number;
-  images?: Array<{
-    data?: string;
-    media_type?: string;
-    path?: string;
-  }>;
+  images?: Array<Image>;
   key?: string;
   text?: string;
   type: "follow_up";
@@ -160,11 +162,7 @@ export type LineRedo = {
 export type LineResult = {
   ask: string;
   id?: string | number;
-  images?: Array<{
-    data?: string;
-    media_type?: string;
-    path?: string;
-  }>;
+  images?: Array<Image>;
   is_error?: boolean;
   text?: string;
   type: "result";
@@ -191,11 +189,7 @@ export type LineStatus = {
 
 export type LineSteer = {
   id?: string | number;
-  images?: Array<{
-    data?: string;
-    media_type?: string;
-    path?: string;
-  }>;
+  images?: Array<Image>;
   key?: string;
   text?: string;
   type: "steer";
@@ -221,11 +215,7 @@ export type LineUndo = {
 
 export type LineUser = {
   id?: string | number;
-  images?: Array<{
-    data?: string;
-    media_type?: string;
-    path?: string;
-  }>;
+  images?: Array<Image>;
   key?: string;
   text?: string;
   type: "user";
@@ -293,15 +283,7 @@ export type Session = {
   /** the name of the token that has created it */
   token: string;
   /** the tokens until now, if this process has the session open */
-  usage?: {
-    cache_read?: number;
-    cache_write?: number;
-    cache_write_long?: number;
-    input: number;
-    output: number;
-    reasoning?: number;
-    searches?: number;
-  };
+  usage?: Usage;
 };
 
 export type Sessions = {
@@ -316,15 +298,7 @@ export type Status = {
   model: string;
   provider: string;
   state: string;
-  usage: {
-    cache_read?: number;
-    cache_write?: number;
-    cache_write_long?: number;
-    input: number;
-    output: number;
-    reasoning?: number;
-    searches?: number;
-  };
+  usage: Usage;
 };
 
 export type ToolRequested = {
@@ -337,4 +311,14 @@ export type ToolRequested = {
   session_id: string;
   time: string;
   tool: string;
+};
+
+export type Usage = {
+  cache_read?: number;
+  cache_write?: number;
+  cache_write_long?: number;
+  input: number;
+  output: number;
+  reasoning?: number;
+  searches?: number;
 };

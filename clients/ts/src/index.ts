@@ -43,7 +43,7 @@ export interface ClientOptions {
 /** SessionEvent is an event of docs/protocol.md. Its eventId is "" if the session's journal does not have it. */
 export type SessionEvent = Event & { eventId: string };
 
-/** RunOptions answer what a session asks. What is not here is refused, declined or said to be missing. */
+/** RunOptions answer what a session asks. Without a function, calls are refused, questions are declined, and tools are reported missing. */
 export interface RunOptions {
   /** Gets each APPROVAL_REQUESTED and returns whether the call may run, a reason why not, or members of the line approve. */
   approve?: (ask: ApprovalRequested) => Answer<boolean | string | Omit<LineApprove, "type" | "ask">>;
@@ -143,7 +143,7 @@ export class Client {
     throw new ApiError(answer.status, problem.code ?? "", problem.detail ?? (text || answer.statusText));
   }
 
-  /** Yields server-sent events. After a break it goes on behind the last id, or begins again. */
+  /** Yields server-sent events. After a break it goes on after the last id, or begins again. */
   async *stream(path: string, last: string, resume: boolean, signal?: AbortSignal): AsyncGenerator<{ id: string; data: unknown }> {
     let until = Date.now() + this.patience;
     for (; !signal?.aborted; await pause()) {
@@ -195,7 +195,7 @@ export class Session {
     return this.client.json("POST", `${this.path}/lines`, line);
   }
 
-  /** Yields the events until the signal: from the first one, or from the one behind an id. */
+  /** Yields the events until the signal: from the first one, or from the one after an id. */
   async *events(after = "", signal?: AbortSignal): AsyncGenerator<SessionEvent> {
     for await (const { id, data } of this.client.stream(`${this.path}/events`, after, true, signal)) {
       yield { ...(data as Event), eventId: id };
@@ -203,8 +203,8 @@ export class Session {
   }
 
   /**
-   * Gives the session an input and returns the PROCESSING_END of it. If another input was ended before its turn came, so that it waits,
-   * it is the one of that input.
+   * Gives the session an input and returns its PROCESSING_END. If another input ends the processing before, and this one stays in the
+   * queue, it returns the PROCESSING_END of that input.
    */
   async run(text: string, options: RunOptions = {}): Promise<SessionEvent> {
     const after = (await this.get()).last_event ?? "";
@@ -282,7 +282,7 @@ async function lineFor(event: Event, options: RunOptions): Promise<Line | undefi
   return undefined;
 }
 
-/** blocks yields the events of a stream, those of comments without data. */
+/** blocks yields the events of a stream. Comments are events without data. */
 async function* blocks(body: ReadableStream<Uint8Array>): AsyncGenerator<{ id: string; data: string }> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
