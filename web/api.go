@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// maxRows is how many rows an answer has.
+	// maxRows bounds the rows of an answer.
 	maxRows = 1000
-	// maxQuery is how many bytes a search may look for.
+	// maxQuery bounds the bytes of the text of a search.
 	maxQuery = 1000
-	// maxLine is the length of a line of docs/protocol.md.
+	// maxLine bounds the bytes of a line of docs/protocol.md.
 	maxLine    = 32 << 20
 	searchTime = 30 * time.Second
 	doTime     = 2 * time.Minute
@@ -50,7 +50,7 @@ func (s *Server) serveSessions(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, map[string]any{"sessions": all})
 }
 
-// use calls do with a session whose journal has been read as far as it went at first.
+// use calls do with a session, once all that its journal had at first has been read.
 func (s *Server) use(r *http.Request, do func(*session) error) error {
 	session, err := s.hub.acquire(r.PathValue("id"))
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Server) serveItem(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// serveSearch answers with the numbers of the rows whose texts have a word.
+// serveSearch answers with the numbers of the rows that a query finds.
 func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	q := Query{Text: query.Get("q"), Failed: query.Has("failed"), Changed: query.Has("changed"),
@@ -124,7 +124,7 @@ func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// serveDo has a session of this process carry out a line of docs/protocol.md.
+// serveDo lets a session of this process carry out a line of docs/protocol.md.
 func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	own, takes := s.options.Own(id).(Doer)

@@ -8,28 +8,28 @@ import (
 	"github.com/attractor-go/attractor/agent"
 )
 
-// A clock says where the time of a session went. Each stretch between two records counts as one
-// thing, so that the parts add up to the whole. All times are in milliseconds; those of records
-// that go back count as the time before.
+// clock sums up where the time of a session went. The time between two records counts as one kind
+// of time, so that the parts add up to the total. All times are in milliseconds. The time of a
+// record that is before that of its predecessor counts as the latter.
 type clock struct {
 	begun bool
-	at    int64 // up to here all time is counted
-	free  int64 // since then, all of it as waiting, which a model call may turn out to have taken
+	at    int64 // all time up to here is counted
+	free  int64 // the time since then was counted as waiting, and may turn out to belong to a model call
 	times Times
 	asked int64      // when the last answer came
-	since int64      // when the process that works on it began to
-	round []interval // in which at least one call of the round ran, in order and apart
+	since int64      // when the process that works on the session began to do so
+	round []interval // in which at least one call of the round ran; sorted, without overlaps
 	step  stretch    // the newest step
-	call  modelCall  // the one that goes on
+	call  modelCall  // the current model call
 }
 
 // interval is a stretch of time.
 type interval struct{ from, to int64 }
 
-// stretch holds the times of a step. The model's part is complete when it begins.
+// stretch holds the times of a step, without that of its model call, which is before the step.
 type stretch struct{ tools, waiting int64 }
 
-// modelCall holds what is known of a model call before its answer.
+// modelCall holds the times of a model call before its answer.
 type modelCall struct {
 	began    int64 // of its first attempt; 0 if there was none
 	model    int64 // of all attempts
@@ -49,7 +49,7 @@ func (c *clock) add(p *agent.Projection, r *record, t time.Time) {
 	for _, ev := range r.events {
 		switch e := ev.(type) {
 		case *agent.SessionStart:
-			if e.Resumed { // nobody worked on it until now
+			if e.Resumed { // no process worked on the session until now
 				c.times.Idle += now - c.at
 				c.at, c.since, c.free = now, now, now
 			}
@@ -78,8 +78,8 @@ func (c *clock) add(p *agent.Projection, r *record, t time.Time) {
 	}
 }
 
-// pass counts the time up to now as waiting if an input was open or the last one has ended with a
-// question to a person, and else as idle.
+// pass counts the time up to now: as waiting if an input was open, or the last one has ended with a
+// question to a person, and otherwise as idle.
 func (c *clock) pass(now int64, r *record) {
 	rest := now - c.at
 	c.at = now
@@ -91,7 +91,7 @@ func (c *clock) pass(now int64, r *record) {
 	c.wait(rest)
 }
 
-// wait counts time as waiting, or takes it back if it is below 0.
+// wait adds time to the waiting, or subtracts it if it is below 0.
 func (c *clock) wait(time int64) {
 	c.times.Waiting += time
 	if c.call.attempts > 0 {
@@ -101,9 +101,9 @@ func (c *clock) wait(time int64) {
 	}
 }
 
-// model counts the time up to now as that of a model, from began on or a later time before which it
-// was counted as something else than waiting. Records may come while a model is asked: of the
-// host's texts, of subagents.
+// model counts the time from began to now as that of a model, but not time that was counted as
+// something else than waiting. It returns when the counted time began. Records may come during a
+// model call, such as those of the host's texts or of subagents.
 func (c *clock) model(now, began int64, r *record) int64 {
 	began = min(max(began, c.free), now)
 	c.pass(max(began, c.at), r)
@@ -114,7 +114,7 @@ func (c *clock) model(now, began int64, r *record) int64 {
 	return began
 }
 
-// attempt counts a failed attempt of a model call, which took some time up to now.
+// attempt counts an attempt of a model call that took some time and ended now.
 func (c *clock) attempt(now, took int64, r *record) {
 	began := c.model(now, now-took, r)
 	c.call.began = cmp.Or(c.call.began, began)
@@ -127,8 +127,8 @@ func (c *clock) answer(now, took int64, r *record) {
 	c.asked, c.round, c.step = now, nil, stretch{waiting: c.call.waiting}
 }
 
-// result counts a call that ran for some time up to now. Time of its round that was counted as
-// waiting may turn out to be the call's.
+// result counts a call that took some time and ended now. Time of its round that was counted as
+// waiting before may become that of the call.
 func (c *clock) result(now, took int64) {
 	before := length(c.round)
 	c.round = join(c.round, interval{min(max(now-took, c.asked, c.since), now), now})
@@ -141,11 +141,10 @@ func (c *clock) result(now, took int64) {
 	c.at, c.free = now, now
 }
 
-// join adds an interval to others, which stay in order and apart.
+// join adds an interval to sorted ones, and merges those that overlap.
 func join(all []interval, one interval) []interval {
 	from, _ := slices.BinarySearchFunc(all, one.from, func(i interval, from int64) int {
-		return cmp.Compare(i.to,
-			from)
+		return cmp.Compare(i.to, from)
 	})
 	to := from
 	for to < len(all) && all[to].from <= one.to {

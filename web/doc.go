@@ -2,10 +2,10 @@
 //
 // A [Server] offers a page on the loopback interface: sessions of a journal.Store, also while they
 // run, in this process or in others. [Export] writes the same page with one session as a file that
-// opens without a server and without a network. [Trace] is what both draw from: it folds the
-// journal of a session into rows for the timeline and sums for the charts. The page gets rows in
-// pieces, and the events behind a row when somebody opens it. It is plain JavaScript in page/,
-// which never makes markup of a text.
+// opens without a server and without a network. Both use a [Trace], which folds the journal of a
+// session into rows for the timeline and sums for the charts. The page gets rows in pieces, and the
+// events behind a row when somebody opens it. It is plain JavaScript in page/, which never makes
+// markup of a text.
 //
 // The page steers only sessions that Options.Own returns. There are no users and no passwords:
 // whoever has the page's address, with its token, on this machine sees all sessions of the store.

@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -24,8 +25,8 @@ type ExportOptions struct {
 	// Masker masks secrets in all that the file has of sessions. Nil masks none.
 	Masker *secret.Masker
 	// Output limits the bytes of one whole output of a call, and Outputs those of all of them. 0
-	// stands for 1 MiB and 50 MiB. With a value below 0 the file has none. One output is in memory
-	// at a time.
+	// means 1 MiB and 50 MiB. With a value below 0 the file has no whole outputs. One output is in
+	// memory at a time.
 	Output, Outputs int64
 	// Facts has the prices of models. Nil has none.
 	Facts llm.Lookup
@@ -33,7 +34,7 @@ type ExportOptions struct {
 	Now func() time.Time
 }
 
-// exported says what an export has left out, in sentences for people.
+// exported describes an export. Notes are sentences for people, such as what was left out.
 type exported struct {
 	Session string    `json:"session"`
 	Time    time.Time `json:"time"`
@@ -60,7 +61,7 @@ func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o 
 	}
 	x := &exporter{store: store, options: o, entries: map[string]journal.Entry{}, seen: map[string]bool{},
 		out:  bufio.NewWriterSize(w, 64<<10),
-		most: limitOr(o.Output, 1<<20), room: limitOr(o.Outputs, 50<<20)}
+		most: cmp.Or(o.Output, 1<<20), room: cmp.Or(o.Outputs, 50<<20)}
 	log, err := store.Read(ctx, id)
 	if err != nil {
 		return err
@@ -94,15 +95,8 @@ func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o 
 	return x.out.Flush()
 }
 
-func limitOr(limit, or int64) int64 {
-	if limit == 0 {
-		return or
-	}
-	return limit
-}
-
-// exportPage returns the page in two parts, between which the data stands. Scripts and style sheets
-// are in the page, and only these run.
+// exportPage returns the page in two parts, between which the data is written. Scripts and style
+// sheets are in the page, and its policy allows no others.
 func exportPage() (begin, end []byte, err error) {
 	const (
 		style  = `<link rel="stylesheet" href="page.css">`
@@ -123,8 +117,8 @@ func exportPage() (begin, end []byte, err error) {
 	html = strings.Replace(html, style, `<meta http-equiv="Content-Security-Policy" content="`+policy+`">`+"\n<style>"+
 		string(css)+"</style>", 1)
 	head, tail, _ := strings.Cut(html, body)
-	return []byte(head), bytes.Join([][]byte{[]byte("<script>"), js, []byte("</script>\n" + body), []byte(tail)}, nil),
-		nil
+	end = bytes.Join([][]byte{[]byte("<script>"), js, []byte("</script>\n" + body), []byte(tail)}, nil)
+	return []byte(head), end, nil
 }
 
 // hashOf returns the source expression of a Content-Security-Policy for a text.
@@ -183,9 +177,9 @@ func (x *exporter) session(ctx context.Context, id string, log journal.Reader) (
 	return o, x.outputs(ctx, log, id, hashes)
 }
 
-// items folds a journal and writes all that is behind its rows. It returns the hashes of the
-// outputs that are kept whole. What is wrong with the journal is problem; the trace has what comes
-// before.
+// items folds a journal and writes the items of its rows. It returns the hashes of the outputs that
+// are kept whole. A problem says why the journal cannot be read further; the trace has the records
+// before that.
 func (x *exporter) items(ctx context.Context, log journal.Reader, trace *Trace, id string) (hashes []string, problem,
 	err error) {
 	defer trace.Rest()
@@ -260,8 +254,8 @@ func (l *itemList) end() error {
 	return err
 }
 
-// child writes the session of a subagent, and completes what its parent knows of it. One that
-// cannot be opened is left out.
+// child writes the session of a subagent, and fills in its usage if the parent does not know it
+// yet. It leaves out a session that cannot be opened.
 func (x *exporter) child(ctx context.Context, c *Child) error {
 	if c.Session == "" || x.seen[c.Session] {
 		return nil
@@ -278,7 +272,7 @@ func (x *exporter) child(ctx context.Context, c *Child) error {
 	return errors.Join(err, log.Close())
 }
 
-// summary returns what the page's list says of a session.
+// summary returns a session for the page's list.
 func (x *exporter) summary(o Overview) sessions.Summary {
 	e := x.entries[o.ID]
 	e.ID = o.ID
@@ -286,8 +280,8 @@ func (x *exporter) summary(o Overview) sessions.Summary {
 		Parent: o.Parent, ForkOf: o.ForkOf, Problem: o.Problem}
 }
 
-// block writes a value as a block of data, which begins with number first if that is not below 0.
-// Its JSON has no character that ends a script.
+// block writes a value as a block of data. Unless first is below 0, it is the number of the first
+// row in the block. The JSON has no character that ends a script.
 func (x *exporter) block(kind, id string, first int, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -331,8 +325,7 @@ func (i Item) outputs() (hashes []string) {
 	return hashes
 }
 
-// outputs writes outputs that are kept whole. For one that is too long, it writes that it is not
-// there.
+// outputs writes outputs that are kept whole. It counts those that are too long or cannot be read.
 func (x *exporter) outputs(ctx context.Context, log journal.Reader, id string, hashes []string) error {
 	written := map[string]bool{}
 	for _, hash := range hashes {
@@ -378,7 +371,7 @@ func (x *exporter) output(ctx context.Context, log journal.Reader, hash string) 
 	return part.text, true, nil
 }
 
-// notes returns what the page says about the file.
+// notes returns the description of the file.
 func (x *exporter) notes(o Overview) exported {
 	at := x.options.Now().UTC()
 	e := exported{Session: o.ID, Time: at,

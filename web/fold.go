@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/secret/masked"
 )
 
-// folder makes rows of the records of a journal.
+// folder converts the records of a journal into rows.
 type folder struct {
 	projection agent.Projection
 	masker     *secret.Masker
@@ -21,10 +21,12 @@ type folder struct {
 
 	answer int64  // the record of the last answer
 	input  string // the text of the last input
-	// when it began, in milliseconds since 1970, later by the time in which no process worked on it
+	// began is when the last input began, in milliseconds since 1970, plus the time in which no
+	// process worked on it.
 	began int64
 	at    int64 // the time of the record before
-	// the model call that has begun last: its answer may come records later, after failed attempts
+	// step is the model call that has begun last. Its answer may come records later, after failed
+	// attempts.
 	step    int
 	awaits  map[string]int64                // the records with the questions of calls
 	starts  map[string]*agent.ToolCallStart // of calls that have not ended
@@ -42,19 +44,19 @@ type made struct {
 	row    Row
 	place  place
 	events []agent.Event
-	keep   bool // the events cannot be made again from the record, which goes on with something earlier
+	keep   bool // the events cannot be made again from the record alone
 }
 
-// record holds what a record has become.
+// record holds the rows and events of a record.
 type record struct {
 	rows   []made
 	events []agent.Event // without secrets
-	// Of the state: before the record whether an input was open, and how many attempts had failed.
-	open   bool
-	asks   bool // the last input has ended with a question
-	faults int
-	// aside reports whether a model call ended that was no step: a compaction's, or one that broke
-	// off with the input.
+	// open, asks and faults describe the state before the record.
+	open   bool // an input was open
+	asks   bool // the last input had ended with a question
+	faults int  // how many attempts had failed
+	// aside says that a model call ended that was no step, such as that of a compaction, or one
+	// that broke off with the input.
 	aside bool
 }
 
@@ -140,7 +142,7 @@ func (f *folder) addRow(r *record, ev agent.Event, line journal.Record, asked bo
 	r.rows = append(r.rows, m)
 }
 
-// call completes the row of a call, whose number among those of the record is row.
+// call completes the row of a call. Row is its place among the rows of the record.
 func (f *folder) call(m *made, e *agent.ToolCallEnd, row int) {
 	state := f.projection.State()
 	m.row.Step = state.Steps

@@ -7,13 +7,12 @@ import (
 	"github.com/attractor-go/attractor/internal/webguard"
 )
 
-// policy is the page's Content-Security-Policy: only its own files, and no text becomes markup or
-// code.
+// policy is the page's Content-Security-Policy. It allows only the page's own files, and no text as
+// markup or code.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// ServeHTTP implements [http.Handler]. It checks where a request comes from before anything else
-// looks at it.
+// ServeHTTP implements [http.Handler]. It checks where a request comes from before it answers.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	guardAnswer(w.Header())
 	err := s.check(r)
@@ -35,8 +34,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// Handler returns what serves the page and what it asks for to whoever asks: its host has checked
-// where a request comes from, and that the client may see the session in its path.
+// Handler returns a handler that serves the page and its requests without checks. The caller has to
+// check where a request comes from, and that the client may see the session in its path.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		guardAnswer(w.Header())
@@ -72,11 +71,10 @@ func (s *Server) check(r *http.Request) error {
 		return refuse(http.StatusMisdirectedRequest,
 			"the viewer is at http://127.0.0.1:"+port+"; its only other names are localhost and [::1]")
 	}
-	isAPI := strings.HasPrefix(r.URL.Path, "/api/")
 	if err := checkOrigin(r); err != nil {
 		return err
 	}
-	if isAPI && !webguard.HasToken(r, s.token) {
+	if strings.HasPrefix(r.URL.Path, "/api/") && !webguard.HasToken(r, s.token) {
 		return refuse(http.StatusUnauthorized,
 			"the token is missing or wrong; open the URL that the command has printed last")
 	}

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// maxFollowed is how many sessions are read at a time.
+	// maxFollowed bounds the sessions that are read at a time.
 	maxFollowed = 32
-	// keepTime is how long a session is still read when nobody looks at it any more, for somebody
-	// who comes back.
+	// keepTime is how long a session is still read after its last user has gone, because it may be
+	// opened again.
 	keepTime = time.Minute
-	// writersTime is the time between two looks at who writes the journals.
+	// writersTime is the time between two checks of who writes the journals.
 	writersTime = time.Second
 )
 
-// hub reads the journals of sessions that somebody looks at: each only once, however many look.
+// hub reads the journals of the sessions that are shown, each only once for all its users.
 type hub struct {
 	options Options
 	ctx     context.Context // ends with the hub
@@ -40,8 +40,8 @@ func newHub(o Options) *hub {
 	return &hub{options: o, ctx: ctx, end: end, sessions: map[string]*session{}}
 }
 
-// acquire returns a session, which is read from now on if it was not before. The caller must
-// release it.
+// acquire returns a session, and begins to read it if it is not read yet. The caller must release
+// it.
 func (h *hub) acquire(id string) (*session, error) {
 	if err := journal.CheckID(id); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (h *hub) acquire(id string) (*session, error) {
 		return nil, refuse(http.StatusServiceUnavailable, "the viewer is ending")
 	}
 	s := h.sessions[id]
-	// One that has ended may have been mended, or there may be another one of this name.
+	// The journal of a session that has ended may have been mended, or may be another one by now.
 	if s != nil && (s.hasEnded() || s.masker != masker) {
 		h.drop(s)
 		s = nil
@@ -98,7 +98,7 @@ func (h *hub) release(s *session) {
 	})
 }
 
-// drop forgets a session. It is read on as long as somebody uses it.
+// drop removes a session from the hub. It is still read as long as it has users.
 func (h *hub) drop(s *session) {
 	if h.sessions[s.id] == s {
 		delete(h.sessions, s.id)
@@ -108,7 +108,7 @@ func (h *hub) drop(s *session) {
 	}
 }
 
-// makeRoom drops the session that nobody has looked at for the longest time if there are too many.
+// makeRoom drops the session that was unused for the longest time if there are too many.
 func (h *hub) makeRoom() error {
 	most := maxFollowed
 	if h.options.OfServer {
@@ -123,7 +123,7 @@ func (h *hub) makeRoom() error {
 			oldest = s
 		}
 	}
-	if oldest == nil && h.options.OfServer { // which limits what each token watches: none may keep others out
+	if oldest == nil && h.options.OfServer { // package server limits each token, so that none keeps others out
 		return nil
 	}
 	if oldest == nil {
@@ -135,7 +135,7 @@ func (h *hub) makeRoom() error {
 	return nil
 }
 
-// poll begins to look at who writes the journals.
+// poll starts the goroutine that checks who writes the journals, unless it runs.
 func (h *hub) poll() {
 	if h.polling {
 		return
@@ -155,7 +155,7 @@ func (h *hub) poll() {
 	})
 }
 
-// polled returns the sessions that are read. If there are none, the polling ends.
+// polled returns the sessions that are read. If there are none, it notes that the polling ends.
 func (h *hub) polled() []*session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -167,7 +167,7 @@ func (h *hub) polled() []*session {
 // lookAtWriters tells sessions who writes their journals.
 func (h *hub) lookAtWriters(all []*session) {
 	entries, err := h.options.Store.List(h.ctx)
-	if err != nil { // what is known stays; reading the journals has the same error
+	if err != nil { // reading the journals returns the same error
 		return
 	}
 	byID := make(map[string]journal.Entry, len(entries))

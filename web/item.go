@@ -34,8 +34,8 @@ func keptOf(all []kept, row int) []agent.Event {
 	return all[i].events
 }
 
-// shortened returns events to keep. The text of an answer is cut if it is long, because the row
-// before has it.
+// shortened returns events to keep. It cuts the text of an answer if it is long, because the row
+// before has all of it.
 func shortened(events []agent.Event) []agent.Event {
 	for i, ev := range events {
 		if end, ok := ev.(*agent.ProcessingEnd); ok && len(end.Text) > keptText {
@@ -47,7 +47,7 @@ func shortened(events []agent.Event) []agent.Event {
 	return events
 }
 
-// Item returns a row with its events, which it reads from the journal again if they are not few.
+// Item returns a row with its events, which it reads from the journal again unless they were kept.
 func (t *Trace) Item(ctx context.Context, from agent.Records, i int) (Item, error) {
 	t.mu.RLock()
 	if i < 0 || i >= len(t.rows) {
@@ -93,7 +93,7 @@ func (t *Trace) nth(i int) (n int) {
 	return n
 }
 
-// remake makes the rows of a record again, from the few records that have their events.
+// remake makes the rows of a record again, from the records that have their events.
 func remake(ctx context.Context, from agent.Records, m *secret.Masker, first journal.Record, at place) ([]made, error) {
 	f := newFolder(m)
 	f.partial = true
@@ -141,7 +141,7 @@ func pick(rows []made, kind RowKind, nth int) []agent.Event {
 	return nil
 }
 
-// complete sets what events lack because they were made from few records.
+// complete sets the numbers in events that were made again by remake.
 func complete(events []agent.Event, row Row) {
 	for _, ev := range events {
 		switch e := ev.(type) {

@@ -21,7 +21,7 @@ const (
 	endTime   = time.Second // for answers that are being written when the server ends
 )
 
-// limits bound what clients may take of a server.
+// limits bounds the connections of clients and the time of requests.
 type limits struct {
 	connections int           // that are open at a time
 	header      time.Duration // to send the header of a request
@@ -62,9 +62,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			l.Close(), s.Close())
 	}
 	server := &http.Server{Handler: s, ReadHeaderTimeout: s.limits.header, ReadTimeout: s.limits.answer,
-		WriteTimeout: s.limits.answer,
-		IdleTimeout:  idleTime, MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
-		ErrorLog: log.New(io.Discard, "", 0)}
+		WriteTimeout: s.limits.answer, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0)}
 	done := make(chan struct{})
 	stopped := context.AfterFunc(ctx, func() {
 		defer close(done)

@@ -15,15 +15,15 @@ type Row struct {
 	Seq   int64   `json:"seq"`          // of its last event
 	Time  int64   `json:"time"`         // when it began, in milliseconds since 1970
 	MS    int64   `json:"ms,omitempty"` // how long it took
-	// the model call that it belongs to, from 1; 0 if none, or unknown in the tail of a long
-	// journal
+	// Step is the number of the model call that the row belongs to, from 1; 0 if there is none, or
+	// it is unknown in the tail of a long journal.
 	Step int `json:"step,omitempty"`
 	// Turn is the number of an input's turn, 0 if it has none or that is unknown.
 	Turn  int    `json:"turn,omitempty"`
 	Name  string `json:"name,omitempty"` // of the tool, the note, the model, the limit or the kind of error
 	Text  string `json:"text,omitempty"` // one line of at most maxRowText bytes
 	Bytes int64  `json:"bytes,omitempty"`
-	// Failed marks errors, failed calls and what was discarded.
+	// Failed marks errors, failed calls and discarded texts.
 	Failed bool `json:"failed,omitempty"`
 	// Added and Removed count the lines of the call's changes, and Paths names the files.
 	Added   int      `json:"added,omitempty"`
@@ -31,7 +31,7 @@ type Row struct {
 	Paths   []string `json:"paths,omitempty"`
 	// Session is the session of the subagent that the call has spawned.
 	Session string `json:"session,omitempty"`
-	// Of an end of an input, and of the session so far at a step's last row.
+	// Cost is that of an input at its end, and that of the session so far at a step's last row.
 	Cost float64 `json:"cost,omitempty"`
 }
 
@@ -70,7 +70,7 @@ type Item struct {
 	Events []json.RawMessage `json:"events"`
 }
 
-// Overview holds what the page knows of a session besides its rows.
+// Overview describes a session without its rows.
 type Overview struct {
 	ID       string    `json:"id"`
 	Task     string    `json:"task,omitempty"` // the first input, at most maxText bytes of it
@@ -110,7 +110,7 @@ type Overview struct {
 	FirstMark int    `json:"first_mark,omitempty"`
 }
 
-// A State says what a session does now.
+// State is the current state of a session.
 type State string
 
 // The states of sessions.

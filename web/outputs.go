@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// outputChunk and maxOutputChunk are how many bytes of an output an answer has, by default and
-	// at most.
+	// outputChunk and maxOutputChunk are the default and the largest size of a part of an output,
+	// in bytes.
 	outputChunk    = 64 << 10
 	maxOutputChunk = 1 << 20
 )
@@ -112,7 +112,7 @@ func noSession(id string, err error) error {
 	return err
 }
 
-// copyMasked writes what a reader has, without secrets.
+// copyMasked copies from a reader to a writer, without secrets.
 func copyMasked(ctx context.Context, to io.Writer, stream *secret.Stream, from io.Reader) error {
 	for buffer := make([]byte, 64<<10); ; {
 		if err := ctx.Err(); err != nil {
@@ -132,7 +132,7 @@ func copyMasked(ctx context.Context, to io.Writer, stream *secret.Stream, from i
 	}
 }
 
-// errFull says that a window has all it wants.
+// errFull says that a window is complete.
 var errFull = errors.New("full")
 
 // window keeps a part of what is written to it.

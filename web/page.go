@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// files holds the page: index.html, scripts and style sheets, and in server what only the page of a
-// server has.
+// files holds the page: index.html, scripts and style sheets, and in server those that only the
+// page of a server has.
 //
 //go:embed page
 var files embed.FS
@@ -20,8 +20,8 @@ var files embed.FS
 // page returns index.html.
 func page() []byte { return part("page/index.html") }
 
-// pageJS and serverJS return the scripts of a page as one function, so that they share their names
-// with each other and with nobody else.
+// pageJS and serverJS return the scripts of a page as one function, so that their names are visible
+// to each other and not outside.
 var (
 	pageJS   = sync.OnceValue(func() []byte { return scripts(glob("page/*.js")) })
 	serverJS = sync.OnceValue(func() []byte { return scripts(allScripts()) })
@@ -30,8 +30,7 @@ var (
 // allScripts returns the names of the scripts of the page of a server.
 func allScripts() []string { return append(glob("page/*.js"), glob("page/server/*.js")...) }
 
-// scripts returns scripts as one function: those on which others are built, the panels in the order
-// of their names, and app.js, which starts them.
+// scripts returns scripts as one function, in the order of inOrder.
 func scripts(names []string) []byte {
 	return bytes.Join([][]byte{[]byte("(function () {\n\"use strict\";\n"), concat(inOrder(names)), []byte("})();\n")}, nil)
 }
@@ -42,15 +41,15 @@ var (
 	serverCSS = sync.OnceValue(func() []byte { return styles(append(glob("page/*.css"), glob("page/server/*.css")...)) })
 )
 
-// styles returns style sheets: page.css, and the others in the order of their names. Their strings
-// have no space beside punctuation, which is left out.
+// styles returns style sheets in the order of inOrder, without spaces beside punctuation. So their
+// strings must have no such spaces.
 func styles(names []string) []byte {
 	space := regexp.MustCompile(` ?([{}]) ?|([:;,]) `)
 	return space.ReplaceAll(concat(inOrder(names)), []byte("$1$2"))
 }
 
-// inOrder sorts the names of files: those on which others are built come first, and app.js comes
-// last.
+// inOrder sorts the names of files: first those that others depend on, then the others by name, and
+// app.js last.
 func inOrder(names []string) []string {
 	first := []string{"text.js", "ui.js", "source.js", "page.css"}
 	rank := func(name string) int {
@@ -69,7 +68,7 @@ func inOrder(names []string) []string {
 	return names
 }
 
-// concat returns files without what browsers need not load.
+// concat returns the contents of files, without comments and indentation.
 func concat(names []string) []byte {
 	var all []byte
 	for _, name := range names {
@@ -78,8 +77,8 @@ func concat(names []string) []byte {
 	return comments().ReplaceAll(all, nil)
 }
 
-// comments matches what browsers need not load of scripts and style sheets: comments that are whole
-// lines or types, and indentation. No text in them may go over several lines.
+// comments matches the comments of scripts and style sheets that are whole lines or types, and
+// indentation. No string in them may span several lines.
 var comments = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*//.*\n|(?s:^[ \t]*/\*.*?\*/[ \t]*\n|/\*\* @.*?\*/ ?)|^[ \t]+`)
 })

@@ -6,9 +6,9 @@ import (
 	"iter"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -21,10 +21,10 @@ const (
 	maxRowPaths = 20
 )
 
-// rowOf returns the row of an event without its number, times and step. It has no kind if the event
-// has no row: the beginning of a model call or of a text, and pieces, because the texts that they
-// belong to have rows; the beginning of a call, which has a row when it has ended; the end of a
-// model call, which the steps of the overview have.
+// rowOf returns the row of an event without its number, times and step. The row has no kind if the
+// event has no row. These are the beginning of a model call or of a text, and pieces of texts,
+// since the whole texts have rows; the beginning of a call, which has a row when it has ended; and
+// the end of a model call, which is in the steps of the overview.
 func rowOf(ev agent.Event) Row {
 	switch e := ev.(type) {
 	case *agent.SessionStart:
@@ -60,7 +60,7 @@ func rowOf(ev agent.Event) Row {
 	return incident(ev)
 }
 
-// incident returns the row of an event that says what went wrong, or is about to.
+// incident returns the row of an event about a problem or a limit.
 func incident(ev agent.Event) Row {
 	switch e := ev.(type) {
 	case *agent.TurnLimit:
@@ -83,9 +83,8 @@ func incident(ev agent.Event) Row {
 	return Row{}
 }
 
-// again reports whether the events of rows of a kind can be made again from the records that have
-// them.
-func again(kind RowKind) bool {
+// remakeable reports whether the events of rows of a kind can be made again from their records.
+func remakeable(kind RowKind) bool {
 	switch kind {
 	case RowHistory, RowInput, RowThinking, RowText, RowSearch, RowCall, RowQuestion, RowSteering, RowPlan, RowNote, RowLoop:
 		return true
@@ -106,8 +105,8 @@ func orText(text, other string) string {
 	return text
 }
 
-// line returns the first line of a text that is not blank, cut to maxRowText bytes. A mark says
-// that something is missing.
+// line returns the first line of a text that is not blank, of at most maxRowText bytes. It ends
+// with an ellipsis if something is missing.
 func line(text string) string {
 	text = strings.TrimSpace(text)
 	first, rest, _ := strings.Cut(text, "\n")
@@ -121,16 +120,12 @@ func line(text string) string {
 	return cut(first, maxRowText)
 }
 
-// cut returns a text of at most so many bytes. A mark says that something is missing.
+// cut returns at most most bytes of a text. It ends with an ellipsis if something is missing.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	at := most - len("…")
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return text[:at] + "…"
+	return texts.Cut(text, most-len("…"), "…")
 }
 
 // count returns a number of things in words.
@@ -178,7 +173,7 @@ func compactionText(e *agent.Compaction) string {
 		e.TokensBefore)
 }
 
-// callKeys are names of arguments that say what a call does, the most telling first.
+// callKeys returns names of arguments that say what a call does, the most telling first.
 func callKeys() []string {
 	return []string{"command", "cmd", "file_path", "absolute_path", "path", "pattern", "query", "url", "question",
 		"task", "description", "explanation", "prompt", "message", "agent_id", "id"}
@@ -244,7 +239,7 @@ func arguments(text string) json.RawMessage {
 	return raw
 }
 
-// stringsOf yields the texts in a JSON value, in order, without the names of members.
+// stringsOf yields the strings in a JSON value, in order, without the names of members.
 func stringsOf(value json.RawMessage) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		d := json.NewDecoder(strings.NewReader(string(value)))
@@ -311,8 +306,8 @@ func changedLines(diff string) (added, removed int) {
 	return added, removed
 }
 
-// relative returns a path as it reads from a directory, or as it is if it is not below it. Paths
-// may be those of another system.
+// relative returns a path relative to a directory, or the path itself if it is not below that. The
+// paths may be those of another operating system.
 func relative(path, dir string) string {
 	below, ok := strings.CutPrefix(path, dir)
 	if !ok || dir == "" {

@@ -13,25 +13,27 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxHits limits the rows that a search for a text finds. Filters alone find all, so that the page
-// can show them.
+// maxHits limits the rows that a search for a text finds. A search without a text finds all rows,
+// so that the page can show them.
 const maxHits = 1000
 
 // A Query says which rows a search finds. All that is set has to fit.
 type Query struct {
-	Text    string    // in the texts, arguments, outputs and diffs behind the row, in any case
+	Text    string    // in the texts, arguments, outputs and diffs of the row, ignoring case
 	Kinds   []RowKind // one of them
 	Failed  bool
 	Changed bool   // the call has changed files
 	Tool    string // of the call
-	Path    string // of a file that the call has changed, as the row has it
+	Path    string // one of Row.Paths
 }
 
-// fits reports whether a row can be found, whatever its texts are.
+// fits reports whether a row matches the query, without its text.
 func (q *Query) fits(r *Row) bool {
-	return (len(q.Kinds) == 0 || slices.Contains(q.Kinds, r.Kind)) && (!q.Failed || r.Failed) &&
+	return (len(q.Kinds) == 0 || slices.Contains(q.Kinds, r.Kind)) &&
+		(!q.Failed || r.Failed) &&
 		(!q.Changed || len(r.Paths) > 0) &&
-		(q.Tool == "" || r.Kind == RowCall && r.Name == q.Tool) && (q.Path == "" || slices.Contains(r.Paths, q.Path))
+		(q.Tool == "" || r.Kind == RowCall && r.Name == q.Tool) &&
+		(q.Path == "" || slices.Contains(r.Paths, q.Path))
 }
 
 // Search returns the numbers of rows that a query finds, in order, and whether there may be more.
@@ -54,7 +56,7 @@ func (t *Trace) Search(ctx context.Context, from agent.Records, q Query) (rows [
 	return s.found, s.more, err
 }
 
-// search is a search that goes on.
+// search is a search in progress.
 type search struct {
 	query  Query
 	word   string
@@ -62,23 +64,23 @@ type search struct {
 	rows   []Row
 	places []place
 	kept   []kept
-	next   int // the first row that was not looked at
+	next   int // the first row that was not examined
 	found  []int
 	more   bool
 }
 
-// hit notes a row that has the word.
+// hit adds a row that has the word, unless there are maxHits.
 func (s *search) hit(i int) {
 	if s.more = len(s.found) == maxHits; !s.more {
 		s.found = append(s.found, i)
 	}
 }
 
-// searchMemory is after how many bytes of records a search forgets what was before, so that it
-// needs little memory for a long journal.
+// searchMemory is the number of bytes of records after which a search begins a new folder, so that
+// it needs little memory for a long journal.
 const searchMemory = 4 << 20
 
-// read looks at the rows of each record of the journal.
+// read searches the journal, record by record.
 func (s *search) read(ctx context.Context, from agent.Records) error {
 	f, size := newFolder(s.masker), 0
 	var first journal.Record
@@ -105,7 +107,7 @@ func (s *search) read(ctx context.Context, from agent.Records) error {
 	return ctx.Err()
 }
 
-// record looks at the rows of a record.
+// record searches the rows of a record.
 func (s *search) record(n int64, rows []made) {
 	nth := map[RowKind]int{}
 	for ; s.next < len(s.rows) && s.places[s.next].last == n; s.next++ {

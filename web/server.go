@@ -24,21 +24,19 @@ type Options struct {
 	Sessions func(ctx context.Context, limit int) ([]sessions.Summary, error)
 	// Masker masks secrets in all that the page gets. Nil masks none.
 	Masker *secret.Masker
-	// SessionMasker returns what masks the secrets in all that the page gets of a session. Nil
-	// returns Masker.
+	// SessionMasker returns the masker for all that the page gets of a session. Nil returns Masker.
 	SessionMasker func(id string) (*secret.Masker, error)
 	// Facts has the prices of models. Nil has none.
 	Facts llm.Lookup
 	// Own returns the session of an id if this process has it, otherwise nil. It may be nil.
 	Own func(id string) Own
-	// OfServer says that package server serves the page by Handler: then the page sends what a
-	// person does to the API of that server.
+	// OfServer says that package server serves the page by Handler. Then the page acts on sessions
+	// by the API of that server.
 	OfServer bool
 }
 
-// Server serves the page and what it asks for. It answers only over loopback connections, only to
-// requests that name a loopback host and, except for the page itself, only to those that have its
-// token.
+// Server serves the page and its requests. It answers only over loopback connections, only requests
+// that name a loopback host and, except for the page itself, only those that have its token.
 type Server struct {
 	options Options
 	limits  limits
@@ -68,7 +66,7 @@ func New(o Options) *Server {
 		}
 	}
 	watchers := maxWatchers
-	if o.OfServer { // which limits those of each token
+	if o.OfServer { // package server limits the watchers of each token
 		watchers *= 16
 	}
 	ctx, end := context.WithCancel(context.Background())
@@ -78,13 +76,13 @@ func New(o Options) *Server {
 	return s
 }
 
-// Close ends the streams of all watchers, and waits until no journal is read any more.
+// Close ends the streams of all watchers and the reading of all journals, and waits for their end.
 func (s *Server) Close() error {
 	s.end()
 	return s.hub.close()
 }
 
-// routes returns the paths that exist.
+// routes returns the handlers of all paths.
 func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	static := func(kind string, data func() []byte) http.HandlerFunc {

@@ -15,11 +15,11 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// restLooks is how many looks a journal must have no writer, and not grow, before the memory for
-// its further records is freed.
+// restLooks is the number of checks in succession that find a journal without a writer and
+// unchanged, before its reading is paused and the memory for further records is freed.
 const restLooks = 3
 
-// errIdle ends the reading of a journal that nobody writes.
+// errIdle ends the reading of a journal that no process writes.
 var errIdle = errors.New("nobody writes the journal")
 
 // session is a session whose journal is read as it grows.
@@ -31,7 +31,7 @@ type session struct {
 	end    context.CancelFunc
 	// ready is closed when all that the journal had at first has been read, or it cannot be read.
 	ready chan struct{}
-	// wake has an element if a journal that was not read, because no process wrote it, has changed.
+	// wake has an element if the journal has changed while its reading was paused.
 	wake chan struct{}
 
 	// The hub guards these.
@@ -43,9 +43,9 @@ type session struct {
 	trace    *Trace
 	began    bool          // the trace is in use
 	last     int64         // the number of the last record that was read
-	writer   journal.Entry // what the journal was at the last look
-	looks    int           // at a journal that has no writer and was the same before
-	pause    func()        // ends the reading of a journal that nobody writes; nil if it is not read
+	writer   journal.Entry // the journal at the last check
+	looks    int           // checks in succession that found no writer and no change
+	pause    func()        // pauses the reading; nil if the journal is not read
 	caught   bool          // the trace has all that the journal had when its reading began
 	isReady  bool
 	failed   error // why the journal is not read any further
@@ -55,12 +55,11 @@ type session struct {
 func newSession(h *hub, id string, m *secret.Masker) *session {
 	ctx, end := context.WithCancel(h.ctx)
 	return &session{id: id, hub: h, ctx: ctx, end: end, ready: make(chan struct{}), wake: make(chan struct{}, 1),
-		masker: m, trace: NewTrace(m, h.options.Facts),
-		watchers: map[*watcher]struct{}{}}
+		masker: m, trace: NewTrace(m, h.options.Facts), watchers: map[*watcher]struct{}{}}
 }
 
-// read folds the journal until the session ends or an error occurs. As long as nobody writes the
-// journal, it waits.
+// read folds the journal until the session ends or an error occurs. It pauses while no process
+// writes the journal.
 func (s *session) read() {
 	s.hub.lookAtWriters([]*session{s})
 	for {
@@ -80,8 +79,8 @@ func (s *session) read() {
 	}
 }
 
-// follow folds the journal into a new trace, which becomes that of the session when it has all that
-// the journal had at first.
+// follow folds the journal into a new trace. That becomes the trace of the session when it has all
+// that the journal had at first.
 func (s *session) follow() error {
 	ctx, pause := context.WithCancelCause(s.ctx)
 	defer pause(nil)
@@ -101,7 +100,7 @@ func (s *session) follow() error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			s.caughtUp(trace) // what is good is shown
+			s.caughtUp(trace) // the records before the error are shown
 			return err
 		case line.N >= length:
 			s.caughtUp(trace)
@@ -116,7 +115,7 @@ func (s *session) begin(pause func()) *Trace {
 	defer s.mu.Unlock()
 	s.looks, s.pause, s.caught = 0, pause, false
 	select {
-	case <-s.wake: // what has changed will be read
+	case <-s.wake: // the change is read now
 	default:
 	}
 	if s.began {
@@ -133,8 +132,8 @@ func (s *session) current() *Trace {
 	return s.trace
 }
 
-// length returns how many records the journal has now. For a journal that cannot be opened these
-// are unknown: reading it finds what is wrong, and yields what is good.
+// length returns how many records the journal has now. For a journal that is damaged it returns
+// math.MaxInt64, so that it is read up to the error.
 func (s *session) length() (int64, error) {
 	log, err := s.hub.options.Store.Read(s.ctx, s.id)
 	if errors.Is(err, journal.ErrCorrupt) {
@@ -157,15 +156,15 @@ func (s *session) add(trace *Trace, line journal.Record) error {
 	return err
 }
 
-// tell tells the watchers that rows and steps from the given ones on have changed.
+// tell tells the watchers that rows and steps from these on have changed.
 func (s *session) tell(row, step int) {
 	for w := range s.watchers {
 		w.changed(row, step)
 	}
 }
 
-// caughtUp makes a trace that of the session, unless it is already. It has all that the journal had
-// when its reading began.
+// caughtUp makes trace, which has all that the journal had when its reading began, the trace of the
+// session.
 func (s *session) caughtUp(trace *Trace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +180,7 @@ func (s *session) caughtUp(trace *Trace) {
 	s.isReadyNow()
 }
 
-// isReadyNow lets those go on who wait for the session. The caller holds the lock.
+// isReadyNow wakes the callers of wait. The caller holds the lock.
 func (s *session) isReadyNow() {
 	if !s.isReady {
 		s.isReady = true
@@ -205,8 +204,8 @@ func (s *session) hasEnded() bool {
 	return s.failed != nil
 }
 
-// look takes what the store says of the journal. A journal that has no writer is not read on until
-// it changes.
+// look updates what is known of the journal. It pauses the reading of a journal that has no writer,
+// until it changes.
 func (s *session) look(e journal.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,8 +230,8 @@ func (s *session) look(e journal.Entry) {
 	}
 }
 
-// wait returns when the journal has been read as far as it went at first, with the error if nothing
-// of it can be read.
+// wait waits until all that the journal had at first has been read. It returns an error if nothing
+// of the journal can be read.
 func (s *session) wait(ctx context.Context) error {
 	select {
 	case <-s.ready:
@@ -251,21 +250,22 @@ func (s *session) wait(ctx context.Context) error {
 	return nil
 }
 
-// overview returns what the page shows besides rows, with the steps from a number on.
+// overview returns the overview, with the steps from a number on.
 func (s *session) overview(step int) Overview {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.trace.Overview(step)
 	o.ID = s.id
 	o.Own = s.hub.options.Own(s.id) != nil
-	o.withWriter(s.writer, o.Own && !s.hub.options.OfServer) // a server has it also while it is at rest
+	o.withWriter(s.writer, o.Own && !s.hub.options.OfServer) // a server's sessions may be at rest
 	if s.failed != nil && s.ctx.Err() == nil {
 		o.Problem = s.masker.String(s.failed.Error())
 	}
 	return o
 }
 
-// withWriter adds what is known of the process that writes the journal.
+// withWriter adds the process that writes the journal, or marks what it left open as interrupted if
+// there is none. Here says that this process works on the session.
 func (o *Overview) withWriter(e journal.Entry, here bool) {
 	o.PID = e.PID
 	if e.Locked || here {
@@ -274,9 +274,9 @@ func (o *Overview) withWriter(e journal.Entry, here bool) {
 	if o.State == StateRunning || o.State == StateWaiting {
 		o.State, o.Running = StateInterrupted, []RunningCall{}
 	}
-	o.Children = slices.Clone(o.Children) // which may be those of the trace
+	o.Children = slices.Clone(o.Children) // they may be those of the trace
 	for i := range o.Children {
-		if c := &o.Children[i]; c.Status == string(StateRunning) { // nobody has noted its end
+		if c := &o.Children[i]; c.Status == string(StateRunning) { // its end was not recorded
 			c.Status = string(StateInterrupted)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// columns holds the steps, and how many marks there were when each began.
+// columns holds the steps, and the number of marks when each began.
 type columns struct {
 	Steps
 	marks []int
@@ -29,8 +29,8 @@ func (c *columns) from(step int) Steps {
 // the page.
 func columnFrom[T any](column []T, at int) []T { return append([]T{}, column[at:]...) }
 
-// marksBefore returns how many marks there were before a step. For a step that has not begun, those
-// are all.
+// marksBefore returns how many marks there were before a step, or all for a step that has not
+// begun.
 func (c *columns) marksBefore(step, all int) int {
 	switch {
 	case step <= 1:
@@ -65,7 +65,7 @@ func (c *columns) update(k *clock) {
 	}
 }
 
-// add counts what a record has become, before its rows have numbers.
+// add counts the rows and events of a record.
 func (s *sums) add(f *folder, r *record, k *clock) {
 	first := f.count - len(r.rows)
 	for _, ev := range r.events {

@@ -7,8 +7,8 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// Tail returns the rows of the last n records of a journal, without reading the others. They have
-// no numbers and steps, and lack what only earlier records tell: their Index is -1.
+// Tail returns the rows of the last n records of a journal, without reading the others. Their Index
+// is -1, they have no steps, and they lack what depends on earlier records.
 func Tail(ctx context.Context, log journal.Reader, n int, m *secret.Masker) ([]Row, error) {
 	f := newFolder(m)
 	f.partial = true

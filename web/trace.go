@@ -39,21 +39,20 @@ type place struct {
 	last   int64 // the record of the row's last event
 }
 
-// NewTrace returns a trace of a session without records. What it returns has no secrets that the
-// masker knows; nil masks none. Facts has the prices of models, nil none.
+// NewTrace returns a trace of a session without records. Its methods return nothing with secrets
+// that the masker knows; nil masks none. Facts has the prices of models, nil none.
 func NewTrace(m *secret.Masker, facts llm.Lookup) *Trace {
 	return &Trace{masker: m, fold: newFolder(m), costs: costs.New(facts)}
 }
 
 // Add folds the next record. It returns the numbers of the first row and of the first step that
-// have been added or changed; what has a lower number stays as it is. If it returns an error, the
-// record was not folded, and no later one can be.
+// were added or have changed. After an error no further record can be added.
 func (t *Trace) Add(line journal.Record) (row, step int, err error) {
 	_, row, step, err = t.add(line)
 	return row, step, err
 }
 
-// add does what Add does, and returns the rows that it has added.
+// add implements Add, and returns the added rows, too.
 func (t *Trace) add(line journal.Record) (added []made, row, step int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +82,7 @@ func (t *Trace) addRow(m made) {
 	m.row.Index = len(t.rows)
 	t.rows = append(t.rows, m.row)
 	t.places = append(t.places, m.place)
-	if m.keep || !again(m.row.Kind) {
+	if m.keep || !remakeable(m.row.Kind) {
 		t.kept = append(t.kept, kept{m.row.Index, shortened(m.events)})
 	}
 }
@@ -114,9 +113,9 @@ func (t *Trace) Rows(first, count int) []Row {
 	return t.rows[first:end:end]
 }
 
-// Overview returns what the page shows besides rows, with the steps from a number on, and the marks
-// since the first of them. 1 stands for all. Own, PID and what a process that has died leaves
-// behind are for the caller to fill.
+// Overview returns the overview, with the steps from a number on and the marks since the first of
+// them; 1 means all. The caller sets Own and PID, and corrects what a process that has died left
+// open.
 func (t *Trace) Overview(step int) Overview {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -130,13 +129,12 @@ func (t *Trace) Overview(step int) Overview {
 	return o
 }
 
-// now returns the part of the overview that the state of the session has.
+// now returns the part of the overview that depends on the state of the session.
 func (t *Trace) now() Overview {
 	s, masker := t.fold.projection.State(), t.fold.masker
 	o := Overview{ID: s.Header.ID, Task: t.sums.task, Dir: masker.String(s.Dir()), Provider: s.Provider,
-		Model: masker.String(s.Model), Profile: s.Header.Profile,
-		Parent: s.Header.Parent, ForkOf: s.Header.ForkOf, Created: t.first.Time, State: StateIdle,
-		Window: s.Policy.Window, Usage: s.Usage, Cost: s.Cost,
+		Model: masker.String(s.Model), Profile: s.Header.Profile, Parent: s.Header.Parent, ForkOf: s.Header.ForkOf,
+		Created: t.first.Time, State: StateIdle, Window: s.Policy.Window, Usage: s.Usage, Cost: s.Cost,
 		Running: []RunningCall{}, Queue: []QueuedText{}, Children: []Child{}}
 	o.Parts = dearest(t.costs, masker)
 	if s.Last != nil {

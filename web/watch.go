@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// maxWatchers is how many streams are open at a time.
+	// maxWatchers bounds the streams that are open at a time.
 	maxWatchers = 64
-	// tailRows is how many rows a watcher gets at once.
+	// tailRows is the number of last rows that a watcher gets first.
 	tailRows = 100
-	// tailTime is how long a watcher waits for all of a journal before it gets the last rows alone.
+	// tailTime is how long a watcher waits for a whole journal before it gets only its last rows.
 	tailTime = 50 * time.Millisecond
-	// rowsMessage is how many rows a message has at most.
+	// rowsMessage bounds the rows of a message.
 	rowsMessage = 500
 	// rowsTime and overviewTime are the least times between two messages of a kind.
 	rowsTime     = 50 * time.Millisecond
@@ -36,8 +36,8 @@ type message struct {
 	Text     string          `json:"text,omitempty"`
 }
 
-// watcher notes what has changed since somebody was told of it. It holds no changes, so a slow one
-// costs nothing and gets the newest state.
+// watcher notes which rows and steps have changed since the last message. It does not hold the
+// changes, so a slow client needs no memory and gets the newest state.
 type watcher struct {
 	wake chan struct{}
 
@@ -57,7 +57,7 @@ func (w *watcher) changed(row, step int) {
 	}
 }
 
-// takeRow returns the first row that has changed, and forgets it.
+// takeRow returns the first row that has changed, and resets it.
 func (w *watcher) takeRow() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,7 +66,7 @@ func (w *watcher) takeRow() int {
 	return row
 }
 
-// takeStep returns the first step that has changed, and forgets it. Without any change ok is false.
+// takeStep returns the first step that has changed, and resets it. Without any change ok is false.
 func (w *watcher) takeStep() (step int, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +75,7 @@ func (w *watcher) takeStep() (step int, ok bool) {
 	return step, ok
 }
 
-// watch returns a watcher to whom the last rows have changed, and a function that ends it.
+// watch returns a watcher that begins with the last rows, and a function that ends it.
 func (s *session) watch() (w *watcher, stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ type stream struct {
 	began   bool
 }
 
-// send writes a message. The error says that nobody reads it.
+// send writes a message. It returns an error if the client does not read it in time.
 func (s *stream) send(m message) error {
 	line, err := json.Marshal(m)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *Server) sendTail(ctx context.Context, out *stream, session *session) er
 	}
 	log, err := s.options.Store.Read(ctx, session.id)
 	if err != nil {
-		return nil // reading all of it says why
+		return nil // the session reports the error
 	}
 	rows, err := Tail(ctx, log, tailRows, session.masker)
 	if err = errors.Join(err, log.Close()); err != nil || len(rows) == 0 {
@@ -179,7 +179,7 @@ func (s *Server) sendTail(ctx context.Context, out *stream, session *session) er
 	return out.send(message{Type: "tail", Rows: rows})
 }
 
-// stream sends an overview, and then what changes, until the context ends or nobody reads it.
+// stream sends an overview, and then changes, until the context ends or the client does not read.
 func (s *Server) stream(ctx context.Context, out *stream, session *session) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -205,7 +205,7 @@ func (s *Server) stream(ctx context.Context, out *stream, session *session) erro
 	return session.stream(ctx, out, w)
 }
 
-// stream sends what changes until the context ends or nobody reads it.
+// stream sends changes until the context ends or the client does not read.
 func (s *session) stream(ctx context.Context, out *stream, w *watcher) error {
 	ping := time.NewTicker(pingTime)
 	defer ping.Stop()
@@ -249,8 +249,8 @@ func (s *session) sendRows(out *stream, first int) error {
 	}
 }
 
-// sendUpdate sends an overview with the steps that have changed. Its error says that there will be
-// no more.
+// sendUpdate sends an overview with the steps that have changed. It returns an error if there will
+// be no more.
 func (s *session) sendUpdate(out *stream, w *watcher) error {
 	step, ok := w.takeStep()
 	if !ok {
@@ -268,12 +268,12 @@ func (s *session) sendUpdate(out *stream, w *watcher) error {
 	return nil
 }
 
-// pace says when something that was wanted is due: at once, but not more often than once in a
-// while.
+// pace limits how often something is done. Its timer fires at once after want, but not within gap
+// of the last time.
 type pace struct {
 	gap    time.Duration
 	timer  *time.Timer
-	last   time.Time // when it was due
+	last   time.Time // when it was last done
 	wanted bool
 }
 
@@ -283,7 +283,7 @@ func newPace(gap time.Duration) *pace {
 	return &pace{gap: gap, timer: timer}
 }
 
-// want makes it due as soon as possible.
+// want starts the timer, unless it runs.
 func (p *pace) want() {
 	if !p.wanted {
 		p.wanted = true
@@ -291,5 +291,5 @@ func (p *pace) want() {
 	}
 }
 
-// done notes that it was due.
+// done notes that it was done now.
 func (p *pace) done() { p.wanted, p.last = false, time.Now() }

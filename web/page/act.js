@@ -1,4 +1,4 @@
-// Steering a session of the viewer's own process: what it writes now, what it asks, and what a person tells it.
+// Steering a session of the viewer's own process: its current output, its questions, and the messages to it.
 
 /** maxLive is how much of a text that grows is shown, in characters. */
 const maxLive = 20000;
@@ -7,7 +7,7 @@ const maxLive = 20000;
  * there before. */
 const settles = 500;
 
-/** modes says what the permission modes are called. */
+/** modes holds the names of the permission modes. */
 const modes = { ask: "ask first", "accept-edits": "accept edits", plan: "plan only", full: "allow all", "read-only": "read only" };
 
 /** act holds what is shown of the session that can be steered. */
@@ -142,20 +142,20 @@ function drawNow() {
 /** lastOf returns the end of a text that grows. @param {string} text */
 function lastOf(text) { return text.length > 2 * maxLive ? text.slice(-maxLive) : text; }
 
-/** clearNow forgets what was written, because the timeline has it. */
+/** clearNow clears the current output, because the timeline has it. */
 function clearNow() {
   act.text = act.thinking = "";
   act.finished = false;
   drawNow();
 }
 
-/** finish forgets soon what was written: the timeline is about to have it. */
+/** finish clears the current output after a moment, when the timeline has it. */
 function finish() {
   act.finished = true;
   setTimeout(() => { if (act.finished) clearNow(); }, 700);
 }
 
-/** happenings says what becomes of the events. @type {Object<string, (e: any) => void>} */
+/** happenings holds the handlers of live events, by their kinds. @type {Object<string, (e: any) => void>} */
 const happenings = {
   LIVE: (e) => {
     Object.assign(act, { running: e.running, text: e.text || "", thinking: e.thinking || "", finished: false, inMode: e.mode, model: e.model, models: e.models || [] });
@@ -261,7 +261,7 @@ function questionCard(e) {
   return card(title, e, question, el("div", { class: "answers" }, ...(e.options || []).map((/** @type {string} */ o) => button(o, () => answer({ text: o }))), text, button("Answer", send, { class: "main" }), decline));
 }
 
-/** formFields returns fields for a JSON Schema, and what is filled in, as texts: the session makes values of them. @param {any} form */
+/** formFields returns fields for a JSON Schema, and a function that returns their values as texts, which the session converts. @param {any} form */
 function formFields(form) {
   const inputs = /** @type {[string, any][]} */ ([]);
   const fields = Object.entries(form.properties || {}).map(([name, p]) => {
@@ -274,13 +274,13 @@ function formFields(form) {
   return { fields, content: () => Object.fromEntries(inputs.filter(([, i]) => i.value !== "").map(([name, i]) => [name, i.value])) };
 }
 
-/** show shows what steers the session, or not. @param {boolean} yes */
+/** show shows or hides the controls that steer the session. @param {boolean} yes */
 function show(yes) {
   act.root.hidden = !yes;
   act.view?.again();
 }
 
-/** leaveAct shows that there is nothing to steer. */
+/** leaveAct hides the controls that steer the session. */
 function leaveAct() {
   for (const id of [...act.cards.keys()]) endAsk(id, "");
   act.root.hidden = true;

@@ -1,4 +1,4 @@
-// The page: which session it shows, by the fragment of its address, and what becomes of the session's messages.
+// The page: it shows the session that the fragment of its address names, and passes the session's messages to the panels.
 
 /** rowsPage is how many rows are asked for at once, and maxPages how many such pages are kept. */
 const rowsPage = 200, maxPages = 200;
@@ -38,7 +38,7 @@ class View {
     for (const p of panels) p.close?.();
   }
 
-  /** message takes a message of the server. @param {any} m */
+  /** message handles a message of the server. @param {any} m */
   message(m) {
     if (m.type === "end") clearInterval(this.timer);
     if (m.type === "lost" || m.type === "end") {
@@ -93,7 +93,7 @@ class View {
   /** again shows the overview to the panels, if it is known. */
   again() { if (this.overview) for (const p of panels) p.overview?.(this.overview, this); }
 
-  /** put takes rows, which may be new or have changed. @param {number} first @param {Row[]} rows */
+  /** put stores rows, which may be new or have changed. @param {number} first @param {Row[]} rows */
   put(first, rows) {
     for (let n = 0; n < rows.length;) {
       const page = Math.floor((first + n) / rowsPage), list = this.pages.get(page) || [], end = Math.min(rows.length, (page + 1) * rowsPage - first);
@@ -244,10 +244,10 @@ function route() {
   view.open();
 }
 
-/** stateNames says what the states of a session are called. @type {Object<string, string>} */
+/** stateNames holds the names of the states of a session. @type {Object<string, string>} */
 const stateNames = { running: "running", waiting: "waits for you", idle: "finished", interrupted: "interrupted", closed: "closed", held: "held" };
 
-/** reasonNames says how an input has ended, if it has not been completed. @type {Object<string, string>} */
+/** reasonNames holds texts for the reasons with which an input ends that is not completed. @type {Object<string, string>} */
 const reasonNames = { error: "failed", max_tool_rounds: "limit of tool rounds", max_turns: "limit of turns", loop: "stopped in a loop", budget_tokens: "token budget spent",
   budget_usd: "money spent", budget_time: "time is up", awaiting_input: "asks you", incomplete: "incomplete", refused: "refused", interrupted: "interrupted", aborted: "aborted", log_full: "journal is full" };
 

@@ -1,6 +1,6 @@
 // The keyboard.
 
-/** keys says what keys do, besides Tab and what elements do by themselves. @type {[string[], string, () => void][]} */
+/** keys holds the keys with their descriptions and actions. Tab and the keys of single elements work by themselves. @type {[string[], string, () => void][]} */
 const keys = [
   [["j", "ArrowDown"], "next row", () => timeline.move(1)],
   [["k", "ArrowUp"], "previous row", () => timeline.move(-1)],
@@ -32,7 +32,7 @@ function openAgent() {
   if (session) view?.openSession(session, timeline.current);
 }
 
-/** startKeys listens. Keys in a field are left alone, and so are those that an element understands by itself. */
+/** startKeys listens for keys. It ignores keys in fields, and keys that an element handles by itself. */
 function startKeys() {
   addEventListener("keydown", (e) => {
     const at = /** @type {HTMLElement} */ (e.target);
@@ -46,7 +46,7 @@ function startKeys() {
   });
 }
 
-/** doKey does what a key is for. @param {KeyboardEvent} e */
+/** doKey carries out the action of a key. @param {KeyboardEvent} e */
 function doKey(e) {
   const found = keys.find(([names]) => names.includes(e.key));
   if (!found || e.key === "Enter") return;
@@ -59,7 +59,7 @@ function focusFilter(/** @type {KeyboardEvent} */ e) {
   byID("list").querySelector("input[type=search]")?.focus();
 }
 
-/** showKeys shows what the keys are. */
+/** showKeys shows the list of keys. */
 function showKeys() {
   const help = byID("help");
   help.replaceChildren(el("h2", {}, "Keys"),

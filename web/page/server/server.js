@@ -1,4 +1,4 @@
-// The page of a server that runs sessions: what only that has. It begins and forks sessions, and tells a person who waits for what.
+// What only the page of a server has: it begins, forks and deletes sessions, and tells a person when a session waits or has finished.
 
 /** HostSource asks package server: it reads like ServerSource, and what a person does goes to the server's API. @implements {Source} */
 class HostSource extends ServerSource {
@@ -75,7 +75,7 @@ function askToken(why) {
   byID("list").replaceChildren(form);
 }
 
-/** changed takes a change of the sessions. @param {any} c */
+/** changed handles a change of the sessions. @param {any} c */
 function changed(c) {
   const states = sessions.states;
   if (c.kind === "LOST") {
@@ -112,7 +112,7 @@ function ring(s, asks) {
       n.onclick = () => { window.focus(); go({ session: s.id }); n.close(); };
       return;
     }
-  } catch { /* browsers of phones have the word and not the thing */ }
+  } catch { /* browsers of phones have Notification, but its constructor fails */ }
   if (asks) beep();
 }
 
@@ -130,7 +130,7 @@ function beep() {
   } catch { /* the title says it too */ }
 }
 
-/** switchBell has the page tell what happens, or not. */
+/** switchBell switches notifications on or off. */
 function switchBell() {
   const on = setting("bell", "off") !== "on";
   keep("bell", on ? "on" : "off");
