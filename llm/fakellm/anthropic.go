@@ -83,16 +83,6 @@ func (c *anthropicContent) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// listOf decodes a list, which a string may stand for.
-func listOf[T any](b []byte, one func(text string) T) (list []T, err error) {
-	var text string
-	if json.Unmarshal(b, &text) == nil {
-		return []T{one(text)}, nil
-	}
-	err = strict(b, &list)
-	return list, err
-}
-
 type anthropicBlock struct {
 	Type      string           `json:"type"`
 	Text      string           `json:"text"`

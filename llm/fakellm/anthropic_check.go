@@ -1,7 +1,6 @@
 package fakellm
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -112,8 +111,8 @@ func (w *anthropicRequest) checkMessages(c *checker) {
 			case "tool_result":
 				c.refuse(j != len(results), "messages.%d: `tool_result` blocks must come first in their message", i)
 				c.refuse(!slices.Contains(open, b.ToolUseID),
-					"messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: "+
-						"%s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, b.ToolUseID)
+					"messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` "+
+						"block must have a corresponding `tool_use` block in the previous message.", i, j, b.ToolUseID)
 				results = append(results, b.ToolUseID)
 			}
 		}
@@ -166,15 +165,4 @@ func (b anthropicBlock) check(c *checker, role string) {
 	case "":
 		c.refuse(true, "type: Field required")
 	}
-}
-
-func isBase64(text string) bool {
-	_, err := base64.StdEncoding.DecodeString(text)
-	return err == nil
-}
-
-// decoded returns the data in base64, which check has looked at.
-func decoded(text string) []byte {
-	data, _ := base64.StdEncoding.DecodeString(text)
-	return data
 }

@@ -11,10 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-func itoa(i int) string { return strconv.Itoa(i) }
-
-// life returns for how long the cache breakpoint of a block or a tool keeps what is before it, 0
-// without one.
+// life returns the time for which the cache breakpoint of a block or a tool keeps the prefix that
+// ends there, 0 without a breakpoint.
 func life(raw json.RawMessage) time.Duration {
 	var w struct {
 		CacheControl *struct{ Type, TTL string } `json:"cache_control"`
@@ -31,8 +29,8 @@ func life(raw json.RawMessage) time.Duration {
 // marked reports whether a block or a tool has a cache breakpoint.
 func marked(raw json.RawMessage) bool { return life(raw) > 0 }
 
-// prefixes returns the request's blocks in the order in which the API caches them: tools, system,
-// messages. They do not have the breakpoints themselves, because these move from request to
+// prefixes returns a prefix for each of the request's blocks, in the order in which the API caches
+// them: tools, system, messages. Their hashes leave out the breakpoints, which move from request to
 // request.
 func (w *anthropicRequest) prefixes() []prefix {
 	p := newPrefixer(w.Model)
@@ -46,7 +44,7 @@ func (w *anthropicRequest) prefixes() []prefix {
 	}
 	for i, m := range w.Messages {
 		for _, b := range m.Content {
-			p.add(m.Role+itoa(i), unmarked(b.raw), life(b.raw))
+			p.add(m.Role+strconv.Itoa(i), unmarked(b.raw), life(b.raw))
 		}
 	}
 	return p.list
@@ -57,7 +55,8 @@ func unmarked(raw json.RawMessage) []byte {
 	if !marked(raw) {
 		return raw
 	}
-	for _, mark := range []string{`,"cache_control":{"type":"ephemeral"}`, `,"cache_control":{"type":"ephemeral","ttl":"1h"}`} {
+	for _, mark := range []string{`,"cache_control":{"type":"ephemeral"}`,
+		`,"cache_control":{"type":"ephemeral","ttl":"1h"}`} {
 		if at := bytes.LastIndex(raw, []byte(mark)); at >= 0 {
 			return slices.Concat(raw[:at], raw[at+len(mark):])
 		}
@@ -149,7 +148,7 @@ func (f anthropic) stream(a *response) []frame {
 		})
 	}
 	for _, s := range a.anthropicSearches() {
-		var input []string // a result has none: it comes whole
+		var input []string // none for a result, which is sent in one event
 		if s["input"] != nil {
 			input = []string{"", encode(s["input"])}
 			s["input"] = object{}
@@ -213,16 +212,3 @@ func (anthropic) garbage() frame {
 
 // ping implements format.
 func (anthropic) ping() frame { return frame{event: "ping", data: `{"type":"ping"}`} }
-
-// object is a JSON object that this package makes.
-type object = map[string]any
-
-// encode returns the JSON of a value made by this package. Only a script's arguments could be
-// invalid JSON, and they are checked before.
-func encode(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("fakellm: " + err.Error())
-	}
-	return string(b)
-}

@@ -24,7 +24,7 @@ const (
 )
 
 // prefix is the beginning of a request up to the end of a block: its hash, its size in bytes, and
-// for how long its breakpoint keeps it, 0 without one.
+// the time for which its breakpoint keeps it, 0 without a breakpoint.
 type prefix struct {
 	sum  [sha256.Size]byte
 	size int
@@ -55,9 +55,9 @@ func (p *prefixer) add(where string, block []byte, life time.Duration) {
 	p.list = append(p.list, last)
 }
 
-// automatic returns the prefixes of a prompt that a server caches without breakpoints: from a
-// number of tokens on, every so many tokens. The cache holds the pieces' bytes, so one that is
-// encoded differently is a miss, as it would be for the model.
+// automatic returns the prefixes of a prompt that a server caches without breakpoints: one that
+// ends after from tokens, and one after every step tokens that follow. They are made of the pieces'
+// bytes, so a piece that is encoded differently is a miss, as it would be for the model.
 func automatic(model string, pieces [][]byte, from, step int) []prefix {
 	prompt := bytes.Join(pieces, []byte{0})
 	p := newPrefixer(model)
@@ -70,7 +70,7 @@ func automatic(model string, pieces [][]byte, from, step int) []prefix {
 // cache holds the prefixes with breakpoints of earlier requests. Nothing is ever removed.
 type cache map[[sha256.Size]byte]*kept
 
-// kept is a prefix in the cache: for how long it is kept after a use, and the last one.
+// kept is a prefix in the cache: the time for which it is kept after a use, and its last use.
 type kept struct {
 	life time.Duration
 	used time.Time
@@ -82,7 +82,8 @@ func (c cache) has(p *prefix, now time.Time) bool {
 	return k != nil && now.Sub(k.used) < k.life
 }
 
-// usage returns a request's usage by the cache, and adds its breakpoints.
+// usage returns the usage of a request, given what the cache holds, and adds the request's
+// breakpoints to the cache.
 func (c cache) usage(r *Request, a *response, now time.Time) llm.Usage {
 	read, written, life := 0, 0, time.Duration(0)
 	for i, p := range r.prefixes {

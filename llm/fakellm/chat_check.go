@@ -52,17 +52,6 @@ func (f *chatFormat) check(c *checker) {
 		"Invalid 'response_format.json_schema.name': string does not match pattern '%s'.", chatName())
 }
 
-// isSchema reports whether a text is the schema of an object.
-func isSchema(raw json.RawMessage) bool {
-	var schema struct{ Type string }
-	return json.Unmarshal(raw, &schema) == nil && schema.Type == "object"
-}
-
-func isObject(raw json.RawMessage) bool {
-	var members map[string]json.RawMessage
-	return json.Unmarshal(raw, &members) == nil && members != nil
-}
-
 func (w *chatRequest) checkChoice(c *checker) {
 	c.refuse(len(w.Tools) == 0, "'tool_choice' is only allowed when 'tools' are specified.")
 	var mode string

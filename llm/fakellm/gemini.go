@@ -1,7 +1,6 @@
 package fakellm
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -19,12 +18,12 @@ type gemini struct {
 // place of models.
 func geminiOf(path string, words int) (f gemini, known bool) {
 	rest := path[strings.LastIndex(path, "/models/")+len("/models/"):]
-	if _, after, ok := strings.Cut(path, "/v1beta/"); ok { // an id may name another collection
+	if _, after, ok := strings.Cut(path, "/v1beta/"); ok { // a model's id may contain another collection
 		rest = strings.TrimPrefix(after, "models/")
 	}
 	model, action, _ := strings.Cut(rest, ":")
-	return gemini{words, model, action}, model != "" && (action == "generateContent" ||
-		action == "streamGenerateContent")
+	known = model != "" && (action == "generateContent" || action == "streamGenerateContent")
+	return gemini{words, model, action}, known
 }
 
 // geminiRequest is the request body. Members that are only checked for being known are raw.
@@ -64,34 +63,6 @@ func (p *geminiPart) UnmarshalJSON(b []byte) error {
 	type plain geminiPart
 	p.raw = append(p.raw[:0], b...)
 	return strict(b, (*plain)(p))
-}
-
-// strict decodes a value that may not have unknown members.
-func strict(b []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	return dec.Decode(v)
-}
-
-// unknown returns the member because of which a strict decoding failed, or "".
-func unknown(err error) string {
-	field, ok := strings.CutPrefix(err.Error(), "json: unknown field ")
-	if !ok {
-		return ""
-	}
-	return strings.Trim(field, `"`)
-}
-
-// into decodes the body. It refuses an unknown member and a broken body in the vendor's words.
-func (r *Request) into(v any, unknownMember, broken string) *refusal {
-	err := strict(r.Body, v)
-	if err == nil {
-		return nil
-	}
-	if member := unknown(err); member != "" {
-		return invalid(unknownMember, member)
-	}
-	return invalid(broken, err)
 }
 
 type geminiCall struct {
@@ -174,7 +145,7 @@ func (f gemini) decode(r *Request) *refusal {
 	r.Model = f.model
 	// Without alt=sse, a stream is a JSON array, which is sent as a whole here.
 	r.Stream = f.action == "streamGenerateContent" && r.Query.Get("alt") == "sse"
-	if r.Header.Get("X-Goog-Api-Key") == "" { // a key in the URL does not count: every proxy on the way would log it
+	if r.Header.Get("X-Goog-Api-Key") == "" { // a key in the URL does not count: proxies would log it
 		return &refusal{403, "PERMISSION_DENIED",
 			"Method doesn't allow unregistered callers (callers without established identity). " +
 				"Please use API Key or other form of API consumer identity to call this API."}

@@ -108,9 +108,9 @@ func (g geminiContent) check(c *geminiChecker, i int) {
 
 func (p geminiPart) check(c *geminiChecker, role string) {
 	kinds := 0
-	for _, there := range []bool{p.Text != nil, p.FunctionCall != nil, p.FunctionResponse != nil, p.InlineData != nil,
+	for _, set := range []bool{p.Text != nil, p.FunctionCall != nil, p.FunctionResponse != nil, p.InlineData != nil,
 		p.FileData != nil, len(p.Executable) > 0, len(p.Executed) > 0, len(p.ToolCall) > 0, len(p.ToolResponse) > 0} {
-		if there {
+		if set {
 			kinds++
 		}
 	}
@@ -118,8 +118,7 @@ func (p geminiPart) check(c *geminiChecker, role string) {
 		"* GenerateContentRequest.%s.data: required oneof field 'data' must have one initialized field", c.part)
 	c.refuse(p.Text != nil && *p.Text == "" && p.Signature == "",
 		"Unable to submit request because it must have a text parameter.")
-	c.refuse(p.FunctionCall != nil && role != "model" || p.FunctionResponse != nil && role != "user" || p.Thought &&
-		role != "model",
+	c.refuse((p.FunctionCall != nil || p.Thought) && role != "model" || p.FunctionResponse != nil && role != "user",
 		"Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
 	if p.Signature != "" {
 		want := sign(p.signed())

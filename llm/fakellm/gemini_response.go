@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
@@ -55,7 +56,7 @@ type geminiAnswer struct {
 	reason, message string
 }
 
-// answer splits a response into parts of so many words each. As in the real models' responses, the
+// answer splits a response into parts of at most each words. As in the real models' responses, the
 // signature is on the first call or, without calls, at the end of the text.
 func (f gemini) answer(a *response, each int) geminiAnswer {
 	out := geminiAnswer{reason: f.reason(a), closing: object{"text": ""}}
@@ -121,8 +122,9 @@ func (a *response) geminiChunk(reason, message string, u llm.Usage, parts ...obj
 	return data
 }
 
-// geminiArgs stands for the arguments of a call, whose text is not encoded again.
-func geminiArgs(call int) string { return "\x00arguments " + itoa(call) }
+// geminiArgs returns a text that stands for the arguments of a call until geminiChunk puts their
+// own text in its place, which may not change.
+func geminiArgs(call int) string { return "\x00arguments " + strconv.Itoa(call) }
 
 // whole implements format.
 func (f gemini) whole(a *response) []byte {
@@ -145,12 +147,12 @@ func (f gemini) whole(a *response) []byte {
 func (f gemini) stream(a *response) []frame {
 	p := f.answer(a, f.words)
 	var frames []frame
-	so := llm.Usage{Input: a.usage.Input, CacheRead: a.usage.CacheRead}
+	soFar := llm.Usage{Input: a.usage.Input, CacheRead: a.usage.CacheRead}
 	size := 0
 	for _, part := range p.parts {
 		size += len(encode(part))
-		so.Output = min(tokens(size), a.usage.Output)
-		frames = append(frames, frame{data: a.geminiChunk("", "", so, part), content: true})
+		soFar.Output = min(tokens(size), a.usage.Output)
+		frames = append(frames, frame{data: a.geminiChunk("", "", soFar, part), content: true})
 	}
 	return append(frames, frame{data: a.geminiChunk(p.reason, p.message, a.usage, p.closing), closing: true})
 }

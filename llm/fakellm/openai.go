@@ -237,8 +237,8 @@ func (f *openai) read(r *Request) {
 	}
 	for _, it := range w.Input {
 		role, parts := it.read()
-		if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == role && (role == llm.RoleAssistant ||
-			role == llm.RoleTool) {
+		joins := role == llm.RoleAssistant || role == llm.RoleTool
+		if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == role && joins {
 			r.Messages[n-1].Parts = append(r.Messages[n-1].Parts, parts...)
 			continue
 		}
@@ -304,11 +304,4 @@ func openaiRead(content []openaiPart, phase string) llm.Parts {
 		}
 	}
 	return parts
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

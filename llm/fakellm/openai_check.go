@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
@@ -24,9 +25,9 @@ func (f *openai) refuse(fault bool, param, code, message string, args ...any) {
 	}
 }
 
-// require refuses a request without a parameter.
-func (f *openai) require(there bool, param string) {
-	f.refuse(!there, param, "missing_required_parameter", "Missing required parameter: '%s'.", param)
+// require refuses a request in which a parameter is not set.
+func (f *openai) require(set bool, param string) {
+	f.refuse(!set, param, "missing_required_parameter", "Missing required parameter: '%s'.", param)
 }
 
 // short refuses a name or an id that is too long.
@@ -36,7 +37,7 @@ func (f *openai) short(param, value string) {
 			"length %d, but got a string with length %d instead.", param, openaiMaxName, len(value))
 }
 
-// name refuses a name that the API does not take.
+// name refuses a name that the API does not allow.
 func (f *openai) name(param, name string) {
 	f.refuse(!openaiName().MatchString(name), param,
 		"invalid_value", "Invalid '%s': string does not match pattern. Expected a string that "+
@@ -63,21 +64,20 @@ func (f *openai) check() *refusal {
 			"max_output_tokens", "integer_below_min_value", "Invalid 'max_output_tokens': integer below minimum "+
 				"value. Expected a value >= %d, but got %d instead.", openaiMinOutput, *n)
 	}
-	f.refuse(w.Temperature != nil && (*w.Temperature < 0 || *w.Temperature > 2),
-		"temperature", "decimal_above_max_value",
-		"Invalid 'temperature': decimal out of range. Expected 0 to 2.")
+	f.refuse(w.Temperature != nil && (*w.Temperature < 0 || *w.Temperature > 2), "temperature",
+		"decimal_above_max_value", "Invalid 'temperature': decimal out of range. Expected 0 to 2.")
 	f.short("prompt_cache_key", w.CacheKey)
 	for _, include := range w.Include {
 		f.oneOf("include", include, "reasoning.encrypted_content", "message.output_text.logprobs",
-			"message.input_image.image_url",
-			"web_search_call.action.sources", "file_search_call.results", "code_interpreter_call.outputs")
+			"message.input_image.image_url", "web_search_call.action.sources", "file_search_call.results",
+			"code_interpreter_call.outputs")
 	}
 	f.checkTools()
 	if t := w.Text; t != nil && t.Format != nil && t.Format.Type == "json_schema" {
 		f.require(t.Format.Name != "" && len(t.Format.Schema) > 0, "text.format.name")
 	}
 	for i := range w.Input {
-		f.checkItem("input["+itoa(i)+"]", &w.Input[i])
+		f.checkItem("input["+strconv.Itoa(i)+"]", &w.Input[i])
 	}
 	f.checkOrder()
 	return f.why
@@ -86,7 +86,7 @@ func (f *openai) check() *refusal {
 func (f *openai) checkTools() {
 	var names []string
 	for i, t := range f.asked.Tools {
-		at := "tools[" + itoa(i) + "]"
+		at := "tools[" + strconv.Itoa(i) + "]"
 		if t.Type != "function" && t.Type != "custom" { // a server tool
 			continue
 		}
@@ -112,8 +112,8 @@ func (f *openai) checkSchema(at string, t openaiTool) {
 	}
 	f.refuse(json.Unmarshal(t.Parameters, &schema) != nil || schema.Type != "object", at+".parameters",
 		"invalid_function_parameters",
-		`Invalid schema for function '%s': schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`, t.Name,
-		schema.Type)
+		`Invalid schema for function '%s': schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`,
+		t.Name, schema.Type)
 	f.refuse(schema.Properties == nil, at+".parameters", "invalid_function_parameters",
 		"Invalid schema for function '%s': In context=(), object schema missing properties.", t.Name)
 }
@@ -159,7 +159,7 @@ func (f *openai) checkItem(at string, it *openaiItem) {
 	case "tool_search_output":
 		f.require(!search || it.CallID != "" && it.search.Tools != nil, at+".tools")
 		for i, t := range it.search.Tools {
-			f.checkSchema(at+".tools["+itoa(i)+"]", t)
+			f.checkSchema(at+".tools["+strconv.Itoa(i)+"]", t)
 		}
 	case "":
 		f.require(false, at+".type")
@@ -173,6 +173,7 @@ func (f *openai) checkCallName(at, name string) {
 	f.name(at+".name", name)
 }
 
+// notKept refuses an item that the client did not send whole, because the server keeps none.
 func (f *openai) notKept(fault bool, id string) {
 	if fault && f.why == nil {
 		f.param, f.why = "input",
@@ -197,7 +198,7 @@ func (f *openai) checkContent(at string, raw json.RawMessage, kinds ...string) {
 	parts, err := openaiParts(raw, kinds[0])
 	f.refuse(err != nil, at, "invalid_type", "Invalid type for '%s': %v", at, err)
 	for i, p := range parts {
-		at := at + "[" + itoa(i) + "]"
+		at := at + "[" + strconv.Itoa(i) + "]"
 		f.oneOf(at, p.Type, kinds...)
 		source := p.ImageURL + p.FileURL + p.FileData + p.FileID
 		_, data, isData := strings.Cut(source, ";base64,")

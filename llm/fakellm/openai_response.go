@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
@@ -50,8 +51,8 @@ func (a *response) openaiStatus() (status, reason string) {
 	return "completed", ""
 }
 
-// response returns the response as an object. In progress it is the object with which a stream
-// begins. It does not repeat the request, as the API does.
+// response returns the response as an object; with the status in_progress, the object with which a
+// stream begins. The API repeats the request in it, and this server does not.
 func (f *openai) response(a *response, status string, output []object) object {
 	r := object{"id": f.id(a), "object": "response", "created_at": 1735689600, "status": status, "error": nil,
 		"incomplete_details": nil, "model": a.model, "output": output, "usage": nil}
@@ -67,7 +68,7 @@ func (f *openai) response(a *response, status string, output []object) object {
 	return r
 }
 
-// id returns the response's id. One that we make up has the API's form.
+// id returns the response's id. One that the server has made up gets the API's form.
 func (f *openai) id(a *response) string {
 	if n, ok := strings.CutPrefix(a.ID, "msg_"); ok {
 		return "resp_" + n
@@ -80,7 +81,7 @@ func (f *openai) items(a *response) []object {
 	status, _ := a.openaiStatus()
 	items := []object{}
 	add := func(id, kind string, item object) object {
-		item["id"], item["type"] = id+"_"+f.id(a)+"_"+itoa(len(items)), kind
+		item["id"], item["type"] = id+"_"+f.id(a)+"_"+strconv.Itoa(len(items)), kind
 		items = append(items, item)
 		return item
 	}

@@ -56,7 +56,8 @@ func (s *openaiStream) within(event string, item object, members object) *frame 
 	return s.add(event, members)
 }
 
-// item writes the beginning, the inside and the end of an item.
+// item writes an item: its beginning, with the members of begin, the events that inside writes, and
+// its end.
 func (s *openaiStream) item(item object, begin object, inside func()) {
 	added := maps.Clone(item)
 	maps.Copy(added, begin)

@@ -23,7 +23,7 @@ type response struct {
 
 func newResponse(r *Request, t Turn) *response {
 	a := &response{Turn: t, model: r.Model, resumed: r.pending}
-	a.Calls = append([]Call(nil), t.Calls...)
+	a.Calls = slices.Clone(t.Calls)
 	if !slices.Contains(r.Tools, llm.HostedWebSearch) {
 		a.Searches, a.Cites = nil, nil
 	}
@@ -40,8 +40,8 @@ func newResponse(r *Request, t Turn) *response {
 	return a
 }
 
-// stop returns the finish reason in the vendor's words: the script's, the one for its Finish, or the
-// usual one.
+// stop returns the finish reason in the vendor's words: the script's Stop, the word for its Finish,
+// or the usual one.
 func (a *response) stop(usual string, words map[llm.FinishReason]string) string {
 	return cmp.Or(a.Stop, words[a.Finish], usual)
 }

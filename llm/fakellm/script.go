@@ -75,15 +75,16 @@ func split(m llm.Message) (list []llm.Message) {
 	return list
 }
 
-// Turn holds one response: thinking, then searches, then text, then calls. Empty ones are omitted. It can be
-// decoded from JSON.
+// Turn holds one response: thinking, then searches, then text, then calls. Empty ones are omitted.
+// It can be decoded from JSON.
 type Turn struct {
 	Thinking string `json:"thinking,omitempty"`
-	// Searches are searches of the web that the server runs before it writes the text, which cites
-	// Cites. A request that does not offer the search gets the rest of the turn.
+	// Searches are searches of the web that the server runs before it writes the text. Cites are
+	// the sources that the text cites. The response to a request that does not offer the search has
+	// neither.
 	Searches []llm.WebSearch `json:"searches,omitempty"`
-	// Pending says that the last search has no result yet. The response that goes on begins with it.
-	// Only Anthropic has such responses.
+	// Pending says that the last search has no result yet. The next response begins with the
+	// result. Only Anthropic has such responses.
 	Pending bool         `json:"pending,omitempty"`
 	Text    string       `json:"text,omitempty"`
 	Cites   []llm.Source `json:"cites,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 )
@@ -48,7 +49,7 @@ func New(model Model, o Options) *Server {
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]*Request(nil), s.requests...)
+	return slices.Clone(s.requests)
 }
 
 // format implements one vendor's API.

@@ -19,7 +19,7 @@ type streamer struct {
 
 func (s *streamer) run(frames []frame) {
 	for _, f := range frames {
-		if s.due(f) && !s.strike() {
+		if s.due(f) && !s.perform() {
 			return
 		}
 		s.send(f)
@@ -29,8 +29,8 @@ func (s *streamer) run(frames []frame) {
 	}
 }
 
-// due reports whether the fault comes before this frame: its content was sent, or no more is to
-// come.
+// due reports whether the fault comes before this frame: After deltas were sent, or there are no
+// more.
 func (s *streamer) due(f frame) bool {
 	if s.fault.Kind == "" {
 		return false
@@ -42,8 +42,8 @@ func (s *streamer) due(f frame) bool {
 	return f.closing
 }
 
-// strike performs the fault. It reports whether the response continues after it.
-func (s *streamer) strike() bool {
+// perform performs the fault. It reports whether the response continues after it.
+func (s *streamer) perform() bool {
 	fault := s.fault
 	s.fault = Fault{}
 	switch fault.Kind {

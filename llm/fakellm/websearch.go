@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 )
 
-// billed returns how many of the searches cost something: those that did not fail, and that did not
-// only open a page.
+// billed returns the number of searches that cost something: those that did not fail and did more
+// than open a page.
 func (a *response) billed() (n int) {
 	for _, s := range a.Searches {
 		if s.Error == "" && s.Page == "" {
@@ -20,13 +21,14 @@ func (a *response) billed() (n int) {
 	return n
 }
 
-// A citedPiece is a piece of a text, with what it cites.
+// citedPiece is a piece of a text, with the sources that it cites.
 type citedPiece struct {
 	text  string
 	cites []llm.Source
 }
 
-// cited returns the pieces of the text: if it cites something, its second half does.
+// cited returns the pieces of the text. If it cites something, there are two, and the second one
+// does.
 func (a *response) cited() []citedPiece {
 	if a.Text == "" {
 		return nil
@@ -39,18 +41,18 @@ func (a *response) cited() []citedPiece {
 	return []citedPiece{{text: strings.Join(all[:half], "")}, {strings.Join(all[half:], ""), a.Cites}}
 }
 
-// encryptedHit returns stand-in data of a hit or a citation that only the server can read. It detects
-// a changed one.
+// encryptedHit returns stand-in data of a hit or a citation that only the server can read. It
+// detects a changed one.
 func encryptedHit(url string) string { return "EqMDCp+/" + sign("hit\n"+url) + "==" }
 
 // anthropicSearches returns two blocks for each search: the call and its result, unless that is
-// pending. The results of the searches that the response before has left come first.
+// pending. The results of the searches that were pending in the previous response come first.
 func (a *response) anthropicSearches() (blocks []object) {
 	for _, id := range a.resumed {
 		blocks = append(blocks, object{"type": "web_search_tool_result", "tool_use_id": id, "content": []any{}})
 	}
 	for i, s := range a.Searches {
-		id := "srvtoolu_" + a.ID + "_" + itoa(i)
+		id := "srvtoolu_" + a.ID + "_" + strconv.Itoa(i)
 		hits := []any{}
 		for _, hit := range s.Hits {
 			hits = append(hits, object{"type": "web_search_result", "url": hit.URL, "title": hit.Title,
@@ -107,8 +109,8 @@ func (b anthropicBlock) checkCitations(c *checker) {
 	}
 }
 
-// checkSearches pairs searches with their results. Only one at the end may have none yet, if the
-// request offers the search and has at most results of other calls after it.
+// checkSearches pairs searches with their results. Only those of the last response may have none
+// yet, if the request offers the search and nothing but results of other calls follows.
 func (w *anthropicRequest) checkSearches(c *checker, r *Request) {
 	open := map[string]int{} // the message of each search without a result
 	offered := slices.ContainsFunc(w.Tools, func(t anthropicTool) bool { return t.Name == llm.HostedWebSearch })
@@ -121,7 +123,8 @@ func (w *anthropicRequest) checkSearches(c *checker, r *Request) {
 			case "web_search_tool_result":
 				_, asked := open[b.ToolUseID]
 				c.refuse(!asked, "messages.%d.content.%d: unexpected `tool_use_id` found in `web_search_tool_result` "+
-					"blocks: %s. Each `web_search_tool_result` block must have a corresponding `server_tool_use` block before it.", i, j, b.ToolUseID)
+					"blocks: %s. Each `web_search_tool_result` block must have a corresponding `server_tool_use` "+
+					"block before it.", i, j, b.ToolUseID)
 				delete(open, b.ToolUseID)
 			}
 		}
@@ -129,9 +132,9 @@ func (w *anthropicRequest) checkSearches(c *checker, r *Request) {
 	r.pending = slices.Sorted(maps.Keys(open))
 	for _, id := range r.pending {
 		i := open[id]
-		goesOn := i == last || i == last-1 && !slices.ContainsFunc(w.Messages[last].Content,
+		continues := i == last || i == last-1 && !slices.ContainsFunc(w.Messages[last].Content,
 			func(b anthropicBlock) bool { return b.Type != "tool_result" })
-		c.refuse(!goesOn, "messages.%d: `web_search` tool use with id `%s` was found without a corresponding "+
+		c.refuse(!continues, "messages.%d: `web_search` tool use with id `%s` was found without a corresponding "+
 			"`web_search_tool_result` block", i, id)
 		c.refuse(!offered, "messages.%d: `web_search` tool use with id `%s` was found, but no `web_search` tool was "+
 			"provided", i, id)
@@ -156,7 +159,7 @@ func (f *openai) action(s *llm.WebSearch) object {
 
 // geminiSearch returns the parts of a search, which are signed.
 func geminiSearch(i int, s *llm.WebSearch) []object {
-	id, kind := "search_"+itoa(i), "GOOGLE_SEARCH_WEB"
+	id, kind := "search_"+strconv.Itoa(i), "GOOGLE_SEARCH_WEB"
 	call := object{"toolCall": object{"id": id, "toolType": kind, "args": object{"queries": []string{s.Query}}}}
 	result := object{"toolResponse": object{"id": id, "toolType": kind,
 		"response": object{"search_suggestions": "<div>" + s.Query + "</div>"}}}
@@ -166,7 +169,7 @@ func geminiSearch(i int, s *llm.WebSearch) []object {
 	return []object{call, result}
 }
 
-// signInvocation returns the signature of a part that tells of a tool that the API has run.
+// signInvocation returns the signature of a part about a tool that the API has run.
 func signInvocation(part string) string { return sign("invocation\n" + part) }
 
 // unsigned returns a part without its signature, as it was signed.
