@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/guard"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -412,10 +412,7 @@ const (
 
 // cutText returns the first bytes of a text, and says so if there are more.
 func cutText(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "... [cut: the session's journal has the whole text]"
+	return texts.Cut(text, most, "... [cut: the session's journal has the whole text]")
 }
 
 // shortResult returns a result that fits into a status.

@@ -1,7 +1,6 @@
 package natsfleet
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -120,7 +120,7 @@ func several[In, Out any](do func(context.Context, In) iter.Seq2[Out, error]) op
 			}
 			data, raw := any(out).([]byte)
 			if !raw {
-				if data, err = plainJSON(out); err != nil {
+				if data, err = texts.PlainJSON(out); err != nil {
 					return err
 				}
 			}
@@ -130,15 +130,6 @@ func several[In, Out any](do func(context.Context, In) iter.Seq2[Out, error]) op
 		}
 		return nil
 	}
-}
-
-// plainJSON returns v as JSON. JSON that v contains is not changed.
-func plainJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return b.Bytes(), err
 }
 
 // request holds the arguments of all operations but tasks.submit. Each operation reads some fields.

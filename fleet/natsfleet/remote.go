@@ -14,6 +14,7 @@ import (
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/fleet/internal/engine"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -139,7 +140,7 @@ func (r remote) resumed(ctx context.Context, op string, request func() any) iter
 
 // call calls an operation. It waits for a gateway. The caller closes what it returns.
 func (r remote) call(ctx context.Context, op string, request any) (*clientCall, error) {
-	body, err := plainJSON(request)
+	body, err := texts.PlainJSON(request)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // startTime bounds the start of a server until it listens, which includes the reading of what it
@@ -280,7 +281,7 @@ func (c *Config) options(operator string) (*server.Options, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := plainJSON(map[string]any{"accounts": accounts})
+	text, err := texts.PlainJSON(map[string]any{"accounts": accounts})
 	if err != nil {
 		return nil, err
 	}
