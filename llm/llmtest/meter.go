@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -39,7 +40,7 @@ func (m *Meter) Requests() int {
 func (m *Meter) Breaks() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]string(nil), m.breaks...)
+	return slices.Clone(m.breaks)
 }
 
 // ServeHTTP implements [http.Handler].
@@ -55,7 +56,7 @@ func (m *Meter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // sent holds the part of a body that must not change.
 type sent struct {
 	head     string // system prompt and tools
-	messages string // without the closing brackets, which move
+	messages string // without the brackets at the end, before which later messages are added
 }
 
 func (m *Meter) measure(body []byte) {

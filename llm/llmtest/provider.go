@@ -40,7 +40,7 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 		step := p.next(req)
 		for ev, err := range step(ctx, req) {
 			if ev.Response != nil && ev.Response.Provider == "" {
-				ev.Response = p.signed(ev.Response, req)
+				ev.Response = p.named(ev.Response, req)
 			}
 			if ev.Type == llm.EventStart && ev.Model == "" {
 				ev.Model = req.Model
@@ -52,8 +52,8 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 	}
 }
 
-// signed returns the response with the names of provider and model, which steps do not know.
-func (p *Provider) signed(resp *llm.Response, req *llm.Request) *llm.Response {
+// named returns the response with the names of provider and model, which steps do not know.
+func (p *Provider) named(resp *llm.Response, req *llm.Request) *llm.Response {
 	r := *resp
 	r.Provider, r.Message.Provider = p.name, p.name
 	if r.Model == "" {

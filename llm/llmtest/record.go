@@ -14,8 +14,8 @@ import (
 )
 
 // Recorder is an [http.RoundTripper] that records the traffic through it, for a [Replayer] to
-// replay without a network. It makes one request at a time and returns a response when it has
-// arrived whole. The file is a sequence of JSON values, one for each exchange; bodies are text.
+// replay without a network. It makes one request at a time, and returns a response when all of it
+// has arrived. The file is a sequence of JSON values, one for each exchange; bodies are text.
 //
 // No secret is written to disk. Only headers that tell nothing about an account are recorded. The
 // values of headers and query parameters with keys, cookies or organizations, and everything that

@@ -54,7 +54,8 @@ func secretsOf(req *http.Request) *secrets {
 	return s
 }
 
-// learn collects the secrets in headers: the values, without the names of credentials and cookies.
+// learn adds the secrets in headers: whole values, and the values of credentials and cookies
+// without their names.
 func (s *secrets) learn(h http.Header) {
 	for _, name := range secretHeaders {
 		for _, value := range h.Values(name) {
@@ -78,7 +79,7 @@ func (s *secrets) add(list ...string) {
 			continue
 		}
 		quoted, err := json.Marshal(secret)
-		if err != nil { // strings have no errors
+		if err != nil { // cannot happen with a string
 			quoted = []byte(secret)
 		}
 		*s = append(*s, secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`))

@@ -6,12 +6,12 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// sender yields a response's events until the context ends or the listener leaves. Every method
-// reports whether to continue.
+// sender yields a response's events until the context ends or the caller stops ranging. Every
+// method reports whether to continue.
 type sender struct {
 	ctx   context.Context
 	yield func(llm.StreamEvent, error) bool
-	open  bool // leave the last part without its end
+	open  bool // whether the last part is left without its end
 }
 
 func (s *sender) send(ev llm.StreamEvent) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -22,8 +23,8 @@ func Calls(calls ...llm.ToolCall) Step {
 	return Answer(parts...)
 }
 
-// Answer returns a step that responds with any parts. It estimates the usage: a token for four
-// bytes.
+// Answer returns a step that responds with any parts. Its usage is an estimate of one token for
+// every four bytes.
 func Answer(parts ...llm.Part) Step {
 	return Respond(llm.Response{Message: llm.Message{Parts: parts}})
 }
@@ -84,9 +85,9 @@ func HangAfter(parts ...llm.Part) Step {
 	}
 }
 
-// Gate returns a step that waits until open is closed or the context ends, and then takes another
-// step. Started, unless nil, is closed when the call has arrived, so that a test knows when to act.
-// A step with it can be taken once.
+// Gate returns a step that waits until open is closed, and then takes another step. If the context
+// ends first, it fails with [llm.ErrAborted]. Started, unless nil, is closed when the call has
+// arrived, so that a test knows when to act; such a step can be taken once.
 func Gate(started chan<- struct{}, open <-chan struct{}, then Step) Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return func(yield func(llm.StreamEvent, error) bool) {
@@ -110,15 +111,16 @@ func Func(choose func(ctx context.Context, req *llm.Request) Step) Step {
 	}
 }
 
+// aborted returns the error of a call whose context has ended.
 func aborted(ctx context.Context) *llm.Error {
 	return &llm.Error{Kind: llm.ErrAborted, Message: "the call was aborted: " + context.Cause(ctx).Error(),
 		Err: context.Cause(ctx)}
 }
 
-// complete fills in what a step left out.
+// complete returns a response with everything filled in that a step left out.
 func complete(resp llm.Response, req *llm.Request) *llm.Response {
 	resp.Message.Role = llm.RoleAssistant
-	resp.Message.Parts = append(llm.Parts(nil), resp.Message.Parts...)
+	resp.Message.Parts = slices.Clone(resp.Message.Parts)
 	size, calls := 0, 0
 	for i, part := range resp.Message.Parts {
 		switch part := part.(type) {
@@ -150,6 +152,7 @@ func complete(resp llm.Response, req *llm.Request) *llm.Response {
 	return &resp
 }
 
+// inputSize returns the size of a request's messages in bytes.
 func inputSize(req *llm.Request) int {
 	n := 0
 	for _, m := range req.Messages {

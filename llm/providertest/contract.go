@@ -31,6 +31,7 @@ func Contract(t testing.TB, stream iter.Seq2[llm.StreamEvent, error]) ([]llm.Str
 	return c.events, c.err
 }
 
+// contract is the state of one check: what the stream has delivered so far.
 type contract struct {
 	t        testing.TB
 	events   []llm.StreamEvent
@@ -38,9 +39,10 @@ type contract struct {
 	finished bool
 	last     int // the highest index of a block
 	order    []*block
-	blocks   map[int]*block
+	blocks   map[int]*block // by index
 }
 
+// block is a part of the response that was streamed.
 type block struct {
 	start llm.StreamEvent
 	text  strings.Builder
@@ -64,11 +66,11 @@ func (c *contract) event(ev llm.StreamEvent) {
 			c.t.Errorf("a call without id or name: %+v", ev)
 		}
 	case llm.EventTextDelta, llm.EventThinkingDelta, llm.EventCallDelta:
-		if b := c.inside(ev, ev.Type-1); b != nil {
+		if b := c.openBlock(ev, ev.Type-1); b != nil {
 			b.text.WriteString(ev.Delta)
 		}
 	case llm.EventTextEnd, llm.EventThinkingEnd, llm.EventCallEnd:
-		if b := c.inside(ev, ev.Type-2); b != nil {
+		if b := c.openBlock(ev, ev.Type-2); b != nil {
 			b.open = false
 		}
 	case llm.EventFinish:
@@ -77,8 +79,8 @@ func (c *contract) event(ev llm.StreamEvent) {
 	}
 }
 
-// inside returns the open block of an event. An event of type start must have started it.
-func (c *contract) inside(ev llm.StreamEvent, start llm.EventType) *block {
+// openBlock returns the open block of an event. An event of type start must have started it.
+func (c *contract) openBlock(ev llm.StreamEvent, start llm.EventType) *block {
 	c.t.Helper()
 	b := c.blocks[ev.Block]
 	if b == nil || !b.open || b.start.Type != start {
@@ -88,7 +90,7 @@ func (c *contract) inside(ev llm.StreamEvent, start llm.EventType) *block {
 	return b
 }
 
-// answer compares the response with its parts.
+// answer compares the response with the blocks that were streamed.
 func (c *contract) answer(r *llm.Response) {
 	c.t.Helper()
 	if r == nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Conversations generates conversations for [Encoding.Prefixes]: thoughts, signed and not, texts
-// that are hard to encode, calls with broken arguments, results with images and in two messages,
-// steering, retries, and responses of other authors.
+// Conversations generates conversations for [Encoding.Prefixes]. They have thoughts with and
+// without signatures, texts that are hard to encode, calls with broken arguments, results with
+// images and in two messages, steering, retries, and responses of other authors.
 type Conversations struct {
 	// Text lists JSON of the provider's own form, which must stay plain text within a string.
 	Text []string
@@ -19,17 +19,17 @@ type Conversations struct {
 	Models []string
 	// ThinkingID is the id of every thought.
 	ThinkingID string
-	// Late allows a retry to begin with a system message, for providers that can send one in the
-	// middle.
+	// Late allows a retry to add a system message, for providers that can send one in the middle of
+	// a conversation.
 	Late bool
 }
 
 // Rounds returns one conversation: for each request, the messages that it adds to the previous one.
-// Pick chooses a number from 0 to n-1, and thereby everything.
+// All choices are made by pick, which returns a number from 0 to n-1.
 func (c Conversations) Rounds(pick func(label string, n int) int) [][]llm.Message {
 	d := drawer{c, pick}
-	rounds := [][]llm.Message{{llm.System(d.text("system")), llm.System(d.text("system")),
-		llm.User("start " + d.text("user"))}}
+	rounds := [][]llm.Message{
+		{llm.System(d.text("system")), llm.System(d.text("system")), llm.User("start " + d.text("user"))}}
 	for i := range 1 + pick("rounds", 6) {
 		rounds = append(rounds, d.round(i))
 		if pick("retries", 5) == 0 { // a failed request is followed by one with a few more messages
@@ -64,16 +64,16 @@ func (d drawer) round(i int) []llm.Message {
 		answer.Model = d.of("model", d.Models...)
 	}
 	for range d.pick("thoughts", 3) {
-		answer.Parts = append(answer.Parts, llm.Thinking{ID: d.ThinkingID, Text: "hm", Signature: d.of("signature", "",
-			"s")})
+		answer.Parts = append(answer.Parts,
+			llm.Thinking{ID: d.ThinkingID, Text: "hm", Signature: d.of("signature", "", "s")})
 	}
 	answer.Parts = append(answer.Parts, llm.Text{Text: d.text("text"), Signature: d.of("phase", "", "commentary")})
 	var results []llm.ToolResult
 	for j := range d.pick("calls", 4) {
 		id := fmt.Sprintf("call_%d_%d", i, j)
 		free := d.flip("free")
-		answer.Parts = append(answer.Parts, llm.ToolCall{ID: id, Name: "look", Free: free, Args: d.of("args", `{"a":1}`,
-			"", "{")})
+		answer.Parts = append(answer.Parts,
+			llm.ToolCall{ID: id, Name: "look", Free: free, Args: d.of("args", `{"a":1}`, "", "{")})
 		result := llm.ToolResult{CallID: id, Free: free, Content: llm.TextParts(d.text("result"))}
 		if d.pick("image", 4) == 0 {
 			result.Content = append(result.Content, llm.Media{MIME: "image/png", Data: []byte("png")})
@@ -94,9 +94,9 @@ func (d drawer) round(i int) []llm.Message {
 	return round
 }
 
-// Session runs a number of turns of a conversation with a provider and appends them to the request:
-// after each response the results of its calls, all with the same content, and sometimes a user
-// message. Each is called with every response.
+// Session runs a number of turns of a conversation with a provider, and calls each with every
+// response. It appends the turns to the request: the response, the results of its calls, all with
+// the same content, and in every third turn a user message.
 func Session(t testing.TB, p llm.Provider, req *llm.Request, turns int, content llm.Parts,
 	each func(turn int, resp *llm.Response)) {
 	t.Helper()

@@ -48,8 +48,8 @@ type ErrorCase struct {
 	Class string `json:"error_class"`
 	// Retryable is nil if the corpus does not say.
 	Retryable *bool
-	// RetryAfter is in milliseconds, null if there is nothing to wait for, or "date" if it depends
-	// on the clock.
+	// RetryAfter is a number of milliseconds, null if the response names no delay, or "date" if the
+	// delay depends on the clock.
 	RetryAfter json.RawMessage `json:"retry_after_ms"`
 }
 
@@ -102,10 +102,10 @@ var classes = map[string][]error{
 
 // Check calls a provider whose server sends this case's [ErrorCase.Answer], and checks the error's
 // kind, whether it is retryable, and the delay. A decision, unless nil, is a kind that replaces the
-// corpus's class and its word on retries.
+// corpus's class, and decides whether the error is retryable.
 func (c ErrorCase) Check(t *testing.T, p llm.Provider, decision error) {
 	t.Helper()
-	events, err := Contract(t, p.Stream(t.Context(), ask()))
+	events, err := Contract(t, p.Stream(t.Context(), newRequest()))
 	if reason, ok := strings.CutPrefix(c.Class, "finish:"); ok {
 		if err != nil || string(events[len(events)-1].Response.Finish.Reason) != reason {
 			t.Errorf("%d events and %v, want the end %s", len(events), err, reason)
@@ -128,8 +128,8 @@ func (c ErrorCase) Check(t *testing.T, p llm.Provider, decision error) {
 		t.Errorf("%v: retryable %v", err, llm.Retryable(err))
 	}
 	var ms float64
-	said := decision == nil || string(c.RetryAfter) != "null"
-	if said && json.Unmarshal(c.RetryAfter, &ms) == nil && e.RetryAfter.Milliseconds() != int64(ms) {
+	compared := decision == nil || string(c.RetryAfter) != "null"
+	if compared && json.Unmarshal(c.RetryAfter, &ms) == nil && e.RetryAfter.Milliseconds() != int64(ms) {
 		t.Errorf("retry after %v, want %s ms", e.RetryAfter, c.RetryAfter)
 	}
 	if e.Message == "" || e.Provider != p.Name() {

@@ -89,10 +89,10 @@ func (e Encoding) Prefixes(t Failer, req llm.Request, rounds [][]llm.Message) (b
 	return bodies
 }
 
-// StartsAfresh checks that a memo is not used for what it was not made of: other messages, other
-// tools, even if the caller changes its list in place, and a request that cannot be encoded because
-// of the unsupported part. The tool is the JSON with which a body's first tool begins, up to its
-// name.
+// StartsAfresh checks that a memo is not used for requests that it was not made from: for other
+// messages, for other tools, even if the caller changes its list in place, and for a request that
+// cannot be encoded because of the unsupported part. The tool is the JSON with which a body's first
+// tool begins, up to its name.
 func (e Encoding) StartsAfresh(t *testing.T, req llm.Request, tool string, unsupported llm.Part) {
 	t.Helper()
 	req.Memo = new(llm.Memo)

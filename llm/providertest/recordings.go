@@ -18,7 +18,8 @@ type Recording struct {
 	// Name is the id of the recording in its corpus; N counts the responses in its file from 0.
 	Name string
 	N    int
-	// Provider and Kind are taken from the corpus: who responded, and the form of the file.
+	// Provider is the provider that responded, and Kind the form of the file, both as the corpus
+	// names them.
 	Provider, Kind string
 	// Status, ContentType and Body are the response. If only the body was recorded, the others are
 	// set to match.
@@ -83,7 +84,7 @@ func readRecording(kind, data string) ([]Recording, error) {
 	case "sse_data_lines":
 		return []Recording{{Status: 200, ContentType: eventStream, Body: events(data)}}, nil
 	case "sse":
-		// some lost the line ends at their end
+		// some recordings lack the line ends after the last event
 		return []Recording{{Status: 200, ContentType: eventStream, Body: []byte(data + "\n\n")}}, nil
 	case "json_body":
 		return []Recording{{Status: 200, ContentType: oneJSON, Body: []byte(data)}}, nil

@@ -61,8 +61,8 @@ func (s suite) run(t *testing.T, name string, test func(t *testing.T)) {
 	})
 }
 
-// ask returns the request of every case.
-func ask() *llm.Request {
+// newRequest returns the request of every case.
+func newRequest() *llm.Request {
 	return &llm.Request{Model: "fake-1", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go on.")},
 		MaxTokens: 2048,
 		Tools:     []llm.ToolDefinition{{Name: "look", Description: "Looks.", Parameters: []byte(`{"type":"object"}`)}}}
@@ -74,9 +74,9 @@ func (s suite) answers(t *testing.T) {
 	for name, turn := range map[string]fakellm.Turn{
 		"text":     {Text: speech},
 		"thinking": {Thinking: "Let me see, <b>&\u2028 that is easy.", Text: speech},
-		"calls": {Text: "I look.",
-			Calls: []fakellm.Call{{Name: "look", Args: []byte(`{"at": "a \"quoted\" <thing> né 😀"}`)},
-				{Name: "look", Args: []byte(`{"at":"b"}`)}}},
+		"calls": {Text: "I look.", Calls: []fakellm.Call{
+			{Name: "look", Args: []byte(`{"at": "a \"quoted\" <thing> né 😀"}`)},
+			{Name: "look", Args: []byte(`{"at":"b"}`)}}},
 		"call without arguments": {Calls: []fakellm.Call{{Name: "look"}}},
 		"call with broken arguments": {Calls: []fakellm.Call{{Name: "look", Raw: `{"at": "b`}},
 			Finish: llm.FinishLength},
@@ -86,7 +86,7 @@ func (s suite) answers(t *testing.T) {
 	} {
 		s.run(t, "answer/"+name, func(t *testing.T) {
 			p := s.connect(t, fakellm.New(fakellm.Script(turn), fakellm.Options{}))
-			events, err := Contract(t, p.Stream(t.Context(), ask()))
+			events, err := Contract(t, p.Stream(t.Context(), newRequest()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,7 +140,7 @@ func (s suite) fails(t *testing.T, name string, fault fakellm.Fault, kind error,
 		p := s.connect(t, fakellm.New(model, fakellm.Options{Faults: map[int]fakellm.Fault{1: fault}}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // fails if a stall goes unnoticed
 		defer cancel()
-		events, err := Contract(t, p.Stream(ctx, ask()))
+		events, err := Contract(t, p.Stream(ctx, newRequest()))
 		if !errors.Is(err, kind) {
 			t.Fatalf("%v after %d events, want %v", err, len(events), kind)
 		}
@@ -151,17 +151,27 @@ func (s suite) fails(t *testing.T, name string, fault fakellm.Fault, kind error,
 		if more != nil {
 			more(t, e)
 		}
-		if _, err := Contract(t, p.Stream(t.Context(), ask())); err != nil { // only the first request had the fault
+		// only the first request had the fault
+		if _, err := Contract(t, p.Stream(t.Context(), newRequest())); err != nil {
 			t.Errorf("the next request: %v", err)
 		}
 	})
 }
 
 func (s suite) refusals(t *testing.T) {
-	for status, kind := range map[int]error{400: llm.ErrInvalidRequest, 401: llm.ErrAuthentication, 402: llm.ErrQuota,
-		403: llm.ErrAccessDenied, 404: llm.ErrNotFound, 413: llm.ErrContextLength, 429: llm.ErrRateLimit,
+	for status, kind := range map[int]error{
+		400: llm.ErrInvalidRequest,
+		401: llm.ErrAuthentication,
+		402: llm.ErrQuota,
+		403: llm.ErrAccessDenied,
+		404: llm.ErrNotFound,
+		413: llm.ErrContextLength,
+		429: llm.ErrRateLimit,
 		500: llm.ErrServer,
-		502: llm.ErrServer, 504: llm.ErrTimeout, 529: llm.ErrOverloaded} {
+		502: llm.ErrServer,
+		504: llm.ErrTimeout,
+		529: llm.ErrOverloaded,
+	} {
 		s.fails(t, "status/"+http.StatusText(status), fakellm.Fault{Kind: fakellm.FaultStatus, Status: status,
 			Header: map[string]string{"Retry-After": "7", "Request-Id": "req_x"}}, kind,
 			func(t *testing.T, e *llm.Error) {
@@ -175,12 +185,7 @@ func (s suite) refusals(t *testing.T) {
 			})
 	}
 	s.fails(t, "status/an error page", fakellm.Fault{Kind: fakellm.FaultStatus, Status: 200,
-		Body: "<html><body>Log in</body></html>"},
-		llm.ErrServer, func(t *testing.T, e *llm.Error) {
-			if !llm.Retryable(e) {
-				t.Error("not retryable")
-			}
-		})
+		Body: "<html><body>Log in</body></html>"}, llm.ErrServer, wantRetryable)
 	s.fails(t, "status/the key echoed", fakellm.Fault{Kind: fakellm.FaultStatus, Status: 401,
 		Body: `{"error":{"type":"x","message":"bad key ` + suiteKey + `"}}`}, llm.ErrAuthentication, nil)
 	s.fails(t, "status/redirect", fakellm.Fault{Kind: fakellm.FaultStatus, Status: 307,
@@ -190,40 +195,47 @@ func (s suite) refusals(t *testing.T) {
 }
 
 func (s suite) breaks(t *testing.T) {
-	retryable := func(t *testing.T, e *llm.Error) {
-		if !llm.Retryable(e) {
-			t.Error("not retryable")
-		}
+	fails := func(name string, fault fakellm.Fault, kind error) {
+		s.fails(t, "break/"+name, fault, kind, wantRetryable)
 	}
-	s.fails(t, "break/before the answer", fakellm.Fault{Kind: fakellm.FaultReset}, llm.ErrNetwork, retryable)
-	for name, after := range map[string]int{"at once": 0, "in the text": 2, "in the arguments": 5,
-		"before the end": 1000} {
-		s.fails(t, "break/cut "+name, fakellm.Fault{Kind: fakellm.FaultCut, After: after}, llm.ErrStream, retryable)
-		s.fails(t, "break/end "+name, fakellm.Fault{Kind: fakellm.FaultEnd, After: after}, llm.ErrStream, retryable)
-		s.fails(t, "break/error "+name, fakellm.Fault{Kind: fakellm.FaultError, After: after}, llm.ErrOverloaded,
-			retryable)
-		s.fails(t, "break/garbage "+name, fakellm.Fault{Kind: fakellm.FaultGarbage, After: after}, llm.ErrStream,
-			retryable)
+	fails("before the answer", fakellm.Fault{Kind: fakellm.FaultReset}, llm.ErrNetwork)
+	for name, after := range map[string]int{
+		"at once": 0, "in the text": 2, "in the arguments": 5, "before the end": 1000} {
+		fails("cut "+name, fakellm.Fault{Kind: fakellm.FaultCut, After: after}, llm.ErrStream)
+		fails("end "+name, fakellm.Fault{Kind: fakellm.FaultEnd, After: after}, llm.ErrStream)
+		fails("error "+name, fakellm.Fault{Kind: fakellm.FaultError, After: after}, llm.ErrOverloaded)
+		fails("garbage "+name, fakellm.Fault{Kind: fakellm.FaultGarbage, After: after}, llm.ErrStream)
+	}
+}
+
+func wantRetryable(t *testing.T, e *llm.Error) {
+	t.Helper()
+	if !llm.Retryable(e) {
+		t.Error("not retryable")
 	}
 }
 
 func (s suite) stalls(t *testing.T) {
-	for _, fault := range []fakellm.Fault{{Kind: fakellm.FaultSilence}, {Kind: fakellm.FaultHang, After: 2},
-		{Kind: fakellm.FaultPings, After: 2, Every: time.Second}} {
+	for _, fault := range []fakellm.Fault{
+		{Kind: fakellm.FaultSilence},
+		{Kind: fakellm.FaultHang, After: 2},
+		{Kind: fakellm.FaultPings, After: 2, Every: time.Second},
+	} {
 		s.fails(t, "stall/"+string(fault.Kind), fault, llm.ErrTimeout, func(t *testing.T, e *llm.Error) {
 			if begun := fault.Kind != fakellm.FaultSilence; errors.Is(e, llm.ErrStream) != begun || !llm.Retryable(e) {
 				t.Errorf("a stall is a broken stream once there is one: %v", e)
 			}
 			// A bubble's clock starts at midnight UTC 2000-01-01.
 			if took := time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)); took != time.Minute {
-				t.Errorf("a silent server was noticed after %v, want %v: pass on Config.Idle, and limit each wait by it", took, time.Minute)
+				t.Errorf("a silent server was noticed after %v, want %v: pass on Config.Idle, and limit each wait by "+
+					"it", took, time.Minute)
 			}
 		})
 	}
 	s.run(t, "stall/a slow listener is none", func(t *testing.T) {
 		p := s.connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: speech}), fakellm.Options{}))
 		if _, err := Contract(t, func(yield func(llm.StreamEvent, error) bool) {
-			for ev, err := range p.Stream(t.Context(), ask()) {
+			for ev, err := range p.Stream(t.Context(), newRequest()) {
 				time.Sleep(time.Hour) // in the bubble
 				if !yield(ev, err) {
 					return
@@ -236,7 +248,7 @@ func (s suite) stalls(t *testing.T) {
 	s.run(t, "stall/a slow model is none", func(t *testing.T) {
 		p := s.connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: speech}),
 			fakellm.Options{Delay: 25 * time.Second}))
-		if _, err := Contract(t, p.Stream(t.Context(), ask())); err != nil {
+		if _, err := Contract(t, p.Stream(t.Context(), newRequest())); err != nil {
 			t.Error(err)
 		}
 	})
@@ -263,7 +275,7 @@ func (s suite) bounds(t *testing.T) {
 	} {
 		s.run(t, "bound/"+name, func(t *testing.T) {
 			p := s.connect(t, fakellm.New(fakellm.Script(c.turn), fakellm.Options{Words: 30_000}))
-			events, err := Contract(t, p.Stream(t.Context(), ask()))
+			events, err := Contract(t, p.Stream(t.Context(), newRequest()))
 			if !c.cut {
 				if err != nil {
 					t.Fatal(err)
@@ -272,8 +284,8 @@ func (s suite) bounds(t *testing.T) {
 				return
 			}
 			var e *llm.Error
-			if !errors.As(err, &e) || e.Kind != llm.ErrStream || llm.Retryable(err) || !strings.Contains(e.Message,
-				"16 MiB") {
+			if !errors.As(err, &e) || e.Kind != llm.ErrStream || llm.Retryable(err) ||
+				!strings.Contains(e.Message, "16 MiB") {
 				t.Errorf("%v after %d events", err, len(events))
 			}
 		})
@@ -287,7 +299,7 @@ func (s suite) endings(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errGivenUp)
 		server := fakellm.New(fakellm.Script(), fakellm.Options{})
-		_, err := Contract(t, s.connect(t, server).Stream(ctx, ask()))
+		_, err := Contract(t, s.connect(t, server).Stream(ctx, newRequest()))
 		wantAborted(t, err)
 		if n := len(server.Requests()); n != 0 {
 			t.Errorf("%d requests were sent", n)
@@ -299,14 +311,14 @@ func (s suite) endings(t *testing.T) {
 		time.AfterFunc(time.Second, func() { cancel(errGivenUp) })
 		gone := make(chan struct{})
 		p := s.connect(t, noticing(fakellm.New(fakellm.Script(fakellm.Turn{Text: speech}), hang), gone))
-		_, err := Contract(t, p.Stream(ctx, ask()))
+		_, err := Contract(t, p.Stream(ctx, newRequest()))
 		wantAborted(t, err)
 		<-gone
 	})
 	s.run(t, "end/the listener leaves", func(t *testing.T) {
 		gone := make(chan struct{})
 		p := s.connect(t, noticing(fakellm.New(fakellm.Script(fakellm.Turn{Text: speech}), hang), gone))
-		for ev, err := range p.Stream(t.Context(), ask()) {
+		for ev, err := range p.Stream(t.Context(), newRequest()) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -322,7 +334,7 @@ func (s suite) endings(t *testing.T) {
 			fakellm.Options{}))
 		for leaveAt := range 20 {
 			n := 0
-			for _, err := range p.Stream(t.Context(), ask()) {
+			for _, err := range p.Stream(t.Context(), newRequest()) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -335,7 +347,7 @@ func (s suite) endings(t *testing.T) {
 	s.run(t, "end/the connection serves the next call", s.reuse)
 	s.run(t, "end/nothing is sent before the range", func(t *testing.T) {
 		server := fakellm.New(fakellm.Script(), fakellm.Options{})
-		_ = s.connect(t, server).Stream(t.Context(), ask())
+		_ = s.connect(t, server).Stream(t.Context(), newRequest())
 		synctest.Wait()
 		if n := len(server.Requests()); n != 0 {
 			t.Errorf("%d requests were sent", n)
@@ -343,7 +355,7 @@ func (s suite) endings(t *testing.T) {
 	})
 }
 
-// reuse counts connections, because a new one for every call would cost a TLS handshake each.
+// reuse checks that calls share a connection: a new one for each call would cost a TLS handshake.
 func (s suite) reuse(t *testing.T) {
 	client := llmtest.PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
 	transport := client.Transport.(*http.Transport)
@@ -354,7 +366,7 @@ func (s suite) reuse(t *testing.T) {
 	}
 	p := s.newProvider(t, Config{BaseURL: "http://model.test", APIKey: suiteKey, Client: client, Idle: time.Minute})
 	for range 5 {
-		if _, err := llm.Collect(p.Stream(t.Context(), ask())); err != nil {
+		if _, err := llm.Collect(p.Stream(t.Context(), newRequest())); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

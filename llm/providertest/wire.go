@@ -29,8 +29,8 @@ type WireConfig struct {
 	Endpoint string
 	// Header names the one header that depends on the request; empty means none.
 	Header string
-	// Unsigned is the scripted server's refusal of signatures that are not its own. It is expected,
-	// because the cases' signatures are made up. Empty means that no refusal is expected.
+	// Unsigned is the text by which the scripted server refuses signatures that are not its own. A
+	// refusal with it is left out of the golden files, because the cases' signatures are made up.
 	Unsigned string
 	// RetryAfter adds an error's delay to the events section.
 	RetryAfter bool

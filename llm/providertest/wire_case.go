@@ -54,8 +54,8 @@ func (c *WireCase) Section(name string) string {
 	return ""
 }
 
-// Read decodes a JSON section into v, which must have all its members. If the section is missing, v
-// does not change.
+// Read decodes a JSON section into v, whose type must have all members of the section. If the
+// section is missing, v does not change.
 func (c *WireCase) Read(t testing.TB, name string, v any) {
 	t.Helper()
 	text := c.Section(name)
@@ -83,8 +83,8 @@ func (c *WireCase) request(t testing.TB, model string) *llm.Request {
 	return req
 }
 
-// answer returns the case's response. A case without one gets an empty response, an error that is
-// ignored.
+// answer returns the case's response. Without one it is empty, so the call ends with an error,
+// which Wire ignores.
 func (c *WireCase) answer() Recording {
 	r := Recording{Status: http.StatusOK, ContentType: eventStream, Body: []byte(c.Section("response.sse"))}
 	if len(r.Body) == 0 {
