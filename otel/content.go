@@ -24,12 +24,12 @@ type content struct {
 // cut marks what a limit has taken away.
 const cut = "[...]"
 
-// text returns a text without secrets, cut to a number of bytes. It masks first, so that no half of
-// a secret stays.
+// text returns a text without secrets, cut to a number of bytes. It masks first, because the cut
+// would leave the beginning of a secret unmasked.
 func (c *content) text(text string, limit int) string {
-	whole := len(text)
-	text = strings.ToValidUTF8(c.masker.String(text[:min(whole, 4*limit+1<<20)]), "\uFFFD") // masking costs time
-	if len(text) <= limit && whole <= 4*limit+1<<20 {
+	whole, masked := len(text), 4*limit+1<<20 // masking costs time
+	text = strings.ToValidUTF8(c.masker.String(text[:min(whole, masked)]), "\uFFFD")
+	if len(text) <= limit && whole <= masked {
 		return text
 	}
 	if len(text) <= limit { // nearly all of it was secret, and its end may be half of one
@@ -47,7 +47,7 @@ func (c *content) attribute(key attribute.Key, text string) attribute.KeyValue {
 	return key.String(c.text(text, c.limit))
 }
 
-// A message and its parts have the form of the schemas that the conventions give.
+// message has the form of the conventions' schema, as part has.
 type message struct {
 	Role   string `json:"role"`
 	Parts  []part `json:"parts"`
@@ -95,12 +95,12 @@ func (c *content) answer(r *llm.Response) attribute.KeyValue {
 	if r.Finish.Reason == llm.FinishToolCalls {
 		finish = "tool_call"
 	}
-	return keyOutputMessages.String(encode([]message{{Role: "assistant", Parts: c.parts(r.Message.Parts, c.limit),
-		Finish: finish}}))
+	answer := message{Role: "assistant", Parts: c.parts(r.Message.Parts, c.limit), Finish: finish}
+	return keyOutputMessages.String(encode([]message{answer}))
 }
 
-// parts returns the parts of a message, with texts of a number of bytes in all. Media and encrypted
-// thoughts are only named.
+// parts returns the parts of a message, whose texts have at most room bytes together. Of media only
+// the type is returned, and of encrypted thoughts nothing.
 func (c *content) parts(list llm.Parts, room int) []part {
 	parts := []part{}
 	take := func(text string) string {

@@ -1,5 +1,5 @@
 // Package otel reports what sessions do to OpenTelemetry: spans and metrics by the semantic
-// conventions for generative AI. It uses the doors of package agent and nothing private, and needs
+// conventions for generative AI. It uses the hooks of package agent and nothing private, and needs
 // only OpenTelemetry's API: the program chooses the SDK and the exporters.
 //
 //	o := agent.Options{ ... }

@@ -46,7 +46,7 @@ func Instrument(o *agent.Options, options Options) {
 	}
 	listener := o.OnEvent
 	o.OnEvent = func(ev agent.Event) {
-		t.hear(ev)
+		t.onEvent(ev)
 		if listener != nil {
 			listener(ev)
 		}
@@ -96,8 +96,8 @@ func (t *telemetry) session(id, agentID string) *session {
 	s := t.sessions[id]
 	if s == nil {
 		s = &session{telemetry: t, id: id, agentID: agentID, calls: map[string]*toolCall{},
-			pending: map[llm.Purpose]*modelCall{},
-			running: map[*modelCall]bool{}, waits: map[*wait]bool{}, over: t.ended}
+			pending: map[llm.Purpose]*modelCall{}, running: map[*modelCall]bool{}, waits: map[*wait]bool{},
+			over: t.ended}
 		if !t.ended {
 			t.sessions[id] = s
 		}
@@ -128,8 +128,9 @@ func (t *telemetry) forget(s *session) {
 	s.close()
 }
 
-// carry puts the trace context of a context's span where requests and commands find it.
-func (t *telemetry) carry(ctx context.Context) context.Context {
+// propagate returns the context with the trace context of its span, which requests and commands
+// get.
+func (t *telemetry) propagate(ctx context.Context) context.Context {
 	if t.closed || !trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx
 	}

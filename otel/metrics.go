@@ -34,16 +34,17 @@ type metrics struct {
 	retries                                        metric.Int64Counter
 }
 
-// The boundaries that the conventions recommend, in tokens and seconds, and a longer scale for what
-// takes minutes.
+// tokenBounds returns the boundaries that the conventions recommend for tokens.
 func tokenBounds() []float64 {
 	return []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 }
 
+// secondBounds returns the boundaries that the conventions recommend for seconds.
 func secondBounds() []float64 {
 	return []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
 }
 
+// longBounds returns boundaries for what may take minutes.
 func longBounds() []float64 {
 	return []float64{0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
 }
@@ -109,7 +110,7 @@ func (m *metrics) ofRequest(req *llm.Request) metricAttrs {
 	return metricAttrs{provider: providerName(req.Provider), model: m.models.of(req.Model)}
 }
 
-// offered notes the names of the tools that a model is offered.
+// offered adds the names of the tools that a model is offered to the known ones.
 func (m *metrics) offered(tools []llm.ToolDefinition) {
 	for i := range tools {
 		m.known.add(tools[i].Name)
@@ -148,9 +149,13 @@ func (m *metrics) modelCall(c *modelCall, used llm.Usage, kind string) {
 		return
 	}
 	of := m.ofCall(c, "")
-	for name, n := range map[string]int{m.names.inputTokens: used.Input, m.names.outputTokens: used.Output,
-		m.names.readTokens:  used.CacheRead,
-		m.names.writeTokens: used.CacheWrite, m.names.reasoningTokens: used.Reasoning} {
+	for name, n := range map[string]int{
+		m.names.inputTokens:     used.Input,
+		m.names.outputTokens:    used.Output,
+		m.names.readTokens:      used.CacheRead,
+		m.names.writeTokens:     used.CacheWrite,
+		m.names.reasoningTokens: used.Reasoning,
+	} {
 		if n > 0 {
 			m.counts[name].Add(ctx, int64(n), of)
 		}
@@ -188,8 +193,8 @@ func (m *metrics) input(begun time.Time, reason, kind string, subagent bool) {
 
 // asked reports how long a person was waited for.
 func (m *metrics) asked(what, decision string, d time.Duration) {
-	m.askTime.Record(context.Background(), d.Seconds(), metric.WithAttributes(keyKind.String(what),
-		keyDecision.String(decision)))
+	m.askTime.Record(context.Background(), d.Seconds(),
+		metric.WithAttributes(keyKind.String(what), keyDecision.String(decision)))
 }
 
 // bounded is a set of names with a limit.
@@ -215,7 +220,7 @@ func (b *bounded) add(name string) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.names) < b.max && len(name) <= 256 {
+	if len(b.names) < b.max && len(name) <= maxName {
 		b.names[name] = true
 	}
 }

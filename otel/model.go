@@ -93,11 +93,9 @@ func (s *session) attempt(ctx context.Context, req *llm.Request) *modelCall {
 		s.settle(purpose)
 	}
 	c := &modelCall{telemetry: s.telemetry, model: req.Provider + "/" + req.Model, step: req.Caller.Step,
-		begun: time.Now(), attempts: max(req.Caller.Attempt, 1),
-		attrs: s.metrics.ofRequest(req)}
+		begun: time.Now(), attempts: max(req.Caller.Attempt, 1), attrs: s.metrics.ofRequest(req)}
 	c.ctx, c.span = s.tracer.Start(of, opChat+" "+req.Model, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithTimestamp(c.begun),
-		trace.WithAttributes(s.asked(req)...))
+		trace.WithTimestamp(c.begun), trace.WithAttributes(s.asked(req)...))
 	if s.content != nil && c.span.IsRecording() {
 		c.span.SetAttributes(s.content.prompt(req)...)
 	}
@@ -108,8 +106,7 @@ func (s *session) attempt(ctx context.Context, req *llm.Request) *modelCall {
 // asked returns the attributes of a request.
 func (s *session) asked(req *llm.Request) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{keyOperation.String(opChat), keyProvider.String(providerName(req.Provider)),
-		keyRequestModel.String(req.Model),
-		keyRequestStream.Bool(true)}
+		keyRequestModel.String(req.Model), keyRequestStream.Bool(true)}
 	if s.id != "" {
 		attrs = append(attrs, keyConversation.String(s.id), keySession.String(s.id), keyStep.Int(req.Caller.Step),
 			keyPurpose.String(string(req.Caller.Purpose)))
@@ -139,7 +136,7 @@ func (s *session) asked(req *llm.Request) []attribute.KeyValue {
 // context returns the context of an attempt: the caller's, with the span of the call. It learns the
 // address of the server.
 func (c *modelCall) context(ctx context.Context) context.Context {
-	ctx = c.carry(trace.ContextWithSpan(ctx, c.span))
+	ctx = c.propagate(trace.ContextWithSpan(ctx, c.span))
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(address string) {
 		c.mu.Lock()
 		c.address = address
@@ -147,8 +144,8 @@ func (c *modelCall) context(ctx context.Context) context.Context {
 	}})
 }
 
-// attempted takes the end of an attempt. A call whose attempt has failed stays open, because there
-// may be another.
+// attempted records the end of an attempt. A call whose attempt has failed stays open, because
+// there may be another attempt.
 func (s *session) attempted(req *llm.Request, c *modelCall, response *llm.Response, first time.Duration,
 	failure error) {
 	s.mu.Lock()
@@ -175,20 +172,19 @@ func (s *session) attempted(req *llm.Request, c *modelCall, response *llm.Respon
 		c.cost += spent
 	}
 	c.span.AddEvent(eventFault, trace.WithAttributes(attrs...))
-	if s.over || s.id == "" || s.span == nil { // nothing would tell that it is over
+	if s.over || s.id == "" || s.span == nil { // no event would end it
 		c.end()
 		return
 	}
 	s.pending[req.Caller.Purpose] = c
 }
 
-// retry notes that there will be another attempt. It is called with the lock held, as is settle.
+// retry records that there will be another attempt. It is called with the lock held, as is settle.
 func (s *session) retry(e *agent.LLMRetry) {
 	for _, purpose := range []llm.Purpose{agent.PurposeTurn, agent.PurposeLastText, agent.PurposeCompaction} {
 		if c := s.pending[purpose]; c != nil {
 			c.span.AddEvent(eventRetry, trace.WithAttributes(keyAttempt.Int(e.Attempt), keyDelay.Int64(e.DelayMS),
-				keyErrorType.String(e.ErrorKind),
-				keyDiscarded.Bool(e.TextDiscarded)))
+				keyErrorType.String(e.ErrorKind), keyDiscarded.Bool(e.TextDiscarded)))
 			s.metrics.retry(c, e.ErrorKind)
 			return
 		}

@@ -20,14 +20,14 @@ type Options struct {
 	// Content adds texts to spans: prompts, answers, arguments and results of tools. Secrets are
 	// masked by Masker.
 	Content bool
-	// ContentLimit is how many bytes of text an attribute has at most; 0 means 64 KiB. Of a
-	// conversation, the newest messages are kept.
+	// ContentLimit limits the bytes of text in an attribute; 0 means 64 KiB. Of a conversation, the
+	// newest messages are kept.
 	ContentLimit int
 	// Masker masks secrets in texts. Nil means one that knows only the formats of keys, not the
 	// values of a program's secrets.
 	Masker *secret.Masker
-	// Parent is above the spans of inputs whose context has no span: that of the program that
-	// started this one, for instance.
+	// Parent is the parent of the spans of inputs whose context has no span: the span of the
+	// program that started this one, for instance.
 	Parent trace.SpanContext
 	// Closed keeps the trace context to this program: requests and commands do not get it.
 	Closed bool

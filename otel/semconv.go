@@ -108,8 +108,7 @@ const (
 	spanAsk       = "ask_user"
 )
 
-// other stands for values that are not known, where each value costs the receiver of metrics a
-// series.
+// other stands for unknown values in metrics, where each value costs the receiver a series.
 const other = "_OTHER"
 
 // conventions holds the names that differ between versions. An empty name is not reported.
@@ -133,7 +132,8 @@ type conventions struct {
 func (v Conventions) names() conventions {
 	if v == ConventionsGenAI0_1 {
 		return conventions{
-			cacheWrite: "gen_ai.usage.cache_write.input_tokens", effort: "gen_ai.request.reasoning.level",
+			cacheWrite:      "gen_ai.usage.cache_write.input_tokens",
+			effort:          "gen_ai.request.reasoning.level",
 			inputTokens:     "gen_ai.client.inference.usage.input_tokens",
 			outputTokens:    "gen_ai.client.inference.usage.output_tokens",
 			readTokens:      "gen_ai.client.inference.usage.cache_read.input_tokens",
@@ -141,15 +141,20 @@ func (v Conventions) names() conventions {
 			reasoningTokens: "gen_ai.client.inference.usage.reasoning.output_tokens",
 			modelDuration:   "gen_ai.client.inference.duration",
 			firstChunk:      "gen_ai.client.inference.time_to_first_chunk",
-			toolDuration:    "gen_ai.execute_tool.duration", agentRun: "gen_ai.invoke_agent.duration",
+			toolDuration:    "gen_ai.execute_tool.duration",
+			agentRun:        "gen_ai.invoke_agent.duration",
 		}
 	}
 	return conventions{
-		schema: "https://opentelemetry.io/schemas/1.41.0", cacheWrite: "gen_ai.usage.cache_creation.input_tokens",
-		effort:  "attractor.effort",
-		agentID: "gen_ai.agent.id", tokenUsage: "gen_ai.client.token.usage",
-		modelDuration: "gen_ai.client.operation.duration", firstChunk: "gen_ai.client.operation.time_to_first_chunk",
-		toolDuration: "attractor.execute_tool.duration", agentRun: "attractor.invoke_agent.duration",
+		schema:        "https://opentelemetry.io/schemas/1.41.0",
+		cacheWrite:    "gen_ai.usage.cache_creation.input_tokens",
+		effort:        "attractor.effort",
+		agentID:       "gen_ai.agent.id",
+		tokenUsage:    "gen_ai.client.token.usage",
+		modelDuration: "gen_ai.client.operation.duration",
+		firstChunk:    "gen_ai.client.operation.time_to_first_chunk",
+		toolDuration:  "attractor.execute_tool.duration",
+		agentRun:      "attractor.invoke_agent.duration",
 	}
 }
 
@@ -164,8 +169,7 @@ func (n *conventions) usage(attrs []attribute.KeyValue, u llm.Usage) []attribute
 	return optional(attrs, keyReasoningTokens, u.Reasoning)
 }
 
-// providerName returns the name of a provider by the conventions. Those that they do not have keep
-// their own.
+// providerName returns a provider's name in the conventions, or its own name if they have none.
 func providerName(name string) string {
 	if name == "gemini" {
 		return "gcp.gemini"
@@ -173,7 +177,7 @@ func providerName(name string) string {
 	return name
 }
 
-// optional appends attributes of a number that is not 0.
+// optional appends an attribute with a number, unless the number is 0 or the key empty.
 func optional(attrs []attribute.KeyValue, key attribute.Key, n int) []attribute.KeyValue {
 	if key == "" || n == 0 {
 		return attrs

@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// session holds the open spans of a session or a subagent. Events and the middleware of calls come
-// on goroutines of their own.
+// session holds the open spans of a session or a subagent. Its methods may be called concurrently:
+// events and the middleware of calls run in different goroutines.
 type session struct {
 	*telemetry
 	id, agentID string
@@ -26,8 +26,8 @@ type session struct {
 	model    string
 	mode     string
 
-	// Of the input that runs. Its span begins with the first call, whose context has the span above
-	// it.
+	// The following fields are about the input that runs. Its span begins with its first call,
+	// because the context of that call has the parent span.
 	active bool
 	early  bool // the span has begun before the event that begins the input
 	begun  time.Time
@@ -85,8 +85,8 @@ func (s *session) start(ctx context.Context) {
 		trace.WithAttributes(attrs...))
 }
 
-// hear takes an event of the session or of a subagent.
-func (t *telemetry) hear(ev agent.Event) {
+// onEvent records an event of the session or of a subagent.
+func (t *telemetry) onEvent(ev agent.Event) {
 	agentID := ""
 	for {
 		sub, ok := ev.(*agent.SubagentEvent)
@@ -101,13 +101,13 @@ func (t *telemetry) hear(ev agent.Event) {
 		return // there are many, and no span needs them
 	}
 	s := t.session(ev.Head().SessionID, agentID)
-	if s.take(ev) {
+	if s.record(ev) {
 		t.forget(s)
 	}
 }
 
-// take takes an event, and reports whether it is the session's last.
-func (s *session) take(ev agent.Event) (last bool) {
+// record records an event, and reports whether it is the session's last.
+func (s *session) record(ev agent.Event) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch e := ev.(type) {
@@ -130,7 +130,7 @@ func (s *session) take(ev agent.Event) (last bool) {
 	case *agent.ToolCallEnd:
 		s.callEnded(e)
 	default:
-		s.remark(ev)
+		s.addEvent(ev)
 	}
 	return false
 }
@@ -147,7 +147,7 @@ func (s *session) begin() {
 	s.active, s.begun, s.failed = true, time.Now(), ""
 }
 
-// endInput ends the span of the input, and what it has left open.
+// endInput ends the span of the input at its last event, with the spans that are still open in it.
 func (s *session) endInput(e *agent.ProcessingEnd) {
 	if !s.active {
 		return
@@ -168,7 +168,7 @@ func (s *session) endInput(e *agent.ProcessingEnd) {
 	s.endSpan(string(e.Reason))
 }
 
-// endSpan ends the span of the input, and what it has left open.
+// endSpan ends the span of the input, with the spans that are still open in it.
 func (s *session) endSpan(reason string) {
 	for purpose := range s.pending {
 		s.settle(purpose)
@@ -205,9 +205,9 @@ func (s *session) close() {
 	s.over = true
 }
 
-// remark adds what else happened to the span of the input. Texts are left out: they may quote
-// anything.
-func (s *session) remark(ev agent.Event) {
+// addEvent adds an event that has no span of its own to the span of the input. Texts are left out,
+// because they may quote anything.
+func (s *session) addEvent(ev agent.Event) {
 	if note, ok := ev.(*agent.NoteWritten); ok && note.Note == "attractor.mode" {
 		_ = json.Unmarshal(note.Data, &s.mode) // a mode of another form is not known here
 	}

@@ -40,7 +40,7 @@ func (t *telemetry) tool(next tool.Handler) tool.Handler {
 		s.mu.Unlock()
 		returned := false
 		defer func() { s.ran(c, &result, err, returned) }()
-		result, err = next(context.WithValue(t.carry(ctx), sessionKey{}, s), call)
+		result, err = next(context.WithValue(t.propagate(ctx), sessionKey{}, s), call)
 		returned = true
 		return result, err
 	}
@@ -49,12 +49,12 @@ func (t *telemetry) tool(next tool.Handler) tool.Handler {
 // called returns the attributes of a tool call.
 func (s *session) called(name, id string) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{keyOperation.String(opExecuteTool), keyToolName.String(name),
-		keyToolCall.String(short(id)), keyToolType.String("function"),
-		keyConversation.String(s.id), keySession.String(s.id)}
+		keyToolCall.String(short(id)), keyToolType.String("function"), keyConversation.String(s.id),
+		keySession.String(s.id)}
 	if s.agentID != "" {
 		attrs = append(attrs, keyAgent.String(s.agentID))
 	}
-	if strings.HasPrefix(name, "mcp__") { // package mcp names its tools so; the span stands for the protocol's as well
+	if strings.HasPrefix(name, "mcp__") { // a tool of package mcp, whose request has no span of its own
 		attrs = append(attrs, keyMCPMethod.String("tools/call"))
 	}
 	return attrs
@@ -112,15 +112,15 @@ func (c *toolCall) abandon() {
 	}
 }
 
-// callStarted takes the first event of a call. One that the middleware does not know was refused.
-// It is called with the lock held, as is callEnded.
+// callStarted records the first event of a call. A call that the middleware does not know was
+// refused. It is called with the lock held, as is callEnded.
 func (s *session) callStarted(e *agent.ToolCallStart) {
 	if s.calls[e.CallID] == nil {
 		s.calls[e.CallID] = &toolCall{telemetry: s.telemetry, name: e.Name, begun: time.Now(), started: e}
 	}
 }
 
-// callEnded takes the last event of a call, and makes the span of one that was refused.
+// callEnded records the last event of a call, and makes the span of a call that was refused.
 func (s *session) callEnded(e *agent.ToolCallEnd) {
 	c := s.calls[e.CallID]
 	if c == nil {

@@ -13,7 +13,7 @@ import (
 // sessionKey finds the session in the context of its tool calls.
 type sessionKey struct{}
 
-// wait is a time in which a person is waited for. Its fields belong to the lock of its session.
+// wait is one wait for a person's decision. The lock of its session protects its fields.
 type wait struct {
 	of    *session
 	what  string
@@ -57,8 +57,7 @@ func (t *telemetry) approve(next tool.Authorize) tool.Authorize {
 	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
 		s := t.session(req.SessionID, req.AgentID)
 		ctx, w := s.await(s.within(ctx, true), spanApprove, spanApprove+" "+t.metrics.known.of(req.Call.Name),
-			keyToolName.String(req.Call.Name),
-			keyToolCall.String(short(req.Call.ID)))
+			keyToolName.String(req.Call.Name), keyToolCall.String(short(req.Call.ID)))
 		decision := "error"
 		defer func() { w.decided(decision) }() // also if the hook panics
 		d, err := next(ctx, req)
@@ -70,8 +69,9 @@ func (t *telemetry) approve(next tool.Authorize) tool.Authorize {
 }
 
 // answer returns the function with a span around it. It is called within the call that asks.
-func (t *telemetry) answer(next func(context.Context, tool.Question) (tool.Answer, error)) func(context.Context,
-	tool.Question) (tool.Answer, error) {
+func (t *telemetry) answer(
+	next func(context.Context, tool.Question) (tool.Answer, error),
+) func(context.Context, tool.Question) (tool.Answer, error) {
 	return func(ctx context.Context, q tool.Question) (tool.Answer, error) {
 		s, ok := ctx.Value(sessionKey{}).(*session)
 		if !ok { // no call of the session asks

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
@@ -19,12 +20,12 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// flushTime is how long the end of the program waits for what is not sent yet.
+// flushTime is the time for which the program waits at its end until everything is sent.
 const flushTime = 5 * time.Second
 
 func main() { os.Exit(run()) }
 
-// run runs the command, and sends what its sessions have left.
+// run runs the command, and then sends the spans and metrics that are not sent yet.
 func run() int {
 	telemetry := sync.OnceValue(func() *pipeline { // a command without sessions needs none
 		p, err := newPipeline(context.Background(), os.Getenv)
@@ -33,23 +34,18 @@ func run() int {
 		}
 		return p
 	})
-	var used bool
-	var mu sync.Mutex
+	var used atomic.Bool
 	instrument := func(o *agent.Options, secrets *secret.Masker) {
-		mu.Lock()
-		used = true
-		mu.Unlock()
+		used.Store(true)
 		if p := telemetry(); p != nil {
 			options := otel.FromEnvironment(os.Getenv)
-			options.Tracers, options.Meters, options.Masker, options.Parent = p.tracers, p.meters, secrets,
-				parent(os.Getenv)
+			options.Tracers, options.Meters = p.tracers, p.meters
+			options.Masker, options.Parent = secrets, parent(os.Getenv)
 			otel.Instrument(o, options)
 		}
 	}
 	code := command.Program{Configure: func(c *attractor.Config) { c.Instrument = instrument }}.Main()
-	mu.Lock()
-	defer mu.Unlock()
-	if used {
+	if used.Load() {
 		if err := telemetry().close(flushTime); err != nil {
 			warn("spans or metrics are lost: ", err)
 		}
@@ -57,7 +53,7 @@ func run() int {
 	return code
 }
 
-// maxWarning limits a warning, in bytes. It may quote what a receiver has answered.
+// maxWarning limits a warning, in bytes. It may quote a receiver's answer.
 const maxWarning = 1000
 
 // warn prints a warning on a line of its own.

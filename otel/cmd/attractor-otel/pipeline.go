@@ -37,14 +37,15 @@ type pipeline struct {
 	errors  failures
 }
 
-// failures counts what the SDK could not send, and keeps the first error. It says nothing while a
-// session runs, whose terminal it would disturb.
+// failures counts the errors of the SDK and keeps the first. It prints nothing, because a session
+// may have the terminal.
 type failures struct {
 	mu    sync.Mutex
 	first error
 	count int
 }
 
+// Handle implements OpenTelemetry's ErrorHandler.
 func (f *failures) Handle(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +76,7 @@ func newPipeline(ctx context.Context, getenv func(string) string) (*pipeline, er
 	api.SetLogger(logr.Discard())
 	about, err := describe(ctx)
 	if err != nil {
-		p.errors.Handle(err) // what is known is used
+		p.errors.Handle(err) // the resource has everything else
 	}
 	if spans != nil {
 		provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans), sdktrace.WithResource(about))
@@ -89,8 +90,8 @@ func newPipeline(ctx context.Context, getenv func(string) string) (*pipeline, er
 	return p, nil
 }
 
-// describe returns what spans and metrics say about this program. OTEL_SERVICE_NAME and
-// OTEL_RESOURCE_ATTRIBUTES win.
+// describe returns the resource that describes this program. OTEL_SERVICE_NAME and
+// OTEL_RESOURCE_ATTRIBUTES replace its attributes.
 func describe(ctx context.Context) (*resource.Resource, error) {
 	attrs := []attribute.KeyValue{attribute.String("service.name", "attractor")}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -172,8 +173,8 @@ func metricExporter(ctx context.Context, getenv func(string) string) (sdkmetric.
 	return otlpmetrichttp.New(ctx)
 }
 
-// close sends what is left and ends everything, for a limited time. Its error is the first of all
-// that came, with their number.
+// close sends what is not sent yet and ends everything, within a limit. It returns the first of all
+// errors, and the number of the others.
 func (p *pipeline) close(limit time.Duration) error {
 	if p == nil {
 		return nil
@@ -181,7 +182,7 @@ func (p *pipeline) close(limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	done := make(chan error, len(p.ends))
-	for _, end := range p.ends { // side by side, so that each has the whole time
+	for _, end := range p.ends { // at the same time, so that each has the whole limit
 		go func() { done <- end(ctx) }()
 	}
 	for range p.ends {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -73,7 +74,7 @@ type traceService struct {
 
 func (s traceService) Export(_ context.Context,
 	in *collectortrace.ExportTraceServiceRequest) (*collectortrace.ExportTraceServiceResponse, error) {
-	s.receiver.takeSpans(in)
+	s.receiver.addSpans(in)
 	return &collectortrace.ExportTraceServiceResponse{}, nil
 }
 
@@ -84,11 +85,11 @@ type metricsService struct {
 
 func (s metricsService) Export(_ context.Context,
 	in *collectormetrics.ExportMetricsServiceRequest) (*collectormetrics.ExportMetricsServiceResponse, error) {
-	s.receiver.takeMetrics(in)
+	s.receiver.addMetrics(in)
 	return &collectormetrics.ExportMetricsServiceResponse{}, nil
 }
 
-// ServeHTTP takes a request of an exporter.
+// ServeHTTP implements [http.Handler] for the requests of exporters.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, 64<<20))
 	if err == nil && req.Header.Get("Content-Type") != "application/x-protobuf" {
@@ -100,13 +101,13 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		case "/v1/traces":
 			var in collectortrace.ExportTraceServiceRequest
 			if err = proto.Unmarshal(body, &in); err == nil {
-				r.takeSpans(&in)
+				r.addSpans(&in)
 				answer = &collectortrace.ExportTraceServiceResponse{}
 			}
 		case "/v1/metrics":
 			var in collectormetrics.ExportMetricsServiceRequest
 			if err = proto.Unmarshal(body, &in); err == nil {
-				r.takeMetrics(&in)
+				r.addMetrics(&in)
 				answer = &collectormetrics.ExportMetricsServiceResponse{}
 			}
 		default:
@@ -122,7 +123,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(data) // the exporter may be gone
 }
 
-func (r *Receiver) takeSpans(in *collectortrace.ExportTraceServiceRequest) {
+func (r *Receiver) addSpans(in *collectortrace.ExportTraceServiceRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests++
@@ -137,43 +138,38 @@ func (r *Receiver) takeSpans(in *collectortrace.ExportTraceServiceRequest) {
 	}
 }
 
-func (r *Receiver) takeMetrics(in *collectormetrics.ExportMetricsServiceRequest) {
+func (r *Receiver) addMetrics(in *collectormetrics.ExportMetricsServiceRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests++
 	for _, rm := range in.ResourceMetrics {
 		for _, sm := range rm.ScopeMetrics {
 			for _, m := range sm.Metrics {
-				r.metrics[m.Name] = m // they are cumulative
+				r.metrics[m.Name] = m // the newest has the whole sum
 			}
 		}
 	}
 }
 
-// Requests returns how many requests came.
+// Requests returns the number of requests so far.
 func (r *Receiver) Requests() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.requests
 }
 
-// Resource returns the attributes of the programs.
+// Resource returns the attributes that describe the programs.
 func (r *Receiver) Resource() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.resource
+	return maps.Clone(r.resource)
 }
 
 // Scopes returns the names of the instrumentation, each with the URL of its schema.
 func (r *Receiver) Scopes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var names []string
-	for name := range r.scopes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(r.scopes))
 }
 
 // Spans returns the spans so far, by their beginnings.
@@ -188,7 +184,7 @@ func (r *Receiver) Spans() []*trace.Span {
 func (r *Receiver) Metrics() map[string]*metrics.Metric {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.metrics
+	return maps.Clone(r.metrics)
 }
 
 // Value returns a value as text.
@@ -268,12 +264,7 @@ func status(s *trace.Span) string {
 
 func writeAttributes(b *strings.Builder, indent string, list []*common.KeyValue, show func(key, value string) string) {
 	all := Attributes(list)
-	var keys []string
-	for key := range all {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if value := show(key, all[key]); value != "" {
 			fmt.Fprintf(b, "%s%s=%s\n", indent, key, value)
 		}
