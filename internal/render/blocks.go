@@ -25,7 +25,7 @@ var markdownParser = sync.OnceValue(func() parser.Parser {
 	)
 })
 
-// twoTildes strikes out what stands between ~~. A single ~ is one.
+// twoTildes strikes out what stands between ~~. A single ~ stays as it is.
 type twoTildes struct{ parser.InlineParser }
 
 // Parse implements [parser.InlineParser].
@@ -101,8 +101,8 @@ func (m *Markdown) blocks(parent ast.Node, source []byte) {
 	}
 }
 
-// items shows the items of a list. One that follows a list with the same number or a higher one is
-// the next of that.
+// items shows the items of a list. The numbers of a list at the outermost level go on from those of
+// the list before it, unless its own number is higher.
 func (m *Markdown) items(list *ast.List, source []byte) {
 	number := list.Start
 	if len(m.stack) == 0 {
@@ -148,7 +148,7 @@ func taskOf(item ast.Node) string {
 	return "[ ] "
 }
 
-// inside shows the blocks in a container. Those in too many have no more marks.
+// inside shows the blocks in a container. A container within maxNesting others gets no mark.
 func (m *Markdown) inside(c container, n ast.Node, source []byte) {
 	if len(m.stack) == maxNesting {
 		m.blocks(n, source)

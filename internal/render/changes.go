@@ -58,7 +58,7 @@ func changedLines(diff string) string {
 			continue
 		}
 		text := l.text
-		if crlf { // all lines end so, which says nothing about one of them
+		if crlf { // all lines end so, and only a single one that does would matter
 			text = strings.TrimSuffix(text, "\r")
 		}
 		line := fmt.Sprintf("  %*d %c %s", digits, l.number, l.sign, sanitize.Text(text))

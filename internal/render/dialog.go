@@ -42,22 +42,22 @@ const (
 )
 
 const (
-	// WithdrawnFor is how long a person takes to see that a question is gone, or that another one
-	// is asked. What they type until then was meant for it.
+	// WithdrawnFor is the time that a person needs to see that a question was withdrawn, or that
+	// another one is asked. What they type until then was meant for the first question.
 	WithdrawnFor = 700 * time.Millisecond
-	// ForgottenAfter is how long after a question was withdrawn nobody is about to answer it any
-	// more.
+	// ForgottenAfter is the time after which a person no longer types an answer to a question that
+	// was withdrawn.
 	ForgottenAfter = 5 * time.Second
 )
 
-// maxTries limits how often a question is repeated because the answer was not understood.
+// maxTries limits the tries to answer a question with something that is understood.
 const maxTries = 5
 
 // Keep keeps rules that allow for later sessions in a project, or everywhere if that is empty, and
 // returns the name of the file.
 type Keep func(ctx context.Context, project string, rules []string) (file string, err error)
 
-// Approve asks a person about a tool call. A [permit.Asker] is made of it.
+// Approve asks a person about a tool call. Callers make a [permit.Asker] with it.
 func Approve(ctx context.Context, p Person, keep Keep, q permit.Question) (permit.Answer, error) {
 	release, err := p.Take(ctx)
 	if err != nil {
@@ -109,8 +109,8 @@ func Approve(ctx context.Context, p Person, keep Keep, q permit.Question) (permi
 	return permit.Answer{Reason: fmt.Sprintf("nobody answered the question with yes or no in %d tries", maxTries)}, nil
 }
 
-// withdrawn tells the person if a question, about a call unless its name is empty, ends because it
-// needs no answer any more. It returns the error of the question.
+// withdrawn tells the person if a question ended because it needs no answer any more. Call is the
+// name of the tool that it was about, or empty. It returns the error with which the question ended.
 func withdrawn(p Person, err error, call string) error {
 	var e *permit.Elsewhere
 	switch {
@@ -146,7 +146,7 @@ func keepRules(ctx context.Context, p Person, keep Keep, project string, allow [
 	p.Say(fmt.Sprintf("Kept in %s\n", OneLine(file)))
 }
 
-// edit lets a person change the arguments of a call. It returns false if they gave that up.
+// edit lets a person change the arguments of a call. It returns false if they gave up.
 func edit(ctx context.Context, p Editor, q permit.Question) (permit.Answer, bool, error) {
 	name, text := editable(q)
 	changed, ok, err := p.Edit(ctx, editLabel, text)

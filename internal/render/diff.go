@@ -25,8 +25,8 @@ type diffLine struct {
 }
 
 // Diff returns a change as lines with numbers, in colour: the lines that are new or gone, and those
-// around them. A long one is folded to so many lines; 0 means all of them. It returns nothing if
-// the change has no diff.
+// around them. If there are more than most lines, the rest is left out; 0 means all of them. It
+// returns nothing if the change has no diff.
 func Diff(style Style, c tool.Change, most int) []string {
 	all := diffLines(c.Diff)
 	shown := all

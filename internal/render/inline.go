@@ -84,7 +84,7 @@ func linked(n ast.Node, destination []byte, own look, source []byte) []piece {
 }
 
 // unescaped returns a text without backslashes before punctuation, and with the characters that
-// references stand for. These are text, whatever they are.
+// references such as &amp; stand for. These characters are text and not Markdown.
 func unescaped(text string) string {
 	if !strings.ContainsAny(text, `\&`) {
 		return text

@@ -33,7 +33,7 @@ type liveCall struct {
 // NewLive returns a Live that has seen no event.
 func NewLive() *Live { return &Live{agents: map[string]*Live{}} }
 
-// Event notes what an event says.
+// Event brings the line up to date with an event.
 func (l *Live) Event(ev agent.Event) {
 	switch e := ev.(type) {
 	case *agent.UserInput:
@@ -73,12 +73,12 @@ func (l *Live) begin(at time.Time) {
 	l.now(waiting, at)
 }
 
-// now notes what the session does from now on.
+// now records what the session does from now on.
 func (l *Live) now(doing string, at time.Time) {
 	l.doing, l.since, l.retry = doing, at, time.Time{}
 }
 
-// still notes what the session does now, unless it did so before.
+// still records what the session does, and since when unless it did the same before.
 func (l *Live) still(doing string, at time.Time) {
 	if doing != l.doing {
 		l.now(doing, at)
@@ -91,7 +91,7 @@ func (l *Live) spend(e *agent.StepEnd) {
 	l.usd += e.CostUSD
 }
 
-// subagent notes an event of a subagent. What it uses is a part of the whole.
+// subagent records an event of a subagent. What it uses counts for the session as well.
 func (l *Live) subagent(e *agent.SubagentEvent) {
 	child := l.agents[e.AgentID]
 	if child == nil {
@@ -137,7 +137,7 @@ func (l *Live) working() (n int) {
 	return n
 }
 
-// minLive is how many columns of a line are for what runs, before tokens and money.
+// minLive is the least number of columns that what runs gets beside tokens and money.
 const minLive = 24
 
 // Line returns the line at a moment: what runs and for how long, tokens and money of the input so
@@ -148,8 +148,8 @@ func (l *Live) Line(style Style, now time.Time, frame int) string {
 		return ""
 	}
 	what, since := l.what(now)
-	took := " · " + liveTime(now.Sub(since))
-	if all := liveTime(now.Sub(l.began)); len(l.calls) > 0 && all != liveTime(now.Sub(since)) {
+	took := " · " + Elapsed(now.Sub(since))
+	if all := Elapsed(now.Sub(l.began)); len(l.calls) > 0 && all != Elapsed(now.Sub(since)) {
 		took += " of " + all
 	}
 	spent := ""
@@ -197,8 +197,8 @@ func (l *Live) what(now time.Time) (string, time.Time) {
 	return what, since
 }
 
-// liveTime returns a duration in whole seconds.
-func liveTime(d time.Duration) string {
+// Elapsed returns a time that goes on, in whole seconds, or from an hour on in whole minutes.
+func Elapsed(d time.Duration) string {
 	s := int(max(d, 0) / time.Second)
 	if s < 60 {
 		return fmt.Sprintf("%ds", s)

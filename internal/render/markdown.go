@@ -13,8 +13,8 @@ import (
 // Markdown turns the Markdown of a model into lines for a terminal, while it arrives: what cannot
 // change any more is shown, such as a line of code, a paragraph that has ended, and an item of a
 // list that is followed by the next one. What it returns does not depend on the pieces in which the
-// text came. It takes bounded memory. HTML and references stay as they are written, and so does the
-// text of code, which has an indent and nothing else around it.
+// text came. Its memory is bounded. HTML and link references stay as they are written. Code is
+// indented, without its fence.
 type Markdown struct {
 	style Style
 	out   strings.Builder
@@ -36,7 +36,7 @@ type Markdown struct {
 const (
 	maxHeldLine = 16 << 10
 	maxHeld     = 32 << 10
-	minLine     = 32 // what a line counts at least, because also one without a text takes memory
+	minLine     = 32 // the least size that a line counts with, because an empty one takes memory too
 	maxNesting  = 12 // quotes and items that begin with one line
 	minColumns  = 10
 )
@@ -47,7 +47,7 @@ func NewMarkdown(style Style) *Markdown { return &Markdown{style: style} }
 // Resize changes the width of the lines that follow.
 func (m *Markdown) Resize(width int) { m.style.Width = width }
 
-// Add takes the next piece of the text and returns the lines that it finishes, each with its end.
+// Add adds the next piece of the text and returns the lines that it finishes, each with its end.
 func (m *Markdown) Add(text string) string {
 	for text != "" {
 		n, whole := strings.IndexByte(text, '\n'), true
@@ -71,7 +71,7 @@ func (m *Markdown) Add(text string) string {
 	return m.flush()
 }
 
-// breakLine takes a line that is too long without its last character, which may be incomplete.
+// breakLine processes a line that is too long, but for its last character, which may be incomplete.
 func (m *Markdown) breakLine() {
 	cut := len(m.line) - 1
 	for cut > len(m.line)-utf8.UTFMax && !utf8.RuneStart(m.line[cut]) {
@@ -153,8 +153,8 @@ var nested = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(fmt.Sprintf(`^(?:[ \t]*(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])){%d}`, maxNesting))
 })
 
-// flat returns a line in which the marks of too many quotes and items are text. It would take long
-// to parse them.
+// flat returns a line in which the marks of too many quotes and items are text, because they would
+// take long to parse.
 func flat(line string) string {
 	marks := nested().FindString(line)
 	if marks == "" || strings.Trim(line, "- ") == "" || strings.Trim(line, "* ") == "" { // a rule
@@ -163,7 +163,7 @@ func flat(line string) string {
 	return marks + `\` + line[len(marks):]
 }
 
-// emptyLine processes a line without text. It ends all but a list, which may go on.
+// emptyLine processes a line without text. It ends every block but a list, which may go on.
 func (m *Markdown) emptyLine() {
 	if m.list > 0 {
 		m.hold("")
@@ -215,7 +215,8 @@ func fenceOf(line string) fence {
 	return f
 }
 
-// itemOf returns the column at which the text of an item of a list begins, or 0 if the line begins none. Not every item can interrupt a paragraph.
+// itemOf returns the column at which the text of a list's item begins, or 0 if the line begins no
+// item. Only some items can interrupt a paragraph.
 func itemOf(line string, interrupts bool) int {
 	mark, text, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
 	number := strings.TrimRight(mark, ".)")
@@ -254,7 +255,7 @@ func indentOf(line string) int {
 	return n
 }
 
-// dropIndent returns a line without so many columns of white space, of which it may have fewer.
+// dropIndent returns a line without its first spaces, at most as many as columns.
 func dropIndent(line string, columns int) string {
 	for columns > 0 && strings.HasPrefix(line, " ") {
 		line = line[1:]

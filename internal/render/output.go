@@ -11,19 +11,18 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// What is shown of an output below its call: so many lines of its beginning and its end, and more
-// of the end of a command that failed, which says why.
+// The lines of an output that are shown below its call: at its beginning, and at its end. Of a
+// command that failed the end is longer, because it says why.
 const (
 	headLines   = 3
 	tailLines   = 3
 	failedLines = 10
 )
 
-// The bytes that are kept of an output, half of its beginning and half of its end, and of all that
-// can be opened. The oldest goes first.
+// The bytes that are kept for a person to open. Above maxAllKept the oldest texts are dropped.
 const (
-	maxKept    = 1 << 20
-	maxAllKept = 8 << 20
+	maxKept    = 1 << 20 // of one output, half of its beginning and half of its end
+	maxAllKept = 8 << 20 // of all outputs and thoughts
 )
 
 // Folded is an output or a thought that is shown only in part.
@@ -83,8 +82,8 @@ func (s *Session) Kept() (oldest, newest int) {
 // shows reports whether outputs and thoughts are shown.
 func (s *Session) shows() bool { return s.style.Rich || s.kept != nil }
 
-// printing takes live output of a call.
-func (s *Session) printing(e *agent.ToolCallOutputDelta) {
+// addOutput adds a piece of a call's live output.
+func (s *Session) addOutput(e *agent.ToolCallOutputDelta) {
 	if !s.shows() {
 		return
 	}
@@ -96,8 +95,8 @@ func (s *Session) printing(e *agent.ToolCallOutputDelta) {
 	b.Write(env.Stdout, []byte(e.Text)) // in the order in which it came
 }
 
-// output appends what a command has printed, folded. What came live has none of the words that a
-// result has for the model.
+// output appends what a command has printed, folded. It prefers the live output, because the result
+// has words for the model around it.
 func (s *Session) output(e *agent.ToolCallEnd, head string) {
 	b := s.printed[e.CallID]
 	delete(s.printed, e.CallID)
@@ -128,7 +127,7 @@ func (s *Session) fold(head, text string, most, missing int) {
 	}
 	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
 	var last []string
-	if len(lines) > headLines+most+1 { // one line more takes no more than the line that would say so
+	if len(lines) > headLines+most+1 { // a single missing line takes no more room than the line about it
 		last = lines[len(lines)-most:]
 		missing += len(lines) - headLines - most
 		lines = lines[:headLines]
@@ -184,8 +183,8 @@ func (s *Session) fit(line string) string {
 	return Fit(line, width)
 }
 
-// think takes a piece of the model's thoughts.
-func (s *Session) think(e *agent.ThinkingDelta) {
+// addThought adds a piece of the model's thoughts.
+func (s *Session) addThought(e *agent.ThinkingDelta) {
 	if !s.shows() {
 		return
 	}
@@ -203,7 +202,7 @@ func (s *Session) endThought(at time.Time) {
 	if s.thought.Reset(); text == "" {
 		return
 	}
-	head := fmt.Sprintf("thought for %s", liveTime(at.Sub(s.thinks)))
+	head := fmt.Sprintf("thought for %s", Elapsed(at.Sub(s.thinks)))
 	open := ""
 	if s.kept != nil {
 		open = s.toOpen(head, text)

@@ -27,7 +27,8 @@ func Choices(q permit.Question) string {
 
 // PlanChoices returns the answers that a person can give about a plan.
 func PlanChoices() string {
-	return "  y  yes; you are asked about each change\n  a  yes, and files in the session's directories change without a question\n" +
+	return "  y  yes; you are asked about each change\n" +
+		"  a  yes, and files in the session's directories change without a question\n" +
 		"  n  no, go on planning; what you type after it is told to the agent"
 }
 
@@ -40,9 +41,9 @@ func plan(q permit.Question) string {
 	return text
 }
 
-// Question returns what a person is told about a call. Nothing is left out, characters that cannot
-// be seen or look blank are escapes, and long runs of white space are their number. A terminal gets
-// it by [InRows].
+// Question returns what a person is told about a call. Nothing is left out. Characters that cannot
+// be seen or look blank are replaced by escapes, and long runs of white space by their length.
+// [InRows] prepares it for a terminal.
 func Question(q permit.Question) string {
 	if q.Plan != "" {
 		return squeezed(sanitize.Blanks(plan(q)))
@@ -96,8 +97,8 @@ func aboutCall(q permit.Question) string {
 	return b.String()
 }
 
-// extent returns how much of a question is the call, for a call that may be longer than a screen. A
-// part of it may look like a question of its own.
+// extent returns the size of a call that may be longer than a screen, in words: a part of such a
+// call may look like a question of its own.
 func extent(call string) string {
 	const lines, characters = 15, 1_000
 	n, m := strings.Count(call, "\n")-1, utf8.RuneCountInString(call)

@@ -13,8 +13,8 @@ import (
 // such row looks like a line of the program.
 const foldMark = "    ┊ "
 
-// The blanks in a row, and the empty lines, that a question shows as they are: more than code is
-// indented and divided with, and fewer than a row and a screen have.
+// The most blanks in a row, and the most empty lines, that a question shows as they are. Code is
+// indented and divided with fewer, and a terminal has more columns and rows.
 const (
 	maxBlanks     = 60
 	maxEmptyLines = 10
@@ -67,7 +67,7 @@ func columnsOf(grapheme string) (columns int) {
 	return columns
 }
 
-// squeezed returns a text in which long runs of white space are their number of characters, so that
+// squeezed returns a text in which long runs of white space are replaced by their length, so that
 // they cannot push the rest of a call out of sight.
 func squeezed(text string) string {
 	var b strings.Builder
@@ -84,8 +84,8 @@ func squeezed(text string) string {
 	}
 }
 
-// squeezedRun returns a run of white space, or its number if it is long. What is before the first
-// line end and after the last one stays.
+// squeezedRun returns a run of white space, or its length in words if it is long. What is before
+// the first line end and after the last one stays, unless it is long itself.
 func squeezedRun(run string) string {
 	long := strings.Count(run, "\n") > maxEmptyLines+1
 	for line := range strings.SplitSeq(run, "\n") {

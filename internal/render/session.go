@@ -72,10 +72,10 @@ func (s *Session) add(ev agent.Event) {
 	}
 	switch e := ev.(type) {
 	case *agent.ThinkingDelta:
-		s.think(e)
+		s.addThought(e)
 		return
 	case *agent.ToolCallOutputDelta:
-		s.printing(e)
+		s.addOutput(e)
 		return
 	case *agent.SubagentEvent:
 		return
@@ -126,8 +126,8 @@ func (s *Session) add(ev agent.Event) {
 	}
 }
 
-// steering appends what the model was told meanwhile. Of a long text, which may have the output of a
-// command that the person has seen, the middle is kept to be opened.
+// steering appends what the model was told while it worked. The middle of a long text is left out
+// and kept to be opened: it may be the output of a command that the person has seen.
 func (s *Session) steering(text string) {
 	lines := s.style.marked("→", text)
 	lines[0] = s.paint(amber, "→") + strings.TrimPrefix(lines[0], "→")
@@ -178,8 +178,11 @@ func (s *Session) HasShown(text string) bool {
 
 // plan appends a line for each entry of the todo list.
 func (s *Session) plan(items []tool.PlanItem) {
-	marks := map[tool.PlanStatus]string{tool.PlanCompleted: s.paint(green, "✓"), tool.PlanInProgress: s.paint(amber,
-		"▸"), tool.PlanCancelled: s.paint(dim, "-")}
+	marks := map[tool.PlanStatus]string{
+		tool.PlanCompleted:  s.paint(green, "✓"),
+		tool.PlanInProgress: s.paint(amber, "▸"),
+		tool.PlanCancelled:  s.paint(dim, "-"),
+	}
 	for _, item := range items {
 		mark, ok := marks[item.Status]
 		if !ok {
@@ -203,8 +206,7 @@ func (s *Session) close(e *agent.ProcessingEnd) {
 		spent += " · " + Money(e.CostUSD)
 	}
 	s.line("%s", s.paint(dim, fmt.Sprintf("%s · %s · %s · %s · %v", word, Count(e.Turns, "turn"),
-		Count(s.calls, "tool call"), spent,
-		Rounded(e.Time.Sub(s.began)))))
+		Count(s.calls, "tool call"), spent, Rounded(e.Time.Sub(s.began)))))
 }
 
 // words appends a line that is wrapped at words, where the style has a width.

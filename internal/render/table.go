@@ -49,8 +49,8 @@ const (
 	minColumn = 10
 )
 
-// lines returns the table in so many columns, 0 for any. Cells of a wide one are wrapped. One with
-// too many columns becomes records.
+// lines returns the table in at most this many columns of the screen; 0 means no limit. Cells of a
+// wide table are wrapped, and one with too many columns of its own becomes records.
 func (t *table) lines(style Style, columns int) []string {
 	widths := make([]int, len(t.align))
 	for _, cells := range append(t.rows, t.header) {

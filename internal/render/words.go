@@ -7,8 +7,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Tokens returns how many tokens went in and out in so many turns, and the searches of the web, in
-// words. A server that tells nothing has not used nothing.
+// Tokens returns the numbers of input and output tokens, and of searches of the web, in words. No
+// usage in one turn or more means that the server has reported none.
 func Tokens(u llm.Usage, turns int) string {
 	if u == (llm.Usage{}) && turns > 0 {
 		return "tokens unknown"
@@ -26,8 +26,7 @@ func Tokens(u llm.Usage, turns int) string {
 	return fmt.Sprintf("%s tokens in%s, %s out%s", Thousands(u.Input), cached, Thousands(u.Output), searched)
 }
 
-// Spent returns how many tokens went in and out in so many turns and, if the price is known, what
-// they cost.
+// Spent returns the usage of a number of turns as [Tokens] does and, if it is known, the price.
 func Spent(u llm.Usage, turns int, usd float64) string {
 	if usd == 0 {
 		return Tokens(u, turns)
@@ -51,7 +50,7 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Rounded returns a duration without digits that nobody reads.
+// Rounded returns a duration with few digits, for people.
 func Rounded(d time.Duration) time.Duration {
 	if d > 10*time.Second {
 		return d.Round(time.Second)

@@ -10,7 +10,7 @@ import (
 // Width returns how many columns a text takes, which has one line and is clean.
 func Width(text string) int { return displaywidth.String(text) }
 
-// Fit returns a line of at most so many columns, with … at its end if something is missing.
+// Fit returns a line cut to at most columns, with … at its end if something is missing.
 func Fit(line string, columns int) string {
 	if Width(line) <= columns {
 		return line
@@ -24,7 +24,8 @@ func (l look) sgr() string {
 	for _, one := range [...]struct {
 		look look
 		sgr  string
-	}{{strong, bold}, {emphasis, italic}, {link, underline}, {struck, crossed}, {code, cyan}, {faint, dim}, {good, green}, {bad, red}} {
+	}{{strong, bold}, {emphasis, italic}, {link, underline}, {struck, crossed}, {code, cyan}, {faint, dim},
+		{good, green}, {bad, red}} {
 		if l&one.look != 0 {
 			seq += "\x1b[" + one.sgr + "m"
 		}
@@ -76,7 +77,7 @@ func (s Style) Tail(text string, most int) []string {
 	return lines[max(len(lines)-most, 0):]
 }
 
-// add takes a piece of text.
+// add adds a piece of text.
 func (w *wrapper) add(p piece) {
 	for p.text != "" {
 		switch n := strings.IndexAny(p.text, " \t\n"); {
@@ -99,8 +100,8 @@ func (w *wrapper) add(p piece) {
 	}
 }
 
-// letters takes a text without space. Between wide characters, as those of Chinese, a line may
-// break.
+// letters adds a text without space. A line may break between wide characters, such as those of
+// Chinese.
 func (w *wrapper) letters(p piece) {
 	from, at := 0, 0
 	for g := displaywidth.StringGraphemes(p.text); g.Next(); {

@@ -363,14 +363,5 @@ func why(s fleet.Status) string {
 	return state + ": " + render.OneLine(s.Reason)
 }
 
-// spell returns a duration in whole seconds, minutes and hours.
-func spell(d time.Duration) string {
-	d = max(d, 0).Round(time.Second)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm %02ds", d/time.Minute, d%time.Minute/time.Second)
-	}
-	return fmt.Sprintf("%dh %02dm", d/time.Hour, d%time.Hour/time.Minute)
-}
+// spell returns a duration rounded to whole seconds.
+func spell(d time.Duration) string { return render.Elapsed(d.Round(time.Second)) }
