@@ -78,9 +78,9 @@ type piece struct {
 	style  style
 }
 
-// style says how text looks: one of eight colours, or none.
+// style says how text looks.
 type style struct {
-	colour                           string
+	colour                           string // the code of one of eight, or empty
 	bold, dim, italic, under, strike bool
 }
 
@@ -109,7 +109,8 @@ func pieces(line string) []piece {
 	return all
 }
 
-// separate splits a text so that each character which another font may have to draw stands alone.
+// separate splits a text so that each character that is not ASCII stands alone: another font may
+// have to draw it, with another width.
 func separate(text string) []string {
 	var all []string
 	begin := 0

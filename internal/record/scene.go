@@ -77,7 +77,7 @@ func call(name string, args ...string) fakellm.Call {
 }
 
 // model returns the scripted model. It applies the brake before the answers whose commands have to
-// run until the person has done something.
+// run until the person has typed or killed something.
 func model(p pace, b brake) fakellm.Model {
 	return func(r *fakellm.Request) fakellm.Turn {
 		time.Sleep(p.think)
@@ -136,8 +136,7 @@ func play(ctx context.Context, temp string, p pace) (*film, error) {
 		return nil, err
 	}
 	t, err := openTerminal(ctx, temp, dir, []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + temp,
-		"HISTFILE=", "LC_ALL=C.UTF-8",
-		"ANTHROPIC_API_KEY=key-of-a-scene", "ANTHROPIC_BASE_URL=" + server.URL})
+		"HISTFILE=", "LC_ALL=C.UTF-8", "ANTHROPIC_API_KEY=key-of-a-scene", "ANTHROPIC_BASE_URL=" + server.URL})
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +168,7 @@ func leave(t *terminal) error {
 func perform(a *actor) error {
 	const works = `[⠀-⣿] shell sh slug_test.sh · \d+s`             // the live line when the test has run for a second
 	const sent = `> Add a case for an empty title\.\n(.*\n)*> *\n` // the person's line, and again an empty one
-	return first(
+	return inOrder(
 		a.expect("\\$", 1), a.wait(1),
 		a.line("attractor chat --mode accept-edits --check 'sh slug_test.sh'"), a.expect("/help", 1), a.wait(0.7),
 		a.line("sh slug_test.sh fails. Find out why and fix it."), a.expect("Allow it\\?", 1), a.wait(2.5),
@@ -183,8 +182,8 @@ func perform(a *actor) error {
 	)
 }
 
-// first takes one step after the other, until one fails.
-func first(steps ...func() error) error {
+// inOrder takes one step after the other, until one fails.
+func inOrder(steps ...func() error) error {
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
@@ -216,7 +215,7 @@ func (a *actor) wait(seconds float64) func() error {
 
 // line types a line, key by key, and Enter.
 func (a *actor) line(text string) func() error {
-	return func() error { return first(a.keys(text), a.enter) }
+	return func() error { return inOrder(a.keys(text), a.enter) }
 }
 
 func (a *actor) keys(text string) func() error {

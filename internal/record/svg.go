@@ -18,8 +18,8 @@ const (
 	hold      = 5 * time.Second // how long the last frame stays
 )
 
-// look is the style sheet. The animation moves a strip with all frames side by side, so only one
-// frame is in the window.
+// look is the style sheet. The animation moves a strip with all frames side by side, of which the
+// window shows one.
 const look = `
 svg{--fg:#24292f;--bg:#f6f8fa;--edge:#d0d7de;--c31:#b3261e;--c32:#116329;--c33:#7d4e00;--c34:#0550ae;--c35:#6639ba;--c36:#0a6070;--c37:#57606a}
 @media(prefers-color-scheme:dark){svg{--fg:#d6dde5;--bg:#0d1117;--edge:#30363d;--c31:#ff8b82;--c32:#6fd083;--c33:#e0b050;--c34:#79b8ff;--c35:#c9a0ff;--c36:#66cbdc;--c37:#9aa4af}}
@@ -47,19 +47,18 @@ func (f *film) svg() ([]byte, error) {
 	fmt.Fprintf(&times, "100%%{transform:translate(%spx)}", end)
 
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %s %d\" role=\"img\">\n<title>A recorded session of attractor</title>\n<desc>",
-		decimal(width+2*margin), height+2*margin)
+	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %s %d\" role=\"img\">\n"+
+		"<title>A recorded session of attractor</title>\n<desc>", decimal(width+2*margin), height+2*margin)
 	if err := xml.EscapeText(&b, []byte(f.transcript)); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(&b, "</desc>\n<style>%s.film{transform:translate(%spx);animation:film %.2fs step-end infinite}\n@keyframes film{%s}</style>\n", look, end,
-		total.Seconds(), times.String())
+	fmt.Fprintf(&b, "</desc>\n<style>%s.film{transform:translate(%spx);animation:film %.2fs step-end infinite}\n"+
+		"@keyframes film{%s}</style>\n", look, end, total.Seconds(), times.String())
 	fmt.Fprintf(&b, "<defs>\n%s</defs>\n", lines.defs.String())
 	fmt.Fprintf(&b, "<rect class=\"window\" x=\".5\" y=\".5\" width=\"%s\" height=\"%d\" rx=\"8\"/>\n",
 		decimal(width+2*margin-1), height+2*margin-1)
 	fmt.Fprintf(&b, "<svg x=\"%d\" y=\"%d\" width=\"%s\" height=\"%d\"><g class=\"film\">\n%s</g></svg>\n</svg>\n",
-		margin, margin, decimal(width), height,
-		strip.String())
+		margin, margin, decimal(width), height, strip.String())
 	return b.Bytes(), nil
 }
 
@@ -89,8 +88,8 @@ func (t *lineTable) frame(f frame) string {
 	return b.String()
 }
 
-// block is how many lines are an element together. Most frames differ in few lines from the one
-// before.
+// block is the number of lines that make one element. Most frames differ in few lines from the one
+// before, so most of their blocks are in the table already.
 const block = 5
 
 // block returns the id of lines that stand together, or "" if all are empty.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,24 +18,26 @@ const columns, rows = 88, 26
 
 // terminal is a pane of a tmux server of its own. Its methods may be called concurrently.
 type terminal struct {
-	ctx         context.Context
-	tmux, where string
+	ctx  context.Context
+	tmux string // the command
+	temp string // the directory of its socket and its configuration
 }
 
-// openTerminal starts a shell in a directory with an environment. Close has to be called.
+// openTerminal starts a shell in a directory with an environment. The caller has to close the
+// terminal.
 func openTerminal(ctx context.Context, temp, dir string, environ []string) (*terminal, error) {
 	tmux, err := exec.LookPath("tmux")
 	if err != nil {
 		return nil, err
 	}
-	t := &terminal{ctx: ctx, tmux: tmux, where: temp}
-	config := "set -g history-limit 10000\nset -g default-terminal screen-256color\nset -g status off\nset -g escape-time 0\n"
+	t := &terminal{ctx: ctx, tmux: tmux, temp: temp}
+	config := "set -g history-limit 10000\nset -g default-terminal screen-256color\nset -g status off\n" +
+		"set -g escape-time 0\n"
 	if err := os.WriteFile(filepath.Join(temp, "tmux.conf"), []byte(config), 0o600); err != nil {
 		return nil, err
 	}
 	args := []string{"-f", filepath.Join(temp, "tmux.conf"), "new-session", "-d", "-x", strconv.Itoa(columns), "-y",
-		strconv.Itoa(rows), "-c", dir,
-		"env", "-i", "TERM=screen-256color", "PS1=$ "}
+		strconv.Itoa(rows), "-c", dir, "env", "-i", "TERM=screen-256color", "PS1=$ "}
 	_, err = t.do(append(append(args, environ...), "bash", "--norc", "--noprofile", "-i")...)
 	return t, err
 }
@@ -46,7 +49,7 @@ func (t *terminal) close() error {
 
 // do runs a command of tmux and returns what it prints.
 func (t *terminal) do(args ...string) (string, error) {
-	cmd := exec.CommandContext(t.ctx, t.tmux, append([]string{"-u", "-S", filepath.Join(t.where, "tmux")}, args...)...)
+	cmd := exec.CommandContext(t.ctx, t.tmux, append([]string{"-u", "-S", filepath.Join(t.temp, "tmux")}, args...)...)
 	cmd.Env = append(os.Environ(), "TMUX=", "LC_ALL=C.UTF-8")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -101,7 +104,8 @@ func ownStyles(lines []string) []string {
 	return lines
 }
 
-// expect waits until a pattern is on the screen, or has scrolled by, for at least so many times.
+// expect waits until what is on the screen or has scrolled by matches a pattern at least this many
+// times.
 func (t *terminal) expect(pattern string, times int) error {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -133,5 +137,5 @@ func (t *terminal) kill() error {
 			return exec.CommandContext(t.ctx, "kill", "-9", fields[0]).Run()
 		}
 	}
-	return fmt.Errorf("the shell runs nothing that could be killed")
+	return errors.New("the shell runs nothing that could be killed")
 }

@@ -27,8 +27,8 @@ type gremlin struct {
 	dice *rand.Rand
 }
 
-// one reports true once in n times.
-func (g *gremlin) one(n int) bool {
+// chance reports true once in n times, on average.
+func (g *gremlin) chance(n int) bool {
 	if !g.wild {
 		return false
 	}
@@ -41,12 +41,12 @@ func (g *gremlin) one(n int) bool {
 	return true
 }
 
-// fail panics or returns an error once in n times each.
+// fail panics once in n times and returns an error once in n times, on average.
 func (g *gremlin) fail(n int) error {
-	if g.one(n) {
+	if g.chance(n) {
 		panic("a bug of the soak's host")
 	}
-	if g.one(n) {
+	if g.chance(n) {
 		return errFault
 	}
 	return nil
@@ -91,7 +91,7 @@ func (l *log) Append(ctx context.Context, next int64, records ...journal.Record)
 }
 
 func (l *log) Sync(ctx context.Context) error {
-	if l.severed.Load() || l.lost.Load() || l.one(1000) {
+	if l.severed.Load() || l.lost.Load() || l.chance(1000) {
 		l.lost.Store(true)
 		return errFault
 	}
@@ -99,14 +99,14 @@ func (l *log) Sync(ctx context.Context) error {
 }
 
 func (l *log) PutBlob(ctx context.Context, data io.Reader) (string, error) {
-	if l.severed.Load() || l.lost.Load() || l.one(100) {
+	if l.severed.Load() || l.lost.Load() || l.chance(100) {
 		return "", errFault
 	}
 	return l.Log.PutBlob(ctx, data)
 }
 
-// infest puts faults into the hooks of a session.
-func (g *gremlin) infest(o *agent.Options) {
+// addFaults makes the hooks of a session fail as the gremlin decides.
+func (g *gremlin) addFaults(o *agent.Options) {
 	authorize := o.Authorize
 	if authorize == nil {
 		authorize = tool.AllowUnguarded
@@ -119,7 +119,7 @@ func (g *gremlin) infest(o *agent.Options) {
 	}
 	o.Middleware = append(o.Middleware, func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
-			if g.one(300) {
+			if g.chance(300) {
 				return tool.Result{}, tool.ErrNotBegun
 			}
 			if err := g.fail(200); err != nil {
@@ -129,7 +129,7 @@ func (g *gremlin) infest(o *agent.Options) {
 		}
 	})
 	o.BeforeStop = func(context.Context, agent.Stop) (string, error) {
-		if g.one(20) {
+		if g.chance(20) {
 			return "Look again.", nil
 		}
 		return "", g.fail(100)

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Figures count what a process uses at a moment, by what it is. What the system does not tell is
-// missing.
+// Figures holds how much of each resource a process uses, by the resource's name. Resources that
+// the system has no number for are missing.
 type Figures map[string]int
 
 // The figures that may rise. They are in bytes.
@@ -34,7 +34,7 @@ func (f Figures) String() string {
 	return strings.Join(all, ", ")
 }
 
-// more describes the counts that are higher than before, except those of memory.
+// more describes the figures that are higher than before, except those of memory.
 func (f Figures) more(before Figures) (what []string) {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		if f[name] > before[name] && name != heap && name != rss {

@@ -27,9 +27,10 @@ func (f Figures) ofSystem(dirs []string) {
 	}
 	f["mounts"] = 0
 	if mounts, err := os.ReadFile("/proc/self/mountinfo"); err == nil {
+		counted := append([]string{"/proc", "/sys/fs/cgroup"}, dirs...)
 		for line := range strings.Lines(string(mounts)) {
-			if at := strings.Fields(line)[4]; slices.ContainsFunc(append([]string{"/proc", "/sys/fs/cgroup"}, dirs...),
-				func(dir string) bool { return strings.HasPrefix(at, dir) }) {
+			at := strings.Fields(line)[4]
+			if slices.ContainsFunc(counted, func(dir string) bool { return strings.HasPrefix(at, dir) }) {
 				f["mounts"]++
 			}
 		}

@@ -77,19 +77,26 @@ func (m *models) model(name string, wild bool) http.Handler {
 	})
 }
 
-// mostRequests limits the requests of a trial that have faults.
+// mostRequests is the number of a trial's first requests that can have faults.
 const mostRequests = 300
 
 // faultsOf returns the faults of a trial by the number of the request.
 func (m *models) faultsOf(name string) map[int]fakellm.Fault {
 	dice := m.dice(name, "faults", 0)
-	kinds := []fakellm.Fault{{Kind: fakellm.FaultStatus, Status: 500}, {Kind: fakellm.FaultStatus, Status: 529},
+	kinds := []fakellm.Fault{
+		{Kind: fakellm.FaultStatus, Status: 500},
+		{Kind: fakellm.FaultStatus, Status: 529},
 		{Kind: fakellm.FaultStatus, Status: 400},
 		{Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "0"}},
-		{Kind: fakellm.FaultReset}, {Kind: fakellm.FaultCut},
-		{Kind: fakellm.FaultEnd}, {Kind: fakellm.FaultError}, {Kind: fakellm.FaultGarbage}, {Kind: fakellm.FaultHang},
+		{Kind: fakellm.FaultReset},
+		{Kind: fakellm.FaultCut},
+		{Kind: fakellm.FaultEnd},
+		{Kind: fakellm.FaultError},
+		{Kind: fakellm.FaultGarbage},
+		{Kind: fakellm.FaultHang},
 		{Kind: fakellm.FaultSilence},
-		{Kind: fakellm.FaultPings, Every: 5 * time.Millisecond}}
+		{Kind: fakellm.FaultPings, Every: 5 * time.Millisecond},
+	}
 	faults := map[int]fakellm.Fault{}
 	for n := range mostRequests {
 		if dice.IntN(4) == 0 {
@@ -114,8 +121,8 @@ const subtask = "Subtask"
 // agentID finds the id of a subagent in a result.
 var agentID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"agent_id":"([^"]+)"`) })
 
-// turn returns an answer: calls, and at the end of each few turns a text. Subagents look once and
-// are done.
+// turn returns an answer: in most turns with calls, in each third, fourth or fifth with a text
+// alone. Subagents call one tool and are done.
 func (m *models) turn(name string, r *fakellm.Request) fakellm.Turn {
 	if len(m.secret) > 0 && bytes.Contains(r.Body, m.secret) {
 		m.leaks.Add(1)
@@ -176,8 +183,8 @@ func encode(args any) json.RawMessage {
 }
 
 // Calls returns calls of the tools that all sessions have: ordinary ones, wrong ones, and floods of
-// output, processes and bytes on the disk. With group, commands run in process groups alone, and
-// none both leaves its group and clears its environment: nothing would find it.
+// output, processes and bytes on the disk. With group, for sessions that find their processes by
+// group or environment alone, no command both leaves its group and clears its environment.
 func Calls(group bool) []Call {
 	hidden := "env -i "
 	if group {
@@ -221,6 +228,7 @@ func Calls(group bool) []Call {
 			shell(hidden+"setsid sh -c 'sleep 1000 & sleep 1000' >/dev/null 2>&1 &"),
 			shell("sleep 1000", "run_in_background", true),
 			shell("f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; sleep 1000; }; f 5", "timeout_ms", 100)),
-		with("shell", shell("head -c 8000000 /dev/urandom > huge; mkfifo pipe; ln -s / root; ln -s nowhere dangling; mkdir -p many; cd many; i=0; while [ $i -lt 200 ]; do : > $i; i=$((i+1)); done")),
+		with("shell", shell("head -c 8000000 /dev/urandom > huge; mkfifo pipe; ln -s / root; ln -s nowhere dangling; "+
+			"mkdir -p many; cd many; i=0; while [ $i -lt 200 ]; do : > $i; i=$((i+1)); done")),
 	}
 }

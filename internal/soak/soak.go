@@ -18,7 +18,7 @@ import (
 
 // Config says what a soak runs.
 type Config struct {
-	For  time.Duration // of the run, which has at least some trials
+	For  time.Duration // how long the run begins new trials; it has at least some
 	Seed uint64
 	// Open starts or resumes a session.
 	Open Open
@@ -27,10 +27,10 @@ type Config struct {
 	// KillAny kills processes of all trials, also those that hold the others together. Otherwise a
 	// trial kills only what runs in its directory.
 	KillAny bool
-	// Secret, if set, must not be in any request. Check, if set, looks at the directory of a trial
-	// at its end, with its journals.
+	// Secret, if set, must not be in any request.
 	Secret string
-	Check  func(dir string) error
+	// Check, if set, checks the directory of a trial at its end, with its journals.
+	Check func(dir string) error
 }
 
 // tally counts what has happened.
@@ -55,8 +55,8 @@ func Run(t *testing.T, c Config) {
 		t.Fatalf("the soak needs more time: pass -timeout %v", (c.For + 2*hang).Round(time.Minute))
 	}
 	base := t.TempDir()
-	for variable, dir := range map[string]string{"TMPDIR": "tmp", "XDG_RUNTIME_DIR": "run", "XDG_STATE_HOME": "state",
-		"XDG_CACHE_HOME": "cache"} {
+	for variable, dir := range map[string]string{
+		"TMPDIR": "tmp", "XDG_RUNTIME_DIR": "run", "XDG_STATE_HOME": "state", "XDG_CACHE_HOME": "cache"} {
 		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -65,13 +65,12 @@ func Run(t *testing.T, c Config) {
 	m := &models{seed: c.Seed, calls: c.Calls, secret: []byte(c.Secret)}
 	web := httptest.NewServer(m)
 	defer web.Close()
-	r := &run{TB: t, Config: c, base: base, models: m, web: web, dirs: []string{filepath.Join(base, "tmp"),
-		filepath.Join(base, "run"), filepath.Join(base, "trials")}}
+	r := &run{TB: t, Config: c, base: base, models: m, web: web,
+		dirs: []string{filepath.Join(base, "tmp"), filepath.Join(base, "run"), filepath.Join(base, "trials")}}
 	r.state = state{open: c.Open, check: c.Check, killAny: c.KillAny, seed: c.Seed, url: web.URL,
-		children: &sync.Mutex{},
-		event:    func() { r.events.Add(1) }}
+		children: &sync.Mutex{}, event: func() { r.events.Add(1) }}
 	var warm sync.WaitGroup
-	for range workers { // what a process keeps for all its sessions
+	for range workers { // so that before includes what a process keeps for all its sessions
 		warm.Go(r.trial)
 	}
 	warm.Wait()
@@ -106,8 +105,8 @@ type run struct {
 	events atomic.Int64
 }
 
-// until runs trials until the time, several at once, and in any case leastTrials and
-// leastProcesses, so that runs without a time are the same.
+// until runs trials until the end, several at once, and in any case leastTrials trials and
+// leastProcesses processes, so that a run without a time does the same things.
 func (r *run) until(end time.Time) {
 	var all sync.WaitGroup
 	var begun atomic.Int64
@@ -197,7 +196,7 @@ func (r *run) finishTrials(dir string) error {
 			continue
 		}
 		t := &trial{&r.state, e.Name(), filepath.Join(dir, e.Name())}
-		// it may have been killed before that, or while it removed it
+		// the process may have been killed before it made the directory, or while it removed it
 		if err := os.MkdirAll(filepath.Join(t.dir, "work"), 0o700); err != nil {
 			return err
 		}
@@ -209,8 +208,8 @@ func (r *run) finishTrials(dir string) error {
 	return nil
 }
 
-// Child runs trials for ever if this process was started by Run to be killed. Otherwise it returns
-// at once.
+// Child runs trials for ever if Run has started this process to kill it. Otherwise it returns at
+// once.
 func Child(open Open) {
 	args := strings.Split(os.Getenv(childVar), "\t")
 	if len(args) != 4 {
@@ -226,7 +225,7 @@ func Child(open Open) {
 		event: func() {
 			out.Lock()
 			defer out.Unlock()
-			_, _ = os.Stdout.Write([]byte{'.'}) // the process that reads it is about to kill this one
+			_, _ = os.Stdout.Write([]byte{'.'}) // fails if the parent has read enough, and then it kills this process
 		}}
 	var all sync.WaitGroup
 	for i := range 2 {
@@ -243,7 +242,7 @@ func Child(open Open) {
 	all.Wait()
 }
 
-// rest waits until there is nothing more than before, at most half a minute, and measures.
+// rest waits until no figure is higher than before, at most half a minute, and returns the figures.
 func (r *run) rest(before Figures) Figures {
 	r.web.CloseClientConnections()
 	for end := time.Now().Add(30 * time.Second); ; {
@@ -281,7 +280,8 @@ func (r *run) report(began time.Time) (stop func()) {
 
 // summary says what has happened.
 func (r *run) summary() string {
-	return fmt.Sprintf("%d trials, %d lives, %d events, %d journals replayed, %d provider faults, %d faults of journals and hooks, %d crashed sessions, %d killed commands, %d killed processes",
+	return fmt.Sprintf("%d trials, %d lives, %d events, %d journals replayed, %d provider faults, "+
+		"%d faults of journals and hooks, %d crashed sessions, %d killed commands, %d killed processes",
 		r.trials.Load(), r.lives.Load(), r.events.Load(), r.replays.Load(), r.models.faults.Load(), r.hostFaults.Load(),
 		r.crashes.Load(), r.kills.Load(), r.processes.Load())
 }

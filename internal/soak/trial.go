@@ -27,7 +27,7 @@ type Life struct {
 	Wild bool
 	// IdleTimeout bounds each silence of the model.
 	IdleTimeout time.Duration
-	// Dice makes choices of the tests.
+	// Dice holds the random numbers by which the test makes its own choices.
 	Dice *rand.Rand
 	// Change has to be called with the session's options before it starts.
 	Change func(*agent.Options)
@@ -54,7 +54,7 @@ type state struct {
 	event   func() // called for each event
 
 	children *sync.Mutex // held while a process that runs trials starts, and while any is killed
-	child    int         // the last that runs trials, which is killed by its plan alone
+	child    int         // the id of the last such process, which only run.killed may kill
 	tally
 }
 
@@ -62,7 +62,7 @@ func (t *trial) dice(what string, n int) *rand.Rand {
 	return (&models{seed: t.seed}).dice(t.name, what, n)
 }
 
-// whole lives the lives of a trial and removes it. Its error says what went wrong.
+// whole runs all lives of a trial, and then removes its directory.
 func (t *trial) whole(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Join(t.dir, "work"), 0o700); err != nil {
 		return err
@@ -82,8 +82,7 @@ const hang = 5 * time.Minute
 func (t *trial) life(ctx context.Context, g *gremlin, n int, way string) (*Life, error) {
 	dir := journal.NewDir(filepath.Join(t.dir, "journals"))
 	l := &Life{ID: t.name, Dir: filepath.Join(t.dir, "work"), URL: t.url + "/" + way + "/" + t.name,
-		Store: store{dir, g}, Wild: g.wild,
-		IdleTimeout: 200 * time.Millisecond, Dice: t.dice("open "+way, n)}
+		Store: store{dir, g}, Wild: g.wild, IdleTimeout: 200 * time.Millisecond, Dice: t.dice("open "+way, n)}
 	if !g.wild {
 		l.IdleTimeout = time.Minute
 	}
@@ -118,7 +117,7 @@ func (t *trial) found(ctx context.Context, dir *journal.Dir, id string, l *Life)
 	return nil
 }
 
-// wild lives a life with faults, which may end in any way that is allowed.
+// wild runs a life with faults, which may end in any way that is allowed.
 func (t *trial) wild(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, hang, errHang)
 	defer cancel()
@@ -129,7 +128,7 @@ func (t *trial) wild(ctx context.Context, n int) error {
 	}
 	plan := newPlan(t, g, t.dice("plan", n))
 	l.Change = func(o *agent.Options) {
-		g.infest(o)
+		g.addFaults(o)
 		o.Retry = llm.RetryPolicy{Max: 2, Base: time.Millisecond, Cap: 5 * time.Millisecond}
 		o.OnEvent = plan.onEvent
 	}
@@ -169,9 +168,9 @@ func (t *trial) allowed(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// finish lives the last life, without faults, checks its end and its journals, and removes the
-// trial. A model call that had failed for good when the session was killed is reported by the next
-// life, once. Then one more life is the last.
+// finish runs the last life, without faults, checks its end and its journals, and removes the
+// trial's directory. If a model call had failed for good when the session was killed, the next life
+// reports that once, and one more life is the last.
 func (t *trial) finish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, hang, errHang)
 	defer cancel()
@@ -193,7 +192,7 @@ func (t *trial) finish(ctx context.Context) error {
 	return os.RemoveAll(t.dir)
 }
 
-// calm lives a life without faults.
+// calm runs a life without faults.
 func (t *trial) calm(ctx context.Context, n int) error {
 	l, err := t.life(ctx, &gremlin{}, n, "calm")
 	if err != nil {
@@ -246,7 +245,7 @@ func (t *trial) replay(ctx context.Context) (err error) {
 	return nil
 }
 
-// plan says what a host does to a session in one life: after so many events, this.
+// plan holds what the host does to a session in one life.
 type plan struct {
 	*trial
 	*gremlin
@@ -254,7 +253,7 @@ type plan struct {
 
 	mu      sync.Mutex
 	events  int
-	at      map[int]string
+	at      map[int]string // what to do, by the number of events before it; nil after the end
 	session *agent.Session
 	ctx     context.Context
 	actions sync.WaitGroup
@@ -281,7 +280,7 @@ func (p *plan) begin(ctx context.Context, s *agent.Session) {
 // onEvent implements [agent.Options.OnEvent].
 func (p *plan) onEvent(agent.Event) {
 	p.event()
-	if p.one(5000) {
+	if p.chance(5000) {
 		panic("a bug of the soak's OnEvent")
 	}
 	p.mu.Lock()
@@ -293,7 +292,7 @@ func (p *plan) onEvent(agent.Event) {
 	}
 }
 
-// do does something to the session after n events, as another goroutine of its host.
+// do does something to the session after n events, in a goroutine of its own.
 func (p *plan) do(what string, n int) {
 	var err error
 	switch what {
