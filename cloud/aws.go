@@ -25,7 +25,7 @@ import (
 func AWS(ctx context.Context, k providers.Kind, c providers.Config) (providers.Access, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
-	chain, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // standard error is a screen
+	chain, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // a session may have the terminal
 	if err != nil {
 		return providers.Access{}, fmt.Errorf("the configuration of AWS cannot be used: correct ~/.aws/config, "+
 			"or set AWS_PROFILE to a profile that it has: %w", err)

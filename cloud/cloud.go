@@ -8,15 +8,15 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// Credentials returns those of all clouds, for attractor.Config.
+// Credentials returns the credentials of all clouds by their providers, for attractor.Config.
 func Credentials() map[string]providers.Credentials {
 	return map[string]providers.Credentials{"amazon-bedrock": AWS, "google-vertex": Google}
 }
 
 const (
-	// lookupTime limits how long credentials are looked up, with all servers that are asked.
+	// lookupTime limits the time of one lookup of credentials, with all servers that it asks.
 	lookupTime = 30 * time.Second
-	// early is how long before they expire credentials are renewed.
+	// early is the time before their expiry at which credentials are renewed.
 	early = time.Minute
 )
 
@@ -38,7 +38,7 @@ func authorizing(client *http.Client, authorize func(*http.Request) error) *http
 		clone := req.Clone(req.Context()) // a RoundTripper does not change its request
 		if err := authorize(clone); err != nil {
 			if req.Body != nil {
-				_ = req.Body.Close() // the error that counts is the other one
+				_ = req.Body.Close() // err is what the caller needs
 			}
 			return nil, err
 		}

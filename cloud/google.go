@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// scope is what the tokens are for: all of Google Cloud that their owner may use.
+// scope is the scope of the tokens: everything in Google Cloud that their owner may use.
 const scope = "https://www.googleapis.com/auth/cloud-platform"
 
 // Google obtains a token by Google's application default credentials: those of
