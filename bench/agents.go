@@ -28,8 +28,13 @@ func (b *bench) agents() ([]agent, error) {
 	all := []agent{{name: "attractor", tool: "shell", task: func(_, dir, url string) *exec.Cmd {
 		return exec.Command(ours, "run", "--yes", "--dir", dir, "--base-url", url, "go")
 	}}}
-	for _, a := range []struct{ program, name string }{{"loop", bareLoop}, {"fantasy", "fantasy"},
-		{"anthropic", "anthropic-sdk-go"}, {"openai", "openai-go"}, {"gemini", "genai"}} {
+	for _, a := range []struct{ program, name string }{
+		{"loop", bareLoop},
+		{"fantasy", "fantasy"},
+		{"anthropic", "anthropic-sdk-go"},
+		{"openai", "openai-go"},
+		{"gemini", "genai"},
+	} {
 		path, err := b.program(a.program)
 		if err != nil {
 			return nil, err
@@ -59,8 +64,8 @@ env_key = "OPENAI_API_KEY"
 request_max_retries = 0
 supports_websockets = false
 `, url)
-	cmd := exec.Command("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--cd",
-		dir, "go")
+	cmd := exec.Command("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
+		"--cd", dir, "go")
 	cmd.Env = append(environment(home), "OPENAI_API_KEY=k", "CODEX_HOME="+filepath.Join(home, ".codex"))
 	err := os.MkdirAll(filepath.Join(home, ".codex"), 0o700)
 	if err == nil {
@@ -74,13 +79,12 @@ supports_websockets = false
 func claude(home, _, url string) *exec.Cmd {
 	cmd := exec.Command("claude", "-p", "go", "--model", "claude-sonnet-4-5", "--allowed-tools", "Bash")
 	cmd.Env = append(environment(home), "ANTHROPIC_BASE_URL="+url, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-		"DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1",
-		"DISABLE_ERROR_REPORTING=1")
+		"DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "DISABLE_ERROR_REPORTING=1")
 	return cmd
 }
 
-// environment returns the variables of an agent: a home of its own, a key that opens nothing, and
-// no calls to anybody.
+// environment returns the variables of an agent: a home of its own, and a key that no real server
+// accepts.
 func environment(home string) []string {
 	return []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8",
 		"ANTHROPIC_API_KEY=k"}
@@ -145,9 +149,7 @@ func tables(all []agent, costs map[string]map[int][]cost, few, many int, missing
 	if len(missing) > 0 {
 		note = fmt.Sprintf("\nNot in PATH or not working here, so not measured: %s.\n", strings.Join(missing, ", "))
 	}
-	return []section{
-		{"turn", table([]string{"a text turn", "CPU", "x bare loop", "wall",
-			"peak memory of the largest process"}, turns) + note},
-		{"round", table([]string{"a round with one shell command", "CPU", "x bare loop", "wall (median)"},
-			rounds) + note}}
+	turnHead := []string{"a text turn", "CPU", "x bare loop", "wall", "peak memory of the largest process"}
+	roundHead := []string{"a round with one shell command", "CPU", "x bare loop", "wall (median)"}
+	return []section{{"turn", table(turnHead, turns) + note}, {"round", table(roundHead, rounds) + note}}
 }

@@ -62,7 +62,7 @@ func (m metrics) add(out string) {
 	}
 }
 
-// figure returns the figure of a metric, in units of so much.
+// figure returns the figure of a metric, divided by scale.
 func (m metrics) figure(name, unit string, scale float64, as string) (figure, error) {
 	if len(m[name][unit]) == 0 {
 		return figure{}, fmt.Errorf("no benchmark %s reports %s; there are %s", name, unit,

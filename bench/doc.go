@@ -7,6 +7,6 @@
 //	go run . -readme ../README.md  also rewrites the tables in a file
 //
 // The rows of the requirements come from the benchmarks of the packages. Agents are processes that
-// talk to a scripted model, and run in turns: A B C A B C. So whatever else the machine does meets
-// all of them.
+// talk to a scripted model. They run in turns, A B C A B C, so that other work of the machine slows
+// all of them down alike.
 package main

@@ -32,10 +32,10 @@ type bench struct {
 	module    string // the directory of this module
 	built     map[string]string
 	models    *models
-	url       string // theirs
-	runs      int    // of agents
-	rounds    int    // that their sessions make
-	times     int    // runs of benchmarks
+	url       string // of the models
+	runs      int    // the runs of each agent
+	rounds    int    // the rounds of a session
+	times     int    // the runs of each benchmark
 	benchtime string
 	quick     bool
 }
@@ -87,8 +87,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return failed
 }
 
-// measure measures the chosen rows, separated by commas, or all. What fails is reported and does
-// not keep the others from running.
+// measure measures the rows whose ids only lists, separated by commas, or all rows. A row that
+// fails is reported, and the others are still measured.
 func (b *bench) measure(only string) (*report, error) {
 	known := []string{"AGENTS"}
 	for _, s := range subjects() {

@@ -18,8 +18,8 @@ func (c cost) cpu() float64    { return c["cpu"] }
 func (c cost) wall() float64   { return c["wall"] }
 func (c cost) memory() float64 { return c["memory"] }
 
-// sessions runs sessions of an agent with so many rounds each, and returns their costs by the
-// number of rounds.
+// sessions runs one session of an agent for each number of rounds, and returns their costs by that
+// number.
 func (b *bench) sessions(a agent, rounds ...int) (map[int]cost, error) {
 	costs := map[int]cost{}
 	for _, n := range rounds {

@@ -45,7 +45,7 @@ func number(x float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%#.3g", x), ".")
 }
 
-// cells returns the row for the table of an id. By the minima, it says whether the goal was met.
+// cells returns the row of the table, under an id. The minima decide whether the goal was met.
 func (r row) cells(id string, m metrics) ([]string, error) {
 	name, what, scale := r.name, r.what, cmp.Or(r.scale, 1)
 	if r.most {

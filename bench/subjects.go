@@ -20,11 +20,11 @@ type row struct {
 	name string // of the benchmark
 	most bool   // name is a suffix; the benchmark with the highest figure counts
 	unit string // what the benchmark calls it
-	// scale is how much of that is one of as.
+	// scale is the number of units in one of as, the unit of the report; 0 means 1.
 	scale float64
 	as    string
-	// times is the unit in which the benchmark reports the ratio to a yardstick, and of the
-	// yardstick's name. Instead of that, against is another benchmark with the same figure.
+	// times is the unit in which the benchmark reports the ratio to a yardstick. Instead of that,
+	// against is another benchmark with the same figure. Of is the name of the yardstick.
 	times, against, of string
 	// goal is for the ratio if there is one; 0 is none. If limit is set, it is for the figure.
 	goal  float64
@@ -52,10 +52,9 @@ func subjects() []subject {
 			{what: "round 8000, CPU", name: "K4_Flat", unit: "cpu-ms/late", as: "ms", times: "late/early",
 				of: "round 1000, less posting the same bytes", goal: 1.1}}},
 		{id: "K4", dir: "oracle", pattern: "^BenchmarkEncodeTurn1000$",
-			rows: formats("encoding turn 1,000 of a session",
-				"EncodeTurn1000/%s/%s", "ns/op", 0)},
+			rows: formats("encoding turn 1,000 of a session", "EncodeTurn1000/%s/%s", "ns/op", 0)},
 		{id: "K5", dir: "agent", pattern: "^BenchmarkK5$/^(2500|10000)$/^(Resume|Project|Fork|Replay)$",
-			rows: readings()},
+			rows: journals()},
 		{id: "K5", dir: "internal/cli", pattern: "^BenchmarkK5_Show$/^10000$/^show$", rows: []row{
 			{what: "show 10000 rounds, CPU", name: "K5_Show/10000/show", unit: "cpu-ms", scale: 1000, as: "s",
 				times: "x-json", of: onePass}}},
@@ -115,8 +114,9 @@ func formats(what, name, unit string, limit float64) (rows []row) {
 	return rows
 }
 
-// readings returns the rows about what reads a long journal, and about how it grows with that.
-func readings() (rows []row) {
+// journals returns the rows about functions that read a long journal, and about the growth of their
+// cost with its length.
+func journals() (rows []row) {
 	for _, x := range []struct {
 		name string
 		goal float64
@@ -130,15 +130,20 @@ func readings() (rows []row) {
 	return rows
 }
 
-// searches returns the rows about grep and glob, in Go's sources and, unless it has to be quick, in
-// many small files.
+// searches returns the rows about grep and glob, in Go's sources and in many small files, which a
+// quick run leaves out.
 func searches() (rows []row) {
 	for _, tree := range []struct{ name, title string }{{"go", "Go's sources"}, {"many", "100000 small files"}} {
 		for _, s := range []struct {
 			name, title string
 			goal        float64
-		}{{"literal", "literal", 1.15}, {"ignoreCase", "ignoring case", 1.15}, {"alternatives8", "8 alternatives", 1.5},
-			{"noLiteral", "no literal", 1.15}, {"none", "no match", 1.15}} {
+		}{
+			{"literal", "literal", 1.15},
+			{"ignoreCase", "ignoring case", 1.15},
+			{"alternatives8", "8 alternatives", 1.5},
+			{"noLiteral", "no literal", 1.15},
+			{"none", "no match", 1.15},
+		} {
 			rows = append(rows, row{what: fmt.Sprintf("grep, %s, %s, CPU", s.title, tree.title),
 				name: "K10_Grep/" + tree.name + "/" + s.name, unit: "cpu-ms", as: "ms", times: "x-rg", of: "rg",
 				goal: s.goal})

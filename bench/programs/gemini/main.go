@@ -24,10 +24,12 @@ func run(ctx context.Context, url, task string) error {
 	if err != nil {
 		return err
 	}
-	config := &genai.GenerateContentConfig{Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{{Name: "bash", Description: "Runs a command.",
+	bash := &genai.FunctionDeclaration{Name: "bash", Description: "Runs a command.",
 		Parameters: &genai.Schema{Type: genai.TypeObject,
 			Properties: map[string]*genai.Schema{"command": {Type: genai.TypeString}},
-			Required:   []string{"command"}}}}}}}
+			Required:   []string{"command"}}}
+	config := &genai.GenerateContentConfig{
+		Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{bash}}}}
 	history := genai.Text(task)
 	for {
 		answer := &genai.Content{Role: genai.RoleModel}

@@ -24,17 +24,16 @@ func main() {
 
 func run(ctx context.Context, url, task string) error {
 	client := sdk.NewClient(option.WithAPIKey("k"), option.WithBaseURL(url+"/v1"))
-	tools := []responses.ToolUnionParam{{OfFunction: &responses.FunctionToolParam{Name: "bash",
-		Strict: param.NewOpt(false),
+	bash := &responses.FunctionToolParam{Name: "bash", Strict: param.NewOpt(false),
 		Parameters: map[string]any{"type": "object",
 			"properties": map[string]any{"command": map[string]any{"type": "string"}},
-			"required":   []string{"command"}}}}}
+			"required":   []string{"command"}}}
+	tools := []responses.ToolUnionParam{{OfFunction: bash}}
 	input := responses.ResponseInputParam{responses.ResponseInputItemParamOfMessage(task,
 		responses.EasyInputMessageRoleUser)}
 	for {
 		calls, err := ask(ctx, client, responses.ResponseNewParams{Model: "gpt-6.1-sol", Tools: tools,
-			Store: param.NewOpt(false),
-			Input: responses.ResponseNewParamsInputUnion{OfInputItemList: input}})
+			Store: param.NewOpt(false), Input: responses.ResponseNewParamsInputUnion{OfInputItemList: input}})
 		if err != nil || len(calls) == 0 {
 			return err
 		}
