@@ -53,7 +53,7 @@ func plain(k Kind) string {
 // servers in a JSON file.
 func jsonEffects(f *File) (all []Effect) {
 	add := func(what, text string) {
-		if e := (Effect{f.Name, what, text}); !slices.Contains(all, e) && len(all) < maxEffects {
+		if e := (Effect{f.Name, what, text}); len(all) < maxEffects && !slices.Contains(all, e) {
 			all = append(all, e)
 		}
 	}

@@ -10,8 +10,10 @@ import (
 	"strings"
 )
 
-// maxWords limits the words of one file that may name others.
-const maxWords = 10_000
+const (
+	maxWords = 10_000 // of one file or command that are looked up as names of files
+	maxKeys  = 64     // of a string in JSON: what starts or allows something is not nested deeper
+)
 
 // file adds the files of the project that the commands in a file name, run or read.
 func (w *watcher) file(f *File) {
@@ -64,8 +66,9 @@ func has(keys []string, key string) bool {
 	return slices.ContainsFunc(keys, func(k string) bool { return strings.EqualFold(k, key) })
 }
 
-// eachString calls visit with each string in JSON data and the keys that lead to it. Keys that
-// occur twice are visited twice, because readers disagree about which of them counts.
+// eachString calls visit with each string in JSON data and the keys that lead to it, at most the
+// outer maxKeys. Keys that occur twice are visited twice, because readers disagree about which of
+// them counts.
 func eachString(data []byte, visit func(keys []string, value string)) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -94,7 +97,7 @@ func eachString(data []byte, visit func(keys []string, value string)) error {
 			keys, inKey, objects = keys[:last], inKey[:last], objects[:last]
 		default:
 			if text, ok := token.(string); ok {
-				visit(keys, text)
+				visit(keys[:min(len(keys), maxKeys)], text)
 			}
 		}
 		if last = len(inKey) - 1; last >= 0 {
@@ -108,7 +111,7 @@ func eachString(data []byte, visit func(keys []string, value string)) error {
 func quoted(text string) (all []string) {
 	for {
 		start := strings.IndexAny(text, `"'`)
-		if start < 0 || len(all) >= maxWords {
+		if start < 0 {
 			return all
 		}
 		quote := text[start]

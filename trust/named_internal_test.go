@@ -2,8 +2,42 @@ package trust
 
 import (
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
 )
+
+// What is nested very deep costs no more than other text, and does not hide what follows it.
+func TestU19_NestedDeep(t *testing.T) {
+	const depth = 2_000
+	data := `{"x":` + strings.Repeat(`["a",`, depth) + "1" + strings.Repeat("]", depth) + `,"hooks":{"command":"b"}}`
+	most, found := 0, false
+	err := eachString([]byte(data), func(keys []string, value string) {
+		most = max(most, len(keys))
+		found = found || value == "b" && slices.Equal(keys, []string{"hooks", "command"})
+	})
+	if err != nil || most > maxKeys || !found {
+		t.Errorf("visited with up to %d keys; what follows was found: %v; %v", most, found, err)
+	}
+}
+
+// A file with very many words, or a script that repeats a long value, is not looked through in full.
+func TestU19_ManyWords(t *testing.T) {
+	left := maxParsed
+	w := newWatcher("/project", "/project", &left)
+	w.text(strings.Repeat("/a ", 2*maxWords))
+	if w.words > maxWords+1 || len(w.blind) == 0 {
+		t.Errorf("%d words were looked up, and it is said that %q are not", w.words, w.blind)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	w.command("a="+strings.Repeat("x", 30_000)+strings.Repeat(";$a", 10_000), nil)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 {
+		t.Errorf("a script of 60 kB took %d bytes of memory", took)
+	}
+}
 
 // Whatever a project's files hold, they are described and name only files of the project.
 func FuzzFiles(f *testing.F) {

@@ -23,6 +23,7 @@ const (
 	maxListed   = 5_000     // entries of a directory that are compared with a pattern
 	maxParsed   = 512 << 10 // bytes of scripts, of all commands of a project
 	maxNaming   = 64 << 10  // bytes of a script that no shell runs, whose words may name files
+	maxPath     = 4096      // bytes of a path: PATH_MAX of Linux
 )
 
 // Watch says what is known of the files that a command runs or reads. Paths are absolute and have
@@ -87,6 +88,7 @@ func watched(root, dir string, left *int, command string, args []string) Watch {
 type watcher struct {
 	root, dir, home string // of the project, where the commands start, and of the user
 	left            *int   // bytes of scripts that may still be parsed
+	words           int    // that text has looked up
 	// read returns the content of a file of the project, or nil if it has none.
 	read func(name string) []byte
 
@@ -137,6 +139,10 @@ func (w *watcher) command(command string, args []string) {
 // text adds the files that the words of a text name.
 func (w *watcher) text(text string) {
 	for _, word := range words(text) {
+		if w.words++; w.words > maxWords {
+			w.cannot("it has more than %d words that may name files", maxWords)
+			return
+		}
 		w.names(w.dir, word)
 	}
 }
@@ -194,6 +200,8 @@ func (w *watcher) script(text, own string, whole bool) {
 		w.pattern(w.dir, item)
 		w.pattern(own, item)
 	}
+	// A longer value names no file, and many uses of it would fill the memory.
+	maps.DeleteFunc(known, func(_, value string) bool { return len(value) > maxPath })
 	known["CLAUDE_PROJECT_DIR"], known["PWD"], known["HOME"] = w.root, w.dir, w.home
 	filled, err := script.Fill(text, func(name string) (script.Value, bool) {
 		value, ok := known[name]
