@@ -110,8 +110,11 @@ func (f *finder) globs(d *Document, items []string, line int) {
 // brackets.
 func patterns(value string) (globs []string) {
 	value = strings.TrimSpace(value)
-	if at := strings.Index(value, " #"); at >= 0 && !strings.ContainsAny(value, `"'`) || strings.HasPrefix(value, "#") {
-		value = value[:max(at, 0)]
+	if strings.HasPrefix(value, "#") {
+		return nil
+	}
+	if at := strings.Index(value, " #"); at >= 0 && !strings.ContainsAny(value, `"'`) {
+		value = value[:at]
 	}
 	if inner, ok := strings.CutPrefix(value, "["); ok && strings.HasSuffix(inner, "]") {
 		value = strings.TrimSuffix(inner, "]")

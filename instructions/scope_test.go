@@ -22,6 +22,7 @@ func TestM10_RulesNameTheirFiles(t *testing.T) {
 		{"---\npaths: **/*.cs, **/Controllers/**\n---\nT", "T", []string{"**/*.cs", "**/Controllers/**"}, ""},
 		{"---\nglobs: \"**/*.{ts,tsx}\"\n---\nT", "T", []string{"**/*.{ts,tsx}"}, ""},
 		{"---\npaths: [\"a/*.go\", b/*.{c,h}, '/c/'] \n---\nT", "T", []string{"a/*.go", "b/*.{c,h}", "c/**"}, ""},
+		{"---\npaths:\n# see issue #12 and #13\n- a/**\n---\nT", "T", []string{"a/**"}, ""},
 		{"---\ndescription: For: tests\nalwaysApply: false\npaths: a/** # only there\n---\nT", "T", []string{"a/**"},
 			""},
 		{"---\r\npaths: a/**\r\n---\r\nT", "T", []string{"a/**"}, ""},
