@@ -45,6 +45,9 @@ func (r *rewriter) keywords(s map[string]any, depth int) map[string]any {
 		merge(out, r.rewrite(one, depth+1))
 	}
 	r.alternatives(s, out, depth)
+	if out["required"] != nil {
+		out["required"] = anys(stringList(out["required"]))
+	}
 	return out
 }
 
@@ -55,11 +58,13 @@ func isText(value any) bool {
 
 // types sets the types. An unknown one means that the author meant something that we do not know.
 func (r *rewriter) types(s, out map[string]any) {
-	types := typeList(s["type"])
+	known := []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 	array, isArray := s["type"].([]any)
-	unknown := func(t string) bool {
-		return !slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, t)
+	if len(array) > len(known) {
+		return
 	}
+	types := typeList(s["type"])
+	unknown := func(t string) bool { return !slices.Contains(known, t) }
 	if len(types) == 0 || isArray && len(array) != len(types) || slices.ContainsFunc(types, unknown) {
 		return
 	}
@@ -83,7 +88,7 @@ func (r *rewriter) annotations(s, out map[string]any) {
 	}
 	for _, name := range []string{"title", "description"} {
 		if text, ok := s[name].(string); ok && text != "" {
-			out[name] = texts.Cut(sanitize.Text(text), maxText, "...")
+			out[name] = sanitize.Text(texts.Cut(text, maxText, "..."))
 		}
 	}
 	if value, ok := s["default"]; ok && len(encoded(value)) <= maxText {
@@ -148,15 +153,15 @@ func (r *rewriter) numbers(s, out map[string]any) {
 // as that is easy to see.
 func samePattern(pattern string) bool {
 	const longest = 1 << 10
+	if len(pattern) > longest {
+		return false
+	}
 	for _, other := range []string{`\s`, `\A`, `\z`, `\Q`, `\C`, `\p`, `\P`, `\x`, `\a`, `\0`, `[:`, `(?`} {
 		if strings.Contains(strings.ReplaceAll(pattern, `(?:`, `(`), other) {
 			return false
 		}
 	}
 	if strings.Contains(pattern, `\S`) && strings.Contains(pattern, `[^`) { // in Go it matches more
-		return false
-	}
-	if len(pattern) > longest {
 		return false
 	}
 	_, err := syntax.Parse(pattern, syntax.Perl)
@@ -175,7 +180,6 @@ func (r *rewriter) object(s, out map[string]any, depth int) {
 		}
 		if !validProperty(name) {
 			hidden, open = append(hidden, strconv.Quote(sanitize.Text(name))), true
-			required = slices.DeleteFunc(required, func(n string) bool { return n == name })
 			continue
 		}
 		if old, ok := p.(map[string]any); ok && old["required"] == true { // of draft 3
@@ -328,15 +332,15 @@ func merge(out, more map[string]any) {
 	for name, value := range more {
 		switch old := out[name]; {
 		case name == "required":
-			out[name] = anys(stringList(append(anys(stringList(out[name])), value.([]any)...)))
+			list, _ := old.([]any)
+			out[name] = append(list, value.([]any)...)
 		case name == "properties" && old != nil:
-			both := maps.Clone(old.(map[string]any))
+			both := old.(map[string]any)
 			for property, schema := range value.(map[string]any) {
 				if both[property] == nil {
 					both[property] = schema
 				}
 			}
-			out[name] = both
 		case old == nil:
 			out[name] = value
 		}

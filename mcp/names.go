@@ -71,10 +71,11 @@ func distinct(originals []string, limit int, taken map[string]bool, shown func(s
 	}
 	slices.SortFunc(rest, func(i, j int) int { return strings.Compare(originals[i], originals[j]) })
 	for _, i := range rest {
-		salted := originals[i]
-		for names[i] = hashed(shown(originals[i]), salted,
-			limit); used[names[i]]; names[i] = hashed(shown(originals[i]), salted, limit) {
-			salted += "\x00" // another one is called like a hash
+		name, salted := shown(originals[i]), originals[i]
+		names[i] = hashed(name, salted, limit)
+		for used[names[i]] { // another one is called like a hash
+			salted += "\x00"
+			names[i] = hashed(name, salted, limit)
 		}
 		used[names[i]] = true
 	}

@@ -120,17 +120,18 @@ func (p *Prompt) Get(ctx context.Context, args map[string]string) (llm.Parts, er
 			continue
 		}
 		if m.Role == "assistant" {
-			b.text("[As an example, an assistant answers:]")
+			b.line("[As an example, an assistant answers:]")
 		}
 		b.add(m.Content)
 	}
-	for i, part := range b.parts {
+	content := b.content()
+	for i, part := range content {
 		if t, ok := part.(llm.Text); ok {
-			b.parts[i] = llm.Text{Text: clean(t.Text, maxList)}
+			content[i] = llm.Text{Text: clean(t.Text, maxList)}
 		}
 	}
-	if len(b.parts) == 0 {
+	if len(content) == 0 {
 		return nil, fmt.Errorf("the prompt %s of the MCP server %s is empty", p.Name, p.Server)
 	}
-	return b.parts, nil
+	return content, nil
 }

@@ -140,8 +140,9 @@ func read(ctx context.Context, c *conn, uri string) (tool.Result, error) {
 	for _, part := range got.Contents {
 		b.resource(part)
 	}
-	if len(b.parts) == 0 {
+	content := b.content()
+	if len(content) == 0 {
 		return tool.Text("The resource is empty."), nil
 	}
-	return tool.Result{Content: b.parts}, nil
+	return tool.Result{Content: content}, nil
 }

@@ -34,10 +34,10 @@ func resultOf(got *sdk.CallToolResult) tool.Result {
 	if got.StructuredContent != nil {
 		result.Structured = encoded(got.StructuredContent)
 		if !tells(texts, got.StructuredContent) && !b.shows(string(result.Structured)) {
-			b.text(string(result.Structured))
+			b.line(string(result.Structured))
 		}
 	}
-	if result.Content = b.parts; len(result.Content) == 0 {
+	if result.Content = b.content(); len(result.Content) == 0 {
 		result.Content = llm.TextParts("The call succeeded and returned nothing.")
 		if got.IsError {
 			result.Content = llm.TextParts("The call failed, and the server does not say why.")
@@ -55,7 +55,8 @@ func tells(texts []string, value any) bool {
 	if len(object) == 1 {
 		for _, only := range object {
 			list, _ := only.([]any)
-			if holdAny(texts, only) || len(list) > 0 && slices.EqualFunc(texts, list, holds) {
+			each := func(text string, element any) bool { return holdAny([]string{text}, element) }
+			if holdAny(texts, only) || len(list) > 0 && slices.EqualFunc(texts, list, each) {
 				return true
 			}
 		}
@@ -63,19 +64,18 @@ func tells(texts []string, value any) bool {
 	return holdAny(texts, value)
 }
 
+// holdAny reports whether one of several texts is a value, as it is or as JSON, or has an object or
+// a list in it.
 func holdAny(texts []string, value any) bool {
-	return slices.ContainsFunc(texts, func(text string) bool { return holds(text, value) })
-}
-
-// holds reports whether a text is a value, as it is or as JSON, or has an object or a list in it.
-func holds(text string, value any) bool {
-	if said, ok := value.(string); ok && text == strings.TrimSpace(said) {
-		return true
-	}
+	said, isText := value.(string)
+	said = strings.TrimSpace(said)
 	data := string(encoded(value))
-	var told any
-	return strings.ContainsAny(data[:1], "{[") && strings.Contains(text, data) ||
-		json.Unmarshal([]byte(text), &told) == nil && reflect.DeepEqual(told, value)
+	nested := strings.ContainsAny(data[:1], "{[")
+	return slices.ContainsFunc(texts, func(text string) bool {
+		var told any
+		return isText && text == said || nested && strings.Contains(text, data) ||
+			json.Unmarshal([]byte(text), &told) == nil && reflect.DeepEqual(told, value)
+	})
 }
 
 // shows reports whether an image of the result is in a value's JSON, which then has the parts once
@@ -90,28 +90,43 @@ func (b *builder) shows(data string) bool {
 // builder collects the parts of a result.
 type builder struct {
 	parts  llm.Parts
+	text   []byte // what follows the parts
 	images int
 }
 
-// text adds a piece of text on lines of its own.
-func (b *builder) text(text string) { b.parts = b.parts.WithLine(text) }
+// content returns what was added.
+func (b *builder) content() llm.Parts {
+	if len(b.text) > 0 {
+		b.parts = append(b.parts, llm.Text{Text: string(b.text)})
+		b.text = nil
+	}
+	return b.parts
+}
+
+// line adds a piece of text on lines of its own.
+func (b *builder) line(text string) {
+	if n := len(b.text); n > 0 && b.text[n-1] != '\n' {
+		b.text = append(b.text, '\n')
+	}
+	b.text = append(b.text, text...)
+}
 
 func (b *builder) add(part sdk.Content) {
 	switch part := part.(type) {
 	case *sdk.TextContent:
 		if part.Text != "" {
-			b.text(part.Text)
+			b.line(part.Text)
 		}
 	case *sdk.ImageContent:
 		b.media(part.MIMEType, part.Data, "")
 	case *sdk.AudioContent:
 		b.media(part.MIMEType, part.Data, "")
 	case *sdk.ResourceLink:
-		b.text("[Resource " + row(part.URI, part.Name, part.MIMEType, part.Description) + "]")
+		b.line("[Resource " + row(part.URI, part.Name, part.MIMEType, part.Description) + "]")
 	case *sdk.EmbeddedResource:
 		b.resource(part.Resource)
 	default:
-		b.text("[A part of a kind that is not supported was left out.]")
+		b.line("[A part of a kind that is not supported was left out.]")
 	}
 }
 
@@ -122,7 +137,7 @@ func (b *builder) resource(r *sdk.ResourceContents) {
 	case r.Blob != nil:
 		b.media(r.MIMEType, r.Blob, r.URI)
 	default:
-		b.text("[Resource " + oneLine(r.URI) + "]\n" + r.Text)
+		b.line("[Resource " + oneLine(r.URI) + "]\n" + r.Text)
 	}
 }
 
@@ -140,13 +155,13 @@ func (b *builder) media(mime string, data []byte, uri string) {
 		why = fmt.Sprintf("the result has more than %d images", maxImages)
 	default:
 		b.images++
-		b.parts = append(b.parts, llm.Media{MIME: kind, Data: data})
+		b.parts = append(b.content(), llm.Media{MIME: kind, Data: data})
 		return
 	}
 	if uri != "" {
 		uri = " of the resource " + oneLine(uri)
 	}
-	b.text(fmt.Sprintf("[%d bytes of %s%s were left out: %s.]", len(data), oneLine(mime), uri, why))
+	b.line(fmt.Sprintf("[%d bytes of %s%s were left out: %s.]", len(data), oneLine(mime), uri, why))
 }
 
 // clean returns text of a server for people and models: without invisible characters, and at most

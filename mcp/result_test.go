@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -41,6 +44,26 @@ func TestU10_StructuredContent(t *testing.T) {
 		if got := o.Model.Text(); got != c.want || !o.IsError || string(o.Structured) != c.structured {
 			t.Errorf("%s is shown as %q, want %q; structured %s", result, got, c.want, o.Structured)
 		}
+	}
+}
+
+// A result of very many texts is put together in memory that grows with its length only.
+func TestU10_ManyTexts(t *testing.T) {
+	const n = 5000
+	result := &sdk.CallToolResult{StructuredContent: map[string]any{"rows": strings.Repeat("row ", n)}}
+	for range n {
+		result.Content = append(result.Content, &sdk.TextContent{Text: "some text"})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := resultOf(result)
+	runtime.ReadMemStats(&after)
+	want := strings.Repeat("some text\n", n) + string(got.Structured)
+	if len(got.Content) != 1 || got.Content.Text() != want {
+		t.Errorf("%d parts, %d bytes; want one of %d", len(got.Content), len(got.Content.Text()), len(want))
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 20<<20 {
+		t.Errorf("%d bytes of text took %d bytes", len(want), used)
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 	maxSchema  = 256 << 10 // bytes
 	maxDepth   = 32        // of nested schemas
 	maxSchemas = 10_000    // schemas in it, after references were replaced by what they refer to
+	maxCopied  = 16 << 20  // bytes of what replaces references
 
 	maxBranches = 100 // alternatives at the root that are merged
 )
@@ -87,10 +88,11 @@ func registers(schema json.RawMessage) bool {
 
 // rewriter rewrites the schemas of a document.
 type rewriter struct {
-	doc   map[string]any
-	brief bool // leave out descriptions, for schemas that are too large
-	count int  // of schemas
-	open  []any
+	doc    map[string]any
+	brief  bool  // leave out descriptions, for schemas that are too large
+	count  int   // of schemas
+	copied int   // bytes of what replaced references
+	open   []any // what replaces the references around the present schema
 	// how many schemas around the present one have an id of their own, so that references mean
 	// something else
 	foreign int
@@ -157,12 +159,12 @@ func (r *rewriter) mergeBranches(s map[string]any, branches []any) {
 	}
 	required := stringList(s["required"])
 	for name, n := range demanded {
-		if n == len(objects) && !slices.Contains(required, name) {
+		if n == len(objects) {
 			required = append(required, name)
 		}
 	}
 	if slices.Sort(required); len(required) > 0 {
-		s["required"] = anys(required)
+		s["required"] = anys(slices.Compact(required))
 	}
 }
 

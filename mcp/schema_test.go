@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -120,6 +121,48 @@ func TestM1_LargeSchemas(t *testing.T) {
 	}
 	if got, err := parameters(map[string]any{"$ref": "#/$defs/d0", "$defs": bomb}); err != nil || len(got) > maxSchema {
 		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// Very many schemas that a value has to fit are joined in memory that grows with their number only.
+func TestM1_ManyDemands(t *testing.T) {
+	const n = 2000
+	var all []any
+	for i := range n {
+		name := fmt.Sprint("p", i)
+		all = append(all, map[string]any{"properties": map[string]any{name: map[string]any{}},
+			"required": []any{"always", name}})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := (&rewriter{}).rewrite(map[string]any{"allOf": all}, 1)
+	runtime.ReadMemStats(&after)
+	properties, _ := got["properties"].(map[string]any)
+	if required := stringList(got["required"]); len(properties) != n+1 || len(required) != n+1 {
+		t.Errorf("%d properties, %d of them required, want %d", len(properties), len(required), n+1)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 20<<20 {
+		t.Errorf("%d schemas took %d bytes", n, used)
+	}
+}
+
+// Very many references to something large end at a bound, too.
+func TestM1_LargeReferences(t *testing.T) {
+	const n = 5000
+	properties := map[string]any{}
+	for i := range n {
+		properties[fmt.Sprint("p", i)] = map[string]any{"$ref": "#/$defs/large"}
+	}
+	large := map[string]any{"enum": []any{strings.Repeat("long", 50_000)}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, err := parameters(map[string]any{"properties": properties, "$defs": map[string]any{"large": large}})
+	runtime.ReadMemStats(&after)
+	if err != nil || string(got) != `{"properties":{},"type":"object"}` {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 500<<20 {
+		t.Errorf("%d references took %d bytes", n, used)
 	}
 }
 
