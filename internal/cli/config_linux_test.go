@@ -80,8 +80,8 @@ func TestN8_ContextWindow(t *testing.T) {
 				strings.Contains(out.stdout, "its context window and its prices are unknown") == c.want {
 				t.Errorf("compacted: %v, want %v\n%s", got, c.want, out.stdout)
 			}
-			if !strings.Contains(out.stdout, "costs are not counted") {
-				t.Error("nothing says that costs are not counted")
+			if !strings.Contains(out.stdout, "Costs are not counted") {
+				t.Error("nothing says that Costs are not counted")
 			}
 			for _, r := range server.Requests() {
 				if r.Effort != "high" && len(r.Tools) > 0 { // a summary is asked for without

@@ -122,7 +122,8 @@ func (f Files) broken(ctx context.Context, repo *Repository) string {
 	if head, err := f.Read(ctx, path.Join(repo.GitDir, "HEAD")); err != nil || !validHead(string(head)) {
 		return repo.GitDir + " is not a repository: its HEAD is neither a branch nor a commit"
 	}
-	for name, in := range map[string]string{"objects": "info", "refs": "heads"} {
+	for _, parts := range [][2]string{{"objects", "info"}, {"refs", "heads"}} {
+		name, in := parts[0], parts[1]
 		dir := path.Join(repo.CommonDir, name)
 		info, err := f.Env.Stat(ctx, dir)
 		if err != nil || !info.IsDir() {
@@ -135,8 +136,12 @@ func (f Files) broken(ctx context.Context, repo *Repository) string {
 	return ""
 }
 
-// validHead reports whether a file HEAD names a ref or a commit.
+// validHead reports whether a file HEAD names a ref or a commit. No file can have a longer name.
 func validHead(text string) bool {
+	const longest = 4096
+	if len(text) > longest {
+		return false
+	}
 	if ref, ok := strings.CutPrefix(text, "ref:"); ok {
 		return strings.HasPrefix(strings.TrimLeft(ref, " \t\r\n"), "refs/")
 	}

@@ -2,6 +2,7 @@ package git_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -487,6 +488,43 @@ func TestI2_PointersAreNotBelieved(t *testing.T) {
 	}
 	if got := secret.look(""); !slices.Contains(got.Subjects, "a secret subject") {
 		t.Errorf("the test proves nothing: %+v", got)
+	}
+}
+
+// Names of very many directories in the files of a repository end at a bound.
+func TestI2_DeepNames(t *testing.T) {
+	w := newTree(t)
+	w.history()
+	e, err := env.NewLocal(w.dir, env.LocalOptions{Containment: env.ContainGroup})
+	w.must(err)
+	t.Cleanup(func() { w.must(e.Close()) })
+	files := git.Files{Env: e}
+	repo, why := files.Find(t.Context(), w.dir)
+	if why != "" {
+		t.Fatal(why)
+	}
+	if x, err := files.Index(t.Context(), repo, nil); err != nil || !slices.Contains(x.Dirs, ".") {
+		t.Errorf("the index has %+v, %v", x, err)
+	}
+	const entries = 20
+	index := "DIRC\x00\x00\x00\x02" + string(binary.BigEndian.AppendUint32(nil, entries))
+	for i := range entries {
+		entry := strings.Repeat("\x00", 24) + "\x00\x00\x81\xa4" + strings.Repeat("\x00", 34) +
+			fmt.Sprintf("%02d/", i) + strings.Repeat("a/", 2000) + "b"
+		index += entry + strings.Repeat("\x00", 8-len(entry)%8)
+	}
+	w.put(".git/index", index+strings.Repeat("\x00", 20))
+	x, err := files.Index(t.Context(), repo, nil)
+	if err == nil {
+		t.Errorf("%d directories were read", len(x.Dirs))
+	}
+	w.put(".git/HEAD", "ref: refs/heads/"+strings.Repeat("a/", 2000)+"b\n")
+	if _, why := files.Find(t.Context(), w.dir); why != "" {
+		t.Error(why)
+	}
+	w.put(".git/HEAD", "ref: refs/heads/"+strings.Repeat("a/", 2100)+"b\n")
+	if _, why := files.Find(t.Context(), w.dir); why == "" {
+		t.Error("a HEAD of more directories than fit into the name of a file is taken")
 	}
 }
 

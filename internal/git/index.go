@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxIndex is the most bytes of an index that are read.
+// maxIndex limits an index that is read, and the names of the directories in it, in bytes.
 const maxIndex = 64 << 20
 
 // Types of files in indexes.
@@ -29,7 +29,8 @@ type Index struct {
 	// .gitattributes.
 	Dirs, Attributes []string
 
-	seen map[string]bool // directories
+	seen  map[string]bool // directories
+	bytes int             // of their names
 }
 
 // Index reads the index of a repository with these settings. It knows the versions 2 and 3. A
@@ -62,7 +63,9 @@ func parseIndex(data []byte, idLen int) (x Index, err error) {
 		if data[7] > 3 || name == "" || name[0] == '/' { // paths lead from the top
 			return errIndex
 		}
-		x.add(name, mode)
+		if x.add(name, mode); x.bytes > maxIndex {
+			return errIndex
+		}
 		return nil
 	})
 	if err != nil {
@@ -159,10 +162,11 @@ func NamesOutside(index []byte, settings []Setting) bool {
 	return errors.Is(err, errNames)
 }
 
-// add adds a tracked file.
+// add adds a tracked file, with its directories up to the limit for their names.
 func (x *Index) add(name string, mode uint32) {
-	for dir := path.Dir(name); !x.seen[dir]; dir = path.Dir(dir) {
+	for dir := path.Dir(name); !x.seen[dir] && x.bytes <= maxIndex; dir = path.Dir(dir) {
 		x.seen[dir] = true
+		x.bytes += len(dir)
 		x.Dirs = append(x.Dirs, dir)
 	}
 	switch {
