@@ -78,6 +78,21 @@ func TestL4_Git(t *testing.T) {
 	}
 }
 
+// What git reads beside the configuration is protected also if that says so far behind.
+func TestL4_GitLargeConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	repository(t, dir)
+	name := filepath.Join(dir, ".git/config")
+	config, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, name, string(config)+strings.Repeat("# a long comment\n", 1<<16)+"[extensions]\n\tworktreeConfig = true\n")
+	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	commits(t, b)
+	b.fails(t, "echo '[core]' >.git/config.worktree")
+}
+
 // The working directory is part of a repository.
 func TestL4_GitBelowTheTop(t *testing.T) {
 	top := t.TempDir()

@@ -116,8 +116,8 @@ func (s *Sandbox) onlyRead(name string) Refusal {
 	return Refusal{name, fmt.Sprintf("The sandbox lets commands only read %s.", name)}
 }
 
-// named returns the names of files in the parts of a line before and after an error: those in quotes, and the words of what stands next
-// to it.
+// named returns the names of files in the parts of a line before and after an error: those in
+// quotes, and the words of what stands next to it.
 func named(before, after string) (names []string) {
 	for _, part := range []string{before, after} {
 		for _, m := range inQuotes().FindAllStringSubmatch(part, -1) {

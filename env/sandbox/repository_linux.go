@@ -312,20 +312,13 @@ func (p *plan) protectBelow(name string, file bool) {
 	}
 }
 
-// worktreeConfig protects config.worktree in own, if the repository reads it.
+// worktreeConfig protects config.worktree in own, if git may read it. A configuration of which only
+// the beginning is known may say so further on.
 func (p *plan) worktreeConfig(common, own string) {
 	name := filepath.Join(own, "config.worktree")
+	config := small(filepath.Join(common, "config"))
 	_, err := os.Lstat(name)
-	if err == nil || strings.Contains(strings.ToLower(configOf(common)), "worktreeconfig") {
+	if err == nil || len(config) == maxSmall || strings.Contains(strings.ToLower(config), "worktreeconfig") {
 		p.protect(placeholder{path: name, file: true})
 	}
-}
-
-// configOf returns a repository's configuration, or "".
-func configOf(dir string) string {
-	info, err := os.Lstat(filepath.Join(dir, "config"))
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSmall {
-		return ""
-	}
-	return small(filepath.Join(dir, "config"))
 }

@@ -53,8 +53,9 @@ var refused = []uint32{
 }
 
 const (
-	namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
-	setUID     = unix.S_ISUID
+	namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
+		unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	setUID = unix.S_ISUID
 )
 
 // namespaced returns the families of sockets that a network namespace confines. Others, such as
