@@ -184,7 +184,7 @@ func TestM1_SchemasForAjv(t *testing.T) {
 					4).Draw(rt, "list")
 			}
 		}
-		rewritten, err := parameters(original)
+		rewritten, err := parameters(original, new(int))
 		if err != nil {
 			rewritten = json.RawMessage("false")
 		}

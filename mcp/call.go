@@ -156,7 +156,7 @@ func (s *server) described(name string) string {
 	return ""
 }
 
-// traced returns the _meta of a request with the trace context. The protocol reserves the names for it.
+// traced returns the _meta of a request with the trace context, under the names of the protocol.
 func traced(ctx context.Context) sdk.Meta {
 	meta := sdk.Meta{}
 	for name, value := range tracecontext.All(ctx) {

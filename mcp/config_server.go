@@ -50,7 +50,7 @@ func (p *serverParser) parse(before, after []texts.Member) Server {
 		p.field(&s, m)
 	}
 	if !p.broken && !p.disabled {
-		p.whole(&s)
+		p.together(&s)
 	}
 	if p.broken || p.disabled {
 		return Server{Name: p.Name, File: p.file.Name, Origin: p.file.Origin, Off: true}
@@ -186,8 +186,8 @@ func harmless() map[string]string {
 	}
 }
 
-// whole checks what no member alone shows.
-func (p *serverParser) whole(s *Server) {
+// together checks what depends on several members.
+func (p *serverParser) together(s *Server) {
 	if err := p.transport(s); err != nil {
 		p.fail(p.Line, "%w", err)
 		return

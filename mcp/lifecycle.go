@@ -137,7 +137,7 @@ func (s *server) startAfterLogin(token string) *conn {
 }
 
 // awaitLogin waits for a login with another token. It returns false when everything ends.
-func (s *server) awaitLogin(than string) bool {
+func (s *server) awaitLogin(old string) bool {
 	tick := time.NewTicker(loginEvery)
 	defer tick.Stop()
 	for {
@@ -146,7 +146,7 @@ func (s *server) awaitLogin(than string) bool {
 			return false
 		case <-tick.C:
 		}
-		if token := s.token(); token != "" && token != than {
+		if token := s.token(); token != "" && token != old {
 			return true
 		}
 	}

@@ -75,8 +75,9 @@ func (r *rewriter) follow(s map[string]any, target any, depth int) map[string]an
 			out = map[string]any{}
 		}
 	case ok:
-		if r.copied += len(encoded(t)); r.copied > maxCopied {
+		if *r.copied += len(encoded(t)); *r.copied > maxCopied {
 			r.count = maxSchemas
+			break
 		}
 		r.open = append(r.open, t)
 		out = r.keywords(t, depth+1)

@@ -21,7 +21,7 @@ const (
 	maxSchema  = 256 << 10 // bytes
 	maxDepth   = 32        // of nested schemas
 	maxSchemas = 10_000    // schemas in it, after references were replaced by what they refer to
-	maxCopied  = 16 << 20  // bytes of what replaces references
+	maxCopied  = 16 << 20  // bytes of what replaces references, in the schemas of one server
 
 	maxBranches = 100 // alternatives at the root that are merged
 )
@@ -29,8 +29,8 @@ const (
 // parameters turns the input schema of a tool, of any dialect and age, into one that every provider
 // takes and that package tool can check. What cannot be expressed is left out, so that the server
 // checks it: the result never refuses arguments that the original allows. The error is for schemas
-// that no object fits.
-func parameters(raw any) (schema json.RawMessage, err error) {
+// that no object fits. What replaces references is added to copied.
+func parameters(raw any, copied *int) (schema json.RawMessage, err error) {
 	doc, err := decoded(raw)
 	if err != nil {
 		return nil, fmt.Errorf("its schema is not JSON: %w", err)
@@ -43,7 +43,7 @@ func parameters(raw any) (schema json.RawMessage, err error) {
 		return nil, fmt.Errorf("its schema is not an object: %s", clean(string(encoded(doc)), 100))
 	}
 	for _, brief := range []bool{false, true} {
-		r := &rewriter{doc: object, brief: brief}
+		r := &rewriter{doc: object, brief: brief, copied: copied}
 		root, err := r.root()
 		if err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ type rewriter struct {
 	doc    map[string]any
 	brief  bool  // leave out descriptions, for schemas that are too large
 	count  int   // of schemas
-	copied int   // bytes of what replaced references
+	copied *int  // bytes of what replaced references
 	open   []any // what replaces the references around the present schema
 	// how many schemas around the present one have an id of their own, so that references mean
 	// something else

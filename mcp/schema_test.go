@@ -71,18 +71,18 @@ func TestM1_Schemas(t *testing.T) {
 			`{"properties":{"a":` + strings.Repeat(`{"items":`, 31) + `{"items":{},"type":"array"}` +
 				strings.Repeat(`,"type":"array"}`, 31) + `},"type":"object"}`},
 	} {
-		got, err := parameters(json.RawMessage(c.in))
+		got, err := parameters(json.RawMessage(c.in), new(int))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %v\n got %s\nwant %s", c.name, err, got, c.want)
 		}
 	}
 	for _, c := range [][2]string{{`{"type":"string"}`, "a value of type"}, {`false`, "no arguments"},
 		{`"x"`, `not an object: "x"`}, {`[]`, "not an object: []"}, {`5`, "not an object: 5"}} {
-		if got, err := parameters(json.RawMessage(c[0])); err == nil || !strings.Contains(err.Error(), c[1]) {
+		if got, err := parameters(json.RawMessage(c[0]), new(int)); err == nil || !strings.Contains(err.Error(), c[1]) {
 			t.Errorf("%s: %s, %v", c[0], got, err)
 		}
 	}
-	if _, err := parameters(func() {}); err == nil {
+	if _, err := parameters(func() {}, new(int)); err == nil {
 		t.Error("a function is no schema")
 	}
 }
@@ -98,11 +98,11 @@ func TestM1_LargeSchemas(t *testing.T) {
 		}
 		return map[string]any{"type": "object", "properties": properties}
 	}
-	if got, err := parameters(many(strings.Repeat("long ", 100), 1000)); err != nil || !strings.Contains(string(got),
+	if got, err := parameters(many(strings.Repeat("long ", 100), 1000), new(int)); err != nil || !strings.Contains(string(got),
 		`"p999":{"type":"string"}`) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if got, err := parameters(many("x", 20_000)); err != nil || string(got) != `{"properties":{},"type":"object"}` {
+	if got, err := parameters(many("x", 20_000), new(int)); err != nil || string(got) != `{"properties":{},"type":"object"}` {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	branches := map[string]any{"properties": map[string]any{"own": map[string]any{}}}
@@ -110,7 +110,7 @@ func TestM1_LargeSchemas(t *testing.T) {
 		list, _ := branches["anyOf"].([]any)
 		branches["anyOf"] = append(list, map[string]any{"required": []any{fmt.Sprint("p", i)}})
 	}
-	if got, err := parameters(branches); err != nil || string(got) != `{"properties":{"own":{}},"type":"object"}` {
+	if got, err := parameters(branches, new(int)); err != nil || string(got) != `{"properties":{"own":{}},"type":"object"}` {
 		t.Errorf("%s, %v", got, err)
 	}
 	bomb := map[string]any{}
@@ -119,7 +119,7 @@ func TestM1_LargeSchemas(t *testing.T) {
 		bomb[fmt.Sprint("d", i)] = map[string]any{"type": "object", "properties": map[string]any{"a": next, "b": next,
 			"c": next}}
 	}
-	if got, err := parameters(map[string]any{"$ref": "#/$defs/d0", "$defs": bomb}); err != nil || len(got) > maxSchema {
+	if got, err := parameters(map[string]any{"$ref": "#/$defs/d0", "$defs": bomb}, new(int)); err != nil || len(got) > maxSchema {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
@@ -146,7 +146,7 @@ func TestM1_ManyDemands(t *testing.T) {
 	}
 }
 
-// Very many references to something large end at a bound, too.
+// Very many references to something large end at a bound, too. It is one for all schemas of a server.
 func TestM1_LargeReferences(t *testing.T) {
 	const n = 5000
 	properties := map[string]any{}
@@ -156,13 +156,18 @@ func TestM1_LargeReferences(t *testing.T) {
 	large := map[string]any{"enum": []any{strings.Repeat("long", 50_000)}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	got, err := parameters(map[string]any{"properties": properties, "$defs": map[string]any{"large": large}})
+	copied := 0
+	got, err := parameters(map[string]any{"properties": properties, "$defs": map[string]any{"large": large}}, &copied)
 	runtime.ReadMemStats(&after)
-	if err != nil || string(got) != `{"properties":{},"type":"object"}` {
+	if err != nil || len(got) > maxSchema || !strings.Contains(string(got), `"p4999":{}`) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	if used := after.TotalAlloc - before.TotalAlloc; used > 500<<20 {
 		t.Errorf("%d references took %d bytes", n, used)
+	}
+	next := json.RawMessage(`{"properties":{"p":{"$ref":"#/$defs/t"}},"$defs":{"t":{"type":"string"}}}`)
+	if got, err := parameters(next, &copied); err != nil || string(got) != `{"properties":{"p":{}},"type":"object"}` {
+		t.Errorf("the next schema of the server is %s, %v", got, err)
 	}
 }
 
@@ -198,7 +203,7 @@ func TestM1_RealSchemas(t *testing.T) {
 	var tools []llm.ToolDefinition
 	real := realSchemas(t)
 	for i, name := range slices.Sorted(maps.Keys(real)) {
-		schema, err := parameters(real[name])
+		schema, err := parameters(real[name], new(int))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -277,7 +282,7 @@ func TestM1_SchemasAreOnlyLooser(t *testing.T) {
 		if err != nil {
 			return
 		}
-		schema, err := parameters(original)
+		schema, err := parameters(original, new(int))
 		for range 8 {
 			instance := drawObject(rt, 2)
 			if resolved.Validate(instance) != nil {
@@ -420,7 +425,7 @@ func FuzzM1_Schemas(f *testing.F) {
 	f.Add([]byte(`{"$ref":"#/a","a":{"$ref":"#/b"},"b":{"$ref":"#/a"}}`))
 	f.Add([]byte(`{"anyOf":[{"oneOf":[{}]},{"allOf":[{"anyOf":[false]}]}],"items":[true],"properties":{"a":{"$ref":"#/properties/a/items/0"}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		schema, err := parameters(json.RawMessage(data))
+		schema, err := parameters(json.RawMessage(data), new(int))
 		if err != nil {
 			return
 		}
@@ -434,7 +439,7 @@ func FuzzM1_Schemas(f *testing.F) {
 			!utf8.Valid(schema) {
 			t.Errorf("%s", schema)
 		}
-		if again, err := parameters(schema); err != nil || !registers(again) {
+		if again, err := parameters(schema, new(int)); err != nil || !registers(again) {
 			t.Errorf("%s is refused: %v", schema, err)
 		}
 	})

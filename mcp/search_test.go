@@ -41,7 +41,7 @@ func catalog(t *testing.T) listing {
 	real := realSchemas(t)
 	for _, name := range slices.Sorted(maps.Keys(real)) {
 		server, own, _ := strings.Cut(name, "/")
-		schema, err := parameters(real[name])
+		schema, err := parameters(real[name], new(int))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,11 +60,11 @@ type Server struct {
 	// says.
 	Hosts []string
 
-	// StartTimeout limits the time until the server has listed its tools. A server that the
-	// question for the newest version of the protocol hinders is started again, and then has it
-	// twice. CallTimeout limits the time of a call without progress; a report of progress begins it
-	// again, for an hour at most, and time in which a person answers does not count. Zero means the
-	// defaults.
+	// StartTimeout limits the time until the server has listed its tools. A server that cannot
+	// begin after it was asked for the newest version of the protocol is started again, with the
+	// same time once more. CallTimeout limits the time of a call without progress; a report of
+	// progress begins it again, for an hour at most, and time in which a person answers does not
+	// count. Zero means the defaults.
 	StartTimeout, CallTimeout time.Duration
 	// Enabled names the only tools that are used, if it is not empty. Disabled names tools that are
 	// not used.

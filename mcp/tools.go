@@ -168,10 +168,11 @@ func (s *server) offer(found []*sdk.Tool) []offered {
 	names := toolNames(s.safe, originals)
 	list := make([]offered, 0, len(found))
 	var problems []error
+	copied := 0
 	for i, t := range found {
 		one := offered{name: t.Name}
 		var err error
-		if one.tool, err = s.toolOf(t, names[i]); err == nil {
+		if one.tool, err = s.toolOf(t, names[i], &copied); err == nil {
 			_, err = tool.NewRegistry(one.tool)
 		}
 		if err != nil {
@@ -198,9 +199,9 @@ func (s *server) tell(err error) {
 	}
 }
 
-// toolOf returns a tool that calls one of the server.
-func (s *server) toolOf(t *sdk.Tool, name string) (tool.Tool, error) {
-	schema, err := parameters(t.InputSchema)
+// toolOf returns a tool that calls one of the server. Copied is for [parameters].
+func (s *server) toolOf(t *sdk.Tool, name string, copied *int) (tool.Tool, error) {
+	schema, err := parameters(t.InputSchema, copied)
 	if err != nil {
 		return tool.Tool{}, err
 	}
