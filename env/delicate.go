@@ -16,58 +16,58 @@ type Delicate struct {
 func DelicateFiles() (all []Delicate) {
 	for _, name := range []string{
 		".mcp.json", ".claude", ".codex", ".agents", ".attractor", ".gemini", ".githooks", ".husky", ".vscode",
+		// what shells and git read at their start
 		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile",
-		".zlogin",
-		".zlogout", ".envrc", ".gitconfig",
+		".zlogin", ".zlogout", ".envrc", ".gitconfig",
 	} {
 		all = append(all, Delicate{name, true})
 	}
 	for _, name := range []string{
-		".git", ".idea", ".github", ".gitlab-ci.yml", ".devcontainer", ".pre-commit-config.yaml", "agents.md",
-		"agents.override.md",
-		"claude.md", "claude.local.md", "gemini.md", ".cursorrules", ".cursor", ".gitmodules", ".yarnrc.yml",
-		".pnpmfile.cjs",
-		".cargo", ".circleci", ".devcontainer.json", ".zed", ".exrc", ".nvim.lua", ".gdbinit", ".lldbinit", "mise.toml",
-		".mise.toml", "lefthook.yml", "opencode.json", ".opencode", ".windsurf", ".windsurfrules", ".clinerules",
-		".roo", ".kiro",
-		".aider.conf.yml",
-		".hg", ".hgrc", ".jj", ".svn", ".bzr", ".repo", ".arcconfig", "_mtn", // other version controls
-		// editors
-		".vim", ".vimrc", ".nvimrc", ".dir-locals.el", ".emacs.d", ".helix", ".vs", ".fleet", ".nova", ".nova.json",
-		".amazonq", ".amp", ".augment", ".augment-guidelines", ".continue", ".continuerc.json", ".crush", ".crush.json",
-		"crush.json", "crush.md",
-		".factory", ".goose", ".goosehints", ".iflow", "iflow.md", ".junie", ".kilocode", ".kilocoderules",
-		".openhands", ".openhands_instructions",
-		".qwen", "qwen.md", ".rovodev", ".rules", ".tabnine", ".trae", "agent.md", "warp.md", // agents
-		".lefthook.yml", ".lefthook.yaml", "lefthook.yaml", "lefthook-local.yml", ".overcommit.yml", ".mise", ".asdfrc",
-		".tool-versions", ".direnv", // hooks and task runners
-		".travis.yml", ".drone.yml", ".woodpecker", ".woodpecker.yml", ".buildkite", ".gitea", ".forgejo",
-		"jenkinsfile", "azure-pipelines.yml",
-		// services that run on each push
-		"bitbucket-pipelines.yml",
-		// started by interpreters, debuggers and tools of languages in the directory
-		".irbrc", ".pryrc", ".pdbrc", ".rprofile", ".ghci", ".rspec", ".pylintrc", "ansible.cfg", ".lazy.lua",
-		".ocamlinit", ".octaverc", ".iex.exs", ".renviron", ".rdata", ".byebugrc", ".user.ini",
-		".lite_project.lua", ".luarc.json", ".luarc.jsonc", ".bsp", ".project", ".externaltoolbuilders",
-		".dir-locals-2.el", "mise.local.toml", ".mise.local.toml", ".pnpmfile.mjs",
-		".prototools", "rust-toolchain", "rust-toolchain.toml", ".miserc.toml", ".python-version", ".pdm-python",
-		".rvmrc", ".rbenv-vars", // choose the programs that tools start
-		".bundle", ".mvn", ".yarn", ".yarnrc", "bunfig.toml", "pip.conf", ".gemrc", ".condarc", // package managers
-		"lefthook.json", "lefthook.toml", ".lefthook.json", ".lefthook.toml", "lefthook-local.yaml",
-		"lefthook-local.json", "lefthook-local.toml", ".lefthook-local.yml", ".lefthook-local.yaml",
-		".lefthook-local.json", ".lefthook-local.toml", ".local-overcommit.yml", "mise", // more of these
-		".gitpod.yml", ".sl", "_darcs", ".roomodes", ".agent",
+		// version controls
+		".git", ".gitmodules", ".hg", ".hgrc", ".jj", ".svn", ".bzr", ".sl", ".repo", ".arcconfig", "_darcs",
+		"_mtn",
+		// agents
+		"agents.md", "agents.override.md", "agent.md", ".agent", "claude.md", "claude.local.md", "gemini.md",
+		".cursorrules", ".cursor", "opencode.json", "opencode.jsonc", ".opencode", ".windsurf",
+		".windsurfrules", ".clinerules", ".roo", ".roomodes", ".kiro", ".aider.conf.yml", ".amazonq", ".amp",
+		".augment", ".augment-guidelines", ".codebuddy", ".continue", ".continuerc.json", ".crush",
+		".crush.json", "crush.json", "crush.md", ".factory", ".goose", ".goosehints", ".iflow", "iflow.md",
+		".junie", ".kilocode", ".kilocoderules", ".kilocodemodes", ".lingma", ".openhands",
+		".openhands_instructions", ".qoder", ".qwen", "qwen.md", ".rovodev", ".rules", ".tabnine", ".trae",
+		"warp.md",
+		// editors and their language servers
+		".idea", ".zed", ".exrc", ".nvim.lua", ".nvimrc", ".lazy.lua", ".vim", ".vimrc", ".lvimrc",
+		".ycm_extra_conf.py", ".dir-locals.el", ".dir-locals-2.el", ".emacs.d", ".helix", ".vs", ".fleet",
+		".nova", ".nova.json", ".lite_project.lua", ".luarc.json", ".luarc.jsonc", ".bsp", ".project",
+		".externaltoolbuilders",
+		// services that run on each push, and containers to work in
+		".github", ".gitlab-ci.yml", ".circleci", ".travis.yml", ".drone.yml", ".woodpecker", ".woodpecker.yml",
+		".buildkite", ".gitea", ".forgejo", "jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml",
+		".gitpod.yml", ".devcontainer", ".devcontainer.json",
+		// hooks of git
+		".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", "lefthook.json", "lefthook.toml",
+		".lefthook.yml", ".lefthook.yaml", ".lefthook.json", ".lefthook.toml", "lefthook-local.yml",
+		"lefthook-local.yaml", "lefthook-local.json", "lefthook-local.toml", ".lefthook-local.yml",
+		".lefthook-local.yaml", ".lefthook-local.json", ".lefthook-local.toml", ".overcommit.yml",
+		".local-overcommit.yml", ".lefthook", ".lefthook-local", ".git-hooks", ".pre-commit-config.yml", "prek.toml",
+		// what runs when a shell enters the directory
+		".direnv", ".envrc.local", ".envrc.private", "flake.nix", "flake.lock", "shell.nix", "devenv.nix",
+		"devenv.yaml", "devenv.lock", ".shadowenv.d", ".autoenv", ".autoenv.zsh",
+		// what chooses the programs that tools start
+		"mise", "mise.toml", "mise.local.toml", ".mise", ".mise.toml", ".mise.local.toml", ".miserc.toml",
+		".asdfrc", ".tool-versions", ".prototools", "rust-toolchain", "rust-toolchain.toml", ".python-version",
+		".pdm-python", ".rvmrc", ".rbenv-vars",
+		// package managers and build tools
+		".yarnrc", ".yarnrc.yml", ".yarn", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo", ".bundle", ".mvn",
+		"bunfig.toml", "pip.conf", ".gemrc", ".condarc", ".sbtopts", ".jvmopts", ".bazelrc",
+		// debuggers, interpreters and other tools that are started in the directory
+		".gdbinit", ".lldbinit", ".irbrc", ".pryrc", ".pdbrc", ".perldb", ".rdbgrc", ".rdbgrc.rb", ".jdbrc",
+		".byebugrc", ".rprofile", ".renviron", ".rdata", ".ghci", ".rspec", ".proverc", ".pylintrc",
+		"ansible.cfg", ".ocamlinit", ".octaverc", ".iex.exs", ".user.ini",
 		// programs and modules that later commands find
 		".venv", "venv", ".virtualenv", "virtualenv", ".tox", ".nox", ".conda", ".pixi", "__pypackages__",
-		"site-packages", "dist-packages", "sitecustomize.py", "usercustomize.py", "sitecustomize", "usercustomize",
-		"node_modules", ".pnp.cjs", ".pnp.loader.mjs",
-		".envrc.local", ".envrc.private", ".jdbrc", ".proverc", ".sbtopts", ".jvmopts", ".bazelrc", // options of tools
-		// what direnv and others run when a shell enters the directory, once they are allowed
-		"flake.nix", "flake.lock", "shell.nix", "devenv.nix", "devenv.yaml", "devenv.lock", ".shadowenv.d",
-		".autoenv", ".autoenv.zsh",
-		".perldb", ".rdbgrc", ".rdbgrc.rb", ".lvimrc", ".ycm_extra_conf.py", // debuggers and editors
-		".lefthook", ".lefthook-local", ".git-hooks", ".pre-commit-config.yml", "prek.toml", // hooks of git
-		"opencode.jsonc", ".codebuddy", ".qoder", ".lingma", ".kilocodemodes", // agents
+		"site-packages", "dist-packages", "sitecustomize.py", "usercustomize.py", "sitecustomize",
+		"usercustomize", "node_modules", ".pnp.cjs", ".pnp.loader.mjs",
 	} {
 		all = append(all, Delicate{name, false})
 	}
