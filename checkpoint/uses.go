@@ -159,8 +159,8 @@ type heldFile struct{ *os.File }
 // it open.
 func (f heldFile) Close() error { return errors.Join(filelock.Unlock(f.File), f.File.Close()) }
 
-// tryHold opens a file, makes it if it is missing, and locks it. The error wraps filelock.ErrLocked if it is
-// locked.
+// tryHold opens a file, makes it if it is missing, and locks it. The error wraps filelock.ErrLocked
+// if it is locked.
 func tryHold(path string, shared bool) (heldFile, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -217,8 +217,8 @@ func withoutSpans(text string) string {
 	return b.String() + text
 }
 
-// spanLen returns the length of the span of code or the comment with which a text begins, 0 if there is none. A span ends in its paragraph, a
-// comment at the latest with the text.
+// spanLen returns the length of the span of code or the comment with which a text begins, 0 if
+// there is none. A span ends in its paragraph, a comment at the latest with the text.
 func spanLen(text string) int {
 	if strings.HasPrefix(text, "<!--") {
 		if end := strings.Index(text, "-->"); end >= 0 {

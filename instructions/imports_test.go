@@ -67,7 +67,8 @@ func TestM10_WhatIsNoImport(t *testing.T) {
 	}
 }
 
-// Imports of a project's documents stay in the project, also through links. What is not imported is told with its line.
+// Imports of a project's documents stay in the project, also through links. What is not imported is
+// told with its line.
 func TestM10_ImportsStayInTheProject(t *testing.T) {
 	outside := newTree(t, "secret.md", "OUTSIDE")
 	w := newTree(t, "AGENTS.md", "\n\nFirst\n@../x.md\n@~/.ssh/id_rsa\n@"+outside.dir+
@@ -110,7 +111,8 @@ func TestM10_ImportsFiveDeep(t *testing.T) {
 	w.expect("mistakes", w.told(found), "5.md, line 2: @6.md is not imported: imports go 5 files deep\n")
 }
 
-// The user's documents come first, and may import what is in the home directory. A link may lead out of it, as those of dotfiles do.
+// The user's documents come first, and may import what is in the home directory. A link may lead
+// out of it, as those of dotfiles do.
 func TestM10_UserDocuments(t *testing.T) {
 	elsewhere := newTree(t, "agents.md", "OF THE USER\n@./style.md @~/more.md @/etc/hostname", "style.md", "STYLE",
 		"other.md", "@~/more.md")

@@ -124,8 +124,8 @@ func brackets(data []byte) int {
 // that is not escaped.
 const dataBegin = `,"d":`
 
-// decodeLine decodes a line without checking its checksum. The data may be a part of the text. That of a
-// line with a checksum is not looked at: it was JSON when it was written.
+// decodeLine decodes a line without checking its checksum. The data may be a part of the text. That
+// of a line with a checksum is not looked at: it was JSON when it was written.
 func decodeLine(text []byte) (l line, err error) {
 	head, data, has := bytes.Cut(bytes.TrimSuffix(text, []byte("\n")), []byte(dataBegin))
 	data, closed := bytes.CutSuffix(data, []byte("}"))

@@ -19,8 +19,9 @@ func byteRarity(c byte) int {
 	return len(byFrequency)
 }
 
-// needle holds one literal, which is found by its rarest byte. Processors search for single bytes fastest, and a rare one has few
-// candidates. Bytes.Index uses the first byte instead, and becomes slow if that is frequent.
+// needle holds one literal, which is found by its rarest byte. Processors search for single bytes
+// fastest, and a rare one has few candidates. Bytes.Index uses the first byte instead, and becomes
+// slow if that is frequent.
 type needle struct {
 	text []byte
 	fold bool
@@ -137,7 +138,8 @@ type finder struct {
 	cursors []cursor
 }
 
-// cursor holds the next occurrences for a group, at or after the last position asked for; len(text) means none.
+// cursor holds the next occurrences for a group, at or after the last position asked for; len(text)
+// means none.
 type cursor struct {
 	found int // of a needle, by its rarest byte
 	atA   int // of the byte in the one case
@@ -152,8 +154,8 @@ func (f *finder) reset(ns *needles, text []byte) {
 	}
 }
 
-// find returns an offset in the first line at or after pos that has a needle, or -1. It need not be in the first needle of that line.
-// After the first call pos must be the start of a line.
+// find returns an offset in the first line at or after pos that has a needle, or -1. It need not be
+// in the first needle of that line. After the first call pos must be the start of a line.
 func (f *finder) find(pos int) int {
 	if f.grams != nil {
 		return f.grams.find(f.text, pos)
@@ -214,8 +216,8 @@ func indexFrom(text []byte, from int, b byte) int {
 // Two characters outside of ASCII are ASCII letters in another case: s and k.
 const longS, kelvin = "\u017f", "\u212a"
 
-// foldOddly reports whether a text has a character outside of ASCII that equals a needle's letter in another case. Such a text cannot
-// be searched byte by byte.
+// foldOddly reports whether a text has a character outside of ASCII that equals a needle's letter
+// in another case. Such a text cannot be searched byte by byte.
 func (ns *needles) foldOddly(text []byte) bool {
 	return ns.foldsLetter('s') && bytes.Contains(text, []byte(longS)) || ns.foldsLetter('k') &&
 		bytes.Contains(text, []byte(kelvin))

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// MaxTime is how long a search takes at most. Other programs of this kind end theirs after 20 to 60 s.
+	// MaxTime is how long a search takes at most. Other programs of this kind end theirs after 20
+	// to 60 s.
 	MaxTime = 30 * time.Second
 	// maxUninterrupted limits the bytes of a line times the instructions of an expression that are
 	// matched without a look at the context: a second's work at most.

@@ -75,7 +75,8 @@ const maxUser, maxPassword = 64, 256
 // inURL reports whether a byte can be in the user or the password of a URL.
 func inURL(c byte) bool { return strings.IndexByte(" \t\r\n\"'`<>/\\@[](){}$", c) < 0 }
 
-// matchURL matches the password in a URL. It must have at least eight bytes, letters and digits, so that examples are left alone.
+// matchURL matches the password in a URL. It must have at least eight bytes, letters and digits, so
+// that examples are left alone.
 func matchURL(s *suffix, head int) (int, int, bool) {
 	text := s.text
 	colon := head
