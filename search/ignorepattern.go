@@ -24,9 +24,11 @@ func parseIgnorePattern(pattern string) ignorePattern {
 		case pattern[i] == '\\':
 			i++
 		case pattern[i] == '[':
-			if n, ok := parseClass(pattern[i:], new(byteSet)); ok {
-				i += n - 1
+			n, ok := parseClass(pattern[i:], new(byteSet))
+			if !ok {
+				return ignorePattern{{never: true}}
 			}
+			i += n - 1
 		}
 	}
 	return append(p, parseElement(pattern[start:]))

@@ -184,6 +184,9 @@ func TestC8_PathologicalPatternIsQuick(t *testing.T) {
 	if parseIgnorePattern(stars).match(name) {
 		t.Error("matched")
 	}
+	if _, ok := NewPattern("**/" + strings.Repeat("[", maxIgnoreFile)); ok { // a class without end
+		t.Error("brackets that are not closed match")
+	}
 	if parseIgnorePattern(strings.Repeat("**/a/", 40) + "b").match(strings.Repeat("a/", 250) + "c") {
 		t.Error("matched")
 	}
