@@ -41,13 +41,16 @@ func (s Setting) Path(home string) string {
 
 var errConfig = errors.New("it has an unusual form")
 
+// maxNames limits the names of all settings of a file, in bytes: each has that of its section.
+const maxNames = 8 << 20
+
 // ParseConfig parses a file of git's configuration. It refuses what it does not understand.
 func ParseConfig(text string) (list []Setting, err error) {
 	p := &configParser{text: strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff")}
 	if strings.ContainsAny(p.text, "\x00\r") { // git ends names at a NUL, and trims carriage returns
 		return nil, errConfig
 	}
-	section := ""
+	section, names := "", 0
 	for {
 		p.skip()
 		switch {
@@ -61,6 +64,9 @@ func ParseConfig(text string) (list []Setting, err error) {
 			s, err := p.setting(section)
 			if err != nil {
 				return nil, err
+			}
+			if names += len(s.Name); names > maxNames {
+				return nil, errConfig
 			}
 			list = append(list, s)
 		}

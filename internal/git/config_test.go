@@ -14,6 +14,18 @@ import (
 	"github.com/attractor-go/attractor/internal/seed"
 )
 
+// Very many settings of a section with a long name are refused before they fill the memory.
+func TestL2_ConfigOfLongNames(t *testing.T) {
+	long := "[a \"" + strings.Repeat("x", maxFile/2) + "\"]\n"
+	list, err := ParseConfig(long + strings.Repeat("a=1\n", 10))
+	if err != nil || len(list) != 10 {
+		t.Errorf("%d settings, %v", len(list), err)
+	}
+	if list, err := ParseConfig(long + strings.Repeat("a=1\n", 100)); err == nil {
+		t.Errorf("%d settings with a name of %d bytes each are taken", len(list), len(list[0].Name))
+	}
+}
+
 // TestL2_ConfigIsGits compares the parser of git's configuration with git: what it does not refuse,
 // it has to understand as git does.
 func TestL2_ConfigIsGits(t *testing.T) {
