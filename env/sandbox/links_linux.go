@@ -6,6 +6,9 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/userfiles"
@@ -19,12 +22,25 @@ import (
 type links struct {
 	dirs   []string             // they cannot be replaced by commands, and have no links in their paths
 	before map[[2]string]string // by a directory and a name in it, where a link leads
+
+	mu      sync.Mutex
+	indexes map[string]fileVersion // those from before, and those that were looked at
+}
+
+// fileVersion tells a file from what others make of it later: a command cannot choose the time of a
+// change.
+type fileVersion struct {
+	inode  uint64
+	change unix.Timespec
 }
 
 // newLinks remembers the links that are there now.
 func newLinks(dirs []string) *links {
-	l := &links{dirs, map[[2]string]string{}}
+	l := &links{dirs: dirs, before: map[[2]string]string{}, indexes: map[string]fileVersion{}}
 	for _, dir := range dirs {
+		for _, name := range indexes(dir) {
+			l.indexes[name] = versionOf(name)
+		}
 		inGitDir(dir, func(_ *os.Root, name, to string) { l.before[[2]string{dir, name}] = to })
 	}
 	return l
@@ -39,36 +55,58 @@ func (l *links) remove() {
 				_ = root.Remove(name)
 			}
 		})
-		removeIndexes(dir)
+		l.removeIndexes(dir)
 	}
 }
 
-// maxIndex is the most bytes of an index that are read.
-const maxIndex = 64 << 20
-
-// removeIndexes removes the index of a repository, or the parts of a split one, if it names files
-// in .git or outside of the work tree.
-func removeIndexes(dir string) {
-	eachIndex(dir, func(name string, data []byte, settings []git.Setting) {
-		if git.NamesOutside(data, settings) {
-			_ = os.Remove(name) // of this user, as all that the command could write
-		}
-	})
-}
-
-// eachIndex visits the index of a repository, or the parts of a split one, with their names.
-func eachIndex(dir string, visit func(name string, data []byte, settings []git.Setting)) {
-	settings, _ := git.ParseConfig(configOf(commonDir(dir))) // git reads none that cannot be parsed
-	list, _ := os.ReadDir(dir)                               // of one that is gone, nothing
-	for _, e := range list {
-		if e.Name() != "index" && !strings.HasPrefix(e.Name(), "sharedindex.") {
+// removeIndexes removes the index of a repository, or the parts of a split one, if it was not there
+// before and names files in .git or outside of the work tree, or is too large to tell.
+func (l *links) removeIndexes(dir string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, name := range indexes(dir) {
+		now := versionOf(name)
+		if now == l.indexes[name] {
 			continue
 		}
-		name := filepath.Join(dir, e.Name())
-		if data, err := userfiles.Read(name, maxIndex); err == nil {
-			visit(name, data, settings)
+		data, settings, err := readIndex(dir, name)
+		if err == nil && git.NamesOutside(data, settings) {
+			_ = os.Remove(name) // of this user, as all that the command could write
+			continue
+		}
+		l.indexes[name] = now
+	}
+}
+
+// versionOf returns the version of a file. One that cannot be looked at has none.
+func versionOf(name string) (v fileVersion) {
+	var st unix.Stat_t
+	if unix.Lstat(name, &st) == nil {
+		v = fileVersion{st.Ino, st.Ctim}
+	}
+	return v
+}
+
+// indexes returns the names of the index of a repository, or of the parts of a split one.
+func indexes(dir string) (names []string) {
+	list, _ := os.ReadDir(dir) // of one that is gone, nothing
+	for _, e := range list {
+		if e.Name() == "index" || strings.HasPrefix(e.Name(), "sharedindex.") {
+			names = append(names, filepath.Join(dir, e.Name()))
 		}
 	}
+	return names
+}
+
+// maxIndex is the most bytes of an index that are read: several times those of the largest
+// repositories that are known.
+const maxIndex = 256 << 20
+
+// readIndex reads a file of indexes, and the settings of its repository.
+func readIndex(dir, name string) (data []byte, settings []git.Setting, err error) {
+	data, err = userfiles.Read(name, maxIndex)
+	settings, _ = git.ParseConfig(small(filepath.Join(commonDir(dir), "config"))) // git reads none that cannot be parsed
+	return data, settings, err
 }
 
 // inGitDir visits the symbolic links in the directory of a repository, those near its top first,

@@ -213,7 +213,11 @@ const maxSubmodules = 50
 // what a command puts there. dir has the index, and top is the work tree.
 func (p *plan) submodules(dir, top string) {
 	left := maxSubmodules
-	eachIndex(dir, func(_ string, data []byte, settings []git.Setting) {
+	for _, name := range indexes(dir) {
+		data, settings, err := readIndex(dir, name)
+		if err != nil {
+			continue
+		}
 		for _, link := range git.IndexLinks(data, settings) {
 			at := filepath.Join(top, link)
 			list, err := os.ReadDir(at)
@@ -227,7 +231,7 @@ func (p *plan) submodules(dir, top string) {
 				p.freeze(at)
 			}
 		}
-	})
+	}
 }
 
 // maxStarted limits the commands of a repository that are looked through, and maxScripts the files

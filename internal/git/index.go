@@ -81,8 +81,15 @@ func eachEntry(data []byte, idLen int, visit func(name string, mode uint32) erro
 		return nil, errIndex
 	}
 	rest = data[12 : len(data)-idLen] // without the checksum at the end
+	return eachOf(rest, binary.BigEndian.Uint32(data[8:]), idLen, data[7] == 4, visit)
+}
+
+// eachOf visits some entries in a row, as eachEntry does. If their names are shortened, as in
+// version 4, the first one has its whole name.
+func eachOf(rest []byte, entries uint32, idLen int, shortened bool, visit func(string, uint32) error) ([]byte,
+	error) {
 	name := ""
-	for range binary.BigEndian.Uint32(data[8:]) {
+	for i := range entries {
 		n := 40 + idLen + 2 // the state of the file, the id and flags
 		if len(rest) < n+2 {
 			return nil, errIndex
@@ -91,47 +98,46 @@ func eachEntry(data []byte, idLen int, visit func(name string, mode uint32) erro
 		if rest[n-2]&0x40 != 0 {
 			n += 2 // more flags
 		}
-		if n, name, err = entryName(rest, n, name, data[7] == 4); err != nil {
-			return nil, err
+		kept := 0
+		if shortened {
+			drop, digits := varint(rest[n:])
+			if n += digits; digits == 0 || i > 0 && drop > len(name) {
+				return nil, errIndex
+			}
+			kept = max(len(name)-drop, 0)
 		}
+		end, _, ended := bytes.Cut(rest[n:], []byte{0})
+		length := n + len(end) + 1
+		if !shortened {
+			length = (n + len(end) + 8) &^ 7
+		}
+		if !ended || length > len(rest) || kept+len(end) > maxName {
+			return nil, errIndex
+		}
+		name = name[:kept] + string(end)
 		if err := visit(name, mode); err != nil {
 			return nil, err
 		}
-		rest = rest[n:]
+		rest = rest[length:]
 	}
 	return rest, nil
 }
 
-// entryName returns the name at n in an entry of an index, and the length of the entry. In version
-// 4 the name begins with the one before, without as many bytes at its end as a number says.
-func entryName(entry []byte, n int, before string, shortened bool) (length int, name string, err error) {
-	if shortened {
-		drop, digits := 0, 0
-		for more := true; more; digits++ {
-			if n+digits >= len(entry) || digits > 4 {
-				return 0, "", errIndex
-			}
-			c := entry[n+digits]
-			more = c&0x80 != 0
-			drop = drop<<7 + int(c&0x7f)
-			if more {
-				drop++
-			}
+// maxName limits the name of a file: Linux opens none by a longer one.
+const maxName = 4096
+
+// varint returns the number at the beginning of data, in the form of version 4, and how many bytes
+// it has: 0 if there is none.
+func varint(data []byte) (n, digits int) {
+	for digits < min(len(data), 5) {
+		c := data[digits]
+		digits++
+		if n = n<<7 + int(c&0x7f); c&0x80 == 0 {
+			return n, digits
 		}
-		if n += digits; drop > len(before) {
-			return 0, "", errIndex
-		}
-		name = before[:len(before)-drop]
+		n++
 	}
-	end, _, ended := bytes.Cut(entry[n:], []byte{0})
-	length = n + len(end) + 1
-	if !shortened {
-		length = (n + len(end) + 8) &^ 7
-	}
-	if !ended || length > len(entry) {
-		return 0, "", errIndex
-	}
-	return length, name + string(end), nil
+	return 0, 0
 }
 
 // IndexLinks returns the repositories inside that an index has, as far as it can be parsed.
@@ -147,19 +153,60 @@ func IndexLinks(index []byte, settings []Setting) (links []string) {
 
 var errNames = errors.New("the index names a file in .git or outside of the work tree")
 
-// NamesOutside reports whether an index names a file in .git or outside of the work tree. Git adds
-// none, but it writes such a file when a user has it put back what is missing. What cannot be
-// parsed names none.
+// NamesOutside reports whether an index names a file in .git or outside of the work tree, or cannot
+// be parsed. Git adds none, but it writes such a file when a user has it put back what is missing.
 func NamesOutside(index []byte, settings []Setting) bool {
-	_, err := eachEntry(index, idLen(settings), func(name string, _ uint32) error {
+	look := func(name string, _ uint32) error {
 		for elem := range strings.SplitSeq(strings.TrimSuffix(name, "/"), "/") {
 			if elem == "" && name != "" || elem == "." || elem == ".." || strings.EqualFold(elem, ".git") {
 				return errNames
 			}
 		}
 		return nil
-	})
-	return errors.Is(err, errNames)
+	}
+	length := idLen(settings)
+	if _, err := eachEntry(index, length, look); err != nil {
+		return true
+	}
+	left := binary.BigEndian.Uint32(index[8:])
+	for _, b := range blocks(index, length) {
+		if b.entries > left || int64(b.at) > int64(len(index)) {
+			return true
+		}
+		left -= b.entries
+		if _, err := eachOf(index[b.at:], b.entries, length, index[7] == 4, look); err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// A block is a number of entries of an index, which begin at a byte of it.
+type block struct{ at, entries uint32 }
+
+// blocks returns the blocks of entries that an extension lists, so that git reads a large index in
+// several threads: it looks for entries where they say, and nowhere else. How git finds the
+// extension is in its gitformat-index(5), as are the forms of both.
+func blocks(index []byte, idLen int) (list []block) {
+	const head = 8 // of an extension: its name and its size
+	end := len(index) - idLen - head - 4 - idLen
+	if end < 0 || string(index[end:end+4]) != "EOIE" {
+		return nil
+	}
+	at := int64(binary.BigEndian.Uint32(index[end+head:]))
+	for at+head <= int64(end) {
+		size := int64(binary.BigEndian.Uint32(index[at+4:]))
+		content := index[at+head : min(at+head+size, int64(end))]
+		if string(index[at:at+4]) != "IEOT" {
+			at += head + size
+			continue
+		}
+		for content = content[min(4, len(content)):]; len(content) >= 8; content = content[8:] { // behind a version
+			list = append(list, block{binary.BigEndian.Uint32(content), binary.BigEndian.Uint32(content[4:])})
+		}
+		return list
+	}
+	return nil
 }
 
 // add adds a tracked file, with its directories up to the limit for their names.
