@@ -51,7 +51,8 @@ func newLinks(dirs []string) *links {
 func (l *links) remove() {
 	for _, dir := range l.dirs {
 		inGitDir(dir, func(root *os.Root, name, to string) {
-			if was, ok := l.before[[2]string{dir, name}]; !ok || was != to {
+			if was, ok := l.before[[2]string{dir, name}]; (!ok || was != to) && root.Remove(name) != nil {
+				give(root.Stat, root.Chmod, path.Dir(name), 0o700)
 				_ = root.Remove(name)
 			}
 		})
@@ -113,14 +114,14 @@ func readIndex(dir, name string) (data []byte, settings []git.Setting, err error
 // with their names in it. It leaves out those that git itself makes of refs, and the many
 // directories in those named objects, in which git chooses the names and the contents.
 func inGitDir(dir string, visit func(root *os.Root, name, to string)) {
-	makeReadable(os.Stat, os.Chmod, dir)
+	give(os.Stat, os.Chmod, dir, 0o500)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return // it is gone
 	}
 	defer root.Close() // it was only read
 	for dirs := []string{"."}; len(dirs) > 0; dirs = dirs[1:] {
-		makeReadable(root.Stat, root.Chmod, dirs[0])
+		give(root.Stat, root.Chmod, dirs[0], 0o500)
 		list, _ := fs.ReadDir(root.FS(), dirs[0]) // of one that is gone, nothing
 		for _, e := range list {
 			name := path.Join(dirs[0], e.Name())
@@ -137,10 +138,11 @@ func inGitDir(dir string, visit func(root *os.Root, name, to string)) {
 	}
 }
 
-// makeReadable gives this user the right to read a directory that a command has taken away. Git
-// needs no such right to find a file by its name.
-func makeReadable(stat func(string) (fs.FileInfo, error), chmod func(string, fs.FileMode) error, dir string) {
-	if info, err := stat(dir); err == nil && info.Mode()&0o700 != 0o700 {
-		_ = chmod(dir, info.Mode()|0o700) // that of another user stays as it is
+// give gives this user rights to a directory that a command has taken away. Git needs no right to
+// read a directory to find a file by its name, and none to write there to write through a link.
+func give(stat func(string) (fs.FileInfo, error), chmod func(string, fs.FileMode) error, dir string,
+	rights fs.FileMode) {
+	if info, err := stat(dir); err == nil && info.Mode()&rights != rights {
+		_ = chmod(dir, info.Mode()|rights) // that of another user stays as it is
 	}
 }

@@ -84,6 +84,20 @@ func TestL4_PlaceholdersOfTwoSessions(t *testing.T) {
 	}
 }
 
+// The placeholders in a repository are as they were when another command has ended.
+func TestL4_PlaceholdersInARepository(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "f"), "one\n")
+	repository(t, dir)
+	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	_, out := b.start(t, env.Command{Script: "echo ready; read x", Stdin: true})
+	out.until(t, "ready")
+	b.succeeds(t, "true")
+	if info, err := os.Stat(filepath.Join(dir, ".git/remotes")); err != nil || info.Mode().Perm()&0o222 != 0 {
+		t.Errorf("got %v, %v", info, err)
+	}
+}
+
 // What a killed host has left is removed by the next sandbox; files of the same names are not.
 func TestL4_PlaceholdersOfAKilledHost(t *testing.T) {
 	dir := t.TempDir()
