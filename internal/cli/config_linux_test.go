@@ -80,7 +80,7 @@ func TestN8_ContextWindow(t *testing.T) {
 				strings.Contains(out.stdout, "its context window and its prices are unknown") == c.want {
 				t.Errorf("compacted: %v, want %v\n%s", got, c.want, out.stdout)
 			}
-			if !strings.Contains(out.stdout, "Costs are not counted") {
+			if !strings.Contains(out.stdout, "only a budget of tokens limits them") {
 				t.Error("nothing says that Costs are not counted")
 			}
 			for _, r := range server.Requests() {
