@@ -141,8 +141,12 @@ func (a *arity) options(s spec, command ...string) (compared int) {
 			a.option(s, command, "-"+s.short[i:i+1])
 		}
 	}
+	dashes := "--"
+	if s.single {
+		dashes = "-"
+	}
 	for name := range strings.FieldsSeq(s.long) {
-		a.option(s, command, "--"+strings.TrimRight(name, "=?"))
+		a.option(s, command, dashes+strings.TrimRight(name, "=?"))
 	}
 	a.Logf("%d of %d options show what they take", a.compared, a.tried)
 	return a.compared

@@ -109,7 +109,7 @@ func plainFiles(program string, c Command, matches []string) string {
 	}
 	s, ok := specOf(program)
 	p, why := s.parse(c.Words[1:c.Globs[0]])
-	if !ok || why != "" || s.kind == text || s.max != math.MaxInt || s.first &&
+	if !ok || why != "" || s.single || s.kind == text || s.max != math.MaxInt || s.first &&
 		len(p.operands)+len(p.values(s.other)) == 0 {
 		return "a pattern may stand for more than names of files that " + program + " reads: quote it if it is no " +
 			"pattern of files, or write it behind all options and other arguments"

@@ -151,8 +151,6 @@ func (r *read) special(a string) bool {
 	switch r.program {
 	case "jq": // versions differ in what they make of it
 		return a == "--"
-	case "xxd": // looks only at the first letter of an option
-		return len(a) > 2 && a[0] == '-' && (strings.IndexByte("cglos", a[1]) < 0 || a[2] < '0' || a[2] > '9') || a == "--"
 	case "strings": // reads further arguments from a file
 		return strings.HasPrefix(a, "@")
 	case "date": // reads the file of a time zone

@@ -322,6 +322,8 @@ base64 -i x
 xxd -r a b
 xxd -autoskip a
 xxd a -c
+xxd -c8 a
+xxd -- a
 xxd a b
 xxd -r f
 od --zzz
@@ -354,6 +356,7 @@ find -files0-from f
 find -f x
 find . -name x -delete
 find . -D exec
+find . -print -- x
 find . -zzz
 fd -x rm
 fd -X rm
@@ -430,6 +433,7 @@ go test ./...
 go run .
 go version
 go env
+go env GOMOD
 go help build
 go doc fmt
 go env -w X=Y
@@ -691,7 +695,7 @@ base64 a
 base64 -d a
 numfmt 1000
 xxd a
-xxd -p -l 16 -s +4 -c8 a
+xxd -p -l 16 -s +4 -c 8 a
 sed 's/\[\/x]/[^a]/gp' a
 sed -n '/[^x]*/,+3p;$!d' a
 od -c a
@@ -739,7 +743,6 @@ sed -E 's#a#b#g' a
 sed -e 's/a/b/' -e 1d a
 sed -n '10,$p;20q' a
 cat a | sed 's/x//'
-go env GOMOD
 gofmt -l .
 gofmt -d a
 node --version
@@ -886,6 +889,7 @@ func TestL2_Files(t *testing.T) {
 		{"stat a", "a N"},
 		{"find . sub -name x", ". sub NT"},
 		{"find -newer a", ". NT a N"},
+		{"find -ls sub", ". sub NT"},
 		{"du", ". NT"},
 		{"grep x a", "a"},
 		{"grep -e x a", "a"},

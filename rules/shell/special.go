@@ -54,39 +54,20 @@ func check(program string, scripts, operands []string) string {
 
 // find judges find, whose expressions can delete and write files and run programs.
 func (r *read) find(args []string) string {
-	if !all(args, func(a string) bool {
-		return a != "-D" && a != "--" && (!strings.HasPrefix(a, "-O") ||
-			len(a) == 3)
-	}) {
-		return "find may do more than read with -D, -O and --"
+	tops, expression := findTops(args)
+	s, _ := specOf("find")
+	p, why := s.parse(expression) // whose operands are operators
+	if why != "" {
+		return "find " + why
 	}
-	tops, args := findTops(args)
-	for _, name := range tops {
+	for _, name := range slices.Concat(tops, p.operands) {
 		if why := r.file(name, File{Tree: true, Names: true}); why != "" {
 			return why
 		}
 	}
-	for i := 0; i < len(args); i++ {
-		switch a := args[i]; a {
-		case "(", ")", "!", ",", "-a", "-and", "-o", "-or", "-not", "-print", "-print0", "-ls", "-prune", "-quit",
-			"-true", "-false", "-depth", "-d", "-mount",
-			"-xdev", "-noleaf", "-empty", "-executable", "-readable", "-writable", "-nouser", "-nogroup", "-daystart",
-			"-follow",
-			"-ignore_readdir_race", "-noignore_readdir_race", "-warn", "-nowarn":
-		case "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype",
-			"-lname", "-ilname", "-type", "-xtype",
-			"-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-used", "-user", "-group", "-uid",
-			"-gid", "-perm", "-links", "-inum",
-			"-fstype", "-maxdepth", "-mindepth", "-printf", "-newermt":
-			i++
-		case "-newer", "-anewer", "-cnewer", "-samefile":
-			if i++; i < len(args) {
-				if why := r.file(args[i], File{Names: true}); why != "" {
-					return why
-				}
-			}
-		default:
-			return "find may do more than read with " + a
+	for _, name := range p.values("newer anewer cnewer samefile") {
+		if why := r.file(name, File{Names: true}); why != "" {
+			return why
 		}
 	}
 	return ""
@@ -233,55 +214,19 @@ func (r *read) tool(args []string) string {
 }
 
 // goTool judges the go command. It may download and run another version of itself, which go.mod or
-// go.work asks for, and go env asks the C compiler what it supports; so it asks unless that does
-// not matter.
+// go.work asks for, and the C compiler; so it asks unless that does not matter. The user may have
+// chosen the version.
 func (r *read) goTool(args []string) string {
-	unknown := func(known ...string) bool {
-		return slices.ContainsFunc(args[1:], func(a string) bool {
-			return strings.HasPrefix(a, "-") &&
-				!slices.Contains(known, a)
-		})
+	s, ok := row(goTable, args[0])
+	chosen := args[0] == "version" && r.variable("GOTOOLCHAIN") == "local"
+	if !ok || !r.Observed && !chosen {
+		return "go " + args[0] + " may run other programs or write files"
 	}
-	choice := r.variable("GOTOOLCHAIN")
-	// the user's choice
-	own := r.Observed || choice != "" && choice != "auto" && choice != "path" && !strings.Contains(choice, "+")
-	fine := false
-	switch args[0] {
-	case "version":
-		fine = own && len(args) == 1
-	case "help":
-		fine = own
-	case "env":
-		fine = r.Observed && !unknown("-json", "-changed") || len(args) == 2 &&
-			(args[1] == "GOMOD" || args[1] == "GOWORK") // which it answers itself
-	case "doc", "list":
-		known := []string{"-all", "-src", "-u", "-short", "-c", "-cmd"}
-		if args[0] == "list" {
-			known = []string{"-deps", "-e", "-f", "-find", "-json", "-m", "-test"}
-		}
-		fine = r.Observed && !unknown(known...)
-		for _, name := range append(args[1:], ".") {
-			name = strings.TrimSuffix(name, "/...")
-			if strings.HasPrefix(name, "/") || strings.HasPrefix(name, ".") { // the source in a directory
-				fine = r.file(name, File{Tree: true, Names: true}) == "" && fine
-			}
-		}
-	}
-	if fine {
-		return ""
-	}
-	return "go " + args[0] + " may run other programs or write files"
+	return r.bySpec(s, args[1:])
 }
 
-// plainGoFlags reports whether a value of GOFLAGS holds only options that choose how often and how
-// loudly tests run. Others start programs, or change which code is built.
-func plainGoFlags(value string) bool {
-	for _, flag := range strings.Fields(value) {
-		times, counts := strings.CutPrefix(flag, "-count=")
-		if !(counts && times != "" && strings.Trim(times, "0123456789") == "") &&
-			!slices.Contains([]string{"-v", "-short", "-failfast"}, flag) {
-			return false
-		}
-	}
-	return value != ""
-}
+// plainGoFlags matches a value of GOFLAGS that only chooses how often and how loudly tests run.
+// Other options start programs, or change which code is built.
+var plainGoFlags = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?: *-(?:count=[0-9]+|v|short|failfast)\b)+ *$`)
+})

@@ -41,6 +41,7 @@ fd | names | HIusigFapL0t:e:E:d:c:S:1 | hidden no-ignore no-ignore-vcs unrestric
 fdfind | names | HIusigFapL0t:e:E:d:c:S:1 | hidden no-ignore no-ignore-vcs unrestricted case-sensitive ignore-case glob regex fixed-strings absolute-path full-path follow print0 type= extension= exclude= max-depth= min-depth= exact-depth= color= size= changed-within= changed-before= max-results= quiet | first e | tree always
 fgrep | files | acEFGHhiIlLnoqsvwxyrRzZTUA:B:C:m:e:f:0123456789 | regexp= file= ignore-case invert-match word-regexp line-regexp count color? colour? files-with-matches files-without-match max-count= only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab null after-context= before-context= context= text binary-files= include= exclude= exclude-dir= recursive dereference-recursive null-data fixed-strings extended-regexp basic-regexp | first e regexp f file | tree r R recursive dereference-recursive | from f file | links R dereference-recursive
 file | files | 0bhikLNnpr | brief mime mime-type mime-encoding dereference no-dereference keep-going no-pad raw print0
+find | names | - | name= iname= path= ipath= wholename= iwholename= regex= iregex= regextype= lname= ilname= type= xtype= size= mtime= mmin= atime= amin= ctime= cmin= used= user= group= uid= gid= perm= links= inum= fstype= maxdepth= mindepth= printf= newer= anewer= cnewer= newermt= samefile= a and o or not print print0 ls prune quit true false depth d mount xdev noleaf empty executable readable writable nouser nogroup daystart follow warn nowarn | single
 fmt | files | csuw: | crown-margin prefix= split-only tagged-paragraph uniform-spacing width= goal=
 fold | files | bsw: | bytes spaces width=
 free | text | bkmghtwl | human bytes kibi mebi gibi total wide si
@@ -95,7 +96,16 @@ wait | text | nf | -
 wc | files | clmLw | bytes chars lines max-line-length words total=
 which | text | as | -
 whoami | text | - | - | max 0
-xxd | files | abCEeipuc:g:l:o:s: | - | max 1
+xxd | files | - | a b C e E i u p ps c= g= l= o= s= | single | max 1
+`
+
+// goTable holds the commands of go that only read, in the form of table.
+const goTable = `
+doc | names | - | all src u short c cmd | single
+env | text | - | json changed | single
+help | text | - | -
+list | names | - | deps e f= find json? m test | single
+version | text | - | - | max 0
 `
 
 // The options that many git commands share.
@@ -186,15 +196,16 @@ type spec struct {
 	kind operands
 	// options without a value; those followed by : have a value, those followed by :: may have one
 	// in the same argument
-	short string
-	long  string // between spaces: NAME without a value, NAME= with one, NAME== with two, NAME? with one only after =
-	trees string // options that make it read whole directories
-	links string // options that make it follow the symbolic links in these
-	from  string // options whose value is a file that it reads
-	first bool   // the first operand is a pattern, a filter or a script
-	other string // options whose values are that instead
-	max   int    // operands
-	words string // the first operand is one of these; a dash stands for none
+	short  string
+	single bool   // its long options have one dash
+	long   string // between spaces: NAME without a value, NAME= with one, NAME== with two, NAME? with one only after =
+	trees  string // options that make it read whole directories
+	links  string // options that make it follow the symbolic links in these
+	from   string // options whose value is a file that it reads
+	first  bool   // the first operand is a pattern, a filter or a script
+	other  string // options whose values are that instead
+	max    int    // operands
+	words  string // the first operand is one of these; a dash stands for none
 	// of a wrapper
 	before int    // arguments in front of the command
 	why    string // why the command is not all that it does; empty if it is
@@ -234,7 +245,7 @@ func (s spec) parse(args []string) (p arguments, why string) {
 			p.late = &arguments{options: p.options[:before:before], operands: slices.Concat(p.operands, args[i:])}
 		}
 		switch {
-		case a == "--":
+		case a == "--" && !s.single:
 			p.operands = append(p.operands, args[i+1:]...)
 			return p, ""
 		case len(a) > 1 && a[0] == '-':
@@ -264,7 +275,9 @@ func looksLikeOption(name, value string) bool {
 // are used.
 func (s spec) option(text string, following []string, p *arguments) (used int, ok bool) {
 	long, ok := strings.CutPrefix(text, "--")
-	if !ok {
+	if s.single {
+		long = text[1:]
+	} else if !ok {
 		return s.cluster(text[1:], following, p)
 	}
 	name, value, has := strings.Cut(long, "=")
@@ -336,6 +349,8 @@ func row(table, program string) (spec, bool) {
 		switch name, value, _ := strings.Cut(field, " "); name {
 		case "tree":
 			s.trees = value
+		case "single":
+			s.single = true
 		case "links":
 			s.links = value
 		case "from":

@@ -9,9 +9,9 @@ import (
 // TestL2_Table checks the form of the table's rows, which are parsed when they are needed.
 func TestL2_Table(t *testing.T) {
 	form := regexp.MustCompile(
-		`^[a-z0-9-]+ \| (files|names|text) \| (-|[A-Za-z0-9@:%]+) \| (-|[a-z0-9=?%-]+( [a-z0-9=?%-]+)*)( \| (first( [a-z]+)*|(max|before) [0-9]|why [a-z ,]+|(tree|from|links|words) [A-Za-z-]+( [A-Za-z-]+)*))*$`)
+		`^[a-z0-9-]+ \| (files|names|text) \| (-|[A-Za-z0-9@:%]+) \| (-|[A-Za-z0-9=?%-]+( [A-Za-z0-9=?%-]+)*)( \| (single|first( [a-z]+)*|(max|before) [0-9]|why [a-z ,]+|(tree|from|links|words) [A-Za-z-]+( [A-Za-z-]+)*))*$`)
 	before := ""
-	for line := range strings.Lines(strings.TrimPrefix(table, "\n") + gitTable + wrappers) {
+	for line := range strings.Lines(strings.TrimPrefix(table, "\n") + gitTable + goTable + wrappers) {
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" {
 			before = ""
@@ -25,7 +25,7 @@ func TestL2_Table(t *testing.T) {
 			t.Errorf("%s is behind %s", name, before)
 		}
 		before = name
-		s, ok := row(table+gitTable+wrappers, name)
+		s, ok := row(table+gitTable+goTable+wrappers, name)
 		if !ok || s.max == 0 && !strings.Contains(line, "max 0") {
 			t.Errorf("%s: %+v", name, s)
 		}

@@ -175,7 +175,7 @@ func strange(a *syntax.Assign) string {
 // variable makes no program do more than the command says.
 func tellsNothing(a *syntax.Assign) bool {
 	value, ok := literal(a.Value)
-	return ok && a.Name.Value == "GOFLAGS" && !a.Append && plainGoFlags(value)
+	return ok && a.Name.Value == "GOFLAGS" && !a.Append && plainGoFlags().MatchString(value)
 }
 
 // literal returns the value of an assignment, if it is known.
