@@ -26,12 +26,6 @@ func (d dirs) union(other dirs) dirs {
 	return all
 }
 
-// covers reports whether d has all directories of other.
-func (d dirs) covers(other dirs) bool {
-	return slices.Contains(d, "") ||
-		!slices.ContainsFunc(other, func(dir string) bool { return !slices.Contains(d, dir) })
-}
-
 // flow says in which directories the shell may be after a command that succeeded, and after one
 // that failed.
 type flow struct{ ok, failed dirs }
@@ -52,8 +46,7 @@ func (w *walker) cd(args []word, in scope) flow {
 	}
 	target := w.home(in)
 	switch {
-	case len(args) > 1, len(args) == 1 && (args[0].unclear != "" || args[0].glob || strings.HasPrefix(args[0].text,
-		"-")):
+	case len(args) > 1, len(args) == 1 && (!isLiteral(args[0]) || strings.IndexAny(args[0].text, "-+") == 0):
 		return flow{dirs{""}, d}
 	case len(args) == 1:
 		target = args[0].text

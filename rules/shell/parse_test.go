@@ -122,7 +122,7 @@ func TestL1_Parse(t *testing.T) {
 		{"set -euo pipefail; set -k", "/w: set|-euo|pipefail\n/w: set|-k unclear"},
 		{"export A=1; ls", "/w: export|A=1 vars=A\n/w: ls vars=A"},
 		{"declare -i x='a[$(id)]'", "/w: declare|-i|x='a[$(id)]' vars=x unclear"},
-		{"[[ -f a ]]; [[ a == b ]]", "/w: [[|-f|a|]]\n/w: [[|a|b|]]"},
+		{"[[ -f a ]]; [[ a == b ]]", "/w: [[|-f|a|]]\n/w: [[|... unclear"},
 		{"[[ a || ./x ]]", "/w: [[|... unclear"},
 		{"[[ -v a[$(id)] ]]", "/w: [[|-v|a[$(id)]|]] unclear\n/w: id"},
 		{"f() { rm x; }; f", "unclear script\n?: rm|x\n/w: f"},

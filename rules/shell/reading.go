@@ -77,8 +77,6 @@ func unfit(c Command) string {
 	switch {
 	case c.Unclear != "":
 		return c.Unclear
-	case len(c.Words) == 0:
-		return "there is no command"
 	case len(c.Writes) > 0:
 		return "it writes " + c.Writes[0]
 	case c.Subshell:
@@ -120,8 +118,14 @@ func (r *read) judge(args []string) string {
 	switch r.program {
 	case ":", "true", "false", "echo", "set": // set has been judged by Parse
 		return ""
-	case "cd":
-		return r.changeDir(args)
+	case "cd": // an option leaves the directory unknown
+		if len(args) > 1 {
+			return "cd may lead elsewhere with " + strings.Join(args, " ") + ": write cd DIRECTORY"
+		}
+		if r.variable("CDPATH") != "" && !slices.ContainsFunc(args, fromHere) {
+			return "the variable CDPATH may make cd lead elsewhere: write cd ./DIRECTORY"
+		}
+		return ""
 	case "printf":
 		return printf(args)
 	case "[", "test", "[[":
@@ -145,6 +149,9 @@ func (r *read) judge(args []string) string {
 	}
 	return r.bySpec(s, args)
 }
+
+// fromHere reports whether the name of a directory begins with / or a dot.
+func fromHere(name string) bool { return strings.HasPrefix(name, "/") || strings.HasPrefix(name, ".") }
 
 // special reports whether an argument means something to a program that the table does not say.
 func (r *read) special(a string) bool {

@@ -66,6 +66,8 @@ echo $((x[$(id)]))
 echo $[1+1]
 echo ${x@P}
 echo ~nobody
+cd a b
+cd -- sub
 ls {a,b}
 ls {1..3}
 ls !(a)
@@ -112,6 +114,9 @@ let 'x=a[$(id)]'
 ((x=1))
 [[ a || ./x ]]
 [[ a < b ]]
+[[ a == b ]]
+[[ $? == 0 ]]
+[ -t 1 ]
 [[ x =~ a|./x ]]
 [[ 'a[$(id)]' -eq 1 ]]
 [ 'a[$(id)]' -eq 1 ]
@@ -129,6 +134,9 @@ printf '%*d' 'a[$(id)]' 1
 printf '%.*f' 'a[$(id)]' 1
 printf '%1$d' x
 printf %x inf
+printf '%d%%\n' 5
+printf '%-5s|%05.2f\n' a 1.5 b -2
+printf -- x
 declare x=1
 declare -i x='a[$(id)]'
 typeset -n x=PATH
@@ -219,6 +227,7 @@ ls -I b a
 ls -T b a
 seq 1 1e-300 2
 seq 1 0 2
+seq 0 0.5 10
 # wrappers
 sudo ls
 doas ls
@@ -637,14 +646,11 @@ echo -n hi
 echo "exit: $?"
 ls; echo $?
 printf '%s\n' a b
-printf '%d%%\n' 5
-printf '%-5s|%05.2f\n' a 1.5 b -2
 printf '%s\n' 'a[$(id)]'
 printf '%5s' x
 COLUMNS=120 ls
 tail +5 a
 git log --diff-merges=first-parent -p
-seq 0 0.5 10
 false || true
 exit 1
 sleep 1

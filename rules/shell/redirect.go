@@ -85,18 +85,14 @@ func (s *scope) redirect(name string, from dirs, reads, writes bool) (unclear st
 
 // heredoc walks through the text of a here-document. It returns why it is not literal.
 func (w *walker) heredoc(r *syntax.Redirect, in scope) (unclear string) {
-	quoted := slices.ContainsFunc(r.Word.Parts, func(p syntax.WordPart) bool {
-		_, is := p.(*syntax.Lit)
-		return !is
-	})
-	text := r.Hdoc != nil && !quoted
-	if text {
+	if r.Hdoc != nil {
 		w.nested(r.Hdoc, in)
 	}
+	end := w.source(r.Word)
 	switch {
-	case strings.ContainsAny(w.source(r.Word), "\\$`{}~!(#") || !w.endsAt(r.Word):
+	case strings.ContainsAny(end, "\\$`{}~!(#") || !w.endsAt(r.Word):
 		return "the end of a here-document is not a plain word"
-	case !text:
+	case r.Hdoc == nil, strings.ContainsAny(end, `'"`):
 		return ""
 	case strings.Contains(w.source(r.Hdoc), "\\\n"):
 		return "shells differ in what they make of a backslash at the end of a line of a here-document"

@@ -70,7 +70,7 @@ return | text | 0123456789 | - | max 1
 rev | files | - | -
 rg | files | acE:FHIhilLnNopPqsSuUvwxVA:B:C:m:e:f:g:t:T:M:r:j:d:0 | regexp= file= ignore-case case-sensitive smart-case invert-match word-regexp line-regexp count count-matches color= colors= files files-with-matches files-without-match max-count= only-matching quiet no-messages with-filename no-filename line-number no-line-number column null after-context= before-context= context= text glob= iglob= type= type-not= type-list fixed-strings pcre2 multiline multiline-dotall max-columns= max-columns-preview max-depth= maxdepth= max-filesize= hidden no-ignore no-ignore-vcs no-ignore-parent no-ignore-global no-config no-heading heading pretty vimgrep json replace= trim sort= sortr= stats threads= unrestricted passthru no-unicode one-file-system crlf encoding= engine= auto-hybrid-regex byte-offset path-separator= follow context-separator= field-match-separator= no-mmap mmap version no-binary binary | first e regexp f file files | tree always | from f file | links L follow
 sed | files | nEre:suz | quiet silent regexp-extended expression= separate unbuffered null-data | first e expression
-seq | text | ws: | equal-width separator= | max 3
+seq | text | ws: | equal-width separator= | max 2
 sha1sum | files | bzt | binary tag zero text
 sha224sum | files | bzt | binary tag zero text
 sha256sum | files | bzt | binary tag zero text

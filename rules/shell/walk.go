@@ -207,7 +207,7 @@ func (w *walker) ifClause(c *syntax.IfClause, in scope) flow {
 func (w *walker) loop(in scope, body func(scope) flow) flow {
 	before := len(w.commands)
 	out := body(in).both()
-	if in.dirs.covers(out) {
+	if slices.Equal(in.dirs.union(out), in.dirs) {
 		return stays(in.dirs)
 	}
 	w.commands = w.commands[:before]
@@ -250,41 +250,24 @@ func (w *walker) caseClause(c *syntax.CaseClause, in scope) flow {
 	return stays(out)
 }
 
-// test adds [[ ]] as a command. Only conditions of one operator are clear, because a POSIX shell
-// takes && and < in it for its own.
+// test adds [[ ]] as a command. Only a condition of one operator and one word is clear, because a
+// POSIX shell takes && and < in it for its own.
 func (w *walker) test(c *syntax.TestClause, text string, in scope) {
-	cmd := Command{Words: []string{"[["}, Text: text}
-	operands := []syntax.Node{c.X}
-	switch x := c.X.(type) {
-	case *syntax.UnaryTest:
-		cmd.Words = append(cmd.Words, x.Op.String())
-		operands = []syntax.Node{x.X}
-	case *syntax.BinaryTest:
-		if slices.Contains([]syntax.BinTestOperator{syntax.TsMatch, syntax.TsNoMatch, syntax.TsMatchShort}, x.Op) {
-			operands = []syntax.Node{x.X, x.Y}
-		}
+	cmd := Command{Words: []string{"[[", "..."}, Text: text}
+	var operand *syntax.Word
+	x, unary := c.X.(*syntax.UnaryTest)
+	if unary {
+		operand, _ = x.X.(*syntax.Word)
 	}
-	var args []*syntax.Word
-	for _, x := range operands {
-		if operand, ok := x.(*syntax.Word); ok {
-			args = append(args, operand)
-		}
-	}
-	if len(args) < len(operands) || strings.Contains(text, "\n") { // for others [[ is a word
-		cmd.Words = append(cmd.Words, "...")
-		cmd.Unclear = "[[ is not a simple condition, or has an operator that other shells take for their own"
+	if operand == nil || strings.Contains(text, "\n") { // for others [[ is a word
+		cmd.Unclear = "[[ has more than one operator and one word, which other shells may take for something else"
 		w.add(cmd, in)
 		w.nested(c.X, in)
 		return
 	}
-	for _, n := range args {
-		a := w.word(n, in)
-		cmd.Words = append(cmd.Words, a.text)
-		if a.unclear != "" {
-			cmd.Unclear = a.unclear
-		}
-	}
-	cmd.Words = append(cmd.Words, "]]")
+	a := w.word(operand, in)
+	cmd.Words = []string{"[[", x.Op.String(), a.text, "]]"}
+	cmd.Unclear = a.unclear
 	w.add(cmd, in)
 }
 
