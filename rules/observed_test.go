@@ -51,7 +51,9 @@ func TestU15_UnclearRunsWhereItCanDoNothing(t *testing.T) {
 		"git -C . log --oneline":     true,
 		"ls":                         true, // PATH finds one in the workspace
 		"sort *":                     true, // a file is named like an option
+		"cat ?.txt [ab].txt":         true,
 		"go version":                 true,
+		"go env GOMOD":               true,
 		"git status; cat a.txt | wc": true,
 		"git remote -v":              false, // which shows a password
 		"git commit -m x":            false,

@@ -13,7 +13,7 @@ import (
 // words are literal. It serves to deny: it may list a file that the command leaves alone, and
 // misses what the arguments do not say. Tree is set where everything in a directory may change.
 func Changes(ctx context.Context, e env.Environment, c Command) []File {
-	words, _, why := expand(ctx, &Machine{Env: e}, c)
+	words, _, why := expand(ctx, e, c)
 	if why != "" {
 		words = c.Words
 	}

@@ -97,33 +97,24 @@ func (r *read) gitGlobal(o option) (why string) {
 	return "git may run programs with " + o.name
 }
 
-// gitVars returns why git may run programs or use other files because of its environment.
+// gitVars returns why git may run programs or use other files because of its environment. Variables
+// of later versions count too.
 func (r *read) gitVars() string {
 	for _, entry := range r.Vars {
 		name, value, _ := strings.Cut(entry, "=")
-		switch {
-		case value == "", harmlessToGit().MatchString(name):
-		case strings.HasPrefix(name, "GIT_TRACE") && !strings.Contains(value, "/"): // no file and no socket
-		case redirectsGit().MatchString(name):
+		if strings.HasPrefix(name, "GIT_") && value != "" && !harmlessToGit().MatchString(name) {
 			return "the variable " + name + " may make git run programs or use other files"
 		}
 	}
 	return ""
 }
 
-// redirectsGit matches the names of variables that can name a program that a reading command of git
-// runs, a file that configures git, another repository, or a file that git writes. It goes by
-// words, so that variables of later versions count too.
-var redirectsGit = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^GIT_.*(DIR|FILE|PATH|TREE|OBJECT|CONFIG|COMMAND|EXEC|DIFF|ATTR|PROXY|BASE|" +
-		"BACKEND|SOURCE|NAMESPACE|PREFIX|MONITOR|HOOK|TEST|TRACE)")
-})
-
-// harmlessToGit matches the variables among them that do not matter for a command that reads and
-// has no terminal.
+// harmlessToGit matches the variables that do not matter for a command that reads and has no
+// terminal.
 var harmlessToGit = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^GIT_((SSL|HTTP|PROXY_SSL|AUTHOR|COMMITTER|PS1)_.*|SSH_COMMAND|CONFIG_NOSYSTEM|" +
-		"ATTR_NOSYSTEM|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS|NO_REPLACE_OBJECTS)$")
+	return regexp.MustCompile("^GIT_((SSL|HTTP|PROXY_SSL|AUTHOR|COMMITTER|PS1)_.*|PAGER|EDITOR|SEQUENCE_EDITOR|ASKPASS|" +
+		"SSH|SSH_COMMAND|SSH_VARIANT|TERMINAL_PROMPT|OPTIONAL_LOCKS|CONFIG_NOSYSTEM|ATTR_NOSYSTEM|" +
+		"CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS|NO_REPLACE_OBJECTS)$")
 })
 
 // gitFiles adds the files that the operands may name. The whole tree and its history are taken for

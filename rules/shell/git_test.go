@@ -207,9 +207,10 @@ func TestL2_GitPrograms(t *testing.T) {
 		{"harmless environment", func(p *place) {
 			p.vars = []string{"GIT_PAGER=cat", "GIT_AUTHOR_NAME=x", "GIT_SSL_CAINFO=/etc/ssl/x",
 				"GIT_SSL_CAPATH=/etc/ssl", "GIT_SSL_NO_VERIFY=1",
-				"GIT_HTTP_USER_AGENT=x", "GIT_TRACE=0", "GIT_TRACE_CURL=1", "GIT_BRANCH=main", "GIT_CURL_VERBOSE=1",
-				"GIT_DIR="}
+				"GIT_HTTP_USER_AGENT=x", "GIT_ASKPASS=/x", "GIT_OPTIONAL_LOCKS=0", "GIT_DIR="}
 		}, "git diff", false},
+		{"a variable that may be one of git", func(p *place) { p.vars = []string{"GIT_BRANCH=main"} }, "git diff", true},
+		{"trace", func(p *place) { p.vars = []string{"GIT_TRACE=1"} }, "git diff", true},
 		{"embedded repository", func(p *place) {
 			p.git(".", "init", "-q", "in")
 			p.git("in", "config", "core.fsmonitor", "./x")

@@ -21,16 +21,8 @@ const (
 
 // expand returns the words of a command with its patterns replaced by the files that match now, and
 // these alone.
-func expand(ctx context.Context, m *Machine, c Command) (words, matched []string, why string) {
-	if len(c.Globs) == 0 {
-		return c.Words, nil, ""
-	}
-	for _, name := range []string{"GLOBIGNORE", "BASHOPTS", "SHELLOPTS"} {
-		if m.variable(name) != "" {
-			return nil, nil, "the variable " + name + " may change which files a pattern matches"
-		}
-	}
-	g := &globber{ctx: ctx, env: m.Env, left: maxListed, foreign: foreignLocale(m.Vars) != "", observed: m.Observed}
+func expand(ctx context.Context, e env.Environment, c Command) (words, matched []string, why string) {
+	g := &globber{ctx: ctx, env: e, left: maxListed}
 	for i, word := range c.Words {
 		if !slices.Contains(c.Globs, i) {
 			words = append(words, word)
@@ -56,10 +48,6 @@ type globber struct {
 	ctx  context.Context
 	env  env.Environment
 	left int
-	// foreign says that the shell may take other bytes for a character than here.
-	foreign bool
-	// observed says that it does not matter which files match beyond those that match here.
-	observed bool
 }
 
 // glob returns the files that match a pattern, in the form in which the shell writes them.
@@ -78,7 +66,8 @@ func (g *globber) glob(dir, pattern string) (found []string, why string) {
 		}
 		var next []string
 		for _, before := range found {
-			matches, why := g.list(at(dir, before), strings.ReplaceAll(name, "[!", "[^"), slash)
+			in, _ := absolute(dir, before+".")
+			matches, why := g.list(in, strings.ReplaceAll(name, "[!", "[^"), slash)
 			if why != "" {
 				return nil, why
 			}
@@ -96,13 +85,23 @@ func (g *globber) glob(dir, pattern string) (found []string, why string) {
 	return found, ""
 }
 
-// plainFiles returns why the matches of patterns may be more to a program than names of files that
-// it reads. Any of them may come first, and a name can be an option, a script or a filter. So a
-// pattern must stand behind these, in a program that reads any number of files. Which names a set
-// of characters matches depends on the language as well.
-func plainFiles(program string, c Command, matches []string) string {
-	if slices.ContainsFunc(c.Globs, func(i int) bool { return strings.Contains(c.Words[i], "[") }) {
-		return "a pattern has a set of characters, which depends on the language"
+// plainFiles returns why the matches of patterns may be others to the shell, or more to a program
+// than names of files that it reads. Any of them may come first, and a name can be an option, a
+// script or a filter. So a pattern must stand behind these, in a program that reads any number of
+// files. What ? and a set of characters match depends on the language as well.
+func (m *Machine) plainFiles(program string, c Command, matches []string) string {
+	for _, i := range c.Globs {
+		if strings.ContainsAny(c.Words[i], "?[") {
+			return "it depends on the language what the pattern " + c.Words[i] + " matches: use only *"
+		}
+	}
+	for _, name := range []string{"GLOBIGNORE", "BASHOPTS", "SHELLOPTS"} {
+		if m.variable(name) != "" {
+			return "the variable " + name + " may change which files a pattern matches"
+		}
+	}
+	if foreignLocale(m.Vars) != "" {
+		return "it depends on the locale what a pattern matches"
 	}
 	if program == "echo" {
 		return ""
@@ -121,12 +120,6 @@ func plainFiles(program string, c Command, matches []string) string {
 		}
 	}
 	return ""
-}
-
-// at returns the directory that a beginning of a pattern names.
-func at(dir, before string) string {
-	name, _ := absolute(dir, before+".")
-	return name
 }
 
 // isDir reports whether a name may be that of a directory.
@@ -155,10 +148,6 @@ func (g *globber) list(dir, pattern string, onlyDirs bool) (names []string, why 
 		ok, err := path.Match(pattern, name)
 		if err != nil {
 			return nil, "the pattern " + pattern + " is not known here"
-		}
-		// some shells compare bytes
-		if otherBytes(name) && !g.observed && (g.foreign || strings.ContainsAny(pattern, "?[")) {
-			return nil, "it depends on the shell whether " + pattern + " matches " + name
 		}
 		if ok && (!onlyDirs || g.isDir(dir+"/"+name)) {
 			names = append(names, name)

@@ -28,14 +28,14 @@ type Machine struct {
 	// fs.ErrNotExist like those of Env.
 	Outside func(ctx context.Context, name string) ([]byte, error)
 	// Resolve returns a path without symbolic links, also outside of what Env opens. If it is nil,
-	// the version of Go is not known, and go commands ask where a module wants a newer one than
-	// go1.21. Links to programs are then not followed either.
+	// links to programs are not followed.
 	Resolve func(name string) (string, error)
 	// Roots holds the directories that tools may write, with and without symbolic links, besides
 	// the working directory of Env.
 	Roots []string
 	// Observed says that the commands run where they can change nothing, reach no network and gain
-	// no privileges. Then it does not matter which programs they start.
+	// no privileges. Then it does not matter which programs they start, nor which files of a
+	// directory a pattern matches.
 	Observed bool
 }
 
@@ -61,59 +61,46 @@ func (m *Machine) files() git.Files { return git.Files{Env: m.Env, Outside: m.Ou
 // shadowed returns why a program's bare name may stand for something other than the system's
 // program.
 func (m *Machine) shadowed(ctx context.Context, program string) string {
-	for _, entry := range m.Vars {
-		if strings.HasPrefix(entry, "BASH_FUNC_"+program+"%%=") || strings.HasPrefix(entry,
-			"BASH_FUNC_"+program+"()=") {
-			return program + " is a function of the environment"
-		}
+	if m.variable("BASH_FUNC_"+program+"%%") != "" || m.variable("BASH_FUNC_"+program+"()") != "" {
+		return program + " is a function of the environment"
 	}
 	search, ok := m.lookup("PATH")
 	if !ok {
 		return ""
 	}
-	roots := m.writable()
 	for _, at := range strings.Split(search, ":") {
 		if !path.IsAbs(at) { // also ~, which Bash replaces here
 			return fmt.Sprintf("PATH has the entry %q, in which any directory may have a program %s: write the "+
 				"full path of the program, or begin the session with a PATH that has only absolute paths", at, program)
 		}
-		if why := m.inRoots(ctx, at+"/"+program, roots); why != "" {
+		if why := m.inRoots(ctx, at+"/"+program); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// writable returns the directories that tools may write, with and without symbolic links.
-func (m *Machine) writable() []string {
-	work := m.Env.WorkDir()
-	roots := append([]string{work}, m.Roots...)
-	if m.Resolve != nil {
-		if real, err := m.Resolve(work); err == nil {
-			roots = append(roots, real)
-		}
+// resolve returns a path without symbolic links, as far as that can be known.
+func (m *Machine) resolve(name string) (string, error) {
+	if m.Resolve == nil {
+		return name, nil
 	}
-	return roots
+	return m.Resolve(name)
 }
 
 // inRoots returns why a program, if it is there, is one that tools may have written.
-func (m *Machine) inRoots(ctx context.Context, name string, roots []string) string {
-	inside := func(name string) bool {
-		return slices.ContainsFunc(roots, func(root string) bool { return within(name, path.Clean(root)) })
+func (m *Machine) inRoots(ctx context.Context, name string) string {
+	real, err := m.resolve(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // the shell does not find it either
+		return ""
 	}
-	places := []string{path.Clean(name)}
-	if m.Resolve != nil {
-		real, err := m.Resolve(name)
-		switch {
-		case err == nil:
-			places = append(places, path.Clean(real))
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission): // the shell does not find it either
-		default:
-			return fmt.Sprintf("it is not known where %s leads: %v", name, err)
-		}
+	work, workErr := m.resolve(m.Env.WorkDir())
+	if err := errors.Join(err, workErr); err != nil {
+		return fmt.Sprintf("it is not known where %s leads: %v", name, err)
 	}
-	for _, place := range places {
-		if !inside(place) {
+	roots := append(slices.Clip(m.Roots), m.Env.WorkDir(), work)
+	for _, place := range []string{path.Clean(name), path.Clean(real)} {
+		if !slices.ContainsFunc(roots, func(root string) bool { return within(place, path.Clean(root)) }) {
 			continue
 		}
 		if there, err := m.files().Exists(ctx, place); there || err != nil {

@@ -41,7 +41,7 @@ func Reading(ctx context.Context, m Machine, c Command) (files []File, why strin
 	if why := unfit(c); why != "" {
 		return nil, why
 	}
-	words, matched, why := expand(ctx, &m, c)
+	words, matched, why := expand(ctx, m.Env, c)
 	if why != "" {
 		return nil, why
 	}
@@ -54,7 +54,7 @@ func Reading(ctx context.Context, m Machine, c Command) (files []File, why strin
 		return nil, why
 	}
 	if len(c.Globs) > 0 && !m.Observed {
-		why = plainFiles(program, c, matched)
+		why = m.plainFiles(program, c, matched)
 	}
 	return r.files, why
 }
@@ -67,7 +67,7 @@ func (m *Machine) program(ctx context.Context, word string) (name, why string) {
 	case name == word:
 		why = m.shadowed(ctx, name)
 	default:
-		why = m.inRoots(ctx, word, m.writable())
+		why = m.inRoots(ctx, word)
 	}
 	return name, why
 }

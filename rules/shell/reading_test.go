@@ -981,6 +981,7 @@ func TestL2_Patterns(t *testing.T) {
 		{"é", "cat é*", false},
 		{"-o", "sort ./*", false},
 		{"d/-o", "sort d/*", false},
+		{"x", "cat ?", true},
 		{"x", "cat [a-z]*", true},
 		{"x", "cat [[:alpha:]]", true},
 		{"x1", "cat x[0-9]", true},
