@@ -288,6 +288,36 @@ func TestU17_WhatHooksOfHuskyRun(t *testing.T) {
 	b.edits()
 }
 
+// The same holds for what the configurations of pre-commit, lefthook and lint-staged start, and for
+// scripts of packages that one hook starts after others.
+func TestU17_WhatRunnersOfHooksRun(t *testing.T) {
+	peer.Need(t, "git")
+	b := newGitEdits(t, []string{"Makefile", "scripts/made.sh", "scripts/lib.sh", "flow.sh", "tools/c.sh", "staged.sh", "t.js",
+		"lint.js", "web/package.json", "web/w.js", "hooks.d/pre-commit/x"},
+		[]string{"main.go", "scripts/other.sh", "web/x.js"})
+	dir := b.config.Dir
+	for name, text := range map[string]string{
+		".pre-commit-config.yaml": "repos:\n- repo: local\n  hooks:\n  - id: a\n    entry: make check\n" +
+			"  - {id: b, entry: ./flow.sh, language: system}\n  - id: c\n    entry: scripts/all.sh --fix\n",
+		"lefthook.yaml": "pre-commit:\n  commands:\n    a:\n      root: \"web/\"\n      run: npm run w\n" +
+			"    b:\n      run: \"bash -c 'sh tools/c.sh && npm run lint'\"\nsource_dir: hooks.d\n",
+		"package.json": `{"scripts": {"test": "node t.js", "lint": "node lint.js"},
+			"lint-staged": {"*.c": ["sh staged.sh"]}}`,
+		"Makefile": "check:\n\tsh scripts/made.sh\n", "web/package.json": `{"scripts": {"w": "node w.js"}}`,
+		"scripts/all.sh": ". scripts/lib.sh\n", "hooks.d/pre-commit/x": "",
+		".githooks/pre-commit": "pre-commit run\nlefthook run pre-commit\nnpx lint-staged\nnpm test\n",
+	} {
+		put(t, dir, name, text)
+	}
+	for _, name := range []string{"scripts/made.sh", "scripts/lib.sh", "flow.sh", "tools/c.sh", "staged.sh", "t.js", "lint.js",
+		"web/w.js"} {
+		put(t, dir, name, "1\n")
+	}
+	inGit(t, dir, "init", "-q")
+	inGit(t, dir, "config", "core.hooksPath", ".githooks")
+	b.edits()
+}
+
 // In the mode accept-edits nobody changes, without a question, from what git takes the programs
 // that it runs, whatever the names of these files are.
 func TestU17_WhatGitRunsByOtherNames(t *testing.T) {

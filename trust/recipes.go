@@ -3,6 +3,7 @@ package trust
 import (
 	"encoding/json"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,26 +16,40 @@ func (w *watcher) recipes(words []string, dir string, files []string) {
 	w.dir = dir
 	for _, file := range files {
 		at := filepath.Join(dir, file)
-		name := relative(w.root, at)
-		if name == "" || slices.Contains(w.followed, at) || len(w.followed) >= maxFollowed {
+		name, once := relative(w.root, at), at
+		if file == "package.json" { // of which each command runs other scripts
+			once += " " + strings.Join(words, " ")
+		}
+		if name == "" || slices.Contains(w.followed, once) || len(w.followed) >= maxFollowed {
 			continue
 		}
-		w.followed = append(w.followed, at)
 		data := w.read(name)
+		if data == nil {
+			continue
+		}
+		w.followed = append(w.followed, once)
 		switch {
 		case len(data) > maxNaming:
 		case file == "package.json":
 			w.packageScripts(words, data)
 		default:
 			w.ruleLines(words, string(data))
+			if ext := path.Ext(file); ext != "" && ext != ".mk" {
+				w.values(string(data))
+			}
 		}
 	}
 	w.blind, w.dir = blind, was
 }
 
 // packageScripts adds what the scripts of a package.json start that words name, with those that npm
-// runs before, after and for an installation.
+// runs before, after and for an installation, and what lint-staged starts.
 func (w *watcher) packageScripts(words []string, data []byte) {
+	_ = eachString(data, func(keys []string, value string) { // which is JSON if there are scripts
+		if has(keys, "lint-staged") {
+			w.script(value, w.dir, false)
+		}
+	})
 	var manifest struct{ Scripts map[string]string }
 	if json.Unmarshal(data, &manifest) != nil {
 		return
@@ -62,6 +77,34 @@ func (w *watcher) ruleLines(words []string, text string) {
 			w.recipes(words, w.dir, fields[1:])
 		case line[0] == '\t' || line[0] == ' ':
 			w.script(strings.TrimLeft(strings.TrimSpace(line), "@-+"), w.dir, false)
+		}
+	}
+}
+
+// values adds what the values in a file start that configures hooks or tasks, in YAML, JSON, TOML or
+// the like: what stands behind a key, and behind the name of a program that runs others. Quotes and
+// brackets count as blanks.
+func (w *watcher) values(text string) {
+	blank := strings.NewReplacer(`"`, " ", "'", " ", "`", " ", "{", " ", "}", " ", "[", " ", "]", " ", ",", " ")
+	lines := strings.Split(blank.Replace(text), "\n")
+	for _, line := range lines { // lefthook starts commands there, and runs scripts from there
+		switch key, value, _ := strings.Cut(strings.TrimSpace(line), ":"); strings.TrimSpace(key) {
+		case "root":
+			w.places = append(w.places, filepath.Join(w.dir, strings.TrimSpace(value)))
+		case "source_dir", "source_dir_local":
+			w.runs(w.dir, strings.TrimSpace(value))
+		}
+	}
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		for i, field := range fields {
+			key := i > 0 && (fields[i-1] == "-" || strings.ContainsAny(fields[i-1][len(fields[i-1])-1:], ":="))
+			if !key && !runsFiles(path.Base(field)) {
+				continue
+			}
+			if info := w.look(w.dir, field); info == nil || !info.IsDir() { // a directory is no program
+				w.script(strings.Join(fields[i:], " "), w.dir, false)
+			}
 		}
 	}
 }

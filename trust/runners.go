@@ -88,9 +88,17 @@ func runnerOf(program string) (files []string, more string, ok bool) {
 		return []string{"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml"}, rules, true
 	case "rake":
 		return []string{"Rakefile", "rakefile", "Rakefile.rb"}, rules, true
-	case "mise", "ninja", "bazel", "pre-commit", "lefthook":
-		return []string{"mise.toml", ".mise.toml", "build.ninja", ".pre-commit-config.yaml", "lefthook.yml",
-			".lefthook.yml"}, rules, true
+	case "mise", "ninja", "bazel":
+		return []string{"mise.toml", ".mise.toml", "build.ninja"}, rules, true
+	case "pre-commit", "prek":
+		return []string{".pre-commit-config.yaml", ".pre-commit-config.yml", "prek.toml"}, rules, true
+	case "lefthook":
+		for _, name := range []string{"lefthook", "lefthook-local"} {
+			for _, ext := range []string{".yml", ".yaml", ".toml", ".json"} {
+				files = append(files, name+ext, "."+name+ext, ".config/"+name+ext)
+			}
+		}
+		return files, rules, true
 	case "npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx", "deno":
 		return []string{"package.json", ".npmrc", "deno.json", "deno.jsonc"}, packages, true
 	case "lint-staged":

@@ -56,13 +56,16 @@ func (w *watcher) runner(c *shell.Command, name string, dirs []string) {
 	if !ok {
 		return
 	}
-	if at := directories(c.Words, dirs[0]); at != nil {
-		dirs = at[len(at)-1:]
+	at := append(dirs[:1:1], w.places...)
+	if named := directories(c.Words, dirs[0]); named != nil {
+		at = named[len(named)-1:]
 	}
-	for _, file := range files {
-		w.runs(dirs[0], file)
+	for _, dir := range at {
+		for _, file := range files {
+			w.runs(dir, file)
+		}
+		w.recipes(c.Words, dir, files)
 	}
-	w.recipes(c.Words, dirs[0], files)
 	w.cannot("%s may run %s", name, more)
 }
 
