@@ -318,6 +318,23 @@ func TestU17_WhatRunnersOfHooksRun(t *testing.T) {
 	b.edits()
 }
 
+// The same holds for modules that Python would load instead of those of its library: beside a script,
+// and, for a module as which pre-commit starts, in the directory of the repository.
+func TestU17_ModulesOfPythonThatHooksLoad(t *testing.T) {
+	peer.Need(t, "git")
+	b := newGitEdits(t, []string{"argparse.py", "yaml.py", "json/__init__.py", "ci/logging.py", "tools/re.py"},
+		[]string{"main.py", "app/__init__.py", "src/logging.py", "json/x.go"})
+	dir := b.config.Dir
+	inGit(t, dir, "init", "-q")
+	put(t, dir, ".git/hooks/pre-commit", "#!/usr/bin/env bash\nINSTALL_PYTHON=/usr/bin/python3\n"+
+		"ARGS=(hook-impl --config=.pre-commit-config.yaml)\nif [ -x \"$INSTALL_PYTHON\" ]; then\n"+
+		"    exec \"$INSTALL_PYTHON\" -mpre_commit \"${ARGS[@]}\"\nfi\n")
+	put(t, dir, ".git/hooks/pre-push", "#!/bin/sh\npython3 ci/check.py\ntools/run\n")
+	put(t, dir, "ci/check.py", "import logging\n")
+	put(t, dir, "tools/run", "#!/usr/bin/env python3\nimport re\n")
+	b.edits()
+}
+
 // In the mode accept-edits nobody changes, without a question, from what git takes the programs
 // that it runs, whatever the names of these files are.
 func TestU17_WhatGitRunsByOtherNames(t *testing.T) {

@@ -41,17 +41,20 @@ type Watch struct {
 // and dir have no links.
 func Watched(root, dir, command string, args ...string) Watch {
 	left := maxParsed
-	return watched(root, dir, &left, command, args)
+	w := watching(root, dir, &left, command, args)
+	return Watch{Runs: append(w.runFiles(), shadows(root, w.modules)...), Blind: w.blind}
 }
 
 // RunBy returns what [Watched] finds of commands for the shell, within the limits of the hooks of
 // one project.
 func RunBy(root, dir string, commands []string) (files []string) {
 	left := maxParsed
+	var modules []string
 	for _, command := range commands {
-		files = append(files, watched(root, dir, &left, command, nil).Runs...)
+		w := watching(root, dir, &left, command, nil)
+		files, modules = append(files, w.runFiles()...), append(modules, w.modules...)
 	}
-	return files
+	return append(files, shadows(root, modules)...)
 }
 
 // NamedBy returns the paths that words of commands for the shell may name, given the directory in
@@ -71,15 +74,20 @@ func NamedBy(dir, home string, commands []string) (names []string) {
 	return names
 }
 
-func watched(root, dir string, left *int, command string, args []string) Watch {
+// watching returns a watcher that has seen a command.
+func watching(root, dir string, left *int, command string, args []string) *watcher {
 	w := newWatcher(root, dir, left)
 	w.read = func(name string) []byte { return readInside(root, name) }
 	w.command(command, args)
-	watch := Watch{Blind: w.blind}
+	return w
+}
+
+// runFiles returns the absolute paths of what is run.
+func (w *watcher) runFiles() (files []string) {
 	for _, name := range w.running {
-		watch.Runs = append(watch.Runs, filepath.Join(root, filepath.FromSlash(name)))
+		files = append(files, filepath.Join(w.root, filepath.FromSlash(name)))
 	}
-	return watch
+	return files
 }
 
 // watcher finds the files of a project that commands run or read, as the shell would find them: it
@@ -98,6 +106,7 @@ type watcher struct {
 
 	followed []string // what has been looked into, by absolute paths
 	places   []string // directories in which relative names may mean something, besides that of a command
+	modules  []string // directories from which Python loads modules, absolute
 	blind    []string
 }
 

@@ -38,6 +38,9 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	case name == "go" && len(c.Words) > 2 && c.Words[1] == "run":
 		w.operand(c.Words[2:], dirs, own, "what go runs", "")
 	}
+	if isPython(name) {
+		w.loads(c.Words, dirs)
+	}
 	if name == "xargs" || name == "find" &&
 		slices.ContainsFunc(c.Words, func(word string) bool { return strings.HasPrefix(word, "-exec") }) ||
 		name == "run-parts" {
@@ -228,6 +231,7 @@ func (w *watcher) follow(dir, word string) {
 	} else {
 		data = readInside(filepath.Dir(file), filepath.Base(file))
 	}
+	w.loadsBeside(file, data)
 	switch {
 	case data == nil:
 	case isShell(file, data):
