@@ -134,7 +134,7 @@ func (t workTree) runByGit(named git.Named, roots []string, left *int) []string 
 const maxEnvrc = 64 << 10
 
 // namedByDirenv returns the files that the .envrc of a root, or of a directory around it in its
-// repository, runs, also those that are not there yet: direnv asks its user again only when the
+// repository, runs, and the directories that it adds to PATH, also those that are not there yet: direnv asks its user again only when the
 // .envrc itself changes. Those of directories below are not looked for.
 func namedByDirenv(roots []string) (names []string) {
 	seen := map[string]bool{}
@@ -147,9 +147,31 @@ func namedByDirenv(roots []string) (names []string) {
 			seen[dir] = true
 			if text, err := userfiles.Read(filepath.Join(dir, ".envrc"), maxEnvrc); err == nil {
 				names = append(names, trust.RunBy(outer, dir, []string{string(text)})...)
+				names = append(names, addedToPath(dir, string(text))...)
 			}
 			if dir == outer {
 				break
+			}
+		}
+	}
+	return names
+}
+
+// addedToPath returns the directories that the text of a .envrc in dir adds to PATH.
+func addedToPath(dir, text string) (names []string) {
+	text = strings.NewReplacer(`"`, "", "'", "", "$PWD", dir, "${PWD}", dir, "$(pwd)", dir).Replace(text)
+	for line := range strings.Lines(text) {
+		words, dirs := strings.Fields(line), []string(nil)
+		for i, word := range words {
+			if value, ok := strings.CutPrefix(word, "PATH="); ok {
+				dirs = filepath.SplitList(value)
+			} else if word == "PATH_add" {
+				dirs = words[i+1:]
+			}
+		}
+		for _, name := range dirs {
+			if !strings.Contains(name, "$") {
+				names = append(names, from(dir, name))
 			}
 		}
 	}

@@ -91,15 +91,18 @@ func TestU17_FilesThatDirenvRuns(t *testing.T) {
 	inGit(t, top, "init", "-q")
 	dir := filepath.Join(top, "sub")
 	put(t, top, ".envrc", "source sub/top.sh\nexport PYTHONPATH=$PWD/sub/src\n")
-	put(t, dir, ".envrc", "use flake\n. ./scripts/env.sh\n[ -f local.sh ] && . ./local.sh\nPATH_add src\n")
+	put(t, dir, ".envrc", "use flake\n. ./scripts/env.sh\n[ -f local.sh ] && . ./local.sh\nPATH_add bin\n"+
+		"export PATH=\"$PWD/tools/bin:$PATH\"\n")
+	put(t, dir, "flake.nix", "{\n  outputs = _: {\n    shell = import ./nix/shell.nix;\n  };\n}\n")
+	put(t, dir, "nix/shell.nix", "{}\n")
 	put(t, dir, "scripts/env.sh", ". ./scripts/inner.sh\n")
 	for _, name := range []string{"top.sh", "scripts/inner.sh", "src/main.py", "scripts/other.sh"} {
 		put(t, dir, name, "x")
 	}
 	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
-	not := []string{"src/main.py", "src/new.py", "scripts/other.sh", "new.sh"}
-	if written := b.writes(t, append([]string{"top.sh", "scripts/env.sh", "scripts/inner.sh", "local.sh", "flake.nix"},
-		not...)...); !slices.Equal(written, not) {
+	not := []string{"src/main.py", "src/new.py", "scripts/other.sh", "new.sh", "nix/other.nix", "tools/x"}
+	if written := b.writes(t, append([]string{"top.sh", "scripts/env.sh", "scripts/inner.sh", "local.sh", "flake.nix",
+		"nix/shell.nix", "default.nix", "bin/git", "tools/bin/git"}, not...)...); !slices.Equal(written, not) {
 		t.Errorf("written were %q", written)
 	}
 }
