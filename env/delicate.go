@@ -52,11 +52,11 @@ func DelicateFiles() (all []Delicate) {
 		".local-overcommit.yml", ".lefthook", ".lefthook-local", ".git-hooks", ".pre-commit-config.yml", "prek.toml",
 		// what runs when a shell enters the directory
 		".direnv", ".envrc.local", ".envrc.private", "flake.nix", "flake.lock", "shell.nix", "devenv.nix",
-		"devenv.yaml", "devenv.lock", ".shadowenv.d", ".autoenv", ".autoenv.zsh",
+		"devenv.yaml", "devenv.lock", "devbox.json", ".shadowenv.d", ".autoenv", ".autoenv.zsh",
 		// what chooses the programs that tools start
 		"mise", "mise.toml", "mise.local.toml", ".mise", ".mise.toml", ".mise.local.toml", ".miserc.toml",
 		".asdfrc", ".tool-versions", ".prototools", "rust-toolchain", "rust-toolchain.toml", ".python-version",
-		".pdm-python", ".rvmrc", ".rbenv-vars",
+		".pdm-python", ".rvmrc", ".rbenv-vars", ".sdkmanrc", ".java-version", ".jenv-version",
 		// package managers and build tools
 		".yarnrc", ".yarnrc.yml", ".yarn", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo", ".bundle", ".mvn",
 		"bunfig.toml", "pip.conf", ".gemrc", ".condarc", ".sbtopts", ".jvmopts", ".bazelrc",
