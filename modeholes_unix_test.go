@@ -293,7 +293,7 @@ func TestU17_WhatHooksOfHuskyRun(t *testing.T) {
 func TestU17_WhatRunnersOfHooksRun(t *testing.T) {
 	peer.Need(t, "git")
 	b := newGitEdits(t, []string{"Makefile", "scripts/made.sh", "scripts/lib.sh", "flow.sh", "tools/c.sh", "staged.sh", "t.js",
-		"lint.js", "web/package.json", "web/w.js", "hooks.d/pre-commit/x"},
+		"lint.js", "web/package.json", "web/w.js", "hooks.d/pre-commit/x", "packages/a/package.json", "packages/a/a.js"},
 		[]string{"main.go", "scripts/other.sh", "web/x.js"})
 	dir := b.config.Dir
 	for name, text := range map[string]string{
@@ -302,15 +302,16 @@ func TestU17_WhatRunnersOfHooksRun(t *testing.T) {
 		"lefthook.yaml": "pre-commit:\n  commands:\n    a:\n      root: \"web/\"\n      run: npm run w\n" +
 			"    b:\n      run: \"bash -c 'sh tools/c.sh && npm run lint'\"\nsource_dir: hooks.d\n",
 		"package.json": `{"scripts": {"test": "node t.js", "lint": "node lint.js"},
-			"lint-staged": {"*.c": ["sh staged.sh"]}}`,
-		"Makefile": "check:\n\tsh scripts/made.sh\n", "web/package.json": `{"scripts": {"w": "node w.js"}}`,
+			"workspaces": ["packages/*"], "lint-staged": {"*.c": ["sh staged.sh"]}}`,
+		"packages/a/package.json": `{"scripts": {"lint": "node a.js"}}`,
+		"Makefile":                "check:\n\tsh scripts/made.sh\n", "web/package.json": `{"scripts": {"w": "node w.js"}}`,
 		"scripts/all.sh": ". scripts/lib.sh\n", "hooks.d/pre-commit/x": "",
-		".githooks/pre-commit": "pre-commit run\nlefthook run pre-commit\nnpx lint-staged\nnpm test\n",
+		".githooks/pre-commit": "pre-commit run\nlefthook run pre-commit\nnpx lint-staged\nnpm test\nnpx turbo run lint\n",
 	} {
 		put(t, dir, name, text)
 	}
 	for _, name := range []string{"scripts/made.sh", "scripts/lib.sh", "flow.sh", "tools/c.sh", "staged.sh", "t.js", "lint.js",
-		"web/w.js"} {
+		"web/w.js", "packages/a/a.js"} {
 		put(t, dir, name, "1\n")
 	}
 	inGit(t, dir, "init", "-q")

@@ -134,8 +134,9 @@ func (t workTree) runByGit(named git.Named, roots []string, left *int) []string 
 const maxEnvrc = 64 << 10
 
 // namedByDirenv returns the files that the .envrc of a root, or of a directory around it in its
-// repository, runs, and the directories that it adds to PATH, also those that are not there yet: direnv asks its user again only when the
-// .envrc itself changes. Those of directories below are not looked for.
+// repository, runs, also those that are not there yet, and the directories that it adds to PATH:
+// direnv asks its user again only when the .envrc itself changes. Those of directories below are
+// not looked for.
 func namedByDirenv(roots []string) (names []string) {
 	seen := map[string]bool{}
 	for _, root := range roots {

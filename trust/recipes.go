@@ -45,11 +45,18 @@ func (w *watcher) recipes(words []string, dir string, files []string) {
 // packageScripts adds what the scripts of a package.json start that words name, with those that npm
 // runs before, after and for an installation, and what lint-staged starts.
 func (w *watcher) packageScripts(words []string, data []byte) {
+	var members []string
 	_ = eachString(data, func(keys []string, value string) { // which is JSON if there are scripts
-		if has(keys, "lint-staged") {
+		switch {
+		case has(keys, "lint-staged"):
 			w.script(value, w.dir, false)
+		case has(keys, "workspaces"):
+			members = append(members, value)
 		}
 	})
+	if slices.ContainsFunc(words, meansMembers) {
+		w.members(words, members)
+	}
 	var manifest struct{ Scripts map[string]string }
 	if json.Unmarshal(data, &manifest) != nil {
 		return
@@ -59,6 +66,35 @@ func (w *watcher) packageScripts(words []string, data []byte) {
 		installs := plain == "install" || plain == "pare" // prepare
 		if installs || slices.Contains(words, name) || slices.Contains(words, plain) {
 			w.script(manifest.Scripts[name], w.dir, false)
+		}
+	}
+}
+
+// meansMembers reports whether a word of a command says that it starts scripts of the packages in a
+// workspace.
+func meansMembers(word string) bool {
+	name, _, _ := strings.Cut(word, "=")
+	return slices.Contains([]string{"-r", "-w", "-ws", "-F", "--recursive", "--workspace", "--workspaces", "--filter",
+		"workspace", "workspaces", "turbo", "nx", "lerna"}, name)
+}
+
+// members adds what the scripts of the packages in a workspace start. The packages are those that
+// patterns name, and those of pnpm.
+func (w *watcher) members(words, patterns []string) {
+	for line := range strings.Lines(string(w.read(relative(w.root, filepath.Join(w.dir, "pnpm-workspace.yaml"))))) {
+		if item, ok := strings.CutPrefix(strings.TrimSpace(line), "-"); ok {
+			patterns = append(patterns, strings.Trim(item, ` "'`))
+		}
+	}
+	const levels = 3 // of directories with any name
+	for _, pattern := range patterns {
+		if !filepath.IsLocal(pattern) || strings.Count(pattern, "*") > levels {
+			continue
+		}
+		found, _ := filepath.Glob(filepath.Join(w.dir, pattern, "package.json")) // a wrong pattern finds nothing
+		for _, name := range found {
+			w.runs(w.dir, name)
+			w.recipes(words, filepath.Dir(name), []string{"package.json"})
 		}
 	}
 }

@@ -101,6 +101,8 @@ func runnerOf(program string) (files []string, more string, ok bool) {
 		return files, rules, true
 	case "npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx", "deno":
 		return []string{"package.json", ".npmrc", "deno.json", "deno.jsonc"}, packages, true
+	case "turbo", "nx", "lerna":
+		return []string{"package.json", "turbo.json", "nx.json", "lerna.json"}, packages, true
 	case "lint-staged":
 		return []string{"package.json", ".lintstagedrc", ".lintstagedrc.json", ".lintstagedrc.yaml", ".lintstagedrc.yml",
 			".lintstagedrc.js", ".lintstagedrc.cjs", ".lintstagedrc.mjs", ".lintstagedrc.ts", "lint-staged.config.js",
