@@ -251,7 +251,8 @@ func TestU17_WhatGitRunsInNestedRepositories(t *testing.T) {
 func TestU17_WhatCommandsOfGitRun(t *testing.T) {
 	peer.Need(t, "git")
 	asked := []string{"scripts/check.sh", "scripts/more.py", "fs.py", "textconv.py", "tools/clean.sh", "tools/ed.sh",
-		"tools/cred.sh", "scripts/st.py", "scripts/push.sh", "tools/url.sh", "tools/push.sh", "tools/instead.sh"}
+		"tools/cred.sh", "scripts/st.py", "scripts/push.sh", "tools/url.sh", "tools/push.sh", "tools/instead.sh",
+		"tools/tar.sh", "tools/authors.sh"}
 	b := newGitEdits(t, asked, []string{"main.go"})
 	dir := b.config.Dir
 	for _, name := range asked {
@@ -266,7 +267,8 @@ func TestU17_WhatCommandsOfGitRun(t *testing.T) {
 		"diff.x.textconv": "python3 textconv.py", "filter.x.clean": "sh -c 'tools/clean.sh'",
 		"credential.helper": "!tools/cred.sh", "protocol.ext.allow": "always",
 		"remote.o.url": "ext::tools/url.sh %S", "remote.o.pushurl": "ext::sh tools/push.sh",
-		"url.ext::tools/instead.sh .insteadOf": "work:"} {
+		"url.ext::tools/instead.sh .insteadOf": "work:", "tar.x.command": "tools/tar.sh",
+		"svn.authorsProg": "tools/authors.sh"} {
 		inGit(t, dir, "config", name, value)
 	}
 	b.edits()

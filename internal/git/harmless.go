@@ -187,7 +187,7 @@ func (s Setting) MayStart() bool {
 		return true
 	}
 	switch section {
-	case "pager", "alias", "difftool", "mergetool", "sendemail":
+	case "pager", "alias", "difftool", "mergetool", "sendemail", "svn", "stgit":
 		return true
 	case "interactive":
 		return key == "difffilter"
