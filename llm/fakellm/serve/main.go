@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -68,6 +71,7 @@ func readTurns(script string) ([]fakellm.Turn, error) {
 	return turns, err
 }
 
+// read decodes a file. A member with a misspelled name is an error.
 func read(name string, into any) error {
 	if name == "" {
 		return nil
@@ -76,8 +80,13 @@ func read(name string, into any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, into); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: there is something after the end of the JSON value; remove it", name)
 	}
 	return nil
 }

@@ -28,6 +28,24 @@ func TestJ11_ScriptBeginsWithACall(t *testing.T) {
 	}
 }
 
+func TestJ11_MistakesInAScript(t *testing.T) {
+	for script, want := range map[string]string{
+		`[{"txt":"Done."}]`:                        `unknown field "txt"`,
+		`[{"calls":[{"name":"shell","arg":{}}]}]`:  `unknown field "arg"`,
+		`[{"text":"Looking."}] [{"text":"Done."}]`: "after the end",
+		`[{"text":"Done."},]`:                      "invalid character",
+	} {
+		name := filepath.Join(t.TempDir(), "turns.json")
+		if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := readTurns(name)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v, want %q and the file", script, err, want)
+		}
+	}
+}
+
 // Each line that serve prints configures one provider, which reaches the model.
 func TestJ11_VariablesLeadToTheModel(t *testing.T) {
 	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "Hello."}), fakellm.Options{}))
