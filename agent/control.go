@@ -218,7 +218,7 @@ func send(text string, more []SendOption) (*sending, error) {
 		option(m)
 	}
 	if m.blank() {
-		return nil, errors.New("agent: the text is empty")
+		return nil, errors.New("agent: the message is empty; it needs a text, or parts by Attach")
 	}
 	return m, m.check()
 }
