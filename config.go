@@ -184,8 +184,8 @@ type Config struct {
 	// the session's secrets.
 	Instrument func(o *agent.Options, secrets *secret.Masker)
 	// Options changes the options of the session before it begins, such as its Policy, Tools and
-	// Ledger. It appends to Middleware and Closers, and calls the hooks that it finds. Client, Env,
-	// Journal, State and Next stay as they are.
+	// Ledger. It appends to Middleware and Closers, also to the Client's Middleware, and calls the
+	// hooks that it finds. Client, Env, Journal, State and Next themselves stay as they are.
 	Options func(*agent.Options)
 
 	continued, inUse string // the directory of Continue, and which newer session of it another process has open

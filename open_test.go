@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -615,6 +616,29 @@ func TestT1_OwnProviders(t *testing.T) {
 	c.Model = "acme/writer"
 	if result := o.submit(c); result.Text != "from acme again" {
 		t.Errorf("%+v", result)
+	}
+}
+
+// A middleware that a program appends to the client's is around the model calls.
+func TestT1_OwnModelMiddleware(t *testing.T) {
+	o := newOpened(t, fakellm.Turn{Text: "done"})
+	var models []string
+	seen := func(next llm.Handler) llm.Handler {
+		return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+			models = append(models, req.Model)
+			return next(ctx, req)
+		}
+	}
+	c := o.config()
+	c.Model = "anthropic/claude-sonnet-5-5"
+	c.Options = func(options *agent.Options) {
+		options.Client.Middleware = append(options.Client.Middleware, seen)
+	}
+	if result := o.submit(c); result.Text != "done" {
+		t.Errorf("%+v", result)
+	}
+	if want := []string{"claude-sonnet-5-5"}; !slices.Equal(models, want) {
+		t.Errorf("the middleware saw %q, want %q", models, want)
 	}
 }
 
