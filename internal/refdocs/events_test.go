@@ -156,8 +156,9 @@ func (s *Source) warningCodes() (codes []string) {
 				var e ast.Expr
 				switch n := n.(type) {
 				case *ast.CallExpr:
-					if name, _ := callee(n); len(n.Args) == 2 && (strings.EqualFold(name, "warn") || name == "add" ||
-						name == "Warn") {
+					name, _ := callee(n)
+					code := (name == "Warn" || name == "add") && len(n.Args) == 2
+					if code || name == "warn" && len(n.Args) >= 2 {
 						e = n.Args[0]
 					}
 				case *ast.CompositeLit:

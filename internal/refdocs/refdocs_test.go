@@ -45,6 +45,17 @@ With `+"`--input json`"+` there are further events, of the host; [docs/protocol.
 	Page(t, "../../docs/reference/events.md", again, page, *update)
 }
 
+// A code is found in each form in which the code gives one to a warning.
+func TestQ4_WarningCodes(t *testing.T) {
+	codes := source(t).warningCodes()
+	for code, form := range map[string]string{"journal_torn": "warn(code, format, args...)",
+		"host_abandoned": "Warning{Code: code}", "project": "add(code, text)"} {
+		if !slices.Contains(codes, code) {
+			t.Errorf("%s is missing, which has the form %s", code, form)
+		}
+	}
+}
+
 func TestQ4_Records(t *testing.T) {
 	page := source(t).Records("Records", `The records in the journal of a session, as the code declares them. A member with ? is left out when it has its zero value.
 [journal/FORMAT.md](../../journal/FORMAT.md) owns the format: the lines around the records, what each record means, and when it is on disk.`)
