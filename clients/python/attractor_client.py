@@ -31,6 +31,10 @@ class Client:
     """Sessions of a server. `timeout` limits the seconds of a silence, and `patience` those without a server."""
 
     def __init__(self, url, token, timeout=60, patience=60):
+        if not url.startswith(("http://", "https://")):
+            raise ValueError('the URL of a server begins with http:// or https://, unlike "%s"' % url)
+        if not token:
+            raise ValueError("there is no token: attractor serve prints one, unless --tokens names a file with them")
         self.url, self.token, self.timeout, self.patience = url.rstrip("/"), token, timeout, patience
 
     def create(self, **create):

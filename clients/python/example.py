@@ -18,6 +18,6 @@ def show(event):
 
 client = Client(os.environ["ATTRACTOR_URL"], os.environ["ATTRACTOR_TOKEN"])
 session = client.create(budget_usd=2)
-end = session.run(sys.argv[1], approve=approve, on_event=show, answer=lambda ask: ask.get("options", ["as you like"])[0])
+end = session.run((sys.argv[1:] or ["Fix the failing test."])[0], approve=approve, on_event=show, answer=lambda ask: ask.get("options", ["as you like"])[0])
 print("%s, for $%.4f" % (end["reason"], end["cost_usd"]))
 print(session.diff())
