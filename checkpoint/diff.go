@@ -44,7 +44,7 @@ type FileDiff struct {
 	Removed int `json:"removed,omitempty"`
 	// Text is the diff in git's form. Names in it have no control characters. The contents are as
 	// the files have them: clean them before a terminal shows them.
-	Text string `json:"text"`
+	Text string `json:"text,omitempty"`
 }
 
 // NewDiff returns the diff of changes, in their order. The path of a file that only got another

@@ -35,7 +35,21 @@ func (f *resultFlags) create(given func(flag string) bool) (files resultFiles, e
 	if err == nil && given("result") {
 		files.result, err = createFile("result", f.result)
 	}
+	if err == nil && files.overlap() {
+		return files, fail(exitUsage, "--output and --result name the same file, %s; give each its own", f.result)
+	}
 	return files, err
+}
+
+// overlap reports whether the two are one file, in which they would overwrite each other. Devices
+// and pipes take both.
+func (f resultFiles) overlap() bool {
+	if f.output == nil || f.result == nil {
+		return false
+	}
+	output, err := f.output.Stat()
+	result, err2 := f.result.Stat()
+	return err == nil && err2 == nil && output.Mode().IsRegular() && os.SameFile(output, result)
 }
 
 func createFile(flag, name string) (*os.File, error) {

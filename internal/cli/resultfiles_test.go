@@ -108,6 +108,16 @@ func TestX3_ResultOfAFailure(t *testing.T) {
 	if got := h.run(exitUsage, "run", "--yes", "--output", "", "x"); !strings.Contains(got.stderr, "--output needs the name of a file") {
 		t.Error(got.stderr)
 	}
+	linked := output + "-linked"
+	if err := os.Link(output, linked); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{output, linked} {
+		got := h.run(exitUsage, "run", "--yes", "--output", output, "--result", name, "x")
+		if !strings.Contains(got.stderr, "--output and --result name the same file") {
+			t.Error(got.stderr)
+		}
+	}
 }
 
 // A link of a repository does not decide which file a run writes, neither as the file nor on the
