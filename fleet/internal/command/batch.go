@@ -343,8 +343,8 @@ func (b *batch) prepare(ctx context.Context) error {
 	}
 	if len(different) > 0 {
 		return cli.Fail(cli.ExitUsage,
-			"other tasks with these ids were run before, with results in %s: %s\nGive changed tasks new ids, or pass another "+
-				"directory with --out.", b.out, shortList(different))
+			"other tasks with these ids were run before, with results in %s: %s\nAdd --retry if they were not done, give them "+
+				"new ids, or pass another directory with --out.", b.out, shortList(different))
 	}
 	return nil
 }

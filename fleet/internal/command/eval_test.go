@@ -260,6 +260,11 @@ func TestP3_WrongEvaluations(t *testing.T) {
 		}
 	}
 	h.write("wrong.jsonl", `{"instance_id":7}`+"\n")
+	h.write("instances.jsonl", strings.Repeat(`{"instance_id":"a","repo":"acme/shop","base_commit":"1","problem_statement":"x"}`+"\n", 2))
+	want := "attractor-fleet: instances.jsonl has instances of SWE-bench: run them with attractor-fleet batch --format swe-bench\n"
+	if out := h.run("batch", "instances.jsonl", "--yes"); out.code != 2 || out.stderr != want {
+		t.Errorf("%+v, want %q", out, want)
+	}
 	h.write("array.jsonl", "[\n{\"instance_id\":\"a\"}]\n")
 	for want, args := range map[string][]string{"is no instance of SWE-bench": {"--format", "swe-bench"},
 		`--format: there is no "csv"`: {"--format", "csv"}, `--report: there is no "cost"`: {"--report", "cost"},

@@ -64,6 +64,14 @@ func (s *sweBench) task(line []byte, check func(*fleet.Task) error) (fleet.Task,
 	return t, faultsOf(check(&t))
 }
 
+// isInstance reports whether a line is an instance of SWE-bench.
+func isInstance(line []byte) bool {
+	var in struct {
+		ID string `json:"instance_id"`
+	}
+	return json.Unmarshal(line, &in) == nil && in.ID != ""
+}
+
 // testNames is a list of tests. In datasets it is a JSON array, or a string with one.
 type testNames []string
 

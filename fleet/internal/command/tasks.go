@@ -25,7 +25,15 @@ const (
 // readTasks reads tasks, one JSON object a line. It skips empty lines and repeated tasks. The error
 // has all mistakes, each with its line. check completes a task and returns what is wrong with it.
 func readTasks(r io.Reader, name string, check func(*fleet.Task) error) ([]fleet.Task, error) {
-	return readLines(r, name, func(line []byte) (fleet.Task, []error) { return parseTask(line, check) })
+	foreign := false
+	tasks, err := readLines(r, name, func(line []byte) (fleet.Task, []error) {
+		foreign = foreign || isInstance(line)
+		return parseTask(line, check)
+	})
+	if foreign {
+		return nil, fmt.Errorf("%s has instances of SWE-bench: run them with attractor-fleet batch --format %s", name, formatSWE)
+	}
+	return tasks, err
 }
 
 // readLines reads tasks from lines, as readTasks does.
