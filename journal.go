@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/google/uuid"
 
@@ -31,7 +32,7 @@ func (s *Setup) openJournal(ctx context.Context, c *config) (*agent.State, error
 		o.ID = from
 		o.Journal, err = c.Store.Open(ctx, o.ID)
 	case c.Fork != "":
-		o.Journal, err = agent.Fork(ctx, c.Store, from, c.Turn, o.ID)
+		o.Journal, err = c.fork(ctx, from, o.ID)
 	default:
 		o.Journal, err = c.Store.Create(ctx, o.ID)
 	}
@@ -46,6 +47,18 @@ func (s *Setup) openJournal(ctx context.Context, c *config) (*agent.State, error
 		err = c.checkContinued(o.State)
 	}
 	return o.State, err
+}
+
+// fork makes the journal of a fork. The directory of one on another machine is not known yet.
+func (c *config) fork(ctx context.Context, from, to string) (journal.Log, error) {
+	dir := ""
+	if c.Dir != "" && !c.elsewhere() {
+		var err error
+		if dir, err = filepath.Abs(c.Dir); err != nil {
+			return nil, cannotWork(c.Dir, err)
+		}
+	}
+	return agent.Fork(ctx, c.Store, from, c.Turn, to, dir)
 }
 
 // tellRound tells a person of a fork that begins in the middle of a round.

@@ -96,7 +96,7 @@ func ExampleFork() {
 	}
 
 	o.ID = "s-2"
-	if o.Journal, err = agent.Fork(ctx, store, "s-1", 2, o.ID); err != nil {
+	if o.Journal, err = agent.Fork(ctx, store, "s-1", 2, o.ID, ""); err != nil {
 		log.Fatal(err)
 	}
 	fork, err := agent.Resume(ctx, o)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,8 @@ import (
 var ErrNoTurn = errors.New("agent: there is no turn")
 
 // Fork creates the session to from the turns of the session from up to turn, in the same store, and
-// opens its journal for Resume. Turns are numbered as in [Turn].Number; 0 means all. If there is no
+// opens its journal for Resume. It is listed with dir, in which it is to work; empty means the one in
+// which the other session worked then. Turns are numbered as in [Turn].Number; 0 means all. If there is no
 // such turn, the error wraps [ErrNoTurn]. The other session is only read, and may be running.
 //
 // A fork in the middle of an input goes on with it by Continue, or with another task by Submit. Behind
@@ -25,7 +27,7 @@ var ErrNoTurn = errors.New("agent: there is no turn")
 // get results that say so. Those that had not begun there are run by Continue, and with another task
 // get results that say that they were not run. Steering and follow-ups that waited there are not in
 // the fork.
-func Fork(ctx context.Context, store journal.Store, from string, turn int, to string) (journal.Log, error) {
+func Fork(ctx context.Context, store journal.Store, from string, turn int, to, dir string) (journal.Log, error) {
 	source, err := store.Read(ctx, from)
 	if err != nil {
 		return nil, err
@@ -34,6 +36,7 @@ func Fork(ctx context.Context, store journal.Store, from string, turn int, to st
 	if err = errors.Join(err, source.Close()); err != nil {
 		return nil, err
 	}
+	point.dir = cmp.Or(dir, point.dir)
 	return store.Fork(ctx, from, to, point.records, func(r *journal.Record) error { return point.forked(r, to) })
 }
 
@@ -43,6 +46,7 @@ type forkPoint struct {
 	// answer is the record of the answer in the middle of whose round it begins, 0 if it begins
 	// between rounds.
 	answer int64
+	dir    string // that of the other session, empty if it is still the one in which that began
 	// waiting has the records of steering and follow-ups that nobody had got there.
 	waiting map[int64]bool
 }
@@ -70,8 +74,13 @@ func forkPointOf(ctx context.Context, from Records, turn int) (p forkPoint, err 
 			}
 			return p, nil
 		}
-		if line.Kind == (queuedRecord{}).kind() {
+		switch line.Kind {
+		case queuedRecord{}.kind():
 			queued[state.queued] = line.N
+		case noteRecord{}.kind():
+			if _, moved := state.Notes[dirNote]; moved {
+				p.dir = state.Dir()
+			}
 		}
 		p.waiting = state.waiting(queued)
 		if p.records = line.N; state.turnCount > turns {
@@ -118,7 +127,7 @@ func (p forkPoint) forked(r *journal.Record, id string) error {
 	switch was := rec.(type) {
 	case headerRecord:
 		was.ForkOf, was.ID, was.Parent = was.ID, id, ""
-		was.ForkedAt = p.records
+		was.ForkedAt, was.ForkDir = p.records, p.dir
 		was.Version = version // of the records that follow
 		rec = was
 	case resultRecord:

@@ -32,7 +32,7 @@ func TestJ8_ForkInOneCall(t *testing.T) {
 	for turn, want := range map[int]string{0: "first one second two", 1: "first", 2: "first one",
 		3: "first one second"} {
 		id := "fork-" + string(rune('0'+turn))
-		fork, err := agent.Fork(ctx, store, "source", turn, id)
+		fork, err := agent.Fork(ctx, store, "source", turn, id, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestJ8_ForkInOneCall(t *testing.T) {
 		want     error
 	}{{"source", "new", 5, agent.ErrNoTurn}, {"source", "new", -1, agent.ErrNoTurn}, {"none", "new", 0, fs.ErrNotExist},
 		{"source", "source", 0, journal.ErrLocked}} {
-		if _, err := agent.Fork(ctx, store, c.from, c.turn, c.to); !errors.Is(err, c.want) {
+		if _, err := agent.Fork(ctx, store, c.from, c.turn, c.to, ""); !errors.Is(err, c.want) {
 			t.Errorf("Fork of %s behind turn %d to %s = %v, want %v", c.from, c.turn, c.to, err, c.want)
 		}
 	}
@@ -127,7 +127,7 @@ func TestX8_ForkBehindCalls(t *testing.T) {
 	store := journal.NewDir(t.TempDir())
 	elsewhere(t, store)()
 	for turn, note := range map[int]bool{2: true, 3: false} {
-		fork, err := agent.Fork(t.Context(), store, "source", turn, fmt.Sprint("fork-", turn))
+		fork, err := agent.Fork(t.Context(), store, "source", turn, fmt.Sprint("fork-", turn), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestX8_ForkBehindCalls(t *testing.T) {
 		}
 	}
 	// a fork of a fork says it once, and a replay is the same
-	again, err := agent.Fork(t.Context(), store, "fork-2", 2, "again")
+	again, err := agent.Fork(t.Context(), store, "fork-2", 2, "again", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestX8_ForkWhileCallsRun(t *testing.T) {
 	for name, c := range map[string]struct{ text, last, ran string }{"another task": {"another way", notRun, ""}, "goes on": {"", "c ran in the fork", "c"}} {
 		store := journal.NewDir(t.TempDir())
 		end := elsewhere(t, store)
-		fork, err := agent.Fork(t.Context(), store, "source", 0, "fork")
+		fork, err := agent.Fork(t.Context(), store, "source", 0, "fork", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestX8_ForkKilledInItsCall(t *testing.T) {
 	store := journal.NewDir(dir)
 	end := elsewhere(t, store)
 	defer end()
-	fork, err := agent.Fork(t.Context(), store, "source", 0, "fork")
+	fork, err := agent.Fork(t.Context(), store, "source", 0, "fork", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestX8_ForkHasNoQueue(t *testing.T) {
 	}
 	fork := func(id string, turn int, want string) {
 		t.Helper()
-		log, err := agent.Fork(ctx, store, "source", turn, id)
+		log, err := agent.Fork(ctx, store, "source", turn, id, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -140,7 +140,7 @@ func TestJ10_HistoryStays(t *testing.T) {
 	if err := reader.Close(); err != nil {
 		t.Fatal(err)
 	}
-	fork, err := agent.Fork(ctx, store, "source", 5, "fork")
+	fork, err := agent.Fork(ctx, store, "source", 5, "fork", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestJ10_HistoryStays(t *testing.T) {
 		}
 	}
 	for turn := 1; turn < 5; turn++ {
-		if _, err := agent.Fork(ctx, store, "source", turn, "inside"); !errors.Is(err, agent.ErrNoTurn) ||
+		if _, err := agent.Fork(ctx, store, "source", turn, "inside", ""); !errors.Is(err, agent.ErrNoTurn) ||
 			!strings.Contains(err.Error(), "fork behind turn 5") {
 			t.Errorf("a fork behind turn %d: %v", turn, err)
 		}

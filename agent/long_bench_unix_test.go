@@ -164,7 +164,7 @@ func (l *long) load() error {
 }
 
 func (l *long) fork() error {
-	log, err := agent.Fork(context.Background(), l.dir, "long", 0, "fork")
+	log, err := agent.Fork(context.Background(), l.dir, "long", 0, "fork", "")
 	if err != nil {
 		return err
 	}

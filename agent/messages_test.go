@@ -183,7 +183,7 @@ func forkOf(t *testing.T, id string, records ...journal.Record) []journal.Record
 	if err != nil {
 		t.Fatal(err)
 	}
-	fork, err := agent.Fork(ctx, store, "source", 0, id)
+	fork, err := agent.Fork(ctx, store, "source", 0, id, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func TestO4_NotesByTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for turn, notes := range map[int]int{1: 0, 2: 1, 3: 1, 4: 2, 7: 2, 8: 3} {
-		fork, err := agent.Fork(t.Context(), store, "source", turn, fmt.Sprint("fork", turn))
+		fork, err := agent.Fork(t.Context(), store, "source", turn, fmt.Sprint("fork", turn), "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func TestJ8_OutputsAfterAResume(t *testing.T) {
 			if err := h.Close(); err != nil {
 				t.Fatal(err)
 			}
-			fork, err := agent.Fork(ctx, store, "source", 0, "fork")
+			fork, err := agent.Fork(ctx, store, "source", 0, "fork", "")
 			if err != nil {
 				t.Fatal(err)
 			}

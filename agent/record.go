@@ -39,9 +39,12 @@ type Header struct {
 	Parent string `json:"parent,omitempty"` // the session that started this subagent
 	ForkOf string `json:"fork_of,omitempty"`
 	// ForkedAt is the number of records that a fork has of the session that it comes from.
-	ForkedAt int64  `json:"forked_at,omitempty"`
-	Profile  string `json:"profile"`
-	Dialect  string `json:"dialect,omitempty"`
+	ForkedAt int64 `json:"forked_at,omitempty"`
+	// ForkDir is the directory in which a fork begins, if the other session began in another one,
+	// which is Dir.
+	ForkDir string `json:"fork_dir,omitempty"`
+	Profile string `json:"profile"`
+	Dialect string `json:"dialect,omitempty"`
 	// Provider, Model, Effort and Tools are those of the first model call. The State has the
 	// current ones.
 	Provider string `json:"provider"`

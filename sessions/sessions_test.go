@@ -60,7 +60,7 @@ func TestK6_ListOfOddJournals(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, turn := range map[string]int{"fork": 0, "fork-early": 1} {
-		log, err := agent.Fork(ctx, dir, "plain", turn, name)
+		log, err := agent.Fork(ctx, dir, "plain", turn, name, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -280,7 +280,7 @@ func Newest(ctx context.Context, store journal.Store, dir string) (*Points, erro
 			return nil, err
 		}
 		s := sessions.Summarize(ctx, store, e)
-		// a fork begins with the directory of its first session
+		// Older forks are listed with the directory of the session that they come from.
 		if s.Parent != "" || s.Dir == "" || userfiles.RealPath(s.Dir) != want && s.ForkOf == "" {
 			continue
 		}

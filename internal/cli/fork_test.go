@@ -45,3 +45,31 @@ func TestX8_ForkInTheMiddleOfARound(t *testing.T) {
 		}
 	}
 }
+
+// A fork in a directory of its own belongs to that one: lists name it, and --continue finds it there
+// and not in the directory of the session that it comes from. So does a fork of the fork.
+func TestX8_ForkInADirectoryOfItsOwn(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("one"), say("two"), say("three"), say("four"), say("five"))
+	h := newHome(t, url)
+	h.run(0, "run", "--yes", "first")
+	origin := h.sessions()[0].ID
+	other := t.TempDir()
+	h.run(0, "run", "--yes", "--fork", origin, "--dir", other, "otherwise")
+	fork := h.sessions()[0]
+	if fork.Dir != other || fork.ForkOf != origin {
+		t.Errorf("the fork is %+v, not one in %s", fork, other)
+	}
+	h.run(0, "run", "--yes", "--continue", "--dir", other, "go on there")
+	if newest := h.sessions()[0].ID; newest != fork.ID {
+		t.Errorf("in %s, %s went on instead of %s", other, newest, fork.ID)
+	}
+	h.run(0, "run", "--yes", "--continue", "go on here")
+	if newest := h.sessions()[0].ID; newest != origin {
+		t.Errorf("in %s, %s went on instead of %s", h.dir, newest, origin)
+	}
+	h.run(0, "run", "--yes", "--fork", fork.ID, "once more")
+	if again := h.sessions()[0]; again.Dir != other || again.ForkOf != fork.ID {
+		t.Errorf("the fork of the fork is %+v, not one in %s", again, other)
+	}
+}
