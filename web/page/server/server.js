@@ -167,7 +167,7 @@ function choices(name, label, all) {
 /** beginForm returns the form that begins a session. */
 function beginForm() {
   const problem = el("p", { class: "problem", role: "alert", hidden: true }), task = el("textarea", { name: "task", rows: 2, required: true, autocomplete: "off", value: setting("begin.task", ""), oninput: () => keep("begin.task", task.value), "aria-label": "Task", placeholder: "What shall an agent do?" });
-  const dir = el("input", { type: "text", name: "dir", list: "known-dirs", autocomplete: "off", value: setting("begin.dir", "") }), start = el("button", { class: "main" }, "Begin");
+  const dir = el("input", { type: "text", name: "dir", list: "known-dirs", autocomplete: "off", placeholder: "the server's root, or a path in it", value: setting("begin.dir", "") }), start = el("button", { class: "main" }, "Begin");
   const known = (/** @type {string} */ id, /** @type {string} */ member) => el("datalist", { id }, ...[...new Set([...sessions.states.values()].map((s) => s[member]))].filter(Boolean).slice(-50).map((value) => el("option", { value })));
   const lists = el("div", {});
   const form = el("form", { class: "begin", "aria-label": "New session", onfocusin: () => lists.replaceChildren(known("known-dirs", "dir"), known("known-models", "model")),
