@@ -93,8 +93,6 @@ func (p *Package) message(call *ast.CallExpr, formats map[string]int) (at int, i
 	case (name == "Fprintln" || name == "Fprintf" || name == "Fprint") && len(call.Args) > 0 &&
 		isErrorStream(call.Args[0]):
 		return 1, name == "Fprintf"
-	case strings.EqualFold(name, "warn"): // of a code and a text, or of a text
-		return len(call.Args) - 1, false
 	}
 	for dir := range formats {
 		if !strings.HasSuffix(dir, "."+name) {
@@ -104,6 +102,9 @@ func (p *Package) message(call *ast.CallExpr, formats map[string]int) (at int, i
 		if pkg == p.Dir || of != "" && strings.HasSuffix("/"+pkg, "/"+of) {
 			return formats[dir], true
 		}
+	}
+	if strings.EqualFold(name, "warn") { // of a code and a text, or of a text
+		return len(call.Args) - 1, false
 	}
 	return -1, false
 }
