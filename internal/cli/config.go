@@ -39,7 +39,7 @@ docs/configuration.md describes the settings, and which of them a project can ch
 		Example: `  attractor config
   attractor config --dir ~/project --sandbox workspace
   attractor config --json | jq '.settings[] | select(.origin != "default")'`,
-		Args: takes(),
+		Args: func(_ *cobra.Command, given []string) error { return notSetHere(given) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.readSettings(cmd.Flags(), false); err != nil {
 				return err
@@ -59,6 +59,20 @@ docs/configuration.md describes the settings, and which of them a project can ch
 	cmd.Flags().BoolVar(&asJSON, "json", false,
 		"print a JSON object: settings, files, problems, and other_settings (of other agents, without an effect here)")
 	return cmd
+}
+
+// notSetHere returns an error for arguments such as set or get, with the file in which settings are
+// changed.
+func notSetHere(given []string) error {
+	err := unexpected(0, given)
+	if err == nil {
+		return nil
+	}
+	name, fileErr := settings.File(os.Getenv)
+	if fileErr != nil {
+		return err
+	}
+	return fmt.Errorf("%w: config shows all settings, and your own are in the file %s (attractor config --help)", err, name)
 }
 
 // settingsReport holds what config shows.

@@ -45,7 +45,7 @@ func TestV3_ModelsOfServersAndUsers(t *testing.T) {
 	run("acme/newest", 0, nil, append(at, list.URL+"/v1")...)
 	run("acme/newest", 0, []string{"ATTRACTOR_PROVIDER=vllm", "ATTRACTOR_BASE_URL=" + list.URL + "/v1"}, "models", "--provider",
 		"vllm")
-	run("must be an http or https URL", exitUsage, nil, append(at, "localhost:8000")...)
+	run("must begin with http:// or https://, followed by a host", exitUsage, nil, append(at, "localhost:8000")...)
 	run("--base-url needs --provider", exitUsage, nil, "models", "--base-url", list.URL)
 	run("openrouter: 1 models, of 1 windows or prices", 0, lists, "models", "update")
 	run("acme/newest                                         5000", 0, nil, "models", "--provider", "openrouter")

@@ -75,7 +75,7 @@ func isPositive(text string) error {
 // which may have a password.
 func CheckURL(text string) error {
 	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return errors.New("must be an http or https URL")
+		return errors.New("must begin with http:// or https://, followed by a host")
 	}
 	return nil
 }

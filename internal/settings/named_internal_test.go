@@ -36,7 +36,7 @@ func TestX6_MistakesInProviders(t *testing.T) {
 		"{\"providers\": {\n\"work\": {\n\"format\": \"openai\", \"base_url\": \"http://x\"}}}":             `line 3: providers.work.format must be Chat Completions, Messages, Responses or generateContent, not "openai"`,
 		"{\"providers\": {\n\"work\": {\"format\": \"messages\"}}}":                                         "line 2: providers.work.base_url is missing",
 		"{\"providers\": {\n\"groq\": {\"base_url\": \"http://x\"}}}":                                       "line 2: providers.groq is wrong: groq is the name of a provider that is there already",
-		`{"providers": {"work": {"base_url": "hunter22"}}}`:                                                 "line 1: providers.work.base_url must be an http or https URL",
+		`{"providers": {"work": {"base_url": "hunter22"}}}`:                                                 "line 1: providers.work.base_url must begin with http:// or https://, followed by a host",
 		`{"providers": {"work": {"base_url": "http://x", "api_key": "hunter22"}}}`:                          "providers.work.api_key is no member of a provider: keys are not in files",
 		`{"providers": {"work": {"base_url": "http://x", "env_key": "X"}}}`:                                 "providers.work.env_key is no member of a provider: write key_variable",
 		`{"providers": {"work": {"base_url": "http://x", "baseUrl": "X"}}}`:                                 "providers.work.baseUrl is no member of a provider; do you mean base_url?",

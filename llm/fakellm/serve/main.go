@@ -46,8 +46,8 @@ func serve(addr, script, faults string, delay time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("%w; another address is -addr 127.0.0.1:PORT, and port 0 is any free one", err)
 	}
-	fmt.Printf("A model with %d turns listens on %s. One of these lines leads a program to it:\n%s", len(turns),
-		listener.Addr(), variables(listener.Addr().String()))
+	fmt.Printf("A scripted model listens on %s. One of these lines leads a program to it:\n%s", listener.Addr(),
+		variables(listener.Addr().String()))
 	return http.Serve(listener, server)
 }
 
