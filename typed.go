@@ -15,8 +15,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// typedNote is the kind of the note that tells the model of a command that a person has run.
-const typedNote = "attractor.typed"
+// TypedNote is the kind of the note that tells the model of a command that a person has run.
+const TypedNote = "attractor.typed"
 
 // What the model is told of a command of a person, in characters and bytes. A note has room for
 // 64 KiB.
@@ -76,7 +76,7 @@ func (s *Setup) tellTyped(ctx context.Context, command, printed string) error {
 	}
 	text := "The user ran this command, without you:\n\n$ " + command + "\n" + strings.TrimSuffix(printed, "\n") +
 		"\n\nDo nothing about it unless the user asks."
-	if err := s.session.Note(ctx, typedNote, data, s.Secrets.String(text)); err != nil {
+	if err := s.session.Note(ctx, TypedNote, data, s.Secrets.String(text)); err != nil {
 		return fmt.Errorf("the command ran, but the model cannot be told: %w", err)
 	}
 	return nil

@@ -279,6 +279,9 @@ func TestL2_Trees(t *testing.T) {
 	if err := s.Allow("Read(./conf/.env)"); err != nil || grep(s, ".") != "allow " {
 		t.Error("it asks again: ", grep(s, "."), err)
 	}
+	if list := s.List(); list[len(list)-1].Where != "an answer in this session" {
+		t.Errorf("the rule of an answer is listed as %+v", list[len(list)-1])
+	}
 	p.write(".gitignore", ".env\n") // the tool does not read what is ignored, but the command does
 	if got := grep(p.load(`{}`), "."); got != "allow " {
 		t.Errorf("grep with an ignored secret: %s", got)

@@ -205,7 +205,7 @@ func (s *Set) Allow(rules ...string) error {
 		if err != nil {
 			return err
 		}
-		r.verdict, r.where = tool.Allow, "allowed in this session"
+		r.verdict, r.where = tool.Allow, "an answer in this session"
 		list = append(list, r)
 	}
 	s.mu.Lock()
@@ -233,7 +233,7 @@ func inside(dir, name string) bool {
 type Listed struct {
 	Rule    string // as it was written
 	Verdict tool.Verdict
-	Where   string // FILE:LINE, the flag, or "allowed in this session"
+	Where   string // FILE:LINE, the flag, or "an answer in this session"
 	Reason  string // that the rule gives, or ""
 }
 

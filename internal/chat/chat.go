@@ -147,6 +147,7 @@ type conversation struct {
 	names   []attractor.Command // what can be called by /NAME
 	used    bool                // it has an input
 	steered int                 // messages that were sent while it worked and that the model has not got
+	typed   []string            // what the model will be told of the person's own commands
 	live    *render.Live
 	working atomic.Bool // on a message
 	end     func()      // ends the starts of servers; nil in tests

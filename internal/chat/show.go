@@ -2,9 +2,11 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/render"
 )
@@ -23,7 +25,7 @@ func (p *program) event(of *conversation, ev agent.Event) {
 		of.steered-- // it is on the screen already
 		p.hint = ""
 		text = p.Style.Faint("→ the agent has read: "+render.Shorten(e.Text, 60)) + "\n"
-	} else {
+	} else if !of.isTyped(ev) {
 		text = of.view.Event(ev)
 	}
 	if e, ok := ev.(*agent.Compaction); ok {
@@ -33,6 +35,23 @@ func (p *program) event(of *conversation, ev agent.Event) {
 	}
 	p.dirty = true
 	p.add(text)
+}
+
+// isTyped reports whether an event says that the model was told of a command that the person has run
+// in this conversation, so that its output is on the screen already.
+func (c *conversation) isTyped(ev agent.Event) bool {
+	switch e := ev.(type) {
+	case *agent.NoteWritten:
+		if e.Note == attractor.TypedNote {
+			c.typed = append(c.typed, e.Text)
+		}
+	case *agent.SteeringInjected:
+		if i := slices.Index(c.typed, e.Text); i >= 0 {
+			c.typed = slices.Delete(c.typed, i, i+1)
+			return true
+		}
+	}
+	return false
 }
 
 // add shows a text that may end in the middle of a line.

@@ -53,6 +53,9 @@ func TestX9_OwnCommand(t *testing.T) {
 	first.answer()
 	s.expect("I see.")
 	s.expect("1 turn")
+	if text := s.all(); strings.Count(text, "one\ntwo\n") != 1 || strings.Contains(text, "The user ran") {
+		t.Errorf("the screen has the output again:\n%s", text)
+	}
 	s.send("!cat > /dev/null; echo begun; sleep 600")
 	s.expect("begun\n")
 	s.press("C-c")

@@ -12,13 +12,13 @@ const (
 
 // Entry returns an entry of a list as lines: a name and a text about it, both clean. The text is
 // wrapped at words in a column beside the name, or below the name where the style's width leaves
-// too little room. Without a name it has all columns, and its further lines are indented.
+// too little room, also for its longest word. Without a name it has all columns, and its further lines are indented.
 func (s Style) Entry(name, text string) string {
 	indent, first := entryIndent+entryName+1, strings.Repeat(" ", entryIndent)+name
 	switch {
 	case name == "":
 		indent, first = 2*entryIndent, first[:entryIndent]
-	case s.Width > 0 && s.Width < indent+entryText:
+	case s.Width > 0 && s.Width < indent+max(entryText, longestWord(text)):
 		indent, first = 2*entryIndent, first+"\n"+strings.Repeat(" ", 2*entryIndent)
 	default:
 		first += strings.Repeat(" ", max(indent-Width(first), 1))
@@ -29,6 +29,14 @@ func (s Style) Entry(name, text string) string {
 	}
 	lines := s.wrap([]piece{{text: text}}, width)
 	return strings.TrimRight(first+strings.Join(lines, "\n"+strings.Repeat(" ", indent)), " ") + "\n"
+}
+
+// longestWord returns how many columns the longest word of a text takes.
+func longestWord(text string) (columns int) {
+	for word := range strings.FieldsSeq(text) {
+		columns = max(columns, Width(word))
+	}
+	return columns
 }
 
 // Warning returns a warning. Its lines are wrapped at words, where the style has a width.

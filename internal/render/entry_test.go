@@ -27,6 +27,10 @@ func TestN3_Entry(t *testing.T) {
 		"  /mode\n    show the mode of this\n    session\n"; got != want {
 		t.Errorf("narrow: %q, want %q", got, want)
 	}
+	path := "/home/somebody/.local/state/attractor/rules.json:4"
+	if got, want := (Style{Width: 79}).Entry("Bash(ls:*)", path), "  Bash(ls:*)\n    "+path+"\n"; got != want {
+		t.Errorf("a long word: %q, want %q", got, want)
+	}
 }
 
 // A warning is wrapped at words, below its beginning; what is indented stays so. Without a width

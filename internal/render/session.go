@@ -84,7 +84,7 @@ func (s *Session) add(ev agent.Event) {
 	switch e := ev.(type) {
 	case *agent.SessionStart:
 		s.dir = realName(e.Dir)
-		s.line("%s", s.paint(dim, fmt.Sprintf("%s · %s · %s", OneLine(e.Model), OneLine(e.Dir), OneLine(e.SessionID))))
+		s.words(piece{fmt.Sprintf("%s · %s · %s", OneLine(e.Model), OneLine(e.Dir), OneLine(e.SessionID)), faint})
 	case *agent.UserInput:
 		s.began, s.calls = e.Time, 0
 	case *agent.StepStart:
@@ -205,8 +205,8 @@ func (s *Session) close(e *agent.ProcessingEnd) {
 	if e.CostUSD > 0 {
 		spent += " · " + Money(e.CostUSD)
 	}
-	s.line("%s", s.paint(dim, fmt.Sprintf("%s · %s · %s · %s · %v", word, Count(e.Turns, "turn"),
-		Count(s.calls, "tool call"), spent, Rounded(e.Time.Sub(s.began)))))
+	s.words(piece{fmt.Sprintf("%s · %s · %s · %s · %v", word, Count(e.Turns, "turn"), Count(s.calls, "tool call"), spent,
+		Rounded(e.Time.Sub(s.began))), faint})
 }
 
 // words appends a line that is wrapped at words, where the style has a width.

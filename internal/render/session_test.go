@@ -52,6 +52,19 @@ func TestN3_SessionShowsMarkdown(t *testing.T) {
 	}
 }
 
+// The first and the last line of a task are wrapped at words, so that an id and a time stay whole.
+func TestN3_SessionWrapsItsEnds(t *testing.T) {
+	s := NewSession(Style{Width: 50})
+	got := s.Event(&agent.SessionStart{Model: "claude-sonnet-5-5", Dir: "/home/somebody/project",
+		EventHeader: agent.EventHeader{SessionID: "152a64f9-9072-4ed0-bf76-e79fc4adedbb"}})
+	got += s.Event(&agent.ProcessingEnd{Reason: agent.ReasonCompleted, Turns: 1})
+	want := "claude-sonnet-5-5 · /home/somebody/project ·\n  152a64f9-9072-4ed0-bf76-e79fc4adedbb\n" +
+		"done · 1 turn · 0 tool calls · tokens unknown ·\n  0s\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // What an agent was told, such as the output of a person's own command, is shown whole if it is
 // short. Of a longer text the middle can be opened.
 func TestX9_LongNotesAreFolded(t *testing.T) {
