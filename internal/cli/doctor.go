@@ -155,12 +155,28 @@ func (d *doctor) session(ctx context.Context, flags *pflag.FlagSet) {
 		d.line("profile", "%s, with %s", w.Profile, tools)
 	}
 	d.line("mode", "%s", said(string(w.Mode)))
-	d.line("sandbox", "%s", w.Sandbox)
-	if level := w.Sandbox; level != "" && level != sandbox.Off {
-		if err := d.try(level); err != nil {
-			d.broken(err)
-		}
+	d.line("sandbox", "%s", d.sandbox(w.Sandbox))
+}
+
+// sandbox returns which sandbox a session has whose level was chosen. It tries that, with the hosts
+// and sockets that are allowed. If another agent's settings chose it, a session goes on without.
+func (d *doctor) sandbox(level sandbox.Level) string {
+	if level == "" || level == sandbox.Off {
+		return string(level)
 	}
+	options := d.flags.sandbox.Options
+	options.Level = level
+	err := d.try(options)
+	if err == nil {
+		return string(level)
+	}
+	other := d.flags.settings.Clone().WithoutOtherSandbox("it cannot be had here")
+	if other == nil || !errors.Is(err, errors.ErrUnsupported) {
+		d.broken(err)
+		return string(level)
+	}
+	d.hints = append(d.hints, fmt.Sprintf("a session goes on without the sandbox that %s chooses: %v", other.Origin, err))
+	return fmt.Sprintf("off: %s was chosen and cannot be had here; the notes below say why", level)
 }
 
 // configuration prints the files of settings, and who has chosen what.
@@ -191,7 +207,11 @@ func (d *doctor) configuration() {
 	others := settings.ReadOthers(os.Getenv)
 	for _, provider := range sortedKeys(others.Models) {
 		m := others.Models[provider]
-		d.line("model", "%s with %s, if nothing else chooses one (%s)", strings.TrimSpace(m.Model+" "+m.Effort), provider, m.From)
+		name := "model"
+		if m.Model == "" {
+			name = "effort"
+		}
+		d.line(name, "%s with %s, if nothing else chooses one (%s)", strings.TrimSpace(m.Model+" "+m.Effort), provider, m.From)
 	}
 	if len(others.Vars) > 0 {
 		d.line("variables", "%s (%s)", strings.Join(sortedKeys(others.Vars), ", "), others.VarsFrom)
@@ -276,7 +296,7 @@ func (d *doctor) sandboxes() {
 		if level == sandbox.Off {
 			continue
 		}
-		if err := d.try(level); err != nil {
+		if err := d.try(sandbox.Options{Level: level}); err != nil {
 			d.line(name, "does not work: %s", render.Error(err.Error()))
 		} else {
 			d.line(name, "works")
@@ -284,16 +304,16 @@ func (d *doctor) sandboxes() {
 	}
 }
 
-// try runs a command at a level of the sandbox, in an empty directory. Like a session it uses no
-// program that PATH finds in the project.
-func (d *doctor) try(level sandbox.Level) (err error) {
+// try runs a command in a sandbox with these options, in an empty directory. Like a session it uses
+// no program that PATH finds in the project.
+func (d *doctor) try(options sandbox.Options) (err error) {
 	dir, err := os.MkdirTemp("", "attractor-doctor-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	outside := "PATH=" + lookpath.Outside(os.Getenv("PATH"), d.project.Root)
-	box, err := sandbox.New(dir, sandbox.Options{Level: level, Environ: append(os.Environ(), outside)})
+	options.Environ = append(os.Environ(), "PATH="+lookpath.Outside(os.Getenv("PATH"), d.project.Root))
+	box, err := sandbox.New(dir, options)
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,22 @@ func TestX5_Doctor(t *testing.T) {
 	has(t, h.run(exitFailed, "doctor").stdout, "those of Claude Code: --mcp "+filepath.Join(h.home, ".claude.json"))
 }
 
+// Where the sandbox of the user's Claude Code cannot be had, doctor and mcp list say that they and a
+// session go on without it.
+func TestX5_DoctorWithoutAnothersSandbox(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, unusedURL)
+	h.inHome(".claude/settings.json", `{"effortLevel": "high", "sandbox": {"enabled": true}}`)
+	path := []string{"PATH=" + t.TempDir()} // without bubblewrap
+	out := h.runWith(0, path, "doctor").stdout
+	has(t, out, "sandbox        off: workspace was chosen and cannot be had here", "a session goes on without the sandbox that ",
+		"effort         high with anthropic", "Nothing is broken.")
+	has(t, h.runWith(0, path, "mcp", "list").stderr, "The servers run without the sandbox that ", "sandbox.enabled chooses: ")
+	h.inHome(".config/attractor/config.json", `{"sandbox": "workspace"}`)
+	has(t, h.runWith(exitFailed, path, "doctor").stdout, "sandbox        workspace", "1 problem")
+	h.runWith(exitUsage, path, "mcp", "list")
+}
+
 // Doctor tries out sandboxes with the system's programs, also where PATH has a directory of the
 // project.
 func TestX5_DoctorRunsNoProgramsOfTheProject(t *testing.T) {

@@ -116,7 +116,8 @@ func claudeServers(getenv func(string) string) (name string, has bool) {
 
 // started starts the servers and prints what has become of them.
 func (d *doctor) started(ctx context.Context) {
-	f := &mcpFlags{dir: d.dir, files: d.flags.mcp, trustProject: d.flags.trustProject, sandbox: d.flags.sandbox}
+	f := &mcpFlags{dir: d.dir, files: d.flags.mcp, trustProject: d.flags.trustProject,
+		sandbox: d.flags.sandbox, settings: d.flags.settings}
 	err := f.with(ctx, d.terminal, "", func(_ context.Context, s *attractor.ServerSetup) error {
 		for _, st := range s.Status() {
 			one := listServer(st, s.Secrets.String)

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/tool"
@@ -53,6 +55,7 @@ type mcpFlags struct {
 	trustProject bool
 	json         bool
 	sandbox      sandboxFlags
+	settings     *settings.Values // who has chosen what
 }
 
 // registerFiles adds the flags that say where servers are configured.
@@ -62,7 +65,7 @@ func (f *mcpFlags) registerFiles(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.files, "mcp", nil, "also use the servers in this `file`; can be repeated")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "use the project's servers as if you trusted it")
 	cmd.ValidArgsFunction = f.completeServers
-	fromSettings(cmd, "mcp", "sandbox", "network", "allow_host", "allow_socket")
+	f.settings = fromSettings(cmd, "mcp", "sandbox", "network", "allow_host", "allow_socket")
 }
 
 // register adds the flags to those of a command that starts servers.
@@ -98,6 +101,13 @@ func (f *mcpFlags) with(ctx context.Context, t terminal, only string,
 		return err
 	}
 	setup, err := attractor.StartServers(ctx, config, only)
+	if errors.Is(err, errors.ErrUnsupported) { // a session goes on without the sandbox, too
+		if level := f.settings.Clone().WithoutOtherSandbox("it cannot be had here"); level != nil {
+			warn(t.err, fmt.Sprintf("The servers run without the sandbox that %s chooses: %v", level.Origin, err))
+			config.Sandbox = sandbox.Options{}
+			setup, err = attractor.StartServers(ctx, config, only)
+		}
+	}
 	if err != nil {
 		return hostError(err)
 	}

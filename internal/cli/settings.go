@@ -23,12 +23,17 @@ func (f *sessionFlags) readSettings(flags *pflag.FlagSet, resumes bool) (err err
 }
 
 // fromSettings lets a command that runs no session, and has some flags of sessions, take their
-// values from the settings with these keys.
-func fromSettings(cmd *cobra.Command, keys ...string) {
+// values from the settings with these keys. Once it runs, chosen has who has chosen what.
+func fromSettings(cmd *cobra.Command, keys ...string) (chosen *settings.Values) {
+	chosen = new(settings.Values)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		_, err := setFlags(cmd.Flags(), false, keys)
+		values, err := setFlags(cmd.Flags(), false, keys)
+		if err == nil {
+			*chosen = *values
+		}
 		return err
 	}
+	return chosen
 }
 
 // setFlags sets the flags that are not on the command line to the values of settings with these
