@@ -233,11 +233,11 @@ func (p *program) callsCommand(text string) bool {
 func otherCommands() map[string]string {
 	shell := func(command string) string { return command + " in a shell" }
 	return map[string]string{
-		"agents": shell("attractor agents"), "approvals": "/permissions", "checkpoint": "/undo or /fork",
-		"config":   shell("attractor config"),
-		"continue": "/resume", "hooks": shell("attractor hooks"),
-		"memory": shell("attractor prompt --sources"), "new": "/clear", "plan": "/mode plan",
-		"rewind":   "/undo or /fork",
+		"add-dir": shell("attractor --continue --add-dir DIRECTORY"), "agents": shell("attractor agents"),
+		"approvals": "/permissions", "checkpoint": "/undo or /fork", "config": shell("attractor config"),
+		"continue": "/resume", "doctor": shell("attractor doctor"), "hooks": shell("attractor hooks"),
+		"login": "a key in a variable, such as ANTHROPIC_API_KEY", "memory": shell("attractor prompt --sources"),
+		"new": "/clear", "plan": "/mode plan", "rewind": "/undo or /fork", "sessions": "/resume",
 		"settings": shell("attractor config"), "usage": "/cost",
 	}
 }

@@ -11,6 +11,11 @@ import (
 func TestQ4_CommandsOfOtherPrograms(t *testing.T) {
 	p, c := withSession(t)
 	p.current = c
+	for _, said := range []string{"rewind", "doctor", "agents", "hooks", "memory", "config", "usage"} {
+		if otherCommands()[said] == "" { // docs/coming-from/claude-p.md
+			t.Errorf("/%s is not answered", said)
+		}
+	}
 	for other, here := range otherCommands() {
 		if name, is := strings.CutPrefix(here, "/"); is && !slices.ContainsFunc(commands(),
 			func(c command) bool { return strings.HasPrefix(name, c.name) }) {

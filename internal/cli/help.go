@@ -48,14 +48,24 @@ func foldedHelp(t terminal, plain func(*cobra.Command, []string)) func(*cobra.Co
 	}
 }
 
-// fold breaks the lines of a text that are wider than width at their spaces. The rest of a line
-// about a flag or a command begins below its description. Words longer than a line stay whole, and
-// so do other indented lines, such as examples, because people copy them.
+// fold breaks the lines of a text that are wider than width at their spaces. The rest of a line of
+// prose goes on with the next line, and that of a line about a flag or a command begins below its
+// description. Words longer than a line stay whole, and so do other indented lines, such as examples,
+// because people copy them.
 func fold(text string, width int) string {
 	described := regexp.MustCompile(`^ +(-\S, )?(--)?\S+( \S+)? {2,}`)
 	var b strings.Builder
+	rest := "" // of a line of prose
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
+		prose := line != "" && !strings.HasPrefix(line, " ")
+		goesOn := prose && rest != ""
+		if goesOn {
+			line = rest + " " + line
+		} else if rest != "" {
+			fmt.Fprintln(&b, rest)
+		}
+		rest = ""
 		indent := utf8.RuneCountInString(described.FindString(line))
 		if indent > width/2 {
 			indent = 4
@@ -68,8 +78,16 @@ func fold(text string, width int) string {
 			}
 			fmt.Fprintln(&b, strings.TrimRight(line[:at], " "))
 			line = strings.Repeat(" ", indent) + line[at+1:]
+			goesOn = prose
+		}
+		if goesOn {
+			rest = line
+			continue
 		}
 		fmt.Fprintln(&b, line)
+	}
+	if rest != "" {
+		fmt.Fprintln(&b, rest)
 	}
 	return b.String()
 }

@@ -8,13 +8,15 @@ import (
 // Help fits on the terminal: descriptions of flags stay in their column, and nothing is lost.
 func TestI17_HelpIsFolded(t *testing.T) {
 	for text, want := range map[string]string{
-		"short\n\n":                                   "short\n\n",
-		"one two three four five six\n":               "one two three four\nfive six\n",
-		"  indented words go on below\n":              "  indented words go on below\n",
-		"  -h, --help  says what it does and more\n":  "  -h, --help  says\n    what it does\n    and more\n",
-		"  --a x  one two three four\n":               "  --a x  one two\n         three four\n",
-		"a-word-that-is-longer-than-a-line and one\n": "a-word-that-is-longer-than-a-line\nand one\n",
-		"a-word-that-is-longer-than-a-line\n":         "a-word-that-is-longer-than-a-line\n",
+		"short\n\n":                                    "short\n\n",
+		"one two three four five six\n":                "one two three four\nfive six\n",
+		"  indented words go on below\n":               "  indented words go on below\n",
+		"  -h, --help  says what it does and more\n":   "  -h, --help  says\n    what it does\n    and more\n",
+		"  --a x  one two three four\n":                "  --a x  one two\n         three four\n",
+		"a-word-that-is-longer-than-a-line and one\n":  "a-word-that-is-longer-than-a-line\nand one\n",
+		"a-word-that-is-longer-than-a-line\n":          "a-word-that-is-longer-than-a-line\n",
+		"one two three four five\nsix seven\n\n":       "one two three four\nfive six seven\n\n",
+		"a paragraph of prose\nthen\n  code\nUsage:\n": "a paragraph of\nprose then\n  code\nUsage:\n",
 	} {
 		if got := fold(text, 19); got != want {
 			t.Errorf("%q is folded to\n%s, want\n%s", text, got, want)
