@@ -85,6 +85,7 @@ func timeless(text string) string {
 	for _, r := range []struct{ from, to string }{
 		{`/\S*/slug\b`, "DIR"},
 		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "SESSION"},
+		{`DIR ·\s+SESSION`, "DIR · SESSION"}, // a long directory breaks the line
 		{`(?m)^[⠀-⣿] .*`, "LIVE"},
 		{`<?\d+(\.\d+)?(ms|s)\b`, "TIME"},
 		{`[\d.]+k? tokens in( \(\d+% cached\))?, \d+ out · \$[\d.]+`, "TOKENS"},
