@@ -16,7 +16,7 @@ type AgentFiles struct {
 	// List holds the user's agents and the project's, in the order of their names. Of several with
 	// one name it holds the first: the user's.
 	List []*ext.Agent
-	// Untrusted names the project's agents that must not be used, and Why says why.
+	// Untrusted names the project's agents that must not be used. Why is the reason.
 	Untrusted []string
 	Why       string
 	// Problems says what is wrong with agents, and what in them has no effect.

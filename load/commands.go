@@ -19,7 +19,7 @@ type CommandFiles struct {
 	// List holds the user's commands and the project's, in the order of their names. Of several
 	// with one name it holds the first: the user's.
 	List []*ext.Command
-	// Untrusted names the project's commands that must not be used, and Why says why.
+	// Untrusted names the project's commands that must not be used. Why is the reason.
 	Untrusted []string
 	Why       string
 	// Problems says what is wrong with commands, and what in them has no effect. ProblemsOf has

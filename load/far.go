@@ -23,9 +23,9 @@ const (
 	maxFarBytes = 4 << 20
 )
 
-// Far returns the files by which a project on another machine would start or allow something. They
-// have no effect but that of rules that deny or ask. Here is the directory of this machine for what
-// runs here.
+// Far returns the files by which a project on another machine would start or allow something. Only
+// their rules that deny or ask have an effect. here is the directory of this machine for what runs
+// here.
 func Far(ctx context.Context, e env.Environment, root, here string) *Project {
 	s := &farScan{Snapshot: &trust.Snapshot{Root: root}, ctx: ctx, env: e, lists: map[string][]env.Info{},
 		room: maxFarBytes}

@@ -16,10 +16,10 @@ import (
 type ConfiguredHooks struct {
 	// List holds the hooks that run: the user's and those of a project that is trusted.
 	List []hooks.Hook
-	// Untrusted holds the project's hooks that do not run, and Why says why.
+	// Untrusted holds the project's hooks that do not run. Why is the reason.
 	Untrusted []hooks.Hook
 	Why       string
-	// Mistakes lists what is wrong in the files. Lost has those of them by which a hook that could
+	// Mistakes lists what is wrong in the files. Lost has those because of which a hook that could
 	// prevent something is not used.
 	Mistakes, Lost []ext.Mistake
 	// Off names the files that turn hooks off.

@@ -138,11 +138,15 @@ func (k KeptRule) check() error {
 	if !slices.Contains(verdicts(), k.Verdict) {
 		return fmt.Errorf("a rule allows, asks or denies, and not %s: allow, ask or deny", texts.Shown(k.Verdict))
 	}
-	data, err := texts.PlainJSON(map[string]any{"permissions": map[string][]string{k.Verdict: {k.Rule}}})
-	if err == nil {
-		_, err = rules.Load(rules.Dirs{Work: "/", Home: "/"}, rules.Source{Name: "the rule", Data: data, Lineless: true})
-	}
+	_, err := rules.Load(rules.Dirs{Work: "/", Home: "/"}, OneRule("the rule", k.Verdict, k.Rule))
 	return err
+}
+
+// OneRule returns a source with one rule that stands in no file. The list is allow, ask or deny;
+// the name says in messages where the rule comes from.
+func OneRule(name, list, rule string) rules.Source {
+	data, _ := json.Marshal(map[string]any{"permissions": map[string][]string{list: {rule}}}) // strings always encode
+	return rules.Source{Name: name, Data: data, Lineless: true}
 }
 
 // object is a JSON object.

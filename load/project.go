@@ -21,8 +21,8 @@ type Project struct {
 	*trust.Snapshot
 	// Decision holds what the user decided about these files.
 	Decision trust.Decision
-	// Trusted reports whether the files have an effect. If not, only the rules in them that deny or
-	// ask have.
+	// Trusted reports whether the files have an effect. Otherwise only their rules that deny or ask
+	// have one.
 	Trusted bool
 	// Unknown says why the user's decision cannot be known.
 	Unknown error
@@ -30,11 +30,11 @@ type Project struct {
 	// Here is the directory of this machine for what runs here, if the project is on another
 	// machine.
 	Here string
-	// Unread says that what it brings was not looked at, so nobody knows whether it has something
-	// to trust.
+	// Unread says that its files were not read, so that it is not known whether there is something to
+	// trust.
 	Unread bool
-	// Chosen says that the user has said that the project is trusted, so it is not just that it has
-	// nothing to trust.
+	// Chosen says that the user has trusted the project. One that has nothing to trust is Trusted
+	// without that.
 	Chosen bool
 
 	// DecidedIn is the directory that the user's decision is about: Root, or the main work tree if
@@ -108,8 +108,8 @@ func Unread(root string, chosen bool) *Project {
 	return &Project{Snapshot: &trust.Snapshot{Root: root}, Trusted: true, Chosen: chosen, Unread: true}
 }
 
-// Untrusted returns a line that says which files have no effect and why, or "" if all have the
-// effect that their user has decided on.
+// Untrusted returns a line that says which files have no effect and why, or "" if that is what their
+// user has decided.
 func (p *Project) Untrusted() string {
 	if p.Trusted || p.Here != "" || p.Unknown == nil && p.Decision.State == trust.Declined {
 		return ""
@@ -140,8 +140,7 @@ func (p *Project) changes() string {
 }
 
 // UnusedRules returns a line that says which rules of the project that allow something have no
-// effect and why, or "" if there are none. The project is that of a directory which the user has
-// named.
+// effect and why, or "" if there are none. dir is the project's directory as the user has named it.
 func (p *Project) UnusedRules(dir string, getenv func(string) string) string {
 	u := Unused{}
 	u.Add("rules", p.AllowingRules(getenv), p.Because())

@@ -86,7 +86,7 @@ func ownRuleFiles(getenv func(string) string) []string {
 		func(name string) bool { return name == "" })
 }
 
-// ownRules returns the user's own files, as far as they exist. The rules that were kept for a
+// ownRules reads the user's own files with rules, as far as they exist. Rules that were kept for the
 // project count.
 func ownRules(getenv func(string) string, project string) (sources []rules.Source, err error) {
 	for _, name := range ownRuleFiles(getenv) {
@@ -125,8 +125,8 @@ func ruleFile(name string) (source rules.Source, err error) {
 
 // Rules returns the project's files with rules, with the bytes on which the user decided. Patterns
 // that begin with / start at the root of the project. A file that could not be read makes the
-// project untrusted, which its user is told. The user's own files, which a home directory that is a
-// project has, are not the project's.
+// project untrusted, which its user is told. own are the user's files: in a home directory that is a
+// project, they are not the project's.
 func (p *Project) Rules(own []rules.Source) (sources []rules.Source) {
 	if p == nil {
 		return nil

@@ -22,7 +22,7 @@ type Servers struct {
 	// List holds the servers that may be started: those that were given, those of the files that a
 	// user names, the user's own, and the project's, of which the first with a name counts.
 	List []mcp.Server
-	// Untrusted names the project's servers that must not be started, and Why says why.
+	// Untrusted names the project's servers that must not be started. Why is the reason.
 	Untrusted []string
 	Why       string
 	// Problems says what is wrong with servers, which are left out, and what in the files has no
@@ -54,9 +54,9 @@ type ServerOptions struct {
 	WithoutUser bool
 }
 
-// ReadServers reads the servers that are configured for a directory. The given ones, which need no
-// file, come before them. The error is about a file that the user has named; a mistake in another
-// file, or in a given server, is among the Problems.
+// ReadServers reads the servers that are configured for a directory, after the given ones. The error
+// is about a file that the user has named; a mistake in another file, or in a given server, is among
+// the Problems.
 func ReadServers(o ServerOptions) (*Servers, error) {
 	s := &Servers{}
 	r := serverReader{Servers: s, dir: o.Dir, project: o.Project, getenv: o.Getenv}

@@ -21,7 +21,7 @@ type Skills struct {
 	// List holds the user's skills and the project's, in the order of their names. Of several with
 	// one name it holds the first: the user's.
 	List []*ext.Skill
-	// Untrusted names the project's skills that must not be used, and Why says why.
+	// Untrusted names the project's skills that must not be used. Why is the reason.
 	Untrusted []string
 	Why       string
 	// Problems says what is wrong with skills, and what in them has no effect.
@@ -166,7 +166,7 @@ func (r *skillReader) ofProject(p *Project, place, name string, data []byte) {
 func (r *skillReader) add(f ext.File, name, place, real string) {
 	s, mistakes := ext.ParseSkill(f, name)
 	if s == nil {
-		r.mistakes(mistakes)
+		r.Problems = append(r.Problems, errorsOf(mistakes)...)
 		return
 	}
 	for _, other := range r.List {
@@ -181,16 +181,10 @@ func (r *skillReader) add(f ext.File, name, place, real string) {
 		}
 		return
 	}
-	r.mistakes(mistakes)
+	r.Problems = append(r.Problems, errorsOf(mistakes)...)
 	s.Dir = real
 	r.List = append(r.List, s)
 	r.readable(place, real)
-}
-
-func (r *skillReader) mistakes(list []ext.Mistake) {
-	for _, m := range list {
-		r.Problems = append(r.Problems, m)
-	}
 }
 
 // readable adds the directory that has a skill's directory in it, or that directory if it is
@@ -210,14 +204,12 @@ func isBelow(dir, name string) bool {
 	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
-// Outside returns those of the directories that are not in a directory, where they can be read
-// anyway.
+// Outside returns those of Dirs that are not in a directory. The others can be read with that
+// directory.
 func (s *Skills) Outside(dir string) []string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
+	dir = userfiles.RealPath(dir)
 	return slices.DeleteFunc(slices.Clone(s.Dirs), func(d string) bool { return d == dir || isBelow(dir, d) })
 }

@@ -23,8 +23,8 @@ func (u *Unused) Add(kind string, list []string, why string) {
 	}
 }
 
-// Text returns the warning, or "" if nothing is unused. The project is that of a directory which
-// the user has named, or "" for the current one.
+// Text returns the warning, or "" if nothing is unused. dir is the project's directory as the user
+// has named it; empty means the current one.
 func (u *Unused) Text(dir string) string {
 	if len(u.Parts) == 0 {
 		return ""
