@@ -22,7 +22,7 @@ const dirsNote = "attractor.dirs"
 type furtherDirs struct {
 	list []string // absolute, without symbolic links, which could lead elsewhere when the session is resumed
 	gone []string // which an earlier process had, and which are not there any more
-	had  []string // those of which the model knows
+	had  []string // those that the model was told of
 }
 
 // chooseDirs adds the directories of a session that is resumed to those of the configuration.
@@ -59,8 +59,8 @@ func (s *Setup) chooseDirs(c *config, was *agent.State) error {
 	return nil
 }
 
-// chooseFar adds directories of another machine, where they are looked for when that is reached.
-// After a move those from before are left.
+// chooseFar adds directories of another machine, which are checked when the session connects to it.
+// A session that has moved does not keep those that it had before.
 func (d *furtherDirs) chooseFar(c *config, moved bool) error {
 	if !moved {
 		d.list = slices.Clone(d.had)

@@ -95,7 +95,7 @@ func missingTools(a *ext.Agent, tools []tool.Tool) []string {
 // maxKinds limits the bytes of all descriptions of agents together. They are part of every request.
 const maxKinds = 24 << 10
 
-// shortenDescriptions cuts the longest descriptions until all of them together have at most so many
+// shortenDescriptions cuts the longest descriptions until all of them together have at most room
 // bytes.
 func shortenDescriptions(defs []agent.AgentDefinition, room int) {
 	limit, total := 0, 0
@@ -159,8 +159,8 @@ func findModel(client *llm.Client, provider, model string) (id string, known boo
 }
 
 // newestOf returns the newest model of a provider with one of Claude Code's names for sizes:
-// sonnet, opus, haiku or fable. It returns any other name, and one of which the provider has no
-// model, as it is.
+// sonnet, opus, haiku or fable. It returns any other name unchanged, and one for which the provider
+// has no model.
 func newestOf(provider, name string) string {
 	switch name {
 	case "sonnet", "opus", "haiku", "fable":

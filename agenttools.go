@@ -115,7 +115,7 @@ func choose(a *ext.Agent, tools []tool.Tool) (chosen, missing []string) {
 	for i := range tools {
 		t := &tools[i]
 		has, known := stand[t.Name]
-		// which reach only what the agent has
+		// the last kinds reach only tools that the agent has
 		has = has || all && !known || t.Name == tool.ReadOutput || finds && (t.Finds || t.Forwards)
 		if has && !slices.Contains(a.Without, t.Name) {
 			chosen = append(chosen, t.Name)
@@ -169,8 +169,8 @@ func claudeName(entry string) string {
 	return rules.ClaudeName(name)
 }
 
-// added returns the tools of this project that take the place of those which a definition names and
-// the profile does not have, because its vendor's agent reads and searches with commands.
+// added returns tools of this library for the names in a definition for which the profile has no
+// tool, because its vendor's agent reads and searches with commands.
 func added(a *ext.Agent, tools []tool.Tool) (extra []tool.Tool) {
 	list, _ := wanted(a)
 	for _, entry := range list {

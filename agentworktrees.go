@@ -25,8 +25,8 @@ import (
 // inWorktree is the isolation of agents that work in a git worktree, by Claude Code's name for it.
 const inWorktree = "worktree"
 
-// worktreeNote begins the kinds of notes about worktrees that agents have left, and of which the
-// model was told beside a report. The name of the worktree follows.
+// worktreeNote is the prefix of the kinds of notes that told the model of a worktree which an agent
+// has left, outside of a report. The name of the worktree follows it.
 const worktreeNote = "attractor.worktree:"
 
 // agentWorktrees holds the setups of the subagents that work in worktrees of their own.
@@ -51,7 +51,8 @@ func (s *Setup) at(dir string) *Setup {
 	return s
 }
 
-// where returns a middleware that is that of the setup for each call; nil lets the call pass.
+// where returns a middleware that applies to each call the one that of returns for the setup of the
+// call, or none if that is nil.
 func (s *Setup) where(of func(at *Setup) tool.Middleware) tool.Middleware {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
@@ -89,8 +90,8 @@ func (a *agentWorktrees) killNow() error {
 	return errors.Join(errs...)
 }
 
-// offerWorktrees lets agents have worktrees. Whoever replaces the environment after that, or the
-// session's Subagents, does without.
+// offerWorktrees lets agents have worktrees. A program that replaces the environment or the
+// session's Subagents after that has none for its agents.
 func (s *Setup) offerWorktrees(c *config) {
 	if s.far == nil {
 		s.agents.in, _ = c.worktrees(s.Local.WorkDir()) // an agent that wants one gets the error
@@ -129,7 +130,7 @@ func (s *Setup) offerWorktrees(c *config) {
 }
 
 // isolate opens the setup of an agent in a worktree made from what is checked out in a directory.
-// It has what the session has, but for what is about the directory.
+// It shares with the session everything that does not depend on the directory.
 func (s *Setup) isolate(ctx context.Context, c *config, id, dir string) (*Setup, error) {
 	own := *c
 	own.Dir, own.Worktree, own.Here = dir, s.worktreePrefix()+mark(id), Here{}
@@ -139,13 +140,13 @@ func (s *Setup) isolate(ctx context.Context, c *config, id, dir string) (*Setup,
 	in := &Setup{Options: agent.Options{Profile: s.Options.Profile}, Project: s.Project, Secrets: s.Secrets,
 		hooks: s.hooks, dirs: s.dirs, copies: s.at(dir).copies, warnings: ownEvents{log: s.warnings.log, to: &s.warnings}}
 	opened := []func(*Setup, context.Context, *config) error{(*Setup).enterWorktree,
-		atOnce(func(in *Setup, own *config) error {
+		withoutContext(func(in *Setup, own *config) error {
 			in.readable = s.Skills.Outside(own.Dir)
 			if !in.worktree.New {
 				return fmt.Errorf("there is one of the name %s from before; try again", own.Worktree)
 			}
 			return nil
-		}), (*Setup).openDir, atOnce((*Setup).openRules), (*Setup).openDocuments}
+		}), (*Setup).openDir, withoutContext((*Setup).openRules), (*Setup).openDocuments}
 	for _, open := range opened {
 		if err := open(in, ctx, &own); err != nil {
 			return nil, errors.Join(err, in.closeIsolated())
@@ -187,8 +188,8 @@ func (s *Setup) closeIsolated() error {
 	return errors.Join(s.closeDocuments(), s.closeDir(), s.closeLeftBehind(), s.closeWorktree())
 }
 
-// leave closes the setup of an agent that has ended and says what has become of its worktree. The
-// session's model is told by a note if there is no report.
+// leave closes the setup of an agent that has ended, and returns what the model is told about its
+// worktree. cut says that the agent has no report, so that a note tells it.
 func (s *Setup) leave(in *Setup, cut bool) string {
 	if err := in.closeIsolated(); err != nil {
 		s.warnings.add("worktree", err.Error())
@@ -203,13 +204,13 @@ func (s *Setup) leave(in *Setup, cut bool) string {
 	}
 	s.warnings.add("worktree", w.Outcome())
 	told := "[The agent" + leftIn(w) + "]"
-	if cut { // without a session that could be told, it is when that is resumed
+	if cut { // if the session is closed already, its model is told on resume
 		_ = s.tellLeft(context.Background(), w, told)
 	}
 	return told
 }
 
-// worktreePrefix begins the names of the worktrees of the session's agents.
+// worktreePrefix returns the prefix of the names of the worktrees of the session's agents.
 func (s *Setup) worktreePrefix() string { return mark(s.session.ID()) + "-" }
 
 // mark returns eight characters that stand for a session in the name of a worktree.
@@ -243,7 +244,7 @@ func leftIn(w *worktree.Worktree) string {
 		texts.Shown(w.Top), w.Branch, w.Kept, without, w.Branch)
 }
 
-// tellLeft tells the model of a worktree, and keeps that it was told.
+// tellLeft tells the model of a worktree by a note, which also records that it was told.
 func (s *Setup) tellLeft(ctx context.Context, w *worktree.Worktree, text string) error {
 	return s.session.Note(ctx, worktreeNote+strings.TrimPrefix(w.Branch, worktree.BranchPrefix), []byte("true"), text)
 }
@@ -266,7 +267,7 @@ func (s *Setup) tellWorktrees(ctx context.Context) error {
 	return nil
 }
 
-// leftWorktrees removes the worktrees of the session's agents with which nothing would be lost, and
+// leftWorktrees removes those worktrees of the session's agents whose removal loses nothing, and
 // returns the others.
 func (s *Setup) leftWorktrees(ctx context.Context) (kept []*worktree.Worktree) {
 	o := s.agents.in
@@ -288,7 +289,7 @@ func (s *Setup) leftWorktrees(ctx context.Context) (kept []*worktree.Worktree) {
 	return kept
 }
 
-// closeAgentWorktrees removes the worktrees of agents whose work was brought home.
+// closeAgentWorktrees removes the worktrees of agents whose work has been merged.
 func (s *Setup) closeAgentWorktrees() error {
 	if s.session != nil {
 		s.leftWorktrees(context.Background())

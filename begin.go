@@ -8,10 +8,10 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Begin gives a session what a person has written, as Submit does, and leaves the work to
-// [agent.Session.Continue]. When it returns nil, the input is in the journal. If the line is a
-// command that asks for a model, the session has it until restore is called, which the caller does
-// when the session is at rest.
+// Begin begins an input with a line that a person has written, as Submit does, and leaves the work
+// to [agent.Session.Continue]. When err is nil, the input is in the journal. If the line is a command
+// that names a model, the session uses that model until the caller calls restore, which it does when
+// the session is at rest.
 func (s *Setup) Begin(ctx context.Context, session *agent.Session, line string,
 	more ...agent.SendOption) (restore func() error, err error) {
 	restore = func() error { return nil }
@@ -30,8 +30,8 @@ func (s *Setup) Begin(ctx context.Context, session *agent.Session, line string,
 	return restore, nil
 }
 
-// FollowUp queues what a person has written, which may be a command, behind the input that runs. A
-// command that asks for a model gets the one that the session has then.
+// FollowUp queues a line that a person has written, which may be a command, as an input after the
+// running one. If the command names a model, that has no effect: the session keeps its own.
 func (s *Setup) FollowUp(ctx context.Context, session *agent.Session, line string, more ...agent.SendOption) error {
 	_, text, parts, err := s.message(ctx, line)
 	if err != nil {
@@ -40,8 +40,8 @@ func (s *Setup) FollowUp(ctx context.Context, session *agent.Session, line strin
 	return session.FollowUp(ctx, text, append(more, agent.Attach(parts...))...)
 }
 
-// message returns the message for a line, and its command, which is nil for a line that stands for
-// itself.
+// message returns the message for a line, and its command, which is nil if the line is sent as it
+// is.
 func (s *Setup) message(ctx context.Context, line string) (c *Command, text string, parts []llm.Part, err error) {
 	c, arguments, err := s.find(line)
 	if c == nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// changedTools asks about calls of servers' tools that describe themselves otherwise than before,
-// whatever the rules allow, until a person has let one run. People allowed what they had read.
+// changedTools has the gate ask about calls of MCP tools whose descriptions have changed, even if the
+// rules allow them, until a person has allowed one: they had allowed the tool as it was described.
 type changedTools struct {
 	gate    *permit.Gate
 	servers *mcp.Servers
 }
 
-// changedTool is the hash of a tool as a person has to allow it. It goes with the call.
+// changedTool is the hash of the description that a person has to accept. The call carries it.
 type changedTool string
 
 // hook is a [permit.Hook] before the rules.
@@ -30,8 +30,8 @@ func (c *changedTools) hook(_ context.Context, req tool.Request) (permit.Opinion
 }
 
 // middleware accepts a tool when a call of it runs, because a person was asked about it. A call
-// does not run if the tool has changed since the call was permitted. Without questions nobody is
-// asked.
+// does not run if the tool has changed since the call was permitted. In the mode full nobody is asked
+// and nothing is accepted.
 func (c *changedTools) middleware(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		switch hash := c.servers.Changed(call.Name); {

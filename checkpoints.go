@@ -30,8 +30,8 @@ type checkpoints struct {
 	release   func() error                  // ends the use of the workspace
 }
 
-// openCheckpoints says that the session uses its workspace, and puts the recording of its changes
-// into the doors of the session.
+// openCheckpoints registers the session as a user of its workspace, and adds the middleware that
+// records its changes.
 func (s *Setup) openCheckpoints(ctx context.Context, c *config) error {
 	if c.Checkpoints == "" {
 		return nil
@@ -71,8 +71,8 @@ func (s *Setup) openCheckpoints(ctx context.Context, c *config) error {
 	return nil
 }
 
-// repository returns a function that returns the state of the repository, nil if that cannot be
-// read, which is said once.
+// repository returns a function that returns the state of the repository, or nil if it cannot be
+// read. Only the first failure is a warning.
 func (s *Setup) repository(r *checkpoint.Recorder) func(context.Context) *checkpoint.GitState {
 	var told atomic.Bool
 	return func(ctx context.Context) *checkpoint.GitState {
@@ -89,7 +89,7 @@ func (s *Setup) repository(r *checkpoint.Recorder) func(context.Context) *checkp
 	}
 }
 
-// enterWorkspace opens the store in a directory and says that an owner uses a workspace.
+// enterWorkspace opens the store in a directory and registers an owner as a user of a workspace.
 func enterWorkspace(ctx context.Context, dir, workspace, owner string, evicted func(owner string)) (*checkpoints,
 	error) {
 	store, err := checkpoint.OpenDir(dir, checkpoint.DirOptions{Evicted: evicted})
@@ -103,8 +103,8 @@ func enterWorkspace(ctx context.Context, dir, workspace, owner string, evicted f
 	return &checkpoints{store: store, dir: dir, workspace: workspace, owner: owner, release: release}, nil
 }
 
-// goOn continues what a resumed session has recorded. A fork becomes an owner of the trees that the
-// beginning of its session has.
+// goOn sets the options to continue the recording of a resumed session. A fork becomes an owner of
+// the trees of the part that it has copied.
 func (p *checkpoints) goOn(ctx context.Context, c *config, was *agent.State, o *checkpoint.TrackerOptions) error {
 	note, ok := was.Notes[checkpoint.NoteKind]
 	if !ok {
@@ -170,22 +170,16 @@ func (s *Setup) listenForInputs() {
 	if s.checkpoints == nil || s.checkpoints.tracker == nil {
 		return
 	}
-	show := s.Options.OnEvent
-	s.Options.OnEvent = func(ev agent.Event) {
+	s.onEvent(func(ev agent.Event) {
 		if _, ok := ev.(*agent.UserInput); ok {
 			s.checkpoints.tracker.NextInput()
 		}
-		if show != nil {
-			show(ev)
-		}
-	}
+	})
 }
 
 // closeCheckpoints ends the use of the workspace.
-func (s *Setup) closeCheckpoints() error { return s.checkpoints.close() }
-
-// close ends the use of the workspace.
-func (p *checkpoints) close() error {
+func (s *Setup) closeCheckpoints() error {
+	p := s.checkpoints
 	if p == nil {
 		return nil
 	}

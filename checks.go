@@ -32,8 +32,8 @@ type sessionChecks struct {
 	*check.Checks
 	store    *checkpoint.Dir
 	recorder *checkpoint.Recorder
-	// owner is who keeps the trees until the session ends; empty if the session records
-	// checkpoints, which has the same trees.
+	// owner keeps the trees until the session ends. It is empty if the session records checkpoints,
+	// which keep the same trees.
 	owner string
 }
 
@@ -41,7 +41,7 @@ type sessionChecks struct {
 // the policy's own default.
 const hookConfirms = 3
 
-// placeChecks puts the checks into the doors of the session, behind its hooks.
+// placeChecks makes the checks the last BeforeStop of the session, after its hooks.
 func (s *Setup) placeChecks() (err error) {
 	if len(s.wantedChecks.Commands) == 0 {
 		return nil
@@ -68,6 +68,7 @@ func (s *Setup) placeChecks() (err error) {
 	return nil
 }
 
+// checkOptions returns the options of the session's checks.
 func (s *Setup) checkOptions(c *sessionChecks) check.Options {
 	return check.Options{Commands: s.wantedChecks.Commands, Rounds: s.wantedChecks.Rounds,
 		Timeout: s.wantedChecks.Timeout,
@@ -85,8 +86,8 @@ func (s *Setup) checkOptions(c *sessionChecks) check.Options {
 		}}
 }
 
-// EndChecks says what the checks know about an input that has ended, or returns nil without checks.
-// The session is still open.
+// EndChecks returns the report of the checks about an input that has ended, or nil without checks.
+// The session must still be open.
 func (s *Setup) EndChecks(ctx context.Context, result *agent.Result) (*check.Report, error) {
 	if s.checks == nil || result == nil {
 		return nil, nil
@@ -95,9 +96,9 @@ func (s *Setup) EndChecks(ctx context.Context, result *agent.Result) (*check.Rep
 	return &report, err
 }
 
-// CheckAgain compares the tree with the one that was verified, when the session is closed and
-// nothing of it runs any more. If it is another one, the report is changed, and the session keeps
-// it. Show gets the events of that; it may be nil.
+// CheckAgain compares the tree with the one that was verified, after the session has been closed and
+// its processes have ended. If it is another one, CheckAgain changes the report and adds it to the
+// session's journal. show gets the events of that; it may be nil.
 func (s *Setup) CheckAgain(ctx context.Context, report *check.Report, show func(agent.Event)) error {
 	if s.checks == nil || report == nil {
 		return nil

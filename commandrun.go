@@ -147,7 +147,7 @@ func (r *promptRun) shell(ctx context.Context, p ext.Piece) (string, error) {
 	return strings.TrimSuffix(text, "\n"), nil
 }
 
-// include adds the content of a file to the message. A name of no file is text, as in a mail
+// include adds the content of a file to the message. A name without a file stays text, as in a mail
 // address. A file that must not be read is left out, and the model and the person are told.
 func (r *promptRun) include(ctx context.Context, name string) error {
 	if r.included[name] {
@@ -187,7 +187,7 @@ func (r *promptRun) include(ctx context.Context, name string) error {
 	return nil
 }
 
-// leaveOut tells of a file that is not part of the message.
+// leaveOut tells the model and the person that a file is not part of the message.
 func (r *promptRun) leaveOut(name, why string) {
 	r.files = append(r.files, llm.Text{Text: fmt.Sprintf("\n%s is not part of this message: %s\n", texts.Shown(name),
 		why)})

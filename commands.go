@@ -51,7 +51,7 @@ func (s *Setup) Commands() []Command {
 	return all
 }
 
-// openCommands notes where commands come from. Those that must not be used are told now.
+// openCommands prepares the reading of command files, and warns of those that must not be used.
 func (s *Setup) openCommands(c *config) {
 	s.readFiles = func() *load.CommandFiles { return load.ReadCommands(s.Project, c.usersEnv) }
 	s.untrusted = s.Project.UntrustedCommands(c.usersEnv)
@@ -80,8 +80,8 @@ func (s *Setup) readCommands() {
 	s.unusable = files.Problems
 }
 
-// withFiles returns skills and the commands of files. Of a skill and a command with one name the
-// skill counts, unless only the command is the user's.
+// withFiles returns skills and the commands of files. If a skill and a command have the same name,
+// the skill counts, unless only the command is the user's.
 func withFiles(skills []Command, files *load.CommandFiles) []Command {
 	all := slices.Clone(skills)
 	for _, f := range files.List {
@@ -117,8 +117,8 @@ func (s *Setup) addCommand(c Command) Command {
 
 // Command returns what a person means by a line that begins with /: the content of a command, of a
 // skill or, by mcp__SERVER__PROMPT, of a prompt of an MCP server, with the arguments in the rest of
-// the line. It is false for any other line, which stands for itself, such as one that begins with
-// the path of a file. A single word that is no command, and a name that resembles that of one, are
+// the line. is is false for any other line, which is sent as it is, such as one that begins with the
+// path of a file. A single word that is no command, and a name that resembles that of one, are
 // errors, unless there is a space in front.
 func (s *Setup) Command(ctx context.Context, line string) (parts llm.Parts, is bool, err error) {
 	c, arguments, err := s.find(line)
@@ -209,8 +209,8 @@ func (s *Setup) unknownCommand(name string, alone bool) error {
 	return nil
 }
 
-// Submit gives a session what a person has written, which may be a command, and returns the result.
-// The parts follow it. If the command asks for a model, the session has it for this input.
+// Submit gives a session a line that a person has written, which may be a command, followed by more
+// parts, and returns the result. If the command names a model, the session uses it for this input.
 func (s *Setup) Submit(ctx context.Context, session *agent.Session, line string,
 	more ...llm.Part) (result *agent.Result, err error) {
 	c, text, parts, err := s.message(ctx, line)
@@ -228,8 +228,8 @@ func (s *Setup) Submit(ctx context.Context, session *agent.Session, line string,
 	return session.Submit(ctx, text, agent.Attach(parts...), agent.Attach(more...))
 }
 
-// changeModel gives a session the model and the effort of a command, as far as its provider has
-// them. restore gives it back what it had.
+// changeModel sets the model and the effort that a command names, as far as the session's provider
+// has them. restore sets those from before again.
 func (s *Setup) changeModel(ctx context.Context, session *agent.Session, c *Command) (restore func() error, err error) {
 	id, effort, known := s.modelFor(c.Model, c.Effort)
 	if !known {
@@ -248,11 +248,11 @@ func (s *Setup) changeModel(ctx context.Context, session *agent.Session, c *Comm
 	return func() error {
 		s.choosing.Lock()
 		defer s.choosing.Unlock()
-		back := s.withSaid(session, s.chosen.from(during), s.chosen) // which may have been chosen since
+		back := s.withOwnWindow(session, s.chosen.from(during), s.chosen) // which may have been chosen since
 		err := session.Set(context.WithoutCancel(ctx), back)
 		if errors.Is(err, agent.ErrClosed) { // by a signal, for instance
 			return nil
 		}
 		return err
-	}, session.Set(ctx, s.withSaid(session, during.from(s.chosen), during))
+	}, session.Set(ctx, s.withOwnWindow(session, during.from(s.chosen), during))
 }

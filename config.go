@@ -23,8 +23,8 @@ import (
 	"github.com/attractor-go/attractor/secret"
 )
 
-// Config says what a session is. The zero value is a session in the current directory, with the
-// provider whose key is in the environment, which may read and nothing else.
+// Config configures a session. The zero value stands for a session in the current directory, with
+// the provider whose key is in the environment, that may only read.
 //
 // For a session that is resumed or forked, an empty field means: as before. That holds for its
 // directory or the machine behind its EnvCommand, its model, effort, fallbacks, profile and
@@ -42,17 +42,17 @@ type Config struct {
 	// Budget limits what the session and its subagents may spend. The zero value does not.
 	Budget agent.Budget
 	// OnEvent gets each event of the session, one at a time, in order, also before Open returns.
-	// What it may call is said at [agent.Options].
+	// [agent.Options] says what it may call.
 	OnEvent func(agent.Event)
 
 	// Mode says what becomes of calls about which the rules ask. Empty means permit.ModeAsk.
 	Mode permit.Mode
-	// Unasked may be sandbox.Observe: commands that nobody has allowed run without a question where
-	// they can change nothing, and only what they are refused there asks. It needs Linux, and no
-	// Sandbox.
+	// Unasked may be sandbox.Observe: commands that no rule allows run without a question in a
+	// sandbox in which they can change nothing. A person is asked only if it refuses them something.
+	// It needs Linux, and no Sandbox.
 	Unasked sandbox.Level
-	// Ask asks a person about them. Without it and an Inbox they are refused. If the mode changes
-	// while the session runs, say Interactive, too.
+	// Ask asks a person about the calls that the rules ask about. Without it and an Inbox they are
+	// refused. If the mode changes while the session runs, set Interactive, too.
 	Ask permit.Asker
 	// Interactive says that a person or a client can change mode and model while the session runs.
 	// The model then has the tool that leaves plan mode, which it also has if Mode is
@@ -110,7 +110,7 @@ type Config struct {
 	Credentials map[string]providers.Credentials
 	// Providers are the program's own, beside the vendors'. Model and Fallbacks name them as they
 	// name themselves, and their models; files and variables of the user do not name them. They
-	// know their server, so BaseURL, IdleTimeout and Debug are not about them. Models has the windows
+	// know their server, so BaseURL, IdleTimeout and Debug do not apply to them. Models has the windows
 	// and prices of their models.
 	Providers []llm.Provider
 	// Kinds are providers that a row describes as those of package providers: where their servers
@@ -130,7 +130,7 @@ type Config struct {
 	// Instructions are appended to the system prompt of a new session.
 	Instructions string
 
-	// Worktree is the name of a git worktree, and of its branch behind [worktree.BranchPrefix], in
+	// Worktree is the name of a git worktree, and of its branch after [worktree.BranchPrefix], in
 	// which a new session works instead of in Dir. It is made from what is checked out in Dir's
 	// repository, unless it is there from before, and goes with the session if nothing would be
 	// lost; [Setup.Worktree] says so.
@@ -268,8 +268,8 @@ func (c *Config) Table() (providers.Table, error) {
 }
 
 // ListModels asks the server of a provider for its models, with the key that a session would send,
-// as [providers.Kind.List] does. Configured is false, and nobody is asked, if what the provider needs
-// is neither in the environment nor in the settings. Credentials are not used.
+// as [providers.Kind.List] does. It makes no request, and configured is false, if what the provider
+// needs is neither in the environment nor in the settings. Credentials are not used.
 func (c *Config) ListModels(ctx context.Context, provider string) (models []llm.Model, configured bool, err error) {
 	w, err := c.wiring()
 	if err != nil {
@@ -358,8 +358,8 @@ func (c *Config) wiring() (*config, error) {
 	return w, w.checkUnasked()
 }
 
-// apart returns the configuration without the settings of files and variables, for what is no
-// session.
+// apart returns the configuration without the settings of files and variables, for uses other than
+// sessions.
 func (c *Config) apart() (*config, error) {
 	w, err := c.fields()
 	if err != nil {
@@ -369,7 +369,7 @@ func (c *Config) apart() (*config, error) {
 	return w, c.applySettings(w, nil)
 }
 
-// fields returns what the fields of the configuration say.
+// fields returns the configuration of the wiring as the fields of c set it, without any settings.
 func (c *Config) fields() (*config, error) {
 	if err := c.contradiction(); err != nil {
 		return nil, err
@@ -381,8 +381,8 @@ func (c *Config) fields() (*config, error) {
 	}
 	w.Kinds = slices.Clip(w.Kinds)
 	w.Interactive, w.MCPWait = c.Interactive || c.Inbox != nil, cmp.Or(c.MCPWait, DefaultMCPWait)
-	w.said("allow", c.Allow, "Allow of attractor.Config")
-	w.said("deny", c.Deny, "Deny of attractor.Config")
+	w.noteSource("allow", c.Allow, "Allow of attractor.Config")
+	w.noteSource("deny", c.Deny, "Deny of attractor.Config")
 	switch log := c.Debug.(type) {
 	case nil:
 	case *debuglog.Log:

@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/sessions"
 )
 
-// lastSession makes a configuration with Continue one that resumes the newest session of its
-// directory, or of its directory on another machine. It does nothing if that was done.
+// lastSession replaces Continue with a Resume of the newest session of the directory, which may be
+// on another machine. It does nothing without Continue.
 func (c *config) lastSession(ctx context.Context) error {
 	if !c.Continue {
 		return nil

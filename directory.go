@@ -55,8 +55,8 @@ func openDirs(dir string, options env.LocalOptions, confine sandbox.Options, roo
 	return local, box, nil
 }
 
-// openProject reads what the project of the session's directory brings. That of another machine is
-// read when that is reached.
+// openProject reads what the project of the session's directory brings. On another machine,
+// openElsewhere reads it.
 func (s *Setup) openProject(c *config) error {
 	if c.elsewhere() {
 		s.Project = &load.Project{Snapshot: &trust.Snapshot{}, Trusted: true}
@@ -137,8 +137,8 @@ func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 	return nil
 }
 
-// goesWithoutSandbox gives up the sandbox that cannot be had, if only another agent's settings chose
-// it, and tells. It returns false if somebody else chose it.
+// goesWithoutSandbox turns off a sandbox that is not available, and warns, if another agent's
+// settings chose it. Otherwise it returns false.
 func (s *Setup) goesWithoutSandbox(c *config, cannot error) bool {
 	level := s.settings.WithoutOtherSandbox("it cannot be had here")
 	if level == nil {
@@ -167,7 +167,7 @@ func (c *config) ownFiles() (refuse, ask []string) {
 	return withReal(refuse), withReal(ask)
 }
 
-// withReal returns names, and where those lead that are links.
+// withReal returns names, and the targets of those that are symbolic links.
 func withReal(names []string) []string {
 	for _, name := range slices.Clip(names) {
 		if real := realPath(name); real != name {
@@ -177,7 +177,8 @@ func withReal(names []string) []string {
 	return names
 }
 
-// realPath returns where a name leads, which need not exist, or the name if that is not known.
+// realPath returns the absolute path of a name without symbolic links, or with them if they cannot
+// be resolved. The file need not exist.
 func realPath(name string) string {
 	if abs, err := filepath.Abs(name); err == nil {
 		name = abs

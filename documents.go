@@ -21,7 +21,7 @@ import (
 )
 
 // Documents returns the documents of sessions with a profile, with those that the user has for all
-// projects. What usually holds secrets is not imported.
+// projects. Files that usually hold secrets are not imported.
 func Documents(ctx context.Context, profile string, getenv func(string) string) instructions.Options {
 	o := instructions.Options{Refuse: secretDocument}
 	o.User, o.UserMistakes = instructions.ReadUser(ctx, userfiles.HomeDir(getenv), userDocuments(profile, getenv)...)
@@ -63,8 +63,8 @@ func secretDocument(file string) string {
 	return ""
 }
 
-// withoutSecrets refuses the files, besides others, that usually hold secrets, also by links in
-// directories.
+// withoutSecrets returns a function that says why a file must not be a document, or "": because
+// refuse says so, or because it usually holds secrets, also where a link leads to it.
 func withoutSecrets(dirs rules.Dirs, refuse func(string) string) (func(string) string, error) {
 	set, err := rules.Load(dirs)
 	return func(file string) string {
@@ -77,8 +77,8 @@ func withoutSecrets(dirs rules.Dirs, refuse func(string) string) (func(string) s
 	}, err
 }
 
-// openDocuments puts the documents of the session into its doors: those for the prompt, and those
-// that come when a file is read or changed.
+// openDocuments sets the documents of the prompt, and adds the middleware that gives the model those
+// of a directory when a file in it is read or changed.
 func (s *Setup) openDocuments(ctx context.Context, c *config) error {
 	o := &s.Options
 	if s.moved {

@@ -18,7 +18,7 @@ import (
 	"github.com/attractor-go/attractor/rules"
 )
 
-// elsewhere is the machine of a session that works on another one than this.
+// elsewhere is the other machine on which a session works.
 type elsewhere struct {
 	command []string // leads there
 	machine far
@@ -231,7 +231,7 @@ func (f *elsewhere) close() error {
 	return errors.Join(errs...)
 }
 
-// killNow ends what runs over there, as far as that is possible soon.
+// killNow ends what runs over there. It waits at most closeTime.
 func (f *elsewhere) killNow() error {
 	if e, ok := f.machine.(interface{ KillNow() error }); ok { // what runs there ends with the connection
 		return e.KillNow()

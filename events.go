@@ -15,9 +15,9 @@ type Event interface {
 	Head() *agent.EventHeader
 }
 
-// Tell shows an event of the host among those of the session, soon: after the session's first
-// event, and not after its last one. The event needs only its kind. Tell does not wait, and the
-// caller must not change the event any more. Whoever tells many events bounds how many wait.
+// Tell queues an event of the host, to be shown among those of the session: after the session's first
+// event, and not after its last one. The event needs only its kind. Tell does not wait. The caller
+// must not change the event afterwards, and has to bound how many events wait.
 func (s *Setup) Tell(ev Event) { s.warnings.put(ev) }
 
 // maxWarnings limits the warnings that wait to be shown, and those that a session keeps.
@@ -81,6 +81,17 @@ func (o *ownEvents) put(ev Event) {
 			o.mu.Unlock()
 			o.drain()
 		})
+	}
+}
+
+// onEvent calls f with each event of the session, before what OnEvent was until now.
+func (s *Setup) onEvent(f func(agent.Event)) {
+	next := s.Options.OnEvent
+	s.Options.OnEvent = func(ev agent.Event) {
+		f(ev)
+		if next != nil {
+			next(ev)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/undo"
 )
 
-// writesFiles reports whether a fork behind a turn begins with the files of that turn in a
+// writesFiles reports whether a fork after a turn begins with the files of that turn in a
 // directory of its own.
 func (c *config) writesFiles() bool {
 	return c.Fork != "" && c.Turn > 0 && c.Dir != "" && c.Checkpoints != "" && !c.elsewhere()
@@ -25,13 +25,13 @@ func checkNewDir(dir string) error {
 	case err != nil:
 		return cannotWork(dir, err)
 	case len(entries) > 0:
-		return fail(ErrConfig, "%s is not empty: a fork behind a turn with a directory gets the files of that turn there; name a directory that is empty or does not exist, "+
+		return fail(ErrConfig, "%s is not empty: a fork after a turn with a directory gets the files of that turn there; name a directory that is empty or does not exist, "+
 			"or fork without a turn to work with other files", texts.Shown(dir))
 	}
 	return nil
 }
 
-// writeFiles writes the files of the turn behind which the session is forked into the directory of
+// writeFiles writes the files of the turn after which the session is forked into the directory of
 // the fork.
 func (s *Setup) writeFiles(ctx context.Context, c *config) (err error) {
 	if err := checkNewDir(c.Dir); err != nil {

@@ -3,13 +3,11 @@ package attractor
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"sync"
 
-	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/ext/hooks"
@@ -113,7 +111,7 @@ func (h *sessionHooks) guarded(here, root string) (files []string) {
 	return files
 }
 
-// openHooks puts the hooks into the doors of the session.
+// openHooks prepares the hooks that were read, and adds them to the session.
 func (s *Setup) openHooks(c *config) error {
 	if s.hooks == nil {
 		return nil
@@ -140,7 +138,7 @@ func (s *Setup) openHooks(c *config) error {
 	return nil
 }
 
-// placeHooks puts the hooks into the doors of the session.
+// placeHooks adds the hooks to the gate and to the options of the session.
 func (s *Setup) placeHooks() {
 	h, o := s.hooks.Hooks, &s.Options
 	if h.Has(hooks.PreToolUse) {
@@ -228,15 +226,9 @@ func (s *Setup) listenForHooks() {
 	if s.hooks == nil {
 		return
 	}
-	h, o := s.hooks.Hooks, &s.Options
+	h := s.hooks.Hooks
 	if h.Has(hooks.SessionStart, hooks.Notification) {
-		show := o.OnEvent
-		o.OnEvent = func(ev agent.Event) {
-			h.OnEvent(ev)
-			if show != nil {
-				show(ev)
-			}
-		}
+		s.onEvent(h.OnEvent)
 	}
 	if ask := s.Gate.Ask; ask != nil && h.Has(hooks.Notification) {
 		s.Gate.Ask = func(ctx context.Context, q permit.Question) (permit.Answer, error) {
@@ -287,11 +279,7 @@ func (r *ruleCache) set(rule string) (*rules.Set, error) {
 	if known := r.sets[rule]; known != nil {
 		return known, nil
 	}
-	data, err := json.Marshal(map[string]any{"permissions": map[string]any{"deny": []string{rule}}})
-	if err != nil {
-		return nil, err
-	}
-	set, err := rules.Load(r.dirs, rules.Source{Name: "if", Data: data})
+	set, err := rules.Load(r.dirs, load.OneRule("if", "deny", rule))
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +290,7 @@ func (r *ruleCache) set(rule string) (*rules.Set, error) {
 	return set, nil
 }
 
-// check returns an error if a rule is none.
+// check returns an error if a rule cannot be parsed.
 func (r *ruleCache) check(rule string) error {
 	if rule == "" {
 		return nil

@@ -51,7 +51,7 @@ func (s *Setup) checkLeads(c *config) error {
 		"--dir names the directory to go on in", texts.Shown(c.Dir), texts.Shown(now.To), texts.Shown(s.led.To))
 }
 
-// noteLeads notes where the directory of the session leads, unless that can be told later without.
+// noteLeads notes where the directory of the session leads, unless that is clear without a note.
 func (s *Setup) noteLeads(ctx context.Context) error {
 	if s.far != nil || s.Machine == nil { // the directory is none of this machine's, or the host's own choice
 		return nil

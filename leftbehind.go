@@ -27,8 +27,8 @@ const maxDirs = 10_000
 const maxGitConfig = 1 << 20
 
 // leftBehind looks for repositories that commands in the sandbox have made or configured, and that
-// would make the user's next git command run a program: the sandbox keeps its commands from doing
-// harm, and not what they leave in the roots.
+// would make the user's next git command run a program. The sandbox confines commands, but not the
+// programs that files which they leave in the roots start later.
 type leftBehind struct {
 	roots []string
 	since time.Time       // files that have changed since then are the session's
@@ -52,18 +52,14 @@ func (s *Setup) lookForRepositories() {
 	const tick = 20 * time.Millisecond // at least that of the kernel's clock, whose time files have
 	l := newLeftBehind(env.ConfinementOf(s.Local).Writable, time.Now().Add(-tick), s.warnings.add)
 	s.leftBehind = l
-	show := s.Options.OnEvent
-	s.Options.OnEvent = func(ev agent.Event) {
+	s.onEvent(func(ev agent.Event) {
 		if _, ok := ev.(*agent.ProcessingEnd); ok {
 			l.look()
 		}
-		if show != nil {
-			show(ev)
-		}
-	}
+	})
 }
 
-// newLeftBehind looks which repositories are there.
+// newLeftBehind returns a leftBehind that knows the repositories which exist now.
 func newLeftBehind(roots []string, since time.Time, warn func(code, text string)) *leftBehind {
 	l := &leftBehind{roots: roots, since: since, known: map[way]bool{}, shut: map[string]bool{}, warn: warn,
 		told: map[string]bool{}}
@@ -82,7 +78,7 @@ func (s *Setup) closeLeftBehind() error {
 	return nil
 }
 
-// look warns of repositories that were not told yet.
+// look warns of repositories that it has not warned of yet.
 func (l *leftBehind) look() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,16 +142,16 @@ func (l *leftBehind) warnOnce(dir, text string) {
 	}
 }
 
-// gitDir returns the directory of the repository whose work tree, or which itself, is a directory,
-// or "".
+// gitDir returns the repository of a directory that is a work tree, or that is a repository itself.
+// It returns "" if there is none.
 func gitDir(dir string) string {
 	dotGit := filepath.Join(dir, ".git")
 	if info, err := os.Stat(dotGit); err == nil {
 		if info.IsDir() {
 			return dotGit
 		}
-		if target, _ := strings.CutPrefix(named(dotGit), "gitdir: "); target != "" {
-			return from(dir, target)
+		if target, _ := strings.CutPrefix(readPath(dotGit), "gitdir: "); target != "" {
+			return pathFrom(dir, target)
 		}
 		return ""
 	}
@@ -165,46 +161,46 @@ func gitDir(dir string) string {
 	return ""
 }
 
-// commonDir returns the directory whose configuration that of a repository, which may be "",
-// shares, or "".
+// commonDir returns the directory whose configuration a repository shares, or "" if it has its own
+// or gitDir is "".
 func commonDir(gitDir string) string {
-	if to := named(filepath.Join(gitDir, "commondir")); gitDir != "" && to != "" {
-		return from(gitDir, to)
+	if to := readPath(filepath.Join(gitDir, "commondir")); gitDir != "" && to != "" {
+		return pathFrom(gitDir, to)
 	}
 	return ""
 }
 
-// from returns a path that may be relative to a directory. The .. behind a link is that of what the
-// link leads to.
-func from(dir, name string) string {
+// pathFrom returns the absolute path of a name that may be relative to a directory. A .. after a
+// symbolic link is the parent of the link's target.
+func pathFrom(dir, name string) string {
 	if !filepath.IsAbs(name) {
 		name = dir + string(filepath.Separator) + name
 	}
 	return userfiles.RealPath(name)
 }
 
-// startsProgram returns why git may run a program in the repository of a directory, if it is one
-// and the session has made or configured it, or made the way to it, and the file of its
-// configuration.
+// startsProgram returns why git may run a program in the repository of a directory, and the file of
+// the repository's configuration. why is "" unless the session has made or configured the
+// repository, or the way by which git comes to it.
 func (l *leftBehind) startsProgram(dir string) (why, config string) {
 	at := gitDir(dir)
 	if at == "" {
 		return "", ""
 	}
 	known := l.known[way{dir, at}]
-	if why := l.leads(at, known); why != "" {
+	if why := l.reason(at, known); why != "" {
 		return why, filepath.Join(at, "config")
 	}
 	to := commonDir(at)
 	if to == "" {
 		return "", ""
 	}
-	return l.leads(to, known && l.known[way{at, to}]), filepath.Join(to, "config")
+	return l.reason(to, known && l.known[way{at, to}]), filepath.Join(to, "config")
 }
 
-// leads returns why git may run a program because of what the directory of a repository has. Of one
-// that git came to before, which is known, only what has changed counts.
-func (l *leftBehind) leads(gitDir string, known bool) string {
+// reason returns why git may run a program because of the configuration or the hooks in a repository,
+// or "". In a known one only what has changed since the session began counts.
+func (l *leftBehind) reason(gitDir string, known bool) string {
 	fresh := func(name string) bool { return !known || l.changed(name) }
 	for _, name := range []string{"config", "config.worktree"} {
 		file := filepath.Join(gitDir, name)
@@ -230,9 +226,9 @@ func (l *leftBehind) leads(gitDir string, known bool) string {
 	return newHook(filepath.Join(gitDir, "hooks"), fresh)
 }
 
-// named returns the path in a .git file or the like, as git reads it: without the ends of lines at
+// readPath returns the path in a .git file or the like, as git reads it: without the ends of lines at
 // the end of the file, and up to a NUL. Without such a file it is "".
-func named(name string) string {
+func readPath(name string) string {
 	data, err := userfiles.Read(name, maxGitConfig)
 	if err != nil {
 		return ""
@@ -241,7 +237,7 @@ func named(name string) string {
 	return text
 }
 
-// newHook returns the name of a hook that the session has made, in a sentence.
+// newHook returns a reason that names a hook which the session has made, or "".
 func newHook(dir string, fresh func(name string) bool) string {
 	list, err := os.ReadDir(dir)
 	if err != nil {

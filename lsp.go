@@ -43,7 +43,7 @@ func (s *Setup) closeLanguageServers() error {
 	return s.Languages.Close()
 }
 
-// openLanguageServers puts the language servers into the session's doors. None is started.
+// openLanguageServers adds the language servers to the session. It starts none.
 func (s *Setup) openLanguageServers(c *config) error {
 	if c.LanguageServers == "" || c.LanguageServers == NoLanguageServers {
 		return nil
@@ -76,9 +76,9 @@ func (s *Setup) openLanguageServers(c *config) error {
 	return nil
 }
 
-// languageServers returns the chosen ones of the user's servers, those of a trusted project and
-// those that need no configuration, of which the first with a name counts. What is wrong with some
-// is among the session's warnings.
+// languageServers returns the chosen servers among the user's, those of a trusted project and those
+// that need no configuration, of which the first with a name counts. Mistakes are warnings of the
+// session.
 func (s *Setup) languageServers(c *config) ([]lsp.Server, error) {
 	var lists [][]lsp.Server
 	read := func(name string, data []byte, origin lsp.Origin) {

@@ -103,8 +103,8 @@ func (s *Setup) tellMode(ctx context.Context) error {
 	return nil
 }
 
-// tellFirst tells the model of a session that begins or is resumed whether it is planning. The
-// other modes are the user's business.
+// tellFirst tells the model of a session that begins or is resumed whether it is planning. It is not
+// told of other modes.
 func (s *Setup) tellFirst(ctx context.Context) error {
 	if s.Gate == nil {
 		return nil
@@ -153,15 +153,11 @@ func (s *Setup) listenForCompactions() {
 	if s.Gate == nil || !s.plans {
 		return
 	}
-	show := s.Options.OnEvent
-	s.Options.OnEvent = func(ev agent.Event) {
+	s.onEvent(func(ev agent.Event) {
 		if _, is := ev.(*agent.Compaction); is && s.Gate.Mode() == permit.ModePlan {
 			s.tellAgain()
 		}
-		if show != nil {
-			show(ev)
-		}
-	}
+	})
 }
 
 // tellAgain repeats that the session is in plan mode.

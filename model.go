@@ -135,7 +135,7 @@ func (s *Setup) choose(ctx context.Context, next chosen) error {
 		o := &s.Options
 		o.Provider, o.Model, o.Effort = next.provider, next.model, next.effort
 		s.change = agent.Settings{Provider: &next.provider, Model: &next.model, Effort: &next.effort}
-	} else if err := s.session.Set(ctx, s.withSaid(s.session, next.from(s.chosen), next)); err != nil {
+	} else if err := s.session.Set(ctx, s.withOwnWindow(s.session, next.from(s.chosen), next)); err != nil {
 		return fmt.Errorf("cannot use the model %s of %s: %w", next.model, next.provider, s.unpriced(err))
 	}
 	s.chosen = next
@@ -143,8 +143,7 @@ func (s *Setup) choose(ctx context.Context, next chosen) error {
 	return nil
 }
 
-// unpriced adds to an error about a budget in dollars that cannot be counted which settings help. It
-// returns any other error as it is.
+// unpriced adds to an [agent.UnpricedError] which settings help. It returns any other error as it is.
 func (s *Setup) unpriced(err error) error {
 	var of *agent.UnpricedError
 	if !errors.As(err, &of) {

@@ -13,8 +13,8 @@ import (
 )
 
 // observing runs commands that nobody was asked about, because by their text they only read, where
-// they can change nothing: at the level sandbox.Observe. Texts can be misjudged, the kernel cannot.
-// The level is tried with the first such command.
+// they can change nothing: at the level sandbox.Observe, which the kernel enforces even if a text was
+// misjudged. The level is tried with the first such command.
 type observing struct {
 	open func() (*sandbox.Sandbox, error)
 	warn func(code, text string)
@@ -92,8 +92,8 @@ func (o *observing) launch(ctx context.Context, l env.Launch) (env.Launch, error
 	return box.Launch(ctx, l)
 }
 
-// launchOwn is launch for what this program asks git itself. Where the level cannot be had, it
-// relies on git having nothing there to start, and says nothing.
+// launchOwn is launch for the git commands of this program. Where the level cannot be had, they run
+// without it and without a warning: nothing there makes git start programs.
 func (o *observing) launchOwn(ctx context.Context, l env.Launch) (env.Launch, error) {
 	o.try.Do(func() { o.box, o.err = o.openInTime() })
 	if o.box == nil {

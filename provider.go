@@ -28,7 +28,7 @@ func (c *config) connect() (*llm.Client, string, error) {
 		if _, err := client.Provider(m.Provider); err == nil {
 			continue
 		}
-		if err := c.knows(m.Provider); err != nil {
+		if err := c.checkProviderName(m.Provider); err != nil {
 			return nil, "", err
 		}
 		if provider, err = c.provider(m.Provider, ""); err != nil {
@@ -61,8 +61,8 @@ func (c *config) own(name string) llm.Provider {
 	return nil
 }
 
-// knows returns an error unless there is a provider of this name.
-func (c *config) knows(name string) error {
+// checkProviderName returns an error unless there is a provider of this name.
+func (c *config) checkProviderName(name string) error {
 	if c.own(name) != nil {
 		return nil
 	}
@@ -132,23 +132,15 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 	})
 	config.BaseURL = cmp.Or(baseURL, config.BaseURL)
 	config.IdleTimeout, config.HTTPClient = c.IdleTimeout, c.client
-	if command != "" && config.BaseURL != "" {
-		provider, err := kind.NewWithKey(config, func(ctx context.Context) (string, error) {
+	var provider llm.Provider
+	var err error
+	switch credentials := c.Credentials[kind.Name]; {
+	case command != "" && config.BaseURL != "":
+		provider, err = kind.NewWithKey(config, func(ctx context.Context) (string, error) {
 			return c.runKeyCommand(ctx, command)
 		})
-		if err != nil {
-			return nil, fail(ErrConfig, "%w", err)
-		}
-		return provider, nil
-	}
-	if credentials := c.Credentials[kind.Name]; credentials != nil && config.APIKey == "" {
-		provider, err := kind.NewWithCredentials(config, c.masked(credentials))
-		if err != nil {
-			return nil, fail(ErrConfig, "%w", err)
-		}
-		return provider, nil
-	}
-	switch {
+	case credentials != nil && config.APIKey == "":
+		provider, err = kind.NewWithCredentials(config, c.masked(credentials))
 	case kind.NeedsURL && config.BaseURL == "":
 		return nil, fail(ErrNoServer, "the provider %s needs the URL of its server: set %s", kind.Name, kind.BaseURLVar)
 	case config.APIKey == "" && config.BaseURL == "" && kind.BaseURLVar != "":
@@ -157,8 +149,9 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 	case config.APIKey == "" && config.BaseURL == "" && kind.KeyVars != nil:
 		lacks := slices.DeleteFunc(kind.Variables(), func(name string) bool { return c.getenv(name) != "" })
 		return nil, fail(ErrNoKey, "no API key: %s needs %s in the environment", kind.Name, strings.Join(lacks, " and "))
+	default:
+		provider, err = kind.New(config)
 	}
-	provider, err := kind.New(config)
 	if err != nil {
 		return nil, fail(ErrConfig, "%w", err)
 	}
@@ -169,7 +162,7 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 // else of the only candidate in the environment. It does not guess among several.
 func (c *config) chooseProvider() (string, error) {
 	if name := value(c.chosen.provider); name != "" {
-		return name, c.knows(name)
+		return name, c.checkProviderName(name)
 	}
 	candidates := providers.Candidates(c.getenv)
 	if name := c.providerOfModel(candidates); name != "" {
@@ -187,7 +180,7 @@ func (c *config) chooseProvider() (string, error) {
 	case c.BaseURL != "":
 		return "", fail(ErrNoProvider, "a base URL needs a provider, such as openai-compatible for a server of your own")
 	}
-	if model := value(c.chosen.model); model != "" && c.knows(model) == nil {
+	if model := value(c.chosen.model); model != "" && c.checkProviderName(model) == nil {
 		return "", fail(ErrNoModel, "%[1]q is a provider and no model, such as %[1]s/MODEL", model)
 	}
 	if len(c.Kinds) > 0 {
@@ -228,7 +221,7 @@ func (c *config) providerOfModel(candidates []providers.Kind) string {
 	if len(known) == 1 && !slices.ContainsFunc(candidates, other) {
 		return known[0].Name
 	}
-	if !both || c.knows(name) != nil || slices.ContainsFunc(candidates, c.hasSlashes) {
+	if !both || c.checkProviderName(name) != nil || slices.ContainsFunc(candidates, c.hasSlashes) {
 		return ""
 	}
 	c.chosen.provider, c.chosen.model = &name, &rest
@@ -253,7 +246,7 @@ func (c *config) useNamedByModel(goesOn bool) {
 		return
 	}
 	kind, err := providers.Find(provider.One())
-	if err != nil || goesOn || model.Origin.Place <= provider.Origin.Place || c.knows(name) != nil ||
+	if err != nil || goesOn || model.Origin.Place <= provider.Origin.Place || c.checkProviderName(name) != nil ||
 		c.values.Get("base_url") != nil || c.hasSlashes(kind) {
 		return
 	}

@@ -49,7 +49,7 @@ func (r *refusals) middleware(next tool.Handler) tool.Handler {
 	}
 }
 
-// way says what to do about a refusal.
+// way returns what the model is told to do about a refusal.
 func (r *refusals) way(box *sandbox.Sandbox) string {
 	const none = "This is no fault of the machine, and there is no way around it: work without it, or say what you need."
 	if box.Level() == sandbox.Observe && r.gate.Ask == nil {

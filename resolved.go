@@ -28,7 +28,7 @@ type config struct {
 	// values holds what the user has set, by flags and otherwise, in place of Settings. The settings
 	// of the project are added to it.
 	values *settings.Values
-	// ruleFrom says of rules, after the name of their list, who has said them, for messages.
+	// ruleFrom holds where rules come from, for messages, by the name of their list and the rule.
 	ruleFrom map[string]string
 	// MCP names files of MCP servers, besides the user's own and the project's. NoMCP starts no
 	// servers.
@@ -105,12 +105,12 @@ func (c *config) check(ctx context.Context) error {
 		}
 	}
 	if name := value(c.chosen.provider); name != "" {
-		if err := c.knows(name); err != nil {
+		if err := c.checkProviderName(name); err != nil {
 			return err
 		}
 	}
 	for _, m := range c.Fallbacks {
-		if err := c.knows(m.Provider); err != nil {
+		if err := c.checkProviderName(m.Provider); err != nil {
 			return err
 		}
 	}
@@ -138,6 +138,7 @@ func (c *config) check(ctx context.Context) error {
 // elsewhere reports whether the session works on another machine.
 func (c *config) elsewhere() bool { return len(c.EnvCommand) > 0 || c.Env != nil }
 
+// getenv returns a variable of the environment.
 func (c *config) getenv(name string) string {
 	if c.Getenv == nil {
 		return os.Getenv(name)
@@ -145,6 +146,7 @@ func (c *config) getenv(name string) string {
 	return c.Getenv(name)
 }
 
+// value returns what a pointer points to, or the zero value for nil.
 func value[T any](v *T) (zero T) {
 	if v == nil {
 		return zero

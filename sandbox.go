@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/trust"
 )
 
@@ -43,9 +44,6 @@ func sandboxCache(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	sum := sha256.Sum256([]byte(dir))
+	sum := sha256.Sum256([]byte(userfiles.RealPath(dir)))
 	return filepath.Join(cache, "attractor", "sandbox", hex.EncodeToString(sum[:8]))
 }

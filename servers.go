@@ -125,7 +125,7 @@ func (s *Setup) startServers(ctx context.Context, c *config, list []mcp.Server, 
 	s.places = &places{dir: s.here, root: s.Project.Root, limits: c.Limits, confine: c.Sandbox, box: s.box,
 		environ: serverEnviron(c)}
 	s.Unmasked = append(s.Unmasked, maskServers(s.Secrets, list)...)
-	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Ask != nil, Budget: s.toolBudget(),
+	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Ask != nil, Budget: mcp.BudgetFor(s.modelWindow()),
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
 		Mask:   s.Secrets.String,
 		Warn:   warn, Log: s.serversLog()}
@@ -137,12 +137,6 @@ func (s *Setup) startServers(ctx context.Context, c *config, list []mcp.Server, 
 		}
 	}
 	s.Servers = mcp.Start(ctx, o)
-}
-
-// toolBudget returns how many bytes the definitions of the servers' tools may have before they are
-// deferred, by the window of the model with which the session begins.
-func (s *Setup) toolBudget() int {
-	return mcp.BudgetFor(s.beginsWith())
 }
 
 // mostServers limits the changed tools that a warning shows.

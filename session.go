@@ -55,9 +55,8 @@ func (s *Session) open(ctx context.Context, c *Config) (err error) {
 	if s.setup, err = Prepare(ctx, *c); err != nil {
 		return err
 	}
-	o := &s.setup.Options
 	s.setup.Gate.HowToAllow = howToAllow
-	o.OnEvent = s.watch(o.OnEvent)
+	s.setup.onEvent(s.keepWarning)
 	for _, err := range s.setup.Unmasked {
 		s.warn(err.Error())
 	}
@@ -112,15 +111,10 @@ func Prepare(ctx context.Context, c Config) (*Setup, error) {
 	return s, nil
 }
 
-// watch returns an OnEvent that also keeps warnings.
-func (s *Session) watch(show func(agent.Event)) func(agent.Event) {
-	return func(ev agent.Event) {
-		if w, ok := ev.(*agent.Warning); ok {
-			s.warn(w.Text)
-		}
-		if show != nil {
-			show(ev)
-		}
+// keepWarning keeps the text of an event that is a warning.
+func (s *Session) keepWarning(ev agent.Event) {
+	if w, ok := ev.(*agent.Warning); ok {
+		s.warn(w.Text)
 	}
 }
 

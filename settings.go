@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/internal/settings"
 )
 
-// theProgram is where settings come from that are fields of the configuration. They are in their
-// place already, and stand among the others so that these do not loosen or replace them.
+// theProgram is the origin of settings that are fields of the configuration. They are applied
+// already, and are among the others so that these do not loosen or replace them.
 const theProgram = "the program"
 
 // applySettings puts the Settings and those of files and variables into the configuration of the
@@ -241,10 +241,10 @@ func (c *config) applyPlain(v *settings.Value) (err error) {
 		c.MCP = appendNew(c.MCP, v.Text)
 	case "allow_tool":
 		c.Allow = appendNew(c.Allow, v.Text)
-		c.said("allow", v.Text, v.Origin.String())
+		c.noteSource("allow", v.Text, v.Origin.String())
 	case "deny_tool":
 		c.Deny = appendNew(c.Deny, v.Text)
-		c.said("deny", v.Text, v.Origin.String())
+		c.noteSource("deny", v.Text, v.Origin.String())
 	case "add_dir":
 		if v.Origin.Place == settings.PlaceOther { // directories of this machine
 			c.Here.AddDirs = appendNew(c.Here.AddDirs, v.Text)
@@ -259,8 +259,8 @@ func (c *config) applyPlain(v *settings.Value) (err error) {
 	return err
 }
 
-// said notes who has said rules of a list, if nobody of a higher place has.
-func (c *config) said(list string, rules []string, from string) {
+// noteSource notes where rules of a list come from, unless a higher place has them, too.
+func (c *config) noteSource(list string, rules []string, from string) {
 	for _, rule := range rules {
 		if c.ruleFrom == nil {
 			c.ruleFrom = map[string]string{}

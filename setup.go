@@ -135,7 +135,7 @@ type Setup struct {
 	kinds      []providers.Kind    // config.Kinds
 	alone      bool                // no file of the user counts
 	change     agent.Settings      // the settings to change in a resumed session
-	said       agent.FallbackModel // the model that the catalog lacks, with the window that was said for it
+	ownWindow  agent.FallbackModel // the model that the catalog lacks, with the window that the user has set for it
 	store      journal.Store
 	started    bool // the session has taken over the journal
 }
@@ -168,7 +168,7 @@ func (s *Setup) openModel(c *config) error {
 			return err
 		}
 	}
-	s.saysWindow(c, c.was)
+	s.chooseWindow(c, c.was)
 	o.Fallbacks.Models = c.Fallbacks
 	o.Instructions = c.Instructions
 	o.Subagents = &agent.Subagents{}
@@ -249,8 +249,8 @@ func (s *Setup) open(ctx context.Context) (*agent.Session, error) {
 	if o.State != nil {
 		s.ModelBefore = o.State.Model
 	}
-	if o.Next = s.change; o.Next.Model != nil && s.isSaid(s.chosen) {
-		o.Next.Policy = &s.Options.Policy // with the window that was said for the model
+	if o.Next = s.change; o.Next.Model != nil && s.hasOwnWindow(s.chosen) {
+		o.Next.Policy = &s.Options.Policy // with the window that was set for the model
 	}
 	session, err := agent.Resume(ctx, o)
 	s.Options.State = nil // Resume has taken it over

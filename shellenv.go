@@ -58,7 +58,7 @@ func lastLine(ctx context.Context, command []string, more ...string) (string, er
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], append(slices.Clip(command[1:]), more...)...)
-	var out, complaint end
+	var out, complaint tail
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &complaint, env.DefaultGrace
 	err := cmd.Run()
 	if ctx.Err() != nil {
@@ -71,17 +71,17 @@ func lastLine(ctx context.Context, command []string, more ...string) (string, er
 	return text[strings.LastIndexByte(text, '\n')+1:], nil
 }
 
-// end keeps the end of what is written to it.
-type end []byte
+// tail keeps the end of what is written to it.
+type tail []byte
 
-// maxEnd limits what end keeps.
-const maxEnd = 4 << 10
+// maxTail limits the bytes that a tail keeps.
+const maxTail = 4 << 10
 
 // Write implements [io.Writer].
-func (e *end) Write(p []byte) (int, error) {
-	*e = append(*e, p[max(0, len(p)-maxEnd):]...)
-	if n := len(*e) - maxEnd; n > 0 {
-		*e = bytes.Clone((*e)[n:])
+func (t *tail) Write(p []byte) (int, error) {
+	*t = append(*t, p[max(0, len(p)-maxTail):]...)
+	if n := len(*t) - maxTail; n > 0 {
+		*t = bytes.Clone((*t)[n:])
 	}
 	return len(p), nil
 }

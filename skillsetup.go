@@ -15,8 +15,7 @@ import (
 	"github.com/attractor-go/attractor/profile"
 )
 
-// openSkills reads the skills of the session and puts them into its doors: a tool that loads them,
-// and commands.
+// openSkills reads the skills of the session, and adds the tool that loads them and their commands.
 func (s *Setup) openSkills(c *config) {
 	s.Skills = load.ReadSkills(s.Project, c.usersEnv)
 	if s.far == nil { // the files of the user's skills are on this machine
@@ -84,7 +83,7 @@ func (s *Setup) warnAll(code string, problems []error) {
 // of a small window.
 func (s *Setup) listingBudget() int {
 	const share, bytesPerToken = 50, 4
-	window := s.beginsWith()
+	window := s.modelWindow()
 	if window == 0 {
 		return ext.DefaultListing
 	}

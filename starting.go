@@ -172,7 +172,7 @@ func addedToPath(dir, text string) (names []string) {
 		}
 		for _, name := range dirs {
 			if !strings.Contains(name, "$") {
-				names = append(names, from(dir, name))
+				names = append(names, pathFrom(dir, name))
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func addedToPath(dir, text string) (names []string) {
 // none, because everything in it would ask.
 func programs(here, path string) (names []string) {
 	for _, dir := range filepath.SplitList(path) {
-		dir = from(here, dir)
+		dir = pathFrom(here, dir)
 		names = append(names, dir)
 		for _, e := range listed(dir) {
 			names = append(names, filepath.Join(dir, e.Name()))

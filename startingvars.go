@@ -100,7 +100,7 @@ func (v startVariables) path(word string) string {
 			word = u.Path
 		}
 	}
-	return from(v.here, word)
+	return pathFrom(v.here, word)
 }
 
 // files returns the files of a variable that has one or a list, with colons or blanks between them.

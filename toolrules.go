@@ -3,12 +3,12 @@ package attractor
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/texts"
+	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
@@ -19,12 +19,7 @@ import (
 func (c *config) toolRules() (sources []rules.Source) {
 	rulesOf := func(list string, texts []string) {
 		for _, text := range texts {
-			data, err := json.Marshal(map[string]any{"permissions": map[string]any{list: []string{text}}})
-			if err != nil {
-				continue // strings can be marshaled
-			}
-			sources = append(sources, rules.Source{Name: cmp.Or(c.ruleFrom[list+" "+text], theProgram), Data: data,
-				Lineless: true})
+			sources = append(sources, load.OneRule(cmp.Or(c.ruleFrom[list+" "+text], theProgram), list, text))
 		}
 	}
 	rulesOf("allow", c.Allow)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret"
@@ -67,9 +68,7 @@ func (s *Setup) RunTyped(ctx context.Context, command string, show func(text str
 
 // tellTyped tells the model of a command that a person has run.
 func (s *Setup) tellTyped(ctx context.Context, command, printed string) error {
-	if len(command) > maxTypedCommand {
-		command = strings.ToValidUTF8(command[:maxTypedCommand], "") + " [cut]"
-	}
+	command = texts.Cut(command, maxTypedCommand, " [cut]")
 	data, err := json.Marshal(map[string]string{"command": s.Secrets.String(command)})
 	if err != nil {
 		return err

@@ -46,8 +46,8 @@ func (s *Setup) openWebSearch(c *config) error {
 	return nil
 }
 
-// judgeWebSearch takes the search of the web back if the rules have something against it. A rule that
-// asks would ask about what nobody here can hold back.
+// judgeWebSearch removes the search of the web unless the rules allow it. A rule that asks does not,
+// because the vendor runs the search and asks nobody.
 func (s *Setup) judgeWebSearch(ctx context.Context, c *config) error {
 	if !c.WebSearch || s.isDenied(llm.HostedWebSearch) { // which withoutDenied takes out
 		return nil
@@ -68,26 +68,25 @@ func (s *Setup) judgeWebSearch(ctx context.Context, c *config) error {
 	return nil
 }
 
-// searchless returns why a model that was chosen cannot search the web. A model of which nothing is known can if its
-// provider hosts a search, or is one of the program's own.
+// searchless returns why a model that was chosen cannot search the web. A model of which nothing is
+// known can if its provider hosts a search, or is one of the program's own.
 func (s *Setup) searchless(c chosen) error {
-	provider, model := c.provider, c.model
-	facts, known := lookUp(s.Options.Client, provider, model)
-	kind, err := s.table().Find(provider)
+	facts, known := lookUp(s.Options.Client, c.provider, c.model)
+	kind, err := s.table().Find(c.provider)
 	switch {
 	case err == nil && !kind.WebSearch:
-		return fmt.Errorf("no search of the web that %s runs for its models is known; there is one of %s", provider,
+		return fmt.Errorf("no search of the web that %s runs for its models is known; there is one of %s", c.provider,
 			searchers())
 	case known && facts.WebSearch == 0:
-		return fmt.Errorf("the model %s of %s has no search of the web that works beside other tools", model, provider)
-	case provider == "openai" && c.effort == "minimal":
-		return fmt.Errorf("the model %s has no search of the web with the effort minimal", model)
+		return fmt.Errorf("the model %s of %s has no search of the web that works beside other tools", c.model, c.provider)
+	case c.provider == "openai" && c.effort == "minimal":
+		return fmt.Errorf("the model %s has no search of the web with the effort minimal", c.model)
 	}
 	return nil
 }
 
 // searchers names the providers that run searches of the web.
-func searchers() (list string) {
+func searchers() string {
 	var names []string
 	for _, k := range providers.Kinds() {
 		if k.WebSearch {
@@ -97,8 +96,8 @@ func searchers() (list string) {
 	return shortList(names)
 }
 
-// keepWebSearch gives a resumed session the search of the web, or takes it away: what is offered, the
-// vendor runs, whatever this process has been told to allow.
+// keepWebSearch adds the search of the web to a resumed session, or removes it, as this process was
+// told: the vendor runs whatever is offered.
 func (s *Setup) keepWebSearch(ctx context.Context) error {
 	hosted := func(d llm.ToolDefinition) bool { return d.Hosted != "" }
 	at := slices.IndexFunc(s.Options.Profile.Tools, func(t tool.Tool) bool { return hosted(t.ToolDefinition) })

@@ -7,7 +7,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Window is what a user says of a context window.
+// Window is a context window that a user has set.
 type Window struct {
 	Tokens int // 0 means that of the catalog
 	// Provider and Model name the model. Empty means any.
@@ -22,9 +22,9 @@ func (w *Window) of(provider, model string) int {
 	return w.Tokens
 }
 
-// saysWindow finds out what was said of the window of the session's model. A resumed session keeps
-// that of its model if the catalog has none.
-func (s *Setup) saysWindow(c *config, was *agent.State) {
+// chooseWindow applies the window that was set for the session's model. A resumed session keeps that
+// of its model if the catalog has none.
+func (s *Setup) chooseWindow(c *config, was *agent.State) {
 	o := &s.Options
 	model := cmp.Or(o.Model, o.Profile.Model)
 	facts, known := lookUp(o.Client, o.Provider, model)
@@ -40,7 +40,7 @@ func (s *Setup) saysWindow(c *config, was *agent.State) {
 	case known:
 		o.Client.Models = withWindow(o.Client.Models, facts, window)
 	default: // with facts of a model that is not known, providers would not send an effort
-		s.said = agent.FallbackModel{Provider: o.Provider, Model: model, Window: window}
+		s.ownWindow = agent.FallbackModel{Provider: o.Provider, Model: model, Window: window}
 	}
 }
 
@@ -72,35 +72,35 @@ func (s *Setup) window(provider, model string) int {
 	if facts, known := lookUp(s.Options.Client, provider, model); known {
 		return facts.Window
 	}
-	if s.said.Provider == provider && s.said.Model == model {
-		return s.said.Window
+	if s.ownWindow.Provider == provider && s.ownWindow.Model == model {
+		return s.ownWindow.Window
 	}
 	return 0
 }
 
-// beginsWith returns the window of the model with which the session begins or goes on.
-func (s *Setup) beginsWith() int {
+// modelWindow returns the window of the model with which the session begins or is resumed.
+func (s *Setup) modelWindow() int {
 	return s.window(s.Options.Provider, cmp.Or(s.Options.Model, s.Options.Profile.Model))
 }
 
-// isSaid reports whether a model is the one whose window was said and that the catalog lacks.
-func (s *Setup) isSaid(c chosen) bool {
-	return s.said.Window > 0 && c.provider == s.said.Provider && c.model == s.said.Model
+// hasOwnWindow reports whether a model is the one that the catalog lacks and whose window was set.
+func (s *Setup) hasOwnWindow(c chosen) bool {
+	return s.ownWindow.Window > 0 && c.provider == s.ownWindow.Provider && c.model == s.ownWindow.Model
 }
 
-// withSaid adds to a change of the session's model the window that was said for the model.
-func (s *Setup) withSaid(session *agent.Session, change agent.Settings, to chosen) agent.Settings {
-	if change.Model != nil && s.isSaid(to) {
+// withOwnWindow adds to a change of the session's model the window that was set for the model.
+func (s *Setup) withOwnWindow(session *agent.Session, change agent.Settings, to chosen) agent.Settings {
+	if change.Model != nil && s.hasOwnWindow(to) {
 		policy := session.Policy()
-		policy.Window = s.said.Window
+		policy.Window = s.ownWindow.Window
 		change.Policy = &policy
 	}
 	return change
 }
 
-// sayWindow puts the window that was said for the model into the policy.
-func (s *Setup) sayWindow() {
-	if s.isSaid(s.chosen) {
-		s.Options.Policy.Window = s.said.Window
+// setWindow puts the window that was set for the model into the policy.
+func (s *Setup) setWindow() {
+	if s.hasOwnWindow(s.chosen) {
+		s.Options.Policy.Window = s.ownWindow.Window
 	}
 }

@@ -85,29 +85,29 @@ func capabilities() []capability {
 		{nil, (*Setup).closeCheckpoints}, // when nothing changes the directory any more
 		{nil, (*Setup).waitForWarnings},
 		{nil, (*Setup).closeLeftBehind}, // when nothing runs any more
-		{surely((*Setup).openSecrets), nil},
-		{surely((*Setup).openDebug), nil},
-		{atOnce((*Setup).openModel), nil},
-		{surely((*Setup).maskModel), nil}, // what a program adds to the options later stays outside
-		{surely((*Setup).openChoice), nil},
-		{atOnce((*Setup).openWebSearch), nil},
+		{neverFails((*Setup).openSecrets), nil},
+		{neverFails((*Setup).openDebug), nil},
+		{withoutContext((*Setup).openModel), nil},
+		{neverFails((*Setup).maskModel), nil}, // what a program adds to the options later stays outside
+		{neverFails((*Setup).openChoice), nil},
+		{withoutContext((*Setup).openWebSearch), nil},
 		{(*Setup).openElsewhere, (*Setup).closeElsewhere},
-		{surely((*Setup).openSkills), nil},
-		{surely((*Setup).openCommands), nil},
-		{surely((*Setup).openAgents), nil},
-		{atOnce((*Setup).readHooks), nil},     // what they run, nobody changes unasked
-		{(*Setup).openDir, (*Setup).closeDir}, // with the sandbox of commands
+		{neverFails((*Setup).openSkills), nil},
+		{neverFails((*Setup).openCommands), nil},
+		{neverFails((*Setup).openAgents), nil},
+		{withoutContext((*Setup).readHooks), nil}, // what they run, nobody changes unasked
+		{(*Setup).openDir, (*Setup).closeDir},     // with the sandbox of commands
 		{(*Setup).openServers, (*Setup).closeServers},
-		{atOnce((*Setup).openRules), nil},
+		{withoutContext((*Setup).openRules), nil},
 		{(*Setup).judgeWebSearch, nil},
 		{(*Setup).openDocuments, (*Setup).closeDocuments},
-		{surely((*Setup).openGate), nil},
-		{atOnce((*Setup).openHooks), (*Setup).closeHooks},
+		{neverFails((*Setup).openGate), nil},
+		{withoutContext((*Setup).openHooks), (*Setup).closeHooks},
 		{(*Setup).openCheckpoints, nil},
-		{atOnce((*Setup).openLanguageServers), (*Setup).closeLanguageServers},
+		{withoutContext((*Setup).openLanguageServers), (*Setup).closeLanguageServers},
 		{nil, (*Setup).closeChecks},
-		{surely((*Setup).offerWorktrees), nil}, // for agents
-		{surely((*Setup).tellUnused), nil},
+		{neverFails((*Setup).offerWorktrees), nil}, // for agents
+		{neverFails((*Setup).tellUnused), nil},
 	}
 }
 
@@ -115,20 +115,20 @@ func capabilities() []capability {
 // what it wants. What wraps a function of the options stands outside of what wrapped it before.
 func doors() []func(*Setup, context.Context) error {
 	return []func(*Setup, context.Context) error{
-		always((*Setup).approve),
+		withoutError((*Setup).approve),
 		(*Setup).offerServers,
-		always((*Setup).listenForHooks),
-		always((*Setup).listenForWrittenCalls),
+		withoutError((*Setup).listenForHooks),
+		withoutError((*Setup).listenForWrittenCalls),
 		func(s *Setup, _ context.Context) error { return s.placeChecks() },
-		always((*Setup).keepInSummaries),
-		always((*Setup).withoutDenied),
-		always((*Setup).logCalls), // what the calls do in the end
-		always((*Setup).listenForInputs),
-		always((*Setup).lookForRepositories),
-		always((*Setup).maskDoors),
-		always((*Setup).listenForCompactions),
-		always((*Setup).instrument),
-		always((*Setup).sayWindow),
+		withoutError((*Setup).keepInSummaries),
+		withoutError((*Setup).withoutDenied),
+		withoutError((*Setup).logCalls), // what the calls do in the end
+		withoutError((*Setup).listenForInputs),
+		withoutError((*Setup).lookForRepositories),
+		withoutError((*Setup).maskDoors),
+		withoutError((*Setup).listenForCompactions),
+		withoutError((*Setup).instrument),
+		withoutError((*Setup).setWindow),
 	}
 }
 
@@ -136,7 +136,7 @@ func doors() []func(*Setup, context.Context) error {
 func beginnings() []func(*Setup, context.Context) error {
 	return []func(*Setup, context.Context) error{
 		func(s *Setup, ctx context.Context) error { s.noteKilled(ctx); return nil },
-		always((*Setup).keepPlanTool),
+		withoutError((*Setup).keepPlanTool),
 		(*Setup).keepWebSearch,
 		(*Setup).tellPlace,
 		(*Setup).tellFirst,
@@ -144,25 +144,25 @@ func beginnings() []func(*Setup, context.Context) error {
 		(*Setup).noteLeads,
 		(*Setup).tellWorktrees,
 		(*Setup).startHooks,
-		always((*Setup).joinServers),
+		withoutError((*Setup).joinServers),
 	}
 }
 
-// surely returns the opening of a capability that cannot fail.
-func surely(open func(*Setup, *config)) func(*Setup, context.Context, *config) error {
+// neverFails adapts a function that opens a capability and cannot fail.
+func neverFails(open func(*Setup, *config)) func(*Setup, context.Context, *config) error {
 	return func(s *Setup, _ context.Context, c *config) error {
 		open(s, c)
 		return nil
 	}
 }
 
-// atOnce returns the opening of a capability that waits for nothing.
-func atOnce(open func(*Setup, *config) error) func(*Setup, context.Context, *config) error {
+// withoutContext adapts a function that opens a capability and waits for nothing.
+func withoutContext(open func(*Setup, *config) error) func(*Setup, context.Context, *config) error {
 	return func(s *Setup, _ context.Context, c *config) error { return open(s, c) }
 }
 
-// always returns a step that cannot fail.
-func always(step func(*Setup)) func(*Setup, context.Context) error {
+// withoutError adapts a step that cannot fail.
+func withoutError(step func(*Setup)) func(*Setup, context.Context) error {
 	return func(s *Setup, _ context.Context) error {
 		step(s)
 		return nil

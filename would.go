@@ -36,7 +36,8 @@ func (c *Config) Would() (Would, error) {
 	s.useSettings(w)
 	w.useDefaults()
 	err = s.chooseMode(w, nil)
-	would := Would{Mode: w.Mode, Sandbox: cmp.Or(w.Sandbox.Level, sandbox.Off), Effort: value(w.chosen.effort), Native: value(w.chosen.native)}
+	would := Would{Mode: w.Mode, Sandbox: cmp.Or(w.Sandbox.Level, sandbox.Off), Effort: value(w.chosen.effort),
+		Native: value(w.chosen.native)}
 	provider, noProvider := w.chooseProvider()
 	if noProvider == nil {
 		_, provider, noProvider = w.connect()

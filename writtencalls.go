@@ -15,9 +15,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// listenForWrittenCalls sends a model back, once an input, that has written a call as text, and
-// tells the person what to switch on. That happens where a server of Chat Completions does not read
-// the form in which its model writes calls.
+// listenForWrittenCalls asks a model that has written a call as text, once an input, to make it
+// properly, and tells the person which option of the server helps. That happens where a server of
+// Chat Completions does not parse the form in which its model writes calls.
 func (s *Setup) listenForWrittenCalls() {
 	next := s.Options.BeforeStop
 	if !s.asksByChat() {
