@@ -168,11 +168,12 @@ func (a *approvedEnv) find(ctx context.Context, name string, others bool) (targe
 	case known || others:
 		return target, nil
 	}
-	if a.mu.Lock(); a.files[target] == "" && !a.has(target) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, approved := a.files[target]; !approved {
 		err = fmt.Errorf("%s is none of the files for which the call was approved, so nothing was done",
 			texts.Shown(name))
 	}
-	a.mu.Unlock()
 	return target, err
 }
 
@@ -180,11 +181,6 @@ func (a *approvedEnv) find(ctx context.Context, name string, others bool) (targe
 func (a *approvedEnv) check(ctx context.Context, _, name string) error {
 	_, err := a.find(ctx, name, false)
 	return err
-}
-
-func (a *approvedEnv) has(target string) bool {
-	_, ok := a.files[target]
-	return ok
 }
 
 // write calls do with the path without links and the content that the file must have, and keeps the
@@ -276,8 +272,7 @@ func (a *approvedEnv) Remove(ctx context.Context, name string) error {
 // Delete implements env.Replacer. It removes the name, not what it leads to.
 func (a *approvedEnv) Delete(ctx context.Context, name string, was env.Hash) error {
 	return a.write(ctx, name, was, env.NoFile, func(_ string, was env.Hash) error {
-		return env.Delete(ctx,
-			a.Environment, name, was)
+		return env.Delete(ctx, a.Environment, name, was)
 	})
 }
 
