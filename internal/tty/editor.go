@@ -292,7 +292,7 @@ func (e *Editor) Down() bool {
 	return true
 }
 
-// Rows returns the text in rows of at most width columns, the first one behind a prompt and the
+// Rows returns the text in rows of at most width columns, the first one after a prompt and the
 // others indented like it, and the place of the cursor. It returns at most limit rows: those around
 // the cursor.
 func (e *Editor) Rows(prompt string, width, limit int) (rows []string, row, column int) {
@@ -346,8 +346,8 @@ func (c cell) view(most int) (string, int) {
 	case c.text == "\t":
 		return strings.Repeat(" ", min(tabWidth, most)), min(tabWidth, most)
 	case c.shown != "" && c.width > most:
-		return displaywidth.TruncateString(c.shown, most, ""), displaywidth.String(displaywidth.TruncateString(c.shown,
-			most, ""))
+		shown := displaywidth.TruncateString(c.shown, most, "")
+		return shown, displaywidth.String(shown)
 	case c.shown != "":
 		return c.shown, c.width
 	}
