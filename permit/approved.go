@@ -19,8 +19,8 @@ import (
 // approval holds what a call was allowed to touch: the files as they were, and the directory of a
 // command.
 type approval struct {
-	// leads holds where the call's paths led, by the absolute path. It is empty for a path that led
-	// nowhere.
+	// leads holds where the call's paths led, by the absolute path. It is empty for a path that could
+	// not be resolved.
 	leads map[string]string
 	// files holds the contents that were shown to a person, by the path without links.
 	files map[string]env.Hash
@@ -89,7 +89,7 @@ func (a *approval) sameAs(b *approval) bool { return a.dir == b.dir && maps.Equa
 // Middleware implements [tool.Middleware]. It runs each call in an environment that changes no
 // files but those for which the call was approved, as they were then, opens the call's own paths
 // only where they led, and starts commands only in the directory that was shown. A call whose value
-// is not this gate's does not run; one without a value was not decided about by it, and runs.
+// is not this gate's does not run. A call without a value runs, because no gate has decided about it.
 func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		p, ok := call.Value.(*passage)
@@ -122,7 +122,7 @@ func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 	}
 }
 
-// stillAllowed judges a call again that nobody was asked about, if another call may have changed
+// stillAllowed judges a call again that no person has allowed, if another call may have changed
 // something since: all calls of an answer are judged before the first one runs, and what a search
 // reads depends on files such as .gitignore.
 func (g *Gate) stillAllowed(ctx context.Context, call *tool.Call, p *passage) error {
@@ -210,6 +210,7 @@ func (a *approvedEnv) write(ctx context.Context, name string, was, becomes env.H
 	return err
 }
 
+// changed returns the error for a file that has changed since the approval.
 func changed(name string) error {
 	return fmt.Errorf("%s has changed since the call was approved, so nothing was done. Look at it again before you repeat the call", texts.Shown(name))
 }
@@ -285,7 +286,7 @@ func (a *approvedEnv) Start(ctx context.Context, cmd env.Command) (env.Process, 
 	}
 	if a.dir != "" {
 		switch now, err := env.Resolve(ctx, a.Environment, dir); {
-		case errors.Is(err, env.ErrLost): // what is lost is the look, not the command
+		case errors.Is(err, env.ErrLost): // the lookup was lost, not the command
 			return nil, fmt.Errorf("%w, so the command was not run. Repeat it", env.ErrLostBefore)
 		case err != nil:
 			return nil, fmt.Errorf("the command's directory cannot be looked up any more, so it was not run: %w", err)

@@ -35,10 +35,10 @@ type Gate struct {
 	// can be asked: how the user of the program allows them. It may be empty.
 	HowToAllow string
 	// Unasked reports whether a command that the built-in rules ask about runs without a question
-	// where it can change nothing, as one that only reads does: a LocalOptions.Launch has to see to
-	// that for commands with a context of [env.Observing]. What it is refused there asks; see
-	// [Gate.Outside]. It counts in the modes ask and accept-edits, and without BeforeQuestion. Nil
-	// means no.
+	// where it can change nothing, as one that only reads does: a LocalOptions.Launch has to confine
+	// commands with a context of [env.Observing]. If it is refused something there, [Gate.Outside]
+	// asks. Unasked counts in the modes ask and accept-edits, and without BeforeQuestion. Nil means
+	// no.
 	Unasked func() bool
 	// Project names the project for which the rules that a person allows can be kept. Empty means
 	// that there is none.
@@ -50,8 +50,8 @@ type Gate struct {
 
 	*shared
 	inner bool // it is for the calls of an agent that works elsewhere than the session
-	// under the lock of shared: how many of the remembered rules Rules has, and how often a person
-	// has added some
+	// caught is how many of the remembered rules Rules has, and allowed how often rules were added to
+	// it. The lock of shared guards both.
 	caught, allowed int
 }
 
@@ -75,8 +75,8 @@ func NewGate(mode Mode, r Rules, e env.Environment) *Gate {
 
 // Within returns a gate for the calls of an agent in surroundings of its own, with rules for these.
 // It has the hooks, the person and the mode of g, also when that changes. Rules that a person adds
-// at one of the gates count at all of them, but those about the directory of the agent only there. Unasked
-// is for the caller to set.
+// at one of the gates count at all of them, except for those about the directory of the agent. The
+// caller sets Unasked.
 func (g *Gate) Within(r Rules, e env.Environment) *Gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -110,7 +110,7 @@ func (g *Gate) catchUp() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for ; g.caught < len(g.remembered); g.caught++ {
-		_ = g.Rules.Allow(g.remembered[g.caught]) // what is one too many asks again
+		_ = g.Rules.Allow(g.remembered[g.caught]) // without the rule, calls are asked about again
 		g.allowed++
 	}
 	return g.allowed
@@ -145,7 +145,7 @@ type passage struct {
 	writes  int64  // of the gate, before
 	// accepted says that a person has allowed the call as it was shown.
 	accepted bool
-	// passed says that Authorize has let the call pass, so whoever asks Approve is another hook.
+	// passed says that Authorize has allowed the call, so that another hook has asked for an approval.
 	passed  bool
 	touches *approval // what the call would touch then, or what it may touch
 	planned bool      // a person has approved the plan
@@ -192,10 +192,10 @@ func (g *Gate) Authorize(ctx context.Context, req tool.Request) (tool.Decision, 
 	return g.settle(req, sent, j, p), nil
 }
 
-// decide asks the rules about a call, unless they have decided about it and it touches nothing else
-// now. What a command does depends on more than its paths, and so does a search, so they are asked
-// about these each time. What the call would touch is looked up first: if a link changes after
-// that, the call does not run.
+// decide asks the rules about a call, unless they have decided about it before and it would still
+// touch the same. It asks them each time about commands and searches, which depend on more than
+// their paths. What the call would touch is looked up first: if a link changes after that, the call
+// does not run.
 func (g *Gate) decide(ctx context.Context, req tool.Request, p *passage) {
 	allowed, touches := g.catchUp(), g.targets(ctx, req, false)
 	bound := req.Access.Command == "" && req.Access.Effect != tool.ReadOnly
@@ -287,8 +287,8 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 		"its arguments, or what it would touch, were changed %d times without a decision", maxEdits)}, nil
 }
 
-// beyond returns why a call of a file tool would fail whatever a person answers, or nil: a file is in
-// none of the directories of the environment.
+// beyond returns an error if a call of a file tool would fail whatever a person answers, because one
+// of its files is in none of the directories of the environment.
 func (g *Gate) beyond(ctx context.Context, req tool.Request, p *passage) error {
 	if !p.ruled.Files {
 		return nil
@@ -320,7 +320,7 @@ func (g *Gate) Outside(ctx context.Context, call *tool.Call, refused []string) (
 	return err == nil && answer.Verdict == tool.Allow && answer.Args == "" && g.Mode() != ModePlan, err
 }
 
-// requestOf returns what was asked about a call.
+// requestOf returns the request for a decision about a call.
 func requestOf(call *tool.Call) tool.Request {
 	return tool.Request{SessionID: call.SessionID, AgentID: call.AgentID, Dir: call.Env.WorkDir(), Access: call.Access,
 		Call: llm.ToolCall{ID: call.ID, Name: call.Name, Args: call.Args}}
@@ -354,7 +354,7 @@ func (g *Gate) accept(ctx context.Context, req tool.Request, sent string, j judg
 	return decision(req, sent, tool.Allow, p), nil
 }
 
-// settle returns the decision for a judgement that no person can change any more.
+// settle returns the final decision for a judgement, without asking a person.
 func (g *Gate) settle(req tool.Request, sent string, j judgement, p *passage) tool.Decision {
 	switch {
 	case j.Verdict == tool.Allow:

@@ -71,8 +71,8 @@ const (
 	EndCancelled End = "cancelled" // what asked was interrupted, or nobody can answer any more
 )
 
-// Elsewhere is the cause with which the question to the person of [Inbox.Beside] ends when it needs
-// no answer any more.
+// Elsewhere is the cause of the end of a question to the person of [Inbox.Beside] that needs no
+// answer any more.
 type Elsewhere struct {
 	End End // EndAnswered or EndTimedOut
 	// Allowed is the answer to a question about a call.
@@ -206,8 +206,8 @@ func (a *Inbox) Decide(id string, answer Answer) error {
 	})
 }
 
-// Reply answers an ask with a question. Its errors are those of Decide. An answer that does not fit
-// the form of the question leads to another ask, which says so.
+// Reply answers an ask that is a question. Its errors are those of Decide. An answer that does not
+// fit the form of the question leads to another ask, which says so.
 func (a *Inbox) Reply(id string, answer tool.Answer) error {
 	return a.answer(id, func(w *waiting) error {
 		if w.Ask.Question == nil {
@@ -256,9 +256,9 @@ func (a *Inbox) begin(ctx context.Context, asked Ask) *waiting {
 	return w
 }
 
-// askBeside puts an ask to the person at the terminal, too. The function that it returns is called
-// when the ask has ended: it ends the person's question and waits for that, so that the next one
-// finds the terminal free.
+// askBeside also puts an ask to the person at the terminal. The caller calls withdraw when the ask has
+// ended: it ends the person's question and waits for that, so that the terminal is free for the next
+// one.
 func (a *Inbox) askBeside(ctx context.Context, w *waiting, put func(context.Context) error) (withdraw func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -311,7 +311,7 @@ func (a *Inbox) answer(id string, take func(*waiting) error) error {
 		w = nil
 	}
 	if w == nil {
-		return a.lateness(id)
+		return a.notOpen(id)
 	}
 	if err := take(w); err != nil {
 		return err
@@ -320,8 +320,8 @@ func (a *Inbox) answer(id string, take func(*waiting) error) error {
 	return nil
 }
 
-// lateness returns why an ask takes no answer. a.mu is held.
-func (a *Inbox) lateness(id string) error {
+// notOpen returns the error for an answer to an ask that is not open. a.mu is held.
+func (a *Inbox) notOpen(id string) error {
 	switch a.ends[id] {
 	case EndAnswered:
 		return fmt.Errorf("the ask %q has been answered already", id)
@@ -333,7 +333,7 @@ func (a *Inbox) lateness(id string) error {
 	return fmt.Errorf("there is no ask %q", id)
 }
 
-// maxEnded limits the asks of which it is known how they ended.
+// maxEnded limits the asks whose ends an Inbox remembers.
 const maxEnded = 4096
 
 // finish ends an ask unless it has ended. a.mu is held.

@@ -10,10 +10,10 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Hook says what it thinks of a call. An error denies the call with the error's text.
+// Hook returns its opinion about a call. An error denies the call with the error's text.
 type Hook func(ctx context.Context, req tool.Request) (Opinion, error)
 
-// Opinion holds what a hook says about a call. The zero value says nothing.
+// Opinion is what a hook says about a call. The zero value says nothing.
 type Opinion struct {
 	Says   Stance
 	Reason string // for the model if the hook denies, for the person if it asks
@@ -100,6 +100,7 @@ func (g *Gate) judgeIn(ctx context.Context, mode Mode, req tool.Request, p *pass
 	return j
 }
 
+// readOnlySession is why calls that change or run something are denied in ModeReadOnly.
 const readOnlySession = "this session is read-only: you can read and search files, but not change or run anything. Report what you would do instead"
 
 // refusal returns why a call does not run, for the model.

@@ -28,9 +28,9 @@ type Plan struct {
 	Changed bool   // the person has changed what the model wrote
 }
 
-// ExitPlan returns the tool exit_plan_mode(plan), which ends plan mode. If a person has approved of
-// the plan, asked by a gate whose LeavePlan is set, it returns what approved says about that to the
-// model. Otherwise it says that there is nothing to leave.
+// ExitPlan returns the tool exit_plan_mode(plan), which ends plan mode. If a gate whose LeavePlan is
+// set has asked a person, who approved the plan, the tool returns the result of approved. Otherwise
+// it returns an error: there is nothing to leave.
 func ExitPlan(approved func(ctx context.Context, call *tool.Call, plan Plan) (tool.Result, error)) tool.Tool {
 	t := tool.New(llm.ToolDefinition{Name: ExitPlanMode,
 		Description: "Ends plan mode: shows your plan to the user, who approves it or says what to change. Use it in plan mode only, when the plan is " +
@@ -60,8 +60,8 @@ func (g *Gate) PlanText() string {
 		" with it, and a person decides whether you carry it out."
 }
 
-// planOf returns the plan of a call of exit_plan_mode that a person has to decide about. refusal
-// says why nobody is asked.
+// planOf returns the plan in a call of exit_plan_mode, for a person to decide about. If refusal is
+// not empty, it says why nobody is asked.
 func (g *Gate) planOf(req tool.Request, ruled rules.Decision) (plan, refusal string) {
 	var args exitPlanArgs
 	if err := json.Unmarshal([]byte(req.Call.Args), &args); err != nil {
@@ -88,7 +88,7 @@ func (g *Gate) isPlan(req tool.Request) bool {
 	return req.Call.Name == ExitPlanMode && g.Mode() == ModePlan && g.LeavePlan != nil
 }
 
-// authorizePlan leaves to Approve whether the model may leave plan mode.
+// authorizePlan leaves it to Approve whether the model may leave plan mode.
 func (g *Gate) authorizePlan(ctx context.Context, req tool.Request, sent string, p *passage) tool.Decision {
 	if p.wish.Says == Denies {
 		return tool.Decision{Reason: p.wish.Reason}

@@ -46,7 +46,7 @@ type Question struct {
 	Plan string
 	// Problem says why the previous answer could not be used. It is empty the first time.
 	Problem string
-	// Text tells a person all of this. The gate leaves it empty, for those who put the question.
+	// Text tells a person all of this. The gate leaves it empty; an Asker may set it.
 	Text string
 
 	work string // the directory where rules of Allow with ./ begin, without links
