@@ -42,8 +42,8 @@ type Point struct {
 	Input int
 }
 
-// Read reads the points of a session. Behind the last point is one without an After if a call was
-// ended by a kill since.
+// Read reads the points of a session. If a kill has ended a call since the last one, Read adds a point
+// without an After.
 func Read(ctx context.Context, from agent.Records) (*Points, error) {
 	p := new(Points)
 	for note, err := range agent.ReadNotes(ctx, from, checkpoint.NoteKind) {
@@ -77,7 +77,7 @@ func Read(ctx context.Context, from agent.Records) (*Points, error) {
 	return p, nil
 }
 
-// workspace returns how the store names the directory.
+// workspace returns the name of the directory in the store.
 func (p *Points) workspace(e env.Environment) string {
 	if p.Place == nil {
 		return e.WorkDir()
@@ -85,7 +85,7 @@ func (p *Points) workspace(e env.Environment) string {
 	return Workspace(p.Place.Command, e.WorkDir())
 }
 
-// After returns the points behind a turn. Turn 0 is before the first one.
+// After returns the points after a turn. Turn 0 is before the first one.
 func (p *Points) After(turn int) ([]checkpoint.Point, error) {
 	if turn < 0 || turn > p.Turns {
 		return nil, fault.Errorf(fault.ErrConfig,
@@ -95,6 +95,7 @@ func (p *Points) After(turn int) ([]checkpoint.Point, error) {
 	return p.where(func(point *Point) bool { return point.Turn > turn }), nil
 }
 
+// where returns the points that wanted accepts.
 func (p *Points) where(wanted func(*Point) bool) (list []checkpoint.Point) {
 	for i := range p.List {
 		if wanted(&p.List[i]) {
@@ -117,7 +118,7 @@ func (p *Points) TreeAt(turn int) (env.Hash, error) {
 			root = cmp.Or(root, point.Before)
 			break
 		}
-		// without an After, nobody knows what the call did
+		// without an After, it is not known what the call did
 		root = cmp.Or(point.After, point.Before)
 	}
 	if root == env.NoFile {
@@ -149,7 +150,7 @@ func (p *Points) inputs() (numbers []int) {
 	return numbers
 }
 
-// ignored returns what was ignored when the session began to change something.
+// ignored returns the names that were ignored when the session first changed something.
 func (p *Points) ignored() checkpoint.Names {
 	for i := range p.List {
 		if left := p.List[i].Left; left != nil {
@@ -190,9 +191,9 @@ func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, maxB
 	return diff, p.gone(err)
 }
 
-// Write writes the files that a session had after a turn into a directory, given the directory of
-// the store, and returns a sentence about them. Place opens the directory, once it is known that
-// the files are there; Write closes it.
+// Write writes the files that a session had after a turn into a directory, and returns a sentence
+// about them. checkpoints is the directory of the store. Write calls place to open the directory once
+// it has found the files in the store, and closes it.
 func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place func() (env.Environment, func() error,
 	error)) (text string, err error) {
 	root, err := p.TreeAt(turn)
@@ -225,7 +226,8 @@ func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place 
 	return text, nil
 }
 
-// gone explains an error for a tree that the store does not have.
+// gone returns an error of the kind ErrNothing for a tree that the store does not have any more, and
+// any other error as it is.
 func (p *Points) gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fault.Errorf(ErrNothing,
@@ -234,7 +236,8 @@ func (p *Points) gone(err error) error {
 	return err
 }
 
-// Stat returns a line for each file of a diff, with the lines that were added and removed.
+// Stat returns a line for each file of a diff, with the numbers of lines added and removed, and their
+// sums.
 func Stat(d *checkpoint.Diff) string {
 	var b strings.Builder
 	added, removed := 0, 0
@@ -263,8 +266,8 @@ func Stat(d *checkpoint.Diff) string {
 	return b.String()
 }
 
-// Newest returns the points of the newest session of a directory that has some: one that was begun
-// there, or a fork that works there. The agents of a session have none of their own.
+// Newest returns the points of the newest session of a directory that has some: of one that was begun
+// there, or of a fork that works there. Subagents have no points of their own.
 func Newest(ctx context.Context, store journal.Store, dir string) (*Points, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

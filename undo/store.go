@@ -64,7 +64,7 @@ func Release(ctx context.Context, getenv func(string) string, sessions journal.S
 	return err
 }
 
-// Workspace returns how the store names a directory, given the command that leads to its machine.
+// Workspace returns the name of a directory in the store, given the command that leads to its machine.
 func Workspace(command []string, dir string) string {
 	if len(command) == 0 {
 		return dir
@@ -82,8 +82,8 @@ func NewRecorder(store checkpoint.Store, dir, workspace, owner string) *checkpoi
 		Skip: ownFiles(filepath.Dir(dir), workspace)})
 }
 
-// ownFiles returns the names of this program's directory in a workspace. Either may be named
-// through symbolic links.
+// ownFiles returns the names that this program's directory has in a workspace. The names of either
+// may have symbolic links.
 func ownFiles(dir, workspace string) []string {
 	list := []string{filepath.ToSlash(dir)}
 	realDir, err := filepath.EvalSymlinks(dir)

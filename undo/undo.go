@@ -43,7 +43,7 @@ type Options struct {
 // ErrNothing says that a session has changed nothing that could be taken back.
 var ErrNothing = errors.New("nothing to take back")
 
-// Undo is an undo that can be carried out. It has the workspace alone until it is closed.
+// Undo is an undo that can be carried out. It has exclusive use of the workspace until it is closed.
 type Undo struct {
 	Plan *checkpoint.Plan
 	// Since says which changes are taken back.
@@ -68,10 +68,7 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 	if err != nil {
 		return nil, err
 	}
-	workspace := c.Workspace
-	if workspace == "" {
-		workspace = c.Points.workspace(c.Env)
-	}
+	workspace := cmp.Or(c.Workspace, c.Points.workspace(c.Env))
 	id := c.Points.Session
 	u := &Undo{Redo: c.Redo, recorder: NewRecorder(store, c.Checkpoints, workspace, id), file: undoFile(c.Checkpoints,
 		workspace, id)}
@@ -109,11 +106,11 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 	return u, nil
 }
 
-// ID returns a name for what the undo is going to do: another one has it, too, as long as what they
-// put back, what they leave alone and what is there now are the same.
+// ID returns a name for what the undo is going to do. Two undos have the same ID if they put back and
+// leave alone the same, and the same is there now.
 func (u *Undo) ID() (string, error) {
 	plan := *u.Plan
-	plan.Now = "" // has files that are none of the undo's
+	plan.Now = "" // the tree also has files that the undo does not touch
 	data, err := json.Marshal(struct {
 		Since string
 		Plan  checkpoint.Plan
@@ -201,7 +198,7 @@ func (u *Undo) Run(ctx context.Context, note func(ctx context.Context, kind stri
 	return checkpoint.Undo(ctx, u.workspace, u.Plan, u.file)
 }
 
-// text tells the model what was taken back. It is empty if that is nothing.
+// text returns what the model is told of the undo, or "" if nothing was taken back.
 func (u *Undo) text(r *checkpoint.Result) string {
 	if len(r.Restored) == 0 && len(r.Git) == 0 {
 		return ""
@@ -232,7 +229,7 @@ const (
 	mostIgnored = 3
 )
 
-// first names the first of some names, and says how many of the total others there are.
+// first returns the first names of a list, and how many others of the total there are.
 func first(list []string, total, most int) string {
 	var shown []string
 	for _, name := range list[:min(len(list), most)] {
@@ -308,6 +305,7 @@ func Report(r *checkpoint.Result, most int) string {
 	return b.String()
 }
 
+// paths returns a number of paths in words.
 func paths(n int) string {
 	if n == 1 {
 		return "1 path"
