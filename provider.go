@@ -241,7 +241,7 @@ func (c *config) useNamedByModel(goesOn bool) {
 	if name == provider.One() {
 		_, whole := c.catalog().Get(name, model.One())
 		if _, has := c.catalog().Get(name, rest); has && !whole {
-			c.values.Lead(name, rest)
+			c.values.SplitModel(name, rest)
 		}
 		return
 	}
@@ -250,7 +250,7 @@ func (c *config) useNamedByModel(goesOn bool) {
 		c.values.Get("base_url") != nil || c.hasSlashes(kind) {
 		return
 	}
-	c.values.Lead(name, rest)
+	c.values.SplitModel(name, rest)
 }
 
 // hasSlashes reports whether models of a provider may have names with a slash: those of a server that

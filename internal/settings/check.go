@@ -25,27 +25,27 @@ func oneOf(text string, choices []string) error {
 	return fmt.Errorf("must be %s or %s, not %q", strings.Join(choices[:last], ", "), choices[last], text)
 }
 
-func areProviders(text string) error {
+func checkProviders(text string) error {
 	_, err := readNamed(text)
 	return err
 }
 
-func isProfile(text string) error { return oneOf(text, profiles.Names()) }
+func checkProfile(text string) error { return oneOf(text, profiles.Names()) }
 
-func isLevel(text string) error { return oneOf(text, sandbox.Levels()) }
+func checkLevel(text string) error { return oneOf(text, sandbox.Levels()) }
 
-func isUnasked(text string) error {
+func checkUnasked(text string) error {
 	return oneOf(text, []string{string(sandbox.Off), string(sandbox.Observe)})
 }
 
-func isMode(text string) error {
+func checkMode(text string) error {
 	if here := permit.InPlaceOf(text); here != "" {
 		return fmt.Errorf("must be %q instead of %q", here, text)
 	}
 	return oneOf(text, permit.ModeNames())
 }
 
-func isOnLimit(text string) error { return oneOf(text, LimitActionNames()) }
+func checkOnLimit(text string) error { return oneOf(text, LimitActionNames()) }
 
 // CacheAuto is the value of cache_lifetime that leaves the choice to the session.
 const CacheAuto = "auto"
@@ -55,16 +55,16 @@ func CacheLifetimes() []string {
 	return []string{CacheAuto, string(agent.CacheShort), string(agent.CacheLong)}
 }
 
-func isCacheLifetime(text string) error { return oneOf(text, CacheLifetimes()) }
+func checkCacheLifetime(text string) error { return oneOf(text, CacheLifetimes()) }
 
-func isLimit(text string) error {
+func checkLimit(text string) error {
 	if err := ParseLimits(new(env.Limits), text); err != nil {
 		return fmt.Errorf("is wrong: %w", err)
 	}
 	return nil
 }
 
-func isPositive(text string) error {
+func checkPositive(text string) error {
 	if strings.Trim(text, "0") == "" {
 		return errors.New("must be at least 1")
 	}
@@ -80,7 +80,7 @@ func CheckURL(text string) error {
 	return nil
 }
 
-func isFallback(text string) error {
+func checkFallback(text string) error {
 	_, err := ParseFallback(text)
 	return err
 }
@@ -142,9 +142,4 @@ func find(key string) (*Setting, error) {
 }
 
 // shownKey returns a key of a file, which may be of any length.
-func shownKey(key string) string {
-	if len(key) > 80 {
-		key = key[:80] + "..."
-	}
-	return texts.Shown(key)
-}
+func shownKey(key string) string { return texts.Shown(texts.Cut(key, 80, "...")) }

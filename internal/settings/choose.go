@@ -10,10 +10,10 @@ import (
 // Values holds the values of all places and knows which of them count.
 type Values struct{ values []Value }
 
-// Choose decides which values count: of a setting, those of the highest place. The values of flags
-// are among them. Resumes says that the session is an earlier one or a fork.
+// Choose decides which values count: for each setting, those of the highest place. resumes says that
+// the session is an earlier one or a fork.
 func Choose(values []Value, resumes bool) *Values {
-	s := &Values{choosesProviders(slices.Clone(values))}
+	s := &Values{splitModelNames(slices.Clone(values))}
 	slices.SortStableFunc(s.values, func(a, b Value) int { return int(b.Origin.Place) - int(a.Origin.Place) })
 	for i := range s.values {
 		v := &s.values[i]
@@ -81,16 +81,16 @@ func (s *Values) Of(place Place) (all []Value) {
 	return all
 }
 
-// Lead lets the model that counts choose the provider that its name begins with, in its place, and
-// be the rest of the name. There has to be such a model.
-func (s *Values) Lead(provider, model string) {
+// SplitModel replaces the model that counts with another name, and adds a provider at the model's
+// place. Some model must count.
+func (s *Values) SplitModel(provider, model string) {
 	m := s.Get("model")
 	m.Text = []string{model}
 	s.add(Value{Key: "provider", Text: []string{provider}, Origin: m.Origin})
 	s.dropOfOtherProviders()
 }
 
-// add adds a value of a project, which may displace one of the user's.
+// add inserts a value in the order of places. If it counts, other values of its setting do not.
 func (s *Values) add(v Value) {
 	i := slices.IndexFunc(s.values, func(o Value) bool { return o.Origin.Place < v.Origin.Place })
 	if i < 0 {
@@ -150,8 +150,8 @@ func ofNetwork(key string) bool {
 }
 
 // dropBelow drops values of the dependent settings that stand in a lower place than the value that
-// counts for a key, where because returns a reason for what stands beside them for that key. That
-// is nil if there is nothing.
+// counts for a key, if because returns a reason. It passes because the value of the key that stands
+// beside the dependent one, which may be nil, and the one that counts.
 func (s *Values) dropBelow(key string, because func(beside *Value, chosen Value) string, dependent ...string) {
 	chosen := s.Get(key)
 	if chosen == nil {

@@ -1,6 +1,6 @@
-// Package settings has the settings of sessions: which there are, what files and variables choose,
-// and which of several values counts.
+// Package settings defines the settings of sessions, reads those in files and variables, and decides
+// which of several values counts.
 //
-// They come from flags, variables, the project's file and the user's, the first before the later
-// ones. What a project can choose stands in the table of all settings.
+// Flags take precedence over variables, these over the project's file, and that over the user's. The
+// table of all settings says what a project can choose.
 package settings

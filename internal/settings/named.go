@@ -291,8 +291,8 @@ func isVariable(text string) bool {
 // folded returns the name of a format in lower case, without what stands between its words.
 func folded(name string) string { return strings.ReplaceAll(texts.Folded(name), " ", "") }
 
-// known returns the names of all providers: of the table, and the user's own.
-func known(values []Value) []string {
+// providerNames returns the names of all providers: of the table, and the user's own.
+func providerNames(values []Value) []string {
 	names := providers.Names()
 	for _, p := range NamedIn(values) {
 		names = append(names, p.Name)
@@ -300,9 +300,9 @@ func known(values []Value) []string {
 	return names
 }
 
-// strangers returns an error for each value that names a provider which is none.
-func strangers(values []Value) (mistakes []error) {
-	names := known(values)
+// unknownProviders returns an error for each value that names a provider which does not exist.
+func unknownProviders(values []Value) (mistakes []error) {
+	names := providerNames(values)
 	for _, v := range values {
 		for _, text := range v.Text {
 			name := text
@@ -321,9 +321,9 @@ func strangers(values []Value) (mistakes []error) {
 	return mistakes
 }
 
-// choosesProviders lets a model with the name of one of the user's own providers in front, such as
-// work/qwen3-coder, choose that provider, too, unless a provider stands beside it.
-func choosesProviders(values []Value) []Value {
+// splitModelNames splits a model whose name begins with that of one of the user's own providers, such
+// as work/qwen3-coder, into that provider and the rest, unless a provider stands beside it.
+func splitModelNames(values []Value) []Value {
 	own := NamedIn(values)
 	for i := range values {
 		v := &values[i]

@@ -136,8 +136,8 @@ func (f *other) note(member, text string) {
 	f.Notes = append(f.Notes, fmt.Sprintf("%s: %s has no effect here: %s", f.file, member, text))
 }
 
-// noteThose notes the members that are there.
-func (f *other) noteThose(instead map[string]string) {
+// noteMembers notes those members of the map that the file has, with what takes their place.
+func (f *other) noteMembers(instead map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(instead)) {
 		if _, is := f.members[name]; is {
 			f.note(name, instead[name])
@@ -226,7 +226,7 @@ func (f *other) claude() {
 		if sockets := f.texts("sandbox.network.allowUnixSockets"); sockets != nil {
 			f.note("sandbox.network.allowUnixSockets", "use the setting allow_socket")
 		}
-		f.noteThose(map[string]string{
+		f.noteMembers(map[string]string{
 			"sandbox.autoAllowBashIfSandboxed":  "the mode decides whether commands ask, also in a sandbox",
 			"sandbox.excludedCommands":          "all commands run in the sandbox",
 			"sandbox.filesystem":                "the levels of attractor run --sandbox decide",
@@ -243,7 +243,7 @@ func (f *other) claude() {
 			}
 		}
 	}
-	f.noteThose(map[string]string{"apiKeyHelper": "use the setting key_command",
+	f.noteMembers(map[string]string{"apiKeyHelper": "use the setting key_command",
 		"fallbackModel":                                 "use the setting fallback",
 		"availableModels":                               "use the setting model",
 		"disabledMcpjsonServers":                        `"disabled": true in a file of servers`,
@@ -277,7 +277,7 @@ func (f *other) codex() {
 		if f.members["sandbox_workspace_write.network_access"] == true {
 			f.choose("network", "sandbox_workspace_write.network_access", "true")
 		}
-		f.noteThose(map[string]string{"sandbox_workspace_write.writable_roots": "use the setting add_dir"})
+		f.noteMembers(map[string]string{"sandbox_workspace_write.writable_roots": "use the setting add_dir"})
 	default:
 		f.note("sandbox_mode", "there is no such level; the setting sandbox has "+strings.Join(sandbox.Levels(), ", "))
 	}
@@ -286,7 +286,7 @@ func (f *other) codex() {
 			f.members["mcp_servers"] = true
 		}
 	}
-	f.noteThose(map[string]string{"mcp_servers": "servers have files of their own (attractor mcp --help)", "model_context_window": "use the setting context_window",
+	f.noteMembers(map[string]string{"mcp_servers": "servers have files of their own (attractor mcp --help)", "model_context_window": "use the setting context_window",
 		"openai_base_url": "use the setting base_url", "shell_environment_policy": "variables with secrets are kept from commands",
 		"permissions": "use rules (attractor rules --help)", "default_permissions": "use rules (attractor rules --help)",
 		"web_search": "use the setting web_search"})
@@ -315,7 +315,7 @@ func (f *other) gemini() {
 		f.NoFull = f.file + ": security.disableYoloMode"
 	}
 	f.chooseDirs("context.includeDirectories")
-	f.noteThose(map[string]string{"tools.allowed": "use rules (attractor rules --help)", "tools.core": "use rules (attractor rules --help)",
+	f.noteMembers(map[string]string{"tools.allowed": "use rules (attractor rules --help)", "tools.core": "use rules (attractor rules --help)",
 		"tools.exclude": "use rules (attractor rules --help)", "security.disableAlwaysAllow": "rules that allow can be kept",
 		"security.folderTrust.enabled": "attractor trust decides about each project",
 		"mcpServers":                   "servers have files of their own (attractor mcp --help)"})

@@ -20,8 +20,8 @@ const OfProject = ".attractor/config.json"
 type ProjectFile struct {
 	Name string
 	Data []byte // nil if there is none
-	// Unused says why nothing of it counts, such as that nobody trusts the project. Empty, it
-	// counts.
+	// Unused says why nothing of it counts, such as that nobody trusts the project. It is empty if
+	// the file counts.
 	Unused string
 }
 
@@ -165,7 +165,7 @@ func looserLimits(text, was string) string {
 	return ""
 }
 
-// Clone returns settings that can change, also of nil.
+// Clone returns a copy of the values. A nil s has none.
 func (s *Values) Clone() *Values {
 	if s == nil {
 		return new(Values)

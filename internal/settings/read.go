@@ -55,14 +55,14 @@ func Users(getenv func(string) string) ([]Value, error) {
 		}
 		v, err := s.fromVariable(text, home)
 		if err != nil {
-			mistakes = append(mistakes, wrongly(s.Variable(), err))
+			mistakes = append(mistakes, withName(s.Variable(), err))
 		}
 		values = append(values, v)
 	}
 	slices.SortStableFunc(values, func(a, b Value) int { return int(b.Origin.Place) - int(a.Origin.Place) })
-	mistakes = append(mistakes, lonely(values)...)
+	mistakes = append(mistakes, withoutProvider(values)...)
 	if !slices.ContainsFunc(mistakes, ofProviders) { // else their names are not known
-		mistakes = append(mistakes, strangers(values)...)
+		mistakes = append(mistakes, unknownProviders(values)...)
 	}
 	if len(mistakes) > 0 {
 		return nil, errors.Join(mistakes...)
@@ -110,7 +110,7 @@ func parse(name string, data []byte, place Place, home string) (values []Value, 
 				values = append(values, v)
 				continue
 			}
-			err = wrongly(s.Key, err)
+			err = withName(s.Key, err)
 		}
 		line := m.Line
 		if elsewhere := new(lineError); errors.As(err, &elsewhere) {
@@ -121,8 +121,8 @@ func parse(name string, data []byte, place Place, home string) (values []Value, 
 	return values, mistakes
 }
 
-// wrongly returns an error of a value with the name of its setting or variable.
-func wrongly(name string, err error) error {
+// withName returns an error about a value with the name of its setting or variable in front.
+func withName(name string, err error) error {
 	if ofProviders(err) {
 		return fmt.Errorf("%s.%w", name, err)
 	}
@@ -190,8 +190,8 @@ func (s *Setting) fromVariable(text, home string) (v Value, err error) {
 	return v, s.resolve(v.Text, "", home)
 }
 
-// New returns a value of the setting with this key that somebody gives, or an error that says what
-// it has to be. An empty text stands for the default of a setting that is a text.
+// New returns a value for the setting with a key, or an error that says what the value has to be. An
+// empty text stands for the default of a setting that is a text.
 func New(key string, texts []string, origin Origin) (Value, error) {
 	v := Value{Key: key, Text: slices.Clone(texts), Origin: origin}
 	s, err := find(key)
@@ -205,17 +205,17 @@ func New(key string, texts []string, origin Origin) (Value, error) {
 		return v, nil
 	}
 	if key == "provider" || key == "profile" || key == "fallback" {
-		s.check = nil // whoever looks for one that does not exist says more
+		s.check = nil // the later lookup has a better error
 	}
 	if err := s.checkAll(v.Text); err != nil {
-		return v, wrongly(key, err)
+		return v, withName(key, err)
 	}
 	s.normalize(v.Text)
 	return v, nil
 }
 
-// normalize writes switches as true and false, and numbers in decimal digits, so that nobody has to
-// know their other forms.
+// normalize writes switches as true and false, and numbers in decimal digits, the only forms that the
+// rest of the code knows.
 func (s *Setting) normalize(texts []string) {
 	for i, text := range texts {
 		switch s.Kind {
@@ -298,9 +298,9 @@ func (s *Setting) resolve(list []string, dir, home string) error {
 	return nil
 }
 
-// lonely returns an error for each place that has a base URL or the command of a key, and no
+// withoutProvider returns an error for each place that has a base URL or the command of a key, and no
 // provider: the key of any provider could be sent there, or that key to any provider.
-func lonely(values []Value) (mistakes []error) {
+func withoutProvider(values []Value) (mistakes []error) {
 	var names [PlaceFlag + 1]string
 	for _, v := range values {
 		if v.Key == "provider" {

@@ -73,13 +73,13 @@ func All() []Setting {
 		{Key: "provider", Kind: KindText, Why: sendsAway},
 		{Key: "model", Kind: KindText, Why: costs},
 		{Key: "effort", Kind: KindText, Project: RightAny},
-		{Key: "fallback", Kind: KindList, Why: sendsAway, check: isFallback},
-		{Key: KeyProviders, Kind: KindProviders, Why: sendsAway, check: areProviders},
+		{Key: "fallback", Kind: KindList, Why: sendsAway, check: checkFallback},
+		{Key: KeyProviders, Kind: KindProviders, Why: sendsAway, check: checkProviders},
 		{Key: "base_url", Kind: KindText, Why: sendsAway, check: CheckURL},
 		{Key: "key_command", Kind: KindText, Why: sendsAway},
 		{Key: "context_window", Kind: KindNumber, Why: "it depends on your provider"},
 		{Key: "idle_timeout", Kind: KindDuration, Why: "it depends on your provider"},
-		{Key: "profile", Kind: KindText, Why: "it also chooses the model", check: isProfile},
+		{Key: "profile", Kind: KindText, Why: "it also chooses the model", check: checkProfile},
 		{Key: "native", Kind: KindSwitch, Project: RightAny},
 		{Key: "instructions", Kind: KindPrompt, Why: "instructions of a project are in AGENTS.md"},
 		{Key: "web", Kind: KindSwitch, Project: RightStricter},
@@ -89,33 +89,33 @@ func All() []Setting {
 		{Key: "no_mcp", Kind: KindSwitch, Why: yourGuards},
 		{Key: "no_hooks", Kind: KindSwitch, Why: yourGuards},
 		{Key: "strict_hooks", Kind: KindSwitch, Project: RightStricter},
-		{Key: "mode", Kind: KindText, Why: permits, check: isMode},
+		{Key: "mode", Kind: KindText, Why: permits, check: checkMode},
 		{Key: "allow_tool", Kind: KindList, Why: permits, Joins: true},
 		{Key: "deny_tool", Kind: KindList, Why: ownRulesFile, Joins: true},
 		{Key: "add_dir", Kind: KindFiles, Why: permits, Joins: true},
 		{Key: "rules", Kind: KindFiles, Why: ownRulesFile, Joins: true},
-		{Key: "sandbox", Kind: KindText, Project: RightStricter, check: isLevel},
-		{Key: "unasked", Kind: KindText, Why: permits, check: isUnasked},
+		{Key: "sandbox", Kind: KindText, Project: RightStricter, check: checkLevel},
+		{Key: "unasked", Kind: KindText, Why: permits, check: checkUnasked},
 		{Key: "network", Kind: KindSwitch, Why: permits},
 		{Key: "allow_host", Kind: KindList, Why: permits},
 		{Key: "allow_socket", Kind: KindList, Why: permits},
-		{Key: "limit", Kind: KindText, Project: RightStricter, Joins: true, check: isLimit},
+		{Key: "limit", Kind: KindText, Project: RightStricter, Joins: true, check: checkLimit},
 		{Key: "max_rounds", Kind: KindNumber, Project: RightStricter},
 		{Key: "max_turns", Kind: KindNumber, Project: RightStricter},
-		{Key: "on_limit", Kind: KindText, Project: RightAny, check: isOnLimit},
+		{Key: "on_limit", Kind: KindText, Project: RightAny, check: checkOnLimit},
 		{Key: "budget_usd", Kind: KindAmount, Project: RightStricter},
 		{Key: "budget_tokens", Kind: KindNumber, Project: RightStricter},
-		{Key: "cache_lifetime", Kind: KindText, Why: costs, check: isCacheLifetime},
+		{Key: "cache_lifetime", Kind: KindText, Why: costs, check: checkCacheLifetime},
 		{Key: "keep_cache", Kind: KindSwitch, Why: costs},
 		{Key: "no_journal", Kind: KindSwitch, Why: yourFiles},
 		{Key: "no_checkpoints", Kind: KindSwitch, Why: yourFiles},
 		{Key: "keep_outputs", Kind: KindNumber, Why: yourFiles},
-		{Key: "max_journal", Kind: KindNumber, Why: yourFiles, check: isPositive},
+		{Key: "max_journal", Kind: KindNumber, Why: yourFiles, check: checkPositive},
 		{Key: "diffs", Kind: KindNumber, Why: yourFiles},
 	}
 }
 
-// onlyFlags says of names that are no settings what to do instead.
+// onlyFlags returns, by names that are no settings, what to do instead.
 func onlyFlags() map[string]string {
 	const flagOnly = "it can only be a flag"
 	return map[string]string{"yes": `write "mode": "full"`, "ask": `write "mode": "ask"`, "read_only": flagOnly,
@@ -176,7 +176,7 @@ func (o Origin) String() string {
 // Value is a value of a setting.
 type Value struct {
 	Key string
-	// Text has the value as a flag takes it. Only lists have other than one.
+	// Text holds the value as a flag takes it: one text, or the items of a list.
 	Text   []string
 	Origin Origin
 	// Unused says why the value has no effect. It is empty if it has.

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// unreadTOML stands for a value of a form that nobody here needs: it is there.
+// unreadTOML stands for a value that exists and whose form is not parsed, because nothing needs it.
 type unreadTOML struct{}
 
-// tomlMembers returns the members of a TOML file by their names with dots in front of those in
-// tables: strings, switches, and numbers and dates as texts.
-// Other values are unreadTOML, and those of arrays of tables are left out.
+// tomlMembers returns the members of a TOML file by their names, with those of their tables and dots
+// in front: strings, switches, and numbers and dates as texts. Other values are unreadTOML. Those of
+// arrays of tables are left out.
 func tomlMembers(data []byte) (map[string]any, error) {
 	all := map[string]any{}
 	table, skip := "", false
