@@ -68,7 +68,7 @@ func (e *Editor) Insert(text string) bool {
 	return e.insert(cellsOf(sanitize.Text(text)))
 }
 
-// Paste inserts a pasted text, folded if it is long. What cannot be seen in it becomes visible.
+// Paste inserts a pasted text, folded if it is long. Invisible characters in it become visible.
 func (e *Editor) Paste(text string) bool {
 	text = sanitize.Text(text)
 	text = strings.TrimSuffix(text, "\n")

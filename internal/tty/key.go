@@ -135,7 +135,8 @@ func (d *Decoder) Discard() {
 	}
 }
 
-// pasted takes a pasted text up to its end, or up to what may be the beginning of its end.
+// pasted reads a pasted text up to its end, or up to what may be the beginning of its end. It returns
+// how many bytes it has read and, when it is done, the key.
 func (d *Decoder) pasted(in []byte) (n int, key Key, done bool) {
 	end := bytes.Index(in, pasteEnd)
 	if end < 0 {
@@ -221,8 +222,8 @@ func sequence(in []byte) (Key, int) {
 		return Key{Code: finals[in[2]]}, 3
 	case esc: // Escape twice
 		return Key{Code: KeyEscape}, 1
-	case ']', 'P', '_', '^', 'X': // an answer to somebody else's query
-		return answer(in)
+	case ']', 'P', '_', '^', 'X': // an answer to another program's query
+		return skipString(in)
 	}
 	alt := map[byte]Code{'\r': KeyNewline, '\n': KeyNewline, 0x7f: KeyCutWord, 8: KeyCutWord, 'b': KeyWordLeft,
 		'f': KeyWordRight, 'd': KeyCutNextWord}
@@ -236,8 +237,8 @@ func sequence(in []byte) (Key, int) {
 	return Key{}, 1 + n
 }
 
-// answer skips a string that a terminal sends, up to BEL or ST.
-func answer(in []byte) (Key, int) {
+// skipString returns an empty key for a string that a terminal sends, up to BEL or ST.
+func skipString(in []byte) (Key, int) {
 	for i := 2; i < len(in); i++ {
 		switch {
 		case in[i] == 7:

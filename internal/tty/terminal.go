@@ -119,8 +119,8 @@ func (t *Terminal) read() {
 	}
 }
 
-// Discard returns how many bytes were typed and not read yet. The caller has to discard them. Where
-// that is not known, it discards them itself.
+// Discard returns how many bytes were typed and not read yet, for the caller to discard when they
+// arrive. Where that is not known, it discards them itself and returns 0.
 func (t *Terminal) Discard() (unread int) {
 	n, err := Unread(t.in)
 	if err != nil {
