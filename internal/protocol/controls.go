@@ -8,6 +8,7 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -16,7 +17,7 @@ import (
 // returns the name of the file.
 type Keep = func(ctx context.Context, project string, rules []string) (file string, err error)
 
-// controls does what lines say that bring no inputs.
+// controls carries out lines that bring no inputs.
 type controls struct {
 	setup   *attractor.Setup
 	asks    *Asks
@@ -31,7 +32,7 @@ func (c *controls) interrupt() {
 	c.session.Interrupt()
 }
 
-// control does what a line says about asks and the state. It returns false for other lines.
+// control carries out a line about asks or the state. It returns false for other lines.
 func (c *controls) control(ctx context.Context, in *input) (r *Reply, controls bool) {
 	var reply Reply
 	var err error
@@ -146,6 +147,7 @@ func (c *controls) change(ctx context.Context, in *input) error {
 	return nil
 }
 
+// changeModel changes the model, which a new provider needs.
 func (c *controls) changeModel(ctx context.Context, in *input) error {
 	if in.Model == nil {
 		return errors.New("another provider has other models: set model with provider")
@@ -157,6 +159,7 @@ func (c *controls) changeModel(ctx context.Context, in *input) error {
 	return c.setup.SetModel(ctx, provider, *in.Model)
 }
 
+// changeLimits changes those limits of the policy that a line has.
 func (c *controls) changeLimits(ctx context.Context, in *input) error {
 	p := c.session.Policy()
 	for _, limit := range []struct{ to, from *int }{{&p.MaxToolRounds, in.MaxRounds}, {&p.MaxTurns, in.MaxTurns},
@@ -176,10 +179,7 @@ const maxError = 4 << 10
 
 // plain returns an error's text without the names of packages, and without secrets.
 func (c *controls) plain(err error) string {
-	text := c.setup.Secrets.String(err.Error())
-	if len(text) > maxError {
-		text = strings.ToValidUTF8(text[:maxError], "") + "..."
-	}
+	text := texts.Cut(c.setup.Secrets.String(err.Error()), maxError, "...")
 	for _, name := range []string{"agent: ", "json: ", "llm: "} {
 		text = strings.ReplaceAll(strings.TrimPrefix(text, name), ": "+name, ": ")
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The bounds of what waits: replies that are not written yet, and lines with work. The program that
-// reads no events is not read itself then.
+// The bounds of what waits: replies that are not written yet, and lines with work. At these bounds no
+// further lines are read.
 const (
 	maxReplies = 1024
 	maxLines   = 64
@@ -51,7 +51,7 @@ type Conversation struct {
 	replies chan struct{} // has a token for each reply that waits to be written
 	over    chan struct{} // closed when the session has ended
 
-	lane        chan *input // what brings work
+	queue       chan *input // lines that bring work
 	bytes       atomic.Int64
 	room        chan struct{}
 	orders      atomic.Int64 // lines, also those of Do
@@ -83,7 +83,7 @@ func New(setup *attractor.Setup, asks *Asks, keep Keep) *Conversation {
 	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep,
 		tools: &programTools{tell: setup.Tell, calls: map[string]chan tool.Result{}}}, started: make(chan struct{}),
 		replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
-		lane: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+		queue: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	show, tell, change := setup.Options.OnEvent, setup.OnOwnEvent, setup.OnMode
 	setup.Options.OnEvent = func(ev agent.Event) {
 		c.follow(ev)
@@ -165,19 +165,19 @@ func (c *Conversation) continueLast() {
 	c.giving.Lock()
 	defer c.giving.Unlock()
 	c.begun = true
-	c.awaken()
+	c.notify()
 }
 
-// finish stops the taking of work and returns true, unless the worker has some. With anyway it
-// always does.
-func (c *Conversation) finish(anyway bool) (done bool) {
+// finish refuses further work and returns true, unless the worker has some. With force it does so in
+// any case.
+func (c *Conversation) finish(force bool) (done bool) {
 	c.giving.Lock()
 	defer c.giving.Unlock()
-	c.finished = !c.running || anyway
+	c.finished = !c.running || force
 	return c.finished
 }
 
-// follow notes whether an input runs, as the program sees it by the events.
+// follow notes from the events that the program gets whether it knows that an input runs.
 func (c *Conversation) follow(ev agent.Event) {
 	switch ev.(type) {
 	case *agent.ProcessingEnd:
@@ -235,7 +235,7 @@ func (c *Conversation) outcome(ctx context.Context) (*agent.Result, error) {
 
 // read reads lines until they end or one closes the session.
 func (c *Conversation) read(ctx context.Context, r io.Reader) {
-	defer close(c.lane)
+	defer close(c.queue)
 	lines := newLineReader(r, MaxLine)
 	for {
 		line, err := lines.next()
@@ -274,8 +274,8 @@ func (c *Conversation) read(ctx context.Context, r io.Reader) {
 	}
 }
 
-// enqueue gives a line to the goroutine that takes work, or refuses it if that is about to end. It
-// waits while too much waits already.
+// enqueue gives a line to the goroutine that takes work, or refuses it if that is about to end. While
+// the queue is full, it blocks.
 func (c *Conversation) enqueue(ctx context.Context, in *input) {
 	for c.bytes.Load() > maxBytes && ctx.Err() == nil {
 		select {
@@ -283,10 +283,10 @@ func (c *Conversation) enqueue(ctx context.Context, in *input) {
 		case <-ctx.Done():
 		}
 	}
-	if ctx.Err() == nil { // afterwards nobody takes lines, and the lane may have room
+	if ctx.Err() == nil { // afterwards no lines are taken, and the queue may have room
 		c.bytes.Add(int64(in.size))
 		select {
-		case c.lane <- in:
+		case c.queue <- in:
 			return
 		case <-ctx.Done():
 		}
@@ -298,7 +298,7 @@ func (c *Conversation) enqueue(ctx context.Context, in *input) {
 func (c *Conversation) takeAll(ctx context.Context) {
 	for {
 		select {
-		case in, ok := <-c.lane:
+		case in, ok := <-c.queue:
 			if !ok {
 				return
 			}
@@ -307,13 +307,13 @@ func (c *Conversation) takeAll(ctx context.Context) {
 		default:
 		}
 		select {
-		case in, ok := <-c.lane:
+		case in, ok := <-c.queue:
 			if !ok {
 				return
 			}
 			c.take(ctx, in)
 		case <-ctx.Done():
-			if len(c.lane) == 0 {
+			if len(c.queue) == 0 {
 				return
 			}
 		}
@@ -338,8 +338,7 @@ func (c *Conversation) take(ctx context.Context, in *input) {
 	c.reply(in, r, err)
 }
 
-// control does what a line says that controls what runs. It returns false for lines that bring
-// work.
+// control carries out a line that controls what runs. It returns false for lines that bring work.
 func (c *Conversation) control(ctx context.Context, in *input) (r *Reply, controls bool) {
 	switch in.Type {
 	case TypeInterrupt:
@@ -355,7 +354,7 @@ func (c *Conversation) control(ctx context.Context, in *input) (r *Reply, contro
 	return c.answer(in, Reply{}, nil), true
 }
 
-// reply tells what became of a line, with the error's text.
+// reply sends the reply to a line, with the error's text.
 func (c *Conversation) reply(in *input, r Reply, err error) { c.send(c.answer(in, r, err)) }
 
 // send tells the program a reply. It waits while too many replies wait to be written.

@@ -48,7 +48,7 @@ func TestN2_LateLinesAreRefused(t *testing.T) {
 	for range maxLines {
 		c.enqueue(ctx, &input{Type: TypeUser, fields: fields{Text: "late"}})
 	}
-	if n := len(c.lane); n > 0 {
+	if n := len(c.queue); n > 0 {
 		t.Errorf("%d of %d lines wait for somebody who takes them", n, maxLines)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Do carries out a line that comes from elsewhere than the input of Run, and returns its reply. It
-// waits until the session has begun, and as long as the line takes, but not longer than ctx. It is
-// safe for concurrent use.
+// Do carries out a line that is not from the reader of Run, and returns its reply. It waits until the
+// session has begun, and as long as the line takes, but not longer than ctx. It is safe for
+// concurrent use.
 func (c *Conversation) Do(ctx context.Context, line []byte) *Reply {
 	in, err := decode(line)
 	in.order = c.orders.Add(1)
@@ -91,7 +91,7 @@ func (d *Desk) Do(ctx context.Context, line []byte) *Reply {
 	return d.answer(in, r, err)
 }
 
-// give does what a line says that is neither about asks nor about the state.
+// give carries out a line that is neither about asks nor about the state.
 func (d *Desk) give(ctx context.Context, in *input) (r Reply, err error) {
 	running := d.worker.Running()
 	switch in.Type {
@@ -121,8 +121,8 @@ func (d *Desk) give(ctx context.Context, in *input) (r Reply, err error) {
 	return r, fmt.Errorf("%s is not for a session that a terminal has open", in.Type)
 }
 
-// undoAlone does what undo does while the worker does nothing else. It goes on if nobody waits for
-// it any more.
+// undoAlone calls undo while the worker does nothing else. If ctx ends, it returns, and the undo goes
+// on.
 func (d *Desk) undoAlone(ctx context.Context, in *input) (Reply, error) {
 	var r Reply
 	var failed error
@@ -138,7 +138,7 @@ func (d *Desk) undoAlone(ctx context.Context, in *input) (Reply, error) {
 	return r, failed
 }
 
-// giveText begins an input, queues it behind the running one, or steers that.
+// giveText begins an input, queues it after the running one, or steers that.
 func (d *Desk) giveText(ctx context.Context, in *input, running bool) (queued bool, err error) {
 	switch {
 	case !running && in.Type == TypeSteer:

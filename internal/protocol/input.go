@@ -330,10 +330,4 @@ func list[T ~string](names []T) string {
 }
 
 // shortened returns the beginning of a text of the client, for an error.
-func shortened(text string) string {
-	const most = 64
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
-}
+func shortened(text string) string { return texts.Cut(text, 64, "...") }

@@ -64,9 +64,9 @@ func (p *Page) event(ev agent.Event) {
 	}
 }
 
-// works notes that an input runs. One that is continued has no event of its own, so the readers get
-// that of one that begins. p.mu is held.
-func (p *Page) works() {
+// noteRunning notes that an input runs. One that is continued has no event of its own, so the readers
+// get that of one that begins. p.mu is held.
+func (p *Page) noteRunning() {
 	if !p.running {
 		p.running = true
 		p.send(liveMark{Kind: agent.KindUserInput})
@@ -85,7 +85,7 @@ func (p *Page) mark(ev agent.Event) (mark liveMark, is bool) {
 		p.text.clear()
 		p.thinking.clear()
 	case *agent.StepStart:
-		p.works()
+		p.noteRunning()
 		p.text.clear()
 		p.thinking.clear()
 	case *agent.StepEnd, *agent.LLMRetry:
@@ -97,7 +97,7 @@ func (p *Page) mark(ev agent.Event) (mark liveMark, is bool) {
 		p.text.clear()
 		mark.Discarded = e.Discarded
 	case *agent.ToolCallStart:
-		p.works()
+		p.noteRunning()
 		mark.CallID, mark.Name = e.CallID, e.Name
 		if len(p.calls) < maxLiveCalls {
 			p.calls = append(p.calls, runningCall{id: e.CallID, name: e.Name})

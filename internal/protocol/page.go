@@ -50,8 +50,8 @@ type Choice struct {
 	Efforts  []string `json:"efforts,omitempty"`
 }
 
-// Page shows a session to a page beside its host and carries out what the page sends. It is safe
-// for concurrent use.
+// Page gives a page of the viewer what is open in a session, beside the session's host, and carries
+// out the lines that the page sends. It is safe for concurrent use.
 type Page struct {
 	setup *attractor.Setup
 	over  chan struct{} // closed at the end of the session
@@ -109,7 +109,7 @@ func NewPage(setup *attractor.Setup) *Page {
 	return p
 }
 
-// Serve says who carries out lines from now on.
+// Serve sets the function that carries out lines.
 func (p *Page) Serve(do func(ctx context.Context, line []byte) *Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,7 +146,7 @@ func (p *Page) Do(ctx context.Context, line []byte) json.RawMessage {
 			r = do(ctx, line)
 		}
 	}
-	if r.Status != nil { // with asks that nobody changes any more
+	if r.Status != nil { // with a copy of the asks
 		p.mu.Lock()
 		r.Status.Asks = append([]attractor.Event{}, p.asks...)
 		p.mu.Unlock()
@@ -208,7 +208,7 @@ func (p *Page) Ended() bool {
 	}
 }
 
-// take returns what a reader has to get.
+// take returns what waits for a reader.
 func (p *Page) take(r *pageReader) []json.RawMessage {
 	p.mu.Lock()
 	queue, behind := r.queue, r.behind
@@ -250,8 +250,8 @@ func (p *Page) publish(ev any) {
 	p.send(ev)
 }
 
-// send gives the readers an event. A reader that has not got too much already loses it all, for a
-// Live. p.mu is held.
+// send gives the readers an event. A reader for which too much waits gets a Live instead. p.mu is
+// held.
 func (p *Page) send(ev any) {
 	var text json.RawMessage
 	for r := range p.readers {
@@ -269,18 +269,18 @@ func (p *Page) send(ev any) {
 			r.renew()
 			continue
 		}
-		r.awaken()
+		r.notify()
 	}
 }
 
-// renew has the reader get a Live in place of what waits.
+// renew drops what waits for the reader, which gets a Live instead.
 func (r *pageReader) renew() {
 	r.queue, r.bytes, r.behind = nil, 0, true
-	r.awaken()
+	r.notify()
 }
 
-// awaken tells the reader that there is something. It does not wait.
-func (r *pageReader) awaken() {
+// notify tells the reader that there is something. It does not wait.
+func (r *pageReader) notify() {
 	select {
 	case r.wake <- struct{}{}:
 	default:

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// Line holds what a host has to know of a line before it has it carried out.
+// Line holds what a host has to know of a line before the line is carried out.
 type Line struct {
 	Type     Type
 	Key, Ask string
@@ -28,7 +28,7 @@ type Line struct {
 	Files bool
 }
 
-// Parse returns what a line says, or why it cannot be carried out whatever the session does.
+// Parse returns what a line says. The error says why no session can carry it out.
 func Parse(line []byte) (Line, error) {
 	in, err := decode(line)
 	if err != nil {

@@ -54,10 +54,10 @@ func (in *input) checkTools() error {
 	if len(*in.Tools) > maxTools {
 		return fmt.Errorf("tools has %d tools; the most are %d", len(*in.Tools), maxTools)
 	}
-	names := map[string]bool{}
+	names, valid := map[string]bool{}, regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	for i, t := range *in.Tools {
 		switch {
-		case !regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`).MatchString(t.Name):
+		case !valid.MatchString(t.Name):
 			return fmt.Errorf("tools[%d]: name must have 1 to 64 letters, digits, _ and -, not %q", i, shortened(t.Name))
 		case names[t.Name]:
 			return fmt.Errorf("tools[%d]: there are two tools with the name %s", i, t.Name)
@@ -71,7 +71,7 @@ func (in *input) checkTools() error {
 	return nil
 }
 
-// programTools are the tools of the program, and the calls that it has to run.
+// programTools holds the tools of the program, and the calls that it has to run.
 type programTools struct {
 	tell func(attractor.Event)
 

@@ -3,9 +3,9 @@ package protocol
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/undo"
 )
 
@@ -47,8 +47,6 @@ func (c *controls) undo(ctx context.Context, in *input) (r Reply, err error) {
 	if in.Plan == "" && plan.ID != "" {
 		r.Plan, r.Text = plan.ID, plan.Text
 	}
-	if len(r.Text) > maxReport {
-		r.Text = strings.ToValidUTF8(r.Text[:maxReport], "") + "...\n"
-	}
+	r.Text = texts.Cut(r.Text, maxReport, "...\n")
 	return r, err
 }

@@ -44,9 +44,9 @@ func (c *Conversation) give(ctx context.Context, in *input) (r Reply, err error)
 	return r, err
 }
 
-// settle waits until the worker is at rest or works on the next input, if the program already knows
-// that the input before has ended. Then what the program sends does not depend on how fast it is.
-// c.giving is held, but not while settle waits.
+// settle waits until the worker is idle or works on the next input, if the program already knows
+// that the input before has ended. So what a line means does not depend on how fast the program sends
+// it. c.giving is held, but not while settle waits.
 func (c *Conversation) settle(ctx context.Context) {
 	for c.running && ctx.Err() == nil {
 		next, ended := c.told.ended()
@@ -64,7 +64,7 @@ func (c *Conversation) settle(ctx context.Context) {
 	}
 }
 
-// giveText begins an input, queues it behind the running one, or steers that.
+// giveText begins an input, queues it after the running one, or steers that.
 func (c *Conversation) giveText(ctx context.Context, in *input) (queued bool, err error) {
 	if in.Type == TypeSteer && !c.running {
 		return false, errSteer
@@ -82,7 +82,7 @@ func (c *Conversation) giveText(ctx context.Context, in *input) (queued bool, er
 		err = c.begin(ctx, in, more)
 	}
 	if err == nil && (queued || c.begun) {
-		c.awaken()
+		c.notify()
 	}
 	return queued, err
 }
@@ -91,7 +91,7 @@ func (c *Conversation) giveText(ctx context.Context, in *input) (queued bool, er
 func (c *Conversation) begin(ctx context.Context, in *input, more []agent.SendOption) error {
 	if c.session.Status() == agent.StatusProcessing {
 		c.session.Interrupt()
-		if err := c.rest(ctx); err != nil {
+		if err := c.advance(ctx); err != nil {
 			return err
 		}
 	}
@@ -129,12 +129,12 @@ func (c *Conversation) giveContinue() error {
 		return errors.New("the last input is complete; send user")
 	}
 	c.begun = true
-	c.awaken()
+	c.notify()
 	return nil
 }
 
-// awaken tells the worker that there is work.
-func (c *Conversation) awaken() {
+// notify tells the worker that there is work.
+func (c *Conversation) notify() {
 	c.accepted++
 	if !c.running {
 		c.running, c.rested = true, make(chan struct{})
@@ -153,26 +153,26 @@ func (c *Conversation) work(ctx context.Context) {
 		running, accepted, begun := c.running, c.accepted, c.begun
 		c.begun = false
 		c.giving.Unlock()
-		if !running { // the worker has done already what it was awakened for
+		if !running { // the work that it was notified of is done already
 			return
 		}
 		if begun {
 			c.note(c.session.Continue(ctx))
 		}
-		err := c.rest(ctx)
+		err := c.advance(ctx)
 		cut := ctx.Err() != nil && c.session.Status() != agent.StatusProcessing // the last input came to its end before
 		ended := c.err != nil && errors.Is(err, agent.ErrClosed)                // by that failure
 		if err != nil && !cut && !ended {
 			c.note(c.session.Result(), err)
 		}
-		if c.atRest(accepted) {
+		if c.endWork(accepted) {
 			return
 		}
 	}
 }
 
-// atRest ends the work, unless there is more since the worker looked last.
-func (c *Conversation) atRest(accepted int) bool {
+// endWork marks the worker as idle and returns true, unless there is more work than it has seen.
+func (c *Conversation) endWork(accepted int) bool {
 	c.giving.Lock()
 	defer c.giving.Unlock()
 	if c.accepted != accepted && c.session.Status() != agent.StatusClosed {
@@ -195,8 +195,8 @@ func (c *Conversation) restoreAll() (err error) {
 	return err
 }
 
-// rest works until the session is at rest: on queued inputs, and on an open one, step by step.
-func (c *Conversation) rest(ctx context.Context) error {
+// advance takes steps until the session is idle: of an open input, and of queued ones.
+func (c *Conversation) advance(ctx context.Context) error {
 	for {
 		step, err := c.session.Advance(ctx)
 		switch {
@@ -271,5 +271,5 @@ func (c *Conversation) GoOn() {
 		return
 	}
 	c.begun = c.session.Status() == agent.StatusProcessing
-	c.awaken()
+	c.notify()
 }
