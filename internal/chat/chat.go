@@ -153,7 +153,7 @@ type conversation struct {
 	end     func()      // ends the starts of servers; nil in tests
 }
 
-// front is a terminal as the conversation shows itself on it.
+// front shows the conversation on a kind of terminal.
 type front interface {
 	// draw shows finished lines, and the live area below them. A front may leave out the live area.
 	draw(above string, p *program)

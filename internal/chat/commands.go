@@ -78,7 +78,7 @@ func (p *program) command(text string) (run func(*program, string), arguments st
 	return nil, "", false
 }
 
-// allowed returns what a command does now.
+// allowed returns the function of a command, or one that says why the command cannot run now.
 func (p *program) allowed(c command) func(*program, string) {
 	needs := c.name != "help" && c.name != "quit" && c.name != "resume" && c.name != "clear"
 	switch {
@@ -126,10 +126,10 @@ func (p *program) chooseModel(arguments string) {
 			if m.Provider == provider && m.ID == model {
 				mark = "*"
 			}
-			fmt.Fprintf(&b, "%s %s/%s %s\n", mark, oneLine(m.Provider), oneLine(m.ID),
+			fmt.Fprintf(&b, "%s %s/%s %s\n", mark, render.OneLine(m.Provider), render.OneLine(m.ID),
 				p.Style.Faint(strings.Join(m.Efforts, " ")))
 		}
-		b.WriteString(p.Style.Faint("others can be named, too; attractor models --provider " + oneLine(provider) +
+		b.WriteString(p.Style.Faint("others can be named, too; attractor models --provider " + render.OneLine(provider) +
 			", in a shell, asks its server"))
 		p.say(b.String())
 		return
@@ -146,7 +146,7 @@ func (p *program) chooseModel(arguments string) {
 	p.background(func(ctx context.Context) error { return setup.SetModel(ctx, to.Provider, to.ID) },
 		p.told(func() string {
 			provider, model, _ := setup.Model()
-			return "the model is " + oneLine(provider) + "/" + oneLine(model) + " from the next answer on"
+			return "the model is " + render.OneLine(provider) + "/" + render.OneLine(model) + " from the next answer on"
 		}))
 }
 
@@ -166,14 +166,14 @@ func (p *program) chooseEffort(arguments string) {
 	setup := p.current.setup
 	if arguments == "" {
 		_, model, effort := setup.Model()
-		p.say(p.Style.Prose(fmt.Sprintf("the effort of %s is %s; it has %s", oneLine(model),
-			cmp.Or(oneLine(effort), "the provider's default"),
+		p.say(p.Style.Prose(fmt.Sprintf("the effort of %s is %s; it has %s", render.OneLine(model),
+			cmp.Or(render.OneLine(effort), "the provider's default"),
 			cmp.Or(strings.Join(setup.Efforts(), ", "), "no levels that are known"))))
 		return
 	}
 	p.background(func(ctx context.Context) error { return setup.SetEffort(ctx, arguments) }, p.told(func() string {
 		_, _, effort := setup.Model()
-		return "the effort is " + oneLine(effort) + " from the next answer on"
+		return "the effort is " + render.OneLine(effort) + " from the next answer on"
 	}))
 }
 
@@ -337,12 +337,12 @@ func (p *program) list(ctx context.Context) (string, error) {
 		n++
 		origin, running := "", ""
 		if s.ForkOf != "" {
-			origin = "(fork of " + oneLine(sessions.ShortID(s.ForkOf)) + ") "
+			origin = "(fork of " + render.OneLine(sessions.ShortID(s.ForkOf)) + ") "
 		}
 		if s.Locked {
 			running = " (open)"
 		}
-		fmt.Fprintf(&b, "  %s  %s  %s%s%s\n", oneLine(sessions.ShortID(s.ID)),
+		fmt.Fprintf(&b, "  %s  %s  %s%s%s\n", render.OneLine(sessions.ShortID(s.ID)),
 			s.Modified.Local().Format("2006-01-02 15:04"), origin, render.Shorten(s.Task, 60), running)
 	}
 	if n == 0 {
@@ -392,7 +392,7 @@ func (p *program) mcp(string) {
 	}
 	var b strings.Builder
 	for _, s := range p.current.setup.Servers.Status() {
-		fmt.Fprintf(&b, "  %s: %s, %s", oneLine(s.Server.Name), s.State, render.Count(len(s.Tools), "tool"))
+		fmt.Fprintf(&b, "  %s: %s, %s", render.OneLine(s.Server.Name), s.State, render.Count(len(s.Tools), "tool"))
 		if s.Err != nil {
 			b.WriteString(": " + render.Shorten(render.Error(s.Err.Error()), 200))
 		}
@@ -409,7 +409,7 @@ func (p *program) skills(string) {
 	}
 	var b strings.Builder
 	for _, c := range p.current.names {
-		b.WriteString(p.Style.Entry("/"+oneLine(c.Name)+" "+render.Shorten(c.Hint, 20), render.Shorten(c.Description,
+		b.WriteString(p.Style.Entry("/"+render.OneLine(c.Name)+" "+render.Shorten(c.Hint, 20), render.Shorten(c.Description,
 			100)))
 	}
 	p.say(b.String())

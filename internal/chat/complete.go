@@ -75,7 +75,7 @@ func (p *program) completeFrom(word string, candidates []string, after string) {
 	if len(candidates) > maxShown {
 		candidates, more = candidates[:maxShown], " …"
 	}
-	p.hint = oneLine(strings.Join(candidates, "  ")) + more
+	p.hint = render.OneLine(strings.Join(candidates, "  ")) + more
 }
 
 // completePrompt completes the name of a prompt of an MCP server, which the servers are asked for.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/sessions"
 )
 
@@ -38,5 +39,7 @@ func (p *program) export(arguments string) {
 		return
 	}
 	p.background(func(ctx context.Context) error { return p.Export(ctx, c.setup, file) },
-		p.told(func() string { return "the session is in " + oneLine(file) + ", without the secrets that are known" }))
+		p.told(func() string {
+			return "the session is in " + render.OneLine(file) + ", without the secrets that are known"
+		}))
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/tty"
 	"github.com/attractor-go/attractor/sanitize"
 )
@@ -109,9 +110,9 @@ func (f *rich) status(p *program) string {
 		return ""
 	}
 	_, model, effort := p.current.setup.Model()
-	text := string(p.current.setup.Mode()) + " · " + oneLine(model)
+	text := string(p.current.setup.Mode()) + " · " + render.OneLine(model)
 	if effort != "" {
-		text += " " + oneLine(effort)
+		text += " " + render.OneLine(effort)
 	}
 	return p.Style.Faint("  " + text + " · /help")
 }
@@ -184,7 +185,7 @@ type plain struct {
 	in       *os.File
 	out      io.Writer
 	lines    chan tty.Piece
-	prompted bool // the cursor is behind a prompt
+	prompted bool // the cursor is after a prompt
 	label    string
 }
 

@@ -17,9 +17,9 @@ import (
 )
 
 // enterShown acts on a line that the person has sent: a command of the conversation or of the shell,
-// or a message to the model. Only what was typed is a command of the shell, or changes the mode: what came
-// from the command line of the program, or in a paste, may be a text of others. It returns false if the line has to
-// stay in the input.
+// or a message to the model. Only a typed line can be a command of the shell or change the mode: one
+// from the program's command line, or from a paste, may be a text of others. It returns false if the
+// line has to stay in the input.
 func (p *program) enterShown(text, shown string, typed bool) bool {
 	if p.leaving {
 		return false
@@ -203,7 +203,8 @@ func (p *program) steer(text string) {
 	})
 }
 
-// background does something short beside what runs.
+// background calls do on a goroutine of its own, beside the task, and passes its error to then on the
+// loop.
 func (p *program) background(do func(ctx context.Context) error, then func(error)) {
 	go func() {
 		err := do(p.ctx)
@@ -242,7 +243,8 @@ func otherCommands() map[string]string {
 	}
 }
 
-// unknown says so if a line names a command that does not exist, and is not about a path.
+// unknown reports whether a line names a command that does not exist, and sets a hint about it. A line
+// that begins with a path names none.
 func (p *program) unknown(text string) bool {
 	name, ok := commandName(text)
 	if !ok || strings.Contains(name, "/") || p.callsCommand(text) {
@@ -300,5 +302,3 @@ func commandName(text string) (name string, ok bool) {
 	}
 	return name, ok && name != ""
 }
-
-func oneLine(text string) string { return render.OneLine(text) }

@@ -30,11 +30,11 @@ func (p *program) showPermissions(string) {
 		}
 		b.WriteString(p.Style.Bold(group.title) + "\n")
 		for _, r := range of[:min(len(of), mostRules)] {
-			about := oneLine(r.Where)
+			about := render.OneLine(r.Where)
 			if r.Reason != "" {
 				about += ": " + render.Shorten(r.Reason, 100)
 			}
-			b.WriteString(p.Style.Entry(oneLine(r.Rule), about))
+			b.WriteString(p.Style.Entry(render.OneLine(r.Rule), about))
 		}
 		if more := len(of) - mostRules; more > 0 {
 			fmt.Fprintf(&b, "  … and %s\n", render.Count(more, "more rule"))

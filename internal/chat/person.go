@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// question is a line that somebody waits for.
+// question asks the person for a line.
 type question struct {
 	label  string
 	draft  tty.Editor // what the person was typing before
@@ -138,7 +138,7 @@ func (p *program) closeQuestion(q *question) {
 func (p *program) answer(answer reply) {
 	q := p.question
 	if !answer.gone && !p.echoed {
-		p.say(q.label + oneLine(answer.line))
+		p.say(q.label + render.OneLine(answer.line))
 	}
 	p.closeQuestion(q)
 	q.reply <- answer

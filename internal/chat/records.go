@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/undo"
 )
 
-// read reads the session's journal beside what runs, and shows the text that read returns.
+// read opens the session's journal on a goroutine of its own, and shows the text that read returns.
 func (p *program) read(about string, read func(ctx context.Context, r journal.Reader) (string, error)) {
 	c := p.current
 	if c.config.Store == nil {
@@ -52,7 +52,7 @@ func (p *program) diff(string) {
 		diff, err := setup.Diff(ctx, maxDiffs)
 		switch {
 		case errors.Is(err, undo.ErrNothing):
-			dir, why = "", oneLine(err.Error())
+			dir, why = "", render.OneLine(err.Error())
 		case err != nil:
 			return "", err
 		default:
@@ -99,9 +99,9 @@ func ownDiffs(ctx context.Context, r journal.Reader, style render.Style, dir str
 
 // diffText returns a change of a file.
 func diffText(style render.Style, c tool.Change) string {
-	head := fmt.Sprintf("%s %s", c.Kind, oneLine(c.Path))
+	head := fmt.Sprintf("%s %s", c.Kind, render.OneLine(c.Path))
 	if c.From != "" {
-		head = fmt.Sprintf("moved %s to %s", oneLine(c.From), oneLine(c.Path))
+		head = fmt.Sprintf("moved %s to %s", render.OneLine(c.From), render.OneLine(c.Path))
 	}
 	return strings.Join(append([]string{style.Bold(head)}, render.Diff(style, c, 0)...), "\n") + "\n"
 }

@@ -93,7 +93,7 @@ func (p *program) recap() {
 	}
 	note := fmt.Sprintf("resumed, with %s", render.Count(len(turns), "turn"))
 	if _, model, _ := p.current.setup.Model(); model != p.current.setup.ModelBefore {
-		note += "; " + oneLine(model) + " answers from now on"
+		note += "; " + render.OneLine(model) + " answers from now on"
 	}
 	p.note(note)
 	if task != "" {

@@ -34,7 +34,7 @@ func (p *program) statusText(c *conversation, spent string) string {
 	var b strings.Builder
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "  %-11s  %s\n", name, oneLine(value))
+			fmt.Fprintf(&b, "  %-11s  %s\n", name, render.OneLine(value))
 		}
 	}
 	row("session", c.session.ID())

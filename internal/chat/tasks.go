@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/permit"
 )
 
-// task is what runs. There is one at a time.
+// task is a piece of work that runs. There is one at a time.
 type task struct {
 	what   string // for the live line
 	began  time.Time
