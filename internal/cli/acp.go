@@ -120,7 +120,7 @@ func (e *editor) note(s *attractor.Setup) {
 	e.opened[s] = true
 }
 
-// close closes what a session has besides itself.
+// close closes the Setup of a session and forgets it.
 func (e *editor) close(s *attractor.Setup) error {
 	err := s.Close()
 	e.mu.Lock()

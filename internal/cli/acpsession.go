@@ -356,8 +356,8 @@ func (e *editor) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// known returns an error if there is no session with the id, which is not shortened here as a
-// person may elsewhere.
+// known returns an error unless there is a session with exactly this id. An editor does not shorten
+// ids, as a person may.
 func (e *editor) known(ctx context.Context, id string) error {
 	if found, err := sessions.Find(ctx, e.config.Store, id); err != nil || found != id {
 		return acp.Errorf(acp.CodeNotFound, "there is no session %q", render.Shorten(id, 100))

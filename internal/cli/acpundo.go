@@ -71,10 +71,6 @@ func (r *editorSession) diff(ctx context.Context) error {
 		r.client.Say("The session has changed nothing.")
 		return nil
 	}
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	r.client.Say(fence + "diff\n" + strings.TrimSuffix(text, "\n") + "\n" + fence)
+	r.client.Say(fenced("diff", text))
 	return nil
 }

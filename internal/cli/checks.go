@@ -78,7 +78,7 @@ func (r *runner) verified(report *check.Report) error {
 	return fail(exitFailed, "--check %s%s", report, r.howToGoOn())
 }
 
-// checksWord says what the checks know about the session's last input that was checked, or "".
+// checksWord returns the status of the checks for the last input that was checked, or "".
 func checksWord(state *agent.State) string {
 	report := check.Last(state)
 	if report == nil || !report.Final { // the input has not ended

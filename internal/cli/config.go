@@ -122,11 +122,7 @@ func (f *sessionFlags) report(flags *pflag.FlagSet, dir string) (*settingsReport
 		r.Settings = append(r.Settings, f.show(&s, flags.Lookup(s.Flag())))
 	}
 	if name, err := settings.File(os.Getenv); err == nil {
-		state := "used"
-		if _, err := os.Stat(name); err != nil {
-			state = "not there"
-		}
-		r.Files = append(r.Files, settingsFile{name, settings.PlaceUser, state})
+		r.Files = append(r.Files, settingsFile{name, settings.PlaceUser, thereOrNot(name)})
 	}
 	r.Files = append(r.Files, settingsFile{p.SettingsFile().Name, settings.PlaceProject, p.SettingsState()})
 	r.Other = load.OtherSettings(p, os.Getenv)

@@ -80,7 +80,7 @@ func (f *demoFlags) run(ctx context.Context, t terminal) (err error) {
 			}
 		}()
 	}
-	if err := makeDemoRepository(dir); err != nil {
+	if err := makeDemoRepository(ctx, dir); err != nil {
 		return err
 	}
 	url, stop, err := serveDemoModel()
@@ -143,7 +143,7 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 
 // makeDemoRepository writes the project and commits it, so that a diff shows what the session
 // changed.
-func makeDemoRepository(dir string) error {
+func makeDemoRepository(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fail(exitUsage, "cannot create the directory of the demo: %w", err)
 	}
@@ -165,7 +165,7 @@ func makeDemoRepository(dir string) error {
 		{"-c", "user.name=Attractor", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false", "-c",
 			"core.hooksPath=/dev/null",
 			"commit", "--quiet", "-m", "A slug function"}} {
-		cmd := command(context.Background(), dir, "git", args...)
+		cmd := command(ctx, dir, "git", args...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fail(exitFailed, "the demo needs git; git %s: %w\n%s", args[0], err, out)
 		}

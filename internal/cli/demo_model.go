@@ -48,10 +48,12 @@ func demoScript() []demoStep {
 	}
 }
 
+// say returns a turn with a text and calls.
 func say(text string, calls ...fakellm.Call) fakellm.Turn {
 	return fakellm.Turn{Text: text, Calls: calls}
 }
 
+// use returns a call of a tool.
 func use(name string, args map[string]any) fakellm.Call {
 	raw, err := json.Marshal(args)
 	if err != nil { // cannot happen: strings
@@ -74,6 +76,7 @@ func demoModel(r *fakellm.Request) fakellm.Turn {
 	return script[i].turn
 }
 
+// lastResults returns the texts of the results in the last message.
 func lastResults(messages []llm.Message) string {
 	var b strings.Builder
 	for _, part := range messages[len(messages)-1].Parts {

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/lookpath"
@@ -20,6 +18,8 @@ import (
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/load"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func newDoctor(t terminal) *cobra.Command {
@@ -205,7 +205,7 @@ func (d *doctor) configuration() {
 		}
 	}
 	others := settings.ReadOthers(os.Getenv)
-	for _, provider := range sortedKeys(others.Models) {
+	for _, provider := range slices.Sorted(maps.Keys(others.Models)) {
 		m := others.Models[provider]
 		name := "model"
 		if m.Model == "" {
@@ -214,7 +214,8 @@ func (d *doctor) configuration() {
 		d.line(name, "%s with %s, if nothing else chooses one (%s)", strings.TrimSpace(m.Model+" "+m.Effort), provider, m.From)
 	}
 	if len(others.Vars) > 0 {
-		d.line("variables", "%s (%s)", strings.Join(sortedKeys(others.Vars), ", "), others.VarsFrom)
+		names := slices.Sorted(maps.Keys(others.Vars))
+		d.line("variables", "%s (%s)", strings.Join(names, ", "), others.VarsFrom)
 	}
 	if others.NoFull != "" {
 		d.line("no mode full", "%s", others.NoFull)
@@ -239,7 +240,7 @@ func withoutKeys(v *settings.Value) string {
 	return strings.Join(v.Shown(), ",")
 }
 
-// thereOrNot says whether there is a file.
+// thereOrNot returns whether a file of settings exists, for a person.
 func thereOrNot(name string) string {
 	if _, err := os.Stat(name); err != nil {
 		return "not there"

@@ -213,12 +213,3 @@ func (d *doctor) documents(ctx context.Context) {
 		fmt.Fprintf(d.out, "  %s: %s\n", render.OneLine(found.Documents[i].Path), describeSource(&found.Documents[i]))
 	}
 }
-
-// sortedKeys returns the keys of a map in order.
-func sortedKeys[V any](m map[string]V) (keys []string) {
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}

@@ -105,7 +105,7 @@ func readUpdated(name string) (updated updatedFacts, err error) {
 	return updated, err
 }
 
-// withSaid returns the facts about a model with what its server says in their place.
+// withSaid returns the known facts about a model, replaced with those that its server has told.
 func withSaid(known, said llm.Model) llm.Model {
 	switch {
 	case said.Window == 0:

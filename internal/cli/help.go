@@ -92,8 +92,8 @@ func fold(text string, width int) string {
 	return b.String()
 }
 
-// breakAt returns the place of the last space of a line that is behind its indent and within the
-// width, else of the first one behind that, or -1.
+// breakAt returns the index of the last space of a line that is after its indent and within the
+// width, else of the first one beyond the width, or -1.
 func breakAt(line string, indent, width int) int {
 	best, column := -1, 0
 	for i, r := range line {

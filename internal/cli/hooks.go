@@ -1,16 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"github.com/attractor-go/attractor/ext/hooks"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/load"
+	"github.com/spf13/cobra"
 )
 
 func newHooks(t terminal) *cobra.Command {
@@ -97,12 +97,8 @@ func listHooks(t terminal, c *load.ConfiguredHooks, asJSON bool) error {
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for i := range list {
 		one := &list[i]
-		matcher := one.Matcher
-		if matcher == "" {
-			matcher = "*"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s:%d\t%s\n", one.Event, render.OneLine(matcher), one.Origin, one.State,
-			render.OneLine(one.File), one.Line,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s:%d\t%s\n", one.Event, render.OneLine(cmp.Or(one.Matcher, "*")), one.Origin,
+			one.State, render.OneLine(one.File), one.Line,
 			render.OneLine(strings.Join(append([]string{one.Command}, one.Args...), " ")))
 	}
 	return w.Flush()

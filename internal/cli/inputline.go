@@ -41,6 +41,7 @@ func (l *inputLine) end(typed bool) {
 // after each line that it writes.
 func (l *inputLine) around(w io.Writer) io.Writer { return &aroundInput{l, w} }
 
+// aroundInput writes around an input line.
 type aroundInput struct {
 	line *inputLine
 	w    io.Writer

@@ -42,10 +42,10 @@ func (f *keptFlags) rule(text string) (k load.KeptRule, err error) {
 	return k, nil
 }
 
-// whereKept says where a rule counts.
+// whereKept returns where a rule counts.
 func whereKept(k load.KeptRule) string { return render.OneLine(cmp.Or(k.Project, "everywhere")) }
 
-// projectsOf says the same in a sentence, behind "for".
+// projectsOf returns the project in which a rule counts, or "all projects".
 func projectsOf(k load.KeptRule) string { return render.OneLine(cmp.Or(k.Project, "all projects")) }
 
 func newRulesList(t terminal) *cobra.Command {

@@ -427,6 +427,8 @@ func TestH_Patch(t *testing.T) {
 		{good, "R a.txt -> b.txt\nA c.txt\n", "", 0},
 		{good, "", "a.txt, line 2 of the patch: the file does not exist", 1},
 		{"", "", "begins with", 1},
+		{"*** Begin Patch\n*** Add File: d.txt\n+" + strings.Repeat("x", maxPiped) + "\n*** End Patch\n", "",
+			"more than 16 MiB", 2},
 	} {
 		cmd := attractorCommand(t, "patch", "--dir", dir)
 		cmd.Stdin = strings.NewReader(tt.patch)

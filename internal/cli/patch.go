@@ -23,9 +23,12 @@ func newPatch(t terminal) *cobra.Command {
 			"  +    print(\"Hello\")\n  *** End Patch\n  EOF",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := io.ReadAll(t.in)
+			text, err := io.ReadAll(io.LimitReader(t.in, maxPiped+1))
 			if err != nil {
 				return fail(exitFailed, "cannot read the patch: %w", err)
+			}
+			if len(text) > maxPiped {
+				return fail(exitUsage, "the patch has more than %d MiB; apply it in parts", maxPiped>>20)
 			}
 			local, _, err := openDir(t, dir, env.Limits{}, sandbox.Options{})
 			if err != nil {

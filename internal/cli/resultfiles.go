@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// resultFlags name the files that a run leaves beside what it prints.
+// resultFlags holds the names of the files that a run writes beside what it prints.
 type resultFlags struct{ output, result string }
 
 func (f *resultFlags) register(flags *pflag.FlagSet) {
@@ -24,7 +24,7 @@ func (f *resultFlags) register(flags *pflag.FlagSet) {
 		"write a JSON object to this `file` at the end: the answer, or the error, and what was changed and spent (docs/results.md)")
 }
 
-// resultFiles are the files of [resultFlags], open. Each is nil if nobody wants it.
+// resultFiles holds the open files of [resultFlags]. Each is nil if its flag is not given.
 type resultFiles struct{ output, result *os.File }
 
 // create makes the files anew, so that those of an earlier run are gone whatever happens.
@@ -52,6 +52,7 @@ func (f resultFiles) overlap() bool {
 	return err == nil && err2 == nil && output.Mode().IsRegular() && os.SameFile(output, result)
 }
 
+// createFile creates or truncates the file that a flag names.
 func createFile(flag, name string) (*os.File, error) {
 	if name == "" {
 		return nil, fail(exitUsage, "--%s needs the name of a file", flag)
@@ -66,15 +67,15 @@ func createFile(flag, name string) (*os.File, error) {
 	return file, nil
 }
 
-// followsNoLink says why a file is not written.
+// followsNoLink returns why a file is not written.
 func followsNoLink(name, target string) string {
 	return fmt.Sprintf("%s leads through a symbolic link to %s, and the link may be the repository's. Name that file itself, or another one",
 		name, target)
 }
 
-// ledAway returns where a name leads that is a symbolic link, or that begins in the working
-// directory and leaves it through one: a repository can bring such links. Those of the system, such
-// as /dev/stdout, are followed.
+// ledAway returns the target of a name that is a symbolic link, or that begins in the working
+// directory and leaves it through one: a repository can bring such links. It returns "" for other
+// names, and for links of the system, such as /dev/stdout.
 func ledAway(name string) string {
 	abs, err := filepath.Abs(name)
 	if err != nil || strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/") {
@@ -119,8 +120,8 @@ type runResult struct {
 // maxPatch bounds the patch of a result, in bytes. What does not fit is left out, and that is said.
 const maxPatch = 64 << 20
 
-// keep notes how the last input has ended, which is nil if none was begun, if somebody wants to
-// know. What the session has recorded can still be read.
+// keep notes how the last input has ended, if --output or --result was given. ended is nil if no input
+// was begun. The session must not have released its records yet.
 func (r *runner) keep(ctx context.Context, ended *agent.Result) {
 	kept := r.kept
 	if kept == nil {

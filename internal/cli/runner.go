@@ -31,7 +31,7 @@ type runner struct {
 	client   *client    // with --input json or --view; nil without
 	live     *liveLine  // nil without one
 	server   string     // the flag for the server of --base-url; "" without
-	kept     *runResult // nil if nobody wants it
+	kept     *runResult // nil without --output and --result
 }
 
 var errTimeout = errors.New("the timeout was reached")
@@ -191,6 +191,7 @@ func (r *runner) work(ctx context.Context, session *agent.Session, prompt string
 	return result, err
 }
 
+// howToGoOn returns a line with the command that continues the session, or "" if it is not kept.
 func (r *runner) howToGoOn() string {
 	if r.Options.Journal == nil {
 		return ""

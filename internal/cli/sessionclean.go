@@ -110,8 +110,8 @@ func (f *cleanFlags) run(cmd *cobra.Command, t terminal, now time.Time) error {
 	return removeSessions(ctx, t, store, list)
 }
 
-// choose returns the sessions to remove, those that others have begun after these, and how many
-// would match but are open.
+// choose returns the sessions to remove, subagents after the sessions that have begun them, and how
+// many would match but are open.
 func (f *cleanFlags) choose(ctx context.Context, store journal.Store, all []sessions.Summary,
 	before time.Time) (list []sessions.Summary, open int, err error) {
 	known, gone, busy := map[string]bool{}, map[string]bool{}, withNewer(all, before)

@@ -291,23 +291,24 @@ func exportPart(b *strings.Builder, part llm.Part) {
 			fmt.Fprintf(b, "> %s\n\n", strings.ReplaceAll(strings.TrimSpace(p.Text), "\n", "\n> "))
 		}
 	case llm.ToolCall:
-		fmt.Fprintf(b, "**%s**\n\n%s", p.Name, fenced(p.Args))
+		fmt.Fprintf(b, "**%s**\n\n%s\n\n", p.Name, fenced("", p.Args))
 	case llm.ToolResult:
 		word := "result"
 		if p.IsError {
 			word = "error"
 		}
-		fmt.Fprintf(b, "%s of %s\n\n%s", word, p.Name, fenced(p.Content.Text()))
+		fmt.Fprintf(b, "%s of %s\n\n%s\n\n", word, p.Name, fenced("", p.Content.Text()))
 	case llm.Media:
 		fmt.Fprintf(b, "[media %s]\n\n", p.MIME)
 	}
 }
 
-// fenced returns a text in a Markdown fence that is longer than any fence in it.
-func fenced(text string) string {
+// fenced returns a text in a Markdown fence that is longer than any fence in it. The language may be
+// empty.
+func fenced(language, text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence + "\n\n"
+	return fence + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }
