@@ -23,9 +23,9 @@ func ReadImage(name string) (llm.Media, error) {
 	return imageOf(texts.Shown(name), filepath.Base(name), data)
 }
 
-// DecodeImage returns an image that a client has sent in Base64. Its media type has to be that of
+// decodeImage returns an image that a client has sent in Base64. Its media type has to be that of
 // the content; empty means any.
-func DecodeImage(mediaType, data string) (llm.Media, error) {
+func decodeImage(mediaType, data string) (llm.Media, error) {
 	if base64.StdEncoding.DecodedLen(len(data)) > coding.MaxImage+2 {
 		return llm.Media{}, fault.Errorf(attractor.ErrConfig, "the image has more than %d MiB; send a smaller one",
 			coding.MaxImage>>20)

@@ -35,13 +35,13 @@ func TestN8_ModesImages(t *testing.T) {
 	}
 	encoded := base64.StdEncoding.EncodeToString([]byte(png))
 	for _, mime := range []string{"image/png", ""} {
-		if m, err := DecodeImage(mime, encoded); err != nil || string(m.Data) != png {
+		if m, err := decodeImage(mime, encoded); err != nil || string(m.Data) != png {
 			t.Errorf("%+v, %v", m, err)
 		}
 	}
 	for want, c := range map[string][2]string{"not in Base64": {"image/png", "*"}, "it is image/png": {"image/gif",
 		encoded}, "not a PNG": {"", "aGVsbG8="}, "more than 32 MiB": {"", strings.Repeat("A", 48<<20)}} {
-		if _, err := DecodeImage(c[0], c[1]); !errors.Is(err, attractor.ErrConfig) || !strings.Contains(err.Error(),
+		if _, err := decodeImage(c[0], c[1]); !errors.Is(err, attractor.ErrConfig) || !strings.Contains(err.Error(),
 			want) {
 			t.Errorf("%s: %v", want, err)
 		}

@@ -248,7 +248,7 @@ func (in *input) options() (more []agent.SendOption, err error) {
 func (in *input) media() ([]llm.Part, error) {
 	parts := in.parts
 	for i, image := range in.Images {
-		read := func() (llm.Media, error) { return DecodeImage(image.MediaType, image.Data) }
+		read := func() (llm.Media, error) { return decodeImage(image.MediaType, image.Data) }
 		if image.Path != "" {
 			read = func() (llm.Media, error) { return ReadImage(image.Path) }
 		}

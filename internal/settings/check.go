@@ -81,12 +81,12 @@ func CheckURL(text string) error {
 }
 
 func checkFallback(text string) error {
-	_, err := ParseFallback(text)
+	_, err := parseFallback(text)
 	return err
 }
 
-// ParseFallback returns the model that provider/model names.
-func ParseFallback(text string) (agent.FallbackModel, error) {
+// parseFallback returns the model that provider/model names.
+func parseFallback(text string) (agent.FallbackModel, error) {
 	provider, model, ok := strings.Cut(text, "/")
 	if !ok || provider == "" || model == "" {
 		return agent.FallbackModel{}, fmt.Errorf("must be a provider and a model, such as openai/gpt-6.1-sol, not %q",
@@ -95,10 +95,10 @@ func ParseFallback(text string) (agent.FallbackModel, error) {
 	return agent.FallbackModel{Provider: provider, Model: model}, nil
 }
 
-// ParseFallbacks returns the models that texts name, each as ParseFallback does.
+// ParseFallbacks returns the models that texts name, each as provider/model.
 func ParseFallbacks(texts []string) (models []agent.FallbackModel, err error) {
 	for _, text := range texts {
-		m, err := ParseFallback(text)
+		m, err := parseFallback(text)
 		if err != nil {
 			return nil, err
 		}

@@ -19,17 +19,17 @@ type Named struct {
 	Models []llm.Model // what the user says of its models, in the order of the file
 }
 
-// KeyProviders is the setting that has providers of the user's own.
-const KeyProviders = "providers"
+// keyProviders is the setting that has providers of the user's own.
+const keyProviders = "providers"
 
 // Named returns the providers of the user's own that count.
-func (s *Values) Named() []Named { return NamedIn(s.Counting(KeyProviders)) }
+func (s *Values) Named() []Named { return NamedIn(s.Counting(keyProviders)) }
 
 // NamedIn returns the providers of the user's own among values, of which the first that has some
 // counts.
 func NamedIn(values []Value) []Named {
 	for _, v := range values {
-		if v.Key == KeyProviders && v.Unused == "" {
+		if v.Key == keyProviders && v.Unused == "" {
 			list, _ := readNamed(v.One()) // which has been checked
 			return list
 		}
@@ -40,7 +40,7 @@ func NamedIn(values []Value) []Named {
 // Shown returns the value for a person: of providers, which may have keys in their headers, the
 // names.
 func (v *Value) Shown() (list []string) {
-	if v.Key != KeyProviders {
+	if v.Key != keyProviders {
 		return v.Text
 	}
 	named, _ := readNamed(v.One()) // which has been checked

@@ -100,7 +100,7 @@ func TestX6_ProvidersAreRead(t *testing.T) {
 // A model with the name of one of the user's own providers in front chooses that provider, unless a
 // provider stands beside it. Other models may have a slash.
 func TestX6_ModelsChooseProviders(t *testing.T) {
-	own := Value{Key: KeyProviders, Text: []string{`{"work": {"base_url": "http://x"}}`}, Origin: Origin{Place: PlaceUser}}
+	own := Value{Key: keyProviders, Text: []string{`{"work": {"base_url": "http://x"}}`}, Origin: Origin{Place: PlaceUser}}
 	at := func(place Place, key, text string) Value {
 		return Value{Key: key, Text: []string{text}, Origin: Origin{Place: place, Name: place.String()}}
 	}

@@ -74,7 +74,7 @@ func All() []Setting {
 		{Key: "model", Kind: KindText, Why: costs},
 		{Key: "effort", Kind: KindText, Project: RightAny},
 		{Key: "fallback", Kind: KindList, Why: sendsAway, check: checkFallback},
-		{Key: KeyProviders, Kind: KindProviders, Why: sendsAway, check: checkProviders},
+		{Key: keyProviders, Kind: KindProviders, Why: sendsAway, check: checkProviders},
 		{Key: "base_url", Kind: KindText, Why: sendsAway, check: CheckURL},
 		{Key: "key_command", Kind: KindText, Why: sendsAway},
 		{Key: "context_window", Kind: KindNumber, Why: "it depends on your provider"},

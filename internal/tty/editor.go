@@ -30,7 +30,7 @@ type cell struct {
 
 // The limits of an Editor.
 const (
-	MaxTyped  = 64 << 10 // characters, of which a folded paste is one
+	maxTyped  = 64 << 10 // characters, of which a folded paste is one
 	foldLines = 5        // a paste of more lines or bytes is folded
 	foldBytes = 1000
 	tabWidth  = 4
@@ -84,7 +84,7 @@ func (e *Editor) Paste(text string) bool {
 }
 
 func (e *Editor) insert(cells []cell) bool {
-	if len(e.cells)+len(cells) > MaxTyped {
+	if len(e.cells)+len(cells) > maxTyped {
 		return false
 	}
 	if e.at > 0 && len(cells) > 0 { // a mark belongs to the character before it

@@ -44,11 +44,11 @@ const (
 	KeySearch      // Ctrl-R
 	KeyOpen        // Ctrl-O
 	KeyEscape
-	KeyTooLong // a paste of more than MaxPaste bytes, which is dropped
+	KeyTooLong // a paste of more than maxPaste bytes, which is dropped
 )
 
-// MaxPaste limits the bytes of a paste.
-const MaxPaste = 8 << 20
+// maxPaste limits the bytes of a paste.
+const maxPaste = 8 << 20
 
 // maxSequence limits the bytes of an escape sequence. A longer one is dropped.
 const maxSequence = 64
@@ -165,7 +165,7 @@ func (d *Decoder) add(piece []byte) {
 	if d.stale {
 		return
 	}
-	if d.tooLong = d.tooLong || len(d.paste)+len(piece) > MaxPaste; d.tooLong {
+	if d.tooLong = d.tooLong || len(d.paste)+len(piece) > maxPaste; d.tooLong {
 		d.paste = nil
 		return
 	}

@@ -61,7 +61,7 @@ func TestN3_PasteTooLong(t *testing.T) {
 	var d Decoder
 	keys := d.Decode([]byte("\x1b[200~"))
 	piece := []byte(strings.Repeat("x", 1<<20))
-	for range MaxPaste>>20 + 1 {
+	for range maxPaste>>20 + 1 {
 		keys = append(keys, d.Decode(piece)...)
 	}
 	keys = append(keys, d.Decode([]byte("\x1b[201~y"))...)
