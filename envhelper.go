@@ -132,6 +132,7 @@ func notFor(goos string, err error) error {
 	return fmt.Errorf("it is not a program for %s (%w)", goos, err)
 }
 
+// runsOnDarwin returns an error unless a file is a program for macOS on a processor.
 func runsOnDarwin(path, goarch string) error {
 	f, err := macho.Open(path)
 	if err != nil {

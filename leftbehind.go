@@ -135,6 +135,7 @@ func (l *leftBehind) walk(visit, shut func(dir string)) error {
 	return nil
 }
 
+// warnOnce warns of a directory, unless that was done.
 func (l *leftBehind) warnOnce(dir, text string) {
 	if !l.told[dir] {
 		l.told[dir] = true

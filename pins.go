@@ -39,6 +39,7 @@ type pinned struct {
 	Tools  map[string]string `json:"tools"` // hashes by the names of tools, and more
 }
 
+// file returns the name of the file of a server.
 func (p *pins) file(server string) string {
 	sum := sha256.Sum256([]byte(p.keys[server]))
 	return filepath.Join(p.dir, hex.EncodeToString(sum[:16])+".json")

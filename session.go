@@ -118,6 +118,7 @@ func (s *Session) keepWarning(ev agent.Event) {
 	}
 }
 
+// warn keeps a warning, unless there are too many.
 func (s *Session) warn(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

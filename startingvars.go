@@ -20,6 +20,7 @@ type startNames struct {
 	commandVars []string
 }
 
+// namesThatStart returns the known ones.
 func namesThatStart() startNames {
 	return startNames{
 		fileVars: []string{"BASH_ENV", "ENV", "ZDOTDIR", "INPUTRC", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",

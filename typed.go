@@ -91,6 +91,7 @@ type shownOutput struct {
 	masks    [env.Stderr + 1]*secret.Stream
 }
 
+// write shows a piece of a stream.
 func (o *shownOutput) write(stream int, p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -110,6 +111,7 @@ func (o *shownOutput) end() {
 	}
 }
 
+// put shows a text that is clean and masked.
 func (o *shownOutput) put(text string) {
 	if text != "" && o.show != nil {
 		o.show(text)

@@ -95,7 +95,7 @@ func (s *farScan) find(name string) (info env.Info, ok bool) {
 // add adds a file, or the files of a directory.
 func (s *farScan) add(name string, info env.Info, kind trust.Kind, tree bool, depth int) {
 	switch {
-	case slices.ContainsFunc(s.Files, func(f trust.File) bool { return f.Name == name }): // a file with rules, which is also in another place
+	case slices.ContainsFunc(s.Files, func(f trust.File) bool { return f.Name == name }): // it is in two places
 	case len(s.Files) >= maxFarFiles:
 		s.tooMany = true
 	case depth > maxFarDepth:

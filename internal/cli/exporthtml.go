@@ -68,7 +68,8 @@ func exportPage(ctx context.Context, t terminal, prefix, file string, outputs in
 	if file == "-" && isTerminal(t.out) {
 		return fail(exitUsage, "the page is not for a terminal; name a file, or send standard output elsewhere")
 	}
-	o := web.ExportOptions{Masker: environmentSecrets(), Facts: knownFacts(), Output: outputs, Outputs: max(outputs, 50<<20)}
+	o := web.ExportOptions{Masker: environmentSecrets(), Facts: knownFacts(), Output: outputs,
+		Outputs: max(outputs, 50<<20)}
 	if outputs == 0 {
 		o.Output = -1
 	}

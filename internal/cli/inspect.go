@@ -90,6 +90,7 @@ func newTools(t terminal) *cobra.Command {
 	return cmd
 }
 
+// printJSON prints a value as indented JSON.
 func printJSON(t terminal, value any) error {
 	enc := json.NewEncoder(inForm(t.out, sanitize.JSON))
 	enc.SetEscapeHTML(false)
@@ -97,6 +98,7 @@ func printJSON(t terminal, value any) error {
 	return enc.Encode(value)
 }
 
+// printTools prints definitions of tools for a person.
 func printTools(t terminal, defs []llm.ToolDefinition) error {
 	for i, def := range defs {
 		if i > 0 {

@@ -299,6 +299,7 @@ type listedArgument struct {
 	Required    bool   `json:"required"`
 }
 
+// arguments returns the arguments of a prompt for the list.
 func arguments(list []mcp.PromptArgument) []listedArgument {
 	all := []listedArgument{}
 	for _, a := range list {

@@ -120,6 +120,7 @@ func listModels(ctx context.Context, t terminal, c *attractor.Config, provider s
 	return models, nil
 }
 
+// printModels prints a table of models.
 func printModels(t terminal, models []llm.Model) error {
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PROVIDER\tMODEL\tWINDOW\tOUTPUT\tIN $\tOUT $\tEFFORTS")
@@ -155,6 +156,7 @@ type providerRow struct {
 	Known     string           `json:"known"` // from what
 }
 
+// printProviders prints the providers of a table, or only the one with a name.
 func printProviders(t terminal, table providers.Table, only string, asJSON bool) error {
 	var rows []providerRow
 	for _, k := range table {

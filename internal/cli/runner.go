@@ -151,7 +151,9 @@ func limitFlag(limit agent.Reason) string {
 // error if only the options can be wrong.
 func (r *runner) refused(err error) error {
 	var file *fs.PathError
-	if unpriced := new(agent.UnpricedError); r.Resumed && !errors.As(err, &unpriced) || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) || errors.As(err, &file) {
+	unpriced := new(agent.UnpricedError)
+	if r.Resumed && !errors.As(err, &unpriced) || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) ||
+		errors.As(err, &file) {
 		return r.outcome(err)
 	}
 	hint := ""

@@ -141,8 +141,8 @@ func (f *serveFlags) options(ctx context.Context, t terminal, flags *pflag.FlagS
 	config.Mode, config.Budget = f.chosenMode(), f.Budget()
 	o = server.Options{Config: config, State: filepath.Join(state, "attractor", "server"), Roots: f.roots,
 		MaxMode: permit.Mode(f.maxMode), Sandbox: sandbox.Level(f.sandbox.level), Hosts: f.hosts, BehindTLS: f.behindProxy,
-		Limits: f.limits, Grace: f.grace, KeepRules: keepRules, Masker: environmentSecrets(), Version: version.Program(), Facts: knownFacts(),
-		Logger: slog.New(slog.NewTextHandler(t.err, nil))}
+		Limits: f.limits, Grace: f.grace, KeepRules: keepRules, Masker: environmentSecrets(), Version: version.Program(),
+		Facts: knownFacts(), Logger: slog.New(slog.NewTextHandler(t.err, nil))}
 	if len(o.Roots) == 0 {
 		o.Roots = []string{"."}
 	}

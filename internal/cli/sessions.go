@@ -211,6 +211,7 @@ func writerOf(ctx context.Context, id string) (string, error) {
 	return "", nil
 }
 
+// stateWord returns the state of a session for a person. writer is the process that has it open.
 func stateWord(s *agent.State, writer string) string {
 	switch {
 	case writer != "":
@@ -245,6 +246,7 @@ func describeTurn(parts llm.Parts) string {
 	return strings.Join(all, " · ")
 }
 
+// printEvents prints the events of a session as lines of JSON.
 func printEvents(ctx context.Context, t terminal, r journal.Reader) error {
 	out := bufio.NewWriter(inForm(t.out, sanitize.JSON))
 	v := newView(terminal{out: out, err: t.err}, true, false)
@@ -282,6 +284,7 @@ func exportSession(ctx context.Context, t terminal, r journal.Reader) error {
 	return err
 }
 
+// exportPart writes a part of a message as Markdown.
 func exportPart(b *strings.Builder, part llm.Part) {
 	switch p := part.(type) {
 	case llm.Text:

@@ -87,6 +87,7 @@ func (e *stopper) listen() {
 	}
 }
 
+// handle acts on a signal.
 func (e *stopper) handle(sig os.Signal) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -18,6 +18,7 @@ func newVersion(t terminal) *cobra.Command {
 	}
 }
 
+// printVersion prints the version of the program and of Go.
 func printVersion(t terminal) error {
 	_, err := fmt.Fprintf(t.out, "attractor %s %s/%s %s\n", version.Program(), runtime.GOOS, runtime.GOARCH,
 		runtime.Version())

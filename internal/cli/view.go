@@ -58,6 +58,7 @@ func newView(t terminal, asJSON, markdown bool) *view {
 	return v
 }
 
+// show shows an event of the session.
 func (v *view) show(ev agent.Event) {
 	if v.events == nil {
 		v.live.event(ev)

@@ -25,6 +25,8 @@ func oneOf(text string, choices []string) error {
 	return fmt.Errorf("must be %s or %s, not %q", strings.Join(choices[:last], ", "), choices[last], text)
 }
 
+// checkProviders and the other check functions return an error unless a text is a value of their
+// setting. The error continues a sentence that begins with the name of the setting.
 func checkProviders(text string) error {
 	_, err := readNamed(text)
 	return err

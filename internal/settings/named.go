@@ -157,15 +157,16 @@ func (p *Named) member(m *texts.Member) (line int, err error) {
 			return m.Line, fmt.Errorf("base_url %w", err)
 		}
 	case "format":
-		at := slices.IndexFunc(providers.Formats(), func(f providers.Format) bool { return folded(string(f)) == folded(text) })
-		if at < 0 {
-			var names []string
-			for _, f := range providers.Formats() {
-				names = append(names, string(f))
+		var names []string
+		p.Format = ""
+		for _, f := range providers.Formats() {
+			if names = append(names, string(f)); folded(string(f)) == folded(text) {
+				p.Format = f
 			}
+		}
+		if p.Format == "" {
 			return m.Line, fmt.Errorf("format %w", oneOf(text, names))
 		}
-		p.Format = providers.Formats()[at]
 	case "key_variable":
 		if p.KeyVars = []string{text}; !isVariable(text) {
 			return m.Line, errors.New("key_variable must be the name of a variable of the environment that has the key, such as WORK_API_KEY, and not the key itself")

@@ -105,6 +105,7 @@ func jsonMembers(data []byte) (map[string]any, error) {
 	return all, nil
 }
 
+// flatten adds the members of an object to all, with a prefix before their names.
 func flatten(all map[string]any, prefix string, object map[string]any) {
 	for name, value := range object {
 		all[prefix+name] = value

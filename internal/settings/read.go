@@ -241,6 +241,7 @@ func (s *Setting) checkAll(list []string) error {
 	return nil
 }
 
+// checkOne returns an error unless a text is a value of the setting, or of an item of its list.
 func (s *Setting) checkOne(text string) error {
 	wanted := fmt.Errorf("must be %s, not %q", s.Kind, text)
 	switch s.Kind {
