@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/debuglog"
@@ -276,6 +277,19 @@ func (s *Setup) instrument() {
 		s.Instrument(&s.Options, s.Secrets)
 	}
 }
+
+// unusedText returns the warning about what of the session's project is not used, or "" if nothing
+// is unused.
+func (s *Setup) unusedText() string {
+	if s.far == nil || len(s.unused.Parts) == 0 {
+		return s.unused.Text(s.named)
+	}
+	return fmt.Sprintf("These parts of the project are not used, because %s: %s.", s.unused.Why,
+		strings.Join(s.unused.Parts, "; "))
+}
+
+// TellsUnused reports whether a warning of the session says what of the project is not used.
+func (s *Setup) TellsUnused() bool { return len(s.unused.Parts) > 0 }
 
 // tellUnused warns of what the project has that is not used.
 func (s *Setup) tellUnused(c *config) {

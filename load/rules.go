@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/fault"
@@ -74,6 +75,20 @@ func RuleDirs(local *env.Local, getenv func(string) string, readable []string) r
 	return rules.Dirs{Work: local.WorkDir(), Home: home, Roots: slices.Concat([]string{local.WorkDir()},
 		env.ConfinementOf(local).Writable, userfiles.Slashed(readable)), Resolve: rules.RealPath, Local: directories{},
 		Vars: os.Environ(), Outside: outside, FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
+}
+
+// directories reads the directories of this machine.
+type directories struct{}
+
+// ReadDir returns the entries of a directory.
+func (directories) ReadDir(dir string) ([]fs.DirEntry, error) { return os.ReadDir(dir) }
+
+// State returns a value that changes when the directory does, and whether it can be relied on: not if
+// the directory has just changed, because another change could get the same time.
+func (directories) State(dir string) (any, bool) {
+	changed, err := userfiles.ChangeTime(dir)
+	const resolution = 20 * time.Millisecond // of the times of files
+	return changed, err == nil && time.Since(changed) > resolution
 }
 
 // ownRuleFiles lists the user's own files that may have rules.

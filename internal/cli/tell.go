@@ -11,6 +11,7 @@ import (
 	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/worktree"
 )
 
 // warn prints a warning for a person, without escape sequences.
@@ -61,5 +62,12 @@ func tellElsewhere(t terminal, setup *attractor.Setup) {
 func tellPlan(t terminal, setup *attractor.Setup) {
 	if setup.Resumed && setup.Mode() == permit.ModePlan {
 		fmt.Fprintln(t.err, "attractor: the session is in plan mode; to leave it, pass another mode, such as --mode ask")
+	}
+}
+
+// tellWorktree says what has become of a session's worktree.
+func tellWorktree(out io.Writer, w *worktree.Worktree) {
+	if w != nil {
+		fmt.Fprintln(out, sanitize.Line(w.Outcome()))
 	}
 }
