@@ -194,6 +194,9 @@ func (c *call) setting(cmd *shell.Command, name string) string {
 // reading judges a command without the files that it writes, which are judged like those of tools.
 func (c *call) reading(cmd shell.Command) (reads []shell.File, why string) {
 	cmd.Writes = nil
+	if cmd.Wraps { // the commands that it runs have its variables, and are in the same subshell
+		cmd.Vars, cmd.Subshell = nil, false
+	}
 	return shell.Reading(c.ctx, c.machine(), cmd)
 }
 

@@ -26,20 +26,21 @@ type File struct {
 
 // Reading judges whether a command only reads. It returns the files that it reads, which the caller
 // has to judge, and why the command may do anything else; empty means that it may not. Of a command
-// that only runs others, such as timeout, it judges whether the program is the one of that name.
+// that only runs others, such as timeout, it judges whether the program is the system's; the others
+// have to be judged as well.
 //
 // It looks at directories for patterns of file names, and at the configuration of git repositories.
 // Nothing is run.
 func Reading(ctx context.Context, m Machine, c Command) (files []File, why string) {
+	if why := unfit(c); why != "" {
+		return nil, why
+	}
 	for _, name := range c.Reads {
 		files = append(files, File{Path: name})
 	}
-	if c.Wraps && c.Unclear == "" {
+	if c.Wraps {
 		_, why = m.program(ctx, c.Words[0])
 		return files, why
-	}
-	if why := unfit(c); why != "" {
-		return nil, why
 	}
 	words, matched, why := expand(ctx, m.Env, c)
 	if why != "" {

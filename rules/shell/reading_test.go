@@ -1114,3 +1114,13 @@ func TestL2_HarmlessListsAreDistinct(t *testing.T) {
 		}
 	}
 }
+
+// What a command that only runs others does itself counts too, also if its script is empty.
+func TestL2_EmptyScript(t *testing.T) {
+	p := ordinary(t)
+	for _, script := range []string{"bash -c '' > f", "bash -c '#' >> f", "BASH_ENV=./x bash -c ''", "(bash -c '')"} {
+		if files, why := p.judge(script); why == "" {
+			t.Errorf("%q is taken for reading: %v", script, files)
+		}
+	}
+}
