@@ -162,7 +162,7 @@ func gitForm(sub string, s spec, p arguments, args []string) string {
 	case sub == "config":
 		fine = p.has("l list get get-all get-regexp") && n <= 2 || n == 1 && p.operands[0] != "edit" ||
 			n == 2 && p.operands[0] == "get"
-	case s.words != "" && n > 0 && args[0] != p.operands[0]:
+	case s.words != "" && s.words[0] != '-' && n > 0 && args[0] != p.operands[0]: // alone it changes something
 		return fmt.Sprintf("git %s may take %s for something else behind %s: write git %[1]s %[2]s first",
 			sub, p.operands[0], args[0])
 	case s.words != "":

@@ -512,6 +512,9 @@ git worktree remove x
 git submodule status
 git submodule update
 git notes add
+git notes --ref=x add
+git notes --ref list add
+git stash -q list
 git symbolic-ref HEAD refs/heads/x
 git symbolic-ref -d HEAD
 git diff --output=f
@@ -799,6 +802,7 @@ git stash list
 git stash show -p
 git reflog
 git reflog -n 5
+git notes --ref=x list
 git ls-files
 git ls-files -m
 git ls-tree -r HEAD
