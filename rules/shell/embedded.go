@@ -98,19 +98,16 @@ func (u *use) option(args []word, short string, long ...string) {
 	}
 }
 
-// joined adds the arguments behind the options as one script.
+// joined adds the arguments behind the options as one script. If some are not literal, the others are
+// still read to deny them.
 func (u *use) joined(args []word) {
+	u.hidden = u.hidden || !all(args, isLiteral)
 	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
 		args = args[1:]
 	}
-	if len(args) == 0 {
-		return
+	if known := literals(args); len(known) > 0 {
+		u.beside = append(u.beside, strings.Join(known, " "))
 	}
-	all := word{}
-	if i := slices.IndexFunc(args, func(a word) bool { return !isLiteral(a) }); i >= 0 {
-		all = args[i]
-	}
-	u.script(all, spell(args))
 }
 
 // script adds a script that stands in a word.

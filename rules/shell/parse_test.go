@@ -115,6 +115,8 @@ func TestL1_Parse(t *testing.T) {
 			"/w: find|.|-exec|rm|{}|;|-o|-execdir|id|+ unclear\n/w: rm|{}\n/w: id"},
 		{"nohup ls &", "/w: nohup|ls unclear\n/w: ls"},
 		{"eval 'rm x' y; ls", "/w: eval|rm x|y unclear\n/w: rm|x|y\n?: ls"},
+		{`eval "rm x" $y`, "/w: eval|rm x|$y unclear\n/w: rm|x"},
+		{"bash --norc -i x.sh", "/w: bash|--norc|-i|x.sh"},
 		{"trap 'rm x' EXIT", "/w: trap|rm x|EXIT unclear\n/w: rm|x"},
 		{". ./x; source y", "/w: .|./x unclear\n?: source|y unclear"},
 		{"exec 3<&0; exec rm x", "/w: exec unclear\n/w: exec|rm|x unclear\n/w: rm|x"},
@@ -149,6 +151,7 @@ func TestL1_Parse(t *testing.T) {
 // It is told apart what is not literal: the program of a command, and a script that it runs.
 func TestU8_Computed(t *testing.T) {
 	for script, want := range map[string]string{"$x y": "computed", `sh -c "$x"`: "hidden", "sh": "computed", "xargs sh -c": "hidden",
+		"sh --norc -i": "computed", "sh --norc -i x.sh": "", `eval -"$x" y`: "hidden",
 		"rm x\n)": "unread", "rm $x": "", "sh x.sh": "", `"$CLAUDE_PROJECT_DIR"/x.sh`: "computed"} {
 		parsed := shell.Parse(script, shell.Place{Dir: "/w"})
 		got := ""

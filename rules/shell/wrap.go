@@ -75,11 +75,6 @@ const sameToZsh = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 // shells returns the script of sh -c. A shell that runs a file is a program like others.
 func shells(name string, words []word) use {
-	if !slices.ContainsFunc(words[1:], func(a word) bool {
-		return strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "c")
-	}) {
-		return use{reads: readsInput(words)}
-	}
 	has := false
 	i := 1
 	for ; i < len(words) && strings.HasPrefix(words[i].text, "-") && words[i].unclear == "" && words[i].text != "--"; i++ {
@@ -89,6 +84,8 @@ func shells(name string, words []word) use {
 		case strings.HasSuffix(option, "o") && i+1 < len(words) && harmlessSet(words[i:i+2]):
 			i++
 		case option == "--login", option == "--norc", option == "--noprofile", strings.Trim(option[1:], "celux") == "":
+		case !has && !slices.ContainsFunc(words[i:], mayTakeScript):
+			return use{reads: readsInput(words)}
 		default:
 			return use{why: "the option " + option + " of " + name + " is not known here",
 				scripts: literals(words[i+1:]), child: true, hidden: !all(words[i+1:], isLiteral)}
@@ -110,6 +107,11 @@ func shells(name string, words []word) use {
 	}
 	u.scripts = []string{words[i].text}
 	return u
+}
+
+// mayTakeScript reports whether a word may be an option of a shell that has a script behind it.
+func mayTakeScript(a word) bool {
+	return strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "c")
 }
 
 // readsInput reports whether a shell without -c reads its script from its input, or may have a -c
