@@ -246,6 +246,29 @@ func TestN5_CostOfSteps(t *testing.T) {
 	}
 }
 
+// A record that a projection refuses changes nothing in it, also behind missing ones.
+func TestN5_RefusedRecordChangesNoProjection(t *testing.T) {
+	records := recordsOf(version1(t))
+	whole, err := projectWithout(records, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := records[0]
+	second.N = int64(len(records)) + 9
+	var p agent.Projection
+	for i, r := range records {
+		events, err := p.Add(r)
+		got, _ := json.Marshal(events)
+		want, _ := json.Marshal(whole[i])
+		if err != nil || string(got) != string(want) {
+			t.Fatalf("record %d (%s): %s, %v, want %s", i+1, r.Kind, got, err, want)
+		}
+		if _, err := p.Add(second); err == nil {
+			t.Fatal("a second header fits")
+		}
+	}
+}
+
 // FuzzProjection checks that a projection takes any records, with any of them left out, and never
 // panics.
 func FuzzProjection(f *testing.F) {

@@ -76,11 +76,12 @@ func (p *Projection) Add(line journal.Record) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	late := p.state.Records > 0 && line.N > p.state.Records+1
-	if late {
+	before := p.state
+	if late := before.Records > 0 && line.N > before.Records+1; late {
 		p.state.leaveOut(line.N - 1)
 	}
 	if err := p.state.accepts(rec); err != nil {
+		p.state = before
 		return nil, fmt.Errorf("agent: record %d: %w", line.N, err)
 	}
 	return p.record(line, rec, at), nil
