@@ -68,7 +68,7 @@ func (c *call) describe() {
 	switch c.kind {
 	case command:
 		c.command()
-		if c.own {
+		if c.own && !readOnly {
 			c.add(part{asks: fmt.Sprintf("it is not known what %s does", name), suggest: []string{name}})
 		}
 	case input:

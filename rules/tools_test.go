@@ -143,6 +143,23 @@ func TestL1_OwnToolThatRunsCommands(t *testing.T) {
 	}
 }
 
+// A program's own tool that only reads needs no rule for a command that only reads.
+func TestL1_OwnToolThatReads(t *testing.T) {
+	p := newProject(t, "a")
+	for _, c := range []struct{ permissions, script, want string }{
+		{`{}`, "cat a", "allow"},
+		{`{}`, "touch b", "ask"},
+		{`{"deny": ["Bash(cat:*)"]}`, "cat a", "deny"},
+	} {
+		req := tool.Request{Dir: p.dir, Call: llm.ToolCall{ID: "1", Name: "run", Args: "{}"},
+			Access: tool.Access{Effect: tool.ReadOnly, Command: c.script}}
+		d := p.load(c.permissions).Decide(t.Context(), p.env, req)
+		if d.Verdict.String() != c.want || d.Reads != (c.script == "cat a" && c.want == "allow") && c.want != "deny" {
+			t.Errorf("%s, %s: %+v, want %s", c.permissions, c.script, d, c.want)
+		}
+	}
+}
+
 // The name of a remote server's tool decides about its calls, not the server's host. A rule that
 // denies the host counts all the same.
 func TestM12_ToolsOfRemoteServers(t *testing.T) {
