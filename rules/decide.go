@@ -323,8 +323,8 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 	return allowed, asks
 }
 
-// file returns the rule that allows the use of a file, or the question about it. byRule says that a rule
-// allows the command, with the files that it reads, unless these need a rule of their own.
+// file returns the rule that allows the use of a file, or the question about it. byRule says that a
+// rule allows the command, with the files that it reads, unless these need a rule of their own.
 func (c *call) file(f file, byRule bool) (allowed *rule, asks finding) {
 	d, isDelicate := c.delicate(f)
 	if f.known && f.tree {

@@ -14,7 +14,8 @@ type question struct {
 	grave gravity
 }
 
-// finding says why something asks, and which rules would allow it. Without a reason it does not ask.
+// finding says why something asks, and which rules would allow it. Without a reason it does not
+// ask.
 type finding struct {
 	why     string
 	suggest []string

@@ -36,9 +36,9 @@ func exactPattern(script string) string {
 	return strings.ReplaceAll(script, "*", `\*`)
 }
 
-// verbs holds the subcommands of programs after which any further words may be allowed. They do what
-// they do to the project, which may run the project's own programs, but their options do not name
-// others.
+// verbs holds the subcommands of programs after which any further words may be allowed. They do
+// what they do to the project, which may run the project's own programs, but their options do not
+// name others.
 const verbs = `
 go: build, test, vet, fmt, list, mod tidy, mod verify, mod download, mod vendor, tool, clean
 git: add, commit, checkout, switch, restore, stash, branch, tag, merge, reset, mv, rm, cherry-pick, revert

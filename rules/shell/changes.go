@@ -259,6 +259,6 @@ func optionsOf(args []string, letter string, long ...string) (values []valueOf) 
 	return values
 }
 
-// alike reports whether one of two names of options begins with the other, as --output-document does
-// with --output.
+// alike reports whether one of two names of options begins with the other, as --output-document
+// does with --output.
 func alike(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }

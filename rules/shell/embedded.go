@@ -98,8 +98,8 @@ func (u *use) option(args []word, short string, long ...string) {
 	}
 }
 
-// joined adds the arguments behind the options as one script. If some are not literal, the others are
-// still read to deny them.
+// joined adds the arguments behind the options as one script. If some are not literal, the others
+// are still read to deny them.
 func (u *use) joined(args []word) {
 	u.hidden = u.hidden || !all(args, isLiteral)
 	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {

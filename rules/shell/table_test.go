@@ -6,28 +6,26 @@ import (
 	"testing"
 )
 
-// TestL2_Table checks the form of the table's rows, which are parsed when they are needed.
+// TestL2_Table checks the form of the rows of tables, which are parsed when they are needed.
 func TestL2_Table(t *testing.T) {
 	form := regexp.MustCompile(
 		`^[a-z0-9-]+ \| (files|names|text) \| (-|[A-Za-z0-9@:%]+) \| (-|[A-Za-z0-9=?%-]+( [A-Za-z0-9=?%-]+)*)( \| (single|first( [a-z]+)*|(max|before) [0-9]|why [a-z ,]+|(tree|from|links|words) [A-Za-z-]+( [A-Za-z-]+)*))*$`)
-	before := ""
-	for line := range strings.Lines(strings.TrimPrefix(table, "\n") + gitTable + goTable + wrappers) {
-		line = strings.TrimSuffix(line, "\n")
-		if line == "" {
-			before = ""
-			continue
-		}
-		if !form.MatchString(line) {
-			t.Errorf("the row has another form: %s", line)
-		}
-		name, _, _ := strings.Cut(line, " ")
-		if name <= before {
-			t.Errorf("%s is behind %s", name, before)
-		}
-		before = name
-		s, ok := row(table+gitTable+goTable+wrappers, name)
-		if !ok || s.max == 0 && !strings.Contains(line, "max 0") {
-			t.Errorf("%s: %+v", name, s)
+	for _, rows := range []string{table, gitTable, goTable, wrappers} {
+		before := ""
+		for line := range strings.Lines(strings.TrimPrefix(rows, "\n")) {
+			line = strings.TrimSuffix(line, "\n")
+			if !form.MatchString(line) {
+				t.Errorf("the row has another form: %s", line)
+			}
+			name, _, _ := strings.Cut(line, " ")
+			if name <= before {
+				t.Errorf("%s is behind %s", name, before)
+			}
+			before = name
+			s, ok := row(rows, name)
+			if !ok || s.max == 0 && !strings.Contains(line, "max 0") {
+				t.Errorf("%s: %+v", name, s)
+			}
 		}
 	}
 	for _, name := range []string{"", "l", "s", "first", "grep |", "tree always"} {
