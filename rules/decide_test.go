@@ -167,6 +167,7 @@ func TestL1_ChangesByCommands(t *testing.T) {
 		"cd docs && git --work-tree=../prod rm y",
 		"find -L prod -delete", "find -H -O3 prod -delete", "find -D tree prod -delete", "find -P prod -name y -delete",
 		"sed --i s/a/b/ prod/y", "sort --o=prod/y a.go", "cp --t=prod a.go", "cp --t prod a.go",
+		"cd prod && sort -o -- ../a.go",
 	} {
 		cases = append(cases, decisionCase{script, "deny", "Edit(prod/**)"})
 	}

@@ -219,7 +219,7 @@ func hasOption(args []string, letter string, long ...string) bool {
 // valuesOf returns the values of an option in front of --.
 func valuesOf(args []string, letter string, long ...string) (values []string) {
 	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
+		args = args[:end+1] // which may be the value of the option before it
 	}
 	for _, v := range optionsOf(args, letter, long...) {
 		values = append(values, v.text)
