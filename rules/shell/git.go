@@ -155,6 +155,7 @@ func (r *read) gitFiles(repo *git.Repository, sub string, p arguments) string {
 // gitForm returns why a subcommand that can also change something does more than show.
 func gitForm(sub string, s spec, p arguments, args []string) string {
 	n := len(p.operands)
+	words, alone := strings.CutPrefix(s.words, "- ")
 	fine := true
 	switch {
 	case sub == "config" && p.late != nil: // git takes what follows the name of a setting for its value
@@ -162,12 +163,11 @@ func gitForm(sub string, s spec, p arguments, args []string) string {
 	case sub == "config":
 		fine = p.has("l list get get-all get-regexp") && n <= 2 || n == 1 && p.operands[0] != "edit" ||
 			n == 2 && p.operands[0] == "get"
-	case s.words != "" && s.words[0] != '-' && n > 0 && args[0] != p.operands[0]: // alone it changes something
+	case words != "" && !alone && n > 0 && args[0] != p.operands[0]:
 		return fmt.Sprintf("git %s may take %s for something else behind %s: write git %[1]s %[2]s first",
 			sub, p.operands[0], args[0])
-	case s.words != "":
-		first := append(p.operands, "-")[0]
-		fine = slices.Contains(strings.Fields(s.words), first)
+	case words != "":
+		fine = n == 0 && alone || n > 0 && slices.Contains(strings.Fields(words), p.operands[0])
 	default:
 		fine = n <= s.max || p.has("l list contains no-contains merged no-merged points-at")
 	}

@@ -512,6 +512,8 @@ git worktree remove x
 git submodule status
 git submodule update
 git notes add
+git notes -
+git remote -
 git notes --ref=x add
 git notes --ref list add
 git stash -q list

@@ -205,7 +205,7 @@ type spec struct {
 	first  bool   // the first operand is a pattern, a filter or a script
 	other  string // options whose values are that instead
 	max    int    // operands
-	words  string // the first operand is one of these; a dash stands for none
+	words  string // the first operand is one of these; behind a dash, or there is none
 	// of a wrapper
 	before int    // arguments in front of the command
 	why    string // why the command is not all that it does; empty if it is
