@@ -21,7 +21,8 @@ func TestU8_CommandsInStrings(t *testing.T) {
 		"git rebase --exec 'rm x' main", "git rebase -x 'rm x'", "git rebase --exec='make && rm x' main",
 		"git bisect run rm x", "git -c alias.x='!rm x' x", "git -C sub -c Alias.y='!rm x' y",
 		"git submodule foreach 'rm x'", "git submodule foreach --recursive rm x",
-		"git filter-branch --tree-filter 'rm x' HEAD", "watch 'rm x'", `watch rm "$X"`, `eval "rm x" $X`, "su -c 'rm x'",
+		"git filter-branch --tree-filter 'rm x' HEAD", "watch 'rm x'", `watch rm "$X"`, `eval "rm x" $X`, "eval -- rm x",
+		"eval '-x; rm x'", "eval -x '; rm x'", "su -c 'rm x'",
 		"script -c 'rm x' out",
 		"flock f -c \"sh -c 'rm x'\"", "sh -c \"git rebase -x 'rm x'\"",
 	} {

@@ -25,15 +25,14 @@ func (u *use) embed(words []word) {
 		u.option(args, "S", "--split-string")
 	case "su", "runuser", "script":
 		u.option(args, "c", "--command", "--session-command")
-	case "watch", "eval":
-		u.joined(args)
+	case "watch":
+		u.joined(behindOptions(args))
+	case "eval": // some shells take everything else for the script
+		u.joined(behindDashes(args))
 	case "parallel":
 		u.parallel()
 	case "trap":
-		if len(args) > 0 && args[0].text == "--" {
-			args = args[1:]
-		}
-		if len(args) > 0 {
+		if args = behindDashes(args); len(args) > 0 {
 			u.script(args[0], args[0].text)
 		}
 	case "alias":
@@ -77,7 +76,7 @@ func (u *use) git(args []word) {
 	case sub == "submodule":
 		at := slices.IndexFunc(args, func(w word) bool { return w.text == "foreach" })
 		if at >= 0 {
-			u.joined(args[at+1:])
+			u.joined(behindOptions(args[at+1:]))
 		}
 	case sub == "difftool", sub == "mergetool":
 		u.option(args, "x", "--extcmd")
@@ -98,13 +97,26 @@ func (u *use) option(args []word, short string, long ...string) {
 	}
 }
 
-// joined adds the arguments behind the options as one script. If some are not literal, the others
-// are still read to deny them.
-func (u *use) joined(args []word) {
-	u.hidden = u.hidden || !all(args, isLiteral)
+// behindOptions returns the arguments behind the options in front.
+func behindOptions(args []word) []word {
 	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
 		args = args[1:]
 	}
+	return args
+}
+
+// behindDashes returns the arguments without the two dashes that may stand in front.
+func behindDashes(args []word) []word {
+	if len(args) > 0 && args[0].text == "--" {
+		return args[1:]
+	}
+	return args
+}
+
+// joined adds arguments as one script. If some are not literal, the others are still read to deny
+// them.
+func (u *use) joined(args []word) {
+	u.hidden = u.hidden || !all(args, isLiteral)
 	if known := literals(args); len(known) > 0 {
 		u.beside = append(u.beside, strings.Join(known, " "))
 	}
