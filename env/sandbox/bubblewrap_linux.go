@@ -108,7 +108,7 @@ func (b *bubblewrap) prepare(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.keeper, err = newKeeper(state, writable, b.plan.files, newLinks(b.plan.gitDirs)); err != nil {
+	if b.keeper, err = newKeeper(state, writable, b.plan.files, newLinks(b.plan.gitDirs, b.plan.files)); err != nil {
 		return fmt.Errorf("placeholders of protected files: %w", err)
 	}
 	if err := b.see(home); err != nil {

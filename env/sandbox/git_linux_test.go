@@ -150,6 +150,43 @@ func TestL4_GitSubmodule(t *testing.T) {
 	b.fails(t, "echo x >>.git/modules/lib/config")
 }
 
+// The links that a user makes during a session where commands cannot make any stay, and so do those
+// that are too deep for git. Those in the logs of a branch go, whatever its name is.
+func TestL4_LinksOfUsersInRepositories(t *testing.T) {
+	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
+	repository(t, dir)
+	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	b.succeeds(t, "true")
+	hook := filepath.Join(dir, ".git/hooks/pre-commit")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(hook), 0o700), os.Symlink("../../pre-commit.sh", hook)); err != nil {
+		t.Fatal(err)
+	}
+	logs, err := os.OpenRoot(filepath.Join(dir, ".git/logs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logs.Close()
+	name := strings.Repeat("x", 255)
+	deep := strings.Repeat(name+"/", 16)
+	for _, in := range []string{deep, "refs/heads/objects/x"} {
+		if err := errors.Join(logs.MkdirAll(in, 0o700), logs.Symlink(outside, filepath.Join(in, "y"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := logs.Symlink(outside, filepath.Join(name, "y")); err != nil {
+		t.Fatal(err)
+	}
+	b.succeeds(t, "true")
+	if to, err := os.Readlink(hook); to != "../../pre-commit.sh" {
+		t.Errorf("the hook of a user leads to %q, %v", to, err)
+	}
+	for at, stays := range map[string]bool{deep: true, name: false, "refs/heads/objects/x": false} {
+		if _, err := logs.Lstat(filepath.Join(at, "y")); (err == nil) != stays {
+			t.Errorf("the link in %s: %v", at, err)
+		}
+	}
+}
+
 // What git writes after a command in files of the repository goes nowhere else: the links that the
 // command has left there are gone, also those in directories that it has hidden.
 func TestL4_LinksInRepositories(t *testing.T) {

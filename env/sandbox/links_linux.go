@@ -20,8 +20,9 @@ import (
 // git command write there. Links that were there before stay. An index that names such files is
 // removed as well: git writes them when the user has it put back what is missing.
 type links struct {
-	dirs   []string             // they cannot be replaced by commands, and have no links in their paths
-	before map[[2]string]string // by a directory and a name in it, where a link leads
+	dirs      []string             // they cannot be replaced by commands, and have no links in their paths
+	protected map[string]bool      // what is in them and cannot be changed by commands
+	before    map[[2]string]string // by a directory and a name in it, where a link leads
 
 	mu      sync.Mutex
 	indexes map[string]fileVersion // those from before, and those that were looked at
@@ -34,14 +35,18 @@ type fileVersion struct {
 	change unix.Timespec
 }
 
-// newLinks remembers the links that are there now.
-func newLinks(dirs []string) *links {
-	l := &links{dirs: dirs, before: map[[2]string]string{}, indexes: map[string]fileVersion{}}
+// newLinks remembers the links that are there now, except those at and below protected places.
+func newLinks(dirs []string, protected []placeholder) *links {
+	l := &links{dirs: dirs, protected: map[string]bool{}, before: map[[2]string]string{},
+		indexes: map[string]fileVersion{}}
+	for _, p := range protected {
+		l.protected[p.path] = true
+	}
 	for _, dir := range dirs {
 		for _, name := range indexes(dir) {
 			l.indexes[name] = versionOf(name)
 		}
-		inGitDir(dir, func(_ *os.Root, name, to string) { l.before[[2]string{dir, name}] = to })
+		l.inGitDir(dir, func(_ *os.Root, name, to string) { l.before[[2]string{dir, name}] = to })
 	}
 	return l
 }
@@ -50,10 +55,10 @@ func newLinks(dirs []string) *links {
 // through either, or the end of the next command removes it.
 func (l *links) remove() {
 	for _, dir := range l.dirs {
-		inGitDir(dir, func(root *os.Root, name, to string) {
-			if was, ok := l.before[[2]string{dir, name}]; (!ok || was != to) && root.Remove(name) != nil {
-				give(root.Stat, root.Chmod, path.Dir(name), 0o700)
-				_ = root.Remove(name)
+		l.inGitDir(dir, func(in *os.Root, name, to string) {
+			if was, ok := l.before[[2]string{dir, name}]; (!ok || was != to) && in.Remove(path.Base(name)) != nil {
+				give(in.Stat, in.Chmod, ".", 0o700)
+				_ = in.Remove(path.Base(name))
 			}
 		})
 		l.removeIndexes(dir)
@@ -110,32 +115,50 @@ func readIndex(dir, name string) (data []byte, settings []git.Setting, err error
 	return data, settings, err
 }
 
-// inGitDir visits the symbolic links in the directory of a repository, those near its top first,
-// with their names in it. It leaves out those that git itself makes of refs, and the many
-// directories in those named objects, in which git chooses the names and the contents.
-func inGitDir(dir string, visit func(root *os.Root, name, to string)) {
+// inGitDir visits the symbolic links in the directory of a repository, with their names in it, below
+// the directories that have them. It leaves out what is protected, where commands can write nothing,
+// the links that git itself makes of refs, and the many directories of objects, in which git chooses
+// the names and the contents.
+func (l *links) inGitDir(dir string, visit func(in *os.Root, name, to string)) {
 	give(os.Stat, os.Chmod, dir, 0o500)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return // it is gone
 	}
 	defer root.Close() // it was only read
-	for dirs := []string{"."}; len(dirs) > 0; dirs = dirs[1:] {
-		give(root.Stat, root.Chmod, dirs[0], 0o500)
-		list, _ := fs.ReadDir(root.FS(), dirs[0]) // of one that is gone, nothing
-		for _, e := range list {
-			name := path.Join(dirs[0], e.Name())
-			switch {
-			case e.Type()&fs.ModeSymlink != 0:
-				to, err := root.Readlink(filepath.FromSlash(name))
-				if ofRef := strings.HasPrefix(to, "refs/") && !strings.Contains(to, ".."); err == nil && !ofRef {
-					visit(root, name, to)
-				}
-			case e.IsDir() && (path.Base(dirs[0]) != "objects" || e.Name() == "info" || e.Name() == "pack"):
-				dirs = append(dirs, name)
+	l.below(root, dir, "", visit)
+}
+
+// maxPath is the most bytes of a path with which Linux opens a file: git finds none that is deeper.
+const maxPath = 4096
+
+// below visits the links in and below the directory at of the directory of a repository.
+func (l *links) below(in *os.Root, dir, at string, visit func(in *os.Root, name, to string)) {
+	list, _ := fs.ReadDir(in.FS(), ".") // of one that is gone, nothing
+	for _, e := range list {
+		name := path.Join(at, e.Name())
+		switch {
+		case l.protected[filepath.Join(dir, name)]:
+		case e.Type()&fs.ModeSymlink != 0:
+			to, err := in.Readlink(e.Name())
+			if ofRef := strings.HasPrefix(to, "refs/") && !strings.Contains(to, ".."); err == nil && !ofRef {
+				visit(in, name, to)
+			}
+		case e.IsDir() && len(name) < maxPath && !ofObjects(at, e.Name()):
+			give(in.Stat, in.Chmod, e.Name(), 0o500)
+			if next, err := in.OpenRoot(e.Name()); err == nil { // else it is gone
+				l.below(next, dir, name, visit)
+				_ = next.Close() // it was only read
 			}
 		}
 	}
+}
+
+// ofObjects reports whether a directory is one of those whose names begin those of objects, of git
+// or of Git LFS. Branches and their logs can have such directories, too.
+func ofObjects(in, name string) bool {
+	top, _, _ := strings.Cut(in, "/")
+	return path.Base(in) == "objects" && name != "info" && name != "pack" && top != "refs" && top != "logs"
 }
 
 // give gives this user rights to a directory that a command has taken away. Git needs no right to
