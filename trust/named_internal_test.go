@@ -30,12 +30,16 @@ func TestU19_ManyWords(t *testing.T) {
 	if w.words > maxWords+1 || len(w.blind) == 0 {
 		t.Errorf("%d words were looked up, and it is said that %q are not", w.words, w.blind)
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	w.command("a="+strings.Repeat("x", 30_000)+strings.Repeat(";$a", 10_000), nil)
-	runtime.ReadMemStats(&after)
-	if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 {
-		t.Errorf("a script of 60 kB took %d bytes of memory", took)
+	for length, uses := range map[int]int{30_000: 10_000, 4_000: 10_000} {
+		left = maxParsed
+		w := newWatcher("/project", "/project", &left)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		w.command("a="+strings.Repeat("x", length)+strings.Repeat(";$a", uses), nil)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 || len(w.blind) == 0 {
+			t.Errorf("a script with %d uses of %d bytes took %d bytes of memory; %q", uses, length, took, w.blind)
+		}
 	}
 }
 

@@ -23,7 +23,6 @@ const (
 	maxListed   = 5_000     // entries of a directory that are compared with a pattern
 	maxParsed   = 512 << 10 // bytes of scripts, of all commands of a project
 	maxNaming   = 64 << 10  // bytes of a script that no shell runs, whose words may name files
-	maxPath     = 4096      // bytes of a path: PATH_MAX of Linux
 )
 
 // Watch says what is known of the files that a command runs or reads. Paths are absolute and have
@@ -209,11 +208,13 @@ func (w *watcher) script(text, own string, whole bool) {
 		w.pattern(w.dir, item)
 		w.pattern(own, item)
 	}
-	// A longer value names no file, and many uses of it would fill the memory.
-	maps.DeleteFunc(known, func(_, value string) bool { return len(value) > maxPath })
 	known["CLAUDE_PROJECT_DIR"], known["PWD"], known["HOME"] = w.root, w.dir, w.home
+	left := maxParsed // of values: many uses of a long one would fill the memory
 	filled, err := script.Fill(text, func(name string) (script.Value, bool) {
 		value, ok := known[name]
+		if left -= len(value); left < 0 {
+			return script.Value{}, false
+		}
 		return script.Value{Words: []string{value}, Text: value}, ok
 	})
 	if err != nil {
