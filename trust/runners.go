@@ -54,8 +54,8 @@ func module(words []string, i int) (name string, ok bool) {
 	return strings.ReplaceAll(name, ".", "/"), name != "" && !strings.ContainsAny(name, "/$")
 }
 
-// launched returns the word of a command with which a task runner starts another one, such as
-// lint-staged of npx lint-staged, or "".
+// launched returns the name of the task runner that a command has another one start, such as
+// lint-staged of npx lint-staged@16, or "".
 func launched(words []string) string {
 	switch path.Base(words[0]) {
 	case "npx", "pnpx", "bunx", "uvx":
@@ -67,8 +67,9 @@ func launched(words []string) string {
 		if strings.HasPrefix(word, "-") || slices.Contains([]string{"exec", "run", "dlx", "x", "tool"}, word) {
 			continue
 		}
-		if _, _, ok := runnerOf(path.Base(word)); ok {
-			return word
+		name, _, _ := strings.Cut(path.Base(word), "@") // a version may follow
+		if _, _, ok := runnerOf(name); ok {
+			return name
 		}
 		return ""
 	}

@@ -189,6 +189,8 @@ func TestU19_AnyWordMayBeRun(t *testing.T) {
 		"uv run scripts/f.py":                         "scripts/f.py",
 		"poetry run python scripts/f.py":              "scripts/f.py",
 		"npx tsx scripts/f.js":                        "scripts/f.js",
+		"npx lint-staged":                             ".lintstagedrc.json",
+		"npx --yes lint-staged@16 --quiet":            ".lintstagedrc.json",
 		"pwsh -ExecutionPolicy Bypass -File lint.ps1": "lint.ps1",
 		"ruby -I lib lib/x.rb":                        "lib/x.rb",
 		"ruby -Ilib -rx lib/y.rb":                     "lib/y.rb",

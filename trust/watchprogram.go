@@ -49,7 +49,7 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	}
 	w.runner(c, name, dirs)
 	if more := launched(c.Words); more != "" {
-		w.runner(c, path.Base(more), dirs)
+		w.runner(c, more, dirs)
 	}
 }
 
