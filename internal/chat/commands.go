@@ -52,7 +52,7 @@ func commands() []command {
 		{"clear", "", "begin a new session", false, (*program).clear},
 		{"mcp", "", "show the MCP servers", true, (*program).mcp},
 		{"skills", "", "list the skills and the commands of files", true, (*program).skills},
-		{"quit", "", "end the conversation; so does Ctrl-D, or Ctrl-C twice", true,
+		{"quit", "", "end the conversation; so do exit, Ctrl-D, and Ctrl-C twice", true,
 			func(p *program, _ string) { p.leave() }},
 	}
 }
