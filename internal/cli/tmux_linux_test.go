@@ -213,6 +213,7 @@ func plainScreen(text string, h *home) string {
 		{`[\d.]+k? tokens in( \(\d+% cached\))?, \d+ out`, "N tokens"},
 		{`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`, "⠋"},
 		{`\$\d+\.\d+`, "$$N"},
+		{`\s+·\s+(SESSION|TIME)`, " · $1"}, // a long directory or duration breaks the line
 	} {
 		text = regexp.MustCompile(r.from).ReplaceAllString(text, r.to)
 	}
