@@ -246,7 +246,7 @@ func optionsOf(args []string, letter string, long ...string) (values []valueOf) 
 			}
 			v.text = after
 		case len(a) > 1 && a[0] == '-' && letter != "" && strings.Contains(a, letter):
-			_, v.text, has = strings.Cut(a, letter)
+			_, v.text, _ = strings.Cut(a, letter)
 			has = v.text != ""
 		default:
 			continue
