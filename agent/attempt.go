@@ -26,7 +26,7 @@ type attemptStream struct {
 	arrival
 }
 
-// arrival is what has come of an attempt.
+// arrival holds what has come of an attempt.
 type arrival struct {
 	began    bool
 	shown    shown

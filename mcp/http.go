@@ -208,13 +208,38 @@ func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(na
 		base = http.DefaultTransport
 	}
 	life, end := context.WithCancel(context.Background())
-	a := &authorizer{server: s, life: life, tokens: tokens, client: &http.Client{Transport: base,
+	bound := &bounded{base, life}
+	a := &authorizer{server: s, life: life, tokens: tokens, client: &http.Client{Transport: bound,
 		CheckRedirect: sameOrigin}, secret: secret}
-	t := &remote{server: s, at: origin(u), base: base, life: life, auth: a, listen: listening{wait: listenWait},
+	t := &remote{server: s, at: origin(u), base: bound, life: life, auth: a, listen: listening{wait: listenWait},
 		inbox: in}
 	return &sdk.StreamableClientTransport{Endpoint: u.String(), HTTPClient: &http.Client{Transport: t,
 		CheckRedirect: sameOrigin}, OAuthHandler: a,
-		MaxEventSize: -1}, func() { end(); client.CloseIdleConnections() }, nil
+		MaxEventSize: -1}, func() { end(); bound.CloseIdleConnections() }, nil
+}
+
+// bounded sends requests until life ends, and leaves no idle connections behind then. A request
+// that begins beside the end makes [http.Transport] keep what it dials, although CloseIdleConnections
+// was called: so each such request calls it again.
+type bounded struct {
+	base http.RoundTripper
+	life context.Context
+}
+
+func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
+	if b.life.Err() != nil {
+		closeBody(req)
+		return nil, errClosed
+	}
+	resp, err := b.base.RoundTrip(req)
+	if b.life.Err() != nil {
+		b.CloseIdleConnections()
+	}
+	return resp, err
+}
+
+func (b *bounded) CloseIdleConnections() {
+	(&http.Client{Transport: b.base}).CloseIdleConnections()
 }
 
 // remote sends the requests of one connection to a server. It adds the headers of the

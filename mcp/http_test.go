@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -19,6 +21,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/attractor-go/attractor/internal/await"
 	"github.com/attractor-go/attractor/internal/loopdns"
 	"github.com/attractor-go/attractor/internal/netguard"
 )
@@ -571,4 +574,45 @@ func TestM1_CloseEndsRequests(t *testing.T) {
 		t.Error("the call returned a result")
 	}
 	_ = cs.Close() // there is nothing to say goodbye to
+}
+
+// A request that begins beside the end of its connection leaves no idle connection: net/http would
+// keep what it dialled for it.
+func TestM1_RequestBesideTheEnd(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	closed := make(chan struct{})
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			close(closed)
+		}
+	}
+	server.Start()
+	life, end := context.WithCancel(t.Context())
+	b := &bounded{base: &besideTheEnd{end: end}, life: life}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := b.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	await.Receive(t, "the end of the connection", closed)
+	_ = resp.Body.Close() // it is empty
+	if _, err := b.RoundTrip(req); !errors.Is(err, errClosed) {
+		t.Errorf("a request after the end: %v", err)
+	}
+	server.Close()
+}
+
+// besideTheEnd ends the connection between the start of a request and its dialling.
+type besideTheEnd struct {
+	http.Transport
+	end func()
+}
+
+func (b *besideTheEnd) RoundTrip(req *http.Request) (*http.Response, error) {
+	b.end()
+	b.CloseIdleConnections()
+	return b.Transport.RoundTrip(req)
 }

@@ -13,7 +13,7 @@ import (
 // Hook returns its opinion about a call. An error denies the call with the error's text.
 type Hook func(ctx context.Context, req tool.Request) (Opinion, error)
 
-// Opinion is what a hook says about a call. The zero value says nothing.
+// Opinion holds the decision of a hook about a call. The zero value decides nothing.
 type Opinion struct {
 	Says   Stance
 	Reason string // for the model if the hook denies, for the person if it asks

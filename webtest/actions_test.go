@@ -57,9 +57,17 @@ func (p *page) wait(expression string) {
 	})`
 	look := strings.NewReplacer("EXPRESSION", expression, "LIMIT", strconv.FormatInt(await.Limit.Milliseconds(),
 		10)).Replace(poll)
-	if problem := eval[string](p, look); problem != "" {
+	var problem string
+	var err error
+	for range 10 { // the page may give way to the one that is waited for
+		problem, err = chromedp.Run(p.ctx, chromedp.Evaluate[string](look, chromedp.EvalAwaitPromise))
+		if err == nil || !strings.Contains(err.Error(), "navigated or closed") {
+			break
+		}
+	}
+	if err != nil || problem != "" {
 		p.shot("failed")
-		p.Fatalf("%s %s", expression, problem)
+		p.Fatalf("%s %s %v", expression, problem, err)
 	}
 }
 

@@ -58,7 +58,7 @@ func (l *links) remove() {
 		l.inGitDir(dir, func(in *os.Root, name, to string) {
 			if was, ok := l.before[[2]string{dir, name}]; (!ok || was != to) && in.Remove(path.Base(name)) != nil {
 				give(in.Stat, in.Chmod, ".", 0o700)
-				_ = in.Remove(path.Base(name))
+				_ = in.Remove(path.Base(name)) // the end of the next command tries again
 			}
 		})
 		l.removeIndexes(dir)

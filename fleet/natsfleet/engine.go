@@ -30,7 +30,7 @@ type natsEngine struct {
 	closed bool
 }
 
-// slotHold is how long a slot stays taken after the last heartbeat of its holder.
+// slotHold is the time that a slot stays taken after the last heartbeat of its holder.
 const slotHold = 10 * time.Second
 
 // opened is the space of a tenant, once somebody has opened it. Its lock is held while it is being

@@ -175,7 +175,7 @@ func (f *fetcher) measure() error {
 	return nil
 }
 
-// watchEvery is how often the size of a clone is measured.
+// watchEvery is the interval at which the size of a clone is measured.
 const watchEvery = 500 * time.Millisecond
 
 // watch cancels when the repository is larger than it may be.
