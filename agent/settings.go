@@ -207,7 +207,8 @@ func (s *Session) warnOfModels(models ...FallbackModel) {
 		if m.Window > 0 {
 			text += "its prices are unknown: costs are not counted, and only a budget of tokens limits them."
 		} else {
-			text += "its context window and its prices are unknown: until the window is said (--context-window, models.json, or Models of attractor.Config), the conversation is compacted only when the server says that it no longer fits, which not all do (docs/local.md). Costs are not counted: only a budget of tokens limits them."
+			text += "its context window and prices are unknown. Until the window is given (--context-window or models.json; docs/local.md), " +
+				"the conversation is compacted only when the server says that it no longer fits. Costs are not counted: only a budget of tokens limits them."
 		}
 		s.events.add(&Warning{Code: "model_unknown", Text: text})
 	}

@@ -471,9 +471,10 @@ func TestW1_OutputsAndFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(w.root, "own.txt"), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"b.txt", "own.txt", "../secret", outside, "", ".", "/etc/passwd", "a.txt%00"} {
+	for _, path := range []string{"b.txt", "own.txt", "../secret", outside, ".", "/etc/passwd", "a.txt%00"} {
 		c.refused(404, "not_found", "GET", "/v1/sessions/"+id+"/files?path="+path, "")
 	}
+	c.refused(400, "invalid", "GET", "/v1/sessions/"+id+"/files", "")
 	for _, path := range []string{"a.txt", "./a.txt", filepath.Join(w.root, "a.txt")} {
 		if a := c.request("GET", "/v1/sessions/"+id+"/files?path="+path, ""); string(a.body) != "x\n" {
 			t.Errorf("%s: %d %s", path, a.status, a.body)

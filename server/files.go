@@ -77,6 +77,9 @@ func (s *Server) serveFile(c *call) error {
 		return err
 	}
 	path := c.r.URL.Query().Get("path")
+	if path == "" {
+		return invalid("say which file: ?path=NAME, a path in the changes of a TOOL_CALL_END")
+	}
 	k, _ := x.now()
 	rel := k.below(path)
 	changed, err := x.hasChanged(c.r.Context(), k, rel)

@@ -8,8 +8,8 @@
     print(end["text"])
 
 Objects are dicts, as the server's OpenAPI document describes them and docs/protocol.md the events. A client may be used
-by several threads. A server that cannot be reached, or is starting again, is tried again for `patience` seconds; a
-request that changes something carries an Idempotency-Key, so that it is carried out once.
+by several threads. A server that has answered before is tried again for `patience` seconds when it cannot be reached or
+is starting again; a request that changes something carries an Idempotency-Key, so that it is carried out once.
 """
 import http.client, json, time, urllib.error, urllib.parse, urllib.request, uuid
 
@@ -36,6 +36,7 @@ class Client:
         if not token:
             raise ValueError("there is no token: attractor serve prints one, unless --tokens names a file with them")
         self.url, self.token, self.timeout, self.patience = url.rstrip("/"), token, timeout, patience
+        self.answered = False
 
     def create(self, **create):
         """Begins a session: dir, model, effort, mode, sandbox, budget_usd, budget_tokens, each as the server has it if it is not given."""
@@ -72,10 +73,12 @@ class Client:
 
     def endure(self, error, until):
         """Returns if the same request may be sent again, and otherwise raises why not."""
-        if time.monotonic() > until and not isinstance(error, Problem):
-            raise ConnectionError("%s was not reached for %g s: %s" % (self.url, self.patience, getattr(error, "reason", error))) from error
-        if time.monotonic() > until or not passes(error):
+        if passes(error) and self.answered and time.monotonic() <= until:
+            return
+        if isinstance(error, Problem):
             raise error
+        tried = "was not reached for %g s" % self.patience if self.answered else "cannot be reached: is attractor serve running?"
+        raise ConnectionError("%s %s (%s)" % (self.url, tried, getattr(error, "reason", error))) from error
 
     def open(self, method, path, headers, body=None):
         """Returns the open answer to a request. A refusal is a Problem."""
@@ -83,8 +86,11 @@ class Client:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
-            return urllib.request.urlopen(request, timeout=self.timeout)
+            answer = urllib.request.urlopen(request, timeout=self.timeout)
+            self.answered = True
+            return answer
         except urllib.error.HTTPError as error:
+            self.answered = True
             with error:
                 text = error.read().decode(errors="replace")
             try:

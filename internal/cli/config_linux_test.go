@@ -77,7 +77,7 @@ func TestN8_ContextWindow(t *testing.T) {
 			h.writeFile(".config/attractor/config.json", settings)
 			out := h.run(0, append([]string{"run", "--yes", "--json", "--effort", "high", "x"}, c.args...)...)
 			if got := strings.Contains(out.stdout, `"kind":"COMPACTION"`); got != c.want ||
-				strings.Contains(out.stdout, "its context window and its prices are unknown") == c.want {
+				strings.Contains(out.stdout, "its context window and prices are unknown") == c.want {
 				t.Errorf("compacted: %v, want %v\n%s", got, c.want, out.stdout)
 			}
 			if !strings.Contains(out.stdout, "only a budget of tokens limits them") {

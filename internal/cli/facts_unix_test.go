@@ -46,6 +46,7 @@ func TestV3_ModelsOfServersAndUsers(t *testing.T) {
 	run("acme/newest", 0, []string{"ATTRACTOR_PROVIDER=vllm", "ATTRACTOR_BASE_URL=" + list.URL + "/v1"}, "models", "--provider",
 		"vllm")
 	run("must begin with http:// or https://, followed by a host", exitUsage, nil, append(at, "localhost:8000")...)
+	run("\nStart the server (vllm serve MODEL", exitLater, []string{"VLLM_BASE_URL=" + unusedURL + "/v1"}, "models", "--provider", "vllm")
 	run("--base-url needs --provider", exitUsage, nil, "models", "--base-url", list.URL)
 	run("openrouter: 1 models, of 1 windows or prices", 0, lists, "models", "update")
 	run("acme/newest                                         5000", 0, nil, "models", "--provider", "openrouter")

@@ -65,6 +65,17 @@ func keyHint(err error) string {
 	return "\nCheck the API key in the environment."
 }
 
+// modelExit returns the exit code for an error of a provider.
+func modelExit(err error) int {
+	switch {
+	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
+		return exitAccess
+	case llm.Retryable(err):
+		return exitLater
+	}
+	return exitFailed
+}
+
 // modelHint returns a line that says what to do about a failed model call, or "".
 func modelHint(err error) string {
 	switch {

@@ -92,7 +92,7 @@ Remove the file to go back. Most servers say only the names.`,
 }
 
 // listModels returns the known models of a provider, or of all, and those that its server lists
-// beside them.
+// beside them. If no model is known, a server that fails is an error.
 func listModels(ctx context.Context, t terminal, c *attractor.Config, provider string) ([]llm.Model, error) {
 	known, err := userCatalog()
 	if err != nil {
@@ -109,6 +109,8 @@ func listModels(ctx context.Context, t terminal, c *attractor.Config, provider s
 		hint := modelHint(err)
 		if errors.Is(err, llm.ErrNotFound) {
 			hint = "\nThat is no mistake if the server has no such list. Otherwise check its URL."
+		} else if len(models) == 0 {
+			return nil, fail(modelExit(err), "the server did not list its models: %w%s", err, hint)
 		}
 		fmt.Fprintf(t.err, "attractor: the server did not list its models: %v%s\n", err, hint)
 	}

@@ -216,12 +216,8 @@ func (r *runner) outcome(err error) error {
 		return fail(exitLimit, "%w (--timeout); the task may be unfinished%s", err, r.howToGoOn())
 	case errors.Is(err, agent.ErrFull):
 		return fail(exitLimit, "%w\nIf the journal is full, resume with a higher --max-journal.%s", err, r.howToGoOn())
-	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
-		return fail(exitAccess, "%w%s%s", err, modelHint(err), r.howToGoOn())
-	case llm.Retryable(err):
-		return fail(exitLater, "%w%s%s", err, modelHint(err), r.howToGoOn())
 	case errors.As(err, new(*llm.Error)):
-		return fail(exitFailed, "%w%s%s", err, modelHint(err), r.howToGoOn())
+		return fail(modelExit(err), "%w%s%s", err, modelHint(err), r.howToGoOn())
 	}
 	return fail(exitFailed, "%w", err)
 }

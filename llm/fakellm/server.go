@@ -1,6 +1,7 @@
 package fakellm
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -151,19 +152,20 @@ func (s *Server) refuse(w http.ResponseWriter, f format, why *refusal) {
 func write(w io.Writer, b []byte) { _, _ = w.Write(b) }
 
 func (s *Server) fail(w http.ResponseWriter, f format, fault Fault) {
+	status := cmp.Or(fault.Status, http.StatusInternalServerError)
 	body := []byte(fault.Body)
 	kind := http.DetectContentType(body)
 	if fault.Body == "" || fault.Body[0] == '{' {
 		kind = "application/json"
 	}
 	if fault.Body == "" {
-		body = f.failure(&refusal{status: fault.Status, code: fault.Error, message: http.StatusText(fault.Status)})
+		body = f.failure(&refusal{status: status, code: fault.Error, message: http.StatusText(status)})
 	}
 	w.Header().Set("Content-Type", kind)
 	for name, value := range fault.Header {
 		w.Header().Set(name, value)
 	}
-	w.WriteHeader(fault.Status)
+	w.WriteHeader(status)
 	write(w, body)
 }
 

@@ -34,7 +34,9 @@ export class ApiError extends Error {
 }
 
 export interface ClientOptions {
-  /** For how many milliseconds a server that cannot be reached, or starts again, is tried: 60,000 unless set. */
+  /**
+   * For how many milliseconds a server that has answered before is tried when it cannot be reached or starts again: 60,000 unless set.
+   */
   patience?: number;
   /** What is used in place of the global fetch. */
   fetch?: typeof fetch;
@@ -67,6 +69,7 @@ export class Client {
   private readonly url: string;
   private readonly patience: number;
   private readonly fetch: typeof fetch;
+  private answered = false;
 
   constructor(
     url: string,
@@ -123,15 +126,17 @@ export class Client {
   /** Throws unless the same request may succeed later and it is not too late for that. */
   private goOnAfter(error: unknown, until: number): void {
     if (!passes(error)) throw error;
-    if (Date.now() <= until) return;
+    if (this.answered && Date.now() <= until) return;
     if (error instanceof ApiError) throw error;
     const why = error instanceof Error ? (error.cause ?? error) : error; // fetch has the reason in its cause
-    throw new Error(`${this.url} was not reached for ${this.patience / 1000} s: ${String(why)}`, { cause: error });
+    const tried = this.answered ? `was not reached for ${this.patience / 1000} s` : "cannot be reached: is attractor serve running?";
+    throw new Error(`${this.url} ${tried} (${String(why)})`, { cause: error });
   }
 
   private async open(path: string, init: RequestInit): Promise<Response> {
     const headers = { Authorization: `Bearer ${this.token}`, ...init.headers };
     const answer = await this.fetch(this.url + path, { ...init, headers });
+    this.answered = true;
     if (answer.ok) return answer;
     const text = await answer.text();
     let problem: Partial<Problem> = {};

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/internal/render"
@@ -40,7 +41,10 @@ func readTasks(r io.Reader, name string, check func(*fleet.Task) error) ([]fleet
 func readLines(r io.Reader, name string, parse func(line []byte) (fleet.Task, []error)) ([]fleet.Task, error) {
 	list := taskList{name: name, parse: parse, places: map[string]place{}}
 	data, err := io.ReadAll(r)
-	if err != nil {
+	if errors.Is(err, syscall.EISDIR) {
+		return nil, fmt.Errorf("%s is a directory: name a file with a task a line; a directory of tasks is one of Terminal-Bench, "+
+			"which attractor-fleet batch --format %s runs", name, formatTerminal)
+	} else if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", name, err)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))

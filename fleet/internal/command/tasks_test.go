@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,14 @@ func TestP3_MistakesInAFile(t *testing.T) {
 	if _, err := readTasks(strings.NewReader(many), "f", checkAny); strings.Count(err.Error(), "\n") != maxLineFault ||
 		!strings.Contains(err.Error(), "and 100 mistakes more") {
 		t.Errorf("many mistakes: %v", err)
+	}
+	dir, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if _, err := readTasks(dir, "dir", checkAny); err == nil || !strings.Contains(err.Error(), "dir is a directory: name a file") {
+		t.Errorf("a directory: %v", err)
 	}
 	failing := errors.New("the disk is on fire")
 	if _, err := readTasks(failingReader{failing}, "f", checkAny); !errors.Is(err, failing) {
