@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -53,7 +54,7 @@ func rowOf(ev agent.Event) Row {
 	case *agent.InputRequested:
 		return text(Row{Kind: RowQuestion, Name: e.Source}, e.Question)
 	case *agent.NoteWritten:
-		return Row{Kind: RowNote, Name: e.Note, Text: line(orText(e.Text, string(e.Data)))}
+		return Row{Kind: RowNote, Name: e.Note, Text: line(noteText(e))}
 	case *agent.PlanUpdated:
 		return Row{Kind: RowPlan, Text: line(planText(e))}
 	}
@@ -98,11 +99,13 @@ func text(r Row, text string) Row {
 	return r
 }
 
-func orText(text, other string) string {
-	if strings.TrimSpace(text) == "" {
-		return other
+// noteText returns the text of a note or, without one, its data if it is neither an object nor an
+// array.
+func noteText(e *agent.NoteWritten) string {
+	if e.Text != "" || bytes.ContainsAny(e.Data, "{[") {
+		return e.Text
 	}
-	return text
+	return string(e.Data)
 }
 
 // line returns the first line of a text that is not blank, of at most maxRowText bytes. It ends

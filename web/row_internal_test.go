@@ -1,6 +1,10 @@
 package web
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/attractor-go/attractor/agent"
+)
 
 // The line of a call says what the call does: a command, a file, a question.
 func TestN5_CallTexts(t *testing.T) {
@@ -16,6 +20,20 @@ func TestN5_CallTexts(t *testing.T) {
 	} {
 		if got := callText([]byte(tt.args)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.args, got, tt.want)
+		}
+	}
+}
+
+// The line of a note has its text or a plain value, and no objects for programs.
+func TestN5_NoteTexts(t *testing.T) {
+	for _, tt := range []struct{ text, data, want string }{
+		{"Deployed.", `{"to":"here"}`, "Deployed."},
+		{"", `{"tree":"abc"}`, ""},
+		{"", `["abc"]`, ""},
+		{"", `"plan"`, `"plan"`},
+	} {
+		if got := rowOf(&agent.NoteWritten{Text: tt.text, Data: []byte(tt.data)}); got.Text != tt.want || got.Kind != RowNote {
+			t.Errorf("%+v: %+v", tt, got)
 		}
 	}
 }
