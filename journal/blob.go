@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // blobs returns the directory of a journal's blobs.
@@ -21,7 +22,7 @@ func (v *view) blob(ctx context.Context, hash string) (io.ReadCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if !isHash(hash) {
+	if !IsHash(hash) {
 		return nil, fmt.Errorf("journal: blob %s: %w", hash, fs.ErrNotExist)
 	}
 	r, err := openBlob(v.dir.sys, filepath.Join(v.blobs(), hash))
@@ -167,15 +168,8 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// isHash reports whether a name is a hash, and so safe as a file name.
-func isHash(name string) bool {
-	if len(name) != hex.EncodedLen(sha256.Size) {
-		return false
-	}
-	for _, c := range name {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+// IsHash reports whether a text can be the name of a blob: a SHA-256 in lower-case hexadecimal
+// digits, which is safe as the name of a file.
+func IsHash(text string) bool {
+	return len(text) == hex.EncodedLen(sha256.Size) && strings.Trim(text, "0123456789abcdef") == ""
 }

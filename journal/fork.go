@@ -146,7 +146,7 @@ func (d *Dir) copyBlobs(ctx context.Context, from, to string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !isHash(file.Name()) {
+		if !IsHash(file.Name()) {
 			continue
 		}
 		if err := d.copyBlob(filepath.Join(source, file.Name()), filepath.Join(target, file.Name())); err != nil {

@@ -8,12 +8,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"syscall"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/protocol"
+	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/web"
 )
 
@@ -47,7 +47,7 @@ func (s *Server) serveOutput(c *call) error {
 		return err
 	}
 	hash := c.r.PathValue("hash")
-	if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(hash) {
+	if !journal.IsHash(hash) {
 		return invalid("an output is named by the 64 hexadecimal digits of its output_blob")
 	}
 	m, err := x.masker()

@@ -318,7 +318,7 @@ func (i Item) outputs() (hashes []string) {
 		var end struct {
 			Hash string `json:"output_blob"`
 		}
-		if json.Unmarshal(event, &end) == nil && isHash(end.Hash) {
+		if json.Unmarshal(event, &end) == nil && journal.IsHash(end.Hash) {
 			hashes = append(hashes, end.Hash)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/http"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/journal"
@@ -35,7 +34,7 @@ func (s *Server) serveOutput(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	hash := r.PathValue("hash")
-	if !isHash(hash) {
+	if !journal.IsHash(hash) {
 		return refuse(http.StatusBadRequest, "an output is named by the 64 hexadecimal digits of its SHA-256")
 	}
 	id := r.PathValue("id")
@@ -69,9 +68,6 @@ func (s *Server) noOutput(ctx context.Context, id string) error {
 	return refuse(http.StatusNotFound,
 		"this output is not kept whole; --keep-outputs says how many bytes of outputs a session keeps")
 }
-
-// isHash reports whether a text is a SHA-256 in lower-case hexadecimal digits.
-func isHash(text string) bool { return len(text) == 64 && strings.Trim(text, "0123456789abcdef") == "" }
 
 // Output reads a part of an output that a journal keeps under a hash, and reports whether there is
 // more. Offset and limit count the bytes of the text without the secrets that the masker knows; nil

@@ -3,8 +3,6 @@ package natsfleet
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/fleet/internal/engine"
+	"github.com/attractor-go/attractor/journal"
 )
 
 // Subjects beside a log, each followed by a hash or by the name of an upload.
@@ -48,7 +47,7 @@ func (p journalPlace) blob(ctx context.Context, kind, hash string) (io.ReadClose
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if !isHash(hash) {
+	if !journal.IsHash(hash) {
 		return nil, p.errorf("blob %.100q: %w", hash, fs.ErrNotExist)
 	}
 	h, err := p.blobs.head(ctx, p.blobSubject(kind)+"."+hash)
@@ -57,11 +56,6 @@ func (p journalPlace) blob(ctx context.Context, kind, hash string) (io.ReadClose
 	}
 	h.Hash = hash // and not what a damaged head may say
 	return p.blobs.open(ctx, h, nil), nil
-}
-
-// isHash reports whether a name is a SHA-256 in lower-case hex.
-func isHash(name string) bool {
-	return len(name) == hex.EncodedLen(sha256.Size) && strings.Trim(name, "0123456789abcdef") == ""
 }
 
 // copyBlobs copies the blobs of another log.

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/journal"
 )
 
 // A pack is one object in a [fleet.Objects]: a tar file, compressed by zstd, whose files are the
@@ -81,7 +82,7 @@ func readPack(from io.Reader, visit func(hash env.Hash, size int64, data io.Read
 			return "", damaged(err)
 		}
 		hash, sum := env.Hash(file.Name), sha256.New()
-		if !validHash(hash) {
+		if !journal.IsHash(string(hash)) {
 			return "", errDamaged
 		}
 		if err := visit(hash, file.Size, io.TeeReader(files, sum)); err != nil {

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/checkpoint"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/journal"
 )
 
 // store is a [checkpoint.Store] for one task over the objects of its tenant. Each batch becomes one
@@ -147,7 +147,7 @@ func (s *store) full() error {
 
 // Open implements [checkpoint.Store].
 func (s *store) Open(ctx context.Context, hash env.Hash) (io.ReadCloser, error) {
-	if !validHash(hash) {
+	if !journal.IsHash(string(hash)) {
 		return nil, fmt.Errorf("workspace: object %.80q: %w", hash, fs.ErrNotExist)
 	}
 	f, err := os.Open(s.file(hash))
@@ -296,12 +296,6 @@ func (s *store) writePack(to io.Writer, after string, objects []env.Hash, sizes 
 func (b *batch) Close() error {
 	b.ended = true
 	return nil
-}
-
-// validHash reports whether a hash can be the name of a file.
-func validHash(hash env.Hash) bool {
-	return len(hash) == 2*sha256.Size && !slices.ContainsFunc([]byte(hash),
-		func(c byte) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'f') })
 }
 
 // writeFile writes a file, without a sync, and returns its size.
