@@ -132,6 +132,16 @@ type sessionFlags struct {
 
 // register adds the flags.
 func (f *sessionFlags) register(flags *pflag.FlagSet) {
+	f.registerModel(flags)
+	f.registerLimits(flags)
+	f.registerTools(flags)
+	f.registerChecks(flags)
+	f.limits.register(flags)
+	f.sandbox.register(flags)
+}
+
+// registerModel adds the flags that choose the model and what it is sent.
+func (f *sessionFlags) registerModel(flags *pflag.FlagSet) {
 	flags.StringVar(&f.provider, "provider", "",
 		"choose the provider by `name`, as attractor models --providers lists them (default: the one whose API key is set)")
 	flags.StringVar(&f.model, "model", "",
@@ -153,16 +163,24 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 		"reason with this `level` of effort, such as low, medium or high (default: the provider's)")
 	flags.StringVar(&f.instructions, "instructions", "",
 		"append this `text` to the system prompt; @file reads it from a file")
-	flags.IntVar(&f.maxRounds, "max-rounds", settings.DefaultRounds,
-		"stop after `n` rounds of tool calls; 0 means no limit")
-	flags.IntVar(&f.maxTurns, "max-turns", 0, "stop after `n` responses of the model; 0 means no limit")
-	flags.StringVar(&f.onLimit, "on-limit", "stop",
-		"take this `action` at --max-rounds or --max-turns: stop, or summarize to get a last text from the model")
+	flags.IntVar(&f.contextWindow, "context-window", 0,
+		"the context window of the model in `tokens`, as its server has it; the conversation is compacted before it is full; 0 means that of attractor models, or unknown")
+	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second,
+		"give up when the model is silent for this `duration`")
 	flags.StringVar(&f.cacheLifetime, "cache-lifetime", settings.CacheAuto,
 		"ask the provider to keep the prompt in its cache for this `time`, where there is a choice: "+
 			orList(settings.CacheLifetimes())+"; auto is an hour where that is cheaper")
 	flags.BoolVar(&f.keepCache, "keep-cache", false,
 		"while a command, an agent or a person is waited for, ask the model for one token before its cache forgets the prompt, as long as that is cheaper than sending all anew")
+}
+
+// registerLimits adds the flags that limit the session, and those about what is kept of it.
+func (f *sessionFlags) registerLimits(flags *pflag.FlagSet) {
+	flags.IntVar(&f.maxRounds, "max-rounds", settings.DefaultRounds,
+		"stop after `n` rounds of tool calls; 0 means no limit")
+	flags.IntVar(&f.maxTurns, "max-turns", 0, "stop after `n` responses of the model; 0 means no limit")
+	flags.StringVar(&f.onLimit, "on-limit", "stop",
+		"take this `action` at --max-rounds or --max-turns: stop, or summarize to get a last text from the model")
 	flags.Float64Var(&f.budgetUSD, "budget-usd", 0,
 		"stop before the session and its subagents spend more than this `amount` of US dollars")
 	flags.IntVar(&f.budgetTokens, "budget-tokens", 0,
@@ -176,6 +194,10 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 		"end the session before its journal has more than this many `bytes`")
 	flags.IntVar(&f.diffs, "diffs", attractor.DefaultLimits().Diffs,
 		"record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them; 0 records none")
+}
+
+// registerTools adds the flags about where the tools work, which calls run, and what else starts.
+func (f *sessionFlags) registerTools(flags *pflag.FlagSet) {
 	flags.StringVar(&f.mode, "mode", "", "decide about tool calls in this `mode`: "+orList(permit.ModeNames())+
 		" (default: ask; a resumed session that was in plan mode stays in it)")
 	flags.BoolVar(&f.yes, "yes", false, "answer every question about a tool call with yes, like --mode full")
@@ -204,13 +226,6 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 		"trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
 	flags.StringVar(&f.unasked, "unasked", string(sandbox.Off),
 		"run commands that would ask without a question at this `level`: observe, where they can change nothing and only what that refuses asks; or off")
-	f.registerChecks(flags)
-	f.limits.register(flags)
-	f.sandbox.register(flags)
-	flags.IntVar(&f.contextWindow, "context-window", 0,
-		"the context window of the model in `tokens`, as its server has it; the conversation is compacted before it is full; 0 means that of attractor models, or unknown")
-	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second,
-		"give up when the model is silent for this `duration`")
 }
 
 // chosenMode returns the mode that the flags choose, or "".
