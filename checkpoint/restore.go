@@ -190,6 +190,7 @@ func (u *undo) take(ctx context.Context, s step) error {
 	}
 	now, err := u.lookAt(ctx, string(s.Path))
 	if err == nil {
+		ctx := env.Placed(ctx, func(place string) error { return u.inPlace(place, string(s.Path)) })
 		err = s.do(ctx, &s.Reversal, now)
 	}
 	var kept *keptError
@@ -242,8 +243,9 @@ func (u *undo) lookAt(ctx context.Context, name string) (*env.Node, error) {
 		return nil, err
 	case err != nil:
 		return nil, &keptError{reason: ReasonBlocked, detail: texts.Error(err)}
-	case real != path.Join(u.top, dir):
-		return nil, &keptError{reason: ReasonBlocked, detail: "it leads to " + texts.Shown(real)}
+	}
+	if err := u.inPlace(real, dir); err != nil {
+		return nil, err
 	}
 	node, err := u.tree.Lstat(ctx, nameOf(name))
 	switch {
@@ -256,6 +258,14 @@ func (u *undo) lookAt(ctx context.Context, name string) (*env.Node, error) {
 		return nil, err
 	}
 	return &node, nil
+}
+
+// inPlace returns an error if a name leads to another place than the one that it spells.
+func (u *undo) inPlace(place, name string) error {
+	if place == path.Join(u.top, name) {
+		return nil
+	}
+	return &keptError{reason: ReasonBlocked, detail: "it leads to " + texts.Shown(place)}
 }
 
 // open gives the owner of a directory all permissions.

@@ -211,3 +211,23 @@ func TestO7_PermissionsBeforeReplace(t *testing.T) {
 		})
 	}
 }
+
+// A directory that somebody swaps for a link between the look at a file and its replacement has
+// nothing written where the link leads.
+func TestO7_DirectorySwappedBeforeReplace(t *testing.T) {
+	w := testWorld(t)
+	w.put("dir/hooks/pre-commit", "old")
+	p := w.session(func() { w.must(os.Remove(w.path("dir/hooks/pre-commit"))) })
+	plan := w.planFor(checkpoint.PlanOptions{}, p)
+	w.must(os.MkdirAll(w.path(".git/hooks"), 0o755))
+	local := w.env.(*env.Local)
+	w.env = &replacing{local, func() {
+		w.must(os.Rename(w.path("dir"), w.path("aside")), os.Symlink(".git", w.path("dir")))
+	}}
+	r, err := checkpoint.Undo(t.Context(), w.workspace(), plan, w.plan)
+	w.must(err)
+	w.env = local
+	if w.has(".git/hooks/pre-commit") || left(r.Left) != "dir/hooks/pre-commit blocked" {
+		t.Errorf("left alone: %s; in .git: %v", left(r.Left), w.has(".git/hooks/pre-commit"))
+	}
+}

@@ -27,7 +27,7 @@ func (l *Local) change(ctx context.Context, c change) error {
 	if err == nil {
 		var p place
 		if p, err = l.resolve(ctx, c.name, c.follow); err == nil {
-			err = l.inDirectory(p, c.parents, c.do)
+			err = l.inDirectory(ctx, p, c.parents, c.do)
 		}
 	}
 	if err != nil {
@@ -38,11 +38,19 @@ func (l *Local) change(ctx context.Context, c change) error {
 
 // inDirectory calls do with the directory that holds a place and the place's name in that
 // directory. With parents it makes missing directories. The directory stays the same one even if it
-// is moved meanwhile. It returns an error if files in it are read-only.
-func (l *Local) inDirectory(p place, parents bool, do func(dir *os.Root, base string) error) (err error) {
+// is moved meanwhile. It returns an error if files in it are read-only, or if a check of [Placed]
+// refuses the place.
+func (l *Local) inDirectory(ctx context.Context, p place, parents bool,
+	do func(dir *os.Root, base string) error) (err error) {
+	check := placedCheck(ctx)
+	if check != nil {
+		if err := check(p.abs()); err != nil {
+			return err
+		}
+	}
 	above, base := p.split()
 	var dir *os.Root
-	if l.hasReadOnly {
+	if l.hasReadOnly || check != nil {
 		dir, err = l.openWritable(l.innermost(p), parents)
 	} else {
 		dir, err = p.root.openDir(above, parents)
@@ -88,7 +96,7 @@ func (l *Local) innermost(p place) place {
 
 // openWritable opens the directory that holds a place if files in it may be changed. It goes
 // element by element and follows no links, so that a link swapped in cannot lead into a read-only
-// root. It recognizes roots by os.SameFile and not by name, because case-insensitive file systems
+// root, or to another place than the one that was checked. It recognizes roots by os.SameFile and not by name, because case-insensitive file systems
 // have several names for them.
 func (l *Local) openWritable(p place, parents bool) (_ *os.Root, err error) {
 	above, base := p.split()

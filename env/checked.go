@@ -11,13 +11,15 @@ import (
 type Checked struct {
 	Base
 	// Check returns an error if a file must not be changed. The operation is write, remove,
-	// replace, delete, symlink, mkdir or chmod. Write, replace and chmod follow a symbolic link.
+	// replace, delete, symlink, mkdir or chmod. Write, replace and chmod follow a symbolic link. A
+	// [Local] calls it again with the path where it makes the change; see [Placed].
 	Check func(ctx context.Context, op, name string) error
 }
 
 // WriteFile implements Environment.
 func (c Checked) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-	if err := c.Check(ctx, "write", name); err != nil {
+	ctx, err := c.checked(ctx, "write", name)
+	if err != nil {
 		return err
 	}
 	return c.Environment.WriteFile(ctx, name, data, perm)
@@ -25,7 +27,8 @@ func (c Checked) WriteFile(ctx context.Context, name string, data []byte, perm f
 
 // Remove implements Environment.
 func (c Checked) Remove(ctx context.Context, name string) error {
-	if err := c.Check(ctx, "remove", name); err != nil {
+	ctx, err := c.checked(ctx, "remove", name)
+	if err != nil {
 		return err
 	}
 	return c.Environment.Remove(ctx, name)
@@ -33,7 +36,8 @@ func (c Checked) Remove(ctx context.Context, name string) error {
 
 // Replace implements Replacer if the wrapped environment does.
 func (c Checked) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
-	if err := c.Check(ctx, "replace", name); err != nil {
+	ctx, err := c.checked(ctx, "replace", name)
+	if err != nil {
 		return err
 	}
 	return replaceBelow(ctx, c.Environment, name, was, data, perm)
@@ -41,7 +45,8 @@ func (c Checked) Replace(ctx context.Context, name string, was Hash, data []byte
 
 // Delete implements Replacer if the wrapped environment does.
 func (c Checked) Delete(ctx context.Context, name string, was Hash) error {
-	if err := c.Check(ctx, "delete", name); err != nil {
+	ctx, err := c.checked(ctx, "delete", name)
+	if err != nil {
 		return err
 	}
 	return deleteBelow(ctx, c.Environment, name, was)
@@ -49,7 +54,8 @@ func (c Checked) Delete(ctx context.Context, name string, was Hash) error {
 
 // Symlink implements Tree.
 func (c Checked) Symlink(ctx context.Context, target, name string) error {
-	if err := c.Check(ctx, "symlink", name); err != nil {
+	ctx, err := c.checked(ctx, "symlink", name)
+	if err != nil {
 		return err
 	}
 	return TreeOf(c.Environment).Symlink(ctx, target, name)
@@ -57,7 +63,8 @@ func (c Checked) Symlink(ctx context.Context, target, name string) error {
 
 // Mkdir implements Tree.
 func (c Checked) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
-	if err := c.Check(ctx, "mkdir", name); err != nil {
+	ctx, err := c.checked(ctx, "mkdir", name)
+	if err != nil {
 		return err
 	}
 	return TreeOf(c.Environment).Mkdir(ctx, name, perm)
@@ -65,8 +72,17 @@ func (c Checked) Mkdir(ctx context.Context, name string, perm fs.FileMode) error
 
 // Chmod implements Tree.
 func (c Checked) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
-	if err := c.Check(ctx, "chmod", name); err != nil {
+	ctx, err := c.checked(ctx, "chmod", name)
+	if err != nil {
 		return err
 	}
 	return TreeOf(c.Environment).Chmod(ctx, name, perm)
+}
+
+// checked calls Check, and returns a context with which a Local calls it again.
+func (c Checked) checked(ctx context.Context, op, name string) (context.Context, error) {
+	if err := c.Check(ctx, op, name); err != nil {
+		return nil, err
+	}
+	return Placed(ctx, func(place string) error { return c.Check(ctx, op, place) }), nil
 }

@@ -49,7 +49,7 @@ func (l *Local) write(ctx context.Context, p place, name string, f file) error {
 	if p.rel == "." || strings.HasSuffix(name, "/") {
 		return notRegular(fs.ModeDir)
 	}
-	err := l.inDirectory(p, f.was == nil || *f.was == NoFile,
+	err := l.inDirectory(ctx, p, f.was == nil || *f.was == NoFile,
 		func(dir *os.Root, base string) error { return f.replace(ctx, dir, base) })
 	return f.asChanged(err)
 }

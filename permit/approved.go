@@ -210,6 +210,16 @@ func (a *approvedEnv) write(ctx context.Context, name string, was, becomes env.H
 	return err
 }
 
+// only returns a context with which nothing is changed but what is at the target itself.
+func only(ctx context.Context, target string) context.Context {
+	return env.Placed(ctx, func(place string) error {
+		if place != target {
+			return fmt.Errorf("it leads to %s now, so nothing was done. Look at it again before you repeat the call", texts.Shown(place))
+		}
+		return nil
+	})
+}
+
 // changed returns the error for a file that has changed since the approval.
 func changed(name string) error {
 	return fmt.Errorf("%s has changed since the call was approved, so nothing was done. Look at it again before you repeat the call", texts.Shown(name))
@@ -246,6 +256,7 @@ func (a *approvedEnv) ReadDir(ctx context.Context, name string) ([]env.Info, err
 // WriteFile implements env.Environment.
 func (a *approvedEnv) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 	return a.write(ctx, name, unseen, env.HashOf(data), func(target string, was env.Hash) error {
+		ctx := only(ctx, target)
 		if was == unseen {
 			return a.Environment.WriteFile(ctx, target, data, perm)
 		}
@@ -256,7 +267,7 @@ func (a *approvedEnv) WriteFile(ctx context.Context, name string, data []byte, p
 // Replace implements env.Replacer.
 func (a *approvedEnv) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 	return a.write(ctx, name, was, env.HashOf(data), func(target string, was env.Hash) error {
-		return env.Replace(ctx, a.Environment, target, was, data, perm)
+		return env.Replace(only(ctx, target), a.Environment, target, was, data, perm)
 	})
 }
 
