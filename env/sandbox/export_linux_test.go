@@ -5,3 +5,6 @@ func (o Options) Capped(abi int) Options {
 	o.abi = abi
 	return o
 }
+
+// RemoveTree is removeTree.
+var RemoveTree = removeTree

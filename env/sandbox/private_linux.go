@@ -2,11 +2,13 @@ package sandbox
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -119,7 +121,8 @@ func removeAbandoned(temp string) {
 }
 
 // removeTree removes a directory with everything in it, also in directories that are not writable,
-// such as those of Go's module cache. It does not follow links out of it.
+// such as those of Go's module cache. It does not follow links out of it. A directory in it is first
+// moved to the top, so that one that a command has made very deep takes no longer than a flat one.
 func removeTree(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -128,22 +131,56 @@ func removeTree(dir string) error {
 		}
 		return err
 	}
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return nil // removing it says what is wrong
-		}
-		if info, err := d.Info(); err == nil && info.Mode().Perm()&0o700 != 0o700 {
-			return root.Chmod(name, 0o700)
-		}
-		return nil
-	})
-	entries, readErr := fs.ReadDir(root.FS(), ".")
-	errs := []error{err, readErr}
-	for _, e := range entries {
-		errs = append(errs, root.RemoveAll(e.Name()))
+	moved := &movedDirs{root: root, name: ".remove-" + rand.Text() + "-"}
+	errs := []error{moved.empty(root, "")}
+	for len(moved.todo) > 0 {
+		next := moved.todo[len(moved.todo)-1]
+		moved.todo = moved.todo[:len(moved.todo)-1]
+		errs = append(errs, moved.remove(next))
 	}
 	errs = append(errs, root.Close())
 	return errors.Join(append(errs, os.Remove(dir))...)
+}
+
+// movedDirs holds the directories at the top of a tree that is removed.
+type movedDirs struct {
+	root *os.Root
+	name string // begins the new names
+	made int    // new names
+	todo []string
+}
+
+// remove removes a directory at the top.
+func (m *movedDirs) remove(name string) error {
+	dir, err := m.root.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	err = m.empty(dir, name)
+	return errors.Join(err, dir.Close(), m.root.Remove(name))
+}
+
+// empty removes what a directory holds, given its name at the top, and moves the directories in it
+// there.
+func (m *movedDirs) empty(dir *os.Root, name string) error {
+	entries, err := fs.ReadDir(dir.FS(), ".")
+	errs := []error{err}
+	for _, e := range entries {
+		if !e.IsDir() {
+			errs = append(errs, dir.Remove(e.Name()))
+			continue
+		}
+		// A directory whose owner may not write it cannot be moved either.
+		errs = append(errs, dir.Chmod(e.Name(), 0o700))
+		m.made++
+		top := m.name + strconv.Itoa(m.made)
+		if err := m.root.Rename(filepath.Join(name, e.Name()), top); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		m.todo = append(m.todo, top)
+	}
+	return errors.Join(errs...)
 }
 
 // below reports whether a clean path is a directory or in it.
