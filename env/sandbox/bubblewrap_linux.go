@@ -271,8 +271,7 @@ func (b *bubblewrap) launch(ctx context.Context, l env.Launch) (env.Launch, erro
 		args = append(args, settings(variables)...)
 	}
 	if len(args) > maxArguments {
-		h.err = errors.Join(h.err,
-			fmt.Errorf("the command has %d environment variables, which are too many for bubblewrap", len(variables)))
+		h.err = errors.Join(h.err, b.tooMany(len(variables)))
 	}
 	own = append(own, "--args", h.list("arguments", args))
 	if h.err != nil {
@@ -286,6 +285,19 @@ func (b *bubblewrap) launch(ctx context.Context, l env.Launch) (env.Launch, erro
 	l.Files, l.Ended = append(slices.Clip(l.Files), h.files...), both(b.keeper.end, l.Ended)
 	l.Args, l.Env = slices.Concat(own, []string{"--"}, inside), nil
 	return l, nil
+}
+
+// tooMany returns the error for a command that needs more arguments than bubblewrap takes.
+func (b *bubblewrap) tooMany(variables int) error {
+	if n := len(b.plan.mounts) + len(b.plan.files); n > variables {
+		at := ""
+		if len(b.plan.frozen) > 0 {
+			at = fmt.Sprintf(", among them %q", b.plan.frozen[len(b.plan.frozen)-1])
+		}
+		return fmt.Errorf("%d files and directories of repositories in %s are to be protected%s, which are too many for "+
+			"bubblewrap: remove repositories that you do not need there, such as those that a command has made", n, b.names(), at)
+	}
+	return fmt.Errorf("the command has %d environment variables, which are too many for bubblewrap", variables)
 }
 
 // both returns a function that calls two, of which the second may be nil.

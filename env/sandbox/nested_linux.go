@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxWalked limits the directories that are looked at for nested repositories, once outside of
@@ -14,6 +16,15 @@ import (
 const (
 	maxWalked = 10_000
 	maxNested = 16
+)
+
+// Directories further below a root than maxLevels, or with a path of more than longestDir bytes, which
+// leaves room for the files of a repository, are not looked at: they are read-only. Each directory
+// above a protected one is a mount, so commands that make deep ones would otherwise keep the next
+// session from starting.
+const (
+	maxLevels  = 64
+	longestDir = unix.PathMax - 512
 )
 
 // walk looks for repositories below a root, those near its top first.
@@ -68,6 +79,8 @@ func (w *walk) next() {
 		case !e.IsDir() || e.Name() == ".git":
 		case e.Name() == "node_modules" && !w.inModules:
 			w.modules = append(w.modules, name)
+		case len(name) > longestDir || strings.Count(name[len(w.root):], "/") > maxLevels:
+			w.plan.freeze(name)
 		default:
 			w.dirs = append(w.dirs, name)
 		}

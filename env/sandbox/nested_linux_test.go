@@ -1,14 +1,17 @@
 package sandbox_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 // work is what people do with a repository.
@@ -134,6 +137,43 @@ func TestL4_FrozenRepositories(t *testing.T) {
 		if !slices.Contains(said, "read-only "+filepath.Join(dir, name)) {
 			t.Errorf("%s is not named: %q", name, said)
 		}
+	}
+}
+
+// Directories that a command has made deeper than any path do not keep a session from starting, nor
+// does a repository far down in them: what is deep is read-only, and the session says so.
+func TestL4_DeepDirectories(t *testing.T) {
+	dir := t.TempDir()
+	newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{}).succeeds(t,
+		"mkdir -p "+strings.Repeat("d/", 300)+" && cd "+strings.Repeat("d/", 300)+" && mkdir objects refs && >HEAD")
+	dig(t, filepath.Join(dir, strings.Repeat("d/", 300)), 3000)
+	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	b.succeeds(t, "echo x >d/f")
+	b.fails(t, "echo x >"+strings.Repeat("d/", 70)+"f")
+	if said := b.sandbox.Confine(env.LocalOptions{}).Confined; !slices.ContainsFunc(said, func(line string) bool {
+		return strings.HasPrefix(line, "read-only "+filepath.Join(dir, "d/d/d"))
+	}) {
+		t.Errorf("it is not named: %q", said)
+	}
+}
+
+// More repositories than bubblewrap can protect are an error that says so.
+func TestL4_TooManyRepositories(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 4000 {
+		name := filepath.Join(dir, "r"+strconv.Itoa(i))
+		if err := errors.Join(os.MkdirAll(filepath.Join(name, "objects"), 0o755), os.Mkdir(filepath.Join(name, "refs"), 0o755),
+			os.WriteFile(filepath.Join(name, "HEAD"), nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	peer.Need(t, "bwrap")
+	s, err := sandbox.New(dir, sandbox.Options{Level: sandbox.Workspace, Environ: user(t), State: t.TempDir()})
+	if err == nil {
+		t.Fatal(s.Close())
+	}
+	if !strings.Contains(err.Error(), "remove repositories") || !strings.Contains(err.Error(), filepath.Join(dir, "r")) {
+		t.Error(err)
 	}
 }
 
