@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"strconv"
@@ -57,10 +58,10 @@ func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) er
 	var sent Repeats
 	for {
 		ev, err := r.Next()
-		if err == io.EOF {
+		if err == io.EOF && !json.Valid(ev.Data) {
 			return r.ended(d, yield)
 		}
-		if err != nil {
+		if err != nil && err != io.EOF {
 			return err
 		}
 		if sent.Again(number(ev.ID), ev.Data) {

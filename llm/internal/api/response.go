@@ -32,15 +32,20 @@ type Response struct {
 	events *sse.Reader
 }
 
-// Next returns the next event, io.EOF at a clean end of the body, or an [*llm.Error]. The idle
-// timer continues: after an event that is progress, call [Response.Progress]; after a ping, do not.
+// Next returns the next event, io.EOF at a clean end of the body, or an [*llm.Error]. With io.EOF
+// comes what there is of an event in which the body has ended: some servers omit the empty line
+// after the last one. The idle timer continues: after an event that is progress, call
+// [Response.Progress]; after a ping, do not.
 func (r *Response) Next() (sse.Event, error) {
 	if r.events == nil {
 		r.events = sse.NewReader(timedBody{r}, maxEvent)
 	}
 	ev, err := r.events.Next()
-	if err == nil || err == io.EOF {
-		return ev, err
+	switch err {
+	case nil:
+		return ev, nil
+	case io.EOF:
+		return sse.Event{Data: r.events.Rest()}, err
 	}
 	return ev, r.broken(err)
 }

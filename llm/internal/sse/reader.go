@@ -35,6 +35,7 @@ type Reader struct {
 	src        *bufio.Reader
 	max        int
 	line, data []byte // of the current event
+	hasData    bool   // the current event has data, perhaps empty
 	begun      bool   // the first line was read, so a byte order mark is ordinary text
 	skipLF     bool   // the last line ended with a CR, so an LF directly after it belongs to that line end
 }
@@ -60,35 +61,50 @@ func (r *Reader) Close() {
 // Next returns the next event as soon as it is complete, without waiting for more bytes. It skips
 // comments and events without data, so that keep-alive lines do not look like progress to a caller
 // that counts events. At the end of the source it returns io.EOF and drops an incomplete event, as
-// the standard requires. Other errors are the source's own or [ErrTooLong].
+// the standard requires; [Reader.Rest] has its data. Other errors are the source's own or
+// [ErrTooLong].
 func (r *Reader) Next() (Event, error) {
 	var ev Event
-	hasData := false
-	r.data = r.data[:0]
+	r.data, r.hasData = r.data[:0], false
 	for {
 		if err := r.readLine(); err != nil {
+			if err == io.EOF {
+				r.field(&ev)
+			}
 			return Event{}, err
 		}
-		name, value, _ := bytes.Cut(r.line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
 		switch {
-		case len(r.line) == 0 && hasData:
+		case len(r.line) == 0 && r.hasData:
 			ev.Data = r.data
 			return ev, nil
 		case len(r.line) == 0: // nothing to dispatch
 			ev = Event{}
-		case string(name) == "data":
-			if hasData {
-				r.data = append(r.data, '\n')
-			}
-			hasData = true
-			r.data = append(r.data, value...)
-		case string(name) == "id" && bytes.IndexByte(value, 0) < 0:
-			ev.ID = string(value)
+		default:
+			r.field(&ev)
 		}
 		if len(r.data) > r.max {
 			return Event{}, r.tooLong()
 		}
+	}
+}
+
+// Rest returns the data of the event in which the source has ended, empty without one. Its last line
+// may be cut off. It is valid until the next call of [Reader.Next].
+func (r *Reader) Rest() []byte { return r.data }
+
+// field adds the line's field to an event.
+func (r *Reader) field(ev *Event) {
+	name, value, _ := bytes.Cut(r.line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch {
+	case string(name) == "data":
+		if r.hasData {
+			r.data = append(r.data, '\n')
+		}
+		r.hasData = true
+		r.data = append(r.data, value...)
+	case string(name) == "id" && bytes.IndexByte(value, 0) < 0:
+		ev.ID = string(value)
 	}
 }
 

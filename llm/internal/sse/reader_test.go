@@ -302,3 +302,23 @@ func (r *repeated) Read(p []byte) (int, error) {
 	r.at = (r.at + n) % len(r.one)
 	return n, nil
 }
+
+func TestRest(t *testing.T) {
+	for body, want := range map[string]string{
+		"data: a\n\n":                 "",
+		"data: a\n\ndata: b\n":        "b",
+		"data: a\n\ndata: b":          "b",
+		"data: a\n\ndata: b\ndata: c": "b\nc",
+		"data: a\n\ndata: b\n: ping":  "b",
+		"data: a\n\ndat":              "",
+	} {
+		r := NewReader(strings.NewReader(body), 0)
+		got, err := readAll(t, r)
+		if err != nil || len(got) != 1 || string(r.Rest()) != want {
+			t.Errorf("%q: %d events, then %q, want %q (%v)", body, len(got), r.Rest(), want, err)
+		}
+		if _, err := r.Next(); err != io.EOF || len(r.Rest()) > 0 {
+			t.Errorf("%q: then %v, and %q again", body, err, r.Rest())
+		}
+	}
+}
