@@ -77,6 +77,16 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	return api.Moving, nil
 }
 
+// End implements [api.Ender]. Some gateways omit message_stop, so a reason to stop and a clean end
+// also complete a response.
+func (d *decoder) End() (bool, error) {
+	d.out = d.out[:0]
+	if !d.stopped() {
+		return false, nil
+	}
+	return true, d.closed()
+}
+
 // Whole implements [api.Decoder]. It handles the blocks as if they had been streamed.
 func (d *decoder) Whole(data []byte) error {
 	var m wireMessage
@@ -179,7 +189,7 @@ func (d *decoder) closed() error {
 	d.endText()
 	for _, b := range d.blocks {
 		if b.open {
-			return fmt.Errorf("message_stop while block %d is open", b.index)
+			return fmt.Errorf("the response ended while block %d is open", b.index)
 		}
 	}
 	return nil
