@@ -69,11 +69,16 @@ func (s *schema) validate(text string) validation {
 	if err != nil {
 		return validation{problem: "they are not valid JSON (" + err.Error() + ")"}
 	}
+	m := coercer{noun: s.noun, strict: s.strict}
+	if encoded, ok := value.(string); ok { // some servers encode an object once more
+		if object, ok := coerce(encoded, []string{"object"}); ok {
+			value, m.changed = object, true
+		}
+	}
 	if _, ok := value.(map[string]any); !ok {
 		return validation{problem: "they must be one JSON object with the parameters as its fields, not " +
 			describe(value)}
 	}
-	m := coercer{noun: s.noun, strict: s.strict}
 	value = m.fit("", value, s.doc)
 	if len(m.problems) > 0 {
 		return validation{problem: strings.Join(m.problems, "; "), unknown: m.unknown}

@@ -69,6 +69,8 @@ func TestC1_HarmlessErrorsAreMended(t *testing.T) {
 		`{"o":"{\"i\":\"1\"}"}`:    `{"o":{"i":1}}`,
 		`{"o":{"i":"1","more":1}}`: `{"o":{"i":1,"more":1}}`,
 		`{"maybe":"7"}`:            `{"maybe":7}`,
+		`"{\"s\": \"x\"}"`:         `{"s":"x"}`,
+		`"{\"i\":\"1\"}"`:          `{"i":1}`,
 	} {
 		got, problem := fit(s, text)
 		if want == "" && problem == "" || want != "" && (got != want || problem != "") {
@@ -100,6 +102,10 @@ func TestC1_GuessesThatCouldDoDamageAreNotMade(t *testing.T) {
 		`{"s":["x"]}`:         `"s" must be a string`,
 		`{"s":"x","s":"x"}`:   `"s" occurs twice`,
 		`{"o":{"i":1,"i":2}}`: `"i" occurs twice`,
+		`"{\"s\":\"x"`:        `must be one JSON object`,
+		`"{\"s\":\"x\"`:       `not valid JSON`,
+		`"{\"s\":\"x\""`:      `must be one JSON object`,
+		`"[{}]"`:              `must be one JSON object`,
 	} {
 		if got, problem := fit(s, text); got != "" || !strings.Contains(problem, want) {
 			t.Errorf("%s: %s (%s), want %s", text, got, problem, want)

@@ -18,7 +18,7 @@
 //     must say so. It accepts no images in results: they follow in a user message after all
 //     results.
 //   - A call's arguments are sent back as the model wrote them. Servers parse them, so what is not
-//     a JSON object becomes one: {} for nothing, {"_raw": "..."} for anything else.
+//     a JSON object becomes one: the one in a string, {} for nothing, {"_raw": "..."} for the rest.
 //   - Reasoning is sent back in the member that it came in (reasoning_content, reasoning,
 //     reasoning_details or typed content), only to the provider that wrote it and only in messages
 //     with tool calls. Some servers need it there (DeepSeek, Kimi, OpenRouter with signed

@@ -12,12 +12,16 @@ import (
 // object. Anything else, such as the arguments of a broken call or of another provider's free-form
 // tool, becomes a text in an object.
 func AppendArgs(b []byte, args string) []byte {
-	trimmed := strings.TrimSpace(args)
-	switch {
-	case trimmed == "":
+	object := strings.TrimSpace(args)
+	if object == "" {
 		return append(b, `{}`...)
-	case trimmed[0] == '{' && json.Valid([]byte(trimmed)):
-		return append(b, pairSurrogates(strings.ToValidUTF8(trimmed, "\uFFFD"))...)
+	}
+	var encoded string
+	if json.Unmarshal([]byte(object), &encoded) == nil { // some servers encode an object once more
+		object = strings.TrimSpace(encoded)
+	}
+	if strings.HasPrefix(object, "{") && json.Valid([]byte(object)) {
+		return append(b, pairSurrogates(strings.ToValidUTF8(object, "\uFFFD"))...)
 	}
 	b = append(b, `{"_raw":`...)
 	return append(AppendString(b, args), '}')

@@ -22,3 +22,16 @@ func TestX7_HalvesOfSurrogatePairs(t *testing.T) {
 		}
 	}
 }
+
+func TestX7_ArgumentsThatWereEncodedTwice(t *testing.T) {
+	for args, want := range map[string]string{
+		`"{\"a\": 1}"`: `{"a": 1}`,
+		`"{\"a\": "`:   `{"_raw":"\"{\\\"a\\\": \""}`,
+		`"s"`:          `{"_raw":"\"s\""}`,
+		`null`:         `{"_raw":"null"}`,
+	} {
+		if got := string(AppendArgs(nil, args)); got != want {
+			t.Errorf("%s became %s, want %s", args, got, want)
+		}
+	}
+}
