@@ -34,9 +34,25 @@ may_start() {
 	done
 }
 
+# takes refuses inputs that would be misunderstood.
+takes() {
+	case $READ_ONLY in
+	true) [ -z "$CHECK" ] || fail "with read-only: true nothing runs, so no check does: leave one of them out" ;;
+	false) ;;
+	*) fail "read-only can be true or false, and not $READ_ONLY" ;;
+	esac
+	case $SANDBOX in
+	workspace | read-only) ;;
+	*) fail "attractor does not run commands without a sandbox here: sandbox can be workspace or read-only, and not $SANDBOX" ;;
+	esac
+	git -C "$DIRECTORY" rev-parse --quiet --verify HEAD >/dev/null ||
+		fail "directory has to be a checkout, as of actions/checkout, and $DIRECTORY is none"
+}
+
 # prepare looks who asks, installs attractor and tries the sandbox. It has no key.
 prepare() {
 	may_start
+	takes
 	if git -C "$DIRECTORY" config --local --get-regexp '^(http\..*\.extraheader|includeif\..*)$' >/dev/null; then
 		fail "the checkout may keep a token that commands could read: give actions/checkout persist-credentials: false"
 	fi
@@ -50,7 +66,6 @@ prepare() {
 		echo "$RUNNER_TEMP/attractor-program/bin" >>"$GITHUB_PATH"
 	fi
 	[ "$READ_ONLY" != true ] || return 0
-	[ "$SANDBOX" != off ] || fail "attractor does not run commands without a sandbox here: sandbox can be workspace or read-only"
 	attractor tool --sandbox "$SANDBOX" --dir "$DIRECTORY" shell '{"command":"true"}' ||
 		fail "the sandbox does not work here, and nothing runs without it. On Ubuntu, add a step: sudo apt-get install -y bubblewrap && sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
 }

@@ -37,6 +37,7 @@ type actionJob struct {
 	temp   string            // of the runner
 	inputs map[string]string // what the workflow gives
 	env    []string          // what the runner gives
+	broken string            // a program that fails
 
 	mu       sync.Mutex
 	comments []string
@@ -161,6 +162,11 @@ func (j *actionJob) spy(dir string) {
 			j.Fatal(err)
 		}
 	}
+	if j.broken != "" {
+		if err := peer.WriteProgram(filepath.Join(dir, j.broken), []byte("#!/bin/sh\nexit 1\n")); err != nil {
+			j.Fatal(err)
+		}
+	}
 }
 
 // left returns a file that the steps have left.
@@ -238,6 +244,7 @@ func TestW6_ActionRefuses(t *testing.T) {
 		name, step, want string
 		env, inputs      map[string]string
 		config           []string
+		broken           string // a program
 	}{
 		{name: "an event with secrets and the code of anybody", step: "prepare", want: "use pull_request",
 			env: map[string]string{"GITHUB_EVENT_NAME": "pull_request_target"}},
@@ -254,8 +261,15 @@ func TestW6_ActionRefuses(t *testing.T) {
 			config: []string{"config", "http.https://github.com/.extraheader", "AUTHORIZATION: basic x"}},
 		{name: "no sandbox", step: "prepare", want: "sandbox can be workspace or read-only",
 			inputs: map[string]string{"sandbox": "off"}},
-		{name: "a sandbox that does not work", step: "prepare", want: "nothing runs without it",
+		{name: "a sandbox that is none", step: "prepare", want: "workspace or read-only, and not x",
 			inputs: map[string]string{"sandbox": "x"}},
+		{name: "a sandbox that does not work", step: "prepare", want: "nothing runs without it", broken: "bwrap"},
+		{name: "neither true nor false", step: "prepare", want: "true or false, and not yes",
+			inputs: map[string]string{"read-only": "yes"}},
+		{name: "a check where nothing runs", step: "prepare", want: "leave one of them out",
+			inputs: map[string]string{"read-only": "true"}},
+		{name: "no checkout", step: "prepare", want: "directory has to be a checkout",
+			inputs: map[string]string{"directory": "/nonexistent"}},
 		{name: "no key", step: "run", want: "there is no api-key", inputs: map[string]string{"api-key": ""}},
 		{name: "another variable", step: "run", want: "and not PATH", inputs: map[string]string{"api-key-variable": "PATH"}},
 		{name: "no number", step: "comment", want: "and not 7/x", inputs: map[string]string{"comment": "7/x"}},
@@ -263,6 +277,7 @@ func TestW6_ActionRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			url, server := serve(t, nil, fakellm.Turn{Text: "no"})
 			j := newAction(t, url)
+			j.broken = tt.broken
 			for key, value := range tt.env {
 				j.env = append(j.env, key+"="+value)
 			}
