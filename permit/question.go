@@ -137,7 +137,8 @@ func preview(ctx context.Context, req tool.Request) []tool.Change {
 // commandDir returns the directory that a call names for its command, or "." if it names none.
 func commandDir(req tool.Request) string { return cmp.Or(req.Access.Dir, ".") }
 
-// Asker asks a person about a call. Calls of one [Gate] come one at a time.
+// Asker asks a person about a call. Calls of one [Gate] come one at a time. An error denies the call
+// with its text, which the model reads; the session goes on.
 type Asker func(ctx context.Context, q Question) (Answer, error)
 
 // links returns the paths of a call that lead elsewhere.
