@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/google/uuid"
@@ -87,7 +88,10 @@ func (c *config) from(ctx context.Context) (string, error) {
 
 // journalError returns the error for a journal that cannot be opened. It says what to do.
 func journalError(err error) error {
+	var locked *journal.LockedError
 	switch {
+	case errors.As(err, &locked) && locked.PID == os.Getpid():
+		return fmt.Errorf("%w, which is this one: use the session that is open, or close it first", err)
 	case errors.Is(err, journal.ErrLocked):
 		return fmt.Errorf("%w; wait for it, or end it", err)
 	case errors.Is(err, agent.ErrNoTurn), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):
