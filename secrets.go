@@ -173,11 +173,11 @@ func (c *config) ownSecrets() map[string]string {
 		}
 		for name := range known.Header {
 			if value, is := headerSecret(name, known.Header.Get(name)); is {
-				add("the header "+name+" of "+kind.Name, value)
+				add(kind.Name+"."+name, value)
 			}
 		}
 		for name, value := range urlSecrets(kind.URL(c.getenv)) {
-			add(name+" of "+kind.Name, value)
+			add(kind.Name+"."+name, value)
 		}
 	}
 	return own
