@@ -607,7 +607,7 @@ func TestT1_OwnProviders(t *testing.T) {
 		t.Errorf("acme got %+v", got)
 	}
 	c.Vars, c.Model, c.Fallbacks = map[string]string{"HOME": o.home}, "", nil // no key of a vendor
-	for model, want := range map[string]string{"": "such as acme/MODEL", "acme": "acme has no default model"} {
+	for model, want := range map[string]string{"": "such as acme/MODEL", "acme": "acme has no default model: name one, such as acme/MODEL"} {
 		c.Model = model
 		if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", model, err)
@@ -616,6 +616,22 @@ func TestT1_OwnProviders(t *testing.T) {
 	c.Model = "acme/writer"
 	if result := o.submit(c); result.Text != "from acme again" {
 		t.Errorf("%+v", result)
+	}
+}
+
+// A session that the program itself has open is not somebody else's to end.
+func TestT1_OpenedTwice(t *testing.T) {
+	o := newOpened(t)
+	c := o.config()
+	c.Store, c.ID = journal.NewDir(t.TempDir()), "once"
+	session, err := attractor.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	_, err = attractor.Open(t.Context(), c)
+	if !errors.Is(err, journal.ErrLocked) || !strings.Contains(err.Error(), "which is this one: use the session that is open") {
+		t.Error(err)
 	}
 }
 

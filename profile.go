@@ -27,10 +27,14 @@ func (c *config) chooseProfile(provider string) (profile.Profile, error) {
 	if !known {
 		first, _ = c.catalog().Latest(provider, "reasoning")
 	}
-	if p.Model = cmp.Or(kind.Model, first.ID); p.Model == "" && value(c.chosen.model) == "" {
-		return p, fail(ErrNoModel, "the provider %s has no default model (attractor models --provider %[1]s)", provider)
+	p.Model = cmp.Or(kind.Model, first.ID)
+	switch {
+	case p.Model != "" || value(c.chosen.model) != "":
+		return p, err
+	case c.own(provider) != nil: // the command knows nothing of it
+		return p, fail(ErrNoModel, "the provider %s has no default model: name one, such as %[1]s/MODEL", provider)
 	}
-	return p, err
+	return p, fail(ErrNoModel, "the provider %s has no default model (attractor models --provider %[1]s)", provider)
 }
 
 // findProfile returns the profile of that name, in its own or its native dialect.

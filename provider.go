@@ -172,7 +172,11 @@ func (c *config) chooseProvider() (string, error) {
 	for _, kind := range candidates {
 		names = append(names, kind.Name)
 	}
+	model := value(c.chosen.model)
+	named := model != "" && c.checkProviderName(model) == nil
 	switch {
+	case named && c.BaseURL == "" && !slices.ContainsFunc(candidates, c.hasSlashes):
+		return "", fail(ErrNoModel, "%[1]q is a provider and no model, such as %[1]s/MODEL", model)
 	case len(names) == 1:
 		return names[0], nil
 	case len(names) > 1:
@@ -180,16 +184,12 @@ func (c *config) chooseProvider() (string, error) {
 	case c.BaseURL != "":
 		return "", fail(ErrNoProvider, "a base URL needs a provider, such as openai-compatible for a server of your own")
 	}
-	if model := value(c.chosen.model); model != "" && c.checkProviderName(model) == nil {
-		return "", fail(ErrNoModel, "%[1]q is a provider and no model, such as %[1]s/MODEL", model)
-	}
-	if len(c.Kinds) > 0 {
-		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor",
-			c.Kinds[0].Name)
-	}
-	if len(c.Providers) > 0 {
-		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor",
-			c.Providers[0].Name())
+	switch own := c.ownWith(model); {
+	case own != "" && model == "":
+		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor", own)
+	case own != "":
+		return "", fail(ErrNoProvider, "no provider was chosen for the model %q, such as in %s/%[1]s, and there is no key of a vendor",
+			model, own)
 	}
 	for _, kind := range providers.Kinds() {
 		config, set := kind.Config(c.getenv)
@@ -202,6 +202,26 @@ func (c *config) chooseProvider() (string, error) {
 	}
 	return "", fail(ErrNoKey, "no API key: set %s, or the key of another provider, which attractor models --providers lists",
 		strings.Join(providers.Variables(), ", or "))
+}
+
+// ownWith returns the name of the first of the program's and the user's own providers that is known
+// to have a model, else of the first one, or "".
+func (c *config) ownWith(model string) string {
+	var names []string
+	for _, kind := range c.Kinds {
+		names = append(names, kind.Name)
+	}
+	for _, p := range c.Providers {
+		names = append(names, p.Name())
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	first := slices.IndexFunc(names, func(name string) bool {
+		_, has := c.catalog().Get(name, model)
+		return has
+	})
+	return names[max(first, 0)]
 }
 
 // providerOfModel returns the only candidate whose catalog has the chosen model, or the provider of a

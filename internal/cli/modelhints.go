@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/providers"
 )
@@ -18,24 +19,23 @@ func notFoundHint(err error) string {
 		return "\nCheck the name of the model (attractor models --provider " + list +
 			"), and the server's address (" + kind.BaseURLVar + " or --base-url)" + ends + "."
 	}
-	if name := namedServer(err); name != "" {
-		return "\nCheck the name of the model (attractor models --provider " + name + "), and base_url of the provider in your config.json."
+	if named, ok := namedServer(err); ok {
+		return "\nCheck the name of the model (attractor models --provider " + named.Name + "), and base_url of the provider in your config.json."
 	}
 	return "\nCheck the name of the model, and the URL: for openai it ends in /v1."
 }
 
-// namedServer returns the name of the provider whose call failed, if it is one of the user's own,
-// else "".
-func namedServer(err error) string {
+// namedServer returns the provider whose call failed, if it is one of the user's own.
+func namedServer(err error) (settings.Named, bool) {
 	var failed *llm.Error
 	if errors.As(err, &failed) {
 		for _, p := range namedProviders() {
 			if p.Name == failed.Provider {
-				return p.Name
+				return p, true
 			}
 		}
 	}
-	return ""
+	return settings.Named{}, false
 }
 
 // ownServer returns the kind of the provider whose call failed, if its servers are the user's own.
@@ -59,6 +59,9 @@ func keyHint(err error) string {
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Status == 0 { // no server's: it says what is missing
 		return ""
 	}
+	if named, ok := namedServer(err); ok {
+		return namedKeyHint(named.Kind)
+	}
 	if kind, ok := failedKind(err); ok && len(kind.KeyVars) > 0 {
 		return "\nCheck the API key in the environment: " + orList(kind.KeyVars) + "."
 	}
@@ -74,6 +77,18 @@ func modelExit(err error) int {
 		return exitLater
 	}
 	return exitFailed
+}
+
+// namedKeyHint returns that line for a provider of the user's own.
+func namedKeyHint(kind providers.Kind) string {
+	switch needed := kind.Variables(); {
+	case kind.KeyCommand != "":
+		return "\nCheck what key_command of the provider " + kind.Name + " in your config.json prints."
+	case len(needed) > 0:
+		return "\nCheck the API key in the environment: " + orList(needed) + "."
+	}
+	return "\nNo key of the environment was sent: name its variable in key_variable or headers of the provider " + kind.Name +
+		" in your config.json."
 }
 
 // modelHint returns a line that says what to do about a failed model call, or "".
@@ -95,8 +110,8 @@ func modelHint(err error) string {
 			}
 			return "\n" + start + ", or check its address (" + kind.BaseURLVar + " or --base-url)."
 		}
-		if name := namedServer(err); name != "" {
-			return "\nCheck that its server runs, the network, the proxy (HTTPS_PROXY), and base_url of the provider " + name +
+		if named, ok := namedServer(err); ok {
+			return "\nCheck that its server runs, the network, the proxy (HTTPS_PROXY), and base_url of the provider " + named.Name +
 				" in your config.json."
 		}
 		return "\nCheck the network, the proxy (HTTPS_PROXY), and the URL of the provider (--base-url)."

@@ -128,6 +128,42 @@ func TestX6_ProvidersAreShown(t *testing.T) {
 	}
 }
 
+// A message about what cannot be used says where that is written.
+func TestX6_MessagesAboutProvidersOfConfig(t *testing.T) {
+	t.Parallel()
+	refused := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(refused.Close)
+	h := newHome(t, unusedURL)
+	h.writeFile(".config/attractor/config.json", fmt.Sprintf(`{"providers": {
+		"bare": {"base_url": "%[1]s/v1", "models": {"m-1": {}}},
+		"keyed": {"base_url": "%[1]s/v1", "key_variable": "KEYED", "models": {"m-2": {}}, "headers": {"X-Zone-Token": "short"}},
+		"printed": {"base_url": "%[1]s/v1", "key_command": "echo printed-key-1", "models": {"m-3": {}}}}}`, refused.URL))
+	vars := []string{"KEYED=the-key-of-this-test", "ANTHROPIC_BASE_URL="}
+	without := append(slices.Clone(vars), "ANTHROPIC_API_KEY=")
+	for _, tt := range []struct {
+		code        int
+		model, want string
+		vars        []string
+	}{
+		{exitAccess, "bare/m-1", "name its variable in key_variable or headers of the provider bare in your config.json.", vars},
+		{exitAccess, "keyed/m-2", "Check the API key in the environment: KEYED.", vars},
+		{exitAccess, "keyed/m-2", "keyed.X-Zone-Token is not masked", vars},
+		{exitAccess, "printed/m-3", "Check what key_command of the provider printed in your config.json prints.", vars},
+		{exitAccess, "m-2", `no provider was chosen for the model "m-2", such as in keyed/m-2, and`, without},
+		{exitAccess, "m-4", `no provider was chosen for the model "m-4", such as in bare/m-4, and`, without},
+		{exitUsage, "keyed", `"keyed" is a provider and no model, such as keyed/MODEL`, without},
+		{exitUsage, "keyed", `"keyed" is a provider and no model, such as keyed/MODEL`, vars},
+		{exitUsage, "ollama", `"ollama" is a provider and no model, such as ollama/MODEL`, vars},
+	} {
+		out := h.runWith(tt.code, tt.vars, "run", "--yes", "--model", tt.model, "x")
+		if !strings.Contains(out.stderr, tt.want) {
+			t.Errorf("%s: %s, want %s", tt.model, out.stderr, tt.want)
+		}
+	}
+}
+
 // A project has no providers of its own, also a trusted one, and its agents do not choose the user's.
 func TestX6_ProjectsHaveNoProviders(t *testing.T) {
 	t.Parallel()

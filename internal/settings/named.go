@@ -267,7 +267,11 @@ func withoutJSON(err error) error {
 	if errors.As(err, &wrong) {
 		return fmt.Errorf("%s cannot be a %s", wrong.Field, wrong.Value)
 	}
-	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	text := strings.TrimPrefix(err.Error(), "json: ")
+	if strings.HasPrefix(text, "unknown field") {
+		text += "; the fields are those of attractor models --json"
+	}
+	return errors.New(text)
 }
 
 // withoutVariables returns a URL with a number, which also a port can be, in place of each variable.

@@ -46,7 +46,7 @@ func TestX6_MistakesInProviders(t *testing.T) {
 		`{"providers": {"work": {"base_url": "http://x", "headers": {"X": "hunter22\n"}}}}`:                 "the value of the header X has a line feed",
 		`{"providers": {"work": {"base_url": "http://x", "body": {"tools": []}}}}`:                          `the body: provider option "tools" is set by the request itself`,
 		`{"providers": {"work": {"base_url": "http://x", "body": 5}}}`:                                      "providers.work.body must be an object, not the number 5",
-		"{\"providers\": {\"work\": {\"base_url\": \"http://x\", \"models\": {\n\"m\": {\"window\": 5}}}}}": `line 2: providers.work.models.m is wrong: unknown field "window"`,
+		"{\"providers\": {\"work\": {\"base_url\": \"http://x\", \"models\": {\n\"m\": {\"window\": 5}}}}}": `line 2: providers.work.models.m is wrong: unknown field "window"; the fields are those of attractor models --json`,
 		`{"providers": {"work": {"base_url": "http://x", "models": {"m": {"context_window": "5"}}}}}`:       "providers.work.models.m is wrong: context_window cannot be a string",
 		`{"providers": {"work": {"base_url": "http://x", "models": {"m": {"prices": [{"input": -1}]}}}}}`:   "prices are dollars for a million tokens, from 0 on",
 		`{"providers": {"work": {"base_url": "http://x", "models": {"m": {"provider": "openai"}}}}}`:        "it has the id or the provider of another model",
