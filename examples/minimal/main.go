@@ -1,6 +1,7 @@
 // Minimal runs one task in the current directory, and prints what the agent says and which tools it
 // uses. It takes the provider from the environment: ANTHROPIC_API_KEY has to be set, or another
-// provider's key.
+// provider's key. The agent may only read, and what else it tries is refused: examples/readme
+// allows more.
 //
 //	$ minimal "What does this project do?"
 //	I'll read the README.
