@@ -114,7 +114,11 @@ func modelHint(err error) string {
 			return "\nCheck that its server runs, the network, the proxy (HTTPS_PROXY), and base_url of the provider " + named.Name +
 				" in your config.json."
 		}
-		return "\nCheck the network, the proxy (HTTPS_PROXY), and the URL of the provider (--base-url)."
+		hint := "\nCheck the network, the proxy (HTTPS_PROXY), and the URL of the provider"
+		if _, ok := failedKind(err); !ok { // the program's own, which knows its server
+			return hint + "."
+		}
+		return hint + " (--base-url)."
 	case errors.Is(err, llm.ErrTimeout):
 		return "\nFor a model that is slow to begin, pass a longer --idle-timeout."
 	case errors.Is(err, llm.ErrInvalidRequest):

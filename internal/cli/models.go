@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -42,7 +43,7 @@ A window with a larger one behind it is where a higher price begins; --context-w
 			if err != nil {
 				return err
 			}
-			if provider != "" {
+			if provider != "" && !hasOwn(config, provider) {
 				if _, err := table.Find(provider); err != nil {
 					return fail(exitUsage, "%w", err)
 				}
@@ -91,15 +92,22 @@ Remove the file to go back. Most servers say only the names.`,
 	return cmd
 }
 
+// hasOwn reports whether the program itself has a provider of this name, beside those of the table.
+func hasOwn(c attractor.Config, name string) bool {
+	return slices.ContainsFunc(c.Providers, func(p llm.Provider) bool { return p.Name() == name })
+}
+
 // listModels returns the known models of a provider, or of all, and those that its server lists
-// beside them. If no model is known, a server that fails is an error.
+// beside them, unless the provider is the program's own. If no model is known, a server that fails is
+// an error.
 func listModels(ctx context.Context, t terminal, c *attractor.Config, provider string) ([]llm.Model, error) {
 	known, err := userCatalog()
 	if err != nil {
 		return nil, err
 	}
+	known = known.With(c.Models...)
 	models := known.List(provider)
-	if provider == "" {
+	if provider == "" || hasOwn(*c, provider) {
 		return models, nil
 	}
 	listed, _, err := askServer(ctx, c, provider)
