@@ -18,7 +18,8 @@ import (
 	"github.com/attractor-go/attractor/undo"
 )
 
-// Checks says which commands decide whether an input is done. Only the user chooses them.
+// Checks says which commands decide whether an input is done. Only the user chooses them. An input
+// whose checks fail ends as others do: [Setup.EndChecks] of the session's Setup says what they found.
 type Checks struct {
 	Commands []string
 	// Rounds is how often failing ones send the agent back in one input, as in [check.Options].
@@ -48,7 +49,7 @@ func (s *Setup) placeChecks() (err error) {
 	}
 	points := s.checkpoints
 	if points == nil {
-		return fail(ErrConfig, "checks compare the tree before and after them, but there is no store of checkpoints that can be used")
+		return fail(ErrConfig, "checks compare the tree before and after them, but there is no store of checkpoints that can be used; a program names one in Checkpoints of attractor.Config")
 	}
 	c := &sessionChecks{store: points.store, recorder: points.recorder}
 	if c.recorder == nil {
