@@ -561,7 +561,8 @@ func TestT1_Mistakes(t *testing.T) {
 			c.Set(
 				"budget_usd", "the bot", "much")
 		},
-		"leave the Store out": func(c *attractor.Config) { c.Set("no_journal", "the bot", "true") },
+		"names one in Checkpoints": func(c *attractor.Config) { c.Checks.Commands = []string{"true"} },
+		"leave the Store out":      func(c *attractor.Config) { c.Set("no_journal", "the bot", "true") },
 	} {
 		c := o.config()
 		change(&c)
