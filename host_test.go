@@ -305,6 +305,10 @@ func TestJ12_ErrorKinds(t *testing.T) {
 			"openai needs a model"},
 		"no default model": {func(c *config) { c.chosen.provider, c.BaseURL = ptr("openai-compatible"), b.url }, ErrNoModel,
 			"openai-compatible"},
+		"no default model of one's own": {func(c *config) {
+			c.chosen.provider = ptr("lab")
+			c.Kinds = []providers.Kind{{Name: "lab", Format: providers.ChatCompletions, URLs: []string{b.url}}}
+		}, ErrNoModel, "no default model: name one, such as lab/MODEL"},
 	} {
 		config := b.config()
 		c.change(&config)

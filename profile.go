@@ -31,7 +31,7 @@ func (c *config) chooseProfile(provider string) (profile.Profile, error) {
 	switch {
 	case p.Model != "" || value(c.chosen.model) != "":
 		return p, err
-	case c.own(provider) != nil: // the command knows nothing of it
+	case c.ofProgram(provider): // the command knows nothing of it
 		return p, fail(ErrNoModel, "the provider %s has no default model: name one, such as %[1]s/MODEL", provider)
 	}
 	return p, fail(ErrNoModel, "the provider %s has no default model (attractor models --provider %[1]s)", provider)

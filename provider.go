@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
@@ -202,6 +203,15 @@ func (c *config) chooseProvider() (string, error) {
 	}
 	return "", fail(ErrNoKey, "no API key: set %s, or the key of another provider, which attractor models --providers lists",
 		strings.Join(providers.Variables(), ", or "))
+}
+
+// ofProgram reports whether a provider is the program's own.
+func (c *config) ofProgram(name string) bool {
+	if c.own(name) != nil {
+		return true
+	}
+	_, err := providers.Find(name)
+	return err != nil && !slices.ContainsFunc(c.values.Named(), func(n settings.Named) bool { return n.Name == name })
 }
 
 // ownWith returns the name of the first of the program's and the user's own providers that is known
