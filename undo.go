@@ -81,7 +81,7 @@ func (s *Setup) Undo(ctx context.Context, o undo.Options, most int,
 	confirm func(ctx context.Context, plan UndoPlan) (bool, error)) (said string, err error) {
 	u, err := s.planUndo(ctx, o)
 	if used := (*checkpoint.InUseError)(nil); errors.As(err, &used) {
-		return "", fmt.Errorf("%w; an undo needs the directory alone", err)
+		return "", fmt.Errorf("%w; an undo needs the directory alone: end that first", err)
 	} else if err != nil {
 		return "", err
 	}

@@ -509,6 +509,62 @@ func TestW1_CloseAndOpenAgain(t *testing.T) {
 	c.state(id, "idle")
 }
 
+// An undo puts the sessions at rest away that have the directory too, and waits for none: one that
+// works, or that another token has, is named.
+func TestW1_UndoBesideOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorldOf(t, func(r *fakellm.Request) fakellm.Turn {
+		switch {
+		case strings.Contains(fmt.Sprint(r.Messages[len(r.Messages)-1]), "ask"):
+			return say("", use("ask_user", object{"question": "Which?"}))
+		case r.Turn() == 0:
+			return say("", write("a.txt", "x\n"))
+		}
+		return say("Done.")
+	})
+	path := filepath.Join(w.root, "a.txt")
+	s := w.start()
+	c := s.as(ciToken)
+	changed := func(c *client, line object) (id string) {
+		id = c.create(object{"mode": "accept-edits"})
+		events := c.watch("/v1/sessions/" + id + "/events")
+		c.line(id, line)
+		events.until("PROCESSING_END")
+		return id
+	}
+	rests := changed(c, object{"type": "user", "text": "go"})
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	id := changed(c, object{"type": "user", "text": "go"})
+	plan := c.line(id, object{"type": "undo"})["plan"]
+	c.line(id, object{"type": "undo", "plan": plan})
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the undo has left the file: %v", err)
+	}
+	c.line(rests, object{"type": "user", "text": "go on"}) // opens it again
+	c.state(rests, "idle")
+
+	others := changed(s.as(otherToken), object{"type": "user", "text": "go"})
+	c.mustWaitFor(id, others)
+	s.as(otherToken).line(others, object{"type": "close"})
+	asks := c.create(object{})
+	c.line(asks, object{"type": "user", "text": "ask"})
+	c.state(asks, "waiting")
+	c.mustWaitFor(id, asks)
+	c.line(asks, object{"type": "interrupt"})
+	c.state(asks, "idle")
+	c.line(id, object{"type": "redo"})
+}
+
+// mustWaitFor fails the test unless a redo of a session is refused because of another one.
+func (c *client) mustWaitFor(id, other string) {
+	c.Helper()
+	if why := c.refused(409, "conflict", "POST", "/v1/sessions/"+id+"/lines", `{"type": "redo"}`); !strings.Contains(why, other) {
+		c.Errorf("the redo is refused with %q, not because of %s", why, other)
+	}
+}
+
 // What the server allows now holds for sessions from before, too, and a budget ends an input.
 func TestW1_CapsHold(t *testing.T) {
 	t.Parallel()

@@ -49,6 +49,8 @@ func (s *Server) serveLine(c *call) error {
 
 // do carries out a line of a token.
 func (x *session) do(ctx context.Context, a *account, line protocol.Line, body []byte) (*protocol.Reply, error) {
+	x.lines.RLock()
+	defer x.lines.RUnlock()
 	l, err := x.use(ctx)
 	if err != nil {
 		return nil, err
@@ -68,6 +70,9 @@ func (x *session) do(ctx context.Context, a *account, line protocol.Line, body [
 				return nil, err
 			}
 		}
+	}
+	if line.Type == protocol.TypeUndo || line.Type == protocol.TypeRedo {
+		x.server.makeRoom(ctx, a, x)
 	}
 	reply := l.conversation.Do(ctx, body)
 	if reply.OK {

@@ -9,9 +9,11 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/webguard"
 )
 
@@ -140,23 +142,59 @@ func (s *Server) keep(ctx context.Context) {
 	}
 }
 
-// putAway releases sessions that are idle and were not used for a while. The next line opens them
-// again.
+// putAway puts away the sessions that were not used for a while.
 func (s *Server) putAway(ctx context.Context) {
 	for _, x := range s.all() {
 		x.mu.Lock()
-		l := x.live
-		unused := l != nil && time.Since(l.used) > s.times.rest
+		unused := x.live != nil && time.Since(x.live.used) > s.times.rest
 		x.mu.Unlock()
-		if state, _, _ := x.feed.summary(); !unused || state != StateIdle || !x.opening.TryLock() {
-			continue
+		if unused {
+			x.putAway(ctx)
 		}
-		release, cancel := context.WithTimeout(ctx, s.times.release)
-		if err := x.release(release); err != nil {
-			s.options.Logger.Warn("a session could not be put away in order", "session", x.id, "error", x.masked(err))
+	}
+}
+
+// makeRoom puts away the sessions at rest, of those that a token sees, that work where another one
+// does, or in or around it: what that one is about to do needs the directory alone.
+func (s *Server) makeRoom(ctx context.Context, a *account, x *session) {
+	k, _ := x.now()
+	for _, other := range s.all() {
+		o, _ := other.now()
+		if other != x && a.sees(o.Token) && (contains(k.Dir, o.Dir) || contains(o.Dir, k.Dir)) {
+			other.putAway(ctx)
 		}
-		cancel()
-		x.opening.Unlock()
+	}
+}
+
+// contains reports whether a directory is another one, or has it somewhere below.
+func contains(dir, other string) bool {
+	rel, err := filepath.Rel(dir, other)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// putAway releases the session if it is open and nothing is under way in it. The next line opens it
+// again.
+func (x *session) putAway(ctx context.Context) {
+	if !x.lines.TryLock() {
+		return
+	}
+	defer x.lines.Unlock()
+	if !x.opening.TryLock() {
+		return
+	}
+	defer x.opening.Unlock()
+	_, l := x.now()
+	state, _, _ := x.feed.summary()
+	if l == nil || state != StateIdle {
+		return
+	}
+	if l.session.Status() == agent.StatusProcessing && !x.isHeld() { // its events lag behind
+		return
+	}
+	release, cancel := context.WithTimeout(ctx, x.server.times.release)
+	defer cancel()
+	if err := x.release(release); err != nil {
+		x.server.options.Logger.Warn("a session could not be put away in order", "session", x.id, "error", x.masked(err))
 	}
 }
 

@@ -28,8 +28,9 @@ type session struct {
 	feed    *feed
 	removed chan struct{} // closed when the session is gone
 
-	opening   sync.Mutex // held while the session is opened or removed
-	answering sync.Mutex // held while an ask is answered
+	lines     sync.RWMutex // held for reading while a line is carried out, and to put the session away
+	opening   sync.Mutex   // held while the session is opened or removed
+	answering sync.Mutex   // held while an ask is answered
 
 	mu      sync.Mutex
 	kept    kept
