@@ -257,10 +257,11 @@ func (p *program) unknown(text string) bool {
 	for _, c := range p.current.names {
 		known = append(known, c.Name)
 	}
-	near, alone := nearest(name, known), strings.TrimSpace(text) == "/"+name
+	words := len(strings.Fields(text))
+	near, alone := nearest(name, known), words == 1
 	here, other := otherCommands()[name]
 	switch {
-	case alone && other:
+	case other && words <= 2: // more are a text
 		p.hint = fmt.Sprintf("there is no /%s; here it is %s. A space in front sends it as text", name, here)
 	case len(near) > 0:
 		p.hint = fmt.Sprintf("there is no /%s; did you mean %s? A space in front sends it as text",

@@ -24,6 +24,9 @@ func TestQ4_CommandsOfOtherPrograms(t *testing.T) {
 		if p.hint = ""; !p.unknown("/"+other) || !strings.Contains(p.hint, "; here it is "+here+". ") {
 			t.Errorf("/%s: %q", other, p.hint)
 		}
+		if p.hint = ""; !p.unknown("/"+other+" ../docs") || !strings.Contains(p.hint, "; here it is "+here+". ") {
+			t.Errorf("/%s with an argument: %q", other, p.hint)
+		}
 		if p.hint = ""; p.unknown("/"+other+" of the build is red") && strings.Contains(p.hint, "here it is") {
 			t.Errorf("a text is taken for a command: %q", p.hint)
 		}
