@@ -59,7 +59,7 @@ func (p *program) ranTyped(ran *tool.Ran, printed bool, err error) {
 	case !printed:
 		p.note("(no output)")
 	}
-	if err == nil && !p.leaving {
+	if err == nil && !p.leaving && !p.armed { // the hint about another Ctrl-C stays
 		p.hint = "the agent sees this with your next message"
 	}
 }

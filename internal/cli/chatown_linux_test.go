@@ -60,6 +60,7 @@ func TestX9_OwnCommand(t *testing.T) {
 	s.expect("begun\n")
 	s.press("C-c")
 	s.expect("! interrupted")
+	s.expect("Ctrl-C again ends the conversation")
 	s.press("C-d")
 	if code := s.ended(); code != 0 {
 		t.Errorf("exit code %d", code)
