@@ -129,9 +129,9 @@ func (p *program) chooseModel(arguments string) {
 			fmt.Fprintf(&b, "%s %s/%s %s\n", mark, render.OneLine(m.Provider), render.OneLine(m.ID),
 				p.Style.Faint(strings.Join(m.Efforts, " ")))
 		}
-		b.WriteString(p.Style.Faint("others can be named, too; attractor models --provider " + render.OneLine(provider) +
-			", in a shell, asks its server"))
 		p.say(b.String())
+		p.note("others can be named, too; attractor models --provider " + render.OneLine(provider) +
+			", in a shell, asks its server")
 		return
 	}
 	to := attractor.Model{ID: arguments}

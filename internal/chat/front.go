@@ -49,6 +49,7 @@ const (
 	partialRows = 6
 	inputShare  = 3 // a third of the lines, at least
 	leastInput  = 3
+	hintRows    = 3
 )
 
 // draw implements front.
@@ -69,9 +70,7 @@ func (f *rich) draw(above string, p *program) {
 	input, row, column := p.editor.Rows(prompt, width, max(leastInput, f.height/inputShare))
 	row += len(rows)
 	rows = append(rows, input...)
-	if last := f.status(p); last != "" {
-		rows = append(rows, last)
-	}
+	rows = append(rows, f.status(p)...)
 	_ = f.screen.Draw(above, rows, row, column)
 }
 
@@ -101,20 +100,27 @@ func (f *rich) running(p *program) string {
 	return fmt.Sprintf("%s · %v", p.Style.Faint(what), time.Since(p.task.began).Truncate(time.Second))
 }
 
-// status returns the line below the input.
-func (f *rich) status(p *program) string {
+// status returns the lines below the input: one, or the hint.
+func (f *rich) status(p *program) (rows []string) {
 	if p.hint != "" {
-		return p.Style.Hint(p.hint)
+		rows = p.Style.Wrap(p.hint)
+		if len(rows) > hintRows {
+			rows = append(rows[:hintRows-1], strings.Join(rows[hintRows-1:], " ")) // the screen cuts it
+		}
+		for i, row := range rows {
+			rows[i] = p.Style.Hint(row)
+		}
+		return rows
 	}
 	if p.current == nil || p.question != nil {
-		return ""
+		return nil
 	}
 	_, model, effort := p.current.setup.Model()
 	text := string(p.current.setup.Mode()) + " · " + render.OneLine(model)
 	if effort != "" {
 		text += " " + render.OneLine(effort)
 	}
-	return p.Style.Faint("  " + text + " · /help")
+	return []string{p.Style.Faint("  " + text + " · /help")}
 }
 
 func (f *rich) bell() { _ = f.screen.Bell() }

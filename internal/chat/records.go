@@ -109,11 +109,12 @@ func diffText(style render.Style, c tool.Change) string {
 // cost implements /cost.
 func (p *program) cost(string) {
 	setup := p.current.setup
+	style := p.Style
 	p.read("what was used", func(ctx context.Context, r journal.Reader) (string, error) {
 		sum, err := costs.Read(ctx, r, setup.Options.Client.Models)
 		if err != nil {
 			return "", err
 		}
-		return setup.Secrets.String(render.Costs(sum)), nil
+		return style.Prose(setup.Secrets.String(render.Costs(sum))), nil
 	})
 }

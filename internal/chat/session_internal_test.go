@@ -98,3 +98,28 @@ func TestN3_LeavingDoesNotGoOn(t *testing.T) {
 		t.Errorf("the session works on: %+v", p.task)
 	}
 }
+
+// What the last key has to say is wrapped, so that a narrow terminal has all of it.
+func TestN3_HintsAreWrapped(t *testing.T) {
+	p, c := withSession(t)
+	p.current, p.Style.Width = c, 58
+	f := &rich{program: p}
+	for other := range otherCommands() {
+		if !p.unknown("/" + other) {
+			t.Fatalf("/%s is known", other)
+		}
+		rows := f.status(p)
+		if strings.Join(rows, " ") != p.hint || len(rows) > hintRows {
+			t.Errorf("the hint %q has the rows %q", p.hint, rows)
+		}
+		for _, row := range rows {
+			if render.Width(row) > p.Style.Width {
+				t.Errorf("a row is too long: %q", row)
+			}
+		}
+	}
+	p.hint = strings.Repeat("words ", 100)
+	if rows := f.status(p); len(rows) != hintRows {
+		t.Errorf("a long hint has %d rows", len(rows))
+	}
+}

@@ -15,15 +15,16 @@ func (p *program) showStatus(string) {
 	c := p.current
 	spent := render.Tokens(c.session.Usage(), 0)
 	if c.config.Store == nil { // nobody knows the money without the records
-		p.say(p.statusText(c, spent))
+		p.say(p.Style.Prose(p.statusText(c, spent)))
 		return
 	}
+	style := p.Style
 	p.read("what was used", func(ctx context.Context, r journal.Reader) (string, error) {
 		state, err := agent.Load(ctx, r)
 		if err != nil {
 			return "", err
 		}
-		return p.statusText(c, render.Spent(state.Usage, state.Steps, state.Cost)), nil
+		return style.Prose(p.statusText(c, render.Spent(state.Usage, state.Steps, state.Cost))), nil
 	})
 }
 
