@@ -387,7 +387,7 @@ func (p *program) fork(arguments string) {
 // mcp implements /mcp.
 func (p *program) mcp(string) {
 	if p.current.setup.Servers == nil {
-		p.say(p.Style.Prose("there are no MCP servers; attractor mcp --help says how to add some"))
+		p.say(p.Style.Prose("no MCP servers are in use; in a shell, attractor mcp list says why others are not, and attractor mcp --help how to add some"))
 		return
 	}
 	var b strings.Builder

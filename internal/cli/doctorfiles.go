@@ -91,7 +91,11 @@ func (d *doctor) mcp(ctx context.Context) {
 	for _, name := range list.Untrusted {
 		d.line(name, "%s: not started, because %s; to decide, run: attractor trust", mcp.Project, list.Why)
 	}
-	if len(list.List)+len(list.Untrusted) == 0 {
+	switch {
+	case len(list.List)+len(list.Untrusted) > 0:
+	case len(list.Problems) > 0:
+		d.line("none", "that can be used: the notes say why")
+	default:
 		d.line("none", "attractor mcp --help says where they are configured")
 	}
 	if name, has := claudeServers(os.Getenv); has && !slices.Contains(d.flags.mcp, name) {

@@ -172,7 +172,11 @@ func (f *mcpFlags) list(t terminal, s *attractor.ServerSetup) error {
 	if f.json {
 		return printJSON(t, list)
 	}
-	if len(list) == 0 {
+	switch {
+	case len(list) > 0:
+	case len(s.Configured.Problems) > 0:
+		fmt.Fprintln(t.err, "attractor: no MCP server can be used, because of what the warnings say")
+	default:
 		fmt.Fprintln(t.err, "attractor: there are no MCP servers; attractor mcp --help says where they are configured")
 	}
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)

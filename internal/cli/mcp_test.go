@@ -135,6 +135,14 @@ func TestM2_ListToolsAndCall(t *testing.T) {
 	if out := h.run(0, "mcp", "list"); out.stdout != "" || !strings.Contains(out.stderr, "there are no MCP servers") {
 		t.Errorf("%+v", out)
 	}
+	h.own(`{"mcpServers": {"wrong": {"command": "${NOPE}"}}}`)
+	if out := h.run(0, "mcp", "list"); out.stdout != "" || !strings.Contains(out.stderr, "NOPE is not set") ||
+		!strings.Contains(out.stderr, "no MCP server can be used") {
+		t.Errorf("with a mistake: %+v", out)
+	}
+	if out := h.run(0, "doctor"); !strings.Contains(out.stdout, "that can be used: the notes say why") {
+		t.Errorf("the doctor says %s", out.stdout)
+	}
 	file := h.own(strings.TrimSuffix(servers(t, `lab=lab,"cwd": "."`), "}}") + `,
 		"dead": {"command": "no-such-program"}, "wrong": {"command": "${NOPE}"}, "private": {"url": "https://127.0.0.2:1/mcp"}}}`)
 	h.projects(servers(t, "ours=lab", "lab=lab"))
