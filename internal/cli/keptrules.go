@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -54,7 +55,8 @@ func newRulesList(t terminal) *cobra.Command {
 		Use:   "list",
 		Short: "List the rules that were kept",
 		Long: `List prints the rules that answers to questions and attractor rules add have kept, a line each: the project or everywhere, what the rule does,
-and the rule. Those of one project count in its directories, found by their real path.`,
+and the rule. Those of one project count in its directories, found by their real path, and / in front of a pattern of theirs is its root: an
+answer about Edit(./**) in the root of a project is kept as Edit(/**).`,
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			list, err := load.KeptRules(os.Getenv)
@@ -71,11 +73,24 @@ and the rule. Those of one project count in its directories, found by their real
 			for _, k := range list {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", whereKept(k), k.Verdict, render.OneLine(k.Rule))
 			}
-			return w.Flush()
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			if slices.ContainsFunc(list, rooted) {
+				fmt.Fprintln(t.err, "attractor: a pattern of a project that begins with / starts at the project's root")
+			}
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of objects with project, verdict and rule")
 	return cmd
+}
+
+// rooted reports whether the pattern of a project's rule begins at the project's root, which can be
+// taken for that of the file system.
+func rooted(k load.KeptRule) bool {
+	_, pattern, _ := strings.Cut(k.Rule, "(")
+	return k.Project != "" && strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "//")
 }
 
 func newRulesAdd(t terminal) *cobra.Command {

@@ -40,6 +40,16 @@ func TestX2_RulesCommands(t *testing.T) {
 	if out := h.run(0, "rules", "list", "--json").stdout; strings.TrimSpace(out) != "[]" {
 		t.Errorf("the empty list is %s", out)
 	}
+	const note = "starts at the project's root"
+	h.run(0, "rules", "add", "Read(//etc/**)")
+	h.run(0, "rules", "add", "--everywhere", "Read(/etc/**)")
+	if out := h.run(0, "rules", "list"); strings.Contains(out.stderr, note) {
+		t.Errorf("the list speaks of a root for nothing: %+v", out)
+	}
+	h.run(0, "rules", "add", "Edit(/**)")
+	if out := h.run(0, "rules", "list"); !strings.Contains(out.stderr, note) {
+		t.Errorf("the list does not say where / starts: %+v", out)
+	}
 	if out := h.run(exitUsage, "rules", "add", "Bash("); !strings.Contains(out.stderr, "the rule") {
 		t.Errorf("a wrong rule: %+v", out)
 	}
