@@ -93,6 +93,7 @@ func namedKeyHint(kind providers.Kind) string {
 
 // modelHint returns a line that says what to do about a failed model call, or "".
 func modelHint(err error) string {
+	own, isOwn := ownServer(err)
 	switch {
 	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
 		return keyHint(err)
@@ -100,15 +101,17 @@ func modelHint(err error) string {
 		return notFoundHint(err)
 	case errors.Is(err, llm.ErrQuota):
 		return "\nThe account at the provider has no money or quota left. --fallback names another model that takes over."
+	case errors.Is(err, llm.ErrServer) && isOwn:
+		return "\nLook at what the server prints, and check its address (" + own.BaseURLVar + " or --base-url)."
 	case errors.Is(err, llm.ErrRateLimit), errors.Is(err, llm.ErrOverloaded), errors.Is(err, llm.ErrServer):
 		return "\nTry again later. --fallback names another model that takes over."
 	case errors.Is(err, llm.ErrNetwork):
-		if kind, ok := ownServer(err); ok {
+		if isOwn {
 			start := "Start the server"
-			if kind.Start != "" {
-				start += " (" + kind.Start + ")"
+			if own.Start != "" {
+				start += " (" + own.Start + ")"
 			}
-			return "\n" + start + ", or check its address (" + kind.BaseURLVar + " or --base-url)."
+			return "\n" + start + ", or check its address (" + own.BaseURLVar + " or --base-url)."
 		}
 		if named, ok := namedServer(err); ok {
 			return "\nCheck that its server runs, the network, the proxy (HTTPS_PROXY), and base_url of the provider " + named.Name +
@@ -122,7 +125,7 @@ func modelHint(err error) string {
 	case errors.Is(err, llm.ErrTimeout):
 		return "\nFor a model that is slow to begin, pass a longer --idle-timeout."
 	case errors.Is(err, llm.ErrInvalidRequest):
-		if _, ok := ownServer(err); ok {
+		if isOwn {
 			return "\nThe model has to support tools, and the server has to read its calls: docs/local.md says which options do that."
 		}
 	case errors.Is(err, llm.ErrContextLength):

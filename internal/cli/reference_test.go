@@ -74,4 +74,10 @@ func TestQ4_FailedModelCallsSayWhatToDo(t *testing.T) {
 			t.Errorf("%v: %q does not say %s", kind, got, want)
 		}
 	}
+	failed := llm.Errorf(llm.ErrServer, "it failed")
+	failed.Provider, failed.Status = "vllm", 500 // the user's own, which no --fallback mends
+	if got := (&runner{Setup: new(attractor.Setup)}).outcome(failed).Error(); strings.Contains(got, "--fallback") ||
+		!strings.Contains(got, "(VLLM_BASE_URL or --base-url)") {
+		t.Errorf("a server of one's own: %q", got)
+	}
 }
