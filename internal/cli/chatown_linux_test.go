@@ -228,3 +228,27 @@ func TestX9_Export(t *testing.T) {
 		t.Errorf("through a link was written %q", text)
 	}
 }
+
+// A session that a conversation has open and that rests is not shown as one that works.
+func TestX9_OpenAtRest(t *testing.T) {
+	t.Parallel()
+	url, asked := gatedModel(t, 0, say("I see."))
+	h := chatHome(t, url)
+	s := onScreen(t, chatting(h), 80, 40)
+	s.expect(ready)
+	s.send("go")
+	first := <-asked
+	id := h.sessions()[0].ID
+	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "running in process ") {
+		t.Errorf("while it works: %s", out)
+	}
+	first.answer()
+	s.expect("1 turn")
+	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "at rest in process ") {
+		t.Errorf("at rest: %s", out)
+	}
+	s.press("C-d")
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -86,7 +86,7 @@ func TestX9_ForksAreMarked(t *testing.T) {
 		t.Error(out)
 	}
 	s := sessions.Summary{Task: "x", ForkOf: id, Entry: journal.Entry{Locked: true, PID: 7}}
-	if got, want := taskColumn(&s), "(running, process 7) (fork of "+id[:8]+") x"; got != want {
+	if got, want := taskColumn(&s), "(open in process 7) (fork of "+id[:8]+") x"; got != want {
 		t.Errorf("a fork that runs is %q, want %q", got, want)
 	}
 }

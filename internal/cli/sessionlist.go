@@ -94,7 +94,8 @@ func newSessionsList(t terminal) *cobra.Command {
 
 With --cost and --state all of each session is read, which takes longer, and the list has its state and what it has cost,
 with subagents and failed attempts, and the model that it has now; without them it is the one with which it began. The
-states are ` + orList(stateNames()) + `.`,
+states are ` + orList(stateNames()) + `. One that a process
+has open is running, also while it rests.`,
 		Example: `  attractor sessions list --dir . --cost
   attractor sessions list --state failed`,
 		Args: takes(),
@@ -172,7 +173,7 @@ func taskColumn(s *sessions.Summary) string {
 	}
 	special := ""
 	if s.Locked {
-		special = fmt.Sprintf("(running, process %d) ", s.PID)
+		special = fmt.Sprintf("(open in process %d) ", s.PID)
 	}
 	switch {
 	case s.Parent != "":

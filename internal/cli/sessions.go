@@ -214,6 +214,8 @@ func writerOf(ctx context.Context, id string) (string, error) {
 // stateWord returns the state of a session for a person. writer is the process that has it open.
 func stateWord(s *agent.State, writer string) string {
 	switch {
+	case writer != "" && s.Input == nil:
+		return "at rest in " + writer
 	case writer != "":
 		return "running in " + writer
 	case s.Input != nil:
