@@ -61,19 +61,19 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 	case "text":
 		b.cite(w.Citations)
 		d.Count(len(w.Citations))
-		d.emit(llm.StreamEvent{Type: llm.EventTextStart, Block: index})
+		d.Emit(llm.StreamEvent{Type: llm.EventTextStart, Block: index})
 		first = delta{index, textDelta, w.Text}
 	case "thinking":
 		b.kind = thinkingBlock
 		b.signature = []byte(w.Signature)
 		d.Count(len(b.signature))
-		d.emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: index})
+		d.Emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: index})
 		first = delta{index, thinkingDelta, w.Thinking}
 	case "redacted_thinking":
 		b.kind = redactedBlock
 		b.signature = []byte(w.Data)
 		d.Count(len(b.signature))
-		d.emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: index})
+		d.Emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: index})
 	case "tool_use":
 		if w.ID == "" || w.Name == "" {
 			return errors.New("a tool call without id or name")
@@ -81,12 +81,12 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 		b.kind = callBlock
 		b.raw = append(b.raw, w.Input...)
 		d.Count(len(b.raw))
-		d.emit(llm.StreamEvent{Type: llm.EventCallStart, Block: index, ID: w.ID, Name: w.Name})
+		d.Emit(llm.StreamEvent{Type: llm.EventCallStart, Block: index, ID: w.ID, Name: w.Name})
 	default:
 		b.kind = opaqueBlock
 		b.raw = append(b.raw, raw...)
 		d.Count(len(b.raw))
-		d.pass(index, event)
+		d.Pass(index, event)
 		if w.Type == searchResult {
 			d.searched(b)
 		}
@@ -131,7 +131,7 @@ func (d *decoder) delta(x delta, raw []byte) error {
 		if x.kind == inputDelta { // a server tool's input; blockStop merges it
 			b.text.Add(x.text)
 		}
-		d.pass(x.index, raw)
+		d.Pass(x.index, raw)
 		return nil
 	default:
 		return fmt.Errorf("a delta of another kind in block %d", x.index)
@@ -140,7 +140,7 @@ func (d *decoder) delta(x delta, raw []byte) error {
 		return nil
 	}
 	b.text.Add(x.text)
-	d.out = append(d.out, ev)
+	d.Emit(ev)
 	return nil
 }
 
@@ -152,7 +152,7 @@ func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
 		return err
 	}
 	d.Count(len(ev.Delta))
-	d.pass(b.first, data)
+	d.Pass(b.first, data)
 	if b.kind == textBlock {
 		return b.citeOne(ev.Delta)
 	}
@@ -186,7 +186,7 @@ func (d *decoder) blockStop(index int) error {
 			d.endText()
 		}
 	case thinkingBlock, redactedBlock:
-		d.emit(llm.StreamEvent{Type: llm.EventThinkingEnd, Block: index})
+		d.Emit(llm.StreamEvent{Type: llm.EventThinkingEnd, Block: index})
 	case callBlock:
 		if b.text.Len() == 0 { // the call has no arguments, or had all of them at the start
 			args := string(b.raw)
@@ -194,9 +194,9 @@ func (d *decoder) blockStop(index int) error {
 				args = "{}"
 			}
 			b.text.Add(args)
-			d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: index, Delta: args})
+			d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: index, Delta: args})
 		}
-		d.emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: index})
+		d.Emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: index})
 	case opaqueBlock:
 		err := b.merge()
 		d.noteSearch(b)

@@ -16,7 +16,7 @@ func BenchmarkDelta(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				if i%20000 == 0 { // a response of 20,000 deltas
 					d = newDecoder("anthropic", "m", nil)
-					d.begun = true
+					d.Started = true
 					if err := d.blockStart(0, json.RawMessage(`{"type":"text","text":""}`), nil); err != nil {
 						b.Fatal(err)
 					}
@@ -24,6 +24,7 @@ func BenchmarkDelta(b *testing.B) {
 				if _, err := d.Step(data); err != nil {
 					b.Fatal(err)
 				}
+				d.Out()
 			}
 		})
 	}

@@ -13,28 +13,21 @@ import (
 
 // decoder implements [api.Decoder].
 type decoder struct {
-	api.Size
-	out    []llm.StreamEvent // of the last step; reused by the next one
-	resp   llm.Response
+	api.Events
 	usage  wireUsage
 	blocks []*block // in the order of their indices
-	begun  bool
-	// joining says that texts which follow each other are one: answers with citations come in pieces
+	// joining reports that texts which follow each other are one: answers with citations come in pieces
 	joining bool
 	// searches holds the queries of searches without a result by the ids of their calls
 	searches map[string]string
 }
 
 func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
-	return &decoder{resp: llm.Response{Provider: provider, Model: model, RateLimit: limit}}
+	return &decoder{Events: api.NewEvents(provider, model, limit)}
 }
-
-// Out implements [api.Decoder].
-func (d *decoder) Out() []llm.StreamEvent { return d.out }
 
 // Step implements [api.Decoder].
 func (d *decoder) Step(data []byte) (api.Progress, error) {
-	d.out = d.out[:0]
 	var ev wireEvent
 	if err := json.Unmarshal(data, &ev); err != nil {
 		return api.Moving, fmt.Errorf("malformed event: %w", err)
@@ -42,7 +35,7 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	if ev.Type == "" {
 		return api.Moving, errors.New("an event without a type")
 	}
-	if !d.begun && ev.Type != "message_start" && ev.Type != "ping" && ev.Type != "error" {
+	if !d.Started && ev.Type != "message_start" && ev.Type != "ping" && ev.Type != "error" {
 		return api.Moving, errors.New(ev.Type + " before message_start")
 	}
 	if d.stopped() && strings.HasPrefix(ev.Type, "content_block_") {
@@ -73,14 +66,13 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	case "error":
 		return api.Moving, api.InBandError(bytes.Clone(data))
 	}
-	d.pass(-1, data)
+	d.Pass(-1, data)
 	return api.Moving, nil
 }
 
 // End implements [api.Ender]. Some gateways omit message_stop, so a reason to stop and a clean end
 // also complete a response.
 func (d *decoder) End() (bool, error) {
-	d.out = d.out[:0]
 	if !d.stopped() {
 		return false, nil
 	}
@@ -118,22 +110,13 @@ func (d *decoder) start(m *wireMessage) error {
 	if m == nil {
 		return errors.New("message_start without a message")
 	}
-	d.use(m.Usage)
-	if d.begun { // some proxies send it twice
-		return nil
-	}
-	d.begun = true
-	d.resp.ID = m.ID
-	if m.Model != "" {
-		d.resp.Model = m.Model
-	}
-	d.emit(llm.StreamEvent{Type: llm.EventStart, ID: m.ID, Model: d.resp.Model})
-	return nil
+	d.Start(m.ID, m.Model) // some proxies send it twice
+	return d.use(m.Usage)
 }
 
 // stopped reports whether the reason to stop has come. Later content does not belong to the
 // response.
-func (d *decoder) stopped() bool { return d.resp.Finish.Reason != "" }
+func (d *decoder) stopped() bool { return d.Response.Finish.Reason != "" }
 
 // afterStop ends a block that is still open and ignores everything else.
 func (d *decoder) afterStop(ev *wireEvent) error {
@@ -151,38 +134,26 @@ func (d *decoder) messageDelta(ev *wireEvent) error {
 	if err := json.Unmarshal(ev.Delta, &w); err != nil {
 		return fmt.Errorf("malformed message_delta: %w", err)
 	}
-	d.use(ev.Usage)
 	if w.StopReason != "" && !d.stopped() {
 		d.stop(w.StopReason)
 	}
-	return nil
+	return d.use(ev.Usage)
 }
 
 func (d *decoder) stop(reason string) {
 	d.endText()
-	d.resp.Finish = llm.Finish{Reason: finishReason(reason), Raw: reason}
+	d.Response.Finish = llm.Finish{Reason: finishReason(reason), Raw: reason}
 }
 
-// use takes over the counts that are present. They are totals, not increments.
-func (d *decoder) use(u *wireUsage) {
-	if u == nil {
-		return
+// use replaces the counts that are present. They are totals, not increments.
+func (d *decoder) use(usage json.RawMessage) error {
+	if len(usage) == 0 {
+		return nil
 	}
-	for _, c := range []struct{ to, from **int }{{&d.usage.Input, &u.Input}, {&d.usage.CacheRead, &u.CacheRead},
-		{&d.usage.CacheCreation, &u.CacheCreation}, {&d.usage.Output, &u.Output}} {
-		if *c.from != nil {
-			*c.to = *c.from
-		}
+	if err := json.Unmarshal(usage, &d.usage); err != nil {
+		return fmt.Errorf("malformed usage: %w", err)
 	}
-	if u.OutputDetails != nil {
-		d.usage.OutputDetails = u.OutputDetails
-	}
-	if u.Lifetimes != nil {
-		d.usage.Lifetimes = u.Lifetimes
-	}
-	if u.ServerTools != nil {
-		d.usage.ServerTools = u.ServerTools
-	}
+	return nil
 }
 
 func (d *decoder) closed() error {
@@ -197,46 +168,25 @@ func (d *decoder) closed() error {
 
 // Finish implements [api.Decoder].
 func (d *decoder) Finish() llm.StreamEvent {
-	r := d.resp
-	if r.Finish.Reason == "" {
-		r.Finish.Reason = llm.FinishOther
+	if !d.stopped() {
+		d.Response.Finish.Reason = llm.FinishOther
 	}
-	r.Usage = d.usage.total()
-	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model,
-		Parts: make(llm.Parts, 0, len(d.blocks))}
+	d.Response.Usage = d.usage.total()
+	parts := make(llm.Parts, 0, len(d.blocks))
 	for _, b := range d.blocks {
 		if !d.isTorn(b) {
-			r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
+			parts = append(parts, b.part(d.Response.Provider))
 		}
 	}
-	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
+	return d.Finished(parts)
 }
 
 // total returns the usage with the cached input counted as input, which the API does not do.
 func (u *wireUsage) total() llm.Usage {
-	count := func(n *int) int {
-		if n == nil {
-			return 0
-		}
-		return api.Tokens(*n)
-	}
-	t := llm.Usage{CacheRead: count(u.CacheRead), CacheWrite: count(u.CacheCreation), Output: count(u.Output)}
-	t.Input = count(u.Input) + t.CacheRead + t.CacheWrite
-	if u.Lifetimes != nil {
-		t.CacheWriteLong = min(count(u.Lifetimes.Hour), t.CacheWrite)
-	}
-	if u.OutputDetails != nil {
-		t.Reasoning = count(u.OutputDetails.Thinking)
-	}
-	if u.ServerTools != nil {
-		t.Searches = count(u.ServerTools.Searches)
-	}
+	t := llm.Usage{CacheRead: api.Tokens(u.CacheRead), CacheWrite: api.Tokens(u.CacheCreation),
+		Output: api.Tokens(u.Output), Reasoning: api.Tokens(u.OutputDetails.Thinking),
+		Searches: api.Tokens(u.ServerTools.Searches)}
+	t.Input = api.Tokens(u.Input) + t.CacheRead + t.CacheWrite
+	t.CacheWriteLong = min(api.Tokens(u.Lifetimes.Hour), t.CacheWrite)
 	return t
-}
-
-func (d *decoder) emit(ev llm.StreamEvent) { d.out = append(d.out, ev) }
-
-// pass passes an event on that this package has no type for.
-func (d *decoder) pass(block int, raw []byte) {
-	d.emit(llm.StreamEvent{Type: llm.EventProvider, Block: block, Raw: bytes.Clone(raw)})
 }

@@ -62,13 +62,13 @@ func (d *decoder) searched(b *block) {
 	} else if json.Unmarshal(result.Content, &failure) == nil {
 		b.search.Error = llm.CutSearch(cmp.Or(failure.Code, "unavailable"))
 	}
-	d.emit(llm.StreamEvent{Type: llm.EventSearch, Block: b.index, Search: b.search})
+	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: b.index, Search: b.search})
 }
 
 // isTorn reports whether a block is a search without a result in a response that the API does not go
 // on with.
 func (d *decoder) isTorn(b *block) bool {
-	switch d.resp.Finish.Reason {
+	switch d.Response.Finish.Reason {
 	case llm.FinishPause, llm.FinishToolCalls:
 		return false
 	}
@@ -114,7 +114,7 @@ func (d *decoder) endText() {
 	}
 	if b := d.blocks[len(d.blocks)-1]; b.kind == textBlock && !b.open && !b.ended {
 		b.ended = true
-		d.emit(llm.StreamEvent{Type: llm.EventTextEnd, Block: b.first})
+		d.Emit(llm.StreamEvent{Type: llm.EventTextEnd, Block: b.first})
 	}
 }
 

@@ -13,7 +13,7 @@ type wireEvent struct {
 	Index        int             `json:"index"`         // content_block_*
 	ContentBlock json.RawMessage `json:"content_block"` // content_block_start
 	Delta        json.RawMessage `json:"delta"`         // content_block_delta, message_delta
-	Usage        *wireUsage      `json:"usage"`         // message_delta
+	Usage        json.RawMessage `json:"usage"`         // message_delta
 }
 
 // wireMessage is a whole response, or the beginning of one in message_start.
@@ -23,23 +23,23 @@ type wireMessage struct {
 	Model      string            `json:"model"`
 	Content    []json.RawMessage `json:"content"`
 	StopReason string            `json:"stop_reason"`
-	Usage      *wireUsage        `json:"usage"`
+	Usage      json.RawMessage   `json:"usage"`
 }
 
-// wireUsage has pointers because message_delta overrides only the members that it has.
+// wireUsage is decoded several times: message_delta overrides only the members that it has.
 type wireUsage struct {
-	Input         *int `json:"input_tokens"` // without the cached part
-	CacheRead     *int `json:"cache_read_input_tokens"`
-	CacheCreation *int `json:"cache_creation_input_tokens"`
-	Lifetimes     *struct {
-		Hour *int `json:"ephemeral_1h_input_tokens"`
+	Input         int `json:"input_tokens"` // without the cached part
+	CacheRead     int `json:"cache_read_input_tokens"`
+	CacheCreation int `json:"cache_creation_input_tokens"`
+	Lifetimes     struct {
+		Hour int `json:"ephemeral_1h_input_tokens"`
 	} `json:"cache_creation"`
-	Output        *int `json:"output_tokens"`
-	OutputDetails *struct {
-		Thinking *int `json:"thinking_tokens"`
+	Output        int `json:"output_tokens"`
+	OutputDetails struct {
+		Thinking int `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
-	ServerTools *struct {
-		Searches *int `json:"web_search_requests"`
+	ServerTools struct {
+		Searches int `json:"web_search_requests"`
 	} `json:"server_tool_use"`
 }
 

@@ -56,7 +56,7 @@ func (d *decoder) unknown(w *wirePart, raw json.RawMessage) error {
 	d.end()
 	b := &block{kind: opaqueBlock, whole: string(raw)}
 	d.begin(b)
-	d.pass(len(d.blocks)-1, raw)
+	d.Pass(len(d.blocks)-1, raw)
 	d.searched(b)
 	return nil
 }
@@ -78,12 +78,12 @@ func (d *decoder) text(text string, thought bool, signature string) error {
 		d.end()
 		b = &block{kind: kind, open: true}
 		d.begin(b)
-		d.emit(llm.StreamEvent{Type: start, Block: len(d.blocks) - 1})
+		d.Emit(llm.StreamEvent{Type: start, Block: len(d.blocks) - 1})
 	}
 	if text != "" {
 		d.Count(len(text))
 		b.text.Add(text)
-		d.emit(llm.StreamEvent{Type: start + 1, Block: len(d.blocks) - 1, Delta: text})
+		d.Emit(llm.StreamEvent{Type: start + 1, Block: len(d.blocks) - 1, Delta: text})
 	}
 	if signature != "" {
 		b.signature = signature
@@ -122,9 +122,9 @@ func (d *decoder) call(w *wirePart) error {
 	d.calls++
 	d.begin(b)
 	index := len(d.blocks) - 1
-	d.emit(llm.StreamEvent{Type: llm.EventCallStart, Block: index, ID: b.id, Name: b.name})
-	d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: index, Delta: args})
-	d.emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: index})
+	d.Emit(llm.StreamEvent{Type: llm.EventCallStart, Block: index, ID: b.id, Name: b.name})
+	d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: index, Delta: args})
+	d.Emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: index})
 	return nil
 }
 
@@ -161,7 +161,7 @@ func (d *decoder) end() {
 	if b.kind == thinkingBlock {
 		ev.Type = llm.EventThinkingEnd
 	}
-	d.emit(ev)
+	d.Emit(ev)
 }
 
 func (b *block) part(provider string) llm.Part {

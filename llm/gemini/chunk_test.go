@@ -56,7 +56,7 @@ func FuzzAnswer(f *testing.F) {
 			}
 			yield(d.Finish(), nil)
 		})
-		if err == nil && d.resp.Finish.Reason == "" {
+		if err == nil && d.Response.Finish.Reason == "" {
 			t.Error("an answer without a reason")
 		}
 	})
@@ -76,6 +76,7 @@ func BenchmarkChunk(b *testing.B) {
 				if _, err := d.Step(data); err != nil {
 					b.Fatal(err)
 				}
+				d.Out()
 			}
 		})
 	}

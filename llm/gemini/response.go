@@ -13,14 +13,11 @@ import (
 // decoder implements [api.Decoder]. A response ends with its body, because the chunk with the
 // finish reason need not be the last.
 type decoder struct {
-	api.Size
-	out     []llm.StreamEvent // of the last step; reused by the next one
-	sent    int               // how many messages the request had
+	api.Events
+	sent    int // how many messages the request had
 	names   *callNames
-	resp    llm.Response
 	usage   wireUsage
 	blocks  []*block
-	begun   bool
 	content bool // there was a part, even an empty one
 	calls   int
 	own     map[string][]*block // its calls by their ids
@@ -29,16 +26,11 @@ type decoder struct {
 }
 
 func newDecoder(provider string, req *llm.Request, names *callNames, limit *llm.RateLimit) *decoder {
-	return &decoder{sent: len(req.Messages), names: names, resp: llm.Response{Provider: provider, Model: req.Model,
-		RateLimit: limit}}
+	return &decoder{Events: api.NewEvents(provider, req.Model, limit), sent: len(req.Messages), names: names}
 }
-
-// Out implements [api.Decoder].
-func (d *decoder) Out() []llm.StreamEvent { return d.out }
 
 // Step implements [api.Decoder]. Every chunk is progress: the API has no pings.
 func (d *decoder) Step(data []byte) (api.Progress, error) {
-	d.out = d.out[:0]
 	return api.Moving, d.chunk(data)
 }
 
@@ -64,7 +56,6 @@ func (d *decoder) Whole(body []byte) error {
 
 // End implements [api.Ender].
 func (d *decoder) End() (bool, error) {
-	d.out = d.out[:0]
 	return true, d.close()
 }
 
@@ -83,9 +74,7 @@ func (d *decoder) chunk(data []byte) error {
 		}
 		return &llm.Error{Kind: llm.ErrContentFilter, Code: f.BlockReason, Message: message}
 	}
-	if !d.begun {
-		d.announce(w.ResponseID, w.ModelVersion)
-	}
+	d.Start(w.ResponseID, w.ModelVersion)
 	d.usage.use(w.Usage)
 	for i := range w.Candidates {
 		if w.Candidates[i].Index == 0 { // more than one must be requested, and could not be represented
@@ -97,17 +86,8 @@ func (d *decoder) chunk(data []byte) error {
 	return nil
 }
 
-func (d *decoder) announce(id, model string) {
-	d.begun = true
-	d.resp.ID = id
-	if model != "" {
-		d.resp.Model = model
-	}
-	d.emit(llm.StreamEvent{Type: llm.EventStart, ID: id, Model: d.resp.Model})
-}
-
 // stopped reports whether the finish reason has come. Later parts do not belong to the response.
-func (d *decoder) stopped() bool { return d.resp.Finish.Raw != "" }
+func (d *decoder) stopped() bool { return d.Response.Finish.Raw != "" }
 
 // candidate handles a candidate of a chunk. data is the whole chunk.
 func (d *decoder) candidate(w *wireChunk, at int, data []byte) error {
@@ -115,7 +95,7 @@ func (d *decoder) candidate(w *wireChunk, at int, data []byte) error {
 	if d.stopped() {
 		d.ground(c.Grounding)
 		if c.more() {
-			d.pass(-1, data)
+			d.Pass(-1, data)
 		}
 		return nil
 	}
@@ -138,17 +118,17 @@ func (d *decoder) candidate(w *wireChunk, at int, data []byte) error {
 	}
 	d.ground(c.Grounding)
 	if c.FinishReason != "" {
-		d.resp.Finish.Raw, d.message = c.FinishReason, c.FinishMessage
+		d.Response.Finish.Raw, d.message = c.FinishReason, c.FinishMessage
 	}
 	if c.more() {
-		d.pass(-1, data)
+		d.Pass(-1, data)
 	}
 	return nil
 }
 
 // close ends the response, or returns an error if it is incomplete.
 func (d *decoder) close() error {
-	reason := d.resp.Finish.Raw
+	reason := d.Response.Finish.Raw
 	if reason == "" {
 		return &llm.Error{Kind: llm.ErrStream, Message: "the response ended before its last chunk"}
 	}
@@ -164,28 +144,26 @@ func (d *decoder) close() error {
 	}
 	d.end()
 	d.cite()
-	d.resp.Finish.Reason = finishReason(reason, d.calls > 0)
+	d.Response.Finish.Reason = finishReason(reason, d.calls > 0)
 	return nil
 }
 
 // Finish implements [api.Decoder].
 func (d *decoder) Finish() llm.StreamEvent {
-	r := d.resp
-	r.Usage = d.usage.total()
-	r.Usage.Searches = d.search.billed()
-	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model,
-		Parts: make(llm.Parts, 0, len(d.blocks))}
+	d.Response.Usage = d.usage.total()
+	d.Response.Usage.Searches = d.search.billed()
+	parts := make(llm.Parts, 0, len(d.blocks))
 	for _, b := range d.blocks {
-		r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
+		parts = append(parts, b.part(d.Response.Provider))
 	}
-	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
+	return d.Finished(parts)
 }
 
 // callID returns an id for a call that came without one, derived from the response's id or, without
 // that, from its place in the conversation. The same response always gets the same ids, and they
 // are unique in the conversation.
 func (d *decoder) callID() string {
-	from := d.resp.ID
+	from := d.Response.ID
 	if from == "" {
 		from = strconv.Itoa(d.sent)
 	}
@@ -199,11 +177,4 @@ func (d *decoder) callID() string {
 func (d *decoder) taken(id string) bool {
 	_, used := d.names.get(id)
 	return used || len(d.own[id]) > 0
-}
-
-func (d *decoder) emit(ev llm.StreamEvent) { d.out = append(d.out, ev) }
-
-// pass passes on an event that this package has no type for.
-func (d *decoder) pass(block int, raw []byte) {
-	d.emit(llm.StreamEvent{Type: llm.EventProvider, Block: block, Raw: bytes.Clone(raw)})
 }

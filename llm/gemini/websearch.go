@@ -87,7 +87,7 @@ func (d *decoder) searched(b *block) {
 	case w.Response != nil && isWebSearch(w.Response.Type):
 		b.search = &llm.WebSearch{Query: s.asked[w.Response.ID]}
 		delete(s.asked, w.Response.ID)
-		d.emit(llm.StreamEvent{Type: llm.EventSearch, Block: len(d.blocks) - 1, Search: b.search})
+		d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: len(d.blocks) - 1, Search: b.search})
 	}
 }
 
@@ -135,5 +135,5 @@ func (d *decoder) cite() {
 	}
 	b := &block{kind: opaqueBlock, search: &llm.WebSearch{Query: llm.CutSearch(strings.Join(d.search.queries, "; "))}}
 	d.begin(b)
-	d.emit(llm.StreamEvent{Type: llm.EventSearch, Block: len(d.blocks) - 1, Search: b.search})
+	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: len(d.blocks) - 1, Search: b.search})
 }

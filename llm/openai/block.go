@@ -101,7 +101,7 @@ func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item
 		b.open = false
 		it.raw = raw
 		d.Count(len(raw))
-		d.pass(b.index, event)
+		d.Pass(b.index, event)
 	}
 	return it, nil
 }
@@ -150,7 +150,7 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 	case opaqueItem:
 		if !bytes.Equal(it.raw, raw) { // otherwise it has just been announced like this
 			d.Count(len(raw))
-			d.pass(it.blocks[0].index, event)
+			d.Pass(it.blocks[0].index, event)
 		}
 		it.raw = raw
 		d.searched(it)
@@ -245,7 +245,7 @@ func (d *decoder) say(b *block, text string) {
 	}
 	d.Count(len(text))
 	b.text.Add(text)
-	d.out = append(d.out, ev)
+	d.Emit(ev)
 }
 
 // openBlock starts a block. It ends the open block of the item, because pieces come one after the
@@ -262,7 +262,7 @@ func (d *decoder) openBlock(it *item, at slot, start llm.StreamEvent) *block {
 	it.blocks = append(it.blocks, b)
 	if start.Type != 0 {
 		start.Block = b.index
-		d.out = append(d.out, start)
+		d.Emit(start)
 	}
 	return b
 }
@@ -303,7 +303,7 @@ func (d *decoder) closeBlock(b *block) {
 	case functionItem, customItem:
 		end = llm.EventCallEnd
 	}
-	d.out = append(d.out, llm.StreamEvent{Type: end, Block: b.index})
+	d.Emit(llm.StreamEvent{Type: end, Block: b.index})
 }
 
 // part returns the block as a part of the response.

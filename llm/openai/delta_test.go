@@ -61,6 +61,7 @@ func BenchmarkDelta(b *testing.B) {
 				if _, err := d.Step(data); err != nil {
 					b.Fatal(err)
 				}
+				d.Out()
 			}
 		})
 	}

@@ -12,13 +12,10 @@ import (
 
 // decoder implements [api.Decoder].
 type decoder struct {
-	api.Size
-	out     []llm.StreamEvent // of the last step; reused by the next one
-	resp    llm.Response
+	api.Events
 	items   []*item       // in the order of arrival
 	byIndex map[int]*item // the same
 	blocks  []*block      // in the order in which they started
-	begun   bool
 	sent    api.Repeats
 	refused bool   // the model refused
 	billed  int    // how many searches of the web the vendor bills
@@ -26,15 +23,11 @@ type decoder struct {
 }
 
 func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
-	return &decoder{resp: llm.Response{Provider: provider, Model: model, RateLimit: limit}, byIndex: map[int]*item{}}
+	return &decoder{Events: api.NewEvents(provider, model, limit), byIndex: map[int]*item{}}
 }
-
-// Out implements [api.Decoder].
-func (d *decoder) Out() []llm.StreamEvent { return d.out }
 
 // Step implements [api.Decoder].
 func (d *decoder) Step(data []byte) (api.Progress, error) {
-	d.out = d.out[:0]
 	var head wireHead
 	if err := json.Unmarshal(data, &head); err != nil {
 		return api.Moving, fmt.Errorf("malformed event: %w", err)
@@ -55,7 +48,7 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	}
 	if !named(head.Type) {
 		d.start(nil)
-		d.pass(-1, data)
+		d.Pass(-1, data)
 		return api.Moving, nil
 	}
 	var ev wireEvent
@@ -115,7 +108,7 @@ func (d *decoder) delta(x delta, raw []byte) error {
 	var b *block
 	switch {
 	case it.kind == opaqueItem:
-		d.pass(it.blocks[0].index, raw)
+		d.Pass(it.blocks[0].index, raw)
 		return nil
 	case it.kind == messageItem && (x.kind == textDelta || x.kind == refusalDelta),
 		it.kind == reasoningItem && (x.kind == summaryDelta || x.kind == reasoningDelta):
@@ -143,7 +136,7 @@ func (d *decoder) part(ev *wireEvent, data []byte) error {
 	case it == nil || !it.open || ev.Part == nil:
 		return fmt.Errorf("a part of item %d, which is not open", ev.OutputIndex)
 	case it.kind != messageItem && it.kind != reasoningItem:
-		d.pass(it.blocks[0].index, data)
+		d.Pass(it.blocks[0].index, data)
 		return nil
 	}
 	var at slot
@@ -155,7 +148,7 @@ func (d *decoder) part(ev *wireEvent, data []byte) error {
 	case "reasoning_text":
 		at = slot{index: ev.ContentIndex, raw: true}
 	default:
-		d.pass(-1, data)
+		d.Pass(-1, data)
 		return nil
 	}
 	switch ev.Type {
@@ -188,17 +181,10 @@ func (d *decoder) Whole(body []byte) error {
 
 // start announces the response, once.
 func (d *decoder) start(w *wireResponse) {
-	if d.begun {
-		return
+	if w == nil {
+		w = new(wireResponse)
 	}
-	d.begun = true
-	if w != nil {
-		d.resp.ID = w.ID
-		if w.Model != "" {
-			d.resp.Model = w.Model
-		}
-	}
-	d.emit(llm.StreamEvent{Type: llm.EventStart, ID: d.resp.ID, Model: d.resp.Model})
+	d.Start(w.ID, w.Model)
 }
 
 // end handles the last event, which has the whole output. Items that are still open, or were not
@@ -229,9 +215,9 @@ func (d *decoder) end(w *wireResponse, incomplete bool) error {
 		}
 		d.closeItem(it)
 	}
-	d.resp.Usage = w.Usage.total()
-	d.resp.Usage.Searches = d.billed
-	d.resp.Finish = d.reason(w, incomplete)
+	d.Response.Usage = w.Usage.total()
+	d.Response.Usage.Searches = d.billed
+	d.Response.Finish = d.reason(w, incomplete)
 	return nil
 }
 
@@ -265,20 +251,11 @@ func (d *decoder) reason(w *wireResponse, incomplete bool) llm.Finish {
 
 // Finish implements [api.Decoder].
 func (d *decoder) Finish() llm.StreamEvent {
-	r := d.resp
-	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model,
-		Parts: make(llm.Parts, 0, len(d.blocks))}
+	parts := make(llm.Parts, 0, len(d.blocks))
 	for _, b := range d.blocks {
 		if !b.of.isTorn() {
-			r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
+			parts = append(parts, b.part(d.Response.Provider))
 		}
 	}
-	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
-}
-
-func (d *decoder) emit(ev llm.StreamEvent) { d.out = append(d.out, ev) }
-
-// pass passes an event on that this package has no type for.
-func (d *decoder) pass(block int, raw []byte) {
-	d.emit(llm.StreamEvent{Type: llm.EventProvider, Block: block, Raw: bytes.Clone(raw)})
+	return d.Finished(parts)
 }

@@ -45,7 +45,7 @@ func (d *decoder) searched(it *item) {
 	if a.Type == "search" {
 		d.billed++
 	}
-	d.emit(llm.StreamEvent{Type: llm.EventSearch, Block: it.blocks[0].index, Search: it.search})
+	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: it.blocks[0].index, Search: it.search})
 }
 
 // isTorn reports whether the item is a search of the web that was cut off.

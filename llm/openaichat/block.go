@@ -58,10 +58,10 @@ func (d *decoder) say(kind blockKind, member, text string) error {
 		b = &block{kind: kind, member: member}
 		d.beginBlock(b)
 		d.speech = b
-		d.emit(llm.StreamEvent{Type: kind.event(llm.EventTextStart, llm.EventThinkingStart), Block: b.index})
+		d.Emit(llm.StreamEvent{Type: kind.event(llm.EventTextStart, llm.EventThinkingStart), Block: b.index})
 	}
 	b.text.Add(text)
-	d.emit(llm.StreamEvent{Type: kind.event(llm.EventTextDelta, llm.EventThinkingDelta), Block: b.index, Delta: text})
+	d.Emit(llm.StreamEvent{Type: kind.event(llm.EventTextDelta, llm.EventThinkingDelta), Block: b.index, Delta: text})
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (d *decoder) say(kind blockKind, member, text string) error {
 func (d *decoder) hush() {
 	if b := d.speech; b != nil {
 		d.speech = nil
-		d.emit(llm.StreamEvent{Type: b.kind.event(llm.EventTextEnd, llm.EventThinkingEnd), Block: b.index})
+		d.Emit(llm.StreamEvent{Type: b.kind.event(llm.EventTextEnd, llm.EventThinkingEnd), Block: b.index})
 	}
 }
 

@@ -74,7 +74,7 @@ func (d *decoder) call(w *wireCall) error {
 		return d.startCalls(c)
 	}
 	if c.started && args != "" && !c.free {
-		d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: args})
+		d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: args})
 	}
 	return nil
 }
@@ -173,9 +173,9 @@ func (d *decoder) start(c *call) {
 	b := &block{kind: callBlock, call: c}
 	d.beginBlock(b)
 	c.index = b.index
-	d.emit(llm.StreamEvent{Type: llm.EventCallStart, Block: c.index, ID: c.id, Name: c.name})
+	d.Emit(llm.StreamEvent{Type: llm.EventCallStart, Block: c.index, ID: c.id, Name: c.name})
 	if len(c.args) > 0 && !c.free {
-		d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: string(c.args)})
+		d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: string(c.args)})
 	}
 }
 
@@ -192,13 +192,13 @@ func (d *decoder) endCalls() error {
 			text, c.free = unwrap(string(c.args))
 			c.args = []byte(text)
 			if text != "" {
-				d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: text})
+				d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: text})
 			}
 		case len(c.args) == 0 && finishReason(d.stop, true) == llm.FinishToolCalls:
 			c.args = []byte("{}")
-			d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: "{}"})
+			d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: "{}"})
 		}
-		d.emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: c.index})
+		d.Emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: c.index})
 	}
 	return nil
 }

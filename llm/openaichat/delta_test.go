@@ -59,6 +59,7 @@ func BenchmarkDelta(b *testing.B) {
 					if _, err := d.Step(data); err != nil {
 						b.Fatal(err)
 					}
+					d.Out()
 				}
 			})
 		}
@@ -92,6 +93,7 @@ func BenchmarkLongAnswers(b *testing.B) {
 						if _, err := d.Step([]byte(chunk)); err != nil {
 							b.Fatal(err)
 						}
+						d.Out()
 					}
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*pieces), "ns/piece")

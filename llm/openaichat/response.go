@@ -13,10 +13,7 @@ import (
 
 // decoder implements [api.Decoder] and [api.Ender].
 type decoder struct {
-	api.Size
-	out   []llm.StreamEvent // of the last step; reused by the next one
-	resp  llm.Response
-	begun bool
+	api.Events
 	chunk int // counts the events
 
 	blocks []*block // in the order in which they began, which is the order of the parts
@@ -33,7 +30,7 @@ type decoder struct {
 }
 
 func newDecoder(provider, model string, limit *llm.RateLimit, tools []llm.ToolDefinition) *decoder {
-	return &decoder{resp: llm.Response{Provider: provider, Model: model, RateLimit: limit},
+	return &decoder{Events: api.NewEvents(provider, model, limit),
 		calls: calls{free: freeForm(tools), newID: newID}}
 }
 
@@ -41,12 +38,8 @@ func newDecoder(provider, model string, limit *llm.RateLimit, tools []llm.ToolDe
 // only form that Mistral accepts: nine letters and digits.
 func newID() string { return rand.Text()[:9] }
 
-// Out implements [api.Decoder].
-func (d *decoder) Out() []llm.StreamEvent { return d.out }
-
 // Step implements [api.Decoder].
 func (d *decoder) Step(data []byte) (api.Progress, error) {
-	d.out = d.out[:0]
 	d.chunk++
 	data = bytes.TrimSpace(data)
 	switch {
@@ -77,7 +70,6 @@ func (d *decoder) Whole(data []byte) error {
 // End implements [api.Ender]. Some servers omit [DONE], so a finish reason and a clean end also
 // complete a response.
 func (d *decoder) End() (bool, error) {
-	d.out = d.out[:0]
 	if !d.stopped {
 		return false, nil
 	}
@@ -92,19 +84,21 @@ func (d *decoder) take(w *wireChunk, data []byte) (api.Progress, error) {
 	progress := api.Idle
 	for _, raw := range []json.RawMessage{groqUsage(w), w.Usage} {
 		if usage, ok := readUsage(raw); ok { // totals, not increments: the last one counts
-			d.resp.Usage = usage
+			d.Response.Usage = usage
 			progress = api.Moving
 		}
 	}
-	if cached := cachedByTimings(w.Timings); cached > 0 && d.resp.Usage.CacheRead == 0 {
-		d.resp.Usage.CacheRead = min(cached, d.resp.Usage.Input)
+	if cached := cachedByTimings(w.Timings); cached > 0 && d.Response.Usage.CacheRead == 0 {
+		d.Response.Usage.CacheRead = min(cached, d.Response.Usage.Input)
 	}
 	for i := range w.Choices {
 		if w.Choices[i].Index != 0 { // users of this package request only the first one
 			continue
 		}
 		progress = api.Moving
-		d.begin(w)
+		// A chunk without choices, such as Azure's filter results for the prompt, has neither id nor
+		// model.
+		d.Start(w.ID, w.Model)
 		if err := d.choice(&w.Choices[i]); err != nil {
 			return progress, err
 		}
@@ -137,20 +131,6 @@ func groqUsage(w *wireChunk) json.RawMessage {
 		return nil
 	}
 	return w.Groq.Usage
-}
-
-// begin starts the response with the first choice. A chunk without choices, such as Azure's filter
-// results for the prompt, has neither id nor model.
-func (d *decoder) begin(w *wireChunk) {
-	if d.begun {
-		return
-	}
-	d.begun = true
-	d.resp.ID = w.ID
-	if w.Model != "" {
-		d.resp.Model = w.Model
-	}
-	d.emit(llm.StreamEvent{Type: llm.EventStart, ID: d.resp.ID, Model: d.resp.Model})
 }
 
 // choice decodes a piece of the response. Pieces after the finish reason are ignored.
@@ -213,7 +193,7 @@ func (d *decoder) message(m *wireMessage) error {
 // close ends the response and everything that is open in it. It returns an error for an incomplete
 // one.
 func (d *decoder) close() error {
-	if !d.begun || !d.stopped && len(d.blocks)+len(d.calls.list) == 0 {
+	if !d.Started || !d.stopped && len(d.blocks)+len(d.calls.list) == 0 {
 		return errors.New("it is empty")
 	}
 	if err := d.release(); err != nil {
@@ -225,20 +205,16 @@ func (d *decoder) close() error {
 
 // Finish implements [api.Decoder].
 func (d *decoder) Finish() llm.StreamEvent {
-	r := d.resp
-	r.Finish = llm.Finish{Reason: finishReason(d.stop, len(d.calls.list) > 0), Raw: d.stop}
-	if d.refused && r.Finish.Reason == llm.FinishStop {
-		r.Finish.Reason = llm.FinishContentFilter
+	d.Response.Finish = llm.Finish{Reason: finishReason(d.stop, len(d.calls.list) > 0), Raw: d.stop}
+	if d.refused && d.Response.Finish.Reason == llm.FinishStop {
+		d.Response.Finish.Reason = llm.FinishContentFilter
 	}
-	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model,
-		Parts: make(llm.Parts, 0, len(d.blocks)+1)}
-	if o, ok := d.details.part(r.Provider); ok {
-		r.Message.Parts = append(r.Message.Parts, o)
+	parts := make(llm.Parts, 0, len(d.blocks)+1)
+	if o, ok := d.details.part(d.Response.Provider); ok {
+		parts = append(parts, o)
 	}
 	for _, b := range d.blocks {
-		r.Message.Parts = append(r.Message.Parts, b.part())
+		parts = append(parts, b.part())
 	}
-	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
+	return d.Finished(parts)
 }
-
-func (d *decoder) emit(ev llm.StreamEvent) { d.out = append(d.out, ev) }

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -19,7 +21,8 @@ const (
 	Finished                 // the last event; Finish returns the response
 )
 
-// Decoder converts a provider's response to the events of a stream. It does no input or output.
+// Decoder converts a provider's response to the events of a stream. It does no input or output. Each
+// one embeds [Events], which implements Out and Check.
 type Decoder interface {
 	// Step decodes the data of one event, which is valid until it returns. An error ends the
 	// stream: an [InBandError], an [*llm.Error] if the decoder knows the kind, or another error
@@ -27,11 +30,11 @@ type Decoder interface {
 	Step(data []byte) (Progress, error)
 	// Whole decodes a response that is one JSON value.
 	Whole(body []byte) error
-	// Out returns the events from the last call of Step or Whole, valid until the next call.
+	// Out returns the events since its last call, valid until the next call of another method.
 	Out() []llm.StreamEvent
 	// Finish returns the stream's last event.
 	Finish() llm.StreamEvent
-	// Check returns an error if the response exceeds its maximum length. [Size] implements it.
+	// Check returns an error if the response exceeds its maximum length.
 	Check() error
 }
 
@@ -41,6 +44,51 @@ type Ender interface {
 	// End is called when the body has ended without an event that was Finished. It reports whether
 	// the response is complete. Out then returns its last events.
 	End() (bool, error)
+}
+
+// Events collects the events of a stream and its response, and counts the response's size.
+type Events struct {
+	Size
+	Response llm.Response
+	Started  bool // EventStart was emitted
+	out      []llm.StreamEvent
+}
+
+// NewEvents returns the events of a response of this model, unless the server names another.
+func NewEvents(provider, model string, limit *llm.RateLimit) Events {
+	return Events{Response: llm.Response{Provider: provider, Model: model, RateLimit: limit}}
+}
+
+// Out implements [Decoder].
+func (e *Events) Out() []llm.StreamEvent {
+	out := e.out
+	e.out = e.out[:0]
+	return out
+}
+
+// Emit adds an event.
+func (e *Events) Emit(ev llm.StreamEvent) { e.out = append(e.out, ev) }
+
+// Pass adds a provider's event that package llm has no type for.
+func (e *Events) Pass(block int, raw []byte) {
+	e.Emit(llm.StreamEvent{Type: llm.EventProvider, Block: block, Raw: bytes.Clone(raw)})
+}
+
+// Start adds the EventStart at its first call. An empty model means that of the request.
+func (e *Events) Start(id, model string) {
+	if e.Started {
+		return
+	}
+	e.Started = true
+	e.Response.ID, e.Response.Model = id, cmp.Or(model, e.Response.Model)
+	e.Emit(llm.StreamEvent{Type: llm.EventStart, ID: id, Model: e.Response.Model})
+}
+
+// Finished returns the EventFinish of a response with these parts.
+func (e *Events) Finished(parts llm.Parts) llm.StreamEvent {
+	r := e.Response
+	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model, Parts: parts}
+	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
 }
 
 // InBandError is an error in the middle of a successful response: its JSON, for [Call].Decode.

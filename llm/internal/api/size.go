@@ -19,7 +19,7 @@ const (
 // with each event.
 const perBlock = 1 << 10
 
-// Size counts a response's content. A [Decoder] embeds it.
+// Size counts a response's content.
 type Size struct{ content int }
 
 // Count adds n bytes of content.
