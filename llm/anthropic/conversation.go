@@ -53,20 +53,17 @@ func (c *conversation) add(messages []llm.Message) error {
 func (c *conversation) begun() bool { return c.role != "" }
 
 func (c *conversation) addSystem(m llm.Message) error {
-	for _, part := range m.Parts {
-		t, ok := part.(llm.Text)
-		if !ok {
-			return llm.Errorf(llm.ErrUnsupported, "a system message can only contain text, not a part of type %T", part)
-		}
-		if blank(t.Text) {
+	texts, err := api.OnlyTexts(m.Parts)
+	for _, text := range texts {
+		if blank(text) {
 			continue
 		}
 		if len(c.system) > 0 {
 			c.system = append(c.system, ',')
 		}
-		c.system = appendText(c.system, t.Text)
+		c.system = appendText(c.system, text)
 	}
-	return nil
+	return err
 }
 
 // block begins a block of a role, in a new message if the role changes.
@@ -190,8 +187,7 @@ func (c *conversation) addOpaque(role string, o llm.Opaque) error {
 
 func (c *conversation) addResult(r llm.ToolResult) error {
 	c.block(wireUser)
-	b := append(c.messages, `{"type":"tool_result","tool_use_id":`...)
-	b = api.AppendString(b, api.PlainID(r.CallID, math.MaxInt))
+	b := api.AppendMember(c.messages, `{"type":"tool_result","tool_use_id":`, api.PlainID(r.CallID, math.MaxInt))
 	b, err := c.appendResult(b, r.Content)
 	if err != nil {
 		return err
@@ -258,26 +254,20 @@ func appendContent(b []byte, content llm.Parts) ([]byte, error) {
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
 func appendText(b []byte, text string) []byte {
-	b = append(b, `{"type":"text","text":`...)
-	return append(api.AppendString(b, text), '}')
+	return append(api.AppendMember(b, `{"type":"text","text":`, text), '}')
 }
 
 func appendThinking(b []byte, t llm.Thinking) []byte {
 	if t.Redacted {
-		b = append(b, `{"type":"redacted_thinking","data":`...)
-		return append(api.AppendString(b, t.Signature), '}')
+		return append(api.AppendMember(b, `{"type":"redacted_thinking","data":`, t.Signature), '}')
 	}
-	b = append(b, `{"type":"thinking","thinking":`...)
-	b = api.AppendString(b, t.Text)
-	b = append(b, `,"signature":`...)
-	return append(api.AppendString(b, t.Signature), '}')
+	b = api.AppendMember(b, `{"type":"thinking","thinking":`, t.Text)
+	return append(api.AppendMember(b, `,"signature":`, t.Signature), '}')
 }
 
 func appendCall(b []byte, call llm.ToolCall) []byte {
-	b = append(b, `{"type":"tool_use","id":`...)
-	b = api.AppendString(b, api.PlainID(call.ID, math.MaxInt))
-	b = append(b, `,"name":`...)
-	b = api.AppendString(b, api.CallName(call.Name))
+	b = api.AppendMember(b, `{"type":"tool_use","id":`, api.PlainID(call.ID, math.MaxInt))
+	b = api.AppendMember(b, `,"name":`, api.CallName(call.Name))
 	b = append(b, `,"input":`...)
 	return append(api.AppendArgs(b, call.Args), '}')
 }
@@ -291,8 +281,7 @@ func appendMedia(b []byte, m llm.Media) ([]byte, error) {
 	case m.MIME == "application/pdf", m.MIME == "text/plain" && m.URL == "":
 		b = append(b, `{"type":"document"`...)
 		if m.Name != "" {
-			b = append(b, `,"title":`...)
-			b = api.AppendString(b, m.Name)
+			b = api.AppendMember(b, `,"title":`, m.Name)
 		}
 	default:
 		return nil, llm.Errorf(llm.ErrUnsupported,
@@ -302,14 +291,11 @@ func appendMedia(b []byte, m llm.Media) ([]byte, error) {
 	b = append(b, `,"source":{"type":`...)
 	switch {
 	case m.URL != "":
-		b = append(b, `"url","url":`...)
-		b = api.AppendString(b, m.URL)
+		b = api.AppendMember(b, `"url","url":`, m.URL)
 	case m.MIME == "text/plain":
-		b = append(b, `"text","media_type":"text/plain","data":`...)
-		b = api.AppendString(b, string(m.Data))
+		b = api.AppendMember(b, `"text","media_type":"text/plain","data":`, string(m.Data))
 	default:
-		b = append(b, `"base64","media_type":`...)
-		b = api.AppendString(b, m.MIME)
+		b = api.AppendMember(b, `"base64","media_type":`, m.MIME)
 		b = append(b, `,"data":"`...)
 		b = append(base64.StdEncoding.AppendEncode(b, m.Data), '"')
 	}

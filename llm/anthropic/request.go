@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"encoding/json"
-
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
@@ -170,17 +168,11 @@ func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
 	if def.Hosted == llm.HostedWebSearch {
 		return appendWebSearch(b), nil
 	}
-	b = api.AppendString(append(b, `{"name":`...), def.Name)
-	if def.Description != "" {
-		b = api.AppendString(append(b, `,"description":`...), def.Description)
+	schema, err := api.Parameters(def, `{"type":"object"}`)
+	if err != nil {
+		return nil, err
 	}
-	schema := def.Parameters
-	if len(schema) == 0 {
-		schema = json.RawMessage(`{"type":"object"}`)
-	}
-	if !json.Valid(schema) {
-		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not valid JSON", def.Name)
-	}
+	b = api.AppendTool(b, `{"name":`, def)
 	b = append(append(b, `,"input_schema":`...), schema...)
 	if def.Deferred {
 		b = append(b, `,"defer_loading":true`...)

@@ -69,20 +69,14 @@ func (c *conversation) add(messages []llm.Message) error {
 func (c *conversation) begun() bool { return c.role != "" }
 
 func (c *conversation) addSystem(m llm.Message) error {
-	for _, part := range m.Parts {
-		t, ok := part.(llm.Text)
-		if !ok {
-			return llm.Errorf(llm.ErrUnsupported, "a system message can only contain text, not a part of type %T", part)
-		}
-		if t.Text == "" {
-			continue
-		}
+	texts, err := api.OnlyTexts(m.Parts)
+	for _, text := range texts {
 		if len(c.system) > 0 {
 			c.system = append(c.system, ',')
 		}
-		c.system = append(appendText(c.system, t.Text), '}')
+		c.system = append(appendText(c.system, text), '}')
 	}
-	return nil
+	return err
 }
 
 // part begins a part of a role, in a new content if the role changes.
@@ -172,8 +166,7 @@ func (c *conversation) addCall(call llm.ToolCall, signature string) {
 	c.names.set(call.ID, name)
 	b := append(c.contents, `{"functionCall":{`...)
 	b = appendID(b, call.ID)
-	b = append(b, `"name":`...)
-	b = api.AppendString(b, name)
+	b = api.AppendMember(b, `"name":`, name)
 	b = append(b, `,"args":`...)
 	c.contents = c.end(append(api.AppendArgs(b, call.Args), '}'), signature)
 }
@@ -191,8 +184,7 @@ func callName(name string) string {
 // end ends a part, with its signature.
 func (c *conversation) end(b []byte, signature string) []byte {
 	if signature != "" {
-		b = append(b, `,"thoughtSignature":`...)
-		b = api.AppendString(b, signature)
+		b = api.AppendMember(b, `,"thoughtSignature":`, signature)
 	}
 	return append(b, '}')
 }
@@ -211,7 +203,7 @@ func (c *conversation) addOpaque(role string, o llm.Opaque) error {
 
 // appendText begins a part with text; the caller ends it.
 func appendText(b []byte, text string) []byte {
-	return api.AppendString(append(b, `{"text":`...), text)
+	return api.AppendMember(b, `{"text":`, text)
 }
 
 // appendID writes the id that pairs a call with its response. Older models send no ids, but accept
@@ -220,6 +212,5 @@ func appendID(b []byte, id string) []byte {
 	if id == "" {
 		return b
 	}
-	b = append(b, `"id":`...)
-	return append(api.AppendString(b, id), ',')
+	return append(api.AppendMember(b, `"id":`, id), ',')
 }

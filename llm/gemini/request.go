@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/attractor-go/attractor/llm"
@@ -33,20 +32,10 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 	if searches {
 		key += "\x00search"
 	}
-	// its state after this call; a later call may append to the memo's
-	var c conversation
-	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
-		kept, ok := state.(*conversation)
-		if !ok {
-			kept, from = &conversation{provider: p.Name(), model: model, searches: searches,
-				names: &callNames{byID: map[string]string{}}}, 0
-		}
-		if err := kept.add(req.Messages[from:]); err != nil {
-			return nil, err
-		}
-		c = *kept
-		return kept, nil
-	})
+	c, err := api.Encoded(req, key, func() *conversation {
+		return &conversation{provider: p.Name(), model: model, searches: searches,
+			names: &callNames{byID: map[string]string{}}}
+	}, (*conversation).add)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,15 +95,10 @@ func encodeTools(tools []llm.ToolDefinition) ([]byte, error) {
 }
 
 func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
-	b = api.AppendString(append(b, `{"name":`...), def.Name)
-	if def.Description != "" {
-		b = api.AppendString(append(b, `,"description":`...), def.Description)
+	schema, err := api.Parameters(def, "")
+	b = api.AppendTool(b, `{"name":`, def)
+	if schema != "" { // a function without parameters needs none
+		b = append(append(b, `,"parametersJsonSchema":`...), schema...)
 	}
-	if len(def.Parameters) > 0 { // a function without parameters needs no schema
-		if !json.Valid(def.Parameters) {
-			return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not valid JSON", def.Name)
-		}
-		b = append(append(b, `,"parametersJsonSchema":`...), def.Parameters...)
-	}
-	return append(b, '}'), nil
+	return append(b, '}'), err
 }

@@ -79,8 +79,7 @@ func (c *conversation) addResponse(r llm.ToolResult) (rest []llm.Media, err erro
 	c.responses = true
 	b := append(c.contents, `{"functionResponse":{`...)
 	b = appendID(b, r.CallID)
-	b = append(b, `"name":`...)
-	b = api.AppendString(b, name)
+	b = api.AppendMember(b, `"name":`, name)
 	if r.IsError {
 		b = append(b, `,"response":{"error":`...)
 	} else {
@@ -129,8 +128,7 @@ func (c *conversation) addMedia(m llm.Media) error {
 	}
 	b := append(c.contents, `{"fileData":{`...)
 	if m.MIME != "" {
-		b = append(b, `"mimeType":`...)
-		b = append(api.AppendString(b, m.MIME), ',')
+		b = append(api.AppendMember(b, `"mimeType":`, m.MIME), ',')
 	}
 	b = append(b, `"fileUri":`...)
 	c.contents = append(api.AppendString(b, m.URL), `}}`...)
@@ -138,8 +136,7 @@ func (c *conversation) addMedia(m llm.Media) error {
 }
 
 func appendInline(b []byte, m llm.Media) []byte {
-	b = append(b, `{"inlineData":{"mimeType":`...)
-	b = api.AppendString(b, m.MIME)
+	b = api.AppendMember(b, `{"inlineData":{"mimeType":`, m.MIME)
 	b = append(b, `,"data":"`...)
 	b = base64.StdEncoding.AppendEncode(b, m.Data)
 	return append(b, `"}}`...)

@@ -51,21 +51,15 @@ func (c *conversation) add(messages []llm.Message) error {
 }
 
 func (c *conversation) addInstructions(m llm.Message) error {
-	for _, part := range m.Parts {
-		t, ok := part.(llm.Text)
-		if !ok {
-			return llm.Errorf(llm.ErrUnsupported, "a system message can only contain text, not a part of type %T", part)
-		}
-		if t.Text == "" {
-			continue
-		}
+	texts, err := api.OnlyTexts(m.Parts)
+	for _, text := range texts {
 		separator := `\n\n`
 		if len(c.instructions) == 0 {
 			separator = `"`
 		}
-		c.instructions = appendInner(append(c.instructions, separator...), t.Text)
+		c.instructions = appendInner(append(c.instructions, separator...), text)
 	}
-	return nil
+	return err
 }
 
 // appendInner writes a string's JSON without the quotes.

@@ -1,13 +1,6 @@
 package openai
 
-// delta is a decoded piece of an item.
-type delta struct {
-	kind deltaKind
-	item int  // output_index
-	slot slot // which piece of the item
-	text string
-}
-
+// deltaKind is the kind of an event with a piece of an item.
 type deltaKind uint8
 
 const (
@@ -20,7 +13,7 @@ const (
 	inputDelta
 )
 
-// deltaOf returns the kind of the events that come by the thousand.
+// deltaOf returns the kind of an event, or otherDelta if it has no piece of an item.
 func deltaOf(event string) deltaKind {
 	switch event {
 	case "response.output_text.delta":
@@ -39,20 +32,10 @@ func deltaOf(event string) deltaKind {
 	return otherDelta
 }
 
-// slotOf returns the slot with the index that counts for a kind.
-func slotOf(kind deltaKind, content, summary int) slot {
-	switch kind {
-	case textDelta, refusalDelta:
-		return slot{index: content}
-	case reasoningDelta:
-		return slot{index: content, raw: true}
-	case summaryDelta:
-		return slot{index: summary}
+// slot returns the slot of a delta in a message or in reasoning.
+func (ev *wireEvent) slot(kind deltaKind) slot {
+	if kind == summaryDelta {
+		return slot{index: ev.SummaryIndex}
 	}
-	return slot{}
-}
-
-// readDelta returns the delta of an event.
-func readDelta(kind deltaKind, ev *wireEvent) delta {
-	return delta{kind: kind, item: ev.OutputIndex, slot: slotOf(kind, ev.ContentIndex, ev.SummaryIndex), text: ev.Delta}
+	return slot{index: ev.ContentIndex, raw: kind == reasoningDelta}
 }

@@ -18,7 +18,7 @@ func (c *conversation) addText(t llm.Text, own bool) {
 	c.item(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":`)
 	c.items = append(api.AppendString(c.items, t.Text), `}]`...)
 	if own && t.Signature != "" {
-		c.items = api.AppendString(append(c.items, `,"phase":`...), t.Signature)
+		c.items = api.AppendMember(c.items, `,"phase":`, t.Signature)
 	}
 	c.items = append(c.items, '}')
 }
@@ -41,14 +41,14 @@ func (c *conversation) addReasoning(parts llm.Parts) {
 		if len(summary) > 1 {
 			summary = append(summary, ',')
 		}
-		summary = append(api.AppendString(append(summary, `{"type":"summary_text","text":`...), t.Text), '}')
+		summary = append(api.AppendMember(summary, `{"type":"summary_text","text":`, t.Text), '}')
 	}
 	if encrypted == "" {
 		return
 	}
 	c.item(`{"type":"reasoning"`)
 	if id != "" {
-		c.items = api.AppendString(append(c.items, `,"id":`...), id)
+		c.items = api.AppendMember(c.items, `,"id":`, id)
 	}
 	c.items = append(append(append(c.items, `,"summary":`...), summary...), `],"encrypted_content":`...)
 	c.items = append(api.AppendString(c.items, encrypted), '}')
@@ -70,7 +70,7 @@ func (c *conversation) addCall(call llm.ToolCall) {
 	}
 	c.item(`{"type":"` + kind + `","call_id":`)
 	b := api.AppendString(c.items, api.PlainID(call.ID, maxCallID))
-	b = api.AppendString(append(b, `,"name":`...), api.CallName(call.Name))
+	b = api.AppendMember(b, `,"name":`, api.CallName(call.Name))
 	b = append(append(append(b, `,"`...), member...), `":`...)
 	c.items = append(api.AppendString(b, args), '}')
 }
@@ -91,7 +91,7 @@ func appendContent(b []byte, content llm.Parts) ([]byte, error) {
 		separator = ','
 		switch part := part.(type) {
 		case llm.Text:
-			b = append(api.AppendString(append(b, `{"type":"input_text","text":`...), part.Text), '}')
+			b = append(api.AppendMember(b, `{"type":"input_text","text":`, part.Text), '}')
 		case llm.Media:
 			var err error
 			if b, err = appendMedia(b, part); err != nil {
@@ -117,12 +117,12 @@ func appendMedia(b []byte, m llm.Media) ([]byte, error) {
 		b = append(b, `{"type":"input_image","image_url":`...)
 		b = appendSource(b, m)
 		if m.Detail != "" {
-			b = api.AppendString(append(b, `,"detail":`...), m.Detail)
+			b = api.AppendMember(b, `,"detail":`, m.Detail)
 		}
 	case (kind == "application" || kind == "text") && m.URL != "":
 		b = appendSource(append(b, `{"type":"input_file","file_url":`...), m)
 	case kind == "application" || kind == "text":
-		b = api.AppendString(append(b, `{"type":"input_file","filename":`...), fileName(m))
+		b = api.AppendMember(b, `{"type":"input_file","filename":`, fileName(m))
 		b = appendSource(append(b, `,"file_data":`...), m)
 	default:
 		return nil, llm.Errorf(llm.ErrUnsupported,

@@ -26,20 +26,11 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := p.Name() + "\x00" + search // what a conversation's encoding depends on
-	var c conversation                // its state after this call; a later call may append to the memo's
-	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
-		kept, ok := state.(*conversation)
-		if !ok {
-			kept, from = &conversation{provider: p.Name(), begun: p.systemMessage, search: search,
-				outputs: map[string]string{}}, 0
-		}
-		kept.known = req.Tools
-		if err := kept.add(req.Messages[from:]); err != nil {
-			return nil, err
-		}
-		c = *kept
-		return kept, nil
+	c, err := api.Encoded(req, p.Name()+"\x00"+search, func() *conversation {
+		return &conversation{provider: p.Name(), begun: p.systemMessage, search: search, outputs: map[string]string{}}
+	}, func(c *conversation, messages []llm.Message) error {
+		c.known = req.Tools
+		return c.add(messages)
 	})
 	if err != nil {
 		return nil, err
@@ -83,14 +74,10 @@ func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
 	if def.Grammar != nil {
 		kind = "custom"
 	}
-	b = append(append(append(b, `{"type":"`...), kind...), `","name":`...)
-	b = api.AppendString(b, def.Name)
-	if def.Description != "" {
-		b = api.AppendString(append(b, `,"description":`...), def.Description)
-	}
+	b = api.AppendTool(b, `{"type":"`+kind+`","name":`, def)
 	if g := def.Grammar; g != nil {
-		b = api.AppendString(append(b, `,"format":{"type":"grammar","syntax":`...), g.Syntax)
-		b = api.AppendString(append(b, `,"definition":`...), g.Definition)
+		b = api.AppendMember(b, `,"format":{"type":"grammar","syntax":`, g.Syntax)
+		b = api.AppendMember(b, `,"definition":`, g.Definition)
 		return append(b, `}}`...), nil
 	}
 	b, err := appendParameters(b, def)

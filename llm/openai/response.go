@@ -76,7 +76,7 @@ func named(event string) bool {
 
 func (d *decoder) event(ev *wireEvent, data []byte) (api.Progress, error) {
 	if kind := deltaOf(ev.Type); kind != otherDelta {
-		return api.Moving, d.delta(readDelta(kind, ev), data)
+		return api.Moving, d.delta(kind, ev, data)
 	}
 	var err error
 	switch ev.Type {
@@ -99,33 +99,32 @@ func (d *decoder) event(ev *wireEvent, data []byte) (api.Progress, error) {
 }
 
 // delta appends a piece to its block. raw is the whole event, which is passed on for opaque items.
-func (d *decoder) delta(x delta, raw []byte) error {
-	d.start(nil)
-	it := d.byIndex[x.item]
+func (d *decoder) delta(kind deltaKind, ev *wireEvent, raw []byte) error {
+	it := d.byIndex[ev.OutputIndex]
 	if it == nil || !it.open {
-		return fmt.Errorf("item %d is not open", x.item)
+		return fmt.Errorf("item %d is not open", ev.OutputIndex)
 	}
 	var b *block
 	switch {
 	case it.kind == opaqueItem:
 		d.Pass(it.blocks[0].index, raw)
 		return nil
-	case it.kind == messageItem && (x.kind == textDelta || x.kind == refusalDelta),
-		it.kind == reasoningItem && (x.kind == summaryDelta || x.kind == reasoningDelta):
-		b = d.blockAt(it, x.slot)
-		d.refused = d.refused || x.kind == refusalDelta
-	case it.kind == functionItem && x.kind == argumentsDelta, it.kind == customItem && x.kind == inputDelta:
+	case it.kind == messageItem && (kind == textDelta || kind == refusalDelta),
+		it.kind == reasoningItem && (kind == summaryDelta || kind == reasoningDelta):
+		b = d.blockAt(it, ev.slot(kind))
+		d.refused = d.refused || kind == refusalDelta
+	case it.kind == functionItem && kind == argumentsDelta, it.kind == customItem && kind == inputDelta:
 		b = it.blocks[0]
 	default:
-		return fmt.Errorf("a delta of another kind in item %d", x.item)
+		return fmt.Errorf("a delta of another kind in item %d", ev.OutputIndex)
 	}
-	if x.text == "" {
+	if ev.Delta == "" {
 		return nil
 	}
 	if !b.open {
-		return fmt.Errorf("a delta in item %d after its end", x.item)
+		return fmt.Errorf("a delta in item %d after its end", ev.OutputIndex)
 	}
-	d.say(b, x.text)
+	d.say(b, ev.Delta)
 	return nil
 }
 

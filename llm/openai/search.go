@@ -34,7 +34,7 @@ func searchTool(req *llm.Request) string {
 func appendSearch(b []byte, def *llm.ToolDefinition) ([]byte, error) {
 	b = append(b, `{"type":"tool_search","execution":"client"`...)
 	if def.Description != "" {
-		b = api.AppendString(append(b, `,"description":`...), def.Description)
+		b = api.AppendMember(b, `,"description":`, def.Description)
 	}
 	b, err := appendParameters(b, def)
 	return append(b, '}'), err

@@ -39,7 +39,7 @@ func joined(messages []llm.Message) []llm.Message {
 		case all[last].Role == llm.RoleUser:
 			all[last].Parts = slices.Concat(all[last].Parts, m.Parts)
 		case all[last].Role == llm.RoleTool && len(all[last].Parts) > 0:
-			if _, err := textOnly(m.Parts, ""); err != nil {
+			if _, err := textOnly(m.Parts); err != nil {
 				all = append(all, m) // it has media
 				continue
 			}

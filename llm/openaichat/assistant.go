@@ -142,18 +142,15 @@ func (s *spoken) appendReasoning(b []byte) []byte {
 }
 
 func appendCall(b []byte, call llm.ToolCall, own bool) ([]byte, error) {
-	b = append(b, `{"id":`...)
-	b = api.AppendString(b, call.ID)
-	b = append(b, `,"type":"function","function":{"name":`...)
-	b = api.AppendString(b, api.CallName(call.Name))
+	b = api.AppendMember(b, `{"id":`, call.ID)
+	b = api.AppendMember(b, `,"type":"function","function":{"name":`, api.CallName(call.Name))
 	args := call.Args
 	if call.Free {
 		args = wrap(args)
 	}
 	// The format has a string here, but vLLM, Ollama and others parse it for the chat template, so
 	// it must contain an object.
-	b = append(b, `,"arguments":`...)
-	b = append(api.AppendString(b, string(api.AppendArgs(nil, args))), '}')
+	b = append(api.AppendMember(b, `,"arguments":`, string(api.AppendArgs(nil, args))), '}')
 	if own && call.Signature != "" {
 		if !json.Valid([]byte(call.Signature)) {
 			return nil, llm.Errorf(llm.ErrInvalidRequest, "the signature of call %s is not from this provider", call.ID)

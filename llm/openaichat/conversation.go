@@ -63,7 +63,7 @@ func (c *conversation) open(role string) {
 }
 
 func (c *conversation) system(m llm.Message) error {
-	text, err := textOnly(m.Parts, "a system message")
+	text, err := textOnly(m.Parts)
 	if err != nil || blank(text) {
 		return err
 	}
@@ -90,18 +90,9 @@ func (c *conversation) system(m llm.Message) error {
 }
 
 // textOnly returns the joined texts, or an error if there are other parts.
-func textOnly(parts llm.Parts, where string) (string, error) {
-	var texts []string
-	for _, part := range parts {
-		t, ok := part.(llm.Text)
-		if !ok {
-			return "", llm.Errorf(llm.ErrUnsupported, "%s can only contain text, not a part of type %T", where, part)
-		}
-		if t.Text != "" {
-			texts = append(texts, t.Text)
-		}
-	}
-	return strings.Join(texts, "\n\n"), nil
+func textOnly(parts llm.Parts) (string, error) {
+	texts, err := api.OnlyTexts(parts)
+	return strings.Join(texts, "\n\n"), err
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
@@ -127,7 +118,7 @@ func (c *conversation) user(m llm.Message) error {
 	if len(rest) > 0 {
 		c.release()
 	}
-	if text, err := textOnly(rest, ""); err == nil { // a string, which every server accepts
+	if text, err := textOnly(rest); err == nil { // a string, which every server accepts
 		if !blank(text) {
 			c.turn(string(llm.RoleUser))
 			c.open(string(llm.RoleUser))
@@ -204,8 +195,7 @@ func (c *conversation) result(r llm.ToolResult) error {
 	}
 	c.open(string(llm.RoleTool))
 	c.messages = api.AppendString(c.messages, text)
-	c.messages = append(c.messages, `,"tool_call_id":`...)
-	c.messages = append(api.AppendString(c.messages, cmp.Or(c.ids[r.CallID], r.CallID)), '}')
+	c.messages = append(api.AppendMember(c.messages, `,"tool_call_id":`, cmp.Or(c.ids[r.CallID], r.CallID)), '}')
 	return nil
 }
 

@@ -114,8 +114,7 @@ func (x *detail) append(b []byte) []byte {
 }
 
 func appendDetail(b []byte, w wireDetail, text string) []byte {
-	b = append(b, `{"type":`...)
-	b = api.AppendString(b, w.Type)
+	b = api.AppendMember(b, `{"type":`, w.Type)
 	member := "text"
 	if w.Type == "reasoning.summary" {
 		member = "summary"

@@ -17,8 +17,7 @@ func separate(b []byte) []byte {
 }
 
 func appendText(b []byte, text string) []byte {
-	b = append(b, `{"type":"text","text":`...)
-	return append(api.AppendString(b, text), '}')
+	return append(api.AppendMember(b, `{"type":"text","text":`, text), '}')
 }
 
 // appendMedia adds an image or an audio clip to a list of content parts.
@@ -50,8 +49,7 @@ func appendImage(b []byte, m llm.Media) []byte {
 		b = append(b, '"')
 	}
 	if m.Detail != "" {
-		b = append(b, `,"detail":`...)
-		b = api.AppendString(b, m.Detail)
+		b = api.AppendMember(b, `,"detail":`, m.Detail)
 	}
 	return append(b, `}}`...)
 }

@@ -1,7 +1,7 @@
 package openaichat
 
 import (
-	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/attractor-go/attractor/llm"
@@ -21,18 +21,9 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var c conversation // its state after this call; a later call may append to the memo's
-	err = req.Memo.Encode(p.o.Name, req.Messages, func(state any, from int) (any, error) {
-		kept, ok := state.(*conversation)
-		if o := p.encoding(req); !ok || kept.o != o {
-			kept, from = &conversation{o: o}, 0
-		}
-		if err := kept.add(req.Messages[from:]); err != nil {
-			return nil, err
-		}
-		c = *kept
-		return kept, nil
-	})
+	o := p.encoding(req)
+	c, err := api.Encoded(req, fmt.Sprintf("%+v", o), func() *conversation { return &conversation{o: o} },
+		(*conversation).add)
 	if err != nil {
 		return nil, err
 	}
@@ -78,23 +69,12 @@ func (c *conversation) body(model string, tools, params []byte) [][]byte {
 }
 
 func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
-	b = append(b, `{"type":"function","function":{"name":`...)
-	b = api.AppendString(b, def.Name)
-	if def.Description != "" {
-		b = append(b, `,"description":`...)
-		b = api.AppendString(b, def.Description)
+	none := `{"type":"object","properties":{}}`
+	if isFree(def) {
+		none = `{"type":"object","properties":{"` + freeParameter + `":{"type":"string","description":"` +
+			`The whole input of the tool, as plain text."}},"required":["` + freeParameter + `"]}`
 	}
-	schema := def.Parameters
-	switch {
-	case isFree(def):
-		schema = json.RawMessage(`{"type":"object","properties":{"` + freeParameter +
-			`":{"type":"string","description":"` +
-			`The whole input of the tool, as plain text."}},"required":["` + freeParameter + `"]}`)
-	case len(schema) == 0:
-		schema = json.RawMessage(`{"type":"object","properties":{}}`)
-	case !json.Valid(schema):
-		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not valid JSON", def.Name)
-	}
-	b = append(b, `,"parameters":`...)
-	return append(append(b, schema...), `}}`...), nil
+	schema, err := api.Parameters(def, none)
+	b = api.AppendTool(b, `{"type":"function","function":{"name":`, def)
+	return append(append(append(b, `,"parameters":`...), schema...), `}}`...), err
 }

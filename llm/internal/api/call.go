@@ -147,21 +147,13 @@ func (r *Response) check() error {
 	if r.Status >= 200 && r.Status < 300 {
 		return r.recognize()
 	}
-	body := r.errorBody()
-	e := r.call.classify(r.Status, r.Header, body)
-	if e.RequestID == "" {
-		e.RequestID = r.RequestID
-	}
-	return e
+	return r.Failure(r.errorBody())
 }
 
 // errorBody reads the start of an error's body. It ignores read errors, because there already is an
 // error.
 func (r *Response) errorBody() []byte {
-	b, err := io.ReadAll(io.LimitReader(timedBody{r}, maxErrorBody))
-	if err != nil && len(b) == 0 {
-		return nil
-	}
+	b, _ := io.ReadAll(io.LimitReader(timedBody{r}, maxErrorBody))
 	return b
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -82,11 +83,7 @@ func (c *Call) classify(status int, h http.Header, body []byte) *llm.Error {
 	if status < 300 && f.Status != 0 {
 		meant = f.Status
 	}
-	said := e.Message
-	if said == "" {
-		said = string(e.Raw)
-	}
-	if kind := phraseKind(e.Kind, meant, said); kind != nil {
+	if kind := phraseKind(e.Kind, meant, cmp.Or(e.Message, string(e.Raw))); kind != nil {
 		e.Kind = kind
 	}
 	if e.Kind == nil {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/attractor-go/attractor/llm"
@@ -19,6 +20,62 @@ func Tools(tools []llm.ToolDefinition, encode func(b []byte, def *llm.ToolDefini
 		}
 	}
 	return b, nil
+}
+
+// AppendTool appends before, which is JSON up to the name of a tool, the name, and the description if
+// there is one.
+func AppendTool(b []byte, before string, def *llm.ToolDefinition) []byte {
+	b = AppendMember(b, before, def.Name)
+	if def.Description != "" {
+		b = AppendMember(b, `,"description":`, def.Description)
+	}
+	return b
+}
+
+// Parameters returns the schema of a tool's parameters, or none if it has no parameters. A schema that
+// is not JSON is an [llm.ErrInvalidRequest].
+func Parameters(def *llm.ToolDefinition, none string) (string, error) {
+	if len(def.Parameters) == 0 {
+		return none, nil
+	}
+	if !json.Valid(def.Parameters) {
+		return "", llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not valid JSON", def.Name)
+	}
+	return string(def.Parameters), nil
+}
+
+// OnlyTexts returns the texts of a content without the empty ones. Any other part is an
+// [llm.ErrUnsupported], which is worded for a system message.
+func OnlyTexts(parts llm.Parts) (texts []string, err error) {
+	for _, part := range parts {
+		t, ok := part.(llm.Text)
+		if !ok {
+			return nil, llm.Errorf(llm.ErrUnsupported, "a system message can only contain text, not a part of type %T", part)
+		}
+		if t.Text != "" {
+			texts = append(texts, t.Text)
+		}
+	}
+	return texts, nil
+}
+
+// Encoded returns the encoded conversation of a request. It continues the one in the request's memo, if
+// that was encoded with the same key, or one that begin returns; add encodes more messages. The key
+// names everything besides the messages that the encoding depends on. Later calls append to the slices
+// of what was returned, but do not change their bytes.
+func Encoded[C any](req *llm.Request, key string, begin func() *C, add func(*C, []llm.Message) error) (c C, err error) {
+	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
+		kept, ok := state.(*C)
+		if !ok {
+			kept, from = begin(), 0
+		}
+		if err := add(kept, req.Messages[from:]); err != nil {
+			return nil, err
+		}
+		c = *kept
+		return kept, nil
+	})
+	return c, err
 }
 
 // Offered returns the tools that are not deferred.

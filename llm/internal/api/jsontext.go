@@ -14,3 +14,8 @@ func AppendString(dst []byte, s string) []byte {
 	_ = enc.Encode(s)            // a string can always be encoded
 	return b.Bytes()[:b.Len()-1] // without the line feed
 }
+
+// AppendMember appends before, which is JSON up to a member's value, and s as that value.
+func AppendMember(dst []byte, before, s string) []byte {
+	return AppendString(append(dst, before...), s)
+}

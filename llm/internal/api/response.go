@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -72,13 +73,11 @@ func (r *Response) Fail(kind error, format string, args ...any) *llm.Error {
 	return e
 }
 
-// Failure returns the error of a failure in the middle of a successful response, classified as if
-// it had come in place of it.
+// Failure returns the error that a body describes: that of an unsuccessful response, or one in the
+// middle of a successful response.
 func (r *Response) Failure(body []byte) *llm.Error {
 	e := r.call.classify(r.Status, r.Header, body)
-	if e.RequestID == "" {
-		e.RequestID = r.RequestID
-	}
+	e.RequestID = cmp.Or(e.RequestID, r.RequestID)
 	return e
 }
 

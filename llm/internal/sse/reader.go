@@ -9,9 +9,6 @@ import (
 	"sync"
 )
 
-// DefaultMax is the default size of the largest event of a [Reader], in bytes.
-const DefaultMax = 64 << 20
-
 // ErrTooLong is returned for an event, or a single line, that exceeds the reader's maximum.
 var ErrTooLong = errors.New("sse: event too long")
 
@@ -40,12 +37,8 @@ type Reader struct {
 	skipLF     bool   // the last line ended with a CR, so an LF directly after it belongs to that line end
 }
 
-// NewReader returns a reader of src. An event of more than max bytes is an error; 0 means
-// [DefaultMax].
+// NewReader returns a reader of src. An event of more than max bytes is an error.
 func NewReader(src io.Reader, max int) *Reader {
-	if max <= 0 {
-		max = DefaultMax
-	}
 	r := &Reader{src: buffers.Get().(*bufio.Reader), max: max}
 	r.src.Reset(src)
 	return r

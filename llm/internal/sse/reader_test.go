@@ -20,6 +20,9 @@ type event struct {
 	Data string `json:"data"`
 }
 
+// large is a maximum that no event here reaches, in bytes.
+const large = 64 << 20
+
 // chunks is a reader that returns its parts one by one.
 type chunks struct{ parts [][]byte }
 
@@ -135,7 +138,7 @@ func TestCorpus(t *testing.T) {
 
 func (c *corpusCase) check(t *testing.T, chunking string, src io.Reader) {
 	t.Helper()
-	r := NewReader(src, 0)
+	r := NewReader(src, large)
 	got, err := readAll(t, r)
 	if err != nil {
 		t.Fatalf("%s: %v", chunking, err)
@@ -154,7 +157,7 @@ func (c *corpusCase) check(t *testing.T, chunking string, src io.Reader) {
 
 func TestIDs(t *testing.T) {
 	r := NewReader(strings.NewReader(
-		"id: 1\ndata: a\n\ndata: b\n\nid: x\x00y\ndata: c\n\nid: 7\n\ndata: d\n\nid: 8\nid: 9\ndata: e\n\n"), 0)
+		"id: 1\ndata: a\n\ndata: b\n\nid: x\x00y\ndata: c\n\nid: 7\n\ndata: d\n\nid: 8\nid: 9\ndata: e\n\n"), large)
 	var ids []string
 	for {
 		ev, err := r.Next()
@@ -181,7 +184,7 @@ func TestEventIsOutAsSoonAsItEnds(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		ev, err := NewReader(pr, 0).Next() // would block forever
+		ev, err := NewReader(pr, large).Next() // would block forever
 		if err != nil || string(ev.Data) != "now" {
 			t.Errorf("%q: %q, %v", end, ev.Data, err)
 		}
@@ -190,7 +193,7 @@ func TestEventIsOutAsSoonAsItEnds(t *testing.T) {
 }
 
 func TestComments(t *testing.T) {
-	r := NewReader(strings.NewReader(": ping\n\n:\n\ndata: x\n\n"), 0)
+	r := NewReader(strings.NewReader(": ping\n\n:\n\ndata: x\n\n"), large)
 	ev, err := r.Next()
 	if err != nil || string(ev.Data) != "x" {
 		t.Errorf("%q, %v; want x", ev.Data, err)
@@ -232,7 +235,7 @@ func TestTooLong(t *testing.T) {
 
 func TestIgnoredLinesTakeNoMemory(t *testing.T) {
 	src := &endless{unit: ": keep-alive\nid: 1\n\n"}
-	r := NewReader(io.LimitReader(src, 8<<20), 0)
+	r := NewReader(io.LimitReader(src, 8<<20), large)
 	if _, err := r.Next(); err != io.EOF {
 		t.Fatal(err)
 	}
@@ -244,11 +247,11 @@ func TestIgnoredLinesTakeNoMemory(t *testing.T) {
 func TestSourceErrors(t *testing.T) {
 	broken := errors.New("broken")
 	src := io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(broken))
-	got, err := readAll(t, NewReader(src, 0))
+	got, err := readAll(t, NewReader(src, large))
 	if !errors.Is(err, broken) || len(got) != 1 || got[0].Data != "a" {
 		t.Errorf("%v, %v; want the first event, then the source's error", got, err)
 	}
-	if _, err := NewReader(new(silent), 0).Next(); err != io.ErrNoProgress {
+	if _, err := NewReader(new(silent), large).Next(); err != io.ErrNoProgress {
 		t.Errorf("a source that never returns anything: %v", err)
 	}
 }
@@ -265,7 +268,7 @@ func FuzzChunking(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		whole, bytewise := NewReader(bytes.NewReader(b), 0), NewReader(iotest.OneByteReader(bytes.NewReader(b)), 0)
+		whole, bytewise := NewReader(bytes.NewReader(b), large), NewReader(iotest.OneByteReader(bytes.NewReader(b)), large)
 		want, err := readAll(t, whole)
 		if err != nil {
 			t.Fatal(err)
@@ -284,7 +287,7 @@ func BenchmarkNext(b *testing.B) {
 	one := "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" a few words\"}}\n\n"
 	b.SetBytes(int64(len(one)))
 	b.ReportAllocs()
-	r := NewReader(&repeated{one: strings.Repeat(one, 100)}, 0)
+	r := NewReader(&repeated{one: strings.Repeat(one, 100)}, large)
 	for b.Loop() {
 		if _, err := r.Next(); err != nil {
 			b.Fatal(err)
