@@ -30,7 +30,7 @@ type EffortFixer interface {
 }
 
 // CacheRenewer may be implemented by a [Provider] whose prompt cache keeps a prompt for a time
-// after its last use. RenewsCache reports whether sending req again, with the MaxTokens that it has,
+// after its last use. RenewsCache reports whether sending req again, with its MaxTokens unchanged,
 // renews that time.
 type CacheRenewer interface {
 	RenewsCache(req *Request) bool

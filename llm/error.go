@@ -57,25 +57,26 @@ type Error struct {
 	// Undecoded marks an [ErrStream] for a response that came whole and made no sense. A second one
 	// with the same message means that a third would be no better.
 	Undecoded bool
-	// Rejected is set if the provider does not take a part of the conversation, and other requests
-	// with that part would fail alike.
+	// Rejected is set if the provider refused a part of the conversation. Other requests with that part
+	// would fail in the same way.
 	Rejected *Rejection
 	// Err is the cause, if there is one.
 	Err error
 }
 
-// A Rejection says what of a request a provider does not take, as far as its error tells. A
-// rejection of a parameter, of the model or of what a text means has none.
+// A Rejection names the part of a request that a provider refused, as far as its error says. An error
+// about a parameter, the model or the meaning of a text has none.
 type Rejection struct {
 	// Message is an index of Request.Messages and Part one of the message's Parts. Each is -1 if
 	// the error does not name it.
 	Message int `json:"message"`
 	Part    int `json:"part"`
-	// Tool is the name of a definition that the provider does not take.
+	// Tool is the name of a definition that the provider refused.
 	Tool string `json:"tool,omitempty"`
 	// Media reports that the error is about an image or a document.
 	Media bool `json:"media,omitempty"`
-	// Quirk is the demand that the request has not met: with it, the same conversation may be taken.
+	// Quirk is the demand that the request did not meet. With it in Request.Quirks the same conversation
+	// may be accepted.
 	Quirk Quirk `json:"quirk,omitempty"`
 }
 
@@ -154,11 +155,9 @@ func KindOf(err error) string {
 // KindNamed returns the kind with this name, or nil. It is the inverse of [KindOf], for errors that
 // were stored.
 func KindNamed(name string) error {
-	for _, k := range []error{ErrAuthentication, ErrAccessDenied, ErrNotFound, ErrInvalidRequest, ErrRateLimit,
-		ErrQuota, ErrServer,
-		ErrOverloaded, ErrContentFilter, ErrContextLength, ErrTimeout, ErrAborted, ErrNetwork, ErrStream,
-		ErrConfiguration,
-		ErrNoObject, ErrUnsupported} {
+	for _, k := range []error{ErrAuthentication, ErrAccessDenied, ErrNotFound, ErrInvalidRequest, ErrRateLimit, ErrQuota,
+		ErrServer, ErrOverloaded, ErrContentFilter, ErrContextLength, ErrTimeout, ErrAborted, ErrNetwork, ErrStream,
+		ErrConfiguration, ErrNoObject, ErrUnsupported} {
 		if k.Error() == name {
 			return k
 		}

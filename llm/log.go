@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -43,8 +44,10 @@ func Log(logger *slog.Logger) Middleware {
 }
 
 func logCall(ctx context.Context, to *slog.Logger, req *Request, took time.Duration, resp *Response, failure error) {
-	attrs := append(req.Caller.attrs(), slog.String("provider", req.Provider), slog.String("model", req.Model),
-		slog.Duration("duration", took))
+	c := req.Caller
+	attrs := append(known(slog.String("session", c.Session), slog.String("agent", c.Agent), slog.Int("step", c.Step),
+		slog.Int("attempt", c.Attempt), slog.String("purpose", string(c.Purpose))),
+		slog.String("provider", req.Provider), slog.String("model", req.Model), slog.Duration("duration", took))
 	level := slog.LevelInfo
 	switch {
 	case failure != nil:
@@ -52,7 +55,8 @@ func logCall(ctx context.Context, to *slog.Logger, req *Request, took time.Durat
 		attrs = append(attrs, slog.String("error_kind", KindOf(failure)))
 		var e *Error
 		if errors.As(failure, &e) {
-			attrs = appendKnown(attrs, e)
+			attrs = append(attrs, known(slog.Int("status", e.Status), slog.String("code", e.Code),
+				slog.String("request_id", e.RequestID))...)
 		}
 	case resp == nil:
 		attrs = append(attrs, slog.String("finish", "abandoned"))
@@ -64,35 +68,9 @@ func logCall(ctx context.Context, to *slog.Logger, req *Request, took time.Durat
 	to.LogAttrs(ctx, level, "model call", attrs...)
 }
 
-// attrs returns what is known of the caller.
-func (c *Caller) attrs() (attrs []slog.Attr) {
-	if c.Session != "" {
-		attrs = append(attrs, slog.String("session", c.Session))
-	}
-	if c.Agent != "" {
-		attrs = append(attrs, slog.String("agent", c.Agent))
-	}
-	if c.Step != 0 {
-		attrs = append(attrs, slog.Int("step", c.Step))
-	}
-	if c.Attempt != 0 {
-		attrs = append(attrs, slog.Int("attempt", c.Attempt))
-	}
-	if c.Purpose != "" {
-		attrs = append(attrs, slog.String("purpose", string(c.Purpose)))
-	}
-	return attrs
-}
-
-func appendKnown(attrs []slog.Attr, e *Error) []slog.Attr {
-	if e.Status != 0 {
-		attrs = append(attrs, slog.Int("status", e.Status))
-	}
-	if e.Code != "" {
-		attrs = append(attrs, slog.String("code", e.Code))
-	}
-	if e.RequestID != "" {
-		attrs = append(attrs, slog.String("request_id", e.RequestID))
-	}
-	return attrs
+// known returns the attributes whose values are not empty.
+func known(attrs ...slog.Attr) []slog.Attr {
+	return slices.DeleteFunc(attrs, func(a slog.Attr) bool {
+		return a.Value.Equal(slog.StringValue("")) || a.Value.Equal(slog.IntValue(0))
+	})
 }

@@ -12,16 +12,16 @@ type Model struct {
 	Name     string   `json:"name,omitempty"`
 	Aliases  []string `json:"aliases,omitempty"`
 	// Window is the number of tokens that fit into a request and its response together, or a smaller
-	// one from which on each of them costs more. Then MaxWindow is the number that fits.
+	// number above which every token costs more. In that case MaxWindow is the number that fits.
 	Window    int      `json:"context_window,omitempty"`
 	MaxWindow int      `json:"max_window,omitempty"`
 	MaxOutput int      `json:"max_output,omitempty"` // tokens
 	Input     []string `json:"input,omitempty"`      // modalities: text, image, audio, document
 	Reasoning bool     `json:"reasoning,omitempty"`
 	// Efforts lists the reasoning efforts that the model supports, lowest first. An empty list that
-	// is not nil says that it has none.
+	// is not nil means that it supports none.
 	Efforts []string `json:"efforts,omitzero"`
-	// LoadsTools says that the vendor keeps deferred tools from the model and loads those that a
+	// LoadsTools reports that the vendor keeps deferred tools from the model and loads those that a
 	// result refers to.
 	LoadsTools bool `json:"loads_tools,omitempty"`
 	// Quirks are demands of the model on the form of a request.
@@ -29,8 +29,8 @@ type Model struct {
 	// Prices lists the prices by the size of the input; the first one has no lower bound. Empty
 	// means unknown.
 	Prices []Price `json:"prices,omitempty"`
-	// WebSearch is the price in US dollars of one search of the web that the vendor runs, beside its
-	// tokens. 0 means that the model has none that is run beside other tools.
+	// WebSearch is the price in US dollars of one web search that the vendor runs, besides its tokens.
+	// 0 means that the model has no web search that can be used together with other tools.
 	WebSearch float64 `json:"web_search,omitempty"`
 }
 
@@ -46,15 +46,15 @@ type Price struct {
 	CacheWrite float64 `json:"cache_write,omitempty"`
 }
 
-// LongWrite is the factor on the price of a write to a cache that keeps it for the longer time:
-// Anthropic's prices are 1.25 and 2 times that of other input.
+// LongWrite is the price of a cache write that is kept for the longer time, divided by that of another
+// cache write: Anthropic's prices are 2 and 1.25 times that of other input.
 const LongWrite = 2 / 1.25
 
 // Lookup returns what is known of a provider's model.
 type Lookup func(provider, model string) (Model, bool)
 
-// Cost returns the price of a request's usage in US dollars and reports whether the prices are
-// known. If only that of its searches is not, it returns the price of the rest.
+// Cost returns the price of a request's usage in US dollars and reports whether all prices are known.
+// If only the price of web searches is unknown, it returns the price of everything else.
 func (m *Model) Cost(u Usage) (float64, bool) {
 	if m == nil || len(m.Prices) == 0 {
 		return 0, false
@@ -78,8 +78,8 @@ func (m *Model) Takes(modality string) bool {
 	return m == nil || len(m.Input) == 0 || slices.Contains(m.Input, modality)
 }
 
-// HighestPrice returns the highest prices of one token in US dollars, if the cache keeps what is
-// written for the longer time or not, and reports whether the prices are known.
+// HighestPrice returns the highest prices of one token in US dollars and reports whether they are
+// known. long means that cache writes are kept for the longer time.
 func (m *Model) HighestPrice(long bool) (price Price, known bool) {
 	if m == nil || len(m.Prices) == 0 {
 		return price, false

@@ -104,15 +104,23 @@ type Parts []Part
 // TextParts returns content that consists of one text.
 func TextParts(text string) Parts { return Parts{Text{Text: text}} }
 
-// Text returns the text parts, concatenated.
-func (p Parts) Text() string {
-	var texts []string
-	for _, part := range p {
-		if t, ok := part.(Text); ok {
-			texts = append(texts, t.Text)
+// of returns the parts of a type, in order.
+func of[T Part](parts Parts) (list []T) {
+	for _, part := range parts {
+		if t, ok := part.(T); ok {
+			list = append(list, t)
 		}
 	}
-	return strings.Join(texts, "")
+	return list
+}
+
+// Text returns the text parts, concatenated.
+func (p Parts) Text() string {
+	var b strings.Builder
+	for _, t := range of[Text](p) {
+		b.WriteString(t.Text)
+	}
+	return b.String()
 }
 
 // WithLine returns the parts with a text at their end, which begins on a line of its own.
@@ -133,23 +141,13 @@ func (p Parts) WithLine(text string) Parts {
 }
 
 // ToolCalls returns the calls, in order.
-func (p Parts) ToolCalls() []ToolCall {
-	var calls []ToolCall
-	for _, part := range p {
-		if c, ok := part.(ToolCall); ok {
-			calls = append(calls, c)
-		}
-	}
-	return calls
-}
+func (p Parts) ToolCalls() []ToolCall { return of[ToolCall](p) }
 
 // ToolReferences returns the names of the tools that the parts refer to, in order.
 func (p Parts) ToolReferences() []string {
 	var names []string
-	for _, part := range p {
-		if r, ok := part.(ToolReference); ok {
-			names = append(names, r.Name)
-		}
+	for _, r := range of[ToolReference](p) {
+		names = append(names, r.Name)
 	}
 	return names
 }
@@ -157,41 +155,29 @@ func (p Parts) ToolReferences() []string {
 // Reasoning returns the readable text of the thinking blocks, concatenated.
 func (p Parts) Reasoning() string {
 	var b strings.Builder
-	for _, part := range p {
-		if t, ok := part.(Thinking); ok {
-			b.WriteString(t.Text)
-		}
+	for _, t := range of[Thinking](p) {
+		b.WriteString(t.Text)
 	}
 	return b.String()
 }
 
-// The kinds of parts, as written in JSON.
-const (
-	kindText          = "text"
-	kindMedia         = "media"
-	kindThinking      = "thinking"
-	kindToolCall      = "tool_call"
-	kindToolResult    = "tool_result"
-	kindToolReference = "tool_reference"
-	kindOpaque        = "opaque"
-)
-
+// kindOf returns the kind of a part, as written in JSON.
 func kindOf(p Part) (string, error) {
 	switch p.(type) {
 	case Text:
-		return kindText, nil
+		return "text", nil
 	case Media:
-		return kindMedia, nil
+		return "media", nil
 	case Thinking:
-		return kindThinking, nil
+		return "thinking", nil
 	case ToolCall:
-		return kindToolCall, nil
+		return "tool_call", nil
 	case ToolResult:
-		return kindToolResult, nil
+		return "tool_result", nil
 	case ToolReference:
-		return kindToolReference, nil
+		return "tool_reference", nil
 	case Opaque:
-		return kindOpaque, nil
+		return "opaque", nil
 	case nil:
 		return "", errors.New("llm: nil part")
 	}
@@ -261,28 +247,24 @@ type anyPart struct {
 }
 
 // part returns the only part that is set, or nil.
-func (a *anyPart) part() (part Part) {
-	n := 0
-	set := func(is bool, p func() Part) {
-		if is {
-			n++
-			part = p()
-		}
-	}
-	set(a.Text != nil, func() Part { return *a.Text })
-	set(a.Media != nil, func() Part { return *a.Media })
-	set(a.Thinking != nil, func() Part { return *a.Thinking })
-	set(a.ToolCall != nil, func() Part { return *a.ToolCall })
-	set(a.ToolResult != nil, func() Part { return *a.ToolResult })
-	set(a.ToolReference != nil, func() Part { return *a.ToolReference })
-	set(a.Opaque != nil, func() Part { return *a.Opaque })
-	if n != 1 {
+func (a *anyPart) part() Part {
+	parts := slices.Concat(set(a.Text), set(a.Media), set(a.Thinking), set(a.ToolCall), set(a.ToolResult),
+		set(a.ToolReference), set(a.Opaque))
+	if len(parts) != 1 {
 		return nil
 	}
-	return part
+	return parts[0]
 }
 
-// unknownPart says what is wrong with a part of a list.
+// set returns the part that p points to, or none for nil.
+func set[T Part](p *T) Parts {
+	if p == nil {
+		return nil
+	}
+	return Parts{*p}
+}
+
+// unknownPart returns what is wrong with a part of a list.
 func unknownPart(data []byte, i int) error {
 	var raw []map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {

@@ -82,8 +82,8 @@ func QuirkWithout(parameter string) Quirk { return Quirk("without_" + parameter)
 type Caller struct {
 	Session string // the session's id
 	Agent   string // a subagent's id, as its parent knows it; empty for a session that no agent started
-	// the number of the session's model call, from 1, as in STEP_START; a side call has the number
-	// of the next one
+	// Step is the number of the session's model call, from 1, as in STEP_START. A side call has the
+	// number of the next one.
 	Step    int
 	Attempt int     // of this model call, from 1
 	Purpose Purpose // what the response is for
@@ -105,11 +105,11 @@ type ToolDefinition struct {
 	// [ToolReference]. Then a model whose vendor loads tools ([Model.LoadsTools]) can call it.
 	// Other models never get the definition, so its tool needs another way to be called.
 	Deferred bool `json:"deferred,omitempty"`
-	// Hosted names a tool that the vendor runs, such as [HostedWebSearch]; the rest of the definition
-	// is for people. Vendors and models that do not have it never get the definition.
+	// Hosted names a tool that the vendor runs, such as [HostedWebSearch]. The rest of the definition is
+	// for people. It is not sent to vendors and models that do not have the tool.
 	Hosted string `json:"hosted,omitempty"`
-	// Finds says that the tool finds deferred ones: its results refer to them. Some vendors have a
-	// form of their own for such a tool.
+	// Finds reports that the tool's results refer to deferred tools. Some vendors have a form of their
+	// own for such a tool.
 	Finds bool `json:"finds,omitempty"`
 }
 
@@ -214,7 +214,7 @@ func (m Message) validate() error {
 // llm/anthropic sends the same number.
 const unknownOutput = 4096
 
-// MostOutput returns the most tokens that the answer to the request can have.
+// MostOutput returns the largest number of tokens that the response can have.
 func (r *Request) MostOutput() int {
 	switch {
 	case r.MaxTokens > 0:
@@ -225,8 +225,8 @@ func (r *Request) MostOutput() int {
 	return unknownOutput
 }
 
-// MostSearchesUSD returns the price in US dollars of the most searches of the web that the vendor may
-// run for the request.
+// MostSearchesUSD returns the highest price in US dollars of the web searches that the vendor may run
+// for the request.
 func (r *Request) MostSearchesUSD() float64 {
 	offered := slices.ContainsFunc(r.Tools, func(t ToolDefinition) bool { return t.Hosted == HostedWebSearch })
 	if r.Facts == nil || !offered || r.ToolChoice.Mode == ToolNone {

@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// HostedWebSearch is the [ToolDefinition].Hosted of a search of the web.
+// HostedWebSearch is the value of [ToolDefinition].Hosted for a web search.
 const HostedWebSearch = "web_search"
 
-// MaxSearches is the most searches that a response may make, where the vendor's API has a limit for
-// it (Anthropic, OpenAI).
+// MaxSearches is the limit of web searches in a response that is sent to vendors whose API has such a
+// limit (Anthropic, OpenAI).
 const MaxSearches = 8
 
-// WebSearch holds what a vendor says of one search of the web that it made for the model. All of it
-// comes from the web or from the model.
+// WebSearch holds what a vendor reports of one web search that it made for the model. All of it comes
+// from the web or from the model.
 type WebSearch struct {
-	// Query is what was searched for; several are separated by "; ". It is empty if the vendor does
-	// not say it.
+	// Query is what was searched for; several queries are separated by "; ". It is empty if the vendor
+	// does not report it.
 	Query string `json:"query,omitempty"`
 	// Page is the URL of a page that was opened, or in which Query was searched for.
 	Page string `json:"page,omitempty"`
@@ -28,8 +28,8 @@ type WebSearch struct {
 	Error string `json:"error,omitempty"`
 }
 
-// String says in a line what was searched for, and how many pages were found. It has texts of the
-// web as they came, but for their white space.
+// String returns in one line what was searched for and how many pages were found. Texts from the web
+// are unchanged except for their white space.
 func (s *WebSearch) String() string {
 	query, page := oneLine(s.Query), oneLine(s.Page)
 	what := "searched the web"
@@ -58,8 +58,8 @@ type Source struct {
 	Title string `json:"title,omitempty"`
 }
 
-// String returns the title, if there is one, and the URL, in a line. It has texts of the web as they
-// came, but for their white space.
+// String returns the title, if there is one, and the URL in one line. Both are unchanged except for
+// their white space.
 func (s Source) String() string {
 	url := oneLine(s.URL)
 	if title := oneLine(s.Title); title != "" {
