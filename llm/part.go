@@ -85,7 +85,7 @@ type Opaque struct {
 	// Data is the block as the provider sent it: one JSON value. Empty means that there is nothing to
 	// send back.
 	Data string `json:"data"`
-	// Search is set if the block ends a search of the web. It is not sent.
+	// Search is set if the block ends a web search. It is not sent.
 	Search *WebSearch `json:"search,omitempty"`
 }
 

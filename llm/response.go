@@ -55,7 +55,7 @@ type Usage struct {
 	CacheWriteLong int `json:"cache_write_long,omitempty"`
 	Output         int `json:"output"`
 	Reasoning      int `json:"reasoning,omitempty"` // part of Output
-	// Searches counts the searches of the web that the vendor bills.
+	// Searches counts the web searches that the vendor bills.
 	Searches int `json:"searches,omitempty"`
 }
 

@@ -21,7 +21,7 @@ const (
 	EventCallStart                          // Block, ID, Name
 	EventCallDelta                          // Block, Delta: the arguments' text
 	EventCallEnd                            // Block
-	EventSearch                             // Block, Search: a search of the web has ended
+	EventSearch                             // Block, Search: a web search has ended
 	EventStepFinish                         // Response: of one step of several (package generate)
 	EventProvider                           // Raw: a provider's event that this package has no type for
 	EventFinish                             // Response: always the last

@@ -36,7 +36,7 @@ type Options struct {
 	BaseURL string
 	// ShortCache ignores Request.CacheLong, for servers that have one lifetime of the cache.
 	ShortCache bool
-	// NoWebSearch leaves out the search of the web that a request has, for servers without one.
+	// NoWebSearch leaves out the web search that a request has, for servers without one.
 	NoWebSearch bool
 	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
 	// whatever the client's policy.
@@ -123,10 +123,10 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 func (p *Provider) FixesEffort(facts *llm.Model) bool { return facts == nil || facts.Reasoning }
 
 // RenewsCache implements [llm.CacheRenewer]. With a budget for thinking the answer would have more
-// tokens than MaxTokens. A search of the web that the API would go on with would run again, and be
+// tokens than MaxTokens. A web search that the API would go on with would run again, and be
 // billed.
 func (p *Provider) RenewsCache(req *llm.Request) bool {
 	t, err := think(req)
-	searches := pair(req.Messages, p.Name(), nil, api.SearchesWeb(api.Hosting(req, !p.noWebSearch)))
+	searches := pair(req.Messages, p.Name(), nil, api.SearchesWeb(api.DropHosted(req, !p.noWebSearch)))
 	return err == nil && t.budget == 0 && !req.NoCache && len(searches.pending) == 0
 }

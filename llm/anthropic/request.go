@@ -14,7 +14,7 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	req = api.Hosting(req, !p.noWebSearch)
+	req = api.DropHosted(req, !p.noWebSearch)
 	params, err := encodeParams(req, o)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// The wire types of a search of the web. The tool's is the version that searches only: later ones
+// The wire types of a web search. The tool's is the version that searches only: later ones
 // filter what they find by programs, which run in a container of the vendor.
 const (
 	webSearchTool = "web_search_20250305"

@@ -160,7 +160,7 @@ func TestK1_ModelsAreDecodedOneByOne(t *testing.T) {
 	}
 }
 
-// A search of the web has its vendor's price. Models and providers without one have none.
+// A web search has its vendor's price. Models and providers without one have none.
 func TestV7_SearchPrices(t *testing.T) {
 	c := catalog.New()
 	for name, want := range map[string]float64{

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What a search of the web costs that the vendor runs, in US dollars, as of 2026-11-29. They have
+// What a web search costs that the vendor runs, in US dollars, as of 2026-11-29. They have
 // one price for all their models. The tokens of what is found are billed as others.
 const (
 	// "$10 per 1,000 searches", platform.claude.com/docs/en/about-claude/pricing
@@ -17,7 +17,7 @@ const (
 	geminiSearch = 14.0 / 1000
 )
 
-// SearchPrice returns the price of a search of the web that the vendor runs for a model beside other
+// SearchPrice returns the price of a web search that the vendor runs for a model beside other
 // tools, or 0 if it has none. Other providers are not known to have one.
 func SearchPrice(provider, model string) float64 {
 	switch provider {

@@ -29,7 +29,7 @@ type Request struct {
 	// Messages is the conversation without the system prompt. A wire message with results and text
 	// becomes two messages here.
 	Messages []llm.Message
-	// Tools holds the names of the tools that the model is offered. A search of the web that the
+	// Tools holds the names of the tools that the model is offered. A web search that the
 	// vendor runs is web_search.
 	Tools     []string
 	Effort    string
@@ -79,7 +79,7 @@ func split(m llm.Message) (list []llm.Message) {
 // It can be decoded from JSON.
 type Turn struct {
 	Thinking string `json:"thinking,omitempty"`
-	// Searches are searches of the web that the server runs before it writes the text. Cites are
+	// Searches are web searches that the server runs before it writes the text. Cites are
 	// the sources that the text cites. The response to a request that does not offer the search has
 	// neither.
 	Searches []llm.WebSearch `json:"searches,omitempty"`

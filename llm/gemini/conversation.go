@@ -13,7 +13,7 @@ import (
 type conversation struct {
 	provider string
 	model    family // of the models that it is encoded for
-	searches bool   // the request has the search of the web
+	searches bool   // the request has the web search
 	system   []byte // the parts of the leading system messages
 
 	// contents holds the wire's contents without the end of the last one: if the next message has

@@ -74,7 +74,7 @@ func generationConfig(req *llm.Request, o options) ([]byte, error) {
 	return p.Bytes()
 }
 
-// toolConfig returns the members of toolConfig, or "" without any. A search of the web is only run
+// toolConfig returns the members of toolConfig, or "" without any. A web search is only run
 // beside functions if its parts are requested, which have to come back.
 func toolConfig(req *llm.Request) string {
 	var members []string

@@ -36,7 +36,7 @@ type Options struct {
 	// {BaseURL}/publishers/{Publisher}/models/{model}:streamGenerateContent?alt=sse, and BaseURL has
 	// the version.
 	Publisher string
-	// NoWebSearch leaves out the search of the web that a request has, for servers without one.
+	// NoWebSearch leaves out the web search that a request has, for servers without one.
 	NoWebSearch bool
 	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
 	// whatever the client's policy.

@@ -18,7 +18,7 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 	}
 	model := familyOf(req.Model)
 	// models before Gemini 3 refuse it beside functions, and the choice of none is about functions alone
-	req = api.Hosting(req, !p.noWebSearch && model != gemini2 && req.ToolChoice.Mode != llm.ToolNone)
+	req = api.DropHosted(req, !p.noWebSearch && model != gemini2 && req.ToolChoice.Mode != llm.ToolNone)
 	params, err := encodeParams(req, o)
 	if err != nil {
 		return nil, nil, err
@@ -74,7 +74,7 @@ func (c *conversation) body(tools, params []byte, cached bool) [][]byte {
 	return list
 }
 
-// encodeTools encodes the functions as one tool, and a search of the web as another.
+// encodeTools encodes the functions as one tool, and a web search as another.
 func encodeTools(tools []llm.ToolDefinition) ([]byte, error) {
 	hosted := func(t llm.ToolDefinition) bool { return t.Hosted != "" }
 	functions := slices.DeleteFunc(slices.Clone(tools), hosted)

@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// searching holds what a response says of its searches of the web.
+// searching holds what a response says of its web searches.
 type searching struct {
 	asked   map[string]string // the queries of the calls, by their ids
 	count   int               // of the queries of all calls
@@ -64,7 +64,7 @@ func wholeInvocations(parts llm.Parts) map[string]bool {
 	return whole
 }
 
-// isWebSearch reports whether a tool that the API has run is its search of the web.
+// isWebSearch reports whether a tool that the API has run is its web search.
 func isWebSearch(toolType string) bool { return strings.EqualFold(toolType, "google_search_web") }
 
 // searched keeps the queries of a call, and streams a search that has ended.

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,11 +25,8 @@ const (
 	ObjectTool
 )
 
-const (
-	forcedToolProvider = "anthropic"
-	defaultObjectName  = "answer"
-	maxRaw             = 64 << 10 // the most bytes of a response in an error; see llm.Error
-)
+// maxRaw is the largest part of a response in an error, in bytes; see llm.Error.
+const maxRaw = 64 << 10
 
 // Object generates a value of type T. Its schema comes from Options.Format or else from T, as
 // [Func]'s schema comes from its arguments. A T that is neither a struct nor a map is wrapped in an
@@ -66,19 +64,17 @@ type object struct {
 }
 
 func newObject[T any](client *llm.Client, o Options) (*object, error) {
-	obj := &object{name: defaultObjectName, viaTool: o.ObjectMode == ObjectTool}
+	obj := &object{name: "answer", viaTool: o.ObjectMode == ObjectTool}
 	if o.ObjectMode == ObjectAuto {
 		p, err := client.Provider(o.Provider)
 		if err != nil {
 			return nil, err
 		}
-		obj.viaTool = p.Name() == forcedToolProvider
+		obj.viaTool = p.Name() == "anthropic"
 	}
 	if o.Format != nil {
 		obj.schema = o.Format.Schema
-		if o.Format.Name != "" {
-			obj.name = o.Format.Name
-		}
+		obj.name = cmp.Or(o.Format.Name, obj.name)
 	} else if err := obj.infer(jsonschema.For[T](nil)); err != nil {
 		return nil, llm.Errorf(llm.ErrConfiguration, "the type of the object has no schema: %v", err)
 	}
@@ -178,10 +174,10 @@ func decode[T any](text string, wrapped bool) (T, error) {
 	var outer struct {
 		Value T `json:"value"`
 	}
+	to := any(&outer.Value)
 	if wrapped {
-		err := json.Unmarshal([]byte(text), &outer)
-		return outer.Value, err
+		to = &outer
 	}
-	err := json.Unmarshal([]byte(text), &outer.Value)
+	err := json.Unmarshal([]byte(text), to)
 	return outer.Value, err
 }

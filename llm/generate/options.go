@@ -83,10 +83,9 @@ func (o *Options) request() (*llm.Request, error) {
 		messages = slices.Insert(messages, 0, llm.System(o.System))
 	}
 	req := &llm.Request{Provider: o.Provider, Model: o.Model, Messages: messages, ToolChoice: o.ToolChoice,
-		Sequential: o.Sequential,
-		Effort:     o.Effort, MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopP: o.TopP, Stop: o.Stop,
-		Format:   o.Format,
-		CacheKey: o.CacheKey, NoCache: o.NoCache, Options: o.ProviderOptions, Memo: new(llm.Memo)}
+		Sequential: o.Sequential, Effort: o.Effort, MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopP: o.TopP,
+		Stop: o.Stop, Format: o.Format, CacheKey: o.CacheKey, NoCache: o.NoCache, Options: o.ProviderOptions,
+		Memo: new(llm.Memo)}
 	for _, t := range o.Tools {
 		req.Tools = append(req.Tools, t.ToolDefinition)
 	}

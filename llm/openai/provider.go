@@ -31,7 +31,7 @@ type Options struct {
 	// SystemMessage sends the system prompt as the first message, for servers that refuse the member
 	// instructions.
 	SystemMessage bool
-	// NoWebSearch leaves out the search of the web that a request has, for servers without one.
+	// NoWebSearch leaves out the web search that a request has, for servers without one.
 	NoWebSearch bool
 	// HTTPClient sends the requests. Nil means one with Go's defaults. Redirects are errors,
 	// whatever the client's policy.

@@ -18,7 +18,7 @@ type decoder struct {
 	blocks  []*block      // in the order in which they started
 	sent    api.Repeats
 	refused bool   // the model refused
-	billed  int    // how many searches of the web the vendor bills
+	billed  int    // how many web searches the vendor bills
 	search  string // the tool that finds others, if the request has it in the API's own form
 }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// webSearchCall is the item type of a search of the web, and foundPages asks for what it has found.
+// webSearchCall is the item type of a web search, and foundPages asks for what it has found.
 const (
 	webSearchCall = "web_search_call"
 	foundPages    = "web_search_call.action.sources"
 )
 
-// searched streams a search of the web that has ended, and counts it if the vendor bills it: "Search
+// searched streams a web search that has ended, and counts it if the vendor bills it: "Search
 // actions incur a tool call cost", those that open a page or look into it do not.
 func (d *decoder) searched(it *item) {
 	var call struct {
@@ -48,7 +48,7 @@ func (d *decoder) searched(it *item) {
 	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: it.blocks[0].index, Search: it.search})
 }
 
-// isTorn reports whether the item is a search of the web that was cut off.
+// isTorn reports whether the item is a web search that was cut off.
 func (it *item) isTorn() bool {
 	var head wireHead
 	return it.kind == opaqueItem && it.open && json.Unmarshal(it.raw, &head) == nil && head.Type == webSearchCall

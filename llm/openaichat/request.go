@@ -12,7 +12,7 @@ import (
 // between requests, in this order, so that a conversation's requests begin with the same bytes. The
 // messages belong to the memo and are not copied.
 func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
-	req = api.Hosting(req, false)
+	req = api.DropHosted(req, false)
 	params, err := p.encodeParams(req)
 	if err != nil {
 		return nil, err

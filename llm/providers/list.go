@@ -14,15 +14,15 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// List asks the server for its models, and returns what it says of them, in its order: the ids, and
-// of some servers windows, output limits, modalities and prices. Everything else has its zero value.
-// A server that lists none is an [llm.ErrNotFound] or an [llm.ErrUnsupported].
+// List requests the server's list of models and returns it in the server's order: the ids, and from
+// some servers also windows, output limits, modalities and prices. Everything else has its zero value.
+// A server without a list is an [llm.ErrNotFound] or an [llm.ErrUnsupported].
 func (k Kind) List(ctx context.Context, c Config) ([]llm.Model, error) {
 	switch {
 	case k.addressURL != nil:
 		c.BaseURL = k.addressURL(c.BaseURL)
 	case c.BaseURL == "":
-		c.BaseURL = k.URL(func(string) string { return "" })
+		c.BaseURL = k.URL(unset)
 	}
 	if k.publisher != "" {
 		return nil, llm.Errorf(llm.ErrUnsupported, "%s does not list its models for a key", k.Name)
@@ -133,8 +133,8 @@ func (p *wirePricing) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &w) != nil {
 		return nil
 	}
-	for to, text := range map[*float64]string{&p.Prompt: w.Prompt, &p.Completion: w.Completion, &p.CacheRead: w.CacheRead,
-		&p.CacheWrite: w.CacheWrite} {
+	for to, text := range map[*float64]string{&p.Prompt: w.Prompt, &p.Completion: w.Completion,
+		&p.CacheRead: w.CacheRead, &p.CacheWrite: w.CacheWrite} {
 		perToken, err := strconv.ParseFloat(text, 64)
 		if err == nil && perToken >= 0 {
 			*to = math.Round(perToken*1e12) / 1e6

@@ -13,6 +13,9 @@ import (
 	"github.com/attractor-go/attractor/llm/openaichat"
 )
 
+// unset returns the value of every variable in an empty environment.
+func unset(string) string { return "" }
+
 // New returns a provider. A missing key or URL, or an invalid one, is an [llm.ErrConfiguration].
 func (k Kind) New(c Config) (llm.Provider, error) {
 	if c.BaseURL == "" && k.addressURL == nil {
@@ -20,7 +23,7 @@ func (k Kind) New(c Config) (llm.Provider, error) {
 			return nil, llm.Errorf(llm.ErrConfiguration, "no API key: set %s in the environment",
 				strings.Join(k.KeyVars, " or "))
 		}
-		if c.BaseURL = k.URL(func(string) string { return "" }); c.BaseURL == "" {
+		if c.BaseURL = k.URL(unset); c.BaseURL == "" {
 			return nil, llm.Errorf(llm.ErrConfiguration, "%s has no URL yet: set %s in the environment", k.Name,
 				strings.Join(k.urlVariables(), " or "))
 		}
@@ -90,8 +93,8 @@ func orNil[P llm.Provider](p P, err error) (llm.Provider, error) {
 	return p, nil
 }
 
-// twoFormats is a provider of many vendors' models, of which those of Anthropic are reached in the
-// format Messages.
+// twoFormats is a provider of many vendors' models. It uses the format Messages for those of
+// Anthropic.
 type twoFormats struct {
 	llm.Provider // of the others
 	claude       llm.Provider
@@ -112,22 +115,34 @@ func (p *twoFormats) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm
 
 // FormatsWithTools implements [llm.Formatter].
 func (p *twoFormats) FormatsWithTools(model string) bool {
-	f, ok := p.of(model).(llm.Formatter)
-	return ok && f.FormatsWithTools(model)
+	return formatsWithTools(p.of(model), model)
 }
 
 // FixesEffort implements [llm.EffortFixer]. A model of which nothing is known may be Anthropic's.
 func (p *twoFormats) FixesEffort(facts *llm.Model) bool {
-	of := p.claude
-	if facts != nil {
-		of = p.of(facts.ID)
+	if facts == nil {
+		return fixesEffort(p.claude, facts)
 	}
-	f, ok := of.(llm.EffortFixer)
-	return ok && f.FixesEffort(facts)
+	return fixesEffort(p.of(facts.ID), facts)
 }
 
 // RenewsCache implements [llm.CacheRenewer].
-func (p *twoFormats) RenewsCache(req *llm.Request) bool {
-	r, ok := p.of(req.Model).(llm.CacheRenewer)
+func (p *twoFormats) RenewsCache(req *llm.Request) bool { return renewsCache(p.of(req.Model), req) }
+
+// formatsWithTools calls the provider's [llm.Formatter], if it is one.
+func formatsWithTools(p llm.Provider, model string) bool {
+	f, ok := p.(llm.Formatter)
+	return ok && f.FormatsWithTools(model)
+}
+
+// fixesEffort calls the provider's [llm.EffortFixer], if it is one.
+func fixesEffort(p llm.Provider, facts *llm.Model) bool {
+	f, ok := p.(llm.EffortFixer)
+	return ok && f.FixesEffort(facts)
+}
+
+// renewsCache calls the provider's [llm.CacheRenewer], if it is one.
+func renewsCache(p llm.Provider, req *llm.Request) bool {
+	r, ok := p.(llm.CacheRenewer)
 	return ok && r.RenewsCache(req)
 }

@@ -93,13 +93,17 @@ func checkHeader(name, value string) error {
 	return nil
 }
 
-// header returns the headers of the kind with the values of their variables, and the variables that
-// are not set.
-func (k Kind) header(getenv func(string) string) (header http.Header, missing []string) {
+// header returns a copy of the given headers with those of the kind that they lack, with the values of
+// their variables, and the names of headers whose variables are not all set.
+func (k Kind) header(given http.Header, getenv func(string) string) (header http.Header, missing []string) {
+	header = given.Clone()
 	for _, name := range slices.Sorted(maps.Keys(k.Headers)) {
+		if header.Get(name) != "" {
+			continue
+		}
 		value, ok := fill(k.Headers[name], getenv)
 		if !ok {
-			missing = append(missing, variables(k.Headers[name])...)
+			missing = append(missing, name)
 			continue
 		}
 		if header == nil {
@@ -113,19 +117,10 @@ func (k Kind) header(getenv func(string) string) (header http.Header, missing []
 // headerOf returns the headers of a configuration with those of the kind that it lacks. One with
 // variables has to be in the configuration.
 func (k Kind) headerOf(c Config) (http.Header, error) {
-	header := c.Header.Clone()
-	for _, name := range slices.Sorted(maps.Keys(k.Headers)) {
-		if header.Get(name) != "" {
-			continue
-		}
-		if needed := variables(k.Headers[name]); needed != nil {
-			return nil, llm.Errorf(llm.ErrConfiguration, "the header %s of %s has no value yet: set %s in the environment",
-				name, k.Name, strings.Join(needed, " and "))
-		}
-		if header == nil {
-			header = http.Header{}
-		}
-		header.Set(name, k.Headers[name])
+	header, missing := k.header(c.Header, unset)
+	if missing != nil {
+		return nil, llm.Errorf(llm.ErrConfiguration, "the header %s of %s has no value yet: set %s in the environment",
+			missing[0], k.Name, strings.Join(variables(k.Headers[missing[0]]), " and "))
 	}
 	return header, nil
 }

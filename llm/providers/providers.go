@@ -44,9 +44,10 @@ const (
 type Kind struct {
 	Name   string
 	Format Format
-	// ClaudeMessages says where the models of Anthropic are reached in the format Messages, as a
-	// path relative to the base URL, if Format is another and the URL is the provider's own. Only so
-	// their prompts are cached. Options of a request go to both formats.
+	// ClaudeMessages is where the models of Anthropic are reached in the format Messages, which is
+	// necessary for the caching of their prompts, as a path relative to the base URL. It is used if
+	// Format is another one and the URL is the provider's own. A request's options are sent in both
+	// formats.
 	ClaudeMessages string
 	// URLs are base URLs. The first counts whose variables of the environment, as ${NAME}, are all
 	// set. BaseURLVar takes precedence.
@@ -79,7 +80,7 @@ type Kind struct {
 	// Profile is the name of the profile that suits the models. Empty means that of the provider's
 	// name, else the default one.
 	Profile string
-	// WebSearch reports that the provider is known to run searches of the web for its models, as
+	// WebSearch reports that the provider is known to run web searches for its models, as
 	// package llm knows them.
 	WebSearch bool
 	// Recorded reports that recorded responses of the server decode. Otherwise what is known of it
@@ -153,7 +154,7 @@ func (k Kind) Config(getenv func(string) string) (c Config, set bool) {
 		c.BaseURL = k.URL(getenv)
 	}
 	var missing []string
-	c.Header, missing = k.header(getenv)
+	c.Header, missing = k.header(nil, getenv)
 	return c, c.BaseURL != "" && missing == nil
 }
 
@@ -184,9 +185,9 @@ func FromEnv(getenv func(string) string) (*llm.Client, error) {
 	return client, nil
 }
 
-// Candidates returns the providers among which a program chooses that was not told which one to
-// use: the vendors of the usual keys, else the servers whose URL is set, else all others that the
-// environment configures. Keys of the others often serve other programs.
+// Candidates returns the providers to choose from when none was named: the vendors of the usual keys,
+// else the servers whose URL is set, else all others that the environment configures. Keys of the
+// others are often meant for other programs.
 func Candidates(getenv func(string) string) []Kind {
 	var usual, servers, others []Kind
 	for _, k := range Kinds() {
@@ -200,10 +201,11 @@ func Candidates(getenv func(string) string) []Kind {
 			others = append(others, k)
 		}
 	}
-	for _, list := range [][]Kind{usual, servers} {
-		if len(list) > 0 {
-			return list
-		}
+	switch {
+	case len(usual) > 0:
+		return usual
+	case len(servers) > 0:
+		return servers
 	}
 	return others
 }

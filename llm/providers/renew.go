@@ -11,30 +11,30 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Credentials obtains what the requests of a provider are sent with in place of a key of its
-// configuration: a key, or a client that authorizes each request. c has what is known without it:
-// the client, and the base URL if the environment or a person names one. The Access does not use
-// ctx.
+// Credentials obtains the access to a provider that has no key in its configuration: a key, or a client
+// that authorizes each request. c holds what is known without it: the client, and the base URL if the
+// environment or a person names one. The returned Access must not use ctx.
 type Credentials func(ctx context.Context, k Kind, c Config) (Access, error)
 
-// Access is what requests are sent with. It has to have a base URL unless the kind has one without
+// Access holds what requests are sent with. It must have a base URL unless the kind has one without
 // variables.
 type Access struct {
 	Config
-	// Expires is when requests need another one. Zero means when the server refuses this one.
+	// Expires is the time from which requests need another Access. Zero means that this one is used
+	// until the server refuses it.
 	Expires time.Time
-	// Secrets are the values of it that nobody should see, besides the key.
+	// Secrets lists its secret values besides the key.
 	Secrets []string
 }
 
-// NewWithKey returns a provider whose key comes from a function, such as one that runs a command. It
-// is asked for a key before the first request, and again when the server refuses the key that it
+// NewWithKey returns a provider whose key comes from a function, such as one that runs a command. The
+// function is called before the first request, and again when the server refuses the key that it
 // returned: the request is then sent once more. Its errors end the request. It is called by one
-// goroutine at a time. The key of the configuration does not count.
+// goroutine at a time. The key of the configuration is ignored.
 func (k Kind) NewWithKey(c Config, key func(ctx context.Context) (string, error)) (llm.Provider, error) {
 	c.APIKey = ""
 	if c.BaseURL == "" && k.addressURL == nil {
-		if c.BaseURL = k.URL(func(string) string { return "" }); c.BaseURL == "" {
+		if c.BaseURL = k.URL(unset); c.BaseURL == "" {
 			return k.New(c) // which says what is missing
 		}
 	}
@@ -45,10 +45,10 @@ func (k Kind) NewWithKey(c Config, key func(ctx context.Context) (string, error)
 	})
 }
 
-// NewWithCredentials returns a provider that asks a function for what its requests are sent with,
-// before the first one, when that expires, and when the server refuses it: the request is then sent
-// once more. Errors of the function end the request. It is called by one goroutine at a time. The
-// key of the configuration does not count.
+// NewWithCredentials returns a provider whose access comes from a function. The function is called
+// before the first request, when the access expires, and when the server refuses it: the request is
+// then sent once more. Its errors end the request. It is called by one goroutine at a time. The key of
+// the configuration is ignored.
 func (k Kind) NewWithCredentials(c Config, credentials Credentials) (llm.Provider, error) {
 	c.APIKey = ""
 	without := c
@@ -111,7 +111,7 @@ func (r *renewing) failure(ctx context.Context, err error) error {
 	return e
 }
 
-// with returns the provider with the newest access, which is another one than the refused.
+// with returns the provider with the newest access, which is not the refused one.
 func (r *renewing) with(ctx context.Context, refused llm.Provider) (llm.Provider, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,18 +132,11 @@ func (r *renewing) with(ctx context.Context, refused llm.Provider) (llm.Provider
 
 // FormatsWithTools implements [llm.Formatter].
 func (r *renewing) FormatsWithTools(model string) bool {
-	f, ok := r.Provider.(llm.Formatter)
-	return ok && f.FormatsWithTools(model)
+	return formatsWithTools(r.Provider, model)
 }
 
 // FixesEffort implements [llm.EffortFixer].
-func (r *renewing) FixesEffort(facts *llm.Model) bool {
-	f, ok := r.Provider.(llm.EffortFixer)
-	return ok && f.FixesEffort(facts)
-}
+func (r *renewing) FixesEffort(facts *llm.Model) bool { return fixesEffort(r.Provider, facts) }
 
 // RenewsCache implements [llm.CacheRenewer].
-func (r *renewing) RenewsCache(req *llm.Request) bool {
-	renewer, ok := r.Provider.(llm.CacheRenewer)
-	return ok && renewer.RenewsCache(req)
-}
+func (r *renewing) RenewsCache(req *llm.Request) bool { return renewsCache(r.Provider, req) }

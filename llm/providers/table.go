@@ -13,8 +13,7 @@ func Kinds() Table {
 	return append(append(vendors(), hosts()...), own()...)
 }
 
-// vendors returns those who make models, and the two ways to other servers that have been here
-// longest.
+// vendors returns the providers that make models, and openai-compatible and openrouter.
 func vendors() []Kind {
 	return []Kind{
 		{Name: "anthropic", Format: Messages, URLs: []string{"https://api.anthropic.com"},
@@ -52,7 +51,7 @@ func vendors() []Kind {
 	}
 }
 
-// hosts returns those who run models of others.
+// hosts returns the providers that run other vendors' models.
 func hosts() []Kind {
 	return []Kind{
 		{Name: "azure", Format: Responses, Profile: "openai",
@@ -87,7 +86,7 @@ func hosts() []Kind {
 	}
 }
 
-// own returns servers of the user's own.
+// own returns the servers that users run themselves.
 func own() []Kind {
 	return []Kind{
 		{Name: "ollama", Format: ChatCompletions, BaseURLVar: "OLLAMA_HOST", Local: true, Start: "ollama serve",

@@ -15,8 +15,8 @@ func (k Kind) URL(getenv func(string) string) string {
 	return ""
 }
 
-// Variables returns what a session with this provider needs in the environment, each entry a
-// variable or several of which one suffices, such as "GEMINI_API_KEY or GOOGLE_API_KEY".
+// Variables returns what a session with this provider needs in the environment. Each entry is a
+// variable, or several of which one suffices, such as "GEMINI_API_KEY or GOOGLE_API_KEY".
 func (k Kind) Variables() (needed []string) {
 	if !k.keyless() {
 		needed = append(needed, strings.Join(k.KeyVars, " or "))
@@ -24,19 +24,21 @@ func (k Kind) Variables() (needed []string) {
 	if k.NeedsURL {
 		needed = []string{k.BaseURLVar}
 	}
-	if k.URL(func(string) string { return "" }) == "" && len(k.URLs) > 0 {
+	if k.URL(unset) == "" && len(k.URLs) > 0 {
 		needed = append(needed, strings.Join(k.urlVariables(), " or "))
 	}
-	_, missing := k.header(func(string) string { return "" })
-	for _, name := range missing {
-		if !slices.Contains(needed, name) {
-			needed = append(needed, name)
+	_, missing := k.header(nil, unset)
+	for _, header := range missing {
+		for _, name := range variables(k.Headers[header]) {
+			if !slices.Contains(needed, name) {
+				needed = append(needed, name)
+			}
 		}
 	}
 	return needed
 }
 
-// urlVariables returns the variables that say the base URL.
+// urlVariables returns the variables that set the base URL.
 func (k Kind) urlVariables() (names []string) {
 	for _, url := range k.URLs {
 		names = append(names, variables(url)...)

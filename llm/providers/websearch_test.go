@@ -18,7 +18,7 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// searchModels are models with a search of the web that their vendors run, by provider.
+// searchModels are models with a web search that their vendors run, by provider.
 var searchModels = map[string]string{"anthropic": "claude-sonnet-4-5", "openai": "gpt-5.4",
 	"gemini": "gemini-3-flash-preview"}
 

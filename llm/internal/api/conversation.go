@@ -83,9 +83,9 @@ func Offered(tools []llm.ToolDefinition) []llm.ToolDefinition {
 	return slices.DeleteFunc(slices.Clone(tools), func(t llm.ToolDefinition) bool { return t.Deferred })
 }
 
-// Hosting returns a request without the tools that the vendor is to run, unless it hosts them for the
-// model: the request itself if there are none.
-func Hosting(req *llm.Request, hosts bool) *llm.Request {
+// DropHosted returns a request without the tools that its vendor would have to run and does not have.
+// hosts reports whether the vendor has a web search. It returns req itself if there are none.
+func DropHosted(req *llm.Request, hosts bool) *llm.Request {
 	hosts = hosts && (req.Facts == nil || req.Facts.WebSearch > 0)
 	left := func(t llm.ToolDefinition) bool { return t.Hosted != "" && (!hosts || t.Hosted != llm.HostedWebSearch) }
 	if !slices.ContainsFunc(req.Tools, left) {
@@ -96,13 +96,14 @@ func Hosting(req *llm.Request, hosts bool) *llm.Request {
 	return &without
 }
 
-// SearchesWeb reports whether a request has a search of the web that the vendor runs.
+// SearchesWeb reports whether a request has a web search that the vendor runs.
 func SearchesWeb(req *llm.Request) bool {
 	return slices.ContainsFunc(req.Tools, func(t llm.ToolDefinition) bool { return t.Hosted == llm.HostedWebSearch })
 }
 
-// Turns hands the messages of a conversation to the functions of an encoder: the system messages
-// that a new conversation begins with, responses, and all messages between two responses together.
+// Turns calls an encoder's functions with the messages of a conversation: with each system message at
+// the start of a new conversation, with each response, and with all messages between two responses
+// together.
 func Turns(messages []llm.Message, begun func() bool, system, assistant func(llm.Message) error,
 	user func([]llm.Message) error) error {
 	isResponse := func(m llm.Message) bool { return m.Role == llm.RoleAssistant }

@@ -16,7 +16,8 @@ import (
 // An Encode returns the body of a request, in pieces.
 type Encode func(*llm.Request) ([][]byte, error)
 
-// rejection returns what of the request an error is about, nil if that is not the conversation.
+// rejection returns the part of the request that an error is about, or nil if the error is not about
+// the conversation.
 func (x *Exchange) rejection(e *llm.Error) *llm.Rejection {
 	bare := *x.Request
 	bare.Memo = nil
@@ -55,7 +56,7 @@ func (x *Exchange) rejection(e *llm.Error) *llm.Rejection {
 	return r
 }
 
-// quirk returns the quirk that a server's error tells of, empty if it is about something else.
+// quirk returns the quirk that a server's error demands, or "" if the error is about something else.
 func (x *Exchange) quirk(e *llm.Error, bare *llm.Request) llm.Quirk {
 	if e.Kind != llm.ErrInvalidRequest && e.Kind != llm.ErrUnsupported || e.Status == 0 {
 		return ""
@@ -82,8 +83,8 @@ func (x *Exchange) quirk(e *llm.Error, bare *llm.Request) llm.Quirk {
 	return q
 }
 
-// parameterQuirk returns the quirk of a server that names a parameter as one which it does not
-// take, by its text and the body of the error in lower case. An error about a value is none.
+// parameterQuirk returns the quirk of a server whose error says that it does not know a parameter, or
+// "". text and body are the error's, in lower case. An error about a parameter's value has no quirk.
 func parameterQuirk(text, body string) llm.Quirk {
 	if says(text, []string{"invalid value", "unsupported value", "must be one of", "supported values", "expected one of"}) {
 		return ""
@@ -125,7 +126,7 @@ func parameterWords() *regexp.Regexp {
 	)
 }
 
-// mediaWords matches what an error says that is about an image or a document.
+// mediaWords matches the words of an error about an image or a document.
 func mediaWords() *regexp.Regexp {
 	return regexp.MustCompile(
 		`(?i)\b(images?|image_url|input_image|pdf|documents?|media|inline_?data|input_file|file_data|base64|audio|vision|` +
@@ -187,8 +188,7 @@ func decodeBody(req *llm.Request, encode Encode, to any) bool {
 	return err == nil && json.Unmarshal(bytes.Join(pieces, nil), to) == nil
 }
 
-// part returns the message and the part that became what stands at the place, -1 for what cannot be
-// found.
+// part returns the message and the part that were encoded at the place, -1 for what cannot be found.
 func (p path) part(req *llm.Request, encode Encode) (message, part int) {
 	message, part = partWhere(req, func(req *llm.Request) bool { return p.isIn(req, encode) })
 	if message < 0 || p.inner >= 0 || part+1 >= len(req.Messages[message].Parts) {
@@ -210,9 +210,9 @@ func upTo(req *llm.Request, message, part int) *llm.Request {
 	return &sub
 }
 
-// partWhere returns the first part with which a conversation that ends behind it has a property, -1
-// and -1 if it is none. A message of a request may become several on the wire, and several one, but
-// the beginning of a conversation becomes the same in each request.
+// partWhere returns the first part such that the conversation up to and with it has a property, or -1
+// and -1. A message of a request may become several on the wire, or several messages one, but the
+// beginning of a conversation is encoded alike in every request.
 func partWhere(req *llm.Request, has func(*llm.Request) bool) (message, part int) {
 	all := req.Messages
 	message = sort.Search(len(all)+1, func(n int) bool {
@@ -254,7 +254,7 @@ func (p path) isIn(req *llm.Request, encode Encode) bool {
 	return p.inner == 0 // it is one text
 }
 
-// partWithID returns the newest part whose id a text has. The call comes before its result.
+// partWithID returns the newest part whose id is in a text. A call is found, and not its result.
 func partWithID(text string, messages []llm.Message) (message, part int) {
 	const shortest = 6 // a shorter id occurs in ordinary text
 	for i, m := range slices.Backward(messages) {
@@ -274,7 +274,7 @@ func partWithID(text string, messages []llm.Message) (message, part int) {
 	return -1, -1
 }
 
-// namedIn returns the definition, or else the newest call, whose name a text has in quotes.
+// namedIn returns the definition, or else the newest call, whose name is quoted in a text.
 func namedIn(text string, req *llm.Request) (tool string, message, part int) {
 	quoted := map[string]bool{}
 	for _, found := range regexp.MustCompile("['\"`]([^'\"`\\s]{1,256})['\"`]").FindAllStringSubmatch(text, -1) {
