@@ -1,7 +1,6 @@
 package fakellm
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -120,12 +119,10 @@ type anthropicSource struct {
 	URL       string `json:"url"`
 }
 
-// bytes returns the decoded data. Anything but base64 is text, as in plain-text documents.
+// bytes returns the data: decoded base64, or the text of a document.
 func (s *anthropicSource) bytes() []byte {
 	if s.Type == "base64" {
-		if b, err := base64.StdEncoding.DecodeString(s.Data); err == nil {
-			return b
-		}
+		return decoded(s.Data)
 	}
 	return []byte(s.Data)
 }

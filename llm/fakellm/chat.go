@@ -1,7 +1,6 @@
 package fakellm
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"strings"
 
@@ -213,10 +212,10 @@ func (p chatPart) part() llm.Part {
 
 // dataURL splits a data URL into its type and data.
 func dataURL(url string) (kind string, data []byte, ok bool) {
-	head, text, found := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
-	if !found || !strings.HasPrefix(url, "data:") {
+	rest, isData := strings.CutPrefix(url, "data:")
+	kind, text, found := strings.Cut(rest, ";base64,")
+	if !found || !isData {
 		return "", nil, false
 	}
-	data, err := base64.StdEncoding.DecodeString(text)
-	return head, data, err == nil
+	return kind, decoded(text), isBase64(text)
 }

@@ -37,8 +37,9 @@ func (f *openai) short(param, value string) {
 			"length %d, but got a string with length %d instead.", param, openaiMaxName, len(value))
 }
 
-// name refuses a name that the API does not allow.
+// name refuses a name that the API does not allow, or that is too long.
 func (f *openai) name(param, name string) {
+	f.short(param, name)
 	f.refuse(!openaiName().MatchString(name), param,
 		"invalid_value", "Invalid '%s': string does not match pattern. Expected a string that "+
 			"matches the pattern '%s'.", param, openaiName())
@@ -91,7 +92,6 @@ func (f *openai) checkTools() {
 			continue
 		}
 		f.name(at+".name", t.Name)
-		f.short(at+".name", t.Name)
 		f.refuse(slices.Contains(names, t.Name), at, "", "Duplicate tool name: '%s'.", t.Name)
 		if t.Type == "custom" && t.Format != nil && t.Format.Type == "grammar" {
 			f.oneOf(at+".format.syntax", t.Format.Syntax, "lark", "regex")
@@ -147,10 +147,10 @@ func (f *openai) checkItem(at string, it *openaiItem) {
 				"not be verified. Reason: Encrypted content could not be decrypted or parsed.", it.ID)
 	case "function_call":
 		f.require(it.CallID != "" && it.Arguments != nil, at+".arguments")
-		f.checkCallName(at, it.Name)
+		f.name(at+".name", it.Name)
 	case "custom_tool_call":
 		f.require(it.CallID != "" && it.Input != nil, at+".input")
-		f.checkCallName(at, it.Name)
+		f.name(at+".name", it.Name)
 	case "function_call_output", "custom_tool_call_output":
 		f.require(it.CallID != "" && it.Output != nil, at+".output")
 		f.checkContent(at+".output", it.Output, "input_text", "input_image", "input_file")
@@ -168,17 +168,12 @@ func (f *openai) checkItem(at string, it *openaiItem) {
 	}
 }
 
-func (f *openai) checkCallName(at, name string) {
-	f.short(at+".name", name)
-	f.name(at+".name", name)
-}
-
 // notKept refuses an item that the client did not send whole, because the server keeps none.
 func (f *openai) notKept(fault bool, id string) {
 	if fault && f.why == nil {
-		f.param, f.why = "input",
-			&refusal{404, "", "Item with id '" + id + "' not found. Items are not persisted when `store` is set to " +
-				"false. Try again with `store` set to true, or remove this item from your input."}
+		f.refuse(true, "input", "", "Item with id '%s' not found. Items are not persisted when `store` is set to "+
+			"false. Try again with `store` set to true, or remove this item from your input.", id)
+		f.why.status = 404
 	}
 }
 

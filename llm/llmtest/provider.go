@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,9 +57,7 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 func (p *Provider) named(resp *llm.Response, req *llm.Request) *llm.Response {
 	r := *resp
 	r.Provider, r.Message.Provider = p.name, p.name
-	if r.Model == "" {
-		r.Model = req.Model
-	}
+	r.Model = cmp.Or(r.Model, req.Model)
 	r.Message.Model = r.Model
 	return &r
 }

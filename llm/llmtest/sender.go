@@ -22,10 +22,6 @@ func (s *sender) send(ev llm.StreamEvent) bool {
 	return s.yield(ev, nil)
 }
 
-func (s *sender) start(r *llm.Response) bool {
-	return s.send(llm.StreamEvent{Type: llm.EventStart, ID: r.ID, Model: r.Model})
-}
-
 func (s *sender) parts(parts llm.Parts) bool {
 	for i, part := range parts {
 		if !s.part(i, part, s.open && i == len(parts)-1) {

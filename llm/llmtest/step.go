@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -32,12 +33,20 @@ func Answer(parts ...llm.Part) Step {
 // Respond returns a step with a whole response. A missing finish reason becomes tool_calls or stop,
 // a missing usage is estimated, and provider and model are filled in.
 func Respond(resp llm.Response) Step {
+	return stream(resp, false, func(s *sender, r *llm.Response) {
+		s.send(llm.StreamEvent{Type: llm.EventFinish, Response: r})
+	})
+}
+
+// stream returns a step that sends a response's events before the finish, without the end of the last
+// part if open is set, and then calls end unless the listener has left.
+func stream(resp llm.Response, open bool, end func(s *sender, r *llm.Response)) Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		r := complete(resp, req)
 		return func(yield func(llm.StreamEvent, error) bool) {
-			s := sender{ctx: ctx, yield: yield}
-			if s.start(r) && s.parts(r.Message.Parts) {
-				s.send(llm.StreamEvent{Type: llm.EventFinish, Response: r})
+			s := &sender{ctx: ctx, yield: yield, open: open}
+			if s.send(llm.StreamEvent{Type: llm.EventStart, ID: r.ID, Model: r.Model}) && s.parts(r.Message.Parts) {
+				end(s, r)
 			}
 		}
 	}
@@ -54,35 +63,21 @@ func Torn(text string, err error) Step { return TornParts(err, llm.Text{Text: te
 // TornParts returns a step that fails after the deltas of some parts. It does not send the end of
 // the last one.
 func TornParts(err error, parts ...llm.Part) Step {
-	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-		r := complete(llm.Response{Message: llm.Message{Parts: parts}}, req)
-		return func(yield func(llm.StreamEvent, error) bool) {
-			s := sender{ctx: ctx, yield: yield, open: true}
-			if s.start(r) && s.parts(r.Message.Parts) {
-				yield(llm.StreamEvent{}, err)
-			}
-		}
-	}
+	return stream(llm.Response{Message: llm.Message{Parts: parts}}, true,
+		func(s *sender, _ *llm.Response) { s.yield(llm.StreamEvent{}, err) })
 }
 
 // Hang returns a step that delivers nothing until the context ends, and then fails with
 // [llm.ErrAborted].
-func Hang() Step { return HangAfter() }
+func Hang() Step { return Gate(nil, nil, nil) }
 
 // HangAfter returns a step like [Hang] that first sends the deltas of some parts, without the end
 // of the last one.
 func HangAfter(parts ...llm.Part) Step {
-	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-		r := complete(llm.Response{Message: llm.Message{Parts: parts}}, req)
-		return func(yield func(llm.StreamEvent, error) bool) {
-			s := sender{ctx: ctx, yield: yield, open: true}
-			if len(parts) > 0 && !(s.start(r) && s.parts(r.Message.Parts)) {
-				return
-			}
-			<-ctx.Done()
-			yield(llm.StreamEvent{}, aborted(ctx))
-		}
-	}
+	return stream(llm.Response{Message: llm.Message{Parts: parts}}, true, func(s *sender, _ *llm.Response) {
+		<-s.ctx.Done()
+		s.yield(llm.StreamEvent{}, aborted(s.ctx))
+	})
 }
 
 // Gate returns a step that waits until open is closed, and then takes another step. If the context
@@ -146,9 +141,7 @@ func complete(resp llm.Response, req *llm.Request) *llm.Response {
 	if resp.Usage == (llm.Usage{}) {
 		resp.Usage = llm.Usage{Input: inputSize(req)/4 + 1, Output: size/4 + 1}
 	}
-	if resp.ID == "" {
-		resp.ID = fmt.Sprintf("msg_%d", len(req.Messages))
-	}
+	resp.ID = cmp.Or(resp.ID, fmt.Sprintf("msg_%d", len(req.Messages)))
 	return &resp
 }
 
