@@ -31,10 +31,7 @@ type Profile struct {
 	Options json.RawMessage
 }
 
-// toolsMark is replaced in a prompt by the part about tools.
-const toolsMark = "{{tools}}"
-
 // PromptWith returns a prompt in which {{tools}} is replaced by the part about a dialect's tools.
 func PromptWith(prompt, tools string) string {
-	return strings.Replace(prompt, toolsMark, strings.TrimSpace(tools), 1)
+	return strings.Replace(prompt, "{{tools}}", strings.TrimSpace(tools), 1)
 }

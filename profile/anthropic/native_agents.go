@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,13 +68,9 @@ func agentTool() tool.Tool {
 		Parameters: agentParameters("There is one type, general-purpose, which is the default."),
 	}, runAgent)
 	def := t.ToolDefinition
-	t.ForAgents = func(agents []tool.AgentKind) llm.ToolDefinition {
-		listed := def
-		listed.Description += "\n\n" + coding.ListAgents(agents)
-		listed.Parameters = agentParameters(
-			"The name of an agent in the list of this tool's description. Default: general-purpose, an agent like you.")
-		return listed
-	}
+	def.Parameters = agentParameters(
+		"The name of an agent in the list of this tool's description. Default: general-purpose, an agent like you.")
+	t.ForAgents = coding.ListAgents(def)
 	t.Guidance = coding.SpawnGuidance
 	spawn := sharedAgentTool("spawn_agent")
 	t.Limit, t.Needs, t.Instead = spawn.Limit, spawn.Needs, spawn.Instead
@@ -84,24 +81,8 @@ func agentTool() tool.Tool {
 }
 
 func runAgent(ctx context.Context, call *tool.Call, args agentArgs) (tool.Result, error) {
-	if call.Session == nil || call.Session.Agents() == nil {
-		return tool.Result{}, errors.New("this session has no subagents; do the work yourself")
-	}
-	if strings.TrimSpace(args.Prompt) == "" {
-		return tool.Result{}, errors.New("prompt is empty; say what the agent is to do")
-	}
-	if args.Type == generalPurpose {
-		args.Type = ""
-	}
-	agents := call.Session.Agents()
-	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Prompt, Agent: args.Type, Model: models[args.Model],
-		Effort: args.Effort, Isolation: args.Isolation})
-	var unknown *tool.UnknownAgentError
-	if errors.As(err, &unknown) {
-		names := strings.Join(append([]string{generalPurpose}, unknown.Defined...), ", ")
-		return tool.Result{}, fmt.Errorf("there is no agent type %q; leave subagent_type out, or use %s", args.Type,
-			names)
-	}
+	status, err := coding.StartAgent(ctx, call, tool.AgentTask{Task: args.Prompt, Agent: args.Type,
+		Model: models[args.Model], Effort: args.Effort, Isolation: args.Isolation}, generalPurpose, "subagent_type")
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -112,17 +93,14 @@ func runAgent(ctx context.Context, call *tool.Call, args agentArgs) (tool.Result
 		result.Structured, err = json.Marshal(status)
 		return result, err
 	}
+	agents := call.Session.Agents()
 	report, err := agents.Wait(ctx, status.ID)
 	if err != nil { // nobody waits for the agent any more
 		_, closeErr := agents.Close(context.WithoutCancel(ctx), status.ID)
 		return tool.Result{}, errors.Join(err, closeErr)
 	}
-	result := tool.Text(fmt.Sprintf("%s\n\n[Agent %s has finished after %d turns.]", strings.TrimSpace(report.Output),
-		status.ID, report.TurnsUsed))
-	result.IsError = !report.Success
-	result.Structured, err = json.Marshal(coding.AgentReport{AgentID: status.ID, Success: report.Success,
-		TurnsUsed: report.TurnsUsed})
-	return result, err
+	return coding.AgentResult(status.ID, report, fmt.Sprintf("%s\n\n[Agent %s has finished after %d turns.]",
+		strings.TrimSpace(report.Output), status.ID, report.TurnsUsed))
 }
 
 type sendMessageArgs struct {
@@ -158,12 +136,7 @@ type taskStopArgs struct {
 }
 
 // task returns the id of what is to be stopped. Both parameters mean the same.
-func (a taskStopArgs) task() string {
-	if a.TaskID != "" {
-		return a.TaskID
-	}
-	return a.ShellID
-}
+func (a taskStopArgs) task() string { return cmp.Or(a.TaskID, a.ShellID) }
 
 const taskStopParameters = `{
 	"type": "object",

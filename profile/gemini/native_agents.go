@@ -47,13 +47,9 @@ func invokeAgent() tool.Tool {
 		Parameters: invokeAgentParameters("There is one agent, generalist."),
 	}, runAgent)
 	def := t.ToolDefinition
-	t.ForAgents = func(agents []tool.AgentKind) llm.ToolDefinition {
-		listed := def
-		listed.Description += "\n\n" + coding.ListAgents(agents)
-		listed.Parameters = invokeAgentParameters(
-			"The name of an agent in the list of this tool's description, or generalist, an agent like you.")
-		return listed
-	}
+	def.Parameters = invokeAgentParameters(
+		"The name of an agent in the list of this tool's description, or generalist, an agent like you.")
+	t.ForAgents = coding.ListAgents(def)
 	t.Needs, t.Instead = tool.NeedsAgents, coding.Agents()[0].Instead
 	t.Limit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail} // as for the shared tools for agents
 	t.Guidance = coding.SpawnGuidance
@@ -68,34 +64,16 @@ func invokeAgent() tool.Tool {
 }
 
 func runAgent(ctx context.Context, call *tool.Call, args invokeAgentArgs) (tool.Result, error) {
-	if call.Session == nil || call.Session.Agents() == nil {
-		return tool.Result{}, errors.New("this session has no subagents; do the work yourself")
-	}
-	if strings.TrimSpace(args.Prompt) == "" {
-		return tool.Result{}, errors.New("prompt is empty; say what the agent is to do")
-	}
-	if args.AgentName == generalist {
-		args.AgentName = ""
-	}
-	agents := call.Session.Agents()
-	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Prompt, Agent: args.AgentName})
-	var unknown *tool.UnknownAgentError
-	if errors.As(err, &unknown) {
-		names := strings.Join(append([]string{generalist}, unknown.Defined...), ", ")
-		return tool.Result{}, fmt.Errorf(
-			"there is no agent %q; call invoke_agent again with an agent_name of these: %s", args.AgentName, names)
-	}
+	status, err := coding.StartAgent(ctx, call, tool.AgentTask{Task: args.Prompt, Agent: args.AgentName}, generalist,
+		"agent_name")
 	if err != nil {
 		return tool.Result{}, err
 	}
+	agents := call.Session.Agents()
 	report, err := agents.Wait(ctx, status.ID)
 	_, closeErr := agents.Close(context.WithoutCancel(ctx), status.ID)
 	if err = errors.Join(err, closeErr); err != nil {
 		return tool.Result{}, err
 	}
-	result := tool.Text(strings.TrimSpace(report.Output))
-	result.IsError = !report.Success
-	result.Structured, err = json.Marshal(coding.AgentReport{AgentID: status.ID, Success: report.Success,
-		TurnsUsed: report.TurnsUsed})
-	return result, err
+	return coding.AgentResult(status.ID, report, strings.TrimSpace(report.Output))
 }

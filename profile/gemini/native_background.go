@@ -1,11 +1,13 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,11 +49,7 @@ func backgroundsOf(call *tool.Call) (*backgrounds, tool.Processes, error) {
 		return nil, nil, errors.New(
 			"there are no background processes in this session; run commands without is_background")
 	}
-	b, ok := call.Session.State(backgroundsKey{}, func() any { return new(backgrounds) }).(*backgrounds)
-	if !ok {
-		return nil, nil, errors.New(
-			"the session does not remember its background processes; run commands without is_background")
-	}
+	b := call.Session.State(backgroundsKey{}, func() any { return new(backgrounds) }).(*backgrounds)
 	return b, processes, nil
 }
 
@@ -66,7 +64,7 @@ func (b *backgrounds) add(id, script string) *backgroundCommand {
 func (b *backgrounds) list() []*backgroundCommand {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return append([]*backgroundCommand(nil), b.all...)
+	return slices.Clone(b.all)
 }
 
 // read waits for output and returns what is kept of it, with the command's status in Ran.
@@ -234,11 +232,7 @@ func runReadBackground(ctx context.Context, call *tool.Call, args readBackground
 		if err != nil {
 			return tool.Result{}, err
 		}
-		wanted := args.Lines
-		if wanted <= 0 {
-			wanted = defaultLastRead
-		}
-		last, left := lastLines(result.Content.Text(), wanted)
+		last, left := lastLines(result.Content.Text(), cmp.Or(max(args.Lines, 0), defaultLastRead))
 		shown := ""
 		if left || c.cut {
 			shown = " Earlier output is not shown."

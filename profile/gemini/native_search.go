@@ -218,11 +218,7 @@ func (m *matches) mark(lines []search.Line, at []int, i int) string {
 
 // render returns the text of the result.
 func (m *matches) render(args grepSearchArgs, found search.Result) string {
-	dir := args.DirPath
-	if dir == "" {
-		dir = "."
-	}
-	where := fmt.Sprintf("for pattern %q in path %q", args.Pattern, dir)
+	where := fmt.Sprintf("for pattern %q in path %q", args.Pattern, cmp.Or(args.DirPath, "."))
 	if args.Include != "" {
 		where += fmt.Sprintf(" (filter: %q)", args.Include)
 	}

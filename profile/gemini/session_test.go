@@ -81,7 +81,7 @@ func TestE2_InvokeAgent(t *testing.T) {
 	if got := play("generalist"); got != "There are none." {
 		t.Errorf("the agent's report is %q", got)
 	}
-	if got := play("nobody"); !strings.Contains(got, "an agent_name of these: generalist") {
+	if got := play("nobody"); !strings.Contains(got, "one of these as agent_name: generalist") {
 		t.Errorf("the error is %q", got)
 	}
 }

@@ -25,26 +25,18 @@ type safetySetting struct {
 	Threshold string `json:"threshold"`
 }
 
-type thinkingConfig struct {
-	IncludeThoughts bool `json:"includeThoughts"`
-}
-
-type generationConfig struct {
-	Thinking thinkingConfig `json:"thinkingConfig"`
-}
-
 // Options returns the settings as the options of a profile or a session: one JSON object, or nil if
 // nothing is set.
 func (s Settings) Options() (json.RawMessage, error) {
 	var o struct {
-		Safety []safetySetting   `json:"safetySettings,omitempty"`
-		Config *generationConfig `json:"generationConfig,omitempty"`
+		Safety []safetySetting `json:"safetySettings,omitempty"`
+		Config json.RawMessage `json:"generationConfig,omitempty"`
 	}
 	for _, category := range slices.Sorted(maps.Keys(s.Safety)) {
 		o.Safety = append(o.Safety, safetySetting{category, s.Safety[category]})
 	}
 	if s.Thoughts {
-		o.Config = &generationConfig{thinkingConfig{IncludeThoughts: true}}
+		o.Config = json.RawMessage(`{"thinkingConfig":{"includeThoughts":true}}`)
 	}
 	if o.Safety == nil && o.Config == nil {
 		return nil, nil

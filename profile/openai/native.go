@@ -23,24 +23,14 @@ const nativeOptions = `{"reasoning":{"summary":"auto"},"text":{"verbosity":"low"
 // read_output, for what truncation and compaction removed, and the tools for subagents, where a
 // session allows them.
 func Native() profile.Profile {
-	return profile.Profile{
-		Name:     "openai",
-		Dialect:  "native",
-		Provider: "openai",
-		Model:    DefaultModel,
-		Prompt:   profile.PromptWith(prompt, nativePart),
-		Tools: append([]tool.Tool{
-			execCommand(),
-			writeStdin(),
-			coding.UpdatePlan(),
-			requestUserInput(),
-			applyPatch(),
-			viewImage(),
-			coding.ReadOutput(),
-		}, coding.Agents()...),
-		Documents: documents(),
-		Options:   json.RawMessage(nativeOptions),
-	}
+	p := base()
+	p.Dialect = "native"
+	p.Prompt = profile.PromptWith(prompt, nativePart)
+	p.Tools = append([]tool.Tool{
+		execCommand(), writeStdin(), coding.UpdatePlan(), requestUserInput(), applyPatch(), viewImage(), coding.ReadOutput(),
+	}, coding.Agents()...)
+	p.Options = json.RawMessage(nativeOptions)
+	return p
 }
 
 // dialect returns the vendor's words for the shared tools.

@@ -167,7 +167,7 @@ func execInSession(ctx context.Context, call *tool.Call, processes tool.Processe
 		return tool.Result{}, err
 	}
 	if !args.TTY {
-		inputs(call).close(id)
+		noInput(call).Store(id, true)
 	}
 	result, err := processes.Read(ctx, id, yieldTime(args.YieldTimeMS, execYield, minYield, maxYield))
 	switch {

@@ -85,8 +85,9 @@ func runStdin(ctx context.Context, call *tool.Call, args writeStdinArgs) (tool.R
 
 // writeChars writes to a command, or interrupts it.
 func writeChars(ctx context.Context, call *tool.Call, processes tool.Processes, id, chars string) error {
+	_, none := noInput(call).Load(id)
 	switch {
-	case !inputs(call).closed(id):
+	case !none:
 		return processes.Write(ctx, id, chars)
 	case chars == interruptKey:
 		return processes.Kill(ctx, id)
@@ -94,27 +95,9 @@ func writeChars(ctx context.Context, call *tool.Call, processes tool.Processes, 
 	return fmt.Errorf("session %s has no input; start the command again with tty set to true to write to it", id)
 }
 
-// execInputs holds the commands of a session that were started without an input.
-type execInputs struct {
-	mu   sync.Mutex
-	none map[string]bool
-}
+type noInputKey struct{}
 
-type execInputsKey struct{}
-
-// inputs returns the execInputs of the calling session.
-func inputs(call *tool.Call) *execInputs {
-	return call.Session.State(execInputsKey{}, func() any { return &execInputs{none: map[string]bool{}} }).(*execInputs)
-}
-
-func (x *execInputs) close(id string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.none[id] = true
-}
-
-func (x *execInputs) closed(id string) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.none[id]
+// noInput returns the ids of the session's commands that were started without an input.
+func noInput(call *tool.Call) *sync.Map {
+	return call.Session.State(noInputKey{}, func() any { return new(sync.Map) }).(*sync.Map)
 }

@@ -30,27 +30,26 @@ const options = `{"reasoning":{"summary":"auto"}}`
 
 // Profile returns the profile. Each caller gets its own value.
 func Profile() profile.Profile {
-	return profile.Profile{
-		Name:     "openai",
-		Provider: "openai",
-		Model:    DefaultModel,
-		Prompt:   profile.PromptWith(prompt, toolsPart),
-		Tools: append([]tool.Tool{
-			coding.ReadFile(),
-			coding.ApplyPatch(),
-			coding.WriteFile(),
-			coding.Shell(shellTimeout),
-			coding.Grep(),
-			coding.Glob(),
-			coding.ReadOutput(),
-			coding.Process(),
-			coding.UpdatePlan(),
-			coding.AskUser(),
-		}, coding.Agents()...),
-		Documents: documents(),
-		Options:   json.RawMessage(options),
-	}
+	p := base()
+	p.Prompt = profile.PromptWith(prompt, toolsPart)
+	p.Tools = append([]tool.Tool{
+		coding.ReadFile(),
+		coding.ApplyPatch(),
+		coding.WriteFile(),
+		coding.Shell(shellTimeout),
+		coding.Grep(),
+		coding.Glob(),
+		coding.ReadOutput(),
+		coding.Process(),
+		coding.UpdatePlan(),
+		coding.AskUser(),
+	}, coding.Agents()...)
+	p.Options = json.RawMessage(options)
+	return p
 }
 
-// documents returns the project documents of the profile.
-func documents() []string { return []string{".codex/instructions.md"} }
+// base returns what both dialects of the profile have.
+func base() profile.Profile {
+	return profile.Profile{Name: "openai", Provider: "openai", Model: DefaultModel,
+		Documents: []string{".codex/instructions.md"}}
+}

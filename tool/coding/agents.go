@@ -3,9 +3,7 @@ package coding
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
@@ -58,11 +56,7 @@ func (d Dialect) Agents() []tool.Tool {
 		return tool.Access{Effect: tool.Writes,
 			About: args.Agent}
 	})
-	spawn.ForAgents = func(agents []tool.AgentKind) llm.ToolDefinition {
-		listed := ofKind.ToolDefinition
-		listed.Description += "\n\n" + ListAgents(agents)
-		return listed
-	}
+	spawn.ForAgents = ListAgents(ofKind.ToolDefinition)
 	spawn.Guidance, spawn.Instead = SpawnGuidance, replaces("spawn_agent")
 	return []tool.Tool{
 		spawn,
@@ -81,7 +75,7 @@ func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(co
 	Args) (answer, data any, err error)) tool.Tool {
 	t := tool.New(def, func(ctx context.Context, call *tool.Call, args Args) (tool.Result, error) {
 		if call.Session == nil || call.Session.Agents() == nil {
-			return tool.Result{}, errors.New("this session has no subagents; do the work yourself")
+			return tool.Result{}, errNoAgents()
 		}
 		answer, data, err := run(ctx, call.Session.Agents(), args)
 		if err != nil {
@@ -109,17 +103,6 @@ type AgentReport struct {
 	AgentID   string `json:"agent_id"`
 	Success   bool   `json:"success"`
 	TurnsUsed int    `json:"turns_used"`
-}
-
-// ListAgents returns the agents that the model can choose, for the description of a tool that
-// starts them.
-func ListAgents(agents []tool.AgentKind) string {
-	var b strings.Builder
-	b.WriteString("Agents that you can choose by name:")
-	for _, a := range agents {
-		fmt.Fprintf(&b, "\n- %s: %s", a.Name, strings.Join(strings.Fields(a.Description), " "))
-	}
-	return b.String()
 }
 
 func spawnGeneral(ctx context.Context, agents tool.Agents, args spawnAgentArgs) (answer, data any, err error) {
