@@ -2,27 +2,20 @@ package anthropic
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 func TestNew(t *testing.T) {
-	for name, o := range map[string]Options{
-		"no key": {}, "key with a line end": {APIKey: "k\n"}, "no URL": {APIKey: "k", BaseURL: "api.test"},
-		"another scheme": {APIKey: "k", BaseURL: "ftp://api.test"},
-		"broken URL":     {APIKey: "k", BaseURL: "http://u:secret@[::1"},
-	} {
-		_, err := New(o)
-		if !errors.Is(err, llm.ErrConfiguration) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	providertest.Refuses(t, func(key, baseURL string) error {
+		_, err := New(Options{APIKey: key, BaseURL: baseURL})
+		return err
+	})
 	for base, want := range map[string]string{"": "https://api.anthropic.com/v1/messages",
 		"http://x.test":  "http://x.test/v1/messages",
 		"http://x.test/": "http://x.test/v1/messages", "http://x.test/proxy/v1/": "http://x.test/proxy/v1/messages",
@@ -35,48 +28,20 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A session over a real connection: a call, its result, a second response, and a fault in between.
-func TestOverLoopback(t *testing.T) {
-	server := fakellm.New(fakellm.Script(
-		fakellm.Turn{Thinking: "Where is it?", Text: "I look.",
-			Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}},
-		fakellm.Turn{Text: "Done."},
-	), fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultCut, After: 1}}})
-	srv := httptest.NewServer(server)
-	defer srv.Close()
-	p, err := New(Options{Name: "mine", APIKey: "key-1", BaseURL: srv.URL, HTTPClient: srv.Client(),
-		Header: http.Header{"x-team": {"a"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go.")},
-		Memo: new(llm.Memo), Effort: "low",
-		Tools:   []llm.ToolDefinition{{Name: "look"}},
+// Requests have the headers of the API, those of the options, and the beta features.
+func TestHeaders(t *testing.T) {
+	server := fakellm.New(fakellm.Script(), fakellm.Options{})
+	p := provider(t, Options{Name: "mine", APIKey: "key-1", BaseURL: "http://x.test",
+		HTTPClient: llmtest.PipeClient(t, server), Header: http.Header{"x-team": {"a"}}})
+	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.User("Go.")}, Effort: "low",
 		Options: map[string]json.RawMessage{"mine": json.RawMessage(`{"beta_headers":["b"]}`)}}
-	first, err := llm.Collect(p.Stream(t.Context(), req))
-	if err != nil {
+	if _, err := llm.Collect(p.Stream(t.Context(), req)); err != nil {
 		t.Fatal(err)
 	}
-	req.Messages = append(req.Messages, first.Message, llm.ToolResults(llm.ToolResult{CallID: first.ToolCalls()[0].ID,
-		Content: llm.TextParts("seen")}))
-	if _, err := llm.Collect(p.Stream(t.Context(), req)); !errors.Is(err, llm.ErrStream) {
-		t.Errorf("the cut: %v", err)
-	}
-	second, err := llm.Collect(p.Stream(t.Context(), req))
-	if err != nil || second.Text() != "Done." || second.Provider != "mine" {
-		t.Fatalf("%+v, %v", second, err)
-	}
-	got := server.Requests()
-	h := got[0].Header
+	got := server.Requests()[0]
+	h := got.Header
 	if h.Get("X-Api-Key") != "key-1" || h.Get("Anthropic-Version") != apiVersion || h.Get("X-Team") != "a" ||
-		h.Get("Anthropic-Beta") != "b" ||
-		h.Get("Content-Type") != "application/json" {
-		t.Errorf("headers %v", h)
-	}
-	if string(got[1].Body) != string(got[2].Body) {
-		t.Error("the retry was another request")
-	}
-	if got[0].System != "Be brief." || got[0].Effort != "budget:4096" || got[2].Turn() != 1 {
-		t.Errorf("%+v", got[0])
+		h.Get("Anthropic-Beta") != "b" || h.Get("Content-Type") != "application/json" || got.Effort != "budget:4096" {
+		t.Errorf("effort %s, headers %v", got.Effort, h)
 	}
 }

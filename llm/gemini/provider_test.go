@@ -17,16 +17,14 @@ import (
 )
 
 func TestNew(t *testing.T) {
-	for name, o := range map[string]Options{
-		"no key": {}, "key with a line end": {APIKey: "k\n"}, "no URL": {APIKey: "k", BaseURL: "api.test"},
-		"another scheme":   {APIKey: "k", BaseURL: "ftp://api.test"},
-		"broken URL":       {APIKey: "k", BaseURL: "http://u:secret@[::1"},
-		"a key in the URL": {APIKey: "k", BaseURL: "http://api.test?key=secret"},
-	} {
-		_, err := New(o)
-		if !errors.Is(err, llm.ErrConfiguration) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", name, err)
-		}
+	create := func(key, baseURL string) error {
+		_, err := New(Options{APIKey: key, BaseURL: baseURL})
+		return err
+	}
+	providertest.Refuses(t, create)
+	if err := create("k", "http://api.test?key=secret"); !errors.Is(err, llm.ErrConfiguration) ||
+		strings.Contains(err.Error(), "secret") {
+		t.Errorf("a key in the URL: %v", err)
 	}
 	for base, want := range map[string]string{"": "https://generativelanguage.googleapis.com/v1beta/",
 		"http://x.test":  "http://x.test/v1beta/",

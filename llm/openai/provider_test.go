@@ -2,10 +2,8 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -27,16 +25,10 @@ func TestSuite(t *testing.T) {
 }
 
 func TestG12_New(t *testing.T) {
-	for name, o := range map[string]Options{
-		"no key": {}, "key with a line end": {APIKey: "k\n"}, "no URL": {APIKey: "k", BaseURL: "api.test"},
-		"another scheme": {APIKey: "k", BaseURL: "ftp://api.test"},
-		"broken URL":     {APIKey: "k", BaseURL: "http://u:secret@[::1"},
-	} {
-		_, err := New(o)
-		if !errors.Is(err, llm.ErrConfiguration) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	providertest.Refuses(t, func(key, baseURL string) error {
+		_, err := New(Options{APIKey: key, BaseURL: baseURL})
+		return err
+	})
 	for base, want := range map[string]string{"": "https://api.openai.com/v1/responses",
 		"http://x.test/v1":  "http://x.test/v1/responses",
 		"http://x.test/v1/": "http://x.test/v1/responses", "http://x.test": "http://x.test/responses",
@@ -48,49 +40,24 @@ func TestG12_New(t *testing.T) {
 	}
 }
 
-// A session over a real connection: a call, its result, a second response, and a fault in between.
-func TestOverLoopback(t *testing.T) {
-	server := fakellm.New(fakellm.Script(
-		fakellm.Turn{Thinking: "Where is it?", Text: "I look.",
-			Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}},
-		fakellm.Turn{Text: "Done."},
-	), fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultCut, After: 1}}})
-	srv := httptest.NewServer(server)
-	defer srv.Close()
-	p, err := New(Options{Name: "mine", APIKey: "key-1", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client(),
-		Organization: "org-1",
-		Project:      "proj-1", Header: http.Header{"x-team": {"a"}}})
-	if err != nil {
+// Requests have the headers of the API and of the options, and the caller's parameters.
+func TestHeaders(t *testing.T) {
+	server := fakellm.New(fakellm.Script(), fakellm.Options{})
+	p := provider(t, Options{Name: "mine", APIKey: "key-1", BaseURL: "http://x.test/v1",
+		HTTPClient: llmtest.PipeClient(t, server), Organization: "org-1", Project: "proj-1",
+		Header: http.Header{"x-team": {"a"}}})
+	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.User("Go.")}, Effort: "low",
+		CacheKey: strings.Repeat("long", 20),
+		Options:  map[string]json.RawMessage{"mine": json.RawMessage(`{"service_tier":"flex"}`)}}
+	if _, err := llm.Collect(p.Stream(t.Context(), req)); err != nil {
 		t.Fatal(err)
 	}
-	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go.")},
-		Memo: new(llm.Memo), Effort: "low",
-		Tools: []llm.ToolDefinition{{Name: "look"}}, CacheKey: strings.Repeat("long", 20),
-		Options: map[string]json.RawMessage{"mine": json.RawMessage(`{"service_tier":"flex"}`)}}
-	first, err := llm.Collect(p.Stream(t.Context(), req))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Messages = append(req.Messages, first.Message, llm.ToolResults(llm.ToolResult{CallID: first.ToolCalls()[0].ID,
-		Content: llm.TextParts("seen")}))
-	if _, err := llm.Collect(p.Stream(t.Context(), req)); !errors.Is(err, llm.ErrStream) {
-		t.Errorf("the cut: %v", err)
-	}
-	second, err := llm.Collect(p.Stream(t.Context(), req))
-	if err != nil || second.Text() != "Done." || second.Provider != "mine" {
-		t.Fatalf("%+v, %v", second, err)
-	}
-	got := server.Requests()
-	h := got[0].Header
+	got := server.Requests()[0]
+	h := got.Header
 	if h.Get("Authorization") != "Bearer key-1" || h.Get("X-Team") != "a" || h.Get("OpenAI-Organization") != "org-1" ||
-		h.Get("OpenAI-Project") != "proj-1" || h.Get("Content-Type") != "application/json" {
-		t.Errorf("headers %v", h)
-	}
-	if string(got[1].Body) != string(got[2].Body) {
-		t.Error("the retry was another request")
-	}
-	if got[0].System != "Be brief." || got[0].Effort != "low" || got[2].Turn() != 1 {
-		t.Errorf("%+v", got[0])
+		h.Get("OpenAI-Project") != "proj-1" || h.Get("Content-Type") != "application/json" || got.Effort != "low" ||
+		!strings.Contains(string(got.Body), `"service_tier":"flex"`) {
+		t.Errorf("headers %v, body %s", h, got.Body)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,16 +18,10 @@ import (
 )
 
 func TestNew(t *testing.T) {
-	for name, o := range map[string]Options{
-		"no URL": {}, "key with a line end": {BaseURL: "http://x.test/v1", APIKey: "k\n"},
-		"no scheme":      {BaseURL: "api.test/v1"},
-		"another scheme": {BaseURL: "ftp://api.test"}, "broken URL": {BaseURL: "http://u:secret@[::1"},
-	} {
-		_, err := New(o)
-		if !errors.Is(err, llm.ErrConfiguration) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	providertest.Refuses(t, func(key, baseURL string) error {
+		_, err := New(Options{APIKey: key, BaseURL: baseURL})
+		return err
+	})
 	for base, want := range map[string]string{"http://x.test/v1": "http://x.test/v1/chat/completions",
 		"https://x.test/v1/":                "https://x.test/v1/chat/completions",
 		"http://x.test":                     "http://x.test/chat/completions",
@@ -39,51 +32,22 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A session over a real connection: a call, its result, a second response, and a fault in between.
-func TestOverLoopback(t *testing.T) {
-	server := fakellm.New(fakellm.Script(
-		fakellm.Turn{Thinking: "Where is it?", Text: "I look.",
-			Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}},
-		fakellm.Turn{Text: "Done."},
-	), fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultCut, After: 1}}})
-	srv := httptest.NewServer(server)
-	defer srv.Close()
-	p := provider(t, Options{Name: "mine", APIKey: "key-1", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client(),
+// Requests have the headers of the API and of the options, and the caller's parameters.
+func TestHeaders(t *testing.T) {
+	server := fakellm.New(fakellm.Script(), fakellm.Options{})
+	p := provider(t, Options{Name: "mine", APIKey: "key-1", HTTPClient: llmtest.PipeClient(t, server),
 		Header: http.Header{"x-team": {"a"}}})
-	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go.")},
-		Memo: new(llm.Memo), Effort: "low",
-		Tools:   []llm.ToolDefinition{{Name: "look"}},
+	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.User("Go.")}, Effort: "low",
 		Options: map[string]json.RawMessage{"mine": json.RawMessage(`{"top_k":1}`)}}
-	first, err := llm.Collect(p.Stream(t.Context(), req))
-	if err != nil {
+	if _, err := llm.Collect(p.Stream(t.Context(), req)); err != nil {
 		t.Fatal(err)
 	}
-	req.Messages = append(req.Messages, first.Message, llm.ToolResults(llm.ToolResult{CallID: first.ToolCalls()[0].ID,
-		Content: llm.TextParts("seen")}))
-	if _, err := llm.Collect(p.Stream(t.Context(), req)); !errors.Is(err, llm.ErrStream) {
-		t.Errorf("the cut: %v", err)
-	}
-	second, err := llm.Collect(p.Stream(t.Context(), req))
-	if err != nil || second.Text() != "Done." || second.Provider != "mine" {
-		t.Fatalf("%+v, %v", second, err)
-	}
-	got := server.Requests()
-	h := got[0].Header
+	got := server.Requests()[0]
+	h := got.Header
 	if h.Get("Authorization") != "Bearer key-1" || h.Get("X-Team") != "a" ||
-		h.Get("Content-Type") != "application/json" {
-		t.Errorf("headers %v", h)
-	}
-	if string(got[1].Body) != string(got[2].Body) {
-		t.Error("the retry was another request")
-	}
-	if got[0].System != "Be brief." || got[0].Effort != "low" || got[2].Turn() != 1 ||
-		!strings.Contains(string(got[0].Body), `"top_k":1`) {
-		t.Errorf("%+v", got[0])
-	}
-	said := got[2].Messages[1]
-	if said.Parts.Reasoning() != "Where is it?" || said.Parts.Text() != "I look." ||
-		said.Parts.ToolCalls()[0].Args != `{"at":"a"}` {
-		t.Errorf("the first answer went back as %+v", said)
+		h.Get("Content-Type") != "application/json" || got.Effort != "low" ||
+		!strings.Contains(string(got.Body), `"top_k":1`) {
+		t.Errorf("headers %v, body %s", h, got.Body)
 	}
 }
 
