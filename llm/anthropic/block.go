@@ -59,7 +59,7 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 	var first delta
 	switch w.Type {
 	case "text":
-		b.cite(w.Citations)
+		b.beginSpan(w.Citations)
 		d.Count(len(w.Citations))
 		d.Emit(llm.StreamEvent{Type: llm.EventTextStart, Block: index})
 		first = delta{index, textDelta, w.Text}
@@ -154,7 +154,7 @@ func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
 	d.Count(len(ev.Delta))
 	d.Pass(b.first, data)
 	if b.kind == textBlock {
-		return b.citeOne(ev.Delta)
+		return b.addCitation(ev.Delta)
 	}
 	var members map[string]json.RawMessage
 	if b.kind != opaqueBlock || json.Unmarshal(ev.Delta, &members) != nil {
@@ -241,5 +241,5 @@ func (b *block) part(provider string) llm.Part {
 	case opaqueBlock:
 		return llm.Opaque{Provider: provider, Data: string(b.raw), Search: b.search}
 	}
-	return b.cited()
+	return b.textPart()
 }

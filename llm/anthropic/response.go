@@ -174,7 +174,7 @@ func (d *decoder) Finish() llm.StreamEvent {
 	d.Response.Usage = d.usage.total()
 	parts := make(llm.Parts, 0, len(d.blocks))
 	for _, b := range d.blocks {
-		if !d.isTorn(b) {
+		if !d.isUnanswered(b) {
 			parts = append(parts, b.part(d.Response.Provider))
 		}
 	}

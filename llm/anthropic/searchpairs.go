@@ -6,7 +6,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// searchPairs says which of the searches in some messages go back. The API refuses a call without its
+// searchPairs holds which of the searches in some messages are sent back. The API refuses a call without its
 // result, and a result without its call, except a call at the end of a conversation that it goes on
 // with: after a pause, or when results of other calls and nothing else are sent.
 type searchPairs struct {
@@ -35,9 +35,9 @@ func searchID(part llm.Part, provider string) (id string, isResult bool) {
 	return "", false
 }
 
-// pair pairs the searches of messages. Pending are those of the messages before them. A response is
-// where a result can be, or the next one if nothing but results comes between. Without a search in
-// the request, the API does not go on with any.
+// pair pairs the searches of messages with their results. pending holds the open searches of the
+// messages before them. A result is in the response of its search, or in the next response if nothing
+// but tool results is between. Unless the request offers the search, the API continues none.
 func pair(messages []llm.Message, provider string, pending map[string]bool, offered bool) searchPairs {
 	s := searchPairs{provider: provider, answered: map[string]bool{}, pending: map[string]bool{}}
 	for id := range pending {
@@ -89,7 +89,7 @@ func (s *searchPairs) keep(pending map[string]bool) bool {
 	return true
 }
 
-// sendable returns the parts of a response that go back. Thinking is not left at its end, where the
+// sendable returns the parts of a response that are sent back, without thinking at its end, where the
 // API refuses it.
 func (s *searchPairs) sendable(m llm.Message) llm.Parts {
 	var parts llm.Parts

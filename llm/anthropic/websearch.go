@@ -65,9 +65,9 @@ func (d *decoder) searched(b *block) {
 	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: b.index, Search: b.search})
 }
 
-// isTorn reports whether a block is a search without a result in a response that the API does not go
+// isUnanswered reports whether a block is a search without a result in a response that the API does not go
 // on with.
-func (d *decoder) isTorn(b *block) bool {
+func (d *decoder) isUnanswered(b *block) bool {
 	switch d.Response.Finish.Reason {
 	case llm.FinishPause, llm.FinishToolCalls:
 		return false
@@ -92,14 +92,14 @@ func (d *decoder) joins(w *wireBlock) bool {
 	if last.kind != textBlock || last.open || last.ended {
 		return false
 	}
-	return !api.IsNull(w.Citations) || last.cites()
+	return !api.IsNull(w.Citations) || last.hasCitations()
 }
 
 // join goes on with the last text.
 func (d *decoder) join(index int, w *wireBlock) error {
 	b := d.blocks[len(d.blocks)-1]
 	b.index, b.open = index, true
-	b.cite(w.Citations)
+	b.beginSpan(w.Citations)
 	d.Count(len(w.Citations))
 	if w.Text == "" {
 		return nil
@@ -107,7 +107,7 @@ func (d *decoder) join(index int, w *wireBlock) error {
 	return d.delta(delta{index, textDelta, w.Text}, nil)
 }
 
-// endText streams the end of the last text, if that is due.
+// endText streams the end of the last text, unless it is open or has ended.
 func (d *decoder) endText() {
 	if len(d.blocks) == 0 {
 		return
@@ -118,15 +118,15 @@ func (d *decoder) endText() {
 	}
 }
 
-// cite begins a span, with the citations that the wire block began with.
-func (b *block) cite(citations json.RawMessage) {
+// beginSpan begins a span, with the citations that the wire block began with.
+func (b *block) beginSpan(citations json.RawMessage) {
 	var list []json.RawMessage
 	_ = json.Unmarshal(citations, &list) // anything but a list has none
 	b.spans = append(b.spans, span{citations: list})
 }
 
-// citeOne adds the citation of a delta to the last span. Deltas of other types are ignored.
-func (b *block) citeOne(raw json.RawMessage) error {
+// addCitation adds the citation of a delta to the last span. Deltas of other types are ignored.
+func (b *block) addCitation(raw json.RawMessage) error {
 	var w wireCitation
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return fmt.Errorf("malformed citation: %w", err)
@@ -137,8 +137,8 @@ func (b *block) citeOne(raw json.RawMessage) error {
 	return nil
 }
 
-// cites reports whether the text has citations.
-func (b *block) cites() bool {
+// hasCitations reports whether the text has citations.
+func (b *block) hasCitations() bool {
 	for _, s := range b.spans {
 		if len(s.citations) > 0 {
 			return true
@@ -154,10 +154,10 @@ type signedSpan struct {
 	Citations []json.RawMessage `json:"citations,omitempty"`
 }
 
-// cited returns the text with its sources. Its signature has what the API wants back.
-func (b *block) cited() llm.Text {
+// textPart returns the text with its sources. Its signature holds what has to be sent back.
+func (b *block) textPart() llm.Text {
 	t := llm.Text{Text: b.text.String()}
-	if !b.cites() {
+	if !b.hasCitations() {
 		return t
 	}
 	sig := []byte("[")

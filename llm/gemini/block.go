@@ -107,7 +107,7 @@ func (d *decoder) call(w *wirePart) error {
 	if args == "" || args == "null" {
 		args = "{}"
 	}
-	if d.said(c, args) {
+	if d.repeats(c, args) {
 		return nil
 	}
 	d.end()
@@ -128,8 +128,8 @@ func (d *decoder) call(w *wirePart) error {
 	return nil
 }
 
-// said reports whether a call came before: the same id with the same arguments is the same call.
-func (d *decoder) said(c *wireCall, args string) bool {
+// repeats reports whether a call came before: the same id with the same arguments is the same call.
+func (d *decoder) repeats(c *wireCall, args string) bool {
 	return c.ID != "" && slices.ContainsFunc(d.own[c.ID], func(b *block) bool {
 		return b.name == c.Name &&
 			b.whole == args

@@ -21,7 +21,7 @@ type decoder struct {
 	content bool // there was a part, even an empty one
 	calls   int
 	own     map[string][]*block // its calls by their ids
-	search  searching
+	search  searchState
 	message string // the API's explanation of the finish reason
 }
 
@@ -93,7 +93,7 @@ func (d *decoder) stopped() bool { return d.Response.Finish.Raw != "" }
 func (d *decoder) candidate(w *wireChunk, at int, data []byte) error {
 	c := &w.Candidates[at]
 	if d.stopped() {
-		d.ground(c.Grounding)
+		d.addGrounding(c.Grounding)
 		if c.more() {
 			d.Pass(-1, data)
 		}
@@ -116,7 +116,7 @@ func (d *decoder) candidate(w *wireChunk, at int, data []byte) error {
 			return err
 		}
 	}
-	d.ground(c.Grounding)
+	d.addGrounding(c.Grounding)
 	if c.FinishReason != "" {
 		d.Response.Finish.Raw, d.message = c.FinishReason, c.FinishMessage
 	}
@@ -143,7 +143,7 @@ func (d *decoder) close() error {
 		return &llm.Error{Kind: llm.ErrStream, Code: reason, Message: "the response is empty"}
 	}
 	d.end()
-	d.cite()
+	d.addSources()
 	d.Response.Finish.Reason = finishReason(reason, d.calls > 0)
 	return nil
 }

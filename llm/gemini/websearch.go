@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// searching holds what a response says of its web searches.
-type searching struct {
+// searchState holds what a response reports of its web searches.
+type searchState struct {
 	asked   map[string]string // the queries of the calls, by their ids
 	count   int               // of the queries of all calls
 	queries []string          // of the grounding
@@ -19,7 +19,7 @@ type searching struct {
 // maxQueries is the most queries that are counted of a response: many more than a model has.
 const maxQueries = 100
 
-// wireInvocation is a part that tells of a tool that the API has run.
+// wireInvocation is a part about a tool that the API has run.
 type wireInvocation struct {
 	Call *struct {
 		ID   string `json:"id"`
@@ -35,8 +35,8 @@ type wireInvocation struct {
 	} `json:"toolResponse"`
 }
 
-// invocation returns the id of a part that tells of a tool that the API has run, and whether it is the
-// response. Ok is false for other parts.
+// invocation returns the id of a part about a tool that the API has run, and whether it is the
+// response. ok is false for other parts.
 func invocation(data string) (id string, isResponse, ok bool) {
 	var w wireInvocation
 	switch {
@@ -92,16 +92,16 @@ func (d *decoder) searched(b *block) {
 }
 
 // billed returns how many searches are billed: one for each query, but at most 100.
-func (s *searching) billed() int {
+func (s *searchState) billed() int {
 	if len(s.queries) > 0 {
 		return len(s.queries)
 	}
 	return min(s.count, maxQueries)
 }
 
-// ground takes over what a chunk says of the searches. A later chunk may repeat it. What has another
-// form is ignored, because the response stands without it.
-func (d *decoder) ground(raw *json.RawMessage) {
+// addGrounding adds what a chunk reports of the searches. A later chunk may repeat it. Data of another
+// form is ignored, because the response is complete without it.
+func (d *decoder) addGrounding(raw *json.RawMessage) {
 	var w struct {
 		Queries []string `json:"webSearchQueries"`
 		Chunks  []struct {
@@ -122,8 +122,8 @@ func (d *decoder) ground(raw *json.RawMessage) {
 	}
 }
 
-// cite adds the sources to the last text, and a search that no part has told of.
-func (d *decoder) cite() {
+// addSources adds the sources to the last text, and a search that no part has reported.
+func (d *decoder) addSources() {
 	for _, b := range slices.Backward(d.blocks) {
 		if b.kind == textBlock {
 			b.sources = d.search.sources

@@ -216,7 +216,7 @@ func (d *decoder) partDone(it *item, at slot, part *wirePart) error {
 	}
 	b := d.blockAt(it, at)
 	d.complete(b, text)
-	b.cite(part.Annotations)
+	b.addSources(part.Annotations)
 	d.closeBlock(b)
 	return d.Check()
 }
@@ -229,13 +229,13 @@ func (d *decoder) complete(b *block, whole string) bool {
 		return whole == "" // many servers repeat nothing at the end
 	}
 	if rest != "" && b.open {
-		d.say(b, strings.Clone(rest))
+		d.emitDelta(b, strings.Clone(rest))
 	}
 	return true
 }
 
-// say streams a piece of an open block.
-func (d *decoder) say(b *block, text string) {
+// emitDelta streams a piece of an open block.
+func (d *decoder) emitDelta(b *block, text string) {
 	ev := llm.StreamEvent{Type: llm.EventTextDelta, Block: b.index, Delta: text}
 	switch b.of.kind {
 	case reasoningItem:

@@ -186,7 +186,7 @@ func (c *conversation) addAssistant(m llm.Message) error {
 		case llm.Text:
 			c.addText(part, own)
 		case llm.Thinking:
-			end := thought(m.Parts, i)
+			end := reasoningEnd(m.Parts, i)
 			// "Item of type 'reasoning' was provided without its required following item": the
 			// response was cut off in its reasoning.
 			if own && i < last {
@@ -226,9 +226,9 @@ func (c *conversation) lastItem(parts llm.Parts) int {
 	return -1
 }
 
-// thought returns the end of the reasoning item that starts at from. Each piece of its summary is a
+// reasoningEnd returns the end of the reasoning item that starts at from. Each piece of its summary is a
 // part with the item's id.
-func thought(parts llm.Parts, from int) int {
+func reasoningEnd(parts llm.Parts, from int) int {
 	first := parts[from].(llm.Thinking)
 	end := from + 1
 	for first.ID != "" && end < len(parts) {

@@ -124,7 +124,7 @@ func (d *decoder) delta(kind deltaKind, ev *wireEvent, raw []byte) error {
 	if !b.open {
 		return fmt.Errorf("a delta in item %d after its end", ev.OutputIndex)
 	}
-	d.say(b, ev.Delta)
+	d.emitDelta(b, ev.Delta)
 	return nil
 }
 
@@ -252,7 +252,7 @@ func (d *decoder) reason(w *wireResponse, incomplete bool) llm.Finish {
 func (d *decoder) Finish() llm.StreamEvent {
 	parts := make(llm.Parts, 0, len(d.blocks))
 	for _, b := range d.blocks {
-		if !b.of.isTorn() {
+		if !b.of.isCutOff() {
 			parts = append(parts, b.part(d.Response.Provider))
 		}
 	}

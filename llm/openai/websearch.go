@@ -48,14 +48,14 @@ func (d *decoder) searched(it *item) {
 	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: it.blocks[0].index, Search: it.search})
 }
 
-// isTorn reports whether the item is a web search that was cut off.
-func (it *item) isTorn() bool {
+// isCutOff reports whether the item is a web search that was cut off.
+func (it *item) isCutOff() bool {
 	var head wireHead
 	return it.kind == opaqueItem && it.open && json.Unmarshal(it.raw, &head) == nil && head.Type == webSearchCall
 }
 
-// cite adds the pages that annotations of a text name.
-func (b *block) cite(annotations json.RawMessage) {
+// addSources adds the pages that the annotations of a text name.
+func (b *block) addSources(annotations json.RawMessage) {
 	var list []struct{ Type, URL, Title string }
 	if json.Unmarshal(annotations, &list) != nil {
 		return // without any, or in a form of another server

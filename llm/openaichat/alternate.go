@@ -6,17 +6,18 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// What stands between two messages of one role, of which the first was sent before. It says nothing
-// that a model would take for an answer.
+// The texts that are put between two messages of one role, of which the first was sent before. A model
+// would take neither for an answer.
 const (
 	noAnswer   = "(no answer)"
 	noQuestion = "(go on)"
 )
 
-// turn makes that a message of a role may follow, for servers where the user and the assistant take
-// turns. A message that was sent stays as it was, so another one comes between.
-func (c *conversation) turn(role string) {
-	if c.o.alternates && c.plain == role {
+// alternate prepares for a message of a role, for servers where the user and the assistant take turns.
+// If the last message has the same role, a message of the other role is put between: a message that
+// was sent must not change.
+func (c *conversation) alternate(role string) {
+	if c.o.alternates && c.lastRole == role {
 		other, text := string(llm.RoleUser), noQuestion
 		if role == other {
 			other, text = string(llm.RoleAssistant), noAnswer
@@ -24,7 +25,7 @@ func (c *conversation) turn(role string) {
 		c.open(other)
 		c.messages = append(append(append(c.messages, '"'), text...), `"}`...)
 	}
-	c.plain = role
+	c.lastRole = role
 }
 
 // joined returns new messages in which texts of the user that follow each other are one message,

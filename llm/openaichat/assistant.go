@@ -7,16 +7,16 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// spoken holds an assistant message by kind of part, because the API has a member for each.
-type spoken struct {
+// assistantParts holds an assistant message by kind of part, because the API has a member for each.
+type assistantParts struct {
 	text     string
 	calls    []llm.ToolCall
 	thinking map[string]string // by member
 	details  json.RawMessage
 }
 
-func (c *conversation) takeApart(m llm.Message) (spoken, error) {
-	s := spoken{text: m.Parts.Text()}
+func (c *conversation) parts(m llm.Message) (assistantParts, error) {
+	s := assistantParts{text: m.Parts.Text()}
 	own := m.Provider == c.o.provider && !c.o.noReasoning
 	for _, part := range m.Parts {
 		switch part := part.(type) {
@@ -49,7 +49,7 @@ func (c *conversation) takeApart(m llm.Message) (spoken, error) {
 // assistant encodes an assistant message. It skips a message with neither text nor calls, because
 // servers refuse it.
 func (c *conversation) assistant(m llm.Message) error {
-	s, err := c.takeApart(m)
+	s, err := c.parts(m)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (c *conversation) assistant(m llm.Message) error {
 		return nil
 	}
 	if len(s.calls) == 0 {
-		c.turn(string(llm.RoleAssistant))
+		c.alternate(string(llm.RoleAssistant))
 	}
 	c.open(string(llm.RoleAssistant))
 	if len(s.calls) == 0 {
@@ -75,7 +75,7 @@ func (c *conversation) assistant(m llm.Message) error {
 		} else {
 			b = append(b, ',')
 		}
-		if b, err = appendCall(b, c.named(call, m.Provider), m.Provider == c.o.provider); err != nil {
+		if b, err = appendCall(b, c.withPlainID(call, m.Provider), m.Provider == c.o.provider); err != nil {
 			return err
 		}
 	}
@@ -86,9 +86,9 @@ func (c *conversation) assistant(m llm.Message) error {
 // longestID is the longest id of a call that servers take, in bytes.
 const longestID = 64
 
-// named returns a call with an id that the server takes. Those of its own stay, because some of
-// them have a meaning for it.
-func (c *conversation) named(call llm.ToolCall, author string) llm.ToolCall {
+// withPlainID returns a call with an id that the server accepts. Its own ids stay, because some of them
+// have a meaning for it.
+func (c *conversation) withPlainID(call llm.ToolCall, author string) llm.ToolCall {
 	if author == c.o.provider {
 		return call
 	}
@@ -106,7 +106,7 @@ func (c *conversation) named(call llm.ToolCall, author string) llm.ToolCall {
 }
 
 // appendContent writes the text, and Mistral's thinking, which is part of the content.
-func (s *spoken) appendContent(b []byte) []byte {
+func (s *assistantParts) appendContent(b []byte) []byte {
 	thinking := s.thinking[memberContent]
 	switch {
 	case thinking != "":
@@ -123,7 +123,7 @@ func (s *spoken) appendContent(b []byte) []byte {
 }
 
 // appendReasoning writes the other members with reasoning. Signed details include the text.
-func (s *spoken) appendReasoning(b []byte) []byte {
+func (s *assistantParts) appendReasoning(b []byte) []byte {
 	if len(s.details) > 0 {
 		b = append(b, `,"reasoning_details":`...)
 		return append(b, s.details...)

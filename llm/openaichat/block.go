@@ -43,21 +43,21 @@ func (d *decoder) beginBlock(b *block) {
 	d.blocks = append(d.blocks, b)
 }
 
-// say streams a piece of text or thinking.
-func (d *decoder) say(kind blockKind, member, text string) error {
+// emitText streams a piece of text or thinking.
+func (d *decoder) emitText(kind blockKind, member, text string) error {
 	if text == "" {
 		return nil
 	}
 	d.Count(len(text))
-	b := d.speech
+	b := d.current
 	if b == nil || b.kind != kind || b.member != member {
-		d.hush()
+		d.endText()
 		if err := d.startCalls(nil); err != nil {
 			return err
 		}
 		b = &block{kind: kind, member: member}
 		d.beginBlock(b)
-		d.speech = b
+		d.current = b
 		d.Emit(llm.StreamEvent{Type: kind.event(llm.EventTextStart, llm.EventThinkingStart), Block: b.index})
 	}
 	b.text.Add(text)
@@ -65,10 +65,10 @@ func (d *decoder) say(kind blockKind, member, text string) error {
 	return nil
 }
 
-// hush ends the current text or thinking.
-func (d *decoder) hush() {
-	if b := d.speech; b != nil {
-		d.speech = nil
+// endText ends the current text or thinking.
+func (d *decoder) endText() {
+	if b := d.current; b != nil {
+		d.current = nil
 		d.Emit(llm.StreamEvent{Type: b.kind.event(llm.EventTextEnd, llm.EventThinkingEnd), Block: b.index})
 	}
 }
@@ -90,7 +90,7 @@ func (d *decoder) content(raw json.RawMessage) error {
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return fmt.Errorf("malformed content: %w", err)
 		}
-		return d.written(text)
+		return d.contentText(text)
 	}
 	var parts []wirePart
 	if err := json.Unmarshal(raw, &parts); err != nil {
@@ -110,13 +110,13 @@ func (d *decoder) content(raw json.RawMessage) error {
 func (d *decoder) contentPart(p wirePart) error {
 	switch p.Type {
 	case "text", "output_text":
-		return d.written(p.Text)
+		return d.contentText(p.Text)
 	case "refusal":
 		d.refused = d.refused || p.Refusal != ""
-		return d.say(textBlock, "", p.Refusal)
+		return d.emitText(textBlock, "", p.Refusal)
 	case "thinking":
 		for _, inner := range p.Thinking {
-			if err := d.say(thinkingBlock, memberContent, inner.Text); err != nil {
+			if err := d.emitText(thinkingBlock, memberContent, inner.Text); err != nil {
 				return err
 			}
 		}
@@ -138,11 +138,11 @@ func (d *decoder) reasoning(m *wireMessage) error {
 	}
 	switch {
 	case m.ReasoningContent != "":
-		return d.say(thinkingBlock, memberReasoningContent, m.ReasoningContent)
+		return d.emitText(thinkingBlock, memberReasoningContent, m.ReasoningContent)
 	case other != "":
-		return d.say(thinkingBlock, memberReasoning, other)
+		return d.emitText(thinkingBlock, memberReasoning, other)
 	}
-	return d.say(thinkingBlock, memberDetails, text)
+	return d.emitText(thinkingBlock, memberDetails, text)
 }
 
 func (b *block) part() llm.Part {

@@ -45,8 +45,8 @@ func (d *decoder) call(w *wireCall) error {
 	}
 	c := d.calls.find(w)
 	switch {
-	case c == nil || c.another(w, args, d.chunk):
-		if c != nil && c.said(w, args) && c.chunk != d.chunk {
+	case c == nil || c.precedes(w, args, d.chunk):
+		if c != nil && c.repeatedBy(w, args) && c.chunk != d.chunk {
 			return nil
 		}
 		c = d.calls.add(w)
@@ -98,10 +98,10 @@ func (cs *calls) find(w *wireCall) *call {
 	return nil
 }
 
-// another reports whether a piece begins a new call although it has this call's index, or none: it
+// precedes reports whether a piece begins the next call although it has this call's index, or none: it
 // has another id, a name in the same event, or a name and arguments when this call's are complete.
 // So calls are told apart when a server numbers all of them 0 and sends no ids.
-func (c *call) another(w *wireCall, args string, chunk int) bool {
+func (c *call) precedes(w *wireCall, args string, chunk int) bool {
 	name := w.Function.Name
 	switch {
 	case w.ID != "" && c.wireID != "" && w.ID != c.wireID:
@@ -116,9 +116,9 @@ func (c *call) another(w *wireCall, args string, chunk int) bool {
 	return w.Index == nil && w.ID == "" && len(c.args) > 0 && name != c.name
 }
 
-// said reports whether a piece of a later event repeats the whole call: with the same id, or
+// repeatedBy reports whether a piece of a later event repeats the whole call: with the same id, or
 // without ids under the same number.
-func (c *call) said(w *wireCall, args string) bool {
+func (c *call) repeatedBy(w *wireCall, args string) bool {
 	return (w.ID != "" || w.Index != nil) && w.ID == c.wireID && w.Function.Name == c.name && args == string(c.args) &&
 		(w.Index == nil || *w.Index == c.at)
 }
@@ -162,7 +162,7 @@ func (d *decoder) startCalls(upTo *call) error {
 }
 
 func (d *decoder) start(c *call) {
-	d.hush()
+	d.endText()
 	c.id = c.wireID
 	for c.id == "" || d.calls.ids[c.id] { // results are paired by it
 		c.id = d.calls.newID()

@@ -19,7 +19,7 @@ type conversation struct {
 	messages []byte
 	inSystem bool
 	begun    bool
-	plain    string // the role of the last message that is the user's, or the assistant's without calls
+	lastRole string // the role of the last message that is the user's, or the assistant's without calls
 
 	held []byte            // parts of the user message that follows the results
 	ids  map[string]string // of other providers' calls, as servers take them, by their own
@@ -120,7 +120,7 @@ func (c *conversation) user(m llm.Message) error {
 	}
 	if text, err := textOnly(rest); err == nil { // a string, which every server accepts
 		if !blank(text) {
-			c.turn(string(llm.RoleUser))
+			c.alternate(string(llm.RoleUser))
 			c.open(string(llm.RoleUser))
 			c.messages = append(api.AppendString(c.messages, text), '}')
 		}
@@ -142,7 +142,7 @@ func (c *conversation) userParts(content []byte) {
 	if len(content) == 0 {
 		return
 	}
-	c.turn(string(llm.RoleUser))
+	c.alternate(string(llm.RoleUser))
 	c.open(string(llm.RoleUser))
 	c.messages = append(append(append(c.messages, '['), content...), `]}`...)
 }

@@ -16,9 +16,9 @@ type decoder struct {
 	api.Events
 	chunk int // counts the events
 
-	blocks []*block // in the order in which they began, which is the order of the parts
-	speech *block   // the current text or thinking, nil between blocks
-	calls  calls
+	blocks  []*block // in the order in which they began, which is the order of the parts
+	current *block   // the current text or thinking, nil between blocks
+	calls   calls
 
 	think thinkState
 	held  string // the end of the content so far, if it may belong to a tag
@@ -172,7 +172,7 @@ func (d *decoder) message(m *wireMessage) error {
 	}
 	if m.Refusal != "" {
 		d.refused = true
-		if err := d.say(textBlock, "", m.Refusal); err != nil {
+		if err := d.emitText(textBlock, "", m.Refusal); err != nil {
 			return err
 		}
 	}
@@ -199,7 +199,7 @@ func (d *decoder) close() error {
 	if err := d.release(); err != nil {
 		return err
 	}
-	d.hush()
+	d.endText()
 	return d.endCalls()
 }
 

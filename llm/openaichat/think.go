@@ -21,9 +21,9 @@ const (
 	thinkOver                       // in the text
 )
 
-// written streams a piece of the content: text, but for what stands in <think> at its beginning.
+// contentText streams a piece of the content: text, but for what stands in <think> at its beginning.
 // That is thinking of no member, which does not go back: templates leave it out of past messages.
-func (d *decoder) written(text string) error {
+func (d *decoder) contentText(text string) error {
 	switch d.think {
 	case thinkPossible:
 		d.held += text
@@ -33,34 +33,34 @@ func (d *decoder) written(text string) error {
 		case len(d.held)-len(begin) > maxBlanks:
 		case opened:
 			d.think, d.held = thinkOpen, ""
-			return d.thought(rest)
+			return d.thinkingText(rest)
 		case strings.HasPrefix(openThink, begin):
 			return nil // more has to come to tell
 		}
 		return d.release()
 	case thinkOpen:
-		return d.thought(text)
+		return d.thinkingText(text)
 	case thinkClosed:
 		if text = strings.TrimLeft(text, blanks); text != "" {
 			d.think = thinkOver
 		}
 	}
-	return d.say(textBlock, "", text)
+	return d.emitText(textBlock, "", text)
 }
 
-// thought streams a piece of what stands behind <think>.
-func (d *decoder) thought(text string) error {
+// thinkingText streams a piece of what stands behind <think>.
+func (d *decoder) thinkingText(text string) error {
 	text = d.held + text
-	if d.speech == nil {
+	if d.current == nil {
 		text = strings.TrimLeft(text, blanks)
 	}
 	thinking, rest, closed := strings.Cut(text, closeThink)
 	if closed {
 		d.think, d.held = thinkClosed, ""
-		if err := d.say(thinkingBlock, "", thinking); err != nil {
+		if err := d.emitText(thinkingBlock, "", thinking); err != nil {
 			return err
 		}
-		return d.written(rest)
+		return d.contentText(rest)
 	}
 	whole := len(text)
 	for i := max(0, whole-len(closeThink)); i < whole; i++ {
@@ -69,7 +69,7 @@ func (d *decoder) thought(text string) error {
 		}
 	}
 	d.held = text[whole:]
-	return d.say(thinkingBlock, "", text[:whole])
+	return d.emitText(thinkingBlock, "", text[:whole])
 }
 
 // release streams what was held back for a tag that does not come, because the text has ended or
@@ -80,5 +80,5 @@ func (d *decoder) release() error {
 		kind = thinkingBlock
 	}
 	d.think, d.held = thinkOver, ""
-	return d.say(kind, "", held)
+	return d.emitText(kind, "", held)
 }

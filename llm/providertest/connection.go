@@ -62,7 +62,7 @@ func (s suite) session(t *testing.T) {
 	said := got[2].Messages[1].Parts
 	if got[2].System != "Be brief." || got[2].Turn() != 1 || said.Reasoning() != "Where is it?" ||
 		said.Text() != "I look." || said.ToolCalls()[0].Args != `{"at":"<a>"}` {
-		t.Errorf("the first response went back as %+v", got[2])
+		t.Errorf("turn %d, system prompt %q, messages %+v", got[2].Turn(), got[2].System, got[2].Messages)
 	}
 	for _, r := range got {
 		if strings.Contains(r.Path+r.Query.Encode()+string(r.Body), suiteKey) {
