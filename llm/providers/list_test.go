@@ -161,3 +161,36 @@ func TestV1_CredentialsAreRenewed(t *testing.T) {
 		t.Errorf("%#v", e)
 	}
 }
+
+// A request whose context ends does not wait for the key that another request asks for.
+func TestV1_WaitingForAKeyEnds(t *testing.T) {
+	kind, err := providers.Find("groq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, release := make(chan struct{}), make(chan struct{})
+	p, err := kind.NewWithKey(providers.Config{}, func(context.Context) (string, error) {
+		close(asked)
+		<-release
+		return "", errors.New("no key today")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(ctx context.Context) error {
+		_, err := llm.Collect(p.Stream(ctx, &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
+		return err
+	}
+	first := make(chan error)
+	go func() { first <- ask(t.Context()) }()
+	<-asked
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := ask(ctx); !errors.Is(err, llm.ErrAborted) {
+		t.Errorf("the request that waited: %v", err)
+	}
+	close(release)
+	if err := <-first; !errors.Is(err, llm.ErrAuthentication) {
+		t.Errorf("the first request: %v", err)
+	}
+}

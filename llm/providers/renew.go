@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -59,7 +58,7 @@ func (k Kind) NewWithCredentials(c Config, credentials Credentials) (llm.Provide
 	if err != nil {
 		return nil, err
 	}
-	return &renewing{Provider: p, kind: k, config: c, credentials: credentials}, nil
+	return &renewing{Provider: p, kind: k, config: c, credentials: credentials, lock: make(chan struct{}, 1)}, nil
 }
 
 // renewing is a provider whose access is renewed when it expires or is refused.
@@ -69,9 +68,9 @@ type renewing struct {
 	config       Config
 	credentials  Credentials
 
-	mu      sync.Mutex
-	current llm.Provider // with the newest access; nil before the first one
-	expires time.Time    // of current
+	lock    chan struct{} // full while a request uses the fields below
+	current llm.Provider  // with the newest access; nil before the first one
+	expires time.Time     // of current
 }
 
 // Stream implements [llm.Provider].
@@ -113,8 +112,12 @@ func (r *renewing) failure(ctx context.Context, err error) error {
 
 // with returns the provider with the newest access, which is not the refused one.
 func (r *renewing) with(ctx context.Context, refused llm.Provider) (llm.Provider, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	select { // another request may be waiting for a command or a server that knows the key
+	case r.lock <- struct{}{}:
+		defer func() { <-r.lock }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	if r.current != nil && r.current != refused && (r.expires.IsZero() || time.Now().Before(r.expires)) {
 		return r.current, nil
 	}
