@@ -41,8 +41,8 @@ func (k Kind) List(ctx context.Context, c Config) ([]llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	call, base, err := api.Config{Name: k.Name, Key: c.APIKey, BaseURL: c.BaseURL, Client: c.HTTPClient, Own: own,
-		Header: header}.Call()
+	call, base, err := api.Config{Name: k.Name, Key: c.APIKey, BaseURL: c.BaseURL, Client: c.HTTPClient,
+		Timeouts: api.Timeouts{Idle: c.IdleTimeout}, Own: own, Header: header}.Call()
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,6 +59,23 @@ func TestV3_ServersListModels(t *testing.T) {
 			t.Errorf("%s: %v\n%s", tt.provider, err, diff)
 		}
 	}
+}
+
+// The idle timeout of a configuration limits the wait for the list, too.
+func TestG6_ListHasALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kind, err := providers.Find("groq")
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		_, err = kind.List(t.Context(), providers.Config{APIKey: "k", BaseURL: "http://x.example/v1",
+			IdleTimeout: time.Second, HTTPClient: llmtest.PipeClient(t, http.HandlerFunc(
+				func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))})
+		if took := time.Since(begin); !errors.Is(err, llm.ErrTimeout) || took != time.Second {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
 }
 
 // A key from a function is asked for before the first request, and once more when the server refuses
