@@ -222,27 +222,26 @@ func (c *conversation) appendResult(b []byte, content llm.Parts) ([]byte, error)
 // appendContent writes text and media, or nothing if there are none.
 func appendContent(b []byte, content llm.Parts) ([]byte, error) {
 	separator := `,"content":[`
-	for _, part := range content {
-		switch part := part.(type) {
-		case llm.ToolReference:
-			continue
-		case llm.Text:
-			if blank(part.Text) {
-				continue
-			}
-		}
+	separate := func() []byte {
 		b = append(b, separator...)
 		separator = ","
+		return b
+	}
+	for _, part := range content {
+		var err error
 		switch part := part.(type) {
+		case llm.ToolReference:
 		case llm.Text:
-			b = appendText(b, part.Text)
-		case llm.Media:
-			var err error
-			if b, err = appendMedia(b, part); err != nil {
-				return nil, err
+			if !blank(part.Text) {
+				b = appendText(separate(), part.Text)
 			}
+		case llm.Media:
+			b, err = appendMedia(separate(), part)
 		default:
-			return nil, llm.Errorf(llm.ErrInvalidRequest, "a tool result cannot hold a part of type %T", part)
+			err = llm.Errorf(llm.ErrInvalidRequest, "a tool result cannot hold a part of type %T", part)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if separator == "," {

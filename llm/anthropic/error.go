@@ -11,32 +11,18 @@ import (
 // long a prompt or no credit, so package api also looks for known phrases in the message.
 func decodeError(body []byte) api.Failure {
 	f := api.DecodeError(body)
-	f.Kind = errorKind(f.Code)
+	f.Kind = map[string]error{
+		"invalid_request_error": llm.ErrInvalidRequest,
+		"authentication_error":  llm.ErrAuthentication,
+		"billing_error":         llm.ErrQuota,
+		"permission_error":      llm.ErrAccessDenied,
+		"not_found_error":       llm.ErrNotFound,
+		"request_too_large":     llm.ErrContextLength,
+		"rate_limit_error":      llm.ErrRateLimit,
+		"timeout_error":         llm.ErrTimeout,
+		"overloaded_error":      llm.ErrOverloaded,
+		"api_error":             llm.ErrServer,
+		"internal_error":        llm.ErrServer,
+	}[f.Code]
 	return f
-}
-
-func errorKind(code string) error {
-	switch code {
-	case "invalid_request_error":
-		return llm.ErrInvalidRequest
-	case "authentication_error":
-		return llm.ErrAuthentication
-	case "billing_error":
-		return llm.ErrQuota
-	case "permission_error":
-		return llm.ErrAccessDenied
-	case "not_found_error":
-		return llm.ErrNotFound
-	case "request_too_large":
-		return llm.ErrContextLength
-	case "rate_limit_error":
-		return llm.ErrRateLimit
-	case "timeout_error":
-		return llm.ErrTimeout
-	case "overloaded_error":
-		return llm.ErrOverloaded
-	case "api_error", "internal_error":
-		return llm.ErrServer
-	}
-	return nil
 }

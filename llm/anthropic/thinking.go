@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
@@ -26,13 +27,7 @@ func think(req *llm.Request) (thinking, error) {
 	if req.Facts != nil {
 		limit, levels = req.Facts.MaxOutput, req.Facts.Efforts
 	}
-	t := thinking{maxTokens: req.MaxTokens}
-	if t.maxTokens <= 0 {
-		t.maxTokens = limit
-	}
-	if t.maxTokens <= 0 {
-		t.maxTokens = unknownMaxTokens
-	}
+	t := thinking{maxTokens: cmp.Or(max(req.MaxTokens, 0), max(limit, 0), unknownMaxTokens)}
 	if req.Effort == "" || req.Effort == "none" {
 		return t, nil
 	}
@@ -61,20 +56,12 @@ func think(req *llm.Request) (thinking, error) {
 
 // effortBudget returns the thinking budget of an effort, in tokens.
 func effortBudget(effort string) (int, error) {
-	switch strings.ToLower(effort) {
-	case "minimal":
-		return minBudget, nil
-	case "low":
-		return 4096, nil
-	case "medium":
-		return 10000, nil
-	case "high":
-		return 16000, nil
-	case "xhigh":
-		return 24000, nil
-	case "max":
-		return 31999, nil
+	budgets := map[string]int{"minimal": minBudget, "low": 4096, "medium": 10000, "high": 16000, "xhigh": 24000,
+		"max": 31999}
+	budget, ok := budgets[strings.ToLower(effort)]
+	if !ok {
+		return 0, llm.Errorf(llm.ErrInvalidRequest,
+			"unknown effort %q; this model supports minimal, low, medium, high, xhigh, max and none", effort)
 	}
-	return 0, llm.Errorf(llm.ErrInvalidRequest,
-		"unknown effort %q; this model supports minimal, low, medium, high, xhigh, max and none", effort)
+	return budget, nil
 }

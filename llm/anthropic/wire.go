@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/attractor-go/attractor/llm"
@@ -77,19 +78,13 @@ type wireStop struct {
 }
 
 func finishReason(stop string) llm.FinishReason {
-	switch stop {
-	case "end_turn", "stop_sequence":
-		return llm.FinishStop
-	case "max_tokens":
-		return llm.FinishLength
-	case "model_context_window_exceeded":
-		return llm.FinishContextLength
-	case "pause_turn":
-		return llm.FinishPause
-	case "tool_use":
-		return llm.FinishToolCalls
-	case "refusal":
-		return llm.FinishContentFilter
-	}
-	return llm.FinishOther // includes reasons added later
+	return cmp.Or(map[string]llm.FinishReason{
+		"end_turn":                      llm.FinishStop,
+		"stop_sequence":                 llm.FinishStop,
+		"max_tokens":                    llm.FinishLength,
+		"model_context_window_exceeded": llm.FinishContextLength,
+		"pause_turn":                    llm.FinishPause,
+		"tool_use":                      llm.FinishToolCalls,
+		"refusal":                       llm.FinishContentFilter,
+	}[stop], llm.FinishOther) // includes reasons added later
 }

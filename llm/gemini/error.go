@@ -127,37 +127,27 @@ func parseError(body []byte) (w wireError, ok bool) {
 // errorKind returns the kind of a google.rpc.Code. For unknown words it returns nil, and the HTTP
 // status decides.
 func errorKind(status string) error {
-	switch status {
-	case "INVALID_ARGUMENT", "OUT_OF_RANGE":
-		return llm.ErrInvalidRequest
-	case "UNAUTHENTICATED":
-		return llm.ErrAuthentication
-	case "PERMISSION_DENIED", "FAILED_PRECONDITION": // the second one: not available in this country or plan
-		return llm.ErrAccessDenied
-	case "NOT_FOUND":
-		return llm.ErrNotFound
-	case "RESOURCE_EXHAUSTED":
-		return llm.ErrRateLimit
-	case "UNAVAILABLE":
-		return llm.ErrOverloaded
-	case "DEADLINE_EXCEEDED":
-		return llm.ErrTimeout
-	case "UNIMPLEMENTED":
-		return llm.ErrUnsupported
-	case "INTERNAL", "UNKNOWN", "ABORTED", "CANCELLED", "DATA_LOSS":
-		return llm.ErrServer
-	}
-	return nil
+	return map[string]error{
+		"INVALID_ARGUMENT":    llm.ErrInvalidRequest,
+		"OUT_OF_RANGE":        llm.ErrInvalidRequest,
+		"UNAUTHENTICATED":     llm.ErrAuthentication,
+		"PERMISSION_DENIED":   llm.ErrAccessDenied,
+		"FAILED_PRECONDITION": llm.ErrAccessDenied, // not available in this country or plan
+		"NOT_FOUND":           llm.ErrNotFound,
+		"RESOURCE_EXHAUSTED":  llm.ErrRateLimit,
+		"UNAVAILABLE":         llm.ErrOverloaded,
+		"DEADLINE_EXCEEDED":   llm.ErrTimeout,
+		"UNIMPLEMENTED":       llm.ErrUnsupported,
+		"INTERNAL":            llm.ErrServer,
+		"UNKNOWN":             llm.ErrServer,
+		"ABORTED":             llm.ErrServer,
+		"CANCELLED":           llm.ErrServer,
+		"DATA_LOSS":           llm.ErrServer,
+	}[status]
 }
 
 // reasonKind returns the kind of a reason that is more precise than the status: a wrong key is
 // reported as an invalid argument.
 func reasonKind(reason string) error {
-	switch reason {
-	case "API_KEY_INVALID":
-		return llm.ErrAuthentication
-	case "QUOTA_EXHAUSTED":
-		return llm.ErrQuota
-	}
-	return nil
+	return map[string]error{"API_KEY_INVALID": llm.ErrAuthentication, "QUOTA_EXHAUSTED": llm.ErrQuota}[reason]
 }

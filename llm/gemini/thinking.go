@@ -74,11 +74,16 @@ func levelConfig(effort string, levels []string) string {
 			}
 		}
 	}
-	config := `{`
-	if effort != "none" {
-		config += `"includeThoughts":true,`
+	return thinkingConfig(effort, `"thinkingLevel":`+api.Quote(strings.ToUpper(level)))
+}
+
+// thinkingConfig returns the JSON of that object with a member. Thoughts are requested unless the
+// effort is none.
+func thinkingConfig(effort, member string) string {
+	if effort == "none" {
+		return `{` + member + `}`
 	}
-	return config + `"thinkingLevel":` + api.Quote(strings.ToUpper(level)) + `}`
+	return `{"includeThoughts":true,` + member + `}`
 }
 
 // effortBudget returns the thinking budget of an effort, in tokens, as Google's OpenAI-compatible
@@ -112,9 +117,5 @@ func budgetConfig(effort string, budget, maxTokens, limit int) (config string, t
 		maxTokens = limit
 		budget = min(budget, max(limit-responseRoom, minProBudget))
 	}
-	config = `{`
-	if effort != "none" {
-		config += `"includeThoughts":true,`
-	}
-	return config + `"thinkingBudget":` + strconv.Itoa(budget) + `}`, maxTokens
+	return thinkingConfig(effort, `"thinkingBudget":`+strconv.Itoa(budget)), maxTokens
 }

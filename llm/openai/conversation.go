@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/attractor-go/attractor/llm"
@@ -82,22 +83,20 @@ func (c *conversation) item(start string) {
 func (c *conversation) addUser(m llm.Message) error {
 	var rest llm.Parts
 	for _, part := range m.Parts {
-		r, ok := part.(llm.ToolResult)
-		switch {
+		var text llm.Parts
+		var err error
+		switch r, ok := part.(llm.ToolResult); {
 		case !ok:
-			rest = append(rest, part)
-			continue
+			text = llm.Parts{part}
 		case c.outputs[r.CallID] == searchOutput:
-			text, err := c.addFound(r)
-			if err != nil {
-				return err
-			}
-			rest = append(rest, text...)
-			continue
+			text, err = c.addFound(r)
+		default:
+			err = c.addResult(r)
 		}
-		if err := c.addResult(r); err != nil {
+		if err != nil {
 			return err
 		}
+		rest = append(rest, text...)
 	}
 	return c.addMessage("user", rest)
 }
@@ -130,10 +129,7 @@ func (c *conversation) addMessage(role string, parts llm.Parts) error {
 }
 
 func (c *conversation) addResult(r llm.ToolResult) error {
-	kind := "function_call_output"
-	if other := c.outputs[r.CallID]; other != "" {
-		kind = other
-	}
+	kind := cmp.Or(c.outputs[r.CallID], "function_call_output")
 	c.item(`{"type":"` + kind + `","call_id":`)
 	b := append(api.AppendString(c.items, api.PlainID(r.CallID, maxCallID)), `,"output":`...)
 	var err error

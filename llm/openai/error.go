@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"github.com/attractor-go/attractor/llm"
@@ -27,19 +28,11 @@ func decodeError(body []byte) api.Failure {
 		return api.DecodeError(body) // {"error":"text"}, or not JSON
 	}
 	inBand := w.Type == "error" || w.Type == "response.failed" || w.Object == "response"
-	inner := &w
-	if inner.Response != nil {
-		inner = inner.Response
-	}
-	if inner.Error != nil {
-		inner = inner.Error
-	}
+	inner := cmp.Or(w.Response, &w)
+	inner = cmp.Or(inner.Error, inner)
 	f := api.Failure{Message: inner.Message}
 	_ = json.Unmarshal(inner.Code, &f.Code) // anything but a string is no code
-	f.Kind = errorKind(f.Code)
-	if f.Kind == nil {
-		f.Kind = errorKind(inner.Type)
-	}
+	f.Kind = cmp.Or(errorKind(f.Code), errorKind(inner.Type))
 	if f.Kind == nil && inBand && inner.Type == "invalid_request_error" {
 		f.Kind = llm.ErrInvalidRequest // a body's status is more precise: the same type stands for a wrong key
 	}

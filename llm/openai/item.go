@@ -78,27 +78,26 @@ func (c *conversation) addCall(call llm.ToolCall) {
 // appendContent writes a list of text and media, or nothing if it is empty.
 func appendContent(b []byte, content llm.Parts) ([]byte, error) {
 	separator := byte('[')
-	for _, part := range content {
-		switch part := part.(type) {
-		case llm.ToolReference:
-			continue
-		case llm.Text:
-			if part.Text == "" {
-				continue
-			}
-		}
+	separate := func() []byte {
 		b = append(b, separator)
 		separator = ','
+		return b
+	}
+	for _, part := range content {
+		var err error
 		switch part := part.(type) {
+		case llm.ToolReference:
 		case llm.Text:
-			b = append(api.AppendMember(b, `{"type":"input_text","text":`, part.Text), '}')
-		case llm.Media:
-			var err error
-			if b, err = appendMedia(b, part); err != nil {
-				return nil, err
+			if part.Text != "" {
+				b = append(api.AppendMember(separate(), `{"type":"input_text","text":`, part.Text), '}')
 			}
+		case llm.Media:
+			b, err = appendMedia(separate(), part)
 		default:
-			return nil, llm.Errorf(llm.ErrInvalidRequest, "content cannot hold a part of type %T", part)
+			err = llm.Errorf(llm.ErrInvalidRequest, "content cannot hold a part of type %T", part)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if separator == ',' {

@@ -2,6 +2,7 @@ package openaichat
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -54,9 +55,7 @@ func decodeError(body []byte) api.Failure {
 		return f
 	}
 	f.Kind = nil
-	if f.Status == 0 {
-		f.Status = general
-	}
+	f.Status = cmp.Or(f.Status, general)
 	return f
 }
 
@@ -79,15 +78,8 @@ func readError(body []byte, depth int) api.Failure {
 	}
 	f := w.own(depth)
 	inner := readError(w.inner(), depth-1)
-	if inner.Message != "" {
-		f.Message = inner.Message
-	}
-	if inner.Code != "" {
-		f.Code = inner.Code
-	}
-	if inner.Status != 0 {
-		f.Status = inner.Status
-	}
+	f.Message, f.Code = cmp.Or(inner.Message, f.Message), cmp.Or(inner.Code, f.Code)
+	f.Status = cmp.Or(inner.Status, f.Status)
 	return f
 }
 
@@ -110,22 +102,14 @@ func (w *wireError) inner() json.RawMessage {
 func (w *wireError) own(depth int) api.Failure {
 	f := api.Failure{Code: w.Type, Message: w.Msg, RequestID: w.RequestID, Status: errorStatus(w.StatusCode)}
 	for _, raw := range []json.RawMessage{w.Detail, w.Message} {
-		if inner := readError(raw, depth-1); inner.Message != "" {
-			f.Message = inner.Message
-		}
+		f.Message = cmp.Or(readError(raw, depth-1).Message, f.Message)
 	}
 	var code string
-	if json.Unmarshal(w.Code, &code) == nil && code != "" {
-		f.Code = code
-	}
-	// A numeric code is usually the status, and not the error's name.
+	_ = json.Unmarshal(w.Code, &code) // anything but a string is no code
+	f.Code = cmp.Or(code, f.Code)
+	// A numeric code is usually the status.
 	if n, err := strconv.Atoi(strings.Trim(string(w.Code), `"`)); err == nil {
-		if status := errorStatus(n); status != 0 {
-			f.Status = status
-		}
-		if code != "" {
-			f.Code = code
-		}
+		f.Status = cmp.Or(errorStatus(n), f.Status)
 	}
 	if upstream := readError(rawText(w.Metadata.Raw), depth-1); upstream.Message != "" {
 		f.Message += ": " + upstream.Message

@@ -126,25 +126,13 @@ func (c *Call) describe(status int, h http.Header, body []byte) string {
 }
 
 func statusKind(status int) error {
-	switch status {
-	case 401:
-		return llm.ErrAuthentication
-	case 402:
-		return llm.ErrQuota
-	case 403:
-		return llm.ErrAccessDenied
-	case 404:
-		return llm.ErrNotFound
-	case 408, 504, 524:
-		return llm.ErrTimeout
-	case 413:
-		return llm.ErrContextLength
-	case 429:
-		return llm.ErrRateLimit
-	case 503, 529:
-		return llm.ErrOverloaded
-	}
-	if status >= 500 || status < 300 {
+	kind := map[int]error{401: llm.ErrAuthentication, 402: llm.ErrQuota, 403: llm.ErrAccessDenied, 404: llm.ErrNotFound,
+		408: llm.ErrTimeout, 413: llm.ErrContextLength, 429: llm.ErrRateLimit, 503: llm.ErrOverloaded, 504: llm.ErrTimeout,
+		524: llm.ErrTimeout, 529: llm.ErrOverloaded}[status]
+	switch {
+	case kind != nil:
+		return kind
+	case status >= 500 || status < 300:
 		return llm.ErrServer
 	}
 	return llm.ErrInvalidRequest
