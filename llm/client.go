@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -90,10 +91,7 @@ func (c *Client) Complete(ctx context.Context, req *Request) (*Response, error) 
 // an unknown name, or an empty one with several providers and no default, it returns an
 // [ErrConfiguration] that lists the client's providers.
 func (c *Client) Provider(name string) (Provider, error) {
-	if name == "" {
-		name = c.Default
-	}
-	if name == "" && len(c.Providers) == 1 {
+	if name = cmp.Or(name, c.Default); name == "" && len(c.Providers) == 1 {
 		return c.Providers[0], nil
 	}
 	names := make([]string, 0, len(c.Providers))

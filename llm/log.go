@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -23,11 +24,7 @@ func Log(logger *slog.Logger) Middleware {
 				var resp *Response
 				var failure error
 				defer func() { // deferred, so that it runs when the listener's loop panics
-					to := logger
-					if to == nil {
-						to = slog.Default()
-					}
-					logCall(ctx, to, req, time.Since(begin), resp, failure)
+					logCall(ctx, cmp.Or(logger, slog.Default()), req, time.Since(begin), resp, failure)
 				}()
 				for ev, err := range next(ctx, req) {
 					failure = err

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -179,15 +180,11 @@ func (r *repairer) fill(id string) bool {
 
 // asText returns a result without a call as text.
 func asText(result ToolResult) Parts {
-	name := result.Name
-	if name == "" {
-		name = "a tool"
-	}
 	outcome := "Result"
 	if result.IsError {
 		outcome = "Error result"
 	}
-	parts := TextParts(outcome + " of an earlier call of " + name + ":\n")
+	parts := TextParts(outcome + " of an earlier call of " + cmp.Or(result.Name, "a tool") + ":\n")
 	for _, part := range result.Content {
 		if _, reference := part.(ToolReference); !reference { // only a result can hold it
 			parts = append(parts, part)

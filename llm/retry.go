@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,25 +36,15 @@ const (
 // there is another attempt. There is none after the last retry, after an error that is not
 // [Retryable], and when the provider asks for a longer delay than the cap.
 func (p RetryPolicy) Delay(attempt int, err error) (delay time.Duration, again bool) {
-	retries := p.Max
-	if retries == 0 {
-		retries = defaultRetries
-	}
 	var e *Error
-	if attempt > retries || !Retryable(err) || !errors.As(err, &e) {
+	if attempt > cmp.Or(p.Max, defaultRetries) || !Retryable(err) || !errors.As(err, &e) {
 		return 0, false
 	}
-	longest := p.Cap
-	if longest <= 0 {
-		longest = defaultCap
-	}
+	longest := cmp.Or(max(p.Cap, 0), defaultCap)
 	if e.RetryAfter > 0 {
 		return e.RetryAfter, e.RetryAfter <= longest
 	}
-	delay = p.Base
-	if delay <= 0 {
-		delay = defaultBase
-	}
+	delay = cmp.Or(max(p.Base, 0), defaultBase)
 	for range attempt - 1 { // a shift could overflow
 		if delay >= longest {
 			break

@@ -23,7 +23,7 @@ type decoder struct {
 }
 
 func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
-	return &decoder{Events: api.NewEvents(provider, model, limit)}
+	return &decoder{Events: api.NewEvents(provider, model, limit), searches: map[string]string{}}
 }
 
 // Step implements [api.Decoder].

@@ -33,9 +33,6 @@ func (d *decoder) noteSearch(b *block) {
 	if json.Unmarshal(b.raw, &call) != nil || call.Type != serverCall || call.Name != searchName {
 		return
 	}
-	if d.searches == nil {
-		d.searches = map[string]string{}
-	}
 	d.searches[call.ID] = call.Input.Query
 }
 

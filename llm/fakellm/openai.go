@@ -1,6 +1,7 @@
 package fakellm
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -227,13 +228,7 @@ func (f *openai) read(r *Request) {
 		r.Effort = w.Reasoning.Effort
 	}
 	for _, t := range w.Tools {
-		if t.Type == searchName {
-			t.Name = searchName
-		}
-		if t.Type == llm.HostedWebSearch {
-			t.Name = t.Type
-		}
-		r.Tools = append(r.Tools, t.Name)
+		r.Tools = append(r.Tools, cmp.Or(t.Name, t.Type)) // the API gives its own tools no names
 	}
 	for _, it := range w.Input {
 		role, parts := it.read()

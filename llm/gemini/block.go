@@ -115,9 +115,6 @@ func (d *decoder) call(w *wirePart) error {
 	if b.id == "" {
 		b.id = d.callID()
 	}
-	if d.own == nil {
-		d.own = map[string][]*block{}
-	}
 	d.own[b.id] = append(d.own[b.id], b)
 	d.calls++
 	d.begin(b)

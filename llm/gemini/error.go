@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -74,9 +75,7 @@ func decodeError(body []byte) api.Failure {
 		}
 	}
 	if f.Kind == llm.ErrRateLimit {
-		if f.RetryAfter == 0 {
-			f.RetryAfter = period
-		}
+		f.RetryAfter = cmp.Or(f.RetryAfter, period)
 		// a delay beside a day's quota belongs to another quota, or to none
 		if f.RetryAfter > maxWait || period > maxWait {
 			f.Kind = llm.ErrQuota

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -26,7 +27,8 @@ type decoder struct {
 }
 
 func newDecoder(provider string, req *llm.Request, names *callNames, limit *llm.RateLimit) *decoder {
-	return &decoder{Events: api.NewEvents(provider, req.Model, limit), sent: len(req.Messages), names: names}
+	return &decoder{Events: api.NewEvents(provider, req.Model, limit), sent: len(req.Messages), names: names,
+		own: map[string][]*block{}, search: searchState{asked: map[string]string{}}}
 }
 
 // Step implements [api.Decoder]. Every chunk is progress: the API has no pings.
@@ -163,10 +165,7 @@ func (d *decoder) Finish() llm.StreamEvent {
 // that, from its place in the conversation. The same response always gets the same ids, and they
 // are unique in the conversation.
 func (d *decoder) callID() string {
-	from := d.Response.ID
-	if from == "" {
-		from = strconv.Itoa(d.sent)
-	}
+	from := cmp.Or(d.Response.ID, strconv.Itoa(d.sent))
 	for n := d.calls; ; n++ {
 		if id := fmt.Sprintf("call_%s_%d", from, n); !d.taken(id) {
 			return id

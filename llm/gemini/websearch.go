@@ -79,9 +79,6 @@ func (d *decoder) searched(b *block) {
 		if w.Call.Args.Query != "" {
 			queries = append(queries, w.Call.Args.Query)
 		}
-		if s.asked == nil {
-			s.asked = map[string]string{}
-		}
 		s.asked[w.Call.ID] = llm.CutSearch(strings.Join(queries, "; "))
 		s.count += max(len(queries), 1)
 	case w.Response != nil && isWebSearch(w.Response.Type):

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,9 +161,9 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 	case customItem:
 		return d.callDone(it, w.Input, w.Status)
 	case messageItem:
-		it.setSignature(w.Phase)
+		it.signature = cmp.Or(w.Phase, it.signature)
 	case reasoningItem:
-		it.setSignature(w.Encrypted)
+		it.signature = cmp.Or(w.Encrypted, it.signature)
 		d.Count(len(w.Encrypted))
 		for i, part := range w.Summary {
 			if err := d.partDone(it, slot{index: i}, part); err != nil {
@@ -177,12 +178,6 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 	}
 	d.closeItem(it)
 	return nil
-}
-
-func (it *item) setSignature(s string) {
-	if s != "" {
-		it.signature = s
-	}
 }
 
 // callDone compares a call's arguments with those that were streamed: the call must run with what

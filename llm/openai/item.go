@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -32,9 +33,7 @@ func (c *conversation) addReasoning(parts llm.Parts) {
 	for _, part := range parts {
 		t := part.(llm.Thinking)
 		id = t.ID
-		if t.Signature != "" {
-			encrypted = t.Signature
-		}
+		encrypted = cmp.Or(t.Signature, encrypted)
 		if t.Text == "" {
 			continue
 		}

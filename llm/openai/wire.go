@@ -54,12 +54,12 @@ type wireResponse struct {
 
 type wireUsage struct {
 	Input        int `json:"input_tokens"` // all of it
-	InputDetails *struct {
+	InputDetails struct {
 		Cached     int `json:"cached_tokens"`
 		CacheWrite int `json:"cache_write_tokens"`
 	} `json:"input_tokens_details"`
 	Output        int `json:"output_tokens"` // all of it
-	OutputDetails *struct {
+	OutputDetails struct {
 		Reasoning int `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
 }
@@ -92,12 +92,7 @@ func (u *wireUsage) total() llm.Usage {
 	if u == nil {
 		return llm.Usage{}
 	}
-	t := llm.Usage{Input: api.Tokens(u.Input), Output: api.Tokens(u.Output)}
-	if u.InputDetails != nil {
-		t.CacheRead, t.CacheWrite = api.Tokens(u.InputDetails.Cached), api.Tokens(u.InputDetails.CacheWrite)
-	}
-	if u.OutputDetails != nil {
-		t.Reasoning = api.Tokens(u.OutputDetails.Reasoning)
-	}
-	return t
+	return llm.Usage{Input: api.Tokens(u.Input), Output: api.Tokens(u.Output),
+		CacheRead: api.Tokens(u.InputDetails.Cached), CacheWrite: api.Tokens(u.InputDetails.CacheWrite),
+		Reasoning: api.Tokens(u.OutputDetails.Reasoning)}
 }

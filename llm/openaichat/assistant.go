@@ -16,7 +16,7 @@ type assistantParts struct {
 }
 
 func (c *conversation) parts(m llm.Message) (assistantParts, error) {
-	s := assistantParts{text: m.Parts.Text()}
+	s := assistantParts{text: m.Parts.Text(), thinking: map[string]string{}}
 	own := m.Provider == c.o.provider && !c.o.noReasoning
 	for _, part := range m.Parts {
 		switch part := part.(type) {
@@ -25,9 +25,6 @@ func (c *conversation) parts(m llm.Message) (assistantParts, error) {
 			s.calls = append(s.calls, part)
 		case llm.Thinking:
 			if own && part.ID != "" {
-				if s.thinking == nil {
-					s.thinking = map[string]string{}
-				}
 				s.thinking[part.ID] += part.Text
 			}
 		case llm.Opaque:
@@ -97,9 +94,6 @@ func (c *conversation) withPlainID(call llm.ToolCall, author string) llm.ToolCal
 		id = api.ShortID(call.ID, c.o.callIDLength)
 	}
 	if id != call.ID {
-		if c.ids == nil {
-			c.ids = map[string]string{}
-		}
 		c.ids[call.ID], call.ID = id, id
 	}
 	return call

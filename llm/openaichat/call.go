@@ -124,9 +124,6 @@ func (c *call) repeatedBy(w *wireCall, args string) bool {
 }
 
 func (cs *calls) add(w *wireCall) *call {
-	if cs.byIndex == nil {
-		cs.byIndex, cs.byID, cs.ids = map[int]*call{}, map[string]*call{}, map[string]bool{}
-	}
 	c := &call{at: -1, wireID: w.ID}
 	if w.ID != "" {
 		cs.byID[w.ID] = c
@@ -209,14 +206,9 @@ func (c *call) part() llm.Part {
 
 // freeForm returns the names of the tools that are offered as a function with one string parameter.
 func freeForm(tools []llm.ToolDefinition) map[string]bool {
-	var free map[string]bool
+	free := map[string]bool{}
 	for _, t := range tools {
-		if isFree(&t) {
-			if free == nil {
-				free = map[string]bool{}
-			}
-			free[t.Name] = true
-		}
+		free[t.Name] = isFree(&t)
 	}
 	return free
 }

@@ -1,6 +1,7 @@
 package openaichat
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -65,9 +66,7 @@ func (ds *details) add(d *decoder, entries []json.RawMessage) string {
 		last.text = append(last.text, piece...)
 		last.Signature = w.Signature
 		d.Count(len(w.Signature))
-		if last.Format == "" {
-			last.Format = w.Format
-		}
+		last.Format = cmp.Or(last.Format, w.Format)
 	}
 	return text.String()
 }

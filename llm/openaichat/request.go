@@ -22,8 +22,9 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 		return nil, err
 	}
 	o := p.encoding(req)
-	c, err := api.Encoded(req, fmt.Sprintf("%+v", o), func() *conversation { return &conversation{o: o} },
-		(*conversation).add)
+	c, err := api.Encoded(req, fmt.Sprintf("%+v", o), func() *conversation {
+		return &conversation{o: o, ids: map[string]string{}}
+	}, (*conversation).add)
 	if err != nil {
 		return nil, err
 	}

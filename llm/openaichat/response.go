@@ -31,7 +31,8 @@ type decoder struct {
 
 func newDecoder(provider, model string, limit *llm.RateLimit, tools []llm.ToolDefinition) *decoder {
 	return &decoder{Events: api.NewEvents(provider, model, limit),
-		calls: calls{free: freeForm(tools), newID: newID}}
+		calls: calls{byIndex: map[int]*call{}, byID: map[string]*call{}, ids: map[string]bool{},
+			free: freeForm(tools), newID: newID}}
 }
 
 // newID returns an id for a call that came without one. It is unique in the session and has the

@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -110,19 +111,14 @@ func compare(t *testing.T, got *llm.Response, want fakellm.Turn) {
 		t.Fatalf("%d calls, want %d", len(calls), len(want.Calls))
 	}
 	for i, c := range want.Calls {
-		args := c.Raw + string(c.Args)
-		if args == "" {
-			args = "{}"
-		}
+		args := cmp.Or(c.Raw, string(c.Args), "{}")
 		if calls[i].Name != c.Name || calls[i].Args != args {
 			t.Errorf("call %d: %s %s, want %s %s", i, calls[i].Name, calls[i].Args, c.Name, args)
 		}
 	}
-	finish := want.Finish
-	if finish == "" && len(want.Calls) > 0 {
+	finish := cmp.Or(want.Finish, llm.FinishStop)
+	if want.Finish == "" && len(want.Calls) > 0 {
 		finish = llm.FinishToolCalls
-	} else if finish == "" {
-		finish = llm.FinishStop
 	}
 	if got.Finish.Reason != finish {
 		t.Errorf("finish %q, want %q", got.Finish.Reason, finish)

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,12 +128,9 @@ func runExec(ctx context.Context, call *tool.Call, args execArgs) (tool.Result, 
 
 // execScript returns the script that runs the command in the shell that the model asked for.
 func execScript(e env.Environment, args execArgs) string {
-	shell, flags := args.Shell, "-c"
+	shell, flags := cmp.Or(args.Shell, e.Platform().Shell), "-c"
 	if args.Login {
 		flags = "-lc"
-	}
-	if shell == "" {
-		shell = e.Platform().Shell
 	}
 	if shell == "" || args.Shell == "" && !args.Login {
 		return args.Cmd
@@ -219,9 +217,7 @@ func execResult(call *tool.Call, start time.Time, result tool.Result, maxTokens 
 	head.WriteString(execStatus(ran))
 	fmt.Fprintf(&head, "Original token count: %d\nOutput:\n",
 		(int64(len(text))+result.Gap.Bytes+bytesPerToken-1)/bytesPerToken)
-	if result.Hint == "" {
-		result.Hint = "Run a narrower command, or send its output to a file and look at parts of that."
-	}
+	result.Hint = cmp.Or(result.Hint, "Run a narrower command, or send its output to a file and look at parts of that.")
 	if maxTokens > 0 && maxTokens < execTokens { // the pipeline applies the tool's own limit
 		text, _ = execLimit(max(1, int(maxTokens))).Apply(text, result.Gap, result.Hint)
 		result.Gap = tool.Gap{}

@@ -71,24 +71,13 @@ func (c *Call) classify(status int, h http.Header, body []byte) *llm.Error {
 		f = Failure{Kind: llm.ErrConfiguration}
 	}
 	e := &llm.Error{Kind: f.Kind, Provider: c.Provider, Code: f.Code, Message: f.Message, Status: status,
-		RequestID:  f.RequestID,
-		RetryAfter: f.RetryAfter, Raw: body}
-	if len(e.Raw) > maxErrorBody {
-		e.Raw = e.Raw[:maxErrorBody]
-	}
-	if d := retryAfter(h, time.Now()); d > 0 {
-		e.RetryAfter = d
-	}
+		RequestID: f.RequestID, RetryAfter: cmp.Or(retryAfter(h, time.Now()), f.RetryAfter),
+		Raw: body[:min(len(body), maxErrorBody)]}
 	meant := status
 	if status < 300 && f.Status != 0 {
 		meant = f.Status
 	}
-	if kind := phraseKind(e.Kind, meant, cmp.Or(e.Message, string(e.Raw))); kind != nil {
-		e.Kind = kind
-	}
-	if e.Kind == nil {
-		e.Kind = statusKind(meant)
-	}
+	e.Kind = cmp.Or(phraseKind(e.Kind, meant, cmp.Or(e.Message, string(e.Raw))), e.Kind, statusKind(meant))
 	if e.Kind == llm.ErrContextLength {
 		e.Tokens, e.Window = contextNumbers(e.Message)
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"mime"
 	"slices"
@@ -28,10 +29,8 @@ func (r *Response) recognize() error {
 	case isJSON(kind):
 		r.Whole = true
 	default:
-		if kind == "" {
-			kind = "text of another kind"
-		}
-		e := r.Fail(llm.ErrServer, "%s answered with %s instead of an event stream", safeURL(r.call.URL), kind)
+		e := r.Fail(llm.ErrServer, "%s answered with %s instead of an event stream", safeURL(r.call.URL),
+			cmp.Or(kind, "text of another kind"))
 		e.Raw = r.errorBody()
 		r.call.redact(e)
 		return e

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -106,9 +107,7 @@ func (x *Exchange) explained(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	if e.Provider == "" {
-		e.Provider = x.Call.Provider
-	}
+	e.Provider = cmp.Or(e.Provider, x.Call.Provider)
 	e.Rejected = x.rejection(e)
 	return err
 }
