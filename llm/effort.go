@@ -5,8 +5,8 @@ import "slices"
 // efforts lists all names of efforts in use, the lowest first.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// FitEffort returns the model's effort that is nearest to asked, the lower of two, and reports whether
-// it is asked itself. If the model's efforts are not known, it returns asked.
+// FitEffort returns the model's effort that is nearest to asked, the lower of two, and reports
+// whether it is asked itself. If the model's efforts are not known, it returns asked.
 func (m *Model) FitEffort(asked string) (sent string, same bool) {
 	if asked == "" || m == nil || len(m.Efforts) == 0 || slices.Contains(m.Efforts, asked) {
 		return asked, true

@@ -49,23 +49,23 @@ type Error struct {
 	Raw []byte
 	// Unsent reports that the request did not reach the provider, so nothing can have been billed.
 	Unsent bool
-	// Absent reports that nothing listens at an address of this machine, so that a person may have to
-	// start the server.
+	// Absent reports that nothing listens at an address of this machine, so that a person may have
+	// to start the server.
 	Absent bool
 	// Final marks an error as not retryable although its kind is.
 	Final bool
 	// Undecoded marks an [ErrStream] for a response that came whole and made no sense. A second one
 	// with the same message means that a third would be no better.
 	Undecoded bool
-	// Rejected is set if the provider refused a part of the conversation. Other requests with that part
-	// would fail in the same way.
+	// Rejected is set if the provider refused a part of the conversation. Other requests with that
+	// part would fail in the same way.
 	Rejected *Rejection
 	// Err is the cause, if there is one.
 	Err error
 }
 
-// A Rejection names the part of a request that a provider refused, as far as its error says. An error
-// about a parameter, the model or the meaning of a text has none.
+// A Rejection names the part of a request that a provider refused, as far as its error says. An
+// error about a parameter, the model or the meaning of a text has none.
 type Rejection struct {
 	// Message is an index of Request.Messages and Part one of the message's Parts. Each is -1 if
 	// the error does not name it.
@@ -75,8 +75,8 @@ type Rejection struct {
 	Tool string `json:"tool,omitempty"`
 	// Media reports that the error is about an image or a document.
 	Media bool `json:"media,omitempty"`
-	// Quirk is the demand that the request did not meet. With it in Request.Quirks the same conversation
-	// may be accepted.
+	// Quirk is the demand that the request did not meet. With it in Request.Quirks the same
+	// conversation may be accepted.
 	Quirk Quirk `json:"quirk,omitempty"`
 }
 
@@ -155,8 +155,8 @@ func KindOf(err error) string {
 // KindNamed returns the kind with this name, or nil. It is the inverse of [KindOf], for errors that
 // were stored.
 func KindNamed(name string) error {
-	for _, k := range []error{ErrAuthentication, ErrAccessDenied, ErrNotFound, ErrInvalidRequest, ErrRateLimit, ErrQuota,
-		ErrServer, ErrOverloaded, ErrContentFilter, ErrContextLength, ErrTimeout, ErrAborted, ErrNetwork, ErrStream,
+	for _, k := range []error{ErrAuthentication, ErrAccessDenied, ErrNotFound, ErrInvalidRequest, ErrRateLimit,
+		ErrQuota, ErrServer, ErrOverloaded, ErrContentFilter, ErrContextLength, ErrTimeout, ErrAborted, ErrNetwork, ErrStream,
 		ErrConfiguration, ErrNoObject, ErrUnsupported} {
 		if k.Error() == name {
 			return k

@@ -11,8 +11,9 @@ type Model struct {
 	Provider string   `json:"provider"`
 	Name     string   `json:"name,omitempty"`
 	Aliases  []string `json:"aliases,omitempty"`
-	// Window is the number of tokens that fit into a request and its response together, or a smaller
-	// number above which every token costs more. In that case MaxWindow is the number that fits.
+	// Window is the number of tokens that fit into a request and its response together, or a
+	// smaller number above which every token costs more. In that case MaxWindow is the number that
+	// fits.
 	Window    int      `json:"context_window,omitempty"`
 	MaxWindow int      `json:"max_window,omitempty"`
 	MaxOutput int      `json:"max_output,omitempty"` // tokens
@@ -29,8 +30,8 @@ type Model struct {
 	// Prices lists the prices by the size of the input; the first one has no lower bound. Empty
 	// means unknown.
 	Prices []Price `json:"prices,omitempty"`
-	// WebSearch is the price in US dollars of one web search that the vendor runs, besides its tokens.
-	// 0 means that the model has no web search that can be used together with other tools.
+	// WebSearch is the price in US dollars of one web search that the vendor runs, besides its
+	// tokens. 0 means that the model has no web search that can be used together with other tools.
 	WebSearch float64 `json:"web_search,omitempty"`
 }
 
@@ -46,15 +47,15 @@ type Price struct {
 	CacheWrite float64 `json:"cache_write,omitempty"`
 }
 
-// LongWrite is the price of a cache write that is kept for the longer time, divided by that of another
-// cache write: Anthropic's prices are 2 and 1.25 times that of other input.
+// LongWrite is the price of a cache write that is kept for the longer time, divided by that of
+// another cache write: Anthropic's prices are 2 and 1.25 times that of other input.
 const LongWrite = 2 / 1.25
 
 // Lookup returns what is known of a provider's model.
 type Lookup func(provider, model string) (Model, bool)
 
-// Cost returns the price of a request's usage in US dollars and reports whether all prices are known.
-// If only the price of web searches is unknown, it returns the price of everything else.
+// Cost returns the price of a request's usage in US dollars and reports whether all prices are
+// known. If only the price of web searches is unknown, it returns the price of everything else.
 func (m *Model) Cost(u Usage) (float64, bool) {
 	if m == nil || len(m.Prices) == 0 {
 		return 0, false

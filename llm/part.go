@@ -20,7 +20,8 @@ type Text struct {
 	// Signature holds data that the provider wants back with the text: Gemini's thought signature,
 	// OpenAI's phase, or Anthropic's citations.
 	Signature string `json:"signature,omitempty"`
-	// Sources are the pages on the web that the text cites, as its provider says. They are not sent.
+	// Sources are the pages on the web that the text cites, as its provider says. They are not
+	// sent.
 	Sources []Source `json:"sources,omitempty"`
 }
 
@@ -82,8 +83,8 @@ type ToolReference struct {
 // only to that provider.
 type Opaque struct {
 	Provider string `json:"provider"`
-	// Data is the block as the provider sent it: one JSON value. Empty means that there is nothing to
-	// send back.
+	// Data is the block as the provider sent it: one JSON value. Empty means that there is nothing
+	// to send back.
 	Data string `json:"data"`
 	// Search is set if the block ends a web search. It is not sent.
 	Search *WebSearch `json:"search,omitempty"`

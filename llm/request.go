@@ -105,11 +105,11 @@ type ToolDefinition struct {
 	// [ToolReference]. Then a model whose vendor loads tools ([Model.LoadsTools]) can call it.
 	// Other models never get the definition, so its tool needs another way to be called.
 	Deferred bool `json:"deferred,omitempty"`
-	// Hosted names a tool that the vendor runs, such as [HostedWebSearch]. The rest of the definition is
-	// for people. It is not sent to vendors and models that do not have the tool.
+	// Hosted names a tool that the vendor runs, such as [HostedWebSearch]. The rest of the
+	// definition is for people. It is not sent to vendors and models that do not have the tool.
 	Hosted string `json:"hosted,omitempty"`
-	// Finds reports that the tool's results refer to deferred tools. Some vendors have a form of their
-	// own for such a tool.
+	// Finds reports that the tool's results refer to deferred tools. Some vendors have a form of
+	// their own for such a tool.
 	Finds bool `json:"finds,omitempty"`
 }
 
@@ -225,8 +225,8 @@ func (r *Request) MostOutput() int {
 	return unknownOutput
 }
 
-// MostSearchesUSD returns the highest price in US dollars of the web searches that the vendor may run
-// for the request.
+// MostSearchesUSD returns the highest price in US dollars of the web searches that the vendor may
+// run for the request.
 func (r *Request) MostSearchesUSD() float64 {
 	offered := slices.ContainsFunc(r.Tools, func(t ToolDefinition) bool { return t.Hosted == HostedWebSearch })
 	if r.Facts == nil || !offered || r.ToolChoice.Mode == ToolNone {

@@ -44,9 +44,9 @@ const (
 	FinishOther         FinishReason = "other"
 )
 
-// Usage counts tokens in the same way for all providers. Input is the whole input, cached or not, of
-// all rounds if the vendor ran tools in between. Output is everything billed as output, including
-// reasoning.
+// Usage counts tokens in the same way for all providers. Input is the whole input, cached or not,
+// of all rounds if the vendor ran tools in between. Output is everything billed as output,
+// including reasoning.
 type Usage struct {
 	Input      int `json:"input"`
 	CacheRead  int `json:"cache_read,omitempty"`  // part of Input

@@ -10,15 +10,15 @@ import (
 // HostedWebSearch is the value of [ToolDefinition].Hosted for a web search.
 const HostedWebSearch = "web_search"
 
-// MaxSearches is the limit of web searches in a response that is sent to vendors whose API has such a
-// limit (Anthropic, OpenAI).
+// MaxSearches is the limit of web searches in a response that is sent to vendors whose API has such
+// a limit (Anthropic, OpenAI).
 const MaxSearches = 8
 
-// WebSearch holds what a vendor reports of one web search that it made for the model. All of it comes
-// from the web or from the model.
+// WebSearch holds what a vendor reports of one web search that it made for the model. All of it
+// comes from the web or from the model.
 type WebSearch struct {
-	// Query is what was searched for; several queries are separated by "; ". It is empty if the vendor
-	// does not report it.
+	// Query is what was searched for; several queries are separated by "; ". It is empty if the
+	// vendor does not report it.
 	Query string `json:"query,omitempty"`
 	// Page is the URL of a page that was opened, or in which Query was searched for.
 	Page string `json:"page,omitempty"`
@@ -28,8 +28,8 @@ type WebSearch struct {
 	Error string `json:"error,omitempty"`
 }
 
-// String returns in one line what was searched for and how many pages were found. Texts from the web
-// are unchanged except for their white space.
+// String returns in one line what was searched for and how many pages were found. Texts from the
+// web are unchanged except for their white space.
 func (s *WebSearch) String() string {
 	query, page := oneLine(s.Query), oneLine(s.Page)
 	what := "searched the web"
@@ -92,7 +92,8 @@ func cut(s string, most int) string {
 }
 
 // AddSource adds a page to a list, each URL once. A page without a URL, or with one that is longer
-// than 2,048 bytes, is not added, and nothing is added to a list of 50. Titles are cut at 300 bytes.
+// than 2,048 bytes, is not added, and nothing is added to a list of 50. Titles are cut at 300
+// bytes.
 func AddSource(list []Source, s Source) []Source {
 	if s.URL == "" || len(s.URL) > maxSourceURL || len(list) >= maxSources ||
 		slices.ContainsFunc(list, func(has Source) bool { return has.URL == s.URL }) {

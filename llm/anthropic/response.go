@@ -16,7 +16,8 @@ type decoder struct {
 	api.Events
 	usage  wireUsage
 	blocks []*block // in the order of their indices
-	// joining reports that texts which follow each other are one: answers with citations come in pieces
+	// joining reports that texts which follow each other are one: answers with citations come in
+	// pieces
 	joining bool
 	// searches holds the queries of searches without a result by the ids of their calls
 	searches map[string]string

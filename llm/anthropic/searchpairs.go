@@ -6,9 +6,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// searchPairs holds which of the searches in some messages are sent back. The API refuses a call without its
-// result, and a result without its call, except a call at the end of a conversation that it goes on
-// with: after a pause, or when results of other calls and nothing else are sent.
+// searchPairs holds which of the searches in some messages are sent back. The API refuses a call
+// without its result, and a result without its call, except a call at the end of a conversation
+// that it goes on with: after a pause, or when results of other calls and nothing else are sent.
 type searchPairs struct {
 	provider string
 	answered map[string]bool // the ids of calls with results
@@ -36,8 +36,9 @@ func searchID(part llm.Part, provider string) (id string, isResult bool) {
 }
 
 // pair pairs the searches of messages with their results. pending holds the open searches of the
-// messages before them. A result is in the response of its search, or in the next response if nothing
-// but tool results is between. Unless the request offers the search, the API continues none.
+// messages before them. A result is in the response of its search, or in the next response if
+// nothing but tool results is between. Unless the request offers the search, the API continues
+// none.
 func pair(messages []llm.Message, provider string, pending map[string]bool, offered bool) searchPairs {
 	s := searchPairs{provider: provider, answered: map[string]bool{}, pending: map[string]bool{}}
 	for id := range pending {
@@ -89,8 +90,8 @@ func (s *searchPairs) keep(pending map[string]bool) bool {
 	return true
 }
 
-// sendable returns the parts of a response that are sent back, without thinking at its end, where the
-// API refuses it.
+// sendable returns the parts of a response that are sent back, without thinking at its end, where
+// the API refuses it.
 func (s *searchPairs) sendable(m llm.Message) llm.Parts {
 	var parts llm.Parts
 	for _, part := range m.Parts {

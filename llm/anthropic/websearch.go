@@ -62,8 +62,8 @@ func (d *decoder) searched(b *block) {
 	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: b.index, Search: b.search})
 }
 
-// isUnanswered reports whether a block is a search without a result in a response that the API does not go
-// on with.
+// isUnanswered reports whether a block is a search without a result in a response that the API does
+// not go on with.
 func (d *decoder) isUnanswered(b *block) bool {
 	switch d.Response.Finish.Reason {
 	case llm.FinishPause, llm.FinishToolCalls:
@@ -144,8 +144,8 @@ func (b *block) hasCitations() bool {
 	return false
 }
 
-// A signedSpan is an element of the signature of a text that cites: how many of its bytes are a wire
-// block, and that block's citations, as they came.
+// A signedSpan is an element of the signature of a text that cites: how many of its bytes are a
+// wire block, and that block's citations, as they came.
 type signedSpan struct {
 	Bytes     int               `json:"n"`
 	Citations []json.RawMessage `json:"citations,omitempty"`
@@ -196,9 +196,9 @@ func appendList(b []byte, values []json.RawMessage) []byte {
 	return append(b, ']')
 }
 
-// addCited writes a text that cites as the blocks that it came in. It returns false if the signature
-// does not belong to the text, for instance because it came in another format that the provider
-// speaks, too.
+// addCited writes a text that cites as the blocks that it came in. It returns false if the
+// signature does not belong to the text, for instance because it came in another format that the
+// provider speaks, too.
 func (c *conversation) addCited(t llm.Text) bool {
 	var spans []signedSpan
 	if json.Unmarshal([]byte(t.Signature), &spans) != nil {

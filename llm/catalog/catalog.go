@@ -14,8 +14,8 @@ import (
 
 // builtin holds the facts that come with this version of the library, a file a provider: those of
 // Anthropic, OpenAI and Google as collected on 2026-11-20, the others as of 2026-11-28, from the
-// published model lists of the vendors' SDKs and of other open-source clients. Prices are list prices
-// in US dollars per million tokens.
+// published model lists of the vendors' SDKs and of other open-source clients. Prices are list
+// prices in US dollars per million tokens.
 //
 //go:embed models
 var builtin embed.FS
@@ -24,15 +24,15 @@ var builtin embed.FS
 // value is empty.
 type Catalog struct{ providers []*list }
 
-// list holds the models of a provider, the newest or the usual one first. The library's own are read
-// when somebody asks for them: most programs use one provider.
+// list holds the models of a provider, the newest or the usual one first. Those of the library are
+// read at their first use: most programs use one provider.
 type list struct {
 	provider string
 	once     sync.Once
 	models   []*entry
 }
 
-// entry holds a model. The library's own models are decoded when somebody asks for them.
+// entry holds a model. The models of the library are decoded at their first use.
 type entry struct {
 	id    string
 	text  string // the JSON of a model that is not decoded yet, without escape sequences
@@ -43,7 +43,7 @@ type entry struct {
 // New returns the catalog that comes with the library.
 func New() *Catalog {
 	c := new(Catalog)
-	for _, name := range []string{"anthropic", "openai", "gemini"} { // in front of those that run them
+	for _, name := range []string{"anthropic", "openai", "gemini"} { // before the hosts of their models
 		c.providers = append(c.providers, &list{provider: name})
 	}
 	files, _ := builtin.ReadDir("models") // cannot fail: a test reads them all
@@ -63,7 +63,8 @@ func (c *Catalog) of(provider string) *list {
 	return nil
 }
 
-// all returns the models of the list. Their text has a model in each line, which begins with the id.
+// all returns the models of the list. Their text has a model in each line, which begins with the
+// id.
 func (l *list) all() []*entry {
 	l.once.Do(func() {
 		if l.models != nil {

@@ -5,26 +5,27 @@ import (
 	"strings"
 )
 
-// What a web search costs that the vendor runs, in US dollars, as of 2026-11-29. They have
-// one price for all their models. The tokens of what is found are billed as others.
+// The prices of a web search that the vendor runs, in US dollars, as of 2026-11-29. Each vendor has
+// one price for all its models. The tokens of the results are billed as other tokens.
 const (
 	// "$10 per 1,000 searches", platform.claude.com/docs/en/about-claude/pricing
 	anthropicSearch = 10.0 / 1000
 	// "Web search (all models): $10.00 / 1k calls", platform.openai.com/docs/pricing
 	openaiSearch = 10.0 / 1000
-	// "$14 / 1,000 search queries" for models from Gemini 3 on, ai.google.dev/gemini-api/docs/pricing;
-	// the first 5,000 of a month are free, which nobody can count here
+	// "$14 / 1,000 search queries" for models from Gemini 3 on,
+	// ai.google.dev/gemini-api/docs/pricing; the first 5,000 of a month are free, which is not
+	// counted here
 	geminiSearch = 14.0 / 1000
 )
 
-// SearchPrice returns the price of a web search that the vendor runs for a model beside other
-// tools, or 0 if it has none. Other providers are not known to have one.
+// SearchPrice returns the price of a web search that the vendor runs for a model that also has
+// other tools, or 0 if the model has no such search. Other providers are not known to have one.
 func SearchPrice(provider, model string) float64 {
 	switch provider {
 	case "anthropic":
 		return anthropicSearch
 	case "openai":
-		// whose pages do not name the tool
+		// models whose pages do not name the tool
 		without := []string{"gpt-4", "gpt-4-turbo", "gpt-4o-2024-05-13", "gpt-4.1-nano", "o1", "o1-pro", "o3-mini",
 			"gpt-5-chat-latest"}
 		if !slices.Contains(without, model) {

@@ -27,7 +27,7 @@ func strict(b []byte, v any) error {
 	return dec.Decode(v)
 }
 
-// unknown returns the member because of which a strict decoding failed, or "".
+// unknown returns the name of the unknown member that a strict decoding failed on, or "".
 func unknown(err error) string {
 	field, ok := strings.CutPrefix(err.Error(), "json: unknown field ")
 	if !ok {
@@ -76,7 +76,7 @@ func isBase64(text string) bool {
 	return err == nil
 }
 
-// decoded returns the data in base64, which check has looked at.
+// decoded returns the data of a base64 text, which check has validated.
 func decoded(text string) []byte {
 	data, _ := base64.StdEncoding.DecodeString(text)
 	return data

@@ -83,7 +83,7 @@ type Turn struct {
 	// the sources that the text cites. The response to a request that does not offer the search has
 	// neither.
 	Searches []llm.WebSearch `json:"searches,omitempty"`
-	// Pending says that the last search has no result yet. The next response begins with the
+	// Pending reports that the last search has no result yet. The next response begins with the
 	// result. Only Anthropic has such responses.
 	Pending bool         `json:"pending,omitempty"`
 	Text    string       `json:"text,omitempty"`

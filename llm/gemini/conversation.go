@@ -97,8 +97,8 @@ func (c *conversation) content(role string) {
 	c.contents = append(append(append(c.contents, `{"role":"`...), role...), `","parts":[`...)
 }
 
-// addModel encodes a response. What this provider signed goes back on its part. Signatures of other
-// providers are removed, and so are those of our models that the present model does not understand.
+// addModel encodes a response. Parts keep the signatures of this provider that the present model
+// understands. Other signatures are removed.
 func (c *conversation) addModel(m llm.Message) error {
 	own := m.Provider == c.provider
 	signed := own && mayShare(familyOf(m.Model), c.model)

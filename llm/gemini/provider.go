@@ -25,16 +25,16 @@ type Options struct {
 	// Name is the name by which requests are routed and signed content is recognized; empty means
 	// gemini. Other servers that speak this format need another name.
 	Name string
-	// APIKey is sent in the header x-goog-api-key, never in a URL. AuthToken is an OAuth token, which
-	// is sent as a bearer token in place of the key.
+	// APIKey is sent in the header x-goog-api-key, never in a URL. AuthToken is an OAuth token,
+	// which is sent as a bearer token in place of the key.
 	APIKey, AuthToken string
 	// BaseURL is the API's URL, where requests go to
 	// {BaseURL}/v1beta/models/{model}:streamGenerateContent?alt=sse. Without Publisher, /v1beta at
 	// its end makes no difference. Empty means https://generativelanguage.googleapis.com.
 	BaseURL string
 	// Publisher names whose models they are, as Vertex AI has it: requests then go to
-	// {BaseURL}/publishers/{Publisher}/models/{model}:streamGenerateContent?alt=sse, and BaseURL has
-	// the version.
+	// {BaseURL}/publishers/{Publisher}/models/{model}:streamGenerateContent?alt=sse, and BaseURL
+	// has the version.
 	Publisher string
 	// NoWebSearch leaves out the web search that a request has, for servers without one.
 	NoWebSearch bool

@@ -17,7 +17,8 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 		return nil, nil, err
 	}
 	model := familyOf(req.Model)
-	// models before Gemini 3 refuse it beside functions, and the choice of none is about functions alone
+	// models before Gemini 3 refuse it beside functions, and the choice of none is about functions
+	// alone
 	req = api.DropHosted(req, !p.noWebSearch && model != gemini2 && req.ToolChoice.Mode != llm.ToolNone)
 	params, err := encodeParams(req, o)
 	if err != nil {

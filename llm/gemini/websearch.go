@@ -49,8 +49,8 @@ func invocation(data string) (id string, isResponse, ok bool) {
 	return "", false, false
 }
 
-// wholeInvocations returns the ids of the calls that have their responses in the same message: one
-// that was cut off does not go back.
+// wholeInvocations returns the ids of the calls that have their responses in the same message. A
+// call without its response is not sent back.
 func wholeInvocations(parts llm.Parts) map[string]bool {
 	whole := map[string]bool{}
 	for _, part := range parts {
@@ -96,8 +96,8 @@ func (s *searchState) billed() int {
 	return min(s.count, maxQueries)
 }
 
-// addGrounding adds what a chunk reports of the searches. A later chunk may repeat it. Data of another
-// form is ignored, because the response is complete without it.
+// addGrounding adds what a chunk reports of the searches. A later chunk may repeat it. Data of
+// another form is ignored, because the response is complete without it.
 func (d *decoder) addGrounding(raw *json.RawMessage) {
 	var w struct {
 		Queries []string `json:"webSearchQueries"`

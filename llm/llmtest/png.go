@@ -1,5 +1,5 @@
 package llmtest
 
-// PNG is the file of an image of one black pixel, for tests with images: others are refused before
-// they reach a model. Bytes that follow it are ignored.
+// PNG holds the file of an image of one black pixel, for tests: data that is no image is refused
+// before it reaches a model. Bytes that follow it are ignored.
 const PNG = "\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\x0aIDATx\xdac`\x00\x00\x00\x02\x00\x01\xe5'\xde\xfc\x00\x00\x00\x00IEND\xaeB`\x82"

@@ -38,8 +38,8 @@ func Respond(resp llm.Response) Step {
 	})
 }
 
-// stream returns a step that sends a response's events before the finish, without the end of the last
-// part if open is set, and then calls end unless the listener has left.
+// stream returns a step that sends a response's events before the finish, without the end of the
+// last part if open is set, and then calls end unless the listener has left.
 func stream(resp llm.Response, open bool, end func(s *sender, r *llm.Response)) Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		r := complete(resp, req)

@@ -222,8 +222,8 @@ func (c *conversation) lastItem(parts llm.Parts) int {
 	return -1
 }
 
-// reasoningEnd returns the end of the reasoning item that starts at from. Each piece of its summary is a
-// part with the item's id.
+// reasoningEnd returns the end of the reasoning item that starts at from. Each piece of its summary
+// is a part with the item's id.
 func reasoningEnd(parts llm.Parts, from int) int {
 	first := parts[from].(llm.Thinking)
 	end := from + 1

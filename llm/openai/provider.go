@@ -28,8 +28,8 @@ type Options struct {
 	BaseURL string
 	// Organization and Project are charged for the requests, if they are not the key's own.
 	Organization, Project string
-	// SystemMessage sends the system prompt as the first message, for servers that refuse the member
-	// instructions.
+	// SystemMessage sends the system prompt as the first message, for servers that refuse the
+	// member instructions.
 	SystemMessage bool
 	// NoWebSearch leaves out the web search that a request has, for servers without one.
 	NoWebSearch bool

@@ -13,9 +13,9 @@ import (
 // searchOutput is the item type of the result of a search for tools.
 const searchOutput = "tool_search_output"
 
-// searchTool returns the name of the tool that finds deferred ones. It is empty if there is none,
-// if the model is not known to load tools, or if the model has to call it, which the API's own form
-// cannot say. The API then sees an ordinary function.
+// searchTool returns the name of the tool that finds deferred ones, if it is sent in the API's own
+// form. It returns "" if there is no such tool, if the model is not known to load tools, or if the
+// model must call the tool, which that form cannot express. The API then gets an ordinary function.
 func searchTool(req *llm.Request) string {
 	if !api.Loads(req) || !slices.ContainsFunc(req.Tools, func(t llm.ToolDefinition) bool { return t.Deferred }) {
 		return ""
@@ -29,8 +29,8 @@ func searchTool(req *llm.Request) string {
 	return ""
 }
 
-// appendSearch writes the tool that finds deferred ones. It has no name in this API, and it is run
-// by us.
+// appendSearch writes the tool that finds deferred ones. It has no name in this API, and the client
+// runs it.
 func appendSearch(b []byte, def *llm.ToolDefinition) ([]byte, error) {
 	b = append(b, `{"type":"tool_search","execution":"client"`...)
 	if def.Description != "" {
@@ -49,8 +49,8 @@ func (c *conversation) addSearch(call llm.ToolCall) {
 	c.items = append(b, '}')
 }
 
-// addFound adds the result of such a call: the definitions of the tools to which it refers. The
-// item has no place for text, so a result that found nothing also returns what it says.
+// addFound adds the result of such a call: the definitions of the tools that it refers to. The item
+// cannot hold text, so addFound returns the text of a result that refers to no tool.
 func (c *conversation) addFound(r llm.ToolResult) (says llm.Parts, err error) {
 	c.item(`{"type":"` + searchOutput + `","execution":"client","status":"completed","call_id":`)
 	b := append(api.AppendString(c.items, api.PlainID(r.CallID, maxCallID)), `,"tools":[`...)

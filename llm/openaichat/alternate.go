@@ -6,16 +6,16 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// The texts that are put between two messages of one role, of which the first was sent before. A model
-// would take neither for an answer.
+// The texts that are put between two messages of one role, of which the first was sent before. A
+// model would take neither for an answer.
 const (
 	noAnswer   = "(no answer)"
 	noQuestion = "(go on)"
 )
 
-// alternate prepares for a message of a role, for servers where the user and the assistant take turns.
-// If the last message has the same role, a message of the other role is put between: a message that
-// was sent must not change.
+// alternate prepares for a message of a role, for servers where the user and the assistant take
+// turns. If the last message has the same role, a message of the other role is put between: a
+// message that was sent must not change.
 func (c *conversation) alternate(role string) {
 	if c.o.alternates && c.lastRole == role {
 		other, text := string(llm.RoleUser), noQuestion

@@ -83,8 +83,8 @@ func (c *conversation) assistant(m llm.Message) error {
 // longestID is the longest id of a call that servers take, in bytes.
 const longestID = 64
 
-// withPlainID returns a call with an id that the server accepts. Its own ids stay, because some of them
-// have a meaning for it.
+// withPlainID returns a call with an id that the server accepts. Its own ids stay, because some of
+// them have a meaning for it.
 func (c *conversation) withPlainID(call llm.ToolCall, author string) llm.ToolCall {
 	if author == c.o.provider {
 		return call

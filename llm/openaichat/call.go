@@ -98,9 +98,9 @@ func (cs *calls) find(w *wireCall) *call {
 	return nil
 }
 
-// precedes reports whether a piece begins the next call although it has this call's index, or none: it
-// has another id, a name in the same event, or a name and arguments when this call's are complete.
-// So calls are told apart when a server numbers all of them 0 and sends no ids.
+// precedes reports whether a piece begins the next call although it has this call's index, or none:
+// it has another id, a name in the same event, or a name and arguments when this call's are
+// complete. So calls are told apart when a server numbers all of them 0 and sends no ids.
 func (c *call) precedes(w *wireCall, args string, chunk int) bool {
 	name := w.Function.Name
 	switch {

@@ -97,8 +97,8 @@ func (d *decoder) take(w *wireChunk, data []byte) (api.Progress, error) {
 			continue
 		}
 		progress = api.Moving
-		// A chunk without choices, such as Azure's filter results for the prompt, has neither id nor
-		// model.
+		// A chunk without choices, such as Azure's filter results for the prompt, has neither id
+		// nor model.
 		d.Start(w.ID, w.Model)
 		if err := d.choice(&w.Choices[i]); err != nil {
 			return progress, err

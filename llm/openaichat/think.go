@@ -11,18 +11,19 @@ const (
 	maxBlanks  = 64 // before the first tag
 )
 
-// thinkState says where in the content the next piece of text stands.
+// thinkState is the place in the content of the next piece of text.
 type thinkState uint8
 
 const (
-	thinkPossible thinkState = iota // nothing but the beginning of <think>, if anything, has come
+	thinkPossible thinkState = iota // at most the beginning of <think> has come
 	thinkOpen                       // behind <think>
 	thinkClosed                     // behind </think>, before the text
 	thinkOver                       // in the text
 )
 
-// contentText streams a piece of the content: text, but for what stands in <think> at its beginning.
-// That is thinking of no member, which does not go back: templates leave it out of past messages.
+// contentText streams a piece of the content: text, except for thinking within <think> at its
+// beginning. That thinking has no member and is not sent back: templates leave it out of past
+// messages.
 func (d *decoder) contentText(text string) error {
 	switch d.think {
 	case thinkPossible:
@@ -72,8 +73,7 @@ func (d *decoder) thinkingText(text string) error {
 	return d.emitText(thinkingBlock, "", text[:whole])
 }
 
-// release streams what was held back for a tag that does not come, because the text has ended or
-// is another one.
+// release streams what was held back as the possible beginning of a tag, when there is no tag.
 func (d *decoder) release() error {
 	kind, held := textBlock, d.held
 	if d.think == thinkOpen {

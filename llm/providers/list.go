@@ -15,8 +15,8 @@ import (
 )
 
 // List requests the server's list of models and returns it in the server's order: the ids, and from
-// some servers also windows, output limits, modalities and prices. Everything else has its zero value.
-// A server without a list is an [llm.ErrNotFound] or an [llm.ErrUnsupported].
+// some servers also windows, output limits, modalities and prices. Everything else has its zero
+// value. A server without a list is an [llm.ErrNotFound] or an [llm.ErrUnsupported].
 func (k Kind) List(ctx context.Context, c Config) ([]llm.Model, error) {
 	switch {
 	case k.addressURL != nil:

@@ -93,8 +93,8 @@ func checkHeader(name, value string) error {
 	return nil
 }
 
-// header returns a copy of the given headers with those of the kind that they lack, with the values of
-// their variables, and the names of headers whose variables are not all set.
+// header returns a copy of the given headers with those of the kind that they lack, with the values
+// of their variables, and the names of headers whose variables are not all set.
 func (k Kind) header(given http.Header, getenv func(string) string) (header http.Header, missing []string) {
 	header = given.Clone()
 	for _, name := range slices.Sorted(maps.Keys(k.Headers)) {

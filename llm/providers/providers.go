@@ -185,9 +185,9 @@ func FromEnv(getenv func(string) string) (*llm.Client, error) {
 	return client, nil
 }
 
-// Candidates returns the providers to choose from when none was named: the vendors of the usual keys,
-// else the servers whose URL is set, else all others that the environment configures. Keys of the
-// others are often meant for other programs.
+// Candidates returns the providers to choose from when none was named: the vendors of the usual
+// keys, else the servers whose URL is set, else all others that the environment configures. Keys of
+// the others are often meant for other programs.
 func Candidates(getenv func(string) string) []Kind {
 	var usual, servers, others []Kind
 	for _, k := range Kinds() {

@@ -10,9 +10,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Credentials obtains the access to a provider that has no key in its configuration: a key, or a client
-// that authorizes each request. c holds what is known without it: the client, and the base URL if the
-// environment or a person names one. The returned Access must not use ctx.
+// Credentials obtains the access to a provider that has no key in its configuration: a key, or a
+// client that authorizes each request. c holds what is known without it: the client, and the base
+// URL if the environment or a person names one. The returned Access must not use ctx.
 type Credentials func(ctx context.Context, k Kind, c Config) (Access, error)
 
 // Access holds what requests are sent with. It must have a base URL unless the kind has one without
@@ -26,9 +26,9 @@ type Access struct {
 	Secrets []string
 }
 
-// NewWithKey returns a provider whose key comes from a function, such as one that runs a command. The
-// function is called before the first request, and again when the server refuses the key that it
-// returned: the request is then sent once more. Its errors end the request. It is called by one
+// NewWithKey returns a provider whose key comes from a function, such as one that runs a command.
+// The function is called before the first request, and again when the server refuses the key that
+// it returned: the request is then sent once more. Its errors end the request. It is called by one
 // goroutine at a time. The key of the configuration is ignored.
 func (k Kind) NewWithKey(c Config, key func(ctx context.Context) (string, error)) (llm.Provider, error) {
 	c.APIKey = ""
@@ -46,8 +46,8 @@ func (k Kind) NewWithKey(c Config, key func(ctx context.Context) (string, error)
 
 // NewWithCredentials returns a provider whose access comes from a function. The function is called
 // before the first request, when the access expires, and when the server refuses it: the request is
-// then sent once more. Its errors end the request. It is called by one goroutine at a time. The key of
-// the configuration is ignored.
+// then sent once more. Its errors end the request. It is called by one goroutine at a time. The key
+// of the configuration is ignored.
 func (k Kind) NewWithCredentials(c Config, credentials Credentials) (llm.Provider, error) {
 	c.APIKey = ""
 	without := c

@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// Refuses checks that a constructor refuses keys and base URLs that cannot be used, and their absence,
-// with an [llm.ErrConfiguration] that quotes no secret.
+// Refuses checks that a constructor refuses keys and base URLs that cannot be used, and their
+// absence, with an [llm.ErrConfiguration] that quotes no secret.
 func Refuses(t *testing.T, create func(key, baseURL string) error) {
 	t.Helper()
 	for name, c := range map[string]struct{ key, baseURL string }{
@@ -29,8 +29,8 @@ func Refuses(t *testing.T, create func(key, baseURL string) error) {
 	}
 }
 
-// session checks a conversation over a real connection: a call and its result, a response that breaks
-// off, and the same request again.
+// session checks a conversation over a real connection: a call and its result, a response that
+// breaks off, and the same request again.
 func (s suite) session(t *testing.T) {
 	server := fakellm.New(fakellm.Script(
 		fakellm.Turn{Thinking: "Where is it?", Text: "I look.",

@@ -31,8 +31,8 @@ const suiteKey = "sk-suite-0123456789"
 
 // Suite checks that a provider keeps the stream contract of package llm, against the scripted
 // server of package fakellm and its faults. Every case but "session", which uses a real connection,
-// runs in a synctest bubble, so waiting takes no time. Cases that the provider's API cannot express,
-// such as "answer/call with broken arguments", are named in except and skipped.
+// runs in a synctest bubble, so waiting takes no time. Cases that the provider's API cannot
+// express, such as "answer/call with broken arguments", are named in except and skipped.
 func Suite(t *testing.T, newProvider func(t *testing.T, c Config) llm.Provider, except ...string) {
 	s := suite{newProvider, except}
 	s.answers(t)

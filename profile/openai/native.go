@@ -27,7 +27,8 @@ func Native() profile.Profile {
 	p.Dialect = "native"
 	p.Prompt = profile.PromptWith(prompt, nativePart)
 	p.Tools = append([]tool.Tool{
-		execCommand(), writeStdin(), coding.UpdatePlan(), requestUserInput(), applyPatch(), viewImage(), coding.ReadOutput(),
+		execCommand(), writeStdin(), coding.UpdatePlan(), requestUserInput(), applyPatch(), viewImage(),
+		coding.ReadOutput(),
 	}, coding.Agents()...)
 	p.Options = json.RawMessage(nativeOptions)
 	return p

@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// ListAgents returns a [tool.Tool].ForAgents, which adds the agents that the model can choose to the
-// description of def.
+// ListAgents returns a [tool.Tool].ForAgents, which adds the agents that the model can choose to
+// the description of def.
 func ListAgents(def llm.ToolDefinition) func(agents []tool.AgentKind) llm.ToolDefinition {
 	return func(agents []tool.AgentKind) llm.ToolDefinition {
 		var b strings.Builder
@@ -26,8 +26,8 @@ func ListAgents(def llm.ToolDefinition) func(agents []tool.AgentKind) llm.ToolDe
 	}
 }
 
-// StartAgent starts an agent for a call of a dialect's tool. general is the tool's name for an agent
-// like the calling one, and parameter the one that names the agent.
+// StartAgent starts an agent for a call of a dialect's tool. general is the tool's name for an
+// agent like the calling one, and parameter the one that names the agent.
 func StartAgent(ctx context.Context, call *tool.Call, task tool.AgentTask, general, parameter string) (tool.AgentStatus,
 	error) {
 	if call.Session == nil || call.Session.Agents() == nil {
@@ -57,6 +57,7 @@ func AgentResult(id string, report tool.AgentResult, text string) (tool.Result, 
 	result := tool.Text(text)
 	result.IsError = !report.Success
 	var err error
-	result.Structured, err = json.Marshal(AgentReport{AgentID: id, Success: report.Success, TurnsUsed: report.TurnsUsed})
+	result.Structured, err = json.Marshal(AgentReport{AgentID: id, Success: report.Success,
+		TurnsUsed: report.TurnsUsed})
 	return result, err
 }

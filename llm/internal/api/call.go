@@ -18,8 +18,8 @@ import (
 
 // The default timeouts of a [Call].
 const (
-	DefaultConnect = 10 * time.Second
-	DefaultIdle    = 300 * time.Second
+	defaultConnect = 10 * time.Second
+	defaultIdle    = 300 * time.Second
 )
 
 // maxErrorBody limits how much of an error's body is read, in bytes.
@@ -35,7 +35,7 @@ type Timeouts struct {
 	Idle      time.Duration // without progress in the body, see [Response.Progress]
 }
 
-func (t Timeouts) idle() time.Duration { return orDefault(t.Idle, DefaultIdle) }
+func (t Timeouts) idle() time.Duration { return orDefault(t.Idle, defaultIdle) }
 
 // Call is one request.
 type Call struct {
@@ -85,7 +85,7 @@ func (c *Call) Do(ctx context.Context) (*Response, error) {
 }
 
 func (c *Call) send(w *watch) (*http.Response, error) {
-	connect, first := orDefault(c.Timeouts.Connect, DefaultConnect), orDefault(c.Timeouts.FirstByte, c.Timeouts.idle())
+	connect, first := orDefault(c.Timeouts.Connect, defaultConnect), orDefault(c.Timeouts.FirstByte, c.Timeouts.idle())
 	connecting := w.timer(connect, phaseConnect)
 	waiting := w.timer(first, phaseFirstByte)
 	defer connecting.Stop()

@@ -115,9 +115,9 @@ func (c *Call) describe(status int, h http.Header, body []byte) string {
 }
 
 func statusKind(status int) error {
-	kind := map[int]error{401: llm.ErrAuthentication, 402: llm.ErrQuota, 403: llm.ErrAccessDenied, 404: llm.ErrNotFound,
-		408: llm.ErrTimeout, 413: llm.ErrContextLength, 429: llm.ErrRateLimit, 503: llm.ErrOverloaded, 504: llm.ErrTimeout,
-		524: llm.ErrTimeout, 529: llm.ErrOverloaded}[status]
+	kind := map[int]error{401: llm.ErrAuthentication, 402: llm.ErrQuota, 403: llm.ErrAccessDenied,
+		404: llm.ErrNotFound, 408: llm.ErrTimeout, 413: llm.ErrContextLength, 429: llm.ErrRateLimit,
+		503: llm.ErrOverloaded, 504: llm.ErrTimeout, 524: llm.ErrTimeout, 529: llm.ErrOverloaded}[status]
 	switch {
 	case kind != nil:
 		return kind

@@ -22,8 +22,8 @@ func Tools(tools []llm.ToolDefinition, encode func(b []byte, def *llm.ToolDefini
 	return b, nil
 }
 
-// AppendTool appends before, which is JSON up to the name of a tool, the name, and the description if
-// there is one.
+// AppendTool appends before, which is JSON up to the name of a tool, the name, and the description
+// if there is one.
 func AppendTool(b []byte, before string, def *llm.ToolDefinition) []byte {
 	b = AppendMember(b, before, def.Name)
 	if def.Description != "" {
@@ -32,8 +32,8 @@ func AppendTool(b []byte, before string, def *llm.ToolDefinition) []byte {
 	return b
 }
 
-// Parameters returns the schema of a tool's parameters, or none if it has no parameters. A schema that
-// is not JSON is an [llm.ErrInvalidRequest].
+// Parameters returns the schema of a tool's parameters, or none if it has no parameters. A schema
+// that is not JSON is an [llm.ErrInvalidRequest].
 func Parameters(def *llm.ToolDefinition, none string) (string, error) {
 	if len(def.Parameters) == 0 {
 		return none, nil
@@ -59,10 +59,10 @@ func OnlyTexts(parts llm.Parts) (texts []string, err error) {
 	return texts, nil
 }
 
-// Encoded returns the encoded conversation of a request. It continues the one in the request's memo, if
-// that was encoded with the same key, or one that begin returns; add encodes more messages. The key
-// names everything besides the messages that the encoding depends on. Later calls append to the slices
-// of what was returned, but do not change their bytes.
+// Encoded returns the encoded conversation of a request. It continues the one in the request's
+// memo, if that was encoded with the same key, or one that begin returns; add encodes more
+// messages. The key names everything besides the messages that the encoding depends on. Later calls
+// append to the slices of what was returned, but do not change their bytes.
 func Encoded[C any](req *llm.Request, key string, begin func() *C, add func(*C, []llm.Message) error) (c C, err error) {
 	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*C)
@@ -83,8 +83,8 @@ func Offered(tools []llm.ToolDefinition) []llm.ToolDefinition {
 	return slices.DeleteFunc(slices.Clone(tools), func(t llm.ToolDefinition) bool { return t.Deferred })
 }
 
-// DropHosted returns a request without the tools that its vendor would have to run and does not have.
-// hosts reports whether the vendor has a web search. It returns req itself if there are none.
+// DropHosted returns a request without the tools that its vendor would have to run and does not
+// have. hosts reports whether the vendor has a web search. It returns req itself if there are none.
 func DropHosted(req *llm.Request, hosts bool) *llm.Request {
 	hosts = hosts && (req.Facts == nil || req.Facts.WebSearch > 0)
 	left := func(t llm.ToolDefinition) bool { return t.Hosted != "" && (!hosts || t.Hosted != llm.HostedWebSearch) }
@@ -101,9 +101,9 @@ func SearchesWeb(req *llm.Request) bool {
 	return slices.ContainsFunc(req.Tools, func(t llm.ToolDefinition) bool { return t.Hosted == llm.HostedWebSearch })
 }
 
-// Turns calls an encoder's functions with the messages of a conversation: with each system message at
-// the start of a new conversation, with each response, and with all messages between two responses
-// together.
+// Turns calls an encoder's functions with the messages of a conversation: with each system message
+// at the start of a new conversation, with each response, and with all messages between two
+// responses together.
 func Turns(messages []llm.Message, begun func() bool, system, assistant func(llm.Message) error,
 	user func([]llm.Message) error) error {
 	isResponse := func(m llm.Message) bool { return m.Role == llm.RoleAssistant }

@@ -21,8 +21,8 @@ const (
 	Finished                 // the last event; Finish returns the response
 )
 
-// Decoder converts a provider's response to the events of a stream. It does no input or output. Each
-// one embeds [Events], which implements Out and Check.
+// Decoder converts a provider's response to the events of a stream. It does no input or output.
+// Each one embeds [Events], which implements Out and Check.
 type Decoder interface {
 	// Step decodes the data of one event, which is valid until it returns. An error ends the
 	// stream: an [InBandError], an [*llm.Error] if the decoder knows the kind, or another error
@@ -48,7 +48,7 @@ type Ender interface {
 
 // Events collects the events of a stream and its response, and counts the response's size.
 type Events struct {
-	Size
+	size
 	Response llm.Response
 	Started  bool // EventStart was emitted
 	out      []llm.StreamEvent

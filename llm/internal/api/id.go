@@ -20,7 +20,8 @@ func PlainID(id string, longest int) string {
 }
 
 // ShortID returns an id of exactly length letters and digits for an id of another provider. An id
-// of that form is returned unchanged. For others a hash keeps them distinct, as far as length allows.
+// of that form is returned unchanged. For others a hash keeps them distinct, as far as length
+// allows.
 func ShortID(id string, length int) string {
 	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 	if len(id) == length && !strings.ContainsAny(plainText(id), "_-") {

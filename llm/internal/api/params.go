@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// ParseOptions decodes the JSON object of a provider that is sent with every request, and the one in
-// llm.Request.Options, whose members take precedence. Anything but an object is an
+// ParseOptions decodes the JSON object of a provider that is sent with every request, and the one
+// in llm.Request.Options, whose members take precedence. Anything but an object is an
 // [llm.ErrConfiguration], and so is a reserved member, which the request itself sets.
 func ParseOptions(body, raw json.RawMessage, reserved ...string) (map[string]json.RawMessage, error) {
 	var own map[string]json.RawMessage

@@ -16,8 +16,8 @@ import (
 // An Encode returns the body of a request, in pieces.
 type Encode func(*llm.Request) ([][]byte, error)
 
-// rejection returns the part of the request that an error is about, or nil if the error is not about
-// the conversation.
+// rejection returns the part of the request that an error is about, or nil if the error is not
+// about the conversation.
 func (x *Exchange) rejection(e *llm.Error) *llm.Rejection {
 	bare := *x.Request
 	bare.Memo = nil
@@ -56,7 +56,8 @@ func (x *Exchange) rejection(e *llm.Error) *llm.Rejection {
 	return r
 }
 
-// quirk returns the quirk that a server's error demands, or "" if the error is about something else.
+// quirk returns the quirk that a server's error demands, or "" if the error is about something
+// else.
 func (x *Exchange) quirk(e *llm.Error, bare *llm.Request) llm.Quirk {
 	if e.Kind != llm.ErrInvalidRequest && e.Kind != llm.ErrUnsupported || e.Status == 0 {
 		return ""
@@ -83,8 +84,9 @@ func (x *Exchange) quirk(e *llm.Error, bare *llm.Request) llm.Quirk {
 	return q
 }
 
-// parameterQuirk returns the quirk of a server whose error says that it does not know a parameter, or
-// "". text and body are the error's, in lower case. An error about a parameter's value has no quirk.
+// parameterQuirk returns the quirk of a server whose error says that it does not know a parameter,
+// or "". text and body are the error's, in lower case. An error about a parameter's value has no
+// quirk.
 func parameterQuirk(text, body string) llm.Quirk {
 	if says(text, []string{"invalid value", "unsupported value", "must be one of", "supported values", "expected one of"}) {
 		return ""
@@ -188,7 +190,8 @@ func decodeBody(req *llm.Request, encode Encode, to any) bool {
 	return err == nil && json.Unmarshal(bytes.Join(pieces, nil), to) == nil
 }
 
-// part returns the message and the part that were encoded at the place, -1 for what cannot be found.
+// part returns the message and the part that were encoded at the place, -1 for what cannot be
+// found.
 func (p path) part(req *llm.Request, encode Encode) (message, part int) {
 	message, part = partWhere(req, func(req *llm.Request) bool { return p.isIn(req, encode) })
 	if message < 0 || p.inner >= 0 || part+1 >= len(req.Messages[message].Parts) {
@@ -210,9 +213,9 @@ func upTo(req *llm.Request, message, part int) *llm.Request {
 	return &sub
 }
 
-// partWhere returns the first part such that the conversation up to and with it has a property, or -1
-// and -1. A message of a request may become several on the wire, or several messages one, but the
-// beginning of a conversation is encoded alike in every request.
+// partWhere returns the first part such that the conversation up to and with it has a property, or
+// -1 and -1. A message of a request may become several on the wire, or several messages one, but
+// the beginning of a conversation is encoded alike in every request.
 func partWhere(req *llm.Request, has func(*llm.Request) bool) (message, part int) {
 	all := req.Messages
 	message = sort.Search(len(all)+1, func(n int) bool {

@@ -19,17 +19,17 @@ const (
 // with each event.
 const perBlock = 1 << 10
 
-// Size counts a response's content.
-type Size struct{ content int }
+// size counts a response's content.
+type size struct{ content int }
 
 // Count adds n bytes of content.
-func (s *Size) Count(n int) { s.content += n }
+func (s *size) Count(n int) { s.content += n }
 
 // CountBlock adds a content block with its id and its name.
-func (s *Size) CountBlock(id, name string) { s.Count(perBlock + len(id) + len(name)) }
+func (s *size) CountBlock(id, name string) { s.Count(perBlock + len(id) + len(name)) }
 
 // Check returns a final [llm.ErrStream] if the content exceeds [MaxContent].
-func (s *Size) Check() error {
+func (s *size) Check() error {
 	if s.content <= MaxContent {
 		return nil
 	}
