@@ -70,7 +70,7 @@ var allowed = map[string][]string{
 	"tool/coding": {"internal/encoded", "internal/picture", "sanitize", "internal/fuzzy", "internal/regex", "internal/texts",
 		"internal/textfile", "llm", "tool", "env", "search", "patch", "tracecontext",
 		"github.com/rogpeppe/go-internal/diff"},
-	"tool/webfetch": {"internal/netguard", "llm", "tool", "github.com/JohannesKaufmann/html-to-markdown/v2/...",
+	"tool/webfetch": {"internal/guard", "internal/netguard", "llm", "tool", "github.com/JohannesKaufmann/html-to-markdown/v2/...",
 		"golang.org/x/net/html/..."},
 	"profile":           {"tool", "llm"},
 	"profile/anthropic": {"env", "llm", "profile", "tool", "tool/coding"},

@@ -41,8 +41,8 @@ type Decision struct {
 	// Args, when not empty, replaces the arguments. They are validated again.
 	Args string
 	// Value, when not nil, goes with the call: to the hook that decides next, in [Request.Value],
-	// and to middleware and the tool, in [Call.Value]. It replaces the value of a decision before,
-	// so one hook of a session's sets it. It is not recorded.
+	// and to middleware and the tool, in [Call.Value]. It replaces the value of an earlier decision,
+	// so only one hook of a session should set it. It is not recorded.
 	Value any
 }
 
@@ -115,7 +115,7 @@ func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 		Access
 		meant []*meant
 	}
-	looked := guard.Start("the environment", func() (f files, err error) {
+	found, err := guard.Within(ctx, "the environment", func() (f files, err error) {
 		f.Access = Access{Paths: paths}.In(e.WorkDir())
 		f.meant, err = findMeant(ctx, e, f.Paths)
 		if err == nil && !readOnly {
@@ -123,20 +123,12 @@ func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 		}
 		return f, err
 	})
-	var err error
-	select {
-	case found := <-looked:
-		p.Access.Paths, p.Access.Guarded, p.meant, err = found.Value.Paths, found.Value.Guarded, found.Value.meant,
-			found.Err
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
+	p.Access.Paths, p.Access.Guarded, p.meant = found.Paths, found.Guarded, found.meant
 	var unclear *env.AmbiguousError
-	if errors.As(err, &unclear) || errors.Is(err, syscall.ENAMETOOLONG) {
+	switch {
+	case errors.As(err, &unclear), errors.Is(err, syscall.ENAMETOOLONG):
 		*p = *Refuse(p.Call, fmt.Sprintf("Error: %v. Nothing was run.", err))
-		return
-	}
-	if err != nil {
+	case err != nil:
 		*p = *Refuse(p.Call, fmt.Sprintf(
 			"Error: the call of %s was not run, because the environment did not say whether it needs an approval: %v",
 			p.asked().Name, err))

@@ -59,7 +59,7 @@ func isPlain(raw []byte) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// plainSchema is a schema with common keywords.
+// plainSchema holds a schema with common keywords.
 type plainSchema struct {
 	Type             json.RawMessage         `json:"type"`
 	Title            string                  `json:"title"`

@@ -55,7 +55,7 @@ func (r *Registry) forwarded(outer *Prepared, call llm.ToolCall) *Prepared {
 	return p
 }
 
-// asked returns the call as those who judge and run it see it.
+// asked returns the call that is judged and run: that of the deferred tool, if Call stands for one.
 func (p *Prepared) asked() llm.ToolCall {
 	if p.inner != nil {
 		return *p.inner
@@ -63,12 +63,9 @@ func (p *Prepared) asked() llm.ToolCall {
 	return p.Call
 }
 
-// unknownForward returns the error for the name of a tool that is not there.
+// unknownForward returns the error text for the name of a deferred tool that does not exist.
 func (r *Registry) unknownForward(name string) string {
-	r.mu.RLock()
-	why, gone := r.retired[name]
-	r.mu.RUnlock()
-	if gone {
+	if why, gone := r.retiredWhy(name); gone {
 		return fmt.Sprintf("Error: the tool %q %s.", name, why)
 	}
 	var known []string
@@ -100,7 +97,7 @@ func (r *Registry) unknownForward(name string) string {
 // with others.
 const mostNear, longestName = 5, 200
 
-// howToFind tells how to find deferred tools, if there is a tool for this.
+// howToFind returns a sentence about how to find deferred tools, if there is a tool for this.
 func (r *Registry) howToFind() string {
 	for _, def := range r.Definitions() {
 		if def.Finds && !def.Deferred {

@@ -69,8 +69,8 @@ func (s *standalone) run(ctx context.Context, p *Prepared) (*Outcome, error) {
 	return p.Run(ctx, s.call, nil, nil), nil
 }
 
-// A callLock is held by one call that has effects, or by any number of ReadOnly calls. The wait for
-// it ends with a context.
+// callLock is held by one call that has effects, or by any number of ReadOnly calls. Waiting for it
+// ends with a context.
 type callLock struct {
 	mu       sync.Mutex
 	holders  int

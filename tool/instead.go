@@ -22,11 +22,8 @@ type Instead struct {
 
 // unknownTool returns the refusal of a call of a tool that is not registered.
 func (r *Registry) unknownTool(call llm.ToolCall) *Prepared {
-	r.mu.RLock()
-	why, gone := r.retired[call.Name]
-	r.mu.RUnlock()
 	problem := fmt.Sprintf("unknown tool %q", call.Name)
-	if gone {
+	if why, gone := r.retiredWhy(call.Name); gone {
 		problem = fmt.Sprintf("the tool %q %s", call.Name, why)
 	} else if instead := r.instead(call.Name); instead != "" {
 		problem += "; use " + instead

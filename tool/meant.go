@@ -2,8 +2,8 @@ package tool
 
 import (
 	"context"
+	"fmt"
 	"path"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -34,10 +34,10 @@ func findMeant(ctx context.Context, e env.Environment, paths []string) ([]*meant
 	return list, nil
 }
 
-// Named returns the name of the entry that the call means by a name of its arguments. It differs
-// from that name if there is no such entry, but one whose name is equal to the eye; [Access.Paths]
-// has the same one. Tools use it for every name that their Access has. The result of the call says
-// which entry was used.
+// Named returns the name of the entry that the call means by a name of its arguments. The two differ
+// if there is no entry of that name, but one whose name looks the same; [Access.Paths] has that one,
+// too. Tools call it for every name that their Access has. The result of the call says which entry
+// was used.
 func (c *Call) Named(name string) string {
 	if name == "" || len(c.meant) == 0 {
 		return name
@@ -63,10 +63,6 @@ func relative(dir, abs string) string {
 
 // said returns the line of a result about the entry that was used.
 func (m *meant) said() string {
-	return "[There is no " + strconv.QuoteToASCII(
-		relative(m.dir, m.given),
-	) + "; " + strconv.QuoteToASCII(
-		relative(m.dir, m.path),
-	) +
-		" looks the same, and was used.]"
+	return fmt.Sprintf("[There is no %+q; %+q looks the same, and was used.]", relative(m.dir, m.given),
+		relative(m.dir, m.path))
 }

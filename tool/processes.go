@@ -19,8 +19,8 @@ import (
 // MaxProcesses is the most background commands that one session may run at a time.
 const MaxProcesses = 32
 
-// keptPerProcess is how many bytes of a command's unread output are held in memory, each of the
-// beginning and the end. The output store has all of it.
+// keptPerProcess is how many bytes of the beginning, and of the end, of a command's unread output
+// are held in memory. The output store has all of it.
 const keptPerProcess = 128 << 10
 
 // ProcessTable implements [Processes] with commands in an environment. It is safe for concurrent

@@ -28,10 +28,8 @@ type registered struct {
 // be shared by any number of registries.
 func NewRegistry(tools ...Tool) (*Registry, error) {
 	r := new(Registry)
-	for i := range tools {
-		if err := r.put(&tools[i]); err != nil {
-			return nil, err
-		}
+	if err := r.Use(tools, func(*Tool) bool { return true }); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
@@ -98,6 +96,14 @@ func (r *Registry) Retire(name, why string) {
 		r.retired = map[string]string{}
 	}
 	r.retired[name] = why
+}
+
+// retiredWhy returns why a tool was removed, and reports whether it was retired.
+func (r *Registry) retiredWhy(name string) (why string, ok bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	why, ok = r.retired[name]
+	return why, ok
 }
 
 // Clone returns a registry with the same tools. Changes of one do not affect the other.

@@ -57,7 +57,7 @@ type Outcome struct {
 }
 
 // Prepare looks up a call, validates its arguments and determines its Access. It has no effects. A
-// name that models write for that of a tool, such as functions.shell, is the tool's from then on.
+// variant of a tool's name that models write, such as functions.shell, is replaced by the name.
 func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	t, ok := r.lookup(call.Name)
 	if !ok {
@@ -147,7 +147,7 @@ func keptHint(id string) string {
 		ReadOutput, id)
 }
 
-// Run takes a call through the whole pipeline.
+// Run prepares, authorizes and runs a call. A call that needs an approval is refused.
 func (r *Registry) Run(ctx context.Context, call llm.ToolCall, c Call, hook Authorize, chain ...Middleware) *Outcome {
 	p, asks := r.Authorize(ctx, r.Prepare(call), c, hook)
 	if asks {

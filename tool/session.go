@@ -85,8 +85,8 @@ type Processes interface {
 	// Read waits until the command has ended or the time is over. It returns what was printed since
 	// the last Read as the Content, and the command's status as Ran.
 	Read(ctx context.Context, id string, wait time.Duration) (Result, error)
-	// Write sends input to a running command and waits until it is taken, but not for long: what
-	// the command does not read stays on its way. EndInput closes the input.
+	// Write sends input to a running command. It returns an error if the command has not read all
+	// of it after some seconds; the rest is still delivered. EndInput closes the input.
 	Write(ctx context.Context, id, input string) error
 	EndInput(ctx context.Context, id string) error
 	// Kill ends a command's whole tree and waits until it is gone. It does nothing if nothing of

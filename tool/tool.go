@@ -39,9 +39,9 @@ type Tool struct {
 	// ForAgents returns the definition of a tool that starts agents, with the agents that the host
 	// defined listed for the model. Nil means that the definition never changes.
 	ForAgents func(agents []AgentKind) llm.ToolDefinition
-	// Forwards says that a call of this tool is one of a deferred tool: its arguments are a
-	// [Forwarded]. Such a call is validated, authorized and run as the other tool's. Run is not
-	// called.
+	// Forwards says that a call of this tool stands for a call of a deferred tool: its arguments
+	// are a [Forwarded]. Such a call is validated, authorized and run as the other tool's. Run is
+	// not called.
 	Forwards bool
 	// Previews says that Run changes nothing but files, through the Call's Env alone. What a call
 	// would change can then be shown before it runs; see [Request.Preview].
@@ -179,31 +179,31 @@ func (e *Effect) UnmarshalText(text []byte) error {
 // it, and hosts show it to people.
 type Access struct {
 	Effect Effect `json:"effect"`
-	// Paths are the files that the call reads or, unless it is ReadOnly, writes. If one of two
-	// calls of a response writes a path that both have, or that is in one of the other's, they run
-	// in their order. A tool may give
-	// the names as the call has them; everybody else sees absolute, clean names.
+	// Paths are the files that the call reads or, unless it is ReadOnly, writes. Two calls of a
+	// response run in their order if one of them writes a path that the other has, or one that is
+	// in a directory of the other. A tool may give the names as the call has them; everybody else
+	// sees absolute, clean names.
 	Paths []string `json:"paths,omitempty"`
 	// Command is the script that the call would run.
 	Command string `json:"command,omitempty"`
-	// Dir is the directory in which the command would run, as the call names it, relative to that
-	// of the call, which an empty one means. Vars are the variables that the call sets for the
-	// command, each NAME=value. Like the next three fields, these are for those who decide about a
-	// call and are not recorded.
+	// Dir is the directory in which the command would run, as the call names it: relative to the
+	// call's working directory, or empty for that itself. Vars are the variables that the call sets
+	// for the command, each NAME=value. Like the next three fields, these are for those who decide
+	// about a call and are not recorded.
 	Dir  string   `json:"-"`
 	Vars []string `json:"-"`
 	// Asks says why permission rules ask about the call even where its command only reads, or a
 	// rule allows the command: "it chooses the shell zsh". It is empty for most calls.
 	Asks string `json:"-"`
-	// About names what the call is for where that is no file and no host: a skill, a kind of agent,
-	// an MCP server.
+	// About names what the call is about if that is neither a file nor a host: a skill, a kind of
+	// agent, an MCP server.
 	About string `json:"-"`
 	// Ends says that a call which could write to a running command only ends it.
 	Ends bool `json:"-"`
 	// Hosts are the hosts that the call would connect to, each a name or an address with an
 	// optional port.
 	Hosts []string `json:"hosts,omitempty"`
-	// Guarded are those of the paths that the call would change and that need an approval.
+	// Guarded lists the paths that the call would change and that need an approval.
 	// [Registry.Authorize] sets them.
 	Guarded []Guarded `json:"guarded,omitempty"`
 }

@@ -74,14 +74,14 @@ func (t *Transcript) Write(stream int, p []byte) {
 func (t *Transcript) keep(p []byte) {
 	switch {
 	case t.dropped:
+		return
 	case t.spool != nil:
-		if _, err := t.spool.Write(p); err != nil {
-			t.drop(err)
-		}
 	case len(t.raw)+len(p) <= spoolAt:
 		t.raw = append(t.raw, p...)
+		return
 	case t.outputs == nil:
 		t.drop(nil)
+		return
 	default:
 		ref, w, err := t.outputs.Create(t.name)
 		if err != nil {
@@ -89,14 +89,10 @@ func (t *Transcript) keep(p []byte) {
 			return
 		}
 		t.ref, t.spool = ref, w
-		before := t.raw
-		t.raw = nil
-		for _, b := range [][]byte{before, p} {
-			if _, err := t.spool.Write(b); err != nil {
-				t.drop(err)
-				return
-			}
-		}
+		t.raw, p = nil, append(t.raw, p...)
+	}
+	if _, err := t.spool.Write(p); err != nil {
+		t.drop(err)
 	}
 }
 

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -40,7 +41,7 @@ const defaultHint = "Ask for a smaller part if you need more of it."
 
 // Apply truncates text and says where and how much was removed. It reports whether anything is
 // missing. Counts are exact: they are characters and lines of the text, including the gap, after
-// what Encoded says.
+// encoded values were shortened.
 func (l Limit) Apply(text string, gap Gap, hint string) (string, bool) {
 	if hint == "" {
 		hint = defaultHint
@@ -120,7 +121,7 @@ func (l Limit) cutChars(text string, gap Gap) cut {
 // cutLines keeps the first and the last half of the remaining lines, around a marker that counts
 // the missing original lines. The marker of removed characters stays between head and tail.
 func (l Limit) cutLines(c *cut, hint string) (head, tail string) {
-	headLines, tailLines := splitLines(c.head), splitLines(c.tail)
+	headLines, tailLines := slices.Collect(strings.Lines(c.head)), slices.Collect(strings.Lines(c.tail))
 	total := len(headLines) + len(tailLines)
 	if total <= l.Lines {
 		return c.head, c.tail
@@ -157,18 +158,6 @@ func (c *cut) originalLinesBetween(tailLines, first, last int) int64 {
 	lastShown := int64(first)
 	firstShown := tailStart + int64(tailLines-last)
 	return max(0, firstShown-lastShown-1)
-}
-
-// splitLines splits a text after each newline. Empty text has no lines.
-func splitLines(s string) []string {
-	if s == "" {
-		return nil
-	}
-	lines := strings.SplitAfter(s, "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	return lines
 }
 
 // joinParts puts the marker on a line of its own between head and tail.

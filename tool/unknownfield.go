@@ -2,6 +2,7 @@ package tool
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ func unknownNames(v map[string]any, doc *jsonschema.Schema, strict bool) []strin
 		return nil
 	}
 	var list []string
-	for _, name := range sortedKeys(v) {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if doc.Properties[name] == nil {
 			list = append(list, name)
 		}
@@ -83,7 +84,7 @@ func fits(value any, doc *jsonschema.Schema) bool {
 // propertyNames returns the names of a schema's properties, the required ones first.
 func propertyNames(doc *jsonschema.Schema) []string {
 	list := slices.DeleteFunc(slices.Clone(doc.Required), func(name string) bool { return doc.Properties[name] == nil })
-	for _, name := range sortedKeys(doc.Properties) {
+	for _, name := range slices.Sorted(maps.Keys(doc.Properties)) {
 		if !slices.Contains(list, name) {
 			list = append(list, name)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -314,7 +315,7 @@ func (m *coercer) fitObject(path string, v map[string]any, doc *jsonschema.Schem
 		delete(v, name)
 		m.changed = true
 	}
-	for _, name := range sortedKeys(v) {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
 		property := doc.Properties[name]
 		switch {
 		case property != nil && v[name] == nil && !slices.Contains(doc.Required, name) && refusesNull(property):
@@ -470,13 +471,4 @@ func joinPath(path, name string) string {
 		return name
 	}
 	return path + "." + name
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

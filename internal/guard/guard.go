@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -59,6 +60,18 @@ func Start[T any](what string, f func() (T, error)) <-chan Result[T] {
 		returned = true
 	}()
 	return done
+}
+
+// Within runs f on its own goroutine and returns its result, or the cause of ctx if that ends first.
+// Then f goes on and its result is lost.
+func Within[T any](ctx context.Context, what string, f func() (T, error)) (T, error) {
+	select {
+	case r := <-Start(what, f):
+		return r.Value, r.Err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
 }
 
 // Done returns a channel that has a result.

@@ -52,10 +52,8 @@ func (d Dialect) Agents() []tool.Tool {
 	def.Parameters = schema("spawn_agent_of_kind")
 	ofKind := agentTool(tool.Writes, def, spawnAgent)
 	spawn.Run = ofKind.Run
-	spawn = tool.WithAccess(spawn, func(args spawnKindArgs) tool.Access {
-		return tool.Access{Effect: tool.Writes,
-			About: args.Agent}
-	})
+	spawn = tool.WithAccess(spawn,
+		func(args spawnKindArgs) tool.Access { return tool.Access{Effect: tool.Writes, About: args.Agent} })
 	spawn.ForAgents = ListAgents(ofKind.ToolDefinition)
 	spawn.Guidance, spawn.Instead = SpawnGuidance, replaces("spawn_agent")
 	return []tool.Tool{
@@ -74,10 +72,11 @@ func (d Dialect) Agents() []tool.Tool {
 func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(context.Context, tool.Agents,
 	Args) (answer, data any, err error)) tool.Tool {
 	t := tool.New(def, func(ctx context.Context, call *tool.Call, args Args) (tool.Result, error) {
-		if call.Session == nil || call.Session.Agents() == nil {
+		agents := sessionOf(call).Agents()
+		if agents == nil {
 			return tool.Result{}, errNoAgents()
 		}
-		answer, data, err := run(ctx, call.Session.Agents(), args)
+		answer, data, err := run(ctx, agents, args)
 		if err != nil {
 			return tool.Result{}, err
 		}

@@ -59,10 +59,8 @@ func PatchAccess(text string) tool.Access {
 // RunPatch applies a patch for a call and returns the result of apply_patch. It also takes a script
 // that [patch.FromScript] accepts.
 func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, error) {
-	changes, result, err := patchFor(ctx, call, text, func(name string) (string, error) {
-		return call.Named(name),
-			nil
-	})
+	changes, result, err := patchFor(ctx, call, text,
+		func(name string) (string, error) { return call.Named(name), nil })
 	if err != nil {
 		text := "Error: " + texts.Error(err)
 		if errors.Is(err, env.ErrLost) {

@@ -32,10 +32,7 @@ func askUser(ctx context.Context, call *tool.Call, args askUserArgs) (tool.Resul
 	if strings.TrimSpace(args.Question) == "" {
 		return tool.Result{}, errors.New("question is empty; give the question that the user is to answer")
 	}
-	if call.Session == nil {
-		return tool.Result{}, tool.ErrNobody
-	}
-	answer, err := call.Session.Ask(ctx, tool.Question{Text: args.Question, Options: args.Options})
+	answer, err := sessionOf(call).Ask(ctx, tool.Question{Text: args.Question, Options: args.Options})
 	if err != nil {
 		return tool.Result{}, err
 	}

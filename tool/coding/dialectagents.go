@@ -30,7 +30,8 @@ func ListAgents(def llm.ToolDefinition) func(agents []tool.AgentKind) llm.ToolDe
 // agent like the calling one, and parameter the one that names the agent.
 func StartAgent(ctx context.Context, call *tool.Call, task tool.AgentTask, general, parameter string) (tool.AgentStatus,
 	error) {
-	if call.Session == nil || call.Session.Agents() == nil {
+	agents := sessionOf(call).Agents()
+	if agents == nil {
 		return tool.AgentStatus{}, errNoAgents()
 	}
 	if strings.TrimSpace(task.Task) == "" {
@@ -39,7 +40,7 @@ func StartAgent(ctx context.Context, call *tool.Call, task tool.AgentTask, gener
 	if task.Agent == general {
 		task.Agent = ""
 	}
-	status, err := call.Session.Agents().Spawn(ctx, task)
+	status, err := agents.Spawn(ctx, task)
 	var unknown *tool.UnknownAgentError
 	if errors.As(err, &unknown) {
 		return status, fmt.Errorf("there is no agent %q; call again with one of these as %s: %s", task.Agent, parameter,

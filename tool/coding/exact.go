@@ -9,20 +9,23 @@ func findExact(e edit, content string) []place {
 		return nil
 	}
 	a := anchorOf(e.old)
-	finder := newFinder(content, a.text)
 	var places []place
 	end := 0 // end of the last place
-	for hit := finder.next(0); hit >= 0 && len(places) <= maxPlaces; {
-		next := hit + 1
+	for from := 0; from < len(content) && len(places) <= maxPlaces; {
+		hit := strings.Index(content[from:], a.text)
+		if hit < 0 {
+			break
+		}
+		hit += from
+		from = hit + 1
 		s, ok := a.around(content, hit)
 		// without all, overlapping matches count too, because either could be meant
 		if ok && (s.start >= end || !e.all) {
 			places = append(places, place{s, e.new})
 			if end = s.end; e.all {
-				next = max(next, end)
+				from = max(from, end)
 			}
 		}
-		hit = finder.next(next)
 	}
 	return places
 }
@@ -110,64 +113,4 @@ func backward(content string, at int, text string) (int, bool) {
 		text = text[:len(text)-len(line)]
 	}
 	return at, true
-}
-
-// finder searches for a text by its byte that is rarest in the content.
-type finder struct {
-	content, text string
-	rare          int  // the byte's index in the text
-	common        bool // no byte is rare enough for strings.IndexByte
-}
-
-const (
-	samples    = 64   // of a content, for counting bytes
-	sampleSize = 1024 // bytes each
-	rareEnough = 24   // bytes between two occurrences, on average, that make strings.IndexByte worth a call
-)
-
-// newFinder returns a finder for a text that is not empty. It counts the bytes of some samples of
-// the content.
-func newFinder(content, text string) finder {
-	var counts [256]int
-	step := max(sampleSize, len(content)/samples)
-	total := 0
-	for at := 0; at < len(content); at += step {
-		sample := content[at:min(at+sampleSize, len(content))]
-		total += len(sample)
-		for i := range len(sample) {
-			counts[sample[i]]++
-		}
-	}
-	f := finder{content: content, text: text}
-	for i := range len(text) {
-		if counts[text[i]] < counts[text[f.rare]] {
-			f.rare = i
-		}
-	}
-	f.common = counts[text[f.rare]]*rareEnough > total
-	return f
-}
-
-// next returns the offset of the first occurrence from an offset on, or -1.
-func (f finder) next(from int) int {
-	if from > len(f.content) {
-		return -1
-	}
-	if f.common {
-		if i := strings.Index(f.content[from:], f.text); i >= 0 {
-			return from + i
-		}
-		return -1
-	}
-	for at := from + f.rare; at < len(f.content); at++ {
-		i := strings.IndexByte(f.content[at:], f.text[f.rare])
-		if i < 0 {
-			return -1
-		}
-		at += i
-		if strings.HasPrefix(f.content[at-f.rare:], f.text) {
-			return at - f.rare
-		}
-	}
-	return -1
 }

@@ -34,28 +34,6 @@ func TestC5_ExactIsWhateverTheLineEndings(t *testing.T) {
 	})
 }
 
-// The finder agrees with strings.Index, whichever byte it searches for.
-func TestC5_Finder(t *testing.T) {
-	seed.Check(t, func(t *rapid.T) {
-		letters := rapid.SampledFrom([]string{"a", "a", "a", "b", "c"})
-		content := strings.Repeat(strings.Join(rapid.SliceOfN(letters, 0, 20).Draw(t, "content"), ""),
-			rapid.IntRange(1, 40).Draw(t, "times"))
-		text := strings.Join(rapid.SliceOfN(letters, 1, 5).Draw(t, "text"), "")
-		f := newFinder(content, text)
-		for from := 0; from <= len(content)+1; from++ {
-			want := -1
-			if from <= len(content) {
-				if want = strings.Index(content[from:], text); want >= 0 {
-					want += from
-				}
-			}
-			if got := f.next(from); got != want {
-				t.Fatalf("%q in %q from %d: %d, want %d", text, content, from, got, want)
-			}
-		}
-	})
-}
-
 // The snippet shows the edited place with whole lines around it.
 func TestC5_Snippet(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {

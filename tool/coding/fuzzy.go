@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -66,18 +67,11 @@ func plainView(text string) (string, plainOffsets) {
 
 // original returns the offset in the original text.
 func (s plainOffsets) original(at int) int {
-	lo, hi := 0, len(s)
-	for lo < hi {
-		if mid := (lo + hi) / 2; s[mid].at <= at {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == 0 {
+	after := sort.Search(len(s), func(i int) bool { return s[i].at > at })
+	if after == 0 {
 		return at
 	}
-	return at + s[lo-1].lost
+	return at + s[after-1].lost
 }
 
 func isASCII(s string) bool { return asciiLen(s) == len(s) }

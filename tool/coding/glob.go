@@ -34,7 +34,7 @@ func (d Dialect) Glob() tool.Tool {
 	t.Instead = replaces("glob")
 	t.Limit = tool.Limit{Chars: 20_000, Lines: 500, Keep: tool.KeepHead}
 	return tool.WithAccess(t, func(args globArgs) tool.Access {
-		return tool.Access{Effect: tool.ReadOnly, Paths: []string{searchedPath(args.Path)}}
+		return tool.Access{Effect: tool.ReadOnly, Paths: []string{path.Clean(args.Path)}}
 	})
 }
 

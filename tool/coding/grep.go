@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/texts"
@@ -64,16 +65,8 @@ func (d Dialect) Grep() tool.Tool {
 	t.Instead = replaces("grep")
 	t.Limit = tool.Limit{Chars: 20_000, Lines: 200, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args grepArgs) tool.Access {
-		return tool.Access{Effect: tool.ReadOnly, Paths: []string{searchedPath(args.Path)}}
+		return tool.Access{Effect: tool.ReadOnly, Paths: []string{path.Clean(args.Path)}}
 	})
-}
-
-// searchedPath returns the path for the Access of a search.
-func searchedPath(name string) string {
-	if name == "" {
-		return "."
-	}
-	return cleanPath(name)
 }
 
 func (d Dialect) grep(ctx context.Context, call *tool.Call, args grepArgs) (tool.Result, error) {

@@ -25,7 +25,7 @@ var (
 	ErrImageDamaged  = picture.ErrDamaged
 )
 
-// Image returns an image for a model. The content decides what type it has, and has to be whole. A
+// Image returns an image for a model. The type is that of the content, which has to be whole. A
 // session scales it down to what every vendor takes.
 func Image(name string, data []byte) (llm.Media, error) {
 	if _, err := picture.Fit(data); err != nil {

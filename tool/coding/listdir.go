@@ -41,7 +41,7 @@ func (d Dialect) ListDir() tool.Tool {
 	t.Instead = replaces("list_dir")
 	t.Limit = tool.Limit{Chars: 20_000, Lines: 500, Keep: tool.KeepHead}
 	return tool.WithAccess(t, func(args listDirArgs) tool.Access {
-		return tool.Access{Effect: tool.ReadOnly, Paths: []string{searchedPath(args.Path)}}
+		return tool.Access{Effect: tool.ReadOnly, Paths: []string{path.Clean(args.Path)}}
 	})
 }
 

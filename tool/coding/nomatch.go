@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/internal/fuzzy"
 )
 
-// explainNoMatch tells the model which part of a content is most like an old text that is not in
-// it.
+// explainNoMatch returns sentences, which begin with a space, about the part of a content that is
+// most like an old text that is not in it.
 func (d Dialect) explainNoMatch(content string, e edit) string {
 	old := strings.Split(strings.Trim(toLF(e.old), "\n"), "\n")
 	if fuzzy.Numbered(old) {

@@ -43,10 +43,8 @@ func updatePlan(ctx context.Context, call *tool.Call, args planArgs) (tool.Resul
 		return tool.Result{}, fmt.Errorf("the plan has %d bytes and can have %d; say each step in a few words",
 			len(call.Args), maxPlan)
 	}
-	if call.Session != nil {
-		if err := args.list().Keep(ctx, call.Session); err != nil {
-			return tool.Result{}, err
-		}
+	if err := args.list().Keep(ctx, sessionOf(call)); err != nil {
+		return tool.Result{}, err
 	}
 	return tool.Text("Plan updated"), nil
 }

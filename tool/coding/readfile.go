@@ -69,7 +69,7 @@ func (d Dialect) readFile(ctx context.Context, call *tool.Call, args readFileArg
 
 // addNotUTF8 adds a line to the text of a file that is not UTF-8, as far as it was read.
 func (d Dialect) addNotUTF8(result *tool.Result, whole *hashingReader, name string) {
-	if len(result.Content) != 1 || !whole.text.broken && !(whole.end && whole.text.invalid()) {
+	if len(result.Content) != 1 || !whole.notUTF8() {
 		return
 	}
 	if text, ok := result.Content[0].(llm.Text); ok {

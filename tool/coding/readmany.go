@@ -44,7 +44,7 @@ func (d Dialect) ReadManyFiles() tool.Tool {
 	return tool.WithAccess(t, func(args readManyFilesArgs) tool.Access {
 		access := tool.Access{Effect: tool.ReadOnly}
 		for _, p := range args.Paths {
-			access.Paths = append(access.Paths, searchedPath(patternRoot(cleanPattern(p))))
+			access.Paths = append(access.Paths, path.Clean(patternRoot(cleanPattern(p))))
 		}
 		return access
 	})
@@ -237,7 +237,7 @@ func (d Dialect) numberedText(ctx context.Context, e env.Environment, name strin
 			len(x.lines), len(x.lines)+1)
 	}
 	seen = whole.seen(ctx, e, name)
-	if whole.text.broken || whole.end && whole.text.invalid() {
+	if whole.notUTF8() {
 		text += d.notUTF8(name) + "\n"
 	}
 	return text, seen, nil

@@ -64,10 +64,11 @@ func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool
 	case args.ID == "":
 		return readTurns(ctx, call, args, match)
 	}
-	if call.Session == nil || call.Session.Outputs() == nil {
+	outputs := sessionOf(call).Outputs()
+	if outputs == nil {
 		return tool.Result{}, errors.New("this session keeps no outputs; run the command again and ask for less")
 	}
-	r, err := call.Session.Outputs().Open(args.ID)
+	r, err := outputs.Open(args.ID)
 	if errors.Is(err, tool.ErrNoOutput) {
 		return tool.Result{}, fmt.Errorf(
 			"there is no output %q in this session, or it was lost when the session was resumed; run the call again",

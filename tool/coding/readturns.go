@@ -19,7 +19,8 @@ const maxTurnsPage = 24_000
 // readTurns reads or searches turns that a compaction has replaced. Lines are counted from the
 // start of the first requested turn.
 func readTurns(ctx context.Context, call *tool.Call, args readOutputArgs, match *regexp.Regexp) (tool.Result, error) {
-	if call.Session == nil || call.Session.History() == nil {
+	history := sessionOf(call).History()
+	if history == nil {
 		return tool.Result{}, errors.New("this session keeps no turns; use what is in the conversation")
 	}
 	first, last, err := turnRange(args.Turns)
@@ -31,7 +32,7 @@ func readTurns(ctx context.Context, call *tool.Call, args readOutputArgs, match 
 		page.limit = defaultOutputLines
 	}
 	turns, newest := 0, 0
-	for turn, err := range call.Session.History().Turns(ctx, first, last) {
+	for turn, err := range history.Turns(ctx, first, last) {
 		if err != nil {
 			return tool.Result{}, err
 		}

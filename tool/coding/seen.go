@@ -24,12 +24,12 @@ func seenFile(ctx context.Context, e env.Environment, name string, h env.Hash) [
 	return []tool.Seen{{Path: path, Hash: h}}
 }
 
-// filesOf returns what a call's session has seen of files, or nil if it does not track that.
-func filesOf(call *tool.Call) tool.Files {
+// sessionOf returns the call's session. A call without a session gets one that has nothing.
+func sessionOf(call *tool.Call) tool.Session {
 	if call.Session == nil {
-		return nil
+		return new(tool.Plain)
 	}
-	return call.Session.Files()
+	return call.Session
 }
 
 // hashingReader hashes the content of a file while it is read.
@@ -59,6 +59,9 @@ func (r *hashingReader) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// notUTF8 reports whether what was read of the file is not UTF-8.
+func (r *hashingReader) notUTF8() bool { return r.text.broken || r.end && r.text.invalid() }
 
 // seen reads the rest of the file, if it is not too long, and returns what the session has seen of
 // it.

@@ -44,9 +44,9 @@ func (d Dialect) Shell(defaultTimeout time.Duration) tool.Tool {
 	return tool.WithAccess(t, func(args shellArgs) tool.Access { return CommandAccess(args.Command, "") })
 }
 
-// CommandAccess returns what a command would touch in a directory, which may be empty for the
-// working directory: the files of a patch that models write as a command ([patch.FromScript]), and
-// otherwise whatever the command says.
+// CommandAccess returns what a command would touch in a directory, which is empty for the working
+// directory: for a patch that models write as a command ([patch.FromScript]) its files, and for any
+// other the command itself.
 func CommandAccess(script, dir string) tool.Access {
 	if _, ok := patch.FromScript(script); !ok {
 		return tool.Access{Effect: tool.Writes, Command: script, Dir: dir}
@@ -94,7 +94,7 @@ func (d Dialect) shell(ctx context.Context, call *tool.Call, args shellArgs, tim
 // as the Content and its end as Ran. What the command leaves running becomes a background process
 // of the session, if the session allows any.
 func RunCommand(ctx context.Context, call *tool.Call, cmd env.Command, timeout time.Duration) tool.Result {
-	printed := tool.NewTranscript(outputsOf(call), call.ID, 0)
+	printed := tool.NewTranscript(sessionOf(call).Outputs(), call.ID, 0)
 	cmd.Output = func(stream int, p []byte) {
 		printed.Write(stream, p)
 		if call.Live != nil {
@@ -140,11 +140,4 @@ func (d Dialect) startInBackground(ctx context.Context, call *tool.Call, args sh
 	result = AppendText(result, d.processStatus(result.Ran))
 	started := fmt.Sprintf("Started as process %s. It runs until it ends, until %s kills it, or until the session ends.\n", id, d.word("process"))
 	return PrependText(started, result), nil
-}
-
-func outputsOf(call *tool.Call) tool.Outputs {
-	if call.Session == nil {
-		return nil
-	}
-	return call.Session.Outputs()
 }

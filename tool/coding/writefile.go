@@ -133,7 +133,7 @@ func (w *fileWrite) replaces(ctx context.Context, size int64) error {
 // seen returns the content that the session saw last, whether it has seen any, and whether it
 // tracks files.
 func (w *fileWrite) seen(ctx context.Context) (h env.Hash, known, remembers bool) {
-	files := filesOf(w.call)
+	files := sessionOf(w.call).Files()
 	if files == nil {
 		return env.NoFile, false, false
 	}

@@ -41,7 +41,7 @@ func newFetcher(o Options) (*fetcher, error) {
 	return f, err
 }
 
-// fetched is an answer.
+// fetched holds the answer of a server.
 type fetched struct {
 	summary
 	page   page // after redirects

@@ -13,6 +13,8 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/attractor-go/attractor/internal/guard"
 )
 
 const (
@@ -27,29 +29,15 @@ const (
 	maxLink, maxLinks = 2000, maxPage
 )
 
-// markdown returns the title and the visible text of a page. Links are absolute. A page that takes
-// too long is given up when ctx ends.
+// markdown returns the title and the visible text of a page, or the cause of ctx if that ends first.
+// Links are absolute.
 func markdown(ctx context.Context, text string, at *url.URL) (title, md string, err error) {
-	type converted struct {
-		title, md string
-		err       error
-	}
-	done := make(chan converted, 1)
-	go func() {
-		defer func() {
-			if r := recover(); r != nil {
-				done <- converted{err: fmt.Errorf("its HTML cannot be converted: %v", r)}
-			}
-		}()
-		title, md, err := convert(text, at)
-		done <- converted{title, md, err}
-	}()
-	select {
-	case c := <-done:
-		return c.title, c.md, c.err
-	case <-ctx.Done():
-		return "", "", context.Cause(ctx)
-	}
+	type page struct{ title, md string }
+	p, err := guard.Within(ctx, "the conversion of its HTML", func() (p page, err error) {
+		p.title, p.md, err = convert(text, at)
+		return p, err
+	})
+	return p.title, p.md, err
 }
 
 // convert converts a page.
@@ -59,14 +47,14 @@ func convert(text string, at *url.URL) (title, md string, err error) {
 		return "", "", fmt.Errorf("its HTML cannot be read: %w", err)
 	}
 	c := cleaner{base: at, size: len(at.String()), links: maxLinks}
-	c.clean(doc)
+	c.clean(doc, 0)
 	conv := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled),
 		converter.WithPlugins(base.NewBasePlugin(),
 			commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false)),
 			table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))))
 	out, err := conv.ConvertNode(doc)
-	return strings.ToValidUTF8(strings.Join(strings.Fields(c.title), " "), ""), strings.ToValidUTF8(string(out),
-		"\ufffd"), err
+	title = strings.ToValidUTF8(strings.Join(strings.Fields(c.title), " "), "")
+	return title, strings.ToValidUTF8(string(out), "\ufffd"), err
 }
 
 // cleaner removes from a page what a reader of it does not see, and what would make its text much
@@ -79,10 +67,9 @@ type cleaner struct {
 	links int // bytes that links may still have
 }
 
-// clean cleans a node and what is below it. The parser limits how deep nodes are.
-func (c *cleaner) clean(n *html.Node) { c.cleanAt(n, 0) }
-
-func (c *cleaner) cleanAt(n *html.Node, nested int) {
+// clean cleans a node that is in nested lists, quotations and tables, and what is below it. The
+// parser limits how deep nodes are.
+func (c *cleaner) clean(n *html.Node, nested int) {
 	switch n.DataAtom {
 	case atom.Title:
 		if c.title == "" && n.FirstChild != nil && n.FirstChild.Type == html.TextNode {
@@ -107,7 +94,7 @@ func (c *cleaner) cleanAt(n *html.Node, nested int) {
 		if hidden(child) {
 			n.RemoveChild(child)
 		} else {
-			c.cleanAt(child, nested)
+			c.clean(child, nested)
 		}
 		child = next
 	}

@@ -315,7 +315,7 @@ func TestRest(t *testing.T) {
 		"data: a\n\ndata: b\n: ping":  "b",
 		"data: a\n\ndat":              "",
 	} {
-		r := NewReader(strings.NewReader(body), 0)
+		r := NewReader(strings.NewReader(body), large)
 		got, err := readAll(t, r)
 		if err != nil || len(got) != 1 || string(r.Rest()) != want {
 			t.Errorf("%q: %d events, then %q, want %q (%v)", body, len(got), r.Rest(), want, err)
