@@ -137,21 +137,9 @@ func diffsOfPatch(text string) (content []callContent) {
 			content = append(content, callContent{Type: "diff", Path: op.Path, New: &op.Content})
 		}
 		for _, h := range op.Hunks {
-			content = append(content, diffOfHunk(op.Path, h))
+			old, now := h.Texts()
+			content = append(content, callContent{Type: "diff", Path: op.Path, Old: &old, New: &now})
 		}
 	}
 	return content
-}
-
-func diffOfHunk(path string, h patch.Hunk) callContent {
-	var old, now string
-	for _, line := range h.Lines {
-		if line.Op != '+' {
-			old += line.Text + "\n"
-		}
-		if line.Op != '-' {
-			now += line.Text + "\n"
-		}
-	}
-	return callContent{Type: "diff", Path: path, Old: &old, New: &now}
 }

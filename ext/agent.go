@@ -48,7 +48,7 @@ var agentName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // none.
 func ParseAgent(f File, name string) (*Agent, []Mistake) {
 	p := ParseFront(f)
-	a := &Agent{Name: p.Text("name"), Description: strings.Join(strings.Fields(p.Text("description")), " "),
+	a := &Agent{Name: p.Text("name"), Description: oneLine(p.Text("description")),
 		Tools: p.Words("tools"), Without: p.Words("disallowedTools"),
 		AllTools: p.find("tools") == nil, Model: p.Text("model"), Effort: p.Text("effort"),
 		Prompt: strings.TrimSpace(p.Body), File: f.Name, Origin: f.Origin}

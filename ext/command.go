@@ -18,10 +18,9 @@ type Command struct {
 	Name string
 	// Description and Hint say what it does, and which arguments it takes.
 	Description, Hint string
-	// Model and Effort are those with which it wants to run. Empty means the session's.
+	// Model and Effort are those that the command asks for. Empty means the session's.
 	Model, Effort string
-	// Tools lists the tools for which other programs would ask no permission. Nothing is allowed by
-	// it.
+	// Tools lists the tools that other programs would run without asking. It allows nothing here.
 	Tools  []string
 	File   string
 	Origin Origin
@@ -143,10 +142,8 @@ func firstLine(body string) string {
 
 // isName reports whether an argument can have a name.
 func isName(s string) bool {
-	return s != "" && (s[0] < '0' || s[0] > '9') && strings.IndexFunc(s, func(r rune) bool {
-		return r > 0x7f ||
-			!isWord(byte(r))
-	}) < 0
+	return s != "" && (s[0] < '0' || s[0] > '9') &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f || !isWord(byte(r)) })
 }
 
 var pairName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$([A-Z][A-Z0-9_]*)`) })

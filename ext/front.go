@@ -201,7 +201,7 @@ func (c *chunk) meantAsYAML() bool {
 // value returns the text after the name and the colon, on one line.
 func (c *chunk) value() string {
 	_, value, _ := strings.Cut(c.text, ":")
-	return strings.Join(strings.Fields(value), " ")
+	return oneLine(value)
 }
 
 // chunks divides front matter that begins at a line into fields, by their names at the beginnings

@@ -83,11 +83,8 @@ func ParseSkill(f File, name string) (*Skill, []Mistake) {
 // usableName reports whether a name can be that of a skill. It allows more than the specification,
 // as others do. A person calls prompts of MCP servers by names that begin with mcp__.
 func usableName(name string) bool {
-	return name != "" && len(name) <= maxName && !strings.HasPrefix(name, "mcp__") &&
-		!strings.ContainsFunc(name, func(r rune) bool {
-			return !isNameRune(r) && (r < 'A' || r > 'Z') && r != '_' &&
-				r != '.'
-		})
+	odd := func(r rune) bool { return !isNameRune(r) && (r < 'A' || r > 'Z') && r != '_' && r != '.' }
+	return name != "" && len(name) <= maxName && !strings.HasPrefix(name, "mcp__") && !strings.ContainsFunc(name, odd)
 }
 
 // isNameRune reports whether the specification allows a character in a name.
@@ -219,10 +216,8 @@ func (s *Skill) place(body template) (err error) {
 			continue
 		}
 		dir := word(cmp.Or(s.Dir, "."))
-		if p.Text, err = script.Fill(p.Text, func(name string) (script.Value, bool) {
-			return dir,
-				name == dirName
-		}); err != nil {
+		value := func(name string) (script.Value, bool) { return dir, name == dirName }
+		if p.Text, err = script.Fill(p.Text, value); err != nil {
 			return fmt.Errorf("%s cannot be run in the directory %s: %w", p.Written, texts.Shown(s.Dir), err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/texts"
@@ -51,10 +52,8 @@ func SkillTool(skills []*Skill, budget int) (t tool.Tool, shortened string) {
 		func(_ context.Context, _ *tool.Call, args skillArguments) (tool.Result, error) {
 			return load(skills, args.Name), nil
 		})
-	t = tool.WithAccess(t, func(args skillArguments) tool.Access {
-		return tool.Access{Effect: tool.ReadOnly,
-			About: args.Name}
-	})
+	t = tool.WithAccess(t,
+		func(args skillArguments) tool.Access { return tool.Access{Effect: tool.ReadOnly, About: args.Name} })
 	t.Limit = tool.Limit{Chars: maxSkillText, Keep: tool.KeepHead}
 	t.Instead = []tool.Instead{{Of: []string{"activate_skill", "load_skill", "use_skill"}}}
 	list, shortened := listing(mine, budget)
@@ -145,18 +144,11 @@ func fitting(skills []*Skill, budget int) int {
 	if sizeWith(skills, maxDescription) <= budget {
 		return maxDescription
 	}
-	low, high := 0, maxDescription
-	for low < high {
-		if middle := (low + high + 1) / 2; sizeWith(skills, middle) <= budget {
-			low = middle
-		} else {
-			high = middle - 1
-		}
-	}
-	if low < least {
+	length := sort.Search(maxDescription, func(n int) bool { return sizeWith(skills, n+1) > budget })
+	if length < least {
 		return 0
 	}
-	return low
+	return length
 }
 
 // namesOf returns the names of skills for a person.

@@ -44,16 +44,12 @@ func parseTemplate(text string) template {
 		mark, info := fence(lines[i])
 		switch {
 		case p.fence != "":
-			if strings.HasPrefix(mark, p.fence) && info == "" {
+			if closes(lines[i], p.fence) {
 				p.fence = ""
 			}
 			p.inline(lines[i])
 		case mark != "" && info == "!":
-			end := slices.IndexFunc(lines[i+1:], func(l string) bool {
-				m, info := fence(l)
-				return strings.HasPrefix(m,
-					mark) && info == ""
-			})
+			end := slices.IndexFunc(lines[i+1:], func(line string) bool { return closes(line, mark) })
 			if end < 0 {
 				end = len(lines) - i - 1
 			}
@@ -79,6 +75,12 @@ func fence(line string) (mark, info string) {
 		return m[1], m[2]
 	}
 	return "", ""
+}
+
+// closes reports whether a line ends the code block that a mark has begun.
+func closes(line, mark string) bool {
+	end, info := fence(line)
+	return strings.HasPrefix(end, mark) && info == ""
 }
 
 // templateParser collects pieces.
@@ -161,10 +163,8 @@ func fileAt(text string) (Piece, int) {
 		length := end + len(`@""`)
 		return Piece{PieceFile, quoted[:end], text[:length]}, length
 	}
-	end := strings.IndexFunc(rest, func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune("`\"'<>|,;",
-			r)
-	})
+	follows := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("`\"'<>|,;", r) }
+	end := strings.IndexFunc(rest, follows)
 	if end < 0 {
 		end = len(rest)
 	}
@@ -175,9 +175,9 @@ func fileAt(text string) (Piece, int) {
 	for {
 		shorter := strings.TrimRight(name, ".:!?*")
 		for _, pair := range []string{"()", "[]", "{}"} {
-			if strings.HasSuffix(shorter, pair[1:]) && strings.Count(shorter, pair[:1]) < strings.Count(shorter,
-				pair[1:]) {
-				shorter = shorter[:len(shorter)-1]
+			open, closing := pair[:1], pair[1:]
+			if strings.HasSuffix(shorter, closing) && strings.Count(shorter, open) < strings.Count(shorter, closing) {
+				shorter = strings.TrimSuffix(shorter, closing)
 			}
 		}
 		if shorter == name {
@@ -227,11 +227,10 @@ var placeForm = sync.OnceValue(func() *regexp.Regexp {
 // at the end.
 func (t template) fill(a *arguments) ([]Piece, error) {
 	a.first = 1
-	if slices.ContainsFunc(t, func(p Piece) bool {
-		return slices.Contains(placeForm().FindAllString(p.Text, -1),
-			"$0")
-	}) {
-		a.first = 0
+	for _, p := range t {
+		if slices.Contains(placeForm().FindAllString(p.Text, -1), "$0") {
+			a.first = 0
+		}
 	}
 	var filled []Piece
 	for _, p := range t {

@@ -41,6 +41,20 @@ type Hunk struct {
 	Line      int // of the patch, from 1
 }
 
+// Texts returns the lines of the hunk before and after the change.
+func (h *Hunk) Texts() (before, after string) {
+	var old, now strings.Builder
+	for _, line := range h.Lines {
+		if line.Op != '+' {
+			old.WriteString(line.Text + "\n")
+		}
+		if line.Op != '-' {
+			now.WriteString(line.Text + "\n")
+		}
+	}
+	return old.String(), now.String()
+}
+
 // HunkLine holds a line of a hunk.
 type HunkLine struct {
 	Op   byte // ' ' for context, '-' for removed, '+' for added

@@ -27,7 +27,7 @@ func (h *Hooks) agentOf(ctx context.Context, id string) agentInfo {
 	return agentInfo{id, generalAgent}
 }
 
-// session is the session of a call, which tells the hooks of the agents that the call starts.
+// session wraps the session of a call, to tell the hooks of the agents that the call starts.
 type session struct {
 	tool.Session
 	hooks *Hooks

@@ -9,9 +9,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Attach adds the hooks to the options of a session: to its agent.Hooks, OnEvent and Closers, where
-// those that the options have already are asked first. The end of the session calls End; Start is
-// left to the caller, because it needs the session, and so is End if the session cannot be made.
+// Attach adds the hooks to the options of a session: to its agent.Hooks, OnEvent and Closers. What
+// the options have already is called first. The end of the session calls End. The caller calls
+// Start, which needs the session, and End if the session cannot be made.
 //
 // The hooks for PreToolUse can only be stricter than Options.Authorize: a call that they allow is
 // still asked about or denied if Authorize says so. Those for PermissionRequest are asked before
@@ -55,8 +55,8 @@ func (h *Hooks) authorize(ctx context.Context, req tool.Request) (tool.Decision,
 	return d, err
 }
 
-// approve returns a hook that asks those for PermissionRequest, and then the next one unless they
-// have decided. Arguments that they change are judged by the rules once more, which may deny them.
+// approve returns a hook that asks those for PermissionRequest, and then next unless they have
+// decided. If they change the arguments, the rules judge the call again and may deny it.
 func (h *Hooks) approve(rules, next tool.Authorize) tool.Authorize {
 	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
 		o, err := h.BeforeQuestion(ctx, req)
@@ -77,12 +77,12 @@ func (h *Hooks) approve(rules, next tool.Authorize) tool.Authorize {
 	}
 }
 
-// always returns a hook that decides always the same.
+// always returns a hook that always returns d.
 func always(d tool.Decision) tool.Authorize {
 	return func(context.Context, tool.Request) (tool.Decision, error) { return d, nil }
 }
 
-// denials returns a hook that only denies what the rules deny.
+// denials returns a hook that denies what the rules deny, and allows everything else.
 func denials(rules tool.Authorize) tool.Authorize {
 	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
 		d, err := rules(ctx, req)
@@ -93,8 +93,7 @@ func denials(rules tool.Authorize) tool.Authorize {
 	}
 }
 
-// afterInput returns a BeforeInput that asks first, and then the hooks about what that has
-// returned.
+// afterInput returns a BeforeInput that calls first, and then asks the hooks about its message.
 func (h *Hooks) afterInput(first func(context.Context, agent.Message) (agent.Message, error)) func(context.Context,
 	agent.Message) (agent.Message, error) {
 	if first == nil {
@@ -109,7 +108,7 @@ func (h *Hooks) afterInput(first func(context.Context, agent.Message) (agent.Mes
 	}
 }
 
-// afterStop returns a BeforeStop that asks first, and then the hooks if that has nothing to say.
+// afterStop returns a BeforeStop that calls first, and asks the hooks if first returns no prompt.
 func (h *Hooks) afterStop(first func(context.Context, agent.Stop) (string, error)) func(context.Context,
 	agent.Stop) (string, error) {
 	if first == nil {
@@ -123,8 +122,7 @@ func (h *Hooks) afterStop(first func(context.Context, agent.Stop) (string, error
 	}
 }
 
-// afterCompact returns a BeforeCompact that asks first, and then the hooks, and returns what both
-// say.
+// afterCompact returns a BeforeCompact that returns what first and the hooks want to keep.
 func (h *Hooks) afterCompact(first func(context.Context, agent.Compacting) (string, error)) func(context.Context,
 	agent.Compacting) (string, error) {
 	if first == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Opinion holds what hooks say about a call. The zero value says nothing.
+// Opinion holds what hooks decide about a call. The zero value decides nothing.
 type Opinion struct {
 	Says   Stance
 	Reason string // for the model if they deny, for the person if they ask
@@ -89,12 +89,9 @@ func (v *view) change(a *answer) (string, error) {
 
 // masked returns a value with secrets masked, as it comes back from JSON.
 func (h *Hooks) masked(input map[string]any) (map[string]any, error) {
-	data, err := json.Marshal(input)
+	data, err := h.encode(input)
 	if err != nil {
 		return nil, err
-	}
-	if h.o.Mask != nil {
-		data = h.o.Mask.JSON(data)
 	}
 	var again map[string]any
 	err = decode(data, &again)
@@ -207,13 +204,18 @@ func errorText(result *tool.Result, failed error) string {
 	if failed != nil {
 		return failed.Error()
 	}
+	return resultText(result)
+}
+
+// resultText returns the text of a result for hooks.
+func resultText(result *tool.Result) string {
 	text, _ := tool.Limit{Chars: maxResponse}.Apply(result.Content.Text(), result.Gap, "")
 	return text
 }
 
 // response returns a result in the form that Claude Code's tools have.
 func response(v *view, result *tool.Result) map[string]any {
-	text, _ := tool.Limit{Chars: maxResponse}.Apply(result.Content.Text(), result.Gap, "")
+	text := resultText(result)
 	switch v.Name {
 	case "Bash":
 		r := map[string]any{"stdout": text, "stderr": "", "interrupted": false, "isImage": false}

@@ -1,6 +1,6 @@
 // Package hooks runs other people's programs at fixed moments of a session, in the format and the
 // protocol of Claude Code's hooks. A hook is a command. It gets JSON about an event on its standard
-// input, and says what it thinks by its exit code or by JSON on its standard output.
+// input, and answers by its exit code or by JSON on its standard output.
 //
 // [Parse] reads a file of hooks. [New] returns [Hooks], and [Hooks.Attach] adds them to the options
 // of a session:
@@ -11,10 +11,10 @@
 //	...
 //	err = h.Start(ctx, session, "startup", model)
 //
-// The methods are there one by one for hosts that need another order: [Hooks.BeforeRules] and
-// [Hooks.BeforeQuestion] judge tool calls, [Hooks.Middleware] stands around them, and
-// [Hooks.BeforeInput], [Hooks.BeforeStop] and [Hooks.BeforeCompact] are those of agent.Hooks.
-// Start, OnEvent and End tell hooks about the session itself.
+// Hosts that need another order call the methods one by one: [Hooks.BeforeRules] and
+// [Hooks.BeforeQuestion] judge tool calls, [Hooks.Middleware] wraps them, and [Hooks.BeforeInput],
+// [Hooks.BeforeStop] and [Hooks.BeforeCompact] are those of agent.Hooks. Start, OnEvent and End
+// tell hooks about the session itself.
 //
 // Hooks in Go need none of this: they are agent.Hooks. The package looks for no files and trusts
 // nobody; a host decides which files count.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +17,7 @@ import (
 
 // Options hold what hooks need of their host. Hooks and Env are required.
 type Options struct {
-	// Hooks are asked in this order, as far as the order matters.
+	// Hooks of one event run side by side. Where their answers conflict, the earlier hook counts.
 	Hooks []Hook
 	// Env returns the environment in which hooks of an origin run.
 	Env func(ext.Origin) (env.Environment, error)
@@ -179,7 +180,7 @@ func (h *Hooks) choose(ctx context.Context, o *occasion) (chosen []*Hook) {
 	return chosen
 }
 
-// fill returns the whole payload of an occasion.
+// fill returns the payload of an occasion with the members that all events have.
 func (h *Hooks) fill(o *occasion) map[string]any {
 	all := map[string]any{"session_id": o.session, "transcript_path": "", "cwd": o.dir, "hook_event_name": o.event,
 		"permission_mode": "default"}
@@ -189,11 +190,8 @@ func (h *Hooks) fill(o *occasion) map[string]any {
 	if h.o.Mode != nil {
 		all["permission_mode"] = h.o.Mode()
 	}
-	h.mu.Lock()
-	session := h.session
-	h.mu.Unlock()
-	if session != nil && o.agent.id != "" {
-		all["session_id"] = session.ID()
+	if s := h.current(); s != nil && o.agent.id != "" {
+		all["session_id"] = s.ID()
 	}
 	if id, _ := all["session_id"].(string); h.o.Transcript != nil {
 		all["transcript_path"] = h.o.Transcript(id)
@@ -201,9 +199,7 @@ func (h *Hooks) fill(o *occasion) map[string]any {
 	if o.agent.id != "" {
 		all["agent_id"], all["agent_type"] = o.agent.id, o.agent.kind
 	}
-	for name, value := range o.payload {
-		all[name] = value
-	}
+	maps.Copy(all, o.payload)
 	return all
 }
 
@@ -239,14 +235,14 @@ func (h *Hooks) one(ctx context.Context, hook *Hook, input []byte, o *occasion) 
 // blocks reports whether a hook must not fail.
 func (h *Hooks) blocks(hook *Hook) bool { return hook.Event.guards() && (hook.Block || h.o.Strict) }
 
-// tell shows what a hook says to a person.
+// tell passes a hook's messages for a person on to the host.
 func (h *Hooks) tell(hook *Hook, a answer) {
 	for _, text := range a.messages {
 		h.warn(hook, "hook_message", text)
 	}
 }
 
-// warn warns once of the same, and of one hook only a few times.
+// warn tells the host about a problem of a hook: each once, and only a few of one hook.
 func (h *Hooks) warn(hook *Hook, code, text string) {
 	h.mu.Lock()
 	told := h.told[hook]
@@ -300,12 +296,16 @@ func (h *Hooks) dirOf(hook *Hook) string {
 	return h.o.Dir
 }
 
+// current returns the session, or nil before it has begun.
+func (h *Hooks) current() Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.session
+}
+
 // interrupt ends the input that the session works on.
 func (h *Hooks) interrupt() {
-	h.mu.Lock()
-	session := h.session
-	h.mu.Unlock()
-	if session != nil {
-		session.Interrupt()
+	if s := h.current(); s != nil {
+		s.Interrupt()
 	}
 }

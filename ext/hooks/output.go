@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Stance says what hooks think of a call. The zero value says nothing.
+// Stance is what hooks decide about a call. The zero value decides nothing.
 type Stance uint8
 
 // The stances, the stricter the higher.
@@ -32,7 +32,7 @@ type answer struct {
 	context []string       // for the model
 	replace json.RawMessage
 	stop    bool // ends the input
-	// messages are for the person, and unsupported names what the hook wanted in vain.
+	// messages are for the person. unsupported names what the hook asked for without effect.
 	messages, unsupported []string
 	quiet                 bool
 }

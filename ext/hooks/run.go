@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
@@ -19,7 +20,7 @@ import (
 // maxOutput limits the bytes that are kept of each stream of a hook.
 const maxOutput = 1 << 20
 
-// killTime limits how long the end of the processes is awaited that a hook has left behind.
+// killTime limits the wait for the end of the processes that a hook has left behind.
 const killTime = 10 * time.Second
 
 // Run describes one run of a hook, for people.
@@ -29,8 +30,8 @@ type Run struct {
 	About    string
 	Code     int // -1 if the command did not end by itself
 	Duration time.Duration
-	// Stdout and Stderr are what the hook has said, at most 1 MiB of each. Stdout is empty if the
-	// hook wants that.
+	// Stdout and Stderr are what the hook has printed, at most 1 MiB of each. Stdout is empty if
+	// the hook has set suppressOutput.
 	Stdout, Stderr string
 	// Err says why the hook has no effect.
 	Err error
@@ -49,11 +50,18 @@ func (h *Hooks) execute(ctx context.Context, hook *Hook, input []byte) (r Run) {
 		r.Err = fmt.Errorf("it could not be started: %w", err)
 		return r
 	}
-	out := new(outputs)
+	out, errs := newOutput(), newOutput()
+	take := func(stream int, p []byte) {
+		if stream == env.Stderr {
+			errs.Write(stream, p)
+			return
+		}
+		out.Write(stream, p)
+	}
 	feed := &feeder{Base: env.Base{Environment: e}, input: input}
 	result, err := env.Run(ctx, feed, env.Command{Script: hook.script(h.o.Project), Dir: h.dirOf(hook),
 		Env:   []string{"CLAUDE_PROJECT_DIR=" + h.o.Project},
-		Stdin: true, Output: out.take}, hook.Timeout)
+		Stdin: true, Output: take}, hook.Timeout)
 	feed.close()
 	if result.Process != nil {
 		unhurried, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
@@ -62,7 +70,7 @@ func (h *Hooks) execute(ctx context.Context, hook *Hook, input []byte) (r Run) {
 		}
 		cancel()
 	}
-	r.Duration, r.Stdout, r.Stderr = result.Duration, h.mask(string(out.stdout)), h.mask(string(out.stderr))
+	r.Duration, r.Stdout, r.Stderr = result.Duration, h.mask(beginning(out)), h.mask(beginning(errs))
 	switch {
 	case ctx.Err() != nil:
 		r.Err = context.Cause(ctx)
@@ -71,16 +79,15 @@ func (h *Hooks) execute(ctx context.Context, hook *Hook, input []byte) (r Run) {
 	case err != nil:
 		r.Err = err
 	default:
-		r.Err = problemOf(&result, r.Stderr)
-		if r.Code = result.Code; r.Err == nil && out.over && r.Code == 0 {
+		r.Code, r.Err = result.Code, problemOf(&result, r.Stderr)
+		if over, _, _ := out.Omission(); r.Err == nil && over > 0 && result.Code == 0 {
 			r.Err = fmt.Errorf("it printed more than %d MiB", maxOutput>>20)
 		}
 	}
 	return r
 }
 
-// problemOf returns an error if a command has ended in a way that a hook must not. The codes 0 and
-// 2 are the right ones.
+// problemOf returns an error if a command did not end as a hook should, with the code 0 or 2.
 func problemOf(r *env.Result, stderr string) error {
 	said := ""
 	if text := strings.Join(strings.Fields(sanitize.Text(stderr)), " "); text != "" {
@@ -114,23 +121,12 @@ func (h *Hook) script(project string) string {
 	return strings.Join(words, " ")
 }
 
-// outputs keeps the beginning of what a command prints.
-type outputs struct {
-	stdout, stderr []byte
-	over           bool // there was more on stdout
-}
+// newOutput returns a buffer for the beginning of a stream.
+func newOutput() *capture.Buffer { return capture.New(capture.Options{Head: maxOutput, Tail: -1}) }
 
-func (o *outputs) take(stream int, p []byte) {
-	to := &o.stdout
-	if stream == env.Stderr {
-		to = &o.stderr
-	}
-	room := maxOutput - len(*to)
-	if len(p) > room {
-		o.over = o.over || stream == env.Stdout
-		p = p[:room]
-	}
-	*to = append(*to, p...)
+func beginning(b *capture.Buffer) string {
+	head, _ := b.Bytes()
+	return string(head)
 }
 
 // feeder is an environment that writes to the input of the command that it starts. A command need

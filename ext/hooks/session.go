@@ -106,9 +106,7 @@ func (h *Hooks) Start(ctx context.Context, s Session, source, model string) erro
 
 // OnEvent tells hooks of compactions and questions. It does not wait for them.
 func (h *Hooks) OnEvent(ev agent.Event) {
-	h.mu.Lock()
-	s := h.session
-	h.mu.Unlock()
+	s := h.current()
 	switch ev := ev.(type) {
 	case *agent.Compaction:
 		if s != nil && h.Has(SessionStart) {

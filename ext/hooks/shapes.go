@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -19,7 +20,7 @@ import (
 // maxViews limits the files of one call that hooks are asked about.
 const maxViews = 100
 
-// view is a call, or its part for one file, as Claude Code's hooks know it.
+// view holds a call, or its part about one file, in the form that Claude Code's hooks get.
 type view struct {
 	Name  string
 	Input map[string]any
@@ -28,8 +29,8 @@ type view struct {
 	back func(shown, updated map[string]any) (args string, err error)
 }
 
-// viewsOf returns what a call is for hooks. A call about several files is one view for each. Paths
-// begin at a directory.
+// viewsOf returns the views of a call: one, or one for each of its files. Relative paths are taken
+// from dir.
 func viewsOf(call llm.ToolCall, dir string) ([]view, error) {
 	args := map[string]any{}
 	if err := decode([]byte(call.Args), &args); err != nil || args == nil {
@@ -91,7 +92,13 @@ func patchViews(text, dir string) (all []view) {
 		case patch.Delete:
 			v.Input["old_string"], v.Input["new_string"], v.Input["deleted"] = "", "", true
 		default:
-			v.Input["old_string"], v.Input["new_string"] = hunkTexts(op.Hunks)
+			var old, updated string
+			for _, h := range op.Hunks {
+				before, after := h.Texts()
+				old += before
+				updated += after
+			}
+			v.Input["old_string"], v.Input["new_string"] = old, updated
 			if op.MoveTo != "" {
 				to := absolute(op.MoveTo, dir)
 				v.Input["moved_to"] = to
@@ -102,22 +109,6 @@ func patchViews(text, dir string) (all []view) {
 		all = append(all, v)
 	}
 	return all
-}
-
-// hunkTexts returns the old and the new lines of all hunks.
-func hunkTexts(hunks []patch.Hunk) (old, updated string) {
-	var before, after strings.Builder
-	for i := range hunks {
-		for _, line := range hunks[i].Lines {
-			if line.Op != '+' {
-				before.WriteString(line.Text + "\n")
-			}
-			if line.Op != '-' {
-				after.WriteString(line.Text + "\n")
-			}
-		}
-	}
-	return before.String(), after.String()
 }
 
 // readViews returns the paths of read_many_files as calls of Read.
@@ -179,9 +170,9 @@ func renamed(tool string) map[string]string {
 func plainView(tool string, args map[string]any, dir string) view {
 	v := view{Name: rules.ClaudeName(tool), Input: map[string]any{}}
 	if tool == "process" && args["action"] != "write" {
-		v.Name = map[any]string{"kill": "TaskStop"}[args["action"]]
-		if v.Name == "" {
-			v.Name = "TaskOutput"
+		v.Name = "TaskOutput"
+		if args["action"] == "kill" {
+			v.Name = "TaskStop"
 		}
 	}
 	to := renamed(tool)
@@ -237,10 +228,7 @@ func todos(args map[string]any) []any {
 // backTo returns the arguments of a call with what a hook has changed. Parameters that it does not
 // mention stay, and so do those that it repeats as they were shown.
 func backTo(args, shown, updated map[string]any, own map[string]string) (string, error) {
-	result := map[string]any{}
-	for name, value := range args {
-		result[name] = value
-	}
+	result := maps.Clone(args)
 	for claude, value := range updated {
 		if was, ok := shown[claude]; ok && reflect.DeepEqual(was, value) {
 			continue
