@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -263,7 +264,7 @@ func cutOutput(e *agent.ToolCallEnd) string {
 	if len(text) <= maxOutput {
 		return text
 	}
-	head, tail := strings.TrimSuffix(shortened(text, maxOutput/2), "…"), lastOf(text, maxOutput/2)
+	head, tail := texts.Cut(text, maxOutput/2, ""), lastOf(text, maxOutput/2)
 	return fmt.Sprintf("%s\n… %d bytes are not shown …\n%s", head, len(text)-len(head)-len(tail), tail)
 }
 

@@ -87,8 +87,8 @@ func (c *Client) Ask(ctx context.Context, p Permission) (string, error) {
 	case answer.Outcome.Outcome == "cancelled":
 		return "", ErrDismissed
 	case answer.Outcome.Outcome != "selected":
-		return "", fmt.Errorf("the editor has answered with an unknown outcome %q", shortened(answer.Outcome.Outcome,
-			100))
+		return "", fmt.Errorf("the editor has answered with an unknown outcome %q",
+			shortened(answer.Outcome.Outcome, 100))
 	}
 	for _, o := range p.Options {
 		if o.ID == answer.Outcome.Option {

@@ -50,9 +50,9 @@
 // Searches and commands see the disk: the protocol cannot list unsaved files. A model that reads
 // one is told so. The disk also has what is not UTF-8 or larger than 8 MiB, what is in .git, and
 // what the editor refuses to give, which the person is told once. An editor that does not answer
-// within 10 seconds, or 30 for a write, is not asked for a minute. Unsaved changes are never passed
-// over: without the editor, such a file is not written. A file that only the editor has does not
-// exist.
+// within 10 seconds, or 30 for a write, is not asked for a minute. Unsaved changes are never
+// overwritten: without the editor, such a file is not written. A file that only the editor has does
+// not exist.
 //
 // # Bounds
 //

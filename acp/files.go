@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/textfile"
 )
 
 // The limits of an editor's files.
@@ -204,8 +205,6 @@ func (f *editorFiles) tell(what string) bool {
 	return true
 }
 
-const bom = "\ufeff"
-
 // asInFile returns an editor's text in the form of the file on the disk.
 func asInFile(text string, disk []byte) []byte {
 	if plain(text) == plain(string(disk)) {
@@ -222,15 +221,15 @@ func asInFile(text string, disk []byte) []byte {
 	if text != "" && bytes.HasSuffix(disk, []byte("\n")) && !strings.HasSuffix(text, "\n") {
 		text += end
 	}
-	if text != "" && bytes.HasPrefix(disk, []byte(bom)) && !strings.HasPrefix(text, bom) {
-		text = bom + text
+	if text != "" && bytes.HasPrefix(disk, []byte(textfile.BOM)) && !strings.HasPrefix(text, textfile.BOM) {
+		text = textfile.BOM + text
 	}
 	return []byte(text)
 }
 
 // plain returns a text without what editors keep apart from it.
 func plain(text string) string {
-	text = strings.ReplaceAll(strings.TrimLeft(text, bom), "\r\n", "\n")
+	text = strings.ReplaceAll(strings.TrimLeft(text, textfile.BOM), "\r\n", "\n")
 	return strings.TrimSuffix(text, "\n")
 }
 

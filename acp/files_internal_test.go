@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/attractor-go/attractor/internal/textfile"
 )
 
 // An editor's text gets the form of the file, whatever both are: an unchanged text leaves the file
@@ -25,7 +27,7 @@ func FuzzN1_EditorTexts(f *testing.F) {
 		if again := asInFile(string(got), []byte(disk)); !bytes.Equal(again, got) {
 			t.Fatalf("%q in a file with %q is %q, and %q the second time", text, disk, got, again)
 		}
-		edited := strings.ReplaceAll(strings.TrimPrefix(disk, bom), "\r\n", "\n") // as editors have it
+		edited := strings.ReplaceAll(strings.TrimPrefix(disk, textfile.BOM), "\r\n", "\n") // as editors have it
 		texts := []string{disk, edited}
 		// an editor of lines; a blank last one cannot be told from none
 		if lines := strings.TrimSuffix(edited, "\n"); !strings.HasSuffix(lines, "\n") {

@@ -2,8 +2,9 @@ package acp
 
 import (
 	"strings"
-	"unicode/utf8"
 
+	"github.com/attractor-go/attractor/internal/texts"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -11,27 +12,10 @@ import (
 func oneLine(text string) string { return strings.Join(strings.Fields(sanitize.Text(text)), " ") }
 
 // shortened returns the beginning of a text of more than n bytes, with an ellipsis.
-func shortened(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n] + "…"
-}
+func shortened(text string, n int) string { return texts.Cut(text, n, "…") }
 
 // lastOf returns the last n bytes of a text, from the beginning of a character.
-func lastOf(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	at := len(text) - n
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return text[at:]
-}
+func lastOf(text string, n int) string { return strings.ToValidUTF8(text[max(0, len(text)-n):], "") }
 
 // fenced returns a text as a block of code in Markdown.
 func fenced(text string) string {
@@ -52,4 +36,21 @@ func coded(text string) string {
 		return fence + text + fence
 	}
 	return fence + " " + text + " " + fence
+}
+
+// searchText says what a search of the web was for, with the pages that it has found.
+func searchText(s *llm.WebSearch) string {
+	what := s.String()
+	return strings.ToUpper(what[:1]) + what[1:] + pageLines(s.Hits)
+}
+
+// sourcesText lists the pages that an answer cites.
+func sourcesText(list []llm.Source) string { return "Sources:" + pageLines(list) }
+
+func pageLines(list []llm.Source) string {
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteString("\n- " + s.String())
+	}
+	return b.String()
 }

@@ -191,7 +191,8 @@ func fileAt(text string) (Piece, int) {
 	return Piece{PieceFile, name, "@" + name}, len(name) + 1
 }
 
-// codeAt returns the length of the code with which a text begins, or of its backquotes if they are not closed in the line.
+// codeAt returns the length of the code with which a text begins, or of its backquotes if they are
+// not closed in the line.
 func codeAt(text string) int {
 	marks := len(text) - len(strings.TrimLeft(text, "`"))
 	for at := marks; at < len(text); {

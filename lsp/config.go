@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/texts"
-
 	"github.com/attractor-go/attractor/sanitize"
 )
 

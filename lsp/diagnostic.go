@@ -58,9 +58,9 @@ func (d *diagnostic) identity() identity {
 // place matches the number after a colon, as in "other declaration in a.go:12:3".
 var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`:\d+`) })
 
-// added returns the diagnostics that are in now and were not in old. Of several that are the same
-// only those beyond their old number are added, and rather those at lines where there was none;
-// moved returns the new number of an old line.
+// added returns the diagnostics that are in now and were not in old. Of several that are the same,
+// only as many as are new count, preferably those at lines that had none. moved returns the new
+// number of an old line.
 func added(old, now []diagnostic, moved func(line int) int) (fresh []diagnostic) {
 	lines := map[identity][]int{}
 	for i := range old {

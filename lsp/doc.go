@@ -13,7 +13,7 @@
 // After a call that has changed files, its result gets the errors and warnings that the change has
 // added: those of the files, and of other files that the edit breaks, namely the files beside them
 // and those that were edited before. Errors come first, one line each, 20 at most. What was wrong
-// before the call is not told: the servers are asked about the old content before they see the new
+// before the call is not shown: the servers are asked about the old content before they see the new
 // one. Two diagnostics are the same if they say the same about the same file, wherever in it.
 //
 // # How long a call waits
@@ -30,10 +30,10 @@
 // nonsense is started again by the next edit, three times at most, and is then off. It never makes
 // a call fail.
 //
-// Servers are asked for diagnostics where they offer that (textDocument/diagnostic), which
-// typescript-language-server does by a command of its own. Of the others it is awaited that they
-// publish diagnostics for the new version of a document, report no more progress, and are quiet.
-// What they publish about an older version has no effect.
+// Servers that offer it (textDocument/diagnostic) are asked for diagnostics. For
+// typescript-language-server, a command of its own takes the place of that request. Other servers
+// are waited for until they have published diagnostics for the new version of a document, report no
+// more progress, and are quiet. What they publish about an older version has no effect.
 //
 // Everything that a server says is untrusted text. It is cleaned and bounded.
 //

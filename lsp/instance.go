@@ -14,8 +14,8 @@ import (
 // maxDocuments limits the documents that are open at a server.
 const maxDocuments = 64
 
-// instance is one process of a server. One goroutine uses it; the goroutine that reads its messages
-// uses what is atomic or has a lock.
+// instance holds one process of a server. One goroutine uses it; the goroutine that reads its
+// messages uses only what is atomic or has a lock.
 type instance struct {
 	*conn
 	spec *Server
@@ -31,7 +31,7 @@ type instance struct {
 	clock int
 }
 
-// document is a file that the server has from us and not from the disk.
+// document holds a file whose content the server has from us, not from the disk.
 type document struct {
 	text    string
 	version int
@@ -256,8 +256,8 @@ func (in *instance) tell(events []fileEvent) error {
 // tsserver is the command by which typescript-language-server passes requests on to the compiler.
 const tsserver = "typescript.tsserverRequest"
 
-// ask asks a server that offers it for the diagnostics of a file. They are not known if it has none
-// for the file.
+// ask returns the diagnostics of a file from a server that offers them. They are not known if the
+// server knows nothing of the file.
 func (in *instance) ask(ctx context.Context, name string) (verdict, error) {
 	if in.pulls.Load() {
 		return in.pull(ctx, name)
@@ -287,7 +287,7 @@ func (in *instance) pull(ctx context.Context, name string) (verdict, error) {
 		case errors.As(err, &refused) && (refused.Code == contentModified || refused.Code == serverCancelled):
 			continue
 		case refused != nil:
-			return verdict{}, nil // of this file the server knows nothing
+			return verdict{}, nil // the server knows nothing of this file
 		case err != nil:
 			return verdict{}, err
 		}
@@ -303,8 +303,8 @@ func (in *instance) pull(ctx context.Context, name string) (verdict, error) {
 	return verdict{}, nil
 }
 
-// compile asks the compiler behind typescript-language-server, which publishes nothing about a file
-// that was and stays without errors.
+// compile asks the compiler behind typescript-language-server. The server itself publishes nothing
+// about a file that had no errors and has none.
 func (in *instance) compile(ctx context.Context, name string) (verdict, error) {
 	all := verdict{known: true}
 	for _, request := range []string{"syntacticDiagnosticsSync", "semanticDiagnosticsSync"} {

@@ -42,7 +42,7 @@ type runner struct {
 	settled  bool  // a server that publishes has done so for an old content
 }
 
-// file is a file that a call has changed.
+// file holds a file that a call has changed.
 type file struct {
 	path     string
 	old, now content
@@ -50,7 +50,7 @@ type file struct {
 	from     string // the former path of a file that was moved
 }
 
-// job is the work on the changes of one call.
+// job holds the work on the changes of one call.
 type job struct {
 	of    *runner
 	who   agent
@@ -129,7 +129,7 @@ func (j *job) add(list []diagnostic) {
 	j.found = append(j.found, list...)
 }
 
-// isGone reports whether a diagnostic is no more among the last ones of its file.
+// isGone reports whether a diagnostic is no longer among the last ones of its file.
 func (d diagnostic) isGone() bool {
 	d.of.mu.Lock()
 	defer d.of.mu.Unlock()

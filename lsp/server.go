@@ -27,8 +27,8 @@ type Server struct {
 	RunsProject bool
 	// Optional means that nobody is told if the program is not installed.
 	Optional bool
-	// Refused says why the server must not be started, or is empty. Who edits a file of its kind is
-	// told.
+	// Refused says why the server must not be started, or is empty. The host is told when a call
+	// edits a file of its kind.
 	Refused string
 	// Disabled means that there is no server with this name.
 	Disabled bool

@@ -33,9 +33,9 @@ type stamp struct {
 // buildFiles lists the other files on which diagnostics depend.
 const buildFiles = "go.mod,go.sum,go.work,package.json,tsconfig.json,jsconfig.json,Cargo.toml,Cargo.lock,pyproject.toml,pyrightconfig.json,compile_commands.json"
 
-// scan looks at all files of a server's languages, and returns what has changed. It finds nothing
-// if there are too many files, or if looking at them fails or takes too long: it only finds changes
-// that nobody has told us of.
+// scan looks at all files of a server's languages, and returns what has changed. It returns nothing
+// if there are too many files, or if looking at them fails or takes too long: the changes of the
+// session's own calls are known without it.
 func (t tree) scan(ctx context.Context, e env.Environment, in *instance) []fileEvent {
 	ctx, cancel := context.WithTimeout(ctx, scanTime)
 	defer cancel()

@@ -41,8 +41,8 @@ type Decision struct {
 	// Args, when not empty, replaces the arguments. They are validated again.
 	Args string
 	// Value, when not nil, goes with the call: to the hook that decides next, in [Request.Value],
-	// and to middleware and the tool, in [Call.Value]. It replaces the value of an earlier decision,
-	// so only one hook of a session should set it. It is not recorded.
+	// and to middleware and the tool, in [Call.Value]. It replaces the value of an earlier
+	// decision, so only one hook of a session should set it. It is not recorded.
 	Value any
 }
 

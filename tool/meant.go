@@ -34,10 +34,10 @@ func findMeant(ctx context.Context, e env.Environment, paths []string) ([]*meant
 	return list, nil
 }
 
-// Named returns the name of the entry that the call means by a name of its arguments. The two differ
-// if there is no entry of that name, but one whose name looks the same; [Access.Paths] has that one,
-// too. Tools call it for every name that their Access has. The result of the call says which entry
-// was used.
+// Named returns the name of the entry that the call means by a name of its arguments. The two
+// differ if there is no entry of that name, but one whose name looks the same; [Access.Paths] has
+// that one, too. Tools call it for every name that their Access has. The result of the call says
+// which entry was used.
 func (c *Call) Named(name string) string {
 	if name == "" || len(c.meant) == 0 {
 		return name

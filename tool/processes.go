@@ -161,11 +161,7 @@ func (t *ProcessTable) Read(ctx context.Context, id string, wait time.Duration) 
 
 // Write implements [Processes].
 func (t *ProcessTable) Write(ctx context.Context, id, input string) error {
-	b, err := t.findWithInput(id)
-	if err != nil {
-		return err
-	}
-	return b.sendInput(ctx, id, func(w io.Writer) error {
+	return t.sendInput(ctx, id, func(w io.WriteCloser) error {
 		_, err := io.WriteString(w, input)
 		return err
 	})
@@ -173,11 +169,7 @@ func (t *ProcessTable) Write(ctx context.Context, id, input string) error {
 
 // EndInput implements [Processes].
 func (t *ProcessTable) EndInput(ctx context.Context, id string) error {
-	b, err := t.findWithInput(id)
-	if err != nil {
-		return err
-	}
-	return b.sendInput(ctx, id, func(io.Writer) error { return b.process.Stdin().Close() })
+	return t.sendInput(ctx, id, io.WriteCloser.Close)
 }
 
 // findWithInput returns a process that can be written to.
@@ -197,10 +189,14 @@ func (t *ProcessTable) findWithInput(id string) (*backgroundCommand, error) {
 // inputTimeout bounds the wait for a process to take its input.
 const inputTimeout = 10 * time.Second
 
-// sendInput calls do with the process' input and waits for it until ctx ends, but not longer than
+// sendInput calls do with a process' input and waits for it until ctx ends, but not longer than
 // inputTimeout. A write that the process does not read goes on in the background until the process
 // ends.
-func (b *backgroundCommand) sendInput(ctx context.Context, id string, do func(io.Writer) error) error {
+func (t *ProcessTable) sendInput(ctx context.Context, id string, do func(io.WriteCloser) error) error {
+	b, err := t.findWithInput(id)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, inputTimeout, fmt.Errorf("it took none for %d s",
 		inputTimeout/time.Second))
 	defer cancel()

@@ -17,7 +17,8 @@ import (
 
 // Options hold what hooks need of their host. Hooks and Env are required.
 type Options struct {
-	// Hooks of one event run side by side. Where their answers conflict, the earlier hook counts.
+	// Hooks of one event run side by side. The strictest decision counts, and of several changes of
+	// the arguments the first in this order.
 	Hooks []Hook
 	// Env returns the environment in which hooks of an origin run.
 	Env func(ext.Origin) (env.Environment, error)

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/attractor-go/attractor/internal/texts"
-
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/fuzzy"
 	"github.com/attractor-go/attractor/internal/textfile"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )

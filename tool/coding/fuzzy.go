@@ -18,18 +18,18 @@ func plain(r rune) rune {
 }
 
 // findPlain finds the text anywhere, ignoring typographic characters.
-func findPlain(e edit, view lfView) []place {
-	if isASCII(e.old) && isASCII(view.text) || strings.TrimSpace(strings.Map(plain, e.old)) == "" {
+func findPlain(e edit, content string) []place {
+	if isASCII(e.old) && isASCII(content) || strings.TrimSpace(strings.Map(plain, e.old)) == "" {
 		return nil
 	}
-	text, widths := plainView(view.text)
+	text, widths := plainView(content)
 	p := e
 	p.old = strings.Map(plain, e.old)
 	places := occurrences(p, text)
 	size := 0
 	for i := range places {
 		places[i].start, places[i].end = widths.original(places[i].start), widths.original(places[i].end)
-		file := strings.Split(view.text[places[i].start:places[i].end], "\n")
+		file := strings.Split(content[places[i].start:places[i].end], "\n")
 		places[i].text = keepCommon(e, file, strings.Split(e.new, "\n"))
 		if size += len(places[i].text); size > maxNewText {
 			return places[:i+1]
@@ -94,12 +94,12 @@ type lineFinder struct {
 
 // find returns the places where the lines of the old text are. Without e.all, overlapping places
 // count too, because either could be meant.
-func (f lineFinder) find(e edit, view lfView) []place {
-	if f.plain && isASCII(e.old) && isASCII(view.text) {
+func (f lineFinder) find(e edit, content string) []place {
+	if f.plain && isASCII(e.old) && isASCII(content) {
 		return nil
 	}
 	oldText, ended := strings.CutSuffix(e.old, "\n")
-	text := strings.TrimSuffix(view.text, "\n")
+	text := strings.TrimSuffix(content, "\n")
 	file := strings.Split(text, "\n")
 	have := file
 	if f.plain {
@@ -121,8 +121,8 @@ func (f lineFinder) find(e edit, view lfView) []place {
 	for i := 0; i+len(want) <= len(have) && len(places) <= maxPlaces && size <= maxNewText; i++ {
 		if i >= next && f.trimmed(have[i+key]) == want[key] && f.equal(want, have[i:]) {
 			if p, ok := f.place(e, old, file[i:i+len(want)], offset, ended); ok {
-				if p.end > len(view.text) { // the last line has no newline and gets none
-					p.text, p.end = strings.TrimSuffix(p.text, "\n"), len(view.text)
+				if p.end > len(content) { // the last line has no newline and gets none
+					p.text, p.end = strings.TrimSuffix(p.text, "\n"), len(content)
 				}
 				size += len(p.text)
 				if places = append(places, p); e.all {

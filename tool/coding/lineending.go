@@ -1,7 +1,7 @@
 package coding
 
 import (
-	"sort"
+	"math"
 	"strings"
 )
 
@@ -48,21 +48,33 @@ func withLineEnding(text, ending string) string {
 
 func toLF(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// lfView holds a content with \n for line endings, and maps offsets to the original.
-type lfView struct {
-	text    string
-	removed []int // ascending offsets in text before which a \r was removed
+// crOffsets maps offsets in toLF(content) to the content.
+type crOffsets struct {
+	content string
+	removed int // the \r before next that toLF removes
+	next    int // the offset of the next \r\n
 }
 
-func viewLF(content string) lfView {
-	v := lfView{text: toLF(content)}
-	for at, dropped := 0, 0; len(v.text)+dropped < len(content); dropped++ {
-		at += strings.Index(content[at:], "\r\n")
-		v.removed = append(v.removed, at-dropped)
-		at += len("\r\n")
+func newCROffsets(content string) *crOffsets {
+	o := &crOffsets{content: content}
+	o.find(0)
+	return o
+}
+
+// find finds the first \r\n at or after an offset.
+func (o *crOffsets) find(from int) {
+	o.next = math.MaxInt
+	if i := strings.Index(o.content[from:], "\r\n"); i >= 0 {
+		o.next = from + i
 	}
-	return v
 }
 
-// original returns the offset in the original content. The offset of a line's end is before its \r.
-func (v lfView) original(offset int) int { return offset + sort.SearchInts(v.removed, offset) }
+// original returns the offset in the content. The offset of a line's end is before its \r. Offsets
+// must not decrease from call to call.
+func (o *crOffsets) original(offset int) int {
+	for o.next-o.removed < offset {
+		o.removed++
+		o.find(o.next + len("\r\n"))
+	}
+	return offset + o.removed
+}

@@ -48,25 +48,29 @@ func (m matchResult) spans() []span {
 
 // matcher holds one way of finding an old text.
 type matcher struct {
-	how  string // what is ignored
-	note string // what is done about it when the edit is made
-	find func(e edit, view lfView) []place
+	how  string                            // what is ignored
+	note string                            // what is done about it when the edit is made
+	find func(e edit, text string) []place // text has \n for line endings
 }
 
-// matchers returns the ways of finding an old text after findExact, in the order in which they are
-// tried:
+// matchers returns the ways of finding an old text, in the order in which they are tried:
 //
-//  1. findExact matches anywhere, also in the middle of a line. It ignores line endings, which models do not see.
-//  2. White space at the ends of lines, and a newline that the file's last line lacks, are ignored. 2, 3
-//     and 5 compare whole lines, so that nothing else on those lines can get lost, and need an old text that is not blank.
-//  3. Indentation is ignored too, if one rule turns the old text's into the file's on all lines: more, less, or another unit (tabs
-//     for spaces, four spaces for two). The same rule is applied to the new text; see fuzzy.Indent.
-//  4. Typographic characters (dashes, quotes, spaces, full-width forms) match those of a keyboard and the reverse, anywhere.
+//  1. The exact text matches anywhere, also in the middle of a line. Line endings are ignored,
+//     since models do not see them.
+//  2. White space at the ends of lines, and a newline that the file's last line lacks, are ignored.
+//     2, 3 and 5 compare whole lines, so that nothing else on those lines can get lost, and need an
+//     old text that is not blank.
+//  3. Indentation is ignored too, if one rule turns the old text's into the file's on all lines:
+//     more, less, or another unit (tabs for spaces, four spaces for two). The same rule is applied
+//     to the new text; see fuzzy.Indent.
+//  4. Typographic characters (dashes, quotes, spaces, full-width forms) match those of a keyboard
+//     and the reverse, anywhere.
 //  5. The differences of 2, 3 and 4 are ignored together.
 //
 // Nothing else is ignored: no letter, no other punctuation, no additional or missing line.
 func matchers() []matcher {
 	return []matcher{
+		{"", "", occurrences},
 		{"white space at the ends of lines", "", lineFinder{}.find},
 		{"indentation", ", to which new_string was adapted", lineFinder{reindent: true}.find},
 		{"typographic characters such as quotes, dashes and special spaces", "", findPlain},
@@ -80,33 +84,34 @@ func matchers() []matcher {
 // as they are in the file.
 func (e edit) match(content string) matchResult {
 	e.old, e.new = toLF(e.old), toLF(e.new)
-	if places := findExact(e, content); len(places) > 0 {
-		return matchResult{places: places}
-	}
-	if onlyExact(content) {
-		return matchResult{}
-	}
-	view := viewLF(content)
-	for _, s := range matchers() {
-		places := s.find(e, view)
+	text := toLF(content)
+	for i, m := range matchers() {
+		if i > 0 && onlyExact(content) {
+			break
+		}
+		places := m.find(e, text)
 		if len(places) == 0 {
 			continue
 		}
+		starts, ends := newCROffsets(content), newCROffsets(content)
 		for i, p := range places {
-			places[i].span = span{view.original(p.start), view.original(p.end)}
+			places[i].span = span{starts.original(p.start), ends.original(p.end)}
 		}
-		return matchResult{places, s.how, s.note}
+		return matchResult{places, m.how, m.note}
 	}
 	return matchResult{}
 }
 
-// onlyExact reports whether a content is too large for all but findExact, which divides no lines.
+// onlyExact reports whether a content is too large for the matchers that divide it into lines.
 func onlyExact(content string) bool {
 	return len(content) > maxDividedBytes || strings.Count(content, "\n") > maxLines
 }
 
 // occurrences returns the places of the old text in another text.
 func occurrences(e edit, text string) []place {
+	if e.old == "" { // refused by check
+		return nil
+	}
 	var places []place
 	for at := 0; at <= len(text) && len(places) <= maxPlaces; {
 		i := strings.Index(text[at:], e.old)
@@ -122,8 +127,8 @@ func occurrences(e edit, text string) []place {
 	return places
 }
 
-// sizeAfter returns the bytes of a content after its places were replaced, without the carriage returns
-// of new lines.
+// sizeAfter returns the bytes of a content after its places were replaced, without the carriage
+// returns of new lines.
 func sizeAfter(content string, places []place) int {
 	size := len(content)
 	for _, p := range places {

@@ -83,7 +83,8 @@ func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool
 	return tool.Text(text), nil
 }
 
-// outputLines returns the requested lines, or those before the context ends. It holds at most one other line in memory.
+// outputLines returns the requested lines, or those before the context ends. It holds at most one
+// other line in memory.
 func outputLines(ctx context.Context, r io.Reader, offset, limit int, match *regexp.Regexp) (string, error) {
 	if limit == 0 {
 		limit = defaultOutputLines

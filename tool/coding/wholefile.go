@@ -14,7 +14,8 @@ import (
 const maxWholeBytes = 64 << 20
 
 // maxLines limits the lines of the files of a patch, and of a file in which an edit looks for a
-// text that is not exactly there. They take about 100 bytes each, and several calls may run at once.
+// text that is not exactly there. They take about 100 bytes each, and several calls may run at
+// once.
 const maxLines = 1 << 20
 
 // errTooLarge is returned for a file of more than maxWholeBytes.

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/attractor-go/attractor/internal/texts"
-
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/picture"
 	"github.com/attractor-go/attractor/internal/textfile"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )

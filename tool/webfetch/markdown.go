@@ -29,8 +29,8 @@ const (
 	maxLink, maxLinks = 2000, maxPage
 )
 
-// markdown returns the title and the visible text of a page, or the cause of ctx if that ends first.
-// Links are absolute.
+// markdown returns the title and the visible text of a page, or the cause of ctx if that ends
+// first. Links are absolute.
 func markdown(ctx context.Context, text string, at *url.URL) (title, md string, err error) {
 	type page struct{ title, md string }
 	p, err := guard.Within(ctx, "the conversion of its HTML", func() (p page, err error) {
