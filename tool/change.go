@@ -11,13 +11,10 @@ type Change struct {
 	Path string `json:"path"`
 	From string `json:"from,omitempty"` // the former path of a moved file, in the form of Path
 	// Before and After are the hashes of the contents. They are empty if there is no file, or if
-	// the tool does not know.
+	// the tool does not know. A file whose content the session does not know must be read before it
+	// is replaced.
 	Before env.Hash `json:"before,omitempty"`
 	After  env.Hash `json:"after,omitempty"`
-	// Unseen says that the session has not seen the new content, as after a command whose changes a
-	// middleware found. The file must then be read before it is replaced. What a call has written
-	// itself counts as seen.
-	Unseen bool `json:"unseen,omitempty"`
 	// Diff is a unified diff of the contents, if the call asked for one ([Call.Diffs]) and both are
 	// text of at most 1 MiB. Its names are relative to the working directory where possible, after
 	// a/ and b/, so that git can apply it. An empty file that was created or deleted has no diff.
@@ -44,11 +41,6 @@ func Remember(known map[string]env.Hash, seen []Seen, changes []Change) {
 		known[f.Path] = f.Hash
 	}
 	for _, c := range changes {
-		if c.Unseen {
-			delete(known, c.From)
-			delete(known, c.Path)
-			continue
-		}
 		if c.From != "" {
 			known[c.From] = env.NoFile
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
-// ErrNoPreview says that nobody can tell before a call what it would change.
+// ErrNoPreview means that what a call would change is known only when it runs.
 var ErrNoPreview = errors.New("what the call would change is known only when it runs")
 
 // Preview returns what the call would change as the files are now, with unified diffs of at most

@@ -40,17 +40,6 @@ type args struct {
 	Prompt string `json:"prompt,omitempty" jsonschema:"What you are looking for on the page. It is repeated in front of the text."`
 }
 
-// parameters is the schema of args. A test compares the two.
-const parameters = `{
-	"type": "object",
-	"properties": {
-		"url": {"type": "string", "description": "The page's address, with http:// or https://."},
-		"prompt": {"type": "string", "description": "What you are looking for on the page. It is repeated in front of the text."}
-	},
-	"required": ["url"],
-	"additionalProperties": false
-}`
-
 // New returns the tool. The error says which of the hosts in Options.Allow is wrong.
 func New(o Options) (tool.Tool, error) {
 	f, err := newFetcher(o)
@@ -66,7 +55,6 @@ func (f *fetcher) tool() tool.Tool {
 		Name: Name,
 		Description: "Fetches a public web page and returns its text: HTML as Markdown, other text and JSON as they are. It sends no cookies and no keys, " +
 			"so it cannot read what needs a login. A redirect to another host is reported and not followed.",
-		Parameters: json.RawMessage(parameters),
 	}, f.run)
 	t.Access = f.access
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHead}
