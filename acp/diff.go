@@ -54,34 +54,25 @@ type hunk struct {
 
 // hunksOf returns the hunks of a unified diff of one file.
 func hunksOf(diff string) (hunks []hunk) {
-	var h *hunk
 	line, changed := 0, false
 	for text := range strings.Lines(diff) {
 		if strings.HasPrefix(text, "@@ ") {
-			hunks = append(hunks, hunk{})
-			h, line, changed = &hunks[len(hunks)-1], newStart(text), false
-			h.line = max(line, 1)
+			line, changed = newStart(text), false
+			hunks = append(hunks, hunk{line: max(line, 1)})
 			continue
 		}
-		if h == nil { // the header
+		if len(hunks) == 0 || text[0] == '\\' { // the header, and that the line before has no end
 			continue
 		}
-		switch text[0] {
-		case ' ':
-			h.old += text[1:]
-			h.now += text[1:]
-			line++
-		case '-':
-			h.old += text[1:]
-		case '+':
-			h.now += text[1:]
-		case '\\': // the line before has no end
-			continue
-		}
+		h := &hunks[len(hunks)-1]
 		if text[0] != ' ' && !changed {
 			h.line, changed = max(line, 1), true
 		}
-		if text[0] == '+' {
+		if text[0] != '+' {
+			h.old += text[1:]
+		}
+		if text[0] != '-' {
+			h.now += text[1:]
 			line++
 		}
 	}

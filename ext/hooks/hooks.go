@@ -127,8 +127,7 @@ func (h *Hooks) ask(ctx context.Context, o occasion) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	var answers []answer
-	answered := make([]answer, len(chosen))
+	answers := make([]answer, len(chosen))
 	room := make(chan struct{}, mostAtOnce)
 	var all sync.WaitGroup
 	for i, hook := range chosen {
@@ -139,7 +138,7 @@ func (h *Hooks) ask(ctx context.Context, o occasion) (answer, error) {
 		all.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			answered[i] = h.one(ctx, hook, input, &o)
+			answers[i] = h.one(ctx, hook, input, &o)
 		})
 	}
 	all.Wait()
@@ -147,10 +146,7 @@ func (h *Hooks) ask(ctx context.Context, o occasion) (answer, error) {
 		return answer{}, context.Cause(ctx)
 	}
 	for i, hook := range chosen {
-		if !hook.Async || o.event == SessionEnd {
-			h.tell(hook, answered[i])
-			answers = append(answers, answered[i])
-		}
+		h.tell(hook, answers[i])
 	}
 	whole := combine(answers)
 	for _, what := range whole.unsupported {
@@ -219,18 +215,16 @@ func (h *Hooks) one(ctx context.Context, hook *Hook, input []byte, o *occasion) 
 	if err == nil || ctx.Err() != nil {
 		return a
 	}
-	effect := "It has no effect."
-	blocked := h.blocks(hook) && !hook.Async
-	if blocked {
+	a = answer{}
+	effect, command := "It has no effect.", texts.Cut(hook.String(), 200, " [...]")
+	if h.blocks(hook) && !hook.Async {
 		effect = "It must not fail, so it blocks."
+		a = answer{stance: Denies, reason: fmt.Sprintf("a hook for %s that must not fail has failed (%s): %v",
+			hook.Event, command, err)}
 	}
 	h.warn(hook, "hook_failed", fmt.Sprintf("the hook for %s in %s, line %d (%s): %v. %s", hook.Event, hook.File,
-		hook.Line, texts.Cut(hook.String(), 200, " [...]"), err, effect))
-	if blocked {
-		return answer{stance: Denies, reason: fmt.Sprintf("a hook for %s that must not fail has failed (%s): %v",
-			hook.Event, texts.Cut(hook.String(), 200, " [...]"), err)}
-	}
-	return answer{}
+		hook.Line, command, err, effect))
+	return a
 }
 
 // blocks reports whether a hook must not fail.

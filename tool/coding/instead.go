@@ -39,11 +39,8 @@ func otherNames(name string) []string {
 	return nil
 }
 
-// replaces returns the Instead of a tool that does what the tool name of this package does. more
-// are further names.
-func replaces(name string, more ...string) []tool.Instead {
-	return []tool.Instead{{Of: append(otherNames(name), more...)}}
-}
+// replaces returns the Instead of a tool that does what the tool name of this package does.
+func replaces(name string) []tool.Instead { return []tool.Instead{{Of: otherNames(name)}} }
 
 // shellInstead returns the Instead of a shell, with commands for tools that a dialect may lack.
 func shellInstead() []tool.Instead {
