@@ -33,7 +33,7 @@ type message struct {
 	Error   *Error          `json:"error,omitempty"`
 }
 
-// members are those of an object that is sent.
+// members holds the members of a JSON object that is sent.
 type members map[string]any
 
 // work carries out a request. after, if it is not nil, is called when the response is on its way.
@@ -88,7 +88,7 @@ func (c *conn) write(done chan<- struct{}) {
 	}
 }
 
-// send puts a message on its way. It waits while many others wait.
+// send queues a message. It waits while the queue is full.
 func (c *conn) send(m members) error {
 	m["jsonrpc"] = "2.0"
 	line, err := json.Marshal(m)
@@ -276,9 +276,8 @@ func (c *conn) begin(id string, end context.CancelCauseFunc) *Error {
 	return nil
 }
 
-// complain sends an error from where messages are read. An editor that does not read for long,
-// while it sends what is wrong, loses the connection: otherwise nobody would see the end of the
-// input.
+// complain sends an error from the goroutine that reads messages. If the editor does not read it
+// for long, the connection ends: otherwise nobody would see the end of the input.
 func (c *conn) complain(id json.RawMessage, err *Error) {
 	timer := time.AfterFunc(deafTime, func() { c.end(errDeaf) })
 	defer timer.Stop()

@@ -181,7 +181,7 @@ func complaint(err error) string {
 	return strings.TrimRight(shortened(oneLine(err.Error()), maxComplaint), ".")
 }
 
-// rest lets some time pass before the editor is asked again.
+// rest keeps the editor from being asked for restTime.
 func (f *editorFiles) rest() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -194,7 +194,7 @@ func (f *editorFiles) resting() bool {
 	return time.Now().Before(f.rests)
 }
 
-// tell reports whether something was not told before.
+// tell notes that something is told, and reports whether it was not told before.
 func (f *editorFiles) tell(what string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -362,7 +362,7 @@ func (f *editorFiles) notWritten(name string, err error) {
 	}
 }
 
-// hand gives the editor a file's new text.
+// hand lets the editor write a file's new text.
 func (f *editorFiles) hand(ctx context.Context, name string, data []byte) error {
 	within, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
@@ -374,8 +374,8 @@ func (f *editorFiles) hand(ctx context.Context, name string, data []byte) error 
 	return err
 }
 
-// settle makes the file on the disk right after the editor has written it: commands read it there.
-// What a formatter of the editor has changed stays.
+// settle writes a file to the disk, where commands read it, if the editor has taken its text but
+// not saved it. What a formatter of the editor has changed stays.
 func (f *editorFiles) settle(ctx context.Context, name string, before, data []byte, perm fs.FileMode) error {
 	now, err := f.readDisk(ctx, name)
 	switch {

@@ -268,9 +268,6 @@ func TestM6_LinksOutOfASkill(t *testing.T) {
 	if err == nil || len(data) > 0 || !strings.Contains(err.Error(), "leads out of the skill's directory") {
 		t.Errorf("%q, %v", data, err)
 	}
-	if err := ext.CheckSkillFile(s.Dir); err == nil {
-		t.Error("the link is all right")
-	}
 	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o700)); err != nil {
 		t.Fatal(err)
 	}

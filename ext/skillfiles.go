@@ -33,7 +33,7 @@ func ReadSkillFile(dir string) (data []byte, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	if err := regular(root, SkillFile); err != nil {
+	if err := regular(root); err != nil {
 		return nil, err
 	}
 	f, err := root.Open(SkillFile)
@@ -44,28 +44,17 @@ func ReadSkillFile(dir string) (data []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
-// CheckSkillFile returns an error if the SKILL.md in a skill's directory is a symbolic link that
-// leads out of it, or no regular file.
-func CheckSkillFile(dir string) (err error) {
-	root, err := os.OpenRoot(dir)
+// regular returns an error if the SKILL.md in a directory is not a regular file inside it.
+func regular(root *os.Root) error {
+	info, err := root.Stat(SkillFile)
 	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	return regular(root, SkillFile)
-}
-
-// regular returns an error if a file in a directory is not a regular one inside it.
-func regular(root *os.Root, name string) error {
-	info, err := root.Stat(name)
-	if err != nil {
-		if _, inside := root.Lstat(name); inside == nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is a symbolic link that leads out of the skill's directory, so it is not read", name)
+		if _, inside := root.Lstat(SkillFile); inside == nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is a symbolic link that leads out of the skill's directory, so it is not read", SkillFile)
 		}
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", name)
+		return fmt.Errorf("%s is not a regular file", SkillFile)
 	}
 	return nil
 }

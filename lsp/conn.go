@@ -127,7 +127,7 @@ func (c *conn) notify(method string, params any) error {
 	return c.send(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
 }
 
-// send puts a message on its way. It does not wait.
+// send queues a message. It does not wait.
 func (c *conn) send(m any) error {
 	body, err := json.Marshal(m)
 	if err != nil {

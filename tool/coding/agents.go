@@ -48,13 +48,12 @@ func (d Dialect) Agents() []tool.Tool {
 		Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
 			"with the same tools and files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
 			"searches whose details you do not need. wait returns its result."}
-	spawn := agentTool(tool.Writes, def, spawnGeneral)
+	spawn := agentTool(tool.Writes, def, spawnAgent)
 	def.Parameters = schema("spawn_agent_of_kind")
-	ofKind := agentTool(tool.Writes, def, spawnAgent)
-	spawn.Run = ofKind.Run
+	ofKind := agentTool(tool.Writes, def, spawnAgent).ToolDefinition
 	spawn = tool.WithAccess(spawn,
 		func(args spawnKindArgs) tool.Access { return tool.Access{Effect: tool.Writes, About: args.Agent} })
-	spawn.ForAgents = ListAgents(ofKind.ToolDefinition)
+	spawn.ForAgents = ListAgents(ofKind)
 	spawn.Guidance, spawn.Instead = SpawnGuidance, replaces("spawn_agent")
 	return []tool.Tool{
 		spawn,
@@ -102,10 +101,6 @@ type AgentReport struct {
 	AgentID   string `json:"agent_id"`
 	Success   bool   `json:"success"`
 	TurnsUsed int    `json:"turns_used"`
-}
-
-func spawnGeneral(ctx context.Context, agents tool.Agents, args spawnAgentArgs) (answer, data any, err error) {
-	return spawnAgent(ctx, agents, spawnKindArgs{spawnAgentArgs: args})
 }
 
 func spawnAgent(ctx context.Context, agents tool.Agents, args spawnKindArgs) (answer, data any, err error) {

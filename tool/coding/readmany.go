@@ -50,8 +50,7 @@ func (d Dialect) ReadManyFiles() tool.Tool {
 	})
 }
 
-// cleanPattern returns a path without detours, as a search takes it: behind a wildcard, .. takes
-// the wildcard away.
+// cleanPattern resolves .. in a path, as a search does: behind a wildcard, it removes the wildcard.
 func cleanPattern(name string) string {
 	if !strings.Contains(name, "..") {
 		return name

@@ -108,7 +108,7 @@ func (w *fileWrite) decide(ctx context.Context) (decision, error) {
 }
 
 // replaces reads the content that is replaced, and gives the new one its form. It returns an error
-// if that cannot be.
+// if the file cannot have the new content in that form.
 func (w *fileWrite) replaces(ctx context.Context, size int64) error {
 	was, text, err := contentOfFile(ctx, w.call, w.name, size)
 	if err != nil {
