@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"strings"
@@ -46,4 +47,27 @@ func grouped(f func()) error {
 	g.Go(f)
 	g.Wait()
 	return nil
+}
+
+// Within does not wait for code that goes on after the context has ended.
+func TestI7_Within(t *testing.T) {
+	if v, err := guard.Within(t.Context(), "the host", func() (int, error) { return 3, nil }); v != 3 || err != nil {
+		t.Errorf("Within = %d, %v", v, err)
+	}
+	var p *guard.Panic
+	if _, err := guard.Within(t.Context(), "the host", func() (int, error) { panic("boom") }); !errors.As(err, &p) {
+		t.Errorf("a panic: %v", err)
+	}
+	late := errors.New("too late")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	release := make(chan struct{})
+	defer close(release)
+	_, err := guard.Within(ctx, "the host", func() (int, error) {
+		cancel(late)
+		<-release
+		return 3, nil
+	})
+	if !errors.Is(err, late) {
+		t.Errorf("after the end of the context: %v", err)
+	}
 }

@@ -93,9 +93,11 @@ func (e edit) match(content string) matchResult {
 		if len(places) == 0 {
 			continue
 		}
-		starts, ends := newCROffsets(content), newCROffsets(content)
-		for i, p := range places {
-			places[i].span = span{starts.original(p.start), ends.original(p.end)}
+		if len(text) < len(content) {
+			starts, ends := newCROffsets(content), newCROffsets(content)
+			for i, p := range places {
+				places[i].span = span{starts.original(p.start), ends.original(p.end)}
+			}
 		}
 		return matchResult{places, m.how, m.note}
 	}
