@@ -71,8 +71,8 @@ func TestJ11_SessionsOfALocalServerStayThere(t *testing.T) {
 	h := newHome(t, "")
 	models := h.command("models", "--provider", "ollama")
 	models.Env = append(models.Env, "OLLAMA_HOST=127.0.0.1:1")
-	if out := runCommand(t, models); out.code != 0 || out.stdout != "" || !strings.Contains(out.stderr,
-		"--provider ollama --model NAME") {
+	if out := runCommand(t, models); out.code != exitLater || out.stdout != "" || !strings.Contains(out.stderr,
+		"Start the server (ollama serve)") {
 		t.Errorf("models of ollama: %q, %q", out.stdout, out.stderr)
 	}
 }
