@@ -220,10 +220,31 @@ func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place 
 	}
 	text = fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git", paths(made), turn,
 		e.WorkDir())
+	if out, err := withoutHead(ctx, e); err != nil {
+		return "", err
+	} else if out {
+		text += " and HEAD, with which git would take the directory for a repository that starts what its files say"
+	}
 	if ignored := p.ignored(); ignored.Count > 0 {
 		text += " and what .gitignore names (" + first(ignored.First, ignored.Count, mostIgnored) + ")"
 	}
 	return text, nil
+}
+
+// withoutHead removes HEAD from a directory that git would take for a repository, because .git, which
+// it would have used instead, is not among the files. It reports whether it has.
+func withoutHead(ctx context.Context, e env.Environment) (removed bool, err error) {
+	has := func(name string) bool {
+		_, missing := env.TreeOf(e).Lstat(ctx, name)
+		return missing == nil
+	}
+	if head, err := env.TreeOf(e).Lstat(ctx, "HEAD"); err != nil || head.IsDir() {
+		return false, nil
+	}
+	if has(".git") || !has("commondir") && !(has("objects") && has("refs")) {
+		return false, nil
+	}
+	return true, e.Remove(ctx, "HEAD")
 }
 
 // gone returns an error of the kind ErrNothing for a tree that the store does not have any more, and

@@ -496,6 +496,34 @@ func TestO5_ForkWithFiles(t *testing.T) {
 	}
 }
 
+// The directory of a fork is no repository that the files of the session make it, by being where
+// .git is not.
+func TestO5_ForkIsNoRepository(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo x >new"})), say("done"), say("three"))
+	h := newHome(t, url)
+	ran := filepath.Join(t.TempDir(), "ran")
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = \"touch '" + ran + "'\"\n"
+	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": config, "objects/x": "", "refs/x": ""} {
+		h.there(name, text)
+	}
+	h.run(0, "run", "--yes", "go")
+	dir := filepath.Join(t.TempDir(), "new")
+	out := h.run(0, "run", "--yes", "--fork", h.sessions()[0].ID+"@1", "--dir", dir, "otherwise")
+	if !strings.Contains(out.stderr, "such as .git and HEAD") {
+		t.Errorf("it says %s", out.stderr)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "config")); err != nil {
+		t.Error(err)
+	}
+	status := exec.Command("git", "status")
+	status.Dir = dir
+	said, err := status.CombinedOutput()
+	if _, there := os.Stat(ran); there == nil || err == nil {
+		t.Errorf("git ran what the files say: %v, %v: %s", there, err, said)
+	}
+}
+
 // withoutIgnored removes the lines of ignored files from those of a tree.
 func withoutIgnored(tree string) string {
 	var b strings.Builder
