@@ -82,8 +82,11 @@ func (p *program) key(k tty.Key) {
 	case tty.KeyOpen:
 		p.openNext()
 	case tty.KeyEscape:
-		if p.question != nil && p.question.edits {
+		switch {
+		case p.question != nil && p.question.edits:
 			p.answer(reply{gone: true})
+		case p.question == nil && p.task != nil: // what Escape does in other programs
+			p.hint = "Ctrl-C interrupts what runs"
 		}
 	case tty.KeyTooLong:
 		p.hint = "the paste is too long; put it into a file and name that"

@@ -229,7 +229,8 @@ func TestX9_Export(t *testing.T) {
 	}
 }
 
-// A session that a conversation has open and that rests is not shown as one that works.
+// A session that a conversation has open and that rests is not shown as one that works. While it
+// works, Escape says what interrupts it.
 func TestX9_OpenAtRest(t *testing.T) {
 	t.Parallel()
 	url, asked := gatedModel(t, 0, say("I see."))
@@ -238,6 +239,8 @@ func TestX9_OpenAtRest(t *testing.T) {
 	s.expect(ready)
 	s.send("go")
 	first := <-asked
+	s.press("Escape")
+	s.expect("Ctrl-C interrupts what runs")
 	id := h.sessions()[0].ID
 	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "running in process ") {
 		t.Errorf("while it works: %s", out)
