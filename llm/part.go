@@ -117,11 +117,11 @@ func of[T Part](parts Parts) (list []T) {
 
 // Text returns the text parts, concatenated.
 func (p Parts) Text() string {
-	var b strings.Builder
+	var texts []string
 	for _, t := range of[Text](p) {
-		b.WriteString(t.Text)
+		texts = append(texts, t.Text)
 	}
-	return b.String()
+	return strings.Join(texts, "") // shares the memory of a single text
 }
 
 // WithLine returns the parts with a text at their end, which begins on a line of its own.
