@@ -121,7 +121,7 @@ func (p *project) request(e env.Environment, registry *tool.Registry, name strin
 // requestOf is request for tools that take a text instead of an object.
 func (p *project) requestOf(e env.Environment, registry *tool.Registry, name string, args map[string]any) tool.Request {
 	p.t.Helper()
-	if t, _ := registry.Get(name); t.RawInput || t.Grammar != nil {
+	if t, _ := registry.Get(name); t.Grammar != nil {
 		return p.requestText(e, registry, name, args["patch"].(string))
 	}
 	return p.request(e, registry, name, args)

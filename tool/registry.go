@@ -20,7 +20,7 @@ type Registry struct {
 // registered holds a tool with its schema.
 type registered struct {
 	*Tool            // never changed
-	schema *compiled // nil for raw input
+	schema *compiled // nil for a tool with a Grammar
 }
 
 // NewRegistry returns a registry of tools. If several have one name, the last takes the place of
@@ -55,7 +55,7 @@ func (r *Registry) Register(t Tool) error { return r.put(&t) }
 func (r *Registry) put(t *Tool) error {
 	reg := registered{Tool: t}
 	err := t.check()
-	if err == nil && !t.raw() {
+	if err == nil && t.Grammar == nil {
 		reg.schema, err = t.compile()
 	}
 	if err != nil {

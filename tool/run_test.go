@@ -151,8 +151,7 @@ func TestC1_ToolPanic(t *testing.T) {
 
 func TestC1_RawInputIsNotParsed(t *testing.T) {
 	tool := Tool{
-		ToolDefinition: llm.ToolDefinition{Name: "raw"},
-		RawInput:       true,
+		ToolDefinition: llm.ToolDefinition{Name: "raw", Grammar: &llm.Grammar{}},
 		Run:            func(_ context.Context, call *Call) (Result, error) { return Text(call.Args), nil },
 	}
 	if o := run(register(t, tool), call("raw", "*** not { JSON"), nil); o.IsError ||

@@ -28,9 +28,6 @@ type Tool struct {
 	Run func(ctx context.Context, call *Call) (Result, error)
 	// Limit is how much of a result's text the model sees.
 	Limit Limit
-	// RawInput says that the arguments are passed on as they are and need not be JSON. A tool with
-	// a Grammar has raw input.
-	RawInput bool
 	// Needs is what a session must have for the tool to be offered.
 	Needs Need
 	// Guidance goes into the system prompt of sessions that offer the tool. In a sentence or two it
@@ -230,8 +227,8 @@ type Guarded struct {
 // Call holds one call of a tool.
 type Call struct {
 	ID, Name string
-	// Args is the text of the arguments after validation: JSON that fits the schema, unless the
-	// tool has raw input.
+	// Args is the text of the arguments after validation: JSON that fits the schema, or any text if
+	// the tool has a Grammar.
 	Args string
 	// Access is what the call was permitted to touch.
 	Access Access
@@ -338,7 +335,7 @@ func (t *Tool) check() error {
 		return errors.New("its name has to begin with a letter or _ and to go on with letters, digits, _ and -, at most 64 in all: providers refuse others")
 	case t.Run == nil:
 		return errors.New("it has no Run")
-	case t.Parameters == nil && !t.raw():
+	case t.Parameters == nil && t.Grammar == nil:
 		return errors.New("it has no parameters; a tool without any takes {\"type\":\"object\",\"properties\":{}}")
 	}
 	return nil
@@ -354,5 +351,3 @@ func validName(name string) bool {
 	}
 	return len(name) <= 64
 }
-
-func (t *Tool) raw() bool { return t.RawInput || t.Grammar != nil }
