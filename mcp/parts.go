@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -11,9 +12,9 @@ import (
 )
 
 // decodable returns the result of a request in a form that the SDK can decode. The SDK refuses the
-// whole result of a call, a resource or a prompt if it does not know one of its parts. Here such a
-// part becomes a line, and a member that cannot be decoded is left out. Results of other requests
-// stay as they are.
+// whole result of a call, a resource or a prompt if it does not know one of its parts, and a whole
+// list if one of its entries is malformed. Here such a part becomes a line, and a member or an entry
+// that cannot be decoded is left out. Results of other requests stay as they are.
 func decodable(result json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(result, &members) != nil {
@@ -32,6 +33,10 @@ func decodable(result json.RawMessage) json.RawMessage {
 		{"content", new(sdk.CallToolResult), func(part json.RawMessage) []any { return []any{decodablePart(part)} }},
 		{"contents", new(sdk.ReadResourceResult), decodableResource},
 		{"messages", new(sdk.GetPromptResult), decodableMessages},
+		{"tools", new(sdk.ListToolsResult), decodableEntry[sdk.Tool]},
+		{"prompts", new(sdk.ListPromptsResult), decodableEntry[sdk.Prompt]},
+		{"resources", new(sdk.ListResourcesResult), decodableEntry[sdk.Resource]},
+		{"resourceTemplates", new(sdk.ListResourceTemplatesResult), decodableEntry[sdk.ResourceTemplate]},
 	} {
 		list := members[kind.name]
 		if list == nil || json.Unmarshal(result, kind.whole) == nil {
@@ -50,7 +55,7 @@ func decodable(result json.RawMessage) json.RawMessage {
 // isError still says that the call has failed.
 func withMembers(name string, parts []any, members map[string]json.RawMessage) map[string]any {
 	result := map[string]any{name: parts}
-	for _, more := range []string{"structuredContent", "resultType"} {
+	for _, more := range []string{"structuredContent", "resultType", "nextCursor"} {
 		if value := members[more]; value != nil {
 			result[more] = value
 		}
@@ -59,6 +64,22 @@ func withMembers(name string, parts []any, members map[string]json.RawMessage) m
 		result["isError"] = true
 	}
 	return result
+}
+
+// decodableEntry returns an entry of a list without the members that cannot be decoded, or nothing if
+// it has no name then.
+func decodableEntry[T any](entry json.RawMessage) []any {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(entry, &members) != nil {
+		return nil
+	}
+	maps.DeleteFunc(members, func(name string, value json.RawMessage) bool {
+		return json.Unmarshal(encoded(map[string]json.RawMessage{name: value}), new(T)) != nil
+	})
+	if members["name"] == nil {
+		return nil
+	}
+	return []any{members}
 }
 
 // partsOf returns the parts of a content. Content that is not a list is its only part.

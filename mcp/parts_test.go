@@ -59,3 +59,33 @@ func TestU10_UnknownPartsOfResourcesAndPrompts(t *testing.T) {
 		}
 	}
 }
+
+// A malformed entry of a list does not cost the others.
+func TestU10_MalformedEntriesOfLists(t *testing.T) {
+	const list = `[{"name":"look","description":5,"annotations":{"readOnlyHint":"yes"},"inputSchema":{"type":"object"}},` +
+		`{"name":5,"inputSchema":{}},null,"x",[],{"name":"go","title":"Go","inputSchema":{}}]`
+	var got sdk.ListToolsResult
+	if err := json.Unmarshal(decodable(json.RawMessage(`{"tools":`+list+`,"nextCursor":"2"}`)), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Tools) != 2 || got.NextCursor != "2" {
+		t.Fatalf("%d tools, then %q", len(got.Tools), got.NextCursor)
+	}
+	if look := got.Tools[0]; look.Name != "look" || look.Description != "" || look.Annotations != nil ||
+		look.InputSchema == nil {
+		t.Errorf("%+v", look)
+	}
+	if other := got.Tools[1]; other.Name != "go" || other.Title != "Go" {
+		t.Errorf("%+v", other)
+	}
+	for _, kind := range []string{"prompts", "resources", "resourceTemplates"} {
+		var names struct{ Prompts, Resources, ResourceTemplates []struct{ Name string } }
+		if err := json.Unmarshal(decodable(json.RawMessage(`{"`+kind+`":`+list+`}`)), &names); err != nil {
+			t.Fatal(err)
+		}
+		all := append(append(names.Prompts, names.Resources...), names.ResourceTemplates...)
+		if len(all) != 2 || all[0].Name != "look" || all[1].Name != "go" {
+			t.Errorf("%s: %v", kind, all)
+		}
+	}
+}
