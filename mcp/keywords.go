@@ -109,9 +109,39 @@ func (r *rewriter) values(s, out map[string]any) {
 	if value, ok := s["const"]; ok {
 		out["enum"] = []any{value}
 	}
-	if list, ok := out["enum"].([]any); ok && s["nullable"] == true && !slices.Contains(list, nil) {
-		out["enum"] = append(slices.Clone(list), nil)
+	list, ok := out["enum"].([]any)
+	if !ok {
+		return
 	}
+	if s["nullable"] == true && !slices.Contains(list, nil) {
+		list = append(slices.Clone(list), nil)
+	}
+	// OpenAI refuses values that are not of the schema's types
+	types := typeList(out["type"])
+	list = slices.DeleteFunc(slices.Clone(list), func(v any) bool { return len(types) > 0 && !isOf(types, v) })
+	if out["enum"] = list; len(list) == 0 {
+		delete(out, "enum")
+	}
+}
+
+// isOf reports whether a value is of one of the types.
+func isOf(types []string, value any) bool {
+	var kinds []string
+	switch value.(type) {
+	case nil:
+		kinds = []string{"null"}
+	case bool:
+		kinds = []string{"boolean"}
+	case string:
+		kinds = []string{"string"}
+	case json.Number:
+		kinds = []string{"number", "integer"}
+	case []any:
+		kinds = []string{"array"}
+	case map[string]any:
+		kinds = []string{"object"}
+	}
+	return slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(types, kind) })
 }
 
 // numbers keeps the limits of numbers, lengths and counts.
