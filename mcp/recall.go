@@ -36,7 +36,7 @@ func (s *server) recall() {
 		s.owner.warn(s.Name, fmt.Errorf("the tools that the MCP server %s had when it was last used are not known: %w",
 			s.Name, err))
 	}
-	if err != nil || known[pinDefinitions] == "" {
+	if err != nil || len(kept.Tools) == 0 && !kept.Resources { // a server without tools may have some now
 		return
 	}
 	used := slices.DeleteFunc(kept.Tools, func(t *sdk.Tool) bool { return t == nil || !s.uses(t.Name) })

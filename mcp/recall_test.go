@@ -186,3 +186,30 @@ func TestU10_ToolsOfTheLastStart(t *testing.T) {
 		}
 	})
 }
+
+// A server that had no tools when it was last used is waited for, as it may have some now.
+func TestU10_NoToolsAtTheLastStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lastStart{t: t}
+		l.o = Options{
+			Servers: []Server{{Name: "lab", URL: "http://127.0.0.1/mcp", StartTimeout: time.Minute}},
+			Pins:    &pins{keep: map[string]map[string]string{}},
+		}
+		first := l.again(0)
+		<-first.list[0].first
+		if err := first.Close(); err != nil {
+			t.Error(err)
+		}
+		l.tools = []string{"look"}
+		second := l.again(time.Second)
+		if left := second.Await(t.Context(), time.Minute); left != nil {
+			t.Errorf("%q have not started", left)
+		}
+		if got := toolNamesOf(second); !slices.Equal(got, []string{"look"}) {
+			t.Errorf("after the wait there are %q", got)
+		}
+		if err := second.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
