@@ -63,6 +63,8 @@ func errorKind(code string) error {
 		return llm.ErrNotFound
 	case "content_filter", "content_policy_violation", "invalid_prompt", "image_content_policy_violation":
 		return llm.ErrContentFilter
+	case "request_timeout": // of a gateway whose own stream was cut, with the type of an invalid request
+		return llm.ErrTimeout
 	case "server_is_overloaded", "overloaded_error", "service_unavailable_error":
 		return llm.ErrOverloaded
 	case "server_error", "internal_error", "internal_server_error", "vector_store_timeout":
