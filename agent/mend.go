@@ -99,6 +99,8 @@ func (s *State) suspects(f *Fault) (places []mendedPlace, tools []string) {
 		return nil, []string{r.Tool}
 	case r.Tool != "":
 		return nil, nil
+	case r.Thinking:
+		return s.encryptedReasoning(), nil
 	case r.Message > 0 && r.Message <= len(s.Turns): // the system prompt is the first message
 		return s.placesAt(r.Message-1, r.Part), nil
 	}
@@ -166,6 +168,19 @@ func (s *State) mediaSince(number int) []mendedPlace {
 		for i, p := range t.Message.Parts {
 			if r, ok := p.(llm.ToolResult); t.Number > number &&
 				(conversation.IsMedia(p) || ok && slices.ContainsFunc(r.Content, conversation.IsMedia)) {
+				places = append(places, mendedPlace{t.Number, i})
+			}
+		}
+	}
+	return places
+}
+
+// encryptedReasoning returns the reasoning that only its provider can read.
+func (s *State) encryptedReasoning() []mendedPlace {
+	var places []mendedPlace
+	for _, t := range s.Turns {
+		for i, p := range t.Message.Parts {
+			if thinking, ok := p.(llm.Thinking); ok && thinking.Signature != "" {
 				places = append(places, mendedPlace{t.Number, i})
 			}
 		}
@@ -275,14 +290,22 @@ func (r *mendRecord) warning() *Warning {
 // whatIsLeftOut names for people what a record leaves out.
 func (s *State) whatIsLeftOut(r *mendRecord) []string {
 	var what []string
+	reasoning := 0 // the last turn whose reasoning is left out
 	for _, p := range r.Places {
 		at := slices.IndexFunc(s.Turns, func(t Turn) bool { return t.Number == p.Turn })
-		switch t := &s.Turns[at]; {
+		t := &s.Turns[at]
+		_, thinking := partAt(t, p.Part).(llm.Thinking)
+		switch {
+		case thinking:
+			reasoning = p.Turn
 		case p.Part != wholeTurn:
 			what = append(what, fmt.Sprintf("%s in turn %d", conversation.PartName(t.Message.Parts[p.Part]), p.Turn))
 		case t.Kind == TurnAssistant:
 			what = append(what, fmt.Sprintf("the form of the answer in turn %d, which it now reads as text", p.Turn))
 		}
+	}
+	if reasoning > 0 {
+		what = append(what, fmt.Sprintf("the encrypted reasoning up to turn %d", reasoning))
 	}
 	for _, tool := range r.Tools {
 		what = append(what, "the definition of "+tool)

@@ -9,7 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -384,4 +387,41 @@ func TestU1_UndecodableTwice(t *testing.T) {
 		t.Errorf("%v, with %d steps left", err, h.model.Left())
 	}
 	h.submit(t, "again", agent.ReasonCompleted)
+}
+
+// Reasoning that its provider can no longer decrypt is left out; later reasoning is sent back.
+func TestU1_ReasoningThatCannotBeDecrypted(t *testing.T) {
+	server := fakellm.New(fakellm.Script(
+		fakellm.Turn{Thinking: "hm", Calls: []fakellm.Call{{Name: "echo", Args: json.RawMessage(`{}`)}}},
+		fakellm.Turn{Thinking: "so", Text: "first"}, fakellm.Turn{Text: "second"}), fakellm.Options{})
+	answers, reasoning := 0, ""
+	damaging := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		reasoning = strings.Join(regexp.MustCompile(`"encrypted_content":"g.`).FindAllString(string(body), -1), " ")
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		recorded := httptest.NewRecorder()
+		server.ServeHTTP(recorded, r)
+		answer := recorded.Body.String()
+		if answers++; answers == 1 {
+			answer = strings.ReplaceAll(answer, `"encrypted_content":"gA`, `"encrypted_content":"gB`)
+		}
+		answer = regexp.MustCompile(`for item \S+ could not be verified[^"]*`).ReplaceAllString(answer,
+			"gAAA...c90= could not be verified.") // it does not always name the item
+		maps.Copy(w.Header(), recorded.Header())
+		w.WriteHeader(recorded.Code)
+		_, _ = io.WriteString(w, answer)
+	})
+	h := open(t, setup{tools: []tool.Tool{echo("echo")},
+		wrap: func(llm.Provider) llm.Provider { return testNamed{newWire(t, "openai", damaging)} }})
+	h.submit(t, "begin", agent.ReasonCompleted)
+	if answers != 3 || reasoning != "" || h.warned() != "rejection_mended" {
+		t.Errorf("%d answers, with %q in the last request; warnings %q", answers, reasoning, h.warned())
+	}
+	h.submit(t, "go on", agent.ReasonCompleted)
+	if answers != 4 || reasoning != `"encrypted_content":"gA` {
+		t.Errorf("%d answers, with %q in the last request", answers, reasoning)
+	}
 }

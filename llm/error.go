@@ -75,6 +75,8 @@ type Rejection struct {
 	Tool string `json:"tool,omitempty"`
 	// Media reports that the error is about an image or a document.
 	Media bool `json:"media,omitempty"`
+	// Thinking reports that the error is about reasoning which the provider had encrypted.
+	Thinking bool `json:"thinking,omitempty"`
 	// Quirk is the demand that the request did not meet. With it in Request.Quirks the same
 	// conversation may be accepted.
 	Quirk Quirk `json:"quirk,omitempty"`

@@ -32,6 +32,8 @@ func Placeholder(part llm.Part) llm.Part {
 		}
 		p.Content = content
 		return p
+	case llm.Thinking:
+		return llm.Thinking{Text: p.Text} // which providers leave out
 	}
 	return part
 }

@@ -21,7 +21,8 @@ type Encode func(*llm.Request) ([][]byte, error)
 func (x *Exchange) rejection(e *llm.Error) *llm.Rejection {
 	bare := *x.Request
 	bare.Memo = nil
-	r := &llm.Rejection{Message: -1, Part: -1, Media: mediaWords().MatchString(e.Message)}
+	r := &llm.Rejection{Message: -1, Part: -1, Media: mediaWords().MatchString(e.Message),
+		Thinking: encryptedWords().MatchString(e.Code + " " + e.Message)}
 	if r.Quirk = x.quirk(e, &bare); r.Quirk != "" {
 		return r
 	}
@@ -134,6 +135,12 @@ func mediaWords() *regexp.Regexp {
 		`(?i)\b(images?|image_url|input_image|pdf|documents?|media|inline_?data|input_file|file_data|base64|audio|vision|` +
 			`multi-?modal)\b`,
 	)
+}
+
+// encryptedWords matches what OpenAI says of reasoning that it cannot decrypt, also as a gateway
+// quotes it.
+func encryptedWords() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)invalid_encrypted_content|\bencrypted content\b.{1,300} could not be (verified|decrypted)`)
 }
 
 // A path is a place in a request's body as an error names it, such as messages.3.content.1 or
