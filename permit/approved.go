@@ -210,13 +210,14 @@ func (a *approvedEnv) write(ctx context.Context, name string, was, becomes env.H
 	return err
 }
 
-// only returns a context with which nothing is changed but what is at the target itself.
-func only(ctx context.Context, target string) context.Context {
+// only returns a context with which nothing is changed but what leads to the target.
+func (a *approvedEnv) only(ctx context.Context, target string) context.Context {
 	return env.Placed(ctx, func(place string) error {
-		if place != target {
-			return fmt.Errorf("it leads to %s now, so nothing was done. Look at it again before you repeat the call", texts.Shown(place))
+		now, err := a.find(ctx, place, true)
+		if err == nil && now != target {
+			err = fmt.Errorf("it leads to %s now, so nothing was done. Look at it again before you repeat the call", texts.Shown(now))
 		}
-		return nil
+		return err
 	})
 }
 
@@ -256,7 +257,7 @@ func (a *approvedEnv) ReadDir(ctx context.Context, name string) ([]env.Info, err
 // WriteFile implements env.Environment.
 func (a *approvedEnv) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 	return a.write(ctx, name, unseen, env.HashOf(data), func(target string, was env.Hash) error {
-		ctx := only(ctx, target)
+		ctx := a.only(ctx, target)
 		if was == unseen {
 			return a.Environment.WriteFile(ctx, target, data, perm)
 		}
@@ -267,13 +268,14 @@ func (a *approvedEnv) WriteFile(ctx context.Context, name string, data []byte, p
 // Replace implements env.Replacer.
 func (a *approvedEnv) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 	return a.write(ctx, name, was, env.HashOf(data), func(target string, was env.Hash) error {
-		return env.Replace(only(ctx, target), a.Environment, target, was, data, perm)
+		return env.Replace(a.only(ctx, target), a.Environment, target, was, data, perm)
 	})
 }
 
 // Remove implements env.Environment.
 func (a *approvedEnv) Remove(ctx context.Context, name string) error {
-	return a.write(ctx, name, unseen, env.NoFile, func(_ string, was env.Hash) error {
+	return a.write(ctx, name, unseen, env.NoFile, func(target string, was env.Hash) error {
+		ctx := a.only(ctx, target)
 		if was == unseen {
 			return a.Environment.Remove(ctx, name)
 		}
@@ -283,8 +285,8 @@ func (a *approvedEnv) Remove(ctx context.Context, name string) error {
 
 // Delete implements env.Replacer. It removes the name, not what it leads to.
 func (a *approvedEnv) Delete(ctx context.Context, name string, was env.Hash) error {
-	return a.write(ctx, name, was, env.NoFile, func(_ string, was env.Hash) error {
-		return env.Delete(ctx, a.Environment, name, was)
+	return a.write(ctx, name, was, env.NoFile, func(target string, was env.Hash) error {
+		return env.Delete(a.only(ctx, target), a.Environment, name, was)
 	})
 }
 

@@ -96,6 +96,73 @@ func TestL11_LinksThatChangeBeforeTheRead(t *testing.T) {
 	}
 }
 
+// swappedWrite is an environment in which a directory is swapped for a link right before a change.
+type swappedWrite struct {
+	env.Base
+	swap func()
+}
+
+func (s *swappedWrite) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	s.swap()
+	return s.Environment.WriteFile(ctx, name, data, perm)
+}
+
+func (s *swappedWrite) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
+	s.swap()
+	return env.Replace(ctx, s.Environment, name, was, data, perm)
+}
+
+func (s *swappedWrite) Remove(ctx context.Context, name string) error {
+	s.swap()
+	return s.Environment.Remove(ctx, name)
+}
+
+func (s *swappedWrite) Delete(ctx context.Context, name string, was env.Hash) error {
+	s.swap()
+	return env.Delete(ctx, s.Environment, name, was)
+}
+
+// What is changed is the file that was approved, also if its directory is swapped for a link between
+// the last look at it and the change.
+func TestL11_DirectoriesSwappedBeforeTheChange(t *testing.T) {
+	for name, patch := range map[string]string{
+		"write":  "*** Add File: a/new\n+text\n",
+		"change": "*** Update File: a/f\n@@\n-old\n+text\n",
+		"remove": "*** Delete File: a/f\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGate(t, `{"permissions": {"allow": ["Edit(./a/**)"]}}`)
+			r, err := tool.NewRegistry(coding.ApplyPatch())
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.write("a/f", "old\n", "b/f", "old\n")
+			data, err := json.Marshal(map[string]string{"patch": "*** Begin Patch\n" + patch + "*** End Patch"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
+			p, _ := r.Authorize(t.Context(), r.Prepare(llm.ToolCall{ID: "1", Name: "apply_patch", Args: string(data)}), call,
+				g.Authorize)
+			call.Env = &swappedWrite{env.Base{Environment: g.Env}, func() {
+				if err := os.RemoveAll(filepath.Join(g.dir, "a")); err != nil {
+					t.Error(err)
+				}
+				g.link("b", "a")
+			}}
+			result := p.Run(t.Context(), call, []tool.Middleware{g.Middleware}, nil).Model.Text()
+			if !strings.Contains(result, "leads to") {
+				t.Errorf("it says %s", result)
+			}
+			list, err := os.ReadDir(filepath.Join(g.dir, "b"))
+			was, errRead := os.ReadFile(filepath.Join(g.dir, "b/f"))
+			if err := errors.Join(err, errRead); err != nil || len(list) != 1 || string(was) != "old\n" {
+				t.Errorf("what the link leads to has changed: %v, %q, %v", list, was, err)
+			}
+		})
+	}
+}
+
 // approvedTools are tools that read.
 func approvedTools(t *testing.T) *tool.Registry {
 	t.Helper()
