@@ -37,7 +37,7 @@ func TestU14_Covered(t *testing.T) {
 		t.Fatal(err)
 	}
 	always := []string{home + "/.ssh", home + "/.netrc", home + "/.aws", home + "/diary", "/srv/data",
-		work + "/private", work + "/a/notes.secret"}
+		home + "/.config/composer/auth.json", home + "/.cloudflared", home + "/.gradle/gradle.properties", home + "/.oci", work + "/private", work + "/a/notes.secret"}
 	secrets := []string{work + "/.env", work + "/a/b/key.pem"}
 	list := set.Covered()
 	for _, name := range append(always, secrets...) {

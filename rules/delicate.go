@@ -75,7 +75,12 @@ func secretsAtHome() []string {
 		".config/microsoft-edge", ".npmrc", ".netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".dockercfg",
 		".s3cfg", ".boto", ".vault-token",
 		".terraformrc", ".bash_history", ".zsh_history", ".local/share/keyrings", ".mozilla", ".config/google-chrome",
-		".config/chromium"}
+		".config/chromium", ".config/composer/auth.json", ".config/helm/registry/config.json", ".config/stripe", ".config/hcloud",
+		".config/linode-cli", ".config/ngrok", ".ngrok2", ".cloudflared", ".kaggle/kaggle.json", ".databrickscfg", ".oci",
+		".aliyun", ".ivy2/.credentials", ".sbt/credentials", ".gradle/gradle.properties", ".nuget/NuGet/NuGet.Config",
+		".config/NuGet/NuGet.Config", ".subversion/auth", ".android/adbkey", ".yarnrc.yml", "_netrc", ".Xauthority",
+		".ICEauthority", ".config/filezilla", ".purple/accounts.xml", ".bitcoin", ".electrum", ".ethereum/keystore",
+		".config/solana/id.json", ".age"}
 }
 
 // exampleName reports whether a name is that of an example, which holds no secrets, or of a public
