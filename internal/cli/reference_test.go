@@ -69,7 +69,7 @@ func TestQ4_FailedModelCallsSayWhatToDo(t *testing.T) {
 		llm.ErrNetwork: "--base-url", llm.ErrTimeout: "--idle-timeout",
 		llm.ErrContextLength: "--fork"} {
 		err := llm.Errorf(kind, "it failed")
-		err.Status = 400 // from a server
+		err.Provider, err.Status = "anthropic", 400 // from the server of a vendor
 		if got := (&runner{Setup: new(attractor.Setup)}).outcome(err).Error(); !strings.Contains(got, want) {
 			t.Errorf("%v: %q does not say %s", kind, got, want)
 		}
