@@ -30,7 +30,14 @@ func (s *choosyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	for name, answer := range s.refuses {
-		if params[name] != nil {
+		outer, inner, nested := strings.Cut(name, ".")
+		value := params[outer]
+		if nested {
+			var members map[string]json.RawMessage
+			_ = json.Unmarshal(value, &members) // a missing one has no members
+			value = members[inner]
+		}
+		if value != nil {
 			s.refused = append(s.refused, name)
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
@@ -93,6 +100,28 @@ func TestX7_RefusedParametersAreLeftOut(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// OpenAI refuses summaries of the reasoning to organizations that it has not verified, and of some
+// models.
+func TestX7_RefusedSummariesOfReasoning(t *testing.T) {
+	for _, answer := range []string{
+		`{"error":{"message":"Your organization must be verified to generate reasoning summaries. Please go to: ` +
+			`https://platform.openai.com/settings/organization/general and click on Verify Organization.",` +
+			`"type":"invalid_request_error","param":"reasoning.summary","code":"unsupported_value"}}`,
+		`{"error":{"message":"Unsupported parameter: 'reasoning.summary' is not supported with this model.",` +
+			`"type":"invalid_request_error","param":"reasoning.summary","code":"unsupported_parameter"}}`,
+	} {
+		server := &choosyServer{refuses: map[string]string{"reasoning.summary": answer},
+			Server: fakellm.New(fakellm.Script(fakellm.Turn{Text: "first"}, fakellm.Turn{Text: "second"}), fakellm.Options{})}
+		h := open(t, setup{options: agent.Options{Effort: "low"},
+			wrap: func(llm.Provider) llm.Provider { return testNamed{newWire(t, "openai", server)} }})
+		h.submit(t, "begin", agent.ReasonCompleted)
+		h.submit(t, "go on", agent.ReasonCompleted)
+		if len(server.refused) != 1 || h.warned() != "rejection_mended" {
+			t.Errorf("refused %q, warnings %q", server.refused, h.warned())
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ type Request struct {
 // A Quirk names a demand of a server on the form of a request.
 type Quirk string
 
-// The quirks, each of servers of Chat Completions.
+// The quirks of servers of Chat Completions.
 const (
 	// QuirkAlternates means that messages of the user and of the assistant without calls take
 	// turns, as the templates of some models want it.
@@ -74,8 +74,8 @@ const (
 )
 
 // QuirkWithout returns the quirk of a server that refuses requests with a parameter:
-// stream_options, parallel_tool_calls, reasoning_effort or prompt_cache_key. Without stream_options
-// many servers report no usage.
+// stream_options, parallel_tool_calls, reasoning_effort or prompt_cache_key, and reasoning.summary of
+// the Responses API. Without stream_options many servers report no usage.
 func QuirkWithout(parameter string) Quirk { return Quirk("without_" + parameter) }
 
 // Caller tells who makes a request and why. Package agent sets it; every field may be empty.

@@ -28,7 +28,10 @@ func parseOptions(body, raw json.RawMessage) (map[string]json.RawMessage, error)
 }
 
 // params collects a request's parameters.
-type params struct{ api.Params }
+type params struct {
+	api.Params
+	quirks []llm.Quirk
+}
 
 // encodeParams writes all of a request that may differ between requests, each parameter with a
 // comma before it.
@@ -36,7 +39,7 @@ func encodeParams(req *llm.Request, own map[string]json.RawMessage) ([]byte, err
 	if len(req.Stop) > 0 {
 		return nil, llm.Errorf(llm.ErrUnsupported, "stop sequences: the Responses API has none")
 	}
-	p := params{api.Params{Own: own}}
+	p := params{api.Params{Own: own}, req.Quirks}
 	if req.MaxTokens > 0 {
 		p.Put("max_output_tokens", strconv.Itoa(req.MaxTokens))
 	}
@@ -178,9 +181,13 @@ func (p *params) object(name string, ours ...member) {
 	} else if len(ours) == 0 {
 		return
 	}
+	refused := func(member string) bool {
+		return slices.Contains(p.quirks, llm.QuirkWithout(name+"."+member))
+	}
+	maps.DeleteFunc(own, func(member string, _ json.RawMessage) bool { return refused(member) })
 	b := []byte{'{'}
 	for _, m := range ours {
-		if _, ok := own[m.name]; !ok {
+		if _, ok := own[m.name]; !ok && !refused(m.name) {
 			b = append(append(append(append(b, '"'), m.name...), `":`...), m.value...)
 			b = append(b, ',')
 		}

@@ -95,12 +95,16 @@ func parameterQuirk(text, body string) llm.Quirk {
 	if strings.Contains(text, "max_completion_tokens") && strings.Contains(text, "max_tokens") {
 		return llm.QuirkCompletionTokens
 	}
+	if strings.Contains(text, "verified to generate reasoning summaries") { // OpenAI, of an organization
+		return llm.QuirkWithout("reasoning.summary")
+	}
 	if strings.Contains(text, "does not support thinking") { // Ollama
 		return llm.QuirkWithout("reasoning_effort")
 	}
 	refused := says(text, []string{"not permitted", "forbidden", "not allowed", "unrecognized", "unknown", "unexpected",
 		"unsupported", "not supported", "does not support", "not available"})
-	for _, name := range []string{"stream_options", "parallel_tool_calls", "reasoning_effort", "prompt_cache_key"} {
+	for _, name := range []string{"stream_options", "parallel_tool_calls", "reasoning_effort", "prompt_cache_key",
+		"reasoning.summary"} {
 		member := regexp.MustCompile(`"(param|loc)" ?: ?(\[[^]]*)?"` + name + `"`) // OpenAI's, FastAPI's
 		if refused && (strings.Contains(text, name) || member.MatchString(body)) {
 			return llm.QuirkWithout(name)
