@@ -403,7 +403,7 @@ func TestE6_Snapshot(t *testing.T) {
 // repository's configuration.
 func TestE6_LookingHasNoEffects(t *testing.T) {
 	w := newTree(t)
-	w.git("init", "-q")
+	w.git("init", "-q", "-b", "master")
 	w.put("a", "x")
 	w.git("add", ".")
 	w.git("commit", "-q", "-m", "one")
