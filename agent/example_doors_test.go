@@ -70,7 +70,7 @@ func ExampleOptions_beforeInput() {
 	}
 	fmt.Println(s.History()[0].Message.Parts.Text())
 	// Output:
-	// agent: BeforeInput refused the message: keys do not belong into a conversation
+	// agent: the message was refused: keys do not belong into a conversation
 	// the password is [secret]
 }
 

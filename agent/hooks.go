@@ -145,7 +145,7 @@ func (s *Session) admit(ctx context.Context, m *sending, about Message) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return fmt.Errorf("agent: BeforeInput refused the message: %w", err)
+		return fmt.Errorf("agent: the message was refused: %w", err)
 	case len(told.Context) > maxHookText:
 		return fmt.Errorf("agent: the context that BeforeInput returned has %d bytes; it can have %d: put the rest into a file and name that",
 			len(told.Context), maxHookText)

@@ -50,7 +50,7 @@ func TestJ14_BeforeInputRefuses(t *testing.T) {
 	refused := func(what string, err error) {
 		t.Helper()
 		if !errors.Is(err, errSecret) || !strings.HasPrefix(err.Error(),
-			"agent: BeforeInput refused the message: this has a key") {
+			"agent: the message was refused: this has a key") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -50,6 +50,15 @@ func TestX3_StandardInputBesideAPrompt(t *testing.T) {
 	}
 }
 
+// Standard input that is not text, such as a picture or UTF-16, is refused in words.
+func TestX3_StandardInputIsText(t *testing.T) {
+	in := strings.NewReader("\xff\xfeh\x00i\x00")
+	if _, err := readPrompt([]string{"what"}, terminal{in: in, err: io.Discard}, false, 0); err == nil ||
+		!strings.Contains(err.Error(), "no UTF-8 text, as it has NUL bytes; put it into a file") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestX3_StandardInputIsBounded(t *testing.T) {
 	var told strings.Builder
 	in := io.LimitReader(zeros{}, 1<<40)
