@@ -6,7 +6,8 @@ import (
 )
 
 // withLineEndings returns the texts of places with their line endings. A text gets those of the
-// part that it replaces. If that part has none or both kinds, it gets those of most of the content.
+// part that it replaces. If that part has none or both kinds, it gets those of most of the content,
+// but lines at its beginning and end that stay as they are keep theirs.
 func withLineEndings(content string, places []place) []string {
 	texts := make([]string, len(places))
 	most := "" // the content's line ending; found when it is needed
@@ -26,9 +27,35 @@ func withLineEndings(content string, places []place) []string {
 			}
 			ending = most
 		}
-		texts[i] = withLineEnding(p.text, ending)
+		text := toLF(p.text)
+		head, tail := sameLines(part, text)
+		lf := len(toLF(part[:head]))
+		texts[i] = part[:head] + withLineEnding(text[lf:len(text)-len(toLF(part[tail:]))], ending) + part[tail:]
 	}
 	return texts
+}
+
+// sameLines returns where the lines end with which both the part and the text begin, and where those
+// begin with which both end. The text has no CRLF.
+func sameLines(part, text string) (head, tail int) {
+	for line := range strings.Lines(part) {
+		lf := toLF(line)
+		if !strings.HasSuffix(lf, "\n") || !strings.HasPrefix(text, lf) {
+			break
+		}
+		head += len(line)
+		text = text[len(lf):]
+	}
+	tail = len(part)
+	for tail > head {
+		start := head + strings.LastIndexByte(part[head:tail-1], '\n') + 1
+		rest, ok := strings.CutSuffix(text, toLF(part[start:tail]))
+		if !ok || rest != "" && !strings.HasSuffix(rest, "\n") {
+			break
+		}
+		tail, text = start, rest
+	}
+	return head, tail
 }
 
 func mostLineEndings(content string) string {
