@@ -48,6 +48,9 @@ var agentName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // none.
 func ParseAgent(f File, name string) (*Agent, []Mistake) {
 	p := ParseFront(f)
+	if p.refused {
+		return nil, p.Mistakes()
+	}
 	a := &Agent{Name: p.Text("name"), Description: oneLine(p.Text("description")),
 		Tools: p.Words("tools"), Without: p.Words("disallowedTools"),
 		AllTools: p.find("tools") == nil, Model: p.Text("model"), Effort: p.Text("effort"),

@@ -64,6 +64,9 @@ func ParseCommand(f File, name string) (*Command, []Mistake) {
 		return parseTOMLCommand(f, name)
 	}
 	p := ParseFront(f)
+	if p.refused {
+		return nil, p.Mistakes()
+	}
 	c := &Command{Name: name, File: f.Name, Origin: f.Origin, Description: p.Text("description"),
 		Hint: p.Text("argument-hint"), Model: p.Text("model"),
 		Effort: p.Text("effort"), Tools: p.Words("allowed-tools"), names: p.argumentNames()}

@@ -110,8 +110,7 @@ func TestM7_Commands(t *testing.T) {
 		{"many", "a.md", strings.Repeat("@a ", 51), nil,
 			[]string{"a.md: it has more than 50 shell commands and files, so there is no command /x"}},
 		{"large", "a.md", strings.Repeat("x", ext.MaxFile+1), nil,
-			[]string{"a.md: the file has more than 1024 KiB, so it is not used",
-				"a.md: there is no prompt in it, so there is no command /x"}},
+			[]string{"a.md: the file has more than 1024 KiB, so it is not used"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, mistakes := ext.ParseCommand(ext.File{Name: c.file, Data: []byte(c.data)}, "x")

@@ -52,7 +52,11 @@ type field struct {
 func ParseFront(f File) *Front {
 	p := &Front{file: f.Name, BodyLine: 1}
 	if len(f.Data) > MaxFile {
-		p.Mistake(0, "the file has more than %d KiB, so it is not used", MaxFile>>10)
+		p.refuse(0, "the file has more than %d KiB, so it is not used", MaxFile>>10)
+		return p
+	}
+	if bytes.IndexByte(f.Data, 0) >= 0 { // also UTF-16 has such bytes
+		p.refuse(0, "the file has NUL bytes, so it is not used: save it as UTF-8 text")
 		return p
 	}
 	text := strings.ReplaceAll(string(bytes.TrimPrefix(f.Data, []byte("\ufeff"))), "\r\n", "\n")

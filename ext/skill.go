@@ -44,7 +44,7 @@ type Skill struct {
 // skill's. It returns nil if the skill cannot be used.
 func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	p := ParseFront(f)
-	if len(f.Data) > MaxFile {
+	if p.refused {
 		return nil, p.Mistakes()
 	}
 	s := &Skill{Name: name, File: f.Name, Origin: f.Origin, Body: strings.TrimSpace(p.Body)}

@@ -35,6 +35,8 @@ func TestM6_SkillFiles(t *testing.T) {
 			&ext.Skill{Name: "pdf-forms", Description: "Fills PDF forms. Use when the user mentions PDFs or forms.",
 				ForModel: true, ForUser: true,
 				AllowedTools: []string{"Bash(python3:*)", "Read"}, Body: "# PDF forms\n\nRun scripts/fill.py."}, nil},
+		{"UTF-16", "odd", "\xff\xfeT\x00", nil,
+			[]string{"SKILL.md: the file has NUL bytes, so it is not used: save it as UTF-8 text"}},
 		{"for people alone", "deploy",
 			"---\nname: deploy\ndescription: Deploys\ndisable-model-invocation: true\nargument-hint: [environment]\n---\nDeploy $ARGUMENTS.",
 			&ext.Skill{Name: "deploy", Description: "Deploys", Hint: "[environment]", ForUser: true,
