@@ -40,6 +40,9 @@ func encodeParams(req *llm.Request, own map[string]json.RawMessage) ([]byte, err
 		return nil, llm.Errorf(llm.ErrUnsupported, "stop sequences: the Responses API has none")
 	}
 	p := params{api.Params{Own: own}, req.Quirks}
+	if req.Facts != nil {
+		p.quirks = slices.Concat(req.Quirks, req.Facts.Quirks)
+	}
 	if req.MaxTokens > 0 {
 		p.Put("max_output_tokens", strconv.Itoa(req.MaxTokens))
 	}
