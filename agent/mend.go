@@ -180,7 +180,7 @@ func (s *State) encryptedReasoning() []mendedPlace {
 	var places []mendedPlace
 	for _, t := range s.Turns {
 		for i, p := range t.Message.Parts {
-			if thinking, ok := p.(llm.Thinking); ok && thinking.Signature != "" {
+			if conversation.IsEncrypted(p) {
 				places = append(places, mendedPlace{t.Number, i})
 			}
 		}
@@ -294,9 +294,8 @@ func (s *State) whatIsLeftOut(r *mendRecord) []string {
 	for _, p := range r.Places {
 		at := slices.IndexFunc(s.Turns, func(t Turn) bool { return t.Number == p.Turn })
 		t := &s.Turns[at]
-		_, thinking := partAt(t, p.Part).(llm.Thinking)
 		switch {
-		case thinking:
+		case conversation.IsEncrypted(partAt(t, p.Part)):
 			reasoning = p.Turn
 		case p.Part != wholeTurn:
 			what = append(what, fmt.Sprintf("%s in turn %d", conversation.PartName(t.Message.Parts[p.Part]), p.Turn))

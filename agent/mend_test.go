@@ -425,3 +425,38 @@ func TestU1_ReasoningThatCannotBeDecrypted(t *testing.T) {
 		t.Errorf("%d answers, with %q in the last request", answers, reasoning)
 	}
 }
+
+// The same holds where a gateway has the reasoning of OpenAI's models in its own form.
+func TestU1_ReasoningOfAGatewayThatCannotBeDecrypted(t *testing.T) {
+	asked, last := 0, ""
+	gateway := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		asked++
+		last = string(body)
+		delta := `{"content":"done"}`
+		switch {
+		case asked == 1:
+			delta = `{"reasoning":"hm","reasoning_details":[{"type":"reasoning.encrypted","data":"gAAA","id":"rs_1"}],` +
+				`"tool_calls":[{"index":0,"id":"call_1","function":{"name":"echo","arguments":"{}"}}]}`
+		case strings.Contains(last, "gAAA"):
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":{"message":"Provider returned error","code":400,"metadata":{"provider_name":"OpenAI",`+
+				`"raw":"{\"error\":{\"message\":\"The encrypted content gAAA could not be verified.\",`+
+				`\"type\":\"invalid_request_error\",\"code\":\"invalid_encrypted_content\"}}"}}}`)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"id":"a","choices":[{"index":0,"delta":`+delta+`,"finish_reason":"stop"}]}`+
+			"\n\ndata: [DONE]\n\n")
+	})
+	h := open(t, setup{tools: []tool.Tool{echo("echo")},
+		wrap: func(llm.Provider) llm.Provider { return testNamed{newWire(t, "openrouter", gateway)} }})
+	h.submit(t, "begin", agent.ReasonCompleted)
+	if asked != 3 || !strings.Contains(last, `"call_1"`) || h.warned() != "rejection_mended" {
+		t.Errorf("%d requests, the last one %s; warnings %q", asked, last, h.warned())
+	}
+}

@@ -34,8 +34,22 @@ func Placeholder(part llm.Part) llm.Part {
 		return p
 	case llm.Thinking:
 		return llm.Thinking{Text: p.Text} // which providers leave out
+	case llm.Opaque:
+		return llm.Opaque{Provider: p.Provider} // and this
 	}
 	return part
+}
+
+// IsEncrypted reports whether a part is reasoning that only its provider can read. Gateways have a
+// form of their own for it.
+func IsEncrypted(part llm.Part) bool {
+	switch p := part.(type) {
+	case llm.Thinking:
+		return p.Signature != ""
+	case llm.Opaque:
+		return p.Data != "" && p.Search == nil
+	}
+	return false
 }
 
 // MediaName names a medium by its type and size.
