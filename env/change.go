@@ -96,8 +96,8 @@ func (l *Local) innermost(p place) place {
 
 // openWritable opens the directory that holds a place if files in it may be changed. It goes
 // element by element and follows no links, so that a link swapped in cannot lead into a read-only
-// root, or to another place than the one that was checked. It recognizes roots by os.SameFile and not by name, because case-insensitive file systems
-// have several names for them.
+// root, or to another place than the one that was checked. It recognizes roots by os.SameFile and
+// not by name, because case-insensitive file systems have several names for them.
 func (l *Local) openWritable(p place, parents bool) (_ *os.Root, err error) {
 	above, base := p.split()
 	in := p.root

@@ -68,18 +68,7 @@ func keyHint(err error) string {
 	return "\nCheck the API key in the environment."
 }
 
-// modelExit returns the exit code for an error of a provider.
-func modelExit(err error) int {
-	switch {
-	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
-		return exitAccess
-	case llm.Retryable(err):
-		return exitLater
-	}
-	return exitFailed
-}
-
-// namedKeyHint returns that line for a provider of the user's own.
+// namedKeyHint returns the line about a refused key of a provider of config.json.
 func namedKeyHint(kind providers.Kind) string {
 	switch needed := kind.Variables(); {
 	case kind.KeyCommand != "":
@@ -89,6 +78,17 @@ func namedKeyHint(kind providers.Kind) string {
 	}
 	return "\nNo key of the environment was sent: name its variable in key_variable or headers of the provider " + kind.Name +
 		" in your config.json."
+}
+
+// modelExit returns the exit code for an error of a provider.
+func modelExit(err error) int {
+	switch {
+	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
+		return exitAccess
+	case llm.Retryable(err):
+		return exitLater
+	}
+	return exitFailed
 }
 
 // modelHint returns a line that says what to do about a failed model call, or "".
