@@ -102,7 +102,7 @@ func text(r Row, text string) Row {
 // noteText returns the text of a note or, without one, its data if it is neither an object nor an
 // array.
 func noteText(e *agent.NoteWritten) string {
-	if e.Text != "" || bytes.ContainsAny(e.Data, "{[") {
+	if e.Text != "" || bytes.IndexAny(bytes.TrimSpace(e.Data), "{[") == 0 {
 		return e.Text
 	}
 	return string(e.Data)
