@@ -18,10 +18,10 @@ const (
 	maxNested = 16
 )
 
-// Directories further below a root than maxLevels, or with a path of more than longestDir bytes, which
-// leaves room for the files of a repository, are not looked at: they are read-only. Each directory
-// above a protected one is a mount, so commands that make deep ones would otherwise keep the next
-// session from starting.
+// A directory is read-only if it has others that are further below a root than maxLevels, or whose
+// paths have more than longestDir bytes, which leaves room for the files of a repository: those are
+// not looked at. Each directory above a protected one is a mount, so commands that make deep ones
+// would otherwise keep the next session from starting.
 const (
 	maxLevels  = 64
 	longestDir = unix.PathMax - 512
@@ -80,7 +80,8 @@ func (w *walk) next() {
 		case e.Name() == "node_modules" && !w.inModules:
 			w.modules = append(w.modules, name)
 		case len(name) > longestDir || strings.Count(name[len(w.root):], "/") > maxLevels:
-			w.plan.freeze(name)
+			w.plan.freeze(dir) // and not name, as there may be any number of them
+			return
 		default:
 			w.dirs = append(w.dirs, name)
 		}

@@ -157,6 +157,20 @@ func TestL4_DeepDirectories(t *testing.T) {
 	}
 }
 
+// However many directories are that deep, they do not keep a session from starting.
+func TestL4_ManyDeepDirectories(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, strings.Repeat("d/", 64))
+	for i := range 10_000 {
+		if err := os.MkdirAll(filepath.Join(deep, strconv.Itoa(i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	b.succeeds(t, "echo x >d/f")
+	b.fails(t, "echo x >"+strings.Repeat("d/", 64)+"1/f")
+}
+
 // More repositories than bubblewrap can protect are an error that says so.
 func TestL4_TooManyRepositories(t *testing.T) {
 	dir := t.TempDir()
