@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -118,6 +119,45 @@ func TestW3_ClientsWithoutAServer(t *testing.T) {
 				t.Errorf("%s: %q, %q: %s", cmd.Path, tt.url, tt.token, out.stderr)
 			}
 		}
+	}
+}
+
+// A server that has answered before is tried again until the patience with it ends.
+func TestW3_ClientsOfAServerThatIsGone(t *testing.T) {
+	t.Parallel()
+	node, example := typescriptClient(t)
+	python := peer.Need(t, "python3")
+	for _, program := range []func(url string) *exec.Cmd{
+		func(url string) *exec.Cmd {
+			cmd := exec.Command(node, "--input-type=module", "-e", `import { Client } from "@attractor/client"
+				const client = new Client("`+url+`", "t", { patience: -1000 })
+				await client.create().catch(() => client.create())`)
+			cmd.Dir = filepath.Dir(example)
+			return cmd
+		},
+		func(url string) *exec.Cmd {
+			cmd := exec.Command(python, "-c", `from attractor_client import Client
+client = Client("`+url+`", "t", patience=-1)
+try:
+    client.create()
+except Exception:
+    client.create()`)
+			cmd.Env = append(os.Environ(), "PYTHONPATH=../../clients/python", "PYTHONDONTWRITEBYTECODE=1")
+			return cmd
+		},
+	} {
+		var asked atomic.Int32
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked.Add(1) > 1 {
+				panic(http.ErrAbortHandler)
+			}
+			http.NotFound(w, r)
+		}))
+		cmd := program(server.URL)
+		if out := runCommand(t, cmd); out.code == 0 || !strings.Contains(out.stderr, server.URL+" was not reached for -1 s (") {
+			t.Errorf("%s: %s", cmd.Path, out.stderr)
+		}
+		server.Close()
 	}
 }
 
