@@ -57,7 +57,7 @@ func variables(addr string) string {
 	return fmt.Sprintf(`  export ANTHROPIC_API_KEY=none ANTHROPIC_BASE_URL=http://%[1]s
   export OPENAI_API_KEY=none OPENAI_BASE_URL=http://%[1]s/v1
   export GEMINI_API_KEY=none GEMINI_BASE_URL=http://%[1]s
-  export OPENAI_COMPATIBLE_BASE_URL=http://%[1]s/v1
+  export OPENAI_COMPATIBLE_BASE_URL=http://%[1]s/v1 # with a model of any name
 `, addr)
 }
 
