@@ -122,7 +122,7 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	tellWorktree(t.err, ended.Worktree)
 	if ended.Session != "" {
 		fmt.Fprintf(t.err, "To continue the session, run: attractor chat --resume %s%s\n",
-			sessions.ShortID(ended.Session), f.serverFlag(flags.Changed))
+			sessions.ShortID(ended.Session), insteadOf(ended.Worktree)+f.serverFlag(flags.Changed))
 	}
 	if ended.Signal != nil {
 		return &exitError{code: chat.ExitCode(ended.Signal), err: errors.New("stopped by a signal")}

@@ -198,7 +198,8 @@ func (r *runner) howToGoOn() string {
 	if r.Options.Journal == nil {
 		return ""
 	}
-	return "\nTo continue the session, run: attractor run --resume " + sessions.ShortID(r.Options.ID) + r.server
+	return "\nTo continue the session, run: attractor run --resume " + sessions.ShortID(r.Options.ID) +
+		insteadOf(r.Worktree()) + r.server
 }
 
 // outcome returns the session's error with its exit code.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/env"
@@ -70,4 +71,17 @@ func tellWorktree(out io.Writer, w *worktree.Worktree) {
 	if w != nil {
 		fmt.Fprintln(out, sanitize.Line(w.Outcome()))
 	}
+}
+
+// insteadOf returns the flag by which a session whose worktree is removed goes on in the directory
+// that the worktree was made from, and "" for one whose directory stays.
+func insteadOf(w *worktree.Worktree) string {
+	if w == nil || w.Kept != "" {
+		return ""
+	}
+	within, err := filepath.Rel(w.Top, w.Dir)
+	if err != nil {
+		return ""
+	}
+	return " --dir " + shquote.Shown(filepath.Join(w.From, within))
 }

@@ -69,6 +69,21 @@ func TestO8_RunInAWorktree(t *testing.T) {
 	if !strings.Contains(out.stderr, "--dir names another directory") {
 		t.Errorf("resumed without its directory: %s", out.stderr)
 	}
+	h.url, _ = serve(t, nil, say("", use("shell", map[string]any{"command": "ls"})), fakellm.Turn{Text: "done"})
+	stderr = h.run(exitLimit, "run", "--yes", "--max-turns", "1", "--worktree=fix", "look").stderr
+	id := h.sessions()[0].ID
+	want := "To continue the session, run: attractor run --resume " + id[:8] + " --dir " + h.dir + "\n"
+	if !strings.HasSuffix(stderr, want) {
+		t.Errorf("a limit says %q, want %q at the end", stderr, want)
+	}
+	h.run(0, "run", "--yes", "--resume", id[:8], "--dir", h.dir, "go on")
+	s := onScreen(t, chatting(h, "--worktree=fix", "look"), 200, 24)
+	s.expect("done · ")
+	s.press("C-d")
+	s.expect(" --dir " + h.dir)
+	if code := s.ended(); code != 0 {
+		t.Errorf("a conversation has the exit code %d", code)
+	}
 	for _, args := range [][]string{{"--worktree", "fix", "the", "test"}, {"--worktree=a/b", "x"}, {"--worktree=", "x"},
 		{"--worktree", "--continue", "x"}, {"--worktree", "--env-command", "sh -c", "x"}} {
 		h.run(exitUsage, append([]string{"run", "--yes"}, args...)...)
