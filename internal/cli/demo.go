@@ -131,7 +131,7 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 		return err
 	}
 	r := runner{terminal: t, Setup: &attractor.Setup{Options: opts, Local: local, Instrument: config.Instrument},
-		stopper: stopper, json: f.json, live: live}
+		stopper: stopper, json: f.json, live: live, inMemory: true}
 	if err := r.run(running, demoTask); err != nil || f.html == "" {
 		return err
 	}

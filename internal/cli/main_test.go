@@ -321,6 +321,40 @@ func TestH_Demo(t *testing.T) {
 	}
 }
 
+// The session of a demo that was stopped is not kept, so nothing says how to go on with it.
+func TestH_DemoStopped(t *testing.T) {
+	t.Parallel()
+	peer.Need(t, "git")
+	cmd := attractorCommand(t, "demo")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var seen strings.Builder
+	for lines := bufio.NewReader(stderr); ; {
+		line, err := lines.ReadString('\n')
+		seen.WriteString(line)
+		if err != nil {
+			break
+		}
+		if strings.HasPrefix(line, "claude-") {
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
+		t.Errorf("it ended with %v, want exit code 130", err)
+	}
+	if text := seen.String(); !strings.HasSuffix(text, "attractor: stopped by a signal\n") {
+		t.Errorf("it says %q", text)
+	}
+}
+
 func TestH_Inspect(t *testing.T) {
 	dir := t.TempDir()
 	for name, data := range map[string]string{"AGENTS.md": "Always use tabs.", "a.txt": "first\nsecond\n",

@@ -32,6 +32,7 @@ type runner struct {
 	live     *liveLine  // nil without one
 	server   string     // the flag for the server of --base-url; "" without
 	kept     *runResult // nil without --output and --result
+	inMemory bool       // the journal ends with the process
 }
 
 var errTimeout = errors.New("the timeout was reached")
@@ -195,7 +196,7 @@ func (r *runner) work(ctx context.Context, session *agent.Session, prompt string
 
 // howToGoOn returns a line with the command that continues the session, or "" if it is not kept.
 func (r *runner) howToGoOn() string {
-	if r.Options.Journal == nil {
+	if r.Options.Journal == nil || r.inMemory {
 		return ""
 	}
 	return "\nTo continue the session, run: attractor run --resume " + sessions.ShortID(r.Options.ID) +
