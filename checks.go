@@ -19,7 +19,8 @@ import (
 )
 
 // Checks says which commands decide whether an input is done. Only the user chooses them. An input
-// whose checks fail ends as others do: [Setup.EndChecks] of the session's Setup says what they found.
+// whose checks fail ends as others do: [Setup.EndChecks] of the session's Setup says what they
+// found.
 type Checks struct {
 	Commands []string
 	// Rounds is how often failing ones send the agent back in one input, as in [check.Options].
@@ -97,9 +98,9 @@ func (s *Setup) EndChecks(ctx context.Context, result *agent.Result) (*check.Rep
 	return &report, err
 }
 
-// CheckAgain compares the tree with the one that was verified, after the session has been closed and
-// its processes have ended. If it is another one, CheckAgain changes the report and adds it to the
-// session's journal. show gets the events of that; it may be nil.
+// CheckAgain compares the tree with the one that was verified, after the session has been closed
+// and its processes have ended. If it is another one, CheckAgain changes the report and adds it to
+// the session's journal. show gets the events of that; it may be nil.
 func (s *Setup) CheckAgain(ctx context.Context, report *check.Report, show func(agent.Event)) error {
 	if s.checks == nil || report == nil {
 		return nil

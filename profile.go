@@ -9,8 +9,9 @@ import (
 	"github.com/attractor-go/attractor/profile/profiles"
 )
 
-// chooseProfile returns the chosen profile, else the provider's. A provider without a profile of its
-// own gets the one that suits it without its provider options, and the first model of the catalog.
+// chooseProfile returns the chosen profile, else the provider's. A provider without a profile of
+// its own gets the one that suits it without its provider options, and the first model of the
+// catalog.
 func (c *config) chooseProfile(provider string) (profile.Profile, error) {
 	native := c.chosen.native != nil && *c.chosen.native
 	if c.Profile != "" {

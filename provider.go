@@ -159,8 +159,8 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 	return provider, nil
 }
 
-// chooseProvider returns the name of the chosen provider, else of the one that the model's name says,
-// else of the only candidate in the environment. It does not guess among several.
+// chooseProvider returns the name of the chosen provider, else of the one that the model's name
+// says, else of the only candidate in the environment. It does not guess among several.
 func (c *config) chooseProvider() (string, error) {
 	if name := value(c.chosen.provider); name != "" {
 		return name, c.checkProviderName(name)
@@ -234,9 +234,9 @@ func (c *config) ownWith(model string) string {
 	return names[max(first, 0)]
 }
 
-// providerOfModel returns the only candidate whose catalog has the chosen model, or the provider of a
-// name as provider/model, which it takes apart. It returns "" where neither is certain: a candidate may
-// have a model whose own name has a slash.
+// providerOfModel returns the only candidate whose catalog has the chosen model, or the provider of
+// a name as provider/model, which it takes apart. It returns "" where neither is certain: a
+// candidate may have a model whose own name has a slash.
 func (c *config) providerOfModel(candidates []providers.Kind) string {
 	model := value(c.chosen.model)
 	if model == "" || c.BaseURL != "" {
@@ -258,10 +258,10 @@ func (c *config) providerOfModel(candidates []providers.Kind) string {
 	return name
 }
 
-// useNamedByModel takes the model that counts apart where the name in front of it is certain to be a
-// provider's: the chosen one, if that has the rest and not the whole as a model, or another one, if
-// the chosen one stands in a lower place and is a vendor whose models have no slashes. A session that
-// goes on has a provider of its own, which fillIn compares with.
+// useNamedByModel takes the model that counts apart where the name in front of it is certain to be
+// a provider's: the chosen one, if that has the rest and not the whole as a model, or another one,
+// if the chosen one stands in a lower place and is a vendor whose models have no slashes. A session
+// that goes on has a provider of its own, which fillIn compares with.
 func (c *config) useNamedByModel(goesOn bool) {
 	model, provider := c.values.Get("model"), c.values.Get("provider")
 	name, rest, both := strings.Cut(model.One(), "/")
@@ -283,8 +283,8 @@ func (c *config) useNamedByModel(goesOn bool) {
 	c.values.SplitModel(name, rest)
 }
 
-// hasSlashes reports whether models of a provider may have names with a slash: those of a server that
-// the environment names, and of one that offers models of others.
+// hasSlashes reports whether models of a provider may have names with a slash: those of a server
+// that the environment names, and of one that offers models of others.
 func (c *config) hasSlashes(kind providers.Kind) bool {
 	models := c.catalog().List(kind.Name)
 	return c.getenv(kind.BaseURLVar) != "" || len(models) == 0 ||

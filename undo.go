@@ -36,9 +36,9 @@ type Undone struct {
 func (e *Undone) Head() *agent.EventHeader { return &e.EventHeader }
 
 // Diff returns what this session has changed in its directory until now, without secrets. Files
-// whose diffs would have more than maxBytes together are left out, except for the first one; 0 means
-// 8 MiB. It has no files if all is as it was before. An error of the kind [undo.ErrNothing] says why
-// nothing is known.
+// whose diffs would have more than maxBytes together are left out, except for the first one; 0
+// means 8 MiB. It has no files if all is as it was before. An error of the kind [undo.ErrNothing]
+// says why nothing is known.
 func (s *Setup) Diff(ctx context.Context, maxBytes int) (*checkpoint.Diff, error) {
 	p := s.checkpoints
 	if p == nil || s.store == nil {

@@ -190,8 +190,8 @@ func mayBeBilled(err error) bool {
 	return false
 }
 
-// estimate returns the estimated usage of an attempt, from the size of its input, and the characters
-// and searches that have arrived.
+// estimate returns the estimated usage of an attempt, from the size of its input, and the
+// characters and searches that have arrived.
 func (a *attemptStream) estimate(input int) llm.Usage {
 	got := a.soFar()
 	return llm.Usage{Input: input, Output: (got.chars + charsPerToken - 1) / charsPerToken, Searches: got.searched}

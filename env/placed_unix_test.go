@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// swappedEnv swaps a directory for a link right before a change, as a command in the background does
-// between the look at a file and its change.
+// swappedEnv swaps a directory for a link right before a change, as a command in the background
+// does between the look at a file and its change.
 type swappedEnv struct {
 	*env.Local
 	swap func()

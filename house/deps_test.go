@@ -222,8 +222,8 @@ func list(t *testing.T) map[string]*listed {
 	}
 }
 
-// Users of the library get neither OpenTelemetry nor SDKs of clouds: only the modules otel and cloud
-// need them.
+// Users of the library get neither OpenTelemetry nor SDKs of clouds: only the modules otel and
+// cloud need them.
 func TestN6_V1_NeitherTelemetryNorCloudsInTheRoot(t *testing.T) {
 	for _, name := range []string{"go.mod", "go.sum"} {
 		data, err := os.ReadFile(name)

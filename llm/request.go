@@ -74,8 +74,8 @@ const (
 )
 
 // QuirkWithout returns the quirk of a server that refuses requests with a parameter:
-// stream_options, parallel_tool_calls, reasoning_effort or prompt_cache_key, and reasoning.summary of
-// the Responses API. Without stream_options many servers report no usage.
+// stream_options, parallel_tool_calls, reasoning_effort or prompt_cache_key, and reasoning.summary
+// of the Responses API. Without stream_options many servers report no usage.
 func QuirkWithout(parameter string) Quirk { return Quirk("without_" + parameter) }
 
 // Caller tells who makes a request and why. Package agent sets it; every field may be empty.

@@ -219,8 +219,8 @@ func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(na
 }
 
 // bounded sends requests until life ends, and leaves no idle connections behind then. A request
-// that begins beside the end makes [http.Transport] keep what it dials, although CloseIdleConnections
-// was called: so each such request calls it again.
+// that begins beside the end makes [http.Transport] keep what it dials, although
+// CloseIdleConnections was called: so each such request calls it again.
 type bounded struct {
 	base http.RoundTripper
 	life context.Context

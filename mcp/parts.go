@@ -13,8 +13,8 @@ import (
 
 // decodable returns the result of a request in a form that the SDK can decode. The SDK refuses the
 // whole result of a call, a resource or a prompt if it does not know one of its parts, and a whole
-// list if one of its entries is malformed. Here such a part becomes a line, and a member or an entry
-// that cannot be decoded is left out. Results of other requests stay as they are.
+// list if one of its entries is malformed. Here such a part becomes a line, and a member or an
+// entry that cannot be decoded is left out. Results of other requests stay as they are.
 func decodable(result json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(result, &members) != nil {
@@ -66,8 +66,8 @@ func withMembers(name string, parts []any, members map[string]json.RawMessage) m
 	return result
 }
 
-// decodableEntry returns an entry of a list without the members that cannot be decoded, or nothing if
-// it has no name then.
+// decodableEntry returns an entry of a list without the members that cannot be decoded, or nothing
+// if it has no name then.
 func decodableEntry[T any](entry json.RawMessage) []any {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(entry, &members) != nil {

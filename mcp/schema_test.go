@@ -148,7 +148,8 @@ func TestM1_ManyDemands(t *testing.T) {
 	}
 }
 
-// Very many references to something large end at a bound, too. It is one for all schemas of a server.
+// Very many references to something large end at a bound, too. It is one for all schemas of a
+// server.
 func TestM1_LargeReferences(t *testing.T) {
 	const n = 5000
 	properties := map[string]any{}

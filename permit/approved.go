@@ -19,8 +19,8 @@ import (
 // approval holds what a call was allowed to touch: the files as they were, and the directory of a
 // command.
 type approval struct {
-	// leads holds where the call's paths led, by the absolute path. It is empty for a path that could
-	// not be resolved.
+	// leads holds where the call's paths led, by the absolute path. It is empty for a path that
+	// could not be resolved.
 	leads map[string]string
 	// files holds the contents that were shown to a person, by the path without links.
 	files map[string]env.Hash
@@ -89,7 +89,8 @@ func (a *approval) sameAs(b *approval) bool { return a.dir == b.dir && maps.Equa
 // Middleware implements [tool.Middleware]. It runs each call in an environment that changes no
 // files but those for which the call was approved, as they were then, opens the call's own paths
 // only where they led, and starts commands only in the directory that was shown. A call whose value
-// is not this gate's does not run. A call without a value runs, because no gate has decided about it.
+// is not this gate's does not run. A call without a value runs, because no gate has decided about
+// it.
 func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		p, ok := call.Value.(*passage)

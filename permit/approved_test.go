@@ -122,8 +122,8 @@ func (s *swappedWrite) Delete(ctx context.Context, name string, was env.Hash) er
 	return env.Delete(ctx, s.Environment, name, was)
 }
 
-// What is changed is the file that was approved, also if its directory is swapped for a link between
-// the last look at it and the change.
+// What is changed is the file that was approved, also if its directory is swapped for a link
+// between the last look at it and the change.
 func TestL11_DirectoriesSwappedBeforeTheChange(t *testing.T) {
 	for name, patch := range map[string]string{
 		"write":  "*** Add File: a/new\n+text\n",

@@ -120,10 +120,10 @@ func (j *judgement) because() string {
 	return fmt.Sprintf(" (%s)", j.Reason)
 }
 
-// Typed decides about a call that a person has written. It asks nobody, because the person wants the
-// call. It denies what a rule or a hook denies, and commands that may do that, and in a read-only
-// session everything that may change something. Plan mode does not count: it is about the model. Typed
-// implements [tool.Authorize].
+// Typed decides about a call that a person has written. It asks nobody, because the person wants
+// the call. It denies what a rule or a hook denies, and commands that may do that, and in a
+// read-only session everything that may change something. Plan mode does not count: it is about the
+// model. Typed implements [tool.Authorize].
 func (g *Gate) Typed(ctx context.Context, req tool.Request) (tool.Decision, error) {
 	sent := req.Call.Args
 	p := &passage{gate: g, accepted: true}

@@ -17,8 +17,9 @@ import (
 type Question struct {
 	tool.Request
 	// Rule is the rule that asks, with its file. It is empty if no rule is about the call. Reason
-	// says why the call is asked about, and Reasons everything that does, the gravest first. Touches
-	// are the files that it uses and that usually hold secrets, or that start or protect something.
+	// says why the call is asked about, and Reasons everything that does, the gravest first.
+	// Touches are the files that it uses and that usually hold secrets, or that start or protect
+	// something.
 	Rule, Reason string
 	Reasons      []string
 	Touches      []rules.Touched
@@ -30,8 +31,8 @@ type Question struct {
 	// CommandDir is the directory in which a command would run, or that of an agent in surroundings
 	// of its own, if it is not the session's.
 	CommandDir string
-	// Inner says that it is about a call of such an agent: rules of Allow that begin at ./ are about
-	// its directory, and count for this agent alone.
+	// Inner says that it is about a call of such an agent: rules of Allow that begin at ./ are
+	// about its directory, and count for this agent alone.
 	Inner bool
 	// Links lists the paths of the call that lead elsewhere through symbolic links.
 	Links []Link
@@ -137,8 +138,8 @@ func preview(ctx context.Context, req tool.Request) []tool.Change {
 // commandDir returns the directory that a call names for its command, or "." if it names none.
 func commandDir(req tool.Request) string { return cmp.Or(req.Access.Dir, ".") }
 
-// Asker asks a person about a call. Calls of one [Gate] come one at a time. An error denies the call
-// with its text, which the model reads; the session goes on.
+// Asker asks a person about a call. Calls of one [Gate] come one at a time. An error denies the
+// call with its text, which the model reads; the session goes on.
 type Asker func(ctx context.Context, q Question) (Answer, error)
 
 // links returns the paths of a call that lead elsewhere.

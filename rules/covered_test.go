@@ -95,8 +95,8 @@ func (c counted) ReadDir(dir string) ([]fs.DirEntry, error) {
 	return c.machine.ReadDir(dir)
 }
 
-// TestK13_ManyPatterns has a repository's 1,000 rules not compared with all of its files, which would
-// take a minute: what is left is covered.
+// TestK13_ManyPatterns has a repository's 1,000 rules not compared with all of its files, which
+// would take a minute: what is left is covered.
 func TestK13_ManyPatterns(t *testing.T) {
 	work := t.TempDir()
 	const dirs, files = 20, 100

@@ -42,8 +42,8 @@ type Point struct {
 	Input int
 }
 
-// Read reads the points of a session. If a kill has ended a call since the last one, Read adds a point
-// without an After.
+// Read reads the points of a session. If a kill has ended a call since the last one, Read adds a
+// point without an After.
 func Read(ctx context.Context, from agent.Records) (*Points, error) {
 	p := new(Points)
 	for note, err := range agent.ReadNotes(ctx, from, checkpoint.NoteKind) {
@@ -192,8 +192,8 @@ func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, maxB
 }
 
 // Write writes the files that a session had after a turn into a directory, and returns a sentence
-// about them. checkpoints is the directory of the store. Write calls place to open the directory once
-// it has found the files in the store, and closes it.
+// about them. checkpoints is the directory of the store. Write calls place to open the directory
+// once it has found the files in the store, and closes it.
 func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place func() (env.Environment, func() error,
 	error)) (text string, err error) {
 	root, err := p.TreeAt(turn)
@@ -231,8 +231,8 @@ func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place 
 	return text, nil
 }
 
-// withoutHead removes HEAD from a directory that git would take for a repository, because .git, which
-// it would have used instead, is not among the files. It reports whether it has.
+// withoutHead removes HEAD from a directory that git would take for a repository, because .git,
+// which it would have used instead, is not among the files. It reports whether it has.
 func withoutHead(ctx context.Context, e env.Environment) (removed bool, err error) {
 	has := func(name string) bool {
 		_, missing := env.TreeOf(e).Lstat(ctx, name)
@@ -247,8 +247,8 @@ func withoutHead(ctx context.Context, e env.Environment) (removed bool, err erro
 	return true, e.Remove(ctx, "HEAD")
 }
 
-// gone returns an error of the kind ErrNothing for a tree that the store does not have any more, and
-// any other error as it is.
+// gone returns an error of the kind ErrNothing for a tree that the store does not have any more,
+// and any other error as it is.
 func (p *Points) gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fault.Errorf(ErrNothing,
@@ -257,8 +257,8 @@ func (p *Points) gone(err error) error {
 	return err
 }
 
-// Stat returns a line for each file of a diff, with the numbers of lines added and removed, and their
-// sums.
+// Stat returns a line for each file of a diff, with the numbers of lines added and removed, and
+// their sums.
 func Stat(d *checkpoint.Diff) string {
 	var b strings.Builder
 	added, removed := 0, 0
@@ -287,8 +287,8 @@ func Stat(d *checkpoint.Diff) string {
 	return b.String()
 }
 
-// Newest returns the points of the newest session of a directory that has some: of one that was begun
-// there, or of a fork that works there. Subagents have no points of their own.
+// Newest returns the points of the newest session of a directory that has some: of one that was
+// begun there, or of a fork that works there. Subagents have no points of their own.
 func Newest(ctx context.Context, store journal.Store, dir string) (*Points, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -115,10 +115,10 @@ func readIndex(dir, name string) (data []byte, settings []git.Setting, err error
 	return data, settings, err
 }
 
-// inGitDir visits the symbolic links in the directory of a repository, with their names in it, below
-// the directories that have them. It leaves out what is protected, where commands can write nothing,
-// the links that git itself makes of refs, and the many directories of objects, in which git chooses
-// the names and the contents.
+// inGitDir visits the symbolic links in the directory of a repository, with their names in it,
+// below the directories that have them. It leaves out what is protected, where commands can write
+// nothing, the links that git itself makes of refs, and the many directories of objects, in which
+// git chooses the names and the contents.
 func (l *links) inGitDir(dir string, visit func(in *os.Root, name, to string)) {
 	give(os.Stat, os.Chmod, dir, 0o500)
 	root, err := os.OpenRoot(dir)

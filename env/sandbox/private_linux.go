@@ -121,8 +121,9 @@ func removeAbandoned(temp string) {
 }
 
 // removeTree removes a directory with everything in it, also in directories that are not writable,
-// such as those of Go's module cache. It does not follow links out of it. A directory in it is first
-// moved to the top, so that one that a command has made very deep takes no longer than a flat one.
+// such as those of Go's module cache. It does not follow links out of it. A directory in it is
+// first moved to the top, so that one that a command has made very deep takes no longer than a flat
+// one.
 func removeTree(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -75,8 +75,8 @@ func (e *natsEngine) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Older stores have a stream "slots" with another retention, which the server does not change, and
-	// one "rates". No subject may be in two streams.
+	// Older stores have a stream "slots" with another retention, which the server does not change,
+	// and one "rates". No subject may be in two streams.
 	slots, err := newRecords(ctx, e.operator, "limits", "limit.slot.*.*", "limit.rate.*", "limit.pause.*")
 	if err != nil {
 		return err

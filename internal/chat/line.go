@@ -16,10 +16,10 @@ import (
 	"github.com/attractor-go/attractor/sessions"
 )
 
-// enterShown acts on a line that the person has sent: a command of the conversation or of the shell,
-// or a message to the model. Only a typed line can be a command of the shell or change the mode: one
-// from the program's command line, or from a paste, may be a text of others. It returns false if the
-// line has to stay in the input.
+// enterShown acts on a line that the person has sent: a command of the conversation or of the
+// shell, or a message to the model. Only a typed line can be a command of the shell or change the
+// mode: one from the program's command line, or from a paste, may be a text of others. It returns
+// false if the line has to stay in the input.
 func (p *program) enterShown(text, shown string, typed bool) bool {
 	if p.leaving {
 		return false
@@ -203,8 +203,8 @@ func (p *program) steer(text string) {
 	})
 }
 
-// background calls do on a goroutine of its own, beside the task, and passes its error to then on the
-// loop.
+// background calls do on a goroutine of its own, beside the task, and passes its error to then on
+// the loop.
 func (p *program) background(do func(ctx context.Context) error, then func(error)) {
 	go func() {
 		err := do(p.ctx)
@@ -243,8 +243,8 @@ func otherCommands() map[string]string {
 	}
 }
 
-// unknown reports whether a line names a command that does not exist, and sets a hint about it. A line
-// that begins with a path names none.
+// unknown reports whether a line names a command that does not exist, and sets a hint about it. A
+// line that begins with a path names none.
 func (p *program) unknown(text string) bool {
 	name, ok := commandName(text)
 	if !ok || strings.Contains(name, "/") || p.callsCommand(text) {

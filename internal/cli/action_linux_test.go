@@ -214,8 +214,8 @@ func TestW6_Action(t *testing.T) {
 	j.git("apply", filepath.Join(j.temp, "attractor-files/agent.patch"))
 }
 
-// Where there is no answer, the summary says where the reason is, and the step ends with the code of
-// attractor run, also if that has left no files.
+// Where there is no answer, the summary says where the reason is, and the step ends with the code
+// of attractor run, also if that has left no files.
 func TestW6_ActionFails(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil)

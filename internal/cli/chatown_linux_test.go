@@ -67,8 +67,8 @@ func TestX9_OwnCommand(t *testing.T) {
 	}
 }
 
-// What nobody has typed is no command of the shell: the message of the command line, and a paste, be
-// it sent before the session has begun or after.
+// What nobody has typed is no command of the shell: the message of the command line, and a paste,
+// be it sent before the session has begun or after.
 func TestX9_OwnCommandIsTyped(t *testing.T) {
 	t.Parallel()
 	url, asked := gatedModel(t, 0, say("One."), say("Two."), say("Three."))
@@ -150,7 +150,8 @@ func TestX9_Init(t *testing.T) {
 	}
 }
 
-// /status, /permissions and /context say what the session is, what it may, and what fills the window.
+// /status, /permissions and /context say what the session is, what it may, and what fills the
+// window.
 func TestX9_WhatHolds(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "ls"})), say("Done."))

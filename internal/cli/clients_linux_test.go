@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// typescriptClient builds the client and returns the program of its example, which is TypeScript, too.
+// typescriptClient builds the client and returns the program of its example, which is TypeScript,
+// too.
 func typescriptClient(t *testing.T) (node, program string) {
 	node, tsc := peer.Need(t, "node"), peer.Need(t, "tsc")
 	dir := t.TempDir()

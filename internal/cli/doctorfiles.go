@@ -103,8 +103,8 @@ func (d *doctor) mcp(ctx context.Context) {
 	}
 }
 
-// claudeServers returns the file in which Claude Code keeps the user's MCP servers, and whether it has
-// any.
+// claudeServers returns the file in which Claude Code keeps the user's MCP servers, and whether it
+// has any.
 func claudeServers(getenv func(string) string) (name string, has bool) {
 	const most = 64 << 20 // it has the history of all projects, too
 	name = filepath.Join(userfiles.HomeDir(getenv), ".claude.json")

@@ -44,7 +44,8 @@ func ownServer(err error) (providers.Kind, bool) {
 	return kind, ok && (kind.Local || kind.NeedsURL)
 }
 
-// failedKind returns the kind of the provider whose call failed, if it is in the table of providers.
+// failedKind returns the kind of the provider whose call failed, if it is in the table of
+// providers.
 func failedKind(err error) (providers.Kind, bool) {
 	var failed *llm.Error
 	if !errors.As(err, &failed) {

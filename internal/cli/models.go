@@ -98,8 +98,8 @@ func hasOwn(c attractor.Config, name string) bool {
 }
 
 // listModels returns the known models of a provider, or of all, and those that its server lists
-// beside them, unless the provider is the program's own. If no model is known, a server that fails is
-// an error.
+// beside them, unless the provider is the program's own. If no model is known, a server that fails
+// is an error.
 func listModels(ctx context.Context, t terminal, c *attractor.Config, provider string) ([]llm.Model, error) {
 	known, err := userCatalog()
 	if err != nil {

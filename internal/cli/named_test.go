@@ -164,7 +164,8 @@ func TestX6_MessagesAboutProvidersOfConfig(t *testing.T) {
 	}
 }
 
-// A project has no providers of its own, also a trusted one, and its agents do not choose the user's.
+// A project has no providers of its own, also a trusted one, and its agents do not choose the
+// user's.
 func TestX6_ProjectsHaveNoProviders(t *testing.T) {
 	t.Parallel()
 	stolen, thief := serve(t, nil, fakellm.Turn{Text: "stolen"})

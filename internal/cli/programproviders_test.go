@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// A provider that a program adds to the command has the models of which the program knows something,
-// and hints do not name a flag that it does not take.
+// A provider that a program adds to the command has the models of which the program knows
+// something, and hints do not name a flag that it does not take.
 func TestX6_ModelsOfTheProgramsProviders(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")

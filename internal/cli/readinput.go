@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// maxPiped bounds the text of standard input, a prompt or a patch. No model has a window for more.
+	// maxPiped bounds the text of standard input, a prompt or a patch. No model has a window for
+	// more.
 	maxPiped = 16 << 20
-	// pipedPatience is how long beside waits for the first bytes on standard input. Many programs start
-	// others with a pipe to which they never write. Claude Code waits as long.
+	// pipedPatience is how long beside waits for the first bytes on standard input. Many programs
+	// start others with a pipe to which they never write. Claude Code waits as long.
 	pipedPatience = 3 * time.Second
 )
 
@@ -41,8 +42,8 @@ func endsInDash(args []string) bool { return len(args) > 0 && args[len(args)-1] 
 
 // readPrompt returns the prompt: the arguments as one text, and after an empty line what is on
 // standard input. A - at their end waits for it however long it takes. Without a prompt it returns
-// an error, unless the prompt is optional. A text that has begun has to end within the given time; 0
-// means no limit.
+// an error, unless the prompt is optional. A text that has begun has to end within the given time;
+// 0 means no limit.
 func readPrompt(args []string, t terminal, optional bool, within time.Duration) (string, error) {
 	words, read := args, func() (string, error) { return beside(t, within) }
 	if endsInDash(args) {
@@ -83,8 +84,8 @@ func readPiped(t terminal) (string, error) {
 }
 
 // beside returns the text on standard input that the arguments do not name. It does not wait for a
-// person at a terminal. It waits pipedPatience for a text to begin, and then until it ends, at most the
-// given time unless that is 0.
+// person at a terminal. It waits pipedPatience for a text to begin, and then until it ends, at most
+// the given time unless that is 0.
 func beside(t terminal, within time.Duration) (string, error) {
 	if f, ok := t.in.(*os.File); ok {
 		info, err := f.Stat()

@@ -308,8 +308,8 @@ func exportPart(b *strings.Builder, part llm.Part) {
 	}
 }
 
-// fenced returns a text in a Markdown fence that is longer than any fence in it. The language may be
-// empty.
+// fenced returns a text in a Markdown fence that is longer than any fence in it. The language may
+// be empty.
 func fenced(language, text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

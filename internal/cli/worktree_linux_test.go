@@ -90,9 +90,9 @@ func TestO8_RunInAWorktree(t *testing.T) {
 	}
 }
 
-// A session is killed while two agents, of a kind that works in worktrees, are at work. When it goes
-// on, the worktree with changes is there, which the model and the person are told once, and the
-// other one goes. That goes, too, when its work was brought home.
+// A session is killed while two agents, of a kind that works in worktrees, are at work. When it
+// goes on, the worktree with changes is there, which the model and the person are told once, and
+// the other one goes. That goes, too, when its work was brought home.
 func TestO8_KilledWithAgentsInWorktrees(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "")

@@ -62,8 +62,8 @@ func Start[T any](what string, f func() (T, error)) <-chan Result[T] {
 	return done
 }
 
-// Within runs f on its own goroutine and returns its result, or the cause of ctx if that ends first.
-// Then f goes on and its result is lost.
+// Within runs f on its own goroutine and returns its result, or the cause of ctx if that ends
+// first. Then f goes on and its result is lost.
 func Within[T any](ctx context.Context, what string, f func() (T, error)) (T, error) {
 	select {
 	case r := <-Start(what, f):

@@ -274,7 +274,8 @@ func withoutJSON(err error) error {
 	return errors.New(text)
 }
 
-// withoutVariables returns a URL with a number, which also a port can be, in place of each variable.
+// withoutVariables returns a URL with a number, which also a port can be, in place of each
+// variable.
 func withoutVariables(url string) string {
 	for {
 		before, rest, found := strings.Cut(url, "${")
@@ -326,8 +327,8 @@ func unknownProviders(values []Value) (mistakes []error) {
 	return mistakes
 }
 
-// splitModelNames splits a model whose name begins with that of one of the user's own providers, such
-// as work/qwen3-coder, into that provider and the rest, unless a provider stands beside it.
+// splitModelNames splits a model whose name begins with that of one of the user's own providers,
+// such as work/qwen3-coder, into that provider and the rest, unless a provider stands beside it.
 func splitModelNames(values []Value) []Value {
 	own := NamedIn(values)
 	for i := range values {

@@ -34,8 +34,8 @@ type Fault struct {
 	Kind FaultKind `json:"kind"`
 	// After is the number of deltas of text, thinking and arguments to send before the fault.
 	After int `json:"after,omitempty"`
-	// Status, Header and Body are the response of FaultStatus. A status of 0 means 500, and an empty
-	// body the vendor's own error for the status.
+	// Status, Header and Body are the response of FaultStatus. A status of 0 means 500, and an
+	// empty body the vendor's own error for the status.
 	Status int               `json:"status,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
 	Body   string            `json:"body,omitempty"`

@@ -78,8 +78,8 @@ func TestG6_ListHasALimit(t *testing.T) {
 	})
 }
 
-// A key from a function is asked for before the first request, and once more when the server refuses
-// it, but not a third time. On Vertex it is a bearer token.
+// A key from a function is asked for before the first request, and once more when the server
+// refuses it, but not a third time. On Vertex it is a bearer token.
 func TestV1_KeysAreRenewed(t *testing.T) {
 	for _, provider := range []string{"groq", "google-vertex"} {
 		kind, err := providers.Find(provider)

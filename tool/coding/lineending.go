@@ -35,8 +35,8 @@ func withLineEndings(content string, places []place) []string {
 	return texts
 }
 
-// sameLines returns where the lines end with which both the part and the text begin, and where those
-// begin with which both end. The text has no CRLF.
+// sameLines returns where the lines end with which both the part and the text begin, and where
+// those begin with which both end. The text has no CRLF.
 func sameLines(part, text string) (head, tail int) {
 	for line := range strings.Lines(part) {
 		lf := toLF(line)

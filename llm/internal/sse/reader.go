@@ -81,8 +81,8 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// Rest returns the data of the event in which the source has ended, empty without one. Its last line
-// may be cut off. It is valid until the next call of [Reader.Next].
+// Rest returns the data of the event in which the source has ended, empty without one. Its last
+// line may be cut off. It is valid until the next call of [Reader.Next].
 func (r *Reader) Rest() []byte { return r.data }
 
 // field adds the line's field to an event.
