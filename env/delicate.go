@@ -37,7 +37,7 @@ func DelicateFiles() (all []Delicate) {
 		"warp.md",
 		// editors and their language servers
 		".idea", ".zed", ".exrc", ".nvim.lua", ".nvimrc", ".lazy.lua", ".vim", ".vimrc", ".lvimrc",
-		".ycm_extra_conf.py", ".dir-locals.el", ".dir-locals-2.el", ".emacs.d", ".helix", ".vs", ".fleet",
+		".nexrc", ".vilerc", ".ycm_extra_conf.py", ".dir-locals.el", ".dir-locals-2.el", ".emacs.d", ".helix", ".vs", ".fleet",
 		".nova", ".nova.json", ".lite_project.lua", ".luarc.json", ".luarc.jsonc", ".bsp", ".project",
 		".externaltoolbuilders",
 		// services that run on each push, and containers to work in
@@ -50,13 +50,15 @@ func DelicateFiles() (all []Delicate) {
 		"lefthook-local.yaml", "lefthook-local.json", "lefthook-local.toml", ".lefthook-local.yml",
 		".lefthook-local.yaml", ".lefthook-local.json", ".lefthook-local.toml", ".overcommit.yml",
 		".local-overcommit.yml", ".lefthook", ".lefthook-local", ".git-hooks", ".pre-commit-config.yml", "prek.toml",
+		".huskyrc", ".huskyrc.json", ".huskyrc.yaml", ".huskyrc.yml", ".huskyrc.js", "husky.config.js", "husky.config.cjs",
 		// what runs when a shell enters the directory
 		".direnv", ".envrc.local", ".envrc.private", "flake.nix", "flake.lock", "shell.nix", "devenv.nix",
 		"devenv.yaml", "devenv.lock", "devbox.json", ".shadowenv.d", ".autoenv", ".autoenv.zsh",
+		"_opam", ".phpbrewrc",
 		// what chooses the programs that tools start
 		"mise", "mise.toml", "mise.local.toml", ".mise", ".mise.toml", ".mise.local.toml", ".miserc.toml",
 		".asdfrc", ".tool-versions", ".prototools", "rust-toolchain", "rust-toolchain.toml", ".python-version",
-		".pdm-python", ".rvmrc", ".rbenv-vars", ".sdkmanrc", ".java-version", ".jenv-version",
+		".pdm-python", ".rvmrc", ".rbenv-vars", ".sdkmanrc", ".java-version", ".jenv-version", "poetry.toml",
 		// package managers and build tools
 		".yarnrc", ".yarnrc.yml", ".yarn", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo", ".bundle", ".mvn",
 		"bunfig.toml", "pip.conf", ".gemrc", ".condarc", ".sbtopts", ".jvmopts", ".bazelrc",
