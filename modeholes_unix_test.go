@@ -277,8 +277,8 @@ func TestU17_WhatCommandsOfGitRun(t *testing.T) {
 // The same holds for hooks that husky's run, and for programs that these find in packages.
 func TestU17_WhatHooksOfHuskyRun(t *testing.T) {
 	peer.Need(t, "git")
-	b := newGitEdits(t, []string{"scripts/check.sh", "package.json", ".lintstagedrc.json", ".husky/commit-msg"},
-		[]string{"main.go", "scripts/other.sh"})
+	b := newGitEdits(t, []string{"scripts/check.sh", "package.json", ".lintstagedrc.json", ".husky/commit-msg",
+		"scripts/other.sh"}, []string{"main.go"})
 	dir := b.config.Dir
 	put(t, dir, "scripts/check.sh", "true\n")
 	put(t, dir, "package.json", "{}\n")
@@ -295,8 +295,8 @@ func TestU17_WhatHooksOfHuskyRun(t *testing.T) {
 func TestU17_WhatRunnersOfHooksRun(t *testing.T) {
 	peer.Need(t, "git")
 	b := newGitEdits(t, []string{"Makefile", "scripts/made.sh", "scripts/lib.sh", "flow.sh", "tools/c.sh", "staged.sh", "t.js",
-		"lint.js", "web/package.json", "web/w.js", "hooks.d/pre-commit/x", "packages/a/package.json", "packages/a/a.js"},
-		[]string{"main.go", "scripts/other.sh", "web/x.js"})
+		"lint.js", "web/package.json", "web/w.js", "hooks.d/pre-commit/x", "packages/a/package.json", "packages/a/a.js",
+		"scripts/other.sh"}, []string{"main.go", "web/x.js"})
 	dir := b.config.Dir
 	for name, text := range map[string]string{
 		".pre-commit-config.yaml": "repos:\n- repo: local\n  hooks:\n  - id: a\n    entry: make check\n" +
@@ -468,5 +468,33 @@ func (b *gitEdits) edits() {
 		if !written(name) {
 			b.Errorf("%s was not changed: %v", name, b.results())
 		}
+	}
+}
+
+// Where it is not known what a hook of git runs, edits of all scripts of the work tree ask.
+func TestU17_ScriptsThatHooksMayRun(t *testing.T) {
+	peer.Need(t, "git")
+	scripts := []string{"scripts/new.sh", "mk/common.mk", "sub/Makefile", "tools/check.py", "tools/program"}
+	hooks := map[string]bool{
+		"find scripts -name '*.sh' -exec sh {} \\;":                                true,
+		"sh \"tools/$(basename \"$0\").sh\"":                                       true,
+		"PATH=$PWD/tools:$PATH\nprogram":                                           true,
+		"command -v git-lfs >/dev/null 2>&1 || exit 2\ngit lfs pre-push \"$@\"":    false,
+		"grep -q '^Signed-off-by: ' \"$1\" || { echo 'sign it off' >&2; exit 1; }": false,
+	}
+	for hook, asks := range hooks {
+		asked, not := scripts, []string{"main.go", "notes.txt", "tools/module.py"}
+		if !asks {
+			asked, not = nil, append(not, scripts...)
+		}
+		b := newGitEdits(t, asked, not)
+		inGit(t, b.config.Dir, "init", "-q")
+		put(t, b.config.Dir, ".git/hooks/pre-push", "#!/bin/sh\n"+hook+"\n")
+		put(t, b.config.Dir, "tools/check.py", "#!/usr/bin/env python3\n")
+		put(t, b.config.Dir, "tools/program", "true\n")
+		if err := os.Chmod(filepath.Join(b.config.Dir, "tools/program"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		b.edits()
 	}
 }

@@ -17,20 +17,22 @@ import (
 
 // starting returns the files in the session's directories that start programs or allow them because
 // something outside says so: hooks, git, PATH, and the home directory. A change of one needs an
-// approval. The paths have no links, whatever links have led to them.
-func (s *Setup) starting(ctx context.Context, c *config) []string {
+// approval. The paths have no links, whatever links have led to them. Of further files in the
+// directories of scripts it is not known whether hooks of git run them; see [env.Protection].
+func (s *Setup) starting(ctx context.Context, c *config) (names, scripts []string) {
 	roots := realPaths(append(env.ConfinementOf(s.Local).Writable, s.here))
 	slices.Sort(roots)
 	roots = slices.Compact(roots)
-	names := c.linkedHome(roots)
-	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), s.namedByGit(ctx, c, roots),
+	names = c.linkedHome(roots)
+	byGit, scripts := s.namedByGit(ctx, c, roots)
+	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), byGit,
 		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c), namedByDirenv(roots)) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
 			names = append(names, real)
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(names), scripts
 }
 
 // realPaths returns where names lead.
@@ -85,32 +87,36 @@ const (
 
 // namedByGit returns the files from which git takes what it runs in the session's directories, by
 // the configuration of their repositories, also nested ones, and of the user: a change of one needs
-// an approval as one in .git does.
-func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (names []string) {
+// an approval as one in .git does. scripts are the work trees whose hooks may run more of them.
+func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (names, scripts []string) {
 	machine, err := env.NewLocal(filepath.VolumeName(roots[0])+string(filepath.Separator),
 		env.LocalOptions{Containment: env.ContainGroup})
 	if err != nil {
-		return nil // not even commands can run here
+		return nil, nil // not even commands can run here
 	}
 	defer machine.Close() // it was only read
 	left := maxAllGitCommands
 	for _, tree := range workTrees(roots, &s.nesting) {
 		named := git.Files{Env: machine}.Named(ctx, filepath.ToSlash(tree.top), c.getenv)
-		for _, name := range tree.runByGit(named, roots, &left) {
+		files, more := tree.runByGit(named, roots, &left)
+		for _, name := range files {
 			if realPath(name) != tree.top {
 				names = append(names, name)
 			}
 		}
+		if more && !slices.Contains(scripts, tree.outer) {
+			scripts = append(scripts, tree.outer)
+		}
 	}
-	return names
+	return names, scripts
 }
 
 // runByGit returns the files below the outermost work tree, and in the roots, that git runs in a
-// work tree, or from which it takes what it runs. left is how many commands may still be looked
-// through.
-func (t workTree) runByGit(named git.Named, roots []string, left *int) []string {
+// work tree, or from which it takes what it runs, and whether its hooks may run more. left is how
+// many commands may still be looked through.
+func (t workTree) runByGit(named git.Named, roots []string, left *int) (files []string, more bool) {
 	var commands []string // hooks first, because the number of commands is limited
-	files := named.Files
+	files = named.Files
 	for _, dir := range named.Hooks {
 		hooks, linked := git.HookCommands(dir)
 		commands, files = append(commands, hooks...), append(files, linked...)
@@ -118,16 +124,20 @@ func (t workTree) runByGit(named git.Named, roots []string, left *int) []string 
 			files = append(files, git.HooksIn(real)...)
 		}
 	}
+	hooks := len(commands)
 	commands = append(commands, named.Commands...)
 	commands = commands[:min(len(commands), maxGitCommands, *left)]
+	hooks = min(hooks, len(commands))
 	*left -= len(commands)
-	files = append(files, trust.RunBy(t.outer, t.top, commands)...)
+	byHooks := trust.WatchedAll(t.outer, t.top, commands[:hooks])
+	files = append(files, byHooks.Runs...)
+	files = append(files, trust.RunBy(t.outer, t.top, commands[hooks:])...)
 	for _, root := range roots {
 		if root != t.outer && !isBelow([]string{t.outer}, root) {
 			files = append(files, trust.RunBy(root, t.top, commands)...)
 		}
 	}
-	return files
+	return files, len(byHooks.Blind) > 0
 }
 
 // maxEnvrc is how much of a .envrc is looked through for names.

@@ -39,7 +39,7 @@ func TestK13_HooksOfManyNestedRepositories(t *testing.T) {
 		if len(trees) != 1+repositories+1 { // the directory, r00 among the others, and what is below it
 			t.Errorf("%d work trees are looked at", len(trees))
 		}
-		names := s.starting(t.Context(), &b.config)
+		names, _ := s.starting(t.Context(), &b.config)
 		scripts := 0
 		for _, name := range names {
 			if strings.HasPrefix(filepath.Base(name), "run") && filepath.Base(filepath.Dir(name)) != "hooks" {

@@ -47,13 +47,21 @@ func Watched(root, dir, command string, args ...string) Watch {
 // RunBy returns what [Watched] finds of commands for the shell, within the limits of the hooks of
 // one project.
 func RunBy(root, dir string, commands []string) (files []string) {
+	return WatchedAll(root, dir, commands).Runs
+}
+
+// WatchedAll is [Watched] for several commands for the shell, within the limits of the hooks of one
+// project.
+func WatchedAll(root, dir string, commands []string) (all Watch) {
 	left := maxParsed
 	var modules []string
 	for _, command := range commands {
 		w := watching(root, dir, &left, command, nil)
-		files, modules = append(files, w.runFiles()...), append(modules, w.modules...)
+		all.Runs, all.Blind = append(all.Runs, w.runFiles()...), append(all.Blind, w.blind...)
+		modules = append(modules, w.modules...)
 	}
-	return append(files, shadows(root, modules)...)
+	all.Runs = append(all.Runs, shadows(root, modules)...)
+	return all
 }
 
 // NamedBy returns the paths that words of commands for the shell may name, given the directory in

@@ -69,7 +69,9 @@ func (w *watcher) runner(c *shell.Command, name string, dirs []string) {
 		}
 		w.recipes(c.Words, dir, files)
 	}
-	w.cannot("%s may run %s", name, more)
+	if !path.IsAbs(c.Words[0]) || inside(w.root, w.root, c.Words[0]) == "" { // else it is a hook of that name
+		w.cannot("%s may run %s", name, more)
+	}
 }
 
 // elsewhere notes the directories to which the options of a command lead.
