@@ -317,6 +317,10 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 		case f.writes:
 			q.grave = aboutChange
 			q.edit = !f.tree && c.within(f.place) && !c.personal(f.place.real)
+			if q.edit && c.hidden(f.place.real) {
+				q.edit = false
+				q.why += ", and hidden files may start programs"
+			}
 		}
 		asks = append(asks, q)
 	}

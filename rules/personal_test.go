@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/env/envtest"
@@ -16,11 +17,12 @@ func TestN8_ModesOrdinaryFiles(t *testing.T) {
 		work, home, also, file string
 		want                   bool
 	}{
-		{"/home/me/p", "/home/me", "", "/home/me/p/.config/x", true},
+		{"/home/me/p", "/home/me", "", "/home/me/p/x/y", true},
 		{"/home/me/p", "/home/me", "", "/home/me/x", false},
 		{"/home/me", "/home/me", "", "/home/me/x", true},
 		{"/home/me", "/home/me/", "", "/home/me/.x", false},
-		{"/home/me", "/home/me", "", "/home/me/p/.x", true},
+		{"/home/me", "/home/me", "", "/home/me/p/.x", false},
+		{"/home/me", "/home/me", "", "/home/me/p/.ESLintRC.json", true},
 		{"/home/me", "/home/me", "", "/home/me/Library/LaunchAgents/x", false},
 		{"/home/me", "/home/me", "/home/me/.x", "/home/me/.x/y", true},
 		{"/home", "/home/me", "", "/home/you/x", false},
@@ -29,7 +31,7 @@ func TestN8_ModesOrdinaryFiles(t *testing.T) {
 		{"/home/me/p", "/link", "/home/me", "/home/me/.x", false},
 		{"/", "", "", "/etc/x", false},
 		{"/", "/", "", "/etc/x", false},
-		{"/app", "/", "", "/app/.x", true},
+		{"/app", "/", "", "/app/.x", false},
 		{"/app", "", "", "/app/x", true},
 	} {
 		e := envtest.NewMemory(nil)
@@ -51,6 +53,28 @@ func TestN8_ModesOrdinaryFiles(t *testing.T) {
 			Access: tool.Access{Effect: tool.Writes, Paths: []string{c.file}}})
 		if d.Edits != c.want || d.Verdict != tool.Ask {
 			t.Errorf("%+v: %+v", c, d)
+		}
+	}
+}
+
+// A hidden file is ordinary only by a name that is known to start nothing: programs of all kinds read
+// hidden files of their own where they run.
+func TestU17_HiddenFiles(t *testing.T) {
+	set, err := rules.Load(rules.Dirs{Work: "/p/.w", Roots: []string{"/p/.w"},
+		Resolve: func(name string) (string, error) { return name, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"a.go": true, "a/b.c": true, "a./b": true, ".gitignore": true, "a/.gitkeep": true, ".prettierrc.json": true,
+		".golangci.yml": true, ".changeset/x.md": true, ".Storybook/main.js": true, ".npmignore": true,
+		".x": false, "a/.nexttoolrc": false, ".nexttool/a.go": false, "a/.changeset/.x": false, "...": false,
+		".eslintrcx": false,
+	} {
+		d := set.Decide(t.Context(), envtest.NewMemory(nil), tool.Request{Dir: "/p/.w", Call: llm.ToolCall{Name: "write_file",
+			Args: "{}"}, Access: tool.Access{Effect: tool.Writes, Paths: []string{"/p/.w/" + name}}})
+		if d.Edits != want || d.Verdict != tool.Ask || strings.Contains(d.Reason, "hidden files may start programs") == want {
+			t.Errorf("%s: %+v", name, d)
 		}
 	}
 }
