@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "draw the picture of the packages in DESIGN.md again")
+var update = flag.Bool("update", false, "write the picture of the packages in DESIGN.md and the sizes in docs/size.md again")
 
 // group is a part of the picture of the packages: those that do the same for a session.
 type group struct {
