@@ -19,6 +19,8 @@ type item struct {
 	kind  itemKind
 	open  bool
 	id    string
+	// server is the id in the server's events. A call's other id is its call_id.
+	server string
 	// signature is sent back with the item: a message's phase, or reasoning's encrypted content.
 	signature string
 	blocks    []*block
@@ -75,17 +77,29 @@ func (d *decoder) kindOf(itemType string) itemKind {
 	return opaqueItem
 }
 
+// find returns the item of an event, or nil. Some gateways give several items one index, so an id
+// that is known counts first; others change the id within an item.
+func (d *decoder) find(index int, id string) *item {
+	if it := d.byID[id]; it != nil {
+		return it
+	}
+	return d.byIndex[index]
+}
+
 // itemAdded opens an item. An opaque item is announced with event.
 func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item, error) {
 	var w wireItem
 	if err := d.unmarshalItem(raw, &w); err != nil {
 		return nil, err
 	}
-	if d.byIndex[index] != nil {
+	if it := d.find(index, w.ID); it != nil && it.open && it.server == w.ID {
 		return nil, fmt.Errorf("item %d twice", index)
 	}
-	it := &item{index: index, kind: d.kindOf(w.Type), open: true, id: w.ID, signature: w.Phase}
+	it := &item{index: index, kind: d.kindOf(w.Type), open: true, id: w.ID, server: w.ID, signature: w.Phase}
 	d.items, d.byIndex[index] = append(d.items, it), it
+	if w.ID != "" {
+		d.byID[w.ID] = it
+	}
 	switch it.kind {
 	case messageItem:
 		d.CountBlock(it.id, "") // it may stay without blocks
@@ -129,8 +143,13 @@ func (d *decoder) unmarshalItem(raw json.RawMessage, w *wireItem) error {
 
 // itemDone closes an item. It streams the content that no delta had.
 func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
-	it := d.byIndex[index]
-	if it == nil {
+	var w wireItem
+	if err := d.unmarshalItem(raw, &w); err != nil {
+		return err
+	}
+	it := d.find(index, w.ID)
+	another := it != nil && it.server != w.ID && w.ID != "" && (!it.open || it.kind != d.kindOf(w.Type))
+	if it == nil || another {
 		var err error
 		if it, err = d.itemAdded(index, raw, event); err != nil {
 			return err
@@ -140,10 +159,6 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 		return nil
 	}
 	it.open = false
-	var w wireItem
-	if err := d.unmarshalItem(raw, &w); err != nil {
-		return err
-	}
 	if d.kindOf(w.Type) != it.kind {
 		return fmt.Errorf("item %d became %q", index, w.Type)
 	}

@@ -13,9 +13,10 @@ import (
 // decoder implements [api.Decoder].
 type decoder struct {
 	api.Events
-	items   []*item       // in the order of arrival
-	byIndex map[int]*item // the same
-	blocks  []*block      // in the order in which they started
+	items   []*item          // in the order of arrival
+	byIndex map[int]*item    // the newest of each index
+	byID    map[string]*item // those with an id
+	blocks  []*block         // in the order in which they started
 	sent    api.Repeats
 	refused bool   // the model refused
 	billed  int    // how many web searches the vendor bills
@@ -23,7 +24,7 @@ type decoder struct {
 }
 
 func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
-	return &decoder{Events: api.NewEvents(provider, model, limit), byIndex: map[int]*item{}}
+	return &decoder{Events: api.NewEvents(provider, model, limit), byIndex: map[int]*item{}, byID: map[string]*item{}}
 }
 
 // Step implements [api.Decoder].
@@ -100,7 +101,7 @@ func (d *decoder) event(ev *wireEvent, data []byte) (api.Progress, error) {
 
 // delta appends a piece to its block. raw is the whole event, which is passed on for opaque items.
 func (d *decoder) delta(kind deltaKind, ev *wireEvent, raw []byte) error {
-	it := d.byIndex[ev.OutputIndex]
+	it := d.find(ev.OutputIndex, ev.ItemID)
 	if it == nil || !it.open {
 		return fmt.Errorf("item %d is not open", ev.OutputIndex)
 	}
@@ -130,7 +131,7 @@ func (d *decoder) delta(kind deltaKind, ev *wireEvent, raw []byte) error {
 
 // part opens or closes a piece of a message or of reasoning.
 func (d *decoder) part(ev *wireEvent, data []byte) error {
-	it := d.byIndex[ev.OutputIndex]
+	it := d.find(ev.OutputIndex, ev.ItemID)
 	switch {
 	case it == nil || !it.open || ev.Part == nil:
 		return fmt.Errorf("a part of item %d, which is not open", ev.OutputIndex)
@@ -194,8 +195,7 @@ func (d *decoder) end(w *wireResponse, incomplete bool) error {
 	}
 	streamed := len(d.items) > 0
 	for i, raw := range w.Output {
-		it := d.byIndex[i]
-		if it == nil && streamed || it != nil && !it.open {
+		if streamed && !d.isOpen(i, raw) {
 			continue
 		}
 		if err := d.itemDone(i, raw, raw); err != nil {
@@ -218,6 +218,18 @@ func (d *decoder) end(w *wireResponse, incomplete bool) error {
 	d.Response.Usage.Searches = d.billed
 	d.Response.Finish = d.reason(w, incomplete)
 	return nil
+}
+
+// isOpen reports whether an item of the whole output has begun in the stream and not ended there.
+func (d *decoder) isOpen(index int, raw json.RawMessage) bool {
+	var head struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(raw, &head) != nil {
+		head.ID = "" // of another form; its place counts
+	}
+	it := d.find(index, head.ID)
+	return it != nil && it.open
 }
 
 func (d *decoder) reason(w *wireResponse, incomplete bool) llm.Finish {

@@ -31,6 +31,7 @@ type wireEvent struct {
 	Type         string          `json:"type"`
 	Response     *wireResponse   `json:"response"` // response.created and the like, and the last event
 	OutputIndex  int             `json:"output_index"`
+	ItemID       string          `json:"item_id"`
 	ContentIndex int             `json:"content_index"`
 	SummaryIndex int             `json:"summary_index"`
 	Item         json.RawMessage `json:"item"` // output_item.*
