@@ -209,7 +209,7 @@ func (d *decoder) end(w *wireResponse, incomplete bool) error {
 		if !it.open {
 			continue
 		}
-		if !incomplete && it.kind != opaqueItem {
+		if !incomplete && !it.isWhole() {
 			return fmt.Errorf("the response ended while item %d was open", it.index)
 		}
 		d.closeItem(it)
@@ -218,6 +218,18 @@ func (d *decoder) end(w *wireResponse, incomplete bool) error {
 	d.Response.Usage.Searches = d.billed
 	d.Response.Finish = d.reason(w, incomplete)
 	return nil
+}
+
+// isWhole reports whether an item that the server did not end can be taken as it was streamed,
+// because the response as a whole is complete. Some gateways end only the response.
+func (it *item) isWhole() bool {
+	switch it.kind {
+	case functionItem:
+		return json.Valid([]byte(it.blocks[0].text.String()))
+	case customItem:
+		return false // nothing shows that the end of its input has come
+	}
+	return true
 }
 
 // isOpen reports whether an item of the whole output has begun in the stream and not ended there.
