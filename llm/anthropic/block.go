@@ -12,11 +12,11 @@ import (
 
 // block is a content block that is being received.
 type block struct {
-	index int // of the newest wire block, which differs from first if texts were joined
-	first int
-	kind  blockKind
-	open  bool
-	ended bool // of a text: its end was streamed
+	number int // in the stream
+	index  int // of the newest wire block
+	kind   blockKind
+	open   bool
+	ended  bool // of a text: its end was streamed
 
 	text      pieces.Text // the deltas' text, thinking or arguments
 	signature []byte
@@ -46,47 +46,56 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return fmt.Errorf("malformed content block: %w", err)
 	}
-	if n := len(d.blocks); index < 0 || n > 0 && index <= d.blocks[n-1].index {
-		return fmt.Errorf("block %d out of order", index)
+	if b := d.byIndex[index]; b != nil { // some gateways begin the next block before they end this one
+		if !b.isWhole() {
+			return fmt.Errorf("block %d began twice", index)
+		}
+		if err := d.blockStop(index); err != nil {
+			return err
+		}
 	}
 	d.CountBlock(w.ID, w.Name)
 	if w.Type == "text" && d.joins(&w) {
 		return d.join(index, &w)
 	}
 	d.endText()
-	b := &block{index: index, first: index, open: true, id: w.ID, name: w.Name}
-	d.blocks = append(d.blocks, b)
+	b := &block{number: len(d.blocks), index: index, open: true, id: w.ID, name: w.Name}
+	d.blocks, d.byIndex[index] = append(d.blocks, b), b
 	var first delta
 	switch w.Type {
 	case "text":
 		b.beginSpan(w.Citations)
 		d.Count(len(w.Citations))
-		d.Emit(llm.StreamEvent{Type: llm.EventTextStart, Block: index})
+		d.Emit(llm.StreamEvent{Type: llm.EventTextStart, Block: b.number})
 		first = delta{index, textDelta, w.Text}
 	case "thinking":
 		b.kind = thinkingBlock
 		b.signature = []byte(w.Signature)
 		d.Count(len(b.signature))
-		d.Emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: index})
+		d.Emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: b.number})
 		first = delta{index, thinkingDelta, w.Thinking}
 	case "redacted_thinking":
 		b.kind = redactedBlock
 		b.signature = []byte(w.Data)
 		d.Count(len(b.signature))
-		d.Emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: index})
+		d.Emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: b.number})
 	case "tool_use":
-		if w.ID == "" || w.Name == "" {
+		switch {
+		case w.ID == "" || w.Name == "":
 			return errors.New("a tool call without id or name")
+		case d.calls[callKey{index, w.ID}]:
+			return fmt.Errorf("the call %q twice", w.ID) // must not run twice
 		}
+		d.calls[callKey{index, w.ID}] = true
 		b.kind = callBlock
 		b.raw = append(b.raw, w.Input...)
 		d.Count(len(b.raw))
-		d.Emit(llm.StreamEvent{Type: llm.EventCallStart, Block: index, ID: w.ID, Name: w.Name})
+		d.Emit(llm.StreamEvent{Type: llm.EventCallStart, Block: b.number, ID: w.ID, Name: w.Name})
 	default:
 		b.kind = opaqueBlock
 		b.raw = append(b.raw, raw...)
 		d.Count(len(b.raw))
-		d.Pass(index, event)
+		d.Pass(b.number, event)
 		if w.Type == searchResult {
 			d.searched(b)
 		}
@@ -97,44 +106,70 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 	return nil
 }
 
-func (d *decoder) find(index int) (*block, error) {
-	for i := len(d.blocks) - 1; i >= 0; i-- {
-		if b := d.blocks[i]; b.index == index {
-			if !b.open {
-				break
-			}
-			return b, nil
-		}
+// isWhole reports whether a block that the server has not ended can be taken as it was streamed. A
+// call whose arguments may be cut off must not run.
+func (b *block) isWhole() bool {
+	return b.kind != callBlock || b.text.Len() > 0 && json.Valid([]byte(b.text.String()))
+}
+
+// takes reports whether a delta of a kind belongs into the block.
+func (b *block) takes(kind deltaKind) bool {
+	switch b.kind {
+	case textBlock:
+		return kind == textDelta
+	case thinkingBlock:
+		return kind == thinkingDelta || kind == signatureDelta
+	case callBlock:
+		return kind == inputDelta
 	}
-	return nil, fmt.Errorf("block %d is not open", index)
+	return b.kind == opaqueBlock
+}
+
+// blockOf returns the block that a delta belongs into. Some gateways put text and thinking into
+// blocks of another kind, or into none: these get a block of their own.
+func (d *decoder) blockOf(x delta) (*block, error) {
+	b := d.byIndex[x.index]
+	var start string
+	switch {
+	case b != nil && b.takes(x.kind):
+		return b, nil
+	case x.kind == textDelta:
+		start = `{"type":"text"}`
+	case x.kind == thinkingDelta:
+		start = `{"type":"thinking"}`
+	case b != nil:
+		return nil, fmt.Errorf("a delta of another kind in block %d", x.index)
+	default:
+		return nil, fmt.Errorf("block %d is not open", x.index)
+	}
+	err := d.blockStart(x.index, json.RawMessage(start), nil)
+	return d.byIndex[x.index], err
 }
 
 // delta appends a piece to its block. raw is the whole event, which is passed on for opaque blocks.
 func (d *decoder) delta(x delta, raw []byte) error {
-	b, err := d.find(x.index)
+	b, err := d.blockOf(x)
 	if err != nil {
 		return err
 	}
 	d.Count(len(x.text))
-	ev := llm.StreamEvent{Block: b.first, Delta: x.text}
+	ev := llm.StreamEvent{Block: b.number, Delta: x.text}
 	switch {
-	case b.kind == textBlock && x.kind == textDelta:
-		ev.Type = llm.EventTextDelta
-	case b.kind == thinkingBlock && x.kind == thinkingDelta:
-		ev.Type = llm.EventThinkingDelta
-	case b.kind == callBlock && x.kind == inputDelta:
-		ev.Type = llm.EventCallDelta
-	case b.kind == thinkingBlock && x.kind == signatureDelta:
-		b.signature = append(b.signature, x.text...)
-		return nil
 	case b.kind == opaqueBlock:
 		if x.kind == inputDelta { // a server tool's input; blockStop merges it
 			b.text.Add(x.text)
 		}
-		d.Pass(x.index, raw)
+		d.Pass(b.number, raw)
 		return nil
-	default:
-		return fmt.Errorf("a delta of another kind in block %d", x.index)
+	case x.kind == signatureDelta:
+		b.signature = append(b.signature, x.text...)
+		return nil
+	case x.kind == textDelta:
+		ev.Type = llm.EventTextDelta
+	case x.kind == thinkingDelta:
+		ev.Type = llm.EventThinkingDelta
+	case x.kind == inputDelta:
+		ev.Type = llm.EventCallDelta
 	}
 	if x.text == "" {
 		return nil
@@ -147,12 +182,12 @@ func (d *decoder) delta(x delta, raw []byte) error {
 // otherDelta handles a delta of an unknown type. In a text block it is a citation. In an opaque
 // block its strings are collected, so that a compaction block is complete when it is sent back.
 func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
-	b, err := d.find(ev.Index)
-	if err != nil {
-		return err
+	b := d.byIndex[ev.Index]
+	if b == nil {
+		return fmt.Errorf("block %d is not open", ev.Index)
 	}
 	d.Count(len(ev.Delta))
-	d.Pass(b.first, data)
+	d.Pass(b.number, data)
 	if b.kind == textBlock {
 		return b.addCitation(ev.Delta)
 	}
@@ -173,20 +208,22 @@ func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
 	return nil
 }
 
+// blockStop ends a block. An end without a block ends nothing.
 func (d *decoder) blockStop(index int) error {
-	b, err := d.find(index)
-	if err != nil {
-		return err
+	b := d.byIndex[index]
+	if b == nil {
+		return nil
 	}
 	b.open = false
+	delete(d.byIndex, index)
 	switch b.kind {
 	case textBlock:
 		b.spans[len(b.spans)-1].end = b.text.Len()
 		if !d.joining { // else its end is streamed when the next block does not go on with it
-			d.endText()
+			d.end(b)
 		}
 	case thinkingBlock, redactedBlock:
-		d.Emit(llm.StreamEvent{Type: llm.EventThinkingEnd, Block: index})
+		d.Emit(llm.StreamEvent{Type: llm.EventThinkingEnd, Block: b.number})
 	case callBlock:
 		if b.text.Len() == 0 { // the call has no arguments, or had all of them at the start
 			args := string(b.raw)
@@ -194,9 +231,9 @@ func (d *decoder) blockStop(index int) error {
 				args = "{}"
 			}
 			b.text.Add(args)
-			d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: index, Delta: args})
+			d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: b.number, Delta: args})
 		}
-		d.Emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: index})
+		d.Emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: b.number})
 	case opaqueBlock:
 		err := b.merge()
 		d.noteSearch(b)

@@ -15,7 +15,10 @@ import (
 type decoder struct {
 	api.Events
 	usage  wireUsage
-	blocks []*block // in the order of their indices
+	blocks []*block // in the order of their beginnings
+	// byIndex has the blocks that are open
+	byIndex map[int]*block
+	calls   map[callKey]bool
 	// joining reports that texts which follow each other are one: answers with citations come in
 	// pieces
 	joining bool
@@ -23,8 +26,16 @@ type decoder struct {
 	searches map[string]string
 }
 
+// callKey is what a call has that comes twice. Some gateways give all blocks one index, others all
+// calls one id.
+type callKey struct {
+	index int
+	id    string
+}
+
 func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
-	return &decoder{Events: api.NewEvents(provider, model, limit), searches: map[string]string{}}
+	return &decoder{Events: api.NewEvents(provider, model, limit), byIndex: map[int]*block{},
+		calls: map[callKey]bool{}, searches: map[string]string{}}
 }
 
 // Step implements [api.Decoder].
@@ -124,9 +135,6 @@ func (d *decoder) afterStop(ev *wireEvent) error {
 	if ev.Type != "content_block_stop" {
 		return nil
 	}
-	if _, err := d.find(ev.Index); err != nil {
-		return nil
-	}
 	return d.blockStop(ev.Index)
 }
 
@@ -160,8 +168,14 @@ func (d *decoder) use(usage json.RawMessage) error {
 func (d *decoder) closed() error {
 	d.endText()
 	for _, b := range d.blocks {
-		if b.open {
+		if !b.open {
+			continue
+		}
+		if !b.isWhole() {
 			return fmt.Errorf("the response ended while block %d is open", b.index)
+		}
+		if err := d.blockStop(b.index); err != nil {
+			return err
 		}
 	}
 	return nil

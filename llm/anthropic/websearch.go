@@ -59,7 +59,7 @@ func (d *decoder) searched(b *block) {
 	} else if json.Unmarshal(result.Content, &failure) == nil {
 		b.search.Error = llm.CutSearch(cmp.Or(failure.Code, "unavailable"))
 	}
-	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: b.index, Search: b.search})
+	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: b.number, Search: b.search})
 }
 
 // isUnanswered reports whether a block is a search without a result in a response that the API does
@@ -95,7 +95,7 @@ func (d *decoder) joins(w *wireBlock) bool {
 // join goes on with the last text.
 func (d *decoder) join(index int, w *wireBlock) error {
 	b := d.blocks[len(d.blocks)-1]
-	b.index, b.open = index, true
+	b.index, b.open, d.byIndex[index] = index, true, b
 	b.beginSpan(w.Citations)
 	d.Count(len(w.Citations))
 	if w.Text == "" {
@@ -110,9 +110,14 @@ func (d *decoder) endText() {
 		return
 	}
 	if b := d.blocks[len(d.blocks)-1]; b.kind == textBlock && !b.open && !b.ended {
-		b.ended = true
-		d.Emit(llm.StreamEvent{Type: llm.EventTextEnd, Block: b.first})
+		d.end(b)
 	}
+}
+
+// end streams the end of a text.
+func (d *decoder) end(b *block) {
+	b.ended = true
+	d.Emit(llm.StreamEvent{Type: llm.EventTextEnd, Block: b.number})
 }
 
 // beginSpan begins a span, with the citations that the wire block began with.
