@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"regexp/syntax"
 	"slices"
 	"strconv"
@@ -127,7 +128,7 @@ func (r *rewriter) values(s, out map[string]any) {
 // isOf reports whether a value is of one of the types.
 func isOf(types []string, value any) bool {
 	var kinds []string
-	switch value.(type) {
+	switch v := value.(type) {
 	case nil:
 		kinds = []string{"null"}
 	case bool:
@@ -135,7 +136,10 @@ func isOf(types []string, value any) bool {
 	case string:
 		kinds = []string{"string"}
 	case json.Number:
-		kinds = []string{"number", "integer"}
+		kinds = []string{"number"}
+		if f, err := v.Float64(); err == nil && f == math.Trunc(f) {
+			kinds = append(kinds, "integer")
+		}
 	case []any:
 		kinds = []string{"array"}
 	case map[string]any:

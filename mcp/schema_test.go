@@ -57,7 +57,7 @@ func TestM1_Schemas(t *testing.T) {
 			`{"properties":{"a":{},"b":{"pattern":"^[a-z]+$"},"c":{},"d":{}},"type":"object"}`},
 		{"nullable", `{"type":"object","properties":{"a":{"type":"string","enum":["x"],"nullable":true},"b":{"anyOf":[{"type":"integer"},{"type":"null"}],"default":5},"c":{"type":["string"]}}}`,
 			`{"properties":{"a":{"enum":["x",null],"type":["string","null"]},"b":{"default":5,"type":["integer","null"]},"c":{"type":"string"}},"type":"object"}`},
-		{"values of other types", `{"type":"object","properties":{"a":{"type":"null","enum":["x"]},"b":{"type":["string","null"],"enum":["x",1,null]},"c":{"type":"array","enum":[0,1],"items":{"type":"integer"}},"d":{"type":"integer","enum":[1,2]}}}`,
+		{"values of other types", `{"type":"object","properties":{"a":{"type":"null","enum":["x"]},"b":{"type":["string","null"],"enum":["x",1,null]},"c":{"type":"array","enum":[0,1],"items":{"type":"integer"}},"d":{"type":"integer","enum":[1,1.5,2]}}}`,
 			`{"properties":{"a":{"type":"null"},"b":{"enum":["x",null],"type":["string","null"]},"c":{"items":{"type":"integer"},"type":"array"},"d":{"enum":[1,2],"type":"integer"}},"type":"object"}`},
 		{"unknown types and formats",
 			`{"type":"object","properties":{"a":{"type":"any"},"b":{"type":"file","format":"binary"},"c":{"format":"date-time"},"d":{"type":5},"e":"string","f":false}}`,
