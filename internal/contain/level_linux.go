@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -122,15 +123,18 @@ func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}, before
 	cmd.ExtraFiles = inherited(cmd.ExtraFiles)
 	if v.mechanism != nil {
 		spare := unstarted(cmd) // os/exec starts a Cmd only once, even if that fails
-		t, err := v.mechanism.start(cmd, id, before)
-		if err == nil {
-			return cmd, t, nil
-		}
-		if t != nil {
-			err = errors.Join(err, closeWithin(SettleTime, t)) // a cgroup that stays is removed by a later host
-		}
-		if v.Hides() {
-			return cmd, nil, err
+		t, err := v.startIn(cmd, id, before)
+		// what has just been killed counts until it has been waited for
+		within(SettleTime, pollTime, func() bool {
+			if !errors.Is(err, syscall.EAGAIN) {
+				return true
+			}
+			cmd, spare = spare, unstarted(spare)
+			t, err = v.startIn(cmd, id, before)
+			return false
+		})
+		if err == nil || v.Hides() {
+			return cmd, t, err
 		}
 		cmd = spare
 	}
@@ -143,6 +147,18 @@ func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}, before
 		g.began = stat.start
 	}
 	return cmd, g, nil
+}
+
+// startIn starts a command by the level's mechanism. Of one that fails nothing stays.
+func (v Level) startIn(cmd *exec.Cmd, id string, before func() error) (Tree, error) {
+	t, err := v.mechanism.start(cmd, id, before)
+	if err == nil {
+		return t, nil
+	}
+	if t != nil {
+		err = errors.Join(err, closeWithin(SettleTime, t)) // a cgroup that stays is removed by a later host
+	}
+	return nil, err
 }
 
 // toStart returns a function that calls before, unless it is nil, and starts a command.

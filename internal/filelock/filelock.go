@@ -37,14 +37,16 @@ func pathError(op string, f *os.File, err error) error {
 }
 
 // Wait calls try until it returns no error or one that does not wrap ErrLocked, or until the
-// context ends, whose cause it returns then.
+// context ends, whose cause it returns then. It calls try at least once, and last when the context
+// has ended, because this process may have been paused: a lock that is free is taken.
 func Wait(ctx context.Context, try func() error) error {
 	for wait := pause; ; wait = min(2*wait, maxPause) {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
+		ended := context.Cause(ctx)
 		if err := try(); !errors.Is(err, ErrLocked) {
 			return err
+		}
+		if ended != nil {
+			return ended
 		}
 		timer := time.NewTimer(wait)
 		select {

@@ -64,6 +64,9 @@ func TestI6_WaitForALock(t *testing.T) {
 		if err := filelock.Wait(t.Context(), take); err != nil {
 			t.Error(err)
 		}
+		if err := filelock.Wait(ctx, take); err != nil {
+			t.Errorf("a lock that is free, when the time is over: %v", err)
+		}
 	})
 }
 
