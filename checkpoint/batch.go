@@ -10,15 +10,13 @@ import (
 	"io/fs"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/internal/filelock"
 )
 
-// smallObject bounds the content of an object that is held in memory. A larger one is written as a
-// stream.
+// smallObject bounds the objects that several goroutines may hold in memory at the same time. Of
+// larger ones a batch holds one.
 const smallObject = 1 << 20
 
 // dirBatch is a batch of a [Dir]. It holds the lock of the store, so that no collection removes
@@ -28,6 +26,7 @@ type dirBatch struct {
 	lock heldFile
 	room int64 // bytes that the store may get
 
+	large sync.Mutex // held while an object above smallObject is in memory
 	mu    sync.Mutex
 	out   *packWriter // nil before the first object
 	added map[digest]struct{}
@@ -78,25 +77,25 @@ func (b *dirBatch) has(object digest) bool {
 // Put implements Batch.
 func (b *dirBatch) Put(ctx context.Context, data io.Reader) (env.Hash, int64, error) {
 	buf := b.dir.buffers.Get().(*bytes.Buffer)
-	defer b.dir.buffers.Put(buf)
-	buf.Reset()
+	defer b.dir.giveBack(buf)
 	_, err := buf.ReadFrom(io.LimitReader(data, smallObject+1))
+	if err == nil && buf.Len() > smallObject {
+		b.large.Lock()
+		defer b.large.Unlock()
+		_, err = buf.ReadFrom(data)
+	}
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return "", 0, err
 	}
-	content := buf.Bytes()
-	if len(content) > smallObject {
-		return b.putLarge(io.MultiReader(bytes.NewReader(content), data))
-	}
-	object := digest(sha256.Sum256(content))
+	size := int64(buf.Len())
+	object := digest(sha256.Sum256(buf.Bytes()))
 	if b.Has(object.hash()) {
-		return object.hash(), int64(len(content)), nil
+		return object.hash(), size, nil
 	}
 	frame := b.dir.buffers.Get().(*bytes.Buffer)
-	defer b.dir.buffers.Put(frame)
-	frame.Reset()
-	frame.Grow(len(content))
-	return object.hash(), int64(len(content)), b.write(object, b.dir.encoder.EncodeAll(content, frame.AvailableBuffer()))
+	defer b.dir.giveBack(frame)
+	frame.Grow(buf.Len())
+	return object.hash(), size, b.write(object, b.dir.encoder.EncodeAll(buf.Bytes(), frame.AvailableBuffer()))
 }
 
 // write adds a frame, unless another goroutine has added the object meanwhile.
@@ -106,38 +105,16 @@ func (b *dirBatch) write(object digest, frame []byte) error {
 	if err := b.open(); err != nil || b.has(object) {
 		return err
 	}
-	offset := b.out.at
-	if _, err := b.out.Write(frame); err != nil {
+	if err := b.out.add(object, frame); err != nil {
 		b.err = full(err)
 		return b.err
 	}
-	return b.end(object, offset)
-}
-
-// putLarge adds a large object. If the store has it already, its frame lies in the pack for
-// nothing.
-func (b *dirBatch) putLarge(content io.Reader) (hash env.Hash, size int64, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.open(); err != nil {
-		return "", 0, err
+	b.added[object] = struct{}{}
+	if b.out.at > b.room {
+		b.dir.want(b.out.at + b.dir.max/4)
+		b.err = fmt.Errorf("checkpoint: %w: its packs may have %d bytes", ErrFull, b.dir.max)
 	}
-	offset := b.out.at
-	encoder, err := zstd.NewWriter(b.out, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1),
-		zstd.WithWindowSize(4<<20))
-	if err != nil {
-		return "", 0, err
-	}
-	sum := sha256.New()
-	size, err = io.Copy(encoder, io.TeeReader(content, sum))
-	if err = errors.Join(err, encoder.Close()); err != nil {
-		return "", 0, full(err)
-	}
-	object := digest(sum.Sum(nil))
-	if !b.has(object) {
-		err = b.end(object, offset)
-	}
-	return object.hash(), size, err
+	return b.err
 }
 
 // open makes the batch's pack if there is none. It returns an error if the batch cannot take
@@ -150,18 +127,6 @@ func (b *dirBatch) open() error {
 		b.out, b.err = b.dir.newWriter()
 		b.err = full(b.err)
 	}
-	return b.err
-}
-
-// end takes an object into the batch whose frame was written from an offset on.
-func (b *dirBatch) end(object digest, offset int64) error {
-	b.out.end(object, offset)
-	b.added[object] = struct{}{}
-	if b.out.at <= b.room {
-		return nil
-	}
-	b.dir.want(b.out.at + b.dir.max/4)
-	b.err = fmt.Errorf("checkpoint: %w: its packs may have %d bytes", ErrFull, b.dir.max)
 	return b.err
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -24,7 +23,7 @@ import (
 // ever missing. It returns the owners whose trees were dropped, beginning with the one that was not
 // used for longest.
 func (d *Dir) Collect(ctx context.Context) (evicted []string, err error) {
-	return d.collect(ctx, d.max, true, lockWait)
+	return d.collect(ctx, d.max, lockWait)
 }
 
 // roomWait limits how long a batch waits for a collection that makes room for it.
@@ -40,7 +39,7 @@ func (d *Dir) makeRoom(ctx context.Context) error {
 	if !tight {
 		return nil
 	}
-	if _, err := d.collect(ctx, goal, false, roomWait); err != nil {
+	if _, err := d.collect(ctx, goal, roomWait); err != nil {
 		return ignore(err, filelock.ErrLocked)
 	}
 	size = d.size()
@@ -58,15 +57,14 @@ func (d *Dir) want(n int64) {
 	d.limit, d.goal = -1, d.max-min(n, d.max)
 }
 
-// collect is Collect with the bytes that are kept. With all, also packs of which little is dead are
-// rewritten.
-func (d *Dir) collect(ctx context.Context, goal int64, all bool, wait time.Duration) (evicted []string, err error) {
+// collect is Collect with the bytes that are kept.
+func (d *Dir) collect(ctx context.Context, goal int64, wait time.Duration) (evicted []string, err error) {
 	lock, err := hold(ctx, d.file(lockName), filelock.Exclusive, wait)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: cannot lock the store: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	c := &collection{dir: d, goal: goal, all: all, live: map[digest]int64{}}
+	c := &collection{dir: d, goal: goal, live: map[digest]int64{}}
 	if err = d.refresh(); err == nil {
 		err = c.marks(ctx)
 	}
@@ -88,7 +86,6 @@ func (d *Dir) collect(ctx context.Context, goal int64, all bool, wait time.Durat
 type collection struct {
 	dir     *Dir
 	goal    int64            // bytes that kept objects may have
-	all     bool             // what is dead goes, however little it is
 	live    map[digest]int64 // the bytes of each object that is kept
 	kept    int64            // bytes
 	trail   []digest         // what the last owner has added
@@ -189,10 +186,9 @@ func (c *collection) mark(object digest) bool {
 	return true
 }
 
-// sweep removes packs that nobody needs, and rewrites those that are mostly dead and as many others
-// as it takes for the goal. An object that several packs have is kept in one of them.
+// sweep removes packs that nobody needs, and rewrites those of which a part is dead. An object that
+// several packs have is kept in one of them.
 func (c *collection) sweep(ctx context.Context) error {
-	size := c.dir.size()
 	for _, p := range c.dir.list() {
 		var live []found
 		var liveBytes int64
@@ -204,12 +200,9 @@ func (c *collection) sweep(ctx context.Context) error {
 			liveBytes += f.length
 			live = append(live, f)
 		}
-		// also what lies between the frames: a large object that the store had already
-		dead := p.size - int64(len(p.table)) - int64(trailerSize) - liveBytes
-		if len(live) > 0 && dead <= liveBytes && (dead == 0 || !c.all && size <= c.goal) {
+		if p.size == liveBytes+int64(len(p.table))+int64(trailerSize) && len(live) > 0 {
 			continue
 		}
-		size -= dead
 		if err := c.dir.rewrite(ctx, rewritten{p, live}); err != nil {
 			return err
 		}
@@ -329,12 +322,7 @@ func (d *Dir) rewrite(ctx context.Context, packs ...rewritten) (err error) {
 }
 
 // copy copies objects of a pack. Damaged ones are left out, so that they can be recorded again.
-func (d *Dir) copy(ctx context.Context, to *packWriter, s rewritten, seen map[digest]bool) (err error) {
-	file, err := os.Open(s.path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+func (d *Dir) copy(ctx context.Context, to *packWriter, s rewritten, seen map[digest]bool) error {
 	for _, f := range s.kept {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -342,17 +330,16 @@ func (d *Dir) copy(ctx context.Context, to *packWriter, s rewritten, seen map[di
 		if seen[f.object] {
 			continue
 		}
-		switch err := d.whole(s.pack, f); {
+		_, frame, err := d.read(s.pack, f)
+		switch {
 		case errors.Is(err, errDamaged):
 			continue
 		case err != nil:
 			return err
 		}
-		offset := to.at
-		if _, err := io.Copy(to, io.NewSectionReader(file, f.offset, f.length)); err != nil {
+		if err := to.add(f.object, frame); err != nil {
 			return full(err)
 		}
-		to.end(f.object, offset)
 		seen[f.object] = true
 	}
 	return nil

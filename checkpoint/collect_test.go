@@ -130,23 +130,6 @@ func TestO3_CollectKeepsWhatAnOwnerReaches(t *testing.T) {
 	}
 }
 
-// A large object that is stored again, because it is only known when it was written, takes no room
-// for good.
-func TestO3_CollectRemovesFramesOfKnownObjects(t *testing.T) {
-	d := openDir(t, t.TempDir(), DirOptions{})
-	random := make([]byte, 2*smallObject)
-	rand.NewChaCha8([32]byte{1}).Read(random)
-	for i := range 3 {
-		keepTree(t, d, "owner", string(random), fmt.Sprint("other ", i))
-	}
-	if freed := collect(t, d); freed < 2*int64(len(random)) {
-		t.Errorf("%d bytes are freed; the content is there three times and has %d", freed, len(random))
-	}
-	if freed := collect(t, d); freed != 0 {
-		t.Errorf("another collection frees %d bytes", freed)
-	}
-}
-
 func TestO3_CollectWaitsForBatches(t *testing.T) {
 	path := t.TempDir()
 	d, other := openDir(t, path, DirOptions{}), openDir(t, path, DirOptions{})
@@ -158,7 +141,7 @@ func TestO3_CollectWaitsForBatches(t *testing.T) {
 	if !b.Has(objects[0]) {
 		t.Fatal("the object is not there")
 	}
-	if _, err := d.collect(t.Context(), d.max, false, time.Millisecond); !errors.Is(err, filelock.ErrLocked) {
+	if _, err := d.collect(t.Context(), d.max, time.Millisecond); !errors.Is(err, filelock.ErrLocked) {
 		t.Fatalf("a collection while a batch is open: %v", err)
 	}
 	commit(t, b, "now", objects[len(objects)-1])

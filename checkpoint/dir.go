@@ -24,12 +24,12 @@ import (
 // A batch that was committed survives a crash of the machine. What a killed process leaves is
 // ignored, and removed by [Dir.Collect].
 type Dir struct {
-	path     string
-	max      int64
-	evicted  func(owner string)
-	encoder  *zstd.Encoder
-	decoders sync.Pool // of *zstd.Decoder
-	buffers  sync.Pool // of *bytes.Buffer
+	path    string
+	max     int64
+	evicted func(owner string)
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
+	buffers sync.Pool // of *bytes.Buffer
 
 	mu    sync.RWMutex
 	packs map[string]*pack // by file name
@@ -73,16 +73,26 @@ func OpenDir(path string, o DirOptions) (*Dir, error) {
 		d.max = 4 << 30
 	}
 	d.limit, d.goal = d.max/10*9, d.max/4*3
-	if d.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(level)); err != nil {
+	if d.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
 		return nil, err
 	}
-	d.decoders.New = newDecoder
+	if d.decoder, err = zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxObject)); err != nil {
+		return nil, err
+	}
 	d.buffers.New = func() any { return new(bytes.Buffer) }
 	return d, nil
 }
 
-// level is how much work compression does.
-const level = zstd.SpeedFastest
+// maxObject bounds the content of an object that is read, so that a damaged one takes no more memory.
+const maxObject = 1 << 30
+
+// giveBack gives a buffer to the pool, which keeps none that is large.
+func (d *Dir) giveBack(buf *bytes.Buffer) {
+	if buf.Cap() <= 2*smallObject {
+		buf.Reset()
+		d.buffers.Put(buf)
+	}
+}
 
 func (d *Dir) file(names ...string) string { return filepath.Join(d.path, filepath.Join(names...)) }
 
@@ -155,9 +165,9 @@ func (d *Dir) Open(ctx context.Context, hash env.Hash) (io.ReadCloser, error) {
 			return nil, err
 		}
 		if p, f := d.find(object); p != nil {
-			r, err := d.read(p, f)
+			data, _, err := d.read(p, f)
 			if !errors.Is(err, fs.ErrNotExist) {
-				return r, err
+				return io.NopCloser(bytes.NewReader(data)), err
 			}
 		}
 		if err := d.refresh(); err != nil {

@@ -3,7 +3,6 @@ package checkpoint_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -179,7 +178,7 @@ func ExampleTracker() {
 }
 
 // A tree that is too large is not recorded.
-func ExampleTooLargeError() {
+func ExampleRecorder_tooLarge() {
 	dir, err := os.MkdirTemp("", "example-")
 	if err != nil {
 		log.Fatal(err)
@@ -192,10 +191,7 @@ func ExampleTooLargeError() {
 	files := envtest.NewMemory(map[string]string{"a.txt": "a", "b.txt": "b", "c.txt": "c"})
 	recorder := checkpoint.NewRecorder(checkpoint.RecorderOptions{Store: store, Owner: "session-1", MaxFiles: 2})
 	_, err = recorder.Record(context.Background(), files)
-	var large *checkpoint.TooLargeError
-	fmt.Println(errors.As(err, &large))
 	fmt.Println(err)
 	// Output:
-	// true
 	// checkpoint: the tree has more than 2 files and directories; add what need not be recorded to .gitignore
 }

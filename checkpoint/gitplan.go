@@ -1,17 +1,18 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/texts"
 )
 
@@ -38,12 +39,8 @@ type GitStep struct {
 	Note string `json:"note"`
 }
 
-// The limits of what is read of a repository.
-const (
-	maxGitSmall = 64 << 10
-	maxPacked   = 64 << 20
-	maxIndex    = 256 << 20
-)
+// maxIndex limits the index that is put back, in bytes.
+const maxIndex = 256 << 20
 
 // gitMoves are the moves of HEAD in a number of points.
 type gitMoves struct {
@@ -68,17 +65,11 @@ func movesOf(points []Point) (m gitMoves) {
 		m.mixed = m.mixed || before.Dir != m.last.Dir || before.Head != m.last.Head || before.Commit != m.last.Commit
 		m.staged = m.staged || before.Index != m.last.Index
 		m.last = *after
-		if ref, ok := refOf(after.Head); ok {
+		if ref, ok := git.RefOf(after.Head); ok {
 			m.left[ref] = after.Commit
 		}
 	}
 	return m
-}
-
-// refOf returns the ref that a HEAD leads to.
-func refOf(head string) (ref string, ok bool) {
-	ref, ok = strings.CutPrefix(strings.TrimSpace(head), "ref:")
-	return strings.TrimSpace(ref), ok
 }
 
 // planGit returns how the repository is put back, nil if the points have not moved it.
@@ -105,25 +96,24 @@ func (w Workspace) planGit(ctx context.Context, points []Point, force bool) (*Gi
 }
 
 // allowed reads HEAD, and returns why the repository must be left alone, if so.
-func (g *gitPlanner) allowed(ctx context.Context) (err error) {
+func (g *gitPlanner) allowed(ctx context.Context) error {
 	m := g.moves
-	if g.raw, err = readFile(ctx, g.Env, path.Join(m.first.Dir, "HEAD"), maxGitSmall); err != nil {
-		return err
-	}
-	now := strings.TrimSpace(string(g.raw))
+	var ok bool
+	g.now, ok = git.ReadHead(ctx, g.Env)
 	switch {
-	case m.first.Dir != m.last.Dir:
+	case !ok:
+		return cmp.Or(context.Cause(ctx), errors.New("the repository cannot be read"))
+	case m.first.Dir != m.last.Dir || m.first.Dir != g.now.Dir:
 		return errors.New("the repository is another one than before")
 	case m.mixed && !g.force:
 		return errors.New("somebody else has used the repository between two calls of the session")
-	case now != strings.TrimSpace(m.last.Head) && now != strings.TrimSpace(m.first.Head) && !g.force:
-		return fmt.Errorf("HEAD was moved by somebody else since: it is %s", texts.Shown(now))
+	case g.now.Text != m.last.Head && g.now.Text != m.first.Head && !g.force:
+		return fmt.Errorf("HEAD was moved by somebody else since: it is %s", texts.Shown(g.now.Text))
 	}
 	for _, head := range []string{m.first.Head, m.last.Head} {
-		if ref, ok := refOf(head); ok && (!strings.HasPrefix(ref, "refs/") || path.Clean(ref) != ref ||
-			path.Base(ref) == ".invalid") {
+		if _, ok := git.RefOf(head); !ok && strings.HasPrefix(head, "ref:") {
 			return fmt.Errorf("the repository keeps its refs in a form that is not known here (%s): use git reset",
-				texts.Shown(ref))
+				texts.Shown(head))
 		}
 	}
 	return nil
@@ -134,48 +124,47 @@ type gitPlanner struct {
 	Workspace
 	moves gitMoves
 	force bool
-	raw   []byte // HEAD
+	now   git.Head
 	plan  *GitPlan
 }
 
 // head plans HEAD, if it led elsewhere, and its branch is as it was: on another commit than the
 // files, git would show changes that nobody made.
-func (g *gitPlanner) head(context.Context) error {
-	from, to := strings.TrimSpace(g.moves.last.Head), strings.TrimSpace(g.moves.first.Head)
-	if from == to || strings.TrimSpace(string(g.raw)) == to {
+func (g *gitPlanner) head(ctx context.Context) error {
+	from, to := g.moves.last.Head, g.moves.first.Head
+	if from == to || g.now.Text == to {
 		return nil
 	}
 	if len(g.plan.Left) > 0 {
 		return errors.New("HEAD is left, too")
 	}
+	file := path.Join(g.now.Dir, "HEAD")
+	was, err := env.HashFile(ctx, g.Env, file)
+	if err != nil {
+		return err
+	}
 	note := "HEAD leads to " + texts.Shown(to) + " again"
 	if commit := g.moves.last.Commit; commit != "" && commit != g.moves.first.Commit {
 		note += "; the commit that was checked out is " + commit
 	}
-	g.plan.Steps = append(g.plan.Steps, GitStep{Kind: "HEAD", File: path.Join(g.moves.first.Dir, "HEAD"),
-		Was: env.HashOf(g.raw), Text: to + "\n", Note: note})
+	g.plan.Steps = append(g.plan.Steps, GitStep{Kind: "HEAD", File: file, Was: was, Text: to + "\n", Note: note})
 	return nil
 }
 
 // ref plans the ref that HEAD led to before, if the session has moved it.
 func (g *gitPlanner) ref(ctx context.Context) error {
-	ref, ok := refOf(g.moves.first.Head)
+	ref, ok := git.RefOf(g.moves.first.Head)
 	if !ok {
 		return nil
 	}
-	common, err := g.commonDir(ctx)
-	if err != nil {
+	step := GitStep{Kind: "ref", File: path.Join(g.now.CommonDir, ref), Text: g.moves.first.Commit + "\n"}
+	var err error
+	// If it is moved before it is read, the step finds that its file has changed.
+	if step.Was, err = env.HashFile(ctx, g.Env, step.File); err != nil {
 		return err
 	}
-	step := GitStep{Kind: "ref", File: path.Join(common, ref), Text: g.moves.first.Commit + "\n"}
-	raw, loose, err := g.read(ctx, step.File, maxGitSmall)
+	now, err := git.Files{Env: g.Env}.Ref(ctx, g.now.CommonDir, ref)
 	if err != nil {
-		return err
-	}
-	now := strings.TrimSpace(raw)
-	if loose {
-		step.Was = env.HashOf([]byte(raw))
-	} else if now, err = g.packedRef(ctx, common, ref); err != nil {
 		return err
 	}
 	want, shown := g.moves.first.Commit, texts.Shown(ref)
@@ -185,7 +174,7 @@ func (g *gitPlanner) ref(ctx context.Context) error {
 		return nil
 	case want == "": // it may only have been unreadable
 		return fmt.Errorf("%s had no commit before: git update-ref -d %[1]s removes it", shown)
-	case now == "" && !loose: // making it again takes nothing from anybody
+	case now == "" && step.Was == env.NoFile: // making it again takes nothing from anybody
 		step.Note = fmt.Sprintf("%s is there again, at %s", shown, want)
 	case !known && !g.force:
 		return fmt.Errorf("%s was moved by somebody else, or by the session in a call that left it: it is at %s; git update-ref %[1]s %s puts it back",
@@ -200,38 +189,6 @@ func (g *gitPlanner) ref(ctx context.Context) error {
 	return nil
 }
 
-// read returns the text of a file, if it is there.
-func (g *gitPlanner) read(ctx context.Context, name string, limit int64) (text string, there bool, err error) {
-	data, err := readFile(ctx, g.Env, name, limit)
-	return string(data), err == nil, ignore(err, fs.ErrNotExist)
-}
-
-// commonDir returns the directory that has the refs. In a linked work tree it is another one than
-// that of HEAD.
-func (g *gitPlanner) commonDir(ctx context.Context) (string, error) {
-	own := g.moves.first.Dir
-	text, linked, err := g.read(ctx, path.Join(own, "commondir"), maxGitSmall)
-	switch dir := strings.TrimSpace(text); {
-	case err != nil || !linked:
-		return own, err
-	case path.IsAbs(dir):
-		return dir, nil
-	default:
-		return path.Join(own, dir), nil
-	}
-}
-
-// packedRef returns the commit of a ref in packed-refs, or "".
-func (g *gitPlanner) packedRef(ctx context.Context, common, ref string) (string, error) {
-	text, _, err := g.read(ctx, path.Join(common, "packed-refs"), maxPacked)
-	for line := range strings.Lines(text) {
-		if id, name, _ := strings.Cut(strings.TrimSpace(line), " "); name == ref {
-			return id, err
-		}
-	}
-	return "", err
-}
-
 // index plans the index, if all else is put back: with another commit it would stage changes that
 // nobody made.
 func (g *gitPlanner) index(ctx context.Context) error {
@@ -244,7 +201,7 @@ func (g *gitPlanner) index(ctx context.Context) error {
 	case to == env.NoFile: // it may only have been too large or unreadable
 		return errors.New("what the index was is not recorded: git reset makes it that of the commit")
 	}
-	file := path.Join(g.moves.first.Dir, "index")
+	file := path.Join(g.now.Dir, "index")
 	now, err := env.HashFile(ctx, g.Env, file)
 	switch {
 	case err != nil || now == to:

@@ -9,15 +9,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"sort"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/attractor-go/attractor/env"
 )
@@ -160,16 +157,12 @@ func (d *Dir) newWriter() (*packWriter, error) {
 	return &packWriter{file: file, buf: bufio.NewWriterSize(file, writeBuffer)}, nil
 }
 
-// Write adds a part of a frame.
-func (w *packWriter) Write(data []byte) (int, error) {
-	n, err := w.buf.Write(data)
+// add adds the frame of an object.
+func (w *packWriter) add(object digest, frame []byte) error {
+	n, err := w.buf.Write(frame)
+	w.objects = append(w.objects, found{object, w.at, int64(n)})
 	w.at += int64(n)
-	return n, err
-}
-
-// end ends the frame of an object, which begins at an offset.
-func (w *packWriter) end(object digest, offset int64) {
-	w.objects = append(w.objects, found{object, offset, w.at - offset})
+	return err
 }
 
 // finish makes the pack durable, except for its name, and gives it that.
@@ -184,19 +177,16 @@ func (w *packWriter) finish() (*pack, error) {
 	trailer := binary.LittleEndian.AppendUint64(nil, uint64(len(w.objects)))
 	trailer = binary.LittleEndian.AppendUint32(trailer, checksum(table))
 	trailer = append(trailer, packMagic...)
-	for _, part := range [][]byte{table, trailer} {
-		if _, err := w.Write(part); err != nil {
-			return nil, err
-		}
-	}
-	if err := errors.Join(w.buf.Flush(), w.file.Sync(), w.file.Close()); err != nil {
+	end := slices.Concat(table, trailer)
+	_, err := w.buf.Write(end)
+	if err := errors.Join(err, w.buf.Flush(), w.file.Sync(), w.file.Close()); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(filepath.Dir(w.file.Name()), rand.Text()+packExt)
 	if err := os.Rename(w.file.Name(), path); err != nil {
 		return nil, err
 	}
-	return &pack{path: path, size: w.at, table: table}, nil
+	return &pack{path: path, size: w.at + int64(len(end)), table: table}, nil
 }
 
 // abandon removes a pack that was not finished.
@@ -212,76 +202,33 @@ func ignore(err, expected error) error {
 	return err
 }
 
-// whole returns errDamaged if the frame of an object is damaged.
-func (d *Dir) whole(p *pack, f found) error {
-	r, err := d.read(p, f)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, r)
-	return errors.Join(err, r.Close())
-}
-
-// damaged returns the error for an object that the store has but cannot give.
-func damaged(object digest, err error) error {
-	return fmt.Errorf("checkpoint: object %s: %w", object.hash(), err)
-}
-
-// newDecoder returns a decoder for the readers of objects.
-func newDecoder() any {
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
-	if err != nil {
-		panic(err) // the options are valid
-	}
-	return decoder
-}
-
-// read opens an object of a pack.
-func (d *Dir) read(p *pack, f found) (io.ReadCloser, error) {
+// read returns the content of an object of a pack, and its frame. The error wraps errDamaged if the
+// frame is not that of the object: other errors may go away.
+func (d *Dir) read(p *pack, f found) (content, frame []byte, err error) {
 	file, err := os.Open(p.path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r := &objectReader{dir: d, file: file, object: f.object, sum: sha256.New(),
-		disk: &failing{from: io.NewSectionReader(file, f.offset, f.length)}}
-	r.decoder = d.decoders.Get().(*zstd.Decoder)
-	if err := r.decoder.Reset(r.disk); err != nil {
-		return nil, errors.Join(damaged(f.object, err), r.Close())
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if f.offset < 0 || f.length < 0 || f.length > p.size-f.offset {
+		return nil, nil, damaged(f.object, nil)
 	}
-	return r, nil
+	frame = make([]byte, f.length)
+	if _, err := file.ReadAt(frame, f.offset); err != nil {
+		return nil, nil, fmt.Errorf("checkpoint: object %s: %w", f.object.hash(), err)
+	}
+	if content, err = d.decoder.DecodeAll(frame, nil); err != nil {
+		return nil, nil, damaged(f.object, err)
+	}
+	if sha256.Sum256(content) != f.object {
+		return nil, nil, damaged(f.object, nil)
+	}
+	return content, frame, nil
 }
 
-// objectReader reads an object. It says at the end whether what was read is the object.
-type objectReader struct {
-	dir     *Dir
-	file    *os.File
-	disk    *failing
-	decoder *zstd.Decoder // nil when the reader is closed
-	object  digest
-	sum     hash.Hash
-}
-
-func (r *objectReader) Read(p []byte) (int, error) {
-	n, err := r.decoder.Read(p)
-	r.sum.Write(p[:n])
-	switch {
-	case err == nil:
-	case r.disk.err != nil: // it may go away, unlike damage
-		err = damaged(r.object, r.disk.err)
-	case !errors.Is(err, io.EOF):
-		err = damaged(r.object, errors.Join(errDamaged, err))
-	case digest(r.sum.Sum(nil)) != r.object:
-		err = damaged(r.object, errDamaged)
-	}
-	return n, err
-}
-
-func (r *objectReader) Close() error {
-	if r.decoder != nil {
-		r.dir.decoders.Put(r.decoder)
-		r.decoder = nil
-	}
-	return r.file.Close()
+// damaged returns the error for an object whose frame is not what was written.
+func damaged(object digest, err error) error {
+	return fmt.Errorf("checkpoint: object %s: %w", object.hash(), errors.Join(errDamaged, err))
 }
 
 // failing keeps the error of a reader.

@@ -22,10 +22,11 @@ type RecorderOptions struct {
 	// exists. Several recorders may use it at once. Empty means none.
 	Index string
 	// MaxFiles bounds the files, links and directories of a tree, 200,000 unless set, and MaxBytes
-	// the sum of its files, 8 GiB unless set. A larger tree is not recorded; see [TooLargeError].
+	// the sum of its files, 8 GiB unless set. A larger tree is not recorded.
 	MaxFiles int
 	MaxBytes int64
-	// MaxFile is the size of the largest file that is recorded, 64 MiB unless set.
+	// MaxFile is the size of the largest file that is recorded, 64 MiB unless set. A [Dir] takes
+	// 1 GiB at most.
 	MaxFile int64
 	// Include holds patterns, as in a .gitignore file of the working directory, of ignored files
 	// that are recorded nevertheless. Empty ones do not count; another one that can match nothing,
@@ -34,25 +35,6 @@ type RecorderOptions struct {
 	// Skip holds absolute paths of directories that are left out without being named, such as the
 	// store's own.
 	Skip []string
-}
-
-// TooLargeError reports that a tree was not recorded because it has too many files or bytes.
-type TooLargeError struct {
-	// Files and Bytes are what was found until the recording ended.
-	Files int
-	Bytes int64
-	// MaxFiles and MaxBytes are the limits, of which one was reached.
-	MaxFiles int
-	MaxBytes int64
-}
-
-// Error says which limit was reached, and what can be done.
-func (e *TooLargeError) Error() string {
-	if e.Files > e.MaxFiles {
-		return fmt.Sprintf("checkpoint: the tree has more than %d files and directories; add what need not be recorded to .gitignore", e.MaxFiles)
-	}
-	return fmt.Sprintf("checkpoint: the files of the tree have more than %d bytes (%d in the first %d files); add what need not be recorded to .gitignore",
-		e.MaxBytes, e.Bytes, e.Files)
 }
 
 // Recorder records the tree of a working directory again and again. A file whose size, times and
@@ -81,8 +63,8 @@ func NewRecorder(o RecorderOptions) *Recorder {
 // returns. Files are left out that .gitignore files exclude, and what the tree's Left names
 // otherwise; .git is never recorded. Symbolic links are recorded as links.
 //
-// The error wraps errors.ErrUnsupported if e is no [env.Tree], [ErrFull] if the store has no room,
-// and it may be a [TooLargeError].
+// The error wraps errors.ErrUnsupported if e is no [env.Tree], and [ErrFull] if the store has no
+// room.
 func (r *Recorder) Record(ctx context.Context, e env.Environment) (Tree, error) {
 	release, err := r.wait(ctx)
 	if err != nil {

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"runtime"
@@ -133,8 +134,13 @@ func (run *recording) skips(rel, name string, isDir bool) bool {
 // count counts what was found.
 func (run *recording) count(size int64) error {
 	files, bytes := run.files.Add(1), run.bytes.Add(size)
-	if files > int64(run.o.MaxFiles) || bytes > run.o.MaxBytes {
-		return &TooLargeError{Files: int(files), Bytes: bytes, MaxFiles: run.o.MaxFiles, MaxBytes: run.o.MaxBytes}
+	switch {
+	case files > int64(run.o.MaxFiles):
+		return fmt.Errorf("checkpoint: the tree has more than %d files and directories; add what need not be recorded to .gitignore",
+			run.o.MaxFiles)
+	case bytes > run.o.MaxBytes:
+		return fmt.Errorf("checkpoint: the files of the tree have more than %d bytes (%d in the first %d files); add what need not be recorded to .gitignore",
+			run.o.MaxBytes, bytes, files)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package git
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"path"
 	"strings"
@@ -17,6 +18,8 @@ const maxPacked = 64 << 20
 type Head struct {
 	// Dir is the directory that has HEAD and the index of the work tree.
 	Dir string
+	// CommonDir is the directory that has the refs. In a linked work tree it is another one.
+	CommonDir string
 	// Text is the content of HEAD without the line break.
 	Text string
 	// Commit is the hexadecimal id of the commit to which HEAD leads. It is empty before the first
@@ -36,20 +39,20 @@ func ReadHead(ctx context.Context, e env.Environment) (h Head, ok bool) {
 	if err != nil {
 		return Head{}, false
 	}
-	h = Head{Dir: repo.GitDir, Text: strings.TrimSpace(string(text))}
-	h.Commit = f.commit(ctx, repo, h.Text)
+	h = Head{Dir: repo.GitDir, CommonDir: repo.CommonDir, Text: strings.TrimSpace(string(text))}
+	h.Commit = f.commit(ctx, repo.CommonDir, h.Text)
 	return h, true
 }
 
 // Branch returns the branch that is checked out, or "".
 func (h Head) Branch() string {
-	ref, _ := refOf(h.Text)
+	ref, _ := RefOf(h.Text)
 	return strings.TrimPrefix(ref, "refs/heads/")
 }
 
-// refOf returns the ref that a text such as that of HEAD leads to. A repository that keeps its refs
+// RefOf returns the ref that a text such as that of HEAD leads to. A repository that keeps its refs
 // in tables has another one there.
-func refOf(text string) (ref string, ok bool) {
+func RefOf(text string) (ref string, ok bool) {
 	ref, ok = strings.CutPrefix(text, "ref:")
 	ref = strings.TrimSpace(ref)
 	if !ok || !strings.HasPrefix(ref, "refs/") || path.Clean(ref) != ref || path.Base(ref) == ".invalid" {
@@ -59,19 +62,29 @@ func refOf(text string) (ref string, ok bool) {
 }
 
 // commit returns the id to which the text of HEAD leads, or "".
-func (f Files) commit(ctx context.Context, repo *Repository, text string) string {
+func (f Files) commit(ctx context.Context, commonDir, text string) string {
 	for range 5 { // a ref may refer to another one
-		ref, ok := refOf(text)
+		ref, ok := RefOf(text)
 		if !ok {
 			return id(text)
 		}
-		data, err := f.Read(ctx, path.Join(repo.CommonDir, ref))
-		if err != nil {
-			return f.packed(ctx, repo, ref)
-		}
-		text = strings.TrimSpace(string(data))
+		text, _ = f.Ref(ctx, commonDir, ref)
 	}
 	return ""
+}
+
+// Ref returns the text of a ref, such as the id of a commit, given the directory that has the refs.
+// It is empty if there is no such ref.
+func (f Files) Ref(ctx context.Context, commonDir, ref string) (string, error) {
+	data, err := f.Read(ctx, path.Join(commonDir, ref))
+	if err == nil {
+		return strings.TrimSpace(string(data)), nil
+	}
+	packed, packedErr := f.packed(ctx, commonDir, ref)
+	if packed == "" && !missing(err) {
+		return "", err
+	}
+	return packed, packedErr
 }
 
 // id returns a text if it is the id of a commit, or "".
@@ -83,16 +96,20 @@ func id(text string) string {
 }
 
 // packed returns the id of a ref in packed-refs, or "".
-func (f Files) packed(ctx context.Context, repo *Repository, ref string) string {
-	file, err := f.Env.Open(ctx, path.Join(repo.CommonDir, "packed-refs"))
-	if err != nil {
-		return "" // a repository without commits has none
+func (f Files) packed(ctx context.Context, commonDir, ref string) (_ string, err error) {
+	file, err := f.Env.Open(ctx, path.Join(commonDir, "packed-refs"))
+	if missing(err) { // a repository without commits has none
+		return "", nil
 	}
-	defer file.Close() // it was only read
-	for lines := bufio.NewScanner(io.LimitReader(file, maxPacked)); lines.Scan(); {
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	lines := bufio.NewScanner(io.LimitReader(file, maxPacked))
+	for lines.Scan() {
 		if value, name, _ := strings.Cut(lines.Text(), " "); name == ref {
-			return id(value)
+			return id(value), nil
 		}
 	}
-	return ""
+	return "", lines.Err()
 }
