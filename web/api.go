@@ -74,7 +74,7 @@ func (s *Server) serveRows(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.use(r, func(session *session) error {
-		rows := session.rows(first, count)
+		rows := session.trace.Rows(first, count)
 		if rows == nil {
 			rows = []Row{}
 		}
@@ -89,7 +89,7 @@ func (s *Server) serveItem(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusBadRequest, "a row is named by its number, from 0")
 	}
 	return s.use(r, func(session *session) error {
-		item, err := session.item(r.Context(), i)
+		item, err := session.item(i)
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), searchTime)
 	defer cancel()
 	return s.use(r.WithContext(ctx), func(session *session) error {
-		rows, more, err := session.search(ctx, q)
+		rows, more, err := session.trace.Search(ctx, q)
 		if errors.Is(err, context.DeadlineExceeded) {
 			more, err = true, nil
 		}

@@ -14,11 +14,9 @@
 // # Decisions
 //
 //   - A journal is folded once, in Go; the live page and the exported file get the same JSON, and
-//     the page only draws it. A row knows its records, so its events are read again when somebody
-//     opens it.
+//     the page only draws it. A session that is shown is in memory with its events.
 //   - The journal is the source, so a session of any process can be watched. The host of a session
 //     adds what the journal does not have yet, and takes lines of docs/protocol.md from the page.
-//   - The end of a long journal is shown first, by a Projection that begins there.
 //   - Texts reach the page as JSON and the document as text nodes: trusted types and the policy for
 //     scripts leave no other way.
 //   - Charts and the list of rows are our own, because a library for charts would be a third of the

@@ -150,6 +150,7 @@ func (x *exporter) session(ctx context.Context, id string, log journal.Reader) (
 		x.torn = append(x.torn, x.options.Masker.String(torn.String()))
 	}
 	trace := NewTrace(x.options.Masker, x.options.Facts)
+	trace.forgets = true
 	hashes, problem, err := x.items(ctx, log, trace, id)
 	if err != nil {
 		return o, err
@@ -182,7 +183,6 @@ func (x *exporter) session(ctx context.Context, id string, log journal.Reader) (
 // before that.
 func (x *exporter) items(ctx context.Context, log journal.Reader, trace *Trace, id string) (hashes []string, problem,
 	err error) {
-	defer trace.Rest()
 	list := itemList{x: x, id: id}
 	for line, err := range log.Records(ctx, 1) {
 		var items []Item

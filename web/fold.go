@@ -8,7 +8,6 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/journal"
-	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
 )
@@ -17,10 +16,7 @@ import (
 type folder struct {
 	projection agent.Projection
 	masker     *secret.Masker
-	partial    bool // records are missing, so that steps have no numbers
 
-	answer int64  // the record of the last answer
-	input  string // the text of the last input
 	// began is when the last input began, in milliseconds since 1970, plus the time in which no
 	// process worked on it.
 	began int64
@@ -28,23 +24,19 @@ type folder struct {
 	// step is the model call that has begun last. Its answer may come records later, after failed
 	// attempts.
 	step    int
-	awaits  map[string]int64                // the records with the questions of calls
 	starts  map[string]*agent.ToolCallStart // of calls that have not ended
 	spawned map[string]int                  // the rows of the calls that have spawned subagents, by session
 	count   int                             // of rows
 }
 
 func newFolder(m *secret.Masker) *folder {
-	return &folder{masker: m, awaits: map[string]int64{}, starts: map[string]*agent.ToolCallStart{},
-		spawned: map[string]int{}}
+	return &folder{masker: m, starts: map[string]*agent.ToolCallStart{}, spawned: map[string]int{}}
 }
 
 // made is a row with the events behind it.
 type made struct {
 	row    Row
-	place  place
 	events []agent.Event
-	keep   bool // the events cannot be made again from the record alone
 }
 
 // record holds the rows and events of a record.
@@ -80,14 +72,11 @@ func (f *folder) add(line journal.Record) (record, error) {
 		case *agent.ToolCallStart:
 			f.starts[e.CallID] = e
 		case *agent.StepEnd:
-			f.endStep(&r, e, line.N)
+			if i := len(r.rows) - 1; i >= 0 {
+				r.rows[i].events = append(r.rows[i].events, e)
+			}
 		default:
 			f.addRow(&r, shown, line, asked)
-		}
-	}
-	if f.partial {
-		for i := range r.rows {
-			r.rows[i].row.Step, r.rows[i].row.Turn = 0, 0
 		}
 	}
 	f.price(&r, state)
@@ -96,19 +85,9 @@ func (f *folder) add(line journal.Record) (record, error) {
 	return r, nil
 }
 
-// endStep adds the end of a model call to the events of its last row.
-func (f *folder) endStep(r *record, e *agent.StepEnd, n int64) {
-	if e.FinishReason != llm.FinishError {
-		f.answer = n
-	}
-	if i := len(r.rows) - 1; i >= 0 {
-		r.rows[i].events = append(r.rows[i].events, e)
-	}
-}
-
 // addRow adds the row of an event without secrets.
 func (f *folder) addRow(r *record, ev agent.Event, line journal.Record, asked bool) {
-	m := made{row: rowOf(ev), place: place{last: line.N}, events: []agent.Event{ev}}
+	m := made{row: rowOf(ev), events: []agent.Event{ev}}
 	if m.row.Kind == "" {
 		return
 	}
@@ -121,7 +100,7 @@ func (f *folder) addRow(r *record, ev agent.Event, line journal.Record, asked bo
 			f.began += max(0, m.row.Time-f.at)
 		}
 	case *agent.UserInput:
-		f.began, m.keep, f.input = m.row.Time, e.Text == f.input, e.Text
+		f.began = m.row.Time
 		if n := len(state.Turns); n > 0 && state.Turns[n-1].Kind == agent.TurnUser {
 			m.row.Turn = state.Turns[n-1].Number
 		}
@@ -130,7 +109,6 @@ func (f *folder) addRow(r *record, ev agent.Event, line journal.Record, asked bo
 	case *agent.ThinkingDelta, *agent.AssistantTextEnd, *agent.WebSearch, *agent.LLMRetry:
 		m.row.Step = f.step
 	case *agent.InputRequested:
-		f.awaits[e.CallID] = line.N
 		m.row.Step = state.Steps
 	case *agent.ToolCallEnd:
 		f.call(&m, e, len(r.rows))
@@ -147,7 +125,6 @@ func (f *folder) call(m *made, e *agent.ToolCallEnd, row int) {
 	state := f.projection.State()
 	m.row.Step = state.Steps
 	m.row.Time -= e.DurationMS
-	m.place.answer, m.place.began = f.answer, f.awaits[e.CallID]
 	if start := f.starts[e.CallID]; start != nil {
 		m.events = []agent.Event{start, e}
 		if text := callText(effective(start)); text != "" {
@@ -162,7 +139,6 @@ func (f *folder) call(m *made, e *agent.ToolCallEnd, row int) {
 		f.spawned[child.Session] = f.count + row
 	}
 	delete(f.starts, e.CallID)
-	delete(f.awaits, e.CallID)
 }
 
 // dir returns the directory of the session.
@@ -197,7 +173,7 @@ func (f *folder) childOf(end *agent.ToolCallEnd) *agent.Child {
 // price sets the cost of the session so far on the last row of a step: that of its last result, or
 // of its text if it makes no calls.
 func (f *folder) price(r *record, state *agent.State) {
-	if len(r.rows) == 0 || len(state.Calls) > 0 || f.partial {
+	if len(r.rows) == 0 || len(state.Calls) > 0 {
 		return
 	}
 	if last := &r.rows[len(r.rows)-1].row; last.Kind == RowCall || last.Kind == RowText && !last.Failed {

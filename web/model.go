@@ -15,10 +15,9 @@ type Row struct {
 	Seq   int64   `json:"seq"`          // of its last event
 	Time  int64   `json:"time"`         // when it began, in milliseconds since 1970
 	MS    int64   `json:"ms,omitempty"` // how long it took
-	// Step is the number of the model call that the row belongs to, from 1; 0 if there is none, or
-	// it is unknown in the tail of a long journal.
+	// Step is the number of the model call that the row belongs to, from 1; 0 if there is none.
 	Step int `json:"step,omitempty"`
-	// Turn is the number of an input's turn, 0 if it has none or that is unknown.
+	// Turn is the number of an input's turn, 0 if it has none.
 	Turn  int    `json:"turn,omitempty"`
 	Name  string `json:"name,omitempty"` // of the tool, the note, the model, the limit or the kind of error
 	Text  string `json:"text,omitempty"` // one line of at most maxRowText bytes

@@ -84,15 +84,6 @@ func incident(ev agent.Event) Row {
 	return Row{}
 }
 
-// remakeable reports whether the events of rows of a kind can be made again from their records.
-func remakeable(kind RowKind) bool {
-	switch kind {
-	case RowHistory, RowInput, RowThinking, RowText, RowSearch, RowCall, RowQuestion, RowSteering, RowPlan, RowNote, RowLoop:
-		return true
-	}
-	return false
-}
-
 // text fills a row with the first line of a text, and its size.
 func text(r Row, text string) Row {
 	r.Text, r.Bytes = line(text), int64(len(text))

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/journal"
-	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -37,100 +35,33 @@ func (q *Query) fits(r *Row) bool {
 }
 
 // Search returns the numbers of rows that a query finds, in order, and whether there may be more.
-// It reads the journal, without secrets, if the query has a text. When ctx ends it returns what it
-// has found with the error.
-func (t *Trace) Search(ctx context.Context, from agent.Records, q Query) (rows []int, more bool, err error) {
-	s := search{query: q, masker: t.masker, word: strings.ToLower(q.Text)}
+// When ctx ends it returns what it has found with the error.
+func (t *Trace) Search(ctx context.Context, q Query) (found []int, more bool, err error) {
 	t.mu.RLock()
-	s.rows, s.places, s.kept = slices.Clip(t.rows), slices.Clip(t.places), slices.Clip(t.kept)
+	rows, events := slices.Clip(t.rows), slices.Clip(t.events)
 	t.mu.RUnlock()
-	if s.word == "" {
-		for i := range s.rows {
-			if q.fits(&s.rows[i]) {
-				s.found = append(s.found, i)
+	word := strings.ToLower(q.Text)
+	hasWord := func(ev agent.Event) bool {
+		for text := range textsOf(ev) {
+			if strings.Contains(strings.ToLower(text), word) {
+				return true
 			}
 		}
-		return s.found, false, ctx.Err()
+		return false
 	}
-	err = s.read(ctx, from)
-	return s.found, s.more, err
-}
-
-// search is a search in progress.
-type search struct {
-	query  Query
-	word   string
-	masker *secret.Masker
-	rows   []Row
-	places []place
-	kept   []kept
-	next   int // the first row that was not examined
-	found  []int
-	more   bool
-}
-
-// hit adds a row that has the word, unless there are maxHits.
-func (s *search) hit(i int) {
-	if s.more = len(s.found) == maxHits; !s.more {
-		s.found = append(s.found, i)
+	for i := range rows {
+		if err := ctx.Err(); err != nil {
+			return found, false, err
+		}
+		if !q.fits(&rows[i]) || word != "" && !slices.ContainsFunc(events[i], hasWord) {
+			continue
+		}
+		if word != "" && len(found) == maxHits {
+			return found, true, nil
+		}
+		found = append(found, i)
 	}
-}
-
-// searchMemory is the number of bytes of records after which a search begins a new folder, so that
-// it needs little memory for a long journal.
-const searchMemory = 4 << 20
-
-// read searches the journal, record by record.
-func (s *search) read(ctx context.Context, from agent.Records) error {
-	f, size := newFolder(s.masker), 0
-	var first journal.Record
-	for line, err := range from.Records(ctx, 1) {
-		if err != nil || s.more || s.next == len(s.rows) {
-			return err
-		}
-		if line.N == 1 {
-			first = line
-		}
-		if size > searchMemory && len(f.projection.State().Calls) == 0 {
-			f, size = newFolder(s.masker), 0
-			if _, err := f.add(first); err != nil {
-				return err
-			}
-		}
-		r, err := f.add(line)
-		if err != nil {
-			return err
-		}
-		size += len(line.Data)
-		s.record(line.N, r.rows)
-	}
-	return ctx.Err()
-}
-
-// record searches the rows of a record.
-func (s *search) record(n int64, rows []made) {
-	nth := map[RowKind]int{}
-	for ; s.next < len(s.rows) && s.places[s.next].last == n; s.next++ {
-		row := &s.rows[s.next]
-		events := pick(rows, row.Kind, nth[row.Kind])
-		if events == nil {
-			events = keptOf(s.kept, s.next)
-		}
-		nth[row.Kind]++
-		if !s.more && s.query.fits(row) && slices.ContainsFunc(events, s.matches) {
-			s.hit(s.next)
-		}
-	}
-}
-
-// matches reports whether an event has the word.
-func (s *search) matches(ev agent.Event) bool {
-	for text := range textsOf(ev) {
-		if strings.Contains(strings.ToLower(text), s.word) {
-			return true
-		}
-	}
-	return false
+	return found, false, nil
 }
 
 // textsOf yields the texts of an event that a person may look for.

@@ -2,10 +2,13 @@ package web
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/journal"
@@ -14,29 +17,20 @@ import (
 	"github.com/attractor-go/attractor/sessions/costs"
 )
 
-// A Trace folds the journal of a session into rows and an Overview, record by record. It holds the
-// rows, about 300 bytes each, and the state of the session, but no events: Item reads those from
-// the journal again. It is safe for concurrent use.
+// A Trace folds the journal of a session into rows with their events and an Overview, record by
+// record. It is safe for concurrent use.
 type Trace struct {
 	masker *secret.Masker
 
-	mu     sync.RWMutex
-	fold   *folder // nil after Rest
-	rest   Overview
-	first  journal.Record // the header
-	rows   []Row
-	places []place
-	kept   []kept // of rows whose events cannot be made from their own records
-	sums   sums
-	costs  *costs.Sum // nil after Rest
-	clock  clock
-}
-
-// place says which records have the events of a row.
-type place struct {
-	answer int64 // of a call: the record of its answer
-	began  int64 // of a call that has asked a person: the record of its question
-	last   int64 // the record of the row's last event
+	mu      sync.RWMutex
+	fold    *folder
+	created time.Time
+	rows    []Row
+	events  [][]agent.Event // of each row; none if forgets is set
+	forgets bool
+	sums    sums
+	costs   *costs.Sum
+	clock   clock
 }
 
 // NewTrace returns a trace of a session without records. Its methods return nothing with secrets
@@ -56,45 +50,26 @@ func (t *Trace) Add(line journal.Record) (row, step int, err error) {
 func (t *Trace) add(line journal.Record) (added []made, row, step int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.fold == nil {
-		return nil, len(t.rows), math.MaxInt, errRested
-	}
 	row = len(t.rows)
 	r, err := t.fold.add(line)
 	if err != nil {
 		return nil, row, math.MaxInt, err
 	}
 	if line.N == 1 {
-		t.first = line
+		t.created = line.Time
 	}
 	step = max(1, t.sums.steps.count())
 	t.clock.add(&t.fold.projection, &r, line.Time)
 	t.sums.add(t.fold, &r, &t.clock)
 	t.costs.Add(line.Kind, t.fold.projection.State())
 	for _, m := range r.rows {
-		t.addRow(m)
+		m.row.Index = len(t.rows)
+		t.rows = append(t.rows, m.row)
+		if !t.forgets {
+			t.events = append(t.events, m.events)
+		}
 	}
 	return r.rows, row, step, nil
-}
-
-// addRow appends a row, and what is needed to find its events.
-func (t *Trace) addRow(m made) {
-	m.row.Index = len(t.rows)
-	t.rows = append(t.rows, m.row)
-	t.places = append(t.places, m.place)
-	if m.keep || !remakeable(m.row.Kind) {
-		t.kept = append(t.kept, kept{m.row.Index, shortened(m.events)})
-	}
-}
-
-// Rest frees the memory that only further records need: the session's history. Add cannot be called
-// any more.
-func (t *Trace) Rest() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.fold != nil {
-		t.rest, t.fold, t.costs = t.now(), nil, nil
-	}
 }
 
 // Len returns the number of rows.
@@ -113,16 +88,36 @@ func (t *Trace) Rows(first, count int) []Row {
 	return t.rows[first:end:end]
 }
 
+// Item returns a row with its events.
+func (t *Trace) Item(i int) (Item, error) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if i < 0 || i >= len(t.rows) {
+		return Item{}, fmt.Errorf("web: there is no row %d; the session has %d", i, len(t.rows))
+	}
+	return newItem(t.rows[i], t.events[i])
+}
+
+// newItem returns a row with its events.
+func newItem(row Row, events []agent.Event) (Item, error) {
+	item := Item{Row: row, Events: []json.RawMessage{}}
+	for _, ev := range events {
+		raw, err := json.Marshal(ev)
+		if err != nil {
+			return Item{}, err
+		}
+		item.Events = append(item.Events, raw)
+	}
+	return item, nil
+}
+
 // Overview returns the overview, with the steps from a number on and the marks since the first of
 // them; 1 means all. The caller sets Own and PID, and corrects what a process that has died left
 // open.
 func (t *Trace) Overview(step int) Overview {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	o := t.rest
-	if t.fold != nil {
-		o = t.now()
-	}
+	o := t.now()
 	o.Rows = len(t.rows)
 	o.Time = t.clock.times
 	t.sums.overview(&o, max(step, 1))
@@ -134,7 +129,7 @@ func (t *Trace) now() Overview {
 	s, masker := t.fold.projection.State(), t.fold.masker
 	o := Overview{ID: s.Header.ID, Task: t.sums.task, Dir: masker.String(s.Dir()), Provider: s.Provider,
 		Model: masker.String(s.Model), Profile: s.Header.Profile, Parent: s.Header.Parent, ForkOf: s.Header.ForkOf,
-		Created: t.first.Time, State: StateIdle, Window: s.Policy.Window, Usage: s.Usage, Cost: s.Cost,
+		Created: t.created, State: StateIdle, Window: s.Policy.Window, Usage: s.Usage, Cost: s.Cost,
 		Running: []RunningCall{}, Queue: []QueuedText{}, Children: []Child{}}
 	o.Parts = dearest(t.costs, masker)
 	if s.Last != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // FuzzN5_Trace checks that a trace takes the lines of any journal: its parts add up, and each row
-// has an item or an error.
+// has an item.
 func FuzzN5_Trace(f *testing.F) {
 	content, err := os.ReadFile(filepath.Join("..", "agent", "testdata", "journals", "version1.jsonl"))
 	if err != nil {
@@ -49,10 +49,11 @@ func FuzzN5_Trace(f *testing.F) {
 			if r.Index != i || len(r.Text) > 240 || strings.Contains(r.Text, "\n") {
 				t.Errorf("row %d is %+v", i, r)
 			}
-			_, _ = trace.Item(t.Context(), log, i) // of a record that is not what it was there may be none
+			if _, err := trace.Item(i); err != nil {
+				t.Error(err)
+			}
 		}
-		_, _ = web.Tail(t.Context(), log, 5, nil)
-		if _, _, err := trace.Search(t.Context(), log, web.Query{Text: "a"}); err != nil && len(records) == 0 {
+		if _, _, err := trace.Search(t.Context(), web.Query{Text: "a"}); err != nil {
 			t.Error(err)
 		}
 	})

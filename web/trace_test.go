@@ -57,8 +57,7 @@ func asJSON(t *testing.T, value any) string {
 	return string(raw)
 }
 
-// The overview tells the dearest parts of the prompt, the result of a call with its subject, also when
-// no more records come.
+// The overview tells the dearest parts of the prompt, the result of a call with its subject.
 func TestV6_DearestParts(t *testing.T) {
 	trace := traceOf(t, newWorkshop(t).story(), nil)
 	parts := trace.Overview(1).Parts
@@ -69,10 +68,6 @@ func TestV6_DearestParts(t *testing.T) {
 		return p.Name == "the result of read_file in turn 8" && p.Text == "greet.sh" && p.Requests == 7
 	}) {
 		t.Errorf("%+v", parts)
-	}
-	trace.Rest()
-	if rested := trace.Overview(1).Parts; !slices.Equal(parts, rested) {
-		t.Errorf("after Rest: %+v", rested)
 	}
 }
 
@@ -159,10 +154,6 @@ func TestN5_TraceGrows(t *testing.T) {
 		}
 		page = news
 	}
-	trace.Rest()
-	if diff := cmp.Diff(page, trace.Overview(1)); diff != "" {
-		t.Errorf("after Rest: %s", diff)
-	}
 }
 
 // joined puts the columns of an update in place of those that a page has.
@@ -194,7 +185,7 @@ func TestN5_ItemsHaveTheEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, row := range trace.Rows(0, 1000) {
-		item, err := trace.Item(t.Context(), log, i)
+		item, err := trace.Item(i)
 		if err != nil || len(item.Events) == 0 || !reflect.DeepEqual(item.Row, row) {
 			t.Fatalf("row %d (%s): %+v, %v", i, row.Kind, item, err)
 		}
@@ -217,38 +208,8 @@ func TestN5_ItemsHaveTheEvents(t *testing.T) {
 			t.Errorf("no row has %s", text)
 		}
 	}
-	if _, err := trace.Item(t.Context(), log, trace.Len()); err == nil {
+	if _, err := trace.Item(trace.Len()); err == nil {
 		t.Error("there is an item behind the last row")
-	}
-}
-
-// The tail of a journal has the last rows, but for what only earlier records tell.
-func TestN5_TailHasTheLastRows(t *testing.T) {
-	w := newWorkshop(t)
-	log := w.story()
-	trace := traceOf(t, log, nil)
-	known := map[int64]web.Row{}
-	for _, r := range trace.Rows(0, 1000) {
-		known[r.Seq] = r
-	}
-	for n := range int(log.Len()) {
-		rows, err := web.Tail(t.Context(), log, n+1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, r := range rows {
-			want, ok := known[r.Seq]
-			// an answer that was appended together with its input
-			if i == 0 && r.Kind == web.RowCall && want.Kind == web.RowInput {
-				continue
-			}
-			if r.Index != -1 || !ok || want.Kind != r.Kind {
-				t.Errorf("the last %d records have %+v, and the journal %+v", n+1, r, want)
-			}
-		}
-		if n > 10 && (len(rows) < n/4 || rows[len(rows)-1].Kind != web.RowClose) {
-			t.Errorf("the last %d records have %d rows", n+1, len(rows))
-		}
 	}
 }
 
@@ -277,7 +238,7 @@ func TestN5_Search(t *testing.T) {
 		"all":     {web.Query{}, func(web.Row) bool { return true }},
 		"nothing": {web.Query{Text: "no such text anywhere"}, func(web.Row) bool { return false }},
 	} {
-		got, more, err := trace.Search(t.Context(), log, c.query)
+		got, more, err := trace.Search(t.Context(), c.query)
 		var want []int
 		for _, r := range rows {
 			if c.want(r) {
@@ -290,7 +251,7 @@ func TestN5_Search(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := trace.Search(ctx, log, web.Query{Text: "x"}); !errors.Is(err, context.Canceled) {
+	if _, _, err := trace.Search(ctx, web.Query{Text: "x"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a search that was given up returns %v", err)
 	}
 }
@@ -320,20 +281,16 @@ func TestN5_TraceHasNoSecrets(t *testing.T) {
 	trace := traceOf(t, log, m)
 	all := asJSON(t, trace.Overview(1)) + asJSON(t, trace.Rows(0, 1000))
 	for i := range trace.Len() {
-		item, err := trace.Item(t.Context(), log, i)
+		item, err := trace.Item(i)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all += asJSON(t, item)
 	}
-	rows, err := web.Tail(t.Context(), log, 100, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if all += asJSON(t, rows); strings.Contains(all, "sesame") || strings.Count(all, "[secret CAVE]") < 10 {
+	if strings.Contains(all, "sesame") || strings.Count(all, "[secret CAVE]") < 10 {
 		t.Errorf("the trace tells: %s", all)
 	}
-	if found, _, err := trace.Search(t.Context(), log, web.Query{Text: "sesame"}); err != nil || len(found) > 0 {
+	if found, _, err := trace.Search(t.Context(), web.Query{Text: "sesame"}); err != nil || len(found) > 0 {
 		t.Errorf("a search finds the secret in %v, %v", found, err)
 	}
 }
@@ -358,7 +315,7 @@ func TestN5_OlderJournals(t *testing.T) {
 			t.Errorf("%s has %d rows", name, trace.Len())
 		}
 		for i := range trace.Len() {
-			if _, err := trace.Item(t.Context(), log, i); err != nil {
+			if _, err := trace.Item(i); err != nil {
 				t.Errorf("%s, row %d: %v", name, i, err)
 			}
 		}
@@ -383,7 +340,7 @@ func TestN5_HostileTexts(t *testing.T) {
 		if len(r.Text) > 240 || strings.Contains(r.Text, "\n") || !utf8.ValidString(r.Text) {
 			t.Errorf("row %d has %q", r.Index, r.Text)
 		}
-		item, err := trace.Item(t.Context(), log, r.Index)
+		item, err := trace.Item(r.Index)
 		if err != nil || r.Kind == web.RowThinking && len(item.Events[0]) < len(long) {
 			t.Errorf("row %d has %d events, %v", r.Index, len(item.Events), err)
 		}

@@ -16,8 +16,6 @@ const (
 	maxWatchers = 64
 	// tailRows is the number of last rows that a watcher gets first.
 	tailRows = 100
-	// tailTime is how long a watcher waits for a whole journal before it gets only its last rows.
-	tailTime = 50 * time.Millisecond
 	// rowsMessage bounds the rows of a message.
 	rowsMessage = 500
 	// rowsTime and overviewTime are the least times between two messages of a kind.
@@ -140,11 +138,7 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer s.hub.release(session)
-	err = s.sendTail(ctx, out, session)
-	if err == nil {
-		err = session.wait(ctx)
-	}
-	if err == nil {
+	if err = session.wait(ctx); err == nil {
 		err = s.stream(ctx, out, session)
 	}
 	switch {
@@ -157,26 +151,6 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) error {
 		_ = out.send(message{Type: "end", Text: session.masker.String(err.Error())}) // the same
 	}
 	return nil
-}
-
-// sendTail sends the last rows of a journal that is so long that reading all of it takes a while.
-func (s *Server) sendTail(ctx context.Context, out *stream, session *session) error {
-	select {
-	case <-session.ready:
-		return nil
-	case <-ctx.Done():
-		return nil
-	case <-time.After(tailTime):
-	}
-	log, err := s.options.Store.Read(ctx, session.id)
-	if err != nil {
-		return nil // the session reports the error
-	}
-	rows, err := Tail(ctx, log, tailRows, session.masker)
-	if err = errors.Join(err, log.Close()); err != nil || len(rows) == 0 {
-		return nil // the same
-	}
-	return out.send(message{Type: "tail", Rows: rows})
 }
 
 // stream sends an overview, and then changes, until the context ends or the client does not read.
@@ -238,7 +212,7 @@ func (s *session) stream(ctx context.Context, out *stream, w *watcher) error {
 // sendRows sends the rows from a number on, in messages of bounded size.
 func (s *session) sendRows(out *stream, first int) error {
 	for {
-		rows := s.rows(first, rowsMessage)
+		rows := s.trace.Rows(first, rowsMessage)
 		if len(rows) == 0 {
 			return nil
 		}

@@ -12,8 +12,6 @@ class View {
     /** @type {any} */
     this.overview = null;
     this.count = 0;
-    /** @type {Row[]|null} the last rows, while the others are unknown */
-    this.tail = null;
     this.lost = false;
     /** @type {Map<number, Row[]>} by page */
     this.pages = new Map();
@@ -50,15 +48,15 @@ class View {
       this.connection(false);
       notice("");
     }
-    if (m.type === "tail" && !this.overview) this.tail = m.rows;
     if (m.type === "overview") {
-      this.tail = null;
       this.setOverview(m.overview);
       this.renew();
     }
     if (m.type === "update") this.setOverview(mergeOverview(this.overview, m.overview));
-    if (m.type === "rows") this.put(m.first, m.rows);
-    if (m.type === "tail" || m.type === "rows") for (const p of panels) p.rows?.(m.first ?? -1, m.rows, this);
+    if (m.type === "rows") {
+      this.put(m.first, m.rows);
+      for (const p of panels) p.rows?.(m.rows, this);
+    }
     if (m.type === "live") for (const p of panels) p.live?.(m.event, this);
   }
 
@@ -128,7 +126,7 @@ class View {
     this.source.rows(this.id, page * rowsPage, rowsPage).then((rows) => {
       if (this.closed) return;
       this.put(page * rowsPage, rows);
-      for (const p of panels) p.rows?.(page * rowsPage, rows, this);
+      for (const p of panels) p.rows?.(rows, this);
     }, (err) => {
       this.asked.delete(page);
       if (!this.closed && !this.lost) notice(err.message);

@@ -83,17 +83,17 @@ class Timeline {
   /** total returns how many places there are. */
   total() {
     if (!this.view) return 0;
-    return this.view.tail ? this.view.tail.length : this.list ? this.list.length : this.view.count;
+    return this.list ? this.list.length : this.view.count;
   }
 
   /** rowAt returns the number of the row at a place. @param {number} p */
-  rowAt(p) { return this.list && !this.view?.tail ? this.list[p] : p; }
+  rowAt(p) { return this.list ? this.list[p] : p; }
 
   /** placeOf returns the place of a row, or of the next one that is shown. @param {number} i */
   placeOf(i) { return this.list ? lowerBound(this.list.length, (n) => /** @type {number[]} */ (this.list)[n] >= i) : i; }
 
   /** data returns the row at a place if it is known. @param {number} p */
-  data(p) { return this.view?.tail ? this.view.tail[p] : this.view?.row(this.rowAt(p)); }
+  data(p) { return this.view?.row(this.rowAt(p)); }
 
   /** top returns where a place begins. @param {number} p */
   top(p) {
@@ -179,9 +179,9 @@ class Timeline {
     const total = this.total(), top = this.at(y), first = Math.max(0, top - spare);
     const last = Math.min(total - 1, this.at(y + this.room) + spare);
     const wanted = new Map();
-    for (let p = first; p <= last; p++) wanted.set(this.key(p), p);
+    for (let p = first; p <= last; p++) wanted.set(this.rowAt(p), p);
     const kept = this.current >= 0 ? this.placeOf(this.current) : -1;
-    if (kept >= 0 && kept < total && this.rowAt(kept) === this.current) wanted.set(this.key(kept), kept);
+    if (kept >= 0 && kept < total && this.rowAt(kept) === this.current) wanted.set(this.rowAt(kept), kept);
     for (const [key, e] of this.drawn) {
       if (wanted.has(key)) continue;
       e.remove();
@@ -193,13 +193,13 @@ class Timeline {
     this.drawMore(total);
     this.drawNowInput(this.rowAt(top));
     const to = this.rowAt(Math.min(total - 1, last - spare));
-    if (!this.view.tail && total) for (const p of panels) p.seen?.(this.rowAt(top), to, this.view);
+    if (total) for (const p of panels) p.seen?.(this.rowAt(top), to, this.view);
     paintHits();
   }
 
   /** drawNowInput shows the input that the row at the top of the window belongs to, if its own row is not seen. @param {number} i */
   drawNowInput(i) {
-    const v = this.view, top = v?.tail || this.list ? -1 : i, n = lowerBound(this.inputs.length, (k) => this.inputs[k] >= top);
+    const v = this.view, top = this.list ? -1 : i, n = lowerBound(this.inputs.length, (k) => this.inputs[k] >= top);
     const at = n > 0 && this.inputs[n] !== top ? this.inputs[n - 1] : -1, row = at >= 0 ? v?.row(at) : undefined;
     if (at >= 0 && !row) v?.need(at);
     this.input.hidden = !row;
@@ -207,9 +207,6 @@ class Timeline {
     this.input.data = row;
     this.input.replaceChildren(icon("input"), el("span", { class: "text" }, row.text || ""));
   }
-
-  /** key names what is drawn at a place. Rows of the tail of a long journal have no numbers yet. @param {number} p */
-  key(p) { return this.view?.tail ? -1 - p : this.rowAt(p); }
 
   /**
    * place puts the element of a row where it belongs, after another one.
@@ -326,12 +323,12 @@ class Timeline {
     const now = this.drawn.get(i);
     if (now) now.firstChild.tabIndex = 0;
     for (const e of this.drawn.values()) e.classList.toggle("current", e === now);
-    if (this.view && !this.view.tail) here(i);
+    if (this.view) here(i);
   }
 
   /** toggle opens a row or closes it. @param {number} i @param {boolean} [open] */
   toggle(i, open = !this.opened.has(i)) {
-    if (!this.view || this.view.tail || open === this.opened.has(i)) return;
+    if (!this.view || open === this.opened.has(i)) return;
     const anchor = this.anchor();
     if (open) {
       this.opened.set(i, { extra: 0, body: null, row: null });
@@ -435,7 +432,6 @@ class Timeline {
   }
 
   overview(/** @type {any} */ o) {
-    const fromTail = this.view && this.drawn.size > 0 && [...this.drawn.keys()][0] < 0;
     const steps = o.steps || {};
     this.inputs = (o.marks || []).filter((/** @type {any} */ m) => m.kind === "input").map((/** @type {any} */ m) => m.row);
     for (const column of [steps.model || [], steps.tools || []]) for (const ms of column) if (ms > this.longest) this.longest = ms;
@@ -447,15 +443,15 @@ class Timeline {
       this.wanted = null;
       this.stretch();
       if (at) this.jump(at.i, at.how);
-      else if (!this.follow) this.root.scrollTop = fromTail && o.rows > 2000 ? this.sheet.offsetHeight : 0;
+      else if (!this.follow) this.root.scrollTop = 0;
     } else if (!this.follow && !this.held && (o.state === "running" || o.state === "waiting")) {
       this.follow = this.atEnd(this.root.scrollTop); // all rows have been seen so far, and more will come
     }
     this.grown();
   }
 
-  rows(/** @type {number} */ first, /** @type {Row[]} */ rows) {
-    if (this.list && this.view && first >= 0) this.list = extend(this.list, rows);
+  rows(/** @type {Row[]} */ rows) {
+    if (this.list && this.view) this.list = extend(this.list, rows);
     this.grown();
   }
 
@@ -466,14 +462,13 @@ class Timeline {
       this.empty.hidden = this.total() > 0;
     }
     this.stretch();
-    if (this.view?.tail) this.root.scrollTop = this.sheet.offsetHeight;
-    else if (this.follow) this.keepUp();
+    if (this.follow) this.keepUp();
     this.draw();
   }
 
   /** drawMore offers the end if there are new rows there. @param {number} total */
   drawMore(total) {
-    const n = this.view?.tail ? 0 : total - this.seen;
+    const n = total - this.seen;
     this.more.hidden = n <= 0;
     if (n > 0) this.more.textContent = plural(n, "new row") + " ↓";
   }
@@ -536,5 +531,5 @@ function factsOf(row) {
 /** @type {Timeline} */
 const timeline = new Timeline(byID("timeline"));
 addPanel({
-  open: (v) => timeline.open(v), close: () => timeline.close(), overview: (o) => timeline.overview(o), rows: (first, rows) => timeline.rows(first, rows),
+  open: (v) => timeline.open(v), close: () => timeline.close(), overview: (o) => timeline.overview(o), rows: (rows) => timeline.rows(rows),
 });

@@ -122,7 +122,7 @@ const host = {};
  * @typedef {object} Panel
  * @property {(view: View) => void} [open] a session is shown; view.overview is null until it is known
  * @property {(overview: any, view: View) => void} [overview] it is known, or has changed
- * @property {(first: number, rows: Row[], view: View) => void} [rows] rows at the end were added or have changed
+ * @property {(rows: Row[], view: View) => void} [rows] rows at the end were added or have changed
  * @property {(view: View) => void} [tick] another second of a session that is at work has gone
  * @property {(first: number, last: number, view: View) => void} [seen] which rows are seen
  * @property {(event: any, view: View) => void} [live] an event that is not in the journal
