@@ -42,8 +42,7 @@ const (
 	rowOf = `new URLSearchParams(location.hash.slice(1)).get("row")`
 )
 
-// The charts show the values of the step below the mouse. A click opens the step in the timeline,
-// and a drag enlarges a part.
+// The charts show the values of the step below the mouse. A click opens the step in the timeline.
 func TestN5_ChartsMouse(t *testing.T) {
 	t.Parallel()
 	p := exported(t)
@@ -57,25 +56,11 @@ func TestN5_ChartsMouse(t *testing.T) {
 	p.mouse(input.DispatchMouseEventTypeMousePressed, 0.01)
 	p.mouse(input.DispatchMouseEventTypeMouseReleased, 0.01)
 	p.wait(rowOf + ` !== null && document.activeElement !== document.body`)
-	p.mouse(input.DispatchMouseEventTypeMousePressed, 0.5)
-	p.mouse(input.DispatchMouseEventTypeMouseMoved, 0.8)
-	p.mouse(input.DispatchMouseEventTypeMouseMoved, 0.95)
-	p.mouse(input.DispatchMouseEventTypeMouseReleased, 0.95)
-	p.wait(visible(".charts-reset"))
-	p.mouse(input.DispatchMouseEventTypeMouseMoved, 0.01)
-	if at := eval[string](p, where); strings.HasPrefix(at, "Step 1 ") || !strings.HasPrefix(at, "Step ") {
-		t.Errorf("after a drag the charts begin with %q", at)
-	}
-	p.shot("enlarged")
 	p.prefer("forced-colors", "active", "prefers-color-scheme", "dark")
 	p.shot("forced-colors")
-	p.click(".charts-reset")
-	p.wait(`!` + visible(".charts-reset"))
-	p.click(".chart-tokens .legend button")
-	p.wait(`document.querySelector(".chart-tokens path.fill-cached").getAttribute("d") === ""`)
 }
 
-// The keyboard walks through the steps, which are told to screen readers, enlarges and opens them.
+// The keyboard walks through the steps, which are told to screen readers, and opens them.
 func TestN5_ChartsKeyboard(t *testing.T) {
 	t.Parallel()
 	p := exported(t)
@@ -90,10 +75,6 @@ func TestN5_ChartsKeyboard(t *testing.T) {
 	if most := eval[int](p, `Number(document.querySelector(".charts-slider").getAttribute("aria-valuemax"))`); last != most || last < 5 {
 		t.Errorf("End goes to step %d of %d", last, most)
 	}
-	p.keys("+")
-	p.wait(visible(".charts-reset"))
-	p.keys(kb.Escape)
-	p.wait(`!` + visible(".charts-reset"))
 	p.keys(kb.Home)
 	p.keys(kb.Enter)
 	p.wait(rowOf + ` !== null`)
@@ -113,7 +94,7 @@ func TestV6_DearestParts(t *testing.T) {
 	p.shot("dearest-parts")
 }
 
-// The strip, the tables and the bar of times lead to rows.
+// The tables lead to rows.
 func TestN5_OverviewLeadsToRows(t *testing.T) {
 	t.Parallel()
 	p := exported(t)
@@ -124,13 +105,8 @@ func TestN5_OverviewLeadsToRows(t *testing.T) {
 	p.click(".ov-tools td.bad .link")
 	p.wait(`document.querySelectorAll("#timeline .row").length >= ` + strconv.Itoa(min(failed, 1)))
 	p.shot("failed-calls")
-	p.keys("g") // to the first failure: which step is in the middle of the strip depends on how long they took
+	p.keys("g") // to the first failure
 	p.wait(rowOf + ` !== ` + quote(edit))
-	first := eval[string](p, rowOf)
-	p.click(".strip-box")
-	p.wait(rowOf + ` !== ` + quote(first))
-	p.click(".charts-table summary")
-	p.wait(`document.querySelectorAll(".charts-table tbody tr").length === document.querySelector(".charts-slider").getAttribute("aria-valuemax") * 1`)
 	p.click(".ov-agents .link")
 	p.wait(`document.querySelector("#crumbs").textContent.includes("parent")`)
 	for _, url := range p.requested() {

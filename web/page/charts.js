@@ -6,10 +6,7 @@ const chartLeft = 52; // the room for the labels of an axis, in pixels
 const chartRight = 8;
 const widestStep = 64;
 
-/**
- * chartKinds returns the charts, from top to bottom. The parts of a chart are stacked, a line is drawn above them.
- * A value of null says that nothing is known.
- */
+/** chartKinds returns the charts, from top to bottom. The parts of a chart are stacked. A value of null says that nothing is known. */
 function chartKinds() {
   const share = (s, i) => (s.input[i] > 0 ? s.cache_read[i] / s.input[i] : null);
   return [
@@ -24,7 +21,6 @@ function chartKinds() {
     {
       key: "money", title: "Money", unit: dollars, unknown: (o) => !hasPrices(o) && "The prices of this model are unknown.",
       parts: [{ key: "cost", name: "by step", at: (s, i) => s.cost[i] }],
-      line: { key: "total", name: "so far", running: true, at: (s, i) => s.cost[i] },
     },
     {
       key: "cache", title: "Cache hits", unit: percent, max: 1, worst: true,
@@ -83,13 +79,11 @@ function niceTime(ms) {
   return unit ? Math.ceil(ms / unit) * unit : niceMax(ms);
 }
 
-/**
- * bucketsOf divides the steps from first to end into at most width columns and returns where each begins, and the end.
- */
-function bucketsOf(first, end, width) {
-  const columns = Math.max(1, Math.min(end - first, Math.floor(width)));
+/** bucketsOf divides n steps into at most width columns and returns where each begins, and the end. */
+function bucketsOf(n, width) {
+  const columns = Math.max(1, Math.min(n, Math.floor(width)));
   const at = [];
-  for (let i = 0; i <= columns; i++) at.push(first + Math.round((i * (end - first)) / columns));
+  for (let i = 0; i <= columns; i++) at.push(Math.round((i * n) / columns));
   return at;
 }
 
@@ -130,12 +124,6 @@ function barsPath(columns, part, scale, width) {
   return d;
 }
 
-/** linePath returns the path of a line through the middle of columns. */
-function linePath(values, scale, width) {
-  const wide = width / values.length;
-  return values.map((v, c) => `${c ? "L" : "M"}${round1((c + 0.5) * wide)} ${round1(chartHeight - v * scale)}`).join("");
-}
-
 function round1(n) {
   return Math.round(n * 10) / 10;
 }
@@ -162,8 +150,6 @@ class Charts {
     this.actions = actions;
     this.kinds = chartKinds();
     this.shapes = markShapes();
-    this.hidden = new Set(); // parts that were switched off, as "chart/part"
-    this.range = null; // the steps that are shown, from 0, or null for all
     this.at = -1; // the step that is pointed at
     this.overview = null;
     this.build();
@@ -171,21 +157,17 @@ class Charts {
 
   build() {
     this.where = el("p", { class: "charts-where" });
-    this.reset = el("button", { type: "button", class: "charts-reset", hidden: true, onclick: () => this.zoom(null) }, "All steps");
     this.lane = svgEl("svg", { class: "chart-lane", height: 17, "aria-hidden": "true" });
     this.legend = el("ul", { class: "legend marks-legend", "aria-label": "Marks" });
     this.plots = this.kinds.map((kind) => this.buildPlot(kind));
     this.cursor = el("div", { class: "charts-cursor", hidden: true });
-    this.brush = el("div", { class: "charts-brush", hidden: true });
     this.slider = el("div", {
       class: "charts-slider", tabindex: 0, role: "slider", "aria-label": "Step", "aria-orientation": "horizontal",
-      "aria-keyshortcuts": "ArrowLeft ArrowRight PageUp PageDown Home End Enter + - Escape",
-    }); // beside the buttons of the legends: a slider must have none in it
-    this.area = el("div", { class: "charts-area" }, this.slider, this.lane, ...this.plots.map((p) => p.figure), this.brush, this.cursor);
-    this.hint = el("p", { class: "charts-hint" }, "Click or Enter opens a step; drag, + and − zoom; arrow keys walk.");
-    this.table = this.buildTable();
-    this.root = el("div", { class: "charts" },
-      el("div", { class: "charts-head" }, this.where, this.reset), this.area, this.legend, this.hint, this.table);
+      "aria-keyshortcuts": "ArrowLeft ArrowRight PageUp PageDown Home End Enter",
+    });
+    this.area = el("div", { class: "charts-area" }, this.slider, this.lane, ...this.plots.map((p) => p.figure), this.cursor);
+    this.hint = el("p", { class: "charts-hint" }, "Click or Enter opens a step; arrow keys walk.");
+    this.root = el("div", { class: "charts" }, this.where, this.area, this.legend, this.hint);
     this.listen();
     this.watcher = new ResizeObserver(() => this.later());
     this.watcher.observe(this.area);
@@ -197,45 +179,24 @@ class Charts {
     const lines = svgEl("path", { class: "chart-marks" });
     const limit = svgEl("path", { class: "chart-limit" });
     const paths = kind.parts.map((part) => svgEl("path", { class: `fill-${part.key}` }));
-    const line = kind.line && svgEl("path", { class: `line line-${kind.line.key}` });
-    svg.append(grid, lines, ...paths, ...(line ? [line] : []), limit);
+    svg.append(grid, lines, ...paths, limit);
     const values = new Map();
     const entry = (part) => {
       const value = el("span", { class: "value" });
       values.set(part.key, value);
-      const swatch = el("span", { class: `swatch ${part.running ? "swatch-line line-" : "fill-"}${part.key}`, "aria-hidden": "true" });
-      const label = [swatch, part.name + " ", value];
-      if (kind.parts.length < 2) return el("li", {}, ...label);
-      const id = `${kind.key}/${part.key}`;
-      const button = el("button", { type: "button", "aria-pressed": "true", title: "Show or hide this part", onclick: () => this.toggle(id, button) }, ...label);
-      return el("li", {}, button);
+      return el("li", {}, el("span", { class: "swatch fill-" + part.key, "aria-hidden": "true" }), part.name + " ", value);
     };
-    const legend = el("ul", { class: "legend" }, ...[...kind.parts, ...(kind.line ? [kind.line] : [])].map(entry));
+    const legend = el("ul", { class: "legend" }, ...kind.parts.map(entry));
     const note = el("p", { class: "chart-note", hidden: true });
     const top = el("span", { class: "axis axis-top", "aria-hidden": "true" });
     const figure = el("figure", { class: "chart chart-" + kind.key }, el("figcaption", {}, el("b", {}, kind.title), legend), note,
       el("div", { class: "chart-box" }, top, el("span", { class: "axis axis-bottom", "aria-hidden": "true" }, "0"), svg));
-    return { kind, figure, svg, grid, lines, limit, paths, line, values, note, top };
-  }
-
-  /** buildTable returns the same values as a table, which is made when it is opened. */
-  buildTable() {
-    const box = el("div", { class: "table-box", tabindex: 0, role: "region", "aria-label": "Values by step" });
-    const details = el("details", { class: "charts-table" }, el("summary", {}, "The values as a table"), box);
-    details.addEventListener("toggle", () => this.drawTable());
-    this.tableBox = box;
-    return details;
-  }
-
-  toggle(id, button) {
-    if (!this.hidden.delete(id)) this.hidden.add(id);
-    button.setAttribute("aria-pressed", String(!this.hidden.has(id)));
-    this.draw();
+    return { kind, figure, svg, grid, lines, limit, paths, values, note, top };
   }
 
   /** show draws an overview. Before the next frame it costs nothing, so updates may come at any rate. */
   show(overview) {
-    if (this.overview && this.overview.id !== overview.id) [this.range, this.at] = [null, -1];
+    if (this.overview && this.overview.id !== overview.id) this.at = -1;
     this.overview = overview;
     this.later();
   }
@@ -257,28 +218,18 @@ class Charts {
     return this.overview ? this.overview.steps.row.length : 0;
   }
 
-  /** shown returns the steps that are shown: the first, and the one after the last. */
-  shown() {
-    const n = this.count();
-    if (!this.range) return [0, n];
-    return [Math.min(this.range[0], Math.max(0, n - 1)), Math.min(this.range[1], n)];
-  }
-
   draw() {
     const n = this.count();
     this.root.hidden = n === 0;
     const width = Math.min(this.area.clientWidth - chartLeft - chartRight, n * widestStep);
     if (n === 0 || width <= 0) return; // it is drawn when it is seen
     this.width = width;
-    const [first, end] = this.shown();
-    this.buckets = bucketsOf(first, end, width);
-    this.drawLane(first, end);
+    this.buckets = bucketsOf(n, width);
+    this.drawLane();
     for (const plot of this.plots) this.drawPlot(plot);
-    this.reset.hidden = !this.range;
-    this.slider.setAttribute("aria-valuemin", String(first + 1));
-    this.slider.setAttribute("aria-valuemax", String(end));
+    this.slider.setAttribute("aria-valuemin", "1");
+    this.slider.setAttribute("aria-valuemax", String(n));
     this.point(this.at);
-    this.drawTable();
   }
 
   drawPlot(plot) {
@@ -290,8 +241,7 @@ class Charts {
     plot.note.hidden = !note;
     plot.note.textContent = note;
     if (missing) return;
-    const parts = kind.parts.map((part) => (this.hidden.has(`${kind.key}/${part.key}`) ? { at: () => 0 } : part));
-    const columns = columnsOf(o.steps, this.buckets, parts, kind.worst);
+    const columns = columnsOf(o.steps, this.buckets, kind.parts, kind.worst);
     let most = 0;
     for (const values of columns) most = Math.max(most, (values ?? []).reduce((sum, v) => sum + (v ?? 0), 0));
     const limit = kind.limit ? kind.limit(o) : 0;
@@ -302,36 +252,16 @@ class Charts {
     plot.limit.setAttribute("d", limit ? `M0 ${round1(chartHeight - limit * scale)}h${this.width}` : "");
     plot.lines.setAttribute("d", this.markLines);
     plot.paths.forEach((path, p) => path.setAttribute("d", barsPath(columns, p, scale, this.width)));
-    if (plot.line) plot.line.setAttribute("d", this.runningLine(kind.line));
     plot.top.textContent = kind.unit(limit || max);
     plot.svg.setAttribute("aria-label", this.summary(kind));
   }
 
-  /** runningLine returns the path of the sum so far, on a scale of its own that ends at the whole sum. */
-  runningLine(line) {
-    const { steps } = this.overview;
-    const ends = [];
-    let sum = 0;
-    let b = 1;
-    for (let i = 0; i < this.buckets[this.buckets.length - 1]; i++) {
-      sum += line.at(steps, i);
-      while (b < this.buckets.length && this.buckets[b] === i + 1) {
-        ends.push(sum);
-        b++;
-      }
-    }
-    let whole = 0;
-    for (let i = 0; i < this.count(); i++) whole += line.at(steps, i);
-    return whole > 0 ? linePath(ends, (chartHeight - 2) / whole, this.width) : "";
-  }
-
   /** x returns the place of the middle of a step in the plots. */
   x(step) {
-    const [first, end] = this.shown();
-    return ((step - first + 0.5) / (end - first)) * this.width;
+    return ((step + 0.5) / this.count()) * this.width;
   }
 
-  drawLane(first, end) {
+  drawLane() {
     this.lane.setAttribute("width", String(this.width));
     this.lane.replaceChildren();
     this.legend.replaceChildren();
@@ -342,8 +272,7 @@ class Charts {
       if (!marks.length) continue;
       const places = new Set();
       for (const m of marks) {
-        const step = Math.min(Math.max(m.step - offset, 0), this.count() - 1);
-        if (step >= first && step < end) places.add(Math.round(this.x(step)));
+        places.add(Math.round(this.x(Math.min(Math.max(m.step - offset, 0), this.count() - 1))));
       }
       this.lane.append(svgEl("path", { class: `mark-${shape.key}`, d: [...places].map(shape.draw).join("") }));
       if (shape.line && places.size <= 40) lines += [...places].map((x) => `M${x} 0v${chartHeight}`).join("");
@@ -368,22 +297,19 @@ class Charts {
 
   /** point shows the values of a step, or of the whole session if step is -1. */
   point(step) {
-    const [first, end] = this.shown();
-    this.at = step < 0 ? -1 : Math.min(Math.max(step, first), end - 1);
+    this.at = Math.min(Math.max(step, -1), this.count() - 1);
     const o = this.overview;
     this.cursor.hidden = this.at < 0;
     if (this.at >= 0) this.cursor.style.transform = `translateX(${chartLeft + this.x(this.at)}px)`;
     for (const plot of this.plots) this.pointPlot(plot);
-    this.where.textContent = this.at < 0 ? this.shownText(first, end) : this.stepText();
-    this.slider.setAttribute("aria-valuenow", String((this.at < 0 ? first : this.at) + o.steps.first));
+    this.where.textContent = this.at < 0 ? this.shownText() : this.stepText();
+    this.slider.setAttribute("aria-valuenow", String(Math.max(0, this.at) + o.steps.first));
     this.slider.setAttribute("aria-valuetext", this.at < 0 ? this.where.textContent : this.where.textContent + ". " + this.spoken());
   }
 
-  shownText(first, end) {
-    const all = this.count();
-    const per = Math.ceil((end - first) / (this.buckets.length - 1));
-    const shown = this.range ? `Steps ${first + 1} to ${end} of ${all}` : all === 1 ? "1 step" : `${all.toLocaleString("en")} steps`;
-    return per > 1 ? `${shown}; a column stands for ${per} and shows the largest` : shown;
+  shownText() {
+    const per = Math.ceil(this.count() / (this.buckets.length - 1));
+    return plural(this.count(), "step") + (per > 1 ? `; a column stands for ${per} and shows the largest` : "");
   }
 
   stepText() {
@@ -410,10 +336,8 @@ class Charts {
       if (kind.limit) this.pointContext(kind, values.get(part.key));
       else if (this.at >= 0) show(part, part.at(steps, this.at));
       else if (kind.key === "cache") show(part, cacheShare(this.overview));
-      else if (kind.line) show(part, null);
-      else show(part, sumOf(steps, part, this.count()));
+      else show(part, steps.row.reduce((sum, _, i) => sum + (part.at(steps, i) ?? 0), 0));
     }
-    if (kind.line) show(kind.line, sumOf(steps, kind.line, this.at < 0 ? this.count() : this.at + 1));
   }
 
   /** pointContext shows how much of the limit a step fills, or the last step. */
@@ -423,66 +347,18 @@ class Charts {
     value.textContent = kind.unit(used) + (limit ? ` of ${kind.unit(limit)}, ${percent(used / limit)}` : "");
   }
 
-  /** zoom shows the steps from first to end, or all of them. */
-  zoom(range) {
-    if (range) {
-      const n = this.count();
-      const size = Math.min(Math.max(range[1] - range[0], Math.min(5, n)), n);
-      const first = Math.min(Math.max(0, range[0]), n - size);
-      range = size >= n ? null : [first, first + size];
-    }
-    this.range = range;
-    this.draw();
-    if (!range && document.activeElement === this.reset) this.slider.focus();
-  }
-
   /** stepAt returns the step below a pointer. */
   stepAt(event) {
-    const [first, end] = this.shown();
     const x = event.clientX - this.area.getBoundingClientRect().left - chartLeft;
-    return Math.min(end - 1, Math.max(first, first + Math.floor((x / this.width) * (end - first))));
+    return Math.min(this.count() - 1, Math.max(0, Math.floor((x / this.width) * this.count())));
   }
 
   listen() {
-    this.area.addEventListener("pointerdown", (e) => {
-      if (e.button !== 0 || !this.count() || e.target.closest("button")) return;
-      this.from = { step: this.stepAt(e), x: e.clientX };
-    });
-    this.area.addEventListener("pointermove", (e) => this.moved(e));
-    this.area.addEventListener("pointerup", (e) => this.released(e));
-    this.area.addEventListener("pointercancel", () => this.endBrush());
-    this.area.addEventListener("pointerleave", () => {
-      this.endBrush();
-      if (this.overview && document.activeElement !== this.slider) this.point(-1);
-    });
+    this.area.addEventListener("pointermove", (e) => { if (this.count() && this.width) this.point(this.stepAt(e)); });
+    this.area.addEventListener("click", (e) => { if (this.count()) this.open(this.stepAt(e)); });
+    this.area.addEventListener("pointerleave", () => { if (this.overview && document.activeElement !== this.slider) this.point(-1); });
     this.slider.addEventListener("keydown", (e) => this.pressed(e));
     this.slider.addEventListener("blur", () => this.overview && this.count() && this.point(-1));
-  }
-
-  moved(e) {
-    if (!this.count() || !this.width) return;
-    const step = this.stepAt(e);
-    this.point(step);
-    if (!this.from || Math.abs(e.clientX - this.from.x) < 5) return;
-    const [a, b] = [Math.min(step, this.from.step), Math.max(step, this.from.step) + 1];
-    const half = this.width / (this.shown()[1] - this.shown()[0]) / 2;
-    this.brush.hidden = false;
-    this.brush.style.left = `${chartLeft + this.x(a) - half}px`;
-    this.brush.style.width = `${this.x(b - 1) - this.x(a) + 2 * half}px`;
-    this.brushed = [a, b];
-  }
-
-  released(e) {
-    const { from, brushed } = this;
-    this.endBrush();
-    if (!from) return;
-    if (brushed) this.zoom(brushed);
-    else this.open(this.stepAt(e));
-  }
-
-  endBrush() {
-    this.from = this.brushed = null;
-    this.brush.hidden = true;
   }
 
   open(step) {
@@ -492,52 +368,19 @@ class Charts {
 
   pressed(e) {
     if (e.ctrlKey || e.metaKey || e.altKey || !this.count()) return;
-    const [first, end] = this.shown();
-    const at = this.at < 0 ? first : this.at;
-    const moves = { ArrowLeft: at - 1, ArrowRight: this.at < 0 ? first : at + 1, ArrowDown: at - 1, ArrowUp: at + 1, PageUp: at - 10, PageDown: at + 10, Home: first, End: end - 1 };
-    const half = Math.ceil((end - first) / 4);
-    if (e.key in moves) this.point(Math.max(first, moves[e.key]));
+    const at = Math.max(0, this.at);
+    const moves = { ArrowLeft: at - 1, ArrowRight: this.at + 1, ArrowDown: at - 1, ArrowUp: at + 1, PageUp: at - 10, PageDown: at + 10, Home: 0, End: this.count() };
+    if (e.key in moves) this.point(Math.max(0, moves[e.key]));
     else if (e.key === "Enter") this.open(at);
-    else if (e.key === "+" || e.key === "=") this.zoom([at - half, at + half]);
-    else if (e.key === "-") this.zoom([first - 2 * half, end + 2 * half]);
-    else if (e.key === "Escape" && this.range) this.zoom(null);
     else return;
     e.preventDefault();
     e.stopPropagation();
-  }
-
-  /** drawTable fills the table with the steps that are shown, at most 500 of them. */
-  drawTable() {
-    if (!this.table.open || !this.overview) return;
-    const [first, end] = this.shown();
-    const { steps } = this.overview;
-    const columns = [];
-    for (const { kind } of this.plots) for (const part of kind.parts) columns.push({ kind, part });
-    const head = el("tr", {}, el("th", { scope: "col" }, "Step"), ...columns.map(({ kind, part }) => el("th", { scope: "col" }, `${kind.title}, ${part.name}`)));
-    const body = [];
-    for (let i = first; i < Math.min(end, first + 500); i++) {
-      const cells = columns.map(({ kind, part }) => {
-        const value = kind.unknown && kind.unknown(this.overview) ? null : part.at(steps, i);
-        return el("td", {}, value === null ? "unknown" : kind.unit(value));
-      });
-      body.push(el("tr", {}, el("th", { scope: "row" }, String(i + steps.first)), ...cells));
-    }
-    const rest = end - first - body.length;
-    this.tableBox.replaceChildren(el("table", {}, el("thead", {}, head), el("tbody", {}, ...body)),
-      ...(rest > 0 ? [el("p", {}, `${rest} more: zoom to see them.`)] : []));
   }
 }
 
 /** beginOf returns when a session began, in milliseconds since 1970. */
 function beginOf(o) {
   return Date.parse(o.created ?? "") || o.steps.time[0] || 0;
-}
-
-/** sumOf returns the sum of a part of the first n steps. */
-function sumOf(steps, part, n) {
-  let sum = 0;
-  for (let i = 0; i < n; i++) sum += part.at(steps, i) ?? 0;
-  return sum;
 }
 
 /** cacheShare returns which part of all input came from the cache, or null without input. */

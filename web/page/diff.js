@@ -1,4 +1,4 @@
-// Diffs, one below the other or side by side, with line numbers.
+// Diffs with line numbers.
 
 /** A DiffLine is a line of a diff: " ", "+", "-", or "@" for what is between hunks. @typedef {{op: string, text: string, a?: number, b?: number, other?: string}} DiffLine */
 
@@ -54,17 +54,15 @@ function changeOf(c, v, row) {
 /** diffRoom is how many lines of a diff are shown at first. */
 const diffRoom = 300;
 
-/** diffOf returns a diff in the form that the reader has chosen. @param {DiffLine[]} lines */
+/** diffOf returns a diff, and the rest of a long one on demand. @param {DiffLine[]} lines */
 function diffOf(lines) {
   const box = el("div", { class: "diff" });
   pairUp(lines);
   let room = diffRoom;
   const draw = () => {
-    const split = setting("diff", "unified") === "split";
-    const rows = lines.slice(0, room), table = el("table", { class: split ? "split" : "unified" }, el("tbody", {}, ...(split ? splitRows(rows) : rows.map(unifiedRow))));
-    const other = button(split ? "One below the other" : "Side by side", () => { keep("diff", split ? "unified" : "split"); draw(); box.firstChild.focus(); }, { class: "quiet form" });
-    const more = lines.length > room ? button("Show " + plural(lines.length - room, "more line"), () => { room += 2000; draw(); box.children[1].focus({ preventScroll: true }); }, { class: "gap" }) : null;
-    box.replaceChildren(other, el("div", { class: "scroll", tabIndex: 0, role: "group", "aria-label": "Diff" }, table), ...(more ? [more] : []));
+    const table = el("table", {}, el("tbody", {}, ...lines.slice(0, room).map(rowOfDiff)));
+    const more = lines.length > room ? button("Show " + plural(lines.length - room, "more line"), () => { room += 2000; draw(); box.firstChild.focus({ preventScroll: true }); }, { class: "gap" }) : null;
+    box.replaceChildren(el("div", { class: "scroll", tabIndex: 0, role: "group", "aria-label": "Diff" }, table), ...(more ? [more] : []));
   };
   draw();
   return box;
@@ -73,8 +71,8 @@ function diffOf(lines) {
 /** opNames says what lines of a diff are to those who do not see colours. */
 const opNames = { "+": "added", "-": "removed", " ": "", "@": "" };
 
-/** unifiedRow returns a line of a diff. @param {DiffLine} l */
-function unifiedRow(l) {
+/** rowOfDiff returns a line of a diff. @param {DiffLine} l */
+function rowOfDiff(l) {
   if (l.op === "@") return el("tr", { class: "hunk" }, el("td", { colSpan: 4 }, l.text || "⋯"));
   return el("tr", { class: opNames[l.op] }, el("td", { class: "no" }, l.a), el("td", { class: "no" }, l.b), el("td", { class: "op" }, l.op), el("td", { class: "line" }, withinLine(l.text, l.other)));
 }
@@ -109,29 +107,3 @@ function pairUp(lines) {
   return lines;
 }
 
-/** splitRows returns lines side by side: removed ones at the left of the added ones that follow. @param {DiffLine[]} lines */
-function splitRows(lines) {
-  const rows = [];
-  for (let n = 0; n < lines.length;) {
-    const l = lines[n];
-    if (l.op === "@" || l.op === " ") {
-      rows.push(l.op === "@" ? unifiedRow(l) : splitRow(l, l));
-      n++;
-      continue;
-    }
-    const removed = [], added = [];
-    while (lines[n]?.op === "-") removed.push(lines[n++]);
-    while (lines[n]?.op === "+") added.push(lines[n++]);
-    for (let k = 0; k < Math.max(removed.length, added.length); k++) rows.push(splitRow(removed[k], added[k]));
-  }
-  return rows;
-}
-
-/** splitRow returns a line and the one beside it. @param {DiffLine} [left] @param {DiffLine} [right] */
-function splitRow(left, right) {
-  const half = (/** @type {DiffLine|undefined} */ l, /** @type {number|undefined} */ no) => {
-    const kind = l ? opNames[l.op] : "none";
-    return [el("td", { class: "no " + kind }, no), el("td", { class: "line " + kind }, l ? withinLine(l.text, l.other) : null)];
-  };
-  return el("tr", {}, ...half(left, left?.a), ...half(right, right?.b));
-}

@@ -25,10 +25,10 @@ class OverviewPanel {
     this.charts = new Charts(actions);
     this.drawn = new Map(); // what each section shows, as JSON
     const section = (key) => el("section", { class: "ov ov-" + key, hidden: true });
-    this.sections = { facts: section("facts"), time: section("time"), queue: section("queue"), plan: section("plan"), parts: section("parts"), tools: section("tools"), files: section("files"), agents: section("agents") };
+    this.sections = { facts: section("facts"), time: section("time"), plan: section("plan"), parts: section("parts"), tools: section("tools"), files: section("files"), agents: section("agents") };
     this.chartsBox = this.folded("charts", "Charts by step", this.charts.root);
-    const { facts, time, queue, plan, parts, tools, files, agents } = this.sections;
-    this.details = el("div", { class: "ov-details" }, plan, queue, agents, files, parts, tools);
+    const { facts, time, plan, parts, tools, files, agents } = this.sections;
+    this.details = el("div", { class: "ov-details" }, plan, agents, files, parts, tools);
     this.detailsBox = this.folded("details", "Tools, files, agents, prompt", this.details);
     this.root.replaceChildren(facts, time, this.chartsBox, this.detailsBox);
   }
@@ -51,7 +51,6 @@ class OverviewPanel {
     this.charts.show(overview);
     const o = overview;
     this.tick();
-    this.draw("queue", [o.queue], () => this.drawQueue(o));
     this.draw("plan", [o.plan], () => this.drawPlan(o));
     this.draw("parts", [o.parts], () => this.drawParts(o));
     this.draw("tools", [o.tools], () => this.drawTools(o));
@@ -123,13 +122,6 @@ class OverviewPanel {
       return el("li", {}, el("button", { type: "button", "data-key": kind.key, title: "Show only these rows", onclick: click }, ...label));
     });
     return [bar, el("ul", { class: "legend", "aria-label": "Where the time went" }, ...legend)];
-  }
-
-  drawQueue(o) {
-    const queue = o.queue ?? [];
-    if (!queue.length) return [];
-    const items = queue.map((q) => el("li", {}, el("span", { class: "tag" }, q.lane), " ", q.text));
-    return [el("h3", {}, "Waiting for the model"), el("ul", { class: "plain" }, ...items)];
   }
 
   drawPlan(o) {
@@ -236,133 +228,9 @@ function timesOf(o, silent) {
   return time;
 }
 
-/**
- * Strip draws a session by time above its timeline: what it did when, its edits and its failures. It leaves out time in which no input was open.
- * A click shows the row below it.
- */
-class Strip {
-  constructor(root, actions) {
-    this.actions = actions;
-    this.kinds = ["model", "tools", "waiting"];
-    this.svg = svgEl("svg", { class: "strip-plot", height: 26, role: "img" });
-    this.paths = this.kinds.map((key) => svgEl("path", { class: "fill-" + key }));
-    this.changed = svgEl("path", { class: "mark-changed" });
-    this.failed = svgEl("path", { class: "mark-failed" });
-    this.svg.append(...this.paths, this.changed, this.failed);
-    this.view = el("div", { class: "strip-view", hidden: true });
-    this.box = el("div", { class: "strip-box", title: "The session by time: a click shows the row. Marks are edits (below) and failures (above)." }, this.svg, this.view);
-    this.root = root;
-    root.replaceChildren(this.box);
-    this.box.addEventListener("click", (e) => this.clicked(e));
-    this.watcher = new ResizeObserver(() => this.later());
-    this.watcher.observe(this.box);
-  }
-
-  show(overview) {
-    this.overview = overview;
-    this.later();
-  }
-
-  later() {
-    if (this.frame) return;
-    this.frame = requestAnimationFrame(() => {
-      this.frame = 0;
-      this.draw();
-    });
-  }
-
-  draw() {
-    const o = this.overview;
-    const steps = o && o.steps;
-    this.root.hidden = !steps || steps.row.length === 0;
-    const width = this.box.clientWidth;
-    if (this.root.hidden || !width) return;
-    this.starts = [0];
-    for (let i = 0; i < steps.row.length; i++) this.starts.push(this.starts[i] + steps.model[i] + steps.tools[i] + steps.waiting[i]);
-    this.total = Math.max(1, this.starts[steps.row.length]);
-    this.svg.setAttribute("width", String(width));
-    this.scale = width / this.total;
-    this.kinds.forEach((key, k) => this.paths[k].setAttribute("d", this.spans(k)));
-    const places = (of) => [...new Set(o.marks.filter(of).map((m) => Math.round(this.markX(m))))];
-    this.changed.setAttribute("d", places((m) => m.changed && !m.failed).map((x) => `M${x - 1} 20h2v6h-2z`).join(""));
-    this.failed.setAttribute("d", places((m) => m.failed).map((x) => `M${x - 1} 0h2v8h-2z`).join(""));
-    this.svg.setAttribute("aria-label", `The session by time: ${plural(o.counts.failed, "failed call")}, ${plural(o.counts.changes, "edit")}.`);
-    if (this.rows) this.setView(...this.rows);
-  }
-
-  close() {
-    this.watcher.disconnect();
-    cancelAnimationFrame(this.frame);
-    this.root.remove();
-  }
-
-  /** spans returns the path of one kind of time: neighbours closer than half a pixel become one. */
-  spans(kind) {
-    const { steps } = this.overview;
-    const columns = this.kinds.map((key) => steps[key]);
-    let d = "";
-    let from = -1;
-    let to = -1;
-    const flush = () => { if (from >= 0) d += `M${round1(from)} 8h${round1(Math.max(to - from, 0.3))}v12h${round1(-Math.max(to - from, 0.3))}z`; };
-    for (let i = 0; i < steps.row.length; i++) {
-      let start = this.starts[i];
-      for (let k = 0; k < kind; k++) start += columns[k][i];
-      const ms = columns[kind][i];
-      if (!ms) continue;
-      const [a, b] = [start * this.scale, (start + ms) * this.scale];
-      if (from >= 0 && a - to < 0.5 && b - a < 0.5) {
-        to = b;
-        continue;
-      }
-      flush();
-      [from, to] = [a, b];
-    }
-    flush();
-    return d;
-  }
-
-  /** markX returns the place of a mark. */
-  markX(m) {
-    const { steps } = this.overview;
-    const i = Math.max(0, lastNotAbove(steps.time, m.time));
-    return Math.min(this.starts[i + 1], this.starts[i] + Math.max(0, m.time - steps.time[i])) * this.scale;
-  }
-
-  /** setView shows which rows the timeline shows. */
-  setView(firstRow, lastRow) {
-    this.rows = [firstRow, lastRow];
-    if (!this.starts || !this.overview) return;
-    const { row } = this.overview.steps;
-    const a = Math.max(0, lastNotAbove(row, firstRow));
-    const b = Math.max(0, lastNotAbove(row, lastRow));
-    this.view.hidden = false;
-    this.view.style.left = `${this.starts[a] * this.scale}px`;
-    this.view.style.width = `${Math.max(3, (this.starts[b + 1] - this.starts[a]) * this.scale)}px`;
-  }
-
-  clicked(e) {
-    if (!this.starts || !this.overview) return;
-    const x = e.clientX - this.box.getBoundingClientRect().left;
-    let best = null;
-    for (const m of this.overview.marks) {
-      if (!m.failed && !m.changed) continue;
-      const away = Math.abs(this.markX(m) - x);
-      if (away < 5 && (!best || away < best.away)) best = { away, row: m.row };
-    }
-    const step = Math.min(Math.max(0, lastNotAbove(this.starts, x / this.scale)), this.overview.steps.row.length - 1);
-    this.actions.jump(best ? best.row : this.overview.steps.row[step]);
-  }
-}
-
-/** lastNotAbove returns the place of the last value in a rising list that is not above n, or -1. */
-function lastNotAbove(list, n) {
-  return lowerBound(list.length, (i) => list[i] > n) - 1;
-}
-
-/** overviewPanel shows the overview beside the timeline, and the strip above it. */
+/** overviewPanel shows the overview beside the timeline. */
 const overviewPanel = {
   panel: null,
-  strip: null,
 
   open(view) {
     const actions = {
@@ -372,28 +240,19 @@ const overviewPanel = {
       openSession: (id) => view.openSession(id, view.overview?.children?.find((c) => c.session === id)?.row),
     };
     this.panel = new OverviewPanel(byID("overview"), actions);
-    const root = el("div", { class: "strip", hidden: true });
-    byID("timeline").before(root);
-    this.strip = new Strip(root, actions);
   },
 
   overview(o) {
     this.panel.show(o);
-    this.strip.show(o);
   },
 
   tick() {
     this.panel.tick();
   },
 
-  seen(first, last) {
-    this.strip.setView(first, last);
-  },
-
   close() {
     this.panel.close();
-    this.strip.close();
-    this.panel = this.strip = null;
+    this.panel = null;
   },
 };
 

@@ -192,8 +192,6 @@ class Timeline {
     if (this.atEnd(y)) this.seen = total;
     this.drawMore(total);
     this.drawNowInput(this.rowAt(top));
-    const to = this.rowAt(Math.min(total - 1, last - spare));
-    if (total) for (const p of panels) p.seen?.(this.rowAt(top), to, this.view);
     paintHits();
   }
 

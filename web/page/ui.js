@@ -124,7 +124,6 @@ const host = {};
  * @property {(overview: any, view: View) => void} [overview] it is known, or has changed
  * @property {(rows: Row[], view: View) => void} [rows] rows at the end were added or have changed
  * @property {(view: View) => void} [tick] another second of a session that is at work has gone
- * @property {(first: number, last: number, view: View) => void} [seen] which rows are seen
  * @property {(event: any, view: View) => void} [live] an event that is not in the journal
  * @property {(lost: boolean, view: View) => void} [connection] the server has gone, or is back
  * @property {() => void} [close]
