@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/secret"
@@ -47,9 +48,8 @@ const (
 )
 
 // Export writes the page with a session and those of its subagents as one HTML file, which opens
-// without a server and without a network. It has what the journals have now. It is written while
-// the journals are read, so that it may be larger than the memory. The page says what could not be
-// read, and which outputs were too long.
+// without a server and without a network. It has what the journals have now. The page says what
+// could not be read, and which outputs were too long.
 //
 // An error of w ends Export at once, and what was written then is no complete file.
 func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o ExportOptions) (err error) {
@@ -150,10 +150,9 @@ func (x *exporter) session(ctx context.Context, id string, log journal.Reader) (
 		x.torn = append(x.torn, x.options.Masker.String(torn.String()))
 	}
 	trace := NewTrace(x.options.Masker, x.options.Facts)
-	trace.forgets = true
-	hashes, problem, err := x.items(ctx, log, trace, id)
-	if err != nil {
-		return o, err
+	problem := trace.read(ctx, log)
+	if ctx.Err() != nil {
+		return o, ctx.Err()
 	}
 	o = trace.Overview(1)
 	o.ID = id // by which all blocks name it, whatever its header says
@@ -175,83 +174,48 @@ func (x *exporter) session(ctx context.Context, id string, log journal.Reader) (
 			return o, err
 		}
 	}
-	return o, x.outputs(ctx, log, id, hashes)
+	if err := x.items(ctx, id, trace); err != nil {
+		return o, err
+	}
+	return o, x.outputs(ctx, log, id, trace)
 }
 
-// items folds a journal and writes the items of its rows. It returns the hashes of the outputs that
-// are kept whole. A problem says why the journal cannot be read further; the trace has the records
-// before that.
-func (x *exporter) items(ctx context.Context, log journal.Reader, trace *Trace, id string) (hashes []string, problem,
-	err error) {
-	list := itemList{x: x, id: id}
+// read folds a journal. The error says why it cannot be read further.
+func (t *Trace) read(ctx context.Context, log journal.Reader) error {
 	for line, err := range log.Records(ctx, 1) {
-		var items []Item
 		if err == nil {
-			items, err = trace.addItems(line)
+			_, _, err = t.Add(line)
 		}
-		switch {
-		case ctx.Err() != nil:
-			return nil, nil, ctx.Err()
-		case err != nil:
-			return hashes, err, list.end()
-		}
-		for _, item := range items {
-			hashes = append(hashes, item.outputs()...)
-			if err := list.add(item); err != nil {
-				return nil, nil, err
-			}
+		if err != nil {
+			return err
 		}
 	}
-	return hashes, nil, errors.Join(list.end(), ctx.Err())
+	return nil
 }
 
-// addItems folds the next record and returns the rows that it has added, with their events.
-func (t *Trace) addItems(line journal.Record) ([]Item, error) {
-	added, first, _, err := t.add(line)
-	if err != nil {
-		return nil, err
-	}
-	items := make([]Item, len(added))
-	for i, row := range t.Rows(first, len(added)) {
-		if items[i], err = newItem(row, added[i].events); err != nil {
-			return nil, err
+// items writes the rows of a session with their events, in blocks.
+func (x *exporter) items(ctx context.Context, id string, trace *Trace) error {
+	var block []json.RawMessage
+	first, size := 0, 0
+	for i := range trace.Len() {
+		item, err := trace.Item(i)
+		if err != nil {
+			return err
 		}
+		data, err := json.Marshal(item)
+		if err != nil {
+			return err
+		}
+		block = append(block, data)
+		if size += len(data); size < exportItem && i < trace.Len()-1 {
+			continue
+		}
+		if err := errors.Join(ctx.Err(), x.block("items", id, first, block)); err != nil {
+			return err
+		}
+		block, first, size = nil, i+1, 0
 	}
-	return items, nil
-}
-
-// itemList writes items in blocks.
-type itemList struct {
-	x    *exporter
-	id   string
-	size int // of the block that is open; 0 without one
-}
-
-// add writes the next item.
-func (l *itemList) add(item Item) error {
-	data, err := json.Marshal(item)
-	if err != nil {
-		return err
-	}
-	if l.size == 0 {
-		err = l.x.open("items", l.id, fmt.Sprintf(` data-first="%d"`, item.Row.Index), []byte("["), data)
-	} else {
-		_, err = fmt.Fprintf(l.x.out, ",%s", data)
-	}
-	if l.size += len(data); err == nil && l.size >= exportItem {
-		return l.end()
-	}
-	return err
-}
-
-// end ends the block that is open.
-func (l *itemList) end() error {
-	if l.size == 0 {
-		return nil
-	}
-	l.size = 0
-	_, err := l.x.out.WriteString("]</script>\n")
-	return err
+	return nil
 }
 
 // child writes the session of a subagent, and fills in its usage if the parent does not know it
@@ -281,58 +245,48 @@ func (x *exporter) summary(o Overview) sessions.Summary {
 }
 
 // block writes a value as a block of data. Unless first is below 0, it is the number of the first
-// row in the block. The JSON has no character that ends a script.
+// row in the block.
 func (x *exporter) block(kind, id string, first int, value any) error {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
 	attributes := ""
 	if first >= 0 {
 		attributes = fmt.Sprintf(` data-first="%d"`, first)
 	}
-	return x.open(kind, id, attributes, data, []byte("</script>\n"))
+	return x.script(kind, id, attributes, value)
 }
 
-// open writes the beginning of a block, and other texts. The id is one that journal.CheckID
-// accepts, or empty.
-func (x *exporter) open(kind, id, attributes string, texts ...[]byte) error {
+// script writes a block with attributes. Its JSON has no character that ends a script. The id is
+// one that journal.CheckID accepts, or empty.
+func (x *exporter) script(kind, id, attributes string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
 	if id != "" {
 		attributes = ` data-session="` + id + `"` + attributes
 	}
-	_, err := fmt.Fprintf(x.out, `<script type="application/json" class="data" data-kind="%s"%s>`, kind, attributes)
-	for _, text := range texts {
-		if err == nil {
-			_, err = x.out.Write(text)
-		}
-	}
+	_, err = fmt.Fprintf(x.out, "<script type=\"application/json\" class=\"data\" data-kind=\"%s\"%s>%s</script>\n", kind,
+		attributes, data)
 	return err
 }
 
-// outputs returns the hashes of the outputs in an item that are kept whole.
-func (i Item) outputs() (hashes []string) {
-	for _, event := range i.Events {
-		if !bytes.Contains(event, []byte(`"output_blob"`)) {
-			continue
-		}
-		var end struct {
-			Hash string `json:"output_blob"`
-		}
-		if json.Unmarshal(event, &end) == nil && journal.IsHash(end.Hash) {
-			hashes = append(hashes, end.Hash)
+// outputs returns the hashes of the outputs that are kept whole, each once.
+func (t *Trace) outputs() (hashes []string) {
+	seen := map[string]bool{}
+	for _, events := range t.events {
+		for _, ev := range events {
+			end, ok := ev.(*agent.ToolCallEnd)
+			if ok && journal.IsHash(end.OutputBlob) && !seen[end.OutputBlob] {
+				seen[end.OutputBlob] = true
+				hashes = append(hashes, end.OutputBlob)
+			}
 		}
 	}
 	return hashes
 }
 
 // outputs writes outputs that are kept whole. It counts those that are too long or cannot be read.
-func (x *exporter) outputs(ctx context.Context, log journal.Reader, id string, hashes []string) error {
-	written := map[string]bool{}
-	for _, hash := range hashes {
-		if written[hash] {
-			continue
-		}
-		written[hash] = true
+func (x *exporter) outputs(ctx context.Context, log journal.Reader, id string, trace *Trace) error {
+	for _, hash := range trace.outputs() {
 		text, fits, err := x.output(ctx, log, hash)
 		if err != nil {
 			return err
@@ -341,11 +295,7 @@ func (x *exporter) outputs(ctx context.Context, log journal.Reader, id string, h
 			x.tooLong++
 			continue
 		}
-		data, err := json.Marshal(string(text))
-		if err != nil {
-			return err
-		}
-		if err := x.open("output", id, ` data-hash="`+hash+`"`, data, []byte("</script>\n")); err != nil {
+		if err := x.script("output", id, ` data-hash="`+hash+`"`, string(text)); err != nil {
 			return err
 		}
 	}

@@ -26,8 +26,7 @@ type Trace struct {
 	fold    *folder
 	created time.Time
 	rows    []Row
-	events  [][]agent.Event // of each row; none if forgets is set
-	forgets bool
+	events  [][]agent.Event // of each row
 	sums    sums
 	costs   *costs.Sum
 	clock   clock
@@ -42,18 +41,12 @@ func NewTrace(m *secret.Masker, facts llm.Lookup) *Trace {
 // Add folds the next record. It returns the numbers of the first row and of the first step that
 // were added or have changed. After an error no further record can be added.
 func (t *Trace) Add(line journal.Record) (row, step int, err error) {
-	_, row, step, err = t.add(line)
-	return row, step, err
-}
-
-// add implements Add, and returns the added rows, too.
-func (t *Trace) add(line journal.Record) (added []made, row, step int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	row = len(t.rows)
 	r, err := t.fold.add(line)
 	if err != nil {
-		return nil, row, math.MaxInt, err
+		return row, math.MaxInt, err
 	}
 	if line.N == 1 {
 		t.created = line.Time
@@ -65,11 +58,9 @@ func (t *Trace) add(line journal.Record) (added []made, row, step int, err error
 	for _, m := range r.rows {
 		m.row.Index = len(t.rows)
 		t.rows = append(t.rows, m.row)
-		if !t.forgets {
-			t.events = append(t.events, m.events)
-		}
+		t.events = append(t.events, m.events)
 	}
-	return r.rows, row, step, nil
+	return row, step, nil
 }
 
 // Len returns the number of rows.
@@ -95,13 +86,8 @@ func (t *Trace) Item(i int) (Item, error) {
 	if i < 0 || i >= len(t.rows) {
 		return Item{}, fmt.Errorf("web: there is no row %d; the session has %d", i, len(t.rows))
 	}
-	return newItem(t.rows[i], t.events[i])
-}
-
-// newItem returns a row with its events.
-func newItem(row Row, events []agent.Event) (Item, error) {
-	item := Item{Row: row, Events: []json.RawMessage{}}
-	for _, ev := range events {
+	item := Item{Row: t.rows[i], Events: []json.RawMessage{}}
+	for _, ev := range t.events[i] {
 		raw, err := json.Marshal(ev)
 		if err != nil {
 			return Item{}, err
