@@ -52,9 +52,9 @@ func KeepRules(ctx context.Context, getenv func(string) string, list ...KeptRule
 			return "", err
 		}
 	}
-	return changeKept(ctx, getenv, func(root object) error {
+	return changeKept(ctx, getenv, func(f *keptFile) error {
 		for _, k := range list {
-			if err := k.add(root); err != nil {
+			if err := f.add(k); err != nil {
 				return err
 			}
 		}
@@ -68,7 +68,7 @@ var ErrNotKept = errors.New("no such rule was kept")
 // DropRule removes a rule from the user's file and returns its name. The error wraps [ErrNotKept] if
 // it is not there. An empty Verdict means any.
 func DropRule(ctx context.Context, getenv func(string) string, k KeptRule) (file string, err error) {
-	return changeKept(ctx, getenv, k.remove)
+	return changeKept(ctx, getenv, func(f *keptFile) error { return f.remove(k) })
 }
 
 // KeptRules returns the rules that a person has kept: those for single projects in the order of
@@ -85,44 +85,23 @@ func KeptRules(getenv func(string) string) (list []KeptRule, err error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := parseKept(source.Data)
+	f, err := parseKept(source.Data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var projects map[string]struct{ Permissions object }
-	if raw := root["projects"]; raw != nil {
-		if err := json.Unmarshal(raw, &projects); err != nil {
-			return nil, fmt.Errorf("%s: projects: %w", name, err)
+	places := slices.Sorted(maps.Keys(f.places))
+	for _, project := range append(places[1:], "") { // which is the first
+		for _, verdict := range verdicts() {
+			for _, raw := range f.places[project][verdict] {
+				list = append(list, KeptRule{project, verdict, textOf(raw)})
+			}
 		}
 	}
-	for _, project := range slices.Sorted(maps.Keys(projects)) {
-		list = append(list, rulesIn(project, projects[project].Permissions)...)
-	}
-	var everywhere object
-	if raw := root["permissions"]; raw != nil {
-		if err := json.Unmarshal(raw, &everywhere); err != nil {
-			return nil, fmt.Errorf("%s: permissions: %w", name, err)
-		}
-	}
-	return append(list, rulesIn("", everywhere)...), nil
+	return list, nil
 }
 
 // verdicts returns the names of the lists of rules.
 func verdicts() []string { return []string{"allow", "ask", "deny"} }
-
-// rulesIn returns the rules of permissions.
-func rulesIn(project string, permissions object) (list []KeptRule) {
-	for _, verdict := range verdicts() {
-		var all []json.RawMessage
-		if json.Unmarshal(permissions[verdict], &all) != nil {
-			continue // none, or a mistake that a session tells
-		}
-		for _, raw := range all {
-			list = append(list, KeptRule{project, verdict, textOf(raw)})
-		}
-	}
-	return list
-}
 
 // textOf returns the text of a rule, which is a string or the rule of an object.
 func textOf(raw json.RawMessage) (text string) {
@@ -149,97 +128,114 @@ func OneRule(name, list, rule string) rules.Source {
 	return rules.Source{Name: name, Data: data, Lineless: true}
 }
 
-// object is a JSON object.
-type object map[string]json.RawMessage
+// keptFile is the content of the user's file of rules.
+type keptFile struct {
+	rest   map[string]json.RawMessage // what else it holds
+	places map[string]ruleLists       // by projects; those for everywhere have the empty name
+}
 
-// within calls change with the object of a name, and keeps it, unless it is empty then.
-func (o object) within(name string, change func(object) error) error {
-	inner := object{}
-	if raw, ok := o[name]; ok {
-		if err := json.Unmarshal(raw, &inner); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if inner == nil {
-			return fmt.Errorf("%s is null, where an object is expected", name)
+// ruleLists holds rules by their verdicts.
+type ruleLists map[string][]json.RawMessage
+
+// ofProject is what the file has of a project.
+type ofProject struct {
+	Permissions ruleLists `json:"permissions"`
+}
+
+// parseKept returns the content of the file, which may be empty.
+func parseKept(data []byte) (*keptFile, error) {
+	f := &keptFile{rest: map[string]json.RawMessage{}, places: map[string]ruleLists{}}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(bytes.TrimSpace(data)) > 0 {
+		if err := json.Unmarshal(data, &f.rest); err != nil {
+			return nil, err
 		}
 	}
-	if err := change(inner); err != nil {
-		return err
+	projects, everywhere := map[string]ofProject{}, ruleLists{}
+	for name, to := range map[string]any{"projects": &projects, "permissions": &everywhere} {
+		if raw, ok := f.rest[name]; ok {
+			d := json.NewDecoder(bytes.NewReader(raw))
+			d.DisallowUnknownFields() // which would be lost
+			if err := d.Decode(to); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
 	}
-	if delete(o, name); len(inner) == 0 {
+	if f.rest == nil || projects == nil || everywhere == nil {
+		return nil, errors.New("it holds null where an object is expected")
+	}
+	for name, of := range projects {
+		f.places[name] = of.Permissions
+	}
+	f.places[""] = everywhere
+	return f, nil
+}
+
+// text returns the file as a person reads it.
+func (f *keptFile) text() ([]byte, error) {
+	projects := map[string]ofProject{}
+	for name, lists := range f.places {
+		if name != "" && len(lists) > 0 {
+			projects[name] = ofProject{lists}
+		}
+	}
+	all := map[string]any{}
+	for name, raw := range f.rest {
+		all[name] = raw
+	}
+	all["permissions"] = f.places[""] // a file of rules has them
+	if delete(all, "projects"); len(projects) > 0 {
+		all["projects"] = projects
+	}
+	whole, err := texts.PlainJSON(all)
+	if err != nil {
+		return nil, err
+	}
+	var shown bytes.Buffer
+	err = json.Indent(&shown, whole, "", "  ")
+	shown.WriteByte('\n')
+	return shown.Bytes(), err
+}
+
+// add adds a rule, unless it is there.
+func (f *keptFile) add(k KeptRule) error {
+	if f.places[k.Project] == nil {
+		f.places[k.Project] = ruleLists{}
+	}
+	list := f.places[k.Project][k.Verdict]
+	if slices.ContainsFunc(list, k.isIn) {
 		return nil
 	}
-	raw, err := texts.PlainJSON(inner)
-	o[name] = raw
+	added, err := texts.PlainJSON(k.Rule)
+	f.places[k.Project][k.Verdict] = append(list, added)
 	return err
 }
 
-// permissions calls change with the object that has the lists of rules of the place of k.
-func (k KeptRule) permissions(root object, change func(object) error) error {
-	if k.Project == "" {
-		return root.within("permissions", change)
-	}
-	return root.within("projects", func(projects object) error {
-		return projects.within(k.Project, func(of object) error { return of.within("permissions", change) })
-	})
-}
+// isIn reports whether an element of a list has the rule.
+func (k KeptRule) isIn(raw json.RawMessage) bool { return textOf(raw) == k.Rule }
 
-// add adds the rule to a file, unless it is there.
-func (k KeptRule) add(root object) error {
-	return k.permissions(root, func(lists object) error {
-		list, err := lists.rules(k.Verdict)
-		if err != nil || slices.ContainsFunc(list, func(raw json.RawMessage) bool { return textOf(raw) == k.Rule }) {
-			return err
-		}
-		added, err := texts.PlainJSON(k.Rule)
-		if err != nil {
-			return err
-		}
-		lists[k.Verdict], err = texts.PlainJSON(append(list, added))
-		return err
-	})
-}
-
-// remove removes the rule from a file.
-func (k KeptRule) remove(root object) error {
+// remove removes a rule.
+func (f *keptFile) remove(k KeptRule) error {
 	found := false
-	err := k.permissions(root, func(lists object) error {
-		for _, verdict := range verdicts() {
-			list, err := lists.rules(verdict)
-			if err != nil || k.Verdict != "" && k.Verdict != verdict {
-				continue
-			}
-			left := slices.DeleteFunc(slices.Clone(list), func(raw json.RawMessage) bool { return textOf(raw) == k.Rule })
-			if len(left) == len(list) {
-				continue
-			}
-			if found = true; len(left) == 0 {
-				delete(lists, verdict)
-			} else if lists[verdict], err = texts.PlainJSON(left); err != nil {
-				return err
-			}
+	lists := f.places[k.Project]
+	for verdict, list := range lists {
+		if k.Verdict != "" && k.Verdict != verdict || !slices.ContainsFunc(list, k.isIn) {
+			continue
 		}
-		return nil
-	})
-	if err == nil && !found {
+		found = true
+		if lists[verdict] = slices.DeleteFunc(list, k.isIn); len(lists[verdict]) == 0 {
+			delete(lists, verdict)
+		}
+	}
+	if !found {
 		return ErrNotKept
 	}
-	return err
-}
-
-// rules returns a list of rules.
-func (o object) rules(verdict string) (list []json.RawMessage, err error) {
-	if raw, ok := o[verdict]; ok {
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, fmt.Errorf("permissions.%s: %w", verdict, err)
-		}
-	}
-	return list, nil
+	return nil
 }
 
 // changeKept changes the user's file of rules, which nobody else changes meanwhile, and returns its
 // name.
-func changeKept(ctx context.Context, getenv func(string) string, change func(object) error) (file string, err error) {
+func changeKept(ctx context.Context, getenv func(string) string, change func(*keptFile) error) (file string, err error) {
 	if file, err = UserRules(getenv); err != nil {
 		return "", err
 	}
@@ -263,14 +259,14 @@ func changeKept(ctx context.Context, getenv func(string) string, change func(obj
 }
 
 // rewriteKept changes the file, which the caller has locked.
-func rewriteKept(ctx context.Context, dir *env.Local, file string, change func(object) error) error {
+func rewriteKept(ctx context.Context, dir *env.Local, file string, change func(*keptFile) error) error {
 	was, err := readKept(ctx, dir, file)
 	if err != nil {
 		return err
 	}
-	root, err := parseKept(was)
+	content, err := parseKept(was)
 	if err == nil {
-		err = change(root)
+		err = change(content)
 	}
 	if errors.Is(err, ErrNotKept) {
 		return err
@@ -278,10 +274,7 @@ func rewriteKept(ctx context.Context, dir *env.Local, file string, change func(o
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if root["permissions"] == nil {
-		root["permissions"] = json.RawMessage("{}") // a file of rules has them
-	}
-	now, err := indentedJSON(root)
+	now, err := content.text()
 	if err != nil {
 		return err
 	}
@@ -312,31 +305,4 @@ func readKept(ctx context.Context, dir *env.Local, file string) (data []byte, er
 		return nil, fmt.Errorf("%s has more than %d bytes", file, rules.MaxFile)
 	}
 	return data, err
-}
-
-// parseKept returns the object in the file, which may be empty.
-func parseKept(data []byte) (object, error) {
-	root := object{}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if len(bytes.TrimSpace(data)) > 0 {
-		if err := json.Unmarshal(data, &root); err != nil {
-			return nil, err
-		}
-	}
-	if root == nil {
-		return nil, errors.New("it holds null where an object is expected")
-	}
-	return root, nil
-}
-
-// indentedJSON returns an object as a person reads it.
-func indentedJSON(o object) ([]byte, error) {
-	whole, err := texts.PlainJSON(o)
-	if err != nil {
-		return nil, err
-	}
-	var shown bytes.Buffer
-	err = json.Indent(&shown, whole, "", "  ")
-	shown.WriteByte('\n')
-	return shown.Bytes(), err
 }
