@@ -18,7 +18,6 @@ type account struct {
 	minute   time.Time // in which requests are counted
 	requests int
 	watching int
-	working  int   // requests that change something
 	held     int64 // bytes of bodies and files in memory
 	keys     map[string]*keyed
 	order    []string // of keys
@@ -76,8 +75,6 @@ const (
 	// maxKeyed limits the bytes of an answer that is kept. A longer one, which can only be a diff,
 	// is computed again.
 	maxKeyed = 16 << 10
-	// maxWorking limits the requests with a body at the same time, which are in memory.
-	maxWorking = 32
 	// maxHeld limits the bytes of the bodies and files of a token that are in memory at the same
 	// time: two of the largest files, or four of the largest bodies.
 	maxHeld = 128 << 20
@@ -183,22 +180,4 @@ func (a *account) answered(key string, as *keyed) {
 		a.order = slices.DeleteFunc(a.order, func(old string) bool { return old == key })
 	}
 	close(as.done)
-}
-
-// work counts a request that changes something, unless there are too many at the same time. The
-// caller calls rest.
-func (a *account) work() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.working >= maxWorking {
-		return false
-	}
-	a.working++
-	return true
-}
-
-func (a *account) rest() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.working--
 }

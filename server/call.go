@@ -22,7 +22,6 @@ type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	body    []byte
-	working bool  // account.work has counted it
 	held    int64 // bytes that hold has counted
 
 	status int
@@ -104,9 +103,6 @@ func (s *Server) handler(r route) http.Handler {
 		c := &call{server: s, w: w, r: req}
 		err := c.admit(r)
 		defer c.releaseHeld()
-		if c.working {
-			defer c.account.rest()
-		}
 		key := req.Header.Get("Idempotency-Key")
 		switch {
 		case err != nil:
@@ -152,9 +148,6 @@ func (c *call) admit(r route) error {
 	}
 	if len(c.r.Header.Get("Idempotency-Key")) > maxKey {
 		return invalid("an Idempotency-Key has at most %d bytes", maxKey)
-	}
-	if c.working = c.account.work(); !c.working {
-		return limited(time.Second, "the token %s has %d requests under way; wait for some", c.account.Name, maxWorking)
 	}
 	size := c.r.ContentLength
 	if most := s.options.Limits.Body; size < 0 || size > most {
