@@ -158,7 +158,7 @@ func TestW2_WhoReadsWhat(t *testing.T) {
 		t.Errorf("another token sees %q", ids)
 	}
 	for _, session := range []string{id, child} {
-		for _, path := range []string{"/rows", "/items/0", "/search?q=main", "/watch", "/outputs/" + strings.Repeat("0", 64)} {
+		for _, path := range []string{"/items/0", "/search?q=main", "/watch", "/outputs/" + strings.Repeat("0", 64)} {
 			path = "/api/sessions/" + session + path
 			for c, want := range map[*client]int{anybody: http.StatusUnauthorized, other: http.StatusNotFound, ci: http.StatusOK,
 				owner: http.StatusOK} {
@@ -295,7 +295,7 @@ func TestW2_DiedBeforeTheJournal(t *testing.T) {
 	if again := c.create(object{"fork": id}, "Idempotency-Key", "f"); again != fork {
 		t.Errorf("the same key gives %s and %s", fork, again)
 	}
-	if a := c.page("/api/sessions/" + fork + "/rows"); a.status != http.StatusOK {
+	if a := c.page("/api/sessions/" + fork + "/items/0"); a.status != http.StatusOK {
 		t.Errorf("the fork's rows: %d %s", a.status, a.body)
 	}
 }

@@ -6,15 +6,12 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/sessions"
 )
 
 const (
-	// maxRows bounds the rows of an answer.
-	maxRows = 1000
 	// maxQuery bounds the bytes of the text of a search.
 	maxQuery = 1000
 	// maxLine bounds the bytes of a line of docs/protocol.md.
@@ -63,25 +60,6 @@ func (s *Server) use(r *http.Request, do func(*session) error) error {
 	return do(session)
 }
 
-// serveRows answers with rows of a session.
-func (s *Server) serveRows(w http.ResponseWriter, r *http.Request) error {
-	first, err := number(r, "first", 0, 0, 1<<40)
-	if err != nil {
-		return err
-	}
-	count, err := number(r, "count", 200, 1, maxRows)
-	if err != nil {
-		return err
-	}
-	return s.use(r, func(session *session) error {
-		rows := session.trace.Rows(first, count)
-		if rows == nil {
-			rows = []Row{}
-		}
-		return writeJSON(w, map[string]any{"first": first, "rows": rows})
-	})
-}
-
 // serveItem answers with a row and its events.
 func (s *Server) serveItem(w http.ResponseWriter, r *http.Request) error {
 	i, err := strconv.Atoi(r.PathValue("i"))
@@ -97,23 +75,16 @@ func (s *Server) serveItem(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// serveSearch answers with the numbers of the rows that a query finds.
+// serveSearch answers with the numbers of the rows that have a text.
 func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) error {
-	query := r.URL.Query()
-	q := Query{Text: query.Get("q"), Failed: query.Has("failed"), Changed: query.Has("changed"),
-		Tool: query.Get("tool"), Path: query.Get("path")}
-	if len(q.Text) > maxQuery {
+	text := r.URL.Query().Get("q")
+	if len(text) > maxQuery {
 		return refuse(http.StatusBadRequest, "a search looks for at most "+strconv.Itoa(maxQuery)+" bytes")
-	}
-	if kinds := query.Get("kinds"); kinds != "" {
-		for kind := range strings.SplitSeq(kinds, ",") {
-			q.Kinds = append(q.Kinds, RowKind(kind))
-		}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), searchTime)
 	defer cancel()
 	return s.use(r.WithContext(ctx), func(session *session) error {
-		rows, more, err := session.trace.Search(ctx, q)
+		rows, more, err := session.trace.Search(ctx, text)
 		if errors.Is(err, context.DeadlineExceeded) {
 			more, err = true, nil
 		}

@@ -3,7 +3,7 @@
 // A [Server] offers a page on the loopback interface: sessions of a journal.Store, also while they
 // run, in this process or in others. [Export] writes the same page with one session as a file that
 // opens without a server and without a network. Both use a [Trace], which folds the journal of a
-// session into rows for the timeline and sums for the charts. The page gets rows in pieces, and the
+// session into rows for the timeline and sums for the charts. The page gets the rows, and the
 // events behind a row when somebody opens it. It is plain JavaScript in page/, which never makes
 // markup of a text.
 //

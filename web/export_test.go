@@ -528,13 +528,11 @@ func TestN5_ExportIsWhatTheServerShows(t *testing.T) {
 		}
 		f := export(t, store, root, web.ExportOptions{})
 		rows, items := read[json.RawMessage](t, f, "rows", id), read[json.RawMessage](t, f, "items", id)
-		for first := 0; first < len(rows); first += 500 {
-			var live struct{ Rows []json.RawMessage }
-			v.get(fmt.Sprintf("/api/sessions/%s/rows?first=%d&count=500", id, first), &live)
-			for i, row := range live.Rows {
-				if string(row) != string(rows[first+i]) {
-					t.Fatalf("%s: row %d is %s in the file, %s live", id, first+i, rows[first+i], row)
-				}
+		live := v.watch(id)
+		live.until(func(m message) bool { return m.Type == "overview" })
+		for i, row := range live.rows {
+			if data, err := json.Marshal(row); err != nil || string(data) != string(rows[i]) {
+				t.Fatalf("%s: row %d is %s in the file, %s live", id, i, rows[i], data)
 			}
 		}
 		for i := 0; i < len(items); i += 1 + len(items)/50 {

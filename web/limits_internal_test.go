@@ -233,7 +233,7 @@ func TestN5_RawRequests(t *testing.T) {
 		"OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1":               "403",
 		"CONNECT 127.0.0.1:80 HTTP/1.1\r\nHost: 127.0.0.1:80": "403",
 		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: http://evil.example" + token: "403",
-		"GET /api/sessions/%2e%2e%2fx/rows HTTP/1.1\r\nHost: 127.0.0.1" +
+		"GET /api/sessions/%2e%2e%2fx/items/0 HTTP/1.1\r\nHost: 127.0.0.1" +
 			token: "400",
 		"GET /api/sessions/%00/watch HTTP/1.1\r\nHost: 127.0.0.1" +
 			token: "400",

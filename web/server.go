@@ -98,7 +98,6 @@ func (s *Server) routes() *http.ServeMux {
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /api/sessions":                     s.serveSessions,
 		"GET /api/sessions/{id}/watch":          s.serveWatch,
-		"GET /api/sessions/{id}/rows":           s.serveRows,
 		"GET /api/sessions/{id}/items/{i}":      s.serveItem,
 		"GET /api/sessions/{id}/outputs/{hash}": s.serveOutput,
 		"GET /api/sessions/{id}/search":         s.serveSearch,

@@ -182,11 +182,11 @@ func TestN5_RequestsOfOthersAreRefused(t *testing.T) {
 		"a file of the page":    {"GET", "/page/index.html", nil, 404},
 		"a file above":          {"GET", "/../server.go", nil, 404},
 		"a file above, encoded": {"GET", "/%2e%2e/server.go", nil, 404},
-		"an id of a file above": {"GET", "/api/sessions/..%2f..%2fetc%2fpasswd/rows", nil, 400},
-		"an id that is hidden":  {"GET", "/api/sessions/.x/rows", nil, 400},
-		"a missing session":     {"GET", "/api/sessions/nix/rows", nil, 404},
+		"an id of a file above": {"GET", "/api/sessions/..%2f..%2fetc%2fpasswd/items/0", nil, 400},
+		"an id that is hidden":  {"GET", "/api/sessions/.x/items/0", nil, 400},
+		"a missing session":     {"GET", "/api/sessions/nix/items/0", nil, 404},
 		"a row that is none":    {"GET", "/api/sessions/nix/items/-1", nil, 400},
-		"too many rows":         {"GET", "/api/sessions/nix/rows?count=100000", nil, 400},
+		"a row below 0":         {"GET", "/api/sessions/nix/watch?first=-1", nil, 400},
 		"a hash that is a path": {"GET", "/api/sessions/nix/outputs/..%2fx", nil, 400},
 		"a negative offset": {"GET", "/api/sessions/nix/outputs/" + strings.Repeat("a", 64) + "?offset=-1", nil,
 			400},
@@ -225,7 +225,7 @@ func TestN5_LongHeaders(t *testing.T) {
 // Every answer confines the page, also that of an error.
 func TestN5_AnswersConfineThePage(t *testing.T) {
 	v := view(t, web.Options{})
-	for _, path := range []string{"/", "/page.js", "/page.css", "/api/sessions", "/api/sessions/nix/rows", "/nix"} {
+	for _, path := range []string{"/", "/page.js", "/page.css", "/api/sessions", "/api/sessions/nix/items/0", "/nix"} {
 		got := v.do("GET", path, "", nil)
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; " +

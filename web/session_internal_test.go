@@ -61,17 +61,17 @@ func TestN5_SessionsGoOn(t *testing.T) {
 		if err := s.wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w, stop := s.watch()
+		w, stop := s.watch(0)
 		defer stop()
 		w.takeRow()
-		before := s.trace.Rows(0, maxRows)
+		before := s.trace.Rows(0, 1000)
 		if log, err = store.Open(t.Context(), "session"); err != nil {
 			t.Fatal(err)
 		}
 		work(agent.Resume(t.Context(), options(log, llmtest.Text("second"))))
 		time.Sleep(2 * writersTime)
 		synctest.Wait()
-		after := s.trace.Rows(0, maxRows)
+		after := s.trace.Rows(0, 1000)
 		if len(after) <= len(before) || jsonOf(t, after[:len(before)]) != jsonOf(t, before) {
 			t.Errorf("the rows before:\n%s\nand after:\n%s", jsonOf(t, before), jsonOf(t, after))
 		}

@@ -220,25 +220,16 @@ func TestN5_Search(t *testing.T) {
 	trace := traceOf(t, log, nil)
 	rows := trace.Rows(0, 1000)
 	for name, c := range map[string]struct {
-		query web.Query
-		want  func(web.Row) bool
+		text string
+		want func(web.Row) bool
 	}{
-		"a second line of a thought": {web.Query{Text: "THEN the file"},
-			func(r web.Row) bool { return r.Kind == web.RowThinking }},
-		"an argument": {web.Query{Text: "sh greet.sh", Kinds: []web.RowKind{web.RowCall}},
-			func(r web.Row) bool { return r.Name == "shell" && r.Text == "sh greet.sh" }},
-		"a diff": {web.Query{Text: "+echo hello world"},
-			func(r web.Row) bool { return r.Name == "edit_file" }},
-		"an error": {web.Query{Text: "the key is not valid"},
-			func(r web.Row) bool { return r.Kind == web.RowError }},
-		"failed ones": {web.Query{Failed: true}, func(r web.Row) bool { return r.Failed }},
-		"changes of a file": {web.Query{Changed: true, Path: "greet.sh"},
-			func(r web.Row) bool { return len(r.Paths) > 0 }},
-		"a tool":  {web.Query{Tool: "wait"}, func(r web.Row) bool { return r.Name == "wait" }},
-		"all":     {web.Query{}, func(web.Row) bool { return true }},
-		"nothing": {web.Query{Text: "no such text anywhere"}, func(web.Row) bool { return false }},
+		"a second line of a thought": {"THEN the file", func(r web.Row) bool { return r.Kind == web.RowThinking }},
+		"an argument":                {"sh greet.sh", func(r web.Row) bool { return r.Name == "shell" && r.Text == "sh greet.sh" }},
+		"a diff":                     {"+echo hello world", func(r web.Row) bool { return r.Name == "edit_file" }},
+		"an error":                   {"the key is not valid", func(r web.Row) bool { return r.Kind == web.RowError }},
+		"nothing":                    {"no such text anywhere", func(web.Row) bool { return false }},
 	} {
-		got, more, err := trace.Search(t.Context(), c.query)
+		got, more, err := trace.Search(t.Context(), c.text)
 		var want []int
 		for _, r := range rows {
 			if c.want(r) {
@@ -251,7 +242,7 @@ func TestN5_Search(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := trace.Search(ctx, web.Query{Text: "x"}); !errors.Is(err, context.Canceled) {
+	if _, _, err := trace.Search(ctx, "x"); !errors.Is(err, context.Canceled) {
 		t.Errorf("a search that was given up returns %v", err)
 	}
 }
@@ -290,7 +281,7 @@ func TestN5_TraceHasNoSecrets(t *testing.T) {
 	if strings.Contains(all, "sesame") || strings.Count(all, "[secret CAVE]") < 10 {
 		t.Errorf("the trace tells: %s", all)
 	}
-	if found, _, err := trace.Search(t.Context(), web.Query{Text: "sesame"}); err != nil || len(found) > 0 {
+	if found, _, err := trace.Search(t.Context(), "sesame"); err != nil || len(found) > 0 {
 		t.Errorf("a search finds the secret in %v, %v", found, err)
 	}
 }

@@ -14,8 +14,6 @@ import (
 const (
 	// maxWatchers bounds the streams that are open at a time.
 	maxWatchers = 64
-	// tailRows is the number of last rows that a watcher gets first.
-	tailRows = 100
 	// rowsMessage bounds the rows of a message.
 	rowsMessage = 500
 	// rowsTime and overviewTime are the least times between two messages of a kind.
@@ -73,12 +71,11 @@ func (w *watcher) takeStep() (step int, ok bool) {
 	return step, ok
 }
 
-// watch returns a watcher that begins with the last rows, and a function that ends it.
-func (s *session) watch() (w *watcher, stop func()) {
+// watch returns a watcher that begins with the rows from a number on, and a function that ends it.
+func (s *session) watch(row int) (w *watcher, stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w = &watcher{wake: make(chan struct{}, 1), row: max(0, s.trace.Len()-tailRows), step: math.MaxInt}
-	w.wake <- struct{}{}
+	w = &watcher{wake: make(chan struct{}, 1), row: row, step: math.MaxInt}
 	s.watchers[w] = struct{}{}
 	return w, func() {
 		s.mu.Lock()
@@ -117,8 +114,12 @@ func (s *stream) send(m message) error {
 	return s.control.Flush()
 }
 
-// serveWatch streams a session as it goes on.
+// serveWatch streams a session as it goes on, with the rows that the page does not have.
 func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) error {
+	first, err := number(r, "first", 0, 0, 1<<40)
+	if err != nil {
+		return err
+	}
 	select {
 	case s.watching <- struct{}{}:
 		defer func() { <-s.watching }()
@@ -139,7 +140,7 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer s.hub.release(session)
 	if err = session.wait(ctx); err == nil {
-		err = s.stream(ctx, out, session)
+		err = s.stream(ctx, out, session, first)
 	}
 	switch {
 	case !out.began:
@@ -153,12 +154,16 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// stream sends an overview, and then changes, until the context ends or the client does not read.
-func (s *Server) stream(ctx context.Context, out *stream, session *session) error {
+// stream sends the rows from a number on, an overview, and then changes, until the context ends or
+// the client does not read.
+func (s *Server) stream(ctx context.Context, out *stream, session *session, first int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w, stop := session.watch()
+	w, stop := session.watch(first)
 	defer stop()
+	if err := session.sendRows(out, w.takeRow()); err != nil {
+		return err
+	}
 	o := session.overview(1)
 	if err := out.send(message{Type: "overview", Overview: &o}); err != nil {
 		return err

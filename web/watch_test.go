@@ -39,10 +39,10 @@ type watcher struct {
 }
 
 // watch begins to watch a session.
-func (v *viewer) watch(id string) *watcher {
+func (v *viewer) watch(id string, query ...string) *watcher {
 	v.Helper()
 	ctx, cancel := context.WithCancel(v.Context())
-	resp, err := v.client.Do(v.request("GET", "/api/sessions/"+id+"/watch", "", nil).WithContext(ctx))
+	resp, err := v.client.Do(v.request("GET", "/api/sessions/"+id+"/watch"+strings.Join(query, ""), "", nil).WithContext(ctx))
 	if err != nil {
 		v.Fatal(err)
 	}
@@ -105,8 +105,8 @@ func (w *watcher) has(rows int) func(message) bool {
 	return func(message) bool { return w.overview.Rows >= rows && len(w.rows) >= rows }
 }
 
-// A watcher gets the overview of a session, the last rows, and what is added while it watches. All
-// rows are those of the whole journal.
+// A watcher gets the rows of a session that it does not have, the overview, and what is added while
+// it watches. All rows are those of the whole journal.
 func TestN5_Watch(t *testing.T) {
 	shop := newWorkshop(t)
 	arrived, open := make(chan struct{}), make(chan struct{})
@@ -115,12 +115,11 @@ func TestN5_Watch(t *testing.T) {
 	shop.submit(s, "begin")
 	v := view(t, web.Options{Store: shop.store})
 	w := v.watch("session")
-	m, _ := w.next()
-	if m.Type != "overview" {
-		t.Fatalf("the first message is %q", m.Type)
-	}
+	w.until(func(m message) bool { return m.Type == "overview" })
 	before := w.overview.Rows
-	w.until(w.has(before))
+	if len(w.rows) < before {
+		t.Fatalf("%d of %d rows come before the overview", len(w.rows), before)
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -134,10 +133,14 @@ func TestN5_Watch(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until(func(message) bool { return w.overview.State == web.StateClosed })
-	var all struct{ Rows []web.Row }
-	v.get("/api/sessions/session/rows?count=1000", &all)
-	if len(all.Rows) != w.overview.Rows || !slices.EqualFunc(all.Rows, w.rows, sameRow) {
-		t.Errorf("the watcher has other rows than the whole session:\n%+v\n%+v", w.rows, all.Rows)
+	all := v.watch("session")
+	all.until(func(m message) bool { return m.Type == "overview" })
+	if len(all.rows) != w.overview.Rows || !slices.EqualFunc(all.rows, w.rows, sameRow) {
+		t.Errorf("the watcher has other rows than the whole session:\n%+v\n%+v", w.rows, all.rows)
+	}
+	rest := v.watch("session", "?first=2")
+	if m, _ := rest.next(); m.Type != "rows" || m.First != 2 || !sameRow(m.Rows[0], all.rows[2]) {
+		t.Errorf("a page with two rows gets %+v", m)
 	}
 }
 
@@ -157,14 +160,16 @@ func TestN5_EmptyLists(t *testing.T) {
 	}
 	v := view(t, web.Options{Store: shop.store})
 	w := v.watch("session")
-	if line, err := w.lines.ReadString('\n'); err != nil || strings.Contains(line, "null") {
-		t.Errorf("%s, %v", line, err)
+	for kind := ""; kind != "overview"; {
+		line, err := w.lines.ReadString('\n')
+		var m message
+		if err != nil || strings.Contains(line, "null") || json.Unmarshal([]byte(line), &m) != nil {
+			t.Fatalf("%s, %v", line, err)
+		}
+		kind = m.Type
 	}
 	if got := v.do("GET", "/api/sessions/session/search?q=nix", "", nil); got.body != `{"more":false,"rows":[]}` {
 		t.Errorf("a search without hits: %s", got.body)
-	}
-	if got := v.do("GET", "/api/sessions/session/rows?first=99", "", nil); got.body != `{"first":99,"rows":[]}` {
-		t.Errorf("no rows: %s", got.body)
 	}
 }
 
@@ -229,7 +234,7 @@ func TestN5_RemovedSession(t *testing.T) {
 	if m := w.until(func(m message) bool { return m.Type == "end" }); m.Text != "The session was removed." {
 		t.Errorf("the end is %q", m.Text)
 	}
-	if got := v.do("GET", "/api/sessions/session/rows", "", nil); got.status != http.StatusNotFound {
+	if got := v.do("GET", "/api/sessions/session/items/0", "", nil); got.status != http.StatusNotFound {
 		t.Errorf("a removed session: %d %s", got.status, got.body)
 	}
 	shop.session("session", llmtest.Calls(shell("true")), llmtest.Text("second"))
@@ -256,11 +261,13 @@ func TestN5_DamagedJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := view(t, web.Options{Store: shop.store}).watch("session")
-	w.next()
+	w.until(func(m message) bool { return m.Type == "overview" })
 	if w.overview.Problem == "" || w.overview.Rows == 0 {
 		t.Errorf("the overview says %q, with %d rows", w.overview.Problem, w.overview.Rows)
 	}
-	w.until(w.has(w.overview.Rows))
+	if len(w.rows) != w.overview.Rows {
+		t.Errorf("%d of %d rows have come", len(w.rows), w.overview.Rows)
+	}
 }
 
 // When the server ends, its streams end in order.
@@ -293,7 +300,7 @@ func TestN5_TooManyWatchers(t *testing.T) {
 	if resp.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("watcher %d: %s", most+1, resp.Status)
 	}
-	if got := v.do("GET", "/api/sessions/session/rows", "", nil); got.status != http.StatusOK {
+	if got := v.do("GET", "/api/sessions/session/items/0", "", nil); got.status != http.StatusOK {
 		t.Errorf("another request: %d %s", got.status, got.body)
 	}
 }

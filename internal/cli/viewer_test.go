@@ -103,12 +103,10 @@ func TestN5_View(t *testing.T) {
 		t.Errorf("sessions: %+v, %v", list, err)
 	}
 	lines := bufio.NewReader(v.get("/api/sessions/" + id + "/watch"))
-	line, err := lines.ReadString('\n')
-	if strings.HasPrefix(line, `{"type":"tail"`) { // comes first where reading the journal takes long
-		line, err = lines.ReadString('\n')
-	}
-	if err != nil || !strings.HasPrefix(line, `{"type":"overview"`) {
-		t.Errorf("the first message is %s, %v", line, err)
+	for _, kind := range []string{"rows", "overview"} {
+		if line, err := lines.ReadString('\n'); err != nil || !strings.HasPrefix(line, `{"type":"`+kind+`"`) {
+			t.Errorf("the message with the %s is %s, %v", kind, line, err)
+		}
 	}
 	if err := v.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)

@@ -1,9 +1,6 @@
 // The page: it shows the session that the fragment of its address names, and passes the session's messages to the panels.
 
-/** rowsPage is how many rows are asked for at once, and maxPages how many such pages are kept. */
-const rowsPage = 200, maxPages = 200;
-
-/** View holds the session that is shown: its overview, and the rows that are known. */
+/** View holds the session that is shown: its overview and its rows. */
 class View {
   /** @param {Source} source @param {string} id */
   constructor(source, id) {
@@ -11,11 +8,9 @@ class View {
     this.id = id;
     /** @type {any} */
     this.overview = null;
-    this.count = 0;
+    /** @type {Row[]} */
+    this.rows = [];
     this.lost = false;
-    /** @type {Map<number, Row[]>} by page */
-    this.pages = new Map();
-    this.asked = new Set();
     this.closed = false;
     this.timer = 0;
     this.stop = () => {};
@@ -25,7 +20,7 @@ class View {
   open() {
     for (const p of panels) p.open?.(this);
     this.timer = setInterval(() => { if (!this.lost && this.going()) for (const p of panels) p.tick?.(this); }, 1000);
-    this.stop = this.source.watch(this.id, (m) => { if (!this.closed) this.message(m); });
+    this.stop = this.source.watch(this.id, () => this.rows.length, (m) => { if (!this.closed) this.message(m); });
   }
 
   /** close ends it. */
@@ -48,26 +43,13 @@ class View {
       this.connection(false);
       notice("");
     }
-    if (m.type === "overview") {
-      this.setOverview(m.overview);
-      this.renew();
-    }
+    if (m.type === "overview") this.setOverview(m.overview);
     if (m.type === "update") this.setOverview(mergeOverview(this.overview, m.overview));
     if (m.type === "rows") {
-      this.put(m.first, m.rows);
-      for (const p of panels) p.rows?.(m.rows, this);
+      for (const [n, row] of m.rows.entries()) this.rows[m.first + n] = row;
+      if (this.overview) for (const p of panels) p.rows?.(m.rows, this);
     }
     if (m.type === "live") for (const p of panels) p.live?.(m.event, this);
-  }
-
-  /** renew asks again for rows that may have changed while the server was away, and forgets those that are far from what is seen. */
-  renew() {
-    const pages = [...this.pages.keys()], near = Math.floor(timeline.anchor().i / rowsPage);
-    this.asked.clear();
-    for (const page of pages) {
-      if (Math.abs(page - near) <= 1) this.need(page * rowsPage);
-      else this.pages.delete(page);
-    }
   }
 
   /** going returns how long a session that is at work has been silent, in milliseconds: the times of its overview end with its last record. */
@@ -84,57 +66,14 @@ class View {
 
   setOverview(/** @type {any} */ o) {
     this.overview = o;
-    this.count = Math.max(this.count, o.rows);
     this.again();
   }
 
   /** again shows the overview to the panels, if it is known. */
   again() { if (this.overview) for (const p of panels) p.overview?.(this.overview, this); }
 
-  /** put stores rows, which may be new or have changed. @param {number} first @param {Row[]} rows */
-  put(first, rows) {
-    for (let n = 0; n < rows.length;) {
-      const page = Math.floor((first + n) / rowsPage), list = this.pages.get(page) || [], end = Math.min(rows.length, (page + 1) * rowsPage - first);
-      this.pages.delete(page); // so that it becomes the newest
-      this.pages.set(page, list);
-      for (; n < end; n++) {
-        const at = (first + n) % rowsPage;
-        if (!list[at] || JSON.stringify(list[at]) !== JSON.stringify(rows[n])) list[at] = rows[n];
-      }
-    }
-    this.count = Math.max(this.count, first + rows.length);
-    this.forget();
-  }
-
-  /** forget drops the pages that came first, if there are too many. Those that are still seen are asked for again. */
-  forget() {
-    for (const page of this.pages.keys()) {
-      if (this.pages.size <= maxPages) return;
-      this.pages.delete(page);
-      this.asked.delete(page);
-    }
-  }
-
   /** row returns a row if it is known. @param {number} i @returns {Row|undefined} */
-  row(i) { return this.pages.get(Math.floor(i / rowsPage))?.[i % rowsPage]; }
-
-  /** need asks for the page of a row that is not known. The panels are told when it has come. @param {number} i */
-  need(i) {
-    const page = Math.floor(i / rowsPage);
-    if (this.asked.has(page)) return;
-    this.asked.add(page);
-    this.source.rows(this.id, page * rowsPage, rowsPage).then((rows) => {
-      if (this.closed) return;
-      this.put(page * rowsPage, rows);
-      for (const p of panels) p.rows?.(rows, this);
-    }, (err) => {
-      this.asked.delete(page);
-      if (!this.closed && !this.lost) notice(err.message);
-    });
-  }
-
-  /** fetchRow returns a row, which is asked for if it is not known. @param {number} i @returns {Promise<Row|undefined>} */
-  async fetchRow(i) { return this.row(i) || (await this.source.rows(this.id, i, 1))[0]; }
+  row(i) { return this.rows[i]; }
 
   /** jump shows a row, and opens it if wanted. @param {number} i @param {{expand?: boolean}} [how] */
   jump(i, how = {}) { timeline.jump(i, how); }

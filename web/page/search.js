@@ -63,20 +63,18 @@ function later() {
   shown.timer = setTimeout(look, 200);
 }
 
-/** look asks which rows fit the filter, and which of them have the text. */
+/** look shows the rows that fit the filter, and asks which of them have the text. */
 async function look() {
   clearTimeout(shown.timer);
   const run = ++shown.run, v = view, f = shown.filter, query = shown.query.trim();
   if (!v) return;
-  const all = Object.keys(f).length === 0;
-  if (all) timeline.show(null, "");
+  if (Object.keys(f).length === 0) timeline.show(null, "");
+  else timeline.show(v.rows.filter((r) => fits(r, f)).map((r) => r.i), "No row fits this filter.");
   if (query) bar.count.textContent = "…";
   try {
-    const fit = all ? null : (await v.source.search(v.id, "", f)).rows;
-    const found = query ? await v.source.search(v.id, query, f) : { rows: [], more: false };
+    const found = query ? await v.source.search(v.id, query) : { rows: [], more: false };
     if (run !== shown.run || v !== view) return;
-    Object.assign(shown, { hits: found.rows || [], more: found.more, at: -1 });
-    if (fit) timeline.show(fit, "No row fits this filter.");
+    Object.assign(shown, { hits: found.rows.filter((i) => v.rows[i] && fits(v.rows[i], f)), more: found.more, at: -1 });
     timeline.mark(shown.hits);
     paintHits();
     drawCount();
@@ -98,8 +96,7 @@ async function nextHit(by) {
   let at = shown.at + by;
   if (shown.at < 0 || shown.hits[shown.at] !== now) at = by > 0 ? shown.hits.findIndex((r) => r > now) : shown.hits.findLastIndex((r) => r < now);
   shown.at = at < 0 ? (by > 0 ? 0 : n - 1) : at % n;
-  const i = shown.hits[shown.at], row = await v.fetchRow(i);
-  if (v !== view) return;
+  const i = shown.hits[shown.at], row = v.row(i);
   const box = document.activeElement === bar.box;
   if (shown.opened >= 0 && shown.opened !== i) timeline.toggle(shown.opened, false);
   const inLine = ((row?.name || "") + "\n" + (row?.text || "")).toLowerCase().includes(shown.query.trim().toLowerCase());

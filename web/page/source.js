@@ -7,11 +7,10 @@
  * @typedef {object} Source
  * @property {boolean} live the sessions can grow
  * @property {() => Promise<any[]>} list
- * @property {(id: string, onMessage: (m: any) => void) => () => void} watch
- * @property {(id: string, first: number, count: number) => Promise<Row[]>} rows
+ * @property {(id: string, known: () => number, onMessage: (m: any) => void) => () => void} watch known returns how many rows need not be given
  * @property {(id: string, i: number) => Promise<any>} item
  * @property {(id: string, hash: string, offset: number, limit: number) => Promise<{text: string, next: number}>} output next is 0 at the end
- * @property {(id: string, query: string, filter: Filter) => Promise<{rows: number[], more: boolean}>} search
+ * @property {(id: string, query: string) => Promise<{rows: number[], more: boolean}>} search
  * @property {null | ((id: string, line: object) => Promise<any>)} act
  */
 
@@ -59,10 +58,6 @@ class ServerSource {
 
   async list() { return (await this.json("/api/sessions?limit=5000")).sessions || []; }
 
-  async rows(/** @type {string} */ id, /** @type {number} */ first, /** @type {number} */ count) {
-    return (await this.json(this.path(id, "rows?first=" + first + "&count=" + count))).rows || [];
-  }
-
   item(/** @type {string} */ id, /** @type {number} */ i) { return this.json(this.path(id, "items/" + i)); }
 
   async output(/** @type {string} */ id, /** @type {string} */ hash, /** @type {number} */ offset, /** @type {number} */ limit) {
@@ -70,27 +65,19 @@ class ServerSource {
     return { text: await r.text(), next: Number(r.headers.get("Attractor-Next") || 0) };
   }
 
-  search(/** @type {string} */ id, /** @type {string} */ query, /** @type {Filter} */ filter) {
-    const q = new URLSearchParams();
-    if (query) q.set("q", query);
-    if (filter.kinds) q.set("kinds", filter.kinds.join(","));
-    if (filter.failed) q.set("failed", "true");
-    if (filter.changed) q.set("changed", "true");
-    if (filter.tool) q.set("tool", filter.tool);
-    if (filter.path) q.set("path", filter.path);
-    return this.json(this.path(id, "search?" + q));
-  }
+  search(/** @type {string} */ id, /** @type {string} */ query) { return this.json(this.path(id, "search?q=" + encodeURIComponent(query))); }
 
   /**
    * watch gives the messages of a session until the returned function is called. It asks again when the server has gone, and then gives
    * {type: "lost", text} first.
    * @param {string} id
+   * @param {() => number} known
    * @param {(m: any) => void} onMessage
    */
-  watch(id, onMessage) {
+  watch(id, known, onMessage) {
     return this.keep(async (alive, stop) => {
       let ended = false;
-      await this.lines(this.path(id, "watch"), (line) => {
+      await this.lines(this.path(id, "watch?first=" + known()), (line) => {
         const m = JSON.parse(line);
         alive();
         ended = m.type === "end";
@@ -212,26 +199,16 @@ class FileSource {
 
   async list() { return this.of("sessions", "").flatMap((b) => this.parse(b.node)); }
 
-  watch(/** @type {string} */ id, /** @type {(m: any) => void} */ onMessage) {
+  watch(/** @type {string} */ id, /** @type {() => number} */ known, /** @type {(m: any) => void} */ onMessage) {
     let stopped = false;
     queueMicrotask(() => {
       if (stopped) return;
       const block = this.of("overview", id)[0];
+      for (const b of this.of("rows", id)) onMessage({ type: "rows", first: b.first, rows: this.parse(b.node) });
       if (block) onMessage({ type: "overview", overview: this.parse(block.node) });
       onMessage({ type: "end", text: block ? this.about().notes.join(" ") : "This file does not have the session " + id + "." });
     });
     return () => { stopped = true; };
-  }
-
-  async rows(/** @type {string} */ id, /** @type {number} */ first, /** @type {number} */ count) {
-    const rows = [];
-    while (rows.length < count) {
-      const at = first + rows.length, b = this.of("rows", id).findLast((x) => x.first <= at);
-      const part = b ? this.parse(b.node).slice(at - b.first, at - b.first + count - rows.length) : [];
-      if (!part.length) break;
-      rows.push(...part);
-    }
-    return rows;
   }
 
   async item(/** @type {string} */ id, /** @type {number} */ i) {
@@ -247,26 +224,16 @@ class FileSource {
     return { text: text.slice(offset, end), next: end < text.length ? end : 0 };
   }
 
-  async search(/** @type {string} */ id, /** @type {string} */ query, /** @type {Filter} */ filter) {
-    const hits = [], wanted = query.toLowerCase();
-    for (const b of this.of("rows", id)) {
-      for (const row of this.parse(b.node)) if (fits(row, filter)) hits.push(row.i);
-      await breathe();
-    }
-    return { rows: wanted ? await this.having(id, hits, wanted) : hits, more: false };
-  }
-
-  /** having returns those of the rows that have a text in their events. @param {string} id @param {number[]} rows @param {string} wanted */
-  async having(id, rows, wanted) {
-    const found = new Set(), all = new Set(rows);
+  async search(/** @type {string} */ id, /** @type {string} */ query) {
+    const rows = [], wanted = query.toLowerCase();
     for (const b of this.of("items", id)) {
       let since = performance.now();
       for (const item of this.parse(b.node)) {
-        if (all.has(item.row.i) && texts(item.events).some((t) => t.toLowerCase().includes(wanted))) found.add(item.row.i);
+        if (texts(item.events).some((t) => t.toLowerCase().includes(wanted))) rows.push(item.row.i);
         if (performance.now() - since > 20) { await breathe(); since = performance.now(); }
       }
     }
-    return rows.filter((i) => found.has(i));
+    return { rows, more: false };
   }
 }
 

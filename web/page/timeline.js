@@ -56,7 +56,6 @@ class Timeline {
     this.current = -1;
     this.root.tabIndex = 0;
     this.follow = false;
-    this.awaited = -1; // the row that gets the focus when it is known
     this.followed = 0; // where the window was when it last followed the end
     this.held = false; // the reader has gone to a row, so that only scrolling follows the end again
     this.seen = 0;
@@ -82,8 +81,8 @@ class Timeline {
 
   /** total returns how many places there are. */
   total() {
-    if (!this.view) return 0;
-    return this.list ? this.list.length : this.view.count;
+    if (!this.view?.overview) return 0;
+    return this.list ? this.list.length : this.view.rows.length;
   }
 
   /** rowAt returns the number of the row at a place. @param {number} p */
@@ -199,7 +198,6 @@ class Timeline {
   drawNowInput(i) {
     const v = this.view, top = this.list ? -1 : i, n = lowerBound(this.inputs.length, (k) => this.inputs[k] >= top);
     const at = n > 0 && this.inputs[n] !== top ? this.inputs[n - 1] : -1, row = at >= 0 ? v?.row(at) : undefined;
-    if (at >= 0 && !row) v?.need(at);
     this.input.hidden = !row;
     if (!row || this.input.data === row) return;
     this.input.data = row;
@@ -216,11 +214,9 @@ class Timeline {
   place(key, p, before, total) {
     const row = this.data(p);
     let e = this.drawn.get(key);
-    if (e && !row) this.view?.need(key);
-    else if (!e || e.data !== row) {
-      const focused = e?.contains(document.activeElement) || (row && key === this.awaited && [document.body, byID("main")].includes(document.activeElement));
-      if (row && key === this.awaited) this.awaited = -1;
-      const made = this.element(key, p, row);
+    if (!e || e.data !== row) {
+      const focused = e?.contains(document.activeElement);
+      const made = this.element(key, p, /** @type {Row} */ (row));
       if (e) e.replaceWith(made);
       e = made;
       this.drawn.set(key, e);
@@ -238,15 +234,10 @@ class Timeline {
     return e;
   }
 
-  /** element returns a new element of a row. @param {number} i @param {number} p @param {Row|undefined} row @returns {any} */
+  /** element returns a new element of a row. @param {number} i @param {number} p @param {Row} row @returns {any} */
   element(i, p, row) {
     const e = el("div", { class: "row", role: "listitem" });
     e.data = row;
-    if (!row) {
-      this.view?.need(i);
-      e.append(el("div", { class: "head waiting" }, "…"));
-      return e;
-    }
     const o = this.opened.get(i);
     e.classList.add("k-" + row.kind);
     e.classList.toggle("failed", !!row.failed);
@@ -370,10 +361,6 @@ class Timeline {
     if (top < this.root.scrollTop + this.height || top + below > this.root.scrollTop + room) this.root.scrollTop = Math.max(0, top - room / 3);
     this.hold();
     const row = this.rowAt(p);
-    if (!this.view.row(row)) {
-      this.view.need(row);
-      this.awaited = row;
-    }
     if (how.expand) this.toggle(row, true);
     this.focused(row);
     this.drawNow();
@@ -435,7 +422,7 @@ class Timeline {
     for (const column of [steps.model || [], steps.tools || []]) for (const ms of column) if (ms > this.longest) this.longest = ms;
     if (!this.begun) {
       this.begun = true;
-      this.seen = o.rows;
+      this.seen = this.total();
       this.follow = o.state === "running" || o.state === "waiting";
       const at = this.wanted || (place().row !== undefined ? { i: place().row ?? 0, how: { expand: true } } : null);
       this.wanted = null;
