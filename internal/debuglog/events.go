@@ -96,7 +96,7 @@ type piece struct {
 }
 
 // maskPieces masks secrets that are spread over several events. Of strings that have one together,
-// the first gets the whole masked text.
+// or end with the beginning of one, the first gets the whole masked text.
 func (t *transport) maskPieces(events []event, trees []any, ended bool) {
 	runs := map[string][]piece{}
 	for i, tree := range trees {
@@ -134,33 +134,18 @@ func (t *transport) maskRun(pieces []piece, ended bool) bool {
 		alone = append(alone, t.masker.String(p.text)...)
 	}
 	s := t.masker.Stream()
-	masked, held := s.Next(string(whole)), s.Held()
-	if ended || len(held) < leastHeld {
-		masked, held = masked+s.Flush(), ""
+	masked := s.Next(string(whole))
+	if ended || len(s.Held()) < leastHeld {
+		masked += s.Flush()
 	}
-	switch {
-	case masked+held != string(alone):
-		pieces[0].set(masked)
-		for _, p := range pieces[1:] {
-			p.set("")
-		}
-	case held != "":
-		dropEnd(pieces, len(held))
-	default:
+	if masked == string(alone) {
 		return false
 	}
-	return true
-}
-
-// dropEnd takes the last n bytes away from strings that continue each other.
-func dropEnd(pieces []piece, n int) {
-	for _, p := range slices.Backward(pieces) {
-		last := min(n, len(p.text))
-		if n -= last; last == 0 {
-			return
-		}
-		p.set(p.text[:len(p.text)-last] + "[...]")
+	pieces[0].set(masked)
+	for _, p := range pieces[1:] {
+		p.set("")
 	}
+	return true
 }
 
 // walk calls visit for each string in a tree, with its place. Strings of one place in several
