@@ -89,7 +89,7 @@ func (f *folder) look(ctx context.Context, e env.Entry, t *task) (more bool, err
 	}
 	var ignored bool
 	if t.all, t.within, ignored = f.verdict(e.Name, isDir); ignored {
-		f.leave(ignoredOf, shownAs(f.rel(Name(e.Name)), isDir))
+		f.leave(&f.left.Ignored, shownAs(f.rel(Name(e.Name)), isDir))
 		return false, nil
 	}
 	node, err := f.dir.Lstat(ctx, e.Name)
@@ -158,9 +158,9 @@ func (f *folder) readable(k *known) bool {
 
 // leftOut takes notice of something that is not readable.
 func (f *folder) leftOut(k known) known {
-	list := specialOf
+	list := &f.left.Special
 	if k.Mode.IsRegular() {
-		list = largeOf
+		list = &f.left.Large
 	}
 	f.leave(list, texts.Shown(f.rel(k.Name)))
 	return k.unrecorded()
@@ -171,7 +171,7 @@ func (f *folder) unreadable(k known, reason error) known {
 	if in, ok := errors.AsType[*fs.PathError](reason); ok {
 		reason = in.Err
 	}
-	f.leave(unreadableOf, shownAs(f.rel(k.Name), k.Mode.IsDir())+": "+texts.Error(reason))
+	f.leave(&f.left.Unreadable, shownAs(f.rel(k.Name), k.Mode.IsDir())+": "+texts.Error(reason))
 	return k.unrecorded()
 }
 
@@ -227,7 +227,7 @@ func (f *folder) do(ctx context.Context, t task) error {
 		return nil
 	}
 	*t.entry = *last
-	f.leave(unsteadyOf, texts.Shown(f.rel(last.Name)))
+	f.leave(&f.left.Unsteady, texts.Shown(f.rel(last.Name)))
 	return nil
 }
 

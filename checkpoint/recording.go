@@ -145,19 +145,12 @@ func (run *recording) count(size int64) error {
 	return nil
 }
 
-// leave notes something that was left out.
-func (run *recording) leave(list func(*Left) *Names, name string) {
+// leave notes something that was left out in a list of run.left.
+func (run *recording) leave(list *Names, name string) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
-	list(&run.left).add(name)
+	list.add(name)
 }
-
-// The lists of Left.
-func ignoredOf(left *Left) *Names    { return &left.Ignored }
-func specialOf(left *Left) *Names    { return &left.Special }
-func largeOf(left *Left) *Names      { return &left.Large }
-func unreadableOf(left *Left) *Names { return &left.Unreadable }
-func unsteadyOf(left *Left) *Names   { return &left.Unsteady }
 
 // resolution is more than the resolution of the clock of any file system.
 const resolution = 2 * time.Second
