@@ -31,13 +31,14 @@ type hub struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
-	polling  bool
 	closed   bool
 }
 
 func newHub(o Options) *hub {
 	ctx, end := context.WithCancel(context.Background())
-	return &hub{options: o, ctx: ctx, end: end, sessions: map[string]*session{}}
+	h := &hub{options: o, ctx: ctx, end: end, sessions: map[string]*session{}}
+	h.reading.Go(h.poll)
+	return h
 }
 
 // acquire returns a session, and begins to read it if it is not read yet. The caller must release
@@ -68,7 +69,6 @@ func (h *hub) acquire(id string) (*session, error) {
 		s = newSession(h, id, masker)
 		h.sessions[id] = s
 		h.reading.Go(s.read)
-		h.poll()
 	}
 	s.users++
 	if s.idle != nil {
@@ -135,33 +135,23 @@ func (h *hub) makeRoom() error {
 	return nil
 }
 
-// poll starts the goroutine that checks who writes the journals, unless it runs.
+// poll checks who writes the journals that are read, until the hub ends.
 func (h *hub) poll() {
-	if h.polling {
-		return
-	}
-	h.polling = true
-	h.reading.Go(func() {
-		ticker := time.NewTicker(writersTime)
-		defer ticker.Stop()
-		for all := h.polled(); len(all) > 0; all = h.polled() {
-			select {
-			case <-h.ctx.Done():
-				return
-			case <-ticker.C:
-				h.lookAtWriters(all)
-			}
+	ticker := time.NewTicker(writersTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-ticker.C:
 		}
-	})
-}
-
-// polled returns the sessions that are read. If there are none, it notes that the polling ends.
-func (h *hub) polled() []*session {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	all := slices.Collect(maps.Values(h.sessions))
-	h.polling = len(all) > 0
-	return all
+		h.mu.Lock()
+		all := slices.Collect(maps.Values(h.sessions))
+		h.mu.Unlock()
+		if len(all) > 0 {
+			h.lookAtWriters(all)
+		}
+	}
 }
 
 // lookAtWriters tells sessions who writes their journals.

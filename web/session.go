@@ -23,8 +23,10 @@ type session struct {
 	ctx    context.Context
 	end    context.CancelFunc
 	trace  *Trace
-	// ready is closed when all that the journal had at first has been read, or it cannot be read.
-	ready chan struct{}
+	// ready is closed, by isReady, when all that the journal had at first has been read, or it cannot
+	// be read.
+	ready   chan struct{}
+	isReady func()
 
 	// The hub guards these.
 	users int
@@ -33,15 +35,15 @@ type session struct {
 
 	mu       sync.Mutex
 	writer   journal.Entry // the journal at the last check
-	isReady  bool
-	failed   error // why the journal is not read any further
+	failed   error         // why the journal is not read any further
 	watchers map[*watcher]struct{}
 }
 
 func newSession(h *hub, id string, m *secret.Masker) *session {
 	ctx, end := context.WithCancel(h.ctx)
-	return &session{id: id, hub: h, ctx: ctx, end: end, ready: make(chan struct{}), masker: m,
-		trace: NewTrace(m, h.options.Facts), watchers: map[*watcher]struct{}{}}
+	ready := make(chan struct{})
+	return &session{id: id, hub: h, ctx: ctx, end: end, ready: ready, isReady: sync.OnceFunc(func() { close(ready) }),
+		masker: m, trace: NewTrace(m, h.options.Facts), watchers: map[*watcher]struct{}{}}
 }
 
 // read folds the journal, as it grows, until the session ends or an error occurs.
@@ -57,7 +59,7 @@ func (s *session) follow() error {
 		return err
 	}
 	if length == 0 {
-		s.caughtUp()
+		s.isReady()
 	}
 	for line, err := range s.hub.options.Store.Follow(s.ctx, s.id, 1) {
 		if err == nil {
@@ -67,7 +69,7 @@ func (s *session) follow() error {
 			return err
 		}
 		if line.N >= length {
-			s.caughtUp()
+			s.isReady()
 		}
 	}
 	return context.Cause(s.ctx)
@@ -102,28 +104,13 @@ func (s *session) tell(row, step int) {
 	}
 }
 
-// caughtUp notes that the trace has all that the journal had when its reading began.
-func (s *session) caughtUp() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.isReadyNow()
-}
-
-// isReadyNow wakes the callers of wait. The caller holds the lock.
-func (s *session) isReadyNow() {
-	if !s.isReady {
-		s.isReady = true
-		close(s.ready)
-	}
-}
-
 // fail notes why the journal is not read any further.
 func (s *session) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed = err
 	s.tell(s.trace.Len(), math.MaxInt)
-	s.isReadyNow()
+	s.isReady()
 }
 
 // hasEnded reports whether the journal is not read any further.
