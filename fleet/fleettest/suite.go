@@ -50,20 +50,23 @@ type check struct {
 // Suite checks that the engines of a fleet keep the contract of package fleet. Fresh returns a new
 // fleet, and is called for each check.
 func Suite(t *testing.T, fresh func(t *testing.T, o Options) Fleet) {
-	for _, c := range slices.Concat(taskChecks, claimChecks, claimerChecks, leaseChecks, slotChecks, ledgerChecks,
+	for _, c := range slices.Concat(taskChecks, claimChecks, leaseChecks, slotChecks, ledgerChecks, journalChecks,
 		objectChecks, busChecks, askChecks, tenantChecks, durableChecks) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), bound)
 			t.Cleanup(cancel)
 			if len(c.options.Tenants) == 0 {
-				c.options.Tenants = []fleet.Tenant{{Name: fleet.DefaultTenant}}
+				c.options.Tenants = onlyTenant.Tenants
 			}
 			c.run(&tester{T: t, Fleet: fresh(t, c.options), ctx: ctx})
 		})
 	}
-	journalChecks(t, fresh)
+	t.Run("P4_Journals", func(t *testing.T) { journals(t, fresh) })
 }
+
+// onlyTenant is a fleet of a tenant without limits.
+var onlyTenant = Options{Tenants: []fleet.Tenant{{Name: fleet.DefaultTenant}}}
 
 // tester runs one check.
 type tester struct {
@@ -90,6 +93,14 @@ func (t *tester) space(tenant string) fleet.Space {
 func (t *tester) own() fleet.Space {
 	t.Helper()
 	return t.space(fleet.DefaultTenant)
+}
+
+// lastError returns the error that ends a sequence.
+func lastError[T any](seq iter.Seq2[T, error]) (last error) {
+	for _, err := range seq {
+		last = err
+	}
+	return last
 }
 
 // ok ends the check if there is an error.
