@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,14 +19,13 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// An answer is a sequence of pages. The first one is the reply to the call. Each has a reply subject
-// at which the client asks for the next one, or says that it wants no more. While there is nothing
-// to say, pages are empty. A gateway that ends leaves: the client calls another one.
+// An answer is a stream of bytes in pages. The first one is the reply to the call. Each has a reply
+// subject at which the client asks for the next one, or says that it wants no more. While there is
+// nothing to say, pages are empty. A gateway that ends leaves: the client calls another one.
 const (
 	stopText     = "stop"
 	pieceSize    = 256 << 10 // a page is complete above that
 	maxErrorText = 64 << 10
-	maxItem      = 256 << 20 // one item of an answer
 
 	lingerTime = 5 * time.Millisecond // a page waits that long for more
 	idleTime   = 4 * time.Second      // a page waits that long for something
@@ -35,26 +35,20 @@ const (
 
 // page is a part of an answer.
 type page struct {
-	Pieces []piece    `json:"pieces,omitempty"`
+	Data   []byte     `json:"data,omitempty"`
 	End    bool       `json:"end,omitempty"`
 	Error  *wireError `json:"error,omitempty"` // at the end
 	Leaves bool       `json:"leaves,omitempty"`
 }
 
-// piece is an item, or a part of one.
-type piece struct {
-	Data []byte `json:"data"`
-	More bool   `json:"more,omitempty"` // the item goes on in the next piece
-}
-
 // errLeaves says that the gateway ends.
 var errLeaves = errors.New("the server ends")
 
-// answer passes the items of an operation to the pages of its call.
+// answer passes what an operation writes to the pages of its call.
 type answer struct {
-	ctx    context.Context // of the operation; ends with the client
-	pieces chan piece
-	end    chan error // gets what the operation returns
+	ctx   context.Context // of the operation; ends with the client
+	parts chan []byte
+	end   chan error // gets what the operation returns
 }
 
 // serveCall answers a call.
@@ -66,11 +60,11 @@ func serveCall(ctx context.Context, nc *nats.Conn, call *nats.Msg, do operation)
 		return err
 	}
 	defer requests.Unsubscribe() // it fails only without a connection, which ends it as well
-	a := &answer{ctx, make(chan piece), make(chan error, 1)}
+	a := &answer{ctx, make(chan []byte), make(chan error, 1)}
 	var operation sync.WaitGroup
 	defer operation.Wait()
 	defer cancel(nil)
-	operation.Go(func() { a.end <- do(ctx, call.Data, a.item) })
+	operation.Go(func() { a.end <- do(ctx, call.Data, a) })
 	for request := call; ; {
 		p := a.next()
 		data, err := json.Marshal(p)
@@ -90,32 +84,30 @@ func serveCall(ctx context.Context, nc *nats.Conn, call *nats.Msg, do operation)
 	}
 }
 
-// item adds an item, as soon as there is room for it.
-func (a *answer) item(data []byte) error {
-	for more := true; more; {
-		more = len(data) > pieceSize
-		n := min(len(data), pieceSize)
+// Write implements [io.Writer]. It waits until there is room in a page.
+func (a *answer) Write(data []byte) (n int, err error) {
+	for part := range slices.Chunk(data, pieceSize) {
 		select {
-		case a.pieces <- piece{bytes.Clone(data[:n]), more}:
+		case a.parts <- bytes.Clone(part):
+			n += len(part)
 		case <-a.ctx.Done():
-			return context.Cause(a.ctx)
+			return n, context.Cause(a.ctx)
 		}
-		data = data[n:]
 	}
-	return nil
+	return n, nil
 }
 
 // next returns the next page.
 func (a *answer) next() (p page) {
 	due := time.NewTimer(idleTime)
 	defer due.Stop()
-	for size := 0; size < pieceSize; {
+	for len(p.Data) < pieceSize {
 		select {
-		case piece := <-a.pieces:
-			p.Pieces = append(p.Pieces, piece)
-			if size += len(piece.Data); len(p.Pieces) == 1 {
+		case part := <-a.parts:
+			if p.Data == nil {
 				due.Reset(lingerTime)
 			}
+			p.Data = append(p.Data, part...)
 		case err := <-a.end:
 			if p.End = true; err != nil {
 				p.Error = encodeError(err)
@@ -131,7 +123,7 @@ func (a *answer) next() (p page) {
 	return p
 }
 
-// clientCall is a call that is being answered, on the side of the client.
+// clientCall reads the answer to a call, on the side of the client. It implements [io.ReadCloser].
 type clientCall struct {
 	ctx  context.Context // of the caller
 	nc   *nats.Conn
@@ -159,41 +151,35 @@ func (q *clientCall) fetch(subject string, body []byte) error {
 	return nil
 }
 
-// next returns the next item, or io.EOF after the last one.
-func (q *clientCall) next() (item []byte, err error) {
-	for {
-		for len(q.page.Pieces) > 0 {
-			p := q.page.Pieces[0]
-			q.page.Pieces = q.page.Pieces[1:]
-			if item = append(item, p.Data...); len(item) > maxItem {
-				return nil, fmt.Errorf("the server sends more than %d bytes for one thing", maxItem)
-			}
-			if !p.More {
-				return item, nil
-			}
-		}
+// Read implements [io.Reader].
+func (q *clientCall) Read(p []byte) (int, error) {
+	for len(q.page.Data) == 0 {
 		switch {
 		case q.page.Leaves:
-			return nil, errBroken
+			return 0, errBroken
 		case q.page.End && q.page.Error != nil:
-			return nil, q.page.Error.decode()
+			return 0, q.page.Error.decode()
 		case q.page.End:
-			return nil, io.EOF
+			return 0, io.EOF
 		}
 		if err := q.fetch(q.at, nil); errors.Is(err, nats.ErrNoResponders) {
-			return nil, errBroken // the gateway has ended
+			return 0, errBroken // the gateway has ended
 		} else if err != nil {
-			return nil, err
+			return 0, err
 		}
 	}
+	n := copy(p, q.page.Data)
+	q.page.Data = q.page.Data[n:]
+	return n, nil
 }
 
-// close ends the call, and tells the gateway so unless the answer is complete. A gateway that does
-// not hear it ends the call after clientTime.
-func (q *clientCall) close() {
+// Close implements [io.Closer]. It tells the gateway that the call has ended, unless the answer is
+// complete. A gateway that does not hear it ends the call after clientTime.
+func (q *clientCall) Close() error {
 	if q.at != "" && !q.page.End {
 		_ = q.nc.Publish(q.at, []byte(stopText))
 	}
+	return nil
 }
 
 // wireError is an error in an answer.

@@ -14,7 +14,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/attractor-go/attractor/fleet"
-	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/journal"
 )
 
@@ -42,8 +41,8 @@ type gateway struct {
 	mu         sync.Mutex // keeps calls from beginning after close has begun
 }
 
-// operation does what a call asks for, and sends any number of items.
-type operation func(ctx context.Context, request []byte, send func(item []byte) error) error
+// operation does what a call asks for, and writes the answer.
+type operation func(ctx context.Context, request []byte, out io.Writer) error
 
 // openGateway starts a gateway. The connection is to the account of the tenant's clients; the
 // gateway closes it.
@@ -89,7 +88,7 @@ func (g *gateway) accept(m *nats.Msg) {
 		defer func() { <-g.slots }()
 		do := g.operations[strings.TrimPrefix(m.Subject, callSubject)]
 		if do == nil {
-			do = func(context.Context, []byte, func([]byte) error) error {
+			do = func(context.Context, []byte, io.Writer) error {
 				return fmt.Errorf("this server does not know %q; it may be older than the client", m.Subject)
 			}
 		}
@@ -106,29 +105,40 @@ func single[In, Out any](do func(context.Context, In) (Out, error)) operation {
 	})
 }
 
-// several returns an operation that calls do and sends what it yields: bytes as they are,
-// everything else as JSON.
+// several returns an operation that calls do and sends what it yields, as JSON.
 func several[In, Out any](do func(context.Context, In) iter.Seq2[Out, error]) operation {
-	return func(ctx context.Context, request []byte, send func([]byte) error) error {
+	return func(ctx context.Context, text []byte, out io.Writer) error {
 		var in In
-		if err := json.Unmarshal(request, &in); err != nil {
+		if err := json.Unmarshal(text, &in); err != nil {
 			return fmt.Errorf("the request: %w: %w", err, fs.ErrInvalid)
 		}
-		for out, err := range do(ctx, in) {
+		values := json.NewEncoder(out)
+		values.SetEscapeHTML(false)
+		for v, err := range do(ctx, in) {
+			if err == nil {
+				err = values.Encode(v)
+			}
 			if err != nil {
-				return err
-			}
-			data, raw := any(out).([]byte)
-			if !raw {
-				if data, err = texts.PlainJSON(out); err != nil {
-					return err
-				}
-			}
-			if err := send(data); err != nil {
 				return err
 			}
 		}
 		return nil
+	}
+}
+
+// contentsOf returns an operation that sends what open opens, as it is.
+func contentsOf(open func(context.Context, request) (io.ReadCloser, error)) operation {
+	return func(ctx context.Context, text []byte, out io.Writer) error {
+		var in request
+		if err := json.Unmarshal(text, &in); err != nil {
+			return fmt.Errorf("the request: %w: %w", err, fs.ErrInvalid)
+		}
+		r, err := open(ctx, in)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(out, r)
+		return errors.Join(err, r.Close())
 	}
 }
 
@@ -179,39 +189,37 @@ func operations(s fleet.Space) map[string]operation {
 			return nothing{}, s.Tasks().Remove(ctx, in.IDs...)
 		}),
 
-		"journals.list": several(func(ctx context.Context, _ request) iter.Seq2[journal.Entry, error] {
-			return func(yield func(journal.Entry, error) bool) {
-				all, err := s.Journals().List(ctx)
-				for _, e := range all {
-					if !yield(e, nil) {
-						return
-					}
-				}
-				if err != nil {
-					yield(journal.Entry{}, err)
-				}
-			}
+		"journals.list": single(func(ctx context.Context, _ request) ([]journal.Entry, error) {
+			return s.Journals().List(ctx)
 		}),
 		"journals.len": single(func(ctx context.Context, in request) (int64, error) { return logLen(ctx, s, in.ID) }),
 		"journals.records": several(func(ctx context.Context, in request) iter.Seq2[journal.Record, error] {
 			return logRecords(ctx, s, in)
 		}),
-		"journals.blob": several(func(ctx context.Context, in request) iter.Seq2[[]byte, error] {
-			return piecesOf(func() (io.ReadCloser, error) { return logBlob(ctx, s, in) })
+		"journals.blob": contentsOf(func(ctx context.Context, in request) (io.ReadCloser, error) {
+			r, err := s.Journals().Read(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			b, err := r.Blob(ctx, in.Hash)
+			if err != nil {
+				return nil, errors.Join(err, r.Close())
+			}
+			return blobOfLog{b, r}, nil
 		}),
 		"journals.follow": several(func(ctx context.Context, in request) iter.Seq2[journal.Record, error] {
 			return s.Journals().Follow(ctx, in.ID, in.From)
 		}),
 
-		"objects.open": several(func(ctx context.Context, in request) iter.Seq2[[]byte, error] {
-			return piecesOf(func() (io.ReadCloser, error) { return s.Objects().Open(ctx, in.Name) })
+		"objects.open": contentsOf(func(ctx context.Context, in request) (io.ReadCloser, error) {
+			return s.Objects().Open(ctx, in.Name)
 		}),
 		"objects.list": several(func(ctx context.Context, in request) iter.Seq2[fleet.Artifact, error] {
 			return s.Objects().List(ctx, in.Name)
 		}),
 
 		"bus.listen": several(func(ctx context.Context, in request) iter.Seq2[[]byte, error] {
-			return marked(s.Bus().Listen(ctx, in.ID))
+			return s.Bus().Listen(ctx, in.ID)
 		}),
 		"bus.request": single(func(ctx context.Context, in request) ([]byte, error) {
 			return s.Bus().Request(ctx, in.ID, in.Data)
@@ -255,19 +263,6 @@ func logRecords(ctx context.Context, s fleet.Space, in request) iter.Seq2[journa
 	}
 }
 
-// logBlob opens a blob of a log.
-func logBlob(ctx context.Context, s fleet.Space, in request) (io.ReadCloser, error) {
-	r, err := s.Journals().Read(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	b, err := r.Blob(ctx, in.Hash)
-	if err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	return blobOfLog{b, r}, nil
-}
-
 // blobOfLog closes the log with the blob.
 type blobOfLog struct {
 	io.ReadCloser
@@ -276,47 +271,3 @@ type blobOfLog struct {
 
 // Close implements [io.Closer].
 func (b blobOfLog) Close() error { return errors.Join(b.ReadCloser.Close(), b.log.Close()) }
-
-// piecesOf yields the contents of a reader in pieces.
-func piecesOf(open func() (io.ReadCloser, error)) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		r, err := open()
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer r.Close()
-		buf := make([]byte, pieceSize)
-		for {
-			n, err := io.ReadFull(r, buf)
-			if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-				yield(nil, err)
-				return
-			}
-			if n > 0 && !yield(buf[:n], nil) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// marked puts a byte before each message of a Listen, which tells the nil at the beginning from an
-// empty message.
-func marked(messages iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		for m, err := range messages {
-			mark := byte(markMessage)
-			if m == nil {
-				mark = markOpen
-			}
-			if !yield(append([]byte{mark}, m...), err) {
-				return
-			}
-		}
-	}
-}
-
-const (
-	markOpen    = 'o'
-	markMessage = 'm'
-)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -187,8 +188,8 @@ func TestP9_HostileInboxes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.close()
-	if _, err := c.next(); err != nil {
+	defer c.Close()
+	if _, err := io.ReadAll(c); err != nil {
 		t.Error(err)
 	}
 	waitIdle(t, s.gateways["a"])
@@ -258,7 +259,7 @@ func TestP9_HostileCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.close()
+		c.Close()
 		m := &nats.Msg{Subject: callSubject + "tasks.get", Reply: r.nc.NewInbox(), Data: []byte(bad)}
 		sub, err := r.nc.SubscribeSync(m.Reply)
 		if err != nil {

@@ -1,6 +1,7 @@
 package natsfleet
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,66 +65,64 @@ func forbidden(what string) error {
 	return fmt.Errorf("a client of a tenant may not %s: %w", what, fs.ErrPermission)
 }
 
-// items calls an operation and yields the items of its answer.
-func (r remote) items(ctx context.Context, op string, request any) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
+// items calls an operation and yields the JSON values of its answer.
+func items[T any](ctx context.Context, r remote, op string, request any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
 		c, err := r.call(ctx, op, request)
 		if err != nil {
-			yield(nil, err)
+			yield(none, err)
 			return
 		}
-		defer c.close()
-		for {
-			item, err := c.next()
-			if err == io.EOF || !yield(item, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// get calls an operation that answers with one item.
-func get[T any](ctx context.Context, r remote, op string, request any) (v T, err error) {
-	for item, err := range r.items(ctx, op, request) {
-		if err != nil {
-			return v, err
-		}
-		if raw, ok := any(&v).(*[]byte); ok {
-			*raw = item
-			return v, nil
-		}
-		return v, json.Unmarshal(item, &v)
-	}
-	return v, errBroken
-}
-
-// decoded yields the items of an answer, decoded from JSON.
-func decoded[T any](items iter.Seq2[[]byte, error]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for item, err := range items {
+		defer c.Close()
+		for values := json.NewDecoder(c); ; {
 			var v T
-			if err == nil {
-				err = json.Unmarshal(item, &v)
-			}
-			if !yield(v, err) || err != nil {
+			err := values.Decode(&v)
+			if err == io.EOF || !yield(v, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// resumed yields the items of a call that has no end, and calls again when the connection broke
+// get calls an operation that answers with one value.
+func get[T any](ctx context.Context, r remote, op string, request any) (T, error) {
+	for v, err := range items[T](ctx, r, op, request) {
+		return v, err
+	}
+	var none T
+	return none, errBroken
+}
+
+// open calls an operation that answers with contents. It waits for their beginning, so that it can
+// return its error.
+func (r remote) open(ctx context.Context, op string, in request) (io.ReadCloser, error) {
+	c, err := r.call(ctx, op, in)
+	if err != nil {
+		return nil, err
+	}
+	data := bufio.NewReader(c)
+	if _, err := data.Peek(1); err != nil && err != io.EOF {
+		return nil, errors.Join(err, c.Close())
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{data, c}, nil
+}
+
+// resumed yields the values of a call that has no end, and calls again when the connection broke
 // off. request returns the arguments of each call.
-func (r remote) resumed(ctx context.Context, op string, request func() any) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
+func resumed[T any](ctx context.Context, r remote, op string, request func() any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		for {
 			again := false
-			for item, err := range r.items(ctx, op, request()) {
+			for v, err := range items[T](ctx, r, op, request()) {
 				if again = ctx.Err() == nil && (errors.Is(err, errBroken) ||
 					errors.Is(err, nats.ErrNoResponders)); again {
 					break
 				}
-				if !yield(item, err) || err != nil {
+				if !yield(v, err) || err != nil {
 					return
 				}
 			}
@@ -131,7 +130,8 @@ func (r remote) resumed(ctx context.Context, op string, request func() any) iter
 				return
 			}
 			if err := engine.Wait(ctx, resumePause); err != nil {
-				yield(nil, err)
+				var none T
+				yield(none, err)
 				return
 			}
 		}

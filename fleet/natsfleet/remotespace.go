@@ -1,9 +1,7 @@
 package natsfleet
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"iter"
 	"time"
@@ -29,12 +27,12 @@ func (r remoteTasks) Get(ctx context.Context, id string) (fleet.Task, fleet.Stat
 
 // List implements [fleet.Tasks].
 func (r remoteTasks) List(ctx context.Context) iter.Seq2[fleet.Status, error] {
-	return decoded[fleet.Status](r.items(ctx, "tasks.list", request{}))
+	return items[fleet.Status](ctx, r.remote, "tasks.list", request{})
 }
 
 // Watch implements [fleet.Tasks]. After a break it begins anew with the current statuses.
 func (r remoteTasks) Watch(ctx context.Context, id string) iter.Seq2[fleet.Status, error] {
-	return decoded[fleet.Status](r.resumed(ctx, "tasks.watch", func() any { return request{ID: id} }))
+	return resumed[fleet.Status](ctx, r.remote, "tasks.watch", func() any { return request{ID: id} })
 }
 
 // Cancel implements [fleet.Tasks].
@@ -90,8 +88,8 @@ func (r remoteJournals) Read(ctx context.Context, id string) (journal.Reader, er
 func (r remoteJournals) Follow(ctx context.Context, id string, from int64) iter.Seq2[journal.Record, error] {
 	return func(yield func(journal.Record, error) bool) {
 		next := from
-		records := r.resumed(ctx, "journals.follow", func() any { return request{ID: id, From: next} })
-		for rec, err := range decoded[journal.Record](records) {
+		request := func() any { return request{ID: id, From: next} }
+		for rec, err := range resumed[journal.Record](ctx, r.remote, "journals.follow", request) {
 			if !yield(rec, err) || err != nil {
 				return
 			}
@@ -102,14 +100,7 @@ func (r remoteJournals) Follow(ctx context.Context, id string, from int64) iter.
 
 // List implements [journal.Store].
 func (r remoteJournals) List(ctx context.Context) ([]journal.Entry, error) {
-	var all []journal.Entry
-	for e, err := range decoded[journal.Entry](r.items(ctx, "journals.list", request{})) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, e)
-	}
-	return all, nil
+	return get[[]journal.Entry](ctx, r.remote, "journals.list", request{})
 }
 
 // remoteLog implements [journal.Reader].
@@ -121,7 +112,7 @@ type remoteLog struct {
 
 // Records implements [journal.Reader].
 func (r remoteLog) Records(ctx context.Context, from int64) iter.Seq2[journal.Record, error] {
-	return decoded[journal.Record](r.items(ctx, "journals.records", request{ID: r.id, From: from, To: r.n}))
+	return items[journal.Record](ctx, r.remote, "journals.records", request{ID: r.id, From: from, To: r.n})
 }
 
 // Len implements [journal.Reader].
@@ -134,46 +125,6 @@ func (r remoteLog) Blob(ctx context.Context, hash string) (io.ReadCloser, error)
 
 // Close implements [journal.Reader]. There is nothing to close.
 func (r remoteLog) Close() error { return nil }
-
-// open opens contents. It waits for the first piece, so that it can return its error.
-func (r remote) open(ctx context.Context, op string, in request) (io.ReadCloser, error) {
-	c, err := r.call(ctx, op, in)
-	if err != nil {
-		return nil, err
-	}
-	first, err := c.next()
-	if err != nil && err != io.EOF {
-		c.close()
-		return nil, err
-	}
-	return &remoteContents{call: c, rest: *bytes.NewReader(first), err: err}, nil
-}
-
-// remoteContents reads the items of an answer.
-type remoteContents struct {
-	call *clientCall
-	rest bytes.Reader // of the last item
-	err  error        // the end
-}
-
-// Read implements [io.Reader].
-func (r *remoteContents) Read(p []byte) (int, error) {
-	for r.rest.Len() == 0 {
-		if r.err != nil {
-			return 0, r.err
-		}
-		var item []byte
-		item, r.err = r.call.next()
-		r.rest.Reset(item)
-	}
-	return r.rest.Read(p)
-}
-
-// Close implements [io.Closer].
-func (r *remoteContents) Close() error {
-	r.call.close()
-	return nil
-}
 
 // remoteObjects implements [fleet.Objects] for clients, which only read.
 type remoteObjects struct{ remote }
@@ -190,7 +141,7 @@ func (r remoteObjects) Open(ctx context.Context, name string) (io.ReadCloser, er
 
 // List implements [fleet.Objects].
 func (r remoteObjects) List(ctx context.Context, prefix string) iter.Seq2[fleet.Artifact, error] {
-	return decoded[fleet.Artifact](r.items(ctx, "objects.list", request{Name: prefix}))
+	return items[fleet.Artifact](ctx, r.remote, "objects.list", request{Name: prefix})
 }
 
 // Remove implements [fleet.Objects].
@@ -208,19 +159,12 @@ func (r remoteBus) Publish(context.Context, string, []byte) error { return forbi
 func (r remoteBus) Listen(ctx context.Context, id string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		open := false
-		for m, err := range r.resumed(ctx, "bus.listen", func() any { return request{ID: id} }) {
-			switch {
-			case err != nil:
-				yield(nil, err)
+		for m, err := range resumed[[]byte](ctx, r.remote, "bus.listen", func() any { return request{ID: id} }) {
+			if m == nil && err == nil && open {
+				continue // the subscription holds again
+			}
+			if open = true; !yield(m, err) || err != nil {
 				return
-			case len(m) > 0 && m[0] == markMessage:
-				if !yield(m[1:], nil) {
-					return
-				}
-			case !open:
-				if open = true; !yield(nil, nil) {
-					return
-				}
 			}
 		}
 	}
@@ -243,14 +187,12 @@ type remoteAsks struct{ remote }
 func (r remoteAsks) Put(context.Context, fleet.Ask) error { return forbidden("ask") }
 
 // Wait implements [fleet.Asks].
-func (r remoteAsks) Wait(ctx context.Context, task, id string) (a fleet.Answer, err error) {
-	for item, err := range r.resumed(ctx, "asks.wait", func() any { return request{Task: task, ID: id} }) {
-		if err == nil {
-			err = json.Unmarshal(item, &a)
-		}
+func (r remoteAsks) Wait(ctx context.Context, task, id string) (fleet.Answer, error) {
+	request := func() any { return request{Task: task, ID: id} }
+	for a, err := range resumed[fleet.Answer](ctx, r.remote, "asks.wait", request) {
 		return a, err
 	}
-	return a, errBroken
+	return fleet.Answer{}, errBroken
 }
 
 // Answer implements [fleet.Asks].
@@ -261,7 +203,7 @@ func (r remoteAsks) Answer(ctx context.Context, task, id string, a fleet.Answer)
 
 // Open implements [fleet.Asks].
 func (r remoteAsks) Open(ctx context.Context, task string) iter.Seq2[fleet.Ask, error] {
-	return decoded[fleet.Ask](r.items(ctx, "asks.open", request{Task: task}))
+	return items[fleet.Ask](ctx, r.remote, "asks.open", request{Task: task})
 }
 
 // Remove implements [fleet.Asks].
