@@ -87,8 +87,8 @@ func (c *contents) putPieces(ctx context.Context, h *contentHead, data io.Reader
 	}
 }
 
-// drop removes the pieces of contents. Pieces that it cannot remove are swept later, or are removed
-// with the log.
+// drop removes the pieces of contents. Pieces that it cannot remove are removed with the task or the
+// log.
 func (c *contents) drop(ctx context.Context, h contentHead) {
 	if len(h.Pieces) == 0 {
 		return

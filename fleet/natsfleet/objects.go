@@ -150,25 +150,11 @@ func (o *objects) List(ctx context.Context, prefix string) iter.Seq2[fleet.Artif
 }
 
 // names returns the names that begin with prefix, in order.
-func (o *objects) names(ctx context.Context, prefix string) ([]string, error) {
+func (o *objects) names(ctx context.Context, prefix string) (names []string, err error) {
 	filter := headPrefix + ">"
 	if dir := strings.Split(prefix, "/"); len(dir) > 1 {
 		filter = headPrefix + pathTokens(dir[:len(dir)-1]) + ".>"
 	}
-	return o.match(ctx, filter, prefix)
-}
-
-// RemoveTask removes the objects of a task: those named KIND/TASK/..., with any KIND.
-func (o *objects) RemoveTask(ctx context.Context, task string) error {
-	names, err := o.match(ctx, headPrefix+"*."+pathTokens([]string{task})+".>", "")
-	if err != nil {
-		return err
-	}
-	return o.Remove(ctx, names...)
-}
-
-// match returns the names that begin with prefix and whose subjects match a filter, in order.
-func (o *objects) match(ctx context.Context, filter, prefix string) (names []string, err error) {
 	subjects, err := o.Keys(ctx, filter)
 	for _, subject := range subjects {
 		name, ok := subjectName(strings.TrimPrefix(subject, headPrefix))
@@ -178,6 +164,16 @@ func (o *objects) match(ctx context.Context, filter, prefix string) (names []str
 	}
 	slices.Sort(names)
 	return names, err
+}
+
+// RemoveTask removes the objects of a task: those named KIND/TASK/..., with any KIND. Pieces go, too,
+// that belong to no head, such as those of a Put whose process died.
+func (o *objects) RemoveTask(ctx context.Context, task string) error {
+	of := "*." + pathTokens([]string{task})
+	if err := o.records.Remove(ctx, headPrefix+of+".>"); err != nil {
+		return err
+	}
+	return o.records.Remove(ctx, dataPrefix+of+".*.>")
 }
 
 // Remove implements [fleet.Objects].
@@ -208,35 +204,4 @@ func (o *objects) removeOne(ctx context.Context, name string) error {
 		o.drop(ctx, old)
 	}
 	return err
-}
-
-// sweep removes pieces that belong to no head: those of a Put whose process died, and those that
-// drop could not remove. Pieces that were stored after before may belong to a Put that still runs,
-// and stay.
-func (o *objects) sweep(ctx context.Context, before time.Time) error {
-	subjects, err := o.Keys(ctx, dataPrefix+">")
-	if err != nil {
-		return err
-	}
-	for _, subject := range subjects {
-		last, err := o.Get(ctx, subject)
-		if err != nil {
-			return err
-		}
-		if last.Seq == 0 || last.At.After(before) {
-			continue
-		}
-		name := strings.TrimPrefix(subject[:strings.LastIndexByte(subject, '.')], dataPrefix)
-		h, err := o.head(ctx, headPrefix+name)
-		if err == nil && h.At == subject {
-			continue
-		}
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			err = o.records.Remove(ctx, subject)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -233,35 +232,34 @@ func TestP5_DamagedObject(t *testing.T) {
 	}
 }
 
-func TestP5_SweptPieces(t *testing.T) {
+// Pieces of a Put whose process died, which belong to no object, go with their task.
+func TestP5_PiecesOfNoObject(t *testing.T) {
 	t.Parallel()
 	s := embedded(t)
 	o := s.objects.(*objects)
 	data := randomBytes(2 * maxPiece)
-	if _, err := o.Put(t.Context(), "kept", bytes.NewReader(data)); err != nil {
+	for _, name := range []string{"tree/a/kept", "tree/a", "tree/b/kept"} {
+		if _, err := o.Put(t.Context(), name, bytes.NewReader(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"tree/a/kept", "tree/a/never"} {
+		tokens, _ := nameTokens(name) // of a good name
+		dead := &nats.Msg{Subject: dataPrefix + tokens + ".dead", Data: data[:10]}
+		if _, err := s.account.publish(t.Context(), dead); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.RemoveTask(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	tokens, _ := nameTokens("kept") // of a good name
-	for _, t2 := range []string{tokens, tokens + "x"} {
-		if _, err := s.account.publish(t.Context(), &nats.Msg{Subject: dataPrefix + t2 + ".dead",
-			Data: data[:10]}); err != nil {
-			t.Fatal(err)
+	info, err := o.stream.Info(t.Context())
+	if err != nil || info.State.Msgs != 6 { // two heads with their two pieces each
+		t.Errorf("%d messages are left, %v", info.State.Msgs, err)
+	}
+	for _, name := range []string{"tree/a", "tree/b/kept"} {
+		if !bytes.Equal(readObject(t, o, name), data) {
+			t.Errorf("%s is not what it was", name)
 		}
-	}
-	left := func() uint64 {
-		info, err := o.stream.Info(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.State.Msgs
-	}
-	if err := o.sweep(t.Context(), time.Now().Add(-time.Hour)); err != nil || left() != 5 {
-		t.Errorf("young pieces were swept: %d, %v", left(), err)
-	}
-	if err := o.sweep(t.Context(), time.Now().Add(time.Hour)); err != nil || left() != 3 {
-		t.Errorf("%d messages are left, %v", left(), err)
-	}
-	if !bytes.Equal(readObject(t, o, "kept"), data) {
-		t.Error("an object is not what it was")
 	}
 }

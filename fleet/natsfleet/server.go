@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -38,9 +37,6 @@ type Server struct {
 
 	own      *natsEngine // of the gateways; nil before the server is ready
 	gateways map[string]*gateway
-
-	sweeping sync.WaitGroup
-	stop     context.CancelFunc // ends the sweeping
 }
 
 // OpenEmbedded starts a server in this process, which listens to nobody else and keeps the fleet in a
@@ -80,41 +76,13 @@ func StartServer(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	sweeping, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Server{config: c, server: n, token: token, stop: stop, log: newServerLog(c.Logger)}
+	s := &Server{config: c, server: n, token: token, log: newServerLog(c.Logger)}
 	n.SetLoggerV2(s.log, false, false, false)
 	n.Start()
 	if err := s.ready(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.sweeping.Go(func() { s.sweep(sweeping) })
 	return s, nil
-}
-
-// sweepEvery is the time between two sweeps. A Put that stores no piece for so long is assumed to
-// be dead.
-const sweepEvery = time.Hour
-
-// sweep removes incomplete objects of all tenants, now and every sweepEvery, until ctx ends.
-func (s *Server) sweep(ctx context.Context) {
-	every := time.NewTicker(sweepEvery)
-	defer every.Stop()
-	for {
-		for _, t := range s.config.Tenants {
-			opened, err := s.own.Open(ctx, t.Name)
-			if err == nil {
-				err = opened.(*space).objects.(*objects).sweep(ctx, time.Now().Add(-sweepEvery))
-			}
-			if err != nil && ctx.Err() == nil {
-				s.log.log.Warn("objects were not swept", "tenant", t.Name, "error", err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-every.C:
-		}
-	}
 }
 
 // ready waits until the server has started, and sets up what is missing.
@@ -251,8 +219,6 @@ func (s *Server) URL() string {
 // Close ends the server, after it has written what it has.
 func (s *Server) Close() error {
 	var err error
-	s.stop()
-	s.sweeping.Wait()
 	closeGateways(s.gateways)
 	if s.own != nil {
 		err = s.own.Close()
