@@ -162,7 +162,7 @@ func (c *collection) put(ctx context.Context, name string, open func() (io.ReadC
 	if _, err := bounded.Peek(1); err == io.EOF && name == patchName {
 		return nil
 	}
-	stored, err := c.job.Space.Objects().Put(ctx, artifactName(c.job.Task.ID, name), bounded)
+	stored, err := c.job.Space.Objects.Put(ctx, artifactName(c.job.Task.ID, name), bounded)
 	if err != nil {
 		return err
 	}

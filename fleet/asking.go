@@ -82,7 +82,7 @@ func approvalText(req tool.Request) string {
 func (j *Job) ask(ctx context.Context, ask Ask) (Answer, error) {
 	j.waiting(1)
 	defer j.waiting(-1)
-	asks := j.Space.Asks()
+	asks := j.Space.Asks
 	var answer Answer
 	for {
 		err := asks.Put(ctx, ask)

@@ -14,10 +14,10 @@ import (
 )
 
 // Client is a tenant's view of its tasks. All methods are safe for concurrent use.
-type Client struct{ space Space }
+type Client struct{ space *Space }
 
 // NewClient returns a client of a space.
-func NewClient(s Space) *Client { return &Client{space: s} }
+func NewClient(s *Space) *Client { return &Client{space: s} }
 
 // Submit checks a task and submits it. See [Task.Check] and [Tasks.Submit]. A task that exists
 // keeps its status, also behind its deadline.
@@ -26,11 +26,11 @@ func (c *Client) Submit(ctx context.Context, t Task) (Status, bool, error) {
 		return Status{}, false, err
 	}
 	if !t.Deadline.IsZero() && !time.Now().Before(t.Deadline) {
-		if _, _, err := c.space.Tasks().Get(ctx, t.ID); errors.Is(err, fs.ErrNotExist) {
+		if _, _, err := c.space.Tasks.Get(ctx, t.ID); errors.Is(err, fs.ErrNotExist) {
 			return Status{}, false, fmt.Errorf("fleet: deadline: %s is over", t.Deadline.Format(time.RFC3339))
 		}
 	}
-	return c.space.Tasks().Submit(ctx, t)
+	return c.space.Tasks.Submit(ctx, t)
 }
 
 // Steer gives a running task a message before its next step. A key that was used before does
@@ -52,11 +52,11 @@ func (c *Client) Interrupt(ctx context.Context, id string) error {
 
 // Cancel ends a task for good. See [Tasks.Cancel].
 func (c *Client) Cancel(ctx context.Context, id string) error {
-	if err := c.space.Tasks().Cancel(ctx, id); err != nil {
+	if err := c.space.Tasks.Cancel(ctx, id); err != nil {
 		return err
 	}
 	if request, err := json.Marshal(control{Do: doCancel}); err == nil {
-		_, _ = c.space.Bus().Request(ctx, id, request) // it is canceled already; this tells its owner sooner
+		_, _ = c.space.Bus.Request(ctx, id, request) // it is canceled already; this tells its owner sooner
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (c *Client) control(ctx context.Context, id string, request control) error 
 		case ctx.Err() != nil:
 			return gaveUp(ctx, failed)
 		}
-		_, s, err := c.space.Tasks().Get(ctx, id)
+		_, s, err := c.space.Tasks.Get(ctx, id)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return err
@@ -110,7 +110,7 @@ func gaveUp(ctx context.Context, failed error) error {
 
 // request makes one request.
 func (c *Client) request(ctx context.Context, id string, data []byte) (reply controlReply, err error) {
-	text, err := c.space.Bus().Request(ctx, id, data)
+	text, err := c.space.Bus.Request(ctx, id, data)
 	if err != nil {
 		return reply, err
 	}
@@ -122,12 +122,12 @@ func (c *Client) request(ctx context.Context, id string, data []byte) (reply con
 func (c *Client) Asked(ctx context.Context, id string) iter.Seq2[Ask, error] {
 	return func(yield func(Ask, error) bool) {
 		if id != "" {
-			if _, _, err := c.space.Tasks().Get(ctx, id); err != nil {
+			if _, _, err := c.space.Tasks.Get(ctx, id); err != nil {
 				yield(Ask{}, err)
 				return
 			}
 		}
-		c.space.Asks().Open(ctx, id)(yield)
+		c.space.Asks.Open(ctx, id)(yield)
 	}
 }
 
@@ -136,7 +136,7 @@ func (c *Client) Answer(ctx context.Context, task, id string, a Answer) error {
 	if a.At.IsZero() {
 		a.At = time.Now().UTC()
 	}
-	return c.space.Asks().Answer(ctx, task, id, a)
+	return c.space.Asks.Answer(ctx, task, id, a)
 }
 
 // Wait waits for the end of a task.
@@ -153,7 +153,7 @@ func (c *Client) Wait(ctx context.Context, id string) (Status, error) {
 func (c *Client) statuses(ctx context.Context, id string) iter.Seq2[Status, error] {
 	return func(yield func(Status, error) bool) {
 		for wait := firstRetry; ; wait = min(2*wait, longestRetry) {
-			for s, err := range c.space.Tasks().Watch(ctx, id) {
+			for s, err := range c.space.Tasks.Watch(ctx, id) {
 				if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
 					yield(s, err)
 					return
@@ -176,5 +176,5 @@ func (c *Client) statuses(ctx context.Context, id string) iter.Seq2[Status, erro
 
 // Artifact opens an artifact of a task, see Status.Artifacts. The caller closes it.
 func (c *Client) Artifact(ctx context.Context, id, name string) (io.ReadCloser, error) {
-	return c.space.Objects().Open(ctx, artifactName(id, name))
+	return c.space.Objects.Open(ctx, artifactName(id, name))
 }

@@ -58,7 +58,7 @@ func (f *field) follow(id string, from int64) <-chan followed {
 // projected returns the events of a task's journal.
 func (f *field) projected(id string) []agent.Event {
 	f.t.Helper()
-	log, err := f.space(fleet.DefaultTenant).Journals().Read(f.t.Context(), id)
+	log, err := f.space(fleet.DefaultTenant).Journals.Read(f.t.Context(), id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -245,7 +245,7 @@ func TestP4_AnswersSurviveTheAsker(t *testing.T) {
 	}
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	waits := func() bool {
-		_, s, err := f.space(fleet.DefaultTenant).Tasks().Get(t.Context(), "t1")
+		_, s, err := f.space(fleet.DefaultTenant).Tasks.Get(t.Context(), "t1")
 		return err == nil && s.Waits && len(f.asked("t1")) == 1
 	}
 	for _, want := range []struct {
@@ -283,13 +283,8 @@ func TestP4_AnswersSurviveTheAsker(t *testing.T) {
 	}
 }
 
-// downTasks is a space whose engine does not answer.
-type downTasks struct{ fleet.Space }
-
+// errDown is the error of an engine that does not answer.
 var errDown = errors.New("no server answers")
-
-func (s downTasks) Bus() fleet.Bus     { return downBus{} }
-func (s downTasks) Tasks() fleet.Tasks { return downList{} }
 
 type downBus struct{ fleet.Bus }
 
@@ -308,7 +303,8 @@ func TestP2_SteerWithoutAnEngine(t *testing.T) {
 	patience := errors.New("no worker has answered")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, patience)
 	defer cancel()
-	if err := fleet.NewClient(downTasks{}).Steer(ctx, "t1", "Be careful.", ""); !errors.Is(err, patience) ||
+	down := &fleet.Space{Tasks: downList{}, Bus: downBus{}}
+	if err := fleet.NewClient(down).Steer(ctx, "t1", "Be careful.", ""); !errors.Is(err, patience) ||
 		!errors.Is(err, errDown) {
 		t.Errorf("steering without an engine: %v", err)
 	}

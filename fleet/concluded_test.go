@@ -13,11 +13,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// noJournals is a space whose sessions cannot be read.
-type noJournals struct{ Space }
-
-func (noJournals) Journals() journal.Store { return unreadable{} }
-
+// unreadable has sessions that cannot be read.
 type unreadable struct{ journal.Store }
 
 func (unreadable) Read(context.Context, string) (journal.Reader, error) { return nil, fs.ErrNotExist }
@@ -47,7 +43,7 @@ func TestP2_InterruptedAtAnError(t *testing.T) {
 		"came to an end": {&agent.Result{Reason: agent.ReasonCompleted}, nil, Done, agent.ReasonCompleted},
 	} {
 		r := &running{Worker: Worker{TTL: time.Second}, life: t.Context()}
-		j := &Job{Space: noJournals{}, worker: r, claim: &aClaim{}, gate: &gate{}, log: slog.New(slog.DiscardHandler)}
+		j := &Job{Space: &Space{Journals: unreadable{}}, worker: r, claim: &aClaim{}, gate: &gate{}, log: slog.New(slog.DiscardHandler)}
 		j.hold, j.endHold = context.WithCancelCause(t.Context())
 		j.stop, j.endStop = context.WithCancelCause(j.hold)
 		j.endStop(errInterrupted)

@@ -34,7 +34,7 @@ type controlReply struct {
 
 // serve answers requests for the task until stop is called.
 func (j *Job) serve() (stop func(), err error) {
-	stop, err = j.Space.Bus().Serve(j.hold, j.Task.ID, func(ctx context.Context, request []byte) []byte {
+	stop, err = j.Space.Bus.Serve(j.hold, j.Task.ID, func(ctx context.Context, request []byte) []byte {
 		reply, err := json.Marshal(j.answerControl(ctx, request))
 		if err != nil { // a controlReply always has JSON
 			return nil

@@ -18,7 +18,7 @@ func (j *Job) converse() outcome {
 	}
 	ctx, cancel := j.orderly()
 	defer cancel()
-	j.live = newPublisher(j.Space.Bus(), j.Task.ID, j.Journal)
+	j.live = newPublisher(j.Space.Bus, j.Task.ID, j.Journal)
 	defer j.live.close()
 	hosted, err := j.open(ctx)
 	if err != nil {
@@ -257,7 +257,7 @@ func (j *Job) cutOff() *agent.Result {
 // whole returns the result with the usage of all owners, or the given one if the journal cannot be
 // read.
 func (j *Job) whole(result *agent.Result) *agent.Result {
-	log, err := j.Space.Journals().Read(j.worker.life, j.Task.ID)
+	log, err := j.Space.Journals.Read(j.worker.life, j.Task.ID)
 	if err != nil {
 		j.log.Debug("sums unknown", "error", err)
 		return result

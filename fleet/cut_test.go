@@ -46,9 +46,14 @@ func (e *cutEngine) call(do func() error) error {
 
 func (e *cutEngine) Leases() fleet.Leases { return cutLeases{e.Engine.Leases(), e} }
 
-func (e *cutEngine) Open(ctx context.Context, tenant string) (fleet.Space, error) {
+func (e *cutEngine) Open(ctx context.Context, tenant string) (*fleet.Space, error) {
 	s, err := e.Engine.Open(ctx, tenant)
-	return cutSpace{s, e}, err
+	if err != nil {
+		return nil, err
+	}
+	cut := *s
+	cut.Tasks, cut.Journals = cutTasks{s.Tasks, e}, cutJournals{s.Journals, e}
+	return &cut, nil
 }
 
 type cutLeases struct {
@@ -69,14 +74,6 @@ type cutLease struct {
 func (l cutLease) Renew(ctx context.Context, w fleet.WorkerInfo) error {
 	return l.e.call(func() error { return l.Lease.Renew(ctx, w) })
 }
-
-type cutSpace struct {
-	fleet.Space
-	e *cutEngine
-}
-
-func (s cutSpace) Tasks() fleet.Tasks      { return cutTasks{s.Space.Tasks(), s.e} }
-func (s cutSpace) Journals() journal.Store { return cutJournals{s.Space.Journals(), s.e} }
 
 type cutTasks struct {
 	fleet.Tasks

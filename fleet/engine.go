@@ -34,7 +34,7 @@ type Engine interface {
 	Tenants(ctx context.Context) ([]Tenant, error)
 	// Open opens the space of a tenant. The error for an unknown one wraps fs.ErrNotExist. It is
 	// closed with the engine.
-	Open(ctx context.Context, tenant string) (Space, error)
+	Open(ctx context.Context, tenant string) (*Space, error)
 	// Leases holds the leases of workers.
 	Leases() Leases
 	// Slots bounds model calls.
@@ -73,14 +73,14 @@ func (e *LimitError) Error() string {
 }
 
 // Space holds all that belongs to one tenant, and nothing else.
-type Space interface {
-	Tasks() Tasks
+type Space struct {
+	Tasks Tasks
 	// Journals holds the sessions, by the ids of their tasks. It fences: see [journal.Store].
-	Journals() journal.Store
+	Journals journal.Store
 	// Objects holds checkpoints and artifacts.
-	Objects() Objects
-	Bus() Bus
-	Asks() Asks
+	Objects Objects
+	Bus     Bus
+	Asks    Asks
 }
 
 // Tasks holds the tasks of a tenant, and what has become of them. The error for an unknown id wraps

@@ -31,7 +31,7 @@ func TestP2_DrainedWhileItJudges(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.until("the end of the first worker's claim", func() bool {
-		_, s, err := f.space(fleet.DefaultTenant).Tasks().Get(t.Context(), "t1")
+		_, s, err := f.space(fleet.DefaultTenant).Tasks.Get(t.Context(), "t1")
 		return err == nil && s.State == fleet.Queued
 	})
 	if err := os.WriteFile(may, nil, 0o600); err != nil {

@@ -86,7 +86,7 @@ func TestP6_OnlyOneTaskFails(t *testing.T) {
 		t.Errorf("status: %+v", s)
 	}
 	f.until("the pause", func() bool {
-		_, s, err := f.space(fleet.DefaultTenant).Tasks().Get(t.Context(), "fails")
+		_, s, err := f.space(fleet.DefaultTenant).Tasks.Get(t.Context(), "fails")
 		if strings.Contains(s.Reason, "the provider anthropic does not answer") {
 			t.Errorf("the provider counts as one that does not answer: %+v", s)
 		}
@@ -109,7 +109,7 @@ func TestP6_PauseOfAnotherWorker(t *testing.T) {
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	paused := fleet.Status{}
 	f.until("the pause", func() bool {
-		_, s, err := f.space(fleet.DefaultTenant).Tasks().Get(t.Context(), "t1")
+		_, s, err := f.space(fleet.DefaultTenant).Tasks.Get(t.Context(), "t1")
 		paused = s
 		return err == nil && (s.State == fleet.Paused || s.State.Final())
 	})
@@ -289,7 +289,7 @@ func TestP6_SlotsOfAllWorkers(t *testing.T) {
 	f.submit(fleet.Task{ID: "waits", Prompt: "Do it."})
 	stop := f.start(f.worker("w2"))
 	status := func(id string) fleet.Status {
-		_, s, err := f.space(fleet.DefaultTenant).Tasks().Get(t.Context(), id)
+		_, s, err := f.space(fleet.DefaultTenant).Tasks.Get(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}

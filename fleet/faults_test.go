@@ -96,23 +96,23 @@ func (g *ground) open() fleet.Engine {
 }
 
 // own opens the space of the tenant on another machine.
-func (g *ground) own() fleet.Space {
+func (g *ground) own() *fleet.Space {
 	s, err := g.open().Open(g.ctx, fleet.DefaultTenant)
 	g.ok(err)
 	return s
 }
 
-func (g *ground) status(s fleet.Space, id string) fleet.Status {
+func (g *ground) status(s *fleet.Space, id string) fleet.Status {
 	g.Helper()
-	_, status, err := s.Tasks().Get(g.ctx, id)
+	_, status, err := s.Tasks.Get(g.ctx, id)
 	g.ok(err)
 	return status
 }
 
 // records returns the kinds of a journal's records.
-func (g *ground) records(s fleet.Space, id string) (kinds []string) {
+func (g *ground) records(s *fleet.Space, id string) (kinds []string) {
 	g.Helper()
-	r, err := s.Journals().Read(g.ctx, id)
+	r, err := s.Journals.Read(g.ctx, id)
 	g.ok(err)
 	defer r.Close()
 	for record, err := range r.Records(g.ctx, 1) {
@@ -237,9 +237,9 @@ func (s *site) effects(task string) (had [effectsOfTask + 1]int) {
 }
 
 // told returns which results of a task's calls tell the model that the outcome is unknown.
-func (s *site) told(space fleet.Space, task string) (unknown []bool) {
+func (s *site) told(space *fleet.Space, task string) (unknown []bool) {
 	s.Helper()
-	r, err := space.Journals().Read(s.ctx, task)
+	r, err := space.Journals.Read(s.ctx, task)
 	s.ok(err)
 	defer r.Close()
 	state, err := agent.Load(s.ctx, r)
@@ -257,7 +257,7 @@ func (s *site) told(space fleet.Space, task string) (unknown []bool) {
 // proper checks that a task is done, that it had no effect twice, that its model knows which
 // effects it had, and that its workspace has those that it knows of. It returns how many the model
 // does not know of.
-func (s *site) proper(space fleet.Space, id string) (unknown int) {
+func (s *site) proper(space *fleet.Space, id string) (unknown int) {
 	s.Helper()
 	status := s.status(space, id)
 	if status.State != fleet.Done || status.Result == nil || status.Result.Reason != agent.ReasonCompleted {
@@ -301,7 +301,7 @@ func isSubsequence(a, b []string) bool {
 }
 
 // lines returns the lines that the effects have left in the workspace.
-func (s *site) lines(space fleet.Space, id string) []string {
+func (s *site) lines(space *fleet.Space, id string) []string {
 	s.Helper()
 	r, err := fleet.NewClient(space).Artifact(s.ctx, id, "lines.txt")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -315,7 +315,7 @@ func (s *site) lines(space fleet.Space, id string) []string {
 }
 
 // facts watches a task to its end and returns the facts.
-func (s *site) facts(space fleet.Space, id string) (facts []string) {
+func (s *site) facts(space *fleet.Space, id string) (facts []string) {
 	for u, err := range fleet.NewClient(space).Watch(s.ctx, id, 1) {
 		if err != nil {
 			s.Errorf("the watch of %s ends with: %v", id, err)

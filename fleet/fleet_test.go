@@ -63,7 +63,7 @@ func newField(t *testing.T, o memfleet.Options, model fakellm.Model, faults fake
 }
 
 // space opens a tenant's space.
-func (f *field) space(tenant string) fleet.Space {
+func (f *field) space(tenant string) *fleet.Space {
 	f.t.Helper()
 	s, err := f.engine.Open(f.t.Context(), tenant)
 	if err != nil {
@@ -197,7 +197,7 @@ func (f *field) until(what string, holds func() bool) {
 // results returns the texts of the results that the model has got in the task's session.
 func (f *field) results(id string) []string {
 	f.t.Helper()
-	log, err := f.space(fleet.DefaultTenant).Journals().Read(f.t.Context(), id)
+	log, err := f.space(fleet.DefaultTenant).Journals.Read(f.t.Context(), id)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func TestP4_ClosedGateLetsNothingThrough(t *testing.T) {
 func TestP6_SharesByWeight(t *testing.T) {
 	t.Parallel()
 	s := newShares(time.Second)
-	s.set(map[string]Space{}, []Tenant{{Name: "a", Weight: 5}, {Name: "b", Weight: 2}, {Name: "c"},
+	s.set(map[string]*Space{}, []Tenant{{Name: "a", Weight: 5}, {Name: "b", Weight: 2}, {Name: "c"},
 		{Name: "empty", Weight: 100}})
 	got, asked := map[string]int{}, 0
 	for range 2000 {
@@ -298,12 +298,12 @@ type someTenants struct {
 
 func (e *someTenants) Tenants(context.Context) ([]Tenant, error) { return e.all, nil }
 
-func (e *someTenants) Open(_ context.Context, tenant string) (Space, error) {
+func (e *someTenants) Open(_ context.Context, tenant string) (*Space, error) {
 	if tenant == e.broken {
 		return nil, errors.New("its account is broken")
 	}
 	e.opened++
-	return struct{ Space }{}, nil
+	return &Space{}, nil
 }
 
 // TestP6_TenantsDoNotHoldUpEachOther has a tenant that cannot be opened, and one that is gone,
@@ -311,7 +311,7 @@ func (e *someTenants) Open(_ context.Context, tenant string) (Space, error) {
 func TestP6_TenantsDoNotHoldUpEachOther(t *testing.T) {
 	t.Parallel()
 	e := &someTenants{all: []Tenant{{Name: "a"}, {Name: "b"}, {Name: "c", Limit: 3}, {Name: "other"}}, broken: "b"}
-	r := &running{Worker: Worker{Engine: e, Tenants: []string{"gone", "a", "b", "c"}}, spaces: map[string]Space{},
+	r := &running{Worker: Worker{Engine: e, Tenants: []string{"gone", "a", "b", "c"}}, spaces: map[string]*Space{},
 		shares: newShares(time.Second)}
 	err := r.loadTenants(t.Context())
 	if err == nil || !strings.Contains(err.Error(), `no tenant "gone"`) || !strings.Contains(err.Error(),

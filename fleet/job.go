@@ -20,7 +20,7 @@ import (
 type Job struct {
 	Task Task
 	// Space is that of the task's tenant. The session's id is the task's.
-	Space Space
+	Space *Space
 	// Journal is the log of the session, opened for this worker. Resumes reports whether it has
 	// records: the session is resumed then. Store is a store in which this log is open under the id
 	// of the task, for hosts that open it themselves.
@@ -70,7 +70,7 @@ var (
 )
 
 // newJob returns a job for a claim.
-func newJob(r *running, s Space, t Tenant, claim Claim) *Job {
+func newJob(r *running, s *Space, t Tenant, claim Claim) *Job {
 	j := &Job{Task: claim.Task(), Space: s, worker: r, claim: claim, gate: &gate{lease: r.lease},
 		status: claim.Status(), pointing: make(chan struct{}, 1)}
 	j.gate.extend(time.Now().Add(r.TTL)) // run extends the claim at once
@@ -210,7 +210,7 @@ func (j *Job) ended() *outcome {
 
 // openJournal opens the session's journal and takes it over from its last writer.
 func (j *Job) openJournal() error {
-	journals, id := j.Space.Journals(), j.Task.ID
+	journals, id := j.Space.Journals, j.Task.ID
 	if !j.gate.open() { // opening a journal takes it from its writer, who may be the next owner by now
 		j.lose()
 		return ErrLost
@@ -249,7 +249,7 @@ func (j *Job) openWorkspace() error {
 	ctx, cancel := j.orderly()
 	defer cancel()
 	return careful("Workspaces.Open", func() (err error) {
-		j.Workspace, err = j.worker.Workspaces.Open(ctx, j.Task, j.Space.Objects(), j.point)
+		j.Workspace, err = j.worker.Workspaces.Open(ctx, j.Task, j.Space.Objects, j.point)
 		return err
 	})
 }
@@ -396,7 +396,7 @@ func (j *Job) settle(out outcome) {
 			s.Reason = out.missing
 		}
 		write, what = j.claim.Finish, "task ended"
-		j.persist("asks not removed", func(ctx context.Context) error { return j.Space.Asks().Remove(ctx, j.Task.ID) })
+		j.persist("asks not removed", func(ctx context.Context) error { return j.Space.Asks.Remove(ctx, j.Task.ID) })
 	}
 	if j.persist("status not written", func(ctx context.Context) error { return write(ctx, s) }) == nil {
 		j.log.Info(what, "state", s.State, "reason", s.Reason)

@@ -32,7 +32,7 @@ type running struct {
 	Worker
 	lease  Lease
 	shares *shares
-	spaces map[string]Space // by tenant; used by one goroutine at a time
+	spaces map[string]*Space // by tenant; used by one goroutine at a time
 	outage outages
 	good   sync.Map     // by provider, when it last answered
 	busy   atomic.Int64 // how many slots have a task
@@ -47,7 +47,7 @@ type running struct {
 
 // start takes the lease.
 func (w *Worker) start(ctx context.Context) (*running, error) {
-	r := &running{Worker: *w, spaces: map[string]Space{}}
+	r := &running{Worker: *w, spaces: map[string]*Space{}}
 	r.Slots, r.MaxDeaths = cmp.Or(w.Slots, defaultSlots), cmp.Or(w.MaxDeaths, defaultMaxDeaths)
 	r.TTL, r.Grace = cmp.Or(w.TTL, defaultTTL), cmp.Or(w.Grace, defaultGrace)
 	r.shares = newShares(r.TTL / 4) // much of a claim's hold is left after the wait for it
@@ -192,7 +192,7 @@ func (r *running) fillSlot() {
 func (r *running) claim(sh *share, wait time.Duration) (Claim, error) {
 	ctx, cancel := context.WithTimeout(r.claiming, wait)
 	defer cancel()
-	claim, err := sh.space.Tasks().Claim(ctx, r.Name, r.TTL)
+	claim, err := sh.space.Tasks.Claim(ctx, r.Name, r.TTL)
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}
@@ -222,7 +222,7 @@ func (r *running) loadTenants(ctx context.Context) error {
 		}
 	}
 	// A tenant that comes back is opened anew: the servers have refused its old connection.
-	maps.DeleteFunc(r.spaces, func(name string, _ Space) bool {
+	maps.DeleteFunc(r.spaces, func(name string, _ *Space) bool {
 		return !slices.ContainsFunc(tenants, func(t Tenant) bool { return t.Name == name })
 	})
 	var serves []Tenant

@@ -23,7 +23,7 @@ type shares struct {
 // share is one tenant's part of a worker.
 type share struct {
 	tenant Tenant
-	space  Space
+	space  *Space
 	pass   float64
 	has    bool      // it had a task when it was last asked
 	asked  bool      // somebody is asking whether it has a task again
@@ -33,7 +33,7 @@ type share struct {
 func newShares(long time.Duration) *shares { return &shares{change: make(chan struct{}), long: long} }
 
 // set replaces the tenants. Those that were there before keep their passes.
-func (s *shares) set(spaces map[string]Space, tenants []Tenant) {
+func (s *shares) set(spaces map[string]*Space, tenants []Tenant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.list

@@ -149,7 +149,7 @@ func TestP4_UnheldTaskIsLeftAlone(t *testing.T) {
 	stop := f.start(f.workerOn(engine, "w1"))
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	f.until("another claim", func() bool {
-		_, s, err := f.space(fleet.DefaultTenant).Tasks().Get(t.Context(), "t1")
+		_, s, err := f.space(fleet.DefaultTenant).Tasks.Get(t.Context(), "t1")
 		return err == nil && s.Attempt >= 2
 	})
 	if err := stop(); err != nil {

@@ -86,7 +86,7 @@ func TestP4_ZombieAppendsNothing(t *testing.T) {
 // replays checks that the journal of a task is that of one session.
 func (f *field) replays(id string) {
 	f.t.Helper()
-	log, err := f.space(fleet.DefaultTenant).Journals().Read(f.t.Context(), id)
+	log, err := f.space(fleet.DefaultTenant).Journals.Read(f.t.Context(), id)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestP4_DrainLeavesNothingUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.until("the worker's end", func() bool {
-		_, s, err := f.space(fleet.DefaultTenant).Tasks().Get(t.Context(), "t1")
+		_, s, err := f.space(fleet.DefaultTenant).Tasks.Get(t.Context(), "t1")
 		return err == nil && s.State == fleet.Queued
 	})
 	f.start(f.worker("w2"))

@@ -150,7 +150,7 @@ func (w *watch) facts(ctx context.Context) {
 		case <-following.Done():
 		}
 	}()
-	journals := w.client.space.Journals()
+	journals := w.client.space.Journals
 	for wait := firstRetry; following.Err() == nil; wait = min(2*wait, longestRetry) {
 		err := w.sendFacts(ctx, &f, journals.Follow(following, w.id, f.next))
 		if errors.Is(err, journal.ErrCorrupt) {
@@ -165,7 +165,7 @@ func (w *watch) facts(ctx context.Context) {
 // rest sends the facts that are left when the task has ended.
 func (w *watch) rest(ctx context.Context, f *facts) {
 	for wait := firstRetry; ctx.Err() == nil; wait = min(2*wait, longestRetry) {
-		log, err := w.client.space.Journals().Read(ctx, w.id)
+		log, err := w.client.space.Journals.Read(ctx, w.id)
 		if err == nil {
 			err = w.sendFacts(ctx, f, log.Records(ctx, f.next))
 			err = errors.Join(err, log.Close())
@@ -229,7 +229,7 @@ func (w *watch) hasRead(n int64) {
 func (w *watch) live(ctx context.Context) {
 	var read int64
 	for wait := firstRetry; ctx.Err() == nil; wait = min(2*wait, longestRetry) {
-		for data, err := range w.client.space.Bus().Listen(ctx, w.id) {
+		for data, err := range w.client.space.Bus.Listen(ctx, w.id) {
 			if err != nil {
 				break
 			}

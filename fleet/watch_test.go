@@ -14,19 +14,10 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// lateSpace is a space over which live pieces come before the records of journals.
-type lateSpace struct {
-	fleet.Space
-	listens func()          // called when somebody listens
-	records <-chan struct{} // closed when records may come
-}
-
-func (s lateSpace) Journals() journal.Store { return lateJournals{s.Space.Journals(), s.records} }
-func (s lateSpace) Bus() fleet.Bus          { return lateBus{s.Space.Bus(), s.listens} }
-
+// lateJournals are journals whose records come after live pieces.
 type lateJournals struct {
 	journal.Store
-	records <-chan struct{}
+	records <-chan struct{} // closed when records may come
 }
 
 func (j lateJournals) Follow(ctx context.Context, id string, from int64) iter.Seq2[journal.Record, error] {
@@ -39,7 +30,7 @@ func (j lateJournals) Follow(ctx context.Context, id string, from int64) iter.Se
 
 type lateBus struct {
 	fleet.Bus
-	listens func()
+	listens func() // called when somebody listens
 }
 
 func (b lateBus) Listen(ctx context.Context, id string) iter.Seq2[[]byte, error] {
@@ -66,7 +57,9 @@ func TestP2_LivePiecesComeBehindFacts(t *testing.T) {
 	}, fakellm.Options{Words: 1})
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	w := f.worker("w1")
-	client := fleet.NewClient(lateSpace{f.space(fleet.DefaultTenant), sync.OnceFunc(func() { f.start(w) }), h.came})
+	s := *f.space(fleet.DefaultTenant)
+	s.Journals, s.Bus = lateJournals{s.Journals, h.came}, lateBus{s.Bus, sync.OnceFunc(func() { f.start(w) })}
+	client := fleet.NewClient(&s)
 	letGo := sync.OnceFunc(func() { close(h.letGo) })
 	defer letGo()
 	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)

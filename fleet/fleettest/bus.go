@@ -20,9 +20,9 @@ var busChecks = []check{
 }
 
 // listen listens until the subscription holds. Next waits for a message.
-func (t *tester) listen(s fleet.Space, id string) (next func() string) {
+func (t *tester) listen(s *fleet.Space, id string) (next func() string) {
 	t.Helper()
-	read, _ := follow(t, func(ctx context.Context) iter.Seq2[[]byte, error] { return s.Bus().Listen(ctx, id) })
+	read, _ := follow(t, func(ctx context.Context) iter.Seq2[[]byte, error] { return s.Bus.Listen(ctx, id) })
 	if m, ok := read(); !ok || m != nil {
 		t.Fatalf("the first message is %q, %v, want nil, which says that the subscription holds", m, ok)
 	}
@@ -35,9 +35,9 @@ func (t *tester) listen(s fleet.Space, id string) (next func() string) {
 	}
 }
 
-func (t *tester) publish(s fleet.Space, id, message string) {
+func (t *tester) publish(s *fleet.Space, id, message string) {
 	t.Helper()
-	t.ok(s.Bus().Publish(t.ctx, id, []byte(message)))
+	t.ok(s.Bus.Publish(t.ctx, id, []byte(message)))
 }
 
 // live checks who hears what, in order.
@@ -88,21 +88,21 @@ func slowListener(t *tester) {
 }
 
 // serve answers requests.
-func (t *tester) serve(s fleet.Space, id string, handle func(request string) string) (stop func()) {
+func (t *tester) serve(s *fleet.Space, id string, handle func(request string) string) (stop func()) {
 	t.Helper()
-	stop, err := s.Bus().Serve(t.ctx, id,
+	stop, err := s.Bus.Serve(t.ctx, id,
 		func(_ context.Context, request []byte) []byte { return []byte(handle(string(request))) })
 	t.ok(err)
 	return stop
 }
 
 // request makes a request until it is answered: an engine may not know the owner at once.
-func (t *tester) request(s fleet.Space, id, request string) string {
+func (t *tester) request(s *fleet.Space, id, request string) string {
 	t.Helper()
 	var reply []byte
 	t.eventually("somebody answers", func() bool {
 		var err error
-		reply, err = s.Bus().Request(t.ctx, id, []byte(request))
+		reply, err = s.Bus.Request(t.ctx, id, []byte(request))
 		return err == nil
 	})
 	return string(reply)
@@ -127,7 +127,7 @@ func requests(t *tester) {
 	defer t.serve(b, "many", func(r string) string { came.Done(); came.Wait(); return r })()
 	t.in(8, func(i int) {
 		want := fmt.Sprint(i)
-		if got, err := a.Bus().Request(t.ctx, "many", []byte(want)); err != nil || string(got) != want {
+		if got, err := a.Bus.Request(t.ctx, "many", []byte(want)); err != nil || string(got) != want {
 			t.Errorf("request %s gets %q, %v", want, got, err)
 		}
 	})
@@ -136,14 +136,14 @@ func requests(t *tester) {
 // noOwner checks that who asks learns that nobody owns a task, and reaches its next owner.
 func noOwner(t *tester) {
 	a, b, c := t.own(), t.own(), t.own()
-	for i, s := range []fleet.Space{a, b, a} {
-		_, err := c.Bus().Request(t.ctx, "t", []byte("x"))
+	for i, s := range []*fleet.Space{a, b, a} {
+		_, err := c.Bus.Request(t.ctx, "t", []byte("x"))
 		t.is(err, fleet.ErrNoOwner, "Request between two owners")
 		stop := t.serve(s, "t", func(string) string { return fmt.Sprint("owner ", i) })
 		if got := t.request(c, "t", ""); got != fmt.Sprint("owner ", i) {
 			t.Errorf("owner %d: the request gets %q", i, got)
 		}
-		_, err = c.Bus().Request(t.ctx, "other", []byte("x"))
+		_, err = c.Bus.Request(t.ctx, "other", []byte("x"))
 		t.is(err, fleet.ErrNoOwner, "Request for another task")
 		stop()
 		stop()
@@ -164,7 +164,7 @@ func stopWaits(t *tester) {
 	})
 	replied := make(chan string, 1)
 	go func() {
-		reply, err := b.Bus().Request(t.ctx, "t", nil)
+		reply, err := b.Bus.Request(t.ctx, "t", nil)
 		if err != nil {
 			t.Error(err)
 		}
@@ -185,7 +185,7 @@ func stopWaits(t *tester) {
 	}
 	blocked := make(chan struct{})
 	stop = t.serve(a, "slow", func(string) string { <-blocked; return "" })
-	_, err := b.Bus().Request(t.short(), "slow", nil)
+	_, err := b.Bus.Request(t.short(), "slow", nil)
 	t.is(err, context.DeadlineExceeded, "Request that nobody answers in time")
 	close(blocked)
 	stop()

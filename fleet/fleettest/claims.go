@@ -29,14 +29,14 @@ var claimChecks = []check{
 }
 
 // claim claims a task for longer than a check lasts.
-func (t *tester) claim(s fleet.Space, worker string) fleet.Claim {
+func (t *tester) claim(s *fleet.Space, worker string) fleet.Claim {
 	t.Helper()
 	return t.claimFor(s, worker, long)
 }
 
-func (t *tester) claimFor(s fleet.Space, worker string, hold time.Duration) fleet.Claim {
+func (t *tester) claimFor(s *fleet.Space, worker string, hold time.Duration) fleet.Claim {
 	t.Helper()
-	c, err := s.Tasks().Claim(t.ctx, worker, hold)
+	c, err := s.Tasks.Claim(t.ctx, worker, hold)
 	t.ok(err)
 	return c
 }
@@ -58,9 +58,9 @@ func (t *tester) giveBack(c fleet.Claim, state fleet.State, notBefore time.Time)
 }
 
 // nothingDue checks that there is nothing to claim.
-func (t *tester) nothingDue(s fleet.Space) {
+func (t *tester) nothingDue(s *fleet.Space) {
 	t.Helper()
-	c, err := s.Tasks().Claim(t.short(), "nobody", long)
+	c, err := s.Tasks.Claim(t.short(), "nobody", long)
 	if err == nil {
 		t.Fatalf("claimed %s, which is not due", c.Task().ID)
 	}
@@ -69,7 +69,7 @@ func (t *tester) nothingDue(s fleet.Space) {
 
 // lost checks that a claim that somebody else has changes nothing. A call that its holder has made
 // before may be repeated.
-func (t *tester) lost(s fleet.Space, c fleet.Claim) {
+func (t *tester) lost(s *fleet.Space, c fleet.Claim) {
 	t.Helper()
 	before := t.status(s, c.Task().ID)
 	status := c.Status()
@@ -92,7 +92,7 @@ func (t *tester) lost(s fleet.Space, c fleet.Claim) {
 func claims(t *tester) {
 	a, b := t.own(), t.own()
 	task := fullTask("t")
-	_, _, err := a.Tasks().Submit(t.ctx, task)
+	_, _, err := a.Tasks.Submit(t.ctx, task)
 	t.ok(err)
 	c := t.claim(b, "w")
 	if diff := cmp.Diff(task, c.Task()); diff != "" {
@@ -114,7 +114,7 @@ func claims(t *tester) {
 			t.Errorf("after Update: %s", diff)
 		}
 	}
-	_, _, err = a.Tasks().Get(t.ctx, "other")
+	_, _, err = a.Tasks.Get(t.ctx, "other")
 	t.is(err, fs.ErrNotExist, "Get of an id that a holder has written")
 	t.nothingDue(a)
 }
@@ -125,16 +125,16 @@ func claimWaits(t *tester) {
 	a, b := t.own(), t.own()
 	ended, end := context.WithCancel(t.ctx)
 	end()
-	_, err := a.Tasks().Claim(ended, "w", long)
+	_, err := a.Tasks.Claim(ended, "w", long)
 	t.is(err, context.Canceled, "Claim after the end of its context")
 	t.in(5, func(int) {
-		if c, err := a.Tasks().Claim(t.short(), "impatient", long); err == nil {
+		if c, err := a.Tasks.Claim(t.short(), "impatient", long); err == nil {
 			t.Errorf("claimed %s of nothing", c.Task().ID)
 		}
 	})
 	got := make(chan string)
 	go func() {
-		c, err := a.Tasks().Claim(t.ctx, "patient", long)
+		c, err := a.Tasks.Claim(t.ctx, "patient", long)
 		if err != nil {
 			t.Error(err)
 			got <- ""
@@ -205,7 +205,7 @@ func claimIsExtended(t *tester) {
 		var stolen atomic.Bool
 		var thief sync.WaitGroup
 		thief.Go(func() {
-			if c, err := b.Tasks().Claim(ctx, "thief", long); err == nil {
+			if c, err := b.Tasks.Claim(ctx, "thief", long); err == nil {
 				stolen.Store(true)
 				t.finish(c, fleet.Done)
 			}
@@ -251,14 +251,14 @@ func claimersThatDie(t *tester) {
 	const n = 12
 	ctx, cancel := context.WithCancel(t.ctx)
 	defer cancel()
-	spaces := []fleet.Space{t.own(), t.own(), t.own()}
+	spaces := []*fleet.Space{t.own(), t.own(), t.own()}
 	for i := range n {
 		t.submit(spaces[0], fmt.Sprint(i))
 	}
 	var running, most, done atomic.Int32
 	t.in(6, func(i int) {
 		for {
-			c, err := spaces[i%3].Tasks().Claim(ctx, fmt.Sprint("w", i), 10*t.Unit)
+			c, err := spaces[i%3].Tasks.Claim(ctx, fmt.Sprint("w", i), 10*t.Unit)
 			if err != nil {
 				if ctx.Err() == nil {
 					t.Error(err)
@@ -289,7 +289,7 @@ func claimersThatDie(t *tester) {
 	if most.Load() > 3 || done.Load() != n {
 		t.Errorf("%d of %d tasks were finished, %d at once, want 3 at most", done.Load(), n, most.Load())
 	}
-	for _, status := range all(t, spaces[0].Tasks().List(t.ctx)) {
+	for _, status := range all(t, spaces[0].Tasks.List(t.ctx)) {
 		if status.State != fleet.Done || status.Attempt < 2 || len(status.Deaths) != status.Attempt-1 {
 			t.Errorf("at the end: %+v", status)
 		}

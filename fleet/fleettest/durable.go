@@ -39,7 +39,7 @@ func restartKeepsAll(t *tester) {
 	due, until := time.Now().Add(10*t.Unit), time.Now().Add(time.Hour)
 	t.giveBack(t.claim(s, "w"), fleet.Paused, due)
 	t.submit(s, "canceled", "queued")
-	t.ok(s.Tasks().Cancel(t.ctx, "canceled"))
+	t.ok(s.Tasks.Cancel(t.ctx, "canceled"))
 	log := t.appended(s, "queued", "a", "b")
 	t.ok(log.Sync(t.ctx))
 	hash, err := log.PutBlob(t.ctx, strings.NewReader("a blob"))
@@ -47,7 +47,7 @@ func restartKeepsAll(t *tester) {
 	t.put(s, "artifacts/done/patch", "a patch")
 	t.ask(s, "queued", "open", time.Now())
 	t.ask(s, "queued", "answered", time.Now())
-	t.ok(s.Asks().Answer(t.ctx, "queued", "answered", fleet.Answer{Text: "yes"}))
+	t.ok(s.Asks.Answer(t.ctx, "queued", "answered", fleet.Answer{Text: "yes"}))
 	ledger := e.Ledger("s", budget)
 	t.settle(ledger, t.reserve(ledger, reservation("s", 100, 400, 1)), 300)
 	t.reserve(ledger, reservation("lost", 100, 100, 1))
@@ -58,7 +58,7 @@ func restartKeepsAll(t *tester) {
 	s, err = e.Open(t.ctx, fleet.DefaultTenant)
 	t.ok(err)
 	got := map[string]fleet.State{}
-	for _, status := range all(t, s.Tasks().List(t.ctx)) {
+	for _, status := range all(t, s.Tasks.List(t.ctx)) {
 		got[status.ID] = status.State
 	}
 	if diff := cmp.Diff(map[string]fleet.State{"done": fleet.Done, "paused": fleet.Paused, "canceled": fleet.Canceled,
@@ -83,7 +83,7 @@ func restartKeepsAll(t *tester) {
 	if got := t.openIDs(s, ""); !slices.Equal(got, []string{"queued:open"}) {
 		t.Errorf("the open asks are %q", got)
 	}
-	if got, err := s.Asks().Wait(t.ctx, "queued", "answered"); err != nil || got.Text != "yes" {
+	if got, err := s.Asks.Wait(t.ctx, "queued", "answered"); err != nil || got.Text != "yes" {
 		t.Errorf("the answer is %+v, %v", got, err)
 	}
 	t.grants(e.Ledger("s", budget), "s", 500) // of 1,000, 300 are spent and 200 claimed
@@ -113,7 +113,7 @@ func restartKeepsFences(t *tester) {
 	other, err := b.Open(t.ctx, fleet.DefaultTenant)
 	t.ok(err)
 	t.eventually("the engine finds what keeps the fleet again", func() bool {
-		_, _, err := other.Tasks().Get(t.ctx, "t")
+		_, _, err := other.Tasks.Get(t.ctx, "t")
 		return err == nil
 	})
 	if _, err := b.Leases().Acquire(t.ctx, fleet.WorkerInfo{Name: "w"}, long); !errors.Is(err, fleet.ErrLost) {
@@ -122,7 +122,7 @@ func restartKeepsFences(t *tester) {
 	t.eventually("the lease is renewed", func() bool { return lease.Renew(t.ctx, fleet.WorkerInfo{Name: "w"}) == nil })
 	ctx, cancel := context.WithTimeout(t.ctx, 20*t.Unit)
 	defer cancel()
-	if c, err := other.Tasks().Claim(ctx, "thief", long); err == nil {
+	if c, err := other.Tasks.Claim(ctx, "thief", long); err == nil {
 		t.Errorf("claimed %s, which somebody has", c.Task().ID)
 	}
 	t.lost(other, zombie)

@@ -27,16 +27,16 @@ var journalChecks = []check{
 func journals(t *testing.T, fresh func(t *testing.T, o Options) Fleet) {
 	t.Parallel()
 	journaltest.StoreSuite(t, func(t *testing.T) journal.Store {
-		return (&tester{T: t, Fleet: fresh(t, onlyTenant), ctx: context.Background()}).own().Journals()
+		return (&tester{T: t, Fleet: fresh(t, onlyTenant), ctx: context.Background()}).own().Journals
 	})
 }
 
 // appended adds records to the journal of a task, which it makes if necessary.
-func (t *tester) appended(s fleet.Space, id string, kinds ...string) journal.Log {
+func (t *tester) appended(s *fleet.Space, id string, kinds ...string) journal.Log {
 	t.Helper()
-	l, err := s.Journals().Open(t.ctx, id)
+	l, err := s.Journals.Open(t.ctx, id)
 	if errors.Is(err, fs.ErrNotExist) {
-		l, err = s.Journals().Create(t.ctx, id)
+		l, err = s.Journals.Create(t.ctx, id)
 	}
 	t.ok(err)
 	for _, kind := range kinds {
@@ -46,9 +46,9 @@ func (t *tester) appended(s fleet.Space, id string, kinds ...string) journal.Log
 }
 
 // kinds returns the kinds of a journal's records.
-func (t *tester) kinds(s fleet.Space, id string) string {
+func (t *tester) kinds(s *fleet.Space, id string) string {
 	t.Helper()
-	r, err := s.Journals().Read(t.ctx, id)
+	r, err := s.Journals.Read(t.ctx, id)
 	t.ok(err)
 	var kinds []string
 	for i, record := range all(t, r.Records(t.ctx, 1)) {
@@ -88,12 +88,12 @@ func journalOfAZombie(t *tester) {
 // journalOfManyWriters checks that a journal has exactly the acknowledged records, in order, while
 // writers take it from each other.
 func journalOfManyWriters(t *tester) {
-	spaces := []fleet.Space{t.own(), t.own(), t.own()}
+	spaces := []*fleet.Space{t.own(), t.own(), t.own()}
 	t.appended(spaces[0], "t", "begin")
 	var acknowledged atomic.Int64
 	t.in(6, func(i int) {
 		for range 8 {
-			l, err := spaces[i%3].Journals().Open(t.ctx, "t")
+			l, err := spaces[i%3].Journals.Open(t.ctx, "t")
 			if err != nil {
 				t.Error(err)
 				return
@@ -120,7 +120,7 @@ func journalElsewhere(t *tester) {
 	a, b := t.own(), t.own()
 	l := t.appended(a, "t", "1")
 	next, _ := follow(t, func(ctx context.Context) iter.Seq2[journal.Record, error] {
-		return b.Journals().Follow(ctx, "t", 1)
+		return b.Journals.Follow(ctx, "t", 1)
 	})
 	for want := int64(1); want <= 20; want++ {
 		if want > 1 {
@@ -141,9 +141,9 @@ func journalElsewhere(t *tester) {
 }
 
 // blob reads a blob of a journal.
-func (t *tester) blob(s fleet.Space, id, hash string) (string, error) {
+func (t *tester) blob(s *fleet.Space, id, hash string) (string, error) {
 	t.Helper()
-	r, err := s.Journals().Read(t.ctx, id)
+	r, err := s.Journals.Read(t.ctx, id)
 	t.ok(err)
 	defer r.Close()
 	b, err := r.Blob(t.ctx, hash)

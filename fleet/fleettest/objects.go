@@ -33,17 +33,17 @@ func artifact(name string, data []byte) fleet.Artifact {
 }
 
 // put stores an object and checks what is said about it.
-func (t *tester) put(s fleet.Space, name, data string) {
+func (t *tester) put(s *fleet.Space, name, data string) {
 	t.Helper()
-	got, err := s.Objects().Put(t.ctx, name, strings.NewReader(data))
+	got, err := s.Objects.Put(t.ctx, name, strings.NewReader(data))
 	if want := artifact(name, []byte(data)); err != nil || got != want {
 		t.Errorf("Put = %+v, %v, want %+v", got, err, want)
 	}
 }
 
 // object reads an object.
-func object(ctx context.Context, s fleet.Space, name string) ([]byte, error) {
-	r, err := s.Objects().Open(ctx, name)
+func object(ctx context.Context, s *fleet.Space, name string) ([]byte, error) {
+	r, err := s.Objects.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func object(ctx context.Context, s fleet.Space, name string) ([]byte, error) {
 }
 
 // holds checks what an object holds.
-func (t *tester) holds(s fleet.Space, name, want string) {
+func (t *tester) holds(s *fleet.Space, name, want string) {
 	t.Helper()
 	if got, err := object(t.ctx, s, name); err != nil || string(got) != want {
 		t.Errorf("object %.100q has %.100q, %v; want %.100q", name, got, err, want)
@@ -61,9 +61,9 @@ func (t *tester) holds(s fleet.Space, name, want string) {
 
 // names returns the names of the objects that begin with prefix. It checks what the list says about
 // them: each has its own name as content.
-func (t *tester) names(s fleet.Space, prefix string) (names []string) {
+func (t *tester) names(s *fleet.Space, prefix string) (names []string) {
 	t.Helper()
-	for _, o := range all(t, s.Objects().List(t.ctx, prefix)) {
+	for _, o := range all(t, s.Objects.List(t.ctx, prefix)) {
 		if o != artifact(o.Name, []byte(o.Name)) {
 			t.Errorf("listed as %+v", o)
 		}
@@ -84,9 +84,9 @@ func objects(t *tester) {
 		t.holds(b, "x", data)
 	}
 	t.put(b, "y", "y")
-	t.ok(b.Objects().Remove(t.ctx, "x", "none", "y"))
+	t.ok(b.Objects.Remove(t.ctx, "x", "none", "y"))
 	for _, name := range []string{"x", "y", "none"} {
-		_, err := a.Objects().Open(t.ctx, name)
+		_, err := a.Objects.Open(t.ctx, name)
 		t.is(err, fs.ErrNotExist, "Open of "+name)
 	}
 	t.put(a, "x", "again")
@@ -112,9 +112,9 @@ func objectNames(t *tester) {
 		}
 	}
 	for _, name := range []string{"", "a\nb", "a\x00", "\xff", strings.Repeat("x", 5000)} {
-		_, err := s.Objects().Put(t.ctx, name, strings.NewReader("x"))
+		_, err := s.Objects.Put(t.ctx, name, strings.NewReader("x"))
 		t.is(err, fs.ErrInvalid, fmt.Sprintf("Put of %.20q", name))
-		_, err = s.Objects().Open(t.ctx, name)
+		_, err = s.Objects.Open(t.ctx, name)
 		if !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("Open of %.20q = %v", name, err)
 		}
@@ -128,10 +128,10 @@ func objectsAreWhole(t *tester) {
 	half := strings.Repeat("half", 100_000)
 	for _, name := range []string{"old", "new"} {
 		broken := errors.New("the disk is gone")
-		_, err := s.Objects().Put(t.ctx, name, io.MultiReader(strings.NewReader(half), iotest.ErrReader(broken)))
+		_, err := s.Objects.Put(t.ctx, name, io.MultiReader(strings.NewReader(half), iotest.ErrReader(broken)))
 		t.is(err, broken, "Put of what cannot be read")
 		ctx, cancel := context.WithCancel(t.ctx)
-		_, err = s.Objects().Put(ctx, name, io.MultiReader(strings.NewReader(half), canceling(cancel)))
+		_, err = s.Objects.Put(ctx, name, io.MultiReader(strings.NewReader(half), canceling(cancel)))
 		t.refused(err, "Put whose context ends on the way")
 	}
 	t.holds(s, "old", "old")
@@ -147,7 +147,7 @@ func (cancel canceling) Read([]byte) (int, error) { cancel(); return 0, io.EOF }
 
 // objectsReplacedAtOnce checks that a reader gets one of the contents, or an error.
 func objectsReplacedAtOnce(t *tester) {
-	spaces := []fleet.Space{t.own(), t.own()}
+	spaces := []*fleet.Space{t.own(), t.own()}
 	content := func(n int) string { return strings.Repeat(fmt.Sprint(n%4), 300_000+n%4) }
 	check := func(data []byte) {
 		t.Helper()

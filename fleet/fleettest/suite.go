@@ -82,7 +82,7 @@ func (t *tester) engine() fleet.Engine {
 }
 
 // space opens another engine and the space of a tenant there.
-func (t *tester) space(tenant string) fleet.Space {
+func (t *tester) space(tenant string) *fleet.Space {
 	t.Helper()
 	s, err := t.engine().Open(t.ctx, tenant)
 	t.ok(err)
@@ -90,7 +90,7 @@ func (t *tester) space(tenant string) fleet.Space {
 }
 
 // own opens another engine and the space of the only tenant there.
-func (t *tester) own() fleet.Space {
+func (t *tester) own() *fleet.Space {
 	t.Helper()
 	return t.space(fleet.DefaultTenant)
 }

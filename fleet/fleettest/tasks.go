@@ -33,10 +33,10 @@ var taskChecks = []check{
 }
 
 // submit submits tasks with the given ids.
-func (t *tester) submit(s fleet.Space, ids ...string) {
+func (t *tester) submit(s *fleet.Space, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		_, isNew, err := s.Tasks().Submit(t.ctx, fleet.Task{ID: id, Prompt: "do " + id})
+		_, isNew, err := s.Tasks.Submit(t.ctx, fleet.Task{ID: id, Prompt: "do " + id})
 		t.ok(err)
 		if !isNew {
 			t.Fatalf("task %s is not new", id)
@@ -45,15 +45,15 @@ func (t *tester) submit(s fleet.Space, ids ...string) {
 }
 
 // status returns the status of a task.
-func (t *tester) status(s fleet.Space, id string) fleet.Status {
+func (t *tester) status(s *fleet.Space, id string) fleet.Status {
 	t.Helper()
-	_, status, err := s.Tasks().Get(t.ctx, id)
+	_, status, err := s.Tasks.Get(t.ctx, id)
 	t.ok(err)
 	return status
 }
 
 // state checks the state of a task.
-func (t *tester) state(s fleet.Space, id string, want fleet.State) {
+func (t *tester) state(s *fleet.Space, id string, want fleet.State) {
 	t.Helper()
 	if got := t.status(s, id).State; got != want {
 		t.Errorf("task %s is %s, want %s", id, got, want)
@@ -86,7 +86,7 @@ func submits(t *tester) {
 		if i%2 == 0 {
 			same.Tenant = "" // means the same
 		}
-		_, isNew, err := []fleet.Space{a, b}[i%2].Tasks().Submit(t.ctx, same)
+		_, isNew, err := []*fleet.Space{a, b}[i%2].Tasks.Submit(t.ctx, same)
 		if err != nil {
 			t.Error(err)
 		} else if isNew {
@@ -96,7 +96,7 @@ func submits(t *tester) {
 	if news.Load() != 1 {
 		t.Errorf("%d of 8 submits of one task were new, want 1", news.Load())
 	}
-	got, status, err := b.Tasks().Get(t.ctx, "t")
+	got, status, err := b.Tasks.Get(t.ctx, "t")
 	t.ok(err)
 	if diff := cmp.Diff(task, got); diff != "" {
 		t.Errorf("Get returns another task: %s", diff)
@@ -107,10 +107,10 @@ func submits(t *tester) {
 	}
 	other := fullTask("t")
 	other.Labels["c"] = "d"
-	_, isNew, err := b.Tasks().Submit(t.ctx, other)
+	_, isNew, err := b.Tasks.Submit(t.ctx, other)
 	t.is(err, fleet.ErrDifferent, "Submit with other labels")
 	t.finish(t.claim(a, "w"), fleet.Done)
-	status, isNew, err = b.Tasks().Submit(t.ctx, task)
+	status, isNew, err = b.Tasks.Submit(t.ctx, task)
 	if err != nil || isNew || status.State != fleet.Done {
 		t.Errorf("Submit of a task that is done = new %v, %v, %s", isNew, err, status.State)
 	}
@@ -125,18 +125,18 @@ var hostileIDs = []string{"", ".", "..", "../x", "a/b", `a\b`, "*", ">", "a.*", 
 func ids(t *tester) {
 	s := t.own()
 	for _, id := range hostileIDs {
-		_, _, err := s.Tasks().Submit(t.ctx, fleet.Task{ID: id, Prompt: "p"})
+		_, _, err := s.Tasks.Submit(t.ctx, fleet.Task{ID: id, Prompt: "p"})
 		t.is(err, fs.ErrInvalid, fmt.Sprintf("Submit of %q", id))
 	}
-	_, _, err := s.Tasks().Submit(t.ctx, fleet.Task{ID: "t", Tenant: "other", Prompt: "p"})
+	_, _, err := s.Tasks.Submit(t.ctx, fleet.Task{ID: "t", Tenant: "other", Prompt: "p"})
 	t.is(err, fs.ErrInvalid, "Submit for another tenant")
 	good := []string{"a", "a.b", "a.b.c", "a_b", "A-1_x.", "0", "_", strings.Repeat("x", 128)}
 	t.submit(s, good...)
 	for _, id := range append([]string{"none", "b", "A"}, hostileIDs[1:]...) {
-		_, _, err := s.Tasks().Get(t.ctx, id)
+		_, _, err := s.Tasks.Get(t.ctx, id)
 		t.is(err, fs.ErrNotExist, fmt.Sprintf("Get of %q", id))
-		t.is(s.Tasks().Cancel(t.ctx, id), fs.ErrNotExist, fmt.Sprintf("Cancel of %q", id))
-		t.is(lastError(s.Tasks().Watch(t.ctx, id)), fs.ErrNotExist, fmt.Sprintf("Watch of %q", id))
+		t.is(s.Tasks.Cancel(t.ctx, id), fs.ErrNotExist, fmt.Sprintf("Cancel of %q", id))
+		t.is(lastError(s.Tasks.Watch(t.ctx, id)), fs.ErrNotExist, fmt.Sprintf("Watch of %q", id))
 	}
 	var claimed []string
 	for range good {
@@ -155,8 +155,8 @@ func ids(t *tester) {
 }
 
 // watch follows the status of a task, or of all.
-func (t *tester) watch(s fleet.Space, id string) (next func() fleet.Status) {
-	read, _ := follow(t, func(ctx context.Context) iter.Seq2[fleet.Status, error] { return s.Tasks().Watch(ctx, id) })
+func (t *tester) watch(s *fleet.Space, id string) (next func() fleet.Status) {
+	read, _ := follow(t, func(ctx context.Context) iter.Seq2[fleet.Status, error] { return s.Tasks.Watch(ctx, id) })
 	return func() fleet.Status {
 		t.Helper()
 		status, ok := read()
@@ -207,7 +207,7 @@ func watches(t *tester) {
 		t.Errorf("who watches late gets %s first, want what there is now", got.State)
 	}
 	got := map[string]fleet.State{}
-	for _, status := range all(t, s.Tasks().List(t.ctx)) {
+	for _, status := range all(t, s.Tasks.List(t.ctx)) {
 		got[status.ID] = status.State
 	}
 	want := map[string]fleet.State{"other": fleet.Done, "t": fleet.Failed, "t.x": fleet.Queued, "late": fleet.Queued}
@@ -220,7 +220,7 @@ func watches(t *tester) {
 func cancels(t *tester) {
 	a, b := t.own(), t.own()
 	t.submit(a, "queued", "paused")
-	t.ok(b.Tasks().Cancel(t.ctx, "queued"))
+	t.ok(b.Tasks.Cancel(t.ctx, "queued"))
 	t.state(a, "queued", fleet.Canceled)
 	if t.status(a, "queued").Ended.IsZero() {
 		t.Error("a task that was canceled has no time of its end")
@@ -231,12 +231,12 @@ func cancels(t *tester) {
 	}
 	t.giveBack(c, fleet.Paused, time.Now().Add(long))
 	for range 2 {
-		t.ok(b.Tasks().Cancel(t.ctx, "paused"))
+		t.ok(b.Tasks.Cancel(t.ctx, "paused"))
 		t.state(a, "paused", fleet.Canceled)
 	}
 	t.submit(a, "done")
 	t.finish(t.claim(a, "w"), fleet.Done)
-	t.ok(b.Tasks().Cancel(t.ctx, "done"))
+	t.ok(b.Tasks.Cancel(t.ctx, "done"))
 	t.state(a, "done", fleet.Done)
 	t.nothingDue(a)
 }
@@ -250,7 +250,7 @@ func cancelsClaimed(t *tester) {
 	if c.Canceled() {
 		t.Error("a claim is canceled before anybody has asked for it")
 	}
-	t.ok(b.Tasks().Cancel(t.ctx, "t"))
+	t.ok(b.Tasks.Cancel(t.ctx, "t"))
 	t.state(b, "t", fleet.Running)
 	t.eventually("the owner learns of the cancel", func() bool { t.ok(c.Extend(t.ctx)); return c.Canceled() })
 	t.finish(c, fleet.Canceled)
@@ -258,22 +258,22 @@ func cancelsClaimed(t *tester) {
 
 	t.submit(a, "back")
 	c = t.claim(a, "w")
-	t.ok(b.Tasks().Cancel(t.ctx, "back"))
+	t.ok(b.Tasks.Cancel(t.ctx, "back"))
 	t.giveBack(c, fleet.Queued, time.Time{})
 	t.endsCanceled(a, "back")
 
 	t.submit(a, "dead")
 	t.claimFor(a, "w", 5*t.Unit)
-	t.ok(b.Tasks().Cancel(t.ctx, "dead"))
+	t.ok(b.Tasks.Cancel(t.ctx, "dead"))
 	t.endsCanceled(a, "dead")
 }
 
 // endsCanceled checks that a task that was canceled ends: by itself, or because its next owner
 // knows it from the beginning.
-func (t *tester) endsCanceled(s fleet.Space, id string) {
+func (t *tester) endsCanceled(s *fleet.Space, id string) {
 	t.Helper()
 	for !t.status(s, id).State.Final() {
-		c, err := s.Tasks().Claim(t.short(), "next", long)
+		c, err := s.Tasks.Claim(t.short(), "next", long)
 		if errors.Is(err, context.DeadlineExceeded) && t.ctx.Err() == nil {
 			continue
 		}
@@ -297,17 +297,17 @@ func removes(t *tester) {
 		t.ask(s, id, "1", time.Now())
 		t.appended(s, id, "begin")
 	}
-	t.refused(s.Tasks().Remove(t.ctx, "a"), "Remove of a task that waits")
+	t.refused(s.Tasks.Remove(t.ctx, "a"), "Remove of a task that waits")
 	c := t.claim(s, "w")
-	t.refused(s.Tasks().Remove(t.ctx, "a"), "Remove of a task that runs")
+	t.refused(s.Tasks.Remove(t.ctx, "a"), "Remove of a task that runs")
 	t.finish(c, fleet.Done)
-	err := s.Tasks().Remove(t.ctx, "a", "ab", "none")
+	err := s.Tasks.Remove(t.ctx, "a", "ab", "none")
 	if err == nil || !strings.Contains(err.Error(), "ab") {
 		t.Errorf("Remove of one that is done and one that is not = %v, want it to name the latter", err)
 	}
-	_, _, err = s.Tasks().Get(t.ctx, "a")
+	_, _, err = s.Tasks.Get(t.ctx, "a")
 	t.is(err, fs.ErrNotExist, "Get of a removed task")
-	_, err = s.Journals().Read(t.ctx, "a")
+	_, err = s.Journals.Read(t.ctx, "a")
 	t.is(err, fs.ErrNotExist, "Read of a removed task's journal")
 	if got, want := t.names(s, ""), []string{"a/b", "artifacts/ab/x", "artifacts/b/a/x"}; !slices.Equal(got, want) {
 		t.Errorf("after the removal of a there are the objects %q, want %q", got, want)
@@ -316,7 +316,7 @@ func removes(t *tester) {
 		t.Errorf("after the removal of a there are the asks %q, want that of ab", got)
 	}
 	t.state(s, "ab", fleet.Queued)
-	t.ok(s.Tasks().Remove(t.ctx, "a"))
+	t.ok(s.Tasks.Remove(t.ctx, "a"))
 	t.submit(s, "a") // is new
 }
 
@@ -325,24 +325,24 @@ func maxQueued(t *tester) {
 	a, b := t.own(), t.own()
 	var limit *fleet.LimitError
 	t.in(8, func(i int) {
-		_, _, err := []fleet.Space{a, b}[i%2].Tasks().Submit(t.ctx, fleet.Task{ID: fmt.Sprint(i), Prompt: "p"})
+		_, _, err := []*fleet.Space{a, b}[i%2].Tasks.Submit(t.ctx, fleet.Task{ID: fmt.Sprint(i), Prompt: "p"})
 		if full := (*fleet.LimitError)(nil); err != nil && !errors.As(err, &full) {
 			t.Error(err)
 		}
 	})
-	if n := len(all(t, a.Tasks().List(t.ctx))); n != 3 {
+	if n := len(all(t, a.Tasks.List(t.ctx))); n != 3 {
 		t.Errorf("%d of 8 tasks were submitted at once, want 3", n)
 	}
 	c := t.claim(a, "w")
-	_, _, err := b.Tasks().Submit(t.ctx, fleet.Task{ID: "more", Prompt: "p"})
+	_, _, err := b.Tasks.Submit(t.ctx, fleet.Task{ID: "more", Prompt: "p"})
 	if !errors.As(err, &limit) || limit.Tenant != fleet.DefaultTenant || limit.What == "" {
 		t.Errorf("Submit while one runs = %v, want a LimitError", err)
 	}
-	if _, isNew, err := b.Tasks().Submit(t.ctx, c.Task()); err != nil || isNew {
+	if _, isNew, err := b.Tasks.Submit(t.ctx, c.Task()); err != nil || isNew {
 		t.Errorf("Submit of one that is there = new %v, %v", isNew, err)
 	}
 	t.finish(c, fleet.Done)
 	t.submit(b, "d")
-	t.ok(b.Tasks().Cancel(t.ctx, "d"))
+	t.ok(b.Tasks.Cancel(t.ctx, "d"))
 	t.submit(b, "e")
 }

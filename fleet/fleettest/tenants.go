@@ -44,13 +44,13 @@ func tenants(t *tester) {
 // limit does not hold up the other.
 func tenantsSeeTheirOwn(t *tester) {
 	e := t.engine()
-	spaces := map[string]fleet.Space{}
+	spaces := map[string]*fleet.Space{}
 	for _, name := range []string{"acme", "evil"} {
 		s, err := e.Open(t.ctx, name)
 		t.ok(err)
 		spaces[name] = s
 		for _, id := range []string{"t", "more"} {
-			_, isNew, err := s.Tasks().Submit(t.ctx, fleet.Task{ID: id, Prompt: "of " + name})
+			_, isNew, err := s.Tasks.Submit(t.ctx, fleet.Task{ID: id, Prompt: "of " + name})
 			t.ok(err)
 			if !isNew {
 				t.Errorf("%s: the task of another tenant is in the way", name)
@@ -79,7 +79,7 @@ func tenantsSeeTheirOwn(t *tester) {
 		if got := t.request(s, "t", ""); got != name {
 			t.Errorf("%s: a request is answered by %q", name, got)
 		}
-		if got := all(t, s.Tasks().List(t.ctx)); len(got) != 2 {
+		if got := all(t, s.Tasks.List(t.ctx)); len(got) != 2 {
 			t.Errorf("%s: lists %+v", name, got)
 		}
 	}
@@ -111,7 +111,7 @@ func hostileTenant(t *tester) {
 		t.Error("a tenant reads a blob of another one by its hash")
 	}
 	for _, prefix := range []string{"", "artifacts/", "../acme", "*", ">"} {
-		if got := all(t, evil.Objects().List(t.ctx, prefix)); len(got) > 0 {
+		if got := all(t, evil.Objects.List(t.ctx, prefix)); len(got) > 0 {
 			t.Errorf("List of %q = %+v", prefix, got)
 		}
 	}
@@ -142,7 +142,7 @@ func hostileTenant(t *tester) {
 }
 
 // guess tries one id, as the tenant that it does not belong to.
-func (t *tester) guess(ctx context.Context, s fleet.Space, id, hash string) {
+func (t *tester) guess(ctx context.Context, s *fleet.Space, id, hash string) {
 	t.Helper()
 	gets := func(what string, err error) {
 		t.Helper()
@@ -151,33 +151,33 @@ func (t *tester) guess(ctx context.Context, s fleet.Space, id, hash string) {
 		}
 	}
 	if id != "" {
-		_, _, err := s.Tasks().Get(ctx, id)
+		_, _, err := s.Tasks.Get(ctx, id)
 		gets("Get", err)
-		gets("Cancel", s.Tasks().Cancel(ctx, id))
+		gets("Cancel", s.Tasks.Cancel(ctx, id))
 	}
-	_, err := s.Journals().Read(ctx, id)
+	_, err := s.Journals.Read(ctx, id)
 	gets("Read", err)
-	_, err = s.Journals().Open(ctx, id)
+	_, err = s.Journals.Open(ctx, id)
 	gets("Open", err)
-	_, err = s.Journals().Fork(ctx, id, "copy", 1, nil)
+	_, err = s.Journals.Fork(ctx, id, "copy", 1, nil)
 	gets("Fork", err)
-	gets("Remove", s.Journals().Remove(ctx, id))
+	gets("Remove", s.Journals.Remove(ctx, id))
 	for _, name := range []string{"artifacts/" + id + "/patch", id + "/artifacts/t/patch", hash, "blobs/" + hash} {
-		_, err = s.Objects().Open(ctx, name)
+		_, err = s.Objects.Open(ctx, name)
 		gets("Open of an object", err)
 	}
 	// Removing what another tenant has is no error; it must have no effect.
-	_ = s.Objects().Remove(ctx, "artifacts/"+id+"/patch")
-	_ = s.Asks().Remove(ctx, id)
-	_ = s.Tasks().Remove(ctx, id)
-	gets("Answer", s.Asks().Answer(ctx, id, "call_1", fleet.Answer{Allow: true}))
+	_ = s.Objects.Remove(ctx, "artifacts/"+id+"/patch")
+	_ = s.Asks.Remove(ctx, id)
+	_ = s.Tasks.Remove(ctx, id)
+	gets("Answer", s.Asks.Answer(ctx, id, "call_1", fleet.Answer{Allow: true}))
 	short, cancel := context.WithTimeout(ctx, 2*t.Unit)
 	defer cancel()
-	_, err = s.Asks().Wait(short, id, "call_1")
+	_, err = s.Asks.Wait(short, id, "call_1")
 	gets("Wait", err)
-	_, err = s.Bus().Request(short, id, []byte("x"))
+	_, err = s.Bus.Request(short, id, []byte("x"))
 	gets("Request", err)
-	_ = s.Bus().Publish(ctx, id, []byte("from evil")) // whom it reaches is seen later
+	_ = s.Bus.Publish(ctx, id, []byte("from evil")) // whom it reaches is seen later
 }
 
 // closes checks that an engine that was closed refuses all, ends what waits in it, and leaves the
@@ -191,10 +191,10 @@ func closes(t *tester) {
 	held := t.claim(s, "w")
 	t.ask(s, "t", "1", time.Now())
 	waits := []func() error{
-		func() error { _, err := s.Tasks().Claim(t.ctx, "w", long); return err },
-		func() error { _, err := s.Asks().Wait(t.ctx, "t", "1"); return err },
-		func() error { return lastError(s.Tasks().Watch(t.ctx, "")) },
-		func() error { return lastError(s.Bus().Listen(t.ctx, "")) },
+		func() error { _, err := s.Tasks.Claim(t.ctx, "w", long); return err },
+		func() error { _, err := s.Asks.Wait(t.ctx, "t", "1"); return err },
+		func() error { return lastError(s.Tasks.Watch(t.ctx, "")) },
+		func() error { return lastError(s.Bus.Listen(t.ctx, "")) },
 	}
 	ended := make(chan error)
 	for _, wait := range waits {
@@ -206,12 +206,12 @@ func closes(t *tester) {
 			t.Errorf("what waits in an engine that is closed ends with %v", err)
 		}
 	}
-	_, _, err = s.Tasks().Get(t.ctx, "t")
+	_, _, err = s.Tasks.Get(t.ctx, "t")
 	t.refused(err, "Get of a closed engine")
 	t.refused(held.Extend(t.ctx), "Extend of a closed engine")
-	_, err = s.Objects().Put(t.ctx, "x", strings.NewReader("x"))
+	_, err = s.Objects.Put(t.ctx, "x", strings.NewReader("x"))
 	t.refused(err, "Put of a closed engine")
-	_, err = s.Journals().Create(t.ctx, "t")
+	_, err = s.Journals.Create(t.ctx, "t")
 	t.refused(err, "Create of a closed engine")
 	_, err = e.Leases().Acquire(t.ctx, fleet.WorkerInfo{Name: "w"}, long)
 	t.refused(err, "Acquire of a closed engine")
@@ -219,5 +219,5 @@ func closes(t *tester) {
 		t.Logf("Close again = %v", err)
 	}
 	t.state(other, "t", fleet.Running)
-	t.ok(other.Asks().Answer(t.ctx, "t", "1", fleet.Answer{Allow: true}))
+	t.ok(other.Asks.Answer(t.ctx, "t", "1", fleet.Answer{Allow: true}))
 }

@@ -76,7 +76,7 @@ func (e *Engine) Tenants(ctx context.Context) ([]fleet.Tenant, error) {
 }
 
 // Open implements [fleet.Engine].
-func (e *Engine) Open(ctx context.Context, name string) (fleet.Space, error) {
+func (e *Engine) Open(ctx context.Context, name string) (*fleet.Space, error) {
 	if err := e.check(ctx); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	tasks := space.Tasks()
+	tasks := space.Tasks
 	if _, _, err := tasks.Submit(ctx, fleet.Task{ID: "tests", Prompt: "Make the tests pass."}); err != nil {
 		log.Fatal(err)
 	}

@@ -30,37 +30,13 @@ func newTenant(t fleet.Tenant) *tenant {
 	}
 }
 
-// space implements [fleet.Space].
-type space struct {
-	tasks    fleet.Tasks
-	journals journal.Store
-	objects  fleet.Objects
-	bus      fleet.Bus
-	asks     fleet.Asks
-}
-
 // space returns the space of a tenant in this engine.
-func (e *Engine) space(t *tenant) fleet.Space {
+func (e *Engine) space(t *tenant) *fleet.Space {
 	table, objects := t.records.Open(e.life), objects{e, &t.objects}
-	s := &space{journals: journals{t.journals, e}, objects: objects, bus: bus{e, &t.bus}, asks: engine.NewAsks(table)}
-	s.tasks = engine.NewTasks(table, t.queue.Open(e.life), t.Tenant, s.journals, objects, s.asks)
+	s := &fleet.Space{Journals: journals{t.journals, e}, Objects: objects, Bus: bus{e, &t.bus}, Asks: engine.NewAsks(table)}
+	s.Tasks = engine.NewTasks(table, t.queue.Open(e.life), t.Tenant, s.Journals, objects, s.Asks)
 	return s
 }
-
-// Tasks implements [fleet.Space].
-func (s *space) Tasks() fleet.Tasks { return s.tasks }
-
-// Journals implements [fleet.Space].
-func (s *space) Journals() journal.Store { return s.journals }
-
-// Objects implements [fleet.Space].
-func (s *space) Objects() fleet.Objects { return s.objects }
-
-// Bus implements [fleet.Space].
-func (s *space) Bus() fleet.Bus { return s.bus }
-
-// Asks implements [fleet.Space].
-func (s *space) Asks() fleet.Asks { return s.asks }
 
 // journals is a store that is closed with its engine. Logs that are open remain so: a writer ends
 // when another opens its log.

@@ -21,7 +21,7 @@ func TestP3_Asks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.Asks()
+		return s.Asks
 	}
 	a, b := asksOf(), asksOf()
 	at := time.Now().UTC()

@@ -16,7 +16,7 @@ import (
 func TestP2_BusRequests(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	t.Run("", func(t *testing.T) {
-		b := embedded(t).bus
+		b := embedded(t).Bus
 		if _, err := b.Request(t.Context(), "a.b", nil); !errors.Is(err, fleet.ErrNoOwner) {
 			t.Errorf("without an owner: %v", err)
 		}
@@ -53,7 +53,7 @@ func TestP2_BusRequests(t *testing.T) {
 
 func TestP2_BusStopWaits(t *testing.T) {
 	t.Parallel()
-	b := embedded(t).bus
+	b := embedded(t).Bus
 	begun, end := make(chan struct{}), make(chan struct{})
 	stop, err := b.Serve(t.Context(), "a", func(context.Context, []byte) []byte {
 		close(begun)
@@ -84,7 +84,7 @@ func TestP2_BusStopWaits(t *testing.T) {
 
 func TestP2_BusListeners(t *testing.T) {
 	t.Parallel()
-	b := embedded(t).bus
+	b := embedded(t).Bus
 	var ready, g sync.WaitGroup
 	ready.Add(2)
 	for _, id := range []string{"", "a"} {
@@ -128,13 +128,13 @@ func TestP2_BusSlowListener(t *testing.T) {
 	t.Parallel()
 	s := embedded(t)
 	n := 0
-	for data, err := range s.bus.Listen(t.Context(), "a") {
+	for data, err := range s.Bus.Listen(t.Context(), "a") {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if data == nil {
 			for range 2 * listenMessages {
-				if err := s.bus.Publish(t.Context(), "a", []byte("x")); err != nil {
+				if err := s.Bus.Publish(t.Context(), "a", []byte("x")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -144,7 +144,7 @@ func TestP2_BusSlowListener(t *testing.T) {
 			continue
 		}
 		if n++; n == listenMessages { // what was kept has been read: there is room again
-			if err := s.bus.Publish(t.Context(), "a", []byte("end")); err != nil {
+			if err := s.Bus.Publish(t.Context(), "a", []byte("end")); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -58,7 +58,7 @@ func TestP7_DiskFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := space.Journals().Open(t.Context(), "s")
+	log, err := space.Journals.Open(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func appendUntilFull(t *testing.T, s *Server, dir string) (n int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := space.Journals().Create(t.Context(), "s")
+	log, err := space.Journals.Create(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestP7_StoreFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, n := space.Objects(), 0
+	o, n := space.Objects, 0
 	for ; err == nil && n < 100; n++ {
 		_, err = o.Put(t.Context(), fmt.Sprint(n), bytes.NewReader(randomBytes(maxPiece)))
 	}

@@ -98,7 +98,7 @@ func (e *natsEngine) Tenants(ctx context.Context) ([]fleet.Tenant, error) {
 
 // Open implements [fleet.Engine]. The limits of the tenant are those of now: they do not change in
 // the space.
-func (e *natsEngine) Open(ctx context.Context, tenant string) (fleet.Space, error) {
+func (e *natsEngine) Open(ctx context.Context, tenant string) (*fleet.Space, error) {
 	r, err := readRegistry(ctx, e.operator)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (e *natsEngine) Open(ctx context.Context, tenant string) (fleet.Space, erro
 	// A connection that the server has refused for good, such as one of a tenant that was removed
 	// meanwhile, is made anew.
 	if o.space != nil && !o.space.account.nc.IsClosed() {
-		return o.space, nil
+		return &o.space.Space, nil
 	}
 	s, err := e.openSpace(ctx, r, limits)
 	if err != nil {
@@ -126,7 +126,7 @@ func (e *natsEngine) Open(ctx context.Context, tenant string) (fleet.Space, erro
 		s.account.nc.Close()
 		return nil, errClosed
 	}
-	return s, nil
+	return &s.Space, nil
 }
 
 var errClosed = errors.New("the engine is closed")

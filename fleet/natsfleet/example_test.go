@@ -11,7 +11,7 @@ import (
 )
 
 // submit submits a task and prints what becomes of it.
-func submit(ctx context.Context, s fleet.Space, id string) {
+func submit(ctx context.Context, s *fleet.Space, id string) {
 	status, made, err := fleet.NewClient(s).Submit(ctx, fleet.Task{ID: id, Prompt: "Make the tests pass."})
 	if err != nil {
 		log.Fatal(err)

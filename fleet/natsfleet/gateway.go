@@ -46,7 +46,7 @@ type operation func(ctx context.Context, request []byte, out io.Writer) error
 
 // openGateway starts a gateway. The connection is to the account of the tenant's clients; the
 // gateway closes it.
-func openGateway(ctx context.Context, nc *nats.Conn, s fleet.Space) (*gateway, error) {
+func openGateway(ctx context.Context, nc *nats.Conn, s *fleet.Space) (*gateway, error) {
 	g := &gateway{nc: nc, operations: operations(s), slots: make(chan struct{}, callsAtOnce)}
 	g.ctx, g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	sub, err := nc.QueueSubscribe(callSubject+">", gatewayQueue, g.accept)
@@ -166,38 +166,38 @@ type taskResult struct {
 }
 
 // operations returns what a tenant's clients may do in its space.
-func operations(s fleet.Space) map[string]operation {
+func operations(s *fleet.Space) map[string]operation {
 	return map[string]operation{
 		"tasks.submit": single(func(ctx context.Context, t fleet.Task) (r taskResult, err error) {
-			r.Status, r.New, err = s.Tasks().Submit(ctx, t)
+			r.Status, r.New, err = s.Tasks.Submit(ctx, t)
 			return r, err
 		}),
 		"tasks.get": single(func(ctx context.Context, in request) (r taskResult, err error) {
-			r.Task, r.Status, err = s.Tasks().Get(ctx, in.ID)
+			r.Task, r.Status, err = s.Tasks.Get(ctx, in.ID)
 			return r, err
 		}),
 		"tasks.list": several(func(ctx context.Context, _ request) iter.Seq2[fleet.Status, error] {
-			return s.Tasks().List(ctx)
+			return s.Tasks.List(ctx)
 		}),
 		"tasks.watch": several(func(ctx context.Context, in request) iter.Seq2[fleet.Status, error] {
-			return s.Tasks().Watch(ctx, in.ID)
+			return s.Tasks.Watch(ctx, in.ID)
 		}),
 		"tasks.cancel": single(func(ctx context.Context, in request) (nothing, error) {
-			return nothing{}, s.Tasks().Cancel(ctx, in.ID)
+			return nothing{}, s.Tasks.Cancel(ctx, in.ID)
 		}),
 		"tasks.remove": single(func(ctx context.Context, in request) (nothing, error) {
-			return nothing{}, s.Tasks().Remove(ctx, in.IDs...)
+			return nothing{}, s.Tasks.Remove(ctx, in.IDs...)
 		}),
 
 		"journals.list": single(func(ctx context.Context, _ request) ([]journal.Entry, error) {
-			return s.Journals().List(ctx)
+			return s.Journals.List(ctx)
 		}),
 		"journals.len": single(func(ctx context.Context, in request) (int64, error) { return logLen(ctx, s, in.ID) }),
 		"journals.records": several(func(ctx context.Context, in request) iter.Seq2[journal.Record, error] {
 			return logRecords(ctx, s, in)
 		}),
 		"journals.blob": contentsOf(func(ctx context.Context, in request) (io.ReadCloser, error) {
-			r, err := s.Journals().Read(ctx, in.ID)
+			r, err := s.Journals.Read(ctx, in.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -208,38 +208,38 @@ func operations(s fleet.Space) map[string]operation {
 			return blobOfLog{b, r}, nil
 		}),
 		"journals.follow": several(func(ctx context.Context, in request) iter.Seq2[journal.Record, error] {
-			return s.Journals().Follow(ctx, in.ID, in.From)
+			return s.Journals.Follow(ctx, in.ID, in.From)
 		}),
 
 		"objects.open": contentsOf(func(ctx context.Context, in request) (io.ReadCloser, error) {
-			return s.Objects().Open(ctx, in.Name)
+			return s.Objects.Open(ctx, in.Name)
 		}),
 		"objects.list": several(func(ctx context.Context, in request) iter.Seq2[fleet.Artifact, error] {
-			return s.Objects().List(ctx, in.Name)
+			return s.Objects.List(ctx, in.Name)
 		}),
 
 		"bus.listen": several(func(ctx context.Context, in request) iter.Seq2[[]byte, error] {
-			return s.Bus().Listen(ctx, in.ID)
+			return s.Bus.Listen(ctx, in.ID)
 		}),
 		"bus.request": single(func(ctx context.Context, in request) ([]byte, error) {
-			return s.Bus().Request(ctx, in.ID, in.Data)
+			return s.Bus.Request(ctx, in.ID, in.Data)
 		}),
 
 		"asks.open": several(func(ctx context.Context, in request) iter.Seq2[fleet.Ask, error] {
-			return s.Asks().Open(ctx, in.Task)
+			return s.Asks.Open(ctx, in.Task)
 		}),
 		"asks.wait": single(func(ctx context.Context, in request) (fleet.Answer, error) {
-			return s.Asks().Wait(ctx, in.Task, in.ID)
+			return s.Asks.Wait(ctx, in.Task, in.ID)
 		}),
 		"asks.answer": single(func(ctx context.Context, in request) (nothing, error) {
-			return nothing{}, s.Asks().Answer(ctx, in.Task, in.ID, in.Answer)
+			return nothing{}, s.Asks.Answer(ctx, in.Task, in.ID, in.Answer)
 		}),
 	}
 }
 
 // logLen returns the number of records of a log.
-func logLen(ctx context.Context, s fleet.Space, id string) (int64, error) {
-	r, err := s.Journals().Read(ctx, id)
+func logLen(ctx context.Context, s *fleet.Space, id string) (int64, error) {
+	r, err := s.Journals.Read(ctx, id)
 	if err != nil {
 		return 0, err
 	}
@@ -247,9 +247,9 @@ func logLen(ctx context.Context, s fleet.Space, id string) (int64, error) {
 }
 
 // logRecords yields some records of a log.
-func logRecords(ctx context.Context, s fleet.Space, in request) iter.Seq2[journal.Record, error] {
+func logRecords(ctx context.Context, s *fleet.Space, in request) iter.Seq2[journal.Record, error] {
 	return func(yield func(journal.Record, error) bool) {
-		r, err := s.Journals().Read(ctx, in.ID)
+		r, err := s.Journals.Read(ctx, in.ID)
 		if err != nil {
 			yield(journal.Record{}, err)
 			return

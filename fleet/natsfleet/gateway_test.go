@@ -23,7 +23,7 @@ import (
 )
 
 // gatewayPair returns a space in memory, and the same space as a client has it, through a server.
-func gatewayPair(t *testing.T) (there, here fleet.Space, s *Server) {
+func gatewayPair(t *testing.T) (there, here *fleet.Space, s *Server) {
 	t.Helper()
 	m := memfleet.New(memfleet.Options{Tenants: []fleet.Tenant{{Name: "a", MaxQueued: 100}}})
 	there, err := m.Open(t.Context(), "a")
@@ -67,7 +67,7 @@ func collect[T any](items func(func(T, error) bool)) (all []T, err error) {
 func TestP9_ClientsTasks(t *testing.T) {
 	t.Parallel()
 	_, here, _ := gatewayPair(t)
-	tasks := here.Tasks()
+	tasks := here.Tasks
 	task := fleet.Task{ID: "t1", Prompt: "<do> it", Labels: map[string]string{"k": "v"}}
 	s, isNew, err := tasks.Submit(t.Context(), task)
 	if err != nil || !isNew || s.State != fleet.Queued || s.Tenant != "a" {
@@ -131,7 +131,7 @@ func TestP9_ClientsTasks(t *testing.T) {
 func TestP9_ClientsJournals(t *testing.T) {
 	t.Parallel()
 	there, here, _ := gatewayPair(t)
-	log, err := there.Journals().Create(t.Context(), "s.1")
+	log, err := there.Journals.Create(t.Context(), "s.1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestP9_ClientsJournals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := here.Journals().Read(t.Context(), "s.1")
+	r, err := here.Journals.Read(t.Context(), "s.1")
 	if err != nil || r.Len() != 2 {
 		t.Fatal(r, err)
 	}
@@ -169,11 +169,11 @@ func TestP9_ClientsJournals(t *testing.T) {
 	if err := errors.Join(b.Close(), r.Close()); err != nil {
 		t.Error(err)
 	}
-	if list, err := here.Journals().List(t.Context()); err != nil || len(list) != 1 || list[0].ID != "s.1" {
+	if list, err := here.Journals.List(t.Context()); err != nil || len(list) != 1 || list[0].ID != "s.1" {
 		t.Errorf("%v, %v", list, err)
 	}
 	var got []int64
-	for rec, err := range here.Journals().Follow(t.Context(), "s.1", 2) {
+	for rec, err := range here.Journals.Follow(t.Context(), "s.1", 2) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestP9_ClientsJournals(t *testing.T) {
 	if fmt.Sprint(got) != "[2 3 4]" {
 		t.Errorf("followed: %v", got)
 	}
-	if _, err := here.Journals().Read(t.Context(), "none"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := here.Journals.Read(t.Context(), "none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no journal: %v", err)
 	}
 }
@@ -196,39 +196,39 @@ func TestP9_ClientsObjectsBusAndAsks(t *testing.T) {
 	t.Parallel()
 	there, here, _ := gatewayPair(t)
 	data := randomBytes(35*pieceSize + 1) // more than fits into a few pages
-	if _, err := there.Objects().Put(t.Context(), "artifacts/t/x", bytes.NewReader(data)); err != nil {
+	if _, err := there.Objects.Put(t.Context(), "artifacts/t/x", bytes.NewReader(data)); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(readObject(t, here.Objects(), "artifacts/t/x"), data) {
+	if !bytes.Equal(readObject(t, here.Objects, "artifacts/t/x"), data) {
 		t.Error("an object is not what it was")
 	}
-	if all, err := collect(here.Objects().List(t.Context(), "artifacts/")); err != nil || len(all) != 1 ||
+	if all, err := collect(here.Objects.List(t.Context(), "artifacts/")); err != nil || len(all) != 1 ||
 		all[0].Size != int64(len(data)) {
 		t.Errorf("%v, %v", all, err)
 	}
-	if _, err := here.Objects().Open(t.Context(), "none"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := here.Objects.Open(t.Context(), "none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no object: %v", err)
 	}
 
-	if _, err := here.Bus().Request(t.Context(), "t", []byte("?")); !errors.Is(err, fleet.ErrNoOwner) {
+	if _, err := here.Bus.Request(t.Context(), "t", []byte("?")); !errors.Is(err, fleet.ErrNoOwner) {
 		t.Errorf("no owner: %v", err)
 	}
-	stop, err := there.Bus().Serve(t.Context(), "t", func(_ context.Context, q []byte) []byte { return append(q, '!') })
+	stop, err := there.Bus.Serve(t.Context(), "t", func(_ context.Context, q []byte) []byte { return append(q, '!') })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stop()
-	if got, err := here.Bus().Request(t.Context(), "t", []byte("\x00?")); err != nil || string(got) != "\x00?!" {
+	if got, err := here.Bus.Request(t.Context(), "t", []byte("\x00?")); err != nil || string(got) != "\x00?!" {
 		t.Errorf("%q, %v", got, err)
 	}
 	var heard []string
-	for m, err := range here.Bus().Listen(t.Context(), "t") {
+	for m, err := range here.Bus.Listen(t.Context(), "t") {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if heard = append(heard, string(m)); m == nil {
 			for _, m := range []string{"1", "", "2"} {
-				if err := there.Bus().Publish(t.Context(), "t", []byte(m)); err != nil {
+				if err := there.Bus.Publish(t.Context(), "t", []byte(m)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -242,21 +242,21 @@ func TestP9_ClientsObjectsBusAndAsks(t *testing.T) {
 	}
 
 	ask := fleet.Ask{Task: "t", ID: "c1", Kind: fleet.AskQuestion, Text: "Why?", At: time.Unix(1, 0).UTC()}
-	if err := there.Asks().Put(t.Context(), ask); err != nil {
+	if err := there.Asks.Put(t.Context(), ask); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := collect(here.Asks().Open(t.Context(), "")); err != nil || len(all) != 1 || all[0].Text != "Why?" {
+	if all, err := collect(here.Asks.Open(t.Context(), "")); err != nil || len(all) != 1 || all[0].Text != "Why?" {
 		t.Errorf("%v, %v", all, err)
 	}
 	answer := fleet.Answer{Text: "So."}
-	if err := here.Asks().Answer(t.Context(), "t", "c1", answer); err != nil {
+	if err := here.Asks.Answer(t.Context(), "t", "c1", answer); err != nil {
 		t.Error(err)
 	}
-	if err := here.Asks().Answer(t.Context(), "t", "c1", fleet.Answer{Text: "No."}); !errors.Is(err,
+	if err := here.Asks.Answer(t.Context(), "t", "c1", fleet.Answer{Text: "No."}); !errors.Is(err,
 		fleet.ErrAnswered) {
 		t.Errorf("a second answer: %v", err)
 	}
-	if got, err := here.Asks().Wait(t.Context(), "t", "c1"); err != nil || got.Text != "So." {
+	if got, err := here.Asks.Wait(t.Context(), "t", "c1"); err != nil || got.Text != "So." {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -264,18 +264,18 @@ func TestP9_ClientsObjectsBusAndAsks(t *testing.T) {
 // What only workers do is refused here, before the server would refuse it.
 func TestP9_ClientsMayNot(t *testing.T) {
 	t.Parallel()
-	var s fleet.Space = remote{}
-	_, claim := s.Tasks().Claim(t.Context(), "w", time.Second)
-	_, create := s.Journals().Create(t.Context(), "x")
-	_, open := s.Journals().Open(t.Context(), "x")
-	_, fork := s.Journals().Fork(t.Context(), "x", "y", 1, nil)
-	_, put := s.Objects().Put(t.Context(), "x", nil)
-	_, own := s.Bus().Serve(t.Context(), "x", nil)
+	s := remote{}.space()
+	_, claim := s.Tasks.Claim(t.Context(), "w", time.Second)
+	_, create := s.Journals.Create(t.Context(), "x")
+	_, open := s.Journals.Open(t.Context(), "x")
+	_, fork := s.Journals.Fork(t.Context(), "x", "y", 1, nil)
+	_, put := s.Objects.Put(t.Context(), "x", nil)
+	_, own := s.Bus.Serve(t.Context(), "x", nil)
 	for i, err := range []error{
-		claim, create, open, fork, put, own, s.Journals().Remove(t.Context(), "x"), s.Objects().Remove(t.Context(),
+		claim, create, open, fork, put, own, s.Journals.Remove(t.Context(), "x"), s.Objects.Remove(t.Context(),
 			"x"),
-		s.Bus().Publish(t.Context(), "x", nil), s.Asks().Put(t.Context(), fleet.Ask{}),
-		s.Asks().Remove(t.Context(), "x"),
+		s.Bus.Publish(t.Context(), "x", nil), s.Asks.Put(t.Context(), fleet.Ask{}),
+		s.Asks.Remove(t.Context(), "x"),
 	} {
 		if !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("%d: %v", i, err)
@@ -288,7 +288,7 @@ func TestP9_WatchersOutliveAGateway(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	t.Run("", func(t *testing.T) {
 		there, here, s := gatewayPair(t)
-		log, err := there.Journals().Create(t.Context(), "s")
+		log, err := there.Journals.Create(t.Context(), "s")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +300,7 @@ func TestP9_WatchersOutliveAGateway(t *testing.T) {
 		add(1)
 		var once sync.Once
 		next := int64(1)
-		for rec, err := range here.Journals().Follow(t.Context(), "s", 1) {
+		for rec, err := range here.Journals.Follow(t.Context(), "s", 1) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -54,52 +54,51 @@ func denied(t *testing.T, complaints chan error, subject string) {
 
 // twoTenants returns a server on which tenants a and b each have a task, a journal, a blob, an
 // object and an ask, all with the same names, and the server's state.
-func twoTenants(t *testing.T) (s *Server, spaces map[string]fleet.Space, state func() string) {
+func twoTenants(t *testing.T) (s *Server, spaces map[string]*fleet.Space, state func() string) {
 	t.Helper()
 	s = serve(t, testConfig(t))
-	spaces = map[string]fleet.Space{}
+	spaces = map[string]*fleet.Space{}
 	for _, name := range []string{"a", "b"} {
 		space, err := s.own.Open(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		spaces[name] = space
-		_, _, err = space.Tasks().Submit(t.Context(), fleet.Task{ID: "t-" + name, Prompt: "secret of " + name})
+		_, _, err = space.Tasks.Submit(t.Context(), fleet.Task{ID: "t-" + name, Prompt: "secret of " + name})
 		if err != nil {
 			t.Fatal(err)
 		}
-		log, err := space.Journals().Create(t.Context(), "t-"+name)
+		log, err := space.Journals.Create(t.Context(), "t-"+name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		data, _ := json.Marshal("secret of " + name) // a string
 		_, blob := log.PutBlob(t.Context(), strings.NewReader("blob of "+name))
-		_, put := space.Objects().Put(t.Context(), "artifacts/t-"+name+"/x", strings.NewReader("object of "+name))
+		_, put := space.Objects.Put(t.Context(), "artifacts/t-"+name+"/x", strings.NewReader("object of "+name))
 		if err := errors.Join(log.Append(t.Context(), 1, journal.Record{Kind: "k", Data: data}), blob, put, log.Close(),
-			space.Asks().Put(t.Context(), fleet.Ask{Task: "t-" + name, ID: "c", Kind: fleet.AskApproval,
+			space.Asks.Put(t.Context(), fleet.Ask{Task: "t-" + name, ID: "c", Kind: fleet.AskApproval,
 				Text: "ask of " + name})); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return s, spaces, func() string {
 		var all []string
-		for name, space := range spaces {
-			all = append(all, streamStates(t, name, space))
+		for name := range spaces {
+			all = append(all, streamStates(t, name, inside(s.own, name).account))
 		}
-		all = append(all, streamStates(t, "operator", &space{account: s.own.operator}))
+		all = append(all, streamStates(t, "operator", s.own.operator))
 		slices.Sort(all)
 		return strings.Join(all, "\n")
 	}
 }
 
 // streamStates describes the streams and consumers of an account.
-func streamStates(t *testing.T, name string, s fleet.Space) string {
+func streamStates(t *testing.T, name string, a *account) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), await.Limit) // without a deadline a busy server has two seconds
 	defer cancel()
 	var all []string
-	js := s.(*space).account.js
-	streams := js.ListStreams(ctx)
+	streams := a.js.ListStreams(ctx)
 	for info := range streams.Info() {
 		config, err := json.Marshal(info.Config)
 		if err != nil {
@@ -158,7 +157,7 @@ func TestP9_HostileClientWithoutAGateway(t *testing.T) {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
 	for name, space := range spaces {
-		if got := readObject(t, space.Objects(), "artifacts/t-"+name+"/x"); string(got) != "object of "+name {
+		if got := readObject(t, space.Objects, "artifacts/t-"+name+"/x"); string(got) != "object of "+name {
 			t.Errorf("%s has %q", name, got)
 		}
 	}
@@ -214,35 +213,35 @@ func TestP9_HostileCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end()
-	r := here.(remote)
+	r := here.Tasks.(remoteTasks).remote
 
-	all, err := collect(r.Tasks().List(t.Context()))
+	all, err := collect(here.Tasks.List(t.Context()))
 	if err != nil || len(all) != 1 || all[0].ID != "t-a" {
 		t.Errorf("the tasks: %v, %v", all, err)
 	}
 	for _, id := range []string{"t-b", "../b/t-b", "*", ">", "t-*", "", "t-a.>", strings.Repeat("x", 200), "ü", "t b",
 		"t-b\r\nPUB x 0\r\n", "$JS"} {
-		if _, _, err := r.Tasks().Get(t.Context(), id); !errors.Is(err, fs.ErrNotExist) &&
+		if _, _, err := here.Tasks.Get(t.Context(), id); !errors.Is(err, fs.ErrNotExist) &&
 			!errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("Get of %q: %v", id, err)
 		}
-		if _, err := r.Journals().Read(t.Context(), id); err == nil {
+		if _, err := here.Journals.Read(t.Context(), id); err == nil {
 			t.Errorf("%q has a journal", id)
 		}
-		if err := r.Tasks().Cancel(t.Context(), id); err == nil {
+		if err := here.Tasks.Cancel(t.Context(), id); err == nil {
 			t.Errorf("%q was canceled", id)
 		}
-		if err := r.Asks().Answer(t.Context(), id, "c", fleet.Answer{Allow: true}); err == nil {
+		if err := here.Asks.Answer(t.Context(), id, "c", fleet.Answer{Allow: true}); err == nil {
 			t.Errorf("%q was answered", id)
 		}
-		if _, err := r.Bus().Request(t.Context(), id, []byte("interrupt")); err == nil {
+		if _, err := here.Bus.Request(t.Context(), id, []byte("interrupt")); err == nil {
 			t.Errorf("%q has an owner", id)
 		}
-		if _, err := r.Objects().Open(t.Context(), "artifacts/"+id+"/x"); err == nil {
+		if _, err := here.Objects.Open(t.Context(), "artifacts/"+id+"/x"); err == nil {
 			t.Errorf("%q has an object", id)
 		}
 	}
-	log, err := spaces["b"].Journals().Read(t.Context(), "t-b")
+	log, err := spaces["b"].Journals.Read(t.Context(), "t-b")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,10 +272,10 @@ func TestP9_HostileCalls(t *testing.T) {
 			t.Errorf("%.20q: %v, %v", bad, answer, err)
 		}
 	}
-	if _, st, err := spaces["b"].Tasks().Get(t.Context(), "t-b"); err != nil || st.State != fleet.Queued {
+	if _, st, err := spaces["b"].Tasks.Get(t.Context(), "t-b"); err != nil || st.State != fleet.Queued {
 		t.Errorf("the other tenant's task: %v, %v", st, err)
 	}
-	if asks, err := collect(spaces["b"].Asks().Open(t.Context(), "")); err != nil || len(asks) != 1 {
+	if asks, err := collect(spaces["b"].Asks.Open(t.Context(), "")); err != nil || len(asks) != 1 {
 		t.Errorf("the other tenant's asks: %v, %v", asks, err)
 	}
 }
@@ -293,7 +292,7 @@ func TestP9_HostileStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = space.Tasks().Submit(t.Context(), fleet.Task{ID: id, Prompt: strings.Repeat("x", 300_000)})
+		_, _, err = space.Tasks.Submit(t.Context(), fleet.Task{ID: id, Prompt: strings.Repeat("x", 300_000)})
 		return err
 	}
 	var err error

@@ -32,11 +32,10 @@ func embedded(t *testing.T) *space {
 			t.Error(err)
 		}
 	})
-	s, err := e.Open(t.Context(), fleet.DefaultTenant)
-	if err != nil {
+	if _, err := e.Open(t.Context(), fleet.DefaultTenant); err != nil {
 		t.Fatal(err)
 	}
-	return s.(*space)
+	return inside(e, fleet.DefaultTenant)
 }
 
 // randomBytes returns n bytes that are the same each time.
@@ -62,7 +61,7 @@ func readObject(t *testing.T, o fleet.Objects, name string) []byte {
 
 func TestP5_ObjectsOfEverySize(t *testing.T) {
 	t.Parallel()
-	o := embedded(t).objects
+	o := embedded(t).Objects
 	for _, size := range []int{0, 1, maxInline, maxInline + 1, maxPiece - 1, maxPiece, maxPiece + 1,
 		3*maxPiece + 7} {
 		data := randomBytes(size)
@@ -91,7 +90,7 @@ func TestP5_ObjectsOfEverySize(t *testing.T) {
 
 func TestP5_ObjectsAreWholeOrAbsent(t *testing.T) {
 	t.Parallel()
-	o := embedded(t).objects
+	o := embedded(t).Objects
 	broken := io.MultiReader(bytes.NewReader(randomBytes(2*maxPiece)), iotest.ErrReader(errors.New("broken")))
 	if _, err := o.Put(t.Context(), "x", broken); err == nil {
 		t.Fatal("half an object was stored")
@@ -119,7 +118,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestP5_ObjectsListedByPrefix(t *testing.T) {
 	t.Parallel()
-	o := embedded(t).objects
+	o := embedded(t).Objects
 	names := []string{"tree/a/1", "tree/a/2", "tree/a.b/1", "tree/ab/1", "tree", "tree//x", "artifacts/ü/*",
 		"artifacts/>", "artifacts/a b", "/", "x/"}
 	for _, n := range names {
@@ -164,7 +163,7 @@ func TestP5_ObjectsListedByPrefix(t *testing.T) {
 
 func TestP5_ObjectsOfOneTask(t *testing.T) {
 	t.Parallel()
-	o := embedded(t).objects.(*objects)
+	o := embedded(t).Objects.(*objects)
 	for _, n := range []string{"tree/a/1", "artifacts/a/x/y", "tree/b/a/1", "tree/a", "a/a", "a", "tree/a.b/1"} {
 		if _, err := o.Put(t.Context(), n, strings.NewReader(n)); err != nil {
 			t.Fatal(err)
@@ -181,7 +180,7 @@ func TestP5_ObjectsOfOneTask(t *testing.T) {
 
 func TestP5_ObjectsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
-	o := embedded(t).objects
+	o := embedded(t).Objects
 	var g sync.WaitGroup
 	for i := range 4 {
 		g.Go(func() {
@@ -205,7 +204,7 @@ func TestP5_ObjectsReplacedAtOnce(t *testing.T) {
 func TestP5_DamagedObject(t *testing.T) {
 	t.Parallel()
 	s := embedded(t)
-	o := s.objects.(*objects)
+	o := s.Objects.(*objects)
 	if _, err := o.Put(t.Context(), "x", bytes.NewReader(randomBytes(3*maxPiece))); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +235,7 @@ func TestP5_DamagedObject(t *testing.T) {
 func TestP5_PiecesOfNoObject(t *testing.T) {
 	t.Parallel()
 	s := embedded(t)
-	o := s.objects.(*objects)
+	o := s.Objects.(*objects)
 	data := randomBytes(2 * maxPiece)
 	for _, name := range []string{"tree/a/kept", "tree/a", "tree/b/kept"} {
 		if _, err := o.Put(t.Context(), name, bytes.NewReader(data)); err != nil {

@@ -31,14 +31,14 @@ func TestP6_ClosedEngineLeavesNothing(t *testing.T) {
 	if _, err := e.Slots().Acquire(ctx, "p", "m", 10); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a second slot: %v", err)
 	}
-	noClaim(t, s.Tasks(), 50*time.Millisecond)
-	for _, err := range s.Tasks().Watch(ctx, "") {
+	noClaim(t, s.Tasks, 50*time.Millisecond)
+	for _, err := range s.Tasks.Watch(ctx, "") {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("watch: %v", err)
 		}
 	}
 	waiting := make(chan error, 2)
-	go func() { _, err := s.Tasks().Claim(t.Context(), "w", time.Minute); waiting <- err }()
+	go func() { _, err := s.Tasks.Claim(t.Context(), "w", time.Minute); waiting <- err }()
 	go func() { _, err := e.Slots().Acquire(t.Context(), "p", "m", 0); waiting <- err }()
 	if err := e.Close(); err != nil {
 		t.Fatal(err)

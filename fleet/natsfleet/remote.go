@@ -16,7 +16,6 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/fleet/internal/engine"
 	"github.com/attractor-go/attractor/internal/texts"
-	"github.com/attractor-go/attractor/journal"
 )
 
 const (
@@ -33,32 +32,23 @@ var errBroken = errors.New(
 // client submits, watches, reads, asks owners and answers; methods for workers return an error that
 // wraps fs.ErrPermission. OpenTenant fails at once if no server answers or the token is wrong. Once
 // it is connected it reconnects until close is called. See [Open] for the url.
-func OpenTenant(ctx context.Context, url, tenant string, o OpenOptions) (s fleet.Space, close func() error, err error) {
+func OpenTenant(ctx context.Context, url, tenant string, o OpenOptions) (s *fleet.Space, close func() error, err error) {
 	to := target{url: url, tls: o.TLS, name: o.Name, inbox: clientInbox}
 	nc, err := to.connect(ctx, clientUser(tenant), o.Token)
 	if err != nil {
 		return nil, nil, err
 	}
-	return remote{nc}, func() error { nc.Close(); return nil }, nil
+	return remote{nc}.space(), func() error { nc.Close(); return nil }, nil
 }
 
-// remote implements [fleet.Space] by calls of the gateway.
+// remote calls the gateway.
 type remote struct{ nc *nats.Conn }
 
-// Tasks implements [fleet.Space].
-func (r remote) Tasks() fleet.Tasks { return remoteTasks{r} }
-
-// Journals implements [fleet.Space].
-func (r remote) Journals() journal.Store { return remoteJournals{r} }
-
-// Objects implements [fleet.Space].
-func (r remote) Objects() fleet.Objects { return remoteObjects{r} }
-
-// Bus implements [fleet.Space].
-func (r remote) Bus() fleet.Bus { return remoteBus{r} }
-
-// Asks implements [fleet.Space].
-func (r remote) Asks() fleet.Asks { return remoteAsks{r} }
+// space returns the tenant's space.
+func (r remote) space() *fleet.Space {
+	return &fleet.Space{Tasks: remoteTasks{r}, Journals: remoteJournals{r}, Objects: remoteObjects{r}, Bus: remoteBus{r},
+		Asks: remoteAsks{r}}
+}
 
 // forbidden returns the error of methods that only workers may call.
 func forbidden(what string) error {

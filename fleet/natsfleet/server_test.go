@@ -130,7 +130,7 @@ func TestP7_ThreeReplicas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := s.(*space).account
+	a := inside(e, "a").account
 	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	streams := a.js.ListStreams(ctx)
@@ -144,16 +144,16 @@ func TestP7_ThreeReplicas(t *testing.T) {
 	if err := streams.Err(); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Objects().Put(t.Context(), "x", strings.NewReader("kept")); err != nil {
+	if _, err := s.Objects.Put(t.Context(), "x", strings.NewReader("kept")); err != nil {
 		t.Fatal(err)
 	}
 	if err := servers[0].Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := readObject(t, s.Objects(), "x"); string(got) != "kept" {
+	if got := readObject(t, s.Objects, "x"); string(got) != "kept" {
 		t.Errorf("%q", got)
 	}
-	if _, err := s.Objects().Put(t.Context(), "x", strings.NewReader("again")); err != nil {
+	if _, err := s.Objects.Put(t.Context(), "x", strings.NewReader("again")); err != nil {
 		t.Errorf("with two of three servers: %v", err)
 	}
 	for _, s := range servers[1:] {
@@ -162,7 +162,7 @@ func TestP7_ThreeReplicas(t *testing.T) {
 		}
 	}
 	serveReplicas(t, configs[1:])
-	if got := readObject(t, s.Objects(), "x"); string(got) != "again" {
+	if got := readObject(t, s.Objects, "x"); string(got) != "again" {
 		t.Errorf("after a restart: %q", got)
 	}
 }
@@ -240,11 +240,10 @@ func TestP7_OpeningAgainChangesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = e.Close() })
-		opened, err := e.Open(t.Context(), "a")
-		if err != nil {
+		if _, err := e.Open(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
-		return opened.(*space)
+		return inside(e, "a")
 	}
 	a := open().account
 	var asked []string

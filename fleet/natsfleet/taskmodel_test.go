@@ -72,7 +72,7 @@ func TestP3_RandomCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.Tasks().(*tasks)
+		return s.Tasks.(*tasks)
 	}
 	machines := []*tasks{open(), open()}
 	ids, runs := []string{"a", "b.b", "c", "d"}, 0
@@ -255,8 +255,8 @@ func TestP4_EveryTaskOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last = s.(*space)
-		machines = append(machines, s.Tasks().(*tasks))
+		last = inside(e, "one")
+		machines = append(machines, s.Tasks.(*tasks))
 	}
 	for i := range *queueTasks {
 		submit(t, machines[i%3], fmt.Sprintf("t%d", i))

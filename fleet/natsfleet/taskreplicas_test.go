@@ -36,8 +36,8 @@ func TestP7_TasksWhoseLeadersDie(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last = s.(*space)
-		machines = append(machines, s.Tasks().(*tasks))
+		last = inside(e, "a")
+		machines = append(machines, s.Tasks.(*tasks))
 	}
 	lease, err := engines[0].Leases().Acquire(ctx, fleet.WorkerInfo{Name: "w"}, time.Minute)
 	if err != nil {
@@ -47,10 +47,11 @@ func TestP7_TasksWhoseLeadersDie(t *testing.T) {
 	for i := range n {
 		submit(t, machines[i%2], fmt.Sprintf("t%d", i))
 	}
-	info, err := last.records.stream.Info(ctx)
+	stream, err := last.account.js.Stream(ctx, "tasks")
 	if err != nil {
 		t.Fatal(err)
 	}
+	info := stream.CachedInfo()
 	var finished atomic.Int64
 	kill := sync.OnceFunc(func() {
 		for _, s := range servers {

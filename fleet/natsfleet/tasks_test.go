@@ -68,15 +68,18 @@ func (h *hosted) engine() *natsEngine {
 // space opens the space of a tenant, as one machine has it.
 func (h *hosted) space(tenant string) *space {
 	h.t.Helper()
-	s, err := h.engine().Open(h.t.Context(), tenant)
-	if err != nil {
+	e := h.engine()
+	if _, err := e.Open(h.t.Context(), tenant); err != nil {
 		h.t.Fatal(err)
 	}
-	return s.(*space)
+	return inside(e, tenant)
 }
 
+// inside returns the space that an engine has opened, with its account.
+func inside(e fleet.Engine, tenant string) *space { return e.(*natsEngine).spaces[tenant].space }
+
 // tasks returns the tasks of a tenant, as one machine has them.
-func (h *hosted) tasks(tenant string) *tasks { return h.space(tenant).Tasks().(*tasks) }
+func (h *hosted) tasks(tenant string) *tasks { return h.space(tenant).Tasks.(*tasks) }
 
 func one(limit, queued int) fleet.Tenant {
 	return fleet.Tenant{Name: "one", Limit: limit, MaxQueued: queued}
@@ -345,7 +348,7 @@ func TestP3_Cancel(t *testing.T) {
 	t.Parallel()
 	h := host(t, nil, one(1, 0))
 	space := h.space("one")
-	tasks := space.Tasks()
+	tasks := space.Tasks
 	submit(t, tasks, "waiting", "running", "done", "returned")
 	cancel := func(id string) {
 		t.Helper()
@@ -398,7 +401,7 @@ func TestP3_Cancel(t *testing.T) {
 func TestP6_CanceledTaskIsNotClaimed(t *testing.T) {
 	t.Parallel()
 	space := host(t, nil, one(2, 0)).space("one")
-	tasks := space.Tasks()
+	tasks := space.Tasks
 	submit(t, tasks, "running", "a")
 	claimOf(t, tasks, "w", time.Minute)
 	c := claimOf(t, tasks, "w", time.Minute)
@@ -553,9 +556,9 @@ func TestP3_Remove(t *testing.T) {
 	t.Parallel()
 	h := host(t, nil, one(0, 0))
 	space := h.space("one")
-	tasks := space.Tasks()
+	tasks := space.Tasks
 	submit(t, tasks, "a", "b")
-	if err := space.Asks().Put(t.Context(), fleet.Ask{Task: "a", ID: "1"}); err != nil {
+	if err := space.Asks.Put(t.Context(), fleet.Ask{Task: "a", ID: "1"}); err != nil {
 		t.Fatal(err)
 	}
 	finish(t, claimOf(t, tasks, "w", time.Minute))
@@ -565,7 +568,7 @@ func TestP3_Remove(t *testing.T) {
 	if _, _, err := tasks.Get(t.Context(), "a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a: %v", err)
 	}
-	for a, err := range space.Asks().Open(t.Context(), "") {
+	for a, err := range space.Asks.Open(t.Context(), "") {
 		t.Errorf("left: %+v, %v", a, err)
 	}
 	submit(t, tasks, "a")

@@ -55,7 +55,7 @@ func TestP9_CredentialsStayWithTheClone(t *testing.T) {
 	}
 	w, dir := cloning(t, s)
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: s.URL + "/a.git", Credential: "bot"}}
-	ws := open(t, w, task, space(t).Objects(), nil)
+	ws := open(t, w, task, space(t).Objects, nil)
 	must(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -78,7 +78,7 @@ func TestP9_CredentialsStayWithTheClone(t *testing.T) {
 		t.Error("nobody looked at the list of processes")
 	}
 	s.set(func() { s.token = "another" })
-	_, err := w.Open(t.Context(), fleet.Task{ID: "t2", Repo: task.Repo}, space(t).Objects(), nil)
+	_, err := w.Open(t.Context(), fleet.Task{ID: "t2", Repo: task.Repo}, space(t).Objects, nil)
 	if err == nil || strings.Contains(err.Error(), secretToken) {
 		t.Errorf("with a wrong credential: %v", err)
 	}
@@ -145,19 +145,19 @@ func TestP5_WrongRepositories(t *testing.T) {
 		{fleet.Repo{URL: "https://127.0.0.1/a b"}, "is not a URL"},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			_, err := w.Open(t.Context(), fleet.Task{ID: "t1", Repo: &test.repo}, space(t).Objects(), nil)
+			_, err := w.Open(t.Context(), fleet.Task{ID: "t1", Repo: &test.repo}, space(t).Objects, nil)
 			if _, ok := errors.AsType[*fleet.PermanentError](err); !ok || !strings.Contains(err.Error(), test.want) ||
 				strings.Contains(err.Error(), secretToken) {
 				t.Errorf("%+v: %v, want %s, permanent", test.repo, err, test.want)
 			}
 		})
 	}
-	moved := open(t, w, fleet.Task{ID: "moved", Repo: &fleet.Repo{URL: s.URL + "/moved.git"}}, space(t).Objects(), nil)
+	moved := open(t, w, fleet.Task{ID: "moved", Repo: &fleet.Repo{URL: s.URL + "/moved.git"}}, space(t).Objects, nil)
 	if got, want := listing(t, dirOf(moved)), listing(t, source); got != want { // without a credential
 		t.Errorf("a repository that has moved is cloned as %s, not %s", got, want)
 	}
 	s.Close()
-	_, err := w.Open(t.Context(), fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: url}}, space(t).Objects(), nil)
+	_, err := w.Open(t.Context(), fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: url}}, space(t).Objects, nil)
 	if _, ok := errors.AsType[*fleet.PermanentError](err); ok || err == nil {
 		t.Errorf("a server that is down is %v, want an error that may go away", err)
 	}
@@ -176,7 +176,7 @@ func TestP5_TheCommitIsPinned(t *testing.T) {
 		"refs/heads/main": {head, "refs/heads/main"}, "refs/tags/v1": {head, head}, commit: {commit, commit}} {
 		t.Run(ref, func(t *testing.T) {
 			w, _ := cloning(t, s)
-			o := space(t).Objects()
+			o := space(t).Objects
 			task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: s.URL + "/a.git", Ref: ref}}
 			p := point(t, open(t, w, task, o, nil))
 			if p.Base != want[0] || p.Head != want[1] {
@@ -185,7 +185,7 @@ func TestP5_TheCommitIsPinned(t *testing.T) {
 		})
 	}
 	w, _ := cloning(t, s)
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: s.URL + "/a.git"}}
 	p := point(t, open(t, w, task, o, nil))
 	bare := filepath.Join(s.dir, "a.git")
@@ -241,11 +241,11 @@ func TestP5_CloningEnds(t *testing.T) {
 		<-reached
 		cancel(gone)
 	}()
-	if _, err := w.Open(ctx, task, space(t).Objects(), nil); !errors.Is(err, gone) {
+	if _, err := w.Open(ctx, task, space(t).Objects, nil); !errors.Is(err, gone) {
 		t.Errorf("a clone that nobody wants: %v", err)
 	}
 	short, dirShort := cloning(t, s, func(o *workspace.Options) { o.Limits.CloneTime = time.Second })
-	if _, err := short.Open(t.Context(), task, space(t).Objects(), nil); err == nil || !strings.Contains(err.Error(),
+	if _, err := short.Open(t.Context(), task, space(t).Objects, nil); err == nil || !strings.Contains(err.Error(),
 		"took more than 1s") {
 		t.Errorf("a clone that takes too long: %v", err)
 	}

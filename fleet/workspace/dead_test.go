@@ -59,7 +59,7 @@ func TestP4_CommandsOfTheDead(t *testing.T) {
 		t.Fatal("the command did not run")
 	}
 	ws := open(t, newWorkspaces(t, func(o *workspace.Options) { o.Dir = dir }), fleet.Task{ID: "t1"},
-		space(t).Objects(), nil)
+		space(t).Objects, nil)
 	if filepath.Dir(late) != dirOf(ws) {
 		t.Fatalf("the next owner works in %s", dirOf(ws))
 	}

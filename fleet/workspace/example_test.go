@@ -35,7 +35,7 @@ func ExampleNew() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		w, err := workspaces.Open(ctx, task, space.Objects(), last)
+		w, err := workspaces.Open(ctx, task, space.Objects, last)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -79,7 +79,7 @@ func newRepository(t testing.TB) string {
 }
 
 // space returns the space of a tenant of an engine in memory.
-func space(t testing.TB) fleet.Space {
+func space(t testing.TB) *fleet.Space {
 	t.Helper()
 	e := memfleet.New(memfleet.Options{})
 	t.Cleanup(func() { must(t, e.Close()) })

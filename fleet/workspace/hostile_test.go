@@ -47,7 +47,7 @@ func TestP9_HostileRepositories(t *testing.T) {
 	dir, canary := traps(t)
 	s := serveGit(t, map[string]string{"a.git": dir})
 	w, _ := cloning(t, s)
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: s.URL + "/a.git"}}
 	calm := func(when string) {
 		t.Helper()
@@ -90,7 +90,7 @@ func TestP9_LargeRepositories(t *testing.T) {
 		"repository": {CloneBytes: 20}} {
 		w, dir := cloning(t, s, func(o *workspace.Options) { o.Limits = l })
 		_, err := w.Open(t.Context(), fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: s.URL + "/a.git"}},
-			space(t).Objects(), nil)
+			space(t).Objects, nil)
 		if _, ok := errors.AsType[*fleet.PermanentError](err); !ok || !strings.Contains(err.Error(), "more than") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -112,7 +112,7 @@ func TestP9_RecordedInTheSandbox(t *testing.T) {
 		o.Environments = map[string]workspace.Environment{"box": {Sandbox: sandbox.Workspace}}
 	}
 	w, _ := cloning(t, s, boxed)
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1", Environment: "box", Repo: &fleet.Repo{URL: s.URL + "/a.git"}}
 	ws := open(t, w, task, o, nil)
 	do(t, ws, `git -c user.name=A -c user.email=a@example.com commit -q --allow-empty -m x; echo x > x; echo no 2>/dev/null > `+canary+` || :`)

@@ -34,7 +34,7 @@ func TestP5_BehindACommand(t *testing.T) {
 	source, there := newRepository(t), t.TempDir()
 	far := func(o *workspace.Options) { o.Environments = map[string]workspace.Environment{"far": elsewhere(there)} }
 	w := newWorkspaces(t, far)
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1", Environment: "far", Repo: &fleet.Repo{URL: source}}
 	ws, err := w.Open(t.Context(), task, o, nil)
 	must(t, err)
@@ -95,7 +95,7 @@ func TestP5_PlacesThatCannotBe(t *testing.T) {
 	})
 	for name, want := range map[string]string{"full": "is not empty", "bad": "out of boxes", "nowhere": "none",
 		"unknown": `no environment "unknown"`} {
-		_, err := w.Open(t.Context(), fleet.Task{ID: "t1", Environment: name}, space(t).Objects(), nil)
+		_, err := w.Open(t.Context(), fleet.Task{ID: "t1", Environment: name}, space(t).Objects, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
@@ -118,7 +118,7 @@ func TestP9_DirectoriesInPlace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"x": "y"})
-	o := space(t).Objects()
+	o := space(t).Objects
 	tight := newWorkspaces(t, func(o *workspace.Options) { o.AllowDir = false })
 	_, err := tight.Open(t.Context(), fleet.Task{ID: "t1", Dir: dir}, o, nil)
 	if _, ok := errors.AsType[*fleet.PermanentError](err); !ok || !strings.Contains(err.Error(), "--allow-dir") {
@@ -170,7 +170,7 @@ func TestP5_KeptDirectory(t *testing.T) {
 		})
 	}
 	dir, w := image()
-	o, task := space(t).Objects(), fleet.Task{ID: "t1", Environment: "box"}
+	o, task := space(t).Objects, fleet.Task{ID: "t1", Environment: "box"}
 	ws := open(t, w, task, o, nil)
 	if dirOf(ws) != dir {
 		t.Errorf("the task works in %s", dirOf(ws))
@@ -199,7 +199,7 @@ func TestP5_KeptDirectory(t *testing.T) {
 // repository of its own included.
 func TestP5_EmptyWorkspace(t *testing.T) {
 	t.Parallel()
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1"}
 	ws := open(t, newWorkspaces(t), task, o, nil)
 	if got := listing(t, dirOf(ws)); got != "" {
@@ -226,7 +226,7 @@ func TestP4_OwnersOnOneMachine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	in := func(o *workspace.Options) { o.Dir = dir }
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1", Tenant: "acme"}
 	first := open(t, newWorkspaces(t, in), task, o, nil)
 	do(t, first, "echo a > a")
@@ -259,9 +259,9 @@ func TestP9_IDsThatLookLikeLocks(t *testing.T) {
 	w, err := workspace.New(o)
 	must(t, err)
 	for _, id := range []string{"a", "a.lock", "a.lock.lock"} {
-		open(t, w, fleet.Task{ID: id}, space(t).Objects(), nil)
+		open(t, w, fleet.Task{ID: id}, space(t).Objects, nil)
 	}
-	if ws := open(t, w, fleet.Task{ID: "a"}, space(t).Objects(), nil); filepath.Base(filepath.Dir(dirOf(ws))) != "a~2" {
+	if ws := open(t, w, fleet.Task{ID: "a"}, space(t).Objects, nil); filepath.Base(filepath.Dir(dirOf(ws))) != "a~2" {
 		t.Errorf("the second workspace of a is %s", dirOf(ws))
 	}
 	_, err = workspace.New(o)
@@ -271,7 +271,7 @@ func TestP9_IDsThatLookLikeLocks(t *testing.T) {
 // A task can leave a directory that nobody may write.
 func TestP5_UnwritableDirectories(t *testing.T) {
 	t.Parallel()
-	o := space(t).Objects()
+	o := space(t).Objects
 	ws := open(t, newWorkspaces(t), fleet.Task{ID: "t1"}, o, nil)
 	do(t, ws, "mkdir -p a/b; echo c > a/b/c; chmod 500 a/b a")
 	p := point(t, ws)
@@ -290,7 +290,7 @@ func TestP5_UnwritableDirectories(t *testing.T) {
 // Env is that of the task.
 func TestP5_Environment(t *testing.T) {
 	t.Parallel()
-	ws := open(t, newWorkspaces(t), fleet.Task{ID: "t1"}, space(t).Objects(), nil)
+	ws := open(t, newWorkspaces(t), fleet.Task{ID: "t1"}, space(t).Objects, nil)
 	if c := env.Containment(ws.Env()); c == "unknown" || ws.Env().WorkDir() != dirOf(ws) {
 		t.Errorf("the environment is %s in %s, not %s", c, ws.Env().WorkDir(), dirOf(ws))
 	}

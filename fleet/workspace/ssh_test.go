@@ -87,7 +87,7 @@ func TestP9_ClonesOverSSH(t *testing.T) {
 			"stranger": {URL: url + "/", KeyFile: key, KnownHosts: none},
 		}
 	})
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: url + source, Credential: "key"}}
 	ws := open(t, w, task, o, nil)
 	if got, want := listing(t, dirOf(ws)), listing(t, source); got != want {

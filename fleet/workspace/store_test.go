@@ -56,7 +56,7 @@ func TestP5_NothingIsStoredTwice(t *testing.T) {
 	write(t, source, map[string]string{"large": noise(1, 200_000), "large2": noise(2, 300_000)})
 	runGit(t, source, "add", "-A")
 	runGit(t, source, "commit", "-q", "-m", "large")
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: source}}
 	ws := open(t, newWorkspaces(t), task, o, nil)
 	point(t, ws)
@@ -93,7 +93,7 @@ func TestP5_NothingIsStoredTwice(t *testing.T) {
 // next one opens the workspace.
 func TestP4_ZombieSpoilsNoWorkspace(t *testing.T) {
 	t.Parallel()
-	o := space(t).Objects()
+	o := space(t).Objects
 	source := newRepository(t)
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: source}}
 	commit := "; git add -A; git -c user.name=A -c user.email=a@example.com commit -qm x"
@@ -174,7 +174,7 @@ func (f *faulty) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 // A point that could not be stored is none, and the next one has everything.
 func TestP5_StoreFails(t *testing.T) {
 	t.Parallel()
-	o := &faulty{Objects: space(t).Objects()}
+	o := &faulty{Objects: space(t).Objects}
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: newRepository(t)}}
 	ws := open(t, newWorkspaces(t), task, o, nil)
 	point(t, ws)
@@ -217,7 +217,7 @@ func recompressed(t testing.TB, pack []byte) []byte {
 // Objects that are not what was stored are errors, never another workspace.
 func TestP5_DamagedCheckpoints(t *testing.T) {
 	t.Parallel()
-	o := &faulty{Objects: space(t).Objects()}
+	o := &faulty{Objects: space(t).Objects}
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: newRepository(t)}}
 	ws := open(t, newWorkspaces(t), task, o, nil)
 	write(t, dirOf(ws), map[string]string{"new": noise(1, 5000)})
@@ -267,7 +267,7 @@ func TestP5_DamagedCheckpoints(t *testing.T) {
 // The store of a task has a bound, which an error names.
 func TestP5_StoreIsFull(t *testing.T) {
 	t.Parallel()
-	o := space(t).Objects()
+	o := space(t).Objects
 	ws := open(t, newWorkspaces(t, func(o *workspace.Options) { o.Limits.StoredBytes = 100_000 }), fleet.Task{ID: "t1"},
 		o, nil)
 	point(t, ws)
@@ -288,7 +288,7 @@ func TestP5_StoreIsFull(t *testing.T) {
 // Many points stay quick to open: the chain of packs is made anew.
 func TestP5_LongChains(t *testing.T) {
 	t.Parallel()
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1"}
 	ws := open(t, newWorkspaces(t), task, o, nil)
 	var last *fleet.WorkspacePoint
@@ -313,7 +313,7 @@ func TestP5_LongChains(t *testing.T) {
 // Points that are asked for at once wait for each other, while the task goes on.
 func TestP5_PointsAtOnce(t *testing.T) {
 	t.Parallel()
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: newRepository(t)}}
 	ws := open(t, newWorkspaces(t), task, o, nil)
 	var wg sync.WaitGroup

@@ -19,7 +19,7 @@ import (
 func TestP5_SurvivesItsMachine(t *testing.T) {
 	t.Parallel()
 	source := newRepository(t)
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: source}, Include: []string{"build/keep"}}
 	first := open(t, newWorkspaces(t), task, o, nil)
 	dir := dirOf(first)
@@ -75,7 +75,7 @@ func TestP5_PatchApplies(t *testing.T) {
 	t.Parallel()
 	source := newRepository(t)
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: source}}
-	ws := open(t, newWorkspaces(t), task, space(t).Objects(), nil)
+	ws := open(t, newWorkspaces(t), task, space(t).Objects, nil)
 	var none bytes.Buffer
 	must(t, ws.Patch(t.Context(), &none))
 	if none.Len() != 0 {
@@ -105,7 +105,7 @@ func TestP5_LargeFilesOfTheCommit(t *testing.T) {
 	runGit(t, source, "add", "-A")
 	runGit(t, source, "commit", "-q", "-m", "large")
 	small := func(o *workspace.Options) { o.Limits.FileBytes = 2000 }
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: source}}
 	ws := open(t, newWorkspaces(t, small), task, o, nil)
 	do(t, ws, "echo x > x; rm 'dir/large too'")
@@ -133,11 +133,11 @@ func TestP5_OverJetStream(t *testing.T) {
 	s, err := e.Open(t.Context(), fleet.DefaultTenant)
 	must(t, err)
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: newRepository(t)}}
-	ws := open(t, newWorkspaces(t), task, s.Objects(), nil)
+	ws := open(t, newWorkspaces(t), task, s.Objects, nil)
 	write(t, dirOf(ws), map[string]string{"large": noise(1, 1<<20)})
 	do(t, ws, "git add -A; git -c user.name=A -c user.email=a@example.com commit -qm x; echo y > y; rm two.txt")
 	last := point(t, ws)
-	again := open(t, newWorkspaces(t), task, s.Objects(), last)
+	again := open(t, newWorkspaces(t), task, s.Objects, last)
 	if got, want := listing(t, dirOf(again))+gitState(t, dirOf(again)), listing(t, dirOf(ws))+gitState(t,
 		dirOf(ws)); got != want {
 		t.Error("it moved as something else")
@@ -151,7 +151,7 @@ func TestP5_LineEnds(t *testing.T) {
 	write(t, source, map[string]string{".gitattributes": "*.bat text eol=crlf\n", "a.bat": "x\n", "b.bat": "y\n"})
 	runGit(t, source, "add", "-A")
 	runGit(t, source, "commit", "-q", "-m", "line ends")
-	o := space(t).Objects()
+	o := space(t).Objects
 	task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: source}}
 	ws := open(t, newWorkspaces(t), task, o, nil)
 	if data, err := os.ReadFile(filepath.Join(dirOf(ws), "a.bat")); err != nil || string(data) != "x\r\n" {

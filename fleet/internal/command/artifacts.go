@@ -53,7 +53,7 @@ writes that one to standard output, and with --out all into a directory, as batc
 func (p *program) download(ctx context.Context, c *connection, id, name string) error {
 	r, err := c.Artifact(ctx, id, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, _, err := c.space.Tasks().Get(ctx, id); err != nil {
+		if _, _, err := c.space.Tasks.Get(ctx, id); err != nil {
 			return err
 		}
 		return cli.Fail(cli.ExitUsage,
@@ -69,7 +69,7 @@ func (p *program) download(ctx context.Context, c *connection, id, name string) 
 
 // listArtifacts lists what a task has left, and writes it into a directory if there is one.
 func (p *program) listArtifacts(ctx context.Context, c *connection, id, out string, asJSON bool) error {
-	_, s, err := c.space.Tasks().Get(ctx, id)
+	_, s, err := c.space.Tasks.Get(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (p *program) listArtifacts(ctx context.Context, c *connection, id, out stri
 }
 
 // writeAll writes what a task has left into a directory.
-func writeAll(ctx context.Context, space fleet.Space, s fleet.Status, dir string) (err error) {
+func writeAll(ctx context.Context, space *fleet.Space, s fleet.Status, dir string) (err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ type batch struct {
 	budget      agent.Budget
 
 	engine   fleet.Engine
-	space    fleet.Space
+	space    *fleet.Space
 	sessions *sessions
 	board    *board // nil with --json
 	results  *results
@@ -304,7 +304,7 @@ func (b *batch) prepare(ctx context.Context) error {
 	}
 	var others, again []string
 	known := map[string]bool{}
-	for s, err := range b.space.Tasks().List(ctx) {
+	for s, err := range b.space.Tasks.List(ctx) {
 		_, is := b.byID[s.ID]
 		switch {
 		case err != nil:
@@ -324,7 +324,7 @@ func (b *batch) prepare(ctx context.Context) error {
 			render.Count(len(others), "unfinished task"), b.file, shortList(others))
 	}
 	if len(again) > 0 {
-		if err := errors.Join(b.results.remove(again), b.space.Tasks().Remove(ctx, again...)); err != nil {
+		if err := errors.Join(b.results.remove(again), b.space.Tasks.Remove(ctx, again...)); err != nil {
 			return cli.Fail(cli.ExitFailed, "--retry: %w", err)
 		}
 	}
@@ -334,7 +334,7 @@ func (b *batch) prepare(ctx context.Context) error {
 			b.fresh = append(b.fresh, t)
 			continue
 		}
-		_, _, err := b.space.Tasks().Submit(ctx, t)
+		_, _, err := b.space.Tasks.Submit(ctx, t)
 		if errors.Is(err, fleet.ErrDifferent) {
 			different = append(different, t.ID)
 		} else if err != nil {
@@ -354,7 +354,7 @@ func (b *batch) prepare(ctx context.Context) error {
 // fails, and does not stop the others.
 func (b *batch) submit(ctx context.Context) error {
 	for _, t := range b.fresh {
-		if _, _, err := b.space.Tasks().Submit(ctx, t); err != nil {
+		if _, _, err := b.space.Tasks.Submit(ctx, t); err != nil {
 			return fmt.Errorf("task %s: %w", t.ID, err)
 		}
 	}

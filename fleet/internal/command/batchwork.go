@@ -101,7 +101,7 @@ const (
 func (b *batch) watch(ctx context.Context, done func()) error {
 	defer done()
 	for ctx.Err() == nil {
-		for s, err := range b.space.Tasks().Watch(ctx, "") {
+		for s, err := range b.space.Tasks.Watch(ctx, "") {
 			if err != nil {
 				break
 			}
@@ -164,7 +164,7 @@ func (b *batch) conclude(ctx context.Context, failed error) error {
 	for _, t := range b.tasks {
 		line, over := b.ended[t.ID]
 		if !over {
-			_, s, err := b.space.Tasks().Get(ctx, t.ID)
+			_, s, err := b.space.Tasks.Get(ctx, t.ID)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				failed = errors.Join(failed, err)
 			}

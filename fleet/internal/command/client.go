@@ -29,7 +29,7 @@ func (f *clientFlags) register(flags *pflag.FlagSet) {
 // connection is a connection to a tenant's space.
 type connection struct {
 	*fleet.Client
-	space  fleet.Space
+	space  *fleet.Space
 	tenant string
 }
 

@@ -95,7 +95,7 @@ func (f filter) has(s fleet.Status) bool {
 // listTasks prints the tasks.
 func (p *program) listTasks(ctx context.Context, c *connection, want filter, asJSON bool) error {
 	var found []fleet.Status
-	for s, err := range c.space.Tasks().List(ctx) {
+	for s, err := range c.space.Tasks.List(ctx) {
 		if err != nil {
 			return cli.Fail(cli.ExitFailed, "%w", err)
 		}

@@ -25,7 +25,7 @@ import (
 type results struct {
 	dir   string
 	root  *os.Root // nothing is written outside of dir, whatever artifacts are called
-	space fleet.Space
+	space *fleet.Space
 }
 
 // resultLine is a line of results.jsonl.
@@ -50,7 +50,7 @@ type begunWith struct {
 }
 
 // openResults makes the directory.
-func openResults(dir string, space fleet.Space) (*results, error) {
+func openResults(dir string, space *fleet.Space) (*results, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "tasks"), 0o755); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (r *results) fetch(ctx context.Context, id, artifact, name string) error {
 
 // session writes the lines of a session.
 func (r *results) session(ctx context.Context, id string, w io.Writer) (err error) {
-	log, err := r.space.Journals().Read(ctx, id)
+	log, err := r.space.Journals.Read(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (r *results) session(ctx context.Context, id string, w io.Writer) (err erro
 
 // begun returns what a session began with, or nil if it has not begun.
 func (r *results) begun(ctx context.Context, id string) (_ *begunWith, err error) {
-	log, err := r.space.Journals().Read(ctx, id)
+	log, err := r.space.Journals.Read(ctx, id)
 	if err != nil {
 		return nil, err
 	}

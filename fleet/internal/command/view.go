@@ -24,7 +24,7 @@ change, what they cost and where their time went. It is the page of attractor vi
 				id = args[0]
 			}
 			return f.connected(cmd.Context(), func(c *connection) error {
-				return cli.View(cmd.Context(), p.out, p.err, c.space.Journals(), port, id)
+				return cli.View(cmd.Context(), p.out, p.err, c.space.Journals, port, id)
 			})
 		},
 	}

@@ -183,7 +183,7 @@ func (p *program) watchAll(ctx context.Context, c *connection, asJSON bool) erro
 	style, _ := cli.Look(p.out)
 	last := map[string]string{} // by task: a repeated watch begins with statuses that were shown before
 	for ctx.Err() == nil {
-		for s, err := range c.space.Tasks().Watch(ctx, "") {
+		for s, err := range c.space.Tasks.Watch(ctx, "") {
 			if err != nil {
 				p.warn("the connection was lost: %v", err)
 				break

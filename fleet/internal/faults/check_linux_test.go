@@ -101,7 +101,7 @@ func (f *field) checkSession(ctx context.Context, w *watcher, sum *tally) {
 
 // results reads the session's journal as a whole. It returns the results of its calls by their ids.
 func (f *field) results(ctx context.Context, id string, late *watcher, sum *tally) (map[string]string, error) {
-	log, err := f.space.Journals().Read(ctx, id)
+	log, err := f.space.Journals.Read(ctx, id)
 	if err != nil {
 		return nil, err
 	}

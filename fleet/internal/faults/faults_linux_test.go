@@ -112,7 +112,7 @@ func (f *field) killWorkersOf(ctx context.Context, id string) {
 		await.For(f.T, "a command of the task, or its end", func() bool {
 			ran, err := f.model.ran(id)
 			if err == nil {
-				_, s, err = f.space.Tasks().Get(ctx, id)
+				_, s, err = f.space.Tasks.Get(ctx, id)
 			}
 			return err == nil && (s.State.Final() || s.State == fleet.Running && len(ran) > killed)
 		})

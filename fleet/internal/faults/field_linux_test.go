@@ -37,7 +37,7 @@ type field struct {
 	urls    string     // of all servers, from here
 	engine  fleet.Engine
 	client  *fleet.Client
-	space   fleet.Space
+	space   *fleet.Space
 	crews   []*crew
 }
 
@@ -288,7 +288,7 @@ func (f *field) submit(ids []string) {
 // running returns how many tasks each worker has.
 func (f *field) running(ctx context.Context) (map[string]int, error) {
 	counts := map[string]int{}
-	for s, err := range f.space.Tasks().List(ctx) {
+	for s, err := range f.space.Tasks.List(ctx) {
 		if err != nil {
 			return nil, err
 		}

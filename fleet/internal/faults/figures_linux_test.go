@@ -108,7 +108,7 @@ func TestP8_Figures(t *testing.T) {
 func (f *field) waitAll(ctx context.Context, n int) {
 	f.Helper()
 	ended := map[string]bool{}
-	for s, err := range f.space.Tasks().Watch(ctx, "") {
+	for s, err := range f.space.Tasks.Watch(ctx, "") {
 		if err != nil {
 			f.Fatal(err)
 		}
