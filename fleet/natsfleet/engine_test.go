@@ -11,7 +11,7 @@ import (
 func TestP1_EmbeddedHasOneTenant(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // the second time everything is there already
-		e, err := OpenEmbedded(t.Context(), dir)
+		e, err := OpenEmbedded(t.Context(), dir, fleet.Budget{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func ExampleOpenEmbedded() {
 	}
 	defer os.RemoveAll(dir)
 	for range 2 {
-		engine, err := natsfleet.OpenEmbedded(ctx, dir)
+		engine, err := natsfleet.OpenEmbedded(ctx, dir, fleet.Budget{})
 		if err != nil {
 			log.Fatal(err)
 		}

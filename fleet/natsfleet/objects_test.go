@@ -23,7 +23,7 @@ import (
 // embedded returns the only space of an embedded fleet.
 func embedded(t *testing.T) *space {
 	t.Helper()
-	e, err := OpenEmbedded(t.Context(), filepath.Join(t.TempDir(), "store"))
+	e, err := OpenEmbedded(t.Context(), filepath.Join(t.TempDir(), "store"), fleet.Budget{})
 	if err != nil {
 		t.Fatal(err)
 	}

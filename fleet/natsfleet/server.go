@@ -40,13 +40,11 @@ type Server struct {
 }
 
 // OpenEmbedded starts a server in this process, which listens to nobody else and keeps the fleet in a
-// directory, and returns the engine on it. It has one tenant, [fleet.DefaultTenant]. Close ends
-// both.
-func OpenEmbedded(ctx context.Context, dir string) (fleet.Engine, error) {
-	s, err := StartServer(ctx, Config{
-		Store: dir, Operator: Token(rand.Text()), Tenants: []Tenant{{Tenant: fleet.Tenant{Name: fleet.DefaultTenant}}},
-		Shards: 1,
-	})
+// directory, and returns the engine on it. It has one tenant, [fleet.DefaultTenant], with a budget.
+// Close ends both.
+func OpenEmbedded(ctx context.Context, dir string, budget fleet.Budget) (fleet.Engine, error) {
+	s, err := StartServer(ctx, Config{Store: dir, Operator: Token(rand.Text()),
+		Tenants: []Tenant{{Tenant: fleet.Tenant{Name: fleet.DefaultTenant, Budget: budget}}}})
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func TestP5_LargeFilesOfTheCommit(t *testing.T) {
 // On real servers it is the same.
 func TestP5_OverJetStream(t *testing.T) {
 	t.Parallel()
-	e, err := natsfleet.OpenEmbedded(t.Context(), t.TempDir())
+	e, err := natsfleet.OpenEmbedded(t.Context(), t.TempDir(), fleet.Budget{})
 	must(t, err)
 	t.Cleanup(func() { must(t, e.Close()) })
 	s, err := e.Open(t.Context(), fleet.DefaultTenant)

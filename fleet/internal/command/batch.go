@@ -281,11 +281,10 @@ func (b *batch) runTasks(ctx context.Context) (err error) {
 		return cli.Fail(cli.ExitFailed, "%w", err)
 	}
 	defer unlock()
-	closeEngine, err := b.openEngine(ctx)
-	if err != nil {
+	if err := b.openEngine(ctx); err != nil {
 		return cli.Fail(cli.ExitFailed, "the state in %s: %w", b.state, err)
 	}
-	defer func() { err = errors.Join(err, closeEngine()) }()
+	defer func() { err = errors.Join(err, b.engine.Close()) }()
 	if b.results, err = openResults(b.out, b.space); err != nil {
 		return cli.Fail(cli.ExitFailed, "the results: %w", err)
 	}

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,21 +18,16 @@ import (
 	"github.com/attractor-go/attractor/internal/render"
 )
 
-// openEngine starts the queue in this process. The function that it returns ends it.
-func (b *batch) openEngine(ctx context.Context) (func() error, error) {
-	tenant := fleet.Tenant{Name: fleet.DefaultTenant, Budget: fleet.Budget{Tokens: b.budget.Tokens, USD: b.budget.USD}}
-	s, err := natsfleet.StartServer(ctx, natsfleet.Config{Store: filepath.Join(b.state, "queue"),
-		Operator: natsfleet.Token(rand.Text()), Tenants: []natsfleet.Tenant{{Tenant: tenant}}})
-	if err != nil {
-		return nil, err
+// openEngine starts the queue in this process. The caller closes the engine.
+func (b *batch) openEngine(ctx context.Context) (err error) {
+	budget := fleet.Budget{Tokens: b.budget.Tokens, USD: b.budget.USD}
+	if b.engine, err = natsfleet.OpenEmbedded(ctx, filepath.Join(b.state, "queue"), budget); err != nil {
+		return err
 	}
-	if b.engine, err = s.Engine(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
+	if b.space, err = b.engine.Open(ctx, fleet.DefaultTenant); err != nil {
+		return errors.Join(err, b.engine.Close())
 	}
-	if b.space, err = b.engine.Open(ctx, tenant.Name); err != nil {
-		return nil, errors.Join(err, b.engine.Close(), s.Close())
-	}
-	return func() error { return errors.Join(b.engine.Close(), s.Close()) }, nil
+	return nil
 }
 
 // work runs a worker until all tasks have ended.

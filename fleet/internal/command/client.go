@@ -29,8 +29,7 @@ func (f *clientFlags) register(flags *pflag.FlagSet) {
 // connection is a connection to a tenant's space.
 type connection struct {
 	*fleet.Client
-	space  *fleet.Space
-	tenant string
+	space *fleet.Space
 }
 
 // connected calls do with a connection as a client of a tenant.
@@ -39,11 +38,10 @@ func (f *clientFlags) connected(ctx context.Context, do func(c *connection) erro
 	if err != nil {
 		return err
 	}
-	c := &connection{tenant: cmp.Or(f.tenant, os.Getenv(tenantVar), fleet.DefaultTenant)}
-	space, end, err := natsfleet.OpenTenant(ctx, url, c.tenant, o)
+	tenant := cmp.Or(f.tenant, os.Getenv(tenantVar), fleet.DefaultTenant)
+	space, end, err := natsfleet.OpenTenant(ctx, url, tenant, o)
 	if err != nil {
 		return cli.Fail(cli.ExitFailed, "%w", err)
 	}
-	c.Client, c.space = fleet.NewClient(space), space
-	return errors.Join(do(c), end())
+	return errors.Join(do(&connection{fleet.NewClient(space), space}), end())
 }
