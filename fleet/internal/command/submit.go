@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,13 +20,11 @@ import (
 // submitFlags holds a task as flags describe it.
 type submitFlags struct {
 	clientFlags
-	task             fleet.Task
-	file             string
-	repo             fleet.Repo
-	labels           []string
-	schema, deadline string
-	budget           time.Duration
-	wait, json       bool
+	task       fleet.Task
+	file       string
+	repo       fleet.Repo
+	labels     []string
+	wait, json bool
 }
 
 func (p *program) submit() *cobra.Command {
@@ -36,8 +32,8 @@ func (p *program) submit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit [flags] [prompt | -]",
 		Short: "Submit tasks to the queue",
-		Long: `Submit adds a task to the queue, or with --file all tasks of a file, which has a JSON object a line as that of batch (attractor-fleet batch --help).
-The prompt - is read from standard input.
+		Long: `Submit adds a task to the queue, or with --file all tasks of a file, which has a JSON object a line as that of batch (attractor-fleet batch --help),
+and says all that a task can say. The prompt - is read from standard input.
 
 --id names the task: a task that is submitted twice runs once, so that a command whose outcome is unknown can be repeated. It prints the ids. With
 --wait it waits for the ends of the tasks, and its exit code is 1 unless all are done.
@@ -45,6 +41,7 @@ The prompt - is read from standard input.
 ` + connectHelp,
 		Example: `  attractor-fleet submit --id fix-1 --repo https://github.com/acme/shop --check "make test" "fix the failing test"
   attractor-fleet submit --file tasks.jsonl --wait
+  echo '{"id":"fix-2","prompt":"fix it","deadline":"2030-01-02T15:04:05Z"}' | attractor-fleet submit --file -
   attractor-fleet submit --label team=red --budget-usd 0.50 "write a haiku into haiku.txt" --artifact '*.txt'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tasks, err := f.tasks(cmd, args, p.in)
@@ -61,9 +58,8 @@ The prompt - is read from standard input.
 }
 
 // taskFlags names the flags that describe a task.
-var taskFlags = []string{"id", "repo", "ref", "credential", "dir", "include", "artifact", "environment", "profile",
-	"provider", "model", "effort", "max-turns", "schema", "check", "instructions", "budget-tokens", "budget-usd",
-	"budget-time", "deadline", "label"}
+var taskFlags = []string{"id", "repo", "ref", "credential", "dir", "artifact", "environment", "provider", "model",
+	"check", "budget-usd", "label"}
 
 func (f *submitFlags) register(flags *pflag.FlagSet) {
 	f.clientFlags.register(flags)
@@ -77,27 +73,16 @@ func (f *submitFlags) register(flags *pflag.FlagSet) {
 		"clone this `branch`, tag or commit (default: the repository's default branch)")
 	flags.StringVar(&f.repo.Credential, "credential", "", "workers know what the repository needs by this `name`")
 	flags.StringVar(&t.Dir, "dir", "", "work in this `directory` of the worker's machine, if it allows that")
-	flags.StringArrayVar(&t.Include, "include", nil,
-		"keep ignored files that match this `pattern`, too; can be repeated")
 	flags.StringArrayVar(&t.Artifacts, "artifact", nil,
 		"keep files that match this `pattern` when the task has ended; can be repeated")
 	flags.StringVar(&t.Environment, "environment", "",
 		"run commands in the environment with this `name` (default: local)")
-	flags.StringVar(&t.Agent.Profile, "profile", "", "use the profile with this `name` (default: the worker's)")
 	flags.StringVar(&t.Agent.Provider, "provider", "", "use the provider with this `name` (default: the worker's)")
 	flags.StringVar(&t.Agent.Model, "model", "", "use the model with this `name` (default: the worker's)")
-	flags.StringVar(&t.Agent.Effort, "effort", "", "reason with this `level` of effort")
-	flags.IntVar(&t.Agent.MaxTurns, "max-turns", 0, "stop after `n` responses of the model; 0 means the worker's limit")
-	flags.StringVar(&f.schema, "schema", "", "require an answer that matches the JSON Schema in this `file`")
 	flags.StringArrayVar(&t.Agent.Checks, "check", nil,
 		"let the task count as done only when this `command` succeeds; can be repeated")
-	flags.StringVar(&t.Agent.Instructions, "instructions", "", "append this `text` to the system prompt")
-	flags.IntVar(&t.Budget.Tokens, "budget-tokens", 0, "stop before the task uses more than `n` tokens")
 	flags.Float64Var(&t.Budget.USD, "budget-usd", 0,
 		"stop before the task spends more than this `amount` of US dollars")
-	flags.DurationVar(&f.budget, "budget-time", 0, "stop after this `duration` of processing")
-	flags.StringVar(&f.deadline, "deadline", "",
-		"end the task at this `time`, such as 2h from now, or 2026-01-02T15:04:05Z")
 	flags.StringArrayVar(&f.labels, "label", nil, "give the task a label, `name=value`; can be repeated")
 }
 
@@ -162,37 +147,8 @@ func (f *submitFlags) described(prompt string, in io.Reader) (t fleet.Task, err 
 		}
 		t.Repo = &f.repo
 	}
-	if f.schema != "" {
-		data, err := os.ReadFile(f.schema)
-		if err != nil {
-			return t, fmt.Errorf("--schema: %w", err)
-		}
-		if t.Agent.Schema = json.RawMessage(data); !json.Valid(data) {
-			return t, fmt.Errorf("--schema: %s is not valid JSON", f.schema)
-		}
-	}
-	t.Budget.Time = fleet.Duration(f.budget)
-	if t.Deadline, err = parseDeadline(f.deadline, time.Now()); err != nil {
-		return t, err
-	}
 	t.Labels, err = parseLabels(f.labels)
 	return t, err
-}
-
-// parseDeadline returns the time of a deadline: a time, or a duration from now on.
-func parseDeadline(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if d, err := time.ParseDuration(text); err == nil {
-		return now.Add(d).UTC().Truncate(time.Second), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, fmt.Errorf("--deadline is a duration such as 2h, or a time such as 2026-01-02T15:04:05Z, not %q",
-			text)
-	}
-	return t, nil
 }
 
 // submitTasks submits tasks, and with --wait waits for their ends.
