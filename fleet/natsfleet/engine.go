@@ -2,6 +2,7 @@ package natsfleet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/fleet"
@@ -208,3 +210,103 @@ func (e *natsEngine) Close() error {
 
 // inProcess is the target of connections to a server of this process.
 func inProcess(s *server.Server) target { return target{server: s} }
+
+const (
+	registryStream = "fleet"
+	registryKey    = "fleet.registry"
+	defaultShards  = 4
+)
+
+// registry describes the fleet for the operator and the workers. It holds no secret.
+type registry struct {
+	Tenants  []fleet.Tenant    `json:"tenants"` // ordered by name
+	Slots    []fleet.SlotLimit `json:"slots,omitempty"`
+	Replicas int               `json:"replicas"`
+	Shards   int               `json:"shards"`
+}
+
+// tenant returns a tenant by its name.
+func (r registry) tenant(name string) (fleet.Tenant, bool) {
+	for _, t := range r.Tenants {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return fleet.Tenant{}, false
+}
+
+// readRegistry returns the registry as it is now.
+func readRegistry(ctx context.Context, operator *account) (r registry, err error) {
+	s, err := retry(ctx, operator, makeTime, func(ctx context.Context) (jetstream.Stream, error) {
+		return operator.js.Stream(ctx, registryStream)
+	})
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return r, errors.New("this is a NATS server, but no fleet was set up there: start it with natsfleet.StartServer, or attractor-fleet serve")
+	}
+	var e engine.Record
+	if err == nil {
+		e, err = (&records{operator, s}).Get(ctx, registryKey)
+	}
+	if err == nil && e.Seq == 0 {
+		err = errors.New("the server has none yet")
+	}
+	if err != nil {
+		return r, fmt.Errorf("the registry: %w", err)
+	}
+	return r, json.Unmarshal(e.Data, &r)
+}
+
+// writeRegistry replaces the registry, unless it is the same already.
+func writeRegistry(ctx context.Context, operator *account, r registry) error {
+	records, err := newRecords(ctx, operator, registryStream, registryKey)
+	if err != nil {
+		return err
+	}
+	return engine.Update(ctx, records, registryKey, func(engine.Record) (any, time.Duration, error) { return r, 0, nil })
+}
+
+// space is the space of a tenant, with the account that has it.
+type space struct {
+	fleet.Space
+	account *account
+	queue   *queue
+}
+
+// newSpace opens the parts of a space and makes missing streams, all at the same time: in a cluster
+// each stream takes a while.
+func newSpace(ctx context.Context, a *account) (*space, error) {
+	s := &space{account: a, Space: fleet.Space{Bus: newBus(a)}}
+	var objects *objects
+	var tasks *records
+	var errs [5]error
+	parts := []func() error{
+		func() (err error) { s.Journals, err = newJournals(ctx, a); return named("the journals", err) },
+		func() (err error) { objects, err = newObjects(ctx, a); return named("the objects", err) },
+		func() (err error) { s.queue, err = newQueue(ctx, a); return named("the queue", err) },
+		func() (err error) {
+			asks, err := newRecords(ctx, a, "asks", "ask.*.*", "answer.*.*")
+			s.Asks = engine.NewAsks(asks)
+			return named("the asks", err)
+		},
+		func() (err error) {
+			tasks, err = newRecords(ctx, a, "tasks", "task.*.*")
+			return named("the tasks", err)
+		},
+	}
+	each(len(parts), func(i int) { errs[i] = parts[i]() })
+	err := errors.Join(errs[:]...)
+	if err != nil {
+		return nil, err
+	}
+	s.Objects = objects
+	s.Tasks = engine.NewTasks(tasks, s.queue, a.limits, s.Journals, objects, s.Asks)
+	return s, nil
+}
+
+// named adds to an error what it is about. It returns nil for nil.
+func named(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -402,4 +403,52 @@ func hostPort(address string) (string, int, error) {
 		port = server.RANDOM_PORT
 	}
 	return host, port, err
+}
+
+// serverLog writes what the NATS server says to a logger. It implements [server.Logger].
+type serverLog struct {
+	log   *slog.Logger
+	fatal chan string // gets why the server cannot run, the first time
+}
+
+// newServerLog returns the log of a server. With a nil logger it logs nothing.
+func newServerLog(log *slog.Logger) serverLog {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return serverLog{log, make(chan string, 1)}
+}
+
+func (l serverLog) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
+func (l serverLog) Warnf(format string, v ...any)   { l.log.Warn(fmt.Sprintf(format, v...)) }
+func (l serverLog) Errorf(format string, v ...any)  { l.log.Error(fmt.Sprintf(format, v...)) }
+func (l serverLog) Debugf(string, ...any)           {}
+func (l serverLog) Tracef(string, ...any)           {}
+
+// Fatalf implements [server.Logger]. The server calls it if it cannot run.
+func (l serverLog) Fatalf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	l.log.Error(text)
+	select {
+	case l.fatal <- text:
+	default:
+	}
+}
+
+// Traffic counts what clients and workers have sent to a server, and it to them, since it started.
+type Traffic struct {
+	InMessages  int64 `json:"in_messages"`
+	InBytes     int64 `json:"in_bytes"`
+	OutMessages int64 `json:"out_messages"`
+	OutBytes    int64 `json:"out_bytes"`
+}
+
+// Traffic returns the server's traffic, without that between servers.
+func (s *Server) Traffic() (Traffic, error) {
+	v, err := s.server.Varz(&server.VarzOptions{})
+	if err != nil {
+		return Traffic{}, err
+	}
+	return Traffic{InMessages: v.InClientMsgs, InBytes: v.InClientBytes, OutMessages: v.OutClientMsgs,
+		OutBytes: v.OutClientBytes}, nil
 }

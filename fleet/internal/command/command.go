@@ -1,3 +1,4 @@
+// Package command implements the command attractor-fleet.
 package command
 
 import (

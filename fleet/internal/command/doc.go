@@ -1,2 +1,0 @@
-// Package command implements the command attractor-fleet.
-package command
