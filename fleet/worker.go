@@ -102,9 +102,6 @@ type Host func(ctx context.Context, j *Job) (Hosted, error)
 // Hosted is a session that a Host has opened.
 type Hosted struct {
 	Session *agent.Session
-	// Submit begins the task's input, and works on it to its end. Nil means Session.Submit of the
-	// task's prompt.
-	Submit func(ctx context.Context) (*agent.Result, error)
 	// Verify checks, while the session is still open, whether a completed input has done what was
 	// asked for. An error says why the task has failed nevertheless. It may be nil.
 	Verify func(ctx context.Context, result *agent.Result) error

@@ -2,13 +2,11 @@ package natsfleet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
 	"strconv"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -23,11 +21,28 @@ const (
 )
 
 // chain is the messages of one subject, each of which names the one before it. The server takes a
-// message only if the one that it names is the last one, so one of two writers gets an error. A
-// reader that follows the links misses nothing, whichever replica it reads.
+// message only if the one that it names is the last one, so one of two writers gets an error. All
+// are read from the leader of the stream, which has what was acknowledged.
 type chain struct {
-	*journalStream
+	*records
 	subject string
+}
+
+// storedMessage is a message as the stream has stored it.
+type storedMessage = jetstream.RawStreamMsg
+
+// number returns a header that holds a number, or 0.
+func number(m *storedMessage, key string) int64 {
+	n, err := strconv.ParseInt(m.Header.Get(key), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// follows reports whether a message names the one with a sequence as the one before it.
+func follows(m *storedMessage, seq uint64) bool {
+	return m.Header.Get(headerPrev) == strconv.FormatUint(seq, 10)
 }
 
 // takenError says that another message follows the one that was expected to be the last.
@@ -77,12 +92,14 @@ func (c chain) publish(ctx context.Context, id string, prev uint64, header nats.
 // settle returns the outcome of a message that was sent after prev and got an error: its sequence,
 // an error, or errAgain if it may be sent again.
 func (c chain) settle(ctx context.Context, id string, prev uint64, cause error) (uint64, error) {
-	after, err := c.once(ctx, getRequest{Seq: prev + 1, NextFor: c.subject})
+	ctx, cancel := context.WithTimeout(ctx, 2*c.attempt)
+	defer cancel()
+	after, err := found(c.stream.GetMsg(ctx, prev+1, jetstream.WithGetMsgSubject(c.subject)))
 	if err != nil {
 		return 0, err
 	}
-	if after != nil && after.header.Get(headerID) == id {
-		return after.seq, nil
+	if after != nil && after.Header.Get(headerID) == id {
+		return after.Sequence, nil
 	}
 	if after != nil {
 		return 0, &takenError{by: after}
@@ -91,7 +108,7 @@ func (c chain) settle(ctx context.Context, id string, prev uint64, cause error) 
 		return 0, cause
 	}
 	if prev > 0 {
-		if there, err := c.once(ctx, getRequest{Seq: prev}); err != nil {
+		if there, err := found(c.stream.GetMsg(ctx, prev)); err != nil {
 			return 0, err
 		} else if there == nil {
 			return 0, errGone
@@ -108,9 +125,29 @@ func refused(err error) bool {
 		errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionClosed)
 }
 
+// found returns nil for a message that is not there.
+func found(m *storedMessage, err error) (*storedMessage, error) {
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	return m, err
+}
+
+// get returns the message with a sequence or, given a subject, the first one of it from there on. It
+// returns nil if there is none.
+func (c chain) get(ctx context.Context, seq uint64, o ...jetstream.GetMsgOpt) (*storedMessage, error) {
+	m, err := retry(ctx, c.account, makeTime, func(ctx context.Context) (*storedMessage, error) {
+		return found(c.stream.GetMsg(ctx, seq, o...))
+	})
+	return m, named("the stream of "+c.subject, err)
+}
+
 // last returns the last message, nil if there is none.
 func (c chain) last(ctx context.Context) (*storedMessage, error) {
-	return c.get(ctx, getRequest{LastFor: c.subject})
+	m, err := retry(ctx, c.account, makeTime, func(ctx context.Context) (*storedMessage, error) {
+		return found(c.stream.GetLastMsgForSubject(ctx, c.subject))
+	})
+	return m, named("the stream of "+c.subject, err)
 }
 
 // read yields the messages after one sequence, 0 for the first, up to another, which was once the
@@ -119,218 +156,29 @@ func (c chain) last(ctx context.Context) (*storedMessage, error) {
 func (c chain) read(ctx context.Context, after, upTo uint64) iter.Seq2[*storedMessage, error] {
 	return func(yield func(*storedMessage, error) bool) {
 		for at := after; at < upTo; {
-			next, err := c.more(ctx, at, upTo)
-			if err != nil {
-				yield(nil, err)
+			next, err := c.get(ctx, at+1, jetstream.WithGetMsgSubject(c.subject))
+			if err == nil && (next == nil || next.Sequence > upTo || !follows(next, at)) {
+				err = c.missing(ctx, at, upTo)
+			}
+			if !yield(next, err) || err != nil {
 				return
 			}
-			for _, m := range next {
-				if !yield(m, nil) {
-					return
-				}
-				at = m.seq
-			}
+			at = next.Sequence
 		}
 	}
 }
 
-// more returns the messages that follow one, at least one message.
-func (c chain) more(ctx context.Context, at, upTo uint64) ([]*storedMessage, error) {
-	if upTo-at > 1 {
-		// Without an answer, or from a replica that lags behind, the leader has it.
-		if got, err := c.batch(ctx, getRequest{Seq: at + 1, NextFor: c.subject}); err == nil || len(got) > 0 {
-			if got = linked(got, at, upTo); len(got) > 0 {
-				return got, nil
-			}
-		}
-	}
-	next, err := c.get(ctx, getRequest{Seq: at + 1, NextFor: c.subject})
-	if err != nil {
-		return nil, err
-	}
-	if next != nil && len(linked([]*storedMessage{next}, at, upTo)) == 1 {
-		return []*storedMessage{next}, nil
-	}
+// missing returns why no message follows the one with the sequence at.
+func (c chain) missing(ctx context.Context, at, upTo uint64) error {
 	for _, seq := range []uint64{at, upTo} {
 		if seq == 0 {
 			continue
 		}
-		if there, err := c.get(ctx, getRequest{Seq: seq}); err != nil {
-			return nil, err
+		if there, err := c.get(ctx, seq); err != nil {
+			return err
 		} else if there == nil {
-			return nil, errGone
+			return errGone
 		}
 	}
-	return nil, fmt.Errorf("%w: stream %s has no message %s after number %d", journal.ErrCorrupt, c.name, c.subject, at)
-}
-
-// linked returns the longest beginning of messages in which each names the one before it.
-func linked(messages []*storedMessage, at, upTo uint64) []*storedMessage {
-	for i, m := range messages {
-		if m.seq > upTo || m.header.Get(headerPrev) != strconv.FormatUint(at, 10) {
-			return messages[:i]
-		}
-		at = m.seq
-	}
-	return messages
-}
-
-// batchMessages and batchBytes bound what one request reads.
-const (
-	batchMessages = 256
-	batchBytes    = 1 << 20
-)
-
-// Subjects of the server's API, each followed by the name of a stream.
-const (
-	apiGet    = "$JS.API.STREAM.MSG.GET."
-	apiDirect = "$JS.API.DIRECT.GET."
-)
-
-// journalStream reads a stream in batches from any replica, and single messages from the leader,
-// which the client of JetStream does not do.
-type journalStream struct {
-	*account
-	name string
-}
-
-// storedMessage is a message as a stream has stored it.
-type storedMessage struct {
-	subject string
-	seq     uint64
-	time    time.Time
-	header  nats.Header
-	data    []byte
-}
-
-// number returns a header that holds a number, or 0.
-func (m *storedMessage) number(key string) int64 {
-	n, err := strconv.ParseInt(m.header.Get(key), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-// getRequest asks for messages.
-type getRequest struct {
-	Seq      uint64 `json:"seq,omitempty"`
-	LastFor  string `json:"last_by_subj,omitempty"`
-	NextFor  string `json:"next_by_subj,omitempty"`
-	Batch    int    `json:"batch,omitempty"`
-	MaxBytes int    `json:"max_bytes,omitempty"`
-}
-
-// get returns a message as the stream's leader has it, or nil if there is none.
-func (s *journalStream) get(ctx context.Context, r getRequest) (*storedMessage, error) {
-	m, err := retry(ctx, s.account, makeTime, func(ctx context.Context) (*storedMessage, error) { return s.once(ctx, r) })
-	return m, named("stream "+s.name, err)
-}
-
-// once makes one attempt of get.
-func (s *journalStream) once(ctx context.Context, r getRequest) (*storedMessage, error) {
-	request, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.attempt)
-	defer cancel()
-	reply, err := s.nc.RequestWithContext(ctx, apiGet+s.name, request)
-	if err != nil {
-		return nil, err
-	}
-	return stored(reply.Data)
-}
-
-// stored decodes the answer to a getRequest.
-func stored(data []byte) (*storedMessage, error) {
-	var answer struct {
-		Error   *jetstream.APIError `json:"error"`
-		Message *struct {
-			Subject string    `json:"subject"`
-			Seq     uint64    `json:"seq"`
-			Header  []byte    `json:"hdrs"`
-			Data    []byte    `json:"data"`
-			Time    time.Time `json:"time"`
-		} `json:"message"`
-	}
-	if err := json.Unmarshal(data, &answer); err != nil {
-		return nil, err
-	}
-	if answer.Error != nil && answer.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound {
-		return nil, nil
-	}
-	if answer.Error != nil {
-		return nil, answer.Error
-	}
-	if answer.Message == nil {
-		return nil, errors.New("the server's answer has no message")
-	}
-	m := &storedMessage{subject: answer.Message.Subject, seq: answer.Message.Seq, time: answer.Message.Time,
-		data: answer.Message.Data}
-	if len(answer.Message.Header) > 0 {
-		header, err := nats.DecodeHeadersMsg(answer.Message.Header)
-		if err != nil {
-			return nil, err
-		}
-		m.header = header
-	}
-	return m, nil
-}
-
-// batch returns the next messages as any replica has them. It may lag behind the leader, and the
-// batch may be cut short. It makes one attempt.
-func (s *journalStream) batch(ctx context.Context, r getRequest) ([]*storedMessage, error) {
-	r.Batch, r.MaxBytes = batchMessages, batchBytes
-	request, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	inbox := s.nc.NewInbox()
-	sub, err := s.nc.SubscribeSync(inbox)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		_ = sub.Unsubscribe() // it fails if the connection is closed, which has ended the subscription
-	}()
-	if err := s.nc.PublishRequest(apiDirect+s.name, inbox, request); err != nil {
-		return nil, err
-	}
-	var got []*storedMessage
-	for {
-		attempt, cancel := context.WithTimeout(ctx, s.attempt)
-		reply, err := sub.NextMsgWithContext(attempt)
-		cancel()
-		if err != nil {
-			return got, err
-		}
-		switch status := reply.Header.Get("Status"); status {
-		case "":
-		case "204", "404": // the end of the batch, nothing
-			return got, nil
-		default:
-			return got, fmt.Errorf("stream %s: the server answers %s %s", s.name, status,
-				reply.Header.Get("Description"))
-		}
-		m, err := delivered(reply)
-		if err != nil {
-			return got, fmt.Errorf("stream %s: %w", s.name, err)
-		}
-		got = append(got, m)
-	}
-}
-
-// delivered returns the stored message in an answer to a direct request.
-func delivered(reply *nats.Msg) (*storedMessage, error) {
-	seq, err := strconv.ParseUint(reply.Header.Get(jetstream.SequenceHeader), 10, 64)
-	if err != nil {
-		return nil, err
-	}
-	at, err := time.Parse(time.RFC3339Nano, reply.Header.Get(jetstream.TimeStampHeaer))
-	if err != nil {
-		return nil, err
-	}
-	return &storedMessage{subject: reply.Header.Get(jetstream.SubjectHeader), seq: seq, time: at, header: reply.Header,
-		data: reply.Data}, nil
+	return fmt.Errorf("%w: there is no message %s after number %d", journal.ErrCorrupt, c.subject, at)
 }

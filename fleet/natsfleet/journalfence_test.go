@@ -396,7 +396,7 @@ func leaderDies(t *testing.T, servers []*journalServer, j *journals) {
 	}
 	until(t, func() bool {
 		for _, s := range servers {
-			if s.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, p.chain().name) {
+			if s.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, p.records.stream.CachedInfo().Config.Name) {
 				s.stop()
 				s.start()
 				return true

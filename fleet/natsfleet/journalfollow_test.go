@@ -169,32 +169,6 @@ func TestP4_ManyMakeTheStreams(t *testing.T) {
 	}
 }
 
-// Reading needs no replica but the leader, and no direct answers.
-func TestP4_ReadsFromTheLeaderAlone(t *testing.T) {
-	t.Parallel()
-	a := oneServer(t).connect()
-	a.shards = 1
-	j := journalsOf(t, a)
-	l := mustCreate(t, j, "s", "a", "b", "c")
-	mustCreate(t, j, "t", "x")
-	hash, err := l.PutBlob(t.Context(), patterned(3<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := j.shards[0].records.stream.CachedInfo().Config
-	config.AllowDirect = false
-	if _, err := a.js.UpdateStream(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
-	wantKinds(t, j, "s", "abc")
-	if list, err := j.List(t.Context()); err != nil || len(list) != 2 {
-		t.Errorf("List = %+v, %v", list, err)
-	}
-	if data, err := blobOf(l, hash); err != nil || len(data) != 3<<20 {
-		t.Errorf("the blob has %d bytes, %v", len(data), err)
-	}
-}
-
 // A pass that begins late in a long log yields the same.
 func TestP4_RecordsFromAnyNumber(t *testing.T) {
 	t.Parallel()

@@ -38,11 +38,11 @@ type journalEnd struct {
 // endOf returns the end of a log, given its last message. The error is journal.ErrCorrupt if that
 // is not a message of a log.
 func endOf(m *storedMessage) (journalEnd, error) {
-	first, count := m.number(headerFirst), m.number(headerCount)
+	first, count := number(m, headerFirst), number(m, headerCount)
 	if first < 1 || count < 0 {
-		return journalEnd{}, fmt.Errorf("%w: message %d, %s, is none of a log", journal.ErrCorrupt, m.seq, m.subject)
+		return journalEnd{}, fmt.Errorf("%w: message %d, %s, is none of a log", journal.ErrCorrupt, m.Sequence, m.Subject)
 	}
-	return journalEnd{seq: m.seq, next: first + count, size: m.number(headerSize)}, nil
+	return journalEnd{seq: m.Sequence, next: first + count, size: number(m, headerSize)}, nil
 }
 
 // journalLines is what a message holds.
@@ -139,7 +139,7 @@ func (w *journalWriter) appended(p publication, err error) error {
 	case err == nil:
 		w.doubt = nil
 		return nil
-	case errors.As(err, &taken) && w.doubt != nil && taken.by.header.Get(headerID) == w.doubt.id:
+	case errors.As(err, &taken) && w.doubt != nil && taken.by.Header.Get(headerID) == w.doubt.id:
 		w.doubt = nil
 		end, err := endOf(taken.by)
 		if err != nil {
@@ -183,7 +183,7 @@ func (w *journalWriter) check(ctx context.Context, end journalEnd) error {
 		return w.errorf("%w", err)
 	case m == nil:
 		return w.appended(publication{}, errGone)
-	case m.seq != end.seq:
+	case m.Sequence != end.seq:
 		return w.appended(publication{}, &takenError{by: m})
 	}
 	return nil
@@ -333,7 +333,7 @@ func (p *journalPass) records(ctx context.Context, after, upTo uint64, yield fun
 // message yields the records of a message.
 func (p *journalPass) message(ctx context.Context, m *storedMessage,
 	yield func(journal.Record, error) bool) (err error) {
-	first, count := m.number(headerFirst), m.number(headerCount)
+	first, count := number(m, headerFirst), number(m, headerCount)
 	if first != p.next || count < 0 {
 		return fmt.Errorf("%w: record %d follows record %d", journal.ErrCorrupt, first, p.next-1)
 	}
@@ -341,8 +341,8 @@ func (p *journalPass) message(ctx context.Context, m *storedMessage,
 		p.next += count
 		return nil
 	}
-	var data io.Reader = bytes.NewReader(m.data)
-	if hash := m.header.Get(headerBody); hash != "" {
+	var data io.Reader = bytes.NewReader(m.Data)
+	if hash := m.Header.Get(headerBody); hash != "" {
 		body, err := p.blob(ctx, linesKind, hash)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: the lines of records %d to %d are missing", journal.ErrCorrupt, first, first+count-1)

@@ -52,7 +52,6 @@ func newJournals(ctx context.Context, a *account) (*journals, error) {
 		s, err := a.stream(ctx, jetstream.StreamConfig{
 			Name: "journal-" + strconv.Itoa(n), Description: "sessions: a subject a session, a message an append",
 			Subjects: []string{shardSubject(recordsSubject, n) + ".>"}, DenyDelete: true,
-			AllowDirect: true, // a chain tells when a replica lags behind
 			RePublish: &jetstream.RePublish{Source: shardSubject(recordsSubject, n) + ".>",
 				Destination: shardSubject(newsSubject, n) + ".>", HeadersOnly: true},
 		})
@@ -105,7 +104,7 @@ func (p journalPlace) subject(of string) string {
 
 // chain returns the messages of the log.
 func (p journalPlace) chain() chain {
-	return chain{&journalStream{p.j.account, "journal-" + strconv.Itoa(p.number)}, p.subject(recordsSubject)}
+	return chain{p.records, p.subject(recordsSubject)}
 }
 
 // errorf returns an error that names the log.
@@ -224,8 +223,8 @@ func (j *journals) List(ctx context.Context) ([]journal.Entry, error) {
 					continue
 				}
 				if end, err := endOf(m); err != nil || end.next > 1 {
-					id := engine.TokenID(strings.TrimPrefix(m.subject, prefix))
-					entries = append(entries, journal.Entry{ID: id, Size: end.size, Modified: m.time})
+					id := engine.TokenID(strings.TrimPrefix(m.Subject, prefix))
+					entries = append(entries, journal.Entry{ID: id, Size: end.size, Modified: m.Time})
 				}
 			}
 		}
@@ -259,13 +258,13 @@ func (j *journals) remove(ctx context.Context, id string) error {
 		}
 		err = p.blobs.Remove(ctx, p.subject(blobsSubject)+".>")
 		if err == nil { // a log that somebody makes anew meanwhile has other messages
-			err = p.records.removeUpTo(ctx, p.subject(recordsSubject), m.seq)
+			err = p.records.removeUpTo(ctx, p.subject(recordsSubject), m.Sequence)
 		}
 		if err != nil {
 			return p.errorf("%w", err)
 		}
 		p.tell()
-		if left, err := p.chain().last(ctx); err != nil || left == nil || left.header.Get(headerPrev) == "0" {
+		if left, err := p.chain().last(ctx); err != nil || left == nil || follows(left, 0) {
 			return err
 		}
 	}
@@ -320,16 +319,16 @@ func (p journalPlace) follow(ctx context.Context, from int64, yield func(journal
 		if err != nil {
 			return err
 		}
-		if m.seq != at {
-			if len(linked([]*storedMessage{m}, at, m.seq)) == 1 {
+		if m.Sequence != at {
+			if follows(m, at) {
 				err = records.message(ctx, m, yield)
 			} else {
-				err = records.records(ctx, at, m.seq, yield)
+				err = records.records(ctx, at, m.Sequence, yield)
 			}
 			if err != nil {
 				return p.errorf("%w", err)
 			}
-			at, pause = m.seq, followSoon
+			at, pause = m.Sequence, followSoon
 		}
 		if err := p.quiet(ctx, news, pause); err != nil {
 			return err
