@@ -117,7 +117,7 @@ func (j *Job) drive(h Hosted) (*agent.Result, error) {
 	ended := make(chan ending, 1)
 	go func() {
 		var e ending
-		e.err = careful("Hosted.Submit", func() (err error) { e.result, err = j.submit(watch, h); return err })
+		e.err = careful("Hosted.Verify", func() (err error) { e.result, err = j.submit(watch, h); return err })
 		ended <- e
 	}()
 	select {
@@ -209,8 +209,6 @@ func (j *Job) begin(h Hosted) (*agent.Result, error) {
 		return h.Session.Result(), nil
 	case j.was.begun:
 		return h.Session.Continue(ctx)
-	case h.Submit != nil:
-		return h.Submit(ctx)
 	}
 	return h.Session.Submit(ctx, j.Task.Prompt)
 }
