@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,6 @@ const (
 	headPrefix   = "objects.head." // and the name
 	dataPrefix   = "objects.data." // and the name
 	maxName      = 512
-	atOnce       = 16 // objects that are listed or removed at a time
 )
 
 // objects implements [fleet.Objects].
@@ -52,19 +52,6 @@ func pathTokens(parts []string) string {
 		tokens[i] = "_" + base64.RawURLEncoding.EncodeToString([]byte(p)) // no token may be empty
 	}
 	return strings.Join(tokens, ".")
-}
-
-// subjectName returns the name that nameTokens encoded as these tokens.
-func subjectName(tokens string) (string, bool) {
-	var parts []string
-	for t := range strings.SplitSeq(tokens, ".") {
-		p, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(t, "_"))
-		if err != nil {
-			return "", false
-		}
-		parts = append(parts, string(p))
-	}
-	return strings.Join(parts, "/"), true
 }
 
 // Put implements [fleet.Objects].
@@ -127,43 +114,30 @@ func (o *objects) Open(ctx context.Context, name string) (io.ReadCloser, error) 
 // List implements [fleet.Objects].
 func (o *objects) List(ctx context.Context, prefix string) iter.Seq2[fleet.Artifact, error] {
 	return func(yield func(fleet.Artifact, error) bool) {
-		names, err := o.names(ctx, prefix)
-		if err != nil {
-			yield(fleet.Artifact{}, err)
-			return
+		filter := headPrefix + ">"
+		if dir := strings.Split(prefix, "/"); len(dir) > 1 {
+			filter = headPrefix + pathTokens(dir[:len(dir)-1]) + ".>"
 		}
-		for batch := range slices.Chunk(names, atOnce) {
-			heads, errs := make([]contentHead, len(batch)), make([]error, len(batch))
-			each(len(batch), func(i int) {
-				heads[i], errs[i] = o.head(ctx, headPrefix+pathTokens(strings.Split(batch[i], "/")))
-			})
-			for i, h := range heads {
-				if errors.Is(errs[i], fs.ErrNotExist) { // removed meanwhile
-					continue
-				}
-				if !yield(h.artifact(), errs[i]) || errs[i] != nil {
-					return
-				}
+		there := map[string]fleet.Artifact{} // by name: one that is replaced meanwhile may come twice
+		for r, err := range o.records.List(ctx, filter) {
+			var h contentHead
+			if err == nil {
+				h, err = headOf(r)
+			}
+			if err != nil {
+				yield(fleet.Artifact{}, err)
+				return
+			}
+			if strings.HasPrefix(h.Name, prefix) {
+				there[h.Name] = h.artifact()
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(there)) {
+			if !yield(there[name], nil) {
+				return
 			}
 		}
 	}
-}
-
-// names returns the names that begin with prefix, in order.
-func (o *objects) names(ctx context.Context, prefix string) (names []string, err error) {
-	filter := headPrefix + ">"
-	if dir := strings.Split(prefix, "/"); len(dir) > 1 {
-		filter = headPrefix + pathTokens(dir[:len(dir)-1]) + ".>"
-	}
-	subjects, err := o.Keys(ctx, filter)
-	for _, subject := range subjects {
-		name, ok := subjectName(strings.TrimPrefix(subject, headPrefix))
-		if ok && strings.HasPrefix(name, prefix) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names, err
 }
 
 // RemoveTask removes the objects of a task: those named KIND/TASK/..., with any KIND. Pieces go, too,
@@ -179,10 +153,8 @@ func (o *objects) RemoveTask(ctx context.Context, task string) error {
 // Remove implements [fleet.Objects].
 func (o *objects) Remove(ctx context.Context, names ...string) error {
 	var failures []error
-	for batch := range slices.Chunk(names, atOnce) {
-		errs := make([]error, len(batch))
-		each(len(batch), func(i int) { errs[i] = named("object "+batch[i], o.removeOne(ctx, batch[i])) })
-		failures = append(failures, errs...)
+	for _, name := range names {
+		failures = append(failures, named("object "+name, o.removeOne(ctx, name)))
 	}
 	return errors.Join(failures...)
 }

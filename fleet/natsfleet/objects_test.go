@@ -172,9 +172,15 @@ func TestP5_ObjectsOfOneTask(t *testing.T) {
 	if err := o.RemoveTask(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	names, err := o.names(t.Context(), "")
-	if want := []string{"a", "a/a", "tree/a", "tree/a.b/1", "tree/b/a/1"}; err != nil || !slices.Equal(names, want) {
-		t.Errorf("%q, not %q; %v", names, want, err)
+	var names []string
+	for a, err := range o.List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, a.Name)
+	}
+	if want := []string{"a", "a/a", "tree/a", "tree/a.b/1", "tree/b/a/1"}; !slices.Equal(names, want) {
+		t.Errorf("%q, not %q", names, want)
 	}
 }
 
