@@ -27,20 +27,13 @@ type natsEngine struct {
 	ledgers  *engine.Ledgers
 	close    func() error // ends what the engine owns beside its connections; may be nil
 
-	mu     sync.Mutex
-	spaces map[string]*opened
+	mu     sync.Mutex        // held while a space is opened
+	spaces map[string]*space // by tenant
 	closed bool
 }
 
 // slotHold is the time that a slot stays taken after the last heartbeat of its holder.
 const slotHold = 10 * time.Second
-
-// opened is the space of a tenant, once somebody has opened it. Its lock is held while it is being
-// opened.
-type opened struct {
-	sync.Mutex
-	space *space
-}
 
 // Open connects to servers as the fleet's operator, as workers do. The url may name several
 // servers, separated by commas. It fails at once if no server answers or the token is wrong. Once
@@ -55,7 +48,7 @@ func openEngine(ctx context.Context, to target, token string) (*natsEngine, erro
 	if err != nil {
 		return nil, err
 	}
-	e := &natsEngine{target: to, token: token, spaces: map[string]*opened{}}
+	e := &natsEngine{target: to, token: token, spaces: map[string]*space{}}
 	if e.operator, err = newAccount(nc, fleet.Tenant{}); err == nil {
 		err = e.setUp(ctx)
 	}
@@ -109,49 +102,22 @@ func (e *natsEngine) Open(ctx context.Context, tenant string) (*fleet.Space, err
 	if !ok {
 		return nil, fmt.Errorf("tenant %q: %w", tenant, fs.ErrNotExist)
 	}
-	o, err := e.place(tenant)
-	if err != nil {
-		return nil, err
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errors.New("the engine is closed")
 	}
-	o.Lock()
-	defer o.Unlock()
 	// A connection that the server has refused for good, such as one of a tenant that was removed
 	// meanwhile, is made anew.
-	if o.space != nil && !o.space.account.nc.IsClosed() {
-		return &o.space.Space, nil
+	if s := e.spaces[tenant]; s != nil && !s.account.nc.IsClosed() {
+		return &s.Space, nil
 	}
 	s, err := e.openSpace(ctx, r, limits)
 	if err != nil {
 		return nil, fmt.Errorf("tenant %s: %w", tenant, err)
 	}
-	if o.space = s; e.isClosed() { // and Close may have looked before
-		s.account.nc.Close()
-		return nil, errClosed
-	}
+	e.spaces[tenant] = s
 	return &s.Space, nil
-}
-
-var errClosed = errors.New("the engine is closed")
-
-// place returns where the space of a tenant is kept.
-func (e *natsEngine) place(tenant string) (*opened, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return nil, errClosed
-	}
-	o := e.spaces[tenant]
-	if o == nil {
-		o = &opened{}
-		e.spaces[tenant] = o
-	}
-	return o, nil
-}
-
-func (e *natsEngine) isClosed() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.closed
 }
 
 // openSpace connects to a tenant's account.
@@ -188,18 +154,13 @@ func (e *natsEngine) Ledger(scope string, budget agent.Budget) agent.Ledger {
 // Close implements [fleet.Engine].
 func (e *natsEngine) Close() error {
 	e.mu.Lock()
-	was := e.closed
-	e.closed = true
-	e.mu.Unlock()
-	if was {
+	defer e.mu.Unlock()
+	if e.closed {
 		return nil
 	}
-	for _, o := range e.spaces { // nobody changes it any more
-		o.Lock()
-		if o.space != nil {
-			o.space.account.nc.Close()
-		}
-		o.Unlock()
+	e.closed = true
+	for _, s := range e.spaces {
+		s.account.nc.Close()
 	}
 	e.operator.nc.Close()
 	if e.close == nil {

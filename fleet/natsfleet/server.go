@@ -154,27 +154,17 @@ func (s *Server) register(ctx context.Context) error {
 
 // openGateways opens the gateway of each tenant.
 func (s *Server) openGateways(ctx context.Context, e *natsEngine) (map[string]*gateway, error) {
-	all, errs := make([]*gateway, len(s.config.Tenants)), make([]error, len(s.config.Tenants))
-	for at := 0; at < len(all); at += tenantsAtOnce {
-		each(min(tenantsAtOnce, len(all)-at), func(i int) {
-			all[at+i], errs[at+i] = s.openGateway(ctx, e, s.config.Tenants[at+i].Name)
-		})
-	}
 	gateways := map[string]*gateway{}
-	for i, g := range all {
-		if g != nil {
-			gateways[s.config.Tenants[i].Name] = g
+	for _, t := range s.config.Tenants {
+		g, err := s.openGateway(ctx, e, t.Name)
+		if err != nil {
+			closeGateways(gateways)
+			return nil, err
 		}
+		gateways[t.Name] = g
 	}
-	err := errors.Join(errs...)
-	if err != nil {
-		closeGateways(gateways)
-	}
-	return gateways, err
+	return gateways, nil
 }
-
-// tenantsAtOnce bounds the tenants that are set up at a time.
-const tenantsAtOnce = 8
 
 // openGateway opens the gateway of a tenant.
 func (s *Server) openGateway(ctx context.Context, e *natsEngine, tenant string) (*gateway, error) {

@@ -76,7 +76,7 @@ func (h *hosted) space(tenant string) *space {
 }
 
 // inside returns the space that an engine has opened, with its account.
-func inside(e fleet.Engine, tenant string) *space { return e.(*natsEngine).spaces[tenant].space }
+func inside(e fleet.Engine, tenant string) *space { return e.(*natsEngine).spaces[tenant] }
 
 // tasks returns the tasks of a tenant, as one machine has them.
 func (h *hosted) tasks(tenant string) *tasks { return h.space(tenant).Tasks.(*tasks) }
