@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/attractor-go/attractor/checkpoint"
@@ -36,7 +35,6 @@ type made struct {
 	initial  *refs  // of the workspace when it was made anew
 	refs     *refs  // as they were recorded last
 	git      string // the object that has them; empty if they are the initial ones
-	gits     int    // the number of the next such object
 
 	closeOnce func() error
 }
@@ -125,9 +123,6 @@ func (m *made) restore(ctx context.Context, o fleet.Objects, last fleet.Workspac
 			return err
 		}
 	}
-	if m.store.chain > maxLoaded {
-		m.store.restart()
-	}
 	m.newRecorder()
 	return nil
 }
@@ -143,9 +138,6 @@ func unrecorded(ctx context.Context, s checkpoint.Store, root env.Hash) (list []
 	return list, err
 }
 
-// maxLoaded is the number of packs above which a workspace that was restored begins a new chain.
-const maxLoaded = 64
-
 // restoreRepository makes the repository as it was at a point.
 func (m *made) restoreRepository(ctx context.Context, o fleet.Objects, last fleet.WorkspacePoint) error {
 	m.git = last.Git
@@ -156,11 +148,9 @@ func (m *made) restoreRepository(ctx context.Context, o fleet.Objects, last flee
 		return makeRepository(ctx, m.place.setup, m.cloned, m.initial, nil)
 	}
 	m.initial = nil // it is unknown on which branch the task began
-	number, ok := m.gitNumber(last.Git)
-	if !ok {
+	if !strings.HasPrefix(last.Git, m.store.prefix) {
 		return fmt.Errorf("workspace: %q is not the name of recorded commits", repourl.Shown(last.Git))
 	}
-	m.gits = number + 1
 	r, pack, end, err := openRefs(ctx, o, last.Git)
 	if err != nil {
 		return err
@@ -170,10 +160,7 @@ func (m *made) restoreRepository(ctx context.Context, o fleet.Objects, last flee
 	if err = r.check(); err == nil {
 		err = makeRepository(ctx, m.place.setup, m.cloned, r, pack)
 	}
-	if err := errors.Join(err, end()); err != nil {
-		return err
-	}
-	return m.removeOlderGits(ctx, o, number)
+	return errors.Join(err, end())
 }
 
 // newRecorder sets a recorder that has recorded nothing.
@@ -244,8 +231,7 @@ func (m *made) recordRepository(ctx context.Context, p *fleet.WorkspacePoint) er
 		m.git = ""
 	case m.git != "" && now.same(m.refs) && (now.Head == m.refs.Head || strings.HasPrefix(now.Head, "refs/")):
 	default:
-		name := fmt.Sprintf("%s%s%08d-%s", m.store.prefix, gitMark, m.gits, rand.Text())
-		m.gits++
+		name := m.store.prefix + "git-" + rand.Text()
 		if err := m.store.storeRefs(ctx, m.place.task, name, p.Base, now); err != nil {
 			return err
 		}
@@ -254,32 +240,6 @@ func (m *made) recordRepository(ctx context.Context, p *fleet.WorkspacePoint) er
 	m.refs = now
 	p.Git = m.git
 	return nil
-}
-
-// gitMark begins the names of recorded commits, behind the prefix of the task.
-const gitMark = "git-"
-
-// gitNumber returns the number in the name of recorded commits.
-func (m *made) gitNumber(name string) (n int, ok bool) {
-	rest, ok := strings.CutPrefix(name, m.store.prefix+gitMark)
-	digits, _, found := strings.Cut(rest, "-")
-	n, err := strconv.Atoi(digits)
-	return n, ok && found && err == nil
-}
-
-// removeOlderGits removes recorded commits that no point can need any more, as [store.load] removes
-// packs.
-func (m *made) removeOlderGits(ctx context.Context, o fleet.Objects, number int) error {
-	var old []string
-	for a, err := range o.List(ctx, m.store.prefix+gitMark) {
-		if err != nil {
-			return err
-		}
-		if n, ok := m.gitNumber(a.Name); ok && n <= number && a.Name != m.git {
-			old = append(old, a.Name)
-		}
-	}
-	return o.Remove(ctx, old...)
 }
 
 // Close implements [fleet.Workspace].

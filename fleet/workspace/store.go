@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -42,31 +41,21 @@ type store struct {
 	bytes int64              // of the objects in the chain
 	last  string             // the newest pack of the chain
 	chain int                // the number of packs
-	next  int                // the number of the next pack
 }
 
 // newStore returns a store without packs.
 func newStore(o fleet.Objects, prefix, spool string, b *base, max int64) *store {
-	return &store{objects: o, prefix: prefix, spool: spool, base: b, max: max, has: map[env.Hash]int64{}, next: 1}
+	return &store{objects: o, prefix: prefix, spool: spool, base: b, max: max, has: map[env.Hash]int64{}}
 }
 
-// packNumber returns the number in the name of a pack.
-func (s *store) packNumber(name string) (n int, ok bool) {
-	digits, _, ok := strings.Cut(strings.TrimPrefix(name, s.prefix), "-")
-	n, err := strconv.Atoi(digits)
-	return n, ok && err == nil && strings.HasPrefix(name, s.prefix)
-}
-
-// load reads the chain of a pack, and removes packs that no point can need any more: those that are
-// older than it and not in its chain.
+// load reads the chain of a pack.
 func (s *store) load(ctx context.Context, last string) error {
-	number, ok := s.packNumber(last)
-	if !ok {
-		return fmt.Errorf("workspace: %q is not the name of a checkpoint", last)
-	}
 	in := map[string]bool{}
-	for name := last; name != ""; {
-		if n, ok := s.packNumber(name); !ok || in[name] || n > number {
+	for name := last; name != "" || len(in) == 0; {
+		if !strings.HasPrefix(name, s.prefix) {
+			return fmt.Errorf("workspace: %q is not the name of a checkpoint", name)
+		}
+		if in[name] {
 			return errDamaged
 		}
 		in[name] = true
@@ -76,8 +65,8 @@ func (s *store) load(ctx context.Context, last string) error {
 		}
 		name = after
 	}
-	s.last, s.chain, s.next = last, len(in), number+1
-	return s.removeOlder(ctx, number, in)
+	s.last, s.chain = last, len(in)
+	return nil
 }
 
 // loadPack reads one pack.
@@ -101,20 +90,6 @@ func (s *store) loadPack(ctx context.Context, name string) (after string, err er
 		s.has[hash] = size
 		return nil
 	})
-}
-
-// removeOlder removes packs up to a number that are not in a chain.
-func (s *store) removeOlder(ctx context.Context, number int, chain map[string]bool) error {
-	var old []string
-	for a, err := range s.objects.List(ctx, s.prefix) {
-		if err != nil {
-			return err
-		}
-		if n, ok := s.packNumber(a.Name); ok && n <= number && !chain[a.Name] {
-			old = append(old, a.Name)
-		}
-	}
-	return s.objects.Remove(ctx, old...)
 }
 
 // maxChain is the number of packs after which a new chain is begun, which is quicker to read.
@@ -242,11 +217,8 @@ func (b *batch) Commit(ctx context.Context, _ string, root env.Hash) error {
 		return nil
 	}
 	s := b.store
-	s.mu.Lock()
-	name, after := fmt.Sprintf("%s%08d-%s", s.prefix, s.next, rand.Text()), s.last
-	s.next++
-	s.mu.Unlock()
-	if err := s.put(ctx, name, after, b.order, b.added); err != nil {
+	name := s.prefix + "pack-" + rand.Text()
+	if err := s.put(ctx, name, s.pack(), b.order, b.added); err != nil {
 		return fmt.Errorf("storing a checkpoint: %w", err)
 	}
 	s.mu.Lock()
