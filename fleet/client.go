@@ -143,7 +143,7 @@ func (c *Client) Answer(ctx context.Context, task, id string, a Answer) error {
 
 // Wait waits for the end of a task.
 func (c *Client) Wait(ctx context.Context, id string) (Status, error) {
-	for s, err := range c.statuses(ctx, id) {
+	for s, err := range c.Statuses(ctx, id) {
 		if err != nil || s.State.Final() {
 			return s, err
 		}
@@ -151,8 +151,10 @@ func (c *Client) Wait(ctx context.Context, id string) (Status, error) {
 	return Status{}, context.Cause(ctx)
 }
 
-// statuses yields the statuses of a task until the final one, over failures of the engine.
-func (c *Client) statuses(ctx context.Context, id string) iter.Seq2[Status, error] {
+// Statuses yields the status of a task, or of all tasks if id is empty, as [Tasks.Watch] does, over
+// failures of the engine: a status may come again after one. It ends with ctx, or after the final
+// status of the task.
+func (c *Client) Statuses(ctx context.Context, id string) iter.Seq2[Status, error] {
 	return func(yield func(Status, error) bool) {
 		for wait := firstRetry; ; wait = min(2*wait, longestRetry) {
 			for s, err := range c.space.Tasks.Watch(ctx, id) {
@@ -164,7 +166,7 @@ func (c *Client) statuses(ctx context.Context, id string) iter.Seq2[Status, erro
 					break
 				}
 				wait = firstRetry
-				if !yield(s, nil) || s.State.Final() {
+				if !yield(s, nil) || id != "" && s.State.Final() {
 					return
 				}
 			}

@@ -118,7 +118,7 @@ func (w *watch) yieldAll(ctx context.Context, yield func(Update, error) bool) {
 // statuses sends the statuses.
 func (w *watch) statuses(ctx context.Context) {
 	started := sync.OnceFunc(func() { close(w.started) })
-	for s, err := range w.client.statuses(ctx, w.id) {
+	for s, err := range w.client.Statuses(ctx, w.id) {
 		if s.Attempt > 0 {
 			started()
 		}

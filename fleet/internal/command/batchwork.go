@@ -94,27 +94,21 @@ const (
 // watch shows what becomes of the tasks, until all have ended; then it calls done.
 func (b *batch) watch(ctx context.Context, done func()) error {
 	defer done()
-	for ctx.Err() == nil {
-		for s, err := range b.space.Tasks.Watch(ctx, "") {
-			if err != nil {
-				break
-			}
-			if _, is := b.byID[s.ID]; !is {
-				continue
-			}
-			if err := b.status(ctx, s); err != nil {
-				return err
-			}
-			if len(b.ended) == len(b.tasks) {
-				return nil
-			}
-			if b.spent {
-				done()
-			}
+	for s, err := range fleet.NewClient(b.space).Statuses(ctx, "") {
+		if err != nil {
+			return err
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(watchGap):
+		if _, is := b.byID[s.ID]; !is {
+			continue
+		}
+		if err := b.status(ctx, s); err != nil {
+			return err
+		}
+		if len(b.ended) == len(b.tasks) {
+			return nil
+		}
+		if b.spent {
+			done()
 		}
 	}
 	return ctx.Err()

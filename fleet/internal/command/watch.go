@@ -175,37 +175,25 @@ func statusLine(style render.Style, s fleet.Status) string {
 	return text
 }
 
-// watchGap is the time before a watch that has ended with an error is repeated.
-const watchGap = time.Second
-
 // watchAll shows the changes of all tasks until ctx ends.
 func (p *program) watchAll(ctx context.Context, c *connection, asJSON bool) error {
 	style, _ := cli.Look(p.out)
-	last := map[string]string{} // by task: a repeated watch begins with statuses that were shown before
-	for ctx.Err() == nil {
-		for s, err := range c.space.Tasks.Watch(ctx, "") {
-			if err != nil {
-				p.warn("the connection was lost: %v", err)
-				break
-			}
-			if asJSON {
-				if err := p.printJSON(s); err != nil {
-					return err
-				}
-				continue
-			}
-			line := statusLine(style, s)
-			if last[s.ID] == line {
-				continue
-			}
+	last := map[string]string{} // by task: a status may come again
+	for s, err := range c.Statuses(ctx, "") {
+		line := statusLine(style, s)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		case asJSON:
+			err = p.printJSON(s)
+		case last[s.ID] != line:
 			last[s.ID] = line
-			if _, err := fmt.Fprintln(p.out, line); err != nil {
-				return err
-			}
+			_, err = fmt.Fprintln(p.out, line)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(watchGap):
+		if err != nil {
+			return err
 		}
 	}
 	return nil
