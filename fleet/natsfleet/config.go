@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -193,20 +191,28 @@ func configError(data []byte, err error) error {
 
 // Check returns an error about the first key that is wrong, or nil.
 func (c *Config) Check() error {
+	switch {
+	case c.Store == "":
+		return errors.New("store: must not be empty")
+	case c.MaxStore < 0:
+		return errors.New("max_store: must not be negative")
+	case c.Shards < 0 || c.Shards > 1024:
+		return fmt.Errorf("shards: %d is not between 0 and 1024", c.Shards)
+	}
+	if _, err := c.Operator.Value(); err != nil {
+		return fmt.Errorf("operator: %w", err)
+	}
+	if c.Listen != "" {
+		if _, _, err := hostPort(c.Listen); err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+	}
 	checks := []struct {
 		key string
 		err error
 	}{
-		{"store", present(c.Store)},
-		{"listen", checkAddress(c.Listen, true)},
-		{"operator", second(c.Operator.Value())},
-		{"tenants", c.checkTenants()},
-		{"slots", c.checkSlots()},
-		{"replicas", c.checkReplicas()},
-		{"cluster", c.checkCluster()},
-		{"tls", c.checkTLS()},
-		{"max_store", atLeastZero(c.MaxStore)},
-		{"shards", between(c.Shards, 0, 1024)},
+		{"tenants", c.checkTenants()}, {"slots", c.checkSlots()}, {"replicas", c.checkReplicas()},
+		{"cluster", c.checkCluster()}, {"tls", c.checkTLS()},
 	}
 	for _, check := range checks {
 		if check.err != nil {
@@ -283,11 +289,11 @@ func (c *Config) checkCluster() error {
 	if c.Name == "" || c.Cluster.Name == "" {
 		return errors.New("the server's name and the cluster's name must not be empty")
 	}
-	if err := checkAddress(c.Cluster.Listen, false); err != nil {
+	if _, _, err := hostPort(c.Cluster.Listen); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	for i, r := range c.Cluster.Routes {
-		if err := checkAddress(r, false); err != nil {
+		if _, _, err := hostPort(r); err != nil {
 			return fmt.Errorf("routes[%d]: %w", i, err)
 		}
 	}
@@ -302,44 +308,6 @@ func (c *Config) checkTLS() error {
 		return errors.New("cert and key must both be set")
 	case c.TLS.CA == "" && (c.TLS.Verify || c.Cluster != nil):
 		return errors.New("ca must be set for verify, and in a cluster")
-	}
-	return nil
-}
-
-func present(s string) error {
-	if s == "" {
-		return errors.New("must not be empty")
-	}
-	return nil
-}
-
-func second[T any](_ T, err error) error { return err }
-
-func atLeastZero(n int64) error {
-	if n < 0 {
-		return errors.New("must not be negative")
-	}
-	return nil
-}
-
-func between(n, low, high int) error {
-	if n < low || n > high {
-		return fmt.Errorf("%d is not between %d and %d", n, low, high)
-	}
-	return nil
-}
-
-// checkAddress checks a host and port.
-func checkAddress(address string, optional bool) error {
-	if address == "" && optional {
-		return nil
-	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("%q is not host:port, such as 127.0.0.1:4222", address)
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("%q: the port is not a number from 0 to 65535", address)
 	}
 	return nil
 }

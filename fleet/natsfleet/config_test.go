@@ -32,7 +32,7 @@ func TestP9_ConfigIsStrict(t *testing.T) {
 		{`"/var/lib/fleet"`, `7`, "line 2: store must be a string, not a JSON number"},
 		{`"/var/lib/fleet"`, `""`, "store: must not be empty"},
 		{`"store"`, `"listen": "4222", "store"`, `listen: "4222" is not host:port`},
-		{`"store"`, `"listen": "127.0.0.1:x", "store"`, `listen: "127.0.0.1:x": the port`},
+		{`"store"`, `"listen": "127.0.0.1:x", "store"`, `listen: "127.0.0.1:x" is not host:port, with a number`},
 		{`"an operator's secret"`, `"short"`, "operator: has 5 bytes"},
 		{`"an operator's secret"`, `""`, "operator: has 0 bytes"},
 		{`"an operator's secret"`, `"env:NOT_SET"`, "operator: the environment variable NOT_SET is not set"},

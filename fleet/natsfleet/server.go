@@ -385,14 +385,14 @@ func (t *TLS) load() (*tls.Config, error) {
 // hostPort splits an address. The port 0 becomes -1, with which the server picks one.
 func hostPort(address string) (string, int, error) {
 	host, text, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", 0, err
+	port, bad := strconv.ParseUint(text, 10, 16)
+	if err != nil || bad != nil {
+		return "", 0, fmt.Errorf("%q is not host:port, with a number from 0 to 65535, such as 127.0.0.1:4222", address)
 	}
-	port, err := strconv.Atoi(text)
-	if err == nil && port == 0 {
-		port = server.RANDOM_PORT
+	if port == 0 {
+		return host, server.RANDOM_PORT, nil
 	}
-	return host, port, err
+	return host, int(port), nil
 }
 
 // serverLog writes what the NATS server says to a logger. It implements [server.Logger].
