@@ -1,7 +1,6 @@
 package natsfleet
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -37,90 +36,11 @@ func reserve(t *testing.T, l agent.Ledger, c agent.Claim) agent.Claim {
 	return c
 }
 
-func settle(t *testing.T, l agent.Ledger, c agent.Claim, took agent.Spent) {
-	t.Helper()
-	if err := l.Settle(t.Context(), c, took); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func overBudget(t *testing.T, l agent.Ledger, c agent.Claim, limit agent.Reason) {
 	t.Helper()
 	over := (*agent.OverBudget)(nil)
 	if output, err := l.Reserve(t.Context(), c); !errors.As(err, &over) || over.Limit != limit {
 		t.Errorf("it grants %d, %v", output, err)
-	}
-}
-
-func TestP6_Ledger(t *testing.T) {
-	t.Parallel()
-	h := host(t, nil, one(0, 0))
-	budget := agent.Budget{Tokens: 100}
-	a, b := h.engine().Ledger("s", budget), h.engine().Ledger("s", budget)
-	first := reserve(t, a, callOf("x", 1, 10, 50))
-	second := reserve(t, b, callOf("y", 1, 10, 50))
-	if first.Output != 50 || second.Output != 30 {
-		t.Errorf("granted %d and %d", first.Output, second.Output)
-	}
-	settle(t, a, first, spent(30, 0))
-	settle(t, a, first, spent(30, 0)) // once is enough
-	settle(t, b, second, spent(20, 0))
-	// A holder that was killed took everything, for all that is known; what it says later changes
-	// nothing.
-	killed := reserve(t, a, callOf("x", 2, 10, 10))
-	third := reserve(t, b, callOf("x", 3, 10, 10))
-	settle(t, a, killed, spent(0, 0))
-	settle(t, b, third, spent(5, 0))
-	last := reserve(t, a, callOf("z", 1, 1, 100))
-	if last.Output != 100-30-20-20-5-1 {
-		t.Errorf("granted %d", last.Output)
-	}
-	settle(t, a, last, spent(25, 0))
-	overBudget(t, b, callOf("z", 2, 1, 100), agent.ReasonBudgetTokens)
-	h.stop()
-	h.start()
-	a = h.engine().Ledger("s", budget)
-	overBudget(t, a, callOf("z", 3, 1, 1), agent.ReasonBudgetTokens)
-	if c := reserve(t, h.engine().Ledger("other", budget), callOf("z", 3, 1, 1000)); c.Output != 99 {
-		t.Errorf("another scope grants %d", c.Output)
-	}
-	if c := reserve(t, h.engine().Ledger("s", agent.Budget{}), callOf("z", 3, 1, 1000)); c.Output != 1000 {
-		t.Errorf("no budget grants %d", c.Output)
-	}
-	usd := h.engine().Ledger("usd", agent.Budget{USD: 10})
-	if c := reserve(t, usd, callOf("u", 1, 4, 100)); c.Output != 8 {
-		t.Errorf("10 dollars grant %d", c.Output)
-	}
-}
-
-// What others may give back is waited for; what nobody can give back is not.
-func TestP6_LedgerWaits(t *testing.T) {
-	t.Parallel()
-	h := host(t, nil, one(0, 0))
-	budget := agent.Budget{Tokens: 100}
-	a, b := h.engine().Ledger("s", budget), h.engine().Ledger("s", budget)
-	first := reserve(t, a, callOf("x", 1, 50, 50))
-	granted := make(chan int, 1)
-	go func() {
-		output, err := b.Reserve(t.Context(), callOf("y", 1, 10, 10))
-		if err != nil {
-			t.Error(err)
-		}
-		granted <- output
-	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if _, err := b.Reserve(ctx, callOf("z", 1, 10, 10)); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("it waits: %v", err)
-	}
-	select {
-	case n := <-granted:
-		t.Errorf("granted %d of nothing", n)
-	default:
-	}
-	settle(t, a, first, spent(85, 0))
-	if n := <-granted; n != 5 {
-		t.Errorf("granted %d", n)
 	}
 }
 
