@@ -3,21 +3,15 @@ package memfleet
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"sync"
 
 	"github.com/attractor-go/attractor/fleet"
 )
 
-// maxMessage bounds the bytes of a message, and waiting how many of them a listener may leave
-// unread before it loses some.
-const (
-	maxMessage = 1 << 20
-	waiting    = 64
-)
+// waiting bounds the messages that a listener may leave unread before it loses some.
+const waiting = 64
 
 // busTable holds the listeners, and the owners, which answer requests.
 type busTable struct {
@@ -45,20 +39,9 @@ type bus struct {
 	*busTable
 }
 
-func checkSize(message []byte) error {
-	if len(message) <= maxMessage {
-		return nil
-	}
-	return fmt.Errorf("fleet: a message of %d bytes is too long: %d at most: %w", len(message), maxMessage,
-		fs.ErrInvalid)
-}
-
 // Publish implements [fleet.Bus].
 func (b bus) Publish(ctx context.Context, id string, data []byte) error {
 	if err := b.e.check(ctx); err != nil {
-		return err
-	}
-	if err := checkSize(data); err != nil {
 		return err
 	}
 	data = append([]byte{}, data...) // not nil, which would mean something else
@@ -138,7 +121,7 @@ func (b bus) Serve(ctx context.Context, id string, handle func(ctx context.Conte
 func (b bus) Request(ctx context.Context, id string, request []byte) ([]byte, error) {
 	ctx, done := b.e.within(ctx)
 	defer done()
-	if err := errors.Join(ended(ctx), checkSize(request)); err != nil {
+	if err := ended(ctx); err != nil {
 		return nil, err
 	}
 	o := b.owner(id)

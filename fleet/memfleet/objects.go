@@ -19,11 +19,8 @@ import (
 	"github.com/attractor-go/attractor/fleet"
 )
 
-// maxName and maxObject bound the bytes of a name and of an object.
-const (
-	maxName   = 512
-	maxObject = 1 << 30
-)
+// maxName bounds the bytes of a name.
+const maxName = 512
 
 // objectTable holds the objects of a tenant.
 type objectTable struct {
@@ -53,13 +50,9 @@ func (s objects) Put(ctx context.Context, name string, data io.Reader) (fleet.Ar
 			fmt.Errorf("fleet: %.600q cannot name an object: 1 to %d bytes of UTF-8 without control characters: %w",
 				name, maxName, fs.ErrInvalid)
 	}
-	text, err := io.ReadAll(io.LimitReader(data, maxObject+1))
+	text, err := io.ReadAll(data)
 	if err != nil {
 		return fleet.Artifact{}, fmt.Errorf("fleet: object %q: its data cannot be read: %w", name, err)
-	}
-	if len(text) > maxObject {
-		return fleet.Artifact{}, fmt.Errorf("fleet: object %q has more than %d bytes: %w", name, maxObject,
-			fs.ErrInvalid)
 	}
 	sum := sha256.Sum256(text)
 	o := object{fleet.Artifact{Name: name, Size: int64(len(text)), Hash: hex.EncodeToString(sum[:])}, text}
