@@ -34,7 +34,7 @@ var errBroken = errors.New(
 // wraps fs.ErrPermission. OpenTenant fails at once if no server answers or the token is wrong. Once
 // it is connected it reconnects until close is called. See [Open] for the url.
 func OpenTenant(ctx context.Context, url, tenant string, o OpenOptions) (s *fleet.Space, close func() error, err error) {
-	to := target{url: url, tls: o.TLS, name: o.Name, inbox: clientInbox}
+	to := target{url: url, o: o, inbox: clientInbox}
 	nc, err := to.connect(ctx, clientUser(tenant), o.Token)
 	if err != nil {
 		return nil, nil, err

@@ -19,9 +19,10 @@ import (
 type OpenOptions struct {
 	// Token is the secret of the operator, or of the tenant.
 	Token string
-	// TLS is used with servers that want it. Nil trusts the certificates that this machine trusts.
-	// With it the connection is always encrypted.
-	TLS *tls.Config
+	// CA is the file, in PEM, of the authorities of the servers' certificates. Empty means those that
+	// this machine trusts. Cert and Key are the files of a certificate for servers that want one.
+	// With any of them the connection is always encrypted.
+	CA, Cert, Key string
 	// Name tells the servers, in their logs, who is connected.
 	Name string
 }
@@ -36,8 +37,7 @@ const (
 type target struct {
 	url    string
 	server *server.Server
-	tls    *tls.Config
-	name   string
+	o      OpenOptions
 	inbox  string // the prefix of inboxes; empty means that of the NATS client
 }
 
@@ -47,7 +47,7 @@ func (t target) connect(ctx context.Context, user, password string) (*nats.Conn,
 		return nil, err
 	}
 	o := []nats.Option{
-		nats.Name(t.name), nats.UserInfo(user, password), nats.Timeout(connectTime), nats.MaxReconnects(-1),
+		nats.Name(t.o.Name), nats.UserInfo(user, password), nats.Timeout(connectTime), nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectGap), nats.ReconnectJitter(reconnectGap, reconnectGap),
 		nats.PingInterval(attemptTime * 5), nats.MaxPingsOutstanding(2),
 		// Without a handler the client prints errors to stderr. Callers get them from their calls.
@@ -59,8 +59,11 @@ func (t target) connect(ctx context.Context, user, password string) (*nats.Conn,
 	if t.inbox != "" {
 		o = append(o, nats.CustomInboxPrefix(t.inbox))
 	}
-	if t.tls != nil {
-		o = append(o, nats.Secure(t.tls.Clone()))
+	if t.o.CA != "" {
+		o = append(o, nats.RootCAs(t.o.CA))
+	}
+	if t.o.Cert != "" || t.o.Key != "" {
+		o = append(o, nats.ClientCert(t.o.Cert, t.o.Key))
 	}
 	for try := 1; ; try++ {
 		nc, err := nats.Connect(t.url, o...)

@@ -39,7 +39,7 @@ const slotHold = 10 * time.Second
 // servers, separated by commas. It fails at once if no server answers or the token is wrong. Once
 // it is connected it reconnects for as long as it is open.
 func Open(ctx context.Context, url string, o OpenOptions) (fleet.Engine, error) {
-	return openEngine(ctx, target{url: url, tls: o.TLS, name: o.Name}, o.Token)
+	return openEngine(ctx, target{url: url, o: o}, o.Token)
 }
 
 // openEngine connects as the operator.

@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -236,14 +234,20 @@ func (c *Config) options(operator string) (*server.Options, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := texts.PlainJSON(map[string]any{"accounts": accounts})
+	config := map[string]any{"accounts": accounts}
+	if t := c.TLS; t != nil {
+		config["tls"] = map[string]any{"cert_file": t.Cert, "key_file": t.Key, "ca_file": t.CA, "verify": t.Verify,
+			"timeout": connectTime.Seconds()}
+	}
+	text, err := texts.PlainJSON(config)
 	if err != nil {
 		return nil, err
 	}
 	o := &server.Options{}
-	// Accounts have limits of JetStream that only a configuration in text can set.
+	// Accounts have limits of JetStream that only a configuration in text can set, and it loads the
+	// files of TLS.
 	if err := o.ProcessConfigString(string(text)); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the server refuses its certificate or its accounts: %w", err)
 	}
 	o.NoSigs, o.NoLog, o.ServerName = true, true, c.Name
 	o.JetStream, o.StoreDir, o.JetStreamMaxStore = true, c.Store, c.MaxStore
@@ -252,12 +256,6 @@ func (c *Config) options(operator string) (*server.Options, error) {
 		if o.Host, o.Port, err = hostPort(c.Listen); err != nil {
 			return nil, err
 		}
-	}
-	if c.TLS != nil {
-		if o.TLSConfig, err = c.TLS.load(); err != nil {
-			return nil, fmt.Errorf("tls: %w", err)
-		}
-		o.TLS, o.TLSVerify, o.TLSTimeout = true, c.TLS.Verify, connectTime.Seconds()
 	}
 	if c.Cluster == nil {
 		return o, nil
@@ -358,28 +356,6 @@ func clientUsers(operator string, t Tenant) ([]natsUser, error) {
 	return append(users, natsUser{User: clientUser(t.Name), Password: hash, Permissions: &natsPermissions{
 		Publish: []string{callSubject + ">", gatewayInbox + ".>"}, Subscribe: []string{clientInbox + ".>"},
 	}}), nil
-}
-
-// load loads the files.
-func (t *TLS) load() (*tls.Config, error) {
-	cert, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-	if err != nil {
-		return nil, err
-	}
-	c := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	if t.CA != "" {
-		data, err := os.ReadFile(t.CA)
-		if err != nil {
-			return nil, err
-		}
-		if c.ClientCAs = x509.NewCertPool(); !c.ClientCAs.AppendCertsFromPEM(data) {
-			return nil, fmt.Errorf("ca: %s has no certificate", t.CA)
-		}
-	}
-	if t.Verify {
-		c.ClientAuth = tls.RequireAndVerifyClientCert
-	}
-	return c, nil
 }
 
 // hostPort splits an address. The port 0 becomes -1, with which the server picks one.

@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -20,7 +19,6 @@ import (
 // authority is a certificate authority of a test.
 type authority struct {
 	file string
-	pool *x509.CertPool
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
@@ -41,11 +39,10 @@ func newAuthority(t *testing.T) authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := authority{file: filepath.Join(t.TempDir(), "ca.pem"), pool: x509.NewCertPool(), key: key}
+	a := authority{file: filepath.Join(t.TempDir(), "ca.pem"), key: key}
 	if a.cert, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
 	}
-	a.pool.AddCert(a.cert)
 	writePEM(t, a.file, "CERTIFICATE", der)
 	return a
 }
@@ -94,29 +91,21 @@ func TestP9_TLS(t *testing.T) {
 	if !strings.HasPrefix(s.URL(), "tls://") {
 		t.Errorf("the address is %s", s.URL())
 	}
-	pair := func(a authority) tls.Certificate {
-		cert, key := a.issue(t)
-		p, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
-	mine, theirs := pair(ours), pair(others)
+	otherCert, otherKey := others.issue(t)
 	for _, test := range []struct {
-		name string
-		tls  *tls.Config
-		says string // "" means that it connects
+		name          string
+		ca, cert, key string
+		says          string // "" means that it connects
 	}{
-		{"as it should be", &tls.Config{RootCAs: ours.pool, Certificates: []tls.Certificate{mine}}, ""},
-		{"another authority here", &tls.Config{RootCAs: others.pool, Certificates: []tls.Certificate{mine}},
-			"is not trusted here"},
-		{"no authority", nil, "is not trusted here"},
-		{"no certificate", &tls.Config{RootCAs: ours.pool}, "cannot connect"},
-		{"a certificate of another authority", &tls.Config{RootCAs: ours.pool, Certificates: []tls.Certificate{theirs}},
-			"cannot connect"},
+		{"as it should be", ours.file, cert, key, ""},
+		{"another authority here", others.file, cert, key, "is not trusted here"},
+		{"no authority", "", "", "", "is not trusted here"},
+		{"no certificate", ours.file, "", "", "cannot connect"},
+		{"a certificate of another authority", ours.file, otherCert, otherKey, "cannot connect"},
+		{"no file", "none.pem", "", "", "none.pem"},
 	} {
-		e, err := Open(t.Context(), s.URL(), OpenOptions{Token: operatorToken, TLS: test.tls})
+		o := OpenOptions{Token: operatorToken, CA: test.ca, Cert: test.cert, Key: test.key}
+		e, err := Open(t.Context(), s.URL(), o)
 		switch {
 		case err == nil && test.says == "":
 			_, err = e.Tenants(t.Context())
@@ -135,9 +124,8 @@ func TestP9_TLS(t *testing.T) {
 		}
 	}
 	plain := serve(t, testConfig(t)).URL()
-	for url, config := range map[string]*tls.Config{plain: {RootCAs: ours.pool}, strings.Replace(plain, "nats://",
-		"tls://", 1): nil} {
-		if _, err := Open(t.Context(), url, OpenOptions{Token: operatorToken, TLS: config}); err == nil ||
+	for url, ca := range map[string]string{plain: ours.file, strings.Replace(plain, "nats://", "tls://", 1): ""} {
+		if _, err := Open(t.Context(), url, OpenOptions{Token: operatorToken, CA: ca}); err == nil ||
 			!strings.Contains(err.Error(), "do not agree on TLS") {
 			t.Errorf("TLS to %s, a server without: %v", url, err)
 		}

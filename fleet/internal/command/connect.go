@@ -3,8 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -61,12 +59,12 @@ func (f *serverFlags) options(name string) (url string, o natsfleet.OpenOptions,
 			"there is no URL of the fleet's servers: pass --url, or set %s. To run tasks without servers, run: attractor-fleet batch",
 			urlVar)
 	}
-	o.Name = name
+	o = natsfleet.OpenOptions{Name: name, CA: cmp.Or(f.ca, os.Getenv(caVar)), Cert: f.cert, Key: f.key}
 	if o.Token, err = f.token(); err != nil {
 		return "", o, cli.Fail(cli.ExitUsage, "%w", err)
 	}
-	if o.TLS, err = f.tls(url); err != nil {
-		return "", o, cli.Fail(cli.ExitUsage, "%w", err)
+	if (f.cert == "") != (f.key == "") {
+		return "", o, cli.Fail(cli.ExitUsage, "--cert and --cert-key go together")
 	}
 	return url, o, nil
 }
@@ -92,36 +90,6 @@ func (f *serverFlags) token() (string, error) {
 		return "", fmt.Errorf("the token: %s is empty", file)
 	}
 	return token, nil
-}
-
-// tls returns the configuration of TLS, or nil if neither the URL nor the flags ask for it.
-func (f *serverFlags) tls(url string) (*tls.Config, error) {
-	ca := cmp.Or(f.ca, os.Getenv(caVar))
-	if (f.cert == "") != (f.key == "") {
-		return nil, errors.New("--cert and --cert-key go together")
-	}
-	if ca == "" && f.cert == "" && !strings.HasPrefix(url, "tls://") {
-		return nil, nil
-	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if ca != "" {
-		data, err := os.ReadFile(ca)
-		if err != nil {
-			return nil, fmt.Errorf("--ca: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(data) {
-			return nil, fmt.Errorf("--ca: %s has no certificates in PEM form", ca)
-		}
-	}
-	if f.cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
-		if err != nil {
-			return nil, fmt.Errorf("--cert: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return c, nil
 }
 
 // openFleet connects as the operator.
