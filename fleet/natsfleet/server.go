@@ -3,7 +3,6 @@ package natsfleet
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -235,9 +234,11 @@ func (c *Config) options(operator string) (*server.Options, error) {
 		return nil, err
 	}
 	config := map[string]any{"accounts": accounts}
-	if t := c.TLS; t != nil {
-		config["tls"] = map[string]any{"cert_file": t.Cert, "key_file": t.Key, "ca_file": t.CA, "verify": t.Verify,
-			"timeout": connectTime.Seconds()}
+	if c.TLS != nil {
+		config["tls"] = c.TLS.options(c.TLS.Verify)
+	}
+	if c.Cluster != nil {
+		config["cluster"] = c.clusterOptions(operator)
 	}
 	text, err := texts.PlainJSON(config)
 	if err != nil {
@@ -257,34 +258,34 @@ func (c *Config) options(operator string) (*server.Options, error) {
 			return nil, err
 		}
 	}
-	if c.Cluster == nil {
-		return o, nil
-	}
-	return o, c.clusterOptions(o, operator)
+	return o, nil
 }
 
-// clusterOptions adds what a member of a cluster needs. Servers know each other by a secret that
+// options returns the files as a NATS configuration has them. Verify refuses who has no certificate.
+func (t *TLS) options(verify bool) map[string]any {
+	return map[string]any{"cert_file": t.Cert, "key_file": t.Key, "ca_file": t.CA, "verify": verify,
+		"timeout": connectTime.Seconds()}
+}
+
+// clusterOptions returns what a member of a cluster needs. Servers know each other by a secret that
 // derives from the operator's.
-func (c *Config) clusterOptions(o *server.Options, operator string) (err error) {
+func (c *Config) clusterOptions(operator string) map[string]any {
 	const user = "server"
 	password := derive(operator, user)
-	o.Cluster.Name, o.Cluster.Username, o.Cluster.Password = c.Cluster.Name, user, password
-	// With a pool of connections between two servers, a request may arrive before the interest in
-	// its answer, which is lost then.
-	o.Cluster.PoolSize = -1
-	if o.Cluster.Host, o.Cluster.Port, err = hostPort(c.Cluster.Listen); err != nil {
-		return err
-	}
-	if o.TLSConfig != nil {
-		o.Cluster.TLSConfig = o.TLSConfig.Clone()
-		o.Cluster.TLSConfig.ClientAuth, o.Cluster.TLSConfig.RootCAs = tls.RequireAndVerifyClientCert,
-			o.TLSConfig.ClientCAs
-		o.Cluster.TLSTimeout = connectTime.Seconds()
-	}
+	var routes []string
 	for _, r := range c.Cluster.Routes {
-		o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", Host: r, User: url.UserPassword(user, password)})
+		route := url.URL{Scheme: "nats-route", Host: r, User: url.UserPassword(user, password)}
+		routes = append(routes, route.String())
 	}
-	return nil
+	o := map[string]any{"name": c.Cluster.Name, "listen": c.Cluster.Listen, "routes": routes,
+		"authorization": map[string]any{"user": user, "password": password},
+		// With a pool of connections between two servers, a request may arrive before the interest in
+		// its answer, which is lost then.
+		"pool_size": -1}
+	if c.TLS != nil {
+		o["tls"] = c.TLS.options(true)
+	}
+	return o
 }
 
 // accounts returns the accounts as a NATS configuration has them: the operator's and, for each

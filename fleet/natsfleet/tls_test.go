@@ -1,6 +1,7 @@
 package natsfleet
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 // authority is a certificate authority of a test.
@@ -48,7 +51,7 @@ func newAuthority(t *testing.T) authority {
 }
 
 // issue makes a certificate for this machine, and returns the files of it and of its key.
-func (a authority) issue(t *testing.T) (cert, key string) {
+func (a authority) issue(t *testing.T, others ...net.IP) (cert, key string) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -56,7 +59,7 @@ func (a authority) issue(t *testing.T) (cert, key string) {
 	}
 	c := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "server"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IPAddresses: append(others, net.IPv4(127, 0, 0, 1)),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, k.Public(), a.key)
@@ -129,5 +132,43 @@ func TestP9_TLS(t *testing.T) {
 			!strings.Contains(err.Error(), "do not agree on TLS") {
 			t.Errorf("TLS to %s, a server without: %v", url, err)
 		}
+	}
+}
+
+// Servers of a cluster know each other by certificates of one authority.
+func TestP9_TLSOfACluster(t *testing.T) {
+	t.Parallel()
+	ours, others := newAuthority(t), newAuthority(t)
+	configs := replicaConfigs(t)
+	var hosts []net.IP
+	for _, c := range configs {
+		for _, address := range []string{c.Listen, c.Cluster.Listen} {
+			host, _, _ := net.SplitHostPort(address) // of a good address
+			hosts = append(hosts, net.ParseIP(host))
+		}
+	}
+	for i := range configs {
+		cert, key := ours.issue(t, hosts...)
+		configs[i].TLS = &TLS{Cert: cert, Key: key, CA: ours.file}
+	}
+	servers := serveReplicas(t, configs)
+	e, err := Open(t.Context(), servers[0].URL(), OpenOptions{Token: operatorToken, CA: ours.file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.Open(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+	stranger := configs[0]
+	cert, key := others.issue(t, hosts...)
+	stranger.Name, stranger.Store, stranger.TLS = "stranger", t.TempDir(), &TLS{Cert: cert, Key: key, CA: others.file}
+	stranger.Listen = peer.Address(t).String()
+	stranger.Cluster = &Cluster{Name: "test", Listen: peer.Address(t).String(), Routes: configs[0].Cluster.Routes}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if s, err := StartServer(ctx, stranger); err == nil {
+		t.Error("a server with a certificate of another authority is in the cluster")
+		_ = s.Close() // the test has failed
 	}
 }
