@@ -29,15 +29,14 @@ type Sum struct {
 	aside agent.ModelName // the model of the next summary
 	parts map[key]*part
 
-	next     []share // the parts of the next request, in its order
-	epoch    int     // of the parts in next
-	turns    int     // the number of turns in next
-	requests int     // the number of requests that were charged
+	next  *bill // of the next request
+	epoch int   // of the parts in next
+	turns int   // the number of turns in next
 }
 
 // New returns the sum of a session without records. Facts has the prices of models.
 func New(facts llm.Lookup) *Sum {
-	return &Sum{Models: map[string]Spent{}, Purposes: map[string]Spent{}, facts: facts, parts: map[key]*part{}}
+	return &Sum{Models: map[string]Spent{}, Purposes: map[string]Spent{}, facts: facts, parts: map[key]*part{}, next: newBill(nil)}
 }
 
 // Read returns the sum of a session, read from its records. The session may be running.

@@ -53,13 +53,7 @@ type key struct {
 type part struct {
 	Part
 	tokens float64
-	last   int // the number of the last request that had it
-}
-
-// share is what a request has of a part, in characters.
-type share struct {
-	chars int
-	*part
+	on     *bill // the newest that has it
 }
 
 // maxArgs limits the arguments of calls that are kept, in bytes.
@@ -67,6 +61,7 @@ const maxArgs = 2 << 10
 
 // Parts returns all parts that have cost something, the dearest first.
 func (s *Sum) Parts() []Part {
+	s.next.settle()
 	parts := make([]Part, 0, len(s.parts))
 	for _, p := range s.parts {
 		if p.Tokens = int(math.Round(p.tokens)); p.Requests > 0 {
@@ -119,47 +114,32 @@ func (s *Sum) pay(kind string, used Spent) {
 	switch kind {
 	case "child":
 	case "compact", "spent":
-		s.charge([]share{{1, s.part(key{kind: Aside})}}, used, s.aside)
+		aside := newBill([]share{{1, s.part(key{kind: Aside})}})
+		s.charge(aside, 1, used, s.aside)
+		aside.settle()
 	case "renewal": // the last request again, without the answer to it
-		s.charge(s.next[:max(len(s.next)-1, 0)], used, s.asked)
+		s.charge(s.next, len(s.next.shares)-1, used, s.asked)
 	default:
-		s.charge(s.next, used, s.asked)
+		s.charge(s.next, len(s.next.shares), used, s.asked)
 	}
 }
 
-// charge divides the cost of a request's input among its parts.
-func (s *Sum) charge(parts []share, used Spent, model agent.ModelName) {
-	u, chars := used.Usage, 0
-	for _, p := range parts {
-		chars += p.chars
-	}
-	if chars == 0 || u.Input == 0 {
-		return
-	}
-	s.requests++
-	price := s.prices(used, model)
-	read := float64(u.CacheRead)
-	written := read + float64(u.CacheWrite)
-	begin := 0.0
-	for _, p := range parts {
-		if p.chars == 0 {
-			continue
-		}
-		end := begin + float64(p.chars)*float64(u.Input)/float64(chars)
-		if p.last != s.requests {
-			p.last = s.requests
-			p.Requests++
-		}
-		p.tokens += end - begin
-		p.USD += price.read*(min(end, read)-min(begin, read)) +
-			price.write*(min(max(end, read), written)-min(max(begin, read), written)) +
-			price.fresh*(max(end, written)-max(begin, written))
-		begin = end
-	}
+// charge divides the cost of the input of a request that had the first n shares of a bill.
+func (s *Sum) charge(b *bill, n int, used Spent, model agent.ModelName) {
+	read := float64(used.Usage.CacheRead)
+	b.charge(n, float64(used.Usage.Input), read, read+float64(used.Usage.CacheWrite), s.prices(used, model))
 }
 
 // prices holds the prices of a request's input, in US dollars per token.
 type prices struct{ fresh, read, write float64 }
+
+// of returns the price of the tokens from one up to another of an input, the first of which were
+// read from the cache and the next ones written to it.
+func (p prices) of(begin, end, read, written float64) float64 {
+	return p.read*(min(end, read)-min(begin, read)) +
+		p.write*(min(max(end, read), written)-min(max(begin, read), written)) +
+		p.fresh*(max(end, written)-max(begin, written))
+}
 
 // prices returns the prices that result in the cost of a request, or zeros if they are not known.
 func (s *Sum) prices(used Spent, model agent.ModelName) prices {
@@ -195,10 +175,11 @@ func (s *Sum) follow(state *agent.State) {
 		return
 	}
 	if state.Epoch != s.epoch || s.turns > len(turns) || s.turns == 0 {
-		s.epoch, s.turns, s.next = state.Epoch, 0, s.beginning(&state.Header, tools)
+		s.next.settle()
+		s.epoch, s.turns, s.next = state.Epoch, 0, newBill(s.beginning(&state.Header, tools))
 	}
 	for i := s.turns; i < len(turns); i++ {
-		s.next = append(s.next, s.turn(turns, i, messages[i+1])...)
+		s.next.add(s.turn(turns, i, messages[i+1]))
 	}
 	s.turns = len(turns)
 }
