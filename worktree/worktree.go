@@ -154,9 +154,23 @@ func (w *Worktree) open(ctx context.Context, repo *git.Repository) error {
 			return err
 		}
 	}
+	return w.checkDir()
+}
+
+// checkDir returns an error unless Dir is a directory. A link that is committed in its place, or in
+// that of a directory above, could lead anywhere.
+func (w *Worktree) checkDir() error {
+	within, err := filepath.Rel(w.Top, w.Dir)
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(w.Dir)
+	if err == nil && real != w.Dir {
+		return fmt.Errorf("in the worktree %s a link leads from %s to %s: commit a directory in its place, or begin "+
+			"at the top of the repository", w.Top, within, real)
+	}
 	info, err := os.Stat(w.Dir)
 	if err != nil || !info.IsDir() {
-		within, _ := filepath.Rel(w.Top, w.Dir)
 		return fmt.Errorf("the worktree %s has no directory %s: commit it first, or begin at the top of the repository",
 			w.Top, within)
 	}

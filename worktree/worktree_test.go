@@ -265,6 +265,32 @@ func TestO8_HostileRepositories(t *testing.T) {
 	}
 }
 
+// A commit can have a link where the work tree has the directory of the session, or one above it.
+func TestO8_LinkInThePlaceOfTheDirectory(t *testing.T) {
+	f := newField(t)
+	f.write(filepath.Dir(f.repo)+"/outside/deep/x.txt", "x\n")
+	for link, dir := range map[string]string{"at": "at", "over": "over/deep"} {
+		if err := os.Symlink(filepath.Dir(f.repo)+"/outside", f.repo+"/"+link); err != nil {
+			t.Fatal(err)
+		}
+		f.git("add", link)
+		f.git("commit", "-q", "-m", "a link")
+		if err := os.Remove(f.repo + "/" + link); err != nil {
+			t.Fatal(err)
+		}
+		f.write(f.repo+"/"+dir+"/x.txt", "x\n")
+		o := f.options(link)
+		o.Dir = f.repo + "/" + dir
+		w, err := worktree.Open(t.Context(), o)
+		if err == nil || !strings.Contains(err.Error(), "a link leads from "+dir) {
+			t.Errorf("%s: %+v, %v", dir, w, err)
+		}
+	}
+	if left := f.left(); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
 func TestO8_Refused(t *testing.T) {
 	f := newField(t)
 	for _, name := range []string{"", ".", "..", "-x", "a/b", "a..b", "x.lock", "a b", strings.Repeat("x", 65)} {
