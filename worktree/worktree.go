@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,8 +53,9 @@ type Worktree struct {
 	Copied    []string
 	NotCopied error
 
-	git  *runner
-	used *os.File // says that this process uses it
+	git    *runner
+	common string   // the repository's directory, which all of its work trees share
+	used   *os.File // says that this process uses it
 }
 
 // BranchPrefix begins the names of branches. The name of the worktree follows.
@@ -99,7 +101,8 @@ func Open(ctx context.Context, o Options) (*Worktree, error) {
 	if place, err = filepath.EvalSymlinks(place); err != nil {
 		return nil, err
 	}
-	w := &Worktree{Top: filepath.Join(place, o.Name), Branch: BranchPrefix + o.Name, From: repo.Top, git: g}
+	w := &Worktree{Top: filepath.Join(place, o.Name), Branch: BranchPrefix + o.Name, From: repo.Top,
+		git: g, common: repo.CommonDir}
 	w.Dir = filepath.Join(w.Top, within)
 	if err := w.use(ctx, repo); err != nil {
 		return nil, err
@@ -179,6 +182,9 @@ func (w *Worktree) checkDir() error {
 
 // make makes the worktree, and its branch unless that is there from before.
 func (w *Worktree) make(ctx context.Context) error {
+	if err := w.checkLinks(); err != nil {
+		return err
+	}
 	commit, err := w.git.output(ctx, w.From, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if err != nil {
 		return fmt.Errorf("%s has no commit yet that a worktree could begin with: commit something first", w.From)
@@ -197,6 +203,25 @@ func (w *Worktree) make(ctx context.Context) error {
 		return err
 	}
 	w.Copied, w.NotCopied = w.include(ctx)
+	return nil
+}
+
+// checkLinks returns an error if git would write the branch, or the log of its changes, where a
+// symbolic link leads.
+func (w *Worktree) checkLinks() error {
+	for _, name := range []string{"refs/heads/" + w.Branch, "logs/refs/heads/" + w.Branch} {
+		for ; name != "."; name = path.Dir(name) {
+			file := filepath.Join(w.common, filepath.FromSlash(name))
+			info, err := os.Lstat(file)
+			if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+				return fmt.Errorf("the repository has a symbolic link, %s, instead of a file, so git would write where it "+
+					"leads: remove it", file)
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -228,6 +253,9 @@ func (w *Worktree) Close(ctx context.Context) {
 func (w *Worktree) remove(ctx context.Context) error {
 	if alone, err := alone(w.used); err != nil || !alone {
 		return cmp.Or(err, errors.New("another session uses it"))
+	}
+	if err := w.checkLinks(); err != nil {
+		return err
 	}
 	if err := w.lost(ctx); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -288,6 +289,35 @@ func TestO8_LinkInThePlaceOfTheDirectory(t *testing.T) {
 	}
 	if left := f.left(); len(left) > 0 {
 		t.Errorf("left: %q", left)
+	}
+}
+
+// Git writes a branch, and the log of its changes, where links of the repository lead.
+func TestO8_LinksInTheRepository(t *testing.T) {
+	for _, link := range []string{"logs", "logs/refs", "logs/refs/heads", "logs/refs/heads/attractor",
+		"logs/refs/heads/attractor/a", "refs/heads/attractor", "refs/heads/attractor/a"} {
+		f := newField(t)
+		f.git("checkout", "-q", "--detach")
+		outside := t.TempDir()
+		if path.Base(link) == "a" {
+			outside += "/file"
+			f.write(outside, "mine\n")
+		}
+		place := f.repo + "/.git/" + link
+		err := errors.Join(os.RemoveAll(place), os.MkdirAll(filepath.Dir(place), 0o755), os.Symlink(outside, place))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := worktree.Open(t.Context(), f.options("a"))
+		if err == nil || !strings.Contains(err.Error(), "has a symbolic link") {
+			t.Errorf("%s: %+v, %v", link, w, err)
+		}
+		if list, err := os.ReadDir(outside); err == nil && len(list) > 0 {
+			t.Errorf("%s: written outside: %v", link, list)
+		}
+		if text, err := os.ReadFile(outside); err == nil && string(text) != "mine\n" {
+			t.Errorf("%s: written outside: %s", link, text)
+		}
 	}
 }
 
