@@ -71,7 +71,7 @@ func environ(vars, roots []string) (list []string, program string, err error) {
 	if program == "" {
 		return nil, "", errors.Join(errors.New("a worktree needs git"), err)
 	}
-	return append(list, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1"), program, nil
+	return append(list, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0"), program, nil
 }
 
 // find returns the repository of a directory, and why git may start a program there, or "".
@@ -101,6 +101,18 @@ func (g *runner) output(ctx context.Context, dir string, args ...string) (string
 
 // feed is output with a standard input.
 func (g *runner) feed(ctx context.Context, dir, input string, args ...string) (string, error) {
+	return g.call(ctx, dir, input, (*exec.Cmd).Run, args...)
+}
+
+// within is output for a command that changes files in the given directories only, where the kernel
+// can keep it from others: a command of a session may swap a directory of the repository for a link
+// meanwhile.
+func (g *runner) within(ctx context.Context, dirs []string, dir string, args ...string) (string, error) {
+	return g.call(ctx, dir, "", func(cmd *exec.Cmd) error { return runWithin(cmd, dirs) }, args...)
+}
+
+// call runs git by a function and returns what it prints, without the line break at the end.
+func (g *runner) call(ctx context.Context, dir, input string, run func(*exec.Cmd) error, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat([]string{"-c", "core.hooksPath=" + os.DevNull,
@@ -110,7 +122,7 @@ func (g *runner) feed(ctx context.Context, dir, input string, args ...string) (s
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // git removes what is half done
 	out, said := &limited{}, &limited{}
 	cmd.Stdout, cmd.Stderr = out, said
-	err := cmd.Run()
+	err := run(cmd)
 	switch {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))

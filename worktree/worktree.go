@@ -191,11 +191,16 @@ func (w *Worktree) make(ctx context.Context) error {
 	}
 	// One that was removed by hand is still known to git; otherwise this fails and does nothing.
 	_, _ = w.git.output(ctx, w.From, "worktree", "remove", w.Top)
-	args := []string{"worktree", "add", "--quiet", "-b", w.Branch, w.Top, commit}
-	if _, err := w.git.output(ctx, w.From, "show-ref", "--verify", "--quiet", "refs/heads/"+w.Branch); err == nil {
-		args = []string{"worktree", "add", "--quiet", w.Top, w.Branch}
+	args := []string{"worktree", "add", "--quiet", "--no-checkout", "-b", w.Branch, w.Top, commit}
+	_, err = w.git.output(ctx, w.From, "show-ref", "--verify", "--quiet", "refs/heads/"+w.Branch)
+	had := err == nil
+	if had {
+		args = []string{"worktree", "add", "--quiet", "--no-checkout", w.Top, w.Branch}
 	}
-	if _, err := w.git.output(ctx, w.From, args...); err != nil {
+	if _, err := w.git.within(ctx, w.written(), w.From, args...); err != nil {
+		return fmt.Errorf("cannot make a worktree: %w", err)
+	}
+	if err := w.checkOut(ctx, had); err != nil {
 		return fmt.Errorf("cannot make a worktree: %w", err)
 	}
 	w.New = true
@@ -204,6 +209,35 @@ func (w *Worktree) make(ctx context.Context) error {
 	}
 	w.Copied, w.NotCopied = w.include(ctx)
 	return nil
+}
+
+// written returns the directories that git changes when it makes a worktree and a branch. Those of the
+// repository that are missing are made.
+func (w *Worktree) written() []string {
+	dirs := []string{filepath.Dir(w.Top)}
+	for _, name := range []string{"refs", "reftable", "logs", "worktrees"} {
+		dir := filepath.Join(w.common, name)
+		if name != "reftable" {
+			_ = os.Mkdir(dir, 0o777) // git says what is wrong with it
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+// checkOut writes the files of a new worktree, for which filters of the user's may run. If that
+// fails it removes the worktree, and the branch unless it was there before.
+func (w *Worktree) checkOut(ctx context.Context, had bool) error {
+	_, err := w.git.output(ctx, w.Top, "read-tree", "--reset", "-u", "HEAD")
+	if err == nil {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	_, removing := w.git.output(ctx, w.From, "worktree", "remove", "--force", w.Top)
+	if !had && removing == nil {
+		_, removing = w.git.within(ctx, []string{w.common}, w.From, "update-ref", "-d", "refs/heads/"+w.Branch)
+	}
+	return errors.Join(err, removing)
 }
 
 // checkLinks returns an error if git would write the branch, or the log of its changes, where a
@@ -269,7 +303,7 @@ func (w *Worktree) remove(ctx context.Context) error {
 		return err
 	}
 	// A branch that somebody has moved meanwhile stays.
-	_, _ = w.git.output(ctx, w.From, "update-ref", "-d", "refs/heads/"+w.Branch, head)
+	_, _ = w.git.within(ctx, []string{w.common}, w.From, "update-ref", "-d", "refs/heads/"+w.Branch, head)
 	return nil
 }
 

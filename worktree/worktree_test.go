@@ -266,6 +266,25 @@ func TestO8_HostileRepositories(t *testing.T) {
 	}
 }
 
+// A filter of the user's that fails leaves neither a worktree nor a branch.
+func TestO8_FilesThatCannotBeWritten(t *testing.T) {
+	f := newField(t)
+	f.write(f.repo+"/.gitattributes", "*.txt filter=x\n")
+	f.git("add", ".gitattributes")
+	f.git("commit", "-q", "-m", "a filter")
+	f.git("config", "--global", "filter.x.smudge", "false")
+	f.git("config", "--global", "filter.x.required", "true")
+	if w, err := worktree.Open(t.Context(), f.options("a")); err == nil || !strings.Contains(err.Error(), "smudge") {
+		t.Errorf("%+v, %v", w, err)
+	}
+	if left := f.left(); !slices.Equal(left, []string{"a.lock"}) {
+		t.Errorf("left: %q", left)
+	}
+	if branches := f.git("branch", "--list", "attractor/*"); branches != "" {
+		t.Errorf("branches: %s", branches)
+	}
+}
+
 // A commit can have a link where the work tree has the directory of the session, or one above it.
 func TestO8_LinkInThePlaceOfTheDirectory(t *testing.T) {
 	f := newField(t)
