@@ -228,6 +228,15 @@ func TestX9_Export(t *testing.T) {
 	if text := h.content("mine"); text != "mine" {
 		t.Errorf("through a link was written %q", text)
 	}
+	away := t.TempDir()
+	if err := os.Symlink(away, filepath.Join(h.dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	s.send("/export out/page.html")
+	s.expect("leads through a symbolic link")
+	if list, err := os.ReadDir(away); err != nil || len(list) > 0 {
+		t.Errorf("made %v, %v", list, err)
+	}
 }
 
 // A session that a conversation has open and that rests is not shown as one that works. While it

@@ -65,6 +65,9 @@ func exportPage(ctx context.Context, t terminal, prefix, file string, outputs in
 	if err != nil {
 		return err
 	}
+	if at := ledAway(file); at != "" {
+		return fail(exitUsage, "--html: %s", followsNoLink(file, at))
+	}
 	if file == "-" && isTerminal(t.out) {
 		return fail(exitUsage, "the page is not for a terminal; name a file, or send standard output elsewhere")
 	}
@@ -97,10 +100,20 @@ func exportTo(ctx context.Context, t terminal, store journal.Store, id, file str
 }
 
 // exportOwn writes a session that is open to a file, without its secrets: as a page if the name ends
-// in .html, else as Markdown. It replaces only a regular file, and follows no link.
+// in .html, else as Markdown. It replaces only a regular file, and follows no link: an agent may have
+// made it, or the repository has it.
 func exportOwn(ctx context.Context, store journal.Store, setup *attractor.Setup, file string) error {
-	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() { // an agent may have made a link
+	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file; remove it, or name another file", file)
+	}
+	work, _ := os.Getwd() // if it is gone, making the file tells it
+	if setup.Local != nil {
+		work = setup.Local.WorkDir()
+	}
+	if name, err := filepath.Rel(work, file); err == nil {
+		if at := ledAwayFrom(work, name); at != "" {
+			return errors.New(followsNoLink(file, at))
+		}
 	}
 	return atomicfile.WriteFunc(file, func(w io.Writer) error { // which follows no link
 		id := setup.Options.ID
@@ -121,7 +134,7 @@ func exportOwn(ctx context.Context, store journal.Store, setup *attractor.Setup,
 }
 
 // replaceFile replaces a file by what write writes, with mode 0600. If write fails, the file stays
-// as it was. What a link leads to is replaced; a device or a pipe is written to.
+// as it was. A device or a pipe is written to.
 func replaceFile(name string, write func(io.Writer) error) error {
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		name = real

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -41,22 +42,34 @@ func (h *home) names() string {
 }
 
 // The page goes to a file that only its owner can read, or to standard output. An existing file is
-// replaced, also behind a link.
+// replaced, but not one to which a link leads.
 func TestN5_ExportHTML(t *testing.T) {
 	h, id := exportedHome(t)
-	target, link := filepath.Join(h.dir, "old.html"), filepath.Join(h.dir, "link.html")
-	if err := os.WriteFile(target, []byte("old"), 0o644); err != nil {
+	away := t.TempDir()
+	profile := filepath.Join(away, "profile")
+	if err := errors.Join(os.WriteFile(filepath.Join(h.dir, "old.html"), []byte("old"), 0o644),
+		os.WriteFile(profile, []byte("mine"), 0o644), os.Symlink(profile, filepath.Join(h.dir, "link.html")),
+		os.Symlink(away, filepath.Join(h.dir, "out"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("old.html", link); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"link.html", "out/new.html", filepath.Join(h.dir, "link.html")} {
+		if got := h.run(exitUsage, "sessions", "export", id, "--html", name); !strings.Contains(got.stderr,
+			"symbolic link to "+away) {
+			t.Errorf("%s: %s", name, got.stderr)
+		}
 	}
-	for _, name := range []string{"new.html", "link.html"} {
+	if list, err := os.ReadDir(away); err != nil || len(list) != 1 {
+		t.Errorf("made %v, %v", list, err)
+	}
+	if data, err := os.ReadFile(profile); err != nil || string(data) != "mine" {
+		t.Errorf("the file behind a link has %q, %v", data, err)
+	}
+	for _, name := range []string{"new.html", "old.html"} {
 		if out := h.run(0, "sessions", "export", id[:12], "--html", name); out.stdout != "" {
 			t.Errorf("%s: standard output has %q", name, out.stdout)
 		}
 	}
-	if got := h.names(); got != "link.html new.html old.html" {
+	if got := h.names(); got != "link.html new.html old.html out" {
 		t.Errorf("the directory has %s", got)
 	}
 	printed := h.run(0, "sessions", "export", id, "--html", "-").stdout

@@ -77,15 +77,23 @@ func followsNoLink(name, target string) string {
 // directory and leaves it through one: a repository can bring such links. It returns "" for other
 // names, and for links of the system, such as /dev/stdout.
 func ledAway(name string) string {
-	abs, err := filepath.Abs(name)
-	if err != nil || strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/") {
-		return "" // if there is a mistake, making the file tells it
+	work, _ := os.Getwd() // if it is gone, making the file tells it
+	return ledAwayFrom(work, name)
+}
+
+// ledAwayFrom is ledAway for a name in another working directory, which is absolute.
+func ledAwayFrom(work, name string) string {
+	abs := filepath.Clean(name)
+	if !filepath.IsAbs(name) {
+		abs = filepath.Join(work, name)
+	}
+	if strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/") {
+		return ""
 	}
 	if target, err := os.Readlink(abs); err == nil {
 		return target
 	}
-	work, err := os.Getwd()
-	if err != nil || !filepath.IsLocal(name) || abs == work {
+	if !filepath.IsLocal(name) || abs == work {
 		return ""
 	}
 	here, err := filepath.EvalSymlinks(work)
