@@ -109,10 +109,15 @@ run() {
 	status=0
 	with_key "$@" -- "$PROMPT" <"$RUNNER_TEMP/attractor-context" >"$files/events.jsonl" || status=$?
 
-	# Nothing that the agent has left in the checkout may run here.
+	# Nothing that the agent has left in the checkout may run here: the index is one of our own, without repositories that the agent
+	# has added, because git looks for changes in these, and runs what they name.
 	set -- git -C "$DIRECTORY" -c core.hooksPath=/dev/null -c core.fsmonitor=false
+	export GIT_INDEX_FILE="$files/index"
+	"$@" read-tree "$start"
 	"$@" add --intent-to-add .
-	"$@" diff --binary --no-ext-diff --no-textconv "$start" >"$files/agent.patch"
+	"$@" diff --binary --no-ext-diff --no-textconv --ignore-submodules=dirty "$start" >"$files/agent.patch"
+	unset GIT_INDEX_FILE
+	rm -f "$files/index"
 	session=
 	[ ! -s "$files/result.json" ] || session=$(jq -r '.session_id // empty' "$files/result.json")
 	[ -z "$session" ] || attractor sessions export "$session" --html "$files/session.html"

@@ -214,6 +214,32 @@ func TestW6_Action(t *testing.T) {
 	j.git("apply", filepath.Join(j.temp, "attractor-files/agent.patch"))
 }
 
+// nestedRepository returns a script of a command in a sandbox: it makes a repository whose filter
+// makes a file, and adds it to the index and, as a commit, to the history.
+func nestedRepository(canary string) string {
+	return `git init -q n && cd n && echo 1 >f && git add f && git -c user.name=T -c user.email=t@example.org commit -q -m n &&
+git config filter.x.clean 'touch ` + canary + `' && git config core.fsmonitor 'touch ` + canary + `' &&
+echo '* filter=x' >.gitattributes && echo 2 >f && cd .. &&
+printf '[submodule "n"]\n\tpath = n\n\turl = ./n\n\tignore = none\n' >.gitmodules && git add n &&
+git -c user.name=T -c user.email=t@example.org commit -q -m n`
+}
+
+// What a repository names that the agent has made and committed does not run after its session.
+func TestW6_ActionRunsNothingOfTheAgents(t *testing.T) {
+	t.Parallel()
+	canary := filepath.Join(t.TempDir(), "canary")
+	url, _ := serve(t, nil, say("A repository.", use("shell", object{"command": nestedRepository(canary)})), say("Done."))
+	j := newAction(t, url)
+	j.inputs["check"] = ""
+	if got := j.step("run"); got.code != 0 {
+		t.Fatalf("exit code %d\n%s\n%s", got.code, got.stdout, got.stderr)
+	}
+	has(t, j.left("attractor-files/agent.patch"), "+Subproject commit ", "ignore = none")
+	if _, err := os.Stat(canary); !os.IsNotExist(err) {
+		t.Errorf("the agent's program has run: %v", err)
+	}
+}
+
 // Where there is no answer, the summary says where the reason is, and the step ends with the code
 // of attractor run, also if that has left no files.
 func TestW6_ActionFails(t *testing.T) {

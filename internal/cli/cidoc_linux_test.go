@@ -69,6 +69,33 @@ func TestQ4_CIScript(t *testing.T) {
 	}
 }
 
+// TestQ4_CIScriptRunsNothingOfTheAgents runs the same script with an agent that makes and commits a
+// repository which names programs.
+func TestQ4_CIScriptRunsNothingOfTheAgents(t *testing.T) {
+	t.Parallel()
+	peer.Need(t, "bwrap")
+	peer.Need(t, "jq")
+	script := strings.Replace(scriptOfPage(t, "<!-- a test runs this script -->\n```sh\n"), "go test ./...", "true", 1)
+	canary := filepath.Join(t.TempDir(), "canary")
+	url, _ := serve(t, nil, say("A repository.", use("shell", object{"command": nestedRepository(canary)})), say("Done."))
+	h := newHome(t, url)
+	h.file("sum.sh", "echo 1\n")
+	h.git("init", "-q")
+	h.git("add", ".")
+	h.git("commit", "-q", "-m", "a sum")
+	out := t.TempDir()
+	if got := runCommand(t, pageCommand(t, h, out, script)); got.code != 0 {
+		t.Fatalf("exit code %d\n%s\n%s", got.code, got.stdout, got.stderr)
+	}
+	if patch, err := os.ReadFile(filepath.Join(out, "agent.patch")); err != nil ||
+		!strings.Contains(string(patch), "+Subproject commit ") {
+		t.Errorf("the patch, %v:\n%s", err, patch)
+	}
+	if _, err := os.Stat(canary); !os.IsNotExist(err) {
+		t.Errorf("the agent's program has run: %v", err)
+	}
+}
+
 // TestQ4_CIReview runs the script of docs/ci.md that reviews: the model gets the change on standard input, and its answer is the file.
 func TestQ4_CIReview(t *testing.T) {
 	t.Parallel()
