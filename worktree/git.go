@@ -22,6 +22,11 @@ const (
 	maxOutput = 16 << 20         // bytes that are read of its answer
 )
 
+// noObjects is a place from which the filter of Git LFS, if the user has it, gets nothing: else the
+// repository would say from where. As its url.*.insteadOf still counts, there is no ssh either, whose
+// program it could name. What is in the repository needs no download.
+const noObjects = "file:///dev/null"
+
 // runner calls git.
 type runner struct {
 	program string
@@ -71,7 +76,8 @@ func environ(vars, roots []string) (list []string, program string, err error) {
 	if program == "" {
 		return nil, "", errors.Join(errors.New("a worktree needs git"), err)
 	}
-	return append(list, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0"), program, nil
+	return append(list, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_SSH_COMMAND=false"), program, nil
 }
 
 // find returns the repository of a directory, and why git may start a program there, or "".
@@ -117,7 +123,7 @@ func (g *runner) call(ctx context.Context, dir, input string, run func(*exec.Cmd
 	defer cancel()
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat([]string{"-c", "core.hooksPath=" + os.DevNull,
 		"-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "-c", "submodule.recurse=false",
-		"-c", "safe.bareRepository=explicit"}, args)...)
+		"-c", "safe.bareRepository=explicit", "-c", "lfs.url=" + noObjects, "-c", "lfs.skipdownloaderrors=true"}, args)...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = dir, g.environ, strings.NewReader(input), 5*time.Second
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // git removes what is half done
 	out, said := &limited{}, &limited{}

@@ -266,6 +266,30 @@ func TestO8_HostileRepositories(t *testing.T) {
 	}
 }
 
+// The filter of Git LFS is the user's. It starts nothing that the repository names, and downloads
+// nothing from where that says.
+func TestO8_LargeFiles(t *testing.T) {
+	for _, name := range []string{"lfs.customtransfer.x.path", "lfs.extension.x.smudge"} {
+		f := newField(t)
+		f.git("config", name, "touch canary")
+		if w, err := worktree.Open(t.Context(), f.options("a")); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %+v, %v", name, w, err)
+		}
+	}
+	f := newField(t)
+	f.write(f.repo+"/.gitattributes", "*.txt filter=lfs\n")
+	f.write(f.repo+"/.lfsconfig", "[lfs]\nurl = https://example.com\n")
+	f.git("add", ".")
+	f.git("commit", "-q", "-m", "large files")
+	f.git("config", "lfs.url", "ssh://example.com")
+	f.git("config", "core.sshCommand", "touch canary")
+	f.git("config", "--global", "filter.lfs.smudge", `echo "$GIT_SSH_COMMAND $(git config lfs.url)"`)
+	w := f.open("a")
+	if text, err := os.ReadFile(w.Dir + "/x.txt"); err != nil || string(text) != "false file:///dev/null\n" {
+		t.Errorf("the filter runs with %q, %v", text, err)
+	}
+}
+
 // A filter of the user's that fails leaves neither a worktree nor a branch.
 func TestO8_FilesThatCannotBeWritten(t *testing.T) {
 	f := newField(t)

@@ -166,6 +166,9 @@ var harmlessKeys = sync.OnceValue(func() map[string][]string {
 // Harmless reports whether a setting of a repository is known to start nothing.
 func (s Setting) Harmless() bool {
 	section, key := s.Section(), s.Key()
+	if strings.HasPrefix(s.Name, "lfs.customtransfer.") || strings.HasPrefix(s.Name, "lfs.extension.") {
+		return false // what the filter of Git LFS, which is the user's, starts
+	}
 	if s.No() {
 		switch section + "." + key {
 		case "core.fsmonitor", "log.showsignature", "status.submodulesummary", "remote.promisor":
@@ -195,8 +198,6 @@ func (s Setting) MayStart() bool {
 		return strings.HasPrefix(s.Value, "!")
 	case "gc":
 		return strings.HasSuffix(key, "hook")
-	case "lfs":
-		return strings.HasPrefix(s.Name, "lfs.customtransfer.") || strings.HasPrefix(s.Name, "lfs.extension.")
 	case "core":
 		return !s.Harmless() || slices.Contains([]string{"hookspath", "pager", "editor", "sshcommand"}, key)
 	}
