@@ -10,7 +10,10 @@
 //
 //   - Nothing that the repository has is run: no hooks, and git is not called where the
 //     repository's configuration could make it start a program. Filters of the user's
-//     configuration, such as that of Git LFS, run as in a checkout.
+//     configuration run as in a checkout, but that of Git LFS downloads nothing.
+//   - Git makes and removes branches where Landlock lets it write in the repository only: a command
+//     in a sandbox can put links there. The files are written by another git without that, because
+//     filters may write elsewhere.
 //   - What would be lost is asked of git, and not remembered: a worktree is removed if git finds it
 //     clean, and if the checkout that it was made from has all of its commits.
 package worktree
