@@ -9,7 +9,8 @@ import (
 )
 
 // runWithin runs a command that changes files in the given directories only, wherever links lead.
-// Directories that are missing do not count. A kernel without Landlock does not keep it from others.
+// Directories that are missing do not count, and neither does a link in the place of one. A kernel
+// without Landlock does not keep it from others.
 func runWithin(cmd *exec.Cmd, dirs []string) error {
 	abi, err := landlock.ABI()
 	if err != nil {
@@ -17,7 +18,7 @@ func runWithin(cmd *exec.Cmd, dirs []string) error {
 	}
 	rules := []landlock.Rule{{Path: "/", Rights: landlock.Read}, {Path: os.DevNull, Rights: landlock.Write}}
 	for _, dir := range dirs {
-		rules = append(rules, landlock.Rule{Path: dir, Rights: landlock.Write})
+		rules = append(rules, landlock.Rule{Path: dir, Rights: landlock.Write, NoFollow: true})
 	}
 	done := make(chan error)
 	go func() {

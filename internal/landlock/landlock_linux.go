@@ -19,10 +19,12 @@ const (
 	Write                   // change everything, but make no devices
 )
 
-// Rule allows rights to a file, or to a directory and everything in it.
+// Rule allows rights to a file, or to a directory and everything in it. With NoFollow a symbolic
+// link that is in its place allows nothing.
 type Rule struct {
-	Path   string
-	Rights Rights
+	Path     string
+	Rights   Rights
+	NoFollow bool
 }
 
 const (
@@ -117,7 +119,11 @@ func add(ruleset uintptr, r Rule, handled uint64) error {
 	case Read:
 		access &= reading
 	}
-	fd, err := unix.Open(r.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	flags := unix.O_PATH | unix.O_CLOEXEC
+	if r.NoFollow {
+		flags |= unix.O_NOFOLLOW
+	}
+	fd, err := unix.Open(r.Path, flags, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
 		return nil
 	}
@@ -129,7 +135,11 @@ func add(ruleset uintptr, r Rule, handled uint64) error {
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return &os.PathError{Op: "stat", Path: r.Path, Err: err}
 	}
-	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+	switch stat.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+	case unix.S_IFLNK:
+		return nil
+	default:
 		access &= ofFiles
 	}
 	if access == 0 {
