@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	gitTime   = 10 * time.Minute // for one call of git, which may check out a large repository
-	maxOutput = 16 << 20         // bytes that are read of its answer
+	gitTime    = 10 * time.Minute // for one call of git, which may check out a large repository
+	statusTime = time.Minute      // to look what has changed, for which the end of a session waits
+	maxOutput  = 16 << 20         // bytes that are read of its answer
 )
 
 // noObjects is a place from which the filter of Git LFS, if the user has it, gets nothing: else the
@@ -29,9 +30,10 @@ const noObjects = "file:///dev/null"
 
 // runner calls git.
 type runner struct {
-	program string
-	environ []string
-	dir     string // Options.Dir, absolute
+	program  string
+	environ  []string
+	dir      string        // Options.Dir, absolute
+	patience time.Duration // statusTime, but in tests
 }
 
 // newRunner returns a runner and the repository, if git starts nothing there that the repository
@@ -45,7 +47,7 @@ func newRunner(ctx context.Context, o Options) (*runner, *git.Repository, error)
 	if len(roots) == 0 {
 		return nil, nil, fmt.Errorf("%s is not in a git repository, so it can have no worktree", dir)
 	}
-	g := &runner{dir: dir}
+	g := &runner{dir: dir, patience: statusTime}
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
@@ -94,8 +96,12 @@ func (g *runner) find(ctx context.Context, dir string) (repo *git.Repository, wh
 	return repo, why, nil
 }
 
-// changes counts the paths with changes that are not committed, and those that are new.
+// changes counts the paths with changes that are not committed, and those that are new. It gives up
+// where git waits, as for a FIFO that a command has put in the place of a .gitignore.
 func (g *runner) changes(ctx context.Context, dir string) (int, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, g.patience,
+		fmt.Errorf("after %v it is not known what has changed; a file may be a FIFO, which never ends", g.patience))
+	defer cancel()
 	out, err := g.output(ctx, dir, "status", "--porcelain", "--ignore-submodules=all")
 	return strings.Count(out, "\n") + min(len(out), 1), err
 }
