@@ -124,7 +124,8 @@ func (g *runner) within(ctx context.Context, dirs []string, dir string, args ...
 }
 
 // call runs git by a function and returns what it prints, without the line break at the end.
-func (g *runner) call(ctx context.Context, dir, input string, run func(*exec.Cmd) error, args ...string) (string, error) {
+func (g *runner) call(ctx context.Context, dir, input string, run func(*exec.Cmd) error, args ...string) (string,
+	error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat([]string{"-c", "core.hooksPath=" + os.DevNull,

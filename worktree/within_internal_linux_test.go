@@ -42,8 +42,8 @@ func TestO8_NoEndlessStatus(t *testing.T) {
 	dir := t.TempDir()
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"}
 	repo := filepath.Join(dir, "repo")
-	for _, args := range [][]string{{"init", "-q", repo}, {"-C", repo, "-c", "user.name=T", "-c", "user.email=t@example.org",
-		"commit", "-q", "--allow-empty", "-m", "first"}} {
+	for _, args := range [][]string{{"init", "-q", repo}, {"-C", repo, "-c", "user.name=T", "-c",
+		"user.email=t@example.org", "commit", "-q", "--allow-empty", "-m", "first"}} {
 		cmd := exec.Command(git, args...)
 		cmd.Env = environ
 		if out, err := cmd.CombinedOutput(); err != nil {
