@@ -64,10 +64,23 @@ func (w *watcher) packageScripts(words []string, data []byte) {
 	for _, name := range slices.Sorted(maps.Keys(manifest.Scripts)) {
 		plain := strings.TrimPrefix(strings.TrimPrefix(name, "pre"), "post")
 		installs := plain == "install" || plain == "pare" // prepare
-		if installs || slices.Contains(words, name) || slices.Contains(words, plain) {
+		if installs || slices.ContainsFunc(words, func(word string) bool {
+			return meansScript(word, name) || meansScript(word, plain)
+		}) {
 			w.script(manifest.Scripts[name], w.dir, false)
 		}
 	}
+}
+
+// meansScript reports whether a word of a command may be the name of a script: one that is computed,
+// a pattern, or what npm or concurrently take for it.
+func meansScript(word, name string) bool {
+	if word == "t" || word == "tst" {
+		word = "test"
+	}
+	pattern := computedAsStars(strings.TrimPrefix(word, "npm:"))
+	ok, err := path.Match(pattern, name)
+	return word == name || ok && err == nil && strings.Trim(pattern, "*") != ""
 }
 
 // meansMembers reports whether a word of a command says that it starts scripts of the packages in a
@@ -102,17 +115,23 @@ func (w *watcher) members(words, patterns []string) {
 // ruleLines adds what the recipes in a file of rules start, and the files that it includes, of
 // which the recipes count, too.
 func (w *watcher) ruleLines(words []string, text string) {
-	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
+	text = expanded(strings.ReplaceAll(text, "\\\n", " "))
+	w.programsIn(text, w.dir)
+	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		switch {
 		case len(fields) == 0:
 		case strings.HasSuffix(fields[0], "include") && len(fields[0]) <= len("sinclude"):
 			for _, file := range fields[1:] {
-				w.runs(w.dir, file)
+				w.pattern(w.dir, strings.Trim(file, "$()")) // perhaps of a $(wildcard ...)
 			}
 			w.recipes(words, w.dir, fields[1:])
 		case line[0] == '\t' || line[0] == ' ':
 			w.script(strings.TrimLeft(strings.TrimSpace(line), "@-+"), w.dir, false)
+		default:
+			if _, recipe, ok := strings.Cut(line, ";"); ok {
+				w.script(strings.TrimLeft(strings.TrimSpace(recipe), "@-+"), w.dir, false)
+			}
 		}
 	}
 }
@@ -122,6 +141,16 @@ func (w *watcher) ruleLines(words []string, text string) {
 // brackets count as blanks.
 func (w *watcher) values(text string) {
 	blank := strings.NewReplacer(`"`, " ", "'", " ", "`", " ", "{", " ", "}", " ", "[", " ", "]", " ", ",", " ")
+	w.programsIn(text, w.dir)
+	commands := blocks(text)
+	for line := range strings.Lines(text) {
+		commands = append(commands, quoted(line)...)
+	}
+	for _, command := range commands {
+		if strings.ContainsAny(command, " \n") {
+			w.script(command, w.dir, false)
+		}
+	}
 	lines := strings.Split(blank.Replace(text), "\n")
 	for _, line := range lines { // lefthook starts commands there, and runs scripts from there
 		switch key, value, _ := strings.Cut(strings.TrimSpace(line), ":"); strings.TrimSpace(key) {

@@ -216,6 +216,7 @@ func (w *watcher) script(text, own string, whole bool) {
 		w.pattern(w.dir, item)
 		w.pattern(own, item)
 	}
+	w.programsIn(text, append([]string{w.dir, own}, w.places...)...)
 	known["CLAUDE_PROJECT_DIR"], known["PWD"], known["HOME"] = w.root, w.dir, w.home
 	left := maxParsed // of values: many uses of a long one would fill the memory
 	filled, err := script.Fill(text, func(name string) (script.Value, bool) {

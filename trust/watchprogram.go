@@ -201,10 +201,12 @@ func (w *watcher) starts(word string, dirs []string, own string) {
 	if strings.ContainsAny(word, "$`{") {
 		end := tail(word)
 		w.cannot("it runs a file that is computed: %s", word)
-		if word = end; word == "" {
+		dirs = append(slices.Clone(dirs), w.above(own)...)
+		if end == "" {
+			w.inDirectory(word, dirs)
 			return
 		}
-		dirs = append(slices.Clone(dirs), w.above(own)...)
+		word = end
 	}
 	for _, dir := range dirs {
 		w.runs(dir, word)
@@ -242,8 +244,12 @@ func (w *watcher) follow(dir, word string) {
 		w.cannot("%s may load or start others", cmp.Or(name, file))
 		if len(data) <= maxNaming {
 			for _, part := range words(string(data)) {
-				if strings.ContainsAny(part, "./") {
-					w.existing([]string{w.dir, filepath.Dir(file)}, part, false)
+				if !strings.ContainsAny(part, "./") {
+					continue
+				}
+				beside := []string{w.dir, filepath.Dir(file)}
+				if w.existing(beside, part, false); slices.Contains(scriptExtensions, path.Ext(part)) {
+					w.may(beside, part)
 				}
 			}
 		}
