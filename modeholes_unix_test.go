@@ -5,6 +5,7 @@ package attractor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -474,7 +475,8 @@ func (b *gitEdits) edits() {
 // Where it is not known what a hook of git runs, edits of all scripts of the work tree ask.
 func TestU17_ScriptsThatHooksMayRun(t *testing.T) {
 	peer.Need(t, "git")
-	scripts := []string{"scripts/new.sh", "mk/common.mk", "sub/Makefile", "tools/check.py", "tools/program"}
+	scripts := []string{"scripts/new.sh", "mk/common.mk", "sub/Makefile", "mk/Makefile.common", "tools/check.py", "tools/program",
+		"hooks/new", "scripts/new.csh"}
 	hooks := map[string]bool{
 		"find scripts -name '*.sh' -exec sh {} \\;":                                true,
 		"sh \"tools/$(basename \"$0\").sh\"":                                       true,
@@ -483,7 +485,7 @@ func TestU17_ScriptsThatHooksMayRun(t *testing.T) {
 		"grep -q '^Signed-off-by: ' \"$1\" || { echo 'sign it off' >&2; exit 1; }": false,
 	}
 	for hook, asks := range hooks {
-		asked, not := scripts, []string{"main.go", "notes.txt", "tools/module.py"}
+		asked, not := scripts, []string{"main.go", "notes.txt", "tools/module.py", "LICENSE"}
 		if !asks {
 			asked, not = nil, append(not, scripts...)
 		}
@@ -497,4 +499,34 @@ func TestU17_ScriptsThatHooksMayRun(t *testing.T) {
 		}
 		b.edits()
 	}
+}
+
+// The same holds where it is not known what programs of git's configuration run, but for aliases.
+func TestU17_ScriptsThatCommandsOfGitMayRun(t *testing.T) {
+	peer.Need(t, "git")
+	for name, asks := range map[string]bool{"core.fsmonitor": true, "filter.x.clean": true, "core.editor": true,
+		"alias.x": false} {
+		asked, not := []string{"tools/new.sh", "bin/new"}, []string{"main.go", "notes.txt"}
+		if !asks {
+			asked, not = nil, append(not, asked...)
+		}
+		b := newGitEdits(t, asked, not)
+		inGit(t, b.config.Dir, "init", "-q")
+		inGit(t, b.config.Dir, "config", name, "!for i in 1; do find . -name '*.sh' -exec sh {} +; done")
+		b.edits()
+	}
+}
+
+// Many files that the configuration of the user includes do not hide that of the repository.
+func TestU17_HooksBehindManyIncludes(t *testing.T) {
+	peer.Need(t, "git")
+	b := newGitEdits(t, []string{"ci/hooks/pre-commit"}, []string{"main.go"})
+	var include strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&include, "[includeIf \"gitdir:~/work%d/\"]\n\tpath = ~/.git-work%d\n", i, i)
+	}
+	put(t, b.home, ".gitconfig", include.String())
+	inGit(t, b.config.Dir, "init", "-q")
+	inGit(t, b.config.Dir, "config", "core.hooksPath", "ci/hooks")
+	b.edits()
 }

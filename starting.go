@@ -18,15 +18,17 @@ import (
 // starting returns the files in the session's directories that start programs or allow them because
 // something outside says so: hooks, git, PATH, and the home directory. A change of one needs an
 // approval. The paths have no links, whatever links have led to them. Of further files in the
-// directories of scripts it is not known whether hooks of git run them; see [env.Protection].
+// directories of scripts it is not known whether git or direnv run them; see [env.Protection].
 func (s *Setup) starting(ctx context.Context, c *config) (names, scripts []string) {
 	roots := realPaths(append(env.ConfinementOf(s.Local).Writable, s.here))
 	slices.Sort(roots)
 	roots = slices.Compact(roots)
 	names = c.linkedHome(roots)
 	byGit, scripts := s.namedByGit(ctx, c, roots)
-	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), byGit,
-		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c), namedByDirenv(roots)) {
+	byDirenv, more := namedByDirenv(roots)
+	scripts = append(scripts, more...)
+	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), byGit, byDirenv,
+		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c)) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
 			names = append(names, real)
 		}
@@ -87,7 +89,7 @@ const (
 
 // namedByGit returns the files from which git takes what it runs in the session's directories, by
 // the configuration of their repositories, also nested ones, and of the user: a change of one needs
-// an approval as one in .git does. scripts are the work trees whose hooks may run more of them.
+// an approval as one in .git does. scripts are the work trees of which git may run more.
 func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (names, scripts []string) {
 	machine, err := env.NewLocal(filepath.VolumeName(roots[0])+string(filepath.Separator),
 		env.LocalOptions{Containment: env.ContainGroup})
@@ -112,8 +114,8 @@ func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (name
 }
 
 // runByGit returns the files below the outermost work tree, and in the roots, that git runs in a
-// work tree, or from which it takes what it runs, and whether its hooks may run more. left is how
-// many commands may still be looked through.
+// work tree, or from which it takes what it runs, and whether its hooks, or programs that it starts
+// by itself, may run more. left is how many commands may still be looked through.
 func (t workTree) runByGit(named git.Named, roots []string, left *int) (files []string, more bool) {
 	var commands []string // hooks first, because the number of commands is limited
 	files = named.Files
@@ -124,20 +126,21 @@ func (t workTree) runByGit(named git.Named, roots []string, left *int) (files []
 			files = append(files, git.HooksIn(real)...)
 		}
 	}
-	hooks := len(commands)
 	commands = append(commands, named.Commands...)
+	others := len(commands)
+	commands = append(commands, named.Aliases...)
 	commands = commands[:min(len(commands), maxGitCommands, *left)]
-	hooks = min(hooks, len(commands))
+	others = min(others, len(commands))
 	*left -= len(commands)
-	byHooks := trust.WatchedAll(t.outer, t.top, commands[:hooks])
-	files = append(files, byHooks.Runs...)
-	files = append(files, trust.RunBy(t.outer, t.top, commands[hooks:])...)
+	watched := trust.WatchedAll(t.outer, t.top, commands[:others])
+	files = append(files, watched.Runs...)
+	files = append(files, trust.RunBy(t.outer, t.top, commands[others:])...)
 	for _, root := range roots {
 		if root != t.outer && !isBelow([]string{t.outer}, root) {
 			files = append(files, trust.RunBy(root, t.top, commands)...)
 		}
 	}
-	return files, len(byHooks.Blind) > 0
+	return files, len(watched.Blind) > 0
 }
 
 // maxEnvrc is how much of a .envrc is looked through for names.
@@ -146,8 +149,8 @@ const maxEnvrc = 64 << 10
 // namedByDirenv returns the files that the .envrc of a root, or of a directory around it in its
 // repository, runs, also those that are not there yet, and the directories that it adds to PATH:
 // direnv asks its user again only when the .envrc itself changes. Those of directories below are
-// not looked for.
-func namedByDirenv(roots []string) (names []string) {
+// not looked for. scripts are what else it names, and the repository if it may run more.
+func namedByDirenv(roots []string) (names, scripts []string) {
 	seen := map[string]bool{}
 	for _, root := range roots {
 		outer := root
@@ -157,15 +160,45 @@ func namedByDirenv(roots []string) (names []string) {
 		for dir := root; !seen[dir]; dir = filepath.Dir(dir) {
 			seen[dir] = true
 			if text, err := userfiles.Read(filepath.Join(dir, ".envrc"), maxEnvrc); err == nil {
-				names = append(names, trust.RunBy(outer, dir, []string{string(text)})...)
-				names = append(names, addedToPath(dir, string(text))...)
+				watched := trust.WatchedAll(outer, dir, []string{string(text)})
+				names = append(append(names, watched.Runs...), addedToPath(dir, string(text))...)
+				if scripts = append(scripts, namedIn(string(text), roots, dir, outer)...); len(watched.Blind) > 0 {
+					scripts = append(scripts, outer)
+				}
 			}
 			if dir == outer {
 				break
 			}
 		}
 	}
-	return names
+	return names, scripts
+}
+
+// maxNamed is the most words of a .envrc that are looked up. One that has more makes everything in
+// the roots count.
+const maxNamed = 2_000
+
+// namedIn returns the paths in the roots that words of a .envrc may name, seen from directories: a
+// function of direnv may add one to PATH, or make a program of it. What is computed in front of a
+// path is taken for one of the directories.
+func namedIn(text string, roots []string, dirs ...string) (names []string) {
+	text = os.Expand(text, func(string) string { return " " })
+	divides := func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`$()[]{}<>|&;:=", r) }
+	words := strings.FieldsFunc(text, divides)
+	if len(words) > maxNamed {
+		return roots
+	}
+	words = append(words, "vendor/bin") // layout php
+	slices.Sort(words)
+	for _, word := range slices.Compact(words) {
+		names = append(names, realPath(word))
+		for _, dir := range dirs {
+			names = append(names, realPath(filepath.Join(dir, word)))
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return !isBelow(roots, name) || slices.Contains(roots, name)
+	})
 }
 
 // addedToPath returns the directories that the text of a .envrc in dir adds to PATH.

@@ -58,7 +58,8 @@ func (f *elsewhere) runByGit(ctx context.Context, top string) (names []string) {
 	if slices.Contains(names, top) { // of which not everything asks
 		names = append(names, userfiles.Slashed(git.HooksIn(top))...)
 	}
-	commands := named.Commands[:min(len(named.Commands), maxGitCommands)]
+	commands := append(named.Commands, named.Aliases...)
+	commands = commands[:min(len(commands), maxGitCommands)]
 	return append(names, trust.NamedBy(top, f.home, commands)...)
 }
 

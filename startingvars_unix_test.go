@@ -100,9 +100,35 @@ func TestU17_FilesThatDirenvRuns(t *testing.T) {
 		put(t, dir, name, "x")
 	}
 	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
-	not := []string{"src/main.py", "src/new.py", "scripts/other.sh", "new.sh", "nix/other.nix", "tools/x"}
+	not := []string{"src/main.py", "src/new.py", "nix/other.nix", "tools/x.py"}
 	if written := b.writes(t, append([]string{"top.sh", "scripts/env.sh", "scripts/inner.sh", "local.sh", "flake.nix",
-		"nix/shell.nix", "default.nix", "bin/git", "tools/bin/git"}, not...)...); !slices.Equal(written, not) {
+		"nix/shell.nix", "default.nix", "bin/git", "tools/bin/git", "scripts/other.sh", "new.sh", "tools/x"}, not...)...); !slices.Equal(written, not) {
 		t.Errorf("written were %q", written)
+	}
+}
+
+// Programs and scripts ask in the directories that a .envrc names, and in all of the repository if it
+// is not known what it runs; so do files that it takes variables from.
+func TestU17_ScriptsThatDirenvMayRun(t *testing.T) {
+	peer.Need(t, "git")
+	for text, c := range map[string]struct{ asked, not []string }{
+		"export A=1\nexport B=$PWD/src\n":        {nil, []string{"tools/git", "a.sh"}},
+		"layout php\n":                           {[]string{"vendor/bin/git"}, []string{"tools/git", "a.sh"}},
+		"load_prefix tools\n":                    {[]string{"tools/bin/git"}, []string{"git", "tools/x.py", "a.sh"}},
+		"path_add PATH tools; true\n":            {[]string{"tools/git"}, []string{"other/git"}},
+		"D=$(pwd)/tools\nPATH_add $D\n":          {[]string{"tools/git"}, []string{"tools/x.txt", "other/git"}},
+		"PATH_add \"${D:-$PWD}/tools\"\n":        {[]string{"tools/git"}, []string{"other/git"}},
+		"export GIT_PAGER=\"$(pwd)/tools/p\"\n":  {[]string{"tools/p"}, []string{"tools/q"}},
+		"source_env_if_exists conf/local.rc\n":   {[]string{"conf/local.rc"}, []string{"conf/x.rc", "a.sh"}},
+		"dotenv_if_exists conf/local.conf\n":     {[]string{"conf/local.conf"}, []string{"conf/x.conf", "a.sh"}},
+		"for n in a b; do source tools/$n; done": {[]string{"tools/a", "a.sh", "other/new"}, []string{"main.go", "src/x.py"}},
+	} {
+		b, dir := newTeam(t, nil), realTemp(t)
+		inGit(t, dir, "init", "-q")
+		put(t, dir, ".envrc", text)
+		b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
+		if written := b.writes(t, append(c.asked, c.not...)...); !slices.Equal(written, c.not) {
+			t.Errorf("%s: written were %q", text, written)
+		}
 	}
 }

@@ -228,13 +228,17 @@ func (p *protected) Guarded(ctx context.Context, name string) string {
 	return guardedBelow(ctx, p.Environment, name)
 }
 
-// isScript reports whether a file is a script by its name or its first bytes, or a program without
-// an extension. Some file systems say of all files that they are programs.
+// isScript reports whether a file is a script by its name or its first bytes, or a program. Without
+// an extension any is taken for one, because a shell runs it whatever its mode is, but for names in
+// capitals, such as LICENSE. Some file systems say of all files that they are programs.
 func (p *protected) isScript(ctx context.Context, name string) bool {
-	base := strings.ToLower(path.Base(name))
-	extension := path.Ext(base)
-	if slices.Contains([]string{"makefile", "gnumakefile", "justfile"}, base) ||
-		slices.Contains([]string{".sh", ".bash", ".zsh", ".ksh", ".fish", ".mk", ".mak"}, extension) {
+	base := path.Base(name)
+	lower := strings.ToLower(base)
+	extension := path.Ext(lower)
+	switch {
+	case strings.Contains(lower, "makefile"), extension == "" && base != strings.ToUpper(base),
+		slices.Contains([]string{".sh", ".bash", ".zsh", ".ksh", ".mksh", ".dash", ".ash", ".csh", ".tcsh", ".fish", ".bats",
+			".mk", ".mak"}, extension):
 		return true
 	}
 	info, err := p.Stat(ctx, name)

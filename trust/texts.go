@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-// scriptExtensions are those of files that shells and interpreters run.
-var scriptExtensions = append([]string{".sh", ".bash", ".zsh", ".ksh", ".fish"}, extensions[1:]...)
+// shellExtensions are those of files that shells run, and scriptExtensions those that interpreters
+// run as well.
+var (
+	shellExtensions  = []string{".sh", ".bash", ".zsh", ".ksh", ".fish"}
+	scriptExtensions = slices.Concat(shellExtensions, extensions[1:])
+)
 
 // programsIn adds the programs and scripts that words of a text name in directories, wherever they
 // stand in it: a variable or an option may have them run.
@@ -24,7 +28,8 @@ func (w *watcher) programsIn(text string, dirs ...string) {
 			return
 		}
 		for _, dir := range dirs {
-			if info := w.look(dir, word); info != nil && info.Mode().IsRegular() && (isScript || info.Mode()&0o111 != 0) {
+			info := w.look(dir, word)
+			if info != nil && info.Mode().IsRegular() && (isScript || info.Mode()&0o111 != 0) {
 				w.add(&w.running, dir, word)
 			}
 		}
@@ -32,9 +37,14 @@ func (w *watcher) programsIn(text string, dirs ...string) {
 }
 
 // inDirectory adds the directory in which a computed word names a file, such as tools of
-// "$top/tools/$name.py", because any file there may be meant.
+// "$top/tools/$name.py", because any file there may be meant. All scripts of shells, by their
+// extensions, ask anyway where a name is computed.
 func (w *watcher) inDirectory(word string, dirs []string) {
-	dir := path.Dir(computedAsStars(word))
+	word = computedAsStars(word)
+	dir := path.Dir(word)
+	if extension := path.Ext(word); slices.Contains(shellExtensions, extension) {
+		return
+	}
 	if at := strings.LastIndex(dir, "*"); at >= 0 {
 		_, dir, _ = strings.Cut(dir[at:], "/")
 	}
@@ -108,7 +118,7 @@ func blocks(text string) (list []string) {
 		case depth >= 0 && (plain == "" || indent > depth):
 			list[len(list)-1] += strings.TrimLeft(line, " ")
 			continue
-		case strings.HasSuffix(strings.TrimRight(plain, "-+"), ": |"), strings.HasSuffix(strings.TrimRight(plain, "-+"), ": >"):
+		case strings.ContainsAny(plain, "|>") && strings.HasSuffix(strings.TrimRight(plain, "-+|> "), ":"):
 			depth, list = indent, append(list, "")
 		default:
 			depth = -1

@@ -22,7 +22,7 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 		w.goes(c.Words, own)
 	case name == "env": // what it starts follows as a command of its own
 		w.elsewhere(c.Words, dirs[0])
-	case program == ".", name == "source":
+	case program == ".", name == "source", len(c.Words) > 1 && readsForDirenv(name):
 		w.operand(c.Words[1:], dirs, own, "it", "")
 	case strings.ContainsAny(program, "$`") && strings.Contains(program, "/"), strings.Contains(program, "/"):
 		w.starts(program, dirs, own)
@@ -51,6 +51,12 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	if more := launched(c.Words); more != "" {
 		w.runner(c, more, dirs)
 	}
+}
+
+// readsForDirenv reports whether a program is one of the functions by which direnv sources a file or
+// takes variables from it.
+func readsForDirenv(program string) bool {
+	return slices.Contains([]string{"source_env", "source_env_if_exists", "dotenv", "dotenv_if_exists"}, program)
 }
 
 // runner adds the files of a task runner, and what their recipes start.

@@ -91,6 +91,7 @@ type Named struct {
 	Files    []string
 	Hooks    []string // directories of hooks, also that of the repository
 	Commands []string // of settings, as a shell reads them
+	Aliases  []string // likewise; they run only when their user calls them
 }
 
 // Named returns from where git takes what it runs in the repository of a work tree, wherever that
@@ -117,6 +118,7 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 		named.Hooks = append(named.Hooks, path.Join(dir, "hooks"))
 	}
 	for _, name := range files {
+		c.files = 0                // many includes of one do not hide another
 		_ = f.add(ctx, c, name, 0) // what is not known of it, no name can be told of
 		named.Files = append(named.Files, name)
 	}
@@ -129,6 +131,8 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 			named.Files, named.Hooks = append(named.Files, dir), append(named.Hooks, dir)
 		case s.Name == "init.templatedir": // its hooks are those of later repositories
 			named.Files = append(named.Files, joined(repo.Top, s.localPath(home)))
+		case s.Section() == "alias":
+			named.Aliases = append(named.Aliases, s.Command())
 		case s.MayStart():
 			named.Commands = append(named.Commands, s.Command())
 		}
