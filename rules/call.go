@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/rules/shell"
@@ -17,7 +18,7 @@ import (
 func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request, observed bool) *call {
 	c := &call{Set: s, ctx: ctx, env: e, req: req, observed: observed, kind: kindOf(req.Call.Name),
 		dir: cmp.Or(req.Dir, e.WorkDir()), led: map[string]led{}, marks: map[string][]string{},
-		trees: map[treeKey]finding{}}
+		trees: map[treeKey]finding{}, links: sync.OnceValue(s.namedLinks)}
 	if c.kind == command && req.Access.Command == "" && len(req.Access.Paths) > 0 { // a patch in the form of a command
 		c.kind = edit
 	}

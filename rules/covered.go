@@ -40,7 +40,7 @@ func (s *Set) Covered() (list []string) {
 		}
 	}
 	if len(s.dirs.Copies) > 0 { // the links may not be among the copies
-		list = append(list, s.linkedSecrets()...)
+		list = append(list, s.linkedSecrets(s.namedLinks())...)
 	}
 	return append(list, l.look()...)
 }
@@ -75,19 +75,27 @@ func (s *Set) secretsOfHome() (list []string) {
 	return list
 }
 
-// linkedSecrets returns where links lead that have the names of secrets: in the home directory as
-// it was when the rules were read, and among the first 20,000 files of the session's directories.
-func (s *Set) linkedSecrets() []string {
+// namedLinks returns the links among the first 20,000 files of the session's directories whose names
+// are those of secrets, or of files that may start something.
+func (s *Set) namedLinks() []string {
 	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, on: s.dirs.Local, seen: &s.seenLinks,
 		matches: func(name string, e fs.DirEntry) bool {
-			return e.Type()&fs.ModeSymlink != 0 && HoldsSecrets(name)
+			return e.Type()&fs.ModeSymlink != 0 && (HoldsSecrets(name) || s.mayStart(name))
 		}}
 	for _, c := range s.dirs.Copies {
 		l.dirs = append(l.dirs, c.Of)
 	}
+	return l.look()
+}
+
+// linkedSecrets returns where links lead that have the names of secrets: in the home directory as
+// it was when the rules were read, and among the links with names that count.
+func (s *Set) linkedSecrets(links []string) []string {
 	list := slices.Clip(s.homeSecrets)
-	for _, name := range l.look() {
-		list = append(list, s.real(name))
+	for _, name := range links {
+		if HoldsSecrets(name) {
+			list = append(list, s.real(name))
+		}
 	}
 	for _, name := range slices.Clip(list) {
 		list = append(list, s.dirs.copied(name)...)
@@ -105,15 +113,15 @@ func (s *Set) Secret(file string) string {
 			return d.why
 		}
 	}
-	d, _ := linkedSecret(s.linkedSecrets(), real)
+	d, _ := linkedSecret(s.linkedSecrets(s.namedLinks()), real)
 	return d.why
 }
 
 // linkedSecret says why a file asks that is what a link with the name of a secret leads to, if it
 // is.
 func (c *call) linkedSecret(real string) (d delicate, ok bool) {
-	if !c.secretLinksKnown {
-		c.secretLinks, c.secretLinksKnown = c.linkedSecrets(), true
+	if c.secretLinks == nil {
+		c.secretLinks = c.linkedSecrets(c.links())
 	}
 	return linkedSecret(c.secretLinks, real)
 }

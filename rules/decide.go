@@ -183,8 +183,8 @@ type call struct {
 	marks    map[string][]string // of environments of python, by directory
 	asked    *asked              // what questions returned
 
-	secretLinks      []string // where links lead that have the names of secrets
-	secretLinksKnown bool
+	secretLinks []string        // where links lead that have the names of secrets
+	links       func() []string // namedLinks, found once
 }
 
 // part is one thing that a call does. All parts of a call have to be allowed.
@@ -317,7 +317,7 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 		case f.writes:
 			q.grave = aboutChange
 			q.edit = !f.tree && c.within(f.place) && !c.personal(f.place.real)
-			if q.edit && c.hidden(f.place.real) {
+			if q.edit && (c.hidden(f.place.real) || c.linkedStart(f.place.real)) {
 				q.edit = false
 				q.why += ", and hidden files may start programs"
 			}

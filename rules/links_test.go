@@ -137,6 +137,34 @@ func TestU23_SecretsThatAreLinks(t *testing.T) {
 	}
 }
 
+// What a link leads to is no ordinary file if the link is hidden, lies in a hidden directory or has
+// the name of a file that starts something.
+func TestU17_StartingFilesThatAreLinks(t *testing.T) {
+	p := newProject(t, "tools/exrc", "code/tasks.json", "docs/rules.md", "skills/x/SKILL.md", "lib/index.js", "src/a.go",
+		".vscode/x", ".claude/x", "node_modules/x")
+	p.link("tools/exrc", ".exrc")
+	p.link("../code/tasks.json", ".vscode/tasks.json")
+	p.link("docs/rules.md", "CLAUDE.md")
+	p.link("../skills", ".claude/skills")
+	p.link("../lib", "node_modules/lib")
+	p.link("src", "source")
+	p.link("src/a.go", ".gitkeep")
+	p.link("..", ".claude/here")
+	dirs := p.dirs()
+	dirs.Local = machine{}
+	set, err := rules.Load(dirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"tools/exrc": false, "code/tasks.json": false, "docs/rules.md": false,
+		"skills/x/SKILL.md": false, "skills/y/new": false, "lib/index.js": true, "src/a.go": true, "tools/other": true} {
+		d := p.decide(set, "write_file", map[string]string{"file_path": name, "content": "x"})
+		if d.Verdict != tool.Ask || d.Edits != want {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
+
 // A file in an environment of python asks whatever the name of that, unless a rule names it.
 func TestU17_EnvironmentsOfPython(t *testing.T) {
 	p := newProject(t, "env/pyvenv.cfg", "env/bin/activate", "tools/py/conda-meta/", "src/bin/x", "pyvenv.cfg",

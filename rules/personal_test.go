@@ -69,7 +69,7 @@ func TestU17_HiddenFiles(t *testing.T) {
 		"a.go": true, "a/b.c": true, "a./b": true, ".gitignore": true, "a/.gitkeep": true, ".prettierrc.json": true,
 		".golangci.yml": true, ".changeset/x.md": true, ".Storybook/main.js": true, ".npmignore": true,
 		".x": false, "a/.nexttoolrc": false, ".nexttool/a.go": false, "a/.changeset/.x": false, "...": false,
-		".eslintrcx": false,
+		".eslintrcx": false, ".readthedocs.yaml": false, ".pylintrc.toml": false,
 	} {
 		d := set.Decide(t.Context(), envtest.NewMemory(nil), tool.Request{Dir: "/p/.w", Call: llm.ToolCall{Name: "write_file",
 			Args: "{}"}, Access: tool.Access{Effect: tool.Writes, Paths: []string{"/p/.w/" + name}}})
