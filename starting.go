@@ -25,9 +25,9 @@ func (s *Setup) starting(ctx context.Context, c *config) (names, scripts []strin
 	roots = slices.Compact(roots)
 	names = c.linkedHome(roots)
 	byGit, scripts := s.namedByGit(ctx, c, roots)
-	byDirenv, more := namedByDirenv(roots)
+	byEntering, more := namedByEntering(roots)
 	scripts = append(scripts, more...)
-	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), byGit, byDirenv,
+	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), byGit, byEntering,
 		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c)) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
 			names = append(names, real)
@@ -146,11 +146,12 @@ func (t workTree) runByGit(named git.Named, roots []string, left *int) (files []
 // maxEnvrc is how much of a .envrc is looked through for names.
 const maxEnvrc = 64 << 10
 
-// namedByDirenv returns the files that the .envrc of a root, or of a directory around it in its
+// namedByEntering returns the files that the .envrc of a root, or of a directory around it in its
 // repository, runs, also those that are not there yet, and the directories that it adds to PATH:
 // direnv asks its user again only when the .envrc itself changes. Those of directories below are
-// not looked for. scripts are what else it names, and the repository if it may run more.
-func namedByDirenv(roots []string) (names, scripts []string) {
+// not looked for. scripts are what else it names, and the repository if it may run more. The same
+// holds for the configuration of mise, of which all files that it names count.
+func namedByEntering(roots []string) (names, scripts []string) {
 	seen := map[string]bool{}
 	for _, root := range roots {
 		outer := root
@@ -159,6 +160,11 @@ func namedByDirenv(roots []string) (names, scripts []string) {
 		}
 		for dir := root; !seen[dir]; dir = filepath.Dir(dir) {
 			seen[dir] = true
+			for _, file := range configsOfMise(dir) {
+				text, _ := userfiles.Read(file, maxEnvrc) // what cannot be read, mise cannot read
+				byMise := namedIn(string(text), roots, dir, outer)
+				names, scripts = append(names, regular(byMise)...), append(scripts, byMise...)
+			}
 			if text, err := userfiles.Read(filepath.Join(dir, ".envrc"), maxEnvrc); err == nil {
 				watched := trust.WatchedAll(outer, dir, []string{string(text)})
 				names = append(append(names, watched.Runs...), addedToPath(dir, string(text))...)
@@ -172,6 +178,26 @@ func namedByDirenv(roots []string) (names, scripts []string) {
 		}
 	}
 	return names, scripts
+}
+
+// configsOfMise returns the files from which mise takes what it runs in a directory.
+func configsOfMise(dir string) (files []string) {
+	for _, name := range []string{"mise.toml", ".mise.toml", "mise.*.toml", ".mise.*.toml", "mise/config*.toml",
+		".mise/config*.toml", ".config/mise*.toml", ".config/mise/config*.toml", ".config/mise/conf.d/*.toml"} {
+		found, _ := fs.Glob(os.DirFS(dir), name) // the patterns are right
+		for _, name := range found {
+			files = append(files, filepath.Join(dir, name))
+		}
+	}
+	return files
+}
+
+// regular returns those of paths that are regular files.
+func regular(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		info, err := os.Stat(name)
+		return err != nil || !info.Mode().IsRegular()
+	})
 }
 
 // maxNamed is the most words of a .envrc that are looked up. One that has more makes everything in

@@ -132,3 +132,20 @@ func TestU17_ScriptsThatDirenvMayRun(t *testing.T) {
 		}
 	}
 }
+
+// So do the files that the configuration of mise names, and scripts in the directories that it adds
+// to PATH. A file of an environment is one of its configuration.
+func TestU17_ScriptsThatMiseMayRun(t *testing.T) {
+	peer.Need(t, "git")
+	b, dir := newTeam(t, nil), filepath.Join(realTemp(t), "a [b]")
+	put(t, dir, "mise.toml", "[env]\n_.path = [\"./bin\"]\n_.source = \"./tools/env.sh\"\n_.file = \"conf/x.json\"\n"+
+		"[hooks]\nenter = \"sh tools/e\"\n")
+	put(t, dir, "conf/x.json", "{}\n")
+	inGit(t, dir, "init", "-q")
+	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
+	not := []string{"main.go", "tools/other.sh", "conf/y.json"}
+	if written := b.writes(t, append([]string{"bin/git", "tools/env.sh", "tools/e", "conf/x.json", "mise.dev.toml",
+		"sub/mise.dev.local.toml"}, not...)...); !slices.Equal(written, not) {
+		t.Errorf("written were %q", written)
+	}
+}

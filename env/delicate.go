@@ -50,6 +50,8 @@ func DelicateFiles() (all []Delicate) {
 		"lefthook-local.yaml", "lefthook-local.json", "lefthook-local.toml", ".lefthook-local.yml",
 		".lefthook-local.yaml", ".lefthook-local.json", ".lefthook-local.toml", ".overcommit.yml",
 		".local-overcommit.yml", ".lefthook", ".lefthook-local", ".git-hooks", ".pre-commit-config.yml", "prek.toml",
+		"lint-staged.config.js", "lint-staged.config.cjs", "lint-staged.config.mjs", "lint-staged.config.ts",
+		"lint-staged.config.cts", "lint-staged.config.mts",
 		".huskyrc", ".huskyrc.json", ".huskyrc.yaml", ".huskyrc.yml", ".huskyrc.js", "husky.config.js", "husky.config.cjs",
 		// what runs when a shell enters the directory
 		".direnv", ".envrc.local", ".envrc.private", "flake.nix", "flake.lock", "shell.nix", "devenv.nix",

@@ -53,6 +53,7 @@ func TestU17_FilesThatStartSomething(t *testing.T) {
 		"Poetry":           "poetry.toml",
 		"nvi, vile":        ".nexrc .vilerc",
 		"husky 4":          ".huskyrc .huskyrc.json .huskyrc.yaml .huskyrc.yml .huskyrc.js husky.config.js husky.config.cjs",
+		"lint-staged":      "lint-staged.config.js lint-staged.config.cjs lint-staged.config.mjs lint-staged.config.ts",
 		"devenv":           "devenv.nix devenv.yaml devenv.lock",
 		"other prompts":    ".shadowenv.d .autoenv .autoenv.zsh",
 		"perl, ruby":       ".perldb .rdbgrc .rdbgrc.rb",

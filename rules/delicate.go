@@ -134,7 +134,8 @@ func startingFile(name string) (d delicate, ok bool) {
 	table := env.DelicateFiles()
 	for elem := range strings.SplitSeq(strings.ToLower(name), "/") {
 		elem = strings.TrimRight(elem, ". ")
-		if slices.ContainsFunc(table, func(d env.Delicate) bool { return d.Name == elem }) {
+		ofMise := strings.HasPrefix(elem, "mise.") && strings.HasSuffix(elem, ".toml") // with the name of an environment
+		if ofMise || slices.ContainsFunc(table, func(d env.Delicate) bool { return d.Name == elem }) {
 			return delicate{elem, elem, elem + " can start programs, or tells later sessions what to do"}, true
 		}
 	}

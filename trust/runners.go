@@ -102,6 +102,8 @@ func runnerOf(program string) (files []string, more string, ok bool) {
 		return files, rules, true
 	case "npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx", "deno":
 		return []string{"package.json", ".npmrc", "deno.json", "deno.jsonc"}, packages, true
+	case "npm-run-all", "run-s", "run-p", "concurrently":
+		return []string{"package.json"}, rules, true
 	case "turbo", "nx", "lerna":
 		return []string{"package.json", "turbo.json", "nx.json", "lerna.json"}, packages, true
 	case "lint-staged":

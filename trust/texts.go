@@ -108,8 +108,16 @@ func expanded(text string) string {
 	return text
 }
 
-// blocks returns the texts of a YAML file that stand below a key with | or >, each as one text.
+// blocks returns the texts of several lines in a YAML or TOML file, each as one text: those below a
+// key with | or >, and those in three quotes.
 func blocks(text string) (list []string) {
+	for _, quotes := range []string{`"""`, "'''"} {
+		for i, part := range strings.Split(text, quotes) {
+			if i%2 == 1 {
+				list = append(list, part)
+			}
+		}
+	}
 	depth := -1 // of the key; negative outside of a block
 	for line := range strings.Lines(text) {
 		plain := strings.TrimSpace(line)

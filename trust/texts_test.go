@@ -29,6 +29,8 @@ func TestU19_ProgramsThatTextsName(t *testing.T) {
 		"a variable":      {"package.json", `{"scripts": {"l": "NODE_OPTIONS='--require ./web/t.js' node x"}}`, "npm run l", "web/t.js"},
 		"quoted commands": {".pre-commit-config.yaml", "  entry: sh -c 'for f in tools/*.py; do python3 $f; done'\n", "pre-commit run", "tools"},
 		"a block":         {"lefthook.yml", "  run: |-\n    for f in tools/*.py; do\n      python3 $f\n    done\n  x: y\n", "lefthook run x", "tools"},
+		"a block of TOML": {"lefthook.toml", "run = '''\ncd tools\npython3 new.py\n'''\n", "lefthook run x", "tools/new.py"},
+		"npm-run-all":     {"package.json", `{"scripts": {"l": "run-s l:*", "l:b": "node web/t.js", "x": "node web/x.js"}}`, "npm run l", "web/t.js -web/x.js"},
 		"several lines":   {".pre-commit-config.yaml", "  args: [\"-u\",\n    \"tools/l.py\"]\n", "pre-commit run", "tools/l.py"},
 		"a computed name": {"hook", "#!/bin/sh\npython3 \"$(git rev-parse --show-toplevel)/tools/$(basename \"$0\").py\"\n", "./hook", "tools"},
 		"a loop":          {"hook", "#!/bin/sh\nfor n in a b; do . ./tools/$n; done\n", "./hook", "tools"},
