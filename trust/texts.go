@@ -2,6 +2,7 @@ package trust
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -12,6 +13,9 @@ var (
 	shellExtensions  = []string{".sh", ".bash", ".zsh", ".ksh", ".fish"}
 	scriptExtensions = slices.Concat(shellExtensions, extensions[1:])
 )
+
+// maxJoined is the most directories that a script names in which its names are looked up.
+const maxJoined = 16
 
 // programsIn adds the programs and scripts that words of a text name in directories, wherever they
 // stand in it: a variable or an option may have them run.
@@ -32,6 +36,34 @@ func (w *watcher) programsIn(text string, dirs ...string) {
 			if info != nil && info.Mode().IsRegular() && (isScript || info.Mode()&0o111 != 0) {
 				w.add(&w.running, dir, word)
 			}
+		}
+	}
+}
+
+// namedIn adds the files that a script of another language than that of shells may run, which its
+// words name in directories, and in those that it names itself: it may join the two.
+func (w *watcher) namedIn(text string, dirs ...string) {
+	all, named := words(text), []string(nil)
+	for _, word := range all {
+		for _, dir := range dirs {
+			info := w.look(dir, word)
+			dir = filepath.Join(dir, word)
+			if info != nil && info.IsDir() && len(named) < maxJoined && !slices.Contains(named, dir) {
+				named = append(named, dir)
+			}
+		}
+	}
+	for _, word := range all {
+		if !strings.ContainsAny(word, "./") {
+			continue
+		}
+		w.existing(dirs, word, false)
+		if !slices.Contains(scriptExtensions, path.Ext(word)) {
+			continue
+		}
+		w.may(dirs, word)
+		for _, name := range []string{word, path.Base(word)} {
+			w.existing(named, name, false)
 		}
 	}
 }

@@ -112,6 +112,7 @@ type watcher struct {
 	running []string // those that are run, and directories in which any file may be run
 
 	followed []string // what has been looked into, by absolute paths
+	asked    []string // names of programs that were looked for in PATH
 	places   []string // directories in which relative names may mean something, besides that of a command
 	modules  []string // directories from which Python loads modules, absolute
 	blind    []string
@@ -261,6 +262,9 @@ func (w *watcher) simple(c *shell.Command, own string, whole bool) {
 	}
 	for _, name := range c.Reads {
 		w.runs(w.root, name)
+		if inside := inside(w.root, w.root, name); inside != "" {
+			w.programsIn(string(w.read(inside)), dirs...)
+		}
 	}
 	for _, name := range c.Writes {
 		w.target(w.root, name)
@@ -314,6 +318,10 @@ func (w *watcher) mentioned(c *shell.Command, dirs []string, own string, whole b
 				w.runs(dir, name+".py")
 				w.runs(dir, top)
 				w.entry(dir, name)
+			}
+			found, _ := fs.Glob(os.DirFS(w.root), "*/"+name+".py") // PYTHONPATH may name src
+			for _, file := range found {
+				w.runs(w.root, file)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -19,7 +20,7 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	name := path.Base(program)
 	switch {
 	case name == "cd", name == "pushd":
-		w.goes(c.Words, own)
+		w.goes(c, own)
 	case name == "env": // what it starts follows as a command of its own
 		w.elsewhere(c.Words, dirs[0])
 	case program == ".", name == "source", len(c.Words) > 1 && readsForDirenv(name):
@@ -28,6 +29,10 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 		w.starts(program, dirs, own)
 	case strings.ContainsAny(program, "$`{"):
 		w.cannot("it runs a program that is computed: %s", program)
+	case name == "git" && len(c.Words) > 1:
+		w.installed("git-" + c.Words[1])
+	case !runsFiles(name):
+		w.installed(name)
 	}
 	switch {
 	case isShellProgram(name) && (c.Wraps || c.Hidden): // its script was read as one
@@ -114,15 +119,20 @@ func directoryOption(words []string, i int) (dir string, ok bool) {
 	return "", false
 }
 
-// goes notes the directories to which a cd with a computed argument may lead.
-func (w *watcher) goes(words []string, own string) {
-	for _, word := range words[1:] {
-		if end := tail(word); end != "" {
+// goes notes the directories to which a cd may lead whose argument is computed, or that starts where
+// one has led.
+func (w *watcher) goes(c *shell.Command, own string) {
+	for _, word := range c.Words[1:] {
+		end := tail(word)
+		if c.Dir == "" && !strings.ContainsAny(word, "$`") && !strings.HasPrefix(word, "-") {
+			end = word
+		}
+		if end != "" && !path.IsAbs(end) {
 			for _, dir := range append(w.above(own), w.dir) {
 				w.places = append(w.places, filepath.Join(dir, end))
 			}
 		}
-		if words[0] == "pushd" || strings.HasPrefix(words[1], "-") && word[:min(len(word), 1)] != "-" {
+		if c.Words[0] == "pushd" || strings.HasPrefix(c.Words[1], "-") && word[:min(len(word), 1)] != "-" {
 			w.places = append(w.places, filepath.Join(w.dir, word), filepath.Join(own, word))
 		}
 	}
@@ -220,6 +230,28 @@ func (w *watcher) starts(word string, dirs []string, own string) {
 	}
 }
 
+// installed follows a script that the user has in a directory of PATH, outside of those of the
+// system, of packages and of version managers.
+func (w *watcher) installed(program string) {
+	if slices.Contains(w.asked, program) || len(w.asked) >= maxWatched || strings.Contains(program, "/") {
+		return
+	}
+	w.asked = append(w.asked, program)
+	file, err := exec.LookPath(program)
+	if err != nil || !filepath.IsAbs(file) {
+		return // PATH itself is watched
+	}
+	ofSystem := func(dir string) bool { return strings.HasPrefix(file, dir) }
+	ofPackages := func(dir string) bool { return strings.Contains(file, dir) }
+	if slices.ContainsFunc([]string{"/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/snap/"}, ofSystem) ||
+		slices.ContainsFunc([]string{"/shims/", "/node_modules/"}, ofPackages) {
+		return
+	}
+	if data := readInside(filepath.Dir(file), filepath.Base(file)); data != nil && isText(data) {
+		w.follow(w.dir, file)
+	}
+}
+
 // follow looks into a file that is run.
 func (w *watcher) follow(dir, word string) {
 	file := word
@@ -249,15 +281,7 @@ func (w *watcher) follow(dir, word string) {
 	case name != "" || isText(data):
 		w.cannot("%s may load or start others", cmp.Or(name, file))
 		if len(data) <= maxNaming {
-			for _, part := range words(string(data)) {
-				if !strings.ContainsAny(part, "./") {
-					continue
-				}
-				beside := []string{w.dir, filepath.Dir(file)}
-				if w.existing(beside, part, false); slices.Contains(scriptExtensions, path.Ext(part)) {
-					w.may(beside, part)
-				}
-			}
+			w.namedIn(string(data), w.dir, filepath.Dir(file))
 		}
 	}
 }
