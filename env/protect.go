@@ -236,7 +236,8 @@ func (p *protected) isScript(ctx context.Context, name string) bool {
 	lower := strings.ToLower(base)
 	extension := path.Ext(lower)
 	switch {
-	case strings.Contains(lower, "makefile"), strings.HasPrefix(lower, "taskfile."), lower == "package.json", extension == "" && base != strings.ToUpper(base),
+	case strings.Contains(lower, "makefile"), strings.HasPrefix(lower, "taskfile."), lower == "package.json",
+		extension == "" && base != strings.ToUpper(base),
 		slices.Contains([]string{".sh", ".bash", ".zsh", ".ksh", ".mksh", ".dash", ".ash", ".csh", ".tcsh", ".fish", ".bats",
 			".mk", ".mak"}, extension):
 		return true
