@@ -169,14 +169,13 @@ func TestM7_GeminiCommands(t *testing.T) {
 	}
 	for data, want := range map[string]string{
 		"prompt = 'x'\nmodel = 'y'":  "x.toml: model is unknown and has no effect; the supported names are prompt and description",
-		"[a]\nprompt = 'x'":          "x.toml, line 1: [a] is no name with a value, so there is no command /x; the supported form is a name, = and a string in each line, for prompt and description",
-		"\nprompt = 12":              "x.toml, line 2: the value of prompt: it is no string, so there",
-		"prompt = 'x":                "x.toml, line 1: the value of prompt: the string has no end",
-		"prompt = 'x' y":             "x.toml, line 1: y stands after the value of prompt",
-		"prompt = \"\\q\"":           `x.toml, line 1: the value of prompt: \q is no escape sequence`,
-		"prompt = \"\\ud800\"":       `x.toml, line 1: the value of prompt: \ud800 is no character`,
-		"prompt = 'a'\nprompt = 'b'": "x.toml, line 2: prompt is there twice",
-		"description = 'x'":          "x.toml: there is no prompt in it, so there is no command /x",
+		"\nprompt = 12":              "x.toml: there is no prompt in it that is a string, so there is no command /x",
+		"prompt = 'x":                "x.toml, line 1: unexpected EOF; expected \"'\", so there is no command /x",
+		"prompt = 'x' y":             "x.toml, line 1: expected a top-level item to end with a newline",
+		"prompt = \"\\q\"":           `x.toml, line 1: invalid escape in string '\q', so there is no command /x`,
+		"prompt = \"\\ud800\"":       `x.toml, line 1: Escaped character '\ud800' is not valid`,
+		"prompt = 'a'\nprompt = 'b'": "x.toml, line 2: Key 'prompt' has already been defined.",
+		"description = 'x'":          "x.toml: there is no prompt in it that is a string, so there is no command /x",
 		"prompt = 'a !{b'":           "x.toml: !{b has no closing brace, so there is no command /x",
 	} {
 		_, mistakes := ext.ParseCommand(ext.File{Name: "x.toml", Data: []byte(data)}, "x")

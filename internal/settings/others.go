@@ -282,11 +282,6 @@ func (f *other) codex() {
 	default:
 		f.note("sandbox_mode", "there is no such level; the setting sandbox has "+strings.Join(sandbox.Levels(), ", "))
 	}
-	for name := range f.members {
-		if strings.HasPrefix(name, "mcp_servers.") {
-			f.members["mcp_servers"] = true
-		}
-	}
 	f.noteMembers(map[string]string{"mcp_servers": "servers have files of their own (attractor mcp --help)", "model_context_window": "use the setting context_window",
 		"openai_base_url": "use the setting base_url", "shell_environment_policy": "variables with secrets are kept from commands",
 		"permissions": "use rules (attractor rules --help)", "default_permissions": "use rules (attractor rules --help)",
