@@ -98,39 +98,20 @@ func turnParts(turns []agent.Turn) []part {
 		case t.Kind == agent.TurnCompaction:
 			of = "summary"
 		case t.Kind == agent.TurnAssistant:
-			of = "answers"
+			of = "answers and calls"
+		case t.Kind == agent.TurnToolResults:
+			of = "results of calls"
 		case t.Origin == agent.OriginUser:
 			of = "your messages"
 		}
-		for _, one := range t.Message.Parts {
-			size(sizes, of, one)
-		}
+		var context agent.Context
+		context.Add(t.Message)
+		sizes[of] += context.Chars
 	}
 	var parts []part
-	for _, name := range []string{"summary", "your messages", "answers", "calls", "results of calls", "pictures",
+	for _, name := range []string{"summary", "your messages", "answers and calls", "results of calls",
 		"notes for the model"} {
 		parts = append(parts, part{name, sizes[name]})
 	}
 	return parts
-}
-
-// pictureChars stands for the size of a picture, whose tokens do not depend on its bytes.
-const pictureChars = 6000
-
-// size adds the characters of a part of a message.
-func size(sizes map[string]int, of string, one llm.Part) {
-	switch one := one.(type) {
-	case llm.Text:
-		sizes[of] += utf8.RuneCountInString(one.Text)
-	case llm.Thinking:
-		sizes[of] += utf8.RuneCountInString(one.Text)
-	case llm.ToolCall:
-		sizes["calls"] += utf8.RuneCountInString(one.Args) + len(one.Name)
-	case llm.ToolResult:
-		for _, inner := range one.Content {
-			size(sizes, "results of calls", inner)
-		}
-	case llm.Media:
-		sizes["pictures"] += pictureChars
-	}
 }

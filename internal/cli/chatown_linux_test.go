@@ -179,8 +179,8 @@ func TestX9_WhatHolds(t *testing.T) {
 	s.send("/context")
 	s.expect("  free ")
 	text := s.all()
-	for _, want := range []string{"system prompt ", "tools ", "tools of MCP servers ", "your messages ", "answers ",
-		"calls ", "results of calls ", "together "} {
+	for _, want := range []string{"system prompt ", "tools ", "tools of MCP servers ", "your messages ",
+		"answers and calls ", "results of calls ", "together "} {
 		if !strings.Contains(text, "\n  "+want) {
 			t.Errorf("the screen lacks %q:\n%s", want, text)
 		}
