@@ -3,11 +3,11 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/internal/render"
 )
 
 // newHelp returns the command help. Cobra's own shows the help of attractor for a command that does
@@ -48,65 +48,29 @@ func foldedHelp(t terminal, plain func(*cobra.Command, []string)) func(*cobra.Co
 	}
 }
 
-// fold breaks the lines of a text that are wider than width at their spaces. The rest of a line of
-// prose goes on with the next line, and that of a line about a flag or a command begins below its
-// description. Words longer than a line stay whole, and so do other indented lines, such as examples,
-// because people copy them.
+// fold breaks the lines of prose and descriptions of flags that are wider than width at their spaces.
+// The other indented lines, such as examples, stay whole, because people copy them.
 func fold(text string, width int) string {
-	described := regexp.MustCompile(`^ +(-\S, )?(--)?\S+( \S+)? {2,}`)
 	var b strings.Builder
-	rest := "" // of a line of prose
+	prose := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		prose := line != "" && !strings.HasPrefix(line, " ")
-		goesOn := prose && rest != ""
-		if goesOn {
-			line = rest + " " + line
-		} else if rest != "" {
-			fmt.Fprintln(&b, rest)
-		}
-		rest = ""
-		indent := utf8.RuneCountInString(described.FindString(line))
-		if indent > width/2 {
-			indent = 4
-		}
-		whole := indent == 0 && strings.HasPrefix(line, " ")
-		for !whole && utf8.RuneCountInString(line) > width {
-			at := breakAt(line, indent, width)
-			if at < 0 {
-				break
-			}
-			fmt.Fprintln(&b, strings.TrimRight(line[:at], " "))
-			line = strings.Repeat(" ", indent) + line[at+1:]
-			goesOn = prose
-		}
-		if goesOn {
-			rest = line
+		if line != "" && !strings.HasPrefix(line, " ") {
+			prose = strings.TrimSpace(prose + " " + line)
 			continue
+		}
+		if prose != "" {
+			fmt.Fprintln(&b, render.Style{Width: width}.Prose(prose))
+			prose = ""
+		}
+		if at := strings.LastIndex(line, "  ") + 2; at <= width/2 && strings.HasPrefix(strings.TrimLeft(line, " "), "-") {
+			about := render.Style{Width: width - at}.Prose(line[at:])
+			line = line[:at] + strings.ReplaceAll(about, "\n", "\n"+strings.Repeat(" ", at))
 		}
 		fmt.Fprintln(&b, line)
 	}
-	if rest != "" {
-		fmt.Fprintln(&b, rest)
+	if prose != "" {
+		fmt.Fprintln(&b, render.Style{Width: width}.Prose(prose))
 	}
 	return b.String()
-}
-
-// breakAt returns the index of the last space of a line that is after its indent and within the
-// width, else of the first one beyond the width, or -1.
-func breakAt(line string, indent, width int) int {
-	best, column := -1, 0
-	for i, r := range line {
-		if r == ' ' && column > indent && strings.TrimLeft(line[i:], " ") != "" {
-			if column > width && best >= 0 {
-				break
-			}
-			best = i
-			if column > width {
-				break
-			}
-		}
-		column++
-	}
-	return best
 }
