@@ -129,22 +129,27 @@ project, once you trust it (attractor trust). docs/extending.md describes them.`
 				}
 				return printJSON(t, list)
 			}
-			w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
-			for _, a := range e.Agents {
-				tools := "all"
-				if !a.AllTools {
-					tools = cmp.Or(strings.Join(a.Tools, ", "), "none")
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(a.Name), a.Origin,
-					cmp.Or(render.Shorten(a.Model, 30), "inherit"), render.Shorten(tools, 40),
-					render.Shorten(a.Description, 80))
-			}
-			if len(e.Agents) == 0 && !e.Unused {
-				fmt.Fprintln(t.err, "attractor: no file defines an agent; docs/extending.md says how to write one")
-			}
-			return w.Flush()
+			return printAgents(t, e)
 		},
 	}
 	f.register(cmd, "print a JSON array of agents, with name, origin, model, all_tools, tools, disallowed_tools, description and file")
 	return cmd
+}
+
+// printAgents prints a line for each agent.
+func printAgents(t terminal, e *attractor.Extensions) error {
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	for _, a := range e.Agents {
+		tools := "all"
+		if !a.AllTools {
+			tools = cmp.Or(strings.Join(a.Tools, ", "), "none")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", render.OneLine(a.Name), a.Origin,
+			cmp.Or(render.Shorten(a.Model, 30), "inherit"), render.Shorten(tools, 40),
+			render.Shorten(a.Description, 80))
+	}
+	if len(e.Agents) == 0 && !e.Unused {
+		fmt.Fprintln(t.err, "attractor: no file defines an agent; docs/extending.md says how to write one")
+	}
+	return w.Flush()
 }

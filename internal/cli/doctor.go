@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func (d *doctor) run(ctx context.Context) (err error) {
 		return hostError(err)
 	}
 	d.session(ctx, flags)
-	d.configuration()
+	d.configuration(flags)
 	d.keys()
 	d.sandboxes()
 	d.rules()
@@ -94,6 +95,19 @@ func (d *doctor) section(title string) { fmt.Fprintf(d.out, "\n%s\n", title) }
 // line prints a line of a section, with what follows a name.
 func (d *doctor) line(name, format string, args ...any) {
 	fmt.Fprintf(d.out, "  %-14s %s\n", render.OneLine(name), render.OneLine(fmt.Sprintf(format, args...)))
+}
+
+// shown prints what another command prints.
+func (d *doctor) shown(print func(t terminal) error) {
+	var text bytes.Buffer
+	t := d.terminal
+	t.out, t.err = &text, &text
+	if err := print(t); err != nil {
+		d.broken(err)
+	}
+	for line := range strings.Lines(text.String()) {
+		fmt.Fprintf(d.out, "  %s", strings.TrimPrefix(line, "attractor: "))
+	}
 }
 
 // broken keeps a problem.
@@ -180,30 +194,23 @@ func (d *doctor) sandbox(level sandbox.Level) string {
 }
 
 // configuration prints the files of settings, and who has chosen what.
-func (d *doctor) configuration() {
+func (d *doctor) configuration(flags *pflag.FlagSet) {
 	d.section("Configuration")
-	problems := d.flags.settings.Clone().UseProject(d.project.SettingsFile())
-	for _, problem := range problems {
-		d.hints = append(d.hints, problem.Error())
+	d.flags.settings = d.flags.settings.Clone() // there are none after a mistake
+	r, err := d.flags.report(flags, d.dir)
+	if err != nil {
+		d.broken(err)
+		return
 	}
-	d.hints = append(d.hints, settings.StrayVariables(os.Environ())...)
-	if name, err := settings.File(os.Getenv); err == nil {
-		d.line("yours", "%s: %s", name, thereOrNot(name))
+	r.Settings = slices.DeleteFunc(r.Settings, func(s shownSetting) bool {
+		return s.Origin == settings.PlaceDefault && len(s.Unused) == 0
+	})
+	for i := range r.Settings {
+		r.Settings[i].hideKeys()
 	}
-	d.line("the project's", "%s: %s", d.project.SettingsFile().Name, d.project.SettingsState())
-	for _, place := range []settings.Place{settings.PlaceFlag, settings.PlaceEnvironment, settings.PlaceUser,
-		settings.PlaceOther} {
-		for _, v := range d.flags.settings.Of(place) {
-			d.line(v.Key, "%s (%s)", withoutKeys(&v), v.Origin)
-		}
-	}
-	for _, s := range settings.All() {
-		for _, v := range d.flags.settings.All(s.Key) {
-			if v.Unused != "" {
-				d.line(v.Key, "%s is not used, because %s (%s)", withoutKeys(&v), v.Unused, v.Origin)
-			}
-		}
-	}
+	d.hints = append(d.hints, r.Problems...)
+	r.Problems, r.Other = nil, nil // which come at the end
+	d.shown(r.print)
 	others := settings.ReadOthers(os.Getenv)
 	for _, provider := range slices.Sorted(maps.Keys(others.Models)) {
 		m := others.Models[provider]
@@ -220,24 +227,34 @@ func (d *doctor) configuration() {
 	if others.NoFull != "" {
 		d.line("no mode full", "%s", others.NoFull)
 	}
-	d.line("all settings", "attractor config")
 }
 
-// withoutKeys returns a value without what may be a key in it: what stands around the host and the
-// path of a URL, and a command that prints one.
-func withoutKeys(v *settings.Value) string {
-	switch v.Key {
-	case "key_command":
-		return "set"
-	case "base_url":
-		u, err := url.Parse(v.One())
-		if err != nil {
-			return "set"
+// hideKeys takes out of the values what may be a key.
+func (s *shownSetting) hideKeys() {
+	hide := func(values []string) {
+		for i, text := range values {
+			switch s.Setting {
+			case "key_command":
+				values[i] = "set"
+			case "base_url":
+				values[i] = withoutKeys(text)
+			}
 		}
-		u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
-		return u.String()
 	}
-	return strings.Join(v.Shown(), ",")
+	hide(s.Value)
+	for _, u := range s.Unused {
+		hide(u.Value)
+	}
+}
+
+// withoutKeys returns a URL without what stands around its host and path, which may have a key.
+func withoutKeys(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "set"
+	}
+	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
+	return u.String()
 }
 
 // thereOrNot returns whether a file of settings exists, for a person.
@@ -279,7 +296,7 @@ func (d *doctor) named(p settings.Named) {
 	case p.KeyVars != nil:
 		key = p.KeyVars[0] + " is set"
 	}
-	at := withoutKeys(&settings.Value{Key: "base_url", Text: p.URLs})
+	at := withoutKeys(strings.Join(p.URLs, ","))
 	if _, set := p.Config(os.Getenv); !set {
 		lacks := slices.DeleteFunc(p.Variables(), func(name string) bool { return os.Getenv(name) != "" })
 		d.hints = append(d.hints, fmt.Sprintf("the provider %s cannot be used: set %s in the environment", p.Name,

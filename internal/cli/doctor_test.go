@@ -46,9 +46,9 @@ func TestX5_Doctor(t *testing.T) {
 	h.there(".claude/skills/one/SKILL.md", "---\nname: one\ndescription: x\n---\n")
 	out := h.run(0, "doctor", "--servers").stdout
 	has(t, out, "provider       anthropic", "model          claude-opus-", "mode           accept-edits", "sandbox        off",
-		"max_rounds     7 ("+filepath.Join(h.home, ".config/attractor/config.json")+", line 1)", "SOME_NAME (", "ANTHROPIC_API_KEY is set",
-		"workspace ", "theirs         project: not started, because the project is not trusted", "does not run, because the project is not trusted",
-		"those that deny or ask count", "one (project): not used", "1 note", "AGENTS.md: in the prompt", "plan is not used, because "+h.home+"/.claude/settings.json: permissions.defaultMode counts (",
+		"max_rounds  7 ", filepath.Join(h.home, ".config/attractor/config.json")+", line 1\n", "SOME_NAME (", "ANTHROPIC_API_KEY is set",
+		"workspace ", "theirs  project  -  needs trust  the project is not trusted", "Stop  *  project  needs trust ",
+		"those that deny or ask count", "because the project is not trusted: skills: one.", "1 note", "AGENTS.md: in the prompt", "mode plan is not used: "+h.home+"/.claude/settings.json: permissions.defaultMode counts\n",
 		"apiKeyHelper has no effect here: use the setting key_command", "Nothing is broken.")
 	if strings.Contains(out, "key-of-a-test") {
 		t.Errorf("a key is printed:\n%s", out)
@@ -56,6 +56,7 @@ func TestX5_Doctor(t *testing.T) {
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("something of the project was started")
 	}
+	has(t, h.run(0, "doctor").stdout, "theirs         project: not started, because the project is not trusted")
 	has(t, h.run(exitFailed, "doctor", "--servers", "--trust-project").stdout, "1 problem", "the MCP server theirs: ", "all count")
 	if _, err := os.Stat(mark); err != nil {
 		t.Error("the server of a trusted project was not started")
@@ -152,7 +153,7 @@ func TestX5_DoctorPrintsNoKeys(t *testing.T) {
 	h.inHome(".config/attractor/config.json", `{"provider": "openai", "base_url": "http://me:pass-of-mine@127.0.0.1:1/v1?api_key=hunter2k#frag-of-mine", "key_command": "echo sk-1234"}`)
 	for _, env := range [][]string{nil, {"ATTRACTOR_PROVIDER=anthropic"}} {
 		out := h.runWith(0, env, "doctor").stdout
-		has(t, out, "base_url       http://127.0.0.1:1/v1 ", "key_command    set ")
+		has(t, out, "http://127.0.0.1:1/v1", "key_command")
 		for _, secret := range []string{"pass-of-mine", "hunter2k", "frag-of-mine", "sk-1234"} {
 			if strings.Contains(out, secret) {
 				t.Errorf("%s is printed:\n%s", secret, out)

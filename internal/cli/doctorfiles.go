@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/attractor-go/attractor"
-	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/instructions"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/load"
@@ -28,14 +25,7 @@ func (d *doctor) rules() {
 	if err != nil {
 		d.broken(err)
 	}
-	here := 0
-	for _, k := range kept {
-		if k.Project != "" && k.Project == d.project.KeptAs() {
-			here++
-		}
-	}
-	everywhere := len(slices.DeleteFunc(slices.Clone(kept), func(k load.KeptRule) bool { return k.Project != "" }))
-	d.line("kept", "%d for this project, %d everywhere: attractor rules list", here, everywhere)
+	d.line("kept", "%s: attractor rules list", render.Count(len(kept), "rule"))
 	local, err := env.NewLocal(d.dir, env.LocalOptions{Containment: env.ContainGroup})
 	if err != nil {
 		d.broken(err)
@@ -72,6 +62,18 @@ func (d *doctor) countsAs(trusted, otherwise string) string {
 // mcp prints the servers, and starts them if that was asked for.
 func (d *doctor) mcp(ctx context.Context) {
 	d.section("MCP servers")
+	if d.servers {
+		d.started(ctx)
+	} else {
+		d.configured()
+	}
+	if name, has := claudeServers(os.Getenv); has && !slices.Contains(d.flags.mcp, name) {
+		d.line("not used", "those of Claude Code: --mcp %s uses them", name)
+	}
+}
+
+// configured prints the servers without starting them.
+func (d *doctor) configured() {
 	list, err := load.ReadServers(load.ServerOptions{Dir: d.dir, Project: d.project, Files: d.flags.mcp, Getenv: os.Getenv})
 	if err != nil {
 		d.broken(err)
@@ -81,12 +83,7 @@ func (d *doctor) mcp(ctx context.Context) {
 		d.hints = append(d.hints, problem.Error())
 	}
 	for i := range list.List {
-		if s := &list.List[i]; !d.servers {
-			d.line(s.Name, "%s, %s: not started (--servers starts it)", s.Origin, s.File)
-		}
-	}
-	if d.servers && len(list.List) > 0 {
-		d.started(ctx)
+		d.line(list.List[i].Name, "%s, %s: not started (--servers starts it)", list.List[i].Origin, list.List[i].File)
 	}
 	for _, name := range list.Untrusted {
 		d.line(name, "%s: not started, because %s; to decide, run: attractor trust", mcp.Project, list.Why)
@@ -97,9 +94,6 @@ func (d *doctor) mcp(ctx context.Context) {
 		d.line("none", "that can be used: the notes say why")
 	default:
 		d.line("none", "attractor mcp --help says where they are configured")
-	}
-	if name, has := claudeServers(os.Getenv); has && !slices.Contains(d.flags.mcp, name) {
-		d.line("not used", "those of Claude Code: --mcp %s uses them", name)
 	}
 }
 
@@ -122,77 +116,29 @@ func claudeServers(getenv func(string) string) (name string, has bool) {
 func (d *doctor) started(ctx context.Context) {
 	f := &mcpFlags{dir: d.dir, files: d.flags.mcp, trustProject: d.flags.trustProject,
 		sandbox: d.flags.sandbox, settings: d.flags.settings}
-	err := f.with(ctx, d.terminal, "", func(_ context.Context, s *attractor.ServerSetup) error {
-		for _, st := range s.Status() {
-			one := listServer(st, s.Secrets.String)
-			if one.Error == "" {
-				d.line(one.Name, "%s, %s: %s, %s", one.Origin, one.File, one.State, render.Count(one.Tools, "tool"))
-				continue
-			}
-			d.line(one.Name, "%s, %s: %s", one.Origin, one.File, one.State)
-			d.broken(fmt.Errorf("the MCP server %s: %s; attractor mcp tools %s tries it", one.Name, one.Error, one.Name))
-		}
-		return nil
+	d.shown(func(t terminal) error {
+		return f.with(ctx, t, "", func(_ context.Context, s *attractor.ServerSetup) error {
+			return errors.Join(f.list(t, s), failedServers(s))
+		})
 	})
-	if err != nil {
-		d.broken(err)
-	}
 }
 
 // hooks prints the hooks.
 func (d *doctor) hooks() {
 	d.section("Hooks")
-	c := load.ReadHooks(d.project, os.Getenv)
-	for i := range c.List {
-		h := &c.List[i]
-		d.line(string(h.Event), "%s:%d: %s", h.File, h.Line, strings.Join(append([]string{h.Command}, h.Args...), " "))
-	}
-	for i := range c.Untrusted {
-		h := &c.Untrusted[i]
-		d.line(string(h.Event), "%s:%d: does not run, because %s; to decide, run: attractor trust", h.File, h.Line, c.Why)
-	}
-	for _, name := range c.Off {
-		d.hints = append(d.hints, "hooks are turned off by disableAllHooks in "+name)
-	}
-	for _, m := range c.Mistakes {
-		d.hints = append(d.hints, m.Error())
-	}
-	if len(c.List)+len(c.Untrusted) == 0 {
-		d.line("none", "attractor hooks --help says where they are configured")
-	}
+	d.shown(func(t terminal) error { return listHooks(t, load.ReadHooks(d.project, os.Getenv), false) })
 }
 
 // extensions prints what else is read from whom.
 func (d *doctor) extensions() {
 	d.section("Skills, commands and agents")
-	skills, commands, agents := load.ReadSkills(d.project, os.Getenv), load.ReadCommands(d.project, os.Getenv),
-		load.ReadAgents(d.project, os.Getenv)
-	if len(skills.List)+len(commands.List)+len(agents.List) == 0 {
-		d.line("none", "that would be used")
-	}
-	for _, s := range skills.List {
-		d.line("skill", "%s (%s), %s", s.Name, s.Origin, s.File)
-	}
-	for _, c := range commands.List {
-		d.line("command", "/%s (%s), %s", c.Name, c.Origin, c.File)
-	}
-	for _, a := range agents.List {
-		d.line("agent", "%s (%s), %s", a.Name, a.Origin, a.File)
-	}
-	for _, kind := range []struct {
-		name     string
-		problems []error
-		unused   []string
-	}{{"skills", skills.Problems, skills.Untrusted}, {"commands", commands.Problems, commands.Untrusted},
-		{"agents", agents.Problems, agents.Untrusted}} {
-		for _, problem := range kind.problems {
-			d.hints = append(d.hints, problem.Error())
+	d.shown(func(t terminal) error {
+		e, err := (&extensionFlags{dir: d.dir, trustProject: d.trustProject}).open(t)
+		if err != nil {
+			return err
 		}
-		if len(kind.unused) > 0 {
-			d.line(kind.name, "%s (%s): not used, because %s; to decide, run: attractor trust", strings.Join(kind.unused, ", "),
-				mcp.Project, d.project.Because())
-		}
-	}
+		return errors.Join(printCommands(t, e), printAgents(t, e))
+	})
 }
 
 // documents prints which files with instructions are in the prompt.
@@ -203,17 +149,5 @@ func (d *doctor) documents(ctx context.Context) {
 		d.broken(err)
 		return
 	}
-	o := agent.Options{Profile: p, Documents: attractor.Documents(ctx, p.Name, os.Getenv)}
-	o.Documents.Warn = func(m instructions.Mistake) { d.hints = append(d.hints, m.String()) }
-	found, err := attractor.FindDocuments(ctx, d.dir, o)
-	if err != nil {
-		d.broken(hostError(err))
-		return
-	}
-	if len(found.Documents) == 0 {
-		d.line("none", "there is no AGENTS.md or the like")
-	}
-	for i := range found.Documents {
-		fmt.Fprintf(d.out, "  %s: %s\n", render.OneLine(found.Documents[i].Path), describeSource(&found.Documents[i]))
-	}
+	d.shown(func(t terminal) error { return showSources(ctx, t, d.dir, p) })
 }

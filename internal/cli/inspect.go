@@ -253,6 +253,9 @@ is made, such as AGENTS.md: how large they are, and which are cut, left out or r
 			if err != nil {
 				return err
 			}
+			if sources {
+				return showSources(cmd.Context(), t, f.dir, p)
+			}
 			text, err := settings.Prompt(instructions)
 			if err != nil {
 				return fail(exitUsage, "%w", err)
@@ -261,13 +264,6 @@ is made, such as AGENTS.md: how large they are, and which are cut, left out or r
 				Hooks:     agent.Hooks{Approve: new(permit.Gate).Approve},
 				Subagents: &agent.Subagents{}, Documents: attractor.Documents(cmd.Context(), p.Name, os.Getenv)}
 			o.Documents.Warn = tellMistake(t)
-			if sources {
-				found, err := attractor.FindDocuments(cmd.Context(), f.dir, o)
-				if err != nil {
-					return hostError(err)
-				}
-				return printSources(t, found)
-			}
 			prompt, err := attractor.SystemPrompt(cmd.Context(), f.dir, o)
 			if err != nil {
 				return hostError(err)

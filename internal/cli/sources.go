@@ -1,16 +1,32 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"strings"
 
+	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/instructions"
+	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
 // tellMistake returns a function that tells of a mistake in a document.
 func tellMistake(t terminal) func(instructions.Mistake) {
 	return func(m instructions.Mistake) { warn(t.err, m.String()) }
+}
+
+// showSources lists the documents of the prompt of sessions in a directory.
+func showSources(ctx context.Context, t terminal, dir string, p profile.Profile) error {
+	o := agent.Options{Profile: p, Documents: attractor.Documents(ctx, p.Name, os.Getenv)}
+	o.Documents.Warn = tellMistake(t)
+	found, err := attractor.FindDocuments(ctx, dir, o)
+	if err != nil {
+		return hostError(err)
+	}
+	return printSources(t, found)
 }
 
 // printSources lists the documents of a prompt in their order, with what becomes of each.
