@@ -14,7 +14,8 @@ const DefaultMCPWait = 10 * time.Second
 // DefaultLimits returns what a session records for those who look at it later: a viewer, an editor,
 // /diff.
 func DefaultLimits() agent.Limits {
-	return agent.Limits{MaxJournal: 1 << 30, KeepOutputs: 16 << 20, Diffs: 64 << 10}
+	return agent.Limits{MaxJournal: settings.DefaultJournal, KeepOutputs: settings.DefaultOutputs,
+		Diffs: settings.DefaultDiffs}
 }
 
 // DefaultPolicy returns the policy of a session for which nobody has said anything else: with a

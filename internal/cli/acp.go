@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/acp"
 	"github.com/attractor-go/attractor/internal/debuglog"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/version"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/sessions"
@@ -29,7 +30,7 @@ func newACP(t terminal) *cobra.Command {
 		Long: `Acp runs sessions for an editor that speaks the Agent Client Protocol (agentclientprotocol.com). The editor starts
 it, and they talk over standard input and output. Logs go to standard error.
 
-The editor needs to know the command, and a variable with an API key: ` + orList(providers.Variables()) + `.
+The editor needs to know the command, and a variable with an API key: ` + texts.Or(providers.Variables()) + `.
 
 Zed, in settings.json:
   {"agent_servers": {"Attractor": {"type": "custom", "command": "attractor", "args": ["acp"], "env": {"ANTHROPIC_API_KEY": "..."}}}}
@@ -69,7 +70,7 @@ Exit codes:
 
 // serveACP serves the editor on the standard streams.
 func (f *sessionFlags) serveACP(ctx context.Context, t terminal, dir string, given func(string) bool) error {
-	if err := f.check(); err != nil {
+	if err := f.check(given); err != nil {
 		return err
 	}
 	config, log, err := f.open(ctx, t, given, func(c *attractor.Config) error {
@@ -148,7 +149,7 @@ func (e *editor) agent() *acp.Agent {
 	a := &acp.Agent{Name: "attractor", Title: "Attractor", Version: version.Program(), Open: e.open, Dirs: true,
 		RemoteServers: []string{"http"},
 		Auth: []acp.AuthMethod{{ID: keyMethod, Name: "API key in the environment",
-			Description: "Set " + orList(providers.Variables()) +
+			Description: "Set " + texts.Or(providers.Variables()) +
 				" in the environment of the agent, in the editor's settings, and restart it."}},
 		Authenticate: e.authenticate}
 	if e.config.Store != nil {
@@ -160,7 +161,7 @@ func (e *editor) agent() *acp.Agent {
 
 // authenticate checks that there is a key.
 func (e *editor) authenticate(context.Context, string) error {
-	if kind, err := providers.Find(e.provider); err == nil && kind.Local { // it needs none
+	if kind, err := providers.Find(e.settings.Text("provider")); err == nil && kind.Local { // it needs none
 		return nil
 	}
 	for _, name := range providers.Variables() {
@@ -173,7 +174,7 @@ func (e *editor) authenticate(context.Context, string) error {
 	}
 	return acp.Errorf(acp.CodeAuthRequired,
 		"there is no API key: set %s in the environment of the agent, in the editor's settings, and restart it",
-		orList(providers.Variables()))
+		texts.Or(providers.Variables()))
 }
 
 // editorError returns an error of a session that cannot be opened, as the editor gets it.

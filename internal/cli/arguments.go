@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -46,13 +45,4 @@ func missing(wanted []argument, given []string) error {
 	}
 	first := wanted[len(given)]
 	return fmt.Errorf("missing argument <%s>; %s", first.name, first.hint)
-}
-
-// orList returns names as a sentence lists them: a, b or c.
-func orList(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

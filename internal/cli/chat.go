@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/chat"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/sessions"
@@ -46,7 +47,7 @@ With TERM=dumb or without TERM, or with ATTRACTOR_ACCESSIBLE=1 or ACCESSIBLE=1 f
 again: there are only lines. NO_COLOR turns colours off. What you type is kept for the arrow keys, without secrets,
 in attractor/history below $XDG_STATE_HOME or ~/.local/state; ATTRACTOR_HISTORY=off turns that off.
 
-One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
+One of these variables chooses the provider: ` + texts.Or(providers.Variables()) + `.
 If several are set, choose with --provider.`,
 		Example: `  attractor chat
   attractor chat --mode plan "how would you add a cache here?"
@@ -83,8 +84,8 @@ func (f *chatFlags) run(ctx context.Context, t terminal, prompt string, flags *p
 	if in == nil {
 		return fail(exitUsage, "chat needs a terminal; for a single task, run: attractor run")
 	}
-	if err := errors.Join(f.checkIDs(flags.Changed), f.startFlags.check(f.noJournal), f.sessionFlags.check(),
-		f.viewFlag.check(f.noJournal)); err != nil {
+	if err := errors.Join(f.checkIDs(flags.Changed), f.startFlags.check(f.keeps()), f.sessionFlags.check(flags.Changed),
+		f.viewFlag.check(f.keeps())); err != nil {
 		return err
 	}
 	config, log, err := f.open(ctx, t, flags.Changed, f.startFlags.config)

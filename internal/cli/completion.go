@@ -12,6 +12,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
@@ -30,13 +31,13 @@ func newCompletion(t terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion <shell>",
 		Short: "Print a shell completion script",
-		Long: "Completion prints a script for " + orList(names) +
+		Long: "Completion prints a script for " + texts.Or(names) +
 			", which completes commands, flags, models and sessions.",
 		Example: `  source <(attractor completion bash)
   attractor completion zsh > "${fpath[1]}/_attractor"
   attractor completion fish > ~/.config/fish/completions/attractor.fish`,
 		ValidArgs: names,
-		Args:      takes(argument{"shell", "it is " + orList(names)}),
+		Args:      takes(argument{"shell", "it is " + texts.Or(names)}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, ok := shells[args[0]]
 			if !ok {

@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
@@ -44,7 +43,7 @@ docs/configuration.md describes the settings, and which of them a project can ch
 			if err := f.readSettings(cmd.Flags(), false); err != nil {
 				return err
 			}
-			r, err := f.report(cmd.Flags(), dir)
+			r, err := f.report(dir)
 			if err != nil {
 				return err
 			}
@@ -108,7 +107,7 @@ type settingsFile struct {
 }
 
 // report returns the settings of sessions in a directory, with those of its project.
-func (f *sessionFlags) report(flags *pflag.FlagSet, dir string) (*settingsReport, error) {
+func (f *sessionFlags) report(dir string) (*settingsReport, error) {
 	p, err := load.ReadProject(dir, os.Getenv, f.trustProject)
 	if err != nil {
 		return nil, hostError(err)
@@ -119,7 +118,7 @@ func (f *sessionFlags) report(flags *pflag.FlagSet, dir string) (*settingsReport
 	}
 	r.Problems = append(r.Problems, settings.StrayVariables(os.Environ())...)
 	for _, s := range settings.All() {
-		r.Settings = append(r.Settings, f.show(&s, flags.Lookup(s.Flag())))
+		r.Settings = append(r.Settings, f.show(&s))
 	}
 	if name, err := settings.File(os.Getenv); err == nil {
 		r.Files = append(r.Files, settingsFile{name, settings.PlaceUser, thereOrNot(name)})
@@ -130,7 +129,7 @@ func (f *sessionFlags) report(flags *pflag.FlagSet, dir string) (*settingsReport
 }
 
 // show describes a setting.
-func (f *sessionFlags) show(s *settings.Setting, flag *pflag.Flag) shownSetting {
+func (f *sessionFlags) show(s *settings.Setting) shownSetting {
 	shown := shownSetting{Setting: s.Key, Value: []string{}, From: []string{}}
 	for _, v := range f.settings.All(s.Key) {
 		if v.Unused != "" {
@@ -140,8 +139,8 @@ func (f *sessionFlags) show(s *settings.Setting, flag *pflag.Flag) shownSetting 
 		shown.Origin = max(shown.Origin, v.Origin.Place)
 		shown.Value, shown.From = append(shown.Value, v.Shown()...), append(shown.From, v.Origin.String())
 	}
-	if len(shown.From) == 0 && flag != nil && flag.DefValue != "" && flag.DefValue != "[]" {
-		shown.Value = []string{flag.DefValue}
+	if len(shown.From) == 0 && s.Default != "" {
+		shown.Value = []string{s.Default}
 	}
 	return shown
 }

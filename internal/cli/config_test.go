@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -402,10 +401,11 @@ func TestN8_ConfigJoins(t *testing.T) {
 	if err := f.readSettings(flags, false); err != nil {
 		t.Fatal(err)
 	}
-	if f.limits.Processes != 50 || f.limits.Memory != 2<<30 ||
-		!slices.Equal(f.rules, []string{"/c.json", "/a,b.json"}) || !slices.Equal(f.fallbacks, []string{"gemini/c"}) ||
-		f.idleTimeout != 7*time.Second {
-		t.Errorf("limits %+v, rules %v, fallbacks %v, idle timeout %v", f.limits, f.rules, f.fallbacks, f.idleTimeout)
+	limits, ruleFiles, fallbacks := f.limits(), f.settings.List("rules"), f.settings.List("fallback")
+	if limits.Processes != 50 || limits.Memory != 2<<30 ||
+		!slices.Equal(ruleFiles, []string{"/c.json", "/a,b.json"}) || !slices.Equal(fallbacks, []string{"gemini/c"}) ||
+		f.settings.Text("idle_timeout") != "7s" {
+		t.Errorf("limits %+v, rules %v, fallbacks %v", limits, ruleFiles, fallbacks)
 	}
 }
 

@@ -78,7 +78,7 @@ func (d *doctor) run(ctx context.Context) (err error) {
 		return hostError(err)
 	}
 	d.session(ctx, flags)
-	d.configuration(flags)
+	d.configuration()
 	d.keys()
 	d.sandboxes()
 	d.rules()
@@ -178,7 +178,7 @@ func (d *doctor) sandbox(level sandbox.Level) string {
 	if level == "" || level == sandbox.Off {
 		return string(level)
 	}
-	options := d.flags.sandbox.Options
+	options := d.flags.sandboxOptions()
 	options.Level = level
 	err := d.try(options)
 	if err == nil {
@@ -194,10 +194,10 @@ func (d *doctor) sandbox(level sandbox.Level) string {
 }
 
 // configuration prints the files of settings, and who has chosen what.
-func (d *doctor) configuration(flags *pflag.FlagSet) {
+func (d *doctor) configuration() {
 	d.section("Configuration")
 	d.flags.settings = d.flags.settings.Clone() // there are none after a mistake
-	r, err := d.flags.report(flags, d.dir)
+	r, err := d.flags.report(d.dir)
 	if err != nil {
 		d.broken(err)
 		return

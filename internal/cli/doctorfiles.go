@@ -32,12 +32,12 @@ func (d *doctor) rules() {
 		return
 	}
 	defer local.Close() // nothing was started
-	set, err := load.ReadRules(local, d.project, d.flags.rules, os.Getenv)
+	set, err := load.ReadRules(local, d.project, d.flags.settings.List("rules"), os.Getenv)
 	if err != nil {
 		d.broken(err)
 		return
 	}
-	given, own, err := load.UserSources(d.flags.rules, d.project, os.Getenv)
+	given, own, err := load.UserSources(d.flags.settings.List("rules"), d.project, os.Getenv)
 	if err != nil {
 		d.broken(err)
 		return
@@ -67,14 +67,14 @@ func (d *doctor) mcp(ctx context.Context) {
 	} else {
 		d.configured()
 	}
-	if name, has := claudeServers(os.Getenv); has && !slices.Contains(d.flags.mcp, name) {
+	if name, has := claudeServers(os.Getenv); has && !slices.Contains(d.flags.settings.List("mcp"), name) {
 		d.line("not used", "those of Claude Code: --mcp %s uses them", name)
 	}
 }
 
 // configured prints the servers without starting them.
 func (d *doctor) configured() {
-	list, err := load.ReadServers(load.ServerOptions{Dir: d.dir, Project: d.project, Files: d.flags.mcp, Getenv: os.Getenv})
+	list, err := load.ReadServers(load.ServerOptions{Dir: d.dir, Project: d.project, Files: d.flags.settings.List("mcp"), Getenv: os.Getenv})
 	if err != nil {
 		d.broken(err)
 		return
@@ -114,8 +114,7 @@ func claudeServers(getenv func(string) string) (name string, has bool) {
 
 // started starts the servers and prints what has become of them.
 func (d *doctor) started(ctx context.Context) {
-	f := &mcpFlags{dir: d.dir, files: d.flags.mcp, trustProject: d.flags.trustProject,
-		sandbox: d.flags.sandbox, settings: d.flags.settings}
+	f := &mcpFlags{settingFlags: d.flags.settingFlags, dir: d.dir, trustProject: d.trustProject}
 	d.shown(func(t terminal) error {
 		return f.with(ctx, t, "", func(_ context.Context, s *attractor.ServerSetup) error {
 			return errors.Join(f.list(t, s), failedServers(s))

@@ -22,7 +22,6 @@ import (
 // with the session.
 func (f *sessionFlags) config(given func(flag string) bool) (c attractor.Config, err error) {
 	c = attractor.Config{Load: attractor.LoadUser | attractor.LoadProject, TrustProject: f.trustProject,
-		Instructions: f.instructions, AddDirs: f.addDirs,
 		Checks: f.chosenChecks(), EnvHelper: attractor.EnvHelper, MCPWait: -1}
 	for _, v := range f.settings.Of(settings.PlaceFlag) {
 		if v.Key != "no_journal" && v.Key != "mode" { // which are not among the settings below
@@ -30,30 +29,30 @@ func (f *sessionFlags) config(given func(flag string) bool) (c attractor.Config,
 		}
 	}
 	if mode := f.settings.Get("mode"); mode == nil || mode.Origin.Place == settings.PlaceFlag {
-		c.Mode = f.chosenMode()
+		c.Mode = f.mode()
 	}
 	if c.Checkpoints, err = undo.UserDir(os.Getenv); err != nil {
 		c.Checkpoints = "" // as without a place for sessions
-	}
-	if _, err = f.sandbox.options(); err != nil {
-		return c, err
-	}
-	if _, err := settings.ParseFallbacks(f.fallbacks); err != nil {
-		return c, fail(exitUsage, "--fallback %w", err)
 	}
 	if given("env-command") {
 		if c.EnvCommand, err = splitWords(f.envCommand); err != nil {
 			return c, fail(exitUsage, "--env-command: %w", err)
 		}
 	}
-	if c.Models, err = knownModels(); err != nil {
-		return c, err
-	}
-	if f.noJournal {
-		return c, nil
-	}
-	c.Store, err = sessionStore()
+	c.Models, err = knownModels()
 	return c, err
+}
+
+// keep names the store of sessions, if they are kept.
+func (f *sessionFlags) keep(c *attractor.Config) error {
+	if !f.keeps() {
+		return nil
+	}
+	store, err := sessionStore()
+	if err == nil {
+		c.Store = store
+	}
+	return err
 }
 
 // open returns the configuration that the flags choose and that more adds to, once it is checked,
@@ -61,13 +60,12 @@ func (f *sessionFlags) config(given func(flag string) bool) (c attractor.Config,
 func (f *sessionFlags) open(ctx context.Context, t terminal, given func(flag string) bool,
 	more func(*attractor.Config) error) (attractor.Config, *debuglog.Log, error) {
 	config, err := f.config(given)
+	for _, step := range []func(*attractor.Config) error{f.keep, more, t.program.configure} {
+		if err == nil {
+			err = step(&config)
+		}
+	}
 	if err != nil {
-		return config, nil, err
-	}
-	if err := more(&config); err != nil {
-		return config, nil, err
-	}
-	if err := t.program.configure(&config); err != nil {
 		return config, nil, err
 	}
 	if err := config.Check(ctx); err != nil {
@@ -87,10 +85,11 @@ func (f *sessionFlags) serverFlag(given func(flag string) bool) string {
 	if !given("base-url") {
 		return ""
 	}
-	if u, err := url.Parse(f.baseURL); err != nil || u.User != nil {
+	at := f.settings.Text("base_url")
+	if u, err := url.Parse(at); err != nil || u.User != nil {
 		return " --base-url URL"
 	}
-	return " --base-url " + shquote.Shown(f.baseURL)
+	return " --base-url " + shquote.Shown(at)
 }
 
 // windowFlag returns --context-window as it was given, with a space in front, or "". A session
@@ -99,7 +98,7 @@ func (f *sessionFlags) windowFlag(given func(flag string) bool) string {
 	if !given("context-window") {
 		return ""
 	}
-	return " --context-window " + strconv.Itoa(f.contextWindow)
+	return " --context-window " + f.settings.Text("context_window")
 }
 
 // forkPoint parses id or id@turn. Without a turn it returns 0.

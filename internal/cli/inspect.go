@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/permit"
@@ -55,7 +56,7 @@ func (f *inspectFlags) find(t terminal) (profile.Profile, error) {
 }
 
 func (f *inspectFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "choose the profile by `name`: "+orList(profiles.Names()))
+	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "choose the profile by `name`: "+texts.Or(profiles.Names()))
 	cmd.Flags().BoolVar(&f.native, "native", false,
 		"use the tools of the vendor's own agent, with its names and formats")
 	cmd.Flags().BoolVar(&f.web, "web", false, "add the tool that reads public web pages")
@@ -117,8 +118,7 @@ func printTools(t terminal, defs []llm.ToolDefinition) error {
 
 func newTool(t terminal) *cobra.Command {
 	var f inspectFlags
-	var limits limitsFlag
-	var boxed sandboxFlags
+	var boxed settingFlags
 	var ruleFiles []string
 	cmd := &cobra.Command{
 		Use:   "tool <name> <arguments>",
@@ -144,11 +144,8 @@ refused, and one that may read a file which such a rule denies, as in a session 
 			if err != nil {
 				return fail(exitFailed, "%w", err)
 			}
-			confine, err := boxed.options()
-			if err != nil {
-				return err
-			}
-			local, box, err := openDir(t, f.dir, limits.Limits, confine)
+			boxed.settings = settings.Choose(givenValues(cmd.Flags()), false)
+			local, box, err := openDir(t, f.dir, boxed.limits(), boxed.sandboxOptions())
 			if err != nil {
 				return err
 			}
@@ -165,8 +162,7 @@ refused, and one that may read a file which such a rule denies, as in a session 
 		},
 	}
 	f.register(cmd)
-	limits.register(cmd.Flags())
-	boxed.register(cmd.Flags())
+	boxed.register(cmd.Flags(), "limit", "sandbox", "network", "allow_host", "allow_socket")
 	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil,
 		"refuse what the permission rules deny, also those in this `file`; can be repeated")
 	return cmd

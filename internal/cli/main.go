@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // The exit codes. After a signal, [chat.ExitCode] returns it.
@@ -183,7 +184,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	}
 	parent.SuggestionsMinimumDistance = 2
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
-		return fmt.Errorf("unknown command %q; do you mean %s?", name, orList(near))
+		return fmt.Errorf("unknown command %q; do you mean %s?", name, texts.Or(near))
 	}
 	if !parent.HasParent() {
 		return fmt.Errorf(`unknown command %q; a task needs run in front of it: attractor run "..."`, name)
@@ -232,11 +233,15 @@ func plainFlagError(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
+	flag := invalid.GetFlag()
+	if _, is := flag.Value.(*settingFlag); is {
+		return fmt.Errorf("--%s %w", flag.Name, invalid.Unwrap())
+	}
 	want, ok := map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number",
 		"bool":     "true or false",
-		"duration": "a duration such as 90s or 10m"}[invalid.GetFlag().Value.Type()]
+		"duration": "a duration such as 90s or 10m"}[flag.Value.Type()]
 	if !ok {
 		return err
 	}
-	return fmt.Errorf("--%s must be %s, not %q", invalid.GetFlag().Name, want, invalid.GetValue())
+	return fmt.Errorf("--%s must be %s, not %q", flag.Name, want, invalid.GetValue())
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/render"
-	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/tool"
@@ -50,22 +49,20 @@ members. A tool is called mcp__SERVER__TOOL, also in permission rules.`,
 
 // mcpFlags holds the flags of the commands about servers.
 type mcpFlags struct {
+	settingFlags
 	dir          string
-	files        []string
 	trustProject bool
 	json         bool
-	sandbox      sandboxFlags
-	settings     *settings.Values // who has chosen what
 }
 
 // registerFiles adds the flags that say where servers are configured.
 func (f *mcpFlags) registerFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "dir", ".", "use the servers of the project of this `directory`")
-	flags.StringArrayVar(&f.files, "mcp", nil, "also use the servers in this `file`; can be repeated")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "use the project's servers as if you trusted it")
 	cmd.ValidArgsFunction = f.completeServers
-	f.settings = fromSettings(cmd, "mcp", "sandbox", "network", "allow_host", "allow_socket")
+	f.settingFlags.register(flags, "mcp")
+	f.readFirst(cmd)
 }
 
 // register adds the flags to those of a command that starts servers.
@@ -73,21 +70,21 @@ func (f *mcpFlags) register(cmd *cobra.Command, asJSON string) {
 	f.registerFiles(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.json, "json", false, asJSON)
-	f.sandbox.register(flags)
+	f.settingFlags.register(flags, "sandbox", "network", "allow_host", "allow_socket")
 }
 
 // named returns the configuration that names the servers.
 func (f *mcpFlags) named() attractor.Config {
 	c := attractor.Config{Dir: f.dir, TrustProject: f.trustProject, Load: attractor.LoadUser | attractor.LoadProject}
-	c.Set("mcp", "--mcp", f.files...)
+	c.Set("mcp", "--mcp", f.settings.List("mcp")...)
 	return c
 }
 
-// config returns the configuration of the servers.
-func (f *mcpFlags) config() (c attractor.Config, err error) {
-	c = f.named()
-	c.Sandbox, err = f.sandbox.options()
-	return c, err
+// config returns the configuration of the servers, and of the sandbox of a project's.
+func (f *mcpFlags) config() attractor.Config {
+	c := f.named()
+	c.Sandbox = f.sandboxOptions()
+	return c
 }
 
 // with opens the servers, or the only one with a name, and calls use when all of them have started
@@ -96,10 +93,7 @@ func (f *mcpFlags) with(ctx context.Context, t terminal, only string,
 	use func(context.Context, *attractor.ServerSetup) error) error {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	config, err := f.config()
-	if err != nil {
-		return err
-	}
+	config := f.config()
 	setup, err := attractor.StartServers(ctx, config, only)
 	if errors.Is(err, errors.ErrUnsupported) { // a session goes on without the sandbox, too
 		if level := f.settings.Clone().WithoutOtherSandbox("it cannot be had here"); level != nil {
@@ -406,14 +400,10 @@ func printResult(t terminal, outcome *tool.Outcome) error {
 }
 
 // completeServers completes the name of a server, which is the first argument.
-func (f *mcpFlags) completeServers(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
+func (f *mcpFlags) completeServers(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion,
 	cobra.ShellCompDirective) {
-	if len(args) > 0 {
+	if len(args) > 0 || f.readSettings(cmd.Flags(), false) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	config, err := f.config()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return clean(attractor.ServerNames(config)), cobra.ShellCompDirectiveNoFileComp
+	return clean(attractor.ServerNames(f.named())), cobra.ShellCompDirectiveNoFileComp
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func newMCPLogin(t terminal) *cobra.Command {
-	var f mcpFlags
+	f := new(mcpFlags)
 	var noBrowser bool
 	cmd := &cobra.Command{
 		Use:   "login <server>",
@@ -43,7 +43,7 @@ If the browser runs on another machine, it ends at a page that it cannot show. C
 }
 
 func newMCPLogout(t terminal) *cobra.Command {
-	var f mcpFlags
+	f := new(mcpFlags)
 	cmd := &cobra.Command{
 		Use:   "logout <server>",
 		Short: "Revoke and forget the login at a remote MCP server",

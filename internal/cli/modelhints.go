@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/attractor-go/attractor/internal/settings"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/providers"
 )
@@ -64,7 +65,7 @@ func keyHint(err error) string {
 		return namedKeyHint(named.Kind)
 	}
 	if kind, ok := failedKind(err); ok && len(kind.KeyVars) > 0 {
-		return "\nCheck the API key in the environment: " + orList(kind.KeyVars) + "."
+		return "\nCheck the API key in the environment: " + texts.Or(kind.KeyVars) + "."
 	}
 	return "\nCheck the API key in the environment."
 }
@@ -75,7 +76,7 @@ func namedKeyHint(kind providers.Kind) string {
 	case kind.KeyCommand != "":
 		return "\nCheck what key_command of the provider " + kind.Name + " in your config.json prints."
 	case len(needed) > 0:
-		return "\nCheck the API key in the environment: " + orList(needed) + "."
+		return "\nCheck the API key in the environment: " + texts.Or(needed) + "."
 	}
 	return "\nNo key of the environment was sent: name its variable in key_variable or headers of the provider " + kind.Name +
 		" in your config.json."

@@ -93,7 +93,7 @@ func unknownFlagError(cmd *cobra.Command, err error) error {
 	if len(near) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w; do you mean %s?", err, orList(near))
+	return fmt.Errorf("%w; do you mean %s?", err, texts.Or(near))
 }
 
 // otherFlagError adds to the error about an unknown flag what takes its place here, if it is one of

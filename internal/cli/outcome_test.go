@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
@@ -84,7 +85,9 @@ func TestJ11_PasswordsOfURLsAreNotRepeated(t *testing.T) {
 		"http://gpu.lan/v1?a=1&b=2": " --base-url 'http://gpu.lan/v1?a=1&b=2'",
 		"http://me:word@gpu.lan/v1": " --base-url URL",
 	} {
-		if got := (&sessionFlags{baseURL: url}).serverFlag(given); got != want {
+		var f sessionFlags
+		f.settings = settings.Choose([]settings.Value{{Key: "base_url", Text: []string{url}}}, false)
+		if got := f.serverFlag(given); got != want {
 			t.Errorf("%s: %q", url, got)
 		}
 	}

@@ -23,8 +23,8 @@ func (f *viewFlag) register(flags *pflag.FlagSet) {
 }
 
 // check returns an error if there is nothing that a page could show.
-func (f *viewFlag) check(noJournal bool) error {
-	if f.view && noJournal {
+func (f *viewFlag) check(kept bool) error {
+	if f.view && !kept {
 		return fail(exitUsage, "--view shows what the session's journal has, so it cannot be used with --no-journal")
 	}
 	return nil

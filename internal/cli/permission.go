@@ -21,7 +21,7 @@ type permission struct {
 // permission returns the person on the terminal, unless the flags leave no questions or a client
 // answers them. With view there need not be a terminal.
 func (f *sessionFlags) permission(t terminal, config *attractor.Config, client, view bool) (*permission, error) {
-	mode := cmp.Or(config.Mode, f.chosenMode())
+	mode := cmp.Or(config.Mode, f.mode())
 	if mode == permit.ModeFull || mode == permit.ModeReadOnly || client {
 		return &permission{}, nil
 	}
@@ -30,7 +30,7 @@ func (f *sessionFlags) permission(t terminal, config *attractor.Config, client, 
 	case p.console != nil || view:
 	case mode == permit.ModeAsk:
 		return nil, fail(exitUsage, "%s needs a terminal to ask on", f.askedBy())
-	case mode == "" && len(f.rules)+len(f.allowTools)+len(config.Allow)+len(config.RuleFiles) == 0:
+	case mode == "" && len(f.settings.List("rules"))+len(f.settings.List("allow_tool"))+len(config.Allow)+len(config.RuleFiles) == 0:
 		return nil, fail(exitUsage,
 			"there is no terminal to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what changes "+
 				"or runs anything, --mode accept-edits or --mode plan for something between, or --rules or --allow-tool to refuse what they do not allow")

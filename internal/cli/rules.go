@@ -55,8 +55,8 @@ These files count:
 
 // rulesFlags holds the flags of rules check.
 type rulesFlags struct {
+	settingFlags
 	dir          string
-	files        []string
 	json         bool
 	trustProject bool
 }
@@ -84,10 +84,10 @@ Exit codes:
 		},
 	}
 	cmd.Flags().StringVar(&f.dir, "dir", ".", "decide as in this `directory`")
-	cmd.Flags().StringArrayVar(&f.files, "rules", nil, "also use the rules in this `file`; can be repeated")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print a line of JSON")
 	cmd.Flags().BoolVar(&f.trustProject, "trust-project", false, "decide as if the project were trusted")
-	fromSettings(cmd, "rules")
+	f.register(cmd.Flags(), "rules")
+	f.readFirst(cmd)
 	return cmd
 }
 
@@ -102,7 +102,7 @@ func (f *rulesFlags) check(ctx context.Context, t terminal, command string) (err
 	if err != nil {
 		return hostError(err)
 	}
-	set, err := load.ReadRules(local, project, f.files, os.Getenv)
+	set, err := load.ReadRules(local, project, f.settings.List("rules"), os.Getenv)
 	if err != nil {
 		return hostError(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
@@ -39,7 +40,7 @@ func runHelp() string {
 A text on standard input is added to the prompt, or is the prompt if there is no other; a - at the end waits for it, however long it takes. A prompt /NAME
 with arguments uses the command or skill of that name (attractor commands), and /mcp__SERVER__PROMPT the prompt of an MCP server (attractor mcp prompts).
 
-One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
+One of these variables chooses the provider: ` + texts.Or(providers.Variables()) + `.
 If several are set, choose with --provider. Files and variables can set what flags do (attractor config --help).
 
 Progress goes to standard error, the answer to standard output. If both are the same terminal, file or
@@ -192,7 +193,7 @@ func (f *runFlags) client(ctx context.Context, perm *permission, config *attract
 // run runs a session on the prompt, and keeps its result unless kept is nil.
 func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool,
 	kept *runResult) error {
-	if err := f.check(); err != nil {
+	if err := f.check(given); err != nil {
 		return err
 	}
 	config, log, err := f.open(ctx, t, given, func(c *attractor.Config) error {

@@ -73,11 +73,11 @@ func TestL4_SandboxFlags(t *testing.T) {
 	peer.Need(t, "bwrap")
 	h := newHome(t, unusedURL)
 	for _, c := range []struct{ want, flags string }{
-		{"there is no sandbox level \"strict\"; the levels are off, read-only, workspace, workspace-weak",
+		{"--sandbox must be off, read-only, workspace or workspace-weak, not \"strict\"",
 			"--sandbox strict"},
-		{"--sandbox has no level; the levels are off, read-only", "--sandbox="},
-		{"need --sandbox", "--network"},
-		{"need --sandbox", "--allow-socket /run/x"},
+		{"--sandbox must be off, read-only, workspace or workspace-weak, not \"\"", "--sandbox="},
+		{"choose one to limit them", "--network"},
+		{"choose one to limit them", "--allow-socket /run/x"},
 		{"is not the absolute path of a Unix socket", "--sandbox workspace --allow-socket /run/x"},
 		{"cannot work in " + h.home, "--sandbox workspace --dir " + h.home},
 	} {

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/internal/version"
 	"github.com/attractor-go/attractor/internal/webguard"
@@ -49,7 +49,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.roots, "root", nil,
 		"let sessions work in this `directory` and those in it (default: the current one); can be repeated")
 	flags.StringVar(&f.maxMode, "max-mode", "",
-		"let no session go beyond this `mode`: "+orList(append([]string{string(permit.ModeReadOnly)}, permit.ModeNames()...))+
+		"let no session go beyond this `mode`: "+texts.Or(append([]string{string(permit.ModeReadOnly)}, permit.ModeNames()...))+
 			" (default: accept-edits, or read-only with --read-only); full has to be chosen here")
 	flags.IntVar(&f.limits.Sessions, "max-sessions", 32, "let a token have `n` sessions open at a time")
 	flags.IntVar(&f.limits.Requests, "max-requests", 600, "let a token make `n` requests a minute")
@@ -138,9 +138,9 @@ func (f *serveFlags) options(ctx context.Context, t terminal, flags *pflag.FlagS
 	if err != nil {
 		return o, "", fail(exitFailed, "%w", err)
 	}
-	config.Mode, config.Budget = f.chosenMode(), f.Budget()
+	config.Mode, config.Budget = f.mode(), f.Budget()
 	o = server.Options{Config: config, State: filepath.Join(state, "attractor", "server"), Roots: f.roots,
-		MaxMode: permit.Mode(f.maxMode), Sandbox: sandbox.Level(f.sandbox.level), Hosts: f.hosts, BehindTLS: f.behindProxy,
+		MaxMode: permit.Mode(f.maxMode), Sandbox: f.sandboxOptions().Level, Hosts: f.hosts, BehindTLS: f.behindProxy,
 		Limits: f.limits, Grace: f.grace, KeepRules: keepRules, Masker: environmentSecrets(), Version: version.Program(),
 		Facts: knownFacts(), Logger: slog.New(slog.NewTextHandler(t.err, nil))}
 	if len(o.Roots) == 0 {

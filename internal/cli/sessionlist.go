@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/sessions"
 )
@@ -33,7 +34,7 @@ func (f *sessionFilter) check(cmd *cobra.Command) error {
 		return fail(exitUsage, "--dir needs a directory, such as --dir .")
 	}
 	if f.state != "" && !slices.Contains(sessions.States(), sessions.State(f.state)) {
-		return fail(exitUsage, "there is no state %q; the states are %s", f.state, orList(stateNames()))
+		return fail(exitUsage, "there is no state %q; the states are %s", f.state, texts.Or(stateNames()))
 	}
 	if f.dir == "" {
 		return nil
@@ -94,14 +95,14 @@ func newSessionsList(t terminal) *cobra.Command {
 
 With --cost and --state all of each session is read, which takes longer, and the list has its state and what it has cost,
 with subagents and failed attempts, and the model that it has now; without them it is the one with which it began. The
-states are ` + orList(stateNames()) + `. One that a process
+states are ` + texts.Or(stateNames()) + `. One that a process
 has open is running, also while it rests.`,
 		Example: `  attractor sessions list --dir . --cost
   attractor sessions list --state failed`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("state") && f.state == "" {
-				return fail(exitUsage, "--state needs a state: %s", orList(stateNames()))
+				return fail(exitUsage, "--state needs a state: %s", texts.Or(stateNames()))
 			}
 			if err := f.check(cmd); err != nil {
 				return err

@@ -172,7 +172,7 @@ func TestH_SessionUsageErrors(t *testing.T) {
 		{"cannot be used with --no-journal", []string{"run", "--yes", "--no-journal", "--resume", "b", "x"}},
 		{"cannot be used with --no-journal", []string{"run", "--yes", "--no-journal", "--keep-outputs", "1", "x"}},
 		{"stop or summarize", []string{"run", "--yes", "--on-limit", "dance", "x"}},
-		{"--budget-tokens cannot be negative", []string{"run", "--yes", "--budget-tokens", "-1", "x"}},
+		{`--budget-tokens must be a whole number from 0 on, not "-1"`, []string{"run", "--yes", "--budget-tokens", "-1", "x"}},
 		{"cannot read the schema", []string{"run", "--yes", "--output-schema", "nix.json", "x"}},
 		{"prompt is empty", []string{"run", "--yes"}},
 		{"no session \"nix\"", []string{"sessions", "show", "nix"}},

@@ -3,85 +3,120 @@ package cli
 import (
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/permit"
 )
 
-// readSettings gives the flags that are not on the command line the values that the user's file and
-// variables of the environment choose. Every command that runs sessions calls it before it checks
-// the flags. Resumes says that the session is an earlier one or a fork.
-func (f *sessionFlags) readSettings(flags *pflag.FlagSet, resumes bool) (err error) {
-	given := f.limits.Limits
-	f.settings, err = setFlags(flags, resumes, nil)
-	f.limits.add(given) // each limit of the flag replaces that of a lower place
-	return err
+// settingFlags are flags that choose settings, which files and variables can choose as well.
+type settingFlags struct {
+	// settings is who has chosen what. It is nil before readSettings.
+	settings *settings.Values
 }
 
-// fromSettings lets a command that runs no session, and has some flags of sessions, take their
-// values from the settings with these keys. Once it runs, chosen has who has chosen what.
-func fromSettings(cmd *cobra.Command, keys ...string) (chosen *settings.Values) {
-	chosen = new(settings.Values)
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		values, err := setFlags(cmd.Flags(), false, keys)
-		if err == nil {
-			*chosen = *values
+// register adds the flags of the settings with these keys, or of all.
+func (f *settingFlags) register(flags *pflag.FlagSet, keys ...string) {
+	for _, s := range settings.All() {
+		if s.Kind == settings.KindProviders || keys != nil && !slices.Contains(keys, s.Key) {
+			continue
 		}
-		return err
+		flag := flags.VarPF(&settingFlag{Setting: s}, s.Flag(), "", s.Usage)
+		if s.Kind == settings.KindSwitch {
+			flag.NoOptDefVal = "true"
+		}
 	}
-	return chosen
 }
 
-// setFlags sets the flags that are not on the command line to the values of settings with these
-// keys, or of all.
-func setFlags(flags *pflag.FlagSet, resumes bool, keys []string) (*settings.Values, error) {
+// readSettings reads what the flags, the user's files and variables of the environment choose.
+// Resumes says that the session is an earlier one or a fork.
+func (f *settingFlags) readSettings(flags *pflag.FlagSet, resumes bool) error {
 	values, err := settings.Users(os.Getenv)
 	if err != nil {
-		return nil, hostError(&attractor.Error{Kind: attractor.ErrConfig, Err: err})
+		return hostError(&attractor.Error{Kind: attractor.ErrConfig, Err: err})
 	}
 	values = append(values, settings.ReadOthers(os.Getenv).Values...)
-	chosen := settings.Choose(append(givenValues(flags), values...), resumes)
-	for _, s := range settings.All() {
-		flag := flags.Lookup(s.Flag())
-		if flag == nil || keys != nil && !slices.Contains(keys, s.Key) {
-			continue
-		}
-		values := chosen.Counting(s.Key)
-		if s.Key == "limit" { // the last one that sets a limit counts
-			slices.Reverse(values)
-		}
-		for _, v := range values {
-			if v.Origin.Place == settings.PlaceFlag || v.Origin.Place == settings.PlaceOther && s.Joins {
-				continue // the session adds those of other agents itself, if it is on this machine
-			}
-			for _, text := range v.Text {
-				if err := flag.Value.Set(text); err != nil { // not flags.Set: nobody has given the flag
-					return nil, fail(exitUsage, "%s: %w", v.Origin, err)
-				}
-			}
-		}
-	}
-	return chosen, nil
+	f.settings = settings.Choose(append(givenValues(flags), values...), resumes)
+	return nil
 }
 
-// givenValues returns the settings that flags on the command line choose.
-func givenValues(flags *pflag.FlagSet) (values []settings.Value) {
-	for _, s := range settings.All() {
-		flag := flags.Lookup(s.Flag())
-		if flag == nil || !flag.Changed {
-			continue
-		}
-		text := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			text = list.GetSlice()
-		}
-		values = append(values, settings.Value{Key: s.Key, Text: text,
-			Origin: settings.Origin{Place: settings.PlaceFlag, Name: "--" + s.Flag()}})
+// readFirst lets a command that runs no session read the settings before it runs.
+func (f *settingFlags) readFirst(cmd *cobra.Command) {
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return f.readSettings(cmd.Flags(), false) }
+}
+
+// sandboxOptions returns what confines commands.
+func (f *settingFlags) sandboxOptions() sandbox.Options {
+	return sandbox.Options{Level: sandbox.Level(f.settings.Text("sandbox")), Network: f.settings.Text("network") == "true",
+		AllowHosts: f.settings.List("allow_host"), AllowSockets: f.settings.List("allow_socket")}
+}
+
+// limits returns the limits of each command.
+func (f *settingFlags) limits() (l env.Limits) {
+	for _, v := range slices.Backward(f.settings.Counting("limit")) { // the highest place last
+		_ = settings.ParseLimits(&l, v.One()) // which has been checked
 	}
+	return l
+}
+
+// settingFlag is the value of a flag that chooses a setting.
+type settingFlag struct {
+	settings.Setting
+	texts []string // nil if the flag is not on the command line
+}
+
+// Set takes a value from the command line.
+func (f *settingFlag) Set(text string) error {
+	if err := f.CheckFlag(text); err != nil {
+		return err
+	}
+	if !f.Joins && !f.IsList() {
+		f.texts = nil
+	}
+	f.texts = append(f.texts, text)
+	return nil
+}
+
+// String returns the value, or the default.
+func (f *settingFlag) String() string {
+	if f.texts == nil {
+		return f.Default
+	}
+	return strings.Join(f.texts, ",")
+}
+
+// Type returns what kind of value it is.
+func (f *settingFlag) Type() string {
+	switch f.Kind {
+	case settings.KindSwitch:
+		return "bool"
+	case settings.KindText, settings.KindPrompt:
+		return "string"
+	}
+	return string(f.Kind)
+}
+
+// givenValues returns what the flags on the command line choose.
+func givenValues(flags *pflag.FlagSet) (values []settings.Value) {
+	give := func(key, flag string, texts ...string) {
+		v, _ := settings.New(key, texts, settings.Origin{Place: settings.PlaceFlag, Name: "--" + flag}) // which has been checked
+		values = append(values, v)
+	}
+	flags.VisitAll(func(flag *pflag.Flag) {
+		switch f, is := flag.Value.(*settingFlag); {
+		case !is || !flag.Changed:
+		case f.IsList():
+			give(f.Key, flag.Name, f.texts...)
+		default:
+			give(f.Key, flag.Name, f.String())
+		}
+	})
 	for flag, mode := range map[string]permit.Mode{"yes": permit.ModeFull, "ask": permit.ModeAsk,
 		"read-only": permit.ModeReadOnly} {
 		if f := flags.Lookup(flag); f != nil && f.Value.String() == "true" {

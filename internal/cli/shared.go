@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -107,32 +108,33 @@ func (f *SessionFlags) Config(flags *pflag.FlagSet, ask bool) (attractor.Config,
 	if err := f.readSettings(flags, false); err != nil {
 		return attractor.Config{}, err
 	}
-	if err := f.check(); err != nil {
+	if err := f.check(flags.Changed); err != nil {
 		return attractor.Config{}, err
 	}
-	switch mode := f.chosenMode(); {
+	switch mode := f.mode(); {
 	case ask || mode == permit.ModeFull || mode == permit.ModeReadOnly:
 	case mode == permit.ModeAsk:
 		return attractor.Config{},
 			fail(exitUsage, "%s: nobody is asked here; choose another mode, such as --mode accept-edits, or let a worker ask those who submit its "+
 				"tasks (attractor fleet worker --ask-clients)", f.askedBy())
-	case mode == "" && len(f.rules)+len(f.allowTools) == 0:
+	case mode == "" && len(f.settings.List("rules"))+len(f.settings.List("allow_tool")) == 0:
 		return attractor.Config{},
 			fail(exitUsage, "nobody is there to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what "+
 				"changes or runs anything, --mode accept-edits for something between, or --rules or --allow-tool to refuse what they do not allow")
 	}
-	f.noJournal = true // the fleet keeps it
 	c, err := f.config(flags.Changed)
 	c.Ignore = []string{"add_dir", "no_checkpoints"} // as there are no flags for them
 	return c, err
 }
 
 // Confines reports whether the flags, or files and variables, choose a sandbox.
-func (f *SessionFlags) Confines() bool { return f.sandbox.level != string(sandbox.Off) }
+func (f *SessionFlags) Confines() bool { return f.settings.Text("sandbox") != string(sandbox.Off) }
 
 // Budget returns --budget-tokens and --budget-usd.
 func (f *SessionFlags) Budget() agent.Budget {
-	return agent.Budget{Tokens: f.budgetTokens, USD: f.budgetUSD}
+	tokens, _ := strconv.Atoi(f.settings.Text("budget_tokens")) // which have been checked
+	usd, _ := strconv.ParseFloat(f.settings.Text("budget_usd"), 64)
+	return agent.Budget{Tokens: tokens, USD: usd}
 }
 
 // View serves the page of attractor view for the sessions of a store, until a signal, and shows the

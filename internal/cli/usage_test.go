@@ -27,7 +27,7 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		want string
 		args []string
 	}{
-		{`--diffs must be a whole number, not "x"`, []string{"run", "--diffs", "x", "y"}},
+		{`--diffs must be a whole number from 0 on, not "x"`, []string{"run", "--diffs", "x", "y"}},
 		{`unknown provider "acme"`, []string{"run", "--provider", "acme", "x"}},
 		{`unknown profile "acme"`, []string{"run", "--profile", "acme", "x"}},
 		{"cannot work in /nope: no such file or directory", []string{"run", "--dir", "/nope", "x"}},
@@ -40,12 +40,12 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{"must be a number", []string{"run", "--fork", "zz@x", "x"}},
 		{"must begin with http:// or https://, followed by a host", []string{"run", "--base-url", "ftp://x", "x"}},
 		{"stop or summarize", []string{"run", "--on-limit", "dance", "x"}},
-		{"--max-turns cannot be negative", []string{"run", "--max-turns", "-1", "x"}},
+		{`--max-turns must be a whole number from 0 on, not "-1"`, []string{"run", "--max-turns", "-1", "x"}},
 		{"cannot be used together", []string{"run", "--ask", "--read-only", "x"}},
 		{"cannot be used together", []string{"run", "--mode", "plan", "--yes", "x"}},
-		{`there is no mode "yolo"; the modes are ask, accept-edits, plan, full`, []string{"run", "--mode", "yolo",
+		{`--mode must be ask, accept-edits, plan or full, not "yolo"`, []string{"run", "--mode", "yolo",
 			"x"}},
-		{`there is no mode "read-only"`, []string{"run", "--mode", "read-only", "x"}},
+		{`--mode must be ask, accept-edits, plan or full, not "read-only"`, []string{"run", "--mode", "read-only", "x"}},
 		{"cannot work in /nope: no such file or directory", []string{"run", "--add-dir", "/nope", "x"}},
 		{"there is no tool Bsh; did you mean Bash?", []string{"run", "--allow-tool", "Bsh", "x"}},
 		{`--deny-tool: "Bash(" is not a rule`, []string{"run", "--deny-tool", "Bash(", "x"}},
@@ -88,9 +88,9 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{`unknown command "add"; here it is a file (attractor mcp --help)`, []string{"mcp", "add", "files"}},
 		{"here it is --resume of attractor run and attractor chat", []string{"-r", "3f2c"}},
 		{"it is a flag of attractor run and attractor chat", []string{"--continue"}},
-		{"--budget-usd must be a number from 0 on, not NaN", []string{"run", "--budget-usd", "nan", "x"}},
-		{"--budget-usd must be a number from 0 on, not +Inf", []string{"run", "--budget-usd", "inf", "x"}},
-		{"--check-rounds cannot be negative", []string{"run", "--mode", "yolo", "--check-rounds", "-1", "x"}},
+		{`--budget-usd must be a number from 0 on, not "nan"`, []string{"run", "--budget-usd", "nan", "x"}},
+		{`--budget-usd must be a number from 0 on, not "inf"`, []string{"run", "--budget-usd", "inf", "x"}},
+		{"--check-rounds cannot be negative", []string{"run", "--check-rounds", "-1", "x"}},
 	} {
 		out := h.run(exitUsage, c.args...)
 		if !strings.Contains(out.stderr, c.want) || strings.Contains(out.stderr, "terminal") || out.stdout != "" {

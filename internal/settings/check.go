@@ -21,8 +21,7 @@ func oneOf(text string, choices []string) error {
 	if slices.Contains(choices, text) {
 		return nil
 	}
-	last := len(choices) - 1
-	return fmt.Errorf("must be %s or %s, not %q", strings.Join(choices[:last], ", "), choices[last], text)
+	return fmt.Errorf("must be %s, not %q", texts.Or(choices), text)
 }
 
 // checkProviders and the other check functions return an error unless a text is a value of their

@@ -45,6 +45,29 @@ func (s *Values) Get(key string) *Value {
 	return nil
 }
 
+// Text returns the value of a setting, or its default.
+func (s *Values) Text(key string) string {
+	if v := s.Get(key); v != nil {
+		return v.One()
+	}
+	set, err := find(key)
+	if err != nil {
+		return ""
+	}
+	return set.Default
+}
+
+// List returns the items of a list that count, without those of other agents that join others, the
+// highest place first.
+func (s *Values) List(key string) (list []string) {
+	for _, v := range s.Counting(key) {
+		if v.Origin.Place != PlaceOther || !v.Joins() {
+			list = append(list, v.Text...)
+		}
+	}
+	return list
+}
+
 // Counting returns the values of a setting that count, those of the highest place first.
 func (s *Values) Counting(key string) (all []Value) {
 	for _, v := range s.All(key) {

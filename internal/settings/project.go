@@ -75,7 +75,7 @@ func (s *Values) Without(why string) (keys []string) {
 // looser returns why a project's value permits more than the user's, or "" if it does not. Without
 // a value of the user the default counts.
 func (s *Values) looser(key, text string) string {
-	was, origin := defaultText(key), "the default is"
+	was, origin := s.Text(key), "the default is"
 	if users := s.Get(key); users != nil {
 		was, origin = s.joined(key), users.Origin.String()+" has"
 	}
@@ -107,24 +107,6 @@ func (s *Values) joined(key string) string {
 	}
 	return strings.Join(texts, ",")
 }
-
-// defaultText returns the default of a setting that a project can make stricter.
-func defaultText(key string) string {
-	switch key {
-	case "web", "web_search", "strict_hooks":
-		return "false"
-	case "sandbox":
-		return string(sandbox.Off)
-	case "max_rounds":
-		return strconv.Itoa(DefaultRounds)
-	case "limit":
-		return ""
-	}
-	return "0"
-}
-
-// DefaultRounds is the default of max_rounds.
-const DefaultRounds = 200
 
 // strictness orders the levels of sandboxes.
 func strictness(level string) int {

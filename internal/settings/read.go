@@ -136,7 +136,7 @@ func (s *Setting) fromNode(n *texts.JSON) (list []string, err error) {
 		return []string{string(n.Raw)}, err
 	}
 	wanted := fmt.Errorf("must be %s, not %s", s.Kind, n.Is())
-	if s.Kind == KindList || s.Kind == KindFiles {
+	if s.IsList() {
 		if n.Kind != texts.Array {
 			return nil, wanted
 		}
@@ -175,7 +175,7 @@ func (s *Setting) fromNode(n *texts.JSON) (list []string, err error) {
 // array.
 func (s *Setting) fromVariable(text, home string) (v Value, err error) {
 	v = Value{Key: s.Key, Text: []string{text}, Origin: Origin{Place: PlaceEnvironment, Name: s.Variable()}}
-	if s.Kind == KindList || s.Kind == KindFiles {
+	if s.IsList() {
 		if v.Text = strings.Split(text, ","); strings.HasPrefix(text, "[") {
 			v.Text = nil
 			if json.Unmarshal([]byte(text), &v.Text) != nil {
@@ -198,20 +198,34 @@ func New(key string, texts []string, origin Origin) (Value, error) {
 	switch {
 	case err != nil:
 		return v, err
-	case s.Kind == KindList || s.Kind == KindFiles:
+	case s.IsList():
 	case len(texts) != 1:
 		return v, fmt.Errorf("%s must be %s, not %d values", key, s.Kind, len(texts))
-	case texts[0] == "" && (s.Kind == KindText || s.Kind == KindPrompt) && key != "sandbox": // perhaps a variable that is not set
-		return v, nil
 	}
-	if key == "provider" || key == "profile" || key == "fallback" {
-		s.check = nil // the later lookup has a better error
-	}
-	if err := s.checkAll(v.Text); err != nil {
-		return v, withName(key, err)
+	for _, text := range v.Text {
+		if err := s.CheckFlag(text); err != nil {
+			return v, withName(key, err)
+		}
 	}
 	s.normalize(v.Text)
 	return v, nil
+}
+
+// CheckFlag returns an error, without the name, if a flag cannot have this value.
+func (s *Setting) CheckFlag(text string) error {
+	of := *s
+	switch s.Key {
+	case "provider", "profile", "fallback":
+		of.check = nil // the later lookup has a better error
+	}
+	switch { // an empty text is perhaps a variable that is not set
+	case text != "" || s.Kind != KindText && s.Kind != KindPrompt:
+	case s.Key == "sandbox":
+		return s.check(text)
+	default:
+		return nil
+	}
+	return of.checkOne(text)
 }
 
 // normalize writes switches as true and false, and numbers in decimal digits, the only forms that the

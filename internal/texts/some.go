@@ -13,6 +13,15 @@ func Cut(text string, limit int, mark string) string {
 	return strings.ToValidUTF8(text[:limit], "") + mark
 }
 
+// Or returns names with commas between them, and "or" before the last one.
+func Or(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
 // SomeNames returns some of the names that a project has chosen, on one line.
 func SomeNames(all []string) string {
 	var shown []string
