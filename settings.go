@@ -45,18 +45,7 @@ func (c *Config) applySettings(w *config, users []settings.Value) error {
 	if w.elsewhere() {
 		w.values.WithoutOtherSandbox("it confines commands of this machine, and the session works on another one")
 	}
-	for _, place := range []settings.Place{settings.PlaceFlag, settings.PlaceEnvironment, settings.PlaceUser,
-		settings.PlaceOther} {
-		for _, v := range w.values.Of(place) {
-			if v.Origin.Name == theProgram {
-				continue
-			}
-			if err := w.apply(&v); err != nil {
-				return fail(ErrConfig, "%s: %s %w", v.Origin, v.Key, err)
-			}
-		}
-	}
-	return nil
+	return w.use(w.values)
 }
 
 // given returns the settings that the configuration has, so that no file loosens or replaces them.
@@ -122,139 +111,139 @@ func (s *Setup) useSettings(c *config) {
 		s.warnings.add("config", problem.Error())
 	}
 	s.unused.Add("settings", s.settings.Without(s.Project.Because()), s.Project.Because())
-	for _, v := range s.settings.Of(settings.PlaceProject) {
-		if err := c.set(v.Key, v.One()); err != nil {
-			s.warnings.add("config", err.Error())
-		}
+	if err := c.use(s.settings); err != nil {
+		s.warnings.add("config", err.Error())
 	}
 }
 
-// set puts a setting that a project may choose into the configuration. Those of the policy are put
-// there by limit.
-func (c *config) set(key, text string) error {
-	switch key {
-	case "effort":
-		c.Defaults.Effort = text
-	case "native":
-		c.Defaults.Native = text == "true"
-	case "lsp":
-		c.LanguageServers = text
-	case "web":
-		c.Web = text == "true"
-	case "web_search":
-		c.WebSearch = text == "true"
-	case "strict_hooks":
-		c.StrictHooks = text == "true"
-	case "sandbox":
-		c.Sandbox.Level = sandbox.Level(text)
-	case "limit":
-		return settings.ParseLimits(&c.Limits, text)
+// use puts what settings choose into the configuration, but for the policy, which limit does. A
+// resumed session keeps its own model and tools where only a file or a variable says something.
+func (c *config) use(v *settings.Values) error {
+	on := func(key string) bool { return v.Text(key) == "true" }
+	c.Web, c.WebSearch, c.LanguageServers = on("web"), on("web_search"), v.Text("lsp")
+	c.NoMCP, c.NoHooks, c.StrictHooks = on("no_mcp"), on("no_hooks"), on("strict_hooks")
+	c.NoCheckpoints, c.Unasked = on("no_checkpoints"), sandbox.Level(v.Text("unasked"))
+	c.Sandbox.Level, c.Sandbox.Network = sandbox.Level(v.Text("sandbox")), on("network")
+	c.Sandbox.AllowHosts, c.Sandbox.AllowSockets = v.List("allow_host"), v.List("allow_socket")
+	c.MCP, c.RuleFiles = appendNew(c.MCP, v.List("mcp")), appendNew(c.RuleFiles, v.List("rules"))
+	c.useRules(v)
+	for _, dirs := range v.Counting("add_dir") {
+		if dirs.Origin.Place == settings.PlaceOther { // directories of this machine
+			c.Here.AddDirs = appendNew(c.Here.AddDirs, dirs.Text)
+		} else {
+			c.AddDirs = appendNew(c.AddDirs, dirs.Text)
+		}
+	}
+	c.Limits = env.Limits{}
+	for _, limit := range v.Counting("limit") {
+		var l env.Limits
+		if err := settings.ParseLimits(&l, limit.One()); err != nil {
+			return fail(ErrConfig, "%s: limit %w", limit.Origin, err)
+		}
+		c.Limits = orLimits(c.Limits, l)
+	}
+	return errors.Join(c.useModel(v), c.useTexts(v))
+}
+
+// useRules puts the rules of settings into the configuration.
+func (c *config) useRules(v *settings.Values) {
+	for _, allow := range v.Counting("allow_tool") {
+		c.Allow = appendNew(c.Allow, allow.Text)
+		c.noteSource("allow", allow.Text, allow.Origin.String())
+	}
+	for _, deny := range v.Counting("deny_tool") {
+		c.Deny = appendNew(c.Deny, deny.Text)
+		c.noteSource("deny", deny.Text, deny.Origin.String())
+	}
+}
+
+// useTexts puts the settings into the configuration whose values may be wrong.
+func (c *config) useTexts(v *settings.Values) (err error) {
+	if idle := v.Get("idle_timeout"); idle != nil {
+		if c.IdleTimeout, err = time.ParseDuration(idle.One()); err != nil {
+			return fail(ErrConfig, "%s: idle_timeout %w", idle.Origin, err)
+		}
+	}
+	if text := v.Get("instructions"); text != nil && text.Origin.Name != theProgram {
+		if c.Instructions, err = settings.Prompt(text.One()); err != nil {
+			return fail(ErrConfig, "%s: instructions %w", text.Origin, err)
+		}
 	}
 	return nil
 }
 
-// apply puts a setting of a flag, a variable or the user's file into the configuration. A resumed
-// session keeps its own where only a file or a variable says something.
-func (c *config) apply(v *settings.Value) (err error) {
-	text, given, d := v.One(), v.Origin.Place == settings.PlaceFlag, &c.Defaults
-	choose := func(chosen **string, or *string) {
-		if given {
-			*chosen = &text
+// useModel puts what settings say about the model into the configuration. Those that the program has
+// chosen are there already.
+func (c *config) useModel(v *settings.Values) (err error) {
+	d := &c.Defaults
+	for key, to := range map[string]struct {
+		chosen **string
+		or     *string
+	}{"provider": {&c.chosen.provider, &d.Provider}, "model": {&c.chosen.model, &d.Model},
+		"effort": {&c.chosen.effort, &d.Effort}} {
+		if text, given := ofUser(v, key); given {
+			*to.chosen = &text
 		} else {
-			*or = text
+			*to.or = text
 		}
 	}
-	replace := func(chosen, or *string) {
-		if given {
-			*chosen = text
+	for key, to := range map[string]struct{ chosen, or *string }{"profile": {&c.Profile, &d.Profile},
+		"base_url": {&c.BaseURL, &d.BaseURL}, "key_command": {&c.KeyCommand, &d.KeyCommand},
+		"mode": {(*string)(&c.Mode), (*string)(&d.Mode)}} {
+		if text, given := ofUser(v, key); given {
+			*to.chosen = text
 		} else {
-			*or = text
+			*to.or = text
 		}
 	}
-	switch v.Key {
-	case "provider":
-		choose(&c.chosen.provider, &d.Provider)
-	case "model":
-		choose(&c.chosen.model, &d.Model)
-	case "effort":
-		choose(&c.chosen.effort, &d.Effort)
-	case "profile":
-		replace(&c.Profile, &d.Profile)
-	case "base_url":
-		replace(&c.BaseURL, &d.BaseURL)
-	case "key_command":
-		replace(&c.KeyCommand, &d.KeyCommand)
-	case "mode":
-		replace((*string)(&c.Mode), (*string)(&d.Mode))
-	case "native":
-		if on := text == "true"; given {
-			c.chosen.native = &on
-		} else {
-			d.Native = on
-		}
-	case "fallback":
-		if given {
-			c.Fallbacks, err = settings.ParseFallbacks(v.Text)
-		} else {
-			d.Fallbacks, err = settings.ParseFallbacks(v.Text)
-		}
-	case "context_window":
-		w := Window{Provider: c.values.Get("provider").One(), Model: c.values.Get("model").One()}
-		if w.Tokens, err = strconv.Atoi(text); given {
-			c.chosen.window = &w
-		} else {
-			d.ContextWindow = w
-		}
-	default:
-		return c.applyPlain(v)
+	if native, given := ofUser(v, "native"); given {
+		on := native == "true"
+		c.chosen.native = &on
+	} else {
+		d.Native = native == "true"
 	}
-	return err
+	return errors.Join(c.useFallbacks(v), c.useWindow(v))
 }
 
-// applyPlain puts a setting into the configuration that means the same for new and for resumed
-// sessions.
-func (c *config) applyPlain(v *settings.Value) (err error) {
-	switch text := v.One(); v.Key {
-	case "idle_timeout":
-		c.IdleTimeout, err = time.ParseDuration(text)
-	case "instructions":
-		c.Instructions, err = settings.Prompt(text)
-	case "limit":
-		var l env.Limits
-		err = settings.ParseLimits(&l, text)
-		c.Limits = orLimits(c.Limits, l)
-	case "unasked":
-		c.Unasked = sandbox.Level(text)
-	case "network":
-		c.Sandbox.Network = text == "true"
-	case "allow_host":
-		c.Sandbox.AllowHosts = v.Text
-	case "allow_socket":
-		c.Sandbox.AllowSockets = v.Text
-	case "no_mcp":
-		c.NoMCP = text == "true"
-	case "no_hooks":
-		c.NoHooks = text == "true"
-	case "no_checkpoints":
-		c.NoCheckpoints = text == "true"
-	case "mcp":
-		c.MCP = appendNew(c.MCP, v.Text)
-	case "allow_tool":
-		c.Allow = appendNew(c.Allow, v.Text)
-		c.noteSource("allow", v.Text, v.Origin.String())
-	case "deny_tool":
-		c.Deny = appendNew(c.Deny, v.Text)
-		c.noteSource("deny", v.Text, v.Origin.String())
-	case "add_dir":
-		if v.Origin.Place == settings.PlaceOther { // directories of this machine
-			c.Here.AddDirs = appendNew(c.Here.AddDirs, v.Text)
-		} else {
-			c.AddDirs = appendNew(c.AddDirs, v.Text)
-		}
-	case "rules":
-		c.RuleFiles = appendNew(c.RuleFiles, v.Text)
-	default:
-		err = c.set(v.Key, text)
+// ofUser returns the value of a setting that a flag, a file or a variable chooses, and whether it is
+// a flag. It is empty if the program itself has chosen, or nobody.
+func ofUser(v *settings.Values, key string) (text string, given bool) {
+	chosen := v.Get(key)
+	if chosen == nil || chosen.Origin.Name == theProgram {
+		return "", false
+	}
+	return chosen.One(), chosen.Origin.Place == settings.PlaceFlag
+}
+
+// useFallbacks puts the fallbacks of settings into the configuration.
+func (c *config) useFallbacks(v *settings.Values) error {
+	chosen := v.Get("fallback")
+	if chosen == nil || chosen.Origin.Name == theProgram {
+		return nil
+	}
+	models, err := settings.ParseFallbacks(chosen.Text)
+	if err != nil {
+		return fail(ErrConfig, "%s: fallback %w", chosen.Origin, err)
+	}
+	if chosen.Origin.Place == settings.PlaceFlag {
+		c.Fallbacks = models
+	} else {
+		c.Defaults.Fallbacks = models
+	}
+	return nil
+}
+
+// useWindow puts the window that settings say into the configuration.
+func (c *config) useWindow(v *settings.Values) (err error) {
+	text, given := ofUser(v, "context_window")
+	if text == "" {
+		return nil
+	}
+	w := Window{Provider: v.Get("provider").One(), Model: v.Get("model").One()}
+	if w.Tokens, err = strconv.Atoi(text); given {
+		c.chosen.window = &w
+	} else {
+		c.Defaults.ContextWindow = w
 	}
 	return err
 }
@@ -289,41 +278,20 @@ func orLimits(l, or env.Limits) env.Limits {
 
 // limit puts the limits that settings choose into the options.
 func (s *Setup) limit(o *agent.Options) {
-	var values []settings.Value
-	for _, place := range []settings.Place{settings.PlaceUser, settings.PlaceProject, settings.PlaceEnvironment,
-		settings.PlaceFlag} {
-		values = append(values, s.settings.Of(place)...)
+	v := s.settings
+	number := func(key string) float64 {
+		n, _ := strconv.ParseFloat(v.Text(key), 64) // which has been checked
+		return n
 	}
-	for _, v := range values {
-		n, err := strconv.ParseFloat(v.One(), 64)
-		if err != nil && v.Key != "on_limit" && v.Key != "cache_lifetime" && v.Key != "keep_cache" {
-			continue // it is a setting of another kind
-		}
-		switch v.Key {
-		case "max_rounds":
-			o.Policy.MaxToolRounds = int(n)
-		case "max_turns":
-			o.Policy.MaxTurns = int(n)
-		case "budget_tokens":
-			o.Policy.Budget.Tokens = int(n)
-		case "budget_usd":
-			o.Policy.Budget.USD = n
-		case "on_limit":
-			o.Policy.OnLimit = settings.LimitActions()[v.One()]
-		case "cache_lifetime":
-			if v.One() != settings.CacheAuto {
-				o.Policy.CacheLifetime = agent.CacheLifetime(v.One())
-			}
-		case "keep_cache":
-			o.Policy.KeepCache = v.One() == "true"
-		case "max_journal":
-			o.Limits.MaxJournal = int64(n)
-		case "keep_outputs":
-			o.Limits.KeepOutputs = int64(n)
-		case "diffs":
-			o.Limits.Diffs = int(n)
-		}
+	p := &o.Policy
+	p.MaxToolRounds, p.MaxTurns = int(number("max_rounds")), int(number("max_turns"))
+	p.Budget = agent.Budget{Tokens: int(number("budget_tokens")), USD: number("budget_usd")}
+	p.OnLimit, p.KeepCache = settings.LimitActions()[v.Text("on_limit")], v.Text("keep_cache") == "true"
+	if life := v.Text("cache_lifetime"); life != settings.CacheAuto {
+		p.CacheLifetime = agent.CacheLifetime(life)
 	}
+	o.Limits = agent.Limits{MaxJournal: int64(number("max_journal")), KeepOutputs: int64(number("keep_outputs")),
+		Diffs: int(number("diffs"))}
 }
 
 // HasSettings reports whether files or variables have chosen something for the session.

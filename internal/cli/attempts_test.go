@@ -290,7 +290,7 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 		{name: "a timeout that is over at once", args: []string{"run", "--yes", "--timeout", "1ns", "--base-url",
 			silent, "x"}, env: []string{key}, code: 3, stderr: []string{"--timeout"}},
 		{name: "a negative limit", args: []string{"run", "--yes", "--max-turns", "-1", "x"}, env: []string{key},
-			code: 2, stderr: []string{"negative"}},
+			code: 2, stderr: []string{"--max-turns must be a whole number from 0 on"}},
 		{name: "an unknown limit", args: []string{"run", "--yes", "--limit", "threads=3", "x"}, env: []string{key},
 			code: 2, stderr: []string{"processes, memory, file-size and open-files"}},
 		{name: "limits of commands", args: []string{"run", "--yes", "--json", "--limit", "processes=64,open-files=50",

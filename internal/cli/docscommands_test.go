@@ -166,9 +166,6 @@ func plain(word *syntax.Word) string {
 	return text.String()
 }
 
-// isFilledIn reports whether a shell would fill in a word, or part of it.
-func isFilledIn(word string) bool { return strings.Contains(word, "$") }
-
 // parses returns an error if the command line names a command or a flag that does not exist, or, if
 // it is whole, has the wrong arguments.
 func parses(args []string, whole bool) error {
@@ -180,8 +177,6 @@ func parses(args []string, whole bool) error {
 	case errors.Is(err, pflag.ErrHelp):
 		return nil
 	case !whole && (errors.As(err, new(*pflag.ValueRequiredError)) || errors.As(err, new(*pflag.InvalidValueError))): // a text speaks of a flag
-		return nil
-	case errors.As(err, new(*pflag.InvalidValueError)) && slices.ContainsFunc(rest, isFilledIn): // by a shell
 		return nil
 	case err != nil:
 		return err

@@ -144,7 +144,11 @@ refused, and one that may read a file which such a rule denies, as in a session 
 			if err != nil {
 				return fail(exitFailed, "%w", err)
 			}
-			boxed.settings = settings.Choose(givenValues(cmd.Flags()), false)
+			given, err := givenValues(cmd.Flags())
+			if err != nil {
+				return err
+			}
+			boxed.settings = settings.Choose(given, false)
 			local, box, err := openDir(t, f.dir, boxed.limits(), boxed.sandboxOptions())
 			if err != nil {
 				return err

@@ -234,9 +234,6 @@ func plainFlagError(err error) error {
 		return err
 	}
 	flag := invalid.GetFlag()
-	if _, is := flag.Value.(*settingFlag); is {
-		return fmt.Errorf("--%s %w", flag.Name, invalid.Unwrap())
-	}
 	want, ok := map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number",
 		"bool":     "true or false",
 		"duration": "a duration such as 90s or 10m"}[flag.Value.Type()]

@@ -37,12 +37,16 @@ func (f *settingFlags) register(flags *pflag.FlagSet, keys ...string) {
 // readSettings reads what the flags, the user's files and variables of the environment choose.
 // Resumes says that the session is an earlier one or a fork.
 func (f *settingFlags) readSettings(flags *pflag.FlagSet, resumes bool) error {
+	given, err := givenValues(flags)
+	if err != nil {
+		return err
+	}
 	values, err := settings.Users(os.Getenv)
 	if err != nil {
 		return hostError(&attractor.Error{Kind: attractor.ErrConfig, Err: err})
 	}
 	values = append(values, settings.ReadOthers(os.Getenv).Values...)
-	f.settings = settings.Choose(append(givenValues(flags), values...), resumes)
+	f.settings = settings.Choose(append(given, values...), resumes)
 	return nil
 }
 
@@ -71,11 +75,8 @@ type settingFlag struct {
 	texts []string // nil if the flag is not on the command line
 }
 
-// Set takes a value from the command line.
+// Set takes a value from the command line. Whether there is such a value, readSettings says.
 func (f *settingFlag) Set(text string) error {
-	if err := f.CheckFlag(text); err != nil {
-		return err
-	}
 	if !f.Joins && !f.IsList() {
 		f.texts = nil
 	}
@@ -103,26 +104,34 @@ func (f *settingFlag) Type() string {
 }
 
 // givenValues returns what the flags on the command line choose.
-func givenValues(flags *pflag.FlagSet) (values []settings.Value) {
-	give := func(key, flag string, texts ...string) {
-		v, _ := settings.New(key, texts, settings.Origin{Place: settings.PlaceFlag, Name: "--" + flag}) // which has been checked
-		values = append(values, v)
-	}
+func givenValues(flags *pflag.FlagSet) (values []settings.Value, err error) {
 	flags.VisitAll(func(flag *pflag.Flag) {
-		switch f, is := flag.Value.(*settingFlag); {
-		case !is || !flag.Changed:
-		case f.IsList():
-			give(f.Key, flag.Name, f.texts...)
-		default:
-			give(f.Key, flag.Name, f.String())
+		f, is := flag.Value.(*settingFlag)
+		if !is || !flag.Changed {
+			return
 		}
+		texts := []string{f.String()}
+		if f.IsList() {
+			texts = f.texts
+		}
+		for _, text := range texts {
+			if wrong := f.CheckFlag(text); wrong != nil && err == nil {
+				err = fail(exitUsage, "--%s %w", flag.Name, wrong)
+			}
+		}
+		v, _ := settings.New(f.Key, texts, ofFlag(flag.Name)) // which has been checked
+		values = append(values, v)
 	})
 	for flag, mode := range map[string]permit.Mode{"yes": permit.ModeFull, "ask": permit.ModeAsk,
 		"read-only": permit.ModeReadOnly} {
 		if f := flags.Lookup(flag); f != nil && f.Value.String() == "true" {
-			values = append(values, settings.Value{Key: "mode", Text: []string{string(mode)},
-				Origin: settings.Origin{Place: settings.PlaceFlag, Name: "--" + flag}})
+			values = append(values, settings.Value{Key: "mode", Text: []string{string(mode)}, Origin: ofFlag(flag)})
 		}
 	}
-	return values
+	return values, err
+}
+
+// ofFlag returns the origin of what a flag chooses.
+func ofFlag(name string) settings.Origin {
+	return settings.Origin{Place: settings.PlaceFlag, Name: "--" + name}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/texts"
@@ -92,8 +93,12 @@ const (
 
 // All returns all settings in the order in which they are shown.
 func All() []Setting {
-	return slices.Concat(aboutModels(), aboutTools(), aboutPermissions(), aboutLimits())
+	return slices.Clone(all())
 }
+
+var all = sync.OnceValue(func() []Setting {
+	return slices.Concat(aboutModels(), aboutTools(), aboutPermissions(), aboutLimits())
+})
 
 // aboutModels returns the settings that choose the model and what it gets.
 func aboutModels() []Setting {
