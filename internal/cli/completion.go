@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,41 +11,12 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
-	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/profile/profiles"
 	"github.com/attractor-go/attractor/sessions"
 )
-
-func newCompletion(t terminal) *cobra.Command {
-	shells := map[string]func(root *cobra.Command) error{
-		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(t.out, true) },
-		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(t.out) },
-		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(t.out, true) },
-		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(t.out) },
-	}
-	names := []string{"bash", "zsh", "fish", "powershell"}
-	return &cobra.Command{
-		Use:   "completion <shell>",
-		Short: "Print a shell completion script",
-		Long: "Completion prints a script for " + texts.Or(names) +
-			", which completes commands, flags, models and sessions.",
-		Example: `  source <(attractor completion bash)
-  attractor completion zsh > "${fpath[1]}/_attractor"
-  attractor completion fish > ~/.config/fish/completions/attractor.fish`,
-		ValidArgs: names,
-		Args:      takes(argument{"shell", "it is " + texts.Or(names)}),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			write, ok := shells[args[0]]
-			if !ok {
-				return usage(cmd, fmt.Errorf("unknown shell %q; the shells are %s", args[0], strings.Join(names, ", ")))
-			}
-			return write(cmd.Root())
-		},
-	}
-}
 
 // completions returns the possible values of a flag. They are cleaned even though standard output
 // is not a terminal, because the shell prints them on one.

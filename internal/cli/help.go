@@ -55,7 +55,7 @@ func fold(text string, width int) string {
 	prose := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		if line != "" && !strings.HasPrefix(line, " ") {
+		if line != "" && !strings.ContainsAny(line[:1], " \t") {
 			prose = strings.TrimSpace(prose + " " + line)
 			continue
 		}

@@ -162,16 +162,19 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(t.err)
-	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
 	root.SetHelpFunc(foldedHelp(t, root.HelpFunc()))
 	for _, cmd := range []*cobra.Command{newRun(t), newChat(t), newACP(t), newDemo(t), newTools(t), newTool(t),
 		newPrompt(t), newPatch(t), newModels(t), newSessions(t), newUndo(t), newViewer(t), newServe(t), newConfig(t),
 		newDoctor(t), newTrust(t), newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t), newEnv(t), newFleet(),
-		newCompletion(t), newVersion(t)} {
+		newVersion(t)} {
 		strict(cmd)
 		complete(cmd, flagValues(cmd))
 		root.AddCommand(cmd)
+	}
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		strict(completion)
 	}
 	return root
 }
