@@ -93,8 +93,8 @@ func Prepare(ctx context.Context, c Config) (*Setup, error) {
 	}
 	o := &s.Options
 	fallbacks := o.Fallbacks
-	o.Policy, o.Limits = DefaultPolicy(), DefaultLimits()
-	o.Fallbacks, o.Budget = fallbacks, c.Budget
+	o.Policy = DefaultPolicy()
+	o.Fallbacks = fallbacks
 	if w.Interactive {
 		o.CacheLifetime = agent.CacheForPerson
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // The limits of a connection.
@@ -50,7 +52,7 @@ var (
 type conn struct {
 	ctx  context.Context // ends when nothing is sent any more
 	end  context.CancelCauseFunc
-	in   *lines
+	in   *texts.Lines
 	out  io.Writer
 	on   *server // handles what the editor sends, where messages are read and in their order, so it must not wait
 	log  *slog.Logger
@@ -67,7 +69,7 @@ type conn struct {
 
 // newConn returns a connection whose requests have the values of ctx.
 func newConn(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) *conn {
-	c := &conn{in: newLines(in, maxMessage), out: out, log: log, wait: make(chan []byte, maxWaiting),
+	c := &conn{in: texts.NewLines(in, maxMessage), out: out, log: log, wait: make(chan []byte, maxWaiting),
 		open:    map[string]chan<- *message{},
 		running: map[string]context.CancelCauseFunc{}}
 	c.ctx, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -129,15 +131,15 @@ func (c *conn) flush(written <-chan struct{}) {
 // read handles what the editor sends until the input ends.
 func (c *conn) read() error {
 	for {
-		line, err := c.in.next()
+		line, err := c.in.Next()
 		switch {
-		case errors.Is(err, errTooLong):
-			c.refuse(line, Errorf(CodeInvalidRequest, "%w", err))
+		case errors.Is(err, texts.ErrTooLong):
+			c.refuse(line, Errorf(CodeInvalidRequest, "the message is longer than %d MiB", maxMessage>>20))
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
-		default:
+		case len(bytes.TrimSpace(line)) > 0:
 			c.receive(line)
 		}
 		if c.ctx.Err() != nil {

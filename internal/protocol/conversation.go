@@ -11,10 +11,14 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
+
+// MaxLine limits a line, in bytes, images included.
+const MaxLine = 32 << 20
 
 // The bounds of what waits: replies that are not written yet, and lines with work. At these bounds no
 // further lines are read.
@@ -236,12 +240,13 @@ func (c *Conversation) outcome(ctx context.Context) (*agent.Result, error) {
 // read reads lines until they end or one closes the session.
 func (c *Conversation) read(ctx context.Context, r io.Reader) {
 	defer close(c.queue)
-	lines := newLineReader(r, MaxLine)
+	lines := texts.NewLines(r, MaxLine)
 	for {
-		line, err := lines.next()
+		line, err := lines.Next()
 		in := &input{}
 		switch {
-		case errors.Is(err, errTooLong):
+		case errors.Is(err, texts.ErrTooLong):
+			err = fmt.Errorf("the line is longer than %d MiB", MaxLine>>20)
 		case err != nil:
 			if !errors.Is(err, io.EOF) {
 				c.setup.Tell(&agent.Warning{EventHeader: agent.EventHeader{Kind: agent.KindWarning}, Code: "input",
@@ -255,7 +260,7 @@ func (c *Conversation) read(ctx context.Context, r io.Reader) {
 		default:
 			in, err = decode(line)
 		}
-		in.number, in.order = int64(lines.n), c.orders.Add(1)
+		in.number, in.order = int64(lines.N), c.orders.Add(1)
 		if err != nil {
 			c.refused.Add(1)
 			c.reply(in, Reply{}, err)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // A line that is too long is skipped whole, in bounded memory, and those around it are read.
@@ -18,17 +20,17 @@ func TestN2_OversizedLine(t *testing.T) {
 	for range 256 {
 		parts = append(parts, strings.NewReader(megabyte))
 	}
-	in := newLineReader(io.MultiReader(append(parts, strings.NewReader("\ntwo"))...), 1<<20)
+	in := texts.NewLines(io.MultiReader(append(parts, strings.NewReader("\ntwo"))...), 1<<20)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i, want := range []string{"one", "", "two"} {
-		line, err := in.next()
-		if string(line) != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, errTooLong) ||
-			in.n != i+1 {
-			t.Errorf("line %d is %.20q, %v, want %q", in.n, line, err, want)
+		line, err := in.Next()
+		if want != "" && string(line) != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, texts.ErrTooLong) ||
+			in.N != i+1 {
+			t.Errorf("line %d is %.20q, %v, want %q", in.N, line, err, want)
 		}
 	}
-	if _, err := in.next(); !errors.Is(err, io.EOF) {
+	if _, err := in.Next(); !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
 	runtime.ReadMemStats(&after)
@@ -40,14 +42,14 @@ func TestN2_OversizedLine(t *testing.T) {
 // A line of exactly the most bytes is read, whatever its end is, and one byte more is too much.
 func TestN2_LongestLine(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n", ""} {
-		in := newLineReader(iotest.OneByteReader(strings.NewReader(strings.Repeat("x",
+		in := texts.NewLines(iotest.OneByteReader(strings.NewReader(strings.Repeat("x",
 			100-len(strings.TrimSuffix(end, "\n")))+end)), 100)
-		if line, err := in.next(); err != nil || len(line) < 99 {
+		if line, err := in.Next(); err != nil || len(line) < 99 {
 			t.Errorf("%q: %d bytes, %v", end, len(line), err)
 		}
 	}
-	in := newLineReader(strings.NewReader(strings.Repeat("x", 101)), 100)
-	if _, err := in.next(); !errors.Is(err, errTooLong) {
+	in := texts.NewLines(strings.NewReader(strings.Repeat("x", 101)), 100)
+	if _, err := in.Next(); !errors.Is(err, texts.ErrTooLong) {
 		t.Error(err)
 	}
 }
@@ -64,14 +66,14 @@ func FuzzN2_Lines(f *testing.F) {
 	}
 	const most = 66_000 // more than the buffer
 	f.Fuzz(func(t *testing.T, data []byte) {
-		in := newLineReader(iotest.HalfReader(bytes.NewReader(data)), most)
+		in := texts.NewLines(iotest.HalfReader(bytes.NewReader(data)), most)
 		rest := data
 		for first := true; len(rest) > 0; first = false {
 			want, more, _ := bytes.Cut(rest, []byte("\n"))
 			rest = more
-			line, err := in.next()
+			line, err := in.Next()
 			if len(want) > most {
-				if !errors.Is(err, errTooLong) {
+				if !errors.Is(err, texts.ErrTooLong) {
 					t.Fatalf("a line of %d bytes: %v", len(want), err)
 				}
 				continue
@@ -86,7 +88,7 @@ func FuzzN2_Lines(f *testing.F) {
 				t.Errorf("%q is decoded as %+v", line, decoded)
 			}
 		}
-		if _, err := in.next(); !errors.Is(err, io.EOF) {
+		if _, err := in.Next(); !errors.Is(err, io.EOF) {
 			t.Errorf("after the end: %v", err)
 		}
 	})
