@@ -10,7 +10,6 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/settings"
 )
 
@@ -119,12 +118,7 @@ func (s *Setup) useSettings(c *config) {
 // use puts what settings choose into the configuration, but for the policy, which limit does. A
 // resumed session keeps its own model and tools where only a file or a variable says something.
 func (c *config) use(v *settings.Values) error {
-	on := func(key string) bool { return v.Text(key) == "true" }
-	c.Web, c.WebSearch, c.LanguageServers = on("web"), on("web_search"), v.Text("lsp")
-	c.NoMCP, c.NoHooks, c.StrictHooks = on("no_mcp"), on("no_hooks"), on("strict_hooks")
-	c.NoCheckpoints, c.Unasked = on("no_checkpoints"), sandbox.Level(v.Text("unasked"))
-	c.Sandbox.Level, c.Sandbox.Network = sandbox.Level(v.Text("sandbox")), on("network")
-	c.Sandbox.AllowHosts, c.Sandbox.AllowSockets = v.List("allow_host"), v.List("allow_socket")
+	c.usePlain(v)
 	c.MCP, c.RuleFiles = appendNew(c.MCP, v.List("mcp")), appendNew(c.RuleFiles, v.List("rules"))
 	c.useRules(v)
 	for _, dirs := range v.Counting("add_dir") {
@@ -134,8 +128,11 @@ func (c *config) use(v *settings.Values) error {
 			c.AddDirs = appendNew(c.AddDirs, dirs.Text)
 		}
 	}
-	c.Limits = env.Limits{}
-	for _, limit := range v.Counting("limit") {
+	limits := v.Counting("limit")
+	if limits != nil { // those of the program are among them
+		c.Limits = env.Limits{}
+	}
+	for _, limit := range limits {
 		var l env.Limits
 		if err := settings.ParseLimits(&l, limit.One()); err != nil {
 			return fail(ErrConfig, "%s: limit %w", limit.Origin, err)
@@ -143,6 +140,29 @@ func (c *config) use(v *settings.Values) error {
 		c.Limits = orLimits(c.Limits, l)
 	}
 	return errors.Join(c.useModel(v), c.useTexts(v))
+}
+
+// usePlain puts the settings into the configuration that need no more than to be put there.
+func (c *config) usePlain(v *settings.Values) {
+	for key, to := range map[string]*bool{"web": &c.Web, "web_search": &c.WebSearch, "no_mcp": &c.NoMCP,
+		"no_hooks": &c.NoHooks, "strict_hooks": &c.StrictHooks, "no_checkpoints": &c.NoCheckpoints,
+		"network": &c.Sandbox.Network} {
+		if chosen := v.Get(key); chosen != nil {
+			*to = chosen.One() == "true"
+		}
+	}
+	for key, to := range map[string]*string{"lsp": &c.LanguageServers, "unasked": (*string)(&c.Unasked),
+		"sandbox": (*string)(&c.Sandbox.Level)} {
+		if chosen := v.Get(key); chosen != nil {
+			*to = chosen.One()
+		}
+	}
+	for key, to := range map[string]*[]string{"allow_host": &c.Sandbox.AllowHosts,
+		"allow_socket": &c.Sandbox.AllowSockets} {
+		if chosen := v.Get(key); chosen != nil {
+			*to = chosen.Text
+		}
+	}
 }
 
 // useRules puts the rules of settings into the configuration.
