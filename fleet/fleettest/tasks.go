@@ -107,10 +107,10 @@ func submits(t *tester) {
 	}
 	other := fullTask("t")
 	other.Labels["c"] = "d"
-	_, isNew, err := b.Tasks.Submit(t.ctx, other)
+	_, _, err = b.Tasks.Submit(t.ctx, other)
 	t.is(err, fleet.ErrDifferent, "Submit with other labels")
 	t.finish(t.claim(a, "w"), fleet.Done)
-	status, isNew, err = b.Tasks.Submit(t.ctx, task)
+	status, isNew, err := b.Tasks.Submit(t.ctx, task)
 	if err != nil || isNew || status.State != fleet.Done {
 		t.Errorf("Submit of a task that is done = new %v, %v, %s", isNew, err, status.State)
 	}
