@@ -44,13 +44,16 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	if err := json.Unmarshal(data, &ev); err != nil {
 		return api.Moving, fmt.Errorf("malformed event: %w", err)
 	}
+	if ev.Type == "" && !api.IsNull(ev.Error) { // some gateways name it only in the event's header
+		ev.Type = "error"
+	}
 	if ev.Type == "" {
 		return api.Moving, errors.New("an event without a type")
 	}
 	if !d.Started && ev.Type != "message_start" && ev.Type != "ping" && ev.Type != "error" {
 		return api.Moving, errors.New(ev.Type + " before message_start")
 	}
-	if d.stopped() && strings.HasPrefix(ev.Type, "content_block_") {
+	if d.Stopped() && strings.HasPrefix(ev.Type, "content_block_") {
 		return api.Moving, d.afterStop(&ev)
 	}
 	switch ev.Type {
@@ -82,10 +85,10 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	return api.Moving, nil
 }
 
-// End implements [api.Ender]. Some gateways omit message_stop, so a reason to stop and a clean end
-// also complete a response.
-func (d *decoder) End() (bool, error) {
-	if !d.stopped() {
+// End implements [api.Ender]. Some gateways omit message_stop, so a reason to stop and the end of
+// the stream also complete a response.
+func (d *decoder) End(bool) (bool, error) {
+	if !d.Stopped() {
 		return false, nil
 	}
 	return true, d.closed()
@@ -126,9 +129,8 @@ func (d *decoder) start(m *wireMessage) error {
 	return d.use(m.Usage)
 }
 
-// stopped reports whether the reason to stop has come. Later content does not belong to the
-// response.
-func (d *decoder) stopped() bool { return d.Response.Finish.Reason != "" }
+// Stopped implements [api.Ender]. Content after the reason to stop does not belong to the response.
+func (d *decoder) Stopped() bool { return d.Response.Finish.Reason != "" }
 
 // afterStop ends a block that is still open and ignores everything else.
 func (d *decoder) afterStop(ev *wireEvent) error {
@@ -143,7 +145,7 @@ func (d *decoder) messageDelta(ev *wireEvent) error {
 	if err := json.Unmarshal(ev.Delta, &w); err != nil {
 		return fmt.Errorf("malformed message_delta: %w", err)
 	}
-	if w.StopReason != "" && !d.stopped() {
+	if w.StopReason != "" && !d.Stopped() {
 		d.stop(w.StopReason)
 	}
 	return d.use(ev.Usage)
@@ -183,7 +185,7 @@ func (d *decoder) closed() error {
 
 // Finish implements [api.Decoder].
 func (d *decoder) Finish() llm.StreamEvent {
-	if !d.stopped() {
+	if !d.Stopped() {
 		d.Response.Finish.Reason = llm.FinishOther
 	}
 	d.Response.Usage = d.usage.total()

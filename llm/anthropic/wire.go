@@ -15,6 +15,7 @@ type wireEvent struct {
 	ContentBlock json.RawMessage `json:"content_block"` // content_block_start
 	Delta        json.RawMessage `json:"delta"`         // content_block_delta, message_delta
 	Usage        json.RawMessage `json:"usage"`         // message_delta
+	Error        json.RawMessage `json:"error"`         // error
 }
 
 // wireMessage is a whole response, or the beginning of one in message_start.

@@ -47,7 +47,7 @@ func FuzzAnswer(f *testing.F) {
 					yield(ev, nil)
 				}
 			}
-			if _, err := d.End(); err != nil {
+			if _, err := d.End(false); err != nil {
 				yield(llm.StreamEvent{}, &llm.Error{Kind: llm.ErrStream, Err: err})
 				return
 			}

@@ -57,7 +57,7 @@ func (d *decoder) Whole(body []byte) error {
 }
 
 // End implements [api.Ender].
-func (d *decoder) End() (bool, error) {
+func (d *decoder) End(bool) (bool, error) {
 	return true, d.close()
 }
 
@@ -88,13 +88,13 @@ func (d *decoder) chunk(data []byte) error {
 	return nil
 }
 
-// stopped reports whether the finish reason has come. Later parts do not belong to the response.
-func (d *decoder) stopped() bool { return d.Response.Finish.Raw != "" }
+// Stopped implements [api.Ender]. Parts after the finish reason do not belong to the response.
+func (d *decoder) Stopped() bool { return d.Response.Finish.Raw != "" }
 
 // candidate handles a candidate of a chunk. data is the whole chunk.
 func (d *decoder) candidate(w *wireChunk, at int, data []byte) error {
 	c := &w.Candidates[at]
-	if d.stopped() {
+	if d.Stopped() {
 		d.addGrounding(c.Grounding)
 		if c.more() {
 			d.Pass(-1, data)

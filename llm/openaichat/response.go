@@ -42,13 +42,6 @@ func newID() string { return rand.Text()[:9] }
 // Step implements [api.Decoder].
 func (d *decoder) Step(data []byte) (api.Progress, error) {
 	d.chunk++
-	data = bytes.TrimSpace(data)
-	switch {
-	case len(data) == 0:
-		return api.Idle, nil
-	case string(data) == "[DONE]":
-		return api.Finished, d.close()
-	}
 	var w wireChunk
 	if err := json.Unmarshal(data, &w); err != nil {
 		return api.Moving, fmt.Errorf("malformed event: %w", err)
@@ -68,10 +61,12 @@ func (d *decoder) Whole(data []byte) error {
 	return d.close()
 }
 
-// End implements [api.Ender]. Some servers omit [DONE], so a finish reason and a clean end also
-// complete a response.
-func (d *decoder) End() (bool, error) {
-	if !d.stopped {
+// Stopped implements [api.Ender].
+func (d *decoder) Stopped() bool { return d.stopped }
+
+// End implements [api.Ender]. Some servers omit [DONE], others the finish reason.
+func (d *decoder) End(done bool) (bool, error) {
+	if !d.stopped && !done {
 		return false, nil
 	}
 	return true, d.close()

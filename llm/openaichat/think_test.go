@@ -25,8 +25,8 @@ func shown(t *testing.T, pieces []string, call bool) (parts, streamed string) {
 		deltas = append(deltas, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{}"}}]}`)
 	}
 	var b strings.Builder
-	step := func(data string) {
-		if _, err := d.Step([]byte(data)); err != nil {
+	take := func(err error) {
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, ev := range d.Out() {
@@ -38,11 +38,12 @@ func shown(t *testing.T, pieces []string, call bool) (parts, streamed string) {
 			}
 		}
 	}
-	for _, delta := range deltas {
-		step(`{"id":"c","choices":[{"delta":` + delta + `}]}`)
+	for _, delta := range append(deltas, `{},"finish_reason":"stop"`) {
+		_, err := d.Step([]byte(`{"id":"c","choices":[{"delta":` + delta + `}]}`))
+		take(err)
 	}
-	step(`{"id":"c","choices":[{"delta":{},"finish_reason":"stop"}]}`)
-	step("[DONE]")
+	_, err := d.End(true)
+	take(err)
 	for _, part := range d.Finish().Response.Message.Parts {
 		switch part := part.(type) {
 		case llm.Text:

@@ -27,6 +27,12 @@ func stream(data ...string) string {
 // streamed returns the response that a provider decodes from a stream.
 func streamed(t *testing.T, provider, body string) (*llm.Response, error) {
 	t.Helper()
+	return handled(t, provider, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+}
+
+// handled returns the response that a provider decodes from what a handler streams.
+func handled(t *testing.T, provider string, handle http.HandlerFunc) (*llm.Response, error) {
+	t.Helper()
 	kind, err := providers.Find(provider)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +40,7 @@ func streamed(t *testing.T, provider, body string) (*llm.Response, error) {
 	client := llmtest.PipeClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, body)
+		handle(w, r)
 	}))
 	p, err := kind.New(providers.Config{APIKey: "k", BaseURL: "http://x.test/v1", HTTPClient: client})
 	if err != nil {

@@ -38,12 +38,16 @@ type Decoder interface {
 	Check() error
 }
 
-// Ender may be implemented by a [Decoder] of a format in which a clean end of the body can complete
+// Ender may be implemented by a [Decoder] of a format in which the end of the stream can complete
 // the response.
 type Ender interface {
-	// End is called when the body has ended without an event that was Finished. It reports whether
-	// the response is complete. Out then returns its last events.
-	End() (bool, error)
+	// Stopped reports whether the reason why the model stopped has come. Nothing that the response
+	// needs follows it.
+	Stopped() bool
+	// End is called when the stream has ended without an event that was Finished. done tells that
+	// the server has said so with [DONE]; otherwise the body has ended, perhaps not cleanly if
+	// Stopped. It reports whether the response is complete. Out then returns its last events.
+	End(done bool) (bool, error)
 }
 
 // Events collects the events of a stream and its response, and counts the response's size.
@@ -106,13 +110,17 @@ func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) er
 	var sent Repeats
 	for {
 		ev, err := r.Next()
-		if err == io.EOF && !json.Valid(ev.Data) {
-			return r.ended(d, yield)
-		}
-		if err != nil && err != io.EOF {
+		switch {
+		case string(bytes.TrimSpace(ev.Data)) == "[DONE]":
+			return r.ended(d, true, yield)
+		case err == io.EOF && !json.Valid(ev.Data):
+			return r.ended(d, false, yield)
+		case err != nil && err != io.EOF && stopped(d) && !errors.Is(err, llm.ErrAborted):
+			return r.ended(d, false, yield)
+		case err != nil && err != io.EOF:
 			return err
 		}
-		if sent.Again(number(ev.ID), ev.Data) {
+		if empty(ev.Data) || sent.Again(number(ev.ID), ev.Data) {
 			continue
 		}
 		progress, err := d.Step(ev.Data)
@@ -121,6 +129,9 @@ func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) er
 		}
 		if err != nil {
 			return r.undecoded(err)
+		}
+		if stopped(d) {
+			r.watch.shorten(closingTime)
 		}
 		if progress != Idle {
 			r.Progress()
@@ -147,15 +158,33 @@ func number(id string) int {
 	return n
 }
 
-// ended handles a clean end of the body.
-func (r *Response) ended(d Decoder, yield func(llm.StreamEvent, error) bool) error {
+// stopped reports whether only the end of the stream is still missing.
+func stopped(d Decoder) bool {
+	e, ok := d.(Ender)
+	return ok && e.Stopped()
+}
+
+// empty reports whether an event says nothing: some gateways keep a connection alive with events
+// instead of comments, or send the comments of others as data.
+func empty(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	switch string(data) {
+	case "", "{}", "null":
+		return true
+	}
+	return data[0] == ':'
+}
+
+// ended handles the end of the stream. done tells that the server has announced it.
+func (r *Response) ended(d Decoder, done bool, yield func(llm.StreamEvent, error) bool) error {
 	if e, ok := d.(Ender); ok {
-		complete, err := e.End()
+		complete, err := e.End(done)
 		if err != nil {
 			return r.undecoded(err)
 		}
 		if complete {
 			finish(d, yield)
+			r.Drain()
 			return nil
 		}
 	}

@@ -15,6 +15,10 @@ import (
 // drainTime limits how long [Response.Drain] waits for the end of a body whose content is complete.
 const drainTime = 100 * time.Millisecond
 
+// closingTime limits how long a stream may stay open, without progress, after the reason why the
+// model stopped. Some servers never close it.
+const closingTime = 10 * time.Second
+
 // Response is a response whose headers have arrived. It must not be used by two goroutines at the
 // same time.
 type Response struct {

@@ -51,6 +51,12 @@ type watch struct {
 // Progress restarts the idle time of the body.
 func (w *watch) Progress() { w.left = w.idle }
 
+// shorten bounds the idle time of the rest of the body.
+func (w *watch) shorten(most time.Duration) {
+	w.idle = min(w.idle, most)
+	w.left = min(w.left, most)
+}
+
 // reading runs the idle timer during one read.
 func (w *watch) reading(read func() (int, error)) (int, error) {
 	if w.idling == nil {

@@ -1,0 +1,86 @@
+package providers_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// answers has a stream of each format up to its reason to stop, and what belongs to the response
+// after it.
+var answers = map[string]struct{ until, rest string }{
+	"anthropic": {stream(antStart, antText0, fmt.Sprintf(antDelta, 0), fmt.Sprintf(antStop, 0), fmt.Sprintf(antEnd, 7)),
+		stream(antOver)},
+	"gemini":            {stream(gemText, fmt.Sprintf(gemEnd, 7)), ""},
+	"openai-compatible": {stream(chatText, fmt.Sprintf(chatEnd, "stop")), stream(chatUse, "[DONE]")},
+}
+
+// TestX7_EventsThatSayNothing has events by which gateways keep a connection alive, and ends of
+// streams in the words of another format.
+func TestX7_EventsThatSayNothing(t *testing.T) {
+	for provider, answer := range answers {
+		whole := answer.until + answer.rest
+		for name, body := range map[string]string{
+			"no data":           strings.ReplaceAll(whole, "data: ", "data:\n\ndata: "),
+			"blanks":            strings.ReplaceAll(whole, "data: ", "data:  \n\ndata: "),
+			"empty objects":     strings.ReplaceAll(whole, "data: ", "event: ping\ndata: {}\n\ndata: "),
+			"null":              strings.ReplaceAll(whole, "data: ", "data: null\n\ndata: "),
+			"comments as data":  strings.ReplaceAll(whole, "data: ", "data: : PROCESSING\n\ndata: "),
+			"done":              whole + stream("[DONE]"),
+			"done without rest": answer.until + stream("[DONE]"),
+		} {
+			r, err := streamed(t, provider, body)
+			if err != nil {
+				t.Errorf("%s, %s: %v", provider, name, err)
+			} else if r.Text() != "Yes." || r.Finish.Reason != llm.FinishStop {
+				t.Errorf("%s, %s: %s", provider, name, said(r))
+			}
+		}
+	}
+	_, err := streamed(t, "openai", stream(`{"type":"response.created","response":{"id":"r1"}}`, "{}", "[DONE]"))
+	if !errors.Is(err, llm.ErrStream) || !strings.Contains(err.Error(), "ended before its last event") {
+		t.Errorf("a response that is done before it is complete: %v", err)
+	}
+	_, err = streamed(t, "anthropic", stream(antStart, `{"error":{"type":"overloaded_error","message":"Busy"}}`))
+	if !errors.Is(err, llm.ErrOverloaded) {
+		t.Errorf("an error without a type: %v", err)
+	}
+}
+
+// TestX7_BrokenAfterTheReasonToStop breaks connections off, or leaves them open for ever, after all
+// that the response needs.
+func TestX7_BrokenAfterTheReasonToStop(t *testing.T) {
+	for provider, answer := range answers {
+		for name, end := range map[string]func(r *http.Request){
+			"broken off": func(*http.Request) { panic(http.ErrAbortHandler) },
+			"left open":  func(r *http.Request) { <-r.Context().Done() },
+		} {
+			t.Run(provider+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					begin := time.Now()
+					r, err := handled(t, provider, func(w http.ResponseWriter, r *http.Request) {
+						_, _ = io.WriteString(w, answer.until)
+						http.NewResponseController(w).Flush()
+						end(r)
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if r.Text() != "Yes." || r.Finish.Reason != llm.FinishStop {
+						t.Error(said(r))
+					}
+					if took := time.Since(begin); took > time.Minute { // of the bubble
+						t.Errorf("it took %v", took)
+					}
+				})
+			})
+		}
+	}
+}
