@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"net/http"
 
 	"github.com/attractor-go/attractor/internal/settings"
 	"github.com/attractor-go/attractor/internal/texts"
@@ -130,8 +131,17 @@ func modelHint(err error) string {
 		if isOwn {
 			return "\nThe model has to support tools, and the server has to read its calls: docs/local.md says which options do that."
 		}
+	case errors.Is(err, llm.ErrContextLength) && tooManyBytes(err):
+		return "\nA server on the way to the model takes no requests of so many bytes: raise its limit (client_max_body_size of nginx), or go back: attractor run --fork ID@TURN."
 	case errors.Is(err, llm.ErrContextLength):
 		return "\nChoose a model with a larger window (attractor models), start a server of your own with a larger one, or go back: attractor run --fork ID@TURN."
 	}
 	return ""
+}
+
+// tooManyBytes reports that a request was refused for its size in bytes, which is most often the
+// limit of a proxy.
+func tooManyBytes(err error) bool {
+	e, ok := errors.AsType[*llm.Error](err)
+	return ok && e.Status == http.StatusRequestEntityTooLarge
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -108,16 +109,30 @@ func (c *Call) describe(status int, h http.Header, body []byte) string {
 	if text != "" && len(text) <= 200 && !strings.ContainsAny(text, "<{\n") {
 		return text
 	}
+	said := "the server refused without saying why"
 	if name := http.StatusText(status); name != "" && status >= 300 {
-		return strings.ToLower(name)
+		said = strings.ToLower(name)
 	}
-	return "the server refused without saying why"
+	if title := pageTitle(text); title != "" {
+		return fmt.Sprintf("%s (a web page: %q)", said, title)
+	}
+	return said
+}
+
+// pageTitle returns the title of a web page, which tells what a proxy or a firewall wants, or "".
+func pageTitle(page string) string {
+	_, rest, _ := strings.Cut(page, "<title>")
+	title, _, ok := strings.Cut(rest, "</title>")
+	if !ok || len(title) > 100 {
+		return ""
+	}
+	return strings.Join(strings.Fields(title), " ")
 }
 
 func statusKind(status int) error {
 	kind := map[int]error{401: llm.ErrAuthentication, 402: llm.ErrQuota, 403: llm.ErrAccessDenied,
 		404: llm.ErrNotFound, 408: llm.ErrTimeout, 413: llm.ErrContextLength, 429: llm.ErrRateLimit,
-		503: llm.ErrOverloaded, 504: llm.ErrTimeout, 524: llm.ErrTimeout, 529: llm.ErrOverloaded}[status]
+		425: llm.ErrServer, 503: llm.ErrOverloaded, 504: llm.ErrTimeout, 524: llm.ErrTimeout, 529: llm.ErrOverloaded}[status]
 	switch {
 	case kind != nil:
 		return kind

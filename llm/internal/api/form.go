@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"mime"
 	"slices"
@@ -24,7 +25,13 @@ func (r *Response) recognize() error {
 	switch {
 	case len(r.head) > 0 && (r.head[0] == '{' || r.head[0] == '['):
 		r.Whole = true
-	case beginsStream(r.head), kind == "text/event-stream":
+	case beginsStream(r.head):
+	case r.encoding() != "":
+		e := r.Fail(llm.ErrStream, "%s answers in the encoding %s, which was not asked for: turn it off there",
+			safeURL(r.call.URL), r.encoding())
+		e.Final = true
+		return e
+	case kind == "text/event-stream":
 	case kind == "" && (len(r.head) == 0 || r.head[0] != '<'):
 	case isJSON(kind):
 		r.Whole = true
@@ -32,10 +39,22 @@ func (r *Response) recognize() error {
 		e := r.Fail(llm.ErrServer, "%s answered with %s instead of an event stream", safeURL(r.call.URL),
 			cmp.Or(kind, "text of another kind"))
 		e.Raw = r.errorBody()
+		if title := pageTitle(string(e.Raw)); title != "" {
+			e.Message += fmt.Sprintf(": %q", title)
+		}
 		r.call.redact(e)
 		return e
 	}
 	return nil
+}
+
+// encoding returns the encoding of the body that is left after the transport has decoded its own.
+func (r *Response) encoding() string {
+	named := r.Header.Get("Content-Encoding")
+	if strings.EqualFold(named, "identity") {
+		return ""
+	}
+	return named
 }
 
 // peekSize is the length of the longest field name of an event stream with its colon.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -102,6 +103,7 @@ func (r *Response) broken(err error) *llm.Error {
 		return r.judged(known)
 	}
 	e := r.watch.failure(err, true)
+	e.Undecoded = errors.Is(err, gzip.ErrHeader)
 	if !errors.Is(e.Kind, llm.ErrAborted) {
 		e.Status, e.RequestID = r.Status, r.RequestID
 	}

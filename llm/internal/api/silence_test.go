@@ -242,6 +242,38 @@ func TestI9_LongerThanAnyAnswer(t *testing.T) {
 	}
 }
 
+// TestI17_EncodedBodies has bodies in encodings that nobody asked for, and ones that are not in the
+// encoding that their header names.
+func TestI17_EncodedBodies(t *testing.T) {
+	for _, c := range []struct {
+		encoding, body string
+		want           string // a part of the error
+		retryable      bool
+	}{
+		{"br", "\x1b\x05\x00\xf8\x8d", "answers in the encoding br", false},
+		{"zstd", "data: 1\n\n", "", false},
+		{"identity", "1\n", "", false},
+		{"gzip", "data: 1\n\ndata: 2\n\n", "gzip: invalid header", true},
+	} {
+		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Header().Set("Content-Encoding", c.encoding)
+			io.WriteString(w, c.body)
+		})
+		_, err := read(t.Context(), call(client, "http://x.test"))
+		if c.want == "" {
+			if err != io.EOF {
+				t.Errorf("%s: %v", c.encoding, err)
+			}
+			continue
+		}
+		e := wantKind(t, err, llm.ErrStream, c.retryable)
+		if !strings.Contains(e.Message, c.want) || e.Undecoded != c.retryable {
+			t.Errorf("%s: %+v", c.encoding, e)
+		}
+	}
+}
+
 // Servers and proxies omit the content type or set a wrong one; the first bytes of the response
 // decide.
 func TestI17_FormByContent(t *testing.T) {
