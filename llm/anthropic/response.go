@@ -126,7 +126,8 @@ func (d *decoder) start(m *wireMessage) error {
 		return errors.New("message_start without a message")
 	}
 	d.Start(m.ID, m.Model) // some proxies send it twice
-	return d.use(m.Usage)
+	d.use(m.Usage)
+	return nil
 }
 
 // Stopped implements [api.Ender]. Content after the reason to stop does not belong to the response.
@@ -148,7 +149,8 @@ func (d *decoder) messageDelta(ev *wireEvent) error {
 	if w.StopReason != "" && !d.Stopped() {
 		d.stop(w.StopReason)
 	}
-	return d.use(ev.Usage)
+	d.use(ev.Usage)
+	return nil
 }
 
 func (d *decoder) stop(reason string) {
@@ -156,15 +158,16 @@ func (d *decoder) stop(reason string) {
 	d.Response.Finish = llm.Finish{Reason: finishReason(reason), Raw: reason}
 }
 
-// use replaces the counts that are present. They are totals, not increments.
-func (d *decoder) use(usage json.RawMessage) error {
-	if len(usage) == 0 {
-		return nil
+// use replaces the counts that are present. They are totals, not increments, so an input that was
+// counted is not taken back by the zeros of gateways that count it only at the start. Parts of an
+// unexpected form are skipped.
+func (d *decoder) use(usage json.RawMessage) {
+	next := d.usage
+	_ = json.Unmarshal(usage, &next) // an error is about the form of a part, or there is no usage
+	if next.input() == 0 {
+		next.Input, next.CacheRead, next.CacheCreation = d.usage.Input, d.usage.CacheRead, d.usage.CacheCreation
 	}
-	if err := json.Unmarshal(usage, &d.usage); err != nil {
-		return fmt.Errorf("malformed usage: %w", err)
-	}
-	return nil
+	d.usage = next
 }
 
 func (d *decoder) closed() error {
@@ -198,12 +201,13 @@ func (d *decoder) Finish() llm.StreamEvent {
 	return d.Finished(parts)
 }
 
+// input returns all of the input, also the part that was cached.
+func (u *wireUsage) input() api.Count { return u.Input + u.CacheRead + u.CacheCreation }
+
 // total returns the usage with the cached input counted as input, which the API does not do.
 func (u *wireUsage) total() llm.Usage {
-	t := llm.Usage{CacheRead: api.Tokens(u.CacheRead), CacheWrite: api.Tokens(u.CacheCreation),
-		Output: api.Tokens(u.Output), Reasoning: api.Tokens(u.OutputDetails.Thinking),
-		Searches: api.Tokens(u.ServerTools.Searches)}
-	t.Input = api.Tokens(u.Input) + t.CacheRead + t.CacheWrite
-	t.CacheWriteLong = min(api.Tokens(u.Lifetimes.Hour), t.CacheWrite)
+	t := llm.Usage{Input: int(u.input()), CacheRead: int(u.CacheRead), CacheWrite: int(u.CacheCreation),
+		Output: int(u.Output), Reasoning: int(u.OutputDetails.Thinking), Searches: int(u.ServerTools.Searches)}
+	t.CacheWriteLong = min(int(u.Lifetimes.Hour), t.CacheWrite)
 	return t
 }

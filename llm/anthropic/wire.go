@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 // wireEvent is any event of a stream. Its Type decides which members are set.
@@ -30,18 +31,18 @@ type wireMessage struct {
 
 // wireUsage is decoded several times: message_delta overrides only the members that it has.
 type wireUsage struct {
-	Input         int `json:"input_tokens"` // without the cached part
-	CacheRead     int `json:"cache_read_input_tokens"`
-	CacheCreation int `json:"cache_creation_input_tokens"`
+	Input         api.Count `json:"input_tokens"` // without the cached part
+	CacheRead     api.Count `json:"cache_read_input_tokens"`
+	CacheCreation api.Count `json:"cache_creation_input_tokens"`
 	Lifetimes     struct {
-		Hour int `json:"ephemeral_1h_input_tokens"`
+		Hour api.Count `json:"ephemeral_1h_input_tokens"`
 	} `json:"cache_creation"`
-	Output        int `json:"output_tokens"`
+	Output        api.Count `json:"output_tokens"`
 	OutputDetails struct {
-		Thinking int `json:"thinking_tokens"`
+		Thinking api.Count `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
 	ServerTools struct {
-		Searches int `json:"web_search_requests"`
+		Searches api.Count `json:"web_search_requests"`
 	} `json:"server_tool_use"`
 }
 

@@ -71,16 +71,16 @@ type wireCall struct {
 
 // wireUsage counts tokens. A chunk's counts are totals so far, and a later chunk may omit some.
 type wireUsage struct {
-	Prompt     int `json:"promptTokenCount"` // includes the cached part
-	Cached     int `json:"cachedContentTokenCount"`
-	ToolUse    int `json:"toolUsePromptTokenCount"` // what the API's own tools added to the prompt
-	Candidates int `json:"candidatesTokenCount"`    // without the thoughts
-	Thoughts   int `json:"thoughtsTokenCount"`
+	Prompt     api.Count `json:"promptTokenCount"` // includes the cached part
+	Cached     api.Count `json:"cachedContentTokenCount"`
+	ToolUse    api.Count `json:"toolUsePromptTokenCount"` // what the API's own tools added to the prompt
+	Candidates api.Count `json:"candidatesTokenCount"`    // without the thoughts
+	Thoughts   api.Count `json:"thoughtsTokenCount"`
 }
 
 // use takes over the counts of a later chunk.
 func (u *wireUsage) use(v wireUsage) {
-	for _, c := range []struct{ to, from *int }{{&u.Prompt, &v.Prompt}, {&u.Cached, &v.Cached},
+	for _, c := range []struct{ to, from *api.Count }{{&u.Prompt, &v.Prompt}, {&u.Cached, &v.Cached},
 		{&u.ToolUse, &v.ToolUse},
 		{&u.Candidates, &v.Candidates}, {&u.Thoughts, &v.Thoughts}} {
 		if *c.from > 0 {
@@ -90,9 +90,8 @@ func (u *wireUsage) use(v wireUsage) {
 }
 
 func (u *wireUsage) total() llm.Usage {
-	thoughts := api.Tokens(u.Thoughts)
-	return llm.Usage{Input: api.Tokens(u.Prompt) + api.Tokens(u.ToolUse), CacheRead: api.Tokens(u.Cached),
-		Output: api.Tokens(u.Candidates) + thoughts, Reasoning: thoughts}
+	return llm.Usage{Input: int(u.Prompt + u.ToolUse), CacheRead: int(min(u.Cached, u.Prompt)),
+		Output: int(u.Candidates + u.Thoughts), Reasoning: int(u.Thoughts)}
 }
 
 // finishReason converts a reason to stop. calls reports whether the response has calls, for which

@@ -54,14 +54,14 @@ type wireResponse struct {
 }
 
 type wireUsage struct {
-	Input        int `json:"input_tokens"` // all of it
+	Input        api.Count `json:"input_tokens"` // all of it
 	InputDetails struct {
-		Cached     int `json:"cached_tokens"`
-		CacheWrite int `json:"cache_write_tokens"`
+		Cached     api.Count `json:"cached_tokens"`
+		CacheWrite api.Count `json:"cache_write_tokens"`
 	} `json:"input_tokens_details"`
-	Output        int `json:"output_tokens"` // all of it
+	Output        api.Count `json:"output_tokens"` // all of it
 	OutputDetails struct {
-		Reasoning int `json:"reasoning_tokens"`
+		Reasoning api.Count `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
 }
 
@@ -93,7 +93,7 @@ func (u *wireUsage) total() llm.Usage {
 	if u == nil {
 		return llm.Usage{}
 	}
-	return llm.Usage{Input: api.Tokens(u.Input), Output: api.Tokens(u.Output),
-		CacheRead: api.Tokens(u.InputDetails.Cached), CacheWrite: api.Tokens(u.InputDetails.CacheWrite),
-		Reasoning: api.Tokens(u.OutputDetails.Reasoning)}
+	return llm.Usage{Input: int(u.Input), Output: int(u.Output),
+		CacheRead: int(min(u.InputDetails.Cached, u.Input)), CacheWrite: int(min(u.InputDetails.CacheWrite, u.Input)),
+		Reasoning: int(u.OutputDetails.Reasoning)}
 }

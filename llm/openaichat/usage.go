@@ -2,7 +2,6 @@ package openaichat
 
 import (
 	"encoding/json"
-	"math"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -10,22 +9,22 @@ import (
 
 // wireUsage has the counts under all of their names.
 type wireUsage struct {
-	Prompt     float64 `json:"prompt_tokens"`
-	Completion float64 `json:"completion_tokens"`
-	Total      float64 `json:"total_tokens"`
+	Prompt     api.Count `json:"prompt_tokens"`
+	Completion api.Count `json:"completion_tokens"`
+	Total      api.Count `json:"total_tokens"`
 
 	PromptDetails struct {
-		Cached     float64 `json:"cached_tokens"`
-		CacheWrite float64 `json:"cache_write_tokens"` // OpenRouter
+		Cached     api.Count `json:"cached_tokens"`
+		CacheWrite api.Count `json:"cache_write_tokens"` // OpenRouter
 	} `json:"prompt_tokens_details"`
 	CompletionDetails struct {
-		Reasoning float64 `json:"reasoning_tokens"`
+		Reasoning api.Count `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 
-	Cached     float64 `json:"cached_tokens"`               // Kimi
-	CacheHit   float64 `json:"prompt_cache_hit_tokens"`     // DeepSeek
-	CacheWrite float64 `json:"cache_creation_input_tokens"` // Vercel's gateway
-	Reasoning  float64 `json:"reasoning_tokens"`            // SGLang
+	Cached     api.Count `json:"cached_tokens"`               // Kimi
+	CacheHit   api.Count `json:"prompt_cache_hit_tokens"`     // DeepSeek
+	CacheWrite api.Count `json:"cache_creation_input_tokens"` // Vercel's gateway
+	Reasoning  api.Count `json:"reasoning_tokens"`            // SGLang
 }
 
 // readUsage decodes the usage of a response. It returns false without one. Counts of an unexpected
@@ -35,14 +34,14 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	if api.IsNull(raw) || json.Unmarshal(raw, &w) != nil || w.Prompt+w.Completion+w.Total <= 0 {
 		return llm.Usage{}, false
 	}
-	u.Input = count(w.Prompt)
-	u.CacheRead = min(count(max(w.PromptDetails.Cached, w.Cached, w.CacheHit)), u.Input)
-	u.CacheWrite = min(count(max(w.PromptDetails.CacheWrite, w.CacheWrite)), u.Input-u.CacheRead)
-	u.Output = count(w.Completion)
-	u.Reasoning = count(max(w.CompletionDetails.Reasoning, w.Reasoning))
+	u.Input = int(w.Prompt)
+	u.CacheRead = min(int(max(w.PromptDetails.Cached, w.Cached, w.CacheHit)), u.Input)
+	u.CacheWrite = min(int(max(w.PromptDetails.CacheWrite, w.CacheWrite)), u.Input-u.CacheRead)
+	u.Output = int(w.Completion)
+	u.Reasoning = int(max(w.CompletionDetails.Reasoning, w.Reasoning))
 	// xAI does not count reasoning as completion. Neither does Gemini, which reports no number for
 	// it. The total shows it.
-	if more := count(w.Total) - u.Input - u.Output; more > 0 && (more == u.Reasoning || u.Reasoning == 0) {
+	if more := int(w.Total) - u.Input - u.Output; more > 0 && (more == u.Reasoning || u.Reasoning == 0) {
 		u.Output += more
 		u.Reasoning = more
 	}
@@ -52,17 +51,14 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	return u, true
 }
 
-// count converts a number to a token count.
-func count(f float64) int { return api.Tokens(int(min(max(f, 0), math.MaxInt32))) }
-
 // cachedByTimings returns how much of the prompt llama.cpp had in its cache, for versions that do
 // not report it in the usage.
 func cachedByTimings(raw json.RawMessage) int {
 	var w struct {
-		Cached float64 `json:"cache_n"`
+		Cached api.Count `json:"cache_n"`
 	}
 	if api.IsNull(raw) || json.Unmarshal(raw, &w) != nil {
 		return 0
 	}
-	return count(w.Cached)
+	return int(w.Cached)
 }

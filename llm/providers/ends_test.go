@@ -84,3 +84,42 @@ func TestX7_BrokenAfterTheReasonToStop(t *testing.T) {
 		}
 	}
 }
+
+// TestI11_OddUsage has counts of tokens in forms that gateways give them.
+func TestI11_OddUsage(t *testing.T) {
+	anthropic := func(start, end string) string {
+		return strings.Replace(stream(antStart), `{"input_tokens":5,"output_tokens":1}`, start, 1) +
+			stream(antText0, fmt.Sprintf(antDelta, 0), fmt.Sprintf(antStop, 0),
+				`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":`+end+`}`, antOver)
+	}
+	openai := func(usage string) string {
+		return stream(`{"type":"response.completed","response":{"id":"r","status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"Yes."}]}],"usage":` +
+			usage + `}}`)
+	}
+	gemini := func(usage string) string {
+		return stream(gemText, strings.Replace(gemEnd, `{"promptTokenCount":5,"candidatesTokenCount":%d}`, usage, 1))
+	}
+	for _, c := range []struct {
+		provider, body        string
+		input, cached, output int
+	}{
+		{"anthropic", anthropic(`{"input_tokens":100.0,"output_tokens":1.5}`, `{"output_tokens":"9"}`), 100, 0, 9},
+		{"anthropic", anthropic(`[]`, `{"output_tokens":9}`), 0, 0, 9},
+		{"anthropic", anthropic(`{"input_tokens":100,"cache_read_input_tokens":30}`,
+			`{"input_tokens":0,"cache_read_input_tokens":0,"output_tokens":9}`), 130, 30, 9},
+		{"anthropic", anthropic(`{"input_tokens":0}`, `{"input_tokens":7,"cache_creation":null,"output_tokens":9}`), 7, 0, 9},
+		{"openai", openai(`{"input_tokens":100.0,"input_tokens_details":{"cached_tokens":500},"output_tokens":"5"}`), 100, 100, 5},
+		{"gemini", gemini(`{"promptTokenCount":"10","cachedContentTokenCount":900,"candidatesTokenCount":5.0}`), 10, 10, 5},
+		{"openai-compatible", stream(chatText, fmt.Sprintf(chatEnd, "stop"),
+			`{"id":"c","choices":[],"usage":{"prompt_tokens":"5","completion_tokens":7.0}}`), 5, 0, 7},
+	} {
+		r, err := streamed(t, c.provider, c.body)
+		if err != nil {
+			t.Errorf("%s: %v", c.body, err)
+			continue
+		}
+		if u := r.Usage; r.Text() != "Yes." || u.Input != c.input || u.CacheRead != c.cached || u.Output != c.output {
+			t.Errorf("%s: %s, %+v", c.body, said(r), u)
+		}
+	}
+}

@@ -234,10 +234,12 @@ func TestI17_SaidDelay(t *testing.T) {
 	}
 }
 
-func TestI11_Tokens(t *testing.T) {
-	for n, want := range map[int]int{-1: 0, 0: 0, 5: 5, 1 << 62: 1 << 30} {
-		if got := api.Tokens(n); got != want {
-			t.Errorf("%d: %d, want %d", n, got, want)
+func TestI11_Counts(t *testing.T) {
+	for text, want := range map[string]api.Count{`-1`: 0, `0`: 0, `5`: 5, `4611686018427387904`: 1 << 30, `1e999`: 1 << 30,
+		`12.0`: 12, `1.5`: 1, `"7"`: 7, `"NaN"`: 0, `"many"`: 0, `null`: 3, `[1]`: 0, `{"a":1}`: 0, `true`: 0} {
+		got := api.Count(3)
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s: %d, %v, want %d", text, got, err, want)
 		}
 	}
 }

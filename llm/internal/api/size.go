@@ -1,6 +1,13 @@
 package api
 
-import "github.com/attractor-go/attractor/llm"
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
 
 // MaxContent limits the content of a response, in bytes: text, thinking and arguments together. It
 // is far more than any model writes in one response.
@@ -37,11 +44,23 @@ func (s *size) Check() error {
 		MaxContent>>20)
 }
 
-// Tokens returns a count of tokens that a server has reported, or the nearest one that can be true:
-// not negative, and small enough to add.
-func Tokens(n int) int {
+// Count is a number of tokens as a server reports it. Counts of an unexpected form do not make a
+// response fail: a number in quotes is read, a fraction is cut off, and anything else is zero.
+type Count int
+
+// UnmarshalJSON implements [json.Unmarshaler]. It takes the nearest number that can be true: not
+// negative, and small enough to add. A null changes nothing.
+func (c *Count) UnmarshalJSON(data []byte) error {
 	const most = 1 << 30 // more than any real count
-	return min(max(n, 0), most)
+	if string(data) == "null" {
+		return nil
+	}
+	f, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(f) {
+		f = 0
+	}
+	*c = Count(min(max(f, 0), most))
+	return nil
 }
 
 // tooLong returns a final error, because another attempt would be just as long.
