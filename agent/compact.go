@@ -58,7 +58,14 @@ func (s *State) compactionDue() bool {
 		return true
 	}
 	return p.Compaction.on() && p.Window > 0 &&
-		float64(s.Context.Tokens()) >= p.Compaction.Threshold*float64(p.Window) && s.compacts()
+		float64(s.Context.Tokens()) >= p.Compaction.Threshold*float64(p.Window) && s.grown() && s.compacts()
+}
+
+// grown reports whether the history has become longer by a sixteenth of the window since the last
+// compaction. Without that, a compaction that fails, or that leaves more than the threshold, would
+// be paid for again after each answer.
+func (s *State) grown() bool {
+	return s.compactedAt == 0 || s.Context.Tokens() >= s.compactedAt+s.Policy.Window/16
 }
 
 // compacts reports whether a compaction makes sense: there is something to replace, and none has

@@ -252,8 +252,37 @@ func TestA16_AnotherModelSummarizes(t *testing.T) {
 	}
 }
 
+// A history that a compaction cannot bring below the threshold, and one whose compaction fails, are
+// compacted again only when they have grown, not after each answer.
+func TestA16_AboveTheThresholdForGood(t *testing.T) {
+	for name, summary := range map[string]llmtest.Step{"too little": summaryAnswer, "empty": llmtest.Text(" ")} {
+		t.Run(name, func(t *testing.T) {
+			asked, answered := 0, 0
+			answer := llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
+				if len(req.Tools) == 0 {
+					asked++
+					return summary
+				}
+				if answered++; answered > 30 {
+					return llmtest.Text("done")
+				}
+				input := 2*size + 20*answered
+				return answerWithUsage(input, 1, llm.ToolCall{ID: fmt.Sprint(answered), Name: "print", Args: `{"path":"p"}`})
+			})
+			h := open(t, setup{models: window(size), tools: []tool.Tool{printTool(10)},
+				steps: slices.Repeat([]llmtest.Step{answer}, 70), options: agent.Options{Policy: agent.Policy{
+					Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction, KeepTurns: 1},
+					Loops:      agent.LoopPolicy{Off: true}}}})
+			h.submit(t, "go", agent.ReasonCompleted)
+			if answered != 31 || asked < 1 || asked > 3 {
+				t.Errorf("%d answers, %d requests for a summary", answered, asked)
+			}
+		})
+	}
+}
+
 // A failed compaction is a warning. The input continues, and the next attempt comes after the next
-// answer.
+// answer, which makes this history longer by a fifth of the window.
 func TestA16_FailedCompaction(t *testing.T) {
 	for name, summary := range map[string]llmtest.Step{
 		"refused": llmtest.Error(llm.Errorf(llm.ErrInvalidRequest, "no")),

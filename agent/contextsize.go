@@ -32,13 +32,15 @@ func (c *Context) AddTools(tools []llm.ToolDefinition) {
 	}
 }
 
-// measure replaces the estimate by the count of an answer whose message has just been added. If the
-// vendor has searched the web for it, the count is the sum of several rounds, and says nothing about
-// the next request.
-func (c *Context) measure(u llm.Usage) {
-	if u.Input > 0 && u.Searches == 0 {
-		c.Counted, c.Chars = u.Input+u.Output, 0
+// measure replaces the estimate by the count of an answer whose message has just been added, and
+// reports whether there is one. If the vendor has searched the web for the answer, the count is the
+// sum of several rounds, and says nothing about the next request.
+func (c *Context) measure(u llm.Usage) bool {
+	if u.Input <= 0 || u.Searches > 0 {
+		return false
 	}
+	c.Counted, c.Chars = u.Input+u.Output, 0
+	return true
 }
 
 // A warning is given at firstWarning percent of the window, and at each further step.

@@ -190,14 +190,14 @@ func (s *State) foldModel(r modelRecord) {
 	case s.Fallback == nil:
 		s.Fallback = &Fallback{Chosen: chosen, Since: s.at, inputs: s.inputs}
 	}
-	s.Faults, s.compactionFailedAt, s.Input.Rescued = nil, 0, false
+	s.Faults, s.compactionFailedAt, s.compactedAt, s.Input.Rescued = nil, 0, 0, false
 	s.setModel(r.name(), r.Window)
 }
 
 // setModel changes the current model, and begins an epoch if it is another one.
 func (s *State) setModel(to ModelName, window int) {
 	if s.Policy.Window != window {
-		s.Policy.Window, s.Context.Warned = window, 0
+		s.Policy.Window, s.Context.Warned, s.compactedAt = window, 0, 0
 	}
 	if s.askedModel() != to {
 		s.Provider, s.Model = to.Provider, to.Model

@@ -191,7 +191,9 @@ func (s *State) foldAnswer(r answerRecord, at time.Time) {
 	s.addTurn(answer)
 	s.Steps++
 	s.Faults, s.Failed = nil, nil
-	s.Context.measure(r.Usage)
+	if s.Context.measure(r.Usage) && s.uncounted {
+		s.compactedAt, s.uncounted = max(s.compactedAt, s.Context.Tokens()), false
+	}
 	s.spend(r.Usage, r.Cost)
 	s.Input.Turns++
 	s.Input.Rescued = false
@@ -307,6 +309,7 @@ func (s *State) foldCompaction(r compactRecord, at time.Time) {
 	s.spend(r.Usage, r.Cost)
 	if r.Failed != "" {
 		s.compactionFailedAt = s.Steps + 1
+		s.compactedAt, s.uncounted = s.Context.Tokens(), false
 		return
 	}
 	if len(s.Faults) > 0 {
@@ -333,6 +336,7 @@ func (s *State) foldCompaction(r compactRecord, at time.Time) {
 	s.shortenMessages()
 	s.Epoch++
 	s.compacted++
+	s.compactedAt, s.uncounted = s.Context.Tokens(), true
 }
 
 func (s *State) foldEnd(r endRecord, at time.Time) {

@@ -42,7 +42,7 @@ type Hooks struct {
 	BeforeStop func(ctx context.Context, stop Stop) (prompt string, err error)
 	// BeforeCompact is asked before a summary replaces the beginning of the history. What it
 	// returns is added to the instructions of the model that writes the summary. An error prevents
-	// the compaction with the WARNING compaction_failed; it is tried again after the next answer.
+	// the compaction with the WARNING compaction_failed; it is tried again when the history has grown.
 	// BeforeCompact is asked about subagents too.
 	BeforeCompact func(ctx context.Context, about Compacting) (keep string, err error)
 }

@@ -117,7 +117,7 @@ func discardedTexts(texts []string) []Event {
 
 func projectCompaction(r compactRecord, before *State) []Event {
 	if r.Failed != "" {
-		return []Event{&Warning{Code: "compaction_failed", Text: r.Failed}}
+		return []Event{&Warning{Code: "compaction_failed", Text: "The conversation was not compacted: " + r.Failed}}
 	}
 	if before.partial {
 		return append(failedStep(before), &Compaction{TurnsReplaced: r.First, TokensBefore: r.Before})

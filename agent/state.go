@@ -65,6 +65,8 @@ type State struct {
 	kept               map[string]keptOutput // outputs in the journal, by id
 	outputs            []outputMark          // whole outputs of results in the turns
 	compactionFailedAt int                   // Steps when the last compaction failed, plus 1
+	compactedAt        int                   // the estimate behind the last compaction, also a failed one, in tokens
+	uncounted          bool                  // no answer has been counted since that compaction
 	said               []conversation.Said   // messages of people, in the order of their turns
 	summary            string                // of the last compaction
 	compacted          int                   // how many compactions there were
