@@ -54,7 +54,7 @@ func ReadHooks(project *Project, getenv func(string) string) *ConfiguredHooks {
 	var own []string
 	off := false
 	for _, name := range userHooks(getenv) {
-		data, err := userfiles.Read(name, ext.MaxFile+1)
+		data, err := userfiles.ReadSettings(name, ext.MaxFile+1)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

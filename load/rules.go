@@ -130,7 +130,7 @@ func outside(_ context.Context, name string) ([]byte, error) {
 
 // ruleFile reads a file of the user's. Patterns that begin with / start at its directory.
 func ruleFile(name string) (source rules.Source, err error) {
-	data, err := userfiles.Read(name, rules.MaxFile+1)
+	data, err := userfiles.ReadSettings(name, rules.MaxFile+1)
 	if err != nil {
 		return source, err
 	}

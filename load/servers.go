@@ -62,7 +62,7 @@ func ReadServers(o ServerOptions) (*Servers, error) {
 	r := serverReader{Servers: s, dir: o.Dir, project: o.Project, getenv: o.Getenv}
 	lists := [][]mcp.Server{r.given(o.Given)}
 	for _, name := range o.Files {
-		data, err := userfiles.Read(name, maxServerFile+1)
+		data, err := userfiles.ReadSettings(name, maxServerFile+1)
 		if err != nil {
 			return nil, fault.Errorf(fault.ErrConfig, "cannot read the MCP servers: %w", err)
 		}
@@ -183,7 +183,7 @@ func (r *serverReader) users() []mcp.Server {
 	if err != nil {
 		return nil // without a home directory there is no file
 	}
-	data, err := userfiles.Read(name, maxServerFile+1)
+	data, err := userfiles.ReadSettings(name, maxServerFile+1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

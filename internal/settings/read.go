@@ -38,7 +38,7 @@ func Users(getenv func(string) string) ([]Value, error) {
 	var values []Value
 	var mistakes []error
 	if name, err := File(getenv); err == nil { // without a home directory there is no file
-		data, err := userfiles.Read(name, maxSettingsFile+1)
+		data, err := userfiles.ReadSettings(name, maxSettingsFile+1)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("cannot read your settings: %w", err)
 		}

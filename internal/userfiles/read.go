@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -27,4 +28,17 @@ func Read(name string, limit int64) (data []byte, err error) {
 		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", name))
 	}
 	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// ReadSettings is [Read] for a file whose loss would change what is allowed: a link to nothing is an
+// error that is no [fs.ErrNotExist].
+func ReadSettings(name string, limit int64) ([]byte, error) {
+	data, err := Read(name, limit)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return data, err
+	}
+	if to, linkErr := os.Readlink(name); linkErr == nil {
+		return nil, fmt.Errorf("%s is a link to %s, which is not there: restore that, or remove the link", name, to)
+	}
+	return nil, err
 }

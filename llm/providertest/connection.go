@@ -18,6 +18,8 @@ func Refuses(t *testing.T, create func(key, baseURL string) error) {
 	for name, c := range map[string]struct{ key, baseURL string }{
 		"nothing":             {},
 		"a key with line end": {"k\n", "http://x.test/v1"},
+		"a key in quotes":     {"'secret'", "http://x.test/v1"},
+		"a key with a mark":   {"secret\u200b", "http://x.test/v1"},
 		"no scheme":           {"k", "api.test/v1"},
 		"another scheme":      {"k", "ftp://api.test"},
 		"a broken URL":        {"k", "http://u:secret@[::1"},

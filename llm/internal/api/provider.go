@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -31,11 +31,27 @@ func Bearer(key string) string {
 	return "Bearer " + key
 }
 
+// wrongInKey names what no key contains: what comes along from files of variables, whose quotes some
+// programs keep, and from the clipboard.
+func wrongInKey(key string) string {
+	for _, r := range key {
+		switch {
+		case r == ' ', r == '\t', r == '\r', r == '\n':
+			return "white space"
+		case r == '"', r == '\'':
+			return "a quote"
+		case r < ' ', r > '~':
+			return fmt.Sprintf("the character %U", r)
+		}
+	}
+	return ""
+}
+
 // Call returns what all calls of a provider have in common, and the parsed base URL. The key must
-// not contain white space, and the base must be an http or https URL.
+// not contain white space or quotes, and the base must be an http or https URL.
 func (c Config) Call() (Call, *url.URL, error) {
-	if strings.ContainsAny(c.Key, " \t\r\n") {
-		return Call{}, nil, ConfigError(c.Name, "the API key contains white space: remove it")
+	if wrong := wrongInKey(c.Key); wrong != "" {
+		return Call{}, nil, ConfigError(c.Name, "the API key contains "+wrong+": remove it")
 	}
 	u, err := url.Parse(c.BaseURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
