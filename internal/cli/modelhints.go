@@ -108,6 +108,8 @@ func modelHint(err error) string {
 		return "\nLook at what the server prints, and check its address (" + own.BaseURLVar + " or --base-url)."
 	case errors.Is(err, llm.ErrRateLimit), errors.Is(err, llm.ErrOverloaded), errors.Is(err, llm.ErrServer):
 		return "\nTry again later. --fallback names another model that takes over."
+	case errors.Is(err, llm.ErrNetwork) && isFinal(err): // a certificate that is not trusted
+		return "\nIf a proxy of your company signs such certificates, SSL_CERT_FILE names a file with its authority (on Linux; elsewhere the system has to trust it)."
 	case errors.Is(err, llm.ErrNetwork):
 		if isOwn {
 			start := "Start the server"
@@ -137,6 +139,11 @@ func modelHint(err error) string {
 		return "\nChoose a model with a larger window (attractor models), start a server of your own with a larger one, or go back: attractor run --fork ID@TURN."
 	}
 	return ""
+}
+
+func isFinal(err error) bool {
+	e, ok := errors.AsType[*llm.Error](err)
+	return ok && e.Final
 }
 
 // tooManyBytes reports that a request was refused for its size in bytes, which is most often the
