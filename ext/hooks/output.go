@@ -78,7 +78,7 @@ func clean(text string) string {
 // read returns what the output of a hook that ended with code 0 says. With strict, a guard that
 // decides about calls must print JSON or nothing.
 func read(event Event, stdout string, strict bool) (answer, error) {
-	text := strings.TrimSpace(stdout)
+	text := strings.TrimSpace(strings.TrimPrefix(stdout, "\uFEFF")) // which PowerShell writes
 	if !strings.HasPrefix(text, "{") {
 		return plainText(event, text, strict)
 	}

@@ -223,6 +223,9 @@ func TestM9_Decisions(t *testing.T) {
 			hooks.Opinion{Says: hooks.Denies, Reason: "no"}},
 		"deny": {[]string{specific(`"permissionDecision": "deny", "permissionDecisionReason": "why"`)},
 			hooks.Opinion{Says: hooks.Denies, Reason: "why"}},
+		"deny after a byte order mark": {[]string{`printf '\357\273\277'; ` +
+			specific(`"permissionDecision": "deny", "permissionDecisionReason": "why"`)},
+			hooks.Opinion{Says: hooks.Denies, Reason: "why"}},
 		"ask": {[]string{specific(`"permissionDecision": "ask", "permissionDecisionReason": "look"`)},
 			hooks.Opinion{Says: hooks.Asks, Reason: "look"}},
 		"allow": {[]string{specific(`"permissionDecision": "allow"`)}, hooks.Opinion{Says: hooks.Allows}},
