@@ -143,7 +143,7 @@ func (d *decoder) afterStop(ev *wireEvent) error {
 
 func (d *decoder) messageDelta(ev *wireEvent) error {
 	var w wireStop
-	if err := json.Unmarshal(ev.Delta, &w); err != nil {
+	if err := json.Unmarshal(ev.Delta, &w); err != nil && len(ev.Delta) > 0 {
 		return fmt.Errorf("malformed message_delta: %w", err)
 	}
 	if w.StopReason != "" && !d.Stopped() {
@@ -189,7 +189,7 @@ func (d *decoder) closed() error {
 // Finish implements [api.Decoder].
 func (d *decoder) Finish() llm.StreamEvent {
 	if !d.Stopped() {
-		d.Response.Finish.Reason = llm.FinishOther
+		d.Response.Finish.Reason = api.FinishReason("", false) // message_stop came without a reason
 	}
 	d.Response.Usage = d.usage.total()
 	parts := make(llm.Parts, 0, len(d.blocks))

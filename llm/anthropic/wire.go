@@ -88,5 +88,5 @@ func finishReason(stop string) llm.FinishReason {
 		"pause_turn":                    llm.FinishPause,
 		"tool_use":                      llm.FinishToolCalls,
 		"refusal":                       llm.FinishContentFilter,
-	}[stop], llm.FinishOther) // includes reasons added later
+	}[stop], api.FinishReason(stop, false))
 }

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -97,7 +98,7 @@ func (u *wireUsage) total() llm.Usage {
 // finishReason converts a reason to stop. calls reports whether the response has calls, for which
 // the API has no reason of its own.
 func finishReason(reason string, calls bool) llm.FinishReason {
-	switch reason {
+	switch strings.ToUpper(reason) {
 	case "STOP":
 		if calls {
 			return llm.FinishToolCalls

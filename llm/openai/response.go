@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 // named reports whether an event has a meaning here. Other events may have any form.
 func named(event string) bool {
 	switch event {
-	case "response.created", "response.queued", "response.in_progress", "response.completed", "response.incomplete",
+	case "response.created", "response.queued", "response.in_progress", "response.completed", "response.done", "response.incomplete",
 		"response.output_item.added", "response.output_item.done",
 		"response.content_part.added", "response.content_part.done",
 		"response.reasoning_summary_part.added", "response.reasoning_summary_part.done",
@@ -91,8 +92,12 @@ func (d *decoder) event(ev *wireEvent, data []byte) (api.Progress, error) {
 	case "response.content_part.added", "response.content_part.done", "response.reasoning_summary_part.added",
 		"response.reasoning_summary_part.done":
 		err = d.part(ev, data)
-	case "response.completed", "response.incomplete":
-		return api.Finished, d.end(ev.Response, ev.Type == "response.incomplete")
+	case "response.completed", "response.done", "response.incomplete": // done is a gateway's
+		status := cmp.Or(ev.Response, new(wireResponse)).Status
+		if status == "failed" {
+			return api.Moving, api.InBandError(bytes.Clone(data))
+		}
+		return api.Finished, d.end(ev.Response, ev.Type == "response.incomplete" || status == "incomplete")
 	}
 	// The other events repeat what is known: that the response began, and texts that the end of
 	// their item repeats too.
@@ -102,6 +107,15 @@ func (d *decoder) event(ev *wireEvent, data []byte) (api.Progress, error) {
 // delta appends a piece to its block. raw is the whole event, which is passed on for opaque items.
 func (d *decoder) delta(kind deltaKind, ev *wireEvent, raw []byte) error {
 	it := d.find(ev.OutputIndex, ev.ItemID)
+	if it == nil && (kind == textDelta || kind == refusalDelta) { // some gateways do not announce messages
+		id, err := json.Marshal(ev.ItemID)
+		if err == nil {
+			it, err = d.itemAdded(ev.OutputIndex, fmt.Appendf(nil, `{"type":"message","id":%s}`, id), raw)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if it == nil || !it.open {
 		return fmt.Errorf("item %d is not open", ev.OutputIndex)
 	}

@@ -191,7 +191,7 @@ func (d *decoder) endCalls() error {
 			if text != "" {
 				d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: text})
 			}
-		case len(c.args) == 0 && finishReason(d.stop, true) == llm.FinishToolCalls:
+		case len(c.args) == 0 && api.FinishReason(d.stop, true) == llm.FinishToolCalls:
 			c.args = []byte("{}")
 			d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: "{}"})
 		}

@@ -201,7 +201,7 @@ func (d *decoder) close() error {
 
 // Finish implements [api.Decoder].
 func (d *decoder) Finish() llm.StreamEvent {
-	d.Response.Finish = llm.Finish{Reason: finishReason(d.stop, len(d.calls.list) > 0), Raw: d.stop}
+	d.Response.Finish = llm.Finish{Reason: api.FinishReason(d.stop, len(d.calls.list) > 0), Raw: d.stop}
 	if d.refused && d.Response.Finish.Reason == llm.FinishStop {
 		d.Response.Finish.Reason = llm.FinishContentFilter
 	}

@@ -81,27 +81,6 @@ type wirePart struct {
 	Thinking []wirePart `json:"thinking"`
 }
 
-// finishReason converts a finish reason of any server. calls reports whether the response has tool
-// calls: many servers then have another reason, and some have tool_calls without calls.
-func finishReason(raw string, calls bool) llm.FinishReason {
-	switch strings.ToLower(raw) {
-	case "stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed", "", "tool_calls",
-		"tool_call", "tool_use",
-		"function_call":
-		if calls {
-			return llm.FinishToolCalls
-		}
-		return llm.FinishStop
-	case "length", "max_tokens", "max_output_tokens":
-		return llm.FinishLength
-	case "model_length", "model_context_window_exceeded": // the first one is Mistral's
-		return llm.FinishContextLength
-	case "content_filter", "refusal", "safety", "sensitive", "recitation", "blocklist", "prohibited_content":
-		return llm.FinishContentFilter
-	}
-	return llm.FinishOther
-}
-
 // brokenOff returns the error of a finish reason that means that the server failed, or nil.
 func brokenOff(reason string) error {
 	var kind error

@@ -123,3 +123,36 @@ func TestI11_OddUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestX7_EndsInOtherWords has answers that say in other words, or not at all, that they have ended,
+// and ones whose beginning is missing.
+func TestX7_EndsInOtherWords(t *testing.T) {
+	anthropic := func(end ...string) string {
+		return stream(append([]string{antStart, antText0, fmt.Sprintf(antDelta, 0), fmt.Sprintf(antStop, 0)}, end...)...)
+	}
+	const (
+		created  = `{"type":"response.created","response":{"id":"r"}}`
+		oaiDelta = `{"type":"response.output_text.delta","item_id":"m1","output_index":0,"delta":"Yes."}`
+	)
+	for _, c := range []struct{ provider, body string }{
+		{"anthropic", anthropic(`{"type":"message_delta","delta":{"stop_reason":"stop"}}`, antOver)},
+		{"anthropic", anthropic(`{"type":"message_delta","delta":{"stop_reason":null}}`, antOver)},
+		{"anthropic", anthropic(`{"type":"message_delta","usage":{"output_tokens":3}}`, antOver)},
+		{"anthropic", anthropic(antOver)},
+		{"gemini", stream(gemText, `{"candidates":[{"finishReason":"stop"}]}`)},
+		{"gemini", stream(strings.Replace(gemText, `"index"`, `"finishReason":"FINISH_REASON_UNSPECIFIED","index"`, 1),
+			fmt.Sprintf(gemEnd, 3))},
+		{"openai", stream(created, oaiDelta, `{"type":"response.done","response":{"id":"r","status":"completed","output":[]}}`)},
+		{"openai", stream(created, oaiDelta, `{"type":"response.completed","response":{"id":"r","output":[{"type":"message","id":"m1","content":[{"type":"output_text","text":"Yes."}]}]}}`)},
+	} {
+		if r, err := streamed(t, c.provider, c.body); err != nil {
+			t.Errorf("%s: %v", c.body, err)
+		} else if r.Text() != "Yes." || r.Finish.Reason != llm.FinishStop {
+			t.Errorf("%s: %s", c.body, said(r))
+		}
+	}
+	_, err := streamed(t, "openai", stream(created, `{"type":"response.done","response":{"status":"failed","error":{"code":"server_error","message":"No."}}}`))
+	if !errors.Is(err, llm.ErrServer) {
+		t.Errorf("a failed response that is done: %v", err)
+	}
+}
