@@ -169,7 +169,7 @@ var rooms = map[string][]string{
 		"internal/shquote"},
 	"undo": {"agent", "checkpoint", "env", "internal/fault", "internal/texts", "internal/shquote",
 		"internal/userfiles", "journal", "sessions"},
-	"internal/settings": {"agent", "env", "env/sandbox", "internal/texts", "llm",
+	"internal/settings": {"agent", "env", "env/sandbox", "internal/texts", "llm", "llm/catalog",
 		"internal/userfiles", "llm/providers", "permit", "profile/profiles", "github.com/BurntSushi/toml"},
 	"internal/chat": {"agent", "check", root, "internal/texts", "internal/protocol",
 		"internal/render", "internal/tty", "journal", "llm/...", "sessions/...", "undo", "worktree", "permit", "rules",

@@ -134,7 +134,7 @@ func readFacts(name string) ([]byte, error) {
 	case err == nil && len(text) > maxFacts:
 		err = fmt.Errorf("%s has more than %d MiB", name, maxFacts>>20)
 	}
-	return text, err
+	return bytes.TrimPrefix(text, []byte(bom)), err
 }
 
 // userCatalog returns the catalog with what the user's files say.

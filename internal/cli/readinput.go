@@ -22,6 +22,9 @@ const (
 	pipedPatience = 3 * time.Second
 )
 
+// bom is the byte order mark that editors on Windows write in front of a text.
+const bom = "\uFEFF"
+
 // readSchema returns the content of the file of --output-schema, or nil without a name.
 func readSchema(name string) (json.RawMessage, error) {
 	if name == "" {
@@ -31,6 +34,7 @@ func readSchema(name string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fail(exitUsage, "cannot read the schema: %w", err)
 	}
+	data = bytes.TrimPrefix(data, []byte(bom))
 	if _, err := objectschema.Checker(data); err != nil {
 		return nil, fail(exitUsage, "%s cannot be the schema of a result: %w", name, err)
 	}

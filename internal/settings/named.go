@@ -10,6 +10,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
@@ -247,18 +248,10 @@ func (p *Named) models(m *texts.Member) (line int, err error) {
 
 // checkFacts returns an error for facts about a model that cannot be true.
 func checkFacts(provider, id string, m *llm.Model) error {
-	switch {
-	case m.ID != "" && m.ID != id || m.Provider != "" && m.Provider != provider:
+	if m.ID != "" && m.ID != id || m.Provider != "" && m.Provider != provider {
 		return errors.New("it has the id or the provider of another model: leave both out")
-	case m.Window < 0 || m.MaxWindow < 0 || m.MaxOutput < 0:
-		return errors.New("context_window, max_window and max_output are numbers of tokens, from 0 on")
 	}
-	for _, price := range m.Prices {
-		if min(price.Input, price.Output, price.CacheRead, price.CacheWrite) < 0 {
-			return errors.New("prices are dollars for a million tokens, from 0 on")
-		}
-	}
-	return nil
+	return catalog.Check(m)
 }
 
 // withoutJSON returns an error of the decoder without the words of Go.

@@ -3,6 +3,7 @@ package catalog
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -112,8 +113,24 @@ func (c *Catalog) Read(r io.Reader) (*Catalog, error) {
 		if m.ID == "" || m.Provider == "" {
 			return nil, fmt.Errorf("catalog: model %d needs an id and a provider", i)
 		}
+		if err := Check(&m); err != nil {
+			return nil, fmt.Errorf("catalog: model %s of %s: %w", m.ID, m.Provider, err)
+		}
 	}
 	return c.With(models...), nil
+}
+
+// Check returns an error for numbers of a model that cannot be true.
+func Check(m *llm.Model) error {
+	if m.Window < 0 || m.MaxWindow < 0 || m.MaxOutput < 0 {
+		return errors.New("context_window, max_window and max_output are numbers of tokens, from 0 on")
+	}
+	for _, price := range m.Prices {
+		if min(price.Input, price.Output, price.CacheRead, price.CacheWrite) < 0 {
+			return errors.New("prices are dollars for a million tokens, from 0 on")
+		}
+	}
+	return nil
 }
 
 // With returns the catalog with models added. A model that it already has, by provider and id, is

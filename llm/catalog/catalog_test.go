@@ -42,6 +42,15 @@ func TestG10_BuiltinFactsAreSound(t *testing.T) {
 	}
 }
 
+func TestG10_NumbersThatCannotBeTrue(t *testing.T) {
+	for _, wrong := range []string{`"context_window": -5`, `"prices": [{"input": -1, "output": 2}]`} {
+		text := `[{"provider": "acme", "id": "m", ` + wrong + `}]`
+		if _, err := catalog.New().Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "from 0 on") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestG10_Get(t *testing.T) {
 	c := catalog.New()
 	if m, ok := c.Get("anthropic", "claude-sonnet-4-5-20250929"); !ok || m.ID != "claude-sonnet-4-5" {
