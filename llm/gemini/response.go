@@ -119,7 +119,7 @@ func (d *decoder) candidate(w *wireChunk, at int, data []byte) error {
 		}
 	}
 	d.addGrounding(c.Grounding)
-	if c.FinishReason != "" && c.FinishReason != "FINISH_REASON_UNSPECIFIED" {
+	if c.FinishReason != "" {
 		d.Response.Finish.Raw, d.message = c.FinishReason, c.FinishMessage
 	}
 	if c.more() {

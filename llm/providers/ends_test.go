@@ -140,8 +140,6 @@ func TestX7_EndsInOtherWords(t *testing.T) {
 		{"anthropic", anthropic(`{"type":"message_delta","usage":{"output_tokens":3}}`, antOver)},
 		{"anthropic", anthropic(antOver)},
 		{"gemini", stream(gemText, `{"candidates":[{"finishReason":"stop"}]}`)},
-		{"gemini", stream(strings.Replace(gemText, `"index"`, `"finishReason":"FINISH_REASON_UNSPECIFIED","index"`, 1),
-			fmt.Sprintf(gemEnd, 3))},
 		{"openai", stream(created, oaiDelta, `{"type":"response.done","response":{"id":"r","status":"completed","output":[]}}`)},
 		{"openai", stream(created, oaiDelta, `{"type":"response.completed","response":{"id":"r","output":[{"type":"message","id":"m1","content":[{"type":"output_text","text":"Yes."}]}]}}`)},
 	} {
