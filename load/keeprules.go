@@ -92,7 +92,8 @@ func KeptRules(getenv func(string) string) (list []KeptRule, err error) {
 	places := slices.Sorted(maps.Keys(f.places))
 	for _, project := range append(places[1:], "") { // which is the first
 		for _, verdict := range verdicts() {
-			for _, raw := range f.places[project][verdict] {
+			all, _ := f.places[project].rules(verdict) // a session tells the mistake
+			for _, raw := range all {
 				list = append(list, KeptRule{project, verdict, textOf(raw)})
 			}
 		}
@@ -134,8 +135,28 @@ type keptFile struct {
 	places map[string]ruleLists       // by projects; those for everywhere have the empty name
 }
 
-// ruleLists holds rules by their verdicts.
-type ruleLists map[string][]json.RawMessage
+// ruleLists holds lists of rules by their verdicts, and other permissions, such as defaultMode.
+type ruleLists map[string]json.RawMessage
+
+// rules returns the rules with a verdict.
+func (l ruleLists) rules(verdict string) (list []json.RawMessage, err error) {
+	if raw, ok := l[verdict]; ok {
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return nil, fmt.Errorf("permissions.%s: %w", verdict, err)
+		}
+	}
+	return list, nil
+}
+
+// set replaces the rules with a verdict.
+func (l ruleLists) set(verdict string, list []json.RawMessage) (err error) {
+	if len(list) == 0 {
+		delete(l, verdict)
+		return nil
+	}
+	l[verdict], err = texts.PlainJSON(list)
+	return err
+}
 
 // ofProject is what the file has of a project.
 type ofProject struct {
@@ -202,13 +223,15 @@ func (f *keptFile) add(k KeptRule) error {
 	if f.places[k.Project] == nil {
 		f.places[k.Project] = ruleLists{}
 	}
-	list := f.places[k.Project][k.Verdict]
-	if slices.ContainsFunc(list, k.isIn) {
-		return nil
+	list, err := f.places[k.Project].rules(k.Verdict)
+	if err != nil || slices.ContainsFunc(list, k.isIn) {
+		return err
 	}
 	added, err := texts.PlainJSON(k.Rule)
-	f.places[k.Project][k.Verdict] = append(list, added)
-	return err
+	if err != nil {
+		return err
+	}
+	return f.places[k.Project].set(k.Verdict, append(list, added))
 }
 
 // isIn reports whether an element of a list has the rule.
@@ -218,13 +241,14 @@ func (k KeptRule) isIn(raw json.RawMessage) bool { return textOf(raw) == k.Rule 
 func (f *keptFile) remove(k KeptRule) error {
 	found := false
 	lists := f.places[k.Project]
-	for verdict, list := range lists {
-		if k.Verdict != "" && k.Verdict != verdict || !slices.ContainsFunc(list, k.isIn) {
+	for _, verdict := range verdicts() {
+		list, err := lists.rules(verdict)
+		if err != nil || k.Verdict != "" && k.Verdict != verdict || !slices.ContainsFunc(list, k.isIn) {
 			continue
 		}
 		found = true
-		if lists[verdict] = slices.DeleteFunc(list, k.isIn); len(lists[verdict]) == 0 {
-			delete(lists, verdict)
+		if err := lists.set(verdict, slices.DeleteFunc(list, k.isIn)); err != nil {
+			return err
 		}
 	}
 	if !found {

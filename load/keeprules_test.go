@@ -1,6 +1,7 @@
 package load_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -81,6 +82,39 @@ func TestL3_KeepRules(t *testing.T) {
 			!slices.Contains(read().Permissions.Allow, "Bash(y)") {
 			t.Errorf("%q: the rule was not added, or others can read the file: %v, %v", content, info.Mode(), err)
 		}
+	}
+}
+
+// The file may have permissions that are no rules, which stay as they are. A list that is a mistake
+// hides no other one.
+func TestL3_KeptRulesBesideOthers(t *testing.T) {
+	state := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": state, "HOME": state}[name] }
+	file := filepath.Join(state, "attractor", "rules.json")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	content := `{"permissions":{"additionalDirectories":["Edit"],"allow":["Edit"],"defaultMode":"plan","deny":3}}`
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := load.KeptRules(getenv); err != nil || !slices.Equal(list, []load.KeptRule{everywhere("Edit")}) {
+		t.Errorf("%v, %v", list, err)
+	}
+	if _, err := load.KeepRules(t.Context(), getenv, everywhere("Bash(y)")); err != nil {
+		t.Error(err)
+	}
+	if _, err := load.DropRule(t.Context(), getenv, load.KeptRule{Rule: "Edit"}); err != nil {
+		t.Error(err)
+	}
+	data, err := os.ReadFile(file)
+	var left bytes.Buffer
+	if err = errors.Join(err, json.Compact(&left, data)); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"permissions":{"additionalDirectories":["Edit"],"allow":["Bash(y)"],"defaultMode":"plan","deny":3}}`
+	if left.String() != want {
+		t.Errorf("the file has %s, want %s", &left, want)
 	}
 }
 
