@@ -84,11 +84,9 @@ func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), searchTime)
 	defer cancel()
 	return s.use(r.WithContext(ctx), func(session *session) error {
-		rows, more, err := session.trace.Search(ctx, text)
-		if errors.Is(err, context.DeadlineExceeded) {
-			more, err = true, nil
-		}
-		if err != nil {
+		rows, err := session.trace.Search(ctx, text)
+		more := errors.Is(err, context.DeadlineExceeded)
+		if err != nil && !more {
 			return err
 		}
 		return writeJSON(w, map[string]any{"rows": columnFrom(rows, 0), "more": more})

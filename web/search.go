@@ -9,13 +9,9 @@ import (
 	"github.com/attractor-go/attractor/agent"
 )
 
-// maxHits limits the rows that a search finds.
-const maxHits = 1000
-
-// Search returns the numbers of rows that have a text, ignoring case, in their texts, arguments,
-// outputs and diffs. They are in order, and more says that there may be more. When ctx ends, Search
-// returns what it has found with the error.
-func (t *Trace) Search(ctx context.Context, text string) (found []int, more bool, err error) {
+// Search returns the numbers of all rows that have a text, ignoring case, in their texts, arguments,
+// outputs and diffs, in order. When ctx ends, Search returns what it has found with the error.
+func (t *Trace) Search(ctx context.Context, text string) (found []int, err error) {
 	t.mu.RLock()
 	rows := slices.Clip(t.events)
 	t.mu.RUnlock()
@@ -27,17 +23,13 @@ func (t *Trace) Search(ctx context.Context, text string) (found []int, more bool
 	}
 	for i, events := range rows {
 		if err := ctx.Err(); err != nil {
-			return found, false, err
+			return found, err
 		}
-		if !slices.ContainsFunc(events, hasWord) {
-			continue
+		if slices.ContainsFunc(events, hasWord) {
+			found = append(found, i)
 		}
-		if len(found) == maxHits {
-			return found, true, nil
-		}
-		found = append(found, i)
 	}
-	return found, false, nil
+	return found, nil
 }
 
 // textsOf returns the texts of an event that a person may look for.

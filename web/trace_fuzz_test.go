@@ -53,7 +53,7 @@ func FuzzN5_Trace(f *testing.F) {
 				t.Error(err)
 			}
 		}
-		if _, _, err := trace.Search(t.Context(), "a"); err != nil {
+		if _, err := trace.Search(t.Context(), "a"); err != nil {
 			t.Error(err)
 		}
 	})

@@ -22,6 +22,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/longsession"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
@@ -229,21 +230,37 @@ func TestN5_Search(t *testing.T) {
 		"an error":                   {"the key is not valid", func(r web.Row) bool { return r.Kind == web.RowError }},
 		"nothing":                    {"no such text anywhere", func(web.Row) bool { return false }},
 	} {
-		got, more, err := trace.Search(t.Context(), c.text)
+		got, err := trace.Search(t.Context(), c.text)
 		var want []int
 		for _, r := range rows {
 			if c.want(r) {
 				want = append(want, r.Index)
 			}
 		}
-		if err != nil || more || !slices.Equal(got, want) {
-			t.Errorf("%s: rows %v, %v, %v, want %v", name, got, more, err, want)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: rows %v, %v, want %v", name, got, err, want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := trace.Search(ctx, "x"); !errors.Is(err, context.Canceled) {
+	if _, err := trace.Search(ctx, "x"); !errors.Is(err, context.Canceled) {
 		t.Errorf("a search that was given up returns %v", err)
+	}
+}
+
+// A search finds all rows of a long session, of which the page shows those that fit its filter.
+func TestN5_SearchFindsAllRows(t *testing.T) {
+	store := journal.NewMemoryStore(false)
+	if err := longsession.Write(t.Context(), store, "long", 1500); err != nil {
+		t.Fatal(err)
+	}
+	log, err := store.Read(t.Context(), "long")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := traceOf(t, log, nil).Search(t.Context(), "sed -i")
+	if err != nil || len(found) != 1500 {
+		t.Errorf("%d rows, %v; 1500 calls have the text", len(found), err)
 	}
 }
 
@@ -281,7 +298,7 @@ func TestN5_TraceHasNoSecrets(t *testing.T) {
 	if strings.Contains(all, "sesame") || strings.Count(all, "[secret CAVE]") < 10 {
 		t.Errorf("the trace tells: %s", all)
 	}
-	if found, _, err := trace.Search(t.Context(), "sesame"); err != nil || len(found) > 0 {
+	if found, err := trace.Search(t.Context(), "sesame"); err != nil || len(found) > 0 {
 		t.Errorf("a search finds the secret in %v, %v", found, err)
 	}
 }
