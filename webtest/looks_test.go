@@ -50,7 +50,6 @@ func TestN5_Looks(t *testing.T) {
 func (p *page) settle() {
 	p.Helper()
 	eval[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(true), 50))))`)
-	p.wait(`!document.querySelector("#timeline .waiting")`)
 }
 
 // tooWide returns what reaches over the right edge of the window and cannot be scrolled into it

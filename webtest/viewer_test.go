@@ -73,6 +73,6 @@ func openSession(h *home, id string) (*page, *viewer) {
 // ready waits until the session is known and the rows that are seen are drawn.
 func (p *page) ready() {
 	p.Helper()
-	p.wait(`document.querySelector("#state .state") && document.querySelector("#overview .facts") && !document.querySelector("#timeline .waiting")
+	p.wait(`document.querySelector("#state .state") && document.querySelector("#overview .facts")
 		&& document.querySelectorAll("#timeline .row .head").length > 1`)
 }

@@ -47,7 +47,7 @@ class View {
     if (m.type === "update") this.setOverview(mergeOverview(this.overview, m.overview));
     if (m.type === "rows") {
       for (const [n, row] of m.rows.entries()) this.rows[m.first + n] = row;
-      if (this.overview) for (const p of panels) p.rows?.(m.rows, this);
+      for (const p of panels) p.rows?.(m.rows, this);
     }
     if (m.type === "live") for (const p of panels) p.live?.(m.event, this);
   }

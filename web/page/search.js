@@ -68,13 +68,13 @@ async function look() {
   clearTimeout(shown.timer);
   const run = ++shown.run, v = view, f = shown.filter, query = shown.query.trim();
   if (!v) return;
-  if (Object.keys(f).length === 0) timeline.show(null, "");
-  else timeline.show(v.rows.filter((r) => fits(r, f)).map((r) => r.i), "No row fits this filter.");
+  if (Object.keys(f).length === 0) timeline.show(null);
+  else timeline.show(v.rows.filter((r) => fits(r, f)).map((r) => r.i));
   if (query) bar.count.textContent = "…";
   try {
     const found = query ? await v.source.search(v.id, query) : { rows: [], more: false };
     if (run !== shown.run || v !== view) return;
-    Object.assign(shown, { hits: found.rows.filter((i) => v.rows[i] && fits(v.rows[i], f)), more: found.more, at: -1 });
+    Object.assign(shown, { hits: found.rows.filter((i) => !v.rows[i] || fits(v.rows[i], f)), more: found.more, at: -1 });
     timeline.mark(shown.hits);
     paintHits();
     drawCount();

@@ -72,6 +72,7 @@ class Timeline {
     this.root.scrollTop = 0;
     this.begun = false;
     this.draw();
+    this.explain();
   }
 
   close() {
@@ -396,14 +397,20 @@ class Timeline {
     this.follow = false;
   }
 
-  /** show shows only some rows, or all if the list is null. @param {number[]|null} list @param {string} none what is said if there are none */
-  show(list, none) {
+  /** explain says why there are no rows, if there are none. */
+  explain() {
+    const v = this.view, reads = v?.source.live && !v.lost;
+    this.empty.textContent = !v?.overview ? "The session is being read." : this.list ? "No row fits this filter." : "This session has no events yet.";
+    this.empty.hidden = this.total() > 0 || !v?.overview && !reads;
+  }
+
+  /** show shows only some rows, or all if the list is null. @param {number[]|null} list */
+  show(list) {
     if (!list && !this.list) return;
     const anchor = this.current >= 0 ? { i: this.current, offset: -this.root.clientHeight / 3 } : this.anchor();
     this.list = list;
     this.seen = this.total(); // what another filter hides is not new
-    this.empty.textContent = none;
-    this.empty.hidden = !list || list.length > 0;
+    this.explain();
     for (const e of this.drawn.values()) e.data = null;
     this.sum();
     this.restore(anchor);
@@ -442,10 +449,7 @@ class Timeline {
 
   /** grown draws what is new, and stays at the end if the reader is there. */
   grown() {
-    if (!this.list && this.view?.overview) {
-      this.empty.textContent = "This session has no events yet.";
-      this.empty.hidden = this.total() > 0;
-    }
+    this.explain();
     this.stretch();
     if (this.follow) this.keepUp();
     this.draw();
@@ -517,4 +521,5 @@ function factsOf(row) {
 const timeline = new Timeline(byID("timeline"));
 addPanel({
   open: (v) => timeline.open(v), close: () => timeline.close(), overview: (o) => timeline.overview(o), rows: (rows) => timeline.rows(rows),
+  connection: () => timeline.explain(),
 });

@@ -122,7 +122,7 @@ const host = {};
  * @typedef {object} Panel
  * @property {(view: View) => void} [open] a session is shown; view.overview is null until it is known
  * @property {(overview: any, view: View) => void} [overview] it is known, or has changed
- * @property {(rows: Row[], view: View) => void} [rows] rows at the end were added or have changed
+ * @property {(rows: Row[], view: View) => void} [rows] rows were added, also before the overview is known
  * @property {(view: View) => void} [tick] another second of a session that is at work has gone
  * @property {(event: any, view: View) => void} [live] an event that is not in the journal
  * @property {(lost: boolean, view: View) => void} [connection] the server has gone, or is back
