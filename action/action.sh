@@ -110,11 +110,12 @@ run() {
 	with_key "$@" -- "$PROMPT" <"$RUNNER_TEMP/attractor-context" >"$files/events.jsonl" || status=$?
 
 	# Nothing that the agent has left in the checkout may run here: the index is one of our own, without repositories that the agent
-	# has added, because git looks for changes in these, and runs what they name.
+	# has added, because git looks for changes in these, and runs what they name. git add of a directory looks for changes in all
+	# submodules, so only new files are named.
 	set -- git -C "$DIRECTORY" -c core.hooksPath=/dev/null -c core.fsmonitor=false
 	export GIT_INDEX_FILE="$files/index"
 	"$@" read-tree "$start"
-	"$@" add --intent-to-add .
+	"$@" ls-files -z --others --exclude-standard | xargs -0 -r "$@" --literal-pathspecs add --intent-to-add --
 	"$@" diff --binary --no-ext-diff --no-textconv --ignore-submodules=dirty "$start" >"$files/agent.patch"
 	unset GIT_INDEX_FILE
 	rm -f "$files/index"

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -214,14 +215,25 @@ func TestW6_Action(t *testing.T) {
 	j.git("apply", filepath.Join(j.temp, "attractor-files/agent.patch"))
 }
 
+// withSubmodules commits more submodules, which are not checked out, than the sandbox protects.
+func (h *home) withSubmodules() {
+	id := h.git("rev-parse", "HEAD")
+	for i := range 60 {
+		h.git("update-index", "--add", "--cacheinfo", fmt.Sprintf("160000,%s,s%d", id, i))
+	}
+	h.git("commit", "-q", "-m", "submodules")
+}
+
 // nestedRepository returns a script of a command in a sandbox: it makes a repository whose filter
-// makes a file, and adds it to the index and, as a commit, to the history.
+// makes a file, and adds it to the index and, as a commit, to the history. It makes others in the
+// places of submodules, as if these had the right commit.
 func nestedRepository(canary string) string {
 	return `git init -q n && cd n && echo 1 >f && git add f && git -c user.name=T -c user.email=t@example.org commit -q -m n &&
 git config filter.x.clean 'touch ` + canary + `' && git config core.fsmonitor 'touch ` + canary + `' &&
 echo '* filter=x' >.gitattributes && echo 2 >f && cd .. &&
 printf '[submodule "n"]\n\tpath = n\n\turl = ./n\n\tignore = none\n' >.gitmodules && git add n &&
-git -c user.name=T -c user.email=t@example.org commit -q -m n`
+git -c user.name=T -c user.email=t@example.org commit -q -m n &&
+for i in $(seq 0 59); do cp -r n/. s$i && git rev-parse HEAD:s$i >s$i/.git/HEAD; done; true`
 }
 
 // What a repository names that the agent has made and committed does not run after its session.
@@ -230,6 +242,7 @@ func TestW6_ActionRunsNothingOfTheAgents(t *testing.T) {
 	canary := filepath.Join(t.TempDir(), "canary")
 	url, _ := serve(t, nil, say("A repository.", use("shell", object{"command": nestedRepository(canary)})), say("Done."))
 	j := newAction(t, url)
+	j.withSubmodules()
 	j.inputs["check"] = ""
 	if got := j.step("run"); got.code != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", got.code, got.stdout, got.stderr)

@@ -83,6 +83,7 @@ func TestQ4_CIScriptRunsNothingOfTheAgents(t *testing.T) {
 	h.git("init", "-q")
 	h.git("add", ".")
 	h.git("commit", "-q", "-m", "a sum")
+	h.withSubmodules()
 	out := t.TempDir()
 	if got := runCommand(t, pageCommand(t, h, out, script)); got.code != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", got.code, got.stdout, got.stderr)
