@@ -109,6 +109,11 @@ func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item
 		if w.CallID == "" || w.Name == "" {
 			return nil, errors.New("a tool call without id or name")
 		}
+		key := callKey{index, w.CallID}
+		if d.calls[key] {
+			return nil, fmt.Errorf("the call %q twice", w.CallID) // must not run twice
+		}
+		d.calls[key] = true
 		it.id = w.CallID
 		d.openBlock(it, slot{}, llm.StreamEvent{Type: llm.EventCallStart, ID: w.CallID, Name: w.Name}).name = w.Name
 	case opaqueItem:
@@ -148,7 +153,8 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 		return err
 	}
 	it := d.find(index, w.ID)
-	another := it != nil && it.server != w.ID && w.ID != "" && (!it.open || it.kind != d.kindOf(w.Type))
+	another := it != nil && it.server != w.ID && w.ID != "" && (!it.open || it.kind != d.kindOf(w.Type)) &&
+		!d.calls[callKey{index, w.CallID}]
 	if it == nil || another {
 		var err error
 		if it, err = d.itemAdded(index, raw, event); err != nil {

@@ -17,6 +17,7 @@ type decoder struct {
 	items   []*item          // in the order of arrival
 	byIndex map[int]*item    // the newest of each index
 	byID    map[string]*item // those with an id
+	calls   map[callKey]bool
 	blocks  []*block         // in the order in which they started
 	sent    api.Repeats
 	refused bool   // the model refused
@@ -24,8 +25,16 @@ type decoder struct {
 	search  string // the tool that finds others, if the request has it in the API's own form
 }
 
+// callKey is what a call has that comes twice. Some gateways give all items one index, others all
+// calls one id.
+type callKey struct {
+	index int
+	id    string
+}
+
 func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
-	return &decoder{Events: api.NewEvents(provider, model, limit), byIndex: map[int]*item{}, byID: map[string]*item{}}
+	return &decoder{Events: api.NewEvents(provider, model, limit), byIndex: map[int]*item{}, byID: map[string]*item{},
+		calls: map[callKey]bool{}}
 }
 
 // Step implements [api.Decoder].
@@ -246,16 +255,16 @@ func (it *item) isWhole() bool {
 	return true
 }
 
-// isOpen reports whether an item of the whole output has begun in the stream and not ended there.
+// isOpen reports whether an item of the whole output has begun in the stream and not ended there. At
+// its place may be an item of another kind, which it does not end.
 func (d *decoder) isOpen(index int, raw json.RawMessage) bool {
-	var head struct {
-		ID string `json:"id"`
-	}
-	if json.Unmarshal(raw, &head) != nil {
+	var head struct{ ID, Type string }
+	err := json.Unmarshal(raw, &head)
+	if err != nil {
 		head.ID = "" // of another form; its place counts
 	}
 	it := d.find(index, head.ID)
-	return it != nil && it.open
+	return it != nil && it.open && (err != nil || it.server == head.ID || it.kind == d.kindOf(head.Type))
 }
 
 func (d *decoder) reason(w *wireResponse, incomplete bool) llm.Finish {
