@@ -219,7 +219,8 @@ func (d *decoder) blockStop(index int) error {
 	switch b.kind {
 	case textBlock:
 		b.spans[len(b.spans)-1].end = b.text.Len()
-		if !d.joining { // else its end is streamed when the next block does not go on with it
+		// the end of the last text is streamed when the next block does not go on with it
+		if !d.joining || b != d.blocks[len(d.blocks)-1] {
 			d.end(b)
 		}
 	case thinkingBlock, redactedBlock:

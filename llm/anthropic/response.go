@@ -171,7 +171,6 @@ func (d *decoder) use(usage json.RawMessage) {
 }
 
 func (d *decoder) closed() error {
-	d.endText()
 	for _, b := range d.blocks {
 		if !b.open {
 			continue
@@ -183,6 +182,7 @@ func (d *decoder) closed() error {
 			return err
 		}
 	}
+	d.endText()
 	return nil
 }
 
