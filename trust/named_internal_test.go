@@ -1,9 +1,11 @@
 package trust
 
 import (
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -33,13 +35,44 @@ func TestU19_ManyWords(t *testing.T) {
 	for length, uses := range map[int]int{30_000: 10_000, 4_000: 10_000} {
 		left = maxParsed
 		w := newWatcher("/project", "/project", &left)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		w.command("a="+strings.Repeat("x", length)+strings.Repeat(";$a", uses), nil)
-		runtime.ReadMemStats(&after)
-		if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 || len(w.blind) == 0 {
+		took := allocated(func() { w.command("a="+strings.Repeat("x", length)+strings.Repeat(";$a", uses), nil) })
+		if took > 100<<20 || len(w.blind) == 0 {
 			t.Errorf("a script with %d uses of %d bytes took %d bytes of memory; %q", uses, length, took, w.blind)
 		}
+	}
+}
+
+// allocated returns how many bytes of memory a function takes.
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// A block of many lines is put together once, and a module is looked for once in each directory, which
+// counts.
+func TestU19_ManyLinesAndModules(t *testing.T) {
+	text := "run: |\n" + strings.Repeat(" \n", 30_000)
+	if took := allocated(func() { blocks(text) }); took > 10<<20 {
+		t.Errorf("a block of %d bytes took %d bytes of memory", len(text), took)
+	}
+	dir := t.TempDir()
+	for i := range 100 {
+		if err := os.Mkdir(filepath.Join(dir, strconv.Itoa(i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := maxParsed
+	w := newWatcher(dir, dir, &left)
+	w.command(strings.Repeat("python3 -m a\n", 10), nil)
+	spent := maxParsed - left
+	for range 100 {
+		w.below("a.py")
+	}
+	if w.below("b.py"); maxParsed-left-spent != 100*16 {
+		t.Errorf("looking for a module cost %d", maxParsed-left-spent)
 	}
 }
 

@@ -150,19 +150,23 @@ func blocks(text string) (list []string) {
 			}
 		}
 	}
+	var below []*strings.Builder
 	depth := -1 // of the key; negative outside of a block
 	for line := range strings.Lines(text) {
 		plain := strings.TrimSpace(line)
 		indent := len(line) - len(strings.TrimLeft(line, " -"))
 		switch {
 		case depth >= 0 && (plain == "" || indent > depth):
-			list[len(list)-1] += strings.TrimLeft(line, " ")
+			below[len(below)-1].WriteString(strings.TrimLeft(line, " "))
 			continue
 		case strings.ContainsAny(plain, "|>") && strings.HasSuffix(strings.TrimRight(plain, "-+|> "), ":"):
-			depth, list = indent, append(list, "")
+			depth, below = indent, append(below, new(strings.Builder))
 		default:
 			depth = -1
 		}
+	}
+	for _, b := range below {
+		list = append(list, b.String())
 	}
 	return list
 }

@@ -113,6 +113,8 @@ type watcher struct {
 
 	followed []string // what has been looked into, by absolute paths
 	asked    []string // names of programs that were looked for in PATH
+	imported []string // files of modules that were looked for below the root
+	tops     []string // the directories right below the root, once they were needed
 	places   []string // directories in which relative names may mean something, besides that of a command
 	modules  []string // directories from which Python loads modules, absolute
 	blind    []string
@@ -319,12 +321,46 @@ func (w *watcher) mentioned(c *shell.Command, dirs []string, own string, whole b
 				w.runs(dir, top)
 				w.entry(dir, name)
 			}
-			found, _ := fs.Glob(os.DirFS(w.root), "*/"+name+".py") // PYTHONPATH may name src
-			for _, file := range found {
-				w.runs(w.root, file)
-			}
+			w.below(name + ".py") // PYTHONPATH may name src
 		}
 	}
+}
+
+// below adds a file that lies in a directory right below the root.
+func (w *watcher) below(file string) {
+	if slices.Contains(w.imported, file) {
+		return
+	}
+	if len(w.imported) >= maxWatched {
+		w.cannot("it names more than %d modules", maxWatched)
+		return
+	}
+	w.imported = append(w.imported, file)
+	if w.tops == nil {
+		w.tops = directoriesIn(w.root)
+	}
+	for _, dir := range w.tops {
+		if info := w.look(dir, file); info != nil && info.Mode().IsRegular() {
+			w.runs(dir, file)
+		}
+	}
+}
+
+// directoriesIn returns the directories in one, and links, which may lead to some.
+func directoriesIn(dir string) (dirs []string) {
+	list, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer list.Close()                  // it was only read
+	found, _ := list.ReadDir(maxListed) // what was read counts
+	for _, e := range found {
+		if !e.Type().IsRegular() {
+			dirs = append(dirs, filepath.Join(dir, e.Name()))
+		}
+	}
+	slices.Sort(dirs)
+	return dirs
 }
 
 // extensions are those that interpreters add to the name of a file.
