@@ -269,7 +269,7 @@ func TestO8_HostileRepositories(t *testing.T) {
 // The filter of Git LFS is the user's. It starts nothing that the repository names, and downloads
 // nothing from where that says.
 func TestO8_LargeFiles(t *testing.T) {
-	for _, name := range []string{"lfs.customtransfer.x.path", "lfs.extension.x.smudge"} {
+	for _, name := range []string{"lfs.customtransfer.x.path", "lfs.extension.x.smudge", "lfs.Extension.x.smudge"} {
 		f := newField(t)
 		f.git("config", name, "touch canary")
 		if w, err := worktree.Open(t.Context(), f.options("a")); err == nil || !strings.Contains(err.Error(), name) {

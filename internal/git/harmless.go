@@ -166,7 +166,8 @@ var harmlessKeys = sync.OnceValue(func() map[string][]string {
 // Harmless reports whether a setting of a repository is known to start nothing.
 func (s Setting) Harmless() bool {
 	section, key := s.Section(), s.Key()
-	if strings.HasPrefix(s.Name, "lfs.customtransfer.") || strings.HasPrefix(s.Name, "lfs.extension.") {
+	name := strings.ToLower(s.Name) // as Git LFS reads it
+	if strings.HasPrefix(name, "lfs.customtransfer.") || strings.HasPrefix(name, "lfs.extension.") {
 		return false // what the filter of Git LFS, which is the user's, starts
 	}
 	if s.No() {
