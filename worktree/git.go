@@ -130,7 +130,8 @@ func (g *runner) call(ctx context.Context, dir, input string, run func(*exec.Cmd
 	defer cancel()
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat([]string{"-c", "core.hooksPath=" + os.DevNull,
 		"-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "-c", "submodule.recurse=false",
-		"-c", "safe.bareRepository=explicit", "-c", "lfs.url=" + noObjects, "-c", "lfs.skipdownloaderrors=true"}, args)...)
+		"-c", "safe.bareRepository=explicit", "-c", "lfs.url=" + noObjects, "-c", "lfs.skipdownloaderrors=true",
+		"-c", "worktree.useRelativePaths=false"}, args)...) // else git changes the configuration of the repository
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = dir, g.environ, strings.NewReader(input), 5*time.Second
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // git removes what is half done
 	out, said := &limited{}, &limited{}

@@ -290,6 +290,21 @@ func TestO8_LargeFiles(t *testing.T) {
 	}
 }
 
+// Where the user wants relative paths in worktrees, git would write to the configuration of the
+// repository, which it cannot.
+func TestO8_RelativePaths(t *testing.T) {
+	f := newField(t)
+	f.write(f.repo+"/.gitattributes", "*.txt filter=x\n")
+	f.git("add", ".")
+	f.git("commit", "-q", "-m", "a filter")
+	f.git("config", "--global", "worktree.useRelativePaths", "true")
+	f.git("config", "--global", "filter.x.smudge", "git config worktree.useRelativePaths")
+	w := f.open("a")
+	if text, err := os.ReadFile(w.Dir + "/x.txt"); err != nil || string(text) != "false\n" {
+		t.Errorf("git is told %q, %v", text, err)
+	}
+}
+
 // A filter of the user's that fails leaves neither a worktree nor a branch.
 func TestO8_FilesThatCannotBeWritten(t *testing.T) {
 	f := newField(t)
