@@ -476,7 +476,7 @@ func (b *gitEdits) edits() {
 func TestU17_ScriptsThatHooksMayRun(t *testing.T) {
 	peer.Need(t, "git")
 	scripts := []string{"scripts/new.sh", "mk/common.mk", "sub/Makefile", "mk/Makefile.common", "tools/check.py", "tools/program",
-		"hooks/new", "scripts/new.csh", "web/package.json"}
+		"hooks/new", "hooks/10", "scripts/new.csh", "web/package.json", "JUSTFILE"}
 	hooks := map[string]bool{
 		"find scripts -name '*.sh' -exec sh {} \\;":                                true,
 		"sh \"tools/$(basename \"$0\").sh\"":                                       true,

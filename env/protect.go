@@ -235,9 +235,10 @@ func (p *protected) isScript(ctx context.Context, name string) bool {
 	base := path.Base(name)
 	lower := strings.ToLower(base)
 	extension := path.Ext(lower)
+	inCapitals := base == strings.ToUpper(base) && base != lower
 	switch {
 	case strings.Contains(lower, "makefile"), strings.HasPrefix(lower, "taskfile."), lower == "package.json",
-		extension == "" && base != strings.ToUpper(base),
+		lower == "justfile", extension == "" && !inCapitals,
 		slices.Contains([]string{".sh", ".bash", ".zsh", ".ksh", ".mksh", ".dash", ".ash", ".csh", ".tcsh", ".fish", ".bats",
 			".mk", ".mak"}, extension):
 		return true
