@@ -20,6 +20,11 @@ func TestU19_ProgramsThatTextsName(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	linked := filepath.Join(t.TempDir(), "linked")
+	if err := errors.Join(os.WriteFile(linked, []byte("#!/bin/sh\nexec python3 tools/l.py\n"), 0o755),
+		os.Symlink(linked, filepath.Join(bin, "linked"))); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	for name, c := range map[string]struct{ file, text, command, runs string }{
 		"a function":               {"Makefile", "V := $(shell python3 tools/l.py)\nSRC = src/main.c\nlint:\n", "make lint", "tools/l.py -src/main.c"},
@@ -43,6 +48,7 @@ func TestU19_ProgramsThatTextsName(t *testing.T) {
 		"a list":                   {"steps", "python3 tools/l.py\n", "while read -r c; do $c; done <steps", "tools/l.py steps"},
 		"joined names":             {"hook", "#!/usr/bin/env python3\nrun(['python3', join('tools', 'l.py')])\n", "./hook", "tools/l.py"},
 		"a program of the user's":  {"hook", "#!/bin/sh\nmycheck\ngit mine\n", "./hook", "tools/l.py web/t.js"},
+		"a linked program":         {"hook", "#!/bin/sh\nlinked\n", "./hook", "tools/l.py"},
 		"several lines":            {".pre-commit-config.yaml", "  args: [\"-u\",\n    \"tools/l.py\"]\n", "pre-commit run", "tools/l.py"},
 		"a computed name":          {"hook", "#!/bin/sh\npython3 \"$(git rev-parse --show-toplevel)/tools/$(basename \"$0\").py\"\n", "./hook", "tools"},
 		"a loop":                   {"hook", "#!/bin/sh\nfor n in a b; do . ./tools/$n; done\n", "./hook", "tools"},

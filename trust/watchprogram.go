@@ -230,8 +230,8 @@ func (w *watcher) starts(word string, dirs []string, own string) {
 	}
 }
 
-// installed follows a script that the user has in a directory of PATH, outside of those of the
-// system, of packages and of version managers.
+// installed follows a script that the user has in a directory of PATH, or behind a link there, outside
+// of those of the system, of packages and of version managers.
 func (w *watcher) installed(program string) {
 	if slices.Contains(w.asked, program) || len(w.asked) >= maxWatched || strings.Contains(program, "/") {
 		return
@@ -240,6 +240,9 @@ func (w *watcher) installed(program string) {
 	file, err := exec.LookPath(program)
 	if err != nil || !filepath.IsAbs(file) {
 		return // PATH itself is watched
+	}
+	if file, err = filepath.EvalSymlinks(file); err != nil {
+		return // it is gone
 	}
 	ofSystem := func(dir string) bool { return strings.HasPrefix(file, dir) }
 	ofPackages := func(dir string) bool { return strings.Contains(file, dir) }
