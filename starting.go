@@ -152,7 +152,7 @@ const maxEnvrc = 64 << 10
 // not looked for. scripts are what else it names, and the repository if it may run more. The same
 // holds for the configuration of mise, of which all files that it names count.
 func namedByEntering(roots []string) (names, scripts []string) {
-	seen := map[string]bool{}
+	seen, left := map[string]bool{}, maxNamed
 	for _, root := range roots {
 		outer := root
 		if tops := git.Tops(root); len(tops) > 0 {
@@ -161,14 +161,17 @@ func namedByEntering(roots []string) (names, scripts []string) {
 		for dir := root; !seen[dir]; dir = filepath.Dir(dir) {
 			seen[dir] = true
 			for _, file := range configsOfMise(dir) {
+				if left < 0 {
+					break // everything counts
+				}
 				text, _ := userfiles.Read(file, maxEnvrc) // what cannot be read, mise cannot read
-				byMise := namedIn(string(text), roots, dir, outer)
+				byMise := namedIn(string(text), roots, &left, dir, outer)
 				names, scripts = append(names, regular(byMise)...), append(scripts, byMise...)
 			}
 			if text, err := userfiles.Read(filepath.Join(dir, ".envrc"), maxEnvrc); err == nil {
 				watched := trust.WatchedAll(outer, dir, []string{string(text)})
 				names = append(append(names, watched.Runs...), addedToPath(dir, string(text))...)
-				if scripts = append(scripts, namedIn(string(text), roots, dir, outer)...); len(watched.Blind) > 0 {
+				if scripts = append(scripts, namedIn(string(text), roots, &left, dir, outer)...); len(watched.Blind) > 0 {
 					scripts = append(scripts, outer)
 				}
 			}
@@ -200,25 +203,25 @@ func regular(names []string) []string {
 	})
 }
 
-// maxNamed is the most words of a .envrc that are looked up. One that has more makes everything in
-// the roots count.
+// maxNamed is the most words of all .envrc and configurations of mise that are looked up. If they
+// have more, everything in the roots counts.
 const maxNamed = 2_000
 
 // namedIn returns the paths in the roots that words of a .envrc may name, seen from directories: a
 // function of direnv may add one to PATH, or make a program of it. What is computed in front of a
-// path is taken for one of the directories.
-func namedIn(text string, roots []string, dirs ...string) (names []string) {
+// path is taken for one of the directories. left is how many words may still be looked up.
+func namedIn(text string, roots []string, left *int, dirs ...string) (names []string) {
 	text = os.Expand(text, func(string) string { return " " })
 	divides := func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`$()[]{}<>|&;:=", r) }
-	words := strings.FieldsFunc(text, divides)
-	if len(words) > maxNamed {
+	words := append(strings.FieldsFunc(text, divides), "vendor/bin") // layout php
+	slices.Sort(words)
+	words = slices.Compact(words)
+	if *left -= len(words); *left < 0 {
 		return roots
 	}
-	words = append(words, "vendor/bin") // layout php
-	slices.Sort(words)
-	for _, word := range slices.Compact(words) {
+	for _, word := range words {
 		names = append(names, realPath(word))
-		for _, dir := range dirs {
+		for _, dir := range slices.Compact(dirs) {
 			names = append(names, realPath(filepath.Join(dir, word)))
 		}
 	}

@@ -3,9 +3,11 @@
 package attractor
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/internal/peer"
@@ -147,5 +149,26 @@ func TestU17_ScriptsThatMiseMayRun(t *testing.T) {
 	if written := b.writes(t, append([]string{"bin/git", "tools/env.sh", "tools/e", "conf/x.json", "mise.dev.toml",
 		"sub/mise.dev.local.toml"}, not...)...); !slices.Equal(written, not) {
 		t.Errorf("written were %q", written)
+	}
+}
+
+// Where the configurations of mise have too many words to look all of them up, all scripts ask.
+func TestU17_ManyWordsOfMise(t *testing.T) {
+	peer.Need(t, "git")
+	b, dir := newTeam(t, nil), realTemp(t)
+	for i := range 50 {
+		var text strings.Builder
+		for j := range 1_000 {
+			fmt.Fprintf(&text, "w%d-%d\n", i, j)
+		}
+		put(t, dir, fmt.Sprintf("mise.%d.toml", i), text.String())
+	}
+	inGit(t, dir, "init", "-q")
+	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
+	if written := b.writes(t, "other/x.sh", "main.go"); !slices.Equal(written, []string{"main.go"}) {
+		t.Errorf("written were %q", written)
+	}
+	if _, scripts := namedByEntering([]string{dir}); len(scripts) > 2*maxNamed {
+		t.Errorf("%d paths", len(scripts))
 	}
 }
