@@ -18,7 +18,7 @@ type decoder struct {
 	byIndex map[int]*item    // the newest of each index
 	byID    map[string]*item // those with an id
 	calls   map[callKey]bool
-	blocks  []*block         // in the order in which they started
+	blocks  []*block // in the order in which they started
 	sent    api.Repeats
 	refused bool   // the model refused
 	billed  int    // how many web searches the vendor bills
