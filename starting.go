@@ -171,7 +171,8 @@ func namedByEntering(roots []string) (names, scripts []string) {
 			if text, err := userfiles.Read(filepath.Join(dir, ".envrc"), maxEnvrc); err == nil {
 				watched := trust.WatchedAll(outer, dir, []string{string(text)})
 				names = append(append(names, watched.Runs...), addedToPath(dir, string(text))...)
-				if scripts = append(scripts, namedIn(string(text), roots, &left, dir, outer)...); len(watched.Blind) > 0 {
+				scripts = append(scripts, namedIn(string(text), roots, &left, dir, outer)...)
+				if len(watched.Blind) > 0 {
 					scripts = append(scripts, outer)
 				}
 			}
