@@ -73,7 +73,8 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 // named reports whether an event has a meaning here. Other events may have any form.
 func named(event string) bool {
 	switch event {
-	case "response.created", "response.queued", "response.in_progress", "response.completed", "response.done", "response.incomplete",
+	case "response.created", "response.queued", "response.in_progress",
+		"response.completed", "response.done", "response.incomplete",
 		"response.output_item.added", "response.output_item.done",
 		"response.content_part.added", "response.content_part.done",
 		"response.reasoning_summary_part.added", "response.reasoning_summary_part.done",
