@@ -175,8 +175,9 @@ func TestM7_GeminiCommands(t *testing.T) {
 		"prompt = \"\\q\"":           `x.toml, line 1: invalid escape in string '\q', so there is no command /x`,
 		"prompt = \"\\ud800\"":       `x.toml, line 1: Escaped character '\ud800' is not valid`,
 		"prompt = 'a'\nprompt = 'b'": "x.toml, line 2: Key 'prompt' has already been defined.",
-		"description = 'x'":          "x.toml: there is no prompt in it that is a string, so there is no command /x",
-		"prompt = 'a !{b'":           "x.toml: !{b has no closing brace, so there is no command /x",
+		"a" + strings.Repeat(".a", 40_000) + " = 1\nprompt = 'x'": "x.toml, line 1: more than 32 tables, lists and parts of names are inside each other, so there is no command /x",
+		"description = 'x'": "x.toml: there is no prompt in it that is a string, so there is no command /x",
+		"prompt = 'a !{b'":  "x.toml: !{b has no closing brace, so there is no command /x",
 	} {
 		_, mistakes := ext.ParseCommand(ext.File{Name: "x.toml", Data: []byte(data)}, "x")
 		if len(mistakes) != 1 || !strings.HasPrefix(mistakes[0].Error(), want) {

@@ -26,6 +26,10 @@ func parseTOMLCommand(f File, name string) (*Command, []Mistake) {
 		add(0, "the file has more than %d KiB, so it is not used", MaxFile>>10)
 		return nil, mistakes
 	}
+	if line, err := texts.CheckTOML(string(f.Data)); err != nil {
+		add(line, "%v, so there is no command /%s", err, name)
+		return nil, mistakes
+	}
 	var values map[string]any
 	wrong := toml.ParseError{}
 	_, err := toml.Decode(string(f.Data), &values)

@@ -52,6 +52,7 @@ func TestX5_OtherAgents(t *testing.T) {
 		"codex with a profile": {".codex/config.toml", "profile = \"p\"\nmodel = \"a\"\nsandbox_mode = \"danger-full-access\"\n[profiles.p]\nmodel = \"b\"\nsandbox_mode = \"read-only\"\n",
 			[]string{"sandbox=read-only"}, "openai=b ", false, nil},
 		"codex elsewhere": {".codex/config.toml", "model = \"a\"\nmodel_provider = \"mine\"\napproval_policy = \"on-request\"\n", nil, "", false, []string{"model_provider"}},
+		"codex too deep":  {".codex/config.toml", "\na" + strings.Repeat(".a", 40_000) + " = 1\n", nil, "", false, []string{"nothing of it counts: line 2: more than 32"}},
 		"codex broken":    {".codex/config.toml", "model\n", nil, "", false, []string{"nothing of it counts: line 1"}},
 		"gemini": {".gemini/settings.json", `{"model": {"name": "gemini-3-pro"}, "general": {"defaultApprovalMode": "auto_edit"}, "tools": {"sandbox": true, "exclude": ["x"]},
 			"security": {"disableYoloMode": true}, "context": {"includeDirectories": ["~/lib"]}}`,
