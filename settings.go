@@ -186,7 +186,7 @@ func (c *config) useTexts(v *settings.Values) (err error) {
 	}
 	if text := v.Get("instructions"); text != nil && text.Origin.Name != theProgram {
 		if c.Instructions, err = settings.Prompt(text.One()); err != nil {
-			return fail(ErrConfig, "%s: instructions %w", text.Origin, err)
+			return fail(ErrConfig, "%s: %w", text.Origin, err)
 		}
 	}
 	return nil

@@ -92,9 +92,12 @@ func (f *settingFlag) String() string {
 	return strings.Join(f.texts, ",")
 }
 
-// Type returns what kind of value it is.
+// Type returns what kind of value it is. The names are those of pflag: a shell's completion offers an
+// array again when it is there.
 func (f *settingFlag) Type() string {
 	switch f.Kind {
+	case settings.KindList, settings.KindFiles:
+		return "stringArray"
 	case settings.KindSwitch:
 		return "bool"
 	case settings.KindText, settings.KindPrompt:

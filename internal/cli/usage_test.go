@@ -32,7 +32,7 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{`unknown profile "acme"`, []string{"run", "--profile", "acme", "x"}},
 		{"cannot work in /nope: no such file or directory", []string{"run", "--dir", "/nope", "x"}},
 		{"not a directory", []string{"run", "--dir", list, "x"}},
-		{"cannot read the instructions", []string{"run", "--instructions", "@/nope", "x"}},
+		{"attractor: --instructions: cannot read the instructions", []string{"run", "--instructions", "@/nope", "x"}},
 		{"cannot read the schema", []string{"run", "--output-schema", "/nope", "x"}},
 		{"list.json cannot be the schema of a result: it has to be a JSON Schema, ", []string{"run", "--output-schema", list, "x"}},
 		{`no session "zz"`, []string{"run", "--resume", "zz"}},
@@ -40,6 +40,9 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{"must be a number", []string{"run", "--fork", "zz@x", "x"}},
 		{"must begin with http:// or https://, followed by a host", []string{"run", "--base-url", "ftp://x", "x"}},
 		{"stop or summarize", []string{"run", "--on-limit", "dance", "x"}},
+		{`attractor: --fallback must be a provider and a model`, []string{"run", "--fallback", "x", "x"}},
+		{`--limit is wrong: "" is not a limit`, []string{"config", "--limit", ""}},
+		{"--max-journal must be at least 1", []string{"config", "--max-journal", "0x0"}},
 		{`--max-turns must be a whole number from 0 on, not "-1"`, []string{"run", "--max-turns", "-1", "x"}},
 		{"cannot be used together", []string{"run", "--ask", "--read-only", "x"}},
 		{"cannot be used together", []string{"run", "--mode", "plan", "--yes", "x"}},
@@ -178,7 +181,7 @@ func TestI17_VersionAndCompletion(t *testing.T) {
 		"run --effort ": "high\n", "run --mode ": "plan\n", "run --on-limit ": "summarize\n",
 		"tools --profile ": "openai\n",
 		"run --model ":     "claude-opus-5-5\n", "completion ": "fish\n", "ses": "sessions\t",
-		"sessions ": "export\t"} {
+		"sessions ": "export\t", "run --deny-tool X --deny-": "--deny-tool\t"} {
 		words := strings.Split(args, " ")
 		if out := h.run(0, append([]string{"__complete"}, words...)...); !strings.Contains(out.stdout, want) {
 			t.Errorf("%q completes to %q, want %q", args, out.stdout, want)

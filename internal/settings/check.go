@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/attractor-go/attractor/agent"
@@ -66,7 +67,7 @@ func checkLimit(text string) error {
 }
 
 func checkPositive(text string) error {
-	if strings.Trim(text, "0") == "" {
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil && n < 1 { // 0x0 is 0, too
 		return errors.New("must be at least 1")
 	}
 	return nil

@@ -215,12 +215,12 @@ func New(key string, texts []string, origin Origin) (Value, error) {
 func (s *Setting) CheckFlag(text string) error {
 	of := *s
 	switch s.Key {
-	case "provider", "profile", "fallback":
+	case "provider", "profile":
 		of.check = nil // the later lookup has a better error
 	}
 	switch { // an empty text is perhaps a variable that is not set
 	case text != "" || s.Kind != KindText && s.Kind != KindPrompt:
-	case s.Key == "sandbox":
+	case s.Key == "sandbox", s.Key == "limit": // whose default permits more
 		return s.check(text)
 	default:
 		return nil
