@@ -148,7 +148,9 @@ func (f *sessionFlags) show(s *settings.Setting) shownSetting {
 // print prints the settings for a person.
 func (r *settingsReport) print(t terminal) error {
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
+	if len(r.Settings) > 0 { // doctor shows only those that somebody has set
+		fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
+	}
 	for _, s := range r.Settings {
 		from := strings.Join(s.From, "; ")
 		if s.Origin == settings.PlaceDefault {
@@ -160,7 +162,9 @@ func (r *settingsReport) print(t terminal) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(t.out)
+	if len(r.Settings) > 0 {
+		fmt.Fprintln(t.out)
+	}
 	for _, s := range r.Settings {
 		for _, u := range s.Unused {
 			fmt.Fprintf(t.out, "%s: %s %s is not used: %s\n", render.OneLine(u.From), s.Setting,

@@ -91,6 +91,16 @@ func TestX5_DoctorWithoutAnothersSandbox(t *testing.T) {
 	h.runWith(exitUsage, path, "mcp", "list")
 }
 
+// Where nothing is configured, doctor says so, and prints no table without rows.
+func TestX5_DoctorWithoutFiles(t *testing.T) {
+	t.Parallel()
+	out := newHome(t, unusedURL).run(0, "doctor").stdout
+	has(t, out, "There is no AGENTS.md or the like.", "Nothing is broken.")
+	if strings.Contains(out, "SETTING") {
+		t.Errorf("a table of no settings:\n%s", out)
+	}
+}
+
 // Doctor tries out sandboxes with the system's programs, also where PATH has a directory of the
 // project.
 func TestX5_DoctorRunsNoProgramsOfTheProject(t *testing.T) {

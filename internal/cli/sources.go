@@ -31,6 +31,11 @@ func showSources(ctx context.Context, t terminal, dir string, p profile.Profile)
 
 // printSources lists the documents of a prompt in their order, with what becomes of each.
 func printSources(t terminal, found *instructions.Found) error {
+	if len(found.Documents) == 0 {
+		_, err := fmt.Fprintln(t.out, "There is no AGENTS.md or the like. "+
+			"Those of directories below come when a session reads or changes a file there.")
+		return err
+	}
 	shown := 0
 	for i := range found.Documents {
 		d := &found.Documents[i]
