@@ -120,11 +120,11 @@ func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 		if files, protection = s.Machine, s.box.Protection(); c.Here.Files != nil {
 			files = c.Here.Files(files)
 		}
-		protection.Also = func() (files, scripts []string) { return s.starting(context.WithoutCancel(ctx), c) }
+		protection.Also = func() ([]string, string) { return s.starting(context.WithoutCancel(ctx), c) }
 	} else {
 		s.far.protect(&protection)
 		roots := append([]string{s.Machine.WorkDir()}, s.dirs.list...)
-		protection.Also = func() (files, scripts []string) { return s.far.starting(context.WithoutCancel(ctx), roots), nil }
+		protection.Also = func() ([]string, string) { return s.far.starting(context.WithoutCancel(ctx), roots) }
 	}
 	if state, err := userfiles.StateDir(c.getenv); err == nil {
 		s.ownSecrets = []string{filepath.Join(state, "attractor", "mcp")}

@@ -69,7 +69,7 @@ func TestU17_RepositoriesOutsideOfTheSession(t *testing.T) {
 		inGit(t, base, "init", "-q", "tree")
 		inGit(t, base, "init", "-q")
 		inGit(t, base, "config", "core.hooksPath", "tree/t")
-		put(t, base, ".git/hooks/pre-push", "#!/bin/sh\nsh tree/lib/y\n")
+		inGit(t, base, "config", "core.pager", "tree/lib/y")
 		b.config.Dir = filepath.Join(base, "tree")
 		made(t, b.config.Dir)
 		b.edits()
@@ -98,7 +98,7 @@ func TestU17_RepositoriesOutsideOfTheSession(t *testing.T) {
 		b := newGitEdits(t, []string{"../more/y"}, []string{"../more/main.go"})
 		base := realTemp(t)
 		inGit(t, base, "init", "-q", "tree")
-		put(t, base, "tree/.git/hooks/pre-commit", "#!/bin/sh\nsh "+filepath.Join(base, "more/y")+"\n")
+		inGit(t, filepath.Join(base, "tree"), "config", "core.pager", filepath.Join(base, "more/y"))
 		put(t, base, "more/y", "#!/bin/sh\n")
 		b.config.Dir, b.config.AddDirs = filepath.Join(base, "tree"), []string{filepath.Join(base, "more")}
 		b.edits()

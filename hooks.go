@@ -11,6 +11,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/ext/hooks"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/permit"
@@ -95,20 +96,23 @@ func (s *Setup) readHooks(c *config) error {
 
 // guarded returns the files of this machine that hooks run in a session in a directory, and the
 // user's files that configure hooks: an edit of one needs an approval, because the hook would run
-// it without one.
-func (h *sessionHooks) guarded(here, root string) (files []string) {
+// it without one. exposed says which may run any file of the project.
+func (h *sessionHooks) guarded(here, root string) (files []string, exposed string) {
 	if h == nil {
-		return nil
+		return nil, ""
 	}
 	for i := range h.list {
 		hook, dir := &h.list[i], here
 		if hook.Origin == ext.Project {
 			dir = root
 		}
-		files = append(files, trust.Watched(root, dir, hook.Command, hook.Args...).Runs...)
-		files = append(files, userfiles.RealPath(hook.File))
+		watched := trust.Watched(root, dir, hook.Command, hook.Args...)
+		files = append(append(files, watched.Runs...), userfiles.RealPath(hook.File))
+		if watched.Project != "" && exposed == "" {
+			exposed = exposes("the hook "+texts.Cut(hook.Command, trust.MaxShownCommand, "…"), watched.Project)
+		}
 	}
-	return files
+	return files, exposed
 }
 
 // openHooks prepares the hooks that were read, and adds them to the session.

@@ -526,7 +526,7 @@ func TestU19_EditsOfWhatHooksRunAsk(t *testing.T) {
 	w.write("Makefile", "lint:\n")
 	c := w.config()
 	var questions []string
-	c.TrustProject, c.Mode = true, permit.ModeAcceptEdits
+	c.TrustProject, c.Mode, c.Allow = true, permit.ModeAcceptEdits, []string{"Edit(./**)"}
 	c.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 		questions = append(questions, q.Call.Args)
 		return permit.Answer{Reason: "no"}, nil
@@ -542,6 +542,30 @@ func TestU19_EditsOfWhatHooksRunAsk(t *testing.T) {
 	for _, name := range asked {
 		if w.read(name) == "x" {
 			t.Errorf("%s was changed without a question", name)
+		}
+	}
+}
+
+// Without a rule that allows edits, that of any file asks if a hook starts rules or code of the
+// project, because these may run it.
+func TestU19_EditsThatHooksMayRunAsk(t *testing.T) {
+	for command, why := range map[string]string{"make lint": "make may run what its rules start",
+		"npx prettier --write x": "npx may run programs of packages", "node tools/x.js": "tools/x.js may load or start others",
+		"python3 /elsewhere/x.py": "", "jq -r .tool_name": ""} {
+		w := newWatched(t, calls(t, "write_file", object{"file_path": "main.go", "content": "x"}), fakellm.Turn{Text: "done"})
+		home := t.TempDir()
+		put(t, home, ".claude/settings.json", hookSettings(t, "SessionEnd", "", command))
+		w.write("tools/x.js", "x\n")
+		c := w.config()
+		c.Mode, c.Getenv = permit.ModeAcceptEdits, variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", w.url, "HOME", home)
+		var reasons []string
+		c.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
+			reasons = append(reasons, q.Reasons...)
+			return permit.Answer{Reason: "no"}, nil
+		}
+		w.submit(c, "go", w.see)
+		if (w.read("main.go") == "x") != (why == "") || why != "" && !hasLine(reasons, "and the hook "+command+" may run it: "+why) {
+			t.Errorf("%s: %q, main.go %q", command, reasons, w.read("main.go"))
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/attractor-go/attractor/mcp"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/trust"
 )
 
 // A further directory that was named by a symbolic link stays the directory it was, wherever the
@@ -225,7 +226,7 @@ func realTemp(t *testing.T) string {
 func TestU17_WhatGitRunsInNestedRepositories(t *testing.T) {
 	peer.Need(t, "git")
 	for _, outer := range []bool{false, true} {
-		asked := []string{"proj/githooks/pre-commit", "team.gitconfig", "deep/er/tools/fs.sh", "shared/check.sh"}
+		asked := []string{"proj/githooks/pre-commit", "team.gitconfig", "deep/er/tools/fs.sh"}
 		b := newGitEdits(t, asked, []string{"proj/main.go"})
 		dir := b.config.Dir
 		for _, name := range asked {
@@ -237,7 +238,6 @@ func TestU17_WhatGitRunsInNestedRepositories(t *testing.T) {
 		for _, name := range []string{"proj", "deep/er"} {
 			inGit(t, dir, "init", "-q", name)
 		}
-		put(t, dir, "proj/githooks/pre-commit", "#!/bin/sh\nsh ../shared/check.sh\n")
 		put(t, dir, "team.gitconfig", "")
 		proj := filepath.Join(dir, "proj")
 		inGit(t, proj, "config", "core.hooksPath", "githooks")
@@ -247,23 +247,20 @@ func TestU17_WhatGitRunsInNestedRepositories(t *testing.T) {
 	}
 }
 
-// In the mode accept-edits nobody changes, without a question, what hooks of git and programs of
-// its configuration run, whatever their commands look like.
+// In the mode accept-edits nobody changes, without a question, what programs of git's configuration
+// run, whatever their commands look like, also if a rule allows the files around them.
 func TestU17_WhatCommandsOfGitRun(t *testing.T) {
 	peer.Need(t, "git")
-	asked := []string{"scripts/check.sh", "scripts/more.py", "fs.py", "textconv.py", "tools/clean.sh", "tools/ed.sh",
-		"tools/cred.sh", "scripts/st.py", "scripts/push.sh", "tools/url.sh", "tools/push.sh", "tools/instead.sh",
-		"tools/tar.sh", "tools/authors.sh"}
+	asked := []string{"fs.py", "textconv.py", "tools/clean.sh", "tools/ed.sh", "tools/cred.sh", "scripts/st.py", "tools/url.sh",
+		"tools/push.sh", "tools/instead.sh", "tools/tar.sh", "tools/authors.sh"}
 	b := newGitEdits(t, asked, []string{"main.go"})
+	b.config.Allow = []string{"Edit(./**)"}
 	dir := b.config.Dir
 	for _, name := range asked {
 		put(t, dir, name, "#!/bin/sh\n")
 	}
-	put(t, dir, "scripts/check.sh", "#!/bin/sh\npython3 -u scripts/more.py\n")
-	put(t, b.home, "hooks/pre-push", "#!/bin/sh\nexec scripts/push.sh\n")
-	put(t, b.home, ".gitconfig", "[alias]\n\tst = !python3 -X utf8 scripts/st.py\n[core]\n\thooksPath = ~/hooks\n")
+	put(t, b.home, ".gitconfig", "[alias]\n\tst = !python3 -X utf8 scripts/st.py\n")
 	inGit(t, dir, "init", "-q")
-	put(t, dir, ".git/hooks/pre-commit", "#!/bin/sh\nset -e\nscripts/check.sh\n")
 	for name, value := range map[string]string{"core.fsmonitor": "python3 fs.py", "core.editor": "./tools/ed.sh",
 		"diff.x.textconv": "python3 textconv.py", "filter.x.clean": "sh -c 'tools/clean.sh'",
 		"credential.helper": "!tools/cred.sh", "protocol.ext.allow": "always",
@@ -275,68 +272,147 @@ func TestU17_WhatCommandsOfGitRun(t *testing.T) {
 	b.edits()
 }
 
-// The same holds for hooks that husky's run, and for programs that these find in packages.
-func TestU17_WhatHooksOfHuskyRun(t *testing.T) {
-	peer.Need(t, "git")
-	b := newGitEdits(t, []string{"scripts/check.sh", "package.json", ".lintstagedrc.json", ".husky/commit-msg",
-		"scripts/other.sh"}, []string{"main.go"})
-	dir := b.config.Dir
-	put(t, dir, "scripts/check.sh", "true\n")
-	put(t, dir, "package.json", "{}\n")
-	put(t, dir, ".husky/_/pre-commit", "#!/usr/bin/env sh\n. \"${0%/*}/h\"\n")
-	put(t, dir, ".husky/_/h", "n=$(basename \"$0\")\ns=$(dirname \"$(dirname \"$0\")\")/$n\nsh -e \"$s\" \"$@\"\n")
-	put(t, dir, ".husky/pre-commit", "sh scripts/check.sh\nnpx lint-staged\n")
-	inGit(t, dir, "init", "-q")
-	inGit(t, dir, "config", "core.hooksPath", ".husky/_")
-	b.edits()
+// putHook makes a hook of git that is started.
+func putHook(t *testing.T, dir, name, text string) {
+	t.Helper()
+	put(t, dir, name, text)
+	if err := os.Chmod(filepath.Join(dir, name), 0o755); err != nil {
+		t.Fatal(err)
+	}
 }
 
-// The same holds for what the configurations of pre-commit, lefthook and lint-staged start, and for
-// scripts of packages that one hook starts after others.
-func TestU17_WhatRunnersOfHooksRun(t *testing.T) {
+// Where a hook of git, or a program of its configuration, may run any file, an edit of any file asks.
+// A hook that only reads and prints changes nothing.
+func TestU17_HooksThatMayRunFiles(t *testing.T) {
 	peer.Need(t, "git")
-	b := newGitEdits(t, []string{"Makefile", "scripts/made.sh", "scripts/lib.sh", "flow.sh", "tools/c.sh", "staged.sh", "t.js",
-		"lint.js", "web/package.json", "web/w.js", "hooks.d/pre-commit/x", "packages/a/package.json", "packages/a/a.js",
-		"scripts/other.sh"}, []string{"main.go", "web/x.js"})
-	dir := b.config.Dir
-	for name, text := range map[string]string{
-		".pre-commit-config.yaml": "repos:\n- repo: local\n  hooks:\n  - id: a\n    entry: make check\n" +
-			"  - {id: b, entry: ./flow.sh, language: system}\n  - id: c\n    entry: scripts/all.sh --fix\n",
-		"lefthook.yaml": "pre-commit:\n  commands:\n    a:\n      root: \"web/\"\n      run: npm run w\n" +
-			"    b:\n      run: \"bash -c 'sh tools/c.sh && npm run lint'\"\nsource_dir: hooks.d\n",
-		"package.json": `{"scripts": {"test": "node t.js", "lint": "node lint.js"},
-			"workspaces": ["packages/*"], "lint-staged": {"*.c": ["sh staged.sh"]}}`,
-		"packages/a/package.json": `{"scripts": {"lint": "node a.js"}}`,
-		"Makefile":                "check:\n\tsh scripts/made.sh\n", "web/package.json": `{"scripts": {"w": "node w.js"}}`,
-		"scripts/all.sh": ". scripts/lib.sh\n", "hooks.d/pre-commit/x": "",
-		".githooks/pre-commit": "pre-commit run\nlefthook run pre-commit\nnpx lint-staged\nnpm test\nnpx turbo run lint\n",
+	const sh = "#!/bin/sh\n"
+	for text, runs := range map[string]string{
+		sh + "scripts/check.sh\n":                                                         "scripts/check.sh",
+		sh + ". \"${0%/*}/h\"\n":                                                          "",
+		sh + "npx lint-staged\n":                                                          "npx lint-staged",
+		sh + "[ -n \"$CI\" ] || exec make lint\n":                                         "make lint",
+		sh + "find scripts -name '*.sh' -exec sh {} \\;\n":                                "find scripts",
+		sh + "PATH=$PWD/tools:$PATH\ngit status\n":                                        "PATH=$PWD",
+		sh + "cp hooks/next .git/hooks/pre-push\n":                                        "cp hooks/next",
+		sh + "cat next >.git/hooks/pre-push\n":                                            "cat next",
+		sh + "git log --output=.git/hooks/pre-push --format=%B\n":                         "git log",
+		sh + "git -c core.pager=./p log\n":                                                "git -c",
+		sh + "n=$(cat count); echo $((n + 1))\n":                                          "it calculates",
+		sh + "n=$(cat count); [ $n = 1 ]\n":                                               "[ $n",
+		sh + "while read -r c; do $c; done <steps\n":                                      "$c",
+		"#!/usr/bin/env python3\n":                                                        "another language",
+		"#!/bin/bash --init-file tools/rc\n":                                              "another language",
+		"\x7fELF\x00":                                                                     "a program",
+		sh + "command -v git-lfs >/dev/null 2>&1 || exit 2\ngit lfs pre-push \"$@\"\n":    "-",
+		sh + "grep -q '^Signed-off-by: ' \"$1\" || { echo 'sign it off' >&2; exit 1; }\n": "-",
+		sh + "while read -r local_ref rest; do\n  case $local_ref in refs/heads/main) exit 1 ;; esac\ndone\n":       "-",
+		sh + "branch=$(git rev-parse --abbrev-ref HEAD)\nif [ \"$branch\" = main ]; then echo no >&2; exit 1; fi\n": "-",
 	} {
-		put(t, dir, name, text)
+		why := trust.MayRun([]byte(text), "/work", startsSomething)
+		if runs == "-" && why != "" || runs != "-" && (why == "" || !strings.Contains(why, runs)) {
+			t.Errorf("%q: %q", text, why)
+		}
+		asked, not := []string{"main.go", "scripts/check.sh"}, []string(nil)
+		if runs == "-" {
+			asked, not = not, asked
+		}
+		b := newGitEdits(t, asked, not)
+		inGit(t, b.config.Dir, "init", "-q")
+		put(t, b.config.Dir, ".git/hooks/pre-commit", sh+"not executable\n")
+		putHook(t, b.config.Dir, ".git/hooks/pre-push", text)
+		b.edits()
+		if want := "and the hook of git " + filepath.Join(b.config.Dir, ".git/hooks/pre-push") + " may run it: " +
+			why; runs != "-" && !hasLine(b.reasons, want) {
+			t.Errorf("%q: %q", text, b.reasons)
+		}
 	}
-	for _, name := range []string{"scripts/made.sh", "scripts/lib.sh", "flow.sh", "tools/c.sh", "staged.sh", "t.js", "lint.js",
-		"web/w.js", "packages/a/a.js"} {
-		put(t, dir, name, "1\n")
-	}
-	inGit(t, dir, "init", "-q")
-	inGit(t, dir, "config", "core.hooksPath", ".githooks")
-	b.edits()
 }
 
-// The same holds for modules that Python would load instead of those of its library: beside a script,
-// and, for a module as which pre-commit starts, in the directory of the repository.
-func TestU17_ModulesOfPythonThatHooksLoad(t *testing.T) {
+// So do edits where the hook is that of a repository around the directory, or in it, where husky's
+// hooks start others, or where it is not known what programs of git's configuration run, but for
+// aliases.
+func TestU17_WhereHooksMayRunFiles(t *testing.T) {
 	peer.Need(t, "git")
-	b := newGitEdits(t, []string{"argparse.py", "yaml.py", "json/__init__.py", "ci/logging.py", "tools/re.py"},
-		[]string{"main.py", "app/__init__.py", "src/logging.py", "json/x.go"})
-	dir := b.config.Dir
-	inGit(t, dir, "init", "-q")
-	put(t, dir, ".git/hooks/pre-commit", "#!/usr/bin/env bash\nINSTALL_PYTHON=/usr/bin/python3\n"+
-		"ARGS=(hook-impl --config=.pre-commit-config.yaml)\nif [ -x \"$INSTALL_PYTHON\" ]; then\n"+
-		"    exec \"$INSTALL_PYTHON\" -mpre_commit \"${ARGS[@]}\"\nfi\n")
-	put(t, dir, ".git/hooks/pre-push", "#!/bin/sh\npython3 ci/check.py\ntools/run\n")
-	put(t, dir, "ci/check.py", "import logging\n")
-	put(t, dir, "tools/run", "#!/usr/bin/env python3\nimport re\n")
+	const script = "!for i in 1; do find . -name '*.sh' -exec sh {} +; done"
+	for name, in := range map[string]func(b *gitEdits, dir string){
+		"around": func(b *gitEdits, dir string) {
+			inGit(t, dir, "init", "-q")
+			putHook(t, b.config.Dir, ".git/hooks/pre-push", "sub/x\n")
+			put(t, dir, "sub/y", "")
+			b.config.Dir = filepath.Join(dir, "sub")
+		},
+		"inside": func(b *gitEdits, dir string) {
+			inGit(t, dir, "init", "-q", "a/b")
+			putHook(t, b.config.Dir, "a/b/.git/hooks/pre-push", "../../x\n")
+		},
+		"of husky": func(b *gitEdits, dir string) {
+			inGit(t, dir, "init", "-q")
+			inGit(t, dir, "config", "core.hooksPath", ".husky/_")
+			putHook(t, b.config.Dir, ".husky/_/pre-commit", ". \"${0%/*}/h\"\n")
+		},
+		"of the user": func(b *gitEdits, dir string) {
+			put(t, b.home, ".gitconfig", "[core]\n\thooksPath = ~/hooks\n")
+			putHook(t, b.home, "hooks/pre-push", "exec scripts/push.sh\n")
+		},
+		"of a further directory": func(b *gitEdits, dir string) {
+			more := realTemp(t)
+			inGit(t, dir, "init", "-q", more)
+			putHook(t, more, ".git/hooks/pre-push", "x\n")
+			b.config.AddDirs = []string{more}
+		},
+		"of GIT_DIR": func(b *gitEdits, _ string) {
+			inGit(t, b.home, "init", "-q", "--bare", "store")
+			putHook(t, b.home, "store/hooks/pre-push", "x\n")
+			b.withVars(map[string]string{"GIT_DIR": filepath.Join(b.home, "store")})
+		},
+		"core.fsmonitor": func(_ *gitEdits, dir string) { inGit(t, dir, "config", "core.fsmonitor", script) },
+		"filter.x.clean": func(_ *gitEdits, dir string) { inGit(t, dir, "config", "filter.x.clean", script) },
+		"core.editor":    func(_ *gitEdits, dir string) { inGit(t, dir, "config", "core.editor", script) },
+		"alias.x":        func(_ *gitEdits, dir string) { inGit(t, dir, "config", "alias.x", script) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked, not := []string{"main.go"}, []string(nil)
+			if name == "alias.x" {
+				asked, not = not, asked
+			}
+			b := newGitEdits(t, asked, not)
+			if strings.Contains(name, ".") {
+				inGit(t, b.config.Dir, "init", "-q")
+			}
+			in(b, b.config.Dir)
+			b.edits()
+		})
+	}
+}
+
+// Such a question names the hook and is asked once: a person can allow edits for the session. What
+// has a hook, or starts one, asks as before.
+func TestU17_EditsThatHooksMayRunAskOnce(t *testing.T) {
+	peer.Need(t, "git")
+	b := newGitEdits(t, []string{"tools/hooks/pre-commit"}, []string{"main.go", "scripts/check.sh", "a/new.py"})
+	inGit(t, b.config.Dir, "init", "-q")
+	inGit(t, b.config.Dir, "config", "core.hooksPath", "tools/hooks")
+	putHook(t, b.config.Dir, "tools/hooks/pre-push", "#!/bin/sh\nexec scripts/check.sh\n")
+	put(t, b.config.Dir, "tools/hooks/pre-commit", "")
+	b.config.Ask = func(ctx context.Context, q permit.Question) (permit.Answer, error) {
+		answer, err := b.no(ctx, q)
+		if slices.Contains(q.Allow, "Edit(./**)") {
+			answer = permit.Answer{Verdict: tool.Allow, Remember: true}
+		}
+		return answer, err
+	}
 	b.edits()
+	hook := filepath.Join(b.config.Dir, "tools/hooks/pre-push")
+	want := []string{filepath.Dir(hook) + "/pre-commit: " + filepath.Dir(hook) + " can start programs or allow them",
+		"it changes " + filepath.Join(b.config.Dir, "main.go") + ", and the hook of git " + hook + " may run it: scripts/check.sh"}
+	for _, reason := range want {
+		if !slices.Contains(b.reasons, reason) {
+			t.Errorf("%q does not say %q", b.reasons, reason)
+		}
+	}
+	if len(b.reasons) > 3 { // both are about tools/hooks/pre-commit
+		t.Errorf("%q", b.reasons)
+	}
 }
 
 // In the mode accept-edits nobody changes, without a question, from what git takes the programs
@@ -432,6 +508,13 @@ func inGit(t *testing.T, dir string, args ...string) {
 type gitEdits struct {
 	*team
 	asked, not []string
+	reasons    []string // of the questions
+}
+
+// no answers a question.
+func (b *gitEdits) no(_ context.Context, q permit.Question) (permit.Answer, error) {
+	b.reasons = append(b.reasons, q.Reasons...)
+	return permit.Answer{Reason: "no"}, nil
 }
 
 func newGitEdits(t *testing.T, asked, not []string) *gitEdits {
@@ -442,10 +525,9 @@ func newGitEdits(t *testing.T, asked, not []string) *gitEdits {
 	}
 	b := newTeam(t, nil, append(turns, fakellm.Turn{Text: "done"})...)
 	b.config.Mode = permit.ModeAcceptEdits
-	b.config.Ask = func(context.Context, permit.Question) (permit.Answer, error) {
-		return permit.Answer{Reason: "no"}, nil
-	}
-	return &gitEdits{b, asked, not}
+	edits := &gitEdits{team: b, asked: asked, not: not}
+	b.config.Ask = edits.no
+	return edits
 }
 
 // edits checks which of the files are written.
@@ -469,51 +551,6 @@ func (b *gitEdits) edits() {
 		if !written(name) {
 			b.Errorf("%s was not changed: %v", name, b.results())
 		}
-	}
-}
-
-// Where it is not known what a hook of git runs, edits of all scripts of the work tree ask.
-func TestU17_ScriptsThatHooksMayRun(t *testing.T) {
-	peer.Need(t, "git")
-	scripts := []string{"scripts/new.sh", "mk/common.mk", "sub/Makefile", "mk/Makefile.common", "tools/check.py", "tools/program",
-		"hooks/new", "hooks/10", "scripts/new.csh", "web/package.json", "JUSTFILE"}
-	hooks := map[string]bool{
-		"find scripts -name '*.sh' -exec sh {} \\;":                                true,
-		"sh \"tools/$(basename \"$0\").sh\"":                                       true,
-		"PATH=$PWD/tools:$PATH\nprogram":                                           true,
-		"command -v git-lfs >/dev/null 2>&1 || exit 2\ngit lfs pre-push \"$@\"":    false,
-		"grep -q '^Signed-off-by: ' \"$1\" || { echo 'sign it off' >&2; exit 1; }": false,
-	}
-	for hook, asks := range hooks {
-		asked, not := scripts, []string{"main.go", "notes.txt", "tools/module.py", "LICENSE"}
-		if !asks {
-			asked, not = nil, append(not, scripts...)
-		}
-		b := newGitEdits(t, asked, not)
-		inGit(t, b.config.Dir, "init", "-q")
-		put(t, b.config.Dir, ".git/hooks/pre-push", "#!/bin/sh\n"+hook+"\n")
-		put(t, b.config.Dir, "tools/check.py", "#!/usr/bin/env python3\n")
-		put(t, b.config.Dir, "tools/program", "true\n")
-		if err := os.Chmod(filepath.Join(b.config.Dir, "tools/program"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		b.edits()
-	}
-}
-
-// The same holds where it is not known what programs of git's configuration run, but for aliases.
-func TestU17_ScriptsThatCommandsOfGitMayRun(t *testing.T) {
-	peer.Need(t, "git")
-	for name, asks := range map[string]bool{"core.fsmonitor": true, "filter.x.clean": true, "core.editor": true,
-		"alias.x": false} {
-		asked, not := []string{"tools/new.sh", "bin/new"}, []string{"main.go", "notes.txt"}
-		if !asks {
-			asked, not = nil, append(not, asked...)
-		}
-		b := newGitEdits(t, asked, not)
-		inGit(t, b.config.Dir, "init", "-q")
-		inGit(t, b.config.Dir, "config", name, "!for i in 1; do find . -name '*.sh' -exec sh {} +; done")
-		b.edits()
 	}
 }
 

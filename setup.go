@@ -117,27 +117,29 @@ type Setup struct {
 
 	checkpoints *checkpoints // nil without any
 
-	box        *sandbox.Sandbox
-	observing  *observing              // nil on another machine
-	nesting    git.Nesting             // the repositories in the session's directories
-	leftBehind *leftBehind             // nil without a sandbox
-	ownSecrets []string                // directories with tokens of this program
-	changing   sync.Mutex              // held while the mode changes
-	noFull     func(permit.Mode) error // says why a mode cannot be chosen
-	told       permit.Mode             // the mode of which the model knows
-	plans      bool                    // the model has the tool that leaves plan mode
-	dirs       furtherDirs
-	led        leads      // of the session that is resumed
-	denied     []string   // the names of tools that the model is not offered
-	choosing   sync.Mutex // held while the model changes
-	chosen     chosen
-	catalog    *catalog.Catalog
-	kinds      []providers.Kind    // config.Kinds
-	alone      bool                // no file of the user counts
-	change     agent.Settings      // the settings to change in a resumed session
-	ownWindow  agent.FallbackModel // the model that the catalog lacks, with the window that the user has set for it
-	store      journal.Store
-	started    bool // the session has taken over the journal
+	box       *sandbox.Sandbox
+	observing *observing  // nil on another machine
+	nesting   git.Nesting // the repositories in the session's directories
+	// toldExposed is about the warning that edits ask, and that nobody is there to allow them.
+	toldExposed sync.Once
+	leftBehind  *leftBehind             // nil without a sandbox
+	ownSecrets  []string                // directories with tokens of this program
+	changing    sync.Mutex              // held while the mode changes
+	noFull      func(permit.Mode) error // says why a mode cannot be chosen
+	told        permit.Mode             // the mode of which the model knows
+	plans       bool                    // the model has the tool that leaves plan mode
+	dirs        furtherDirs
+	led         leads      // of the session that is resumed
+	denied      []string   // the names of tools that the model is not offered
+	choosing    sync.Mutex // held while the model changes
+	chosen      chosen
+	catalog     *catalog.Catalog
+	kinds       []providers.Kind    // config.Kinds
+	alone       bool                // no file of the user counts
+	change      agent.Settings      // the settings to change in a resumed session
+	ownWindow   agent.FallbackModel // the model that the catalog lacks, with the window that the user has set for it
+	store       journal.Store
+	started     bool // the session has taken over the journal
 }
 
 // openModel connects to the provider and chooses the profile and what else the options have of the
@@ -182,6 +184,7 @@ func (s *Setup) openModel(c *config) error {
 func (s *Setup) openGate(c *config) {
 	o := &s.Options
 	s.Gate = permit.NewGate(c.Mode, s.Rules, o.Env)
+	s.Gate.Exposed = s.tellExposed
 	s.noFull = c.noFull
 	s.Gate.Ask, s.Gate.Project = s.maskReasons(c.Ask), s.Project.KeptAs()
 	if c.Unasked == sandbox.Observe && !s.boxed() {

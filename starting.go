@@ -1,10 +1,13 @@
 package attractor
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,24 +20,37 @@ import (
 
 // starting returns the files in the session's directories that start programs or allow them because
 // something outside says so: hooks, git, PATH, and the home directory. A change of one needs an
-// approval. The paths have no links, whatever links have led to them. Of further files in the
-// directories of scripts it is not known whether git or direnv run them; see [env.Protection].
-func (s *Setup) starting(ctx context.Context, c *config) (names, scripts []string) {
+// approval. The paths have no links, whatever links have led to them. exposed says what may run any
+// file there; see [env.Exposed].
+func (s *Setup) starting(ctx context.Context, c *config) (names []string, exposed string) {
 	roots := realPaths(append(env.ConfinementOf(s.Local).Writable, s.here))
 	slices.Sort(roots)
 	roots = slices.Compact(roots)
 	names = c.linkedHome(roots)
-	byGit, scripts := s.namedByGit(ctx, c, roots)
-	byEntering, more := namedByEntering(roots)
-	scripts = append(scripts, more...)
-	for _, name := range slices.Concat(s.hooks.guarded(s.here, s.projectHere()), byGit, byEntering,
-		programs(s.here, c.getenv("PATH")), namedByVariables(roots, s.here, c)) {
+	byGit, exposed := s.namedByGit(ctx, c, roots)
+	byHooks, exposedByHooks := s.hooks.guarded(s.here, s.projectHere())
+	byVariables, exposedByVariables := namedByVariables(roots, s.here, c)
+	if exposed = cmp.Or(exposed, exposedByHooks, exposedByVariables); exposed == "" {
+		exposed = exposedByEntering(roots)
+	}
+	for _, name := range slices.Concat(byHooks, byGit, programs(s.here, c.getenv("PATH")), byVariables) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
 			names = append(names, real)
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names), scripts
+	return slices.Compact(names), exposed
+}
+
+// tellExposed warns once that edits ask, if nobody is there to allow them.
+func (s *Setup) tellExposed(why string) {
+	if s.Gate.Attended() {
+		return
+	}
+	s.toldExposed.Do(func() {
+		s.warnings.add("exposed", "edits ask here, and nobody is there to answer, because an edit changes a file, and "+why+
+			". A rule allows them: --allow-tool 'Edit(./**)'")
+	})
 }
 
 // realPaths returns where names lead.
@@ -77,111 +93,89 @@ func workTrees(roots []string, nesting *git.Nesting) (list []workTree) {
 	return list
 }
 
+// maxGitCommands limits the programs of git's configuration that are looked through, of one
+// repository, and maxHooks the hooks of all: some hundred milliseconds, for which the first change of
+// a session waits. If there are more, it is not known what they run.
 const (
-	// maxGitCommands limits the hooks and programs of git that are looked through, of one
-	// repository. One that has more runs what it wants to anyway.
 	maxGitCommands = 200
-	// maxAllGitCommands limits them for all repositories together: some hundred milliseconds, for
-	// which the first change of a session waits. Beyond them the hooks are known, but not the files
-	// that they run.
-	maxAllGitCommands = 500
+	maxHooks       = 500
 )
 
 // namedByGit returns the files from which git takes what it runs in the session's directories, by
 // the configuration of their repositories, also nested ones, and of the user: a change of one needs
-// an approval as one in .git does. scripts are the work trees of which git may run more.
-func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (names, scripts []string) {
+// an approval as one in .git does. exposed says what of it may run any file.
+func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (names []string, exposed string) {
 	machine, err := env.NewLocal(filepath.VolumeName(roots[0])+string(filepath.Separator),
 		env.LocalOptions{Containment: env.ContainGroup})
 	if err != nil {
-		return nil, nil // not even commands can run here
+		return nil, "" // not even commands can run here
 	}
 	defer machine.Close() // it was only read
-	left := maxAllGitCommands
+	left := maxHooks
 	for _, tree := range workTrees(roots, &s.nesting) {
 		named := git.Files{Env: machine}.Named(ctx, filepath.ToSlash(tree.top), c.getenv)
-		files, more := tree.runByGit(named, roots, &left)
-		for _, name := range files {
+		files, byHooks := tree.hooks(named.Hooks, roots, &left)
+		byCommands, blind := tree.commands(named, roots)
+		for _, name := range slices.Concat(named.Files, files, byCommands) {
 			if realPath(name) != tree.top {
 				names = append(names, name)
 			}
 		}
-		if more && !slices.Contains(scripts, tree.outer) {
-			scripts = append(scripts, tree.outer)
-		}
+		exposed = cmp.Or(exposed, byHooks, blind)
 	}
-	return names, scripts
+	return names, exposed
 }
 
-// runByGit returns the files below the outermost work tree, and in the roots, that git runs in a
-// work tree, or from which it takes what it runs, and whether its hooks, or programs that it starts
-// by itself, may run more. left is how many commands may still be looked through.
-func (t workTree) runByGit(named git.Named, roots []string, left *int) (files []string, more bool) {
-	var commands []string // hooks first, because the number of commands is limited
-	files = named.Files
-	for _, dir := range named.Hooks {
-		hooks, linked := git.HookCommands(dir)
-		commands, files = append(commands, hooks...), append(files, linked...)
+// hooks returns what links among the hooks of directories lead to, and what may run any file by one
+// of the hooks. left is how many may still be looked at.
+func (t workTree) hooks(dirs, roots []string, left *int) (files []string, exposed string) {
+	for _, dir := range dirs {
+		hooks, linked := git.Hooks(dir)
+		files = append(files, linked...)
 		if real := realPath(dir); slices.Contains(roots, real) { // of which not everything asks
 			files = append(files, git.HooksIn(real)...)
 		}
-	}
-	commands = append(commands, named.Commands...)
-	others := len(commands)
-	commands = append(commands, named.Aliases...)
-	commands = commands[:min(len(commands), maxGitCommands, *left)]
-	others = min(others, len(commands))
-	*left -= len(commands)
-	watched := trust.WatchedAll(t.outer, t.top, commands[:others])
-	files = append(files, watched.Runs...)
-	files = append(files, trust.RunBy(t.outer, t.top, commands[others:])...)
-	for _, root := range roots {
-		if root != t.outer && !isBelow([]string{t.outer}, root) {
-			files = append(files, trust.RunBy(root, t.top, commands)...)
+		for _, hook := range hooks {
+			if info, err := os.Stat(hook); err == nil && info.Mode()&0o111 == 0 && runtime.GOOS != "windows" {
+				continue // git does not run it
+			}
+			if *left--; *left < 0 {
+				return files, fmt.Sprintf("hooks of git may run it: there are more than %d", maxHooks)
+			}
+			text, err := userfiles.Read(hook, trust.MaxScript+1)
+			why := trust.MayRun(text, t.top, startsSomething)
+			if err != nil {
+				why = err.Error()
+			}
+			if why != "" && exposed == "" {
+				exposed = "the hook of git " + exposes(hook, why)
+			}
 		}
 	}
-	return files, len(watched.Blind) > 0
+	return files, exposed
 }
 
-// maxEnvrc is how much of a .envrc is looked through for names.
-const maxEnvrc = 64 << 10
-
-// namedByEntering returns the files that the .envrc of a root, or of a directory around it in its
-// repository, runs, also those that are not there yet, and the directories that it adds to PATH:
-// direnv asks its user again only when the .envrc itself changes. Those of directories below are
-// not looked for. scripts are what else it names, and the repository if it may run more. The same
-// holds for the configuration of mise, of which all files that it names count.
-func namedByEntering(roots []string) (names, scripts []string) {
-	seen, left := map[string]bool{}, maxNamed
+// commands returns the files below the outermost work tree, and in the roots, that programs of the
+// configuration run in a work tree, and what may run any file. Aliases do not count for that,
+// because their user calls them.
+func (t workTree) commands(named git.Named, roots []string) (files []string, exposed string) {
+	const by = "a program of git's configuration may run it: "
+	commands := named.Commands
+	if len(commands) > maxGitCommands {
+		commands, exposed = commands[:maxGitCommands], by+fmt.Sprintf("there are more than %d", maxGitCommands)
+	}
+	watched := trust.WatchedAll(t.outer, t.top, commands)
+	if len(watched.Blind) > 0 {
+		exposed = by + watched.Blind[0]
+	}
+	all := slices.Concat(commands, named.Aliases[:min(len(named.Aliases), maxGitCommands)])
+	files = append(watched.Runs, trust.RunBy(t.outer, t.top, all[len(commands):])...)
 	for _, root := range roots {
-		outer := root
-		if tops := git.Tops(root); len(tops) > 0 {
-			outer = tops[len(tops)-1]
-		}
-		for dir := root; !seen[dir]; dir = filepath.Dir(dir) {
-			seen[dir] = true
-			for _, file := range configsOfMise(dir) {
-				if left < 0 {
-					break // everything counts
-				}
-				text, _ := userfiles.Read(file, maxEnvrc) // what cannot be read, mise cannot read
-				byMise := namedIn(string(text), roots, &left, dir, outer)
-				names, scripts = append(names, regular(byMise)...), append(scripts, byMise...)
-			}
-			if text, err := userfiles.Read(filepath.Join(dir, ".envrc"), maxEnvrc); err == nil {
-				watched := trust.WatchedAll(outer, dir, []string{string(text)})
-				names = append(append(names, watched.Runs...), addedToPath(dir, string(text))...)
-				scripts = append(scripts, namedIn(string(text), roots, &left, dir, outer)...)
-				if len(watched.Blind) > 0 {
-					scripts = append(scripts, outer)
-				}
-			}
-			if dir == outer {
-				break
-			}
+		if root != t.outer && !isBelow([]string{t.outer}, root) {
+			files = append(files, trust.RunBy(root, t.top, all)...)
 		}
 	}
-	return names, scripts
+	return files, exposed
 }
 
 // configsOfMise returns the files from which mise takes what it runs in a directory.
@@ -194,62 +188,6 @@ func configsOfMise(dir string) (files []string) {
 		}
 	}
 	return files
-}
-
-// regular returns those of paths that are regular files.
-func regular(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		info, err := os.Stat(name)
-		return err != nil || !info.Mode().IsRegular()
-	})
-}
-
-// maxNamed is the most words of all .envrc and configurations of mise that are looked up. If they
-// have more, everything in the roots counts.
-const maxNamed = 2_000
-
-// namedIn returns the paths in the roots that words of a .envrc may name, seen from directories: a
-// function of direnv may add one to PATH, or make a program of it. What is computed in front of a
-// path is taken for one of the directories. left is how many words may still be looked up.
-func namedIn(text string, roots []string, left *int, dirs ...string) (names []string) {
-	text = os.Expand(text, func(string) string { return " " })
-	divides := func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`$()[]{}<>|&;:=", r) }
-	words := append(strings.FieldsFunc(text, divides), "vendor/bin") // layout php
-	slices.Sort(words)
-	words = slices.Compact(words)
-	if *left -= len(words); *left < 0 {
-		return roots
-	}
-	for _, word := range words {
-		names = append(names, realPath(word))
-		for _, dir := range slices.Compact(dirs) {
-			names = append(names, realPath(filepath.Join(dir, word)))
-		}
-	}
-	return slices.DeleteFunc(names, func(name string) bool {
-		return !isBelow(roots, name) || slices.Contains(roots, name)
-	})
-}
-
-// addedToPath returns the directories that the text of a .envrc in dir adds to PATH.
-func addedToPath(dir, text string) (names []string) {
-	text = strings.NewReplacer(`"`, "", "'", "", "$PWD", dir, "${PWD}", dir, "$(pwd)", dir).Replace(text)
-	for line := range strings.Lines(text) {
-		words, dirs := strings.Fields(line), []string(nil)
-		for i, word := range words {
-			if value, ok := strings.CutPrefix(word, "PATH="); ok {
-				dirs = filepath.SplitList(value)
-			} else if word == "PATH_add" {
-				dirs = words[i+1:]
-			}
-		}
-		for _, name := range dirs {
-			if !strings.Contains(name, "$") {
-				names = append(names, pathFrom(dir, name))
-			}
-		}
-	}
-	return names
 }
 
 // programs returns the directories of PATH, and the links in them: what lies in the session's

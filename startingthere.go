@@ -1,6 +1,7 @@
 package attractor
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -15,9 +16,10 @@ import (
 // starting returns the files on the session's machine that start programs because something there
 // says so: what git runs by the configuration of the repository and of the user there, and the
 // directories of PATH. A change of one needs an approval, because a container may show directories
-// of this machine. The roots are the session's directories there. Repositories inside of them, and
-// links elsewhere that lead there, are not looked for, because each look takes time.
-func (f *elsewhere) starting(ctx context.Context, roots []string) (names []string) {
+// of this machine. exposed says what may run any file; see [env.Exposed]. The roots are the session's
+// directories there. Repositories inside of them, and links elsewhere that lead there, are not
+// looked for, because each look takes time.
+func (f *elsewhere) starting(ctx context.Context, roots []string) (names []string, exposed string) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	tops := slices.Clone(roots)
@@ -25,7 +27,8 @@ func (f *elsewhere) starting(ctx context.Context, roots []string) (names []strin
 		tops = append(tops, f.top)
 	}
 	for _, top := range tops {
-		names = append(names, f.runByGit(ctx, top)...)
+		byGit, by := f.runByGit(ctx, top)
+		names, exposed = append(names, byGit...), cmp.Or(exposed, by)
 	}
 	for _, dir := range strings.Split(f.variable("PATH"), ":") {
 		if !path.IsAbs(dir) {
@@ -38,12 +41,13 @@ func (f *elsewhere) starting(ctx context.Context, roots []string) (names []strin
 		return slices.Contains(tops, name) || slices.ContainsFunc(tops, func(top string) bool {
 			return isBelow([]string{name}, top)
 		})
-	})
+	}), exposed
 }
 
 // runByGit returns the files from which git takes what it runs in a work tree there, as they are
-// named and where that leads, and those that the commands of its configuration name.
-func (f *elsewhere) runByGit(ctx context.Context, top string) (names []string) {
+// named and where that leads, and those that the commands of its configuration name. exposed says
+// which hook may run any file.
+func (f *elsewhere) runByGit(ctx context.Context, top string) (names []string, exposed string) {
 	in := f.documents()
 	files := git.Files{Env: in, Outside: func(ctx context.Context, name string) ([]byte, error) {
 		return readThere(ctx, f.machine, name)
@@ -60,7 +64,30 @@ func (f *elsewhere) runByGit(ctx context.Context, top string) (names []string) {
 	}
 	commands := append(named.Commands, named.Aliases...)
 	commands = commands[:min(len(commands), maxGitCommands)]
-	return append(names, trust.NamedBy(top, f.home, commands)...)
+	return append(names, trust.NamedBy(top, f.home, commands)...), f.exposedByHooks(ctx, named.Hooks, top)
+}
+
+// exposedByHooks returns which of the hooks in directories may run any file of a work tree there.
+func (f *elsewhere) exposedByHooks(ctx context.Context, dirs []string, top string) string {
+	in := f.documents()
+	for _, dir := range dirs {
+		hooks, _ := in.ReadDir(ctx, dir) // the directory of a repository without hooks may be missing
+		for _, h := range hooks {
+			if h.IsDir() || h.Mode&0o111 == 0 || path.Ext(h.Name) == ".sample" {
+				continue
+			}
+			hook := path.Join(dir, h.Name)
+			text, err := readThere(ctx, f.machine, hook)
+			why := trust.MayRun(text, top, startsSomething)
+			if err != nil {
+				why = err.Error()
+			}
+			if why != "" {
+				return "the hook of git " + exposes(hook, why)
+			}
+		}
+	}
+	return ""
 }
 
 // variable returns the value of a variable of commands there.

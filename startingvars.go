@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/attractor-go/attractor/trust"
 )
 
 // startNames are the variables of the user that start something.
@@ -33,21 +31,25 @@ func namesThatStart() startNames {
 		commandVars: []string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "SUDO_EDITOR", "FCEDIT", "GIT_PAGER",
 			"PAGER", "MANPAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF",
 			"GIT_PROXY_COMMAND", "BROWSER", "SHELL", "LESSOPEN", "LESSCLOSE", "PROMPT_COMMAND", "PS4", "RUSTC",
-			"RUSTC_WRAPPER", "NODE_OPTIONS", "RUBYOPT", "PERL5OPT", "PERL5DB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
+			"RUSTC_WRAPPER", "NODE_OPTIONS", "RUBYOPT", "RUBYLIB", "PERL5OPT", "PERL5LIB", "PERL5DB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
 			"_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "VIMINIT", "EXINIT", "GOFLAGS", "MAKEFLAGS"},
 	}
 }
 
 // namedByVariables returns the files that the user's variables name, and that later programs run or
-// read as their configuration. Of variables that are not known, programs count.
-func namedByVariables(roots []string, here string, c *config) (names []string) {
+// read as their configuration. exposed says which variable with a command or options names something
+// in the session's directories, because these may load any file there. Of variables that are not
+// known, programs count.
+func namedByVariables(roots []string, here string, c *config) (names []string, exposed string) {
 	v := startVariables{roots, here, c.getenv}
 	known := namesThatStart()
 	for _, variable := range known.fileVars {
 		names = append(names, v.files(variable)...)
 	}
 	for _, variable := range known.commandVars {
-		names = append(names, v.commands(variable)...)
+		if exposed == "" && v.mentions(variable) {
+			exposed = exposes("the variable "+variable, v.getenv(variable))
+		}
 	}
 	environ := c.Environ
 	if environ == nil {
@@ -59,7 +61,7 @@ func namedByVariables(roots []string, here string, c *config) (names []string) {
 			names = append(names, v.programs(name)...)
 		}
 	}
-	return names
+	return names, exposed
 }
 
 // startVariables finds what variables name in the session's directories.
@@ -117,51 +119,21 @@ func (v startVariables) files(name string) (names []string) {
 	return names
 }
 
-// commands returns the files that a variable with a command, or with options, names.
-func (v startVariables) commands(name string) (names []string) {
+// mentions reports whether a variable with a command, or with options, names something in the
+// session's directories, or one of these.
+func (v startVariables) mentions(name string) bool {
 	plain, expanded := v.value(name)
-	for _, command := range []string{plain, expanded} {
-		if strings.HasPrefix(command, "|") { // of LESSOPEN
-			command = strings.TrimLeft(command, "|-")
-		}
-		for _, root := range v.roots {
-			names = append(names, trust.RunBy(root, v.here, []string{command})...)
-		}
-	}
-	return append(names, v.options(expanded)...)
-}
-
-// options returns the files that options name, such as -I. -Mx of Perl, --import=file:///x.mjs of
-// Node, or -toolexec=/x of Go, and the modules in the directories that they name.
-func (v startVariables) options(value string) (names []string) {
-	var modules []string
-	dirs := append(filepath.SplitList(v.getenv("PERL5LIB")), filepath.SplitList(v.getenv("RUBYLIB"))...)
-	for _, word := range strings.Fields(value) {
-		_, after, _ := strings.Cut(word, "=")
-		parts := []string{word, after}
-		if len(word) > 2 && word[0] == '-' && word[1] != '-' {
-			switch parts = append(parts, word[2:]); word[1] {
-			case 'I':
-				dirs = append(dirs, word[2:])
-			case 'M', 'm', 'r', 'd':
-				modules = append(modules, strings.ReplaceAll(strings.TrimLeft(word[2:], "-:"), "::", "/"))
-			}
-		}
-		for _, part := range parts {
-			if part != "" && (strings.Contains(part, "/") || v.regular(v.path(part))) {
-				names = append(names, v.path(part))
+	between := func(r rune) bool { return strings.ContainsRune(" \t\n:=,;|&()<>'\"`", r) }
+	for _, word := range append(strings.FieldsFunc(plain+" "+expanded, between), strings.Fields(expanded)...) {
+		for _, word := range []string{word, strings.TrimLeft(word, "-"), word[min(2, len(word)):]} { // of -I.
+			file := realPath(v.path(word))
+			in := isBelow(v.roots, file) || slices.Contains(v.roots, file)
+			if in && (strings.Contains(word, "/") || word == "." || v.regular(file)) {
+				return true
 			}
 		}
 	}
-	for _, dir := range dirs {
-		for _, module := range modules {
-			module, _, _ = strings.Cut(module, "=")
-			for _, ending := range []string{".pm", ".rb", ""} {
-				names = append(names, filepath.Join(v.path(dir), module+ending))
-			}
-		}
-	}
-	return names
+	return false
 }
 
 // programs returns the programs in the session's directories that any variable names.

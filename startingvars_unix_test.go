@@ -3,14 +3,15 @@
 package attractor
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/permit"
 )
 
@@ -26,22 +27,18 @@ func (b *team) withVars(vars map[string]string) {
 }
 
 // Files are found in the values of variables as the programs find them: by other variables, by ~, in
-// lists, in options, in URLs, and by modules. Of unknown variables, programs count.
+// lists and in URLs. Of unknown variables, programs count.
 func TestU23_ValuesOfVariables(t *testing.T) {
 	b, dir := newTeam(t, nil), realTemp(t)
 	t.Setenv("SOME_WRAPPER", "of the session")
 	lead(t, map[string]string{filepath.Join(b.home, "proj"): dir})
 	in := func(name string) string { return filepath.Join(dir, name) }
-	b.withVars(map[string]string{"DOT": dir, "BASH_ENV": "$HOME/proj/env.sh",
-		"ENV": "${DOT:-/x}/rc", "GOENV": "~/proj/goenv",
-		"EDITOR": "$DOT/ed.sh", "VISUAL": "${NONE:-" + in("vis.sh") + "} -w", "MAKEFILES": "/a.mk " + in("b.mk"),
-		"NODE_OPTIONS": "--max-old-space-size=1 --import=file://" + in("hook.mjs"), "PERL5OPT": "-I. -MTest::Run",
-		"GOFLAGS": "-toolexec=" + in("tool"), "SOME_WRAPPER": "nice " + in("wrap") + " " + in("data.txt"),
-		"LESSOPEN": "|-" + in("open.sh") + " %s",
-		"RUBYOPT":  "-r" + in("start.rb"), "DATABASE": in("data.txt")})
-	asked := []string{"env.sh", "rc", "goenv", "ed.sh", "vis.sh", "b.mk", "hook.mjs", "Test/Run.pm", "tool", "wrap",
-		"open.sh", "start.rb"}
-	not := []string{"data.txt", "main.go", "Test/More.pm"}
+	b.withVars(map[string]string{"DOT": dir, "BASH_ENV": "$HOME/proj/env.sh", "ENV": "${DOT:-/x}/rc", "GOENV": "~/proj/goenv",
+		"MAKEFILES": "/a.mk " + in("b.mk"), "LESSKEYIN": "file://" + in("keys"),
+		"SOME_WRAPPER": "nice " + in("wrap") + " " + in("data.txt"), "DATABASE": in("data.txt"), "EDITOR": "vi -c x",
+		"GOFLAGS": "-mod=vendor", "NODE_OPTIONS": "--max-old-space-size=1.5"})
+	asked := []string{"env.sh", "rc", "goenv", "b.mk", "keys", "wrap"}
+	not := []string{"data.txt", "main.go", "vendor/x"}
 	for _, name := range append(slices.Clip(asked), not...) {
 		put(t, dir, name, "x")
 	}
@@ -51,6 +48,26 @@ func TestU23_ValuesOfVariables(t *testing.T) {
 	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
 	if written := b.writes(t, append(asked, not...)...); !slices.Equal(written, not) {
 		t.Errorf("written were %q", written)
+	}
+}
+
+// Where a variable with a command, or with options, names something in the directory, any file there
+// may be loaded, so that an edit of any asks.
+func TestU23_CommandsInVariables(t *testing.T) {
+	for name, value := range map[string]string{"EDITOR": "$DOT/ed.sh", "VISUAL": "${NONE:-$DOT/vis.sh} -w",
+		"GIT_PAGER": "tools/p", "NODE_OPTIONS": "--max-old-space-size=1 --import=file://$DOT/hook.mjs",
+		"PERL5OPT": "-I. -MTest::Run", "GOFLAGS": "-toolexec=$DOT/tool", "LESSOPEN": "|-$DOT/open.sh %s",
+		"RUBYOPT": "-r$DOT/start.rb", "FCEDIT": "sh -c '~/proj/ed'"} {
+		t.Run(name, func(t *testing.T) {
+			b := newGitEdits(t, []string{"main.go"}, nil)
+			lead(t, map[string]string{filepath.Join(b.home, "proj"): b.dir})
+			value = strings.ReplaceAll(value, "$DOT", b.dir)
+			b.withVars(map[string]string{name: value})
+			b.edits()
+			if want := "and the variable " + name + " may run it: " + value; !hasLine(b.reasons, want) {
+				t.Errorf("%q", b.reasons)
+			}
+		})
 	}
 }
 
@@ -65,14 +82,13 @@ func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
 	put(t, b.home, "outside/system", "[core]\n\tfsmonitor = "+in("system.sh")+"\n")
 	inGit(t, b.home, "init", "-q", "--bare", "store")
 	inGit(t, b.home, "--git-dir=store", "config", "core.hooksPath", in("store"))
-	put(t, b.home, "store/hooks/pre-push", "#!/bin/sh\nsh push.sh\n")
 	b.withVars(map[string]string{"GIT_CONFIG_GLOBAL": filepath.Join(b.home, "outside/global"),
 		"GIT_CONFIG_SYSTEM": filepath.Join(b.home, "outside/system"), "GIT_DIR": filepath.Join(b.home, "store"),
 		"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "CORE.sshCommand", "GIT_CONFIG_VALUE_0": "./ssh.sh -v",
 		"GIT_CONFIG_KEY_1": "core.hooksPath", "GIT_CONFIG_VALUE_1": "~root/.." + in("roots"),
 		"GIT_CONFIG_PARAMETERS": "'core.editor=./ed one.sh' 'alias.Ci'='!./ci.sh'"})
-	asked := []string{"global/pre-commit", "template/hooks/post-checkout", "system.sh", "store/pre-commit", "push.sh",
-		"ssh.sh", "ci.sh"}
+	asked := []string{"global/pre-commit", "template/hooks/post-checkout", "system.sh", "store/pre-commit", "ssh.sh",
+		"ci.sh"}
 	if home, err := os.Stat("/root"); err == nil && home.IsDir() {
 		asked = append(asked, "roots/pre-commit")
 	}
@@ -85,90 +101,56 @@ func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
 	}
 }
 
-// What the .envrc of the directory, or of one around it, names and runs asks, also files that are not
-// there yet: direnv runs it at the next prompt once its user has allowed the .envrc.
-func TestU17_FilesThatDirenvRuns(t *testing.T) {
+// Where the .envrc of the directory, or of one around it in its repository, or a configuration of mise
+// may run files, an edit of any file asks: direnv and mise ask their user again only if their own
+// files change.
+func TestU17_WhatRunsByEntering(t *testing.T) {
 	peer.Need(t, "git")
-	b, top := newTeam(t, nil), realTemp(t)
-	inGit(t, top, "init", "-q")
-	dir := filepath.Join(top, "sub")
-	put(t, top, ".envrc", "source sub/top.sh\nexport PYTHONPATH=$PWD/sub/src\n")
-	put(t, dir, ".envrc", "use flake\n. ./scripts/env.sh\n[ -f local.sh ] && . ./local.sh\nPATH_add bin\n"+
-		"export PATH=\"$PWD/tools/bin:$PATH\"\n")
-	put(t, dir, "flake.nix", "{\n  outputs = _: {\n    shell = import ./nix/shell.nix;\n  };\n}\n")
-	put(t, dir, "nix/shell.nix", "{}\n")
-	put(t, dir, "scripts/env.sh", ". ./scripts/inner.sh\n")
-	for _, name := range []string{"top.sh", "scripts/inner.sh", "src/main.py", "scripts/other.sh"} {
-		put(t, dir, name, "x")
-	}
-	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
-	not := []string{"src/main.py", "src/new.py", "nix/other.nix", "tools/x.py"}
-	if written := b.writes(t, append([]string{"top.sh", "scripts/env.sh", "scripts/inner.sh", "local.sh", "flake.nix",
-		"nix/shell.nix", "default.nix", "bin/git", "tools/bin/git", "scripts/other.sh", "new.sh", "tools/x"}, not...)...); !slices.Equal(written, not) {
-		t.Errorf("written were %q", written)
-	}
-}
-
-// Programs and scripts ask in the directories that a .envrc names, and in all of the repository if it
-// is not known what it runs; so do files that it takes variables from.
-func TestU17_ScriptsThatDirenvMayRun(t *testing.T) {
-	peer.Need(t, "git")
-	for text, c := range map[string]struct{ asked, not []string }{
-		"export A=1\nexport B=$PWD/src\n":        {nil, []string{"tools/git", "a.sh"}},
-		"layout php\n":                           {[]string{"vendor/bin/git"}, []string{"tools/git", "a.sh"}},
-		"load_prefix tools\n":                    {[]string{"tools/bin/git"}, []string{"git", "tools/x.py", "a.sh"}},
-		"path_add PATH tools; true\n":            {[]string{"tools/git"}, []string{"other/git"}},
-		"D=$(pwd)/tools\nPATH_add $D\n":          {[]string{"tools/git"}, []string{"tools/x.txt", "other/git"}},
-		"PATH_add \"${D:-$PWD}/tools\"\n":        {[]string{"tools/git"}, []string{"other/git"}},
-		"export GIT_PAGER=\"$(pwd)/tools/p\"\n":  {[]string{"tools/p"}, []string{"tools/q"}},
-		"source_env_if_exists conf/local.rc\n":   {[]string{"conf/local.rc"}, []string{"conf/x.rc", "a.sh"}},
-		"dotenv_if_exists conf/local.conf\n":     {[]string{"conf/local.conf"}, []string{"conf/x.conf", "a.sh"}},
-		"for n in a b; do source tools/$n; done": {[]string{"tools/a", "a.sh", "other/new"}, []string{"main.go", "src/x.py"}},
+	for name, files := range map[string][]string{
+		"plain":              {"", ".envrc", "export STAGE=dev\nexport URL=\"http://$(cat host)/x\"\nunset OTHER\n"},
+		"around":             {"PATH_add bin", "../.envrc", "PATH_add bin\n"},
+		"a file":             {"source_env_if_exists conf/local.rc", ".envrc", "source_env_if_exists conf/local.rc\n"},
+		"a shell":            {"use flake", ".envrc", "use flake\n"},
+		"a pager":            {"export GIT_PAGER", ".envrc", "export GIT_PAGER=\"$(pwd)/tools/p\"\n"},
+		"a path":             {"export PATH", ".envrc", "export PATH=$PWD/bin:$PATH\n"},
+		"a loop":             {"source tools/$n", ".envrc", "for n in a b; do source tools/$n; done\n"},
+		"tools":              {"", "mise.toml", "min_version = \"1\"\n[tools]\nnode = \"22\"\ngo = [\"1.26\", \"1.25\"]\n[env]\nSTAGE = \"dev\"\n[tasks.x]\nrun = \"sh x\"\n"},
+		"a path of mise":     {"more than versions", "mise.toml", "[env]\n_.path = [\"./bin\"]\n"},
+		"an editor":          {"more than versions", ".mise.dev.toml", "[env]\nEDITOR = \"./ed\"\n"},
+		"a template":         {"more than versions", "mise/config.toml", "[env]\nA = \"{{ exec(command='sh x') }}\"\n"},
+		"a hook of mise":     {"more than versions", "mise.toml", "[hooks]\nenter = \"sh tools/e\"\n"},
+		"a tool in the tree": {"more than versions", "mise.toml", "[tools]\nnode = \"path:./node\"\n"},
+		"no TOML":            {"more than versions", "mise.toml", "[tools\n"},
+		"a pipe":             {"not a regular file", ".envrc"},
 	} {
-		b, dir := newTeam(t, nil), realTemp(t)
-		inGit(t, dir, "init", "-q")
-		put(t, dir, ".envrc", text)
-		b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
-		if written := b.writes(t, append(c.asked, c.not...)...); !slices.Equal(written, c.not) {
-			t.Errorf("%s: written were %q", text, written)
+		b, top := newTeam(t, nil), filepath.Join(realTemp(t), "a [b]")
+		put(t, top, "sub/main.go", "")
+		inGit(t, top, "init", "-q")
+		b.config.Dir, b.config.Mode = filepath.Join(top, "sub"), permit.ModeAcceptEdits
+		if len(files) > 2 {
+			put(t, b.config.Dir, files[1], files[2])
+		} else if err := syscall.Mkfifo(filepath.Join(b.config.Dir, files[1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		edits := &gitEdits{team: b}
+		b.model(fakellm.Script(calls(t, "read_file", object{"file_path": "main.go"}),
+			calls(t, "write_file", object{"file_path": "main.go", "content": "x"}), fakellm.Turn{Text: "done"}))
+		b.config.Ask = edits.no
+		if edits.not = []string{"main.go"}; files[0] != "" {
+			edits.asked, edits.not = edits.not, nil
+		}
+		edits.edits()
+		if files[0] != "" && !hasLine(edits.reasons, files[0]) {
+			t.Errorf("%s: %q", name, edits.reasons)
 		}
 	}
 }
 
-// So do the files that the configuration of mise names, and scripts in the directories that it adds
-// to PATH. A file of an environment is one of its configuration.
-func TestU17_ScriptsThatMiseMayRun(t *testing.T) {
-	peer.Need(t, "git")
-	b, dir := newTeam(t, nil), filepath.Join(realTemp(t), "a [b]")
-	put(t, dir, "mise.toml", "[env]\n_.path = [\"./bin\"]\n_.source = \"./tools/env.sh\"\n_.file = \"conf/x.json\"\n"+
-		"[hooks]\nenter = \"sh tools/e\"\n")
-	put(t, dir, "conf/x.json", "{}\n")
-	inGit(t, dir, "init", "-q")
-	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
-	not := []string{"main.go", "tools/other.sh", "conf/y.json"}
-	if written := b.writes(t, append([]string{"bin/git", "tools/env.sh", "tools/e", "conf/x.json", "mise.dev.toml",
-		"sub/mise.dev.local.toml"}, not...)...); !slices.Equal(written, not) {
-		t.Errorf("written were %q", written)
-	}
-}
-
-// Where the configurations of mise have too many words to look all of them up, all scripts ask.
-func TestU17_ManyWordsOfMise(t *testing.T) {
-	peer.Need(t, "git")
+// The start-up files of mise ask, also those of an environment that are not there yet.
+func TestU17_FilesOfMise(t *testing.T) {
 	b, dir := newTeam(t, nil), realTemp(t)
-	for i := range 50 {
-		var text strings.Builder
-		for j := range 1_000 {
-			fmt.Fprintf(&text, "w%d-%d\n", i, j)
-		}
-		put(t, dir, fmt.Sprintf("mise.%d.toml", i), text.String())
-	}
-	inGit(t, dir, "init", "-q")
 	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
-	if written := b.writes(t, "other/x.sh", "main.go"); !slices.Equal(written, []string{"main.go"}) {
+	if written := b.writes(t, "mise.dev.toml", "sub/mise.dev.local.toml", "main.go"); !slices.Equal(written, []string{"main.go"}) {
 		t.Errorf("written were %q", written)
-	}
-	if _, scripts := namedByEntering([]string{dir}); len(scripts) > 2*maxNamed {
-		t.Errorf("%d paths", len(scripts))
 	}
 }

@@ -29,6 +29,9 @@ func (b Base) Guarded(ctx context.Context, name string) string {
 	return guardedBelow(ctx, b.Environment, name)
 }
 
+// Exposed implements Guard.
+func (b Base) Exposed(ctx context.Context) string { return Exposed(ctx, b.Environment) }
+
 // Resolve implements Resolver.
 func (b Base) Resolve(ctx context.Context, name string) (string, error) {
 	return Resolve(ctx, b.Environment, name)

@@ -64,6 +64,7 @@ func (w whole) Confinement() env.Confinement                 { w.note("Confineme
 func (w whole) HidesHost() bool                              { w.note("HidesHost"); return false }
 func (w whole) KillGrace() time.Duration                     { w.note("KillGrace"); return 0 }
 func (w whole) Guarded(context.Context, string) string       { w.note("Guarded"); return "" }
+func (w whole) Exposed(context.Context) string               { w.note("Exposed"); return "" }
 func (w whole) Symlink(_ context.Context, _, _ string) error { w.note("Symlink"); return nil }
 func (w whole) Replace(context.Context, string, env.Hash, []byte, fs.FileMode) error {
 	w.note("Replace")

@@ -10,6 +10,9 @@ import (
 type Guard interface {
 	// Guarded returns why changing a file needs approval, or "" if it does not.
 	Guarded(ctx context.Context, name string) (why string)
+	// Exposed returns what may run any file that a call changes without being started by a call,
+	// such as a hook of git, or "" if nothing is known to.
+	Exposed(ctx context.Context) (why string)
 }
 
 // Guarded returns why changing a file needs approval, because e guards it or its mode is read-only,
@@ -28,6 +31,16 @@ func Guarded(ctx context.Context, e Environment, name string) (why string) {
 func guardedBelow(ctx context.Context, e Environment, name string) string {
 	if g, ok := e.(Guard); ok {
 		return g.Guarded(ctx, name)
+	}
+	return ""
+}
+
+// Exposed returns what may run any file of e that a call changes without being started by a call,
+// or "" if nothing is known to. A person who wants to be asked about all that runs is then asked
+// about each edit.
+func Exposed(ctx context.Context, e Environment) (why string) {
+	if g, ok := e.(Guard); ok {
+		return g.Exposed(ctx)
 	}
 	return ""
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -23,11 +22,11 @@ type Protection struct {
 	Refuse []string
 	// Ask lists files whose change needs approval; see Guard.
 	Ask []string
-	// Also returns further files for Ask, and directories in which any program or script is for Ask,
-	// as absolute paths without links. It is called when a change is judged: the first one, the next
-	// one after a command was started, and one when its answer is older than a second and than twenty
-	// times what it took. Nil means none.
-	Also func() (files, scripts []string)
+	// Also returns further files for Ask, as absolute paths without links, and what [Exposed] returns.
+	// It is called when a change is judged: the first one, the next one after a command was started,
+	// and one when its answer is older than a second and than twenty times what it took. Nil means
+	// none.
+	Also func() (files []string, exposed string)
 }
 
 // DefaultProtection refuses changes inside .git and asks for approval for files that start programs
@@ -59,9 +58,10 @@ type protected struct {
 	Checked
 	protection Protection
 
-	mu            sync.Mutex
-	also, scripts []string
-	until         time.Time // when they are too old
+	mu      sync.Mutex
+	also    []string
+	exposed string
+	until   time.Time // when they are too old
 }
 
 // Start implements Environment. What a command does may add files that start something.
@@ -73,14 +73,14 @@ func (p *protected) Start(ctx context.Context, cmd Command) (Process, error) {
 }
 
 // alsoAsks returns what Protection.Also returns.
-func (p *protected) alsoAsks() (files, scripts []string) {
+func (p *protected) alsoAsks() (files []string, exposed string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if begin := time.Now(); p.protection.Also != nil && begin.After(p.until) {
-		p.also, p.scripts = p.protection.Also()
+		p.also, p.exposed = p.protection.Also()
 		p.until = time.Now().Add(max(time.Second, 20*time.Since(begin)))
 	}
-	return p.also, p.scripts
+	return p.also, p.exposed
 }
 
 // check returns an error if a file is protected. Links to protected files may be made: nothing can
@@ -216,48 +216,21 @@ func (p *protected) Guarded(ctx context.Context, name string) string {
 		if entry := p.entry(ctx, p.protection.Ask, where); entry != "" {
 			return entry + " can start programs or allow them"
 		}
-		files, scripts := p.alsoAsks()
+		files, _ := p.alsoAsks()
 		around := func(entry string) bool { return below(strings.ToLower(where), strings.ToLower(entry)) }
 		if i := slices.IndexFunc(files, around); i >= 0 {
 			return files[i] + " can start programs or allow them"
-		}
-		if i := slices.IndexFunc(scripts, around); i >= 0 && p.isScript(ctx, where) {
-			return where + " is a script, and hooks of git may run any in " + scripts[i]
 		}
 	}
 	return guardedBelow(ctx, p.Environment, name)
 }
 
-// isScript reports whether a file is a script by its name or its first bytes, or a program. Without
-// an extension any is taken for one, because a shell runs it whatever its mode is, but for names in
-// capitals, such as LICENSE. Some file systems say of all files that they are programs.
-func (p *protected) isScript(ctx context.Context, name string) bool {
-	base := path.Base(name)
-	lower := strings.ToLower(base)
-	extension := path.Ext(lower)
-	inCapitals := base == strings.ToUpper(base) && base != lower
-	switch {
-	case strings.Contains(lower, "makefile"), strings.HasPrefix(lower, "taskfile."), lower == "package.json",
-		lower == "justfile", extension == "" && !inCapitals,
-		slices.Contains([]string{".sh", ".bash", ".zsh", ".ksh", ".mksh", ".dash", ".ash", ".csh", ".tcsh", ".fish", ".bats",
-			".mk", ".mak"}, extension):
-		return true
+// Exposed implements Guard.
+func (p *protected) Exposed(ctx context.Context) string {
+	if _, exposed := p.alsoAsks(); exposed != "" {
+		return exposed
 	}
-	info, err := p.Stat(ctx, name)
-	if err != nil || !info.Mode.IsRegular() {
-		return false
-	}
-	if extension == "" && info.Mode&0o111 != 0 {
-		return true
-	}
-	f, err := p.Open(ctx, name)
-	if err != nil {
-		return false
-	}
-	defer f.Close() // it was only read
-	var begin [2]byte
-	_, err = io.ReadFull(f, begin[:])
-	return err == nil && string(begin[:]) == "#!"
+	return Exposed(ctx, p.Environment)
 }
 
 // repository returns the innermost directory that a directory is or lies in, and that git takes for

@@ -94,6 +94,9 @@ func (s sub) Guarded(ctx context.Context, name string) string {
 	return guardedBelow(ctx, s.Environment, s.name(name))
 }
 
+// Exposed implements Guard.
+func (s sub) Exposed(ctx context.Context) string { return Exposed(ctx, s.Environment) }
+
 func (s sub) Remove(ctx context.Context, name string) error {
 	return s.Environment.Remove(ctx, s.name(name))
 }

@@ -40,6 +40,9 @@ type Gate struct {
 	// asks. Unasked counts in the modes ask and accept-edits, and without BeforeQuestion. Nil means
 	// no.
 	Unasked func() bool
+	// Exposed is called in ModeAcceptEdits when an edit asks because of what [env.Exposed] returns, with
+	// that. Nil ignores it.
+	Exposed func(why string)
 	// Project names the project for which the rules that a person allows can be kept. Empty means
 	// that there is none.
 	Project string

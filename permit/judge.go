@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -91,13 +92,30 @@ func (g *Gate) judgeIn(ctx context.Context, mode Mode, req tool.Request, p *pass
 	case wish.Says == Asks:
 		why := cmp.Or(wish.Reason, "a hook wants a person's approval")
 		j = judgement{Verdict: tool.Ask, Reason: why, Reasons: append([]string{why}, j.Reasons...), Touches: j.Touches}
-	case j.Verdict == tool.Ask && j.Default && (wish.Says == Allows || mode == ModeAcceptEdits && j.Edits):
+	case j.Verdict == tool.Ask && j.Default && wish.Says == Allows:
 		j.Verdict = tool.Allow
+	case j.Verdict == tool.Ask && mode == ModeAcceptEdits && j.Edits:
+		g.acceptEdit(ctx, &j)
 	case j.Verdict == tool.Ask && j.Default && j.Script && !j.Secret && mode.asks() && len(g.BeforeQuestion) == 0 &&
 		g.Unasked != nil && g.Unasked():
 		j.Verdict, j.Reads = tool.Allow, true // it can do nothing else where it runs
 	}
 	return j
+}
+
+// acceptEdit allows an edit of ordinary files, unless something may run them that no call starts:
+// then a person, or a rule of theirs, decides about edits.
+func (g *Gate) acceptEdit(ctx context.Context, j *judgement) {
+	why := env.Exposed(ctx, g.Env)
+	if why == "" {
+		j.Verdict = tool.Allow
+		return
+	}
+	j.Reason += ", and " + why
+	j.Reasons = append([]string{j.Reason}, j.Reasons[1:]...)
+	if g.Exposed != nil {
+		g.Exposed(why)
+	}
 }
 
 // readOnlySession is why calls that change or run something are denied in ModeReadOnly.

@@ -110,7 +110,7 @@ func runnerOf(program string) (files []string, more string, ok bool) {
 		return []string{"package.json", ".lintstagedrc", ".lintstagedrc.json", ".lintstagedrc.yaml", ".lintstagedrc.yml",
 			".lintstagedrc.js", ".lintstagedrc.cjs", ".lintstagedrc.mjs", ".lintstagedrc.ts", "lint-staged.config.js",
 			"lint-staged.config.cjs", "lint-staged.config.mjs", "lint-staged.config.ts"}, rules, true
-	case "use", "use_nix", "use_flake", "nix", "nix-shell", "devenv", "devbox": // of direnv: use nix
+	case "nix", "nix-shell", "devenv", "devbox":
 		return []string{"shell.nix", "default.nix", "flake.nix", "devenv.nix", "devbox.json"}, rules, true
 	case "composer":
 		return []string{"composer.json"}, packages, true

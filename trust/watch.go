@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -22,7 +23,6 @@ const (
 	maxFollowed = 64        // scripts of a command
 	maxListed   = 5_000     // entries of a directory that are compared with a pattern
 	maxParsed   = 512 << 10 // bytes of scripts, of all commands of a project
-	maxNaming   = 64 << 10  // bytes of a script that no shell runs, whose words may name files
 )
 
 // Watch says what is known of the files that a command runs or reads. Paths are absolute and have
@@ -33,6 +33,8 @@ type Watch struct {
 	Runs []string
 	// Blind says why it may run more, one sentence each.
 	Blind []string
+	// Project is the first of them that is about rules or code of the project, or "".
+	Project string
 }
 
 // Watched returns what is known, without running it, of a command that is started in dir, which is
@@ -41,7 +43,7 @@ type Watch struct {
 func Watched(root, dir, command string, args ...string) Watch {
 	left := maxParsed
 	w := watching(root, dir, &left, command, args)
-	return Watch{Runs: append(w.runFiles(), shadows(root, w.modules)...), Blind: w.blind}
+	return Watch{Runs: w.runFiles(), Blind: w.blind, Project: w.project}
 }
 
 // RunBy returns what [Watched] finds of commands for the shell, within the limits of the hooks of
@@ -54,13 +56,10 @@ func RunBy(root, dir string, commands []string) (files []string) {
 // project.
 func WatchedAll(root, dir string, commands []string) (all Watch) {
 	left := maxParsed
-	var modules []string
 	for _, command := range commands {
 		w := watching(root, dir, &left, command, nil)
 		all.Runs, all.Blind = append(all.Runs, w.runFiles()...), append(all.Blind, w.blind...)
-		modules = append(modules, w.modules...)
 	}
-	all.Runs = append(all.Runs, shadows(root, modules)...)
 	return all
 }
 
@@ -112,12 +111,11 @@ type watcher struct {
 	running []string // those that are run, and directories in which any file may be run
 
 	followed []string // what has been looked into, by absolute paths
-	asked    []string // names of programs that were looked for in PATH
 	imported []string // files of modules that were looked for below the root
 	tops     []string // the directories right below the root, once they were needed
 	places   []string // directories in which relative names may mean something, besides that of a command
-	modules  []string // directories from which Python loads modules, absolute
 	blind    []string
+	project  string // the first that is about rules or code of the project
 }
 
 // newWatcher returns a watcher for commands that start in dir.
@@ -194,6 +192,12 @@ func (w *watcher) cannot(format string, args ...any) {
 	}
 }
 
+// loads is cannot for rules or code of the project.
+func (w *watcher) loads(format string, args ...any) {
+	w.cannot(format, args...)
+	w.project = cmp.Or(w.project, fmt.Sprintf(format, args...))
+}
+
 // spend reports whether bytes may still be parsed.
 func (w *watcher) spend(bytes int) bool {
 	if *w.left -= bytes; *w.left < 0 {
@@ -219,7 +223,6 @@ func (w *watcher) script(text, own string, whole bool) {
 		w.pattern(w.dir, item)
 		w.pattern(own, item)
 	}
-	w.programsIn(text, append([]string{w.dir, own}, w.places...)...)
 	known["CLAUDE_PROJECT_DIR"], known["PWD"], known["HOME"] = w.root, w.dir, w.home
 	left := maxParsed // of values: many uses of a long one would fill the memory
 	filled, err := script.Fill(text, func(name string) (script.Value, bool) {
@@ -264,9 +267,6 @@ func (w *watcher) simple(c *shell.Command, own string, whole bool) {
 	}
 	for _, name := range c.Reads {
 		w.runs(w.root, name)
-		if inside := inside(w.root, w.root, name); inside != "" {
-			w.programsIn(string(w.read(inside)), dirs...)
-		}
 	}
 	for _, name := range c.Writes {
 		w.target(w.root, name)

@@ -1,10 +1,8 @@
 package trust
 
 import (
-	"cmp"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -23,16 +21,12 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 		w.goes(c, own)
 	case name == "env": // what it starts follows as a command of its own
 		w.elsewhere(c.Words, dirs[0])
-	case program == ".", name == "source", len(c.Words) > 1 && readsForDirenv(name):
+	case program == ".", name == "source":
 		w.operand(c.Words[1:], dirs, own, "it", "")
 	case strings.ContainsAny(program, "$`") && strings.Contains(program, "/"), strings.Contains(program, "/"):
 		w.starts(program, dirs, own)
 	case strings.ContainsAny(program, "$`{"):
 		w.cannot("it runs a program that is computed: %s", program)
-	case name == "git" && len(c.Words) > 1:
-		w.installed("git-" + c.Words[1])
-	case !runsFiles(name):
-		w.installed(name)
 	}
 	switch {
 	case isShellProgram(name) && (c.Wraps || c.Hidden): // its script was read as one
@@ -42,9 +36,6 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 		w.operand(c.Words[1:], dirs, own, "what "+name+" runs", "")
 	case name == "go" && len(c.Words) > 2 && c.Words[1] == "run":
 		w.operand(c.Words[2:], dirs, own, "what go runs", "")
-	}
-	if isPython(name) {
-		w.loads(c.Words, dirs)
 	}
 	if name == "xargs" || name == "find" &&
 		slices.ContainsFunc(c.Words, func(word string) bool { return strings.HasPrefix(word, "-exec") }) ||
@@ -58,13 +49,19 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	}
 }
 
-// readsForDirenv reports whether a program is one of the functions by which direnv sources a file or
-// takes variables from it.
-func readsForDirenv(program string) bool {
-	return slices.Contains([]string{"source_env", "source_env_if_exists", "dotenv", "dotenv_if_exists"}, program)
+// found adds the directories in which a command looks for files that it runs: any file in them may
+// be one.
+func (w *watcher) found(words, dirs []string) {
+	for _, word := range words {
+		for _, dir := range dirs {
+			if info := w.look(dir, word); info != nil && info.IsDir() {
+				w.add(&w.running, dir, word)
+			}
+		}
+	}
 }
 
-// runner adds the files of a task runner, and what their recipes start.
+// runner adds the files of a task runner. What their recipes start is not known.
 func (w *watcher) runner(c *shell.Command, name string, dirs []string) {
 	files, more, ok := runnerOf(name)
 	if !ok {
@@ -78,10 +75,9 @@ func (w *watcher) runner(c *shell.Command, name string, dirs []string) {
 		for _, file := range files {
 			w.runs(dir, file)
 		}
-		w.recipes(c.Words, dir, files)
 	}
 	if !path.IsAbs(c.Words[0]) || inside(w.root, w.root, c.Words[0]) == "" { // else it is a hook of that name
-		w.cannot("%s may run %s", name, more)
+		w.loads("%s may run %s", name, more)
 	}
 }
 
@@ -184,7 +180,7 @@ func (w *watcher) entry(dir, word string) {
 	for _, extension := range extensions[1:] {
 		if info := w.look(dir, word+extension); info != nil && info.Mode().IsRegular() {
 			w.runs(dir, word+extension)
-			w.cannot("%s may load or start others", word)
+			w.loads("%s may load or start others", word)
 		}
 	}
 	at := word
@@ -197,7 +193,7 @@ func (w *watcher) entry(dir, word string) {
 	if info, err := os.Stat(at); err != nil || !info.IsDir() {
 		return
 	}
-	w.cannot("it may run any file of the directory %s", word)
+	w.loads("it may run any file of the directory %s", word)
 	for _, name := range []string{"package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "__init__.py", "__main__.py"} {
 		w.runs(at, name)
 	}
@@ -219,7 +215,6 @@ func (w *watcher) starts(word string, dirs []string, own string) {
 		w.cannot("it runs a file that is computed: %s", word)
 		dirs = append(slices.Clone(dirs), w.above(own)...)
 		if end == "" {
-			w.inDirectory(word, dirs)
 			return
 		}
 		word = end
@@ -227,31 +222,6 @@ func (w *watcher) starts(word string, dirs []string, own string) {
 	for _, dir := range dirs {
 		w.runs(dir, word)
 		w.follow(dir, word)
-	}
-}
-
-// installed follows a script that the user has in a directory of PATH, or behind a link there, outside
-// of those of the system, of packages and of version managers.
-func (w *watcher) installed(program string) {
-	if slices.Contains(w.asked, program) || len(w.asked) >= maxWatched || strings.Contains(program, "/") {
-		return
-	}
-	w.asked = append(w.asked, program)
-	file, err := exec.LookPath(program)
-	if err != nil || !filepath.IsAbs(file) {
-		return // PATH itself is watched
-	}
-	if file, err = filepath.EvalSymlinks(file); err != nil {
-		return // it is gone
-	}
-	ofSystem := func(dir string) bool { return strings.HasPrefix(file, dir) }
-	ofPackages := func(dir string) bool { return strings.Contains(file, dir) }
-	if slices.ContainsFunc([]string{"/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/snap/"}, ofSystem) ||
-		slices.ContainsFunc([]string{"/shims/", "/node_modules/"}, ofPackages) {
-		return
-	}
-	if data := readInside(filepath.Dir(file), filepath.Base(file)); data != nil && isText(data) {
-		w.follow(w.dir, file)
 	}
 }
 
@@ -276,16 +246,14 @@ func (w *watcher) follow(dir, word string) {
 	} else {
 		data = readInside(filepath.Dir(file), filepath.Base(file))
 	}
-	w.loadsBeside(file, data)
 	switch {
 	case data == nil:
 	case isShell(file, data):
 		w.script(string(data), filepath.Dir(file), false)
-	case name != "" || isText(data):
-		w.cannot("%s may load or start others", cmp.Or(name, file))
-		if len(data) <= maxNaming {
-			w.namedIn(string(data), w.dir, filepath.Dir(file))
-		}
+	case name != "":
+		w.loads("%s may load or start others", name)
+	case isText(data):
+		w.cannot("%s may load or start others", file)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
@@ -166,7 +167,7 @@ type started struct {
 func (p *plan) configured(o *Options, dir, top string) {
 	p.submodules(dir, top)
 	hooks := filepath.Join(commonDir(dir), "hooks")
-	commands, _ := git.HookCommands(hooks)
+	commands := hookCommands(hooks)
 	p.hooks(hooks)
 	defer func() { p.git = append(p.git, started{top, commands}) }()
 	program, err := o.find("git")
@@ -193,8 +194,7 @@ func (p *plan) configured(o *Options, dir, top string) {
 			dir := absolute(path, top)
 			p.protectBelow(dir, false)
 			p.hooks(dir)
-			more, _ := git.HookCommands(dir)
-			commands = append(commands, more...)
+			commands = append(commands, hookCommands(dir)...)
 		case name == "init.templatedir":
 			p.protectBelow(absolute(path, top), false)
 		case name == "include.path", strings.HasPrefix(name, "includeif.") && strings.HasSuffix(name, ".path"):
@@ -203,6 +203,15 @@ func (p *plan) configured(o *Options, dir, top string) {
 			commands = append(commands, setting.Command())
 		}
 	}
+}
+
+// hookCommands returns commands for the shell that run the hooks of a directory.
+func hookCommands(dir string) (commands []string) {
+	hooks, _ := git.Hooks(dir)
+	for _, hook := range hooks {
+		commands = append(commands, shquote.Words(hook))
+	}
+	return commands
 }
 
 // maxSubmodules limits the submodules of a repository that are protected.

@@ -8,8 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-
-	"github.com/attractor-go/attractor/internal/shquote"
 )
 
 const (
@@ -152,10 +150,10 @@ func HooksIn(dir string) (names []string) {
 	return names
 }
 
-// HookCommands returns commands for the shell that run the hooks of a directory of this machine,
-// and what links among the hooks lead to. A directory that cannot be read has none. The hooks in
-// one that husky has made, named _, run those around it, by names that they compute.
-func HookCommands(dir string) (commands, linked []string) {
+// Hooks returns the hooks in a directory of this machine, and what links among them lead to. One
+// that cannot be read has none. Those in a directory that husky has made, named _, run those around
+// it, by names that they compute.
+func Hooks(dir string) (hooks, linked []string) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, nil
@@ -168,11 +166,13 @@ func HookCommands(dir string) (commands, linked []string) {
 		if to, err := os.Readlink(hook); err == nil {
 			linked = append(linked, from(dir, to))
 		}
-		commands = append(commands, shquote.Words(hook))
+		if info, err := os.Stat(hook); err == nil && info.Mode().IsRegular() {
+			hooks = append(hooks, hook)
+		}
 	}
 	if filepath.Base(dir) == "_" {
-		around, more := HookCommands(filepath.Dir(dir))
-		commands, linked = append(commands, around...), append(linked, more...)
+		around, more := Hooks(filepath.Dir(dir))
+		hooks, linked = append(hooks, around...), append(linked, more...)
 	}
-	return commands, linked
+	return hooks, linked
 }

@@ -1,0 +1,98 @@
+package attractor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/texts"
+	"github.com/attractor-go/attractor/internal/userfiles"
+	"github.com/attractor-go/attractor/trust"
+)
+
+// startsSomething reports whether a variable changes which programs are found, or names one.
+func startsSomething(variable string) bool {
+	known := namesThatStart()
+	return variable == "PATH" || variable == "CDPATH" || slices.Contains(known.fileVars, variable) ||
+		slices.Contains(known.commandVars, variable) || slices.ContainsFunc([]string{"GIT_", "LD_", "DYLD_"},
+		func(begin string) bool { return strings.HasPrefix(variable, begin) })
+}
+
+// exposedByEntering returns what may run a file when a shell of the user enters one of the
+// directories, or one around it in its repository: direnv and mise ask their users again only when
+// their own files change. Those of directories below are not looked for.
+func exposedByEntering(roots []string) (why string) {
+	for _, dir := range withThoseAround(roots) {
+		envrc := filepath.Join(dir, ".envrc")
+		text, err := userfiles.Read(envrc, trust.MaxScript+1)
+		if err == nil {
+			why = trust.MayRun(text, dir, startsSomething)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			why = err.Error()
+		}
+		if why != "" {
+			return exposes(envrc, why)
+		}
+		for _, file := range configsOfMise(dir) {
+			if text, err = userfiles.Read(file, trust.MaxScript+1); err != nil || !onlyTools(text) {
+				return exposes(file, "it sets more than versions of tools and plain variables")
+			}
+		}
+	}
+	return ""
+}
+
+// withThoseAround returns directories, and those around them in their repositories.
+func withThoseAround(roots []string) (dirs []string) {
+	for _, dir := range roots {
+		outer := dir
+		if tops := git.Tops(dir); len(tops) > 0 {
+			outer = tops[len(tops)-1]
+		}
+		for ; !slices.Contains(dirs, dir); dir = filepath.Dir(dir) {
+			if dirs = append(dirs, dir); dir == outer {
+				break
+			}
+		}
+	}
+	return dirs
+}
+
+// exposes returns the end of a sentence about an edit, which says what may run the file, and why.
+func exposes(by, why string) string { return fmt.Sprintf("%s may run it: %s", texts.Shown(by), why) }
+
+// onlyTools reports whether a configuration of mise only says which versions of tools and which
+// values of variables count.
+func onlyTools(text []byte) bool {
+	var root map[string]any
+	if _, err := texts.CheckTOML(string(text)); err != nil || len(text) > trust.MaxScript {
+		return false
+	}
+	if _, err := toml.Decode(string(text), &root); err != nil {
+		return false
+	}
+	for name, value := range root {
+		members, _ := value.(map[string]any)
+		switch name {
+		case "min_version", "tasks": // tasks run when their user calls them
+			continue
+		case "tools", "env":
+		default:
+			return false
+		}
+		for member, value := range members {
+			text := fmt.Sprint(value)
+			if _, table := value.(map[string]any); table || member == "_" || startsSomething(member) ||
+				strings.Contains(text, "{{") || strings.Contains(text, "path:") {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,124 @@
+package trust
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/internal/texts"
+	"github.com/attractor-go/attractor/rules/shell"
+)
+
+// MaxScript is the most bytes of a script that [MayRun] looks at.
+const MaxScript = 64 << 10
+
+// MayRun returns the first command of a script that may run a file which is none of the system's, or
+// why that is not known, or "" if the script runs none. The script is one that runs by itself, such
+// as a hook of git, and dir is where it starts. starts reports whether a variable changes which
+// programs are found, or names one.
+//
+// It does not follow what a script starts, because a script can name a file in more ways than can be
+// read: each of its commands is one of a few that read and print, or it may run a file.
+func MayRun(script []byte, dir string, starts func(variable string) bool) (why string) {
+	switch {
+	case len(script) > MaxScript:
+		return fmt.Sprintf("it has more than %d bytes", MaxScript)
+	case bytes.IndexByte(script, 0) >= 0 || !forShell(script):
+		return "it is a program, or a script of another language than that of the shell"
+	}
+	parsed := shell.Parse(string(script), shell.Place{Dir: dir})
+	if parsed.Unclear != "" {
+		return parsed.Unclear
+	}
+	for _, calculates := range []string{"$((", "$[", "${!"} { // what a file says, perhaps
+		if bytes.Contains(script, []byte(calculates)) {
+			return "it calculates: " + calculates
+		}
+	}
+	for i := range parsed.Commands {
+		c := &parsed.Commands[i]
+		if !runsNoFile(c) || slices.ContainsFunc(c.Vars, starts) {
+			return texts.Shown(texts.Cut(c.Text, MaxShownCommand, "…"))
+		}
+	}
+	return ""
+}
+
+// MaxShownCommand is the longest part of a command, in bytes, that a question shows.
+const MaxShownCommand = 60
+
+// forShell reports whether a script begins like one for sh, bash or dash.
+func forShell(text []byte) bool {
+	line, _, _ := strings.Cut(string(text), "\n")
+	command, ok := strings.CutPrefix(line, "#!")
+	if !ok {
+		return true
+	}
+	words := strings.Fields(command)
+	if len(words) > 1 && words[0] == "/usr/bin/env" {
+		words = words[1:]
+	}
+	if len(words) == 0 || !slices.Contains([]string{"sh", "bash", "dash"}, filepath.Base(words[0])) {
+		return false
+	}
+	return !slices.ContainsFunc(words[1:], func(option string) bool { return strings.Trim(option, "-eux") != "" })
+}
+
+// runsNoFile reports whether a command is one of a few that read and print, and so run no file
+// whatever their arguments are.
+func runsNoFile(c *shell.Command) bool {
+	if c.Computed || c.Hidden || len(c.Writes) > 0 {
+		return false
+	}
+	literal := c.Unclear == ""
+	program := c.Words[0]
+	if dir, name := filepath.Split(program); dir == "/bin/" || dir == "/usr/bin/" {
+		program = name
+	}
+	switch program {
+	case ":", "true", "false", "exit", "return", "break", "continue", "cd", "pwd", "echo", "set", "shift", "sleep", "exec",
+		"basename", "cat", "cut", "date", "dirname", "egrep", "fgrep", "grep", "head", "tail", "tr", "wc":
+		return true // what exec and command run is listed, too
+	case "command", "nice", "nohup", "time", "timeout":
+		return c.Wraps && literal || program == "command" && len(c.Words) > 1 && c.Words[1] == "-v"
+	case "export", "unset":
+		return !slices.ContainsFunc(c.Words[1:], func(word string) bool {
+			name, _, _ := strings.Cut(word, "=")
+			return strings.ContainsAny(name, "\"'$`")
+		})
+	case "printf", "test", "[": // whose arguments a shell may calculate
+		return !slices.ContainsFunc(c.Words[1:], func(word string) bool {
+			return word == "-v" || word == "-R" || dividedByShell(word)
+		})
+	case "read":
+		return !slices.ContainsFunc(c.Words[1:], func(word string) bool { return strings.ContainsAny(word, "[$`") })
+	case "git":
+		return len(c.Words) > 1 && gitRunsNoFile(c.Words[1], c.Words[2:], literal)
+	}
+	return false
+}
+
+// dividedByShell reports whether a shell makes several words of one that is not literal.
+func dividedByShell(word string) bool {
+	for i, part := range strings.Split(word, `"`) {
+		part = strings.NewReplacer("$?", "", "$#", "", "$$", "").Replace(part)
+		if i%2 == 0 && strings.ContainsAny(part, "$`") {
+			return true
+		}
+	}
+	return false
+}
+
+// gitRunsNoFile reports whether a command of git only shows something. What its configuration makes
+// git start counts by itself.
+func gitRunsNoFile(command string, args []string, literal bool) bool {
+	switch command {
+	case "cat-file", "describe", "for-each-ref", "lfs", "ls-files", "ls-tree", "merge-base", "name-rev", "rev-parse", "status":
+		return true
+	case "diff", "diff-files", "diff-index", "diff-tree", "log", "rev-list", "show": // which can write their output
+		return literal && !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--o") })
+	}
+	return false
+}
