@@ -88,10 +88,10 @@ func runsNoFile(c *shell.Command) bool {
 			name, _, _ := strings.Cut(word, "=")
 			return strings.ContainsAny(name, "\"'$`")
 		})
-	case "printf", "test", "[": // whose arguments a shell may calculate
-		return !slices.ContainsFunc(c.Words[1:], func(word string) bool {
-			return word == "-v" || word == "-R" || dividedByShell(word)
-		})
+	case "printf":
+		return len(c.Words) > 1 && !strings.HasPrefix(c.Words[1], "-") && !strings.ContainsAny(c.Words[1], "$`")
+	case "test", "[":
+		return comparesTexts(c.Words[1:])
 	case "read":
 		return !slices.ContainsFunc(c.Words[1:], func(word string) bool { return strings.ContainsAny(word, "[$`") })
 	case "git":
@@ -100,11 +100,32 @@ func runsNoFile(c *shell.Command) bool {
 	return false
 }
 
-// dividedByShell reports whether a shell makes several words of one that is not literal.
+// comparesTexts reports whether the arguments of test make one of its simple forms. In others a value
+// may be an operator, and some operators calculate, which may run a command.
+func comparesTexts(args []string) bool {
+	if len(args) > 0 && args[len(args)-1] == "]" {
+		args = args[:len(args)-1]
+	}
+	if len(args) > 0 && args[0] == "!" {
+		args = args[1:]
+	}
+	isOperator := func(word string) bool { return word != "-v" && word != "-R" && !strings.ContainsAny(word, "$`\"") }
+	switch {
+	case slices.ContainsFunc(args, dividedByShell):
+		return false
+	case len(args) == 2:
+		return isOperator(args[0])
+	case len(args) == 3:
+		return isOperator(args[1])
+	}
+	return len(args) < 2
+}
+
+// dividedByShell reports whether a shell may make several words of one that is not literal.
 func dividedByShell(word string) bool {
 	for i, part := range strings.Split(word, `"`) {
 		part = strings.NewReplacer("$?", "", "$#", "", "$$", "").Replace(part)
-		if i%2 == 0 && strings.ContainsAny(part, "$`") {
+		if strings.Contains(part, "@") || i%2 == 0 && strings.ContainsAny(part, "$`") {
 			return true
 		}
 	}
