@@ -301,6 +301,7 @@ func TestU17_HooksThatMayRunFiles(t *testing.T) {
 		sh + "n=$(cat count); [ $n = 1 ]\n":                                               "[ $n",
 		sh + "while read -r c; do $c; done <steps\n":                                      "$c",
 		"#!/usr/bin/env python3\n":                                                        "another language",
+		"#!tools/sh\n":                                                                    "another language",
 		"#!/bin/bash --init-file tools/rc\n":                                              "another language",
 		"\x7fELF\x00":                                                                     "a program",
 		sh + "command -v git-lfs >/dev/null 2>&1 || exit 2\ngit lfs pre-push \"$@\"\n":    "-",

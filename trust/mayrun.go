@@ -3,7 +3,7 @@ package trust
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 
@@ -60,10 +60,18 @@ func forShell(text []byte) bool {
 	if len(words) > 1 && words[0] == "/usr/bin/env" {
 		words = words[1:]
 	}
-	if len(words) == 0 || !slices.Contains([]string{"sh", "bash", "dash"}, filepath.Base(words[0])) {
+	if len(words) == 0 || !slices.Contains([]string{"sh", "bash", "dash"}, ofSystem(words[0])) {
 		return false
 	}
 	return !slices.ContainsFunc(words[1:], func(option string) bool { return strings.Trim(option, "-eux") != "" })
+}
+
+// ofSystem returns the name of a program without the directory of the system that it lies in.
+func ofSystem(program string) string {
+	if dir, name := path.Split(program); slices.Contains([]string{"/bin/", "/usr/bin/", "/usr/local/bin/"}, dir) {
+		return name
+	}
+	return program
 }
 
 // runsNoFile reports whether a command is one of a few that read and print, and so run no file
@@ -73,10 +81,7 @@ func runsNoFile(c *shell.Command) bool {
 		return false
 	}
 	literal := c.Unclear == ""
-	program := c.Words[0]
-	if dir, name := filepath.Split(program); dir == "/bin/" || dir == "/usr/bin/" {
-		program = name
-	}
+	program := ofSystem(c.Words[0])
 	switch program {
 	case ":", "true", "false", "exit", "return", "break", "continue", "cd", "pwd", "echo", "set", "shift", "sleep", "exec",
 		"basename", "cat", "cut", "date", "dirname", "egrep", "fgrep", "grep", "head", "tail", "tr", "wc":
