@@ -294,7 +294,8 @@ func TestU17_HooksThatMayRunFiles(t *testing.T) {
 		sh + "find scripts -name '*.sh' -exec sh {} \\;\n":                                "find scripts",
 		sh + "PATH=$PWD/tools:$PATH\ngit status\n":                                        "PATH=$PWD",
 		sh + "cp hooks/next .git/hooks/pre-push\n":                                        "cp hooks/next",
-		sh + "cat next >.git/hooks/pre-push\n":                                            "cat next",
+		sh + "cat next >.git/hooks/pre-push\n":                                            "it writes a file",
+		sh + "cat next >\"$1\"\n":                                                         "it writes a file",
 		sh + "git log --output=.git/hooks/pre-push --format=%B\n":                         "git log",
 		sh + "git -c core.pager=./p log\n":                                                "git -c",
 		sh + "n=$(cat count); echo $((n + 1))\n":                                          "it calculates",
@@ -306,6 +307,10 @@ func TestU17_HooksThatMayRunFiles(t *testing.T) {
 		"\x7fELF\x00":                                                                     "a program",
 		sh + "command -v git-lfs >/dev/null 2>&1 || exit 2\ngit lfs pre-push \"$@\"\n":    "-",
 		sh + "grep -q '^Signed-off-by: ' \"$1\" || { echo 'sign it off' >&2; exit 1; }\n": "-",
+		sh + "f() {\n  local b=$1\n  git log -1 >/dev/null 2>&1; echo \"$b\" >&2\n}\nf \"$@\"\n": "-",
+		sh + "read PATH <steps; git status\n":                                                    "read PATH",
+		sh + ": ${GIT_PAGER:=./p}; git log\n":                                                    "${GIT_PAGER:=",
+		sh + "f() { sh x; }\n":                                                                   "sh x",
 		sh + "while read -r local_ref rest; do\n  case $local_ref in refs/heads/main) exit 1 ;; esac\ndone\n":       "-",
 		sh + "branch=$(git rev-parse --abbrev-ref HEAD)\nif [ \"$branch\" = main ]; then echo no >&2; exit 1; fi\n": "-",
 	} {
@@ -369,11 +374,15 @@ func TestU17_WhereHooksMayRunFiles(t *testing.T) {
 		"core.fsmonitor": func(_ *gitEdits, dir string) { inGit(t, dir, "config", "core.fsmonitor", script) },
 		"filter.x.clean": func(_ *gitEdits, dir string) { inGit(t, dir, "config", "filter.x.clean", script) },
 		"core.editor":    func(_ *gitEdits, dir string) { inGit(t, dir, "config", "core.editor", script) },
-		"alias.x":        func(_ *gitEdits, dir string) { inGit(t, dir, "config", "alias.x", script) },
+		"credential.helper": func(_ *gitEdits, dir string) {
+			inGit(t, dir, "config", "credential.helper", "!f() { echo username=x; echo \"password=$TOKEN\"; }; f")
+			inGit(t, dir, "config", "core.editor", "vim")
+		},
+		"alias.x": func(_ *gitEdits, dir string) { inGit(t, dir, "config", "alias.x", script) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked, not := []string{"main.go"}, []string(nil)
-			if name == "alias.x" {
+			if name == "alias.x" || name == "credential.helper" {
 				asked, not = not, asked
 			}
 			b := newGitEdits(t, asked, not)

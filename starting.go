@@ -164,12 +164,15 @@ func (t workTree) commands(named git.Named, roots []string) (files []string, exp
 	if len(commands) > maxGitCommands {
 		commands, exposed = commands[:maxGitCommands], by+fmt.Sprintf("there are more than %d", maxGitCommands)
 	}
-	watched := trust.WatchedAll(t.outer, t.top, commands)
-	if len(watched.Blind) > 0 {
-		exposed = by + watched.Blind[0]
+	for _, command := range commands {
+		watched := trust.Watched(t.outer, t.top, command)
+		files = append(files, watched.Runs...)
+		if len(watched.Blind) > 0 && trust.MayRun([]byte(command), t.top, startsSomething) != "" {
+			exposed = by + watched.Blind[0]
+		}
 	}
 	all := slices.Concat(commands, named.Aliases[:min(len(named.Aliases), maxGitCommands)])
-	files = append(watched.Runs, trust.RunBy(t.outer, t.top, all[len(commands):])...)
+	files = append(files, trust.RunBy(t.outer, t.top, all[len(commands):])...)
 	for _, root := range roots {
 		if root != t.outer && !isBelow([]string{t.outer}, root) {
 			files = append(files, trust.RunBy(root, t.top, all)...)

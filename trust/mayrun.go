@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/attractor-go/attractor/internal/script"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/rules/shell"
 )
@@ -21,30 +24,55 @@ const MaxScript = 64 << 10
 //
 // It does not follow what a script starts, because a script can name a file in more ways than can be
 // read: each of its commands is one of a few that read and print, or it may run a file.
-func MayRun(script []byte, dir string, starts func(variable string) bool) (why string) {
+func MayRun(text []byte, dir string, starts func(variable string) bool) (why string) {
 	switch {
-	case len(script) > MaxScript:
+	case len(text) > MaxScript:
 		return fmt.Sprintf("it has more than %d bytes", MaxScript)
-	case bytes.IndexByte(script, 0) >= 0 || !forShell(script):
+	case bytes.IndexByte(text, 0) >= 0 || !forShell(text):
 		return "it is a program, or a script of another language than that of the shell"
 	}
-	parsed := shell.Parse(string(script), shell.Place{Dir: dir})
-	if parsed.Unclear != "" {
+	parsed := shell.Parse(string(text), shell.Place{Dir: dir})
+	if parsed.Unclear != "" && parsed.Functions == nil {
 		return parsed.Unclear
 	}
-	for _, calculates := range []string{"$((", "$[", "${!"} { // what a file says, perhaps
-		if bytes.Contains(script, []byte(calculates)) {
-			return "it calculates: " + calculates
+	if found := calculates().Find(text); found != nil {
+		return "it calculates: " + texts.Shown(string(found))
+	}
+	if bytes.ContainsRune(harmlessOutput().ReplaceAll(text, nil), '>') {
+		return "it writes a file"
+	}
+	for _, assignment := range assignedByDefault().FindAllSubmatch(text, -1) {
+		if starts(string(assignment[1])) {
+			return texts.Shown(string(assignment[0]) + "...}")
 		}
 	}
 	for i := range parsed.Commands {
 		c := &parsed.Commands[i]
-		if !runsNoFile(c) || slices.ContainsFunc(c.Vars, starts) {
+		function := slices.Contains(parsed.Functions, c.Words[0]) // whose commands are listed
+		sets := c.Vars
+		if c.Words[0] == "read" {
+			sets = append(slices.Clip(sets), c.Words[1:]...)
+		}
+		if !function && !runsNoFile(c) || slices.ContainsFunc(sets, starts) {
 			return texts.Shown(texts.Cut(c.Text, MaxShownCommand, "…"))
 		}
 	}
 	return ""
 }
+
+// calculates matches the beginning of expansions that take a value for an expression, or for a text
+// with expansions of its own. The value can be what a file says, and run a command.
+var calculates = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\(\(|\$\[|\$\{!|\$\{#?\w+(\[[^@*]|:[^-=?+]|@)`)
+})
+
+// harmlessOutput matches redirections of output that change no file, and what ends them.
+var harmlessOutput = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[0-9&]?>>?[ \t]*(/dev/null|&[0-9-])([\s;)}&|"]|$)`)
+})
+
+// assignedByDefault matches the beginning of an expansion that sets a variable without a value.
+var assignedByDefault = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(\w+):?=`) })
 
 // MaxShownCommand is the longest part of a command, in bytes, that a question shows.
 const MaxShownCommand = 60
@@ -77,7 +105,7 @@ func ofSystem(program string) string {
 // runsNoFile reports whether a command is one of a few that read and print, and so run no file
 // whatever their arguments are.
 func runsNoFile(c *shell.Command) bool {
-	if c.Computed || c.Hidden || len(c.Writes) > 0 {
+	if c.Computed || c.Hidden {
 		return false
 	}
 	literal := c.Unclear == ""
@@ -88,10 +116,10 @@ func runsNoFile(c *shell.Command) bool {
 		return true // what exec and command run is listed, too
 	case "command", "nice", "nohup", "time", "timeout":
 		return c.Wraps && literal || program == "command" && len(c.Words) > 1 && c.Words[1] == "-v"
-	case "export", "unset":
+	case "export", "local", "unset":
 		return !slices.ContainsFunc(c.Words[1:], func(word string) bool {
 			name, _, _ := strings.Cut(word, "=")
-			return strings.ContainsAny(name, "\"'$`")
+			return strings.HasPrefix(word, "-") || !script.IsPlain(name)
 		})
 	case "printf":
 		return len(c.Words) > 1 && !strings.HasPrefix(c.Words[1], "-") && !strings.ContainsAny(c.Words[1], "$`")

@@ -49,18 +49,11 @@ func Watched(root, dir, command string, args ...string) Watch {
 // RunBy returns what [Watched] finds of commands for the shell, within the limits of the hooks of
 // one project.
 func RunBy(root, dir string, commands []string) (files []string) {
-	return WatchedAll(root, dir, commands).Runs
-}
-
-// WatchedAll is [Watched] for several commands for the shell, within the limits of the hooks of one
-// project.
-func WatchedAll(root, dir string, commands []string) (all Watch) {
 	left := maxParsed
 	for _, command := range commands {
-		w := watching(root, dir, &left, command, nil)
-		all.Runs, all.Blind = append(all.Runs, w.runFiles()...), append(all.Blind, w.blind...)
+		files = append(files, watching(root, dir, &left, command, nil).runFiles()...)
 	}
-	return all
+	return files
 }
 
 // NamedBy returns the paths that words of commands for the shell may name, given the directory in
