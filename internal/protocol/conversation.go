@@ -63,18 +63,14 @@ type Conversation struct {
 
 	understood, refused atomic.Int64 // lines
 
-	giving   sync.Mutex     // held while the session is given work
-	running  bool           // the worker has work
-	rested   chan struct{}  // closed when it has none any more
-	accepted int            // how often it was given some
-	begun    bool           // an input is open that it has to continue
-	finished bool           // no more work is taken
-	restore  []func() error // for when the session is at rest
-	wake     chan struct{}
+	giving   sync.Mutex    // held while the session is given work
+	running  bool          // the worker has work
+	rested   chan struct{} // closed when it has none any more
+	finished bool          // no more work is taken
+	restore  func() error  // undoes what the command of the input has changed; nil without one
+	wake     chan bool     // whether an input is open that the worker has to continue
 
 	told told
-
-	compacting sync.Mutex
 
 	result *agent.Result // of the last input; nil before the first
 	err    error
@@ -87,7 +83,7 @@ func New(setup *attractor.Setup, asks *Asks, keep Keep) *Conversation {
 	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep,
 		tools: &programTools{tell: setup.Tell, calls: map[string]chan tool.Result{}}}, started: make(chan struct{}),
 		replies: make(chan struct{}, maxReplies), over: make(chan struct{}),
-		queue: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+		queue: make(chan *input, maxLines), room: make(chan struct{}, 1), wake: make(chan bool, 1)}
 	show, tell, change := setup.Options.OnEvent, setup.OnOwnEvent, setup.OnMode
 	setup.Options.OnEvent = func(ev agent.Event) {
 		c.follow(ev)
@@ -144,8 +140,8 @@ func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Re
 	}
 	for {
 		select {
-		case <-c.wake:
-			c.work(ctx)
+		case begun := <-c.wake:
+			c.work(ctx, begun)
 			continue
 		case <-taken:
 		case <-ctx.Done():
@@ -155,8 +151,8 @@ func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Re
 		<-taken
 		for done := false; !done; done = c.finish(ctx.Err() != nil) {
 			select {
-			case <-c.wake:
-				c.work(ctx)
+			case begun := <-c.wake:
+				c.work(ctx, begun)
 			default:
 			}
 		}
@@ -164,12 +160,13 @@ func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Re
 	}
 }
 
-// continueLast continues the last input.
+// continueLast continues the last input, unless a line has begun another one.
 func (c *Conversation) continueLast() {
 	c.giving.Lock()
 	defer c.giving.Unlock()
-	c.begun = true
-	c.notify()
+	if !c.running {
+		c.start(true)
+	}
 }
 
 // finish refuses further work and returns true, unless the worker has some. With force it does so in

@@ -96,8 +96,7 @@ func (d *Desk) give(ctx context.Context, in *input) (r Reply, err error) {
 	running := d.worker.Running()
 	switch in.Type {
 	case TypeUser, TypeFollowUp, TypeSteer:
-		r.Queued, err = d.giveText(ctx, in, running)
-		r.Queued = r.Queued && err == nil
+		r.Queued, err = d.giveText(ctx, in, running, d.begin)
 		return r, err
 	case TypeInterrupt:
 		if !running {
@@ -138,26 +137,14 @@ func (d *Desk) undoAlone(ctx context.Context, in *input) (Reply, error) {
 	return r, failed
 }
 
-// giveText begins an input, queues it after the running one, or steers that.
-func (d *Desk) giveText(ctx context.Context, in *input, running bool) (queued bool, err error) {
-	switch {
-	case !running && in.Type == TypeSteer:
-		return false, errSteer
-	case !running && in.Key != "":
-		return false, errors.New("key is not for a session that a terminal has open, unless an input runs")
-	case !running:
-		parts, err := in.media()
-		if err != nil {
-			return false, err
-		}
-		return false, d.worker.Begin(ctx, in.Text, parts)
+// begin begins an input.
+func (d *Desk) begin(ctx context.Context, in *input) error {
+	if in.Key != "" {
+		return errors.New("key is not for a session that a terminal has open, unless an input runs")
 	}
-	more, err := in.options()
+	parts, err := in.media()
 	if err != nil {
-		return false, err
+		return err
 	}
-	if in.Type == TypeSteer {
-		return false, d.session.Steer(ctx, in.Text, more...)
-	}
-	return true, d.setup.FollowUp(ctx, d.session, in.Text, more...)
+	return d.worker.Begin(ctx, in.Text, parts)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
@@ -23,25 +22,21 @@ func (c *Conversation) give(ctx context.Context, in *input) (r Reply, err error)
 	}
 	switch in.Type {
 	case TypeUser, TypeFollowUp, TypeSteer:
-		r.Queued, err = c.giveText(ctx, in)
+		r.Queued, err = c.giveText(ctx, in, c.running, c.begin)
+		return r, err
 	case TypeContinue:
-		err = c.giveContinue()
+		return r, c.giveContinue()
 	case TypeCompact:
-		c.compacting.Lock()
-		defer c.compacting.Unlock()
-		err = c.session.Compact(ctx)
+		return r, c.session.Compact(ctx)
 	case TypeTools:
-		err = c.tools.offer(ctx, c.session, *in.Tools)
+		return r, c.tools.offer(ctx, c.session, *in.Tools)
 	case TypeUndo, TypeRedo:
 		if c.running {
 			return r, errRunning
 		}
 		return c.undo(ctx, in)
-	default:
-		err = c.change(ctx, in)
 	}
-	r.Queued = r.Queued && err == nil
-	return r, err
+	return r, c.change(ctx, in)
 }
 
 // settle waits until the worker is idle or works on the next input, if the program already knows
@@ -64,56 +59,41 @@ func (c *Conversation) settle(ctx context.Context) {
 	}
 }
 
-// giveText begins an input, queues it after the running one, or steers that.
-func (c *Conversation) giveText(ctx context.Context, in *input) (queued bool, err error) {
-	if in.Type == TypeSteer && !c.running {
-		return false, errSteer
-	}
+// begin begins an input. One that an earlier process has left open ends first.
+func (c *Conversation) begin(ctx context.Context, in *input) error {
 	more, err := in.options()
 	if err != nil {
-		return false, err
+		return err
 	}
-	switch {
-	case in.Type == TypeSteer:
-		err = c.session.Steer(ctx, in.Text, more...)
-	case c.running:
-		queued, err = true, c.setup.FollowUp(ctx, c.session, in.Text, more...)
-	default:
-		err = c.begin(ctx, in, more)
-	}
-	if err == nil && (queued || c.begun) {
-		c.notify()
-	}
-	return queued, err
-}
-
-// begin begins an input. One that an earlier process has left open ends first.
-func (c *Conversation) begin(ctx context.Context, in *input, more []agent.SendOption) error {
 	if c.session.Status() == agent.StatusProcessing {
 		c.session.Interrupt()
-		if err := c.advance(ctx); err != nil {
+		if _, err := c.advance(ctx); err != nil {
 			return err
 		}
 	}
+	begin := c.setup.Begin
 	if in.plain {
-		if err := c.session.Begin(ctx, in.Text, more...); err != nil {
-			return err
-		}
-	} else {
-		restore, err := c.setup.Begin(ctx, c.session, in.Text, more...)
-		if err != nil {
-			return err
-		}
-		c.restore = append(c.restore, restore)
+		begin = beginPlain
+	}
+	restore, err := begin(ctx, c.session, in.Text, more...)
+	if err != nil {
+		return err
 	}
 	if c.session.Status() != agent.StatusProcessing { // the key is known: the session has had this input
-		return c.restoreAll()
+		return restore()
 	}
-	c.begun = true
+	c.restore = restore
 	if c.interrupted.Load() > in.order { // by a line that came meanwhile
 		c.session.Interrupt()
 	}
+	c.start(true)
 	return nil
+}
+
+// beginPlain is [attractor.Setup.Begin] for a text that is no command.
+func beginPlain(ctx context.Context, session *agent.Session, text string,
+	more ...agent.SendOption) (restore func() error, err error) {
+	return func() error { return nil }, session.Begin(ctx, text, more...)
 }
 
 // giveContinue goes on with an input that did not come to its end.
@@ -128,109 +108,65 @@ func (c *Conversation) giveContinue() error {
 	case last.Reason == agent.ReasonCompleted || last.Reason == agent.ReasonDone:
 		return errors.New("the last input is complete; send user")
 	}
-	c.begun = true
-	c.notify()
+	c.start(true)
 	return nil
 }
 
-// notify tells the worker that there is work.
-func (c *Conversation) notify() {
-	c.accepted++
-	if !c.running {
-		c.running, c.rested = true, make(chan struct{})
-		c.told.begin()
-	}
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+// start gives the worker, which has none, work: an input that it has to continue, or only what is in
+// the queue. c.giving is held.
+func (c *Conversation) start(begun bool) {
+	c.running, c.rested = true, make(chan struct{})
+	c.told.begin()
+	c.wake <- begun
 }
 
-// work works until there is nothing to do. What is given to the session meanwhile is done as well.
-func (c *Conversation) work(ctx context.Context) {
-	for {
-		c.giving.Lock()
-		running, accepted, begun := c.running, c.accepted, c.begun
-		c.begun = false
-		c.giving.Unlock()
-		if !running { // the work that it was notified of is done already
-			return
-		}
-		if begun {
-			c.note(c.session.Continue(ctx))
-		}
-		err := c.advance(ctx)
-		cut := ctx.Err() != nil && c.session.Status() != agent.StatusProcessing // the last input came to its end before
-		ended := c.err != nil && errors.Is(err, agent.ErrClosed)                // by that failure
-		if err != nil && !cut && !ended {
-			c.note(c.session.Result(), err)
-		}
-		if c.endWork(accepted) {
-			return
+// work works until the session is at rest. What is given to it meanwhile is done as well.
+func (c *Conversation) work(ctx context.Context, begun bool) {
+	for begun || c.next(ctx) {
+		begun = false
+		c.result, c.err = c.session.Continue(ctx)
+		for errors.Is(c.err, agent.ErrBusy) { // a compaction, which holds c.giving
+			c.giving.Lock()
+			c.giving.Unlock() //nolint:staticcheck // this only waits
+			c.result, c.err = c.session.Continue(ctx)
 		}
 	}
 }
 
-// endWork marks the worker as idle and returns true, unless there is more work than it has seen.
-func (c *Conversation) endWork(accepted int) bool {
+// next begins the next input of the queue. If there is none, it marks the worker as idle and returns
+// false.
+func (c *Conversation) next(ctx context.Context) bool {
 	c.giving.Lock()
 	defer c.giving.Unlock()
-	if c.accepted != accepted && c.session.Status() != agent.StatusClosed {
-		return false
+	begun, err := c.advance(ctx)
+	if begun {
+		return true
+	}
+	cut := ctx.Err() != nil && c.session.Status() != agent.StatusProcessing // the last input came to its end before
+	ended := c.err != nil && errors.Is(c.err, agent.ErrClosed)              // by that failure
+	if err != nil && !cut && !ended {
+		c.result, c.err = c.session.Result(), err
 	}
 	c.running = false
 	defer close(c.rested)
-	if err := c.restoreAll(); err != nil && !errors.Is(err, agent.ErrClosed) {
-		c.note(c.result, err)
+	if c.restore != nil {
+		if err := c.restore(); err != nil && !errors.Is(err, agent.ErrClosed) {
+			c.err = err
+		}
+		c.restore = nil
 	}
-	return true
+	return false
 }
 
-// restoreAll undoes what commands have changed. c.giving is held.
-func (c *Conversation) restoreAll() (err error) {
-	for _, restore := range c.restore {
-		err = errors.Join(err, restore())
-	}
-	c.restore = nil
-	return err
-}
-
-// advance takes steps until the session is idle: of an open input, and of queued ones.
-func (c *Conversation) advance(ctx context.Context) error {
+// advance takes steps until the session is at rest, or has begun an input of its queue.
+func (c *Conversation) advance(ctx context.Context) (begun bool, err error) {
 	for {
 		step, err := c.session.Advance(ctx)
-		switch {
-		case errors.Is(err, agent.ErrBusy): // a compaction
-			c.compacting.Lock()
-			c.compacting.Unlock() //nolint:staticcheck // this only waits
-		case err != nil && ctx.Err() != nil && c.session.Status() == agent.StatusProcessing:
-			return err // the input stays open
-		case err != nil || step.Act == agent.ActRest:
-			return err
-		case step.Act == agent.ActBeginInput:
-			c.note(c.session.Continue(ctx))
-		case step.Act == agent.ActWait:
-			if err := sleep(ctx, time.Until(step.Until)); err != nil {
-				return err
-			}
+		if err != nil || step.Act == agent.ActRest || step.Act == agent.ActBeginInput {
+			return err == nil && step.Act == agent.ActBeginInput, err
 		}
 	}
 }
-
-// sleep waits for a time.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// note keeps the outcome of an input.
-func (c *Conversation) note(result *agent.Result, err error) { c.result, c.err = result, err }
 
 // options returns what a line has beside its text.
 func (in *input) options() (more []agent.SendOption, err error) {
@@ -270,6 +206,5 @@ func (c *Conversation) GoOn() {
 	if c.finished || c.running {
 		return
 	}
-	c.begun = c.session.Status() == agent.StatusProcessing
-	c.notify()
+	c.start(c.session.Status() == agent.StatusProcessing)
 }
